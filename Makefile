@@ -1,0 +1,57 @@
+# Everything here is also what .ci/run does, piece by piece.
+.PHONY: build test lint bench bench-all fuzz sim demo vuln integration tools
+
+SIM ?= 10000
+FUZZTIME ?= 30s
+BENCHTIME ?= 1s
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
+
+build:
+	go build -o bin/monitor ./cmd/monitor
+
+test:
+	go test ./...
+
+# Needs the tools once: make tools
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
+	go vet ./...
+	go vet -tags integration ./...
+	.tools/staticcheck ./...
+
+tools:
+	GOBIN=$(CURDIR)/.tools go install $(STATICCHECK)
+	GOBIN=$(CURDIR)/.tools go install $(GOVULNCHECK)
+
+# What the bar is about: decoding, the core, and from input to durable verdict, one
+# at a time. Kafka needs java and mvn, and is left out without them.
+bench:
+	go test -tags integration -run '^$$' -bench 'Decode$$|Core|File|NATS|Kafka' -benchtime $(BENCHTIME) -timeout 1h -p 1 \
+		./event ./window ./internal/bench
+
+# Every benchmark there is.
+bench-all:
+	go test -tags integration -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 2h -p 1 ./...
+
+# Every fuzz target for FUZZTIME.
+fuzz:
+	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|:func | |' | while read file target; do \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname $$file)" || exit 1; done
+
+# Random histories against the oracle: SIM of each kind.
+sim:
+	ISOWATCH_SIM=$(SIM) go test -timeout 2h -v ./internal/simtest/...
+
+demo:
+	go run ./cmd/monitor demo --duration 30s
+
+# Needs the tools once, and the vulnerability database over the network.
+vuln:
+	.tools/govulncheck ./...
+
+# Against a real nats-server (built from go.mod) and a real Apache Kafka (java 17,
+# and mvn the first time).
+integration:
+	CI=true go test -tags integration -timeout 20m \
+		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u)
