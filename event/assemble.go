@@ -1,0 +1,328 @@
+package event
+
+import (
+	"bytes"
+	"container/heap"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Limits of an Assembler, unless its fields say otherwise.
+const (
+	DefaultMaxOpen  = 1_000_000 // open transactions
+	DefaultMaxBytes = 512 << 20 // of open transactions together
+)
+
+// Assembler puts operation-level records together into transactions. It has no
+// clock: what never finishes becomes unknown when Expire is told so, or when
+// the limits on what is open are reached (the longest open one first). The
+// same parts in the same order give the same transactions.
+//
+// The zero Assembler is ready. One goroutine uses it at a time.
+type Assembler struct {
+	MaxOpen  int // 0: DefaultMaxOpen
+	MaxBytes int // 0: DefaultMaxBytes
+
+	byID    map[Hash]*openTxn // by source, epoch and id; looked up, never ranged over
+	oldest  *openTxn          // the open transactions by arrival, a list
+	newest  *openTxn
+	starts  startHeap
+	unused  *openTxn // closed ones, kept for their memory
+	bytes   int
+	serial  uint64
+	evicted uint64
+
+	decoder Decoder
+	scratch []byte
+	before  []uint32 // of the transactions that a call of Add finished: whole ones before them
+	merged  []Txn
+}
+
+// openTxn is a transaction whose commit or abort was not seen yet.
+type openTxn struct {
+	id         Hash // of source, epoch and txn
+	serial     uint64
+	prev, next *openTxn
+	heapIndex  int // in Assembler.starts, -1 without a start
+
+	partition string   // of the begin record
+	pos       Position // of the begin record
+	start     int64
+	hasStart  bool
+	// tooLong: operations beyond 16 MiB were refused.
+	tooLong bool
+
+	// text is a compact record without operations, then the operations as the
+	// compact record holds them, in order of arrival.
+	text []byte
+	head int    // length of the record without operations
+	ops  []opAt // by index
+}
+
+// opAt is the place of an operation in openTxn.text.
+type opAt struct{ index, off, end uint32 }
+
+// openOverhead is about what an open transaction costs beside its text.
+const openOverhead = 256
+
+// Len is the number of open transactions.
+func (a *Assembler) Len() int { return len(a.byID) }
+
+// Evicted counts the transactions that became unknown because too many were
+// open, or too long ones.
+func (a *Assembler) Evicted() uint64 { return a.evicted }
+
+// OldestStart is the least start of the open transactions, which holds back
+// the watermark; ok is false where none has a start.
+func (a *Assembler) OldestStart() (start int64, ok bool) {
+	if len(a.starts) == 0 {
+		return 0, false
+	}
+	return a.starts[0].start, true
+}
+
+// Add takes the parts of b and puts the transactions that they finish among the
+// whole ones of b, where the finishing record stood, and a BadRecord for each
+// part that fits nothing.
+func (a *Assembler) Add(b *Batch) {
+	if a.byID == nil {
+		a.byID = make(map[Hash]*openTxn)
+	}
+	whole := len(b.Txns)
+	a.before = a.before[:0]
+	defer func() { a.merge(b, whole) }()
+	for i := range b.Parts {
+		p := &b.Parts[i]
+		id := a.identity(b, p.Source, p.Epoch, p.ID)
+		open := a.byID[id]
+		switch {
+		case p.Kind == Begin:
+			a.begin(b, p, id, open)
+		case open == nil:
+			b.AddBad(p.Pos, b.Bytes(p.Raw), fmt.Sprintf("%s of txn %q, which is not open: it has no begin, or has ended", p.Kind, b.Bytes(p.ID)))
+		case p.Kind == OpPart:
+			a.op(b, p, open)
+		default:
+			a.end(b, p, open)
+		}
+		for len(a.before) < len(b.Txns)-whole {
+			a.before = append(a.before, p.Before)
+		}
+	}
+}
+
+// merge puts the transactions behind the first whole ones, which are in order,
+// to their places.
+func (a *Assembler) merge(b *Batch, whole int) {
+	if len(b.Txns) == whole {
+		return
+	}
+	a.merged = a.merged[:0]
+	next := 0
+	for i, t := range b.Txns[whole:] {
+		for next < int(a.before[i]) && next < whole {
+			a.merged = append(a.merged, b.Txns[next])
+			next++
+		}
+		a.merged = append(a.merged, t)
+	}
+	a.merged = append(a.merged, b.Txns[next:whole]...)
+	copy(b.Txns, a.merged)
+}
+
+// identity is the hash of source, epoch and id, each with its length.
+func (a *Assembler) identity(b *Batch, source, epoch, id Span) Hash {
+	s := appendText(a.scratch[:0], b, source)
+	s = appendText(s, b, epoch)
+	a.scratch = appendText(s, b, id)
+	return hashBytes(a.scratch)
+}
+
+func (a *Assembler) begin(b *Batch, p *Part, id Hash, open *openTxn) {
+	t := p.txn()
+	if open != nil {
+		a.scratch = AppendRecord(a.scratch[:0], b, &t)
+		same := open.start == p.Start && open.hasStart == p.HasStart &&
+			bytes.Equal(a.scratch, open.text[:open.head])
+		if !same {
+			b.AddBad(p.Pos, b.Bytes(p.Raw), fmt.Sprintf("a second begin of txn %q, unlike the first", b.Bytes(p.ID)))
+		}
+		return
+	}
+	open = a.newOpen()
+	open.id, open.pos = id, p.Pos
+	if int(p.Pos.Partition) < len(b.Partitions) {
+		open.partition = b.Partitions[p.Pos.Partition]
+	}
+	open.start, open.hasStart = p.Start, p.HasStart
+	open.text = AppendRecord(open.text[:0], b, &t)
+	open.head = len(open.text)
+	a.insert(open)
+	a.makeRoom(b)
+}
+
+// txn is the transaction that p speaks of, as far as p alone tells.
+func (p *Part) txn() Txn {
+	return Txn{
+		ID: p.ID, Source: p.Source, Epoch: p.Epoch, Session: p.Session,
+		Name: p.Name, Isolation: p.Isolation, TraceID: p.TraceID,
+		StartTS: p.StartTS, CommitTS: p.CommitTS, Seq: p.Seq,
+		Status: Unknown, Flags: p.Flags,
+	}
+}
+
+func (a *Assembler) op(b *Batch, p *Part, open *openTxn) {
+	off := uint32(len(open.text))
+	open.text = appendOp(open.text, b, &b.Ops[p.Op])
+	op := opAt{p.Index, off, uint32(len(open.text))}
+	at, twice := slices.BinarySearchFunc(open.ops, op, func(x, y opAt) int { return int(x.index) - int(y.index) })
+	refuse := ""
+	switch {
+	case twice && !bytes.Equal(open.text[op.off:], open.text[open.ops[at].off:open.ops[at].end]):
+		refuse = fmt.Sprintf("operation %d of txn %q is given twice, unlike the first time", p.Index, b.Bytes(p.ID))
+	case !twice && op.end > MaxRecord:
+		open.tooLong = true
+		refuse = fmt.Sprintf("txn %q is longer than 16 MiB", b.Bytes(p.ID))
+	case !twice:
+		open.ops = slices.Insert(open.ops, at, op)
+		a.bytes += int(op.end - op.off)
+		a.makeRoom(b)
+		return
+	}
+	open.text = open.text[:off]
+	if refuse != "" {
+		b.AddBad(p.Pos, b.Bytes(p.Raw), refuse)
+	}
+}
+
+func (a *Assembler) end(b *Batch, p *Part, open *openTxn) {
+	status := Committed
+	if p.Kind == Abort {
+		status = Aborted
+	}
+	if !open.hasStart {
+		open.start, open.hasStart = p.Start, p.HasStart
+	}
+	if p.HasEnd && open.hasStart && p.End < open.start {
+		b.AddBad(p.Pos, b.Bytes(p.Raw), fmt.Sprintf("end of txn %q is before its start", b.Bytes(p.ID)))
+		a.remove(open)
+		return
+	}
+	if t := a.finish(b, open, p.Pos, b.Bytes(p.Raw)); t != nil {
+		t.Status = status
+		t.add(p)
+		if p.HasEnd && open.hasStart {
+			t.Start, t.End = open.start, p.End
+			t.Flags |= HasTimes
+		}
+	}
+	a.remove(open)
+}
+
+// add takes over from the last record of a transaction what the first did not
+// say.
+func (t *Txn) add(p *Part) {
+	if t.Session.Len == 0 {
+		t.Session, t.SessionHash = p.Session, p.SessionHash
+	}
+	for _, s := range [...]struct{ to, from *Span }{{&t.Name, &p.Name}, {&t.Isolation, &p.Isolation}, {&t.TraceID, &p.TraceID}} {
+		if s.to.Len == 0 {
+			*s.to = *s.from
+		}
+	}
+	more := p.Flags &^ t.Flags
+	if more&HasSeq != 0 {
+		t.Seq = p.Seq
+	}
+	if more&HasStartTS != 0 {
+		t.StartTS = p.StartTS
+	}
+	if more&HasCommitTS != 0 {
+		t.CommitTS = p.CommitTS
+	}
+	t.Flags |= more
+}
+
+// finish appends what open holds to b as an unknown transaction without times,
+// or as a BadRecord where an operation is missing.
+func (a *Assembler) finish(b *Batch, open *openTxn, pos Position, raw []byte) *Txn {
+	d := &a.decoder
+	before := markOf(b)
+	if err := d.DecodeRecord(b, pos, open.text[:open.head]); err != nil {
+		b.AddBad(pos, raw, err.Error())
+		return nil
+	}
+	t := &b.Txns[len(b.Txns)-1]
+	reason := ""
+	if open.tooLong {
+		reason = fmt.Sprintf("txn %q is longer than 16 MiB", b.Bytes(t.ID))
+	}
+	for i, op := range open.ops {
+		if int(op.index) != i {
+			reason = fmt.Sprintf("operation %d of txn %q is missing", i, b.Bytes(t.ID))
+			break
+		}
+		if err := d.decodeOp(b, open.text[op.off:op.end]); err != nil {
+			reason = err.Error()
+			break
+		}
+		t.NumOps++
+	}
+	if reason != "" {
+		before.restore(b)
+		b.AddBad(pos, raw, reason)
+		return nil
+	}
+	return t
+}
+
+// Expire makes the open transactions whose start lies more than maxTxn (ns)
+// before the watermark unknown, and appends them to b by order of arrival. With
+// math.MaxInt64 for the watermark it ends them all, also those without a start.
+// The end of such a transaction is start + maxTxn: nothing is concluded from
+// when an unknown one ended.
+func (a *Assembler) Expire(b *Batch, watermark, maxTxn int64) {
+	var due []*openTxn
+	if watermark == math.MaxInt64 {
+		for open := a.oldest; open != nil; open = open.next {
+			due = append(due, open)
+		}
+	} else {
+		for len(a.starts) > 0 && saturatedAdd(a.starts[0].start, maxTxn) < watermark {
+			due = append(due, heap.Pop(&a.starts).(*openTxn))
+		}
+		slices.SortFunc(due, func(x, y *openTxn) int { return int(int64(x.serial - y.serial)) })
+	}
+	for _, open := range due {
+		a.giveUp(b, open, maxTxn)
+	}
+}
+
+// giveUp makes an open transaction unknown.
+func (a *Assembler) giveUp(b *Batch, open *openTxn, maxTxn int64) {
+	pos := open.pos
+	pos.Partition = b.partition(open.partition)
+	if t := a.finish(b, open, pos, nil); t != nil && open.hasStart {
+		t.Start, t.End = open.start, saturatedAdd(open.start, maxTxn)
+		t.Flags |= HasTimes
+	}
+	a.remove(open)
+}
+
+func saturatedAdd(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// partition is the index of a partition's name in b.
+func (b *Batch) partition(name string) uint32 {
+	i := slices.Index(b.Partitions, name)
+	if i < 0 {
+		i = len(b.Partitions)
+		b.Partitions = append(b.Partitions, name)
+	}
+	return uint32(i)
+}

@@ -1,0 +1,205 @@
+package event
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// assembleCase feeds every record as a batch of its own to an assembler and
+// shows what each batch got. Lines that begin with % are commands:
+//
+//	% expire WATERMARK MAXTXN    the watermark passes; "end" for the last one
+//	% max-open N                 and % max-bytes N: the limits
+//	% oldest                     shows OldestStart, Len and Evicted
+//
+// The whole case runs again with the state saved and loaded before each line,
+// which must change nothing.
+func assembleCase(t *testing.T, input string) string {
+	want := runAssembler(t, input, false)
+	if got := runAssembler(t, input, true); got != want {
+		t.Errorf("%s\n---- with the state saved and loaded between\n%s\n---- without\n%s", input, got, want)
+	}
+	return want
+}
+
+func runAssembler(t *testing.T, input string, reload bool) string {
+	t.Helper()
+	a := new(Assembler)
+	var d Decoder
+	var out []string
+	for n, line := range records(input) {
+		if reload {
+			a = reloaded(t, a)
+		}
+		b := Batch{Partitions: []string{fmt.Sprintf("file:%d", n%2)}}
+		var x, y int64
+		switch {
+		case scan(line, "%% max-open %d", &a.MaxOpen), scan(line, "%% max-bytes %d", &a.MaxBytes):
+		case line == "% oldest":
+			start, ok := a.OldestStart()
+			out = append(out, fmt.Sprintf("oldest %d %v, %d open, %d evicted", start, ok, a.Len(), a.Evicted()))
+		case scan(line, "%% expire end %d", &y):
+			a.Expire(&b, math.MaxInt64, y)
+		case scan(line, "%% expire %d %d", &x, &y):
+			a.Expire(&b, x, y)
+		default:
+			d.Decode(&b, Position{Offset: int64(n)}, []byte(line))
+			a.Add(&b)
+			b.Parts = nil
+		}
+		for i := range b.Txns {
+			out = append(out, "at "+b.Where(b.Txns[i].Pos))
+		}
+		checkHashes(t, &b)
+		checkRoundTrips(t, &b)
+		if text := show(&b); text != "" {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func scan(line, format string, to ...any) bool {
+	n, err := fmt.Sscanf(line, format, to...)
+	return err == nil && n == len(to)
+}
+
+func reloaded(t *testing.T, a *Assembler) *Assembler {
+	t.Helper()
+	state := a.AppendState(nil)
+	back := &Assembler{MaxOpen: a.MaxOpen, MaxBytes: a.MaxBytes}
+	if err := back.LoadState(state); err != nil {
+		t.Fatal(err)
+	}
+	if again := back.AppendState(nil); !bytes.Equal(again, state) {
+		t.Fatalf("the state of the loaded is %x, want %x", again, state)
+	}
+	if back.bytes != a.bytes {
+		t.Fatalf("the loaded counts %d bytes, want %d", back.bytes, a.bytes)
+	}
+	return back
+}
+
+// Transactions cut into parts, interleaved at random, with the parts of each
+// but for begin and end in any order, come out as they were.
+func TestAssembleInterleaved(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var queues [][]string
+		want := map[string]string{}
+		for i := range 1 + rng.IntN(8) {
+			id := fmt.Sprintf("t%d", i)
+			whole, parts := cut(rng, id)
+			want[id] = whole
+			queues = append(queues, parts)
+		}
+		var a Assembler
+		var d Decoder
+		for len(queues) > 0 {
+			var b Batch
+			for range 1 + rng.IntN(5) {
+				if len(queues) == 0 {
+					break
+				}
+				i := rng.IntN(len(queues))
+				d.Decode(&b, Position{}, []byte(queues[i][0]))
+				if queues[i] = queues[i][1:]; len(queues[i]) == 0 {
+					queues = slices.Delete(queues, i, i+1)
+				}
+			}
+			a.Add(&b)
+			if len(b.Bad) > 0 {
+				t.Fatalf("seed %d: %s", seed, b.Bad[0].Reason)
+			}
+			for i := range b.Txns {
+				r := b.Record(&b.Txns[i])
+				if got := string(AppendJSON(nil, &r)); got != want[r.ID] {
+					t.Fatalf("seed %d: %s, want %s", seed, got, want[r.ID])
+				}
+				delete(want, r.ID)
+			}
+		}
+		if len(want) > 0 || a.Len() > 0 || a.bytes != 0 {
+			t.Fatalf("seed %d: %d transactions did not come out, %d are open, %d bytes", seed, len(want), a.Len(), a.bytes)
+		}
+	}
+}
+
+// cut is a random transaction whole and as its parts.
+func cut(rng *rand.Rand, id string) (whole string, parts []string) {
+	var ops, shuffled []string
+	for i := range rng.IntN(6) {
+		op := fmt.Sprintf(`"op":"append","key":"k%d","value":%d`, rng.IntN(3), i)
+		if rng.IntN(2) == 0 {
+			op = fmt.Sprintf(`"op":"r","key":"k%d","value":[%d,"x"]`, rng.IntN(3), i)
+		}
+		ops = append(ops, "{"+op+"}")
+		shuffled = append(shuffled, fmt.Sprintf(`{"type":"op","txn":%q,"index":%d,%s}`, id, i, op))
+	}
+	rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	start := rng.IntN(100)
+	status, typ := "committed", "commit"
+	if rng.IntN(3) == 0 {
+		status, typ = "aborted", "abort"
+	}
+	whole = fmt.Sprintf(`{"txn":%q,"session":"s","seq":%d,"status":%q,"start":%d,"end":%d,"ops":[%s]}`,
+		id, start, status, start, start+5, strings.Join(ops, ","))
+	parts = append(parts, fmt.Sprintf(`{"type":"begin","txn":%q,"session":"s","seq":%d,"start":%d}`, id, start, start))
+	parts = append(parts, shuffled...)
+	return whole, append(parts, fmt.Sprintf(`{"type":%q,"txn":%q,"end":%d}`, typ, id, start+5))
+}
+
+func TestAssemblerTooLong(t *testing.T) {
+	var a Assembler
+	var d Decoder
+	var b Batch
+	value := strings.Repeat("x", MaxRecord/2)
+	d.Decode(&b, Position{}, []byte(`{"type":"begin","txn":"t"}`))
+	for i := range 3 {
+		d.Decode(&b, Position{Offset: int64(i)}, fmt.Appendf(nil, `{"type":"op","txn":"t","index":%d,"op":"w","key":"k","value":%q}`, i, value))
+	}
+	d.Decode(&b, Position{Offset: 9}, []byte(`{"type":"commit","txn":"t"}`))
+	a.Add(&b)
+	if len(b.Txns) != 0 || len(b.Bad) != 3 || !strings.Contains(b.Bad[2].Reason, "16 MiB") || b.Bad[2].Pos.Offset != 9 {
+		t.Errorf("%d transactions, dead letters %+v", len(b.Txns), b.Bad)
+	}
+}
+
+func TestLoadStateDamaged(t *testing.T) {
+	var a Assembler
+	var d Decoder
+	b := Batch{Partitions: []string{"stdin"}}
+	for _, rec := range []string{
+		`{"type":"begin","txn":"t","session":"s","start":5}`, `{"type":"op","txn":"t","index":1,"op":"r","key":"k","value":[1]}`,
+		`{"type":"begin","txn":"u","source":"o"}`, `{"type":"op","txn":"u","source":"o","index":0,"op":"inc","key":"k","value":1}`,
+	} {
+		d.Decode(&b, Position{}, []byte(rec))
+	}
+	a.Add(&b)
+	state := a.AppendState(nil)
+	for i := range state {
+		var back Assembler
+		if back.LoadState(state[:i]) == nil {
+			t.Errorf("a state cut to %d of %d bytes is accepted", i, len(state))
+		}
+		if back.Len() != 0 {
+			t.Errorf("after an error %d transactions are open", back.Len())
+		}
+		for bit := range 8 {
+			damaged := bytes.Clone(state)
+			damaged[i] ^= 1 << bit
+			if back.LoadState(damaged) == nil {
+				var out Batch
+				back.Expire(&out, math.MaxInt64, 1)
+			}
+		}
+	}
+	if err := new(Assembler).LoadState(append(bytes.Clone(state), 0)); err == nil {
+		t.Error("a byte behind the state is accepted")
+	}
+}

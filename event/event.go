@@ -1,0 +1,197 @@
+// Package event is the vocabulary of Isowatch: a finished transaction with its
+// operations as a client saw them (docs/format.md), the position it was read
+// from, and the codecs that turn bytes into it.
+//
+// Records are decoded into a [Batch], a structure of arrays that is reused from
+// batch to batch: a transaction names its operations by index, and every text
+// is a [Span] of Batch.Data. Decoding a record whose texts hold no escapes
+// allocates nothing once the arrays have grown. Nothing of a Batch may be kept
+// after the batch was handed back; what outlives it is the compact record of
+// [AppendRecord].
+package event
+
+// Span names bytes of [Batch.Data]. The zero Span is the absent text.
+type Span struct{ Off, Len uint32 }
+
+// Hash is the 128-bit xxh3 of a key's text or of a value's canonical text. Two
+// equal hashes are taken as the same text: at 10^9 distinct values the chance
+// of one collision is below 10^-20. It does not defend against a client that
+// searches for collisions.
+type Hash struct{ Lo, Hi uint64 }
+
+// Status is the outcome of a transaction as its client knows it.
+type Status uint8
+
+const (
+	// Committed: the client was told that the commit succeeded.
+	Committed Status = iota + 1
+	// Aborted: the database proved that nothing took effect.
+	Aborted
+	// Unknown: anything else, a timeout on commit above all.
+	Unknown
+)
+
+// OpKind is what an operation does.
+type OpKind uint8
+
+const (
+	Read   OpKind = iota + 1 // "r"
+	Write                    // "w"
+	Append                   // "append"
+	Add                      // "add"
+	Remove                   // "remove"
+	Inc                      // "inc"
+	CAS                      // "cas"
+	Insert                   // "insert"
+	Delete                   // "delete"
+	Range                    // "range"
+)
+
+// DataKind is the kind of object that a key names.
+type DataKind uint8
+
+const (
+	AnyKind DataKind = iota // not stated: decided by the key's writes
+	Register
+	List
+	Set
+	Counter
+)
+
+// OpFlags are facts of an operation that fit a bit.
+type OpFlags uint8
+
+const (
+	// NotFound: a read that found no value for the key ("found": false, or a
+	// null value without "found").
+	NotFound OpFlags = 1 << iota
+	// IsArray: the value is a JSON array; its elements are Op.Elems.
+	IsArray
+	// Success: a cas that took effect.
+	Success
+	// HasExtra: Op.Extra is an index into Batch.Extras.
+	HasExtra
+)
+
+// Op is one operation, in program order within its transaction.
+type Op struct {
+	Kind  OpKind
+	Data  DataKind
+	Flags OpFlags
+	Extra uint32 // index into Batch.Extras, when HasExtra is set
+
+	Key   Span
+	Value Span // canonical JSON text; absent for NotFound reads and deletes
+
+	KeyHash   Hash
+	ValueHash Hash // of Value; the zero Hash when Value is absent
+
+	// FirstElem and NumElems name the elements of an array value in Batch.Elems.
+	FirstElem, NumElems uint32
+}
+
+// Elem is one element of an array value.
+type Elem struct {
+	Value Span
+	Hash  Hash
+}
+
+// Extra holds the fields that few operations carry. All texts are canonical
+// JSON; an absent one is the zero Span.
+type Extra struct {
+	Version, PrevVersion Span
+	Expected, Seen       Span // cas
+	ExpectedHash         Hash
+	SeenHash             Hash
+	From, To             Span // range, raw key texts
+	Limit                int64
+	Desc                 bool
+	HasFrom, HasTo       bool
+	// FirstRow and NumRows name the result of a range in Batch.Rows.
+	FirstRow, NumRows uint32
+}
+
+// Row is one row of a range result.
+type Row struct {
+	Key, Value Span
+	KeyHash    Hash
+	ValueHash  Hash
+}
+
+// TxnFlags say which optional fields of a transaction are present.
+type TxnFlags uint8
+
+const (
+	HasSeq TxnFlags = 1 << iota
+	HasTimes
+	HasStartTS
+	HasCommitTS
+	Stale // asked for old data: no session, no real-time edges
+)
+
+// Txn is one finished transaction.
+type Txn struct {
+	Pos Position
+
+	ID, Source, Epoch, Session Span // raw texts, unescaped
+	Name, Isolation, TraceID   Span
+
+	IDHash      Hash // of ID
+	SessionHash Hash // of Session; zero when absent
+
+	Start, End        int64 // ns since the Unix epoch, when HasTimes
+	StartTS, CommitTS int64
+	Seq               int64
+
+	FirstOp, NumOps uint32 // in Batch.Ops
+
+	Status Status
+	Flags  TxnFlags
+}
+
+// Position is where a record was read.
+type Position struct {
+	Partition uint32 // index into Batch.Partitions
+	Sub       uint32 // index of the record within its message, from 0
+	Offset    int64  // Kafka offset, NATS sequence, byte or line of a file
+}
+
+// BadRecord is a record that could not be decoded: a dead letter.
+type BadRecord struct {
+	Pos    Position
+	Raw    Span   // the record, cut to 64 KiB
+	Reason string // what is wrong, and where in the record
+}
+
+// Batch is decoded records in input order. The zero Batch is empty and ready.
+type Batch struct {
+	Data       []byte
+	Partitions []string // "kafka:TOPIC/PARTITION", "nats:STREAM", "file:PATH"
+	Txns       []Txn
+	Ops        []Op
+	Elems      []Elem
+	Extras     []Extra
+	Rows       []Row
+	Parts      []Part // operation-level records, which an [Assembler] turns into Txns
+	Bad        []BadRecord
+}
+
+// Reset empties b and keeps its memory.
+func (b *Batch) Reset() {
+	b.Data, b.Partitions = b.Data[:0], b.Partitions[:0]
+	b.Txns, b.Ops, b.Elems = b.Txns[:0], b.Ops[:0], b.Elems[:0]
+	b.Extras, b.Rows, b.Bad = b.Extras[:0], b.Rows[:0], b.Bad[:0]
+	b.Parts = b.Parts[:0]
+}
+
+// Bytes is the text that s names. It is valid until b is reset.
+func (b *Batch) Bytes(s Span) []byte { return b.Data[s.Off : s.Off+s.Len : s.Off+s.Len] }
+
+// Text is the text that s names, as a copy.
+func (b *Batch) Text(s Span) string { return string(b.Bytes(s)) }
+
+// OpsOf are the operations of t in program order.
+func (b *Batch) OpsOf(t *Txn) []Op { return b.Ops[t.FirstOp : t.FirstOp+t.NumOps] }
+
+// ElemsOf are the elements of o's array value.
+func (b *Batch) ElemsOf(o *Op) []Elem { return b.Elems[o.FirstElem : o.FirstElem+o.NumElems] }
