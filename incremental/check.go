@@ -1,0 +1,77 @@
+package incremental
+
+import "fmt"
+
+// Check audits the whole structure and names the first broken invariant:
+//   - every edge that constrains a view agrees with its order, unless its tail
+//     is retired there (rule (b))
+//   - no live node is ranked at or below the frontier
+//   - B stands before C
+//   - the slot of a live node's rank leads back to the node, and the queue is a
+//     heap of exactly the occupied and abandoned slots
+//
+// O(vertices + edges) a view.
+func (g *Graph) Check() error {
+	for i := range g.views {
+		if err := g.checkView(&g.views[i]); err != nil {
+			return fmt.Errorf("view %d: %w", i, err)
+		}
+	}
+	live := 0
+	for v := range g.vertices {
+		if g.vertices[v].live > 0 {
+			live++
+		}
+	}
+	if live != g.numLive {
+		return fmt.Errorf("%d live vertices, counted %d", live, g.numLive)
+	}
+	return nil
+}
+
+func (g *Graph) checkView(o *order) error {
+	for i := 1; i < len(o.queue); i++ {
+		if less(o.queue[i], o.queue[(i-1)/2]) {
+			return fmt.Errorf("queue[%d] is below its parent", i)
+		}
+	}
+	occupied := 0
+	for _, r := range o.queue {
+		n := o.slots[r.slot]
+		if n == 0 {
+			continue
+		}
+		occupied++
+		if o.nodes[n] != r {
+			return fmt.Errorf("node %d has rank %v, its slot holds %v", n, o.nodes[n], r)
+		}
+		if !less(o.frontier, r) {
+			return fmt.Errorf("live node %d at %v, frontier %v", n, r, o.frontier)
+		}
+	}
+	if occupied != o.live {
+		return fmt.Errorf("%d queued nodes, counted %d live", occupied, o.live)
+	}
+	for v := range g.vertices {
+		if g.vertices[v].serial == 0 {
+			continue
+		}
+		if b, c := o.nodes[o.first(Vertex(v))], o.nodes[o.last(Vertex(v))]; o.Split && !less(b, c) {
+			return fmt.Errorf("vertex %d: B at %v, C at %v", v, b, c)
+		}
+		for id := g.FirstOut(Vertex(v)); id != 0; id = g.NextOut(id) {
+			e := &g.edges[id]
+			if e.In&o.bit == 0 {
+				continue
+			}
+			from, to, ok := o.ends(e)
+			if !ok {
+				return fmt.Errorf("edge %d is in a view that does not follow its labels", id)
+			}
+			if !o.retired(from) && !less(o.nodes[from], o.nodes[to]) {
+				return fmt.Errorf("edge %d: %d at %v -> %d at %v", id, from, o.nodes[from], to, o.nodes[to])
+			}
+		}
+	}
+	return nil
+}

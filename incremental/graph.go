@@ -1,0 +1,251 @@
+package incremental
+
+import (
+	"math"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// Vertex is a vertex's number, given by the caller, reusable after [Graph.Free].
+// 0 is no vertex.
+type Vertex uint32
+
+// EdgeID names a stored edge. 0 is no edge.
+type EdgeID uint32
+
+// Labels is a set of edge labels; their meaning is the caller's.
+type Labels uint8
+
+// Views is a set of views, bit i for the i-th view given to [New].
+type Views uint32
+
+// View says how one order sees the graph.
+type View struct {
+	// Split gives every vertex two nodes, B before C.
+	Split bool
+	// Dep are the labels followed from C to B when Split, and from node to node
+	// otherwise.
+	Dep Labels
+	// Anti are the labels followed from B to C when Split, and from node to node
+	// otherwise. An edge carries labels of Dep or of Anti, not of both.
+	Anti Labels
+}
+
+// Edge is an edge as stored in the arena. Callers fill From, To, Labels and
+// Note.
+type Edge struct {
+	From, To        Vertex
+	nextOut, nextIn EdgeID
+	In              Views     // views whose order the edge constrains
+	Aside           Views     // views that refused it because it closed a cycle
+	Note            [2]uint32 // the caller's: what proves the edge
+	fromSerial      uint32    // of From when the edge was stored: another one there now means that it is gone
+	Labels          Labels
+	toGone          bool
+}
+
+// Place is where a vertex stood in the order that the caller believes in. Any
+// unit will do; two places should differ by much more than 1 where there is room.
+type Place struct {
+	Begin, Commit int64 // Begin <= Commit
+	// Settle is the caller's time until which the vertex must stay live.
+	Settle int64
+}
+
+// rank is a node's position in a view's order: by at, then by seq. slot is the
+// place in the view's queue that owns this rank.
+type rank struct {
+	at   int64
+	seq  uint32
+	slot uint32
+}
+
+func less(a, b rank) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
+
+type order struct {
+	View
+	bit      Views
+	nodes    []rank // by node: the vertex, or 2*vertex (B) and 2*vertex+1 (C) when Split
+	slots    []uint32
+	free     []uint32
+	queue    []rank   // binary heap of the live ranks, lowest first
+	frontier rank     // highest retired rank
+	live     int      // nodes
+	path     []EdgeID // of the cycle that the latest refused edge would have closed
+}
+
+type vertex struct {
+	out, in EdgeID
+	settle  int64
+	serial  uint32 // 0: not known
+	live    uint16 // nodes that are not retired, over all views
+	goneOut bool   // some edge out of it has lost its head
+}
+
+// Graph is a set of orders over one adjacency. Use [New]. Not safe for
+// concurrent use.
+type Graph struct {
+	views    []order
+	vertices []vertex
+	edges    []Edge
+	freeEdge EdgeID
+	numEdges int
+	numLive  int // vertices with a live node
+	seq      uint32
+	serial   uint32 // of the latest vertex; never 0 once one was added
+
+	// Scratch of the searches; no state.
+	seen    []uint32
+	stamp   uint32
+	fwd     []visit
+	bwd     []uint32
+	pool    []rank
+	sorted  []uint32
+	retired []Vertex
+	warmed  uint32 // keeps the loads of Warm
+}
+
+// New returns an empty graph with the given views, at most 32.
+func New(views ...View) *Graph {
+	g := &Graph{
+		vertices: make([]vertex, 1),
+		edges:    make([]Edge, 1),
+	}
+	for i, v := range views {
+		g.views = append(g.views, order{
+			View: v, bit: 1 << i,
+			nodes:    make([]rank, 2),
+			slots:    make([]uint32, 1),
+			frontier: rank{at: math.MinInt64},
+		})
+	}
+	return g
+}
+
+// NumLive is the number of vertices with a live node in some view.
+func (g *Graph) NumLive() int { return g.numLive }
+
+// NumEdges is the number of stored edges.
+func (g *Graph) NumEdges() int { return g.numEdges }
+
+// Edge is the stored edge; valid until the next edge is added.
+func (g *Graph) Edge(id EdgeID) *Edge { return &g.edges[id] }
+
+// FirstOut and NextOut walk the edges out of v, latest first; FirstIn and NextIn
+// those into v. Edges whose other end was freed are left out.
+func (g *Graph) FirstOut(v Vertex) EdgeID { return g.skipOut(g.vertices[v].out) }
+
+// NextOut continues the walk of [Graph.FirstOut].
+func (g *Graph) NextOut(id EdgeID) EdgeID { return g.skipOut(g.edges[id].nextOut) }
+
+// FirstIn starts the walk over the edges into v.
+func (g *Graph) FirstIn(v Vertex) EdgeID { return g.skipIn(g.vertices[v].in) }
+
+// NextIn continues the walk of [Graph.FirstIn].
+func (g *Graph) NextIn(id EdgeID) EdgeID { return g.skipIn(g.edges[id].nextIn) }
+
+func (g *Graph) skipOut(id EdgeID) EdgeID {
+	for id != 0 && g.edges[id].toGone {
+		id = g.edges[id].nextOut
+	}
+	return id
+}
+
+func (g *Graph) skipIn(id EdgeID) EdgeID {
+	for id != 0 && g.gone(&g.edges[id]) {
+		id = g.edges[id].nextIn
+	}
+	return id
+}
+
+// gone says whether the tail of e was freed.
+func (g *Graph) gone(e *Edge) bool { return g.vertices[e.From].serial != e.fromSerial }
+
+// Known says whether v was added and not freed.
+func (g *Graph) Known(v Vertex) bool { return int(v) < len(g.vertices) && g.vertices[v].serial != 0 }
+
+// Settle is the Place.Settle that v was added with.
+func (g *Graph) Settle(v Vertex) int64 { return g.vertices[v].settle }
+
+// Live says whether v has a live node in some view.
+func (g *Graph) Live(v Vertex) bool { return g.Known(v) && g.vertices[v].live > 0 }
+
+// Retired says whether all nodes of v in the i-th view are retired.
+func (g *Graph) Retired(i int, v Vertex) bool {
+	o := &g.views[i]
+	return !less(o.frontier, o.nodes[o.last(v)])
+}
+
+// CompareCommits says which of a and b commits first in the i-th view, as
+// slices.SortFunc wants it.
+func (g *Graph) CompareCommits(i int, a, b Vertex) int {
+	o := &g.views[i]
+	x, y := o.nodes[o.last(a)], o.nodes[o.last(b)]
+	switch {
+	case less(x, y):
+		return -1
+	case less(y, x):
+		return 1
+	}
+	return 0
+}
+
+// last is the highest node of v in the view, first the lowest.
+func (o *order) last(v Vertex) uint32 {
+	if o.Split {
+		return 2*uint32(v) + 1
+	}
+	return uint32(v)
+}
+
+func (o *order) first(v Vertex) uint32 {
+	if o.Split {
+		return 2 * uint32(v)
+	}
+	return uint32(v)
+}
+
+func (o *order) vertexOf(n uint32) Vertex {
+	if o.Split {
+		return Vertex(n / 2)
+	}
+	return Vertex(n)
+}
+
+// ends are the nodes that e's arc joins in the view; ok is false when the view
+// does not follow e's labels.
+func (o *order) ends(e *Edge) (from, to uint32, ok bool) {
+	switch {
+	case !o.Split:
+		return uint32(e.From), uint32(e.To), e.Labels&(o.Dep|o.Anti) != 0
+	case e.Labels&o.Dep != 0:
+		return 2*uint32(e.From) + 1, 2 * uint32(e.To), true
+	case e.Labels&o.Anti != 0:
+		return 2 * uint32(e.From), 2*uint32(e.To) + 1, true
+	}
+	return 0, 0, false
+}
+
+func (o *order) retired(n uint32) bool { return !less(o.frontier, o.nodes[n]) }
+
+func (g *Graph) newEdge(e Edge) EdgeID {
+	id := g.freeEdge
+	if id != 0 {
+		g.freeEdge = g.edges[id].nextOut
+	} else {
+		id = EdgeID(len(g.edges))
+		g.edges = flat.Push(g.edges, Edge{})
+	}
+	e.nextOut, e.nextIn = g.vertices[e.From].out, g.vertices[e.To].in
+	e.fromSerial, e.toGone = g.vertices[e.From].serial, false
+	g.edges[id] = e
+	g.vertices[e.From].out, g.vertices[e.To].in = id, id
+	g.numEdges++
+	return id
+}
+
+func (g *Graph) recycle(id EdgeID) {
+	g.edges[id] = Edge{nextOut: g.freeEdge}
+	g.freeEdge = id
+	g.numEdges--
+}

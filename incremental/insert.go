@@ -1,0 +1,355 @@
+package incremental
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// visit is a node that a forward search reached, and how.
+type visit struct {
+	node   uint32
+	parent int32  // index into Graph.fwd, -1 at the start
+	edge   EdgeID // 0 for the arc B->C of one vertex
+}
+
+// Refusal says in which views an edge could not be placed.
+type Refusal struct {
+	Cycle  Views // it closes a cycle: set aside, the order stays as it was
+	Behind Views // rule (d): its head is retired
+}
+
+// AddVertex makes v known and ranks its nodes in every view near p, between the
+// neighbours that the edges in es give it where there is a gap, and never below
+// the frontier. The edges are not added. O(len(es)) and the queue's O(log n).
+func (g *Graph) AddVertex(v Vertex, p Place, es []Edge) {
+	for int(v) >= len(g.vertices) {
+		g.vertices = flat.Push(g.vertices, vertex{})
+	}
+	if g.serial++; g.serial == 0 {
+		g.serial = 1
+	}
+	g.vertices[v] = vertex{settle: p.Settle, serial: g.serial}
+	g.seq++
+	g.numLive++
+	for i := range g.views {
+		o := &g.views[i]
+		n := 1
+		if o.Split {
+			n = 2
+		}
+		for len(o.nodes) < n*len(g.vertices) {
+			o.nodes = flat.Push(o.nodes, rank{})
+		}
+		g.vertices[v].live += uint16(n)
+		g.place(o, v, p, es)
+	}
+	if n := 2 * len(g.vertices); len(g.seen) < n {
+		g.seen = append(g.seen, make([]uint32, n-len(g.seen)+n/4)...)
+	}
+}
+
+// bounds are the nearest known neighbours of a node that is being placed.
+type bounds struct {
+	lo, hi       rank
+	hasLo, hasHi bool
+}
+
+func (b *bounds) above(r rank) {
+	if !b.hasLo || less(b.lo, r) {
+		b.lo, b.hasLo = r, true
+	}
+}
+
+func (b *bounds) below(r rank) {
+	if !b.hasHi || less(r, b.hi) {
+		b.hi, b.hasHi = r, true
+	}
+}
+
+func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
+	var b, c bounds // of the first and of the last node
+	first, last := o.first(v), o.last(v)
+	for i := range es {
+		e := &es[i]
+		from, to, ok := o.ends(e)
+		if !ok || e.From == e.To {
+			continue
+		}
+		switch {
+		case e.To == v && g.Known(e.From):
+			if to == last {
+				c.above(o.nodes[from])
+			} else {
+				b.above(o.nodes[from])
+			}
+		case e.From == v && g.Known(e.To) && !o.retired(to):
+			if from == last {
+				c.below(o.nodes[to])
+			} else {
+				b.below(o.nodes[to])
+			}
+		}
+	}
+	if o.Split {
+		if c.hasHi {
+			b.below(c.hi)
+		}
+		r := g.choose(o, p.Begin, &b)
+		o.push(first, r)
+		c.above(r)
+	}
+	o.push(last, g.choose(o, p.Commit, &c))
+}
+
+// choose picks a free rank near at, above b.lo and the frontier, and below b.hi
+// if there is room.
+func (g *Graph) choose(o *order, at int64, b *bounds) rank {
+	lo := o.frontier
+	if b.hasLo && less(lo, b.lo) {
+		lo = b.lo
+	}
+	r := rank{at: at, seq: g.seq}
+	if b.hasHi && !less(r, b.hi) {
+		r.at = b.hi.at - 1
+	}
+	if !less(lo, r) {
+		r.at = lo.at
+		if lo.seq >= r.seq { // the counter has wrapped around, or both are nodes of one vertex
+			r.at++
+		}
+	}
+	return r
+}
+
+// push gives node n the rank r and queues it for retirement.
+func (o *order) push(n uint32, r rank) {
+	if k := len(o.free); k > 0 {
+		r.slot = o.free[k-1]
+		o.free = o.free[:k-1]
+	} else {
+		r.slot = uint32(len(o.slots))
+		o.slots = flat.Push(o.slots, 0)
+	}
+	o.slots[r.slot] = n
+	o.nodes[n] = r
+	o.live++
+	o.queuePush(r)
+}
+
+// AddEdge stores e and inserts it into every view that follows its labels, by
+// rules (a) to (d). Both ends must be known and differ. The edge is stored if
+// some view took it or set it aside; otherwise the id is 0.
+//
+// When a view refuses because of a cycle, [Graph.CyclePath] gives the edges that
+// it found from e.To back to e.From.
+func (g *Graph) AddEdge(e Edge) (EdgeID, Refusal) { return g.AddEdgeIn(e, ^Views(0)) }
+
+// AddEdgeIn is AddEdge for the given views only.
+func (g *Graph) AddEdgeIn(e Edge, only Views) (EdgeID, Refusal) {
+	var ref Refusal
+	e.In, e.Aside = 0, 0
+	for i := range g.views {
+		o := &g.views[i]
+		from, to, ok := o.ends(&e)
+		if !ok || o.bit&only == 0 {
+			continue
+		}
+		switch {
+		case o.retired(to):
+			if !o.retired(from) || less(o.nodes[to], o.nodes[from]) {
+				ref.Behind |= o.bit
+			}
+		case o.retired(from):
+		case g.insert(o, from, to):
+			e.In |= o.bit
+		default:
+			ref.Cycle |= o.bit
+		}
+	}
+	e.Aside = ref.Cycle
+	if e.In|e.Aside == 0 {
+		return 0, ref
+	}
+	return g.newEdge(e), ref
+}
+
+// Retry offers a stored edge again to the views that set it aside, for when an
+// edge of the cycle was removed: by rules (a) to (d), as [Graph.AddEdge].
+func (g *Graph) Retry(id EdgeID) Refusal {
+	var ref Refusal
+	for i := range g.views {
+		o := &g.views[i]
+		if g.edges[id].Aside&o.bit == 0 {
+			continue
+		}
+		from, to, _ := o.ends(&g.edges[id])
+		switch {
+		case o.retired(to):
+			if !o.retired(from) || less(o.nodes[to], o.nodes[from]) {
+				ref.Behind |= o.bit
+			}
+		case o.retired(from):
+		case g.insert(o, from, to):
+			g.edges[id].In |= o.bit
+		default:
+			ref.Cycle |= o.bit
+		}
+	}
+	g.edges[id].Aside = ref.Cycle
+	return ref
+}
+
+// insert makes rank(x) < rank(y) hold, or returns false when y reaches x.
+func (g *Graph) insert(o *order, x, y uint32) bool {
+	if less(o.nodes[x], o.nodes[y]) {
+		return true
+	}
+	if !g.forward(o, y, x) {
+		return false
+	}
+	g.backward(o, x, y)
+	g.reorder(o)
+	return true
+}
+
+func (g *Graph) nextStamp() {
+	g.stamp++
+	if g.stamp == 0 {
+		clear(g.seen)
+		g.stamp = 1
+	}
+}
+
+// forward collects in g.fwd what y reaches at ranks up to that of x; false when
+// x is among it, with the way to it in o.path.
+func (g *Graph) forward(o *order, y, x uint32) bool {
+	g.nextStamp()
+	limit := o.nodes[x]
+	g.fwd = append(g.fwd[:0], visit{y, -1, 0})
+	g.seen[y] = g.stamp
+	for i := 0; i < len(g.fwd); i++ {
+		n := g.fwd[i].node
+		v := o.vertexOf(n)
+		begin := o.Split && n&1 == 0
+		if begin && !g.reach(o, n+1, int32(i), 0, x, limit) {
+			return false
+		}
+		follow := o.Dep | o.Anti
+		if o.Split {
+			follow = o.Dep
+			if begin {
+				follow = o.Anti
+			}
+		}
+		for id := g.vertices[v].out; id != 0; id = g.edges[id].nextOut {
+			e := &g.edges[id]
+			if e.In&o.bit == 0 || e.Labels&follow == 0 {
+				continue
+			}
+			_, to, _ := o.ends(e)
+			if !g.reach(o, to, int32(i), id, x, limit) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reach adds node n to the forward search; false when it is the goal x.
+func (g *Graph) reach(o *order, n uint32, parent int32, id EdgeID, x uint32, limit rank) bool {
+	if n == x {
+		o.path = o.path[:0]
+		if id != 0 {
+			o.path = append(o.path, id)
+		}
+		for p := parent; p >= 0; p = g.fwd[p].parent {
+			if g.fwd[p].edge != 0 {
+				o.path = append(o.path, g.fwd[p].edge)
+			}
+		}
+		slices.Reverse(o.path)
+		return false
+	}
+	if g.seen[n] != g.stamp && less(o.nodes[n], limit) {
+		g.seen[n] = g.stamp
+		g.fwd = append(g.fwd, visit{n, parent, id})
+	}
+	return true
+}
+
+// backward collects in g.bwd what reaches x at ranks above that of y.
+func (g *Graph) backward(o *order, x, y uint32) {
+	g.nextStamp()
+	limit := o.nodes[y]
+	g.bwd = append(g.bwd[:0], x)
+	g.seen[x] = g.stamp
+	add := func(n uint32) {
+		if g.seen[n] != g.stamp && less(limit, o.nodes[n]) {
+			g.seen[n] = g.stamp
+			g.bwd = append(g.bwd, n)
+		}
+	}
+	for i := 0; i < len(g.bwd); i++ {
+		n := g.bwd[i]
+		commit := o.Split && n&1 == 1
+		if commit {
+			add(n - 1)
+		}
+		follow := o.Dep | o.Anti
+		if o.Split {
+			follow = o.Dep
+			if commit {
+				follow = o.Anti
+			}
+		}
+		for id := g.vertices[o.vertexOf(n)].in; id != 0; id = g.edges[id].nextIn {
+			e := &g.edges[id]
+			if e.In&o.bit == 0 || e.Labels&follow == 0 {
+				continue
+			}
+			if g.gone(e) {
+				continue
+			}
+			from, _, _ := o.ends(e)
+			add(from)
+		}
+	}
+}
+
+// reorder hands the ranks of both search results out anew: first to what
+// reaches x, then to what y reaches, each in its old order.
+func (g *Graph) reorder(o *order) {
+	byRank := func(a, b uint32) int {
+		if less(o.nodes[a], o.nodes[b]) {
+			return -1
+		}
+		return 1
+	}
+	g.sorted = append(g.sorted[:0], g.bwd...)
+	slices.SortFunc(g.sorted, byRank)
+	k := len(g.sorted)
+	for i := range g.fwd {
+		g.sorted = append(g.sorted, g.fwd[i].node)
+	}
+	slices.SortFunc(g.sorted[k:], byRank)
+	g.pool = g.pool[:0]
+	for _, n := range g.sorted {
+		g.pool = append(g.pool, o.nodes[n])
+	}
+	slices.SortFunc(g.pool, func(a, b rank) int {
+		if less(a, b) {
+			return -1
+		}
+		return 1
+	})
+	for i, n := range g.sorted {
+		o.nodes[n] = g.pool[i]
+		o.slots[g.pool[i].slot] = n
+	}
+}
+
+// CyclePath are the edges from the head to the tail of the edge that the i-th
+// view refused last, in order; with that edge they are a cycle of the view.
+// Valid until the view's next refusal.
+func (g *Graph) CyclePath(i int) []EdgeID { return g.views[i].path }

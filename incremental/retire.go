@@ -1,0 +1,155 @@
+package incremental
+
+import "github.com/isowatch/isowatch/internal/flat"
+
+// Retire retires nodes from the low end of every view's order as long as their
+// vertices have settled, that is Place.Settle < now, and returns the vertices
+// whose last node retired, in the order of the views and of their ranks. The
+// slice is valid until the next call. The vertices stay known, with their final
+// ranks, until [Graph.Free].
+func (g *Graph) Retire(now int64) []Vertex {
+	g.retired = g.retired[:0]
+	for i := range g.views {
+		o := &g.views[i]
+		for len(o.queue) > 0 {
+			n := o.slots[o.queue[0].slot]
+			if n != 0 && g.vertices[o.vertexOf(n)].settle >= now {
+				break
+			}
+			g.retireLowest(o)
+		}
+	}
+	return g.retired
+}
+
+// Freeze retires the lowest nodes of every view, settled or not, until at most
+// maxLive vertices' worth of nodes are live in it. It bounds memory: vertices
+// that freeze early can only turn later edges into refusals by rule (d).
+func (g *Graph) Freeze(maxLive int) []Vertex {
+	g.retired = g.retired[:0]
+	for i := range g.views {
+		o := &g.views[i]
+		limit := maxLive
+		if o.Split {
+			limit *= 2
+		}
+		for o.live > limit {
+			g.retireLowest(o)
+		}
+	}
+	return g.retired
+}
+
+func (g *Graph) retireLowest(o *order) {
+	r := o.queuePop()
+	n := o.slots[r.slot]
+	o.slots[r.slot] = 0
+	o.free = append(o.free, r.slot)
+	o.frontier = r
+	if n == 0 {
+		return // the vertex was removed while live
+	}
+	o.live--
+	v := o.vertexOf(n)
+	g.vertices[v].live--
+	if g.vertices[v].live == 0 {
+		g.numLive--
+		g.retired = append(g.retired, v)
+	}
+}
+
+// Free forgets v and its edges. A live vertex is taken out of the orders first;
+// its ranks stay behind as gaps. O(edges into v): edges out of v are recycled by
+// their heads, which mostly go later.
+func (g *Graph) Free(v Vertex) {
+	x := &g.vertices[v]
+	if x.serial == 0 {
+		return
+	}
+	// In the one order of a single view the tails have gone before their head.
+	alone := len(g.views) == 1 && x.live == 0
+	if x.live > 0 {
+		g.unrank(v)
+	}
+	for id := x.in; id != 0; {
+		e := &g.edges[id]
+		next := e.nextIn
+		if alone && e.In != 0 || g.gone(e) {
+			g.recycle(id)
+		} else { // the tail's list still leads through it
+			e.toGone, e.In, e.Aside = true, 0, 0
+			g.vertices[e.From].goneOut = true
+		}
+		id = next
+	}
+	if x.goneOut {
+		for id := x.out; id != 0; {
+			next := g.edges[id].nextOut
+			if g.edges[id].toGone {
+				g.recycle(id)
+			}
+			id = next
+		}
+	}
+	*x = vertex{}
+}
+
+func (g *Graph) unrank(v Vertex) {
+	for i := range g.views {
+		o := &g.views[i]
+		for n := o.first(v); n <= o.last(v); n++ {
+			if !o.retired(n) {
+				o.slots[o.nodes[n].slot] = 0
+				o.live--
+			}
+		}
+	}
+	g.vertices[v].live = 0
+	g.numLive--
+}
+
+// RemoveEdge takes the edge out of every view. It stays stored, without effect,
+// until its ends are freed. A valid order stays valid when an edge goes.
+func (g *Graph) RemoveEdge(id EdgeID) {
+	g.edges[id].In, g.edges[id].Aside, g.edges[id].Labels = 0, 0, 0
+}
+
+func (o *order) queuePush(r rank) {
+	q := flat.Push(o.queue, r)
+	i := len(q) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if !less(r, q[p]) {
+			break
+		}
+		q[i] = q[p]
+		i = p
+	}
+	q[i] = r
+	o.queue = q
+}
+
+func (o *order) queuePop() rank {
+	q := o.queue
+	top, k := q[0], len(q)-1
+	r := q[k]
+	q = q[:k]
+	for i := 0; k > 0; {
+		c := 2*i + 1
+		if c >= k {
+			q[i] = r
+			break
+		}
+		if c+1 < k && less(q[c+1], q[c]) {
+			c++
+		}
+		if !less(q[c], r) {
+			q[i] = r
+			break
+		}
+		q[i] = q[c]
+		i = c
+	}
+	o.queue = q
+	return top
+}

@@ -1,0 +1,63 @@
+package incremental
+
+import "github.com/isowatch/isowatch/internal/flat"
+
+type graphCounts struct {
+	seq, freeEdge     uint32
+	serial, _         uint32
+	numEdges, numLive int64
+}
+
+type orderCounts struct {
+	frontier rank
+	live     int64
+}
+
+// AppendState writes all that the graph holds to dst.
+func (g *Graph) AppendState(dst []byte) []byte {
+	dst = flat.AppendValue(dst, &graphCounts{seq: g.seq, freeEdge: uint32(g.freeEdge), serial: g.serial, numEdges: int64(g.numEdges), numLive: int64(g.numLive)})
+	dst = flat.Append(dst, g.vertices)
+	dst = flat.Append(dst, g.edges)
+	for i := range g.views {
+		o := &g.views[i]
+		dst = flat.AppendValue(dst, &orderCounts{o.frontier, int64(o.live)})
+		dst = flat.Append(dst, o.nodes)
+		dst = flat.Append(dst, o.slots)
+		dst = flat.Append(dst, o.free)
+		dst = flat.Append(dst, o.queue)
+	}
+	return dst
+}
+
+// ReadState replaces what the graph holds by what AppendState wrote for a graph
+// with the same views.
+func (g *Graph) ReadState(r *flat.Reader) {
+	var c graphCounts
+	flat.ReadValue(r, &c)
+	g.serial = c.serial
+	g.seq, g.freeEdge, g.numEdges, g.numLive = c.seq, EdgeID(c.freeEdge), int(c.numEdges), int(c.numLive)
+	flat.Read(r, &g.vertices)
+	flat.Read(r, &g.edges)
+	for i := range g.views {
+		o := &g.views[i]
+		var oc orderCounts
+		flat.ReadValue(r, &oc)
+		o.frontier, o.live = oc.frontier, int(oc.live)
+		flat.Read(r, &o.nodes)
+		flat.Read(r, &o.slots)
+		flat.Read(r, &o.free)
+		flat.Read(r, &o.queue)
+	}
+	g.seen = make([]uint32, 2*len(g.vertices))
+	g.stamp = 0
+}
+
+// Bytes is the memory of the graph's arrays, as allocated.
+func (g *Graph) Bytes() int64 {
+	n := int64(cap(g.vertices))*24 + int64(cap(g.edges))*44
+	for i := range g.views {
+		o := &g.views[i]
+		n += int64(cap(o.nodes)+cap(o.queue))*16 + int64(cap(o.slots)+cap(o.free))*4
+	}
+	return n
+}

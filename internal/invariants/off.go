@@ -1,0 +1,9 @@
+//go:build !invariants
+
+// Package invariants says whether the program audits itself. Built with the tag
+// invariants, it checks after every step what otherwise only tests do: audits
+// cost time in the size of all that is in memory.
+package invariants
+
+// Enabled: the binary was built with the tag invariants.
+const Enabled = false
