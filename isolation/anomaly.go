@@ -1,0 +1,49 @@
+package isolation
+
+// anomaly is what is known of a kind of anomaly by its name: the plain title and
+// the weakest models that Elle says it rules out (elle.consistency-model).
+type anomaly struct {
+	title   string
+	elleNot []string
+}
+
+// anomalies holds every name that a finding can carry. Cycle names get their
+// session and real-time variants from [cycleName].
+var anomalies = map[string]anomaly{
+	"G0":                         {"write cycle", []string{"read-uncommitted"}},
+	"G0-process":                 {"write cycle with session order", []string{"strong-session-read-uncommitted"}},
+	"G1c":                        {"circular information flow", []string{"read-committed"}},
+	"G1c-process":                {"circular information flow with session order", []string{"strong-session-read-committed"}},
+	"G-single-item":              {"read skew", []string{"consistent-view", "repeatable-read"}},
+	"G-single-item-process":      {"stale read in a session", []string{"strong-session-snapshot-isolation"}},
+	"G-nonadjacent-item":         {"long fork", []string{"repeatable-read", "snapshot-isolation"}},
+	"G-nonadjacent-item-process": {"long fork with session order", []string{"strong-session-snapshot-isolation"}},
+	"G2-item":                    {"anti-dependency cycle", []string{"repeatable-read"}},
+	"G2-item-process":            {"anti-dependency cycle with session order", []string{"strong-session-serializable"}},
+	"lost-update":                {"lost update", []string{"cursor-stability", "update-atomic"}},
+	"internal":                   {"internal inconsistency", []string{"read-atomic"}},
+	"G1a":                        {"aborted read", []string{"read-committed"}},
+	"G1b":                        {"intermediate read", []string{"read-committed"}},
+	"dirty-update":               {"dirty update", []string{"read-committed"}},
+	"incompatible-order":         {"incompatible orders", []string{"read-committed"}},
+	"duplicate-elements":         {"duplicate elements", []string{"read-uncommitted"}},
+	"future-read":                {"future read", []string{"read-committed"}},
+	"garbage-read":               {"garbage read", nil},
+	"unattributed-read":          {"read of a value that no record wrote", nil},
+	"contradictory-record":       {"contradictory record", nil},
+	"session-not-sequential":     {"session not sequential", nil},
+	"horizon":                    {"behind the horizon", nil},
+	"gap":                        {"missing records", nil},
+}
+
+// AnomalyNames are all names, for counters that must exist before the first
+// finding, in a fixed order.
+func AnomalyNames() []string {
+	return []string{
+		"G0", "G0-process", "G1c", "G1c-process", "G-single-item", "G-single-item-process",
+		"G-nonadjacent-item", "G-nonadjacent-item-process", "G2-item", "G2-item-process",
+		"lost-update", "internal", "G1a", "G1b", "dirty-update", "incompatible-order",
+		"duplicate-elements", "future-read", "garbage-read", "unattributed-read",
+		"contradictory-record", "session-not-sequential", "horizon", "gap",
+	}
+}

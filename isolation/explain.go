@@ -1,0 +1,164 @@
+package isolation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// Explain writes the witness in the form that Elle introduced (elle.core and
+// elle.txn: Let, Then, because, However): names for the transactions, one
+// sentence of evidence for each edge, and the last one that contradicts the
+// others.
+func Explain(w *Witness, headline string) string {
+	var b strings.Builder
+	b.WriteString(headline)
+	b.WriteString("\n\nLet:\n")
+	for i := range w.Txns {
+		fmt.Fprintf(&b, "  %s = %s\n", w.short(i), w.describe(i))
+	}
+	b.WriteString("\nThen:\n")
+	if len(w.Edges) == 0 {
+		fmt.Fprintf(&b, "  - %s\n", sentence(w))
+		return b.String()
+	}
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		if i == len(w.Edges)-1 {
+			fmt.Fprintf(&b, "  - However, %s < %s, because %s: a contradiction!\n", w.short(e.From), w.short(e.To), because(w, e))
+		} else {
+			fmt.Fprintf(&b, "  - %s < %s, because %s.\n", w.short(e.From), w.short(e.To), because(w, e))
+		}
+	}
+	return b.String()
+}
+
+// short is what the i-th transaction is called: its id where all ids are short,
+// otherwise T1, T2 and so on.
+func (w *Witness) short(i int) string {
+	for j := range w.Txns {
+		if len(w.Txns[j].ID) > 20 {
+			return fmt.Sprintf("T%d", i+1)
+		}
+	}
+	return w.Txns[i].ID
+}
+
+// describe is one line for a transaction: id, session, outcome, operations.
+func (w *Witness) describe(i int) string {
+	t := &w.Txns[i]
+	var about []string
+	if w.short(i) != t.ID {
+		about = append(about, t.ID)
+	}
+	if t.Session != "" {
+		s := "session " + t.Session
+		if t.Flags&event.HasSeq != 0 {
+			s += fmt.Sprintf(" #%d", t.Seq)
+		}
+		about = append(about, s)
+	}
+	if t.Status != event.Committed {
+		about = append(about, t.Status.String())
+	}
+	var b strings.Builder
+	b.WriteString(strings.Join(about, ", "))
+	if len(about) > 0 {
+		b.WriteString(": ")
+	}
+	const most = 12
+	for i := range t.Ops {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more operations", len(t.Ops)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(operation(&t.Ops[i]))
+	}
+	return b.String()
+}
+
+func operation(o *event.RecordOp) string {
+	value := o.Value
+	if o.Flags&event.NotFound != 0 {
+		value = "nothing"
+	}
+	switch o.Kind {
+	case event.Read:
+		return fmt.Sprintf("r %s %s", o.Key, clip(value))
+	case event.Write:
+		return fmt.Sprintf("w %s %s", o.Key, clip(value))
+	}
+	return fmt.Sprintf("%s %s %s", o.Kind, o.Key, clip(value))
+}
+
+// clip keeps long values readable; the record itself is kept whole.
+func clip(v string) string {
+	const most = 80
+	if len(v) <= most {
+		return v
+	}
+	return v[:most/2] + "..." + v[len(v)-most/2+3:]
+}
+
+func because(w *Witness, e *Edge) string {
+	from, to := w.short(e.From), w.short(e.To)
+	switch {
+	case e.Label&infer.Process != 0:
+		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
+	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
+		return fmt.Sprintf("%s read %s without %s, which %s appended", from, e.Key, clip(e.Value), to)
+	case e.Label&infer.RW != 0:
+		read := "nothing"
+		if o, ok := externalRead(&w.Txns[e.From], e.Key); ok && o.Flags&event.NotFound == 0 {
+			read = clip(o.Value)
+		}
+		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, e.Key, read, to, clip(e.Value))
+	case e.Label&infer.WR != 0 && e.Label&infer.WW != 0:
+		return fmt.Sprintf("%s read %s = %s, which %s wrote, and overwrote it", to, e.Key, clip(e.Value), from)
+	case e.Label&infer.WR != 0:
+		return fmt.Sprintf("%s read %s of %s, which %s wrote", to, clip(e.Value), e.Key, from)
+	case e.Shown >= 0:
+		return fmt.Sprintf("the read of %s by %s shows that %s appended before %s appended %s", e.Key, w.short(e.Shown), from, to, clip(e.Value))
+	}
+	return fmt.Sprintf("%s read and overwrote what %s left in %s", to, from, e.Key)
+}
+
+// sentence says what is wrong for findings that are not cycles.
+func sentence(w *Witness) string {
+	key, value := w.Key, clip(w.Value)
+	a, b := w.short(0), w.short(len(w.Txns)-1)
+	switch w.Anomaly {
+	case infer.Internal:
+		return fmt.Sprintf("operation %d of %s reads %s otherwise than it had just written it: %s", w.Op+1, a, key, operation(&w.Txns[0].Ops[w.Op]))
+	case infer.Nonrepeatable:
+		return fmt.Sprintf("operation %d of %s reads %s otherwise than it had read it before: %s", w.Op+1, a, key, operation(&w.Txns[0].Ops[w.Op]))
+	case infer.G1a:
+		return fmt.Sprintf("%s read %s of %s, which only %s wrote, and that one aborted", a, value, key, b)
+	case infer.DirtyUpdate:
+		return fmt.Sprintf("%s read %s of the aborted %s in %s, before an append that committed", a, value, b, key)
+	case infer.G1b:
+		return fmt.Sprintf("%s read %s of %s, which %s wrote and then wrote over", a, value, key, b)
+	case infer.DuplicateElements:
+		return fmt.Sprintf("%s read %s twice in %s, and it was appended once", a, value, key)
+	case infer.IncompatibleOrder:
+		return fmt.Sprintf("%s and %s saw the elements of %s in orders that exclude each other", a, b, key)
+	case infer.FutureRead:
+		return fmt.Sprintf("%s read %s of %s before it wrote it itself", a, value, key)
+	case infer.GarbageRead:
+		return fmt.Sprintf("%s read %s of %s, which no transaction wrote", a, value, key)
+	case infer.UnattributedRead:
+		return fmt.Sprintf("%s read %s of %s, which no record wrote; the capture does not exclude that one is missing", a, value, key)
+	case infer.Contradictory:
+		return fmt.Sprintf("a second record has the id of %s and other content; the first one is kept", a)
+	case infer.SessionOverlap:
+		return fmt.Sprintf("%s and %s of one session overlap: it is not a single-threaded client, and its order is not used", a, b)
+	case infer.SequenceGap:
+		return fmt.Sprintf("records of this session before %s are missing", a)
+	}
+	return fmt.Sprintf("the order of %s cannot be decided from what is kept", a)
+}

@@ -1,0 +1,58 @@
+package isolation
+
+// Kind says what a finding is.
+type Kind string
+
+const (
+	KindViolation Kind = "violation" // the recorded operations contradict a level
+	KindHorizon   Kind = "horizon"   // an edge could not be placed: replay decides
+	KindGap       Kind = "gap"       // input is known to be lost
+	KindRecord    Kind = "record"    // a record contradicts another or itself
+)
+
+// State is where a finding is in its life.
+type State string
+
+const (
+	Provisional      State = "provisional"
+	Final            State = "final"
+	Withdrawn        State = "withdrawn"
+	ResolvedOK       State = "resolved-ok"
+	ResolvedViolated State = "resolved-violated"
+)
+
+// Finding is the record of an anomaly, as every output prints it (docs/format.md).
+type Finding struct {
+	ID            string            `json:"id"`
+	Source        string            `json:"source"`
+	Epoch         string            `json:"epoch,omitempty"`
+	Kind          Kind              `json:"kind"`
+	State         State             `json:"state"`
+	Revision      int               `json:"revision"`
+	Certain       bool              `json:"certain"`
+	AtLeast       bool              `json:"at_least,omitempty"`
+	Anomaly       string            `json:"anomaly"`
+	Title         string            `json:"title"`
+	Refutes       []string          `json:"refutes"`
+	AlsoRefutes   []string          `json:"also_refutes"`
+	ElleNot       []string          `json:"elle_not,omitempty"`
+	Expected      bool              `json:"expected"` // the expected level allows it: counted, not alerted
+	Txns          []string          `json:"txns"`
+	Levels        map[string]string `json:"levels,omitempty"`
+	Edges         []FindingEdge     `json:"edges,omitempty"`
+	Explanation   string            `json:"explanation"`
+	Command       string            `json:"command,omitempty"`
+	FirstPosition string            `json:"first_position,omitempty"`
+	LastPosition  string            `json:"last_position,omitempty"`
+	DetectedAt    string            `json:"detected_at,omitempty"`
+}
+
+// FindingEdge is one edge of a finding's cycle, with what proves it.
+type FindingEdge struct {
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Type     string `json:"type"` // ww, wr, rw, process
+	Key      string `json:"key,omitempty"`
+	Value    string `json:"value,omitempty"` // canonical JSON
+	Evidence string `json:"evidence"`
+}

@@ -1,0 +1,240 @@
+package isolation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// Base is a consistency model without its session or real-time variant, from
+// weak to strong: each implies the ones before it. The chain is a path of the
+// lattice of Elle's consistency_model.clj.
+type Base uint8
+
+const (
+	ReadUncommitted Base = iota + 1 // PL-1
+	ReadCommitted                   // PL-2
+	MonotonicAtomicView
+	ReadAtomic
+	Causal // causal-cerone
+	Prefix
+	SnapshotIsolation // PL-SI, without real time
+	Serializable      // PL-3
+)
+
+// Family says what a level promises beyond the dependencies of the data.
+type Family uint8
+
+const (
+	Plain         Family = iota // nothing
+	StrongSession               // session order
+	Strong                      // session order and real time
+)
+
+// Level is an isolation level. The zero Level is none.
+type Level struct {
+	Base   Base
+	Family Family
+	// Special is for the two levels outside the grid; Base and Family are then
+	// unused.
+	Special Special
+}
+
+// Special names a level outside the grid of bases and families.
+type Special uint8
+
+const (
+	// GeneralizedSI orders every start after the commits that ended before it,
+	// by real time: stronger than snapshot isolation, weaker than the strong one.
+	GeneralizedSI Special = iota + 1
+	// Linearizable is for single keys with compare-and-set.
+	Linearizable
+)
+
+var baseNames = [...]string{
+	ReadUncommitted: "read-uncommitted", ReadCommitted: "read-committed",
+	MonotonicAtomicView: "monotonic-atomic-view", ReadAtomic: "read-atomic", Causal: "causal",
+	Prefix: "prefix", SnapshotIsolation: "snapshot-isolation", Serializable: "serializable",
+}
+
+var familyPrefix = [...]string{Plain: "", StrongSession: "strong-session-", Strong: "strong-"}
+
+func (l Level) String() string {
+	switch {
+	case l.Special == GeneralizedSI:
+		return "generalized-snapshot-isolation"
+	case l.Special == Linearizable:
+		return "linearizable"
+	case l.Base == 0:
+		return "none"
+	}
+	return familyPrefix[l.Family] + baseNames[l.Base]
+}
+
+// AllLevels lists every level, weak bases first, plain before session before
+// real time.
+func AllLevels() []Level {
+	var ls []Level
+	for b := ReadUncommitted; b <= Serializable; b++ {
+		for f := Plain; f <= Strong; f++ {
+			ls = append(ls, Level{Base: b, Family: f})
+		}
+	}
+	return append(ls, Level{Special: GeneralizedSI}, Level{Special: Linearizable})
+}
+
+// ParseLevel reads a level's name.
+func ParseLevel(name string) (Level, error) {
+	for _, l := range AllLevels() {
+		if l.String() == name {
+			return l, nil
+		}
+	}
+	return Level{}, fmt.Errorf("no isolation level is called %q; the levels are %s", name, strings.Join(LevelNames(AllLevels()), ", "))
+}
+
+// ParseLevels reads a comma-separated list of levels; "all" is every level that
+// is watched.
+func ParseLevels(list string) ([]Level, error) {
+	if list == "all" {
+		return Watched(), nil
+	}
+	var ls []Level
+	for _, name := range strings.Split(list, ",") {
+		l, err := ParseLevel(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		ls = append(ls, l)
+	}
+	return ls, nil
+}
+
+// LevelNames are the names of ls.
+func LevelNames(ls []Level) []string {
+	names := make([]string, len(ls))
+	for i, l := range ls {
+		names[i] = l.String()
+	}
+	return names
+}
+
+// Implies says whether every history that satisfies l satisfies m.
+func (l Level) Implies(m Level) bool {
+	strongSI := Level{Base: SnapshotIsolation, Family: Strong}
+	switch {
+	case l == m:
+		return true
+	case l.Special == Linearizable || l.Base == 0 && l.Special == 0:
+		return false
+	case m.Special == Linearizable:
+		return l == Level{Base: Serializable, Family: Strong}
+	case l.Special == GeneralizedSI:
+		return m.Special == 0 && m.Family == Plain && m.Base <= SnapshotIsolation
+	case m.Special == GeneralizedSI:
+		return l.Implies(strongSI)
+	}
+	return l.Base >= m.Base && l.Family >= m.Family
+}
+
+// Above are the levels that fall when those of weakest are refuted, without
+// those themselves.
+func Above(weakest []Level) []Level {
+	var out []Level
+next:
+	for _, l := range AllLevels() {
+		falls := false
+		for _, w := range weakest {
+			if l == w {
+				continue next
+			}
+			falls = falls || l.Implies(w)
+		}
+		if falls {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Refuted says whether l falls with one of weakest.
+func (l Level) Refuted(weakest []Level) bool {
+	for _, w := range weakest {
+		if l.Implies(w) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	dependency = incremental.Labels(infer.WW | infer.WR)
+	anti       = incremental.Labels(infer.RW)
+	process    = incremental.Labels(infer.Process)
+)
+
+// View is the encoding of l as an order, and ok is false for levels that have
+// none here. Serializable is the acyclicity of the direct serialization graph
+// (Adya); snapshot isolation that of the BC graph (Viper, definition 2 and
+// theorem 4) together with the absence of divergence (MTC, lemma 1), which
+// package infer reports.
+func (l Level) View() (v incremental.View, ok bool) {
+	if l.Special != 0 || l.Family == Strong {
+		return v, false
+	}
+	v = incremental.View{Dep: dependency, Anti: anti}
+	if l.Family == StrongSession {
+		v.Dep |= process
+	}
+	switch l.Base {
+	case Serializable:
+		return v, true
+	case SnapshotIsolation:
+		v.Split = true
+		return v, true
+	}
+	return incremental.View{}, false
+}
+
+// Watched are the levels that have an encoding, the ones checked by default.
+func Watched() []Level {
+	return []Level{
+		{Base: Serializable}, {Base: SnapshotIsolation},
+		{Base: Serializable, Family: StrongSession}, {Base: SnapshotIsolation, Family: StrongSession},
+	}
+}
+
+// Asked reads the level that a transaction asked for: one of our names, or an
+// SQL name. Names that mean different things in different products are taken as
+// the least that any of them promises; 0 is for the absent and the unknown name,
+// which promise what the source promises.
+func Asked(name []byte) Base {
+	if len(name) == 0 {
+		return 0
+	}
+	switch strings.ToUpper(string(name)) {
+	case "READ UNCOMMITTED":
+		return ReadUncommitted
+	case "READ COMMITTED", "REPEATABLE READ", "CURSOR STABILITY":
+		return ReadCommitted
+	case "SNAPSHOT":
+		return SnapshotIsolation
+	case "SERIALIZABLE":
+		return Serializable
+	}
+	l, err := ParseLevel(string(name))
+	switch {
+	case err != nil:
+		return 0
+	case l.Special == GeneralizedSI:
+		return SnapshotIsolation
+	case l.Special == Linearizable:
+		return Serializable
+	}
+	return l.Base
+}
+
+// Name is the name of the base's plain level.
+func (b Base) Name() string { return Level{Base: b}.String() }

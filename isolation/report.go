@@ -1,0 +1,117 @@
+package isolation
+
+import (
+	"fmt"
+
+	"github.com/isowatch/isowatch/infer"
+)
+
+// Name is what a witness is called, and what it says about levels.
+type Name struct {
+	Anomaly  string
+	Title    string
+	Kind     Kind
+	Weakest  []Level
+	Severity int // less is worse; for choosing between names of one finding
+}
+
+// NameCycle names a witness that is a cycle.
+func NameCycle(w *Witness) Name {
+	labels := w.Labels()
+	c, session := classify(labels)
+	name := cycleName(c, session)
+	return Name{name, cycleTitle(labels, name), KindViolation, []Level{weakest(labels)}, severity(c, session)}
+}
+
+// NameOf names what inference found without a cycle.
+func NameOf(kind infer.AnomalyKind) Name {
+	n := Name{Kind: KindViolation}
+	at := func(anomaly string, b Base) {
+		n.Anomaly, n.Weakest, n.Severity = anomaly, []Level{{Base: b}}, int(classG0)
+	}
+	switch kind {
+	case infer.Internal:
+		at("internal", MonotonicAtomicView)
+	case infer.Nonrepeatable:
+		at("internal", ReadAtomic)
+	case infer.Divergence:
+		at("lost-update", SnapshotIsolation)
+		n.Severity = int(classSingle)
+	case infer.G1a:
+		at("G1a", ReadCommitted)
+	case infer.G1b:
+		at("G1b", ReadCommitted)
+	case infer.DirtyUpdate:
+		at("dirty-update", ReadCommitted)
+	case infer.IncompatibleOrder:
+		at("incompatible-order", ReadCommitted)
+	case infer.DuplicateElements:
+		at("duplicate-elements", ReadUncommitted)
+	case infer.FutureRead:
+		at("future-read", ReadCommitted)
+	case infer.GarbageRead:
+		at("garbage-read", ReadUncommitted)
+	case infer.UnattributedRead:
+		n.Kind, n.Anomaly = KindRecord, "unattributed-read"
+	case infer.Contradictory:
+		n.Kind, n.Anomaly = KindRecord, "contradictory-record"
+	case infer.SessionOverlap:
+		n.Kind, n.Anomaly = KindRecord, "session-not-sequential"
+	case infer.SequenceGap:
+		n.Kind, n.Anomaly = KindGap, "gap"
+	default:
+		n.Kind, n.Anomaly = KindHorizon, "horizon"
+	}
+	n.Title = anomalies[n.Anomaly].title
+	return n
+}
+
+// Fill writes name and witness into the finding: what does not depend on where
+// and when it was found.
+func (n Name) Fill(f *Finding, w *Witness, expect Level) {
+	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
+	f.SetRefuted(n.Weakest, expect)
+	f.ElleNot = anomalies[n.Anomaly].elleNot
+	f.Txns, f.Edges, f.Levels = nil, nil, nil
+	members := len(w.Edges)
+	if members == 0 {
+		members = len(w.Txns)
+	}
+	for i := range members {
+		f.Txns = append(f.Txns, w.Txns[i].ID)
+	}
+	for i := range w.Txns[:members] {
+		if w.Txns[i].Isolation != "" {
+			if f.Levels == nil {
+				f.Levels = map[string]string{}
+			}
+			f.Levels[w.Txns[i].ID] = w.Txns[i].Isolation
+		}
+	}
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		f.Edges = append(f.Edges, FindingEdge{
+			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
+			Key: e.Key, Value: e.Value, Evidence: because(w, e),
+		})
+	}
+	f.Explanation = Explain(w, n.headline(f))
+}
+
+// SetRefuted says which levels fall.
+func (f *Finding) SetRefuted(weakest []Level, expect Level) {
+	f.Refutes = LevelNames(weakest)
+	f.AlsoRefutes = LevelNames(Above(weakest))
+	f.Expected = len(weakest) > 0 && !expect.Refuted(weakest)
+}
+
+func (n Name) headline(f *Finding) string {
+	name := n.Anomaly
+	if n.Title != "" && n.Title != n.Anomaly {
+		name = fmt.Sprintf("%s (%s)", n.Anomaly, n.Title)
+	}
+	if len(f.Refutes) == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s: the results contradict %s and everything stronger", name, f.Refutes[0])
+}

@@ -1,0 +1,180 @@
+package isolation
+
+import (
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// Searcher finds the shortest cycles of a class through a given edge. It keeps
+// scratch memory only.
+type Searcher struct {
+	// Budget is how many edges one search may look at; 0 is 20,000.
+	Budget int
+
+	seen  []uint32
+	stamp uint32
+	queue []step
+}
+
+type step struct {
+	v      incremental.Vertex
+	parent int32
+	edge   incremental.EdgeID
+	state  uint8
+}
+
+// States of the walk: how many anti-dependencies it may still take. For the
+// classes with a count the state is the count so far; for the nonadjacent class
+// it is whether the last edge was one.
+const maxState = 2
+
+// plan says which edges a class allows.
+type plan struct {
+	class   class
+	session bool
+	labels  infer.Label
+}
+
+func planOf(c class, session bool) plan {
+	p := plan{class: c, session: session}
+	switch c {
+	case classG0:
+		p.labels = infer.WW
+	case classG1c:
+		p.labels = infer.WW | infer.WR
+	default:
+		p.labels = infer.WW | infer.WR | infer.RW
+	}
+	if session {
+		p.labels |= infer.Process
+	}
+	return p
+}
+
+// next is the state behind an edge with this label, ok false when the class does
+// not allow it there.
+func (p plan) next(state uint8, l infer.Label) (uint8, bool) {
+	rw := l&infer.RW != 0
+	switch p.class {
+	case classSingle:
+		if rw {
+			return state + 1, state == 0
+		}
+		return state, true
+	case classNonadjacent:
+		if rw {
+			return 1, state == 0
+		}
+		return 0, true
+	}
+	return 0, true
+}
+
+// Path is the shortest way from the head of the closing edge to its tail such
+// that both together are a cycle of the class or a worse one: nil when there is
+// none within the budget, and whether the budget was used up. It follows stored
+// edges whether or not a view has set them aside.
+func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan) (path []incremental.EdgeID, spent bool) {
+	label := infer.Label(closing.Labels)
+	if label&p.labels == 0 {
+		return nil, false
+	}
+	budget := s.Budget
+	if budget == 0 {
+		budget = 20_000
+	}
+	state, _ := p.next(0, label)
+	s.begin(closing.To, state)
+	for i := 0; i < len(s.queue); i++ {
+		at := s.queue[i]
+		for id := g.FirstOut(at.v); id != 0; id = g.NextOut(id) {
+			if budget--; budget < 0 {
+				return nil, true
+			}
+			e := g.Edge(id)
+			l := infer.Label(e.Labels) & p.labels
+			if l == 0 {
+				continue
+			}
+			to, ok := p.next(at.state, l)
+			if !ok {
+				continue
+			}
+			if e.To == closing.From {
+				if p.class == classNonadjacent && l&infer.RW != 0 && label&infer.RW != 0 {
+					continue // the closing edge would be adjacent to it
+				}
+				return s.trace(int32(i), id), false
+			}
+			s.push(e.To, int32(i), id, to)
+		}
+	}
+	return nil, false
+}
+
+func (s *Searcher) begin(v incremental.Vertex, state uint8) {
+	s.stamp++
+	if s.stamp == 0 {
+		clear(s.seen)
+		s.stamp = 1
+	}
+	s.queue = s.queue[:0]
+	s.push(v, -1, 0, state)
+}
+
+func (s *Searcher) push(v incremental.Vertex, parent int32, id incremental.EdgeID, state uint8) {
+	n := int(v)*maxState + int(state)
+	if n >= len(s.seen) {
+		s.seen = append(s.seen, make([]uint32, n+1-len(s.seen)+n/2)...)
+	}
+	if s.seen[n] == s.stamp {
+		return
+	}
+	s.seen[n] = s.stamp
+	s.queue = append(s.queue, step{v, parent, id, state})
+}
+
+func (s *Searcher) trace(i int32, last incremental.EdgeID) []incremental.EdgeID {
+	path := []incremental.EdgeID{last}
+	for ; i >= 0 && s.queue[i].edge != 0; i = s.queue[i].parent {
+		path = append(path, s.queue[i].edge)
+	}
+	for a, b := 0, len(path)-1; a < b; a, b = a+1, b-1 {
+		path[a], path[b] = path[b], path[a]
+	}
+	return path
+}
+
+// Cycle is a closed walk over stored edges, the closing edge first.
+type Cycle struct {
+	Edges   []incremental.EdgeID
+	AtLeast bool // a worse one was not excluded within the budget
+}
+
+// Worst finds the most telling cycle through the stored edge id that refutes the
+// level: the classes that contradict it, worst first, data before session order.
+// fallback is a path known to close the cycle.
+func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID) Cycle {
+	closing := *g.Edge(id)
+	last := classNonadjacent
+	if level.Base == Serializable {
+		last = classG2
+	}
+	atLeast := false
+	for _, session := range []bool{false, true} {
+		if session && level.Family == Plain {
+			break
+		}
+		for c := classG0; c <= last; c++ {
+			path, spent := s.path(g, &closing, planOf(c, session))
+			atLeast = atLeast || spent
+			if path != nil {
+				return Cycle{append([]incremental.EdgeID{id}, path...), atLeast}
+			}
+		}
+	}
+	if fallback == nil {
+		return Cycle{}
+	}
+	return Cycle{append([]incremental.EdgeID{id}, fallback...), true}
+}

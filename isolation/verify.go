@@ -1,0 +1,167 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// Verify derives every edge of the witness again from the operations alone, and
+// that the edges close a cycle. It shares no code with package infer beyond the
+// names of the labels: what it accepts is a contradiction that a person can
+// check with the printed operations. The error names the first edge that does
+// not follow.
+func Verify(w *Witness) error {
+	if len(w.Edges) == 0 {
+		return verifyRead(w)
+	}
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		if next := w.Edges[(i+1)%len(w.Edges)]; e.To != next.From {
+			return fmt.Errorf("edge %d ends at transaction %d, the next begins at %d", i, e.To, next.From)
+		}
+		if err := verifyEdge(w, e); err != nil {
+			return fmt.Errorf("edge %d, %s %s -> %s: %w", i, e.Label, w.Txns[e.From].ID, w.Txns[e.To].ID, err)
+		}
+	}
+	return nil
+}
+
+func verifyEdge(w *Witness, e *Edge) error {
+	from, to := &w.Txns[e.From], &w.Txns[e.To]
+	switch {
+	case e.From == e.To:
+		return errors.New("both ends are one transaction")
+	case from.Status == event.Aborted || to.Status == event.Aborted:
+		return errors.New("an aborted transaction takes part")
+	case from.Source != to.Source || from.Epoch != to.Epoch:
+		return errors.New("the transactions are of two histories")
+	}
+	switch {
+	case e.Label&infer.Process != 0:
+		return verifyProcess(from, to)
+	case e.Label&infer.RW != 0:
+		return verifyAnti(from, to, e)
+	case e.Label&infer.WR != 0:
+		if err := verifyRead2(from, to, e); err != nil || e.Label&infer.WW == 0 {
+			return err
+		}
+		return verifyOverwrite(from, to, e.Key, e.Value)
+	case e.Label&infer.WW != 0:
+		return verifyOrder(w, from, to, e)
+	}
+	return errors.New("it has no label")
+}
+
+// verifyProcess: to follows from in one session, by seq or by the client's clock.
+func verifyProcess(from, to *event.Record) error {
+	switch {
+	case from.Session == "" || from.Session != to.Session:
+		return errors.New("they are not of one session")
+	case (from.Flags|to.Flags)&event.Stale != 0:
+		return errors.New("one of them asked for old data")
+	case from.Status == event.Unknown:
+		return errors.New("nothing follows from the end of a transaction with an unknown outcome")
+	case from.Flags&to.Flags&event.HasSeq != 0:
+		if from.Seq >= to.Seq {
+			return fmt.Errorf("seq %d is not before seq %d", from.Seq, to.Seq)
+		}
+	case from.Flags&to.Flags&event.HasTimes != 0:
+		if from.End > to.Start {
+			return errors.New("the first was still running when the second began")
+		}
+	default:
+		return errors.New("neither seq nor times order them")
+	}
+	return nil
+}
+
+// verifyRead2: to read the value, alone or in a list, and from wrote it.
+func verifyRead2(from, to *event.Record, e *Edge) error {
+	if !wroteValue(from, e.Key, e.Value) {
+		return fmt.Errorf("%s did not write %s to %s", from.ID, e.Value, e.Key)
+	}
+	if o, ok := externalRead(to, e.Key); ok && o.Flags&event.NotFound == 0 && o.Value == e.Value {
+		return nil
+	}
+	for _, list := range listReads(to, e.Key) {
+		if indexOf(list, e.Value) >= 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s did not read %s from %s", to.ID, e.Value, e.Key)
+}
+
+// verifyOverwrite: to read the value of from and then wrote the key itself.
+func verifyOverwrite(from, to *event.Record, key, value string) error {
+	if _, ok := finalWrite(to, key); !ok {
+		return fmt.Errorf("%s did not overwrite %s", to.ID, key)
+	}
+	if o, ok := externalRead(to, key); !ok || o.Value != value {
+		return fmt.Errorf("%s did not read %s = %s before it wrote", to.ID, key, value)
+	}
+	return nil
+}
+
+// verifyAnti: from read a state of the key that to changed.
+func verifyAnti(from, to *event.Record, e *Edge) error {
+	if appended(to, e.Key, e.Value) {
+		for _, list := range externalLists(from, e.Key) {
+			if indexOf(list, e.Value) < 0 {
+				return nil
+			}
+		}
+		return fmt.Errorf("no read of %s by %s lacks %s", e.Key, from.ID, e.Value)
+	}
+	read, ok := externalRead(from, e.Key)
+	if !ok {
+		return fmt.Errorf("%s did not read %s before writing it", from.ID, e.Key)
+	}
+	write, ok := finalWrite(to, e.Key)
+	if !ok || write.Value != e.Value {
+		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
+	}
+	nothing := read.Flags&event.NotFound != 0
+	before, ok := externalRead(to, e.Key)
+	switch {
+	case nothing:
+		return nil // every write comes after the initial version
+	case !ok:
+		return fmt.Errorf("%s wrote %s blindly", to.ID, e.Key)
+	case before.Flags&event.NotFound != 0 || read.Value != before.Value:
+		return fmt.Errorf("%s overwrote another version than %s read", to.ID, from.ID)
+	case read.Value == e.Value:
+		return fmt.Errorf("%s wrote what was there", to.ID)
+	}
+	return nil
+}
+
+// verifyOrder: from's version of the key comes before the value that to
+// installed: because to read it and overwrote it, or because a list read shows
+// the one and the other behind it, or the one and not the other.
+func verifyOrder(w *Witness, from, to *event.Record, e *Edge) error {
+	if !appended(to, e.Key, e.Value) {
+		o, ok := externalRead(to, e.Key)
+		if !ok || o.Flags&event.NotFound != 0 {
+			return fmt.Errorf("%s did not read %s before writing it", to.ID, e.Key)
+		}
+		if write, ok := finalWrite(from, e.Key); !ok || write.Value != o.Value {
+			return fmt.Errorf("%s did not leave %s = %s", from.ID, e.Key, o.Value)
+		}
+		return nil
+	}
+	if e.Shown < 0 {
+		return errors.New("no read shows the order")
+	}
+	for _, list := range externalLists(&w.Txns[e.Shown], e.Key) {
+		at := indexOf(list, e.Value)
+		for i, v := range list {
+			if (at < 0 || i < at) && appended(from, e.Key, v) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("no read of %s shows %s behind an append of %s", w.Txns[e.Shown].ID, e.Value, from.ID)
+}

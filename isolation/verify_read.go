@@ -1,0 +1,179 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// verifyRead checks a finding that is not a cycle: Txns[0] did it, Txns[1], where
+// there is one, is the other transaction.
+func verifyRead(w *Witness) error {
+	a, b := &w.Txns[0], &w.Txns[len(w.Txns)-1] // b is a where there is no other
+	switch w.Anomaly {
+	case infer.Internal, infer.Nonrepeatable:
+		return verifyInternal(a, w.Op)
+	case infer.G1a, infer.DirtyUpdate:
+		if b.Status != event.Aborted {
+			return fmt.Errorf("%s did not abort", b.ID)
+		}
+		return verifySaw(a, b, w)
+	case infer.G1b:
+		return verifyIntermediate(a, b, w)
+	case infer.DuplicateElements:
+		for _, list := range listReads(a, w.Key) {
+			if i := indexOf(list, w.Value); i >= 0 && indexOf(list[i+1:], w.Value) >= 0 {
+				return nil
+			}
+		}
+		return fmt.Errorf("no read of %s shows %s twice", a.ID, w.Value)
+	case infer.IncompatibleOrder:
+		return verifyIncompatible(a, b, w.Key)
+	case infer.FutureRead:
+		return verifyFuture(a, w)
+	}
+	return nil // rests on absence or on the record itself: nothing to derive
+}
+
+// verifySaw: b wrote the value and a's read shows it.
+func verifySaw(a, b *event.Record, w *Witness) error {
+	return verifyRead2(b, a, &Edge{Key: w.Key, Value: w.Value})
+}
+
+func verifyIntermediate(a, b *event.Record, w *Witness) error {
+	if err := verifySaw(a, b, w); err != nil {
+		return err
+	}
+	later := false
+	for i := range b.Ops {
+		o := &b.Ops[i]
+		if o.Key != w.Key || o.Kind != event.Write && o.Kind != event.Append {
+			continue
+		}
+		if o.Value == w.Value {
+			later = false
+		} else {
+			later = true
+		}
+	}
+	if !later {
+		return fmt.Errorf("%s wrote nothing to %s after %s", b.ID, w.Key, w.Value)
+	}
+	for _, list := range listReads(a, w.Key) {
+		for len(list) > 0 && appended(a, w.Key, list[len(list)-1]) {
+			list = list[:len(list)-1] // what a appended itself
+		}
+		if len(list) > 0 && list[len(list)-1] == w.Value {
+			return nil
+		}
+	}
+	if o, ok := externalRead(a, w.Key); ok && o.Value == w.Value {
+		return nil
+	}
+	return fmt.Errorf("no read of %s ends with %s", a.ID, w.Value)
+}
+
+// verifyInternal runs a's operations on the key alone, up to op: what op read
+// must contradict what came before in the same transaction.
+func verifyInternal(a *event.Record, op int) error {
+	if op >= len(a.Ops) {
+		return fmt.Errorf("%s has no operation %d", a.ID, op)
+	}
+	key := a.Ops[op].Key
+	var state []string // list elements, or the one register value
+	known, nothing, list := false, false, false
+	var suffix []string // own appends while the beginning is unknown
+	for i := 0; i <= op; i++ {
+		o := &a.Ops[i]
+		if o.Key != key {
+			continue
+		}
+		switch o.Kind {
+		case event.Write:
+			state, known, nothing = []string{o.Value}, true, false
+		case event.Append:
+			list = true
+			state, suffix = append(state, o.Value), append(suffix, o.Value)
+		case event.Read:
+			got := o.Elems
+			if o.Flags&(event.IsArray|event.NotFound) == 0 {
+				got = []string{o.Value}
+			}
+			list = list || o.Flags&event.IsArray != 0
+			gotNothing := o.Flags&event.NotFound != 0
+			if i == op {
+				if known && (!equal(got, state) || !list && gotNothing != nothing) {
+					return nil
+				}
+				if !known && !endsWith(got, suffix) {
+					return nil
+				}
+				return errors.New("the read agrees with what came before it")
+			}
+			if !known {
+				state, known, nothing = append([]string(nil), got...), true, gotNothing
+			}
+		}
+	}
+	return errors.New("nothing came before the read")
+}
+
+func verifyIncompatible(a, b *event.Record, key string) error {
+	for _, x := range listReads(a, key) {
+		for _, y := range listReads(b, key) {
+			for i := range min(len(x), len(y)) {
+				if x[i] != y[i] {
+					return nil
+				}
+			}
+		}
+	}
+	var own []string // b's appends in the order it made them
+	for i := range b.Ops {
+		if o := &b.Ops[i]; o.Key == key && o.Kind == event.Append {
+			own = append(own, o.Value)
+		}
+	}
+	for _, x := range listReads(a, key) {
+		for i := 1; i < len(own); i++ {
+			if p, v := indexOf(x, own[i-1]), indexOf(x, own[i]); p >= 0 && v >= 0 && v < p {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("what %s saw of %s agrees with %s", a.ID, key, b.ID)
+}
+
+func verifyFuture(a *event.Record, w *Witness) error {
+	for i := range a.Ops {
+		o := &a.Ops[i]
+		if o.Key != w.Key {
+			continue
+		}
+		if Writes(o) && o.Value == w.Value {
+			return errors.New("the write came first")
+		}
+		if o.Kind == event.Read && (o.Value == w.Value || indexOf(o.Elems, w.Value) >= 0) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s did not read %s", a.ID, w.Value)
+}
+
+func equal(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func endsWith(list, suffix []string) bool {
+	return len(list) >= len(suffix) && equal(list[len(list)-len(suffix):], suffix)
+}

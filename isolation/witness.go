@@ -1,0 +1,149 @@
+package isolation
+
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// Edge is one edge of a witness, in terms of the recorded operations only.
+type Edge struct {
+	From, To int // indexes into Witness.Txns
+	Label    infer.Label
+	Key      string
+	Value    string // canonical JSON: what was read (wr) or what overwrote (ww, rw)
+	// Shown is the index into Witness.Txns of the transaction whose list read
+	// shows the order of a ww edge; -1 when From and To prove it.
+	Shown int
+}
+
+// Witness is what a finding rests on: transactions with their operations, and
+// the edges of the cycle in order, if it is a cycle. Transactions beyond the
+// cycle are those whose reads show an order.
+type Witness struct {
+	Txns  []event.Record
+	Edges []Edge
+	// For findings without a cycle: the reader, its operation, and the value.
+	Anomaly infer.AnomalyKind
+	Op      int
+	Key     string
+	Value   string
+}
+
+// Labels are those of the witness's edges, in order.
+func (w *Witness) Labels() []infer.Label {
+	ls := make([]infer.Label, len(w.Edges))
+	for i := range w.Edges {
+		ls[i] = w.Edges[i].Label
+	}
+	return ls
+}
+
+// externalRead is the first read of key that t did before writing it; ok is
+// false when there is none.
+func externalRead(t *event.Record, key string) (op *event.RecordOp, ok bool) {
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key != key {
+			continue
+		}
+		if o.Kind == event.Read {
+			if t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+				continue // that nothing is noted does not say that nothing was seen
+			}
+			return o, true
+		}
+		if o.Kind == event.Write || o.Kind == event.Append {
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// finalWrite is the last write of key in t.
+func finalWrite(t *event.Record, key string) (op *event.RecordOp, ok bool) {
+	for i := len(t.Ops) - 1; i >= 0; i-- {
+		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
+// wroteValue says whether t wrote or appended value to key at any time.
+func wroteValue(t *event.Record, key, value string) bool {
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key == key && o.Value == value && (o.Kind == event.Write || o.Kind == event.Append) {
+			return true
+		}
+	}
+	return false
+}
+
+// appended says whether t appended value to key.
+func appended(t *event.Record, key, value string) bool {
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key == key && o.Value == value && o.Kind == event.Append {
+			return true
+		}
+	}
+	return false
+}
+
+// listReads are the values of all reads of key in t, as lists; a read that found
+// nothing is the empty list.
+func listReads(t *event.Record, key string) [][]string {
+	var reads [][]string
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key != key || o.Kind != event.Read {
+			continue
+		}
+		if t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+			continue
+		}
+		if o.Flags&(event.IsArray|event.NotFound) != 0 {
+			reads = append(reads, o.Elems)
+		}
+	}
+	return reads
+}
+
+// externalLists are the reads of key in t without what t had appended itself by
+// then: what the others had left there.
+func externalLists(t *event.Record, key string) [][]string {
+	var reads [][]string
+	var own []string
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key != key {
+			continue
+		}
+		if o.Kind == event.Append {
+			own = append(own, o.Value)
+		}
+		if o.Kind != event.Read || o.Flags&(event.IsArray|event.NotFound) == 0 ||
+			t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+			continue
+		}
+		list := o.Elems
+		if endsWith(list, own) {
+			list = list[:len(list)-len(own)]
+		}
+		reads = append(reads, list)
+	}
+	return reads
+}
+
+func indexOf(list []string, value string) int {
+	for i, v := range list {
+		if v == value {
+			return i
+		}
+	}
+	return -1
+}
+
+// Writes says whether o writes its key.
+func Writes(o *event.RecordOp) bool { return o.Kind == event.Write || o.Kind == event.Append }
