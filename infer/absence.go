@@ -1,0 +1,272 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// What rests on the absence of a record is decided when the watermark has passed
+// the end of the transaction that raised the question: until then the record
+// may still come.
+
+type dueKind uint8
+
+const (
+	missingWriter dueKind = iota // version was read, and no writer that did not abort is known
+	unheardWriter                // version was read, and no writer at all is known
+	repeated                     // version was shown twice by one list read
+	ownFuture                    // txn read an element that it appended later
+	missingSeq                   // a member before txn in its session has not come
+)
+
+// due is a question and when to answer it.
+type due struct {
+	at      int64
+	txn     uint32
+	gen     uint32
+	version uint32
+	op      uint32
+	kind    dueKind
+}
+
+// absenceQueue is a binary heap by at; equal ones leave in the order of their
+// transactions' generations, so that a replay decides in the same order.
+type absenceQueue struct{ heap []due }
+
+type expiryQueue = absenceQueue
+
+func (d *due) before(e *due) bool {
+	if d.at != e.at {
+		return d.at < e.at
+	}
+	if d.gen != e.gen {
+		return d.gen < e.gen
+	}
+	if d.op != e.op {
+		return d.op < e.op
+	}
+	return d.version < e.version
+}
+
+func (q *absenceQueue) push(d due) {
+	h := append(q.heap, d)
+	i := len(h) - 1
+	for i > 0 && d.before(&h[(i-1)/2]) {
+		h[i] = h[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	h[i] = d
+	q.heap = h
+}
+
+func (q *absenceQueue) pop() due {
+	h := q.heap
+	top, k := h[0], len(h)-1
+	d := h[k]
+	h = h[:k]
+	for i := 0; k > 0; {
+		c := 2*i + 1
+		if c >= k {
+			h[i] = d
+			break
+		}
+		if c+1 < k && h[c+1].before(&h[c]) {
+			c++
+		}
+		if d.before(&h[c]) {
+			h[i] = d
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	q.heap = h
+	return top
+}
+
+func (s *State) wait(d due) {
+	d.gen = s.txns[d.txn].gen
+	s.txns[d.txn].due++
+	if d.version != 0 {
+		s.versions[d.version].due++
+	}
+	s.absence.push(d)
+}
+
+func (s *State) await(v, n, op uint32) {
+	s.wait(due{at: s.txns[n].end, txn: n, version: v, op: op, kind: missingWriter})
+}
+
+func (s *State) suspectDuplicate(v, n, op uint32) {
+	s.wait(due{at: s.txns[n].end, txn: n, version: v, op: op, kind: repeated})
+}
+
+func (s *State) suspectFuture(v, n, op uint32) {
+	s.wait(due{at: s.txns[n].end, txn: n, version: v, op: op, kind: ownFuture})
+}
+
+// Undecided says whether there are questions that the watermark now has passed.
+func (s *State) Undecided(now int64) bool {
+	return len(s.absence.heap) > 0 && s.absence.heap[0].at < now
+}
+
+// Decide answers the questions that the watermark now has passed.
+func (s *State) Decide(now int64, out *Out) {
+	s.begin(out)
+	for len(s.absence.heap) > 0 && s.absence.heap[0].at < now {
+		d := s.absence.pop()
+		t := &s.txns[d.txn]
+		t.due--
+		if d.version != 0 {
+			s.versions[d.version].due--
+		}
+		if t.state == counted || d.kind == missingSeq && t.id != (event.Hash{}) {
+			s.decide(d)
+		}
+		s.release(d.txn)
+		if d.version != 0 {
+			s.dropIfUnused(d.version)
+		}
+	}
+}
+
+func (s *State) decide(d due) {
+	x := &s.versions[d.version]
+	if d.version != 0 && s.keys[x.key].flags&unsupported != 0 {
+		return // nothing is concluded about the key any more, and it is counted
+	}
+	switch d.kind {
+	case missingSeq:
+		s.decideSeq(d.txn)
+	case repeated:
+		if x.possible == 1 {
+			s.accuse(d, DuplicateElements)
+		} else if end := s.txns[d.txn].end; x.possible == 0 && d.at == end && s.patience() > 0 {
+			d.at = end + s.patience() // for its append to come at all
+			s.wait(d)
+		} else if x.possible == 0 {
+			s.keepLate(d.version) // should it come all the same, what it means is flagged
+		}
+	case ownFuture:
+		if x.possible == 1 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
+			s.accuse(d, FutureRead)
+		}
+	case missingWriter, unheardWriter:
+		if x.possible > 0 || x.flags&(accused|baseline) != 0 {
+			return
+		}
+		if x.writes == 0 && d.kind == missingWriter && s.patience() > 0 {
+			// The writer may have been running for its client when the reader had
+			// ended, and is recorded when it ends.
+			d.at, d.kind = s.txns[d.txn].end+s.patience(), unheardWriter
+			s.wait(d)
+			return
+		}
+		s.decideWriter(d)
+	}
+}
+
+// accuse reports what rests on the version having one writer, unless another one
+// may have left memory.
+func (s *State) accuse(d due, kind AnomalyKind) {
+	if s.values.has(s.valueKey(d.version)) {
+		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
+		return
+	}
+	s.versions[d.version].flags |= accused
+	s.anomaly(Anomaly{Kind: kind, A: d.txn, B: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()})
+}
+
+// patience is how long a writer may stay unheard of.
+func (s *State) patience() int64 {
+	if s.Untimed > 0 {
+		return s.Untimed
+	}
+	return s.opt.MaxTxn
+}
+
+// certain says whether the capture excludes that a missing record exists.
+func (s *State) certain() bool {
+	return s.opt.Complete && !s.opt.UnmonitoredWriters && s.Counters.Gaps == 0
+}
+
+func (s *State) decideWriter(d due) {
+	x := &s.versions[d.version]
+	a := Anomaly{A: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()}
+	retired := s.values.has(s.valueKey(d.version))
+	if x.writes != 0 && !retired { // all of them aborted
+		a.Kind, a.B = G1a, s.writes[x.writes].txn
+		for v := x.next; x.flags&placed != 0 && v != 0; v = s.versions[v].next {
+			if s.versions[v].writer != 0 {
+				a.Kind = DirtyUpdate
+				break
+			}
+		}
+		x.flags |= accused
+		s.pin(a.B)
+		s.anomaly(a)
+		return
+	}
+	k := &s.keys[x.key]
+	if retired || s.aborts.has(s.valueKey(d.version)) {
+		a.Kind, a.Certain = RetiredRead, false
+		s.anomaly(a)
+		return
+	}
+	if s.opt.Existing && s.mayBeBaseline(d) {
+		x.flags |= baseline
+		k.flags |= hasBaseline
+		s.countRoots(x.key)
+		return
+	}
+	s.Counters.Unattributed++
+	x.flags |= unattributed
+	if a.Certain && !s.values.forgot && !s.aborts.forgot {
+		x.flags |= accused
+		a.Kind = GarbageRead
+		s.anomaly(a)
+		return
+	}
+	a.Kind = UnattributedRead
+	s.anomaly(a)
+}
+
+// mayBeBaseline says whether the value can have been there before watching
+// began: it was read while transactions from before may have been ending, or it
+// is the first such value of its key; in a list, nothing known comes before it.
+func (s *State) mayBeBaseline(d due) bool {
+	if s.txns[d.txn].start <= s.baselineEnds {
+		return true
+	}
+	x := &s.versions[d.version]
+	if s.keys[x.key].kind == event.List {
+		return s.knownBefore(x.prev) == 0 && s.keys[x.key].base == 0
+	}
+	return s.keys[x.key].flags&hasBaseline == 0
+}
+
+// supplied says that v has a possible writer that was not known when it was
+// accused.
+func (s *State) supplied(v uint32) {
+	x := &s.versions[v]
+	if x.flags&unattributed != 0 {
+		x.flags &^= unattributed
+		s.Counters.Unattributed--
+	}
+	if x.flags&accused != 0 {
+		x.flags &^= accused
+		s.out.Supplied = append(s.out.Supplied, s.valueKey(v))
+	}
+}
+
+// wroteLate reports that the writer of what retired transactions read has come.
+func (s *State) wroteLate(v uint32) {
+	if x := &s.versions[v]; x.flags&lateReaders != 0 {
+		if s.txns[x.writer].flags&unknown == 0 { // otherwise it counts only while v is known to have been read
+			x.flags &^= lateReaders
+		}
+		s.anomaly(Anomaly{Kind: RetiredReader, A: x.writer, Version: v})
+	}
+}
+
+func (s *State) valueKey(v uint32) uint64 {
+	x := &s.versions[v]
+	return versionHash(0, x.hash) ^ s.keys[x.key].hash.Lo
+}

@@ -1,0 +1,258 @@
+package infer
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// Info is what explaining, ranking and retiring need of a transaction.
+type Info struct {
+	Start, End        int64
+	Offset            int64
+	Partition, Sub    uint32
+	Gen               uint32 // tells two users of one number apart
+	HasTimes, Unknown bool
+	Counted           bool
+}
+
+// Info of the transaction n.
+func (s *State) Info(n uint32) Info {
+	t := &s.txns[n]
+	return Info{
+		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen,
+		HasTimes: t.flags&hasTimes != 0, Unknown: t.flags&unknown != 0, Counted: t.state == counted,
+	}
+}
+
+// Record is the compact record of n (event.ReadRecord), nil when it has left
+// memory. Valid until the next change.
+func (s *State) Record(n uint32) []byte {
+	if n == 0 || int(n) >= len(s.txns) {
+		return nil
+	}
+	return s.records.get(s.txns[n].record)
+}
+
+// Pending says whether n will still retire: it counts, and has not.
+func (s *State) Pending(n uint32) bool {
+	return s.txns[n].state == counted && s.txns[n].flags&retired == 0
+}
+
+// Key is the name of the key that v is a version of.
+func (s *State) Key(v uint32) string { return string(s.names.get(s.keys[s.versions[v].key].name)) }
+
+// Value is the canonical JSON of the value that v stands for, found in the record
+// of its writer or, for a list, of the transaction whose read placed it; "" when
+// neither is in memory.
+func (s *State) Value(v uint32, in *event.Batch) string {
+	x := &s.versions[v]
+	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+		if text, ok := s.valueIn(s.writes[id].txn, x, in); ok {
+			return text
+		}
+	}
+	for r := x.readers; r != 0; r = s.readers[r].next {
+		if text, ok := s.valueIn(s.readers[r].txn, x, in); ok {
+			return text
+		}
+	}
+	if text, ok := s.valueIn(x.witness, x, in); ok {
+		return text
+	}
+	return ""
+}
+
+func (s *State) valueIn(n uint32, x *version, b *event.Batch) (string, bool) {
+	rec := s.Record(n)
+	if rec == nil {
+		return "", false
+	}
+	b.Reset()
+	if s.decoder.DecodeRecord(b, event.Position{}, rec) != nil {
+		return "", false
+	}
+	for i := range b.Ops {
+		if b.Ops[i].ValueHash == x.hash {
+			return b.Text(b.Ops[i].Value), true
+		}
+	}
+	for i := range b.Elems {
+		if b.Elems[i].Hash == x.hash {
+			return b.Text(b.Elems[i].Value), true
+		}
+	}
+	return "", false
+}
+
+// Saw is the version that n's first external read saw of the key that v belongs
+// to, 0 if there is none.
+func (s *State) Saw(n, v uint32) uint32 {
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if r := s.readers[id].version; s.versions[r].key == s.versions[v].key {
+			return r
+		}
+	}
+	return 0
+}
+
+// Overwrote says whether n installed another version after it had read v.
+func (s *State) Overwrote(n, v uint32) bool {
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		if s.writes[id].pred == v && !s.writes[id].blind {
+			return true
+		}
+	}
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if s.readers[id].version == v && s.readers[id].overwrote {
+			return true
+		}
+	}
+	return false
+}
+
+// ValueKey names the value of v across versions that come and go; 0 for the
+// initial version, which nobody wrote.
+func (s *State) ValueKey(v uint32) uint64 {
+	if v == 0 || s.versions[v].flags&initialVersion != 0 {
+		return 0
+	}
+	return s.valueKey(v)
+}
+
+// RestsOn appends the ValueKeys of the values whose one writer an edge rests on:
+// what was read for wr edges; for register ww and rw edges what both ends read;
+// for lists the element, and for the order of two appends those of From as well.
+func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
+	v := e.Version
+	if v == 0 {
+		return dst
+	}
+	k := s.versions[v].key
+	list := s.keys[k].kind == event.List
+	if !list && e.Label&WR == 0 {
+		v = s.Saw(e.From, v)
+	}
+	if v != 0 && s.versions[v].flags&initialVersion == 0 {
+		dst = append(dst, s.valueKey(v))
+	}
+	if list && e.Label&WW != 0 {
+		for id := s.txns[e.From].writes; id != 0; id = s.writes[id].nextOfTxn {
+			if w := s.writes[id].version; s.versions[w].key == k {
+				dst = append(dst, s.valueKey(w))
+			}
+		}
+	}
+	return dst
+}
+
+// EachUnread calls fn with the transactions that appended to one list what no read
+// has shown, for the lists where there are several. They come in no particular
+// order, without repetition; the slice is reused.
+func (s *State) EachUnread(fn func(writers []uint32)) {
+	var writers []uint32
+	for k := range s.keys {
+		writers = writers[:0]
+		for v := s.keys[k].unplaced; v != 0; v = s.versions[v].sibling {
+			if w := s.versions[v].writer; w != 0 && !slices.Contains(writers, w) {
+				writers = append(writers, w)
+			}
+		}
+		if len(writers) > 1 && s.keys[k].flags&unsupported == 0 {
+			fn(writers)
+		}
+	}
+}
+
+// Keep holds on to the record and the number of n until [State.LetGo].
+func (s *State) Keep(n uint32) { s.pin(n) }
+
+// LetGo undoes one [State.Keep].
+func (s *State) LetGo(n uint32) { s.unpin(n) }
+
+// Sizes says how much is in memory.
+type Sizes struct {
+	Txns, Keys, Versions, Readers int
+	Edges                         int
+	Bytes                         int64 // of slabs, tables and arenas, as allocated
+}
+
+// Sizes of the state. O(1).
+func (s *State) Sizes() Sizes {
+	tables := len(s.byID.slots) + len(s.byKey.slots) + len(s.byVersion.slots) + len(s.bySession.slots)
+	return Sizes{
+		Txns: len(s.txns), Keys: len(s.keys) - 1, Versions: len(s.versions), Readers: len(s.readers),
+		Bytes: int64(cap(s.txns))*int64(unsafe.Sizeof(txn{})) + int64(cap(s.keys))*int64(unsafe.Sizeof(key{})) +
+			int64(cap(s.versions))*int64(unsafe.Sizeof(version{})) + int64(cap(s.readers))*int64(unsafe.Sizeof(reader{})) +
+			int64(cap(s.writes))*int64(unsafe.Sizeof(write{})) + int64(tables)*8 + s.records.bytes + s.names.bytes +
+			s.values.bytes() + s.ids.bytes(),
+	}
+}
+
+// KnowsRetired says whether a record with the id of t has left memory.
+func (s *State) KnowsRetired(b *event.Batch, t *event.Txn) bool {
+	return s.ids.has(s.inEpoch(b, t, t.IDHash).Lo)
+}
+
+// Check audits lists and back links and names the first broken invariant.
+// O(everything).
+func (s *State) Check() error {
+	for v := range s.versions {
+		x := &s.versions[v]
+		if x.key == 0 {
+			continue
+		}
+		possible := 0
+		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+			w := &s.writes[id]
+			if w.version != uint32(v) {
+				return fmt.Errorf("version %d lists a write of version %d", v, w.version)
+			}
+			if st := s.txns[w.txn].state; st == free {
+				return fmt.Errorf("version %d is written by the free transaction %d", v, w.txn)
+			} else if st != aborted {
+				possible++
+			}
+		}
+		if possible != int(x.possible) {
+			return fmt.Errorf("version %d: %d possible writers, counted %d", v, possible, x.possible)
+		}
+		if x.writer != 0 && s.txns[x.writer].state != counted {
+			return fmt.Errorf("version %d: its writer %d does not count", v, x.writer)
+		}
+		for id, prev := x.readers, uint32(0); id != 0; prev, id = id, s.readers[id].next {
+			r := &s.readers[id]
+			if r.version != uint32(v) || r.prev != prev {
+				return fmt.Errorf("version %d: reader %d is linked to version %d, back to %d", v, id, r.version, r.prev)
+			}
+			if s.txns[r.txn].state != counted {
+				return fmt.Errorf("version %d: its reader %d does not count", v, r.txn)
+			}
+		}
+	}
+	return s.checkKeys()
+}
+
+func (s *State) checkKeys() error {
+	for k := 1; k < len(s.keys); k++ {
+		x := &s.keys[k]
+		index := s.versions[x.first].index
+		for v := s.versions[x.first].next; x.base+x.length > 0 && x.length > 0 && v != 0; v = s.versions[v].next {
+			y := &s.versions[v]
+			if index++; y.index != index || y.key != uint32(k) || y.flags&placed == 0 {
+				return fmt.Errorf("key %d: version %d has index %d, want %d", k, v, y.index, index)
+			}
+		}
+		if x.length > 0 && index != x.length {
+			return fmt.Errorf("key %d: spine ends at %d, length %d", k, index, x.length)
+		}
+		for v := x.unplaced; v != 0; v = s.versions[v].sibling {
+			if s.versions[v].flags&inUnplaced == 0 || s.versions[v].writer == 0 {
+				return fmt.Errorf("key %d: version %d is in the chain of unplaced", k, v)
+			}
+		}
+	}
+	return nil
+}

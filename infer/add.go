@@ -1,0 +1,460 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/zeebo/xxh3"
+)
+
+// touch is what the transaction in work did to one key so far.
+type touch struct {
+	key       uint32
+	readVer   uint32     // version of the first external read
+	readHash  event.Hash // its value, or the hash of a list's elements
+	readLen   uint32     // lists: elements of it
+	readOp    uint32
+	lastWrite uint32     // write record of the latest write
+	current   event.Hash // registers: value of the latest own write
+	firstOwn  uint32     // own writes, linked in State.own, from 1; 0 is none
+	lastOwn   uint32
+	flags     touchFlags
+}
+
+// own is a write or append of the transaction in work.
+type own struct {
+	hash       event.Hash
+	write      uint32
+	prev, next uint32
+}
+
+type touchFlags uint8
+
+const (
+	hasRead touchFlags = 1 << iota
+	readNothing
+	wrote
+	misread
+)
+
+// Add takes one finished transaction and appends what follows from it to out.
+// start and end are the times to work with: the client's own, or what stands for
+// them. It returns the transaction's number, 0 for a duplicate or a
+// contradiction. Reads and writes cost O(1) expected each, plus the edges they give; a list
+// read costs its length.
+func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) uint32 {
+	s.begin(out)
+	if !s.joined {
+		s.joined = true
+		s.baselineEnds = end + s.opt.BaselineSpan
+	}
+	id := t.IDHash
+	if t.Epoch.Len > 0 {
+		id = s.inEpoch(b, t, id)
+	}
+	s.record = event.AppendRecord(s.record[:0], b, t)
+	content := xxh3.Hash(s.record)
+	if old := s.lookupTxn(id); old != 0 {
+		if !s.supersedes(t, old, content) {
+			return 0
+		}
+		s.remove(old)
+	}
+	n := s.newTxn()
+	x := &s.txns[n]
+	x.id, x.content = id, content
+	x.record = s.records.put(s.record)
+	x.start, x.end, x.seq = start, end, t.Seq
+	x.partition, x.sub, x.offset = t.Pos.Partition, t.Pos.Sub, t.Pos.Offset
+	x.flags = flagsOf(t)
+	s.byID.insert(id.Lo, n)
+	s.enterSession(b, t, n)
+	switch t.Status {
+	case event.Committed:
+		x.state = counted
+		s.count(b, t, n)
+	case event.Aborted:
+		x.state = aborted
+		s.noteWrites(b, t, n)
+	default:
+		x.state = tentative
+		s.noteWrites(b, t, n)
+	}
+	if x := &s.txns[n]; x.state != counted {
+		s.expiry.push(due{at: x.end, txn: n, gen: x.gen})
+	}
+	s.settleOutcomes()
+	return n
+}
+
+func flagsOf(t *event.Txn) txnFlags {
+	var f txnFlags
+	if t.Flags&event.HasSeq != 0 {
+		f |= hasSeq
+	}
+	if t.Flags&event.HasTimes != 0 {
+		f |= hasTimes
+	}
+	if t.Flags&event.Stale != 0 {
+		f |= stale
+	}
+	if t.Status == event.Unknown {
+		f |= unknown
+	}
+	return f
+}
+
+// inEpoch keeps names of different epochs apart.
+func (s *State) inEpoch(b *event.Batch, t *event.Txn, h event.Hash) event.Hash {
+	if t.Epoch.Len == 0 {
+		return h
+	}
+	e := xxh3.Hash(b.Bytes(t.Epoch))
+	return event.Hash{Lo: h.Lo ^ e*0x9e3779b97f4a7c15, Hi: h.Hi + e}
+}
+
+// supersedes decides about a second record with a known id: equal content is a
+// duplicate, a decided outcome replaces an unknown one, anything else is a
+// contradiction, and the first record is kept.
+func (s *State) supersedes(t *event.Txn, old uint32, content uint64) bool {
+	x := &s.txns[old]
+	if x.content == content {
+		s.Counters.Duplicates++
+		return false
+	}
+	if x.flags&unknown != 0 && t.Status != event.Unknown {
+		return true
+	}
+	s.Counters.Contradictory++
+	s.anomaly(Anomaly{Kind: Contradictory, A: old, Certain: true})
+	return false
+}
+
+// noteWrites records what a transaction that does not count wrote.
+func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
+	ops := b.OpsOf(t)
+	for i := range ops {
+		o := &ops[i]
+		if o.Kind != event.Write && o.Kind != event.Append {
+			continue
+		}
+		k := s.keyOf(b, t, o)
+		if !s.settleKind(k, o) {
+			continue
+		}
+		v := s.internVersion(k, o.ValueHash)
+		if o.Kind == event.Write && s.writeOf(n, v) != 0 {
+			continue
+		}
+		s.pin(n)
+		s.addWrite(n, v, uint32(i))
+		if s.txns[n].state == tentative {
+			s.possibleWriter(v, n)
+		} else {
+			s.awaitAgain(v)
+		}
+	}
+}
+
+// awaitAgain asks anew who wrote v, for those who read it: an aborted writer has
+// come, or a possible one has gone.
+func (s *State) awaitAgain(v uint32) {
+	x := &s.versions[v]
+	if x.possible > 0 || x.flags&initialVersion != 0 {
+		return
+	}
+	if r := x.readers; r != 0 {
+		s.await(v, s.readers[r].txn, s.readers[r].op)
+	} else if w := x.witness; w != 0 && s.txns[w].state == counted {
+		s.await(v, w, 0)
+	}
+}
+
+// possibleWriter says that the transaction n, which did not abort, wrote v: a
+// second one, or one that has left memory, makes v ambiguous.
+func (s *State) possibleWriter(v, n uint32) {
+	x := &s.versions[v]
+	x.possible++
+	s.supplied(v)
+	if x.possible > 1 || s.values.has(s.valueKey(v)) {
+		s.out.Supplied = append(s.out.Supplied, s.valueKey(v))
+		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+			if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
+				s.demote = append(s.demote, w)
+			}
+		}
+		s.makeAmbiguous(v)
+		return
+	}
+	if s.txns[n].state == tentative && s.observed(v) {
+		s.promote = append(s.promote, n)
+	}
+}
+
+// observed says whether a transaction that counts saw v.
+func (s *State) observed(v uint32) bool {
+	x := &s.versions[v]
+	return x.readers != 0 || x.flags&lateReaders != 0 || x.flags&placed != 0
+}
+
+// observedSome says whether a version that only n can have written was seen.
+func (s *State) observedSome(n uint32) bool {
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		v := s.writes[id].version
+		if s.versions[v].flags&ambiguous == 0 && s.versions[v].possible == 1 && s.observed(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeAmbiguous takes back what was concluded from v having one writer.
+func (s *State) makeAmbiguous(v uint32) {
+	x := &s.versions[v]
+	if x.flags&ambiguous != 0 {
+		return
+	}
+	x.flags |= ambiguous
+	if s.observed(v) || s.keys[x.key].kind == event.List {
+		s.Counters.Ambiguous++
+	}
+	w := x.writer
+	x.writer = 0
+	if s.keys[x.key].kind == event.List {
+		if w != 0 {
+			s.kill(v, w, WW|WR|RW)
+			s.makeAmbiguousElement(v, w)
+		}
+		return
+	}
+	s.kill(v, w, WR) // who read v may have read from another
+	for id := x.over; id != 0; id = s.writes[id].nextOver {
+		s.kill(s.writes[id].version, s.writes[id].txn, WW|RW)
+	}
+}
+
+// kill takes back the edges with this version and one of these labels at the
+// writer, those of the step in work as well, and what else was concluded from
+// the version.
+func (s *State) kill(v, writer uint32, labels Label) {
+	k := Kill{v, writer, labels}
+	s.out.Kills = append(s.out.Kills, k)
+	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
+	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool {
+		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder) || a.Other == v && v != 0
+	})
+}
+
+func (s *State) makeAmbiguousElement(v, w uint32) {
+	if s.versions[v].flags&placed == 0 {
+		s.unlinkUnplaced(v)
+		return
+	}
+	for q := s.versions[v].next; q != 0; q = s.versions[q].next {
+		s.kill(q, w, WW)
+	}
+	for u := s.keys[s.versions[v].key].unplaced; u != 0; u = s.versions[u].sibling {
+		s.kill(u, w, WW)
+	}
+	s.bridge(v)
+}
+
+// promoteNow counts an unknown transaction that was observed, with all its
+// operations.
+func (s *State) promoteNow(n uint32) {
+	if s.txns[n].state != tentative || !s.observedSome(n) {
+		return
+	}
+	s.scratch.Reset()
+	x := &s.txns[n]
+	if err := s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(x.record)); err != nil {
+		return // not possible: the record was written by AppendRecord
+	}
+	t := &s.scratch.Txns[0]
+	s.forgetWrites(n)
+	s.txns[n].state = counted
+	s.count(&s.scratch, t, n)
+}
+
+// settleOutcomes takes the observation of unknown outcomes to a fixpoint.
+func (s *State) settleOutcomes() {
+	for len(s.promote)+len(s.demote) > 0 {
+		if len(s.demote) > 0 {
+			n := s.demote[0]
+			s.demote = append(s.demote[:0], s.demote[1:]...)
+			s.demoteNow(n)
+			continue
+		}
+		n := s.promote[0]
+		s.promote = append(s.promote[:0], s.promote[1:]...)
+		s.promoteNow(n)
+	}
+}
+
+// demoteNow makes an unknown transaction tentative again: what it was observed
+// by may have been written by another. It counts again at once if something else
+// of it was observed.
+func (s *State) demoteNow(n uint32) {
+	x := &s.txns[n]
+	if x.state != counted || x.flags&retired != 0 || s.observedSome(n) {
+		return
+	}
+	s.scratch.Reset()
+	if err := s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(x.record)); err != nil {
+		return // not possible: the record was written by AppendRecord
+	}
+	s.uncount(n)
+	s.txns[n].state = tentative
+	s.expiry.push(due{at: s.txns[n].end, txn: n, gen: s.txns[n].gen})
+	s.noteWrites(&s.scratch, &s.scratch.Txns[0], n)
+}
+
+// uncount takes n, which counts, out of the history, with all that follows from
+// its operations.
+func (s *State) uncount(n uint32) {
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		s.unsettle(s.writes[id].version, n)
+	}
+	for id := s.txns[n].reads; id != 0; {
+		next, v := s.readers[id].nextOfTxn, s.readers[id].version
+		s.dropReader(id)
+		s.unplace(s.versions[v].key, n)
+		if w := s.versions[v].writer; w != 0 && s.txns[w].flags&unknown != 0 && !s.observed(v) {
+			s.demote = append(s.demote, w)
+		}
+		id = next
+	}
+	s.txns[n].reads = 0
+	s.leaveSession(n)
+	s.forgetWrites(n)
+	s.out.Gone = append(s.out.Gone, n)
+	s.out.Nodes = slices.DeleteFunc(s.out.Nodes, func(m uint32) bool { return m == n })
+	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return e.From == n || e.To == n || e.Witness == n })
+	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.A == n || a.B == n })
+}
+
+// unplace gives the key up when n, whose reads do not count any more, was the
+// one that showed the order of its last elements.
+func (s *State) unplace(k, n uint32) {
+	v, found := s.keys[k].last, false
+	for ; v != 0 && s.versions[v].witness == n; v = s.versions[v].prev {
+		found = true
+		if w := s.versions[v].writer; w != 0 {
+			s.kill(v, w, WW|RW)
+		}
+	}
+	if found {
+		s.giveUp(k)
+	}
+}
+
+// forgetWrites unlinks and frees the write records of n.
+func (s *State) forgetWrites(n uint32) {
+	for id := s.txns[n].writes; id != 0; {
+		next := s.writes[id].nextOfTxn
+		s.dropWrite(id)
+		id = next
+	}
+	s.txns[n].writes = 0
+}
+
+// dropWrite unlinks a write record from its version and frees it; the list of
+// the transaction is the caller's.
+func (s *State) dropWrite(id uint32) {
+	s.withdrawOverwrite(id)
+	w := s.writes[id]
+	v := &s.versions[w.version]
+	if v.writes == id {
+		v.writes = w.nextOfVer
+	} else {
+		p := v.writes
+		for s.writes[p].nextOfVer != id {
+			p = s.writes[p].nextOfVer
+		}
+		s.writes[p].nextOfVer = w.nextOfVer
+	}
+	if s.txns[w.txn].state != aborted {
+		v.possible--
+	}
+	if v.writer == w.txn {
+		v.writer = 0
+	}
+	s.txns[w.txn].pins--
+	s.writes[id] = write{nextOfVer: s.freeWrite}
+	s.freeWrite = id
+}
+
+// remove takes a record back, because a later one with its id replaces it.
+func (s *State) remove(n uint32) {
+	s.reopened = s.reopened[:0]
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		s.reopened = append(s.reopened, s.writes[id].version)
+	}
+	if s.txns[n].state == counted {
+		s.uncount(n)
+	} else {
+		s.forgetWrites(n)
+	}
+	for _, v := range s.reopened {
+		s.disambiguate(v)
+		s.awaitAgain(v)
+	}
+	x := &s.txns[n]
+	s.byID.remove(x.id.Lo, n)
+	// The number stays taken until nothing names it: an entry of a queue, a
+	// finding. Its id is free for the record that replaces it.
+	x.id = event.Hash{}
+	x.flags |= retired
+	x.state = free
+	s.release(n)
+}
+
+// unsettle takes v from its writer n; a list's element stays where reads showed
+// it.
+func (s *State) unsettle(v, n uint32) {
+	x := &s.versions[v]
+	if x.writer != n {
+		return
+	}
+	x.writer = 0
+	if s.keys[x.key].kind != event.List {
+		return
+	}
+	if x.flags&placed != 0 {
+		s.bridge(v)
+	} else if x.flags&inUnplaced != 0 {
+		s.unlinkUnplaced(v)
+	}
+}
+
+// disambiguate concludes anew about v after one of its possible writers turned
+// out not to have written it.
+func (s *State) disambiguate(v uint32) {
+	x := &s.versions[v]
+	if x.flags&ambiguous == 0 || x.possible != 1 {
+		return
+	}
+	x.flags &^= ambiguous
+	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+		n := s.writes[id].txn
+		switch s.txns[n].state {
+		case tentative:
+			if s.observed(v) {
+				s.promote = append(s.promote, n)
+			}
+			return
+		case counted:
+			if s.keys[x.key].kind == event.List {
+				s.settleList(v, id, n, false)
+				return
+			}
+			s.settleRegister(v, n)
+			for o := x.over; o != 0; o = s.writes[o].nextOver {
+				for r := x.readers; r != 0; r = s.readers[r].next {
+					s.edge(Edge{From: s.readers[r].txn, To: s.writes[o].txn, Label: RW, Version: s.writes[o].version})
+				}
+			}
+			return
+		}
+	}
+}

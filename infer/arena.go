@@ -1,0 +1,92 @@
+package infer
+
+// ref names bytes in an arena: chunk<<40 | offset<<20 | length for what fits a
+// chunk, which is everything but the largest records; those have a chunk of
+// their own and length bigLen. 0 is none.
+type ref uint64
+
+const (
+	chunkBytes = 1 << 18 // 256 KiB: a pinned record holds at most this much
+	bigLen     = 1<<20 - 1
+)
+
+// arena keeps the compact records of transactions and the names of keys in
+// chunks without pointers in them. A chunk is reused when all in it was freed.
+type arena struct {
+	chunks [][]byte
+	live   []int32 // records in the chunk
+	free   []uint32
+	cur    uint32
+	bytes  int64 // in chunks that are in use
+}
+
+func (a *arena) put(b []byte) ref {
+	if len(a.chunks) == 0 {
+		a.chunks, a.live = append(a.chunks, nil), append(a.live, 0) // chunk 0 is never used
+	}
+	if len(b) > chunkBytes/4 {
+		c := a.newChunk(len(b))
+		a.chunks[c] = append(a.chunks[c], b...)
+		a.live[c]++
+		return ref(c)<<40 | bigLen
+	}
+	if a.cur == 0 || len(a.chunks[a.cur])+len(b) > chunkBytes {
+		full := a.cur
+		a.cur = a.newChunk(chunkBytes)
+		if full != 0 && a.live[full] == 0 {
+			a.release(full)
+		}
+	}
+	off := len(a.chunks[a.cur])
+	a.chunks[a.cur] = append(a.chunks[a.cur], b...)
+	a.live[a.cur]++
+	return ref(a.cur)<<40 | ref(off)<<20 | ref(len(b))
+}
+
+func (a *arena) newChunk(size int) uint32 {
+	a.bytes += int64(max(size, chunkBytes))
+	if k := len(a.free); k > 0 {
+		c := a.free[k-1]
+		a.free = a.free[:k-1]
+		if cap(a.chunks[c]) < size {
+			a.chunks[c] = make([]byte, 0, max(size, chunkBytes))
+		}
+		return c
+	}
+	a.chunks = append(a.chunks, make([]byte, 0, max(size, chunkBytes)))
+	a.live = append(a.live, 0)
+	return uint32(len(a.chunks) - 1)
+}
+
+func (a *arena) get(r ref) []byte {
+	if r == 0 {
+		return nil
+	}
+	c := a.chunks[r>>40]
+	if r&bigLen == bigLen {
+		return c
+	}
+	off, n := int(r>>20&(1<<20-1)), int(r&bigLen)
+	return c[off : off+n : off+n]
+}
+
+func (a *arena) drop(r ref) {
+	if r == 0 {
+		return
+	}
+	c := uint32(r >> 40)
+	a.live[c]--
+	if a.live[c] == 0 && c != a.cur {
+		a.release(c)
+	}
+}
+
+func (a *arena) release(c uint32) {
+	a.bytes -= int64(max(cap(a.chunks[c]), chunkBytes))
+	if cap(a.chunks[c]) > chunkBytes {
+		a.chunks[c] = nil // an outsized record's chunk goes back to the heap
+	} else {
+		a.chunks[c] = a.chunks[c][:0]
+	}
+	a.free = append(a.free, c)
+}

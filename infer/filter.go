@@ -1,0 +1,117 @@
+package infer
+
+import "github.com/isowatch/isowatch/internal/flat"
+
+// filter remembers 64-bit hashes: of ids, or of (key, value) pairs. It is a chain
+// of hash sets; the oldest goes when the byte budget is used up. Two things with
+// one hash are taken as one: at 10^7 entries the chance is below 10^-5 for a
+// filter's whole life.
+type filter struct {
+	panes  []hashSet // the last one takes new entries
+	limit  int       // bytes; 0 is 64 MiB
+	forgot bool      // something was let go
+}
+
+// filterPanes is how many sets the budget is cut into: what is forgotten at once
+// is the share of one.
+const filterPanes = 4
+
+// hashSet is an open-addressing set; 0 stands for the empty slot, and is itself
+// kept as 1.
+type hashSet struct {
+	slots []uint64
+	used  int
+}
+
+func (f *filter) bytes() int64 {
+	n := int64(0)
+	for i := range f.panes {
+		n += 8 * int64(len(f.panes[i].slots))
+	}
+	return n
+}
+
+func (f *filter) add(h uint64) {
+	if len(f.panes) == 0 {
+		f.panes = append(f.panes, hashSet{slots: make([]uint64, 256)})
+	}
+	p := &f.panes[len(f.panes)-1]
+	if 4*(p.used+1) > 3*len(p.slots) {
+		limit := f.limit
+		if limit == 0 {
+			limit = 64 << 20
+		}
+		if 16*len(p.slots) > limit/filterPanes {
+			f.roll(len(p.slots))
+			p = &f.panes[len(f.panes)-1]
+		} else {
+			p.grow()
+		}
+	}
+	p.put(h)
+}
+
+func (f *filter) roll(slots int) {
+	if len(f.panes) < filterPanes {
+		f.panes = append(f.panes, hashSet{slots: flat.Make[uint64](slots, slots)})
+		return
+	}
+	old := f.panes[0]
+	clear(old.slots)
+	old.used = 0
+	copy(f.panes, f.panes[1:])
+	f.panes[len(f.panes)-1] = old
+	f.forgot = true
+}
+
+func (f *filter) has(h uint64) bool {
+	for i := range f.panes {
+		if f.panes[i].has(h) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *hashSet) grow() {
+	old := p.slots
+	*p = hashSet{slots: flat.Make[uint64](2*len(old), 2*len(old))}
+	for _, h := range old {
+		if h != 0 {
+			p.put(h)
+		}
+	}
+}
+
+func (p *hashSet) put(h uint64) {
+	h = max(h, 1)
+	mask := uint64(len(p.slots) - 1)
+	i := mix(h) & mask
+	for p.slots[i] != 0 {
+		if p.slots[i] == h {
+			return
+		}
+		i = (i + 1) & mask
+	}
+	p.slots[i] = h
+	p.used++
+}
+
+func (p *hashSet) has(h uint64) bool {
+	h = max(h, 1)
+	mask := uint64(len(p.slots) - 1)
+	for i := mix(h) & mask; p.slots[i] != 0; i = (i + 1) & mask {
+		if p.slots[i] == h {
+			return true
+		}
+	}
+	return false
+}
+
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}

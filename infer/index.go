@@ -1,0 +1,75 @@
+package infer
+
+import "github.com/isowatch/isowatch/internal/flat"
+
+// index is an open-addressing hash table from a 64-bit hash to a number. A slot
+// holds the hash's upper half as fingerprint and the number; the fingerprint
+// also gives the home position, so that neither growing nor deleting needs the
+// hash again. Linear probing, at most 3/4 full. Callers confirm a candidate by
+// comparing what the number stands for.
+type index struct {
+	slots []uint64 // fingerprint<<32 | number; 0 is empty, so numbers start at 1
+	used  int
+}
+
+func fingerprint(h uint64) uint32 { return uint32(h>>32) ^ uint32(h) }
+
+// start is where to look first for h. i = (i+1)&mask goes on.
+func (x *index) start(h uint64) (i, mask, fp uint32) {
+	if x.slots == nil {
+		x.slots = make([]uint64, 16)
+	}
+	mask, fp = uint32(len(x.slots)-1), fingerprint(h)
+	return fp & mask, mask, fp
+}
+
+func (x *index) insert(h uint64, id uint32) {
+	if x.slots == nil {
+		x.slots = make([]uint64, 16)
+	}
+	if 4*(x.used+1) > 3*len(x.slots) {
+		old := x.slots
+		x.slots = flat.Make[uint64](2*len(old), 2*len(old))
+		for _, s := range old {
+			if s != 0 {
+				x.put(s)
+			}
+		}
+	}
+	x.put(uint64(fingerprint(h))<<32 | uint64(id))
+	x.used++
+}
+
+func (x *index) put(s uint64) {
+	mask := uint32(len(x.slots) - 1)
+	i := uint32(s>>32) & mask
+	for x.slots[i] != 0 {
+		i = (i + 1) & mask
+	}
+	x.slots[i] = s
+}
+
+// remove deletes id by shifting back what probed past it.
+func (x *index) remove(h uint64, id uint32) {
+	i, mask, fp := x.start(h)
+	want := uint64(fp)<<32 | uint64(id)
+	for x.slots[i] != want {
+		if x.slots[i] == 0 {
+			return
+		}
+		i = (i + 1) & mask
+	}
+	x.used--
+	for j := i; ; {
+		j = (j + 1) & mask
+		s := x.slots[j]
+		if s == 0 {
+			break
+		}
+		if home := uint32(s>>32) & mask; (j-home)&mask >= (j-i)&mask {
+			x.slots[i] = s
+			i = j
+		}
+	}
+	x.slots[i] = 0
+}

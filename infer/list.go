@@ -1,0 +1,438 @@
+package infer
+
+import (
+	"math/bits"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// nextPrefix is the hash of a list that is one element longer. Two lists with
+// the same hash and length are taken as equal (64 bits, compared only within a
+// key).
+func nextPrefix(h uint64, e event.Hash) uint64 {
+	return bits.RotateLeft64((h^e.Lo)*0x9e3779b97f4a7c15, 29) + e.Hi
+}
+
+func (s *State) append(c *touch, n, op uint32, h event.Hash) {
+	if c.flags&wrote != 0 {
+		s.writes[c.lastWrite].intermediate = true
+	}
+	v := s.internVersion(c.key, h)
+	s.pin(n)
+	c.lastWrite = s.addWrite(n, v, op)
+	c.flags |= wrote
+	s.pushOwn(c, h)
+}
+
+// pushOwn notes the latest write record of c as one of the transaction in work.
+func (s *State) pushOwn(c *touch, h event.Hash) {
+	s.own = append(s.own, own{hash: h, write: c.lastWrite, prev: c.lastOwn})
+	i := uint32(len(s.own))
+	if c.lastOwn != 0 {
+		s.own[c.lastOwn-1].next = i
+	} else {
+		c.firstOwn = i
+	}
+	c.lastOwn = i
+}
+
+// readList takes a read of a list: own appends must be its end, and what is
+// before them is the external read.
+func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
+	var elems []event.Elem
+	if o.Flags&event.NotFound == 0 {
+		if o.Flags&event.IsArray == 0 {
+			s.giveUp(c.key)
+			return
+		}
+		elems = b.ElemsOf(o)
+	} else if s.txns[n].flags&unknown != 0 {
+		return // what it saw is not known
+	}
+	if c.flags&misread != 0 {
+		return // reported once
+	}
+	i := c.lastOwn
+	for ; i != 0; i = s.own[i-1].prev {
+		k := len(elems)
+		if k == 0 || elems[k-1].Hash != s.own[i-1].hash {
+			s.misreads(Internal, c, n, op)
+			return
+		}
+		elems = elems[:k-1]
+	}
+	h := s.hashPrefixes(elems)
+	if c.flags&hasRead != 0 {
+		if c.readLen != uint32(len(elems)) || c.readHash.Lo != h {
+			s.misreads(Nonrepeatable, c, n, op)
+		}
+		return
+	}
+	c.flags |= hasRead
+	c.readLen, c.readHash.Lo, c.readOp = uint32(len(elems)), h, op
+	c.readVer = s.show(c.key, elems, n, op)
+	if c.readVer != 0 {
+		s.addReader(n, c.readVer, op)
+	}
+}
+
+// hashPrefixes fills s.prefixes with the hash of every prefix of elems,
+// prefixes[i] that of the first i, and returns the last.
+func (s *State) hashPrefixes(elems []event.Elem) uint64 {
+	s.prefixes = append(s.prefixes[:0], 0)
+	h := uint64(0)
+	for i := range elems {
+		h = nextPrefix(h, elems[i].Hash)
+		s.prefixes = append(s.prefixes, h)
+	}
+	return h
+}
+
+// show compares a list read with the spine of its key, extends the spine by
+// what the read shows beyond it, and returns the version that was the last
+// element: 0 when the read contradicts the spine or is older than what is kept.
+func (s *State) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
+	x := &s.keys[k]
+	count := uint32(len(elems))
+	if count < x.base || count == x.base && s.versions[x.initial].flags&overwritten != 0 {
+		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op})
+		return 0
+	}
+	if count == 0 {
+		return x.initial
+	}
+	same := min(count, x.length)
+	for same > x.base {
+		if v := s.elementAt(k, elems[same-1].Hash, same); v != 0 && s.versions[v].prefix == s.prefixes[same] {
+			break
+		}
+		same--
+	}
+	if same == x.base && x.base > 0 && s.prefixes[same] != x.basePrefix {
+		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op}) // another beginning than the frozen one
+		return 0
+	}
+	if same < min(count, x.length) {
+		s.contradict(k, elems, same, n, op)
+		return 0
+	}
+	if count > x.length {
+		s.extend(k, elems, n, op)
+	}
+	if same == count {
+		if same == 0 {
+			return x.initial
+		}
+		return s.elementAt(k, elems[same-1].Hash, same)
+	}
+	return s.keys[k].last
+}
+
+// elementAt is the version of the spine with this value at the position, 0 if
+// another one is there.
+func (s *State) elementAt(k uint32, h event.Hash, position uint32) uint32 {
+	if v := s.lookupVersion(k, h); v != 0 && s.versions[v].index == position {
+		return v
+	}
+	if v := s.lookupVersion(k, standIn(h, position)); v != 0 && s.versions[v].index == position {
+		return v
+	}
+	return 0
+}
+
+// standIn is the value of what is put into the spine for a repeated element.
+func standIn(h event.Hash, position uint32) event.Hash {
+	return event.Hash{Lo: h.Lo + uint64(position)*0x9e3779b97f4a7c15, Hi: ^h.Hi}
+}
+
+// contradict reports a read that shows another element than the spine behind
+// the first same ones. What the read saw last it did see.
+func (s *State) contradict(k uint32, elems []event.Elem, same, n, op uint32) {
+	v := s.keys[k].last
+	for s.versions[v].index > same+1 {
+		v = s.versions[v].prev
+	}
+	s.anomaly(Anomaly{Kind: IncompatibleOrder, A: n, B: s.versions[v].witness, Version: v, OpA: op, Certain: true})
+	if last := s.lookupVersion(k, elems[len(elems)-1].Hash); last != 0 {
+		if w := s.versions[last].writer; w != 0 {
+			s.edge(Edge{From: w, To: n, Label: WR, Version: last})
+		}
+	}
+}
+
+// extend places the elements that the read of n shows beyond the spine.
+func (s *State) extend(k uint32, elems []event.Elem, n, op uint32) {
+	old := s.keys[k].length
+	for i := int(old); i < len(elems); i++ {
+		v := s.internVersion(k, elems[i].Hash)
+		if s.versions[v].flags&placed != 0 {
+			s.suspectDuplicate(v, n, op)
+			// A stand-in keeps the positions behind it right.
+			v = s.internVersion(k, standIn(elems[i].Hash, uint32(i+1)))
+			s.versions[v].flags |= baseline
+		}
+		s.place(k, v, n, s.prefixes[i+1])
+	}
+	first := s.keys[k].last
+	for s.versions[first].index > old+1 {
+		first = s.versions[first].prev
+	}
+	for v := first; v != 0; v = s.versions[v].next {
+		x := &s.versions[v]
+		switch {
+		case x.writer != 0:
+			s.connect(v, old)
+		case x.flags&ambiguous != 0: // counted
+		case x.possible == 1:
+			s.promoteWriter(v)
+		case x.flags&baseline == 0:
+			s.await(v, n, op)
+		}
+		s.versions[v].flags &^= inUnplaced
+	}
+	// What is still unplaced comes after all of it.
+	if p := s.knownBefore(s.keys[k].last); p != 0 {
+		for u := s.keys[k].unplaced; u != 0; u = s.versions[u].sibling {
+			s.edge(Edge{From: s.versions[p].writer, To: s.versions[u].writer, Label: WW, Version: u, Witness: n})
+		}
+	}
+}
+
+func (s *State) place(k, v, n uint32, prefix uint64) {
+	if s.versions[v].flags&inUnplaced != 0 {
+		s.unlinkUnplaced(v)
+		s.versions[v].flags |= inUnplaced // extend still wants to know
+	}
+	x, y := &s.keys[k], &s.versions[v]
+	y.flags |= placed
+	y.index, y.prefix = x.length+1, prefix
+	y.prev, y.next = x.last, 0
+	y.witness = n
+	s.pin(n)
+	s.versions[x.last].next = v
+	x.last, x.length = v, y.index
+}
+
+// knownBefore is the nearest version at or before v in the spine whose writer is
+// known, 0 if there is none.
+func (s *State) knownBefore(v uint32) uint32 {
+	for v != 0 && s.versions[v].writer == 0 {
+		v = s.versions[v].prev
+	}
+	return v
+}
+
+// knownAfter is the nearest version behind v in the spine whose writer is known.
+func (s *State) knownAfter(v uint32) uint32 {
+	for v = s.versions[v].next; v != 0 && s.versions[v].writer == 0; {
+		v = s.versions[v].next
+	}
+	return v
+}
+
+// connect gives the edges of a placed element whose writer has become known:
+// from the one before and its readers, to the one behind, and to its own
+// readers. old is the length of the spine before the read that is being taken
+// in, or its whole length: elements that were unplaced until then have their
+// edges from there already.
+func (s *State) connect(v, old uint32) {
+	x := s.versions[v]
+	w := x.writer
+	p := s.knownBefore(x.prev)
+	s.checkOwnOrder(p, v)
+	s.checkOwnOrder(v, s.knownAfter(v))
+	start := p
+	if start == 0 {
+		start = s.keys[x.key].first
+	}
+	if x.flags&inUnplaced == 0 || s.versions[start].index > old {
+		if p != 0 {
+			s.edge(Edge{From: s.versions[p].writer, To: w, Label: WW, Version: v, Witness: x.witness})
+		}
+		for a := start; a != v && a != 0; a = s.versions[a].next {
+			for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+				s.edge(Edge{From: s.readers[r].txn, To: w, Label: RW, Version: v})
+			}
+		}
+	}
+	a := v
+	for ; a != 0 && (a == v || s.versions[a].writer == 0); a = s.versions[a].next {
+		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+			s.edge(Edge{From: w, To: s.readers[r].txn, Label: WR, Version: v})
+		}
+	}
+	if a != 0 {
+		s.edge(Edge{From: w, To: s.versions[a].writer, Label: WW, Version: a, Witness: s.versions[a].witness})
+		return
+	}
+	for u := s.keys[x.key].unplaced; u != 0; u = s.versions[u].sibling {
+		s.edge(Edge{From: w, To: s.versions[u].writer, Label: WW, Version: u, Witness: x.witness})
+	}
+}
+
+// checkOwnOrder reports a read that shows two neighbouring appends of one
+// transaction, p before v, the other way round than it made them.
+func (s *State) checkOwnOrder(p, v uint32) {
+	if p == 0 || v == 0 || s.versions[p].writer != s.versions[v].writer {
+		return
+	}
+	w := s.versions[v].writer
+	if s.writes[s.writeOf(w, p)].op > s.writes[s.writeOf(w, v)].op {
+		s.anomaly(Anomaly{Kind: IncompatibleOrder, A: s.versions[v].witness, B: w, Version: v, Other: p, Certain: true})
+	}
+}
+
+// installList ends the work on a list key: the edges of the external read, then
+// those of the appends.
+func (s *State) installList(c *touch, n uint32) {
+	if c.readVer != 0 {
+		if c.flags&wrote != 0 && !s.sawOwn(c) {
+			s.divergeList(c.readVer, n)
+		}
+		s.sawList(c.readVer, n, c.readOp)
+	}
+	again := false
+	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
+		id := s.own[i-1].write
+		v := s.writes[id].version
+		if x := &s.versions[v]; c.readVer != 0 && x.flags&placed != 0 && x.index <= c.readLen {
+			if s.writes[id].op < c.readOp {
+				s.suspectDuplicate(v, n, c.readOp) // once before its own end, and there
+			} else {
+				s.suspectFuture(v, n, c.readOp)
+			}
+		}
+		s.possibleWriter(v, n)
+		if s.versions[v].flags&ambiguous == 0 {
+			s.settleList(v, id, n, again)
+			again = again || s.versions[v].flags&inUnplaced != 0
+		}
+	}
+}
+
+// sawOwn says whether the external read shows an element that the transaction
+// appended itself.
+func (s *State) sawOwn(c *touch) bool {
+	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
+		x := &s.versions[s.writes[s.own[i-1].write].version]
+		if x.flags&placed != 0 && x.index <= c.readLen {
+			return true
+		}
+	}
+	return false
+}
+
+// divergeList reports two transactions that read one state of a list and both
+// appended to it (Elle's lost update, found by index).
+func (s *State) divergeList(a, n uint32) {
+	other := uint32(0)
+	for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+		x := &s.readers[r]
+		if x.txn == n {
+			x.overwrote = true
+		} else if x.overwrote && other == 0 && !s.doubtful(x.txn) {
+			other = x.txn
+		}
+	}
+	if other != 0 {
+		s.anomaly(Anomaly{Kind: Divergence, A: n, B: other, Version: a, Certain: true})
+	}
+}
+
+// sawList gives the edges of n's read that ended at a: from the writer of what
+// it saw last, and to that of what comes next.
+func (s *State) sawList(a, n, op uint32) {
+	if p := s.knownBefore(a); p != 0 {
+		s.edge(Edge{From: s.versions[p].writer, To: n, Label: WR, Version: p})
+		if p == a {
+			s.intermediateRead(a, n, op)
+		}
+	}
+	if q := s.knownAfter(a); q != 0 {
+		s.edge(Edge{From: n, To: s.versions[q].writer, Label: RW, Version: q})
+		return
+	}
+	for u := s.keys[s.versions[a].key].unplaced; u != 0; u = s.versions[u].sibling {
+		s.edge(Edge{From: n, To: s.versions[u].writer, Label: RW, Version: u})
+	}
+}
+
+// settleList gives the element v its one writer n. again says that another
+// element of n in this list was just settled, so that the edges from what no
+// later read has overtaken are there already.
+func (s *State) settleList(v, id, n uint32, again bool) {
+	x := &s.versions[v]
+	x.writer = n
+	s.wroteLate(v)
+	if x.flags&placed != 0 {
+		s.connect(v, s.keys[x.key].length)
+		if s.writes[id].intermediate {
+			for r := x.readers; r != 0; r = s.readers[r].next {
+				s.intermediateRead(v, s.readers[r].txn, s.readers[r].op)
+			}
+		}
+		return
+	}
+	k := &s.keys[x.key]
+	x.flags |= inUnplaced
+	x.sibling, x.sibPrev = k.unplaced, 0
+	if k.unplaced != 0 {
+		s.versions[k.unplaced].sibPrev = v
+	}
+	k.unplaced = v
+	if again {
+		return
+	}
+	a := s.knownBefore(k.last)
+	if a != 0 {
+		s.edge(Edge{From: s.versions[a].writer, To: n, Label: WW, Version: v, Witness: s.versions[k.last].witness})
+	} else {
+		a = k.first
+	}
+	for ; a != 0; a = s.versions[a].next {
+		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+			s.edge(Edge{From: s.readers[r].txn, To: n, Label: RW, Version: v})
+		}
+	}
+}
+
+func (s *State) unlinkUnplaced(v uint32) {
+	x := &s.versions[v]
+	if x.sibPrev != 0 {
+		s.versions[x.sibPrev].sibling = x.sibling
+	} else {
+		s.keys[x.key].unplaced = x.sibling
+	}
+	if x.sibling != 0 {
+		s.versions[x.sibling].sibPrev = x.sibPrev
+	}
+	x.sibling, x.sibPrev = 0, 0
+	x.flags &^= inUnplaced
+}
+
+// bridge connects the neighbours of a placed element that has lost its writer.
+func (s *State) bridge(v uint32) {
+	p, q := s.knownBefore(s.versions[v].prev), s.knownAfter(v)
+	if q != 0 {
+		if p != 0 {
+			s.edge(Edge{From: s.versions[p].writer, To: s.versions[q].writer, Label: WW, Version: q, Witness: s.versions[q].witness})
+		}
+		a := p
+		if a == 0 {
+			a = s.keys[s.versions[v].key].first
+		}
+		for ; a != q && a != 0; a = s.versions[a].next {
+			for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+				s.edge(Edge{From: s.readers[r].txn, To: s.versions[q].writer, Label: RW, Version: q})
+			}
+		}
+	}
+	if p == 0 {
+		return
+	}
+	for a := v; a != q && a != 0; a = s.versions[a].next {
+		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+			s.edge(Edge{From: s.versions[p].writer, To: s.readers[r].txn, Label: WR, Version: p})
+		}
+	}
+}

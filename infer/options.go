@@ -1,0 +1,142 @@
+package infer
+
+// Options are the parts of a source's capture contract (docs/semantics.md) that
+// decide what may be inferred. The zero Options are those of a partial capture
+// of an empty database.
+type Options struct {
+	Complete           bool // capture: complete
+	Existing           bool // start: existing
+	UnmonitoredWriters bool // unmonitored-writers: yes
+	DeletesUnseen      bool // deletes: unseen
+	// BaselineSpan is how long after the first record's end a value without a
+	// writer is its key's baseline, ns: longest transaction + lateness.
+	BaselineSpan int64
+	// MaxTxn is the longest transaction, ns: how much later than its reader a
+	// writer may end, and so be recorded.
+	MaxTxn int64
+	// FilterBytes bounds the filters of retired ids and values; 0 is 64 MiB.
+	FilterBytes int
+}
+
+// Label is a set of dependency labels.
+type Label uint8
+
+const (
+	WW Label = 1 << iota
+	WR
+	RW
+	Process // session order
+)
+
+func (l Label) String() string {
+	switch {
+	case l&WR != 0 && l&WW == 0:
+		return "wr"
+	case l&WW != 0:
+		return "ww"
+	case l&RW != 0:
+		return "rw"
+	case l&Process != 0:
+		return "process"
+	}
+	return "none"
+}
+
+// Edge is a dependency between two transactions: From comes before To.
+type Edge struct {
+	From, To uint32
+	Label    Label
+	// Version is what the edge is about: the version read (wr) or the overwriting
+	// version (ww, rw). 0 for session order.
+	Version uint32
+	// Witness is a third transaction whose list read shows the order; 0 when
+	// From and To prove the edge themselves.
+	Witness uint32
+}
+
+// AnomalyKind names what infer finds without a cycle, as Elle does where it has
+// a name for it.
+type AnomalyKind uint8
+
+const (
+	Internal          AnomalyKind = iota + 1 // own write misread
+	Nonrepeatable                            // two different external reads of a key; Elle: internal
+	Divergence                               // lost update: A and B both overwrote Version after reading it
+	G1a                                      // A read Version, whose writers (B one of them) all aborted
+	G1b                                      // A read Version, an intermediate one of B
+	DirtyUpdate                              // A's read shows B's aborted append before a committed one
+	IncompatibleOrder                        // A's list read contradicts that of B
+	DuplicateElements                        // A's list read shows an element twice
+	FutureRead                               // A read what it appended later
+	GarbageRead                              // A read what nobody wrote
+	UnattributedRead                         // as GarbageRead, but the capture does not exclude a writer
+	RetiredRead                              // A read a version older than what is kept: rule (d)
+	RetiredReader                            // A wrote what a retired transaction had read: rule (d)
+	SessionOverlap                           // A and B of one session overlap
+	SequenceGap                              // members before A of its session are missing
+	Contradictory                            // a record with A's id and other content
+)
+
+// Anomaly is a finding of its own, or what one is made from.
+type Anomaly struct {
+	Kind    AnomalyKind
+	A, B    uint32 // transactions; 0 where there is none
+	Version uint32
+	Value   uint64 // ValueKey of Version
+	Other   uint32 // IncompatibleOrder: the version before, when both are B's
+	OpA     uint32 // operation of A, index in program order
+	Count   int64  // SequenceGap: missing members
+	Certain bool   // does not rest on an incomplete capture
+}
+
+// Kill says that the edges with this version and one of these labels at Writer
+// no longer hold.
+type Kill struct {
+	Version, Writer uint32
+	Labels          Label
+}
+
+// Kills says whether k takes back an edge: reads from the writer, what comes
+// before it, and for lists also the order of what comes behind it.
+func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
+	switch {
+	case version != k.Version:
+		return false
+	case label&WR != 0:
+		return k.Labels&WR != 0 && from == k.Writer
+	case label&RW != 0:
+		return k.Labels&RW != 0 && to == k.Writer
+	}
+	return k.Labels&label != 0 && (from == k.Writer || to == k.Writer)
+}
+
+// Out is what one step of inference gives. It is reused.
+type Out struct {
+	Nodes     []uint32 // transactions that count from now on, in order
+	Gone      []uint32 // transactions that no longer count
+	Edges     []Edge
+	Kills     []Kill
+	Anomalies []Anomaly
+	// Supplied are the ValueKeys of versions that turned out to have another
+	// possible writer: what was concluded from there being none, or one, is void.
+	Supplied []uint64
+}
+
+// Reset empties o and keeps its memory.
+func (o *Out) Reset() {
+	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
+	o.Kills, o.Anomalies, o.Supplied = o.Kills[:0], o.Anomalies[:0], o.Supplied[:0]
+}
+
+// Counters count what the capture could not show. All grow only, but for
+// Unattributed, which a late writer takes back.
+type Counters struct {
+	Duplicates    int64 // records seen before
+	Contradictory int64
+	Unattributed  int64 // reads that match no write
+	Ambiguous     int64 // versions with several possible writers that were read
+	Uncheckable   int64 // keys whose version order cannot be known
+	Gaps          int64 // members of sessions that never came
+	Ignored       int64 // operations of kinds or levels that give no dependency
+	Overlapping   int64 // sessions that are not sequential: their order is not used
+}

@@ -1,0 +1,415 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// keyOf interns the key of o.
+func (s *State) keyOf(b *event.Batch, t *event.Txn, o *event.Op) uint32 {
+	h := o.KeyHash
+	if t.Epoch.Len > 0 {
+		h = s.inEpoch(b, t, h)
+	}
+	return s.internKey(h, b.Bytes(o.Key))
+}
+
+// settleKind decides what kind of object k is, by the first operation that
+// tells, and whether o may be used: false for operations that give no
+// dependencies here and for keys used as two kinds, which are counted as
+// uncheckable.
+func (s *State) settleKind(k uint32, o *event.Op) bool {
+	x := &s.keys[k]
+	if x.flags&unsupported != 0 {
+		s.Counters.Ignored++
+		return false
+	}
+	kind := o.Data
+	switch o.Kind {
+	case event.Read:
+		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.kind != event.Register {
+			kind = event.List
+		}
+	case event.Write:
+		if kind == event.AnyKind {
+			kind = event.Register
+		}
+	case event.Append:
+		kind = event.List
+	default:
+		if o.Kind == event.Delete {
+			x.flags |= deleted
+		}
+		if v := s.lookupVersion(k, o.ValueHash); v != 0 && (o.Kind == event.CAS || o.Kind == event.Insert) {
+			s.makeAmbiguous(v) // it may have installed the value as well
+		}
+		s.giveUp(k)
+		return false
+	}
+	if kind == event.Set || kind == event.Counter || kind == event.List && s.opt.DeletesUnseen {
+		s.giveUp(k)
+		return false
+	}
+	switch {
+	case kind == event.AnyKind:
+	case x.kind == event.AnyKind:
+		x.kind = kind
+	case x.kind != kind:
+		s.giveUp(k)
+		return false
+	}
+	return true
+}
+
+// giveUp stops inference on k. Edges found so far rest on operations that were
+// understood and stay, but for those out of not-found reads, which a delete
+// makes ambiguous.
+func (s *State) giveUp(k uint32) {
+	x := &s.keys[k]
+	s.Counters.Ignored++
+	x.flags |= unsupported
+	s.uncheckable(k)
+	if x.flags&deleted != 0 && x.kind == event.List {
+		for v := x.first; v != 0; v = s.versions[v].next {
+			s.kill(v, s.versions[v].writer, WW|WR|RW)
+		}
+		for v := x.unplaced; v != 0; v = s.versions[v].sibling {
+			s.kill(v, s.versions[v].writer, WW|WR|RW)
+		}
+	} else if x.flags&deleted != 0 {
+		s.kill(x.initial, 0, WW|WR|RW)
+		for id := s.versions[x.initial].over; id != 0; id = s.writes[id].nextOver {
+			s.kill(s.writes[id].version, s.writes[id].txn, RW)
+		}
+	}
+}
+
+func (s *State) uncheckable(k uint32) {
+	if s.keys[k].flags&uncheckable == 0 {
+		s.keys[k].flags |= uncheckable
+		s.Counters.Uncheckable++
+	}
+}
+
+// touchOf is the note of what the transaction in work did to k.
+func (s *State) touchOf(k uint32) *touch {
+	x := &s.keys[k]
+	if x.stamp != s.stamp {
+		x.stamp, x.touch = s.stamp, uint32(len(s.touches))
+		s.touches = append(s.touches, touch{key: k})
+	}
+	return &s.touches[x.touch]
+}
+
+// count makes n, whose operations are those of t, part of the history.
+func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
+	s.out.Nodes = append(s.out.Nodes, n)
+	if s.stamp++; s.stamp == 0 { // around after 2^32 transactions: no key may look touched
+		for k := range s.keys {
+			s.keys[k].stamp = 0
+		}
+		s.stamp = 1
+	}
+	s.touches = s.touches[:0]
+	s.own = s.own[:0]
+	ops := b.OpsOf(t)
+	for i := range ops {
+		o := &ops[i]
+		k := s.keyOf(b, t, o)
+		if !s.settleKind(k, o) {
+			continue
+		}
+		c := s.touchOf(k)
+		switch {
+		case o.Kind == event.Write:
+			s.write(c, n, uint32(i), o.ValueHash)
+		case o.Kind == event.Append:
+			s.append(c, n, uint32(i), o.ValueHash)
+		case s.keys[k].kind == event.List || o.Flags&event.IsArray != 0 && s.keys[k].kind != event.Register:
+			s.readList(b, c, n, uint32(i), o)
+		default:
+			s.readRegister(c, n, uint32(i), o)
+		}
+	}
+	for i := range s.touches {
+		s.install(&s.touches[i], n)
+	}
+	s.linkSession(n)
+}
+
+// write takes a register write. Only the last one of a key is installed; a value
+// that the transaction writes again is one version.
+func (s *State) write(c *touch, n, op uint32, h event.Hash) {
+	v := s.internVersion(c.key, h)
+	if c.flags&wrote != 0 {
+		s.writes[c.lastWrite].intermediate = true
+	}
+	c.current = h
+	c.flags |= wrote
+	if id := s.writeOf(n, v); id != 0 {
+		s.writes[id].op, s.writes[id].intermediate = op, false
+		c.lastWrite = id
+		return
+	}
+	s.pin(n)
+	c.lastWrite = s.addWrite(n, v, op)
+	s.pushOwn(c, h)
+}
+
+// writeOf is the record of n's write of v, 0 if there is none.
+func (s *State) writeOf(n, v uint32) uint32 {
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if s.writes[id].txn == n {
+			return id
+		}
+	}
+	return 0
+}
+
+func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
+	h, nothing := o.ValueHash, o.Flags&event.NotFound != 0
+	switch {
+	case c.flags&misread != 0: // reported once
+	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
+	case c.flags&wrote != 0:
+		if nothing || h != c.current {
+			s.misreads(Internal, c, n, op)
+		}
+	case c.flags&hasRead != 0:
+		if nothing != (c.flags&readNothing != 0) || h != c.readHash {
+			s.misreads(Nonrepeatable, c, n, op)
+		}
+	default:
+		c.flags |= hasRead
+		c.readHash, c.readOp = h, op
+		v := s.keys[c.key].initial
+		if nothing {
+			c.flags |= readNothing
+			if s.opt.DeletesUnseen || s.keys[c.key].flags&deleted != 0 {
+				s.Counters.Ambiguous++
+				return
+			}
+		} else {
+			v = s.internVersion(c.key, h)
+		}
+		c.readVer = v
+		s.addReader(n, v, op)
+	}
+}
+
+// misreads reports a read that contradicts the transaction's own operations.
+func (s *State) misreads(kind AnomalyKind, c *touch, n, op uint32) {
+	c.flags |= misread
+	s.anomaly(Anomaly{Kind: kind, A: n, OpA: op, Certain: true})
+}
+
+// install ends the work on one key: the edges of the first external read and
+// of the last write.
+func (s *State) install(c *touch, n uint32) {
+	if s.keys[c.key].kind == event.List {
+		s.installList(c, n)
+		return
+	}
+	if c.flags&wrote != 0 && c.readVer != 0 && s.writeOf(n, c.readVer) != 0 {
+		// What it read and what it wrote are two versions of one value, or it read
+		// the future.
+		s.makeAmbiguous(c.readVer)
+		s.suspectFuture(c.readVer, n, c.readOp)
+	}
+	if c.readVer != 0 {
+		s.saw(c.readVer, n, c.readOp, c.flags&wrote != 0)
+	}
+	rmw := c.flags&wrote != 0 && c.readVer != 0 && s.versions[c.readVer].flags&ambiguous == 0
+	if c.flags&wrote == 0 {
+		return
+	}
+	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
+		id := s.own[i-1].write
+		v := s.writes[id].version
+		s.possibleWriter(v, n)
+		if s.versions[v].flags&ambiguous == 0 {
+			s.settleRegister(v, n)
+		}
+	}
+	if pred := c.readVer; rmw {
+		s.overwrite(c.lastWrite, pred, false)
+	} else {
+		s.overwrite(c.lastWrite, s.keys[c.key].initial, true)
+	}
+}
+
+// saw gives the edges of n's read of v: from its writer, and to those who
+// overwrote it.
+func (s *State) saw(v, n, op uint32, rmw bool) {
+	x := &s.versions[v]
+	if x.writes == 0 && x.flags&(initialVersion|ambiguous) == 0 && s.twice.has(s.valueKey(v)) {
+		x.flags |= ambiguous
+	}
+	if x.flags&ambiguous != 0 {
+		s.Counters.Ambiguous++
+		return
+	}
+	if x.flags&initialVersion == 0 {
+		switch {
+		case x.writer != 0:
+			label := WR
+			if rmw {
+				label |= WW
+			}
+			s.edge(Edge{From: x.writer, To: n, Label: label, Version: v})
+			s.intermediateRead(v, n, op)
+		case x.possible == 1:
+			s.promoteWriter(v)
+		default:
+			s.await(v, n, op)
+		}
+	}
+	if x.flags&overwritten != 0 {
+		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op, Version: v})
+	}
+	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+		if !rmw || s.writes[id].blind { // n diverges from the others: see overwrite
+			s.edge(Edge{From: n, To: s.writes[id].txn, Label: RW, Version: s.writes[id].version})
+		}
+	}
+}
+
+// promoteWriter queues the tentative writer of v, which was just observed.
+func (s *State) promoteWriter(v uint32) {
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if t := s.writes[id].txn; s.txns[t].state == tentative {
+			s.promote = append(s.promote, t)
+		}
+	}
+}
+
+// intermediateRead reports G1b: n read a version that its writer overwrote
+// itself (Elle, section 4.1; Adya's G1b).
+func (s *State) intermediateRead(v, n, op uint32) {
+	w := s.versions[v].writer
+	if w == n || w == 0 {
+		return
+	}
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if x := &s.writes[id]; x.txn == w && x.intermediate {
+			s.anomaly(Anomaly{Kind: G1b, A: n, B: w, Version: v, OpA: op, Certain: true})
+		}
+	}
+}
+
+// settleRegister gives v its one writer n: those who read v read from n.
+func (s *State) settleRegister(v, n uint32) {
+	x := &s.versions[v]
+	x.writer = n
+	s.wroteLate(v)
+	for r := x.readers; r != 0; r = s.readers[r].next {
+		t := s.readers[r].txn
+		label := WR
+		if s.overwrote(t, v) {
+			label |= WW
+		}
+		s.edge(Edge{From: n, To: t, Label: label, Version: v})
+		s.intermediateRead(v, t, s.readers[r].op)
+	}
+}
+
+// overwrote says whether t read v and installed another version of the key.
+func (s *State) overwrote(t, v uint32) bool {
+	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+		if s.writes[id].txn == t && !s.writes[id].blind {
+			return true
+		}
+	}
+	return false
+}
+
+// overwrite installs the write record id over the version pred: who read pred
+// comes before, and two who overwrote what they had read diverge, whether or not
+// their values differ.
+func (s *State) overwrite(id, pred uint32, blind bool) {
+	w := &s.writes[id]
+	n := w.txn
+	w.pred, w.blind = pred, blind
+	w.nextOver = s.versions[pred].over
+	s.versions[pred].over = id
+	other := s.diverging(id)
+	for r := s.versions[pred].readers; r != 0; r = s.readers[r].next {
+		switch x := &s.readers[r]; {
+		case x.txn == n:
+			x.overwrote = x.overwrote || !blind
+		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn:
+			s.edge(Edge{From: x.txn, To: n, Label: RW, Version: w.version})
+		}
+	}
+	if other != 0 {
+		x := &s.writes[other]
+		s.edge(Edge{From: n, To: x.txn, Label: RW, Version: x.version})
+		s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: pred, Certain: true})
+	}
+	k := s.versions[pred].key
+	if pred == s.keys[k].initial {
+		s.countRoots(k)
+	}
+}
+
+// diverging is the latest other write record that overwrote the version which id
+// overwrote after its transaction had read it; 0 if there is none. Of n that
+// diverge each is reported, and gets the two anti-dependencies, with the one
+// before it: all pairs would be n^2 edges that say the same.
+func (s *State) diverging(id uint32) uint32 {
+	w := &s.writes[id]
+	if w.blind {
+		return 0
+	}
+	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
+		if x := &s.writes[o]; x.txn != w.txn && !x.blind && !s.doubtful(x.txn) {
+			return o
+		}
+	}
+	return 0
+}
+
+// doubtful says whether n counts although its outcome is unknown and what was
+// observed of it may be another's: it has retired and cannot be taken back.
+func (s *State) doubtful(n uint32) bool {
+	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
+}
+
+// countRoots counts a key as uncheckable once its versions have two roots: then
+// the order between their descendants is unknown.
+func (s *State) countRoots(k uint32) {
+	x := &s.keys[k]
+	if x.flags&uncheckable != 0 {
+		return
+	}
+	roots, fromInitial := 0, 0
+	if x.flags&hasBaseline != 0 {
+		roots++
+	}
+	for id := s.versions[x.initial].over; id != 0 && roots < 2; id = s.writes[id].nextOver {
+		if s.writes[id].blind {
+			roots++
+		} else {
+			fromInitial = 1
+		}
+	}
+	if roots+fromInitial >= 2 {
+		s.uncheckable(k)
+	}
+}
+
+// withdrawOverwrite takes a write record out of its predecessor's list.
+func (s *State) withdrawOverwrite(id uint32) {
+	w := &s.writes[id]
+	if w.pred == 0 {
+		return
+	}
+	if p := &s.versions[w.pred]; p.over == id {
+		p.over = w.nextOver
+	} else {
+		for o := p.over; o != 0; o = s.writes[o].nextOver {
+			if s.writes[o].nextOver == id {
+				s.writes[o].nextOver = w.nextOver
+				break
+			}
+		}
+	}
+	w.pred, w.nextOver = 0, 0
+}

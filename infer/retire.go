@@ -1,0 +1,294 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// maxTentative bounds the unknown transactions that are kept behind the window
+// for a late observation, which can come at any time. About 500 bytes each.
+const maxTentative = 1 << 17
+
+// Expire lets go of aborted transactions that ended before now, and of the oldest
+// unobserved unknown ones beyond maxTentative.
+func (s *State) Expire(now int64, out *Out) {
+	s.begin(out)
+	for len(s.expiry.heap) > 0 && s.expiry.heap[0].at < now {
+		d := s.expiry.pop()
+		t := &s.txns[d.txn]
+		if t.gen != d.gen || t.state != aborted && t.state != tentative {
+			continue // its number has another owner, or it was observed
+		}
+		if t.state == tentative {
+			s.keepTentative(d)
+			continue
+		}
+		s.expire(d.txn)
+	}
+}
+
+func (s *State) expire(n uint32) {
+	s.dropWrites(n)
+	s.txns[n].flags |= retired
+	s.release(n)
+}
+
+// keepTentative keeps an unknown transaction that has expired, in place of the
+// oldest such one.
+func (s *State) keepTentative(d due) {
+	s.unsure = append(s.unsure, d)
+	if len(s.unsure) < 2*maxTentative {
+		return
+	}
+	for _, old := range s.unsure[:maxTentative] {
+		if t := &s.txns[old.txn]; t.gen == old.gen && t.state == tentative {
+			s.expire(old.txn)
+		}
+	}
+	s.unsure = append(s.unsure[:0], s.unsure[maxTentative:]...)
+}
+
+// dropWrites lets go of what n wrote.
+func (s *State) dropWrites(n uint32) {
+	for id := s.txns[n].writes; id != 0; {
+		next, v := s.writes[id].nextOfTxn, s.writes[id].version
+		s.dropWrite(id)
+		if s.txns[n].state == aborted {
+			s.aborts.add(s.valueKey(v))
+		} else {
+			s.values.add(s.valueKey(v))
+		}
+		s.dropIfUnused(v)
+		id = next
+	}
+	s.txns[n].writes = 0
+}
+
+// Retire lets go of n, which has left every order: its reads, its place in its
+// session, and those of its versions that no later transaction can need. What
+// stays is the state of lemma 2 (docs/semantics.md): the current version of each
+// key with its writer's ranks, unplaced appends, and the session's last member.
+func (s *State) Retire(n uint32, out *Out) {
+	s.begin(out)
+	t := &s.txns[n]
+	if t.state != counted {
+		return
+	}
+	t.flags |= retired
+	t.pins++ // until the end of this function
+	s.greatest = max(s.greatest, t.end)
+	for id := t.reads; id != 0; {
+		next, v := s.readers[id].nextOfTxn, s.readers[id].version
+		s.dropReader(id)
+		if x := &s.versions[v]; x.possible == 0 && x.flags&(initialVersion|baseline) == 0 {
+			s.keepLate(v)
+		}
+		s.supersede(v)
+		id = next
+	}
+	s.txns[n].reads = 0
+	s.retireSession(n)
+	s.reopened = s.reopened[:0]
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		s.reopened = append(s.reopened, id)
+	}
+	for _, id := range s.reopened {
+		if s.writes[id].txn == n { // not freed together with one before
+			s.retireWrite(id)
+		}
+	}
+	s.unpin(n)
+}
+
+// maxLate bounds the versions that are kept only because a retired transaction
+// read them and their writer is missing.
+const maxLate = 1 << 16
+
+// keepLate keeps v for a writer that may still come.
+func (s *State) keepLate(v uint32) {
+	x := &s.versions[v]
+	if x.flags&lateReaders != 0 {
+		return
+	}
+	x.flags |= lateReaders
+	s.late = append(s.late, v)
+	if len(s.late) > maxLate {
+		old := s.late[0]
+		s.late = append(s.late[:0], s.late[1:]...)
+		s.versions[old].flags &^= lateReaders
+		s.dropIfUnused(old)
+	}
+}
+
+func (s *State) retireWrite(id uint32) {
+	w := s.writes[id]
+	v := w.version
+	x := &s.versions[v]
+	k := &s.keys[x.key]
+	if k.kind == event.List {
+		s.freeze(x.key)
+		return
+	}
+	if w.intermediate || x.flags&ambiguous != 0 {
+		s.drop(v)
+		return
+	}
+	p := w.pred
+	s.supersede(v)
+	if p != 0 {
+		s.supersede(p)
+	}
+	if x := &s.versions[v]; x.key != 0 && w.blind && k.flags&uncheckable != 0 && x.over == 0 {
+		if old := k.lastBlind; old != 0 && old != v {
+			s.drop(old)
+		}
+		k.lastBlind = v
+	}
+}
+
+// gone says whether every possible writer of v has retired.
+func (s *State) gone(v uint32) bool {
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if s.txns[s.writes[id].txn].flags&retired == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// supersede drops v when it and an overwriter have retired and nobody live read
+// it: a later read of it is one of something older than the current version.
+func (s *State) supersede(v uint32) {
+	x := &s.versions[v]
+	if x.key == 0 || x.readers != 0 || x.due > 0 {
+		return
+	}
+	if s.keys[x.key].kind == event.List {
+		s.freeze(x.key)
+		return
+	}
+	if x.flags&initialVersion != 0 || !s.gone(v) {
+		return
+	}
+	for id := x.over; id != 0; id = s.writes[id].nextOver {
+		if s.txns[s.writes[id].txn].flags&retired != 0 {
+			s.drop(v)
+			return
+		}
+	}
+}
+
+// drop forgets the register version v. The filter keeps that it existed.
+func (s *State) drop(v uint32) {
+	x := &s.versions[v]
+	if x.key == 0 || x.flags&initialVersion != 0 {
+		return
+	}
+	if x.readers != 0 || x.due > 0 || x.flags&lateReaders != 0 || !s.gone(v) {
+		return
+	}
+	s.values.add(s.valueKey(v))
+	if x.flags&ambiguous != 0 {
+		s.twice.add(s.valueKey(v))
+	}
+	s.freeVersionNow(v)
+}
+
+// freeVersionNow frees v and its write records.
+func (s *State) freeVersionNow(v uint32) {
+	x := &s.versions[v]
+	if s.keys[x.key].lastBlind == v {
+		s.keys[x.key].lastBlind = 0
+	}
+	for id := x.over; id != 0; {
+		next := s.writes[id].nextOver
+		s.writes[id].pred, s.writes[id].nextOver = 0, 0
+		id = next
+	}
+	for id := x.writes; id != 0; {
+		next := s.writes[id].nextOfVer
+		if p := s.writes[id].pred; p != 0 {
+			s.versions[p].flags |= overwritten
+		}
+		s.withdrawOverwrite(id)
+		s.unlinkFromTxn(id)
+		t := s.writes[id].txn
+		s.txns[t].pins--
+		s.writes[id] = write{nextOfVer: s.freeWrite}
+		s.freeWrite = id
+		s.release(t)
+		id = next
+	}
+	witness := x.witness
+	s.byVersion.remove(versionHash(x.key, x.hash), v)
+	*x = version{next: s.freeVersion}
+	s.freeVersion = v
+	s.unpin(witness)
+}
+
+func (s *State) unlinkFromTxn(id uint32) {
+	t := &s.txns[s.writes[id].txn]
+	if t.writes == id {
+		t.writes = s.writes[id].nextOfTxn
+		return
+	}
+	for p := t.writes; p != 0; p = s.writes[p].nextOfTxn {
+		if s.writes[p].nextOfTxn == id {
+			s.writes[p].nextOfTxn = s.writes[id].nextOfTxn
+			return
+		}
+	}
+}
+
+// dropIfUnused frees a version that nobody wrote or read any more.
+func (s *State) dropIfUnused(v uint32) {
+	x := &s.versions[v]
+	if x.key == 0 || x.readers != 0 || x.writes != 0 || x.due > 0 ||
+		x.flags&(initialVersion|placed|inUnplaced|lateReaders) != 0 || x.over != 0 {
+		s.supersede(v)
+		return
+	}
+	s.freeVersionNow(v)
+}
+
+// freeze drops elements from the beginning of the list: one goes when it and the
+// next have retired and nobody live read the list up to it.
+func (s *State) freeze(k uint32) {
+	for {
+		x := &s.keys[k]
+		f := x.first
+		e := s.versions[f].next
+		if e == 0 || s.versions[f].readers != 0 || s.versions[f].due > 0 || !s.gone(f) || !s.frozen(e) {
+			return
+		}
+		x.first = e
+		s.versions[e].prev = 0
+		if f == x.initial {
+			s.versions[f].next = 0
+			s.versions[f].flags |= overwritten
+			continue
+		}
+		x.base, x.basePrefix = s.versions[f].index, s.versions[f].prefix
+		s.values.add(s.valueKey(f))
+		s.freeVersionNow(f)
+	}
+}
+
+// maxSpine bounds the elements that are kept of a list because the writer of one
+// of them is missing. Beyond it nothing more is concluded about the key.
+const maxSpine = 4096
+
+// frozen says whether the list element e can have no new edge from a reader of
+// what is before it but one that rule (d) reports. An element without a writer
+// is kept: its append may still come, and must not be taken for a new one.
+func (s *State) frozen(e uint32) bool {
+	x := &s.versions[e]
+	if x.due > 0 || !s.gone(e) {
+		return false
+	}
+	if x.possible > 0 || x.flags&baseline != 0 && x.readers == 0 {
+		return true
+	}
+	if k := x.key; s.keys[k].length-s.keys[k].base > maxSpine {
+		s.giveUp(k)
+		return x.readers == 0
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// session is a single-threaded client.
+type session struct {
+	hash event.Hash
+	name ref
+	// last is the latest live member, the end of the list that txn.sessPrev links.
+	last uint32
+	// retired is the latest member that left memory; its ranks are still known.
+	retired uint32
+	flags   sessionFlags
+}
+
+type sessionFlags uint8
+
+const overlapping sessionFlags = 1
+
+// enterSession notes n as a member of its session, whatever its outcome.
+func (s *State) enterSession(b *event.Batch, t *event.Txn, n uint32) {
+	if t.Session.Len == 0 {
+		return
+	}
+	h := s.inEpoch(b, t, t.SessionHash)
+	id := s.internSession(h, b.Bytes(t.Session))
+	s.txns[n].session = id
+	if t.Flags&event.HasSeq != 0 {
+		s.noteSeq(id, t.Seq, n)
+	}
+}
+
+func (s *State) internSession(h event.Hash, name []byte) uint32 {
+	x := &s.bySession
+	i, mask, fp := x.start(h.Lo)
+	for x.slots[i] != 0 {
+		if slot := x.slots[i]; uint32(slot>>32) == fp && s.sessions[uint32(slot)].hash == h {
+			return uint32(slot)
+		}
+		i = (i + 1) & mask
+	}
+	id := uint32(len(s.sessions))
+	s.sessions = append(s.sessions, session{hash: h, name: s.names.put(name)})
+	x.insert(h.Lo, id)
+	return id
+}
+
+// linkSession orders n, which counts now, within its session: by seq, or by the
+// client's own clock where there is none. A member whose outcome was unknown is
+// reached from its predecessor, and nothing follows from it.
+func (s *State) linkSession(n uint32) {
+	t := &s.txns[n]
+	x := &s.sessions[t.session]
+	if t.session == 0 || t.flags&stale != 0 || t.flags&(hasSeq|hasTimes) == 0 || x.flags&overlapping != 0 {
+		return
+	}
+	next, prev := uint32(0), x.last
+	for prev != 0 && s.follows(prev, n) {
+		next, prev = prev, s.txns[prev].sessPrev
+	}
+	before, after := prev, next
+	for before != 0 && s.txns[before].flags&unknown != 0 {
+		before = s.txns[before].sessPrev
+	}
+	for after != 0 && s.txns[after].flags&unknown != 0 {
+		after = s.txns[after].sessNext
+	}
+	for _, pair := range [2][2]uint32{{before, n}, {n, after}} {
+		if a, b := pair[0], pair[1]; a != 0 && b != 0 && s.txns[a].flags&unknown == 0 && s.overlap(a, b) {
+			x.flags |= overlapping
+			s.Counters.Overlapping++
+			s.anomaly(Anomaly{Kind: SessionOverlap, A: n, B: a + b - n, Certain: true})
+			return
+		}
+	}
+	t.flags |= inSession
+	t.sessPrev, t.sessNext = prev, next
+	if prev != 0 {
+		s.txns[prev].sessNext = n
+	}
+	if next != 0 {
+		s.txns[next].sessPrev = n
+	} else {
+		x.last = n
+	}
+	if before == 0 && x.retired != 0 {
+		if !s.follows(x.retired, n) {
+			s.edge(Edge{From: x.retired, To: n, Label: Process})
+		} else if t.flags&unknown == 0 {
+			s.edge(Edge{From: n, To: x.retired, Label: Process}) // rule (d)
+		}
+	}
+	s.edge(Edge{From: before, To: n, Label: Process})
+	if t.flags&unknown != 0 {
+		return
+	}
+	for m := next; m != 0; m = s.txns[m].sessNext {
+		s.edge(Edge{From: n, To: m, Label: Process})
+		if m == after {
+			break
+		}
+	}
+}
+
+// follows says whether a comes after b in their session.
+func (s *State) follows(a, b uint32) bool {
+	x, y := &s.txns[a], &s.txns[b]
+	if x.flags&y.flags&hasSeq != 0 {
+		return x.seq > y.seq
+	}
+	return x.start > y.start || x.start == y.start && x.end > y.end
+}
+
+// overlap says whether a, which should be over, was still running when b began,
+// by their client's clock, or whether the two claim one place.
+func (s *State) overlap(a, b uint32) bool {
+	x, y := &s.txns[a], &s.txns[b]
+	if x.flags&y.flags&hasSeq != 0 && x.seq == y.seq {
+		return true
+	}
+	return x.flags&y.flags&hasTimes != 0 && x.end > y.start
+}
+
+// leaveSession unlinks n from its session's list.
+func (s *State) leaveSession(n uint32) {
+	t := &s.txns[n]
+	if t.flags&inSession == 0 {
+		return
+	}
+	if t.sessPrev != 0 {
+		s.txns[t.sessPrev].sessNext = t.sessNext
+	}
+	if t.sessNext != 0 {
+		s.txns[t.sessNext].sessPrev = t.sessPrev
+	} else {
+		s.sessions[t.session].last = t.sessPrev
+	}
+	t.flags &^= inSession
+	t.sessPrev, t.sessNext = 0, 0
+}
+
+// retireSession keeps n as its session's latest retired member, if it is.
+func (s *State) retireSession(n uint32) {
+	t := &s.txns[n]
+	if t.flags&inSession == 0 {
+		return
+	}
+	s.leaveSession(n)
+	x := &s.sessions[t.session]
+	if t.flags&unknown != 0 {
+		return
+	}
+	if old := x.retired; old == 0 || s.follows(n, old) {
+		x.retired = n
+		s.pin(n)
+		s.unpin(old)
+	}
+}

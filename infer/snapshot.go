@@ -1,0 +1,172 @@
+package infer
+
+import (
+	"unsafe"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// layoutVersion counts changes of what AppendState writes.
+const layoutVersion = 1
+
+// Signature names the layout of AppendState.
+func Signature() []byte {
+	return flat.Signature(layoutVersion, unsafe.Sizeof(txn{}), unsafe.Sizeof(key{}), unsafe.Sizeof(version{}),
+		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}))
+}
+
+type scalars struct {
+	freeTxn, freeVersion, freeWrite, freeReader, gen, joined uint32
+	baselineEnds, greatest, untimed                          int64
+	counters                                                 Counters
+}
+
+// AppendState writes all that the state remembers to dst.
+func (s *State) AppendState(dst []byte) []byte {
+	c := scalars{
+		freeTxn: s.freeTxn, freeVersion: s.freeVersion, freeWrite: s.freeWrite, freeReader: s.freeReader,
+		gen: s.gen, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, counters: s.Counters,
+	}
+	if s.joined {
+		c.joined = 1
+	}
+	dst = flat.AppendValue(dst, &c)
+	dst = flat.Append(dst, s.txns)
+	dst = flat.Append(dst, s.keys)
+	dst = flat.Append(dst, s.versions)
+	dst = flat.Append(dst, s.writes)
+	dst = flat.Append(dst, s.readers)
+	dst = flat.Append(dst, s.sessions)
+	count := int64(len(s.seqs))
+	dst = flat.AppendValue(dst, &count)
+	for i := range s.seqs {
+		dst = flat.AppendValue(dst, &s.seqs[i].base)
+		dst = flat.Append(dst, s.seqs[i].words)
+	}
+	dst = flat.Append(dst, s.absence.heap)
+	dst = flat.Append(dst, s.expiry.heap)
+	dst = flat.Append(dst, s.late)
+	dst = flat.Append(dst, s.unsure)
+	dst = flat.Append(dst, s.held)
+	dst = flat.Append(dst, s.heldVersions)
+	for _, x := range []*index{&s.byID, &s.byKey, &s.byVersion, &s.bySession} {
+		dst = flat.AppendValue(dst, &x.used)
+		dst = flat.Append(dst, x.slots)
+	}
+	dst = s.records.appendState(dst)
+	dst = s.names.appendState(dst)
+	dst = s.values.appendState(dst)
+	dst = s.twice.appendState(dst)
+	dst = s.aborts.appendState(dst)
+	return s.ids.appendState(dst)
+}
+
+// ReadState replaces what s remembers by what AppendState wrote.
+func (s *State) ReadState(r *flat.Reader) {
+	var c scalars
+	flat.ReadValue(r, &c)
+	s.freeTxn, s.freeVersion, s.freeWrite, s.freeReader = c.freeTxn, c.freeVersion, c.freeWrite, c.freeReader
+	s.gen, s.joined = c.gen, c.joined == 1
+	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
+	s.Untimed = c.untimed
+	flat.Read(r, &s.txns)
+	flat.Read(r, &s.keys)
+	flat.Read(r, &s.versions)
+	flat.Read(r, &s.writes)
+	flat.Read(r, &s.readers)
+	flat.Read(r, &s.sessions)
+	var count int64
+	flat.ReadValue(r, &count)
+	s.seqs = nil
+	for i := int64(0); i < count && r.Err == nil; i++ {
+		var x seqSet
+		flat.ReadValue(r, &x.base)
+		flat.Read(r, &x.words)
+		s.seqs = append(s.seqs, x)
+	}
+	flat.Read(r, &s.absence.heap)
+	flat.Read(r, &s.expiry.heap)
+	flat.Read(r, &s.late)
+	flat.Read(r, &s.unsure)
+	flat.Read(r, &s.held)
+	flat.Read(r, &s.heldVersions)
+	for _, x := range []*index{&s.byID, &s.byKey, &s.byVersion, &s.bySession} {
+		flat.ReadValue(r, &x.used)
+		flat.Read(r, &x.slots)
+		if len(x.slots) == 0 {
+			x.slots = nil
+		}
+	}
+	s.records.readState(r)
+	s.names.readState(r)
+	s.values.readState(r)
+	s.twice.readState(r)
+	s.aborts.readState(r)
+	s.ids.readState(r)
+	s.stamp = 0
+	for k := range s.keys {
+		s.keys[k].stamp = 0
+	}
+}
+
+func (a *arena) appendState(dst []byte) []byte {
+	dst = flat.AppendValue(dst, &a.cur)
+	dst = flat.AppendValue(dst, &a.bytes)
+	dst = flat.Append(dst, a.live)
+	dst = flat.Append(dst, a.free)
+	for _, c := range a.chunks {
+		dst = flat.Append(dst, c)
+	}
+	return dst
+}
+
+func (a *arena) readState(r *flat.Reader) {
+	flat.ReadValue(r, &a.cur)
+	flat.ReadValue(r, &a.bytes)
+	flat.Read(r, &a.live)
+	flat.Read(r, &a.free)
+	a.chunks = make([][]byte, len(a.live))
+	for i := range a.chunks {
+		var c []byte
+		flat.Read(r, &c)
+		if i > 0 && len(c) < chunkBytes && r.Err == nil {
+			c = append(make([]byte, 0, chunkBytes), c...)
+		}
+		a.chunks[i] = c
+	}
+	for _, f := range a.free {
+		if int(f) < len(a.chunks) && cap(a.chunks[f]) > chunkBytes {
+			a.chunks[f] = nil
+		}
+	}
+}
+
+func (f *filter) appendState(dst []byte) []byte {
+	head := [2]int64{int64(len(f.panes))}
+	if f.forgot {
+		head[1] = 1
+	}
+	dst = flat.AppendValue(dst, &head)
+	for i := range f.panes {
+		used := int64(f.panes[i].used)
+		dst = flat.AppendValue(dst, &used)
+		dst = flat.Append(dst, f.panes[i].slots)
+	}
+	return dst
+}
+
+func (f *filter) readState(r *flat.Reader) {
+	var head [2]int64
+	flat.ReadValue(r, &head)
+	f.forgot, f.panes = head[1] == 1, nil
+	for range min(head[0], filterPanes) {
+		var used int64
+		var p hashSet
+		flat.ReadValue(r, &used)
+		flat.Read(r, &p.slots)
+		if p.used = int(used); r.Err == nil && len(p.slots) == 0 {
+			r.Err = flat.ErrShort
+		}
+		f.panes = append(f.panes, p)
+	}
+}

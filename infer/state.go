@@ -1,0 +1,412 @@
+package infer
+
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// txnState is how a transaction takes part.
+type txnState uint8
+
+const (
+	free      txnState = iota
+	counted            // committed, or unknown and observed
+	aborted            // kept for the reads that saw it
+	tentative          // unknown, not observed so far
+)
+
+type txnFlags uint8
+
+const (
+	hasSeq txnFlags = 1 << iota
+	hasTimes
+	stale
+	unknown   // the record's status is unknown: nothing follows from its end
+	retired   // left every order
+	inSession // linked in its session's list
+	ordered   // took part in its session's order
+)
+
+// txn is a transaction in the slab, 112 bytes. Numbers are reused; gen tells
+// two users of one number apart.
+type txn struct {
+	id         event.Hash
+	content    uint64
+	record     ref
+	start, end int64
+	seq        int64
+	offset     int64
+	partition  uint32
+	sub        uint32
+	gen        uint32
+	session    uint32
+	sessPrev   uint32 // in the session's list of live members
+	sessNext   uint32
+	writes     uint32 // list of write records
+	reads      uint32 // list of reader records
+	pins       uint32 // what still needs the record or the ranks: versions, witnesses, accusations
+	due        uint32 // entries of the absence queue that name it
+	state      txnState
+	flags      txnFlags
+}
+
+type keyFlags uint8
+
+const (
+	uncheckable keyFlags = 1 << iota // its order cannot be known; counted
+	unsupported                      // operations that give no dependencies, or mixed kinds: nothing is inferred
+	deleted                          // a delete of the key is recorded: not found has several meanings
+	hasBaseline                      // a value without a writer was taken as what was there before watching
+)
+
+// key is what is known of a key. Numbers are not reused.
+type key struct {
+	hash    event.Hash
+	name    ref
+	initial uint32 // the version before all others
+	// Lists: the spine of versions in the order that reads showed.
+	first, last uint32 // retained part; first is the initial version until elements are frozen
+	length      uint32 // elements in the spine, frozen ones included
+	base        uint32 // frozen elements
+	basePrefix  uint64 // prefix hash behind the frozen elements
+	unplaced    uint32 // appends that no read has shown, latest first
+	lastBlind   uint32 // the latest retired version that was written blindly
+	// Scratch of the transaction in work.
+	stamp, touch uint32
+	kind         event.DataKind
+	flags        keyFlags
+}
+
+type versionFlags uint16
+
+const (
+	initialVersion versionFlags = 1 << iota
+	ambiguous                   // several writers that did not abort
+	placed                      // in the spine
+	inUnplaced
+	blind   // installed without a read before it; prev is the initial version
+	accused // a finding says that nobody wrote it, or that its writers aborted
+	baseline
+	lateReaders  // read by a transaction that has retired
+	unattributed // counted as read without a writer
+	overwritten  // by a transaction that is no longer kept: to read it now is to read an old state
+)
+
+// version is one value of a key, 80 bytes.
+type version struct {
+	hash     event.Hash
+	prefix   uint64 // lists: hash of the list up to and including this element
+	key      uint32
+	writer   uint32 // the one counted writer, 0 if none or ambiguous
+	writes   uint32 // list of write records, all outcomes
+	readers  uint32 // list of reader records
+	over     uint32 // registers: list of the write records that overwrote it
+	prev     uint32 // lists: the element before
+	next     uint32 // lists: the element behind
+	sibling  uint32 // lists: chain of unplaced
+	sibPrev  uint32 // lists: back link in the chain of unplaced
+	witness  uint32 // lists: the transaction whose read placed it
+	index    uint32 // lists: position in the spine, from 1
+	due      uint32 // entries of the absence queue that name it
+	possible uint32 // write records that did not abort
+	flags    versionFlags
+}
+
+// write links a transaction to a version that it wrote. A register write that
+// was installed overwrote pred: the version that the transaction read, or, when
+// it wrote blindly, the initial one, after which all others come.
+type write struct {
+	txn, version uint32
+	nextOfTxn    uint32
+	nextOfVer    uint32
+	op           uint32
+	pred         uint32
+	nextOver     uint32 // in pred's list of overwriting write records
+	intermediate bool
+	blind        bool
+}
+
+// reader links a transaction to the version that its first external read of a
+// key saw.
+type reader struct {
+	txn, version uint32
+	prev, next   uint32 // in the version's list
+	nextOfTxn    uint32
+	op           uint32
+	overwrote    bool // the transaction installed a next version as well
+}
+
+// State is all that inference remembers. Use [New]. It is not safe for
+// concurrent use and does nothing by itself: no clock, no I/O.
+type State struct {
+	opt Options
+
+	txns     []txn
+	keys     []key
+	versions []version
+	writes   []write
+	readers  []reader
+	sessions []session
+	seqs     []seqSet // by session
+
+	freeTxn, freeVersion, freeWrite, freeReader uint32
+
+	byID, byKey, byVersion, bySession index
+	records, names                    arena
+
+	absence absenceQueue
+	expiry  expiryQueue
+	values  filter // (key, value) pairs that left memory
+	twice   filter // those of them that had several possible writers
+	aborts  filter // as values, of aborted transactions
+	ids     filter // ids that left memory
+
+	late   []uint32 // versions with lateReaders, oldest first
+	unsure []due    // unknown transactions behind the window, oldest first
+
+	gen          uint32
+	joined       bool
+	baselineEnds int64
+	greatest     int64 // greatest end of a retired transaction
+	Counters     Counters
+	// Untimed, when not 0, is the patience with unheard writers of sources without
+	// times.
+	Untimed int64
+
+	// Scratch of the transaction in work; no state.
+	out      *Out
+	stamp    uint32
+	touches  []touch
+	own      []own
+	prefixes []uint64
+	reopened []uint32
+	held     []uint32 // transactions named by the last step's anomalies
+	// heldVersions are the versions that they are about.
+	heldVersions []uint32
+	promote      []uint32 // unknown transactions to look at: observed now
+	demote       []uint32 // and: perhaps not observed any more
+	warmKeys     []warmKey
+	warmed       uint64 // keeps the loads of Warm
+	scratch      event.Batch
+	decoder      event.Decoder
+	record       []byte
+}
+
+// New returns the state of a source that nothing is known of.
+func New(o Options) *State {
+	s := &State{
+		opt:      o,
+		txns:     make([]txn, 1),
+		keys:     make([]key, 1),
+		versions: make([]version, 1),
+		writes:   make([]write, 1),
+		readers:  make([]reader, 1),
+		sessions: make([]session, 1),
+	}
+	s.values.limit = o.FilterBytes
+	s.ids.limit = o.FilterBytes / 4
+	s.twice.limit = o.FilterBytes / 4
+	s.aborts.limit = o.FilterBytes / 4
+	return s
+}
+
+func (s *State) newTxn() uint32 {
+	s.gen++
+	if id := s.freeTxn; id != 0 {
+		s.freeTxn = s.txns[id].writes
+		s.txns[id] = txn{gen: s.gen}
+		return id
+	}
+	s.txns = flat.Push(s.txns, txn{gen: s.gen})
+	return uint32(len(s.txns) - 1)
+}
+
+func (s *State) newVersion(k uint32, h event.Hash) uint32 {
+	id := s.freeVersion
+	if id != 0 {
+		s.freeVersion = s.versions[id].next
+		s.versions[id] = version{}
+	} else {
+		id = uint32(len(s.versions))
+		s.versions = flat.Push(s.versions, version{})
+	}
+	v := &s.versions[id]
+	v.key, v.hash = k, h
+	return id
+}
+
+func versionHash(k uint32, h event.Hash) uint64 {
+	return (h.Lo ^ uint64(k)) * 0x9e3779b97f4a7c15
+}
+
+// lookupVersion finds the version of k with this value, 0 if there is none.
+func (s *State) lookupVersion(k uint32, h event.Hash) uint32 {
+	x := &s.byVersion
+	i, mask, fp := x.start(versionHash(k, h))
+	for x.slots[i] != 0 {
+		if slot := x.slots[i]; uint32(slot>>32) == fp {
+			if v := &s.versions[uint32(slot)]; v.hash == h && v.key == k {
+				return uint32(slot)
+			}
+		}
+		i = (i + 1) & mask
+	}
+	return 0
+}
+
+// internVersion finds or makes the version of k with this value.
+func (s *State) internVersion(k uint32, h event.Hash) uint32 {
+	if v := s.lookupVersion(k, h); v != 0 {
+		return v
+	}
+	v := s.newVersion(k, h)
+	s.byVersion.insert(versionHash(k, h), v)
+	return v
+}
+
+// internKey finds or makes the key with this name.
+func (s *State) internKey(h event.Hash, name []byte) uint32 {
+	x := &s.byKey
+	i, mask, fp := x.start(h.Lo)
+	for x.slots[i] != 0 {
+		if slot := x.slots[i]; uint32(slot>>32) == fp && s.keys[uint32(slot)].hash == h {
+			return uint32(slot)
+		}
+		i = (i + 1) & mask
+	}
+	k := uint32(len(s.keys))
+	s.keys = flat.Push(s.keys, key{hash: h, name: s.names.put(name)})
+	x.insert(h.Lo, k)
+	v := s.newVersion(k, event.Hash{})
+	s.versions[v].flags = initialVersion | placed
+	s.keys[k].initial, s.keys[k].first, s.keys[k].last = v, v, v
+	return k
+}
+
+func (s *State) lookupTxn(id event.Hash) uint32 {
+	x := &s.byID
+	i, mask, fp := x.start(id.Lo)
+	for x.slots[i] != 0 {
+		if slot := x.slots[i]; uint32(slot>>32) == fp && s.txns[uint32(slot)].id == id {
+			return uint32(slot)
+		}
+		i = (i + 1) & mask
+	}
+	return 0
+}
+
+func (s *State) addWrite(t, v, op uint32) uint32 {
+	id := s.freeWrite
+	if id != 0 {
+		s.freeWrite = s.writes[id].nextOfVer
+	} else {
+		id = uint32(len(s.writes))
+		s.writes = flat.Push(s.writes, write{})
+	}
+	s.writes[id] = write{txn: t, version: v, op: op, nextOfTxn: s.txns[t].writes, nextOfVer: s.versions[v].writes}
+	s.txns[t].writes, s.versions[v].writes = id, id
+	return id
+}
+
+func (s *State) addReader(t, v, op uint32) uint32 {
+	id := s.freeReader
+	if id != 0 {
+		s.freeReader = s.readers[id].next
+	} else {
+		id = uint32(len(s.readers))
+		s.readers = flat.Push(s.readers, reader{})
+	}
+	head := s.versions[v].readers
+	s.readers[id] = reader{txn: t, version: v, op: op, next: head, nextOfTxn: s.txns[t].reads}
+	if head != 0 {
+		s.readers[head].prev = id
+	}
+	s.txns[t].reads, s.versions[v].readers = id, id
+	return id
+}
+
+// dropReader unlinks r from its version and frees it; the transaction's list is
+// the caller's.
+func (s *State) dropReader(id uint32) {
+	r := &s.readers[id]
+	if r.prev != 0 {
+		s.readers[r.prev].next = r.next
+	} else {
+		s.versions[r.version].readers = r.next
+	}
+	if r.next != 0 {
+		s.readers[r.next].prev = r.prev
+	}
+	s.readers[id] = reader{next: s.freeReader}
+	s.freeReader = id
+}
+
+func (s *State) pin(t uint32) {
+	if t != 0 {
+		s.txns[t].pins++
+	}
+}
+
+func (s *State) unpin(t uint32) {
+	if t == 0 {
+		return
+	}
+	s.txns[t].pins--
+	s.release(t)
+}
+
+// release frees t when it left every order and nothing needs it any more.
+func (s *State) release(t uint32) {
+	x := &s.txns[t]
+	if x.flags&retired == 0 || x.pins > 0 || x.due > 0 || x.writes != 0 {
+		return
+	}
+	if x.id != (event.Hash{}) {
+		s.byID.remove(x.id.Lo, t)
+		s.ids.add(x.id.Lo)
+	}
+	s.records.drop(x.record)
+	*x = txn{writes: s.freeTxn}
+	s.freeTxn = t
+}
+
+// begin starts a step: what the last one handed out may go now.
+func (s *State) begin(out *Out) {
+	s.out = out
+	for len(s.held) > 0 {
+		n := s.held[len(s.held)-1]
+		s.held = s.held[:len(s.held)-1]
+		s.unpin(n)
+	}
+	for len(s.heldVersions) > 0 {
+		v := s.heldVersions[len(s.heldVersions)-1]
+		s.heldVersions = s.heldVersions[:len(s.heldVersions)-1]
+		s.versions[v].due--
+		s.dropIfUnused(v)
+	}
+}
+
+func (s *State) edge(e Edge) {
+	if e.From != e.To && e.From != 0 && e.To != 0 {
+		s.out.Edges = append(s.out.Edges, e)
+	}
+}
+
+func (s *State) anomaly(a Anomaly) {
+	if a.Version != 0 {
+		a.Value = s.valueKey(a.Version)
+	}
+	for _, v := range []uint32{a.Version, a.Other} {
+		if v != 0 {
+			s.versions[v].due++
+			s.heldVersions = append(s.heldVersions, v)
+		}
+	}
+	for _, n := range []uint32{a.A, a.B} {
+		if n != 0 {
+			s.pin(n)
+			s.held = append(s.held, n)
+		}
+	}
+	s.out.Anomalies = append(s.out.Anomalies, a)
+}
