@@ -1,0 +1,118 @@
+package window
+
+import (
+	"strings"
+
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// anomaly reports what inference found without a cycle.
+func (m *Machine) anomaly(a *infer.Anomaly) {
+	name := isolation.NameOf(a.Kind)
+	switch {
+	case name.Kind == isolation.KindHorizon:
+		m.beyond(a)
+		return
+	case a.Kind == infer.UnattributedRead:
+		m.unattributed(a)
+		return
+	}
+	f := &openFinding{members: []uint32{a.A}}
+	if a.B != 0 && a.B != a.A {
+		f.members = append(f.members, a.B)
+	}
+	f.Finding.Certain = a.Certain
+	w := m.anomalyWitness(a, f.members)
+	switch {
+	case a.Kind == infer.Divergence, a.Kind == infer.G1b:
+		f.versions = []uint32{a.Version}
+	case a.Kind == infer.IncompatibleOrder:
+		f.versions = []uint32{a.Version, a.Other}
+	}
+	if a.Kind == infer.Divergence {
+		w.Edges = m.divergenceEdges(a, &w)
+	}
+	switch a.Kind {
+	case infer.G1a, infer.DirtyUpdate, infer.GarbageRead, infer.FutureRead, infer.DuplicateElements:
+		f.values = []uint64{a.Value}
+	}
+	if err := isolation.Verify(&w); err != nil {
+		m.Counters.Unverified++
+		m.Unverified = err
+		return
+	}
+	if name.Weakest != nil && m.askedLess(f.members[0], name.Weakest) {
+		return // nobody promised it to this transaction
+	}
+	m.publish(f, name, &w)
+}
+
+// askedLess says whether transaction n asked for a level that allows what these
+// weakest levels forbid.
+func (m *Machine) askedLess(n uint32, weakest []isolation.Level) bool {
+	asked := m.askedBy(n)
+	return asked != 0 && !(isolation.Level{Base: asked}).Refuted(weakest)
+}
+
+func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) isolation.Witness {
+	w := isolation.Witness{Anomaly: a.Kind, Op: int(a.OpA)}
+	for _, n := range members {
+		w.Txns = append(w.Txns, m.record(n))
+	}
+	if a.Version != 0 {
+		w.Key = m.infer.Key(a.Version)
+		w.Value = m.infer.Value(a.Version, &m.scratch)
+	} else if len(w.Txns) > 0 && w.Op < len(w.Txns[0].Ops) {
+		w.Key = w.Txns[0].Ops[w.Op].Key
+	}
+	return w
+}
+
+// divergenceEdges are the two anti-dependencies between transactions that
+// overwrote one version.
+func (m *Machine) divergenceEdges(a *infer.Anomaly, w *isolation.Witness) []isolation.Edge {
+	var es []isolation.Edge
+	for i := range 2 {
+		e := isolation.Edge{From: i, To: 1 - i, Label: infer.RW, Key: w.Key, Shown: -1}
+		t := &w.Txns[1-i]
+		for j := range t.Ops {
+			if o := &t.Ops[j]; o.Key == w.Key && isolation.Writes(o) {
+				e.Value = o.Value
+			}
+		}
+		es = append(es, e)
+	}
+	return es
+}
+
+// unattributed notes once for a class of keys that values are read there which
+// no record wrote.
+func (m *Machine) unattributed(a *infer.Anomaly) {
+	key := m.infer.Key(a.Version)
+	class := keyClass(key)
+	if m.horizon.noticed[class] {
+		return
+	}
+	m.horizon.noticed[class] = true
+	f := &openFinding{members: []uint32{a.A}}
+	w := m.anomalyWitness(a, f.members)
+	m.publish(f, isolation.NameOf(a.Kind), &w)
+}
+
+// keyClass is what keys of one table or kind share: the part before the first
+// separator, or what is left of the key without its digits.
+func keyClass(key string) string {
+	if i := strings.IndexAny(key, ":/|#"); i > 0 {
+		return key[:i]
+	}
+	class := strings.TrimRight(key, "0123456789")
+	if class == "" {
+		return "(numbers)"
+	}
+	const most = 64
+	if len(class) > most {
+		class = class[:most]
+	}
+	return class
+}

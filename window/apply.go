@@ -1,0 +1,188 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// apply takes over what inference gave: first what no longer holds, then new
+// vertices, ranked with their edges known, then the edges, then what inference
+// found by itself.
+func (m *Machine) apply() {
+	o := &m.out
+	for _, n := range o.Gone {
+		m.removeVertex(n)
+	}
+	for _, k := range o.Kills {
+		m.kill(k)
+	}
+	for _, f := range m.doomed {
+		m.withdraw(f)
+	}
+	m.doomed = m.doomed[:0]
+	m.retryAsides()
+	if len(o.Nodes) > 0 || len(o.Edges) > 0 {
+		m.grow(o)
+	}
+	for _, v := range o.Supplied {
+		m.withdrawValue(v)
+	}
+	m.retryAsides()
+	for i := range o.Anomalies {
+		if a := &o.Anomalies[i]; a.Kind != infer.Divergence {
+			m.anomaly(a)
+		}
+	}
+}
+
+func (m *Machine) grow(o *infer.Out) {
+	m.edges = m.edges[:0]
+	for i := range o.Edges {
+		e := &o.Edges[i]
+		m.edges = append(m.edges, incremental.Edge{
+			From: incremental.Vertex(e.From), To: incremental.Vertex(e.To),
+			Labels: incremental.Labels(e.Label), Note: [2]uint32{e.Version, e.Witness},
+		})
+	}
+	for _, n := range o.Nodes {
+		x := m.infer.Info(n)
+		commit := x.End
+		if x.Unknown {
+			commit = x.Start // it may have taken effect at any time from here on
+		}
+		m.graph.AddVertex(incremental.Vertex(n), incremental.Place{Begin: x.Start, Commit: commit, Settle: x.End}, m.edges)
+		m.panes.enter(x.End)
+	}
+	for i := range o.Anomalies {
+		if a := &o.Anomalies[i]; a.Kind == infer.Divergence {
+			m.anomaly(a) // before the edges that close its cycle
+		}
+	}
+	for i := range m.edges {
+		e := &m.edges[i]
+		id, ref := m.graph.AddEdgeIn(*e, m.viewsOf(e))
+		if ref.Cycle != 0 {
+			m.cycle(id, ref.Cycle)
+		}
+		if ref.Behind != 0 {
+			m.behind(&o.Edges[i])
+		}
+	}
+}
+
+// viewsOf are the views in which e constrains: in the encoding of a level, a
+// transaction that asked for less gives no anti-dependency, and one that asked
+// for read-uncommitted takes no read dependency in (mixing-correct: Adya's
+// thesis, section 5.5).
+func (m *Machine) viewsOf(e *incremental.Edge) incremental.Views {
+	all := incremental.Views(1)<<len(m.views) - 1
+	switch l := infer.Label(e.Labels); {
+	case l&infer.RW != 0:
+		if asked := m.askedBy(uint32(e.From)); asked != 0 {
+			for i, level := range m.views {
+				if asked < level.Base {
+					all &^= 1 << i
+				}
+			}
+		}
+	case l == infer.WR:
+		if m.askedBy(uint32(e.To)) == isolation.ReadUncommitted {
+			return 0
+		}
+	}
+	return all
+}
+
+func (m *Machine) askedBy(n uint32) isolation.Base {
+	if int(n) >= len(m.asked) {
+		return 0
+	}
+	return m.asked[n]
+}
+
+// removeVertex takes back a transaction that a later record replaced.
+func (m *Machine) removeVertex(n uint32) {
+	v := incremental.Vertex(n)
+	if !m.graph.Known(v) {
+		return
+	}
+	for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
+		m.removeEdge(id)
+	}
+	for id := m.graph.FirstIn(v); id != 0; id = m.graph.NextIn(id) {
+		m.removeEdge(id)
+	}
+	m.open.forEach(n, func(f *openFinding) { m.doomed = append(m.doomed, f) })
+	m.panes.leave(m.graph.Settle(v))
+	m.graph.Free(v)
+}
+
+func (m *Machine) kill(k infer.Kill) {
+	for _, f := range slices.Clone(m.open.list) {
+		if !f.closed && slices.Contains(f.versions, k.Version) {
+			m.doomed = append(m.doomed, f)
+		}
+	}
+	v := incremental.Vertex(k.Writer)
+	if !m.graph.Known(v) {
+		return
+	}
+	hit := func(id incremental.EdgeID) {
+		if e := m.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) {
+			m.removeEdge(id)
+		}
+	}
+	for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
+		hit(id)
+	}
+	for id := m.graph.FirstIn(v); id != 0; id = m.graph.NextIn(id) {
+		hit(id)
+	}
+}
+
+// removeEdge takes an edge that no longer holds out of the orders, and back what
+// was reported because of it.
+func (m *Machine) removeEdge(id incremental.EdgeID) {
+	from := uint32(m.graph.Edge(id).From)
+	m.graph.RemoveEdge(id)
+	m.open.forEach(from, func(f *openFinding) {
+		for _, e := range f.edges {
+			if e == id {
+				m.doomed = append(m.doomed, f)
+				return
+			}
+		}
+	})
+}
+
+// release lets go of transactions that have left every order.
+func (m *Machine) release(retired []incremental.Vertex) {
+	if len(m.open.by) > 0 {
+		for _, v := range retired {
+			m.open.forEach(uint32(v), m.settleUnlessAccusing)
+		}
+	}
+	for i, v := range retired {
+		if i%warmAhead == 0 {
+			m.warmRetired(retired[i:min(i+warmAhead, len(retired))])
+		}
+		n := uint32(v)
+		m.panes.leave(m.graph.Settle(v))
+		m.graph.Free(v)
+		m.out.Reset()
+		m.infer.Retire(n, &m.out)
+	}
+}
+
+// warmRetired touches what retiring these transactions will need, so that the
+// waits for memory overlap.
+func (m *Machine) warmRetired(vs []incremental.Vertex) {
+	m.graph.Warm(vs)
+	for i := range vs {
+		m.warm[i] = uint32(vs[i])
+	}
+	m.infer.WarmRetire(m.warm[:len(vs)])
+}

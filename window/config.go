@@ -1,0 +1,103 @@
+package window
+
+import (
+	"time"
+
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Contract is what a source's operator declares about its capture: what the
+// absence of a record proves depends on it. The zero Contract promises least.
+type Contract struct {
+	Complete           bool          // capture: complete
+	Existing           bool          // start: existing
+	UnmonitoredWriters bool          // unmonitored-writers: yes
+	DeletesUnseen      bool          // deletes: unseen
+	ClockDrift         time.Duration // between any two clients, and between them and the monitor
+}
+
+// Config is what a machine needs to know. [Config.WithDefaults] fills zeros.
+type Config struct {
+	Source   string
+	Levels   []isolation.Level // watched; default isolation.Watched
+	Expect   isolation.Level   // what the database promises; default serializable
+	Contract Contract
+
+	// Unbounded keeps everything and decides at the end of the input: whole
+	// histories, exactly. Window and Lateness are then unused.
+	Unbounded bool
+	// Window covers the longest transaction and the oldest snapshot that the
+	// database serves. Default 60 s; Zero means a window of nothing.
+	Window Span
+	// Lateness is how far behind the latest one an event may arrive. Default 5 s.
+	Lateness Span
+	// WindowTxns is the window of sources without times, in transactions.
+	// Default 100,000.
+	WindowTxns int64
+	MaxTxn     time.Duration // longest transaction; default 30 s
+	Idle       time.Duration // a partition that is silent for longer holds nothing back; default 10 s
+	Pane       time.Duration // default 10 s
+	LiveCap    int           // live transactions; default 1,000,000
+	// Clamp bounds event times by the tick plus the clock drift. Off for whole
+	// histories.
+	Clamp bool
+	// Replay is the beginning of the command that a horizon finding names, up to
+	// the input; "" leaves the command out.
+	Replay string
+	// SearchBudget is how many edges a search for a witness may look at; 0 is
+	// the default of isolation.Searcher.
+	SearchBudget int
+}
+
+// Span is a duration for which zero can be meant.
+type Span struct {
+	D   time.Duration
+	Set bool
+}
+
+// For is the Span d.
+func For(d time.Duration) Span { return Span{d, true} }
+
+// WithDefaults fills in what is zero.
+func (c Config) WithDefaults() Config {
+	if c.Source == "" {
+		c.Source = "default"
+	}
+	if len(c.Levels) == 0 {
+		c.Levels = isolation.Watched()
+	}
+	if c.Expect == (isolation.Level{}) {
+		c.Expect = isolation.Level{Base: isolation.Serializable}
+	}
+	if !c.Window.Set {
+		c.Window = For(60 * time.Second)
+	}
+	if !c.Lateness.Set {
+		c.Lateness = For(5 * time.Second)
+	}
+	if c.WindowTxns == 0 {
+		c.WindowTxns = 100_000
+	}
+	if c.MaxTxn == 0 {
+		c.MaxTxn = 30 * time.Second
+	}
+	if c.Idle == 0 {
+		c.Idle = 10 * time.Second
+	}
+	if c.Pane == 0 {
+		c.Pane = 10 * time.Second
+	}
+	if c.LiveCap == 0 {
+		c.LiveCap = 1_000_000
+	}
+	return c
+}
+
+func (c Config) inferOptions() infer.Options {
+	return infer.Options{
+		Complete: c.Contract.Complete, Existing: c.Contract.Existing,
+		UnmonitoredWriters: c.Contract.UnmonitoredWriters, DeletesUnseen: c.Contract.DeletesUnseen,
+		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
+	}
+}

@@ -1,0 +1,430 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/zeebo/xxh3"
+)
+
+// cycle reports the edge id, which the given views refused. One witness can
+// speak for several views; the others get one of their own.
+func (m *Machine) cycle(id incremental.EdgeID, refused incremental.Views) {
+	if m.knownDivergence(id) {
+		return
+	}
+	var spokenFor []isolation.Level
+	for _, i := range m.weakFirst {
+		level := m.views[i]
+		if refused&(1<<i) == 0 || level.Refuted(spokenFor) {
+			continue
+		}
+		c := m.searcher.Worst(m.graph, id, level, m.graph.CyclePath(i))
+		spokenFor = append(spokenFor, m.reportCycle(c, id, level)...)
+	}
+}
+
+// knownDivergence says whether the edge closes the cycle of two anti-dependencies
+// that is a lost update already reported, and notes it there.
+func (m *Machine) knownDivergence(id incremental.EdgeID) bool {
+	e := m.graph.Edge(id)
+	if infer.Label(e.Labels) != infer.RW {
+		return false
+	}
+	from, to := uint32(e.From), uint32(e.To)
+	pred := m.infer.Saw(from, e.Note[0])
+	if pred == 0 || m.infer.Saw(to, e.Note[0]) != pred || !m.infer.Overwrote(from, pred) || !m.infer.Overwrote(to, pred) {
+		return false
+	}
+	for _, n := range []uint32{from, to} {
+		for _, f := range m.open.by[n] {
+			if !f.closed && slices.Contains(f.versions, pred) {
+				f.asides = append(f.asides, asideOf(m.graph, id))
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reportCycle verifies the cycle and reports it: as an upgrade when it is worse
+// than the open finding whose set-aside edge it runs through, otherwise as a
+// finding of its own. It returns the levels that the cycle refutes.
+func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
+	w, members := m.witness(c.Edges)
+	if err := isolation.Verify(&w); err != nil {
+		m.Counters.Unverified++
+		m.Unverified = err
+		return nil
+	}
+	name := isolation.NameCycle(&w)
+	for _, e := range c.Edges {
+		f := m.open.reporting(m.graph, e)
+		if f == nil || f.upgraded || f.severity <= name.Severity {
+			continue
+		}
+		f.asides = append(f.asides, asideOf(m.graph, id))
+		m.upgrade(f, name, &w, members, c)
+		return name.Weakest
+	}
+	f := &openFinding{members: members, edges: c.Edges, asides: []aside{asideOf(m.graph, id)}, level: level}
+	f.Finding.AtLeast = c.AtLeast
+	f.Finding.Certain = true
+	m.publish(f, name, &w)
+	return name.Weakest
+}
+
+// witness is the cycle in terms of operations: the closing edge last, so that it
+// is the contradiction. members are the transactions on it.
+func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, members []uint32) {
+	ids = append(slices.Clone(ids[1:]), ids[0])
+	for _, id := range ids {
+		members = append(members, uint32(m.graph.Edge(id).From))
+	}
+	all := slices.Clone(members)
+	index := func(n uint32) int {
+		if i := slices.Index(all, n); i >= 0 {
+			return i
+		}
+		all = append(all, n)
+		return len(all) - 1
+	}
+	for i, id := range ids {
+		e := m.graph.Edge(id)
+		edge := isolation.Edge{From: i, To: (i + 1) % len(ids), Label: infer.Label(e.Labels), Shown: -1}
+		if v := e.Note[0]; v != 0 {
+			edge.Key = m.infer.Key(v)
+			edge.Value = m.infer.Value(v, &m.scratch)
+		}
+		if e.Note[1] != 0 {
+			edge.Shown = index(e.Note[1])
+		}
+		w.Edges = append(w.Edges, edge)
+	}
+	for _, n := range all {
+		w.Txns = append(w.Txns, m.record(n))
+	}
+	return w, members
+}
+
+func (m *Machine) record(n uint32) event.Record {
+	r, err := event.ReadRecord(m.infer.Record(n))
+	if err != nil {
+		return event.Record{ID: fmt.Sprintf("transaction %d, no longer in memory", n)}
+	}
+	return r
+}
+
+// publish gives a new finding its identity and hands it out. A finding of the
+// same members and kind that is open takes it in.
+func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witness) {
+	f.weakest, f.severity = name.Weakest, name.Severity
+	f.Finding.Source = m.cfg.Source
+	f.Finding.Epoch = w.Txns[0].Epoch
+	f.Finding.State = isolation.Provisional
+	name.Fill(&f.Finding, w, m.cfg.Expect)
+	f.Finding.ID = m.identity(&f.Finding, len(w.Edges) > 0)
+	if old := m.open.ids[f.Finding.ID]; old != nil {
+		if len(w.Edges) > 0 && f.severity < old.severity && !old.upgraded {
+			old.asides = append(old.asides, f.asides...)
+			m.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
+			return
+		}
+		m.merge(old, f)
+		return
+	}
+	f.Finding.Revision = m.open.revisions[f.Finding.ID] + 1
+	m.locate(&f.Finding, f.members)
+	for _, n := range f.members {
+		m.infer.Keep(n)
+	}
+	m.open.add(f)
+	m.verdicts.add(f, +1)
+	m.panes.found(m, f.members, f.Finding.Anomaly, f.weakest)
+	m.emit(f)
+	if !m.closed && !slices.ContainsFunc(f.members, func(n uint32) bool { return m.infer.Pending(n) }) {
+		m.settleUnlessAccusing(f) // nothing will come that settles it
+	}
+}
+
+// merge adds a second cycle of the same members to the finding they have.
+func (m *Machine) merge(old, f *openFinding) {
+	old.asides = append(old.asides, f.asides...)
+	old.values = append(old.values, f.values...)
+	old.edges = append(old.edges, f.edges...) // what either rests on, both rest on
+	old.versions = append(old.versions, f.versions...)
+	changed := false
+	for _, l := range f.weakest {
+		if !l.Refuted(old.weakest) {
+			m.verdicts.add(old, -1)
+			old.weakest = append(old.weakest, l)
+			m.verdicts.add(old, +1)
+			changed = true
+		}
+	}
+	if changed {
+		old.Finding.SetRefuted(old.weakest, m.cfg.Expect)
+		old.Finding.Revision++
+		m.emit(old)
+	}
+}
+
+// upgrade replaces what is said of f by a worse cycle, once.
+func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witness, members []uint32, c isolation.Cycle) {
+	m.verdicts.add(f, -1)
+	all := slices.Clone(f.members) // what the first witness refuted rests on its own still
+	for _, n := range members {
+		if !slices.Contains(all, n) {
+			m.infer.Keep(n)
+			all = append(all, n)
+		}
+	}
+	m.open.move(f, all)
+	f.members, f.edges = all, append(slices.Clone(c.Edges), f.edges...)
+	f.severity, f.upgraded = name.Severity, true
+	old := f.weakest
+	f.weakest = slices.Clone(name.Weakest)
+	f.Finding.AtLeast = c.AtLeast
+	name.Fill(&f.Finding, w, m.cfg.Expect)
+	for _, l := range old { // what the first witness refutes stays refuted
+		if !l.Refuted(f.weakest) {
+			f.weakest = append(f.weakest, l)
+		}
+	}
+	f.Finding.SetRefuted(f.weakest, m.cfg.Expect)
+	f.Finding.Revision++
+	m.locate(&f.Finding, members)
+	m.verdicts.add(f, +1)
+	m.panes.found(m, members, f.Finding.Anomaly, f.weakest)
+	m.emit(f)
+}
+
+// settle makes f final, since one of its members is about to leave memory: the
+// last chance to find a worse cycle through what it set aside.
+func (m *Machine) settle(f *openFinding) {
+	if !f.upgraded && len(f.asides) > 0 && f.severity > 1 {
+		strongest := isolation.Level{Base: isolation.Serializable, Family: f.level.Family}
+		for _, a := range f.asides {
+			if !a.there(m.graph) {
+				continue
+			}
+			c := m.searcher.Worst(m.graph, a.ID, strongest, nil)
+			if c.Edges == nil {
+				continue
+			}
+			w, members := m.witness(c.Edges)
+			name := isolation.NameCycle(&w)
+			if name.Severity < f.severity && isolation.Verify(&w) == nil {
+				m.upgrade(f, name, &w, members, c)
+				break
+			}
+		}
+	}
+	f.Finding.State = isolation.Final
+	m.emit(f)
+	m.remember(f)
+	m.forget(f)
+}
+
+// remember keeps what a final finding rests on.
+func (m *Machine) remember(f *openFinding) {
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Values: f.values}
+	for _, version := range f.versions {
+		if v := m.infer.ValueKey(version); v != 0 {
+			r.Values = append(r.Values, v)
+		}
+	}
+	for _, id := range f.edges {
+		e := m.graph.Edge(id)
+		r.Values = m.infer.RestsOn(r.Values, infer.Edge{
+			From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0],
+		})
+	}
+	m.open.recent = append(m.open.recent, r)
+	if k := len(m.open.recent); k >= 2*maxRecent {
+		m.open.recent = slices.Clone(m.open.recent[k-maxRecent:])
+	}
+}
+
+// withdrawRecent takes back final findings that rest on the value.
+func (m *Machine) withdrawRecent(v uint64) {
+	for i := range m.open.recent {
+		r := &m.open.recent[i]
+		if r.Finding.State == isolation.Withdrawn || !slices.Contains(r.Values, v) {
+			continue
+		}
+		weakest, err := parseAll(r.Weakest)
+		if err != nil {
+			continue // they were written by LevelNames
+		}
+		r.Finding.State = isolation.Withdrawn
+		r.Finding.Revision++
+		m.open.revisions[r.Finding.ID] = r.Finding.Revision
+		f := &openFinding{Finding: r.Finding, weakest: weakest}
+		m.verdicts.add(f, -1)
+		m.emit(f)
+	}
+}
+
+// maxAccusations bounds the findings that stay open behind the window because the
+// writer that they want may still come.
+const maxAccusations = 1024
+
+// settleUnlessAccusing makes f final, unless a record can still supply what it
+// says is missing.
+func (m *Machine) settleUnlessAccusing(f *openFinding) {
+	if len(f.values) == 0 {
+		m.settle(f)
+		return
+	}
+	if f.waiting {
+		return
+	}
+	f.waiting = true
+	m.open.accusing = append(m.open.accusing, f)
+	if len(m.open.accusing) > maxAccusations {
+		old := m.open.accusing[0]
+		m.open.accusing = append(m.open.accusing[:0], m.open.accusing[1:]...)
+		if !old.closed {
+			m.settle(old)
+		}
+	}
+}
+
+func (m *Machine) forget(f *openFinding) {
+	m.open.close(f)
+	for _, n := range f.members {
+		m.infer.LetGo(n)
+	}
+}
+
+// withdraw takes f back: what it rested on no longer holds. What it had set
+// aside goes back into the orders, or is reported anew, once all that fell with
+// it is out of them: see retryAsides.
+func (m *Machine) withdraw(f *openFinding) {
+	if f.closed {
+		return
+	}
+	m.verdicts.add(f, -1)
+	f.Finding.State = isolation.Withdrawn
+	f.Finding.Revision++
+	m.open.revisions[f.Finding.ID] = f.Finding.Revision
+	m.emit(f)
+	m.forget(f)
+	m.retries = append(m.retries, f.asides...)
+}
+
+// retryAsides puts what withdrawn findings had set aside back into the orders.
+func (m *Machine) retryAsides() {
+	for len(m.retries) > 0 {
+		a := m.retries[0]
+		m.retries = append(m.retries[:0], m.retries[1:]...)
+		if a.there(m.graph) {
+			m.retry(a.ID)
+		}
+	}
+}
+
+// retry puts a set-aside edge back into the orders, and reports what refuses it.
+func (m *Machine) retry(id incremental.EdgeID) {
+	e := *m.graph.Edge(id)
+	ref := m.graph.Retry(id)
+	if ref.Cycle != 0 {
+		m.cycle(id, ref.Cycle)
+	}
+	if ref.Behind != 0 {
+		m.behind(&infer.Edge{
+			From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1],
+		})
+	}
+}
+
+func (m *Machine) withdrawValue(v uint64) {
+	m.withdrawRecent(v)
+	for _, f := range slices.Clone(m.open.list) {
+		if i := slices.Index(f.values, v); i >= 0 && !f.closed {
+			f.values = slices.Delete(f.values, i, i+1)
+			if len(f.values) == 0 {
+				m.withdraw(f)
+			}
+		}
+	}
+}
+
+// finalise makes all open findings final.
+func (m *Machine) finalise() {
+	for _, f := range slices.Clone(m.open.list) {
+		if !f.closed {
+			m.settle(f)
+		}
+	}
+	m.flushHorizon()
+}
+
+// countFound counts a finding that is new.
+func (m *Machine) countFound(f *isolation.Finding) {
+	n := m.found[f.Anomaly]
+	if f.Expected {
+		n[1]++
+	} else {
+		n[0]++
+	}
+	m.found[f.Anomaly] = n
+}
+
+func (m *Machine) emit(f *openFinding) {
+	if f.Finding.Revision == 1 && f.Finding.State == isolation.Provisional {
+		m.countFound(&f.Finding)
+	}
+	f.Finding.DetectedAt = m.detectedAt()
+	m.effects.Findings = append(m.effects.Findings, f.Finding)
+}
+
+// detectedAt is the tick, or nothing where no clock is given.
+func (m *Machine) detectedAt() string {
+	if m.tick == 0 {
+		return ""
+	}
+	return time.Unix(0, m.tick).UTC().Format(time.RFC3339Nano)
+}
+
+// identity is the stable id: source, epoch, kind and sorted members as first
+// reported. Findings that are not cycles differ by their anomaly as well.
+func (m *Machine) identity(f *isolation.Finding, cycle bool) string {
+	kind := string(f.Kind)
+	if !cycle {
+		kind += " " + f.Anomaly
+	}
+	txns := slices.Clone(f.Txns)
+	slices.Sort(txns)
+	h := xxh3.HashString128(fmt.Sprintf("%q %q %q %q", f.Source, f.Epoch, kind, txns))
+	return fmt.Sprintf("%016x%08x", h.Hi, uint32(h.Lo))
+}
+
+// locate sets the positions of the first and the last member in input order.
+func (m *Machine) locate(f *isolation.Finding, members []uint32) {
+	first, last := "", ""
+	var lo, hi uint32
+	for _, n := range members {
+		x := m.infer.Info(n)
+		if first == "" || x.Gen < lo {
+			first, lo = m.position(x), x.Gen
+		}
+		if last == "" || x.Gen > hi {
+			last, hi = m.position(x), x.Gen
+		}
+	}
+	f.FirstPosition, f.LastPosition = first, last
+}
+
+func (m *Machine) position(x infer.Info) string {
+	if int(x.Partition) >= len(m.partitions) {
+		return ""
+	}
+	return positionText(m.partitions[x.Partition].Name, x.Offset)
+}

@@ -1,0 +1,41 @@
+package window
+
+import (
+	"fmt"
+
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Gap is input that was lost before it was read: offsets From to To, To
+// exclusive, equal when the extent is unknown.
+type Gap struct {
+	Partition string
+	From, To  int64
+	Reason    string
+}
+
+// Lose takes note of lost input: edges may be missing from now on, and what
+// rests on the absence of a record is not certain any more.
+func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
+	m.effects = eff
+	m.tick = max(m.tick, tick)
+	m.infer.Counters.Gaps += max(1, g.To-g.From)
+	n := isolation.NameOf(infer.SequenceGap)
+	f := isolation.Finding{
+		Source: m.cfg.Source, Kind: n.Kind, State: isolation.Final, Revision: 1, Certain: true,
+		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{}, Refutes: []string{}, AlsoRefutes: []string{},
+		Explanation:   fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason),
+		FirstPosition: positionText(g.Partition, g.From), LastPosition: positionText(g.Partition, g.To),
+		DetectedAt: m.detectedAt(),
+	}
+	id := f
+	id.Txns = []string{f.FirstPosition, f.LastPosition}
+	f.ID = m.identity(&id, false)
+	m.countFound(&f)
+	m.effects.Findings = append(m.effects.Findings, f)
+}
+
+// BadRecords counts records that could not be decoded: they may have been this
+// source's, so that no level is said to hold.
+func (m *Machine) BadRecords(n int64) { m.Counters.DeadLetters += n }

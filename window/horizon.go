@@ -1,0 +1,168 @@
+package window
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Horizon findings say that an edge could not be placed, and name the range to
+// replay. One stale replica gives millions of them, so they are counted per class
+// of keys and pane, with the first and last position and ten examples.
+
+const maxExamples = 10
+
+type horizonKey struct {
+	class string
+	pane  int64
+}
+
+type horizonGroup struct {
+	Finding  isolation.Finding
+	Pane     int64
+	Count    int64
+	Examples []string
+	From, To int64 // event times to replay
+	Dirty    bool
+}
+
+type horizon struct {
+	groups  map[horizonKey]*horizonGroup
+	order   []horizonKey
+	noticed map[string]bool // classes with unattributed reads
+}
+
+func (h *horizon) init() {
+	h.groups = map[horizonKey]*horizonGroup{}
+	h.noticed = map[string]bool{}
+}
+
+// behind reports an edge whose head is retired: rule (d).
+func (m *Machine) behind(e *infer.Edge) {
+	what := fmt.Sprintf("%s of the session", e.Label)
+	class := "session"
+	if e.Version != 0 {
+		key := m.infer.Key(e.Version)
+		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
+	}
+	m.note(class, what, e.From, e.To)
+}
+
+// beyond reports a read of what is no longer kept, or a write of what a retired
+// transaction had read.
+func (m *Machine) beyond(a *infer.Anomaly) {
+	what, class := "read of an old state", ""
+	if a.Version != 0 {
+		key := m.infer.Key(a.Version)
+		what, class = "read of an old version of "+key, keyClass(key)
+		if a.Kind == infer.RetiredReader {
+			what = "write of what a retired transaction had read of " + key
+		}
+	} else if r := m.record(a.A); int(a.OpA) < len(r.Ops) {
+		key := r.Ops[a.OpA].Key
+		what, class = "read of an old state of "+key, keyClass(key)
+	}
+	m.note(class, what, a.A, 0)
+}
+
+func (m *Machine) note(class, what string, from, to uint32) {
+	m.Counters.Horizon++
+	live := m.infer.Info(from)
+	at := live.End // the pane that is open where the watermark stands
+	if m.watermark != math.MinInt64 && m.watermark != math.MaxInt64 {
+		at = max(at, m.watermark)
+	}
+	key := horizonKey{class, m.panes.index(at)}
+	g := m.horizon.groups[key]
+	if g == nil {
+		g = &horizonGroup{Pane: key.pane, From: live.Start, To: live.End}
+		m.horizon.groups[key] = g
+		m.horizon.order = append(m.horizon.order, key)
+	}
+	g.Count++
+	names := []string{m.record(from).ID}
+	g.From, g.To = min(g.From, live.Start), max(g.To, live.End)
+	if to != 0 {
+		names = append(names, m.record(to).ID)
+		x := m.infer.Info(to)
+		g.From, g.To = min(g.From, x.Start), max(g.To, x.End)
+	}
+	if len(g.Examples) < maxExamples {
+		g.Examples = append(g.Examples, fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")))
+	}
+	g.Finding.LastPosition = m.position(live)
+	g.Dirty = true
+	if g.Count == 1 {
+		g.Finding.Txns = names
+		g.Finding.Source, g.Finding.Epoch = m.cfg.Source, m.record(from).Epoch
+		g.Finding.FirstPosition = m.position(live)
+		n := isolation.NameOf(infer.RetiredRead)
+		g.Finding.Kind, g.Finding.Anomaly, g.Finding.Title = n.Kind, n.Anomaly, n.Title
+		g.Finding.Refutes, g.Finding.AlsoRefutes = []string{}, []string{}
+		g.Finding.State = isolation.Provisional
+		g.Finding.ID = m.groupID(class, key.pane)
+		m.publishGroup(g)
+		m.countFound(&g.Finding)
+		m.panes.horizon(m, live.End)
+	}
+}
+
+func (m *Machine) groupID(class string, pane int64) string {
+	f := isolation.Finding{Source: m.cfg.Source, Kind: isolation.KindHorizon, Txns: []string{class, fmt.Sprint(pane)}}
+	return m.identity(&f, true)
+}
+
+func (m *Machine) publishGroup(g *horizonGroup) {
+	f := &g.Finding
+	f.Revision++
+	f.DetectedAt = m.detectedAt()
+	f.Command = m.replayCommand(g.From, g.To)
+	edges := "1 edge"
+	if g.Count > 1 {
+		edges = fmt.Sprintf("%d edges", g.Count)
+	}
+	f.Explanation = fmt.Sprintf("%s could not be placed, because the window has passed what they lead to:\n  - %s\nReplaying the range decides.",
+		edges, strings.Join(g.Examples, "\n  - "))
+	g.Dirty = false
+	out := *f
+	out.Txns = slices.Clone(f.Txns)
+	m.effects.Findings = append(m.effects.Findings, out)
+}
+
+// replayCommand covers the range, with a window around it that decides it.
+func (m *Machine) replayCommand(from, to int64) string {
+	if m.cfg.Replay == "" || m.untimed {
+		return m.cfg.Replay
+	}
+	margin := int64(m.cfg.MaxTxn)
+	at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
+	return fmt.Sprintf("%s --source %s --from %s --to %s --window %s", m.cfg.Replay, m.cfg.Source,
+		at(from-margin), at(to+margin+1), time.Duration(to-from+2*margin))
+}
+
+// flushHorizon hands out the groups that have grown, and forgets those of panes
+// that are over.
+func (m *Machine) flushHorizon() { m.flushHorizonBefore(1<<63 - 1) }
+
+func (m *Machine) flushHorizonBefore(pane int64) {
+	if len(m.horizon.order) == 0 {
+		return
+	}
+	kept := m.horizon.order[:0]
+	for _, k := range m.horizon.order {
+		g := m.horizon.groups[k]
+		if k.pane >= pane {
+			kept = append(kept, k)
+			continue
+		}
+		g.Finding.State = isolation.Final
+		m.publishGroup(g)
+		delete(m.horizon.groups, k)
+	}
+	m.horizon.order = kept
+}

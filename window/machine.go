@@ -1,0 +1,250 @@
+package window
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/invariants"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Counters count what happened to a source's records since the beginning.
+type Counters struct {
+	infer.Counters
+	Committed, Aborted, Unknown int64 // records taken in, by status
+	Operations                  int64
+	Late                        int64 // records that ended before the watermark when they came
+	LateDuplicates              int64 // late ones that a filter knows: taken as seen
+	Clamped                     int64 // event times beyond receipt time + drift
+	Horizon                     int64 // edges by rule (d), and reads of what is no longer kept
+	Undecided                   int64 // pairs of unread appends for which no order under snapshot isolation was found
+	Frozen                      int64 // transactions frozen early by the live cap
+	Unverified                  int64 // witnesses that the verifier did not accept: not reported, verdict unknown
+	DeadLetters                 int64
+}
+
+// Effects are what a step did that others must see, in order. Reused.
+type Effects struct {
+	Findings []isolation.Finding // new ones and new revisions
+	Panes    []Pane              // closed or amended
+}
+
+// Reset empties e and keeps its memory.
+func (e *Effects) Reset() { e.Findings, e.Panes = e.Findings[:0], e.Panes[:0] }
+
+type partition struct {
+	Name     string
+	Max      int64 // greatest event time
+	LastTick int64 // tick of the last batch that named it
+	Seen     bool  // Max is set
+	Behind   bool  // its reader had more to read: it is not idle, however long it is silent
+}
+
+// Machine is the state of one source. Use [New].
+type Machine struct {
+	cfg   Config
+	infer *infer.State
+	graph *incremental.Graph
+	views []isolation.Level // by view
+	// weakFirst are the views, weak bases first, plain ones before those with
+	// session order.
+	weakFirst []int
+
+	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say
+	partitions []partition
+	watermark  int64
+	retiredAt  int64 // watermark when transactions retired last
+	tick       int64
+	logical    int64 // time of sources without times: 1024 a transaction
+	untimed    bool
+	timed      bool
+	closed     bool
+
+	open     registry
+	verdicts verdicts
+	panes    panes
+	horizon  horizon
+	found    map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
+	Counters Counters
+
+	// Unverified is why the verifier did not accept the latest such witness.
+	Unverified error
+
+	// Scratch.
+	out      infer.Out
+	edges    []incremental.Edge
+	scratch  event.Batch
+	warm     [warmAhead]uint32
+	parts    []int32        // of the batch in work: partition+1, 0 before it is met
+	doomed   []*openFinding // an edge of theirs no longer holds
+	retries  []aside        // set aside by findings that were withdrawn
+	searcher isolation.Searcher
+	effects  *Effects
+}
+
+// New returns the machine of a source that nothing is known of. Zero fields of
+// cfg get their defaults.
+func New(cfg Config) *Machine {
+	cfg = cfg.WithDefaults()
+	m := &Machine{cfg: cfg, infer: infer.New(cfg.inferOptions()), watermark: math.MinInt64, retiredAt: math.MinInt64 / 2}
+	var vs []incremental.View
+	for _, l := range cfg.Levels {
+		if v, ok := l.View(); ok {
+			vs = append(vs, v)
+			m.views = append(m.views, l)
+		}
+	}
+	m.graph = incremental.New(vs...)
+	for i := range m.views {
+		m.weakFirst = append(m.weakFirst, i)
+	}
+	slices.SortStableFunc(m.weakFirst, func(a, b int) int {
+		x, y := m.views[a], m.views[b]
+		return cmp.Or(cmp.Compare(x.Base, y.Base), cmp.Compare(x.Family, y.Family))
+	})
+	m.searcher.Budget = cfg.SearchBudget
+	m.open.init()
+	m.horizon.init()
+	m.found = map[string][2]int64{}
+	m.panes.length = int64(cfg.Pane)
+	return m
+}
+
+// Watermark is the event time, ns, up to which all is believed to have arrived;
+// math.MinInt64 before the first.
+func (m *Machine) Watermark() int64 { return m.watermark }
+
+// Live is the number of transactions in the orders.
+func (m *Machine) Live() int { return m.graph.NumLive() }
+
+// Sizes says how much is in memory.
+func (m *Machine) Sizes() infer.Sizes {
+	z := m.infer.Sizes()
+	z.Edges = m.graph.NumEdges()
+	return z
+}
+
+// StateBytes is about what AppendState writes.
+func (m *Machine) StateBytes() int64 { return m.infer.Sizes().Bytes + m.graph.Bytes() }
+
+// Step takes the transactions of b at the given indexes, in order, and the tick,
+// the wall clock in ns that the shell put on the batch (0 without one). All of
+// b.Partitions are taken as still there. Effects are appended to eff.
+func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
+	m.effects = eff
+	m.tick = max(m.tick, tick)
+	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
+	for at, i := range txns {
+		if at%warmAhead == 0 {
+			m.infer.Warm(b, txns[at:min(at+warmAhead, len(txns))])
+		}
+		t := b.Txns[i]
+		t.Pos.Partition = m.meet(b, t.Pos.Partition)
+		m.take(b, &t)
+	}
+	for i := range b.Partitions {
+		m.meet(b, uint32(i))
+	}
+	m.advance()
+	if invariants.Enabled {
+		if err := m.Check(); err != nil {
+			panic(fmt.Sprintf("window: %v", err))
+		}
+	}
+}
+
+// warmAhead is how many transactions are looked up ahead of their turn.
+const warmAhead = 32
+
+// take takes in one transaction.
+func (m *Machine) take(b *event.Batch, t *event.Txn) {
+	start, end := m.time(t)
+	switch t.Status {
+	case event.Committed:
+		m.Counters.Committed++
+	case event.Aborted:
+		m.Counters.Aborted++
+	default:
+		m.Counters.Unknown++
+	}
+	m.Counters.Operations += int64(t.NumOps)
+	if end < m.watermark {
+		m.Counters.Late++
+		if m.settled(end) && m.infer.KnowsRetired(b, t) {
+			m.Counters.LateDuplicates++
+			return
+		}
+	}
+	m.out.Reset()
+	n := m.infer.Add(b, t, start, end, &m.out)
+	if n != 0 {
+		m.ask(n, b.Bytes(t.Isolation))
+		m.panes.count(end, t)
+	}
+	m.apply()
+	p := &m.partitions[t.Pos.Partition]
+	p.LastTick = m.tick
+	if !p.Seen || end > p.Max {
+		p.Max, p.Seen = end, true
+	}
+	m.advance()
+}
+
+// time gives the times of t that the window works with: its own, clamped to the
+// tick, or its position where it has none. A source is timed or not from its
+// first record on.
+func (m *Machine) time(t *event.Txn) (start, end int64) {
+	// Sums and differences of times stay within int64: years 1823 to 2116, ns.
+	const most = 1 << 62
+	start, end = max(-most, min(t.Start, most)), max(-most, min(t.End, most))
+	hasTimes := t.Flags&event.HasTimes != 0
+	m.untimed = m.untimed || !hasTimes && !m.timed
+	switch {
+	case m.untimed:
+		m.infer.Untimed = max(1024, m.cfg.WindowTxns/10*1024)
+		m.logical += 1024
+		return m.logical, m.logical
+	case !hasTimes:
+		at := m.partitions[t.Pos.Partition].Max
+		return at, at
+	}
+	m.timed = true
+	if limit := m.tick + int64(m.cfg.Contract.ClockDrift); m.cfg.Clamp && m.tick > 0 && end > limit {
+		m.Counters.Clamped++
+		return min(start, limit), limit
+	}
+	return start, end
+}
+
+// ask notes the level that transaction n asked for.
+func (m *Machine) ask(n uint32, name []byte) {
+	for int(n) >= len(m.asked) {
+		m.asked = append(m.asked, 0)
+	}
+	m.asked[n] = isolation.Asked(name)
+}
+
+// Close ends the input: the watermark passes everything, and what waited for
+// absent records is decided. Whole histories are complete with it.
+func (m *Machine) Close(eff *Effects) {
+	m.effects = eff
+	m.closed = true
+	m.watermark = math.MaxInt64
+	m.decide()
+	m.finalise()
+	m.orderUnread()
+	m.panes.closeAll(m)
+}
+
+// Check audits the orders and the inference state. O(everything).
+func (m *Machine) Check() error {
+	if err := m.graph.Check(); err != nil {
+		return err
+	}
+	return m.infer.Check()
+}

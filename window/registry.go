@@ -1,0 +1,139 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// openFinding is a finding whose members have not all settled: it can still be
+// upgraded once, and withdrawn.
+type openFinding struct {
+	Finding isolation.Finding
+
+	members  []uint32 // transactions on the cycle, held in memory until it is final
+	edges    []incremental.EdgeID
+	asides   []aside         // the set-aside edges that it reports
+	level    isolation.Level // of the view that refused the edge
+	weakest  []isolation.Level
+	severity int
+	versions []uint32 // whose one writer it rests on, when it is not a cycle of edges
+	values   []uint64 // ValueKeys, for findings that want of a writer
+	upgraded bool
+	waiting  bool // in registry.accusing
+	closed   bool
+}
+
+// aside is a set-aside edge. Its ends need not be members, so that it may be gone,
+// and its number be used again, while the finding is open.
+type aside struct {
+	ID       incremental.EdgeID
+	From, To incremental.Vertex
+}
+
+func asideOf(g *incremental.Graph, id incremental.EdgeID) aside {
+	e := g.Edge(id)
+	return aside{id, e.From, e.To}
+}
+
+// there says whether the edge is still set aside.
+func (a aside) there(g *incremental.Graph) bool {
+	e := g.Edge(a.ID)
+	return e.From == a.From && e.To == a.To && e.Aside != 0 && g.Known(a.From) && g.Known(a.To)
+}
+
+// registry holds the open findings in the order of their detection. Lookups are
+// off the hot path: nothing is looked up while nothing is open.
+type registry struct {
+	list []*openFinding
+	by   map[uint32][]*openFinding // by member
+	ids  map[string]*openFinding
+	// revisions of withdrawn findings, which may come back.
+	revisions map[string]int
+	// accusing are findings whose members have retired and that a late record can
+	// still refute, oldest first.
+	accusing []*openFinding
+	// recent are final findings with the values that they rest on, oldest first: a
+	// second writer that comes after all can still refute them.
+	recent []recentFinding
+}
+
+// recentFinding is a final finding that can be withdrawn.
+type recentFinding struct {
+	Finding isolation.Finding
+	Weakest []string
+	Values  []uint64
+}
+
+// maxRecent bounds them; a finding is about 2 KiB.
+const maxRecent = 512
+
+func (r *registry) init() {
+	r.by = map[uint32][]*openFinding{}
+	r.ids = map[string]*openFinding{}
+	r.revisions = map[string]int{}
+}
+
+func (r *registry) add(f *openFinding) {
+	r.list = append(r.list, f)
+	r.ids[f.Finding.ID] = f
+	r.link(f, f.members)
+}
+
+func (r *registry) link(f *openFinding, members []uint32) {
+	for _, n := range members {
+		if !slices.Contains(r.by[n], f) {
+			r.by[n] = append(r.by[n], f)
+		}
+	}
+}
+
+func (r *registry) unlink(f *openFinding) {
+	for _, n := range f.members {
+		fs := slices.DeleteFunc(r.by[n], func(g *openFinding) bool { return g == f })
+		if len(fs) == 0 {
+			delete(r.by, n)
+		} else {
+			r.by[n] = fs
+		}
+	}
+}
+
+// move makes f one of these members; f.members is the caller's to change.
+func (r *registry) move(f *openFinding, members []uint32) {
+	r.unlink(f)
+	r.link(f, members)
+}
+
+// forEach calls fn for the open findings that n is a member of.
+func (r *registry) forEach(n uint32, fn func(*openFinding)) {
+	if len(r.by) == 0 {
+		return
+	}
+	for _, f := range slices.Clone(r.by[n]) {
+		if !f.closed {
+			fn(f)
+		}
+	}
+}
+
+// close forgets f.
+func (r *registry) close(f *openFinding) {
+	f.closed = true
+	delete(r.ids, f.Finding.ID)
+	r.unlink(f)
+	if k := len(r.list); k > 64 && r.list[0].closed {
+		r.list = slices.DeleteFunc(r.list, func(g *openFinding) bool { return g.closed })
+	}
+}
+
+// reporting is the open finding that reports the set-aside edge id.
+func (r *registry) reporting(g *incremental.Graph, id incremental.EdgeID) *openFinding {
+	for _, f := range r.by[uint32(g.Edge(id).From)] {
+		if !f.closed && slices.Contains(f.asides, asideOf(g, id)) {
+			return f
+		}
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package window
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// layoutVersion counts changes of what AppendState writes beside the slabs.
+const layoutVersion = 1
+
+func (m *Machine) signature() []byte {
+	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)))
+	return fmt.Appendf(sig, " %s %v", infer.Signature(), isolation.LevelNames(m.views))
+}
+
+// head is the part of a machine that is small: written as JSON.
+type head struct {
+	Partitions []partition
+	Watermark  int64
+	RetiredAt  int64
+	Tick       int64
+	Logical    int64
+	Untimed    bool
+	Timed      bool
+	Counters   Counters
+	Certain    map[string]int64
+	Uncertain  map[string]int64
+	Open       []savedFinding
+	Accusing   []string
+	Revisions  map[string]int
+	Recent     []recentFinding
+	Panes      []savedPane
+	Closed     []savedPane
+	Groups     []savedGroup
+	Noticed    []string
+	Found      map[string][2]int64
+}
+
+type savedFinding struct {
+	Finding  isolation.Finding
+	Members  []uint32
+	Edges    []incremental.EdgeID
+	Asides   []aside
+	Level    string
+	Weakest  []string
+	Severity int
+	Versions []uint32
+	Values   []uint64
+	Upgraded bool
+	Waiting  bool
+}
+
+type savedPane struct {
+	Pane     Pane
+	Live     int64
+	Violated []string
+}
+
+type savedGroup struct {
+	Class string
+	Group horizonGroup
+}
+
+// AppendState writes all that the machine remembers to dst.
+func (m *Machine) AppendState(dst []byte) []byte {
+	h := head{
+		Partitions: m.partitions, Watermark: m.watermark, RetiredAt: m.retiredAt, Tick: m.tick, Logical: m.logical,
+		Untimed: m.untimed, Timed: m.timed, Counters: m.Counters,
+		Certain: named(m.verdicts.certain), Uncertain: named(m.verdicts.uncertain),
+		Revisions: m.open.revisions, Recent: m.open.recent, Found: m.found,
+	}
+	for _, f := range m.open.list {
+		if !f.closed {
+			h.Open = append(h.Open, savedFinding{
+				f.Finding, f.members, f.edges, f.asides, f.level.String(), isolation.LevelNames(f.weakest),
+				f.severity, f.versions, f.values, f.upgraded, f.waiting,
+			})
+		}
+	}
+	for _, f := range m.open.accusing {
+		if !f.closed {
+			h.Accusing = append(h.Accusing, f.Finding.ID)
+		}
+	}
+	for _, p := range m.panes.list {
+		h.Panes = append(h.Panes, savedPane{*p, p.live, isolation.LevelNames(p.violated)})
+	}
+	for _, p := range m.panes.closed {
+		h.Closed = append(h.Closed, savedPane{*p, p.live, isolation.LevelNames(p.violated)})
+	}
+	for _, k := range m.horizon.order {
+		h.Groups = append(h.Groups, savedGroup{k.class, *m.horizon.groups[k]})
+	}
+	for class := range m.horizon.noticed {
+		h.Noticed = append(h.Noticed, class)
+	}
+	slices.Sort(h.Noticed)
+	text, err := json.Marshal(&h)
+	if err != nil {
+		panic(fmt.Sprintf("window: head of a snapshot: %v", err)) // only strings and numbers are in it
+	}
+	dst = flat.Append(dst, m.signature())
+	dst = flat.Append(dst, text)
+	dst = flat.Append(dst, m.asked)
+	dst = m.graph.AppendState(dst)
+	return m.infer.AppendState(dst)
+}
+
+func named(by map[isolation.Level]int64) map[string]int64 {
+	out := map[string]int64{}
+	for l, n := range by {
+		out[l.String()] = n
+	}
+	return out
+}
+
+// ReadState replaces what a new machine with the same configuration remembers by
+// what AppendState wrote.
+func (m *Machine) ReadState(state []byte) error {
+	r := &flat.Reader{Bytes: state}
+	var sig, text []byte
+	flat.Read(r, &sig)
+	if r.Err == nil && string(sig) != string(m.signature()) {
+		return fmt.Errorf("snapshot of layout %q, this program reads %q", sig, m.signature())
+	}
+	flat.Read(r, &text)
+	flat.Read(r, &m.asked)
+	m.graph.ReadState(r)
+	m.infer.ReadState(r)
+	if r.Err != nil {
+		return fmt.Errorf("snapshot: %w", r.Err)
+	}
+	var h head
+	if err := json.Unmarshal(text, &h); err != nil {
+		return fmt.Errorf("head of the snapshot: %w", err)
+	}
+	return m.restore(&h)
+}
+
+func (m *Machine) restore(h *head) error {
+	m.retiredAt = h.RetiredAt
+	m.partitions, m.watermark, m.tick, m.logical = h.Partitions, h.Watermark, h.Tick, h.Logical
+	m.untimed, m.timed, m.Counters = h.Untimed, h.Timed, h.Counters
+	var err error
+	if m.verdicts.certain, err = unnamed(h.Certain); err != nil {
+		return err
+	}
+	if m.verdicts.uncertain, err = unnamed(h.Uncertain); err != nil {
+		return err
+	}
+	m.open.init()
+	if h.Revisions != nil {
+		m.open.revisions = h.Revisions
+	}
+	m.open.recent = h.Recent
+	for i := range h.Open {
+		x := &h.Open[i]
+		f := &openFinding{
+			Finding: x.Finding, members: x.Members, edges: x.Edges, asides: x.Asides, severity: x.Severity,
+			versions: x.Versions, values: x.Values, upgraded: x.Upgraded, waiting: x.Waiting,
+		}
+		if x.Level != "none" {
+			if f.level, err = isolation.ParseLevel(x.Level); err != nil {
+				return err
+			}
+		}
+		if f.weakest, err = parseAll(x.Weakest); err != nil {
+			return err
+		}
+		m.open.add(f)
+	}
+	for _, id := range h.Accusing {
+		if f := m.open.ids[id]; f != nil {
+			m.open.accusing = append(m.open.accusing, f)
+		}
+	}
+	if m.panes.list, err = restorePanes(h.Panes); err != nil {
+		return err
+	}
+	if m.panes.closed, err = restorePanes(h.Closed); err != nil {
+		return err
+	}
+	for _, p := range m.panes.closed {
+		if !p.Closed {
+			m.panes.dirty++
+		}
+	}
+	if h.Found != nil {
+		m.found = h.Found
+	}
+	m.horizon.init()
+	for i := range h.Groups {
+		g := h.Groups[i].Group
+		k := horizonKey{h.Groups[i].Class, g.Pane}
+		m.horizon.groups[k] = &g
+		m.horizon.order = append(m.horizon.order, k)
+	}
+	for _, class := range h.Noticed {
+		m.horizon.noticed[class] = true
+	}
+	return nil
+}
+
+func restorePanes(saved []savedPane) ([]*Pane, error) {
+	var out []*Pane
+	for i := range saved {
+		p := saved[i].Pane
+		p.live = saved[i].Live
+		var err error
+		if p.violated, err = parseAll(saved[i].Violated); err != nil {
+			return nil, err
+		}
+		out = append(out, &p)
+	}
+	return out, nil
+}
+
+func unnamed(by map[string]int64) (map[isolation.Level]int64, error) {
+	out := map[isolation.Level]int64{}
+	for name, n := range by {
+		l, err := isolation.ParseLevel(name)
+		if err != nil {
+			return nil, err
+		}
+		out[l] = n
+	}
+	return out, nil
+}
+
+func parseAll(names []string) ([]isolation.Level, error) {
+	var ls []isolation.Level
+	for _, name := range names {
+		l, err := isolation.ParseLevel(name)
+		if err != nil {
+			return nil, err
+		}
+		ls = append(ls, l)
+	}
+	return ls, nil
+}

@@ -1,0 +1,43 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// orderUnread decides at the end of the input whether the appends that no read
+// has shown can be ordered. Serializability needs nothing: any topological order
+// of the known edges orders them. Snapshot isolation forbids two concurrent
+// writers of a key: one must commit before the other begins (Viper, section 3.2,
+// the write-dependency C -> B). The orders are tried along the commits, which
+// finds one unless the transactions depend on each other; a pair that fits
+// neither way is counted as undecided, and the level is not said to hold.
+func (m *Machine) orderUnread() {
+	for i, level := range m.views {
+		if v, _ := level.View(); !v.Split {
+			continue
+		}
+		undecided := int64(0)
+		m.infer.EachUnread(func(writers []uint32) {
+			slices.SortFunc(writers, func(a, b uint32) int {
+				return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
+			})
+			for j := 1; j < len(writers); j++ {
+				if !m.assume(i, writers[j-1], writers[j]) && !m.assume(i, writers[j], writers[j-1]) {
+					undecided++
+				}
+			}
+		})
+		m.Counters.Undecided = max(m.Counters.Undecided, undecided)
+	}
+}
+
+// assume orders a before b in the i-th view, if that closes no cycle.
+func (m *Machine) assume(i int, a, b uint32) bool {
+	_, ref := m.graph.AddEdgeIn(incremental.Edge{
+		From: incremental.Vertex(a), To: incremental.Vertex(b), Labels: incremental.Labels(infer.WW),
+	}, 1<<i)
+	return ref == (incremental.Refusal{})
+}

@@ -1,0 +1,130 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Verdicts that a level can have.
+const (
+	OK       = "ok"
+	Violated = "violated"
+	Unknown  = "unknown"
+)
+
+// verdicts counts the violations that refute each level, withdrawn ones taken
+// back.
+type verdicts struct {
+	certain, uncertain map[isolation.Level]int64 // by weakest level refuted
+}
+
+func (v *verdicts) add(f *openFinding, d int64) {
+	if f.Finding.Kind != isolation.KindViolation {
+		return
+	}
+	if v.certain == nil {
+		v.certain, v.uncertain = map[isolation.Level]int64{}, map[isolation.Level]int64{}
+	}
+	by := v.certain
+	if !f.Finding.Certain {
+		by = v.uncertain
+	}
+	for _, l := range f.weakest {
+		by[l] += d
+	}
+}
+
+func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
+	for w, n := range by {
+		if n > 0 && l.Implies(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// Verdict of the level over all that was seen so far, and the reason when it is
+// unknown.
+func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
+	return m.verdictOf(l, refuted(m.verdicts.certain, l), false)
+}
+
+func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict, reason string) {
+	if violated {
+		return Violated, ""
+	}
+	var why []string
+	if !m.watches(l) {
+		why = append(why, "the level is not checked by this version")
+	}
+	if !m.cfg.Contract.Complete {
+		why = append(why, "the capture is declared partial")
+	}
+	if refuted(m.verdicts.uncertain, l) {
+		why = append(why, "there are findings that rest on an incomplete capture")
+	}
+	if horizon {
+		why = append(why, "edges behind the horizon")
+	}
+	if n := m.Counters.Undecided; n > 0 && l.Base == isolation.SnapshotIsolation {
+		why = append(why, fmt.Sprintf("%d pairs of unread appends without an order", n))
+	}
+	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
+		why = append(why, fmt.Sprintf("%d sessions that are not sequential", n))
+	}
+	why = append(why, m.shortfalls()...)
+	if len(why) > 0 {
+		return Unknown, strings.Join(why, "; ")
+	}
+	return OK, ""
+}
+
+func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.views, l) }
+
+// shortfalls are the counters that forbid to say ok.
+func (m *Machine) shortfalls() []string {
+	c := m.infer.Counters
+	var why []string
+	for _, x := range []struct {
+		n    int64
+		what string
+	}{
+		{c.Unattributed, "reads without a writer"},
+		{c.Ambiguous, "values with several possible writers"},
+		{c.Uncheckable, "keys without a known version order"},
+		{c.Ignored, "operations of kinds that are not checked"},
+		{c.Gaps, "missing records"},
+		{c.Contradictory, "contradictory records"},
+		{m.Counters.Horizon, "edges behind the horizon"},
+		{m.Counters.DeadLetters, "bad records"},
+		{m.Counters.Unverified, "witnesses that could not be verified"},
+	} {
+		if x.n > 0 {
+			why = append(why, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return why
+}
+
+// Totals are the counters with those of inference in them.
+func (m *Machine) Totals() Counters {
+	c := m.Counters
+	c.Counters = m.infer.Counters
+	return c
+}
+
+// Levels are those that a verdict is asked for.
+func (m *Machine) Levels() []isolation.Level { return m.cfg.Levels }
+
+// EachFound calls fn for every anomaly that was found, in the order of names,
+// with the numbers of findings that the expected level forbids and allows.
+func (m *Machine) EachFound(fn func(anomaly string, violating, expected int64)) {
+	for _, name := range isolation.AnomalyNames() {
+		if n, ok := m.found[name]; ok {
+			fn(name, n[0], n[1])
+		}
+	}
+}
