@@ -1,0 +1,135 @@
+package oracle
+
+// registerState is a version of a register as a read shows it.
+type registerState struct {
+	absent bool // the initial version
+	value  int64
+}
+
+// registerKey derives what the reads and writes of one register imply.
+//
+// A transaction that read version v and then wrote the key installed a later
+// version: v's installer -ww-> it, and every other reader of v -rw-> it. A read
+// that found nothing saw the initial version, which nothing deletes and which
+// comes before every write: reader -rw-> every writer. The order of blind
+// writes stays open.
+func (g *Graph) registerKey(key string) {
+	var writers []int                          // those that count
+	readers := map[registerState][]int{}       // by version, in history order
+	readThenWrote := map[registerState][]int{} // the readers that also wrote
+	var states []registerState                 // versions read, in order of first read
+	for _, i := range g.users[key] {
+		if !g.Counts[i] {
+			continue
+		}
+		wrote := g.writes(i, key)
+		if wrote {
+			writers = append(writers, i)
+		}
+		seen, ok := g.external[i][key]
+		if !ok {
+			continue
+		}
+		state := registerState{seen.absent, seen.value}
+		if g.registerRead(i, key, state); !g.identified(key, state) {
+			continue
+		}
+		if len(readers[state]) == 0 {
+			states = append(states, state)
+		}
+		readers[state] = append(readers[state], i)
+		if wrote {
+			readThenWrote[state] = append(readThenWrote[state], i)
+		}
+	}
+	for _, state := range states {
+		later := readThenWrote[state]
+		if len(later) > 1 {
+			g.report("lost-update", key, later...)
+		}
+		if state.absent {
+			later = writers
+		}
+		for _, i := range readers[state] {
+			for _, j := range later {
+				g.add(i, j, RW, key)
+			}
+		}
+	}
+	g.registerDecided(key, writers)
+}
+
+// identified says whether the value names one version: the initial one, or that
+// of a sole writer.
+func (g *Graph) identified(key string, s registerState) bool {
+	if s.absent {
+		return true
+	}
+	_, ok := g.installer(version{key, s.value})
+	return ok
+}
+
+// registerRead adds the dependency of reader i on the writer of what it read,
+// or reports that no committed transaction can have installed it.
+func (g *Graph) registerRead(i int, key string, s registerState) {
+	if s.absent {
+		return
+	}
+	v := version{key, s.value}
+	if g.reportSource(i, v) {
+		return
+	}
+	w, ok := g.sole(v)
+	if !ok {
+		return // ambiguous
+	}
+	if !w.final {
+		g.report("G1b", key, w.txn, i)
+		return
+	}
+	g.add(w.txn, i, WR, key)
+	if g.writes(i, key) {
+		g.add(w.txn, i, WW, key)
+	}
+}
+
+// reportSource reports a value that i should never have seen: written by nobody
+// (the capture is complete), by aborted transactions only, or by i itself later.
+func (g *Graph) reportSource(i int, v version) bool {
+	if len(g.writers[v]) == 0 {
+		g.report("garbage-read", v.key, i)
+		return true
+	}
+	if g.aborted(v) {
+		g.report("G1a", v.key, g.writers[v][0].txn, i)
+		return true
+	}
+	if w, ok := g.sole(v); ok && w.txn == i {
+		g.report("future-read", v.key, i)
+		return true
+	}
+	return false
+}
+
+// registerDecided counts the key as undecided unless its versions form one
+// chain. Each writer follows the installer of what it read; those that do not
+// are roots. Several roots that all read the initial version are a divergence,
+// which is a finding already; a blind root beside another root is open.
+func (g *Graph) registerDecided(key string, writers []int) {
+	roots, blind := 0, 0
+	for _, i := range writers {
+		seen, read := g.external[i][key]
+		if read && !seen.absent {
+			if w, ok := g.installer(version{key, seen.value}); ok && w != i {
+				continue
+			}
+		}
+		roots++
+		if !read || !seen.absent {
+			blind++
+		}
+	}
+	if roots > 1 && blind > 0 {
+		g.Undecided++
+	}
+}

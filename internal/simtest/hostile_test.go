@@ -1,0 +1,326 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// windowed is a random window of 0 to 30 ms, of which a random history spans
+// about 100.
+func windowed(rng *rand.Rand) window.Config {
+	cfg := exact()
+	cfg.Unbounded = false
+	cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
+	cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
+	cfg.Pane = 20 * time.Millisecond
+	return cfg
+}
+
+// arrival is the order of the ends, mostly, or any.
+func arrival(rng *rand.Rand, n int) []int {
+	if rng.IntN(3) == 0 {
+		return rng.Perm(n)
+	}
+	perm := identity(n)
+	for i := range perm {
+		if j := i + rng.IntN(3); j < n {
+			perm[i], perm[j] = perm[j], perm[i]
+		}
+	}
+	return perm
+}
+
+// TestRestartAtEveryStep: a machine read back from what it wrote does what the
+// one that wrote it goes on to do, to the byte, after any step.
+func TestRestartAtEveryStep(t *testing.T) {
+	for i := range histories(t, 800) {
+		rng := rand.New(rand.NewPCG(uint64(i), 21))
+		h := oracle.Random(rng, oracle.Wide())
+		cfg := windowed(rng)
+		if rng.IntN(4) == 0 {
+			cfg.LiveCap = 2 + rng.IntN(4)
+		}
+		if rng.IntN(3) == 0 {
+			cfg.Contract = window.Contract{Existing: true, UnmonitoredWriters: rng.IntN(2) == 0}
+		}
+		perm := arrival(rng, len(h))
+		fails := func(h oracle.History, perm []int) string { return restarts(t, cfg, batchOf(t, h, perm)) }
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+}
+
+// restarts says where a machine that is restarted before every step departs from
+// one that is not.
+func restarts(t *testing.T, cfg window.Config, b *event.Batch) string {
+	t.Helper()
+	one, other := window.New(cfg), window.New(cfg)
+	var want, got window.Effects
+	for i := range b.Txns {
+		other = readBack(t, cfg, other)
+		if a, b := len(one.AppendState(nil)), len(other.AppendState(nil)); a != b {
+			return fmt.Sprintf("before transaction %d: a state of %d bytes, want %d", i, b, a)
+		}
+		one.Step(b, []int32{int32(i)}, 0, &want)
+		other.Step(b, []int32{int32(i)}, 0, &got)
+	}
+	one.Close(&want)
+	other.Close(&got)
+	if w, g := effectsText(t, &want), effectsText(t, &got); w != g {
+		return firstDifference(w, g)
+	}
+	if w, g := one.Totals(), other.Totals(); w != g {
+		return fmt.Sprintf("counters %+v, want %+v", g, w)
+	}
+	return ""
+}
+
+func readBack(t *testing.T, cfg window.Config, m *window.Machine) *window.Machine {
+	t.Helper()
+	fresh := window.New(cfg)
+	if err := fresh.ReadState(m.AppendState(nil)); err != nil {
+		t.Fatal(err)
+	}
+	return fresh
+}
+
+func effectsText(t *testing.T, e *window.Effects) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range e.Findings {
+		fmt.Fprintf(&b, "%+v\n", e.Findings[i])
+	}
+	for i := range e.Panes {
+		p := e.Panes[i]
+		fmt.Fprintf(&b, "%d..%d r%d %d %d %v %v\n", p.Start, p.End, p.Revision, p.Transactions, p.Horizon, p.Findings, p.Verdicts)
+	}
+	return b.String()
+}
+
+// TestLiveCap: transactions that freeze early make horizon findings, never a
+// violation that is none, and nothing is missed without a flag.
+func TestLiveCap(t *testing.T) {
+	frozen := int64(0)
+	for i := range histories(t, 2000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 22))
+		opt := oracle.Wide()
+		if i%3 == 0 {
+			opt = oracle.Small()
+		}
+		opt.Unknown = 0
+		h := oracle.Random(rng, opt)
+		cfg := windowed(rng)
+		cfg.LiveCap = 2 + rng.IntN(4)
+		perm := arrival(rng, len(h))
+		fails := func(h oracle.History, perm []int) string {
+			m, _, err := run(cfg, batchOf(t, h, perm), true)
+			if err != nil {
+				return err.Error()
+			}
+			frozen += m.Counters.Frozen
+			return disagreement(m, oracle.Check(h))
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+	if frozen == 0 {
+		t.Error("no transaction was frozen")
+	}
+}
+
+// TestLoss: of a history that loses records, everything that is said for certain
+// is true of the whole of it.
+func TestLoss(t *testing.T) {
+	said := 0
+	for i := range histories(t, 3000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 23))
+		opt := oracle.Wide()
+		opt.Repeat, opt.Blind = 0, 0.2
+		h := oracle.Random(rng, opt)
+		whole := oracle.Check(h)
+		cfg := windowed(rng)
+		cfg.Unbounded = rng.IntN(2) == 0
+		cfg.Contract = window.Contract{Existing: rng.IntN(2) == 0, UnmonitoredWriters: rng.IntN(2) == 0}
+		kept := lose(rng, h, i%2 == 0)
+		m, found, err := run(cfg, batchOf(t, kept, arrival(rng, len(kept))), true)
+		if err != nil {
+			t.Fatalf("history %d: %v\n%s", i, err, kept.Text())
+		}
+		for l, v := range verdicts(m) {
+			if v == window.OK {
+				t.Fatalf("history %d: %s is ok for a partial capture", i, l)
+			}
+			if v == window.Violated {
+				said++
+			}
+			if v == window.Violated && !whole.Violated[l] {
+				t.Fatalf("history %d: %s violated, not so the whole history\n%swhole\n%s%s", i, l, kept.Text(), h.Text(), lines(found))
+			}
+		}
+	}
+	if said == 0 {
+		t.Error("no history that lost records was violated")
+	}
+}
+
+// lose drops records at random, or all that began before a point in time.
+func lose(rng *rand.Rand, h oracle.History, midway bool) oracle.History {
+	at := h[rng.IntN(len(h))].Start
+	var kept oracle.History
+	for _, x := range h {
+		if midway && x.Start >= at || !midway && rng.IntN(4) > 0 {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+func lines(fs []isolation.Finding) string {
+	var b strings.Builder
+	for i := range fs {
+		b.WriteString(summary(&fs[i]) + "\n")
+	}
+	return b.String()
+}
+
+// TestOutcomesComeLater: unknown outcomes that become known, duplicates and
+// records that contradict the first, at any time. What counts is the history of
+// the outcomes that were accepted.
+func TestOutcomesComeLater(t *testing.T) {
+	upgrades := 0
+	for i := range histories(t, 3000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 24))
+		opt := oracle.Wide()
+		opt.Unknown, opt.Aborted = 0, 0.15
+		h := oracle.Random(rng, opt)
+		arrived, n := outcomesLater(rng, h)
+		upgrades += n
+		cfg := exact()
+		if i%2 == 0 {
+			cfg = windowed(rng)
+		}
+		b := &event.Batch{Partitions: []string{"sim"}}
+		var d event.Decoder
+		for k := range arrived {
+			d.Decode(b, event.Position{Offset: int64(k)}, workload.AppendJSON(nil, &arrived[k]))
+		}
+		m, found, err := run(cfg, b, true)
+		if err == nil {
+			if s := disagreement(m, oracle.Check(h)); s != "" {
+				err = fmt.Errorf("%s", s)
+			}
+		}
+		if err != nil {
+			t.Fatalf("history %d, window %v: %v\narrived\n%s%scounters %+v", i, cfg.Window, err, arrived.Text(), lines(found), m.Totals())
+		}
+	}
+	if upgrades == 0 {
+		t.Error("no outcome became known")
+	}
+}
+
+// outcomesLater is an order of arrival in which a third of the records come as
+// unknown first, and some come twice.
+func outcomesLater(rng *rand.Rand, h oracle.History) (arrived oracle.History, upgrades int) {
+	for _, p := range arrival(rng, len(h)) {
+		arrived = append(arrived, h[p])
+	}
+	for i := len(h) - 1; i >= 0; i-- {
+		final := arrived[i]
+		switch rng.IntN(4) {
+		case 0:
+			upgrades++
+			arrived[i].Status = event.Unknown
+			arrived = slices.Insert(arrived, i+1+rng.IntN(len(arrived)-i), final)
+		case 1:
+			arrived = slices.Insert(arrived, i+1+rng.IntN(len(arrived)-i), final)
+		}
+	}
+	return arrived, upgrades
+}
+
+// TestPartitions: several partitions at their own speed, with ticks: the
+// watermark never goes back, nothing false, nothing missed without a flag.
+func TestPartitions(t *testing.T) {
+	for i := range histories(t, 2000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 25))
+		opt := oracle.Wide()
+		opt.Repeat = 0
+		h := oracle.Random(rng, opt)
+		cfg := windowed(rng)
+		cfg.Idle = 15 * time.Millisecond
+		m := window.New(cfg)
+		var eff window.Effects
+		var d event.Decoder
+		now, mark := int64(1), m.Watermark()
+		for _, p := range arrival(rng, len(h)) {
+			b := &event.Batch{Partitions: []string{"a", "b", "c"}[:1+rng.IntN(3)]}
+			d.Decode(b, event.Position{Partition: uint32(rng.IntN(len(b.Partitions)))}, workload.AppendJSON(nil, &h[p]))
+			now += int64(rng.IntN(10)) * int64(time.Millisecond)
+			m.Step(b, []int32{0}, now, &eff)
+			if err := m.Check(); err != nil {
+				t.Fatalf("history %d: %v", i, err)
+			}
+			if m.Watermark() < mark {
+				t.Fatalf("history %d: watermark went from %d to %d", i, mark, m.Watermark())
+			}
+			mark = m.Watermark()
+		}
+		m.Close(&eff)
+		if s := disagreement(m, oracle.Check(h)); s != "" || m.Counters.Unverified > 0 {
+			t.Fatalf("history %d: %s %v\n%s%s", i, s, m.Unverified, h.Text(), lines(eff.Findings))
+		}
+	}
+}
+
+// TestEpochsDoNotMeet: histories of two epochs in one stream are judged as each by
+// itself: keys, values and sessions of one are none of the other's.
+func TestEpochsDoNotMeet(t *testing.T) {
+	for i := range histories(t, 1500) {
+		rng := rand.New(rand.NewPCG(uint64(i), 26))
+		hs := [2]oracle.History{oracle.Random(rng, oracle.Wide()), oracle.Random(rng, oracle.Wide())}
+		cfg := exact()
+		if i%2 == 0 {
+			cfg = windowed(rng)
+		}
+		b := &event.Batch{Partitions: []string{"sim"}}
+		var d event.Decoder
+		at := [2]int{}
+		for at[0] < len(hs[0]) || at[1] < len(hs[1]) {
+			e := rng.IntN(2)
+			if at[e] == len(hs[e]) {
+				e = 1 - e
+			}
+			text := workload.AppendJSON(nil, &hs[e][at[e]])
+			if e == 1 {
+				text = append([]byte(`{"epoch":"second","txn":"S`), text[len(`{"txn":"`):]...)
+			}
+			d.Decode(b, event.Position{}, text)
+			at[e]++
+		}
+		m, found, err := run(cfg, b, true)
+		if err != nil {
+			t.Fatalf("history %d: %v", i, err)
+		}
+		first, second := oracle.Check(hs[0]), oracle.Check(hs[1])
+		for _, l := range oracle.Levels() {
+			first.Violated[l] = first.Violated[l] || second.Violated[l]
+		}
+		if s := disagreement(m, first); s != "" {
+			t.Fatalf("history %d, window %v: %s\nfirst epoch\n%ssecond epoch\n%s%scounters %+v", i, cfg.Window, s,
+				hs[0].Text(), hs[1].Text(), lines(found), m.Totals())
+		}
+	}
+}

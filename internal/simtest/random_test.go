@@ -1,0 +1,180 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// histories is how many random histories a test looks at: ISOWATCH_SIM, or few.
+func histories(t *testing.T, few int) int {
+	if s := os.Getenv("ISOWATCH_SIM"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("ISOWATCH_SIM: %v", err)
+		}
+		return n
+	}
+	return few
+}
+
+// batchOf decodes h in the order given by perm.
+func batchOf(t testing.TB, h oracle.History, perm []int) *event.Batch {
+	b := &event.Batch{Partitions: []string{"sim"}}
+	var d event.Decoder
+	for i, p := range perm {
+		d.Decode(b, event.Position{Offset: int64(i)}, workload.AppendJSON(nil, &h[p]))
+	}
+	for _, bad := range b.Bad {
+		t.Fatalf("bad record: %s in %s", bad.Reason, b.Bytes(bad.Raw))
+	}
+	return b
+}
+
+// run puts the transactions of b through a machine one by one.
+func run(cfg window.Config, b *event.Batch, check bool) (*window.Machine, []isolation.Finding, error) {
+	m := window.New(cfg)
+	var eff window.Effects
+	for i := range b.Txns {
+		m.Step(b, []int32{int32(i)}, 0, &eff)
+		if check {
+			if err := m.Check(); err != nil {
+				return m, eff.Findings, fmt.Errorf("after transaction %d: %w", i, err)
+			}
+		}
+	}
+	m.Close(&eff)
+	if m.Counters.Unverified > 0 {
+		return m, eff.Findings, fmt.Errorf("%d witnesses not verified: %w", m.Counters.Unverified, m.Unverified)
+	}
+	return m, eff.Findings, m.Check()
+}
+
+// verdicts of the machine by level name.
+func verdicts(m *window.Machine) map[oracle.Level]string {
+	v := map[oracle.Level]string{}
+	for _, l := range isolation.Watched() {
+		verdict, _ := m.Verdict(l)
+		v[oracle.Level(l.String())] = verdict
+	}
+	return v
+}
+
+// disagreement says how the machine's verdicts contradict the oracle's: a
+// violation that is none, or one that was neither reported nor flagged.
+func disagreement(m *window.Machine, o oracle.Verdicts) string {
+	for l, got := range verdicts(m) {
+		switch {
+		case got == window.Violated && !o.Violated[l]:
+			return fmt.Sprintf("%s: reported violated, the oracle has no contradiction", l)
+		case got == window.OK && o.Violated[l]:
+			return fmt.Sprintf("%s: said ok, the oracle has %v", l, o.Anomalies)
+		}
+	}
+	return ""
+}
+
+func exact() window.Config {
+	return window.Config{Unbounded: true, Contract: window.Contract{Complete: true}}
+}
+
+// TestWholeHistories: in any order of arrival, with nothing forgotten, the
+// verdicts are the oracle's.
+func TestWholeHistories(t *testing.T) {
+	for i := range histories(t, 3000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 11))
+		opt := oracle.Wide()
+		if i%2 == 0 {
+			opt = oracle.Small()
+		}
+		h := oracle.Random(rng, opt)
+		perm := rng.Perm(len(h))
+		fails := func(h oracle.History, perm []int) string {
+			m, _, err := run(exact(), batchOf(t, h, perm), true)
+			if err != nil {
+				return err.Error()
+			}
+			o := oracle.Check(h)
+			if s := disagreement(m, o); s != "" {
+				return s
+			}
+			if c := m.Totals(); c.Gaps+c.Ambiguous > 0 {
+				return "" // flagged; gaps are in the numbers that shrinking leaves
+			}
+			for l, got := range verdicts(m) {
+				if o.Violated[l] && got != window.Violated {
+					return fmt.Sprintf("%s: %s, the oracle has %v", l, got, o.Anomalies)
+				}
+			}
+			return ""
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+}
+
+// report shrinks the failing history in the order of its arrival and stops.
+func report(t *testing.T, seed int, h oracle.History, perm []int, why string, fails func(oracle.History, []int) string) {
+	t.Helper()
+	arrived := make(oracle.History, len(h))
+	for i, p := range perm {
+		arrived[i] = h[p]
+	}
+	small := oracle.Shrink(arrived, func(h oracle.History) bool { return fails(h, identity(len(h))) != "" })
+	_, found, _ := run(exact(), batchOf(t, small, identity(len(small))), false)
+	for _, f := range found {
+		t.Logf("%s %s %d: %s", f.ID, f.State, f.Revision, f.Explanation)
+	}
+	t.Fatalf("history %d: %s\nshrunk, in the order of arrival:\n%s%s", seed, why, small.Text(), fails(small, identity(len(small))))
+}
+
+func identity(n int) []int {
+	p := make([]int, n)
+	for i := range p {
+		p[i] = i
+	}
+	return p
+}
+
+// TestWindowed: with windows of 0 to 3 transactions and arrivals shuffled, so
+// that transactions retire all the time, nothing is reported that is not there,
+// and nothing is missed without a flag.
+func TestWindowed(t *testing.T) {
+	for i := range histories(t, 3000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 12))
+		opt := oracle.Wide()
+		if i%3 == 0 {
+			opt = oracle.Small()
+		}
+		h := oracle.Random(rng, opt)
+		perm := rng.Perm(len(h))
+		if i%2 == 0 {
+			perm = identity(len(h))
+		}
+		cfg := exact()
+		cfg.Unbounded = false
+		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
+		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
+		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+		fails := func(h oracle.History, perm []int) string {
+			m, _, err := run(cfg, batchOf(t, h, perm), true)
+			if err != nil {
+				return err.Error()
+			}
+			return disagreement(m, oracle.Check(h))
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+}

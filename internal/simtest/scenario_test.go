@@ -1,0 +1,198 @@
+package simtest
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the scenarios print into their files")
+
+// TestScenarios runs every scenario in every manner. What is printed must be as
+// written, and the stored findings and deliveries the same to the byte, but for
+// the time of detection.
+func TestScenarios(t *testing.T) {
+	for _, file := range scenarioFiles(t) {
+		text := readFile(t, file)
+		all, err := parseScenarios(text)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		printed := make([][][]string, len(all))
+		for i := range all {
+			name := strings.TrimSuffix(filepath.Base(file), ".txt") + "/" + all[i].name
+			t.Run(name, func(t *testing.T) { printed[i] = runScenario(t, file, &all[i]) })
+		}
+		if *rewrite {
+			if err := os.WriteFile(file, []byte(rewritten(text, all, printed)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// runScenario returns what the blocks printed, nil when the expectations stay.
+func runScenario(t *testing.T, file string, s *scenario) [][]string {
+	var printed [][]string
+	var stored string
+	for i, m := range manners() {
+		got, bytes, err := play(t, s, m)
+		if err != nil {
+			t.Fatalf("%s:%v (%s)", file, err, m.name)
+		}
+		if i == 0 {
+			printed, stored = got, bytes
+		}
+		if bytes != stored {
+			if s.skip != "" {
+				t.Skip(s.skip)
+			}
+			t.Errorf("%s:%d: findings differ\nas written:\n%s\n%s:\n%s", file, s.line, stored, m.name, bytes)
+		}
+		for j := range s.blocks {
+			want := s.blocks[j].want
+			if *rewrite && s.skip == "" {
+				want = printed[j]
+			}
+			if slices.Equal(got[j], want) {
+				continue
+			}
+			if s.skip != "" {
+				t.Skip(s.skip)
+			}
+			t.Errorf("%s:%d: %s, got:\n%s\nwant:\n%s", file, s.blocks[j].first, m.name, strings.Join(got[j], "\n"), strings.Join(want, "\n"))
+			if i == 0 {
+				return nil
+			}
+		}
+	}
+	if s.skip != "" {
+		if !*rewrite {
+			t.Errorf("%s:%d: %s answers as expected: the skip can go", file, s.line, s.name)
+		}
+		return nil
+	}
+	return printed
+}
+
+// play runs s in the manner m and returns what its blocks printed and the stored
+// findings and deliveries as text.
+func play(t *testing.T, s *scenario, m manner) (printed [][]string, stored string, err error) {
+	w := newWorld(t, m)
+	rs := records{map[string]int64{}}
+	for i := range s.blocks {
+		lines := []string{}
+		for _, c := range s.blocks[i].commands {
+			out, err := w.command(c, &rs)
+			if err != nil {
+				return nil, "", fmt.Errorf("%d: %s: %w", c.line, c.name, err)
+			}
+			lines = append(lines, out...)
+		}
+		printed = append(printed, lines)
+	}
+	stored, err = w.stored()
+	return printed, stored, err
+}
+
+// command does one line of a scenario and returns what it prints. All but those
+// that queue records or settings make what is queued a step first.
+func (w *world) command(c command, rs *records) (out []string, err error) {
+	switch c.name {
+	case "contract", "config":
+		if w.engine != nil {
+			return nil, fmt.Errorf("settings come before the first step")
+		}
+		return nil, set(&w.cfg, c.rest)
+	case "txn":
+		d := delivery{}
+		d.partition, d.record, err = rs.parse(c.rest)
+		w.queue = append(w.queue, d)
+		return nil, err
+	case "json":
+		d := delivery{}
+		d.partition, d.record = raw(c.rest)
+		w.queue = append(w.queue, d)
+		return nil, nil
+	case "gap":
+		g := ingest.Gap{}
+		d := delivery{gap: &g}
+		if _, err := fmt.Sscan(c.rest, &d.partition, &g.From, &g.To, &g.Reason); err != nil {
+			return nil, fmt.Errorf("want PARTITION FROM TO REASON: %w", err)
+		}
+		w.queue = append(w.queue, d)
+		return nil, nil
+	}
+	if err := w.flush(); err != nil {
+		return nil, err
+	}
+	switch c.name {
+	case "step":
+		return nil, nil
+	case "tick":
+		return nil, w.tick(c.rest)
+	case "crash":
+		return nil, w.crash()
+	case "restart":
+		return nil, w.restart()
+	case "end":
+		return nil, w.end()
+	case "findings":
+		return w.printFindings(c.rest)
+	case "deliveries":
+		return w.deliveries()
+	case "explain":
+		return w.explain(c.rest)
+	case "verdicts":
+		return w.verdicts(), nil
+	case "live":
+		return w.live(), nil
+	case "counters":
+		return w.counters(c.rest)
+	case "panes":
+		return w.panes()
+	case "dead-letters":
+		return w.deadLetters()
+	}
+	return nil, fmt.Errorf("no such command")
+}
+
+// stored is all findings in their latest revision, and all deliveries, as JSON
+// without the time of detection.
+func (w *world) stored() (string, error) {
+	fs, err := w.findings()
+	if err != nil {
+		return "", err
+	}
+	pending, err := engine.Reader{Store: w.store}.Pending("nobody", 1<<30)
+	if err != nil {
+		return "", err
+	}
+	for i := range pending {
+		fs = append(fs, pending[i].Finding)
+	}
+	return asText(fs)
+}
+
+func asText(fs []isolation.Finding) (string, error) {
+	var b strings.Builder
+	for i := range fs {
+		f := fs[i]
+		f.DetectedAt = ""
+		text, err := json.Marshal(&f)
+		if err != nil {
+			return "", err
+		}
+		b.Write(append(text, '\n'))
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,178 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+// manner is how a scenario's records are cut into steps, and what happens
+// between these. What is found must not depend on it.
+type manner struct {
+	name   string
+	single bool // every record in a step of its own
+	after  func(*world) error
+}
+
+func manners() []manner {
+	return []manner{
+		{name: "as written"},
+		{name: "single", single: true},
+		{name: "crash after every step", after: (*world).crash},
+		{name: "crash after every record", single: true, after: (*world).crash},
+		{name: "restart after every record", single: true, after: (*world).restart},
+	}
+}
+
+// delivery is a record on its way, or lost input before it.
+type delivery struct {
+	partition string
+	record    []byte
+	gap       *ingest.Gap
+}
+
+// world is an engine over a store, and the partitions that it reads, which keep
+// all that was ever put into them.
+type world struct {
+	tb     testing.TB
+	cfg    window.Config
+	manner manner
+	store  *store.Store
+	engine *engine.Engine
+	now    int64
+	parts  map[string][][]byte
+	queue  []delivery
+}
+
+func newWorld(tb testing.TB, m manner) *world {
+	tb.Helper()
+	st, err := store.Open(tb.TempDir(), store.Options{MemTable: 8 << 20})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &world{tb: tb, cfg: whole(), manner: m, store: st, parts: map[string][][]byte{}}
+}
+
+// open makes the engine from what the store holds.
+func (w *world) open() (err error) {
+	w.engine, err = engine.Open(w.store, engine.Options{
+		Configure: func(string) window.Config { return w.cfg },
+		Now:       func() int64 { return w.now },
+		Gather:    time.Hour, // a step ends where the scenario says so
+	})
+	if err != nil {
+		return err
+	}
+	for p, c := range w.engine.Cursors() {
+		if c.Next != int64(len(w.parts[p])) {
+			return fmt.Errorf("%s: committed up to %d of %d records", p, c.Next, len(w.parts[p]))
+		}
+	}
+	return nil
+}
+
+// crash drops the engine as a kill would, with nothing written at the end. The
+// readers of the next life find nothing new, and say so.
+func (w *world) crash() error {
+	w.engine = nil
+	if err := w.open(); err != nil {
+		return err
+	}
+	var chunks []ingest.Chunk
+	cursors := w.engine.Cursors()
+	for _, p := range slices.Sorted(maps.Keys(cursors)) {
+		chunks = append(chunks, ingest.Chunk{Partition: p, Cursor: cursors[p], CaughtUp: true})
+	}
+	return w.run(chunks, false)
+}
+
+// restart lets the engine write its snapshot before.
+func (w *world) restart() error {
+	if err := w.engine.Close(); err != nil {
+		return err
+	}
+	return w.crash()
+}
+
+// flush makes the queued records a step, or a step each.
+func (w *world) flush() error {
+	if w.engine == nil {
+		if err := w.open(); err != nil {
+			return err
+		}
+	}
+	n := len(w.queue)
+	if w.manner.single {
+		n = 1
+	}
+	for len(w.queue) > 0 {
+		if err := w.run(w.chunks(w.queue[:n]), false); err != nil {
+			return err
+		}
+		w.queue = w.queue[n:]
+		if w.manner.after != nil {
+			if err := w.manner.after(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// chunks are ds in their order, neighbours of one partition together.
+func (w *world) chunks(ds []delivery) []ingest.Chunk {
+	var cs []ingest.Chunk
+	for _, d := range ds {
+		if k := len(cs) - 1; k < 0 || cs[k].Partition != d.partition || d.gap != nil {
+			cs = append(cs, ingest.Chunk{Partition: d.partition, CaughtUp: true})
+		}
+		c := &cs[len(cs)-1]
+		if d.gap != nil {
+			c.Gaps = append(c.Gaps, *d.gap)
+		} else {
+			c.Messages = append(c.Messages, ingest.Message{Offset: int64(len(w.parts[d.partition])), Value: d.record})
+			w.parts[d.partition] = append(w.parts[d.partition], d.record)
+		}
+		c.Cursor = ingest.Cursor{Next: int64(len(w.parts[d.partition]))}
+	}
+	return cs
+}
+
+func (w *world) run(chunks []ingest.Chunk, finish bool) error {
+	in := make(chan ingest.Chunk, len(chunks))
+	for _, c := range chunks {
+		in <- c
+	}
+	close(in)
+	return w.engine.Run(context.Background(), in, finish)
+}
+
+// tick moves the clock to text, ms, and makes a step without records if there is
+// a partition to read.
+func (w *world) tick(text string) error {
+	at, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("tick: %w", err)
+	}
+	w.now = epoch + at*ms
+	for p, c := range w.engine.Cursors() {
+		return w.run([]ingest.Chunk{{Partition: p, Cursor: c, CaughtUp: true}}, false)
+	}
+	return nil
+}
+
+func (w *world) end() error { return w.run(nil, true) }
