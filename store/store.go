@@ -1,0 +1,255 @@
+// Package store keeps opaque records on disk in Badger: atomic commits, ordered
+// scans, and snapshots by generation. It knows nothing of what a record means.
+//
+// What holds after a crash of the process, at any instant: a [Store.Commit] that
+// returned is there, and one that did not is there as a whole or not at all.
+// With [Options.Fsync] the same holds after a power cut. Without it the store
+// syncs every second; a power cut may then lose the last commits, but never one
+// in the middle of others that survived: [Open] detects that ([ErrHole]).
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/ristretto/v2/z"
+)
+
+// Space is the first byte of every key: one per kind of record, defined by the
+// caller. Space 0 is the store's own, and '!' is Badger's.
+type Space byte
+
+// Entry is one change: Value is stored under Key, or Key is removed.
+type Entry struct {
+	Space      Space
+	Key, Value []byte
+	Delete     bool
+}
+
+var (
+	// ErrLocked: another process has the folder open.
+	ErrLocked = errors.New("store is in use by another process")
+	// ErrTooBig: the entries do not fit one transaction. See [TooBigError].
+	ErrTooBig = errors.New("commit is too big")
+	// ErrFormat: the folder holds something that this version cannot read.
+	ErrFormat = errors.New("unknown store format")
+	// ErrHole: a power cut lost a commit older than the last one that survived.
+	// The folder must be given up and rebuilt from the input.
+	ErrHole = errors.New("store lost commits in a power cut")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("store is closed")
+	// ErrReadOnly: a change was asked of a store opened read-only.
+	ErrReadOnly = errors.New("store is read-only")
+)
+
+// Options say how a store is opened. The zero value is for the service.
+type Options struct {
+	// ReadOnly opens beside other readers, never beside a writer.
+	ReadOnly bool
+	// Fsync syncs every commit to disk before it returns. Default: sync every
+	// second.
+	Fsync bool
+	// Logger receives what Badger says, and failures of the upkeep. nil: nothing
+	// is logged.
+	Logger *slog.Logger
+	// MemTable is the size of one in-memory table in bytes, at least 1 MiB; it
+	// fixes the largest commit, 15% of it. 0: 32 MiB, a largest commit of 5.0 MB
+	// and 52,428 entries.
+	MemTable int64
+	// BlockCache holds decompressed blocks, in bytes. 0: 32 MiB.
+	BlockCache int64
+	// LockWait is how long Open waits for another process to leave the folder,
+	// as when a container is replaced. 0: not at all.
+	LockWait time.Duration
+}
+
+// Store is an open folder. Its methods may be called from any goroutine.
+type Store struct {
+	db      *badger.DB
+	dir     string
+	options Options
+	log     *slog.Logger
+
+	commit struct { // serialises Commit, so that sequence numbers follow the order on disk
+		sync.Mutex
+		seq uint64 // of the last commit
+	}
+	snapshot struct {
+		sync.Mutex
+		current current // the generation that LoadSnapshot returns
+		dirty   bool    // older generations or dropped ranges are still on disk
+	}
+	debt   debt
+	counts counters
+
+	syncing sync.Mutex // held for a sync: the next one must not find nothing dirty while it runs
+
+	dirty  atomic.Bool           // something was written since the last sync
+	failed atomic.Pointer[error] // the first failed sync: nothing may be acknowledged after it
+	clean  chan struct{}         // wakes the upkeep after a flip
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	close  sync.Once
+	closed atomic.Bool
+}
+
+// Open opens dir, which it creates unless o.ReadOnly is set.
+func Open(dir string, o Options) (*Store, error) {
+	if o.MemTable == 0 {
+		o.MemTable = 32 << 20
+	}
+	if o.BlockCache == 0 {
+		o.BlockCache = 32 << 20
+	}
+	if o.MemTable < 1<<20 {
+		return nil, fmt.Errorf("open store %s: memory table of %d bytes, at least %d needed", dir, o.MemTable, 1<<20)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	db, err := openWait(dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", dir, err)
+	}
+	s := &Store{db: db, dir: dir, options: o, log: o.Logger, clean: make(chan struct{}, 1)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if err := s.load(); err != nil {
+		s.cancel()
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), db.Close())
+	}
+	if !o.ReadOnly {
+		s.snapshot.dirty = s.snapshot.current.Gen != 0
+		s.startUpkeep()
+	}
+	return s, nil
+}
+
+// load reads the store's own records and checks them.
+func (s *Store) load() error {
+	for _, step := range []func() error{s.checkFormat, s.loadSequence, s.loadCurrent, s.loadDebt} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openWait opens the database, waiting up to o.LockWait for its lock.
+func openWait(dir string, o Options) (*badger.DB, error) {
+	const pause = 100 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		db, err := openBadger(dir, o)
+		if !errors.Is(err, ErrLocked) || waited >= o.LockWait {
+			return db, err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// openBadger opens the database once. A process that was killed leaves its log
+// of the last memory table longer than its content, and Badger refuses that
+// read-only; so such a folder is opened for writing first, which replays the
+// log and writes it out.
+func openBadger(dir string, o Options) (*badger.DB, error) {
+	if o.ReadOnly {
+		if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
+			return nil, fmt.Errorf("no store there: %w", err)
+		}
+	}
+	db, err := badger.Open(badgerOptions(dir, o))
+	if err != nil && strings.Contains(err.Error(), z.NewFile.Error()) {
+		// A kill can leave the log of a memory table empty. Badger refuses it once,
+		// having given it its size.
+		db, err = badger.Open(badgerOptions(dir, o))
+	}
+	if err != nil && o.ReadOnly && strings.Contains(err.Error(), badger.ErrTruncateNeeded.Error()) {
+		o.ReadOnly = false
+		if db, err = badger.Open(badgerOptions(dir, o)); err != nil {
+			return nil, describeOpen(dir, fmt.Errorf("its last writer was killed, and its log cannot be replayed: %w", err))
+		}
+		if err = db.Close(); err != nil {
+			return nil, err
+		}
+		o.ReadOnly = true
+		db, err = badger.Open(badgerOptions(dir, o))
+	}
+	return db, describeOpen(dir, err)
+}
+
+// describeOpen turns Badger's lock failure, which carries no error value to
+// test for (v4.9.6, y.Wrapf formats it away), into ErrLocked.
+func describeOpen(dir string, err error) error {
+	if err == nil || !strings.Contains(err.Error(), "Cannot acquire directory lock") {
+		return err
+	}
+	pid, readErr := os.ReadFile(filepath.Join(dir, "LOCK"))
+	if readErr != nil {
+		return ErrLocked // a reader, which leaves no pid
+	}
+	return fmt.Errorf("%w (process %s)", ErrLocked, strings.TrimSpace(string(pid)))
+}
+
+// badgerOptions are chosen for one writer of 0.5 MiB blobs and small records,
+// removed in key order. Values up to 1 MiB stay in the tree, out of the value
+// log, which has lost values in the past (Badger issues 1991 and 2000).
+func badgerOptions(dir string, o Options) badger.Options {
+	b := badger.DefaultOptions(dir).
+		WithReadOnly(o.ReadOnly).
+		WithSyncWrites(o.Fsync).
+		WithLogger(logger{o.Logger}).
+		WithMemTableSize(o.MemTable).
+		WithNumMemtables(3).
+		WithBlockCacheSize(o.BlockCache).
+		WithIndexCacheSize(16 << 20).
+		WithValueThreshold(min(1<<20, o.MemTable*15/100)).
+		WithValueLogFileSize(64 << 20).
+		WithNumCompactors(2).
+		WithNumVersionsToKeep(1).
+		WithDetectConflicts(false).
+		WithMetricsEnabled(false)
+	b.ChecksumVerificationMode = checksumOnRead
+	return b
+}
+
+// Close ends the upkeep, writes out what is in memory and releases the folder.
+// No scan may be under way. Calling it again does nothing.
+func (s *Store) Close() error {
+	var err error
+	s.close.Do(func() {
+		s.closed.Store(true)
+		s.cancel()
+		s.wg.Wait()
+		s.commit.Lock() // a commit under way ends first; later ones find closed set
+		defer s.commit.Unlock()
+		if !s.options.ReadOnly {
+			err = s.syncFiles()
+		}
+		err = errors.Join(err, s.db.Close())
+	})
+	return err
+}
+
+// writable is nil when a change may be made.
+func (s *Store) writable() error {
+	switch {
+	case s.closed.Load():
+		return ErrClosed
+	case s.options.ReadOnly:
+		return ErrReadOnly
+	}
+	if err := s.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+const (
+	syncEvery    = time.Second
+	gcEvery      = time.Hour
+	flattenEvery = time.Minute // how often the debt is looked at
+
+	// The tree is flattened when this much was removed since the last time:
+	// enough tombstones that a scan over them is felt (about 100 ms), or more dead
+	// bytes than a small disk should carry.
+	flattenTombstones = 200_000
+	flattenBytes      = 256 << 20
+)
+
+// startUpkeep starts what a store does beside its callers: one goroutine syncs,
+// the other removes and compacts, which may take seconds.
+func (s *Store) startUpkeep() {
+	s.wg.Go(s.syncLoop)
+	s.wg.Go(s.cleanLoop)
+}
+
+func (s *Store) syncLoop() {
+	tick := time.NewTicker(syncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.Sync(); err != nil {
+				s.log.Error("store: sync failed, no more commits are taken", "err", err)
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) cleanLoop() {
+	gc, flatten := time.NewTicker(gcEvery), time.NewTicker(flattenEvery)
+	defer gc.Stop()
+	defer flatten.Stop()
+	s.upkeep("remove old generations", s.removeSuperfluous)
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.clean:
+			s.upkeep("remove old generations", s.removeSuperfluous)
+		case <-gc.C:
+			s.upkeep("value log collection", s.collectValueLog)
+		case <-flatten.C:
+			s.upkeep("flatten", s.flattenIfDue)
+		}
+	}
+}
+
+// upkeep runs a job that costs only space when it fails.
+func (s *Store) upkeep(name string, job func() error) {
+	if err := job(); err != nil && !errors.Is(err, ErrClosed) {
+		s.counts.upkeepFailures.Add(1)
+		s.log.Warn("store: upkeep failed", "job", name, "err", err)
+	}
+}
+
+// Sync returns when all that was committed before is on disk. After a failed
+// sync the system may have dropped what it could not write, so every later
+// commit fails with the same error.
+func (s *Store) Sync() error {
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	if s.options.ReadOnly {
+		return nil
+	}
+	return s.syncFiles()
+}
+
+func (s *Store) syncFiles() error {
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
+	if err := s.failed.Load(); err != nil {
+		return *err
+	}
+	if !s.dirty.Swap(false) {
+		return nil
+	}
+	started := time.Now()
+	err := s.syncMemoryLogs()
+	if err == nil {
+		err = s.db.Sync()
+	}
+	if err != nil {
+		err = fmt.Errorf("sync store %s: %w", s.dir, err)
+		s.failed.CompareAndSwap(nil, &err)
+		return err
+	}
+	s.counts.synced(time.Since(started))
+	return nil
+}
+
+// syncMemoryLogs syncs the logs of all memory tables. Badger's own Sync leaves
+// out those that are full and not yet written out as tables (v4.9.6).
+func (s *Store) syncMemoryLogs() error {
+	paths, err := filepath.Glob(filepath.Join(s.dir, "*.mem"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths { // by number, so oldest first
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // written out as a table meanwhile, and tables are synced
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) collectValueLog() error {
+	for !s.closed.Load() {
+		err := s.db.RunValueLogGC(0.5)
+		if errors.Is(err, badger.ErrNoRewrite) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ErrClosed
+}
+
+// flattenIfDue rewrites the tree when much of it is dead: records that come and
+// go in key order leave tombstones and old values in the lowest level that no
+// compaction picks up by itself (Badger issue 2329).
+func (s *Store) flattenIfDue() error {
+	s.debt.Lock()
+	tombstones, bytes := s.debt.tombstones, s.debt.bytes
+	s.debt.Unlock()
+	if tombstones < flattenTombstones && bytes < flattenBytes {
+		return nil
+	}
+	return s.flatten(tombstones, bytes)
+}
+
+// flatten rewrites the tree and pays off the debt that was there before. What
+// lies only in the topmost level, at most five memory tables' worth, stays until
+// Badger moves it down.
+func (s *Store) flatten(tombstones, bytes uint64) error {
+	started := time.Now()
+	if err := s.db.Flatten(1); err != nil {
+		return err
+	}
+	s.debt.Lock()
+	defer s.debt.Unlock()
+	tombstones, bytes = s.debt.tombstones-tombstones, s.debt.bytes-bytes
+	if err := s.set(ownKey(debtRecord), debtValue(tombstones, bytes)); err != nil {
+		return err
+	}
+	s.debt.tombstones, s.debt.bytes = tombstones, bytes
+	s.counts.flattened(time.Since(started))
+	return nil
+}
