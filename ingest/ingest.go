@@ -1,0 +1,55 @@
+// Package ingest is the way in: sources deliver messages in order per
+// partition, with the cursor to resume from, into a bounded channel.
+//
+// A source keeps no position of its own. The cursor of a chunk is committed by
+// the reader together with what the chunk changed, so that after a crash the
+// source is started again exactly behind what was committed.
+package ingest
+
+import "context"
+
+// Message is one broker message, one line of a file or of standard input. It
+// holds one record or several separated by newlines.
+type Message struct {
+	Offset int64 // Kafka offset, NATS sequence, byte of the line's first character, or line number
+	Time   int64 // the broker's own clock, ns since the Unix epoch; 0 where there is none to trust
+	Value  []byte
+}
+
+// Cursor says where to go on reading a partition.
+type Cursor struct {
+	// Next is the first offset not yet delivered.
+	Next int64 `json:"next"`
+	// Identity tells a recreated stream, topic or file from the one that was
+	// read before: for NATS the stream's creation time, for Kafka the topic id
+	// where known, for files device, inode and a fingerprint of the first bytes.
+	Identity string `json:"identity,omitempty"`
+}
+
+// Gap is input known to be lost: it was never delivered and never will be.
+type Gap struct {
+	From, To int64 // offsets, To exclusive; equal when the extent is unknown
+	Reason   string
+}
+
+// Chunk is a run of messages of one partition.
+type Chunk struct {
+	Partition string // stable name: "kafka:TOPIC/PARTITION", "nats:STREAM", "file:PATH", "stdin"
+	Messages  []Message
+	Cursor    Cursor // behind the last message, and behind skipped control records
+	Gaps      []Gap  // before the first message
+	CaughtUp  bool   // the reader stood at the partition's end when this was read
+	EOF       bool   // nothing will follow (finite inputs)
+	Problem   string // not empty: the source has trouble (said once per change); "" with no messages: it recovered
+}
+
+// Source reads partitions until ctx ends or the input does.
+type Source interface {
+	// Run sends chunks to out, in order within each partition, starting behind
+	// the given cursors (by partition name; a partition without one starts at
+	// the beginning). A full channel blocks it: that is the back-pressure. The
+	// bytes of a sent chunk belong to the receiver. Run returns nil when the
+	// input ended or ctx was cancelled, and an error only for what no retry can
+	// mend. It does not close out.
+	Run(ctx context.Context, from map[string]Cursor, out chan<- Chunk) error
+}

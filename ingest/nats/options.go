@@ -1,0 +1,97 @@
+// Package nats reads a JetStream stream, in order, from any sequence on.
+//
+// The server keeps no position for the reader: each connection makes an
+// ephemeral consumer without acknowledgements, placed by sequence. Three things
+// that such a consumer passes over in silence are made visible here: messages
+// removed before they were read, a stream deleted and created again under the
+// same name, and a stream that lost its end.
+package nats
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// DefaultMaxMessages and DefaultMaxBytes bound what the server sends ahead
+	// of the reader, and so the memory that a blocked reader holds.
+	DefaultMaxMessages = 8192
+	DefaultMaxBytes    = 16 << 20
+
+	// A chunk is sent on when it holds this much or the whole read-ahead, or when
+	// nothing more is there.
+	chunkMessages = 4096
+	chunkBytes    = 1 << 20
+
+	// heartbeat is how often the server says that it has nothing; it is also the
+	// pace of idle CaughtUp chunks.
+	heartbeat = 500 * time.Millisecond
+	// A consumer from which nothing comes, no heartbeat either, is made anew. The
+	// wait doubles from one silence to the next: looking for the first message of
+	// a rare subject in a large stream keeps a server silent for long.
+	silenceFirst = 3 * time.Second
+	silenceMost  = 60 * time.Second
+	// requestLife bounds one pull request on the server.
+	requestLife = 30 * time.Second
+	// gather is how long a started chunk waits when the server has announced
+	// that more is under way.
+	gather = 2 * time.Millisecond
+	// trimCheck is the pace of looking for a trim that has passed a filtered
+	// reader.
+	trimCheck = time.Second
+	// apiWait bounds one request to the JetStream API.
+	apiWait = 5 * time.Second
+	// inactive is how long the server keeps the consumer of a vanished reader.
+	inactive = time.Minute
+
+	retryFirst = 50 * time.Millisecond
+	retryMost  = 2 * time.Second
+)
+
+// Options name what to read.
+type Options struct {
+	// Conn stays with the caller, who closes it after Run has returned.
+	Conn   *nats.Conn
+	Stream string
+	// Subjects, with wildcards, select messages; empty: all. More than one needs
+	// nats-server 2.10. With a selection, a missing sequence number may belong to
+	// another subject; only messages removed from the stream's beginning are then
+	// noticed as lost.
+	Subjects []string
+	// MaxMessages and MaxBytes bound the read-ahead; 0: the defaults.
+	MaxMessages int
+	MaxBytes    int
+}
+
+func (o *Options) setDefaults() {
+	if o.MaxMessages == 0 {
+		o.MaxMessages = DefaultMaxMessages
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+}
+
+func (o *Options) validate() error {
+	var faults []error
+	if o.Conn == nil {
+		faults = append(faults, errors.New("nats source: no connection"))
+	}
+	if o.Stream == "" {
+		faults = append(faults, errors.New("nats source: no stream"))
+	}
+	if slices.Contains(o.Subjects, "") {
+		faults = append(faults, errors.New("nats source: an empty subject"))
+	}
+	if o.MaxMessages < 0 || o.MaxBytes < 0 {
+		faults = append(faults, fmt.Errorf("nats source: negative read-ahead (%d messages, %d bytes)", o.MaxMessages, o.MaxBytes))
+	}
+	return errors.Join(faults...)
+}
+
+// partition is the name under which positions of the stream are kept.
+func (o *Options) partition() string { return "nats:" + o.Stream }

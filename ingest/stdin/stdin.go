@@ -1,0 +1,104 @@
+// Package stdin reads lines from a stream that cannot be read again.
+package stdin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/ingest/tail/lines"
+)
+
+// Partition is the name of the one partition.
+const Partition = "stdin"
+
+// readSize is what one read takes at most: twice the capacity of a pipe.
+const readSize = 128 << 10
+
+// Source passes on what each read gives as soon as it is there, so that a slow
+// writer's line waits for nothing but its end, and a fast one's come by the
+// hundred. Offsets are line numbers from 1.
+type Source struct {
+	// Input is read by one goroutine. A read cannot be interrupted: after Run was
+	// cancelled, that goroutine lives until its read returns.
+	Input io.Reader
+	// Identity tells this input from that of an earlier run, whose line numbers
+	// began at 1 as well; the time of the start will do. A cursor of an earlier
+	// run is not resumed from.
+	Identity string
+	// MaxLine is the longest line passed on whole; 0: lines.DefaultMax.
+	MaxLine int
+}
+
+// piece is what one read gave.
+type piece struct {
+	messages []ingest.Message
+	next     int64
+	err      error // of the read, io.EOF at the end
+}
+
+// Run implements [ingest.Source]. It returns the input's error, if that is not
+// its end, after everything before it was passed on.
+func (s *Source) Run(ctx context.Context, _ map[string]ingest.Cursor, out chan<- ingest.Chunk) error {
+	pieces := make(chan piece)
+	go s.read(ctx, pieces)
+	for {
+		var p piece
+		select {
+		case p = <-pieces:
+		case <-ctx.Done():
+			return nil
+		}
+		ended := p.err == io.EOF
+		if len(p.messages) > 0 || ended {
+			c := ingest.Chunk{
+				Partition: Partition, Messages: p.messages, CaughtUp: ended, EOF: ended,
+				Cursor: ingest.Cursor{Next: p.next, Identity: s.Identity},
+			}
+			select {
+			case out <- c:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		if ended {
+			return nil
+		}
+		if p.err != nil {
+			return fmt.Errorf("standard input: line %d: %w", p.next, p.err)
+		}
+	}
+}
+
+// read splits the input until it ends or fails.
+func (s *Source) read(ctx context.Context, pieces chan<- piece) {
+	split := lines.Splitter{Max: s.MaxLine, Numbered: true, Next: 1}
+	if split.Max == 0 {
+		split.Max = lines.DefaultMax
+	}
+	idle := 0
+	for {
+		n, err := s.Input.Read(split.Space(readSize))
+		p := piece{messages: split.Take(n), err: err}
+		if idle++; n > 0 {
+			idle = 0
+		}
+		if err == nil && idle == 100 {
+			p.err = io.ErrNoProgress
+		}
+		if errors.Is(err, io.EOF) {
+			p.messages, p.err = append(p.messages, split.End()...), io.EOF
+		}
+		p.next = split.Next
+		select {
+		case pieces <- p:
+		case <-ctx.Done():
+			return
+		}
+		if p.err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package tail
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// isRotated reports whether name is what rotation makes of base: base with a
+// number, a date or "old" behind it (app.log.1, app.log-20261120, app.log.old),
+// or a date before its extension (app-2026-11-20T10-00-00.log); each of them
+// also with .gz.
+func isRotated(base, name string) bool {
+	name = strings.TrimSuffix(name, ".gz")
+	if rest, ok := strings.CutPrefix(name, base); ok {
+		return rest == "" || rest == ".old" || isStamp(rest)
+	}
+	ext := filepath.Ext(base)
+	stem := strings.TrimSuffix(base, ext)
+	rest, ok := strings.CutPrefix(name, stem)
+	if !ok || ext == "" {
+		return false
+	}
+	rest, ok = strings.CutSuffix(rest, ext)
+	return ok && isStamp(rest)
+}
+
+// isStamp accepts a number or a date after a dot or a dash: .1, -20261120,
+// .2026-11-20T10:00:00.5Z.
+func isStamp(s string) bool {
+	if len(s) < 2 || s[0] != '.' && s[0] != '-' || s[1] < '0' || s[1] > '9' {
+		return false
+	}
+	return strings.Trim(s, "0123456789.-:_TZ") == ""
+}
+
+// sibling is a file that may be a generation of a path.
+type sibling struct {
+	path    string
+	inode   inode
+	size    int64
+	written time.Time // last
+}
+
+// siblings lists the regular files beside path, or beside what path links to,
+// that rotation may have made of it, in the order of their last writing. The
+// directory is listed twice: a rename during one listing may hide a file from it.
+func siblings(path string) ([]sibling, error) {
+	target := path
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		target = resolved
+	}
+	dir, base := filepath.Split(target)
+	if dir == "" {
+		dir = "."
+	}
+	var found []sibling
+	for range 2 {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Name() == base || !isRotated(base, e.Name()) {
+				continue
+			}
+			s, ok := look(filepath.Join(dir, e.Name()))
+			if ok && !slices.ContainsFunc(found, func(o sibling) bool { return o.inode == s.inode }) {
+				found = append(found, s)
+			}
+		}
+	}
+	// A compressed file is being written as long as what it is made from exists.
+	found = slices.DeleteFunc(found, func(s sibling) bool {
+		from, compressed := strings.CutSuffix(s.path, ".gz")
+		return compressed && exists(from)
+	})
+	sortByAge(found)
+	return found, nil
+}
+
+// sortByAge puts files in the order of their last writing. Fast writers fill
+// several files within one step of the file system's clock (4 ms is usual): such
+// files are put in the order of their numbers, which grow with age, unless the
+// other files say that they fall with it, as dates do.
+func sortByAge(files []sibling) {
+	slices.SortStableFunc(files, func(a, b sibling) int { return a.written.Compare(b.written) })
+	upwards := 0
+	for i := range len(files) - 1 {
+		if a, b := files[i], files[i+1]; a.written.Before(b.written) {
+			upwards += natural(a.path, b.path)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b sibling) int {
+		if c := a.written.Compare(b.written); c != 0 {
+			return c
+		}
+		if upwards < 0 {
+			return natural(a.path, b.path)
+		}
+		return natural(b.path, a.path)
+	})
+}
+
+// natural compares texts, numbers in them by value: -1, 0 or 1.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		na, nb := digits(a), digits(b)
+		if na > 0 && nb > 0 {
+			x, y := strings.TrimLeft(a[:na], "0"), strings.TrimLeft(b[:nb], "0")
+			if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
+				return c
+			}
+			a, b = a[na:], b[nb:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits is the length of the number that s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// look describes the file at path; ok is false where there is no regular file.
+func look(path string) (s sibling, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return sibling{}, false
+	}
+	return sibling{path: path, inode: inodeOf(info), size: info.Size(), written: info.ModTime()}, true
+}
+
+// byAge puts paths in the order of their last writing, and leaves out what is
+// no regular file.
+func byAge(paths []string) []string {
+	var files []sibling
+	for _, p := range paths {
+		if s, ok := look(p); ok {
+			files = append(files, s)
+		}
+	}
+	sortByAge(files)
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = f.path
+	}
+	return out
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
