@@ -1,0 +1,87 @@
+// Package alert delivers findings. They wait in an outbox that was committed
+// together with them; one goroutine a sink takes them from there in order and
+// moves that sink's cursor behind what was delivered. So each finding reaches
+// each sink at least once, with an id and revision by which a receiver drops
+// what it has, and a sink that does not answer delays no other.
+package alert
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Delivery is one finding on its way out.
+type Delivery struct {
+	Seq     uint64 // place in the outbox, growing
+	Finding isolation.Finding
+	JSON    []byte // the finding as it is stored and printed, without a newline
+}
+
+// Sink takes findings.
+type Sink interface {
+	// Name is the sink's label in metrics and the key of its cursor: unique, and
+	// the same after a restart.
+	Name() string
+	// Deliver returns nil when every one of the findings was taken. Otherwise
+	// all of them come again. It must return soon after ctx ends.
+	Deliver(ctx context.Context, findings []Delivery) error
+}
+
+// Outbox holds what is to be delivered.
+type Outbox interface {
+	// Pending are at most max deliveries behind the sink's cursor, by Seq.
+	Pending(sink string, max int) ([]Delivery, error)
+	// Advance moves the sink's cursor behind seq.
+	Advance(sink string, seq uint64) error
+}
+
+// ErrRejected marks a delivery that the receiver will not take however often it
+// comes: the content is at fault and not the connection.
+var ErrRejected = errors.New("receiver rejected the findings")
+
+// RetryError is a failure whose receiver said when to come again.
+type RetryError struct {
+	Err   error
+	After time.Duration
+}
+
+func (e *RetryError) Error() string { return e.Err.Error() }
+func (e *RetryError) Unwrap() error { return e.Err }
+
+// Filter says which findings a sink gets beside the alerts proper. What it
+// leaves out is counted.
+type Filter struct {
+	// Expected: findings that the expected level allows.
+	Expected bool
+	// Uncertain: findings that a record not captured could explain away.
+	Uncertain bool
+}
+
+// Everything is the filter that leaves nothing out, for sinks that show
+// findings rather than alert.
+func Everything() Filter { return Filter{Expected: true, Uncertain: true} }
+
+// suppresses is the reason for which f leaves the finding out, "" for none.
+func (f Filter) suppresses(finding *isolation.Finding) string {
+	switch {
+	case finding.Expected && !f.Expected:
+		return reasonExpected
+	case !finding.Certain && !f.Uncertain:
+		return reasonUncertain
+	}
+	return ""
+}
+
+const (
+	reasonExpected  = "expected"
+	reasonUncertain = "uncertain"
+)
+
+// Route is a sink and what it gets.
+type Route struct {
+	Sink   Sink
+	Filter Filter
+}

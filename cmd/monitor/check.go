@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/window"
+)
+
+// formats that histories come in; only the first two can be read.
+func formats() []string {
+	return []string{"auto", "jsonl", "proto", "edn", "elle-json", "dbcop", "dbcop-json", "polysi", "cobra", "awdit", "viper", "porcupine", "timekiller"}
+}
+
+// maxDeadLetters are told of a file on standard error; all are counted.
+const maxDeadLetters = 10
+
+func checkCommand(t *terminal) *cobra.Command {
+	w := config.DefaultWatch(config.WholeContract())
+	format, output := "auto", "text"
+	c := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Check whole histories, exactly",
+		Long: "Check reads recorded histories, one transaction as JSON a line, and says whether they satisfy isolation levels.\n" +
+			"FILE - is standard input. Nothing is forgotten on the way unless --window is given.\n\n" +
+			"A record that cannot be decoded is told on standard error and makes verdicts unknown. The sources in a file are\n" +
+			"histories of their own: the verdict on a level is the worst of theirs.\n\n" +
+			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated,\n" +
+			"254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, files []string) error {
+			if err := w.Validate(); err != nil {
+				return usageError{err}
+			}
+			if err := readableFormat(format); err != nil {
+				return err
+			}
+			warnUnused(t, w.Contract)
+			return checkFiles(t, files, output, &app.Whole{
+				Watch: w, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
+			})
+		},
+	}
+	f := c.Flags()
+	watchFlags(f, &w)
+	f.Var(choiceValue{&format, formats()}, "format", "format of the files")
+	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	return c
+}
+
+func readableFormat(format string) error {
+	if format == "auto" || format == "jsonl" {
+		return nil
+	}
+	return usagef("--format %s: this version reads jsonl only", format)
+}
+
+// checkFiles answers on each file in turn. What is unreadable outweighs every
+// verdict, since the answer is then not complete.
+func checkFiles(t *terminal, files []string, output string, whole *app.Whole) error {
+	worst, unreadable := 0, 0
+	for _, file := range files {
+		told := 0
+		whole.DeadLetter = func(position, reason string) {
+			if told++; told <= maxDeadLetters {
+				t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
+			}
+		}
+		r, err := whole.CheckFile(file)
+		if told > maxDeadLetters {
+			t.say("monitor: %d more bad records in %s", told-maxDeadLetters, file)
+		}
+		if err == nil && r.Transactions == 0 {
+			t.say("monitor: warning: %s holds no transactions", file)
+		}
+		if err != nil {
+			unreadable++
+			err = tellUnreadable(t, file, output, err)
+		} else {
+			worst = max(worst, rank(r.Outcome()))
+			err = tellReport(t, r, output)
+		}
+		if err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+	}
+	if unreadable > 0 {
+		return exitError{exitUsage}
+	}
+	return exitWith([]string{window.OK, window.Unknown, window.Violated}[worst])
+}
+
+// rank orders verdicts by what the exit code says of several.
+func rank(verdict string) int {
+	switch verdict {
+	case window.Violated:
+		return 2
+	case window.Unknown:
+		return 1
+	}
+	return 0
+}
+
+func tellReport(t *terminal, r *app.Report, output string) error {
+	if output == "jsonl" {
+		return json.NewEncoder(t.stdout).Encode(r)
+	}
+	_, err := t.stdout.Write(appendReport(nil, r, t.colors()))
+	return err
+}
+
+func tellUnreadable(t *terminal, file, output string, fault error) error {
+	reason := fault.Error()
+	var path *fs.PathError
+	if errors.As(fault, &path) {
+		reason = path.Err.Error() // the file is named beside it
+	}
+	if output == "jsonl" {
+		return json.NewEncoder(t.stdout).Encode(struct {
+			File  string `json:"file"`
+			Error string `json:"error"`
+		}{file, reason})
+	}
+	t.say("monitor: %s cannot be read: %s", file, reason)
+	return nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// maxShown findings are printed of a file; all are counted.
+const maxShown = 20
+
+// appendReport is the answer on a file for people: the verdicts, then what they
+// rest on.
+func appendReport(dst []byte, r *app.Report, color bool) []byte {
+	dst = fmt.Appendf(dst, "%s: %d transactions, %d operations\n", r.File, r.Transactions, r.Counters.Operations)
+	width := 0
+	for level := range r.Verdicts {
+		width = max(width, len(level))
+	}
+	for _, l := range isolation.AllLevels() { // weak ones first
+		verdict, asked := r.Verdicts[l.String()]
+		if !asked {
+			continue
+		}
+		dst = fmt.Appendf(dst, "  %-*s  %s\n", width, l, verdictText(verdict, r.Reasons[l.String()], color))
+	}
+	dst = append(dst, '\n')
+	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
+		dst = alert.AppendText(dst, &r.Findings[i], color)
+	}
+	if more := len(r.Findings) - maxShown; more > 0 {
+		dst = fmt.Appendf(dst, "%d more findings: see them with --output jsonl\n\n", more)
+	}
+	return dst
+}
+
+func verdictText(verdict, reason string, color bool) string {
+	text := strings.ToUpper(verdict)
+	code := "1;31"
+	switch verdict {
+	case window.OK:
+		text, code = "ok", "1;32"
+	case window.Unknown:
+		text, code = "unknown", "1;33"
+	}
+	if color {
+		text = "\x1b[" + code + "m" + text + "\x1b[0m"
+	}
+	if verdict == window.Unknown {
+		text += ": no violation found, but " + reason
+	}
+	return text
+}

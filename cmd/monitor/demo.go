@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/app"
+)
+
+func demoCommand(t *terminal) *cobra.Command {
+	s := config.DefaultService()
+	s.Watch = config.DefaultWatch(config.WholeContract())
+	s.Watch.Lateness = time.Second // all clients are in this process
+	s.HTTPElsewhere, s.Sources = true, []string{app.DemoSource}
+	s.Embedded.Port = 0
+	var out outputFlags
+	var length time.Duration
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a database with isolation bugs, with nothing installed",
+		Long: "Demo runs everything in one process: a NATS server, clients that use a small in-memory database with isolation\n" +
+			"bugs switched on and publish what they saw, and the monitor, which prints what it finds and serves its pages.\n" +
+			"It ends at Ctrl-C, or after --duration.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if length < 0 {
+				return usagef("--duration %v: must not be negative", length)
+			}
+			if err := s.Validate(); err != nil {
+				return usageError{err}
+			}
+			warnUnused(t, s.Watch.Contract)
+			remove, err := temporaryData(&s)
+			if err != nil {
+				return err
+			}
+			defer remove()
+			return runDemo(c.Context(), t, s, out, length)
+		},
+	}
+	f := c.Flags()
+	f.DurationVar(&length, "duration", 0, "end after this time; 0: at Ctrl-C")
+	f.StringVar(&s.HTTP, "http", s.HTTP, "address of pages, API and metrics; any port when it is in use; off: none")
+	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server; 0: any")
+	liveFlags(f, &s.Watch)
+	out.register(f, "text", "warn")
+	return c
+}
+
+func runDemo(ctx context.Context, t *terminal, s config.Service, out outputFlags, length time.Duration) error {
+	var summary app.DemoSummary
+	began := time.Now()
+	p := service{terminal: t, config: s, output: out}
+	p.during = func(ctx context.Context, a *app.App) error {
+		if addr := a.HTTPAddr(); addr != "" {
+			t.say("Pages at http://%s/. Ctrl-C ends the demo.", addr)
+		}
+		if length > 0 {
+			limited, cancel := context.WithTimeout(ctx, length)
+			defer cancel()
+			ctx = limited
+		}
+		var err error
+		summary, err = app.RunDemo(ctx, a)
+		return err
+	}
+	if err := p.run(ctx, func(*app.App) error { return nil }); err != nil {
+		return err
+	}
+	if out.output != "text" {
+		return nil // standard output belongs to the findings
+	}
+	_, err := t.stdout.Write(appendSummary(nil, &summary, time.Since(began)))
+	return err
+}
+
+// appendSummary is what the demo saw, beside what its database did.
+func appendSummary(dst []byte, s *app.DemoSummary, took time.Duration) []byte {
+	dst = fmt.Appendf(dst, "%d transactions checked in %.1f s. The database broke its promise in %d of them:\n"+
+		"  %d lost updates, %d write skews, %d stale reads, %d dirty reads let through.\n",
+		s.Transactions, took.Seconds(), s.Bugs(), s.LostUpdates, s.WriteSkews, s.StaleReads, s.DirtyReads)
+	if len(s.Findings) == 0 {
+		return fmt.Appendf(dst, "No findings yet.\n")
+	}
+	dst = fmt.Appendf(dst, "Findings by anomaly:\n")
+	for _, f := range s.Findings {
+		dst = fmt.Appendf(dst, "  %5d  %s\n", f.Count, f.Anomaly)
+	}
+	return dst
+}

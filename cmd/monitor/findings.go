@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+func findingsCommand(t *terminal) *cobra.Command {
+	data, output := config.DefaultData, "text"
+	dead, panes := false, false
+	c := &cobra.Command{
+		Use:   "findings",
+		Short: "Print what is stored, oldest first, beside a running service too",
+		Long: "Findings prints the latest revision of every finding that a data folder holds, the oldest first. While a service\n" +
+			"has the folder open it is asked over the socket in it; otherwise the folder is opened for reading only.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			kind := app.Findings
+			switch {
+			case dead && panes:
+				return usagef("--dead-letters and --panes exclude each other")
+			case dead:
+				kind = app.DeadLetters
+			case panes:
+				kind = app.Panes
+			}
+			show := showText(kind, t.colors())
+			if output == "jsonl" {
+				show = func(dst, record []byte) ([]byte, error) { return append(append(dst, record...), '\n'), nil }
+			}
+			var line []byte
+			return app.ReadStored(c.Context(), data, kind, func(record []byte) (err error) {
+				if line, err = show(line[:0], record); err == nil {
+					_, err = t.stdout.Write(line)
+				}
+				return err
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&data, "data", data, "data folder of the service")
+	f.BoolVar(&dead, "dead-letters", false, "print the records that could not be decoded instead")
+	f.BoolVar(&panes, "panes", false, "print the verdicts by stretch of time instead")
+	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	return c
+}
+
+// showText appends a record of the kind in its form for people.
+func showText(kind app.Kind, color bool) func(dst, record []byte) ([]byte, error) {
+	switch kind {
+	case app.DeadLetters:
+		return func(dst, record []byte) ([]byte, error) {
+			var d engine.DeadLetter
+			err := json.Unmarshal(record, &d)
+			return fmt.Appendf(dst, "%s: %s\n  %q\n", printable(d.Position), printable(d.Reason), d.Record), err
+		}
+	case app.Panes:
+		return func(dst, record []byte) ([]byte, error) {
+			var p window.Pane
+			err := json.Unmarshal(record, &p)
+			return appendPane(dst, &p), err
+		}
+	}
+	return func(dst, record []byte) ([]byte, error) {
+		var f isolation.Finding
+		err := json.Unmarshal(record, &f)
+		return alert.AppendText(dst, &f, color), err
+	}
+}
+
+// appendPane is a pane on one line. Panes of sources without times count
+// transactions, and have no date.
+func appendPane(dst []byte, p *window.Pane) []byte {
+	from, to := fmt.Sprint(p.Start), fmt.Sprint(p.End)
+	if year := int64(365 * 24 * time.Hour); p.Start > year {
+		from, to = clock(p.Start), clock(p.End)
+	}
+	var verdicts []string
+	for _, l := range isolation.AllLevels() {
+		if v, ok := p.Verdicts[l.String()]; ok {
+			verdicts = append(verdicts, l.String()+" "+v)
+		}
+	}
+	var findings int64
+	for _, n := range p.Findings {
+		findings += n
+	}
+	return fmt.Appendf(dst, "%s  %s to %s  %d transactions, %d findings  %s\n",
+		printable(p.Source), from, to, p.Transactions, findings, strings.Join(verdicts, ", "))
+}
+
+func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05Z") }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// The types of flags with a syntax of their own, as pflag.Value.
+
+type levelValue struct{ to *isolation.Level }
+
+func (v levelValue) String() string { return v.to.String() }
+func (v levelValue) Type() string   { return "LEVEL" }
+func (v levelValue) Set(text string) (err error) {
+	l, err := isolation.ParseLevel(text)
+	if err == nil {
+		*v.to = l
+	}
+	return err
+}
+
+type levelsValue struct{ to *[]isolation.Level }
+
+func (v levelsValue) String() string { return strings.Join(isolation.LevelNames(*v.to), ",") }
+func (v levelsValue) Type() string   { return "LEVEL,..." }
+func (v levelsValue) Set(text string) error {
+	ls, err := isolation.ParseLevels(text)
+	if err == nil {
+		*v.to = ls
+	}
+	return err
+}
+
+type windowValue struct{ to *config.Window }
+
+func (v windowValue) String() string { return v.to.String() }
+func (v windowValue) Type() string   { return "DURATION" }
+func (v windowValue) Set(text string) error {
+	w, err := config.ParseWindow(text)
+	if err == nil {
+		*v.to = w
+	}
+	return err
+}
+
+type contractValue struct{ to *config.Contract }
+
+func (v contractValue) String() string        { return v.to.String() }
+func (v contractValue) Type() string          { return "KEY=VALUE,..." }
+func (v contractValue) Set(text string) error { return v.to.Set(text) }
+
+// choiceValue is a text that is one of several.
+type choiceValue struct {
+	to      *string
+	choices []string
+}
+
+func (v choiceValue) String() string { return *v.to }
+func (v choiceValue) Type() string   { return strings.Join(v.choices, "|") }
+func (v choiceValue) Set(text string) error {
+	for _, c := range v.choices {
+		if text == c {
+			*v.to = text
+			return nil
+		}
+	}
+	return usagef("want %s", strings.Join(v.choices, " or "))
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/isowatch/isowatch/config"
+)
+
+// passwordVariable holds a Kafka password; there is no such flag, since other
+// users can see a process's arguments.
+const passwordVariable = "ISOWATCH_KAFKA_PASSWORD"
+
+// inputFlags name the inputs.
+type inputFlags struct {
+	nats  config.NATS
+	kafka config.Kafka
+	tail  []string
+	stdin bool
+}
+
+func (in *inputFlags) register(f *pflag.FlagSet, s *config.Service) {
+	n, k := &in.nats, &in.kafka
+	f.StringSliceVar(&n.URLs, "nats", nil, "URLs of a NATS system")
+	f.StringVar(&n.Stream, "stream", "", "JetStream stream to read")
+	f.StringSliceVar(&n.Subjects, "subjects", nil, "subjects to read of the stream (default all)")
+	f.StringVar(&n.CredsFile, "nats-creds-file", "", "NATS credentials file")
+	f.StringVar(&n.NKeyFile, "nats-nkey-file", "", "NATS nkey seed file")
+	f.StringVar(&n.TokenFile, "nats-token-file", "", "file with a NATS token")
+	f.StringVar(&n.User, "nats-user", "", "NATS user")
+	f.StringVar(&n.PasswordFile, "nats-password-file", "", "file with the NATS user's password")
+	f.StringVar(&n.CAFile, "nats-ca-file", "", "PEM file of the authorities that sign NATS servers")
+	f.StringVar(&n.CertFile, "nats-cert-file", "", "PEM file of the client certificate for NATS")
+	f.StringVar(&n.KeyFile, "nats-key-file", "", "PEM file of its key")
+
+	f.StringSliceVar(&k.Brokers, "kafka", nil, "Kafka brokers, HOST:PORT")
+	f.StringSliceVar(&k.Topics, "topic", nil, "Kafka topics to read")
+	f.BoolVar(&k.TLS, "kafka-tls", false, "speak TLS with the brokers; implied by the files below")
+	f.StringVar(&k.CAFile, "kafka-ca-file", "", "PEM file of the authorities that sign brokers")
+	f.StringVar(&k.CertFile, "kafka-cert-file", "", "PEM file of the client certificate for Kafka")
+	f.StringVar(&k.KeyFile, "kafka-key-file", "", "PEM file of its key")
+	f.StringVar(&k.Mechanism, "kafka-sasl", "", "SASL mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512")
+	f.StringVar(&k.User, "kafka-user", "", "SASL user")
+	f.StringVar(&k.PasswordFile, "kafka-password-file", "", "file with the SASL password; or the variable "+passwordVariable)
+
+	f.StringArrayVar(&in.tail, "tail", nil, "files to follow, a pattern such as 'log/*.jsonl'; may be repeated")
+	f.BoolVar(&in.stdin, "stdin", false, "read standard input to its end")
+	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server inside the process; 0: any")
+	f.DurationVar(&s.Embedded.MaxAge, "nats-max-age", s.Embedded.MaxAge, "how long that server keeps records; 0: for ever")
+}
+
+// apply puts the inputs that are named into s.
+func (in *inputFlags) apply(f *pflag.FlagSet, s *config.Service, lookup func(string) (string, bool)) error {
+	given := func(prefixes ...string) (names []string) {
+		f.Visit(func(x *pflag.Flag) {
+			for _, p := range prefixes {
+				if x.Name == p || strings.HasPrefix(x.Name, p+"-") {
+					names = append(names, "--"+x.Name)
+				}
+			}
+		})
+		return slices.DeleteFunc(names, func(n string) bool { return n == "--nats-port" || n == "--nats-max-age" })
+	}
+	switch names := given("nats", "stream", "subjects"); {
+	case len(in.nats.URLs) > 0 && in.nats.Stream == "":
+		return usagef("--nats needs --stream")
+	case len(in.nats.URLs) > 0:
+		s.NATS = &in.nats
+	case len(names) > 0:
+		return usagef("%s: of no use without --nats", strings.Join(names, ", "))
+	}
+	switch names := given("kafka", "topic"); {
+	case len(in.kafka.Brokers) > 0 && len(in.kafka.Topics) == 0:
+		return usagef("--kafka needs --topic")
+	case len(in.kafka.Brokers) > 0:
+		if in.kafka.PasswordFile == "" {
+			in.kafka.Password, _ = lookup(passwordVariable)
+		}
+		s.Kafka = &in.kafka
+	case len(names) > 0:
+		return usagef("%s: of no use without --kafka", strings.Join(names, ", "))
+	}
+	s.Tail = in.tail
+	s.Stdin = in.stdin
+	return nil
+}
+
+// temporaryData gives the run a folder of its own; remove deletes it.
+func temporaryData(s *config.Service) (remove func(), err error) {
+	dir, err := os.MkdirTemp("", "isowatch-")
+	if err != nil {
+		return nil, err
+	}
+	s.Data = dir
+	return func() { os.RemoveAll(dir) }, nil
+}

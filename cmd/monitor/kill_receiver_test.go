@@ -1,0 +1,76 @@
+//go:build integration
+
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// told is what tells two deliveries of one finding apart.
+type told struct {
+	id       string
+	revision int
+	state    isolation.State
+}
+
+// receiver is a webhook that refuses one post in ten, and takes its time with the
+// answer to the others, so that some kills come between the two.
+type receiver struct {
+	url string
+
+	mu     sync.Mutex
+	rng    *rand.Rand
+	counts map[told]int
+	faults []string
+}
+
+func newReceiver(t *testing.T, rng *rand.Rand) *receiver {
+	t.Helper()
+	r := &receiver{rng: rng, counts: map[told]int{}}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.url = server.URL
+	return r
+}
+
+// ServeHTTP implements [http.Handler].
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	var body struct{ Findings []isolation.Finding }
+	err := json.NewDecoder(request.Body).Decode(&body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case request.Context().Err() != nil:
+		return // cut off by a kill
+	case err != nil || len(body.Findings) == 0:
+		r.faults = append(r.faults, "a post without findings")
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	case r.rng.IntN(10) == 0:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	for _, f := range body.Findings {
+		r.counts[told{f.ID, f.Revision, f.State}]++
+	}
+	time.Sleep(time.Duration(r.rng.IntN(int(100 * time.Millisecond))))
+}
+
+// got is what was taken, and how often.
+func (r *receiver) got() (counts map[told]int, faults []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counts = map[told]int{}
+	for k, n := range r.counts {
+		counts[k] = n
+	}
+	return counts, r.faults
+}

@@ -1,0 +1,133 @@
+//go:build integration
+
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+const (
+	// trafficInterval is the event time between two transactions of a source. A
+	// window of 60 s then holds 2,000 of them, so that most of a run has retired.
+	trafficInterval = 30 * time.Millisecond
+	// trafficKeys are few, so that the writes of unknown transactions are seen
+	// within the window, if ever: later they would be horizon findings.
+	trafficKeys = 100
+	// trafficDisorder is below the lateness: nothing comes too late.
+	trafficDisorder = 2 * time.Second
+	// trafficPlant is how many transactions of a source lie between two anomalies.
+	trafficPlant = 500
+	// trafficTail transactions follow the last anomaly: their 15 s of event time
+	// carry the watermark past it.
+	trafficTail = 499
+	// trafficPadding is the longest name. 4 KB on average make some 180 MB of ten
+	// kills' records, so that snapshots, one every 64 MiB, fall into a run.
+	trafficPadding = 8000
+)
+
+// traffic is two sources, one of lists and one of registers, whose records come
+// mixed. The same seed and count give the same records.
+type traffic struct {
+	all       []*feed
+	feeds     []*feed // those of all that have not ended
+	rng       *rand.Rand
+	padding   string
+	published int
+}
+
+type feed struct {
+	name     string
+	gen      *workload.Generator
+	arrivals *workload.Arrivals
+}
+
+// newTraffic has about count transactions, an anomaly every trafficPlant of each
+// source.
+func newTraffic(t *testing.T, seed uint64, count int) *traffic {
+	t.Helper()
+	x := &traffic{rng: rand.New(rand.NewPCG(seed, 1)), padding: strings.Repeat("n", trafficPadding)}
+	each := count / 2 / trafficPlant * trafficPlant
+	for i, kind := range []workload.Kind{workload.Lists, workload.Registers} {
+		f := &feed{name: []string{"lists", "registers"}[i]}
+		rng := rand.New(rand.NewPCG(seed, uint64(2+i)))
+		gen, err := workload.NewGenerator(workload.Config{
+			Kind: kind, Source: f.name, Count: each + trafficTail, Sessions: 16, Keys: trafficKeys,
+			Aborted: 0.02, Unknown: 0.02, Interval: trafficInterval, PlantEvery: trafficPlant,
+		}, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.gen, f.arrivals = gen, workload.NewArrivals(gen, trafficDisorder, rng)
+		x.all = append(x.all, f)
+	}
+	x.feeds = slices.Clone(x.all)
+	return x
+}
+
+// next is at most n records as lines, none at the end.
+func (x *traffic) next(n int) [][]byte {
+	var lines [][]byte
+	for len(lines) < n && len(x.feeds) > 0 {
+		i := x.rng.IntN(len(x.feeds))
+		txn, ok := x.feeds[i].arrivals.Next()
+		if !ok {
+			x.feeds = slices.Delete(x.feeds, i, i+1)
+			continue
+		}
+		txn.Name = x.padding[:x.rng.IntN(trafficPadding)]
+		lines = append(lines, append(workload.AppendJSON(nil, &txn), '\n'))
+	}
+	x.published += len(lines)
+	return lines
+}
+
+// compare wants, for each planted group, findings that stay within it, one of
+// them under the anomaly's name, and no other findings.
+func (x *traffic) compare(t *testing.T, findings []isolation.Finding) {
+	t.Helper()
+	type group struct{ source, prefix string }
+	found := map[group][]string{}
+	for i := range findings {
+		f := &findings[i]
+		prefix := plantedPrefix(f.Txns)
+		if prefix == "" || f.State == isolation.Withdrawn {
+			t.Errorf("nothing planted: %s, %s %s of %s", f.Source, f.State, f.Anomaly, strings.Join(f.Txns, " "))
+		}
+		g := group{f.Source, prefix}
+		found[g] = append(found[g], f.Anomaly)
+	}
+	planted := 0
+	for _, feed := range x.all {
+		for _, p := range feed.gen.Planted() {
+			planted++
+			names := found[group{feed.name, plantedPrefix(p.Txns)}]
+			if !slices.Contains(names, p.Anomaly) {
+				t.Errorf("planted in %s and not found: %s, %s of %s; found there: %v", feed.name, p.Name, p.Anomaly, strings.Join(p.Txns, " "), names)
+			}
+		}
+	}
+	if planted < x.published/trafficPlant-2 || planted == 0 {
+		t.Errorf("only %d anomalies planted among %d transactions", planted, x.published)
+	}
+}
+
+// plantedPrefix is what the ids of a planted group begin with: "p7-", and "" for
+// ids of other transactions or of several groups.
+func plantedPrefix(txns []string) string {
+	prefix := ""
+	for i, id := range txns {
+		head, _, ok := strings.Cut(id, "-")
+		if !ok || head[0] != 'p' || i > 0 && head != prefix {
+			return ""
+		}
+		prefix = head
+	}
+	return prefix
+}

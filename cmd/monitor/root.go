@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// run executes a command line and returns the exit code.
+func run(ctx context.Context, args []string, t terminal) int {
+	began := false // the command line was understood
+	root := rootCommand(&t, &began)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !began {
+		err = usageError{err}
+	}
+	code, tell := codeOf(err)
+	if tell {
+		t.say("monitor: %v", err)
+		if !began {
+			t.say("See 'monitor --help', or 'monitor COMMAND --help'.")
+		}
+	}
+	return code
+}
+
+func rootCommand(t *terminal, began *bool) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "monitor",
+		Short: "Tell when a database breaks the isolation level that it promises",
+		Long: "Monitor reads the transactions that clients ran against a database, as the clients saw them, and tells when\n" +
+			"their results contradict the isolation level that the database promises.\n\n" +
+			"Try 'monitor demo' first: it needs nothing.",
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := fromEnvironment(c.Flags(), t.lookupEnv); err != nil {
+				return err
+			}
+			*began = true
+			return nil
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetIn(t.stdin)
+	root.SetOut(t.stdout)
+	root.SetErr(t.stderr)
+	root.AddCommand(demoCommand(t), runCommand(t), checkCommand(t), findingsCommand(t), validateCommand(t), versionCommand(t))
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage += " [" + variableOf(f.Name) + "]" })
+	}
+	return root
+}
+
+// variableOf is the name of a flag in the environment.
+func variableOf(flag string) string {
+	return "ISOWATCH_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// fromEnvironment sets the flags that the command line does not.
+func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var faults []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		value, ok := lookup(variableOf(f.Name))
+		if f.Changed || !ok || f.Name == "help" || isServiceLink(f.Name, value) {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			faults = append(faults, fmt.Errorf("environment %s: %w", variableOf(f.Name), err))
+		}
+	})
+	return errors.Join(faults...)
+}
+
+// isServiceLink says whether Kubernetes put the variable there: a service called
+// isowatch-nats gives every pod beside it ISOWATCH_NATS_PORT=tcp://ADDRESS:PORT.
+func isServiceLink(flag, value string) bool {
+	return strings.HasSuffix(flag, "-port") && strings.Contains(value, "://")
+}

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// untilSignalled ends the context at the first SIGINT or SIGTERM, and the
+// process at the second one.
+func untilSignalled(exit func(code int)) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		exit(exitInternal)
+	}()
+	return ctx, func() { signal.Stop(signals) }
+}

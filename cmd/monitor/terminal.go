@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+)
+
+// terminal is what the process was given.
+type terminal struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	lookupEnv      func(string) (string, bool)
+}
+
+// colors says whether output to people is coloured: on a terminal, unless
+// NO_COLOR is set to anything (no-color.org).
+func (t *terminal) colors() bool {
+	if v, _ := t.lookupEnv("NO_COLOR"); v != "" {
+		return false
+	}
+	f, ok := t.stdout.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// say writes a line of progress to standard error.
+func (t *terminal) say(format string, args ...any) {
+	fmt.Fprintf(t.stderr, format+"\n", args...)
+}
+
+// logger logs to standard error, as text or as JSON.
+func (t *terminal) logger(level, format string) (*slog.Logger, error) {
+	var min slog.Level
+	if err := min.UnmarshalText([]byte(level)); err != nil {
+		return nil, usagef("--log-level %q: want debug, info, warn or error", level)
+	}
+	o := &slog.HandlerOptions{Level: min}
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(t.stderr, o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(t.stderr, o)), nil
+	}
+	return nil, usagef("--log-format %q: want text or json", format)
+}

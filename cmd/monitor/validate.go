@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/app"
+)
+
+func validateCommand(t *terminal) *cobra.Command {
+	output, schema := "text", false
+	c := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check records against the format, and say what they can reveal",
+		Long: "Validate reads files of records, one JSON object a line, says which of them are invalid and where, and which\n" +
+			"anomalies the records can not reveal, whatever the database does. FILE - is standard input.\n\n" +
+			"Exit codes: 0 all records are valid, 1 one is not, 254 wrong usage or a file that cannot be read.",
+		Args: func(c *cobra.Command, args []string) error {
+			if schema {
+				return cobra.NoArgs(c, args)
+			}
+			return cobra.MinimumNArgs(1)(c, args)
+		},
+		RunE: func(_ *cobra.Command, files []string) error {
+			if schema {
+				_, err := fmt.Fprint(t.stdout, event.Schema)
+				return err
+			}
+			return validateFiles(t, files, output)
+		},
+	}
+	c.Flags().Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	c.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of a record instead")
+	return c
+}
+
+func validateFiles(t *terminal, files []string, output string) error {
+	invalid, unreadable := false, false
+	for _, file := range files {
+		s, err := app.SurveyFile(file, t.stdin)
+		switch {
+		case err != nil:
+			unreadable = true
+			err = tellUnreadable(t, file, output, err)
+		case output == "jsonl":
+			invalid = invalid || s.Invalid > 0
+			err = json.NewEncoder(t.stdout).Encode(s)
+		default:
+			invalid = invalid || s.Invalid > 0
+			_, err = t.stdout.Write(appendSurvey(nil, s))
+		}
+		if err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+	}
+	switch {
+	case unreadable:
+		return exitError{exitUsage}
+	case invalid:
+		return exitError{exitViolated}
+	}
+	return nil
+}
+
+func appendSurvey(dst []byte, s *app.Survey) []byte {
+	h := &s.Held
+	dst = fmt.Appendf(dst, "%s: %d records, %d invalid; %d transactions (%d committed, %d aborted, %d unknown), %d operations\n",
+		s.File, s.Records, s.Invalid, s.Transactions, h.Committed, h.Aborted, h.Unknown, s.Operations)
+	for _, f := range s.Faults {
+		dst = fmt.Appendf(dst, "  invalid  %s: %s\n", printable(f.Position), printable(f.Reason))
+	}
+	if more := s.Invalid - int64(len(s.Faults)); more > 0 {
+		dst = fmt.Appendf(dst, "  invalid  %d more\n", more)
+	}
+	if len(s.Limits) == 0 {
+		dst = fmt.Appendf(dst, "Nothing is missing that this version could use.\n")
+	} else {
+		dst = fmt.Appendf(dst, "What these records cannot reveal:\n")
+	}
+	for _, l := range s.Limits {
+		dst = fmt.Appendf(dst, "  - %s: %s.", l.Cannot, l.Because)
+		if l.Remedy != "" {
+			dst = fmt.Appendf(dst, " To change that, %s.", l.Remedy)
+		}
+		dst = append(dst, '\n')
+	}
+	return append(dst, '\n')
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/isowatch/isowatch/config"
+)
+
+// watchFlags are the flags of everything that checks.
+func watchFlags(f *pflag.FlagSet, w *config.Watch) {
+	f.Var(levelsValue{&w.Levels}, "levels", "levels that verdicts are given on, or all")
+	f.Var(windowValue{&w.Window}, "window", "how long transactions are kept for comparison; for records without times a number, such as \"5000 txns\"")
+	f.DurationVar(&w.Lateness, "lateness", w.Lateness, "how far behind the latest record another one may come")
+	f.DurationVar(&w.MaxTransaction, "max-transaction", w.MaxTransaction, "the longest transaction; what is open for longer has an unknown outcome")
+	f.IntVar(&w.LiveCap, "live-cap", w.LiveCap, "transactions kept at most; beyond it the window shrinks")
+	f.Var(contractValue{&w.Contract}, "contract", "what is known of the capture")
+}
+
+// liveFlags are the flags of what watches while records come in.
+func liveFlags(f *pflag.FlagSet, w *config.Watch) {
+	watchFlags(f, w)
+	f.Var(levelValue{&w.Expect}, "expect", "level that the database promises; what it allows raises no alert")
+	f.DurationVar(&w.Idle, "idle", w.Idle, "an input that is silent for longer holds the others up no more")
+	f.DurationVar(&w.Pane, "pane", w.Pane, "length of the stretches of time that get a verdict each")
+}
+
+// warnUnused tells of contract settings that change nothing.
+func warnUnused(t *terminal, c config.Contract) {
+	for _, item := range c.Unused() {
+		t.say("monitor: warning: --contract %s has no effect in this version", item)
+	}
+}

@@ -1,0 +1,143 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Contract is what a source's operator declares about its capture: what the
+// absence of a record proves depends on it (docs/design.md, the capture
+// contract).
+type Contract struct {
+	Complete           bool // capture: complete, else partial
+	Existing           bool // start: existing, else empty
+	UnmonitoredWriters bool
+	DeletesUnseen      bool // deletes: unseen, else recorded
+	ByVersion          bool // value-identity: version, else unique
+	NumericVersions    bool // version-order: numeric, else none
+	TrustCommitTS      bool
+	ClockDrift         time.Duration // between any two clocks
+}
+
+// WholeContract is the default for recorded histories: everything is there, from
+// the beginning on.
+func WholeContract() Contract { return Contract{Complete: true} }
+
+// LiveContract is the default for a service that joins a running database.
+func LiveContract() Contract {
+	return Contract{Existing: true, UnmonitoredWriters: true, ClockDrift: 100 * time.Millisecond}
+}
+
+// choice is a key with two values; the second one sets the field.
+type choice struct {
+	key, off, on string
+	field        *bool
+}
+
+func (c *Contract) choices() []choice {
+	return []choice{
+		{"capture", "partial", "complete", &c.Complete},
+		{"start", "empty", "existing", &c.Existing},
+		{"unmonitored-writers", "no", "yes", &c.UnmonitoredWriters},
+		{"deletes", "recorded", "unseen", &c.DeletesUnseen},
+		{"value-identity", "unique", "version", &c.ByVersion},
+		{"version-order", "none", "numeric", &c.NumericVersions},
+		{"trust-commit-ts", "false", "true", &c.TrustCommitTS},
+	}
+}
+
+const driftKey = "clock-drift"
+
+// Set changes the keys that text names, "key=value,...", and leaves the others.
+// The error lists everything that is wrong; c is then unchanged.
+func (c *Contract) Set(text string) error {
+	next := *c
+	var faults []error
+	seen := map[string]bool{}
+	for item := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(item), "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		switch {
+		case !ok:
+			faults = append(faults, fmt.Errorf("contract: %q is not KEY=VALUE", item))
+		case seen[key]:
+			faults = append(faults, fmt.Errorf("contract: %s is given twice", key))
+		default:
+			faults = append(faults, next.set(key, value))
+		}
+		seen[key] = true
+	}
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	*c = next
+	return nil
+}
+
+func (c *Contract) set(key, value string) error {
+	if key == driftKey {
+		d, err := time.ParseDuration(value)
+		if err != nil || d < 0 {
+			return fmt.Errorf("contract: %s is %q, want a duration such as 100ms", key, value)
+		}
+		c.ClockDrift = d
+		return nil
+	}
+	choices := c.choices()
+	i := slices.IndexFunc(choices, func(x choice) bool { return x.key == key })
+	if i < 0 {
+		return fmt.Errorf("contract: no key is called %q; the keys are %s", key, strings.Join(contractKeys(), ", "))
+	}
+	switch x := choices[i]; value {
+	case x.off:
+		*x.field = false
+	case x.on:
+		*x.field = true
+	default:
+		return fmt.Errorf("contract: %s is %q, want %s or %s", key, value, x.off, x.on)
+	}
+	return nil
+}
+
+func contractKeys() []string {
+	var keys []string
+	for _, x := range new(Contract).choices() {
+		keys = append(keys, x.key)
+	}
+	return append(keys, driftKey)
+}
+
+// String has every key; Set reads it back.
+func (c Contract) String() string {
+	var items []string
+	for _, x := range c.choices() {
+		value := x.off
+		if *x.field {
+			value = x.on
+		}
+		items = append(items, x.key+"="+value)
+	}
+	return strings.Join(append(items, driftKey+"="+c.ClockDrift.String()), ",")
+}
+
+// Unused are the settings that this version reads and does not act on: what they
+// would add to the checks is missing, and nothing is reported because of them.
+func (c Contract) Unused() []string {
+	var items []string
+	for _, x := range []struct {
+		set  bool
+		item string
+	}{
+		{c.ByVersion, "value-identity=version"},
+		{c.NumericVersions, "version-order=numeric"},
+		{c.TrustCommitTS, "trust-commit-ts=true"},
+	} {
+		if x.set {
+			items = append(items, x.item)
+		}
+	}
+	return items
+}

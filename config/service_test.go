@@ -1,0 +1,110 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+func TestParseWindow(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Window
+	}{
+		{"60s", Window{Duration: time.Minute}},
+		{" 1h30m ", Window{Duration: 90 * time.Minute}},
+		{"0", Window{}},
+		{"5000 txns", Window{Duration: DefaultWindow, Txns: 5000}},
+		{"1txns", Window{Duration: DefaultWindow, Txns: 1}},
+	} {
+		got, err := ParseWindow(c.text)
+		if err != nil || got != c.want {
+			t.Errorf("ParseWindow(%q) = %+v, %v; want %+v", c.text, got, err, c.want)
+		}
+		if back, err := ParseWindow(got.String()); err != nil || back != got {
+			t.Errorf("%q reads back as %+v, %v", got, back, err)
+		}
+	}
+	for _, text := range []string{"", "60", "-1s", "0 txns", "-5 txns", "x txns", "txns", "9999999999999999 txns", "5 s txns"} {
+		if got, err := ParseWindow(text); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("ParseWindow(%q) = %+v, %v: want an error that quotes it", text, got, err)
+		}
+	}
+}
+
+func TestDefaultsAreValid(t *testing.T) {
+	s := DefaultService()
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if !s.UsesEmbedded() {
+		t.Error("without an input there is no embedded server")
+	}
+	if got := s.Watch.Expect; got != (isolation.Level{Base: isolation.Serializable}) {
+		t.Errorf("expected level %s", got)
+	}
+}
+
+func TestServiceFaults(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Service)
+		want   string
+	}{
+		{"no folder", func(s *Service) { s.Data = "" }, "data"},
+		{"no port", func(s *Service) { s.HTTP = "localhost" }, `http "localhost": want HOST:PORT`},
+		{"bad port", func(s *Service) { s.HTTP = ":70000" }, `port "70000"`},
+		{"port by name", func(s *Service) { s.HTTP = ":http" }, `port "http"`},
+		{"nats port", func(s *Service) { s.Embedded.Port = 65536 }, "nats-port 65536"},
+		{"nats age", func(s *Service) { s.Embedded.MaxAge = -1 }, "nats-max-age"},
+		{"stdin and files", func(s *Service) { s.Stdin, s.Tail = true, []string{"x"} }, "standard input"},
+		{"stdin and kafka", func(s *Service) { s.Stdin, s.Kafka = true, &Kafka{Topics: []string{"t"}} }, "standard input"},
+		{"no stream", func(s *Service) { s.NATS = &NATS{} }, "no stream"},
+		{"no topic", func(s *Service) { s.Kafka = &Kafka{} }, "no topic"},
+		{"no level", func(s *Service) { s.Watch.Levels = nil }, "levels"},
+		{"nothing expected", func(s *Service) { s.Watch.Expect = isolation.Level{} }, "expect"},
+		{"lateness", func(s *Service) { s.Watch.Lateness = -1 }, "lateness"},
+		{"max-transaction", func(s *Service) { s.Watch.MaxTransaction = 0 }, "max-transaction"},
+		{"idle", func(s *Service) { s.Watch.Idle = 0 }, "idle"},
+		{"pane", func(s *Service) { s.Watch.Pane = -time.Second }, "pane"},
+		{"live-cap", func(s *Service) { s.Watch.LiveCap = 0 }, "live-cap 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := DefaultService()
+			c.change(&s)
+			if err := s.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestServiceFaultsAreAllListed(t *testing.T) {
+	s := DefaultService()
+	s.Data, s.HTTP, s.Watch.LiveCap = "", "nowhere", 0
+	err := s.Validate()
+	for _, want := range []string{"data", "http", "live-cap"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}
+
+func TestServiceAccepts(t *testing.T) {
+	for name, change := range map[string]func(*Service){
+		"no pages":         func(s *Service) { s.HTTP = Off },
+		"any port":         func(s *Service) { s.HTTP, s.Embedded.Port = "[::1]:0", -1 },
+		"every interface":  func(s *Service) { s.HTTP = ":8080" },
+		"no lateness":      func(s *Service) { s.Watch.Lateness = 0 },
+		"stdin":            func(s *Service) { s.Stdin = true },
+		"kafka and a file": func(s *Service) { s.Kafka, s.Tail = &Kafka{Topics: []string{"t"}}, []string{"*.log"} },
+	} {
+		s := DefaultService()
+		change(&s)
+		if err := s.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/ingest/stdin"
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+var (
+	// ErrInput marks what is wrong with an input or its credentials, and a folder
+	// that does not fit the input: a person has to change something.
+	ErrInput = errors.New("input")
+	// ErrStore marks a store that fails: nothing can be acknowledged any more.
+	ErrStore = errors.New("store")
+)
+
+// lockWait is how long a start waits for the previous process to leave the
+// folder, as when a container is replaced.
+const lockWait = 10 * time.Second
+
+// Options are what the caller's process gives.
+type Options struct {
+	Config config.Service
+	// Sinks take findings, beside the webhook of Config.
+	Sinks []alert.Route
+	Stdin io.Reader        // for Config.Stdin; nil: empty
+	Now   func() time.Time // nil: time.Now
+	Log   *slog.Logger     // nil: nothing is logged
+}
+
+// App is the service. Use [New].
+type App struct {
+	options Options
+	config  config.Service
+	log     *slog.Logger
+
+	cleanups cleanups
+	stopping sync.Once
+	stopErr  error
+
+	registry   *prometheus.Registry
+	store      *store.Store
+	engine     *engine.Engine
+	embedded   *brokernats.Embedded
+	inputs     []*input
+	dispatcher *alert.Dispatcher
+	flow       *flow
+	listener   net.Listener // of the pages; nil: none
+	reads      gate         // around everything that reads the store for others
+	ready      atomic.Bool
+}
+
+// New checks the configuration, and opens nothing.
+func New(o Options) (*App, error) {
+	if err := o.Config.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry()}, nil
+}
+
+func (a *App) now() int64 { return a.options.Now().UnixNano() }
+
+func (a *App) path(name string) string { return filepath.Join(a.config.Data, name) }
+
+// Start opens everything and begins to read. After an error all is closed again.
+func (a *App) Start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		a.listen, a.openStore, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.servePages,
+	} {
+		if err := step(ctx); err != nil {
+			return errors.Join(err, a.cleanups.run(ctx))
+		}
+	}
+	a.ready.Store(true)
+	return nil
+}
+
+func (a *App) openStore(context.Context) error {
+	if err := os.MkdirAll(a.config.Data, 0o700); err != nil {
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	st, err := store.Open(a.path(storeFolder), store.Options{Logger: a.log, LockWait: lockWait})
+	if err != nil {
+		return fmt.Errorf("%w: %w%s", ErrStore, err, a.remedy(err))
+	}
+	a.store = st
+	a.cleanups.push("store", func(context.Context) error { return st.Close() })
+	return nil
+}
+
+// remedy says what a person can do about a store that does not open.
+func (a *App) remedy(err error) string {
+	dir := a.path(storeFolder)
+	switch {
+	case errors.Is(err, store.ErrHole):
+		return fmt.Sprintf("\nMove %s away and start again: it is built anew from the input, which is read from its beginning.", dir)
+	case errors.Is(err, store.ErrLocked):
+		return "\nStop the other process, or name another folder with --data."
+	case errors.Is(err, store.ErrFormat):
+		return fmt.Sprintf("\nRun the version that wrote %s, or name another folder with --data.", dir)
+	}
+	return ""
+}
+
+func (a *App) openEngine(ctx context.Context) error {
+	machine := machineConfig(&a.config.Watch)
+	began := time.Now()
+	e, err := engine.Open(a.store, engine.Options{
+		Configure: func(string) window.Config { return machine },
+		Now:       a.now, Logger: a.log,
+		Committed: func(findings int) {
+			if findings > 0 {
+				a.dispatcher.Notify() // set before the first step
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("%w %s: %w\nA folder belongs to one version and one set of levels: start with those it was written with, or name another one with --data.",
+			ErrStore, a.path(storeFolder), err)
+	}
+	a.engine = e
+	a.cleanups.push("engine", func(context.Context) error { return e.Close() })
+	a.log.Info("recovered", "sources", len(e.Status().Sources), "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// checkInputs refuses a folder whose input has ended, and one in use for a
+// standard input: its line numbers mean nothing to another process.
+func (a *App) checkInputs(context.Context) error {
+	cursors := a.engine.Cursors()
+	_, ended := cursors[stdin.Partition]
+	if ended || a.config.Stdin && len(cursors) > 0 {
+		return fmt.Errorf("%w: %s holds the findings of an earlier input that cannot be continued: name another folder with --data",
+			ErrInput, a.config.Data)
+	}
+	return nil
+}
+
+// openSinks starts delivering.
+func (a *App) openSinks(context.Context) error {
+	routes := append([]alert.Route(nil), a.options.Sinks...)
+	if h := a.config.Webhook; h != nil {
+		secret, err := readSecret(h.SecretFile)
+		if err != nil {
+			return fmt.Errorf("%w: webhook: %w", ErrInput, err)
+		}
+		hook, err := alert.NewWebhook(alert.WebhookOptions{URL: h.URL, Secret: secret})
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		routes = append(routes, alert.Route{Sink: hook})
+	}
+	d, err := alert.NewDispatcher(engine.Reader{Store: a.store}, routes, alert.Options{
+		Log: a.log, Metrics: alert.NewMetrics(a.registry),
+	})
+	if err != nil {
+		return err
+	}
+	a.dispatcher = d
+	a.cleanups.push("sinks", func(context.Context) error { return d.Close() })
+	return nil
+}
+
+// begin lets the input in.
+func (a *App) begin(context.Context) error {
+	if err := a.register(); err != nil {
+		return err
+	}
+	a.flow = startFlow(a.engine, a.inputs, a.config.Stdin)
+	a.cleanups.push("reading", a.flow.stop)
+	return nil
+}
+
+// Done is closed when the input has ended, or the service has failed. Only after
+// Start.
+func (a *App) Done() <-chan struct{} { return a.flow.done }
+
+// Err is why the service failed, once Done is closed.
+func (a *App) Err() error {
+	if a.flow == nil {
+		return nil
+	}
+	select {
+	case <-a.flow.done:
+		return a.flow.err
+	default:
+		return nil
+	}
+}
+
+// Stop ends reading, commits what was read, delivers what is in the outbox, and
+// closes everything, within ctx. Calling it again gives the same answer.
+func (a *App) Stop(ctx context.Context) error {
+	a.stopping.Do(func() {
+		a.ready.Store(false)
+		a.stopErr = errors.Join(a.cleanups.run(ctx), a.Err())
+	})
+	return a.stopErr
+}
+
+// HTTPAddr is where the pages are, "" for nowhere.
+func (a *App) HTTPAddr() string {
+	if a.listener == nil {
+		return ""
+	}
+	return a.listener.Addr().String()
+}
+
+// NATSURL is where clients reach the embedded server, "" without one.
+func (a *App) NATSURL() string {
+	if a.embedded == nil {
+		return ""
+	}
+	return a.embedded.URL()
+}
+
+// Status is what was known after the last commit.
+func (a *App) Status() *engine.Status { return a.engine.Status() }

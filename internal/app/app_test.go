@@ -1,0 +1,341 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/store"
+)
+
+// caught is a sink that keeps what it is given.
+type caught chan alert.Delivery
+
+func (caught) Name() string { return "caught" }
+
+func (c caught) Deliver(_ context.Context, findings []alert.Delivery) error {
+	for _, f := range findings {
+		c <- f
+	}
+	return nil
+}
+
+func (c caught) next(t *testing.T) isolation.Finding {
+	t.Helper()
+	select {
+	case d := <-c:
+		return d.Finding
+	case <-time.After(15 * time.Second):
+		t.Fatal("no finding within 15 s")
+		return isolation.Finding{}
+	}
+}
+
+func liveService(t *testing.T) config.Service {
+	s := config.DefaultService()
+	s.Data, s.HTTP, s.Embedded.Port = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", 0
+	return s
+}
+
+func start(t *testing.T, s config.Service, sinks ...alert.Sink) *App {
+	t.Helper()
+	o := Options{Config: s}
+	for _, sink := range sinks {
+		o.Sinks = append(o.Sinks, alert.Route{Sink: sink, Filter: alert.Everything()})
+	}
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Stop(context.Background()) })
+	return a
+}
+
+func stop(t *testing.T, a *App) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if err := a.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func send(t *testing.T, a *App, records ...string) {
+	t.Helper()
+	conn, err := nats.Connect(a.NATSURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if _, err := js.Publish(t.Context(), "isowatch.events.test", []byte(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func get(t *testing.T, a *App, path string) string {
+	t.Helper()
+	response, err := http.Get("http://" + a.HTTPAddr() + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v: %s", path, response.Status, err, text)
+	}
+	return string(text)
+}
+
+func stored(t *testing.T, dir string, kind Kind) []string {
+	t.Helper()
+	var list []string
+	if err := ReadStored(t.Context(), dir, kind, func(r []byte) error {
+		list = append(list, string(r))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// One record's way from a client to everything that shows it.
+func TestFromRecordToPages(t *testing.T) {
+	s := liveService(t)
+	sink := make(caught, 10)
+	a := start(t, s, sink)
+	send(t, a, skewOne+"\n"+skewTwo, "nonsense")
+	f := sink.next(t)
+	if f.Anomaly != "G2-item" || f.FirstPosition != "nats:ISOWATCH/1" {
+		t.Errorf("delivered %s at %s", f.Anomaly, f.FirstPosition)
+	}
+	waitFor(t, "the dead letter", func() bool { return len(stored(t, s.Data, DeadLetters)) == 1 })
+
+	if text := get(t, a, "/-/ready"); text != "ready\n" {
+		t.Errorf("ready: %q", text)
+	}
+	var list []isolation.Finding
+	if err := json.Unmarshal([]byte(get(t, a, "/api/v1/findings?anomaly=G2-item&limit=1")), &list); err != nil || len(list) != 1 || list[0].ID != f.ID {
+		t.Errorf("listed %v, %v", list, err)
+	}
+	if text := get(t, a, "/api/v1/findings?kind=gap"); strings.TrimSpace(text) != "[]" {
+		t.Errorf("a filter that matches nothing gives %s", text)
+	}
+	metrics := get(t, a, "/metrics")
+	for _, want := range []string{
+		`isowatch_findings_total{anomaly="G2-item",expected="false",source="default"} 1`,
+		`isowatch_findings_total{anomaly="G0",expected="false",source="default"} 0`,
+		`isowatch_transactions_total{source="default",status="committed"} 2`,
+		`isowatch_dead_letters_total{source="default"} 1`,
+		`isowatch_source_up{input="nats:ISOWATCH"} 1`,
+		`isowatch_verdict{level="serializable",source="default"} 2`,
+		`isowatch_alert_notifications_total{sink="caught"} 1`,
+		"go_goroutines", "process_open_fds",
+	} {
+		if !strings.Contains(metrics, "\n"+want) {
+			t.Errorf("metrics without %s", want)
+		}
+	}
+	for _, want := range []string{"write skew", "verdict", "violated", f.ID} {
+		if page := get(t, a, "/"); !strings.Contains(page, want) {
+			t.Errorf("page without %q", want)
+		}
+	}
+	during := stored(t, s.Data, Findings)
+	stop(t, a)
+	after := stored(t, s.Data, Findings)
+	if len(during) != 1 || len(after) != 1 || !strings.Contains(after[0], f.ID) || !strings.Contains(during[0], f.ID) {
+		t.Errorf("stored beside the service %v, after it %v", during, after)
+	}
+}
+
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within 15 s", what)
+		}
+	}
+}
+
+// A restart knows what came before: the second half of a cycle completes it.
+func TestRestartContinues(t *testing.T) {
+	s := liveService(t)
+	a := start(t, s)
+	send(t, a, skewOne)
+	waitFor(t, "the first record", func() bool { return a.Status().Records == 1 })
+	stop(t, a)
+	if err := a.Stop(t.Context()); err != nil {
+		t.Errorf("a second stop: %v", err)
+	}
+	sink := make(caught, 10)
+	a = start(t, s, sink)
+	send(t, a, skewTwo)
+	if f := sink.next(t); strings.Join(f.Txns, " ") != "T2 T1" && strings.Join(f.Txns, " ") != "T1 T2" {
+		t.Errorf("found %v", f.Txns)
+	}
+	if got := a.Status().Records; got != 1 {
+		t.Errorf("the second run read %d records, want the new one", got)
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bodies := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // a cut body fails below
+		mac := hmac.New(sha256.New, []byte("s3cret"))
+		mac.Write(body)
+		if r.Header.Get("X-Isowatch-Signature") != "sha256="+hex.EncodeToString(mac.Sum(nil)) {
+			body = []byte("wrong signature")
+		}
+		bodies <- string(body)
+	}))
+	defer server.Close()
+	s := liveService(t)
+	s.HTTP = config.Off
+	s.Webhook = &config.Webhook{URL: server.URL, SecretFile: secret}
+	s.Watch.Expect = isolation.Level{Base: isolation.SnapshotIsolation}
+	sink := make(caught, 10)
+	a := start(t, s, sink)
+	if a.HTTPAddr() != "" {
+		t.Errorf("pages at %s", a.HTTPAddr())
+	}
+	// Write skew is allowed by the expected level and not alerted; the lost
+	// update is not allowed.
+	send(t, a, skewOne, skewTwo,
+		`{"txn":"U0","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":1}]}`,
+		`{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":2}]}`,
+		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":3}]}`)
+	if first, second := sink.next(t), sink.next(t); !first.Expected || second.Expected {
+		t.Errorf("expected: %s %v, %s %v", first.Anomaly, first.Expected, second.Anomaly, second.Expected)
+	}
+	select {
+	case body := <-bodies:
+		if !strings.Contains(body, `"anomaly":"lost-update"`) || strings.Contains(body, "G2-item") {
+			t.Errorf("posted %s", body)
+		}
+	case <-time.After(15 * time.Second):
+		t.Fatal("nothing was posted")
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*config.Service)
+		want   string
+		input  bool
+	}{
+		{"port taken", func(s *config.Service) { s.HTTP = taken.Addr().String() }, "--http", false},
+		{"folder is a file", func(s *config.Service) { s.Data = empty }, "not a directory", false},
+		{"bad pattern", func(s *config.Service) { s.Tail = []string{"["} }, "pattern", true},
+		{"no certificate", func(s *config.Service) {
+			s.Kafka = &config.Kafka{Brokers: []string{"127.0.0.1:1"}, Topics: []string{"t"}, CertFile: "x"}
+		}, "key file", true},
+		{"nats user", func(s *config.Service) {
+			s.NATS = &config.NATS{URLs: []string{"nats://127.0.0.1:1"}, Stream: "S", PasswordFile: empty}
+		}, "user", true},
+		{"empty secret", func(s *config.Service) { s.Webhook = &config.Webhook{URL: "http://127.0.0.1:1/", SecretFile: empty} }, "empty", true},
+		{"webhook", func(s *config.Service) { s.Webhook = &config.Webhook{URL: "nonsense"} }, "webhook", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := liveService(t)
+			c.change(&s)
+			a, err := New(Options{Config: s})
+			if err == nil {
+				err = a.Start(t.Context())
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrInput) != c.input {
+				t.Errorf("error %v, want %s, of the input: %v", err, c.want, c.input)
+			}
+			if a != nil && len(a.cleanups) > 0 {
+				t.Errorf("%d things are left open", len(a.cleanups))
+			}
+		})
+	}
+	s := liveService(t)
+	s.HTTP, s.HTTPElsewhere = taken.Addr().String(), true
+	if a := start(t, s); a.HTTPAddr() == "" || a.HTTPAddr() == taken.Addr().String() {
+		t.Errorf("pages at %q", a.HTTPAddr())
+	}
+}
+
+func TestRemedies(t *testing.T) {
+	a := &App{config: config.Service{Data: "dir"}}
+	for err, want := range map[error]string{
+		store.ErrHole: "Move dir/store away", store.ErrLocked: "other process", store.ErrFormat: "version", io.EOF: "",
+	} {
+		if got := a.remedy(err); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("remedy for %v: %q", err, got)
+		}
+	}
+}
+
+func TestDemo(t *testing.T) {
+	s := liveService(t)
+	s.Watch.Contract = config.WholeContract()
+	s.Sources = []string{DemoSource}
+	a := start(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	summary, err := RunDemo(ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if summary.Transactions < 50 || summary.Commits == 0 {
+		t.Errorf("summary %+v", summary)
+	}
+	var counted int64
+	for _, f := range summary.Findings {
+		counted += f.Count
+	}
+	if got := len(stored(t, s.Data, Findings)); int64(got) != counted {
+		t.Errorf("%d findings stored, %d counted", got, counted)
+	}
+	if x := a.Status().Sources; len(x) != 1 || x[0].Source != DemoSource || x[0].Counters.Clamped > 0 {
+		t.Errorf("sources %+v", x)
+	}
+	if !bytes.Contains([]byte(get(t, a, "/metrics")), []byte(`source="bank"`)) {
+		t.Error("no metrics of the demo's source")
+	}
+}

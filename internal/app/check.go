@@ -1,0 +1,277 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/ingest/stdin"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// Whole says how recorded histories are checked.
+type Whole struct {
+	Watch config.Watch // Watch.Levels get verdicts
+	// Bounded keeps no more than Watch.Window of the history in memory.
+	Bounded bool
+	Stdin   io.Reader // what the name "-" reads
+	// DeadLetter, unless nil, is told of every record that cannot be decoded.
+	DeadLetter func(position, reason string)
+}
+
+// Report is the answer on one file.
+type Report struct {
+	File         string              `json:"file"`
+	Format       string              `json:"format"`
+	Transactions int64               `json:"transactions"` // records of distinct transactions
+	Verdicts     map[string]string   `json:"verdicts"`     // by level: of several sources the worst
+	Reasons      map[string]string   `json:"reasons"`      // by level, where the verdict is unknown
+	Counters     ReportCounters      `json:"counters"`     // of all sources together
+	Findings     []isolation.Finding `json:"findings"`     // in the order in which they were found
+}
+
+// ReportCounters count what a history held, and what it could not show.
+type ReportCounters struct {
+	Sources      int64 `json:"sources"`
+	Committed    int64 `json:"committed"`
+	Aborted      int64 `json:"aborted"`
+	Unknown      int64 `json:"unknown"`
+	Operations   int64 `json:"operations"`
+	DeadLetters  int64 `json:"dead_letters"`
+	Duplicates   int64 `json:"duplicates"`
+	Contradict   int64 `json:"contradictory"`
+	Unattributed int64 `json:"unattributed"`
+	Ambiguous    int64 `json:"ambiguous"`
+	Uncheckable  int64 `json:"uncheckable"`
+	Unchecked    int64 `json:"unchecked_operations"`
+	Gaps         int64 `json:"gaps"`
+	Horizon      int64 `json:"horizon"`
+	Late         int64 `json:"late"`
+	Unverified   int64 `json:"unverified"`
+}
+
+func (c *ReportCounters) add(x window.Counters) {
+	c.Sources++
+	c.Committed += x.Committed
+	c.Aborted += x.Aborted
+	c.Unknown += x.Unknown
+	c.Operations += x.Operations
+	c.Duplicates += x.Duplicates
+	c.Contradict += x.Contradictory
+	c.Unattributed += x.Unattributed
+	c.Ambiguous += x.Ambiguous
+	c.Uncheckable += x.Uncheckable
+	c.Unchecked += x.Ignored
+	c.Gaps += x.Gaps
+	c.Horizon += x.Horizon
+	c.Late += x.Late
+	c.Unverified += x.Unverified
+}
+
+// Outcome is the gravest verdict of the report.
+func (r *Report) Outcome() string {
+	outcome := window.OK
+	for _, v := range r.Verdicts {
+		outcome = worse(outcome, v)
+	}
+	return outcome
+}
+
+// CheckFile checks one file of JSON lines, from its beginning to its end. Each
+// source in it is a history of its own.
+func (w *Whole) CheckFile(name string) (*Report, error) {
+	h := &history{Whole: w, bySource: map[string]*historySource{}, at: map[string]int{}}
+	h.batch.Partitions = []string{partitionOf(name)}
+	err := eachMessage(name, w.Stdin, func(m ingest.Message) error {
+		h.decoder.DecodeMessage(&h.batch, event.Position{Offset: m.Offset}, m.Value)
+		if len(h.batch.Data) >= stepBytes {
+			h.step()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.end()
+	return h.report(name), nil
+}
+
+// stepBytes of records make a step: enough to keep its cost small.
+const stepBytes = 1 << 20
+
+// history is one file on its way through the machines.
+type history struct {
+	*Whole
+	decoder   event.Decoder
+	assembler event.Assembler
+	batch     event.Batch
+	dead      int64
+
+	bySource map[string]*historySource
+	sources  []*historySource // in the order in which they were met
+	effects  window.Effects
+	findings []isolation.Finding
+	at       map[string]int // index into findings, by id
+}
+
+type historySource struct {
+	name    string
+	machine *window.Machine
+	txns    []int32 // of the batch
+}
+
+// step gives the batch to the machines and empties it.
+func (h *history) step() {
+	b := &h.batch
+	if len(b.Parts) > 0 || h.assembler.Len() > 0 {
+		h.assembler.Add(b)
+		if low := h.low(); low != math.MaxInt64 && low != math.MinInt64 {
+			h.assembler.Expire(b, low, int64(h.Watch.MaxTransaction))
+		}
+	}
+	h.run()
+}
+
+func (h *history) run() {
+	b := &h.batch
+	for i := range b.Bad {
+		h.dead++
+		if h.DeadLetter != nil {
+			h.DeadLetter(b.Where(b.Bad[i].Pos), b.Bad[i].Reason)
+		}
+	}
+	for i := range b.Txns {
+		s := h.source(b.Bytes(b.Txns[i].Source))
+		s.txns = append(s.txns, int32(i))
+	}
+	for _, s := range h.sources {
+		s.machine.Step(b, s.txns, 0, &h.effects)
+		s.txns = s.txns[:0]
+	}
+	h.collect()
+	partition := b.Partitions[0]
+	b.Reset()
+	b.Partitions = append(b.Partitions, partition)
+}
+
+// low is the least watermark of the sources.
+func (h *history) low() int64 {
+	low := int64(math.MaxInt64)
+	for _, s := range h.sources {
+		low = min(low, s.machine.Watermark())
+	}
+	return low
+}
+
+// end closes the watermark: what is still open never ends, and what waited for
+// further records is decided.
+func (h *history) end() {
+	h.step()
+	h.assembler.Expire(&h.batch, math.MaxInt64, int64(h.Watch.MaxTransaction))
+	h.run()
+	if len(h.sources) == 0 {
+		h.source([]byte(event.DefaultSource))
+	}
+	for _, s := range h.sources {
+		s.machine.BadRecords(h.dead) // they may have been any source's
+		s.machine.Close(&h.effects)
+		h.collect()
+	}
+}
+
+func (h *history) source(name []byte) *historySource {
+	if s := h.bySource[string(name)]; s != nil {
+		return s
+	}
+	watch := h.Watch
+	watch.Expect = watch.Levels[0] // which findings are expected is said at the end
+	c := machineConfig(&watch)
+	c.Source, c.Unbounded, c.Clamp = string(name), !h.Bounded, false
+	s := &historySource{name: c.Source, machine: window.New(c)}
+	h.bySource[s.name] = s
+	h.sources = append(h.sources, s)
+	return s
+}
+
+// collect keeps the latest revision of every finding.
+func (h *history) collect() {
+	for _, f := range h.effects.Findings {
+		at, known := h.at[f.ID]
+		if !known {
+			at = len(h.findings)
+			h.at[f.ID] = at
+			h.findings = append(h.findings, f)
+		}
+		h.findings[at] = f
+	}
+	h.effects.Reset()
+}
+
+func (h *history) report(name string) *Report {
+	r := &Report{
+		File: name, Format: "jsonl", Verdicts: map[string]string{}, Reasons: map[string]string{},
+		Findings: []isolation.Finding{},
+	}
+	for _, s := range h.sources {
+		r.Counters.add(s.machine.Totals())
+	}
+	r.Counters.DeadLetters = h.dead
+	r.Transactions = r.Counters.Committed + r.Counters.Aborted + r.Counters.Unknown - r.Counters.Duplicates
+	for _, level := range h.Watch.Levels {
+		h.judge(r, level)
+	}
+	for _, f := range h.findings {
+		if f.State != isolation.Withdrawn {
+			f.Expected = !refutesAny(f.Refutes, h.Watch.Levels)
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	return r
+}
+
+// judge gives the worst verdict on level over the sources, and why it is unknown.
+func (h *history) judge(r *Report, level isolation.Level) {
+	verdict := ""
+	var reasons []string
+	for _, s := range h.sources {
+		v, why := s.machine.Verdict(level)
+		verdict = worse(verdict, v)
+		if v != window.Unknown {
+			continue
+		}
+		if len(h.sources) > 1 {
+			why = fmt.Sprintf("source %s: %s", s.name, why)
+		}
+		reasons = append(reasons, why)
+	}
+	r.Verdicts[level.String()] = verdict
+	if verdict == window.Unknown {
+		r.Reasons[level.String()] = strings.Join(reasons, "; ")
+	}
+}
+
+// refutesAny says whether a finding that refutes the named levels refutes one of
+// those asked for.
+func refutesAny(names []string, asked []isolation.Level) bool {
+	var weakest []isolation.Level
+	for _, name := range names {
+		if l, err := isolation.ParseLevel(name); err == nil {
+			weakest = append(weakest, l)
+		}
+	}
+	return slices.ContainsFunc(asked, func(l isolation.Level) bool { return l.Refuted(weakest) })
+}
+
+// partitionOf is the name under which positions in a file are printed.
+func partitionOf(name string) string {
+	if name == "-" {
+		return stdin.Partition
+	}
+	return "file:" + name
+}

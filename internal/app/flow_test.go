@@ -1,0 +1,134 @@
+package app
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+const (
+	skewOne = `{"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","value":[]},{"op":"append","key":"y","value":1}]}`
+	skewTwo = `{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`
+)
+
+func openEngine(t *testing.T, dir string) (*engine.Engine, *store.Store) {
+	t.Helper()
+	st, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	watch := config.DefaultWatch(config.WholeContract())
+	e, err := engine.Open(st, engine.Options{Configure: func(string) window.Config { return machineConfig(&watch) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, st
+}
+
+func quiet(source ingest.Source) *input { return inputOf(source, slog.New(slog.DiscardHandler)) }
+
+func wait(t *testing.T, what string, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s: not within 10 s", what)
+	}
+}
+
+func TestFlowOfFiniteInput(t *testing.T) {
+	e, _ := openEngine(t, t.TempDir())
+	f := startFlow(e, []*input{quiet(&scripted{chunks: []ingest.Chunk{records("stdin", 1, skewOne, skewTwo)}})}, true)
+	wait(t, "the end of the input", f.done)
+	if f.err != nil {
+		t.Fatal(f.err)
+	}
+	asked := levels(t, "serializable")
+	if got := Outcome(e.Status(), asked); got != "violated" {
+		t.Errorf("outcome %s", got)
+	}
+}
+
+// Stopped in the middle, a finite input has not ended: what rests on its end is
+// not decided. An aborted read is, and only then.
+func TestFlowStoppedIsNotTheEnd(t *testing.T) {
+	const (
+		aborted = `{"txn":"T1","status":"aborted","start":1,"end":2,"ops":[{"op":"w","key":"x","value":1}]}`
+		reader  = `{"txn":"T2","status":"committed","start":3,"end":4,"ops":[{"op":"r","key":"x","value":1}]}`
+	)
+	for _, stop := range []bool{true, false} {
+		e, _ := openEngine(t, t.TempDir())
+		source := &scripted{chunks: []ingest.Chunk{records("stdin", 1, aborted, reader)}, wait: stop, sent: make(chan struct{})}
+		f := startFlow(e, []*input{quiet(source)}, true)
+		wait(t, "sent", source.sent)
+		if stop {
+			if err := f.stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait(t, "done", f.done)
+		s := e.Status()
+		if s.Records != 2 {
+			t.Fatalf("stopped %v: %d records committed, want what was read: 2", stop, s.Records)
+		}
+		if got := s.Sources[0].Findings["G1a"].Violating; got != map[bool]int64{true: 0, false: 1}[stop] {
+			t.Errorf("stopped %v: %d aborted reads", stop, got)
+		}
+	}
+}
+
+func TestFlowStopCommitsWhatWasRead(t *testing.T) {
+	dir := t.TempDir()
+	e, st := openEngine(t, dir)
+	source := &scripted{wait: true, sent: make(chan struct{})}
+	for n := range int64(chunksAhead) {
+		source.chunks = append(source.chunks, records("p", n, strings.Replace(skewOne, "T1", "T"+string(rune('a'+n)), 1)))
+	}
+	f := startFlow(e, []*input{quiet(source)}, false)
+	wait(t, "sent", source.sent)
+	if err := f.stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f.err != nil {
+		t.Fatal(f.err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := openEngine(t, dir)
+	if got := again.Cursors()["p"].Next; got != chunksAhead {
+		t.Errorf("the next start reads from %d, want %d", got, chunksAhead)
+	}
+}
+
+func TestFlowFails(t *testing.T) {
+	refused := errors.New("login refused")
+	t.Run("input", func(t *testing.T) {
+		e, _ := openEngine(t, t.TempDir())
+		f := startFlow(e, []*input{quiet(&scripted{wait: true}), quiet(&scripted{err: refused})}, false)
+		wait(t, "the failure", f.done)
+		if !errors.Is(f.err, ErrInput) || !errors.Is(f.err, refused) {
+			t.Errorf("error %v", f.err)
+		}
+	})
+	t.Run("store", func(t *testing.T) {
+		e, st := openEngine(t, t.TempDir())
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f := startFlow(e, []*input{quiet(&scripted{chunks: []ingest.Chunk{records("p", 0, skewOne)}, wait: true})}, false)
+		wait(t, "the failure", f.done)
+		if !errors.Is(f.err, ErrStore) || !errors.Is(f.err, store.ErrClosed) {
+			t.Errorf("error %v", f.err)
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/ingest/kafka"
+	"github.com/isowatch/isowatch/ingest/nats"
+	"github.com/isowatch/isowatch/ingest/stdin"
+	"github.com/isowatch/isowatch/ingest/tail"
+	brokerkafka "github.com/isowatch/isowatch/internal/broker/kafka"
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+)
+
+// chunksAhead is how many chunks an input reads ahead of the engine: with the
+// sources' 1 MiB a chunk, 4 MiB an input.
+const chunksAhead = 4
+
+// input is a source with what is known of how it fares.
+type input struct {
+	name   string // "nats:STREAM", "kafka:TOPIC,...", "file:GLOB,...", "stdin"
+	source ingest.Source
+	// logs says that the source writes its troubles to the log itself.
+	logs bool
+	log  *slog.Logger
+
+	mu       sync.Mutex
+	troubles map[string]string // by partition
+	behind   map[string]bool   // partitions not read to their end
+	looked   bool              // the end of one was seen
+	lastTime int64             // the broker's time of the latest message, ns
+}
+
+// health of an input.
+type health struct {
+	name     string
+	up       bool
+	caughtUp bool
+	lastTime int64
+}
+
+func (i *input) health() health {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return health{i.name, len(i.troubles) == 0, i.looked && len(i.behind) == 0, i.lastTime}
+}
+
+// run reads until ctx ends or the input does. What the source sent goes to out
+// to the last chunk, unless done closes.
+func (i *input) run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk, done <-chan struct{}) error {
+	ahead := make(chan ingest.Chunk, chunksAhead)
+	passed := make(chan struct{})
+	go func() {
+		defer close(passed)
+		for c := range ahead {
+			i.note(&c)
+			if c.Problem != "" && len(c.Messages) == 0 && len(c.Gaps) == 0 {
+				continue // says nothing of the input's content
+			}
+			select {
+			case out <- c:
+			case <-done:
+			}
+		}
+	}()
+	err := i.source.Run(ctx, maps.Clone(from), ahead)
+	close(ahead)
+	<-passed
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("input %s: %w", i.name, err)
+	}
+	return nil
+}
+
+func (i *input) note(c *ingest.Chunk) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	old := i.troubles[c.Partition]
+	switch {
+	case c.Problem != "" && c.Problem != old:
+		i.troubles[c.Partition] = c.Problem
+		if !i.logs {
+			i.log.Warn("cannot read", "partition", c.Partition, "err", c.Problem)
+		}
+	case c.Problem == "" && old != "":
+		delete(i.troubles, c.Partition)
+		if !i.logs {
+			i.log.Info("reads again", "partition", c.Partition)
+		}
+	}
+	if n := len(c.Messages); n > 0 {
+		i.lastTime = max(i.lastTime, c.Messages[n-1].Time)
+	}
+	switch {
+	case c.CaughtUp || c.EOF:
+		i.looked = true
+		delete(i.behind, c.Partition)
+	case len(c.Messages) > 0:
+		i.behind[c.Partition] = true
+	}
+}
+
+// inputs opens what the configuration names. Nothing is read yet.
+func (a *App) openInputs(ctx context.Context) error {
+	c := &a.config
+	add := func(name string, source ingest.Source, logs bool) {
+		a.inputs = append(a.inputs, &input{
+			name: name, source: source, logs: logs, log: a.log,
+			troubles: map[string]string{}, behind: map[string]bool{},
+		})
+	}
+	if c.UsesEmbedded() {
+		if err := a.startEmbedded(ctx); err != nil {
+			return err
+		}
+		source, err := a.natsSource(brokernats.Options{URLs: []string{a.embedded.URL()}}, config.DefaultStream, nil)
+		if err != nil {
+			return err
+		}
+		add("nats:"+config.DefaultStream, source, false)
+	}
+	if n := c.NATS; n != nil {
+		source, err := a.natsSource(brokernats.Options{
+			URLs: n.URLs, CredsFile: n.CredsFile, NKeyFile: n.NKeyFile, TokenFile: n.TokenFile,
+			User: n.User, PasswordFile: n.PasswordFile, CAFile: n.CAFile, CertFile: n.CertFile, KeyFile: n.KeyFile,
+		}, n.Stream, n.Subjects)
+		if err != nil {
+			return err
+		}
+		add("nats:"+n.Stream, source, false)
+	}
+	if k := c.Kafka; k != nil {
+		source, err := kafka.New(kafka.Options{Topics: k.Topics, Logger: a.log, Broker: brokerkafka.Options{
+			Brokers: k.Brokers, TLS: k.TLS, CAFile: k.CAFile, CertFile: k.CertFile, KeyFile: k.KeyFile,
+			Mechanism: k.Mechanism, User: k.User,
+			Password: brokerkafka.Secret(k.Password), PasswordFile: k.PasswordFile,
+		}})
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		add("kafka:"+strings.Join(k.Topics, ","), source, true)
+	}
+	if len(c.Tail) > 0 {
+		source, err := tail.New(tail.Options{Globs: c.Tail, Follow: true})
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		add("file:"+strings.Join(slices.Sorted(slices.Values(c.Tail)), ","), source, false)
+	}
+	if c.Stdin {
+		add(stdin.Partition, &stdin.Source{Input: a.stdin(), Identity: fmt.Sprint(a.now())}, false)
+	}
+	return nil
+}
+
+func (a *App) stdin() io.Reader {
+	if a.options.Stdin == nil {
+		return strings.NewReader("")
+	}
+	return a.options.Stdin
+}
+
+func (a *App) natsSource(o brokernats.Options, stream string, subjects []string) (ingest.Source, error) {
+	o.Name, o.Logger = "isowatch", a.log
+	conn, err := brokernats.Connect(o)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	a.cleanups.push("nats connection", func(context.Context) error { conn.Close(); return nil })
+	source, err := nats.New(nats.Options{Conn: conn, Stream: stream, Subjects: subjects})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return source, nil
+}
+
+func (a *App) startEmbedded(ctx context.Context) error {
+	port := a.config.Embedded.Port
+	if port == 0 {
+		port = -1 // any
+	}
+	server, err := brokernats.StartEmbedded(ctx, brokernats.EmbeddedOptions{
+		Dir: a.path("nats"), Port: port, Stream: config.DefaultStream,
+		Subjects: []string{config.DefaultSubjects}, MaxAge: a.config.Embedded.MaxAge, Logger: a.log,
+	})
+	if err != nil {
+		return fmt.Errorf("start the NATS server: %w", err)
+	}
+	a.embedded = server
+	a.cleanups.push("nats server", func(context.Context) error { return server.Close() })
+	return nil
+}

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/ingest/tail/lines"
+)
+
+// eachMessage gives the lines of a file, or of standard input for the name "-",
+// with their numbers from 1.
+func eachMessage(name string, standard io.Reader, fn func(ingest.Message) error) error {
+	in := standard
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	const readSize = 256 << 10
+	split := lines.Splitter{Max: lines.DefaultMax, Numbered: true, Next: 1}
+	give := func(messages []ingest.Message) error {
+		for _, m := range messages {
+			if err := fn(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for {
+		n, err := in.Read(split.Space(readSize))
+		if e := give(split.Take(n)); e != nil {
+			return e
+		}
+		if errors.Is(err, io.EOF) {
+			return give(split.End())
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

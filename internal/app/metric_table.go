@@ -1,0 +1,55 @@
+package app
+
+// metric is a row of the table of our metrics, docs/metrics.md.
+type metric struct {
+	name   string // behind isowatch_
+	help   string
+	labels []string
+}
+
+func metricTable() []metric {
+	source := []string{"source"}
+	input := []string{"input"}
+	return []metric{
+		{"findings_total", "Findings by anomaly; expected ones are allowed by the level that the source promises.", []string{"source", "anomaly", "expected"}},
+		{"transactions_total", "Transactions taken in, by the outcome that their client knows.", []string{"source", "status"}},
+		{"operations_total", "Operations of the transactions taken in.", source},
+		{"horizon_findings_total", "Dependencies that reach back beyond the window: a replay decides them.", source},
+		{"dead_letters_total", "Records that could not be decoded, counted for every source.", source},
+		{"uncheckable_keys_total", "Keys whose version order cannot be known, by blind writes for example.", source},
+		{"unchecked_operations_total", "Operations of kinds that give no dependency.", source},
+		{"ambiguous_values_total", "Values read that several transactions may have written.", source},
+		{"unattributed_reads_total", "Reads of values that no record wrote.", source},
+		{"gaps_total", "Records known to be missing.", source},
+		{"duplicates_total", "Records taken in before.", source},
+		{"late_records_total", "Records that came after the watermark had passed their end.", source},
+		{"clamped_records_total", "Records with times in the future of the monitor, taken as of now.", source},
+		{"frozen_transactions_total", "Transactions that left the window early since too many were in it.", source},
+		{"unverified_witnesses_total", "Suspected findings that the verifier did not accept; not reported.", source},
+		{"live_transactions", "Transactions in the window.", source},
+		{"watermark_timestamp_seconds", "Event time up to which all records are believed to have come; 0 before the first.", source},
+		{"checker_memory_bytes", "Memory that the checker's tables take.", source},
+		{"tracked_keys", "Keys that the checker remembers.", source},
+		{"verdict", "Verdict on a level: 0 holds, 1 unknown, 2 violated.", []string{"source", "level"}},
+		{"last_tick_timestamp_seconds", "Clock of the latest committed step; it moves without input too.", nil},
+		{"open_transactions", "Transactions begun by operation-level records and not ended.", nil},
+		{"records_total", "Records taken in by this process.", nil},
+		{"records_bytes_total", "Bytes of messages taken in by this process.", nil},
+		{"source_up", "Whether an input can be read: 1 or 0.", input},
+		{"input_caught_up", "Whether an input was read to its end when it was last looked at: 1 or 0.", input},
+		{"input_last_record_timestamp_seconds", "The broker's time of the latest record read; 0 without one.", input},
+		{"store_tree_bytes", "Size of the store's tables on disk.", nil},
+		{"store_value_log_bytes", "Size of the store's value log on disk.", nil},
+		{"store_commits_total", "Commits of this process.", nil},
+		{"store_committed_bytes_total", "Bytes committed by this process.", nil},
+		{"store_committed_entries_total", "Entries committed by this process.", nil},
+		{"store_last_commit_seconds", "Duration of the latest commit.", nil},
+		{"store_longest_commit_seconds", "Duration of the longest commit of this process.", nil},
+		{"store_syncs_total", "Syncs of the store to disk.", nil},
+		{"store_last_sync_seconds", "Duration of the latest sync.", nil},
+		{"store_snapshot_generation", "Generation of the current snapshot; 0 before the first.", nil},
+		{"store_dead_bytes", "Bytes removed that still take up disk.", nil},
+		{"store_upkeep_failures_total", "Failures of the store's upkeep, each retried.", nil},
+		{"build_info", "What the program was built from; always 1.", []string{"version", "revision", "goversion"}},
+	}
+}

@@ -1,0 +1,194 @@
+package app
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+// register fills the registry.
+func (a *App) register() error {
+	c := newCollector()
+	c.status, c.declared = a.engine.Status, a.config.Sources
+	c.store = a.store.Metrics
+	c.inputs = a.inputs
+	for _, x := range []prometheus.Collector{
+		c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := a.registry.Register(x); err != nil {
+			return fmt.Errorf("metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+// collector turns what the engine knows into metrics when it is asked. Counters
+// of sources count since the store was made, over restarts.
+type collector struct {
+	status   func() *engine.Status
+	store    func() store.Metrics
+	inputs   []*input
+	declared []string // sources that exist before their first record
+	build    []string // values of build_info
+
+	all  []*prometheus.Desc
+	desc map[string]*prometheus.Desc // by name without its prefix
+}
+
+func newCollector() *collector {
+	c := &collector{desc: map[string]*prometheus.Desc{}, build: BuildInfo()}
+	for _, m := range metricTable() {
+		d := prometheus.NewDesc("isowatch_"+m.name, m.help, m.labels, nil)
+		c.desc[m.name] = d
+		c.all = append(c.all, d)
+	}
+	return c
+}
+
+// Describe implements [prometheus.Collector].
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range c.all {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	s := c.status()
+	counter := func(name string, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(c.desc[name], prometheus.CounterValue, value, labels...)
+	}
+	gauge := func(name string, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(c.desc[name], prometheus.GaugeValue, value, labels...)
+	}
+	gauge("build_info", 1, c.build...)
+	gauge("last_tick_timestamp_seconds", seconds(s.Tick))
+	gauge("open_transactions", float64(s.Open))
+	counter("records_total", float64(s.Records))
+	counter("records_bytes_total", float64(s.Bytes))
+	for _, i := range c.inputs {
+		h := i.health()
+		gauge("source_up", truth(h.up), h.name)
+		gauge("input_caught_up", truth(h.caughtUp), h.name)
+		gauge("input_last_record_timestamp_seconds", seconds(h.lastTime), h.name)
+	}
+	seen := map[string]bool{}
+	for i := range s.Sources {
+		seen[s.Sources[i].Source] = true
+		collectSource(&s.Sources[i], counter, gauge)
+	}
+	for _, name := range c.declared {
+		if !seen[name] {
+			seen[name] = true
+			collectSource(&engine.SourceStatus{Source: name}, counter, gauge)
+		}
+	}
+	collectStore(c.store(), counter, gauge)
+}
+
+type emit func(name string, value float64, labels ...string)
+
+func collectSource(x *engine.SourceStatus, counter, gauge emit) {
+	for _, anomaly := range isolation.AnomalyNames() {
+		n := x.Findings[anomaly]
+		counter("findings_total", float64(n.Violating), x.Source, anomaly, "false")
+		counter("findings_total", float64(n.Expected), x.Source, anomaly, "true")
+	}
+	k := &x.Counters
+	counter("transactions_total", float64(k.Committed), x.Source, "committed")
+	counter("transactions_total", float64(k.Aborted), x.Source, "aborted")
+	counter("transactions_total", float64(k.Unknown), x.Source, "unknown")
+	for _, m := range []struct {
+		name  string
+		value int64
+	}{
+		{"operations_total", k.Operations},
+		{"horizon_findings_total", k.Horizon},
+		{"dead_letters_total", k.DeadLetters},
+		{"uncheckable_keys_total", k.Uncheckable},
+		{"unchecked_operations_total", k.Ignored},
+		{"ambiguous_values_total", k.Ambiguous},
+		{"unattributed_reads_total", k.Unattributed},
+		{"gaps_total", k.Gaps},
+		{"duplicates_total", k.Duplicates},
+		{"late_records_total", k.Late},
+		{"clamped_records_total", k.Clamped},
+		{"frozen_transactions_total", k.Frozen},
+		{"unverified_witnesses_total", k.Unverified},
+	} {
+		counter(m.name, float64(m.value), x.Source)
+	}
+	gauge("live_transactions", float64(x.Live), x.Source)
+	gauge("watermark_timestamp_seconds", seconds(x.Watermark), x.Source)
+	gauge("checker_memory_bytes", float64(x.Sizes.Bytes), x.Source)
+	gauge("tracked_keys", float64(x.Sizes.Keys), x.Source)
+	levels := make([]string, 0, len(x.Verdicts))
+	for level := range x.Verdicts {
+		levels = append(levels, level)
+	}
+	slices.Sort(levels)
+	for _, level := range levels {
+		gauge("verdict", verdictValue(x.Verdicts[level].Verdict), x.Source, level)
+	}
+}
+
+func collectStore(m store.Metrics, counter, gauge emit) {
+	gauge("store_tree_bytes", float64(m.TreeBytes))
+	gauge("store_value_log_bytes", float64(m.ValueLogBytes))
+	counter("store_commits_total", float64(m.Commits))
+	counter("store_committed_bytes_total", float64(m.Bytes))
+	counter("store_committed_entries_total", float64(m.Entries))
+	gauge("store_last_commit_seconds", m.LastCommit.Seconds())
+	gauge("store_longest_commit_seconds", m.MaxCommit.Seconds())
+	counter("store_syncs_total", float64(m.Syncs))
+	gauge("store_last_sync_seconds", m.LastSync.Seconds())
+	gauge("store_snapshot_generation", float64(m.Generation))
+	gauge("store_dead_bytes", float64(m.DeadBytes))
+	counter("store_upkeep_failures_total", float64(m.UpkeepFailures))
+}
+
+// seconds of ns since the Unix epoch; 0 stays 0, which says not yet.
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func verdictValue(verdict string) float64 {
+	switch verdict {
+	case window.OK:
+		return 0
+	case window.Violated:
+		return 2
+	}
+	return 1
+}
+
+// BuildInfo is what the program was built from: its version, the revision, and
+// that of Go; "unknown" where the build does not say.
+func BuildInfo() []string {
+	version, revision, goVersion := "unknown", "unknown", "unknown"
+	if b, ok := debug.ReadBuildInfo(); ok {
+		goVersion = b.GoVersion
+		if b.Main.Version != "" {
+			version = b.Main.Version
+		}
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	return []string{version, revision, goVersion}
+}

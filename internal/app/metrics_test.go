@@ -1,0 +1,155 @@
+package app
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+func collectorOf(s *engine.Status, declared ...string) *collector {
+	c := newCollector()
+	c.status = func() *engine.Status { return s }
+	c.store = func() store.Metrics { return store.Metrics{Commits: 3} }
+	c.declared = declared
+	c.inputs = []*input{{name: "nats:S", troubles: map[string]string{}, behind: map[string]bool{"nats:S": true}, lastTime: 5e9}}
+	return c
+}
+
+func bankStatus() *engine.Status {
+	return &engine.Status{
+		Tick: 12_500_000_000, Records: 9, Bytes: 900, Open: 2,
+		Sources: []engine.SourceStatus{{
+			Source: "bank", Live: 7, Watermark: 11_000_000_000,
+			Counters: window.Counters{Committed: 5, Aborted: 1, Unknown: 2, Operations: 30, Horizon: 4, DeadLetters: 6, Counters: infer.Counters{Gaps: 8}},
+			Verdicts: map[string]engine.Verdict{"serializable": {Verdict: "violated"}, "snapshot-isolation": {Verdict: "ok"}, "causal": {Verdict: "unknown"}},
+			Findings: map[string]engine.Found{"G2-item": {Violating: 3, Expected: 1}},
+		}},
+	}
+}
+
+func TestMetricsAreClean(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	alert.NewMetrics(registry)
+	registry.MustRegister(collectorOf(bankStatus(), "default"))
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestMetricValues(t *testing.T) {
+	want := `
+# HELP isowatch_transactions_total Transactions taken in, by the outcome that their client knows.
+# TYPE isowatch_transactions_total counter
+isowatch_transactions_total{source="bank",status="aborted"} 1
+isowatch_transactions_total{source="bank",status="committed"} 5
+isowatch_transactions_total{source="bank",status="unknown"} 2
+# HELP isowatch_verdict Verdict on a level: 0 holds, 1 unknown, 2 violated.
+# TYPE isowatch_verdict gauge
+isowatch_verdict{level="causal",source="bank"} 1
+isowatch_verdict{level="serializable",source="bank"} 2
+isowatch_verdict{level="snapshot-isolation",source="bank"} 0
+# HELP isowatch_gaps_total Records known to be missing.
+# TYPE isowatch_gaps_total counter
+isowatch_gaps_total{source="bank"} 8
+# HELP isowatch_watermark_timestamp_seconds Event time up to which all records are believed to have come; 0 before the first.
+# TYPE isowatch_watermark_timestamp_seconds gauge
+isowatch_watermark_timestamp_seconds{source="bank"} 11
+# HELP isowatch_last_tick_timestamp_seconds Clock of the latest committed step; it moves without input too.
+# TYPE isowatch_last_tick_timestamp_seconds gauge
+isowatch_last_tick_timestamp_seconds 12.5
+# HELP isowatch_source_up Whether an input can be read: 1 or 0.
+# TYPE isowatch_source_up gauge
+isowatch_source_up{input="nats:S"} 1
+# HELP isowatch_input_caught_up Whether an input was read to its end when it was last looked at: 1 or 0.
+# TYPE isowatch_input_caught_up gauge
+isowatch_input_caught_up{input="nats:S"} 0
+# HELP isowatch_store_commits_total Commits of this process.
+# TYPE isowatch_store_commits_total counter
+isowatch_store_commits_total 3
+`
+	names := []string{
+		"isowatch_transactions_total", "isowatch_verdict", "isowatch_gaps_total", "isowatch_watermark_timestamp_seconds",
+		"isowatch_last_tick_timestamp_seconds", "isowatch_source_up", "isowatch_input_caught_up", "isowatch_store_commits_total",
+	}
+	if err := testutil.CollectAndCompare(collectorOf(bankStatus()), strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+}
+
+// A first finding must show as an increase: every anomaly of every source that
+// is known or declared is there before it, once.
+func TestFindingsExistAtZero(t *testing.T) {
+	series := func(s *engine.Status, declared ...string) map[string]float64 {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(collectorOf(s, declared...))
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err) // a series given twice among others
+		}
+		values := map[string]float64{}
+		for _, f := range families {
+			if f.GetName() != "isowatch_findings_total" {
+				continue
+			}
+			for _, m := range f.GetMetric() {
+				var labels []string
+				for _, l := range m.GetLabel() { // sorted: anomaly, expected, source
+					labels = append(labels, l.GetValue())
+				}
+				values[strings.Join(labels, " ")] = m.GetCounter().GetValue()
+			}
+		}
+		return values
+	}
+	before := series(&engine.Status{}, "bank", "shop")
+	if want := 2 * 2 * len(isolation.AnomalyNames()); len(before) != want {
+		t.Errorf("%d series before the first record, want %d", len(before), want)
+	}
+	for name, value := range before {
+		if value != 0 {
+			t.Errorf("%s begins with %v", name, value)
+		}
+	}
+	after := series(bankStatus(), "bank", "shop")
+	if len(after) != len(before) {
+		t.Errorf("%d series, %d before the first record", len(after), len(before))
+	}
+	if after["G2-item false bank"] != 3 || after["G2-item true bank"] != 1 || after["G0 false bank"] != 0 {
+		t.Errorf("G2-item: %v and %v", after["G2-item false bank"], after["G2-item true bank"])
+	}
+}
+
+// Every row of the table is emitted, and nothing beside it.
+func TestMetricTable(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectorOf(bankStatus()))
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var emitted, table []string
+	for _, f := range families {
+		emitted = append(emitted, f.GetName())
+	}
+	for _, m := range metricTable() {
+		table = append(table, "isowatch_"+m.name)
+	}
+	slices.Sort(table)
+	if !slices.Equal(emitted, table) {
+		t.Errorf("emitted %v\ntable   %v", emitted, table)
+	}
+}

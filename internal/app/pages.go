@@ -1,0 +1,150 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/web"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// httpPatience is how long requests under way may go on at a stop.
+const httpPatience = 2 * time.Second
+
+// listen takes the port at once, so that a taken one shows before a long
+// recovery; connections wait until the pages mean something.
+func (a *App) listen(ctx context.Context) error {
+	if a.config.HTTP == config.Off {
+		return nil
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", a.config.HTTP)
+	if errors.Is(err, syscall.EADDRINUSE) && a.config.HTTPElsewhere {
+		host, _, _ := net.SplitHostPort(a.config.HTTP) // checked by Validate
+		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	}
+	if err != nil {
+		return fmt.Errorf("http: %w\nName another address with --http HOST:PORT; port 0 takes any free one.", err)
+	}
+	a.listener = l
+	a.cleanups.push("http port", func(context.Context) error {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	return nil
+}
+
+func (a *App) servePages(context.Context) error {
+	if a.listener == nil {
+		return nil
+	}
+	handler := web.Handler(web.Options{
+		Findings: storedFindings{engine.Reader{Store: a.store}},
+		Gatherer: a.registry,
+		Ready:    a.readiness,
+		Status:   func() any { return a.engine.Status() },
+		Facts:    a.facts,
+		Log:      a.log,
+	})
+	a.serve("http", web.NewServer(a.reads.around(handler), a.log), a.listener)
+	return nil
+}
+
+// serve runs server until the app stops.
+func (a *App) serve(name string, server *http.Server, l net.Listener) {
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			a.log.Error("server ended", "server", name, "err", err)
+		}
+	}()
+	a.cleanups.push(name, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, httpPatience)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			server.Close() // requests under way are cut off; nothing of ours is lost by that
+		}
+		a.reads.close()
+		return nil
+	})
+}
+
+func (a *App) readiness() error {
+	switch {
+	case !a.ready.Load():
+		return errors.New("starting or stopping")
+	case a.Err() != nil:
+		return a.Err()
+	}
+	return nil
+}
+
+// facts are the figures on top of the pages.
+func (a *App) facts() []web.Fact {
+	s := a.engine.Status()
+	expect := a.config.Watch.Expect.String()
+	var txns, live int64
+	verdict := ""
+	names := make([]string, 0, len(s.Sources))
+	for i := range s.Sources {
+		x := &s.Sources[i]
+		names = append(names, x.Source)
+		txns += x.Counters.Committed + x.Counters.Aborted + x.Counters.Unknown
+		live += int64(x.Live)
+		verdict = worse(verdict, x.Verdicts[expect].Verdict)
+	}
+	const most = 5
+	if len(names) > most {
+		names = append(names[:most], "and "+strconv.Itoa(len(names)-most)+" more")
+	}
+	facts := []web.Fact{{Name: "expected", Value: expect}}
+	if len(names) == 0 {
+		return append(facts, web.Fact{Name: "sources", Value: "none yet"})
+	}
+	return append(facts,
+		web.Fact{Name: "verdict", Value: verdict},
+		web.Fact{Name: "sources", Value: strings.Join(names, ", ")},
+		web.Fact{Name: "transactions", Value: strconv.FormatInt(txns, 10)},
+		web.Fact{Name: "in the window", Value: strconv.FormatInt(live, 10)},
+	)
+}
+
+// maxLooked bounds what one page may cost when its filter passes little: a
+// shorter page with a cursor then.
+const maxLooked = 20_000
+
+// storedFindings answers the pages from the store.
+type storedFindings struct{ engine.Reader }
+
+// List implements [web.Findings].
+func (s storedFindings) List(q web.Query) (page []isolation.Finding, next string, err error) {
+	if q.Before != "" {
+		if _, err := strconv.ParseUint(q.Before, 10, 64); err != nil {
+			return nil, "", web.ErrCursor
+		}
+	}
+	looked := 0
+	next, err = s.Reader.List(q.Before, func(f *isolation.Finding) bool {
+		looked++
+		if matches(f, &q) {
+			page = append(page, *f)
+		}
+		return len(page) < q.Limit && looked < maxLooked
+	})
+	return page, next, err
+}
+
+func matches(f *isolation.Finding, q *web.Query) bool {
+	return (q.Source == "" || f.Source == q.Source) && (q.Anomaly == "" || f.Anomaly == q.Anomaly) &&
+		(q.Kind == "" || f.Kind == q.Kind) && (q.State == "" || f.State == q.State)
+}

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+const (
+	// storeFolder is the store's place in the data folder, beside that of the
+	// embedded server: one can be given up without the other.
+	storeFolder = "store"
+	// socketName is the socket's.
+	socketName = "isowatch.sock"
+)
+
+// Kind names what is stored.
+type Kind string
+
+// What a data folder holds.
+const (
+	Findings    Kind = "findings"     // isolation.Finding
+	DeadLetters Kind = "dead-letters" // engine.DeadLetter
+	Panes       Kind = "panes"        // window.Pane
+)
+
+var errUnknownKind = errors.New("no records of this kind are stored")
+
+// eachStored gives every record of a kind as JSON, oldest first, panes by source
+// and time.
+func eachStored(r engine.Reader, kind Kind, fn func(record []byte) error) error {
+	give := func(value any) error {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		return fn(text)
+	}
+	switch kind {
+	case Findings:
+		return r.Each(func(f *isolation.Finding) error { return give(f) })
+	case DeadLetters:
+		return r.DeadLetters(func(d *engine.DeadLetter) error { return give(d) })
+	case Panes:
+		return r.Panes(func(p *window.Pane) error { return give(p) })
+	}
+	return fmt.Errorf("%w: %q", errUnknownKind, kind)
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// machineConfig is the machine's share of w.
+func machineConfig(w *config.Watch) window.Config {
+	levels := checked(w.Levels)
+	if !slices.Contains(levels, w.Expect) {
+		levels = checked(append(levels, w.Expect)) // pages and metrics show its verdict
+	}
+	return window.Config{
+		Levels: levels, Expect: w.Expect, Contract: machineContract(w.Contract),
+		Window: window.For(w.Window.Duration), WindowTxns: w.Window.Txns,
+		Lateness: window.For(w.Lateness), MaxTxn: w.MaxTransaction,
+		Idle: w.Idle, Pane: w.Pane, LiveCap: w.LiveCap, Clamp: true,
+	}
+}
+
+// machineContract is c as the machine takes it.
+func machineContract(c config.Contract) window.Contract {
+	return window.Contract{
+		Complete: c.Complete, Existing: c.Existing, UnmonitoredWriters: c.UnmonitoredWriters,
+		DeletesUnseen: c.DeletesUnseen, ClockDrift: c.ClockDrift,
+	}
+}
+
+// checked are the levels to check in order to judge those asked for: the same,
+// and all that have an encoding where one of them has none, since violations of
+// a weaker level show as cycles in the order of a stronger one.
+func checked(asked []isolation.Level) []isolation.Level {
+	all := isolation.Watched()
+	levels := slices.Clone(asked)
+	for _, l := range asked {
+		if slices.Contains(all, l) {
+			continue
+		}
+		for _, w := range all {
+			if !slices.Contains(levels, w) {
+				levels = append(levels, w)
+			}
+		}
+	}
+	return levels
+}

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+func levels(t *testing.T, names string) []isolation.Level {
+	t.Helper()
+	ls, err := isolation.ParseLevels(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ls
+}
+
+func TestCheckedLevels(t *testing.T) {
+	all := strings.Join(isolation.LevelNames(isolation.Watched()), ",")
+	for _, c := range []struct{ asked, want string }{
+		{"serializable", "serializable"},
+		{"snapshot-isolation,serializable", "snapshot-isolation,serializable"},
+		{"read-committed", "read-committed," + all},
+		{"strong-session-serializable,causal", "strong-session-serializable,causal,serializable,snapshot-isolation,strong-session-snapshot-isolation"},
+	} {
+		asked := levels(t, c.asked)
+		if got := strings.Join(isolation.LevelNames(checked(asked)), ","); got != c.want {
+			t.Errorf("checked(%s) = %s, want %s", c.asked, got, c.want)
+		}
+		if strings.Join(isolation.LevelNames(asked), ",") != c.asked {
+			t.Errorf("checked(%s) changed its argument", c.asked)
+		}
+	}
+}
+
+func TestMachineConfig(t *testing.T) {
+	w := config.DefaultWatch(config.LiveContract())
+	w.Levels = levels(t, "snapshot-isolation")
+	w.Window = config.Window{Duration: time.Hour, Txns: 77}
+	w.Lateness = 0
+	got := machineConfig(&w).WithDefaults()
+	if got.Window != window.For(time.Hour) || got.WindowTxns != 77 || got.Lateness != window.For(0) {
+		t.Errorf("window %+v, %d txns, lateness %+v", got.Window, got.WindowTxns, got.Lateness)
+	}
+	if names := strings.Join(isolation.LevelNames(got.Levels), ","); names != "snapshot-isolation,serializable" {
+		t.Errorf("levels %s: the expected one needs a verdict too", names)
+	}
+	want := window.Contract{Existing: true, UnmonitoredWriters: true, ClockDrift: 100 * time.Millisecond}
+	if got.Contract != want || !got.Clamp || got.Unbounded {
+		t.Errorf("contract %+v, clamp %v, unbounded %v", got.Contract, got.Clamp, got.Unbounded)
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	verdicts := func(ser, si string) engine.SourceStatus {
+		return engine.SourceStatus{Verdicts: map[string]engine.Verdict{
+			"serializable": {Verdict: ser}, "snapshot-isolation": {Verdict: si},
+		}}
+	}
+	both := levels(t, "serializable,snapshot-isolation")
+	for _, c := range []struct {
+		sources []engine.SourceStatus
+		asked   []isolation.Level
+		want    string
+	}{
+		{nil, both, "ok"},
+		{[]engine.SourceStatus{verdicts("ok", "ok")}, both, "ok"},
+		{[]engine.SourceStatus{verdicts("ok", "unknown")}, both, "unknown"},
+		{[]engine.SourceStatus{verdicts("violated", "unknown")}, both, "violated"},
+		{[]engine.SourceStatus{verdicts("violated", "unknown")}, both[1:], "unknown"},
+		{[]engine.SourceStatus{verdicts("unknown", "ok"), verdicts("violated", "ok"), verdicts("ok", "ok")}, both, "violated"},
+		{[]engine.SourceStatus{verdicts("violated", "ok"), verdicts("ok", "ok")}, both[1:], "ok"},
+	} {
+		if got := Outcome(&engine.Status{Sources: c.sources}, c.asked); got != c.want {
+			t.Errorf("%+v, asked %v: %s, want %s", c.sources, c.asked, got, c.want)
+		}
+	}
+}

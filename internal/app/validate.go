@@ -1,0 +1,202 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/ingest"
+)
+
+// Survey is what the records of a file hold, and what they cannot reveal.
+type Survey struct {
+	File         string     `json:"file"`
+	Format       string     `json:"format"`
+	Records      int64      `json:"records"`
+	Invalid      int64      `json:"invalid"`
+	Faults       []Fault    `json:"faults"` // the first ones
+	Transactions int64      `json:"transactions"`
+	Operations   int64      `json:"operations"`
+	Limits       []Limit    `json:"limits"` // what the records cannot reveal
+	Held         SurveyHeld `json:"held"`
+}
+
+// Fault is a record that cannot be used.
+type Fault struct {
+	Position string `json:"position"`
+	Reason   string `json:"reason"`
+}
+
+// Limit is something that the records cannot reveal, and why.
+type Limit struct {
+	Cannot  string `json:"cannot"`
+	Because string `json:"because"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// SurveyHeld counts what transactions and operations carry.
+type SurveyHeld struct {
+	Session   int64 `json:"session"`
+	Seq       int64 `json:"seq"`
+	Times     int64 `json:"times"`
+	Stale     int64 `json:"stale"`
+	Isolation int64 `json:"isolation"`
+	Committed int64 `json:"committed"`
+	Aborted   int64 `json:"aborted"`
+	Unknown   int64 `json:"unknown"`
+
+	Reads       int64 `json:"reads"`
+	Writes      int64 `json:"writes"`
+	Appends     int64 `json:"appends"`
+	Unchecked   int64 `json:"unchecked_operations"` // of kinds that give no dependency
+	BlindWrites int64 `json:"blind_writes"`         // register writes without an own read of the key before
+	Repeated    int64 `json:"repeated_values"`      // writes of a value that its key was given before
+}
+
+// maxFaults are listed; more are counted only.
+const maxFaults = 100
+
+// SurveyFile reads one file of JSON lines.
+func SurveyFile(name string, standard io.Reader) (*Survey, error) {
+	s := &surveyor{written: map[[2]event.Hash]bool{}, touched: map[event.Hash]bool{}}
+	s.File, s.Format, s.Faults = name, "jsonl", []Fault{}
+	s.batch.Partitions = []string{partitionOf(name)}
+	err := eachMessage(name, standard, func(m ingest.Message) error {
+		s.decoder.DecodeMessage(&s.batch, event.Position{Offset: m.Offset}, m.Value)
+		if len(s.batch.Data) >= stepBytes {
+			s.take()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.take()
+	records := s.Records
+	s.assembler.Expire(&s.batch, math.MaxInt64, 0) // what never ended
+	s.take()
+	s.Records = records
+	s.Limits = s.limits()
+	return &s.Survey, nil
+}
+
+type surveyor struct {
+	Survey
+	decoder   event.Decoder
+	assembler event.Assembler
+	batch     event.Batch
+	written   map[[2]event.Hash]bool // key, value
+	touched   map[event.Hash]bool    // keys that the transaction in work has used
+}
+
+// take counts what the batch holds and empties it. An invalid record is one that
+// does not decode, or an operation-level one that fits no transaction.
+func (s *surveyor) take() {
+	b := &s.batch
+	s.Records += int64(len(b.Txns) + len(b.Parts) + len(b.Bad)) // before parts make further ones
+	s.assembler.Add(b)
+	for i := range b.Bad {
+		s.Invalid++
+		if len(s.Faults) < maxFaults {
+			s.Faults = append(s.Faults, Fault{b.Where(b.Bad[i].Pos), b.Bad[i].Reason})
+		}
+	}
+	for i := range b.Txns {
+		s.txn(&b.Txns[i])
+	}
+	partition := b.Partitions[0]
+	b.Reset()
+	b.Partitions = append(b.Partitions, partition)
+}
+
+func (s *surveyor) txn(t *event.Txn) {
+	s.Transactions++
+	s.Operations += int64(t.NumOps)
+	h := &s.Held
+	for _, x := range []struct {
+		is    bool
+		count *int64
+	}{
+		{t.Session.Len > 0, &h.Session},
+		{t.Session.Len > 0 && t.Flags&event.HasSeq != 0, &h.Seq},
+		{t.Flags&event.HasTimes != 0, &h.Times},
+		{t.Flags&event.Stale != 0, &h.Stale},
+		{t.Isolation.Len > 0, &h.Isolation},
+		{t.Status == event.Committed, &h.Committed},
+		{t.Status == event.Aborted, &h.Aborted},
+		{t.Status == event.Unknown, &h.Unknown},
+	} {
+		if x.is {
+			*x.count++
+		}
+	}
+	clear(s.touched)
+	ops := s.batch.OpsOf(t)
+	for i := range ops {
+		s.op(&ops[i])
+	}
+}
+
+func (s *surveyor) op(o *event.Op) {
+	h := &s.Held
+	switch o.Kind {
+	case event.Read:
+		h.Reads++
+	case event.Write:
+		h.Writes++
+		if !s.touched[o.KeyHash] {
+			h.BlindWrites++
+		}
+	case event.Append:
+		h.Appends++
+	default:
+		h.Unchecked++
+	}
+	if o.Kind == event.Write || o.Kind == event.Append {
+		id := [2]event.Hash{o.KeyHash, o.ValueHash}
+		if s.written[id] {
+			h.Repeated++
+		}
+		s.written[id] = true
+	}
+	s.touched[o.KeyHash] = true
+}
+
+// limits follow from what is missing.
+func (s *surveyor) limits() []Limit {
+	h, n := &s.Held, s.Transactions
+	all := []struct {
+		is bool
+		Limit
+	}{
+		{n == 0, Limit{"anything", "there are no transactions", ""}},
+		{n > 0 && h.Reads == 0, Limit{"any anomaly that a read shows", "there are no reads", "record what reads returned"}},
+		{n > 0 && h.Writes+h.Appends == 0, Limit{"any anomaly", "there are no writes", "record writes with the values written"}},
+		{h.Session < n, Limit{"stale reads and other anomalies within a session",
+			of(n-h.Session, n, "transactions name no session"), "set session to the single-threaded client, not to a pooled connection"}},
+		{h.Seq < h.Session, Limit{"records that are missing from a session",
+			of(h.Session-h.Seq, h.Session, "transactions of a session have no seq"), "count each session's transactions in seq"}},
+		{h.Times < n, Limit{"real-time order; windows count transactions instead of time",
+			of(n-h.Times, n, "transactions have no start and end"), "set start and end from the client's clock"}},
+		{h.BlindWrites > 0, Limit{"the order of versions, and what rests on it, on the keys written so",
+			of(h.BlindWrites, h.Writes, "register writes come without a read of the key before them in the transaction"), "read before writing, or use lists"}},
+		{h.Repeated > 0, Limit{"which transaction a read of such a value saw",
+			of(h.Repeated, h.Writes+h.Appends, "writes repeat a value that the key was given before"), "make values unique for their key"}},
+		{h.Unchecked > 0, Limit{"anything on the keys used so",
+			of(h.Unchecked, s.Operations, "operations are neither r, w nor append"), ""}},
+		{n > 0 && h.Aborted == 0, Limit{"reads of aborted writes", "no transaction is recorded as aborted", "record aborted transactions too"}},
+		{h.Stale > 0, Limit{"stale reads by the transactions that asked for them", of(h.Stale, n, "transactions are marked stale"), ""}},
+	}
+	limits := []Limit{}
+	for _, x := range all {
+		if x.is {
+			limits = append(limits, x.Limit)
+		}
+	}
+	return limits
+}
+
+func of(part, whole int64, what string) string {
+	return fmt.Sprintf("%d of %d %s", part, whole, what)
+}

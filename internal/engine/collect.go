@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/window"
+)
+
+// tickEvery is how often a step is made without input, so that idle partitions
+// time out and the watermark moves.
+const tickEvery = time.Second
+
+// patience is how long a start waits for each partition that it knows.
+const patience = time.Minute
+
+// collect decodes chunks into steps. A step is handed on when it is full, when
+// its first event has waited long enough, or when there is no more input and
+// the next stage is free.
+func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish bool, out chan<- *work, free <-chan *work) {
+	w := e.fresh(<-free)
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	var due <-chan time.Time
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	flush := func() {
+		w.step.tick = e.opt.Now() // not before any of it was received
+		e.expect(w)
+		out <- w
+		w = e.fresh(<-free)
+		due = nil
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			if !w.empty() {
+				flush()
+			}
+			return
+		case c, ok := <-in:
+			if !ok {
+				if finish {
+					w.step.end = true
+				}
+				if finish || !w.empty() {
+					flush()
+				}
+				return
+			}
+			if w.announced && len(c.Messages) > 0 {
+				flush() // the machines know all partitions before the first record
+			}
+			if len(c.Gaps) > 0 && !w.empty() {
+				flush() // what was lost acts on what came behind it only
+			}
+			for e.take(w, &c) {
+				flush()
+			}
+			if !w.empty() && due == nil {
+				timer.Reset(e.opt.Gather)
+				due = timer.C
+			}
+			if w.full(e.opt.StepBytes) {
+				flush()
+			}
+		case <-due:
+			flush()
+		case <-ticker.C:
+			if w.empty() && e.opt.Now() != 0 {
+				flush()
+			}
+		}
+	}
+}
+
+func (e *Engine) fresh(w *work) *work {
+	w.step.batch.Reset()
+	w.step.gaps, w.step.bad, w.step.end = w.step.gaps[:0], 0, false
+	w.step.lag, w.announced = w.step.lag[:0], false
+	w.cursors = map[string]ingest.Cursor{}
+	w.dead, w.effects = w.dead[:0], w.effects[:0]
+	w.snapshot, w.status = nil, nil
+	return w
+}
+
+func (w *work) empty() bool {
+	return len(w.step.batch.Txns) == 0 && len(w.step.batch.Parts) == 0 && len(w.step.gaps) == 0 &&
+		len(w.cursors) == 0 && len(w.dead) == 0
+}
+
+func (w *work) full(limit int) bool { return len(w.step.batch.Data) >= limit }
+
+// take decodes messages of c into w until w is full; it returns true when some
+// are left in c. The cursor follows what was taken.
+func (e *Engine) take(w *work, c *ingest.Chunk) bool {
+	part := w.partition(c.Partition)
+	e.unheard = slices.DeleteFunc(e.unheard, func(p string) bool { return p == c.Partition })
+	_, known := e.behind[c.Partition]
+	w.announced = w.announced || !known && len(c.Messages) == 0
+	if !known || len(c.Messages) > 0 || c.CaughtUp {
+		e.behind[c.Partition] = !c.CaughtUp && !c.EOF && c.Partition != "stdin"
+	}
+	w.lag(part, e.behind[c.Partition])
+	for _, g := range c.Gaps {
+		w.step.gaps = append(w.step.gaps, window.Gap{Partition: c.Partition, From: g.From, To: g.To, Reason: g.Reason})
+	}
+	c.Gaps = nil
+	for i := range c.Messages {
+		if w.full(e.opt.StepBytes) {
+			c.Messages = c.Messages[i:]
+			w.cursors[c.Partition] = ingest.Cursor{Next: c.Messages[0].Offset, Identity: c.Cursor.Identity}
+			return true
+		}
+		m := &c.Messages[i]
+		e.bytes.Add(int64(len(m.Value)))
+		e.decoder.DecodeMessage(&w.step.batch, event.Position{Partition: part, Offset: m.Offset}, m.Value)
+	}
+	c.Messages = nil
+	w.cursors[c.Partition] = c.Cursor
+	return false
+}
+
+// expect holds the watermark for the partitions that were not heard of since the
+// start: records that came while nobody listened are no silence. It is given up
+// for those that do not come within patience: they may be gone.
+func (e *Engine) expect(w *work) {
+	patient := w.step.tick-e.opened <= int64(patience)
+	for _, p := range e.unheard {
+		w.lag(w.partition(p), patient)
+	}
+	if !patient {
+		e.unheard = nil
+	}
+}
+
+func (w *work) lag(part uint32, behind bool) {
+	for int(part) >= len(w.step.lag) {
+		w.step.lag = append(w.step.lag, false)
+	}
+	w.step.lag[part] = behind
+}
+
+func (w *work) partition(name string) uint32 {
+	b := &w.step.batch
+	for i, p := range b.Partitions {
+		if p == name {
+			return uint32(i)
+		}
+	}
+	b.Partitions = append(b.Partitions, name)
+	return uint32(len(b.Partitions) - 1)
+}

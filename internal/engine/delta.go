@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/window"
+)
+
+// step is one unit of work, as the machines get it: decoded transactions by
+// source, gaps, bad records and the tick.
+type step struct {
+	tick  int64
+	batch event.Batch
+	gaps  []window.Gap
+	bad   int64
+	end   bool   // the input has ended
+	lag   []bool // by partition of the batch: its reader had more to read
+}
+
+// appendDelta writes what a machine needs to do the step again: the tick, the
+// partitions, lost input, and every transaction in compact form with its
+// position, in order.
+func appendDelta(dst []byte, s *step) []byte {
+	dst = binary.AppendVarint(dst, s.tick)
+	dst = binary.AppendVarint(dst, s.bad)
+	if s.end {
+		dst = append(dst, 1)
+	} else {
+		dst = append(dst, 0)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(s.batch.Partitions)))
+	for _, name := range s.batch.Partitions {
+		dst = appendText(dst, name)
+	}
+	for i := range s.batch.Partitions {
+		lag := byte(0)
+		if i < len(s.lag) && s.lag[i] {
+			lag = 1
+		}
+		dst = append(dst, lag)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(s.gaps)))
+	for _, g := range s.gaps {
+		dst = appendText(dst, g.Partition)
+		dst = binary.AppendVarint(dst, g.From)
+		dst = binary.AppendVarint(dst, g.To)
+		dst = appendText(dst, g.Reason)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(s.batch.Txns)))
+	for i := range s.batch.Txns {
+		t := &s.batch.Txns[i]
+		dst = binary.AppendUvarint(dst, uint64(t.Pos.Partition))
+		dst = binary.AppendVarint(dst, t.Pos.Offset)
+		dst = binary.AppendUvarint(dst, uint64(t.Pos.Sub))
+		at := len(dst)
+		dst = append(dst, 0, 0, 0, 0)
+		dst = event.AppendRecord(dst, &s.batch, t)
+		binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	return dst
+}
+
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+var errDelta = errors.New("delta is damaged")
+
+// deltaReader reads what appendDelta wrote. The first error stays.
+type deltaReader struct {
+	b   []byte
+	err error
+}
+
+func (r *deltaReader) uint() uint64 {
+	n, k := binary.Uvarint(r.b)
+	if k <= 0 {
+		r.err = errDelta
+		r.b = nil
+		return 0
+	}
+	r.b = r.b[k:]
+	return n
+}
+
+func (r *deltaReader) int() int64 {
+	n, k := binary.Varint(r.b)
+	if k <= 0 {
+		r.err = errDelta
+		r.b = nil
+		return 0
+	}
+	r.b = r.b[k:]
+	return n
+}
+
+func (r *deltaReader) bytes(n uint64) []byte {
+	if r.err != nil || n > uint64(len(r.b)) {
+		r.err = errDelta
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *deltaReader) text() string { return string(r.bytes(r.uint())) }
+
+// readDelta fills s with the step that b holds.
+func readDelta(d *event.Decoder, s *step, b []byte) error {
+	r := &deltaReader{b: b}
+	s.batch.Reset()
+	s.gaps = s.gaps[:0]
+	s.tick, s.bad = r.int(), r.int()
+	if end := r.bytes(1); len(end) == 1 {
+		s.end = end[0] == 1
+	}
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		s.batch.Partitions = append(s.batch.Partitions, r.text())
+	}
+	s.lag = s.lag[:0]
+	for _, lag := range r.bytes(uint64(len(s.batch.Partitions))) {
+		s.lag = append(s.lag, lag == 1)
+	}
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		s.gaps = append(s.gaps, window.Gap{Partition: r.text(), From: r.int(), To: r.int(), Reason: r.text()})
+	}
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		pos := event.Position{Partition: uint32(r.uint()), Offset: r.int(), Sub: uint32(r.uint())}
+		size := r.bytes(4)
+		if r.err != nil {
+			break
+		}
+		rec := r.bytes(uint64(binary.LittleEndian.Uint32(size)))
+		if r.err != nil {
+			break
+		}
+		if int(pos.Partition) >= len(s.batch.Partitions) {
+			return fmt.Errorf("%w: partition %d of %d", errDelta, pos.Partition, len(s.batch.Partitions))
+		}
+		if err := d.DecodeRecord(&s.batch, pos, rec); err != nil {
+			return fmt.Errorf("%w: %w", errDelta, err)
+		}
+	}
+	return r.err
+}

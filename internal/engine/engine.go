@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+// Options say how an engine works. Configure must be set.
+type Options struct {
+	// Configure gives the configuration of a source's machine. It is called once
+	// a source and must always answer alike for one store.
+	Configure func(source string) window.Config
+	// Now is the wall clock, ns since the Unix epoch, put on every batch as its
+	// tick. nil: no ticks.
+	Now func() int64
+	// Gather is how long a step waits for more input after its first event, at
+	// most. Default 5 ms; a step is committed at most 25 ms after its first event
+	// unless the disk is slower.
+	Gather time.Duration
+	// StepBytes is the input after which a step waits no longer. Default 1 MiB.
+	StepBytes int
+	// SnapshotBytes of deltas are written between two snapshots, at least, and
+	// at least a quarter of what the latest snapshot was large: it bounds what a
+	// restart replays. Default 64 MiB.
+	SnapshotBytes int64
+	// Committed is called after every commit, with the number of findings that
+	// it wrote; not concurrently. It must not block.
+	Committed func(findings int)
+	Logger    *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Gather == 0 {
+		o.Gather = 5 * time.Millisecond
+	}
+	if o.StepBytes == 0 {
+		o.StepBytes = 1 << 20
+	}
+	if o.SnapshotBytes == 0 {
+		o.SnapshotBytes = 64 << 20
+	}
+	if o.Now == nil {
+		o.Now = func() int64 { return 0 }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Committed == nil {
+		o.Committed = func(int) {}
+	}
+	return o
+}
+
+// Engine drives the machines over one store. Use [Open].
+type Engine struct {
+	opt   Options
+	store *store.Store
+	log   *slog.Logger
+
+	// Owned by the step goroutine.
+	sources       *sources
+	assembler     event.Assembler
+	low           int64 // least watermark of the last step, for the assembler
+	cursors       map[string]ingest.Cursor
+	sinceSnapshot int64 // bytes of deltas since the last snapshot was taken
+
+	// Owned by the commit goroutine.
+	head         head
+	lastSnapshot atomic.Int64 // size of the latest snapshot
+
+	snapshotStep atomic.Uint64 // that the current snapshot stands behind; 0: there is none
+
+	decoder event.Decoder
+	behind  map[string]bool // by partition: its reader had more to read; the collecting goroutine's
+	unheard []string        // partitions of earlier lives that were not heard of in this one; the same
+	opened  int64           // tick
+	status  atomic.Pointer[Status]
+	records atomic.Int64
+	bytes   atomic.Int64
+	snaps   sync.WaitGroup
+	snapped atomic.Bool // a snapshot is being written
+}
+
+// Open recovers what st holds: the machines as they were after the last commit.
+func Open(st *store.Store, o Options) (*Engine, error) {
+	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, behind: map[string]bool{}, low: math.MinInt64}
+	e.log = e.opt.Logger
+	e.sources = newSources(e.opt.Configure)
+	if err := e.recover(); err != nil {
+		return nil, fmt.Errorf("recover: %w", err)
+	}
+	e.unheard, e.opened = slices.Sorted(maps.Keys(e.cursors)), e.opt.Now()
+	e.status.Store(e.measure(0))
+	return e, nil
+}
+
+// Cursors say where to go on reading, by partition.
+func (e *Engine) Cursors() map[string]ingest.Cursor {
+	out := make(map[string]ingest.Cursor, len(e.cursors))
+	for p, c := range e.cursors {
+		out[p] = c
+	}
+	return out
+}
+
+// work is a step on its way through the goroutines.
+type work struct {
+	step      step
+	cursors   map[string]ingest.Cursor
+	announced bool // a partition was named for the first time, without a record
+	dead      []DeadLetter
+	delta     []byte
+	effects   []effect
+	assembly  []byte
+	snapshot  *snapshot
+	status    *Status
+}
+
+// effect is what one source's step gave.
+type effect struct {
+	source   string
+	findings []json.RawMessage
+	ids      []string
+	outbox   []bool
+	panes    []pane
+}
+
+type pane struct {
+	key   []byte
+	value []byte
+}
+
+// Run takes chunks until in is closed or ctx ends, and returns when all that was
+// taken is committed. finish says that the end of in is the end of the input:
+// the watermark then passes everything.
+func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failed error // written by the commit goroutine, which ends before it is read
+	decoded := make(chan *work, 1)
+	stepped := make(chan *work, 1)
+	free := make(chan *work, 4)
+	for range cap(free) {
+		free <- &work{}
+	}
+	var wg sync.WaitGroup
+	wg.Add(2)
+	go func() { // step
+		defer wg.Done()
+		defer close(stepped)
+		for w := range decoded {
+			e.doStep(w)
+			stepped <- w
+		}
+	}()
+	go func() { // commit
+		defer wg.Done()
+		for w := range stepped {
+			if failed == nil { // nothing may follow a step that is not there
+				if err := e.commit(w); err != nil {
+					failed = fmt.Errorf("commit: %w", err)
+					cancel()
+				}
+			}
+			free <- w
+		}
+	}()
+	e.collect(ctx, in, finish, decoded, free)
+	close(decoded)
+	wg.Wait()
+	e.snaps.Wait()
+	return failed
+}
+
+// Close writes a last snapshot, unless it would be large, so that the next start
+// has nothing to replay.
+func (e *Engine) Close() error {
+	e.snaps.Wait()
+	if e.head.Step == e.snapshotStep.Load() || e.stateBytes() > maxClosing {
+		return nil
+	}
+	return e.writeSnapshot(e.takeSnapshot(), e.head.Step)
+}

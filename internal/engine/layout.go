@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"github.com/isowatch/isowatch/store"
+)
+
+// Spaces of the store.
+const (
+	spaceHead      store.Space = 'h' // "head" -> head, JSON; "assembler" -> its state
+	spaceCursor    store.Space = 'p' // partition -> ingest.Cursor, JSON
+	spaceDelta     store.Space = 'd' // step, part (8+2 bytes) -> piece of a delta
+	spaceFinding   store.Space = 'f' // id -> order (8 bytes), finding, JSON
+	spaceOrder     store.Space = 'i' // order (8 bytes) -> id
+	spaceOutbox    store.Space = 'o' // sequence (8 bytes) -> finding, JSON
+	spaceSink      store.Space = 'c' // sink -> sequence delivered (8 bytes)
+	spaceDead      store.Space = 'l' // number (8 bytes) -> DeadLetter, JSON
+	spacePane      store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
+	maxCommitBytes             = 3 << 20
+	maxEntries                 = 9_000
+	deltaPart                  = 512 << 10
+)
+
+func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+func deltaKey(step uint64, part int) []byte {
+	return binary.BigEndian.AppendUint16(key64(step), uint16(part))
+}
+
+// head is what every commit rewrites: where the next ones go.
+type head struct {
+	Step    uint64 `json:"step"`    // of the last committed step
+	Order   uint64 `json:"order"`   // findings stored
+	Outbox  uint64 `json:"outbox"`  // deliveries written
+	Dead    uint64 `json:"dead"`    // dead letters written
+	Version int    `json:"version"` // of this layout
+	// Began is when the store was made, ns: what came before is unknown.
+	Began int64 `json:"began"`
+}
+
+const layoutVersion = 1

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+// Reader reads what an engine stored, beside it or without one.
+type Reader struct{ Store *store.Store }
+
+// errStop ends a scan early.
+var errStop = errors.New("enough")
+
+// List calls fn for findings, newest first, beginning behind the cursor before
+// ("" is the newest), until fn says no. It returns the cursor behind the last.
+func (r Reader) List(before string, fn func(f *isolation.Finding) bool) (next string, err error) {
+	var to []byte
+	if before != "" {
+		n, err := strconv.ParseUint(before, 10, 64)
+		if err != nil {
+			return "", fmt.Errorf("cursor %q: %w", before, err)
+		}
+		to = key64(n)
+	}
+	err = r.Store.ScanReverse(spaceOrder, nil, to, func(key, id []byte) error {
+		f, ok, err := r.Get(string(id))
+		if err != nil || !ok {
+			return err
+		}
+		next = strconv.FormatUint(order64(key), 10)
+		if !fn(&f) {
+			return errStop
+		}
+		return nil
+	})
+	if errors.Is(err, errStop) {
+		return next, nil
+	}
+	return "", err
+}
+
+// Each calls fn for every finding, oldest first.
+func (r Reader) Each(fn func(f *isolation.Finding) error) error {
+	return r.Store.Scan(spaceOrder, nil, nil, func(_, id []byte) error {
+		f, ok, err := r.Get(string(id))
+		if err != nil || !ok {
+			return err
+		}
+		return fn(&f)
+	})
+}
+
+// Get is the finding with this id in its latest revision.
+func (r Reader) Get(id string) (f isolation.Finding, ok bool, err error) {
+	value, err := r.Store.Get(spaceFinding, []byte(id))
+	if err != nil || len(value) < 8 {
+		return f, false, err
+	}
+	if err := json.Unmarshal(value[8:], &f); err != nil {
+		return f, false, fmt.Errorf("finding %s: %w", id, err)
+	}
+	return f, true, nil
+}
+
+// DeadLetters calls fn for every dead letter, oldest first.
+func (r Reader) DeadLetters(fn func(d *DeadLetter) error) error {
+	return r.Store.Scan(spaceDead, nil, nil, func(_, value []byte) error {
+		var d DeadLetter
+		if err := json.Unmarshal(value, &d); err != nil {
+			return fmt.Errorf("dead letter: %w", err)
+		}
+		return fn(&d)
+	})
+}
+
+// Panes calls fn for the closed panes of all sources, by source and time.
+func (r Reader) Panes(fn func(p *window.Pane) error) error {
+	return r.Store.Scan(spacePane, nil, nil, func(_, value []byte) error {
+		var p window.Pane
+		if err := json.Unmarshal(value, &p); err != nil {
+			return fmt.Errorf("pane: %w", err)
+		}
+		return fn(&p)
+	})
+}
+
+// Pending implements [alert.Outbox]: what the sink has not been given yet, of
+// what is committed.
+func (r Reader) Pending(sink string, most int) ([]alert.Delivery, error) {
+	var h head
+	text, err := r.Store.Get(spaceHead, []byte("head"))
+	if err != nil || text == nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &h); err != nil {
+		return nil, fmt.Errorf("head: %w", err)
+	}
+	done, err := r.delivered(sink)
+	if err != nil {
+		return nil, err
+	}
+	var out []alert.Delivery
+	err = r.Store.Scan(spaceOutbox, key64(done+1), key64(h.Outbox+1), func(key, value []byte) error {
+		d := alert.Delivery{Seq: order64(key), JSON: append([]byte(nil), value...)}
+		if err := json.Unmarshal(value, &d.Finding); err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+		if out = append(out, d); len(out) == most {
+			return errStop
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errStop) {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Advance implements [alert.Outbox].
+func (r Reader) Advance(sink string, seq uint64) error {
+	return r.Store.Commit([]store.Entry{{Space: spaceSink, Key: []byte(sink), Value: key64(seq)}})
+}
+
+func (r Reader) delivered(sink string) (uint64, error) {
+	value, err := r.Store.Get(spaceSink, []byte(sink))
+	if err != nil || len(value) != 8 {
+		return 0, err
+	}
+	return order64(value), nil
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/window"
+)
+
+// Status is what the engine knew after its last commit.
+type Status struct {
+	Tick    int64          `json:"tick"` // ns since the Unix epoch
+	Steps   uint64         `json:"steps"`
+	Records int64          `json:"records"` // taken in by this process
+	Bytes   int64          `json:"bytes"`
+	Open    int            `json:"open"` // transactions in assembly
+	Sources []SourceStatus `json:"sources"`
+	Cursors []CursorStatus `json:"cursors"`
+}
+
+// SourceStatus is what is known of one source.
+type SourceStatus struct {
+	Source    string             `json:"source"`
+	Live      int                `json:"live"`
+	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first
+	Counters  window.Counters    `json:"counters"`
+	Verdicts  map[string]Verdict `json:"verdicts"` // by level
+	Findings  map[string]Found   `json:"findings"` // by anomaly, since the beginning
+	Sizes     infer.Sizes        `json:"sizes"`
+}
+
+// Verdict of a level, and why it is unknown.
+type Verdict struct {
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Found counts findings by whether the expected level allows them.
+type Found struct {
+	Violating int64 `json:"violating"`
+	Expected  int64 `json:"expected"`
+}
+
+// CursorStatus is where a partition is.
+type CursorStatus struct {
+	Partition string `json:"partition"`
+	Next      int64  `json:"next"`
+}
+
+// Status after the last commit. Not to be changed.
+func (e *Engine) Status() *Status { return e.status.Load() }
+
+// measure is called between steps.
+func (e *Engine) measure(tick int64) *Status {
+	s := &Status{Tick: tick, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len()}
+	for _, x := range e.sources.list {
+		m := x.machine
+		src := SourceStatus{
+			Source: x.name, Live: m.Live(), Watermark: m.Watermark(), Counters: m.Totals(),
+			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(),
+		}
+		if src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
+			src.Watermark = 0
+		}
+		for _, l := range m.Levels() {
+			v, why := m.Verdict(l)
+			src.Verdicts[l.String()] = Verdict{v, why}
+		}
+		m.EachFound(func(anomaly string, violating, expected int64) {
+			src.Findings[anomaly] = Found{violating, expected}
+		})
+		s.Sources = append(s.Sources, src)
+	}
+	for p, c := range e.cursors {
+		s.Cursors = append(s.Cursors, CursorStatus{p, c.Next})
+	}
+	return s
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// DeadLetter is a record that could not be taken in.
+type DeadLetter struct {
+	Position string `json:"position"`
+	Reason   string `json:"reason"`
+	Record   string `json:"record"` // as it came, cut to 64 KiB; invalid UTF-8 replaced
+	At       int64  `json:"at"`     // tick, ns since the Unix epoch
+}
+
+// doStep assembles, runs the machines and encodes what is to be committed.
+func (e *Engine) doStep(w *work) {
+	b := &w.step.batch
+	if len(b.Parts) > 0 || e.assembler.Len() > 0 {
+		e.assemble(w)
+	}
+	e.refuse(w)
+	for i := range b.Bad {
+		bad := &b.Bad[i]
+		w.dead = append(w.dead, DeadLetter{b.Where(bad.Pos), bad.Reason, string(b.Bytes(bad.Raw)), w.step.tick})
+	}
+	w.step.bad = int64(len(b.Bad))
+	w.delta = appendDelta(w.delta[:0], &w.step)
+	e.sources.run(&w.step)
+	e.low = math.MaxInt64
+	for _, x := range e.sources.list {
+		e.low = min(e.low, x.machine.Watermark())
+		w.effects = append(w.effects, encodeEffects(x.name, &x.effects))
+	}
+	e.records.Add(int64(len(b.Txns)))
+	for p, c := range w.cursors {
+		e.cursors[p] = c
+	}
+	if e.sinceSnapshot += int64(len(w.delta)); e.sinceSnapshot >= max(e.opt.SnapshotBytes, e.lastSnapshot.Load()/4) && e.snapped.CompareAndSwap(false, true) {
+		e.sinceSnapshot = 0
+		w.snapshot = e.takeSnapshot()
+	}
+	w.status = e.measure(w.step.tick)
+}
+
+// assemble puts operation-level records together, and gives up those whose time
+// is over.
+func (e *Engine) assemble(w *work) {
+	b := &w.step.batch
+	e.assembler.Add(b)
+	limit := int64(e.sources.configure("").WithDefaults().MaxTxn)
+	switch {
+	case w.step.end:
+		e.assembler.Expire(b, math.MaxInt64, limit)
+	case e.low != math.MinInt64 && e.low != math.MaxInt64:
+		e.assembler.Expire(b, e.low, limit)
+	}
+	w.assembly = e.assembler.AppendState(w.assembly[:0])
+}
+
+// refuse makes dead letters of the records of sources beyond the limit.
+func (e *Engine) refuse(w *work) {
+	b := &w.step.batch
+	kept := b.Txns[:0]
+	for i := range b.Txns {
+		t := b.Txns[i]
+		if e.sources.find(b.Bytes(t.Source)) == nil {
+			r := b.Record(&t)
+			b.AddBad(t.Pos, event.AppendJSON(nil, &r), "too many sources: at most 256")
+			continue
+		}
+		kept = append(kept, t)
+	}
+	b.Txns = kept
+}
+
+func encodeEffects(source string, eff *window.Effects) effect {
+	out := effect{source: source}
+	for i := range eff.Findings {
+		f := &eff.Findings[i]
+		text, err := json.Marshal(f)
+		if err != nil {
+			continue // strings and numbers only: cannot happen
+		}
+		out.findings = append(out.findings, text)
+		out.ids = append(out.ids, f.ID)
+		out.outbox = append(out.outbox, f.State != isolation.Final || f.Kind == isolation.KindGap)
+	}
+	for i := range eff.Panes {
+		p := &eff.Panes[i]
+		text, err := json.Marshal(p)
+		if err != nil {
+			continue
+		}
+		key := append(append([]byte(source), 0), binary.BigEndian.AppendUint64(nil, uint64(p.Start)^1<<63)...)
+		out.panes = append(out.panes, pane{key, text})
+	}
+	return out
+}

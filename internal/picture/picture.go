@@ -1,0 +1,163 @@
+// Package picture draws a finding's cycle as SVG: transactions on a ring, boxes
+// with their operations, and labelled arrows between them.
+package picture
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the style sheet
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// style colours every picture, for light and dark.
+//
+//go:embed style.css
+var style string
+
+// StyleHash is the hash source by which a Content-Security-Policy admits the
+// style sheet inside a picture: 'sha256-...'.
+func StyleHash() string {
+	sum := sha256.Sum256([]byte(style))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// SVG is the picture of f as a document of its own, or for use inside HTML: its
+// ids start with a hash of the finding's id, so that several fit on one page.
+// The same finding gives the same bytes.
+func SVG(f isolation.Finding) []byte {
+	d := newDrawing(&f)
+	sum := sha256.Sum256([]byte(f.ID))
+	d.prefix = "f" + hex.EncodeToString(sum[:4])
+	d.write()
+	return d.out.Bytes()
+}
+
+func (d *drawing) write() {
+	box := d.bounds()
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="isowatch" role="img" aria-labelledby="%s-t %[1]s-d" `, d.prefix)
+	d.printf(`width="%.0f" height="%.0f" viewBox="%.0f %.0f %.0f %.0f">`+"\n",
+		box.width(), box.height(), box.left, box.top, box.width(), box.height())
+	d.printf(`<title id="%s-t">%s</title>`+"\n", d.prefix, escape(d.title()))
+	d.printf(`<desc id="%s-d">%s</desc>`+"\n", d.prefix, escape(d.description()))
+	d.printf("<style>%s</style>\n", style)
+	d.writeMarkers()
+	for i := range d.arrows {
+		d.writeArrow(&d.arrows[i])
+	}
+	for i := range d.nodes {
+		d.writeNode(&d.nodes[i])
+	}
+	for i := range d.arrows {
+		d.writeLabel(&d.arrows[i])
+	}
+	d.writeLegend()
+	d.printf("</svg>\n")
+}
+
+func (d *drawing) title() string {
+	if d.finding.Title == "" || d.finding.Title == d.finding.Anomaly {
+		return d.finding.Anomaly
+	}
+	return d.finding.Title + " (" + d.finding.Anomaly + ")"
+}
+
+// description says in words what the picture shows.
+func (d *drawing) description() string {
+	var b strings.Builder
+	if len(d.finding.Edges) == 0 {
+		b.WriteString("Transactions:")
+		for i := range d.nodes {
+			b.WriteString(" " + d.nodes[i].name)
+		}
+		return b.String() + "."
+	}
+	b.WriteString("Dependencies that contradict each other.")
+	for _, e := range d.finding.Edges {
+		fmt.Fprintf(&b, " %s before %s (%s)", d.nameOf(e.From), d.nameOf(e.To), label(e))
+		if e.Evidence != "" {
+			b.WriteString(": " + e.Evidence)
+		}
+		b.WriteByte('.')
+	}
+	return b.String()
+}
+
+func (d *drawing) writeMarkers() {
+	d.printf("<defs>\n")
+	for _, kind := range d.kinds() {
+		d.printf(`<marker id="%s-%s" class="head %[2]s" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5 10 5 0 9.5Z"/></marker>`+"\n",
+			d.prefix, kind)
+	}
+	d.printf("</defs>\n")
+}
+
+func (d *drawing) writeArrow(a *arrow) {
+	c := a.curve
+	d.printf(`<path class="edge %s" marker-end="url(#%s-%s)" d="M%.1f %.1fQ%.1f %.1f %.1f %.1f"/>`+"\n",
+		a.kind, d.prefix, a.kind, c[0].x, c[0].y, c[1].x, c[1].y, c[2].x, c[2].y)
+}
+
+func (d *drawing) writeLabel(a *arrow) {
+	at, w := a.curve.at(0.5), labelWidth(a.label)
+	d.printf(`<g class="label %s"><rect x="%.1f" y="%.1f" width="%.1f" height="%d" rx="%d"/>`,
+		a.kind, at.x-w/2, at.y-labelHeight/2, w, labelHeight, labelHeight/2)
+	d.printf(`<text x="%.1f" y="%.1f" text-anchor="middle">%s</text></g>`+"\n", at.x, at.y+4, escape(a.label))
+}
+
+func (d *drawing) writeNode(n *node) {
+	r := n.rect()
+	d.printf(`<g class="txn" role="group" aria-label="%s">`, escape("transaction "+n.name))
+	d.printf(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="8"/>`, r.left, r.top, r.width(), r.height())
+	x, y := r.left+padding, r.top+padding+12
+	d.printf(`<text class="name" x="%.1f" y="%.1f">%s</text>`, x, y, escape(n.name))
+	for _, about := range n.about {
+		y += lineHeight
+		d.printf(`<text class="about" x="%.1f" y="%.1f">%s</text>`, x, y, escape(about))
+	}
+	if len(n.ops) > 0 {
+		y += ruleHeight
+		d.printf(`<path class="rule" d="M%.1f %.1fH%.1f"/>`, r.left, y-4, r.right)
+	}
+	for _, op := range n.ops {
+		y += lineHeight
+		class := "op"
+		if op.involved {
+			class = "op involved"
+		}
+		d.printf(`<text class="%s" x="%.1f" y="%.1f">%s</text>`, class, x, y, escape(op.text))
+	}
+	d.printf("</g>\n")
+}
+
+// writeLegend explains each kind of arrow in the picture.
+func (d *drawing) writeLegend() {
+	r := d.legendRect()
+	for i, kind := range d.kinds() {
+		y := r.top + float64(i)*legendHeight + legendHeight/2
+		d.printf(`<path class="edge %s" d="M%.1f %.1fH%.1f"/>`, kind, r.left, y, r.left+legendLine)
+		d.printf(`<text class="legend" x="%.1f" y="%.1f">%s</text>`+"\n", r.left+legendLine+10, y+4, escape(meaning(kind)))
+	}
+}
+
+func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.out, format, args...) }
+
+// escape makes text fit for XML content and attributes. Control and formatting
+// characters, which could reorder or hide other text, become U+FFFD.
+func escape(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.C, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+	var b bytes.Buffer
+	xml.EscapeText(&b, []byte(text)) // a bytes.Buffer takes every write
+	return b.String()
+}

@@ -1,0 +1,319 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Sizes in user units, which are CSS pixels.
+const (
+	padding      = 10
+	lineHeight   = 17
+	ruleHeight   = 10 // between the head of a box and its operations
+	charWidth    = 7.3
+	minWidth     = 110
+	labelHeight  = 20
+	legendHeight = 20
+	legendLine   = 42
+	margin       = 8
+)
+
+type point struct{ x, y float64 }
+
+type rect struct{ left, top, right, bottom float64 }
+
+func (r rect) width() float64  { return r.right - r.left }
+func (r rect) height() float64 { return r.bottom - r.top }
+
+func (r rect) contains(p point) bool {
+	return r.left <= p.x && p.x <= r.right && r.top <= p.y && p.y <= r.bottom
+}
+
+func (r rect) union(o rect) rect {
+	return rect{min(r.left, o.left), min(r.top, o.top), max(r.right, o.right), max(r.bottom, o.bottom)}
+}
+
+// curve is a quadratic Bézier: start, control, end.
+type curve [3]point
+
+func (c curve) at(t float64) point {
+	a, b, d := (1-t)*(1-t), 2*t*(1-t), t*t
+	return point{a*c[0].x + b*c[1].x + d*c[2].x, a*c[0].y + b*c[1].y + d*c[2].y}
+}
+
+// part is the piece of c between two parameters (de Casteljau).
+func (c curve) part(from, to float64) curve {
+	mix := func(p, q point, t float64) point { return point{p.x + (q.x-p.x)*t, p.y + (q.y-p.y)*t} }
+	control := mix(mix(c[0], c[1], from), mix(c[1], c[2], from), to)
+	return curve{c.at(from), control, c.at(to)}
+}
+
+// arrow is a dependency in the picture.
+type arrow struct {
+	from, to int // nodes
+	kind     string
+	label    string
+	curve    curve
+}
+
+type drawing struct {
+	finding *isolation.Finding
+	nodes   []node
+	arrows  []arrow
+	prefix  string
+	out     bytes.Buffer
+}
+
+func newDrawing(f *isolation.Finding) *drawing {
+	d := &drawing{finding: f, nodes: members(f)}
+	for _, e := range f.Edges {
+		from, to := d.indexOf(e.From), d.indexOf(e.To)
+		if from != to {
+			d.arrows = append(d.arrows, arrow{from: from, to: to, kind: kindOf(e), label: clip(label(e))})
+		}
+	}
+	for i := range d.nodes {
+		d.nodes[i].measure()
+	}
+	d.place()
+	for i := range d.arrows {
+		d.bend(i)
+	}
+	return d
+}
+
+// indexOf is the transaction's node, or the one that stands for the rest.
+func (d *drawing) indexOf(id string) int {
+	if i := slices.IndexFunc(d.nodes, func(n node) bool { return n.id == id }); i >= 0 {
+		return i
+	}
+	return len(d.nodes) - 1
+}
+
+func (d *drawing) nameOf(id string) string {
+	if n := d.nodes[d.indexOf(id)]; n.id == id {
+		return n.name
+	}
+	return clip(id)
+}
+
+func (n *node) measure() {
+	widest := columns(n.name) + 1 // bold, and one size up
+	for _, about := range n.about {
+		widest = max(widest, columns(about))
+	}
+	for _, op := range n.ops {
+		widest = max(widest, columns(op.text))
+	}
+	n.w = max(minWidth, float64(widest)*charWidth+2*padding)
+	n.h = 2*padding + 14 + float64(len(n.about)+len(n.ops))*lineHeight
+	if len(n.ops) > 0 {
+		n.h += ruleHeight
+	}
+}
+
+func (n *node) rect() rect {
+	return rect{n.at.x - n.w/2, n.at.y - n.h/2, n.at.x + n.w/2, n.at.y + n.h/2}
+}
+
+// place puts the nodes clockwise on an ellipse, the first on top, and grows it
+// until no two are too close for the labels between them.
+func (d *drawing) place() {
+	n := len(d.nodes)
+	if n == 1 {
+		return
+	}
+	for rx, ry := 60.0, 60.0; ; {
+		for i := range d.nodes {
+			angle := 2*math.Pi*float64(i)/float64(n) - math.Pi/2
+			d.nodes[i].at = point{math.Round(rx * math.Cos(angle)), math.Round(ry * math.Sin(angle))}
+		}
+		wide, high := d.tooClose()
+		if !wide && !high {
+			return
+		}
+		if wide {
+			rx += 8
+		}
+		if high {
+			ry += 8
+		}
+	}
+}
+
+// tooClose says in which direction the ellipse must grow: nodes side by side
+// need room for a label between them, those one above the other for an arrow.
+func (d *drawing) tooClose() (wide, high bool) {
+	above := 72.0
+	if len(d.nodes) > 2 {
+		above = 92 // the label of a slanting arrow lies over the box's corner
+	}
+	for i := range d.nodes {
+		for j := range i {
+			a, b := &d.nodes[i], &d.nodes[j]
+			gapX := math.Abs(a.at.x-b.at.x) - (a.w+b.w)/2
+			gapY := math.Abs(a.at.y-b.at.y) - (a.h+b.h)/2
+			if gapX >= d.between(i, j) || gapY >= above {
+				continue
+			}
+			if math.Abs(a.at.y-b.at.y) < 1 {
+				wide = true
+			} else {
+				high = true
+				wide = wide || len(d.nodes) > 4 // keep large rings round
+			}
+		}
+	}
+	return wide, high
+}
+
+// between is the room that the labels between two nodes side by side need.
+func (d *drawing) between(i, j int) float64 {
+	room := 40.0
+	for _, a := range d.arrows {
+		if a.from == i && a.to == j || a.from == j && a.to == i {
+			room = max(room, labelWidth(a.label)+44)
+		}
+	}
+	return room
+}
+
+// bend gives an arrow its curve, out of the ring: to the left of its direction,
+// as the ring runs clockwise. So two opposite arrows part by themselves;
+// parallel ones bend further and further.
+func (d *drawing) bend(i int) {
+	a := &d.arrows[i]
+	from, to := &d.nodes[a.from], &d.nodes[a.to]
+	dx, dy := to.at.x-from.at.x, to.at.y-from.at.y
+	length := math.Hypot(dx, dy)
+	offset := 26.0
+	if len(d.nodes) == 2 { // one above the other: the labels stand side by side
+		offset = labelWidth(a.label)/2 + 10
+	}
+	for _, earlier := range d.arrows[:i] {
+		if earlier.from == a.from && earlier.to == a.to {
+			offset += labelWidth(a.label) + 12
+		}
+	}
+	control := point{ // twice as far out as the middle of the curve
+		(from.at.x+to.at.x)/2 + 2*offset*dy/length,
+		(from.at.y+to.at.y)/2 - 2*offset*dx/length,
+	}
+	whole := curve{from.at, control, to.at}
+	a.curve = whole.part(leaves(whole, from.rect()), enters(whole, to.rect()))
+}
+
+const steps = 200
+
+// leaves is where the curve, which starts inside r, is first outside.
+func leaves(c curve, r rect) float64 {
+	for i := range steps {
+		if t := float64(i) / steps; !r.contains(c.at(t)) {
+			return t
+		}
+	}
+	return 0
+}
+
+// enters is where the curve, which ends inside r, is last outside.
+func enters(c curve, r rect) float64 {
+	for i := range steps {
+		if t := 1 - float64(i)/steps; !r.contains(c.at(t)) {
+			return t
+		}
+	}
+	return 1
+}
+
+func labelWidth(text string) float64 { return float64(columns(text))*charWidth + 16 }
+
+// bounds is all that is drawn, with a margin.
+func (d *drawing) bounds() rect {
+	r := d.ringRect()
+	if len(d.arrows) > 0 {
+		r = r.union(d.legendRect())
+	}
+	return rect{math.Floor(r.left - margin), math.Floor(r.top - margin), math.Ceil(r.right + margin), math.Ceil(r.bottom + margin)}
+}
+
+func (d *drawing) ringRect() rect {
+	var all rect
+	for i := range d.nodes {
+		all = all.union(d.nodes[i].rect())
+	}
+	for _, a := range d.arrows {
+		at, w := a.curve.at(0.5), labelWidth(a.label)
+		all = all.union(rect{at.x - w/2, at.y - labelHeight/2, at.x + w/2, at.y + labelHeight/2})
+		for t := 0.0; t <= 1; t += 0.125 {
+			p := a.curve.at(t)
+			all = all.union(rect{p.x, p.y, p.x, p.y})
+		}
+	}
+	return all
+}
+
+// legendRect is below the ring.
+func (d *drawing) legendRect() rect {
+	ring := d.ringRect()
+	widest := 0
+	for _, kind := range d.kinds() {
+		widest = max(widest, columns(meaning(kind)))
+	}
+	w := legendLine + 10 + float64(widest)*charWidth*11/12
+	left := math.Round((ring.left + ring.right - w) / 2)
+	top := ring.bottom + 16
+	return rect{left, top, left + w, top + float64(len(d.kinds()))*legendHeight}
+}
+
+// kinds are the kinds of arrows in the picture, in a fixed order.
+func (d *drawing) kinds() (kinds []string) {
+	for _, kind := range []string{"ww", "wr", "rw", "process", "realtime", "other"} {
+		if slices.ContainsFunc(d.arrows, func(a arrow) bool { return a.kind == kind }) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// kindOf is the edge's type as a class name.
+func kindOf(e isolation.FindingEdge) string {
+	if slices.Contains([]string{"ww", "wr", "rw", "process", "realtime"}, e.Type) {
+		return e.Type
+	}
+	return "other"
+}
+
+// meaning reads along the arrow: T1, what it read was overwritten by, T2.
+func meaning(kind string) string {
+	switch kind {
+	case "ww":
+		return "ww: its write was overwritten by"
+	case "wr":
+		return "wr: its write was read by"
+	case "rw":
+		return "rw: what it read was overwritten by"
+	case "process":
+		return "process: was before, in one session"
+	case "realtime":
+		return "realtime: ended before the start of"
+	}
+	return "another dependency"
+}
+
+func label(e isolation.FindingEdge) string {
+	if e.Key == "" {
+		return e.Type
+	}
+	return e.Type + " " + e.Key
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Query says which findings are wanted. Empty fields do not restrict.
+type Query struct {
+	Limit   int // 1 to 1000
+	Source  string
+	Anomaly string
+	Kind    isolation.Kind
+	State   isolation.State
+	Before  string // a cursor: findings older than those of the page that gave it
+}
+
+// ErrCursor is what [Findings.List] returns for a cursor that it did not make.
+var ErrCursor = errors.New("unknown cursor")
+
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+	maxParameter = 1024 // bytes of one value
+)
+
+var (
+	kinds  = []isolation.Kind{isolation.KindViolation, isolation.KindHorizon, isolation.KindGap, isolation.KindRecord}
+	states = []isolation.State{isolation.Provisional, isolation.Final, isolation.Withdrawn, isolation.ResolvedOK, isolation.ResolvedViolated}
+)
+
+// parseQuery reads limit, source, anomaly, state, kind and before, and the names
+// in also, which the caller reads. An unknown name is an error: a filter that
+// is misspelt must not pass for one that finds everything.
+func parseQuery(raw string, limit int, also ...string) (Query, error) {
+	q := Query{Limit: limit}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, fmt.Errorf("query: %w", err)
+	}
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if slices.Contains(also, name) {
+			continue
+		}
+		if err := q.set(name, values[name]); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+func (q *Query) set(name string, values []string) error {
+	value := values[0]
+	switch {
+	case len(values) > 1:
+		return fmt.Errorf("%q is given %d times", name, len(values))
+	case len(value) > maxParameter:
+		return fmt.Errorf("%q is longer than %d bytes", name, maxParameter)
+	case !utf8.ValidString(value):
+		return fmt.Errorf("%q is not UTF-8", name)
+	}
+	switch name {
+	case "limit":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > maxLimit {
+			return fmt.Errorf(`"limit" is %q, want 1 to %d`, value, maxLimit)
+		}
+		q.Limit = n
+	case "source":
+		q.Source = value
+	case "anomaly":
+		q.Anomaly = value
+	case "before":
+		q.Before = value
+	case "kind":
+		q.Kind = isolation.Kind(value)
+		if value != "" && !slices.Contains(kinds, q.Kind) {
+			return fmt.Errorf(`"kind" is %q, want one of %q`, value, kinds)
+		}
+	case "state":
+		q.State = isolation.State(value)
+		if value != "" && !slices.Contains(states, q.State) {
+			return fmt.Errorf(`"state" is %q, want one of %q`, value, states)
+		}
+	default:
+		return fmt.Errorf("unknown parameter %q", name)
+	}
+	return nil
+}

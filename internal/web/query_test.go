@@ -1,0 +1,115 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+func TestQuery(t *testing.T) {
+	handler, shelf, _ := served(skew("1f"))
+	for _, c := range []struct {
+		raw  string
+		want Query
+		bad  string
+	}{
+		{"", Query{Limit: 100}, ""},
+		{"limit=1&source=a%20b&anomaly=G1a&kind=horizon&state=final&before=1", Query{1, "a b", "G1a", "horizon", "final", "1"}, ""},
+		{"limit=1000", Query{Limit: 1000}, ""},
+		{"kind=&state=&source=", Query{Limit: 100}, ""},
+		{"limit=0", Query{}, `"limit" is "0", want 1 to 1000`},
+		{"limit=1001", Query{}, `"limit" is "1001"`},
+		{"limit=-1", Query{}, `"limit" is "-1"`},
+		{"limit=ten", Query{}, `"limit" is "ten"`},
+		{"limit=", Query{}, `"limit" is ""`},
+		{"limit=1&limit=2", Query{}, `"limit" is given 2 times`},
+		{"kind=bug", Query{}, `"kind" is "bug", want one of ["violation"`},
+		{"state=open", Query{}, `"state" is "open", want one of ["provisional"`},
+		{"sorce=orders", Query{}, `unknown parameter "sorce"`},
+		{"before=xyz", Query{}, `"before" is not a cursor`},
+		{"source=%zz", Query{}, "query: invalid URL escape"},
+		{"source=%ff", Query{}, `"source" is not UTF-8`},
+		{"source=a;limit=1", Query{}, "query: invalid semicolon"},
+		{"source=" + strings.Repeat("x", 1025), Query{}, `"source" is longer than 1024 bytes`},
+	} {
+		shelf.asked = nil
+		status, body, _ := get(handler, "/api/v1/findings?"+c.raw)
+		if c.bad != "" {
+			var answer struct{ Error string }
+			if err := json.Unmarshal([]byte(body), &answer); err != nil || status != 400 || !strings.Contains(answer.Error, c.bad) {
+				t.Errorf("%.40s: %d, %s, want 400 with %s", c.raw, status, body, c.bad)
+			}
+			continue
+		}
+		if status != 200 || len(shelf.asked) != 1 || shelf.asked[0] != c.want {
+			t.Errorf("%s: %d, asked for %+v, want %+v", c.raw, status, shelf.asked, c.want)
+		}
+		// The page takes the same filters.
+		if status, _, _ := get(handler, "/?"+c.raw); status != 200 {
+			t.Errorf("page with %s: %d", c.raw, status)
+		}
+	}
+	for raw, want := range map[string]int{
+		"sorce=orders": 400, "limit=0": 400, "before=xyz": 400, "refresh=0": 400, "refresh=x": 400, "refresh=3601": 400, "refresh=5": 200,
+	} {
+		status, body, _ := get(handler, "/?"+raw)
+		if status != want || status == 400 && !strings.Contains(body, "Wrong query") {
+			t.Errorf("page with %s: %d, want %d", raw, status, want)
+		}
+	}
+}
+
+func TestPagingReachesEveryFindingOnce(t *testing.T) {
+	var all []isolation.Finding
+	for i := range 57 {
+		all = append(all, skew(fmt.Sprint(i)))
+	}
+	handler, _, _ := served(all...)
+	var seen []string
+	for target := "/api/v1/findings?limit=10"; target != ""; {
+		_, body, header := get(handler, target)
+		var page []isolation.Finding
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range page {
+			seen = append(seen, f.ID)
+		}
+		if target = ""; header.Get("X-Next") != "" {
+			target = "/api/v1/findings?limit=10&before=" + header.Get("X-Next")
+		}
+	}
+	slices.Reverse(seen) // newest first
+	for i, id := range seen {
+		if id != fmt.Sprint(i) {
+			t.Fatalf("seen %q", seen)
+		}
+	}
+	if len(seen) != 57 {
+		t.Errorf("%d of 57 seen", len(seen))
+	}
+	_, body, _ := get(handler, "/?source=orders")
+	if !strings.Contains(body, `href="/?before=37&amp;source=orders"`) {
+		t.Error("the page has no link to older findings that keeps the filter")
+	}
+	if _, body, _ = get(handler, "/?before=17"); strings.Contains(body, "Older findings") {
+		t.Error("the last page links to an older one")
+	}
+}
+
+func TestEmptyList(t *testing.T) {
+	handler, _, _ := served()
+	if _, body, _ := get(handler, "/api/v1/findings"); body != "[]\n" {
+		t.Errorf("%q, want an empty array", body)
+	}
+	if _, body, _ := get(handler, "/"); !strings.Contains(body, "No anomaly found so far.") {
+		t.Error("the page does not say that there is none")
+	}
+	if _, body, _ := get(handler, "/?anomaly=G1a"); !strings.Contains(body, "No finding matches.") || !strings.Contains(body, "<option selected>G1a") {
+		t.Error("the page does not say that the filter finds none, or forgets it")
+	}
+}

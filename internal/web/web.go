@@ -1,0 +1,116 @@
+// Package web is the HTTP side of the monitor: metrics, health, findings as JSON
+// and as pages. It reads only, and nothing on its pages is loaded from
+// elsewhere.
+package web
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Findings is where findings come from.
+type Findings interface {
+	// List is a page of findings, newest first, and the cursor of the next page,
+	// "" when there is none. A cursor that it did not make is [ErrCursor].
+	List(q Query) (page []isolation.Finding, next string, err error)
+	// Get is the newest revision of one finding.
+	Get(id string) (f isolation.Finding, ok bool, err error)
+}
+
+// Fact is one figure of the line on top of the pages.
+type Fact struct{ Name, Value string }
+
+// Options are what the pages show. All fields but Log are required.
+type Options struct {
+	Findings Findings
+	Gatherer prometheus.Gatherer
+	// Ready is nil once findings and metrics mean something, otherwise why not
+	// yet.
+	Ready func() error
+	// Status is encoded as JSON.
+	Status func() any
+	// Facts are shown on every page.
+	Facts func() []Fact
+	Log   *slog.Logger // nil: nothing is logged
+}
+
+type site struct{ Options }
+
+// Handler serves all routes, GET and HEAD only.
+func Handler(o Options) http.Handler {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &site{o}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{
+		EnableOpenMetrics: true,
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+	}))
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "healthy") })
+	mux.HandleFunc("GET /-/ready", s.ready)
+	mux.HandleFunc("GET /api/v1/findings", s.listJSON)
+	mux.HandleFunc("GET /api/v1/findings/{id}", s.findingJSON)
+	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) { s.writeJSON(w, http.StatusOK, o.Status()) })
+	mux.HandleFunc("GET /{$}", s.listPage)
+	mux.HandleFunc("GET /findings/{id}", s.findingPage)
+	mux.HandleFunc("GET /style.css", styleSheet)
+	return harden(mux)
+}
+
+// policy admits the pages' own style sheet and the one inside each picture, and
+// a form that leads back here.
+var policy = "default-src 'none'; style-src 'self' " + picture.StyleHash() +
+	"; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// maxBody is what may come with a GET: nothing that we would read.
+const maxBody = 1 << 10
+
+func harden(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// NewServer is a server with limits that fit a handler of this package: slow or
+// large requests are cut off.
+func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+func (s *site) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.Ready(); err != nil {
+		plain(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
+		return
+	}
+	plain(w, http.StatusOK, "ready")
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write([]byte(text + "\n")) // a client that went away needs no answer
+}

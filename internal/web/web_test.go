@@ -1,0 +1,210 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// shelf is findings in memory, oldest first; a cursor is an index.
+type shelf struct {
+	findings []isolation.Finding
+	asked    []Query
+	broken   error
+}
+
+func (s *shelf) List(q Query) (page []isolation.Finding, next string, err error) {
+	s.asked = append(s.asked, q)
+	if s.broken != nil {
+		return nil, "", s.broken
+	}
+	end := len(s.findings)
+	if q.Before != "" {
+		if end, err = strconv.Atoi(q.Before); err != nil {
+			return nil, "", fmt.Errorf("cursor %q: %w", q.Before, ErrCursor)
+		}
+	}
+	for i := end - 1; i >= 0; i-- {
+		f := s.findings[i]
+		if q.Source != "" && q.Source != f.Source || q.Anomaly != "" && q.Anomaly != f.Anomaly ||
+			q.Kind != "" && q.Kind != f.Kind || q.State != "" && q.State != f.State {
+			continue
+		}
+		if len(page) == q.Limit {
+			return page, strconv.Itoa(i + 1), nil
+		}
+		page = append(page, f)
+	}
+	return page, "", nil
+}
+
+func (s *shelf) Get(id string) (isolation.Finding, bool, error) {
+	i := slices.IndexFunc(s.findings, func(f isolation.Finding) bool { return f.ID == id })
+	if i < 0 || s.broken != nil {
+		return isolation.Finding{}, false, s.broken
+	}
+	return s.findings[i], true, nil
+}
+
+func skew(id string) isolation.Finding {
+	return isolation.Finding{
+		ID: id, Source: "orders", Kind: isolation.KindViolation, State: isolation.Final, Certain: true,
+		Anomaly: "G2-item", Title: "write skew",
+		Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong-session-serializable", "strong-serializable"},
+		Txns: []string{"T1", "T2"},
+		Edges: []isolation.FindingEdge{
+			{From: "T1", To: "T2", Type: "rw", Key: "x", Value: "2", Evidence: "T1 read x = 1, which T2 overwrote with 2"},
+			{From: "T2", To: "T1", Type: "rw", Key: "y", Value: "2", Evidence: "T2 read y = 1, which T1 overwrote with 2"},
+		},
+		Explanation:   "G2-item\n\nLet:\n  T1 = session a #1: r x 1, w y 2\n  T2 = session b #1: r y 1, w x 2\n\nThen:\n  - T1 < T2, because T1 read x = 1.\n",
+		FirstPosition: "nats:ISOWATCH/7", LastPosition: "nats:ISOWATCH/9", DetectedAt: "2026-11-20T19:00:00Z",
+	}
+}
+
+// served is a handler over the findings, and what it logs.
+func served(findings ...isolation.Finding) (http.Handler, *shelf, *strings.Builder) {
+	s, logged := &shelf{findings: findings}, &strings.Builder{}
+	reg := prometheus.NewRegistry()
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "isowatch_probe_total", Help: "A probe."})
+	reg.MustRegister(counter)
+	counter.Add(3)
+	return Handler(Options{
+		Findings: s, Gatherer: reg,
+		Ready:  func() error { return nil },
+		Status: func() any { return map[string]int{"transactions": 7} },
+		Facts:  func() []Fact { return []Fact{{"expected level", "serializable"}} },
+		Log:    slog.New(slog.NewTextHandler(logged, nil)),
+	}), s, logged
+}
+
+func get(handler http.Handler, target string) (status int, body string, header http.Header) {
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, target, nil))
+	return recorder.Code, recorder.Body.String(), recorder.Header()
+}
+
+func TestRoutes(t *testing.T) {
+	handler, _, _ := served(skew("1f"))
+	for _, c := range []struct {
+		target string
+		status int
+		media  string
+		holds  string
+	}{
+		{"/", 200, "text/html; charset=utf-8", "write skew"},
+		{"/findings/1f", 200, "text/html; charset=utf-8", "<td>T1 read x = 1, which T2 overwrote with 2</td>"},
+		{"/findings/1f.svg", 200, "image/svg+xml", "<svg xmlns="},
+		{"/findings/2f", 404, "text/html; charset=utf-8", "no finding of this id"},
+		{"/findings/2f.svg", 404, "text/html; charset=utf-8", "no finding of this id"},
+		{"/style.css", 200, "text/css; charset=utf-8", ".badge"},
+		{"/metrics", 200, "", "isowatch_probe_total 3"},
+		{"/-/healthy", 200, "text/plain; charset=utf-8", "healthy\n"},
+		{"/-/ready", 200, "text/plain; charset=utf-8", "ready\n"},
+		{"/api/v1/findings", 200, "application/json", `[{"id":"1f"`},
+		{"/api/v1/findings/1f", 200, "application/json", `{"id":"1f"`},
+		{"/api/v1/findings/2f", 404, "application/json", `{"error":"no such finding"}`},
+		{"/api/v1/status", 200, "application/json", `{"transactions":7}`},
+		{"/nowhere", 404, "", "not found"},
+		{"/findings/", 404, "", "not found"},
+		{"/api/v1/", 404, "", "not found"},
+	} {
+		status, body, header := get(handler, c.target)
+		if status != c.status || !strings.Contains(body, c.holds) {
+			t.Errorf("%s: %d, %s, want %d with %q", c.target, status, body, c.status, c.holds)
+		}
+		if media := header.Get("Content-Type"); c.media != "" && media != c.media {
+			t.Errorf("%s: %s, want %s", c.target, media, c.media)
+		}
+		for name, want := range map[string]string{
+			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		} {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", c.target, name, got, want)
+			}
+		}
+	}
+}
+
+func TestNotReady(t *testing.T) {
+	reason := errors.New("state is being loaded")
+	handler := Handler(Options{Ready: func() error { return reason }, Gatherer: prometheus.NewRegistry()})
+	if status, body, _ := get(handler, "/-/ready"); status != 503 || body != "not ready: state is being loaded\n" {
+		t.Errorf("%d, %q", status, body)
+	}
+	if status, _, _ := get(handler, "/-/healthy"); status != 200 {
+		t.Errorf("healthy: %d: one that loads is alive", status)
+	}
+	reason = nil
+	if status, _, _ := get(handler, "/-/ready"); status != 200 {
+		t.Errorf("%d after the reason is gone", status)
+	}
+}
+
+func TestFailuresAreLoggedAndNotShown(t *testing.T) {
+	handler, shelf, logged := served()
+	shelf.broken = errors.New("value log 7 is damaged")
+	for _, target := range []string{"/", "/findings/1f", "/findings/1f.svg", "/api/v1/findings", "/api/v1/findings/1f"} {
+		logged.Reset()
+		status, body, _ := get(handler, target)
+		if status != 500 || strings.Contains(body, "value log") || !strings.Contains(logged.String(), "value log 7") {
+			t.Errorf("%s: %d, %s, logged %s", target, status, body, logged)
+		}
+	}
+	broken := Handler(Options{Status: func() any { return func() {} }, Gatherer: prometheus.NewRegistry()})
+	if status, body, _ := get(broken, "/api/v1/status"); status != 500 || !json.Valid([]byte(body)) {
+		t.Errorf("status that cannot be encoded: %d, %s", status, body)
+	}
+}
+
+func TestSignBesideEachColour(t *testing.T) {
+	seen := map[string]bool{}
+	for _, change := range []func(*isolation.Finding){
+		func(*isolation.Finding) {},
+		func(f *isolation.Finding) { f.Expected = true },
+		func(f *isolation.Finding) { f.Certain = false },
+		func(f *isolation.Finding) { f.Kind = isolation.KindHorizon },
+		func(f *isolation.Finding) { f.Kind = isolation.KindGap },
+		func(f *isolation.Finding) { f.Kind = isolation.KindRecord },
+		func(f *isolation.Finding) { f.State = isolation.Withdrawn },
+	} {
+		f := skew("1f")
+		change(&f)
+		c := newCard(f)
+		sign, word, ok := strings.Cut(c.Badge(), " ")
+		if !ok || sign == "" || word != string(c.Verdict) || seen[sign] {
+			t.Errorf("badge %q", c.Badge())
+		}
+		seen[sign] = true
+		if !strings.Contains(styleText, "."+word+" { --tone") {
+			t.Errorf("no colour for %s", word)
+		}
+	}
+}
+
+func TestPictureIdsAreUniqueOnThePage(t *testing.T) {
+	handler, _, _ := served(skew("1f"), skew("2f"))
+	_, body, _ := get(handler, "/")
+	seen := map[string]bool{}
+	for _, rest := range strings.Split(body, ` id="`)[1:] {
+		id, _, _ := strings.Cut(rest, `"`)
+		if seen[id] {
+			t.Errorf("id %s comes twice", id)
+		}
+		seen[id] = true
+	}
+	if len(seen) < 4 || !strings.Contains(policy, picture.StyleHash()) {
+		t.Errorf("ids %v", seen)
+	}
+}
