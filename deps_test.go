@@ -1,0 +1,282 @@
+package isowatch_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/isowatch/isowatch"
+
+// mayImport says which packages of this module each package may import, outside
+// of its tests. "*" is everything but commands and the packages of testOnly.
+const mayImport = `
+cmd/monitor           : alert config event internal/app internal/engine isolation window
+alert                 : isolation
+config                : isolation window
+event                 :
+incremental           : internal/flat
+infer                 : event internal/flat
+ingest                :
+ingest/kafka          : ingest internal/broker/kafka
+ingest/nats           : ingest internal/broker/nats
+ingest/stdin          : ingest ingest/tail/lines
+ingest/tail           : ingest ingest/tail/lines
+ingest/tail/lines     : ingest
+internal/app          : *
+internal/bench        : *
+internal/broker/kafka :
+internal/broker/nats  :
+internal/engine       : alert event infer ingest isolation store window
+internal/flat         :
+internal/invariants   :
+internal/oracle       : event internal/workload
+internal/picture      : isolation
+internal/simtest      : *
+internal/testkafka    :
+internal/testnats     :
+internal/web          : alert event internal/picture isolation store
+internal/workload     : event
+isolation             : event incremental infer
+store                 :
+window                : event incremental infer internal/flat internal/invariants isolation
+`
+
+// testOnly packages are imported by tests and by each other only.
+var testOnly = []string{"internal/bench", "internal/oracle", "internal/simtest", "internal/testkafka", "internal/testnats"}
+
+// pure packages are functions of their inputs: no clock, no I/O, no goroutine.
+// Recovery by replay rests on it.
+var pure = []string{"event", "incremental", "infer", "internal/flat", "internal/picture", "isolation", "window"}
+
+// impure imports are none of a pure package's.
+var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
+
+// onlyIn says where a dependency may be imported, outside of tests. Dependencies
+// that are not named here may be imported nowhere.
+const onlyIn = `
+github.com/dgraph-io/badger/v4         : store
+github.com/dgraph-io/ristretto/v2      : store
+github.com/nats-io/nats-server/v2      : internal/broker/nats
+github.com/nats-io/nats.go             : ingest/nats internal/app internal/broker/nats internal/testnats
+github.com/nats-io/nkeys               : internal/broker/nats
+github.com/nats-io/nuid                : ingest/nats
+github.com/prometheus/client_golang    : alert internal/app internal/web store
+github.com/segmentio/kafka-go          : ingest/kafka internal/app internal/broker/kafka internal/testkafka
+github.com/spf13/cobra                 : cmd/monitor
+github.com/spf13/pflag                 : cmd/monitor
+github.com/zeebo/xxh3                  : event infer ingest/kafka ingest/tail store window
+`
+
+// source is one Go file.
+type source struct {
+	name string // slash-separated, from the module's root
+	text []byte
+}
+
+func (s source) dir() string     { return path.Dir(s.name) }
+func (s source) isTest() bool    { return strings.HasSuffix(s.name, "_test.go") }
+func (s source) isCommand() bool { return strings.HasPrefix(s.name, "cmd/") }
+
+// rules are the tables, read.
+type rules struct {
+	ours, theirs [][2]string // left and right of the colon
+}
+
+func readTable(text string) [][2]string {
+	var rows [][2]string
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		left, right, _ := strings.Cut(line, ":")
+		rows = append(rows, [2]string{strings.TrimSpace(left), strings.TrimSpace(right)})
+	}
+	return rows
+}
+
+func (r rules) row(rows [][2]string, name string) (allowed string, ok bool) {
+	for _, row := range rows {
+		if row[0] == name {
+			return row[1], true
+		}
+	}
+	return "", false
+}
+
+// check lists what files break, in their order.
+func (r rules) check(files []source) ([]string, error) {
+	var broken []string
+	for _, f := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), f.name, f.text, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		if f.isTest() {
+			continue
+		}
+		say := func(format string, args ...any) {
+			broken = append(broken, f.name+": "+fmt.Sprintf(format, args...))
+		}
+		if _, ok := r.row(r.ours, f.dir()); !ok {
+			say("package %s is not in the import table", f.dir())
+		}
+		for _, spec := range parsed.Imports {
+			if why := r.refuses(f.dir(), strings.Trim(spec.Path.Value, `"`)); why != "" {
+				say("%s", why)
+			}
+		}
+		checkCalls(f, parsed, say)
+	}
+	for _, row := range r.ours {
+		if !slices.ContainsFunc(files, func(f source) bool { return f.dir() == row[0] }) {
+			broken = append(broken, "the import table names "+row[0]+", which does not exist")
+		}
+	}
+	return broken, nil
+}
+
+// refuses says why the package in dir must not import what path names, "" if it
+// may.
+func (r rules) refuses(dir, path string) string {
+	ours, isOurs := strings.CutPrefix(path, module+"/")
+	switch {
+	case isOurs:
+		allowed, _ := r.row(r.ours, dir)
+		switch {
+		case strings.HasPrefix(ours, "cmd/"):
+			return "imports the command " + ours
+		case slices.Contains(testOnly, ours) && !slices.Contains(testOnly, dir):
+			return "imports " + ours + ", which is for tests"
+		case allowed != "*" && !slices.Contains(strings.Fields(allowed), ours):
+			return "may not import " + ours
+		}
+	case !strings.Contains(strings.Split(path, "/")[0], "."): // standard library
+		if slices.Contains(pure, dir) && slices.Contains(impure, path) {
+			return "is pure and may not import " + path
+		}
+		if path == "os/signal" && !strings.HasPrefix(dir, "cmd/") {
+			return "may not import os/signal: signals are the command's"
+		}
+	default:
+		for _, row := range r.theirs {
+			if path == row[0] || strings.HasPrefix(path, row[0]+"/") {
+				if slices.Contains(strings.Fields(row[1]), dir) {
+					return ""
+				}
+				return "may not import " + path + ", only " + row[1] + " may"
+			}
+		}
+		return "imports " + path + ", a dependency that the table does not know"
+	}
+	return ""
+}
+
+// exits end the process. Library packages return errors.
+var exits = []string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "syscall.Exit", "runtime.Goexit"}
+
+// clocks and sleeps are none of a pure package's.
+var clocks = []string{"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker"}
+
+func checkCalls(f source, parsed *ast.File, say func(string, ...any)) {
+	isPure := slices.Contains(pure, f.dir())
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			if !ok {
+				break
+			}
+			name := x.Name + "." + n.Sel.Name
+			if slices.Contains(exits, name) && !f.isCommand() {
+				say("calls %s: only a command ends the process", name)
+			}
+			if isPure && slices.Contains(clocks, name) {
+				say("is pure and calls %s", name)
+			}
+		case *ast.GoStmt:
+			if isPure {
+				say("is pure and starts a goroutine")
+			}
+		case *ast.FuncDecl:
+			if n.Name.Name == "init" && n.Recv == nil {
+				say("has an init function")
+			}
+		}
+		return true
+	})
+}
+
+// TestDependencies holds the whole module to the tables, files of every build
+// tag included.
+func TestDependencies(t *testing.T) {
+	var files []source
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || base == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		files = append(files, source{name, text})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken, err := rules{readTable(mayImport), readTable(onlyIn)}.check(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range broken {
+		t.Error(what)
+	}
+	if len(files) < 100 {
+		t.Errorf("%d files were looked at: the module has more", len(files))
+	}
+}
+
+// TestRules holds the rules to small modules that break them: each section of
+// testdata/dependencies.txt is a module's tables and files, and what is wrong
+// with it.
+func TestRules(t *testing.T) {
+	text, err := os.ReadFile("testdata/dependencies.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range strings.Split(string(text), "\n=== ")[1:] {
+		name, body, _ := strings.Cut(section, "\n")
+		t.Run(name, func(t *testing.T) {
+			var r rules
+			var files []source
+			want := ""
+			for _, part := range strings.Split("\n"+body, "\n-- ")[1:] {
+				file, text, _ := strings.Cut(part, " --\n")
+				switch file {
+				case "ours":
+					r.ours = readTable(text)
+				case "theirs":
+					r.theirs = readTable(text)
+				case "broken":
+					want = strings.TrimSpace(text)
+				default:
+					files = append(files, source{file, []byte(text)})
+				}
+			}
+			broken, err := r.check(files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(broken, "\n"); got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
