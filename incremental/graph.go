@@ -88,7 +88,7 @@ type Graph struct {
 	views    []order
 	vertices []vertex
 	edges    []Edge
-	freeEdge EdgeID
+	freeEdge flat.Slots
 	numEdges int
 	numLive  int // vertices with a live node
 	seq      uint32
@@ -229,13 +229,12 @@ func (o *order) ends(e *Edge) (from, to uint32, ok bool) {
 func (o *order) retired(n uint32) bool { return !less(o.frontier, o.nodes[n]) }
 
 func (g *Graph) newEdge(e Edge) EdgeID {
-	id := g.freeEdge
-	if id != 0 {
-		g.freeEdge = g.edges[id].nextOut
-	} else {
-		id = EdgeID(len(g.edges))
+	place, ok := g.freeEdge.Take()
+	if !ok {
+		place = uint32(len(g.edges))
 		g.edges = flat.Push(g.edges, Edge{})
 	}
+	id := EdgeID(place)
 	e.nextOut, e.nextIn = g.vertices[e.From].out, g.vertices[e.To].in
 	e.fromSerial, e.toGone = g.vertices[e.From].serial, false
 	g.edges[id] = e
@@ -245,7 +244,7 @@ func (g *Graph) newEdge(e Edge) EdgeID {
 }
 
 func (g *Graph) recycle(id EdgeID) {
-	g.edges[id] = Edge{nextOut: g.freeEdge}
-	g.freeEdge = id
+	g.edges[id] = Edge{}
+	g.freeEdge.Give(uint32(id))
 	g.numEdges--
 }

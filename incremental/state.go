@@ -1,10 +1,13 @@
 package incremental
 
-import "github.com/isowatch/isowatch/internal/flat"
+import (
+	"unsafe"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
 
 type graphCounts struct {
-	seq, freeEdge     uint32
-	serial, _         uint32
+	seq, serial       uint32
 	numEdges, numLive int64
 }
 
@@ -15,9 +18,10 @@ type orderCounts struct {
 
 // AppendState writes all that the graph holds to dst.
 func (g *Graph) AppendState(dst []byte) []byte {
-	dst = flat.AppendValue(dst, &graphCounts{seq: g.seq, freeEdge: uint32(g.freeEdge), serial: g.serial, numEdges: int64(g.numEdges), numLive: int64(g.numLive)})
+	dst = flat.AppendValue(dst, &graphCounts{seq: g.seq, serial: g.serial, numEdges: int64(g.numEdges), numLive: int64(g.numLive)})
 	dst = flat.Append(dst, g.vertices)
 	dst = flat.Append(dst, g.edges)
+	dst = g.freeEdge.AppendState(dst)
 	for i := range g.views {
 		o := &g.views[i]
 		dst = flat.AppendValue(dst, &orderCounts{o.frontier, int64(o.live)})
@@ -35,9 +39,10 @@ func (g *Graph) ReadState(r *flat.Reader) {
 	var c graphCounts
 	flat.ReadValue(r, &c)
 	g.serial = c.serial
-	g.seq, g.freeEdge, g.numEdges, g.numLive = c.seq, EdgeID(c.freeEdge), int(c.numEdges), int(c.numLive)
+	g.seq, g.numEdges, g.numLive = c.seq, int(c.numEdges), int(c.numLive)
 	flat.Read(r, &g.vertices)
 	flat.Read(r, &g.edges)
+	g.freeEdge.ReadState(r)
 	for i := range g.views {
 		o := &g.views[i]
 		var oc orderCounts
@@ -54,7 +59,7 @@ func (g *Graph) ReadState(r *flat.Reader) {
 
 // Bytes is the memory of the graph's arrays, as allocated.
 func (g *Graph) Bytes() int64 {
-	n := int64(cap(g.vertices))*24 + int64(cap(g.edges))*44
+	n := int64(cap(g.vertices))*int64(unsafe.Sizeof(vertex{})) + int64(cap(g.edges))*int64(unsafe.Sizeof(Edge{})) + g.freeEdge.Bytes()
 	for i := range g.views {
 		o := &g.views[i]
 		n += int64(cap(o.nodes)+cap(o.queue))*16 + int64(cap(o.slots)+cap(o.free))*4

@@ -380,8 +380,8 @@ func (s *State) dropWrite(id uint32) {
 		v.writer = 0
 	}
 	s.txns[w.txn].pins--
-	s.writes[id] = write{nextOfVer: s.freeWrite}
-	s.freeWrite = id
+	s.writes[id] = write{}
+	s.freeWrites.Give(id)
 }
 
 // remove takes a record back, because a later one with its id replaces it.

@@ -211,15 +211,15 @@ func (s *State) freeVersionNow(v uint32) {
 		s.unlinkFromTxn(id)
 		t := s.writes[id].txn
 		s.txns[t].pins--
-		s.writes[id] = write{nextOfVer: s.freeWrite}
-		s.freeWrite = id
+		s.writes[id] = write{}
+		s.freeWrites.Give(id)
 		s.release(t)
 		id = next
 	}
 	witness := x.witness
 	s.byVersion.remove(versionHash(x.key, x.hash), v)
-	*x = version{next: s.freeVersion}
-	s.freeVersion = v
+	*x = version{}
+	s.freeVersions.Give(v)
 	s.unpin(witness)
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 1
+const layoutVersion = 2
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
@@ -16,15 +16,14 @@ func Signature() []byte {
 }
 
 type scalars struct {
-	freeTxn, freeVersion, freeWrite, freeReader, gen, joined uint32
-	baselineEnds, greatest, untimed                          int64
-	counters                                                 Counters
+	gen, joined                     uint32
+	baselineEnds, greatest, untimed int64
+	counters                        Counters
 }
 
 // AppendState writes all that the state remembers to dst.
 func (s *State) AppendState(dst []byte) []byte {
 	c := scalars{
-		freeTxn: s.freeTxn, freeVersion: s.freeVersion, freeWrite: s.freeWrite, freeReader: s.freeReader,
 		gen: s.gen, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, counters: s.Counters,
 	}
 	if s.joined {
@@ -37,6 +36,9 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, s.writes)
 	dst = flat.Append(dst, s.readers)
 	dst = flat.Append(dst, s.sessions)
+	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders} {
+		dst = free.AppendState(dst)
+	}
 	count := int64(len(s.seqs))
 	dst = flat.AppendValue(dst, &count)
 	for i := range s.seqs {
@@ -65,7 +67,6 @@ func (s *State) AppendState(dst []byte) []byte {
 func (s *State) ReadState(r *flat.Reader) {
 	var c scalars
 	flat.ReadValue(r, &c)
-	s.freeTxn, s.freeVersion, s.freeWrite, s.freeReader = c.freeTxn, c.freeVersion, c.freeWrite, c.freeReader
 	s.gen, s.joined = c.gen, c.joined == 1
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
 	s.Untimed = c.untimed
@@ -75,6 +76,9 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, &s.writes)
 	flat.Read(r, &s.readers)
 	flat.Read(r, &s.sessions)
+	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders} {
+		free.ReadState(r)
+	}
 	var count int64
 	flat.ReadValue(r, &count)
 	s.seqs = nil

@@ -149,7 +149,7 @@ type State struct {
 	sessions []session
 	seqs     []seqSet // by session
 
-	freeTxn, freeVersion, freeWrite, freeReader uint32
+	freeTxns, freeVersions, freeWrites, freeReaders flat.Slots
 
 	byID, byKey, byVersion, bySession index
 	records, names                    arena
@@ -212,8 +212,7 @@ func New(o Options) *State {
 
 func (s *State) newTxn() uint32 {
 	s.gen++
-	if id := s.freeTxn; id != 0 {
-		s.freeTxn = s.txns[id].writes
+	if id, ok := s.freeTxns.Take(); ok {
 		s.txns[id] = txn{gen: s.gen}
 		return id
 	}
@@ -222,11 +221,8 @@ func (s *State) newTxn() uint32 {
 }
 
 func (s *State) newVersion(k uint32, h event.Hash) uint32 {
-	id := s.freeVersion
-	if id != 0 {
-		s.freeVersion = s.versions[id].next
-		s.versions[id] = version{}
-	} else {
+	id, ok := s.freeVersions.Take()
+	if !ok {
 		id = uint32(len(s.versions))
 		s.versions = flat.Push(s.versions, version{})
 	}
@@ -296,10 +292,8 @@ func (s *State) lookupTxn(id event.Hash) uint32 {
 }
 
 func (s *State) addWrite(t, v, op uint32) uint32 {
-	id := s.freeWrite
-	if id != 0 {
-		s.freeWrite = s.writes[id].nextOfVer
-	} else {
+	id, ok := s.freeWrites.Take()
+	if !ok {
 		id = uint32(len(s.writes))
 		s.writes = flat.Push(s.writes, write{})
 	}
@@ -309,10 +303,8 @@ func (s *State) addWrite(t, v, op uint32) uint32 {
 }
 
 func (s *State) addReader(t, v, op uint32) uint32 {
-	id := s.freeReader
-	if id != 0 {
-		s.freeReader = s.readers[id].next
-	} else {
+	id, ok := s.freeReaders.Take()
+	if !ok {
 		id = uint32(len(s.readers))
 		s.readers = flat.Push(s.readers, reader{})
 	}
@@ -337,8 +329,8 @@ func (s *State) dropReader(id uint32) {
 	if r.next != 0 {
 		s.readers[r.next].prev = r.prev
 	}
-	s.readers[id] = reader{next: s.freeReader}
-	s.freeReader = id
+	s.readers[id] = reader{}
+	s.freeReaders.Give(id)
 }
 
 func (s *State) pin(t uint32) {
@@ -366,8 +358,8 @@ func (s *State) release(t uint32) {
 		s.ids.add(x.id.Lo)
 	}
 	s.records.drop(x.record)
-	*x = txn{writes: s.freeTxn}
-	s.freeTxn = t
+	*x = txn{}
+	s.freeTxns.Give(t)
 }
 
 // begin starts a step: what the last one handed out may go now.
