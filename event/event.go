@@ -10,6 +10,8 @@
 // [AppendRecord].
 package event
 
+import "github.com/zeebo/xxh3"
+
 // Span names bytes of [Batch.Data]. The zero Span is the absent text.
 type Span struct{ Off, Len uint32 }
 
@@ -147,6 +149,11 @@ type Txn struct {
 
 	Status Status
 	Flags  TxnFlags
+
+	// Packed names the compact record in Batch.Records, and Content is its xxh3;
+	// absent until [Batch.Pack].
+	Packed  Span
+	Content uint64
 }
 
 // Position is where a record was read.
@@ -174,6 +181,7 @@ type Batch struct {
 	Rows       []Row
 	Parts      []Part // operation-level records, which an [Assembler] turns into Txns
 	Bad        []BadRecord
+	Records    []byte // compact records, which [Batch.Pack] makes
 }
 
 // Reset empties b and keeps its memory.
@@ -181,7 +189,28 @@ func (b *Batch) Reset() {
 	b.Data, b.Partitions = b.Data[:0], b.Partitions[:0]
 	b.Txns, b.Ops, b.Elems = b.Txns[:0], b.Ops[:0], b.Elems[:0]
 	b.Extras, b.Rows, b.Bad = b.Extras[:0], b.Rows[:0], b.Bad[:0]
-	b.Parts = b.Parts[:0]
+	b.Parts, b.Records = b.Parts[:0], b.Records[:0]
+}
+
+// Pack makes the compact records of the transactions that have none yet. It is
+// done once, where there is a processor to spare: all that comes behind copies
+// bytes.
+func (b *Batch) Pack() {
+	for i := range b.Txns {
+		t := &b.Txns[i]
+		if t.Packed.Len != 0 {
+			continue
+		}
+		from := len(b.Records)
+		b.Records = AppendRecord(b.Records, b, t)
+		t.Packed = Span{uint32(from), uint32(len(b.Records) - from)}
+		t.Content = xxh3.Hash(b.Records[from:])
+	}
+}
+
+// PackedRecord is the compact record of t, nil when [Batch.Pack] did not make it.
+func (b *Batch) PackedRecord(t *Txn) []byte {
+	return b.Records[t.Packed.Off : t.Packed.Off+t.Packed.Len : t.Packed.Off+t.Packed.Len]
 }
 
 // Bytes is the text that s names. It is valid until b is reset.

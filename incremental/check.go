@@ -7,8 +7,8 @@ import "fmt"
 //     is retired there (rule (b))
 //   - no live node is ranked at or below the frontier
 //   - B stands before C
-//   - the slot of a live node's rank leads back to the node, and the queue is a
-//     heap of exactly the occupied and abandoned slots
+//   - the slot of a live node's rank leads back to the node, and the queue holds
+//     exactly the occupied and abandoned slots
 //
 // O(vertices + edges) a view.
 func (g *Graph) Check() error {
@@ -30,24 +30,22 @@ func (g *Graph) Check() error {
 }
 
 func (g *Graph) checkView(o *order) error {
-	for i := 1; i < len(o.queue); i++ {
-		if less(o.queue[i], o.queue[(i-1)/2]) {
-			return fmt.Errorf("queue[%d] is below its parent", i)
-		}
-	}
-	occupied := 0
-	for _, r := range o.queue {
+	occupied, broken := 0, error(nil)
+	o.queue.each(func(r rank) {
 		n := o.slots[r.slot]
 		if n == 0 {
-			continue
+			return
 		}
 		occupied++
 		if o.nodes[n] != r {
-			return fmt.Errorf("node %d has rank %v, its slot holds %v", n, o.nodes[n], r)
+			broken = fmt.Errorf("node %d has rank %v, its slot holds %v", n, o.nodes[n], r)
 		}
 		if !less(o.frontier, r) {
-			return fmt.Errorf("live node %d at %v, frontier %v", n, r, o.frontier)
+			broken = fmt.Errorf("live node %d at %v, frontier %v", n, r, o.frontier)
 		}
+	})
+	if broken != nil {
+		return broken
 	}
 	if occupied != o.live {
 		return fmt.Errorf("%d queued nodes, counted %d live", occupied, o.live)

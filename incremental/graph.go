@@ -68,7 +68,7 @@ type order struct {
 	nodes    []rank // by node: the vertex, or 2*vertex (B) and 2*vertex+1 (C) when Split
 	slots    []uint32
 	free     []uint32
-	queue    []rank   // binary heap of the live ranks, lowest first
+	queue    queue
 	frontier rank     // highest retired rank
 	live     int      // nodes
 	path     []EdgeID // of the cycle that the latest refused edge would have closed
@@ -228,17 +228,21 @@ func (o *order) ends(e *Edge) (from, to uint32, ok bool) {
 
 func (o *order) retired(n uint32) bool { return !less(o.frontier, o.nodes[n]) }
 
-func (g *Graph) newEdge(e Edge) EdgeID {
+func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
 	place, ok := g.freeEdge.Take()
 	if !ok {
 		place = uint32(len(g.edges))
 		g.edges = flat.Push(g.edges, Edge{})
 	}
 	id := EdgeID(place)
-	e.nextOut, e.nextIn = g.vertices[e.From].out, g.vertices[e.To].in
-	e.fromSerial, e.toGone = g.vertices[e.From].serial, false
-	g.edges[id] = e
-	g.vertices[e.From].out, g.vertices[e.To].in = id, id
+	from, to := &g.vertices[e.From], &g.vertices[e.To]
+	x := &g.edges[id]
+	x.From, x.To, x.Labels = e.From, e.To, e.Labels
+	x.In, x.Aside = in, aside
+	x.Note[0], x.Note[1] = e.Note[0], e.Note[1]
+	x.nextOut, x.nextIn = from.out, to.in
+	x.fromSerial, x.toGone = from.serial, false
+	from.out, to.in = id, id
 	g.numEdges++
 	return id
 }

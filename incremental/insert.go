@@ -77,13 +77,13 @@ func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
 			continue
 		}
 		switch {
-		case e.To == v && g.Known(e.From):
+		case e.To == v && int(from) < len(o.nodes): // of one that was freed the final rank is left
 			if to == last {
 				c.above(o.nodes[from])
 			} else {
 				b.above(o.nodes[from])
 			}
-		case e.From == v && g.Known(e.To) && !o.retired(to):
+		case e.From == v && int(to) < len(o.nodes) && !o.retired(to):
 			if from == last {
 				c.below(o.nodes[to])
 			} else {
@@ -134,7 +134,7 @@ func (o *order) push(n uint32, r rank) {
 	o.slots[r.slot] = n
 	o.nodes[n] = r
 	o.live++
-	o.queuePush(r)
+	o.queue.push(r)
 }
 
 // AddEdge stores e and inserts it into every view that follows its labels, by
@@ -143,35 +143,38 @@ func (o *order) push(n uint32, r rank) {
 //
 // When a view refuses because of a cycle, [Graph.CyclePath] gives the edges that
 // it found from e.To back to e.From.
-func (g *Graph) AddEdge(e Edge) (EdgeID, Refusal) { return g.AddEdgeIn(e, ^Views(0)) }
+func (g *Graph) AddEdge(e Edge) (EdgeID, Refusal) { return g.AddEdgeIn(&e, ^Views(0)) }
 
-// AddEdgeIn is AddEdge for the given views only.
-func (g *Graph) AddEdgeIn(e Edge, only Views) (EdgeID, Refusal) {
+// AddEdgeIn is AddEdge for the given views only. It reads From, To, Labels and
+// Note of e.
+func (g *Graph) AddEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 	var ref Refusal
-	e.In, e.Aside = 0, 0
+	in := Views(0)
 	for i := range g.views {
 		o := &g.views[i]
-		from, to, ok := o.ends(&e)
+		from, to, ok := o.ends(e)
 		if !ok || o.bit&only == 0 {
 			continue
 		}
+		x, y := &o.nodes[from], &o.nodes[to]
 		switch {
-		case o.retired(to):
-			if !o.retired(from) || less(o.nodes[to], o.nodes[from]) {
+		case less(*x, *y) && less(o.frontier, *x): // both live and in order: nearly always
+			in |= o.bit
+		case !less(o.frontier, *y):
+			if less(o.frontier, *x) || less(*y, *x) {
 				ref.Behind |= o.bit
 			}
-		case o.retired(from):
+		case !less(o.frontier, *x):
 		case g.insert(o, from, to):
-			e.In |= o.bit
+			in |= o.bit
 		default:
 			ref.Cycle |= o.bit
 		}
 	}
-	e.Aside = ref.Cycle
-	if e.In|e.Aside == 0 {
+	if in|ref.Cycle == 0 {
 		return 0, ref
 	}
-	return g.newEdge(e), ref
+	return g.newEdge(e, in, ref.Cycle), ref
 }
 
 // Retry offers a stored edge again to the views that set it aside, for when an

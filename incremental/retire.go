@@ -1,7 +1,5 @@
 package incremental
 
-import "github.com/isowatch/isowatch/internal/flat"
-
 // Retire retires nodes from the low end of every view's order as long as their
 // vertices have settled, that is Place.Settle < now, and returns the vertices
 // whose last node retired, in the order of the views and of their ranks. The
@@ -11,8 +9,8 @@ func (g *Graph) Retire(now int64) []Vertex {
 	g.retired = g.retired[:0]
 	for i := range g.views {
 		o := &g.views[i]
-		for len(o.queue) > 0 {
-			n := o.slots[o.queue[0].slot]
+		for o.queue.n > 0 {
+			n := o.slots[o.queue.top().slot]
 			if n != 0 && g.vertices[o.vertexOf(n)].settle >= now {
 				break
 			}
@@ -41,7 +39,7 @@ func (g *Graph) Freeze(maxLive int) []Vertex {
 }
 
 func (g *Graph) retireLowest(o *order) {
-	r := o.queuePop()
+	r := o.queue.pop()
 	n := o.slots[r.slot]
 	o.slots[r.slot] = 0
 	o.free = append(o.free, r.slot)
@@ -112,44 +110,4 @@ func (g *Graph) unrank(v Vertex) {
 // until its ends are freed. A valid order stays valid when an edge goes.
 func (g *Graph) RemoveEdge(id EdgeID) {
 	g.edges[id].In, g.edges[id].Aside, g.edges[id].Labels = 0, 0, 0
-}
-
-func (o *order) queuePush(r rank) {
-	q := flat.Push(o.queue, r)
-	i := len(q) - 1
-	for i > 0 {
-		p := (i - 1) / 2
-		if !less(r, q[p]) {
-			break
-		}
-		q[i] = q[p]
-		i = p
-	}
-	q[i] = r
-	o.queue = q
-}
-
-func (o *order) queuePop() rank {
-	q := o.queue
-	top, k := q[0], len(q)-1
-	r := q[k]
-	q = q[:k]
-	for i := 0; k > 0; {
-		c := 2*i + 1
-		if c >= k {
-			q[i] = r
-			break
-		}
-		if c+1 < k && less(q[c+1], q[c]) {
-			c++
-		}
-		if !less(q[c], r) {
-			q[i] = r
-			break
-		}
-		q[i] = q[c]
-		i = c
-	}
-	o.queue = q
-	return top
 }

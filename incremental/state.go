@@ -28,7 +28,7 @@ func (g *Graph) AppendState(dst []byte) []byte {
 		dst = flat.Append(dst, o.nodes)
 		dst = flat.Append(dst, o.slots)
 		dst = flat.Append(dst, o.free)
-		dst = flat.Append(dst, o.queue)
+		dst = o.queue.appendState(dst)
 	}
 	return dst
 }
@@ -51,7 +51,7 @@ func (g *Graph) ReadState(r *flat.Reader) {
 		flat.Read(r, &o.nodes)
 		flat.Read(r, &o.slots)
 		flat.Read(r, &o.free)
-		flat.Read(r, &o.queue)
+		o.queue.readState(r)
 	}
 	g.seen = make([]uint32, 2*len(g.vertices))
 	g.stamp = 0
@@ -62,7 +62,7 @@ func (g *Graph) Bytes() int64 {
 	n := int64(cap(g.vertices))*int64(unsafe.Sizeof(vertex{})) + int64(cap(g.edges))*int64(unsafe.Sizeof(Edge{})) + g.freeEdge.Bytes()
 	for i := range g.views {
 		o := &g.views[i]
-		n += int64(cap(o.nodes)+cap(o.queue))*16 + int64(cap(o.slots)+cap(o.free))*4
+		n += int64(cap(o.nodes))*16 + o.queue.bytes() + int64(cap(o.slots)+cap(o.free))*4
 	}
 	return n
 }

@@ -26,91 +26,29 @@ type due struct {
 	kind    dueKind
 }
 
-// absenceQueue is a binary heap by at; equal ones leave in the order of their
-// transactions' generations, so that a replay decides in the same order.
-type absenceQueue struct{ heap []due }
-
-type expiryQueue = absenceQueue
-
-func (d *due) before(e *due) bool {
-	if d.at != e.at {
-		return d.at < e.at
+func (s *State) wait(at int64, n, version, op uint32, kind dueKind) {
+	s.txns[n].due++
+	if version != 0 {
+		s.versions[version].due++
 	}
-	if d.gen != e.gen {
-		return d.gen < e.gen
-	}
-	if d.op != e.op {
-		return d.op < e.op
-	}
-	return d.version < e.version
+	s.absence.push(at, n, s.txns[n].gen, version, op, kind)
 }
 
-func (q *absenceQueue) push(d due) {
-	h := append(q.heap, d)
-	i := len(h) - 1
-	for i > 0 && d.before(&h[(i-1)/2]) {
-		h[i] = h[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	h[i] = d
-	q.heap = h
-}
+func (s *State) await(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, missingWriter) }
 
-func (q *absenceQueue) pop() due {
-	h := q.heap
-	top, k := h[0], len(h)-1
-	d := h[k]
-	h = h[:k]
-	for i := 0; k > 0; {
-		c := 2*i + 1
-		if c >= k {
-			h[i] = d
-			break
-		}
-		if c+1 < k && h[c+1].before(&h[c]) {
-			c++
-		}
-		if d.before(&h[c]) {
-			h[i] = d
-			break
-		}
-		h[i] = h[c]
-		i = c
-	}
-	q.heap = h
-	return top
-}
+func (s *State) suspectDuplicate(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, repeated) }
 
-func (s *State) wait(d due) {
-	d.gen = s.txns[d.txn].gen
-	s.txns[d.txn].due++
-	if d.version != 0 {
-		s.versions[d.version].due++
-	}
-	s.absence.push(d)
-}
-
-func (s *State) await(v, n, op uint32) {
-	s.wait(due{at: s.txns[n].end, txn: n, version: v, op: op, kind: missingWriter})
-}
-
-func (s *State) suspectDuplicate(v, n, op uint32) {
-	s.wait(due{at: s.txns[n].end, txn: n, version: v, op: op, kind: repeated})
-}
-
-func (s *State) suspectFuture(v, n, op uint32) {
-	s.wait(due{at: s.txns[n].end, txn: n, version: v, op: op, kind: ownFuture})
-}
+func (s *State) suspectFuture(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, ownFuture) }
 
 // Undecided says whether there are questions that the watermark now has passed.
 func (s *State) Undecided(now int64) bool {
-	return len(s.absence.heap) > 0 && s.absence.heap[0].at < now
+	return s.absence.before(now)
 }
 
 // Decide answers the questions that the watermark now has passed.
 func (s *State) Decide(now int64, out *Out) {
 	s.begin(out)
-	for len(s.absence.heap) > 0 && s.absence.heap[0].at < now {
+	for s.absence.before(now) {
 		d := s.absence.pop()
 		t := &s.txns[d.txn]
 		t.due--
@@ -139,8 +77,8 @@ func (s *State) decide(d due) {
 		if x.possible == 1 {
 			s.accuse(d, DuplicateElements)
 		} else if end := s.txns[d.txn].end; x.possible == 0 && d.at == end && s.patience() > 0 {
-			d.at = end + s.patience() // for its append to come at all
-			s.wait(d)
+			// for its append to come at all
+			s.wait(end+s.patience(), d.txn, d.version, d.op, repeated)
 		} else if x.possible == 0 {
 			s.keepLate(d.version) // should it come all the same, what it means is flagged
 		}
@@ -155,8 +93,7 @@ func (s *State) decide(d due) {
 		if x.writes == 0 && d.kind == missingWriter && s.patience() > 0 {
 			// The writer may have been running for its client when the reader had
 			// ended, and is recorded when it ends.
-			d.at, d.kind = s.txns[d.txn].end+s.patience(), unheardWriter
-			s.wait(d)
+			s.wait(s.txns[d.txn].end+s.patience(), d.txn, d.version, d.op, unheardWriter)
 			return
 		}
 		s.decideWriter(d)

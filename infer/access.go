@@ -27,6 +27,12 @@ func (s *State) Info(n uint32) Info {
 	}
 }
 
+// Span is when n began and ended, and whether its outcome is unknown.
+func (s *State) Span(n uint32) (start, end int64, outcomeUnknown bool) {
+	t := &s.txns[n]
+	return t.start, t.end, t.flags&unknown != 0
+}
+
 // Record is the compact record of n (event.ReadRecord), nil when it has left
 // memory. Valid until the next change.
 func (s *State) Record(n uint32) []byte {

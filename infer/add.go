@@ -52,8 +52,11 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	if t.Epoch.Len > 0 {
 		id = s.inEpoch(b, t, id)
 	}
-	s.record = event.AppendRecord(s.record[:0], b, t)
-	content := xxh3.Hash(s.record)
+	record, content := b.PackedRecord(t), t.Content
+	if len(record) == 0 {
+		s.record = event.AppendRecord(s.record[:0], b, t)
+		record, content = s.record, xxh3.Hash(s.record)
+	}
 	if old := s.lookupTxn(id); old != 0 {
 		if !s.supersedes(t, old, content) {
 			return 0
@@ -63,7 +66,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	n := s.newTxn()
 	x := &s.txns[n]
 	x.id, x.content = id, content
-	x.record = s.records.put(s.record)
+	x.record = s.records.put(record)
 	x.start, x.end, x.seq = start, end, t.Seq
 	x.partition, x.sub, x.offset = t.Pos.Partition, t.Pos.Sub, t.Pos.Offset
 	x.flags = flagsOf(t)
@@ -81,7 +84,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.noteWrites(b, t, n)
 	}
 	if x := &s.txns[n]; x.state != counted {
-		s.expiry.push(due{at: x.end, txn: n, gen: x.gen})
+		s.expiry.push(x.end, n, x.gen, 0, 0, 0)
 	}
 	s.settleOutcomes()
 	return n
@@ -305,7 +308,7 @@ func (s *State) demoteNow(n uint32) {
 	}
 	s.uncount(n)
 	s.txns[n].state = tentative
-	s.expiry.push(due{at: s.txns[n].end, txn: n, gen: s.txns[n].gen})
+	s.expiry.push(s.txns[n].end, n, s.txns[n].gen, 0, 0, 0)
 	s.noteWrites(&s.scratch, &s.scratch.Txns[0], n)
 }
 
@@ -451,7 +454,7 @@ func (s *State) disambiguate(v uint32) {
 			s.settleRegister(v, n)
 			for o := x.over; o != 0; o = s.writes[o].nextOver {
 				for r := x.readers; r != 0; r = s.readers[r].next {
-					s.edge(Edge{From: s.readers[r].txn, To: s.writes[o].txn, Label: RW, Version: s.writes[o].version})
+					s.edge(s.readers[r].txn, s.writes[o].txn, RW, s.writes[o].version, 0)
 				}
 			}
 			return

@@ -6,10 +6,16 @@ import "github.com/isowatch/isowatch/internal/flat"
 // of hash sets; the oldest goes when the byte budget is used up. Two things with
 // one hash are taken as one: at 10^7 entries the chance is below 10^-5 for a
 // filter's whole life.
+//
+// New entries wait in front, a set small enough for the nearest caches, and go to
+// the panes together: a visit to a pane waits for memory, and many at a time wait
+// hardly longer than one.
 type filter struct {
+	front  hashSet
 	panes  []hashSet // the last one takes new entries
 	limit  int       // bytes; 0 is 64 MiB
 	forgot bool      // something was let go
+	warmed uint64    // keeps the loads of flush
 }
 
 // filterPanes is how many sets the budget is cut into: what is forgotten at once
@@ -23,8 +29,11 @@ type hashSet struct {
 	used  int
 }
 
+// frontSlots is the size of a filter's front, 16 KiB; half of it is used.
+const frontSlots = 2048
+
 func (f *filter) bytes() int64 {
-	n := int64(0)
+	n := 8 * int64(len(f.front.slots))
 	for i := range f.panes {
 		n += 8 * int64(len(f.panes[i].slots))
 	}
@@ -32,8 +41,48 @@ func (f *filter) bytes() int64 {
 }
 
 func (f *filter) add(h uint64) {
+	if f.front.slots == nil {
+		f.front.slots = make([]uint64, frontSlots)
+	}
+	f.front.put(h)
+	if 2*f.front.used > frontSlots {
+		f.flush()
+	}
+}
+
+// flush moves what is in front to the panes.
+func (f *filter) flush() {
+	const ahead = 32
+	var group [ahead]uint64
+	n := 0
+	for i, h := range f.front.slots {
+		if h != 0 {
+			group[n] = h
+			n++
+		}
+		if n < ahead && i < len(f.front.slots)-1 {
+			continue
+		}
+		if len(f.panes) > 0 {
+			p := &f.panes[len(f.panes)-1]
+			sum := uint64(0)
+			for _, h := range group[:n] {
+				sum += p.slots[mix(h)&uint64(len(p.slots)-1)]
+			}
+			f.warmed = sum
+		}
+		for _, h := range group[:n] {
+			f.store(h)
+		}
+		n = 0
+	}
+	clear(f.front.slots)
+	f.front.used = 0
+}
+
+func (f *filter) store(h uint64) {
 	if len(f.panes) == 0 {
-		f.panes = append(f.panes, hashSet{slots: make([]uint64, 256)})
+		f.panes = append(f.panes, hashSet{slots: make([]uint64, frontSlots)})
 	}
 	p := &f.panes[len(f.panes)-1]
 	if 4*(p.used+1) > 3*len(p.slots) {
@@ -65,6 +114,9 @@ func (f *filter) roll(slots int) {
 }
 
 func (f *filter) has(h uint64) bool {
+	if f.front.used > 0 && f.front.has(h) {
+		return true
+	}
 	for i := range f.panes {
 		if f.panes[i].has(h) {
 			return true

@@ -26,7 +26,12 @@ func (s *State) append(c *touch, n, op uint32, h event.Hash) {
 
 // pushOwn notes the latest write record of c as one of the transaction in work.
 func (s *State) pushOwn(c *touch, h event.Hash) {
-	s.own = append(s.own, own{hash: h, write: c.lastWrite, prev: c.lastOwn})
+	if len(s.own) == cap(s.own) {
+		s.own = append(s.own, own{})[:len(s.own)]
+	}
+	s.own = s.own[:len(s.own)+1]
+	o := &s.own[len(s.own)-1]
+	o.hash, o.write, o.prev, o.next = h, c.lastWrite, c.lastOwn, 0
 	i := uint32(len(s.own))
 	if c.lastOwn != 0 {
 		s.own[c.lastOwn-1].next = i
@@ -155,7 +160,7 @@ func (s *State) contradict(k uint32, elems []event.Elem, same, n, op uint32) {
 	s.anomaly(Anomaly{Kind: IncompatibleOrder, A: n, B: s.versions[v].witness, Version: v, OpA: op, Certain: true})
 	if last := s.lookupVersion(k, elems[len(elems)-1].Hash); last != 0 {
 		if w := s.versions[last].writer; w != 0 {
-			s.edge(Edge{From: w, To: n, Label: WR, Version: last})
+			s.edge(w, n, WR, last, 0)
 		}
 	}
 }
@@ -193,7 +198,7 @@ func (s *State) extend(k uint32, elems []event.Elem, n, op uint32) {
 	// What is still unplaced comes after all of it.
 	if p := s.knownBefore(s.keys[k].last); p != 0 {
 		for u := s.keys[k].unplaced; u != 0; u = s.versions[u].sibling {
-			s.edge(Edge{From: s.versions[p].writer, To: s.versions[u].writer, Label: WW, Version: u, Witness: n})
+			s.edge(s.versions[p].writer, s.versions[u].writer, WW, u, n)
 		}
 	}
 }
@@ -247,26 +252,26 @@ func (s *State) connect(v, old uint32) {
 	}
 	if x.flags&inUnplaced == 0 || s.versions[start].index > old {
 		if p != 0 {
-			s.edge(Edge{From: s.versions[p].writer, To: w, Label: WW, Version: v, Witness: x.witness})
+			s.edge(s.versions[p].writer, w, WW, v, x.witness)
 		}
 		for a := start; a != v && a != 0; a = s.versions[a].next {
 			for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
-				s.edge(Edge{From: s.readers[r].txn, To: w, Label: RW, Version: v})
+				s.edge(s.readers[r].txn, w, RW, v, 0)
 			}
 		}
 	}
 	a := v
 	for ; a != 0 && (a == v || s.versions[a].writer == 0); a = s.versions[a].next {
 		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
-			s.edge(Edge{From: w, To: s.readers[r].txn, Label: WR, Version: v})
+			s.edge(w, s.readers[r].txn, WR, v, 0)
 		}
 	}
 	if a != 0 {
-		s.edge(Edge{From: w, To: s.versions[a].writer, Label: WW, Version: a, Witness: s.versions[a].witness})
+		s.edge(w, s.versions[a].writer, WW, a, s.versions[a].witness)
 		return
 	}
 	for u := s.keys[x.key].unplaced; u != 0; u = s.versions[u].sibling {
-		s.edge(Edge{From: w, To: s.versions[u].writer, Label: WW, Version: u, Witness: x.witness})
+		s.edge(w, s.versions[u].writer, WW, u, x.witness)
 	}
 }
 
@@ -343,17 +348,17 @@ func (s *State) divergeList(a, n uint32) {
 // it saw last, and to that of what comes next.
 func (s *State) sawList(a, n, op uint32) {
 	if p := s.knownBefore(a); p != 0 {
-		s.edge(Edge{From: s.versions[p].writer, To: n, Label: WR, Version: p})
+		s.edge(s.versions[p].writer, n, WR, p, 0)
 		if p == a {
 			s.intermediateRead(a, n, op)
 		}
 	}
 	if q := s.knownAfter(a); q != 0 {
-		s.edge(Edge{From: n, To: s.versions[q].writer, Label: RW, Version: q})
+		s.edge(n, s.versions[q].writer, RW, q, 0)
 		return
 	}
 	for u := s.keys[s.versions[a].key].unplaced; u != 0; u = s.versions[u].sibling {
-		s.edge(Edge{From: n, To: s.versions[u].writer, Label: RW, Version: u})
+		s.edge(n, s.versions[u].writer, RW, u, 0)
 	}
 }
 
@@ -385,13 +390,13 @@ func (s *State) settleList(v, id, n uint32, again bool) {
 	}
 	a := s.knownBefore(k.last)
 	if a != 0 {
-		s.edge(Edge{From: s.versions[a].writer, To: n, Label: WW, Version: v, Witness: s.versions[k.last].witness})
+		s.edge(s.versions[a].writer, n, WW, v, s.versions[k.last].witness)
 	} else {
 		a = k.first
 	}
 	for ; a != 0; a = s.versions[a].next {
 		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
-			s.edge(Edge{From: s.readers[r].txn, To: n, Label: RW, Version: v})
+			s.edge(s.readers[r].txn, n, RW, v, 0)
 		}
 	}
 }
@@ -415,7 +420,7 @@ func (s *State) bridge(v uint32) {
 	p, q := s.knownBefore(s.versions[v].prev), s.knownAfter(v)
 	if q != 0 {
 		if p != 0 {
-			s.edge(Edge{From: s.versions[p].writer, To: s.versions[q].writer, Label: WW, Version: q, Witness: s.versions[q].witness})
+			s.edge(s.versions[p].writer, s.versions[q].writer, WW, q, s.versions[q].witness)
 		}
 		a := p
 		if a == 0 {
@@ -423,7 +428,7 @@ func (s *State) bridge(v uint32) {
 		}
 		for ; a != q && a != 0; a = s.versions[a].next {
 			for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
-				s.edge(Edge{From: s.readers[r].txn, To: s.versions[q].writer, Label: RW, Version: q})
+				s.edge(s.readers[r].txn, s.versions[q].writer, RW, q, 0)
 			}
 		}
 	}
@@ -432,7 +437,7 @@ func (s *State) bridge(v uint32) {
 	}
 	for a := v; a != q && a != 0; a = s.versions[a].next {
 		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
-			s.edge(Edge{From: s.versions[p].writer, To: s.readers[r].txn, Label: WR, Version: p})
+			s.edge(s.versions[p].writer, s.readers[r].txn, WR, p, 0)
 		}
 	}
 }

@@ -93,7 +93,14 @@ func (s *State) touchOf(k uint32) *touch {
 	x := &s.keys[k]
 	if x.stamp != s.stamp {
 		x.stamp, x.touch = s.stamp, uint32(len(s.touches))
-		s.touches = append(s.touches, touch{key: k})
+		if len(s.touches) == cap(s.touches) {
+			s.touches = append(s.touches, touch{})[:len(s.touches)]
+		}
+		s.touches = s.touches[:x.touch+1]
+		c := &s.touches[x.touch]
+		*c = touch{}
+		c.key = k
+		return c
 	}
 	return &s.touches[x.touch]
 }
@@ -253,7 +260,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 			if rmw {
 				label |= WW
 			}
-			s.edge(Edge{From: x.writer, To: n, Label: label, Version: v})
+			s.edge(x.writer, n, label, v, 0)
 			s.intermediateRead(v, n, op)
 		case x.possible == 1:
 			s.promoteWriter(v)
@@ -266,7 +273,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 	}
 	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 		if !rmw || s.writes[id].blind { // n diverges from the others: see overwrite
-			s.edge(Edge{From: n, To: s.writes[id].txn, Label: RW, Version: s.writes[id].version})
+			s.edge(n, s.writes[id].txn, RW, s.writes[id].version, 0)
 		}
 	}
 }
@@ -305,7 +312,7 @@ func (s *State) settleRegister(v, n uint32) {
 		if s.overwrote(t, v) {
 			label |= WW
 		}
-		s.edge(Edge{From: n, To: t, Label: label, Version: v})
+		s.edge(n, t, label, v, 0)
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
 }
@@ -335,12 +342,12 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 		case x.txn == n:
 			x.overwrote = x.overwrote || !blind
 		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn:
-			s.edge(Edge{From: x.txn, To: n, Label: RW, Version: w.version})
+			s.edge(x.txn, n, RW, w.version, 0)
 		}
 	}
 	if other != 0 {
 		x := &s.writes[other]
-		s.edge(Edge{From: n, To: x.txn, Label: RW, Version: x.version})
+		s.edge(n, x.txn, RW, x.version, 0)
 		s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: pred, Certain: true})
 	}
 	k := s.versions[pred].key

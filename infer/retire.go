@@ -10,7 +10,7 @@ const maxTentative = 1 << 17
 // unobserved unknown ones beyond maxTentative.
 func (s *State) Expire(now int64, out *Out) {
 	s.begin(out)
-	for len(s.expiry.heap) > 0 && s.expiry.heap[0].at < now {
+	for s.expiry.before(now) {
 		d := s.expiry.pop()
 		t := &s.txns[d.txn]
 		if t.gen != d.gen || t.state != aborted && t.state != tentative {

@@ -47,8 +47,10 @@ func (s *State) noteSeq(id uint32, seq int64, n uint32) {
 	for len(x.words) > 1 && x.words[0] == ^uint64(0) {
 		x.words, x.base = x.words[1:], x.base+64
 	}
-	if at = int((seq - x.base) >> 6); at > 0 || x.words[0]&(1<<(seq&63)-1) != 1<<(seq&63)-1 {
-		s.wait(due{at: s.txns[n].end, txn: n, kind: missingSeq})
+	// Only the member right behind a gap asks: those behind it would ask for what
+	// lies before it once more.
+	if seq > x.base && x.words[(seq-1-x.base)>>6]&(1<<((seq-1)&63)) == 0 {
+		s.wait(s.txns[n].end, n, 0, 0, missingSeq)
 	}
 }
 

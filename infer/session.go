@@ -85,17 +85,17 @@ func (s *State) linkSession(n uint32) {
 	}
 	if before == 0 && x.retired != 0 {
 		if !s.follows(x.retired, n) {
-			s.edge(Edge{From: x.retired, To: n, Label: Process})
+			s.edge(x.retired, n, Process, 0, 0)
 		} else if t.flags&unknown == 0 {
-			s.edge(Edge{From: n, To: x.retired, Label: Process}) // rule (d)
+			s.edge(n, x.retired, Process, 0, 0) // rule (d)
 		}
 	}
-	s.edge(Edge{From: before, To: n, Label: Process})
+	s.edge(before, n, Process, 0, 0)
 	if t.flags&unknown != 0 {
 		return
 	}
 	for m := next; m != 0; m = s.txns[m].sessNext {
-		s.edge(Edge{From: n, To: m, Label: Process})
+		s.edge(n, m, Process, 0, 0)
 		if m == after {
 			break
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 2
+const layoutVersion = 3
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
@@ -146,11 +146,12 @@ func (a *arena) readState(r *flat.Reader) {
 }
 
 func (f *filter) appendState(dst []byte) []byte {
-	head := [2]int64{int64(len(f.panes))}
+	head := [3]int64{int64(len(f.panes)), 0, int64(f.front.used)}
 	if f.forgot {
 		head[1] = 1
 	}
 	dst = flat.AppendValue(dst, &head)
+	dst = flat.Append(dst, f.front.slots)
 	for i := range f.panes {
 		used := int64(f.panes[i].used)
 		dst = flat.AppendValue(dst, &used)
@@ -160,9 +161,16 @@ func (f *filter) appendState(dst []byte) []byte {
 }
 
 func (f *filter) readState(r *flat.Reader) {
-	var head [2]int64
+	var head [3]int64
 	flat.ReadValue(r, &head)
 	f.forgot, f.panes = head[1] == 1, nil
+	f.front = hashSet{used: int(head[2])}
+	flat.Read(r, &f.front.slots)
+	if len(f.front.slots) == 0 {
+		f.front.slots = nil
+	} else if len(f.front.slots) != frontSlots && r.Err == nil {
+		r.Err = flat.ErrShort
+	}
 	for range min(head[0], filterPanes) {
 		var used int64
 		var p hashSet

@@ -154,8 +154,8 @@ type State struct {
 	byID, byKey, byVersion, bySession index
 	records, names                    arena
 
-	absence absenceQueue
-	expiry  expiryQueue
+	absence dueQueue
+	expiry  dueQueue
 	values  filter // (key, value) pairs that left memory
 	twice   filter // those of them that had several possible writers
 	aborts  filter // as values, of aborted transactions
@@ -186,6 +186,7 @@ type State struct {
 	promote      []uint32 // unknown transactions to look at: observed now
 	demote       []uint32 // and: perhaps not observed any more
 	warmKeys     []warmKey
+	warmTxns     []uint32
 	warmed       uint64 // keeps the loads of Warm
 	scratch      event.Batch
 	decoder      event.Decoder
@@ -297,7 +298,10 @@ func (s *State) addWrite(t, v, op uint32) uint32 {
 		id = uint32(len(s.writes))
 		s.writes = flat.Push(s.writes, write{})
 	}
-	s.writes[id] = write{txn: t, version: v, op: op, nextOfTxn: s.txns[t].writes, nextOfVer: s.versions[v].writes}
+	w := &s.writes[id]
+	*w = write{}
+	w.txn, w.version, w.op = t, v, op
+	w.nextOfTxn, w.nextOfVer = s.txns[t].writes, s.versions[v].writes
 	s.txns[t].writes, s.versions[v].writes = id, id
 	return id
 }
@@ -309,7 +313,10 @@ func (s *State) addReader(t, v, op uint32) uint32 {
 		s.readers = flat.Push(s.readers, reader{})
 	}
 	head := s.versions[v].readers
-	s.readers[id] = reader{txn: t, version: v, op: op, next: head, nextOfTxn: s.txns[t].reads}
+	r := &s.readers[id]
+	*r = reader{}
+	r.txn, r.version, r.op = t, v, op
+	r.next, r.nextOfTxn = head, s.txns[t].reads
 	if head != 0 {
 		s.readers[head].prev = id
 	}
@@ -378,10 +385,21 @@ func (s *State) begin(out *Out) {
 	}
 }
 
-func (s *State) edge(e Edge) {
-	if e.From != e.To && e.From != 0 && e.To != 0 {
-		s.out.Edges = append(s.out.Edges, e)
+// edge gives an edge, when it has two ends.
+func (s *State) edge(from, to uint32, label Label, version, witness uint32) {
+	if from == to || from == 0 || to == 0 {
+		return
 	}
+	es := s.out.Edges
+	if len(es) == cap(es) {
+		es = append(es, Edge{})[:len(es)]
+	}
+	es = es[:len(es)+1]
+	// Field by field: a composite value would be built aside in narrow stores and
+	// copied by wide loads, which wait until those have reached the cache.
+	e := &es[len(es)-1]
+	e.From, e.To, e.Label, e.Version, e.Witness = from, to, label, version, witness
+	s.out.Edges = es
 }
 
 func (s *State) anomaly(a Anomaly) {

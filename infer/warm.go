@@ -8,10 +8,12 @@ import "github.com/isowatch/isowatch/event"
 // do not depend on each other, lets the processor wait for several at a time.
 // The results are thrown away: the work itself finds them again, now nearby.
 
-// Warm looks up what [State.Add] of these transactions will need.
-func (s *State) Warm(b *event.Batch, txns []int32) {
+// Warm looks up what [State.Add] of these transactions will need. It returns the
+// transactions that edges will mostly join them with, valid until the next call.
+func (s *State) Warm(b *event.Batch, txns []int32) []uint32 {
+	s.warmTxns = s.warmTxns[:0]
 	if len(s.byKey.slots) == 0 || len(s.byVersion.slots) == 0 || len(s.byID.slots) == 0 {
-		return
+		return nil
 	}
 	s.warmKeys = s.warmKeys[:0]
 	sum := uint64(0)
@@ -26,30 +28,55 @@ func (s *State) Warm(b *event.Batch, txns []int32) {
 		for j := range ops {
 			h := ops[j].KeyHash.Lo
 			slot := s.byKey.slots[fingerprint(h)&uint32(len(s.byKey.slots)-1)]
-			s.warmKeys = append(s.warmKeys, warmKey{uint32(slot), ops[j].ValueHash})
-			if ops[j].Kind != event.Read {
+			read := ops[j].Kind == event.Read
+			s.warmKeys = append(s.warmKeys, warmKey{uint32(slot), read, ops[j].ValueHash})
+			if !read {
 				sum += s.values.warm(versionHash(0, ops[j].ValueHash) ^ h)
 			}
 		}
 	}
 	for i := range s.warmKeys {
 		w := &s.warmKeys[i]
-		h := versionHash(w.key, w.hash)
-		slot := s.byVersion.slots[fingerprint(h)&uint32(len(s.byVersion.slots)-1)]
-		w.key = uint32(slot)
+		h := versionHash(w.at, w.hash)
+		sum += uint64(s.keys[w.at].stamp) + s.keys[w.at].hash.Lo
+		w.at = uint32(s.byVersion.slots[fingerprint(h)&uint32(len(s.byVersion.slots)-1)])
 	}
 	for i := range s.warmKeys {
-		if v := s.warmKeys[i].key; int(v) < len(s.versions) {
-			sum += uint64(s.versions[v].writes) + uint64(s.versions[v].flags)
+		w := &s.warmKeys[i]
+		if int(w.at) >= len(s.versions) {
+			w.at = 0
+		}
+		v := &s.versions[w.at]
+		sum += uint64(v.flags) + v.hash.Lo
+		if v.writer != 0 {
+			s.warmTxns = append(s.warmTxns, v.writer)
+		}
+		w.at = v.readers
+	}
+	for range warmReaders {
+		for i := range s.warmKeys {
+			w := &s.warmKeys[i]
+			if w.at == 0 {
+				continue
+			}
+			r := &s.readers[w.at]
+			w.at = r.next
+			s.warmTxns = append(s.warmTxns, r.txn)
 		}
 	}
 	s.warmed = sum
+	return s.warmTxns
 }
 
-// warmKey is the key of an operation where it stands first in its place of the
-// table, which it mostly does, and its value.
+// warmReaders is how many readers of a version are looked up: most versions have
+// no more when they are overwritten.
+const warmReaders = 3
+
+// warmKey is where an operation leads: to a key, to its version, to readers of it,
+// each where it stands first in its place of the table, which it mostly does.
 type warmKey struct {
-	key  uint32
+	at   uint32
+	read bool
 	hash event.Hash
 }
 

@@ -39,31 +39,36 @@ func (m *Machine) apply() {
 }
 
 func (m *Machine) grow(o *infer.Out) {
-	m.edges = m.edges[:0]
+	if cap(m.edges) < len(o.Edges) {
+		m.edges = make([]incremental.Edge, 2*len(o.Edges))
+	}
+	m.edges = m.edges[:len(o.Edges)]
 	for i := range o.Edges {
-		e := &o.Edges[i]
-		m.edges = append(m.edges, incremental.Edge{
-			From: incremental.Vertex(e.From), To: incremental.Vertex(e.To),
-			Labels: incremental.Labels(e.Label), Note: [2]uint32{e.Version, e.Witness},
-		})
+		e, x := &o.Edges[i], &m.edges[i]
+		x.From, x.To, x.Labels = incremental.Vertex(e.From), incremental.Vertex(e.To), incremental.Labels(e.Label)
+		x.Note[0], x.Note[1] = e.Version, e.Witness
 	}
 	for _, n := range o.Nodes {
-		x := m.infer.Info(n)
-		commit := x.End
-		if x.Unknown {
-			commit = x.Start // it may have taken effect at any time from here on
+		start, end, unknown := m.infer.Span(n)
+		commit := end
+		if unknown {
+			commit = start // it may have taken effect at any time from here on
 		}
-		m.graph.AddVertex(incremental.Vertex(n), incremental.Place{Begin: x.Start, Commit: commit, Settle: x.End}, m.edges)
-		m.panes.enter(x.End)
+		m.graph.AddVertex(incremental.Vertex(n), incremental.Place{Begin: start, Commit: commit, Settle: end}, m.edges)
+		m.panes.enter(end)
 	}
 	for i := range o.Anomalies {
 		if a := &o.Anomalies[i]; a.Kind == infer.Divergence {
 			m.anomaly(a) // before the edges that close its cycle
 		}
 	}
+	all := incremental.Views(1)<<len(m.views) - 1
 	for i := range m.edges {
-		e := &m.edges[i]
-		id, ref := m.graph.AddEdgeIn(*e, m.viewsOf(e))
+		e, in := &m.edges[i], all
+		if len(m.asked) > 0 {
+			in = m.viewsOf(e)
+		}
+		id, ref := m.graph.AddEdgeIn(e, in)
 		if ref.Cycle != 0 {
 			m.cycle(id, ref.Cycle)
 		}

@@ -53,6 +53,7 @@ func (f *feed) next(n int) {
 		f.offset++
 		f.txns = append(f.txns, int32(i))
 	}
+	f.batch.Pack()
 	if len(f.batch.Bad) > 0 {
 		f.b.Fatal(f.batch.Bad[0].Reason)
 	}

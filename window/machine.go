@@ -55,7 +55,7 @@ type Machine struct {
 	// session order.
 	weakFirst []int
 
-	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say
+	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
 	partitions []partition
 	watermark  int64
 	retiredAt  int64 // watermark when transactions retired last
@@ -141,7 +141,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
 	for at, i := range txns {
 		if at%warmAhead == 0 {
-			m.infer.Warm(b, txns[at:min(at+warmAhead, len(txns))])
+			m.graph.WarmEnds(m.infer.Warm(b, txns[at:min(at+warmAhead, len(txns))]))
 		}
 		t := b.Txns[i]
 		t.Pos.Partition = m.meet(b, t.Pos.Partition)
@@ -223,10 +223,14 @@ func (m *Machine) time(t *event.Txn) (start, end int64) {
 
 // ask notes the level that transaction n asked for.
 func (m *Machine) ask(n uint32, name []byte) {
+	base := isolation.Asked(name)
+	if base == 0 && len(m.asked) == 0 {
+		return
+	}
 	for int(n) >= len(m.asked) {
 		m.asked = append(m.asked, 0)
 	}
-	m.asked[n] = isolation.Asked(name)
+	m.asked[n] = base
 }
 
 // Close ends the input: the watermark passes everything, and what waited for

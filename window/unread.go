@@ -36,7 +36,7 @@ func (m *Machine) orderUnread() {
 
 // assume orders a before b in the i-th view, if that closes no cycle.
 func (m *Machine) assume(i int, a, b uint32) bool {
-	_, ref := m.graph.AddEdgeIn(incremental.Edge{
+	_, ref := m.graph.AddEdgeIn(&incremental.Edge{
 		From: incremental.Vertex(a), To: incremental.Vertex(b), Labels: incremental.Labels(infer.WW),
 	}, 1<<i)
 	return ref == (incremental.Refusal{})

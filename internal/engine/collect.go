@@ -30,6 +30,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 	flush := func() {
 		w.step.tick = e.opt.Now() // not before any of it was received
 		e.expect(w)
+		w.step.batch.Pack()
 		out <- w
 		w = e.fresh(<-free)
 		due = nil

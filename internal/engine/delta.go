@@ -22,7 +22,7 @@ type step struct {
 
 // appendDelta writes what a machine needs to do the step again: the tick, the
 // partitions, lost input, and every transaction in compact form with its
-// position, in order.
+// position, in order. The batch must be packed.
 func appendDelta(dst []byte, s *step) []byte {
 	dst = binary.AppendVarint(dst, s.tick)
 	dst = binary.AppendVarint(dst, s.bad)
@@ -55,10 +55,9 @@ func appendDelta(dst []byte, s *step) []byte {
 		dst = binary.AppendUvarint(dst, uint64(t.Pos.Partition))
 		dst = binary.AppendVarint(dst, t.Pos.Offset)
 		dst = binary.AppendUvarint(dst, uint64(t.Pos.Sub))
-		at := len(dst)
-		dst = append(dst, 0, 0, 0, 0)
-		dst = event.AppendRecord(dst, &s.batch, t)
-		binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+		record := s.batch.PackedRecord(t)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(record)))
+		dst = append(dst, record...)
 	}
 	return dst
 }

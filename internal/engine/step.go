@@ -53,6 +53,7 @@ func (e *Engine) doStep(w *work) {
 func (e *Engine) assemble(w *work) {
 	b := &w.step.batch
 	e.assembler.Add(b)
+	defer b.Pack()
 	limit := int64(e.sources.configure("").WithDefaults().MaxTxn)
 	switch {
 	case w.step.end:

@@ -1,0 +1,68 @@
+package infer
+
+import "github.com/isowatch/isowatch/internal/flat"
+
+// dueQueue gives its entries by time, equal ones in the order of their
+// transactions' generations, so that a replay decides in the same order. It is a
+// binary heap.
+type dueQueue struct{ heap []due }
+
+func (d *due) before(e *due) bool {
+	if d.at != e.at {
+		return d.at < e.at
+	}
+	if d.gen != e.gen {
+		return d.gen < e.gen
+	}
+	if d.op != e.op {
+		return d.op < e.op
+	}
+	return d.version < e.version
+}
+
+// push queues an entry. Entries mostly come in the order of their times, and stay
+// where they are put first.
+func (q *dueQueue) push(at int64, txn, gen, version, op uint32, kind dueKind) {
+	h := q.heap
+	if len(h) == cap(h) {
+		h = flat.Push(h, due{})[:len(h)]
+	}
+	h = h[:len(h)+1]
+	i := len(h) - 1
+	d := &h[i]
+	d.at, d.txn, d.gen, d.version, d.op, d.kind = at, txn, gen, version, op, kind
+	for i > 0 && h[i].before(&h[(i-1)/2]) {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+		i = (i - 1) / 2
+	}
+	q.heap = h
+}
+
+// before says whether there is an entry from before now.
+func (q *dueQueue) before(now int64) bool { return len(q.heap) > 0 && q.heap[0].at < now }
+
+// pop takes the earliest entry away; there must be one.
+func (q *dueQueue) pop() due {
+	h := q.heap
+	top, k := h[0], len(h)-1
+	d := h[k]
+	h = h[:k]
+	for i := 0; k > 0; {
+		c := 2*i + 1
+		if c >= k {
+			h[i] = d
+			break
+		}
+		if c+1 < k && h[c+1].before(&h[c]) {
+			c++
+		}
+		if d.before(&h[c]) {
+			h[i] = d
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	q.heap = h
+	return top
+}
