@@ -86,6 +86,7 @@ type vertex struct {
 // concurrent use.
 type Graph struct {
 	views    []order
+	plain    *order // the only view, when it is not split
 	vertices []vertex
 	edges    []Edge
 	freeEdge flat.Slots
@@ -118,6 +119,9 @@ func New(views ...View) *Graph {
 			slots:    make([]uint32, 1),
 			frontier: rank{at: math.MinInt64},
 		})
+	}
+	if len(g.views) == 1 && !g.views[0].Split {
+		g.plain = &g.views[0]
 	}
 	return g
 }

@@ -68,6 +68,10 @@ func (b *bounds) below(r rank) {
 }
 
 func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
+	if !o.Split {
+		g.placeOne(o, v, p, es)
+		return
+	}
 	var b, c bounds // of the first and of the last node
 	first, last := o.first(v), o.last(v)
 	for i := range es {
@@ -91,15 +95,34 @@ func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
 			}
 		}
 	}
-	if o.Split {
-		if c.hasHi {
-			b.below(c.hi)
-		}
-		r := g.choose(o, p.Begin, &b)
-		o.push(first, r)
-		c.above(r)
+	if c.hasHi {
+		b.below(c.hi)
 	}
+	r := g.choose(o, p.Begin, &b)
+	o.push(first, r)
+	c.above(r)
 	o.push(last, g.choose(o, p.Commit, &c))
+}
+
+// placeOne is place in a view that is not split.
+func (g *Graph) placeOne(o *order, v Vertex, p Place, es []Edge) {
+	var c bounds
+	n := len(o.nodes)
+	for i := range es {
+		e := &es[i]
+		if e.Labels&(o.Dep|o.Anti) == 0 || e.From == e.To {
+			continue
+		}
+		switch {
+		case e.To == v && int(e.From) < n: // of one that was freed the final rank is left
+			c.above(o.nodes[e.From])
+		case e.From == v && int(e.To) < n:
+			if r := o.nodes[e.To]; less(o.frontier, r) {
+				c.below(r)
+			}
+		}
+	}
+	o.push(uint32(v), g.choose(o, p.Commit, &c))
 }
 
 // choose picks a free rank near at, above b.lo and the frontier, and below b.hi
@@ -148,6 +171,15 @@ func (g *Graph) AddEdge(e Edge) (EdgeID, Refusal) { return g.AddEdgeIn(&e, ^View
 // AddEdgeIn is AddEdge for the given views only. It reads From, To, Labels and
 // Note of e.
 func (g *Graph) AddEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
+	if o := g.plain; o != nil && only&1 != 0 && e.Labels&(o.Dep|o.Anti) != 0 {
+		if x, y := &o.nodes[e.From], &o.nodes[e.To]; less(*x, *y) && less(o.frontier, *x) {
+			return g.newEdge(e, 1, 0), Refusal{}
+		}
+	}
+	return g.addEdgeIn(e, only)
+}
+
+func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 	var ref Refusal
 	in := Views(0)
 	for i := range g.views {

@@ -12,17 +12,3 @@ func (g *Graph) Warm(vs []Vertex) {
 	}
 	g.warmed = sum
 }
-
-// WarmEnds reads what [Graph.AddEdge] at these vertices will need.
-func (g *Graph) WarmEnds(vs []uint32) {
-	sum := uint32(0)
-	for _, v := range vs {
-		if int(v) < len(g.vertices) {
-			sum += g.vertices[v].serial
-			for i := range g.views {
-				sum += g.views[i].nodes[g.views[i].first(Vertex(v))].seq
-			}
-		}
-	}
-	g.warmed = sum
-}

@@ -44,6 +44,7 @@ const (
 // read costs its length.
 func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) uint32 {
 	s.begin(out)
+	s.takePlan(b, t)
 	if !s.joined {
 		s.joined = true
 		s.baselineEnds = end + s.opt.BaselineSpan
@@ -274,6 +275,7 @@ func (s *State) promoteNow(n uint32) {
 		return // not possible: the record was written by AppendRecord
 	}
 	t := &s.scratch.Txns[0]
+	s.planFrom, s.planTo = 0, 0
 	s.forgetWrites(n)
 	s.txns[n].state = counted
 	s.count(&s.scratch, t, n)

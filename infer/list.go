@@ -16,6 +16,7 @@ func nextPrefix(h uint64, e event.Hash) uint64 {
 func (s *State) append(c *touch, n, op uint32, h event.Hash) {
 	if c.flags&wrote != 0 {
 		s.writes[c.lastWrite].intermediate = true
+		s.versions[s.writes[c.lastWrite].version].flags |= overwrittenByWriter
 	}
 	v := s.internVersion(c.key, h)
 	s.pin(n)

@@ -91,18 +91,18 @@ func (s *State) uncheckable(k uint32) {
 // touchOf is the note of what the transaction in work did to k.
 func (s *State) touchOf(k uint32) *touch {
 	x := &s.keys[k]
-	if x.stamp != s.stamp {
-		x.stamp, x.touch = s.stamp, uint32(len(s.touches))
-		if len(s.touches) == cap(s.touches) {
-			s.touches = append(s.touches, touch{})[:len(s.touches)]
-		}
-		s.touches = s.touches[:x.touch+1]
-		c := &s.touches[x.touch]
-		*c = touch{}
-		c.key = k
-		return c
+	if x.stamp == s.stamp {
+		return &s.touches[x.touch]
 	}
-	return &s.touches[x.touch]
+	x.stamp, x.touch = s.stamp, uint32(len(s.touches))
+	if len(s.touches) == cap(s.touches) {
+		s.touches = append(s.touches, touch{})[:len(s.touches)]
+	}
+	s.touches = s.touches[:x.touch+1]
+	c := &s.touches[x.touch]
+	*c = touch{}
+	c.key = k
+	return c
 }
 
 // count makes n, whose operations are those of t, part of the history.
@@ -119,8 +119,11 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		k := s.keyOf(b, t, o)
-		if !s.settleKind(k, o) {
+		k := s.plannedKey(i)
+		if k == 0 {
+			k = s.keyOf(b, t, o)
+		}
+		if (s.keys[k].kind != event.Register || o.Kind > event.Write || o.Data > event.Register || s.keys[k].flags&unsupported != 0) && !s.settleKind(k, o) {
 			continue
 		}
 		c := s.touchOf(k)
@@ -144,9 +147,10 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 // write takes a register write. Only the last one of a key is installed; a value
 // that the transaction writes again is one version.
 func (s *State) write(c *touch, n, op uint32, h event.Hash) {
-	v := s.internVersion(c.key, h)
+	v := s.plannedVersion(op, c.key, h)
 	if c.flags&wrote != 0 {
 		s.writes[c.lastWrite].intermediate = true
+		s.versions[s.writes[c.lastWrite].version].flags |= overwrittenByWriter
 	}
 	c.current = h
 	c.flags |= wrote
@@ -194,7 +198,7 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 				return
 			}
 		} else {
-			v = s.internVersion(c.key, h)
+			v = s.plannedVersion(op, c.key, h)
 		}
 		c.readVer = v
 		s.addReader(n, v, op)
@@ -291,7 +295,7 @@ func (s *State) promoteWriter(v uint32) {
 // itself (Elle, section 4.1; Adya's G1b).
 func (s *State) intermediateRead(v, n, op uint32) {
 	w := s.versions[v].writer
-	if w == n || w == 0 {
+	if s.versions[v].flags&overwrittenByWriter == 0 || w == n || w == 0 {
 		return
 	}
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {

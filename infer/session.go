@@ -65,13 +65,13 @@ func (s *State) linkSession(n uint32) {
 	for after != 0 && s.txns[after].flags&unknown != 0 {
 		after = s.txns[after].sessNext
 	}
-	for _, pair := range [2][2]uint32{{before, n}, {n, after}} {
-		if a, b := pair[0], pair[1]; a != 0 && b != 0 && s.txns[a].flags&unknown == 0 && s.overlap(a, b) {
-			x.flags |= overlapping
-			s.Counters.Overlapping++
-			s.anomaly(Anomaly{Kind: SessionOverlap, A: n, B: a + b - n, Certain: true})
-			return
-		}
+	if before != 0 && s.overlap(before, n) {
+		s.overlaps(x, n, before)
+		return
+	}
+	if after != 0 && t.flags&unknown == 0 && s.overlap(n, after) {
+		s.overlaps(x, n, after)
+		return
 	}
 	t.flags |= inSession
 	t.sessPrev, t.sessNext = prev, next
@@ -100,6 +100,14 @@ func (s *State) linkSession(n uint32) {
 			break
 		}
 	}
+}
+
+// overlaps reports that n and m of the session x were under way at the same time:
+// it is not sequential, and gives no more edges.
+func (s *State) overlaps(x *session, n, m uint32) {
+	x.flags |= overlapping
+	s.Counters.Overlapping++
+	s.anomaly(Anomaly{Kind: SessionOverlap, A: n, B: m, Certain: true})
 }
 
 // follows says whether a comes after b in their session.

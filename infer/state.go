@@ -27,17 +27,12 @@ const (
 	ordered   // took part in its session's order
 )
 
-// txn is a transaction in the slab, 112 bytes. Numbers are reused; gen tells
-// two users of one number apart.
+// txn is a transaction in the slab, 128 bytes: two cache lines, of which the first
+// is what the work on other transactions meets. Numbers are reused; gen tells two
+// users of one number apart.
 type txn struct {
-	id         event.Hash
-	content    uint64
-	record     ref
 	start, end int64
 	seq        int64
-	offset     int64
-	partition  uint32
-	sub        uint32
 	gen        uint32
 	session    uint32
 	sessPrev   uint32 // in the session's list of live members
@@ -48,6 +43,14 @@ type txn struct {
 	due        uint32 // entries of the absence queue that name it
 	state      txnState
 	flags      txnFlags
+
+	id        event.Hash
+	content   uint64
+	record    ref
+	offset    int64
+	partition uint32
+	sub       uint32
+	_         [16]byte
 }
 
 type keyFlags uint8
@@ -59,22 +62,23 @@ const (
 	hasBaseline                      // a value without a writer was taken as what was there before watching
 )
 
-// key is what is known of a key. Numbers are not reused.
+// key is what is known of a key, 80 bytes, what registers need first. Numbers are
+// not reused.
 type key struct {
-	hash    event.Hash
-	name    ref
-	initial uint32 // the version before all others
+	hash event.Hash
+	// Scratch of the transaction in work.
+	stamp, touch uint32
+	initial      uint32 // the version before all others
+	kind         event.DataKind
+	flags        keyFlags
+	lastBlind    uint32 // the latest retired version that was written blindly
+	name         ref
 	// Lists: the spine of versions in the order that reads showed.
 	first, last uint32 // retained part; first is the initial version until elements are frozen
 	length      uint32 // elements in the spine, frozen ones included
 	base        uint32 // frozen elements
 	basePrefix  uint64 // prefix hash behind the frozen elements
 	unplaced    uint32 // appends that no read has shown, latest first
-	lastBlind   uint32 // the latest retired version that was written blindly
-	// Scratch of the transaction in work.
-	stamp, touch uint32
-	kind         event.DataKind
-	flags        keyFlags
 }
 
 type versionFlags uint16
@@ -87,29 +91,30 @@ const (
 	blind   // installed without a read before it; prev is the initial version
 	accused // a finding says that nobody wrote it, or that its writers aborted
 	baseline
-	lateReaders  // read by a transaction that has retired
-	unattributed // counted as read without a writer
-	overwritten  // by a transaction that is no longer kept: to read it now is to read an old state
+	lateReaders         // read by a transaction that has retired
+	unattributed        // counted as read without a writer
+	overwritten         // by a transaction that is no longer kept: to read it now is to read an old state
+	overwrittenByWriter // some transaction that wrote it wrote the key again: intermediate there
 )
 
-// version is one value of a key, 80 bytes.
+// version is one value of a key, 80 bytes, what registers need first.
 type version struct {
 	hash     event.Hash
-	prefix   uint64 // lists: hash of the list up to and including this element
 	key      uint32
+	flags    versionFlags
 	writer   uint32 // the one counted writer, 0 if none or ambiguous
 	writes   uint32 // list of write records, all outcomes
 	readers  uint32 // list of reader records
 	over     uint32 // registers: list of the write records that overwrote it
+	possible uint32 // write records that did not abort
+	due      uint32 // entries of the absence queue that name it
+	prefix   uint64 // lists: hash of the list up to and including this element
 	prev     uint32 // lists: the element before
 	next     uint32 // lists: the element behind
 	sibling  uint32 // lists: chain of unplaced
 	sibPrev  uint32 // lists: back link in the chain of unplaced
 	witness  uint32 // lists: the transaction whose read placed it
 	index    uint32 // lists: position in the spine, from 1
-	due      uint32 // entries of the absence queue that name it
-	possible uint32 // write records that did not abort
-	flags    versionFlags
 }
 
 // write links a transaction to a version that it wrote. A register write that
@@ -183,10 +188,14 @@ type State struct {
 	held     []uint32 // transactions named by the last step's anomalies
 	// heldVersions are the versions that they are about.
 	heldVersions []uint32
-	promote      []uint32 // unknown transactions to look at: observed now
-	demote       []uint32 // and: perhaps not observed any more
-	warmKeys     []warmKey
-	warmTxns     []uint32
+	promote      []uint32     // unknown transactions to look at: observed now
+	demote       []uint32     // and: perhaps not observed any more
+	planned      *event.Batch // whose transactions plan is about
+	plan         []planned
+	planOf       []planOf
+	planAt       int    // of planOf: the next transaction
+	planFrom     uint32 // of plan: the transaction in work
+	planTo       uint32
 	warmed       uint64 // keeps the loads of Warm
 	scratch      event.Batch
 	decoder      event.Decoder

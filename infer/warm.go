@@ -6,78 +6,110 @@ import "github.com/isowatch/isowatch/event"
 // transaction touches some thirty places in them, most of them through another
 // one. Looking the places of many transactions up first, in loops whose rounds
 // do not depend on each other, lets the processor wait for several at a time.
-// The results are thrown away: the work itself finds them again, now nearby.
 
-// Warm looks up what [State.Add] of these transactions will need. It returns the
-// transactions that edges will mostly join them with, valid until the next call.
-func (s *State) Warm(b *event.Batch, txns []int32) []uint32 {
-	s.warmTxns = s.warmTxns[:0]
+// Plan looks up the keys and versions that these transactions, which [State.Add]
+// takes next, will meet. Where it finds them Add need not look again.
+func (s *State) Plan(b *event.Batch, txns []int32) {
+	s.planned = b
+	s.plan = s.plan[:0]
+	s.planOf = s.planOf[:0]
+	s.planAt = 0
 	if len(s.byKey.slots) == 0 || len(s.byVersion.slots) == 0 || len(s.byID.slots) == 0 {
-		return nil
+		s.planned = nil
+		return
 	}
-	s.warmKeys = s.warmKeys[:0]
+	keySlots, keyMask := s.byKey.slots, uint32(len(s.byKey.slots)-1)
 	sum := uint64(0)
 	for _, i := range txns {
 		t := &b.Txns[i]
-		x := fingerprint(t.IDHash.Lo) & uint32(len(s.byID.slots)-1)
-		sum += s.byID.slots[x]
-		ops := b.OpsOf(t)
-		if len(ops) > 16 {
-			continue // its own operations overlap well enough
+		sum += s.byID.slots[fingerprint(t.IDHash.Lo)&uint32(len(s.byID.slots)-1)]
+		n := t.NumOps
+		if n > maxPlanned || t.Epoch.Len > 0 {
+			n = 0 // a large one's own operations overlap well enough
 		}
-		for j := range ops {
-			h := ops[j].KeyHash.Lo
-			slot := s.byKey.slots[fingerprint(h)&uint32(len(s.byKey.slots)-1)]
-			read := ops[j].Kind == event.Read
-			s.warmKeys = append(s.warmKeys, warmKey{uint32(slot), read, ops[j].ValueHash})
-			if !read {
-				sum += s.values.warm(versionHash(0, ops[j].ValueHash) ^ h)
+		s.planOf = append(s.planOf, planOf{first: uint32(len(s.plan)), n: n, op: t.FirstOp})
+		for j := t.FirstOp; j < t.FirstOp+n; j++ {
+			o := &b.Ops[j]
+			slot := keySlots[fingerprint(o.KeyHash.Lo)&keyMask]
+			if len(s.plan) == cap(s.plan) {
+				s.plan = append(s.plan, planned{})[:len(s.plan)]
+			}
+			s.plan = s.plan[:len(s.plan)+1]
+			p := &s.plan[len(s.plan)-1]
+			p.key, p.version, p.op = uint32(slot), 0, j
+			if o.Kind != event.Read {
+				sum += s.values.warm(versionHash(0, o.ValueHash) ^ o.KeyHash.Lo)
 			}
 		}
 	}
-	for i := range s.warmKeys {
-		w := &s.warmKeys[i]
-		h := versionHash(w.at, w.hash)
-		sum += uint64(s.keys[w.at].stamp) + s.keys[w.at].hash.Lo
-		w.at = uint32(s.byVersion.slots[fingerprint(h)&uint32(len(s.byVersion.slots)-1)])
+	versionSlots, versionMask := s.byVersion.slots, uint32(len(s.byVersion.slots)-1)
+	for i := range s.plan {
+		p := &s.plan[i]
+		o := &b.Ops[p.op]
+		if s.keys[p.key].hash != o.KeyHash {
+			p.key = 0
+			continue
+		}
+		p.version = uint32(versionSlots[fingerprint(versionHash(p.key, o.ValueHash))&versionMask])
 	}
-	for i := range s.warmKeys {
-		w := &s.warmKeys[i]
-		if int(w.at) >= len(s.versions) {
-			w.at = 0
+	for i := range s.plan {
+		p := &s.plan[i]
+		v := &s.versions[p.version]
+		if v.key != p.key || v.hash != b.Ops[p.op].ValueHash {
+			p.version = 0
+			continue
 		}
-		v := &s.versions[w.at]
-		sum += uint64(v.flags) + v.hash.Lo
-		if v.writer != 0 {
-			s.warmTxns = append(s.warmTxns, v.writer)
-		}
-		w.at = v.readers
-	}
-	for range warmReaders {
-		for i := range s.warmKeys {
-			w := &s.warmKeys[i]
-			if w.at == 0 {
-				continue
-			}
-			r := &s.readers[w.at]
-			w.at = r.next
-			s.warmTxns = append(s.warmTxns, r.txn)
-		}
+		sum += uint64(s.readers[v.readers].txn)
 	}
 	s.warmed = sum
-	return s.warmTxns
 }
 
-// warmReaders is how many readers of a version are looked up: most versions have
-// no more when they are overwritten.
-const warmReaders = 3
+// maxPlanned bounds the operations of a transaction that are looked up ahead.
+const maxPlanned = 16
 
-// warmKey is where an operation leads: to a key, to its version, to readers of it,
-// each where it stands first in its place of the table, which it mostly does.
-type warmKey struct {
-	at   uint32
-	read bool
-	hash event.Hash
+// planned is where an operation leads, as far as it stands first in its place of
+// the tables, which it mostly does; 0 is not known.
+type planned struct{ key, version, op uint32 }
+
+// planOf are the operations of one transaction in the plan.
+type planOf struct{ first, n, op uint32 }
+
+// takePlan moves the plan on to t, and forgets it when t is not what was planned.
+func (s *State) takePlan(b *event.Batch, t *event.Txn) {
+	s.planFrom, s.planTo = 0, 0
+	if s.planned != b {
+		return
+	}
+	for s.planAt < len(s.planOf) {
+		p := s.planOf[s.planAt]
+		s.planAt++
+		if p.op == t.FirstOp {
+			s.planFrom, s.planTo = p.first, p.first+p.n
+			return
+		}
+	}
+	s.planned = nil
+}
+
+// plannedKey is the key of the i-th operation, when the plan knows it.
+func (s *State) plannedKey(i int) uint32 {
+	if at := s.planFrom + uint32(i); at < s.planTo {
+		return s.plan[at].key
+	}
+	return 0
+}
+
+// plannedVersion is the version of k with this value that the i-th operation is
+// about, when the plan knows it and it is still there.
+func (s *State) plannedVersion(i, k uint32, h event.Hash) uint32 {
+	if at := s.planFrom + i; at < s.planTo {
+		if v := s.plan[at].version; v != 0 {
+			if x := &s.versions[v]; x.key == k && x.hash == h {
+				return v
+			}
+		}
+	}
+	return s.internVersion(k, h)
 }
 
 // WarmRetire looks up what [State.Retire] of these transactions will need.

@@ -53,10 +53,10 @@ func (p *panes) index(end int64) int64 {
 
 // at finds or makes the pane that event time falls into.
 func (p *panes) at(end int64) *Pane {
-	start := p.index(end) * p.length
-	if p.last != nil && p.last.Start == start {
+	if p.last != nil && p.last.Start <= end && end < p.last.End {
 		return p.last
 	}
+	start := p.index(end) * p.length
 	if k := len(p.closed); k > 0 && start <= p.closed[k-1].Start {
 		if x := p.again(start); x != nil {
 			return x
