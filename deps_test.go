@@ -23,7 +23,7 @@ alert                 : isolation
 config                : isolation window
 event                 :
 incremental           : internal/flat
-infer                 : event internal/flat
+infer                 : event internal/flat internal/invariants
 ingest                :
 ingest/kafka          : ingest internal/broker/kafka
 ingest/nats           : ingest internal/broker/nats

@@ -1,6 +1,11 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/invariants"
+)
 
 // session is a single-threaded client.
 type session struct {
@@ -55,8 +60,17 @@ func (s *State) linkSession(n uint32) {
 		return
 	}
 	next, prev := uint32(0), x.last
-	for prev != 0 && s.follows(prev, n) {
+	for steps := 0; prev != 0 && s.follows(prev, n); steps++ {
+		if steps == longWalk {
+			if p, q, ok := s.around(n); ok {
+				prev, next = p, q
+				break
+			}
+		}
 		next, prev = prev, s.txns[prev].sessPrev
+	}
+	if invariants.Enabled {
+		s.checkNeighbours(n, prev, next)
 	}
 	before, after := prev, next
 	for before != 0 && s.txns[before].flags&unknown != 0 {
@@ -83,6 +97,7 @@ func (s *State) linkSession(n uint32) {
 	} else {
 		x.last = n
 	}
+	s.seat(n)
 	if before == 0 && x.retired != 0 {
 		if !s.follows(x.retired, n) {
 			s.edge(x.retired, n, Process, 0, 0)
@@ -119,6 +134,19 @@ func (s *State) follows(a, b uint32) bool {
 	return x.start > y.start || x.start == y.start && x.end > y.end
 }
 
+// checkNeighbours panics unless a walk along the whole list finds the same place
+// for n.
+func (s *State) checkNeighbours(n, prev, next uint32) {
+	q, p := uint32(0), s.sessions[s.txns[n].session].last
+	for p != 0 && s.follows(p, n) {
+		q, p = p, s.txns[p].sessPrev
+	}
+	if p != prev || q != next {
+		panic(fmt.Sprintf("infer: member %d of session %d put between %d and %d, belongs between %d and %d",
+			n, s.txns[n].session, prev, next, p, q))
+	}
+}
+
 // overlap says whether a, which should be over, was still running when b began,
 // by their client's clock, or whether the two claim one place.
 func (s *State) overlap(a, b uint32) bool {
@@ -143,6 +171,7 @@ func (s *State) leaveSession(n uint32) {
 	} else {
 		s.sessions[t.session].last = t.sessPrev
 	}
+	s.unseat(n, s.sessions[t.session].last == 0)
 	t.flags &^= inSession
 	t.sessPrev, t.sessNext = 0, 0
 }

@@ -107,6 +107,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.twice.readState(r)
 	s.aborts.readState(r)
 	s.ids.readState(r)
+	s.seats = nil
 	s.stamp = 0
 	for k := range s.keys {
 		s.keys[k].stamp = 0

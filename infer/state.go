@@ -153,6 +153,7 @@ type State struct {
 	readers  []reader
 	sessions []session
 	seqs     []seqSet // by session
+	seats    []seats  // by session
 
 	freeTxns, freeVersions, freeWrites, freeReaders flat.Slots
 

@@ -1,0 +1,130 @@
+package infer
+
+import "math/bits"
+
+// seats finds the neighbours of a session's member by its seq. Members of one
+// session that come over several partitions arrive as far apart as those are read
+// unevenly, and a walk along the list would pass all between: with 4 partitions of
+// a topic read from its beginning that was 60% of all time. It is made for a
+// session when a walk gets long, is no part of the state, and gives nothing that
+// the walk would not.
+type seats struct {
+	base    int64    // seq of the first seat, a multiple of 64
+	bits    []uint64 // bit i of word w: the member with seq base+64w+i is in the list
+	txns    []uint32 // by seat
+	built   bool
+	refused bool // this list's members cannot be seated: seq missing, repeated or too far apart
+}
+
+// longWalk is after how many steps along the list the seats are asked.
+const longWalk = 8
+
+// maxSeats bounds the distance of two members' seq: 4 MiB of seats.
+const maxSeats = 1 << 20
+
+// around gives the live members of n's session between which n belongs; ok is
+// false when only walking can tell.
+func (s *State) around(n uint32) (prev, next uint32, ok bool) {
+	t := &s.txns[n]
+	for int(t.session) >= len(s.seats) {
+		s.seats = append(s.seats, seats{})
+	}
+	p := &s.seats[t.session]
+	if !p.built && !p.refused {
+		p.built = true
+		for m := s.sessions[t.session].last; m != 0 && p.built; m = s.txns[m].sessPrev {
+			s.seat(m)
+		}
+	}
+	if p.refused || t.flags&hasSeq == 0 {
+		return 0, 0, false
+	}
+	// The last member with seq up to that of n, or the first of all.
+	at := t.seq - p.base
+	w := len(p.bits) - 1
+	mask := ^uint64(0)
+	switch {
+	case t.seq < p.base:
+		w = -1
+	case at>>6 < int64(len(p.bits)):
+		w = int(at >> 6)
+		mask = ^uint64(0) >> (63 - at&63)
+	}
+	for ; w >= 0; w-- {
+		if x := p.bits[w] & mask; x != 0 {
+			prev = p.txns[64*w+63-bits.LeadingZeros64(x)]
+			return prev, s.txns[prev].sessNext, true
+		}
+		mask = ^uint64(0)
+	}
+	for w, x := range p.bits {
+		if x != 0 {
+			return 0, p.txns[64*w+bits.TrailingZeros64(x)], true
+		}
+	}
+	return 0, 0, true
+}
+
+// seat notes n, which is in its session's list, if the session has seats.
+func (s *State) seat(n uint32) {
+	t := &s.txns[n]
+	if int(t.session) >= len(s.seats) || !s.seats[t.session].built {
+		return
+	}
+	p := &s.seats[t.session]
+	if len(p.bits) == 0 {
+		p.base = t.seq &^ 63
+	}
+	distance := uint64(t.seq) - uint64(p.base) // exact, for t.seq >= p.base
+	if t.seq < p.base {
+		distance = uint64(p.base) - uint64(t.seq) + 64*uint64(len(p.bits))
+	}
+	if t.flags&hasSeq == 0 || distance > maxSeats {
+		*p = seats{refused: true}
+		return
+	}
+	if t.seq < p.base {
+		words := int((p.base - t.seq + 63) >> 6)
+		p.bits = append(make([]uint64, words), p.bits...)
+		p.txns = append(make([]uint32, 64*words), p.txns...)
+		p.base -= 64 * int64(words)
+	}
+	at := int(t.seq - p.base)
+	for at>>6 >= len(p.bits) {
+		p.bits = append(p.bits, 0)
+		p.txns = append(p.txns, make([]uint32, 64)...)
+	}
+	if p.bits[at>>6]&(1<<(at&63)) != 0 {
+		*p = seats{refused: true}
+		return
+	}
+	p.bits[at>>6] |= 1 << (at & 63)
+	p.txns[at] = n
+}
+
+// unseat forgets n, which leaves its session's list; empty says that
+// nobody is left in it.
+func (s *State) unseat(n uint32, empty bool) {
+	t := &s.txns[n]
+	if int(t.session) >= len(s.seats) {
+		return
+	}
+	p := &s.seats[t.session]
+	if empty {
+		*p = seats{}
+	}
+	if !p.built {
+		return
+	}
+	at := int(t.seq - p.base)
+	p.bits[at>>6] &^= 1 << (at & 63)
+	gone := 0
+	for gone < len(p.bits) && p.bits[gone] == 0 {
+		gone++
+	}
+	if gone > 0 && gone >= len(p.bits)/2 { // copying what is left costs no more than what has gone
+		p.bits = p.bits[:copy(p.bits, p.bits[gone:])]
+		p.txns = p.txns[:copy(p.txns, p.txns[64*gone:])]
+		p.base += 64 * int64(gone)
+	}
+}

@@ -1,0 +1,61 @@
+package infer
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// TestSeats adds the members of one session in every kind of disorder, retires some
+// in between, and compares the neighbours that the seats give with a walk. Some
+// have no seq, or one that was there, or one far away.
+func TestSeats(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		s := New(Options{})
+		var out Out
+		s.begin(&out)
+		s.sessions = append(s.sessions, session{})
+		var live []uint32
+		next, spread := int64(rng.IntN(1000)-500), int64(1)<<rng.IntN(9)
+		asked := 0
+		for range 400 {
+			if len(live) > 0 && rng.IntN(3) == 0 {
+				i := rng.IntN(len(live))
+				if rng.IntN(2) == 0 {
+					i = 0
+				}
+				s.leaveSession(live[i])
+				live = append(live[:i], live[i+1:]...)
+				continue
+			}
+			next++
+			n := s.newTxn()
+			x := &s.txns[n]
+			x.session, x.state, x.flags = 1, counted, hasSeq
+			x.seq = next + rng.Int64N(spread)*rng.Int64N(2)
+			switch rng.IntN(400) {
+			case 0:
+				x.flags = hasTimes
+			case 1:
+				x.seq += 1 << 40
+			}
+			x.id = event.Hash{Lo: uint64(n)}
+			if prev, after, ok := s.around(n); ok {
+				asked++
+				s.checkNeighbours(n, prev, after)
+			}
+			before := s.Counters.Overlapping
+			s.linkSession(n)
+			if s.Counters.Overlapping != before {
+				s.sessions[1].flags = 0 // this test goes on with it
+				continue
+			}
+			live = append(live, n)
+		}
+		if asked == 0 {
+			t.Fatalf("seed %d: no seats", seed)
+		}
+	}
+}
