@@ -38,9 +38,12 @@ type Chunk struct {
 	Messages  []Message
 	Cursor    Cursor // behind the last message, and behind skipped control records
 	Gaps      []Gap  // before the first message
-	CaughtUp  bool   // the reader stood at the partition's end when this was read
-	EOF       bool   // nothing will follow (finite inputs)
-	Problem   string // not empty: the source has trouble (said once per change); "" with no messages: it recovered
+	// CaughtUp: the reader stood at the partition's end when this was read. A
+	// reader that goes on to stand there says so again every 0.5 s: to whoever
+	// judges a partition's silence, a reader that says nothing is none.
+	CaughtUp bool
+	EOF      bool   // nothing will follow: the end of a finite input, or the partition is gone
+	Problem  string // not empty: the source has trouble (said once per change); "" with no messages: it recovered
 }
 
 // Source reads partitions until ctx ends or the input does.

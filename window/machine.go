@@ -38,11 +38,14 @@ type Effects struct {
 func (e *Effects) Reset() { e.Findings, e.Panes = e.Findings[:0], e.Panes[:0] }
 
 type partition struct {
-	Name     string
-	Max      int64 // greatest event time
-	LastTick int64 // tick of the last batch that named it
-	Seen     bool  // Max is set
-	Behind   bool  // its reader had more to read: it is not idle, however long it is silent
+	Name string
+	Max  int64 // greatest event time
+	// Quiet is the tick that its silence is counted from: that of its latest
+	// record, or of the first confirmation after a time without any.
+	Quiet     int64
+	Confirmed int64 // tick of the latest confirmation of its silence
+	Seen      bool  // Max is set
+	Standing  Standing
 }
 
 // Machine is the state of one source. Use [New].
@@ -188,7 +191,10 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	}
 	m.apply()
 	p := &m.partitions[t.Pos.Partition]
-	p.LastTick = m.tick
+	p.Quiet = m.tick
+	if p.Standing == Left {
+		p.Standing = Behind
+	}
 	if !p.Seen || end > p.Max {
 		p.Max, p.Seen = end, true
 	}

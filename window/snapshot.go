@@ -13,7 +13,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
-const layoutVersion = 1
+const layoutVersion = 2
 
 func (m *Machine) signature() []byte {
 	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)))

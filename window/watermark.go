@@ -3,6 +3,7 @@ package window
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/isowatch/isowatch/event"
 )
@@ -16,22 +17,60 @@ func (m *Machine) meet(b *event.Batch, i uint32) uint32 {
 	at := slices.IndexFunc(m.partitions, func(p partition) bool { return p.Name == name })
 	if at < 0 {
 		at = len(m.partitions)
-		m.partitions = append(m.partitions, partition{Name: name, LastTick: m.tick})
+		m.partitions = append(m.partitions, partition{Name: name, Quiet: m.tick})
 	}
 	m.parts[i] = int32(at) + 1
 	return uint32(at)
 }
 
-// Lag says of a partition whether its reader has more to read. A partition that
-// does holds the watermark back however long it is silent.
-func (m *Machine) Lag(name string, behind bool) {
-	for i := range m.partitions {
-		if m.partitions[i].Name == name {
-			m.partitions[i].Behind = behind
-			return
-		}
+// Standing is the latest that is known of a partition's reader. The numbers are
+// part of the persisted form.
+type Standing uint8
+
+const (
+	NoNews Standing = iota
+	// Behind: there is more to read, or the partition cannot be read now. It
+	// holds the watermark back however long it is silent.
+	Behind
+	// AtEnd: the reader stands at the partition's end. A reader that goes on to
+	// stand there says so again and again: silence counts as far as it is confirmed.
+	AtEnd
+	// Left: nobody reads the partition any more. It holds nothing back unless
+	// there is news of it again.
+	Left
+)
+
+// confirmEvery is how far apart two confirmations of a partition's silence may be,
+// ns. Readers give one every 0.5 s; over a longer time without any, the partition
+// or the machine was out of reach, and silence begins anew.
+const confirmEvery = int64(3 * time.Second)
+
+// Stand takes in what is known of a partition's reader at the tick of the latest
+// step.
+func (m *Machine) Stand(name string, s Standing) {
+	if s == NoNews {
+		return
 	}
-	m.partitions = append(m.partitions, partition{Name: name, LastTick: m.tick, Behind: behind})
+	i := slices.IndexFunc(m.partitions, func(p partition) bool { return p.Name == name })
+	if i < 0 {
+		i = len(m.partitions)
+		m.partitions = append(m.partitions, partition{Name: name, Quiet: m.tick})
+	}
+	p := &m.partitions[i]
+	p.Standing = s
+	if s != AtEnd {
+		return
+	}
+	if m.tick-p.Confirmed > confirmEvery {
+		p.Quiet = m.tick
+	}
+	p.Confirmed = m.tick
+}
+
+// idle says whether p has been silent for longer than the idle time-out, and
+// still is as far as one can know.
+func (m *Machine) idle(p *partition) bool {
+	return p.Confirmed-p.Quiet > int64(m.cfg.Idle) && p.Standing == AtEnd && m.tick-p.Confirmed <= confirmEvery
 }
 
 // lateness and window in the time that the source lives in.
@@ -54,9 +93,8 @@ func (m *Machine) settled(end int64) bool {
 	return !m.cfg.Unbounded && m.watermark != math.MinInt64 && end < m.watermark-m.window()
 }
 
-// low is the time that the slowest partition has reached; partitions that were
-// silent for longer than the idle time-out hold nothing back, and when all are
-// silent the clock carries the time on.
+// low is the time that the slowest partition has reached; partitions that are
+// idle or left hold nothing back, and when all are, the clock carries the time on.
 func (m *Machine) low() (int64, bool) {
 	if m.untimed {
 		return m.logical, true
@@ -64,7 +102,7 @@ func (m *Machine) low() (int64, bool) {
 	low, known := int64(math.MaxInt64), false
 	for i := range m.partitions {
 		p := &m.partitions[i]
-		if m.tick > 0 && m.tick-p.LastTick > int64(m.cfg.Idle) && !p.Behind {
+		if m.idle(p) || p.Standing == Left {
 			continue
 		}
 		if !p.Seen {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +194,9 @@ func TestTopicRecreatedWithFewerPartitions(t *testing.T) {
 	for _, gone := range []string{"kafka:t/1", "kafka:t/2"} {
 		if cursor, ok := g.cursors[gone]; ok || !g.caughtUp[gone] {
 			t.Errorf("%s has cursor %+v and caught up %v", gone, cursor, g.caughtUp[gone])
+		}
+		if !slices.ContainsFunc(g.chunks, func(c ingest.Chunk) bool { return c.Partition == gone && c.EOF }) {
+			t.Errorf("%s is waited for for ever", gone)
 		}
 	}
 }

@@ -193,7 +193,7 @@ func (d *discovery) vanished(ctx context.Context, t *topic) {
 		next := d.from[name].Next
 		d.opts.Logger.Warn("input lost", "partition", name, "from", next, "reason", "partition no longer exists")
 		gap := ingest.Gap{From: next, To: next, Reason: "the partition no longer exists: the topic was recreated with fewer"}
-		d.send(ctx, ingest.Chunk{Partition: name, Cursor: ingest.Cursor{Next: unknownNext}, Gaps: []ingest.Gap{gap}, CaughtUp: true})
+		d.send(ctx, ingest.Chunk{Partition: name, Cursor: ingest.Cursor{Next: unknownNext}, Gaps: []ingest.Gap{gap}, CaughtUp: true, EOF: true})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/ingest/tail/lines"
@@ -13,6 +14,9 @@ import (
 
 // Partition is the name of the one partition.
 const Partition = "stdin"
+
+// idleEvery is the pace of CaughtUp chunks while the writer writes nothing.
+const idleEvery = 500 * time.Millisecond
 
 // readSize is what one read takes at most: twice the capacity of a pipe.
 const readSize = 128 << 10
@@ -44,17 +48,25 @@ type piece struct {
 func (s *Source) Run(ctx context.Context, _ map[string]ingest.Cursor, out chan<- ingest.Chunk) error {
 	pieces := make(chan piece)
 	go s.read(ctx, pieces)
+	idle := time.NewTimer(idleEvery)
+	defer idle.Stop()
+	next := int64(1)
 	for {
-		var p piece
+		p := piece{next: next}
+		waited := false
+		idle.Reset(idleEvery)
 		select {
 		case p = <-pieces:
+		case <-idle.C:
+			waited = true
 		case <-ctx.Done():
 			return nil
 		}
+		next = p.next
 		ended := p.err == io.EOF
-		if len(p.messages) > 0 || ended {
+		if len(p.messages) > 0 || ended || waited {
 			c := ingest.Chunk{
-				Partition: Partition, Messages: p.messages, CaughtUp: ended, EOF: ended,
+				Partition: Partition, Messages: p.messages, CaughtUp: ended || waited, EOF: ended,
 				Cursor: ingest.Cursor{Next: p.next, Identity: s.Identity},
 			}
 			select {

@@ -82,7 +82,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// A slow writer's line is passed on as soon as its end is written.
+// A slow writer's line is passed on as soon as its end is written. While nothing
+// comes, that is said every 0.5 s, with the cursor where it was.
 func TestSlowInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
@@ -97,12 +98,20 @@ func TestSlowInput(t *testing.T) {
 			time.Sleep(time.Second)
 			w.Close()
 		}()
-		began := time.Now()
+		began, next := time.Now(), int64(1)
 		for _, want := range []struct {
 			at   time.Duration
 			text string
 		}{{2 * time.Second, "first"}, {3 * time.Second, "second"}, {4 * time.Second, ""}} {
 			c := <-out
+			said := time.Now()
+			for ; c.CaughtUp && !c.EOF && len(c.Messages) == 0 && c.Cursor.Next == next; c = <-out {
+				if time.Since(said) > idleEvery {
+					t.Errorf("nothing was said for %v", time.Since(said))
+				}
+				said = time.Now()
+			}
+			next = c.Cursor.Next
 			text := ""
 			if len(c.Messages) == 1 {
 				text = string(c.Messages[0].Value)

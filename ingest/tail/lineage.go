@@ -32,6 +32,7 @@ type lineage struct {
 	left     *leftover
 	trouble  string
 	said     time.Time // when a chunk was sent last
+	known    bool      // the receiver has heard of the path, in this run or an earlier one
 }
 
 // leftover is a completed file, watched for bytes that come late.
@@ -82,10 +83,10 @@ func (l *lineage) poll(ctx context.Context, now time.Time) (progress bool, err e
 		l.finish(g, now)
 		progress = true
 	}
-	if len(l.gens) == 0 && len(l.gaps) > 0 {
+	if len(l.gens) == 0 && (len(l.gaps) > 0 || l.known && now.Sub(l.said) >= l.opts.idle) {
 		gaps := l.gaps
-		l.gaps = nil
-		if err := l.deliver(ctx, ingest.Chunk{Gaps: gaps}); err != nil {
+		l.gaps, l.said = nil, now
+		if err := l.deliver(ctx, ingest.Chunk{Gaps: gaps, CaughtUp: true}); err != nil {
 			return false, err
 		}
 	}
@@ -174,6 +175,7 @@ func (l *lineage) send(ctx context.Context, g *generation, messages []ingest.Mes
 
 func (l *lineage) deliver(ctx context.Context, c ingest.Chunk) error {
 	c.Partition, c.Cursor = "file:"+l.path, l.cursor
+	l.known = true
 	select {
 	case l.out <- c:
 		return nil

@@ -127,7 +127,7 @@ func (f *following) follow(path string, older []string, began time.Time) {
 	}
 	f.known[path] = true
 	cursor, resumed := f.from["file:"+path]
-	l := &lineage{opts: &f.opts, path: path, out: f.out, start: cursor, cursor: cursor, resumed: resumed, older: older, began: began}
+	l := &lineage{opts: &f.opts, path: path, out: f.out, start: cursor, cursor: cursor, resumed: resumed, known: resumed, older: older, began: began}
 	for _, other := range f.lineages {
 		if _, ok := headOf(path, []string{other.path}); ok {
 			l.retired = true

@@ -8,12 +8,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +26,7 @@ import (
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
 )
@@ -337,5 +341,85 @@ func TestDemo(t *testing.T) {
 	}
 	if !bytes.Contains([]byte(get(t, a, "/metrics")), []byte(`source="bank"`)) {
 		t.Error("no metrics of the demo's source")
+	}
+}
+
+// A broker is away for longer than the idle time-out, while another input goes
+// on. What its clients send when it is back is not late.
+func TestBrokerAway(t *testing.T) {
+	dir, port := t.TempDir(), -1
+	broker := func() *brokernats.Embedded {
+		e, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{
+			Dir: filepath.Join(dir, "nats"), Port: port, Stream: "S", Subjects: []string{"s"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		return e
+	}
+	publish := func(e *brokernats.Embedded, record string) {
+		conn, err := nats.Connect(e.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		js, err := jetstream.New(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := js.Publish(t.Context(), "s", []byte(record)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	began := time.Now().Add(-time.Hour)
+	ended := func(id string, minutes time.Duration) string {
+		end := began.Add(minutes * time.Minute).UnixNano()
+		return fmt.Sprintf(`{"txn":%q,"status":"committed","start":%d,"end":%d,"ops":[{"op":"w","key":%q,"value":1}]}`+"\n", id, end-1, end, id)
+	}
+
+	server := broker()
+	at, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if port, err = strconv.Atoi(at.Port()); err != nil {
+		t.Fatal(err)
+	}
+	s := liveService(t)
+	s.NATS = &config.NATS{URLs: []string{server.URL()}, Stream: "S"}
+	s.Tail, s.Watch.Idle = []string{file.Name()}, time.Second
+	a := start(t, s)
+	committed := func() int64 {
+		if x := a.Status().Sources; len(x) == 1 {
+			return x[0].Counters.Committed
+		}
+		return 0
+	}
+	publish(server, ended("N1", 0))
+	file.WriteString(ended("F1", 0))
+	waitFor(t, "the first records", func() bool { return committed() == 2 })
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the news that the broker is away", func() bool {
+		w := a.Status().Waiting
+		return len(w) == 1 && w[0].Partition == "nats:S" && strings.Contains(get(t, a, "/"), "waits for")
+	})
+	if text := get(t, a, "/metrics"); !strings.Contains(text, "\nisowatch_waiting_partitions 1\n") {
+		t.Error("the metrics do not tell")
+	}
+	time.Sleep(2 * s.Watch.Idle)
+	file.WriteString(ended("F2", 30))
+	waitFor(t, "the record of the file", func() bool { return committed() == 3 })
+	publish(broker(), ended("N2", 1))
+	waitFor(t, "the record of the broker", func() bool { return committed() == 4 })
+	if n := a.Status().Sources[0].Counters.Late; n != 0 {
+		t.Errorf("%d records are late", n)
 	}
 }

@@ -62,9 +62,6 @@ func (i *input) run(ctx context.Context, from map[string]ingest.Cursor, out chan
 		defer close(passed)
 		for c := range ahead {
 			i.note(&c)
-			if c.Problem != "" && len(c.Messages) == 0 && len(c.Gaps) == 0 {
-				continue // says nothing of the input's content
-			}
 			select {
 			case out <- c:
 			case <-done:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -72,6 +73,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge("build_info", 1, c.build...)
 	gauge("last_tick_timestamp_seconds", seconds(s.Tick))
 	gauge("open_transactions", float64(s.Open))
+	gauge("waiting_partitions", float64(len(s.Waiting)))
+	gauge("waiting_seconds", longestWait(s).Seconds())
 	counter("records_total", float64(s.Records))
 	counter("records_bytes_total", float64(s.Bytes))
 	for _, i := range c.inputs {
@@ -92,6 +95,14 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	collectStore(c.store(), counter, gauge)
+}
+
+// longestWait is for how long the partition waited for longest was not heard of.
+func longestWait(s *engine.Status) time.Duration {
+	if len(s.Waiting) == 0 || s.Waiting[0].Since == 0 {
+		return 0
+	}
+	return time.Duration(s.Tick - s.Waiting[0].Since)
 }
 
 type emit func(name string, value float64, labels ...string)

@@ -108,6 +108,16 @@ func (a *App) facts() []web.Fact {
 		names = append(names[:most], "and "+strconv.Itoa(len(names)-most)+" more")
 	}
 	facts := []web.Fact{{Name: "expected", Value: expect}}
+	if n := len(s.Waiting); n > 0 {
+		value := s.Waiting[0].Partition
+		if since := longestWait(s); since > 0 {
+			value += ", not heard of for " + since.Round(time.Second).String()
+		}
+		if n > 1 {
+			value += ", and " + strconv.Itoa(n-1) + " more"
+		}
+		facts = append(facts, web.Fact{Name: "waits for", Value: value})
+	}
 	if len(names) == 0 {
 		return append(facts, web.Fact{Name: "sources", Value: "none yet"})
 	}

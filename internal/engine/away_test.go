@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,8 @@ func TestAway(t *testing.T) {
 	silent := func(p string) ingest.Chunk {
 		return ingest.Chunk{Partition: p, Cursor: ingest.Cursor{Next: 1}, CaughtUp: true}
 	}
+	// What is not said of the silence of q while nobody listened is not counted.
+	listened := append(slices.Repeat([]ingest.Chunk{silent("q")}, 12), record("p", 1, 3000, true), record("q", 1, 10, true))
 	for _, c := range []struct {
 		name   string
 		chunks []ingest.Chunk // each in a step of its own, one second after another
@@ -40,7 +43,8 @@ func TestAway(t *testing.T) {
 	}{
 		{"the one far behind comes second", []ingest.Chunk{record("p", 1, 3000, true), record("q", 1, 10, true)}, 0},
 		{"it comes in the end", []ingest.Chunk{record("p", 1, 2000, false), record("p", 2, 3000, true), record("q", 1, 10, true)}, 0},
-		{"it had nothing, and then something old", []ingest.Chunk{silent("q"), record("p", 1, 3000, true), record("q", 1, 10, true)}, 1},
+		{"it had nothing, and then something old", []ingest.Chunk{silent("q"), record("p", 1, 3000, true), record("q", 1, 10, true)}, 0},
+		{"it had nothing for 12 s, and then something old", listened, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st, err := store.Open(t.TempDir(), store.Options{})
@@ -129,4 +133,68 @@ func late(e *engine.Engine) int64 {
 		n += s.Counters.Late
 	}
 	return n
+}
+
+// TestTroubled reads a partition whose reader has trouble for longer than the idle
+// time-out and than a start waits for partitions that are gone.
+func TestTroubled(t *testing.T) {
+	st, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	now := awayEpoch
+	open := func() *engine.Engine {
+		e, err := engine.Open(st, engine.Options{
+			Configure: func(string) window.Config { return window.Config{Clamp: true} },
+			Now:       func() int64 { return now }, StepBytes: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	read := func(e *engine.Engine, c ingest.Chunk) {
+		now += int64(time.Second)
+		in := make(chan ingest.Chunk, 1)
+		in <- c
+		close(in)
+		if err := e.Run(context.Background(), in, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := open()
+	read(e, record("p", 0, 0, true))
+	read(e, record("q", 0, 0, true))
+	for life := range 2 {
+		read(e, ingest.Chunk{Partition: "q", Problem: "no answer"})
+		for i := range 100 {
+			offset := 1 + 100*life + i
+			read(e, record("p", offset, int64(offset), true))
+		}
+		waiting := e.Status().Waiting
+		if len(waiting) != 1 || waiting[0].Partition != "q" || waiting[0].Problem != "no answer" {
+			t.Fatalf("waits for %+v, want q", waiting)
+		}
+		if since := now - waiting[0].Since; since < int64(100*time.Second) || since > int64(103*time.Second) {
+			t.Errorf("q was not heard of for %v", time.Duration(since))
+		}
+		if life == 0 {
+			e = open()
+			if n := e.Cursors()["q"].Next; n != 1 {
+				t.Errorf("the cursor of a partition in trouble moved to %d", n)
+			}
+		}
+	}
+	read(e, record("q", 1, 3, true))
+	if n := late(e); n != 0 {
+		t.Errorf("%d records are late", n)
+	}
+	read(e, record("p", 201, 201, true))
+	if n := len(e.Status().Waiting); n != 0 {
+		t.Errorf("waits for %d partitions still", n)
+	}
+	if n := late(open()); n != 0 {
+		t.Errorf("%d records are late after a crash", n)
+	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -14,8 +15,21 @@ import (
 // time out and the watermark moves.
 const tickEvery = time.Second
 
-// patience is how long a start waits for each partition that it knows.
+// patience is how long a start waits for the partitions that it knows and that
+// no reader speaks of. It does not run while an input has trouble.
 const patience = time.Minute
+
+// partition is what the collecting goroutine knows of one.
+type partition struct {
+	heard   int64  // tick of the latest chunk without trouble, or of the start
+	awaited bool   // not heard of in this life
+	problem string // why it cannot be read; "": it can
+	left    bool   // nobody reads it any more
+}
+
+// silence is after how long without a chunk the watermark is said to wait for a
+// partition, ns: six times what readers take between two.
+const silence = int64(3 * time.Second)
 
 // collect decodes chunks into steps. A step is handed on when it is full, when
 // its first event has waited long enough, or when there is no more input and
@@ -31,6 +45,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 		w.step.tick = e.opt.Now() // not before any of it was received
 		e.expect(w)
 		w.step.batch.Pack()
+		w.waiting = e.waiting(w.step.tick)
 		out <- w
 		w = e.fresh(<-free)
 		due = nil
@@ -81,7 +96,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 func (e *Engine) fresh(w *work) *work {
 	w.step.batch.Reset()
 	w.step.gaps, w.step.bad, w.step.end = w.step.gaps[:0], 0, false
-	w.step.lag, w.announced = w.step.lag[:0], false
+	w.step.stands, w.announced = w.step.stands[:0], false
 	w.cursors = map[string]ingest.Cursor{}
 	w.dead, w.effects = w.dead[:0], w.effects[:0]
 	w.snapshot, w.status = nil, nil
@@ -90,7 +105,7 @@ func (e *Engine) fresh(w *work) *work {
 
 func (w *work) empty() bool {
 	return len(w.step.batch.Txns) == 0 && len(w.step.batch.Parts) == 0 && len(w.step.gaps) == 0 &&
-		len(w.cursors) == 0 && len(w.dead) == 0
+		len(w.step.stands) == 0 && len(w.cursors) == 0 && len(w.dead) == 0
 }
 
 func (w *work) full(limit int) bool { return len(w.step.batch.Data) >= limit }
@@ -99,13 +114,10 @@ func (w *work) full(limit int) bool { return len(w.step.batch.Data) >= limit }
 // are left in c. The cursor follows what was taken.
 func (e *Engine) take(w *work, c *ingest.Chunk) bool {
 	part := w.partition(c.Partition)
-	e.unheard = slices.DeleteFunc(e.unheard, func(p string) bool { return p == c.Partition })
-	_, known := e.behind[c.Partition]
-	w.announced = w.announced || !known && len(c.Messages) == 0
-	if !known || len(c.Messages) > 0 || c.CaughtUp {
-		e.behind[c.Partition] = !c.CaughtUp && !c.EOF && c.Partition != "stdin"
+	w.stand(part, e.hear(w, c))
+	if c.Problem != "" && len(c.Messages) == 0 && len(c.Gaps) == 0 {
+		return false // its cursor says nothing new
 	}
-	w.lag(part, e.behind[c.Partition])
 	for _, g := range c.Gaps {
 		w.step.gaps = append(w.step.gaps, window.Gap{Partition: c.Partition, From: g.From, To: g.To, Reason: g.Reason})
 	}
@@ -114,6 +126,7 @@ func (e *Engine) take(w *work, c *ingest.Chunk) bool {
 		if w.full(e.opt.StepBytes) {
 			c.Messages = c.Messages[i:]
 			w.cursors[c.Partition] = ingest.Cursor{Next: c.Messages[0].Offset, Identity: c.Cursor.Identity}
+			w.stand(part, window.Behind)
 			return true
 		}
 		m := &c.Messages[i]
@@ -125,24 +138,95 @@ func (e *Engine) take(w *work, c *ingest.Chunk) bool {
 	return false
 }
 
+// hear takes note of what c says of its partition's reader.
+func (e *Engine) hear(w *work, c *ingest.Chunk) window.Standing {
+	p := e.partitions[c.Partition]
+	if p == nil {
+		p = &partition{awaited: true}
+		e.partitions[c.Partition] = p
+	}
+	first := p.awaited
+	p.awaited = false
+	w.announced = w.announced || first && len(c.Messages) == 0
+	if c.Problem != "" {
+		p.problem = c.Problem
+		return window.Behind
+	}
+	p.heard = e.opt.Now()
+	p.left = c.EOF
+	switch {
+	case c.EOF:
+		p.problem = ""
+		return window.Left
+	case c.CaughtUp:
+		p.problem = ""
+		return window.AtEnd
+	case len(c.Messages) > 0:
+		p.problem = ""
+		return window.Behind
+	case first:
+		return window.Behind
+	}
+	return window.NoNews
+}
+
 // expect holds the watermark for the partitions that were not heard of since the
 // start: records that came while nobody listened are no silence. It is given up
 // for those that do not come within patience: they may be gone.
 func (e *Engine) expect(w *work) {
-	patient := w.step.tick-e.opened <= int64(patience)
-	for _, p := range e.unheard {
-		w.lag(w.partition(p), patient)
+	if len(e.awaited) == 0 {
+		return
 	}
-	if !patient {
-		e.unheard = nil
+	news := window.Behind
+	switch {
+	case e.troubled():
+		e.opened = w.step.tick
+	case w.step.tick-e.opened > int64(patience):
+		news = window.Left
+	}
+	e.awaited = slices.DeleteFunc(e.awaited, func(name string) bool { return !e.partitions[name].awaited })
+	for _, name := range e.awaited {
+		w.stand(w.partition(name), news)
+		if news == window.Left {
+			e.partitions[name].awaited, e.partitions[name].left = false, true
+		}
 	}
 }
 
-func (w *work) lag(part uint32, behind bool) {
-	for int(part) >= len(w.step.lag) {
-		w.step.lag = append(w.step.lag, false)
+func (e *Engine) troubled() bool {
+	for _, p := range e.partitions {
+		if p.problem != "" {
+			return true
+		}
 	}
-	w.step.lag[part] = behind
+	return false
+}
+
+// waiting lists the partitions that the watermark waits for since nothing is
+// heard of them. It is made anew once a second.
+func (e *Engine) waiting(tick int64) []Waiting {
+	if tick-e.looked < int64(time.Second) {
+		return e.missed
+	}
+	e.looked, e.missed = tick, nil
+	for name, p := range e.partitions {
+		if !p.left && (p.problem != "" || tick-p.heard > silence) {
+			e.missed = append(e.missed, Waiting{name, p.heard, p.problem})
+		}
+	}
+	slices.SortFunc(e.missed, func(a, b Waiting) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Partition, b.Partition))
+	})
+	return e.missed
+}
+
+func (w *work) stand(part uint32, news window.Standing) {
+	for int(part) >= len(w.step.stands) {
+		w.step.stands = append(w.step.stands, window.NoNews)
+	}
+	if news != window.NoNews {
+		w.step.stands[part] = news
+	}
 }
 
 func (w *work) partition(name string) uint32 {

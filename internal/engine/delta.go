@@ -16,13 +16,15 @@ type step struct {
 	batch event.Batch
 	gaps  []window.Gap
 	bad   int64
-	end   bool   // the input has ended
-	lag   []bool // by partition of the batch: its reader had more to read
+	end   bool // the input has ended
+	// stands is the news of the readers, by partition of the batch; it may be
+	// shorter.
+	stands []window.Standing
 }
 
 // appendDelta writes what a machine needs to do the step again: the tick, the
-// partitions, lost input, and every transaction in compact form with its
-// position, in order. The batch must be packed.
+// partitions with the news of their readers, lost input, and every transaction in
+// compact form with its position, in order. The batch must be packed.
 func appendDelta(dst []byte, s *step) []byte {
 	dst = binary.AppendVarint(dst, s.tick)
 	dst = binary.AppendVarint(dst, s.bad)
@@ -36,11 +38,11 @@ func appendDelta(dst []byte, s *step) []byte {
 		dst = appendText(dst, name)
 	}
 	for i := range s.batch.Partitions {
-		lag := byte(0)
-		if i < len(s.lag) && s.lag[i] {
-			lag = 1
+		news := window.NoNews
+		if i < len(s.stands) {
+			news = s.stands[i]
 		}
-		dst = append(dst, lag)
+		dst = append(dst, byte(news))
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(s.gaps)))
 	for _, g := range s.gaps {
@@ -120,9 +122,9 @@ func readDelta(d *event.Decoder, s *step, b []byte) error {
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		s.batch.Partitions = append(s.batch.Partitions, r.text())
 	}
-	s.lag = s.lag[:0]
-	for _, lag := range r.bytes(uint64(len(s.batch.Partitions))) {
-		s.lag = append(s.lag, lag == 1)
+	s.stands = s.stands[:0]
+	for _, news := range r.bytes(uint64(len(s.batch.Partitions))) {
+		s.stands = append(s.stands, window.Standing(news))
 	}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		s.gaps = append(s.gaps, window.Gap{Partition: r.text(), From: r.int(), To: r.int(), Reason: r.text()})

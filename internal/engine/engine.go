@@ -83,10 +83,14 @@ type Engine struct {
 
 	snapshotStep atomic.Uint64 // that the current snapshot stands behind; 0: there is none
 
-	decoder event.Decoder
-	behind  map[string]bool // by partition: its reader had more to read; the collecting goroutine's
-	unheard []string        // partitions of earlier lives that were not heard of in this one; the same
-	opened  int64           // tick
+	// Owned by the collecting goroutine.
+	decoder    event.Decoder
+	partitions map[string]*partition
+	awaited    []string // those of earlier lives that were not heard of in this one
+	opened     int64    // tick from which they are waited for
+	missed     []Waiting
+	looked     int64 // tick at which missed was made
+
 	status  atomic.Pointer[Status]
 	records atomic.Int64
 	bytes   atomic.Int64
@@ -96,14 +100,18 @@ type Engine struct {
 
 // Open recovers what st holds: the machines as they were after the last commit.
 func Open(st *store.Store, o Options) (*Engine, error) {
-	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, behind: map[string]bool{}, low: math.MinInt64}
+	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, low: math.MinInt64}
 	e.log = e.opt.Logger
 	e.sources = newSources(e.opt.Configure)
 	if err := e.recover(); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
-	e.unheard, e.opened = slices.Sorted(maps.Keys(e.cursors)), e.opt.Now()
-	e.status.Store(e.measure(0))
+	e.opened = e.opt.Now()
+	e.awaited = slices.Sorted(maps.Keys(e.cursors))
+	for _, name := range e.awaited {
+		e.partitions[name] = &partition{heard: e.opened, awaited: true}
+	}
+	e.status.Store(e.measure(0, nil))
 	return e, nil
 }
 
@@ -121,6 +129,7 @@ type work struct {
 	step      step
 	cursors   map[string]ingest.Cursor
 	announced bool // a partition was named for the first time, without a record
+	waiting   []Waiting
 	dead      []DeadLetter
 	delta     []byte
 	effects   []effect

@@ -33,8 +33,8 @@ type sources struct {
 type lost struct {
 	Bad  int64        `json:"bad,omitempty"`  // records
 	Gaps []window.Gap `json:"gaps,omitempty"` // the first maxGaps
-	// Partitions are those that were read so far: what a source met later has in
-	// them may still come.
+	// Partitions are those that are read: what a source met later has in them may
+	// still come.
 	Partitions []string `json:"partitions,omitempty"`
 }
 
@@ -44,8 +44,13 @@ const maxGaps = 256
 
 func (l *lost) add(st *step) {
 	l.Bad += st.bad
-	for _, p := range st.batch.Partitions {
-		if !slices.Contains(l.Partitions, p) {
+	for i, p := range st.batch.Partitions {
+		at := slices.Index(l.Partitions, p)
+		left := i < len(st.stands) && st.stands[i] == window.Left
+		switch {
+		case left && at >= 0:
+			l.Partitions = slices.Delete(l.Partitions, at, at+1)
+		case !left && at < 0:
 			l.Partitions = append(l.Partitions, p)
 		}
 	}
@@ -115,7 +120,7 @@ func (x *source) tell(l *lost, tick int64) {
 	}
 	x.told = true
 	for _, p := range l.Partitions {
-		x.machine.Lag(p, true)
+		x.machine.Stand(p, window.Behind)
 	}
 	for _, g := range l.Gaps {
 		x.machine.Lose(g, tick, &x.effects)
@@ -130,18 +135,18 @@ func (x *source) step(st *step) {
 	x.machine.BadRecords(st.bad)
 	// What is left to read holds the watermark in this step already, also of a
 	// partition that was silent until now; what is not, from the next one on.
-	x.lag(st, true)
+	for i, news := range st.stands {
+		if news == window.Behind {
+			x.machine.Stand(st.batch.Partitions[i], news)
+		}
+	}
 	x.machine.Step(&st.batch, x.txns, st.tick, &x.effects)
-	x.lag(st, false)
+	for i, news := range st.stands {
+		if news != window.Behind {
+			x.machine.Stand(st.batch.Partitions[i], news)
+		}
+	}
 	if st.end {
 		x.machine.Close(&x.effects)
-	}
-}
-
-func (x *source) lag(st *step, behind bool) {
-	for i, lags := range st.lag {
-		if lags == behind {
-			x.machine.Lag(st.batch.Partitions[i], behind)
-		}
 	}
 }

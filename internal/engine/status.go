@@ -16,6 +16,16 @@ type Status struct {
 	Open    int            `json:"open"` // transactions in assembly
 	Sources []SourceStatus `json:"sources"`
 	Cursors []CursorStatus `json:"cursors"`
+	// Waiting are the partitions of which nothing is heard, those with the longest
+	// silence first: the watermark waits for them.
+	Waiting []Waiting `json:"waiting"`
+}
+
+// Waiting is a partition that the watermark waits for.
+type Waiting struct {
+	Partition string `json:"partition"`
+	Since     int64  `json:"since"`             // tick at which it was read last, ns since the Unix epoch; 0: never
+	Problem   string `json:"problem,omitempty"` // what its reader says
 }
 
 // SourceStatus is what is known of one source.
@@ -51,8 +61,8 @@ type CursorStatus struct {
 func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps.
-func (e *Engine) measure(tick int64) *Status {
-	s := &Status{Tick: tick, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len()}
+func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len()}
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{

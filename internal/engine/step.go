@@ -45,7 +45,7 @@ func (e *Engine) doStep(w *work) {
 		e.sinceSnapshot = 0
 		w.snapshot = e.takeSnapshot()
 	}
-	w.status = e.measure(w.step.tick)
+	w.status = e.measure(w.step.tick, w.waiting)
 }
 
 // assemble puts operation-level records together, and gives up those whose time

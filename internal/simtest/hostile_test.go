@@ -270,6 +270,9 @@ func TestPartitions(t *testing.T) {
 			d.Decode(b, event.Position{Partition: uint32(rng.IntN(len(b.Partitions)))}, workload.AppendJSON(nil, &h[p]))
 			now += int64(rng.IntN(10)) * int64(time.Millisecond)
 			m.Step(b, []int32{0}, now, &eff)
+			for _, p := range b.Partitions {
+				m.Stand(p, window.Standing(rng.IntN(int(window.Left)+1)))
+			}
 			if err := m.Check(); err != nil {
 				t.Fatalf("history %d: %v", i, err)
 			}

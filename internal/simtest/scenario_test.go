@@ -140,6 +140,12 @@ func (w *world) command(c command, rs *records) (out []string, err error) {
 		return nil, nil
 	case "tick":
 		return nil, w.tick(c.rest)
+	case "stall":
+		return nil, w.stall(c.rest)
+	case "away":
+		return nil, w.leave(strings.TrimSpace(c.rest))
+	case "back":
+		return nil, w.back(strings.TrimSpace(c.rest))
 	case "crash":
 		return nil, w.crash()
 	case "restart":

@@ -50,6 +50,7 @@ type world struct {
 	engine *engine.Engine
 	now    int64
 	parts  map[string][][]byte
+	away   map[string]bool // partitions that cannot be read
 	queue  []delivery
 }
 
@@ -64,7 +65,7 @@ func newWorld(tb testing.TB, m manner) *world {
 			tb.Error(err)
 		}
 	})
-	return &world{tb: tb, cfg: whole(), manner: m, store: st, parts: map[string][][]byte{}}
+	return &world{tb: tb, cfg: whole(), manner: m, store: st, parts: map[string][][]byte{}, away: map[string]bool{}}
 }
 
 // open makes the engine from what the store holds.
@@ -92,12 +93,7 @@ func (w *world) crash() error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	var chunks []ingest.Chunk
-	cursors := w.engine.Cursors()
-	for _, p := range slices.Sorted(maps.Keys(cursors)) {
-		chunks = append(chunks, ingest.Chunk{Partition: p, Cursor: cursors[p], CaughtUp: true})
-	}
-	return w.run(chunks, false)
+	return w.run(w.answers(), false)
 }
 
 // restart lets the engine write its snapshot before.
@@ -161,18 +157,58 @@ func (w *world) run(chunks []ingest.Chunk, finish bool) error {
 	return w.engine.Run(context.Background(), in, finish)
 }
 
-// tick moves the clock to text, ms, and makes a step without records if there is
-// a partition to read.
+// tick moves the clock to text, ms, in strides of at most 500 ms; after each the
+// readers find nothing new, and say so.
 func (w *world) tick(text string) error {
 	at, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return fmt.Errorf("tick: %w", err)
 	}
-	w.now = epoch + at*ms
-	for p, c := range w.engine.Cursors() {
-		return w.run([]ingest.Chunk{{Partition: p, Cursor: c, CaughtUp: true}}, false)
+	for to := epoch + at*ms; ; {
+		w.now = min(to, max(w.now, epoch)+500*ms)
+		if err := w.run(w.answers(), false); err != nil || w.now == to {
+			return err
+		}
 	}
+}
+
+// stall moves the clock to text, ms, while nothing is read at all.
+func (w *world) stall(text string) error {
+	at, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("stall: %w", err)
+	}
+	w.now = epoch + at*ms
 	return nil
+}
+
+// leave lets a partition be away from now on, as its reader says.
+func (w *world) leave(p string) error {
+	w.away[p] = true
+	return w.run(w.answers(), false)
+}
+
+func (w *world) back(p string) error {
+	if !w.away[p] {
+		return fmt.Errorf("%s is not away", p)
+	}
+	delete(w.away, p)
+	return nil
+}
+
+// answers are what readers say that stand at the ends of their partitions, or
+// cannot read them.
+func (w *world) answers() []ingest.Chunk {
+	var chunks []ingest.Chunk
+	cursors := w.engine.Cursors()
+	for _, p := range slices.Sorted(maps.Keys(cursors)) {
+		c := ingest.Chunk{Partition: p, Cursor: cursors[p], CaughtUp: true}
+		if w.away[p] {
+			c.CaughtUp, c.Problem = false, "no answer"
+		}
+		chunks = append(chunks, c)
+	}
+	return chunks
 }
 
 func (w *world) end() error { return w.run(nil, true) }
