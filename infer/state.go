@@ -221,6 +221,10 @@ func New(o Options) *State {
 	return s
 }
 
+// SetOptions lets o take effect on what is taken in and decided from now on. Its
+// FilterBytes are not looked at.
+func (s *State) SetOptions(o Options) { s.opt = o }
+
 func (s *State) newTxn() uint32 {
 	s.gen++
 	if id, ok := s.freeTxns.Take(); ok {

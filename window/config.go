@@ -1,6 +1,9 @@
 package window
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/isowatch/isowatch/infer"
@@ -92,6 +95,91 @@ func (c Config) WithDefaults() Config {
 		c.LiveCap = 1_000_000
 	}
 	return c
+}
+
+// plainConfig is a Config without methods.
+type plainConfig Config
+
+// configJSON is the persisted form of a Config: levels by name, durations in ns.
+type configJSON struct {
+	Levels []string
+	Expect string
+	*plainConfig
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c Config) MarshalJSON() ([]byte, error) {
+	return json.Marshal(configJSON{isolation.LevelNames(c.Levels), c.Expect.String(), (*plainConfig)(&c)})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *Config) UnmarshalJSON(text []byte) (err error) {
+	x := configJSON{plainConfig: (*plainConfig)(c)}
+	if err = json.Unmarshal(text, &x); err != nil {
+		return err
+	}
+	if c.Levels, err = parseAll(x.Levels); err != nil {
+		return err
+	}
+	c.Expect, err = isolation.ParseLevel(x.Expect)
+	return err
+}
+
+// Config is what the machine works with now.
+func (m *Machine) Config() Config { return m.cfg }
+
+// Following is the configuration that c gives when it follows the machine's own,
+// in the middle of a stream, with its defaults filled in.
+//
+// The watched levels must be the same, in any order. Panes keep their length,
+// since they are found by it. The contract can only become weaker: it speaks of all
+// records, and what the beginning did not promise is not true of the whole.
+func (m *Machine) Following(c Config) (Config, error) {
+	c = c.WithDefaults()
+	c.Source, c.Pane = m.cfg.Source, m.cfg.Pane
+	c.Contract = c.Contract.weakerOf(m.cfg.Contract)
+	var views []isolation.Level
+	for _, l := range c.Levels {
+		if _, ok := l.View(); ok {
+			views = append(views, l)
+		}
+	}
+	within := func(a, b []isolation.Level) bool {
+		return !slices.ContainsFunc(a, func(l isolation.Level) bool { return !slices.Contains(b, l) })
+	}
+	if !within(views, m.views) || !within(m.views, views) {
+		return c, fmt.Errorf("source %s: the levels %v were watched so far, and %v cannot be from the middle on",
+			m.cfg.Source, isolation.LevelNames(m.views), isolation.LevelNames(views))
+	}
+	asked := c.Levels
+	c.Levels = slices.DeleteFunc(slices.Clone(m.cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(asked, l) })
+	for _, l := range asked {
+		if !slices.Contains(c.Levels, l) {
+			c.Levels = append(c.Levels, l)
+		}
+	}
+	return c, nil
+}
+
+// weakerOf promises what both contracts promise.
+func (c Contract) weakerOf(d Contract) Contract {
+	c.Complete = c.Complete && d.Complete
+	c.Existing = c.Existing || d.Existing
+	c.UnmonitoredWriters = c.UnmonitoredWriters || d.UnmonitoredWriters
+	c.DeletesUnseen = c.DeletesUnseen || d.DeletesUnseen
+	return c
+}
+
+// Configure lets c take effect from the next step on, as [Machine.Following] has it.
+func (m *Machine) Configure(c Config) error {
+	next, err := m.Following(c)
+	if err != nil {
+		return err
+	}
+	m.cfg = next
+	m.infer.SetOptions(next.inferOptions())
+	m.searcher.Budget = next.SearchBudget
+	return nil
 }
 
 func (c Config) inferOptions() infer.Options {

@@ -138,9 +138,11 @@ func (a *App) openEngine(ctx context.Context) error {
 			}
 		},
 	})
-	if err != nil {
-		return fmt.Errorf("%w %s: %w\nA folder belongs to one version and one set of levels: start with those it was written with, or name another one with --data.",
-			ErrStore, a.path(storeFolder), err)
+	switch {
+	case errors.Is(err, engine.ErrSettings):
+		return fmt.Errorf("%w: %s: %w\nName the levels that the folder began with, or another folder with --data.", ErrInput, a.path(storeFolder), err)
+	case err != nil:
+		return fmt.Errorf("%w %s: %w%s", ErrStore, a.path(storeFolder), err, a.remedy(err))
 	}
 	a.engine = e
 	a.cleanups.push("engine", func(context.Context) error { return e.Close() })

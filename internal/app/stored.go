@@ -59,7 +59,11 @@ func readStore(dir string, kind Kind, fn func([]byte) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(eachStored(engine.Reader{Store: st}, kind, fn), st.Close())
+	r := engine.Reader{Store: st}
+	if err = r.Check(); err == nil {
+		err = eachStored(r, kind, fn)
+	}
+	return errors.Join(err, st.Close())
 }
 
 func askService(ctx context.Context, dir string, kind Kind, fn func([]byte) error) error {

@@ -17,14 +17,24 @@ type step struct {
 	gaps  []window.Gap
 	bad   int64
 	end   bool // the input has ended
+	// configs take effect before everything else: those of sources that are met in
+	// this step, and new ones of sources met before.
+	configs []sourceConfig
 	// stands is the news of the readers, by partition of the batch; it may be
 	// shorter.
 	stands []window.Standing
 }
 
-// appendDelta writes what a machine needs to do the step again: the tick, the
-// partitions with the news of their readers, lost input, and every transaction in
-// compact form with its position, in order. The batch must be packed.
+// sourceConfig is the configuration of a source's machine.
+type sourceConfig struct {
+	source string
+	config []byte // window.Config, JSON
+}
+
+// appendDelta writes what a machine needs to do the step again: the tick, changed
+// configurations, the partitions with the news of their readers, lost input, and
+// every transaction in compact form with its position, in order. The batch must be
+// packed.
 func appendDelta(dst []byte, s *step) []byte {
 	dst = binary.AppendVarint(dst, s.tick)
 	dst = binary.AppendVarint(dst, s.bad)
@@ -32,6 +42,11 @@ func appendDelta(dst []byte, s *step) []byte {
 		dst = append(dst, 1)
 	} else {
 		dst = append(dst, 0)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(s.configs)))
+	for _, c := range s.configs {
+		dst = appendText(dst, c.source)
+		dst = appendText(dst, string(c.config))
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(s.batch.Partitions)))
 	for _, name := range s.batch.Partitions {
@@ -118,6 +133,10 @@ func readDelta(d *event.Decoder, s *step, b []byte) error {
 	s.tick, s.bad = r.int(), r.int()
 	if end := r.bytes(1); len(end) == 1 {
 		s.end = end[0] == 1
+	}
+	s.configs = s.configs[:0]
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		s.configs = append(s.configs, sourceConfig{r.text(), []byte(r.text())})
 	}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		s.batch.Partitions = append(s.batch.Partitions, r.text())

@@ -3,10 +3,12 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,10 +20,14 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
+// ErrSettings: the store cannot go on with the settings that are asked for.
+var ErrSettings = errors.New("settings do not fit the store")
+
 // Options say how an engine works. Configure must be set.
 type Options struct {
-	// Configure gives the configuration of a source's machine. It is called once
-	// a source and must always answer alike for one store.
+	// Configure gives the configuration of a source's machine. What a store was
+	// made with is replayed with its own; another one takes effect with the first
+	// step of this life, within the limits of [window.Machine.Following].
 	Configure func(source string) window.Config
 	// Now is the wall clock, ns since the Unix epoch, put on every batch as its
 	// tick. nil: no ticks.
@@ -102,9 +108,12 @@ type Engine struct {
 func Open(st *store.Store, o Options) (*Engine, error) {
 	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, low: math.MinInt64}
 	e.log = e.opt.Logger
-	e.sources = newSources(e.opt.Configure)
+	e.sources = newSources()
 	if err := e.recover(); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
+	}
+	if err := e.reconfigure(); err != nil {
+		return nil, err
 	}
 	e.opened = e.opt.Now()
 	e.awaited = slices.Sorted(maps.Keys(e.cursors))
@@ -113,6 +122,25 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 	}
 	e.status.Store(e.measure(0, nil))
 	return e, nil
+}
+
+// reconfigure finds the sources whose configuration is another one now.
+func (e *Engine) reconfigure() error {
+	for _, x := range e.sources.list {
+		asked := e.opt.Configure(x.name).WithDefaults()
+		next, err := x.machine.Following(asked)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrSettings, err)
+		}
+		if next.Contract != asked.Contract || next.Pane != asked.Pane {
+			e.log.Warn("settings of the folder's beginning stay: a contract only becomes weaker, and panes keep their length",
+				"source", x.name, "contract", fmt.Sprintf("%+v", next.Contract), "pane", next.Pane)
+		}
+		if !reflect.DeepEqual(next, x.machine.Config()) {
+			x.next = &next
+		}
+	}
+	return nil
 }
 
 // Cursors say where to go on reading, by partition.

@@ -39,4 +39,6 @@ type head struct {
 	Began int64 `json:"began"`
 }
 
-const layoutVersion = 1
+// layoutVersion is that of the spaces above and of what a delta and a snapshot's
+// meta hold: 2 adds what readers say and configurations to deltas.
+const layoutVersion = 2

@@ -15,6 +15,12 @@ import (
 // Reader reads what an engine stored, beside it or without one.
 type Reader struct{ Store *store.Store }
 
+// Check says whether this program reads what is stored.
+func (r Reader) Check() error {
+	_, _, err := readHead(r.Store)
+	return err
+}
+
 // errStop ends a scan early.
 var errStop = errors.New("enough")
 
@@ -94,13 +100,9 @@ func (r Reader) Panes(fn func(p *window.Pane) error) error {
 // Pending implements [alert.Outbox]: what the sink has not been given yet, of
 // what is committed.
 func (r Reader) Pending(sink string, most int) ([]alert.Delivery, error) {
-	var h head
-	text, err := r.Store.Get(spaceHead, []byte("head"))
-	if err != nil || text == nil {
+	h, ok, err := readHead(r.Store)
+	if err != nil || !ok {
 		return nil, err
-	}
-	if err := json.Unmarshal(text, &h); err != nil {
-		return nil, fmt.Errorf("head: %w", err)
 	}
 	done, err := r.delivered(sink)
 	if err != nil {

@@ -39,21 +39,27 @@ func (e *Engine) recover() error {
 }
 
 func (e *Engine) readHead() error {
-	text, err := e.store.Get(spaceHead, []byte("head"))
-	if err != nil {
-		return err
+	h, ok, err := readHead(e.store)
+	if !ok {
+		h = head{Version: layoutVersion, Began: e.opt.Now()}
 	}
-	if text == nil {
-		e.head = head{Version: layoutVersion, Began: e.opt.Now()}
-		return nil
+	e.head = h
+	return err
+}
+
+// readHead is the head of what st holds; ok is false if it holds nothing yet.
+func readHead(st *store.Store) (h head, ok bool, err error) {
+	text, err := st.Get(spaceHead, []byte("head"))
+	if err != nil || text == nil {
+		return h, false, err
 	}
-	if err := json.Unmarshal(text, &e.head); err != nil {
-		return fmt.Errorf("head: %w", err)
+	if err := json.Unmarshal(text, &h); err != nil {
+		return h, true, fmt.Errorf("head: %w", err)
 	}
-	if e.head.Version != layoutVersion {
-		return fmt.Errorf("%w: layout %d, this program reads %d", store.ErrFormat, e.head.Version, layoutVersion)
+	if h.Version != layoutVersion {
+		return h, true, fmt.Errorf("%w: layout %d, this program reads %d", store.ErrFormat, h.Version, layoutVersion)
 	}
-	return nil
+	return h, true, nil
 }
 
 // replay does the committed steps again, without their effects.
@@ -68,6 +74,14 @@ func (e *Engine) replay(first uint64) error {
 		}
 		if err := readDelta(&d, &st, delta); err != nil {
 			return fmt.Errorf("step %d: %w", current, err)
+		}
+		if err := e.sources.apply(st.configs); err != nil {
+			return fmt.Errorf("step %d: %w", current, err)
+		}
+		for i := range st.batch.Txns {
+			if name := st.batch.Bytes(st.batch.Txns[i].Source); e.sources.find(name) == nil {
+				return fmt.Errorf("step %d: %w: no configuration of source %q", current, errDelta, name)
+			}
 		}
 		e.sources.run(&st)
 		e.sinceSnapshot += int64(len(delta))

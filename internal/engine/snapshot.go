@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
 )
 
 // snapshot is the state of all machines at one step.
@@ -23,8 +24,9 @@ type snapshotMeta struct {
 }
 
 type snapshotPiece struct {
-	Source string `json:"source"`
-	Bytes  int    `json:"bytes"`
+	Source string        `json:"source"`
+	Config window.Config `json:"config"`
+	Bytes  int           `json:"bytes"`
 }
 
 // maxClosing is the state, in bytes, up to which Close writes a snapshot. Writing
@@ -48,7 +50,7 @@ func (e *Engine) takeSnapshot() *snapshot {
 	for _, x := range e.sources.list {
 		at := len(s.bytes)
 		s.bytes = x.machine.AppendState(s.bytes)
-		s.meta.Sources = append(s.meta.Sources, snapshotPiece{x.name, len(s.bytes) - at})
+		s.meta.Sources = append(s.meta.Sources, snapshotPiece{x.name, x.machine.Config(), len(s.bytes) - at})
 	}
 	return s
 }
@@ -96,7 +98,7 @@ func (e *Engine) readSnapshot() (uint64, error) {
 		if p.Bytes > len(all) {
 			return 0, fmt.Errorf("snapshot %d: %s ends early", gen, p.Source)
 		}
-		x := e.sources.add(p.Source)
+		x := e.sources.add(p.Source, p.Config)
 		if err := x.machine.ReadState(all[:p.Bytes]); err != nil {
 			return 0, fmt.Errorf("source %s: %w", p.Source, err)
 		}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -18,14 +20,16 @@ type source struct {
 	txns    []int32 // of the step in work
 	effects window.Effects
 	told    bool // of what was lost before it was met
+	// next takes effect with the next step, which puts it into its delta; nil: the
+	// machine's own is stored.
+	next *window.Config
 }
 
 // sources are the machines in the order in which they were met.
 type sources struct {
-	configure func(name string) window.Config
-	list      []*source
-	byName    map[string]*source
-	lost      lost
+	list   []*source
+	byName map[string]*source
+	lost   lost
 }
 
 // lost is what could not be taken in since the beginning. It may have been of a
@@ -57,28 +61,49 @@ func (l *lost) add(st *step) {
 	l.Gaps = append(l.Gaps, st.gaps[:min(len(st.gaps), maxGaps-len(l.Gaps))]...)
 }
 
-func newSources(configure func(string) window.Config) *sources {
-	return &sources{configure: configure, byName: map[string]*source{}}
-}
+func newSources() *sources { return &sources{byName: map[string]*source{}} }
 
-// find returns the source with this name, made if needed; nil beyond the limit.
-func (s *sources) find(name []byte) *source {
-	if x := s.byName[string(name)]; x != nil {
-		return x
-	}
-	if len(s.list) >= maxSources {
-		return nil
-	}
-	return s.add(string(name))
-}
+func (s *sources) find(name []byte) *source { return s.byName[string(name)] }
 
-func (s *sources) add(name string) *source {
-	cfg := s.configure(name)
+func (s *sources) add(name string, cfg window.Config) *source {
 	cfg.Source = name
 	x := &source{name: name, machine: window.New(cfg)}
 	s.list = append(s.list, x)
 	s.byName[name] = x
 	return x
+}
+
+// take hands out the configurations that take effect with the step to come.
+func (s *sources) take(dst []sourceConfig) ([]sourceConfig, error) {
+	for _, x := range s.list {
+		if x.next == nil {
+			continue
+		}
+		text, err := json.Marshal(x.next)
+		if err != nil {
+			return dst, fmt.Errorf("configuration of source %s: %w", x.name, err)
+		}
+		dst = append(dst, sourceConfig{x.name, text})
+		x.next = nil
+	}
+	return dst, nil
+}
+
+// apply lets configurations take effect, and makes the machines of sources that
+// are new with them.
+func (s *sources) apply(configs []sourceConfig) error {
+	for _, c := range configs {
+		var cfg window.Config
+		if err := json.Unmarshal(c.config, &cfg); err != nil {
+			return fmt.Errorf("configuration of source %s: %w", c.source, err)
+		}
+		if x := s.byName[c.source]; x == nil {
+			s.add(c.source, cfg)
+		} else if err := x.machine.Configure(cfg); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run does the step on every source that it concerns: each on a goroutine of its

@@ -30,6 +30,13 @@ func (e *Engine) doStep(w *work) {
 		w.dead = append(w.dead, DeadLetter{b.Where(bad.Pos), bad.Reason, string(b.Bytes(bad.Raw)), w.step.tick})
 	}
 	w.step.bad = int64(len(b.Bad))
+	var err error
+	if w.step.configs, err = e.sources.take(w.step.configs[:0]); err == nil {
+		err = e.sources.apply(w.step.configs)
+	}
+	if err != nil {
+		panic(err) // they were accepted by Open, and are strings and numbers only
+	}
 	w.delta = appendDelta(w.delta[:0], &w.step)
 	e.sources.run(&w.step)
 	e.low = math.MaxInt64
@@ -54,7 +61,7 @@ func (e *Engine) assemble(w *work) {
 	b := &w.step.batch
 	e.assembler.Add(b)
 	defer b.Pack()
-	limit := int64(e.sources.configure("").WithDefaults().MaxTxn)
+	limit := int64(e.opt.Configure("").WithDefaults().MaxTxn)
 	switch {
 	case w.step.end:
 		e.assembler.Expire(b, math.MaxInt64, limit)
@@ -70,7 +77,7 @@ func (e *Engine) refuse(w *work) {
 	kept := b.Txns[:0]
 	for i := range b.Txns {
 		t := b.Txns[i]
-		if e.sources.find(b.Bytes(t.Source)) == nil {
+		if !e.meet(b.Bytes(t.Source)) {
 			r := b.Record(&t)
 			b.AddBad(t.Pos, event.AppendJSON(nil, &r), "too many sources: at most 256")
 			continue
@@ -78,6 +85,21 @@ func (e *Engine) refuse(w *work) {
 		kept = append(kept, t)
 	}
 	b.Txns = kept
+}
+
+// meet makes the machine of a source that is new. It is false beyond the limit.
+func (e *Engine) meet(name []byte) bool {
+	if e.sources.find(name) != nil {
+		return true
+	}
+	if len(e.sources.list) >= maxSources {
+		return false
+	}
+	cfg := e.opt.Configure(string(name))
+	x := e.sources.add(string(name), cfg)
+	cfg = x.machine.Config()
+	x.next = &cfg
+	return true
 }
 
 func encodeEffects(source string, eff *window.Effects) effect {
