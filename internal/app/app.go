@@ -61,6 +61,7 @@ type App struct {
 	engine     *engine.Engine
 	embedded   *brokernats.Embedded
 	inputs     []*input
+	routes     []alert.Route
 	dispatcher *alert.Dispatcher
 	flow       *flow
 	listener   net.Listener // of the pages; nil: none
@@ -89,7 +90,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.openStore, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.servePages,
+		a.listen, a.openStore, a.makeSinks, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanups.run(ctx))
@@ -129,9 +130,13 @@ func (a *App) remedy(err error) string {
 func (a *App) openEngine(ctx context.Context) error {
 	machine := machineConfig(&a.config.Watch)
 	began := time.Now()
+	var sinks []string
+	for _, r := range a.routes {
+		sinks = append(sinks, r.Sink.Name())
+	}
 	e, err := engine.Open(a.store, engine.Options{
 		Configure: func(string) window.Config { return machine },
-		Now:       a.now, Logger: a.log,
+		Now:       a.now, Logger: a.log, Sinks: sinks,
 		Committed: func(findings int) {
 			if findings > 0 {
 				a.dispatcher.Notify() // set before the first step
@@ -162,9 +167,9 @@ func (a *App) checkInputs(context.Context) error {
 	return nil
 }
 
-// openSinks starts delivering.
-func (a *App) openSinks(context.Context) error {
-	routes := append([]alert.Route(nil), a.options.Sinks...)
+// makeSinks makes the sinks, to which nothing is delivered yet.
+func (a *App) makeSinks(context.Context) error {
+	a.routes = append([]alert.Route(nil), a.options.Sinks...)
 	if h := a.config.Webhook; h != nil {
 		secret, err := readSecret(h.SecretFile)
 		if err != nil {
@@ -174,9 +179,14 @@ func (a *App) openSinks(context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		routes = append(routes, alert.Route{Sink: hook})
+		a.routes = append(a.routes, alert.Route{Sink: hook})
 	}
-	d, err := alert.NewDispatcher(engine.Reader{Store: a.store}, routes, alert.Options{
+	return nil
+}
+
+// openSinks starts delivering.
+func (a *App) openSinks(context.Context) error {
+	d, err := alert.NewDispatcher(engine.Reader{Store: a.store}, a.routes, alert.Options{
 		Log: a.log, Metrics: alert.NewMetrics(a.registry),
 	})
 	if err != nil {

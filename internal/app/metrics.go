@@ -77,6 +77,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge("waiting_seconds", longestWait(s).Seconds())
 	counter("records_total", float64(s.Records))
 	counter("records_bytes_total", float64(s.Bytes))
+	gauge("outbox_findings", float64(s.Outbox.Findings))
+	gauge("outbox_bytes", float64(s.Outbox.Bytes))
+	counter("outbox_dropped_total", float64(s.Outbox.Dropped))
 	for _, i := range c.inputs {
 		h := i.health()
 		gauge("source_up", truth(h.up), h.name)

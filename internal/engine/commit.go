@@ -39,10 +39,11 @@ func (e *Engine) commitStep(w *work) error {
 	h.Step++
 	var entries []store.Entry
 	size := 0
-	put := func(sp store.Space, key, value []byte) {
-		entries = append(entries, store.Entry{Space: sp, Key: key, Value: value})
-		size += len(key) + len(value)
+	add := func(x store.Entry) {
+		entries = append(entries, x)
+		size += len(x.Key) + len(x.Value)
 	}
+	put := func(sp store.Space, key, value []byte) { add(store.Entry{Space: sp, Key: key, Value: value}) }
 	spill := func() error { // entries that only the head makes count
 		err := e.store.Commit(entries)
 		entries, size = entries[:0], 0
@@ -92,6 +93,9 @@ func (e *Engine) commitStep(w *work) error {
 		put(spaceHead, []byte("assembler"), w.assembly)
 		w.assembly = nil
 	}
+	if err := e.trim(&h, add); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
 	text, err := json.Marshal(h)
 	if err != nil {
 		return fmt.Errorf("head: %w", err)
@@ -100,7 +104,9 @@ func (e *Engine) commitStep(w *work) error {
 	if err := e.store.Commit(entries); err != nil {
 		return err
 	}
+	e.lament(&e.head, &h)
 	e.head = h
+	w.status.count(&h)
 	return nil
 }
 
@@ -131,6 +137,7 @@ func (e *Engine) putEffects(x *effect, h *head, put func(store.Space, []byte, []
 		put(spaceFinding, id, append(order[:8:8], text...))
 		if x.outbox[i] {
 			h.Outbox++
+			h.OutboxBytes += int64(len(text))
 			put(spaceOutbox, key64(h.Outbox), text)
 		}
 		if err := room(); err != nil {

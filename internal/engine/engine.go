@@ -45,7 +45,13 @@ type Options struct {
 	// Committed is called after every commit, with the number of findings that
 	// it wrote; not concurrently. It must not block.
 	Committed func(findings int)
-	Logger    *slog.Logger
+	// Sinks are the names under which findings are delivered. What all of them were
+	// given is removed from the outbox; what one does not take is kept up to so
+	// many entries and bytes. Defaults 100,000 and 256 MiB.
+	Sinks       []string
+	Outbox      int
+	OutboxBytes int64
+	Logger      *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -57,6 +63,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = 64 << 20
+	}
+	if o.Outbox == 0 {
+		o.Outbox = defaultOutbox
+	}
+	if o.OutboxBytes == 0 {
+		o.OutboxBytes = defaultOutboxBytes
 	}
 	if o.Now == nil {
 		o.Now = func() int64 { return 0 }
@@ -85,6 +97,7 @@ type Engine struct {
 
 	// Owned by the commit goroutine.
 	head         head
+	lamented     bool         // findings were dropped, and that was said
 	lastSnapshot atomic.Int64 // size of the latest snapshot
 
 	snapshotStep atomic.Uint64 // that the current snapshot stands behind; 0: there is none
@@ -120,7 +133,9 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 	for _, name := range e.awaited {
 		e.partitions[name] = &partition{heard: e.opened, awaited: true}
 	}
-	e.status.Store(e.measure(0, nil))
+	status := e.measure(0, nil)
+	status.count(&e.head)
+	e.status.Store(status)
 	return e, nil
 }
 

@@ -33,12 +33,17 @@ type head struct {
 	Step    uint64 `json:"step"`    // of the last committed step
 	Order   uint64 `json:"order"`   // findings stored
 	Outbox  uint64 `json:"outbox"`  // deliveries written
-	Dead    uint64 `json:"dead"`    // dead letters written
-	Version int    `json:"version"` // of this layout
+	Trimmed uint64 `json:"trimmed"` // up to here they are removed
+	Dropped uint64 `json:"dropped"` // of these, before every sink was given them
+	// OutboxBytes are those of the deliveries that are not removed.
+	OutboxBytes int64  `json:"outbox_bytes"`
+	Dead        uint64 `json:"dead"`    // dead letters written
+	Version     int    `json:"version"` // of this layout
 	// Began is when the store was made, ns: what came before is unknown.
 	Began int64 `json:"began"`
 }
 
 // layoutVersion is that of the spaces above and of what a delta and a snapshot's
-// meta hold: 2 adds what readers say and configurations to deltas.
+// meta hold: 2 adds what readers say and configurations to deltas, and removes
+// deliveries.
 const layoutVersion = 2

@@ -109,6 +109,7 @@ func (r Reader) Pending(sink string, most int) ([]alert.Delivery, error) {
 		return nil, err
 	}
 	var out []alert.Delivery
+	done = max(done, h.Trimmed)
 	err = r.Store.Scan(spaceOutbox, key64(done+1), key64(h.Outbox+1), func(key, value []byte) error {
 		d := alert.Delivery{Seq: order64(key), JSON: append([]byte(nil), value...)}
 		if err := json.Unmarshal(value, &d.Finding); err != nil {

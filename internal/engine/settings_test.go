@@ -32,7 +32,7 @@ type settled struct {
 
 func newSettled(t *testing.T, snapshotBytes int64) *settled {
 	t.Helper()
-	st, err := store.Open(t.TempDir(), store.Options{MemTable: 8 << 20})
+	st, err := store.Open(t.TempDir(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

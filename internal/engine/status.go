@@ -9,16 +9,30 @@ import (
 
 // Status is what the engine knew after its last commit.
 type Status struct {
-	Tick    int64          `json:"tick"` // ns since the Unix epoch
-	Steps   uint64         `json:"steps"`
+	Tick    int64          `json:"tick"`    // ns since the Unix epoch
+	Steps   uint64         `json:"steps"`   // committed since the store was made
 	Records int64          `json:"records"` // taken in by this process
 	Bytes   int64          `json:"bytes"`
 	Open    int            `json:"open"` // transactions in assembly
 	Sources []SourceStatus `json:"sources"`
 	Cursors []CursorStatus `json:"cursors"`
+	Outbox  OutboxStatus   `json:"outbox"`
 	// Waiting are the partitions of which nothing is heard, those with the longest
 	// silence first: the watermark waits for them.
 	Waiting []Waiting `json:"waiting"`
+}
+
+// OutboxStatus is what waits for sinks.
+type OutboxStatus struct {
+	Findings uint64 `json:"findings"` // kept: some sink was not given them yet
+	Bytes    int64  `json:"bytes"`
+	Dropped  uint64 `json:"dropped"` // removed before every sink was given them, since the store was made
+}
+
+// count fills in what the head knows.
+func (s *Status) count(h *head) {
+	s.Steps = h.Step
+	s.Outbox = OutboxStatus{h.Outbox - h.Trimmed, h.OutboxBytes, h.Dropped}
 }
 
 // Waiting is a partition that the watermark waits for.
@@ -60,7 +74,7 @@ type CursorStatus struct {
 // Status after the last commit. Not to be changed.
 func (e *Engine) Status() *Status { return e.status.Load() }
 
-// measure is called between steps.
+// measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len()}
 	for _, x := range e.sources.list {

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/isowatch/isowatch/store"
+)
+
+// Limits of the outbox, when a sink does not take what it is given, and of the
+// entries that one step removes.
+const (
+	defaultOutbox      = 100_000
+	defaultOutboxBytes = 256 << 20
+	trimMost           = 1000
+)
+
+// trim removes entries that all sinks were given, oldest first, and beyond the
+// limits those that were not, which are counted. Without a sink, nothing was
+// given to all of them.
+func (e *Engine) trim(h *head, put func(store.Entry)) error {
+	if h.Outbox == h.Trimmed {
+		return nil
+	}
+	given, err := e.givenToAll()
+	if err != nil {
+		return err
+	}
+	full := func() bool {
+		return h.Outbox-h.Trimmed > uint64(e.opt.Outbox) || h.OutboxBytes > e.opt.OutboxBytes
+	}
+	if given <= h.Trimmed && !full() {
+		return nil
+	}
+	left := trimMost
+	// What this step adds is not there yet.
+	err = e.store.Scan(spaceOutbox, key64(h.Trimmed+1), key64(e.head.Outbox+1), func(key, value []byte) error {
+		seq := order64(key)
+		if left--; left < 0 || seq > given && !full() {
+			return errStop
+		}
+		put(store.Entry{Space: spaceOutbox, Key: key64(seq), Delete: true})
+		h.Trimmed = seq
+		h.OutboxBytes -= int64(len(value))
+		if seq > given {
+			h.Dropped++
+		}
+		return nil
+	})
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}
+
+// givenToAll is the sequence up to which every sink was given what is in the
+// outbox.
+func (e *Engine) givenToAll() (uint64, error) {
+	var least uint64
+	for i, sink := range e.opt.Sinks {
+		seq, err := Reader{Store: e.store}.delivered(sink)
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 || seq < least {
+			least = seq
+		}
+	}
+	return least, nil
+}
+
+// lament tells, once in a life, that findings are dropped.
+func (e *Engine) lament(before, after *head) {
+	if after.Dropped == before.Dropped || e.lamented {
+		return
+	}
+	e.lamented = true
+	e.log.Error("the outbox is full: a sink has not taken what it was given, and the oldest findings are not delivered to it any more; they stay stored",
+		"kept", after.Outbox-after.Trimmed, "bytes", after.OutboxBytes, "sinks", e.opt.Sinks)
+}
