@@ -180,9 +180,12 @@ func (s *State) LetGo(n uint32) { s.unpin(n) }
 
 // Sizes says how much is in memory.
 type Sizes struct {
-	Txns, Keys, Versions, Readers int
-	Edges                         int
-	Bytes                         int64 // of slabs, tables and arenas, as allocated
+	Txns     int   `json:"txns"`
+	Keys     int   `json:"keys"`
+	Versions int   `json:"versions"`
+	Readers  int   `json:"readers"`
+	Edges    int   `json:"edges"`
+	Bytes    int64 `json:"bytes"` // of slabs, tables and arenas, as allocated
 }
 
 // Sizes of the state. O(1).

@@ -131,12 +131,12 @@ func (o *Out) Reset() {
 // Counters count what the capture could not show. All grow only, but for
 // Unattributed, which a late writer takes back.
 type Counters struct {
-	Duplicates    int64 // records seen before
-	Contradictory int64
-	Unattributed  int64 // reads that match no write
-	Ambiguous     int64 // versions with several possible writers that were read
-	Uncheckable   int64 // keys whose version order cannot be known
-	Gaps          int64 // members of sessions that never came
-	Ignored       int64 // operations of kinds or levels that give no dependency
-	Overlapping   int64 // sessions that are not sequential: their order is not used
+	Duplicates    int64 `json:"duplicates"` // records seen before
+	Contradictory int64 `json:"contradictory"`
+	Unattributed  int64 `json:"unattributed"`         // reads that match no write
+	Ambiguous     int64 `json:"ambiguous"`            // versions with several possible writers that were read
+	Uncheckable   int64 `json:"uncheckable"`          // keys whose version order cannot be known
+	Gaps          int64 `json:"gaps"`                 // records known to be missing: members of sessions that never came, lost input
+	Ignored       int64 `json:"unchecked_operations"` // operations of kinds or levels that give no dependency
+	Overlapping   int64 `json:"overlapping"`          // sessions that are not sequential: their order is not used
 }

@@ -68,15 +68,14 @@ func (s *Store) checkFormat() error {
 	if have != nil {
 		return fmt.Errorf("%w: %q, this version reads %q", ErrFormat, have, format)
 	}
-	if s.options.ReadOnly {
-		return fmt.Errorf("%w: no format record", ErrFormat)
-	}
 	empty, err := s.empty()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !empty {
+	case !empty:
 		return fmt.Errorf("%w: a Badger database of another program", ErrFormat)
+	case s.options.ReadOnly:
+		return ErrEmpty
 	}
 	return s.db.Update(func(txn *badger.Txn) error {
 		return txn.Set(ownKey(formatRecord), []byte(format))

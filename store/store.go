@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,6 +43,9 @@ var (
 	ErrTooBig = errors.New("commit is too big")
 	// ErrFormat: the folder holds something that this version cannot read.
 	ErrFormat = errors.New("unknown store format")
+	// ErrEmpty: nothing was written to the folder yet, as when its first writer was
+	// killed while it opened it. Only a read-only Open says so.
+	ErrEmpty = errors.New("store holds nothing yet")
 	// ErrHole: a power cut lost a commit older than the last one that survived.
 	// The folder must be given up and rebuilt from the input.
 	ErrHole = errors.New("store lost commits in a power cut")
@@ -164,7 +168,7 @@ func openWait(dir string, o Options) (*badger.DB, error) {
 func openBadger(dir string, o Options) (*badger.DB, error) {
 	if o.ReadOnly {
 		if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
-			return nil, fmt.Errorf("no store there: %w", err)
+			return nil, describeMissing(dir, err)
 		}
 	}
 	db, err := badger.Open(badgerOptions(dir, o))
@@ -185,6 +189,22 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 		db, err = badger.Open(badgerOptions(dir, o))
 	}
 	return db, describeOpen(dir, err)
+}
+
+// describeMissing tells a folder that Badger has not got round to filling, by its
+// having no table, from one that is none of ours or damaged.
+func describeMissing(dir string, missing error) error {
+	files, err := os.ReadDir(dir)
+	if err != nil || !errors.Is(missing, fs.ErrNotExist) {
+		return fmt.Errorf("no store there: %w", errors.Join(missing, err))
+	}
+	for _, f := range files {
+		switch filepath.Ext(f.Name()) {
+		case ".sst", ".mem":
+			return fmt.Errorf("no store there: %w", missing)
+		}
+	}
+	return ErrEmpty
 }
 
 // describeOpen turns Badger's lock failure, which carries no error value to

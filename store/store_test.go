@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,13 +237,47 @@ func TestOpenWaitsForTheLock(t *testing.T) {
 	}
 }
 
+// A process that is killed while it opens a store for the first time leaves one of
+// these folders.
+func TestReadOnlyBeforeTheFirstRecord(t *testing.T) {
+	made := func(names ...string) string {
+		dir := t.TempDir()
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	noFormat := made()
+	db, err := badger.Open(badgerOptions(noFormat, Options{MemTable: 32 << 20, BlockCache: 32 << 20, Logger: slog.New(slog.DiscardHandler)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, dir := range map[string]string{
+		"locked": made("LOCK"), "manifest begun": made("LOCK", "MANIFEST-REWRITE"), "no format record": noFormat,
+	} {
+		if _, err := Open(dir, Options{ReadOnly: true}); !errors.Is(err, ErrEmpty) {
+			t.Errorf("%s: %v, want ErrEmpty", name, err)
+		}
+		open(t, dir, Options{}).Close()
+		open(t, dir, Options{ReadOnly: true}).Close()
+	}
+	if _, err := Open(made("LOCK", "000001.sst"), Options{ReadOnly: true}); err == nil || errors.Is(err, ErrEmpty) {
+		t.Errorf("a table without a manifest: %v", err)
+	}
+}
+
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(filepath.Join(dir, "nothing"), Options{ReadOnly: true}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Open of no folder = %v, want ErrNotExist", err)
 	}
-	if _, err := Open(dir, Options{ReadOnly: true}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Open of an empty folder = %v, want ErrNotExist", err)
+	if _, err := Open(dir, Options{ReadOnly: true}); !errors.Is(err, ErrEmpty) {
+		t.Errorf("Open of an empty folder = %v, want ErrEmpty", err)
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 0 {
 		t.Errorf("opening read-only left %v", names)

@@ -16,16 +16,18 @@ import (
 // Counters count what happened to a source's records since the beginning.
 type Counters struct {
 	infer.Counters
-	Committed, Aborted, Unknown int64 // records taken in, by status
-	Operations                  int64
-	Late                        int64 // records that ended before the watermark when they came
-	LateDuplicates              int64 // late ones that a filter knows: taken as seen
-	Clamped                     int64 // event times beyond receipt time + drift
-	Horizon                     int64 // edges by rule (d), and reads of what is no longer kept
-	Undecided                   int64 // pairs of unread appends for which no order under snapshot isolation was found
-	Frozen                      int64 // transactions frozen early by the live cap
-	Unverified                  int64 // witnesses that the verifier did not accept: not reported, verdict unknown
-	DeadLetters                 int64
+	Committed      int64 `json:"committed"` // records taken in with this status, as the next two
+	Aborted        int64 `json:"aborted"`
+	Unknown        int64 `json:"unknown"`
+	Operations     int64 `json:"operations"`
+	Late           int64 `json:"late"`            // records that ended before the watermark when they came
+	LateDuplicates int64 `json:"late_duplicates"` // late ones that a filter knows: taken as seen
+	Clamped        int64 `json:"clamped"`         // event times beyond receipt time + drift
+	Horizon        int64 `json:"horizon"`         // edges by rule (d), and reads of what is no longer kept
+	Undecided      int64 `json:"undecided"`       // pairs of unread appends for which no order under snapshot isolation was found
+	Frozen         int64 `json:"frozen"`          // transactions frozen early by the live cap
+	Unverified     int64 `json:"unverified"`      // witnesses that the verifier did not accept: not reported, verdict unknown
+	DeadLetters    int64 `json:"dead_letters"`
 }
 
 // Effects are what a step did that others must see, in order. Reused.

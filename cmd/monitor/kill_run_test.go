@@ -156,7 +156,7 @@ func lifeSpan(rng *rand.Rand) time.Duration {
 func stays(t *testing.T, m *lives, hook *receiver, before map[string]bool) map[string]bool {
 	t.Helper()
 	if !m.hasListened() {
-		return before // the store may not be there yet
+		return before // the folder may not be there yet
 	}
 	now := map[string]bool{}
 	for _, f := range m.findings(t) {

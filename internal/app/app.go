@@ -101,7 +101,7 @@ func (a *App) Start(ctx context.Context) error {
 }
 
 func (a *App) openStore(context.Context) error {
-	if err := os.MkdirAll(a.config.Data, 0o700); err != nil {
+	if err := os.MkdirAll(a.path(storeFolder), 0o700); err != nil {
 		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	st, err := store.Open(a.path(storeFolder), store.Options{Logger: a.log, LockWait: lockWait})
