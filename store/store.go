@@ -162,24 +162,21 @@ func openWait(dir string, o Options) (*badger.DB, error) {
 }
 
 // openBadger opens the database once. A process that was killed leaves its log
-// of the last memory table longer than its content, and Badger refuses that
-// read-only; so such a folder is opened for writing first, which replays the
+// of the last memory table longer than its content, or empty, and Badger refuses
+// that read-only; so such a folder is opened for writing first, which replays the
 // log and writes it out.
 func openBadger(dir string, o Options) (*badger.DB, error) {
-	if o.ReadOnly {
-		if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
-			return nil, describeMissing(dir, err)
-		}
+	if !o.ReadOnly {
+		db, err := openWriting(dir, o)
+		return db, describeOpen(dir, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
+		return nil, describeMissing(dir, err)
 	}
 	db, err := badger.Open(badgerOptions(dir, o))
-	if err != nil && strings.Contains(err.Error(), z.NewFile.Error()) {
-		// A kill can leave the log of a memory table empty. Badger refuses it once,
-		// having given it its size.
-		db, err = badger.Open(badgerOptions(dir, o))
-	}
-	if err != nil && o.ReadOnly && strings.Contains(err.Error(), badger.ErrTruncateNeeded.Error()) {
+	if err != nil && (strings.Contains(err.Error(), badger.ErrTruncateNeeded.Error()) || hasEmptyLog(dir)) {
 		o.ReadOnly = false
-		if db, err = badger.Open(badgerOptions(dir, o)); err != nil {
+		if db, err = openWriting(dir, o); err != nil {
 			return nil, describeOpen(dir, fmt.Errorf("its last writer was killed, and its log cannot be replayed: %w", err))
 		}
 		if err = db.Close(); err != nil {
@@ -189,6 +186,28 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 		db, err = badger.Open(badgerOptions(dir, o))
 	}
 	return db, describeOpen(dir, err)
+}
+
+// openWriting opens the database for writing. A kill can leave the log of a memory
+// table empty; Badger refuses it once, having given it its size.
+func openWriting(dir string, o Options) (*badger.DB, error) {
+	db, err := badger.Open(badgerOptions(dir, o))
+	if err != nil && strings.Contains(err.Error(), z.NewFile.Error()) {
+		db, err = badger.Open(badgerOptions(dir, o))
+	}
+	return db, err
+}
+
+func hasEmptyLog(dir string) bool {
+	for _, pattern := range []string{"*.mem", "*.vlog"} {
+		paths, _ := filepath.Glob(filepath.Join(dir, pattern)) // fails for a bad pattern only
+		for _, path := range paths {
+			if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // describeMissing tells a folder that Badger has not got round to filling, by its

@@ -257,8 +257,14 @@ func TestReadOnlyBeforeTheFirstRecord(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+	// Badger has made its manifest, and the log of its first memory table is empty.
+	emptyLog := made("00001.mem")
+	manifest := "Bdgr\x00\x00\x00\x08" + "\x00\x00\x00\x00\x00\x00\x00\x00" // versions 0 and 8, and an empty set of changes
+	if err := os.WriteFile(filepath.Join(emptyLog, badger.ManifestFilename), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, dir := range map[string]string{
-		"locked": made("LOCK"), "manifest begun": made("LOCK", "MANIFEST-REWRITE"), "no format record": noFormat,
+		"empty log": emptyLog, "locked": made("LOCK"), "manifest begun": made("LOCK", "MANIFEST-REWRITE"), "no format record": noFormat,
 	} {
 		if _, err := Open(dir, Options{ReadOnly: true}); !errors.Is(err, ErrEmpty) {
 			t.Errorf("%s: %v, want ErrEmpty", name, err)
