@@ -181,7 +181,7 @@ func (s *State) possibleWriter(v, n uint32) {
 	x.possible++
 	s.supplied(v)
 	if x.possible > 1 || s.values.has(s.valueKey(v)) {
-		s.out.Supplied = append(s.out.Supplied, s.valueKey(v))
+		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 			if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
 				s.demote = append(s.demote, w)

@@ -117,15 +117,19 @@ type Out struct {
 	Edges     []Edge
 	Kills     []Kill
 	Anomalies []Anomaly
-	// Supplied are the ValueKeys of versions that turned out to have another
-	// possible writer: what was concluded from there being none, or one, is void.
+	// Supplied are the ValueKeys of accused versions that have got a writer: what
+	// was said to be wrong with them is void.
 	Supplied []uint64
+	// Doubted are the ValueKeys of versions that turned out to have several possible
+	// writers: what was concluded from there being one is void.
+	Doubted []uint64
 }
 
 // Reset empties o and keeps its memory.
 func (o *Out) Reset() {
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
-	o.Kills, o.Anomalies, o.Supplied = o.Kills[:0], o.Anomalies[:0], o.Supplied[:0]
+	o.Kills, o.Anomalies = o.Kills[:0], o.Anomalies[:0]
+	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]
 }
 
 // Counters count what the capture could not show. All grow only, but for

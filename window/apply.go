@@ -28,7 +28,10 @@ func (m *Machine) apply() {
 		m.grow(o)
 	}
 	for _, v := range o.Supplied {
-		m.withdrawValue(v)
+		m.supply(v)
+	}
+	for _, v := range o.Doubted {
+		m.doubt(v)
 	}
 	m.retryAsides()
 	for i := range o.Anomalies {

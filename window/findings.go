@@ -169,6 +169,7 @@ func (m *Machine) merge(old, f *openFinding) {
 	}
 	if changed {
 		old.Finding.SetRefuted(old.weakest, m.cfg.Expect)
+		old.Finding.State = isolation.Provisional
 		old.Finding.Revision++
 		m.emit(old)
 	}
@@ -197,6 +198,7 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witn
 		}
 	}
 	f.Finding.SetRefuted(f.weakest, m.cfg.Expect)
+	f.Finding.State = isolation.Provisional
 	f.Finding.Revision++
 	m.locate(&f.Finding, members)
 	m.verdicts.add(f, +1)
@@ -204,9 +206,17 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witn
 	m.emit(f)
 }
 
-// settle makes f final, since one of its members is about to leave memory: the
-// last chance to find a worse cycle through what it set aside.
+// settle makes f final and forgets it, since one of its members is about to leave
+// memory.
 func (m *Machine) settle(f *openFinding) {
+	m.conclude(f)
+	m.remember(f)
+	m.forget(f)
+}
+
+// conclude makes f final: the last chance to find a worse cycle through what it
+// set aside.
+func (m *Machine) conclude(f *openFinding) {
 	if !f.upgraded && len(f.asides) > 0 && f.severity > 1 {
 		strongest := isolation.Level{Base: isolation.Serializable, Family: f.level.Family}
 		for _, a := range f.asides {
@@ -225,15 +235,15 @@ func (m *Machine) settle(f *openFinding) {
 			}
 		}
 	}
-	f.Finding.State = isolation.Final
-	m.emit(f)
-	m.remember(f)
-	m.forget(f)
+	if f.Finding.State != isolation.Final { // it is after the end of an input
+		f.Finding.State = isolation.Final
+		m.emit(f)
+	}
 }
 
 // remember keeps what a final finding rests on.
 func (m *Machine) remember(f *openFinding) {
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Values: f.values}
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values}
 	for _, version := range f.versions {
 		if v := m.infer.ValueKey(version); v != 0 {
 			r.Values = append(r.Values, v)
@@ -251,24 +261,31 @@ func (m *Machine) remember(f *openFinding) {
 	}
 }
 
-// withdrawRecent takes back final findings that rest on the value.
-func (m *Machine) withdrawRecent(v uint64) {
+// doubt takes back what rests on the value having no writer, and of the final
+// findings what rests on its having one: edges of open ones are killed.
+func (m *Machine) doubt(v uint64) {
 	for i := range m.open.recent {
-		r := &m.open.recent[i]
-		if r.Finding.State == isolation.Withdrawn || !slices.Contains(r.Values, v) {
-			continue
+		if r := &m.open.recent[i]; slices.Contains(r.Values, v) || slices.Contains(r.Wants, v) {
+			m.withdrawRecent(r)
 		}
-		weakest, err := parseAll(r.Weakest)
-		if err != nil {
-			continue // they were written by LevelNames
-		}
-		r.Finding.State = isolation.Withdrawn
-		r.Finding.Revision++
-		m.open.revisions[r.Finding.ID] = r.Finding.Revision
-		f := &openFinding{Finding: r.Finding, weakest: weakest}
-		m.verdicts.add(f, -1)
-		m.emit(f)
 	}
+	m.supplyOpen(v)
+}
+
+func (m *Machine) withdrawRecent(r *recentFinding) {
+	if r.Finding.State == isolation.Withdrawn {
+		return
+	}
+	weakest, err := parseAll(r.Weakest)
+	if err != nil {
+		return // they were written by LevelNames
+	}
+	r.Finding.State = isolation.Withdrawn
+	r.Finding.Revision++
+	m.open.revisions[r.Finding.ID] = r.Finding.Revision
+	f := &openFinding{Finding: r.Finding, weakest: weakest}
+	m.verdicts.add(f, -1)
+	m.emit(f)
 }
 
 // maxAccusations bounds the findings that stay open behind the window because the
@@ -344,8 +361,20 @@ func (m *Machine) retry(id incremental.EdgeID) {
 	}
 }
 
-func (m *Machine) withdrawValue(v uint64) {
-	m.withdrawRecent(v)
+// supply takes back the findings that want of nothing but a writer of the value.
+func (m *Machine) supply(v uint64) {
+	for i := range m.open.recent {
+		r := &m.open.recent[i]
+		if at := slices.Index(r.Wants, v); at >= 0 {
+			if r.Wants = slices.Delete(r.Wants, at, at+1); len(r.Wants) == 0 {
+				m.withdrawRecent(r)
+			}
+		}
+	}
+	m.supplyOpen(v)
+}
+
+func (m *Machine) supplyOpen(v uint64) {
 	for _, f := range slices.Clone(m.open.list) {
 		if i := slices.Index(f.values, v); i >= 0 && !f.closed {
 			f.values = slices.Delete(f.values, i, i+1)
@@ -356,11 +385,16 @@ func (m *Machine) withdrawValue(v uint64) {
 	}
 }
 
-// finalise makes all open findings final.
+// finalise makes all open findings final. Those that a further input can still
+// speak against stay open.
 func (m *Machine) finalise() {
 	for _, f := range slices.Clone(m.open.list) {
-		if !f.closed {
-			m.settle(f)
+		if f.closed {
+			continue
+		}
+		m.conclude(f)
+		if !slices.ContainsFunc(f.members, func(n uint32) bool { return m.infer.Pending(n) }) {
+			m.settleUnlessAccusing(f)
 		}
 	}
 	m.flushHorizon()

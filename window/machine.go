@@ -69,6 +69,7 @@ type Machine struct {
 	untimed    bool
 	timed      bool
 	closed     bool
+	before     int64 // watermark before Close
 
 	open     registry
 	verdicts verdicts
@@ -141,6 +142,7 @@ func (m *Machine) StateBytes() int64 { return m.infer.Sizes().Bytes + m.graph.By
 // the wall clock in ns that the shell put on the batch (0 without one). All of
 // b.Partitions are taken as still there. Effects are appended to eff.
 func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
+	m.reopen()
 	m.effects = eff
 	m.tick = max(m.tick, tick)
 	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
@@ -242,15 +244,32 @@ func (m *Machine) ask(n uint32, name []byte) {
 }
 
 // Close ends the input: the watermark passes everything, and what waited for
-// absent records is decided. Whole histories are complete with it.
+// absent records is decided. Whole histories are complete with it. A later Step
+// begins a new input, which continues the history.
 func (m *Machine) Close(eff *Effects) {
 	m.effects = eff
+	if !m.closed {
+		m.before = m.watermark
+	}
 	m.closed = true
 	m.watermark = math.MaxInt64
 	m.decide()
 	m.finalise()
 	m.orderUnread()
 	m.panes.closeAll(m)
+}
+
+// reopen begins a new input after Close: the watermark is where the records of the
+// former one had brought it, and the partitions of that one are none of the new
+// one's. What was decided stays so, until a record speaks against it.
+func (m *Machine) reopen() {
+	if !m.closed {
+		return
+	}
+	m.closed = false
+	m.watermark = m.before
+	m.partitions = nil
+	m.Counters.Undecided = 0 // the next Close counts them all
 }
 
 // Check audits the orders and the inference state. O(everything).

@@ -55,7 +55,7 @@ type registry struct {
 	// still refute, oldest first.
 	accusing []*openFinding
 	// recent are final findings with the values that they rest on, oldest first: a
-	// second writer that comes after all can still refute them.
+	// writer that comes after all can still refute them.
 	recent []recentFinding
 }
 
@@ -63,7 +63,8 @@ type registry struct {
 type recentFinding struct {
 	Finding isolation.Finding
 	Weakest []string
-	Values  []uint64
+	Wants   []uint64 // ValueKeys that it wants a writer of
+	Values  []uint64 // that it rests on: each has one writer
 }
 
 // maxRecent bounds them; a finding is about 2 KiB.

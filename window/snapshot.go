@@ -24,6 +24,8 @@ func (m *Machine) signature() []byte {
 type head struct {
 	Partitions []partition
 	Watermark  int64
+	Before     int64 // of Close
+	Ended      bool  // Close came last
 	RetiredAt  int64
 	Tick       int64
 	Logical    int64
@@ -71,7 +73,7 @@ type savedGroup struct {
 // AppendState writes all that the machine remembers to dst.
 func (m *Machine) AppendState(dst []byte) []byte {
 	h := head{
-		Partitions: m.partitions, Watermark: m.watermark, RetiredAt: m.retiredAt, Tick: m.tick, Logical: m.logical,
+		Partitions: m.partitions, Watermark: m.watermark, Before: m.before, Ended: m.closed, RetiredAt: m.retiredAt, Tick: m.tick, Logical: m.logical,
 		Untimed: m.untimed, Timed: m.timed, Counters: m.Counters,
 		Certain: named(m.verdicts.certain), Uncertain: named(m.verdicts.uncertain),
 		Revisions: m.open.revisions, Recent: m.open.recent, Found: m.found,
@@ -145,7 +147,7 @@ func (m *Machine) ReadState(state []byte) error {
 }
 
 func (m *Machine) restore(h *head) error {
-	m.retiredAt = h.RetiredAt
+	m.retiredAt, m.before, m.closed = h.RetiredAt, h.Before, h.Ended
 	m.partitions, m.watermark, m.tick, m.logical = h.Partitions, h.Watermark, h.Tick, h.Logical
 	m.untimed, m.timed, m.Counters = h.Untimed, h.Timed, h.Counters
 	var err error

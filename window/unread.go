@@ -20,24 +20,42 @@ func (m *Machine) orderUnread() {
 			continue
 		}
 		undecided := int64(0)
+		var assumed []incremental.EdgeID
 		m.infer.EachUnread(func(writers []uint32) {
 			slices.SortFunc(writers, func(a, b uint32) int {
 				return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
 			})
 			for j := 1; j < len(writers); j++ {
-				if !m.assume(i, writers[j-1], writers[j]) && !m.assume(i, writers[j], writers[j-1]) {
+				id, ok := m.assume(i, writers[j-1], writers[j])
+				if !ok {
+					id, ok = m.assume(i, writers[j], writers[j-1])
+				}
+				if !ok {
 					undecided++
+				} else if id != 0 {
+					assumed = append(assumed, id)
 				}
 			}
 		})
+		// What was only assumed must not stand against what a later input shows.
+		for _, id := range assumed {
+			m.graph.RemoveEdge(id)
+		}
 		m.Counters.Undecided = max(m.Counters.Undecided, undecided)
 	}
 }
 
-// assume orders a before b in the i-th view, if that closes no cycle.
-func (m *Machine) assume(i int, a, b uint32) bool {
-	_, ref := m.graph.AddEdgeIn(&incremental.Edge{
+// assume orders a before b in the i-th view, if that closes no cycle. The edge is 0
+// where the order holds already, or is refused.
+func (m *Machine) assume(i int, a, b uint32) (incremental.EdgeID, bool) {
+	id, ref := m.graph.AddEdgeIn(&incremental.Edge{
 		From: incremental.Vertex(a), To: incremental.Vertex(b), Labels: incremental.Labels(infer.WW),
 	}, 1<<i)
-	return ref == (incremental.Refusal{})
+	if ref == (incremental.Refusal{}) {
+		return id, true
+	}
+	if id != 0 {
+		m.graph.RemoveEdge(id)
+	}
+	return 0, false
 }

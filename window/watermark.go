@@ -51,6 +51,7 @@ func (m *Machine) Stand(name string, s Standing) {
 	if s == NoNews {
 		return
 	}
+	m.reopen()
 	i := slices.IndexFunc(m.partitions, func(p partition) bool { return p.Name == name })
 	if i < 0 {
 		i = len(m.partitions)
@@ -99,10 +100,11 @@ func (m *Machine) low() (int64, bool) {
 	if m.untimed {
 		return m.logical, true
 	}
-	low, known := int64(math.MaxInt64), false
+	low, known, seen := int64(math.MaxInt64), false, false
 	for i := range m.partitions {
 		p := &m.partitions[i]
 		if m.idle(p) || p.Standing == Left {
+			seen = seen || p.Seen
 			continue
 		}
 		if !p.Seen {
@@ -110,7 +112,7 @@ func (m *Machine) low() (int64, bool) {
 		}
 		low, known = min(low, p.Max), true
 	}
-	if !known && m.tick > 0 && m.timed && m.cfg.Clamp {
+	if !known && seen && m.tick > 0 && m.timed && m.cfg.Clamp {
 		return m.tick - int64(m.cfg.Idle), true
 	}
 	return low, known

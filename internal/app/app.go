@@ -155,14 +155,19 @@ func (a *App) openEngine(ctx context.Context) error {
 	return nil
 }
 
-// checkInputs refuses a folder whose input has ended, and one in use for a
-// standard input: its line numbers mean nothing to another process.
+// checkInputs refuses a folder whose standard input was left in the middle, since
+// it cannot be read from there, and one that other inputs are read into for a
+// standard input. After the end of an input there are no cursors: any other may
+// follow.
 func (a *App) checkInputs(context.Context) error {
 	cursors := a.engine.Cursors()
-	_, ended := cursors[stdin.Partition]
-	if ended || a.config.Stdin && len(cursors) > 0 {
-		return fmt.Errorf("%w: %s holds the findings of an earlier input that cannot be continued: name another folder with --data",
+	_, left := cursors[stdin.Partition]
+	switch {
+	case left:
+		return fmt.Errorf("%w: %s holds the findings of a standard input that was left in the middle and cannot be continued: name another folder with --data",
 			ErrInput, a.config.Data)
+	case a.config.Stdin && len(cursors) > 0:
+		return fmt.Errorf("%w: %s is in use for other inputs: name another folder with --data", ErrInput, a.config.Data)
 	}
 	return nil
 }

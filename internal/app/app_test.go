@@ -344,6 +344,46 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// After the end of a standard input another one continues the history. One that
+// was left in the middle cannot be continued.
+func TestStandardInputs(t *testing.T) {
+	s := liveService(t)
+	s.HTTP, s.Stdin = config.Off, true
+	run := func(input io.Reader, done bool) error {
+		a, err := New(Options{Config: s, Stdin: input})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Start(t.Context()); err != nil {
+			return err
+		}
+		if done {
+			wait(t, "the end of the input", a.Done())
+		} else {
+			waitFor(t, "the record", func() bool { return a.Status().Records > 0 })
+		}
+		stop(t, a)
+		return nil
+	}
+	for _, one := range []string{skewOne, skewTwo} {
+		if err := run(strings.NewReader(one), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := stored(t, s.Data, Findings); len(got) != 1 || !strings.Contains(got[0], `"G2-item"`) {
+		t.Errorf("found %v", got)
+	}
+	in, out := io.Pipe()
+	defer out.Close()
+	go io.WriteString(out, strings.Replace(skewOne, "T1", "T3", 1)+"\n")
+	if err := run(in, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(strings.NewReader(""), true); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "left in the middle") {
+		t.Errorf("after an input that was left in the middle: %v", err)
+	}
+}
+
 // A broker is away for longer than the idle time-out, while another input goes
 // on. What its clients send when it is back is not late.
 func TestBrokerAway(t *testing.T) {

@@ -70,29 +70,24 @@ func TestSocketInDeepFolder(t *testing.T) {
 }
 
 func TestReadStoredErrors(t *testing.T) {
-	empty, other := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "letter"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	empty := t.TempDir()
 	nothing := func([]byte) error { return nil }
 	for _, c := range []struct {
 		name, dir, want string
 	}{
 		{"no folder", filepath.Join(empty, "none"), "no such file"},
-		{"a folder of something else", other, "holds no findings"},
+		{"no store", empty, "holds no findings"},
 	} {
 		if err := ReadStored(t.Context(), c.dir, Findings, nothing); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 	// What a service leaves that is killed at its very first start.
-	for _, folder := range []string{".", "store"} {
-		if err := os.MkdirAll(filepath.Join(empty, folder), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if got := stored(t, empty, Findings); len(got) > 0 {
-			t.Errorf("an empty folder holds %v", got)
-		}
+	if err := os.Mkdir(filepath.Join(empty, "store"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(t, empty, Findings); len(got) > 0 {
+		t.Errorf("an empty store holds %v", got)
 	}
 	s := liveService(t)
 	s.HTTP = "off"

@@ -53,9 +53,6 @@ func ReadStored(ctx context.Context, dir string, kind Kind, fn func(record []byt
 func readStore(dir string, kind Kind, fn func([]byte) error) error {
 	path := filepath.Join(dir, storeFolder)
 	if _, err := os.Stat(path); err != nil {
-		if names, readErr := os.ReadDir(dir); readErr == nil && len(names) == 0 {
-			return nil // as below
-		}
 		return fmt.Errorf("%w: %s holds no findings: %w", ErrInput, dir, err)
 	}
 	st, err := store.Open(path, store.Options{ReadOnly: true, Logger: slog.New(slog.DiscardHandler)})

@@ -127,6 +127,44 @@ func TestAwayForGood(t *testing.T) {
 	}
 }
 
+// TestInputAfterTheEnd reads a second input after the end of the first one: what it
+// holds is not late, though the clock has moved on and another partition has been
+// silent for longer than the idle time-out.
+func TestInputAfterTheEnd(t *testing.T) {
+	s := newSettled(t, 1<<40)
+	open := func() {
+		if err := s.open(window.Config{Clamp: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	s.read(record("p", 0, 0, true))
+	in := make(chan ingest.Chunk)
+	close(in)
+	if err := s.engine.Run(context.Background(), in, true); err != nil {
+		t.Fatal(err)
+	}
+	s.now += int64(time.Hour)
+	for life := range 2 {
+		open()
+		for p := range s.engine.Cursors() {
+			if life == 0 {
+				t.Errorf("the ended input left a cursor of %s", p)
+			}
+		}
+		for range 15 {
+			s.read(ingest.Chunk{Partition: "q", CaughtUp: true})
+		}
+		s.read(record("p", 1+life, int64(1+life), true))
+		if n := late(s.engine); n != 0 {
+			t.Errorf("life %d: %d records are late", life, n)
+		}
+	}
+	if got, want := s.source().Counters.Committed, int64(3); got != want {
+		t.Errorf("%d transactions, want %d", got, want)
+	}
+}
+
 func late(e *engine.Engine) int64 {
 	var n int64
 	for _, s := range e.Status().Sources {

@@ -65,6 +65,10 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 				if finish || !w.empty() {
 					flush()
 				}
+				if finish {
+					clear(e.partitions)
+					e.awaited, e.missed = nil, nil
+				}
 				return
 			}
 			if w.announced && len(c.Messages) > 0 {
@@ -99,7 +103,7 @@ func (e *Engine) fresh(w *work) *work {
 	w.step.stands, w.announced = w.step.stands[:0], false
 	w.cursors = map[string]ingest.Cursor{}
 	w.dead, w.effects = w.dead[:0], w.effects[:0]
-	w.snapshot, w.status = nil, nil
+	w.snapshot, w.status, w.ended = nil, nil, nil
 	return w
 }
 

@@ -89,6 +89,9 @@ func (e *Engine) commitStep(w *work) error {
 		}
 		put(spaceCursor, []byte(p), text)
 	}
+	for _, p := range w.ended {
+		add(store.Entry{Space: spaceCursor, Key: []byte(p), Delete: true})
+	}
 	if w.assembly != nil {
 		put(spaceHead, []byte("assembler"), w.assembly)
 		w.assembly = nil

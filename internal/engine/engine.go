@@ -158,7 +158,8 @@ func (e *Engine) reconfigure() error {
 	return nil
 }
 
-// Cursors say where to go on reading, by partition.
+// Cursors say where to go on reading, by partition. There are none before the first
+// input and after the end of one.
 func (e *Engine) Cursors() map[string]ingest.Cursor {
 	out := make(map[string]ingest.Cursor, len(e.cursors))
 	for p, c := range e.cursors {
@@ -171,7 +172,8 @@ func (e *Engine) Cursors() map[string]ingest.Cursor {
 type work struct {
 	step      step
 	cursors   map[string]ingest.Cursor
-	announced bool // a partition was named for the first time, without a record
+	ended     []string // partitions whose cursors go
+	announced bool     // a partition was named for the first time, without a record
 	waiting   []Waiting
 	dead      []DeadLetter
 	delta     []byte
@@ -196,8 +198,9 @@ type pane struct {
 }
 
 // Run takes chunks until in is closed or ctx ends, and returns when all that was
-// taken is committed. finish says that the end of in is the end of the input:
-// the watermark then passes everything.
+// taken is committed. finish says that the end of in is the end of the input: the
+// watermark then passes everything, and no cursor is left. What a later Run reads
+// is a new input that continues the history.
 func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -48,6 +48,11 @@ const maxGaps = 256
 
 func (l *lost) add(st *step) {
 	l.Bad += st.bad
+	l.Gaps = append(l.Gaps, st.gaps[:min(len(st.gaps), maxGaps-len(l.Gaps))]...)
+	if st.end {
+		l.Partitions = nil
+		return
+	}
 	for i, p := range st.batch.Partitions {
 		at := slices.Index(l.Partitions, p)
 		left := i < len(st.stands) && st.stands[i] == window.Left
@@ -58,7 +63,6 @@ func (l *lost) add(st *step) {
 			l.Partitions = append(l.Partitions, p)
 		}
 	}
-	l.Gaps = append(l.Gaps, st.gaps[:min(len(st.gaps), maxGaps-len(l.Gaps))]...)
 }
 
 func newSources() *sources { return &sources{byName: map[string]*source{}} }

@@ -3,7 +3,9 @@ package engine
 import (
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/isolation"
@@ -47,6 +49,11 @@ func (e *Engine) doStep(w *work) {
 	e.records.Add(int64(len(b.Txns)))
 	for p, c := range w.cursors {
 		e.cursors[p] = c
+	}
+	if w.step.end { // there is nothing to go on reading
+		w.ended = slices.Collect(maps.Keys(e.cursors))
+		clear(w.cursors)
+		clear(e.cursors)
 	}
 	if e.sinceSnapshot += int64(len(w.delta)); e.sinceSnapshot >= max(e.opt.SnapshotBytes, e.lastSnapshot.Load()/4) && e.snapped.CompareAndSwap(false, true) {
 		e.sinceSnapshot = 0

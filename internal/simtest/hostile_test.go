@@ -327,3 +327,47 @@ func TestEpochsDoNotMeet(t *testing.T) {
 		}
 	}
 }
+
+// TestContinued: an input ends in the middle of a history, and another one
+// continues it, after a restart or not: what was decided at the end of the first
+// is taken back where the second speaks against it.
+func TestContinued(t *testing.T) {
+	for i := range histories(t, 2000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 27))
+		h := oracle.Random(rng, oracle.Wide())
+		cfg := exact()
+		if i%2 == 0 {
+			cfg = windowed(rng)
+		}
+		b := batchOf(t, h, arrival(rng, len(h)))
+		m := window.New(cfg)
+		var eff window.Effects
+		ends := []int{rng.IntN(len(h) + 1), rng.IntN(len(h) + 1)}
+		for n := range b.Txns {
+			for range 2 {
+				if slices.Contains(ends, n) {
+					m.Close(&eff)
+				}
+			}
+			if slices.Contains(ends, n) && rng.IntN(2) == 0 {
+				state := m.AppendState(nil)
+				m = window.New(cfg)
+				if err := m.ReadState(state); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m.Step(b, []int32{int32(n)}, 0, &eff)
+			if err := m.Check(); err != nil {
+				t.Fatalf("history %d: %v", i, err)
+			}
+		}
+		m.Close(&eff)
+		s := disagreement(m, oracle.Check(h))
+		if s == "" && m.Counters.Unverified > 0 {
+			s = m.Unverified.Error()
+		}
+		if s != "" {
+			t.Fatalf("history %d ends at %v: %s\n%s%s", i, ends, s, h.Text(), lines(eff.Findings))
+		}
+	}
+}
