@@ -61,6 +61,7 @@ func (s *Store) Commit(entries []Entry) error {
 	}
 	s.commit.seq++
 	s.dirty.Store(true)
+	s.owe(entries)
 	s.counts.committed(entries, size, time.Since(started))
 	return nil
 }
@@ -93,6 +94,23 @@ func (s *Store) commitAs(seq uint64, entries []Entry) error {
 		return err
 	}
 	return txn.Commit()
+}
+
+// owe adds the tombstones of a commit to the debt, in memory: the next removal
+// writes it down, and a crash before that only delays the next flatten.
+func (s *Store) owe(entries []Entry) {
+	var tombstones uint64
+	for i := range entries {
+		if entries[i].Delete {
+			tombstones++
+		}
+	}
+	if tombstones == 0 {
+		return
+	}
+	s.debt.Lock()
+	defer s.debt.Unlock()
+	s.debt.tombstones += tombstones
 }
 
 // measure is the size that Badger will find, from above.

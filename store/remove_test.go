@@ -216,3 +216,14 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("on disk: tree %d, value log %d; lengths counted instead of blocks?", m.TreeBytes, m.ValueLogBytes)
 	}
 }
+
+func TestDeletesOfCommitsAreOwed(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	put(t, s, records, "a", "b", "c")
+	if err := s.Commit([]Entry{{Space: records, Key: []byte("a"), Delete: true}, {Space: records, Key: []byte("b"), Delete: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Metrics().Tombstones; n != 2 {
+		t.Errorf("debt of %d tombstones, want 2", n)
+	}
+}

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/isowatch/isowatch/event"
@@ -14,22 +12,6 @@ import (
 // tickEvery is how often a step is made without input, so that idle partitions
 // time out and the watermark moves.
 const tickEvery = time.Second
-
-// patience is how long a start waits for the partitions that it knows and that
-// no reader speaks of. It does not run while an input has trouble.
-const patience = time.Minute
-
-// partition is what the collecting goroutine knows of one.
-type partition struct {
-	heard   int64  // tick of the latest chunk without trouble, or of the start
-	awaited bool   // not heard of in this life
-	problem string // why it cannot be read; "": it can
-	left    bool   // nobody reads it any more
-}
-
-// silence is after how long without a chunk the watermark is said to wait for a
-// partition, ns: six times what readers take between two.
-const silence = int64(3 * time.Second)
 
 // collect decodes chunks into steps. A step is handed on when it is full, when
 // its first event has waited long enough, or when there is no more input and
@@ -140,97 +122,6 @@ func (e *Engine) take(w *work, c *ingest.Chunk) bool {
 	c.Messages = nil
 	w.cursors[c.Partition] = c.Cursor
 	return false
-}
-
-// hear takes note of what c says of its partition's reader.
-func (e *Engine) hear(w *work, c *ingest.Chunk) window.Standing {
-	p := e.partitions[c.Partition]
-	if p == nil {
-		p = &partition{awaited: true}
-		e.partitions[c.Partition] = p
-	}
-	first := p.awaited
-	p.awaited = false
-	w.announced = w.announced || first && len(c.Messages) == 0
-	if c.Problem != "" {
-		p.problem = c.Problem
-		return window.Behind
-	}
-	p.heard = e.opt.Now()
-	p.left = c.EOF
-	switch {
-	case c.EOF:
-		p.problem = ""
-		return window.Left
-	case c.CaughtUp:
-		p.problem = ""
-		return window.AtEnd
-	case len(c.Messages) > 0:
-		p.problem = ""
-		return window.Behind
-	case first:
-		return window.Behind
-	}
-	return window.NoNews
-}
-
-// expect holds the watermark for the partitions that were not heard of since the
-// start: records that came while nobody listened are no silence. It is given up
-// for those that do not come within patience: they may be gone.
-func (e *Engine) expect(w *work) {
-	if len(e.awaited) == 0 {
-		return
-	}
-	news := window.Behind
-	switch {
-	case e.troubled():
-		e.opened = w.step.tick
-	case w.step.tick-e.opened > int64(patience):
-		news = window.Left
-	}
-	e.awaited = slices.DeleteFunc(e.awaited, func(name string) bool { return !e.partitions[name].awaited })
-	for _, name := range e.awaited {
-		w.stand(w.partition(name), news)
-		if news == window.Left {
-			e.partitions[name].awaited, e.partitions[name].left = false, true
-		}
-	}
-}
-
-func (e *Engine) troubled() bool {
-	for _, p := range e.partitions {
-		if p.problem != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// waiting lists the partitions that the watermark waits for since nothing is
-// heard of them. It is made anew once a second.
-func (e *Engine) waiting(tick int64) []Waiting {
-	if tick-e.looked < int64(time.Second) {
-		return e.missed
-	}
-	e.looked, e.missed = tick, nil
-	for name, p := range e.partitions {
-		if !p.left && (p.problem != "" || tick-p.heard > silence) {
-			e.missed = append(e.missed, Waiting{name, p.heard, p.problem})
-		}
-	}
-	slices.SortFunc(e.missed, func(a, b Waiting) int {
-		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Partition, b.Partition))
-	})
-	return e.missed
-}
-
-func (w *work) stand(part uint32, news window.Standing) {
-	for int(part) >= len(w.step.stands) {
-		w.step.stands = append(w.step.stands, window.NoNews)
-	}
-	if news != window.NoNews {
-		w.step.stands[part] = news
-	}
 }
 
 func (w *work) partition(name string) uint32 {

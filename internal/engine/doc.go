@@ -1,5 +1,5 @@
 // Package engine drives the machines of all sources over one store: decode, step,
-// commit, acknowledge.
+// commit. Nothing is acknowledged to a broker: a committed cursor is all there is.
 //
 //	chunks -> [decode] -> batches -> [step] -> effects -> [commit]
 //

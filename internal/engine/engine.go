@@ -33,8 +33,7 @@ type Options struct {
 	// tick. nil: no ticks.
 	Now func() int64
 	// Gather is how long a step waits for more input after its first event, at
-	// most. Default 5 ms; a step is committed at most 25 ms after its first event
-	// unless the disk is slower.
+	// most. Default 5 ms, of the 25 ms within which a step is meant to be committed.
 	Gather time.Duration
 	// StepBytes is the input after which a step waits no longer. Default 1 MiB.
 	StepBytes int

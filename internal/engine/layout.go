@@ -39,8 +39,6 @@ type head struct {
 	OutboxBytes int64  `json:"outbox_bytes"`
 	Dead        uint64 `json:"dead"`    // dead letters written
 	Version     int    `json:"version"` // of this layout
-	// Began is when the store was made, ns: what came before is unknown.
-	Began int64 `json:"began"`
 }
 
 // layoutVersion is that of the spaces above and of what a delta and a snapshot's

@@ -41,7 +41,7 @@ func (e *Engine) recover() error {
 func (e *Engine) readHead() error {
 	h, ok, err := readHead(e.store)
 	if !ok {
-		h = head{Version: layoutVersion, Began: e.opt.Now()}
+		h = head{Version: layoutVersion}
 	}
 	e.head = h
 	return err

@@ -29,9 +29,9 @@ type snapshotPiece struct {
 	Bytes  int           `json:"bytes"`
 }
 
-// maxClosing is the state, in bytes, up to which Close writes a snapshot. Writing
-// a larger one takes longer than replaying the deltas would: 100 MB a second
-// against some 60 MB of state.
+// maxClosing is the state, in bytes, up to which Close writes a snapshot: at 100 MB
+// a second a larger one would take more of the time that a stop has than the next
+// start needs to replay the deltas.
 const maxClosing = 256 << 20
 
 // stateBytes is about how large a snapshot would be.
