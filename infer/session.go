@@ -8,14 +8,18 @@ type session struct {
 	name ref
 	// last is the latest live member, the end of the list that txn.sessPrev links.
 	last uint32
-	// retired is the latest member that left memory; its ranks are still known.
-	retired uint32
-	flags   sessionFlags
+	// retired is the latest member of known outcome that left every order, and
+	// unsure the latest one of unknown outcome; their ranks are still known.
+	retired, unsure uint32
+	flags           sessionFlags
 }
 
 type sessionFlags uint8
 
-const overlapping sessionFlags = 1
+const (
+	overlapping sessionFlags = 1 << iota
+	outOfOrder               // a member retired before one that precedes it
+)
 
 // enterSession notes n as a member of its session, whatever its outcome.
 func (s *State) enterSession(b *event.Batch, t *event.Txn, n uint32) {
@@ -65,13 +69,9 @@ func (s *State) linkSession(n uint32) {
 	for after != 0 && s.txns[after].flags&unknown != 0 {
 		after = s.txns[after].sessNext
 	}
-	for _, pair := range [2][2]uint32{{before, n}, {n, after}} {
-		if a, b := pair[0], pair[1]; a != 0 && b != 0 && s.txns[a].flags&unknown == 0 && s.overlap(a, b) {
-			x.flags |= overlapping
-			s.Counters.Overlapping++
-			s.anomaly(Anomaly{Kind: SessionOverlap, A: n, B: a + b - n, Certain: true})
-			return
-		}
+	behind := before == 0 || x.flags&outOfOrder != 0 // what has retired may be a neighbour
+	if s.overlaps(x, before, n) || s.overlaps(x, n, after) || behind && s.overlapsRetired(x, n) {
+		return
 	}
 	t.flags |= inSession
 	t.sessPrev, t.sessNext = prev, next
@@ -83,12 +83,8 @@ func (s *State) linkSession(n uint32) {
 	} else {
 		x.last = n
 	}
-	if before == 0 && x.retired != 0 {
-		if !s.follows(x.retired, n) {
-			s.edge(Edge{From: x.retired, To: n, Label: Process})
-		} else if t.flags&unknown == 0 {
-			s.edge(Edge{From: n, To: x.retired, Label: Process}) // rule (d)
-		}
+	if behind {
+		s.linkRetired(x, n)
 	}
 	s.edge(Edge{From: before, To: n, Label: Process})
 	if t.flags&unknown != 0 {
@@ -100,6 +96,48 @@ func (s *State) linkSession(n uint32) {
 			break
 		}
 	}
+}
+
+// linkRetired gives the edges between n and the latest retired members. One that
+// follows n is reported by rule (d); where both do, one report is enough.
+func (s *State) linkRetired(x *session, n uint32) {
+	known := s.txns[n].flags&unknown == 0
+	switch {
+	case x.retired != 0 && !s.follows(x.retired, n):
+		s.edge(Edge{From: x.retired, To: n, Label: Process})
+	case x.retired != 0 && known:
+		s.edge(Edge{From: n, To: x.retired, Label: Process})
+		return
+	}
+	if x.unsure != 0 && known && s.follows(x.unsure, n) {
+		s.edge(Edge{From: n, To: x.unsure, Label: Process})
+	}
+}
+
+// overlaps says whether a, the nearest member of known outcome before b, was
+// still running when b began, and reports it. Either may be 0.
+func (s *State) overlaps(x *session, a, b uint32) bool {
+	if a == 0 || b == 0 || s.txns[a].flags&unknown != 0 || !s.overlap(a, b) {
+		return false
+	}
+	x.flags |= overlapping
+	s.Counters.Overlapping++
+	if s.txns[a].gen < s.txns[b].gen { // the one that came last first
+		a, b = b, a
+	}
+	s.anomaly(Anomaly{Kind: SessionOverlap, A: a, B: b, Certain: true})
+	return true
+}
+
+// overlapsRetired is overlaps for the latest retired member of known outcome.
+func (s *State) overlapsRetired(x *session, n uint32) bool {
+	if x.retired == 0 {
+		return false
+	}
+	if s.follows(x.retired, n) {
+		return s.overlaps(x, n, x.retired)
+	}
+	return s.overlaps(x, x.retired, n)
 }
 
 // follows says whether a comes after b in their session.
@@ -145,13 +183,17 @@ func (s *State) retireSession(n uint32) {
 	if t.flags&inSession == 0 {
 		return
 	}
-	s.leaveSession(n)
 	x := &s.sessions[t.session]
-	if t.flags&unknown != 0 {
-		return
+	if t.sessPrev != 0 {
+		x.flags |= outOfOrder
 	}
-	if old := x.retired; old == 0 || s.follows(n, old) {
-		x.retired = n
+	s.leaveSession(n)
+	latest := &x.retired
+	if t.flags&unknown != 0 {
+		latest = &x.unsure
+	}
+	if old := *latest; old == 0 || s.follows(n, old) {
+		*latest = n
 		s.pin(n)
 		s.unpin(old)
 	}
