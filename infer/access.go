@@ -191,11 +191,6 @@ func (s *State) Sizes() Sizes {
 	}
 }
 
-// KnowsRetired says whether a record with the id of t has left memory.
-func (s *State) KnowsRetired(b *event.Batch, t *event.Txn) bool {
-	return s.ids.has(s.inEpoch(b, t, t.IDHash).Lo)
-}
-
 // Check audits lists and back links and names the first broken invariant.
 // O(everything).
 func (s *State) Check() error {

@@ -55,10 +55,18 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	s.record = event.AppendRecord(s.record[:0], b, t)
 	content := xxh3.Hash(s.record)
 	if old := s.lookupTxn(id); old != 0 {
-		if !s.supersedes(t, old, content) {
+		if out.Refused = s.supersedes(t, old, content); out.Refused != Taken {
+			s.refuse(b, t, out.Refused)
 			return 0
 		}
 		s.remove(old)
+	} else if end <= s.greatest || t.Flags&event.HasTimes != 0 && t.End != end {
+		// Only then can it have been let go: what comes in time ends behind all that
+		// was, but for times that were clamped.
+		if out.Refused = s.recall(t, id, content); out.Refused != Taken {
+			s.refuse(b, t, out.Refused)
+			return 0
+		}
 	}
 	n := s.newTxn()
 	x := &s.txns[n]
@@ -115,19 +123,52 @@ func (s *State) inEpoch(b *event.Batch, t *event.Txn, h event.Hash) event.Hash {
 
 // supersedes decides about a second record with a known id: equal content is a
 // duplicate, a decided outcome replaces an unknown one, anything else is a
-// contradiction, and the first record is kept.
-func (s *State) supersedes(t *event.Txn, old uint32, content uint64) bool {
+// contradiction, and the first record is kept. An outcome that comes when what
+// counted of the first record has left the orders cannot replace it any more.
+func (s *State) supersedes(t *event.Txn, old uint32, content uint64) Refusal {
 	x := &s.txns[old]
-	if x.content == content {
+	switch {
+	case x.content == content:
 		s.Counters.Duplicates++
-		return false
+		return Repeated
+	case x.flags&unknown == 0 || t.Status == event.Unknown:
+		s.Counters.Contradictory++
+		s.anomaly(Anomaly{Kind: Contradictory, A: old, Certain: true})
+		return Contradicting
+	case x.state == counted && x.flags&retired != 0:
+		return TooLate
 	}
-	if x.flags&unknown != 0 && t.Status != event.Unknown {
-		return true
+	return Taken
+}
+
+// recall is supersedes for a record of which nothing is in memory.
+func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
+	known, same, open := s.ids.get(id.Lo, content)
+	switch {
+	case !known:
+		return Taken
+	case same:
+		s.Counters.LateDuplicates++
+		return Repeated
+	case open && t.Status != event.Unknown:
+		return TooLate
 	}
 	s.Counters.Contradictory++
-	s.anomaly(Anomaly{Kind: Contradictory, A: old, Certain: true})
-	return false
+	return Contradicting
+}
+
+// refuse takes back what rested on an unknown outcome that turns out to be an
+// abort too late for its record to be replaced.
+func (s *State) refuse(b *event.Batch, t *event.Txn, why Refusal) {
+	if why != TooLate || t.Status != event.Aborted {
+		return
+	}
+	ops := b.OpsOf(t)
+	for i := range ops {
+		if o := &ops[i]; o.Kind == event.Write || o.Kind == event.Append {
+			s.out.Supplied = append(s.out.Supplied, versionHash(0, o.ValueHash)^s.inEpoch(b, t, o.KeyHash).Lo)
+		}
+	}
 }
 
 // noteWrites records what a transaction that does not count wrote.

@@ -110,8 +110,19 @@ func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
 	return k.Labels&label != 0 && (from == k.Writer || to == k.Writer)
 }
 
+// Refusal says why a record was not taken in.
+type Refusal uint8
+
+const (
+	Taken         Refusal = iota
+	Repeated              // the same record was seen before
+	Contradicting         // another record with its id was seen before
+	TooLate               // its outcome was unknown, and what counted of it has left the orders
+)
+
 // Out is what one step of inference gives. It is reused.
 type Out struct {
+	Refused   Refusal  // of the record in work
 	Nodes     []uint32 // transactions that count from now on, in order
 	Gone      []uint32 // transactions that no longer count
 	Edges     []Edge
@@ -124,6 +135,7 @@ type Out struct {
 
 // Reset empties o and keeps its memory.
 func (o *Out) Reset() {
+	o.Refused = Taken
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Anomalies, o.Supplied = o.Kills[:0], o.Anomalies[:0], o.Supplied[:0]
 }
@@ -131,12 +143,13 @@ func (o *Out) Reset() {
 // Counters count what the capture could not show. All grow only, but for
 // Unattributed, which a late writer takes back.
 type Counters struct {
-	Duplicates    int64 // records seen before
-	Contradictory int64
-	Unattributed  int64 // reads that match no write
-	Ambiguous     int64 // versions with several possible writers that were read
-	Uncheckable   int64 // keys whose version order cannot be known
-	Gaps          int64 // members of sessions that never came
-	Ignored       int64 // operations of kinds or levels that give no dependency
-	Overlapping   int64 // sessions that are not sequential: their order is not used
+	Duplicates     int64 // records seen before
+	LateDuplicates int64 // records seen before of which a filter knows id and content
+	Contradictory  int64
+	Unattributed   int64 // reads that match no write
+	Ambiguous      int64 // versions with several possible writers that were read
+	Uncheckable    int64 // keys whose version order cannot be known
+	Gaps           int64 // members of sessions that never came
+	Ignored        int64 // operations of kinds or levels that give no dependency
+	Overlapping    int64 // sessions that are not sequential: their order is not used
 }

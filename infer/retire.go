@@ -73,7 +73,6 @@ func (s *State) Retire(n uint32, out *Out) {
 	}
 	t.flags |= retired
 	t.pins++ // until the end of this function
-	s.greatest = max(s.greatest, t.end)
 	for id := t.reads; id != 0; {
 		next, v := s.readers[id].nextOfTxn, s.readers[id].version
 		s.dropReader(id)

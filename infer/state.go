@@ -156,10 +156,10 @@ type State struct {
 
 	absence absenceQueue
 	expiry  expiryQueue
-	values  filter // (key, value) pairs that left memory
-	twice   filter // those of them that had several possible writers
-	aborts  filter // as values, of aborted transactions
-	ids     filter // ids that left memory
+	values  filter   // (key, value) pairs that left memory
+	twice   filter   // those of them that had several possible writers
+	aborts  filter   // as values, of aborted transactions
+	ids     idFilter // ids that left memory
 
 	late   []uint32 // versions with lateReaders, oldest first
 	unsure []due    // unknown transactions behind the window, oldest first
@@ -167,7 +167,7 @@ type State struct {
 	gen          uint32
 	joined       bool
 	baselineEnds int64
-	greatest     int64 // greatest end of a retired transaction
+	greatest     int64 // greatest end of a transaction whose id is in ids
 	Counters     Counters
 	// Untimed, when not 0, is the patience with unheard writers of sources without
 	// times.
@@ -355,7 +355,8 @@ func (s *State) release(t uint32) {
 	}
 	if x.id != (event.Hash{}) {
 		s.byID.remove(x.id.Lo, t)
-		s.ids.add(x.id.Lo)
+		s.ids.add(x.id.Lo, x.content, x.flags&unknown != 0)
+		s.greatest = max(s.greatest, x.end)
 	}
 	s.records.drop(x.record)
 	*x = txn{}

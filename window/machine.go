@@ -19,7 +19,6 @@ type Counters struct {
 	Committed, Aborted, Unknown int64 // records taken in, by status
 	Operations                  int64
 	Late                        int64 // records that ended before the watermark when they came
-	LateDuplicates              int64 // late ones that a filter knows: taken as seen
 	Clamped                     int64 // event times beyond receipt time + drift
 	Horizon                     int64 // edges by rule (d), and reads of what is no longer kept
 	Undecided                   int64 // pairs of unread appends for which no order under snapshot isolation was found
@@ -175,16 +174,14 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	m.Counters.Operations += int64(t.NumOps)
 	if end < m.watermark {
 		m.Counters.Late++
-		if m.settled(end) && m.infer.KnowsRetired(b, t) {
-			m.Counters.LateDuplicates++
-			return
-		}
 	}
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
 	if n != 0 {
 		m.ask(n, b.Bytes(t.Isolation))
 		m.panes.count(end, t)
+	} else if m.out.Refused > infer.Repeated && len(m.out.Anomalies) == 0 {
+		m.refused(b, t, start, end)
 	}
 	m.apply()
 	p := &m.partitions[t.Pos.Partition]
