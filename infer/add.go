@@ -235,7 +235,7 @@ func (s *State) possibleWriter(v, n uint32) {
 // observed says whether a transaction that counts saw v.
 func (s *State) observed(v uint32) bool {
 	x := &s.versions[v]
-	return x.readers != 0 || x.flags&lateReaders != 0 || x.flags&placed != 0
+	return x.readers != 0 || x.flags&(lateReaders|placed|seen) != 0
 }
 
 // observedSome says whether a version that only n can have written was seen.

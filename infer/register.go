@@ -352,22 +352,29 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 // diverging is the latest other write record that overwrote the version which id
 // overwrote after its transaction had read it; 0 if there is none. Of n that
 // diverge each is reported, and gets the two anti-dependencies, with the one
-// before it: all pairs would be n^2 edges that say the same.
+// before it: all pairs would be n^2 edges that say the same. One that is doubtful
+// comes last.
 func (s *State) diverging(id uint32) uint32 {
 	w := &s.writes[id]
 	if w.blind {
 		return 0
 	}
+	other := uint32(0)
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
-		if x := &s.writes[o]; x.txn != w.txn && !x.blind && !s.doubtful(x.txn) {
+		x := &s.writes[o]
+		switch {
+		case x.txn == w.txn || x.blind:
+		case !s.doubtful(x.txn):
 			return o
+		case other == 0:
+			other = o
 		}
 	}
-	return 0
+	return other
 }
 
-// doubtful says whether n counts although its outcome is unknown and what was
-// observed of it may be another's: it has retired and cannot be taken back.
+// doubtful says whether n counts although its outcome is unknown and nothing in
+// memory shows that it took effect: it has retired and cannot be taken back.
 func (s *State) doubtful(n uint32) bool {
 	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
 }

@@ -90,6 +90,8 @@ const (
 	lateReaders  // read by a transaction that has retired
 	unattributed // counted as read without a writer
 	overwritten  // by a transaction that is no longer kept: to read it now is to read an old state
+	seen         // a transaction that has retired read it
+	seenSurely   // and its outcome was known
 )
 
 // version is one value of a key, 80 bytes.

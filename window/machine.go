@@ -75,15 +75,16 @@ type Machine struct {
 	Unverified error
 
 	// Scratch.
-	out      infer.Out
-	edges    []incremental.Edge
-	scratch  event.Batch
-	warm     [warmAhead]uint32
-	parts    []int32        // of the batch in work: partition+1, 0 before it is met
-	doomed   []*openFinding // an edge of theirs no longer holds
-	retries  []aside        // set aside by findings that were withdrawn
-	searcher isolation.Searcher
-	effects  *Effects
+	out       infer.Out
+	edges     []incremental.Edge
+	scratch   event.Batch
+	warm      [warmAhead]uint32
+	ambiguous int64          // counted before the record in work
+	parts     []int32        // of the batch in work: partition+1, 0 before it is met
+	doomed    []*openFinding // an edge of theirs no longer holds
+	retries   []aside        // set aside by findings that were withdrawn
+	searcher  isolation.Searcher
+	effects   *Effects
 }
 
 // New returns the machine of a source that nothing is known of. Zero fields of
@@ -175,6 +176,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if end < m.watermark {
 		m.Counters.Late++
 	}
+	m.ambiguous = m.infer.Counters.Ambiguous
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
 	if n != 0 {

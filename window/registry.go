@@ -20,6 +20,8 @@ type openFinding struct {
 	severity int
 	versions []uint32 // whose one writer it rests on, when it is not a cycle of edges
 	values   []uint64 // ValueKeys, for findings that want of a writer
+	shown    []uint32 // transactions beyond the members whose reads show an order, held as well
+	proofs   [][]uint64
 	upgraded bool
 	waiting  bool // in registry.accusing
 	closed   bool
@@ -64,6 +66,7 @@ type recentFinding struct {
 	Finding isolation.Finding
 	Weakest []string
 	Values  []uint64
+	Proofs  [][]uint64
 }
 
 // maxRecent bounds them; a finding is about 2 KiB.
