@@ -367,6 +367,9 @@ func (s *State) uncount(n uint32) {
 	}
 	s.txns[n].reads = 0
 	s.leaveSession(n)
+	if s.txns[n].placeless() {
+		s.Counters.Sessionless--
+	}
 	s.forgetWrites(n)
 	s.out.Gone = append(s.out.Gone, n)
 	s.out.Nodes = slices.DeleteFunc(s.out.Nodes, func(m uint32) bool { return m == n })

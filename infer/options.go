@@ -141,7 +141,7 @@ func (o *Out) Reset() {
 }
 
 // Counters count what the capture could not show. All grow only, but for
-// Unattributed, which a late writer takes back.
+// Unattributed, which a late writer takes back, and Sessionless.
 type Counters struct {
 	Duplicates     int64 // records seen before
 	LateDuplicates int64 // records seen before of which a filter knows id and content
@@ -152,4 +152,5 @@ type Counters struct {
 	Gaps           int64 // members of sessions that never came
 	Ignored        int64 // operations of kinds or levels that give no dependency
 	Overlapping    int64 // sessions that are not sequential: their order is not used
+	Sessionless    int64 // transactions that count and have no place in a session
 }

@@ -55,7 +55,15 @@ func (s *State) internSession(h event.Hash, name []byte) uint32 {
 func (s *State) linkSession(n uint32) {
 	t := &s.txns[n]
 	x := &s.sessions[t.session]
-	if t.session == 0 || t.flags&stale != 0 || t.flags&(hasSeq|hasTimes) == 0 || x.flags&overlapping != 0 {
+	if t.placeless() {
+		s.Counters.Sessionless++
+		return
+	}
+	if t.flags&stale != 0 {
+		return
+	}
+	s.sessionOrder = true
+	if x.flags&overlapping != 0 {
 		return
 	}
 	next, prev := uint32(0), x.last
@@ -97,6 +105,15 @@ func (s *State) linkSession(n uint32) {
 		}
 	}
 }
+
+// placeless says whether nothing tells where t stands in its session, which every
+// transaction must that did not ask for old data.
+func (t *txn) placeless() bool {
+	return t.flags&stale == 0 && (t.session == 0 || t.flags&(hasSeq|hasTimes) == 0)
+}
+
+// SessionOrder says whether some transaction that counts had a place in a session.
+func (s *State) SessionOrder() bool { return s.sessionOrder }
 
 // linkRetired gives the edges between n and the latest retired members. One that
 // follows n is reported by rule (d); where both do, one report is enough.

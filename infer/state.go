@@ -168,6 +168,7 @@ type State struct {
 
 	gen          uint32
 	joined       bool
+	sessionOrder bool // some transaction that counts had a place in a session
 	baselineEnds int64
 	greatest     int64 // greatest end of a transaction whose id is in ids
 	Counters     Counters

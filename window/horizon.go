@@ -134,11 +134,9 @@ func (m *Machine) publishGroup(g *horizonGroup) {
 	f.Revision++
 	f.DetectedAt = m.detectedAt()
 	f.Command = m.replayCommand(g.From, g.To)
-	edges := "1 edge"
-	if g.Count > 1 {
-		edges = fmt.Sprintf("%d edges", g.Count)
-	}
-	f.Explanation = fmt.Sprintf("%s could not be placed, because the window has passed what they lead to:\n  - %s\nReplaying the range decides.",
+	edges := counted(g.Count, "edge could not be placed, because the window has passed what it leads to",
+		"edges could not be placed, because the window has passed what they lead to")
+	f.Explanation = fmt.Sprintf("%s:\n  - %s\nReplaying the range decides.",
 		edges, strings.Join(g.Examples, "\n  - "))
 	g.Dirty = false
 	out := *f
