@@ -212,9 +212,15 @@ func (s *State) decideWriter(d due) {
 	}
 	if s.opt.Existing && s.mayBeBaseline(d) {
 		x.flags |= baseline
+		if k.kind == event.List || k.flags&(hasBaseline|foundNothing) == 0 {
+			k.flags |= hasBaseline
+			s.countRoots(x.key)
+			return
+		}
+		// The key had another value, or none, and nobody recorded changed it.
 		k.flags |= hasBaseline
 		s.countRoots(x.key)
-		return
+		a.Certain = false
 	}
 	s.Counters.Unattributed++
 	x.flags |= unattributed
@@ -246,6 +252,10 @@ func (s *State) mayBeBaseline(d due) bool {
 // accused.
 func (s *State) supplied(v uint32) {
 	x := &s.versions[v]
+	if x.flags&(baseline|unattributed|accused) == 0 {
+		return
+	}
+	x.flags &^= baseline
 	if x.flags&unattributed != 0 {
 		x.flags &^= unattributed
 		s.Counters.Unattributed--
@@ -258,7 +268,7 @@ func (s *State) supplied(v uint32) {
 
 // wroteLate reports that the writer of what retired transactions read has come.
 func (s *State) wroteLate(v uint32) {
-	if x := &s.versions[v]; x.flags&lateReaders != 0 {
+	if x := &s.versions[v]; x.flags&(lateReaders|seen) != 0 {
 		if s.txns[x.writer].flags&unknown == 0 { // otherwise it counts only while v is known to have been read
 			x.flags &^= lateReaders
 		}

@@ -224,7 +224,11 @@ func (s *State) possibleWriter(v, n uint32) {
 				s.demote = append(s.demote, w)
 			}
 		}
+		before := s.Counters.Ambiguous
 		s.makeAmbiguous(v)
+		if s.opt.Existing && x.possible == 1 && s.Counters.Ambiguous == before {
+			s.Counters.Ambiguous++ // it may have been read as what was there before watching
+		}
 		return
 	}
 	if s.txns[n].state == tentative && s.observed(v) {

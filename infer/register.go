@@ -182,6 +182,7 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 		v := s.keys[c.key].initial
 		if nothing {
 			c.flags |= readNothing
+			s.foundNothing(c.key)
 			if s.opt.DeletesUnseen || s.keys[c.key].flags&deleted != 0 {
 				s.Counters.Ambiguous++
 				return
@@ -192,6 +193,19 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 		c.readVer = v
 		s.addReader(n, v, op)
 	}
+}
+
+// foundNothing notes that k had no value: what was taken as there before watching
+// began was not, unless it came in between from a writer that nobody recorded.
+func (s *State) foundNothing(k uint32) {
+	x := &s.keys[k]
+	if x.flags&foundNothing != 0 {
+		return
+	}
+	if x.flags&hasBaseline != 0 {
+		s.Counters.Unattributed++
+	}
+	x.flags |= foundNothing
 }
 
 // misreads reports a read that contradicts the transaction's own operations.

@@ -53,10 +53,11 @@ type txn struct {
 type keyFlags uint8
 
 const (
-	uncheckable keyFlags = 1 << iota // its order cannot be known; counted
-	unsupported                      // operations that give no dependencies, or mixed kinds: nothing is inferred
-	deleted                          // a delete of the key is recorded: not found has several meanings
-	hasBaseline                      // a value without a writer was taken as what was there before watching
+	uncheckable  keyFlags = 1 << iota // its order cannot be known; counted
+	unsupported                       // operations that give no dependencies, or mixed kinds: nothing is inferred
+	deleted                           // a delete of the key is recorded: not found has several meanings
+	hasBaseline                       // a value without a writer was taken as what was there before watching
+	foundNothing                      // a read found no value
 )
 
 // key is what is known of a key. Numbers are not reused.
