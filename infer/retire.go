@@ -25,6 +25,7 @@ func (s *State) Expire(now int64, out *Out) {
 }
 
 func (s *State) expire(n uint32) {
+	s.leaveSession(n)
 	s.dropWrites(n)
 	s.txns[n].flags |= retired
 	s.release(n)

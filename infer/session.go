@@ -49,20 +49,22 @@ func (s *State) internSession(h event.Hash, name []byte) uint32 {
 	return id
 }
 
-// linkSession orders n, which counts now, within its session: by seq, or by the
+// linkSession orders n, which counts now or aborted, within its session: by seq, or by the
 // client's own clock where there is none. A member whose outcome was unknown is
 // reached from its predecessor, and nothing follows from it.
 func (s *State) linkSession(n uint32) {
 	t := &s.txns[n]
 	x := &s.sessions[t.session]
 	if t.placeless() {
-		s.Counters.Sessionless++
+		if t.state == counted {
+			s.Counters.Sessionless++
+		}
 		return
 	}
 	if t.flags&stale != 0 {
 		return
 	}
-	s.sessionOrder = true
+	s.sessionOrder = s.sessionOrder || t.state == counted
 	if x.flags&overlapping != 0 {
 		return
 	}
@@ -70,6 +72,8 @@ func (s *State) linkSession(n uint32) {
 	for prev != 0 && s.follows(prev, n) {
 		next, prev = prev, s.txns[prev].sessPrev
 	}
+	// Members overlap whatever became of them, if it is known when they ended; the
+	// order leads around those that aborted.
 	before, after := prev, next
 	for before != 0 && s.txns[before].flags&unknown != 0 {
 		before = s.txns[before].sessPrev
@@ -77,8 +81,17 @@ func (s *State) linkSession(n uint32) {
 	for after != 0 && s.txns[after].flags&unknown != 0 {
 		after = s.txns[after].sessNext
 	}
+	if s.overlaps(x, before, n) || s.overlaps(x, n, after) {
+		return
+	}
+	for before != 0 && (s.txns[before].flags&unknown != 0 || s.txns[before].state == aborted) {
+		before = s.txns[before].sessPrev
+	}
+	for after != 0 && (s.txns[after].flags&unknown != 0 || s.txns[after].state == aborted) {
+		after = s.txns[after].sessNext
+	}
 	behind := before == 0 || x.flags&outOfOrder != 0 // what has retired may be a neighbour
-	if s.overlaps(x, before, n) || s.overlaps(x, n, after) || behind && s.overlapsRetired(x, n) {
+	if behind && s.overlapsRetired(x, n) {
 		return
 	}
 	t.flags |= inSession
@@ -91,6 +104,9 @@ func (s *State) linkSession(n uint32) {
 	} else {
 		x.last = n
 	}
+	if t.state == aborted {
+		return
+	}
 	if behind {
 		s.linkRetired(x, n)
 	}
@@ -99,7 +115,9 @@ func (s *State) linkSession(n uint32) {
 		return
 	}
 	for m := next; m != 0; m = s.txns[m].sessNext {
-		s.edge(Edge{From: n, To: m, Label: Process})
+		if s.txns[m].state != aborted {
+			s.edge(Edge{From: n, To: m, Label: Process})
+		}
 		if m == after {
 			break
 		}
@@ -201,7 +219,11 @@ func (s *State) retireSession(n uint32) {
 		return
 	}
 	x := &s.sessions[t.session]
-	if t.sessPrev != 0 {
+	p := t.sessPrev
+	for p != 0 && s.txns[p].state == aborted { // those leave by their ends
+		p = s.txns[p].sessPrev
+	}
+	if p != 0 {
 		x.flags |= outOfOrder
 	}
 	s.leaveSession(n)
