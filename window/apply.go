@@ -75,8 +75,8 @@ func (m *Machine) grow(o *infer.Out) {
 
 // viewsOf are the views in which e constrains: in the encoding of a level, a
 // transaction that asked for less gives no anti-dependency, and one that asked
-// for read-uncommitted takes no read dependency in (mixing-correct: Adya's
-// thesis, section 5.5).
+// for read-uncommitted takes no read dependency in (Adya's mixing-correct
+// histories).
 func (m *Machine) viewsOf(e *incremental.Edge) incremental.Views {
 	all := incremental.Views(1)<<len(m.views) - 1
 	switch l := infer.Label(e.Labels); {
