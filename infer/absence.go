@@ -170,7 +170,7 @@ func (s *State) accuse(d due, kind AnomalyKind) {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
 		return
 	}
-	s.versions[d.version].flags |= accused
+	s.versions[d.version].flags |= accusedOne
 	s.anomaly(Anomaly{Kind: kind, A: d.txn, B: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()})
 }
 
@@ -262,6 +262,15 @@ func (s *State) supplied(v uint32) {
 	}
 	if x.flags&accused != 0 {
 		x.flags &^= accused
+		s.out.Supplied = append(s.out.Supplied, s.valueKey(v))
+	}
+}
+
+// recount takes back what rested on v having one writer, when a record was
+// replaced and v has none now. A second one is possibleWriter's.
+func (s *State) recount(v uint32) {
+	if x := &s.versions[v]; x.flags&accusedOne != 0 && x.possible != 1 {
+		x.flags &^= accusedOne
 		s.out.Supplied = append(s.out.Supplied, s.valueKey(v))
 	}
 }

@@ -14,6 +14,7 @@ type Info struct {
 	Offset            int64
 	Partition, Sub    uint32
 	Gen               uint32 // tells two users of one number apart
+	ID                uint64 // hash of the id
 	HasTimes, Unknown bool
 	Counted           bool
 }
@@ -22,7 +23,7 @@ type Info struct {
 func (s *State) Info(n uint32) Info {
 	t := &s.txns[n]
 	return Info{
-		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen,
+		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen, ID: t.id.Lo,
 		HasTimes: t.flags&hasTimes != 0, Unknown: t.flags&unknown != 0, Counted: t.state == counted,
 	}
 }

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -54,17 +55,28 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	}
 	s.record = event.AppendRecord(s.record[:0], b, t)
 	content := xxh3.Hash(s.record)
+	replaced := false
 	if old := s.lookupTxn(id); old != 0 {
-		if out.Refused = s.supersedes(t, old, content); out.Refused != Taken {
-			s.refuse(b, t, out.Refused)
+		if out.Refused = s.supersedes(t, old, content); out.Refused == Repeated || out.Refused == Contradicting {
+			return 0
+		}
+		if t.Status == event.Aborted || !s.sameOps(b, t, old) {
+			out.Replaced = append(out.Replaced, id.Lo)
+		}
+		if out.Refused == TooLate {
+			s.tooLate(b, t)
 			return 0
 		}
 		s.remove(old)
+		replaced = true
 	} else if end <= s.greatest || t.Flags&event.HasTimes != 0 && t.End != end {
 		// Only then can it have been let go: what comes in time ends behind all that
 		// was, but for times that were clamped.
 		if out.Refused = s.recall(t, id, content); out.Refused != Taken {
-			s.refuse(b, t, out.Refused)
+			if out.Refused == TooLate {
+				out.Replaced = append(out.Replaced, id.Lo)
+				s.tooLate(b, t)
+			}
 			return 0
 		}
 	}
@@ -93,7 +105,26 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.expiry.push(due{at: x.end, txn: n, gen: x.gen})
 	}
 	s.settleOutcomes()
+	if replaced {
+		for _, v := range s.reopened {
+			s.recount(v)
+		}
+	}
 	return n
+}
+
+// sameOps says whether the record in work holds what that of old does, but for
+// outcome and times.
+func (s *State) sameOps(b *event.Batch, t *event.Txn, old uint32) bool {
+	s.scratch.Reset()
+	before := s.records.get(s.txns[old].record)
+	if s.decoder.DecodeRecord(&s.scratch, event.Position{}, before) != nil {
+		return false // not possible: the record was written by AppendRecord
+	}
+	o, now := &s.scratch.Txns[0], *t
+	now.Status, now.Start, now.End = o.Status, o.Start, o.End
+	now.Flags = now.Flags&^event.HasTimes | o.Flags&event.HasTimes
+	return bytes.Equal(before, event.AppendRecord(nil, b, &now))
 }
 
 func flagsOf(t *event.Txn) txnFlags {
@@ -158,10 +189,10 @@ func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
 	return Contradicting
 }
 
-// refuse takes back what rested on an unknown outcome that turns out to be an
-// abort too late for its record to be replaced.
-func (s *State) refuse(b *event.Batch, t *event.Txn, why Refusal) {
-	if why != TooLate || t.Status != event.Aborted {
+// tooLate takes back what rested on the writes of an unknown transaction that
+// turns out to have aborted when its record cannot be replaced any more.
+func (s *State) tooLate(b *event.Batch, t *event.Txn) {
+	if t.Status != event.Aborted {
 		return
 	}
 	ops := b.OpsOf(t)

@@ -122,9 +122,12 @@ const (
 
 // Out is what one step of inference gives. It is reused.
 type Out struct {
-	Refused   Refusal  // of the record in work
-	Nodes     []uint32 // transactions that count from now on, in order
-	Gone      []uint32 // transactions that no longer count
+	Refused Refusal  // of the record in work
+	Nodes   []uint32 // transactions that count from now on, in order
+	Gone    []uint32 // transactions that no longer count
+	// Replaced are the hashes of the ids (Info.ID) of transactions whose record was
+	// replaced by one that aborted or may hold other operations.
+	Replaced  []uint64
 	Edges     []Edge
 	Kills     []Kill
 	Anomalies []Anomaly
@@ -137,6 +140,7 @@ type Out struct {
 func (o *Out) Reset() {
 	o.Refused = Taken
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
+	o.Replaced = o.Replaced[:0]
 	o.Kills, o.Anomalies, o.Supplied = o.Kills[:0], o.Anomalies[:0], o.Supplied[:0]
 }
 

@@ -19,6 +19,9 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	x := &s.keys[k]
 	if x.flags&unsupported != 0 {
 		s.Counters.Ignored++
+		if o.Kind != event.Read && o.Kind != event.Range && o.Kind != event.Delete {
+			s.wroteAgain(k, o.ValueHash)
+		}
 		return false
 	}
 	kind := o.Data
@@ -37,8 +40,8 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		if o.Kind == event.Delete {
 			x.flags |= deleted
 		}
-		if v := s.lookupVersion(k, o.ValueHash); v != 0 && (o.Kind == event.CAS || o.Kind == event.Insert) {
-			s.makeAmbiguous(v) // it may have installed the value as well
+		if o.Kind == event.CAS || o.Kind == event.Insert {
+			s.wroteAgain(k, o.ValueHash)
 		}
 		s.giveUp(k)
 		return false
@@ -56,6 +59,23 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		return false
 	}
 	return true
+}
+
+// wroteAgain takes back what rests on the value having the writers that are known:
+// an operation from which nothing else is concluded may have installed it as well.
+func (s *State) wroteAgain(k uint32, h event.Hash) {
+	v := s.lookupVersion(k, h)
+	if v == 0 {
+		s.out.Supplied = append(s.out.Supplied, versionHash(0, h)^s.keys[k].hash.Lo)
+		return
+	}
+	s.out.Supplied = append(s.out.Supplied, s.valueKey(v))
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
+			s.demote = append(s.demote, w)
+		}
+	}
+	s.makeAmbiguous(v)
 }
 
 // giveUp stops inference on k. Edges found so far rest on operations that were

@@ -91,6 +91,7 @@ const (
 	lateReaders  // read by a transaction that has retired
 	unattributed // counted as read without a writer
 	overwritten  // by a transaction that is no longer kept: to read it now is to read an old state
+	accusedOne   // a finding rests on its having exactly one writer
 	seen         // a transaction that has retired read it
 	seenSurely   // and its outcome was known
 )

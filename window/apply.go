@@ -16,6 +16,9 @@ func (m *Machine) apply() {
 	for _, n := range o.Gone {
 		m.removeVertex(n)
 	}
+	for _, id := range o.Replaced {
+		m.withdrawReplaced(id)
+	}
 	for _, k := range o.Kills {
 		m.kill(k)
 	}

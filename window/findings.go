@@ -252,7 +252,10 @@ func (m *Machine) settle(f *openFinding) {
 // remember keeps what a final finding rests on.
 func (m *Machine) remember(f *openFinding) {
 	m.prove(f)
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Values: f.values, Proofs: f.proofs}
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs}
+	for _, n := range slices.Concat(f.members, f.shown) {
+		r.IDs = append(r.IDs, m.infer.Info(n).ID)
+	}
 	for _, version := range f.versions {
 		if v := m.infer.ValueKey(version); v != 0 {
 			r.Values = append(r.Values, v)
@@ -277,21 +280,42 @@ func (m *Machine) withdrawRecent(v uint64) {
 		if r.Finding.State == isolation.Withdrawn {
 			continue
 		}
-		if disprove(r.Proofs, v) {
+		if void := disprove(r.Proofs, v); void || slices.Contains(r.Values, v) {
 			m.countVoid()
-		} else if !slices.Contains(r.Values, v) {
+		} else if !slices.Contains(r.Wants, v) {
+			continue
+		} else if r.Wants = without(r.Wants, v); len(r.Wants) > 0 {
 			continue
 		}
-		weakest, err := parseAll(r.Weakest)
-		if err != nil {
-			continue // they were written by LevelNames
+		m.withdrawFinal(r)
+	}
+}
+
+func (m *Machine) withdrawFinal(r *recentFinding) {
+	weakest, err := parseAll(r.Weakest)
+	if err != nil {
+		return // they were written by LevelNames
+	}
+	r.Finding.State = isolation.Withdrawn
+	r.Finding.Revision++
+	m.open.revisions[r.Finding.ID] = r.Finding.Revision
+	f := &openFinding{Finding: r.Finding, weakest: weakest}
+	m.verdicts.add(f, -1)
+	m.emit(f)
+}
+
+// withdrawReplaced takes back findings about a transaction whose record was
+// replaced by another one.
+func (m *Machine) withdrawReplaced(id uint64) {
+	for i := range m.open.recent {
+		if r := &m.open.recent[i]; r.Finding.State != isolation.Withdrawn && slices.Contains(r.IDs, id) {
+			m.withdrawFinal(r)
 		}
-		r.Finding.State = isolation.Withdrawn
-		r.Finding.Revision++
-		m.open.revisions[r.Finding.ID] = r.Finding.Revision
-		f := &openFinding{Finding: r.Finding, weakest: weakest}
-		m.verdicts.add(f, -1)
-		m.emit(f)
+	}
+	for _, f := range slices.Clone(m.open.list) { // those that accuse stay open when their members have retired
+		if !f.closed && slices.ContainsFunc(f.members, func(n uint32) bool { return m.infer.Info(n).ID == id }) {
+			m.withdraw(f)
+		}
 	}
 }
 
@@ -376,8 +400,8 @@ func (m *Machine) withdrawValue(v uint64) {
 			m.countVoid()
 			m.withdraw(f)
 		}
-		if i := slices.Index(f.values, v); i >= 0 && !f.closed {
-			f.values = slices.Delete(f.values, i, i+1)
+		if !f.closed && slices.Contains(f.values, v) {
+			f.values = without(f.values, v)
 			if len(f.values) == 0 {
 				m.withdraw(f)
 			}

@@ -64,12 +64,17 @@ func (m *Machine) prove(f *openFinding) bool {
 // groups, and says whether one of them has none left.
 func disprove(groups [][]uint64, v uint64) (void bool) {
 	for i, g := range groups {
-		if at := slices.Index(g, v); at >= 0 {
-			groups[i] = slices.Delete(g, at, at+1)
+		if slices.Contains(g, v) {
+			groups[i] = without(g, v)
 			void = void || len(groups[i]) == 0
 		}
 	}
 	return void
+}
+
+// without is values, in place, without v.
+func without(values []uint64, v uint64) []uint64 {
+	return slices.DeleteFunc(values, func(x uint64) bool { return x == v })
 }
 
 // countVoid counts the value as ambiguous when inference, which has forgotten

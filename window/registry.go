@@ -66,7 +66,9 @@ type recentFinding struct {
 	Finding isolation.Finding
 	Weakest []string
 	Values  []uint64
+	Wants   []uint64 // all of these must have a writer
 	Proofs  [][]uint64
+	IDs     []uint64 // hashes, of members and of those whose reads show an order
 }
 
 // maxRecent bounds them; a finding is about 2 KiB.
