@@ -26,6 +26,7 @@ const (
 type Watch struct {
 	Expect isolation.Level   // what the database promises; what it allows is no alert
 	Levels []isolation.Level // that a verdict is given for
+	Named  bool              // Levels were asked for by name, and not as "all" or by default
 
 	Window         Window
 	Lateness       time.Duration // how far behind the latest one a record may come

@@ -107,7 +107,7 @@ func (s *State) accuse(d due, kind AnomalyKind) {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
 		return
 	}
-	s.versions[d.version].flags |= accused
+	s.versions[d.version].flags |= accusedOne
 	s.anomaly(Anomaly{Kind: kind, A: d.txn, B: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()})
 }
 
@@ -149,9 +149,15 @@ func (s *State) decideWriter(d due) {
 	}
 	if s.opt.Existing && s.mayBeBaseline(d) {
 		x.flags |= baseline
+		if k.kind == event.List || k.flags&(hasBaseline|foundNothing) == 0 {
+			k.flags |= hasBaseline
+			s.countRoots(x.key)
+			return
+		}
+		// The key had another value, or none, and nobody recorded changed it.
 		k.flags |= hasBaseline
 		s.countRoots(x.key)
-		return
+		a.Certain = false
 	}
 	s.Counters.Unattributed++
 	x.flags |= unattributed
@@ -183,6 +189,10 @@ func (s *State) mayBeBaseline(d due) bool {
 // accused.
 func (s *State) supplied(v uint32) {
 	x := &s.versions[v]
+	if x.flags&(baseline|unattributed|accused) == 0 {
+		return
+	}
+	x.flags &^= baseline
 	if x.flags&unattributed != 0 {
 		x.flags &^= unattributed
 		s.Counters.Unattributed--
@@ -193,9 +203,18 @@ func (s *State) supplied(v uint32) {
 	}
 }
 
+// recount takes back what rested on v having one writer, when a record was
+// replaced and v has none now. A second one is possibleWriter's.
+func (s *State) recount(v uint32) {
+	if x := &s.versions[v]; x.flags&accusedOne != 0 && x.possible != 1 {
+		x.flags &^= accusedOne
+		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	}
+}
+
 // wroteLate reports that the writer of what retired transactions read has come.
 func (s *State) wroteLate(v uint32) {
-	if x := &s.versions[v]; x.flags&lateReaders != 0 {
+	if x := &s.versions[v]; x.flags&(lateReaders|seen) != 0 {
 		if s.txns[x.writer].flags&unknown == 0 { // otherwise it counts only while v is known to have been read
 			x.flags &^= lateReaders
 		}

@@ -14,6 +14,7 @@ type Info struct {
 	Offset            int64
 	Partition, Sub    uint32
 	Gen               uint32 // tells two users of one number apart
+	ID                uint64 // hash of the id
 	HasTimes, Unknown bool
 	Counted           bool
 }
@@ -22,7 +23,7 @@ type Info struct {
 func (s *State) Info(n uint32) Info {
 	t := &s.txns[n]
 	return Info{
-		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen,
+		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen, ID: t.id.Lo,
 		HasTimes: t.flags&hasTimes != 0, Unknown: t.flags&unknown != 0, Counted: t.state == counted,
 	}
 }
@@ -198,11 +199,6 @@ func (s *State) Sizes() Sizes {
 			int64(cap(s.writes))*int64(unsafe.Sizeof(write{})) + int64(tables)*8 + s.records.bytes + s.names.bytes +
 			s.values.bytes() + s.ids.bytes(),
 	}
-}
-
-// KnowsRetired says whether a record with the id of t has left memory.
-func (s *State) KnowsRetired(b *event.Batch, t *event.Txn) bool {
-	return s.ids.has(s.inEpoch(b, t, t.IDHash).Lo)
 }
 
 // Check audits lists and back links and names the first broken invariant.

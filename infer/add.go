@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -58,11 +59,30 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.record = event.AppendRecord(s.record[:0], b, t)
 		record, content = s.record, xxh3.Hash(s.record)
 	}
+	replaced := false
 	if old := s.lookupTxn(id); old != 0 {
-		if !s.supersedes(t, old, content) {
+		if out.Refused = s.supersedes(t, old, content); out.Refused == Repeated || out.Refused == Contradicting {
+			return 0
+		}
+		if t.Status == event.Aborted || !s.sameOps(b, t, old) {
+			out.Replaced = append(out.Replaced, id.Lo)
+		}
+		if out.Refused == TooLate {
+			s.tooLate(b, t)
 			return 0
 		}
 		s.remove(old)
+		replaced = true
+	} else if end <= s.greatest || t.Flags&event.HasTimes != 0 && t.End != end {
+		// Only then can it have been let go: what comes in time ends behind all that
+		// was, but for times that were clamped.
+		if out.Refused = s.recall(t, id, content); out.Refused != Taken {
+			if out.Refused == TooLate {
+				out.Replaced = append(out.Replaced, id.Lo)
+				s.tooLate(b, t)
+			}
+			return 0
+		}
 	}
 	n := s.newTxn()
 	x := &s.txns[n]
@@ -80,6 +100,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	case event.Aborted:
 		x.state = aborted
 		s.noteWrites(b, t, n)
+		s.linkSession(n)
 	default:
 		x.state = tentative
 		s.noteWrites(b, t, n)
@@ -88,7 +109,26 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.expiry.push(x.end, n, x.gen, 0, 0, 0)
 	}
 	s.settleOutcomes()
+	if replaced {
+		for _, v := range s.reopened {
+			s.recount(v)
+		}
+	}
 	return n
+}
+
+// sameOps says whether the record in work holds what that of old does, but for
+// outcome and times.
+func (s *State) sameOps(b *event.Batch, t *event.Txn, old uint32) bool {
+	s.scratch.Reset()
+	before := s.records.get(s.txns[old].record)
+	if s.decoder.DecodeRecord(&s.scratch, event.Position{}, before) != nil {
+		return false // not possible: the record was written by AppendRecord
+	}
+	o, now := &s.scratch.Txns[0], *t
+	now.Status, now.Start, now.End = o.Status, o.Start, o.End
+	now.Flags = now.Flags&^event.HasTimes | o.Flags&event.HasTimes
+	return bytes.Equal(before, event.AppendRecord(nil, b, &now))
 }
 
 func flagsOf(t *event.Txn) txnFlags {
@@ -119,19 +159,52 @@ func (s *State) inEpoch(b *event.Batch, t *event.Txn, h event.Hash) event.Hash {
 
 // supersedes decides about a second record with a known id: equal content is a
 // duplicate, a decided outcome replaces an unknown one, anything else is a
-// contradiction, and the first record is kept.
-func (s *State) supersedes(t *event.Txn, old uint32, content uint64) bool {
+// contradiction, and the first record is kept. An outcome that comes when what
+// counted of the first record has left the orders cannot replace it any more.
+func (s *State) supersedes(t *event.Txn, old uint32, content uint64) Refusal {
 	x := &s.txns[old]
-	if x.content == content {
+	switch {
+	case x.content == content:
 		s.Counters.Duplicates++
-		return false
+		return Repeated
+	case x.flags&unknown == 0 || t.Status == event.Unknown:
+		s.Counters.Contradictory++
+		s.anomaly(Anomaly{Kind: Contradictory, A: old, Certain: true})
+		return Contradicting
+	case x.state == counted && x.flags&retired != 0:
+		return TooLate
 	}
-	if x.flags&unknown != 0 && t.Status != event.Unknown {
-		return true
+	return Taken
+}
+
+// recall is supersedes for a record of which nothing is in memory.
+func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
+	known, same, open := s.ids.get(id.Lo, content)
+	switch {
+	case !known:
+		return Taken
+	case same:
+		s.Counters.LateDuplicates++
+		return Repeated
+	case open && t.Status != event.Unknown:
+		return TooLate
 	}
 	s.Counters.Contradictory++
-	s.anomaly(Anomaly{Kind: Contradictory, A: old, Certain: true})
-	return false
+	return Contradicting
+}
+
+// tooLate takes back what rested on the writes of an unknown transaction that
+// turns out to have aborted when its record cannot be replaced any more.
+func (s *State) tooLate(b *event.Batch, t *event.Txn) {
+	if t.Status != event.Aborted {
+		return
+	}
+	ops := b.OpsOf(t)
+	for i := range ops {
+		if o := &ops[i]; o.Kind == event.Write || o.Kind == event.Append {
+			s.out.Doubted = append(s.out.Doubted, versionHash(0, o.ValueHash)^s.inEpoch(b, t, o.KeyHash).Lo)
+		}
+	}
 }
 
 // noteWrites records what a transaction that does not count wrote.
@@ -187,7 +260,11 @@ func (s *State) possibleWriter(v, n uint32) {
 				s.demote = append(s.demote, w)
 			}
 		}
+		before := s.Counters.Ambiguous
 		s.makeAmbiguous(v)
+		if s.opt.Existing && x.possible == 1 && s.Counters.Ambiguous == before {
+			s.Counters.Ambiguous++ // it may have been read as what was there before watching
+		}
 		return
 	}
 	if s.txns[n].state == tentative && s.observed(v) {
@@ -198,7 +275,7 @@ func (s *State) possibleWriter(v, n uint32) {
 // observed says whether a transaction that counts saw v.
 func (s *State) observed(v uint32) bool {
 	x := &s.versions[v]
-	return x.readers != 0 || x.flags&lateReaders != 0 || x.flags&placed != 0
+	return x.readers != 0 || x.flags&(lateReaders|placed|seen) != 0
 }
 
 // observedSome says whether a version that only n can have written was seen.
@@ -331,6 +408,9 @@ func (s *State) uncount(n uint32) {
 	}
 	s.txns[n].reads = 0
 	s.leaveSession(n)
+	if s.txns[n].placeless() {
+		s.Counters.Sessionless--
+	}
 	s.forgetWrites(n)
 	s.out.Gone = append(s.out.Gone, n)
 	s.out.Nodes = slices.DeleteFunc(s.out.Nodes, func(m uint32) bool { return m == n })

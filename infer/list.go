@@ -263,6 +263,9 @@ func (s *State) connect(v, old uint32) {
 	}
 	a := v
 	for ; a != 0 && (a == v || s.versions[a].writer == 0); a = s.versions[a].next {
+		if a != v && s.versions[a].flags&seen != 0 { // v itself: see wroteLate
+			s.anomaly(Anomaly{Kind: RetiredReader, A: w, Version: v})
+		}
 		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
 			s.edge(w, s.readers[r].txn, WR, v, 0)
 		}

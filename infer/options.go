@@ -110,10 +110,24 @@ func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
 	return k.Labels&label != 0 && (from == k.Writer || to == k.Writer)
 }
 
+// Refusal says why a record was not taken in.
+type Refusal uint8
+
+const (
+	Taken         Refusal = iota
+	Repeated              // the same record was seen before
+	Contradicting         // another record with its id was seen before
+	TooLate               // its outcome was unknown, and what counted of it has left the orders
+)
+
 // Out is what one step of inference gives. It is reused.
 type Out struct {
-	Nodes     []uint32 // transactions that count from now on, in order
-	Gone      []uint32 // transactions that no longer count
+	Refused Refusal  // of the record in work
+	Nodes   []uint32 // transactions that count from now on, in order
+	Gone    []uint32 // transactions that no longer count
+	// Replaced are the hashes of the ids (Info.ID) of transactions whose record was
+	// replaced by one that aborted or may hold other operations.
+	Replaced  []uint64
 	Edges     []Edge
 	Kills     []Kill
 	Anomalies []Anomaly
@@ -127,20 +141,24 @@ type Out struct {
 
 // Reset empties o and keeps its memory.
 func (o *Out) Reset() {
+	o.Refused = Taken
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Anomalies = o.Kills[:0], o.Anomalies[:0]
 	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]
+	o.Replaced = o.Replaced[:0]
 }
 
 // Counters count what the capture could not show. All grow only, but for
-// Unattributed, which a late writer takes back.
+// Unattributed, which a late writer takes back, and Sessionless.
 type Counters struct {
-	Duplicates    int64 `json:"duplicates"` // records seen before
-	Contradictory int64 `json:"contradictory"`
-	Unattributed  int64 `json:"unattributed"`         // reads that match no write
-	Ambiguous     int64 `json:"ambiguous"`            // versions with several possible writers that were read
-	Uncheckable   int64 `json:"uncheckable"`          // keys whose version order cannot be known
-	Gaps          int64 `json:"gaps"`                 // records known to be missing: members of sessions that never came, lost input
-	Ignored       int64 `json:"unchecked_operations"` // operations of kinds or levels that give no dependency
-	Overlapping   int64 `json:"overlapping"`          // sessions that are not sequential: their order is not used
+	Duplicates     int64 `json:"duplicates"`      // records seen before
+	LateDuplicates int64 `json:"late_duplicates"` // records seen before of which a filter knows id and content
+	Contradictory  int64 `json:"contradictory"`
+	Unattributed   int64 `json:"unattributed"`         // reads that match no write
+	Ambiguous      int64 `json:"ambiguous"`            // versions with several possible writers that were read
+	Uncheckable    int64 `json:"uncheckable"`          // keys whose version order cannot be known
+	Gaps           int64 `json:"gaps"`                 // records known to be missing: members of sessions that never came, lost input
+	Ignored        int64 `json:"unchecked_operations"` // operations of kinds or levels that give no dependency
+	Overlapping    int64 `json:"overlapping"`          // sessions that are not sequential: their order is not used
+	Sessionless    int64 `json:"sessionless"`          // transactions that count and have no place in a session
 }

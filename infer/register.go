@@ -19,6 +19,9 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	x := &s.keys[k]
 	if x.flags&unsupported != 0 {
 		s.Counters.Ignored++
+		if o.Kind != event.Read && o.Kind != event.Range && o.Kind != event.Delete {
+			s.wroteAgain(k, o.ValueHash)
+		}
 		return false
 	}
 	kind := o.Data
@@ -37,8 +40,8 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		if o.Kind == event.Delete {
 			x.flags |= deleted
 		}
-		if v := s.lookupVersion(k, o.ValueHash); v != 0 && (o.Kind == event.CAS || o.Kind == event.Insert) {
-			s.makeAmbiguous(v) // it may have installed the value as well
+		if o.Kind == event.CAS || o.Kind == event.Insert {
+			s.wroteAgain(k, o.ValueHash)
 		}
 		s.giveUp(k)
 		return false
@@ -56,6 +59,23 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		return false
 	}
 	return true
+}
+
+// wroteAgain takes back what rests on the value having the writers that are known:
+// an operation from which nothing else is concluded may have installed it as well.
+func (s *State) wroteAgain(k uint32, h event.Hash) {
+	v := s.lookupVersion(k, h)
+	if v == 0 {
+		s.out.Doubted = append(s.out.Doubted, versionHash(0, h)^s.keys[k].hash.Lo)
+		return
+	}
+	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
+			s.demote = append(s.demote, w)
+		}
+	}
+	s.makeAmbiguous(v)
 }
 
 // giveUp stops inference on k. Edges found so far rest on operations that were
@@ -193,6 +213,7 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 		v := s.keys[c.key].initial
 		if nothing {
 			c.flags |= readNothing
+			s.foundNothing(c.key)
 			if s.opt.DeletesUnseen || s.keys[c.key].flags&deleted != 0 {
 				s.Counters.Ambiguous++
 				return
@@ -203,6 +224,19 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 		c.readVer = v
 		s.addReader(n, v, op)
 	}
+}
+
+// foundNothing notes that k had no value: what was taken as there before watching
+// began was not, unless it came in between from a writer that nobody recorded.
+func (s *State) foundNothing(k uint32) {
+	x := &s.keys[k]
+	if x.flags&foundNothing != 0 {
+		return
+	}
+	if x.flags&hasBaseline != 0 {
+		s.Counters.Unattributed++
+	}
+	x.flags |= foundNothing
 }
 
 // misreads reports a read that contradicts the transaction's own operations.
@@ -363,22 +397,29 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 // diverging is the latest other write record that overwrote the version which id
 // overwrote after its transaction had read it; 0 if there is none. Of n that
 // diverge each is reported, and gets the two anti-dependencies, with the one
-// before it: all pairs would be n^2 edges that say the same.
+// before it: all pairs would be n^2 edges that say the same. One that is doubtful
+// comes last.
 func (s *State) diverging(id uint32) uint32 {
 	w := &s.writes[id]
 	if w.blind {
 		return 0
 	}
+	other := uint32(0)
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
-		if x := &s.writes[o]; x.txn != w.txn && !x.blind && !s.doubtful(x.txn) {
+		x := &s.writes[o]
+		switch {
+		case x.txn == w.txn || x.blind:
+		case !s.doubtful(x.txn):
 			return o
+		case other == 0:
+			other = o
 		}
 	}
-	return 0
+	return other
 }
 
-// doubtful says whether n counts although its outcome is unknown and what was
-// observed of it may be another's: it has retired and cannot be taken back.
+// doubtful says whether n counts although its outcome is unknown and nothing in
+// memory shows that it took effect: it has retired and cannot be taken back.
 func (s *State) doubtful(n uint32) bool {
 	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
 }

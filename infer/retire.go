@@ -25,6 +25,7 @@ func (s *State) Expire(now int64, out *Out) {
 }
 
 func (s *State) expire(n uint32) {
+	s.leaveSession(n)
 	s.dropWrites(n)
 	s.txns[n].flags |= retired
 	s.release(n)
@@ -73,11 +74,16 @@ func (s *State) Retire(n uint32, out *Out) {
 	}
 	t.flags |= retired
 	t.pins++ // until the end of this function
-	s.greatest = max(s.greatest, t.end)
+	mark := seen | seenSurely
+	if t.flags&unknown != 0 {
+		mark = seen
+	}
 	for id := t.reads; id != 0; {
 		next, v := s.readers[id].nextOfTxn, s.readers[id].version
 		s.dropReader(id)
-		if x := &s.versions[v]; x.possible == 0 && x.flags&(initialVersion|baseline) == 0 {
+		x := &s.versions[v]
+		x.flags |= mark
+		if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 {
 			s.keepLate(v)
 		}
 		s.supersede(v)

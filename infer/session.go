@@ -13,14 +13,18 @@ type session struct {
 	name ref
 	// last is the latest live member, the end of the list that txn.sessPrev links.
 	last uint32
-	// retired is the latest member that left memory; its ranks are still known.
-	retired uint32
-	flags   sessionFlags
+	// retired is the latest member of known outcome that left every order, and
+	// unsure the latest one of unknown outcome; their ranks are still known.
+	retired, unsure uint32
+	flags           sessionFlags
 }
 
 type sessionFlags uint8
 
-const overlapping sessionFlags = 1
+const (
+	overlapping sessionFlags = 1 << iota
+	outOfOrder               // a member retired before one that precedes it
+)
 
 // enterSession notes n as a member of its session, whatever its outcome.
 func (s *State) enterSession(b *event.Batch, t *event.Txn, n uint32) {
@@ -50,13 +54,23 @@ func (s *State) internSession(h event.Hash, name []byte) uint32 {
 	return id
 }
 
-// linkSession orders n, which counts now, within its session: by seq, or by the
+// linkSession orders n, which counts now or aborted, within its session: by seq, or by the
 // client's own clock where there is none. A member whose outcome was unknown is
 // reached from its predecessor, and nothing follows from it.
 func (s *State) linkSession(n uint32) {
 	t := &s.txns[n]
 	x := &s.sessions[t.session]
-	if t.session == 0 || t.flags&stale != 0 || t.flags&(hasSeq|hasTimes) == 0 || x.flags&overlapping != 0 {
+	if t.placeless() {
+		if t.state == counted {
+			s.Counters.Sessionless++
+		}
+		return
+	}
+	if t.flags&stale != 0 {
+		return
+	}
+	s.sessionOrder = s.sessionOrder || t.state == counted
+	if x.flags&overlapping != 0 {
 		return
 	}
 	next, prev := uint32(0), x.last
@@ -72,6 +86,8 @@ func (s *State) linkSession(n uint32) {
 	if invariants.Enabled {
 		s.checkNeighbours(n, prev, next)
 	}
+	// Members overlap whatever became of them, if it is known when they ended; the
+	// order leads around those that aborted.
 	before, after := prev, next
 	for before != 0 && s.txns[before].flags&unknown != 0 {
 		before = s.txns[before].sessPrev
@@ -79,12 +95,17 @@ func (s *State) linkSession(n uint32) {
 	for after != 0 && s.txns[after].flags&unknown != 0 {
 		after = s.txns[after].sessNext
 	}
-	if before != 0 && s.overlap(before, n) {
-		s.overlaps(x, n, before)
+	if s.overlaps(x, before, n) || s.overlaps(x, n, after) {
 		return
 	}
-	if after != 0 && t.flags&unknown == 0 && s.overlap(n, after) {
-		s.overlaps(x, n, after)
+	for before != 0 && (s.txns[before].flags&unknown != 0 || s.txns[before].state == aborted) {
+		before = s.txns[before].sessPrev
+	}
+	for after != 0 && (s.txns[after].flags&unknown != 0 || s.txns[after].state == aborted) {
+		after = s.txns[after].sessNext
+	}
+	behind := before == 0 || x.flags&outOfOrder != 0 // what has retired may be a neighbour
+	if behind && s.overlapsRetired(x, n) {
 		return
 	}
 	t.flags |= inSession
@@ -98,31 +119,75 @@ func (s *State) linkSession(n uint32) {
 		x.last = n
 	}
 	s.seat(n)
-	if before == 0 && x.retired != 0 {
-		if !s.follows(x.retired, n) {
-			s.edge(x.retired, n, Process, 0, 0)
-		} else if t.flags&unknown == 0 {
-			s.edge(n, x.retired, Process, 0, 0) // rule (d)
-		}
+	if t.state == aborted {
+		return
+	}
+	if behind {
+		s.linkRetired(x, n)
 	}
 	s.edge(before, n, Process, 0, 0)
 	if t.flags&unknown != 0 {
 		return
 	}
 	for m := next; m != 0; m = s.txns[m].sessNext {
-		s.edge(n, m, Process, 0, 0)
+		if s.txns[m].state != aborted {
+			s.edge(n, m, Process, 0, 0)
+		}
 		if m == after {
 			break
 		}
 	}
 }
 
-// overlaps reports that n and m of the session x were under way at the same time:
-// it is not sequential, and gives no more edges.
-func (s *State) overlaps(x *session, n, m uint32) {
+// placeless says whether nothing tells where t stands in its session, which every
+// transaction must that did not ask for old data.
+func (t *txn) placeless() bool {
+	return t.flags&stale == 0 && (t.session == 0 || t.flags&(hasSeq|hasTimes) == 0)
+}
+
+// SessionOrder says whether some transaction that counts had a place in a session.
+func (s *State) SessionOrder() bool { return s.sessionOrder }
+
+// linkRetired gives the edges between n and the latest retired members. One that
+// follows n is reported by rule (d); where both do, one report is enough.
+func (s *State) linkRetired(x *session, n uint32) {
+	known := s.txns[n].flags&unknown == 0
+	switch {
+	case x.retired != 0 && !s.follows(x.retired, n):
+		s.edge(x.retired, n, Process, 0, 0)
+	case x.retired != 0 && known:
+		s.edge(n, x.retired, Process, 0, 0)
+		return
+	}
+	if x.unsure != 0 && known && s.follows(x.unsure, n) {
+		s.edge(n, x.unsure, Process, 0, 0)
+	}
+}
+
+// overlaps says whether a, the nearest member of known outcome before b, was
+// still running when b began, and reports it. Either may be 0.
+func (s *State) overlaps(x *session, a, b uint32) bool {
+	if a == 0 || b == 0 || s.txns[a].flags&unknown != 0 || !s.overlap(a, b) {
+		return false
+	}
 	x.flags |= overlapping
 	s.Counters.Overlapping++
-	s.anomaly(Anomaly{Kind: SessionOverlap, A: n, B: m, Certain: true})
+	if s.txns[a].gen < s.txns[b].gen { // the one that came last first
+		a, b = b, a
+	}
+	s.anomaly(Anomaly{Kind: SessionOverlap, A: a, B: b, Certain: true})
+	return true
+}
+
+// overlapsRetired is overlaps for the latest retired member of known outcome.
+func (s *State) overlapsRetired(x *session, n uint32) bool {
+	if x.retired == 0 {
+		return false
+	}
+	if s.follows(x.retired, n) {
+		return s.overlaps(x, n, x.retired)
+	}
+	return s.overlaps(x, x.retired, n)
 }
 
 // follows says whether a comes after b in their session.
@@ -182,13 +247,21 @@ func (s *State) retireSession(n uint32) {
 	if t.flags&inSession == 0 {
 		return
 	}
-	s.leaveSession(n)
 	x := &s.sessions[t.session]
-	if t.flags&unknown != 0 {
-		return
+	p := t.sessPrev
+	for p != 0 && s.txns[p].state == aborted { // those leave by their ends
+		p = s.txns[p].sessPrev
 	}
-	if old := x.retired; old == 0 || s.follows(n, old) {
-		x.retired = n
+	if p != 0 {
+		x.flags |= outOfOrder
+	}
+	s.leaveSession(n)
+	latest := &x.retired
+	if t.flags&unknown != 0 {
+		latest = &x.unsure
+	}
+	if old := *latest; old == 0 || s.follows(n, old) {
+		*latest = n
 		s.pin(n)
 		s.unpin(old)
 	}

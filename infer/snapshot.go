@@ -16,7 +16,7 @@ func Signature() []byte {
 }
 
 type scalars struct {
-	gen, joined                     uint32
+	gen, joined, sessionOrder, _    uint32
 	baselineEnds, greatest, untimed int64
 	counters                        Counters
 }
@@ -28,6 +28,9 @@ func (s *State) AppendState(dst []byte) []byte {
 	}
 	if s.joined {
 		c.joined = 1
+	}
+	if s.sessionOrder {
+		c.sessionOrder = 1
 	}
 	dst = flat.AppendValue(dst, &c)
 	dst = flat.Append(dst, s.txns)
@@ -68,6 +71,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	var c scalars
 	flat.ReadValue(r, &c)
 	s.gen, s.joined = c.gen, c.joined == 1
+	s.sessionOrder = c.sessionOrder == 1
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
 	s.Untimed = c.untimed
 	flat.Read(r, &s.txns)

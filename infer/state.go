@@ -56,10 +56,11 @@ type txn struct {
 type keyFlags uint8
 
 const (
-	uncheckable keyFlags = 1 << iota // its order cannot be known; counted
-	unsupported                      // operations that give no dependencies, or mixed kinds: nothing is inferred
-	deleted                          // a delete of the key is recorded: not found has several meanings
-	hasBaseline                      // a value without a writer was taken as what was there before watching
+	uncheckable  keyFlags = 1 << iota // its order cannot be known; counted
+	unsupported                       // operations that give no dependencies, or mixed kinds: nothing is inferred
+	deleted                           // a delete of the key is recorded: not found has several meanings
+	hasBaseline                       // a value without a writer was taken as what was there before watching
+	foundNothing                      // a read found no value
 )
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are
@@ -95,6 +96,9 @@ const (
 	unattributed        // counted as read without a writer
 	overwritten         // by a transaction that is no longer kept: to read it now is to read an old state
 	overwrittenByWriter // some transaction that wrote it wrote the key again: intermediate there
+	accusedOne          // a finding rests on its having exactly one writer
+	seen                // a transaction that has retired read it
+	seenSurely          // and its outcome was known
 )
 
 // version is one value of a key, 80 bytes, what registers need first.
@@ -162,18 +166,19 @@ type State struct {
 
 	absence dueQueue
 	expiry  dueQueue
-	values  filter // (key, value) pairs that left memory
-	twice   filter // those of them that had several possible writers
-	aborts  filter // as values, of aborted transactions
-	ids     filter // ids that left memory
+	values  filter   // (key, value) pairs that left memory
+	twice   filter   // those of them that had several possible writers
+	aborts  filter   // as values, of aborted transactions
+	ids     idFilter // ids that left memory
 
 	late   []uint32 // versions with lateReaders, oldest first
 	unsure []due    // unknown transactions behind the window, oldest first
 
 	gen          uint32
 	joined       bool
+	sessionOrder bool // some transaction that counts had a place in a session
 	baselineEnds int64
-	greatest     int64 // greatest end of a retired transaction
+	greatest     int64 // greatest end of a transaction whose id is in ids
 	Counters     Counters
 	// Untimed, when not 0, is the patience with unheard writers of sources without
 	// times.
@@ -376,7 +381,8 @@ func (s *State) release(t uint32) {
 	}
 	if x.id != (event.Hash{}) {
 		s.byID.remove(x.id.Lo, t)
-		s.ids.add(x.id.Lo)
+		s.ids.add(x.id.Lo, x.content, x.flags&unknown != 0)
+		s.greatest = max(s.greatest, x.end)
 	}
 	s.records.drop(x.record)
 	*x = txn{}

@@ -110,6 +110,8 @@ func because(w *Witness, e *Edge) string {
 	switch {
 	case e.Label&infer.Process != 0:
 		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
+	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == infer.Divergence:
+		return fmt.Sprintf("%s read %s as it was before %s appended %s", from, e.Key, to, clip(e.Value))
 	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
 		return fmt.Sprintf("%s read %s without %s, which %s appended", from, e.Key, clip(e.Value), to)
 	case e.Label&infer.RW != 0:

@@ -17,6 +17,9 @@ func Verify(w *Witness) error {
 	if len(w.Edges) == 0 {
 		return verifyRead(w)
 	}
+	if w.Anomaly == infer.Divergence {
+		return verifyDivergence(w)
+	}
 	for i := range w.Edges {
 		e := &w.Edges[i]
 		if next := w.Edges[(i+1)%len(w.Edges)]; e.To != next.From {

@@ -3,6 +3,7 @@ package isolation
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
@@ -35,6 +36,39 @@ func verifyRead(w *Witness) error {
 		return verifyFuture(a, w)
 	}
 	return nil // rests on absence or on the record itself: nothing to derive
+}
+
+// verifyDivergence: two transactions read the same of the key, and both installed
+// a version of their own (MTC, definition 10).
+func verifyDivergence(w *Witness) error {
+	a, b := &w.Txns[0], &w.Txns[len(w.Txns)-1]
+	switch {
+	case a == b:
+		return errors.New("one transaction diverges from nobody")
+	case a.Status == event.Aborted || b.Status == event.Aborted:
+		return errors.New("an aborted transaction takes part")
+	case a.Source != b.Source || a.Epoch != b.Epoch:
+		return errors.New("the transactions are of two histories")
+	case !writesKey(a, w.Key) || !writesKey(b, w.Key):
+		return fmt.Errorf("not both of %s and %s wrote %s", a.ID, b.ID, w.Key)
+	}
+	for _, x := range externalLists(a, w.Key) {
+		for _, y := range externalLists(b, w.Key) {
+			if equal(x, y) {
+				return nil
+			}
+		}
+	}
+	x, read := externalRead(a, w.Key)
+	y, too := externalRead(b, w.Key)
+	if read && too && x.Flags&event.NotFound == y.Flags&event.NotFound && x.Value == y.Value {
+		return nil
+	}
+	return fmt.Errorf("%s and %s did not read the same of %s before they wrote it", a.ID, b.ID, w.Key)
+}
+
+func writesKey(t *event.Record, key string) bool {
+	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Key == key && Writes(&o) })
 }
 
 // verifySaw: b wrote the value and a's read shows it.

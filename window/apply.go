@@ -16,6 +16,9 @@ func (m *Machine) apply() {
 	for _, n := range o.Gone {
 		m.removeVertex(n)
 	}
+	for _, id := range o.Replaced {
+		m.withdrawReplaced(id)
+	}
 	for _, k := range o.Kills {
 		m.kill(k)
 	}
@@ -83,8 +86,8 @@ func (m *Machine) grow(o *infer.Out) {
 
 // viewsOf are the views in which e constrains: in the encoding of a level, a
 // transaction that asked for less gives no anti-dependency, and one that asked
-// for read-uncommitted takes no read dependency in (mixing-correct: Adya's
-// thesis, section 5.5).
+// for read-uncommitted takes no read dependency in (Adya's mixing-correct
+// histories).
 func (m *Machine) viewsOf(e *incremental.Edge) incremental.Views {
 	all := incremental.Views(1)<<len(m.views) - 1
 	switch l := infer.Label(e.Labels); {

@@ -22,9 +22,12 @@ type Contract struct {
 
 // Config is what a machine needs to know. [Config.WithDefaults] fills zeros.
 type Config struct {
-	Source   string
-	Levels   []isolation.Level // watched; default isolation.Watched
-	Expect   isolation.Level   // what the database promises; default serializable
+	Source string
+	Levels []isolation.Level // watched; default isolation.Watched
+	// Named says that Levels were asked for by name: one that the records cannot
+	// decide is unknown. Otherwise it has no verdict.
+	Named    bool
+	Expect   isolation.Level // what the database promises; default serializable
 	Contract Contract
 
 	// Unbounded keeps everything and decides at the end of the input: whole

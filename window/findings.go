@@ -56,12 +56,17 @@ func (m *Machine) knownDivergence(id incremental.EdgeID) bool {
 // than the open finding whose set-aside edge it runs through, otherwise as a
 // finding of its own. It returns the levels that the cycle refutes.
 func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
-	w, members := m.witness(c.Edges)
+	w, all := m.witness(c.Edges)
 	if err := isolation.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return nil
 	}
+	if n := m.unproven(all); n != 0 {
+		m.note("outcome", doubt, m.noted(n))
+		return nil
+	}
+	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
 	name := isolation.NameCycle(&w)
 	for _, e := range c.Edges {
 		f := m.open.reporting(m.graph, e)
@@ -69,24 +74,26 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 			continue
 		}
 		f.asides = append(f.asides, asideOf(m.graph, id))
+		m.show(f, shown)
 		m.upgrade(f, name, &w, members, c)
 		return name.Weakest
 	}
 	f := &openFinding{members: members, edges: c.Edges, asides: []aside{asideOf(m.graph, id)}, level: level}
 	f.Finding.AtLeast = c.AtLeast
 	f.Finding.Certain = true
+	m.show(f, shown)
 	m.publish(f, name, &w)
 	return name.Weakest
 }
 
 // witness is the cycle in terms of operations: the closing edge last, so that it
-// is the contradiction. members are the transactions on it.
-func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, members []uint32) {
+// is the contradiction. all are the transactions of the witness: those on the
+// cycle, one an edge, then those whose reads show an order.
+func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []uint32) {
 	ids = append(slices.Clone(ids[1:]), ids[0])
 	for _, id := range ids {
-		members = append(members, uint32(m.graph.Edge(id).From))
+		all = append(all, uint32(m.graph.Edge(id).From))
 	}
-	all := slices.Clone(members)
 	index := func(n uint32) int {
 		if i := slices.Index(all, n); i >= 0 {
 			return i
@@ -109,7 +116,7 @@ func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, member
 	for _, n := range all {
 		w.Txns = append(w.Txns, m.record(n))
 	}
-	return w, members
+	return w, all
 }
 
 func (m *Machine) record(n uint32) event.Record {
@@ -123,6 +130,10 @@ func (m *Machine) record(n uint32) event.Record {
 // publish gives a new finding its identity and hands it out. A finding of the
 // same members and kind that is open takes it in.
 func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witness) {
+	if n := m.unproven(f.members); n != 0 && name.Kind == isolation.KindViolation {
+		m.note("outcome", doubt, m.noted(n))
+		return
+	}
 	f.weakest, f.severity = name.Weakest, name.Severity
 	f.Finding.Source = m.cfg.Source
 	f.Finding.Epoch = w.Txns[0].Epoch
@@ -132,10 +143,12 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witn
 	if old := m.open.ids[f.Finding.ID]; old != nil {
 		if len(w.Edges) > 0 && f.severity < old.severity && !old.upgraded {
 			old.asides = append(old.asides, f.asides...)
+			m.show(old, f.shown)
 			m.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
-			return
+		} else {
+			m.merge(old, f)
 		}
-		m.merge(old, f)
+		m.unshow(f)
 		return
 	}
 	f.Finding.Revision = m.open.revisions[f.Finding.ID] + 1
@@ -143,6 +156,7 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witn
 	for _, n := range f.members {
 		m.infer.Keep(n)
 	}
+	m.prove(f)
 	m.open.add(f)
 	m.verdicts.add(f, +1)
 	m.panes.found(m, f.members, f.Finding.Anomaly, f.weakest)
@@ -158,6 +172,8 @@ func (m *Machine) merge(old, f *openFinding) {
 	old.values = append(old.values, f.values...)
 	old.edges = append(old.edges, f.edges...) // what either rests on, both rest on
 	old.versions = append(old.versions, f.versions...)
+	m.show(old, f.shown)
+	m.prove(old)
 	changed := false
 	for _, l := range f.weakest {
 		if !l.Refuted(old.weakest) {
@@ -188,6 +204,7 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witn
 	m.open.move(f, all)
 	f.members, f.edges = all, append(slices.Clone(c.Edges), f.edges...)
 	f.severity, f.upgraded = name.Severity, true
+	m.prove(f)
 	old := f.weakest
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
@@ -227,10 +244,11 @@ func (m *Machine) conclude(f *openFinding) {
 			if c.Edges == nil {
 				continue
 			}
-			w, members := m.witness(c.Edges)
+			w, all := m.witness(c.Edges)
 			name := isolation.NameCycle(&w)
-			if name.Severity < f.severity && isolation.Verify(&w) == nil {
-				m.upgrade(f, name, &w, members, c)
+			if name.Severity < f.severity && isolation.Verify(&w) == nil && m.unproven(all) == 0 {
+				m.show(f, all[len(w.Edges):])
+				m.upgrade(f, name, &w, all[:len(w.Edges)], c)
 				break
 			}
 		}
@@ -243,7 +261,11 @@ func (m *Machine) conclude(f *openFinding) {
 
 // remember keeps what a final finding rests on.
 func (m *Machine) remember(f *openFinding) {
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values}
+	m.prove(f)
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs}
+	for _, n := range slices.Concat(f.members, f.shown) {
+		r.IDs = append(r.IDs, m.infer.Info(n).ID)
+	}
 	for _, version := range f.versions {
 		if v := m.infer.ValueKey(version); v != 0 {
 			r.Values = append(r.Values, v)
@@ -265,17 +287,29 @@ func (m *Machine) remember(f *openFinding) {
 // findings what rests on its having one: edges of open ones are killed.
 func (m *Machine) doubt(v uint64) {
 	for i := range m.open.recent {
-		if r := &m.open.recent[i]; slices.Contains(r.Values, v) || slices.Contains(r.Wants, v) {
-			m.withdrawRecent(r)
+		r := &m.open.recent[i]
+		if r.Finding.State == isolation.Withdrawn {
+			continue
+		}
+		if void := disprove(r.Proofs, v); void || slices.Contains(r.Values, v) {
+			m.countVoid()
+		} else if !slices.Contains(r.Wants, v) {
+			continue
+		} else if r.Wants = without(r.Wants, v); len(r.Wants) > 0 {
+			continue
+		}
+		m.withdrawFinal(r)
+	}
+	for _, f := range slices.Clone(m.open.list) {
+		if !f.closed && disprove(f.proofs, v) && !m.prove(f) {
+			m.countVoid()
+			m.withdraw(f)
 		}
 	}
 	m.supplyOpen(v)
 }
 
-func (m *Machine) withdrawRecent(r *recentFinding) {
-	if r.Finding.State == isolation.Withdrawn {
-		return
-	}
+func (m *Machine) withdrawFinal(r *recentFinding) {
 	weakest, err := parseAll(r.Weakest)
 	if err != nil {
 		return // they were written by LevelNames
@@ -286,6 +320,21 @@ func (m *Machine) withdrawRecent(r *recentFinding) {
 	f := &openFinding{Finding: r.Finding, weakest: weakest}
 	m.verdicts.add(f, -1)
 	m.emit(f)
+}
+
+// withdrawReplaced takes back findings about a transaction whose record was
+// replaced by another one.
+func (m *Machine) withdrawReplaced(id uint64) {
+	for i := range m.open.recent {
+		if r := &m.open.recent[i]; r.Finding.State != isolation.Withdrawn && slices.Contains(r.IDs, id) {
+			m.withdrawFinal(r)
+		}
+	}
+	for _, f := range slices.Clone(m.open.list) { // those that accuse stay open when their members have retired
+		if !f.closed && slices.ContainsFunc(f.members, func(n uint32) bool { return m.infer.Info(n).ID == id }) {
+			m.withdraw(f)
+		}
+	}
 }
 
 // maxAccusations bounds the findings that stay open behind the window because the
@@ -318,6 +367,7 @@ func (m *Machine) forget(f *openFinding) {
 	for _, n := range f.members {
 		m.infer.LetGo(n)
 	}
+	m.unshow(f)
 }
 
 // withdraw takes f back: what it rested on no longer holds. What it had set
@@ -365,10 +415,11 @@ func (m *Machine) retry(id incremental.EdgeID) {
 func (m *Machine) supply(v uint64) {
 	for i := range m.open.recent {
 		r := &m.open.recent[i]
-		if at := slices.Index(r.Wants, v); at >= 0 {
-			if r.Wants = slices.Delete(r.Wants, at, at+1); len(r.Wants) == 0 {
-				m.withdrawRecent(r)
-			}
+		if r.Finding.State == isolation.Withdrawn || !slices.Contains(r.Wants, v) {
+			continue
+		}
+		if r.Wants = without(r.Wants, v); len(r.Wants) == 0 {
+			m.withdrawFinal(r)
 		}
 	}
 	m.supplyOpen(v)
@@ -376,8 +427,8 @@ func (m *Machine) supply(v uint64) {
 
 func (m *Machine) supplyOpen(v uint64) {
 	for _, f := range slices.Clone(m.open.list) {
-		if i := slices.Index(f.values, v); i >= 0 && !f.closed {
-			f.values = slices.Delete(f.values, i, i+1)
+		if !f.closed && slices.Contains(f.values, v) {
+			f.values = without(f.values, v)
 			if len(f.values) == 0 {
 				m.withdraw(f)
 			}

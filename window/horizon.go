@@ -50,7 +50,7 @@ func (m *Machine) behind(e *infer.Edge) {
 		key := m.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
-	m.note(class, what, e.From, e.To)
+	m.note(class, what, m.noted(e.From), m.noted(e.To))
 }
 
 // beyond reports a read of what is no longer kept, or a write of what a retired
@@ -67,40 +67,52 @@ func (m *Machine) beyond(a *infer.Anomaly) {
 		key := r.Ops[a.OpA].Key
 		what, class = "read of an old state of "+key, keyClass(key)
 	}
-	m.note(class, what, a.A, 0)
+	m.note(class, what, m.noted(a.A))
 }
 
-func (m *Machine) note(class, what string, from, to uint32) {
+// noted is what a horizon finding says of a transaction.
+type noted struct {
+	id, epoch  string
+	start, end int64
+	position   string
+}
+
+func (m *Machine) noted(n uint32) noted {
+	x, r := m.infer.Info(n), m.record(n)
+	return noted{r.ID, r.Epoch, x.Start, x.End, m.position(x)}
+}
+
+// note counts an edge between two transactions that could not be placed, or what
+// could not be told of one.
+func (m *Machine) note(class, what string, txns ...noted) {
 	m.Counters.Horizon++
-	live := m.infer.Info(from)
-	at := live.End // the pane that is open where the watermark stands
+	live := txns[0]
+	at := live.end // the pane that is open where the watermark stands
 	if m.watermark != math.MinInt64 && m.watermark != math.MaxInt64 {
 		at = max(at, m.watermark)
 	}
 	key := horizonKey{class, m.panes.index(at)}
 	g := m.horizon.groups[key]
 	if g == nil {
-		g = &horizonGroup{Pane: key.pane, From: live.Start, To: live.End}
+		g = &horizonGroup{Pane: key.pane, From: live.start, To: live.end}
 		m.horizon.groups[key] = g
 		m.horizon.order = append(m.horizon.order, key)
 	}
 	g.Count++
-	names := []string{m.record(from).ID}
-	g.From, g.To = min(g.From, live.Start), max(g.To, live.End)
-	if to != 0 {
-		names = append(names, m.record(to).ID)
-		x := m.infer.Info(to)
-		g.From, g.To = min(g.From, x.Start), max(g.To, x.End)
+	var names []string
+	for _, x := range txns {
+		names = append(names, x.id)
+		g.From, g.To = min(g.From, x.start), max(g.To, x.end)
 	}
 	if len(g.Examples) < maxExamples {
 		g.Examples = append(g.Examples, fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")))
 	}
-	g.Finding.LastPosition = m.position(live)
+	g.Finding.LastPosition = live.position
 	g.Dirty = true
 	if g.Count == 1 {
 		g.Finding.Txns = names
-		g.Finding.Source, g.Finding.Epoch = m.cfg.Source, m.record(from).Epoch
-		g.Finding.FirstPosition = m.position(live)
+		g.Finding.Source, g.Finding.Epoch = m.cfg.Source, live.epoch
+		g.Finding.FirstPosition = live.position
 		n := isolation.NameOf(infer.RetiredRead)
 		g.Finding.Kind, g.Finding.Anomaly, g.Finding.Title = n.Kind, n.Anomaly, n.Title
 		g.Finding.Refutes, g.Finding.AlsoRefutes = []string{}, []string{}
@@ -108,7 +120,7 @@ func (m *Machine) note(class, what string, from, to uint32) {
 		g.Finding.ID = m.groupID(class, key.pane)
 		m.publishGroup(g)
 		m.countFound(&g.Finding)
-		m.panes.horizon(m, live.End)
+		m.panes.horizon(m, live.end)
 	}
 }
 
@@ -122,11 +134,9 @@ func (m *Machine) publishGroup(g *horizonGroup) {
 	f.Revision++
 	f.DetectedAt = m.detectedAt()
 	f.Command = m.replayCommand(g.From, g.To)
-	edges := "1 edge"
-	if g.Count > 1 {
-		edges = fmt.Sprintf("%d edges", g.Count)
-	}
-	f.Explanation = fmt.Sprintf("%s could not be placed, because the window has passed what they lead to:\n  - %s\nReplaying the range decides.",
+	edges := counted(g.Count, "edge could not be placed, because the window has passed what it leads to",
+		"edges could not be placed, because the window has passed what they lead to")
+	f.Explanation = fmt.Sprintf("%s:\n  - %s\nReplaying the range decides.",
 		edges, strings.Join(g.Examples, "\n  - "))
 	g.Dirty = false
 	out := *f

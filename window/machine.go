@@ -16,18 +16,17 @@ import (
 // Counters count what happened to a source's records since the beginning.
 type Counters struct {
 	infer.Counters
-	Committed      int64 `json:"committed"` // records taken in with this status, as the next two
-	Aborted        int64 `json:"aborted"`
-	Unknown        int64 `json:"unknown"`
-	Operations     int64 `json:"operations"`
-	Late           int64 `json:"late"`            // records that ended before the watermark when they came
-	LateDuplicates int64 `json:"late_duplicates"` // late ones that a filter knows: taken as seen
-	Clamped        int64 `json:"clamped"`         // event times beyond receipt time + drift
-	Horizon        int64 `json:"horizon"`         // edges by rule (d), and reads of what is no longer kept
-	Undecided      int64 `json:"undecided"`       // pairs of unread appends for which no order under snapshot isolation was found
-	Frozen         int64 `json:"frozen"`          // transactions frozen early by the live cap
-	Unverified     int64 `json:"unverified"`      // witnesses that the verifier did not accept: not reported, verdict unknown
-	DeadLetters    int64 `json:"dead_letters"`
+	Committed   int64 `json:"committed"` // records taken in with this status, as the next two
+	Aborted     int64 `json:"aborted"`
+	Unknown     int64 `json:"unknown"`
+	Operations  int64 `json:"operations"`
+	Late        int64 `json:"late"`       // records that ended before the watermark when they came
+	Clamped     int64 `json:"clamped"`    // event times beyond receipt time + drift
+	Horizon     int64 `json:"horizon"`    // edges by rule (d), and reads of what is no longer kept
+	Undecided   int64 `json:"undecided"`  // pairs of unread appends for which no order under snapshot isolation was found
+	Frozen      int64 `json:"frozen"`     // transactions frozen early by the live cap
+	Unverified  int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
+	DeadLetters int64 `json:"dead_letters"`
 }
 
 // Effects are what a step did that others must see, in order. Reused.
@@ -82,15 +81,16 @@ type Machine struct {
 	Unverified error
 
 	// Scratch.
-	out      infer.Out
-	edges    []incremental.Edge
-	scratch  event.Batch
-	warm     [warmAhead]uint32
-	parts    []int32        // of the batch in work: partition+1, 0 before it is met
-	doomed   []*openFinding // an edge of theirs no longer holds
-	retries  []aside        // set aside by findings that were withdrawn
-	searcher isolation.Searcher
-	effects  *Effects
+	out       infer.Out
+	edges     []incremental.Edge
+	scratch   event.Batch
+	warm      [warmAhead]uint32
+	ambiguous int64          // counted before the record in work
+	parts     []int32        // of the batch in work: partition+1, 0 before it is met
+	doomed    []*openFinding // an edge of theirs no longer holds
+	retries   []aside        // set aside by findings that were withdrawn
+	searcher  isolation.Searcher
+	effects   *Effects
 }
 
 // New returns the machine of a source that nothing is known of. Zero fields of
@@ -182,16 +182,15 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	m.Counters.Operations += int64(t.NumOps)
 	if end < m.watermark {
 		m.Counters.Late++
-		if m.settled(end) && m.infer.KnowsRetired(b, t) {
-			m.Counters.LateDuplicates++
-			return
-		}
 	}
+	m.ambiguous = m.infer.Counters.Ambiguous
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
 	if n != 0 {
 		m.ask(n, b.Bytes(t.Isolation))
 		m.panes.count(end, t)
+	} else if m.out.Refused > infer.Repeated && len(m.out.Anomalies) == 0 {
+		m.refused(b, t, start, end)
 	}
 	m.apply()
 	p := &m.partitions[t.Pos.Partition]

@@ -184,8 +184,9 @@ func (p *panes) write(m *Machine, x *Pane) {
 	x.Counters.Counters = m.infer.Counters
 	x.Verdicts = map[string]string{}
 	for _, l := range m.cfg.Levels {
-		v, _ := m.verdictOf(l, l.Refuted(x.violated), x.Horizon > 0)
-		x.Verdicts[l.String()] = v
+		if v, _ := m.verdictOf(l, l.Refuted(x.violated), x.Horizon > 0); v != "" {
+			x.Verdicts[l.String()] = v
+		}
 	}
 	out := *x
 	out.Findings = maps.Clone(x.Findings)

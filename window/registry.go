@@ -20,6 +20,8 @@ type openFinding struct {
 	severity int
 	versions []uint32 // whose one writer it rests on, when it is not a cycle of edges
 	values   []uint64 // ValueKeys, for findings that want of a writer
+	shown    []uint32 // transactions beyond the members whose reads show an order, held as well
+	proofs   [][]uint64
 	upgraded bool
 	waiting  bool // in registry.accusing
 	closed   bool
@@ -63,8 +65,10 @@ type registry struct {
 type recentFinding struct {
 	Finding isolation.Finding
 	Weakest []string
-	Wants   []uint64 // ValueKeys that it wants a writer of
+	Wants   []uint64 // ValueKeys: all of these must have a writer for it to be void
 	Values  []uint64 // that it rests on: each has one writer
+	Proofs  [][]uint64
+	IDs     []uint64 // hashes, of members and of those whose reads show an order
 }
 
 // maxRecent bounds them; a finding is about 2 KiB.

@@ -47,7 +47,8 @@ func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
 }
 
 // Verdict of the level over all that was seen so far, and the reason when it is
-// unknown.
+// unknown. "" when the records cannot decide the level and nobody asked for it by
+// name.
 func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
 	return m.verdictOf(l, refuted(m.verdicts.certain, l), false)
 }
@@ -57,6 +58,12 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 		return Violated, ""
 	}
 	var why []string
+	if n := m.infer.Counters.Sessionless; n > 0 && l.Family == isolation.StrongSession {
+		if !m.infer.SessionOrder() && !m.cfg.Named && l != m.cfg.Expect {
+			return "", ""
+		}
+		why = append(why, counted(n, "transaction without a place in a session", "transactions without a place in a session"))
+	}
 	if !m.watches(l) {
 		why = append(why, "the level is not checked by this version")
 	}
@@ -70,10 +77,10 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 		why = append(why, "edges behind the horizon")
 	}
 	if n := m.Counters.Undecided; n > 0 && l.Base == isolation.SnapshotIsolation {
-		why = append(why, fmt.Sprintf("%d pairs of unread appends without an order", n))
+		why = append(why, counted(n, "pair of unread appends without an order", "pairs of unread appends without an order"))
 	}
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
-		why = append(why, fmt.Sprintf("%d sessions that are not sequential", n))
+		why = append(why, counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}
 	why = append(why, m.shortfalls()...)
 	if len(why) > 0 {
@@ -89,24 +96,32 @@ func (m *Machine) shortfalls() []string {
 	c := m.infer.Counters
 	var why []string
 	for _, x := range []struct {
-		n    int64
-		what string
+		n         int64
+		one, many string
 	}{
-		{c.Unattributed, "reads without a writer"},
-		{c.Ambiguous, "values with several possible writers"},
-		{c.Uncheckable, "keys without a known version order"},
-		{c.Ignored, "operations of kinds that are not checked"},
-		{c.Gaps, "missing records"},
-		{c.Contradictory, "contradictory records"},
-		{m.Counters.Horizon, "edges behind the horizon"},
-		{m.Counters.DeadLetters, "bad records"},
-		{m.Counters.Unverified, "witnesses that could not be verified"},
+		{c.Unattributed, "read without a writer", "reads without a writer"},
+		{c.Ambiguous, "value with several possible writers", "values with several possible writers"},
+		{c.Uncheckable, "key without a known version order", "keys without a known version order"},
+		{c.Ignored, "operation of a kind that is not checked", "operations of kinds that are not checked"},
+		{c.Gaps, "missing record", "missing records"},
+		{c.Contradictory, "contradictory record", "contradictory records"},
+		{m.Counters.Horizon, "edge behind the horizon", "edges behind the horizon"},
+		{m.Counters.DeadLetters, "bad record", "bad records"},
+		{m.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
 	} {
 		if x.n > 0 {
-			why = append(why, fmt.Sprintf("%d %s", x.n, x.what))
+			why = append(why, counted(x.n, x.one, x.many))
 		}
 	}
 	return why
+}
+
+// counted is "1 edge" or "2 edges".
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Totals are the counters with those of inference in them.

@@ -21,14 +21,19 @@ func (v levelValue) Set(text string) (err error) {
 	return err
 }
 
-type levelsValue struct{ to *[]isolation.Level }
+type levelsValue struct{ to *config.Watch }
 
-func (v levelsValue) String() string { return strings.Join(isolation.LevelNames(*v.to), ",") }
-func (v levelsValue) Type() string   { return "LEVEL,..." }
+func (v levelsValue) String() string {
+	if v.to == nil { // pflag asks the zero value
+		return ""
+	}
+	return strings.Join(isolation.LevelNames(v.to.Levels), ",")
+}
+func (v levelsValue) Type() string { return "LEVEL,..." }
 func (v levelsValue) Set(text string) error {
 	ls, err := isolation.ParseLevels(text)
 	if err == nil {
-		*v.to = ls
+		v.to.Levels, v.to.Named = ls, text != "all"
 	}
 	return err
 }

@@ -250,6 +250,9 @@ func (h *history) judge(r *Report, level isolation.Level) {
 		}
 		reasons = append(reasons, why)
 	}
+	if verdict == "" {
+		return // the records cannot decide it, and it was not asked for by name
+	}
 	r.Verdicts[level.String()] = verdict
 	if verdict == window.Unknown {
 		r.Reasons[level.String()] = strings.Join(reasons, "; ")

@@ -116,8 +116,8 @@ func TestCheckCounters(t *testing.T) {
 	w := whole()
 	w.DeadLetter = func(position, _ string) { told = append(told, position) }
 	r := checkText(t, w, strings.Join([]string{
-		`{"txn":"T1","source":"a","status":"committed","ops":[{"op":"append","key":"x","value":1}]}`,
-		`{"txn":"T1","source":"a","status":"committed","ops":[{"op":"append","key":"x","value":1}]}`,
+		`{"txn":"T1","source":"a","session":"s","seq":1,"status":"committed","ops":[{"op":"append","key":"x","value":1}]}`,
+		`{"txn":"T1","source":"a","session":"s","seq":1,"status":"committed","ops":[{"op":"append","key":"x","value":1}]}`,
 		``,
 		`{"txn":"T2","source":"b","status":"aborted","ops":[{"op":"append","key":"x","value":2},{"op":"inc","key":"c","value":2}]}`,
 		`{"txn":"T3","source":"b","status":"unknown","ops":[]}`,

@@ -48,7 +48,7 @@ type SourceStatus struct {
 	Live      int                `json:"live"`
 	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first
 	Counters  window.Counters    `json:"counters"`
-	Verdicts  map[string]Verdict `json:"verdicts"` // by level
+	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
 	Findings  map[string]Found   `json:"findings"` // by anomaly, since the beginning
 	Sizes     infer.Sizes        `json:"sizes"`
 }
@@ -87,8 +87,9 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 			src.Watermark = 0
 		}
 		for _, l := range m.Levels() {
-			v, why := m.Verdict(l)
-			src.Verdicts[l.String()] = Verdict{v, why}
+			if v, why := m.Verdict(l); v != "" {
+				src.Verdicts[l.String()] = Verdict{v, why}
+			}
 		}
 		m.EachFound(func(anomaly string, violating, expected int64) {
 			src.Findings[anomaly] = Found{violating, expected}

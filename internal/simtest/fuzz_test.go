@@ -76,7 +76,7 @@ func (s *fuzzScript) next(n int) int {
 }
 
 // txn is the next transaction: up to three operations on the keys x0, x1 and l0.
-// Every value is written once; reads show any that was or soon will be.
+// A value is mostly written once; reads show any that was or soon will be.
 func (s *fuzzScript) txn(n int) workload.Txn {
 	s.now += int64(s.next(8))
 	x := workload.Txn{ID: fmt.Sprintf("T%d", n+1), Status: event.Committed, End: 1000 + s.now - int64(s.next(6))}
@@ -110,8 +110,7 @@ func (s *fuzzScript) op(x *workload.Txn) {
 	case 3:
 		x.Ops = append(x.Ops, workload.Read(key, seen))
 	case 4:
-		s.value++
-		x.Ops = append(x.Ops, workload.Append("l0", s.value))
+		x.Ops = append(x.Ops, workload.Append("l0", s.newValue()))
 	case 5:
 		var list []int64
 		for range s.next(4) {
@@ -121,7 +120,13 @@ func (s *fuzzScript) op(x *workload.Txn) {
 	}
 }
 
-func (s *fuzzScript) write(key string) workload.Op {
+func (s *fuzzScript) write(key string) workload.Op { return workload.Write(key, s.newValue()) }
+
+// newValue is the next one, or now and then one that was there.
+func (s *fuzzScript) newValue() int64 {
+	if s.next(8) == 7 && s.value > 0 {
+		return int64(1 + s.next(int(s.value)))
+	}
 	s.value++
-	return workload.Write(key, s.value)
+	return s.value
 }

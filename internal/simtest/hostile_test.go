@@ -118,7 +118,6 @@ func TestLiveCap(t *testing.T) {
 		if i%3 == 0 {
 			opt = oracle.Small()
 		}
-		opt.Unknown = 0
 		h := oracle.Random(rng, opt)
 		cfg := windowed(rng)
 		cfg.LiveCap = 2 + rng.IntN(4)
@@ -256,9 +255,7 @@ func outcomesLater(rng *rand.Rand, h oracle.History) (arrived oracle.History, up
 func TestPartitions(t *testing.T) {
 	for i := range histories(t, 2000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 25))
-		opt := oracle.Wide()
-		opt.Repeat = 0
-		h := oracle.Random(rng, opt)
+		h := oracle.Random(rng, oracle.Wide())
 		cfg := windowed(rng)
 		cfg.Idle = 15 * time.Millisecond
 		m := window.New(cfg)

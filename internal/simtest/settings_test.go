@@ -69,6 +69,7 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		cfg.LiveCap, err = strconv.Atoi(value)
 	case "levels":
 		cfg.Levels, err = isolation.ParseLevels(value)
+		cfg.Named = value != "all"
 	case "expect":
 		cfg.Expect, err = isolation.ParseLevel(value)
 	case "replay":

@@ -1,0 +1,152 @@
+package infer
+
+import "github.com/isowatch/isowatch/internal/flat"
+
+// idFilter remembers the ids of transactions that have left memory, and what
+// their records held, so that the same record again is told from another one
+// with its id. Both are 64-bit hashes. Like filter, it is a chain of hash sets
+// of which the oldest goes when the byte budget is used up.
+type idFilter struct {
+	panes []idSet // the last one takes new entries
+	limit int     // bytes; 0 is 64 MiB
+}
+
+// idSet is an open-addressing table; id 0 is the empty slot, and is itself kept
+// as 1.
+type idSet struct {
+	slots []idEntry
+	used  int
+}
+
+// idEntry is 16 bytes: both halves are in one cache line.
+type idEntry struct{ id, content uint64 }
+
+// undecided is the bit of idEntry.content that says that the outcome was unknown;
+// the others are those of the content's hash.
+const undecided = 1
+
+func (f *idFilter) bytes() int64 {
+	n := int64(0)
+	for i := range f.panes {
+		n += 16 * int64(len(f.panes[i].slots))
+	}
+	return n
+}
+
+func (f *idFilter) add(id, content uint64, open bool) {
+	content &^= undecided
+	if open {
+		content |= undecided
+	}
+	if len(f.panes) == 0 {
+		f.panes = append(f.panes, idSet{slots: make([]idEntry, 128)})
+	}
+	p := &f.panes[len(f.panes)-1]
+	if 4*(p.used+1) > 3*len(p.slots) {
+		limit := f.limit
+		if limit == 0 {
+			limit = 64 << 20
+		}
+		if 32*len(p.slots) > limit/filterPanes {
+			f.roll(len(p.slots))
+			p = &f.panes[len(f.panes)-1]
+		} else {
+			p.grow()
+		}
+	}
+	p.put(idEntry{max(id, 1), content})
+}
+
+func (f *idFilter) roll(slots int) {
+	if len(f.panes) < filterPanes {
+		f.panes = append(f.panes, idSet{slots: flat.Make[idEntry](slots, slots)})
+		return
+	}
+	old := f.panes[0]
+	clear(old.slots)
+	old.used = 0
+	copy(f.panes, f.panes[1:])
+	f.panes[len(f.panes)-1] = old
+}
+
+// get says whether a record with this id was let go, and which of them the
+// record with this content is: the same one, or another after one whose outcome
+// was unknown, or another.
+func (f *idFilter) get(id, content uint64) (known, same, open bool) {
+	for i := len(f.panes) - 1; i >= 0; i-- {
+		if e, ok := f.panes[i].get(id); ok {
+			return true, (e.content^content)&^undecided == 0, e.content&undecided != 0
+		}
+	}
+	return false, false, false
+}
+
+func (p *idSet) grow() {
+	old := p.slots
+	*p = idSet{slots: flat.Make[idEntry](2*len(old), 2*len(old))}
+	for _, e := range old {
+		if e.id != 0 {
+			p.put(e)
+		}
+	}
+}
+
+func (p *idSet) put(e idEntry) {
+	mask := uint64(len(p.slots) - 1)
+	i := mix(e.id) & mask
+	for p.slots[i].id != 0 {
+		if p.slots[i].id == e.id {
+			p.slots[i].content = e.content
+			return
+		}
+		i = (i + 1) & mask
+	}
+	p.slots[i] = e
+	p.used++
+}
+
+func (p *idSet) get(id uint64) (idEntry, bool) {
+	id = max(id, 1)
+	mask := uint64(len(p.slots) - 1)
+	for i := mix(id) & mask; p.slots[i].id != 0; i = (i + 1) & mask {
+		if p.slots[i].id == id {
+			return p.slots[i], true
+		}
+	}
+	return idEntry{}, false
+}
+
+func (f *idFilter) warm(id uint64) (sum uint64) {
+	at := mix(max(id, 1))
+	for i := range f.panes {
+		sum += f.panes[i].slots[at&uint64(len(f.panes[i].slots)-1)].id
+	}
+	return sum
+}
+
+func (f *idFilter) appendState(dst []byte) []byte {
+	n := int64(len(f.panes))
+	dst = flat.AppendValue(dst, &n)
+	for i := range f.panes {
+		used := int64(f.panes[i].used)
+		dst = flat.AppendValue(dst, &used)
+		dst = flat.Append(dst, f.panes[i].slots)
+	}
+	return dst
+}
+
+func (f *idFilter) readState(r *flat.Reader) {
+	var n int64
+	flat.ReadValue(r, &n)
+	f.panes = nil
+	for range min(n, filterPanes) {
+		var used int64
+		var p idSet
+		flat.ReadValue(r, &used)
+		flat.Read(r, &p.slots)
+		if p.used = int(used); r.Err == nil && len(p.slots) == 0 {
+			r.Err = flat.ErrShort
+		}
+		f.panes = append(f.panes, p)
+	}
+}

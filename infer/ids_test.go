@@ -1,0 +1,46 @@
+package infer
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// TestIDFilterRemembers: as a map does, until the budget is used up, and through
+// a snapshot; what it forgets is the oldest.
+func TestIDFilterRemembers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	f := &idFilter{limit: 64 << 10} // 4 panes of 1,024 entries
+	type entry struct{ id, content uint64 }
+	var added []entry
+	for range 2500 {
+		e := entry{rng.Uint64() >> rng.IntN(40), rng.Uint64()}
+		added = append(added, e)
+		f.add(e.id, e.content, e.content%3 == 0)
+	}
+	r := &flat.Reader{Bytes: f.appendState(nil)}
+	again := &idFilter{limit: f.limit}
+	if again.readState(r); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	for _, g := range []*idFilter{f, again} {
+		for _, e := range added {
+			if known, same, open := g.get(e.id, e.content); !known || !same || open != (e.content%3 == 0) {
+				t.Fatalf("%x: known %v, same %v, open %v", e.id, known, same, open)
+			}
+			if known, same, _ := g.get(e.id, e.content^2); !known || same {
+				t.Fatalf("%x with other content: known %v, same %v", e.id, known, same)
+			}
+			if known, _, _ := g.get(e.id^1<<63, e.content); known {
+				t.Fatalf("%x is known", e.id^1<<63)
+			}
+		}
+	}
+	for range 10_000 {
+		f.add(rng.Uint64(), 0, false)
+	}
+	if known, _, _ := f.get(added[0].id, 0); known || f.bytes() > int64(f.limit) {
+		t.Errorf("the oldest of 12,500 is known: %v; %d bytes", known, f.bytes())
+	}
+}

@@ -1,0 +1,78 @@
+package infer
+
+import "slices"
+
+// An unknown transaction counts because somebody saw a value that only it can
+// have written. What is concluded from its operations rests on that: a second
+// possible writer of the value takes it back (promoteNow, demoteNow). Once it has
+// retired it cannot leave the orders any more, and what was reported about it
+// must be known to rest on those values.
+
+// maxProof is how many values are noted of one transaction; one is enough.
+const maxProof = 16
+
+// Proofs appends to dst what shows that the unknown transaction n took effect:
+// ValueKeys in groups of which each must keep one that names its writer. ok is
+// false when nothing in memory shows it.
+func (s *State) Proofs(dst [][]uint64, n uint32) (_ [][]uint64, ok bool) {
+	return s.proofs(dst, n, nil)
+}
+
+// proofs avoids the transactions in path, which n is to prove.
+func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, ok bool) {
+	if s.txns[n].flags&unknown == 0 {
+		return dst, true
+	}
+	if s.txns[n].state != counted || slices.Contains(path, n) {
+		return dst, false
+	}
+	var direct []uint64
+	for id := s.txns[n].writes; id != 0 && len(direct) < maxProof; id = s.writes[id].nextOfTxn {
+		if v := s.writes[id].version; s.names1(v) && s.attested(v) {
+			direct = append(direct, s.valueKey(v))
+		}
+	}
+	if len(direct) > 0 {
+		return append(dst, direct), true
+	}
+	// Those who saw its values are of unknown outcome themselves.
+	path = append(path, n)
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		v := s.writes[id].version
+		if !s.names1(v) {
+			continue
+		}
+		group := append(dst, []uint64{s.valueKey(v)})
+		for r := s.versions[v].readers; r != 0; r = s.readers[r].next {
+			if all, ok := s.proofs(group, s.readers[r].txn, path); ok {
+				return all, true
+			}
+		}
+		if w := s.versions[v].witness; w != 0 {
+			if all, ok := s.proofs(group, w, path); ok {
+				return all, true
+			}
+		}
+	}
+	return dst, false
+}
+
+// names1 says whether v has one possible writer, which is in memory.
+func (s *State) names1(v uint32) bool {
+	x := &s.versions[v]
+	return x.flags&ambiguous == 0 && x.possible == 1
+}
+
+// attested says whether a transaction of known outcome saw v.
+func (s *State) attested(v uint32) bool {
+	x := &s.versions[v]
+	if x.flags&seenSurely != 0 || x.witness != 0 && s.txns[x.witness].flags&unknown == 0 {
+		return true
+	}
+	for r := x.readers; r != 0; r = s.readers[r].next {
+		if s.txns[s.readers[r].txn].flags&unknown == 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/infer"
+)
+
+// A finding about a transaction of unknown outcome rests on the values by which
+// others saw it take effect (infer.State.Proofs). While it is live, inference
+// takes it out of the history when they no longer show that; afterwards the
+// values are what decides.
+
+// doubt is what a horizon finding says of such a transaction when nothing in
+// memory shows any more that it took effect.
+const doubt = "contradiction with a retired transaction of unknown outcome"
+
+// unproven is the first of the transactions of which nothing shows that it took
+// effect, 0 if there is none.
+func (m *Machine) unproven(txns []uint32) uint32 {
+	for _, n := range txns {
+		if m.infer.Info(n).Unknown {
+			if _, ok := m.infer.Proofs(nil, n); !ok {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// show notes transactions whose reads show an order that f rests on.
+func (m *Machine) show(f *openFinding, txns []uint32) {
+	for _, n := range txns {
+		m.infer.Keep(n)
+		f.shown = append(f.shown, n)
+	}
+}
+
+func (m *Machine) unshow(f *openFinding) {
+	for _, n := range f.shown {
+		m.infer.LetGo(n)
+	}
+	f.shown = nil
+}
+
+// prove notes what f rests on as of now, if all of it is still in memory;
+// otherwise what was noted stays.
+func (m *Machine) prove(f *openFinding) bool {
+	var proofs [][]uint64
+	for _, n := range slices.Concat(f.members, f.shown) {
+		if !m.infer.Info(n).Unknown {
+			continue
+		}
+		var ok bool
+		if proofs, ok = m.infer.Proofs(proofs, n); !ok {
+			return false
+		}
+	}
+	f.proofs = proofs
+	return true
+}
+
+// disprove takes the value, which does not name its writer any more, out of the
+// groups, and says whether one of them has none left.
+func disprove(groups [][]uint64, v uint64) (void bool) {
+	for i, g := range groups {
+		if slices.Contains(g, v) {
+			groups[i] = without(g, v)
+			void = void || len(groups[i]) == 0
+		}
+	}
+	return void
+}
+
+// without is values, in place, without v.
+func without(values []uint64, v uint64) []uint64 {
+	return slices.DeleteFunc(values, func(x uint64) bool { return x == v })
+}
+
+// countVoid counts the value as ambiguous when inference, which has forgotten
+// that it was read, did not.
+func (m *Machine) countVoid() {
+	if m.out.Refused != infer.TooLate && m.infer.Counters.Ambiguous == m.ambiguous {
+		m.infer.Counters.Ambiguous++
+	}
+}

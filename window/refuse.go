@@ -1,0 +1,33 @@
+package window
+
+import (
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// refused reports a record whose id was seen before, when the record that was
+// kept has left memory.
+func (m *Machine) refused(b *event.Batch, t *event.Txn, start, end int64) {
+	position := ""
+	if int(t.Pos.Partition) < len(m.partitions) {
+		position = positionText(m.partitions[t.Pos.Partition].Name, t.Pos.Offset)
+	}
+	id, epoch := b.Text(t.ID), b.Text(t.Epoch)
+	if m.out.Refused == infer.TooLate {
+		m.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), noted{id, epoch, start, end, position})
+		return
+	}
+	n := isolation.NameOf(infer.Contradictory)
+	f := isolation.Finding{
+		Source: m.cfg.Source, Epoch: epoch, Kind: n.Kind, State: isolation.Final, Revision: 1, Certain: true,
+		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{id}, Refutes: []string{}, AlsoRefutes: []string{},
+		Explanation:   fmt.Sprintf("a second record has the id of %s and other content; the first one, which has left memory, is kept", id),
+		FirstPosition: position, LastPosition: position, DetectedAt: m.detectedAt(),
+	}
+	f.ID = m.identity(&f, false)
+	m.countFound(&f)
+	m.effects.Findings = append(m.effects.Findings, f)
+}
