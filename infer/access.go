@@ -210,10 +210,10 @@ func (s *State) Check() error {
 			continue
 		}
 		possible := 0
-		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+		for id, prev := x.writes, uint32(0); id != 0; prev, id = id, s.writes[id].nextOfVer {
 			w := &s.writes[id]
-			if w.version != uint32(v) {
-				return fmt.Errorf("version %d lists a write of version %d", v, w.version)
+			if w.version != uint32(v) || w.prevOfVer != prev {
+				return fmt.Errorf("version %d lists write %d of version %d, back to %d", v, id, w.version, w.prevOfVer)
 			}
 			if st := s.txns[w.txn].state; st == free {
 				return fmt.Errorf("version %d is written by the free transaction %d", v, w.txn)
@@ -227,6 +227,11 @@ func (s *State) Check() error {
 		if x.writer != 0 && s.txns[x.writer].state != counted {
 			return fmt.Errorf("version %d: its writer %d does not count", v, x.writer)
 		}
+		for id, prev := x.over, uint32(0); id != 0; prev, id = id, s.writes[id].nextOver {
+			if w := &s.writes[id]; w.pred != uint32(v) || w.prevOver != prev {
+				return fmt.Errorf("version %d: overwritten by write %d of %d, back to %d", v, id, w.pred, w.prevOver)
+			}
+		}
 		for id, prev := x.readers, uint32(0); id != 0; prev, id = id, s.readers[id].next {
 			r := &s.readers[id]
 			if r.version != uint32(v) || r.prev != prev {
@@ -234,6 +239,16 @@ func (s *State) Check() error {
 			}
 			if s.txns[r.txn].state != counted {
 				return fmt.Errorf("version %d: its reader %d does not count", v, r.txn)
+			}
+		}
+	}
+	for n := range s.txns {
+		if s.txns[n].state == free {
+			continue
+		}
+		for id, prev := s.txns[n].writes, uint32(0); id != 0; prev, id = id, s.writes[id].nextOfTxn {
+			if w := &s.writes[id]; w.txn != uint32(n) || w.prevOfTxn != prev {
+				return fmt.Errorf("transaction %d lists write %d of %d, back to %d", n, id, w.txn, w.prevOfTxn)
 			}
 		}
 	}

@@ -220,7 +220,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 			continue
 		}
 		v := s.internVersion(k, o.ValueHash)
-		if o.Kind == event.Write && s.writeOf(n, v) != 0 {
+		if o.Kind == event.Write && s.wroteNow(n, v) != 0 {
 			continue
 		}
 		s.pin(n)
@@ -256,7 +256,11 @@ func (s *State) possibleWriter(v, n uint32) {
 	if x.possible > 1 || s.values.has(s.valueKey(v)) {
 		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
-			if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
+			w := s.writes[id].txn
+			if x.flags&ambiguous != 0 && w != n {
+				break // the others were looked at when v became ambiguous
+			}
+			if s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
 				s.demote = append(s.demote, w)
 			}
 		}
@@ -449,14 +453,13 @@ func (s *State) dropWrite(id uint32) {
 	s.withdrawOverwrite(id)
 	w := s.writes[id]
 	v := &s.versions[w.version]
-	if v.writes == id {
+	if w.prevOfVer == 0 {
 		v.writes = w.nextOfVer
 	} else {
-		p := v.writes
-		for s.writes[p].nextOfVer != id {
-			p = s.writes[p].nextOfVer
-		}
-		s.writes[p].nextOfVer = w.nextOfVer
+		s.writes[w.prevOfVer].nextOfVer = w.nextOfVer
+	}
+	if w.nextOfVer != 0 {
+		s.writes[w.nextOfVer].prevOfVer = w.prevOfVer
 	}
 	if s.txns[w.txn].state != aborted {
 		v.possible--

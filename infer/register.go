@@ -174,7 +174,7 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 	}
 	c.current = h
 	c.flags |= wrote
-	if id := s.writeOf(n, v); id != 0 {
+	if id := s.wroteNow(n, v); id != 0 {
 		s.writes[id].op, s.writes[id].intermediate = op, false
 		c.lastWrite = id
 		return
@@ -182,6 +182,15 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 	s.pin(n)
 	c.lastWrite = s.addWrite(n, v, op)
 	s.pushOwn(c, h)
+}
+
+// wroteNow is writeOf for the transaction in work, whose record nobody's is ahead
+// of. O(1).
+func (s *State) wroteNow(n, v uint32) uint32 {
+	if id := s.versions[v].writes; id != 0 && s.writes[id].txn == n {
+		return id
+	}
+	return 0
 }
 
 // writeOf is the record of n's write of v, 0 if there is none.
@@ -252,7 +261,7 @@ func (s *State) install(c *touch, n uint32) {
 		s.installList(c, n)
 		return
 	}
-	if c.flags&wrote != 0 && c.readVer != 0 && s.writeOf(n, c.readVer) != 0 {
+	if c.flags&wrote != 0 && c.readVer != 0 && s.wroteNow(n, c.readVer) != 0 {
 		// What it read and what it wrote are two versions of one value, or it read
 		// the future.
 		s.makeAmbiguous(c.readVer)
@@ -373,6 +382,9 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	n := w.txn
 	w.pred, w.blind = pred, blind
 	w.nextOver = s.versions[pred].over
+	if w.nextOver != 0 {
+		s.writes[w.nextOver].prevOver = id
+	}
 	s.versions[pred].over = id
 	other := s.diverging(id)
 	for r := s.versions[pred].readers; r != 0; r = s.readers[r].next {
@@ -453,15 +465,13 @@ func (s *State) withdrawOverwrite(id uint32) {
 	if w.pred == 0 {
 		return
 	}
-	if p := &s.versions[w.pred]; p.over == id {
-		p.over = w.nextOver
+	if w.prevOver == 0 {
+		s.versions[w.pred].over = w.nextOver
 	} else {
-		for o := p.over; o != 0; o = s.writes[o].nextOver {
-			if s.writes[o].nextOver == id {
-				s.writes[o].nextOver = w.nextOver
-				break
-			}
-		}
+		s.writes[w.prevOver].nextOver = w.nextOver
 	}
-	w.pred, w.nextOver = 0, 0
+	if w.nextOver != 0 {
+		s.writes[w.nextOver].prevOver = w.prevOver
+	}
+	w.pred, w.nextOver, w.prevOver = 0, 0, 0
 }

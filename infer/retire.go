@@ -205,7 +205,8 @@ func (s *State) freeVersionNow(v uint32) {
 	}
 	for id := x.over; id != 0; {
 		next := s.writes[id].nextOver
-		s.writes[id].pred, s.writes[id].nextOver = 0, 0
+		w := &s.writes[id]
+		w.pred, w.nextOver, w.prevOver = 0, 0, 0
 		id = next
 	}
 	for id := x.writes; id != 0; {
@@ -230,16 +231,14 @@ func (s *State) freeVersionNow(v uint32) {
 }
 
 func (s *State) unlinkFromTxn(id uint32) {
-	t := &s.txns[s.writes[id].txn]
-	if t.writes == id {
-		t.writes = s.writes[id].nextOfTxn
-		return
+	w := &s.writes[id]
+	if w.prevOfTxn == 0 {
+		s.txns[w.txn].writes = w.nextOfTxn
+	} else {
+		s.writes[w.prevOfTxn].nextOfTxn = w.nextOfTxn
 	}
-	for p := t.writes; p != 0; p = s.writes[p].nextOfTxn {
-		if s.writes[p].nextOfTxn == id {
-			s.writes[p].nextOfTxn = s.writes[id].nextOfTxn
-			return
-		}
+	if w.nextOfTxn != 0 {
+		s.writes[w.nextOfTxn].prevOfTxn = w.prevOfTxn
 	}
 }
 

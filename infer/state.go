@@ -126,11 +126,14 @@ type version struct {
 // it wrote blindly, the initial one, after which all others come.
 type write struct {
 	txn, version uint32
-	nextOfTxn    uint32
-	nextOfVer    uint32
-	op           uint32
+	nextOfTxn    uint32 // in the transaction's list, latest first
+	prevOfTxn    uint32
+	nextOfVer    uint32 // in the version's list, latest first
+	prevOfVer    uint32
 	pred         uint32
-	nextOver     uint32 // in pred's list of overwriting write records
+	nextOver     uint32 // in pred's list of overwriting write records, latest first
+	prevOver     uint32
+	op           uint32
 	intermediate bool
 	blind        bool
 }
@@ -321,6 +324,12 @@ func (s *State) addWrite(t, v, op uint32) uint32 {
 	*w = write{}
 	w.txn, w.version, w.op = t, v, op
 	w.nextOfTxn, w.nextOfVer = s.txns[t].writes, s.versions[v].writes
+	if next := w.nextOfTxn; next != 0 {
+		s.writes[next].prevOfTxn = id
+	}
+	if next := w.nextOfVer; next != 0 {
+		s.writes[next].prevOfVer = id
+	}
 	s.txns[t].writes, s.versions[v].writes = id, id
 	return id
 }
