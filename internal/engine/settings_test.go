@@ -102,7 +102,7 @@ func TestSettingsChange(t *testing.T) {
 		Window: window.For(5 * time.Millisecond), Lateness: window.For(0), Pane: 50 * time.Millisecond,
 		Contract: window.Contract{Complete: true}, Expect: level(isolation.SnapshotIsolation),
 	}
-	chunks := workloadChunks(t, 2000, 20)
+	chunks := workloadChunks(t, 1200, 12)
 	for _, c := range []struct {
 		name   string
 		change func(*window.Config)
