@@ -2,12 +2,16 @@ package flat
 
 import "unsafe"
 
-// hugeFrom is the size in bytes from which an array asks for huge pages.
-const hugeFrom = 2 << 20
+// hugePage is the size of a huge page, and hugeFrom the size in bytes from which an
+// array is put on them.
+const (
+	hugePage = 2 << 20
+	hugeFrom = 256 << 10
+)
 
-// Push appends v. An array that outgrows 2 MiB grows by half and is put on huge
-// pages where the system has them: random access to tables of hundreds of
-// megabytes otherwise waits for address translation as much as for memory.
+// Push appends v. An array that outgrows hugeFrom grows by half and is put on huge
+// pages where the system has them: random access to tables that are larger than
+// the caches otherwise waits for address translation as much as for memory.
 func Push[T any](s []T, v T) []T {
 	if len(s) < cap(s) {
 		return append(s, v)
@@ -21,14 +25,22 @@ func Push[T any](s []T, v T) []T {
 	return append(grown, v)
 }
 
-// Make is make([]T, n, c), on huge pages when it is large.
+// Make is make([]T, n, c), on huge pages when it is large: then it lies within
+// pages of its own.
 func Make[T any](n, c int) []T {
-	s := make([]T, n, c)
 	var zero T
-	if size := uintptr(c) * unsafe.Sizeof(zero); size >= hugeFrom {
-		adviseHuge(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), size))
+	size := uintptr(c) * unsafe.Sizeof(zero)
+	if size < hugeFrom {
+		return make([]T, n, c)
 	}
-	return s
+	// One page more, to begin where a page does.
+	whole := (size+hugePage-1)/hugePage*hugePage + hugePage
+	s := make([]T, int(whole/unsafe.Sizeof(zero)))
+	memory := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), uintptr(len(s))*unsafe.Sizeof(zero))
+	adviseHuge(memory)
+	from := uintptrOf(memory)
+	skip := int(((from+hugePage-1)/hugePage*hugePage - from + unsafe.Sizeof(zero) - 1) / unsafe.Sizeof(zero))
+	return s[skip : skip+n : skip+c]
 }
 
 func uintptrOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
