@@ -166,6 +166,9 @@ func (s *State) supersede(v uint32) {
 	if x.key == 0 || x.readers != 0 || x.due > 0 {
 		return
 	}
+	if x.over == 0 && x.flags&(placed|inUnplaced) == 0 {
+		return // of a register, and current
+	}
 	if s.keys[x.key].kind == event.List {
 		s.freeze(x.key)
 		return

@@ -121,11 +121,13 @@ func (s *State) WarmRetire(ns []uint32) {
 	}
 	for _, n := range ns {
 		t := &s.txns[n]
-		if t.reads != 0 {
-			sum += uint64(s.versions[s.readers[t.reads].version].readers)
+		// Records made together lie together: these walks do not wait.
+		for id := t.reads; id != 0; id = s.readers[id].nextOfTxn {
+			sum += uint64(s.versions[s.readers[id].version].readers)
 		}
-		if t.writes != 0 {
-			sum += uint64(s.versions[s.writes[t.writes].version].flags)
+		for id := t.writes; id != 0; id = s.writes[id].nextOfTxn {
+			v := &s.versions[s.writes[id].version]
+			sum += uint64(v.flags)
 		}
 	}
 	for _, n := range ns {
