@@ -14,6 +14,7 @@ const (
 	repeated                     // version was shown twice by one list read
 	ownFuture                    // txn read an element that it appended later
 	missingSeq                   // a member before txn in its session has not come
+	writerAgain                  // as unheardWriter, whether or not the version is accused
 )
 
 // due is a question and when to answer it.
@@ -86,8 +87,8 @@ func (s *State) decide(d due) {
 		if x.possible == 1 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
 			s.accuse(d, FutureRead)
 		}
-	case missingWriter, unheardWriter:
-		if x.possible > 0 || x.flags&(accused|baseline) != 0 {
+	case missingWriter, unheardWriter, writerAgain:
+		if x.possible > 0 || x.flags&baseline != 0 || x.flags&accused != 0 && d.kind != writerAgain {
 			return
 		}
 		if x.writes == 0 && d.kind == missingWriter && s.patience() > 0 {
@@ -200,6 +201,15 @@ func (s *State) supplied(v uint32) {
 	if x.flags&accused != 0 {
 		x.flags &^= accused
 		s.out.Supplied = append(s.out.Supplied, s.valueKey(v))
+	}
+}
+
+// askAll asks anew of every reader of v who wrote it: the finding that says that
+// nobody did may be gone with another one.
+func (s *State) askAll(v uint32) {
+	for r := s.versions[v].readers; r != 0; r = s.readers[r].next {
+		n := s.readers[r].txn
+		s.wait(s.txns[n].end, n, v, s.readers[r].op, writerAgain)
 	}
 }
 

@@ -66,9 +66,11 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		}
 		if t.Status == event.Aborted || !s.sameOps(b, t, old) {
 			out.Replaced = append(out.Replaced, id.Lo)
+			if out.Refused == TooLate {
+				s.tooLate(b, t)
+			}
 		}
 		if out.Refused == TooLate {
-			s.tooLate(b, t)
 			return 0
 		}
 		s.remove(old)
@@ -114,6 +116,10 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 			s.recount(v)
 		}
 	}
+	for _, v := range s.unaccused {
+		s.askAll(v)
+	}
+	s.unaccused = s.unaccused[:0]
 	return n
 }
 
@@ -193,16 +199,21 @@ func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
 	return Contradicting
 }
 
-// tooLate takes back what rested on the writes of an unknown transaction that
-// turns out to have aborted when its record cannot be replaced any more.
+// tooLate takes back what rested on who wrote the values of a record that cannot
+// replace an unknown one any more: that one did, or nobody.
 func (s *State) tooLate(b *event.Batch, t *event.Txn) {
-	if t.Status != event.Aborted {
-		return
-	}
 	ops := b.OpsOf(t)
 	for i := range ops {
-		if o := &ops[i]; o.Kind == event.Write || o.Kind == event.Append {
-			s.out.Doubted = append(s.out.Doubted, versionHash(0, o.ValueHash)^s.inEpoch(b, t, o.KeyHash).Lo)
+		o := &ops[i]
+		if o.Kind != event.Write && o.Kind != event.Append {
+			continue
+		}
+		v := versionHash(0, o.ValueHash) ^ s.inEpoch(b, t, o.KeyHash).Lo
+		s.out.Doubted = append(s.out.Doubted, v)
+		if t.Status == event.Committed {
+			s.values.add(v) // who reads it has read from somebody
+		} else {
+			s.aborts.add(v)
 		}
 	}
 }
@@ -404,6 +415,9 @@ func (s *State) uncount(n uint32) {
 	for id := s.txns[n].reads; id != 0; {
 		next, v := s.readers[id].nextOfTxn, s.readers[id].version
 		s.dropReader(id)
+		if s.versions[v].flags&accused != 0 { // perhaps by n
+			s.unaccused = append(s.unaccused, v)
+		}
 		s.unplace(s.versions[v].key, n)
 		if w := s.versions[v].writer; w != 0 && s.txns[w].flags&unknown != 0 && !s.observed(v) {
 			s.demote = append(s.demote, w)

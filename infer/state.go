@@ -194,7 +194,10 @@ type State struct {
 	own      []own
 	prefixes []uint64
 	reopened []uint32
-	held     []uint32 // transactions named by the last step's anomalies
+	// unaccused are versions with a finding that may have been about a read which
+	// does not count any more.
+	unaccused []uint32
+	held      []uint32 // transactions named by the last step's anomalies
 	// heldVersions are the versions that they are about.
 	heldVersions []uint32
 	promote      []uint32     // unknown transactions to look at: observed now

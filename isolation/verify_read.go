@@ -171,10 +171,17 @@ func verifyIncompatible(a, b *event.Record, key string) error {
 		}
 	}
 	for _, x := range listReads(a, key) {
-		for i := 1; i < len(own); i++ {
-			if p, v := indexOf(x, own[i-1]), indexOf(x, own[i]); p >= 0 && v >= 0 && v < p {
+		first := map[string]int{}
+		for i := len(x) - 1; i >= 0; i-- {
+			first[x[i]] = i
+		}
+		latest := -1
+		for _, v := range own {
+			at, shown := first[v]
+			if shown && at < latest {
 				return nil
 			}
+			latest = max(latest, at)
 		}
 	}
 	return fmt.Errorf("what %s saw of %s agrees with %s", a.ID, key, b.ID)

@@ -151,6 +151,10 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witn
 		m.unshow(f)
 		return
 	}
+	if m.open.said(f) {
+		m.unshow(f)
+		return
+	}
 	f.Finding.Revision = m.open.revisions[f.Finding.ID] + 1
 	m.locate(&f.Finding, f.members)
 	for _, n := range f.members {

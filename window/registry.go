@@ -71,6 +71,13 @@ type recentFinding struct {
 	IDs     []uint64 // hashes, of members and of those whose reads show an order
 }
 
+// said says whether a final finding says of the same members what f does.
+func (r *registry) said(f *openFinding) bool {
+	return slices.ContainsFunc(r.recent, func(x recentFinding) bool {
+		return x.Finding.ID == f.Finding.ID && x.Finding.State != isolation.Withdrawn && slices.Equal(x.Weakest, isolation.LevelNames(f.weakest))
+	})
+}
+
 // maxRecent bounds them; a finding is about 2 KiB.
 const maxRecent = 512
 
