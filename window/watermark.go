@@ -89,11 +89,6 @@ func (m *Machine) window() int64 {
 	return int64(m.cfg.Window.D)
 }
 
-// settled says whether a transaction that ended then may retire.
-func (m *Machine) settled(end int64) bool {
-	return !m.cfg.Unbounded && m.watermark != math.MinInt64 && end < m.watermark-m.window()
-}
-
 // low is the time that the slowest partition has reached; partitions that are
 // idle or left hold nothing back, and when all are, the clock carries the time on.
 func (m *Machine) low() (int64, bool) {
