@@ -5,10 +5,13 @@ import "github.com/isowatch/isowatch/internal/flat"
 // idFilter remembers the ids of transactions that have left memory, and what
 // their records held, so that the same record again is told from another one
 // with its id. Both are 64-bit hashes. Like filter, it is a chain of hash sets
-// of which the oldest goes when the byte budget is used up.
+// of which the oldest goes when the byte budget is used up, and new entries wait
+// in front to go there together.
 type idFilter struct {
-	panes []idSet // the last one takes new entries
-	limit int     // bytes; 0 is 64 MiB
+	front  []idEntry // at most idFront
+	warmed uint64    // keeps the loads of flush
+	panes  []idSet   // the last one takes new entries
+	limit  int       // bytes; 0 is 64 MiB
 }
 
 // idSet is an open-addressing table; id 0 is the empty slot, and is itself kept
@@ -26,7 +29,7 @@ type idEntry struct{ id, content uint64 }
 const undecided = 1
 
 func (f *idFilter) bytes() int64 {
-	n := int64(0)
+	n := int64(0) // the 1 KiB in front is not counted
 	for i := range f.panes {
 		n += 16 * int64(len(f.panes[i].slots))
 	}
@@ -38,6 +41,28 @@ func (f *idFilter) add(id, content uint64, open bool) {
 	if open {
 		content |= undecided
 	}
+	if f.front = append(f.front, idEntry{max(id, 1), content}); len(f.front) == idFront {
+		f.flush()
+	}
+}
+
+// idFront is how many entries wait.
+const idFront = 64
+
+func (f *idFilter) flush() {
+	if len(f.panes) > 0 {
+		p := &f.panes[len(f.panes)-1]
+		for _, e := range f.front {
+			f.warmed += p.slots[mix(e.id)&uint64(len(p.slots)-1)].id
+		}
+	}
+	for _, e := range f.front {
+		f.store(e)
+	}
+	f.front = f.front[:0]
+}
+
+func (f *idFilter) store(e idEntry) {
 	if len(f.panes) == 0 {
 		f.panes = append(f.panes, idSet{slots: make([]idEntry, 128)})
 	}
@@ -54,7 +79,7 @@ func (f *idFilter) add(id, content uint64, open bool) {
 			p.grow()
 		}
 	}
-	p.put(idEntry{max(id, 1), content})
+	p.put(e)
 }
 
 func (f *idFilter) roll(slots int) {
@@ -73,6 +98,11 @@ func (f *idFilter) roll(slots int) {
 // record with this content is: the same one, or another after one whose outcome
 // was unknown, or another.
 func (f *idFilter) get(id, content uint64) (known, same, open bool) {
+	for i := len(f.front) - 1; i >= 0; i-- {
+		if e := f.front[i]; e.id == max(id, 1) {
+			return true, (e.content^content)&^undecided == 0, e.content&undecided != 0
+		}
+	}
 	for i := len(f.panes) - 1; i >= 0; i-- {
 		if e, ok := f.panes[i].get(id); ok {
 			return true, (e.content^content)&^undecided == 0, e.content&undecided != 0
@@ -116,17 +146,10 @@ func (p *idSet) get(id uint64) (idEntry, bool) {
 	return idEntry{}, false
 }
 
-func (f *idFilter) warm(id uint64) (sum uint64) {
-	at := mix(max(id, 1))
-	for i := range f.panes {
-		sum += f.panes[i].slots[at&uint64(len(f.panes[i].slots)-1)].id
-	}
-	return sum
-}
-
 func (f *idFilter) appendState(dst []byte) []byte {
 	n := int64(len(f.panes))
 	dst = flat.AppendValue(dst, &n)
+	dst = flat.Append(dst, f.front)
 	for i := range f.panes {
 		used := int64(f.panes[i].used)
 		dst = flat.AppendValue(dst, &used)
@@ -138,6 +161,10 @@ func (f *idFilter) appendState(dst []byte) []byte {
 func (f *idFilter) readState(r *flat.Reader) {
 	var n int64
 	flat.ReadValue(r, &n)
+	flat.Read(r, &f.front)
+	if len(f.front) >= idFront && r.Err == nil {
+		r.Err = flat.ErrShort
+	}
 	f.panes = nil
 	for range min(n, filterPanes) {
 		var used int64

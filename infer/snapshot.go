@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 3
+const layoutVersion = 4
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
