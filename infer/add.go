@@ -75,9 +75,9 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		}
 		s.remove(old)
 		replaced = true
-	} else if end <= s.greatest || t.Flags&event.HasTimes != 0 && t.End != end {
+	} else if end <= s.greatest || s.Untimed > 0 || t.Flags&event.HasTimes != 0 && t.End != end {
 		// Only then can it have been let go: what comes in time ends behind all that
-		// was, but for times that were clamped.
+		// was, but for times that were clamped or are positions.
 		if out.Refused = s.recall(t, id, content); out.Refused != Taken {
 			if out.Refused == TooLate {
 				out.Replaced = append(out.Replaced, id.Lo)
@@ -92,7 +92,9 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	x.record = s.records.put(record)
 	x.start, x.end, x.seq = start, end, t.Seq
 	x.partition, x.sub, x.offset = t.Pos.Partition, t.Pos.Sub, t.Pos.Offset
-	x.flags = flagsOf(t)
+	if x.flags = flagsOf(t); start != t.Start || end != t.End {
+		x.flags &^= hasTimes // they are not the client's, and order nothing in its session
+	}
 	s.byID.insert(id.Lo, n)
 	s.enterSession(b, t, n)
 	switch t.Status {
