@@ -10,8 +10,6 @@
 // [AppendRecord].
 package event
 
-import "github.com/zeebo/xxh3"
-
 // Span names bytes of [Batch.Data]. The zero Span is the absent text.
 type Span struct{ Off, Len uint32 }
 
@@ -150,8 +148,8 @@ type Txn struct {
 	Status Status
 	Flags  TxnFlags
 
-	// Packed names the compact record in Batch.Records, and Content is its xxh3;
-	// absent until [Batch.Pack].
+	// Packed names the compact record in Batch.Records, and Content is its
+	// ContentHash; absent until [Batch.Pack].
 	Packed  Span
 	Content uint64
 }
@@ -204,7 +202,7 @@ func (b *Batch) Pack() {
 		from := len(b.Records)
 		b.Records = AppendRecord(b.Records, b, t)
 		t.Packed = Span{uint32(from), uint32(len(b.Records) - from)}
-		t.Content = xxh3.Hash(b.Records[from:])
+		t.Content = ContentHash(b, t)
 	}
 }
 

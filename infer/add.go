@@ -57,7 +57,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	record, content := b.PackedRecord(t), t.Content
 	if len(record) == 0 {
 		s.record = event.AppendRecord(s.record[:0], b, t)
-		record, content = s.record, xxh3.Hash(s.record)
+		record, content = s.record, event.ContentHash(b, t)
 	}
 	replaced := false
 	if old := s.lookupTxn(id); old != 0 {

@@ -1,0 +1,21 @@
+package window
+
+import "testing"
+
+// TestRepeatedReport: what a client says of itself beside the transaction, its name
+// and trace, does not make a second report a contradiction; an operation does.
+func TestRepeatedReport(t *testing.T) {
+	whole := Config{Unbounded: true, Contract: Contract{Complete: true}}
+	m, eff := check(t, whole, `
+{"txn":"T1","status":"committed","name":"pay","trace_id":"a","ops":[{"op":"w","key":"x","value":1}]}
+{"txn":"T1","status":"committed","name":"retry","trace_id":"b","ops":[{"op":"w","key":"x","value":1}]}`)
+	if m.Counters.Duplicates != 1 || m.Counters.Contradictory != 0 || len(eff.Findings) != 0 {
+		t.Errorf("another name: %d duplicates, %d contradictory, findings %v", m.Counters.Duplicates, m.Counters.Contradictory, eff.Findings)
+	}
+	m, _ = check(t, whole, `
+{"txn":"T1","status":"committed","ops":[{"op":"w","key":"x","value":1}]}
+{"txn":"T1","status":"committed","ops":[{"op":"w","key":"x","value":2}]}`)
+	if m.Counters.Duplicates != 0 || m.Counters.Contradictory != 1 {
+		t.Errorf("another value: %d duplicates, %d contradictory", m.Counters.Duplicates, m.Counters.Contradictory)
+	}
+}
