@@ -9,13 +9,13 @@ func TestRepeatedReport(t *testing.T) {
 	m, eff := check(t, whole, `
 {"txn":"T1","status":"committed","name":"pay","trace_id":"a","ops":[{"op":"w","key":"x","value":1}]}
 {"txn":"T1","status":"committed","name":"retry","trace_id":"b","ops":[{"op":"w","key":"x","value":1}]}`)
-	if m.Counters.Duplicates != 1 || m.Counters.Contradictory != 0 || len(eff.Findings) != 0 {
-		t.Errorf("another name: %d duplicates, %d contradictory, findings %v", m.Counters.Duplicates, m.Counters.Contradictory, eff.Findings)
+	if m.Totals().Duplicates != 1 || m.Totals().Contradictory != 0 || len(eff.Findings) != 0 {
+		t.Errorf("another name: %d duplicates, %d contradictory, findings %v", m.Totals().Duplicates, m.Totals().Contradictory, eff.Findings)
 	}
 	m, _ = check(t, whole, `
 {"txn":"T1","status":"committed","ops":[{"op":"w","key":"x","value":1}]}
 {"txn":"T1","status":"committed","ops":[{"op":"w","key":"x","value":2}]}`)
-	if m.Counters.Duplicates != 0 || m.Counters.Contradictory != 1 {
-		t.Errorf("another value: %d duplicates, %d contradictory", m.Counters.Duplicates, m.Counters.Contradictory)
+	if m.Totals().Duplicates != 0 || m.Totals().Contradictory != 1 {
+		t.Errorf("another value: %d duplicates, %d contradictory", m.Totals().Duplicates, m.Totals().Contradictory)
 	}
 }
