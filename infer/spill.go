@@ -347,9 +347,11 @@ func (s *State) EndStep() {
 
 // SpillSizes say how much is out.
 type SpillSizes struct {
-	Keys, Txns, Sessions int64 // out
-	Returned             int64 // records that came back, since the beginning
-	FilterBytes          int64
+	Keys        int64 `json:"keys"` // out
+	Txns        int64 `json:"txns"`
+	Sessions    int64 `json:"sessions"`
+	Returned    int64 `json:"returned"` // records that came back, since the beginning
+	FilterBytes int64 `json:"filter_bytes"`
 }
 
 // SpillSizes of the state. O(1).
