@@ -422,7 +422,8 @@ const maxGroup = 1024
 // transactions of unknown outcome that it names; they are then in s.spill.group.
 // Whether such a transaction took effect, and what shows it, is looked up in all that
 // it wrote and in those who saw it (observedSome, proofs): so these keys are in
-// memory together, or out, and nothing else may hold on to the transaction.
+// memory together, or out, and nothing else may hold on to the transaction, but for its
+// session.
 func (s *State) coldGroup(k uint32, pinned []uint32) bool {
 	p := &s.spill
 	p.group, p.unsure = append(p.group[:0], k), p.unsure[:0]
@@ -441,7 +442,11 @@ func (s *State) coldGroup(k uint32, pinned []uint32) bool {
 		}
 	}
 	for _, u := range p.unsure {
-		if s.txns[u.txn].pins != u.pins {
+		x := &s.txns[u.txn]
+		if s.sessions[x.session].unsure == u.txn {
+			u.pins++ // its session's order asks for its ranks only
+		}
+		if x.pins != u.pins {
 			return false
 		}
 	}
@@ -789,6 +794,7 @@ func (s *State) BringSession(h event.Hash, record []byte) error {
 	for _, n := range members {
 		if n != 0 {
 			s.txns[n].away--
+			s.txns[n].session = id
 			s.pin(n)
 		}
 	}
