@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 4
+const layoutVersion = 5
 
 // Signature names the layout of AppendState.
 func Signature() []byte {

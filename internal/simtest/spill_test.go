@@ -181,7 +181,7 @@ func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, mo
 // of commits, a machine finds what one without a cap finds, to the byte.
 func TestSpill(t *testing.T) {
 	var most infer.SpillSizes
-	for i := range histories(t, 600) {
+	for i := range histories(t, 400) {
 		rng := rand.New(rand.NewPCG(uint64(i), 31))
 		opt := oracle.Wide()
 		switch i % 3 {
