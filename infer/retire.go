@@ -88,7 +88,9 @@ func (s *State) Retire(n uint32, out *Out) {
 			s.keepLate(v)
 		}
 		s.supersede(v)
-		s.keep(v)
+		if x.flags&notKept == 0 {
+			s.keep(v)
+		}
 		id = next
 	}
 	s.txns[n].reads = 0

@@ -280,24 +280,34 @@ func (s *State) keptHead(k uint32) *uint32 {
 // keep links v, whose writers have retired, into its key's chain of kept
 // versions, unless it is in another chain of the key.
 func (s *State) keep(v uint32) {
-	if x := &s.versions[v]; x.key != 0 && x.flags&(kept|initialVersion|placed|inUnplaced) == 0 && s.gone(v) {
+	if x := &s.versions[v]; x.key != 0 && x.flags&notKept == 0 && s.gone(v) {
 		s.chain(v)
 	}
 }
+
+// notKept are the flags of versions that keep passes by.
+const notKept = kept | initialVersion | placed | inUnplaced
 
 func (s *State) chain(v uint32) {
 	x := &s.versions[v]
 	head := s.keptHead(x.key)
 	x.flags |= kept
-	x.sibling, x.sibPrev = *head, 0
-	if *head != 0 {
-		s.versions[*head].sibPrev = v
+	if next := *head; next != 0 { // otherwise neither's second half is touched
+		y := &s.versions[next]
+		x.sibling, y.sibPrev = next, v
+		x.flags |= chained
+		y.flags |= chained
 	}
 	*head = v
 }
 
 func (s *State) unkeep(v uint32) {
 	x := &s.versions[v]
+	if x.flags&chained == 0 {
+		*s.keptHead(x.key) = 0
+		x.flags &^= kept
+		return
+	}
 	if x.sibPrev != 0 {
 		s.versions[x.sibPrev].sibling = x.sibling
 	} else {
@@ -307,7 +317,7 @@ func (s *State) unkeep(v uint32) {
 		s.versions[x.sibling].sibPrev = x.sibPrev
 	}
 	x.sibling, x.sibPrev = 0, 0
-	x.flags &^= kept
+	x.flags &^= kept | chained
 }
 
 // linger queues t, which nothing in memory needs and something out names.

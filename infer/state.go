@@ -76,13 +76,13 @@ type key struct {
 	flags        keyFlags
 	lastBlind    uint32 // the latest retired version that was written blindly; lists: as kept, see spill.go
 	count        uint32 // versions, and what else keeps it in memory; 0: the number is free
-	name         ref
+	unplaced     uint32 // lists: appends that no read has shown, latest first; else as kept, see spill.go
 	// Lists: the spine of versions in the order that reads showed.
 	first, last uint32 // retained part; first is the initial version until elements are frozen
 	length      uint32 // elements in the spine, frozen ones included
 	base        uint32 // frozen elements
 	basePrefix  uint64 // prefix hash behind the frozen elements
-	unplaced    uint32 // lists: appends that no read has shown, latest first; else as kept, see spill.go
+	name        ref
 }
 
 type versionFlags uint16
@@ -92,7 +92,7 @@ const (
 	ambiguous                   // several writers that did not abort
 	placed                      // in the spine
 	inUnplaced
-	blind   // installed without a read before it; prev is the initial version
+	chained // as kept, and had a neighbour in that chain
 	accused // a finding says that nobody wrote it, or that its writers aborted
 	baseline
 	lateReaders         // read by a transaction that has retired
