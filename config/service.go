@@ -79,8 +79,10 @@ type Webhook struct {
 
 // DefaultService is `monitor run` without flags.
 func DefaultService() Service {
+	w := DefaultWatch(LiveContract())
+	w.KeyCap = DefaultKeyCap
 	return Service{
-		Watch: DefaultWatch(LiveContract()), Data: DefaultData, HTTP: DefaultHTTP,
+		Watch: w, Data: DefaultData, HTTP: DefaultHTTP,
 		Sources:  []string{"default"},
 		Embedded: Embedded{Port: DefaultNATSPort, MaxAge: DefaultMaxAge},
 	}

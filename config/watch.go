@@ -16,6 +16,7 @@ const (
 	DefaultIdle           = 10 * time.Second
 	DefaultPane           = 10 * time.Second
 	DefaultLiveCap        = 1_000_000
+	DefaultKeyCap         = 1_000_000 // of a service; a file is checked in memory
 
 	// Positions are counted in steps of 1024 within an int64; a quarter of that
 	// range leaves room for sums.
@@ -34,6 +35,9 @@ type Watch struct {
 	Idle           time.Duration // an input that is silent for longer holds nothing back
 	Pane           time.Duration // stretch of time that gets a verdict of its own
 	LiveCap        int           // transactions kept, at most
+	// KeyCap is how many keys and sessions stay in memory when nobody uses them:
+	// those beyond are on disk. 0: all stay.
+	KeyCap int
 
 	Contract Contract
 }
@@ -72,6 +76,9 @@ func (w *Watch) Validate() error {
 	}
 	if w.LiveCap < 1 {
 		faults = append(faults, fmt.Errorf("live-cap %d: must be positive", w.LiveCap))
+	}
+	if w.KeyCap < 0 {
+		faults = append(faults, fmt.Errorf("key-cap %d: must not be negative", w.KeyCap))
 	}
 	return errors.Join(faults...)
 }

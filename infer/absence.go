@@ -6,7 +6,7 @@ import "github.com/isowatch/isowatch/event"
 // the end of the transaction that raised the question: until then the record
 // may still come.
 
-type dueKind uint8
+type dueKind uint32
 
 const (
 	missingWriter dueKind = iota // version was read, and no writer that did not abort is known
@@ -25,10 +25,14 @@ type due struct {
 	version uint32
 	op      uint32
 	kind    dueKind
+	order   uint32 // in which they were asked
 }
 
 func (s *State) wait(at int64, n, version, op uint32, kind dueKind) {
 	s.txns[n].due++
+	if kind == missingSeq {
+		s.sessions[s.txns[n].session].refs++
+	}
 	if version != 0 {
 		s.versions[version].due++
 	}
@@ -53,6 +57,9 @@ func (s *State) Decide(now int64, out *Out) {
 		d := s.absence.pop()
 		t := &s.txns[d.txn]
 		t.due--
+		if d.kind == missingSeq {
+			s.sessions[t.session].refs--
+		}
 		if d.version != 0 {
 			s.versions[d.version].due--
 		}

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -156,21 +157,35 @@ func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
 }
 
 // EachUnread calls fn with the transactions that appended to one list what no read
-// has shown, for the lists where there are several. They come in no particular
-// order, without repetition; the slice is reused.
+// has shown, for the lists where there are several, in the order of the hashes of
+// their keys, without repetition; the slice is reused.
 func (s *State) EachUnread(fn func(writers []uint32)) {
-	var writers []uint32
+	var ks []uint32
 	for k := range s.keys {
-		writers = writers[:0]
-		for v := s.keys[k].unplaced; v != 0; v = s.versions[v].sibling {
-			if w := s.versions[v].writer; w != 0 && !slices.Contains(writers, w) {
-				writers = append(writers, w)
-			}
+		if x := &s.keys[k]; x.kind == event.List && x.unplaced != 0 && s.versions[x.unplaced].sibling != 0 && x.flags&unsupported == 0 {
+			ks = append(ks, uint32(k))
 		}
-		if len(writers) > 1 && s.keys[k].flags&unsupported == 0 {
+	}
+	slices.SortFunc(ks, func(a, b uint32) int {
+		x, y := s.keys[a].hash, s.keys[b].hash
+		return cmp.Or(cmp.Compare(x.Lo, y.Lo), cmp.Compare(x.Hi, y.Hi))
+	})
+	var writers []uint32
+	for _, k := range ks {
+		if writers = s.unread(k, writers[:0]); len(writers) > 1 {
 			fn(writers)
 		}
 	}
+}
+
+// unread appends the writers of the unplaced appends of k, each once.
+func (s *State) unread(k uint32, writers []uint32) []uint32 {
+	for v := s.keys[k].unplaced; v != 0; v = s.versions[v].sibling {
+		if w := s.versions[v].writer; w != 0 && !slices.Contains(writers, w) {
+			writers = append(writers, w)
+		}
+	}
+	return writers
 }
 
 // Keep holds on to the record and the number of n until [State.LetGo].
@@ -187,17 +202,23 @@ type Sizes struct {
 	Readers  int   `json:"readers"`
 	Edges    int   `json:"edges"`
 	Bytes    int64 `json:"bytes"` // of slabs, tables and arenas, as allocated
+	// FilterBytes are those of them that the filters take, which grow up to their
+	// budgets.
+	FilterBytes int64 `json:"filter_bytes"`
 }
 
 // Sizes of the state. O(1).
 func (s *State) Sizes() Sizes {
 	tables := len(s.byID.slots) + len(s.byKey.slots) + len(s.byVersion.slots) + len(s.bySession.slots)
+	filters := s.values.bytes() + s.twice.bytes() + s.aborts.bytes() + s.ids.bytes() + s.spill.out.bytes()
+	sessions := int64(cap(s.sessions))*int64(unsafe.Sizeof(session{})) + int64(cap(s.seqs))*int64(unsafe.Sizeof(seqSet{}))
 	return Sizes{
-		Txns: len(s.txns), Keys: len(s.keys) - 1, Versions: len(s.versions), Readers: len(s.readers),
+		Txns: len(s.txns), Keys: s.KeysInMemory(), Versions: len(s.versions), Readers: len(s.readers),
 		Bytes: int64(cap(s.txns))*int64(unsafe.Sizeof(txn{})) + int64(cap(s.keys))*int64(unsafe.Sizeof(key{})) +
 			int64(cap(s.versions))*int64(unsafe.Sizeof(version{})) + int64(cap(s.readers))*int64(unsafe.Sizeof(reader{})) +
 			int64(cap(s.writes))*int64(unsafe.Sizeof(write{})) + int64(tables)*8 + s.records.bytes + s.names.bytes +
-			s.values.bytes() + s.ids.bytes(),
+			sessions + filters,
+		FilterBytes: filters,
 	}
 }
 
@@ -252,6 +273,9 @@ func (s *State) Check() error {
 			}
 		}
 	}
+	if err := s.checkSpill(); err != nil {
+		return err
+	}
 	return s.checkKeys()
 }
 
@@ -268,7 +292,7 @@ func (s *State) checkKeys() error {
 		if x.length > 0 && index != x.length {
 			return fmt.Errorf("key %d: spine ends at %d, length %d", k, index, x.length)
 		}
-		for v := x.unplaced; v != 0; v = s.versions[v].sibling {
+		for v := x.unplaced; x.kind == event.List && v != 0; v = s.versions[v].sibling {
 			if s.versions[v].flags&inUnplaced == 0 || s.versions[v].writer == 0 {
 				return fmt.Errorf("key %d: version %d is in the chain of unplaced", k, v)
 			}

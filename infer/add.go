@@ -97,6 +97,9 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	}
 	s.byID.insert(id.Lo, n)
 	s.enterSession(b, t, n)
+	if t.Status == event.Unknown {
+		s.hold(b, t)
+	}
 	switch t.Status {
 	case event.Committed:
 		x.state = counted
@@ -504,6 +507,13 @@ func (s *State) remove(n uint32) {
 		s.awaitAgain(v)
 	}
 	x := &s.txns[n]
+	if x.flags&retired == 0 {
+		s.leave(n)
+	}
+	if x.flags&stored != 0 {
+		s.bury(x)
+		x.flags &^= stored
+	}
 	s.byID.remove(x.id.Lo, n)
 	// The number stays taken until nothing names it: an entry of a queue, a
 	// finding. Its id is free for the record that replaces it.

@@ -11,10 +11,13 @@ const (
 )
 
 // arena keeps the compact records of transactions and the names of keys in
-// chunks without pointers in them. A chunk is reused when all in it was freed.
+// chunks without pointers in them. A chunk is reused when all in it was freed; what
+// is left in one that is mostly free can be moved, see [State.Compact].
 type arena struct {
 	chunks [][]byte
 	live   []int32 // records in the chunk
+	used   []int32 // bytes of them
+	inUse  int64   // sum of used
 	free   []uint32
 	cur    uint32
 	bytes  int64 // in chunks that are in use
@@ -22,12 +25,14 @@ type arena struct {
 
 func (a *arena) put(b []byte) ref {
 	if len(a.chunks) == 0 {
-		a.chunks, a.live = append(a.chunks, nil), append(a.live, 0) // chunk 0 is never used
+		a.chunks, a.live, a.used = append(a.chunks, nil), append(a.live, 0), append(a.used, 0) // chunk 0 is never used
 	}
+	a.inUse += int64(len(b))
 	if len(b) > chunkBytes/4 {
 		c := a.newChunk(len(b))
 		a.chunks[c] = append(a.chunks[c], b...)
 		a.live[c]++
+		a.used[c] += int32(len(b))
 		return ref(c)<<40 | bigLen
 	}
 	if a.cur == 0 || len(a.chunks[a.cur])+len(b) > chunkBytes {
@@ -40,6 +45,7 @@ func (a *arena) put(b []byte) ref {
 	off := len(a.chunks[a.cur])
 	a.chunks[a.cur] = append(a.chunks[a.cur], b...)
 	a.live[a.cur]++
+	a.used[a.cur] += int32(len(b))
 	return ref(a.cur)<<40 | ref(off)<<20 | ref(len(b))
 }
 
@@ -54,7 +60,7 @@ func (a *arena) newChunk(size int) uint32 {
 		return c
 	}
 	a.chunks = append(a.chunks, make([]byte, 0, max(size, chunkBytes)))
-	a.live = append(a.live, 0)
+	a.live, a.used = append(a.live, 0), append(a.used, 0)
 	return uint32(len(a.chunks) - 1)
 }
 
@@ -75,6 +81,12 @@ func (a *arena) drop(r ref) {
 		return
 	}
 	c := uint32(r >> 40)
+	n := int32(r & bigLen)
+	if n == bigLen {
+		n = int32(len(a.chunks[c]))
+	}
+	a.used[c] -= n
+	a.inUse -= int64(n)
 	a.live[c]--
 	if a.live[c] == 0 && c != a.cur {
 		a.release(c)
@@ -89,4 +101,19 @@ func (a *arena) release(c uint32) {
 		a.chunks[c] = a.chunks[c][:0]
 	}
 	a.free = append(a.free, c)
+}
+
+// wasteful says whether less than half of more than 16 chunks is in use.
+func (a *arena) wasteful() bool { return a.bytes > 16*chunkBytes && 2*a.inUse < a.bytes }
+
+// move puts what r names elsewhere if it is in a chunk that is mostly free, and
+// returns where it is.
+func (a *arena) move(r ref) ref {
+	c := uint32(r >> 40)
+	if r == 0 || r&bigLen == bigLen || c == a.cur || 2*a.used[c] > chunkBytes {
+		return r
+	}
+	to := a.put(a.get(r))
+	a.drop(r)
+	return to
 }

@@ -3,9 +3,13 @@ package infer
 import "github.com/isowatch/isowatch/internal/flat"
 
 // dueQueue gives its entries by time, equal ones in the order of their
-// transactions' generations, so that a replay decides in the same order. It is a
+// transactions' generations, then in that in which they were asked, so that a
+// replay decides in the same order, whatever the numbers of the versions. It is a
 // binary heap.
-type dueQueue struct{ heap []due }
+type dueQueue struct {
+	heap  []due
+	asked uint32 // entries so far
+}
 
 func (d *due) before(e *due) bool {
 	if d.at != e.at {
@@ -17,7 +21,7 @@ func (d *due) before(e *due) bool {
 	if d.op != e.op {
 		return d.op < e.op
 	}
-	return d.version < e.version
+	return int32(d.order-e.order) < 0
 }
 
 // push queues an entry. Entries mostly come in the order of their times, and stay
@@ -30,7 +34,8 @@ func (q *dueQueue) push(at int64, txn, gen, version, op uint32, kind dueKind) {
 	h = h[:len(h)+1]
 	i := len(h) - 1
 	d := &h[i]
-	d.at, d.txn, d.gen, d.version, d.op, d.kind = at, txn, gen, version, op, kind
+	q.asked++
+	d.at, d.txn, d.gen, d.version, d.op, d.kind, d.order = at, txn, gen, version, op, kind, q.asked
 	for i > 0 && h[i].before(&h[(i-1)/2]) {
 		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
 		i = (i - 1) / 2

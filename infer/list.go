@@ -208,6 +208,8 @@ func (s *State) place(k, v, n uint32, prefix uint64) {
 	if s.versions[v].flags&inUnplaced != 0 {
 		s.unlinkUnplaced(v)
 		s.versions[v].flags |= inUnplaced // extend still wants to know
+	} else if s.versions[v].flags&kept != 0 {
+		s.unkeep(v)
 	}
 	x, y := &s.keys[k], &s.versions[v]
 	y.flags |= placed
@@ -383,6 +385,9 @@ func (s *State) settleList(v, id, n uint32, again bool) {
 		return
 	}
 	k := &s.keys[x.key]
+	if x.flags&kept != 0 {
+		s.unkeep(v)
+	}
 	x.flags |= inUnplaced
 	x.sibling, x.sibPrev = k.unplaced, 0
 	if k.unplaced != 0 {

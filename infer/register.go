@@ -53,6 +53,9 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	switch {
 	case kind == event.AnyKind:
 	case x.kind == event.AnyKind:
+		if kind == event.List {
+			x.lastBlind, x.unplaced = x.unplaced, 0 // where a list has its chain of kept versions
+		}
 		x.kind = kind
 	case x.kind != kind:
 		s.giveUp(k)
@@ -142,6 +145,8 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		k := s.plannedKey(i)
 		if k == 0 {
 			k = s.keyOf(b, t, o)
+		} else {
+			s.keys[k].flags |= used
 		}
 		if (s.keys[k].kind != event.Register || o.Kind > event.Write || o.Data > event.Register || s.keys[k].flags&unsupported != 0) && !s.settleKind(k, o) {
 			continue

@@ -26,6 +26,7 @@ func (s *State) Expire(now int64, out *Out) {
 
 func (s *State) expire(n uint32) {
 	s.leaveSession(n)
+	s.leave(n)
 	s.dropWrites(n)
 	s.txns[n].flags |= retired
 	s.release(n)
@@ -87,9 +88,13 @@ func (s *State) Retire(n uint32, out *Out) {
 			s.keepLate(v)
 		}
 		s.supersede(v)
+		if x.flags&notKept == 0 {
+			s.keep(v)
+		}
 		id = next
 	}
 	s.txns[n].reads = 0
+	s.leave(n)
 	s.retireSession(n)
 	s.reopened = s.reopened[:0]
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
@@ -130,10 +135,12 @@ func (s *State) retireWrite(id uint32) {
 	k := &s.keys[x.key]
 	if k.kind == event.List {
 		s.freeze(x.key)
+		s.keep(v)
 		return
 	}
 	if w.intermediate || x.flags&ambiguous != 0 {
 		s.drop(v)
+		s.keep(v)
 		return
 	}
 	p := w.pred
@@ -147,6 +154,7 @@ func (s *State) retireWrite(id uint32) {
 		}
 		k.lastBlind = v
 	}
+	s.keep(v)
 }
 
 // gone says whether every possible writer of v has retired.
@@ -203,6 +211,10 @@ func (s *State) drop(v uint32) {
 // freeVersionNow frees v and its write records.
 func (s *State) freeVersionNow(v uint32) {
 	x := &s.versions[v]
+	if x.flags&kept != 0 {
+		s.unkeep(v)
+	}
+	s.keys[x.key].count--
 	if s.keys[x.key].lastBlind == v {
 		s.keys[x.key].lastBlind = 0
 	}
@@ -251,6 +263,7 @@ func (s *State) dropIfUnused(v uint32) {
 	if x.key == 0 || x.readers != 0 || x.writes != 0 || x.due > 0 ||
 		x.flags&(initialVersion|placed|inUnplaced|lateReaders) != 0 || x.over != 0 {
 		s.supersede(v)
+		s.keep(v)
 		return
 	}
 	s.freeVersionNow(v)

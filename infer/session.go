@@ -16,6 +16,7 @@ type session struct {
 	// retired is the latest member of known outcome that left every order, and
 	// unsure the latest one of unknown outcome; their ranks are still known.
 	retired, unsure uint32
+	refs            uint32 // members that have not retired, and questions about some
 	flags           sessionFlags
 }
 
@@ -24,6 +25,7 @@ type sessionFlags uint8
 const (
 	overlapping sessionFlags = 1 << iota
 	outOfOrder               // a member retired before one that precedes it
+	recent                   // used since the hand of spill.go passed it last
 )
 
 // enterSession notes n as a member of its session, whatever its outcome.
@@ -34,6 +36,7 @@ func (s *State) enterSession(b *event.Batch, t *event.Txn, n uint32) {
 	h := s.inEpoch(b, t, t.SessionHash)
 	id := s.internSession(h, b.Bytes(t.Session))
 	s.txns[n].session = id
+	s.sessions[id].refs++
 	if t.Flags&event.HasSeq != 0 {
 		s.noteSeq(id, t.Seq, n)
 	}
@@ -44,14 +47,12 @@ func (s *State) internSession(h event.Hash, name []byte) uint32 {
 	i, mask, fp := x.start(h.Lo)
 	for x.slots[i] != 0 {
 		if slot := x.slots[i]; uint32(slot>>32) == fp && s.sessions[uint32(slot)].hash == h {
+			s.sessions[uint32(slot)].flags |= recent
 			return uint32(slot)
 		}
 		i = (i + 1) & mask
 	}
-	id := uint32(len(s.sessions))
-	s.sessions = append(s.sessions, session{hash: h, name: s.names.put(name)})
-	x.insert(h.Lo, id)
-	return id
+	return s.newSession(h, name)
 }
 
 // linkSession orders n, which counts now or aborted, within its session: by seq, or by the

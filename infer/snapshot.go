@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 4
+const layoutVersion = 5
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
@@ -17,6 +17,10 @@ func Signature() []byte {
 
 type scalars struct {
 	gen, joined, sessionOrder, _    uint32
+	asked                           [2]uint32
+	hand, sessHand                  uint32
+	txnHand, nameHand               uint32
+	spilled                         [4]int64
 	baselineEnds, greatest, untimed int64
 	counters                        Counters
 }
@@ -24,7 +28,8 @@ type scalars struct {
 // AppendState writes all that the state remembers to dst.
 func (s *State) AppendState(dst []byte) []byte {
 	c := scalars{
-		gen: s.gen, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, counters: s.Counters,
+		gen: s.gen, asked: [2]uint32{s.absence.asked, s.expiry.asked}, hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
+		spilled: [4]int64{s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned}, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, counters: s.Counters,
 	}
 	if s.joined {
 		c.joined = 1
@@ -39,7 +44,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, s.writes)
 	dst = flat.Append(dst, s.readers)
 	dst = flat.Append(dst, s.sessions)
-	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders} {
+	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		dst = free.AppendState(dst)
 	}
 	count := int64(len(s.seqs))
@@ -58,6 +63,9 @@ func (s *State) AppendState(dst []byte) []byte {
 		dst = flat.AppendValue(dst, &x.used)
 		dst = flat.Append(dst, x.slots)
 	}
+	dst = flat.Append(dst, s.spill.lingering)
+	dst = flat.Append(dst, s.spill.dead)
+	dst = s.spill.out.appendState(dst)
 	dst = s.records.appendState(dst)
 	dst = s.names.appendState(dst)
 	dst = s.values.appendState(dst)
@@ -70,7 +78,9 @@ func (s *State) AppendState(dst []byte) []byte {
 func (s *State) ReadState(r *flat.Reader) {
 	var c scalars
 	flat.ReadValue(r, &c)
-	s.gen, s.joined = c.gen, c.joined == 1
+	s.gen, s.joined, s.absence.asked, s.expiry.asked = c.gen, c.joined == 1, c.asked[0], c.asked[1]
+	s.spill.hand, s.spill.sessHand, s.spill.txnHand, s.spill.nameHand = c.hand, c.sessHand, c.txnHand, c.nameHand
+	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.spilled[0], c.spilled[1], c.spilled[2], c.spilled[3]
 	s.sessionOrder = c.sessionOrder == 1
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
 	s.Untimed = c.untimed
@@ -80,7 +90,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, &s.writes)
 	flat.Read(r, &s.readers)
 	flat.Read(r, &s.sessions)
-	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders} {
+	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		free.ReadState(r)
 	}
 	var count int64
@@ -105,6 +115,10 @@ func (s *State) ReadState(r *flat.Reader) {
 			x.slots = nil
 		}
 	}
+	flat.Read(r, &s.spill.lingering)
+	flat.Read(r, &s.spill.dead)
+	s.EndStep()
+	s.spill.out.readState(r)
 	s.records.readState(r)
 	s.names.readState(r)
 	s.values.readState(r)
@@ -114,7 +128,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.seats = nil
 	s.stamp = 0
 	for k := range s.keys {
-		s.keys[k].stamp = 0
+		s.keys[k].stamp, s.keys[k].touch = 0, 0
 	}
 }
 
@@ -122,6 +136,7 @@ func (a *arena) appendState(dst []byte) []byte {
 	dst = flat.AppendValue(dst, &a.cur)
 	dst = flat.AppendValue(dst, &a.bytes)
 	dst = flat.Append(dst, a.live)
+	dst = flat.Append(dst, a.used)
 	dst = flat.Append(dst, a.free)
 	for _, c := range a.chunks {
 		dst = flat.Append(dst, c)
@@ -133,13 +148,21 @@ func (a *arena) readState(r *flat.Reader) {
 	flat.ReadValue(r, &a.cur)
 	flat.ReadValue(r, &a.bytes)
 	flat.Read(r, &a.live)
+	flat.Read(r, &a.used)
 	flat.Read(r, &a.free)
+	a.inUse = 0
+	for _, n := range a.used {
+		a.inUse += int64(n)
+	}
+	if r.Err == nil && len(a.used) != len(a.live) {
+		r.Err = flat.ErrShort
+	}
 	a.chunks = make([][]byte, len(a.live))
 	for i := range a.chunks {
 		var c []byte
 		flat.Read(r, &c)
-		if i > 0 && len(c) < chunkBytes && r.Err == nil {
-			c = append(make([]byte, 0, chunkBytes), c...)
+		if i > 0 && r.Err == nil {
+			c = append(make([]byte, 0, max(len(c), chunkBytes)), c...)
 		}
 		a.chunks[i] = c
 	}

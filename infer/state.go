@@ -24,7 +24,7 @@ const (
 	unknown   // the record's status is unknown: nothing follows from its end
 	retired   // left every order
 	inSession // linked in its session's list
-	ordered   // took part in its session's order
+	stored    // a record of it is on disk: see spill.go
 )
 
 // txn is a transaction in the slab, 128 bytes: two cache lines, of which the first
@@ -50,7 +50,8 @@ type txn struct {
 	offset    int64
 	partition uint32
 	sub       uint32
-	_         [16]byte
+	away      uint32 // what is on disk and names it: see spill.go
+	_         [12]byte
 }
 
 type keyFlags uint8
@@ -61,10 +62,11 @@ const (
 	deleted                           // a delete of the key is recorded: not found has several meanings
 	hasBaseline                       // a value without a writer was taken as what was there before watching
 	foundNothing                      // a read found no value
+	used                              // since the hand of spill.go passed it last
 )
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are
-// not reused.
+// reused.
 type key struct {
 	hash event.Hash
 	// Scratch of the transaction in work.
@@ -72,14 +74,15 @@ type key struct {
 	initial      uint32 // the version before all others
 	kind         event.DataKind
 	flags        keyFlags
-	lastBlind    uint32 // the latest retired version that was written blindly
-	name         ref
+	lastBlind    uint32 // the latest retired version that was written blindly; lists: as kept, see spill.go
+	count        uint32 // versions, and what else keeps it in memory; 0: the number is free
+	unplaced     uint32 // lists: appends that no read has shown, latest first; else as kept, see spill.go
 	// Lists: the spine of versions in the order that reads showed.
 	first, last uint32 // retained part; first is the initial version until elements are frozen
 	length      uint32 // elements in the spine, frozen ones included
 	base        uint32 // frozen elements
 	basePrefix  uint64 // prefix hash behind the frozen elements
-	unplaced    uint32 // appends that no read has shown, latest first
+	name        ref
 }
 
 type versionFlags uint16
@@ -89,7 +92,7 @@ const (
 	ambiguous                   // several writers that did not abort
 	placed                      // in the spine
 	inUnplaced
-	blind   // installed without a read before it; prev is the initial version
+	chained // as kept, and had a neighbour in that chain
 	accused // a finding says that nobody wrote it, or that its writers aborted
 	baseline
 	lateReaders         // read by a transaction that has retired
@@ -99,6 +102,7 @@ const (
 	accusedOne          // a finding rests on its having exactly one writer
 	seen                // a transaction that has retired read it
 	seenSurely          // and its outcome was known
+	kept                // in the chain of what is kept of the retired: see spill.go
 )
 
 // version is one value of a key, 80 bytes, what registers need first.
@@ -115,8 +119,8 @@ type version struct {
 	prefix   uint64 // lists: hash of the list up to and including this element
 	prev     uint32 // lists: the element before
 	next     uint32 // lists: the element behind
-	sibling  uint32 // lists: chain of unplaced
-	sibPrev  uint32 // lists: back link in the chain of unplaced
+	sibling  uint32 // chain of unplaced, or of kept
+	sibPrev  uint32 // back link in that chain
 	witness  uint32 // lists: the transaction whose read placed it
 	index    uint32 // lists: position in the spine, from 1
 }
@@ -163,6 +167,7 @@ type State struct {
 	seats    []seats  // by session
 
 	freeTxns, freeVersions, freeWrites, freeReaders flat.Slots
+	freeKeys, freeSessions                          flat.Slots
 
 	byID, byKey, byVersion, bySession index
 	records, names                    arena
@@ -176,6 +181,8 @@ type State struct {
 
 	late   []uint32 // versions with lateReaders, oldest first
 	unsure []due    // unknown transactions behind the window, oldest first
+
+	spill spill
 
 	gen          uint32
 	joined       bool
@@ -254,6 +261,7 @@ func (s *State) newVersion(k uint32, h event.Hash) uint32 {
 	}
 	v := &s.versions[id]
 	v.key, v.hash = k, h
+	s.keys[k].count++
 	return id
 }
 
@@ -291,14 +299,15 @@ func (s *State) internKey(h event.Hash, name []byte) uint32 {
 	x := &s.byKey
 	i, mask, fp := x.start(h.Lo)
 	for x.slots[i] != 0 {
-		if slot := x.slots[i]; uint32(slot>>32) == fp && s.keys[uint32(slot)].hash == h {
-			return uint32(slot)
+		if slot := x.slots[i]; uint32(slot>>32) == fp {
+			if k := &s.keys[uint32(slot)]; k.hash == h {
+				k.flags |= used
+				return uint32(slot)
+			}
 		}
 		i = (i + 1) & mask
 	}
-	k := uint32(len(s.keys))
-	s.keys = flat.Push(s.keys, key{hash: h, name: s.names.put(name)})
-	x.insert(h.Lo, k)
+	k := s.newKey(h, name)
 	v := s.newVersion(k, event.Hash{})
 	s.versions[v].flags = initialVersion | placed
 	s.keys[k].initial, s.keys[k].first, s.keys[k].last = v, v, v
@@ -390,6 +399,13 @@ func (s *State) release(t uint32) {
 	x := &s.txns[t]
 	if x.flags&retired == 0 || x.pins > 0 || x.due > 0 || x.writes != 0 {
 		return
+	}
+	if x.away > 0 {
+		s.linger(t)
+		return
+	}
+	if x.flags&stored != 0 {
+		s.bury(x)
 	}
 	if x.id != (event.Hash{}) {
 		s.byID.remove(x.id.Lo, t)

@@ -58,6 +58,38 @@ func keysOf(t *testing.T, s *Store, sp Space, from, to []byte, reverse bool) []s
 	return keys
 }
 
+// TestGetAll asks for several keys at once, some of which are not there, and ends
+// at the first error.
+func TestGetAll(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	put(t, s, records, "a", "c")
+	put(t, s, 'o', "b")
+	ask := [][]byte{[]byte("c"), []byte("b"), []byte("a"), []byte("c"), nil}
+	var got []string
+	err := s.GetAll(records, ask, func(i int, value []byte) error {
+		got = append(got, fmt.Sprintf("%d %q %v", i, value, value == nil))
+		return nil
+	})
+	want := []string{`0 "value of c" false`, `1 "" true`, `2 "value of a" false`, `3 "value of c" false`, `4 "" true`}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	stop := errors.New("stop")
+	calls := 0
+	if err := s.GetAll(records, ask, func(int, []byte) error { calls++; return stop }); !errors.Is(err, stop) || calls != 1 {
+		t.Errorf("ended with %v after %d calls", err, calls)
+	}
+	if err := s.GetAll(0, ask, nil); err == nil {
+		t.Error("the store's own space was read")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.GetAll(records, ask, nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("of a closed store: %v, want %v", err, ErrClosed)
+	}
+}
+
 func TestCommitAndGet(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})

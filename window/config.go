@@ -45,6 +45,10 @@ type Config struct {
 	Idle       time.Duration // a partition that is silent for longer holds nothing back; default 10 s
 	Pane       time.Duration // default 10 s
 	LiveCap    int           // live transactions; default 1,000,000
+	// KeyCap is how many keys, and how many sessions, stay in memory when they have
+	// gone cold; beyond it they go out in Effects.Puts, and a driver must answer
+	// Needs. 0 keeps all.
+	KeyCap int
 	// Clamp bounds event times by the tick plus the clock drift. Off for whole
 	// histories.
 	Clamp bool

@@ -33,10 +33,11 @@ type Counters struct {
 type Effects struct {
 	Findings []isolation.Finding // new ones and new revisions
 	Panes    []Pane              // closed or amended
+	Puts     []Put               // of retained state that goes out: see needs.go
 }
 
 // Reset empties e and keeps its memory.
-func (e *Effects) Reset() { e.Findings, e.Panes = e.Findings[:0], e.Panes[:0] }
+func (e *Effects) Reset() { e.Findings, e.Panes, e.Puts = e.Findings[:0], e.Panes[:0], e.Puts[:0] }
 
 type partition struct {
 	Name string
@@ -80,8 +81,11 @@ type Machine struct {
 	// Unverified is why the verifier did not accept the latest such witness.
 	Unverified error
 
+	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
+
 	// Scratch.
 	out       infer.Out
+	pinned    []uint32
 	edges     []incremental.Edge
 	scratch   event.Batch
 	warm      [warmAhead]uint32
@@ -113,6 +117,7 @@ func New(cfg Config) *Machine {
 		x, y := m.views[a], m.views[b]
 		return cmp.Or(cmp.Compare(x.Base, y.Base), cmp.Compare(x.Family, y.Family))
 	})
+	m.unreadOut = make([]int64, len(m.views))
 	m.searcher.Budget = cfg.SearchBudget
 	m.open.init()
 	m.horizon.init()
@@ -134,6 +139,9 @@ func (m *Machine) Sizes() infer.Sizes {
 	z.Edges = m.graph.NumEdges()
 	return z
 }
+
+// SpillSizes say how much of the retained state is not in memory.
+func (m *Machine) SpillSizes() infer.SpillSizes { return m.infer.SpillSizes() }
 
 // StateBytes is about what AppendState writes.
 func (m *Machine) StateBytes() int64 { return m.infer.Sizes().Bytes + m.graph.Bytes() }
@@ -158,6 +166,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 		m.meet(b, uint32(i))
 	}
 	m.advance()
+	m.spill(len(txns))
 	if invariants.Enabled {
 		if err := m.Check(); err != nil {
 			panic(fmt.Sprintf("window: %v", err))
@@ -232,7 +241,10 @@ func (m *Machine) time(t *event.Txn) (start, end int64) {
 
 // ask notes the level that transaction n asked for.
 func (m *Machine) ask(n uint32, name []byte) {
-	base := isolation.Asked(name)
+	m.setAsked(n, isolation.Asked(name))
+}
+
+func (m *Machine) setAsked(n uint32, base isolation.Base) {
 	if base == 0 && len(m.asked) == 0 {
 		return
 	}

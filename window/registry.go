@@ -12,6 +12,7 @@ import (
 type openFinding struct {
 	Finding isolation.Finding
 
+	serial   int      // in the order of detection
 	members  []uint32 // transactions on the cycle, held in memory until it is final
 	edges    []incremental.EdgeID
 	asides   []aside         // the set-aside edges that it reports
@@ -49,7 +50,8 @@ func (a aside) there(g *incremental.Graph) bool {
 // off the hot path: nothing is looked up while nothing is open.
 type registry struct {
 	list []*openFinding
-	by   map[uint32][]*openFinding // by member
+	made int
+	by   map[uint32][]*openFinding // by member, in the order of detection: a restart keeps it
 	ids  map[string]*openFinding
 	// revisions of withdrawn findings, which may come back.
 	revisions map[string]int
@@ -88,6 +90,8 @@ func (r *registry) init() {
 }
 
 func (r *registry) add(f *openFinding) {
+	r.made++
+	f.serial = r.made
 	r.list = append(r.list, f)
 	r.ids[f.Finding.ID] = f
 	r.link(f, f.members)
@@ -96,7 +100,12 @@ func (r *registry) add(f *openFinding) {
 func (r *registry) link(f *openFinding, members []uint32) {
 	for _, n := range members {
 		if !slices.Contains(r.by[n], f) {
-			r.by[n] = append(r.by[n], f)
+			fs := r.by[n]
+			at := len(fs)
+			for at > 0 && fs[at-1].serial > f.serial {
+				at--
+			}
+			r.by[n] = slices.Insert(fs, at, f)
 		}
 	}
 }

@@ -113,6 +113,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, m.signature())
 	dst = flat.Append(dst, text)
 	dst = flat.Append(dst, m.asked)
+	dst = flat.Append(dst, m.unreadOut)
 	dst = m.graph.AppendState(dst)
 	return m.infer.AppendState(dst)
 }
@@ -136,8 +137,12 @@ func (m *Machine) ReadState(state []byte) error {
 	}
 	flat.Read(r, &text)
 	flat.Read(r, &m.asked)
+	flat.Read(r, &m.unreadOut)
 	m.graph.ReadState(r)
 	m.infer.ReadState(r)
+	if r.Err == nil && len(m.unreadOut) != len(m.views) {
+		r.Err = flat.ErrShort
+	}
 	if r.Err != nil {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}

@@ -19,23 +19,11 @@ func (m *Machine) orderUnread() {
 		if v, _ := level.View(); !v.Split {
 			continue
 		}
-		undecided := int64(0)
+		undecided := m.unreadOut[i]
 		var assumed []incremental.EdgeID
 		m.infer.EachUnread(func(writers []uint32) {
-			slices.SortFunc(writers, func(a, b uint32) int {
-				return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
-			})
-			for j := 1; j < len(writers); j++ {
-				id, ok := m.assume(i, writers[j-1], writers[j])
-				if !ok {
-					id, ok = m.assume(i, writers[j], writers[j-1])
-				}
-				if !ok {
-					undecided++
-				} else if id != 0 {
-					assumed = append(assumed, id)
-				}
-			}
+			n, ids := m.undecidedPairs(i, writers, assumed)
+			undecided, assumed = undecided+n, ids
 		})
 		// What was only assumed must not stand against what a later input shows.
 		for _, id := range assumed {
@@ -43,6 +31,27 @@ func (m *Machine) orderUnread() {
 		}
 		m.Counters.Undecided = max(m.Counters.Undecided, undecided)
 	}
+}
+
+// undecidedPairs orders the writers of one list along their commits in the i-th
+// view, counts the neighbours that fit neither way, and appends the edges that it
+// assumed to dst.
+func (m *Machine) undecidedPairs(i int, writers []uint32, dst []incremental.EdgeID) (n int64, assumed []incremental.EdgeID) {
+	slices.SortFunc(writers, func(a, b uint32) int {
+		return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
+	})
+	for j := 1; j < len(writers); j++ {
+		id, ok := m.assume(i, writers[j-1], writers[j])
+		if !ok {
+			id, ok = m.assume(i, writers[j], writers[j-1])
+		}
+		if !ok {
+			n++
+		} else if id != 0 {
+			dst = append(dst, id)
+		}
+	}
+	return n, dst
 }
 
 // assume orders a before b in the i-th view, if that closes no cycle. The edge is 0

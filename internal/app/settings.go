@@ -18,7 +18,7 @@ func machineConfig(w *config.Watch) window.Config {
 		Levels: levels, Named: w.Named, Expect: w.Expect, Contract: machineContract(w.Contract),
 		Window: window.For(w.Window.Duration), WindowTxns: w.Window.Txns,
 		Lateness: window.For(w.Lateness), MaxTxn: w.MaxTransaction,
-		Idle: w.Idle, Pane: w.Pane, LiveCap: w.LiveCap, Clamp: true,
+		Idle: w.Idle, Pane: w.Pane, LiveCap: w.LiveCap, KeyCap: w.KeyCap, Clamp: true,
 	}
 }
 

@@ -84,8 +84,8 @@ func (e *Engine) fresh(w *work) *work {
 	w.step.gaps, w.step.bad, w.step.end = w.step.gaps[:0], 0, false
 	w.step.stands, w.announced = w.step.stands[:0], false
 	w.cursors = map[string]ingest.Cursor{}
-	w.dead, w.effects = w.dead[:0], w.effects[:0]
-	w.snapshot, w.status, w.ended = nil, nil, nil
+	w.dead, w.effects, w.puts = w.dead[:0], w.effects[:0], w.puts[:0]
+	w.snapshot, w.status, w.ended, w.failed = nil, nil, nil, nil
 	return w
 }
 

@@ -82,6 +82,21 @@ func (e *Engine) commitStep(w *work) error {
 			return err
 		}
 	}
+	for _, dead := range [2]bool{true, false} { // of one name, the put counts
+		for i := range w.puts {
+			if p := &w.puts[i]; (p.Value == nil) == dead {
+				if err := p.eachPiece(func(x store.Entry) error {
+					entries = append(entries, x)
+					if size += len(x.Key) + len(x.Value); size > maxCommitBytes || len(entries) > maxEntries {
+						return spill()
+					}
+					return nil
+				}); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	for p, c := range w.cursors {
 		text, err := json.Marshal(c)
 		if err != nil {
@@ -110,6 +125,7 @@ func (e *Engine) commitStep(w *work) error {
 	e.lament(&e.head, &h)
 	e.head = h
 	w.status.count(&h)
+	e.committed.Store(h.Step)
 	return nil
 }
 

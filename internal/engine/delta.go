@@ -23,6 +23,8 @@ type step struct {
 	// stands is the news of the readers, by partition of the batch; it may be
 	// shorter.
 	stands []window.Standing
+	// answers are what was read for the step, by source.
+	answers []window.Answers
 }
 
 // sourceConfig is the configuration of a source's machine.
@@ -32,10 +34,13 @@ type sourceConfig struct {
 }
 
 // appendDelta writes what a machine needs to do the step again: the tick, changed
-// configurations, the partitions with the news of their readers, lost input, and
-// every transaction in compact form with its position, in order. The batch must be
-// packed.
+// configurations, the partitions with the news of their readers, lost input, every
+// transaction in compact form with its position, in order, and what was read for
+// them. Its length goes before it: pieces of a longer one that was cut off may lie
+// behind. The batch must be packed.
 func appendDelta(dst []byte, s *step) []byte {
+	begin := len(dst)
+	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
 	dst = binary.AppendVarint(dst, s.tick)
 	dst = binary.AppendVarint(dst, s.bad)
 	if s.end {
@@ -76,6 +81,8 @@ func appendDelta(dst []byte, s *step) []byte {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(record)))
 		dst = append(dst, record...)
 	}
+	dst = appendAnswers(dst, s.answers)
+	binary.LittleEndian.PutUint64(dst[begin:], uint64(len(dst)-begin-8))
 	return dst
 }
 
@@ -127,7 +134,10 @@ func (r *deltaReader) text() string { return string(r.bytes(r.uint())) }
 
 // readDelta fills s with the step that b holds.
 func readDelta(d *event.Decoder, s *step, b []byte) error {
-	r := &deltaReader{b: b}
+	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8) {
+		return errDelta
+	}
+	r := &deltaReader{b: b[8 : 8+binary.LittleEndian.Uint64(b)]}
 	s.batch.Reset()
 	s.gaps = s.gaps[:0]
 	s.tick, s.bad = r.int(), r.int()
@@ -164,6 +174,10 @@ func readDelta(d *event.Decoder, s *step, b []byte) error {
 		if err := d.DecodeRecord(&s.batch, pos, rec); err != nil {
 			return fmt.Errorf("%w: %w", errDelta, err)
 		}
+	}
+	s.answers = readAnswers(r)
+	if r.err == nil && len(r.b) > 0 {
+		return fmt.Errorf("%w: %d bytes too long", errDelta, len(r.b))
 	}
 	return r.err
 }

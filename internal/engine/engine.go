@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
@@ -93,11 +94,15 @@ type Engine struct {
 	low           int64 // least watermark of the last step, for the assembler
 	cursors       map[string]ingest.Cursor
 	sinceSnapshot int64 // bytes of deltas since the last snapshot was taken
+	step          uint64
+	pending       []uncommitted // oldest first
+	needs         []infer.Ref
 
 	// Owned by the commit goroutine.
 	head         head
-	lamented     bool         // findings were dropped, and that was said
-	lastSnapshot atomic.Int64 // size of the latest snapshot
+	committed    atomic.Uint64 // head.Step
+	lamented     bool          // findings were dropped, and that was said
+	lastSnapshot atomic.Int64  // size of the latest snapshot
 
 	snapshotStep atomic.Uint64 // that the current snapshot stands behind; 0: there is none
 
@@ -111,6 +116,7 @@ type Engine struct {
 
 	status  atomic.Pointer[Status]
 	records atomic.Int64
+	reads   atomic.Int64 // of retained state
 	bytes   atomic.Int64
 	snaps   sync.WaitGroup
 	snapped atomic.Bool // a snapshot is being written
@@ -124,6 +130,8 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 	if err := e.recover(); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
+	e.step = e.head.Step
+	e.committed.Store(e.step)
 	if err := e.reconfigure(); err != nil {
 		return nil, err
 	}
@@ -177,6 +185,8 @@ type work struct {
 	dead      []DeadLetter
 	delta     []byte
 	effects   []effect
+	puts      []sourcePut
+	failed    error // nothing of it may be committed
 	assembly  []byte
 	snapshot  *snapshot
 	status    *Status
@@ -215,8 +225,12 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 	go func() { // step
 		defer wg.Done()
 		defer close(stepped)
+		var broken error
 		for w := range decoded {
-			e.doStep(w)
+			if broken == nil { // the machines are no more what a step left
+				broken = e.doStep(w)
+			}
+			w.failed = broken
 			stepped <- w
 		}
 	}()
@@ -224,8 +238,14 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 		defer wg.Done()
 		for w := range stepped {
 			if failed == nil { // nothing may follow a step that is not there
-				if err := e.commit(w); err != nil {
-					failed = fmt.Errorf("commit: %w", err)
+				err := w.failed
+				if err == nil {
+					if err = e.commit(w); err != nil {
+						err = fmt.Errorf("commit: %w", err)
+					}
+				}
+				if err != nil {
+					failed = err
 					cancel()
 				}
 			}

@@ -17,6 +17,7 @@ const (
 	spaceSink      store.Space = 'c' // sink -> sequence delivered (8 bytes)
 	spaceDead      store.Space = 'l' // number (8 bytes) -> DeadLetter, JSON
 	spacePane      store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
+	spaceSpill     store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
 	maxCommitBytes             = 3 << 20
 	maxEntries                 = 9_000
 	deltaPart                  = 512 << 10
@@ -43,5 +44,5 @@ type head struct {
 
 // layoutVersion is that of the spaces above and of what a delta and a snapshot's
 // meta hold: 2 adds what readers say and configurations to deltas, and removes
-// deliveries.
-const layoutVersion = 2
+// deliveries; 3 adds retained state, what was read of it, and a delta's length.
+const layoutVersion = 3

@@ -83,7 +83,10 @@ func (e *Engine) replay(first uint64) error {
 				return fmt.Errorf("step %d: %w: no configuration of source %q", current, errDelta, name)
 			}
 		}
-		e.sources.run(&st)
+		e.sources.split(&st)
+		if err := e.sources.run(&st); err != nil {
+			return fmt.Errorf("step %d: %w", current, err)
+		}
 		e.sinceSnapshot += int64(len(delta))
 		return nil
 	}

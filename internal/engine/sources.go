@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -110,10 +111,8 @@ func (s *sources) apply(configs []sourceConfig) error {
 	return nil
 }
 
-// run does the step on every source that it concerns: each on a goroutine of its
-// own when there are several, since they share nothing. Effects are left in the
-// sources, to be taken in their order.
-func (s *sources) run(st *step) {
+// split finds which transactions of the step are whose.
+func (s *sources) split(st *step) {
 	for _, x := range s.list {
 		x.txns = x.txns[:0]
 		x.effects.Reset()
@@ -123,23 +122,33 @@ func (s *sources) run(st *step) {
 			x.txns = append(x.txns, int32(i))
 		}
 	}
+}
+
+// run does the step, which was split, on every source that it concerns: each on a
+// goroutine of its own when there are several, since they share nothing. Effects
+// are left in the sources, to be taken in their order.
+func (s *sources) run(st *step) error {
+	for len(st.answers) < len(s.list) {
+		st.answers = append(st.answers, window.Answers{})
+	}
 	defer s.lost.add(st)
 	for _, x := range s.list {
 		x.tell(&s.lost, st.tick)
 	}
 	if len(s.list) == 1 {
-		s.list[0].step(st)
-		return
+		return s.list[0].step(st, &st.answers[0])
 	}
 	var wg sync.WaitGroup
-	for _, x := range s.list {
+	errs := make([]error, len(s.list))
+	for i, x := range s.list {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			x.step(st)
+			errs[i] = x.step(st, &st.answers[i])
 		}()
 	}
 	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // tell a source that was just met what was lost before.
@@ -157,7 +166,10 @@ func (x *source) tell(l *lost, tick int64) {
 	x.machine.BadRecords(l.Bad)
 }
 
-func (x *source) step(st *step) {
+func (x *source) step(st *step, answers *window.Answers) error {
+	if err := x.machine.Bring(answers); err != nil {
+		return fmt.Errorf("source %s: %w", x.name, err)
+	}
 	for _, g := range st.gaps {
 		x.machine.Lose(g, st.tick, &x.effects)
 	}
@@ -178,4 +190,5 @@ func (x *source) step(st *step) {
 	if st.end {
 		x.machine.Close(&x.effects)
 	}
+	return nil
 }

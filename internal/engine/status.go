@@ -13,7 +13,8 @@ type Status struct {
 	Steps   uint64         `json:"steps"`   // committed since the store was made
 	Records int64          `json:"records"` // taken in by this process
 	Bytes   int64          `json:"bytes"`
-	Open    int            `json:"open"` // transactions in assembly
+	Open    int            `json:"open"`  // transactions in assembly
+	Reads   int64          `json:"reads"` // of the store, for retained state, by this process
 	Sources []SourceStatus `json:"sources"`
 	Cursors []CursorStatus `json:"cursors"`
 	Outbox  OutboxStatus   `json:"outbox"`
@@ -51,6 +52,7 @@ type SourceStatus struct {
 	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
 	Findings  map[string]Found   `json:"findings"` // by anomaly, since the beginning
 	Sizes     infer.Sizes        `json:"sizes"`
+	Spilled   infer.SpillSizes   `json:"spilled"` // retained state that is not in memory
 }
 
 // Verdict of a level, and why it is unknown.
@@ -76,12 +78,12 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len()}
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Reads: e.reads.Load()}
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{
 			Source: x.name, Live: m.Live(), Watermark: m.Watermark(), Counters: m.Totals(),
-			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(),
+			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Spilled: m.SpillSizes(),
 		}
 		if src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0

@@ -20,8 +20,9 @@ type DeadLetter struct {
 	At       int64  `json:"at"`     // tick, ns since the Unix epoch
 }
 
-// doStep assembles, runs the machines and encodes what is to be committed.
-func (e *Engine) doStep(w *work) {
+// doStep assembles, reads what the machines need, runs them and encodes what is to be
+// committed.
+func (e *Engine) doStep(w *work) error {
 	b := &w.step.batch
 	if len(b.Parts) > 0 || e.assembler.Len() > 0 {
 		e.assemble(w)
@@ -39,13 +40,21 @@ func (e *Engine) doStep(w *work) {
 	if err != nil {
 		panic(err) // they were accepted by Open, and are strings and numbers only
 	}
+	e.sources.split(&w.step)
+	if err := e.answer(&w.step); err != nil {
+		return err
+	}
 	w.delta = appendDelta(w.delta[:0], &w.step)
-	e.sources.run(&w.step)
+	if err := e.sources.run(&w.step); err != nil {
+		return err
+	}
 	e.low = math.MaxInt64
 	for _, x := range e.sources.list {
 		e.low = min(e.low, x.machine.Watermark())
 		w.effects = append(w.effects, encodeEffects(x.name, &x.effects))
 	}
+	w.puts = e.puts(w.puts)
+	e.pend(w.puts)
 	e.records.Add(int64(len(b.Txns)))
 	for p, c := range w.cursors {
 		e.cursors[p] = c
@@ -60,6 +69,7 @@ func (e *Engine) doStep(w *work) {
 		w.snapshot = e.takeSnapshot()
 	}
 	w.status = e.measure(w.step.tick, w.waiting)
+	return nil
 }
 
 // assemble puts operation-level records together, and gives up those whose time

@@ -39,6 +39,9 @@ func (s *Slots) Give(i uint32) {
 	s.count++
 }
 
+// Len is the number of free places.
+func (s *Slots) Len() int { return s.count }
+
 // Free says whether place i is free.
 func (s *Slots) Free(i uint32) bool {
 	return int(i>>6) < len(s.free) && s.free[i>>6]&(1<<(i&63)) != 0

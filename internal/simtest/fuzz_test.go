@@ -14,7 +14,8 @@ import (
 
 // FuzzMachine reads bytes as transactions of 4 sessions over 3 keys and restarts,
 // and gives them to a machine with a tiny window: no panic, a valid state after
-// every step, and no verdict that the oracle contradicts.
+// every step, and no verdict that the oracle contradicts; and with a cap of one to
+// three keys the same effects to the byte.
 func FuzzMachine(f *testing.F) {
 	for i := range uint64(8) {
 		rng := rand.New(rand.NewPCG(i, 27))
@@ -34,12 +35,15 @@ func FuzzMachine(f *testing.F) {
 			cfg.LiveCap = 2 + s.next(4)
 		}
 		m := window.New(cfg)
+		capped := cfg
+		capped.KeyCap = 1 + s.next(3)
+		twin := newSpilling(capped, nil)
 		var eff window.Effects
 		var d event.Decoder
 		var h oracle.History
 		for len(s.bytes) > 0 && len(h) < 14 {
 			if s.next(8) == 0 {
-				m = readBack(t, cfg, m)
+				m, twin.m = readBack(t, cfg, m), readBack(t, capped, twin.m)
 			}
 			h = append(h, s.txn(len(h)))
 			b := &event.Batch{Partitions: []string{"sim"}}
@@ -48,8 +52,18 @@ func FuzzMachine(f *testing.F) {
 			if err := m.Check(); err != nil {
 				t.Fatalf("%v\n%s", err, h.Text())
 			}
+			twin.b, twin.log = b, nil
+			puts, err := twin.step(&twin.eff, 0)
+			if err != nil {
+				t.Fatalf("with %d keys: %v\n%s", capped.KeyCap, err, h.Text())
+			}
+			twin.write(puts)
 		}
 		m.Close(&eff)
+		twin.m.Close(&twin.eff)
+		if w, g := effectsText(t, &eff), effectsText(t, &twin.eff); w != g {
+			t.Fatalf("with %d keys: %s\n%s", capped.KeyCap, firstDifference(w, g), h.Text())
+		}
 		if why := disagreement(m, oracle.Check(h)); why != "" {
 			t.Fatalf("window %v, lateness %v, cap %d: %s\n%s%s%+v", cfg.Window.D, cfg.Lateness.D, cfg.LiveCap,
 				why, h.Text(), lines(eff.Findings), m.Totals())

@@ -183,6 +183,19 @@ func (w *world) live() (lines []string) {
 	return lines
 }
 
+// returned prints whether retained state came back from the store. How much did
+// depends on how the records are cut into steps.
+func (w *world) returned() (lines []string) {
+	for _, s := range w.engine.Status().Sources {
+		if s.Spilled.Returned > 0 {
+			lines = append(lines, "something came back")
+		} else {
+			lines = append(lines, "nothing came back")
+		}
+	}
+	return lines
+}
+
 // eachCounter calls fn for the integer fields, in order, with their names in
 // lower case: LateDuplicates is late-duplicates.
 func eachCounter(v reflect.Value, fn func(name string, n int64)) {

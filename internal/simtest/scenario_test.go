@@ -162,6 +162,8 @@ func (w *world) command(c command, rs *records) (out []string, err error) {
 		return w.verdicts(), nil
 	case "live":
 		return w.live(), nil
+	case "returned":
+		return w.returned(), nil
 	case "counters":
 		return w.counters(c.rest)
 	case "panes":

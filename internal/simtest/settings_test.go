@@ -67,6 +67,8 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		cfg.MaxTxn, err = time.ParseDuration(value)
 	case "live-cap":
 		cfg.LiveCap, err = strconv.Atoi(value)
+	case "key-cap":
+		cfg.KeyCap, err = strconv.Atoi(value)
 	case "levels":
 		cfg.Levels, err = isolation.ParseLevels(value)
 		cfg.Named = value != "all"

@@ -20,6 +20,7 @@ import (
 type manner struct {
 	name   string
 	single bool // every record in a step of its own
+	keyCap int  // keys and sessions in memory; 0: all
 	after  func(*world) error
 }
 
@@ -30,6 +31,7 @@ func manners() []manner {
 		{name: "crash after every step", after: (*world).crash},
 		{name: "crash after every record", single: true, after: (*world).crash},
 		{name: "restart after every record", single: true, after: (*world).restart},
+		{name: "one key in memory, crash after every record", single: true, keyCap: 1, after: (*world).crash},
 	}
 }
 
@@ -65,7 +67,9 @@ func newWorld(tb testing.TB, m manner) *world {
 			tb.Error(err)
 		}
 	})
-	return &world{tb: tb, cfg: whole(), manner: m, store: st, parts: map[string][][]byte{}, away: map[string]bool{}}
+	w := &world{tb: tb, cfg: whole(), manner: m, store: st, parts: map[string][][]byte{}, away: map[string]bool{}}
+	w.cfg.KeyCap = m.keyCap
+	return w
 }
 
 // open makes the engine from what the store holds.

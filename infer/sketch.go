@@ -1,0 +1,107 @@
+package infer
+
+import "github.com/isowatch/isowatch/internal/flat"
+
+// sketch remembers which records may be on disk: a Bloom filter in blocks of one
+// cache line, a bit in each of its 8 words an entry. It never forgets and never
+// misses; what it takes for there and is not costs a read in vain. At 12 bits an
+// entry that is about one in 200. It grows by sets, each four times as large as
+// the one before, up to a limit, beyond which the last one gets ever fuller.
+type sketch struct {
+	sets  [][]uint64
+	used  int // entries
+	last  int // entries in the last set
+	limit int // bytes; 0 is 64 MiB, 45 million entries
+}
+
+const (
+	blockWords   = 8
+	blockEntries = 42
+	firstBlocks  = 256 // 16 KiB
+)
+
+func refHash(r Ref) uint64 { return mix(r.Hash.Lo^uint64(r.Kind)*0x9e3779b97f4a7c15) ^ r.Hash.Hi }
+
+func (f *sketch) bytes() int64 {
+	n := int64(0)
+	for _, s := range f.sets {
+		n += 8 * int64(len(s))
+	}
+	return n
+}
+
+// block is the block of s for h.
+func block(s []uint64, h uint64) []uint64 {
+	i := int((h >> 32) % uint64(len(s)/blockWords) * blockWords)
+	return s[i : i+blockWords : i+blockWords]
+}
+
+// bit is the i-th of the 8 bits of h.
+func bit(h uint64, i int) uint64 { return 1 << (mix(h+uint64(i)*0x9e3779b97f4a7c15) >> 58) }
+
+func (f *sketch) has(r Ref) bool {
+	h := refHash(r)
+	for _, s := range f.sets {
+		if inBlock(block(s, h), h) {
+			return true
+		}
+	}
+	return false
+}
+
+func inBlock(b []uint64, h uint64) bool {
+	for i := range b {
+		if b[i]&bit(h, i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *sketch) add(r Ref) {
+	if f.has(r) {
+		return
+	}
+	if k := len(f.sets); k == 0 {
+		f.sets = append(f.sets, make([]uint64, firstBlocks*blockWords))
+	} else if words := len(f.sets[k-1]); f.last >= words/blockWords*blockEntries {
+		limit := int64(f.limit)
+		if limit == 0 {
+			limit = 64 << 20
+		}
+		if grown := 4 * words; f.bytes()+8*int64(grown) <= limit {
+			f.sets = append(f.sets, flat.Make[uint64](grown, grown))
+			f.last = 0
+		}
+	}
+	h := refHash(r)
+	b := block(f.sets[len(f.sets)-1], h)
+	for i := range b {
+		b[i] |= bit(h, i)
+	}
+	f.used++
+	f.last++
+}
+
+func (f *sketch) appendState(dst []byte) []byte {
+	head := [3]int64{int64(len(f.sets)), int64(f.used), int64(f.last)}
+	dst = flat.AppendValue(dst, &head)
+	for _, s := range f.sets {
+		dst = flat.Append(dst, s)
+	}
+	return dst
+}
+
+func (f *sketch) readState(r *flat.Reader) {
+	var head [3]int64
+	flat.ReadValue(r, &head)
+	f.sets, f.used, f.last = nil, int(head[1]), int(head[2])
+	for i := int64(0); i < head[0] && r.Err == nil; i++ {
+		var s []uint64
+		flat.Read(r, &s)
+		if r.Err == nil && (len(s) == 0 || len(s)%blockWords != 0) {
+			r.Err = flat.ErrShort
+		}
+		f.sets = append(f.sets, s)
+	}
+}

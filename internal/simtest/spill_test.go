@@ -1,0 +1,218 @@
+package simtest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/window"
+)
+
+// spilling drives a machine with a cap over its keys as the engine does: what goes
+// out is in records, and a step is written down with the answers that it got.
+type spilling struct {
+	cfg     window.Config
+	b       *event.Batch
+	m       *window.Machine
+	records map[infer.Ref][]byte
+	// since the snapshot
+	snapshot []byte
+	log      []loggedStep
+	eff      window.Effects
+	most     infer.SpillSizes // of all times
+}
+
+type loggedStep struct {
+	txns    []int32
+	answers window.Answers
+}
+
+func newSpilling(cfg window.Config, b *event.Batch) *spilling {
+	s := &spilling{cfg: cfg, b: b, m: window.New(cfg), records: map[infer.Ref][]byte{}}
+	s.snapshot = s.m.AppendState(nil)
+	return s
+}
+
+// step gives the transactions to the machine and audits it; the effects but for
+// puts are appended to eff, the puts returned.
+func (s *spilling) step(eff *window.Effects, txns ...int32) ([]window.Put, error) {
+	puts, err := s.stepUnchecked(eff, txns...)
+	if err == nil {
+		err = s.m.Check()
+	}
+	return puts, err
+}
+
+func (s *spilling) stepUnchecked(eff *window.Effects, txns ...int32) ([]window.Put, error) {
+	var l loggedStep
+	l.txns = txns
+	for {
+		needs, err := s.m.Needs(s.b, txns, &l.answers, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(needs) == 0 {
+			break
+		}
+		for _, r := range needs {
+			l.answers.Add(r, s.records[r])
+		}
+	}
+	if err := s.m.Bring(&l.answers); err != nil {
+		return nil, err
+	}
+	s.m.Step(s.b, txns, 0, eff)
+	s.log = append(s.log, l)
+	puts := eff.Puts
+	eff.Puts = nil
+	return puts, nil
+}
+
+func (s *spilling) write(puts []window.Put) {
+	for _, p := range puts {
+		if p.Value == nil {
+			delete(s.records, p.Ref)
+		} else {
+			s.records[p.Ref] = bytes.Clone(p.Value)
+		}
+	}
+	z := s.m.SpillSizes()
+	s.most.Keys, s.most.Txns, s.most.Sessions = max(s.most.Keys, z.Keys), max(s.most.Txns, z.Txns), max(s.most.Sessions, z.Sessions)
+	s.most.Returned = max(s.most.Returned, z.Returned)
+}
+
+// recover makes the machine anew from the snapshot and the steps behind it.
+func (s *spilling) recover(want []byte) error {
+	m := window.New(s.cfg)
+	if err := m.ReadState(s.snapshot); err != nil {
+		return err
+	}
+	var none window.Effects
+	for _, l := range s.log {
+		if err := m.Bring(&l.answers); err != nil {
+			return err
+		}
+		m.Step(s.b, l.txns, 0, &none)
+		none.Reset()
+	}
+	if !bytes.Equal(settled(m.AppendState(nil), s.cfg), settled(want, s.cfg)) {
+		return fmt.Errorf("recovered to another state")
+	}
+	s.m = m
+	return nil
+}
+
+// settled is a state as a machine that has read it writes it, without what is
+// left over of its latest step.
+func settled(state []byte, cfg window.Config) []byte {
+	m := window.New(cfg)
+	if m.ReadState(state) != nil {
+		return nil
+	}
+	return m.AppendState(nil)
+}
+
+// spilled runs b with a cap, with crashes in the middle of commits, and says
+// where it departs from want, the effects and counters without a cap.
+func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, most *infer.SpillSizes) string {
+	t.Helper()
+	plain := window.New(cfg)
+	var want window.Effects
+	cfg.KeyCap = 1 + rng.IntN(3)
+	s := newSpilling(cfg, b)
+	for i := range int32(len(b.Txns)) {
+		plain.Step(b, []int32{i}, 0, &want)
+		if rng.IntN(8) == 0 {
+			s.snapshot, s.log = s.m.AppendState(nil), nil
+		}
+		if rng.IntN(8) == 0 {
+			// A step that is cut off: some of its puts are there, and the next life
+			// steps otherwise.
+			state, log := s.m.AppendState(nil), len(s.log)
+			var lost window.Effects
+			txns := []int32{i}
+			if int(i)+1 < len(b.Txns) && rng.IntN(2) == 0 {
+				txns = append(txns, i+1)
+			}
+			puts, err := s.step(&lost, txns...)
+			if err != nil {
+				return fmt.Sprintf("step %d, lost: %v", i, err)
+			}
+			for _, p := range puts {
+				if rng.IntN(2) == 0 {
+					s.write([]window.Put{p})
+				}
+			}
+			s.log = s.log[:log]
+			if err := s.recover(state); err != nil {
+				return fmt.Sprintf("before step %d: %v", i, err)
+			}
+		}
+		puts, err := s.step(&s.eff, i)
+		if err != nil {
+			return fmt.Sprintf("step %d: %v", i, err)
+		}
+		s.write(puts)
+		if w, g := effectsText(t, &want), effectsText(t, &s.eff); w != g {
+			return fmt.Sprintf("step %d: %s", i, firstDifference(w, g))
+		}
+		if w, g := plain.Totals(), s.m.Totals(); w != g {
+			return fmt.Sprintf("step %d: counters %+v, want %+v", i, g, w)
+		}
+	}
+	plain.Close(&want)
+	s.m.Close(&s.eff)
+	if w, g := effectsText(t, &want), effectsText(t, &s.eff); w != g {
+		return firstDifference(w, g)
+	}
+	if w, g := plain.Totals(), s.m.Totals(); w != g {
+		return fmt.Sprintf("counters %+v, want %+v", g, w)
+	}
+	most.Keys, most.Txns, most.Sessions = max(most.Keys, s.most.Keys), max(most.Txns, s.most.Txns), max(most.Sessions, s.most.Sessions)
+	most.Returned += s.most.Returned
+	return ""
+}
+
+// TestSpill: with a cap of one to three keys and sessions, and crashes in the middle
+// of commits, a machine finds what one without a cap finds, to the byte.
+func TestSpill(t *testing.T) {
+	var most infer.SpillSizes
+	for i := range histories(t, 400) {
+		rng := rand.New(rand.NewPCG(uint64(i), 31))
+		opt := oracle.Wide()
+		switch i % 3 {
+		case 0:
+			opt = oracle.Small()
+		case 1:
+			opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
+			opt.Unknown = 0.2
+		}
+		h := oracle.Random(rng, opt)
+		cfg := windowed(rng)
+		if rng.IntN(4) == 0 {
+			cfg.LiveCap = 2 + rng.IntN(4)
+		}
+		if rng.IntN(3) == 0 {
+			cfg.Contract = window.Contract{Existing: true, UnmonitoredWriters: rng.IntN(2) == 0}
+		}
+		if rng.IntN(2) == 0 {
+			h, _ = outcomesLater(rng, h)
+		}
+		perm := arrival(rng, len(h))
+		seed := rng.Uint64()
+		fails := func(h oracle.History, perm []int) string {
+			return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 32)), &most)
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+	t.Logf("%+v", most)
+	if most.Keys == 0 || most.Txns == 0 || most.Sessions == 0 || most.Returned == 0 {
+		t.Errorf("not everything was out, or nothing came back: %+v", most)
+	}
+}

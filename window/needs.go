@@ -1,0 +1,256 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Beyond [Config.KeyCap] keys the retained state of cold ones goes out in the
+// Effects of a step, to be stored, and comes back in the Answers of a later one:
+//
+//	for {
+//		needs := m.Needs(batch, txns, &answers, needs[:0])
+//		if len(needs) == 0 {
+//			break
+//		}
+//		... read them, answers.Add each
+//	}
+//	m.Bring(&answers)
+//	m.Step(batch, txns, tick, &effects)
+//	... store effects.Puts
+//
+// A record that a step puts or deletes is never one that counts before the step:
+// what comes back in a step stays in memory to its end. So a driver may write the
+// puts of a step before it commits it, and write them again.
+
+// Put is a change of the stored retained state.
+type Put struct {
+	Ref   infer.Ref
+	Value []byte // nil: the record is of no use any more
+	Size  int    // bytes that such a record had, at most
+}
+
+// Answer is a record that the store has, or that it has none.
+type Answer struct {
+	Ref    infer.Ref
+	Record []byte // nil: there is none
+}
+
+// Answers are what was read for a step, in the order in which it was asked for.
+type Answers struct {
+	List  []Answer
+	asked map[infer.Ref]struct{}
+	done  int // of List: looked at for what they name
+}
+
+// Add appends an answer.
+func (a *Answers) Add(ref infer.Ref, record []byte) {
+	a.List = append(a.List, Answer{ref, record})
+}
+
+// Reset empties a.
+func (a *Answers) Reset() {
+	clear(a.List)
+	a.List, a.done = a.List[:0], 0
+	clear(a.asked)
+}
+
+// Needs appends to dst what must be read before the transactions of b at the given
+// indexes can be stepped: first what they touch, then, called again with the
+// answers, what these name. Nothing more means that the answers are complete. It
+// changes nothing but a.
+//
+// What is asked for is enough because nothing else is touched: a step adds the
+// batch's transactions, which reach the keys of their operations, their sessions
+// and records of the same id, and may count or take back transactions of unknown
+// outcome, whose keys stay in memory until they leave.
+func (m *Machine) Needs(b *event.Batch, txns []int32, a *Answers, dst []infer.Ref) ([]infer.Ref, error) {
+	if !m.infer.Spilled() {
+		return dst, nil
+	}
+	first := a.asked == nil || len(a.asked) == 0
+	if a.asked == nil {
+		a.asked = map[infer.Ref]struct{}{}
+	}
+	need := func(r infer.Ref) {
+		if _, ok := a.asked[r]; !ok {
+			a.asked[r] = struct{}{}
+			dst = append(dst, r)
+		}
+	}
+	if first && a.done == 0 {
+		for _, i := range txns {
+			m.infer.Needs(b, &b.Txns[i], need)
+		}
+	}
+	for ; a.done < len(a.List); a.done++ {
+		x := &a.List[a.done]
+		if x.Record == nil {
+			continue
+		}
+		var err error
+		if x.Ref.Kind == infer.TxnRecord {
+			var rest []byte
+			if rest, err = m.skipVertex(x.Record); err == nil {
+				err = m.infer.KeysOfRecord(rest, func(h event.Hash) { m.infer.NeedKey(h, need) })
+			}
+		} else {
+			err = infer.MembersOfRecord(x.Ref.Kind, x.Record, func(h event.Hash) { m.infer.NeedTxn(h, need) })
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// Bring takes the answers in, before the step that they are for.
+func (m *Machine) Bring(a *Answers) error {
+	for _, kind := range []infer.RecordKind{infer.TxnRecord, infer.SessionRecord, infer.KeyRecord} {
+		for i := range a.List {
+			x := &a.List[i]
+			if x.Ref.Kind != kind || x.Record == nil {
+				continue
+			}
+			if err := m.bring(x.Ref, x.Record); err != nil {
+				return fmt.Errorf("bring back %x%x: %w", x.Ref.Hash.Hi, x.Ref.Hash.Lo, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Machine) bring(ref infer.Ref, record []byte) error {
+	switch ref.Kind {
+	case infer.TxnRecord:
+		rest, err := m.skipVertex(record)
+		if err != nil {
+			return err
+		}
+		n, err := m.infer.BringTxn(ref.Hash, rest)
+		if n == 0 || err != nil {
+			return err
+		}
+		m.setAsked(n, isolation.Base(record[0]))
+		if _, ok := m.graph.PutRanks(incremental.Vertex(n), record[3:]); !ok {
+			return infer.ErrRecord
+		}
+	case infer.SessionRecord:
+		return m.infer.BringSession(ref.Hash, record)
+	case infer.KeyRecord:
+		k, err := m.infer.BringKey(ref.Hash, record)
+		if k == 0 || err != nil {
+			return err
+		}
+		m.countUnread(k, -1)
+	}
+	return nil
+}
+
+// A transaction's record begins with the level that it asked for, and the ranks
+// behind their length in two bytes.
+func (m *Machine) appendVertex(dst []byte, n uint32) []byte {
+	asked := m.askedBy(n)
+	at := len(dst)
+	dst = m.graph.AppendRanks(append(dst, byte(asked), 0, 0), incremental.Vertex(n))
+	size := len(dst) - at - 3 // at most 2 nodes of 15 bytes a view
+	dst[at+1], dst[at+2] = byte(size), byte(size>>8)
+	return dst
+}
+
+func (m *Machine) skipVertex(record []byte) ([]byte, error) {
+	if len(record) < 3 {
+		return nil, infer.ErrRecord
+	}
+	size := 3 + int(record[1]) + int(record[2])<<8
+	if len(record) < size {
+		return nil, infer.ErrRecord
+	}
+	return record[size:], nil
+}
+
+// Bounds of what a step does beside its transactions.
+const (
+	spillVisits   = 256  // keys that the hand passes,
+	spillAhead    = 8    // and so many for each that is too many,
+	spillCatchUp  = 1024 // of at most so many and those made in the step
+	compactVisits = 64   // places that are looked at for a sparse chunk, and 2 for each transaction
+)
+
+// spill puts out what is cold, as far as there is more in memory than the cap.
+func (m *Machine) spill(txns int) {
+	m.infer.Compact(compactVisits + 2*txns)
+	if m.cfg.KeyCap == 0 {
+		return
+	}
+	put := func(ref infer.Ref, value []byte) {
+		if value == nil && !m.infer.MayBeOut(ref) {
+			return // nothing was ever written
+		}
+		m.effects.Puts = append(m.effects.Puts, Put{Ref: ref, Value: value})
+	}
+	defer m.infer.EndStep()
+	m.infer.EachDead(func(r infer.Ref, bytes int) {
+		m.effects.Puts = append(m.effects.Puts, Put{Ref: r, Size: bytes})
+	})
+	for n := m.infer.ColdTxn(); n != 0; n = m.infer.ColdTxn() {
+		put(m.infer.SpillTxn(m.appendVertex([]byte{}, n), n))
+	}
+	if over := m.infer.KeysInMemory() - m.cfg.KeyCap; over > 0 {
+		pinned := m.pinnedKeys()
+		visits := min(spillVisits+spillAhead*min(over, spillCatchUp+m.infer.Made()), m.infer.KeySlots()) // each at most once
+		for over > 0 {
+			keys := m.infer.ColdKeys(&visits, pinned)
+			if len(keys) == 0 {
+				break
+			}
+			for _, k := range keys {
+				m.countUnread(k, +1)
+				put(m.infer.SpillKey([]byte{}, k))
+			}
+			over -= len(keys)
+		}
+	}
+	if over := m.infer.SessionsInMemory() - m.cfg.KeyCap; over > 0 {
+		visits := min(spillVisits+spillAhead*min(over, spillCatchUp+m.infer.Made()), m.infer.SessionSlots())
+		for ; over > 0; over-- {
+			id := m.infer.ColdSession(&visits)
+			if id == 0 {
+				break
+			}
+			put(m.infer.SpillSession([]byte{}, id))
+		}
+	}
+}
+
+// pinnedKeys are the keys that open findings are about.
+func (m *Machine) pinnedKeys() []uint32 {
+	m.pinned = m.pinned[:0]
+	for _, f := range m.open.list {
+		for _, v := range f.versions {
+			if k := m.infer.KeyOf(v); !f.closed && !slices.Contains(m.pinned, k) {
+				m.pinned = append(m.pinned, k)
+			}
+		}
+	}
+	return m.pinned
+}
+
+// countUnread keeps the number of pairs of unread appends without an order, as
+// orderUnread counts them, of the lists that are out: their writers have all
+// retired, so that it is final.
+func (m *Machine) countUnread(k uint32, d int64) {
+	m.infer.Unread(k, func(writers []uint32) {
+		for i, level := range m.views {
+			if v, _ := level.View(); v.Split {
+				n, _ := m.undecidedPairs(i, writers, nil) // all have retired: no edge is needed
+				m.unreadOut[i] += d * n
+			}
+		}
+	})
+}
