@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"sync"
@@ -90,7 +89,6 @@ type Engine struct {
 	// Owned by the step goroutine.
 	sources       *sources
 	assembler     event.Assembler
-	low           int64 // least watermark of the last step, for the assembler
 	cursors       map[string]ingest.Cursor
 	sinceSnapshot int64 // bytes of deltas since the last snapshot was taken
 
@@ -118,7 +116,7 @@ type Engine struct {
 
 // Open recovers what st holds: the machines as they were after the last commit.
 func Open(st *store.Store, o Options) (*Engine, error) {
-	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, low: math.MinInt64}
+	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}}
 	e.log = e.opt.Logger
 	e.sources = newSources()
 	if err := e.recover(); err != nil {

@@ -43,5 +43,5 @@ type head struct {
 
 // layoutVersion is that of the spaces above and of what a delta and a snapshot's
 // meta hold: 2 adds what readers say and configurations to deltas, and removes
-// deliveries.
-const layoutVersion = 2
+// deliveries; 3 adds what transactions in assembly hold back.
+const layoutVersion = 3

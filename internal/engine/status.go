@@ -13,7 +13,8 @@ type Status struct {
 	Steps   uint64         `json:"steps"`   // committed since the store was made
 	Records int64          `json:"records"` // taken in by this process
 	Bytes   int64          `json:"bytes"`
-	Open    int            `json:"open"` // transactions in assembly
+	Open    int            `json:"open"`    // transactions in assembly
+	Evicted uint64         `json:"evicted"` // given up there before their time, since the store was made
 	Sources []SourceStatus `json:"sources"`
 	Cursors []CursorStatus `json:"cursors"`
 	Outbox  OutboxStatus   `json:"outbox"`
@@ -76,7 +77,7 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len()}
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Evicted: e.assembler.Evicted()}
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{
