@@ -43,7 +43,8 @@ type Options struct {
 	// Committed is called after every commit, with the number of findings that
 	// it wrote; not concurrently. It must not block.
 	Committed func(findings int)
-	// Sinks are the names under which findings are delivered. What all of them were
+	// Sinks are the names under which findings are delivered. One that the store has
+	// not met begins at the present. What all of them were
 	// given is removed from the outbox; what one does not take is kept up to so
 	// many entries and bytes. Defaults 100,000 and 256 MiB.
 	Sinks       []string
@@ -123,6 +124,9 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
 	if err := e.reconfigure(); err != nil {
+		return nil, err
+	}
+	if err := e.admit(); err != nil {
 		return nil, err
 	}
 	e.opened = e.opt.Now()
