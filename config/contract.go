@@ -9,8 +9,7 @@ import (
 )
 
 // Contract is what a source's operator declares about its capture: what the
-// absence of a record proves depends on it (docs/design.md, the capture
-// contract).
+// absence of a record proves depends on it (docs/semantics.md, section 2).
 type Contract struct {
 	Complete           bool // capture: complete, else partial
 	Existing           bool // start: existing, else empty

@@ -22,13 +22,21 @@ const (
 	Off = "off"
 )
 
+// Values of [Service.Durability].
+const (
+	Async = "async" // a killed process; a power cut may lose what the latest second committed
+	Fsync = "fsync" // a power cut: every commit is synced before the next
+)
+
 // Service is everything that the monitor does beside checking. Inputs that are
 // nil are not used; without any of them there is an embedded NATS server.
 type Service struct {
 	Watch Watch
 
 	Data string // folder of the store, the embedded server's stream and the socket
-	HTTP string // HOST:PORT, port 0: any; Off: none
+	// Durability is what a committed step survives: Async or Fsync.
+	Durability string
+	HTTP       string // HOST:PORT, port 0: any; Off: none
 	// HTTPElsewhere takes any free port when that of HTTP is in use.
 	HTTPElsewhere bool
 	Sources       []string // expected sources: their metrics exist from the start
@@ -82,7 +90,7 @@ func DefaultService() Service {
 	w := DefaultWatch(LiveContract())
 	w.KeyCap = DefaultKeyCap
 	return Service{
-		Watch: w, Data: DefaultData, HTTP: DefaultHTTP,
+		Watch: w, Data: DefaultData, Durability: Async, HTTP: DefaultHTTP,
 		Sources:  []string{"default"},
 		Embedded: Embedded{Port: DefaultNATSPort, MaxAge: DefaultMaxAge},
 	}
@@ -99,6 +107,9 @@ func (s *Service) Validate() error {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if s.Data == "" {
 		fault("data: no folder is named")
+	}
+	if s.Durability != Async && s.Durability != Fsync {
+		fault("durability %q: want %s or %s", s.Durability, Async, Fsync)
 	}
 	if err := checkAddress(s.HTTP); err != nil {
 		fault("http %q: %w", s.HTTP, err)

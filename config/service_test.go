@@ -54,6 +54,7 @@ func TestServiceFaults(t *testing.T) {
 		want   string
 	}{
 		{"no folder", func(s *Service) { s.Data = "" }, "data"},
+		{"durability", func(s *Service) { s.Durability = "sync" }, `durability "sync": want async or fsync`},
 		{"no port", func(s *Service) { s.HTTP = "localhost" }, `http "localhost": want HOST:PORT`},
 		{"bad port", func(s *Service) { s.HTTP = ":70000" }, `port "70000"`},
 		{"port by name", func(s *Service) { s.HTTP = ":http" }, `port "http"`},

@@ -27,8 +27,9 @@ type Assembler struct {
 	byID    map[Hash]*openTxn // by source, epoch and id; looked up, never ranged over
 	oldest  *openTxn          // the open transactions by arrival, a list
 	newest  *openTxn
-	starts  startHeap
-	unused  *openTxn // closed ones, kept for their memory
+	sources map[string]*openSource // those with open transactions, and some without
+	round   uint64                 // calls of Add
+	unused  *openTxn               // closed ones, kept for their memory
 	bytes   int
 	serial  uint64
 	evicted uint64
@@ -44,7 +45,8 @@ type openTxn struct {
 	id         Hash // of source, epoch and txn
 	serial     uint64
 	prev, next *openTxn
-	heapIndex  int // in Assembler.starts, -1 without a start
+	source     *openSource
+	heapIndex  int // in openSource.starts, -1 without a start
 
 	partition string   // of the begin record
 	pos       Position // of the begin record
@@ -73,13 +75,17 @@ func (a *Assembler) Len() int { return len(a.byID) }
 // open, or too long ones.
 func (a *Assembler) Evicted() uint64 { return a.evicted }
 
-// OldestStart is the least start of the open transactions, which holds back
-// the watermark; ok is false where none has a start.
-func (a *Assembler) OldestStart() (start int64, ok bool) {
-	if len(a.starts) == 0 {
-		return 0, false
+// Oldest is the least start of the source's open transactions: since is that of
+// all that were open at any time since the latest Add began, those that it
+// finished too; now is that of those which still are. math.MaxInt64 stands for
+// none that has a start.
+func (a *Assembler) Oldest(source []byte) (since, now int64) {
+	s := a.sources[string(source)]
+	if s == nil {
+		return math.MaxInt64, math.MaxInt64
 	}
-	return a.starts[0].start, true
+	a.touch(s)
+	return s.since, s.least()
 }
 
 // Add takes the parts of b and puts the transactions that they finish among the
@@ -89,6 +95,8 @@ func (a *Assembler) Add(b *Batch) {
 	if a.byID == nil {
 		a.byID = make(map[Hash]*openTxn)
 	}
+	a.round++
+	a.sweep()
 	whole := len(b.Txns)
 	a.before = a.before[:0]
 	defer func() { a.merge(b, whole) }()
@@ -158,7 +166,7 @@ func (a *Assembler) begin(b *Batch, p *Part, id Hash, open *openTxn) {
 	open.start, open.hasStart = p.Start, p.HasStart
 	open.text = AppendRecord(open.text[:0], b, &t)
 	open.head = len(open.text)
-	a.insert(open)
+	a.insert(open, b.Bytes(p.Source))
 	a.makeRoom(b)
 }
 
@@ -277,25 +285,30 @@ func (a *Assembler) finish(b *Batch, open *openTxn, pos Position, raw []byte) *T
 	return t
 }
 
-// Expire makes the open transactions whose start lies more than maxTxn (ns)
-// before the watermark unknown, and appends them to b by order of arrival. With
-// math.MaxInt64 for the watermark it ends them all, also those without a start.
-// The end of such a transaction is start + maxTxn: nothing is concluded from
-// when an unknown one ended.
-func (a *Assembler) Expire(b *Batch, watermark, maxTxn int64) {
-	var due []*openTxn
-	if watermark == math.MaxInt64 {
-		for open := a.oldest; open != nil; open = open.next {
-			due = append(due, open)
-		}
-	} else {
-		for len(a.starts) > 0 && saturatedAdd(a.starts[0].start, maxTxn) < watermark {
-			due = append(due, heap.Pop(&a.starts).(*openTxn))
-		}
-		slices.SortFunc(due, func(x, y *openTxn) int { return int(int64(x.serial - y.serial)) })
+// Expire makes the open transactions of the source whose start lies more than
+// maxTxn (ns) before reached unknown, and appends them to b by order of arrival.
+// The end of such a transaction is start + maxTxn: nothing is concluded from when
+// an unknown one ended.
+func (a *Assembler) Expire(b *Batch, source []byte, reached, maxTxn int64) {
+	s := a.sources[string(source)]
+	if s == nil {
+		return
 	}
+	a.touch(s)
+	var due []*openTxn
+	for len(s.starts) > 0 && saturatedAdd(s.starts[0].start, maxTxn) < reached {
+		due = append(due, heap.Pop(&s.starts).(*openTxn))
+	}
+	slices.SortFunc(due, func(x, y *openTxn) int { return int(int64(x.serial - y.serial)) })
 	for _, open := range due {
 		a.giveUp(b, open, maxTxn)
+	}
+}
+
+// ExpireAll makes all open transactions unknown, also those without a start.
+func (a *Assembler) ExpireAll(b *Batch, maxTxn int64) {
+	for a.oldest != nil {
+		a.giveUp(b, a.oldest, maxTxn)
 	}
 }
 

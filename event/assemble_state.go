@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -103,6 +104,7 @@ func (a *Assembler) loadOpen(r *recordReader) {
 		r.fail("a transaction is open twice, or its head holds operations")
 		return
 	}
+	source := bytes.Clone(b.Bytes(t.Source)) // b is used again below
 	next := uint64(0)
 	for range r.count(3) {
 		index, op := r.uint(), r.bytes()
@@ -121,6 +123,6 @@ func (a *Assembler) loadOpen(r *recordReader) {
 		open.ops = append(open.ops, opAt{uint32(index), off, uint32(len(open.text))})
 	}
 	if r.err == nil {
-		a.insert(open)
+		a.insert(open, source)
 	}
 }

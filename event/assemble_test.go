@@ -15,7 +15,7 @@ import (
 //
 //	% expire WATERMARK MAXTXN    the watermark passes; "end" for the last one
 //	% max-open N                 and % max-bytes N: the limits
-//	% oldest                     shows OldestStart, Len and Evicted
+//	% oldest                     shows Oldest, Len and Evicted
 //
 // The whole case runs again with the state saved and loaded before each line,
 // which must change nothing.
@@ -41,12 +41,16 @@ func runAssembler(t *testing.T, input string, reload bool) string {
 		switch {
 		case scan(line, "%% max-open %d", &a.MaxOpen), scan(line, "%% max-bytes %d", &a.MaxBytes):
 		case line == "% oldest":
-			start, ok := a.OldestStart()
+			_, start := a.Oldest([]byte(DefaultSource))
+			ok := start != math.MaxInt64
+			if !ok {
+				start = 0
+			}
 			out = append(out, fmt.Sprintf("oldest %d %v, %d open, %d evicted", start, ok, a.Len(), a.Evicted()))
 		case scan(line, "%% expire end %d", &y):
-			a.Expire(&b, math.MaxInt64, y)
+			a.ExpireAll(&b, y)
 		case scan(line, "%% expire %d %d", &x, &y):
-			a.Expire(&b, x, y)
+			a.Expire(&b, []byte(DefaultSource), x, y)
 		default:
 			d.Decode(&b, Position{Offset: int64(n)}, []byte(line))
 			a.Add(&b)
@@ -195,11 +199,59 @@ func TestLoadStateDamaged(t *testing.T) {
 			damaged[i] ^= 1 << bit
 			if back.LoadState(damaged) == nil {
 				var out Batch
-				back.Expire(&out, math.MaxInt64, 1)
+				back.ExpireAll(&out, 1)
 			}
 		}
 	}
 	if err := new(Assembler).LoadState(append(bytes.Clone(state), 0)); err == nil {
 		t.Error("a byte behind the state is accepted")
+	}
+}
+
+// What is open counts for its source alone, and since the round began; sources
+// without anything open do not pile up.
+func TestAssemblerSources(t *testing.T) {
+	var a Assembler
+	var d Decoder
+	add := func(records ...string) {
+		var b Batch
+		for _, r := range records {
+			d.Decode(&b, Position{}, []byte(r))
+		}
+		if a.Add(&b); len(b.Bad) > 0 {
+			t.Fatal(b.Bad[0].Reason)
+		}
+	}
+	want := func(source string, since, now int64) {
+		t.Helper()
+		if s, n := a.Oldest([]byte(source)); s != since || n != now {
+			t.Errorf("source %s: since %d, now %d; want %d, %d", source, s, n, since, now)
+		}
+	}
+	const none = math.MaxInt64
+	add(`{"type":"begin","txn":"1","source":"a","start":10}`, `{"type":"begin","txn":"2","source":"a","start":20}`)
+	want("a", 10, 10)
+	want("b", none, none)
+	add(`{"type":"commit","txn":"1","source":"a","end":30}`)
+	want("a", 10, 20)
+	add()
+	want("a", 20, 20)
+	add(`{"type":"begin","txn":"1","source":"b","start":5}`, `{"type":"commit","txn":"1","source":"b","end":6}`)
+	want("a", 20, 20)
+	want("b", 5, none)
+	var b Batch
+	a.Expire(&b, []byte("b"), 1000, 1)
+	if a.Expire(&b, []byte("a"), 21, 1); len(b.Txns) != 0 {
+		t.Error("given up at start + maxTxn, or by another source's time")
+	}
+	if a.Expire(&b, []byte("a"), 22, 1); len(b.Txns) != 1 {
+		t.Error("not given up behind start + maxTxn")
+	}
+	want("a", 20, none)
+	for i := range 3 * maxIdleSources {
+		add(fmt.Sprintf(`{"type":"begin","txn":"1","source":"s%d"}`, i), fmt.Sprintf(`{"type":"commit","txn":"1","source":"s%d"}`, i))
+	}
+	if n := len(a.sources); n > maxIdleSources+2 {
+		t.Errorf("%d sources are kept", n)
 	}
 }

@@ -434,11 +434,18 @@ func (s *State) uncount(n uint32) {
 	if s.txns[n].placeless() {
 		s.Counters.Sessionless--
 	}
+	s.parted = s.parted[:0]
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		s.part(id)
+	}
 	s.forgetWrites(n)
 	s.out.Gone = append(s.out.Gone, n)
 	s.out.Nodes = slices.DeleteFunc(s.out.Nodes, func(m uint32) bool { return m == n })
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return e.From == n || e.To == n || e.Witness == n })
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.A == n || a.B == n })
+	for _, id := range s.parted {
+		s.diverge(id, s.diverging(id))
+	}
 }
 
 // unplace gives the key up when n, whose reads do not count any more, was the

@@ -435,6 +435,37 @@ func (s *State) diverging(id uint32) uint32 {
 	return other
 }
 
+// part notes the records that diverged from id, which is about to be taken back:
+// they diverge from the one before it all the same, and nothing says so yet.
+func (s *State) part(id uint32) {
+	w := &s.writes[id]
+	if w.pred == 0 || w.blind {
+		return
+	}
+	for o := w.prevOver; o != 0; o = s.writes[o].prevOver {
+		x := &s.writes[o]
+		if x.blind || x.txn == w.txn {
+			continue
+		}
+		s.parted = append(s.parted, o)
+		if !s.doubtful(x.txn) {
+			return // the ones behind it diverged from it
+		}
+	}
+}
+
+// diverge reports that the write records id and other, 0 for none, overwrote one
+// version, which was not known of them.
+func (s *State) diverge(id, other uint32) {
+	if other == 0 {
+		return
+	}
+	w, x := &s.writes[id], &s.writes[other]
+	s.edge(x.txn, w.txn, RW, w.version, 0)
+	s.edge(w.txn, x.txn, RW, x.version, 0)
+	s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
+}
+
 // doubtful says whether n counts although its outcome is unknown and nothing in
 // memory shows that it took effect: it has retired and cannot be taken back.
 func (s *State) doubtful(n uint32) bool {

@@ -201,6 +201,8 @@ type State struct {
 	own      []own
 	prefixes []uint64
 	reopened []uint32
+	// parted are write records that diverged from one which is taken back.
+	parted []uint32
 	// unaccused are versions with a finding that may have been about a read which
 	// does not count any more.
 	unaccused []uint32

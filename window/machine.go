@@ -63,6 +63,7 @@ type Machine struct {
 	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
 	partitions []partition
 	watermark  int64
+	held       int64 // the watermark does not pass it: see Hold
 	retiredAt  int64 // watermark when transactions retired last
 	tick       int64
 	logical    int64 // time of sources without times: 1024 a transaction
@@ -101,7 +102,7 @@ type Machine struct {
 // cfg get their defaults.
 func New(cfg Config) *Machine {
 	cfg = cfg.WithDefaults()
-	m := &Machine{cfg: cfg, infer: infer.New(cfg.inferOptions()), watermark: math.MinInt64, retiredAt: math.MinInt64 / 2}
+	m := &Machine{cfg: cfg, infer: infer.New(cfg.inferOptions()), watermark: math.MinInt64, held: math.MaxInt64, retiredAt: math.MinInt64 / 2}
 	var vs []incremental.View
 	for _, l := range cfg.Levels {
 		if v, ok := l.View(); ok {

@@ -113,6 +113,29 @@ func (m *Machine) low() (int64, bool) {
 	return low, known
 }
 
+// Hold says that a transaction which began then is still open in assembly: in the
+// steps to come the watermark does not pass it. math.MaxInt64 holds nothing. It is
+// input, given before every step, and no part of the state. Sources that live in
+// logical time are not held back: their transactions begin when they come.
+func (m *Machine) Hold(start int64) { m.held = start }
+
+// Release is Hold for what is open behind a step, which the watermark follows.
+func (m *Machine) Release(start int64, eff *Effects) {
+	m.effects = eff
+	m.held = start
+	m.advance()
+}
+
+// Reached is the event time at which the watermark would stand if nothing held it,
+// math.MinInt64 while that is not known. Open transactions are given up by it: by
+// the watermark, those that hold it would never be.
+func (m *Machine) Reached() int64 {
+	if low, ok := m.low(); ok && !m.cfg.Unbounded && !m.untimed && !m.closed {
+		return low - m.lateness()
+	}
+	return math.MinInt64
+}
+
 // advance moves the watermark as far as the partitions allow, never back, and
 // does what then is due.
 func (m *Machine) advance() {
@@ -123,10 +146,13 @@ func (m *Machine) advance() {
 		m.freeze()
 	}
 	low, ok := m.low()
-	if !ok || low-m.lateness() <= m.watermark {
+	if !ok || low-m.lateness() <= m.watermark || m.held <= m.watermark && !m.untimed {
 		return
 	}
 	m.watermark = low - m.lateness()
+	if !m.untimed {
+		m.watermark = min(m.watermark, m.held)
+	}
 	m.decide()
 	// Retiring goes in strides of a small part of the window, so that what is
 	// touched then is touched together.

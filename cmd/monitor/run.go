@@ -65,6 +65,7 @@ func runCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; for --stdin a temporary one, unless named")
+	f.Var(choiceValue{&s.Durability, []string{config.Async, config.Fsync}}, "durability", "what is committed survives: async, a killed process; fsync, a power cut too, each step waiting for the disk")
 	f.StringVar(&s.HTTP, "http", s.HTTP, "address of pages, API and metrics; port 0: any; off: none")
 	f.StringSliceVar(&s.Sources, "source", s.Sources, "sources to expect: their metrics exist from the start")
 	liveFlags(f, &s.Watch)

@@ -104,13 +104,17 @@ func (a *App) openStore(context.Context) error {
 	if err := os.MkdirAll(a.path(storeFolder), 0o700); err != nil {
 		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
-	st, err := store.Open(a.path(storeFolder), store.Options{Logger: a.log, LockWait: lockWait})
+	st, err := store.Open(a.path(storeFolder), a.storeOptions())
 	if err != nil {
 		return fmt.Errorf("%w: %w%s", ErrStore, err, a.remedy(err))
 	}
 	a.store = st
 	a.cleanups.push("store", func(context.Context) error { return st.Close() })
 	return nil
+}
+
+func (a *App) storeOptions() store.Options {
+	return store.Options{Logger: a.log, LockWait: lockWait, Fsync: a.config.Durability == config.Fsync}
 }
 
 // remedy says what a person can do about a store that does not open.

@@ -86,6 +86,18 @@ func stop(t *testing.T, a *App) {
 	}
 }
 
+func TestDurability(t *testing.T) {
+	for durability, want := range map[string]bool{config.Async: false, config.Fsync: true} {
+		s := liveService(t)
+		s.Durability = durability
+		a := start(t, s)
+		if got := a.storeOptions().Fsync; got != want {
+			t.Errorf("%s: commits are synced: %v", durability, got)
+		}
+		stop(t, a)
+	}
+}
+
 func send(t *testing.T, a *App, records ...string) {
 	t.Helper()
 	conn, err := nats.Connect(a.NATSURL())

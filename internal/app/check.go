@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -131,8 +130,8 @@ func (h *history) step() {
 	b := &h.batch
 	if len(b.Parts) > 0 || h.assembler.Len() > 0 {
 		h.assembler.Add(b)
-		if low := h.low(); low != math.MaxInt64 && low != math.MinInt64 {
-			h.assembler.Expire(b, low, int64(h.Watch.MaxTransaction))
+		for _, s := range h.sources {
+			h.assembler.Expire(b, []byte(s.name), s.machine.Reached(), int64(h.Watch.MaxTransaction))
 		}
 	}
 	h.run()
@@ -151,7 +150,10 @@ func (h *history) run() {
 		s.txns = append(s.txns, int32(i))
 	}
 	for _, s := range h.sources {
+		during, after := h.assembler.Oldest([]byte(s.name))
+		s.machine.Hold(during)
 		s.machine.Step(b, s.txns, 0, &h.effects)
+		s.machine.Release(after, &h.effects)
 		s.txns = s.txns[:0]
 	}
 	h.collect()
@@ -160,20 +162,11 @@ func (h *history) run() {
 	b.Partitions = append(b.Partitions, partition)
 }
 
-// low is the least watermark of the sources.
-func (h *history) low() int64 {
-	low := int64(math.MaxInt64)
-	for _, s := range h.sources {
-		low = min(low, s.machine.Watermark())
-	}
-	return low
-}
-
 // end closes the watermark: what is still open never ends, and what waited for
 // further records is decided.
 func (h *history) end() {
 	h.step()
-	h.assembler.Expire(&h.batch, math.MaxInt64, int64(h.Watch.MaxTransaction))
+	h.assembler.ExpireAll(&h.batch, int64(h.Watch.MaxTransaction))
 	h.run()
 	if len(h.sources) == 0 {
 		h.source([]byte(event.DefaultSource))

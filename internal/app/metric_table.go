@@ -36,6 +36,7 @@ func metricTable() []metric {
 		{"verdict", "Verdict on a level: 0 holds, 1 unknown, 2 violated.", []string{"source", "level"}},
 		{"last_tick_timestamp_seconds", "Clock of the latest committed step; it moves without input too.", nil},
 		{"open_transactions", "Transactions begun by operation-level records and not ended.", nil},
+		{"evicted_transactions_total", "Begun transactions given up before their time, since too many were open.", nil},
 		{"waiting_partitions", "Partitions that cannot be read, or of which nothing is heard: the watermark waits for them.", nil},
 		{"waiting_seconds", "For how long the longest of them was not heard of.", nil},
 		{"spill_reads_total", "Looks into the store for what the filter could not rule out, of this process.", nil},

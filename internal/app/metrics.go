@@ -73,6 +73,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge("build_info", 1, c.build...)
 	gauge("last_tick_timestamp_seconds", seconds(s.Tick))
 	gauge("open_transactions", float64(s.Open))
+	counter("evicted_transactions_total", float64(s.Evicted))
 	gauge("waiting_partitions", float64(len(s.Waiting)))
 	gauge("waiting_seconds", longestWait(s).Seconds())
 	counter("spill_reads_total", float64(s.Reads))

@@ -27,7 +27,7 @@ func collectorOf(s *engine.Status, declared ...string) *collector {
 
 func bankStatus() *engine.Status {
 	return &engine.Status{
-		Tick: 12_500_000_000, Records: 9, Bytes: 900, Open: 2,
+		Tick: 12_500_000_000, Records: 9, Bytes: 900, Open: 2, Evicted: 4,
 		Sources: []engine.SourceStatus{{
 			Source: "bank", Live: 7, Watermark: 11_000_000_000,
 			Counters: window.Counters{Committed: 5, Aborted: 1, Unknown: 2, Operations: 30, Horizon: 4, DeadLetters: 6, Counters: infer.Counters{Gaps: 8}},
@@ -71,6 +71,9 @@ isowatch_watermark_timestamp_seconds{source="bank"} 11
 # HELP isowatch_last_tick_timestamp_seconds Clock of the latest committed step; it moves without input too.
 # TYPE isowatch_last_tick_timestamp_seconds gauge
 isowatch_last_tick_timestamp_seconds 12.5
+# HELP isowatch_evicted_transactions_total Begun transactions given up before their time, since too many were open.
+# TYPE isowatch_evicted_transactions_total counter
+isowatch_evicted_transactions_total 4
 # HELP isowatch_source_up Whether an input can be read: 1 or 0.
 # TYPE isowatch_source_up gauge
 isowatch_source_up{input="nats:S"} 1
@@ -83,7 +86,7 @@ isowatch_store_commits_total 3
 `
 	names := []string{
 		"isowatch_transactions_total", "isowatch_verdict", "isowatch_gaps_total", "isowatch_watermark_timestamp_seconds",
-		"isowatch_last_tick_timestamp_seconds", "isowatch_source_up", "isowatch_input_caught_up", "isowatch_store_commits_total",
+		"isowatch_last_tick_timestamp_seconds", "isowatch_evicted_transactions_total", "isowatch_source_up", "isowatch_input_caught_up", "isowatch_store_commits_total",
 	}
 	if err := testutil.CollectAndCompare(collectorOf(bankStatus()), strings.NewReader(want), names...); err != nil {
 		t.Error(err)

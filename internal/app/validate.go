@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/ingest"
@@ -74,7 +73,7 @@ func SurveyFile(name string, standard io.Reader) (*Survey, error) {
 	}
 	s.take()
 	records := s.Records
-	s.assembler.Expire(&s.batch, math.MaxInt64, 0) // what never ended
+	s.assembler.ExpireAll(&s.batch, 0) // what never ended
 	s.take()
 	s.Records = records
 	s.Limits = s.limits()

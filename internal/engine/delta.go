@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/window"
@@ -25,6 +26,25 @@ type step struct {
 	stands []window.Standing
 	// answers are what was read for the step, by source.
 	answers []window.Answers
+	// holds are those of the sources with transactions in assembly.
+	holds []sourceHold
+}
+
+// sourceHold is what the transactions in assembly hold a source's watermark back to,
+// ns: during the step, and behind it.
+type sourceHold struct {
+	source        string
+	during, after int64
+}
+
+// hold is that of the source.
+func (s *step) hold(source string) sourceHold {
+	for _, h := range s.holds {
+		if h.source == source {
+			return h
+		}
+	}
+	return sourceHold{source, math.MaxInt64, math.MaxInt64}
 }
 
 // sourceConfig is the configuration of a source's machine.
@@ -34,10 +54,10 @@ type sourceConfig struct {
 }
 
 // appendDelta writes what a machine needs to do the step again: the tick, changed
-// configurations, the partitions with the news of their readers, lost input, every
-// transaction in compact form with its position, in order, and what was read for
-// them. Its length goes before it: pieces of a longer one that was cut off may lie
-// behind. The batch must be packed.
+// configurations, the partitions with the news of their readers, what is held back,
+// lost input, every transaction in compact form with its position, in order, and
+// what was read for them. Its length goes before it: pieces of a longer one that
+// was cut off may lie behind. The batch must be packed.
 func appendDelta(dst []byte, s *step) []byte {
 	begin := len(dst)
 	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -63,6 +83,12 @@ func appendDelta(dst []byte, s *step) []byte {
 			news = s.stands[i]
 		}
 		dst = append(dst, byte(news))
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(s.holds)))
+	for _, h := range s.holds {
+		dst = appendText(dst, h.source)
+		dst = binary.AppendVarint(dst, h.during)
+		dst = binary.AppendVarint(dst, h.after)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(s.gaps)))
 	for _, g := range s.gaps {
@@ -154,6 +180,10 @@ func readDelta(d *event.Decoder, s *step, b []byte) error {
 	s.stands = s.stands[:0]
 	for _, news := range r.bytes(uint64(len(s.batch.Partitions))) {
 		s.stands = append(s.stands, window.Standing(news))
+	}
+	s.holds = s.holds[:0]
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		s.holds = append(s.holds, sourceHold{r.text(), r.int(), r.int()})
 	}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		s.gaps = append(s.gaps, window.Gap{Partition: r.text(), From: r.int(), To: r.int(), Reason: r.text()})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"sync"
@@ -45,7 +44,8 @@ type Options struct {
 	// Committed is called after every commit, with the number of findings that
 	// it wrote; not concurrently. It must not block.
 	Committed func(findings int)
-	// Sinks are the names under which findings are delivered. What all of them were
+	// Sinks are the names under which findings are delivered. One that the store has
+	// not met begins at the present. What all of them were
 	// given is removed from the outbox; what one does not take is kept up to so
 	// many entries and bytes. Defaults 100,000 and 256 MiB.
 	Sinks       []string
@@ -91,7 +91,6 @@ type Engine struct {
 	// Owned by the step goroutine.
 	sources       *sources
 	assembler     event.Assembler
-	low           int64 // least watermark of the last step, for the assembler
 	cursors       map[string]ingest.Cursor
 	sinceSnapshot int64 // bytes of deltas since the last snapshot was taken
 	step          uint64
@@ -124,7 +123,7 @@ type Engine struct {
 
 // Open recovers what st holds: the machines as they were after the last commit.
 func Open(st *store.Store, o Options) (*Engine, error) {
-	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, low: math.MinInt64}
+	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}}
 	e.log = e.opt.Logger
 	e.sources = newSources()
 	if err := e.recover(); err != nil {
@@ -133,6 +132,9 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 	e.step = e.head.Step
 	e.committed.Store(e.step)
 	if err := e.reconfigure(); err != nil {
+		return nil, err
+	}
+	if err := e.admit(); err != nil {
 		return nil, err
 	}
 	e.opened = e.opt.Now()

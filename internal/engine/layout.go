@@ -44,5 +44,6 @@ type head struct {
 
 // layoutVersion is that of the spaces above and of what a delta and a snapshot's
 // meta hold: 2 adds what readers say and configurations to deltas, and removes
-// deliveries; 3 adds retained state, what was read of it, and a delta's length.
-const layoutVersion = 3
+// deliveries; 3 adds retained state, what was read of it, and a delta's length; 4
+// adds what transactions in assembly hold back.
+const layoutVersion = 4

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/isowatch/isowatch/store"
 )
@@ -50,6 +51,21 @@ func (e *Engine) trim(h *head, put func(store.Entry)) error {
 		return nil
 	}
 	return err
+}
+
+// admit lets sinks that were never met begin at the present: behind what is in the
+// outbox now. From then on they have a cursor, and miss nothing.
+func (e *Engine) admit() error {
+	for _, sink := range e.opt.Sinks {
+		cursor, err := e.store.Get(spaceSink, []byte(sink))
+		if err == nil && cursor == nil {
+			err = Reader{Store: e.store}.Advance(sink, e.head.Outbox)
+		}
+		if err != nil {
+			return fmt.Errorf("sink %s: %w", sink, err)
+		}
+	}
+	return nil
 }
 
 // givenToAll is the sequence up to which every sink was given what is in the

@@ -157,3 +157,33 @@ func TestOutboxBytes(t *testing.T) {
 		t.Errorf("kept %+v of 21, want some 2000 bytes", s)
 	}
 }
+
+// A sink with a new name begins at the present, also when what came before is kept
+// for another; one that comes back goes on where it was, and one that was there
+// before the first step is given everything.
+func TestOutboxOfNewSink(t *testing.T) {
+	x := newTold(t, 0, 0)
+	want := func(sink string, first uint64, count int) {
+		t.Helper()
+		pending, err := engine.Reader{Store: x.store}.Pending(sink, 100)
+		if err != nil || len(pending) != count || count > 0 && pending[0].Seq != first {
+			t.Errorf("%s is to be given %v, %v; want %d from %d on", sink, pending, err, count, first)
+		}
+	}
+	x.find(5)
+	want("a", 1, 5)
+	x.given("a", 2)
+	x.options.Sinks = []string{"c", "b"}
+	x.life()
+	want("c", 0, 0)
+	want("b", 1, 5)
+	x.find(3)
+	want("c", 6, 3)
+	x.life() // it is not new any more
+	want("c", 6, 3)
+	x.given("c", 7)
+	x.options.Sinks = []string{"a", "b", "c"}
+	x.life()
+	want("a", 3, 6)
+	want("c", 8, 1)
+}

@@ -181,7 +181,10 @@ func (x *source) step(st *step, answers *window.Answers) error {
 			x.machine.Stand(st.batch.Partitions[i], news)
 		}
 	}
+	hold := st.hold(x.name)
+	x.machine.Hold(hold.during)
 	x.machine.Step(&st.batch, x.txns, st.tick, &x.effects)
+	x.machine.Release(hold.after, &x.effects)
 	for i, news := range st.stands {
 		if news != window.Behind {
 			x.machine.Stand(st.batch.Partitions[i], news)

@@ -13,8 +13,9 @@ type Status struct {
 	Steps   uint64         `json:"steps"`   // committed since the store was made
 	Records int64          `json:"records"` // taken in by this process
 	Bytes   int64          `json:"bytes"`
-	Open    int            `json:"open"`  // transactions in assembly
-	Reads   int64          `json:"reads"` // of the store, for retained state, by this process
+	Open    int            `json:"open"`    // transactions in assembly
+	Evicted uint64         `json:"evicted"` // given up there before their time, since the store was made
+	Reads   int64          `json:"reads"`   // of the store, for retained state, by this process
 	Sources []SourceStatus `json:"sources"`
 	Cursors []CursorStatus `json:"cursors"`
 	Outbox  OutboxStatus   `json:"outbox"`
@@ -78,7 +79,7 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Reads: e.reads.Load()}
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Evicted: e.assembler.Evicted(), Reads: e.reads.Load()}
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{

@@ -24,10 +24,14 @@ type DeadLetter struct {
 // committed.
 func (e *Engine) doStep(w *work) error {
 	b := &w.step.batch
+	w.step.holds = w.step.holds[:0]
 	if len(b.Parts) > 0 || e.assembler.Len() > 0 {
 		e.assemble(w)
+		e.refuse(w)
+		e.hold(&w.step)
+	} else {
+		e.refuse(w)
 	}
-	e.refuse(w)
 	for i := range b.Bad {
 		bad := &b.Bad[i]
 		w.dead = append(w.dead, DeadLetter{b.Where(bad.Pos), bad.Reason, string(b.Bytes(bad.Raw)), w.step.tick})
@@ -48,9 +52,7 @@ func (e *Engine) doStep(w *work) error {
 	if err := e.sources.run(&w.step); err != nil {
 		return err
 	}
-	e.low = math.MaxInt64
 	for _, x := range e.sources.list {
-		e.low = min(e.low, x.machine.Watermark())
 		w.effects = append(w.effects, encodeEffects(x.name, &x.effects))
 	}
 	w.puts = e.puts(w.puts)
@@ -78,14 +80,24 @@ func (e *Engine) assemble(w *work) {
 	b := &w.step.batch
 	e.assembler.Add(b)
 	defer b.Pack()
-	limit := int64(e.opt.Configure("").WithDefaults().MaxTxn)
-	switch {
-	case w.step.end:
-		e.assembler.Expire(b, math.MaxInt64, limit)
-	case e.low != math.MinInt64 && e.low != math.MaxInt64:
-		e.assembler.Expire(b, e.low, limit)
+	for _, x := range e.sources.list {
+		e.assembler.Expire(b, []byte(x.name), x.machine.Reached(), int64(x.machine.Config().MaxTxn))
+	}
+	if w.step.end {
+		e.assembler.ExpireAll(b, int64(e.opt.Configure("").WithDefaults().MaxTxn))
 	}
 	w.assembly = e.assembler.AppendState(w.assembly[:0])
+}
+
+// hold notes what the transactions in assembly hold back: those that ended in this
+// step as well, until it is done.
+func (e *Engine) hold(st *step) {
+	for _, x := range e.sources.list {
+		during, after := e.assembler.Oldest([]byte(x.name))
+		if during != math.MaxInt64 {
+			st.holds = append(st.holds, sourceHold{x.name, during, after})
+		}
+	}
 }
 
 // refuse makes dead letters of the records of sources beyond the limit.
