@@ -73,7 +73,7 @@ func (m *Machine) Needs(b *event.Batch, txns []int32, a *Answers, dst []infer.Re
 	if !m.infer.Spilled() {
 		return dst, nil
 	}
-	first := a.asked == nil || len(a.asked) == 0
+	first := len(a.asked) == 0
 	if a.asked == nil {
 		a.asked = map[infer.Ref]struct{}{}
 	}
