@@ -91,7 +91,7 @@ func (m *Machine) divergenceEdges(a *infer.Anomaly, w *isolation.Witness) []isol
 func (m *Machine) unattributed(a *infer.Anomaly) {
 	key := m.infer.Key(a.Version)
 	class := keyClass(key)
-	if m.horizon.noticed[class] {
+	if m.horizon.noticed[class] || len(m.horizon.noticed) >= maxClasses {
 		return
 	}
 	m.horizon.noticed[class] = true

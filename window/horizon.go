@@ -37,6 +37,27 @@ type horizon struct {
 	noticed map[string]bool // classes with unattributed reads
 }
 
+// maxClasses bounds the classes of keys that a pane tells apart, and those that are
+// noticed: keys without a prefix in common, say UUIDs, are each a class.
+const maxClasses = 64
+
+// otherClasses stands for the classes beyond maxClasses.
+const otherClasses = "(others)"
+
+// crowded says whether the pane tells maxClasses apart already.
+func (h *horizon) crowded(pane int64) bool {
+	if len(h.order) < maxClasses {
+		return false
+	}
+	n := 0
+	for _, k := range h.order {
+		if k.pane == pane {
+			n++
+		}
+	}
+	return n >= maxClasses
+}
+
 func (h *horizon) init() {
 	h.groups = map[horizonKey]*horizonGroup{}
 	h.noticed = map[string]bool{}
@@ -93,6 +114,10 @@ func (m *Machine) note(class, what string, txns ...noted) {
 	}
 	key := horizonKey{class, m.panes.index(at)}
 	g := m.horizon.groups[key]
+	if g == nil && m.horizon.crowded(key.pane) {
+		key.class = otherClasses
+		g = m.horizon.groups[key]
+	}
 	if g == nil {
 		g = &horizonGroup{Pane: key.pane, From: live.start, To: live.end}
 		m.horizon.groups[key] = g
@@ -117,7 +142,7 @@ func (m *Machine) note(class, what string, txns ...noted) {
 		g.Finding.Kind, g.Finding.Anomaly, g.Finding.Title = n.Kind, n.Anomaly, n.Title
 		g.Finding.Refutes, g.Finding.AlsoRefutes = []string{}, []string{}
 		g.Finding.State = isolation.Provisional
-		g.Finding.ID = m.groupID(class, key.pane)
+		g.Finding.ID = m.groupID(key.class, key.pane)
 		m.publishGroup(g)
 		m.countFound(&g.Finding)
 		m.panes.horizon(m, live.end)
