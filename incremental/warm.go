@@ -12,3 +12,19 @@ func (g *Graph) Warm(vs []Vertex) {
 	}
 	g.warmed = sum
 }
+
+// WarmEnds reads what [Graph.AddEdge] at these vertices will need.
+func (g *Graph) WarmEnds(vs []uint32) {
+	sum := uint32(0)
+	for _, v := range vs {
+		if int(v) >= len(g.vertices) {
+			continue
+		}
+		sum += g.vertices[v].serial
+		for i := range g.views {
+			o := &g.views[i]
+			sum += o.nodes[o.first(Vertex(v))].seq
+		}
+	}
+	g.warmed = sum
+}

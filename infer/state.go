@@ -214,6 +214,8 @@ type State struct {
 	planned      *event.Batch // whose transactions plan is about
 	plan         []planned
 	planOf       []planOf
+	near         []uint32
+	walk         []uint32
 	planAt       int    // of planOf: the next transaction
 	planFrom     uint32 // of plan: the transaction in work
 	planTo       uint32

@@ -8,15 +8,17 @@ import "github.com/isowatch/isowatch/event"
 // do not depend on each other, lets the processor wait for several at a time.
 
 // Plan looks up the keys and versions that these transactions, which [State.Add]
-// takes next, will meet. Where it finds them Add need not look again.
-func (s *State) Plan(b *event.Batch, txns []int32) {
+// takes next, will meet. Where it finds them Add need not look again. It returns
+// transactions that edges will join them with, valid until the next call.
+func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
+	s.near = s.near[:0]
 	s.planned = b
 	s.plan = s.plan[:0]
 	s.planOf = s.planOf[:0]
 	s.planAt = 0
 	if len(s.byKey.slots) == 0 || len(s.byVersion.slots) == 0 || len(s.byID.slots) == 0 {
 		s.planned = nil
-		return
+		return nil
 	}
 	keySlots, keyMask := s.byKey.slots, uint32(len(s.byKey.slots)-1)
 	sum := uint64(0)
@@ -59,10 +61,30 @@ func (s *State) Plan(b *event.Batch, txns []int32) {
 			p.version = 0
 			continue
 		}
-		sum += uint64(s.readers[v.readers].txn)
+		if v.writer != 0 {
+			s.near = append(s.near, v.writer)
+		}
+		r := &s.readers[v.readers]
+		if r.next != 0 && i+1 < len(s.plan) && s.plan[i+1].key == p.key { // who reads and writes walks the readers
+			s.walk = append(s.walk, v.readers)
+		}
+		sum += uint64(r.txn)
 	}
+	for range warmReaders {
+		for i, at := range s.walk {
+			r := &s.readers[at]
+			s.walk[i] = r.next
+			s.near = append(s.near, r.txn)
+		}
+	}
+	s.walk = s.walk[:0]
 	s.warmed = sum
+	return s.near
 }
+
+// warmReaders is how many readers of a version are looked at: most versions have
+// no more when they are overwritten.
+const warmReaders = 3
 
 // maxPlanned bounds the operations of a transaction that are looked up ahead.
 const maxPlanned = 16

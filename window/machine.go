@@ -157,7 +157,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
 	for at, i := range txns {
 		if at%warmAhead == 0 {
-			m.infer.Plan(b, txns[at:min(at+warmAhead, len(txns))])
+			m.graph.WarmEnds(m.infer.Plan(b, txns[at:min(at+warmAhead, len(txns))]))
 		}
 		t := b.Txns[i]
 		t.Pos.Partition = m.meet(b, t.Pos.Partition)
