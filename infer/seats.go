@@ -17,7 +17,7 @@ type seats struct {
 }
 
 // longWalk is after how many steps along the list the seats are asked.
-const longWalk = 8
+const longWalk = 2
 
 // maxSeats bounds the distance of two members' seq: 4 MiB of seats.
 const maxSeats = 1 << 20

@@ -48,9 +48,11 @@ func (m *Machine) grow(o *infer.Out) {
 	if cap(m.edges) < len(o.Edges) {
 		m.edges = make([]incremental.Edge, 2*len(o.Edges))
 	}
-	m.edges = m.edges[:len(o.Edges)]
-	for i := range o.Edges {
-		e, x := &o.Edges[i], &m.edges[i]
+	es := o.Edges
+	m.edges = m.edges[:len(es)]
+	into := m.edges[:len(es)]
+	for i := range into {
+		e, x := &es[i], &into[i]
 		x.From, x.To, x.Labels = incremental.Vertex(e.From), incremental.Vertex(e.To), incremental.Labels(e.Label)
 		x.Note[0], x.Note[1] = e.Version, e.Witness
 	}
