@@ -26,6 +26,21 @@ func checkText(t *testing.T, w *Whole, text string) *Report {
 	return r
 }
 
+// A transaction that never ends holds the watermark of a bounded check: it is not
+// missing in its session, whose next member came long before the end of the input.
+func TestCheckHoldsForOpen(t *testing.T) {
+	w := whole()
+	w.Bounded = true
+	r := checkText(t, w, `{"txn":"1","session":"s","seq":1,"start":0,"end":1000000,"status":"committed","ops":[]}
+{"type":"begin","txn":"2","session":"s","seq":2,"start":1000000}
+{"txn":"3","session":"s","seq":3,"start":20000000,"end":21000000,"status":"committed","ops":[]}
+{"txn":"4","session":"t","seq":1,"start":900000000000,"end":900000000001,"status":"committed","ops":[]}
+`)
+	if r.Counters.Unknown != 1 || r.Counters.Gaps != 0 || r.Counters.Late != 0 || r.Outcome() != "ok" {
+		t.Errorf("outcome %s, counters %+v, %v", r.Outcome(), r.Counters, r.Reasons)
+	}
+}
+
 // Generated histories of several steps: each planted anomaly is found, and
 // nothing in the same history without them.
 func TestCheckGenerated(t *testing.T) {
