@@ -89,6 +89,9 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	n := s.newTxn()
 	x := &s.txns[n]
 	x.id, x.content = id, content
+	if t.Isolation.Len > 0 {
+		x.asked = uint32(xxh3.Hash(b.Bytes(t.Isolation))) | 1
+	}
 	x.record = s.records.put(record)
 	x.start, x.end, x.seq = start, end, t.Seq
 	x.partition, x.sub, x.offset = t.Pos.Partition, t.Pos.Sub, t.Pos.Offset

@@ -341,7 +341,11 @@ func (s *State) divergeList(a, n uint32) {
 		x := &s.readers[r]
 		if x.txn == n {
 			x.overwrote = true
-		} else if x.overwrote && other == 0 && !s.doubtful(x.txn) {
+		} else if !x.overwrote || s.doubtful(x.txn) {
+			continue
+		} else if s.txns[x.txn].asked != s.txns[n].asked { // see diverging
+			s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: a, Certain: true})
+		} else if other == 0 {
 			other = x.txn
 		}
 	}

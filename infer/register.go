@@ -324,7 +324,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op, Version: v})
 	}
 	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
-		if !rmw || s.writes[id].blind { // n diverges from the others: see overwrite
+		if !rmw || s.writes[id].blind || s.txns[s.writes[id].txn].asked != s.txns[n].asked { // else n diverges from the others: see overwrite
 			s.edge(n, s.writes[id].txn, RW, s.writes[id].version, 0)
 		}
 	}
@@ -396,7 +396,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 		switch x := &s.readers[r]; {
 		case x.txn == n:
 			x.overwrote = x.overwrote || !blind
-		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn:
+		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn || s.txns[x.txn].asked != s.txns[n].asked:
 			s.edge(x.txn, n, RW, w.version, 0)
 		}
 	}
@@ -404,6 +404,9 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 		x := &s.writes[other]
 		s.edge(n, x.txn, RW, x.version, 0)
 		s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: pred, Certain: true})
+	}
+	if !blind {
+		s.divergeFromOthers(id)
 	}
 	k := s.versions[pred].key
 	if pred == s.keys[k].initial {
@@ -416,6 +419,10 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 // diverge each is reported, and gets the two anti-dependencies, with the one
 // before it: all pairs would be n^2 edges that say the same. One that is doubtful
 // comes last.
+//
+// That holds among transactions that asked for the same level. One that asked for
+// less gives no anti-dependencies in some views, and two beside it would not be
+// connected through it: those that asked for another level are linked in pairs.
 func (s *State) diverging(id uint32) uint32 {
 	w := &s.writes[id]
 	if w.blind {
@@ -425,7 +432,7 @@ func (s *State) diverging(id uint32) uint32 {
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
 		x := &s.writes[o]
 		switch {
-		case x.txn == w.txn || x.blind:
+		case x.txn == w.txn || x.blind || s.txns[x.txn].asked != s.txns[w.txn].asked:
 		case !s.doubtful(x.txn):
 			return o
 		case other == 0:
@@ -444,7 +451,7 @@ func (s *State) part(id uint32) {
 	}
 	for o := w.prevOver; o != 0; o = s.writes[o].prevOver {
 		x := &s.writes[o]
-		if x.blind || x.txn == w.txn {
+		if x.blind || x.txn == w.txn || s.txns[x.txn].asked != s.txns[w.txn].asked {
 			continue
 		}
 		s.parted = append(s.parted, o)
@@ -470,6 +477,18 @@ func (s *State) diverge(id, other uint32) {
 // memory shows that it took effect: it has retired and cannot be taken back.
 func (s *State) doubtful(n uint32) bool {
 	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
+}
+
+// divergeFromOthers reports those that overwrote what id did and asked for another
+// level; their edges are given one by one.
+func (s *State) divergeFromOthers(id uint32) {
+	w := &s.writes[id]
+	asked := s.txns[w.txn].asked
+	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
+		if x := &s.writes[o]; !x.blind && s.txns[x.txn].asked != asked && !s.doubtful(x.txn) {
+			s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
+		}
+	}
 }
 
 // countRoots counts a key as uncheckable once its versions have two roots: then

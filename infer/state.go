@@ -43,6 +43,7 @@ type txn struct {
 	due        uint32 // entries of the absence queue that name it
 	state      txnState
 	flags      txnFlags
+	asked      uint32 // hash of the level that it asked for by name, 0 for none: see diverging
 
 	id        event.Hash
 	content   uint64

@@ -18,6 +18,9 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		m.unattributed(a)
 		return
 	}
+	if a.Kind == infer.Divergence && m.askedLess(a.B, name.Weakest) {
+		return // it may come last then, over what it has not seen
+	}
 	f := &openFinding{members: []uint32{a.A}}
 	if a.B != 0 && a.B != a.A {
 		f.members = append(f.members, a.B)
