@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 5
+const layoutVersion = 6
 
 // Signature names the layout of AppendState.
 func Signature() []byte {

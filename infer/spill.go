@@ -84,7 +84,7 @@ type lingering struct{ txn, gen uint32 }
 // maxSpilledVersions bounds a record: a key with more versions stays.
 const maxSpilledVersions = 1024
 
-const recordVersion = 1
+const recordVersion = 2
 
 // ErrRecord: a record of the store is not what was written.
 var ErrRecord = errors.New("record of retired state is damaged")
@@ -639,7 +639,7 @@ func (s *State) SpillTxn(dst []byte, n uint32) (Ref, []byte) {
 	x := &s.txns[n]
 	ref := Ref{TxnRecord, x.id}
 	dst = append(dst, recordVersion, byte(x.flags&^stored))
-	for _, u := range []uint32{x.gen, x.partition, x.sub, x.away} {
+	for _, u := range []uint32{x.gen, x.partition, x.sub, x.away, x.asked} {
 		dst = binary.AppendUvarint(dst, uint64(u))
 	}
 	dst = binary.AppendVarint(dst, x.start)
@@ -688,7 +688,7 @@ func readTxn(record []byte) (x txn, rest []byte, err error) {
 	r := recordReader{b: record}
 	r.version()
 	x.state, x.flags = counted, txnFlags(r.byte())
-	for _, u := range []*uint32{&x.gen, &x.partition, &x.sub, &x.away} {
+	for _, u := range []*uint32{&x.gen, &x.partition, &x.sub, &x.away, &x.asked} {
 		*u = r.uint32()
 	}
 	x.start = r.int()
