@@ -28,6 +28,7 @@ type horizonGroup struct {
 	Count    int64
 	Examples []string
 	From, To int64 // event times that it reaches over: see note
+	Older    bool  // one reaches back to a transaction of which no time is kept
 	Dirty    bool
 }
 
@@ -114,7 +115,8 @@ func (m *Machine) noted(n uint32) noted {
 // A cycle through the edge u -> v, and through no other that was reported, leads
 // from v to u over transactions ranked between the two. Whatever is ranked below u
 // now lives or has lived beside it, also where u came late: so the range reaches
-// from v's start to how far events had come when the edge was met.
+// from v's start to how far events had come when the edge was met. Where only u is
+// given, v is one of which nothing is kept: the range begins where the input does.
 func (m *Machine) note(class, what string, txns ...noted) {
 	m.Counters.Horizon++
 	live := txns[0]
@@ -139,6 +141,7 @@ func (m *Machine) note(class, what string, txns ...noted) {
 		names = append(names, x.id)
 		g.From, g.To = min(g.From, x.start), max(g.To, x.end)
 	}
+	g.Older = g.Older || len(txns) == 1
 	g.To = max(g.To, live.reached)
 	if m.watermark != math.MaxInt64 {
 		g.To = max(g.To, m.watermark)
@@ -194,7 +197,10 @@ func (m *Machine) replayCommand(g *horizonGroup) string {
 	if !m.untimed {
 		margin := int64(m.cfg.Window.D + m.cfg.MaxTxn + m.cfg.Lateness.D)
 		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
-		command += " --from " + at(g.From-margin) + " --to " + at(g.To+margin+1)
+		if !g.Older {
+			command += " --from " + at(g.From-margin)
+		}
+		command += " --to " + at(g.To+margin+1)
 	}
 	command += " --finding " + g.Finding.ID
 	for _, id := range g.Finding.Txns {

@@ -23,10 +23,10 @@ func replayCommand(t *terminal) *cobra.Command {
 		Long: "Replay reads what a broker or files hold, and says whether it satisfies isolation levels. It stores nothing. Nothing is\n" +
 			"forgotten on the way unless --window is given. Without --to it reads up to what is there when it begins.\n\n" +
 			"--from and --to (exclusive) are times in RFC 3339, or positions: the sequence of a NATS message, the byte of a line in a\n" +
-			"file, for Kafka PARTITION:OFFSET,... A range of times holds the transactions that ran in it. Since records outside of\n" +
-			"a range are missing, it is checked under --contract capture=partial,start=existing.\n\n" +
-			"A horizon finding names the command that decides it. Its --finding is closed in the output: resolved-violated when the range holds a\n" +
-			"violation, resolved-ok when it was read as a whole and holds none.\n\n" +
+			"file, for Kafka PARTITION:OFFSET,... A range of times holds the transactions that ran in it. Since a range leaves out\n" +
+			"records, it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
+			"A horizon finding names the command that decides it. Its --finding is closed in the output: resolved-violated when the\n" +
+			"range holds a violation, resolved-ok when it was read as a whole and holds none.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated, 254 wrong usage or an input\n" +
 			"that cannot be read, 255 internal error.",
 		Args: cobra.NoArgs,

@@ -24,7 +24,7 @@ import (
 // keeps nothing and touches nothing that a service has stored.
 //
 // A range leaves out records, so that nothing may be concluded from the absence of
-// one: it is checked under capture=partial, start=existing. A cycle stays one,
+// one: it is checked under capture=partial, and with --from start=existing. A cycle stays one,
 // since leaving out records only takes edges away.
 type Replay struct {
 	Config config.Replay
@@ -81,7 +81,8 @@ func (r *Replay) Run(ctx context.Context) (*Replayed, error) {
 	}
 	watch := r.Config.Watch
 	if r.Config.Ranged() {
-		watch.Contract.Complete, watch.Contract.Existing = false, true
+		watch.Contract.Complete = false
+		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
 	}
 	p.history = newHistory(&Whole{Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter})
 	p.history.admit, p.history.standing = p.admit, p.stand
@@ -153,13 +154,18 @@ func (p *replaying) slack() int64 {
 
 // storedFrom is when the first record of the range can have been stored: behind
 // its end, but for the clocks. What a transaction recorded by operations began
-// with may have been stored its length before.
+// with may have been stored its length before. Where the beginning of the input
+// matters it is a time before any, so that it is told when records were removed
+// there. Zero: wherever the input begins now.
 func (p *replaying) storedFrom() time.Time {
 	w := &p.Config.Watch
-	if p.Config.From.Kind != config.AtTime {
-		return time.Time{}
+	switch {
+	case p.Config.From.Kind == config.AtTime:
+		return time.Unix(0, p.Config.From.Time).Add(-w.MaxTransaction - w.Contract.ClockDrift)
+	case p.Config.From.Kind == config.Unbounded && (p.Config.Finding != "" || !w.Contract.Existing):
+		return time.Unix(1, 0)
 	}
-	return time.Unix(0, p.Config.From.Time).Add(-w.MaxTransaction - w.Contract.ClockDrift)
+	return time.Time{}
 }
 
 func (p *replaying) open() error {
@@ -358,6 +364,9 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 			why = append(why, "there are findings that rest on an incomplete capture")
 			break
 		}
+	}
+	if c := &p.Config; c.From.Kind == config.Unbounded && len(c.Files) > 0 && c.Watch.Contract.Existing {
+		why = append(why, "files do not tell what was before their beginning: declare --contract start=empty if nothing was")
 	}
 	if r.Transactions == 0 {
 		why = append(why, "there are no transactions in the range")
