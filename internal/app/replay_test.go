@@ -396,6 +396,7 @@ func TestReplayKafka(t *testing.T) {
 		{second(0), second(2), 2, window.Unknown},
 	} {
 		r := replayOf()
+		r.Bounded = c.to == "" // a partition that is not read yet holds the window
 		r.Kafka = &config.Kafka{Brokers: cluster.ListenAddrs(), Topics: []string{"t"}}
 		r.From, r.To = bound(t, c.from), bound(t, c.to)
 		got := replayed(t, r)
