@@ -72,6 +72,20 @@ const (
 // Run reads the inputs to the end of the range, or to where they end now. An error
 // wraps ErrInput when an input cannot be read.
 func (r *Replay) Run(ctx context.Context) (*Replayed, error) {
+	p := r.begin()
+	defer func() {
+		for _, close := range p.closers {
+			close()
+		}
+	}()
+	if err := p.open(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return p.run(ctx)
+}
+
+// begin makes a replay without inputs.
+func (r *Replay) begin() *replaying {
 	p := &replaying{Replay: r, parts: map[string]*replayPart{}, began: time.Now(), seen: map[string]bool{}}
 	if p.Patience == 0 {
 		p.Patience = defaultPatience
@@ -89,14 +103,10 @@ func (r *Replay) Run(ctx context.Context) (*Replayed, error) {
 	if r.Config.Bounded {
 		p.history.replay = p.command()
 	}
-	defer func() {
-		for _, close := range p.closers {
-			close()
-		}
-	}()
-	if err := p.open(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInput, err)
-	}
+	return p
+}
+
+func (p *replaying) run(ctx context.Context) (*Replayed, error) {
 	if err := p.read(ctx); err != nil {
 		return nil, err
 	}
@@ -257,13 +267,12 @@ func (p *replaying) admit(b *event.Batch) {
 	b.Txns = kept
 }
 
-// stand tells a machine which partitions hold its watermark.
+// stand tells a machine which partitions hold its watermark no longer. Those that
+// are named and not read yet hold it.
 func (p *replaying) stand(m *window.Machine) {
 	for name, x := range p.parts {
 		if x.done {
 			m.Stand(name, window.Left)
-		} else {
-			m.Stand(name, window.Behind)
 		}
 	}
 }

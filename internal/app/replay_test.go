@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/ingest"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -331,12 +332,13 @@ func TestReplayStopsBehindRange(t *testing.T) {
 	for i := range beyond {
 		after = append(after, ran(fmt.Sprint("A", i), 1000, 1001, ""))
 	}
-	publish(t, js, "s.a", skew[0], wrong, skew[3], strings.Join(after, "\n"), ran("too late", 2, 3, ""))
+	some := func(n int) string { return strings.Join(after[:n], "\n") }
+	publish(t, js, "s.a", skew[0], wrong, some(beyond-2), skew[3], some(beyond-1), ran("late", 2, 3, ""), some(beyond), ran("too late", 2, 3, ""))
 	r := replayOf()
 	r.NATS = &config.NATS{URLs: []string{url}, Stream: "S"}
 	r.From, r.To = bound(t, second(0)), bound(t, second(10))
 	got := replayed(t, r)
-	if got.Outcome() != window.Violated || got.Read != 3+beyond {
+	if got.Outcome() != window.Violated || got.Read != 3*beyond+1 {
 		t.Errorf("%s, %d records read", got.Outcome(), got.Read)
 	}
 }
@@ -484,5 +486,55 @@ func TestHorizonOfService(t *testing.T) {
 	r.Finding, r.Txns = f.ID, f.Txns
 	if got := replayed(t, r); got.Closed == nil || got.Closed.State != isolation.ResolvedViolated {
 		t.Errorf("closed %+v, undecided %q", got.Closed, got.Undecided)
+	}
+}
+
+// A partition that is read to its end holds the window back no longer: memory is
+// bounded by the window, and what comes later than it is behind the horizon.
+func TestReplayBounded(t *testing.T) {
+	skew := skewApart()
+	for _, c := range []struct {
+		name   string
+		ended  bool // the first partition, before the second goes on
+		counts int64
+	}{{"both go on", false, 0}, {"one has ended", true, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			first := records("kafka:t/0", 0, skew[0])
+			first.CaughtUp = c.ended
+			chunks := []ingest.Chunk{{Partition: "kafka:t/0"}, {Partition: "kafka:t/1"}, first, records("kafka:t/1", 0, skew[1], skew[2])}
+			for range 3 { // steps of their own
+				chunks = append(chunks, records("kafka:t/1", 2, strings.Repeat(" ", stepBytes)+ran("P", 3600, 3601, "")))
+			}
+			chunks = append(chunks, records("kafka:t/1", 9, skew[3]), ingest.Chunk{Partition: "kafka:t/0", CaughtUp: true}, ingest.Chunk{Partition: "kafka:t/1", CaughtUp: true})
+			r := replayOf()
+			r.Kafka, r.Bounded = &config.Kafka{Brokers: []string{"k"}, Topics: []string{"t"}}, true
+			p := (&Replay{Config: r}).begin()
+			p.inputs = []*replayInput{{name: "kafka:", source: &scripted{chunks: chunks, wait: true}, topics: []string{"t"}}}
+			got, err := p.run(t.Context())
+			if err != nil || got.Counters.Horizon != c.counts {
+				t.Errorf("%v, %+v", err, got)
+			}
+		})
+	}
+}
+
+// A topic that was not heard of yet is still to be read.
+func TestReplayTopicsInTurn(t *testing.T) {
+	skew := skewApart()
+	first, second := records("kafka:t/0", 0, skew[0]), records("kafka:u/0", 0, skew[3])
+	first.CaughtUp, second.CaughtUp = true, true
+	r := replayOf()
+	r.Kafka = &config.Kafka{Brokers: []string{"k"}, Topics: []string{"t", "u"}}
+	p := (&Replay{Config: r}).begin()
+	p.inputs = []*replayInput{{
+		name: "kafka:", topics: []string{"t", "u"},
+		source: &scripted{chunks: []ingest.Chunk{{Partition: "kafka:t/0"}, first, {Partition: "kafka:u/0"}, second}, wait: true},
+	}}
+	got, err := p.run(t.Context())
+	if err != nil || got.Outcome() != window.Violated {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if !p.inputs[0].ended {
+		t.Error("the input is not known to be read")
 	}
 }
