@@ -52,8 +52,9 @@ type Config struct {
 	// Clamp bounds event times by the tick plus the clock drift. Off for whole
 	// histories.
 	Clamp bool
-	// Replay is the beginning of the command that a horizon finding names, up to
-	// the input; "" leaves the command out.
+	// Replay is the beginning of the command that a horizon finding names: program,
+	// input and settings. Source, range and finding are put behind it. "" leaves the
+	// command out, for an input that cannot be read again.
 	Replay string
 	// SearchBudget is how many edges a search for a witness may look at; 0 is
 	// the default of isolation.Searcher.

@@ -27,7 +27,8 @@ type horizonGroup struct {
 	Pane     int64
 	Count    int64
 	Examples []string
-	From, To int64 // event times to replay
+	From, To int64 // event times that it reaches over: see note
+	Older    bool  // one reaches back to a transaction of which no time is kept
 	Dirty    bool
 }
 
@@ -95,16 +96,27 @@ func (m *Machine) beyond(a *infer.Anomaly) {
 type noted struct {
 	id, epoch  string
 	start, end int64
+	reached    int64 // greatest event time of its partition so far
 	position   string
 }
 
 func (m *Machine) noted(n uint32) noted {
 	x, r := m.infer.Info(n), m.record(n)
-	return noted{r.ID, r.Epoch, x.Start, x.End, m.position(x)}
+	reached := x.End
+	if int(x.Partition) < len(m.partitions) {
+		reached = max(reached, m.partitions[x.Partition].Max)
+	}
+	return noted{r.ID, r.Epoch, x.Start, x.End, reached, m.position(x)}
 }
 
 // note counts an edge between two transactions that could not be placed, or what
 // could not be told of one.
+//
+// A cycle through the edge u -> v, and through no other that was reported, leads
+// from v to u over transactions ranked between the two. Whatever is ranked below u
+// now lives or has lived beside it, also where u came late: so the range reaches
+// from v's start to how far events had come when the edge was met. Where only u is
+// given, v is one of which nothing is kept: the range begins where the input does.
 func (m *Machine) note(class, what string, txns ...noted) {
 	m.Counters.Horizon++
 	live := txns[0]
@@ -128,6 +140,11 @@ func (m *Machine) note(class, what string, txns ...noted) {
 	for _, x := range txns {
 		names = append(names, x.id)
 		g.From, g.To = min(g.From, x.start), max(g.To, x.end)
+	}
+	g.Older = g.Older || len(txns) == 1
+	g.To = max(g.To, live.reached)
+	if m.watermark != math.MaxInt64 {
+		g.To = max(g.To, m.watermark)
 	}
 	if len(g.Examples) < maxExamples {
 		g.Examples = append(g.Examples, fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")))
@@ -158,7 +175,7 @@ func (m *Machine) publishGroup(g *horizonGroup) {
 	f := &g.Finding
 	f.Revision++
 	f.DetectedAt = m.detectedAt()
-	f.Command = m.replayCommand(g.From, g.To)
+	f.Command = m.replayCommand(g)
 	edges := counted(g.Count, "edge could not be placed, because the window has passed what it leads to",
 		"edges could not be placed, because the window has passed what they lead to")
 	f.Explanation = fmt.Sprintf("%s:\n  - %s\nReplaying the range decides.",
@@ -169,15 +186,40 @@ func (m *Machine) publishGroup(g *horizonGroup) {
 	m.effects.Findings = append(m.effects.Findings, out)
 }
 
-// replayCommand covers the range, with a window around it that decides it.
-func (m *Machine) replayCommand(from, to int64) string {
-	if m.cfg.Replay == "" || m.untimed {
-		return m.cfg.Replay
+// replayCommand replays the range of g, widened by how far ranks and event times
+// may lie apart: a window, over which neighbours live together, with the longest
+// transaction and the lateness.
+func (m *Machine) replayCommand(g *horizonGroup) string {
+	if m.cfg.Replay == "" {
+		return ""
 	}
-	margin := int64(m.cfg.MaxTxn)
-	at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
-	return fmt.Sprintf("%s --source %s --from %s --to %s --window %s", m.cfg.Replay, m.cfg.Source,
-		at(from-margin), at(to+margin+1), time.Duration(to-from+2*margin))
+	command := m.cfg.Replay + " --source " + ShellQuote(m.cfg.Source)
+	if !m.untimed {
+		margin := int64(m.cfg.Window.D + m.cfg.MaxTxn + m.cfg.Lateness.D)
+		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
+		if !g.Older {
+			command += " --from " + at(g.From-margin)
+		}
+		command += " --to " + at(g.To+margin+1)
+	}
+	command += " --finding " + g.Finding.ID
+	for _, id := range g.Finding.Txns {
+		if !strings.ContainsRune(id, 0) { // no argument can hold it
+			command += " --txn " + ShellQuote(id)
+		}
+	}
+	return command
+}
+
+// ShellQuote is text as one word of a POSIX shell.
+func ShellQuote(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=@%+", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // flushHorizon hands out the groups that have grown, and forgets those of panes

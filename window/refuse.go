@@ -17,7 +17,7 @@ func (m *Machine) refused(b *event.Batch, t *event.Txn, start, end int64) {
 	}
 	id, epoch := b.Text(t.ID), b.Text(t.Epoch)
 	if m.out.Refused == infer.TooLate {
-		m.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), noted{id, epoch, start, end, position})
+		m.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), noted{id, epoch, start, end, end, position})
 		return
 	}
 	n := isolation.NameOf(infer.Contradictory)

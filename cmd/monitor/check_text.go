@@ -16,6 +16,17 @@ const maxShown = 20
 // appendReport is the answer on a file for people: the verdicts, then what they
 // rest on.
 func appendReport(dst []byte, r *app.Report, color bool) []byte {
+	dst = append(appendVerdicts(dst, r, color), '\n')
+	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
+		dst = alert.AppendText(dst, &r.Findings[i], color)
+	}
+	if more := len(r.Findings) - maxShown; more > 0 {
+		dst = fmt.Appendf(dst, "%d more findings: see them with --output jsonl\n\n", more)
+	}
+	return dst
+}
+
+func appendVerdicts(dst []byte, r *app.Report, color bool) []byte {
 	dst = fmt.Appendf(dst, "%s: %d transactions, %d operations\n", r.File, r.Transactions, r.Counters.Operations)
 	width := 0
 	for level := range r.Verdicts {
@@ -27,13 +38,6 @@ func appendReport(dst []byte, r *app.Report, color bool) []byte {
 			continue
 		}
 		dst = fmt.Appendf(dst, "  %-*s  %s\n", width, l, verdictText(verdict, r.Reasons[l.String()], color))
-	}
-	dst = append(dst, '\n')
-	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
-		dst = alert.AppendText(dst, &r.Findings[i], color)
-	}
-	if more := len(r.Findings) - maxShown; more > 0 {
-		dst = fmt.Appendf(dst, "%d more findings: see them with --output jsonl\n\n", more)
 	}
 	return dst
 }

@@ -56,6 +56,23 @@ func (v contractValue) String() string        { return v.to.String() }
 func (v contractValue) Type() string          { return "KEY=VALUE,..." }
 func (v contractValue) Set(text string) error { return v.to.Set(text) }
 
+type boundValue struct{ to *config.Bound }
+
+func (v boundValue) String() string {
+	if v.to == nil {
+		return ""
+	}
+	return v.to.String()
+}
+func (v boundValue) Type() string { return "TIME|POSITION" }
+func (v boundValue) Set(text string) (err error) {
+	b, err := config.ParseBound(text)
+	if err == nil {
+		*v.to = b
+	}
+	return err
+}
+
 // choiceValue is a text that is one of several.
 type choiceValue struct {
 	to      *string

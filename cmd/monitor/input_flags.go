@@ -23,6 +23,15 @@ type inputFlags struct {
 }
 
 func (in *inputFlags) register(f *pflag.FlagSet, s *config.Service) {
+	in.brokers(f)
+	f.StringArrayVar(&in.tail, "tail", nil, "files to follow, a pattern such as 'log/*.jsonl'; may be repeated")
+	f.BoolVar(&in.stdin, "stdin", false, "read standard input to its end")
+	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server inside the process; 0: any")
+	f.DurationVar(&s.Embedded.MaxAge, "nats-max-age", s.Embedded.MaxAge, "how long that server keeps records; 0: for ever")
+}
+
+// brokers are the flags of the brokers' inputs.
+func (in *inputFlags) brokers(f *pflag.FlagSet) {
 	n, k := &in.nats, &in.kafka
 	f.StringSliceVar(&n.URLs, "nats", nil, "URLs of a NATS system")
 	f.StringVar(&n.Stream, "stream", "", "JetStream stream to read")
@@ -45,15 +54,18 @@ func (in *inputFlags) register(f *pflag.FlagSet, s *config.Service) {
 	f.StringVar(&k.Mechanism, "kafka-sasl", "", "SASL mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512")
 	f.StringVar(&k.User, "kafka-user", "", "SASL user")
 	f.StringVar(&k.PasswordFile, "kafka-password-file", "", "file with the SASL password; or the variable "+passwordVariable)
-
-	f.StringArrayVar(&in.tail, "tail", nil, "files to follow, a pattern such as 'log/*.jsonl'; may be repeated")
-	f.BoolVar(&in.stdin, "stdin", false, "read standard input to its end")
-	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server inside the process; 0: any")
-	f.DurationVar(&s.Embedded.MaxAge, "nats-max-age", s.Embedded.MaxAge, "how long that server keeps records; 0: for ever")
 }
 
 // apply puts the inputs that are named into s.
-func (in *inputFlags) apply(f *pflag.FlagSet, s *config.Service, lookup func(string) (string, bool)) error {
+func (in *inputFlags) apply(f *pflag.FlagSet, s *config.Service, lookup func(string) (string, bool)) (err error) {
+	s.NATS, s.Kafka, err = in.named(f, lookup)
+	s.Tail = in.tail
+	s.Stdin = in.stdin
+	return err
+}
+
+// named are the brokers that are named; nil: none is.
+func (in *inputFlags) named(f *pflag.FlagSet, lookup func(string) (string, bool)) (nats *config.NATS, kafka *config.Kafka, err error) {
 	given := func(prefixes ...string) (names []string) {
 		f.Visit(func(x *pflag.Flag) {
 			for _, p := range prefixes {
@@ -66,26 +78,24 @@ func (in *inputFlags) apply(f *pflag.FlagSet, s *config.Service, lookup func(str
 	}
 	switch names := given("nats", "stream", "subjects"); {
 	case len(in.nats.URLs) > 0 && in.nats.Stream == "":
-		return usagef("--nats needs --stream")
+		return nil, nil, usagef("--nats needs --stream")
 	case len(in.nats.URLs) > 0:
-		s.NATS = &in.nats
+		nats = &in.nats
 	case len(names) > 0:
-		return usagef("%s: of no use without --nats", strings.Join(names, ", "))
+		return nil, nil, usagef("%s: of no use without --nats", strings.Join(names, ", "))
 	}
 	switch names := given("kafka", "topic"); {
 	case len(in.kafka.Brokers) > 0 && len(in.kafka.Topics) == 0:
-		return usagef("--kafka needs --topic")
+		return nil, nil, usagef("--kafka needs --topic")
 	case len(in.kafka.Brokers) > 0:
 		if in.kafka.PasswordFile == "" {
 			in.kafka.Password, _ = lookup(passwordVariable)
 		}
-		s.Kafka = &in.kafka
+		kafka = &in.kafka
 	case len(names) > 0:
-		return usagef("%s: of no use without --kafka", strings.Join(names, ", "))
+		return nil, nil, usagef("%s: of no use without --kafka", strings.Join(names, ", "))
 	}
-	s.Tail = in.tail
-	s.Stdin = in.stdin
-	return nil
+	return nats, kafka, nil
 }
 
 // temporaryData gives the run a folder of its own; remove deletes it.

@@ -49,7 +49,7 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
-	root.AddCommand(demoCommand(t), runCommand(t), checkCommand(t), findingsCommand(t), validateCommand(t), versionCommand(t))
+	root.AddCommand(demoCommand(t), runCommand(t), checkCommand(t), replayCommand(t), findingsCommand(t), validateCommand(t), versionCommand(t))
 	for _, c := range root.Commands() {
 		c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage += " [" + variableOf(f.Name) + "]" })
 	}

@@ -20,7 +20,11 @@ func (t *terminal) colors() bool {
 	if v, _ := t.lookupEnv("NO_COLOR"); v != "" {
 		return false
 	}
-	f, ok := t.stdout.(*os.File)
+	return isTerminal(t.stdout)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
 	if !ok {
 		return false
 	}

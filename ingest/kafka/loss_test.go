@@ -108,6 +108,37 @@ func TestStartAtALogThatHasExpired(t *testing.T) {
 	f.wantGaps()
 }
 
+// Who asks for what was written since a time is told when older records are gone,
+// and the first one that is left is no older.
+func TestStartByTimeAtALogThatHasExpired(t *testing.T) {
+	at := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	for _, c2 := range []struct {
+		since time.Duration
+		want  []string
+		gaps  []string
+	}{
+		{-time.Minute, []string{"v1", "v2"}, []string{p0 + " 0-1 expired"}},
+		{time.Minute, []string{"v1", "v2"}, []string{p0 + " 0-1 expired"}},
+		{2 * time.Minute, []string{"v2"}, nil},
+	} {
+		c := fake(t, kfake.SeedTopics(1, "t"))
+		k := client(t, c)
+		for i := range 3 {
+			r := &kgo.Record{Topic: "t", Value: fmt.Append(nil, "v", i), Timestamp: at.Add(time.Duration(i) * time.Minute)}
+			if err := k.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		deleteRecords(t, k, "t", 1)
+		o := options("t", c.ListenAddrs()...)
+		o.Start, o.StartTime = FromTime, at.Add(c2.since)
+		f := follow(t, o, nil)
+		f.all(len(c2.want))
+		f.want(p0, c2.want...)
+		f.wantGaps(c2.gaps...)
+	}
+}
+
 func TestRecordsExpireWhileReading(t *testing.T) {
 	c := fake(t, kfake.SeedTopics(1, "t"))
 	k := client(t, c)

@@ -131,6 +131,10 @@ func (r *reader) place(ctx context.Context) error {
 			return err
 		}
 		r.placed, r.next, r.last = true, next, none()
+		if err := r.cut(ctx); err != nil {
+			r.placed = false
+			return err
+		}
 	}
 	if !r.verify {
 		return nil
@@ -155,6 +159,19 @@ func (r *reader) beginning(ctx context.Context) (int64, error) {
 		return end, err
 	}
 	return first, err
+}
+
+// cut tells that records may be missing which were asked for by time: the first
+// one that is left is as young as that, and older ones were removed.
+func (r *reader) cut(ctx context.Context) error {
+	if r.begin.at != FromTime {
+		return nil
+	}
+	first, _, err := r.log.bounds(ctx)
+	if err != nil || first == 0 || r.next > first {
+		return err
+	}
+	return r.lost(ctx, ingest.Gap{From: 0, To: first, Reason: "expired or deleted on the broker, and may have been of the time asked for"})
 }
 
 // restart reports everything after the position as lost, as far as one knows,

@@ -62,6 +62,10 @@ type Options struct {
 	// another subject; only messages removed from the stream's beginning are then
 	// noticed as lost.
 	Subjects []string
+	// Since, unless zero, is where reading begins without a cursor: at the first
+	// message that was stored then or later. A gap says that older ones, of which
+	// some may belong there, were removed.
+	Since time.Time
 	// MaxMessages and MaxBytes bound the read-ahead; 0: the defaults.
 	MaxMessages int
 	MaxBytes    int

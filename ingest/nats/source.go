@@ -146,6 +146,15 @@ func (r *run) locate(ctx context.Context) (*jetstream.StreamInfo, error) {
 	if p := info.Config.Retention; p != jetstream.LimitsPolicy {
 		return nil, &fatalError{fmt.Sprintf("stream %s has %v retention: it deletes what its consumers have taken, and a monitor must only look on", r.opts.Stream, p)}
 	}
+	if t := r.opts.Since; !t.IsZero() && r.at.next == 0 && r.at.identity == "" {
+		stream, err := r.js.Stream(ctx, r.opts.Stream)
+		if err != nil {
+			return nil, fmt.Errorf("stream %s: %w", r.opts.Stream, err)
+		}
+		if r.at, err = r.since(ctx, stream, info.State, t); err != nil {
+			return nil, err
+		}
+	}
 	was := r.at
 	r.at = resume(ingest.Cursor{Next: int64(was.next), Identity: was.identity}, incarnation{
 		created: info.Created, first: info.State.FirstSeq, last: info.State.LastSeq,

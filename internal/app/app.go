@@ -90,7 +90,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.openStore, a.makeSinks, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.servePages,
+		a.listen, a.openStore, a.makeSinks, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanups.run(ctx))
@@ -133,6 +133,7 @@ func (a *App) remedy(err error) string {
 
 func (a *App) openEngine(ctx context.Context) error {
 	machine := machineConfig(&a.config.Watch)
+	machine.Replay = a.replayCommand()
 	began := time.Now()
 	var sinks []string
 	for _, r := range a.routes {

@@ -85,8 +85,9 @@ func (r *Report) Outcome() string {
 // CheckFile checks one file of JSON lines, from its beginning to its end. Each
 // source in it is a history of its own.
 func (w *Whole) CheckFile(name string) (*Report, error) {
-	h := &history{Whole: w, bySource: map[string]*historySource{}, at: map[string]int{}}
+	h := newHistory(w)
 	h.batch.Partitions = []string{partitionOf(name)}
+	h.replay = w.command(name)
 	err := eachMessage(name, w.Stdin, func(m ingest.Message) error {
 		h.decoder.DecodeMessage(&h.batch, event.Position{Offset: m.Offset}, m.Value)
 		if len(h.batch.Data) >= stepBytes {
@@ -97,19 +98,37 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.end()
+	h.end(nil)
 	return h.report(name), nil
+}
+
+// command is how a replay of the file begins, "" where it cannot be read again.
+func (w *Whole) command(name string) string {
+	if name == "-" || !w.Bounded {
+		return ""
+	}
+	watch := w.Watch
+	watch.Expect = watch.Levels[0]
+	return replayCommand(&watch, fileFlag(name))
+}
+
+func newHistory(w *Whole) *history {
+	return &history{Whole: w, bySource: map[string]*historySource{}, at: map[string]int{}}
 }
 
 // stepBytes of records make a step: enough to keep its cost small.
 const stepBytes = 1 << 20
 
-// history is one file on its way through the machines.
+// history is one file, or what a replay reads, on its way through the machines.
 type history struct {
 	*Whole
+	replay    string                // how the commands of horizon findings begin
+	admit     func(*event.Batch)    // unless nil, takes out of a batch what does not belong
+	standing  func(*window.Machine) // unless nil, says how far the partitions are read
 	decoder   event.Decoder
 	assembler event.Assembler
 	batch     event.Batch
+	names     []string // scratch
 	dead      int64
 
 	bySource map[string]*historySource
@@ -139,6 +158,9 @@ func (h *history) step() {
 
 func (h *history) run() {
 	b := &h.batch
+	if h.admit != nil {
+		h.admit(b)
+	}
 	for i := range b.Bad {
 		h.dead++
 		if h.DeadLetter != nil {
@@ -150,6 +172,9 @@ func (h *history) run() {
 		s.txns = append(s.txns, int32(i))
 	}
 	for _, s := range h.sources {
+		if h.standing != nil {
+			h.standing(s.machine)
+		}
 		during, after := h.assembler.Oldest([]byte(s.name))
 		s.machine.Hold(during)
 		s.machine.Step(b, s.txns, 0, &h.effects)
@@ -157,14 +182,14 @@ func (h *history) run() {
 		s.txns = s.txns[:0]
 	}
 	h.collect()
-	partition := b.Partitions[0]
+	h.names = append(h.names[:0], b.Partitions...)
 	b.Reset()
-	b.Partitions = append(b.Partitions, partition)
+	b.Partitions = append(b.Partitions, h.names...)
 }
 
 // end closes the watermark: what is still open never ends, and what waited for
-// further records is decided.
-func (h *history) end() {
+// further records is decided. gaps are what is lost of the input.
+func (h *history) end(gaps []window.Gap) {
 	h.step()
 	h.assembler.ExpireAll(&h.batch, int64(h.Watch.MaxTransaction))
 	h.run()
@@ -172,6 +197,9 @@ func (h *history) end() {
 		h.source([]byte(event.DefaultSource))
 	}
 	for _, s := range h.sources {
+		for _, g := range gaps {
+			s.machine.Lose(g, 0, &h.effects)
+		}
 		s.machine.BadRecords(h.dead) // they may have been any source's
 		s.machine.Close(&h.effects)
 		h.collect()
@@ -185,7 +213,7 @@ func (h *history) source(name []byte) *historySource {
 	watch := h.Watch
 	watch.Expect = watch.Levels[0] // which findings are expected is said at the end
 	c := machineConfig(&watch)
-	c.Source, c.Unbounded, c.Clamp = string(name), !h.Bounded, false
+	c.Source, c.Unbounded, c.Clamp, c.Replay = string(name), !h.Bounded, false, h.replay
 	s := &historySource{name: c.Source, machine: window.New(c)}
 	h.bySource[s.name] = s
 	h.sources = append(h.sources, s)

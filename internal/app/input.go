@@ -105,8 +105,23 @@ func (i *input) note(c *ingest.Chunk) {
 	}
 }
 
-// inputs opens what the configuration names. Nothing is read yet.
-func (a *App) openInputs(ctx context.Context) error {
+func natsBroker(n *config.NATS) brokernats.Options {
+	return brokernats.Options{
+		URLs: n.URLs, CredsFile: n.CredsFile, NKeyFile: n.NKeyFile, TokenFile: n.TokenFile,
+		User: n.User, PasswordFile: n.PasswordFile, CAFile: n.CAFile, CertFile: n.CertFile, KeyFile: n.KeyFile,
+	}
+}
+
+func kafkaBroker(k *config.Kafka) brokerkafka.Options {
+	return brokerkafka.Options{
+		Brokers: k.Brokers, TLS: k.TLS, CAFile: k.CAFile, CertFile: k.CertFile, KeyFile: k.KeyFile,
+		Mechanism: k.Mechanism, User: k.User,
+		Password: brokerkafka.Secret(k.Password), PasswordFile: k.PasswordFile,
+	}
+}
+
+// openInputs opens what the configuration names. Nothing is read yet.
+func (a *App) openInputs(context.Context) error {
 	c := &a.config
 	add := func(name string, source ingest.Source, logs bool) {
 		a.inputs = append(a.inputs, &input{
@@ -114,10 +129,7 @@ func (a *App) openInputs(ctx context.Context) error {
 			troubles: map[string]string{}, behind: map[string]bool{},
 		})
 	}
-	if c.UsesEmbedded() {
-		if err := a.startEmbedded(ctx); err != nil {
-			return err
-		}
+	if a.embedded != nil {
 		source, err := a.natsSource(brokernats.Options{URLs: []string{a.embedded.URL()}}, config.DefaultStream, nil)
 		if err != nil {
 			return err
@@ -125,21 +137,14 @@ func (a *App) openInputs(ctx context.Context) error {
 		add("nats:"+config.DefaultStream, source, false)
 	}
 	if n := c.NATS; n != nil {
-		source, err := a.natsSource(brokernats.Options{
-			URLs: n.URLs, CredsFile: n.CredsFile, NKeyFile: n.NKeyFile, TokenFile: n.TokenFile,
-			User: n.User, PasswordFile: n.PasswordFile, CAFile: n.CAFile, CertFile: n.CertFile, KeyFile: n.KeyFile,
-		}, n.Stream, n.Subjects)
+		source, err := a.natsSource(natsBroker(n), n.Stream, n.Subjects)
 		if err != nil {
 			return err
 		}
 		add("nats:"+n.Stream, source, false)
 	}
 	if k := c.Kafka; k != nil {
-		source, err := kafka.New(kafka.Options{Topics: k.Topics, Logger: a.log, Broker: brokerkafka.Options{
-			Brokers: k.Brokers, TLS: k.TLS, CAFile: k.CAFile, CertFile: k.CertFile, KeyFile: k.KeyFile,
-			Mechanism: k.Mechanism, User: k.User,
-			Password: brokerkafka.Secret(k.Password), PasswordFile: k.PasswordFile,
-		}})
+		source, err := kafka.New(kafka.Options{Topics: k.Topics, Logger: a.log, Broker: kafkaBroker(k)})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
@@ -179,7 +184,12 @@ func (a *App) natsSource(o brokernats.Options, stream string, subjects []string)
 	return source, nil
 }
 
+// startEmbedded starts the server inside the process, where no input is named.
+// That comes before the engine, whose findings name its address.
 func (a *App) startEmbedded(ctx context.Context) error {
+	if !a.config.UsesEmbedded() {
+		return nil
+	}
 	port := a.config.Embedded.Port
 	if port == 0 {
 		port = -1 // any

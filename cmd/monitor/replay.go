@@ -1,0 +1,159 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/app"
+)
+
+func replayCommand(t *terminal) *cobra.Command {
+	r := config.Replay{Watch: config.DefaultWatch(config.LiveContract())}
+	var in inputFlags
+	output, logLevel, logFormat := "text", "error", "text"
+	c := &cobra.Command{
+		Use:   "replay",
+		Short: "Check a range of stored input again, and close a horizon finding",
+		Long: "Replay reads what a broker or files hold, and says whether it satisfies isolation levels. It stores nothing. Nothing is\n" +
+			"forgotten on the way unless --window is given. Without --to it reads up to what is there when it begins.\n\n" +
+			"--from and --to (exclusive) are times in RFC 3339, or positions: the sequence of a NATS message, the byte of a line in a\n" +
+			"file, for Kafka PARTITION:OFFSET,... A range of times holds the transactions that ran in it. Since a range leaves out\n" +
+			"records, it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
+			"A horizon finding names the command that decides it. Its --finding is closed in the output: resolved-violated when the\n" +
+			"range holds a violation, resolved-ok when it was read as a whole and holds none.\n\n" +
+			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated, 254 wrong usage or an input\n" +
+			"that cannot be read, 255 internal error.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if r.NATS, r.Kafka, err = in.named(c.Flags(), t.lookupEnv); err != nil {
+				return err
+			}
+			r.Bounded = c.Flags().Changed("window")
+			if err := r.Validate(); err != nil {
+				return usageError{err}
+			}
+			log, err := t.logger(logLevel, logFormat)
+			if err != nil {
+				return err
+			}
+			warnUnused(t, r.Watch.Contract)
+			replay := &app.Replay{Config: r, Log: log}
+			told := 0
+			replay.DeadLetter = func(position, reason string) {
+				if told++; told <= maxDeadLetters {
+					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
+				}
+			}
+			bar := progressBar{terminal: t}
+			if isTerminal(t.stderr) {
+				replay.Progress = bar.show
+			}
+			answer, err := replay.Run(c.Context())
+			bar.clear()
+			if err != nil {
+				return err
+			}
+			if told > maxDeadLetters {
+				t.say("monitor: %d more bad records", told-maxDeadLetters)
+			}
+			if err := tellReplayed(t, answer, &r, output); err != nil {
+				return fmt.Errorf("write the answer: %w", err)
+			}
+			return exitWith(answer.Outcome())
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&r.Files, "file", nil, "files to read, a pattern such as 'log/*.jsonl'; may be repeated")
+	in.brokers(f)
+	f.Var(boundValue{&r.From}, "from", "where the range begins (default: where the input does)")
+	f.Var(boundValue{&r.To}, "to", "where it ends, exclusive (default: where the input does now)")
+	f.StringVar(&r.Source, "source", "", "only this source (default all)")
+	f.StringVar(&r.Key, "key", "", "show only findings about this key; all keys are checked")
+	f.StringVar(&r.Finding, "finding", "", "id of the horizon finding to close")
+	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that must be in the range for --finding to be closed; may be repeated")
+	watchFlags(f, &r.Watch)
+	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	f.StringVar(&logLevel, "log-level", logLevel, "least level of the log: debug, info, warn, error")
+	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")
+	return c
+}
+
+// tellReplayed prints findings to standard output, one a line as JSON or for people,
+// the closed horizon finding last. As JSON, verdicts go to standard error.
+func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string) error {
+	for _, x := range []struct {
+		n    int64
+		what string
+	}{
+		{r.Outside, "records are outside of the range or of another source"},
+		{r.Untimed, "records have no times, and are in no range of times"},
+		{int64(r.Hidden), "findings are about other keys, and not shown"},
+	} {
+		if x.n > 0 {
+			t.say("monitor: %d %s", x.n, x.what)
+		}
+	}
+	for _, g := range r.Gaps {
+		t.say("monitor: input is lost: %s", printable(g))
+	}
+	if r.Transactions == 0 {
+		t.say("monitor: warning: there are no transactions in the range")
+	}
+	if r.Undecided != "" {
+		t.say("monitor: finding %s stays open: %s", printable(c.Finding), printable(r.Undecided))
+	}
+	if output == "jsonl" {
+		out := json.NewEncoder(t.stdout)
+		var faults []error
+		for i := range r.Findings {
+			faults = append(faults, out.Encode(&r.Findings[i]))
+		}
+		if r.Closed != nil {
+			faults = append(faults, out.Encode(r.Closed))
+		}
+		_, err := t.stderr.Write(appendVerdicts(nil, &r.Report, false))
+		return errors.Join(append(faults, err)...)
+	}
+	text := appendReport(nil, &r.Report, t.colors())
+	if r.Closed != nil {
+		text = alert.AppendText(text, r.Closed, t.colors())
+	}
+	_, err := t.stdout.Write(text)
+	return err
+}
+
+// progressBar is a line on a terminal that is written over.
+type progressBar struct {
+	*terminal
+	shown bool
+	last  app.Progress
+}
+
+func (b *progressBar) show(p app.Progress) {
+	rate := float64(p.Records-b.last.Records) / max(p.Took-b.last.Took, time.Millisecond).Seconds()
+	b.last, b.shown = p, true
+	fmt.Fprintf(b.stderr, "\r\x1b[K%s", progressText(p, rate))
+}
+
+// progressText names the records read, how many a second, and how long it takes
+// from here at the pace so far.
+func progressText(p app.Progress, rate float64) string {
+	text := fmt.Sprintf("%d records, %.0f/s", p.Records, rate)
+	if p.Share > 0 {
+		left := time.Duration(float64(p.Took) * (1 - p.Share) / p.Share)
+		text += fmt.Sprintf(", %.0f%%, about %s left", 100*p.Share, left.Round(time.Second))
+	}
+	return text
+}
+
+func (b *progressBar) clear() {
+	if b.shown {
+		fmt.Fprint(b.stderr, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,411 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/ingest/kafka"
+	"github.com/isowatch/isowatch/ingest/nats"
+	"github.com/isowatch/isowatch/ingest/tail"
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// Replay reads stored input again and checks it, as [Whole] does with files. It
+// keeps nothing and touches nothing that a service has stored.
+//
+// A range leaves out records, so that nothing may be concluded from the absence of
+// one: it is checked under capture=partial, and with --from start=existing. A cycle stays one,
+// since leaving out records only takes edges away.
+type Replay struct {
+	Config config.Replay
+	// DeadLetter, unless nil, is told of every record that cannot be decoded.
+	DeadLetter func(position, reason string)
+	// Progress, unless nil, is told once a second how far it is.
+	Progress func(Progress)
+	// Patience is how long an input may be out of reach; 0: 15 s.
+	Patience time.Duration
+	Log      *slog.Logger // nil: nothing is logged
+}
+
+// Progress of a replay.
+type Progress struct {
+	Records int64   // read, in the range or not
+	Share   float64 // of all that is to be read; 0: not known yet
+	Took    time.Duration
+}
+
+// Replayed is what a replay found.
+type Replayed struct {
+	Report
+	Read    int64 // records read
+	Outside int64 // of them, outside of the range or of another source
+	Untimed int64 // of them, without times and so in no range of time
+	Gaps    []string
+	// Hidden findings are about other keys than the one asked for.
+	Hidden int
+	// Closed is the horizon finding that was to be closed; nil: it was not asked
+	// for, or Undecided says why it stays open.
+	Closed    *isolation.Finding
+	Undecided string
+}
+
+const (
+	defaultPatience = 15 * time.Second
+	// beyond is how many records in a row that end behind the range tell that the
+	// partition has passed it: a few may come from a client whose clock is wrong.
+	beyond = 1000
+	// overtaken is how much later than the start of the replay a record may be
+	// stored to be read, without an end of the range: clocks differ.
+	overtaken = time.Minute
+)
+
+// Run reads the inputs to the end of the range, or to where they end now. An error
+// wraps ErrInput when an input cannot be read.
+func (r *Replay) Run(ctx context.Context) (*Replayed, error) {
+	p := r.begin()
+	defer func() {
+		for _, close := range p.closers {
+			close()
+		}
+	}()
+	if err := p.open(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return p.run(ctx)
+}
+
+// begin makes a replay without inputs.
+func (r *Replay) begin() *replaying {
+	p := &replaying{Replay: r, parts: map[string]*replayPart{}, began: time.Now(), seen: map[string]bool{}}
+	if p.Patience == 0 {
+		p.Patience = defaultPatience
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	watch := r.Config.Watch
+	if r.Config.Ranged() {
+		watch.Contract.Complete = false
+		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
+	}
+	p.history = newHistory(&Whole{Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter})
+	p.history.admit, p.history.standing = p.admit, p.stand
+	if r.Config.Bounded {
+		p.history.replay = p.command()
+	}
+	return p
+}
+
+func (p *replaying) run(ctx context.Context) (*Replayed, error) {
+	if err := p.read(ctx); err != nil {
+		return nil, err
+	}
+	p.history.end(p.lost)
+	return p.report(), nil
+}
+
+// replaying is a replay at work.
+type replaying struct {
+	*Replay
+	history *history
+	inputs  []*replayInput
+	closers []func()
+	from    map[string]ingest.Cursor
+	parts   map[string]*replayPart
+	began   time.Time
+	lost    []window.Gap
+	out     Replayed
+	seen    map[string]bool // of Config.Txns
+	size    int64           // of files, bytes
+	// allEarly: what is in the batch was stored before the range. Records that are
+	// bad there, or that belong to transactions begun before, are none of it.
+	allEarly bool
+}
+
+// replayInput is a source with the partitions that it has named.
+type replayInput struct {
+	name   string // the partitions' prefix: "nats:", "kafka:", "file:"
+	source ingest.Source
+	topics []string // of Kafka: each has at least one partition
+	stop   context.CancelFunc
+	ended  bool
+}
+
+// replayPart is how far a partition is read.
+type replayPart struct {
+	index   uint32
+	input   *replayInput
+	to      int64 // offset, exclusive
+	after   int   // records in a row that end behind the range
+	first   int64 // when its first message was stored
+	share   float64
+	bytes   int64
+	done    bool
+	trouble string
+	since   time.Time // of the trouble
+}
+
+// slack is how far records of one partition may lie apart from the order of their
+// ends, ns.
+func (p *replaying) slack() int64 {
+	w := &p.Config.Watch
+	return int64(w.Lateness + w.MaxTransaction)
+}
+
+// storedFrom is when the first record of the range can have been stored: behind
+// its end, but for the clocks. What a transaction recorded by operations began
+// with may have been stored its length before. Where the beginning of the input
+// matters it is a time before any, so that it is told when records were removed
+// there. Zero: wherever the input begins now.
+func (p *replaying) storedFrom() time.Time {
+	w := &p.Config.Watch
+	switch {
+	case p.Config.From.Kind == config.AtTime:
+		return time.Unix(0, p.Config.From.Time).Add(-w.MaxTransaction - w.Contract.ClockDrift)
+	case p.Config.From.Kind == config.Unbounded && (p.Config.Finding != "" || !w.Contract.Existing):
+		return time.Unix(1, 0)
+	}
+	return time.Time{}
+}
+
+func (p *replaying) open() error {
+	c := &p.Config
+	add := func(name string, source ingest.Source, topics ...string) {
+		p.inputs = append(p.inputs, &replayInput{name: name, source: source, topics: topics})
+	}
+	p.from = map[string]ingest.Cursor{}
+	if n := c.NATS; n != nil {
+		o := natsBroker(n)
+		o.Name, o.Logger = "isowatch-replay", p.Log
+		conn, err := brokernats.Connect(o)
+		if err != nil {
+			return err
+		}
+		p.closers = append(p.closers, conn.Close)
+		source, err := nats.New(nats.Options{Conn: conn, Stream: n.Stream, Subjects: n.Subjects, Since: p.storedFrom()})
+		if err != nil {
+			return err
+		}
+		if c.From.Kind == config.AtOffset {
+			p.from["nats:"+n.Stream] = ingest.Cursor{Next: max(c.From.Offset, 1)}
+		}
+		add("nats:", source)
+	}
+	if k := c.Kafka; k != nil {
+		o := kafka.Options{Topics: k.Topics, Logger: p.Log, Broker: kafkaBroker(k)}
+		if t := p.storedFrom(); !t.IsZero() {
+			o.Start, o.StartTime = kafka.FromTime, t
+		}
+		source, err := kafka.New(o)
+		if err != nil {
+			return err
+		}
+		for partition, offset := range c.From.Offsets {
+			p.from[kafka.PartitionName(k.Topics[0], partition)] = ingest.Cursor{Next: offset}
+		}
+		add("kafka:", source, k.Topics...)
+	}
+	if len(c.Files) > 0 {
+		if err := p.openFiles(); err != nil {
+			return err
+		}
+		source, err := tail.New(tail.Options{Globs: c.Files})
+		if err != nil {
+			return err
+		}
+		add("file:", source)
+	}
+	return nil
+}
+
+// command is how horizon findings of a bounded replay name their replay.
+func (p *replaying) command() string {
+	c := &p.Config
+	a := App{config: config.Service{Watch: c.Watch, NATS: c.NATS, Kafka: c.Kafka, Tail: c.Files}}
+	a.config.Watch.Expect = c.Watch.Levels[0]
+	return a.replayCommand()
+}
+
+// admit takes out of b what is not in the range, and notes what it was to look for.
+func (p *replaying) admit(b *event.Batch) {
+	c := &p.Config
+	if p.allEarly {
+		b.Bad = b.Bad[:0]
+	}
+	kept := b.Txns[:0]
+	for i := range b.Txns {
+		t := &b.Txns[i]
+		timed := t.Flags&event.HasTimes != 0
+		switch {
+		case c.Source != "" && string(b.Bytes(t.Source)) != c.Source:
+			p.out.Outside++
+			continue
+		case !timed && (c.From.Kind == config.AtTime || c.To.Kind == config.AtTime):
+			p.out.Untimed++
+			continue
+		case c.From.Kind == config.AtTime && t.End < c.From.Time, c.To.Kind == config.AtTime && t.Start >= c.To.Time:
+			p.out.Outside++
+			continue
+		}
+		if len(c.Txns) > 0 {
+			if id := b.Text(t.ID); slices.Contains(c.Txns, id) {
+				p.seen[id] = true
+			}
+		}
+		kept = append(kept, *t)
+	}
+	b.Txns = kept
+}
+
+// stand tells a machine which partitions hold its watermark no longer. Those that
+// are named and not read yet hold it.
+func (p *replaying) stand(m *window.Machine) {
+	for name, x := range p.parts {
+		if x.done {
+			m.Stand(name, window.Left)
+		}
+	}
+}
+
+func (p *replaying) report() *Replayed {
+	r := &p.out
+	r.Report = *p.history.report(p.describe())
+	if key := p.Config.Key; key != "" {
+		other := func(f isolation.Finding) bool {
+			named := func(e isolation.FindingEdge) bool { return e.Key != "" }
+			same := func(e isolation.FindingEdge) bool { return e.Key == key }
+			return slices.ContainsFunc(f.Edges, named) && !slices.ContainsFunc(f.Edges, same)
+		}
+		n := len(r.Findings)
+		r.Findings = slices.DeleteFunc(r.Findings, other)
+		r.Hidden = n - len(r.Findings)
+	}
+	for _, g := range p.lost {
+		r.Gaps = append(r.Gaps, fmt.Sprintf("%s from %d to %d: %s", g.Partition, g.From, g.To, g.Reason))
+	}
+	if p.Config.Finding != "" {
+		p.close(r)
+	}
+	return r
+}
+
+// close answers the horizon finding: violated when the range contradicts a level,
+// ok when it was read as a whole and does not. Findings that hang on records
+// outside of the range stay open.
+func (p *replaying) close(r *Replayed) {
+	c := &p.Config
+	name := isolation.NameOf(infer.RetiredRead)
+	f := isolation.Finding{
+		ID: c.Finding, Source: c.Source, Kind: name.Kind, Certain: true, Anomaly: name.Anomaly, Title: name.Title,
+		Txns: slices.Clone(c.Txns), Refutes: []string{}, AlsoRefutes: []string{},
+	}
+	if f.Source == "" {
+		f.Source = event.DefaultSource
+	}
+	if f.Txns == nil {
+		f.Txns = []string{}
+	}
+	if r.Outcome() == window.Violated {
+		var weakest []isolation.Level
+		n := int64(0)
+		for i := range p.history.findings {
+			x := &p.history.findings[i]
+			if x.Kind != isolation.KindViolation || x.State == isolation.Withdrawn || !x.Certain || !refutesAny(x.Refutes, c.Watch.Levels) {
+				continue
+			}
+			n++
+			for _, text := range x.Refutes {
+				if l, err := isolation.ParseLevel(text); err == nil && !slices.Contains(weakest, l) {
+					weakest = append(weakest, l)
+				}
+			}
+		}
+		f.State = isolation.ResolvedViolated
+		f.SetRefuted(weakest, c.Watch.Levels[0])
+		f.Expected = false
+		f.Explanation = fmt.Sprintf("The range that was replayed holds %s.", plural(n, "violation", "violations"))
+		r.Closed = &f
+		return
+	}
+	if why := p.undecided(r); len(why) > 0 {
+		r.Undecided = strings.Join(why, "; ")
+		return
+	}
+	f.State = isolation.ResolvedOK
+	f.Explanation = fmt.Sprintf("The range was read as a whole, %s, and holds no violation of %s.",
+		plural(r.Transactions, "transaction", "transactions"), strings.Join(isolation.LevelNames(c.Watch.Levels), ", "))
+	r.Closed = &f
+}
+
+// undecided says why a range without a violation is no answer.
+func (p *replaying) undecided(r *Replayed) (why []string) {
+	for _, x := range []struct {
+		n         int64
+		one, many string
+	}{
+		{r.Counters.DeadLetters, "bad record", "bad records"},
+		{int64(len(p.lost)), "piece of the input is lost", "pieces of the input are lost"},
+		{r.Untimed, "record has no times", "records have no times"},
+		{r.Counters.Horizon, "edge behind the horizon", "edges behind the horizon"},
+		{r.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
+	} {
+		if x.n > 0 {
+			why = append(why, plural(x.n, x.one, x.many))
+		}
+	}
+	for _, id := range p.Config.Txns {
+		if !p.seen[id] {
+			why = append(why, fmt.Sprintf("transaction %q was not in what was read", id))
+		}
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Kind == isolation.KindViolation && !f.Certain {
+			why = append(why, "there are findings that rest on an incomplete capture")
+			break
+		}
+	}
+	if c := &p.Config; c.From.Kind == config.Unbounded && len(c.Files) > 0 && c.Watch.Contract.Existing {
+		why = append(why, "files do not tell what was before their beginning: declare --contract start=empty if nothing was")
+	}
+	if r.Transactions == 0 {
+		why = append(why, "there are no transactions in the range")
+	}
+	for _, l := range p.Config.Watch.Levels {
+		if _, checked := l.View(); !checked {
+			why = append(why, l.String()+" is not checked by this version")
+		}
+	}
+	return why
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// describe names the inputs.
+func (p *replaying) describe() string {
+	var names []string
+	if n := p.Config.NATS; n != nil {
+		names = append(names, "nats:"+n.Stream)
+	}
+	if k := p.Config.Kafka; k != nil {
+		names = append(names, "kafka:"+strings.Join(k.Topics, ","))
+	}
+	for _, f := range p.Config.Files {
+		names = append(names, "file:"+f)
+	}
+	return strings.Join(names, " ")
+}
