@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,7 +98,12 @@ func TestValidStream(t *testing.T) {
 				t.Errorf("%d findings, the first %s: %s", len(found), found[0].State, found[0].Explanation)
 			}
 			for _, l := range isolation.Watched() {
-				if v, why := m.Verdict(l); v != window.OK {
+				v, why := m.Verdict(l)
+				// Of lists that nobody reads again the last appends retire without an order
+				// (docs/semantics.md, section 10), in a stream that is long enough.
+				unread := k.kind == workload.Lists && l.Base == isolation.SnapshotIsolation && n > 100_000 &&
+					v == window.Unknown && strings.HasSuffix(why, "pairs of unread appends without an order")
+				if v != window.OK && !unread {
 					t.Errorf("%s: %s (%s)", l, v, why)
 				}
 			}
