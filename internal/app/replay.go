@@ -267,12 +267,15 @@ func (p *replaying) admit(b *event.Batch) {
 	b.Txns = kept
 }
 
-// stand tells a machine which partitions hold its watermark no longer. Those that
-// are named and not read yet hold it.
+// stand tells a machine, before it takes a step, which partitions there are: those
+// that are named and not read to their end hold its watermark, also when the step
+// is its first and has no record of theirs.
 func (p *replaying) stand(m *window.Machine) {
-	for name, x := range p.parts {
-		if x.done {
+	for _, name := range p.history.batch.Partitions {
+		if p.parts[name].done {
 			m.Stand(name, window.Left)
+		} else {
+			m.Stand(name, window.Behind)
 		}
 	}
 }
