@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -119,7 +121,6 @@ func BenchmarkCore(b *testing.B) {
 				done <- batch
 			}
 			var took time.Duration
-			b.ReportAllocs()
 			b.ResetTimer()
 			batches, done = f.run(b.N)
 			for batch := range batches {
@@ -142,4 +143,129 @@ func BenchmarkCore(b *testing.B) {
 			}
 		})
 	}
+}
+
+// benchLive is how many transactions BenchmarkInfer and BenchmarkOrder keep.
+const benchLive = 64 << 10
+
+// BenchmarkInfer is inference alone: transactions in, dependencies out, and each
+// let go in its turn.
+func BenchmarkInfer(b *testing.B) {
+	f := newFeed(b)
+	s := infer.New(Config{Contract: Contract{Complete: true}}.WithDefaults().inferOptions())
+	var out infer.Out
+	var live []uint32
+	watermark := int64(0)
+	step := func(batch *fed) {
+		for at := range batch.txns {
+			if at%warmAhead == 0 {
+				s.Plan(&batch.Batch, batch.txns[at:min(at+warmAhead, len(batch.txns))])
+			}
+			t := &batch.Txns[at]
+			out.Reset()
+			live = append(live, s.Add(&batch.Batch, t, t.Start, t.End, &out))
+			watermark = max(watermark, t.End-int64(25*time.Millisecond))
+			if s.Undecided(watermark) {
+				s.Decide(watermark, &out)
+			}
+		}
+		for len(live) > benchLive {
+			gone := live[:warmAhead]
+			s.WarmRetire(gone)
+			for _, n := range gone {
+				out.Reset()
+				s.Retire(n, &out)
+			}
+			live = live[warmAhead:]
+		}
+	}
+	timeSteps(b, f, step, nil)
+}
+
+// ordered is what inference gave for one transaction.
+type ordered struct {
+	vertex     incremental.Vertex
+	start, end int64
+	first, n   int // edges
+}
+
+// BenchmarkOrder is the order of one level alone, with the dependencies that
+// inference gives for the same stream.
+func BenchmarkOrder(b *testing.B) {
+	f := newFeed(b)
+	window := int64(f.span(benchLive))
+	s := infer.New(Config{Contract: Contract{Complete: true}}.WithDefaults().inferOptions())
+	view, _ := isolation.Level{Base: isolation.Serializable}.View()
+	g := incremental.New(view)
+	var out infer.Out
+	var todo []ordered
+	var edges []incremental.Edge
+	var retired []incremental.Vertex
+	newest := int64(0)
+	// Off the clock: what has retired leaves inference, and the next batch enters it.
+	prepare := func(batch *fed) {
+		for _, v := range retired {
+			out.Reset()
+			s.Retire(uint32(v), &out)
+		}
+		todo, edges = todo[:0], edges[:0]
+		for i := range batch.Txns {
+			t := &batch.Txns[i]
+			out.Reset()
+			s.Add(&batch.Batch, t, t.Start, t.End, &out)
+			for _, n := range out.Nodes {
+				todo = append(todo, ordered{incremental.Vertex(n), t.Start, t.End, len(edges), len(out.Edges)})
+			}
+			for _, e := range out.Edges {
+				edges = append(edges, incremental.Edge{
+					From: incremental.Vertex(e.From), To: incremental.Vertex(e.To), Labels: incremental.Labels(e.Label), Note: [2]uint32{e.Version, e.Witness},
+				})
+			}
+			newest = max(newest, t.End)
+		}
+		out.Reset()
+		s.Decide(newest-int64(25*time.Millisecond), &out)
+	}
+	step := func(*fed) {
+		for i := range todo {
+			x := &todo[i]
+			es := edges[x.first : x.first+x.n]
+			g.AddVertex(x.vertex, incremental.Place{Begin: x.start, Commit: x.end, Settle: x.end}, es)
+			for j := range es {
+				if _, ref := g.AddEdgeIn(&es[j], 1); ref != (incremental.Refusal{}) {
+					b.Errorf("an edge of a valid stream was refused: %+v", ref)
+				}
+			}
+		}
+		retired = g.Retire(newest - window)
+		for i, v := range retired {
+			if i%warmAhead == 0 {
+				g.Warm(retired[i:min(i+warmAhead, len(retired))])
+			}
+			g.Free(v)
+		}
+	}
+	timeSteps(b, f, step, prepare)
+	b.ReportMetric(float64(g.NumLive()), "live")
+}
+
+// timeSteps warms up with twice benchLive transactions and times the steps of b.N
+// more, but not what prepare does before each.
+func timeSteps(b *testing.B, f *feed, step, prepare func(*fed)) {
+	var took time.Duration
+	for _, n := range []int{2 * benchLive, b.N} {
+		took = 0
+		batches, done := f.run(n)
+		for batch := range batches {
+			if prepare != nil {
+				prepare(batch)
+			}
+			t := time.Now()
+			step(batch)
+			took += time.Since(t)
+			done <- batch
+		}
+	}
+	b.ReportMetric(float64(took.Nanoseconds())/float64(b.N), "ns/op")
+	b.ReportMetric(float64(b.N)/took.Seconds(), "txn/s")
 }
