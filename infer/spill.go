@@ -1,9 +1,7 @@
 package infer
 
 import (
-	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/flat"
@@ -78,9 +76,6 @@ type dead struct {
 	bytes int64 // of the record, at most
 }
 
-// lingering is a retired transaction that nothing in memory needs.
-type lingering struct{ txn, gen uint32 }
-
 // maxSpilledVersions bounds a record: a key with more versions stays.
 const maxSpilledVersions = 1024
 
@@ -101,36 +96,12 @@ func (s *State) newKey(h event.Hash, name []byte) uint32 {
 	return k
 }
 
-func (s *State) newSession(h event.Hash, name []byte) uint32 {
-	id, ok := s.freeSessions.Take()
-	if !ok {
-		id = uint32(len(s.sessions))
-		s.sessions = append(s.sessions, session{})
-	}
-	s.spill.made++
-	s.sessions[id] = session{hash: h, name: s.names.put(name), flags: recent}
-	s.bySession.insert(h.Lo, id)
-	return id
-}
-
 // lookupKey is the key with this hash, 0 if it is not in memory.
 func (s *State) lookupKey(h event.Hash) uint32 {
 	x := &s.byKey
 	i, mask, fp := x.start(h.Lo)
 	for x.slots[i] != 0 {
 		if slot := x.slots[i]; uint32(slot>>32) == fp && s.keys[uint32(slot)].hash == h {
-			return uint32(slot)
-		}
-		i = (i + 1) & mask
-	}
-	return 0
-}
-
-func (s *State) lookupSession(h event.Hash) uint32 {
-	x := &s.bySession
-	i, mask, fp := x.start(h.Lo)
-	for x.slots[i] != 0 {
-		if slot := x.slots[i]; uint32(slot>>32) == fp && s.sessions[uint32(slot)].hash == h {
 			return uint32(slot)
 		}
 		i = (i + 1) & mask
@@ -320,11 +291,6 @@ func (s *State) unkeep(v uint32) {
 	x.flags &^= kept | chained
 }
 
-// linger queues t, which nothing in memory needs and something out names.
-func (s *State) linger(t uint32) {
-	s.spill.lingering = append(s.spill.lingering, lingering{t, s.txns[t].gen})
-}
-
 // Spilled says whether anything may be out.
 func (s *State) Spilled() bool { return s.spill.out.used > 0 }
 
@@ -342,13 +308,6 @@ func (s *State) SessionSlots() int { return len(s.sessions) - 1 }
 
 // SessionsInMemory is the number of sessions that are not out.
 func (s *State) SessionsInMemory() int { return len(s.sessions) - 1 - s.freeSessions.Len() }
-
-// bury says that the record of x, which came back and leaves for good, is of no
-// use any more.
-func (s *State) bury(x *txn) {
-	const most = 4096 // beside the compact record
-	s.spill.dead = append(s.spill.dead, dead{x.id, int64(len(s.records.get(x.record))) + most})
-}
 
 // EndStep ends a step: what was put off in it may go out in the next one.
 func (s *State) EndStep() {
@@ -380,179 +339,11 @@ func (s *State) EachDead(fn func(ref Ref, bytes int)) {
 	s.spill.doomed = 0
 }
 
-// ColdTxn is the next transaction that may go out, 0 when there is none.
-func (s *State) ColdTxn() uint32 {
-	p := &s.spill
-	for p.ready > 0 {
-		p.ready--
-		l := p.lingering[p.ready]
-		last := len(p.lingering) - 1
-		p.lingering[p.ready] = p.lingering[last]
-		p.lingering = p.lingering[:last]
-		x := &s.txns[l.txn]
-		if x.gen == l.gen && x.state == counted && x.flags&retired != 0 && x.pins == 0 && x.due == 0 && x.writes == 0 && x.away > 0 {
-			return l.txn
-		}
-	}
-	return 0
-}
-
-// ColdKeys moves the hand on to the next key that may go out, at most the given
-// number of keys, which it counts down, and returns it with those that must go
-// together with it; none when there is none. pinned are keys that must stay.
-func (s *State) ColdKeys(visits *int, pinned []uint32) []uint32 {
-	for *visits > 0 {
-		*visits--
-		if s.spill.hand++; int(s.spill.hand) >= len(s.keys) {
-			s.spill.hand = 1
-			if len(s.keys) == 1 {
-				return nil
-			}
-		}
-		k := s.spill.hand
-		x := &s.keys[k]
-		if x.count == 0 {
-			continue
-		}
-		if x.flags&used != 0 {
-			x.flags &^= used
-			continue
-		}
-		if s.coldGroup(k, pinned) {
-			return s.spill.group
-		}
-	}
-	return nil
-}
-
 // maxGroup bounds the keys that go out together.
 const maxGroup = 1024
 
-// coldGroup says whether k may go out together with all other keys of the
-// transactions of unknown outcome that it names; they are then in s.spill.group.
-// Whether such a transaction took effect, and what shows it, is looked up in all that
-// it wrote and in those who saw it (observedSome, proofs): so these keys are in
-// memory together, or out, and nothing else may hold on to the transaction, but for its
-// session.
-func (s *State) coldGroup(k uint32, pinned []uint32) bool {
-	p := &s.spill
-	p.group, p.unsure = append(p.group[:0], k), p.unsure[:0]
-	for i := 0; i < len(p.group); i++ {
-		g := p.group[i]
-		if len(p.group) > maxGroup || s.keys[g].flags&used != 0 || contains(pinned, g) || !s.cold(g) {
-			return false
-		}
-		for _, v := range p.versions {
-			for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
-				s.joinGroup(s.writes[id].txn, 0)
-			}
-			if n := s.versions[v].witness; n != 0 {
-				s.joinGroup(n, 1)
-			}
-		}
-	}
-	for _, u := range p.unsure {
-		x := &s.txns[u.txn]
-		if s.sessions[x.session].unsure == u.txn {
-			u.pins++ // its session's order asks for its ranks only
-		}
-		if x.pins != u.pins {
-			return false
-		}
-	}
-	return true
-}
-
-// unsure is a transaction of unknown outcome in a group, and what of its pins is
-// known.
-type unsure struct{ txn, pins uint32 }
-
-// joinGroup adds the keys that n wrote to the group if its outcome is unknown, and
-// so many pins.
-func (s *State) joinGroup(n, pins uint32) {
-	if s.txns[n].flags&unknown == 0 {
-		return
-	}
-	p := &s.spill
-	for i := range p.unsure {
-		if p.unsure[i].txn == n {
-			p.unsure[i].pins += pins
-			return
-		}
-	}
-	for id := s.txns[n].writes; id != 0 && len(p.group) <= maxGroup; id = s.writes[id].nextOfTxn {
-		pins++
-		if k := s.versions[s.writes[id].version].key; !contains(p.group, k) {
-			p.group = append(p.group, k)
-		}
-	}
-	p.unsure = append(p.unsure, unsure{n, pins})
-}
-
-func contains(ks []uint32, k uint32) bool {
-	for _, x := range ks {
-		if x == k {
-			return true
-		}
-	}
-	return false
-}
-
 // KeyOf is the key that v is a version of.
 func (s *State) KeyOf(v uint32) uint32 { return s.versions[v].key }
-
-// cold says whether k may go out; its versions are then in s.spill.versions.
-func (s *State) cold(k uint32) bool {
-	x := &s.keys[k]
-	if x.count > maxSpilledVersions {
-		return false
-	}
-	vs := append(s.spill.versions[:0], x.initial)
-	if x.kind == event.List {
-		v := x.first
-		if v == x.initial {
-			v = s.versions[v].next
-		}
-		for ; v != 0 && len(vs) <= int(x.count); v = s.versions[v].next {
-			vs = append(vs, v)
-		}
-		for v := x.unplaced; v != 0 && len(vs) <= int(x.count); v = s.versions[v].sibling {
-			vs = append(vs, v)
-		}
-	}
-	for v := *s.keptHead(k); v != 0 && len(vs) <= int(x.count); v = s.versions[v].sibling {
-		vs = append(vs, v)
-	}
-	s.spill.versions = vs
-	if len(vs) != int(x.count) {
-		return false
-	}
-	for _, v := range vs {
-		if !s.coldVersion(v) {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *State) coldVersion(v uint32) bool {
-	x := &s.versions[v]
-	if x.readers != 0 || x.due != 0 || x.flags&lateReaders != 0 {
-		return false
-	}
-	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
-		if !s.coldMember(s.writes[id].txn) {
-			return false
-		}
-	}
-	return x.witness == 0 || s.coldMember(x.witness)
-}
-
-// coldMember says whether n has retired and can be named by its id.
-func (s *State) coldMember(n uint32) bool {
-	x := &s.txns[n]
-	return x.flags&retired != 0 && x.state == counted && x.id != (event.Hash{})
-}
 
 // Unread calls fn with the transactions that appended to k what no read has
 // shown, if there are several: as EachUnread does.
@@ -632,183 +423,4 @@ func (s *State) forgetKey(k uint32) {
 		}
 	}
 	s.spill.txnsOf = members
-}
-
-// SpillTxn appends the record of n, which ColdTxn gave, to dst and forgets n.
-func (s *State) SpillTxn(dst []byte, n uint32) (Ref, []byte) {
-	x := &s.txns[n]
-	ref := Ref{TxnRecord, x.id}
-	dst = append(dst, recordVersion, byte(x.flags&^stored))
-	for _, u := range []uint32{x.gen, x.partition, x.sub, x.away, x.asked} {
-		dst = binary.AppendUvarint(dst, uint64(u))
-	}
-	dst = binary.AppendVarint(dst, x.start)
-	dst = binary.AppendVarint(dst, x.end-x.start)
-	dst = binary.AppendVarint(dst, x.seq)
-	dst = binary.AppendVarint(dst, x.offset)
-	dst = binary.LittleEndian.AppendUint64(dst, x.content)
-	dst = append(dst, s.records.get(x.record)...)
-	s.byID.remove(x.id.Lo, n)
-	s.records.drop(x.record)
-	*x = txn{}
-	s.freeTxns.Give(n)
-	s.spill.out.add(ref)
-	s.spill.txns++
-	return ref, dst
-}
-
-// BringTxn takes back the transaction that SpillTxn wrote out, and returns its
-// number: 0 when it is there already.
-func (s *State) BringTxn(h event.Hash, record []byte) (uint32, error) {
-	if s.lookupTxn(h) != 0 {
-		return 0, nil
-	}
-	x, rest, err := readTxn(record)
-	if err != nil {
-		return 0, err
-	}
-	x.id = h
-	x.flags |= stored
-	x.record = s.records.put(rest)
-	n, ok := s.freeTxns.Take()
-	if !ok {
-		n = uint32(len(s.txns))
-		s.txns = flat.Push(s.txns, txn{})
-	}
-	s.txns[n] = x
-	s.byID.insert(h.Lo, n)
-	s.spill.txns--
-	s.spill.returned++
-	s.linger(n) // until something pins it
-	return n, nil
-}
-
-// readTxn reads what SpillTxn wrote; rest is the compact record.
-func readTxn(record []byte) (x txn, rest []byte, err error) {
-	r := recordReader{b: record}
-	r.version()
-	x.state, x.flags = counted, txnFlags(r.byte())
-	for _, u := range []*uint32{&x.gen, &x.partition, &x.sub, &x.away, &x.asked} {
-		*u = r.uint32()
-	}
-	x.start = r.int()
-	x.end = x.start + r.int()
-	x.seq, x.offset = r.int(), r.int()
-	x.content = r.fixed()
-	if r.err != nil {
-		return x, nil, fmt.Errorf("transaction: %w", r.err)
-	}
-	return x, r.b, nil
-}
-
-// ColdSession moves the hand on to the next session that may go out, as ColdKeys.
-func (s *State) ColdSession(visits *int) uint32 {
-	for *visits > 0 {
-		*visits--
-		if s.spill.sessHand++; int(s.spill.sessHand) >= len(s.sessions) {
-			s.spill.sessHand = 1
-			if len(s.sessions) == 1 {
-				return 0
-			}
-		}
-		x := &s.sessions[s.spill.sessHand]
-		if x.hash == (event.Hash{}) {
-			continue
-		}
-		if x.flags&recent != 0 {
-			x.flags &^= recent
-			continue
-		}
-		if x.refs == 0 && x.last == 0 && (x.retired == 0 || s.coldMember(x.retired)) && (x.unsure == 0 || s.coldMember(x.unsure)) {
-			return s.spill.sessHand
-		}
-	}
-	return 0
-}
-
-// SpillSession appends the record of the session, which ColdSession gave, to dst
-// and forgets it.
-func (s *State) SpillSession(dst []byte, id uint32) (Ref, []byte) {
-	x := &s.sessions[id]
-	ref := Ref{SessionRecord, x.hash}
-	dst = append(dst, recordVersion, byte(x.flags&^recent))
-	name := s.names.get(x.name)
-	dst = append(binary.AppendUvarint(dst, uint64(len(name))), name...)
-	members := [2]uint32{x.retired, x.unsure}
-	for _, n := range members {
-		dst = appendHash(dst, s.txns[n].id) // of none, the zero hash
-	}
-	if int(id) < len(s.seqs) {
-		dst = binary.AppendVarint(dst, s.seqs[id].base)
-		dst = binary.AppendUvarint(dst, uint64(len(s.seqs[id].words)))
-		for _, w := range s.seqs[id].words {
-			dst = binary.LittleEndian.AppendUint64(dst, w)
-		}
-		s.seqs[id] = seqSet{}
-	} else {
-		dst = append(dst, 0, 0)
-	}
-	if int(id) < len(s.seats) {
-		s.seats[id] = seats{}
-	}
-	s.bySession.remove(x.hash.Lo, id)
-	s.names.drop(x.name)
-	*x = session{}
-	s.freeSessions.Give(id)
-	for _, n := range members {
-		if n != 0 {
-			s.txns[n].away++
-			s.unpin(n)
-		}
-	}
-	s.spill.out.add(ref)
-	s.spill.sessions++
-	return ref, dst
-}
-
-// BringSession takes back the session that SpillSession wrote out. Its last
-// member must be in memory.
-func (s *State) BringSession(h event.Hash, record []byte) error {
-	if s.lookupSession(h) != 0 {
-		return nil
-	}
-	r := recordReader{b: record}
-	r.version()
-	flags := sessionFlags(r.byte())
-	name := r.bytes(r.uint())
-	last := [2]event.Hash{r.hash(), r.hash()}
-	x := seqSet{base: r.int()}
-	words := r.uint()
-	for ; words > 0 && r.err == nil; words-- {
-		x.words = append(x.words, r.fixed())
-	}
-	var members [2]uint32
-	for i, h := range last {
-		if h == (event.Hash{}) {
-			continue
-		}
-		if members[i] = s.lookupTxn(h); members[i] == 0 && r.err == nil {
-			r.err = ErrRecord
-		}
-	}
-	if r.err != nil {
-		return fmt.Errorf("session: %w", r.err)
-	}
-	id := s.newSession(h, name)
-	s.sessions[id].flags |= flags
-	for int(id) >= len(s.seqs) {
-		s.seqs = append(s.seqs, seqSet{})
-	}
-	s.seqs[id] = x
-	s.sessions[id].retired, s.sessions[id].unsure = members[0], members[1]
-	for _, n := range members {
-		if n != 0 {
-			s.txns[n].away--
-			s.txns[n].session = id
-			s.pin(n)
-		}
-	}
-	s.spill.sessions--
-	s.spill.returned++
-	return nil
 }
