@@ -1,0 +1,128 @@
+package saturation
+
+import "github.com/isowatch/isowatch/internal/flat"
+
+// row is the clock of t. It is valid until a chain is made.
+func (s *State) row(t uint32) []uint32 {
+	at := int(t) * int(s.stride)
+	return s.clocks[at : at+int(s.stride) : at+int(s.stride)]
+}
+
+// past says whether a is in the past of b.
+func (s *State) past(a, b uint32) bool {
+	x := &s.txns[a]
+	return x.chain != 0 && s.row(b)[x.chain] >= x.pos
+}
+
+// join takes the pasts of what t directly depends on, and these themselves, into
+// t's. It says whether t's past has grown.
+func (s *State) join(t *Txn) (grown bool) {
+	s.fit(t.Number)
+	mine := s.row(t.Number)
+	if s.txns[t.Number].chain == 0 {
+		clear(mine)
+	}
+	grown = s.take(mine, t.Number, t.After)
+	for _, p := range t.Preds {
+		grown = s.take(mine, t.Number, p) || grown
+	}
+	for i := range t.Reads {
+		grown = s.take(mine, t.Number, t.Reads[i].Writer) || grown
+	}
+	return grown
+}
+
+// take takes p and its past into mine, the clock of t.
+func (s *State) take(mine []uint32, t, p uint32) (grown bool) {
+	if p == 0 || p == t || !s.Known(p) {
+		return false
+	}
+	theirs := s.row(p)[:len(mine)]
+	for i, v := range theirs {
+		if v > mine[i] {
+			mine[i], grown = v, true
+		}
+	}
+	if x := &s.txns[p]; x.pos > mine[x.chain] {
+		mine[x.chain], grown = x.pos, true
+	}
+	return grown
+}
+
+// fit makes room for the clock of t.
+func (s *State) fit(t uint32) {
+	need := (int(t) + 1) * int(s.stride)
+	if need <= len(s.clocks) {
+		return
+	}
+	if need <= cap(s.clocks) {
+		s.clocks = s.clocks[:need]
+		return
+	}
+	grown := flat.Make[uint32](need, need+need/2)
+	copy(grown, s.clocks)
+	s.clocks = grown
+}
+
+// widen makes the clocks wide enough for one more chain.
+func (s *State) widen() {
+	if len(s.chains) < int(s.stride) {
+		return
+	}
+	stride := s.stride + s.stride/2
+	if stride > 64 {
+		stride = (stride + 15) &^ 15
+	}
+	n := len(s.clocks) / int(s.stride)
+	grown := flat.Make[uint32](n*int(stride), (n+n/2)*int(stride))
+	for i := range n {
+		copy(grown[i*int(stride):], s.clocks[i*int(s.stride):(i+1)*int(s.stride)])
+	}
+	s.clocks, s.stride = grown, stride
+}
+
+// enter puts t at the end of a chain: that of the one before it in its session if
+// that is the latest there, one without live members, one whose latest member is
+// in its past, or a new one.
+func (s *State) enter(t *Txn) {
+	at, after, session := uint32(0), t.After, t.Session
+	if t.Open {
+		after, session = 0, 0
+	}
+	if after != 0 && s.Known(after) && s.chains[s.txns[after].chain].tail == after {
+		at = s.txns[after].chain
+	}
+	if at == 0 && len(s.idle) > 0 {
+		at = s.idle[len(s.idle)-1]
+		s.idle = s.idle[:len(s.idle)-1]
+		s.numChain++
+	}
+	if at == 0 && s.clocked && len(s.chains) > 16 {
+		mine := s.row(t.Number)
+		for i := 1; i < len(s.chains); i++ {
+			if c := &s.chains[i]; mine[i] >= c.pos {
+				at = uint32(i)
+				break
+			}
+		}
+	}
+	if at == 0 && len(s.chains) > maxChains {
+		s.TooWide = true
+		at = 1 // its members are not one behind the other any more
+	}
+	if at == 0 {
+		at = uint32(len(s.chains))
+		s.chains = append(s.chains, chain{session: session})
+		s.numChain++
+		if s.clocked {
+			s.widen()
+		}
+	}
+	c := &s.chains[at]
+	c.mixed = c.mixed || c.session != session
+	c.pos++
+	c.live++
+	c.tail, c.session = t.Number, session
+	x := &s.txns[t.Number]
+	x.chain, x.pos, x.session = at, c.pos, session
+}
