@@ -46,8 +46,9 @@ internal/web          : alert event internal/picture isolation store
 internal/workload     : event
 isolation             : event incremental infer
 saturation            : internal/flat
+solve                 :
 store                 :
-window                : event incremental infer internal/flat internal/invariants isolation saturation
+window                : event incremental infer internal/flat internal/invariants isolation saturation solve
 `
 
 // testOnly packages are imported by tests and by each other only.
@@ -55,7 +56,7 @@ var testOnly = []string{"internal/bench", "internal/oracle", "internal/simtest",
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "incremental", "infer", "internal/flat", "internal/picture", "isolation", "saturation", "window"}
+var pure = []string{"event", "incremental", "infer", "internal/flat", "internal/picture", "isolation", "saturation", "solve", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

@@ -1,0 +1,32 @@
+// Package solve decides whether writers whose order nobody saw can be ordered
+// such that a graph stays acyclic. It knows nothing of transactions.
+//
+// A [Problem] is a graph of known edges and, for each key, units in an order that
+// is to be found (a unit is a version with its readers, or a chain of
+// read-modify-writes: Viper's combined writes). Ordering unit a before unit b adds
+// the edges from a's last writer and from its readers to b's first writer: one
+// side of a generalized constraint (PolySI, definition 9), all readers in it
+// (Viper's coalesced constraints).
+//
+// The order is found in four stages, each of which leaves little to the next:
+//
+//  1. Saturation. A clock a node, with an entry for each track (a path of known
+//     edges: a session, mostly), answers whether one node reaches another in O(1).
+//     Where the first writer of b reaches the last writer or a reader of a, a
+//     before b would close a cycle: b comes first, and its edges are added. To a
+//     fixpoint. This is PolySI's pruning (section 4.3), without n^2 reachability
+//     and without looking at pairs: a unit asks each track for the last unit of the
+//     key that precedes it.
+//  2. Peeling. A side of an open pair none of whose edges lies within a strongly
+//     connected component of known and candidate edges cannot take part in a cycle:
+//     it is taken. To a fixpoint.
+//  3. Search, in each component that is left by itself: conflict-driven clause
+//     learning whose theory is an incrementally kept topological order (Pearce and
+//     Kelly). A variable is a pair of units, its first polarity is the order of the
+//     present ranks. A conflict is the pairs on one cycle. A budget of steps.
+//  4. The witness. The order found is checked against the problem, linearly.
+//
+// When there is no order the answer is a [Core]: known edges and pairs that cannot
+// be ordered whatever is done about the others, shrunk by leaving out one after
+// the other as long as nothing else is missing.
+package solve

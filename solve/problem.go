@@ -1,0 +1,100 @@
+package solve
+
+// Node is a node of the graph, from 0.
+type Node = int32
+
+// Edge says that From comes before To.
+type Edge struct{ From, To Node }
+
+// Unit is a version of a key with its readers, or a chain of versions each of
+// whose writers read the one before. What comes before it leads to In (write
+// dependencies) and InAnti (anti-dependencies); what comes after it follows from
+// Out and from each of Readers. In a graph with one node a transaction, In is
+// InAnti, and Out for a chain of one. A reader of a unit that writes the key itself
+// continues the unit's chain: it is none of another unit's writers.
+type Unit struct {
+	In, InAnti, Out Node
+	Readers         []Node // of the last version
+}
+
+// Problem is a graph and the units that are to be ordered, by key.
+type Problem struct {
+	Nodes int
+	// Edges are known. Those that link a line of nodes, say a session, come first in
+	// the list if they are to be followed first: see Tracks.
+	Edges []Edge
+	// Lines says how many of the first edges link lines, in which a node has at most
+	// one successor and one predecessor. More edges may be lines: what matters is
+	// that few paths cover the nodes.
+	Lines int
+	Units []Unit
+	Keys  []int32 // Keys[i] is the first unit of the i-th key; the last one ends where Units does
+	// Place orders nodes in the first attempt, as far as the edges leave them open: the
+	// place in the order that the caller believes in. nil: by number.
+	Place []int64
+	// Budget is how many steps the search of one component may take; 0 is
+	// DefaultBudget.
+	Budget int64
+}
+
+// DefaultBudget is some seconds of search.
+const DefaultBudget = 300_000_000
+
+// Verdict is the answer.
+type Verdict uint8
+
+const (
+	Unknown       Verdict = iota // the budget of a component was not enough
+	Satisfiable                  // there is an order
+	Unsatisfiable                // there is none
+)
+
+func (v Verdict) String() string {
+	return [...]string{"unknown", "satisfiable", "unsatisfiable"}[v]
+}
+
+// Pair names two units of one key, by their numbers, A < B.
+type Pair struct{ A, B int32 }
+
+// Core is what cannot be ordered.
+type Core struct {
+	Edges []Edge // known ones
+	Pairs []Pair
+	// Minimal says that nothing can be left out.
+	Minimal bool
+}
+
+// Stats say what deciding cost.
+type Stats struct {
+	Tracks     int
+	Rounds     int // of saturation
+	Derived    int // edges that saturation added
+	Open       int // pairs that it left
+	Components int
+	Searched   int // pairs that the search was about
+	Conflicts  int64
+	Steps      int64
+}
+
+// Result is what Solve found.
+type Result struct {
+	Verdict Verdict
+	// Order is a topological order of the nodes, as the place of each, such that
+	// ordering every key's units by it closes no cycle. For Satisfiable.
+	Order []int32
+	Core  Core // for Unsatisfiable
+	// Component are units of the component that was given up. For Unknown.
+	Component []int32
+	Stats     Stats
+}
+
+func (p *Problem) numKeys() int { return len(p.Keys) }
+
+// unitsOf are the first unit of the i-th key and the one behind its last.
+func (p *Problem) unitsOf(i int) (from, to int32) {
+	from, to = p.Keys[i], int32(len(p.Units))
+	if i+1 < len(p.Keys) {
+		to = p.Keys[i+1]
+	}
+	return from, to
+}

@@ -1,0 +1,394 @@
+package solve
+
+import "slices"
+
+// A literal is 2*pair for "A before B" and 2*pair+1 for "B before A".
+
+// clause is a set of literals of which one must hold. from are the clauses that it
+// was resolved from; of a cycle, arcs are the known edges on it.
+type clause struct {
+	lits []int32
+	from []int32
+	arcs []int32
+}
+
+// search orders the pairs of one component: conflict-driven clause learning
+// (GRASP's first unique implication points, two watched literals) over an
+// incrementally kept topological order.
+//
+// Pairs are decided in the order of the first ranks, so that conflicts undo little:
+// they are local in time, and so are the pairs. Once that has not helped for a
+// while the pairs that were in conflicts last come first.
+type search struct {
+	units  []Unit
+	pairs  []Pair
+	ord    *order
+	local  []int32 // of a node: its number in the component, -1 outside
+	budget int64
+
+	value   []int8 // by pair: 0 open, 1 A before B, 2 B before A
+	level   []int32
+	reason  []int32 // clause, -1 for a decision
+	trail   []int32
+	queue   int   // of trail: propagated so far
+	limits  []int // of trail, by decision level
+	cuts    []int // links of ord before the literal, by place in trail
+	clauses []clause
+	watches [][]int32 // by literal: clauses that watch it
+
+	next      int // pairs before it are decided
+	activity  []float64
+	bump      float64
+	heap      []int32 // pairs by activity, once the search has begun to use it
+	heapAt    []int32
+	seen      []bool
+	conflicts int64
+	steps     int64
+	final     int32 // the clause that is false at level 0
+}
+
+// restartEvery conflicts of the order of ranks, the pairs are taken by activity.
+const restartEvery = 2000
+
+func newSearch(units []Unit, pairs []Pair, local []int32, ord *order, budget int64) *search {
+	s := &search{units: units, pairs: pairs, ord: ord, local: local, budget: budget, bump: 1, final: -1}
+	n := len(pairs)
+	s.value, s.level, s.reason = make([]int8, n), make([]int32, n), make([]int32, n)
+	s.activity, s.seen = make([]float64, n), make([]bool, n)
+	s.watches = make([][]int32, 2*n)
+	return s
+}
+
+// run finds values for all pairs.
+func (s *search) run() Verdict {
+	restart := int64(restartEvery)
+	for {
+		conflict := s.propagate()
+		if conflict >= 0 {
+			s.conflicts++
+			if len(s.limits) == 0 {
+				s.final = conflict
+				return Unsatisfiable
+			}
+			if !s.learn(conflict) {
+				return Unsatisfiable
+			}
+			if s.conflicts >= restart {
+				restart += restart
+				s.backtrack(0)
+				s.useHeap()
+			}
+			continue
+		}
+		if s.steps+s.ord.steps > s.budget {
+			return Unknown
+		}
+		p := s.choose()
+		if p < 0 {
+			return Satisfiable
+		}
+		s.limits = append(s.limits, len(s.trail))
+		s.assign(2*p+s.polarity(p), -1)
+	}
+}
+
+// polarity is that of the present ranks.
+func (s *search) polarity(p int32) int32 {
+	a, b := &s.units[s.pairs[p].A], &s.units[s.pairs[p].B]
+	if s.ord.rank[s.local[a.In]] < s.ord.rank[s.local[b.In]] {
+		return 0
+	}
+	return 1
+}
+
+func (s *search) choose() int32 {
+	if s.heap != nil {
+		for len(s.heap) > 0 {
+			if p := s.pop(); s.value[p] == 0 {
+				return p
+			}
+		}
+		return -1
+	}
+	for ; s.next < len(s.pairs); s.next++ {
+		if s.value[s.next] == 0 {
+			return int32(s.next)
+		}
+	}
+	return -1
+}
+
+func (s *search) holds(lit int32) bool   { return s.value[lit/2] == int8(lit&1)+1 }
+func (s *search) refuted(lit int32) bool { return s.value[lit/2] == int8(2-lit&1) }
+
+func (s *search) assign(lit, reason int32) {
+	p := lit / 2
+	s.value[p], s.level[p], s.reason[p] = int8(lit&1)+1, int32(len(s.limits)), reason
+	s.trail = append(s.trail, lit)
+}
+
+// propagate follows what is assigned; it returns a clause that is false, or -1.
+func (s *search) propagate() int32 {
+	for s.queue < len(s.trail) {
+		lit := s.trail[s.queue]
+		s.cuts = append(s.cuts[:s.queue], len(s.ord.links))
+		s.queue++
+		if c := s.enter(lit); c >= 0 {
+			return c
+		}
+		if c := s.implied(lit ^ 1); c >= 0 {
+			return c
+		}
+	}
+	return -1
+}
+
+// enter adds the edges of the literal to the order; a cycle gives a clause.
+func (s *search) enter(lit int32) int32 {
+	first, then := s.sides(lit)
+	a, b := &s.units[first], &s.units[then]
+	if !s.link(a.Out, b.In, lit) {
+		return s.cycle(lit)
+	}
+	for _, r := range a.Readers {
+		if !s.link(r, b.InAnti, lit) {
+			return s.cycle(lit)
+		}
+	}
+	return -1
+}
+
+func (s *search) sides(lit int32) (first, then int32) {
+	p := s.pairs[lit/2]
+	if lit&1 == 0 {
+		return p.A, p.B
+	}
+	return p.B, p.A
+}
+
+// link adds an edge unless an end is outside of the component, where no cycle
+// leads through it.
+func (s *search) link(from, to Node, lit int32) bool {
+	x, y := s.local[from], s.local[to]
+	if x < 0 || y < 0 {
+		return true
+	}
+	s.steps++
+	return s.ord.add(x, y, lit, -1)
+}
+
+// cycle makes the clause that forbids the cycle which the edges of lit close.
+func (s *search) cycle(lit int32) int32 {
+	c := clause{lits: []int32{lit ^ 1}}
+	for _, id := range s.ord.path {
+		switch l := &s.ord.links[id]; {
+		case l.lit < 0:
+			c.arcs = append(c.arcs, l.arc)
+		case !slices.Contains(c.lits, l.lit^1):
+			c.lits = append(c.lits, l.lit^1)
+		}
+	}
+	s.clauses = append(s.clauses, c)
+	return int32(len(s.clauses) - 1)
+}
+
+// implied visits the clauses that watch lit, which has become false.
+func (s *search) implied(lit int32) int32 {
+	ws := s.watches[lit]
+	kept := ws[:0]
+	for i, id := range ws {
+		s.steps++
+		c := &s.clauses[id]
+		if c.lits[0] == lit {
+			c.lits[0], c.lits[1] = c.lits[1], c.lits[0]
+		}
+		if s.holds(c.lits[0]) || s.rewatch(id, lit) {
+			if c.lits[1] == lit {
+				kept = append(kept, id)
+			}
+			continue
+		}
+		kept = append(kept, id)
+		if s.refuted(c.lits[0]) {
+			kept = append(kept, ws[i+1:]...)
+			s.watches[lit] = kept
+			return id
+		}
+		s.assign(c.lits[0], id)
+	}
+	s.watches[lit] = kept
+	return -1
+}
+
+// rewatch finds another literal to watch in place of lit, the second of clause id.
+func (s *search) rewatch(id, lit int32) bool {
+	lits := s.clauses[id].lits
+	for j := 2; j < len(lits); j++ {
+		if !s.refuted(lits[j]) {
+			lits[1], lits[j] = lits[j], lits[1]
+			s.watches[lits[1]] = append(s.watches[lits[1]], id)
+			return true
+		}
+	}
+	return false
+}
+
+// learn derives the clause of the first unique implication point from a false one,
+// goes back to where it asserts, and asserts it; false when there is nowhere to go.
+func (s *search) learn(conflict int32) bool {
+	// A cycle among literals of lower levels only: go back to the highest of them.
+	top := int32(0)
+	for _, l := range s.clauses[conflict].lits {
+		top = max(top, s.level[l/2])
+	}
+	if top == 0 {
+		s.backtrack(0)
+		s.final = conflict
+		return false
+	}
+	s.backtrack(top)
+	learnt := clause{lits: []int32{-1}}
+	open, at, id := 0, len(s.trail)-1, conflict
+	var marked []int32
+	for {
+		learnt.from = append(learnt.from, id)
+		for _, l := range s.clauses[id].lits {
+			p := l / 2
+			if s.seen[p] || s.holds(l) {
+				continue
+			}
+			if s.level[p] == 0 {
+				s.seen[p] = true
+				marked = append(marked, p)
+				learnt.from = append(learnt.from, -p-1) // its reason is part of the proof
+				continue
+			}
+			s.seen[p] = true
+			marked = append(marked, p)
+			s.bumped(p)
+			if s.level[p] == top {
+				open++
+			} else {
+				learnt.lits = append(learnt.lits, l)
+			}
+		}
+		for !s.seen[s.trail[at]/2] || s.level[s.trail[at]/2] != top {
+			at--
+		}
+		lit := s.trail[at]
+		at--
+		if open--; open == 0 {
+			learnt.lits[0] = lit ^ 1
+			break
+		}
+		id = s.reason[lit/2]
+	}
+	s.minimise(&learnt)
+	for _, p := range marked {
+		s.seen[p] = false
+	}
+	s.bump *= 1.05
+	back := 1
+	for i := 2; i < len(learnt.lits); i++ {
+		if s.level[learnt.lits[i]/2] > s.level[learnt.lits[back]/2] {
+			back = i
+		}
+	}
+	level := int32(0)
+	if len(learnt.lits) > 1 {
+		learnt.lits[1], learnt.lits[back] = learnt.lits[back], learnt.lits[1]
+		level = s.level[learnt.lits[1]/2]
+	}
+	s.backtrack(level)
+	n := int32(len(s.clauses))
+	s.clauses = append(s.clauses, learnt)
+	s.steps += int64(len(learnt.lits) + len(learnt.from))
+	if len(learnt.lits) > 1 {
+		s.watches[learnt.lits[0]] = append(s.watches[learnt.lits[0]], n)
+		s.watches[learnt.lits[1]] = append(s.watches[learnt.lits[1]], n)
+	}
+	s.assign(learnt.lits[0], n)
+	return true
+}
+
+// minimise leaves out literals whose reasons hold nothing that is not in the clause.
+func (s *search) minimise(c *clause) {
+	kept := c.lits[:1]
+	for _, l := range c.lits[1:] {
+		r := s.reason[l/2]
+		redundant := r >= 0
+		if redundant {
+			for _, x := range s.clauses[r].lits {
+				if x/2 != l/2 && !s.seen[x/2] {
+					redundant = false
+					break
+				}
+			}
+		}
+		if redundant {
+			c.from = append(c.from, r)
+		} else {
+			kept = append(kept, l)
+		}
+	}
+	c.lits = kept
+}
+
+func (s *search) backtrack(level int32) {
+	if int(level) >= len(s.limits) {
+		return
+	}
+	n := s.limits[level]
+	for i := len(s.trail) - 1; i >= n; i-- {
+		p := s.trail[i] / 2
+		s.value[p] = 0
+		s.next = min(s.next, int(p))
+		if s.heap != nil && s.heapAt[p] < 0 {
+			s.push(p)
+		}
+	}
+	if n < s.queue {
+		s.ord.cut(s.cuts[n])
+		s.queue = n
+	}
+	s.trail, s.limits = s.trail[:n], s.limits[:level]
+}
+
+// proof marks the pairs and arcs that the refutation rests on.
+func (s *search) proof() (pairs []int32, arcs []int32) {
+	usedPair, usedClause, usedArc := map[int32]bool{}, map[int32]bool{}, map[int32]bool{}
+	stack := []int32{s.final}
+	for len(stack) > 0 {
+		id := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if id < 0 { // a pair that level 0 decides
+			if id = s.reason[-id-1]; id < 0 {
+				continue
+			}
+		}
+		if usedClause[id] {
+			continue
+		}
+		usedClause[id] = true
+		c := &s.clauses[id]
+		stack = append(stack, c.from...)
+		for _, l := range c.lits {
+			if len(c.from) == 0 && !usedPair[l/2] {
+				usedPair[l/2] = true
+				pairs = append(pairs, l/2)
+			}
+			if s.value[l/2] != 0 && s.level[l/2] == 0 {
+				stack = append(stack, -l/2-1)
+			}
+		}
+		for _, a := range c.arcs {
+			if !usedArc[a] {
+				usedArc[a] = true
+				arcs = append(arcs, a)
+			}
+		}
+	}
+	slices.Sort(pairs)
+	slices.Sort(arcs)
+	return pairs, arcs
+}
