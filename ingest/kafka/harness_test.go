@@ -89,10 +89,11 @@ func options(topic string, addrs ...string) Options {
 
 // follower runs a source and keeps what it delivered.
 type follower struct {
-	t      testing.TB
-	out    chan ingest.Chunk
-	cancel context.CancelFunc
-	done   chan error
+	t        testing.TB
+	patience time.Duration
+	out      chan ingest.Chunk
+	cancel   context.CancelFunc
+	done     chan error
 
 	values   map[string][]string // by partition
 	offsets  map[string]int64    // of the last message
@@ -111,7 +112,7 @@ func follow(t testing.TB, o Options, from map[string]ingest.Cursor) *follower {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &follower{
-		t: t, out: make(chan ingest.Chunk), cancel: cancel, done: make(chan error, 1),
+		t: t, patience: testPatience, out: make(chan ingest.Chunk), cancel: cancel, done: make(chan error, 1),
 		values: map[string][]string{}, offsets: map[string]int64{}, cursors: map[string]ingest.Cursor{}, caughtUp: map[string]bool{},
 	}
 	go func() { f.done <- s.Run(ctx, from, f.out) }()
@@ -139,7 +140,7 @@ func (f *follower) stop() time.Duration {
 // until takes chunks until ok.
 func (f *follower) until(what string, ok func() bool) {
 	f.t.Helper()
-	deadline := time.After(testPatience)
+	deadline := time.After(f.patience)
 	for !ok() {
 		select {
 		case c := <-f.out:

@@ -36,6 +36,21 @@ const startTimeout = 90 * time.Second
 // Launch formats the data folder and starts a broker. It blocks until the
 // broker serves, or returns an error with the end of its log.
 func Launch(ctx context.Context, c Config) (*Broker, error) {
+	b, err := prepare(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.configure(c.Properties); err != nil {
+		return nil, err
+	}
+	if err := b.format(ctx); err != nil {
+		return nil, err
+	}
+	return b, b.Start(ctx)
+}
+
+// prepare finds what a broker needs: programs, ports, certificates.
+func prepare(ctx context.Context, c Config) (*Broker, error) {
 	java, err := tool("java")
 	if err != nil {
 		return nil, err
@@ -52,20 +67,15 @@ func Launch(ctx context.Context, c Config) (*Broker, error) {
 	if b.heap == "" {
 		b.heap = "256m"
 	}
-	if err := writeCertificates(b.dir, time.Now()); err != nil {
-		return nil, err
-	}
-	text, err := properties(b.dir, p, c.Properties)
+	return b, writeCertificates(b.dir, time.Now())
+}
+
+func (b *Broker) configure(extra map[string]string) error {
+	text, err := properties(b.dir, b.ports, extra)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := os.WriteFile(b.file("server.properties"), text, 0o644); err != nil {
-		return nil, err
-	}
-	if err := b.format(ctx); err != nil {
-		return nil, err
-	}
-	return b, b.Start(ctx)
+	return os.WriteFile(b.file("server.properties"), text, 0o644)
 }
 
 func (b *Broker) file(name string) string { return filepath.Join(b.dir, name) }

@@ -18,11 +18,16 @@ func ForTest(t testing.TB, c Config) *Broker {
 	if b != nil {
 		t.Cleanup(b.Kill)
 	}
+	mustRun(t, err)
+	return b
+}
+
+func mustRun(t testing.TB, err error) {
+	t.Helper()
 	if errors.Is(err, ErrNoTool) && os.Getenv("CI") != "true" {
 		t.Skipf("no Kafka: %v", err)
 	}
 	if err != nil {
 		t.Fatalf("no Kafka: %v", err)
 	}
-	return b
 }

@@ -1,5 +1,5 @@
-// Package testkafka runs a real Apache Kafka broker for tests and benchmarks:
-// one node, KRaft, from the jars of Maven Central. It needs java (17 or later)
+// Package testkafka runs real Apache Kafka brokers for tests and benchmarks: one
+// node or several, KRaft, from the jars of Maven Central. It needs java (17 or later)
 // and, the first time, mvn.
 package testkafka
 

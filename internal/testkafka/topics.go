@@ -37,7 +37,7 @@ func (b *Broker) CreateTopic(ctx context.Context, name string, partitions int, c
 	}
 	return b.admin(ctx, func(ctx context.Context, c *kafka.Client) error {
 		res, err := c.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{{
-			Topic: name, NumPartitions: partitions, ReplicationFactor: 1, ConfigEntries: entries,
+			Topic: name, NumPartitions: partitions, ReplicationFactor: -1, ConfigEntries: entries, // the broker's default
 		}}})
 		if err == nil {
 			err = res.Errors[name]
