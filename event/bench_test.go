@@ -40,6 +40,25 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
+func BenchmarkProtoDecode(b *testing.B) {
+	from := decodeOne(b, string(benchRecords()["full"]))
+	r := from.Record(&from.Txns[0])
+	msg := AppendProto(nil, &r)
+	var d Decoder
+	var batch Batch
+	b.SetBytes(int64(len(msg)))
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if i%1000 == 0 {
+			batch.Reset()
+		}
+		d.DecodeMessage(&batch, Position{}, msg)
+	}
+	if len(batch.Bad) > 0 {
+		b.Fatal(batch.Bad[0].Reason)
+	}
+}
+
 func BenchmarkAppendRecord(b *testing.B) {
 	batch := decodeOne(b, string(benchRecords()["full"]))
 	var dst []byte

@@ -29,6 +29,9 @@ type Decoder struct {
 	scratch       []byte
 	fallback      Span // where DefaultSource was last written
 
+	proto   protoOperation
+	wrapped bool // within an envelope
+
 	numOps  int // operations of the record so far
 	op      int // operation being read, -1 outside
 	errAt   int
@@ -61,9 +64,14 @@ func (f *fields) opt(id field) token {
 	return t
 }
 
-// DecodeMessage reads the records of one message, one a line, and appends to b
-// what each of them is. Blank lines are skipped; pos.Sub counts the records.
+// DecodeMessage reads the records of one message, JSON one a line, or Records of
+// isowatch.proto, and appends to b what each of them is. Blank lines are skipped;
+// pos.Sub counts the records.
 func (d *Decoder) DecodeMessage(b *Batch, pos Position, msg []byte) {
+	if IsProto(msg) {
+		d.decodeProto(b, pos, msg)
+		return
+	}
 	for len(msg) > 0 {
 		line := msg
 		if n := bytes.IndexByte(msg, '\n'); n >= 0 {
@@ -139,6 +147,9 @@ func (d *Decoder) record(b *Batch, pos Position) bool {
 	}
 	if end = d.space(end); end != len(d.rec) {
 		return d.fail(end, "text behind the record")
+	}
+	if d.top.mask>>fSpecVersion&1 != 0 && d.top.mask>>fOps&1 == 0 {
+		return d.envelope(b, pos)
 	}
 	if d.top.opt(fType).class == absent {
 		return d.txn(b, pos)

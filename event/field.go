@@ -38,6 +38,9 @@ const (
 	fDesc
 	fLimit
 	fResult
+	fSpecVersion // of a CloudEvent, as are the next two
+	fData
+	fDataBase64
 	numFields
 	noField = numFields // a name that the format does not know
 )
@@ -164,6 +167,12 @@ func rareFieldOf(name []byte) field {
 		return fLimit
 	case "result":
 		return fResult
+	case "specversion":
+		return fSpecVersion
+	case "data":
+		return fData
+	case "data_base64":
+		return fDataBase64
 	default:
 		return noField
 	}

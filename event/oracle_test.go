@@ -38,7 +38,7 @@ func oracle(rec []byte) (r *Record, err error) {
 	}
 	canonicalJSON(rec)
 	top := fieldsOf(rec)
-	if top.has("type") {
+	if top.has("type") || top["specversion"] != nil {
 		return nil, errOutside
 	}
 	return oracleTxn(top), nil

@@ -34,6 +34,13 @@ func checkRoundTrips(t *testing.T, b *Batch) {
 		}
 		compare(t, "JSON", &back, txn.Pos, want, hash)
 
+		back.Reset()
+		d.DecodeMessage(&back, txn.Pos, AppendProto(nil, &want))
+		if len(back.Bad) > 0 {
+			t.Fatalf("%s: Protobuf %x: %s", want.ID, AppendProto(nil, &want), back.Bad[0].Reason)
+		}
+		compare(t, "Protobuf", &back, txn.Pos, want, hash)
+
 		read, err := ReadRecord(rec)
 		if err != nil || !reflect.DeepEqual(read, want) {
 			t.Errorf("ReadRecord: %+v, %v, want %+v", read, err, want)

@@ -219,6 +219,15 @@ func loadSchema(t *testing.T) schema {
 // by its nature, cannot.
 var decoderOnly = regexp.MustCompile(`given twice|surrogate|end is before start|is not an integer$|beyond 64 bits of nanoseconds`)
 
+// unwrapped is the record that a CloudEvent holds, nil without one: the schema is
+// that of the record. Anything else stays.
+func unwrapped(v any) any {
+	if o, _ := v.(map[string]any); o["specversion"] != nil && o["ops"] == nil {
+		return o["data"]
+	}
+	return v
+}
+
 // The schema and the decoder agree on every record of testdata.
 func TestSchemaAgreesWithDecoder(t *testing.T) {
 	root := loadSchema(t)
@@ -236,6 +245,9 @@ func TestSchemaAgreesWithDecoder(t *testing.T) {
 			v, err := parse([]byte(line))
 			if err != nil || !json.Valid([]byte(line)) {
 				continue // comments, commands and broken JSON
+			}
+			if v = unwrapped(v); v == nil {
+				continue
 			}
 			var d Decoder
 			var b Batch
@@ -282,7 +294,7 @@ func TestDocumentedExamples(t *testing.T) {
 			}
 			v, err := parse(rec)
 			if err == nil {
-				err = root.accepts(root, v)
+				err = root.accepts(root, unwrapped(v))
 			}
 			if err != nil {
 				t.Errorf("%v: %s", err, rec)

@@ -9,7 +9,7 @@ package ingest
 import "context"
 
 // Message is one broker message, one line of a file or of standard input. It
-// holds one record or several separated by newlines.
+// holds one record or several: lines of JSON, or Records of event/isowatch.proto.
 type Message struct {
 	Offset int64 // Kafka offset, NATS sequence, byte of the line's first character, or line number
 	Time   int64 // the broker's own clock, ns since the Unix epoch; 0 where there is none to trust

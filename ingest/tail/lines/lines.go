@@ -1,8 +1,11 @@
-// Package lines cuts a stream of bytes into messages, one a line.
+// Package lines cuts a stream of bytes into messages, one a line, or one a
+// record of Protobuf.
 package lines
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/isowatch/isowatch/ingest"
@@ -13,7 +16,8 @@ import (
 const DefaultMax = 16 << 20
 
 // Splitter cuts what is read into it at line feeds. Lines that are empty, or
-// hold a carriage return only, give no message. Use: read into Space, then Take
+// hold a carriage return only, give no message. What begins as a record of
+// Protobuf does is cut by its length instead. Use: read into Space, then Take
 // what was read; End after the last byte.
 type Splitter struct {
 	// Max is the longest line passed on whole. Of a longer one the first Max+1
@@ -29,8 +33,9 @@ type Splitter struct {
 
 	buf     []byte // the line under way, from its first byte
 	scanned int    // no line feed in buf before it
-	cut     []byte // not nil: the beginning of a line beyond Max
-	dropped int64  // bytes of that line behind cut
+	cut     []byte // not nil: the beginning of a line or record beyond Max
+	dropped int64  // bytes of that one behind cut
+	missing int64  // not 0: cut is of a record that ends after so many bytes more
 }
 
 // Space is room for n bytes behind what is kept.
@@ -51,21 +56,80 @@ func (s *Splitter) Reset(next int64) {
 // buffer, which is the caller's from then on.
 func (s *Splitter) Take(n int) []ingest.Message {
 	s.buf = s.buf[:len(s.buf)+n]
-	last := bytes.LastIndexByte(s.buf[s.scanned:], '\n')
-	if last < 0 {
+	var messages []ingest.Message
+	if lines := bytes.Count(s.buf[s.scanned:], []byte{'\n'}); lines > 0 {
+		messages = make([]ingest.Message, 0, lines)
+	}
+	rest, waits := s.buf, false
+	for len(rest) > 0 && !waits {
+		if s.missing > 0 {
+			rest = s.drop(rest)
+			if s.missing == 0 {
+				messages = s.add(messages, nil, 0)
+			}
+			continue
+		}
+		if rest[0] == frameTag && s.cut == nil {
+			head, body := frame(rest)
+			size := head + body
+			if body > int64(s.Max) {
+				s.missing, s.cut = size, []byte{}
+				continue
+			}
+			if head > 0 && size <= int64(len(rest)) {
+				messages = append(messages, ingest.Message{Offset: s.Next, Value: rest[:size:size]})
+				s.advance(size)
+				rest, s.scanned = rest[size:], 0
+				continue
+			}
+			if head >= 0 {
+				waits = true // it has not come as a whole
+				continue
+			}
+		}
+		end := bytes.IndexByte(rest[s.scanned:], '\n')
+		if end < 0 {
+			break
+		}
+		end += s.scanned
+		messages = s.add(messages, rest[:end:end], 1)
+		rest, s.scanned = rest[end+1:], 0
+	}
+	if len(messages) > 0 || len(rest) < len(s.buf) {
+		s.buf = append([]byte(nil), rest...)
+	}
+	if s.scanned = len(s.buf); !waits {
 		s.keep()
-		return nil
 	}
-	whole, rest := s.buf[:s.scanned+last+1], s.buf[s.scanned+last+1:]
-	messages := make([]ingest.Message, 0, bytes.Count(whole, []byte{'\n'}))
-	for len(whole) > 0 {
-		end := bytes.IndexByte(whole, '\n')
-		messages = s.add(messages, whole[:end:end], 1)
-		whole = whole[end+1:]
-	}
-	s.buf = append([]byte(nil), rest...)
-	s.keep()
 	return messages
+}
+
+// drop takes what rest holds of a record that is too long.
+func (s *Splitter) drop(rest []byte) []byte {
+	k := int(min(s.missing, int64(len(rest))))
+	kept := min(k, s.Max+1-len(s.cut))
+	s.cut = append(s.cut, rest[:kept]...)
+	s.dropped += int64(k - kept)
+	s.missing -= int64(k)
+	s.scanned = 0
+	return rest[k:]
+}
+
+// frameTag begins a record of Protobuf, field 2 of Records in
+// event/isowatch.proto. No line of JSON begins with it.
+const frameTag = 2<<3 | 2
+
+// frame reads the tag and the length that a record begins with: head is 0 when
+// they have not come as a whole, and -1 when they are none.
+func frame(b []byte) (head, body int64) {
+	n, size := binary.Uvarint(b[1:])
+	switch {
+	case size > 0 && n <= math.MaxInt32:
+		return int64(1 + size), int64(n)
+	case size == 0 && len(b) <= binary.MaxVarintLen64:
+		return 0, 0
+	}
+	return -1, 0
 }
 
 // End passes on a last line without line feed.
@@ -74,7 +138,7 @@ func (s *Splitter) End() []ingest.Message {
 		return nil
 	}
 	messages := s.add(nil, s.buf, 0)
-	s.buf, s.scanned = nil, 0
+	s.buf, s.scanned, s.missing = nil, 0, 0
 	return messages
 }
 
@@ -92,17 +156,20 @@ func (s *Splitter) add(messages []ingest.Message, tail []byte, feed int64) []ing
 	if len(line) > 0 && !(len(line) == 1 && line[0] == '\r') {
 		messages = append(messages, ingest.Message{Offset: s.Next, Value: line})
 	}
-	if s.Numbered {
-		s.Next++
-	} else {
-		s.Next += length + feed
-	}
+	s.advance(length + feed)
 	return messages
+}
+
+// advance moves Next behind a line or record of n bytes.
+func (s *Splitter) advance(n int64) {
+	if s.Numbered {
+		n = 1
+	}
+	s.Next += n
 }
 
 // keep bounds the line under way.
 func (s *Splitter) keep() {
-	s.scanned = len(s.buf)
 	switch {
 	case s.cut != nil:
 		s.dropped += int64(len(s.buf))

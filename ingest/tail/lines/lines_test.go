@@ -47,6 +47,15 @@ func TestSplit(t *testing.T) {
 		{"far too long", "1234567890abcdef\nx\n", "[0:123456789 17:x]", "[1:123456789 2:x]", "[]", 19},
 		{"too long at the end", "x\n1234567890abcdef", "[0:x]", "[1:x]", "[2:123456789]", 18},
 		{"nothing", "", "[]", "[]", "[]", 0},
+		{"records of Protobuf", "\x12\x02a\n\x12\x00\x12\x01b", "[0:\x12\x02a\n 4:\x12\x00 6:\x12\x01b]", "[1:\x12\x02a\n 2:\x12\x00 3:\x12\x01b]", "[]", 9},
+		{"a record between lines", "ab\n\x12\x02\n\ncd\n", "[0:ab 3:\x12\x02\n\n 7:cd]", "[1:ab 2:\x12\x02\n\n 3:cd]", "[]", 10},
+		{"the longest record", "\x12\x0812345678x\n", "[0:\x12\x0812345678 10:x]", "[1:\x12\x0812345678 2:x]", "[]", 12},
+		{"a record too long", "\x12\x0f123456789012345x\n", "[0:\x12\x0f1234567 17:x]", "[1:\x12\x0f1234567 2:x]", "[]", 19},
+		{"half a record", "x\n\x12\x05ab\n", "[0:x]", "[1:x]", "[2:\x12\x05ab\n]", 7},
+		{"half a record too long", "x\n\x12\x10abcdefghij", "[0:x]", "[1:x]", "[2:\x12\x10abcdefg]", 14},
+		{"half a length", "x\n\x12\x80", "[0:x]", "[1:x]", "[2:\x12\x80]", 4},
+		{"a length that is none", "\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffx\n\x12\x00", "[0:\x12\xff\xff\xff\xff\xff\xff\xff\xff 13:\x12\x00]", "[1:\x12\xff\xff\xff\xff\xff\xff\xff\xff 2:\x12\x00]", "[]", 15},
+		{"the tag within a line", "a\x12\x05\nb\n", "[0:a\x12\x05 4:b]", "[1:a\x12\x05 2:b]", "[]", 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for size := 1; size <= len(c.text)+1; size++ {
