@@ -1,0 +1,13 @@
+package event
+
+// What readers of other formats need to fill a Batch.
+
+// HashText is the Hash of a key's text or of a value's canonical text.
+func HashText(text []byte) Hash { return hashBytes(text) }
+
+// AddText appends text to b.Data and names it.
+func (b *Batch) AddText(text string) Span {
+	off := len(b.Data)
+	b.Data = append(b.Data, text...)
+	return Span{uint32(off), uint32(len(text))}
+}
