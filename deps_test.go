@@ -18,11 +18,12 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert config event internal/app internal/engine isolation window
+cmd/monitor           : alert config event history internal/app internal/engine isolation window
 alert                 : isolation
 config                : isolation window
 event                 :
 incremental           : internal/flat
+history               : event
 infer                 : event internal/flat internal/invariants
 ingest                :
 ingest/kafka          : ingest internal/broker/kafka

@@ -1,0 +1,75 @@
+package history
+
+import "github.com/isowatch/isowatch/event"
+
+// The text of AWDIT's tests: an operation a line, "w key value" or "r key value";
+// a line of - ends a transaction, one of = a session. A value that nobody wrote
+// is nobody's: there are no initial values. Sessions and transactions are
+// numbered from 1.
+
+func readAWDIT(data []byte) (*plain, error) {
+	p := &plain{}
+	s := textScanner{data: data}
+	session, id := int64(1), int64(1)
+	open := false
+	end := func() {
+		if open {
+			p.end()
+			id++
+		}
+		open = false
+	}
+	for s.next() {
+		c := s.cur[0]
+		switch {
+		case c == '-' && only(s.cur, '-'):
+			end()
+			continue
+		case c == '=' && only(s.cur, '='):
+			end()
+			session, id = session+1, 1
+			continue
+		}
+		at := s.line
+		o, ok := awditOp(&s)
+		if !ok {
+			return nil, s.fault(`"r key value", "w key value", or a line of - or of = is expected`)
+		}
+		if !open {
+			p.begin(p.session(session), id, at, event.Committed)
+			open = true
+		}
+		p.ops = append(p.ops, o)
+	}
+	end()
+	return p, nil
+}
+
+func awditOp(s *textScanner) (o plainOp, ok bool) {
+	switch s.byte() {
+	case 'w':
+		o.flags = isWrite
+	case 'r':
+	default:
+		return o, false
+	}
+	for _, to := range [...]*int64{&o.key, &o.value} {
+		if s.byte() != ' ' {
+			return o, false
+		}
+		if *to, ok = s.integer(); !ok {
+			return o, false
+		}
+	}
+	return o, s.rest() == 0
+}
+
+// only says whether text is made of c.
+func only(text []byte, c byte) bool {
+	for _, x := range text {
+		if x != c {
+			return false
+		}
+	}
+	return true
+}

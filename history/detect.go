@@ -1,0 +1,99 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+)
+
+// HeadBytes of a file are enough to recognise its format.
+const HeadBytes = 4096
+
+// Detect recognises the format of a file by its first bytes; what is none of the
+// others is taken as JSON lines.
+func Detect(head []byte) Format {
+	if len(head) > 0 && head[0] == 0x12 { // the tag of a record in a file of protobuf
+		return Proto
+	}
+	if isDBCop(head) {
+		return DBCop
+	}
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n,")
+	if len(text) == 0 {
+		return JSONL
+	}
+	switch text[0] {
+	case '{', '[', '(', '#', ';':
+		return detectBraces(text)
+	case 'r', 'w':
+		if len(text) > 1 && text[1] == '(' {
+			return PolySI
+		}
+		if len(text) > 1 && text[1] == ' ' {
+			return AWDIT
+		}
+	case '-', '=':
+		return AWDIT
+	case 'I':
+		if bytes.HasPrefix(text, []byte("INFO ")) {
+			return Porcupine
+		}
+	}
+	return JSONL
+}
+
+// detectBraces tells EDN from JSON, and the forms of each, by the names of fields.
+func detectBraces(text []byte) Format {
+	squeezed := squeeze(text)
+	has := func(name string) bool { return bytes.Contains(squeezed, []byte(name)) }
+	starts := func(prefix string) bool { return bytes.HasPrefix(squeezed, []byte(prefix)) }
+	switch {
+	case starts(`{"txn"`):
+		return JSONL
+	case starts("{:") || starts("[{:") || starts("({:") || starts("#jepsen") || text[0] == ';' || text[0] == '(':
+		if has(`:key"`) {
+			return Porcupine
+		}
+		return EDN
+	case starts(`{"params"`) || starts(`[[{"events"`) || starts(`[[{"committed"`):
+		return DBCopJSON
+	case starts(`{"value":[[`) || starts(`{"isInitial"`):
+		return Viper
+	case starts("[{") && (has(`"sts":`) || has(`"cts":`)):
+		return TimeKiller
+	case starts(`[{"`) && has(`"type":"`):
+		return ElleJSON
+	case starts(`{"`) && has(`"type":"invoke"`):
+		return ElleJSON
+	}
+	return JSONL
+}
+
+// squeeze is text without white space.
+func squeeze(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for _, c := range text {
+		if !isSpace(c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// DetectDir recognises the format of a folder by the names and the first bytes of
+// its files.
+func DetectDir(dir fs.FS) (Format, error) {
+	for _, x := range []struct {
+		format Format
+		names  nameForm
+	}{{Cobra, cobraNames}, {Viper, viperNames}} {
+		files, err := x.names.in(dir)
+		if err != nil {
+			return "", err
+		}
+		if len(files) > 0 {
+			return x.format, nil
+		}
+	}
+	return "", errors.New("is a folder without logs of Cobra (T0.log, ...) or Viper (J0.log, ...)")
+}

@@ -1,0 +1,132 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// Reader fills a batch with the transactions of one history.
+type Reader struct {
+	// Batch is filled. Its last partition is the file, or the folder, read.
+	Batch *event.Batch
+	// Flush is called when the batch holds about a mebibyte, and must empty it
+	// and keep its partitions. What it returns ends the reading. It is not called
+	// for the last transactions.
+	Flush func() error
+	// Decoder, unless nil, is used for formats that are read by way of JSON.
+	Decoder *event.Decoder
+	// Contract is what the reader knows of the capture, as settings of the capture
+	// contract: it is complete before the first Flush, or when reading ends.
+	Contract string
+
+	source event.Span // "default" in Batch.Data
+	fresh  bool       // the batch has not been emptied since source was written
+}
+
+// flushBytes and flushOps make a batch full.
+const (
+	flushBytes = 1 << 20
+	flushOps   = 1 << 16
+)
+
+// Read reads the file in. The error is a *Fault where the file is not what the
+// format asks for: what was read before it is in the batch, or was flushed.
+func (r *Reader) Read(f Format, in io.Reader) error {
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	switch f {
+	case DBCop:
+		return r.readPlain(readDBCop(data))
+	case PolySI:
+		return r.readPlain(readPolySI(data))
+	case AWDIT:
+		return r.readPlain(readAWDIT(data))
+	case Viper:
+		var p plain
+		err := p.viperFile(data, 0)
+		return r.readPlain(&p, err)
+	}
+	return fmt.Errorf("format %s is not read from a file", f)
+}
+
+// ReadDir reads the folder dir.
+func (r *Reader) ReadDir(f Format, dir fs.FS) error {
+	switch f {
+	case Cobra:
+		return r.readFolder(dir, cobraNames, (*plain).cobraFile)
+	case Viper:
+		return r.readFolder(dir, viperNames, (*plain).viperFile)
+	}
+	return fmt.Errorf("format %s is a file, not a folder", f)
+}
+
+// readFolder reads every file of the folder whose name fits as a session.
+func (r *Reader) readFolder(dir fs.FS, names nameForm, read func(p *plain, data []byte, session uint32) error) error {
+	files, err := names.in(dir)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("no file is called %s", names)
+	}
+	b := r.Batch
+	folder := ""
+	if n := len(b.Partitions); n > 0 {
+		folder = b.Partitions[n-1]
+		b.Partitions = b.Partitions[:n-1]
+	}
+	var p plain
+	for _, f := range files {
+		data, err := fs.ReadFile(dir, f.path)
+		if err != nil {
+			return err
+		}
+		p.partition = uint32(len(b.Partitions))
+		b.Partitions = append(b.Partitions, folder+"/"+f.path)
+		err = read(&p, data, p.session(f.number))
+		var fault *Fault
+		if errors.As(err, &fault) {
+			fault.File = f.path
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.readPlain(&p, nil)
+}
+
+// begin appends a transaction without operations.
+func (r *Reader) begin(pos event.Position, status event.Status) *event.Txn {
+	b := r.Batch
+	if !r.fresh || len(b.Data) == 0 {
+		r.source, r.fresh = b.AddText(event.DefaultSource), true
+	}
+	b.Txns = append(b.Txns, event.Txn{
+		Pos: pos, Status: status, Source: r.source, FirstOp: uint32(len(b.Ops)),
+	})
+	return &b.Txns[len(b.Txns)-1]
+}
+
+// full flushes the batch if it holds enough.
+func (r *Reader) full() error {
+	if len(r.Batch.Data) < flushBytes && len(r.Batch.Ops) < flushOps {
+		return nil
+	}
+	r.fresh = false
+	return r.Flush()
+}
+
+// number appends n in decimal to the batch's texts.
+func (r *Reader) number(n int64) event.Span {
+	b := r.Batch
+	off := len(b.Data)
+	b.Data = strconv.AppendInt(b.Data, n, 10)
+	return event.Span{Off: uint32(off), Len: uint32(len(b.Data) - off)}
+}

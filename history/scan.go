@@ -1,0 +1,90 @@
+package history
+
+import (
+	"bytes"
+	"math"
+)
+
+// textScanner reads lines of texts and integers. Blank lines are skipped.
+type textScanner struct {
+	data []byte // behind the line
+	cur  []byte // the rest of the line
+	line int64  // its number, from 1
+}
+
+// next goes to the next line that is not blank.
+func (s *textScanner) next() bool {
+	for len(s.data) > 0 {
+		s.line++
+		if n := bytes.IndexByte(s.data, '\n'); n >= 0 {
+			s.cur, s.data = s.data[:n], s.data[n+1:]
+		} else {
+			s.cur, s.data = s.data, nil
+		}
+		for n := len(s.cur); n > 0 && isSpace(s.cur[n-1]); n = len(s.cur) {
+			s.cur = s.cur[:n-1]
+		}
+		if len(s.cur) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
+
+func (s *textScanner) rest() int { return len(s.cur) }
+
+// byte takes one byte, 0 at the end of the line.
+func (s *textScanner) byte() byte {
+	if len(s.cur) == 0 {
+		return 0
+	}
+	c := s.cur[0]
+	s.cur = s.cur[1:]
+	return c
+}
+
+// integer takes a decimal number within 64 bits.
+func (s *textScanner) integer() (int64, bool) {
+	n, used := leadingInteger(s.cur)
+	s.cur = s.cur[used:]
+	return n, used > 0
+}
+
+// leadingInteger reads the decimal number that text begins with; used is 0 when
+// there is none within 64 bits.
+func leadingInteger(text []byte) (n int64, used int) {
+	i := 0
+	limit := uint64(math.MaxInt64)
+	negative := len(text) > 0 && text[0] == '-'
+	if negative {
+		i, limit = 1, limit+1
+	}
+	first := i
+	u := uint64(0)
+	for ; i < len(text) && text[i]-'0' <= 9; i++ {
+		c := uint64(text[i] - '0')
+		if u > (limit-c)/10 {
+			return 0, 0
+		}
+		u = u*10 + c
+	}
+	if i == first {
+		return 0, 0
+	}
+	if negative {
+		return -int64(u), i
+	}
+	return int64(u), i
+}
+
+// until takes what is before c, or nothing if c is not on the line.
+func (s *textScanner) until(c byte) []byte {
+	n := max(bytes.IndexByte(s.cur, c), 0)
+	text := s.cur[:n]
+	s.cur = s.cur[n:]
+	return text
+}
+
+func (s *textScanner) fault(what string) error { return atLine(s.line, "%s", what) }
