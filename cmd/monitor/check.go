@@ -5,17 +5,42 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/window"
 )
 
-// formats that histories come in; only the first two can be read.
-func formats() []string {
-	return []string{"auto", "jsonl", "proto", "edn", "elle-json", "dbcop", "dbcop-json", "polysi", "cobra", "awdit", "viper", "porcupine", "timekiller"}
+// formatValue is the format of recorded histories; "auto" recognises it.
+type formatValue struct{ to *history.Format }
+
+func (v formatValue) String() string {
+	if v.to == nil || *v.to == "" {
+		return "auto"
+	}
+	return string(*v.to)
+}
+
+func (v formatValue) Type() string {
+	names := []string{"auto"}
+	for _, f := range history.Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, "|")
+}
+
+func (v formatValue) Set(text string) (err error) {
+	if *v.to = ""; text != "auto" {
+		*v.to, err = history.ParseFormat(text)
+	}
+	if err != nil {
+		return usagef("want %s", strings.ReplaceAll(v.Type(), "|", " or "))
+	}
+	return nil
 }
 
 // maxDeadLetters are told of a file on standard error; all are counted.
@@ -23,12 +48,14 @@ const maxDeadLetters = 10
 
 func checkCommand(t *terminal) *cobra.Command {
 	w := config.DefaultWatch(config.WholeContract())
-	format, output := "auto", "text"
+	var format history.Format
+	output := "text"
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check whole histories, exactly",
-		Long: "Check reads recorded histories, one transaction as JSON a line, and says whether they satisfy isolation levels.\n" +
-			"FILE - is standard input. Nothing is forgotten on the way unless --window is given.\n\n" +
+		Long: "Check reads recorded histories and says whether they satisfy isolation levels: one transaction as JSON a line, or the\n" +
+			"files of another checker (--format), which are recognised by their content. FILE - is standard input. Nothing is\n" +
+			"forgotten on the way unless --window is given.\n\n" +
 			"A record that cannot be decoded is told on standard error and makes verdicts unknown. The sources in a file are\n" +
 			"histories of their own: the verdict on a level is the worst of theirs.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated,\n" +
@@ -38,27 +65,18 @@ func checkCommand(t *terminal) *cobra.Command {
 			if err := w.Validate(); err != nil {
 				return usageError{err}
 			}
-			if err := readableFormat(format); err != nil {
-				return err
-			}
 			warnUnused(t, w.Contract)
 			return checkFiles(t, files, output, &app.Whole{
 				Watch: w, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
+				Format: format, FixedContract: c.Flags().Changed("contract"),
 			})
 		},
 	}
 	f := c.Flags()
 	watchFlags(f, &w)
-	f.Var(choiceValue{&format, formats()}, "format", "format of the files")
+	f.Var(formatValue{&format}, "format", "format of the files; Cobra's and Viper's are folders")
 	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
 	return c
-}
-
-func readableFormat(format string) error {
-	if format == "auto" || format == "jsonl" {
-		return nil
-	}
-	return usagef("--format %s: this version reads jsonl only", format)
 }
 
 // checkFiles answers on each file in turn. What is unreadable outweighs every

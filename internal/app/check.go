@@ -8,7 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest/stdin"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -20,6 +20,10 @@ type Whole struct {
 	// Bounded keeps no more than Watch.Window of the history in memory.
 	Bounded bool
 	Stdin   io.Reader // what the name "-" reads
+	// Format of the files; "": each is recognised.
+	Format history.Format
+	// FixedContract: Watch.Contract holds also where a format has another one.
+	FixedContract bool
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
 }
@@ -82,17 +86,25 @@ func (r *Report) Outcome() string {
 	return outcome
 }
 
-// CheckFile checks one file of JSON lines, from its beginning to its end. Each
+// CheckFile checks one recorded history, from its beginning to its end. Each
 // source in it is a history of its own.
 func (w *Whole) CheckFile(name string) (*Report, error) {
-	h := newHistory(w)
+	in, err := openRecording(name, w.Stdin, w.Format)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	h := newChecking(w)
+	h.format = in.format
 	h.batch.Partitions = []string{partitionOf(name)}
 	h.replay = w.command(name)
-	err := eachMessage(name, w.Stdin, func(m ingest.Message) error {
-		h.decoder.DecodeMessage(&h.batch, event.Position{Offset: m.Offset}, m.Value)
-		if len(h.batch.Data) >= stepBytes {
-			h.step()
+	err = in.read(&h.decoder, &h.batch, func(contract string) error {
+		if contract != "" && !w.FixedContract && len(h.sources) == 0 {
+			if err := h.watch.Contract.Set(contract); err != nil {
+				return err
+			}
 		}
+		h.step()
 		return nil
 	})
 	if err != nil {
@@ -112,16 +124,20 @@ func (w *Whole) command(name string) string {
 	return replayCommand(&watch, fileFlag(name))
 }
 
-func newHistory(w *Whole) *history {
-	return &history{Whole: w, bySource: map[string]*historySource{}, at: map[string]int{}}
+func newChecking(w *Whole) *checking {
+	return &checking{
+		Whole: w, watch: w.Watch, format: history.JSONL, bySource: map[string]*historySource{}, at: map[string]int{},
+	}
 }
 
 // stepBytes of records make a step: enough to keep its cost small.
 const stepBytes = 1 << 20
 
-// history is one file, or what a replay reads, on its way through the machines.
-type history struct {
+// checking is one file, or what a replay reads, on its way through the machines.
+type checking struct {
 	*Whole
+	watch     config.Watch          // with the contract of the format
+	format    history.Format        // of what is read
 	replay    string                // how the commands of horizon findings begin
 	admit     func(*event.Batch)    // unless nil, takes out of a batch what does not belong
 	standing  func(*window.Machine) // unless nil, says how far the partitions are read
@@ -145,7 +161,7 @@ type historySource struct {
 }
 
 // step gives the batch to the machines and empties it.
-func (h *history) step() {
+func (h *checking) step() {
 	b := &h.batch
 	if len(b.Parts) > 0 || h.assembler.Len() > 0 {
 		h.assembler.Add(b)
@@ -156,7 +172,7 @@ func (h *history) step() {
 	h.run()
 }
 
-func (h *history) run() {
+func (h *checking) run() {
 	b := &h.batch
 	if h.admit != nil {
 		h.admit(b)
@@ -189,7 +205,7 @@ func (h *history) run() {
 
 // end closes the watermark: what is still open never ends, and what waited for
 // further records is decided. gaps are what is lost of the input.
-func (h *history) end(gaps []window.Gap) {
+func (h *checking) end(gaps []window.Gap) {
 	h.step()
 	h.assembler.ExpireAll(&h.batch, int64(h.Watch.MaxTransaction))
 	h.run()
@@ -206,11 +222,11 @@ func (h *history) end(gaps []window.Gap) {
 	}
 }
 
-func (h *history) source(name []byte) *historySource {
+func (h *checking) source(name []byte) *historySource {
 	if s := h.bySource[string(name)]; s != nil {
 		return s
 	}
-	watch := h.Watch
+	watch := h.watch
 	watch.Expect = watch.Levels[0] // which findings are expected is said at the end
 	c := machineConfig(&watch)
 	c.Source, c.Unbounded, c.Clamp, c.Replay = string(name), !h.Bounded, false, h.replay
@@ -221,7 +237,7 @@ func (h *history) source(name []byte) *historySource {
 }
 
 // collect keeps the latest revision of every finding.
-func (h *history) collect() {
+func (h *checking) collect() {
 	for _, f := range h.effects.Findings {
 		at, known := h.at[f.ID]
 		if !known {
@@ -234,9 +250,9 @@ func (h *history) collect() {
 	h.effects.Reset()
 }
 
-func (h *history) report(name string) *Report {
+func (h *checking) report(name string) *Report {
 	r := &Report{
-		File: name, Format: "jsonl", Verdicts: map[string]string{}, Reasons: map[string]string{},
+		File: name, Format: string(h.format), Verdicts: map[string]string{}, Reasons: map[string]string{},
 		Findings: []isolation.Finding{},
 	}
 	for _, s := range h.sources {
@@ -257,7 +273,7 @@ func (h *history) report(name string) *Report {
 }
 
 // judge gives the worst verdict on level over the sources, and why it is unknown.
-func (h *history) judge(r *Report, level isolation.Level) {
+func (h *checking) judge(r *Report, level isolation.Level) {
 	verdict := ""
 	var reasons []string
 	for _, s := range h.sources {

@@ -3,24 +3,13 @@ package app
 import (
 	"errors"
 	"io"
-	"os"
 
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
-// eachMessage gives the lines of a file, or of standard input for the name "-",
-// with their numbers from 1.
-func eachMessage(name string, standard io.Reader, fn func(ingest.Message) error) error {
-	in := standard
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		in = f
-	}
+// eachMessage gives the lines of in with their numbers from 1.
+func eachMessage(in io.Reader, fn func(ingest.Message) error) error {
 	const readSize = 256 << 10
 	split := lines.Splitter{Max: lines.DefaultMax, Numbered: true, Next: 1}
 	give := func(messages []ingest.Message) error {

@@ -98,7 +98,7 @@ func (r *Replay) begin() *replaying {
 		watch.Contract.Complete = false
 		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
 	}
-	p.history = newHistory(&Whole{Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter})
+	p.history = newChecking(&Whole{Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter})
 	p.history.admit, p.history.standing = p.admit, p.stand
 	if r.Config.Bounded {
 		p.history.replay = p.command()
@@ -117,7 +117,7 @@ func (p *replaying) run(ctx context.Context) (*Replayed, error) {
 // replaying is a replay at work.
 type replaying struct {
 	*Replay
-	history *history
+	history *checking
 	inputs  []*replayInput
 	closers []func()
 	from    map[string]ingest.Cursor

@@ -3,9 +3,9 @@ package app
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/ingest"
 )
 
 // Survey is what the records of a file hold, and what they cannot reveal.
@@ -56,19 +56,17 @@ type SurveyHeld struct {
 // maxFaults are listed; more are counted only.
 const maxFaults = 100
 
-// SurveyFile reads one file of JSON lines.
+// SurveyFile reads one recorded history.
 func SurveyFile(name string, standard io.Reader) (*Survey, error) {
 	s := &surveyor{written: map[[2]event.Hash]bool{}, touched: map[event.Hash]bool{}}
-	s.File, s.Format, s.Faults = name, "jsonl", []Fault{}
-	s.batch.Partitions = []string{partitionOf(name)}
-	err := eachMessage(name, standard, func(m ingest.Message) error {
-		s.decoder.DecodeMessage(&s.batch, event.Position{Offset: m.Offset}, m.Value)
-		if len(s.batch.Data) >= stepBytes {
-			s.take()
-		}
-		return nil
-	})
+	in, err := openRecording(name, standard, "")
 	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	s.File, s.Format, s.Faults = name, string(in.format), []Fault{}
+	s.batch.Partitions = []string{partitionOf(name)}
+	if err := in.read(&s.decoder, &s.batch, func(string) error { s.take(); return nil }); err != nil {
 		return nil, err
 	}
 	s.take()
@@ -104,9 +102,9 @@ func (s *surveyor) take() {
 	for i := range b.Txns {
 		s.txn(&b.Txns[i])
 	}
-	partition := b.Partitions[0]
+	names := slices.Clone(b.Partitions)
 	b.Reset()
-	b.Partitions = append(b.Partitions, partition)
+	b.Partitions = append(b.Partitions, names...)
 }
 
 func (s *surveyor) txn(t *event.Txn) {

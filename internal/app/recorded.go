@@ -1,0 +1,98 @@
+package app
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/ingest"
+)
+
+// recording is a recorded history, open for reading.
+type recording struct {
+	name   string
+	format history.Format
+	file   io.Reader // nil for a folder
+	dir    fs.FS
+	close  func() error
+}
+
+// openRecording opens the file or folder, or standard input for the name "-".
+// Without a format it is recognised.
+func openRecording(name string, standard io.Reader, format history.Format) (*recording, error) {
+	if name == "-" {
+		r := &recording{name: name, format: format, close: func() error { return nil }}
+		return r, r.recognise(standard)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	r := &recording{name: name, format: format, close: f.Close}
+	if info, e := f.Stat(); e == nil && info.IsDir() {
+		r.dir = os.DirFS(name)
+		err = r.recogniseFolder()
+	} else {
+		err = r.recognise(f)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return r, nil
+}
+
+func (r *recording) recognise(in io.Reader) error {
+	head := bufio.NewReaderSize(in, history.HeadBytes)
+	r.file = head
+	if r.format != "" {
+		return nil
+	}
+	text, err := head.Peek(history.HeadBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	r.format = history.Detect(text)
+	return nil
+}
+
+func (r *recording) recogniseFolder() (err error) {
+	if r.format == "" {
+		r.format, err = history.DetectDir(r.dir)
+	} else if !r.format.IsFolder() {
+		err = fmt.Errorf("is a folder, and %s is a file", r.format)
+	}
+	return err
+}
+
+// read appends what the recording holds to b, whose last partition is its name.
+// flush is called where the batch holds a step, and empties it; what comes last is
+// left in the batch.
+func (r *recording) read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
+	partition := uint32(len(b.Partitions) - 1)
+	if r.format == history.JSONL {
+		return eachMessage(r.file, func(m ingest.Message) error {
+			d.DecodeMessage(b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
+			if len(b.Data) < stepBytes {
+				return nil
+			}
+			return flush("")
+		})
+	}
+	reader := history.Reader{Batch: b, Decoder: d}
+	reader.Flush = func() error { return flush(reader.Contract) }
+	var err error
+	if r.dir != nil {
+		err = reader.ReadDir(r.format, r.dir)
+	} else {
+		err = reader.Read(r.format, r.file)
+	}
+	if err != nil {
+		return err
+	}
+	return flush(reader.Contract)
+}
