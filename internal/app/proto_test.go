@@ -44,6 +44,10 @@ func TestCheckProto(t *testing.T) {
 	}
 	for name, text := range map[string][]byte{"protobuf": proto, "both": mixed} {
 		got := checkText(t, whole(), string(text))
+		if f := map[string]string{"protobuf": "proto", "both": "jsonl"}[name]; got.Format != f {
+			t.Errorf("%s: format %s", name, got.Format)
+		}
+		got.Format = want.Format
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", name, got.Counters, want.Counters)
 		}

@@ -74,7 +74,7 @@ func (r *recording) recogniseFolder() (err error) {
 // left in the batch.
 func (r *recording) read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
 	partition := uint32(len(b.Partitions) - 1)
-	if r.format == history.JSONL {
+	if r.format == history.JSONL || r.format == history.Proto {
 		return eachMessage(r.file, func(m ingest.Message) error {
 			d.DecodeMessage(b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
 			if len(b.Data) < stepBytes {
