@@ -21,13 +21,16 @@ const (
 // Decoder turns records into batches. The zero Decoder is ready; it keeps
 // scratch memory between records, so one goroutine uses it at a time.
 type Decoder struct {
+	// Source is that of records that name none; "": DefaultSource.
+	Source string
+
 	rec  []byte // the record being scanned
 	base uint32 // where its copy begins in Batch.Data
 
 	top, cur, row fields // of the record, of the operation, of a range's row
 	names         nameSet
 	scratch       []byte
-	fallback      Span // where DefaultSource was last written
+	fallback      Span // where the source of a record that names none was last written
 
 	proto   protoOperation
 	wrapped bool // within an envelope

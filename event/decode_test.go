@@ -151,3 +151,37 @@ func TestWhere(t *testing.T) {
 		}
 	}
 }
+
+// A decoder's source is that of the records that name none, in any batch, and what
+// is stored keeps it whatever the decoder that reads it back is told.
+func TestDecoderSource(t *testing.T) {
+	records := []string{
+		`{"txn":"a","status":"committed","ops":[]}`,
+		`{"txn":"b","source":"named","status":"committed","ops":[]}`,
+		`{"txn":"c","source":null,"status":"committed","ops":[]}`,
+	}
+	var d Decoder
+	for _, source := range []string{"", "orders", "billing", ""} {
+		want := []string{source, "named", source}
+		if source == "" {
+			want[0], want[2] = DefaultSource, DefaultSource
+		}
+		var b, back Batch
+		d.Source = source
+		for _, r := range records {
+			d.DecodeMessage(&b, Position{}, []byte(r))
+		}
+		if len(b.Txns) != len(want) {
+			t.Fatalf("%d records, %+v", len(b.Txns), b.Bad)
+		}
+		other := Decoder{Source: "other"}
+		for i := range b.Txns {
+			if err := other.DecodeRecord(&back, Position{}, AppendRecord(nil, &b, &b.Txns[i])); err != nil {
+				t.Fatal(err)
+			}
+			if got, stored := string(b.Bytes(b.Txns[i].Source)), string(back.Bytes(back.Txns[i].Source)); got != want[i] || stored != want[i] {
+				t.Errorf("decoder of %q: record %d is of %q, stored as %q, want %q", source, i, got, stored, want[i])
+			}
+		}
+	}
+}

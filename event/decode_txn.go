@@ -1,6 +1,9 @@
 package event
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // DefaultSource is the source of a record that names none.
 const DefaultSource = "default"
@@ -78,7 +81,7 @@ func (d *Decoder) head(b *Batch, t *Txn) bool {
 		return false
 	}
 	if t.Source.Len == 0 {
-		t.Source = d.defaultSource(b)
+		t.Source = d.fallbackSource(b, cmp.Or(d.Source, DefaultSource))
 	}
 	if t.Session, ok = d.text(b, f.opt(fSession), "session"); !ok {
 		return false
@@ -132,13 +135,13 @@ func (d *Decoder) rareHead(b *Batch, t *Txn) bool {
 	return ok
 }
 
-// defaultSource is the text "default" in b.Data, written once a batch.
-func (d *Decoder) defaultSource(b *Batch) Span {
+// fallbackSource is name in b.Data, written once a batch.
+func (d *Decoder) fallbackSource(b *Batch, name string) Span {
 	if end := int(d.fallback.Off + d.fallback.Len); d.fallback.Len > 0 && end <= len(b.Data) &&
-		string(b.Bytes(d.fallback)) == DefaultSource {
+		string(b.Bytes(d.fallback)) == name {
 		return d.fallback
 	}
-	d.fallback = Span{uint32(len(b.Data)), uint32(len(DefaultSource))}
-	b.Data = append(b.Data, DefaultSource...)
+	d.fallback = Span{uint32(len(b.Data)), uint32(len(name))}
+	b.Data = append(b.Data, name...)
 	return d.fallback
 }

@@ -164,7 +164,7 @@ func (d *Decoder) readTxn(b *Batch, r *recordReader, t *Txn) {
 	if has&hasSource != 0 {
 		t.Source, _ = r.present()
 	} else {
-		t.Source = d.defaultSource(b)
+		t.Source = d.fallbackSource(b, DefaultSource)
 	}
 	if has&hasEpoch != 0 {
 		t.Epoch, _ = r.present()

@@ -35,6 +35,7 @@ type Gap struct {
 // Chunk is a run of messages of one partition.
 type Chunk struct {
 	Partition string // stable name: "kafka:TOPIC/PARTITION", "nats:STREAM", "file:PATH", "stdin"
+	Source    string // of the records that name none; "": "default"
 	Messages  []Message
 	Cursor    Cursor // behind the last message, and behind skipped control records
 	Gaps      []Gap  // before the first message

@@ -108,6 +108,7 @@ func (e *Engine) take(w *work, c *ingest.Chunk) bool {
 		w.step.gaps = append(w.step.gaps, window.Gap{Partition: c.Partition, From: g.From, To: g.To, Reason: g.Reason})
 	}
 	c.Gaps = nil
+	e.decoder.Source = c.Source
 	for i := range c.Messages {
 		if w.full(e.opt.StepBytes) {
 			c.Messages = c.Messages[i:]
