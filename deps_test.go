@@ -75,6 +75,7 @@ github.com/prometheus/client_golang    : alert internal/app internal/web store
 github.com/segmentio/kafka-go          : ingest/kafka internal/app internal/broker/kafka internal/testkafka
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
+go.yaml.in/yaml/v3                     : config
 github.com/zeebo/xxh3                  : event infer ingest/kafka ingest/tail store window
 `
 

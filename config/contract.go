@@ -109,17 +109,43 @@ func contractKeys() []string {
 	return append(keys, driftKey)
 }
 
+// contractLeaf is one key of a contract.
+type contractLeaf struct {
+	*Contract
+	key string
+}
+
+func (l contractLeaf) set(value string) error { return l.Contract.set(l.key, value) }
+func (l contractLeaf) String() string         { return l.value(l.key) }
+
+// value of a key, as set reads it.
+func (c *Contract) value(key string) string {
+	for _, x := range c.choices() {
+		switch {
+		case x.key == key && *x.field:
+			return x.on
+		case x.key == key:
+			return x.off
+		}
+	}
+	return c.ClockDrift.String()
+}
+
+func (c *Contract) fields() []field {
+	var all []field
+	for _, key := range contractKeys() {
+		all = append(all, field{key, contractLeaf{c, key}})
+	}
+	return all
+}
+
 // String has every key; Set reads it back.
 func (c Contract) String() string {
 	var items []string
-	for _, x := range c.choices() {
-		value := x.off
-		if *x.field {
-			value = x.on
-		}
-		items = append(items, x.key+"="+value)
+	for _, key := range contractKeys() {
+		items = append(items, key+"="+c.value(key))
 	}
-	return strings.Join(append(items, driftKey+"="+c.ClockDrift.String()), ",")
+	return strings.Join(items, ",")
 }
 
 // Unused are the settings that this version reads and does not act on: what they

@@ -22,7 +22,9 @@ type Replay struct {
 
 	From, To Bound
 	Source   string // only this one; "": all
-	Key      string // only findings that name it; "": all
+	// DefaultSource is that of records that name none; "": "default".
+	DefaultSource string
+	Key           string // only findings that name it; "": all
 	// Finding is the id of a horizon finding that is to be closed, Txns the
 	// transactions that must have been read for it.
 	Finding string

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"errors"
-	"fmt"
-	"net"
-	"strconv"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,9 +13,13 @@ const (
 	DefaultNATSPort = 4222
 	DefaultStream   = "ISOWATCH"
 	DefaultSubjects = "isowatch.events.>"
+	DefaultSource   = "default"
 	// DefaultMaxAge bounds what the embedded server keeps: a replay reaches as far
 	// back.
 	DefaultMaxAge = 24 * time.Hour
+	// DefaultMinFree leaves room for what a store writes beside its content: three
+	// memory tables' logs, a compaction and a value log.
+	DefaultMinFree = 512 * MiB
 	// Off as an address: no web server.
 	Off = "off"
 )
@@ -28,26 +30,29 @@ const (
 	Fsync = "fsync" // a power cut: every commit is synced before the next
 )
 
-// Service is everything that the monitor does beside checking. Inputs that are
-// nil are not used; without any of them there is an embedded NATS server.
+// Service is everything that a running monitor is told.
 type Service struct {
-	Watch Watch
-
 	Data string // folder of the store, the embedded server's stream and the socket
 	// Durability is what a committed step survives: Async or Fsync.
 	Durability string
-	HTTP       string // HOST:PORT, port 0: any; Off: none
-	// HTTPElsewhere takes any free port when that of HTTP is in use.
-	HTTPElsewhere bool
-	Sources       []string // expected sources: their metrics exist from the start
+	// MinFree is the free space of the folder's disk below which no input is taken.
+	MinFree   Size
+	Log       Log
+	HTTP      HTTP
+	Watch     Watch    // of sources that are not named
+	Sources   []Source // their metrics exist from the start
+	Inputs    []Input  // whose records name their sources; none at all: the embedded server
+	Embedded  Embedded
+	Sinks     []Sink // beside standard output
+	Retention Retention
 
-	Embedded Embedded
-	NATS     *NATS
-	Kafka    *Kafka
-	Tail     []string // patterns of files to follow
-	Stdin    bool     // alone: the service ends with it
+	overlay func(*Watch) // of a source before its own keys are read; nil: none
+}
 
-	Webhook *Webhook
+// Log is what goes to standard error.
+type Log struct {
+	Level  string // debug, info, warn, error
+	Format string // text, json
 }
 
 // Embedded is the NATS server inside the process.
@@ -56,92 +61,179 @@ type Embedded struct {
 	MaxAge time.Duration
 }
 
-// NATS is a stream of a NATS system. Files hold secrets.
-type NATS struct {
-	URLs                []string
-	Stream              string
-	Subjects            []string // empty: all
-	CredsFile, NKeyFile string
-	TokenFile           string
-	User, PasswordFile  string
-	CAFile              string
-	CertFile, KeyFile   string
-}
-
-// Kafka is topics of a cluster.
-type Kafka struct {
-	Brokers, Topics   []string
-	TLS               bool
-	CAFile            string
-	CertFile, KeyFile string
-	Mechanism, User   string
-	PasswordFile      string
-	Password          string // from the environment
-}
-
-// Webhook is where alerts are posted.
-type Webhook struct {
-	URL        string
-	SecretFile string // its content signs each request; "": unsigned
-}
-
 // DefaultService is `monitor run` without flags.
 func DefaultService() Service {
 	w := DefaultWatch(LiveContract())
 	w.KeyCap = DefaultKeyCap
 	return Service{
-		Watch: w, Data: DefaultData, Durability: Async, HTTP: DefaultHTTP,
-		Sources:  []string{"default"},
-		Embedded: Embedded{Port: DefaultNATSPort, MaxAge: DefaultMaxAge},
+		Watch: w, Data: DefaultData, Durability: Async, MinFree: DefaultMinFree,
+		Log: Log{"info", "text"}, HTTP: HTTP{Address: DefaultHTTP},
+		Embedded:  Embedded{Port: DefaultNATSPort, MaxAge: DefaultMaxAge},
+		Retention: DefaultRetention(),
 	}
 }
 
+func (s *Service) fields() []field {
+	return []field{
+		{"data", text{&s.Data}},
+		{"durability", oneOf{&s.Durability, []string{Async, Fsync}}},
+		{"min-free", size{&s.MinFree}},
+		{"log", &s.Log},
+		{"http", &s.HTTP},
+		{"watch", &s.Watch},
+		{"sources", several(&s.Sources, s.newSource)},
+		{"inputs", several(&s.Inputs, nil)},
+		{"embedded-nats", &s.Embedded},
+		{"sinks", several(&s.Sinks, NewSink)},
+		{"retention", &s.Retention},
+	}
+}
+
+func (s *Service) newSource() Source {
+	x := Source{Watch: s.Watch}
+	if s.overlay != nil {
+		s.overlay(&x.Watch)
+	}
+	return x
+}
+
+func (l *Log) fields() []field {
+	return []field{
+		{"level", oneOf{&l.Level, []string{"debug", "info", "warn", "error"}}},
+		{"format", oneOf{&l.Format, []string{"text", "json"}}},
+	}
+}
+
+func (e *Embedded) fields() []field {
+	return []field{{"port", number{&e.Port}}, {"max-age", period{&e.MaxAge}}}
+}
+
+// PlacedInput is an input and the source of the records in it that name none.
+type PlacedInput struct {
+	Input
+	Source string
+}
+
+// AllInputs are the inputs of the sources and those of none.
+func (s *Service) AllInputs() []PlacedInput {
+	var all []PlacedInput
+	for _, x := range s.placed() {
+		all = append(all, PlacedInput{*x.Input, x.Source})
+	}
+	return all
+}
+
+func (s *Service) placed() []placedInput {
+	var all []placedInput
+	for i := range s.Inputs {
+		all = append(all, placedInput{&s.Inputs[i], DefaultSource, at("inputs", i)})
+	}
+	for n := range s.Sources {
+		for i := range s.Sources[n].Inputs {
+			all = append(all, placedInput{&s.Sources[n].Inputs[i], s.Sources[n].Name, join(at("sources", n), at("inputs", i))})
+		}
+	}
+	return all
+}
+
 // UsesEmbedded says whether no input is named.
-func (s *Service) UsesEmbedded() bool {
-	return s.NATS == nil && s.Kafka == nil && len(s.Tail) == 0 && !s.Stdin
+func (s *Service) UsesEmbedded() bool { return len(s.placed()) == 0 }
+
+// UsesStdin says whether standard input is read, to its end.
+func (s *Service) UsesStdin() bool {
+	return slices.ContainsFunc(s.placed(), func(x placedInput) bool { return x.Stdin })
+}
+
+// WatchOf is how a source is watched.
+func (s *Service) WatchOf(source string) *Watch {
+	for i := range s.Sources {
+		if s.Sources[i].Name == source {
+			return &s.Sources[i].Watch
+		}
+	}
+	return &s.Watch
+}
+
+// Differ says whether named sources promise different levels.
+func (s *Service) Differ() bool {
+	return slices.ContainsFunc(s.Sources, func(x Source) bool { return x.Watch.Expect != s.Sources[0].Watch.Expect })
+}
+
+// SourceNames are those that are named, or else the default one.
+func (s *Service) SourceNames() []string {
+	if len(s.Sources) == 0 {
+		return []string{DefaultSource}
+	}
+	var names []string
+	for i := range s.Sources {
+		names = append(names, s.Sources[i].Name)
+	}
+	return names
 }
 
 // Validate lists every fault that can be seen without opening anything.
 func (s *Service) Validate() error {
-	faults := []error{s.Watch.Validate()}
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	var f faults
 	if s.Data == "" {
-		fault("data: no folder is named")
+		f.add("data", "data: no folder is named")
 	}
 	if s.Durability != Async && s.Durability != Fsync {
-		fault("durability %q: want %s or %s", s.Durability, Async, Fsync)
+		f.add("durability", "durability %q: want %s or %s", s.Durability, Async, Fsync)
 	}
-	if err := checkAddress(s.HTTP); err != nil {
-		fault("http %q: %w", s.HTTP, err)
-	}
+	f.in("http", "", s.HTTP.Validate())
+	f.in("watch", "", s.Watch.Validate())
 	if p := s.Embedded.Port; p < -1 || p > 65535 {
-		fault("nats-port %d: not in -1 to 65535", p)
+		f.add("embedded-nats.port", "nats-port %d: not in -1 to 65535", p)
 	}
 	if s.Embedded.MaxAge < 0 {
-		fault("nats-max-age %v: must not be negative", s.Embedded.MaxAge)
+		f.add("embedded-nats.max-age", "nats-max-age %v: must not be negative", s.Embedded.MaxAge)
 	}
-	if s.Stdin && (s.NATS != nil || s.Kafka != nil || len(s.Tail) > 0) {
-		fault("standard input ends, and cannot be read beside inputs that do not")
-	}
-	if n := s.NATS; n != nil && n.Stream == "" {
-		fault("nats: no stream is named")
-	}
-	if k := s.Kafka; k != nil && len(k.Topics) == 0 {
-		fault("kafka: no topic is named")
-	}
-	return errors.Join(faults...)
+	s.validateSources(&f)
+	s.validateInputs(&f)
+	s.validateSinks(&f)
+	f.in("retention", "", s.Retention.validate())
+	return f.err()
 }
 
-func checkAddress(address string) error {
-	if address == Off {
-		return nil
+func (s *Service) validateSources(f *faults) {
+	seen := map[string]bool{}
+	for i := range s.Sources {
+		x, path := &s.Sources[i], at("sources", i)
+		switch {
+		case x.Name == "":
+			f.add(path, "source %d: it has no name", i+1)
+		case seen[x.Name]:
+			f.add(join(path, "name"), "source %s is named twice", x.Name)
+		}
+		seen[x.Name] = true
+		if x.Watch.Validate() != nil && s.Watch.Validate() == nil { // else it may be that of all
+			f.in(path, "source "+x.Name, x.Watch.Validate())
+		}
 	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return errors.New("want HOST:PORT, or off")
+}
+
+func (s *Service) validateInputs(f *faults) {
+	all := s.placed()
+	for _, x := range all {
+		f.in(x.path, "", x.Validate())
 	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("port %q is not in 0 to 65535", port)
+	if s.UsesStdin() && len(all) > 1 {
+		f.add("inputs", "standard input ends, and cannot be read beside inputs that do not")
 	}
-	return nil
+	checkInputs(f, all)
+}
+
+func (s *Service) validateSinks(f *faults) {
+	seen := map[string]bool{}
+	for i := range s.Sinks {
+		x, path := &s.Sinks[i], at("sinks", i)
+		f.in(path, strings.TrimSpace("sink "+x.Label()), x.Validate())
+		if name := x.Label(); name != "" && seen[name] {
+			f.add(join(path, "name"), "two sinks are called %q: give each a name", name)
+		} else if slices.Contains([]string{"text", "jsonl", "log"}, name) {
+			f.add(join(path, "name"), "sink %q: standard output has this name", name)
+		} else {
+			seen[name] = true
+		}
+	}
 }

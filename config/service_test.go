@@ -55,15 +55,15 @@ func TestServiceFaults(t *testing.T) {
 	}{
 		{"no folder", func(s *Service) { s.Data = "" }, "data"},
 		{"durability", func(s *Service) { s.Durability = "sync" }, `durability "sync": want async or fsync`},
-		{"no port", func(s *Service) { s.HTTP = "localhost" }, `http "localhost": want HOST:PORT`},
-		{"bad port", func(s *Service) { s.HTTP = ":70000" }, `port "70000"`},
-		{"port by name", func(s *Service) { s.HTTP = ":http" }, `port "http"`},
+		{"no port", func(s *Service) { s.HTTP.Address = "localhost" }, `http "localhost": want HOST:PORT`},
+		{"bad port", func(s *Service) { s.HTTP.Address = ":70000" }, `port "70000"`},
+		{"port by name", func(s *Service) { s.HTTP.Address = ":http" }, `port "http"`},
 		{"nats port", func(s *Service) { s.Embedded.Port = 65536 }, "nats-port 65536"},
 		{"nats age", func(s *Service) { s.Embedded.MaxAge = -1 }, "nats-max-age"},
-		{"stdin and files", func(s *Service) { s.Stdin, s.Tail = true, []string{"x"} }, "standard input"},
-		{"stdin and kafka", func(s *Service) { s.Stdin, s.Kafka = true, &Kafka{Topics: []string{"t"}} }, "standard input"},
-		{"no stream", func(s *Service) { s.NATS = &NATS{} }, "no stream"},
-		{"no topic", func(s *Service) { s.Kafka = &Kafka{} }, "no topic"},
+		{"stdin and files", func(s *Service) { s.Inputs = []Input{{Stdin: true}, {Tail: []string{"x"}}} }, "standard input"},
+		{"stdin and kafka", func(s *Service) { s.Inputs = []Input{{Stdin: true}, {Kafka: kafkaOf("t")}} }, "standard input"},
+		{"no stream", func(s *Service) { s.Inputs = []Input{{NATS: &NATS{}}} }, "no stream"},
+		{"no topic", func(s *Service) { s.Inputs = []Input{{Kafka: &Kafka{}}} }, "no topic"},
 		{"no level", func(s *Service) { s.Watch.Levels = nil }, "levels"},
 		{"nothing expected", func(s *Service) { s.Watch.Expect = isolation.Level{} }, "expect"},
 		{"lateness", func(s *Service) { s.Watch.Lateness = -1 }, "lateness"},
@@ -84,7 +84,7 @@ func TestServiceFaults(t *testing.T) {
 
 func TestServiceFaultsAreAllListed(t *testing.T) {
 	s := DefaultService()
-	s.Data, s.HTTP, s.Watch.LiveCap = "", "nowhere", 0
+	s.Data, s.HTTP.Address, s.Watch.LiveCap = "", "nowhere", 0
 	err := s.Validate()
 	for _, want := range []string{"data", "http", "live-cap"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -95,12 +95,12 @@ func TestServiceFaultsAreAllListed(t *testing.T) {
 
 func TestServiceAccepts(t *testing.T) {
 	for name, change := range map[string]func(*Service){
-		"no pages":         func(s *Service) { s.HTTP = Off },
-		"any port":         func(s *Service) { s.HTTP, s.Embedded.Port = "[::1]:0", -1 },
-		"every interface":  func(s *Service) { s.HTTP = ":8080" },
+		"no pages":         func(s *Service) { s.HTTP.Address = Off },
+		"any port":         func(s *Service) { s.HTTP.Address, s.Embedded.Port = "[::1]:0", -1 },
+		"every interface":  func(s *Service) { s.HTTP.Address = ":8080" },
 		"no lateness":      func(s *Service) { s.Watch.Lateness = 0 },
-		"stdin":            func(s *Service) { s.Stdin = true },
-		"kafka and a file": func(s *Service) { s.Kafka, s.Tail = &Kafka{Topics: []string{"t"}}, []string{"*.log"} },
+		"stdin":            func(s *Service) { s.Inputs = []Input{{Stdin: true}} },
+		"kafka and a file": func(s *Service) { s.Inputs = []Input{{Kafka: kafkaOf("t")}, {Tail: []string{"*.log"}}} },
 	} {
 		s := DefaultService()
 		change(&s)
@@ -108,4 +108,8 @@ func TestServiceAccepts(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+func kafkaOf(topic string) *Kafka {
+	return &Kafka{Brokers: []string{"k:9092"}, Topics: []string{topic}}
 }

@@ -1,8 +1,8 @@
 package config
 
 import (
-	"errors"
-	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/isowatch/isowatch/isolation"
@@ -54,31 +54,81 @@ func DefaultWatch(c Contract) Watch {
 	}
 }
 
+// levelsLeaf is Levels with Named.
+type levelsLeaf struct{ *Watch }
+
+func (l levelsLeaf) String() string {
+	switch {
+	case !l.Named && sameLevels(l.Levels, isolation.Watched()):
+		return defaultLevels
+	case !l.Named:
+		return "all"
+	}
+	return strings.Join(isolation.LevelNames(l.Levels), ",")
+}
+
+func (l levelsLeaf) set(value string) error { return l.SetLevels(value) }
+
+func sameLevels(a, b []isolation.Level) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(l isolation.Level) bool { return !slices.Contains(b, l) })
+}
+
+// defaultLevels names isolation.Watched.
+const defaultLevels = "default"
+
+// SetLevels reads level names, "all" or "default".
+func (w *Watch) SetLevels(text string) error {
+	if text == defaultLevels {
+		w.Levels, w.Named = isolation.Watched(), false
+		return nil
+	}
+	levels, err := isolation.ParseLevels(text)
+	if err == nil {
+		w.Levels, w.Named = levels, text != "all"
+	}
+	return err
+}
+
+func (w *Watch) fields() []field {
+	return []field{
+		{"expect", level{&w.Expect}},
+		{"levels", levelsLeaf{w}},
+		{"window", windowLeaf{&w.Window}},
+		{"lateness", period{&w.Lateness}},
+		{"max-transaction", period{&w.MaxTransaction}},
+		{"idle", period{&w.Idle}},
+		{"pane", period{&w.Pane}},
+		{"live-cap", number{&w.LiveCap}},
+		{"key-cap", number{&w.KeyCap}},
+		{"contract", &w.Contract},
+	}
+}
+
 // Validate lists every fault.
 func (w *Watch) Validate() error {
-	var faults []error
+	var f faults
 	if w.Expect == (isolation.Level{}) {
-		faults = append(faults, errors.New("expect: no level is named"))
+		f.add("expect", "expect: no level is named")
 	}
 	if len(w.Levels) == 0 {
-		faults = append(faults, errors.New("levels: none is named"))
+		f.add("levels", "levels: none is named")
 	}
 	if w.Lateness < 0 {
-		faults = append(faults, fmt.Errorf("lateness %v: must not be negative", w.Lateness))
+		f.add("lateness", "lateness %v: must not be negative", w.Lateness)
 	}
 	for _, x := range []struct {
 		name  string
 		value time.Duration
 	}{{"max-transaction", w.MaxTransaction}, {"idle", w.Idle}, {"pane", w.Pane}} {
 		if x.value <= 0 {
-			faults = append(faults, fmt.Errorf("%s %v: must be positive", x.name, x.value))
+			f.add(x.name, "%s %v: must be positive", x.name, x.value)
 		}
 	}
 	if w.LiveCap < 1 {
-		faults = append(faults, fmt.Errorf("live-cap %d: must be positive", w.LiveCap))
+		f.add("live-cap", "live-cap %d: must be positive", w.LiveCap)
 	}
 	if w.KeyCap < 0 {
-		faults = append(faults, fmt.Errorf("key-cap %d: must not be negative", w.KeyCap))
+		f.add("key-cap", "key-cap %d: must not be negative", w.KeyCap)
 	}
-	return errors.Join(faults...)
+	return f.err()
 }

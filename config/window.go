@@ -43,3 +43,14 @@ func (w Window) String() string {
 	}
 	return w.Duration.String()
 }
+
+type windowLeaf struct{ to *Window }
+
+func (l windowLeaf) String() string { return l.to.String() }
+func (l windowLeaf) set(value string) error {
+	w, err := ParseWindow(value)
+	if err == nil {
+		*l.to = w
+	}
+	return err
+}

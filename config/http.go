@@ -1,0 +1,93 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+)
+
+// HTTP is how pages, API and metrics are served.
+type HTTP struct {
+	Address string // HOST:PORT, port 0: any; Off: none
+	// Elsewhere takes any free port when that of Address is in use.
+	Elsewhere bool
+	// ExternalURL is where people reach the pages, for links in alerts; "": http at
+	// Address.
+	ExternalURL string
+
+	CertFile, KeyFile string // TLS with this certificate
+	ClientCAFile      string // only clients that these authorities signed
+	User              string // basic auth, with Password
+	Password          Secret
+	Token             Secret // bearer token
+	Profiles          bool   // serve /debug/pprof/
+}
+
+func (h *HTTP) fields() []field {
+	all := []field{
+		{"address", text{&h.Address}},
+		{"external-url", text{&h.ExternalURL}},
+		{"cert-file", text{&h.CertFile}},
+		{"key-file", text{&h.KeyFile}},
+		{"client-ca-file", text{&h.ClientCAFile}},
+		{"user", text{&h.User}},
+	}
+	all = append(all, h.Password.keys("password")...)
+	all = append(all, h.Token.keys("token")...)
+	return append(all, field{"pprof", truth{&h.Profiles}})
+}
+
+// Guarded says whether clients must prove who they are.
+func (h *HTTP) Guarded() bool { return h.User != "" || h.Token.IsSet() || h.ClientCAFile != "" }
+
+// Validate lists every fault.
+func (h *HTTP) Validate() error {
+	var f faults
+	if err := checkAddress(h.Address); err != nil {
+		f.add("address", "http %q: %v", h.Address, err)
+	}
+	if u, err := url.Parse(h.ExternalURL); h.ExternalURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		f.add("external-url", "http external-url: want http://HOST/ or https://HOST/")
+	}
+	if (h.CertFile == "") != (h.KeyFile == "") {
+		f.add("cert-file", "http: TLS needs both cert-file and key-file")
+	}
+	if h.ClientCAFile != "" && h.CertFile == "" {
+		f.add("client-ca-file", "http: client-ca-file is of no use without cert-file and key-file")
+	}
+	if (h.User == "") != !h.Password.IsSet() {
+		f.add("user", "http: basic auth needs both user and password-file or password-env")
+	}
+	h.Password.check(&f, "password")
+	h.Token.check(&f, "token")
+	return f.err()
+}
+
+// Loopback says whether only this machine can reach the address.
+func (h *HTTP) Loopback() bool {
+	if h.Address == Off {
+		return true
+	}
+	host, _, err := net.SplitHostPort(h.Address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func checkAddress(address string) error {
+	if address == Off {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return errors.New("want HOST:PORT, or off")
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("port %q is not in 0 to 65535", port)
+	}
+	return nil
+}

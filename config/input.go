@@ -1,0 +1,182 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Input is one of NATS, Kafka, Tail and Stdin.
+type Input struct {
+	NATS  *NATS
+	Kafka *Kafka
+	Tail  []string // patterns of files to follow
+	Stdin bool     // alone: the service ends with it
+}
+
+// NATS is a stream of a NATS system. Files hold secrets.
+type NATS struct {
+	URLs                []string
+	Stream              string
+	Subjects            []string // empty: all
+	CredsFile, NKeyFile string
+	TokenFile           string
+	User, PasswordFile  string
+	CAFile              string
+	CertFile, KeyFile   string
+}
+
+// Kafka is topics of a cluster.
+type Kafka struct {
+	Brokers, Topics   []string
+	TLS               bool
+	CAFile            string
+	CertFile, KeyFile string
+	Mechanism, User   string
+	PasswordFile      string
+	PasswordEnv       string // name of a variable
+}
+
+func (i *Input) fields() []field {
+	return []field{
+		{"nats", maybe(&i.NATS, nil)},
+		{"kafka", maybe(&i.Kafka, nil)},
+		{"tail", listing{to: &i.Tail}},
+		{"stdin", truth{&i.Stdin}},
+	}
+}
+
+func (n *NATS) fields() []field {
+	return slices.Concat(
+		[]field{
+			{"urls", listing{to: &n.URLs, urls: true}},
+			{"stream", text{&n.Stream}},
+			{"subjects", listing{to: &n.Subjects}},
+		},
+		n.login())
+}
+
+// login are the keys beside the servers.
+func (n *NATS) login() []field {
+	return []field{
+		{"creds-file", text{&n.CredsFile}},
+		{"nkey-file", text{&n.NKeyFile}},
+		{"token-file", text{&n.TokenFile}},
+		{"user", text{&n.User}},
+		{"password-file", text{&n.PasswordFile}},
+		{"ca-file", text{&n.CAFile}},
+		{"cert-file", text{&n.CertFile}},
+		{"key-file", text{&n.KeyFile}},
+	}
+}
+
+func (k *Kafka) fields() []field {
+	return slices.Concat(
+		[]field{
+			{"brokers", listing{to: &k.Brokers}},
+			{"topics", listing{to: &k.Topics}},
+		},
+		k.login())
+}
+
+func (k *Kafka) login() []field {
+	return []field{
+		{"tls", truth{&k.TLS}},
+		{"ca-file", text{&k.CAFile}},
+		{"cert-file", text{&k.CertFile}},
+		{"key-file", text{&k.KeyFile}},
+		{"sasl", text{&k.Mechanism}},
+		{"user", text{&k.User}},
+		{"password-file", text{&k.PasswordFile}},
+		{"password-env", text{&k.PasswordEnv}},
+	}
+}
+
+// Names are what the input reads: "nats:STREAM", "kafka:TOPIC", "file:PATTERN",
+// "stdin". Positions are told apart by them.
+func (i *Input) Names() []string {
+	var names []string
+	if i.NATS != nil {
+		names = append(names, "nats:"+i.NATS.Stream)
+	}
+	if i.Kafka != nil {
+		for _, t := range i.Kafka.Topics {
+			names = append(names, "kafka:"+t)
+		}
+	}
+	for _, p := range i.Tail {
+		names = append(names, "file:"+p)
+	}
+	if i.Stdin {
+		names = append(names, "stdin")
+	}
+	return names
+}
+
+// Validate lists what is wrong with the input itself.
+func (i *Input) Validate() error {
+	var f faults
+	kinds := 0
+	if n := i.NATS; n != nil {
+		kinds++
+		if len(n.URLs) == 0 {
+			f.add("nats", "nats: no server is named")
+		}
+		if n.Stream == "" {
+			f.add("nats", "nats: no stream is named")
+		}
+	}
+	if k := i.Kafka; k != nil {
+		kinds++
+		if len(k.Brokers) == 0 {
+			f.add("kafka", "kafka: no broker is named")
+		}
+		if len(k.Topics) == 0 {
+			f.add("kafka", "kafka: no topic is named")
+		}
+		k.check(&f, "kafka")
+	}
+	if len(i.Tail) > 0 {
+		kinds++
+	}
+	if i.Stdin {
+		kinds++
+	}
+	switch {
+	case kinds == 0:
+		f.add("", "input: want one of nats, kafka, tail and stdin")
+	case kinds > 1:
+		f.add("", "input: nats, kafka, tail and stdin exclude each other; each is an input of its own")
+	}
+	return f.err()
+}
+
+func (k *Kafka) check(f *faults, path string) {
+	if k.PasswordFile != "" && k.PasswordEnv != "" {
+		f.add(join(path, "password-env"), "kafka: password-env: password-file names the secret already")
+	}
+}
+
+// checkInputs finds what two inputs read. Their positions could not be told apart.
+func checkInputs(f *faults, inputs []placedInput) {
+	seen := map[string]string{}
+	for _, x := range inputs {
+		for _, name := range x.Names() {
+			if first, twice := seen[name]; twice {
+				f.add(x.path, "%s is read twice, by %s and %s: positions name no cluster", name, first, x.path)
+			} else {
+				seen[name] = x.path
+			}
+		}
+	}
+}
+
+// placedInput is an input and where it stands.
+type placedInput struct {
+	*Input
+	Source string
+	path   string
+}
+
+// String names what is read.
+func (i *Input) String() string { return fmt.Sprint(strings.Join(i.Names(), ",")) }
