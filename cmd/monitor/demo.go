@@ -15,9 +15,10 @@ func demoCommand(t *terminal) *cobra.Command {
 	s := config.DefaultService()
 	s.Watch = config.DefaultWatch(config.WholeContract())
 	s.Watch.Lateness = time.Second // all clients are in this process
-	s.HTTPElsewhere, s.Sources = true, []string{app.DemoSource}
+	s.HTTP.Elsewhere, s.Log.Level = true, "warn"
 	s.Embedded.Port = 0
-	var out outputFlags
+	var sinks sinkFlags
+	output := "text"
 	var length time.Duration
 	c := &cobra.Command{
 		Use:   "demo",
@@ -30,31 +31,38 @@ func demoCommand(t *terminal) *cobra.Command {
 			if length < 0 {
 				return usagef("--duration %v: must not be negative", length)
 			}
+			s.Sources = []config.Source{{Name: app.DemoSource, Watch: s.Watch}}
+			var err error
+			if s.Sinks, err = sinks.named(); err != nil {
+				return err
+			}
 			if err := s.Validate(); err != nil {
 				return usageError{err}
 			}
-			warnUnused(t, s.Watch.Contract)
+			warnUnused(t, &s)
 			remove, err := temporaryData(&s)
 			if err != nil {
 				return err
 			}
 			defer remove()
-			return runDemo(c.Context(), t, s, out, length)
+			return runDemo(c.Context(), t, s, output, length)
 		},
 	}
 	f := c.Flags()
 	f.DurationVar(&length, "duration", 0, "end after this time; 0: at Ctrl-C")
-	f.StringVar(&s.HTTP, "http", s.HTTP, "address of pages, API and metrics; any port when it is in use; off: none")
+	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; any port when it is in use; off: none")
 	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server; 0: any")
 	liveFlags(f, &s.Watch)
-	out.register(f, "text", "warn")
+	outputFlag(f, &output)
+	logFlags(f, &s.Log)
+	sinks.register(f)
 	return c
 }
 
-func runDemo(ctx context.Context, t *terminal, s config.Service, out outputFlags, length time.Duration) error {
+func runDemo(ctx context.Context, t *terminal, s config.Service, output string, length time.Duration) error {
 	var summary app.DemoSummary
 	began := time.Now()
-	p := service{terminal: t, config: s, output: out}
+	p := service{terminal: t, config: s, output: output}
 	p.during = func(ctx context.Context, a *app.App) error {
 		if addr := a.HTTPAddr(); addr != "" {
 			t.say("Pages at http://%s/. Ctrl-C ends the demo.", addr)
@@ -71,7 +79,7 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, out outputFlags
 	if err := p.run(ctx, func(*app.App) error { return nil }); err != nil {
 		return err
 	}
-	if out.output != "text" {
+	if output != "text" {
 		return nil // standard output belongs to the findings
 	}
 	_, err := t.stdout.Write(appendSummary(nil, &summary, time.Since(began)))

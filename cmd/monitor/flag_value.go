@@ -31,11 +31,7 @@ func (v levelsValue) String() string {
 }
 func (v levelsValue) Type() string { return "LEVEL,..." }
 func (v levelsValue) Set(text string) error {
-	ls, err := isolation.ParseLevels(text)
-	if err == nil {
-		v.to.Levels, v.to.Named = ls, text != "all"
-	}
-	return err
+	return v.to.SetLevels(text)
 }
 
 type windowValue struct{ to *config.Window }

@@ -56,12 +56,23 @@ func (in *inputFlags) brokers(f *pflag.FlagSet) {
 	f.StringVar(&k.PasswordFile, "kafka-password-file", "", "file with the SASL password; or the variable "+passwordVariable)
 }
 
-// apply puts the inputs that are named into s.
-func (in *inputFlags) apply(f *pflag.FlagSet, s *config.Service, lookup func(string) (string, bool)) (err error) {
-	s.NATS, s.Kafka, err = in.named(f, lookup)
-	s.Tail = in.tail
-	s.Stdin = in.stdin
-	return err
+// inputs are those that are named.
+func (in *inputFlags) inputs(f *pflag.FlagSet, lookup func(string) (string, bool)) ([]config.Input, error) {
+	var all []config.Input
+	nats, kafka, err := in.named(f, lookup)
+	if nats != nil {
+		all = append(all, config.Input{NATS: nats})
+	}
+	if kafka != nil {
+		all = append(all, config.Input{Kafka: kafka})
+	}
+	if len(in.tail) > 0 {
+		all = append(all, config.Input{Tail: in.tail})
+	}
+	if in.stdin {
+		all = append(all, config.Input{Stdin: true})
+	}
+	return all, err
 }
 
 // named are the brokers that are named; nil: none is.
@@ -88,8 +99,8 @@ func (in *inputFlags) named(f *pflag.FlagSet, lookup func(string) (string, bool)
 	case len(in.kafka.Brokers) > 0 && len(in.kafka.Topics) == 0:
 		return nil, nil, usagef("--kafka needs --topic")
 	case len(in.kafka.Brokers) > 0:
-		if in.kafka.PasswordFile == "" {
-			in.kafka.Password, _ = lookup(passwordVariable)
+		if _, ok := lookup(passwordVariable); ok && in.kafka.PasswordFile == "" {
+			in.kafka.PasswordEnv = passwordVariable
 		}
 		kafka = &in.kafka
 	case len(names) > 0:

@@ -42,7 +42,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warnUnused(t, r.Watch.Contract)
+			warnContract(t, r.Watch.Contract)
 			replay := &app.Replay{Config: r, Log: log}
 			told := 0
 			replay.DeadLetter = func(position, reason string) {
@@ -74,6 +74,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.Var(boundValue{&r.From}, "from", "where the range begins (default: where the input does)")
 	f.Var(boundValue{&r.To}, "to", "where it ends, exclusive (default: where the input does now)")
 	f.StringVar(&r.Source, "source", "", "only this source (default all)")
+	f.StringVar(&r.DefaultSource, "default-source", "", "source of the records that name none (default \"default\")")
 	f.StringVar(&r.Key, "key", "", "show only findings about this key; all keys are checked")
 	f.StringVar(&r.Finding, "finding", "", "id of the horizon finding to close")
 	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that must be in the range for --finding to be closed; may be repeated")

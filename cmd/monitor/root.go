@@ -49,11 +49,17 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
-	root.AddCommand(demoCommand(t), runCommand(t), checkCommand(t), replayCommand(t), findingsCommand(t), validateCommand(t), versionCommand(t))
-	for _, c := range root.Commands() {
-		c.Flags().VisitAll(func(f *pflag.Flag) { f.Usage += " [" + variableOf(f.Name) + "]" })
-	}
+	root.AddCommand(demoCommand(t), runCommand(t), checkCommand(t), replayCommand(t), findingsCommand(t), validateCommand(t), configCommand(t), versionCommand(t))
+	nameVariables(root)
 	return root
+}
+
+// nameVariables puts the variable of each flag into its help.
+func nameVariables(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		sub.Flags().VisitAll(func(f *pflag.Flag) { f.Usage += " [" + variableOf(f.Name) + "]" })
+		nameVariables(sub)
+	}
 }
 
 // variableOf is the name of a flag in the environment.

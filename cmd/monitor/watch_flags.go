@@ -26,7 +26,16 @@ func liveFlags(f *pflag.FlagSet, w *config.Watch) {
 }
 
 // warnUnused tells of contract settings that change nothing.
-func warnUnused(t *terminal, c config.Contract) {
+func warnUnused(t *terminal, s *config.Service) {
+	warnContract(t, s.Watch.Contract)
+	for i := range s.Sources {
+		if c := s.Sources[i].Watch.Contract; c != s.Watch.Contract {
+			warnContract(t, c)
+		}
+	}
+}
+
+func warnContract(t *terminal, c config.Contract) {
 	for _, item := range c.Unused() {
 		t.say("monitor: warning: --contract %s has no effect in this version", item)
 	}

@@ -39,9 +39,9 @@ const lockWait = 10 * time.Second
 // Options are what the caller's process gives.
 type Options struct {
 	Config config.Service
-	// Sinks take findings, beside the webhook of Config.
+	// Sinks take findings, beside those of Config.
 	Sinks []alert.Route
-	Stdin io.Reader        // for Config.Stdin; nil: empty
+	Stdin io.Reader        // for an input of standard input; nil: empty
 	Now   func() time.Time // nil: time.Now
 	Log   *slog.Logger     // nil: nothing is logged
 }
@@ -132,16 +132,15 @@ func (a *App) remedy(err error) string {
 }
 
 func (a *App) openEngine(ctx context.Context) error {
-	machine := machineConfig(&a.config.Watch)
-	machine.Replay = a.replayCommand()
 	began := time.Now()
 	var sinks []string
 	for _, r := range a.routes {
 		sinks = append(sinks, r.Sink.Name())
 	}
 	e, err := engine.Open(a.store, engine.Options{
-		Configure: func(string) window.Config { return machine },
-		Now:       a.now, Logger: a.log, Sinks: sinks,
+		Configure:     a.machineOf,
+		SnapshotBytes: int64(a.config.Retention.Deltas),
+		Now:           a.now, Logger: a.log, Sinks: sinks,
 		Committed: func(findings int) {
 			if findings > 0 {
 				a.dispatcher.Notify() // set before the first step
@@ -160,6 +159,13 @@ func (a *App) openEngine(ctx context.Context) error {
 	return nil
 }
 
+// machineOf is how a source is checked.
+func (a *App) machineOf(source string) window.Config {
+	machine := machineConfig(a.config.WatchOf(source))
+	machine.Replay = a.replayCommand(source)
+	return machine
+}
+
 // checkInputs refuses a folder whose standard input was left in the middle, since
 // it cannot be read from there, and one that other inputs are read into for a
 // standard input. After the end of an input there are no cursors: any other may
@@ -171,25 +177,8 @@ func (a *App) checkInputs(context.Context) error {
 	case left:
 		return fmt.Errorf("%w: %s holds the findings of a standard input that was left in the middle and cannot be continued: name another folder with --data",
 			ErrInput, a.config.Data)
-	case a.config.Stdin && len(cursors) > 0:
+	case a.config.UsesStdin() && len(cursors) > 0:
 		return fmt.Errorf("%w: %s is in use for other inputs: name another folder with --data", ErrInput, a.config.Data)
-	}
-	return nil
-}
-
-// makeSinks makes the sinks, to which nothing is delivered yet.
-func (a *App) makeSinks(context.Context) error {
-	a.routes = append([]alert.Route(nil), a.options.Sinks...)
-	if h := a.config.Webhook; h != nil {
-		secret, err := readSecret(h.SecretFile)
-		if err != nil {
-			return fmt.Errorf("%w: webhook: %w", ErrInput, err)
-		}
-		hook, err := alert.NewWebhook(alert.WebhookOptions{URL: h.URL, Secret: secret})
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrInput, err)
-		}
-		a.routes = append(a.routes, alert.Route{Sink: hook})
 	}
 	return nil
 }
@@ -212,7 +201,7 @@ func (a *App) begin(context.Context) error {
 	if err := a.register(); err != nil {
 		return err
 	}
-	a.flow = startFlow(a.engine, a.inputs, a.config.Stdin)
+	a.flow = startFlow(a.engine, a.inputs, a.config.UsesStdin())
 	a.cleanups.push("reading", a.flow.stop)
 	return nil
 }

@@ -56,7 +56,7 @@ func (c caught) next(t *testing.T) isolation.Finding {
 
 func liveService(t *testing.T) config.Service {
 	s := config.DefaultService()
-	s.Data, s.HTTP, s.Embedded.Port = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", 0
+	s.Data, s.HTTP.Address, s.Embedded.Port = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", 0
 	return s
 }
 
@@ -239,8 +239,8 @@ func TestWebhook(t *testing.T) {
 	}))
 	defer server.Close()
 	s := liveService(t)
-	s.HTTP = config.Off
-	s.Webhook = &config.Webhook{URL: server.URL, SecretFile: secret}
+	s.HTTP.Address = config.Off
+	s.Sinks = []config.Sink{webhookTo(config.Webhook{URL: server.URL, Secret: config.Secret{File: secret}})}
 	s.Watch.Expect = isolation.Level{Base: isolation.SnapshotIsolation}
 	sink := make(caught, 10)
 	a := start(t, s, sink)
@@ -266,6 +266,12 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+func webhookTo(w config.Webhook) config.Sink {
+	s := config.NewSink()
+	s.Webhook = &w
+	return s
+}
+
 func TestStartFails(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -282,17 +288,24 @@ func TestStartFails(t *testing.T) {
 		want   string
 		input  bool
 	}{
-		{"port taken", func(s *config.Service) { s.HTTP = taken.Addr().String() }, "--http", false},
+		{"port taken", func(s *config.Service) { s.HTTP.Address = taken.Addr().String() }, "--http", false},
 		{"folder is a file", func(s *config.Service) { s.Data = empty }, "not a directory", false},
-		{"bad pattern", func(s *config.Service) { s.Tail = []string{"["} }, "pattern", true},
+		{"bad pattern", func(s *config.Service) { s.Inputs = []config.Input{{Tail: []string{"["}}} }, "pattern", true},
 		{"no certificate", func(s *config.Service) {
-			s.Kafka = &config.Kafka{Brokers: []string{"127.0.0.1:1"}, Topics: []string{"t"}, CertFile: "x"}
+			s.Inputs = []config.Input{{Kafka: &config.Kafka{Brokers: []string{"127.0.0.1:1"}, Topics: []string{"t"}, CertFile: "x"}}}
 		}, "key file", true},
 		{"nats user", func(s *config.Service) {
-			s.NATS = &config.NATS{URLs: []string{"nats://127.0.0.1:1"}, Stream: "S", PasswordFile: empty}
+			s.Inputs = []config.Input{{NATS: &config.NATS{URLs: []string{"nats://127.0.0.1:1"}, Stream: "S", PasswordFile: empty}}}
 		}, "user", true},
-		{"empty secret", func(s *config.Service) { s.Webhook = &config.Webhook{URL: "http://127.0.0.1:1/", SecretFile: empty} }, "empty", true},
-		{"webhook", func(s *config.Service) { s.Webhook = &config.Webhook{URL: "nonsense"} }, "webhook", true},
+		{"no such certificate", func(s *config.Service) { s.HTTP.CertFile, s.HTTP.KeyFile = "missing", "missing" }, "certificate", true},
+		{"token not set", func(s *config.Service) { s.HTTP.Token.Env = "ISOWATCH_TEST_NOT_SET" }, "ISOWATCH_TEST_NOT_SET is not set", true},
+		{"empty password", func(s *config.Service) { s.HTTP.User, s.HTTP.Password.File = "u", empty }, "empty", true},
+		{"empty secret", func(s *config.Service) {
+			s.Sinks = []config.Sink{webhookTo(config.Webhook{URL: "http://127.0.0.1:1/", Secret: config.Secret{File: empty}})}
+		}, "empty", true},
+		{"webhook", func(s *config.Service) {
+			s.Sinks = []config.Sink{webhookTo(config.Webhook{URL: "nonsense"})}
+		}, "webhook", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := liveService(t)
@@ -310,7 +323,7 @@ func TestStartFails(t *testing.T) {
 		})
 	}
 	s := liveService(t)
-	s.HTTP, s.HTTPElsewhere = taken.Addr().String(), true
+	s.HTTP.Address, s.HTTP.Elsewhere = taken.Addr().String(), true
 	if a := start(t, s); a.HTTPAddr() == "" || a.HTTPAddr() == taken.Addr().String() {
 		t.Errorf("pages at %q", a.HTTPAddr())
 	}
@@ -330,7 +343,7 @@ func TestRemedies(t *testing.T) {
 func TestDemo(t *testing.T) {
 	s := liveService(t)
 	s.Watch.Contract = config.WholeContract()
-	s.Sources = []string{DemoSource}
+	s.Sources = []config.Source{{Name: DemoSource, Watch: s.Watch}}
 	a := start(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -360,7 +373,7 @@ func TestDemo(t *testing.T) {
 // was left in the middle cannot be continued.
 func TestStandardInputs(t *testing.T) {
 	s := liveService(t)
-	s.HTTP, s.Stdin = config.Off, true
+	s.HTTP.Address, s.Inputs = config.Off, []config.Input{{Stdin: true}}
 	run := func(input io.Reader, done bool) error {
 		a, err := New(Options{Config: s, Stdin: input})
 		if err != nil {
@@ -444,8 +457,8 @@ func TestBrokerAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := liveService(t)
-	s.NATS = &config.NATS{URLs: []string{server.URL()}, Stream: "S"}
-	s.Tail, s.Watch.Idle = []string{file.Name()}, time.Second
+	s.Inputs = []config.Input{{NATS: &config.NATS{URLs: []string{server.URL()}, Stream: "S"}}, {Tail: []string{file.Name()}}}
+	s.Watch.Idle = time.Second
 	a := start(t, s)
 	committed := func() int64 {
 		if x := a.Status().Sources; len(x) == 1 {

@@ -11,50 +11,81 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// replayCommand begins the command that a horizon finding names: the inputs, and
-// the settings that decide what is found where they are not the defaults. Whoever
-// runs it adds the login: findings go to sinks and pages, and name no user, password
-// or file of credentials. "" where the input cannot be read again.
-func (a *App) replayCommand() string {
-	c := &a.config
-	if c.Stdin {
+// replayCommand begins the command that a horizon finding of the source names: the
+// inputs that hold its records, and the settings that decide what is found where
+// they are not the defaults. Whoever runs it adds the login: findings go to sinks and
+// pages, and name no user, password or file of credentials. "" where the input cannot
+// be read again.
+//
+// A replay reads one NATS stream, one Kafka cluster and files: beyond that the first of
+// each kind is named. A source with inputs of its own is in none of the others, unless
+// their records name it.
+func (a *App) replayCommand(source string) string {
+	if a.config.UsesStdin() {
 		return ""
 	}
 	var flags []string
-	list := func(name string, values []string) {
-		if len(values) > 0 {
-			flags = append(flags, name, strings.Join(values, ","))
-		}
-	}
 	if a.embedded != nil {
 		flags = append(flags, "--nats", a.embedded.URL(), "--stream", config.DefaultStream)
 	}
-	if n := c.NATS; n != nil {
-		var urls []string
-		for _, u := range n.URLs {
-			urls = append(urls, withoutLogin(u))
-		}
-		list("--nats", urls)
-		flags = append(flags, "--stream", n.Stream)
-		list("--subjects", n.Subjects)
-		if n.CAFile != "" {
-			flags = append(flags, "--nats-ca-file", absolute(n.CAFile))
+	var inputs []config.PlacedInput
+	for _, in := range a.config.AllInputs() {
+		if in.Source == source {
+			inputs = append(inputs, in)
 		}
 	}
-	if k := c.Kafka; k != nil {
-		list("--kafka", k.Brokers)
-		list("--topic", k.Topics)
-		if k.TLS {
-			flags = append(flags, "--kafka-tls")
+	if len(inputs) > 0 && source != config.DefaultSource {
+		flags = append(flags, "--default-source", source)
+	}
+	if len(inputs) == 0 {
+		inputs = a.config.AllInputs()
+	}
+	var nats, kafka bool
+	for _, in := range inputs {
+		switch {
+		case in.NATS != nil && !nats:
+			nats = true
+			flags = append(flags, natsFlags(in.NATS)...)
+		case in.Kafka != nil && !kafka:
+			kafka = true
+			flags = append(flags, kafkaFlags(in.Kafka)...)
 		}
-		if k.CAFile != "" {
-			flags = append(flags, "--kafka-ca-file", absolute(k.CAFile))
+		for _, glob := range in.Tail {
+			flags = append(flags, fileFlag(glob)...)
 		}
 	}
-	for _, glob := range c.Tail {
-		flags = append(flags, fileFlag(glob)...)
+	return replayCommand(a.config.WatchOf(source), flags)
+}
+
+func natsFlags(n *config.NATS) []string {
+	var urls []string
+	for _, u := range n.URLs {
+		urls = append(urls, withoutLogin(u))
 	}
-	return replayCommand(&c.Watch, flags)
+	flags := append(listFlag("--nats", urls), "--stream", n.Stream)
+	flags = append(flags, listFlag("--subjects", n.Subjects)...)
+	if n.CAFile != "" {
+		flags = append(flags, "--nats-ca-file", absolute(n.CAFile))
+	}
+	return flags
+}
+
+func kafkaFlags(k *config.Kafka) []string {
+	flags := append(listFlag("--kafka", k.Brokers), listFlag("--topic", k.Topics)...)
+	if k.TLS {
+		flags = append(flags, "--kafka-tls")
+	}
+	if k.CAFile != "" {
+		flags = append(flags, "--kafka-ca-file", absolute(k.CAFile))
+	}
+	return flags
+}
+
+func listFlag(name string, values []string) []string {
+	if len(values) == 0 {
+		return nil
+	}
+	return []string{name, strings.Join(values, ",")}
 }
 
 // replayCommand names the input with flags, and what of w is not a default.

@@ -10,6 +10,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -53,7 +54,7 @@ func TestFlowOfFiniteInput(t *testing.T) {
 		t.Fatal(f.err)
 	}
 	asked := levels(t, "serializable")
-	if got := Outcome(e.Status(), asked); got != "violated" {
+	if got := Outcome(e.Status(), func(string) []isolation.Level { return asked }); got != "violated" {
 		t.Errorf("outcome %s", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ const chunksAhead = 4
 // input is a source with what is known of how it fares.
 type input struct {
 	name   string // "nats:STREAM", "kafka:TOPIC,...", "file:GLOB,...", "stdin"
+	of     string // the source of records that name none
 	source ingest.Source
 	// logs says that the source writes its troubles to the log itself.
 	logs bool
@@ -62,6 +64,7 @@ func (i *input) run(ctx context.Context, from map[string]ingest.Cursor, out chan
 		defer close(passed)
 		for c := range ahead {
 			i.note(&c)
+			c.Source = i.of
 			select {
 			case out <- c:
 			case <-done:
@@ -116,49 +119,58 @@ func kafkaBroker(k *config.Kafka) brokerkafka.Options {
 	return brokerkafka.Options{
 		Brokers: k.Brokers, TLS: k.TLS, CAFile: k.CAFile, CertFile: k.CertFile, KeyFile: k.KeyFile,
 		Mechanism: k.Mechanism, User: k.User,
-		Password: brokerkafka.Secret(k.Password), PasswordFile: k.PasswordFile,
+		Password: brokerkafka.Secret(os.Getenv(k.PasswordEnv)), PasswordFile: k.PasswordFile,
 	}
 }
 
 // openInputs opens what the configuration names. Nothing is read yet.
 func (a *App) openInputs(context.Context) error {
-	c := &a.config
-	add := func(name string, source ingest.Source, logs bool) {
-		a.inputs = append(a.inputs, &input{
-			name: name, source: source, logs: logs, log: a.log,
-			troubles: map[string]string{}, behind: map[string]bool{},
-		})
-	}
 	if a.embedded != nil {
 		source, err := a.natsSource(brokernats.Options{URLs: []string{a.embedded.URL()}}, config.DefaultStream, nil)
 		if err != nil {
 			return err
 		}
-		add("nats:"+config.DefaultStream, source, false)
+		a.addInput("nats:"+config.DefaultStream, config.DefaultSource, source, false)
 	}
-	if n := c.NATS; n != nil {
-		source, err := a.natsSource(natsBroker(n), n.Stream, n.Subjects)
+	for _, in := range a.config.AllInputs() {
+		if err := a.openInput(&in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addInput adds an input whose records are of the source of where they name none.
+// logs says that it writes its troubles to the log itself.
+func (a *App) addInput(name, of string, source ingest.Source, logs bool) {
+	a.inputs = append(a.inputs, &input{
+		name: name, of: of, source: source, logs: logs, log: a.log,
+		troubles: map[string]string{}, behind: map[string]bool{},
+	})
+}
+
+func (a *App) openInput(in *config.PlacedInput) error {
+	switch {
+	case in.NATS != nil:
+		source, err := a.natsSource(natsBroker(in.NATS), in.NATS.Stream, in.NATS.Subjects)
 		if err != nil {
 			return err
 		}
-		add("nats:"+n.Stream, source, false)
-	}
-	if k := c.Kafka; k != nil {
-		source, err := kafka.New(kafka.Options{Topics: k.Topics, Logger: a.log, Broker: kafkaBroker(k)})
+		a.addInput("nats:"+in.NATS.Stream, in.Source, source, false)
+	case in.Kafka != nil:
+		source, err := kafka.New(kafka.Options{Topics: in.Kafka.Topics, Logger: a.log, Broker: kafkaBroker(in.Kafka)})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		add("kafka:"+strings.Join(k.Topics, ","), source, true)
-	}
-	if len(c.Tail) > 0 {
-		source, err := tail.New(tail.Options{Globs: c.Tail, Follow: true})
+		a.addInput("kafka:"+strings.Join(in.Kafka.Topics, ","), in.Source, source, true)
+	case len(in.Tail) > 0:
+		source, err := tail.New(tail.Options{Globs: in.Tail, Follow: true})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		add("file:"+strings.Join(slices.Sorted(slices.Values(c.Tail)), ","), source, false)
-	}
-	if c.Stdin {
-		add(stdin.Partition, &stdin.Source{Input: a.stdin(), Identity: fmt.Sprint(a.now())}, false)
+		a.addInput("file:"+strings.Join(slices.Sorted(slices.Values(in.Tail)), ","), in.Source, source, false)
+	case in.Stdin:
+		a.addInput(stdin.Partition, in.Source, &stdin.Source{Input: a.stdin(), Identity: fmt.Sprint(a.now())}, false)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // register fills the registry.
 func (a *App) register() error {
 	c := newCollector()
-	c.status, c.declared = a.engine.Status, a.config.Sources
+	c.status, c.declared = a.engine.Status, a.config.SourceNames()
 	c.store = a.store.Metrics
 	c.inputs = a.inputs
 	for _, x := range []prometheus.Collector{

@@ -23,13 +23,13 @@ const httpPatience = 2 * time.Second
 // listen takes the port at once, so that a taken one shows before a long
 // recovery; connections wait until the pages mean something.
 func (a *App) listen(ctx context.Context) error {
-	if a.config.HTTP == config.Off {
+	if a.config.HTTP.Address == config.Off {
 		return nil
 	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.config.HTTP)
-	if errors.Is(err, syscall.EADDRINUSE) && a.config.HTTPElsewhere {
-		host, _, _ := net.SplitHostPort(a.config.HTTP) // checked by Validate
+	l, err := lc.Listen(ctx, "tcp", a.config.HTTP.Address)
+	if errors.Is(err, syscall.EADDRINUSE) && a.config.HTTP.Elsewhere {
+		host, _, _ := net.SplitHostPort(a.config.HTTP.Address) // checked by Validate
 		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	}
 	if err != nil {
@@ -49,7 +49,19 @@ func (a *App) servePages(context.Context) error {
 	if a.listener == nil {
 		return nil
 	}
+	guard, err := a.guard()
+	if err != nil {
+		return err
+	}
+	listener, err := secure(a.listener, &a.config.HTTP)
+	if err != nil {
+		return err
+	}
+	if h := &a.config.HTTP; !h.Loopback() && !h.Guarded() {
+		a.log.Warn("pages, API and metrics can be read by everybody who reaches the address: http has no user, token or client-ca-file", "address", h.Address)
+	}
 	handler := web.Handler(web.Options{
+		Guard: guard, Profiles: a.config.HTTP.Profiles,
 		Findings: storedFindings{engine.Reader{Store: a.store}},
 		Gatherer: a.registry,
 		Ready:    a.readiness,
@@ -57,8 +69,21 @@ func (a *App) servePages(context.Context) error {
 		Facts:    a.facts,
 		Log:      a.log,
 	})
-	a.serve("http", web.NewServer(a.reads.around(handler), a.log), a.listener)
+	a.serve("http", web.NewServer(a.reads.around(handler), a.log), listener)
 	return nil
+}
+
+// guard reads the secrets that clients must show.
+func (a *App) guard() (g web.Guard, err error) {
+	h := &a.config.HTTP
+	g.User = h.User
+	if g.Password, err = readSecret(h.Password); err == nil {
+		g.Token, err = readSecret(h.Token)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: http: %w", ErrInput, err)
+	}
+	return g, err
 }
 
 // serve runs server until the app stops.
@@ -92,7 +117,6 @@ func (a *App) readiness() error {
 // facts are the figures on top of the pages.
 func (a *App) facts() []web.Fact {
 	s := a.engine.Status()
-	expect := a.config.Watch.Expect.String()
 	var txns, live int64
 	verdict := ""
 	names := make([]string, 0, len(s.Sources))
@@ -101,13 +125,13 @@ func (a *App) facts() []web.Fact {
 		names = append(names, x.Source)
 		txns += x.Counters.Committed + x.Counters.Aborted + x.Counters.Unknown
 		live += int64(x.Live)
-		verdict = worse(verdict, x.Verdicts[expect].Verdict)
+		verdict = worse(verdict, x.Verdicts[a.config.WatchOf(x.Source).Expect.String()].Verdict)
 	}
 	const most = 5
 	if len(names) > most {
 		names = append(names[:most], "and "+strconv.Itoa(len(names)-most)+" more")
 	}
-	facts := []web.Fact{{Name: "expected", Value: expect}}
+	facts := []web.Fact{{Name: "expected", Value: a.expected()}}
 	if n := len(s.Waiting); n > 0 {
 		value := s.Waiting[0].Partition
 		if since := longestWait(s); since > 0 {
@@ -127,6 +151,19 @@ func (a *App) facts() []web.Fact {
 		web.Fact{Name: "transactions", Value: strconv.FormatInt(txns, 10)},
 		web.Fact{Name: "in the window", Value: strconv.FormatInt(live, 10)},
 	)
+}
+
+// expected is the level that all sources promise, or each with its own.
+func (a *App) expected() string {
+	c := &a.config
+	if !c.Differ() {
+		return c.WatchOf(c.SourceNames()[0]).Expect.String()
+	}
+	var each []string
+	for _, name := range c.SourceNames() {
+		each = append(each, name+" "+c.WatchOf(name).Expect.String())
+	}
+	return strings.Join(each, ", ")
 }
 
 // maxLooked bounds what one page may cost when its filter passes little: a

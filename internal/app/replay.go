@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -99,6 +100,7 @@ func (r *Replay) begin() *replaying {
 		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
 	}
 	p.history = newChecking(&Whole{Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter})
+	p.history.decoder.Source = r.Config.DefaultSource
 	p.history.admit, p.history.standing = p.admit, p.stand
 	if r.Config.Bounded {
 		p.history.replay = p.command()
@@ -231,9 +233,12 @@ func (p *replaying) open() error {
 // command is how horizon findings of a bounded replay name their replay.
 func (p *replaying) command() string {
 	c := &p.Config
-	a := App{config: config.Service{Watch: c.Watch, NATS: c.NATS, Kafka: c.Kafka, Tail: c.Files}}
-	a.config.Watch.Expect = c.Watch.Levels[0]
-	return a.replayCommand()
+	source := cmp.Or(c.DefaultSource, config.DefaultSource)
+	a := App{config: config.Service{Sources: []config.Source{{
+		Name: source, Watch: c.Watch, Inputs: []config.Input{{NATS: c.NATS}, {Kafka: c.Kafka}, {Tail: c.Files}},
+	}}}}
+	a.config.Sources[0].Watch.Expect = c.Watch.Levels[0]
+	return a.replayCommand(source)
 }
 
 // admit takes out of b what is not in the range, and notes what it was to look for.

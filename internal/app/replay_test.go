@@ -439,28 +439,28 @@ func TestReplayUnreadable(t *testing.T) {
 // The command of a horizon finding names the service's inputs, and no secret.
 func TestReplayCommand(t *testing.T) {
 	s := config.DefaultService()
-	s.NATS = &config.NATS{
+	nats := &config.NATS{
 		URLs: []string{"nats://ann:s3cret@n1:4222", "s3cret@n2"}, Stream: "S", Subjects: []string{"a.>", "b.*"},
 		CredsFile: "/s3cret", NKeyFile: "/s3cret", TokenFile: "/s3cret", User: "ann", PasswordFile: "/s3cret",
 		CAFile: "/ca", CertFile: "/s3cret", KeyFile: "/s3cret",
 	}
-	s.Kafka = &config.Kafka{
+	kafka := &config.Kafka{
 		Brokers: []string{"k1:9092", "k2:9092"}, Topics: []string{"t"}, TLS: true, CAFile: "/ca", CertFile: "/s3cret", KeyFile: "/s3cret",
-		Mechanism: "PLAIN", User: "ann", PasswordFile: "/s3cret", Password: "s3cret",
+		Mechanism: "PLAIN", User: "ann", PasswordFile: "/s3cret", PasswordEnv: "S3CRET",
 	}
-	s.Tail = []string{"/var/log/it's *.log"}
+	s.Inputs = []config.Input{{NATS: nats}, {Kafka: kafka}, {Tail: []string{"/var/log/it's *.log"}}}
 	s.Watch.Lateness, s.Watch.Contract.ClockDrift = time.Second, time.Second
 	s.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}}
 	a := &App{config: s}
 	const want = `monitor replay --nats nats://n1:4222,n2 --stream S --subjects 'a.>,b.*' --nats-ca-file /ca ` +
 		`--kafka k1:9092,k2:9092 --topic t --kafka-tls --kafka-ca-file /ca --file '/var/log/it'\''s *.log' ` +
 		`--levels snapshot-isolation,serializable --lateness 1s --contract clock-drift=1s`
-	if got := a.replayCommand(); got != want {
+	if got := a.replayCommand("default"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	a.config = config.DefaultService()
-	a.config.Stdin = true
-	if got := a.replayCommand(); got != "" {
+	a.config.Inputs = []config.Input{{Stdin: true}}
+	if got := a.replayCommand("default"); got != "" {
 		t.Errorf("for standard input: %s", got)
 	}
 }

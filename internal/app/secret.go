@@ -4,21 +4,30 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+
+	"github.com/isowatch/isowatch/config"
 )
 
-// readSecret is the content of a file without the line end that editors add; no
-// path, no secret. An empty file is a mistake, and not an empty secret.
-func readSecret(path string) ([]byte, error) {
-	if path == "" {
-		return nil, nil
+// readSecret is the text that s names, without the line end that editors add; nil
+// where it names none. An empty one is a mistake, and not an empty secret.
+func readSecret(s config.Secret) ([]byte, error) {
+	switch {
+	case s.File != "":
+		secret, err := os.ReadFile(s.File)
+		if err != nil {
+			return nil, fmt.Errorf("secret file: %w", err)
+		}
+		secret = bytes.TrimRight(secret, "\r\n")
+		if len(secret) == 0 {
+			return nil, fmt.Errorf("secret file %s is empty", s.File)
+		}
+		return secret, nil
+	case s.Env != "":
+		text := os.Getenv(s.Env)
+		if text == "" {
+			return nil, fmt.Errorf("secret: the variable %s is not set", s.Env)
+		}
+		return []byte(text), nil
 	}
-	secret, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("secret file: %w", err)
-	}
-	secret = bytes.TrimRight(secret, "\r\n")
-	if len(secret) == 0 {
-		return nil, fmt.Errorf("secret file %s is empty", path)
-	}
-	return secret, nil
+	return nil, nil
 }

@@ -76,7 +76,7 @@ func TestOutcome(t *testing.T) {
 		{[]engine.SourceStatus{verdicts("unknown", "ok"), verdicts("violated", "ok"), verdicts("ok", "ok")}, both, "violated"},
 		{[]engine.SourceStatus{verdicts("violated", "ok"), verdicts("ok", "ok")}, both[1:], "ok"},
 	} {
-		if got := Outcome(&engine.Status{Sources: c.sources}, c.asked); got != c.want {
+		if got := Outcome(&engine.Status{Sources: c.sources}, func(string) []isolation.Level { return c.asked }); got != c.want {
 			t.Errorf("%+v, asked %v: %s, want %s", c.sources, c.asked, got, c.want)
 		}
 	}

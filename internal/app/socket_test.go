@@ -15,7 +15,7 @@ import (
 
 func TestSocketIsPrivate(t *testing.T) {
 	s := liveService(t)
-	s.HTTP = "off"
+	s.HTTP.Address = "off"
 	a := start(t, s)
 	info, err := os.Stat(a.path(socketName))
 	if err != nil || info.Mode().Type() != os.ModeSocket || info.Mode().Perm() != 0o600 {
@@ -62,7 +62,7 @@ func TestSocketInDeepFolder(t *testing.T) {
 		t.Skip("names for open folders are Linux's")
 	}
 	s := liveService(t)
-	s.HTTP = "off"
+	s.HTTP.Address = "off"
 	s.Data = filepath.Join(s.Data, strings.Repeat("deep/", 30))
 	a := start(t, s)
 	send(t, a, skewOne, skewTwo)
@@ -90,7 +90,7 @@ func TestReadStoredErrors(t *testing.T) {
 		t.Errorf("an empty store holds %v", got)
 	}
 	s := liveService(t)
-	s.HTTP = "off"
+	s.HTTP.Address = "off"
 	a := start(t, s)
 	send(t, a, "nonsense 1", "nonsense 2")
 	waitFor(t, "the dead letters", func() bool { return len(stored(t, s.Data, DeadLetters)) == 2 })

@@ -26,12 +26,12 @@ func gravity(verdict string) int {
 	return 0
 }
 
-// Outcome is the gravest verdict on the levels over all sources of s: "ok" when
-// there is none.
-func Outcome(s *engine.Status, levels []isolation.Level) string {
+// Outcome is the gravest verdict on the levels over all sources of s, each with those
+// that levels names: "ok" when there is none.
+func Outcome(s *engine.Status, levels func(source string) []isolation.Level) string {
 	outcome := window.OK
 	for i := range s.Sources {
-		for _, l := range levels {
+		for _, l := range levels(s.Sources[i].Source) {
 			outcome = worse(outcome, s.Sources[i].Verdicts[l.String()].Verdict)
 		}
 	}

@@ -27,7 +27,7 @@ type Findings interface {
 // Fact is one figure of the line on top of the pages.
 type Fact struct{ Name, Value string }
 
-// Options are what the pages show. All fields but Log are required.
+// Options are what the pages show. Fields up to Facts are required.
 type Options struct {
 	Findings Findings
 	Gatherer prometheus.Gatherer
@@ -38,7 +38,11 @@ type Options struct {
 	Status func() any
 	// Facts are shown on every page.
 	Facts func() []Fact
-	Log   *slog.Logger // nil: nothing is logged
+	// Guard says who may read.
+	Guard Guard
+	// Profiles are served at /debug/pprof/.
+	Profiles bool
+	Log      *slog.Logger // nil: nothing is logged
 }
 
 type site struct{ Options }
@@ -62,7 +66,10 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /{$}", s.listPage)
 	mux.HandleFunc("GET /findings/{id}", s.findingPage)
 	mux.HandleFunc("GET /style.css", styleSheet)
-	return harden(mux)
+	if o.Profiles {
+		profiles(mux)
+	}
+	return harden(o.Guard.Around(mux))
 }
 
 // policy admits the pages' own style sheet and the one inside each picture, and

@@ -75,18 +75,23 @@ func skew(id string) isolation.Finding {
 
 // served is a handler over the findings, and what it logs.
 func served(findings ...isolation.Finding) (http.Handler, *shelf, *strings.Builder) {
+	o, s, logged := options(findings...)
+	return Handler(o), s, logged
+}
+
+func options(findings ...isolation.Finding) (Options, *shelf, *strings.Builder) {
 	s, logged := &shelf{findings: findings}, &strings.Builder{}
 	reg := prometheus.NewRegistry()
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "isowatch_probe_total", Help: "A probe."})
 	reg.MustRegister(counter)
 	counter.Add(3)
-	return Handler(Options{
+	return Options{
 		Findings: s, Gatherer: reg,
 		Ready:  func() error { return nil },
 		Status: func() any { return map[string]int{"transactions": 7} },
 		Facts:  func() []Fact { return []Fact{{"expected level", "serializable"}} },
 		Log:    slog.New(slog.NewTextHandler(logged, nil)),
-	}), s, logged
+	}, s, logged
 }
 
 func get(handler http.Handler, target string) (status int, body string, header http.Header) {

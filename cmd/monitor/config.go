@@ -1,0 +1,71 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/isowatch/isowatch/config"
+)
+
+func configCommand(t *terminal) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config",
+		Short: "Check a configuration file, or show what is in effect",
+		Args:  cobra.NoArgs,
+	}
+	c.AddCommand(configCheckCommand(t), configShowCommand(t))
+	return c
+}
+
+func configCheckCommand(t *terminal) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE...",
+		Short: "List everything that is wrong with configuration files, with its line",
+		Long: "Check reads configuration files of 'monitor run --config' and lists everything that is wrong with them. It opens\n" +
+			"nothing else: files of secrets and certificates need not be there.\n\n" +
+			"Exit codes: 0 all are right, 254 one is not.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, files []string) error {
+			wrong := false
+			for _, file := range files {
+				text, err := readConfig(file)
+				if err == nil {
+					_, err = config.Parse(file, text, nil)
+				}
+				if err != nil {
+					wrong = true
+					t.say("%v", err)
+					continue
+				}
+				t.say("%s: nothing is wrong", file)
+			}
+			if wrong {
+				return exitError{exitUsage}
+			}
+			return nil
+		},
+	}
+}
+
+func configShowCommand(t *terminal) *cobra.Command {
+	r := newSettings()
+	c := &cobra.Command{
+		Use:   "show",
+		Short: "Print all settings in effect, with their defaults, as a configuration file",
+		Long: "Show takes the flags of 'monitor run' and prints what that would work with, as a configuration file. Secrets are named\n" +
+			"by their file or variable; of URLs, logins and what stands behind the host are masked.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := r.effective(c.Flags(), t.lookupEnv)
+			if err != nil {
+				return err
+			}
+			text, err := s.YAML()
+			if err == nil {
+				_, err = t.stdout.Write(text)
+			}
+			return err
+		},
+	}
+	r.register(c.Flags())
+	return c
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/isowatch/isowatch/config"
+)
+
+// settings are what a service is told on the command line, in the environment and in
+// a file.
+type settings struct {
+	service config.Service
+	inputs  inputFlags
+	sinks   sinkFlags
+	sources []string
+	file    string // --config
+	output  string // form of the findings on standard output
+}
+
+func newSettings() *settings { return &settings{service: config.DefaultService(), output: "text"} }
+
+// register adds the flags, with what is set as their defaults.
+func (r *settings) register(f *pflag.FlagSet) {
+	s := &r.service
+	f.StringVar(&r.file, "config", r.file, "YAML file with what flags say, and more")
+	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; for --stdin a temporary one, unless named")
+	f.Var(choiceValue{&s.Durability, []string{config.Async, config.Fsync}}, "durability", "what is committed survives: async, a killed process; fsync, a power cut too, each step waiting for the disk")
+	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
+	f.StringSliceVar(&r.sources, "source", r.sources, "sources to expect: their metrics exist from the start")
+	liveFlags(f, &s.Watch)
+	r.inputs.register(f, s)
+	outputFlag(f, &r.output)
+	logFlags(f, &s.Log)
+	r.sinks.register(f)
+	for _, x := range s.Settings("min-free", "http", "retention") {
+		name := strings.ReplaceAll(x.Path, ".", "-")
+		if f.Lookup(name) != nil || x.Path == "http.address" {
+			continue
+		}
+		added := f.VarPF(x, name, "", settingUsage(x.Path))
+		if x.Type() == "bool" {
+			added.NoOptDefVal = "true"
+		}
+	}
+}
+
+func settingUsage(path string) string {
+	switch path {
+	case "min-free":
+		return "free space of the data folder's disk below which no input is taken; 0: none is asked for"
+	case "http.external-url":
+		return "where people reach the pages, for links in alerts"
+	case "http.pprof":
+		return "serve profiles at /debug/pprof/"
+	case "http.token-file":
+		return "file with the bearer token that clients must show"
+	case "retention.deltas":
+		return "what is written between two snapshots: the most that a restart replays"
+	}
+	return path + " of the configuration file (docs/configuration.md)"
+}
+
+func outputFlag(f *pflag.FlagSet, to *string) {
+	f.Var(choiceValue{to, []string{"text", "jsonl", "log"}}, "output", "form of the findings on standard output; log: in the log instead")
+}
+
+func logFlags(f *pflag.FlagSet, l *config.Log) {
+	f.StringVar(&l.Level, "log-level", l.Level, "least level of the log: debug, info, warn, error")
+	f.StringVar(&l.Format, "log-format", l.Format, "form of the log on standard error: text, json")
+}
+
+// effective is what f, which r registered, and the file it may name say together. A
+// wrong file is told with all its faults.
+func (r *settings) effective(f *pflag.FlagSet, lookup func(string) (string, bool)) (config.Service, error) {
+	all := r
+	if r.file != "" {
+		var err error
+		if all, err = r.overFile(f); err != nil {
+			return config.Service{}, err
+		}
+	}
+	s := all.service
+	inputs, err := all.inputs.inputs(f, lookup)
+	if err != nil {
+		return s, err
+	}
+	if len(inputs) > 0 && !s.UsesEmbedded() {
+		return s, usagef("%s names inputs already: an input on the command line or in the environment has no place beside them", r.file)
+	}
+	s.Inputs = append(s.Inputs, inputs...)
+	for _, name := range all.sources {
+		if s.WatchOf(name) == &s.Watch {
+			s.Sources = append(s.Sources, config.Source{Name: name, Watch: s.Watch})
+		}
+	}
+	sinks, err := all.sinks.named()
+	if err != nil {
+		return s, err
+	}
+	s.Sinks = append(s.Sinks, sinks...)
+	if err := s.Validate(); err != nil {
+		return s, usageError{err}
+	}
+	return s, nil
+}
+
+// overFile reads the file, and sets over it what f was given.
+func (r *settings) overFile(f *pflag.FlagSet) (*settings, error) {
+	text, err := readConfig(r.file)
+	if err != nil {
+		return nil, err
+	}
+	over := func(to *pflag.FlagSet) func(*pflag.Flag) {
+		return func(given *pflag.Flag) {
+			if x := to.Lookup(given.Name); x != nil {
+				err = errors.Join(err, setFrom(x, given))
+			}
+		}
+	}
+	parsed, faults := config.Parse(r.file, text, func(w *config.Watch) {
+		own := pflag.NewFlagSet("", pflag.ContinueOnError)
+		liveFlags(own, w)
+		f.Visit(over(own))
+	})
+	if faults != nil {
+		return nil, usageError{faults}
+	}
+	all := &settings{service: parsed, file: r.file, output: r.output}
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.register(own)
+	f.Visit(over(own))
+	if err != nil {
+		return nil, usageError{err} // they were accepted once
+	}
+	return all, nil
+}
+
+// setFrom sets x to what another flag of its kind was given.
+func setFrom(x, given *pflag.Flag) error {
+	if list, ok := given.Value.(pflag.SliceValue); ok {
+		if to, ok := x.Value.(pflag.SliceValue); ok {
+			return to.Replace(list.GetSlice())
+		}
+	}
+	return x.Value.Set(given.Value.String())
+}
+
+func readConfig(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err == nil && info.Size() > config.MaxFile {
+		return nil, usagef("%s: longer than %d bytes", file, config.MaxFile)
+	}
+	text, err := os.ReadFile(file)
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", file, err)}
+	}
+	return text, nil
+}
+
+// sinkFlags name the sinks that need little else.
+type sinkFlags struct {
+	webhook, secretFile string
+	alertmanagers       []string
+}
+
+func (k *sinkFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&k.webhook, "webhook", "", "URL that alerts are posted to")
+	f.StringVar(&k.secretFile, "webhook-secret-file", "", "file whose content signs the posts")
+	f.StringSliceVar(&k.alertmanagers, "alertmanager", nil, "URLs of one Alertmanager, or of all that form a cluster")
+}
+
+func (k *sinkFlags) named() ([]config.Sink, error) {
+	var all []config.Sink
+	switch {
+	case k.webhook != "":
+		s := config.NewSink()
+		s.Webhook = &config.Webhook{URL: k.webhook, Secret: config.Secret{File: k.secretFile}}
+		all = append(all, s)
+	case k.secretFile != "":
+		return nil, usagef("--webhook-secret-file is of no use without --webhook")
+	}
+	if len(k.alertmanagers) > 0 {
+		s, am := config.NewSink(), config.NewAlertmanager()
+		am.URLs = k.alertmanagers
+		s.Alertmanager = &am
+		all = append(all, s)
+	}
+	return all, nil
+}

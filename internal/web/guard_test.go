@@ -1,0 +1,79 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestGuard(t *testing.T) {
+	password := Guard{User: "ann", Password: []byte("pass")}
+	token := Guard{Token: []byte("tok")}
+	either := Guard{User: "ann", Password: []byte("pass"), Token: []byte("tok")}
+	basic := func(user, pass string) func(*http.Request) {
+		return func(r *http.Request) { r.SetBasicAuth(user, pass) }
+	}
+	header := func(value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Authorization", value) }
+	}
+	none := func(*http.Request) {}
+	for _, c := range []struct {
+		name  string
+		guard Guard
+		with  func(*http.Request)
+		want  bool
+	}{
+		{"open", Guard{}, none, true},
+		{"nothing shown", either, none, false},
+		{"password", password, basic("ann", "pass"), true},
+		{"other password", password, basic("ann", "Pass"), false},
+		{"no password", password, basic("ann", ""), false},
+		{"other user", password, basic("bob", "pass"), false},
+		{"token for a password", password, header("Bearer pass"), false},
+		{"empty token for a password", password, header("Bearer "), false},
+		{"token", token, header("Bearer tok"), true},
+		{"token, other case", token, header("bearer tok"), true},
+		{"other token", token, header("Bearer tokk"), false},
+		{"part of the token", token, header("Bearer to"), false},
+		{"nobody's password", token, basic("", ""), false},
+		{"either, password", either, basic("ann", "pass"), true},
+		{"either, token", either, header("Bearer tok"), true},
+		{"either, wrong scheme", either, header("Digest tok"), false},
+		{"nonsense", either, header("Basic !!!"), false},
+		{"user without a secret", Guard{User: "ann"}, basic("ann", ""), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, target := range []string{"/", "/metrics", "/api/v1/findings", "/debug/pprof/", "//-/ready", "/-/ready/"} {
+				request := httptest.NewRequest(http.MethodGet, "http://h"+target, nil)
+				c.with(request)
+				recorder := httptest.NewRecorder()
+				c.guard.Around(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(recorder, request)
+				if got := recorder.Code == http.StatusOK; got != c.want {
+					t.Errorf("%s: %d", target, recorder.Code)
+				}
+				if recorder.Code == http.StatusUnauthorized && recorder.Header().Get("WWW-Authenticate") == "" {
+					t.Errorf("%s: refused without saying what is wanted", target)
+				}
+			}
+		})
+	}
+	recorder := httptest.NewRecorder()
+	either.Around(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/-/healthy", nil))
+	if recorder.Code != http.StatusOK {
+		t.Errorf("a probe is refused: %d", recorder.Code)
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	o, _, _ := options()
+	for _, on := range []bool{false, true} {
+		o.Profiles = on
+		status, _, _ := get(Handler(o), "/debug/pprof/goroutine?debug=1")
+		if want := map[bool]int{false: http.StatusNotFound, true: http.StatusOK}[on]; status != want {
+			t.Errorf("profiles %v: %d", on, status)
+		}
+		if status, body, _ := get(Handler(o), "/debug/pprof/cmdline"); status == http.StatusOK {
+			t.Errorf("the command line is shown: %s", body)
+		}
+	}
+}
