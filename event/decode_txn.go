@@ -81,7 +81,7 @@ func (d *Decoder) head(b *Batch, t *Txn) bool {
 		return false
 	}
 	if t.Source.Len == 0 {
-		t.Source = d.fallbackSource(b, cmp.Or(d.Source, DefaultSource))
+		t.Source = d.inputSource(b)
 	}
 	if t.Session, ok = d.text(b, f.opt(fSession), "session"); !ok {
 		return false
@@ -133,6 +133,11 @@ func (d *Decoder) rareHead(b *Batch, t *Txn) bool {
 		t.Flags |= Stale
 	}
 	return ok
+}
+
+// inputSource is the source of a record of this input that names none.
+func (d *Decoder) inputSource(b *Batch) Span {
+	return d.fallbackSource(b, cmp.Or(d.Source, DefaultSource))
 }
 
 // fallbackSource is name in b.Data, written once a batch.

@@ -96,7 +96,7 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 	}
 	t.IDHash = hashBytes(b.Bytes(t.ID))
 	if t.Source.Len == 0 {
-		t.Source = d.defaultSource(b)
+		t.Source = d.inputSource(b)
 	}
 	if t.Session.Len > 0 {
 		t.SessionHash = hashBytes(b.Bytes(t.Session))
