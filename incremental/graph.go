@@ -29,6 +29,9 @@ type View struct {
 	// Anti are the labels followed from B to C when Split, and from node to node
 	// otherwise. An edge carries labels of Dep or of Anti, not of both.
 	Anti Labels
+	// Chain are the labels followed from C to C when Split. Of an edge that carries
+	// labels of Dep as well the arc of Dep is followed, which implies it.
+	Chain Labels
 }
 
 // Edge is an edge as stored in the arena. Callers fill From, To, Labels and
@@ -226,6 +229,8 @@ func (o *order) ends(e *Edge) (from, to uint32, ok bool) {
 		return 2*uint32(e.From) + 1, 2 * uint32(e.To), true
 	case e.Labels&o.Anti != 0:
 		return 2 * uint32(e.From), 2*uint32(e.To) + 1, true
+	case e.Labels&o.Chain != 0:
+		return 2*uint32(e.From) + 1, 2*uint32(e.To) + 1, true
 	}
 	return 0, 0, false
 }

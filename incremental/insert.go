@@ -272,7 +272,7 @@ func (g *Graph) forward(o *order, y, x uint32) bool {
 		}
 		follow := o.Dep | o.Anti
 		if o.Split {
-			follow = o.Dep
+			follow = o.Dep | o.Chain
 			if begin {
 				follow = o.Anti
 			}
@@ -335,7 +335,7 @@ func (g *Graph) backward(o *order, x, y uint32) {
 		if o.Split {
 			follow = o.Dep
 			if commit {
-				follow = o.Anti
+				follow = o.Anti | o.Chain
 			}
 		}
 		for id := g.vertices[o.vertexOf(n)].in; id != 0; id = g.edges[id].nextIn {
@@ -346,8 +346,9 @@ func (g *Graph) backward(o *order, x, y uint32) {
 			if g.gone(e) {
 				continue
 			}
-			from, _, _ := o.ends(e)
-			add(from)
+			if from, to, _ := o.ends(e); to == n {
+				add(from)
+			}
 		}
 	}
 }

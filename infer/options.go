@@ -25,7 +25,8 @@ const (
 	WW Label = 1 << iota
 	WR
 	RW
-	Process // session order
+	Process  // session order
+	Realtime // the one ended before the other began; no stored edge carries it
 )
 
 func (l Label) String() string {
@@ -38,6 +39,8 @@ func (l Label) String() string {
 		return "rw"
 	case l&Process != 0:
 		return "process"
+	case l&Realtime != 0:
+		return "realtime"
 	}
 	return "none"
 }

@@ -3,9 +3,6 @@ package isolation
 import (
 	"fmt"
 	"strings"
-
-	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
 )
 
 // Base is a consistency model without its session or real-time variant, from
@@ -96,10 +93,10 @@ func ParseLevel(name string) (Level, error) {
 }
 
 // ParseLevels reads a comma-separated list of levels; "all" is every level that
-// is watched.
+// has an encoding.
 func ParseLevels(list string) ([]Level, error) {
 	if list == "all" {
-		return Watched(), nil
+		return Encoded(), nil
 	}
 	var ls []Level
 	for _, name := range strings.Split(list, ",") {
@@ -169,41 +166,36 @@ func (l Level) Refuted(weakest []Level) bool {
 	return false
 }
 
-const (
-	dependency = incremental.Labels(infer.WW | infer.WR)
-	anti       = incremental.Labels(infer.RW)
-	process    = incremental.Labels(infer.Process)
-)
-
-// View is the encoding of l as an order, and ok is false for levels that have
-// none here. Serializable is the acyclicity of the direct serialization graph
-// (Adya); snapshot isolation that of the BC graph (Viper, definition 2 and
-// theorem 4) together with the absence of divergence (MTC, lemma 1), which
-// package infer reports.
-func (l Level) View() (v incremental.View, ok bool) {
-	if l.Special != 0 || l.Family == Strong {
-		return v, false
+// Underlying is the base that l has without sessions and time: snapshot isolation
+// for the generalized one. 0 for linearizable, which is about single keys.
+func (l Level) Underlying() Base {
+	if l.Special == GeneralizedSI {
+		return SnapshotIsolation
 	}
-	v = incremental.View{Dep: dependency, Anti: anti}
-	if l.Family == StrongSession {
-		v.Dep |= process
-	}
-	switch l.Base {
-	case Serializable:
-		return v, true
-	case SnapshotIsolation:
-		v.Split = true
-		return v, true
-	}
-	return incremental.View{}, false
+	return l.Base
 }
 
-// Watched are the levels that have an encoding, the ones checked by default.
+// RealTime says whether l promises something about transactions of which one ended
+// before the other began.
+func (l Level) RealTime() bool { return l.Special != 0 || l.Family == Strong }
+
+// Watched are the levels that are checked by default.
 func Watched() []Level {
 	return []Level{
 		{Base: Serializable}, {Base: SnapshotIsolation},
 		{Base: Serializable, Family: StrongSession}, {Base: SnapshotIsolation, Family: StrongSession},
 	}
+}
+
+// Encoded are the levels that can be checked, in the order of [AllLevels].
+func Encoded() []Level {
+	var ls []Level
+	for _, l := range AllLevels() {
+		if _, ok := l.View(); ok {
+			ls = append(ls, l)
+		}
+	}
+	return ls
 }
 
 // Asked reads the level that a transaction asked for: one of our names, or an

@@ -153,13 +153,10 @@ type Cycle struct {
 
 // Worst finds the most telling cycle through the stored edge id that refutes the
 // level: the classes that contradict it, worst first, data before session order.
-// fallback is a path known to close the cycle.
+// fallback is a path that closes a cycle of the level's encoding.
 func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID) Cycle {
 	closing := *g.Edge(id)
-	last := classNonadjacent
-	if level.Base == Serializable {
-		last = classG2
-	}
+	last := lastClass(level)
 	atLeast := false
 	for _, session := range []bool{false, true} {
 		if session && level.Family == Plain {
@@ -168,13 +165,37 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 		for c := classG0; c <= last; c++ {
 			path, spent := s.path(g, &closing, planOf(c, session))
 			atLeast = atLeast || spent
-			if path != nil {
-				return Cycle{append([]incremental.EdgeID{id}, path...), atLeast}
+			if path == nil {
+				continue
+			}
+			if cycle := append([]incremental.EdgeID{id}, path...); level.Implies(weakest(labelsOf(g, cycle))) {
+				return Cycle{cycle, atLeast}
 			}
 		}
 	}
 	if fallback == nil {
 		return Cycle{}
 	}
-	return Cycle{append([]incremental.EdgeID{id}, fallback...), true}
+	return Cycle{append([]incremental.EdgeID{id}, fallback...), atLeast}
+}
+
+// lastClass is the least serious class that can refute the level.
+func lastClass(l Level) class {
+	switch l.Underlying() {
+	case ReadUncommitted:
+		return classG0
+	case ReadCommitted:
+		return classG1c
+	case Serializable:
+		return classG2
+	}
+	return classNonadjacent
+}
+
+func labelsOf(g *incremental.Graph, cycle []incremental.EdgeID) []infer.Label {
+	ls := make([]infer.Label, len(cycle))
+	for i, id := range cycle {
+		ls[i] = infer.Label(g.Edge(id).Labels)
+	}
+	return ls
 }

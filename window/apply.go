@@ -96,14 +96,17 @@ func (m *Machine) viewsOf(e *incremental.Edge) incremental.Views {
 	case l&infer.RW != 0:
 		if asked := m.askedBy(uint32(e.From)); asked != 0 {
 			for i, level := range m.views {
-				if asked < level.Base {
+				if asked < level.Underlying() {
 					all &^= 1 << i
 				}
 			}
 		}
-	case l == infer.WR:
+	case l&infer.WR != 0:
 		if m.askedBy(uint32(e.To)) == isolation.ReadUncommitted {
-			return 0
+			if l == infer.WR {
+				return 0
+			}
+			e.Labels = incremental.Labels(infer.WW) // it overwrote what it read
 		}
 	}
 	return all

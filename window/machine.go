@@ -116,7 +116,7 @@ func New(cfg Config) *Machine {
 	}
 	slices.SortStableFunc(m.weakFirst, func(a, b int) int {
 		x, y := m.views[a], m.views[b]
-		return cmp.Or(cmp.Compare(x.Base, y.Base), cmp.Compare(x.Family, y.Family))
+		return cmp.Or(cmp.Compare(x.Underlying(), y.Underlying()), cmp.Compare(x.Family, y.Family))
 	})
 	m.unreadOut = make([]int64, len(m.views))
 	m.searcher.Budget = cfg.SearchBudget

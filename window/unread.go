@@ -5,6 +5,7 @@ import (
 
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // orderUnread decides at the end of the input whether the appends that no read
@@ -16,7 +17,7 @@ import (
 // neither way is counted as undecided, and the level is not said to hold.
 func (m *Machine) orderUnread() {
 	for i, level := range m.views {
-		if v, _ := level.View(); !v.Split {
+		if level.Underlying() != isolation.SnapshotIsolation {
 			continue
 		}
 		undecided := m.unreadOut[i]

@@ -65,7 +65,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 		why = append(why, counted(n, "transaction without a place in a session", "transactions without a place in a session"))
 	}
 	if !m.watches(l) {
-		why = append(why, "the level is not checked by this version")
+		why = append(why, "not built yet")
 	}
 	if !m.cfg.Contract.Complete {
 		why = append(why, "the capture is declared partial")
@@ -76,7 +76,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 	if horizon {
 		why = append(why, "edges behind the horizon")
 	}
-	if n := m.Counters.Undecided; n > 0 && l.Base == isolation.SnapshotIsolation {
+	if n := m.Counters.Undecided; n > 0 && l.Underlying() == isolation.SnapshotIsolation {
 		why = append(why, counted(n, "pair of unread appends without an order", "pairs of unread appends without an order"))
 	}
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {

@@ -390,7 +390,7 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 	}
 	for _, l := range p.Config.Watch.Levels {
 		if _, checked := l.View(); !checked {
-			why = append(why, l.String()+" is not checked by this version")
+			why = append(why, l.String()+" is not built yet")
 		}
 	}
 	return why

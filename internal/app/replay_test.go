@@ -202,7 +202,7 @@ func TestReplayClosesFinding(t *testing.T) {
 		}, isolation.ResolvedOK, ""},
 		{"level that is not checked", clean, func(r *config.Replay) {
 			r.Watch.Levels = []isolation.Level{{Base: isolation.Causal}}
-		}, "", "causal is not checked"},
+		}, "", "causal is not built yet"},
 		{"beginning of files", clean, func(r *config.Replay) { r.From = config.Bound{} }, "", "files do not tell"},
 		{"declared beginning", clean, func(r *config.Replay) {
 			r.From, r.Watch.Contract.Existing = config.Bound{}, false

@@ -34,13 +34,12 @@ func machineContract(c config.Contract) window.Contract {
 // and all that have an encoding where one of them has none, since violations of
 // a weaker level show as cycles in the order of a stronger one.
 func checked(asked []isolation.Level) []isolation.Level {
-	all := isolation.Watched()
 	levels := slices.Clone(asked)
 	for _, l := range asked {
-		if slices.Contains(all, l) {
+		if _, ok := l.View(); ok {
 			continue
 		}
-		for _, w := range all {
+		for _, w := range isolation.Watched() {
 			if !slices.Contains(levels, w) {
 				levels = append(levels, w)
 			}

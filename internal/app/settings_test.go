@@ -25,7 +25,7 @@ func TestCheckedLevels(t *testing.T) {
 	for _, c := range []struct{ asked, want string }{
 		{"serializable", "serializable"},
 		{"snapshot-isolation,serializable", "snapshot-isolation,serializable"},
-		{"read-committed", "read-committed," + all},
+		{"causal", "causal," + all},
 		{"strong-session-serializable,causal", "strong-session-serializable,causal,serializable,snapshot-isolation,strong-session-snapshot-isolation"},
 	} {
 		asked := levels(t, c.asked)

@@ -1,0 +1,48 @@
+package isolation
+
+import (
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+)
+
+const (
+	ww      = incremental.Labels(infer.WW)
+	wr      = incremental.Labels(infer.WR)
+	rw      = incremental.Labels(infer.RW)
+	process = incremental.Labels(infer.Process)
+)
+
+// View is the encoding of l as an order, and ok is false for levels that have
+// none here (docs/semantics.md, section 4):
+//   - read uncommitted and read committed are the acyclicity of the write
+//     dependencies, and of write and read dependencies (PL-1 and PL-2, Adya)
+//   - serializable is that of the direct serialization graph (PL-3, Adya)
+//   - snapshot isolation is that of the BC graph (Viper, definition 2 and theorem
+//     4), together with the absence of divergence (MTC, lemma 1), which package
+//     infer reports
+//   - prefix is the BC graph with write dependencies from commit to commit: the
+//     commits have one order, of which every transaction read a prefix, and
+//     nothing forbids two that run at a time to write one key (dbcop, figure 2d)
+func (l Level) View() (v incremental.View, ok bool) {
+	if l.Special != 0 || l.Family == Strong {
+		return v, false
+	}
+	switch l.Base {
+	case ReadUncommitted:
+		v = incremental.View{Dep: ww}
+	case ReadCommitted:
+		v = incremental.View{Dep: ww | wr}
+	case Prefix:
+		v = incremental.View{Split: true, Dep: wr, Chain: ww, Anti: rw}
+	case SnapshotIsolation:
+		v = incremental.View{Split: true, Dep: ww | wr, Anti: rw}
+	case Serializable:
+		v = incremental.View{Dep: ww | wr, Anti: rw}
+	default:
+		return v, false
+	}
+	if l.Family == StrongSession {
+		v.Dep |= process
+	}
+	return v, true
+}
