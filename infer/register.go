@@ -309,7 +309,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 		switch {
 		case x.writer != 0:
 			label := WR
-			if rmw {
+			if rmw && (x.flags&overwrittenByWriter == 0 || s.installed(v)) {
 				label |= WW
 			}
 			s.edge(x.writer, n, label, v, 0)
@@ -353,6 +353,17 @@ func (s *State) intermediateRead(v, n, op uint32) {
 	}
 }
 
+// installed says whether v is what its writer left in the key. Of a version that
+// it overwrote itself nothing follows for the order of versions: who read it and
+// wrote the key may have come before the last one.
+func (s *State) installed(v uint32) bool {
+	if s.versions[v].flags&overwrittenByWriter == 0 {
+		return true
+	}
+	id := s.writeOf(s.versions[v].writer, v)
+	return id != 0 && !s.writes[id].intermediate
+}
+
 // settleRegister gives v its one writer n: those who read v read from n.
 func (s *State) settleRegister(v, n uint32) {
 	x := &s.versions[v]
@@ -361,7 +372,7 @@ func (s *State) settleRegister(v, n uint32) {
 	for r := x.readers; r != 0; r = s.readers[r].next {
 		t := s.readers[r].txn
 		label := WR
-		if s.overwrote(t, v) {
+		if s.overwrote(t, v) && s.installed(v) {
 			label |= WW
 		}
 		s.edge(n, t, label, v, 0)

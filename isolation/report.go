@@ -50,7 +50,7 @@ func NameOf(kind infer.AnomalyKind) Name {
 	case infer.FutureRead:
 		at("future-read", ReadCommitted)
 	case infer.GarbageRead:
-		at("garbage-read", ReadUncommitted)
+		at("garbage-read", ReadCommitted) // the writer may have aborted
 	case infer.UnattributedRead:
 		n.Kind, n.Anomaly = KindRecord, "unattributed-read"
 	case infer.Contradictory:

@@ -1,8 +1,10 @@
 package window
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -18,8 +20,8 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		m.unattributed(a)
 		return
 	}
-	if a.Kind == infer.Divergence && m.askedLess(a.B, name.Weakest) {
-		return // it may come last then, over what it has not seen
+	if a.Kind == infer.Internal || a.Kind == infer.Nonrepeatable {
+		m.Counters.Misread++
 	}
 	f := &openFinding{members: []uint32{a.A}}
 	if a.B != 0 && a.B != a.A {
@@ -27,6 +29,14 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 	}
 	f.Finding.Certain = a.Certain
 	w := m.anomalyWitness(a, f.members)
+	if a.Kind == infer.Divergence {
+		if !hasAppend(&w) {
+			m.Counters.Diverged++
+		}
+		if m.askedLess(a.B, name.Weakest) {
+			return // it may come last then, over what it has not seen
+		}
+	}
 	switch {
 	case a.Kind == infer.Divergence, a.Kind == infer.G1b:
 		f.versions = []uint32{a.Version}
@@ -45,10 +55,18 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		m.Unverified = err
 		return
 	}
+	if a.Kind == infer.IncompatibleOrder {
+		m.contradict(w.Key)
+	}
 	if name.Weakest != nil && m.askedLess(f.members[0], name.Weakest) {
 		return // nobody promised it to this transaction
 	}
 	m.publish(f, name, &w)
+}
+
+// hasAppend says whether w is about a list.
+func hasAppend(w *isolation.Witness) bool {
+	return slices.ContainsFunc(w.Txns[0].Ops, func(o event.RecordOp) bool { return o.Key == w.Key && o.Kind == event.Append })
 }
 
 // askedLess says whether transaction n asked for a level that allows what these

@@ -67,7 +67,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		return nil
 	}
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
-	name := isolation.NameCycle(&w)
+	name := m.weigh(&w)
 	for _, e := range c.Edges {
 		f := m.open.reporting(m.graph, e)
 		if f == nil || f.upgraded || f.severity <= name.Severity {
@@ -249,7 +249,7 @@ func (m *Machine) conclude(f *openFinding) {
 				continue
 			}
 			w, all := m.witness(c.Edges)
-			name := isolation.NameCycle(&w)
+			name := m.weigh(&w)
 			if name.Severity < f.severity && isolation.Verify(&w) == nil && m.unproven(all) == 0 {
 				m.show(f, all[len(w.Edges):])
 				m.upgrade(f, name, &w, all[:len(w.Edges)], c)

@@ -16,15 +16,21 @@ import (
 // Counters count what happened to a source's records since the beginning.
 type Counters struct {
 	infer.Counters
-	Committed   int64 `json:"committed"` // records taken in with this status, as the next two
-	Aborted     int64 `json:"aborted"`
-	Unknown     int64 `json:"unknown"`
-	Operations  int64 `json:"operations"`
-	Late        int64 `json:"late"`       // records that ended before the watermark when they came
-	Clamped     int64 `json:"clamped"`    // event times beyond receipt time + drift
-	Horizon     int64 `json:"horizon"`    // edges by rule (d), and reads of what is no longer kept
-	Undecided   int64 `json:"undecided"`  // pairs of unread appends for which no order under snapshot isolation was found
-	Frozen      int64 `json:"frozen"`     // transactions frozen early by the live cap
+	Committed  int64 `json:"committed"` // records taken in with this status, as the next two
+	Aborted    int64 `json:"aborted"`
+	Unknown    int64 `json:"unknown"`
+	Operations int64 `json:"operations"`
+	Late       int64 `json:"late"`      // records that ended before the watermark when they came
+	Clamped    int64 `json:"clamped"`   // event times beyond receipt time + drift
+	Horizon    int64 `json:"horizon"`   // edges by rule (d), and reads of what is no longer kept
+	Undecided  int64 `json:"undecided"` // pairs of unread appends for which no order under snapshot isolation was found
+	Frozen     int64 `json:"frozen"`    // transactions frozen early by the live cap
+	// Misread counts transactions that read a key otherwise than they had written or
+	// read it before. The levels that allow it could be refuted by what was read.
+	Misread int64 `json:"misread"`
+	// Diverged counts lost updates of registers: levels that allow them are left
+	// with keys of which the order is not known.
+	Diverged    int64 `json:"diverged"`
 	Unverified  int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
 	DeadLetters int64 `json:"dead_letters"`
 }
@@ -81,6 +87,8 @@ type Machine struct {
 
 	// Unverified is why the verifier did not accept the latest such witness.
 	Unverified error
+
+	contradicted []string // keys, sorted: see contradicted.go
 
 	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
 

@@ -13,7 +13,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
-const layoutVersion = 2
+const layoutVersion = 3
 
 func (m *Machine) signature() []byte {
 	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)))
@@ -42,7 +42,9 @@ type head struct {
 	Closed     []savedPane
 	Groups     []savedGroup
 	Noticed    []string
-	Found      map[string][2]int64
+	// Contradicted are the keys of which reads exclude each other.
+	Contradicted []string
+	Found        map[string][2]int64
 }
 
 type savedFinding struct {
@@ -79,6 +81,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		Untimed: m.untimed, Timed: m.timed, Counters: m.Counters,
 		Certain: named(m.verdicts.certain), Uncertain: named(m.verdicts.uncertain),
 		Revisions: m.open.revisions, Recent: m.open.recent, Found: m.found,
+		Contradicted: m.contradicted,
 	}
 	for _, f := range m.open.list {
 		if !f.closed {
@@ -204,6 +207,7 @@ func (m *Machine) restore(h *head) error {
 	if h.Found != nil {
 		m.found = h.Found
 	}
+	m.contradicted = h.Contradicted
 	m.horizon.init()
 	for i := range h.Groups {
 		g := h.Groups[i].Group

@@ -79,6 +79,15 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 	if n := m.Counters.Undecided; n > 0 && l.Underlying() == isolation.SnapshotIsolation {
 		why = append(why, counted(n, "pair of unread appends without an order", "pairs of unread appends without an order"))
 	}
+	if n := m.Counters.Misread; n > 0 && l.Special == 0 && l.Base < isolation.ReadAtomic {
+		why = append(why, counted(n, "transaction that misread a key, which it may", "transactions that misread a key, which they may"))
+	}
+	if n := int64(len(m.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
+		why = append(why, counted(n, "key of which reads exclude each other", "keys of which reads exclude each other"))
+	}
+	if n := m.Counters.Diverged; n > 0 && l.Special == 0 && l.Base >= isolation.ReadAtomic && l.Base <= isolation.Prefix {
+		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
+	}
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
 		why = append(why, counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}

@@ -31,29 +31,49 @@ func acyclic(n int, edges [][2]int) bool {
 	return true
 }
 
-// holds says whether g's dependencies alone allow the level: the serialization
-// graph is acyclic (Adya, PL-3), or for snapshot isolation the BC graph (Viper,
-// definition 2 and theorem 4), with a begin node 2i and a commit node 2i+1 for
-// transaction i.
+// holds says whether g's dependencies alone allow the level: the graph of the
+// write dependencies (Adya, PL-1), of write and read dependencies (PL-2) or of
+// all (PL-3) is acyclic; for snapshot isolation the BC graph (Viper, definition 2
+// and theorem 4), with a begin node 2i and a commit node 2i+1 for transaction i;
+// for prefix consistency the same with write dependencies between commits.
 func (g *Graph) holds(l Level) bool {
 	n := len(g.History)
 	var edges [][2]int
+	begin, commit := func(i int) int { return i }, func(i int) int { return i }
+	if l.split() {
+		begin, commit = func(i int) int { return 2 * i }, func(i int) int { return 2*i + 1 }
+		for i := range n {
+			edges = append(edges, [2]int{begin(i), commit(i)})
+		}
+		n *= 2
+	}
 	for _, e := range g.Edges {
+		arc := [2]int{commit(e.From), begin(e.To)}
+		if !l.forbids("read-committed") && g.contradicted(e.Key) {
+			continue
+		}
 		switch {
 		case e.Type == SO && !l.sessions():
-		case !l.snapshot():
-			edges = append(edges, [2]int{e.From, e.To})
+			continue
+		case e.Type == WR && !l.forbids("read-committed"), e.Type == RW && !l.forbids("prefix"):
+			continue
 		case e.Type == RW:
-			edges = append(edges, [2]int{2 * e.From, 2*e.To + 1})
-		default:
-			edges = append(edges, [2]int{2*e.From + 1, 2 * e.To})
+			arc = [2]int{begin(e.From), commit(e.To)}
+		case e.Type == WW && l.base() == "prefix":
+			arc = [2]int{commit(e.From), commit(e.To)}
+		}
+		edges = append(edges, arc)
+	}
+	return acyclic(n, edges)
+}
+
+// contradicted says whether two reads of the key exclude each other. One of them
+// saw what was never committed, and it is not known which.
+func (g *Graph) contradicted(key string) bool {
+	for _, a := range g.Anomalies {
+		if a.Name == "incompatible-order" && a.Key == key {
+			return true
 		}
 	}
-	if !l.snapshot() {
-		return acyclic(n, edges)
-	}
-	for i := range n {
-		edges = append(edges, [2]int{2 * i, 2*i + 1})
-	}
-	return acyclic(2*n, edges)
+	return false
 }

@@ -17,7 +17,11 @@ const maxBrute = 8
 //
 // Serializable: each transaction reads the state as of its own place in the
 // order. Snapshot isolation: each reads the state as of some earlier place, such
-// that no commit in between wrote a key that it writes. With sessions, a
+// that no commit in between wrote a key that it writes. Prefix: the same with
+// any commits in between. Read committed: each read returns some committed state
+// of its key, as of any earlier place; read uncommitted asks only that lists show
+// the order of commits, and that what a transaction overwrote comes before it.
+// With sessions, a
 // transaction's state holds every committed transaction before it in its
 // session; an unknown outcome may take effect late and binds no successor.
 // Sessions must have seq. It errors beyond 8 transactions that may have
@@ -42,7 +46,23 @@ func Possible(h History, l Level) (bool, error) {
 				txns = append(txns, t)
 			}
 		}
-		e := execution{level: l, txns: txns, place: make([]int, len(txns)), states: []state{{}}}
+		written := map[version]bool{}
+		note := func(t *workload.Txn) {
+			for _, o := range t.Ops {
+				if o.Kind != event.Read {
+					written[version{o.Key, o.Value}] = true
+				}
+			}
+		}
+		for i := range h {
+			if h[i].Status == event.Aborted {
+				note(&h[i])
+			}
+		}
+		for _, t := range txns {
+			note(t)
+		}
+		e := execution{level: l, written: written, txns: txns, place: make([]int, len(txns)), states: []state{{}}}
 		for i := range e.place {
 			e.place[i] = -1
 		}
@@ -59,18 +79,19 @@ type state map[string][]int64
 
 // execution is a prefix of an order of commits.
 type execution struct {
-	level  Level
-	txns   []*workload.Txn
-	place  []int             // of each transaction in the order, -1 while it is not in it
-	states []state           // states[p] is the store after p commits
-	writes []map[string]bool // writes[p] are the keys that commit p wrote
+	level   Level
+	written map[version]bool // by those that take part, and those that aborted
+	txns    []*workload.Txn
+	place   []int             // of each transaction in the order, -1 while it is not in it
+	states  []state           // states[p] is the store after p commits
+	writes  []map[string]bool // writes[p] are the keys that commit p wrote
 }
 
 // extend tries to complete the order by each transaction in turn.
 func (e *execution) extend() bool {
 	p := len(e.writes)
 	if p == len(e.txns) {
-		return true
+		return e.level.base() != "read-uncommitted" || e.listsShown()
 	}
 	for i := range e.txns {
 		if e.place[i] >= 0 {
@@ -85,6 +106,9 @@ func (e *execution) extend() bool {
 			next[k] = v
 		}
 		for k, v := range result {
+			if isAppended(e.txns[i], k) {
+				v = append(slices.Clone(next[k]), appends(e.txns[i], k)...)
+			}
 			next[k], keys[k] = v, true
 		}
 		e.place[i] = p
@@ -103,6 +127,9 @@ func (e *execution) extend() bool {
 // what follows: none of its written keys changed since any of them.
 func (e *execution) commit(i int) (state, bool) {
 	p := len(e.writes)
+	if !e.level.forbids("prefix") {
+		return e.commitCommitted(i)
+	}
 	earliest := 0
 	for j := range e.txns {
 		if e.level.sessions() && precedes(e.txns[j], e.txns[i]) {
@@ -112,14 +139,14 @@ func (e *execution) commit(i int) (state, bool) {
 			earliest = max(earliest, e.place[j]+1)
 		}
 	}
-	if !e.level.snapshot() {
+	if e.level.base() == "serializable" {
 		earliest = p
 	}
 	for q := p; q >= earliest; q-- {
 		if result, ok := replay(e.txns[i], e.states[q]); ok {
 			return result, true
 		}
-		if q > 0 && writesAny(e.txns[i], e.writes[q-1]) {
+		if q > 0 && e.level.snapshot() && writesAny(e.txns[i], e.writes[q-1]) {
 			break
 		}
 	}

@@ -1,5 +1,7 @@
 package oracle
 
+import "slices"
+
 // Verdicts is what a history shows.
 type Verdicts struct {
 	// Violated says of each level whether the operations contradict it.
@@ -10,12 +12,15 @@ type Verdicts struct {
 	Graph     *Graph
 }
 
-// Check decides h at all four levels.
+// Check decides h at all levels.
 func Check(h History) Verdicts {
 	g := Dependencies(h)
 	v := Verdicts{Violated: map[Level]bool{}, Graph: g}
-	for _, l := range Levels() {
-		v.Violated[l] = len(g.Anomalies) > 0 || !g.holds(l)
+	for _, l := range AllLevels() {
+		v.Violated[l] = !g.holds(l)
+		for _, a := range g.Anomalies {
+			v.Violated[l] = v.Violated[l] || l.forbids(a.Refutes)
+		}
 	}
 	v.Anomalies = append(append(v.Anomalies, g.Anomalies...), g.cycles()...)
 	return v
@@ -25,6 +30,16 @@ func Check(h History) Verdicts {
 // names its writer, every key's order is known, and so is every session's where
 // the level asks for it.
 func (v Verdicts) Exact(l Level) bool {
+	if !v.Violated[l] && !l.forbids("prefix") && v.Graph.torn() {
+		return false
+	}
+	for _, a := range v.Graph.Anomalies {
+		// What the level allows was not looked into: what a misread showed, and which
+		// of two registers' writers that diverged came first.
+		if !v.Violated[l] && (a.Name != "lost-update" || l.base() == "prefix" && !v.Graph.lists[a.Key]) {
+			return false
+		}
+	}
 	return v.Graph.Ambiguous == 0 && v.Graph.Undecided == 0 &&
 		(!l.sessions() || len(v.Graph.NotSequential) == 0)
 }
@@ -40,4 +55,22 @@ func (v Verdicts) Names() []string {
 		}
 	}
 	return names
+}
+
+// torn says whether a list read shows some appends of a transaction and not all
+// before them: a lost element, which gives an anti-dependency and nothing else.
+func (g *Graph) torn() bool {
+	for i := range g.History {
+		for key, seen := range g.external[i] {
+			for j := range g.History {
+				vs := appends(&g.History[j], key)
+				for n := 1; n < len(vs); n++ {
+					if slices.Contains(seen.list, vs[n]) && !slices.Contains(seen.list, vs[n-1]) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
 }

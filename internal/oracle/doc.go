@@ -23,24 +23,6 @@ import (
 // History is all transactions of a run.
 type History []workload.Txn
 
-// Level is an isolation level by its name on the command line.
-type Level string
-
-const (
-	Serializable        Level = workload.LevelSerializable
-	Snapshot            Level = workload.LevelSnapshot
-	SessionSerializable Level = workload.LevelSessionSerializable
-	SessionSnapshot     Level = workload.LevelSessionSnapshot
-)
-
-// Levels are all that this package decides.
-func Levels() []Level {
-	return []Level{Serializable, Snapshot, SessionSerializable, SessionSnapshot}
-}
-
-func (l Level) sessions() bool { return l == SessionSerializable || l == SessionSnapshot }
-func (l Level) snapshot() bool { return l == Snapshot || l == SessionSnapshot }
-
 // Clone copies h deeply.
 func (h History) Clone() History {
 	c := make(History, len(h))

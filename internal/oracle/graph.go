@@ -28,10 +28,11 @@ type Edge struct {
 
 // Anomaly is one contradiction. Names are Elle's.
 type Anomaly struct {
-	Name  string
-	Key   string   // empty for cycles
-	Txns  []string // ids; of a cycle in its order
-	Cycle []Edge   // of a cycle
+	Name    string
+	Refutes string   // the weakest base that falls with it; empty for cycles
+	Key     string   // empty for cycles
+	Txns    []string // ids; of a cycle in its order
+	Cycle   []Edge   // of a cycle
 }
 
 func (a Anomaly) String() string {
@@ -50,8 +51,7 @@ type Graph struct {
 	// Edges are the known dependencies between transactions that count; of a
 	// chain only the steps, not the transitive closure. No duplicates, no loops.
 	Edges []Edge
-	// Anomalies are the contradictions that need no cycle. Each refutes all
-	// four levels.
+	// Anomalies are the contradictions that need no cycle.
 	Anomalies []Anomaly
 	// Ambiguous counts the (key, value) pairs with two writers that did not
 	// abort. They give no edges.
@@ -134,7 +134,13 @@ func (g *Graph) add(from, to int, t EdgeType, key string) {
 
 // report records an anomaly of the given transactions.
 func (g *Graph) report(name, key string, txns ...int) {
-	a := Anomaly{Name: name, Key: key}
+	a := Anomaly{Name: name, Key: key, Refutes: "read-committed"}
+	switch name {
+	case "lost-update":
+		a.Refutes = "snapshot-isolation"
+	case "duplicate-elements":
+		a.Refutes = "read-uncommitted"
+	}
 	for _, i := range txns {
 		a.Txns = append(a.Txns, g.History[i].ID)
 	}

@@ -98,6 +98,10 @@ func (g *Graph) listRead(i int, key string, list []int64) {
 			}
 			continue
 		}
+		if w, ok := g.sole(v); ok && w.txn == i && g.appendedBefore(i, key, e) {
+			g.report("duplicate-elements", key, i) // once before the own end, and there
+			continue
+		}
 		if g.reportSource(i, v) {
 			if g.aborted(v) {
 				g.dirtyUpdate(key, e, list[n+1:])
@@ -116,6 +120,20 @@ func (g *Graph) listRead(i int, key string, list []int64) {
 			g.report("G1b", key, w.txn, i)
 		}
 	}
+}
+
+// appendedBefore says whether transaction i appends e to key before it first reads it.
+func (g *Graph) appendedBefore(i int, key string, e int64) bool {
+	for _, o := range g.History[i].Ops {
+		switch {
+		case o.Key != key:
+		case o.Kind == event.Read:
+			return false
+		case o.Value == e:
+			return true
+		}
+	}
+	return false
 }
 
 // dirtyUpdate reports the first append that took effect on top of the aborted

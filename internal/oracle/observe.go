@@ -95,10 +95,23 @@ func (g *Graph) observe(i int) (map[string]observation, []Anomaly) {
 			ok = observeRegister(seen, own[o.Key], o)
 		}
 		if !ok {
-			anomalies = append(anomalies, Anomaly{Name: "internal", Key: o.Key, Txns: []string{g.History[i].ID}})
+			a := Anomaly{Name: "internal", Key: o.Key, Txns: []string{g.History[i].ID}, Refutes: "read-atomic"}
+			if g.misreadOwn(own[o.Key], o) {
+				a.Refutes = "monotonic-atomic-view"
+			}
+			anomalies = append(anomalies, a)
 		}
 	}
 	return seen, anomalies
+}
+
+// misreadOwn says whether a read does not end in what its transaction had
+// written before.
+func (g *Graph) misreadOwn(own []int64, o workload.Op) bool {
+	if g.lists[o.Key] {
+		return len(o.List) < len(own) || !slices.Equal(o.List[len(o.List)-len(own):], own)
+	}
+	return len(own) > 0
 }
 
 // observeRegister checks a read against the transaction's own last write, else

