@@ -1,5 +1,5 @@
 # Everything here is also what .ci/run does, piece by piece.
-.PHONY: build test lint bench bench-all fuzz sim demo vuln integration tools
+.PHONY: build test lint bench bench-all fuzz sim demo vuln integration deploy tools
 
 SIM ?= 10000
 FUZZTIME ?= 30s
@@ -55,3 +55,9 @@ vuln:
 integration:
 	CI=true go test -tags integration -timeout 20m \
 		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u)
+
+# The chart, the Dockerfile, the compose example and the rules; promtool is Prometheus'.
+deploy:
+	cd deploy/test && go vet ./... && go test ./...
+	promtool check rules deploy/prometheus/isowatch.rules.yml
+	promtool test rules deploy/prometheus/isowatch.test.yml
