@@ -50,7 +50,7 @@ func detectBraces(text []byte) Format {
 	switch {
 	case starts(`{"txn"`):
 		return JSONL
-	case starts("{:") || starts("[{:") || starts("({:") || starts("#jepsen") || text[0] == ';' || text[0] == '(':
+	case starts("{:") || starts("[{:") || starts("({:") || starts("#jepsen") || starts("[#jepsen") || text[0] == ';' || text[0] == '(':
 		if has(`:key"`) {
 			return Porcupine
 		}

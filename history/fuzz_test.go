@@ -56,6 +56,39 @@ func FuzzCobra(f *testing.F) {
 	})
 }
 
+func FuzzElle(f *testing.F) {
+	f.Add([]byte(`{:type :invoke, :process 0, :value [[:append x 1] [:r x nil]], :time 12, :index 0} #_ x ; c`), false)
+	f.Add([]byte(`({:type :ok :f :cas :value [1 2]} {:type :ok :f :read :value "a\n\u00e9"})`), false)
+	f.Add([]byte(`[{:type :ok :f :transfer :value {:from 1 :to 2 :amount 3}} {:type :ok :f :read :value {1 2}}]`), false)
+	f.Add([]byte(`{:type :ok :f :put :key "1" :value "b"} {:type :ok :f :get :key "1" :value "bb"}`), false)
+	f.Add([]byte(`{:type :ok :f :add :value 1} {:type :info :f :read :value #{1 \a 1/2}}{:type :ok :f :acquire}`), false)
+	f.Add([]byte(`[{"type":"ok","value":[["append","x",1],["r","x",[1]]],"time":14,"index":2}]`), true)
+	f.Fuzz(func(t *testing.T, data []byte, json bool) {
+		if json {
+			fuzzRead(t, ElleJSON, data)
+		} else {
+			fuzzRead(t, EDN, data)
+		}
+	})
+}
+
+func FuzzPorcupine(f *testing.F) {
+	f.Add([]byte("INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\nINFO  jepsen.util - 0\t:fail\t:cas\t[1 2]\n"))
+	f.Add([]byte(`{:process 1 :type :ok :f :append :key "1" :value "b"} {:type :ok :f :get :key "1" :value "bb"}`))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzRead(t, Porcupine, data) })
+}
+
+func FuzzTimeKiller(f *testing.F) {
+	f.Add([]byte(`[{"tid":1,"sid":"a","sts":{"p":"3","l":1},"cts":{"p":4},"ops":[{"t":"a","k":"l","v":1},{"t":"r","k":"l","v":[1]}]}]`))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzRead(t, TimeKiller, data) })
+}
+
+func FuzzDBCopJSON(f *testing.F) {
+	f.Add([]byte(`{"params":{"id":0},"data":[[{"events":[{"Write":{"variable":0,"version":1}},{"Read":{"variable":0,"version":null}}],"committed":true}]]}`))
+	f.Add([]byte(`[[{"events":[{"write":true,"variable":1,"value":2,"success":true}],"success":false}]]`))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzRead(t, DBCopJSON, data) })
+}
+
 // Recognising a format reads nothing beyond the head.
 func FuzzDetect(f *testing.F) {
 	for _, s := range []string{"", "{:", `[{"sts":`, "w(1", "w 1", "(", "INFO ", `{"params"`, "\x12"} {

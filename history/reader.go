@@ -46,6 +46,14 @@ func (r *Reader) Read(f Format, in io.Reader) error {
 		return r.readPlain(readDBCop(data))
 	case PolySI:
 		return r.readPlain(readPolySI(data))
+	case EDN, ElleJSON:
+		return r.readElle(data, f == ElleJSON)
+	case Porcupine:
+		return r.readPorcupine(data)
+	case TimeKiller:
+		return r.readTimeKiller(data)
+	case DBCopJSON:
+		return r.readPlain(readDBCopJSON(data))
 	case AWDIT:
 		return r.readPlain(readAWDIT(data))
 	case Viper:

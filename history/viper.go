@@ -2,7 +2,6 @@ package history
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/isowatch/isowatch/event"
 )
@@ -21,9 +20,8 @@ import (
 // viperLog reads one such file.
 type viperLog struct {
 	*plain
-	data []byte // the line
-	i    int
-	line int64
+	jsonScanner // of the line
+	line        int64
 }
 
 func (p *plain) viperFile(data []byte, session uint32) error {
@@ -32,6 +30,7 @@ func (p *plain) viperFile(data []byte, session uint32) error {
 		p.session(0)
 	}
 	l := viperLog{plain: p}
+	l.fail = func(at int, what string) error { return atLine(l.line, "byte %d: %s", at, what) }
 	id := int64(1)
 	for len(data) > 0 {
 		l.line++
@@ -48,79 +47,28 @@ func (p *plain) viperFile(data []byte, session uint32) error {
 	return nil
 }
 
-func (l *viperLog) fail(format string, args ...any) error {
-	return atLine(l.line, "byte %d: %s", l.i, fmt.Sprintf(format, args...))
-}
-
-func (l *viperLog) space() {
-	for l.i < len(l.data) && isSpace(l.data[l.i]) {
-		l.i++
-	}
-}
-
-// take passes c and what is white before and behind it.
-func (l *viperLog) take(c byte) bool {
-	l.space()
-	if l.i == len(l.data) || l.data[l.i] != c {
-		return false
-	}
-	l.i++
-	l.space()
-	return true
-}
-
-// word reads a string without escapes, or a bare word such as true.
-func (l *viperLog) word() []byte {
-	l.space()
-	from := l.i
-	if l.take('"') {
-		n := bytes.IndexByte(l.data[from+1:], '"')
-		if n < 0 {
-			return nil
-		}
-		l.i = from + n + 2
-		return l.data[from+1 : from+1+n]
-	}
-	for l.i < len(l.data) && l.data[l.i]|0x20 >= 'a' && l.data[l.i]|0x20 <= 'z' {
-		l.i++
-	}
-	return l.data[from:l.i]
-}
-
 // txn reads one line.
 func (l *viperLog) txn(session uint32, id int64) error {
 	l.begin(session, id, l.line, event.Committed)
-	if !l.take('{') {
-		return l.fail("an object is expected")
-	}
 	sets, valued := false, false
-	for more := true; more; more = l.take(',') {
-		name := string(l.word())
-		if !l.take(':') {
-			return l.fail("a name and ':' are expected")
-		}
-		switch name {
+	err := l.object(func(name []byte) error {
+		switch string(name) {
 		case "value":
-			if err := l.list(l.operation); err != nil {
-				return err
-			}
 			valued = true
+			return l.list(l.operation)
 		case "isInitial":
 			sets = string(l.word()) == "true"
-		default:
-			if l.number() {
-				continue
-			}
-			if l.word() == nil {
-				return l.fail("field %q is not known", name)
-			}
+			return nil
 		}
-	}
-	if !l.take('}') || l.i != len(l.data) {
-		return l.fail("'}' and the end of the line are expected")
-	}
-	if !valued {
-		return l.fail("a transaction without \"value\"")
+		return l.pass()
+	})
+	switch {
+	case err != nil:
+		return err
+	case l.i != len(l.data):
+		return l.want("the end of the line is expected")
+	case !valued:
+		return l.want("a transaction without \"value\"")
 	}
 	l.end()
 	if sets {
@@ -129,49 +77,9 @@ func (l *viperLog) txn(session uint32, id int64) error {
 	return nil
 }
 
-// number passes a number of a field that means nothing here.
-func (l *viperLog) number() bool {
-	_, used := leadingInteger(l.data[l.i:])
-	l.i += used
-	return used > 0
-}
-
-// list reads an array, each of whose elements item reads.
-func (l *viperLog) list(item func() error) error {
-	if !l.take('[') {
-		return l.fail("'[' is expected")
-	}
-	if l.take(']') {
-		return nil
-	}
-	for more := true; more; more = l.take(',') {
-		if err := item(); err != nil {
-			return err
-		}
-	}
-	if !l.take(']') {
-		return l.fail("',' or ']' is expected")
-	}
-	return nil
-}
-
-// integer reads a number; nothing is a "nil", 'nil' or null in its place.
-func (l *viperLog) integer() (n int64, nothing bool, err error) {
-	l.space()
-	n, used := leadingInteger(l.data[l.i:])
-	if l.i += used; used > 0 {
-		return n, false, nil
-	}
-	switch string(l.word()) {
-	case "nil", "null":
-		return 0, true, nil
-	}
-	return 0, false, l.fail("an integer within 64 bits is expected")
-}
-
 func (l *viperLog) operation() error {
 	if !l.take('[') {
-		return l.fail("an operation is no array")
+		return l.want("an operation is no array")
 	}
 	name := string(l.word())
 	switch name {
@@ -179,7 +87,7 @@ func (l *viperLog) operation() error {
 	case "range":
 		return l.scan()
 	default:
-		return l.fail("operation %q is none of r, w, i, d, range", name)
+		return l.want("operation %q is none of r, w, i, d, range", name)
 	}
 	o := plainOp{}
 	if name != "r" {
@@ -187,26 +95,26 @@ func (l *viperLog) operation() error {
 	}
 	for i, to := range [...]*int64{&o.key, &o.value} {
 		if !l.take(',') {
-			return l.fail("key and value are expected")
+			return l.want("key and value are expected")
 		}
 		n, nothing, err := l.integer()
 		if err != nil {
 			return err
 		}
 		if nothing && (i == 0 || name != "r") {
-			return l.fail("nil where %q needs a number", name)
+			return l.want("nil where %q needs a number", name)
 		}
 		if *to = n; nothing {
 			o.flags |= initial
 		}
 	}
 	for l.take(',') { // what was read before it, whether it is deleted
-		if !l.number() && len(l.word()) == 0 {
-			return l.fail("a number, true or false is expected")
+		if err := l.pass(); err != nil {
+			return err
 		}
 	}
 	if !l.take(']') {
-		return l.fail("']' is expected")
+		return l.want("']' is expected")
 	}
 	l.ops = append(l.ops, o)
 	return nil
@@ -218,7 +126,7 @@ func (l *viperLog) scan() error {
 	r := plainRange{txn: uint32(len(l.txns) - 1), op: uint32(len(l.ops))}
 	for _, b := range [...]*plainBound{&r.low, &r.high} {
 		if !l.take(',') {
-			return l.fail("the bounds of a range are expected")
+			return l.want("the bounds of a range are expected")
 		}
 		n, nothing, err := l.integer()
 		if err != nil {
@@ -228,17 +136,19 @@ func (l *viperLog) scan() error {
 	}
 	for range 2 {
 		if !l.take(',') {
-			return l.fail("the rows of a range are expected")
+			return l.want("the rows of a range are expected")
 		}
 		if err := l.list(l.row); err != nil {
 			return err
 		}
 	}
 	if l.take(',') {
-		l.word()
+		if err := l.pass(); err != nil {
+			return err
+		}
 	}
 	if !l.take(']') {
-		return l.fail("']' is expected")
+		return l.want("']' is expected")
 	}
 	r.end = uint32(len(l.ops))
 	l.ranges = append(l.ranges, r)
@@ -247,35 +157,27 @@ func (l *viperLog) scan() error {
 
 // row reads {"id": key, "val": value, ...} as a read.
 func (l *viperLog) row() error {
-	if !l.take('{') {
-		return l.fail("a row is no object")
-	}
 	var o plainOp
 	var id, val bool
-	for more := true; more; more = l.take(',') {
-		name := string(l.word())
-		if !l.take(':') {
-			return l.fail("a name and ':' are expected")
+	err := l.object(func(name []byte) error {
+		switch string(name) {
+		case "id", "val":
+		default:
+			return l.pass()
 		}
 		n, nothing, err := l.integer()
-		if err != nil {
+		if string(name) == "id" {
+			o.key, id = n, !nothing
 			return err
 		}
-		switch name {
-		case "id":
-			o.key, id = n, !nothing
-		case "val":
-			if o.value, val = n, true; nothing {
-				o.flags |= initial
-			}
+		if o.value, val = n, true; nothing {
+			o.flags |= initial
 		}
-	}
-	if !l.take('}') {
-		return l.fail("'}' is expected")
-	}
-	if !id || !val {
-		return l.fail("a row without id or val")
+		return err
+	})
+	if err == nil && (!id || !val) {
+		err = l.want("a row without id or val")
 	}
 	l.ops = append(l.ops, o)
-	return nil
+	return err
 }

@@ -1,0 +1,365 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// Histories of Jepsen, Elle and elle-cli: one map an operation, as EDN (a stream,
+// a vector or a list of them) or as JSON.
+//
+//	{:type :invoke, :process 0, :f :txn, :value [[:append 5 1] [:r 5 nil]], :time 12, :index 3}
+//
+// A process completes what it invoked with :ok (it happened), :fail (it did not) or
+// :info (nobody knows), or never. The order of the history is that of real time
+// (Elle): times are those of :time, made to grow by at least 1 ns from line to
+// line. A completion without an invocation has no times, since its start is not
+// known. A process is a session; what is done by something else than a number
+// (:nemesis) is no operation of a client.
+
+// elleOp is an operation of a client, from its invocation to its completion.
+type elleOp struct {
+	id        string
+	process   []byte // empty: none was named
+	seq       int64
+	line      int64
+	start     int64 // 0: it was not invoked
+	end       int64
+	outcome   event.Status // 0: open
+	f         node
+	key       node // porcupine's
+	invoked   node // :value of the invocation
+	completed node // and of the completion
+	refused   bool // a cas that found another value
+}
+
+// value is what is known of the operation's value: what came back, or else what
+// was asked for.
+func (o *elleOp) value() *node {
+	if o.completed.kind != nothing {
+		return &o.completed
+	}
+	return &o.invoked
+}
+
+// elleReader pairs invocations with completions.
+type elleReader struct {
+	*Reader
+	nodes nodeReader
+	emit  elleEmitter
+
+	line, counted int // of the byte counted
+	time          int64
+	ordinal       int64
+	lastIndex     int64
+	open          map[string]*elleOp // by process
+	opened        []string           // processes in the order in which they first came
+	seqs          map[string]int64
+
+	// mapped says which workload it is: until then operations wait.
+	mapped  bool
+	waiting []*elleOp
+}
+
+func (r *Reader) readElle(data []byte, json bool) error {
+	e := newElleReader(r, data)
+	e.nodes.json = json
+	if err := e.nodes.each(e.operation); err != nil {
+		return err
+	}
+	return e.finish()
+}
+
+// timeBefore leaves room for a transaction before the first one.
+const timeBefore = 10
+
+func newElleReader(r *Reader, data []byte) *elleReader {
+	if r.Decoder == nil {
+		r.Decoder = &event.Decoder{}
+	}
+	return &elleReader{
+		Reader: r, nodes: nodeReader{data: data}, emit: elleEmitter{Reader: r}, line: 1, time: timeBefore, lastIndex: -1,
+		open: map[string]*elleOp{}, seqs: map[string]int64{},
+	}
+}
+
+// operation takes in one map.
+func (e *elleReader) operation(m *node) error {
+	typ, process, index := m.get("type"), m.get("process"), m.get("index")
+	e.ordinal++
+	if process.kind == word || process.kind == quoted && !isJSONNumber(process.text) {
+		return nil
+	}
+	e.line += bytes.Count(e.nodes.data[e.counted:m.at], []byte{'\n'})
+	e.counted = m.at
+	e.time++
+	time := m.get("time")
+	if t, ok := time.integer(); ok {
+		e.time = max(e.time, t)
+	}
+	e.step(&elleStep{
+		typ: typ, process: process.text, index: index, f: m.get("f"), key: m.get("key"), value: m.get("value"),
+	})
+	return e.settle(m.at)
+}
+
+// elleStep is an invocation or a completion.
+type elleStep struct {
+	typ, index, f, key, value node
+	process                   []byte
+}
+
+// step pairs s. It is done when e.waiting gets the operation that s completed.
+func (e *elleReader) step(s *elleStep) {
+	o := e.open[string(s.process)]
+	if s.typ.is("invoke") {
+		if o != nil {
+			e.abandon(o) // it never completed
+		}
+		o = e.begin(s)
+		o.start, o.invoked = e.time, s.value
+		e.open[string(s.process)] = o
+		return
+	}
+	if o != nil {
+		delete(e.open, string(s.process))
+	} else {
+		o = e.begin(s)
+	}
+	o.end, o.completed, o.line = e.time, s.value, int64(e.line)
+	if s.f.kind != nothing {
+		o.f = s.f
+	}
+	switch {
+	case s.typ.is("ok"):
+		o.outcome = event.Committed
+	case s.typ.is("fail"):
+		o.outcome = event.Aborted
+	case s.typ.is("info"):
+		o.outcome = event.Unknown
+	}
+	e.waiting = append(e.waiting, o)
+}
+
+// begin is a new operation, which s is the first to speak of.
+func (e *elleReader) begin(s *elleStep) *elleOp {
+	o := &elleOp{process: s.process, f: s.f, key: s.key, line: int64(e.line)}
+	id := e.ordinal - 1
+	index, ok := s.index.integer()
+	if ok {
+		id = index
+	}
+	o.id = "T" + strconv.FormatInt(id, 10)
+	if ok && index <= e.lastIndex {
+		o.id += "@" + strconv.FormatInt(e.ordinal-1, 10) // the file numbers it again
+	}
+	e.lastIndex = max(e.lastIndex, id)
+	process := string(s.process)
+	if _, known := e.seqs[process]; !known {
+		e.opened = append(e.opened, process)
+	}
+	o.seq = e.seqs[process]
+	e.seqs[process]++
+	return o
+}
+
+func (e *elleReader) abandon(o *elleOp) {
+	o.outcome, o.end = event.Unknown, e.time
+	e.waiting = append(e.waiting, o)
+}
+
+// settle gives out what has completed, once it is known what kind of history it is.
+func (e *elleReader) settle(at int) error {
+	for _, o := range e.waiting {
+		if o.outcome == 0 {
+			return e.nodes.fail(at, "the type is none of :invoke, :ok, :fail, :info")
+		}
+	}
+	if !e.mapped {
+		if len(e.waiting) == 0 || !e.isTransactional() {
+			return nil // a workload is known by all of its operations
+		}
+		e.mapped = true
+		e.emit.put = e.emit.transaction
+	}
+	return e.give()
+}
+
+// isTransactional says whether the latest operation is made of micro-operations.
+func (e *elleReader) isTransactional() bool {
+	o := e.waiting[len(e.waiting)-1]
+	return isMicroOps(&o.completed) || isMicroOps(&o.invoked) || o.f.is("txn")
+}
+
+func isMicroOps(n *node) bool {
+	if n.kind != vector || len(n.items) == 0 {
+		return false
+	}
+	first := &n.items[0]
+	return first.kind == vector && len(first.items) >= 2 && (first.items[0].kind == word || first.items[0].kind == quoted)
+}
+
+// give emits what waits.
+func (e *elleReader) give() error {
+	for _, o := range e.waiting {
+		if err := e.emit.op(o); err != nil {
+			return err
+		}
+	}
+	e.waiting = e.waiting[:0]
+	return nil
+}
+
+// finish gives out the rest; what is open will never complete.
+func (e *elleReader) finish() error {
+	e.time++
+	for _, process := range e.opened {
+		if o := e.open[process]; o != nil {
+			e.abandon(o)
+		}
+	}
+	if !e.mapped {
+		if err := e.emit.workload(e.waiting); err != nil {
+			return err
+		}
+	}
+	return e.give()
+}
+
+// elleEmitter writes operations as records, and has them decoded.
+type elleEmitter struct {
+	*Reader
+	buf     []byte
+	numOps  int
+	put     func(o *elleOp) error // appends the operations of o
+	reason  string                // why put cannot read o
+	regKeys bool                  // values of a register are [key value]
+}
+
+var errUnreadable = errors.New("unreadable")
+
+// op emits o.
+func (e *elleEmitter) op(o *elleOp) error {
+	e.buf = append(e.buf[:0], `{"txn":`...)
+	e.buf = appendString(e.buf, []byte(o.id))
+	if len(o.process) > 0 {
+		e.buf = append(e.buf, `,"session":`...)
+		e.buf = appendString(e.buf, o.process)
+		e.buf = append(e.buf, `,"seq":`...)
+		e.buf = strconv.AppendInt(e.buf, o.seq, 10)
+	}
+	if o.start > 0 {
+		e.times(o.start, o.end)
+	}
+	e.buf = append(e.buf, `,"status":"`...)
+	at := len(e.buf)
+	e.buf = append(e.buf, o.outcome.String()...)
+	e.buf = append(e.buf, `","ops":[`...)
+	e.numOps = 0
+	switch err := e.put(o); {
+	case errors.Is(err, errUnreadable):
+		pos := e.position(o)
+		e.Batch.AddBad(pos, e.buf[:at], e.reason)
+		return e.full()
+	case err != nil:
+		return err
+	}
+	e.buf = append(e.buf, "]}"...)
+	e.Decoder.Decode(e.Batch, e.position(o), e.buf)
+	return e.full()
+}
+
+func (e *elleEmitter) position(o *elleOp) event.Position {
+	return event.Position{Partition: uint32(len(e.Batch.Partitions) - 1), Offset: o.line}
+}
+
+func (e *elleEmitter) times(start, end int64) {
+	e.buf = append(e.buf, `,"start":`...)
+	e.buf = strconv.AppendInt(e.buf, start, 10)
+	e.buf = append(e.buf, `,"end":`...)
+	e.buf = strconv.AppendInt(e.buf, end, 10)
+}
+
+// unreadable makes the operation a dead letter.
+func (e *elleEmitter) unreadable(reason string) error {
+	e.reason = reason
+	return errUnreadable
+}
+
+// operation begins an operation of the record; its other fields follow, then "}".
+func (e *elleEmitter) operation(op string, key *node) {
+	e.named(op, key.name())
+}
+
+func (e *elleEmitter) named(op string, key []byte) {
+	if e.numOps > 0 {
+		e.buf = append(e.buf, ',')
+	}
+	e.numOps++
+	e.buf = append(e.buf, `{"op":"`...)
+	e.buf = append(e.buf, op...)
+	e.buf = append(e.buf, `","key":`...)
+	e.buf = appendString(e.buf, key)
+}
+
+func (e *elleEmitter) field(name string, value *node) {
+	e.buf = append(e.buf, ',', '"')
+	e.buf = append(e.buf, name...)
+	e.buf = append(e.buf, '"', ':')
+	e.buf = value.appendJSON(e.buf)
+}
+
+// transaction appends the micro-operations of o.
+func (e *elleEmitter) transaction(o *elleOp) error {
+	value := o.value()
+	if o.outcome != event.Committed && !isMicroOps(value) {
+		value = &o.invoked // what failed may say why in place of its operations
+	}
+	if value.kind == nothing && o.outcome != event.Committed {
+		return nil
+	}
+	if value.kind != vector {
+		return e.unreadable("the value is no vector of operations")
+	}
+	for i := range value.items {
+		m := &value.items[i]
+		if m.kind != vector || len(m.items) < 2 {
+			if o.outcome != event.Committed {
+				continue
+			}
+			return e.unreadable("a micro-operation is no [f key value]")
+		}
+		if err := e.micro(o, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *elleEmitter) micro(o *elleOp, m *node) error {
+	f, key, value := &m.items[0], &m.items[1], &node{}
+	if len(m.items) > 2 {
+		value = &m.items[2]
+	}
+	switch {
+	case f.is("r"):
+		if value.kind == nothing && o.outcome != event.Committed {
+			return nil // it was not answered
+		}
+		e.operation("r", key)
+		if value.kind == set {
+			e.buf = append(e.buf, `,"kind":"set"`...)
+		}
+		e.field("value", value)
+	case f.is("w"), f.is("append"):
+		e.operation(string(f.text), key)
+		e.field("value", value)
+	default:
+		return e.unreadable("micro-operation " + string(f.name()) + " is none of r, w, append")
+	}
+	e.buf = append(e.buf, '}')
+	return nil
+}
