@@ -29,6 +29,9 @@ type Replay struct {
 	// transactions that must have been read for it.
 	Finding string
 	Txns    []string
+	// Data is the folder of the service that is told how Finding was closed; "":
+	// none.
+	Data string
 }
 
 // Bound is an end of a range: an event time, or a position of the input.

@@ -2,6 +2,7 @@ package window
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -137,6 +138,11 @@ func (p *panes) closeSettled(m *Machine) {
 		p.close(m)
 	}
 	p.amend(m)
+	// What is noted now is noted where the watermark stands, or later: the groups of
+	// panes before that grow no more, also when no record ever comes to those panes.
+	if len(m.horizon.order) > 0 && m.watermark != math.MinInt64 {
+		m.flushHorizonBefore(p.index(m.watermark))
+	}
 }
 
 // amend hands out closed panes that something has changed, with a higher

@@ -20,13 +20,14 @@ func replayCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay",
 		Short: "Check a range of stored input again, and close a horizon finding",
-		Long: "Replay reads what a broker or files hold, and says whether it satisfies isolation levels. It stores nothing. Nothing is\n" +
+		Long: "Replay reads what a broker or files hold, and says whether it satisfies isolation levels. It stores nothing itself. Nothing is\n" +
 			"forgotten on the way unless --window is given. Without --to it reads up to what is there when it begins.\n\n" +
 			"--from and --to (exclusive) are times in RFC 3339, or positions: the sequence of a NATS message, the byte of a line in a\n" +
 			"file, for Kafka PARTITION:OFFSET,... A range of times holds the transactions that ran in it. Since a range leaves out\n" +
 			"records, it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
 			"A horizon finding names the command that decides it. Its --finding is closed in the output: resolved-violated when the\n" +
-			"range holds a violation, resolved-ok when it was read as a whole and holds none.\n\n" +
+			"range holds a violation, resolved-ok when it was read as a whole and holds none. The service that runs in --data stores\n" +
+			"that, and tells its sinks.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated, 254 wrong usage or an input\n" +
 			"that cannot be read, 255 internal error.",
 		Args: cobra.NoArgs,
@@ -65,6 +66,11 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err := tellReplayed(t, answer, &r, output); err != nil {
 				return fmt.Errorf("write the answer: %w", err)
 			}
+			if r.Data != "" && answer.Closed != nil {
+				if err := app.CloseFinding(c.Context(), &r, answer.Closed); err != nil {
+					t.say("monitor: the service in %s was not told: %s", printable(r.Data), printable(err.Error()))
+				}
+			}
 			return exitWith(answer.Outcome())
 		},
 	}
@@ -77,6 +83,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringVar(&r.DefaultSource, "default-source", "", "source of the records that name none (default \"default\")")
 	f.StringVar(&r.Key, "key", "", "show only findings about this key; all keys are checked")
 	f.StringVar(&r.Finding, "finding", "", "id of the horizon finding to close")
+	f.StringVar(&r.Data, "data", "", "folder of the running service in which --finding is closed (default: it is only printed)")
 	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that must be in the range for --finding to be closed; may be repeated")
 	watchFlags(f, &r.Watch)
 	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")

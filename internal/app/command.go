@@ -25,6 +25,9 @@ func (a *App) replayCommand(source string) string {
 		return ""
 	}
 	var flags []string
+	if a.config.Data != "" { // a replay's own findings are stored nowhere
+		flags = []string{"--data", absolute(a.config.Data)}
+	}
 	if a.embedded != nil {
 		flags = append(flags, "--nats", a.embedded.URL(), "--stream", config.DefaultStream)
 	}

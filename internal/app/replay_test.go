@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -449,10 +450,11 @@ func TestReplayCommand(t *testing.T) {
 		Mechanism: "PLAIN", User: "ann", PasswordFile: "/s3cret", PasswordEnv: "S3CRET",
 	}
 	s.Inputs = []config.Input{{NATS: nats}, {Kafka: kafka}, {Tail: []string{"/var/log/it's *.log"}}}
+	s.Data = "/data"
 	s.Watch.Lateness, s.Watch.Contract.ClockDrift = time.Second, time.Second
 	s.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}}
 	a := &App{config: s}
-	const want = `monitor replay --nats nats://n1:4222,n2 --stream S --subjects 'a.>,b.*' --nats-ca-file /ca ` +
+	const want = `monitor replay --data /data --nats nats://n1:4222,n2 --stream S --subjects 'a.>,b.*' --nats-ca-file /ca ` +
 		`--kafka k1:9092,k2:9092 --topic t --kafka-tls --kafka-ca-file /ca --file '/var/log/it'\''s *.log' ` +
 		`--levels snapshot-isolation,serializable --lateness 1s --contract clock-drift=1s`
 	if got := a.replayCommand("default"); got != want {
@@ -475,8 +477,8 @@ func TestHorizonOfService(t *testing.T) {
 	if f.Kind != isolation.KindHorizon {
 		t.Fatalf("finding %+v", f)
 	}
-	want := fmt.Sprintf("monitor replay --nats %s --stream ISOWATCH --source default --from %s --to %s --finding %s --txn T2 --txn T1",
-		a.NATSURL(), second(-95), at(3601+95).Add(1).Format(time.RFC3339Nano), f.ID)
+	want := fmt.Sprintf("monitor replay --data %s --nats %s --stream ISOWATCH --source default --from %s --to %s --finding %s --txn T2 --txn T1",
+		s.Data, a.NATSURL(), second(-95), at(3601+95).Add(1).Format(time.RFC3339Nano), f.ID)
 	if f.Command != want {
 		t.Errorf("got  %s\nwant %s", f.Command, want)
 	}
@@ -486,6 +488,130 @@ func TestHorizonOfService(t *testing.T) {
 	r.Finding, r.Txns = f.ID, f.Txns
 	if got := replayed(t, r); got.Closed == nil || got.Closed.State != isolation.ResolvedViolated {
 		t.Errorf("closed %+v, undecided %q", got.Closed, got.Undecided)
+	}
+}
+
+// storedFinding waits for the finding in a state.
+func storedFinding(t *testing.T, dir, id string, state isolation.State) isolation.Finding {
+	t.Helper()
+	var f isolation.Finding
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		err := ReadStored(t.Context(), dir, Findings, func(text []byte) error {
+			var one isolation.Finding
+			err := json.Unmarshal(text, &one)
+			if one.ID == id {
+				f = one
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.State == state {
+			return f
+		}
+	}
+	t.Fatalf("%s is not %s but %+v", id, state, f)
+	return f
+}
+
+// flagOf is the word behind a flag.
+func flagOf(command, flag string) string {
+	words := strings.Fields(command)
+	if i := slices.Index(words, flag); i >= 0 && i+1 < len(words) {
+		return words[i+1]
+	}
+	return ""
+}
+
+// A replay closes the finding in the service that has it: once it no longer grows,
+// over the whole range, and never from violated to ok. Sinks hear of it, and it
+// stays closed over a restart.
+func TestReplayClosesInService(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		records []string
+		state   isolation.State
+	}{
+		{"violated", skewApart(), isolation.ResolvedViolated},
+		{"ok", append(skewApart()[:3], ran("T2", 2, 3, `{"op":"r","key":"x","value":[]}`)), isolation.ResolvedOK},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := liveService(t)
+			s.Watch.Idle = time.Second
+			sink := make(caught, 10)
+			a := start(t, s, sink)
+			send(t, a, c.records...)
+			f := sink.next(t)
+			r := replayOf()
+			r.NATS = &config.NATS{URLs: []string{a.NATSURL()}, Stream: config.DefaultStream}
+			r.Finding, r.Txns, r.Data = f.ID, f.Txns, s.Data
+			answer := func(state isolation.State) error {
+				return CloseFinding(t.Context(), &r, &isolation.Finding{ID: f.ID, Source: "default", State: state, Explanation: "So it is."})
+			}
+			if f.State == isolation.Provisional {
+				if err := answer(isolation.ResolvedOK); err == nil || !strings.Contains(err.Error(), "may still grow") && !strings.Contains(err.Error(), "not the whole range") {
+					// It may have become final meanwhile, with a wider range.
+					t.Errorf("before it is final: %v", err)
+				}
+			}
+			f = storedFinding(t, s.Data, f.ID, isolation.Final)
+			r.From, r.To = bound(t, flagOf(f.Command, "--from")), bound(t, flagOf(f.Command, "--to"))
+			whole := r
+			for what, change := range map[string]func(){
+				"begins later":  func() { r.From.Time++ },
+				"ends earlier":  func() { r.To.Time-- },
+				"other levels":  func() { r.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}} },
+				"no times":      func() { r.From = bound(t, "17") },
+				"another id":    func() { f.ID = "0123" },
+				"another state": func() {},
+			} {
+				id := f.ID
+				change()
+				state := isolation.ResolvedOK
+				if what == "another state" {
+					state = isolation.Withdrawn
+				}
+				if err := answer(state); err == nil {
+					t.Errorf("%s: closed", what)
+				}
+				r, f.ID = whole, id
+			}
+			storedFinding(t, s.Data, f.ID, isolation.Final)
+
+			got := replayed(t, r)
+			if got.Closed == nil || got.Closed.State != c.state {
+				t.Fatalf("closed %+v, undecided %q", got.Closed, got.Undecided)
+			}
+			for range 2 { // the second changes nothing
+				if err := CloseFinding(t.Context(), &r, got.Closed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			closed := storedFinding(t, s.Data, f.ID, c.state)
+			if closed.Revision != f.Revision+1 || strings.Contains(closed.Explanation, "decides") ||
+				!strings.HasPrefix(closed.Explanation, got.Closed.Explanation) || !slices.Equal(closed.Refutes, got.Closed.Refutes) {
+				t.Errorf("closed %+v\nof %+v", closed, f)
+			}
+			told := sink.next(t)
+			for told.ID != f.ID || told.State != c.state {
+				told = sink.next(t)
+			}
+			if told.Revision != closed.Revision {
+				t.Errorf("told %+v", told)
+			}
+			err := answer(isolation.ResolvedOK)
+			if (err == nil) != (c.state == isolation.ResolvedOK) {
+				t.Errorf("closed as ok: %v", err)
+			}
+			stop(t, a)
+			if err := answer(c.state); !errors.Is(err, errNoService) {
+				t.Errorf("without a service: %v", err)
+			}
+			if again := storedFinding(t, s.Data, f.ID, c.state); again.Revision != closed.Revision {
+				t.Errorf("after a restart %+v", again)
+			}
+		})
 	}
 }
 

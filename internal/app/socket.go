@@ -35,6 +35,7 @@ func (a *App) serveSocket(context.Context) error {
 	for _, kind := range []Kind{Findings, DeadLetters, Panes} {
 		mux.HandleFunc("GET /"+string(kind), func(w http.ResponseWriter, r *http.Request) { a.writeStored(w, kind) })
 	}
+	mux.HandleFunc("POST /resolutions", a.takeResolution)
 	path := a.path(socketName)
 	a.cleanups.push("socket file", func(context.Context) error { return os.Remove(path) })
 	a.serve("socket", &http.Server{Handler: a.reads.around(mux), ReadHeaderTimeout: 5 * time.Second}, l)

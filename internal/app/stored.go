@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -70,14 +69,7 @@ func readStore(dir string, kind Kind, fn func([]byte) error) error {
 }
 
 func askService(ctx context.Context, dir string, kind Kind, fn func([]byte) error) error {
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		short, release, err := shortPath(filepath.Join(dir, socketName))
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		return new(net.Dialer).DialContext(ctx, "unix", short)
-	}}
+	transport := socketTransport(dir)
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://isowatch/"+string(kind), nil)
 	if err != nil {

@@ -69,6 +69,9 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 			if w.full(e.opt.StepBytes) {
 				flush()
 			}
+		case x := <-e.resolving:
+			w.resolving = append(w.resolving, x)
+			flush()
 		case <-due:
 			flush()
 		case <-ticker.C:

@@ -18,6 +18,7 @@ func (e *Engine) commit(w *work) error {
 	for i := range w.effects {
 		findings += len(w.effects[i].findings)
 	}
+	findings += len(w.resolving)
 	e.status.Store(w.status)
 	e.opt.Committed(findings)
 	if w.snapshot != nil {
@@ -82,6 +83,7 @@ func (e *Engine) commitStep(w *work) error {
 			return err
 		}
 	}
+	e.putResolved(w, &h, put)
 	for _, dead := range [2]bool{true, false} { // of one name, the put counts
 		for i := range w.puts {
 			if p := &w.puts[i]; (p.Value == nil) == dead {

@@ -113,6 +113,8 @@ type Engine struct {
 	missed     []Waiting
 	looked     int64 // tick at which missed was made
 
+	resolving chan *resolving
+
 	status  atomic.Pointer[Status]
 	records atomic.Int64
 	reads   atomic.Int64 // of retained state
@@ -123,7 +125,7 @@ type Engine struct {
 
 // Open recovers what st holds: the machines as they were after the last commit.
 func Open(st *store.Store, o Options) (*Engine, error) {
-	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}}
+	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving)}
 	e.log = e.opt.Logger
 	e.sources = newSources()
 	if err := e.recover(); err != nil {
@@ -189,6 +191,7 @@ type work struct {
 	effects   []effect
 	puts      []sourcePut
 	failed    error // nothing of it may be committed
+	resolving []*resolving
 	assembly  []byte
 	snapshot  *snapshot
 	status    *Status
@@ -251,6 +254,7 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 					cancel()
 				}
 			}
+			w.answer(failed)
 			free <- w
 		}
 	}()

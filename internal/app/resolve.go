@@ -1,0 +1,138 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// resolveWait bounds what it takes to commit an answer.
+const resolveWait = 30 * time.Second
+
+// maxResolution is what the answer of a replay may hold, bytes.
+const maxResolution = 4 << 20
+
+// CloseFinding tells the service that runs in r.Data how the replay of r closed a
+// horizon finding.
+func CloseFinding(ctx context.Context, r *config.Replay, closed *isolation.Finding) error {
+	answer := engine.Resolution{Finding: *closed, Levels: isolation.LevelNames(r.Watch.Levels)}
+	for _, x := range []struct {
+		bound config.Bound
+		ns    **int64
+	}{{r.From, &answer.From}, {r.To, &answer.To}} {
+		switch x.bound.Kind {
+		case config.Unbounded:
+		case config.AtTime:
+			*x.ns = &x.bound.Time
+		default:
+			return errors.New("the range is not one of event times, as that of the finding is")
+		}
+	}
+	text, err := json.Marshal(&answer)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolveWait)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://isowatch/resolutions", bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	transport := socketTransport(r.Data)
+	defer transport.CloseIdleConnections()
+	response, err := transport.RoundTrip(request)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return errNoService
+	case err != nil:
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusNoContent {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10)) // only to say why
+		return errors.New(string(bytes.TrimSpace(text)))
+	}
+	return nil
+}
+
+// socketTransport speaks to the service of a data folder.
+func socketTransport(dir string) *http.Transport {
+	return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		short, release, err := shortPath(filepath.Join(dir, socketName))
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return new(net.Dialer).DialContext(ctx, "unix", short)
+	}}
+}
+
+// takeResolution closes a horizon finding as a replay asks: 204 when that is
+// stored, 404 for an unknown one, 409 when the replay does not answer it.
+func (a *App) takeResolution(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(lineWait)) // the connection has deadlines: it is a socket
+	control.SetWriteDeadline(time.Now().Add(resolveWait + lineWait))
+	var answer engine.Resolution
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxResolution)).Decode(&answer); err != nil {
+		http.Error(w, "not a resolution: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := a.answers(&answer); err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), resolveWait)
+	defer cancel()
+	err := a.engine.Resolve(ctx, answer)
+	switch {
+	case err == nil:
+		a.log.Info("horizon finding closed by a replay", "finding", answer.Finding.ID, "state", answer.Finding.State)
+		w.WriteHeader(http.StatusNoContent)
+	case errors.Is(err, engine.ErrNoFinding):
+		http.Error(w, err.Error(), http.StatusNotFound)
+	case errors.Is(err, engine.ErrUnresolved):
+		http.Error(w, err.Error(), http.StatusConflict)
+	default:
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	}
+}
+
+// answers says whether the range was checked for what is expected here.
+func (a *App) answers(r *engine.Resolution) error {
+	if r.Finding.Refutes == nil {
+		r.Finding.Refutes = []string{}
+	}
+	if r.Finding.AlsoRefutes == nil {
+		r.Finding.AlsoRefutes = []string{}
+	}
+	for _, name := range append(append([]string{}, r.Finding.Refutes...), r.Finding.AlsoRefutes...) {
+		if _, err := isolation.ParseLevel(name); err != nil {
+			return err
+		}
+	}
+	expect := a.config.WatchOf(r.Finding.Source).Expect
+	for _, name := range r.Levels {
+		l, err := isolation.ParseLevel(name)
+		if err != nil {
+			return err
+		}
+		if l == expect || expect.Refuted([]isolation.Level{l}) && r.Finding.State == isolation.ResolvedViolated {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: the range was not checked for %s", engine.ErrUnresolved, expect)
+}

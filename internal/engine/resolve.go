@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/store"
+)
+
+// Resolution is what a replay found of the range that a horizon finding names.
+type Resolution struct {
+	// Finding is the horizon finding as the replay closed it: its id, its state,
+	// what the range refutes, and an explanation.
+	Finding isolation.Finding `json:"finding"`
+	// From and To bound the range that was read, ns since the Unix epoch; nil: as
+	// far as there was input.
+	From *int64 `json:"from,omitempty"`
+	To   *int64 `json:"to,omitempty"`
+	// Levels are those that the range was checked for.
+	Levels []string `json:"levels"`
+}
+
+var (
+	// ErrNoFinding: there is no horizon finding of that id and source.
+	ErrNoFinding = errors.New("no such horizon finding")
+	// ErrUnresolved: the replay does not answer the finding as it stands.
+	ErrUnresolved = errors.New("the finding stays open")
+)
+
+// resolving is a resolution on its way to the commit.
+type resolving struct {
+	Resolution
+	done chan error // has room for the one answer
+	err  error
+}
+
+// Resolve closes a horizon finding, while [Engine.Run] runs, and returns when that
+// is committed. Closing it again in the same way changes nothing.
+func (e *Engine) Resolve(ctx context.Context, r Resolution) error {
+	x := &resolving{Resolution: r, done: make(chan error, 1)}
+	select {
+	case e.resolving <- x:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-x.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// answer tells who waits for the resolutions of w how they fared.
+func (w *work) answer(err error) {
+	for _, x := range w.resolving {
+		x.done <- errors.Join(err, x.err)
+	}
+	w.resolving = w.resolving[:0]
+}
+
+// resolve is the stored finding as x closes it, with its order; nil when it is
+// closed like that already.
+func (e *Engine) resolve(x *Resolution, w *work) (order, text []byte, err error) {
+	id := x.Finding.ID
+	value, err := e.store.Get(spaceFinding, []byte(id))
+	if err != nil {
+		return nil, nil, err
+	}
+	var f isolation.Finding
+	if len(value) >= 8 {
+		if err := json.Unmarshal(value[8:], &f); err != nil {
+			return nil, nil, fmt.Errorf("finding %s: %w", id, err)
+		}
+	}
+	if f.Kind != isolation.KindHorizon || f.Source != x.Finding.Source {
+		return nil, nil, fmt.Errorf("%w: %q", ErrNoFinding, id)
+	}
+	for i := range w.effects {
+		if slices.Contains(w.effects[i].ids, id) {
+			return nil, nil, fmt.Errorf("%w: it has just grown", ErrUnresolved)
+		}
+	}
+	if why := x.leavesOpen(&f); why != "" {
+		return nil, nil, fmt.Errorf("%w: %s", ErrUnresolved, why)
+	}
+	if f.State == x.Finding.State {
+		return nil, nil, nil
+	}
+	f.State = x.Finding.State
+	f.Revision++
+	f.Refutes, f.AlsoRefutes, f.Expected = x.Finding.Refutes, x.Finding.AlsoRefutes, false
+	f.Explanation = x.Finding.Explanation + "\n" + strings.TrimSuffix(f.Explanation, openEnd)
+	if w.step.tick != 0 {
+		f.DetectedAt = time.Unix(0, w.step.tick).UTC().Format(time.RFC3339Nano)
+	}
+	if text, err = json.Marshal(&f); err != nil {
+		return nil, nil, fmt.Errorf("finding %s: %w", id, err)
+	}
+	return value[:8:8], text, nil
+}
+
+// openEnd ends the explanation of a horizon finding that nobody has decided.
+const openEnd = "\nReplaying the range decides."
+
+// leavesOpen says why the replay is no answer to f as it stands, "" if it is. f
+// grows until its pane is over, and with it the range that decides it.
+func (x *Resolution) leavesOpen(f *isolation.Finding) string {
+	switch {
+	case x.Finding.State != isolation.ResolvedOK && x.Finding.State != isolation.ResolvedViolated:
+		return fmt.Sprintf("the replay says %q", x.Finding.State)
+	case f.State == isolation.ResolvedViolated && x.Finding.State == isolation.ResolvedOK:
+		return "an earlier replay found a violation"
+	case f.State == isolation.Provisional:
+		return "it may still grow: run its command again when its state is final"
+	}
+	if x.Finding.State == isolation.ResolvedViolated {
+		return "" // a cycle is one in any range
+	}
+	from, to, err := rangeOf(f)
+	switch {
+	case err != nil:
+		return err.Error()
+	case x.From != nil && (from == nil || *x.From > *from), x.To != nil && (to == nil || *x.To < *to):
+		return "the range that was read is not the whole range of its command"
+	}
+	return ""
+}
+
+// rangeOf are the bounds that the command of a horizon finding names. Behind them
+// stand only the finding's id and transactions.
+func rangeOf(f *isolation.Finding) (from, to *int64, err error) {
+	command, _, ok := strings.Cut(f.Command, " --finding "+f.ID)
+	if !ok {
+		return nil, nil, errors.New("it names no command")
+	}
+	for _, x := range []struct {
+		flag  string
+		bound **int64
+	}{{" --to ", &to}, {" --from ", &from}} {
+		rest, text, ok := cutLast(command, x.flag)
+		t, err := time.Parse(time.RFC3339Nano, text)
+		if !ok || err != nil {
+			continue // text is of a quoted word that comes before
+		}
+		ns := t.UnixNano()
+		*x.bound, command = &ns, rest
+	}
+	return from, to, nil
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// putResolved adds what the resolutions of w change to its commit.
+func (e *Engine) putResolved(w *work, h *head, put func(store.Space, []byte, []byte)) {
+	closed := map[string]bool{}
+	for _, x := range w.resolving {
+		if closed[x.Finding.ID] {
+			x.err = fmt.Errorf("%w: another replay is closing it", ErrUnresolved)
+			continue
+		}
+		order, text, err := e.resolve(&x.Resolution, w)
+		if x.err = err; err != nil || text == nil {
+			continue
+		}
+		closed[x.Finding.ID] = true
+		put(spaceFinding, []byte(x.Finding.ID), append(order, text...))
+		h.Outbox++
+		h.OutboxBytes += int64(len(text))
+		put(spaceOutbox, key64(h.Outbox), text)
+	}
+}
