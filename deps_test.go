@@ -20,6 +20,8 @@ const module = "github.com/isowatch/isowatch"
 const mayImport = `
 cmd/monitor           : alert config event history internal/app internal/engine isolation window
 alert                 : isolation
+alert/kafka           : alert internal/broker/kafka
+alert/nats            : alert internal/broker/nats
 config                : isolation window
 event                 :
 incremental           : internal/flat
@@ -68,11 +70,11 @@ const onlyIn = `
 github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
 github.com/nats-io/nats-server/v2      : internal/broker/nats
-github.com/nats-io/nats.go             : ingest/nats internal/app internal/broker/nats internal/testnats
+github.com/nats-io/nats.go             : alert/nats ingest/nats internal/app internal/broker/nats internal/testnats
 github.com/nats-io/nkeys               : internal/broker/nats
 github.com/nats-io/nuid                : ingest/nats
 github.com/prometheus/client_golang    : alert internal/app internal/web store
-github.com/segmentio/kafka-go          : ingest/kafka internal/app internal/broker/kafka internal/testkafka
+github.com/segmentio/kafka-go          : alert/kafka ingest/kafka internal/app internal/broker/kafka internal/testkafka
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config

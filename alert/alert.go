@@ -34,8 +34,12 @@ type Sink interface {
 type Outbox interface {
 	// Pending are at most max deliveries behind the sink's cursor, by Seq.
 	Pending(sink string, max int) ([]Delivery, error)
-	// Advance moves the sink's cursor behind seq.
-	Advance(sink string, seq uint64) error
+	// Advance moves the sink's cursor behind seq, and keeps what the sink remembers.
+	Advance(sink string, seq uint64, state []byte) error
+	// Keep keeps what the sink remembers, and leaves its cursor.
+	Keep(sink string, state []byte) error
+	// Kept is what was kept last.
+	Kept(sink string) ([]byte, error)
 }
 
 // ErrRejected marks a delivery that the receiver will not take however often it

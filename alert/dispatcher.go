@@ -27,11 +27,12 @@ type Options struct {
 	Log     *slog.Logger // nil: nothing is logged
 	Metrics *Metrics     // nil: nothing is registered
 
-	FirstDelay   time.Duration  // after a first failure; 0: 1 s
-	MaxDelay     time.Duration  // the delay doubles up to here; 0: 5 min
-	Timeout      time.Duration  // of one Deliver; 0: 30 s
-	CloseTimeout time.Duration  // of Close; 0: 5 s
-	Rand         func() float64 // in [0, 1), for the jitter; nil: a random one
+	FirstDelay   time.Duration    // after a first failure; 0: 1 s
+	MaxDelay     time.Duration    // the delay doubles up to here; 0: 5 min
+	Timeout      time.Duration    // of one Deliver; 0: 30 s
+	CloseTimeout time.Duration    // of Close; 0: 5 s
+	Now          func() time.Time // for what keepers have due; nil: time.Now
+	Rand         func() float64   // in [0, 1), for the jitter; nil: a random one
 }
 
 func (o Options) withDefaults() Options {
@@ -49,6 +50,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Float64
@@ -72,8 +76,9 @@ type Dispatcher struct {
 type worker struct {
 	*Dispatcher
 	Route
-	wake chan struct{} // holds one token: there may be something to deliver
-	done chan struct{} // closed when the goroutine has ended
+	keeper Keeper        // Sink, if it is one; nil
+	wake   chan struct{} // holds one token: there may be something to deliver
+	done   chan struct{} // closed when the goroutine has ended
 
 	failures int // in a row
 	rejected int // how often the next finding was rejected on its own
@@ -94,8 +99,9 @@ func NewDispatcher(outbox Outbox, routes []Route, o Options) (*Dispatcher, error
 		}
 		names = append(names, name)
 		d.options.Metrics.prepare(name)
+		keeper, _ := route.Sink.(Keeper)
 		d.workers = append(d.workers, &worker{
-			Dispatcher: d, Route: route,
+			Dispatcher: d, Route: route, keeper: keeper,
 			wake: make(chan struct{}, 1), done: make(chan struct{}),
 		})
 	}
@@ -156,8 +162,17 @@ func (d *Dispatcher) waitUntil(end <-chan time.Time) (running []string) {
 
 func (w *worker) run() {
 	defer close(w.done)
+	for err := w.restore(); err != nil; err = w.restore() {
+		if !w.pause(err) {
+			return
+		}
+	}
+	w.failures = 0
 	for {
 		left, err := w.deliverPending()
+		if err == nil {
+			err = w.flush()
+		}
 		if err != nil && !w.pause(err) {
 			return
 		}
@@ -169,13 +184,67 @@ func (w *worker) run() {
 			continue
 		default: // a token that came before closing counts
 		}
+		due, stop := w.due()
 		select {
 		case <-w.wake:
+		case <-due:
 		case <-w.closing:
+			stop()
 			w.finish()
 			return
 		}
+		stop()
 	}
+}
+
+// restore gives a keeper what it remembered.
+func (w *worker) restore() error {
+	if w.keeper == nil {
+		return nil
+	}
+	state, err := w.outbox.Kept(w.Sink.Name())
+	if err != nil {
+		return fmt.Errorf("read what the sink remembers: %w", err)
+	}
+	w.keeper.Restore(state)
+	return nil
+}
+
+// due fires when the keeper is to be flushed.
+func (w *worker) due() (fires <-chan time.Time, stop func()) {
+	if w.keeper == nil || w.keeper.Due().IsZero() {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(w.keeper.Due().Sub(w.options.Now()))
+	return timer.C, func() { timer.Stop() }
+}
+
+// flush sends what a keeper has due.
+func (w *worker) flush() error {
+	if w.keeper == nil {
+		return nil
+	}
+	if due := w.keeper.Due(); due.IsZero() || due.After(w.options.Now()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, w.options.Timeout)
+	defer cancel()
+	if err := w.keeper.Flush(ctx); err != nil {
+		return err
+	}
+	w.failures = 0
+	if err := w.outbox.Keep(w.Sink.Name(), w.keeper.State()); err != nil {
+		return fmt.Errorf("keep what the sink remembers: %w", err)
+	}
+	return nil
+}
+
+// remembered is what goes with the cursor.
+func (w *worker) remembered() []byte {
+	if w.keeper == nil {
+		return nil
+	}
+	return w.keeper.State()
 }
 
 // finish delivers what came in after the last look.
@@ -234,7 +303,7 @@ func (w *worker) deliver(batch []Delivery) error {
 			return err
 		}
 	}
-	if err := w.outbox.Advance(name, batch[len(batch)-1].Seq); err != nil {
+	if err := w.outbox.Advance(name, batch[len(batch)-1].Seq, w.remembered()); err != nil {
 		return fmt.Errorf("move the cursor: %w", err)
 	}
 	for reason, n := range suppressed {

@@ -23,6 +23,7 @@ type memory struct {
 	sync.Mutex
 	all     []Delivery
 	cursors map[string]uint64
+	kept    map[string][]byte
 	broken  error
 }
 
@@ -45,7 +46,26 @@ func (m *memory) Pending(sink string, max int) ([]Delivery, error) {
 	return slices.Clone(pending[:min(max, len(pending))]), m.broken
 }
 
-func (m *memory) Advance(sink string, seq uint64) error {
+func (m *memory) Kept(sink string) ([]byte, error) {
+	m.Lock()
+	defer m.Unlock()
+	return m.kept[sink], m.broken
+}
+
+func (m *memory) Keep(sink string, state []byte) error {
+	m.Lock()
+	defer m.Unlock()
+	if m.kept == nil {
+		m.kept = map[string][]byte{}
+	}
+	m.kept[sink] = state
+	return m.broken
+}
+
+func (m *memory) Advance(sink string, seq uint64, state []byte) error {
+	if err := m.Keep(sink, state); err != nil {
+		return err
+	}
 	m.Lock()
 	defer m.Unlock()
 	if m.cursors == nil {

@@ -11,6 +11,7 @@ type Metrics struct {
 	failed     *prometheus.CounterVec
 	rejected   *prometheus.CounterVec
 	suppressed *prometheus.CounterVec
+	held       *prometheus.CounterVec
 	queue      *prometheus.GaugeVec
 }
 
@@ -30,6 +31,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			"Findings given up because the receiver rejected their content.", "sink"),
 		suppressed: counter("isowatch_alert_findings_suppressed_total",
 			"Findings not alerted: the expected level allows them, or they are not certain.", "sink", "reason"),
+		held: counter("isowatch_alert_findings_held_total",
+			"Findings held back since many of their pattern came; a digest followed.", "sink"),
 		queue: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "isowatch_alert_queue_length",
 			Help: "Findings read from the outbox and not yet delivered, at most 1000.",
@@ -45,5 +48,6 @@ func (m *Metrics) prepare(sink string) {
 	m.rejected.WithLabelValues(sink)
 	m.suppressed.WithLabelValues(sink, reasonExpected)
 	m.suppressed.WithLabelValues(sink, reasonUncertain)
+	m.held.WithLabelValues(sink)
 	m.queue.WithLabelValues(sink)
 }

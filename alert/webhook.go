@@ -1,19 +1,14 @@
 package alert
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // WebhookOptions say where findings are posted.
@@ -29,37 +24,28 @@ type WebhookOptions struct {
 	Transport http.RoundTripper
 }
 
-// Webhook posts {"findings":[...]} to a URL.
+// Webhook posts {"findings":[...]} to a URL, and {"digest":[...]} of those that were
+// held back.
 //
-// Idempotency-Key is a hash of the ids, revisions and states in the body: the
-// same request again has the same key. After a restart findings may come in
-// other groups; a receiver that must not act twice keeps id and revision.
+// Idempotency-Key is a hash of the ids, revisions and states in the body, or of the
+// digest: the same request again has the same key. After a restart findings may come
+// in other groups; a receiver that must not act twice keeps id and revision.
 type Webhook struct {
 	name   string
-	target *url.URL
+	to     *poster
 	secret []byte
-	client *http.Client
 }
 
 // NewWebhook checks the URL.
 func NewWebhook(o WebhookOptions) (*Webhook, error) {
-	target, err := url.Parse(o.URL)
-	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, errors.New("webhook: the URL is not http://HOST/... or https://HOST/...")
-	}
 	if o.Name == "" {
 		o.Name = "webhook"
 	}
-	if o.Transport == nil {
-		o.Transport = http.DefaultTransport.(*http.Transport).Clone()
+	to, err := newPoster("webhook", o.URL, Login{}, o.Transport)
+	if err != nil {
+		return nil, err
 	}
-	client := &http.Client{
-		Transport: o.Transport,
-		// A redirected POST would become a GET, and a signed body would go to
-		// another host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return &Webhook{o.Name, target, o.Secret, client}, nil
+	return &Webhook{o.Name, to, o.Secret}, nil
 }
 
 // Name is the name of the options.
@@ -67,48 +53,27 @@ func (w *Webhook) Name() string { return w.name }
 
 // Deliver posts the findings in one request; 2xx is success.
 func (w *Webhook) Deliver(ctx context.Context, findings []Delivery) error {
-	payload := body(findings)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.target.String(), bytes.NewReader(payload))
+	return w.send(ctx, body(findings), idempotencyKey(findings))
+}
+
+// Digest implements [Digester].
+func (w *Webhook) Digest(ctx context.Context, held []Held) error {
+	text, err := digestBody(held)
 	if err != nil {
-		return fmt.Errorf("webhook: request to %s cannot be made", w.target.Host)
+		return err
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "isowatch")
-	request.Header.Set("Idempotency-Key", idempotencyKey(findings))
+	hash := sha256.Sum256(text)
+	return w.send(ctx, append(text, '\n'), hex.EncodeToString(hash[:16]))
+}
+
+func (w *Webhook) send(ctx context.Context, payload []byte, key string) error {
+	header := http.Header{"Idempotency-Key": {key}}
 	if len(w.secret) > 0 {
 		mac := hmac.New(sha256.New, w.secret)
 		mac.Write(payload)
-		request.Header.Set("X-Isowatch-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		header.Set("X-Isowatch-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
 	}
-	response, err := w.client.Do(request)
-	if err != nil {
-		var withURL *url.Error
-		if errors.As(err, &withURL) {
-			err = withURL.Err
-		}
-		return fmt.Errorf("webhook: post to %s: %w", w.target.Host, err)
-	}
-	defer response.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // read to keep the connection
-	return w.judge(response, answer)
-}
-
-// judge tells failures that may pass from those that the content causes.
-func (w *Webhook) judge(response *http.Response, answer []byte) error {
-	if response.StatusCode/100 == 2 {
-		return nil
-	}
-	err := fmt.Errorf("webhook: %s answered %s: %s", w.target.Host, response.Status, excerpt(answer))
-	switch response.StatusCode {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return fmt.Errorf("%w: %w", ErrRejected, err)
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		// The form with a date would need this clock to agree with theirs.
-		if seconds, numErr := strconv.Atoi(response.Header.Get("Retry-After")); numErr == nil && seconds > 0 {
-			return &RetryError{Err: err, After: time.Duration(min(seconds, 1<<20)) * time.Second}
-		}
-	}
-	return err
+	return w.to.post(ctx, payload, header)
 }
 
 func body(findings []Delivery) []byte {
@@ -120,6 +85,14 @@ func body(findings []Delivery) []byte {
 		out = append(out, findings[i].JSON...)
 	}
 	return append(out, "]}\n"...)
+}
+
+func digestBody(held []Held) ([]byte, error) {
+	text, err := json.Marshal(map[string]any{"digest": held})
+	if err != nil {
+		return nil, fmt.Errorf("digest: %w", err)
+	}
+	return text, nil
 }
 
 func idempotencyKey(findings []Delivery) string {

@@ -31,7 +31,7 @@ type Sink struct {
 
 // Defaults of [Sink].
 const (
-	DefaultPerPattern = 10
+	DefaultPerPattern = 1000
 	DefaultEvery      = time.Minute
 	DefaultHold       = 15 * time.Minute
 	DefaultResend     = time.Minute

@@ -39,6 +39,7 @@ type Finding struct {
 	Expected      bool              `json:"expected"` // the expected level allows it: counted, not alerted
 	Txns          []string          `json:"txns"`
 	Levels        map[string]string `json:"levels,omitempty"`
+	Names         map[string]string `json:"names,omitempty"` // of transactions that have one
 	Edges         []FindingEdge     `json:"edges,omitempty"`
 	Explanation   string            `json:"explanation"`
 	Command       string            `json:"command,omitempty"`

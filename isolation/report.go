@@ -72,7 +72,7 @@ func (n Name) Fill(f *Finding, w *Witness, expect Level) {
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
 	f.SetRefuted(n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
-	f.Txns, f.Edges, f.Levels = nil, nil, nil
+	f.Txns, f.Edges, f.Levels, f.Names = nil, nil, nil, nil
 	members := len(w.Edges)
 	if members == 0 {
 		members = len(w.Txns)
@@ -86,6 +86,12 @@ func (n Name) Fill(f *Finding, w *Witness, expect Level) {
 				f.Levels = map[string]string{}
 			}
 			f.Levels[w.Txns[i].ID] = w.Txns[i].Isolation
+		}
+		if w.Txns[i].Name != "" {
+			if f.Names == nil {
+				f.Names = map[string]string{}
+			}
+			f.Names[w.Txns[i].ID] = w.Txns[i].Name
 		}
 	}
 	for i := range w.Edges {

@@ -56,17 +56,18 @@ type App struct {
 	stopping sync.Once
 	stopErr  error
 
-	registry   *prometheus.Registry
-	store      *store.Store
-	engine     *engine.Engine
-	embedded   *brokernats.Embedded
-	inputs     []*input
-	routes     []alert.Route
-	dispatcher *alert.Dispatcher
-	flow       *flow
-	listener   net.Listener // of the pages; nil: none
-	reads      gate         // around everything that reads the store for others
-	ready      atomic.Bool
+	registry    *prometheus.Registry
+	store       *store.Store
+	engine      *engine.Engine
+	embedded    *brokernats.Embedded
+	inputs      []*input
+	made        []madeSink // of the configuration
+	sinkMetrics *alert.Metrics
+	dispatcher  *alert.Dispatcher
+	flow        *flow
+	listener    net.Listener // of the pages; nil: none
+	reads       gate         // around everything that reads the store for others
+	ready       atomic.Bool
 }
 
 // New checks the configuration, and opens nothing.
@@ -133,14 +134,10 @@ func (a *App) remedy(err error) string {
 
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
-	var sinks []string
-	for _, r := range a.routes {
-		sinks = append(sinks, r.Sink.Name())
-	}
 	e, err := engine.Open(a.store, engine.Options{
 		Configure:     a.machineOf,
 		SnapshotBytes: int64(a.config.Retention.Deltas),
-		Now:           a.now, Logger: a.log, Sinks: sinks,
+		Now:           a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
 		Committed: func(findings int) {
 			if findings > 0 {
 				a.dispatcher.Notify() // set before the first step
@@ -180,19 +177,6 @@ func (a *App) checkInputs(context.Context) error {
 	case a.config.UsesStdin() && len(cursors) > 0:
 		return fmt.Errorf("%w: %s is in use for other inputs: name another folder with --data", ErrInput, a.config.Data)
 	}
-	return nil
-}
-
-// openSinks starts delivering.
-func (a *App) openSinks(context.Context) error {
-	d, err := alert.NewDispatcher(engine.Reader{Store: a.store}, a.routes, alert.Options{
-		Log: a.log, Metrics: alert.NewMetrics(a.registry),
-	})
-	if err != nil {
-		return err
-	}
-	a.dispatcher = d
-	a.cleanups.push("sinks", func(context.Context) error { return d.Close() })
 	return nil
 }
 

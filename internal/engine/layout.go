@@ -14,7 +14,7 @@ const (
 	spaceFinding   store.Space = 'f' // id -> order (8 bytes), finding, JSON
 	spaceOrder     store.Space = 'i' // order (8 bytes) -> id
 	spaceOutbox    store.Space = 'o' // sequence (8 bytes) -> finding, JSON
-	spaceSink      store.Space = 'c' // sink -> sequence delivered (8 bytes)
+	spaceSink      store.Space = 'c' // sink -> sequence delivered (8 bytes), what the sink remembers
 	spaceDead      store.Space = 'l' // number (8 bytes) -> DeadLetter, JSON
 	spacePane      store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
 	spaceSpill     store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go

@@ -59,7 +59,7 @@ func (e *Engine) admit() error {
 	for _, sink := range e.opt.Sinks {
 		cursor, err := e.store.Get(spaceSink, []byte(sink))
 		if err == nil && cursor == nil {
-			err = Reader{Store: e.store}.Advance(sink, e.head.Outbox)
+			err = Reader{Store: e.store}.Advance(sink, e.head.Outbox, nil)
 		}
 		if err != nil {
 			return fmt.Errorf("sink %s: %w", sink, err)

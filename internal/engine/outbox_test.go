@@ -49,7 +49,7 @@ func (x *told) find(count int) {
 
 func (x *told) given(sink string, seq uint64) {
 	x.t.Helper()
-	if err := (engine.Reader{Store: x.store}).Advance(sink, seq); err != nil {
+	if err := (engine.Reader{Store: x.store}).Advance(sink, seq, nil); err != nil {
 		x.t.Fatal(err)
 	}
 }

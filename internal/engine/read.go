@@ -127,13 +127,31 @@ func (r Reader) Pending(sink string, most int) ([]alert.Delivery, error) {
 }
 
 // Advance implements [alert.Outbox].
-func (r Reader) Advance(sink string, seq uint64) error {
-	return r.Store.Commit([]store.Entry{{Space: spaceSink, Key: []byte(sink), Value: key64(seq)}})
+func (r Reader) Advance(sink string, seq uint64, state []byte) error {
+	return r.Store.Commit([]store.Entry{{Space: spaceSink, Key: []byte(sink), Value: append(key64(seq), state...)}})
+}
+
+// Keep implements [alert.Outbox].
+func (r Reader) Keep(sink string, state []byte) error {
+	seq, err := r.delivered(sink)
+	if err != nil {
+		return err
+	}
+	return r.Advance(sink, seq, state)
+}
+
+// Kept implements [alert.Outbox].
+func (r Reader) Kept(sink string) ([]byte, error) {
+	value, err := r.Store.Get(spaceSink, []byte(sink))
+	if err != nil || len(value) <= 8 {
+		return nil, err
+	}
+	return value[8:], nil
 }
 
 func (r Reader) delivered(sink string) (uint64, error) {
 	value, err := r.Store.Get(spaceSink, []byte(sink))
-	if err != nil || len(value) != 8 {
+	if err != nil || len(value) < 8 {
 		return 0, err
 	}
 	return order64(value), nil

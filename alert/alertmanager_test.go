@@ -1,0 +1,212 @@
+package alert
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// alerts are those of the posts, one a line: name, pattern's names, count and what is
+// left of it at now.
+func alerts(t *testing.T, bodies []string, now time.Time) string {
+	t.Helper()
+	var lines []string
+	for _, body := range bodies {
+		var posted []postedAlert
+		if err := json.Unmarshal([]byte(body), &posted); err != nil {
+			t.Fatalf("%v in %s", err, body)
+		}
+		for _, p := range posted {
+			left := p.EndsAt.Sub(now)
+			state := fmt.Sprintf("fires for %v", left)
+			if left <= 0 {
+				state = "is over"
+			}
+			lines = append(lines, fmt.Sprintf("%s %s %s {%s} %s", p.Labels["alertname"], p.Labels["severity"], p.Labels["anomaly"], p.Annotations["transactions"], state))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func TestAlertmanager(t *testing.T) {
+	var requests *[]*http.Request
+	var bodies *[]string
+	down := false
+	url, requests, bodies := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		if down {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	})
+	now := time.Unix(1_700_000_000, 0)
+	options := AlertmanagerOptions{
+		URLs: []string{url + "/am"}, Login: Login{User: "u", Password: []byte("p")}, Hold: 15 * time.Minute, Resend: time.Minute,
+		Labels: map[string]string{"team": "db", "severity": "page"}, Pages: "https://isowatch.example/", Now: func() time.Time { return now },
+	}
+	a, err := NewAlertmanager(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(step string, want ...string) {
+		t.Helper()
+		if got := alerts(t, *bodies, now); got != strings.Join(want, "\n") {
+			t.Errorf("%s: posted\n%s\nwant\n%s", step, got, strings.Join(want, "\n"))
+		}
+		*bodies, *requests = nil, nil
+	}
+	deliver := func(findings ...isolation.Finding) {
+		t.Helper()
+		outbox := &memory{}
+		outbox.add(findings...)
+		if err := a.Deliver(t.Context(), outbox.all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush := func() {
+		t.Helper()
+		if due := a.Due(); due.IsZero() || due.After(now) {
+			t.Fatalf("nothing is due: %v", due)
+		}
+		if err := a.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := of("id/1", "G2-item", "pay", "audit")
+	deliver(first, of("2", "G2-item", "audit", "pay"), of("3", "G1a", "pay"))
+	r := (*requests)[0]
+	user, password, _ := r.BasicAuth()
+	if r.Method != http.MethodPost || r.URL.Path != "/am/api/v2/alerts" || user != "u" || password != "p" {
+		t.Errorf("%s %s by %s", r.Method, r.URL, user)
+	}
+	var posted []postedAlert
+	if err := json.Unmarshal([]byte((*bodies)[0]), &posted); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(posted, func(p postedAlert) bool { return p.Labels["anomaly"] == "G1a" })
+	if p := posted[i]; p.GeneratorURL != "https://isowatch.example/findings/3" || p.Labels["team"] != "db" || p.Labels["source"] != "db" ||
+		len(p.Labels["pattern"]) != 16 || p.Annotations["finding"] != "3" || !p.StartsAt.Equal(now) || len(p.Labels) != 6 {
+		t.Errorf("posted %+v", p)
+	}
+	if p := posted[1-i]; p.GeneratorURL != "https://isowatch.example/findings/2" || !strings.Contains(p.Annotations["description"], "2 findings") {
+		t.Errorf("posted %+v", p)
+	}
+	expect("first", "IsolationViolated page G1a {pay} fires for 15m0s", "IsolationViolated page G2-item {audit, pay} fires for 15m0s")
+
+	// It is sent again, with the end that its last finding gives it, over restarts.
+	now = now.Add(time.Minute)
+	flush()
+	expect("again", "IsolationViolated page G1a {pay} fires for 14m0s", "IsolationViolated page G2-item {audit, pay} fires for 14m0s")
+	state := a.State()
+	if a, err = NewAlertmanager(options); err != nil {
+		t.Fatal(err)
+	}
+	a.Restore(state)
+	now = now.Add(4 * time.Minute)
+	deliver(of("4", "G1a", "pay"))
+	expect("one more", "IsolationViolated page G1a {pay} fires for 15m0s")
+
+	// Withdrawn as a whole: over at once. In part: it goes on.
+	deliver(later(of("3", "G1a", "pay"), isolation.Withdrawn))
+	expect("one withdrawn", "IsolationViolated page G1a {pay} fires for 15m0s")
+	deliver(later(of("4", "G1a", "pay"), isolation.Withdrawn))
+	expect("all withdrawn", "IsolationViolated page G1a {pay} is over")
+
+	// An upgrade to another anomaly moves the finding.
+	up := later(first, isolation.Provisional)
+	up.Anomaly = "G1c"
+	deliver(up, later(of("2", "G2-item", "audit", "pay"), isolation.Withdrawn))
+	expect("upgraded", "IsolationViolated page G1c {audit, pay} fires for 15m0s", "IsolationViolated page G2-item {audit, pay} is over")
+
+	// While it is down nothing is forgotten.
+	down = true
+	now = now.Add(20 * time.Minute)
+	before := string(a.State())
+	if err := a.Flush(t.Context()); err == nil || string(a.State()) != before || strings.Contains(err.Error(), "p@") {
+		t.Errorf("%v", err)
+	}
+	*bodies = nil
+	down = false
+	flush()
+	expect("time-out", "IsolationViolated page G1c {audit, pay} is over")
+	if a.State() != nil || !a.Due().IsZero() {
+		t.Errorf("left: %s", a.State())
+	}
+	deliver(later(of("9", "G1a", "pay"), isolation.Withdrawn)) // of something long over
+	expect("nothing to say")
+}
+
+func TestAlertNames(t *testing.T) {
+	for kind, want := range map[isolation.Kind]string{
+		isolation.KindViolation: "IsolationViolated critical", isolation.KindHorizon: "IsolationUndecided warning",
+		isolation.KindGap: "IsolationInputLost warning", isolation.KindRecord: "IsolationRecordsContradict warning",
+	} {
+		f := of("1", "x")
+		f.Kind = kind
+		if got := alertName(string(kind)) + " " + severity(&f); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
+		}
+	}
+}
+
+// One of a cluster is enough; all down is a failure; a rejected alert is told apart.
+func TestAlertmanagerCluster(t *testing.T) {
+	up, _, bodies := receiver(t, func(http.ResponseWriter, *http.Request) {})
+	reject, _, _ := receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
+	for _, c := range []struct {
+		name     string
+		urls     []string
+		ok       bool
+		rejected bool
+	}{
+		{"one down", []string{"http://127.0.0.1:1", up}, true, false},
+		{"all down", []string{"http://127.0.0.1:1", "http://127.0.0.1:2"}, false, false},
+		{"rejected", []string{reject}, false, true},
+	} {
+		a, err := NewAlertmanager(AlertmanagerOptions{URLs: c.urls, Hold: time.Hour, Resend: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = a.Deliver(t.Context(), []Delivery{{Finding: of("1", "G2")}})
+		if (err == nil) != c.ok || errors.Is(err, ErrRejected) != c.rejected || (a.State() != nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if len(*bodies) != 1 {
+		t.Errorf("%d posts", len(*bodies))
+	}
+	for _, urls := range [][]string{nil, {"nonsense"}, {"http://ok", "ftp://secret/"}} {
+		if _, err := NewAlertmanager(AlertmanagerOptions{URLs: urls}); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", urls, err)
+		}
+	}
+}
+
+// What clients choose cannot make more alerts, nor longer ones, than is bounded.
+func TestAlertsAreBounded(t *testing.T) {
+	a, err := NewAlertmanager(AlertmanagerOptions{URLs: []string{"http://127.0.0.1:1"}, Hold: time.Hour, Resend: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := a.state.clone()
+	for i := range 5000 {
+		f := of(fmt.Sprint(i), "G2", strings.Repeat("é\n", 300)+fmt.Sprint(i))
+		f.Edges = []isolation.FindingEdge{{From: "T0", To: "T0", Type: "rw", Key: strings.Repeat("k", 1000)}}
+		next.take(&f, time.Now(), map[string]bool{})
+	}
+	a.state = next
+	if len(next.Alerts) > maxAlerts+1 || len(next.IDs) > maxAlertIDs {
+		t.Errorf("%d alerts, %d ids", len(next.Alerts), len(next.IDs))
+	}
+	for key, x := range next.Alerts {
+		if text, err := json.Marshal(a.post(key, x, time.Now())); err != nil || len(text) > 3000 {
+			t.Fatalf("%d bytes: %s", len(text), text)
+		}
+	}
+}
