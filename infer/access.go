@@ -92,6 +92,24 @@ func (s *State) valueIn(n uint32, x *version, b *event.Batch) (string, bool) {
 			return b.Text(b.Elems[i].Value), true
 		}
 	}
+	return otherValueIn(b, x.hash)
+}
+
+// otherValueIn looks for the value in what operations of other kinds saw.
+func otherValueIn(b *event.Batch, h event.Hash) (string, bool) {
+	for i := range b.Extras {
+		switch e := &b.Extras[i]; h {
+		case e.ExpectedHash:
+			return b.Text(e.Expected), true
+		case e.SeenHash:
+			return b.Text(e.Seen), true
+		}
+	}
+	for i := range b.Rows {
+		if b.Rows[i].ValueHash == h {
+			return b.Text(b.Rows[i].Value), true
+		}
+	}
 	return "", false
 }
 
@@ -121,10 +139,10 @@ func (s *State) Overwrote(n, v uint32) bool {
 	return false
 }
 
-// ValueKey names the value of v across versions that come and go; 0 for the
-// initial version, which nobody wrote.
+// ValueKey names the value of v across versions that come and go. That of the
+// initial version stands for there being no other that reads show as nothing.
 func (s *State) ValueKey(v uint32) uint64 {
-	if v == 0 || s.versions[v].flags&initialVersion != 0 {
+	if v == 0 {
 		return 0
 	}
 	return s.valueKey(v)
@@ -143,7 +161,7 @@ func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
 	if !list && e.Label&WR == 0 {
 		v = s.Saw(e.From, v)
 	}
-	if v != 0 && s.versions[v].flags&initialVersion == 0 {
+	if v != 0 {
 		dst = append(dst, s.valueKey(v))
 	}
 	if list && e.Label&WW != 0 {

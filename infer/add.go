@@ -36,6 +36,7 @@ const (
 	readNothing
 	wrote
 	misread
+	removed // the latest own write is a tombstone
 )
 
 // Add takes one finished transaction and appends what follows from it to out.
@@ -213,10 +214,10 @@ func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		if o.Kind != event.Write && o.Kind != event.Append {
+		if !writesVersion(o) {
 			continue
 		}
-		v := versionHash(0, o.ValueHash) ^ s.inEpoch(b, t, o.KeyHash).Lo
+		v := versionHash(0, s.written(b, t, o)) ^ s.inEpoch(b, t, o.KeyHash).Lo
 		s.out.Doubted = append(s.out.Doubted, v)
 		if t.Status == event.Committed {
 			s.values.add(v) // who reads it has read from somebody
@@ -231,15 +232,18 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		if o.Kind != event.Write && o.Kind != event.Append {
+		if !writesVersion(o) {
 			continue
 		}
 		k := s.keyOf(b, t, o)
 		if !s.settleKind(k, o) {
 			continue
 		}
-		v := s.internVersion(k, o.ValueHash)
-		if o.Kind == event.Write && s.wroteNow(n, v) != 0 {
+		if o.Kind == event.Delete && s.txns[n].state == tentative {
+			s.deletion(k)
+		}
+		v := s.internVersion(k, s.written(b, t, o))
+		if o.Kind != event.Append && s.wroteNow(n, v) != 0 {
 			continue
 		}
 		s.pin(n)

@@ -36,13 +36,9 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		}
 	case event.Append:
 		kind = event.List
+	case event.CAS, event.Insert, event.Delete:
+		kind = event.Register
 	default:
-		if o.Kind == event.Delete {
-			x.flags |= deleted
-		}
-		if o.Kind == event.CAS || o.Kind == event.Insert {
-			s.wroteAgain(k, o.ValueHash)
-		}
 		s.giveUp(k)
 		return false
 	}
@@ -58,6 +54,12 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		}
 		x.kind = kind
 	case x.kind != kind:
+		if o.Kind == event.Delete {
+			x.flags |= deleted
+		}
+		if o.Kind == event.CAS || o.Kind == event.Insert {
+			s.wroteAgain(k, o.ValueHash)
+		}
 		s.giveUp(k)
 		return false
 	}
@@ -148,8 +150,14 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		} else {
 			s.keys[k].flags |= used
 		}
-		if (s.keys[k].kind != event.Register || o.Kind > event.Write || o.Data > event.Register || s.keys[k].flags&unsupported != 0) && !s.settleKind(k, o) {
-			continue
+		if s.keys[k].kind != event.Register || o.Kind > event.Write || o.Data > event.Register || s.keys[k].flags&unsupported != 0 {
+			if !s.settleKind(k, o) {
+				continue
+			}
+			if o.Kind > event.Append {
+				s.countOther(b, t, n, uint32(i), k, o)
+				continue
+			}
 		}
 		c := s.touchOf(k)
 		switch {
@@ -178,7 +186,7 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 		s.versions[s.writes[c.lastWrite].version].flags |= overwrittenByWriter
 	}
 	c.current = h
-	c.flags |= wrote
+	c.flags = c.flags&^removed | wrote
 	if id := s.wroteNow(n, v); id != 0 {
 		s.writes[id].op, s.writes[id].intermediate = op, false
 		c.lastWrite = id
@@ -209,12 +217,16 @@ func (s *State) writeOf(n, v uint32) uint32 {
 }
 
 func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
-	h, nothing := o.ValueHash, o.Flags&event.NotFound != 0
+	s.readValue(c, n, op, o.ValueHash, o.Flags&event.NotFound != 0)
+}
+
+// readValue takes a read that found a value, or nothing.
+func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case c.flags&misread != 0: // reported once
 	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case c.flags&wrote != 0:
-		if nothing || h != c.current {
+		if nothing != (c.flags&removed != 0) || !nothing && h != c.current {
 			s.misreads(Internal, c, n, op)
 		}
 	case c.flags&hasRead != 0:
@@ -403,7 +415,11 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	}
 	s.versions[pred].over = id
 	other := s.diverging(id)
-	for r := s.versions[pred].readers; r != 0; r = s.readers[r].next {
+	r := s.versions[pred].readers
+	if s.versions[pred].flags&ambiguous != 0 {
+		r = 0 // the initial one, of a key that was deleted: who found nothing need not have seen it
+	}
+	for ; r != 0; r = s.readers[r].next {
 		switch x := &s.readers[r]; {
 		case x.txn == n:
 			x.overwrote = x.overwrote || !blind
@@ -457,7 +473,7 @@ func (s *State) diverging(id uint32) uint32 {
 // they diverge from the one before it all the same, and nothing says so yet.
 func (s *State) part(id uint32) {
 	w := &s.writes[id]
-	if w.pred == 0 || w.blind {
+	if w.pred == 0 || w.blind || s.versions[w.pred].flags&ambiguous != 0 {
 		return
 	}
 	for o := w.prevOver; o != 0; o = s.writes[o].prevOver {
@@ -512,6 +528,9 @@ func (s *State) countRoots(k uint32) {
 	roots, fromInitial := 0, 0
 	if x.flags&hasBaseline != 0 {
 		roots++
+	}
+	if s.versions[x.initial].flags&overwritten != 0 {
+		fromInitial = 1 // by one that has left memory
 	}
 	for id := s.versions[x.initial].over; id != 0 && roots < 2; id = s.writes[id].nextOver {
 		if s.writes[id].blind {

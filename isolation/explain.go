@@ -93,7 +93,7 @@ func operation(o *event.RecordOp) string {
 	case event.Write:
 		return fmt.Sprintf("w %s %s", o.Key, clip(value))
 	}
-	return fmt.Sprintf("%s %s %s", o.Kind, o.Key, clip(value))
+	return otherOperation(o)
 }
 
 // clip keeps long values readable; the record itself is kept whole.
@@ -107,6 +107,9 @@ func clip(v string) string {
 
 func because(w *Witness, e *Edge) string {
 	from, to := w.short(e.From), w.short(e.To)
+	if text := otherBecause(w, e); text != "" {
+		return text
+	}
 	switch {
 	case e.Label&infer.Process != 0:
 		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
@@ -115,11 +118,7 @@ func because(w *Witness, e *Edge) string {
 	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
 		return fmt.Sprintf("%s read %s without %s, which %s appended", from, e.Key, clip(e.Value), to)
 	case e.Label&infer.RW != 0:
-		read := "nothing"
-		if o, ok := externalRead(&w.Txns[e.From], e.Key); ok && o.Flags&event.NotFound == 0 {
-			read = clip(o.Value)
-		}
-		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, e.Key, read, to, clip(e.Value))
+		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, e.Key, clip(readText(w, e)), to, clip(e.Value))
 	case e.Label&infer.WR != 0 && e.Label&infer.WW != 0:
 		return fmt.Sprintf("%s read %s = %s, which %s wrote, and overwrote it", to, e.Key, clip(e.Value), from)
 	case e.Label&infer.WR != 0:

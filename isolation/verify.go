@@ -14,6 +14,7 @@ import (
 // check with the printed operations. The error names the first edge that does
 // not follow.
 func Verify(w *Witness) error {
+	w = plainly(w)
 	if len(w.Edges) == 0 {
 		return verifyRead(w)
 	}
@@ -46,7 +47,7 @@ func verifyEdge(w *Witness, e *Edge) error {
 	case e.Label&infer.Process != 0:
 		return verifyProcess(from, to)
 	case e.Label&infer.RW != 0:
-		return verifyAnti(from, to, e)
+		return verifyAnti(w, from, to, e)
 	case e.Label&infer.WR != 0:
 		if err := verifyRead2(from, to, e); err != nil || e.Label&infer.WW == 0 {
 			return err
@@ -109,7 +110,7 @@ func verifyOverwrite(from, to *event.Record, key, value string) error {
 }
 
 // verifyAnti: from read a state of the key that to changed.
-func verifyAnti(from, to *event.Record, e *Edge) error {
+func verifyAnti(w *Witness, from, to *event.Record, e *Edge) error {
 	if appended(to, e.Key, e.Value) {
 		for _, list := range externalLists(from, e.Key) {
 			if indexOf(list, e.Value) < 0 {
@@ -129,6 +130,8 @@ func verifyAnti(from, to *event.Record, e *Edge) error {
 	nothing := read.Flags&event.NotFound != 0
 	before, ok := externalRead(to, e.Key)
 	switch {
+	case nothing && deletes(w, e.Key):
+		return fmt.Errorf("%s may have been deleted when %s found nothing", e.Key, from.ID)
 	case nothing:
 		return nil // every write comes after the initial version
 	case !ok:

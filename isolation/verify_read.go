@@ -127,6 +127,9 @@ func verifyInternal(a *event.Record, op int) error {
 		switch o.Kind {
 		case event.Write:
 			state, known, nothing = []string{o.Value}, true, false
+			if o.Flags&event.NotFound != 0 {
+				state, nothing = nil, true
+			}
 		case event.Append:
 			list = true
 			state, suffix = append(state, o.Value), append(suffix, o.Value)

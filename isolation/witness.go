@@ -146,4 +146,12 @@ func indexOf(list []string, value string) int {
 }
 
 // Writes says whether o writes its key.
-func Writes(o *event.RecordOp) bool { return o.Kind == event.Write || o.Kind == event.Append }
+func Writes(o *event.RecordOp) bool {
+	switch o.Kind {
+	case event.Write, event.Append, event.Insert, event.Delete, event.Add, event.Remove:
+		return true
+	case event.CAS:
+		return o.Flags&event.Success != 0
+	}
+	return false
+}

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/workload"
@@ -159,32 +160,151 @@ func precedes(a, b *workload.Txn) bool {
 	return a.Session != "" && a.Session == b.Session && a.Seq < b.Seq && a.Status == event.Committed
 }
 
-func writesAny(t *workload.Txn, keys map[string]bool) bool {
+func writesAny(t *workload.Txn, cells map[string]bool) bool {
 	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
-		return o.Kind != event.Read && keys[o.Key]
+		return changes(&o) && cells[cellOf(&o)]
 	})
 }
 
+// changes says whether o leaves something behind.
+func changes(o *workload.Op) bool {
+	return o.Kind != event.Read && o.Kind != event.Range && (o.Kind != event.CAS || o.Success)
+}
+
+// cellOf is where the store keeps what o changes: each element of a set has a
+// place of its own.
+func cellOf(o *workload.Op) string {
+	if o.Kind == event.Add || o.Kind == event.Remove {
+		return elementCell(o.Key, o.Value)
+	}
+	return o.Key
+}
+
+func elementCell(set string, v int64) string { return fmt.Sprintf("%s/%d", set, v) }
+
 // replay runs t on a copy of the snapshot. It fails when a read differs, and
-// else returns the keys that t wrote with their contents.
+// else returns the cells that t wrote with their contents.
 func replay(t *workload.Txn, snapshot state) (state, bool) {
 	local := state{}
-	for _, o := range t.Ops {
-		now, own := local[o.Key]
-		if !own {
-			now = snapshot[o.Key]
+	see := func(cell string) []int64 {
+		if now, own := local[cell]; own {
+			return now
 		}
-		switch {
-		case o.Kind == event.Write:
+		return snapshot[cell]
+	}
+	for _, o := range t.Ops {
+		now, ok := see(o.Key), true
+		switch o.Kind {
+		case event.Write, event.Insert:
 			local[o.Key] = []int64{o.Value}
-		case o.Kind == event.Append:
+		case event.Append:
 			local[o.Key] = append(slices.Clone(now), o.Value)
-		case o.Absent && t.Status == event.Unknown: // nothing noted, not nothing seen
-		case o.IsList && !slices.Equal(now, o.List),
-			o.Absent && len(now) > 0,
-			!o.IsList && !o.Absent && !slices.Equal(now, []int64{o.Value}):
+		case event.Delete:
+			local[o.Key] = nil
+		case event.Add:
+			local[cellOf(&o)] = []int64{o.Value}
+		case event.Remove:
+			local[cellOf(&o)] = nil
+		case event.Inc:
+			local[o.Key] = []int64{counted(now) + o.Value}
+		case event.CAS:
+			if ok = compared(&o, now, t.Status == event.Unknown); ok && o.Success {
+				local[o.Key] = []int64{o.Value}
+			}
+		case event.Range:
+			ok = slices.Equal(o.Rows, rangeOf(&o, snapshot, local))
+		default:
+			ok = o.Absent && t.Status == event.Unknown || // nothing noted, not nothing seen
+				reads(&o, now, snapshot, local)
+		}
+		if !ok {
 			return nil, false
 		}
 	}
 	return local, true
+}
+
+func counted(now []int64) int64 {
+	if len(now) == 0 {
+		return 0
+	}
+	return now[0]
+}
+
+// reads says whether a read returned what is there.
+func reads(o *workload.Op, now []int64, snapshot, local state) bool {
+	switch {
+	case o.Data == event.Set:
+		return slices.Equal(slices.Sorted(slices.Values(o.List)), setOf(o.Key, snapshot, local))
+	case o.Data == event.Counter:
+		return counted(now) == o.Value
+	case o.IsList:
+		return slices.Equal(now, o.List)
+	case o.Absent:
+		return len(now) == 0
+	}
+	return slices.Equal(now, []int64{o.Value})
+}
+
+// compared says whether a cas ended as it must on what is there. That nothing was
+// there is no evidence in a transaction of unknown outcome.
+func compared(o *workload.Op, now []int64, unknown bool) bool {
+	is := func(m workload.Maybe) bool {
+		return m.Nothing && (unknown || len(now) == 0) || !m.Nothing && slices.Equal(now, []int64{m.Value})
+	}
+	if o.Success {
+		return is(o.Expected)
+	}
+	return (unknown && o.Expected.Nothing || !is(o.Expected)) && (!o.Seen.Known || is(o.Seen))
+}
+
+// setOf are the elements of a set, in order.
+func setOf(set string, snapshot, local state) []int64 {
+	var elems []int64
+	for _, v := range merged(snapshot, local) {
+		if strings.HasPrefix(v.cell, set+"/") {
+			elems = append(elems, v.value)
+		}
+	}
+	slices.Sort(elems)
+	return elems
+}
+
+// rangeOf is what a range must return: registers, whose names begin with x.
+func rangeOf(o *workload.Op, snapshot, local state) []workload.Row {
+	var rows []workload.Row
+	for _, v := range merged(snapshot, local) {
+		if v.cell[0] == 'x' && v.cell >= o.From && (o.To == "" || v.cell < o.To) {
+			rows = append(rows, workload.Row{Key: v.cell, Value: v.value})
+		}
+	}
+	if o.Desc {
+		slices.Reverse(rows)
+	}
+	if n := int(o.Limit); n > 0 && n < len(rows) {
+		rows = rows[:n]
+	}
+	return rows
+}
+
+type cellValue struct {
+	cell  string
+	value int64
+}
+
+// merged is what is there after the local changes, in the order of the cells.
+func merged(snapshot, local state) []cellValue {
+	var all []cellValue
+	for cell, now := range snapshot {
+		if _, own := local[cell]; !own && len(now) > 0 {
+			all = append(all, cellValue{cell, now[0]})
+		}
+	}
+	for cell, now := range local {
+		if len(now) > 0 {
+			all = append(all, cellValue{cell, now[0]})
+		}
+	}
+	slices.SortFunc(all, func(a, b cellValue) int { return strings.Compare(a.cell, b.cell) })
+	return all
 }

@@ -40,6 +40,9 @@ func AppendJSON(dst []byte, t *Txn) []byte {
 }
 
 func appendOp(dst []byte, o *Op) []byte {
+	if dst, ok := appendOther(dst, o); ok {
+		return dst
+	}
 	switch o.Kind {
 	case event.Write:
 		dst = append(dst, `{"op":"w","key":`...)
@@ -60,11 +63,11 @@ func appendOp(dst []byte, o *Op) []byte {
 		}
 		return append(dst, "]}"...)
 	case o.Absent:
-		return append(dst, `,"found":false}`...)
+		return append(appendVersion(append(dst, `,"found":false`...), o), '}')
 	}
 	dst = append(dst, `,"value":`...)
 	dst = strconv.AppendInt(dst, o.Value, 10)
-	return append(dst, '}')
+	return append(appendVersion(dst, o), '}')
 }
 
 // appendField appends an optional text field; an empty text is left out.

@@ -49,8 +49,13 @@ func (t *Txn) Text() string {
 }
 
 // Text is the text form of o.
-func (o *Op) Text() string {
+func (o *Op) Text() string { return o.plainText() + o.versionText() }
+
+func (o *Op) plainText() string {
 	value := strconv.FormatInt(o.Value, 10)
+	if text := o.otherText(); text != "" {
+		return text
+	}
 	switch {
 	case o.Kind == event.Write:
 		return "write " + o.Key + " " + value
@@ -169,6 +174,20 @@ func (t *Txn) setSeq(written string, last map[string]int64) error {
 
 func parseOp(s string) (Op, error) {
 	words := strings.Fields(s)
+	var version Other
+	words, err := version.cutVersion(words)
+	if err != nil {
+		return Op{}, err
+	}
+	o, err := parseKinds(words, s)
+	o.Version, o.PrevVersion = version.Version, version.PrevVersion
+	return o, err
+}
+
+func parseKinds(words []string, s string) (Op, error) {
+	if o, ok, err := parseOther(words); ok {
+		return o, err
+	}
 	if len(words) != 3 {
 		return Op{}, fmt.Errorf("operation %q is not of the form \"read|write|append KEY VALUE\"", s)
 	}

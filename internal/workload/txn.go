@@ -24,7 +24,8 @@ type Txn struct {
 	Ops     []Op  // in program order
 }
 
-// Op is one operation: a register read or write, a list read or an append.
+// Op is one operation: a register read or write, a list read or an append, or one
+// of another kind.
 type Op struct {
 	Kind   event.OpKind // event.Read, event.Write or event.Append
 	Key    string
@@ -32,6 +33,7 @@ type Op struct {
 	Absent bool    // a register read that found nothing
 	IsList bool    // a read that returned List
 	List   []int64 // the elements a list read returned, oldest first
+	Other
 }
 
 // Read is a register read of key that returned v.
@@ -57,6 +59,7 @@ func (t Txn) Clone() Txn {
 	copy(ops, t.Ops)
 	for i := range ops {
 		ops[i].List = append([]int64(nil), ops[i].List...)
+		ops[i].Other = ops[i].Other.clone()
 	}
 	t.Ops = ops
 	return t

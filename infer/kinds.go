@@ -1,0 +1,118 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// Operations of other kinds than r, w and append are taken as reads and writes
+// of registers, so that all that holds of these holds of them:
+//
+//   - insert is a write, delete the write of a tombstone, a version of its own
+//     that reads show as nothing (Viper, section 4)
+//   - cas reads what it expected and writes; a failed one reads what it saw
+//   - an element of a set is a register that is there or not; see scan.go
+//   - a range is a read of each row, and one of nothing of each other key
+//     between its bounds; see scan.go
+//
+// A counter is none of these; see counter.go.
+
+// countOther takes an operation of n, which counts, that is not one of a plain
+// register or list, or of a key that is neither.
+func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, o *event.Op) {
+	switch o.Kind {
+	case event.Read, event.Write:
+		s.countVersioned(b, n, i, k, o)
+	case event.Insert:
+		s.write(s.touchOf(k), n, i, s.written(b, t, o))
+	case event.Delete:
+		s.deletion(k)
+		c := s.touchOf(k)
+		s.write(c, n, i, s.written(b, t, o))
+		c.flags |= removed
+	case event.CAS:
+		s.compareAndSet(b, t, n, i, k, o)
+	default:
+		s.Counters.Ignored++
+	}
+}
+
+// countVersioned takes a read or write of a register.
+func (s *State) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
+	if o.Kind == event.Write {
+		s.write(s.touchOf(k), n, i, o.ValueHash)
+		return
+	}
+	s.readValue(s.touchOf(k), n, i, o.ValueHash, o.Flags&event.NotFound != 0)
+}
+
+// compareAndSet takes a cas: one that succeeded read what it expected and then
+// wrote (MTC, section V: the chain of lightweight transactions); of one that
+// failed only what it says that it saw is known.
+func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
+	x := &b.Extras[o.Extra]
+	c := s.touchOf(k)
+	switch {
+	case o.Flags&event.Success != 0:
+		s.readMaybe(b, c, n, i, x.Expected, x.ExpectedHash)
+		s.write(c, n, i, s.written(b, t, o))
+	case x.Seen.Len > 0:
+		s.readMaybe(b, c, n, i, x.Seen, x.SeenHash)
+	default:
+		s.Counters.Ignored++ // that it was not what was expected gives no edge
+	}
+}
+
+// readMaybe takes what a cas says was there: the text null says that nothing was.
+func (s *State) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span, h event.Hash) {
+	if string(b.Bytes(text)) == "null" {
+		s.readValue(c, n, i, event.Hash{}, true)
+		return
+	}
+	s.readValue(c, n, i, h, false)
+}
+
+// written is the hash of the version that o writes to its key.
+func (s *State) written(b *event.Batch, t *event.Txn, o *event.Op) event.Hash {
+	if o.Kind == event.Delete {
+		return tombstoneOf(s.inEpoch(b, t, t.IDHash))
+	}
+	return o.ValueHash
+}
+
+// tombstoneOf is the value of what the transaction with this id leaves where it
+// deletes.
+func tombstoneOf(id event.Hash) event.Hash {
+	return event.Hash{Lo: id.Lo*0x9e3779b97f4a7c15 ^ 0x746f6d6273746f6e, Hi: ^id.Hi}
+}
+
+// deletion notes that k may have been deleted: to find nothing there names the
+// initial version no more.
+func (s *State) deletion(k uint32) {
+	x := &s.keys[k]
+	if x.flags&deleted != 0 {
+		return
+	}
+	x.flags |= deleted
+	v := x.initial
+	if s.versions[v].flags&ambiguous != 0 {
+		return
+	}
+	s.versions[v].flags |= ambiguous
+	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	if x.flags&foundNothing != 0 {
+		s.Counters.Ambiguous++
+	}
+	s.kill(v, 0, WR)
+	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+		s.kill(s.writes[id].version, s.writes[id].txn, RW)
+	}
+}
+
+// writesVersion says whether o installs a version when its transaction commits.
+func writesVersion(o *event.Op) bool {
+	switch o.Kind {
+	case event.Write, event.Append, event.Insert, event.Delete:
+		return true
+	case event.CAS:
+		return o.Flags&event.Success != 0
+	}
+	return false
+}

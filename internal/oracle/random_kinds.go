@@ -1,0 +1,243 @@
+package oracle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/workload"
+)
+
+// Kinds say which operations a history of [RandomKinds] holds, beside reads and
+// writes of registers.
+type Kinds struct {
+	CAS, Deletes, Ranges, Sets, Removes, Counters bool
+	Blind                                         float64 // a register write without a read of the key before it
+	Aborted, Unknown                              float64
+	Corrupt                                       float64
+}
+
+// RandomKinds makes a history of 3 to 6 transactions as [Random] does, with
+// operations of the kinds that are asked for: registers x0 to x2, sets s0 and s1,
+// counters c0 and c1.
+func RandomKinds(rng *rand.Rand, k Kinds) History {
+	opt := Options{Min: 3, Max: 6, Keys: 3, Sessions: 2, Registers: true, Aborted: k.Aborted, Unknown: k.Unknown}
+	s := kindSimulation{simulation{rng: rng, opt: opt, policy: policy(rng.IntN(int(policies))), state: state{},
+		changed: map[string]int64{}, used: map[string][]int64{}}, k}
+	var waiting []*client
+	for range opt.Min + rng.IntN(opt.Max-opt.Min+1) {
+		waiting = append(waiting, s.client())
+	}
+	width := 3
+	if s.policy == serial {
+		width = 1
+	}
+	var h History
+	for len(waiting) > 0 {
+		at := rng.IntN(min(width, len(waiting)))
+		c := waiting[at]
+		s.now++
+		if s.step(c) {
+			h = append(h, c.txn)
+			waiting = slices.Delete(waiting, at, at+1)
+		}
+	}
+	s.finish(h)
+	if rng.Float64() < k.Corrupt {
+		s.spoil(h)
+	}
+	return h
+}
+
+type kindSimulation struct {
+	simulation
+	kinds Kinds
+}
+
+// client plans a transaction of one to three operations.
+func (s *kindSimulation) client() *client {
+	c := &client{own: map[string][]int64{}, effect: true}
+	c.txn.Status = event.Committed
+	switch u := s.rng.Float64(); {
+	case u < s.opt.Aborted:
+		c.txn.Status, c.effect = event.Aborted, false
+	case u < s.opt.Aborted+s.opt.Unknown:
+		c.txn.Status, c.effect = event.Unknown, s.rng.IntN(2) == 0
+	}
+	for range 1 + s.rng.IntN(3) {
+		c.plan = append(c.plan, s.operations()...)
+	}
+	return c
+}
+
+// operations are one of the kinds asked for, chosen at random.
+func (s *kindSimulation) operations() []workload.Op {
+	x, k := fmt.Sprintf("x%d", s.rng.IntN(3)), &s.kinds
+	set, counter := fmt.Sprintf("s%d", s.rng.IntN(2)), fmt.Sprintf("c%d", s.rng.IntN(2))
+	write := workload.Write(x, 0)
+	choices := [][]workload.Op{{workload.ReadAbsent(x)}, {workload.ReadAbsent(x), write}}
+	if s.rng.Float64() < k.Blind {
+		write.Kind = []event.OpKind{event.Write, event.Insert}[s.rng.IntN(2)]
+		choices = [][]workload.Op{{write}}
+	}
+	if k.CAS {
+		choices = append(choices, []workload.Op{{Kind: event.CAS, Key: x}}, []workload.Op{{Kind: event.CAS, Key: x}})
+	}
+	if k.Deletes {
+		choices = append(choices, []workload.Op{workload.ReadAbsent(x), {Kind: event.Delete, Key: x}})
+	}
+	if k.Ranges {
+		r := workload.Op{Kind: event.Range}
+		if s.rng.IntN(2) == 0 {
+			r.From = fmt.Sprintf("x%d", s.rng.IntN(3))
+		}
+		if s.rng.IntN(2) == 0 {
+			r.To = fmt.Sprintf("x%d", s.rng.IntN(4))
+		}
+		r.Desc, r.Limit = s.rng.IntN(2) == 0, int64(max(0, s.rng.IntN(4)-1))
+		choices = append(choices, []workload.Op{r}, []workload.Op{r})
+	}
+	if k.Sets {
+		read := workload.Op{Kind: event.Read, Key: set, Other: workload.Other{Data: event.Set}}
+		choices = append(choices, []workload.Op{{Kind: event.Add, Key: set}}, []workload.Op{read}, []workload.Op{read, {Kind: event.Add, Key: set}})
+		if k.Removes {
+			choices = append(choices, []workload.Op{read, {Kind: event.Remove, Key: set}})
+		}
+	}
+	if k.Counters {
+		choices = append(choices, []workload.Op{{Kind: event.Inc, Key: counter}},
+			[]workload.Op{{Kind: event.Read, Key: counter, Other: workload.Other{Data: event.Counter}}})
+	}
+	return choices[s.rng.IntN(len(choices))]
+}
+
+// step runs c's next operation, or commits it when none is left, and says whether
+// c has finished.
+func (s *kindSimulation) step(c *client) bool {
+	if c.begun == 0 {
+		c.begun, c.txn.Start = s.now, s.now
+		c.snapshot = state{}
+		for k, v := range s.state {
+			c.snapshot[k] = v
+		}
+	}
+	if len(c.plan) == 0 {
+		s.commitKinds(c)
+		c.txn.End = s.now + 1
+		return true
+	}
+	o := c.plan[0]
+	c.plan = c.plan[1:]
+	view := c.snapshot
+	if s.policy == live {
+		view = s.state
+	}
+	if s.perform(&o, view) {
+		c.own[cellOf(&o)] = view[cellOf(&o)]
+	}
+	c.txn.Ops = append(c.txn.Ops, o)
+	return false
+}
+
+// perform does o on the view, fills in its result, and says whether it changed
+// something.
+func (s *kindSimulation) perform(o *workload.Op, view state) bool {
+	now := view[o.Key]
+	switch o.Kind {
+	case event.Write, event.Insert:
+		o.Value = s.nextValue(o.Key)
+		view[o.Key] = []int64{o.Value}
+	case event.Delete:
+		view[o.Key] = nil
+	case event.Add:
+		o.Value = s.nextValue(o.Key)
+		view[cellOf(o)] = []int64{o.Value}
+	case event.Remove:
+		elems := setOf(o.Key, view, nil)
+		if len(elems) == 0 {
+			o.Value = s.nextValue(o.Key) // not there
+		} else {
+			o.Value = elems[s.rng.IntN(len(elems))]
+		}
+		view[cellOf(o)] = nil
+	case event.Inc:
+		o.Value = int64(1 + s.rng.IntN(3))
+		view[o.Key] = []int64{counted(now) + o.Value}
+	case event.CAS:
+		s.compareAndSet(o, view)
+	case event.Range:
+		o.Rows = rangeOf(o, view, nil)
+	default:
+		switch {
+		case o.Data == event.Set:
+			o.List = setOf(o.Key, view, nil)
+		case o.Data == event.Counter:
+			o.Value = counted(now)
+		case len(now) > 0:
+			o.Absent, o.Value = false, now[0]
+		}
+	}
+	return changes(o)
+}
+
+func (s *kindSimulation) compareAndSet(o *workload.Op, view state) {
+	now := view[o.Key]
+	o.Value = s.nextValue(o.Key)
+	is := workload.Nothing()
+	if len(now) > 0 {
+		is = workload.Value(now[0])
+	}
+	if o.Success = s.rng.IntN(4) > 0; o.Success {
+		o.Expected = is
+		view[o.Key] = []int64{o.Value}
+		return
+	}
+	o.Expected = workload.Value(garbage)
+	if s.rng.IntN(4) > 0 {
+		o.Seen = is
+	}
+}
+
+// commitKinds installs what c wrote as the policy has it.
+func (s *kindSimulation) commitKinds(c *client) {
+	if s.policy == live {
+		return
+	}
+	conflict := false
+	for cell := range c.own {
+		conflict = conflict || s.changed[cell] > c.begun
+	}
+	if conflict && s.policy == snapshot {
+		c.effect = false
+		if c.txn.Status == event.Committed {
+			c.txn.Status = event.Aborted
+		}
+	}
+	if !c.effect {
+		return
+	}
+	for cell, now := range c.own {
+		s.state[cell], s.changed[cell] = now, s.now
+	}
+}
+
+// spoil changes one result.
+func (s *kindSimulation) spoil(h History) {
+	t := &h[s.rng.IntN(len(h))]
+	o := &t.Ops[s.rng.IntN(len(t.Ops))]
+	switch {
+	case o.Kind == event.Range && len(o.Rows) > 0:
+		o.Rows = slices.Delete(slices.Clone(o.Rows), 0, 1)
+	case o.Data == event.Set && len(o.List) > 0:
+		o.List = o.List[:len(o.List)-1]
+	case o.Data == event.Counter:
+		o.Value += int64(s.rng.IntN(3)) - 1
+	case o.Kind == event.CAS && o.Seen.Known:
+		o.Seen = workload.Nothing()
+	case o.Kind == event.Read && o.Data == event.AnyKind:
+		s.corruptRegister(o)
+	default:
+		t.Status = event.Status(1 + s.rng.IntN(3))
+	}
+}

@@ -1,0 +1,140 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/window"
+)
+
+// mixes are compositions of kinds for random histories.
+func mixes() map[string]oracle.Kinds {
+	base := oracle.Kinds{Aborted: 0.08, Unknown: 0.08, Corrupt: 0.4}
+	with := func(fn func(*oracle.Kinds)) oracle.Kinds {
+		k := base
+		fn(&k)
+		return k
+	}
+	return map[string]oracle.Kinds{
+		"cas":     with(func(k *oracle.Kinds) { k.CAS = true }),
+		"deletes": with(func(k *oracle.Kinds) { k.CAS, k.Deletes, k.Blind = true, true, 0.2 }),
+	}
+}
+
+// TestKinds: histories of every kind, in any order of arrival, with nothing
+// forgotten or windows of 0 to 3 transactions, restarts, and records that come
+// twice: what is reported is impossible by trial of all orders, and what is said to
+// hold is possible. Where nothing is forgotten and nothing is flagged, each verdict
+// is exact.
+func TestKinds(t *testing.T) {
+	for name, k := range mixes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			said := map[string]int{}
+			for i := range histories(t, 1200) {
+				rng := rand.New(rand.NewPCG(uint64(i), 31))
+				h := oracle.RandomKinds(rng, k)
+				cfg := exact()
+				if i%2 == 0 {
+					cfg = windowed(rng)
+				}
+				perm, restarts := arrival(rng, len(h)), rng.IntN(3) == 0
+				fails := func(h oracle.History, perm []int) string {
+					m, why := kindsRun(t, cfg, h, perm, restarts)
+					if why != "" {
+						return why
+					}
+					return impossible(m, h, said)
+				}
+				if why := fails(h, perm); why != "" {
+					reportKinds(t, i, h, perm, why, fails)
+				}
+			}
+			for _, v := range []string{window.OK, window.Violated} {
+				if said[v] == 0 {
+					t.Errorf("no verdict was %s: %v", v, said)
+				}
+			}
+			t.Logf("verdicts: %v", said)
+		})
+	}
+}
+
+// kindsRun puts h through a machine, every fourth record twice.
+func kindsRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, restarts bool) (*window.Machine, string) {
+	m := window.New(cfg)
+	var eff window.Effects
+	var d event.Decoder
+	step := func(i, p int) string {
+		if restarts {
+			m = readBack(t, cfg, m)
+		}
+		b := &event.Batch{Partitions: []string{"sim"}}
+		d.Decode(b, event.Position{Offset: int64(i)}, workload.AppendJSON(nil, &h[p]))
+		if len(b.Bad) > 0 {
+			return fmt.Sprintf("bad record: %s", b.Bad[0].Reason)
+		}
+		m.Step(b, []int32{0}, 0, &eff)
+		if err := m.Check(); err != nil {
+			return fmt.Sprintf("after record %d: %v", i, err)
+		}
+		return ""
+	}
+	for i, p := range perm {
+		if why := step(i, p); why != "" {
+			return m, why
+		}
+		if i%4 == 3 {
+			if why := step(i, perm[i-2]); why != "" {
+				return m, why
+			}
+		}
+	}
+	m.Close(&eff)
+	if m.Counters.Unverified > 0 {
+		return m, fmt.Sprintf("a witness is not verified: %v", m.Unverified)
+	}
+	return m, ""
+}
+
+// impossible says how the machine's verdicts contradict trial.
+func impossible(m *window.Machine, h oracle.History, said map[string]int) string {
+	got := verdicts(m)
+	for _, l := range oracle.Levels() {
+		possible, err := oracle.Possible(h, l)
+		said[got[l]]++
+		switch {
+		case err != nil:
+			return err.Error()
+		case got[l] == window.Violated && possible:
+			return fmt.Sprintf("%s: reported violated, and an order exists", l)
+		case got[l] == window.OK && !possible:
+			return fmt.Sprintf("%s: said ok, and no order exists", l)
+		}
+	}
+	return ""
+}
+
+func reportKinds(t *testing.T, seed int, h oracle.History, perm []int, why string, fails func(oracle.History, []int) string) {
+	t.Helper()
+	arrived := make(oracle.History, len(h))
+	for i, p := range perm {
+		arrived[i] = h[p]
+	}
+	small := arrived
+	if fails(arrived, identity(len(arrived))) != "" {
+		small = oracle.Shrink(arrived, func(h oracle.History) bool { return fails(h, identity(len(h))) != "" })
+	}
+	cfg := exact()
+	cfg.Window = window.For(time.Millisecond)
+	_, found, _ := run(cfg, batchOf(t, small, identity(len(small))), false)
+	for _, f := range found {
+		t.Logf("%s %s %d: %s", f.ID, f.State, f.Revision, f.Explanation)
+	}
+	t.Fatalf("history %d: %s\nshrunk, in the order of arrival:\n%s%s", seed, why, small.Text(), fails(small, identity(len(small))))
+}

@@ -1,0 +1,126 @@
+package isolation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// otherOperation is an operation that is not one of a plain register or list.
+func otherOperation(o *event.RecordOp) string {
+	switch o.Kind {
+	case event.Delete:
+		return "delete " + o.Key
+	case event.CAS:
+		text := fmt.Sprintf("cas %s %s to %s", o.Key, clip(o.Expected), clip(o.Value))
+		if o.Flags&event.Success != 0 {
+			return text
+		}
+		if o.Seen != "" {
+			return text + ": failed, saw " + clip(o.Seen)
+		}
+		return text + ": failed"
+	case event.Range:
+		return "range " + bounds(o) + " " + clip(rows(o))
+	}
+	return fmt.Sprintf("%s %s %s", o.Kind, o.Key, clip(o.Value))
+}
+
+// bounds are those of a range, with its limit.
+func bounds(o *event.RecordOp) string {
+	from, to := "", ""
+	if o.HasFrom {
+		from = o.From
+	}
+	if o.HasTo {
+		to = o.To
+	}
+	text := fmt.Sprintf("[%s, %s)", from, to)
+	if o.Limit > 0 {
+		text = fmt.Sprintf("%s limit %d", text, o.Limit)
+	}
+	if o.Desc {
+		text += " desc"
+	}
+	return text
+}
+
+func rows(o *event.RecordOp) string {
+	texts := make([]string, len(o.Rows))
+	for i, r := range o.Rows {
+		texts[i] = r.Key + "=" + r.Value
+	}
+	return "[" + strings.Join(texts, " ") + "]"
+}
+
+// otherBecause is the evidence for an edge whose ends use operations of other
+// kinds, "" if plain ones prove it.
+func otherBecause(w *Witness, e *Edge) string {
+	from, to := &w.Txns[e.From], &w.Txns[e.To]
+	a, b := w.short(e.From), w.short(e.To)
+	value := clip(e.Value)
+	switch {
+	case !special(*from) && !special(*to):
+		return ""
+	case isSet(to, e.Key) || isSet(from, e.Key):
+		switch {
+		case e.Label&infer.WR != 0 && e.Label&infer.WW != 0:
+			return fmt.Sprintf("%s saw %s in %s, which %s added, and removed it", b, value, e.Key, a)
+		case e.Label&infer.WR != 0:
+			return fmt.Sprintf("%s saw %s in %s, which %s added", b, value, e.Key, a)
+		case e.Label&infer.RW != 0 && saw(from, e.Key, e.Value):
+			return fmt.Sprintf("%s saw %s in %s, which %s removed", a, value, e.Key, b)
+		case e.Label&infer.RW != 0:
+			return fmt.Sprintf("%s read %s without %s, which %s added", a, e.Key, value, b)
+		}
+	case e.Label&infer.RW != 0 && e.Value == "":
+		return fmt.Sprintf("%s read %s = %s, which %s deleted", a, e.Key, clip(readText(w, e)), b)
+	case e.Label&infer.RW != 0 && unseen(from, e.Key) != nil:
+		return fmt.Sprintf("%s read the range %s without %s, which %s set to %s", a, bounds(unseen(from, e.Key)), e.Key, b, value)
+	}
+	return ""
+}
+
+func isSet(t *event.Record, key string) bool {
+	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+		return o.Key == key && (o.Kind == event.Add || o.Kind == event.Remove || o.Data == event.Set)
+	})
+}
+
+// saw says whether a read of the set shows the element.
+func saw(t *event.Record, set, elem string) bool {
+	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+		return o.Key == set && o.Kind == event.Read && slices.Contains(o.Elems, elem)
+	})
+}
+
+// unseen is the range that covers the key and did not return it, when t saw the
+// key by nothing else; nil if there is none.
+func unseen(t *event.Record, key string) *event.RecordOp {
+	for i := range t.Ops {
+		switch o := &t.Ops[i]; {
+		case o.Kind == event.Range:
+			if slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == key }) {
+				return nil
+			}
+			if covers(o, key) {
+				return o
+			}
+		case o.Key == key:
+			return nil
+		}
+	}
+	return nil
+}
+
+// readText is what the reader of an anti-dependency found.
+func readText(w *Witness, e *Edge) string {
+	p := plainly(w)
+	if o, ok := externalRead(&p.Txns[e.From], e.Key); ok && o.Flags&event.NotFound == 0 {
+		return o.Value
+	}
+	return "nothing"
+}
