@@ -50,13 +50,24 @@ func (s *State) Pending(n uint32) bool {
 }
 
 // Key is the name of the key that v is a version of.
-func (s *State) Key(v uint32) string { return string(s.names.get(s.keys[s.versions[v].key].name)) }
+func (s *State) Key(v uint32) string {
+	k := s.versions[v].key
+	if s.keys[k].flags&element != 0 {
+		set, _ := elementName(s.nameOf(k))
+		return string(set)
+	}
+	return string(s.nameOf(k))
+}
 
 // Value is the canonical JSON of the value that v stands for, found in the record
 // of its writer or, for a list, of the transaction whose read placed it; "" when
 // neither is in memory.
 func (s *State) Value(v uint32, in *event.Batch) string {
 	x := &s.versions[v]
+	if s.keys[x.key].flags&element != 0 {
+		_, text := elementName(s.nameOf(x.key))
+		return string(text)
+	}
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 		if text, ok := s.valueIn(s.writes[id].txn, x, in); ok {
 			return text
@@ -307,7 +318,7 @@ func (s *State) checkKeys() error {
 				return fmt.Errorf("key %d: version %d has index %d, want %d", k, v, y.index, index)
 			}
 		}
-		if x.length > 0 && index != x.length {
+		if x.length > 0 && index != x.length && x.kind == event.List {
 			return fmt.Errorf("key %d: spine ends at %d, length %d", k, index, x.length)
 		}
 		for v := x.unplaced; x.kind == event.List && v != 0; v = s.versions[v].sibling {

@@ -20,6 +20,7 @@ type touch struct {
 	firstOwn  uint32     // own writes, linked in State.own, from 1; 0 is none
 	lastOwn   uint32
 	flags     touchFlags
+	shownBy   uint32 // the operation that showed it among others, from 1: see scan.go
 }
 
 // own is a write or append of the transaction in work.
@@ -217,7 +218,11 @@ func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 		if !writesVersion(o) {
 			continue
 		}
-		v := versionHash(0, s.written(b, t, o)) ^ s.inEpoch(b, t, o.KeyHash).Lo
+		h := s.inEpoch(b, t, o.KeyHash)
+		if ofElement(o) {
+			h = elementHash(h, o.ValueHash)
+		}
+		v := versionHash(0, s.written(b, t, o)) ^ h.Lo
 		s.out.Doubted = append(s.out.Doubted, v)
 		if t.Status == event.Committed {
 			s.values.add(v) // who reads it has read from somebody
@@ -232,6 +237,9 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
+		if o.Kind == event.Range {
+			s.rangesOf(s.keyOf(b, t, o))
+		}
 		if !writesVersion(o) {
 			continue
 		}
@@ -239,7 +247,10 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		if !s.settleKind(k, o) {
 			continue
 		}
-		if o.Kind == event.Delete && s.txns[n].state == tentative {
+		if ofElement(o) {
+			k = s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
+		}
+		if (o.Kind == event.Delete || o.Kind == event.Remove) && s.txns[n].state == tentative {
 			s.deletion(k)
 		}
 		v := s.internVersion(k, s.written(b, t, o))
@@ -421,6 +432,7 @@ func (s *State) demoteNow(n uint32) {
 // uncount takes n, which counts, out of the history, with all that follows from
 // its operations.
 func (s *State) uncount(n uint32) {
+	s.dropScans(n)
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		s.unsettle(s.writes[id].version, n)
 	}

@@ -19,7 +19,21 @@ import "github.com/isowatch/isowatch/event"
 func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, o *event.Op) {
 	switch o.Kind {
 	case event.Read, event.Write:
+		if s.keys[k].kind == event.Set {
+			s.readSet(b, n, i, k, o)
+			return
+		}
 		s.countVersioned(b, n, i, k, o)
+	case event.Range:
+		s.readRange(b, t, n, i, k, o)
+	case event.Add:
+		s.write(s.touchOf(s.elementKey(k, b.Bytes(o.Value), o.ValueHash)), n, i, o.ValueHash)
+	case event.Remove:
+		e := s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
+		s.deletion(e)
+		c := s.touchOf(e)
+		s.write(c, n, i, s.written(b, t, o))
+		c.flags |= removed
 	case event.Insert:
 		s.write(s.touchOf(k), n, i, s.written(b, t, o))
 	case event.Delete:
@@ -71,7 +85,7 @@ func (s *State) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span
 
 // written is the hash of the version that o writes to its key.
 func (s *State) written(b *event.Batch, t *event.Txn, o *event.Op) event.Hash {
-	if o.Kind == event.Delete {
+	if o.Kind == event.Delete || o.Kind == event.Remove {
 		return tombstoneOf(s.inEpoch(b, t, t.IDHash))
 	}
 	return o.ValueHash
@@ -109,10 +123,40 @@ func (s *State) deletion(k uint32) {
 // writesVersion says whether o installs a version when its transaction commits.
 func writesVersion(o *event.Op) bool {
 	switch o.Kind {
-	case event.Write, event.Append, event.Insert, event.Delete:
+	case event.Write, event.Append, event.Insert, event.Delete, event.Add, event.Remove:
 		return true
 	case event.CAS:
 		return o.Flags&event.Success != 0
 	}
 	return false
+}
+
+// ofElement says whether o writes an element of a set.
+func ofElement(o *event.Op) bool { return o.Kind == event.Add || o.Kind == event.Remove }
+
+// wroteOther takes back what rests on the writers of the value that o may have
+// written to k, which is of another kind or of none.
+func (s *State) wroteOther(k uint32, o *event.Op) {
+	switch o.Kind {
+	case event.CAS, event.Insert:
+		s.wroteAgain(k, o.ValueHash)
+	case event.Add:
+		if e := s.lookupKey(elementHash(s.keys[k].hash, o.ValueHash)); e != 0 {
+			s.wroteAgain(e, o.ValueHash)
+		}
+	case event.Remove:
+		if e := s.lookupKey(elementHash(s.keys[k].hash, o.ValueHash)); e != 0 {
+			s.deletion(e)
+		}
+	}
+}
+
+// deleteSet takes back what rests on no element of k having been removed.
+func (s *State) deleteSet(k uint32) {
+	if s.keys[k].kind != event.Set {
+		return
+	}
+	for e := s.keys[k].base; e != 0; e = s.keys[e].base {
+		s.deletion(e)
+	}
 }

@@ -19,15 +19,18 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	x := &s.keys[k]
 	if x.flags&unsupported != 0 {
 		s.Counters.Ignored++
-		if o.Kind != event.Read && o.Kind != event.Range && o.Kind != event.Delete {
+		if o.Kind == event.Delete {
+			s.deleteSet(k)
+		} else if o.Kind != event.Read && o.Kind != event.Range {
 			s.wroteAgain(k, o.ValueHash)
+			s.wroteOther(k, o)
 		}
 		return false
 	}
 	kind := o.Data
 	switch o.Kind {
 	case event.Read:
-		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.kind != event.Register {
+		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.kind != event.Register && x.kind != event.Set {
 			kind = event.List
 		}
 	case event.Write:
@@ -38,11 +41,15 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		kind = event.List
 	case event.CAS, event.Insert, event.Delete:
 		kind = event.Register
+	case event.Add, event.Remove:
+		kind = event.Set
+	case event.Range:
+		return true
 	default:
 		s.giveUp(k)
 		return false
 	}
-	if kind == event.Set || kind == event.Counter || kind == event.List && s.opt.DeletesUnseen {
+	if kind == event.Counter || kind == event.List && s.opt.DeletesUnseen {
 		s.giveUp(k)
 		return false
 	}
@@ -57,9 +64,7 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		if o.Kind == event.Delete {
 			x.flags |= deleted
 		}
-		if o.Kind == event.CAS || o.Kind == event.Insert {
-			s.wroteAgain(k, o.ValueHash)
-		}
+		s.wroteOther(k, o)
 		s.giveUp(k)
 		return false
 	}
@@ -91,7 +96,9 @@ func (s *State) giveUp(k uint32) {
 	s.Counters.Ignored++
 	x.flags |= unsupported
 	s.uncheckable(k)
-	if x.flags&deleted != 0 && x.kind == event.List {
+	if x.flags&deleted != 0 && x.kind == event.Set {
+		s.deleteSet(k)
+	} else if x.flags&deleted != 0 && x.kind == event.List {
 		for v := x.first; v != 0; v = s.versions[v].next {
 			s.kill(v, s.versions[v].writer, WW|WR|RW)
 		}
@@ -133,6 +140,7 @@ func (s *State) touchOf(k uint32) *touch {
 // count makes n, whose operations are those of t, part of the history.
 func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.out.Nodes = append(s.out.Nodes, n)
+	s.working = n
 	if s.stamp++; s.stamp == 0 { // around after 2^32 transactions: no key may look touched
 		for k := range s.keys {
 			s.keys[k].stamp = 0
@@ -154,7 +162,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 			if !s.settleKind(k, o) {
 				continue
 			}
-			if o.Kind > event.Append {
+			if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List {
 				s.countOther(b, t, n, uint32(i), k, o)
 				continue
 			}
@@ -171,6 +179,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 			s.readRegister(c, n, uint32(i), o)
 		}
 	}
+	s.working = 0
 	for i := range s.touches {
 		s.install(&s.touches[i], n)
 	}
@@ -268,7 +277,11 @@ func (s *State) foundNothing(k uint32) {
 // misreads reports a read that contradicts the transaction's own operations.
 func (s *State) misreads(kind AnomalyKind, c *touch, n, op uint32) {
 	c.flags |= misread
-	s.anomaly(Anomaly{Kind: kind, A: n, OpA: op, Certain: true})
+	a := Anomaly{Kind: kind, A: n, OpA: op, Certain: true}
+	if k := &s.keys[c.key]; k.kind != event.List { // which the operation need not name
+		a.Version = k.initial
+	}
+	s.anomaly(a)
 }
 
 // install ends the work on one key: the edges of the first external read and
@@ -288,6 +301,9 @@ func (s *State) install(c *touch, n uint32) {
 		s.saw(c.readVer, n, c.readOp, c.flags&wrote != 0)
 	}
 	rmw := c.flags&wrote != 0 && c.readVer != 0 && s.versions[c.readVer].flags&ambiguous == 0
+	if s.keys[c.key].flags&element != 0 && c.readVer == s.keys[c.key].initial {
+		rmw = false // who adds what is added already changes nothing
+	}
 	if c.flags&wrote == 0 {
 		return
 	}
@@ -529,7 +545,7 @@ func (s *State) countRoots(k uint32) {
 	if x.flags&hasBaseline != 0 {
 		roots++
 	}
-	if s.versions[x.initial].flags&overwritten != 0 {
+	if s.versions[x.initial].flags&overwritten != 0 && x.kind != event.List {
 		fromInitial = 1 // by one that has left memory
 	}
 	for id := s.versions[x.initial].over; id != 0 && roots < 2; id = s.writes[id].nextOver {

@@ -94,6 +94,9 @@ func (s *State) Retire(n uint32, out *Out) {
 		id = next
 	}
 	s.txns[n].reads = 0
+	if s.txns[n].scans != 0 {
+		s.dropScans(n)
+	}
 	s.leave(n)
 	s.retireSession(n)
 	s.reopened = s.reopened[:0]

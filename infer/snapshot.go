@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 6
+const layoutVersion = 7
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
@@ -68,6 +68,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = s.spill.out.appendState(dst)
 	dst = s.records.appendState(dst)
 	dst = s.names.appendState(dst)
+	dst = s.appendScans(dst)
 	dst = s.values.appendState(dst)
 	dst = s.twice.appendState(dst)
 	dst = s.aborts.appendState(dst)
@@ -121,6 +122,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.spill.out.readState(r)
 	s.records.readState(r)
 	s.names.readState(r)
+	s.readScans(r)
 	s.values.readState(r)
 	s.twice.readState(r)
 	s.aborts.readState(r)

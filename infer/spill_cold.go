@@ -105,8 +105,8 @@ func contains(ks []uint32, k uint32) bool {
 // cold says whether k may go out; its versions are then in s.spill.versions.
 func (s *State) cold(k uint32) bool {
 	x := &s.keys[k]
-	if x.count > maxSpilledVersions {
-		return false
+	if x.count > maxSpilledVersions || x.kind > event.List || x.flags&element != 0 || len(s.ordered) > 0 {
+		return false // scans look for these
 	}
 	vs := append(s.spill.versions[:0], x.initial)
 	if x.kind == event.List {

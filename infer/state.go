@@ -52,7 +52,8 @@ type txn struct {
 	partition uint32
 	sub       uint32
 	away      uint32 // what is on disk and names it: see spill.go
-	_         [12]byte
+	scans     uint32 // list of its scans: see scan.go
+	_         [8]byte
 }
 
 type keyFlags uint8
@@ -64,6 +65,7 @@ const (
 	hasBaseline                       // a value without a writer was taken as what was there before watching
 	foundNothing                      // a read found no value
 	used                              // since the hand of spill.go passed it last
+	element                           // of a set: see scan.go
 )
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are
@@ -173,6 +175,11 @@ type State struct {
 	byID, byKey, byVersion, bySession index
 	records, names                    arena
 
+	scans     []scan
+	freeScans flat.Slots
+	bounds    arena    // of scans
+	ordered   []ranges // no state: made from keys and names
+
 	absence dueQueue
 	expiry  dueQueue
 	values  filter   // (key, value) pairs that left memory
@@ -198,6 +205,8 @@ type State struct {
 	// Scratch of the transaction in work; no state.
 	out      *Out
 	stamp    uint32
+	working  uint32 // the transaction whose operations are counted
+	name     []byte
 	touches  []touch
 	own      []own
 	prefixes []uint64
@@ -316,6 +325,9 @@ func (s *State) internKey(h event.Hash, name []byte) uint32 {
 	v := s.newVersion(k, event.Hash{})
 	s.versions[v].flags = initialVersion | placed
 	s.keys[k].initial, s.keys[k].first, s.keys[k].last = v, v, v
+	if len(s.ordered) > 0 {
+		s.enroll(k)
+	}
 	return k
 }
 

@@ -34,6 +34,17 @@ var anomalies = map[string]anomaly{
 	"session-not-sequential":     {"session not sequential", nil},
 	"horizon":                    {"behind the horizon", nil},
 	"gap":                        {"missing records", nil},
+
+	// A range takes part: see predicates.
+	"G-single":               {"read skew over a range", []string{"consistent-view"}},
+	"G-single-process":       {"stale range in a session", []string{"strong-session-snapshot-isolation"}},
+	"G-single-realtime":      {"stale range", []string{"strong-snapshot-isolation"}},
+	"G-nonadjacent":          {"long fork over ranges", []string{"snapshot-isolation"}},
+	"G-nonadjacent-process":  {"long fork over ranges with session order", []string{"strong-session-snapshot-isolation"}},
+	"G-nonadjacent-realtime": {"long fork over ranges in real time", []string{"strong-snapshot-isolation"}},
+	"G2":                     {"phantom", []string{"serializable"}},
+	"G2-process":             {"phantom with session order", []string{"strong-session-serializable"}},
+	"G2-realtime":            {"phantom in real time", []string{"strong-serializable"}},
 }
 
 // AnomalyNames are all names, for counters that must exist before the first
@@ -45,5 +56,7 @@ func AnomalyNames() []string {
 		"lost-update", "internal", "G1a", "G1b", "dirty-update", "incompatible-order",
 		"duplicate-elements", "future-read", "garbage-read", "unattributed-read",
 		"contradictory-record", "session-not-sequential", "horizon", "gap",
+		"G-single", "G-single-process", "G-single-realtime", "G-nonadjacent", "G-nonadjacent-process", "G-nonadjacent-realtime",
+		"G2", "G2-process", "G2-realtime",
 	}
 }

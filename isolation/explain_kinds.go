@@ -124,3 +124,12 @@ func readText(w *Witness, e *Edge) string {
 	}
 	return "nothing"
 }
+
+// predicates says whether an anti-dependency of the cycle is that of a range which
+// did not return the key (Adya's predicate anti-dependency): the names of Elle then
+// have no "-item".
+func predicates(w *Witness) bool {
+	return slices.ContainsFunc(w.Edges, func(e Edge) bool {
+		return e.Label&infer.RW != 0 && unseen(&w.Txns[e.From], e.Key) != nil
+	})
+}

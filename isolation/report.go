@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/isowatch/isowatch/infer"
 )
@@ -20,7 +21,14 @@ func NameCycle(w *Witness) Name {
 	labels := w.Labels()
 	c, session := classify(labels)
 	name := cycleName(c, session)
-	return Name{name, cycleTitle(labels, name), KindViolation, []Level{weakest(labels)}, severity(c, session)}
+	title := cycleTitle(labels, name)
+	if predicates(w) {
+		name = strings.Replace(name, "-item", "", 1)
+		if c == classG2 {
+			title = anomalies[name].title
+		}
+	}
+	return Name{name, title, KindViolation, []Level{weakest(labels)}, severity(c, session)}
 }
 
 // NameOf names what inference found without a cycle.

@@ -212,10 +212,10 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 				local[o.Key] = []int64{o.Value}
 			}
 		case event.Range:
-			ok = slices.Equal(o.Rows, rangeOf(&o, snapshot, local))
+			ok = agrees(o.Rows, rangeOf(&o, snapshot, local, t.Status == event.Unknown), t)
 		default:
 			ok = o.Absent && t.Status == event.Unknown || // nothing noted, not nothing seen
-				reads(&o, now, snapshot, local)
+				reads(&o, t, now, snapshot, local)
 		}
 		if !ok {
 			return nil, false
@@ -232,10 +232,10 @@ func counted(now []int64) int64 {
 }
 
 // reads says whether a read returned what is there.
-func reads(o *workload.Op, now []int64, snapshot, local state) bool {
+func reads(o *workload.Op, t *workload.Txn, now []int64, snapshot, local state) bool {
 	switch {
 	case o.Data == event.Set:
-		return slices.Equal(slices.Sorted(slices.Values(o.List)), setOf(o.Key, snapshot, local))
+		return agrees(slices.Sorted(slices.Values(o.List)), setOf(o.Key, snapshot, local), t)
 	case o.Data == event.Counter:
 		return counted(now) == o.Value
 	case o.IsList:
@@ -258,6 +258,15 @@ func compared(o *workload.Op, now []int64, unknown bool) bool {
 	return (unknown && o.Expected.Nothing || !is(o.Expected)) && (!o.Seen.Known || is(o.Seen))
 }
 
+// agrees says whether t was shown what is there. What it was not shown is no evidence
+// if its outcome is unknown.
+func agrees[E comparable](shown, there []E, t *workload.Txn) bool {
+	if t.Status != event.Unknown {
+		return slices.Equal(shown, there)
+	}
+	return !slices.ContainsFunc(shown, func(x E) bool { return !slices.Contains(there, x) })
+}
+
 // setOf are the elements of a set, in order.
 func setOf(set string, snapshot, local state) []int64 {
 	var elems []int64
@@ -270,8 +279,9 @@ func setOf(set string, snapshot, local state) []int64 {
 	return elems
 }
 
-// rangeOf is what a range must return: registers, whose names begin with x.
-func rangeOf(o *workload.Op, snapshot, local state) []workload.Row {
+// rangeOf is what a range must return, or all of it whatever its limit: registers,
+// whose names begin with x.
+func rangeOf(o *workload.Op, snapshot, local state, whole bool) []workload.Row {
 	var rows []workload.Row
 	for _, v := range merged(snapshot, local) {
 		if v.cell[0] == 'x' && v.cell >= o.From && (o.To == "" || v.cell < o.To) {
@@ -281,7 +291,7 @@ func rangeOf(o *workload.Op, snapshot, local state) []workload.Row {
 	if o.Desc {
 		slices.Reverse(rows)
 	}
-	if n := int(o.Limit); n > 0 && n < len(rows) {
+	if n := int(o.Limit); n > 0 && n < len(rows) && !whole {
 		rows = rows[:n]
 	}
 	return rows

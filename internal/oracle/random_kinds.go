@@ -167,7 +167,7 @@ func (s *kindSimulation) perform(o *workload.Op, view state) bool {
 	case event.CAS:
 		s.compareAndSet(o, view)
 	case event.Range:
-		o.Rows = rangeOf(o, view, nil)
+		o.Rows = rangeOf(o, view, nil, false)
 	default:
 		switch {
 		case o.Data == event.Set:

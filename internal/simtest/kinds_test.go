@@ -21,8 +21,12 @@ func mixes() map[string]oracle.Kinds {
 		return k
 	}
 	return map[string]oracle.Kinds{
-		"cas":     with(func(k *oracle.Kinds) { k.CAS = true }),
-		"deletes": with(func(k *oracle.Kinds) { k.CAS, k.Deletes, k.Blind = true, true, 0.2 }),
+		"cas":                with(func(k *oracle.Kinds) { k.CAS = true }),
+		"sets":               with(func(k *oracle.Kinds) { k.Sets = true }),
+		"removes":            with(func(k *oracle.Kinds) { k.Sets, k.Removes = true, true }),
+		"ranges":             with(func(k *oracle.Kinds) { k.Ranges = true }),
+		"ranges and deletes": with(func(k *oracle.Kinds) { k.Ranges, k.Deletes, k.CAS, k.Blind = true, true, true, 0.1 }),
+		"deletes":            with(func(k *oracle.Kinds) { k.CAS, k.Deletes, k.Blind = true, true, 0.2 }),
 	}
 }
 
@@ -36,7 +40,7 @@ func TestKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := map[string]int{}
-			for i := range histories(t, 1200) {
+			for i := range histories(t, 400) {
 				rng := rand.New(rand.NewPCG(uint64(i), 31))
 				h := oracle.RandomKinds(rng, k)
 				cfg := exact()

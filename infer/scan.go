@@ -1,0 +1,374 @@
+package infer
+
+import (
+	"bytes"
+	"math/bits"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/zeebo/xxh3"
+)
+
+// A scan is a read of a set, or of a range of keys: besides what it shows, it found
+// nothing at every other place of its domain (the elements of the set, the keys
+// between the bounds), also at those that nobody has heard of yet. So a place that
+// is made later gets as readers of its initial version the scans in memory that
+// cover it. A scan that has retired needs none: edges out of it agree by rule (b).
+//
+// An element of a set is a key of its own, a register that is there or not. Its name
+// is that of the set and its text, with a byte that no UTF-8 text has before each.
+
+// scan is 40 bytes.
+type scan struct {
+	from, to   ref    // of a range, in State.bounds; 0 is open
+	txn, op    uint32 // who read, and with which operation
+	domain     uint32 // the set, or the key that stands for all keys of an epoch
+	prev, next uint32 // in the domain's list
+	nextOfTxn  uint32
+}
+
+// elementMark is before the two parts of an element's name.
+const elementMark = 0xff
+
+// ranges are the keys of one epoch in the order of their names, from its first
+// range on.
+type ranges struct {
+	domain uint32
+	blocks [][]uint32 // of keys, at most maxBlock each, none empty
+}
+
+const maxBlock = 256
+
+// scans is the head of the domain's list; elements of a set begin at key.base.
+func (s *State) scansOf(domain uint32) *uint64 { return &s.keys[domain].basePrefix }
+
+// elementHash is the hash of the key that stands for the element of the set.
+func elementHash(set, elem event.Hash) event.Hash {
+	return event.Hash{
+		Lo: bits.RotateLeft64(set.Lo, 17) ^ elem.Lo*0x9e3779b97f4a7c15,
+		Hi: bits.RotateLeft64(set.Hi, 31) + elem.Hi ^ 0x656c656d656e7473,
+	}
+}
+
+// elementKey interns the key of an element of the set k.
+func (s *State) elementKey(k uint32, text []byte, h event.Hash) uint32 {
+	h = elementHash(s.keys[k].hash, h)
+	if e := s.lookupKey(h); e != 0 {
+		return e
+	}
+	s.name = append(append(append(append(s.name[:0], elementMark), s.names.get(s.keys[k].name)...), elementMark), text...)
+	e := s.internKey(h, s.name)
+	x := &s.keys[e]
+	x.kind, x.flags = event.Register, x.flags|element
+	x.length, x.base = k, s.keys[k].base
+	s.keys[k].base = e
+	for id := uint32(*s.scansOf(k)); id != 0; id = s.scans[id].next {
+		s.foundMissing(id, e)
+	}
+	return e
+}
+
+// elementName cuts the name of an element into set and text.
+func elementName(name []byte) (set, text []byte) {
+	i := bytes.LastIndexByte(name, elementMark)
+	return name[1:i], name[i+1:]
+}
+
+// readSet takes a read of the set k.
+func (s *State) readSet(b *event.Batch, n, i, k uint32, o *event.Op) {
+	nothing := o.Flags&event.NotFound != 0
+	if !nothing && o.Flags&event.IsArray == 0 {
+		s.giveUp(k)
+		return
+	}
+	if !nothing {
+		for _, e := range b.ElemsOf(o) {
+			c := s.touchOf(s.elementKey(k, b.Bytes(e.Value), e.Hash))
+			c.shownBy = i + 1
+			s.readValue(c, n, i, e.Hash, false)
+		}
+	}
+	if !s.scansAbsence(n) {
+		return
+	}
+	s.addScan(n, i, k, nil, nil)
+	for e := s.keys[k].base; e != 0; e = s.keys[e].base {
+		s.readMissing(e, n, i)
+	}
+}
+
+// scansAbsence says whether what a scan of n did not show was not there.
+func (s *State) scansAbsence(n uint32) bool {
+	if s.txns[n].flags&unknown != 0 {
+		return false // what it saw is not known
+	}
+	if s.opt.DeletesUnseen {
+		s.Counters.Ambiguous++
+		return false
+	}
+	return true
+}
+
+// readMissing is the read of k by a scan of n, the transaction in work, unless the
+// scan showed it.
+func (s *State) readMissing(k, n, i uint32) {
+	if c := s.touchOf(k); c.shownBy != i+1 {
+		s.readValue(c, n, i, event.Hash{}, true)
+	}
+}
+
+// foundMissing is that of the scan id at k, which has just been made.
+func (s *State) foundMissing(id, k uint32) {
+	x := s.scans[id]
+	if x.txn == s.working {
+		s.readMissing(k, x.txn, x.op)
+		return
+	}
+	s.foundNothing(k)
+	s.addReader(x.txn, s.keys[k].initial, x.op)
+}
+
+func (s *State) addScan(n, op, domain uint32, from, to []byte) {
+	id, ok := s.freeScans.Take()
+	if !ok {
+		if len(s.scans) == 0 {
+			s.scans = append(s.scans, scan{})
+		}
+		id = uint32(len(s.scans))
+		s.scans = flat.Push(s.scans, scan{})
+	}
+	head := s.scansOf(domain)
+	x := scan{txn: n, op: op, domain: domain, next: uint32(*head), nextOfTxn: s.txns[n].scans}
+	if from != nil {
+		x.from = s.bounds.put(from)
+	}
+	if to != nil {
+		x.to = s.bounds.put(to)
+	}
+	if x.next != 0 {
+		s.scans[x.next].prev = id
+	}
+	s.scans[id] = x
+	*head, s.txns[n].scans = uint64(id), id
+}
+
+// dropScans frees the scans of n, which retires or does not count any more.
+func (s *State) dropScans(n uint32) {
+	for id := s.txns[n].scans; id != 0; {
+		x := s.scans[id]
+		if x.prev != 0 {
+			s.scans[x.prev].next = x.next
+		} else {
+			*s.scansOf(x.domain) = uint64(x.next)
+		}
+		if x.next != 0 {
+			s.scans[x.next].prev = x.prev
+		}
+		s.bounds.drop(x.from)
+		s.bounds.drop(x.to)
+		s.scans[id] = scan{}
+		s.freeScans.Give(id)
+		id = x.nextOfTxn
+	}
+	s.txns[n].scans = 0
+}
+
+// readRange takes a range. k stands for the keys of its epoch.
+func (s *State) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
+	at := s.rangesOf(k)
+	x := &b.Extras[o.Extra]
+	rows := b.Rows[x.FirstRow : x.FirstRow+x.NumRows]
+	for j := range rows {
+		r := &rows[j]
+		key := s.internKey(s.inEpoch(b, t, r.KeyHash), b.Bytes(r.Key))
+		if !s.asRegister(key) {
+			continue
+		}
+		c := s.touchOf(key)
+		c.shownBy = i + 1
+		s.readValue(c, n, i, r.ValueHash, false)
+	}
+	if !s.scansAbsence(n) {
+		return
+	}
+	from, to := covered(b, x, rows)
+	s.addScan(n, i, k, from, to)
+	s.ordered[at].each(s, from, to, func(key uint32) {
+		if s.asRegister(key) {
+			s.readMissing(key, n, i)
+		}
+	})
+}
+
+// covered are the bounds between which a range shows all that is there, from
+// inclusive, to exclusive, nil is open: a limit that was reached ends it at its last
+// row.
+func covered(b *event.Batch, x *event.Extra, rows []event.Row) (from, to []byte) {
+	if x.HasFrom {
+		from = b.Bytes(x.From)
+	}
+	if x.HasTo {
+		to = b.Bytes(x.To)
+	}
+	if x.Limit == 0 || int64(len(rows)) < x.Limit {
+		return from, to
+	}
+	last := b.Bytes(rows[0].Key)
+	for i := range rows {
+		if key := b.Bytes(rows[i].Key); (bytes.Compare(key, last) > 0) != x.Desc {
+			last = key
+		}
+	}
+	if x.Desc {
+		return last, to
+	}
+	return from, append(slices.Clone(last), 0) // the next text
+}
+
+// asRegister says whether what a range shows of k can be used, and counts it if not.
+func (s *State) asRegister(k uint32) bool {
+	x := &s.keys[k]
+	if x.flags&unsupported != 0 || x.kind > event.Register {
+		s.Counters.Ignored++
+		return false
+	}
+	return true
+}
+
+// rangesOf is the index in s.ordered of the keys of k's epoch, which it sorts when
+// k's first range comes.
+func (s *State) rangesOf(k uint32) int {
+	for i := range s.ordered {
+		if s.ordered[i].domain == k {
+			return i
+		}
+	}
+	if s.spill.keys > 0 {
+		s.Counters.Ignored++ // what is out is not known to be there
+	}
+	s.ordered = append(s.ordered, s.sorted(k))
+	return len(s.ordered) - 1
+}
+
+func (s *State) sorted(domain uint32) ranges {
+	var all []uint32
+	for k := range s.keys {
+		if s.keys[k].count > 0 && s.within(uint32(k), domain) {
+			all = append(all, uint32(k))
+		}
+	}
+	slices.SortFunc(all, func(a, b uint32) int { return bytes.Compare(s.nameOf(a), s.nameOf(b)) })
+	r := ranges{domain: domain}
+	for part := range slices.Chunk(all, maxBlock/2) {
+		r.blocks = append(r.blocks, slices.Clone(part))
+	}
+	return r
+}
+
+func (s *State) nameOf(k uint32) []byte { return s.names.get(s.keys[k].name) }
+
+// within says whether k is a key of the epoch that the domain stands for, whose
+// hash is that of an empty name in it.
+func (s *State) within(k, domain uint32) bool {
+	name := s.nameOf(k)
+	if k == domain || len(name) > 0 && name[0] == elementMark {
+		return false
+	}
+	h, x, d := xxh3.Hash128(name), s.keys[k].hash, s.keys[domain].hash
+	return x.Hi-d.Hi == h.Hi && x.Lo^d.Lo == h.Lo
+}
+
+// enroll puts k, which has just been made, among the ordered keys, and gives it the
+// scans that cover it for readers.
+func (s *State) enroll(k uint32) {
+	for i := range s.ordered {
+		r := &s.ordered[i]
+		if !s.within(k, r.domain) {
+			continue
+		}
+		r.insert(s, k)
+		name := s.nameOf(k)
+		for id := uint32(*s.scansOf(r.domain)); id != 0; id = s.scans[id].next {
+			x := &s.scans[id]
+			if (x.from == 0 || bytes.Compare(name, s.bounds.get(x.from)) >= 0) && (x.to == 0 || bytes.Compare(name, s.bounds.get(x.to)) < 0) {
+				s.foundMissing(id, k)
+			}
+		}
+	}
+}
+
+// insert puts k into its place.
+func (r *ranges) insert(s *State, k uint32) {
+	name := s.nameOf(k)
+	if len(r.blocks) == 0 {
+		r.blocks = [][]uint32{{k}}
+		return
+	}
+	at := max(0, r.block(s, name)-1)
+	b := r.blocks[at]
+	i, _ := slices.BinarySearchFunc(b, name, func(k uint32, name []byte) int { return bytes.Compare(s.nameOf(k), name) })
+	b = slices.Insert(b, i, k)
+	r.blocks[at] = b
+	if len(b) > maxBlock {
+		r.blocks = slices.Insert(r.blocks, at+1, slices.Clone(b[maxBlock/2:]))
+		r.blocks[at] = b[:maxBlock/2]
+	}
+}
+
+// block is the first block that begins behind the name.
+func (r *ranges) block(s *State, name []byte) int {
+	i, _ := slices.BinarySearchFunc(r.blocks, name, func(b []uint32, name []byte) int {
+		if bytes.Compare(s.nameOf(b[0]), name) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// each calls fn with the keys from one name to another, in their order. fn makes no
+// keys.
+func (r *ranges) each(s *State, from, to []byte, fn func(uint32)) {
+	at := 0
+	if from != nil {
+		at = max(0, r.block(s, from)-1)
+	}
+	for ; at < len(r.blocks); at++ {
+		for _, k := range r.blocks[at] {
+			name := s.nameOf(k)
+			if to != nil && bytes.Compare(name, to) >= 0 {
+				return
+			}
+			if from == nil || bytes.Compare(name, from) >= 0 {
+				fn(k)
+			}
+		}
+	}
+}
+
+func (s *State) appendScans(dst []byte) []byte {
+	dst = flat.Append(dst, s.scans)
+	dst = s.freeScans.AppendState(dst)
+	dst = s.bounds.appendState(dst)
+	var domains []uint32
+	for i := range s.ordered {
+		domains = append(domains, s.ordered[i].domain)
+	}
+	return flat.Append(dst, domains)
+}
+
+// readScans comes when the keys and names are read.
+func (s *State) readScans(r *flat.Reader) {
+	flat.Read(r, &s.scans)
+	s.freeScans.ReadState(r)
+	s.bounds.readState(r)
+	var domains []uint32
+	flat.Read(r, &domains)
+	s.ordered = nil
+	for _, d := range domains {
+		if int(d) < len(s.keys) && r.Err == nil {
+			s.ordered = append(s.ordered, s.sorted(d))
+		}
+	}
+}
