@@ -42,6 +42,7 @@ internal/flat         :
 internal/invariants   :
 internal/oracle       : event internal/workload
 internal/picture      : isolation
+internal/recorded     : *
 internal/simtest      : *
 internal/testkafka    :
 internal/testnats     :
@@ -55,7 +56,7 @@ window                : event incremental infer internal/flat internal/invariant
 `
 
 // testOnly packages are imported by tests and by each other only.
-var testOnly = []string{"internal/bench", "internal/oracle", "internal/simtest", "internal/testkafka", "internal/testnats"}
+var testOnly = []string{"internal/bench", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testkafka", "internal/testnats"}
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+
+	"github.com/isowatch/isowatch/event"
 )
 
 // HeadBytes of a file are enough to recognise its format.
@@ -12,11 +14,11 @@ const HeadBytes = 4096
 // Detect recognises the format of a file by its first bytes; what is none of the
 // others is taken as JSON lines.
 func Detect(head []byte) Format {
-	if len(head) > 0 && head[0] == 0x12 { // the tag of a record in a file of protobuf
-		return Proto
-	}
-	if isDBCop(head) {
+	if isDBCop(head) { // before proto: the number of a history can be 0x12
 		return DBCop
+	}
+	if event.IsProto(head) {
+		return Proto
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n,")
 	if len(text) == 0 {

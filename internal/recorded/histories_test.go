@@ -1,0 +1,149 @@
+package recorded
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// The verdict on every history is the one that is known. "unknown" is wrong, but for
+// what [notYet] lists, exactly: what becomes right must go from there.
+func TestVerdicts(t *testing.T) {
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("the recorded histories are not here: %v", err)
+	}
+	missing, found := maps.Clone(notYet), map[string]int{}
+	all := expectations(t)
+	for _, group := range slices.Sorted(maps.Keys(all)) {
+		counts := map[string]int{}
+		for file, expected := range byFile(all[group]) {
+			verdicts := check(t, file, expected)
+			for _, x := range expected {
+				got := verdicts[x.level]
+				wrong := got != x.verdict && (x.verdict != "" || got == window.Violated)
+				switch {
+				case !wrong:
+					counts["right"]++
+				case got == window.Unknown:
+					counts["unknown"]++
+					missing[group+" "+x.level]--
+					found[group+" "+x.level]++
+				default:
+					counts["wrong"]++
+					if n := missing[x.file+" "+x.level]; n == 0 {
+						t.Errorf("%s: %s is %q, not %q", x.file, x.level, got, x.verdict)
+					}
+					missing[x.file+" "+x.level]--
+					found[x.file+" "+x.level]++
+				}
+			}
+		}
+		t.Logf("%-17s %4d right, %4d unknown, %2d wrong", group, counts["right"], counts["unknown"], counts["wrong"])
+	}
+	if t.Failed() || !maps.Equal(found, notYet) {
+		t.Logf("the list as it would be now:\n%s", listed(found))
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		switch n := missing[name]; {
+		case n > 0:
+			t.Errorf("%s: %d of %d are right now: take them off the list", name, n, notYet[name])
+		case n < 0 && !strings.Contains(name, "."):
+			t.Errorf("%s: %d more than the list says are unknown (%d)", name, -n, notYet[name]-n)
+		}
+	}
+}
+
+// listed is the source of a list.
+func listed(list map[string]int) string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		fmt.Fprintf(&text, "\t%q: %d,\n", name, list[name])
+	}
+	return text.String()
+}
+
+func byFile(all []expectation) map[string][]expectation {
+	out := map[string][]expectation{}
+	for _, x := range all {
+		out[x.file] = append(out[x.file], x)
+	}
+	return out
+}
+
+// check gives the verdicts on the levels that are expected something of.
+func check(t *testing.T, file string, expected []expectation) map[string]string {
+	t.Helper()
+	watch := config.DefaultWatch(config.WholeContract())
+	watch.Levels, watch.Named = nil, true
+	for _, x := range expected {
+		l, err := isolation.ParseLevel(x.level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watch.Levels = append(watch.Levels, l)
+	}
+	w := app.Whole{Watch: watch, DeadLetter: func(position, reason string) {
+		t.Errorf("bad record at %s: %s", position, reason)
+	}}
+	r, err := w.CheckFile(filepath.Join(folder, file))
+	if err != nil {
+		t.Errorf("%s: %v", file, err)
+		return nil
+	}
+	if want := formatOf(file); r.Format != want {
+		t.Errorf("%s is read as %s, not %s", file, r.Format, want)
+	}
+	return r.Verdicts
+}
+
+// formatOf is the format of a file, by the folder that it is in.
+func formatOf(file string) string {
+	group, _, _ := strings.Cut(file, "/")
+	if ext := filepath.Ext(file); ext == ".bincode" {
+		return "dbcop"
+	} else if group == "elle-cli" && ext == ".json" {
+		return "elle-json"
+	}
+	return map[string]string{
+		"awdit": "awdit", "polysi-text": "polysi", "cobra": "cobra", "grail": "edn", "elle": "edn", "elle-cli": "edn",
+		"porcupine": "porcupine", "viper": "viper", "timestamps": "timekiller",
+	}[group]
+}
+
+// Every file there is part of a history of which something is expected, but for
+// those that say what, and two that nothing is known of.
+func TestEveryFile(t *testing.T) {
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("the recorded histories are not here: %v", err)
+	}
+	known := map[string]bool{"README.md": true, "elle-cli/custom/comments.edn": true, "porcupine/jepsen/etcd_095.log": true}
+	for _, expected := range expectations(t) {
+		for _, x := range expected {
+			known[x.file] = true
+		}
+	}
+	n := 0
+	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		n++
+		if !known[name] && !known[filepath.Dir(name)] && filepath.Ext(name) != ".tsv" {
+			return fmt.Errorf("%s: nothing is expected of it", name)
+		}
+		return nil
+	})
+	if err != nil || n < 500 {
+		t.Errorf("%d files, %v", n, err)
+	}
+}
