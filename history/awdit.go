@@ -1,6 +1,10 @@
 package history
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"bytes"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // The text of AWDIT's tests: an operation a line, "w key value" or "r key value";
 // a line of - ends a transaction, one of = a session. A value that nobody wrote
@@ -8,7 +12,7 @@ import "github.com/isowatch/isowatch/event"
 // numbered from 1.
 
 func readAWDIT(data []byte) (*plain, error) {
-	p := &plain{}
+	p := &plain{ops: make([]plainOp, 0, bytes.Count(data, []byte{'\n'})+1)}
 	s := textScanner{data: data}
 	session, id := int64(1), int64(1)
 	open := false

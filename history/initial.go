@@ -5,9 +5,6 @@ import "slices"
 // What a history's conventions say of the initial version: this file turns reads
 // of it into reads that found nothing.
 
-// keyValue is a version of a key.
-type keyValue struct{ key, value int64 }
-
 // setInitial takes the writes of t as the initial versions of their keys.
 func (p *plain) setInitial(t *plainTxn) {
 	if p.initials == nil {
@@ -79,10 +76,14 @@ func (p *plain) setsUp() bool {
 // markUnwritten marks the reads of a value that nobody wrote, if it is the only
 // one such of its key.
 func (p *plain) markUnwritten() {
-	written := map[keyValue]bool{}
-	for _, o := range p.ops {
-		if o.flags&isWrite != 0 {
-			written[keyValue{o.key, o.value}] = true
+	writes := 0
+	for i := range p.ops {
+		writes += int(p.ops[i].flags & isWrite)
+	}
+	written := newVersionSet(writes)
+	for i := range p.ops {
+		if o := &p.ops[i]; o.flags&isWrite != 0 {
+			written.add(keyValue{o.key, o.value})
 		}
 	}
 	type found struct {
@@ -90,12 +91,16 @@ func (p *plain) markUnwritten() {
 		several bool
 	}
 	unwritten := map[int64]found{}
-	for _, o := range p.ops {
-		if o.flags&(isWrite|initial) != 0 || written[keyValue{o.key, o.value}] {
+	for i := range p.ops {
+		o := &p.ops[i]
+		if o.flags&(isWrite|initial) != 0 || written.has(keyValue{o.key, o.value}) {
 			continue
 		}
 		f, known := unwritten[o.key]
 		unwritten[o.key] = found{o.value, f.several || known && f.value != o.value}
+	}
+	if len(unwritten) == 0 {
+		return
 	}
 	p.markReads(func(v keyValue) bool {
 		f, known := unwritten[v.key]

@@ -25,6 +25,7 @@ type plain struct {
 	partition uint32           // of the file being read
 	names     []int64          // of sessions, as the file names them
 	byName    map[int64]uint32 // index into names
+	last      uint32           // session asked for last
 }
 
 type plainTxn struct {
@@ -53,7 +54,11 @@ const (
 
 // session is the number of the session called name.
 func (p *plain) session(name int64) uint32 {
+	if len(p.names) > 0 && p.names[p.last] == name {
+		return p.last
+	}
 	if s, ok := p.byName[name]; ok {
+		p.last = s
 		return s
 	}
 	if p.byName == nil {
@@ -62,6 +67,7 @@ func (p *plain) session(name int64) uint32 {
 	s := uint32(len(p.names))
 	p.names = append(p.names, name)
 	p.byName[name] = s
+	p.last = s
 	return s
 }
 
