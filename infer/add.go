@@ -237,8 +237,11 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		if o.Kind == event.Range {
+		switch o.Kind {
+		case event.Range:
 			s.rangesOf(s.keyOf(b, t, o))
+		case event.Inc:
+			s.settleKind(s.keyOf(b, t, o), o)
 		}
 		if !writesVersion(o) {
 			continue

@@ -23,9 +23,15 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 			s.readSet(b, n, i, k, o)
 			return
 		}
+		if s.keys[k].kind == event.Counter {
+			s.readCounter(b, n, i, k, o)
+			return
+		}
 		s.countVersioned(b, n, i, k, o)
 	case event.Range:
 		s.readRange(b, t, n, i, k, o)
+	case event.Inc:
+		s.countIncrement(b, k, o)
 	case event.Add:
 		s.write(s.touchOf(s.elementKey(k, b.Bytes(o.Value), o.ValueHash)), n, i, o.ValueHash)
 	case event.Remove:

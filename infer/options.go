@@ -8,6 +8,7 @@ type Options struct {
 	Existing           bool // start: existing
 	UnmonitoredWriters bool // unmonitored-writers: yes
 	DeletesUnseen      bool // deletes: unseen
+	Whole              bool // all records stay until the end of the input
 	// BaselineSpan is how long after the first record's end a value without a
 	// writer is its key's baseline, ns: longest transaction + lateness.
 	BaselineSpan int64
@@ -78,6 +79,8 @@ const (
 	SessionOverlap                           // A and B of one session overlap
 	SequenceGap                              // members before A of its session are missing
 	Contradictory                            // a record with A's id and other content
+	OutOfBounds                              // A's operation OpA read a sum that no increments give; B read another that excludes it, 0 for none
+	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts
 )
 
 // Anomaly is a finding of its own, or what one is made from.
@@ -164,4 +167,5 @@ type Counters struct {
 	Ignored        int64 `json:"unchecked_operations"` // operations of kinds or levels that give no dependency
 	Overlapping    int64 `json:"overlapping"`          // sessions that are not sequential: their order is not used
 	Sessionless    int64 `json:"sessionless"`          // transactions that count and have no place in a session
+	Countable      int64 `json:"counter_keys"`         // keys that are counters
 }

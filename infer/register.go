@@ -43,23 +43,40 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		kind = event.Register
 	case event.Add, event.Remove:
 		kind = event.Set
+	case event.Inc:
+		kind = event.Counter
 	case event.Range:
 		return true
 	default:
 		s.giveUp(k)
 		return false
 	}
-	if kind == event.Counter || kind == event.List && s.opt.DeletesUnseen {
+	if kind == event.Counter && !s.opt.Whole || kind == event.List && s.opt.DeletesUnseen {
 		s.giveUp(k)
 		return false
 	}
 	switch {
 	case kind == event.AnyKind:
+		if x.kind == event.AnyKind {
+			s.readPlainly(k)
+		}
 	case x.kind == event.AnyKind:
+		readBefore := x.length > 0
+		x.length = 0
 		if kind == event.List {
 			x.lastBlind, x.unplaced = x.unplaced, 0 // where a list has its chain of kept versions
 		}
+		if kind > event.List && readBefore {
+			s.giveUp(k)
+			return false
+		}
+		if kind == event.Counter {
+			s.Counters.Countable++
+		}
 		x.kind = kind
+		if kind == event.Register && !readBefore && len(s.ordered) > 0 {
+			s.enroll(k)
+		}
 	case x.kind != kind:
 		if o.Kind == event.Delete {
 			x.flags |= deleted

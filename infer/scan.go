@@ -233,7 +233,20 @@ func (s *State) asRegister(k uint32) bool {
 		s.Counters.Ignored++
 		return false
 	}
+	if x.kind == event.AnyKind {
+		s.readPlainly(k)
+	}
 	return true
+}
+
+// readPlainly notes that k, whose kind is not known yet, was read as a register.
+func (s *State) readPlainly(k uint32) {
+	if x := &s.keys[k]; x.length == 0 {
+		x.length = 1
+		if len(s.ordered) > 0 {
+			s.enroll(k)
+		}
+	}
 }
 
 // rangesOf is the index in s.ordered of the keys of k's epoch, which it sorts when
@@ -272,14 +285,15 @@ func (s *State) nameOf(k uint32) []byte { return s.names.get(s.keys[k].name) }
 // hash is that of an empty name in it.
 func (s *State) within(k, domain uint32) bool {
 	name := s.nameOf(k)
-	if k == domain || len(name) > 0 && name[0] == elementMark {
+	y := &s.keys[k]
+	if k == domain || y.flags&element != 0 || y.kind > event.Register || y.kind == event.AnyKind && y.length == 0 {
 		return false
 	}
 	h, x, d := xxh3.Hash128(name), s.keys[k].hash, s.keys[domain].hash
 	return x.Hi-d.Hi == h.Hi && x.Lo^d.Lo == h.Lo
 }
 
-// enroll puts k, which has just been made, among the ordered keys, and gives it the
+// enroll puts k, which is a register, or was read as one, from now on, among the ordered keys, and gives it the
 // scans that cover it for readers.
 func (s *State) enroll(k uint32) {
 	for i := range s.ordered {

@@ -82,7 +82,7 @@ type key struct {
 	unplaced     uint32 // lists: appends that no read has shown, latest first; else as kept, see spill.go
 	// Lists: the spine of versions in the order that reads showed.
 	first, last uint32 // retained part; first is the initial version until elements are frozen
-	length      uint32 // elements in the spine, frozen ones included
+	length      uint32 // elements in the spine, frozen ones included; of no kind yet: 1 if it was read
 	base        uint32 // frozen elements
 	basePrefix  uint64 // prefix hash behind the frozen elements
 	name        ref
@@ -325,9 +325,6 @@ func (s *State) internKey(h event.Hash, name []byte) uint32 {
 	v := s.newVersion(k, event.Hash{})
 	s.versions[v].flags = initialVersion | placed
 	s.keys[k].initial, s.keys[k].first, s.keys[k].last = v, v, v
-	if len(s.ordered) > 0 {
-		s.enroll(k)
-	}
 	return k
 }
 

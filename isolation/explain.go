@@ -152,6 +152,14 @@ func sentence(w *Witness) string {
 		return fmt.Sprintf("%s read %s of %s before it wrote it itself", a, value, key)
 	case infer.GarbageRead:
 		return fmt.Sprintf("%s read %s of %s, which no transaction wrote", a, value, key)
+	case infer.OutOfBounds:
+		if a == b {
+			return fmt.Sprintf("%s read %s of %s, which no increments sum up to", a, value, key)
+		}
+		return fmt.Sprintf("%s read %s of %s, and no increments lead from there to what %s read, or back", a, value, key, b)
+	case infer.WrongTotal:
+		return fmt.Sprintf("%s read a total of %d and %s one of %d, and every transaction only moves amounts between these counters: one of the two saw a part of a transaction, or what none left",
+			a, totalOf(&w.Txns[0]), b, totalOf(&w.Txns[1]))
 	case infer.UnattributedRead:
 		return fmt.Sprintf("%s read %s of %s, which no record wrote; the capture does not exclude that one is missing", a, value, key)
 	case infer.Contradictory:

@@ -57,6 +57,11 @@ func NameOf(kind infer.AnomalyKind) Name {
 		at("duplicate-elements", ReadUncommitted)
 	case infer.FutureRead:
 		at("future-read", ReadCommitted)
+	case infer.OutOfBounds:
+		at("garbage-read", ReadCommitted)
+	case infer.WrongTotal:
+		at("G-single-item", ReadAtomic)
+		n.Severity = int(classSingle)
 	case infer.GarbageRead:
 		at("garbage-read", ReadCommitted) // the writer may have aborted
 	case infer.UnattributedRead:

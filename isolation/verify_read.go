@@ -34,6 +34,10 @@ func verifyRead(w *Witness) error {
 		return verifyIncompatible(a, b, w.Key)
 	case infer.FutureRead:
 		return verifyFuture(a, w)
+	case infer.OutOfBounds:
+		return verifyBounds(a, b, w)
+	case infer.WrongTotal:
+		return verifyTotals(a, b)
 	}
 	return nil // rests on absence or on the record itself: nothing to derive
 }
@@ -129,6 +133,10 @@ func verifyInternal(a *event.Record, op int) error {
 			state, known, nothing = []string{o.Value}, true, false
 			if o.Flags&event.NotFound != 0 {
 				state, nothing = nil, true
+			}
+		case event.Inc:
+			if known {
+				state = []string{added(state, o.Value)}
 			}
 		case event.Append:
 			list = true

@@ -85,7 +85,7 @@ func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) isolation.W
 		w.Key = m.infer.Key(a.Version)
 		w.Value = m.infer.Value(a.Version, &m.scratch)
 	} else if len(w.Txns) > 0 && w.Op < len(w.Txns[0].Ops) {
-		w.Key = w.Txns[0].Ops[w.Op].Key
+		w.Key, w.Value = w.Txns[0].Ops[w.Op].Key, w.Txns[0].Ops[w.Op].Value
 	}
 	return w
 }

@@ -194,6 +194,7 @@ func (c Config) inferOptions() infer.Options {
 	return infer.Options{
 		Complete: c.Contract.Complete, Existing: c.Contract.Existing,
 		UnmonitoredWriters: c.Contract.UnmonitoredWriters, DeletesUnseen: c.Contract.DeletesUnseen,
+		Whole:        c.Unbounded,
 		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
 	}
 }

@@ -65,6 +65,7 @@ type Machine struct {
 	// weakFirst are the views, weak bases first, plain ones before those with
 	// session order.
 	weakFirst []int
+	fitted    []isolation.Level // views whose order the counters agree with, since Close
 
 	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
 	partitions []partition
@@ -276,6 +277,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.decide()
 	m.finalise()
 	m.orderUnread()
+	m.checkCounters()
 	m.panes.closeAll(m)
 }
 
@@ -289,6 +291,7 @@ func (m *Machine) reopen() {
 	m.closed = false
 	m.watermark = m.before
 	m.partitions = nil
+	m.fitted = nil
 	m.Counters.Undecided = 0 // the next Close counts them all
 }
 

@@ -44,6 +44,7 @@ type head struct {
 	Noticed    []string
 	// Contradicted are the keys of which reads exclude each other.
 	Contradicted []string
+	Fitted       []string
 	Found        map[string][2]int64
 }
 
@@ -83,6 +84,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		Revisions: m.open.revisions, Recent: m.open.recent, Found: m.found,
 		Contradicted: m.contradicted,
 	}
+	h.Fitted = isolation.LevelNames(m.fitted)
 	for _, f := range m.open.list {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
@@ -208,6 +210,9 @@ func (m *Machine) restore(h *head) error {
 		m.found = h.Found
 	}
 	m.contradicted = h.Contradicted
+	if m.fitted, err = parseAll(h.Fitted); err != nil {
+		return err
+	}
 	m.horizon.init()
 	for i := range h.Groups {
 		g := h.Groups[i].Group

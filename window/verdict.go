@@ -88,6 +88,9 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 	if n := m.Counters.Diverged; n > 0 && l.Special == 0 && l.Base >= isolation.ReadAtomic && l.Base <= isolation.Prefix {
 		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
+	if n := m.infer.Counters.Countable; n > 0 && !m.fits(l) {
+		why = append(why, counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
+	}
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
 		why = append(why, counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}

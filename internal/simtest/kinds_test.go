@@ -21,9 +21,13 @@ func mixes() map[string]oracle.Kinds {
 		return k
 	}
 	return map[string]oracle.Kinds{
-		"cas":                with(func(k *oracle.Kinds) { k.CAS = true }),
-		"sets":               with(func(k *oracle.Kinds) { k.Sets = true }),
-		"removes":            with(func(k *oracle.Kinds) { k.Sets, k.Removes = true, true }),
+		"cas":      with(func(k *oracle.Kinds) { k.CAS = true }),
+		"sets":     with(func(k *oracle.Kinds) { k.Sets = true }),
+		"removes":  with(func(k *oracle.Kinds) { k.Sets, k.Removes = true, true }),
+		"counters": with(func(k *oracle.Kinds) { k.Counters = true }),
+		"all": with(func(k *oracle.Kinds) {
+			k.CAS, k.Deletes, k.Ranges, k.Sets, k.Removes, k.Counters, k.Blind = true, true, true, true, true, true, 0.1
+		}),
 		"ranges":             with(func(k *oracle.Kinds) { k.Ranges = true }),
 		"ranges and deletes": with(func(k *oracle.Kinds) { k.Ranges, k.Deletes, k.CAS, k.Blind = true, true, true, 0.1 }),
 		"deletes":            with(func(k *oracle.Kinds) { k.CAS, k.Deletes, k.Blind = true, true, 0.2 }),

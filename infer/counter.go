@@ -1,0 +1,128 @@
+package infer
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// A counter's reads show a sum: which increments are in it is not known, so that
+// no edge follows from one read alone (Elle, 3: counters are not recoverable). Here
+// its reads are compared within each transaction only. What all increments and reads
+// of a whole history say together is looked at in its end, with [State.CounterTxns].
+
+// countIncrement takes an inc of the counter k.
+func (s *State) countIncrement(b *event.Batch, k uint32, o *event.Op) {
+	d, ok := amount(b, o)
+	if !ok {
+		s.giveUp(k)
+		return
+	}
+	s.touchOf(k).current.Lo += uint64(d)
+}
+
+// readCounter takes a read of the counter k: what it shows without the transaction's
+// own increments must stay the same.
+func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
+	if o.Flags&event.NotFound != 0 && s.txns[n].flags&unknown != 0 {
+		return // what it saw is not known
+	}
+	v, ok := amount(b, o)
+	if !ok {
+		s.giveUp(k)
+		return
+	}
+	c := s.touchOf(k)
+	before := uint64(v) - c.current.Lo
+	switch {
+	case c.flags&misread != 0: // reported once
+	case c.flags&hasRead == 0:
+		c.flags |= hasRead
+		c.readHash.Lo = before
+	case c.readHash.Lo != before:
+		s.misreads(Nonrepeatable, c, n, i)
+	}
+}
+
+// amount is the integer that o adds or read; nothing is 0.
+func amount(b *event.Batch, o *event.Op) (int64, bool) {
+	if o.Flags&event.NotFound != 0 {
+		return 0, true
+	}
+	if o.Value.Len == 0 {
+		return 1, o.Kind == event.Inc // an inc without a value
+	}
+	v, err := strconv.ParseInt(string(b.Bytes(o.Value)), 10, 64)
+	return v, err == nil && v > -1<<53 && v < 1<<53
+}
+
+// Counted is what a transaction did to one counter.
+type Counted struct {
+	Key  uint32
+	Inc  int64 // sum of its increments
+	Read bool
+	Seen int64  // what its first read showed, without its own increments before
+	Op   uint32 // that read
+}
+
+// CounterTxn is a transaction that used counters.
+type CounterTxn struct {
+	Txn    uint32
+	Counts bool // false: its outcome is unknown, and nobody observed it
+	Uses   []Counted
+}
+
+// CounterTxns are the transactions in memory that used counters and did not abort,
+// in the order of their ends. O(all records) where there is a counter, else O(keys).
+func (s *State) CounterTxns() []CounterTxn {
+	if s.Counters.Countable == 0 {
+		return nil
+	}
+	var all []CounterTxn
+	for n := range s.txns {
+		x := &s.txns[n]
+		if x.state != counted && x.state != tentative {
+			continue
+		}
+		s.scratch.Reset()
+		if s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(x.record)) != nil {
+			continue // not possible: the record was written by AppendRecord
+		}
+		t := CounterTxn{Txn: uint32(n), Counts: x.state == counted}
+		ops := s.scratch.OpsOf(&s.scratch.Txns[0])
+		for i := range ops {
+			s.countUse(&t, uint32(i), &ops[i])
+		}
+		if len(t.Uses) > 0 {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b CounterTxn) int {
+		x, y := &s.txns[a.Txn], &s.txns[b.Txn]
+		return cmp.Or(cmp.Compare(x.end, y.end), cmp.Compare(x.id.Lo, y.id.Lo))
+	})
+	return all
+}
+
+func (s *State) countUse(t *CounterTxn, i uint32, o *event.Op) {
+	k := s.lookupKey(s.inEpoch(&s.scratch, &s.scratch.Txns[0], o.KeyHash))
+	if k == 0 || s.keys[k].kind != event.Counter || s.keys[k].flags&unsupported != 0 {
+		return
+	}
+	at := slices.IndexFunc(t.Uses, func(c Counted) bool { return c.Key == k })
+	if at < 0 {
+		at = len(t.Uses)
+		t.Uses = append(t.Uses, Counted{Key: k})
+	}
+	c := &t.Uses[at]
+	v, _ := amount(&s.scratch, o)
+	switch {
+	case o.Kind == event.Inc:
+		c.Inc += v
+	case c.Read || o.Flags&event.NotFound != 0 && s.txns[t.Txn].flags&unknown != 0:
+	default:
+		c.Read, c.Seen, c.Op = true, v-c.Inc, i
+	}
+}

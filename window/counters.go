@@ -1,0 +1,198 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// What counters say is decided at the end of a whole history. A read refutes what it
+// shows when no set of increments sums up to it; reads of several counters refute
+// each other when every transaction only moves amounts between these, and yet their
+// totals differ. That the reads do agree with a level is shown by an order: the one
+// that a view has found for everything else, in which each read must show the sum of
+// the increments before it. Where it does not, the counters stay undecided.
+
+// maxCounterFindings bounds the findings about one counter, or one set of counters.
+const maxCounterFindings = 16
+
+// checkCounters looks at all counters, and notes which levels they agree with.
+func (m *Machine) checkCounters() {
+	m.fitted = m.fitted[:0]
+	if !m.cfg.Unbounded {
+		return
+	}
+	txns := m.infer.CounterTxns()
+	if len(txns) == 0 {
+		return
+	}
+	m.counterBounds(txns)
+	m.counterTotals(txns)
+	for i, level := range m.views {
+		if v, _ := level.View(); !v.Split && level.Base == isolation.Serializable && m.inOrder(i, txns) {
+			m.fitted = append(m.fitted, level)
+		}
+	}
+}
+
+// fits says whether an order was found in which the counters agree with l, or with a
+// level that implies it and is not violated.
+func (m *Machine) fits(l isolation.Level) bool {
+	return slices.ContainsFunc(m.fitted, func(f isolation.Level) bool {
+		return (f == l || f.Implies(l)) && !refuted(m.verdicts.certain, f)
+	})
+}
+
+// counterRead is a read of a counter.
+type counterRead struct {
+	txn, op uint32
+	seen    int64
+}
+
+// counterBounds reports the reads that no increments sum up to: the sum of all that
+// add, or of all that subtract, bounds them. Where the counter's value in the
+// beginning is not known, two reads bound it.
+func (m *Machine) counterBounds(txns []infer.CounterTxn) {
+	type counter struct {
+		up, down int64 // sums of increments that may have taken effect
+		reads    []counterRead
+	}
+	counters := map[uint32]*counter{}
+	var keys []uint32
+	for i := range txns {
+		for _, u := range txns[i].Uses {
+			c := counters[u.Key]
+			if c == nil {
+				c = &counter{}
+				counters[u.Key] = c
+				keys = append(keys, u.Key)
+			}
+			c.up, c.down = c.up+max(u.Inc, 0), c.down+min(u.Inc, 0)
+			if u.Read && txns[i].Counts {
+				c.reads = append(c.reads, counterRead{txns[i].Txn, u.Op, u.Seen})
+			}
+		}
+	}
+	for _, k := range keys {
+		c := counters[k]
+		if len(c.reads) == 0 {
+			continue
+		}
+		lowest, highest := c.reads[0], c.reads[0]
+		found := 0
+		for _, r := range c.reads {
+			if r.seen < lowest.seen {
+				lowest = r
+			}
+			if r.seen > highest.seen {
+				highest = r
+			}
+			if !m.cfg.Contract.Existing && (r.seen < c.down || r.seen > c.up) && found < maxCounterFindings {
+				found++
+				m.counterAnomaly(infer.Anomaly{Kind: infer.OutOfBounds, A: r.txn, OpA: r.op})
+			}
+		}
+		if m.cfg.Contract.Existing && highest.seen-lowest.seen > c.up-c.down {
+			m.counterAnomaly(infer.Anomaly{Kind: infer.OutOfBounds, A: highest.txn, B: lowest.txn, OpA: highest.op})
+		}
+	}
+}
+
+func (m *Machine) counterAnomaly(a infer.Anomaly) {
+	a.Certain = m.cfg.Contract.Complete && !m.cfg.Contract.UnmonitoredWriters && m.infer.Counters.Gaps == 0 && m.Counters.DeadLetters == 0
+	m.anomaly(&a)
+}
+
+// counterTotals reports reads of the same counters with different totals, when every
+// transaction moves amounts between these counters only. Elsewhere an atomic view
+// has one total, whichever it is: each that differs from the first saw a part of a
+// transaction, or what none left.
+func (m *Machine) counterTotals(txns []infer.CounterTxn) {
+	type group struct {
+		keys  []uint32
+		first *infer.CounterTxn
+		total int64
+		found int
+	}
+	groups := map[uint64][]*group{}
+	for i := range txns {
+		t := &txns[i]
+		var keys []uint32
+		total, hash := int64(0), uint64(0)
+		for _, u := range t.Uses {
+			if u.Read {
+				keys = append(keys, u.Key)
+				total += u.Seen
+				hash += uint64(u.Key) * 0x9e3779b97f4a7c15
+			}
+		}
+		if len(keys) < 2 || !t.Counts {
+			continue
+		}
+		slices.Sort(keys)
+		at := slices.IndexFunc(groups[hash], func(g *group) bool { return slices.Equal(g.keys, keys) })
+		if at < 0 {
+			g := &group{keys: keys, first: t, total: total}
+			if !balanced(txns, keys) {
+				g.found = math.MaxInt
+			}
+			groups[hash] = append(groups[hash], g)
+			continue
+		}
+		if g := groups[hash][at]; total != g.total && g.found < maxCounterFindings {
+			g.found++
+			m.counterAnomaly(infer.Anomaly{Kind: infer.WrongTotal, A: t.Txn, B: g.first.Txn})
+		}
+	}
+}
+
+// balanced says whether what each transaction adds to the counters, all in all, is
+// nothing.
+func balanced(txns []infer.CounterTxn, keys []uint32) bool {
+	for i := range txns {
+		sum := int64(0)
+		for _, u := range txns[i].Uses {
+			if slices.Contains(keys, u.Key) {
+				sum += u.Inc
+			}
+		}
+		if sum != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// inOrder says whether each counter read shows the sum of the increments before it in
+// the order of the i-th view. A counter that was there before begins with what makes
+// its first read right.
+func (m *Machine) inOrder(i int, txns []infer.CounterTxn) bool {
+	var order []*infer.CounterTxn
+	for j := range txns {
+		if t := &txns[j]; t.Counts {
+			order = append(order, t)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *infer.CounterTxn) int {
+		return cmp.Or(m.graph.CompareCommits(i, incremental.Vertex(a.Txn), incremental.Vertex(b.Txn)), cmp.Compare(a.Txn, b.Txn))
+	})
+	sums, known := map[uint32]int64{}, map[uint32]bool{}
+	for _, t := range order {
+		for _, u := range t.Uses {
+			if u.Read && m.cfg.Contract.Existing && !known[u.Key] {
+				sums[u.Key], known[u.Key] = u.Seen, true
+			}
+			if u.Read && sums[u.Key] != u.Seen {
+				return false
+			}
+		}
+		for _, u := range t.Uses {
+			sums[u.Key] += u.Inc
+		}
+	}
+	return true
+}
