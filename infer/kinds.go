@@ -124,6 +124,9 @@ func (s *State) deletion(k uint32) {
 	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 		s.kill(s.writes[id].version, s.writes[id].txn, RW)
 	}
+	if x.flags&element != 0 {
+		s.countRoots(k)
+	}
 }
 
 // writesVersion says whether o installs a version when its transaction commits.

@@ -555,8 +555,8 @@ func (s *State) divergeFromOthers(id uint32) {
 // the order between their descendants is unknown.
 func (s *State) countRoots(k uint32) {
 	x := &s.keys[k]
-	if x.flags&uncheckable != 0 {
-		return
+	if x.flags&uncheckable != 0 || x.flags&(element|deleted) == element {
+		return // in whichever order an element is added, it is there
 	}
 	roots, fromInitial := 0, 0
 	if x.flags&hasBaseline != 0 {
