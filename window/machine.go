@@ -275,9 +275,9 @@ func (m *Machine) Close(eff *Effects) {
 	m.closed = true
 	m.watermark = math.MaxInt64
 	m.decide()
+	m.checkCounters()
 	m.finalise()
 	m.orderUnread()
-	m.checkCounters()
 	m.panes.closeAll(m)
 }
 
