@@ -59,6 +59,12 @@ func (s *State) Key(v uint32) string {
 	return string(s.nameOf(k))
 }
 
+// KeyOfVersion is the number of the key that v is a version of.
+func (s *State) KeyOfVersion(v uint32) uint32 { return s.versions[v].key }
+
+// KeyName is the name of the key k.
+func (s *State) KeyName(k uint32) string { return string(s.names.get(s.keys[k].name)) }
+
 // Value is the canonical JSON of the value that v stands for, found in the record
 // of its writer or, for a list, of the transaction whose read placed it; "" when
 // neither is in memory.

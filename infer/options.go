@@ -163,6 +163,7 @@ type Counters struct {
 	Unattributed   int64 `json:"unattributed"`         // reads that match no write
 	Ambiguous      int64 `json:"ambiguous"`            // versions with several possible writers that were read
 	Uncheckable    int64 `json:"uncheckable"`          // keys whose version order cannot be known
+	Unordered      int64 `json:"unordered"`            // keys whose version order nobody saw: blind writes
 	Gaps           int64 `json:"gaps"`                 // records known to be missing: members of sessions that never came, lost input
 	Ignored        int64 `json:"unchecked_operations"` // operations of kinds or levels that give no dependency
 	Overlapping    int64 `json:"overlapping"`          // sessions that are not sequential: their order is not used

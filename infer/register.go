@@ -551,11 +551,11 @@ func (s *State) divergeFromOthers(id uint32) {
 	}
 }
 
-// countRoots counts a key as uncheckable once its versions have two roots: then
+// countRoots counts a key as unordered once its versions have two roots: then
 // the order between their descendants is unknown.
 func (s *State) countRoots(k uint32) {
 	x := &s.keys[k]
-	if x.flags&uncheckable != 0 || x.flags&(element|deleted) == element {
+	if x.flags&(uncheckable|unordered) != 0 || x.flags&(element|deleted) == element {
 		return // in whichever order an element is added, it is there
 	}
 	roots, fromInitial := 0, 0
@@ -573,7 +573,8 @@ func (s *State) countRoots(k uint32) {
 		}
 	}
 	if roots+fromInitial >= 2 {
-		s.uncheckable(k)
+		x.flags |= unordered
+		s.Counters.Unordered++
 	}
 }
 

@@ -151,7 +151,7 @@ func (s *State) retireWrite(id uint32) {
 	if p != 0 {
 		s.supersede(p)
 	}
-	if x := &s.versions[v]; x.key != 0 && w.blind && k.flags&uncheckable != 0 && x.over == 0 {
+	if x := &s.versions[v]; x.key != 0 && w.blind && k.flags&(uncheckable|unordered) != 0 && x.over == 0 {
 		if old := k.lastBlind; old != 0 && old != v {
 			s.drop(old)
 		}

@@ -64,6 +64,7 @@ const (
 	deleted                           // a delete of the key is recorded: not found has several meanings
 	hasBaseline                       // a value without a writer was taken as what was there before watching
 	foundNothing                      // a read found no value
+	unordered                         // its versions have several roots; counted
 	used                              // since the hand of spill.go passed it last
 	element                           // of a set: see scan.go
 )

@@ -20,6 +20,10 @@ func Explain(w *Witness, headline string) string {
 		fmt.Fprintf(&b, "  %s = %s\n", w.short(i), w.describe(i))
 	}
 	b.WriteString("\nThen:\n")
+	if len(w.Choices) > 0 {
+		explainChoices(w, &b)
+		return b.String()
+	}
 	if len(w.Edges) == 0 {
 		fmt.Fprintf(&b, "  - %s\n", sentence(w))
 		return b.String()
@@ -111,6 +115,10 @@ func because(w *Witness, e *Edge) string {
 		return text
 	}
 	switch {
+	case e.Assumed && e.Label&infer.RW != 0:
+		return fmt.Sprintf("%s read %s as it was before the write of %s, supposed to come later", from, e.Key, to)
+	case e.Assumed:
+		return fmt.Sprintf("%s is supposed to have written %s before %s did", from, e.Key, to)
 	case e.Label&infer.Process != 0:
 		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
 	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == infer.Divergence:

@@ -86,10 +86,7 @@ func (n Name) Fill(f *Finding, w *Witness, expect Level) {
 	f.SetRefuted(n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
 	f.Txns, f.Edges, f.Levels, f.Names = nil, nil, nil, nil
-	members := len(w.Edges)
-	if members == 0 {
-		members = len(w.Txns)
-	}
+	members := w.Members()
 	for i := range members {
 		f.Txns = append(f.Txns, w.Txns[i].ID)
 	}
@@ -107,8 +104,9 @@ func (n Name) Fill(f *Finding, w *Witness, expect Level) {
 			f.Names[w.Txns[i].ID] = w.Txns[i].Name
 		}
 	}
-	for i := range w.Edges {
-		e := &w.Edges[i]
+	edges := w.shownEdges()
+	for i := range edges {
+		e := &edges[i]
 		f.Edges = append(f.Edges, FindingEdge{
 			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
 			Key: e.Key, Value: e.Value, Evidence: because(w, e),

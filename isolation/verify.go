@@ -15,6 +15,9 @@ import (
 // not follow.
 func Verify(w *Witness) error {
 	w = plainly(w)
+	if len(w.Choices) > 0 {
+		return verifyChoices(w)
+	}
 	if len(w.Edges) == 0 {
 		return verifyRead(w)
 	}

@@ -14,6 +14,8 @@ type Edge struct {
 	// Shown is the index into Witness.Txns of the transaction whose list read
 	// shows the order of a ww edge; -1 when From and To prove it.
 	Shown int
+	// Assumed says that the edge follows from one way out of a choice only.
+	Assumed bool
 }
 
 // Witness is what a finding rests on: transactions with their operations, and
@@ -27,6 +29,18 @@ type Witness struct {
 	Op      int
 	Key     string
 	Value   string
+	// Choices, if there are any, are pairs of writers whose order nobody saw: with the
+	// edges, which are then no cycle, they leave no order that Level allows.
+	Choices []Choice
+	Level   Level
+}
+
+// Members is how many of the transactions the finding is about, the first ones.
+func (w *Witness) Members() int {
+	if len(w.Edges) == 0 || len(w.Choices) > 0 {
+		return len(w.Txns)
+	}
+	return len(w.Edges)
 }
 
 // Labels are those of the witness's edges, in order.

@@ -89,7 +89,9 @@ type Machine struct {
 	// Unverified is why the verifier did not accept the latest such witness.
 	Unverified error
 
-	contradicted []string // keys, sorted: see contradicted.go
+	contradicted []string   // keys, sorted: see contradicted.go
+	orderings    []ordering // by view, at the end of an input
+	givenUp      []string   // keys that could not be ordered then
 
 	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
 
@@ -276,6 +278,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.watermark = math.MaxInt64
 	m.decide()
 	m.checkCounters()
+	m.orderBlind()
 	m.finalise()
 	m.orderUnread()
 	m.panes.closeAll(m)

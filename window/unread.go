@@ -13,9 +13,14 @@ import (
 // of the known edges orders them. Snapshot isolation forbids two concurrent
 // writers of a key: one must commit before the other begins (Viper, section 3.2,
 // the write-dependency C -> B). The orders are tried along the commits, which
-// finds one unless the transactions depend on each other; a pair that fits
-// neither way is counted as undecided, and the level is not said to hold.
+// finds one unless the transactions depend on each other; where a pair of several
+// does not fit it is counted as undecided, and the level is not said to hold.
+//
+// Of a whole history they are ordered with the blind writes: see orderBlind.
 func (m *Machine) orderUnread() {
+	if m.cfg.Unbounded {
+		return
+	}
 	for i, level := range m.views {
 		if level.Underlying() != isolation.SnapshotIsolation {
 			continue
@@ -35,7 +40,7 @@ func (m *Machine) orderUnread() {
 }
 
 // undecidedPairs orders the writers of one list along their commits in the i-th
-// view, counts the neighbours that fit neither way, and appends the edges that it
+// view, counts the neighbours that do not fit, and appends the edges that it
 // assumed to dst.
 func (m *Machine) undecidedPairs(i int, writers []uint32, dst []incremental.EdgeID) (n int64, assumed []incremental.EdgeID) {
 	slices.SortFunc(writers, func(a, b uint32) int {
@@ -43,7 +48,7 @@ func (m *Machine) undecidedPairs(i int, writers []uint32, dst []incremental.Edge
 	})
 	for j := 1; j < len(writers); j++ {
 		id, ok := m.assume(i, writers[j-1], writers[j])
-		if !ok {
+		if !ok && len(writers) == 2 {
 			id, ok = m.assume(i, writers[j], writers[j-1])
 		}
 		if !ok {

@@ -94,7 +94,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
 		why = append(why, counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}
-	why = append(why, m.shortfalls()...)
+	why = append(why, m.shortfalls(l)...)
 	if len(why) > 0 {
 		return Unknown, strings.Join(why, "; ")
 	}
@@ -103,8 +103,8 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 
 func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.views, l) }
 
-// shortfalls are the counters that forbid to say ok.
-func (m *Machine) shortfalls() []string {
+// shortfalls are the counters that forbid to say that l holds.
+func (m *Machine) shortfalls(l isolation.Level) []string {
 	c := m.infer.Counters
 	var why []string
 	for _, x := range []struct {
@@ -123,6 +123,11 @@ func (m *Machine) shortfalls() []string {
 	} {
 		if x.n > 0 {
 			why = append(why, counted(x.n, x.one, x.many))
+		}
+		if x.one == "key without a known version order" {
+			if reason := m.unorderedReason(l); reason != "" {
+				why = append(why, reason)
+			}
 		}
 	}
 	return why

@@ -17,7 +17,7 @@ func Check(h History) Verdicts {
 	g := Dependencies(h)
 	v := Verdicts{Violated: map[Level]bool{}, Graph: g}
 	for _, l := range AllLevels() {
-		v.Violated[l] = !g.holds(l)
+		v.Violated[l] = !g.orderable(l)
 		for _, a := range g.Anomalies {
 			v.Violated[l] = v.Violated[l] || l.forbids(a.Refutes)
 		}

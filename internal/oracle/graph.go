@@ -63,6 +63,7 @@ type Graph struct {
 	// order. They give no session edges from there on.
 	NotSequential []string
 
+	openKeys []openKey        // registers whose order is to be tried
 	keys     []string         // in order of first use
 	users    map[string][]int // key -> the transactions with operations on it
 	lists    map[string]bool  // keys that are lists

@@ -45,6 +45,7 @@ func (g *Graph) listKey(key string) {
 	g.listDivergence(key)
 	if len(unread) > 1 {
 		g.Undecided++ // the order of appends that nobody read is open
+		g.openKeys = append(g.openKeys, openKey{key: key, writers: unread})
 	}
 }
 

@@ -131,5 +131,6 @@ func (g *Graph) registerDecided(key string, writers []int) {
 	}
 	if roots > 1 && blind > 0 {
 		g.Undecided++
+		g.open(key, writers)
 	}
 }

@@ -1,0 +1,179 @@
+package infer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// Chain is versions of one register each of whose writers read the one before and
+// replaced it: under serializability and snapshot isolation no other version comes
+// between them (Viper's combined writes). Its order against the other chains of the
+// key is not known.
+type Chain struct {
+	Txns     []uint32 // writers, in order
+	Versions []uint32
+	Readers  []uint32 // of the last version
+}
+
+// EachUnordered calls fn with the chains of every register whose versions have
+// several roots, in the order of the hashes of their keys. fn gets nil for a key
+// whose versions are not chains: two writers replaced one version, or a value has
+// several possible writers. With lists, those follow in the same way of which there
+// are several appends that no read shows, a chain a writer. The slices are reused.
+func (s *State) EachUnordered(lists bool, fn func(key uint32, chains []Chain)) {
+	var c chains
+	for _, k := range s.keysWhere(func(x *key) bool {
+		return x.flags&unordered != 0 && x.kind == event.Register ||
+			lists && x.kind == event.List && x.unplaced != 0 && s.versions[x.unplaced].sibling != 0
+	}) {
+		c.reset()
+		switch {
+		case s.keys[k].kind == event.List:
+			if s.unreadChains(k, &c); len(c.list) > 1 {
+				fn(k, c.list)
+			}
+		case s.chainsOf(k, &c):
+			fn(k, c.list)
+		default:
+			fn(k, nil)
+		}
+	}
+}
+
+// EachVersions calls fn with the versions of every register whose order is not
+// known where two writers may both replace the version that they read, as under
+// prefix consistency: a chain a version. Otherwise as EachUnordered.
+func (s *State) EachVersions(fn func(key uint32, chains []Chain)) {
+	var c chains
+	for _, k := range s.keysWhere(func(x *key) bool { return x.kind == event.Register }) {
+		c.reset()
+		path, ok := s.versionsOf(k, &c)
+		switch {
+		case s.keys[k].flags&unordered == 0 && path:
+		case ok:
+			fn(k, c.list)
+		default:
+			fn(k, nil)
+		}
+	}
+}
+
+// keysWhere are the keys that are in use and of which something is inferred, in the
+// order of their hashes.
+func (s *State) keysWhere(want func(*key) bool) []uint32 {
+	var ks []uint32
+	for k := range s.keys {
+		if x := &s.keys[k]; x.flags&unsupported == 0 && x.count > 0 && want(x) {
+			ks = append(ks, uint32(k))
+		}
+	}
+	slices.SortFunc(ks, func(a, b uint32) int {
+		x, y := s.keys[a].hash, s.keys[b].hash
+		return cmp.Or(cmp.Compare(x.Lo, y.Lo), cmp.Compare(x.Hi, y.Hi))
+	})
+	return ks
+}
+
+// versionsOf finds the versions of k that were installed over known ones; path says
+// that each has at most one successor, ok that each has one writer.
+func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
+	x := &s.keys[k]
+	path, ok = true, x.flags&hasBaseline == 0
+	next := []uint32{x.initial}
+	for len(next) > 0 {
+		v := next[0]
+		next = next[1:]
+		n := 0
+		for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+			w := &s.writes[id]
+			if n++; s.versions[w.version].flags&ambiguous != 0 {
+				return path, false
+			}
+			at := len(c.all)
+			c.all = append(c.all, w.txn, w.version)
+			for r := s.versions[w.version].readers; r != 0; r = s.readers[r].next {
+				c.all = append(c.all, s.readers[r].txn)
+			}
+			c.list = append(c.list, Chain{
+				Txns: c.all[at : at+1 : at+1], Versions: c.all[at+1 : at+2 : at+2], Readers: c.all[at+2 : len(c.all) : len(c.all)],
+			})
+			next = append(next, w.version)
+		}
+		path = path && n <= 1
+	}
+	return path, ok
+}
+
+// chains are those of a key, with their memory.
+type chains struct {
+	list []Chain
+	all  []uint32
+}
+
+func (c *chains) reset() { c.list, c.all = c.list[:0], c.all[:0] }
+
+// chainsOf finds the chains of k: from every root up to the version that nobody
+// replaced after reading it. False if they are none.
+func (s *State) chainsOf(k uint32, c *chains) bool {
+	x := &s.keys[k]
+	if x.flags&hasBaseline != 0 {
+		return false
+	}
+	fromInitial := false
+	for id := s.versions[x.initial].over; id != 0; id = s.writes[id].nextOver {
+		if !s.writes[id].blind {
+			if fromInitial {
+				return false
+			}
+			fromInitial = true
+		}
+		n := Chain{}
+		first := len(c.all)
+		last := id
+		for {
+			w := &s.writes[last]
+			if s.versions[w.version].flags&ambiguous != 0 {
+				return false
+			}
+			c.all = append(c.all, w.txn)
+			next := s.versions[w.version].over
+			if next == 0 {
+				break
+			}
+			if s.writes[next].nextOver != 0 {
+				return false
+			}
+			last = next
+		}
+		n.Txns = c.all[first:len(c.all):len(c.all)]
+		first = len(c.all)
+		for w := id; w != 0; w = s.versions[s.writes[w].version].over {
+			c.all = append(c.all, s.writes[w].version)
+		}
+		n.Versions = c.all[first:len(c.all):len(c.all)]
+		first = len(c.all)
+		for r := s.versions[s.writes[last].version].readers; r != 0; r = s.readers[r].next {
+			c.all = append(c.all, s.readers[r].txn)
+		}
+		n.Readers = c.all[first:len(c.all):len(c.all)]
+		c.list = append(c.list, n)
+	}
+	slices.Reverse(c.list) // overwriters are listed latest first
+	return true
+}
+
+// unreadChains are the writers of the unplaced appends of k, one chain each.
+func (s *State) unreadChains(k uint32, c *chains) {
+	for v := s.keys[k].unplaced; v != 0; v = s.versions[v].sibling {
+		w := s.versions[v].writer
+		if w == 0 || slices.ContainsFunc(c.list, func(x Chain) bool { return x.Txns[0] == w }) {
+			continue
+		}
+		at := len(c.all)
+		c.all = append(c.all, w, v)
+		c.list = append(c.list, Chain{Txns: c.all[at : at+1 : at+1], Versions: c.all[at+1 : at+2 : at+2]})
+	}
+	slices.Reverse(c.list)
+}

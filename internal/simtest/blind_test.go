@@ -1,0 +1,69 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// blind are options for histories most of whose writes are blind.
+func blind() oracle.Options {
+	o := oracle.Small()
+	o.Lists, o.Blind, o.Keys, o.Max = false, 0.8, 3, 7
+	return o
+}
+
+// TestBlindWrites: whole histories with blind writes have the verdicts of trying
+// all orders of commits, in any order of arrival.
+func TestBlindWrites(t *testing.T) {
+	counts := map[string]int{}
+	for i := range histories(t, 20_000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 21))
+		opt := blind()
+		opt.Lists = i%4 == 3
+		h := oracle.Random(rng, opt)
+		perm := rng.Perm(len(h))
+		fails := func(h oracle.History, perm []int) string {
+			m, _, err := run(exact(), batchOf(t, h, perm), i%16 == 0)
+			if err != nil {
+				return err.Error()
+			}
+			flagged := m.Totals().Gaps+m.Totals().Ambiguous+m.Totals().Undecided > 0
+			unordered := m.Totals().Unordered > 0
+			for l, got := range verdicts(m) {
+				possible, err := oracle.Possible(h, l)
+				if err != nil {
+					return err.Error()
+				}
+				switch {
+				case got == window.Violated && possible:
+					return fmt.Sprintf("%s: reported violated, and is possible", l)
+				case got == window.OK && !possible:
+					return fmt.Sprintf("%s: said ok, and is not possible", l)
+				case got == window.Unknown && !flagged:
+					_, why := m.Verdict(must(isolation.ParseLevel(string(l))))
+					return fmt.Sprintf("%s: not decided: %s", l, why)
+				}
+				if unordered {
+					counts[string(l)+" "+got]++
+				}
+			}
+			return ""
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+	t.Log(counts)
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}

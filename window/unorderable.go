@@ -1,0 +1,118 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/solve"
+)
+
+// cannotOrder reports what package solve says cannot be ordered in the i-th view:
+// known edges and pairs of writers, in terms of operations. It returns false when
+// the verifier does not accept that.
+func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
+	var w isolation.Witness
+	f := &openFinding{level: m.views[i]}
+	for _, e := range core.Edges {
+		if id := m.edgeBetween(i, c.nodes[e.From], c.nodes[e.To]); id != 0 {
+			f.edges = append(f.edges, id)
+		}
+	}
+	type pair struct{ a, b, version uint32 }
+	var pairs []pair
+	add := func(a, b, version uint32) {
+		if p := (pair{a, b, version}); !slices.Contains(pairs, p) {
+			pairs = append(pairs, p)
+		}
+	}
+	for _, p := range core.Pairs {
+		x, y := &c.chains[p.A], &c.chains[p.B]
+		f.edges = m.chainEdges(m.chainEdges(f.edges, x), y)
+		f.versions = append(append(f.versions, x.Versions...), y.Versions...)
+		// Whatever order these have, the chains have it as a whole: a version between
+		// two of a chain closes a cycle with who read the one and wrote the other.
+		for _, t := range x.Txns {
+			add(t, y.Txns[0], x.Versions[0])
+		}
+		for _, t := range y.Txns[1:] {
+			add(x.Txns[0], t, x.Versions[0])
+		}
+	}
+	index := func(n uint32) int {
+		if at := slices.Index(f.members, n); at >= 0 {
+			return at
+		}
+		f.members = append(f.members, n)
+		w.Txns = append(w.Txns, m.record(n))
+		return len(f.members) - 1
+	}
+	for _, p := range pairs {
+		w.Choices = append(w.Choices, isolation.Choice{Key: m.infer.Key(p.version), A: index(p.a), B: index(p.b)})
+	}
+	for _, id := range f.edges {
+		e := m.graph.Edge(id)
+		w.Edges = append(w.Edges, m.witnessEdge(e, index(uint32(e.From)), index(uint32(e.To))))
+	}
+	for j, id := range f.edges {
+		if shown := m.graph.Edge(id).Note[1]; shown != 0 {
+			w.Edges[j].Shown = index(shown)
+		}
+	}
+	w.Level = m.views[i]
+	if err := isolation.Verify(&w); err != nil {
+		m.Counters.Unverified++
+		m.Unverified = err
+		return false
+	}
+	name := isolation.NameChoices(&w)
+	if len(name.Weakest) == 0 {
+		m.Counters.Unverified++
+		return false
+	}
+	w.Level = isolation.ChoiceLevel(name.Weakest)
+	f.Finding.Certain = true
+	f.Finding.AtLeast = !core.Minimal
+	m.publish(f, name, &w)
+	return true
+}
+
+// witnessEdge is a stored edge in terms of operations.
+func (m *Machine) witnessEdge(e *incremental.Edge, from, to int) isolation.Edge {
+	x := isolation.Edge{From: from, To: to, Label: infer.Label(e.Labels), Shown: -1}
+	if v := e.Note[0]; v != 0 {
+		x.Key = m.infer.Key(v)
+		x.Value = m.infer.Value(v, &m.scratch)
+	}
+	return x
+}
+
+// edgeBetween is a stored edge that joins these nodes of the i-th view, 0 for the
+// arc from B to C.
+func (m *Machine) edgeBetween(i int, from, to uint32) incremental.EdgeID {
+	v := incremental.Vertex(from)
+	if m.graph.Split(i) {
+		v = incremental.Vertex(from / 2)
+	}
+	for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
+		e := m.graph.Edge(id)
+		if x, y, ok := m.graph.Ends(i, e.From, e.To, e.Labels); ok && x == from && y == to && e.In&(1<<i) != 0 {
+			return id
+		}
+	}
+	return 0
+}
+
+// chainEdges appends the edges along a chain to dst.
+func (m *Machine) chainEdges(dst []incremental.EdgeID, c *infer.Chain) []incremental.EdgeID {
+	for j := 1; j < len(c.Txns); j++ {
+		for id := m.graph.FirstOut(incremental.Vertex(c.Txns[j-1])); id != 0; id = m.graph.NextOut(id) {
+			e := m.graph.Edge(id)
+			if uint32(e.To) == c.Txns[j] && e.Note[0] == c.Versions[j-1] && infer.Label(e.Labels)&infer.WR != 0 && !slices.Contains(dst, id) {
+				dst = append(dst, id)
+			}
+		}
+	}
+	return dst
+}
