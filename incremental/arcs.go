@@ -13,15 +13,15 @@ func (g *Graph) Order(i int) []uint32 {
 	return nodes
 }
 
-// Arcs calls fn with every edge that constrains the i-th view and joins live nodes,
-// and those nodes, vertex by vertex in the order of their numbers. The arcs B->C are
-// left out.
+// Arcs calls fn with every edge that constrains the i-th view or was set aside there
+// and joins live nodes, and those nodes, vertex by vertex in the order of their
+// numbers. The arcs B->C are left out.
 func (g *Graph) Arcs(i int, fn func(id EdgeID, from, to uint32)) {
 	o := &g.views[i]
 	for v := range g.vertices {
 		for id := g.FirstOut(Vertex(v)); id != 0; id = g.NextOut(id) {
 			e := &g.edges[id]
-			if e.In&o.bit == 0 {
+			if (e.In|e.Aside)&o.bit == 0 {
 				continue
 			}
 			if from, to, ok := o.ends(e); ok && !o.retired(from) && !o.retired(to) {

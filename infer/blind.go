@@ -177,3 +177,11 @@ func (s *State) unreadChains(k uint32, c *chains) {
 	}
 	slices.Reverse(c.list)
 }
+
+// InitialReaders appends to dst who read that k had no value.
+func (s *State) InitialReaders(dst []uint32, k uint32) []uint32 {
+	for r := s.versions[s.keys[k].initial].readers; r != 0; r = s.readers[r].next {
+		dst = append(dst, s.readers[r].txn)
+	}
+	return dst
+}

@@ -15,8 +15,8 @@ type ordering uint8
 
 const (
 	unasked   ordering = iota // not decided so far
-	orderable                 // some order of all unordered keys satisfies the level
 	beyond                    // not decided within the budget, or not by chains
+	orderable                 // some order of all unordered keys satisfies the level
 	opposed                   // no order does: reported
 )
 
@@ -132,7 +132,17 @@ type constraints struct {
 	nodes     []uint32      // of the view, by node of the problem
 	at        []int32       // node of the problem, by node of the view
 	chains    []infer.Chain // by unit
-	unchained []uint32      // keys whose versions are not chains
+	missed    []missed
+	unchained []uint32 // keys whose versions are not chains
+}
+
+// missed is an anti-dependency that the graph does not hold: reader saw no value of
+// the key that writer wrote. Of several that replaced one version, only neighbours
+// are linked there.
+type missed struct {
+	edge           solve.Edge
+	reader, writer uint32
+	version        uint32
 }
 
 func (m *Machine) constraints(i int) *constraints {
@@ -179,11 +189,30 @@ func (m *Machine) constraints(i int) *constraints {
 		}
 	}
 	if m.views[i].Base == isolation.Prefix {
-		m.infer.EachVersions(take)
+		m.infer.EachVersions(func(key uint32, chains []infer.Chain) {
+			take(key, chains)
+			m.missInitial(i, c, key, chains)
+		})
 	} else {
 		m.infer.EachUnordered(m.graph.Split(i), take)
 	}
 	return c
+}
+
+// missInitial adds that who saw no value of the key comes before all its writers.
+func (m *Machine) missInitial(i int, c *constraints, key uint32, chains []infer.Chain) {
+	for _, r := range m.infer.InitialReaders(nil, key) {
+		for _, x := range chains {
+			w := x.Txns[0]
+			if w == r {
+				continue
+			}
+			from, to, _ := m.graph.Ends(i, incremental.Vertex(r), incremental.Vertex(w), incremental.Labels(infer.RW))
+			e := solve.Edge{From: c.at[from], To: c.at[to]}
+			c.problem.Edges = append(c.problem.Edges, e)
+			c.missed = append(c.missed, missed{e, r, w, x.Versions[0]})
+		}
+	}
 }
 
 // unit is a chain in the terms of the i-th view.

@@ -13,9 +13,17 @@ import (
 // known edges and pairs of writers, in terms of operations. It returns false when
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
+	if len(core.Pairs) == 0 {
+		return m.closedCycle(i, c, core.Edges)
+	}
 	var w isolation.Witness
 	f := &openFinding{level: m.views[i]}
+	var beside []missed
 	for _, e := range core.Edges {
+		if at := slices.IndexFunc(c.missed, func(x missed) bool { return x.edge == e }); at >= 0 {
+			beside = append(beside, c.missed[at])
+			continue
+		}
 		if id := m.edgeBetween(i, c.nodes[e.From], c.nodes[e.To]); id != 0 {
 			f.edges = append(f.edges, id)
 		}
@@ -60,6 +68,12 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 			w.Edges[j].Shown = index(shown)
 		}
 	}
+	for _, x := range beside {
+		w.Edges = append(w.Edges, isolation.Edge{
+			From: index(x.reader), To: index(x.writer), Label: infer.RW, Shown: -1,
+			Key: m.infer.Key(x.version), Value: m.infer.Value(x.version, &m.scratch),
+		})
+	}
 	w.Level = m.views[i]
 	if err := isolation.Verify(&w); err != nil {
 		m.Counters.Unverified++
@@ -75,6 +89,43 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	f.Finding.Certain = true
 	f.Finding.AtLeast = !core.Minimal
 	m.publish(f, name, &w)
+	return true
+}
+
+// closedCycle reports a cycle of known edges of which the graph does not hold all.
+func (m *Machine) closedCycle(i int, c *constraints, es []solve.Edge) bool {
+	w := isolation.Witness{}
+	f := &openFinding{level: m.views[i]}
+	var tos []uint32
+	for e, left := es[0], len(es); left > 0; left-- {
+		if at := slices.IndexFunc(c.missed, func(x missed) bool { return x.edge == e }); at >= 0 {
+			x := c.missed[at]
+			f.members, tos = append(f.members, x.reader), append(tos, x.writer)
+			w.Edges = append(w.Edges, isolation.Edge{
+				Label: infer.RW, Shown: -1, Key: m.infer.Key(x.version), Value: m.infer.Value(x.version, &m.scratch),
+			})
+		} else if id := m.edgeBetween(i, c.nodes[e.From], c.nodes[e.To]); id != 0 {
+			x := m.graph.Edge(id)
+			f.edges = append(f.edges, id)
+			f.members, tos = append(f.members, uint32(x.From)), append(tos, uint32(x.To))
+			w.Edges = append(w.Edges, m.witnessEdge(x, 0, 0))
+		}
+		if next := slices.IndexFunc(es, func(x solve.Edge) bool { return x.From == e.To }); next >= 0 {
+			e = es[next]
+		}
+	}
+	for j := range w.Edges {
+		w.Edges[j].From, w.Edges[j].To = j, (j+1)%len(w.Edges)
+		w.Txns = append(w.Txns, m.record(f.members[j]))
+	}
+	err := isolation.Verify(&w)
+	if n := len(tos); err != nil || n == 0 || tos[n-1] != f.members[0] {
+		m.Counters.Unverified++
+		m.Unverified = err
+		return false
+	}
+	f.Finding.Certain = true
+	m.publish(f, m.weigh(&w), &w)
 	return true
 }
 
@@ -97,7 +148,7 @@ func (m *Machine) edgeBetween(i int, from, to uint32) incremental.EdgeID {
 	}
 	for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
 		e := m.graph.Edge(id)
-		if x, y, ok := m.graph.Ends(i, e.From, e.To, e.Labels); ok && x == from && y == to && e.In&(1<<i) != 0 {
+		if x, y, ok := m.graph.Ends(i, e.From, e.To, e.Labels); ok && x == from && y == to && (e.In|e.Aside)&(1<<i) != 0 {
 			return id
 		}
 	}

@@ -85,7 +85,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 	if n := int64(len(m.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
 		why = append(why, counted(n, "key of which reads exclude each other", "keys of which reads exclude each other"))
 	}
-	if n := m.Counters.Diverged; n > 0 && l.Special == 0 && l.Base >= isolation.ReadAtomic && l.Base <= isolation.Prefix {
+	if n := m.Counters.Diverged; n > 0 && m.orderOf(l) < orderable && l.Special == 0 && l.Base >= isolation.ReadAtomic && l.Base <= isolation.Prefix {
 		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
 	if n := m.infer.Counters.Countable; n > 0 && !m.fits(l) {
@@ -141,10 +141,15 @@ func counted(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Totals are the counters with those of inference in them.
+// Totals are the counters with those of inference in them. Keys whose order nobody
+// saw are uncheckable until they were ordered at every level, or shown to have no
+// order.
 func (m *Machine) Totals() Counters {
 	c := m.Counters
 	c.Counters = m.infer.Counters
+	if !m.closed || slices.ContainsFunc(m.orderings, func(o ordering) bool { return o == beyond }) || !m.cfg.Unbounded {
+		c.Uncheckable += c.Unordered
+	}
 	return c
 }
 
