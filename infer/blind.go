@@ -80,7 +80,7 @@ func (s *State) keysWhere(want func(*key) bool) []uint32 {
 // that each has at most one successor, ok that each has one writer.
 func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 	x := &s.keys[k]
-	path, ok = true, x.flags&hasBaseline == 0
+	path, ok = true, x.flags&unchained == 0
 	next := []uint32{x.initial}
 	for len(next) > 0 {
 		v := next[0]
@@ -114,11 +114,16 @@ type chains struct {
 
 func (c *chains) reset() { c.list, c.all = c.list[:0], c.all[:0] }
 
+// unchained are the flags of keys whose versions give no chains: there is one from
+// before watching, what is not found has several meanings, or it is an element of a
+// set.
+const unchained = hasBaseline | deleted | element
+
 // chainsOf finds the chains of k: from every root up to the version that nobody
 // replaced after reading it. False if they are none.
 func (s *State) chainsOf(k uint32, c *chains) bool {
 	x := &s.keys[k]
-	if x.flags&hasBaseline != 0 {
+	if x.flags&unchained != 0 {
 		return false
 	}
 	fromInitial := false

@@ -26,7 +26,7 @@ const (
 // weakest one follows, and so on upwards: what that forbids, the stronger ones do.
 func (m *Machine) orderBlind() {
 	m.orderings = append(m.orderings[:0], make([]ordering, len(m.views))...)
-	m.givenUp = m.givenUp[:0]
+	m.givenUp, m.unchained = m.givenUp[:0], 0
 	if !m.cfg.Unbounded {
 		return
 	}
@@ -69,7 +69,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	c := m.constraints(i)
 	if len(c.unchained) > 0 {
 		m.orderings[i] = beyond
-		m.giveUp(c.unchained)
+		m.unchained = max(m.unchained, int64(len(c.unchained)))
 		return nil, nil
 	}
 	if len(c.problem.Keys) == 0 {
@@ -117,6 +117,9 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 			return "" // any order of the transactions orders the writers
 		}
 	case beyond:
+		if m.unchained > 0 {
+			return counted(m.unchained, "key without a known version order", "keys without a known version order")
+		}
 		return "the order of blind writes was not found within the budget, among others of " + strings.Join(m.givenUp, ", ")
 	}
 	if n := m.infer.Counters.Unordered; n > 0 {

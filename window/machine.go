@@ -92,6 +92,7 @@ type Machine struct {
 	contradicted []string   // keys, sorted: see contradicted.go
 	orderings    []ordering // by view, at the end of an input
 	givenUp      []string   // keys that could not be ordered then
+	unchained    int64      // keys that can not be, since their versions are not chains
 
 	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
 
