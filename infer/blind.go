@@ -47,7 +47,7 @@ func (s *State) EachUnordered(lists bool, fn func(key uint32, chains []Chain)) {
 // prefix consistency: a chain a version. Otherwise as EachUnordered.
 func (s *State) EachVersions(fn func(key uint32, chains []Chain)) {
 	var c chains
-	for _, k := range s.keysWhere(func(x *key) bool { return x.kind == event.Register }) {
+	for _, k := range s.keysWhere(func(x *key) bool { return x.kind == event.Register && x.flags&(element|deleted) != element }) {
 		c.reset()
 		path, ok := s.versionsOf(k, &c)
 		switch {
