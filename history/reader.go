@@ -18,7 +18,8 @@ type Reader struct {
 	// and keep its partitions. What it returns ends the reading. It is not called
 	// for the last transactions.
 	Flush func() error
-	// Decoder, unless nil, is used for formats that are read by way of JSON.
+	// Decoder, unless nil, is used for formats that are read by way of JSON. Its
+	// source is that of all transactions.
 	Decoder *event.Decoder
 	// Contract is what the reader knows of the capture, as settings of the capture
 	// contract: it is complete before the first Flush, or when reading ends.
@@ -114,7 +115,11 @@ func (r *Reader) readFolder(dir fs.FS, names nameForm, read func(p *plain, data 
 func (r *Reader) begin(pos event.Position, status event.Status) *event.Txn {
 	b := r.Batch
 	if !r.fresh || len(b.Data) == 0 {
-		r.source, r.fresh = b.AddText(event.DefaultSource), true
+		source := event.DefaultSource
+		if r.Decoder != nil && r.Decoder.Source != "" {
+			source = r.Decoder.Source
+		}
+		r.source, r.fresh = b.AddText(source), true
 	}
 	b.Txns = append(b.Txns, event.Txn{
 		Pos: pos, Status: status, Source: r.source, FirstOp: uint32(len(b.Ops)),

@@ -10,12 +10,14 @@ import (
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/app"
 )
 
 func replayCommand(t *terminal) *cobra.Command {
 	r := config.Replay{Watch: config.DefaultWatch(config.LiveContract())}
 	var in inputFlags
+	var format history.Format
 	output, logLevel, logFormat := "text", "error", "text"
 	c := &cobra.Command{
 		Use:   "replay",
@@ -44,7 +46,7 @@ func replayCommand(t *terminal) *cobra.Command {
 				return err
 			}
 			warnContract(t, r.Watch.Contract)
-			replay := &app.Replay{Config: r, Log: log}
+			replay := &app.Replay{Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract")}
 			told := 0
 			replay.DeadLetter = func(position, reason string) {
 				if told++; told <= maxDeadLetters {
@@ -76,6 +78,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringArrayVar(&r.Files, "file", nil, "files to read, a pattern such as 'log/*.jsonl'; may be repeated")
+	f.Var(formatValue{&format}, "format", "format of the files; Cobra's and Viper's are folders")
 	in.brokers(f)
 	f.Var(boundValue{&r.From}, "from", "where the range begins (default: where the input does)")
 	f.Var(boundValue{&r.To}, "to", "where it ends, exclusive (default: where the input does now)")

@@ -98,16 +98,7 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	h.format = in.format
 	h.batch.Partitions = []string{partitionOf(name)}
 	h.replay = w.command(name)
-	err = in.read(&h.decoder, &h.batch, func(contract string) error {
-		if contract != "" && !w.FixedContract && len(h.sources) == 0 {
-			if err := h.watch.Contract.Set(contract); err != nil {
-				return err
-			}
-		}
-		h.step()
-		return nil
-	})
-	if err != nil {
+	if err := in.read(&h.decoder, &h.batch, h.stepUnder); err != nil {
 		return nil, err
 	}
 	h.end(nil)
@@ -158,6 +149,17 @@ type historySource struct {
 	name    string
 	machine *window.Machine
 	txns    []int32 // of the batch
+}
+
+// stepUnder makes a step under what a format says of the capture.
+func (h *checking) stepUnder(contract string) error {
+	if contract != "" && !h.FixedContract && len(h.sources) == 0 {
+		if err := h.watch.Contract.Set(contract); err != nil {
+			return err
+		}
+	}
+	h.step()
+	return nil
 }
 
 // step gives the batch to the machines and empties it.

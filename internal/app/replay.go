@@ -11,6 +11,7 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/ingest/kafka"
@@ -35,7 +36,11 @@ type Replay struct {
 	Progress func(Progress)
 	// Patience is how long an input may be out of reach; 0: 15 s.
 	Patience time.Duration
-	Log      *slog.Logger // nil: nothing is logged
+	// Format of the files; "": each is recognised.
+	Format history.Format
+	// FixedContract: Config.Watch.Contract holds also where a format has another one.
+	FixedContract bool
+	Log           *slog.Logger // nil: nothing is logged
 }
 
 // Progress of a replay.
@@ -99,7 +104,9 @@ func (r *Replay) begin() *replaying {
 		watch.Contract.Complete = false
 		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
 	}
-	p.history = newChecking(&Whole{Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter})
+	p.history = newChecking(&Whole{
+		Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter, FixedContract: r.FixedContract,
+	})
 	p.history.decoder.Source = r.Config.DefaultSource
 	p.history.admit, p.history.standing = p.admit, p.stand
 	if r.Config.Bounded {
@@ -109,6 +116,9 @@ func (r *Replay) begin() *replaying {
 }
 
 func (p *replaying) run(ctx context.Context) (*Replayed, error) {
+	if err := p.readOther(); err != nil {
+		return nil, err
+	}
 	if err := p.read(ctx); err != nil {
 		return nil, err
 	}
@@ -129,6 +139,8 @@ type replaying struct {
 	out     Replayed
 	seen    map[string]bool // of Config.Txns
 	size    int64           // of files, bytes
+	// recording is the file of another checker; nil: there is none.
+	recording *recording
 	// allEarly: what is in the batch was stored before the range. Records that are
 	// bad there, or that belong to transactions begun before, are none of it.
 	allEarly bool
@@ -218,10 +230,14 @@ func (p *replaying) open() error {
 		add("kafka:", source, k.Topics...)
 	}
 	if len(c.Files) > 0 {
-		if err := p.openFiles(); err != nil {
+		records, err := p.openFiles()
+		if err != nil {
 			return err
 		}
-		source, err := tail.New(tail.Options{Globs: c.Files})
+		if len(records) == 0 {
+			return nil
+		}
+		source, err := tail.New(tail.Options{Globs: records})
 		if err != nil {
 			return err
 		}

@@ -12,37 +12,91 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/window"
 )
 
-// openFiles places the reader in the one file that a byte is of, and adds up what
-// there is to read.
-func (p *replaying) openFiles() error {
-	var paths []string
+// openFiles places the reader in the one file that a byte is of, adds up what there
+// is to read, and opens the files of other formats. It returns those of records.
+func (p *replaying) openFiles() (records []string, err error) {
+	var paths, foreign []string
 	for _, g := range p.Config.Files {
 		found := []string{g}
 		if _, err := os.Stat(g); err != nil {
 			if found, err = filepath.Glob(g); err != nil {
-				return fmt.Errorf("%q is no pattern: %w", g, err)
+				return nil, fmt.Errorf("%q is no pattern: %w", g, err)
 			}
 		}
 		for _, path := range found {
-			if info, err := os.Stat(path); err == nil {
+			info, err := os.Stat(path)
+			if err != nil {
+				continue
+			}
+			paths = append(paths, filepath.Clean(path))
+			other, err := p.openOther(path)
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("%s: %w", path, err)
+			case other:
+				foreign = append(foreign, path)
+			default:
 				p.size += info.Size()
-				paths = append(paths, filepath.Clean(path))
+				records = append(records, path)
 			}
 		}
 	}
 	from, to := p.Config.From, p.Config.To
+	switch c := p.Config; {
+	case len(foreign) == 0:
+		records = p.Config.Files // also those that match later on
+	case len(paths) > 1 || c.NATS != nil || c.Kafka != nil:
+		return nil, fmt.Errorf("%s is a history of its own: it is replayed alone", foreign[0])
+	}
 	if from.Kind != config.AtOffset && to.Kind != config.AtOffset {
-		return nil
+		return records, nil
 	}
 	if len(paths) != 1 {
-		return fmt.Errorf("a byte is a place in one file, and %d match", len(paths))
+		return nil, fmt.Errorf("a byte is a place in one file, and %d match", len(paths))
+	}
+	if len(foreign) > 0 {
+		return nil, fmt.Errorf("%s is no file of records: it has no range of bytes", foreign[0])
 	}
 	if from.Kind == config.AtOffset {
 		p.from["file:"+paths[0]] = ingest.Cursor{Next: from.Offset}
+	}
+	return records, nil
+}
+
+// openOther opens the file if it is of another checker's format.
+func (p *replaying) openOther(path string) (bool, error) {
+	r, err := openRecording(path, nil, p.Format)
+	if err != nil {
+		return false, err
+	}
+	if r.format == history.JSONL || r.format == history.Proto {
+		return false, r.close()
+	}
+	p.recording = r
+	p.closers = append(p.closers, func() { _ = r.close() })
+	return true, nil
+}
+
+// readOther reads the file of another checker, if there is one.
+func (p *replaying) readOther() error {
+	h, r := p.history, p.recording
+	if r == nil {
+		return nil
+	}
+	h.format = r.format
+	h.standing = nil // nothing else is waited for
+	h.batch.Partitions = append(h.batch.Partitions, partitionOf(r.name))
+	err := r.read(&h.decoder, &h.batch, func(contract string) error {
+		p.out.Read += int64(len(h.batch.Txns) + len(h.batch.Bad))
+		return h.stepUnder(contract)
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrInput, r.name, err)
 	}
 	return nil
 }
