@@ -106,6 +106,7 @@ type Graph struct {
 	pool    []rank
 	sorted  []uint32
 	retired []Vertex
+	walk    []EdgeID
 	warmed  uint32 // keeps the loads of Warm
 }
 

@@ -4,14 +4,26 @@ package incremental
 // depend on each other across vertices, so that the processor waits for several
 // of them at a time; that is all it is for.
 func (g *Graph) Warm(vs []Vertex) {
-	sum := uint32(0)
+	walk := g.walk[:0]
 	for _, v := range vs {
-		if id := g.vertices[v].in; id != 0 {
-			sum += uint32(g.edges[id].From)
-		}
+		walk = append(walk, g.vertices[v].in)
 	}
-	g.warmed = sum
+	for range warmEdges {
+		k := 0
+		for _, id := range walk {
+			next := g.edges[id].nextIn
+			walk[k] = next
+			if next != 0 {
+				k++
+			}
+		}
+		walk = walk[:k]
+	}
+	g.walk = walk
 }
+
+// warmEdges is how many edges into a vertex are looked at.
+const warmEdges = 16
 
 // WarmEnds reads what [Graph.AddEdge] at these vertices will need.
 func (g *Graph) WarmEnds(vs []uint32) {

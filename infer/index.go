@@ -5,8 +5,7 @@ import "github.com/isowatch/isowatch/internal/flat"
 // index is an open-addressing hash table from a 64-bit hash to a number. A slot
 // holds the hash's upper half as fingerprint and the number; the fingerprint
 // also gives the home position, so that neither growing nor deleting needs the
-// hash again. Linear probing, at most half full, so that most are found in their first
-// place, where [State.Plan] looks. Callers confirm a candidate by
+// hash again. Linear probing, at most half full. Callers confirm a candidate by
 // comparing what the number stands for.
 type index struct {
 	slots []uint64 // fingerprint<<32 | number; 0 is empty, so numbers start at 1
@@ -22,6 +21,23 @@ func (x *index) start(h uint64) (i, mask, fp uint32) {
 	}
 	mask, fp = uint32(len(x.slots)-1), fingerprint(h)
 	return fp & mask, mask, fp
+}
+
+// home reads the slot where looking for h begins; the table must have some.
+func (x *index) home(h uint64) uint64 {
+	return x.slots[fingerprint(h)&uint32(len(x.slots)-1)]
+}
+
+// candidate is the first number that stands where h is looked for and has its
+// fingerprint, 0 if there is none. The table must have slots.
+func (x *index) candidate(h uint64) uint32 {
+	fp := fingerprint(h)
+	mask := uint32(len(x.slots) - 1)
+	for i := fp & mask; ; i = (i + 1) & mask {
+		if slot := x.slots[i]; slot == 0 || uint32(slot>>32) == fp {
+			return uint32(slot)
+		}
+	}
 }
 
 func (x *index) insert(h uint64, id uint32) {

@@ -20,11 +20,10 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 		s.planned = nil
 		return nil
 	}
-	keySlots, keyMask := s.byKey.slots, uint32(len(s.byKey.slots)-1)
 	sum := uint64(0)
 	for _, i := range txns {
 		t := &b.Txns[i]
-		sum += s.byID.slots[fingerprint(t.IDHash.Lo)&uint32(len(s.byID.slots)-1)]
+		sum += s.byID.home(t.IDHash.Lo)
 		n := t.NumOps
 		if n > maxPlanned || t.Epoch.Len > 0 {
 			n = 0 // a large one's own operations overlap well enough
@@ -32,27 +31,31 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 		s.planOf = append(s.planOf, planOf{first: uint32(len(s.plan)), n: n, op: t.FirstOp})
 		for j := t.FirstOp; j < t.FirstOp+n; j++ {
 			o := &b.Ops[j]
-			slot := keySlots[fingerprint(o.KeyHash.Lo)&keyMask]
+			sum += s.byKey.home(o.KeyHash.Lo)
 			if len(s.plan) == cap(s.plan) {
 				s.plan = append(s.plan, planned{})[:len(s.plan)]
 			}
 			s.plan = s.plan[:len(s.plan)+1]
-			p := &s.plan[len(s.plan)-1]
-			p.key, p.version, p.op = uint32(slot), 0, j
+			s.plan[len(s.plan)-1].op = j
 			if o.Kind != event.Read {
 				sum += s.values.warm(versionHash(0, o.ValueHash) ^ o.KeyHash.Lo)
 			}
 		}
 	}
-	versionSlots, versionMask := s.byVersion.slots, uint32(len(s.byVersion.slots)-1)
 	for i := range s.plan {
 		p := &s.plan[i]
 		o := &b.Ops[p.op]
+		p.key = s.byKey.candidate(o.KeyHash.Lo)
+		sum += s.byVersion.home(versionHash(p.key, o.ValueHash)) + uint64(s.keys[p.key].stamp)
+	}
+	for i := range s.plan {
+		p := &s.plan[i]
+		o := &b.Ops[p.op]
+		p.version = s.byVersion.candidate(versionHash(p.key, o.ValueHash))
+		sum += uint64(s.versions[p.version].writer)
 		if s.keys[p.key].hash != o.KeyHash {
-			p.key = 0
-			continue
+			p.key, p.version = 0, 0
 		}
-		p.version = uint32(versionSlots[fingerprint(versionHash(p.key, o.ValueHash))&versionMask])
 	}
 	for i := range s.plan {
 		p := &s.plan[i]
@@ -64,18 +67,22 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 		if v.writer != 0 {
 			s.near = append(s.near, v.writer)
 		}
-		r := &s.readers[v.readers]
-		if r.next != 0 && i+1 < len(s.plan) && s.plan[i+1].key == p.key { // who reads and writes walks the readers
+		sum += uint64(s.readers[v.readers].txn)
+		if v.readers != 0 && i+1 < len(s.plan) && s.plan[i+1].key == p.key { // who reads and writes walks the readers
 			s.walk = append(s.walk, v.readers)
 		}
-		sum += uint64(r.txn)
 	}
 	for range warmReaders {
-		for i, at := range s.walk {
+		k := 0
+		for _, at := range s.walk {
 			r := &s.readers[at]
-			s.walk[i] = r.next
 			s.near = append(s.near, r.txn)
+			s.walk[k] = r.next
+			if r.next != 0 {
+				k++
+			}
 		}
+		s.walk = s.walk[:k]
 	}
 	s.walk = s.walk[:0]
 	s.warmed = sum
@@ -84,13 +91,12 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 
 // warmReaders is how many readers of a version are looked at: most versions have
 // no more when they are overwritten.
-const warmReaders = 3
+const warmReaders = 12
 
 // maxPlanned bounds the operations of a transaction that are looked up ahead.
 const maxPlanned = 16
 
-// planned is where an operation leads, as far as it stands first in its place of
-// the tables, which it mostly does; 0 is not known.
+// planned is where an operation leads; 0 is not known.
 type planned struct{ key, version, op uint32 }
 
 // planOf are the operations of one transaction in the plan.
@@ -145,18 +151,34 @@ func (s *State) WarmRetire(ns []uint32) {
 		t := &s.txns[n]
 		// Records made together lie together: these walks do not wait.
 		for id := t.reads; id != 0; id = s.readers[id].nextOfTxn {
-			sum += uint64(s.versions[s.readers[id].version].readers)
+			r := &s.readers[id]
+			sum += uint64(s.versions[r.version].readers) + uint64(s.readers[r.prev].txn) + uint64(s.readers[r.next].txn)
+			s.walk = append(s.walk, r.version)
 		}
 		for id := t.writes; id != 0; id = s.writes[id].nextOfTxn {
-			v := &s.versions[s.writes[id].version]
-			sum += uint64(v.flags)
+			w := &s.writes[id]
+			sum += uint64(s.versions[w.version].flags) + uint64(s.versions[w.pred].flags)
+			s.walk = append(s.walk, w.version, w.pred)
 		}
-	}
-	for _, n := range ns {
 		if len(s.byID.slots) > 0 {
-			sum += s.byID.slots[fingerprint(s.txns[n].id.Lo)&uint32(len(s.byID.slots)-1)]
+			sum += s.byID.home(t.id.Lo)
 		}
 	}
+	// Those of the versions that were overwritten may go.
+	k := 0
+	for _, v := range s.walk {
+		x := &s.versions[v]
+		if x.over != 0 {
+			sum += uint64(s.writes[x.writes].txn) + uint64(s.writes[x.over].txn) + s.byVersion.home(versionHash(x.key, x.hash))
+			s.walk[k] = v
+			k++
+		}
+	}
+	for _, v := range s.walk[:k] {
+		x := &s.versions[v]
+		sum += uint64(s.txns[s.writes[x.writes].txn].flags) + uint64(s.txns[s.writes[x.over].txn].flags)
+	}
+	s.walk = s.walk[:0]
 	s.warmed = sum
 }
 
