@@ -12,9 +12,11 @@ type dueQueue struct {
 }
 
 func (d *due) before(e *due) bool {
-	if d.at != e.at {
-		return d.at < e.at
-	}
+	return d.at < e.at || d.at == e.at && d.beforeAt(e)
+}
+
+// beforeAt is before for entries of one time.
+func (d *due) beforeAt(e *due) bool {
 	if d.gen != e.gen {
 		return d.gen < e.gen
 	}
@@ -46,28 +48,28 @@ func (q *dueQueue) push(at int64, txn, gen, version, op uint32, kind dueKind) {
 // before says whether there is an entry from before now.
 func (q *dueQueue) before(now int64) bool { return len(q.heap) > 0 && q.heap[0].at < now }
 
-// pop takes the earliest entry away; there must be one.
+// pop takes the earliest entry away; there must be one. The last entry takes its
+// place, and mostly belongs near the end again: so the way down goes along the
+// smaller children, one comparison a level, and from its end back up.
 func (q *dueQueue) pop() due {
 	h := q.heap
 	top, k := h[0], len(h)-1
-	d := h[k]
-	h = h[:k]
-	for i := 0; k > 0; {
-		c := 2*i + 1
-		if c >= k {
-			h[i] = d
-			break
-		}
-		if c+1 < k && h[c+1].before(&h[c]) {
+	i, c := 0, 1
+	for c+1 < k {
+		if h[c+1].before(&h[c]) {
 			c++
 		}
-		if d.before(&h[c]) {
-			h[i] = d
-			break
-		}
+		h[i] = h[c]
+		i, c = c, 2*c+1
+	}
+	if c < k {
 		h[i] = h[c]
 		i = c
 	}
-	q.heap = h
+	for d := &h[k]; i > 0 && d.before(&h[(i-1)/2]); i = (i - 1) / 2 {
+		h[i] = h[(i-1)/2]
+	}
+	h[i] = h[k]
+	q.heap = h[:k]
 	return top
 }

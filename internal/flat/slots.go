@@ -9,34 +9,45 @@ import "math/bits"
 // The zero value has no place.
 type Slots struct {
 	free  []uint64 // bit i of word w: place 64w+i is free
-	count int      // of them
-	word  int      // the hand: words before it were looked through in this round
+	hand  uint64   // what is left of the word that places are taken from; its bits in free are those freed since
+	count int      // of free places
+	word  int      // that word
 }
 
 // Take is a free place, and false when there are none, or too few to be worth
 // looking for: under one in 64. The array is to grow then. O(1) amortised.
-func (s *Slots) Take() (uint32, bool) {
-	if s.count <= len(s.free) {
-		return 0, false
-	}
-	for s.free[s.word] == 0 {
-		if s.word++; s.word == len(s.free) {
-			s.word = 0
+func (s *Slots) Take() (i uint32, ok bool) {
+	if s.hand == 0 {
+		if s.count <= len(s.free) {
+			return
 		}
+		for s.free[s.word] == 0 {
+			if s.word++; s.word == len(s.free) {
+				s.word = 0
+			}
+		}
+		s.hand, s.free[s.word] = s.free[s.word], 0
 	}
-	w := s.free[s.word]
-	s.free[s.word] = w & (w - 1)
+	i = uint32(64*s.word + bits.TrailingZeros64(s.hand))
+	s.hand &= s.hand - 1
 	s.count--
-	return uint32(64*s.word + bits.TrailingZeros64(w)), true
+	return i, true
 }
 
 // Give makes place i free. It must not be free already.
 func (s *Slots) Give(i uint32) {
-	for int(i>>6) >= len(s.free) {
+	w := int(i >> 6)
+	if w >= len(s.free) {
+		s.grow(w)
+	}
+	s.free[w] |= 1 << (i & 63)
+	s.count++
+}
+
+func (s *Slots) grow(w int) {
+	for w >= len(s.free) {
 		s.free = append(s.free, 0)
 	}
-	s.free[i>>6] |= 1 << (i & 63)
-	s.count++
 }
 
 // Len is the number of free places.
@@ -44,7 +55,8 @@ func (s *Slots) Len() int { return s.count }
 
 // Free says whether place i is free.
 func (s *Slots) Free(i uint32) bool {
-	return int(i>>6) < len(s.free) && s.free[i>>6]&(1<<(i&63)) != 0
+	w, bit := int(i>>6), uint64(1)<<(i&63)
+	return w < len(s.free) && s.free[w]&bit != 0 || w == s.word && s.hand&bit != 0
 }
 
 // Bytes is the memory of the places' bits.
@@ -52,17 +64,17 @@ func (s *Slots) Bytes() int64 { return 8 * int64(cap(s.free)) }
 
 // AppendState writes s to dst.
 func (s *Slots) AppendState(dst []byte) []byte {
-	head := [2]int64{int64(s.count), int64(s.word)}
+	head := [3]int64{int64(s.count), int64(s.word), int64(s.hand)}
 	return Append(AppendValue(dst, &head), s.free)
 }
 
 // ReadState replaces s by what AppendState wrote.
 func (s *Slots) ReadState(r *Reader) {
-	var head [2]int64
+	var head [3]int64
 	ReadValue(r, &head)
 	Read(r, &s.free)
-	s.count, s.word = int(head[0]), int(head[1])
-	n := 0
+	s.count, s.word, s.hand = int(head[0]), int(head[1]), uint64(head[2])
+	n := bits.OnesCount64(s.hand)
 	for _, w := range s.free {
 		n += bits.OnesCount64(w)
 	}
