@@ -18,8 +18,8 @@ func (g *Graph) Check() error {
 		}
 	}
 	live := 0
-	for v := range g.vertices {
-		if g.vertices[v].live > 0 {
+	for v := range g.numVertices {
+		if g.vertex(Vertex(v)).live > 0 {
 			live++
 		}
 	}
@@ -37,8 +37,8 @@ func (g *Graph) checkView(o *order) error {
 			return
 		}
 		occupied++
-		if o.nodes[n] != r {
-			broken = fmt.Errorf("node %d has rank %v, its slot holds %v", n, o.nodes[n], r)
+		if *o.rank(n) != r {
+			broken = fmt.Errorf("node %d has rank %v, its slot holds %v", n, *o.rank(n), r)
 		}
 		if !less(o.frontier, r) {
 			broken = fmt.Errorf("live node %d at %v, frontier %v", n, r, o.frontier)
@@ -50,11 +50,11 @@ func (g *Graph) checkView(o *order) error {
 	if occupied != o.live {
 		return fmt.Errorf("%d queued nodes, counted %d live", occupied, o.live)
 	}
-	for v := range g.vertices {
-		if g.vertices[v].serial == 0 {
+	for v := range g.numVertices {
+		if g.vertex(Vertex(v)).serial == 0 {
 			continue
 		}
-		if b, c := o.nodes[o.first(Vertex(v))], o.nodes[o.last(Vertex(v))]; o.Split && !less(b, c) {
+		if b, c := *o.rank(o.first(Vertex(v))), *o.rank(o.last(Vertex(v))); o.Split && !less(b, c) {
 			return fmt.Errorf("vertex %d: B at %v, C at %v", v, b, c)
 		}
 		for id := g.FirstOut(Vertex(v)); id != 0; id = g.NextOut(id) {
@@ -66,8 +66,8 @@ func (g *Graph) checkView(o *order) error {
 			if !ok {
 				return fmt.Errorf("edge %d is in a view that does not follow its labels", id)
 			}
-			if !o.retired(from) && !less(o.nodes[from], o.nodes[to]) {
-				return fmt.Errorf("edge %d: %d at %v -> %d at %v", id, from, o.nodes[from], to, o.nodes[to])
+			if !o.retired(from) && !less(*o.rank(from), *o.rank(to)) {
+				return fmt.Errorf("edge %d: %d at %v -> %d at %v", id, from, *o.rank(from), to, *o.rank(to))
 			}
 		}
 	}

@@ -34,6 +34,9 @@ type View struct {
 	Chain Labels
 }
 
+// Follows are the labels of edges that the view is about.
+func (v View) Follows() Labels { return v.Dep | v.Anti }
+
 // Edge is an edge as stored in the arena. Callers fill From, To, Labels and
 // Note.
 type Edge struct {
@@ -68,7 +71,10 @@ func less(a, b rank) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq 
 type order struct {
 	View
 	bit      Views
-	nodes    []rank // by node: the vertex, or 2*vertex (B) and 2*vertex+1 (C) when Split
+	cells    []rank // those of the graph: see cells.go
+	stride   uint32 // cells of a vertex
+	base     uint32 // the place of the view's first node in them
+	split    uint32 // 1 when Split
 	slots    []uint32
 	free     []uint32
 	queue    queue
@@ -90,13 +96,16 @@ type vertex struct {
 type Graph struct {
 	views    []order
 	plain    *order // the only view, when it is not split
-	vertices []vertex
+	cells    []rank // of the vertices: see cells.go
 	edges    []Edge
 	freeEdge flat.Slots
+	stride   uint32 // cells of a vertex
 	numEdges int
-	numLive  int // vertices with a live node
-	seq      uint32
-	serial   uint32 // of the latest vertex; never 0 once one was added
+	// numVertices is how many numbers there are cells for.
+	numVertices int
+	numLive     int // vertices with a live node
+	seq         uint32
+	serial      uint32 // of the latest vertex; never 0 once one was added
 
 	// Scratch of the searches; no state.
 	seen    []uint32
@@ -113,13 +122,11 @@ type Graph struct {
 // New returns an empty graph with the given views, at most 32.
 func New(views ...View) *Graph {
 	g := &Graph{
-		vertices: make([]vertex, 1),
-		edges:    make([]Edge, 1),
+		edges: make([]Edge, 1),
 	}
 	for i, v := range views {
 		g.views = append(g.views, order{
 			View: v, bit: 1 << i,
-			nodes:    make([]rank, 2),
 			slots:    make([]uint32, 1),
 			frontier: rank{at: math.MinInt64},
 		})
@@ -127,6 +134,7 @@ func New(views ...View) *Graph {
 	if len(g.views) == 1 && !g.views[0].Split {
 		g.plain = &g.views[0]
 	}
+	g.layCells()
 	return g
 }
 
@@ -141,13 +149,13 @@ func (g *Graph) Edge(id EdgeID) *Edge { return &g.edges[id] }
 
 // FirstOut and NextOut walk the edges out of v, latest first; FirstIn and NextIn
 // those into v. Edges whose other end was freed are left out.
-func (g *Graph) FirstOut(v Vertex) EdgeID { return g.skipOut(g.vertices[v].out) }
+func (g *Graph) FirstOut(v Vertex) EdgeID { return g.skipOut(g.vertex(v).out) }
 
 // NextOut continues the walk of [Graph.FirstOut].
 func (g *Graph) NextOut(id EdgeID) EdgeID { return g.skipOut(g.edges[id].nextOut) }
 
 // FirstIn starts the walk over the edges into v.
-func (g *Graph) FirstIn(v Vertex) EdgeID { return g.skipIn(g.vertices[v].in) }
+func (g *Graph) FirstIn(v Vertex) EdgeID { return g.skipIn(g.vertex(v).in) }
 
 // NextIn continues the walk of [Graph.FirstIn].
 func (g *Graph) NextIn(id EdgeID) EdgeID { return g.skipIn(g.edges[id].nextIn) }
@@ -167,28 +175,28 @@ func (g *Graph) skipIn(id EdgeID) EdgeID {
 }
 
 // gone says whether the tail of e was freed.
-func (g *Graph) gone(e *Edge) bool { return g.vertices[e.From].serial != e.fromSerial }
+func (g *Graph) gone(e *Edge) bool { return g.vertex(e.From).serial != e.fromSerial }
 
 // Known says whether v was added and not freed.
-func (g *Graph) Known(v Vertex) bool { return int(v) < len(g.vertices) && g.vertices[v].serial != 0 }
+func (g *Graph) Known(v Vertex) bool { return int(v) < g.numVertices && g.vertex(v).serial != 0 }
 
 // Settle is the Place.Settle that v was added with.
-func (g *Graph) Settle(v Vertex) int64 { return g.vertices[v].settle }
+func (g *Graph) Settle(v Vertex) int64 { return g.vertex(v).settle }
 
 // Live says whether v has a live node in some view.
-func (g *Graph) Live(v Vertex) bool { return g.Known(v) && g.vertices[v].live > 0 }
+func (g *Graph) Live(v Vertex) bool { return g.Known(v) && g.vertex(v).live > 0 }
 
 // Retired says whether all nodes of v in the i-th view are retired.
 func (g *Graph) Retired(i int, v Vertex) bool {
 	o := &g.views[i]
-	return !less(o.frontier, o.nodes[o.last(v)])
+	return !less(o.frontier, *o.rank(o.last(v)))
 }
 
 // CompareCommits says which of a and b commits first in the i-th view, as
 // slices.SortFunc wants it.
 func (g *Graph) CompareCommits(i int, a, b Vertex) int {
 	o := &g.views[i]
-	x, y := o.nodes[o.last(a)], o.nodes[o.last(b)]
+	x, y := *o.rank(o.last(a)), *o.rank(o.last(b))
 	switch {
 	case less(x, y):
 		return -1
@@ -236,7 +244,7 @@ func (o *order) ends(e *Edge) (from, to uint32, ok bool) {
 	return 0, 0, false
 }
 
-func (o *order) retired(n uint32) bool { return !less(o.frontier, o.nodes[n]) }
+func (o *order) retired(n uint32) bool { return !less(o.frontier, *o.rank(n)) }
 
 func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
 	place, ok := g.freeEdge.Take()
@@ -245,7 +253,7 @@ func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
 		g.edges = flat.Push(g.edges, Edge{})
 	}
 	id := EdgeID(place)
-	from, to := &g.vertices[e.From], &g.vertices[e.To]
+	from, to := g.vertex(e.From), g.vertex(e.To)
 	x := &g.edges[id]
 	x.From, x.To, x.Labels = e.From, e.To, e.Labels
 	x.In, x.Aside = in, aside

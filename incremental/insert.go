@@ -23,29 +23,17 @@ type Refusal struct {
 // neighbours that the edges in es give it where there is a gap, and never below
 // the frontier. The edges are not added. O(len(es)) and the queue's O(log n).
 func (g *Graph) AddVertex(v Vertex, p Place, es []Edge) {
-	for int(v) >= len(g.vertices) {
-		g.vertices = flat.Push(g.vertices, vertex{})
-	}
+	g.room(v)
 	if g.serial++; g.serial == 0 {
 		g.serial = 1
 	}
-	g.vertices[v] = vertex{settle: p.Settle, serial: g.serial}
+	*g.vertex(v) = vertex{settle: p.Settle, serial: g.serial}
 	g.seq++
 	g.numLive++
 	for i := range g.views {
 		o := &g.views[i]
-		n := 1
-		if o.Split {
-			n = 2
-		}
-		for len(o.nodes) < n*len(g.vertices) {
-			o.nodes = flat.Push(o.nodes, rank{})
-		}
-		g.vertices[v].live += uint16(n)
+		g.vertex(v).live += uint16(1 + o.split)
 		g.place(o, v, p, es)
-	}
-	if n := 2 * len(g.vertices); len(g.seen) < n {
-		g.seen = append(g.seen, make([]uint32, n-len(g.seen)+n/4)...)
 	}
 }
 
@@ -81,17 +69,17 @@ func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
 			continue
 		}
 		switch {
-		case e.To == v && int(from) < len(o.nodes): // of one that was freed the final rank is left
+		case e.To == v && int(e.From) < g.numVertices: // of one that was freed the final rank is left
 			if to == last {
-				c.above(o.nodes[from])
+				c.above(*o.rank(from))
 			} else {
-				b.above(o.nodes[from])
+				b.above(*o.rank(from))
 			}
-		case e.From == v && int(to) < len(o.nodes) && !o.retired(to):
+		case e.From == v && int(e.To) < g.numVertices && !o.retired(to):
 			if from == last {
-				c.below(o.nodes[to])
+				c.below(*o.rank(to))
 			} else {
-				b.below(o.nodes[to])
+				b.below(*o.rank(to))
 			}
 		}
 	}
@@ -106,23 +94,26 @@ func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
 
 // placeOne is place in a view that is not split.
 func (g *Graph) placeOne(o *order, v Vertex, p Place, es []Edge) {
-	var c bounds
-	n := len(o.nodes)
+	var hi rank
+	lo, hasHi := o.frontier, false
+	follow := o.Dep | o.Anti
 	for i := range es {
 		e := &es[i]
-		if e.Labels&(o.Dep|o.Anti) == 0 || e.From == e.To {
+		if e.Labels&follow == 0 || e.From == e.To {
 			continue
 		}
 		switch {
-		case e.To == v && int(e.From) < n: // of one that was freed the final rank is left
-			c.above(o.nodes[e.From])
-		case e.From == v && int(e.To) < n:
-			if r := o.nodes[e.To]; less(o.frontier, r) {
-				c.below(r)
+		case e.To == v && int(e.From) < g.numVertices: // of one that was freed the final rank is left
+			if r := o.rank(uint32(e.From)); less(lo, *r) {
+				lo = *r
+			}
+		case e.From == v && int(e.To) < g.numVertices:
+			if r := o.rank(uint32(e.To)); less(o.frontier, *r) && (!hasHi || less(*r, hi)) {
+				hi, hasHi = *r, true
 			}
 		}
 	}
-	o.push(uint32(v), g.choose(o, p.Commit, &c))
+	o.push(uint32(v), g.between(lo, p.Commit, hi, hasHi))
 }
 
 // choose picks a free rank near at, above b.lo and the frontier, and below b.hi
@@ -132,9 +123,15 @@ func (g *Graph) choose(o *order, at int64, b *bounds) rank {
 	if b.hasLo && less(lo, b.lo) {
 		lo = b.lo
 	}
+	return g.between(lo, at, b.hi, b.hasHi)
+}
+
+// between picks a free rank near at, above lo, and below hi, when there is one and
+// room.
+func (g *Graph) between(lo rank, at int64, hi rank, hasHi bool) rank {
 	r := rank{at: at, seq: g.seq}
-	if b.hasHi && !less(r, b.hi) {
-		r.at = b.hi.at - 1
+	if hasHi && !less(r, hi) {
+		r.at = hi.at - 1
 	}
 	if !less(lo, r) {
 		r.at = lo.at
@@ -155,9 +152,30 @@ func (o *order) push(n uint32, r rank) {
 		o.slots = flat.Push(o.slots, 0)
 	}
 	o.slots[r.slot] = n
-	o.nodes[n] = r
+	*o.rank(n) = r
 	o.live++
 	o.queue.push(r)
+}
+
+// AddWith is [Graph.AddVertex], and then [Graph.AddEdgeIn] in all views of the
+// edges in es, in order, as long as they are in order and live in the one view that
+// there is. It returns how many it added: the others are the caller's.
+func (g *Graph) AddWith(v Vertex, p Place, es []Edge) int {
+	g.AddVertex(v, p, es)
+	o := g.plain
+	if o == nil {
+		return 0
+	}
+	follow := o.Dep | o.Anti
+	for i := range es {
+		e := &es[i]
+		x, y := o.rank(uint32(e.From)), o.rank(uint32(e.To))
+		if e.Labels&follow == 0 || !less(*x, *y) || !less(o.frontier, *x) {
+			return i
+		}
+		g.newEdge(e, 1, 0)
+	}
+	return len(es)
 }
 
 // AddEdge stores e and inserts it into every view that follows its labels, by
@@ -172,7 +190,7 @@ func (g *Graph) AddEdge(e Edge) (EdgeID, Refusal) { return g.AddEdgeIn(&e, ^View
 // Note of e.
 func (g *Graph) AddEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 	if o := g.plain; o != nil && only&1 != 0 && e.Labels&(o.Dep|o.Anti) != 0 {
-		if x, y := &o.nodes[e.From], &o.nodes[e.To]; less(*x, *y) && less(o.frontier, *x) {
+		if x, y := o.rank(uint32(e.From)), o.rank(uint32(e.To)); less(*x, *y) && less(o.frontier, *x) {
 			return g.newEdge(e, 1, 0), Refusal{}
 		}
 	}
@@ -188,7 +206,7 @@ func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 		if !ok || o.bit&only == 0 {
 			continue
 		}
-		x, y := &o.nodes[from], &o.nodes[to]
+		x, y := o.rank(from), o.rank(to)
 		switch {
 		case less(*x, *y) && less(o.frontier, *x): // both live and in order: nearly always
 			in |= o.bit
@@ -221,7 +239,7 @@ func (g *Graph) Retry(id EdgeID) Refusal {
 		from, to, _ := o.ends(&g.edges[id])
 		switch {
 		case o.retired(to):
-			if !o.retired(from) || less(o.nodes[to], o.nodes[from]) {
+			if !o.retired(from) || less(*o.rank(to), *o.rank(from)) {
 				ref.Behind |= o.bit
 			}
 		case o.retired(from):
@@ -237,7 +255,7 @@ func (g *Graph) Retry(id EdgeID) Refusal {
 
 // insert makes rank(x) < rank(y) hold, or returns false when y reaches x.
 func (g *Graph) insert(o *order, x, y uint32) bool {
-	if less(o.nodes[x], o.nodes[y]) {
+	if less(*o.rank(x), *o.rank(y)) {
 		return true
 	}
 	if !g.forward(o, y, x) {
@@ -260,7 +278,7 @@ func (g *Graph) nextStamp() {
 // x is among it, with the way to it in o.path.
 func (g *Graph) forward(o *order, y, x uint32) bool {
 	g.nextStamp()
-	limit := o.nodes[x]
+	limit := *o.rank(x)
 	g.fwd = append(g.fwd[:0], visit{y, -1, 0})
 	g.seen[y] = g.stamp
 	for i := 0; i < len(g.fwd); i++ {
@@ -277,7 +295,7 @@ func (g *Graph) forward(o *order, y, x uint32) bool {
 				follow = o.Anti
 			}
 		}
-		for id := g.vertices[v].out; id != 0; id = g.edges[id].nextOut {
+		for id := g.vertex(v).out; id != 0; id = g.edges[id].nextOut {
 			e := &g.edges[id]
 			if e.In&o.bit == 0 || e.Labels&follow == 0 {
 				continue
@@ -306,7 +324,7 @@ func (g *Graph) reach(o *order, n uint32, parent int32, id EdgeID, x uint32, lim
 		slices.Reverse(o.path)
 		return false
 	}
-	if g.seen[n] != g.stamp && less(o.nodes[n], limit) {
+	if g.seen[n] != g.stamp && less(*o.rank(n), limit) {
 		g.seen[n] = g.stamp
 		g.fwd = append(g.fwd, visit{n, parent, id})
 	}
@@ -316,11 +334,11 @@ func (g *Graph) reach(o *order, n uint32, parent int32, id EdgeID, x uint32, lim
 // backward collects in g.bwd what reaches x at ranks above that of y.
 func (g *Graph) backward(o *order, x, y uint32) {
 	g.nextStamp()
-	limit := o.nodes[y]
+	limit := *o.rank(y)
 	g.bwd = append(g.bwd[:0], x)
 	g.seen[x] = g.stamp
 	add := func(n uint32) {
-		if g.seen[n] != g.stamp && less(limit, o.nodes[n]) {
+		if g.seen[n] != g.stamp && less(limit, *o.rank(n)) {
 			g.seen[n] = g.stamp
 			g.bwd = append(g.bwd, n)
 		}
@@ -338,7 +356,7 @@ func (g *Graph) backward(o *order, x, y uint32) {
 				follow = o.Anti | o.Chain
 			}
 		}
-		for id := g.vertices[o.vertexOf(n)].in; id != 0; id = g.edges[id].nextIn {
+		for id := g.vertex(o.vertexOf(n)).in; id != 0; id = g.edges[id].nextIn {
 			e := &g.edges[id]
 			if e.In&o.bit == 0 || e.Labels&follow == 0 {
 				continue
@@ -357,7 +375,7 @@ func (g *Graph) backward(o *order, x, y uint32) {
 // reaches x, then to what y reaches, each in its old order.
 func (g *Graph) reorder(o *order) {
 	byRank := func(a, b uint32) int {
-		if less(o.nodes[a], o.nodes[b]) {
+		if less(*o.rank(a), *o.rank(b)) {
 			return -1
 		}
 		return 1
@@ -371,7 +389,7 @@ func (g *Graph) reorder(o *order) {
 	slices.SortFunc(g.sorted[k:], byRank)
 	g.pool = g.pool[:0]
 	for _, n := range g.sorted {
-		g.pool = append(g.pool, o.nodes[n])
+		g.pool = append(g.pool, *o.rank(n))
 	}
 	slices.SortFunc(g.pool, func(a, b rank) int {
 		if less(a, b) {
@@ -380,7 +398,7 @@ func (g *Graph) reorder(o *order) {
 		return 1
 	})
 	for i, n := range g.sorted {
-		o.nodes[n] = g.pool[i]
+		*o.rank(n) = g.pool[i]
 		o.slots[g.pool[i].slot] = n
 	}
 }

@@ -1,10 +1,6 @@
 package incremental
 
-import (
-	"encoding/binary"
-
-	"github.com/isowatch/isowatch/internal/flat"
-)
+import "encoding/binary"
 
 // AppendRanks appends the ranks of v, which has retired in every view, to dst.
 // They are final: all that an edge that names v is judged by.
@@ -12,8 +8,8 @@ func (g *Graph) AppendRanks(dst []byte, v Vertex) []byte {
 	for i := range g.views {
 		o := &g.views[i]
 		for n := o.first(v); n <= o.last(v); n++ {
-			dst = binary.AppendVarint(dst, o.nodes[n].at)
-			dst = binary.AppendUvarint(dst, uint64(o.nodes[n].seq))
+			dst = binary.AppendVarint(dst, o.rank(n).at)
+			dst = binary.AppendUvarint(dst, uint64(o.rank(n).seq))
 		}
 	}
 	return dst
@@ -37,31 +33,11 @@ func (g *Graph) PutRanks(v Vertex, b []byte) (rest []byte, ok bool) {
 				return nil, false
 			}
 			b = b[k:]
-			o.nodes[n] = rank{at: at, seq: uint32(seq)}
+			*o.rank(n) = rank{at: at, seq: uint32(seq)}
 			if !o.retired(n) {
 				return nil, false
 			}
 		}
 	}
 	return b, true
-}
-
-// room makes the number v usable.
-func (g *Graph) room(v Vertex) {
-	for int(v) >= len(g.vertices) {
-		g.vertices = flat.Push(g.vertices, vertex{})
-	}
-	for i := range g.views {
-		o := &g.views[i]
-		n := 1
-		if o.Split {
-			n = 2
-		}
-		for len(o.nodes) < n*len(g.vertices) {
-			o.nodes = flat.Push(o.nodes, rank{})
-		}
-	}
-	if n := 2 * len(g.vertices); len(g.seen) < n {
-		g.seen = append(g.seen, make([]uint32, n-len(g.seen)+n/4)...)
-	}
 }

@@ -11,7 +11,7 @@ func (g *Graph) Retire(now int64) []Vertex {
 		o := &g.views[i]
 		for o.queue.n > 0 {
 			n := o.slots[o.queue.top().slot]
-			if n != 0 && g.vertices[o.vertexOf(n)].settle >= now {
+			if n != 0 && g.vertex(o.vertexOf(n)).settle >= now {
 				break
 			}
 			g.retireLowest(o)
@@ -49,8 +49,8 @@ func (g *Graph) retireLowest(o *order) {
 	}
 	o.live--
 	v := o.vertexOf(n)
-	g.vertices[v].live--
-	if g.vertices[v].live == 0 {
+	g.vertex(v).live--
+	if g.vertex(v).live == 0 {
 		g.numLive--
 		g.retired = append(g.retired, v)
 	}
@@ -60,7 +60,7 @@ func (g *Graph) retireLowest(o *order) {
 // its ranks stay behind as gaps. O(edges into v): edges out of v are recycled by
 // their heads, which mostly go later.
 func (g *Graph) Free(v Vertex) {
-	x := &g.vertices[v]
+	x := g.vertex(v)
 	if x.serial == 0 {
 		return
 	}
@@ -76,7 +76,7 @@ func (g *Graph) Free(v Vertex) {
 			g.recycle(id)
 		} else { // the tail's list still leads through it
 			e.toGone, e.In, e.Aside = true, 0, 0
-			g.vertices[e.From].goneOut = true
+			g.vertex(e.From).goneOut = true
 		}
 		id = next
 	}
@@ -97,12 +97,12 @@ func (g *Graph) unrank(v Vertex) {
 		o := &g.views[i]
 		for n := o.first(v); n <= o.last(v); n++ {
 			if !o.retired(n) {
-				o.slots[o.nodes[n].slot] = 0
+				o.slots[o.rank(n).slot] = 0
 				o.live--
 			}
 		}
 	}
-	g.vertices[v].live = 0
+	g.vertex(v).live = 0
 	g.numLive--
 }
 

@@ -19,13 +19,12 @@ type orderCounts struct {
 // AppendState writes all that the graph holds to dst.
 func (g *Graph) AppendState(dst []byte) []byte {
 	dst = flat.AppendValue(dst, &graphCounts{seq: g.seq, serial: g.serial, numEdges: int64(g.numEdges), numLive: int64(g.numLive)})
-	dst = flat.Append(dst, g.vertices)
+	dst = flat.Append(dst, g.cells)
 	dst = flat.Append(dst, g.edges)
 	dst = g.freeEdge.AppendState(dst)
 	for i := range g.views {
 		o := &g.views[i]
 		dst = flat.AppendValue(dst, &orderCounts{o.frontier, int64(o.live)})
-		dst = flat.Append(dst, o.nodes)
 		dst = flat.Append(dst, o.slots)
 		dst = flat.Append(dst, o.free)
 		dst = o.queue.appendState(dst)
@@ -40,7 +39,12 @@ func (g *Graph) ReadState(r *flat.Reader) {
 	flat.ReadValue(r, &c)
 	g.serial = c.serial
 	g.seq, g.numEdges, g.numLive = c.seq, int(c.numEdges), int(c.numLive)
-	flat.Read(r, &g.vertices)
+	flat.Read(r, &g.cells)
+	if n := uint64(len(g.cells)); r.Err == nil && (n == 0 || n%uint64(g.stride) != 0) {
+		r.Err = flat.ErrShort
+		return
+	}
+	g.shareCells()
 	flat.Read(r, &g.edges)
 	g.freeEdge.ReadState(r)
 	for i := range g.views {
@@ -48,21 +52,20 @@ func (g *Graph) ReadState(r *flat.Reader) {
 		var oc orderCounts
 		flat.ReadValue(r, &oc)
 		o.frontier, o.live = oc.frontier, int(oc.live)
-		flat.Read(r, &o.nodes)
 		flat.Read(r, &o.slots)
 		flat.Read(r, &o.free)
 		o.queue.readState(r)
 	}
-	g.seen = make([]uint32, 2*len(g.vertices))
+	g.seen = make([]uint32, 2*g.numVertices)
 	g.stamp = 0
 }
 
 // Bytes is the memory of the graph's arrays, as allocated.
 func (g *Graph) Bytes() int64 {
-	n := int64(cap(g.vertices))*int64(unsafe.Sizeof(vertex{})) + int64(cap(g.edges))*int64(unsafe.Sizeof(Edge{})) + g.freeEdge.Bytes()
+	n := int64(cap(g.cells))*int64(unsafe.Sizeof(rank{})) + int64(cap(g.edges))*int64(unsafe.Sizeof(Edge{})) + g.freeEdge.Bytes()
 	for i := range g.views {
 		o := &g.views[i]
-		n += int64(cap(o.nodes))*16 + o.queue.bytes() + int64(cap(o.slots)+cap(o.free))*4
+		n += o.queue.bytes() + int64(cap(o.slots)+cap(o.free))*4
 	}
 	return n
 }

@@ -6,7 +6,7 @@ package incremental
 func (g *Graph) Warm(vs []Vertex) {
 	walk := g.walk[:0]
 	for _, v := range vs {
-		walk = append(walk, g.vertices[v].in)
+		walk = append(walk, g.vertex(v).in)
 	}
 	for range warmEdges {
 		k := 0
@@ -29,13 +29,11 @@ const warmEdges = 16
 func (g *Graph) WarmEnds(vs []uint32) {
 	sum := uint32(0)
 	for _, v := range vs {
-		if int(v) >= len(g.vertices) {
+		if int(v) >= g.numVertices {
 			continue
 		}
-		sum += g.vertices[v].serial
-		for i := range g.views {
-			o := &g.views[i]
-			sum += o.nodes[o.first(Vertex(v))].seq
+		for at := v * g.stride; at < (v+1)*g.stride; at += lineCells {
+			sum += g.cells[at].slot
 		}
 	}
 	g.warmed = sum

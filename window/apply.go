@@ -45,33 +45,57 @@ func (m *Machine) apply() {
 }
 
 func (m *Machine) grow(o *infer.Out) {
-	if cap(m.edges) < len(o.Edges) {
-		m.edges = make([]incremental.Edge, 2*len(o.Edges))
-	}
-	es := o.Edges
-	m.edges = m.edges[:len(es)]
-	into := m.edges[:len(es)]
-	for i := range into {
-		e, x := &es[i], &into[i]
-		x.From, x.To, x.Labels = incremental.Vertex(e.From), incremental.Vertex(e.To), incremental.Labels(e.Label)
-		x.Note[0], x.Note[1] = e.Version, e.Witness
+	m.convert(o.Edges)
+	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && len(m.asked) == 0 {
+		n := o.Nodes[0]
+		m.insert(m.graph.AddWith(incremental.Vertex(n), m.enter(n), m.edges))
+		return
 	}
 	for _, n := range o.Nodes {
-		start, end, unknown := m.infer.Span(n)
-		commit := end
-		if unknown {
-			commit = start // it may have taken effect at any time from here on
-		}
-		m.graph.AddVertex(incremental.Vertex(n), incremental.Place{Begin: start, Commit: commit, Settle: end}, m.edges)
-		m.panes.enter(end)
+		m.graph.AddVertex(incremental.Vertex(n), m.enter(n), m.edges)
 	}
 	for i := range o.Anomalies {
 		if a := &o.Anomalies[i]; a.Kind == infer.Divergence {
 			m.anomaly(a) // before the edges that close its cycle
 		}
 	}
+	m.insert(0)
+}
+
+// convert makes m.edges of those of es that some view follows.
+func (m *Machine) convert(es []infer.Edge) {
+	if cap(m.edges) < len(es) {
+		m.edges = make([]incremental.Edge, 2*len(es))
+	}
+	into, k := m.edges[:len(es)], 0
+	for i := range es {
+		e := &es[i]
+		if e.Label&m.follows == 0 {
+			continue
+		}
+		x := &into[k]
+		x.From, x.To, x.Labels = incremental.Vertex(e.From), incremental.Vertex(e.To), incremental.Labels(e.Label)
+		x.Note[0], x.Note[1] = e.Version, e.Witness
+		k++
+	}
+	m.edges = into[:k]
+}
+
+// enter counts n in its pane, and gives its place in the orders.
+func (m *Machine) enter(n uint32) incremental.Place {
+	start, end, unknown := m.infer.Span(n)
+	commit := end
+	if unknown {
+		commit = start // it may have taken effect at any time from here on
+	}
+	m.panes.enter(end)
+	return incremental.Place{Begin: start, Commit: commit, Settle: end}
+}
+
+// insert puts the edges into the orders, but for the first done of them.
+func (m *Machine) insert(done int) {
 	all := incremental.Views(1)<<len(m.views) - 1
-	for i := range m.edges {
+	for i := done; i < len(m.edges); i++ {
 		e, in := &m.edges[i], all
 		if len(m.asked) > 0 {
 			in = m.viewsOf(e)
@@ -81,7 +105,7 @@ func (m *Machine) grow(o *infer.Out) {
 			m.cycle(id, ref.Cycle)
 		}
 		if ref.Behind != 0 {
-			m.behind(&o.Edges[i])
+			m.behind(&infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]})
 		}
 	}
 }

@@ -62,6 +62,8 @@ type Machine struct {
 	infer *infer.State
 	graph *incremental.Graph
 	views []isolation.Level // by view
+	// follows are the labels of edges that some view is about.
+	follows infer.Label
 	// weakFirst are the views, weak bases first, plain ones before those with
 	// session order.
 	weakFirst []int
@@ -119,6 +121,7 @@ func New(cfg Config) *Machine {
 	for _, l := range cfg.Levels {
 		if v, ok := l.View(); ok {
 			vs = append(vs, v)
+			m.follows |= infer.Label(v.Follows())
 			m.views = append(m.views, l)
 		}
 	}

@@ -53,7 +53,7 @@ func Read[T any](r *Reader, s *[]T) {
 		r.Err = ErrShort
 		return
 	}
-	out := make([]T, n, n+n/4)
+	out := Make[T](int(n), int(n+n/4))
 	if n > 0 {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out[0])), int(n*size)), r.Bytes[8:])
 	}

@@ -1,0 +1,70 @@
+package incremental
+
+import (
+	"unsafe"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// The vertex and its ranks in all views lie together, in cells of the size of a
+// rank: two for the vertex, then one for each node, view by view, then none up to a
+// multiple of a cache line. An edge's end so is one line where there is one view,
+// and two where there are four.
+const (
+	vertexCells = 2
+	lineCells   = 4
+)
+
+// The vertex must fit its cells, and hold no pointer.
+var _ [vertexCells*unsafe.Sizeof(rank{}) - unsafe.Sizeof(vertex{})]byte
+
+// layCells gives every view its places in a vertex's cells.
+func (g *Graph) layCells() {
+	at := uint32(vertexCells)
+	for i := range g.views {
+		o := &g.views[i]
+		o.base = at
+		at++
+		if o.Split {
+			o.split = 1
+			at++
+		}
+	}
+	g.stride = (at + lineCells - 1) / lineCells * lineCells
+	for i := range g.views {
+		g.views[i].stride = g.stride
+	}
+	g.room(0)
+}
+
+// room makes the number v usable.
+func (g *Graph) room(v Vertex) {
+	if int(v) < g.numVertices {
+		return
+	}
+	for len(g.cells) < (int(v)+1)*int(g.stride) {
+		g.cells = flat.Push(g.cells, rank{})
+	}
+	g.shareCells()
+	if n := 2 * g.numVertices; len(g.seen) < n {
+		g.seen = append(g.seen, make([]uint32, n-len(g.seen)+n/4)...)
+	}
+}
+
+// shareCells tells the views where the cells are now.
+func (g *Graph) shareCells() {
+	g.numVertices = len(g.cells) / int(g.stride)
+	for i := range g.views {
+		g.views[i].cells = g.cells
+	}
+}
+
+func (g *Graph) vertex(v Vertex) *vertex {
+	return (*vertex)(unsafe.Pointer(&g.cells[uint32(v)*g.stride]))
+}
+
+// rank is that of node n: of a vertex, or 2*vertex (B) and 2*vertex+1 (C) when the
+// view is split.
+func (o *order) rank(n uint32) *rank {
+	return &o.cells[(n>>(o.split&1))*o.stride+o.base+n&o.split]
+}
