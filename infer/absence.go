@@ -214,7 +214,7 @@ func (s *State) supplied(v uint32) {
 // askAll asks anew of every reader of v who wrote it: the finding that says that
 // nobody did may be gone with another one.
 func (s *State) askAll(v uint32) {
-	for r := s.versions[v].readers; r != 0; r = s.readers[r].next {
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		n := s.readers[r].txn
 		s.wait(s.txns[n].end, n, v, s.readers[r].op, writerAgain)
 	}

@@ -79,7 +79,7 @@ func (s *State) Value(v uint32, in *event.Batch) string {
 			return text
 		}
 	}
-	for r := x.readers; r != 0; r = s.readers[r].next {
+	for r := x.readers; r != 0; r = s.olderReader(r) {
 		if text, ok := s.valueIn(s.readers[r].txn, x, in); ok {
 			return text
 		}
@@ -288,10 +288,13 @@ func (s *State) Check() error {
 				return fmt.Errorf("version %d: overwritten by write %d of %d, back to %d", v, id, w.pred, w.prevOver)
 			}
 		}
-		for id, prev := x.readers, uint32(0); id != 0; prev, id = id, s.readers[id].next {
+		if (x.readers == 0) != (x.oldest == 0) {
+			return fmt.Errorf("version %d: readers from %d to %d", v, x.readers, x.oldest)
+		}
+		for id, newer := x.readers, uint32(0); id != 0; newer, id = id, s.olderReader(id) {
 			r := &s.readers[id]
-			if r.version != uint32(v) || r.prev != prev {
-				return fmt.Errorf("version %d: reader %d is linked to version %d, back to %d", v, id, r.version, r.prev)
+			if r.version != uint32(v) || r.newer != newer && newer != 0 {
+				return fmt.Errorf("version %d: reader %d is linked to version %d, back to %d", v, id, r.version, r.newer)
 			}
 			if s.txns[r.txn].state != counted {
 				return fmt.Errorf("version %d: its reader %d does not count", v, r.txn)

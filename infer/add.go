@@ -593,7 +593,7 @@ func (s *State) disambiguate(v uint32) {
 			}
 			s.settleRegister(v, n)
 			for o := x.over; o != 0; o = s.writes[o].nextOver {
-				for r := x.readers; r != 0; r = s.readers[r].next {
+				for r := x.readers; r != 0; r = s.olderReader(r) {
 					s.edge(s.readers[r].txn, s.writes[o].txn, RW, s.writes[o].version, 0)
 				}
 			}

@@ -28,14 +28,13 @@ func (x *index) home(h uint64) uint64 {
 	return x.slots[fingerprint(h)&uint32(len(x.slots)-1)]
 }
 
-// candidate is the first number that stands where h is looked for and has its
-// fingerprint, 0 if there is none. The table must have slots.
-func (x *index) candidate(h uint64) uint32 {
-	fp := fingerprint(h)
+// next is the first slot behind the home of the fingerprint fp that holds it, or is
+// empty. The table must have slots.
+func (x *index) next(fp uint32) uint64 {
 	mask := uint32(len(x.slots) - 1)
-	for i := fp & mask; ; i = (i + 1) & mask {
+	for i := (fp + 1) & mask; ; i = (i + 1) & mask {
 		if slot := x.slots[i]; slot == 0 || uint32(slot>>32) == fp {
-			return uint32(slot)
+			return slot
 		}
 	}
 }

@@ -258,7 +258,7 @@ func (s *State) connect(v, old uint32) {
 			s.edge(s.versions[p].writer, w, WW, v, x.witness)
 		}
 		for a := start; a != v && a != 0; a = s.versions[a].next {
-			for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+			for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
 				s.edge(s.readers[r].txn, w, RW, v, 0)
 			}
 		}
@@ -268,7 +268,7 @@ func (s *State) connect(v, old uint32) {
 		if a != v && s.versions[a].flags&seen != 0 { // v itself: see wroteLate
 			s.anomaly(Anomaly{Kind: RetiredReader, A: w, Version: v})
 		}
-		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
 			s.edge(w, s.readers[r].txn, WR, v, 0)
 		}
 	}
@@ -337,7 +337,7 @@ func (s *State) sawOwn(c *touch) bool {
 // appended to it (Elle's lost update, found by index).
 func (s *State) divergeList(a, n uint32) {
 	other := uint32(0)
-	for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+	for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
 		x := &s.readers[r]
 		if x.txn == n {
 			x.overwrote = true
@@ -382,7 +382,7 @@ func (s *State) settleList(v, id, n uint32, again bool) {
 	if x.flags&placed != 0 {
 		s.connect(v, s.keys[x.key].length)
 		if s.writes[id].intermediate {
-			for r := x.readers; r != 0; r = s.readers[r].next {
+			for r := x.readers; r != 0; r = s.olderReader(r) {
 				s.intermediateRead(v, s.readers[r].txn, s.readers[r].op)
 			}
 		}
@@ -408,7 +408,7 @@ func (s *State) settleList(v, id, n uint32, again bool) {
 		a = k.first
 	}
 	for ; a != 0; a = s.versions[a].next {
-		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
 			s.edge(s.readers[r].txn, n, RW, v, 0)
 		}
 	}
@@ -440,7 +440,7 @@ func (s *State) bridge(v uint32) {
 			a = s.keys[s.versions[v].key].first
 		}
 		for ; a != q && a != 0; a = s.versions[a].next {
-			for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+			for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
 				s.edge(s.readers[r].txn, s.versions[q].writer, RW, q, 0)
 			}
 		}
@@ -449,7 +449,7 @@ func (s *State) bridge(v uint32) {
 		return
 	}
 	for a := v; a != q && a != 0; a = s.versions[a].next {
-		for r := s.versions[a].readers; r != 0; r = s.readers[r].next {
+		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
 			s.edge(s.versions[p].writer, s.readers[r].txn, WR, p, 0)
 		}
 	}

@@ -43,7 +43,7 @@ func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, o
 			continue
 		}
 		group := append(dst, []uint64{s.valueKey(v)})
-		for r := s.versions[v].readers; r != 0; r = s.readers[r].next {
+		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 			if all, ok := s.proofs(group, s.readers[r].txn, path); ok {
 				return all, true
 			}
@@ -69,7 +69,7 @@ func (s *State) attested(v uint32) bool {
 	if x.flags&seenSurely != 0 || x.witness != 0 && s.txns[x.witness].flags&unknown == 0 {
 		return true
 	}
-	for r := x.readers; r != 0; r = s.readers[r].next {
+	for r := x.readers; r != 0; r = s.olderReader(r) {
 		if s.txns[s.readers[r].txn].flags&unknown == 0 {
 			return true
 		}

@@ -242,6 +242,16 @@ func (s *State) writeOf(n, v uint32) uint32 {
 	return 0
 }
 
+// wroteIn says whether v is among the versions that the transaction in work wrote.
+func (s *State) wroteIn(c *touch, v uint32) bool {
+	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
+		if s.writes[s.own[i-1].write].version == v {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 	s.readValue(c, n, op, o.ValueHash, o.Flags&event.NotFound != 0)
 }
@@ -308,7 +318,7 @@ func (s *State) install(c *touch, n uint32) {
 		s.installList(c, n)
 		return
 	}
-	if c.flags&wrote != 0 && c.readVer != 0 && s.wroteNow(n, c.readVer) != 0 {
+	if c.flags&wrote != 0 && c.readVer != 0 && s.wroteIn(c, c.readVer) {
 		// What it read and what it wrote are two versions of one value, or it read
 		// the future.
 		s.makeAmbiguous(c.readVer)
@@ -414,7 +424,7 @@ func (s *State) settleRegister(v, n uint32) {
 	x := &s.versions[v]
 	x.writer = n
 	s.wroteLate(v)
-	for r := x.readers; r != 0; r = s.readers[r].next {
+	for r := x.readers; r != 0; r = s.olderReader(r) {
 		t := s.readers[r].txn
 		label := WR
 		if s.overwrote(t, v) && s.installed(v) {
@@ -448,17 +458,22 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	}
 	s.versions[pred].over = id
 	other := s.diverging(id)
-	r := s.versions[pred].readers
+	r, oldest := s.versions[pred].readers, s.versions[pred].oldest
 	if s.versions[pred].flags&ambiguous != 0 {
 		r = 0 // the initial one, of a key that was deleted: who found nothing need not have seen it
 	}
-	for ; r != 0; r = s.readers[r].next {
-		switch x := &s.readers[r]; {
+	for r != 0 {
+		x := &s.readers[r]
+		switch {
 		case x.txn == n:
 			x.overwrote = x.overwrote || !blind
 		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn || s.txns[x.txn].asked != s.txns[n].asked:
 			s.edge(x.txn, n, RW, w.version, 0)
 		}
+		if r == oldest {
+			break
+		}
+		r = x.older
 	}
 	if other != 0 {
 		x := &s.writes[other]

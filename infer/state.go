@@ -116,7 +116,8 @@ type version struct {
 	flags    versionFlags
 	writer   uint32 // the one counted writer, 0 if none or ambiguous
 	writes   uint32 // list of write records, all outcomes
-	readers  uint32 // list of reader records
+	readers  uint32 // list of reader records, latest first: see olderReader
+	oldest   uint32 // the last of them
 	over     uint32 // registers: list of the write records that overwrote it
 	possible uint32 // write records that did not abort
 	due      uint32 // entries of the absence queue that name it
@@ -150,7 +151,7 @@ type write struct {
 // key saw.
 type reader struct {
 	txn, version uint32
-	prev, next   uint32 // in the version's list
+	newer, older uint32 // in the version's list; older is void for the oldest one
 	nextOfTxn    uint32
 	op           uint32
 	overwrote    bool // the transaction installed a next version as well
@@ -371,27 +372,44 @@ func (s *State) addReader(t, v, op uint32) uint32 {
 	r := &s.readers[id]
 	*r = reader{}
 	r.txn, r.version, r.op = t, v, op
-	r.next, r.nextOfTxn = head, s.txns[t].reads
+	r.older, r.nextOfTxn = head, s.txns[t].reads
 	if head != 0 {
-		s.readers[head].prev = id
+		s.readers[head].newer = id
+	} else {
+		s.versions[v].oldest = id
 	}
 	s.txns[t].reads, s.versions[v].readers = id, id
 	return id
 }
 
+// olderReader is the reader record behind r in its version's list, 0 if there is
+// none.
+func (s *State) olderReader(r uint32) uint32 {
+	x := &s.readers[r]
+	if s.versions[x.version].oldest == r {
+		return 0
+	}
+	return x.older
+}
+
 // dropReader unlinks r from its version and frees it; the transaction's list is
-// the caller's.
+// the caller's. Mostly it is the oldest one, and no other record is touched.
 func (s *State) dropReader(id uint32) {
 	r := &s.readers[id]
-	if r.prev != 0 {
-		s.readers[r.prev].next = r.next
-	} else {
-		s.versions[r.version].readers = r.next
+	v := &s.versions[r.version]
+	switch {
+	case v.oldest != id && v.readers != id:
+		s.readers[r.newer].older = r.older
+		s.readers[r.older].newer = r.newer
+	case v.oldest != id:
+		v.readers = r.older
+		s.readers[r.older].newer = 0
+	case v.readers != id:
+		v.oldest = r.newer
+	default:
+		v.readers, v.oldest = 0, 0
 	}
-	if r.next != 0 {
-		s.readers[r.next].prev = r.prev
-	}
-	s.readers[id] = reader{}
+	*r = reader{}
 	s.freeReaders.Give(id)
 }
 

@@ -1,6 +1,10 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // At 64,000 live transactions the tables are larger than the caches, and a
 // transaction touches some thirty places in them, most of them through another
@@ -21,6 +25,7 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 		return nil
 	}
 	sum := uint64(0)
+	keySlots, keyMask := s.byKey.slots, uint32(len(s.byKey.slots)-1)
 	for _, i := range txns {
 		t := &b.Txns[i]
 		sum += s.byID.home(t.IDHash.Lo)
@@ -28,46 +33,56 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 		if n > maxPlanned || t.Epoch.Len > 0 {
 			n = 0 // a large one's own operations overlap well enough
 		}
-		s.planOf = append(s.planOf, planOf{first: uint32(len(s.plan)), n: n, op: t.FirstOp})
-		for j := t.FirstOp; j < t.FirstOp+n; j++ {
-			o := &b.Ops[j]
-			sum += s.byKey.home(o.KeyHash.Lo)
-			if len(s.plan) == cap(s.plan) {
-				s.plan = append(s.plan, planned{})[:len(s.plan)]
-			}
-			s.plan = s.plan[:len(s.plan)+1]
-			s.plan[len(s.plan)-1].op = j
+		first := len(s.plan)
+		s.planOf = append(s.planOf, planOf{first: uint32(first), n: n, op: t.FirstOp})
+		s.plan = slices.Grow(s.plan, int(n))[:first+int(n)]
+		p := s.plan[first:]
+		ops := b.Ops[t.FirstOp : t.FirstOp+n]
+		for j := range ops {
+			o := &ops[j]
+			fp := fingerprint(o.KeyHash.Lo)
+			p[j].op, p[j].fp = t.FirstOp+uint32(j), fp
+			sum += keySlots[fp&keyMask]
 			if o.Kind != event.Read {
 				sum += s.values.warm(versionHash(0, o.ValueHash) ^ o.KeyHash.Lo)
 			}
 		}
 	}
+	versionSlots, versionMask := s.byVersion.slots, uint32(len(s.byVersion.slots)-1)
+	ops, keys, versions, readers := b.Ops, s.keys, s.versions, s.readers
 	for i := range s.plan {
 		p := &s.plan[i]
-		o := &b.Ops[p.op]
-		p.key = s.byKey.candidate(o.KeyHash.Lo)
-		sum += s.byVersion.home(versionHash(p.key, o.ValueHash)) + uint64(s.keys[p.key].stamp)
+		slot := keySlots[p.fp&keyMask]
+		if uint32(slot>>32) != p.fp && slot != 0 {
+			slot = s.byKey.next(p.fp)
+		}
+		p.key = uint32(slot)
+		p.fp = fingerprint(versionHash(p.key, ops[p.op].ValueHash))
+		sum += versionSlots[p.fp&versionMask] + uint64(keys[p.key].stamp)
 	}
 	for i := range s.plan {
 		p := &s.plan[i]
-		o := &b.Ops[p.op]
-		p.version = s.byVersion.candidate(versionHash(p.key, o.ValueHash))
-		sum += uint64(s.versions[p.version].writer)
-		if s.keys[p.key].hash != o.KeyHash {
-			p.key, p.version = 0, 0
+		slot := versionSlots[p.fp&versionMask]
+		if uint32(slot>>32) != p.fp && slot != 0 {
+			slot = s.byVersion.next(p.fp)
+		}
+		p.version = uint32(slot)
+		sum += uint64(versions[p.version].writer)
+		if keys[p.key].hash != ops[p.op].KeyHash {
+			p.key = 0
 		}
 	}
 	for i := range s.plan {
 		p := &s.plan[i]
-		v := &s.versions[p.version]
-		if v.key != p.key || v.hash != b.Ops[p.op].ValueHash {
+		v := &versions[p.version]
+		if v.key != p.key || p.key == 0 || v.hash != ops[p.op].ValueHash {
 			p.version = 0
 			continue
 		}
 		if v.writer != 0 {
 			s.near = append(s.near, v.writer)
 		}
-		sum += uint64(s.readers[v.readers].txn)
+		sum += uint64(readers[v.readers].txn)
 		if v.readers != 0 && i+1 < len(s.plan) && s.plan[i+1].key == p.key { // who reads and writes walks the readers
 			s.walk = append(s.walk, v.readers)
 		}
@@ -75,10 +90,10 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 	for range warmReaders {
 		k := 0
 		for _, at := range s.walk {
-			r := &s.readers[at]
+			r := &readers[at]
 			s.near = append(s.near, r.txn)
-			s.walk[k] = r.next
-			if r.next != 0 {
+			s.walk[k] = r.older
+			if r.older != 0 && readers[r.older].version == r.version { // what is behind the oldest one is something else, or nothing
 				k++
 			}
 		}
@@ -97,7 +112,7 @@ const warmReaders = 12
 const maxPlanned = 16
 
 // planned is where an operation leads; 0 is not known.
-type planned struct{ key, version, op uint32 }
+type planned struct{ key, version, op, fp uint32 }
 
 // planOf are the operations of one transaction in the plan.
 type planOf struct{ first, n, op uint32 }
@@ -151,30 +166,27 @@ func (s *State) WarmRetire(ns []uint32) {
 		t := &s.txns[n]
 		// Records made together lie together: these walks do not wait.
 		for id := t.reads; id != 0; id = s.readers[id].nextOfTxn {
-			r := &s.readers[id]
-			sum += uint64(s.versions[r.version].readers) + uint64(s.readers[r.prev].txn) + uint64(s.readers[r.next].txn)
-			s.walk = append(s.walk, r.version)
+			sum += uint64(s.versions[s.readers[id].version].readers)
 		}
 		for id := t.writes; id != 0; id = s.writes[id].nextOfTxn {
 			w := &s.writes[id]
 			sum += uint64(s.versions[w.version].flags) + uint64(s.versions[w.pred].flags)
-			s.walk = append(s.walk, w.version, w.pred)
 		}
 		if len(s.byID.slots) > 0 {
 			sum += s.byID.home(t.id.Lo)
 		}
 	}
-	// Those of the versions that were overwritten may go.
-	k := 0
-	for _, v := range s.walk {
-		x := &s.versions[v]
-		if x.over != 0 {
-			sum += uint64(s.writes[x.writes].txn) + uint64(s.writes[x.over].txn) + s.byVersion.home(versionHash(x.key, x.hash))
-			s.walk[k] = v
-			k++
+	// An overwritten version whose last reader goes may go as well.
+	for _, n := range ns {
+		for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+			v := s.readers[id].version
+			if x := &s.versions[v]; x.oldest == id && x.readers == id && x.over != 0 {
+				sum += uint64(s.writes[x.writes].txn) + uint64(s.writes[x.over].txn) + s.byVersion.home(versionHash(x.key, x.hash))
+				s.walk = append(s.walk, v)
+			}
 		}
 	}
-	for _, v := range s.walk[:k] {
+	for _, v := range s.walk {
 		x := &s.versions[v]
 		sum += uint64(s.txns[s.writes[x.writes].txn].flags) + uint64(s.txns[s.writes[x.over].txn].flags)
 	}
