@@ -18,7 +18,7 @@ func (g *Graph) Order(i int) []uint32 {
 // numbers. The arcs B->C are left out.
 func (g *Graph) Arcs(i int, fn func(id EdgeID, from, to uint32)) {
 	o := &g.views[i]
-	for v := range g.vertices {
+	for v := range g.numVertices {
 		for id := g.FirstOut(Vertex(v)); id != 0; id = g.NextOut(id) {
 			e := &g.edges[id]
 			if (e.In|e.Aside)&o.bit == 0 {

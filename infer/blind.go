@@ -93,7 +93,7 @@ func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 			}
 			at := len(c.all)
 			c.all = append(c.all, w.txn, w.version)
-			for r := s.versions[w.version].readers; r != 0; r = s.readers[r].next {
+			for r := s.versions[w.version].readers; r != 0; r = s.olderReader(r) {
 				c.all = append(c.all, s.readers[r].txn)
 			}
 			c.list = append(c.list, Chain{
@@ -159,7 +159,7 @@ func (s *State) chainsOf(k uint32, c *chains) bool {
 		}
 		n.Versions = c.all[first:len(c.all):len(c.all)]
 		first = len(c.all)
-		for r := s.versions[s.writes[last].version].readers; r != 0; r = s.readers[r].next {
+		for r := s.versions[s.writes[last].version].readers; r != 0; r = s.olderReader(r) {
 			c.all = append(c.all, s.readers[r].txn)
 		}
 		n.Readers = c.all[first:len(c.all):len(c.all)]
@@ -185,7 +185,7 @@ func (s *State) unreadChains(k uint32, c *chains) {
 
 // InitialReaders appends to dst who read that k had no value.
 func (s *State) InitialReaders(dst []uint32, k uint32) []uint32 {
-	for r := s.versions[s.keys[k].initial].readers; r != 0; r = s.readers[r].next {
+	for r := s.versions[s.keys[k].initial].readers; r != 0; r = s.olderReader(r) {
 		dst = append(dst, s.readers[r].txn)
 	}
 	return dst
