@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/internal/app"
+)
+
+func convertCommand(t *terminal) *cobra.Command {
+	convert := app.Convert{Stdin: t.stdin}
+	to := "jsonl"
+	var names []string
+	for _, f := range history.Writable() {
+		names = append(names, string(f))
+	}
+	c := &cobra.Command{
+		Use:   "convert FILE",
+		Short: "Write a recorded history in another format",
+		Long: "Convert reads a history in any format that check reads, and writes it to standard output in another one, so that\n" +
+			"other checkers can be run on it. FILE - is standard input.\n\n" +
+			"jsonl holds everything. edn holds lists and registers, polysi and dbcop registers, with numbers for keys and values;\n" +
+			"polysi and dbcop know no transaction whose outcome is unknown: it is committed where somebody read what it wrote, else aborted.\n\n" +
+			"Exit codes: 0 all is written, 1 records that could not be read are left out, 254 wrong usage, a file that cannot be read,\n" +
+			"or a history that the format cannot hold, 255 internal error.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, files []string) error {
+			convert.To = history.Format(to)
+			told := 0
+			convert.BadRecord = func(position, reason string) {
+				if told++; told <= maxDeadLetters {
+					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
+				}
+			}
+			out := bufio.NewWriter(t.stdout)
+			answer, err := convert.File(files[0], out)
+			if err != nil {
+				return fmt.Errorf("%w: %s: %w", app.ErrInput, files[0], err)
+			}
+			if err := out.Flush(); err != nil {
+				return fmt.Errorf("write the history: %w", err)
+			}
+			if answer.Contract != "" {
+				t.say("monitor: the format %s implies what the written form does not say: check it with --contract %s", answer.Format, answer.Contract)
+			}
+			if answer.Bad > 0 {
+				t.say("monitor: %d bad records are left out", answer.Bad)
+				return exitError{exitViolated}
+			}
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.Var(formatValue{&convert.From}, "format", "format of the file")
+	f.Var(choiceValue{&to, names}, "to", "format to write")
+	return c
+}
