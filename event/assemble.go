@@ -54,6 +54,12 @@ type openTxn struct {
 	hasStart  bool
 	// tooLong: operations beyond 16 MiB were refused.
 	tooLong bool
+	early   bool       // its begin has not come
+	ended   *spreadEnd // its last record has, and others have not
+	// waited is how far the source had come when Expire first saw that the
+	// transaction waits; stamped says that it has.
+	waited  int64
+	stamped bool
 
 	// text is a compact record without operations, then the operations as the
 	// compact record holds them, in order of arrival.
@@ -107,7 +113,9 @@ func (a *Assembler) Add(b *Batch) {
 		switch {
 		case p.Kind == Begin:
 			a.begin(b, p, id, open)
-		case open == nil:
+		case p.Spread:
+			a.spread(b, p, id, open)
+		case open == nil || open.early:
 			b.AddBad(p.Pos, b.Bytes(p.Raw), fmt.Sprintf("%s of txn %q, which is not open: it has no begin, or has ended", p.Kind, b.Bytes(p.ID)))
 		case p.Kind == OpPart:
 			a.op(b, p, open)
@@ -149,6 +157,11 @@ func (a *Assembler) identity(b *Batch, source, epoch, id Span) Hash {
 
 func (a *Assembler) begin(b *Batch, p *Part, id Hash, open *openTxn) {
 	t := p.txn()
+	if open != nil && open.early {
+		a.adopt(b, p, open)
+		a.complete(b, open)
+		return
+	}
 	if open != nil {
 		a.scratch = AppendRecord(a.scratch[:0], b, &t)
 		same := open.start == p.Start && open.hasStart == p.HasStart &&
@@ -160,9 +173,7 @@ func (a *Assembler) begin(b *Batch, p *Part, id Hash, open *openTxn) {
 	}
 	open = a.newOpen()
 	open.id, open.pos = id, p.Pos
-	if int(p.Pos.Partition) < len(b.Partitions) {
-		open.partition = b.Partitions[p.Pos.Partition]
-	}
+	open.partition = b.partitionName(p.Pos)
 	open.start, open.hasStart = p.Start, p.HasStart
 	open.text = AppendRecord(open.text[:0], b, &t)
 	open.head = len(open.text)
@@ -189,6 +200,8 @@ func (a *Assembler) op(b *Batch, p *Part, open *openTxn) {
 	switch {
 	case twice && !bytes.Equal(open.text[op.off:], open.text[open.ops[at].off:open.ops[at].end]):
 		refuse = fmt.Sprintf("operation %d of txn %q is given twice, unlike the first time", p.Index, b.Bytes(p.ID))
+	case open.ended != nil && p.Index >= open.ended.count:
+		refuse = fmt.Sprintf("operation %d of txn %q, which counts %d", p.Index, b.Bytes(p.ID), open.ended.count)
 	case !twice && op.end > MaxRecord:
 		open.tooLong = true
 		refuse = fmt.Sprintf("txn %q is longer than 16 MiB", b.Bytes(p.ID))
@@ -204,7 +217,25 @@ func (a *Assembler) op(b *Batch, p *Part, open *openTxn) {
 	}
 }
 
+// spread takes a piece that may come before its begin and behind its end.
+func (a *Assembler) spread(b *Batch, p *Part, id Hash, open *openTxn) {
+	if open == nil {
+		open = a.early(b, p, id)
+		a.makeRoom(b) // open stays: it is the newest
+	}
+	if p.Kind == OpPart {
+		a.op(b, p, open)
+	} else {
+		a.endSpread(b, p, open)
+	}
+	a.complete(b, open)
+}
+
 func (a *Assembler) end(b *Batch, p *Part, open *openTxn) {
+	if open.ended != nil {
+		b.AddBad(p.Pos, b.Bytes(p.Raw), fmt.Sprintf("a second end of txn %q, unlike the first", b.Bytes(p.ID)))
+		return
+	}
 	status := Committed
 	if p.Kind == Abort {
 		status = Aborted
@@ -299,6 +330,7 @@ func (a *Assembler) Expire(b *Batch, source []byte, reached, maxTxn int64) {
 	for len(s.starts) > 0 && saturatedAdd(s.starts[0].start, maxTxn) < reached {
 		due = append(due, heap.Pop(&s.starts).(*openTxn))
 	}
+	due = s.overdue(reached, maxTxn, due)
 	slices.SortFunc(due, func(x, y *openTxn) int { return int(int64(x.serial - y.serial)) })
 	for _, open := range due {
 		a.giveUp(b, open, maxTxn)
@@ -314,6 +346,10 @@ func (a *Assembler) ExpireAll(b *Batch, maxTxn int64) {
 
 // giveUp makes an open transaction unknown.
 func (a *Assembler) giveUp(b *Batch, open *openTxn, maxTxn int64) {
+	if open.early || open.ended != nil {
+		a.abandon(b, open)
+		return
+	}
 	pos := open.pos
 	pos.Partition = b.partition(open.partition)
 	if t := a.finish(b, open, pos, nil); t != nil && open.hasStart {

@@ -21,6 +21,7 @@ func (a *Assembler) newOpen() *openTxn {
 type openSource struct {
 	open   int // transactions, those without a start too
 	starts startHeap
+	waits  []waiting
 	round  uint64 // of the latest touch
 	since  int64  // least start of all that were open in that round
 }
@@ -94,6 +95,9 @@ func (open *openTxn) size() int {
 	for _, op := range open.ops {
 		n += int(op.end - op.off)
 	}
+	if open.ended != nil {
+		n += open.ended.size()
+	}
 	return n
 }
 
@@ -117,6 +121,7 @@ func (a *Assembler) remove(open *openTxn) {
 		heap.Remove(&s.starts, open.heapIndex)
 	}
 	a.bytes -= open.size()
+	open.serial = 0      // those who remember it see that it is gone
 	const keep = 4 << 10 // bytes of text; larger ones go back to the collector
 	if cap(open.text) <= keep {
 		open.source, open.prev, open.next = nil, nil, a.unused

@@ -157,6 +157,19 @@ func (d *Decoder) part(b *Batch, pos Position) bool {
 		return false
 	}
 	p.setHead(&t)
+	if p.Spread, _, ok = d.boolean(f.opt(fSpread), "spread"); !ok {
+		return false
+	}
+	count, present, ok := d.integer(f.opt(fCount), "count")
+	switch {
+	case !ok:
+		return false
+	case present && (count < 0 || count > MaxOps):
+		return d.fail(int(f.tok[fCount].off), countRange)
+	case !present && p.Spread && p.Kind >= Commit:
+		return d.fail(len(d.rec), countMissing)
+	}
+	p.Count = uint32(count)
 	if p.Kind == OpPart {
 		if !d.partOp(b, &p) {
 			return false
@@ -180,6 +193,11 @@ func (d *Decoder) partOp(b *Batch, p *Part) bool {
 	p.Index, p.Op = uint32(index), uint32(len(b.Ops))
 	return d.operation(b, &d.top, len(d.rec))
 }
+
+const (
+	countRange   = "count is not within 0 and 100000"
+	countMissing = "count is missing: the pieces are spread"
+)
 
 func partKindOf(word []byte) PartKind {
 	switch string(word) {

@@ -38,6 +38,8 @@ const (
 	fDesc
 	fLimit
 	fResult
+	fSpread
+	fCount
 	fSpecVersion // of a CloudEvent, as are the next two
 	fData
 	fDataBase64
@@ -167,6 +169,10 @@ func rareFieldOf(name []byte) field {
 		return fLimit
 	case "result":
 		return fResult
+	case "spread":
+		return fSpread
+	case "count":
+		return fCount
 	case "specversion":
 		return fSpecVersion
 	case "data":

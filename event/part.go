@@ -34,6 +34,11 @@ type Part struct {
 	// index in Batch.Ops. Both belong to an OpPart.
 	Index, Op uint32
 
+	// Spread: the pieces of the transaction may come in any order, from several
+	// partitions. Its last record then counts the operations.
+	Spread bool
+	Count  uint32 // of a Commit or Abort with Spread
+
 	// Before is how many whole transactions of the batch came before the record.
 	Before uint32
 }

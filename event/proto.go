@@ -61,12 +61,13 @@ func (d *Decoder) protoFits(b *Batch, rec []byte) bool {
 }
 
 var recordNames = []string{"", "txn", "status", "source", "epoch", "session", "seq", "start", "end", "ops",
-	"start_ts", "commit_ts", "isolation", "stale", "name", "trace_id", "type", "index"}
+	"start_ts", "commit_ts", "isolation", "stale", "name", "trace_id", "type", "index", "count", "spread"}
 
 const (
 	pStart = 7
 	pEnd   = 8
 	pIndex = 17
+	pCount = 18
 )
 
 // protoHead is what a record says beside its operations and what Txn holds.
@@ -75,6 +76,8 @@ type protoHead struct {
 	kind       uint64 // type
 	status     uint64
 	index      uint64
+	count      uint64
+	spread     bool
 	start, end int64
 }
 
@@ -178,6 +181,10 @@ func (d *Decoder) protoHeadField(b *Batch, t *Txn, h *protoHead, f *wireField, a
 		h.kind = f.n
 	case pIndex:
 		h.index = f.n
+	case pCount:
+		h.count = f.n
+	case 19:
+		h.spread = f.n != 0
 	}
 	return true
 }
@@ -204,7 +211,12 @@ func (d *Decoder) protoPart(b *Batch, t *Txn, h *protoHead) bool {
 	p.setHead(t)
 	p.HasStart, p.HasEnd = h.mask>>pStart&1 != 0, h.mask>>pEnd&1 != 0
 	p.Start, p.End = h.start, h.end
+	p.Spread, p.Count = h.spread, uint32(min(h.count, MaxOps))
 	switch {
+	case h.count > MaxOps:
+		return d.fail(len(d.rec), countRange)
+	case p.Spread && p.Kind >= Commit && h.mask>>pCount&1 == 0:
+		return d.fail(len(d.rec), countMissing)
 	case p.Kind != OpPart && d.numOps > 0:
 		return d.fail(len(d.rec), "ops in a record with a type: a whole transaction has none")
 	case p.Kind != OpPart:

@@ -199,6 +199,7 @@ func TestProtoTwin(t *testing.T) {
 			op(set{"op": "OP_W", "key": "x", "value": p.value("int", int64(1))}),
 		}}),
 		p.message("Record", set{"type": "TYPE_COMMIT", "txn": "p", "end": int64(20)}),
+		p.message("Record", set{"type": "TYPE_ABORT", "txn": "q", "spread": true, "count": uint32(3)}),
 		p.message("Record", set{"txn": "last", "status": "STATUS_UNKNOWN"}),
 	)
 	twin := `{"txn":"w12-9","source":"orders","epoch":"e","session":"w12","seq":-9,"status":"committed","start":1760000000123456789,"end":1760000000125456789,` +
@@ -212,7 +213,7 @@ func TestProtoTwin(t *testing.T) {
 		`{"op":"range","from":"","to":"z","desc":true,"limit":2,"result":[{"key":"a","value":1},{"key":"","value":[]}]}]}` + "\n" +
 		`{"type":"begin","txn":"p","start":10,"session":"s"}` + "\n" +
 		`{"type":"op","txn":"p","index":0,"op":"w","key":"x","value":1}` + "\n" +
-		`{"type":"commit","txn":"p","end":20}` + "\n" + `{"txn":"last","status":"unknown","ops":[]}`
+		`{"type":"commit","txn":"p","end":20}` + "\n" + `{"type":"abort","txn":"q","spread":true,"count":3}` + "\n" + `{"txn":"last","status":"unknown","ops":[]}`
 	var d Decoder
 	var got, want Batch
 	d.DecodeMessage(&got, Position{Offset: 7}, msg)
@@ -354,6 +355,8 @@ func wrongProto() []wrong {
 		{"a piece without index", rec(pf(1, "t"), pf(16, 2), pf(9, pf(1, 9))), "byte 10: index is missing"},
 		{"a piece of a high index", rec(pf(1, "t"), pf(16, 2), pf(17, MaxOps), pf(9, pf(1, 9))), "byte 15: index is not within 0 and 99999"},
 		{"a begin with an operation", rec(pf(1, "t"), pf(16, 1), pf(9, pf(1, 9))), "byte 10: ops in a record with a type: a whole transaction has none"},
+		{"spread without count", rec(pf(1, "t"), pf(16, 3), pf(19, 1)), "byte 9: count is missing: the pieces are spread"},
+		{"a high count", rec(pf(1, "t"), pf(16, 3), pf(18, MaxOps+1)), "byte 11: count is not within 0 and 100000"},
 		{"end before start", rec(pf(1, "t"), pf(2, 1), appendProtoTime(nil, 7, 2, true), appendProtoTime(nil, 8, 1, true)), "byte 23: end is before start"},
 		{"a group", []byte{protoTag, 1, 1<<3 | 3}, "byte 0: a wire type that is not read"},
 		{"field number 0", []byte{protoTag, 2, 0, 0}, "byte 0: no field number"},

@@ -90,6 +90,9 @@ func show(b *Batch) string {
 		if p.HasEnd {
 			fmt.Fprintf(&out, " end %d", p.End)
 		}
+		if p.Spread {
+			fmt.Fprintf(&out, " spread, count %d", p.Count)
+		}
 		out.WriteByte('\n')
 	}
 	for _, bad := range b.Bad {
