@@ -131,6 +131,7 @@ type reading struct {
 	problems []string
 	chunks   int
 	caughtUp int
+	waits    time.Duration // for what until waits for
 }
 
 func (s *site) read(o Options, from ingest.Cursor) *reading {
@@ -141,7 +142,7 @@ func (s *site) read(o Options, from ingest.Cursor) *reading {
 		s.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &reading{t: s.t, out: make(chan ingest.Chunk), cancel: cancel, done: make(chan error, 1)}
+	r := &reading{t: s.t, out: make(chan ingest.Chunk), cancel: cancel, done: make(chan error, 1), waits: patience}
 	cursors := map[string]ingest.Cursor{}
 	if from != (ingest.Cursor{}) {
 		cursors["nats:"+testStream] = from
@@ -154,7 +155,7 @@ func (s *site) read(o Options, from ingest.Cursor) *reading {
 // until takes chunks until ok.
 func (r *reading) until(what string, ok func() bool) {
 	r.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(r.waits)
 	for !ok() {
 		select {
 		case c := <-r.out:

@@ -42,13 +42,16 @@ func realSite(t *testing.T) (*site, *testnats.Server) {
 }
 
 // publisher publishes numbers until told to stop, each until it is acknowledged,
-// with its number as message id, so that the stream holds each once.
-func publisher(t *testing.T, s *site) (stop func() int) {
+// with its number as message id, so that the stream holds each once. sent is how
+// many were acknowledged.
+func publisher(t *testing.T, s *site) (sent *atomic.Int64, stop func() int) {
 	var ending atomic.Bool
 	published := make(chan int)
+	sent = new(atomic.Int64)
 	go func() {
 		n := 0
 		for ; !ending.Load(); n++ {
+			sent.Store(int64(n))
 			for {
 				// An acknowledgement that died with the server never comes.
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -62,12 +65,12 @@ func publisher(t *testing.T, s *site) (stop func() int) {
 		}
 		published <- n
 	}()
-	return func() int { ending.Store(true); return <-published }
+	return sent, func() int { ending.Store(true); return <-published }
 }
 
 func TestKilledServer(t *testing.T) {
 	s, server := realSite(t)
-	stop := publisher(t, s)
+	_, stop := publisher(t, s)
 	r := s.read(Options{}, ingest.Cursor{})
 	for kill := range 5 {
 		r.untilMessages(len(r.offsets) + 500)

@@ -99,6 +99,9 @@ func (s *Server) answers(ctx context.Context) error {
 }
 
 func (s *Server) ask(ctx context.Context) error {
+	// A request to a cluster that has no leader yet is never answered.
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
 	nc, err := nats.Connect(s.URL())
 	if err != nil {
 		return err
