@@ -1,7 +1,9 @@
 # Everything here is also what .ci/run does, piece by piece.
-.PHONY: build test lint bench bench-all fuzz sim demo vuln integration deploy tools
+.PHONY: build test lint bench bench-all fuzz sim soak demo vuln integration deploy tools
 
 SIM ?= 10000
+SOAK ?= 15m
+SOAK_RATE ?= 30000
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -43,6 +45,12 @@ fuzz:
 sim:
 	ISOWATCH_SIM=$(SIM) go test -timeout 2h -v ./internal/simtest/...
 
+# The monitor and a real Kafka killed every few seconds under a steady load, for
+# SOAK at SOAK_RATE transactions a second.
+soak:
+	CI=true ISOWATCH_SOAK=$(SOAK) ISOWATCH_SOAK_RATE=$(SOAK_RATE) \
+		go test -tags integration -run '^TestSoak$$' -count=1 -timeout 0 -v ./cmd/monitor
+
 demo:
 	go run ./cmd/monitor demo --duration 30s
 
@@ -53,7 +61,7 @@ vuln:
 # Against a real nats-server (built from go.mod) and a real Apache Kafka (java 17,
 # and mvn the first time).
 integration:
-	CI=true go test -tags integration -timeout 20m \
+	CI=true go test -tags integration -timeout 30m \
 		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u)
 
 # The chart, the Dockerfile, the compose example and the rules; promtool is Prometheus'.

@@ -120,6 +120,20 @@ func (l *lives) hasListened() bool {
 	return l.opened
 }
 
+// awaitListening waits until this life has recovered.
+func (l *lives) awaitListening(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		l.mu.Lock()
+		listens := l.address != ""
+		l.mu.Unlock()
+		if listens {
+			return
+		}
+	}
+	t.Fatalf("the program does not listen after %v\n%s", killPatience, l.logText())
+}
+
 func (l *lives) logText() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -38,7 +38,8 @@ type traffic struct {
 	all       []*feed
 	feeds     []*feed // those of all that have not ended
 	rng       *rand.Rand
-	padding   string
+	padding   string // the longest name
+	plant     int    // transactions of a source between two anomalies
 	published int
 }
 
@@ -52,23 +53,30 @@ type feed struct {
 // source.
 func newTraffic(t *testing.T, seed uint64, count int) *traffic {
 	t.Helper()
-	x := &traffic{rng: rand.New(rand.NewPCG(seed, 1)), padding: strings.Repeat("n", trafficPadding)}
+	x := &traffic{rng: rand.New(rand.NewPCG(seed, 1)), padding: strings.Repeat("n", trafficPadding), plant: trafficPlant}
 	each := count / 2 / trafficPlant * trafficPlant
 	for i, kind := range []workload.Kind{workload.Lists, workload.Registers} {
-		f := &feed{name: []string{"lists", "registers"}[i]}
-		rng := rand.New(rand.NewPCG(seed, uint64(2+i)))
-		gen, err := workload.NewGenerator(workload.Config{
-			Kind: kind, Source: f.name, Count: each + trafficTail, Sessions: 16, Keys: trafficKeys,
+		x.feed(t, seed, i, workload.Config{
+			Kind: kind, Count: each + trafficTail, Sessions: 16, Keys: trafficKeys,
 			Aborted: 0.02, Unknown: 0.02, Interval: trafficInterval, PlantEvery: trafficPlant,
-		}, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.gen, f.arrivals = gen, workload.NewArrivals(gen, trafficDisorder, rng)
-		x.all = append(x.all, f)
+		})
 	}
-	x.feeds = slices.Clone(x.all)
 	return x
+}
+
+// feed adds a source.
+func (x *traffic) feed(t *testing.T, seed uint64, i int, c workload.Config) {
+	t.Helper()
+	f := &feed{name: []string{"lists", "registers"}[i]}
+	c.Source = f.name
+	rng := rand.New(rand.NewPCG(seed, uint64(2+i)))
+	gen, err := workload.NewGenerator(c, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.gen, f.arrivals = gen, workload.NewArrivals(gen, trafficDisorder, rng)
+	x.all = append(x.all, f)
+	x.feeds = slices.Clone(x.all)
 }
 
 // next is at most n records as lines, none at the end.
@@ -81,7 +89,9 @@ func (x *traffic) next(n int) [][]byte {
 			x.feeds = slices.Delete(x.feeds, i, i+1)
 			continue
 		}
-		txn.Name = x.padding[:x.rng.IntN(trafficPadding)]
+		if len(x.padding) > 0 {
+			txn.Name = x.padding[:x.rng.IntN(len(x.padding))]
+		}
 		lines = append(lines, append(workload.AppendJSON(nil, &txn), '\n'))
 	}
 	x.published += len(lines)
@@ -113,7 +123,7 @@ func (x *traffic) compare(t *testing.T, findings []isolation.Finding) {
 			}
 		}
 	}
-	if planted < x.published/trafficPlant-2 || planted == 0 {
+	if planted < x.published/x.plant-2 || planted == 0 {
 		t.Errorf("only %d anomalies planted among %d transactions", planted, x.published)
 	}
 }
