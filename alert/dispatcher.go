@@ -60,6 +60,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// HangingError names sinks that did not end their last delivery in time.
+type HangingError struct{ Sinks []string }
+
+func (e *HangingError) Error() string {
+	return "alert: sinks did not end in time: " + strings.Join(e.Sinks, ", ")
+}
+
 // Dispatcher takes findings from the outbox to the sinks.
 type Dispatcher struct {
 	outbox  Outbox
@@ -136,7 +143,7 @@ func (d *Dispatcher) Close() error {
 	hard := time.NewTimer(time.Second)
 	defer hard.Stop()
 	if hanging := d.waitUntil(hard.C); hanging != nil {
-		return fmt.Errorf("alert: sinks did not end in time: %s", strings.Join(hanging, ", "))
+		return &HangingError{hanging}
 	}
 	return nil
 }

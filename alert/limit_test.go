@@ -44,7 +44,7 @@ func (r *reader) Digest(_ context.Context, held []Held) error {
 
 // of is a finding of an anomaly by transactions of these names.
 func of(id, anomaly string, names ...string) isolation.Finding {
-	f := isolation.Finding{ID: id, Kind: isolation.KindViolation, State: isolation.Provisional, Certain: true, Source: "db", Anomaly: anomaly, Title: anomaly, Names: map[string]string{}}
+	f := isolation.Finding{ID: id, Kind: isolation.KindViolation, State: isolation.Provisional, Revision: 1, Certain: true, Source: "db", Anomaly: anomaly, Title: anomaly, Names: map[string]string{}}
 	for i, name := range names {
 		txn := fmt.Sprint("T", i)
 		f.Txns = append(f.Txns, txn)

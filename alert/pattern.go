@@ -58,7 +58,8 @@ func takenBack(f *isolation.Finding) bool {
 	return f.State == isolation.Withdrawn || f.State == isolation.ResolvedOK
 }
 
-// follows says whether f may be about a finding that was delivered before.
+// follows says whether f may be about a finding that was delivered before: the first
+// revision is 1.
 func follows(f *isolation.Finding) bool {
-	return f.Revision > 0 || f.State == isolation.Withdrawn || f.State == isolation.ResolvedOK || f.State == isolation.ResolvedViolated
+	return f.Revision > 1 || f.State == isolation.Withdrawn || f.State == isolation.ResolvedOK || f.State == isolation.ResolvedViolated
 }

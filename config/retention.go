@@ -5,10 +5,11 @@ import "time"
 // Retention bounds what the data folder keeps. What is beyond either bound is
 // removed, the oldest first.
 type Retention struct {
-	Findings, DeadLetters, Panes Keep
-	// Deltas is what is written between two snapshots: the most that a restart
+	Findings, DeadLetters Keep
+	Panes                 time.Duration // age
+	// Deltas are what is written between two snapshots: the most that a restart
 	// replays.
-	Deltas Size
+	Deltas Keep
 }
 
 // Keep is an age and a size; 0 of either: no bound.
@@ -21,8 +22,8 @@ func (r *Retention) fields() []field {
 	return []field{
 		{"findings", &r.Findings},
 		{"dead-letters", &r.DeadLetters},
-		{"panes", &r.Panes},
-		{"deltas", size{&r.Deltas}},
+		{"panes", &paneKeep{r}},
+		{"deltas", &r.Deltas},
 	}
 }
 
@@ -30,14 +31,19 @@ func (k *Keep) fields() []field {
 	return []field{{"age", period{&k.Age}}, {"bytes", size{&k.Bytes}}}
 }
 
+// paneKeep is Panes as a part: a size could follow.
+type paneKeep struct{ *Retention }
+
+func (p *paneKeep) fields() []field { return []field{{"age", period{&p.Panes}}} }
+
 // DefaultRetention keeps findings for 90 days and the rest for 7.
 func DefaultRetention() Retention {
 	const day = 24 * time.Hour
 	return Retention{
 		Findings:    Keep{90 * day, 1 * GiB},
 		DeadLetters: Keep{7 * day, 256 * MiB},
-		Panes:       Keep{90 * day, 256 * MiB},
-		Deltas:      64 * MiB,
+		Panes:       90 * day,
+		Deltas:      Keep{time.Hour, 64 * MiB},
 	}
 }
 
@@ -45,14 +51,14 @@ func (r *Retention) validate() error {
 	var f faults
 	for _, x := range []struct {
 		name string
-		Keep
-	}{{"findings", r.Findings}, {"dead-letters", r.DeadLetters}, {"panes", r.Panes}} {
-		if x.Age < 0 {
-			f.add(x.name+".age", "retention: %s age %v: must not be negative", x.name, x.Age)
+		age  time.Duration
+	}{{"findings", r.Findings.Age}, {"dead-letters", r.DeadLetters.Age}, {"panes", r.Panes}, {"deltas", r.Deltas.Age}} {
+		if x.age < 0 {
+			f.add(x.name+".age", "retention: %s age %v: must not be negative", x.name, x.age)
 		}
 	}
-	if r.Deltas < MiB {
-		f.add("deltas", "retention: deltas %v: want at least 1MiB", r.Deltas)
+	if r.Deltas.Bytes < MiB {
+		f.add("deltas.bytes", "retention: deltas bytes %v: want at least 1MiB", r.Deltas.Bytes)
 	}
 	return f.err()
 }

@@ -21,7 +21,12 @@ func (v levelValue) Set(text string) (err error) {
 	return err
 }
 
-type levelsValue struct{ to *config.Watch }
+// levelsValue and contractValue keep what they were given, for settings in a file that
+// it stands above: their text says more.
+type levelsValue struct {
+	to    *config.Watch
+	texts *[]string
+}
 
 func (v levelsValue) String() string {
 	if v.to == nil { // pflag asks the zero value
@@ -29,9 +34,14 @@ func (v levelsValue) String() string {
 	}
 	return strings.Join(isolation.LevelNames(v.to.Levels), ",")
 }
-func (v levelsValue) Type() string { return "LEVEL,..." }
+func (v levelsValue) Type() string    { return "LEVEL,..." }
+func (v levelsValue) given() []string { return *v.texts }
 func (v levelsValue) Set(text string) error {
-	return v.to.SetLevels(text)
+	err := v.to.SetLevels(text)
+	if err == nil {
+		*v.texts = append(*v.texts, text)
+	}
+	return err
 }
 
 type windowValue struct{ to *config.Window }
@@ -46,11 +56,26 @@ func (v windowValue) Set(text string) error {
 	return err
 }
 
-type contractValue struct{ to *config.Contract }
+type contractValue struct {
+	to    *config.Contract
+	texts *[]string
+}
 
-func (v contractValue) String() string        { return v.to.String() }
-func (v contractValue) Type() string          { return "KEY=VALUE,..." }
-func (v contractValue) Set(text string) error { return v.to.Set(text) }
+func (v contractValue) String() string {
+	if v.to == nil {
+		return ""
+	}
+	return v.to.String()
+}
+func (v contractValue) Type() string    { return "KEY=VALUE,..." }
+func (v contractValue) given() []string { return *v.texts }
+func (v contractValue) Set(text string) error {
+	err := v.to.Set(text)
+	if err == nil {
+		*v.texts = append(*v.texts, text)
+	}
+	return err
+}
 
 type boundValue struct{ to *config.Bound }
 

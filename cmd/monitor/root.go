@@ -45,11 +45,11 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 			return nil
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.DisableAutoGenTag = true // man pages are the same whenever they are made
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
-	root.AddCommand(demoCommand(t), runCommand(t), checkCommand(t), convertCommand(t), replayCommand(t), findingsCommand(t), validateCommand(t), configCommand(t), versionCommand(t))
+	root.AddCommand(demoCommand(t), runCommand(t), checkCommand(t), convertCommand(t), replayCommand(t), findingsCommand(t), validateCommand(t), configCommand(t), manCommand(t), versionCommand(t))
 	nameVariables(root)
 	return root
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,6 +56,15 @@ func runCommand(t *terminal) *cobra.Command {
 				defer remove()
 			}
 			p := service{terminal: t, config: s, output: r.output}
+			if r.file != "" {
+				p.reload = func() (config.Service, error) {
+					next, err := r.effective(c.Flags(), t.lookupEnv)
+					if s.UsesStdin() && next.Data == config.DefaultData {
+						next.Data = s.Data // the temporary one
+					}
+					return next, err
+				}
+			}
 			return p.run(c.Context(), func(a *app.App) error {
 				if c.Context().Err() != nil {
 					return nil // ended by a signal: no verdict is asked for
@@ -71,6 +82,8 @@ type service struct {
 	*terminal
 	config config.Service
 	output string // form of the findings on standard output
+	// reload, unless nil, reads the settings again at SIGHUP.
+	reload func() (config.Service, error)
 	// during, unless nil, runs beside the started app until its context ends.
 	during func(ctx context.Context, a *app.App) error
 }
@@ -91,6 +104,12 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	default:
 		route.Sink = alert.NewText(p.stdout, p.colors())
 	}
+	var hangups <-chan os.Signal // those that come during a start wait for its end
+	if p.reload != nil {
+		var ignore func()
+		hangups, ignore = onHangup()
+		defer ignore()
+	}
 	a, err := app.New(app.Options{Config: p.config, Sinks: []alert.Route{route}, Stdin: p.stdin, Log: log})
 	if err != nil {
 		return usageError{err}
@@ -105,7 +124,9 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		return err
 	}
 	p.announce(a)
+	stopReloading := p.reloadAtHangup(ctx, hangups, a, log)
 	err = p.wait(ctx, a)
+	stopReloading()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
 	if err = errors.Join(err, a.Stop(stopping)); err != nil {
@@ -129,6 +150,34 @@ func (p *service) announce(a *app.App) {
 	for _, name := range p.config.SourceNames() {
 		p.say("expected level=%s source=%s", p.config.WatchOf(name).Expect, name)
 	}
+}
+
+// reloadAtHangup lets SIGHUP read the settings again. Without a file there are none to
+// read, and SIGHUP ends the process.
+func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, a *app.App, log *slog.Logger) (stop func()) {
+	if p.reload == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangups:
+				next, err := p.reload()
+				if err != nil {
+					a.RefuseReload()
+					log.Error("the new configuration is refused, and the one before stays", "err", err)
+					continue
+				}
+				a.Reload(ctx, next) // it logs how that went
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 // wait returns when the service is to stop.

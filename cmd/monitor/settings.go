@@ -60,7 +60,7 @@ func settingUsage(path string) string {
 		return "serve profiles at /debug/pprof/"
 	case "http.token-file":
 		return "file with the bearer token that clients must show"
-	case "retention.deltas":
+	case "retention.deltas.bytes":
 		return "what is written between two snapshots: the most that a restart replays"
 	}
 	return path + " of the configuration file (docs/configuration.md)"
@@ -147,6 +147,13 @@ func setFrom(x, given *pflag.Flag) error {
 		if to, ok := x.Value.(pflag.SliceValue); ok {
 			return to.Replace(list.GetSlice())
 		}
+	}
+	if said, ok := given.Value.(interface{ given() []string }); ok {
+		var err error
+		for _, text := range said.given() {
+			err = errors.Join(err, x.Value.Set(text))
+		}
+		return err
 	}
 	return x.Value.Set(given.Value.String())
 }

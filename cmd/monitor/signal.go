@@ -21,3 +21,10 @@ func untilSignalled(exit func(code int)) (ctx context.Context, stop func()) {
 	}()
 	return ctx, func() { signal.Stop(signals) }
 }
+
+// onHangup tells of each SIGHUP, until stop.
+func onHangup() (hangups <-chan os.Signal, stop func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals, func() { signal.Stop(signals) }
+}

@@ -44,6 +44,8 @@ type Options struct {
 	Stdin io.Reader        // for an input of standard input; nil: empty
 	Now   func() time.Time // nil: time.Now
 	Log   *slog.Logger     // nil: nothing is logged
+	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
+	Free func() (int64, error)
 }
 
 // App is the service. Use [New].
@@ -63,7 +65,12 @@ type App struct {
 	inputs      []*input
 	made        []madeSink // of the configuration
 	sinkMetrics *alert.Metrics
-	dispatcher  *alert.Dispatcher
+	dispatcher  atomic.Pointer[alert.Dispatcher]
+	current     atomic.Pointer[config.Service] // of which a reload may change a part
+	reloading   sync.Mutex
+	reloaded    reloaded
+	room        *room
+	memory      *memory
 	flow        *flow
 	listener    net.Listener // of the pages; nil: none
 	reads       gate         // around everything that reads the store for others
@@ -81,7 +88,9 @@ func New(o Options) (*App, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry()}, nil
+	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory()}
+	a.current.Store(&a.config)
+	return a, nil
 }
 
 func (a *App) now() int64 { return a.options.Now().UnixNano() }
@@ -91,7 +100,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.openStore, a.makeSinks, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.servePages,
+		a.listen, a.makeData, a.watchRoom, a.openStore, a.makeSinks, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanups.run(ctx))
@@ -101,10 +110,21 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-func (a *App) openStore(context.Context) error {
+func (a *App) makeData(context.Context) error {
 	if err := os.MkdirAll(a.path(storeFolder), 0o700); err != nil {
 		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
+	return nil
+}
+
+func (a *App) freeSpace() (int64, error) {
+	if a.options.Free != nil {
+		return a.options.Free()
+	}
+	return store.Free(a.config.Data)
+}
+
+func (a *App) openStore(context.Context) error {
 	st, err := store.Open(a.path(storeFolder), a.storeOptions())
 	if err != nil {
 		return fmt.Errorf("%w: %w%s", ErrStore, err, a.remedy(err))
@@ -136,11 +156,13 @@ func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.Open(a.store, engine.Options{
 		Configure:     a.machineOf,
-		SnapshotBytes: int64(a.config.Retention.Deltas),
-		Now:           a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
+		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
+		Retention: machineRetention(&a.config.Retention),
+		Room:      a.room.wait, HasRoom: a.room.has,
+		Now: a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
 		Committed: func(findings int) {
 			if findings > 0 {
-				a.dispatcher.Notify() // set before the first step
+				a.dispatcher.Load().Notify() // set before the first step
 			}
 		},
 	})
@@ -156,9 +178,17 @@ func (a *App) openEngine(ctx context.Context) error {
 	return nil
 }
 
+func machineRetention(r *config.Retention) engine.Retention {
+	return engine.Retention{
+		Findings:    engine.Keep{Age: r.Findings.Age, Bytes: int64(r.Findings.Bytes)},
+		DeadLetters: engine.Keep{Age: r.DeadLetters.Age, Bytes: int64(r.DeadLetters.Bytes)},
+		Panes:       r.Panes,
+	}
+}
+
 // machineOf is how a source is checked.
 func (a *App) machineOf(source string) window.Config {
-	machine := machineConfig(a.config.WatchOf(source))
+	machine := machineConfig(a.watchOf(source))
 	machine.Replay = a.replayCommand(source)
 	return machine
 }
@@ -186,7 +216,10 @@ func (a *App) begin(context.Context) error {
 		return err
 	}
 	a.flow = startFlow(a.engine, a.inputs, a.config.UsesStdin())
-	a.cleanups.push("reading", a.flow.stop)
+	a.cleanups.push("reading", func(ctx context.Context) error {
+		a.room.leave()
+		return a.flow.stop(ctx)
+	})
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (a *App) replayCommand(source string) string {
 			flags = append(flags, fileFlag(glob)...)
 		}
 	}
-	return replayCommand(a.config.WatchOf(source), flags)
+	return replayCommand(a.watchOf(source), flags)
 }
 
 func natsFlags(n *config.NATS) []string {

@@ -26,6 +26,7 @@ func metricTable() []metric {
 		{"clamped_records_total", "Records with times in the future of the monitor, taken as of now.", source},
 		{"frozen_transactions_total", "Transactions that left the window early since too many were in it.", source},
 		{"unverified_witnesses_total", "Suspected findings that the verifier did not accept; not reported.", source},
+		{"live_cap", "Transactions that may be in the window; lower than configured while memory is short.", source},
 		{"live_transactions", "Transactions in the window.", source},
 		{"watermark_timestamp_seconds", "Event time up to which all records are believed to have come; 0 before the first.", source},
 		{"checker_memory_bytes", "Memory that the checker's tables take.", source},
@@ -60,6 +61,13 @@ func metricTable() []metric {
 		{"store_snapshot_generation", "Generation of the current snapshot; 0 before the first.", nil},
 		{"store_dead_bytes", "Bytes removed that still take up disk.", nil},
 		{"store_upkeep_failures_total", "Failures of the store's upkeep, each retried.", nil},
+		{"intake_paused", "Whether no input is taken since the disk is nearly full: 1 or 0.", nil},
+		{"disk_free_bytes", "Free space of the data folder's disk.", nil},
+		{"memory_short", "Whether caps are lowered since GOMEMLIMIT is near: 1 or 0.", nil},
+		{"config_last_reload_successful", "Whether the last reload was taken, 1 before any.", nil},
+		{"config_last_reload_success_timestamp_seconds", "When a reload was taken last; 0 before the first.", nil},
+		{"stored_bytes", "Bytes of what retention bounds.", []string{"kind"}},
+		{"retention_removed_total", "Records removed by retention.", []string{"kind"}},
 		{"build_info", "What the program was built from; always 1.", []string{"version", "revision", "goversion"}},
 	}
 }

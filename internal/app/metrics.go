@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +22,7 @@ func (a *App) register() error {
 	c.status, c.declared = a.engine.Status, a.config.SourceNames()
 	c.store = a.store.Metrics
 	c.inputs = a.inputs
+	c.room, c.memory, c.reloaded = a.room, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
 		c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
@@ -37,8 +39,11 @@ type collector struct {
 	status   func() *engine.Status
 	store    func() store.Metrics
 	inputs   []*input
-	declared []string // sources that exist before their first record
-	build    []string // values of build_info
+	room     *room     // nil: not looked at
+	memory   *memory   // the same
+	reloaded *reloaded // the same
+	declared []string  // sources that exist before their first record
+	build    []string  // values of build_info
 
 	all  []*prometheus.Desc
 	desc map[string]*prometheus.Desc // by name without its prefix
@@ -88,6 +93,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		gauge("input_caught_up", truth(h.caughtUp), h.name)
 		gauge("input_last_record_timestamp_seconds", seconds(h.lastTime), h.name)
 	}
+	c.collectLimits(s, counter, gauge)
 	seen := map[string]bool{}
 	for i := range s.Sources {
 		seen[s.Sources[i].Source] = true
@@ -100,6 +106,49 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	collectStore(c.store(), counter, gauge)
+}
+
+// collectLimits tells how near the service is to what it is allowed.
+func (c *collector) collectLimits(s *engine.Status, counter, gauge emit) {
+	if c.room != nil {
+		paused, free := c.room.state()
+		gauge("intake_paused", truth(paused))
+		gauge("disk_free_bytes", float64(free))
+	}
+	if c.memory != nil {
+		gauge("memory_short", truth(c.memory.current() < 1))
+	}
+	if c.reloaded != nil {
+		ok, at := c.reloaded.state()
+		gauge("config_last_reload_successful", truth(ok))
+		gauge("config_last_reload_success_timestamp_seconds", seconds(at))
+	}
+	gauge("stored_bytes", float64(s.Kept.FindingBytes), "finding")
+	gauge("stored_bytes", float64(s.Kept.DeadLetterBytes), "dead-letter")
+	counter("retention_removed_total", float64(s.Removed.Findings), "finding")
+	counter("retention_removed_total", float64(s.Removed.DeadLetters), "dead-letter")
+	counter("retention_removed_total", float64(s.Removed.Panes), "pane")
+}
+
+// reloaded is how the last reload went.
+type reloaded struct {
+	mu     sync.Mutex
+	failed bool
+	at     int64 // of the last that was not refused, ns; 0: none yet
+}
+
+func (r *reloaded) note(ok bool, at int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed = !ok; ok {
+		r.at = at
+	}
+}
+
+func (r *reloaded) state() (ok bool, at int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.failed, r.at
 }
 
 // longestWait is for how long the partition waited for longest was not heard of.
@@ -143,6 +192,7 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 		counter(m.name, float64(m.value), x.Source)
 	}
 	gauge("live_transactions", float64(x.Live), x.Source)
+	gauge("live_cap", float64(x.LiveCap), x.Source)
 	gauge("watermark_timestamp_seconds", seconds(x.Watermark), x.Source)
 	gauge("checker_memory_bytes", float64(x.Sizes.Bytes), x.Source)
 	gauge("tracked_keys", float64(x.Sizes.Keys), x.Source)
@@ -194,6 +244,21 @@ func verdictValue(verdict string) float64 {
 		return 2
 	}
 	return 1
+}
+
+// BuildTime is when the revision was made that the program was built from, zero where
+// the build does not say.
+func BuildTime() time.Time {
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			if s.Key == "vcs.time" {
+				if t, err := time.Parse(time.RFC3339, s.Value); err == nil {
+					return t
+				}
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // BuildInfo is what the program was built from: its version, the revision, and

@@ -139,7 +139,9 @@ func TestFindingsExistAtZero(t *testing.T) {
 // Every row of the table is emitted, and nothing beside it.
 func TestMetricTable(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectorOf(bankStatus()))
+	c := collectorOf(bankStatus())
+	c.room, c.memory, c.reloaded = newRoom(0, nil, nil), newMemory(), &reloaded{}
+	registry.MustRegister(c)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

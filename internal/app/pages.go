@@ -125,13 +125,16 @@ func (a *App) facts() []web.Fact {
 		names = append(names, x.Source)
 		txns += x.Counters.Committed + x.Counters.Aborted + x.Counters.Unknown
 		live += int64(x.Live)
-		verdict = worse(verdict, x.Verdicts[a.config.WatchOf(x.Source).Expect.String()].Verdict)
+		verdict = worse(verdict, x.Verdicts[a.watchOf(x.Source).Expect.String()].Verdict)
 	}
 	const most = 5
 	if len(names) > most {
 		names = append(names[:most], "and "+strconv.Itoa(len(names)-most)+" more")
 	}
 	facts := []web.Fact{{Name: "expected", Value: a.expected()}}
+	if paused, free := a.room.state(); paused {
+		facts = append(facts, web.Fact{Name: "paused", Value: "the disk is nearly full, " + config.Size(free).String() + " bytes free"})
+	}
 	if n := len(s.Waiting); n > 0 {
 		value := s.Waiting[0].Partition
 		if since := longestWait(s); since > 0 {
@@ -155,7 +158,7 @@ func (a *App) facts() []web.Fact {
 
 // expected is the level that all sources promise, or each with its own.
 func (a *App) expected() string {
-	c := &a.config
+	c := a.current.Load()
 	if !c.Differ() {
 		return c.WatchOf(c.SourceNames()[0]).Expect.String()
 	}

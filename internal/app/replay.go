@@ -254,6 +254,7 @@ func (p *replaying) command() string {
 		Name: source, Watch: c.Watch, Inputs: []config.Input{{NATS: c.NATS}, {Kafka: c.Kafka}, {Tail: c.Files}},
 	}}}}
 	a.config.Sources[0].Watch.Expect = c.Watch.Levels[0]
+	a.current.Store(&a.config)
 	return a.replayCommand(source)
 }
 

@@ -11,7 +11,6 @@ import (
 	alertkafka "github.com/isowatch/isowatch/alert/kafka"
 	alertnats "github.com/isowatch/isowatch/alert/nats"
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/internal/engine"
 )
 
 // madeSink is a sink of the configuration, with what closes it; nil: nothing does.
@@ -32,12 +31,10 @@ func (a *App) makeSinks(context.Context) error {
 
 // openSinks starts delivering.
 func (a *App) openSinks(context.Context) error {
-	d, err := alert.NewDispatcher(engine.Reader{Store: a.store}, a.routes(a.made), alert.Options{Log: a.log, Metrics: a.sinkMetrics})
-	if err != nil {
+	if err := a.dispatch(a.routes(a.made)); err != nil {
 		return err
 	}
-	a.dispatcher = d
-	a.cleanups.push("sinks", func(context.Context) error { return d.Close() })
+	a.cleanups.push("sinks", func(context.Context) error { return a.dispatcher.Load().Close() })
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/isowatch/isowatch/store"
 )
@@ -66,6 +67,7 @@ func (e *Engine) commitStep(w *work) error {
 			return fmt.Errorf("dead letter: %w", err)
 		}
 		h.Dead++
+		h.DeadBytes += int64(len(text))
 		put(spaceDead, key64(h.Dead), text)
 		if size > maxCommitBytes || len(entries) > maxEntries {
 			if err := spill(); err != nil {
@@ -116,6 +118,9 @@ func (e *Engine) commitStep(w *work) error {
 	if err := e.trim(&h, add); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
+	if err := e.retain(&h, w.step.tick, w.wrote, add); err != nil {
+		return fmt.Errorf("retention: %w", err)
+	}
 	text, err := json.Marshal(h)
 	if err != nil {
 		return fmt.Errorf("head: %w", err)
@@ -135,15 +140,17 @@ func (e *Engine) commitStep(w *work) error {
 // order, and what is to be delivered into the outbox.
 func (e *Engine) putEffects(x *effect, h *head, put func(store.Space, []byte, []byte), room func() error) error {
 	orders := map[string][]byte{} // of findings written in this step
+	sizes := map[string]int64{}   // of these
 	for i, text := range x.findings {
 		id := []byte(x.ids[i])
 		order := orders[x.ids[i]]
+		before := sizes[x.ids[i]] // of what it takes the place of
 		if order == nil {
 			old, err := e.store.Get(spaceFinding, id)
 			if err != nil {
 				return err
 			}
-			if len(old) >= 8 {
+			if before = int64(len(old)); before >= 8 {
 				order = old[:8:8]
 				// Beyond the head it is of a step that was cut off behind a spill.
 				h.Order = max(h.Order, order64(order))
@@ -155,6 +162,8 @@ func (e *Engine) putEffects(x *effect, h *head, put func(store.Space, []byte, []
 			put(spaceOrder, order, id)
 		}
 		orders[x.ids[i]] = order
+		sizes[x.ids[i]] = 8 + int64(len(text))
+		h.FindingBytes += sizes[x.ids[i]] - before
 		put(spaceFinding, id, append(order[:8:8], text...))
 		if x.outbox[i] {
 			h.Outbox++
@@ -169,6 +178,16 @@ func (e *Engine) putEffects(x *effect, h *head, put func(store.Space, []byte, []
 		put(spacePane, p.key, p.value)
 	}
 	return nil
+}
+
+// wrote says whether the step holds a finding of that id.
+func (w *work) wrote(id string) bool {
+	for i := range w.effects {
+		if slices.Contains(w.effects[i].ids, id) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.resolving, func(x *resolving) bool { return x.Finding.ID == id })
 }
 
 func order64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

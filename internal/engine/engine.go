@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,7 +50,19 @@ type Options struct {
 	Sinks       []string
 	Outbox      int
 	OutboxBytes int64
-	Logger      *slog.Logger
+	// SnapshotAge is how old deltas may be before a snapshot takes their place. 0: no
+	// bound.
+	SnapshotAge time.Duration
+	// Retention bounds what is kept of what was found.
+	Retention Retention
+	// Room returns when there is room on disk for a step, or when ctx ends: what was
+	// read is then committed all the same. nil: there always is. Steps wait for it,
+	// and the input waits for them.
+	Room func(ctx context.Context)
+	// HasRoom says whether so many bytes more may be written: a snapshot that does not
+	// fit waits for its turn. nil: they may.
+	HasRoom func(bytes int64) bool
+	Logger  *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -79,6 +90,12 @@ func (o Options) withDefaults() Options {
 	if o.Committed == nil {
 		o.Committed = func(int) {}
 	}
+	if o.Room == nil {
+		o.Room = func(context.Context) {}
+	}
+	if o.HasRoom == nil {
+		o.HasRoom = func(int64) bool { return true }
+	}
 	return o
 }
 
@@ -93,6 +110,9 @@ type Engine struct {
 	assembler     event.Assembler
 	cursors       map[string]ingest.Cursor
 	sinceSnapshot int64 // bytes of deltas since the last snapshot was taken
+	snapshotTick  int64 // of the last snapshot that was taken, or of the first step
+	asked         atomic.Pointer[reconfiguration]
+	asking        chan struct{} // holds one token while something is in asked
 	step          uint64
 	pending       []uncommitted // oldest first
 	needs         []infer.Ref
@@ -101,7 +121,9 @@ type Engine struct {
 	head         head
 	committed    atomic.Uint64 // head.Step
 	lamented     bool          // findings were dropped, and that was said
-	lastSnapshot atomic.Int64  // size of the latest snapshot
+	sinks        atomic.Pointer[[]string]
+	retained     int64        // tick at which retention was looked at
+	lastSnapshot atomic.Int64 // size of the latest snapshot
 
 	snapshotStep atomic.Uint64 // that the current snapshot stands behind; 0: there is none
 
@@ -125,7 +147,7 @@ type Engine struct {
 
 // Open recovers what st holds: the machines as they were after the last commit.
 func Open(st *store.Store, o Options) (*Engine, error) {
-	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving)}
+	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), asking: make(chan struct{}, 1)}
 	e.log = e.opt.Logger
 	e.sources = newSources()
 	if err := e.recover(); err != nil {
@@ -133,10 +155,10 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 	}
 	e.step = e.head.Step
 	e.committed.Store(e.step)
-	if err := e.reconfigure(); err != nil {
+	if err := e.reconfigure(e.opt.Configure, true); err != nil {
 		return nil, err
 	}
-	if err := e.admit(); err != nil {
+	if err := e.SetSinks(e.opt.Sinks); err != nil {
 		return nil, err
 	}
 	e.opened = e.opt.Now()
@@ -148,25 +170,6 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 	status.count(&e.head)
 	e.status.Store(status)
 	return e, nil
-}
-
-// reconfigure finds the sources whose configuration is another one now.
-func (e *Engine) reconfigure() error {
-	for _, x := range e.sources.list {
-		asked := e.opt.Configure(x.name).WithDefaults()
-		next, err := x.machine.Following(asked)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrSettings, err)
-		}
-		if next.Contract != asked.Contract || next.Pane != asked.Pane {
-			e.log.Warn("settings of the folder's beginning stay: a contract only becomes weaker, and panes keep their length",
-				"source", x.name, "contract", fmt.Sprintf("%+v", next.Contract), "pane", next.Pane)
-		}
-		if !reflect.DeepEqual(next, x.machine.Config()) {
-			x.next = &next
-		}
-	}
-	return nil
 }
 
 // Cursors say where to go on reading, by partition. There are none before the first
@@ -245,6 +248,7 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 			if failed == nil { // nothing may follow a step that is not there
 				err := w.failed
 				if err == nil {
+					e.opt.Room(ctx)
 					if err = e.commit(w); err != nil {
 						err = fmt.Errorf("commit: %w", err)
 					}
@@ -269,7 +273,7 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 // has nothing to replay.
 func (e *Engine) Close() error {
 	e.snaps.Wait()
-	if e.head.Step == e.snapshotStep.Load() || e.stateBytes() > maxClosing {
+	if e.head.Step == e.snapshotStep.Load() || e.stateBytes() > maxClosing || !e.opt.HasRoom(e.stateBytes()) {
 		return nil
 	}
 	return e.writeSnapshot(e.takeSnapshot(), e.head.Step)

@@ -38,8 +38,15 @@ type head struct {
 	Dropped uint64 `json:"dropped"` // of these, before every sink was given them
 	// OutboxBytes are those of the deliveries that are not removed.
 	OutboxBytes int64  `json:"outbox_bytes"`
-	Dead        uint64 `json:"dead"`    // dead letters written
-	Version     int    `json:"version"` // of this layout
+	Dead        uint64 `json:"dead"` // dead letters written
+	// What retention removed: findings up to the order Forgotten, dead letters up to
+	// DeadForgotten. The bytes are those of what is left, since they are counted.
+	Forgotten     uint64  `json:"forgotten,omitempty"`
+	FindingBytes  int64   `json:"finding_bytes,omitempty"`
+	DeadForgotten uint64  `json:"dead_forgotten,omitempty"`
+	DeadBytes     int64   `json:"dead_bytes,omitempty"`
+	Removed       Removed `json:"removed"`
+	Version       int     `json:"version"` // of this layout
 }
 
 // layoutVersion is that of the spaces above and of what a delta and a snapshot's

@@ -53,18 +53,24 @@ func (e *Engine) trim(h *head, put func(store.Entry)) error {
 	return err
 }
 
-// admit lets sinks that were never met begin at the present: behind what is in the
-// outbox now. From then on they have a cursor, and miss nothing.
-func (e *Engine) admit() error {
-	for _, sink := range e.opt.Sinks {
+// SetSinks names those that findings are delivered to from now on, before delivery
+// to them begins. One that was never met begins at the present: behind what is in the
+// outbox now. From then on it has a cursor, and misses nothing.
+func (e *Engine) SetSinks(names []string) error {
+	h, _, err := readHead(e.store)
+	if err != nil {
+		return err
+	}
+	for _, sink := range names {
 		cursor, err := e.store.Get(spaceSink, []byte(sink))
 		if err == nil && cursor == nil {
-			err = Reader{Store: e.store}.Advance(sink, e.head.Outbox, nil)
+			err = Reader{Store: e.store}.Advance(sink, h.Outbox, nil)
 		}
 		if err != nil {
 			return fmt.Errorf("sink %s: %w", sink, err)
 		}
 	}
+	e.sinks.Store(&names)
 	return nil
 }
 
@@ -72,7 +78,7 @@ func (e *Engine) admit() error {
 // outbox.
 func (e *Engine) givenToAll() (uint64, error) {
 	var least uint64
-	for i, sink := range e.opt.Sinks {
+	for i, sink := range *e.sinks.Load() {
 		seq, err := Reader{Store: e.store}.delivered(sink)
 		if err != nil {
 			return 0, err
@@ -91,5 +97,5 @@ func (e *Engine) lament(before, after *head) {
 	}
 	e.lamented = true
 	e.log.Error("the outbox is full: a sink has not taken what it was given, and the oldest findings are not delivered to it any more; they stay stored",
-		"kept", after.Outbox-after.Trimmed, "bytes", after.OutboxBytes, "sinks", e.opt.Sinks)
+		"kept", after.Outbox-after.Trimmed, "bytes", after.OutboxBytes, "sinks", *e.sinks.Load())
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,7 +47,7 @@ func (s *settled) open(cfg window.Config) error {
 	o := s.options
 	o.Configure = func(string) window.Config { return cfg }
 	o.Now = func() int64 { return s.now }
-	o.Gather = time.Hour
+	o.Gather = cmp.Or(o.Gather, time.Hour)
 	e, err := engine.Open(s.store, o)
 	if err == nil {
 		s.engine = e

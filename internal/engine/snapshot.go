@@ -58,6 +58,9 @@ func (e *Engine) takeSnapshot() *snapshot {
 // writeSnapshot makes s the snapshot to start from, and drops the deltas up to
 // its step.
 func (e *Engine) writeSnapshot(s *snapshot, step uint64) error {
+	if !e.opt.HasRoom(int64(len(s.bytes))) {
+		return fmt.Errorf("snapshot: there is no room for its %d bytes", len(s.bytes))
+	}
 	s.meta.Step = step
 	meta, err := json.Marshal(&s.meta)
 	if err != nil {

@@ -19,9 +19,17 @@ type Status struct {
 	Sources []SourceStatus `json:"sources"`
 	Cursors []CursorStatus `json:"cursors"`
 	Outbox  OutboxStatus   `json:"outbox"`
+	Removed Removed        `json:"removed"` // by retention
+	Kept    Kept           `json:"kept"`
 	// Waiting are the partitions of which nothing is heard, those with the longest
 	// silence first: the watermark waits for them.
 	Waiting []Waiting `json:"waiting"`
+}
+
+// Kept is how much there is of what retention bounds.
+type Kept struct {
+	FindingBytes    int64 `json:"finding_bytes"`
+	DeadLetterBytes int64 `json:"dead_letter_bytes"`
 }
 
 // OutboxStatus is what waits for sinks.
@@ -34,6 +42,7 @@ type OutboxStatus struct {
 // count fills in what the head knows.
 func (s *Status) count(h *head) {
 	s.Steps = h.Step
+	s.Removed, s.Kept = h.Removed, Kept{h.FindingBytes, h.DeadBytes}
 	s.Outbox = OutboxStatus{h.Outbox - h.Trimmed, h.OutboxBytes, h.Dropped}
 }
 
@@ -48,6 +57,7 @@ type Waiting struct {
 type SourceStatus struct {
 	Source    string             `json:"source"`
 	Live      int                `json:"live"`
+	LiveCap   int                `json:"live_cap"`
 	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first
 	Counters  window.Counters    `json:"counters"`
 	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
@@ -83,7 +93,7 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{
-			Source: x.name, Live: m.Live(), Watermark: m.Watermark(), Counters: m.Totals(),
+			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(),
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Spilled: m.SpillSizes(),
 		}
 		if src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {

@@ -37,6 +37,7 @@ func (e *Engine) doStep(w *work) error {
 		w.dead = append(w.dead, DeadLetter{b.Where(bad.Pos), bad.Reason, string(b.Bytes(bad.Raw)), w.step.tick})
 	}
 	w.step.bad = int64(len(b.Bad))
+	e.reconsider()
 	var err error
 	if w.step.configs, err = e.sources.take(w.step.configs[:0]); err == nil {
 		err = e.sources.apply(w.step.configs)
@@ -66,12 +67,31 @@ func (e *Engine) doStep(w *work) error {
 		clear(w.cursors)
 		clear(e.cursors)
 	}
-	if e.sinceSnapshot += int64(len(w.delta)); e.sinceSnapshot >= max(e.opt.SnapshotBytes, e.lastSnapshot.Load()/4) && e.snapped.CompareAndSwap(false, true) {
-		e.sinceSnapshot = 0
+	e.sinceSnapshot += int64(len(w.delta))
+	if e.snapshotDue(w.step.tick) && e.snapped.CompareAndSwap(false, true) {
+		e.sinceSnapshot, e.snapshotTick = 0, w.step.tick
 		w.snapshot = e.takeSnapshot()
 	}
 	w.status = e.measure(w.step.tick, w.waiting)
 	return nil
+}
+
+// snapshotDue says whether the deltas are many or old enough for a snapshot, and there
+// is room for it.
+func (e *Engine) snapshotDue(tick int64) bool {
+	if e.snapshotTick == 0 {
+		e.snapshotTick = tick
+	}
+	old := e.opt.SnapshotAge > 0 && tick-e.snapshotTick >= int64(e.opt.SnapshotAge)
+	if !old && e.sinceSnapshot < max(e.opt.SnapshotBytes, e.lastSnapshot.Load()/4) {
+		return false
+	}
+	return e.opt.HasRoom(e.stateBytes())
+}
+
+// paneKey orders the panes of a source, whose name and a 0 are prefix, by their start.
+func paneKey(prefix []byte, start int64) []byte {
+	return binary.BigEndian.AppendUint64(prefix[:len(prefix):len(prefix)], uint64(start)^1<<63)
 }
 
 // assemble puts operation-level records together, and gives up those whose time
@@ -149,8 +169,7 @@ func encodeEffects(source string, eff *window.Effects) effect {
 		if err != nil {
 			continue
 		}
-		key := append(append([]byte(source), 0), binary.BigEndian.AppendUint64(nil, uint64(p.Start)^1<<63)...)
-		out.panes = append(out.panes, pane{key, text})
+		out.panes = append(out.panes, pane{paneKey(append([]byte(source), 0), p.Start), text})
 	}
 	return out
 }

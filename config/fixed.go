@@ -1,0 +1,30 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Fixed are the keys in which next differs and that only a new start can change. Levels,
+// windows and caps, sources without inputs, and sinks are none of them.
+func (s *Service) Fixed(next *Service) []string {
+	var keys []string
+	for _, x := range []struct {
+		key  string
+		same bool
+	}{
+		{"data", s.Data == next.Data},
+		{"durability", s.Durability == next.Durability},
+		{"min-free", s.MinFree == next.MinFree},
+		{"log", s.Log == next.Log},
+		{"http", s.HTTP == next.HTTP},
+		{"inputs", slices.EqualFunc(s.AllInputs(), next.AllInputs(), func(a, b PlacedInput) bool { return reflect.DeepEqual(a, b) })},
+		{"embedded-nats", s.Embedded == next.Embedded},
+		{"retention", s.Retention == next.Retention},
+	} {
+		if !x.same {
+			keys = append(keys, x.key)
+		}
+	}
+	return keys
+}

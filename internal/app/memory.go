@@ -1,0 +1,155 @@
+package app
+
+import (
+	"context"
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/window"
+)
+
+// Shares of the memory limit (GOMEMLIMIT) that live objects and the runtime's own take.
+// Garbage is not counted: the collector lets it grow up to the limit by design.
+const (
+	memoryTight  = 0.80 // the window grows no more
+	memoryShort  = 0.92 // it shrinks by a tenth with each collection
+	memoryEasy   = 0.70 // caps grow back
+	memoryEvery  = time.Second
+	leastLiveCap = 1000
+)
+
+// memory lowers the caps of the machines while memory is short: transactions freeze
+// earlier, and keys go to disk earlier. That is flagged as any horizon is.
+type memory struct {
+	limit func() int64
+	used  func() (bytes int64, collections uint64)
+
+	collections uint64 // at the last change
+
+	mu    sync.Mutex
+	share float64 // of the configured caps that is in effect, 1: all
+}
+
+func (m *memory) current() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.share
+}
+
+func newMemory() *memory {
+	return &memory{share: 1, limit: func() int64 { return debug.SetMemoryLimit(-1) }, used: usedMemory}
+}
+
+// usedMemory is what was live at the last collection and what the runtime needs beside
+// the heap, and how many collections there were.
+func usedMemory() (int64, uint64) {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/metadata/mspan/inuse:bytes"},
+		{Name: "/memory/classes/metadata/other:bytes"}, {Name: "/memory/classes/os-stacks:bytes"}, {Name: "/memory/classes/other:bytes"},
+	}
+	metrics.Read(samples)
+	var n [7]uint64
+	for i, s := range samples {
+		if s.Value.Kind() == metrics.KindUint64 {
+			n[i] = s.Value.Uint64()
+		}
+	}
+	return int64(n[0] + n[2] + n[3] + n[4] + n[5] + n[6]), n[1]
+}
+
+// look says whether the caps are to change. live is the share of the configured cap that
+// is in use.
+func (m *memory) look(live float64) bool {
+	limit := m.limit()
+	if limit <= 0 || limit == math.MaxInt64 {
+		return false
+	}
+	used, collections := m.used()
+	if collections == m.collections {
+		return false // nothing new is known
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := m.share
+	switch part := float64(used) / float64(limit); {
+	case part >= memoryShort:
+		next = min(m.share, max(live, 0.05)) * 0.9
+	case part >= memoryTight:
+		next = min(m.share, max(live, 0.05)) // it stays as large as it is
+	case part < memoryEasy:
+		next = min(1, m.share*1.1+0.01)
+	}
+	if next = max(next, 0.01); math.Abs(next-m.share) < 0.02*m.share && (next != 1 || m.share == 1) {
+		return false
+	}
+	m.share, m.collections = next, collections
+	return true
+}
+
+// lower is c with the caps in effect.
+func (m *memory) lower(c window.Config, share float64) window.Config {
+	if share >= 1 {
+		return c
+	}
+	c = c.WithDefaults()
+	c.LiveCap = max(int(float64(c.LiveCap)*share), min(leastLiveCap, c.LiveCap))
+	if c.KeyCap > 0 {
+		c.KeyCap = max(int(float64(c.KeyCap)*share), min(leastLiveCap, c.KeyCap))
+	}
+	return c
+}
+
+// inUse is the share of its cap that the fullest source uses.
+func inUse(s *engine.Status, configured func(source string) int) float64 {
+	var most float64
+	for i := range s.Sources {
+		x := &s.Sources[i]
+		if n := configured(x.Source); n > 0 {
+			most = max(most, float64(x.Live)/float64(n))
+		}
+	}
+	return most
+}
+
+// watchMemory lowers and raises the caps until the app stops.
+func (a *App) watchMemory(context.Context) error {
+	ctx, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(memoryEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-a.flow.done:
+				return
+			case <-tick.C:
+				a.fitMemory(ctx)
+			}
+		}
+	})
+	a.cleanups.push("memory", func(context.Context) error { stop(); done.Wait(); return nil })
+	return nil
+}
+
+func (a *App) fitMemory(ctx context.Context) {
+	was := a.memory.current()
+	if !a.memory.look(inUse(a.engine.Status(), func(source string) int { return a.watchOf(source).LiveCap })) {
+		return
+	}
+	now := a.memory.current()
+	if was >= 1 {
+		a.log.Warn("memory is short: transactions freeze earlier, and keys go to disk earlier", "limit", a.memory.limit(), "share of the caps", now)
+	} else if now >= 1 {
+		a.log.Info("memory is no longer short: the caps are as configured")
+	}
+	if err := a.reconfigure(ctx, false); err != nil && ctx.Err() == nil {
+		a.log.Error("caps cannot be changed", "err", err)
+	}
+}

@@ -1,0 +1,113 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/window"
+)
+
+// reloadWait bounds how long a reload waits for the next step, which comes within a
+// second.
+const reloadWait = 20 * time.Second
+
+// Reload lets another configuration take effect in a running service: levels, windows,
+// caps and contracts of sources, as far as a start over the same folder would take them,
+// and the sinks with their secrets. All of it or, with an error, nothing. What only a new
+// start can change is logged, and stays.
+func (a *App) Reload(ctx context.Context, next config.Service) error {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	err := a.reload(ctx, &next)
+	a.reloaded.note(err == nil, a.now())
+	if err != nil {
+		a.log.Error("the new configuration is refused, and the one before stays", "err", err)
+		return err
+	}
+	fixed := a.config.Fixed(&next)
+	if len(fixed) > 0 {
+		a.log.Warn("the new configuration is in effect, but for what needs a new start", "keys", strings.Join(fixed, ", "))
+	} else {
+		a.log.Info("the new configuration is in effect")
+	}
+	return nil
+}
+
+// RefuseReload notes that the settings could not be read.
+func (a *App) RefuseReload() { a.reloaded.note(false, a.now()) }
+
+func (a *App) reload(ctx context.Context, next *config.Service) error {
+	if err := next.Validate(); err != nil {
+		return err
+	}
+	if !a.ready.Load() {
+		return errors.New("the service is starting or stopping")
+	}
+	made, err := a.buildSinks(next.Sinks)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, reloadWait, errors.New("no step is made: the disk is full, or slow"))
+	defer cancel()
+	before := a.current.Swap(next)
+	if err := a.reconfigure(ctx, true); err != nil {
+		a.current.Store(before)
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return errors.Join(err, closeSinks(made))
+	}
+	return a.swapSinks(made)
+}
+
+// swapSinks delivers to other sinks from now on. Each goes on where the one of its name
+// was; a sink that does not let go of its last delivery is left out until the next
+// reload or start, since two must not move one cursor.
+func (a *App) swapSinks(made []madeSink) error {
+	old, gone := a.dispatcher.Load(), a.made
+	var hanging *alert.HangingError
+	if err := old.Close(); err != nil && !errors.As(err, &hanging) {
+		a.log.Warn("sinks", "err", err)
+	}
+	routes := a.routes(made)
+	if hanging != nil {
+		a.log.Error("sinks do not end their last delivery, and are given nothing until the next reload", "sinks", strings.Join(hanging.Sinks, ", "))
+		routes = slices.DeleteFunc(routes, func(r alert.Route) bool { return slices.Contains(hanging.Sinks, r.Sink.Name()) })
+	}
+	if err := a.engine.SetSinks(names(a.routes(made))); err != nil {
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	a.made = made
+	if err := closeSinks(gone); err != nil {
+		a.log.Warn("sinks", "err", err)
+	}
+	return a.dispatch(routes)
+}
+
+// dispatch begins to deliver.
+func (a *App) dispatch(routes []alert.Route) error {
+	d, err := alert.NewDispatcher(engine.Reader{Store: a.store}, routes, alert.Options{Log: a.log, Metrics: a.sinkMetrics})
+	if err != nil {
+		return err
+	}
+	a.dispatcher.Store(d)
+	d.Notify()
+	return nil
+}
+
+// reconfigure lets the machines work with the current configuration and caps.
+func (a *App) reconfigure(ctx context.Context, tell bool) error {
+	return a.engine.Reconfigure(ctx, func(source string) window.Config {
+		return a.memory.lower(a.machineOf(source), a.memory.current())
+	}, tell)
+}
+
+// watchOf is how a source is watched now.
+func (a *App) watchOf(source string) *config.Watch { return a.current.Load().WatchOf(source) }

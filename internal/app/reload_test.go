@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+func fileSink(path, name string) config.Sink {
+	return sinkOf(func(s *config.Sink) { s.Name, s.File = name, &config.FileSink{Path: path} })
+}
+
+// A reload changes levels and sinks between two findings: what one sink was given the next
+// is not, a new one begins at the present, and one of the same name goes on.
+func TestReload(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	holds := func(name string) (ids int) {
+		text, err := os.ReadFile(path(name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), `"revision":1,`)
+	}
+	s := liveService(t)
+	s.Sinks = []config.Sink{fileSink(path("stays"), "stays"), fileSink(path("goes"), "goes")}
+	sink := make(caught, 10)
+	a := start(t, s, sink)
+	send(t, a, skewOne, skewTwo)
+	if f := sink.next(t); f.Expected {
+		t.Fatalf("%+v", f)
+	}
+	eventually(t, "delivery", func() bool { return holds("stays") == 1 && holds("goes") == 1 })
+
+	next := s
+	next.Watch.Expect = isolation.Level{Base: isolation.SnapshotIsolation}
+	next.HTTP.Profiles = true // needs a new start
+	next.Sinks = []config.Sink{fileSink(path("stays"), "stays"), fileSink(path("comes"), "comes")}
+	next.Sinks[1].Send = config.SendAll
+	if err := a.Reload(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	send(t, a, strings.ReplaceAll(skewOne, "T1", "V1"), strings.ReplaceAll(strings.ReplaceAll(skewTwo, "T2", "V2"), `"key":"x"`, `"key":"z"`),
+		`{"txn":"V3","status":"committed","ops":[{"op":"r","key":"z","value":[]},{"op":"append","key":"w","value":1}]}`,
+		`{"txn":"V4","status":"committed","ops":[{"op":"r","key":"w","value":[]},{"op":"append","key":"z","value":2}]}`)
+	eventually(t, "delivery to the new sink", func() bool { return holds("comes") > 0 })
+	if holds("stays") != 1 || holds("goes") != 1 {
+		t.Errorf("stays %d, goes %d", holds("stays"), holds("goes"))
+	}
+	if text := get(t, a, "/metrics"); !strings.Contains(text, "isowatch_config_last_reload_successful 1") || strings.Contains(text, "reload_success_timestamp_seconds 0") {
+		t.Error("the metrics do not tell of the reload")
+	}
+	if page := get(t, a, "/"); !strings.Contains(page, "snapshot-isolation") {
+		t.Error("the page does not show the new level")
+	}
+	if response, err := http.Get("http://" + a.HTTPAddr() + "/debug/pprof/"); err != nil || response.StatusCode != http.StatusNotFound {
+		t.Errorf("%v, %v", response, err)
+	}
+
+	// What is refused changes nothing.
+	for name, change := range map[string]func(*config.Service){
+		"levels":  func(s *config.Service) { s.Watch.Levels = levels(t, "read-committed"); s.Watch.Expect = s.Watch.Levels[0] },
+		"invalid": func(s *config.Service) { s.Watch.Lateness = -1 },
+		"sink":    func(s *config.Service) { s.Sinks = []config.Sink{fileSink("/no/such/folder/x", "stays")} },
+	} {
+		bad := next
+		change(&bad)
+		if err := a.Reload(t.Context(), bad); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+		if !strings.Contains(get(t, a, "/metrics"), "isowatch_config_last_reload_successful 0") {
+			t.Errorf("%s: the metrics do not tell that it was refused", name)
+		}
+	}
+	if got := a.watchOf("default").Expect.String(); got != "snapshot-isolation" || len(a.made) != 2 {
+		t.Errorf("after refusals: %s, %d sinks", got, len(a.made))
+	}
+	before := holds("comes")
+	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":2}]}`,
+		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":3}]}`)
+	eventually(t, "delivery after refusals", func() bool { return holds("comes") > before && holds("stays") == 2 })
+	stop(t, a)
+	if err := a.Reload(t.Context(), next); err == nil {
+		t.Error("reloaded after the stop")
+	}
+}
+
+// A sink that does not let go is given nothing more, and delays neither the reload nor
+// the others for long.
+func TestReloadWithAHangingSink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 6 s")
+	}
+	release := make(chan struct{})
+	s := liveService(t)
+	a, err := New(Options{Config: s, Sinks: []alert.Route{{Sink: hangingSink{release}, Filter: alert.Everything()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Stop(context.Background()) })
+	send(t, a, skewOne, skewTwo)
+	eventually(t, "the finding", func() bool { return a.Status().Outbox.Findings > 0 })
+	next := s
+	path := filepath.Join(t.TempDir(), "f")
+	next.Sinks = []config.Sink{fileSink(path, "f")}
+	if err := a.Reload(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":2}]}`,
+		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":3}]}`)
+	eventually(t, "delivery", func() bool { text, err := os.ReadFile(path); return err == nil && strings.Contains(string(text), "lost-update") })
+	close(release)
+}
+
+// hangingSink ignores its context.
+type hangingSink struct{ release chan struct{} }
+
+func (hangingSink) Name() string { return "hanging" }
+func (h hangingSink) Deliver(context.Context, []alert.Delivery) error {
+	<-h.release
+	return nil
+}

@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+)
+
+// roomEvery is how often the disk is looked at. Between two looks a service that takes
+// in 100 MB a second uses a fifth of the default reserve.
+const roomEvery = time.Second
+
+// room says whether there is space on the data folder's disk. Below the reserve no step
+// is committed, and so no input taken: Badger writes through shared mappings, where a
+// full disk kills the process.
+type room struct {
+	free    func() (int64, error)
+	reserve int64
+	told    func(paused bool, free int64)
+
+	mu     sync.Mutex
+	paused bool
+	left   bool          // nobody waits any more
+	last   int64         // free bytes at the last look
+	opened chan struct{} // closed when there is room; a new one while there is none
+}
+
+func newRoom(reserve config.Size, free func() (int64, error), told func(paused bool, free int64)) *room {
+	r := &room{free: free, reserve: int64(reserve), told: told, last: math.MaxInt64, opened: make(chan struct{})}
+	close(r.opened)
+	return r
+}
+
+// look measures. What cannot be measured counts as room: the disk may be of a kind that
+// does not say.
+func (r *room) look() {
+	free, err := r.free()
+	if err != nil {
+		free = math.MaxInt64
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = free
+	switch {
+	case r.left:
+	case !r.paused && free < r.reserve:
+		r.paused, r.opened = true, make(chan struct{})
+		r.told(true, free)
+	case r.paused && free >= r.reserve+r.reserve/8: // not in and out with every file
+		r.paused = false
+		close(r.opened)
+		r.told(false, free)
+	}
+}
+
+// wait returns when there is room, or when ctx ends.
+func (r *room) wait(ctx context.Context) {
+	r.mu.Lock()
+	opened := r.opened
+	r.mu.Unlock()
+	select {
+	case <-opened:
+	case <-ctx.Done():
+	}
+}
+
+// leave lets go of whoever waits, for good: the reserve is for the last steps.
+func (r *room) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.paused && !r.left {
+		close(r.opened)
+	}
+	r.left = true
+}
+
+// has says whether so many bytes leave half of the reserve.
+func (r *room) has(bytes int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last-r.reserve/2 >= bytes
+}
+
+func (r *room) state() (paused bool, free int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.paused, r.last
+}
+
+// run looks until ctx ends.
+func (r *room) run(ctx context.Context) {
+	tick := time.NewTicker(roomEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			r.look()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watchRoom waits until there is room to open the store, and then looks on.
+func (a *App) watchRoom(ctx context.Context) error {
+	a.room = newRoom(a.config.MinFree, a.freeSpace, func(paused bool, free int64) {
+		if paused {
+			a.log.Error("the disk is nearly full: no input is taken until there is room", "folder", a.config.Data, "free", config.Size(free), "min-free", a.config.MinFree)
+		} else {
+			a.log.Info("there is room on the disk again", "folder", a.config.Data, "free", config.Size(free))
+		}
+	})
+	a.room.look()
+	looking, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { a.room.run(looking) })
+	a.cleanups.push("disk", func(context.Context) error { stop(); done.Wait(); return nil })
+	a.room.wait(ctx)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: the disk of %s has less than %v free (min-free): %w", ErrStore, a.config.Data, a.config.MinFree, context.Cause(ctx))
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/isowatch/isowatch/window"
+)
+
+// reconfiguration is asked for while steps are made.
+type reconfiguration struct {
+	configure func(source string) window.Config
+	tell      bool
+	done      chan error // has room for the one answer
+}
+
+// Reconfigure lets other configurations take effect with the next step of a running
+// engine, as [Options.Configure] has it for the first step of a life: all or, with
+// [ErrSettings], none. tell says that what cannot change is to be logged.
+func (e *Engine) Reconfigure(ctx context.Context, configure func(source string) window.Config, tell bool) error {
+	select {
+	case e.asking <- struct{}{}:
+		defer func() { <-e.asking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	x := &reconfiguration{configure, tell, make(chan error, 1)}
+	e.asked.Store(x)
+	select {
+	case err := <-x.done:
+		return err
+	case <-ctx.Done():
+		if e.asked.CompareAndSwap(x, nil) {
+			return ctx.Err()
+		}
+		return <-x.done // it is just being looked at
+	}
+}
+
+// reconsider is the step goroutine's part.
+func (e *Engine) reconsider() {
+	if x := e.asked.Swap(nil); x != nil {
+		x.done <- e.reconfigure(x.configure, x.tell)
+	}
+}
+
+// reconfigure finds the sources whose configuration is another one now.
+func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) error {
+	next := make([]*window.Config, len(e.sources.list))
+	for i, x := range e.sources.list {
+		asked := configure(x.name).WithDefaults()
+		c, err := x.machine.Following(asked)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrSettings, err)
+		}
+		if tell && (c.Contract != asked.Contract || c.Pane != asked.Pane) {
+			e.log.Warn("settings of the folder's beginning stay: a contract only becomes weaker, and panes keep their length",
+				"source", x.name, "contract", fmt.Sprintf("%+v", c.Contract), "pane", c.Pane)
+		}
+		if !reflect.DeepEqual(c, x.machine.Config()) {
+			next[i] = &c
+		}
+	}
+	for i, x := range e.sources.list {
+		if next[i] != nil {
+			x.next = next[i]
+		}
+	}
+	e.opt.Configure = configure
+	return nil
+}

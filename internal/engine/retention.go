@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+// Retention bounds what the store keeps. What is beyond either bound of its kind is
+// removed, the oldest first, some with each commit. What sinks were not given yet
+// has its copy in the outbox.
+type Retention struct {
+	Findings, DeadLetters Keep
+	Panes                 time.Duration // age, by event time; 0: no bound
+}
+
+// Keep is an age and a size; 0 of either: no bound.
+type Keep struct {
+	Age   time.Duration
+	Bytes int64
+}
+
+const (
+	retainEvery = int64(time.Second)
+	// retainMost entries are removed with one commit: at one commit a second, faster
+	// than findings can be made for long.
+	retainMost = 500
+)
+
+// Removed counts what retention removed since the store was made.
+type Removed struct {
+	Findings    uint64 `json:"findings"`
+	DeadLetters uint64 `json:"dead_letters"`
+	Panes       uint64 `json:"panes"`
+}
+
+// retain removes what is beyond its bounds at the tick. written are the ids of the step's
+// own findings, which stay.
+func (e *Engine) retain(h *head, tick int64, written func(id string) bool, put func(store.Entry)) error {
+	if tick == 0 || tick-e.retained < retainEvery && e.retained <= tick {
+		return nil
+	}
+	e.retained = tick
+	for _, job := range []func(*head, int64, func(string) bool, func(store.Entry)) error{e.retainFindings, e.retainDead, e.retainPanes} {
+		if err := job(h, tick, written, put); err != nil && !errors.Is(err, errStop) {
+			return err
+		}
+	}
+	return nil
+}
+
+// beyond says whether a record of the age and a kind of the size are beyond their bounds.
+func (k Keep) beyond(age int64, bytes int64) bool {
+	return k.Age > 0 && age > int64(k.Age) || k.Bytes > 0 && bytes > k.Bytes
+}
+
+func (e *Engine) retainFindings(h *head, tick int64, written func(string) bool, put func(store.Entry)) error {
+	k := e.opt.Retention.Findings
+	if k == (Keep{}) || e.head.Order == h.Forgotten {
+		return nil
+	}
+	left := retainMost
+	return e.store.Scan(spaceOrder, key64(h.Forgotten+1), key64(e.head.Order+1), func(order, id []byte) error {
+		value, err := e.store.Get(spaceFinding, id)
+		if err != nil {
+			return err
+		}
+		var f struct {
+			At time.Time `json:"detected_at"`
+		}
+		if len(value) >= 8 {
+			if json.Unmarshal(value[8:], &f) != nil || f.At.IsZero() {
+				f.At = time.Unix(0, tick) // it says no time: only the size counts
+			}
+		}
+		if left--; left < 0 || written(string(id)) || len(value) >= 8 && !k.beyond(tick-f.At.UnixNano(), h.FindingBytes) {
+			return errStop
+		}
+		put(store.Entry{Space: spaceOrder, Key: append([]byte(nil), order...), Delete: true})
+		put(store.Entry{Space: spaceFinding, Key: append([]byte(nil), id...), Delete: true})
+		h.Forgotten = order64(order)
+		h.FindingBytes = max(0, h.FindingBytes-int64(len(value)))
+		h.Removed.Findings++
+		return nil
+	})
+}
+
+func (e *Engine) retainDead(h *head, tick int64, _ func(string) bool, put func(store.Entry)) error {
+	k := e.opt.Retention.DeadLetters
+	if k == (Keep{}) || e.head.Dead == h.DeadForgotten {
+		return nil
+	}
+	left := retainMost
+	return e.store.Scan(spaceDead, key64(h.DeadForgotten+1), key64(e.head.Dead+1), func(key, value []byte) error {
+		var d struct {
+			At int64 `json:"at"`
+		}
+		if json.Unmarshal(value, &d) != nil || d.At == 0 {
+			d.At = tick
+		}
+		if left--; left < 0 || !k.beyond(tick-d.At, h.DeadBytes) {
+			return errStop
+		}
+		put(store.Entry{Space: spaceDead, Key: append([]byte(nil), key...), Delete: true})
+		h.DeadForgotten = order64(key)
+		h.DeadBytes = max(0, h.DeadBytes-int64(len(value)))
+		h.Removed.DeadLetters++
+		return nil
+	})
+}
+
+// retainPanes looks at the oldest panes of each source. Those of sources without times
+// count transactions and have no age; they are small numbers.
+func (e *Engine) retainPanes(h *head, tick int64, _ func(string) bool, put func(store.Entry)) error {
+	age := int64(e.opt.Retention.Panes)
+	if age == 0 {
+		return nil
+	}
+	for _, source := range e.paneSources() {
+		left := retainMost / 10
+		prefix := append([]byte(source), 0)
+		err := e.store.Scan(spacePane, paneKey(prefix, timed), paneKey(prefix, tick-age), func(key, value []byte) error {
+			var p window.Pane
+			if json.Unmarshal(value, &p) != nil {
+				p.End = 0
+			}
+			if left--; left < 0 || p.End > tick-age {
+				return errStop
+			}
+			put(store.Entry{Space: spacePane, Key: append([]byte(nil), key...), Delete: true})
+			h.Removed.Panes++
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			return err
+		}
+	}
+	return nil
+}
+
+// timed is a time, ns, below which a pane's start is a count of transactions: 1971.
+const timed = int64(365 * 24 * time.Hour)
+
+// paneSources are those that a step has met, as the last committed step knew them.
+func (e *Engine) paneSources() []string {
+	var names []string
+	for _, x := range e.status.Load().Sources {
+		names = append(names, x.Source)
+	}
+	return names
+}
