@@ -67,7 +67,10 @@ func TestReload(t *testing.T) {
 
 	// What is refused changes nothing.
 	for name, change := range map[string]func(*config.Service){
-		"levels":  func(s *config.Service) { s.Watch.Levels = levels(t, "read-committed"); s.Watch.Expect = s.Watch.Levels[0] },
+		"levels": func(s *config.Service) {
+			s.Watch.Levels = levels(t, "read-committed")
+			s.Watch.Expect = s.Watch.Levels[0]
+		},
 		"invalid": func(s *config.Service) { s.Watch.Lateness = -1 },
 		"sink":    func(s *config.Service) { s.Sinks = []config.Sink{fileSink("/no/such/folder/x", "stays")} },
 	} {
@@ -119,7 +122,10 @@ func TestReloadWithAHangingSink(t *testing.T) {
 	}
 	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":2}]}`,
 		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":3}]}`)
-	eventually(t, "delivery", func() bool { text, err := os.ReadFile(path); return err == nil && strings.Contains(string(text), "lost-update") })
+	eventually(t, "delivery", func() bool {
+		text, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(text), "lost-update")
+	})
 	close(release)
 }
 
