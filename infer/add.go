@@ -349,7 +349,7 @@ func (s *State) makeAmbiguous(v uint32) {
 		}
 		return
 	}
-	s.kill(v, w, WR) // who read v may have read from another
+	s.kill(v, w, WR|Reread) // who read v may have read from another
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		s.kill(s.writes[id].version, s.writes[id].txn, WW|RW)
 	}
@@ -594,6 +594,9 @@ func (s *State) disambiguate(v uint32) {
 			s.settleRegister(v, n)
 			for o := x.over; o != 0; o = s.writes[o].nextOver {
 				for r := x.readers; r != 0; r = s.olderReader(r) {
+					if s.readers[r].reread {
+						continue
+					}
 					s.edge(s.readers[r].txn, s.writes[o].txn, RW, s.writes[o].version, 0)
 				}
 			}

@@ -71,6 +71,8 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	if c.flags&hasRead != 0 {
 		if c.readLen != uint32(len(elems)) || c.readHash.Lo != h {
 			s.misreads(Nonrepeatable, c, n, op)
+		} else {
+			s.sawAgain(c.readVer, n)
 		}
 		return
 	}

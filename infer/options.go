@@ -30,11 +30,21 @@ const (
 	Realtime // the one ended before the other began; no stored edge carries it
 )
 
+// Forced is a label of edges that package saturation derives: of two writers of a
+// key, a level lets the one come first only. Its Version is the one that was read,
+// the other's writer is From, and Witness is the reader.
+const Forced Label = 1 << 5
+
+// Reread is the label WR of a version that a transaction saw when it had seen
+// another one of the key before: levels below read atomic allow that, and the others
+// need nothing of it.
+const Reread Label = 1 << 6
+
 func (l Label) String() string {
 	switch {
-	case l&WR != 0 && l&WW == 0:
+	case l&(WR|Reread) != 0 && l&WW == 0:
 		return "wr"
-	case l&WW != 0:
+	case l&(WW|Forced) != 0:
 		return "ww"
 	case l&RW != 0:
 		return "rw"

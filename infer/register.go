@@ -260,6 +260,9 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case c.flags&misread != 0: // reported once
+		if c.flags&wrote == 0 {
+			s.sawAnother(c, n, op, h, nothing)
+		}
 	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case c.flags&wrote != 0:
 		if nothing != (c.flags&removed != 0) || !nothing && h != c.current {
@@ -268,6 +271,9 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	case c.flags&hasRead != 0:
 		if nothing != (c.flags&readNothing != 0) || h != c.readHash {
 			s.misreads(Nonrepeatable, c, n, op)
+			s.sawAnother(c, n, op, h, nothing)
+		} else {
+			s.sawAgain(c.readVer, n)
 		}
 	default:
 		c.flags |= hasRead
@@ -323,6 +329,9 @@ func (s *State) install(c *touch, n uint32) {
 		// the future.
 		s.makeAmbiguous(c.readVer)
 		s.suspectFuture(c.readVer, n, c.readOp)
+	}
+	if c.flags&(wrote|misread) == wrote|misread {
+		s.sawOwnFuture(c, n)
 	}
 	if c.readVer != 0 {
 		s.saw(c.readVer, n, c.readOp, c.flags&wrote != 0)
@@ -430,6 +439,9 @@ func (s *State) settleRegister(v, n uint32) {
 		if s.overwrote(t, v) && s.installed(v) {
 			label |= WW
 		}
+		if s.readers[r].reread {
+			label = Reread
+		}
 		s.edge(n, t, label, v, 0)
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
@@ -465,6 +477,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	for r != 0 {
 		x := &s.readers[r]
 		switch {
+		case x.reread:
 		case x.txn == n:
 			x.overwrote = x.overwrote || !blind
 		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn || s.txns[x.txn].asked != s.txns[n].asked:

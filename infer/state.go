@@ -155,6 +155,8 @@ type reader struct {
 	nextOfTxn    uint32
 	op           uint32
 	overwrote    bool // the transaction installed a next version as well
+	again        bool // a later operation of the transaction saw it as well
+	reread       bool // the transaction had seen another version before
 }
 
 // State is all that inference remembers. Use [New]. It is not safe for

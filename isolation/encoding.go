@@ -10,12 +10,17 @@ const (
 	wr      = incremental.Labels(infer.WR)
 	rw      = incremental.Labels(infer.RW)
 	process = incremental.Labels(infer.Process)
+	forced  = incremental.Labels(infer.Forced)
+	reread  = incremental.Labels(infer.Reread)
 )
 
 // View is the encoding of l as an order, and ok is false for levels that have
 // none here (docs/semantics.md, section 4):
 //   - read uncommitted and read committed are the acyclicity of the write
 //     dependencies, and of write and read dependencies (PL-1 and PL-2, Adya)
+//   - monotonic atomic view, read atomic and causal are that of write and read
+//     dependencies with the orders of writers that their axioms force (dbcop,
+//     figures 2a to 2c; package saturation)
 //   - serializable is that of the direct serialization graph (PL-3, Adya)
 //   - snapshot isolation is that of the BC graph (Viper, definition 2 and theorem
 //     4), together with the absence of divergence (MTC, lemma 1), which package
@@ -31,7 +36,11 @@ func (l Level) View() (v incremental.View, ok bool) {
 	case ReadUncommitted:
 		v = incremental.View{Dep: ww}
 	case ReadCommitted:
-		v = incremental.View{Dep: ww | wr}
+		v = incremental.View{Dep: ww | wr | reread}
+	case MonotonicAtomicView:
+		v = incremental.View{Dep: ww | wr | reread | forced}
+	case ReadAtomic, Causal:
+		v = incremental.View{Dep: ww | wr | forced}
 	case Prefix:
 		v = incremental.View{Split: true, Dep: wr, Chain: ww, Anti: rw}
 	case SnapshotIsolation:

@@ -115,6 +115,8 @@ func because(w *Witness, e *Edge) string {
 		return text
 	}
 	switch {
+	case e.Label&infer.Forced != 0:
+		return pastSentence(w, e)
 	case e.Assumed && e.Label&infer.RW != 0:
 		return fmt.Sprintf("%s read %s as it was before the write of %s, supposed to come later", from, e.Key, to)
 	case e.Assumed:

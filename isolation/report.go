@@ -18,6 +18,9 @@ type Name struct {
 
 // NameCycle names a witness that is a cycle.
 func NameCycle(w *Witness) Name {
+	if n, ok := forcedName(w); ok {
+		return n
+	}
 	labels := w.Labels()
 	c, session := classify(labels)
 	name := cycleName(c, session)
@@ -27,6 +30,9 @@ func NameCycle(w *Witness) Name {
 		if c == classG2 {
 			title = anomalies[name].title
 		}
+	}
+	if nonMonotonic(w) {
+		return Name{name, missedTitle(MonotonicAtomicView, false), KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, session)}
 	}
 	return Name{name, title, KindViolation, []Level{weakest(labels)}, severity(c, session)}
 }

@@ -47,6 +47,8 @@ func verifyEdge(w *Witness, e *Edge) error {
 		return errors.New("the transactions are of two histories")
 	}
 	switch {
+	case e.Label&infer.Forced != 0:
+		return verifyForced(w, e)
 	case e.Label&infer.Process != 0:
 		return verifyProcess(from, to)
 	case e.Label&infer.RW != 0:
@@ -90,8 +92,10 @@ func verifyRead2(from, to *event.Record, e *Edge) error {
 	if !wroteValue(from, e.Key, e.Value) {
 		return fmt.Errorf("%s did not write %s to %s", from.ID, e.Value, e.Key)
 	}
-	if o, ok := externalRead(to, e.Key); ok && o.Flags&event.NotFound == 0 && o.Value == e.Value {
-		return nil
+	for _, x := range externalReads(to, e.Key) {
+		if !x.nothing && x.value == e.Value {
+			return nil
+		}
 	}
 	for _, list := range listReads(to, e.Key) {
 		if indexOf(list, e.Value) >= 0 {
@@ -122,10 +126,20 @@ func verifyAnti(w *Witness, from, to *event.Record, e *Edge) error {
 		}
 		return fmt.Errorf("no read of %s by %s lacks %s", e.Key, from.ID, e.Value)
 	}
-	read, ok := externalRead(from, e.Key)
-	if !ok {
+	reads := externalReads(from, e.Key)
+	if len(reads) == 0 {
 		return fmt.Errorf("%s did not read %s before writing it", from.ID, e.Key)
 	}
+	var err error
+	for _, x := range reads { // several where they differ, which levels below read atomic allow
+		if err = verifyAntiOf(w, from, to, e, &from.Ops[x.at]); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func verifyAntiOf(w *Witness, from, to *event.Record, e *Edge, read *event.RecordOp) error {
 	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)

@@ -16,6 +16,9 @@ type Edge struct {
 	Shown int
 	// Assumed says that the edge follows from one way out of a choice only.
 	Assumed bool
+	// Past leads from From to Shown by reads and session order: for a forced edge,
+	// of which Shown is the reader.
+	Past []Edge
 }
 
 // Witness is what a finding rests on: transactions with their operations, and

@@ -8,12 +8,6 @@ func (s *State) row(t uint32) []uint32 {
 	return s.clocks[at : at+int(s.stride) : at+int(s.stride)]
 }
 
-// past says whether a is in the past of b.
-func (s *State) past(a, b uint32) bool {
-	x := &s.txns[a]
-	return x.chain != 0 && s.row(b)[x.chain] >= x.pos
-}
-
 // join takes the pasts of what t directly depends on, and these themselves, into
 // t's. It says whether t's past has grown.
 func (s *State) join(t *Txn) (grown bool) {
@@ -29,6 +23,9 @@ func (s *State) join(t *Txn) (grown bool) {
 	for i := range t.Reads {
 		grown = s.take(mine, t.Number, t.Reads[i].Writer) || grown
 	}
+	for i := range t.Shown {
+		grown = s.take(mine, t.Number, t.Shown[i].Writer) || grown
+	}
 	return grown
 }
 
@@ -36,6 +33,9 @@ func (s *State) join(t *Txn) (grown bool) {
 func (s *State) take(mine []uint32, t, p uint32) (grown bool) {
 	if p == 0 || p == t || !s.Known(p) {
 		return false
+	}
+	if x := &s.txns[p]; s.txns[t].chain == 0 && mine[x.chain] >= x.pos {
+		return false // with its past, or whoever brought it is renewed
 	}
 	theirs := s.row(p)[:len(mine)]
 	for i, v := range theirs {
@@ -95,9 +95,8 @@ func (s *State) enter(t *Txn) {
 	if at == 0 && len(s.idle) > 0 {
 		at = s.idle[len(s.idle)-1]
 		s.idle = s.idle[:len(s.idle)-1]
-		s.numChain++
 	}
-	if at == 0 && s.clocked && len(s.chains) > 16 {
+	if at == 0 && s.clocked && !s.TooWide && len(s.chains) > 16 {
 		mine := s.row(t.Number)
 		for i := 1; i < len(s.chains); i++ {
 			if c := &s.chains[i]; mine[i] >= c.pos {
@@ -106,20 +105,21 @@ func (s *State) enter(t *Txn) {
 			}
 		}
 	}
-	if at == 0 && len(s.chains) > maxChains {
-		s.TooWide = true
+	if at == 0 && len(s.chains) > s.MaxChains {
+		s.TooWide, s.clocks = true, nil
 		at = 1 // its members are not one behind the other any more
 	}
 	if at == 0 {
 		at = uint32(len(s.chains))
 		s.chains = append(s.chains, chain{session: session})
-		s.numChain++
-		if s.clocked {
+		if s.clocked && !s.TooWide {
 			s.widen()
 		}
 	}
 	c := &s.chains[at]
-	c.mixed = c.mixed || c.session != session
+	if c.session != session {
+		c.mixed = 1
+	}
 	c.pos++
 	c.live++
 	c.tail, c.session = t.Number, session

@@ -1,7 +1,7 @@
 package saturation
 
 // derive finds the edges that t's reads force.
-func (s *State) derive(t, session uint32, reads []Read) {
+func (s *State) derive(t *Txn) {
 	if s.stamp++; s.stamp == 0 { // around after 2^32 transactions: nothing may look marked
 		for i := range s.keys {
 			s.keys[i].stamp = 0
@@ -11,15 +11,16 @@ func (s *State) derive(t, session uint32, reads []Read) {
 		}
 		s.stamp = 1
 	}
-	s.mark(t, reads)
-	s.direct(t, reads)
+	s.mark(t)
+	s.direct(t)
 	if s.clocked && !s.TooWide {
-		s.indirect(t, session, reads)
+		s.indirect(t.Number, t.Session, t.Reads)
 	}
 }
 
-// mark notes by key what t read, and of whom it read first.
-func (s *State) mark(t uint32, reads []Read) {
+// mark notes by key what t read, and of whom it read when first.
+func (s *State) mark(t *Txn) {
+	reads := t.Reads
 	if n := len(reads); len(s.sameKey) < n {
 		s.sameKey = make([]uint32, 2*n)
 	}
@@ -31,35 +32,52 @@ func (s *State) mark(t uint32, reads []Read) {
 			s.sameKey[i] = k.reads
 		}
 		k.stamp, k.reads = s.stamp, uint32(i)+1
-		if w := r.Writer; w != 0 && w != t {
-			s.grow(w)
-			if x := &s.txns[w]; x.stamp != s.stamp {
-				x.stamp, x.firstRead = s.stamp, r.First
-			}
-		}
+		s.markWriter(t.Number, r.Writer, r.First)
+	}
+	for i := range t.Shown {
+		s.markWriter(t.Number, t.Shown[i].Writer, t.Shown[i].First)
+	}
+}
+
+func (s *State) markWriter(t, w, first uint32) {
+	if w == 0 || w == t {
+		return
+	}
+	s.grow(w)
+	if x := &s.txns[w]; x.stamp != s.stamp || first < x.firstRead {
+		x.stamp, x.firstRead = s.stamp, first
 	}
 }
 
 // direct applies the rules by direct reads: whoever t read from comes before the
 // others that t read the same keys from. It costs at most the writes of those it
 // read from, or t's reads for each of them, whichever is less.
-func (s *State) direct(t uint32, reads []Read) {
-	for i := range reads {
-		w := reads[i].Writer
-		if w == 0 || w == t || s.txns[w].firstRead != reads[i].First {
-			continue
+func (s *State) direct(t *Txn) {
+	for i := range t.Reads {
+		r := &t.Reads[i]
+		if w := r.Writer; w != 0 && w != t.Number && s.txns[w].firstRead == r.First {
+			s.directFrom(t, w, r.First)
 		}
-		budget := 4 * len(reads)
-		for id := s.txns[w].entries; id != 0; id = s.entries[id].nextOfTxn {
-			if k := &s.keys[s.entries[id].key]; k.stamp == s.stamp {
-				for j := k.reads; j != 0; j = s.sameKey[j-1] {
-					s.directOne(t, w, reads[i].First, &reads[j-1])
-				}
+	}
+	for i := range t.Shown {
+		x := &t.Shown[i]
+		if w := x.Writer; w != 0 && w != t.Number && s.txns[w].firstRead == x.First {
+			s.directFrom(t, w, x.First)
+		}
+	}
+}
+
+func (s *State) directFrom(t *Txn, w, first uint32) {
+	budget := 4 * len(t.Reads)
+	for id := s.txns[w].entries; id != 0; id = s.entries[id].nextOfTxn {
+		if k := &s.keys[s.entries[id].key]; k.stamp == s.stamp {
+			for j := k.reads; j != 0; j = s.sameKey[j-1] {
+				s.directOne(t.Number, w, first, &t.Reads[j-1])
 			}
-			if budget--; budget == 0 {
-				s.directByReads(t, w, reads[i].First, s.entries[id].nextOfTxn, reads)
-				break
-			}
+		}
+		if budget--; budget == 0 {
+			s.directByReads(t.Number, w, first, s.entries[id].nextOfTxn, t.Reads)
+			break
 		}
 	}
 }
@@ -85,8 +103,8 @@ func (s *State) directByReads(t, w, first, rest uint32, reads []Read) {
 }
 
 func (s *State) directOne(t, w, first uint32, r *Read) {
-	if r.Writer == w || r.Writer == t {
-		return
+	if r.Writer == w || r.Writer == t || r.First == first {
+		return // the read itself shows which came first
 	}
 	rule := Atomic
 	if first < r.Last {
@@ -124,7 +142,7 @@ func (s *State) indirect(t, session uint32, reads []Read) {
 				continue
 			}
 			s.indirectOne(t, session, id, r)
-			if s.chains[col.chain].mixed && session != 0 {
+			if s.chains[col.chain].mixed != 0 && session != 0 {
 				s.ofSession(t, session, id, seen, r)
 			}
 		}

@@ -29,6 +29,13 @@ type Read struct {
 	First, Last uint32 // places in the transaction of the first and the last read that saw it
 }
 
+// Shown is a transaction that a list read shows an append of, behind which it shows
+// another one's: it was read from, and not the latest of its key.
+type Shown struct {
+	Writer uint32
+	First  uint32 // as in Read
+}
+
 // txn is a transaction. Numbers are the caller's.
 type txn struct {
 	chain, pos uint32 // chain 0: not taken in
@@ -69,7 +76,7 @@ type chain struct {
 	pos     uint32 // of the latest member; never goes back
 	live    uint32 // members that are not dropped
 	session uint32 // of the latest member
-	mixed   bool   // it has had members of several sessions
+	mixed   uint32 // 1: it has had members of several sessions
 }
 
 // State is what is known of the transactions that were taken in. Use [New].
@@ -88,24 +95,25 @@ type State struct {
 	freeEntry, freeColumn uint32 // linked by nextOfTxn, nextOfKey
 	idle                  []uint32
 
-	stamp    uint32
-	sameKey  []uint32
-	zero     []uint32
-	Out      []Edge // of the latest Add or Renew
-	TooWide  bool   // more chains are in use than maxChains: causal pasts are not known
-	numChain uint32 // chains with live members
-}
+	stamp   uint32
+	sameKey []uint32
+	zero    []uint32
+	Out     []Edge // of the latest Add or Renew
 
-// maxChains bounds the sessions that are in use at one time; a clock has an entry
-// for each.
-const maxChains = 1 << 12
+	// MaxChains bounds the chains that are in use at one time; a clock has an entry
+	// for each. Default 4096.
+	MaxChains int
+	// TooWide says that there were more: from then on only the rules by direct reads
+	// are applied.
+	TooWide bool
+}
 
 // New returns an empty state. Without clocks only the rules by direct reads are
 // applied.
 func New(clocked bool) *State {
 	return &State{
 		clocked: clocked, txns: make([]txn, 1), keys: make([]key, 1), entries: make([]entry, 1),
-		columns: make([]column, 1), chains: make([]chain, 1), stride: 8,
+		columns: make([]column, 1), chains: make([]chain, 1), stride: 8, MaxChains: 1 << 12,
 	}
 }
 
@@ -137,6 +145,7 @@ type Txn struct {
 	// from may be left out.
 	Preds []uint32
 	Reads []Read
+	Shown []Shown
 }
 
 // Add takes t in, and that it wrote these keys. What it depends on should be taken
@@ -145,11 +154,11 @@ type Txn struct {
 func (s *State) Add(t *Txn, writes []uint32) {
 	s.grow(t.Number)
 	s.Out = s.Out[:0]
-	if s.clocked {
+	if s.clocked && !s.TooWide {
 		s.join(t)
 	}
 	s.enter(t)
-	s.derive(t.Number, t.Session, t.Reads)
+	s.derive(t)
 	for _, k := range writes {
 		s.write(t.Number, k)
 	}
@@ -160,10 +169,10 @@ func (s *State) Add(t *Txn, writes []uint32) {
 // as well.
 func (s *State) Renew(t *Txn) (grown bool) {
 	s.Out = s.Out[:0]
-	if s.clocked {
+	if s.clocked && !s.TooWide {
 		grown = s.join(t)
 	}
-	s.derive(t.Number, t.Session, t.Reads)
+	s.derive(t)
 	return grown
 }
 
@@ -257,8 +266,7 @@ func (s *State) Drop(t uint32) {
 	c := &s.chains[x.chain]
 	if c.live--; c.live == 0 {
 		s.idle = append(s.idle, x.chain)
-		c.tail, c.session, c.mixed = 0, 0, false
-		s.numChain--
+		c.tail, c.session, c.mixed = 0, 0, 0
 	}
 	*x = txn{}
 }

@@ -20,15 +20,15 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		m.unattributed(a)
 		return
 	}
-	if a.Kind == infer.Internal || a.Kind == infer.Nonrepeatable {
-		m.Counters.Misread++
-	}
 	f := &openFinding{members: []uint32{a.A}}
 	if a.B != 0 && a.B != a.A {
 		f.members = append(f.members, a.B)
 	}
 	f.Finding.Certain = a.Certain
 	w := m.anomalyWitness(a, f.members)
+	if a.Kind == infer.Internal || a.Kind == infer.Nonrepeatable && isList(&w) {
+		m.Counters.Misread++ // a register's other version is taken in
+	}
 	if a.Kind == infer.Divergence {
 		if !hasAppend(&w) {
 			m.Counters.Diverged++
@@ -62,6 +62,12 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		return // nobody promised it to this transaction
 	}
 	m.publish(f, name, &w)
+}
+
+// isList says whether the operation that w is about read a list.
+func isList(w *isolation.Witness) bool {
+	return w.Op < len(w.Txns[0].Ops) && (w.Txns[0].Ops[w.Op].Flags&event.IsArray != 0 || hasAppend(w) ||
+		slices.ContainsFunc(w.Txns[0].Ops, func(o event.RecordOp) bool { return o.Key == w.Key && o.Flags&event.IsArray != 0 }))
 }
 
 // hasAppend says whether w is about a list.

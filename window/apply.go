@@ -29,6 +29,9 @@ func (m *Machine) apply() {
 	m.retryAsides()
 	if len(o.Nodes) > 0 || len(o.Edges) > 0 {
 		m.grow(o)
+		if m.forced.on {
+			m.noteForced(o)
+		}
 	}
 	for _, v := range o.Supplied {
 		m.supply(v)
@@ -156,6 +159,7 @@ func (m *Machine) removeVertex(n uint32) {
 		m.removeEdge(id)
 	}
 	m.open.forEach(n, func(f *openFinding) { m.doomed = append(m.doomed, f) })
+	m.removeForced(n)
 	m.panes.leave(m.graph.Settle(v))
 	m.graph.Free(v)
 }
@@ -187,6 +191,7 @@ func (m *Machine) kill(k infer.Kill) {
 // was reported because of it.
 func (m *Machine) removeEdge(id incremental.EdgeID) {
 	from := uint32(m.graph.Edge(id).From)
+	m.loseForced(m.graph.Edge(id))
 	m.graph.RemoveEdge(id)
 	m.open.forEach(from, func(f *openFinding) {
 		for _, e := range f.edges {
@@ -200,6 +205,9 @@ func (m *Machine) removeEdge(id incremental.EdgeID) {
 
 // release lets go of transactions that have left every order.
 func (m *Machine) release(retired []incremental.Vertex) {
+	if m.forced.on {
+		m.dropForced(retired)
+	}
 	if len(m.open.by) > 0 {
 		for _, v := range retired {
 			m.open.forEach(uint32(v), m.settleUnlessAccusing)
@@ -212,6 +220,9 @@ func (m *Machine) release(retired []incremental.Vertex) {
 		n := uint32(v)
 		m.panes.leave(m.graph.Settle(v))
 		m.graph.Free(v)
+		if m.forced.on {
+			m.freezeBehind(n)
+		}
 		m.out.Reset()
 		m.infer.Retire(n, &m.out)
 	}

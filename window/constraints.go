@@ -109,13 +109,12 @@ func (m *Machine) giveUp(keys []uint32) {
 // unorderedReason is why the level's verdict is unknown for keys whose order nobody
 // saw, "" if it is not.
 func (m *Machine) unorderedReason(l isolation.Level) string {
+	if l.Special == 0 && l.Base <= isolation.Causal {
+		return "" // any order of the transactions orders the writers, with what is forced
+	}
 	switch m.orderOf(l) {
 	case orderable, opposed:
 		return ""
-	case unasked:
-		if l.Special == 0 && l.Base < isolation.MonotonicAtomicView {
-			return "" // any order of the transactions orders the writers
-		}
 	case beyond:
 		if m.unchained > 0 {
 			return counted(m.unchained, "key without a known version order", "keys without a known version order")

@@ -56,6 +56,13 @@ func (m *Machine) knownDivergence(id incremental.EdgeID) bool {
 // than the open finding whose set-aside edge it runs through, otherwise as a
 // finding of its own. It returns the levels that the cycle refutes.
 func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
+	if bad := m.unforced(c.Edges); bad != 0 {
+		m.forced.void = append(m.forced.void, asideOf(m.graph, bad))
+		if bad != id {
+			m.retries = append(m.retries, asideOf(m.graph, id))
+		}
+		return nil
+	}
 	w, all := m.witness(c.Edges)
 	if err := isolation.Verify(&w); err != nil {
 		m.Counters.Unverified++
@@ -67,6 +74,10 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		return nil
 	}
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
+	rests := m.restsOn(c.Edges)
+	if len(rests) > 0 { // those that a past leads through are looked up like members
+		members, shown = all, nil
+	}
 	name := m.weigh(&w)
 	for _, e := range c.Edges {
 		f := m.open.reporting(m.graph, e)
@@ -78,7 +89,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		m.upgrade(f, name, &w, members, c)
 		return name.Weakest
 	}
-	f := &openFinding{members: members, edges: c.Edges, asides: []aside{asideOf(m.graph, id)}, level: level}
+	f := &openFinding{members: members, edges: append(rests, c.Edges...), asides: []aside{asideOf(m.graph, id)}, level: level}
 	f.Finding.AtLeast = c.AtLeast
 	f.Finding.Certain = true
 	m.show(f, shown)
@@ -110,6 +121,13 @@ func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []
 		}
 		if e.Note[1] != 0 {
 			edge.Shown = index(e.Note[1])
+		}
+		if edge.Label&infer.Reread != 0 {
+			edge.Label = infer.WR
+		}
+		if edge.Label&infer.Forced != 0 {
+			x := *e
+			m.evidence(&edge, &x, index)
 		}
 		w.Edges = append(w.Edges, edge)
 	}
@@ -392,7 +410,9 @@ func (m *Machine) withdraw(f *openFinding) {
 
 // retryAsides puts what withdrawn findings had set aside back into the orders.
 func (m *Machine) retryAsides() {
+	m.dropVoid()
 	for len(m.retries) > 0 {
+		m.dropVoid()
 		a := m.retries[0]
 		m.retries = append(m.retries[:0], m.retries[1:]...)
 		if a.there(m.graph) {

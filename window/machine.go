@@ -95,6 +95,7 @@ type Machine struct {
 	orderings    []ordering // by view, at the end of an input
 	givenUp      []string   // keys that could not be ordered then
 	unchained    int64      // keys that can not be, since their versions are not chains
+	forced       forcing
 
 	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
 
@@ -134,6 +135,7 @@ func New(cfg Config) *Machine {
 		return cmp.Or(cmp.Compare(x.Underlying(), y.Underlying()), cmp.Compare(x.Family, y.Family))
 	})
 	m.unreadOut = make([]int64, len(m.views))
+	m.forced.init(m.views, cfg.Unbounded)
 	m.searcher.Budget = cfg.SearchBudget
 	m.open.init()
 	m.horizon.init()
@@ -281,6 +283,9 @@ func (m *Machine) Close(eff *Effects) {
 	m.closed = true
 	m.watermark = math.MaxInt64
 	m.decide()
+	if m.forced.on {
+		m.force()
+	}
 	m.checkCounters()
 	m.orderBlind()
 	m.finalise()
@@ -305,6 +310,9 @@ func (m *Machine) reopen() {
 // Check audits the orders and the inference state. O(everything).
 func (m *Machine) Check() error {
 	if err := m.graph.Check(); err != nil {
+		return err
+	}
+	if err := m.forced.check(); err != nil {
 		return err
 	}
 	return m.infer.Check()

@@ -10,6 +10,7 @@ import (
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/saturation"
 )
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
@@ -17,7 +18,7 @@ const layoutVersion = 3
 
 func (m *Machine) signature() []byte {
 	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)))
-	return fmt.Appendf(sig, " %s %v", infer.Signature(), isolation.LevelNames(m.views))
+	return fmt.Appendf(sig, " %s %s %v", infer.Signature(), saturation.Signature(), isolation.LevelNames(m.views))
 }
 
 // head is the part of a machine that is small: written as JSON.
@@ -120,6 +121,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, m.asked)
 	dst = flat.Append(dst, m.unreadOut)
 	dst = m.graph.AppendState(dst)
+	dst = m.forced.appendState(dst)
 	return m.infer.AppendState(dst)
 }
 
@@ -144,6 +146,7 @@ func (m *Machine) ReadState(state []byte) error {
 	flat.Read(r, &m.asked)
 	flat.Read(r, &m.unreadOut)
 	m.graph.ReadState(r)
+	m.forced.readState(r)
 	m.infer.ReadState(r)
 	if r.Err == nil && len(m.unreadOut) != len(m.views) {
 		r.Err = flat.ErrShort

@@ -154,6 +154,9 @@ func (m *Machine) advance() {
 		m.watermark = min(m.watermark, m.held)
 	}
 	m.decide()
+	if m.forced.on {
+		m.force()
+	}
 	// Retiring goes in strides of a small part of the window, so that what is
 	// touched then is touched together.
 	if stride := m.window() / 512; m.watermark-m.retiredAt < stride {

@@ -10,6 +10,7 @@ type Verdicts struct {
 	// connected component one shortest cycle of each name.
 	Anomalies []Anomaly
 	Graph     *Graph
+	Torn      bool // see Graph.Torn
 }
 
 // Check decides h at all levels.
@@ -20,6 +21,15 @@ func Check(h History) Verdicts {
 		v.Violated[l] = !g.orderable(l)
 		for _, a := range g.Anomalies {
 			v.Violated[l] = v.Violated[l] || l.forbids(a.Refutes)
+		}
+	}
+	for l, violated := range g.Forces() {
+		v.Violated[l] = violated
+	}
+	v.Torn = g.Torn()
+	for _, l := range AllLevels() { // the lattice
+		if l.forbids("prefix") {
+			v.Violated[l] = v.Violated[l] || v.Violated[Causal] || l.sessions() && v.Violated["strong-session-"+Causal]
 		}
 	}
 	v.Anomalies = append(append(v.Anomalies, g.Anomalies...), g.cycles()...)

@@ -157,7 +157,13 @@ func (g *Graph) decideCounting() {
 				continue
 			}
 			for key, seen := range g.external[i] {
-				for _, v := range seen.versions(key, g.lists[key]) {
+				shown := seen.versions(key, g.lists[key])
+				for _, s := range g.rereads(i, key) {
+					if !s.absent {
+						shown = append(shown, version{key, s.value})
+					}
+				}
+				for _, v := range shown {
 					if w, ok := g.sole(v); ok && !g.Counts[w.txn] {
 						g.Counts[w.txn], changed = true, true
 					}

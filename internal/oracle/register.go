@@ -1,5 +1,11 @@
 package oracle
 
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
+
 // registerState is a version of a register as a read shows it.
 type registerState struct {
 	absent bool // the initial version
@@ -26,12 +32,15 @@ func (g *Graph) registerKey(key string) {
 		if wrote {
 			writers = append(writers, i)
 		}
+		for _, again := range g.rereads(i, key) {
+			g.registerRead(i, key, again, false)
+		}
 		seen, ok := g.external[i][key]
 		if !ok {
 			continue
 		}
 		state := registerState{seen.absent, seen.value}
-		if g.registerRead(i, key, state); !g.identified(key, state) {
+		if g.registerRead(i, key, state, wrote); !g.identified(key, state) {
 			continue
 		}
 		if len(readers[state]) == 0 {
@@ -71,7 +80,7 @@ func (g *Graph) identified(key string, s registerState) bool {
 
 // registerRead adds the dependency of reader i on the writer of what it read,
 // or reports that no committed transaction can have installed it.
-func (g *Graph) registerRead(i int, key string, s registerState) {
+func (g *Graph) registerRead(i int, key string, s registerState, wrote bool) {
 	if s.absent {
 		return
 	}
@@ -88,9 +97,34 @@ func (g *Graph) registerRead(i int, key string, s registerState) {
 		return
 	}
 	g.add(w.txn, i, WR, key)
-	if g.writes(i, key) {
+	if wrote {
 		g.add(w.txn, i, WW, key)
 	}
+}
+
+// rereads are what i saw of a register when it read it again, before it wrote it,
+// and another version was there. Levels below read atomic allow that.
+func (g *Graph) rereads(i int, key string) []registerState {
+	var states []registerState
+	first, ok := g.external[i][key]
+	for _, o := range g.History[i].Ops {
+		if o.Key != key || !ok || g.lists[key] {
+			continue
+		}
+		if o.Kind != event.Read {
+			break
+		}
+		s := registerState{o.Absent, o.Value}
+		if o.Absent {
+			s.value = 0
+		}
+		if s == (registerState{first.absent, first.value}) || slices.Contains(states, s) ||
+			o.Absent && g.History[i].Status == event.Unknown {
+			continue
+		}
+		states = append(states, s)
+	}
+	return states
 }
 
 // reportSource reports a value that i should never have seen: written by nobody

@@ -188,10 +188,11 @@ func mixedRun(t *testing.T, cfg window.Config, as []arrived) string {
 	}
 	hs := accepted(as)
 	o, other := oracle.Check(hs[0]), oracle.Check(hs[1])
-	for _, l := range oracle.AllLevels() {
+	for _, l := range append(oracle.AllLevels(), oracle.ForcedLevels()...) {
 		o.Violated[l] = o.Violated[l] || other.Violated[l]
 	}
 	o.Anomalies = append(o.Anomalies, other.Anomalies...)
+	o.Torn = o.Torn || other.Torn
 	if why := disagreement(m, o); why != "" {
 		return fmt.Sprintf("%s\n%s%+v", why, lines(eff.Findings), m.Totals())
 	}

@@ -1,0 +1,252 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// ExternalRead is what a transaction saw of a key before it wrote it.
+type ExternalRead struct {
+	Version uint32
+	Key     uint32
+	Writer  uint32 // the one writer of the version, 0 for the initial version
+	First   uint32 // operation that saw it first, and the last one
+	Last    uint32
+	Reread  bool // another version had been seen before
+}
+
+// ExternalReads appends the reads of n whose writer is known, in the order of its
+// operations.
+func (s *State) ExternalReads(dst []ExternalRead, n uint32) []ExternalRead {
+	from, again := len(dst), false
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		r := &s.readers[id]
+		v := &s.versions[r.version]
+		if v.flags&(ambiguous|baseline) != 0 || v.writer == n || v.writer == 0 && v.flags&initialVersion == 0 {
+			continue
+		}
+		dst = append(dst, ExternalRead{r.version, v.key, v.writer, r.op, r.op, r.reread})
+		again = again || r.again
+	}
+	mine := dst[from:]
+	slices.Reverse(mine)
+	slices.SortStableFunc(mine, func(a, b ExternalRead) int { return int(a.First) - int(b.First) })
+	if again {
+		s.readAgain(mine, n)
+	}
+	return dst
+}
+
+// readAgain finds the last operations that saw the same. n read some key several
+// times.
+func (s *State) readAgain(reads []ExternalRead, n uint32) {
+	s.scratch.Reset()
+	if s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(s.txns[n].record)) != nil {
+		return // not possible: the record was written by AppendRecord
+	}
+	ops := s.scratch.OpsOf(&s.scratch.Txns[0])
+	for i := range reads {
+		r := &reads[i]
+		first := &ops[r.First]
+		for j := int(r.First) + 1; j < len(ops); j++ {
+			o := &ops[j]
+			if o.KeyHash != first.KeyHash {
+				continue
+			}
+			if o.Kind != event.Read {
+				break // from here on it reads its own
+			}
+			if o.ValueHash == first.ValueHash && o.Flags&event.NotFound == first.Flags&event.NotFound {
+				r.Last = uint32(j)
+			}
+		}
+	}
+}
+
+// maxShown bounds the elements that a list read is followed back.
+const maxShown = 4096
+
+// Shown calls fn with the writers of the elements before v, which a list read that
+// ended at v has shown too, as far as the elements are kept. false when there are
+// more than maxShown.
+func (s *State) Shown(v uint32, fn func(writer uint32)) bool {
+	x := &s.versions[v]
+	if s.keys[x.key].kind != event.List {
+		return true
+	}
+	last := x.writer
+	for e, n := x.prev, 0; e != 0; e, n = s.versions[e].prev, n+1 {
+		if n == maxShown {
+			return false
+		}
+		if w := s.versions[e].writer; w != 0 && w != last {
+			fn(w)
+			last = w
+		}
+	}
+	return true
+}
+
+// ShownOf is an element by writer that a list read which ended at v has shown before
+// v, 0 if there is none.
+func (s *State) ShownOf(v, writer uint32) uint32 {
+	x := &s.versions[v]
+	if s.keys[x.key].kind != event.List {
+		return 0
+	}
+	for e, n := x.prev, 0; e != 0 && n < maxShown; e, n = s.versions[e].prev, n+1 {
+		if s.versions[e].writer == writer {
+			return e
+		}
+	}
+	return 0
+}
+
+// WrittenKeys appends the keys that n wrote, each once.
+func (s *State) WrittenKeys(dst []uint32, n uint32) []uint32 {
+	from := len(dst)
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		k := s.versions[s.writes[id].version].key
+		if len(dst)-from < 16 && slices.Contains(dst[from:], k) {
+			continue
+		}
+		dst = append(dst, k)
+	}
+	if mine := dst[from:]; len(mine) > 16 {
+		slices.Sort(mine)
+		dst = dst[:from+len(slices.Compact(mine))]
+	}
+	return dst
+}
+
+// lastOf is the version of k that n left there, 0 if none.
+func (s *State) lastOf(n, k uint32) uint32 {
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		if w := &s.writes[id]; s.versions[w.version].key == k && !w.intermediate {
+			return w.version
+		}
+	}
+	return 0
+}
+
+// sawOwnFuture is about what n read once more of a key before it wrote that value
+// itself.
+func (s *State) sawOwnFuture(c *touch, n uint32) {
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if v := s.readers[id].version; v != c.readVer && s.versions[v].key == c.key && s.wroteNow(n, v) != 0 {
+			s.makeAmbiguous(v)
+			s.suspectFuture(v, n, s.readers[id].op)
+		}
+	}
+}
+
+// Missed is a version that n wrote and that who read v is known to have missed, 0
+// if there is none: a register's, if n read v before it wrote, or v is the initial
+// version; a list's append that the read which ended at v did not show.
+func (s *State) Missed(n, v uint32) uint32 {
+	x := &s.versions[v]
+	if s.keys[x.key].kind == event.List {
+		for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+			if w := &s.versions[s.writes[id].version]; w.key == x.key && (w.flags&placed == 0 || w.index > x.index) {
+				return s.writes[id].version
+			}
+		}
+		return 0
+	}
+	if x.flags&initialVersion != 0 {
+		return s.lastOf(n, x.key)
+	}
+	for id := x.over; id != 0; id = s.writes[id].nextOver {
+		if s.writes[id].txn == n {
+			return s.writes[id].version
+		}
+	}
+	return 0
+}
+
+// sawAgain notes that n, in work, read v once more.
+func (s *State) sawAgain(v, n uint32) {
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if s.readers[id].version == v {
+			s.readers[id].again = true
+		}
+	}
+}
+
+// sawAnother takes in that n read a register once more and saw another version:
+// levels below read atomic allow it, and who wrote that one comes before n too.
+func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
+	v := s.keys[c.key].initial
+	if nothing {
+		if s.opt.DeletesUnseen || s.keys[c.key].flags&deleted != 0 {
+			return
+		}
+	} else {
+		v = s.plannedVersion(op, c.key, h)
+	}
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if s.readers[id].version == v {
+			s.readers[id].again = true
+			return
+		}
+	}
+	s.readers[s.addReader(n, v, op)].reread = true
+	from := len(s.out.Edges)
+	s.saw(v, n, op, false)
+	kept := s.out.Edges[:from]
+	for _, e := range s.out.Edges[from:] {
+		if e.Label&WR != 0 {
+			e.Label = Reread
+			kept = append(kept, e)
+		}
+	}
+	s.out.Edges = kept
+}
+
+// Session is the session of n and whether n follows from and is followed in it:
+// nothing follows from one of unknown outcome. 0 without a place in one.
+func (s *State) Session(n uint32) (session uint32, open bool) {
+	t := &s.txns[n]
+	if t.flags&inSession == 0 {
+		return 0, false
+	}
+	return t.session, t.flags&unknown != 0
+}
+
+// Generation tells two users of the number n apart.
+func (s *State) Generation(n uint32) uint32 { return s.txns[n].gen }
+
+// Counts says whether n is a transaction that takes part.
+func (s *State) Counts(n uint32) bool { return int(n) < len(s.txns) && s.txns[n].state == counted }
+
+// Follows says whether b comes behind a in a session that they both have a place in,
+// and something follows from a's end.
+func (s *State) Follows(a, b uint32) bool {
+	x, y := &s.txns[a], &s.txns[b]
+	return x.session != 0 && x.session == y.session && x.flags&y.flags&inSession != 0 && x.flags&unknown == 0 && s.follows(b, a)
+}
+
+// EachKept calls fn with the versions of the register k that are kept of the retired,
+// and their writers.
+func (s *State) EachKept(k uint32, fn func(version, writer uint32)) {
+	if s.keys[k].kind == event.List {
+		return
+	}
+	for v := s.keys[k].unplaced; v != 0; v = s.versions[v].sibling {
+		if x := &s.versions[v]; x.writer != 0 && x.flags&initialVersion == 0 {
+			fn(v, x.writer)
+		}
+	}
+}
+
+// Overtake notes that another writer of v's key has retired behind v's: to read v now
+// is to read an old state, as far as is known.
+func (s *State) Overtake(v uint32) { s.versions[v].flags |= overwritten }
+
+// OvertakeLast is Overtake of what n left of k.
+func (s *State) OvertakeLast(n, k uint32) {
+	if v := s.lastOf(n, k); v != 0 && s.keys[k].kind != event.List {
+		s.Overtake(v)
+	}
+}

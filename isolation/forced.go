@@ -1,0 +1,238 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// A forced edge t2 -> t1 orders two writers of a key that t3, the transaction
+// Shown, read from t1: t2 is in t3's past, as the edges of Past say, so that t3
+// would have missed t1's predecessor otherwise. What a past is differs by level:
+// package saturation.
+
+// sight is what a read showed of what others left in its key.
+type sight struct {
+	at      int // operation
+	nothing bool
+	value   string   // a register's
+	list    []string // a list's, without what t had appended itself
+	isList  bool
+}
+
+// externalReads are the reads of key that t did before it wrote the key over.
+func externalReads(t *event.Record, key string) []sight {
+	var all []sight
+	var own []string
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key != key {
+			continue
+		}
+		if o.Kind == event.Append {
+			own = append(own, o.Value)
+		}
+		if o.Kind == event.Write {
+			break
+		}
+		if o.Kind != event.Read || t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+			continue
+		}
+		x := sight{at: i, nothing: o.Flags&event.NotFound != 0, value: o.Value, isList: o.Flags&event.IsArray != 0}
+		if len(own) > 0 && !(x.isList && endsWith(o.Elems, own)) {
+			continue
+		}
+		if x.isList {
+			x.list = o.Elems[:len(o.Elems)-len(own)]
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// shows says whether what was read ends with the value.
+func (x *sight) shows(value string) bool {
+	if x.nothing {
+		return false
+	}
+	if x.isList && len(x.list) > 0 && x.list[len(x.list)-1] == value {
+		return true
+	}
+	return x.value == value
+}
+
+// lastShowing is the last operation of t that read the value, -1 if none did.
+func lastShowing(t *event.Record, key, value string) int {
+	last := -1
+	for _, x := range externalReads(t, key) {
+		if x.shows(value) {
+			last = x.at
+		}
+	}
+	return last
+}
+
+// verifyForced: the reader Shown read the value from to, from wrote the key as well,
+// and Past leads from from to the reader by reads and session order.
+func verifyForced(w *Witness, e *Edge) error {
+	if e.Shown < 0 || len(e.Past) == 0 {
+		return errors.New("no read forces the order")
+	}
+	from, to, by := &w.Txns[e.From], &w.Txns[e.To], &w.Txns[e.Shown]
+	switch {
+	case e.Shown == e.From || e.Shown == e.To:
+		return errors.New("the reader is one of the two writers")
+	case by.Status == event.Aborted:
+		return fmt.Errorf("%s aborted", by.ID)
+	case !writesKey(from, e.Key):
+		return fmt.Errorf("%s did not write %s", from.ID, e.Key)
+	case !wroteValue(to, e.Key, e.Value):
+		return fmt.Errorf("%s did not write %s to %s", to.ID, e.Value, e.Key)
+	case lastShowing(by, e.Key, e.Value) < 0:
+		return fmt.Errorf("%s did not read %s from %s", by.ID, e.Value, e.Key)
+	}
+	return verifyPast(w, e.Past, e.From, e.Shown)
+}
+
+// verifyPast: the edges lead from one transaction to the other by reads and session
+// order only.
+func verifyPast(w *Witness, past []Edge, from, to int) error {
+	at := from
+	for i := range past {
+		p := &past[i]
+		if p.From != at || p.Label&(infer.WR|infer.Process) == 0 || p.Label&(infer.RW|infer.Forced) != 0 {
+			return fmt.Errorf("step %d of the past does not follow", i)
+		}
+		if err := verifyEdge(w, p); err != nil {
+			return fmt.Errorf("step %d of the past: %w", i, err)
+		}
+		at = p.To
+	}
+	if at != to {
+		return errors.New("the past does not lead to the reader")
+	}
+	return nil
+}
+
+// forcedBase is the weakest base that forces e.
+func forcedBase(w *Witness, e *Edge) Base {
+	if len(e.Past) != 1 {
+		return Causal
+	}
+	p := &e.Past[0]
+	if p.Label&infer.WR != 0 && readBefore(&w.Txns[e.Shown], p, lastShowing(&w.Txns[e.Shown], e.Key, e.Value)) {
+		return MonotonicAtomicView
+	}
+	return ReadAtomic
+}
+
+// readBefore says whether t read what p is about before its operation last.
+func readBefore(t *event.Record, p *Edge, last int) bool {
+	for _, x := range externalReads(t, p.Key) {
+		if x.shows(p.Value) || indexOf(x.list, p.Value) >= 0 {
+			return x.at < last
+		}
+	}
+	return false
+}
+
+// hasSession says whether session order takes part in the cycle or in what forces
+// its edges.
+func hasSession(w *Witness) bool {
+	for i := range w.Edges {
+		if w.Edges[i].Label&infer.Process != 0 {
+			return true
+		}
+		for j := range w.Edges[i].Past {
+			if w.Edges[i].Past[j].Label&infer.Process != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// forcedName names a cycle in which levels force an order of writers: whichever
+// way round they came, a transaction missed one whose effects it had before it.
+// ok is false when no edge is forced.
+func forcedName(w *Witness) (n Name, ok bool) {
+	base := Base(0)
+	for i := range w.Edges {
+		if e := &w.Edges[i]; e.Label&infer.Forced != 0 {
+			base = max(base, forcedBase(w, e))
+		}
+	}
+	if base == 0 {
+		return n, false
+	}
+	l := Level{Base: base}
+	session := hasSession(w)
+	if session {
+		l.Family = StrongSession
+	}
+	name := cycleName(classSingle, session)
+	return Name{name, missedTitle(base, session), KindViolation, []Level{l}, severity(classSingle, session)}, true
+}
+
+// missedTitle is the plain name of a read that missed what was in its past.
+func missedTitle(base Base, session bool) string {
+	switch {
+	case base == Causal && session:
+		return "causality violation in sessions"
+	case base == Causal:
+		return "causality violation"
+	case session:
+		return "stale read in a session"
+	case base == MonotonicAtomicView:
+		return "non-monotonic view"
+	}
+	return "fractured read"
+}
+
+// nonMonotonic says whether the two edges are an anti-dependency and a read, which the
+// reader did before the one that missed the writer: no monotonic atomic view allows
+// it (dbcop, figure 2a), and read committed does.
+func nonMonotonic(w *Witness) bool {
+	if len(w.Edges) != 2 {
+		return false
+	}
+	for i := range 2 {
+		rw, wr := &w.Edges[i], &w.Edges[1-i]
+		if rw.Label&infer.RW == 0 || wr.Label&infer.WR == 0 {
+			continue
+		}
+		t := &w.Txns[rw.From]
+		last := -1
+		for _, x := range externalReads(t, rw.Key) {
+			if missed(w, rw, &x) {
+				last = x.at
+			}
+		}
+		return readBefore(t, wr, last)
+	}
+	return false
+}
+
+// missed says whether the read saw a state that the write of e came behind.
+func missed(w *Witness, e *Edge, x *sight) bool {
+	from, to := &w.Txns[e.From], &w.Txns[e.To]
+	if appended(to, e.Key, e.Value) {
+		return (x.isList || x.nothing) && indexOf(x.list, e.Value) < 0
+	}
+	return verifyAntiOf(w, from, to, e, &from.Ops[x.at]) == nil
+}
+
+// pastSentence says how the past of e leads to its reader.
+func pastSentence(w *Witness, e *Edge) string {
+	s := ""
+	for i := range e.Past {
+		if i > 0 {
+			s += ", "
+		}
+		s += because(w, &e.Past[i])
+	}
+	return fmt.Sprintf("%s read %s = %s of %s and has %s, which wrote %s too, before it: %s",
+		w.short(e.Shown), e.Key, clip(e.Value), w.short(e.To), w.short(e.From), e.Key, s)
+}

@@ -1,0 +1,219 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/saturation"
+)
+
+// pastStep is one step of a past, by numbers.
+type pastStep struct {
+	from, to uint32
+	label    infer.Label
+	version  uint32             // read
+	id       incremental.EdgeID // 0 where no edge is stored: a session's members further apart
+}
+
+// maxPast bounds the search for a past, in edges.
+const maxPast = 1 << 18
+
+// past leads from the writer from to the reader by: one read, the earliest; session
+// order; or else the shortest way by reads, and if there is none by both. nil when
+// from is not in the past of by, or not any more.
+//
+// With bare only reads count.
+func (m *Machine) past(from, by uint32, bare bool) []pastStep {
+	f := &m.forced
+	f.readsOf = m.infer.ExternalReads(f.readsOf[:0], by)
+	for i := range f.readsOf {
+		if r := &f.readsOf[i]; r.Writer == from {
+			return []pastStep{{from, by, infer.WR, r.Version, m.stored(from, by, infer.WR)}}
+		}
+	}
+	if steps := m.pastShown(from, by); steps != nil {
+		return steps
+	}
+	if !bare && m.infer.Follows(from, by) {
+		return []pastStep{{from, by, infer.Process, 0, m.stored(from, by, infer.Process)}}
+	}
+	if steps := m.pastBy(from, by, infer.WR); steps != nil || bare {
+		return steps
+	}
+	return m.pastBy(from, by, infer.WR|infer.Process)
+}
+
+// pastShown is the past by a list read of by that shows an append of from and ends
+// with another one's.
+func (m *Machine) pastShown(from, by uint32) []pastStep {
+	f := &m.forced
+	for i := range f.readsOf {
+		r := &f.readsOf[i]
+		if v := m.infer.ShownOf(r.Version, from); v != 0 {
+			return []pastStep{{from, by, infer.WR, v, m.stored(r.Writer, by, infer.WR)}}
+		}
+	}
+	return nil
+}
+
+// stored is the edge from one to the other with the label, 0 if there is none.
+func (m *Machine) stored(from, to uint32, label infer.Label) incremental.EdgeID {
+	for id := m.graph.FirstIn(incremental.Vertex(to)); id != 0; id = m.graph.NextIn(id) {
+		if e := m.graph.Edge(id); uint32(e.From) == from && infer.Label(e.Labels)&label != 0 {
+			return id
+		}
+	}
+	return 0
+}
+
+// pastBy searches back from by over the edges with one of the labels.
+func (m *Machine) pastBy(from, by uint32, labels infer.Label) []pastStep {
+	type visit struct {
+		n  uint32
+		at int // of the one that it was reached from
+		id incremental.EdgeID
+	}
+	seen := map[uint32]bool{by: true}
+	queue := []visit{{n: by, at: -1}}
+	budget := maxPast
+	for i := 0; i < len(queue); i++ {
+		for id := m.graph.FirstIn(incremental.Vertex(queue[i].n)); id != 0; id = m.graph.NextIn(id) {
+			if budget--; budget < 0 {
+				return nil
+			}
+			e := m.graph.Edge(id)
+			p := uint32(e.From)
+			if infer.Label(e.Labels)&labels == 0 || seen[p] {
+				continue
+			}
+			seen[p] = true
+			queue = append(queue, visit{p, i, id})
+			if p != from {
+				continue
+			}
+			var steps []pastStep
+			for v := queue[len(queue)-1]; v.at >= 0; v = queue[v.at] {
+				e := m.graph.Edge(v.id)
+				s := pastStep{uint32(e.From), uint32(e.To), infer.Label(e.Labels) & labels, e.Note[0], v.id}
+				if s.label&infer.WR != 0 {
+					s.label = infer.WR
+				}
+				steps = append(steps, s)
+			}
+			return steps
+		}
+	}
+	return nil
+}
+
+// pastOf is the past that forces the stored edge e.
+func (m *Machine) pastOf(e *incremental.Edge) []pastStep {
+	return m.past(uint32(e.From), e.Note[1], (e.In|e.Aside)&m.forced.unclosed != 0)
+}
+
+// evidence says in the witness what forces the edge. index numbers transactions in
+// it.
+func (m *Machine) evidence(x *isolation.Edge, e *incremental.Edge, index func(uint32) int) {
+	for _, s := range m.pastOf(e) {
+		x.Past = append(x.Past, m.stepEdge(&s, index))
+	}
+}
+
+func (m *Machine) stepEdge(s *pastStep, index func(uint32) int) isolation.Edge {
+	x := isolation.Edge{From: index(s.from), To: index(s.to), Label: s.label, Shown: -1}
+	if s.version != 0 {
+		x.Key = m.infer.Key(s.version)
+		x.Value = m.infer.Value(s.version, &m.scratch)
+	}
+	return x
+}
+
+// unforced is an edge of the cycle that nothing forces any more, 0 if there is none.
+func (m *Machine) unforced(ids []incremental.EdgeID) incremental.EdgeID {
+	for _, id := range ids {
+		e := *m.graph.Edge(id)
+		if infer.Label(e.Labels)&infer.Forced != 0 && m.pastOf(&e) == nil {
+			return id
+		}
+	}
+	return 0
+}
+
+// restsOn are the stored edges of the pasts that force edges of the cycle.
+func (m *Machine) restsOn(ids []incremental.EdgeID) []incremental.EdgeID {
+	var all []incremental.EdgeID
+	for _, id := range ids {
+		e := *m.graph.Edge(id)
+		if infer.Label(e.Labels)&infer.Forced == 0 {
+			continue
+		}
+		for _, s := range m.pastOf(&e) {
+			if s.id != 0 {
+				all = append(all, s.id)
+			}
+		}
+	}
+	return all
+}
+
+// missed reports that e.By read a version that e.From is known to have overwritten
+// although it had e.From in its past: an anti-dependency, and the way back. The
+// edge id, 0 if there is none, is what the views refused. false when the order of
+// the two versions is not known by itself.
+func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.EdgeID, refused incremental.Views) bool {
+	written := m.infer.Missed(e.From, version)
+	if written == 0 {
+		return false
+	}
+	steps := m.past(e.From, e.By, refused&m.forced.unclosed != 0)
+	if steps == nil {
+		return id == 0
+	}
+	var w isolation.Witness
+	var members []uint32
+	index := func(n uint32) int {
+		if i := slices.Index(members, n); i >= 0 {
+			return i
+		}
+		members = append(members, n)
+		return len(members) - 1
+	}
+	f := &openFinding{versions: []uint32{version, written}}
+	for i := range steps {
+		w.Edges = append(w.Edges, m.stepEdge(&steps[i], index))
+		if steps[i].id != 0 {
+			f.edges = append(f.edges, steps[i].id)
+		}
+	}
+	w.Edges = append(w.Edges, isolation.Edge{
+		From: index(e.By), To: index(e.From), Label: infer.RW, Shown: -1,
+		Key: m.infer.Key(written), Value: m.infer.Value(written, &m.scratch),
+	})
+	for _, n := range members {
+		w.Txns = append(w.Txns, m.record(n))
+	}
+	if err := isolation.Verify(&w); err != nil {
+		m.Counters.Unverified++
+		m.Unverified = err
+		return true
+	}
+	if n := m.unproven(members); n != 0 {
+		m.note("outcome", doubt, m.noted(n))
+		return true
+	}
+	f.members = members
+	f.Finding.Certain = true
+	if id != 0 {
+		f.asides = []aside{asideOf(m.graph, id)}
+	}
+	for _, i := range m.weakFirst {
+		if refused&(1<<i) != 0 {
+			f.level = m.views[i]
+			break
+		}
+	}
+	m.publish(f, isolation.NameCycle(&w), &w)
+	return true
+}
