@@ -4,13 +4,6 @@ package recorded
 // many a file is wrong, for what is not built yet. The test prints the list as it
 // would be now whenever it differs.
 var notYet = map[string]int{
-	// The levels below prefix.
-	"awdit strong-session-causal":                7,
-	"awdit strong-session-monotonic-atomic-view": 21,
-	"awdit strong-session-read-atomic":           14,
-	"dbcop strong-session-causal":                171,
-	"dbcop strong-session-monotonic-atomic-view": 363,
-	"dbcop strong-session-read-atomic":           297,
 	// Real time, and what rests on it.
 	"elle strong-serializable":       1,
 	"elle strong-snapshot-isolation": 1,
