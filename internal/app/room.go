@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
 	"time"
 
+	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 )
 
@@ -57,8 +59,9 @@ func (r *room) look() {
 	}
 }
 
-// wait returns when there is room, or when ctx ends.
-func (r *room) wait(ctx context.Context) {
+// wait returns when there is room, or when ctx ends or nobody is to wait any more: then
+// it is false unless a part of the reserve is left, which is for the last steps.
+func (r *room) wait(ctx context.Context) bool {
 	r.mu.Lock()
 	opened := r.opened
 	r.mu.Unlock()
@@ -66,6 +69,9 @@ func (r *room) wait(ctx context.Context) {
 	case <-opened:
 	case <-ctx.Done():
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last >= r.reserve/4
 }
 
 // leave lets go of whoever waits, for good: the reserve is for the last steps.
@@ -103,6 +109,31 @@ func (r *room) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// roomyOutbox moves no cursor while the disk is full: what was delivered then comes
+// again, with its id.
+type roomyOutbox struct {
+	alert.Outbox
+	room *room
+}
+
+var errDiskFull = errors.New("the disk is full")
+
+// Advance implements [alert.Outbox].
+func (o roomyOutbox) Advance(sink string, seq uint64, state []byte) error {
+	if !o.room.has(int64(len(state))) {
+		return errDiskFull
+	}
+	return o.Outbox.Advance(sink, seq, state)
+}
+
+// Keep implements [alert.Outbox].
+func (o roomyOutbox) Keep(sink string, state []byte) error {
+	if !o.room.has(int64(len(state))) {
+		return errDiskFull
+	}
+	return o.Outbox.Keep(sink, state)
 }
 
 // watchRoom waits until there is room to open the store, and then looks on.

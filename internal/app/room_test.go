@@ -74,7 +74,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	send(t, a, skewOne)
 	eventually(t, "the first record", func() bool { return a.Status().Records == 1 })
-	free.Store(1000)
+	free.Store(int64(config.MiB / 2))
 	eventually(t, "the pause", func() bool { paused, _ := a.room.state(); return paused })
 	page := get(t, a, "/")
 	if !strings.Contains(page, "nearly full") || !strings.Contains(get(t, a, "/metrics"), "isowatch_intake_paused 1") {

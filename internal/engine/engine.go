@@ -22,6 +22,10 @@ import (
 // ErrSettings: the store cannot go on with the settings that are asked for.
 var ErrSettings = errors.New("settings do not fit the store")
 
+// ErrNoRoom: the disk is full, and what was read last is not committed; the next life
+// reads it again.
+var ErrNoRoom = errors.New("no room on the disk for what was read last")
+
 // Options say how an engine works. Configure must be set.
 type Options struct {
 	// Configure gives the configuration of a source's machine. What a store was
@@ -55,10 +59,10 @@ type Options struct {
 	SnapshotAge time.Duration
 	// Retention bounds what is kept of what was found.
 	Retention Retention
-	// Room returns when there is room on disk for a step, or when ctx ends: what was
-	// read is then committed all the same. nil: there always is. Steps wait for it,
-	// and the input waits for them.
-	Room func(ctx context.Context)
+	// Room returns when there is room on disk for a step, or false when ctx ends and
+	// there is not even room for the last ones. nil: there always is. Steps wait for
+	// it, and the input waits for them.
+	Room func(ctx context.Context) bool
 	// HasRoom says whether so many bytes more may be written: a snapshot that does not
 	// fit waits for its turn. nil: they may.
 	HasRoom func(bytes int64) bool
@@ -91,7 +95,7 @@ func (o Options) withDefaults() Options {
 		o.Committed = func(int) {}
 	}
 	if o.Room == nil {
-		o.Room = func(context.Context) {}
+		o.Room = func(context.Context) bool { return true }
 	}
 	if o.HasRoom == nil {
 		o.HasRoom = func(int64) bool { return true }
@@ -248,8 +252,9 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 			if failed == nil { // nothing may follow a step that is not there
 				err := w.failed
 				if err == nil {
-					e.opt.Room(ctx)
-					if err = e.commit(w); err != nil {
+					if !e.opt.Room(ctx) {
+						err = ErrNoRoom
+					} else if err = e.commit(w); err != nil {
 						err = fmt.Errorf("commit: %w", err)
 					}
 				}

@@ -67,9 +67,11 @@ func TestRoom(t *testing.T) {
 	s := newSettled(t, 1<<40)
 	s.options.Gather = time.Millisecond
 	waiting := make(chan struct{}, 10)
-	s.options.Room = func(ctx context.Context) {
+	room := true
+	s.options.Room = func(ctx context.Context) bool {
 		waiting <- struct{}{}
 		<-ctx.Done()
+		return room
 	}
 	if err := s.open(window.Config{}); err != nil {
 		t.Fatal(err)
@@ -86,7 +88,20 @@ func TestRoom(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := s.engine.Status().Steps; got == 0 {
+	got := s.engine.Status().Steps
+	if got == 0 {
 		t.Error("what was read is not committed at the end")
+	}
+	room = false
+	ctx, cancel = context.WithCancel(t.Context())
+	in <- record("p", 1, 0, true)
+	go func() { done <- s.engine.Run(ctx, in, false) }()
+	<-waiting
+	cancel()
+	if err := <-done; !errors.Is(err, engine.ErrNoRoom) || s.engine.Status().Steps != got {
+		t.Errorf("without any room: %v, %d steps", err, s.engine.Status().Steps)
+	}
+	if err := s.open(window.Config{}); err != nil || s.engine.Cursors()["p"].Next != 1 {
+		t.Errorf("the next life reads on at %+v, %v", s.engine.Cursors(), err)
 	}
 }
