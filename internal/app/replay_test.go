@@ -202,8 +202,8 @@ func TestReplayClosesFinding(t *testing.T) {
 			r.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}}
 		}, isolation.ResolvedOK, ""},
 		{"level that is not checked", clean, func(r *config.Replay) {
-			r.Watch.Levels = []isolation.Level{{Base: isolation.Causal}}
-		}, "", "causal is not built yet"},
+			r.Watch.Levels = levels(t, "linearizable")
+		}, "", "linearizable is not built yet"},
 		{"beginning of files", clean, func(r *config.Replay) { r.From = config.Bound{} }, "", "files do not tell"},
 		{"declared beginning", clean, func(r *config.Replay) {
 			r.From, r.Watch.Contract.Existing = config.Bound{}, false

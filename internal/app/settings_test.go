@@ -25,8 +25,9 @@ func TestCheckedLevels(t *testing.T) {
 	for _, c := range []struct{ asked, want string }{
 		{"serializable", "serializable"},
 		{"snapshot-isolation,serializable", "snapshot-isolation,serializable"},
-		{"causal", "causal," + all},
-		{"strong-session-serializable,causal", "strong-session-serializable,causal,serializable,snapshot-isolation,strong-session-snapshot-isolation"},
+		{"causal", "causal"},
+		{"linearizable", "linearizable," + all},
+		{"strong-session-serializable,linearizable", "strong-session-serializable,linearizable,serializable,snapshot-isolation,strong-session-snapshot-isolation"},
 	} {
 		asked := levels(t, c.asked)
 		if got := strings.Join(isolation.LevelNames(checked(asked)), ","); got != c.want {
