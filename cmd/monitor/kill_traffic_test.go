@@ -27,6 +27,9 @@ const (
 	// trafficTail transactions follow the last anomaly: their 15 s of event time
 	// carry the watermark past it.
 	trafficTail = 499
+	// trafficAge is how long ago the first transaction was: not so long that retention
+	// removes its pane (90 days), nor so short that a soak overtakes the clock.
+	trafficAge = 60 * 24 * time.Hour
 	// trafficPadding is the longest name. 4 KB on average make some 180 MB of ten
 	// kills' records, so that snapshots, one every 64 MiB, fall into a run.
 	trafficPadding = 8000
@@ -40,6 +43,7 @@ type traffic struct {
 	rng       *rand.Rand
 	padding   string // the longest name
 	plant     int    // transactions of a source between two anomalies
+	start     int64  // event time, ns
 	published int
 }
 
@@ -69,6 +73,10 @@ func (x *traffic) feed(t *testing.T, seed uint64, i int, c workload.Config) {
 	t.Helper()
 	f := &feed{name: []string{"lists", "registers"}[i]}
 	c.Source = f.name
+	if x.start == 0 {
+		x.start = time.Now().Add(-trafficAge).Truncate(time.Hour).UnixNano()
+	}
+	c.Start = x.start
 	rng := rand.New(rand.NewPCG(seed, uint64(2+i)))
 	gen, err := workload.NewGenerator(c, rng)
 	if err != nil {
