@@ -39,3 +39,96 @@ func (g *Graph) Ends(i int, from, to Vertex, labels Labels) (x, y uint32, ok boo
 
 // Split says whether a vertex is two nodes in the i-th view.
 func (g *Graph) Split(i int) bool { return g.views[i].Split }
+
+// Due lists the nodes that [Graph.Retire] would retire in the i-th view, in order.
+func (g *Graph) Due(i int, now int64) []uint32 {
+	o := &g.views[i]
+	var nodes []uint32
+	for _, n := range g.Order(i) {
+		if g.vertex(o.vertexOf(n)).settle >= now {
+			break
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// Excess lists the nodes that [Graph.Freeze] would retire in the i-th view, in
+// order.
+func (g *Graph) Excess(i int, maxLive int) []uint32 {
+	o := &g.views[i]
+	if o.Split {
+		maxLive *= 2
+	}
+	nodes := g.Order(i)
+	return nodes[:max(0, len(nodes)-maxLive)]
+}
+
+// Reorder gives the live nodes of the i-th view, all of them, the given order. It
+// returns false, and changes nothing, when an edge speaks against it.
+func (g *Graph) Reorder(i int, nodes []uint32) bool {
+	o := &g.views[i]
+	ranks := make([]rank, 0, o.queue.n)
+	o.queue.each(func(r rank) {
+		if o.slots[r.slot] != 0 {
+			ranks = append(ranks, r)
+		}
+	})
+	if len(ranks) != len(nodes) {
+		return false
+	}
+	old := make([]rank, len(nodes))
+	for k, n := range nodes {
+		old[k] = *o.rank(n)
+		*o.rank(n) = ranks[k]
+	}
+	fits := true
+	for k, n := range nodes {
+		if v := o.vertexOf(n); o.Split && n&1 == 1 && !less(*o.rank(n - 1), ranks[k]) {
+			fits = false
+		} else if n == o.first(v) {
+			fits = fits && g.outFits(o, v)
+		}
+		if !fits {
+			break
+		}
+	}
+	for k, n := range nodes {
+		if fits {
+			o.slots[ranks[k].slot] = n
+		} else {
+			*o.rank(n) = old[k]
+		}
+	}
+	return fits
+}
+
+// outFits says whether the edges out of v that constrain the view agree with the
+// ranks.
+func (g *Graph) outFits(o *order, v Vertex) bool {
+	for id := g.FirstOut(v); id != 0; id = g.NextOut(id) {
+		e := &g.edges[id]
+		if e.In&o.bit == 0 {
+			continue
+		}
+		if from, to, ok := o.ends(e); ok && !o.retired(from) && !less(*o.rank(from), *o.rank(to)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Before says whether node x stands before node y in the i-th view, whether they
+// live or have retired.
+func (g *Graph) Before(i int, x, y uint32) bool {
+	return less(*g.views[i].rank(x), *g.views[i].rank(y))
+}
+
+// Place is where node n stands in the i-th view: to be compared by at, then seq.
+func (g *Graph) Place(i int, n uint32) (at int64, seq uint32) {
+	r := g.views[i].rank(n)
+	return r.at, r.seq
+}
+
+// VertexOf is the vertex of a node of the i-th view.
+func (g *Graph) VertexOf(i int, n uint32) Vertex { return g.views[i].vertexOf(n) }

@@ -190,3 +190,88 @@ func (s *State) InitialReaders(dst []uint32, k uint32) []uint32 {
 	}
 	return dst
 }
+
+// EachBlindRead calls fn with the versions that n read of unordered keys.
+func (s *State) EachBlindRead(n uint32, fn func(key, version uint32)) {
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if v := s.readers[id].version; s.blindKey(s.versions[v].key) {
+			fn(s.versions[v].key, v)
+		}
+	}
+}
+
+// EachBlindWrite calls fn with the versions that n installed of unordered keys.
+func (s *State) EachBlindWrite(n uint32, fn func(key, version uint32)) {
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		if w := &s.writes[id]; !w.intermediate && s.blindKey(s.versions[w.version].key) {
+			fn(s.versions[w.version].key, w.version)
+		}
+	}
+}
+
+func (s *State) blindKey(k uint32) bool {
+	x := &s.keys[k]
+	return x.flags&unordered != 0 && x.flags&unsupported == 0 && x.kind == event.Register
+}
+
+// KeyHash tells keys apart whose numbers are used one after the other.
+func (s *State) KeyHash(k uint32) uint64 { return s.keys[k].hash.Lo | 1 }
+
+// Piece is a chain of which the beginning may have retired: then no other version
+// of the key that has not retired comes before it.
+type Piece struct {
+	Chain
+	Key    uint32
+	Closed bool // the version that the first one replaced has retired
+}
+
+// EachPiece calls fn with the chains of unordered keys as far as their writers live,
+// which are txns. ok is false where the versions are no chains.
+func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Piece)) (ok bool) {
+	liveWriter := func(v uint32) bool {
+		w := s.versions[v].writer
+		return v != 0 && w != 0 && live(w)
+	}
+	ok = true
+	for _, n := range txns {
+		for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+			w := &s.writes[id]
+			v := w.version
+			if w.intermediate || !s.blindKey(s.versions[v].key) {
+				continue
+			}
+			if s.keys[s.versions[v].key].flags&unchained != 0 || s.versions[v].flags&ambiguous != 0 {
+				ok = false
+				continue
+			}
+			p := Piece{Key: s.versions[v].key}
+			if !w.blind {
+				if liveWriter(w.pred) {
+					continue // it is in the middle of a piece
+				}
+				p.Closed = w.pred == 0 || s.versions[w.pred].flags&initialVersion == 0
+			}
+			for last := id; last != 0; {
+				x := &s.writes[last]
+				p.Txns, p.Versions = append(p.Txns, x.txn), append(p.Versions, x.version)
+				next := s.versions[x.version].over
+				if next == 0 || !live(s.writes[next].txn) {
+					break
+				}
+				if s.writes[next].nextOver != 0 {
+					ok = false
+					break
+				}
+				last = next
+			}
+			for r := s.versions[p.Versions[len(p.Versions)-1]].readers; r != 0; r = s.olderReader(r) {
+				p.Readers = append(p.Readers, s.readers[r].txn)
+			}
+			fn(&p)
+		}
+	}
+	return ok
+}
+
+// WriterOf is the one writer of v, 0 if there is none.
+func (s *State) WriterOf(v uint32) uint32 { return s.versions[v].writer }

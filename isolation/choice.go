@@ -30,7 +30,10 @@ func (w *Witness) sideEdges(key string, x side) []Edge {
 		return []Edge{{From: x.first, To: x.then, Label: infer.WW, Key: key, Shown: -1, Assumed: true}}
 	}
 	es := []Edge{{From: x.first, To: x.then, Label: infer.WW, Key: key, Value: write.Value, Shown: -1, Assumed: true}}
-	before, _ := finalWrite(&w.Txns[x.first], key)
+	before, ok := finalWrite(&w.Txns[x.first], key)
+	if !ok {
+		return es
+	}
 	for r := range w.Txns {
 		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value {
 			es = append(es, Edge{From: r, To: x.then, Label: infer.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
@@ -332,6 +335,7 @@ func (w *Witness) reads() []Edge {
 
 // NameChoices names a witness with choices by the weakest levels that it refutes.
 func NameChoices(w *Witness) Name {
+	w = plainly(w)
 	n := Name{Kind: KindViolation}
 	for _, family := range []Family{Plain, StrongSession} {
 		for _, base := range []Base{ReadAtomic, Causal, Prefix, SnapshotIsolation, Serializable} {
@@ -369,6 +373,7 @@ func (w *Witness) shownEdges() []Edge {
 	if len(w.Choices) == 0 {
 		return w.Edges
 	}
+	w = plainly(w)
 	var es []Edge
 	for steps := w.argument(w.Level); len(steps) > 0; {
 		last := steps[len(steps)-1]

@@ -13,7 +13,8 @@ func explainChoices(w *Witness, b *strings.Builder) {
 		e := &w.Edges[i]
 		fmt.Fprintf(b, "  - %s < %s, because %s.\n", w.short(e.From), w.short(e.To), because(w, e))
 	}
-	w.writeSteps(b, w.argument(w.Level), "  ")
+	p := plainly(w)
+	p.writeSteps(b, p.argument(p.Level), "  ")
 }
 
 func (w *Witness) writeSteps(b *strings.Builder, steps []deduction, indent string) {

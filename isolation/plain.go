@@ -43,6 +43,9 @@ func plainly(w *Witness) *Witness {
 	for i := range p.Edges {
 		p.Edges[i].Key = name(p.Edges[i].Key, p.Edges[i].Value)
 	}
+	for i := range p.Choices {
+		e.keys = append(e.keys, p.Choices[i].Key)
+	}
 	if w.Key != "" {
 		p.Key = name(w.Key, w.Value)
 	}

@@ -90,6 +90,9 @@ type Result struct {
 
 func (p *Problem) numKeys() int { return len(p.Keys) }
 
+// Range are the first unit of the i-th key and the one behind its last.
+func (p *Problem) Range(i int) (from, to int32) { return p.unitsOf(i) }
+
 // unitsOf are the first unit of the i-th key and the one behind its last.
 func (p *Problem) unitsOf(i int) (from, to int32) {
 	from, to = p.Keys[i], int32(len(p.Units))

@@ -28,6 +28,7 @@ func (m *Machine) orderBlind() {
 	m.orderings = append(m.orderings[:0], make([]ordering, len(m.views))...)
 	m.givenUp, m.unchained = m.givenUp[:0], 0
 	if !m.cfg.Unbounded {
+		m.fitsToTheEnd()
 		return
 	}
 	strongest := -1
@@ -60,7 +61,7 @@ func (m *Machine) orderBlind() {
 // uncommitted and read committed, any order of the transactions orders the writers.
 func (m *Machine) orders(i int) bool {
 	l := m.views[i]
-	return l.Base >= isolation.Prefix && !refuted(m.verdicts.certain, l)
+	return l.Base >= isolation.Prefix && l.Family != isolation.Strong && l.Special == 0 && !refuted(m.verdicts.certain, l)
 }
 
 // orderView decides the i-th view, and what follows for weaker ones. It returns
@@ -116,6 +117,9 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 	case orderable, opposed:
 		return ""
 	case beyond:
+		if !m.cfg.Unbounded {
+			return "reads of blind writes do not fit the order in which the window froze"
+		}
 		if m.unchained > 0 {
 			return counted(m.unchained, "key without a known version order", "keys without a known version order")
 		}
@@ -135,6 +139,7 @@ type constraints struct {
 	at        []int32       // node of the problem, by node of the view
 	chains    []infer.Chain // by unit
 	missed    []missed
+	assumed   int      // the last edges of the problem that follow from what is frozen
 	unchained []uint32 // keys whose versions are not chains
 }
 
@@ -148,35 +153,8 @@ type missed struct {
 }
 
 func (m *Machine) constraints(i int) *constraints {
-	c := &constraints{nodes: m.graph.Order(i)}
-	most := uint32(0)
-	for _, n := range c.nodes {
-		most = max(most, n)
-	}
-	c.at = make([]int32, most+1)
-	for at, n := range c.nodes {
-		c.at[n] = int32(at)
-	}
+	c := m.graphOf(i)
 	p := &c.problem
-	p.Nodes = len(c.nodes)
-	var rest []solve.Edge
-	m.graph.Arcs(i, func(id incremental.EdgeID, from, to uint32) {
-		e := solve.Edge{From: c.at[from], To: c.at[to]}
-		if infer.Label(m.graph.Edge(id).Labels)&infer.Process != 0 {
-			p.Edges = append(p.Edges, e)
-		} else {
-			rest = append(rest, e)
-		}
-	})
-	if m.graph.Split(i) {
-		for _, n := range c.nodes {
-			if n&1 == 0 {
-				p.Edges = append(p.Edges, solve.Edge{From: c.at[n], To: c.at[n+1]})
-			}
-		}
-	}
-	p.Lines = len(p.Edges)
-	p.Edges = append(p.Edges, rest...)
 	take := func(key uint32, chains []infer.Chain) {
 		if chains == nil || m.anyAskedLess(chains, m.views[i]) {
 			c.unchained = append(c.unchained, key)
@@ -201,6 +179,43 @@ func (m *Machine) constraints(i int) *constraints {
 	return c
 }
 
+// graphOf is the graph of the live part of the i-th view.
+func (m *Machine) graphOf(i int) *constraints {
+	c := &constraints{nodes: m.graph.Order(i)}
+	most := uint32(0)
+	for _, n := range c.nodes {
+		most = max(most, n)
+	}
+	c.at = make([]int32, most+1)
+	for n := range c.at {
+		c.at[n] = -1
+	}
+	for at, n := range c.nodes {
+		c.at[n] = int32(at)
+	}
+	p := &c.problem
+	p.Nodes = len(c.nodes)
+	var rest []solve.Edge
+	m.graph.Arcs(i, func(id incremental.EdgeID, from, to uint32) {
+		e := solve.Edge{From: c.at[from], To: c.at[to]}
+		if infer.Label(m.graph.Edge(id).Labels)&infer.Process != 0 {
+			p.Edges = append(p.Edges, e)
+		} else {
+			rest = append(rest, e)
+		}
+	})
+	if m.graph.Split(i) {
+		for _, n := range c.nodes {
+			if n&1 == 0 && c.nodeAt(n+1) >= 0 {
+				p.Edges = append(p.Edges, solve.Edge{From: c.at[n], To: c.at[n+1]})
+			}
+		}
+	}
+	p.Lines = len(p.Edges)
+	p.Edges = append(p.Edges, rest...)
+	return c
+}
+
 // missInitial adds that who saw no value of the key comes before all its writers.
 func (m *Machine) missInitial(i int, c *constraints, key uint32, chains []infer.Chain) {
 	for _, r := range m.infer.InitialReaders(nil, key) {
@@ -222,12 +237,22 @@ func (m *Machine) unit(i int, c *constraints, x *infer.Chain) solve.Unit {
 	first, last := incremental.Vertex(x.Txns[0]), incremental.Vertex(x.Txns[len(x.Txns)-1])
 	out, in, _ := m.graph.Ends(i, last, first, incremental.Labels(infer.WW))
 	_, anti, _ := m.graph.Ends(i, last, first, incremental.Labels(infer.RW))
-	u := solve.Unit{In: c.at[in], InAnti: c.at[anti], Out: c.at[out]}
+	u := solve.Unit{In: c.nodeAt(in), InAnti: c.nodeAt(anti), Out: c.nodeAt(out)}
 	for _, r := range x.Readers {
 		from, _, _ := m.graph.Ends(i, incremental.Vertex(r), first, incremental.Labels(infer.RW))
-		u.Readers = append(u.Readers, c.at[from])
+		if at := c.nodeAt(from); at >= 0 {
+			u.Readers = append(u.Readers, at)
+		}
 	}
 	return u
+}
+
+// nodeAt is the problem's node for that of the view, -1 where it does not live.
+func (c *constraints) nodeAt(n uint32) int32 {
+	if int(n) >= len(c.at) {
+		return -1
+	}
+	return c.at[n]
 }
 
 // anyAskedLess says whether a transaction of a chain asked for less than the level:

@@ -119,6 +119,11 @@ func (m *Machine) noted(n uint32) noted {
 // given, v is one of which nothing is kept: the range begins where the input does.
 func (m *Machine) note(class, what string, txns ...noted) {
 	m.Counters.Horizon++
+	m.noteGroup(class, what, txns...)
+}
+
+// noteGroup is note for what is counted elsewhere.
+func (m *Machine) noteGroup(class, what string, txns ...noted) {
 	live := txns[0]
 	at := live.end // the pane that is open where the watermark stands
 	if m.watermark != math.MinInt64 && m.watermark != math.MaxInt64 {

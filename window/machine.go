@@ -91,10 +91,12 @@ type Machine struct {
 	// Unverified is why the verifier did not accept the latest such witness.
 	Unverified error
 
-	contradicted []string   // keys, sorted: see contradicted.go
-	orderings    []ordering // by view, at the end of an input
-	givenUp      []string   // keys that could not be ordered then
-	unchained    int64      // keys that can not be, since their versions are not chains
+	contradicted []string       // keys, sorted: see contradicted.go
+	orderings    []ordering     // by view, at the end of an input
+	givenUp      []string       // keys that could not be ordered then
+	unchained    int64          // keys that can not be, since their versions are not chains
+	frozen       [][]lastFrozen // by view and key: see frozen.go
+	misfits      []int64        // by view: transactions that do not fit what had frozen
 	forced       forcing
 
 	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out

@@ -14,7 +14,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
-const layoutVersion = 3
+const layoutVersion = 4
 
 func (m *Machine) signature() []byte {
 	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)))
@@ -120,6 +120,14 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, text)
 	dst = flat.Append(dst, m.asked)
 	dst = flat.Append(dst, m.unreadOut)
+	dst = flat.Append(dst, m.misfits)
+	for i := range m.views {
+		var f []lastFrozen
+		if i < len(m.frozen) {
+			f = m.frozen[i]
+		}
+		dst = flat.Append(dst, f)
+	}
 	dst = m.graph.AppendState(dst)
 	dst = m.forced.appendState(dst)
 	return m.infer.AppendState(dst)
@@ -145,6 +153,14 @@ func (m *Machine) ReadState(state []byte) error {
 	flat.Read(r, &text)
 	flat.Read(r, &m.asked)
 	flat.Read(r, &m.unreadOut)
+	flat.Read(r, &m.misfits)
+	m.frozen = make([][]lastFrozen, len(m.views))
+	for i := range m.frozen {
+		flat.Read(r, &m.frozen[i])
+	}
+	if len(m.misfits) == 0 {
+		m.frozen = nil
+	}
 	m.graph.ReadState(r)
 	m.forced.readState(r)
 	m.infer.ReadState(r)

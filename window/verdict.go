@@ -150,10 +150,21 @@ func counted(n int64, one, many string) string {
 func (m *Machine) Totals() Counters {
 	c := m.Counters
 	c.Counters = m.infer.Counters
-	if !m.closed || slices.ContainsFunc(m.orderings, func(o ordering) bool { return o == beyond }) || !m.cfg.Unbounded {
+	if !m.allOrdered() {
 		c.Uncheckable += c.Unordered
 	}
 	return c
+}
+
+// allOrdered says whether it is known at every level whether the unordered keys have
+// an order.
+func (m *Machine) allOrdered() bool {
+	for i, l := range m.views {
+		if l.Base >= isolation.Prefix && !refuted(m.verdicts.certain, l) && m.orderOf(m.views[i]) < orderable {
+			return false
+		}
+	}
+	return true
 }
 
 // Levels are those that a verdict is asked for.

@@ -159,7 +159,11 @@ func (m *Machine) advance() {
 	}
 	// Retiring goes in strides of a small part of the window, so that what is
 	// touched then is touched together.
-	if stride := m.window() / 512; m.watermark-m.retiredAt < stride {
+	stride := m.window() / 512
+	if m.freezing() {
+		stride = m.window() / 8 // all that is live may have to be ordered
+	}
+	if m.watermark-m.retiredAt < stride {
 		return
 	}
 	m.retiredAt = m.watermark
@@ -180,6 +184,9 @@ func (m *Machine) decide() {
 // retire lets settled transactions go, and the lowest ones beyond the live cap.
 func (m *Machine) retire() {
 	limit := m.watermark - m.window()
+	if m.freezing() {
+		m.runFrozen(func(i int) []uint32 { return m.graph.Due(i, limit) })
+	}
 	m.release(m.graph.Retire(limit))
 	m.out.Reset()
 	m.infer.Expire(limit, &m.out)
@@ -188,7 +195,11 @@ func (m *Machine) retire() {
 
 // freeze retires the lowest transactions beyond the live cap, settled or not.
 func (m *Machine) freeze() {
-	frozen := m.graph.Freeze(m.cfg.LiveCap - m.cfg.LiveCap/16)
+	most := m.cfg.LiveCap - m.cfg.LiveCap/16
+	if m.freezing() {
+		m.runFrozen(func(i int) []uint32 { return m.graph.Excess(i, most) })
+	}
+	frozen := m.graph.Freeze(most)
 	m.Counters.Frozen += int64(len(frozen))
 	m.release(frozen)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/isolation"
@@ -75,4 +76,53 @@ func must[T any](x T, err error) T {
 		panic(err)
 	}
 	return x
+}
+
+// TestBlindWindowed: with windows of 0 to 3 transactions nothing is reported that is
+// possible, and what is said to hold is possible. Most valid histories are decided.
+func TestBlindWindowed(t *testing.T) {
+	counts := map[string]int{}
+	for i := range histories(t, 5000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 22))
+		opt := blind()
+		opt.Min, opt.Max = 5, 8
+		h := oracle.Random(rng, opt)
+		perm := rng.Perm(len(h))
+		if i%2 == 0 {
+			perm = identity(len(h))
+		}
+		cfg := exact()
+		cfg.Unbounded = false
+		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
+		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
+		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+		fails := func(h oracle.History, perm []int) string {
+			m, _, err := run(cfg, batchOf(t, h, perm), true)
+			if err != nil {
+				return err.Error()
+			}
+			for l, got := range verdicts(m) {
+				if must(isolation.ParseLevel(string(l))).Base < isolation.Prefix {
+					continue // trial is about snapshots
+				}
+				possible, err := oracle.Possible(h, l)
+				switch {
+				case err != nil:
+					return err.Error()
+				case got == window.Violated && possible:
+					return fmt.Sprintf("%s: reported violated, and is possible", l)
+				case got == window.OK && !possible:
+					return fmt.Sprintf("%s: said ok, and is not possible", l)
+				}
+				if m.Totals().Unordered > 0 {
+					counts[fmt.Sprintf("%s %s, possible %v", l, got, possible)]++
+				}
+			}
+			return ""
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+	t.Log(counts)
 }
