@@ -73,7 +73,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 		m.unchained = max(m.unchained, int64(len(c.unchained)))
 		return nil, nil
 	}
-	if len(c.problem.Keys) == 0 {
+	if len(c.problem.Keys) == 0 && !c.aside {
 		m.orderings[i] = orderable
 		return nil, nil
 	}
@@ -139,6 +139,7 @@ type constraints struct {
 	at        []int32       // node of the problem, by node of the view
 	chains    []infer.Chain // by unit
 	missed    []missed
+	aside     bool     // an edge was set aside, and not reported
 	assumed   int      // the last edges of the problem that follow from what is frozen
 	unchained []uint32 // keys whose versions are not chains
 }
@@ -198,6 +199,7 @@ func (m *Machine) graphOf(i int) *constraints {
 	var rest []solve.Edge
 	m.graph.Arcs(i, func(id incremental.EdgeID, from, to uint32) {
 		e := solve.Edge{From: c.at[from], To: c.at[to]}
+		c.aside = c.aside || m.graph.Edge(id).Aside&(1<<i) != 0
 		if infer.Label(m.graph.Edge(id).Labels)&infer.Process != 0 {
 			p.Edges = append(p.Edges, e)
 		} else {

@@ -85,7 +85,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 	if n := int64(len(m.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
 		why = append(why, counted(n, "key of which reads exclude each other", "keys of which reads exclude each other"))
 	}
-	if n := m.Counters.Diverged; n > 0 && m.orderOf(l) < orderable && l.Special == 0 && l.Base == isolation.Prefix {
+	if n := m.Counters.Diverged; n > 0 && (m.orderOf(l) < orderable || !m.cfg.Unbounded) && l.Special == 0 && l.Base == isolation.Prefix {
 		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
 	if n := m.infer.Counters.Countable; n > 0 && !m.fits(l) {
