@@ -68,6 +68,9 @@ func TestCheck(t *testing.T) {
 		if fits(ops, make([]bool, len(ops)), "") {
 			want = Holds
 		}
+		if _, refuted := Refute(ops, 1<<20); refuted != (want == Fails) {
+			t.Fatalf("history %d: refuted %v, want verdict %d: %+v", i, refuted, want, ops)
+		}
 		if got != want {
 			t.Fatalf("history %d: %d, want %d: %+v", i, got, want, ops)
 		}
@@ -159,6 +162,10 @@ func TestEtcd(t *testing.T) {
 		v := Check(ops, 5_000_000).Verdict
 		if v == Holds != (want == "true") || v == Unknown {
 			t.Errorf("%s, %d operations: verdict %d, want linearizable: %s", name, len(ops), v, want)
+			continue
+		}
+		if _, refuted := Refute(ops, 5_000_000); refuted != (v == Fails) {
+			t.Errorf("%s: refuted %v by the other way", name, refuted)
 			continue
 		}
 		right++
