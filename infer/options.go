@@ -90,7 +90,9 @@ const (
 	SequenceGap                              // members before A of its session are missing
 	Contradictory                            // a record with A's id and other content
 	OutOfBounds                              // A's operation OpA read a sum that no increments give; B read another that excludes it, 0 for none
-	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts
+	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts	// Nonlinearizable: the operations on a key have no order in which each takes effect
+	// while it runs. Package window finds it.
+	Nonlinearizable
 )
 
 // Anomaly is a finding of its own, or what one is made from.

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -248,5 +249,20 @@ func (s *State) Overtake(v uint32) { s.versions[v].flags |= overwritten }
 func (s *State) OvertakeLast(n, k uint32) {
 	if v := s.lastOf(n, k); v != 0 && s.keys[k].kind != event.List {
 		s.Overtake(v)
+	}
+}
+
+// EachTaken calls fn with every transaction in memory that did not abort, in the
+// order of arrival.
+func (s *State) EachTaken(fn func(n uint32)) {
+	var ns []uint32
+	for n := range s.txns {
+		if st := s.txns[n].state; st == counted || st == tentative {
+			ns = append(ns, uint32(n))
+		}
+	}
+	slices.SortFunc(ns, func(a, b uint32) int { return cmp.Compare(s.txns[a].gen, s.txns[b].gen) })
+	for _, n := range ns {
+		fn(n)
 	}
 }

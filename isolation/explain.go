@@ -160,6 +160,8 @@ func sentence(w *Witness) string {
 		return fmt.Sprintf("%s and %s saw the elements of %s in orders that exclude each other", a, b, key)
 	case infer.FutureRead:
 		return fmt.Sprintf("%s read %s of %s before it wrote it itself", a, value, key)
+	case infer.Nonlinearizable:
+		return fmt.Sprintf("when %s ends, no order of all operations on %s so far explains what they returned, with each at some time between its start and its end: a search of all orders, and a way through all states that were possible, both found none", a, key)
 	case infer.GarbageRead:
 		return fmt.Sprintf("%s read %s of %s, which no transaction wrote", a, value, key)
 	case infer.OutOfBounds:

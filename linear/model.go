@@ -11,6 +11,7 @@ const (
 	CAS
 	Append
 	ReadList
+	WriteList
 )
 
 // Step is one operation on the object.
@@ -23,7 +24,7 @@ type Step struct {
 	Success, Guess bool
 	Seen           string // by a cas that failed, if HasSeen
 	HasSeen        bool
-	List           []string // read
+	List           []string // read, or written
 }
 
 // Op is what one client did between call and return, as one unit.
@@ -70,7 +71,9 @@ func (s *Step) apply(state string) (string, bool) {
 		}
 		return state, state == register+s.Value
 	case ReadList:
-		return state, state == nothing && len(s.List) == 0 || state == list+strings.Join(append(s.List[:len(s.List):len(s.List)], ""), element)
+		return state, state == nothing && len(s.List) == 0 || state == s.asList()
+	case WriteList:
+		return s.asList(), true
 	}
 	fits := state == register+s.Expected
 	switch {
@@ -82,4 +85,9 @@ func (s *Step) apply(state string) (string, bool) {
 		return state, false
 	}
 	return state, !s.HasSeen || state == register+s.Seen
+}
+
+// asList is the state of a list with s's elements.
+func (s *Step) asList() string {
+	return list + strings.Join(append(s.List[:len(s.List):len(s.List)], ""), element)
 }

@@ -110,7 +110,7 @@ func (m *Machine) giveUp(keys []uint32) {
 // unorderedReason is why the level's verdict is unknown for keys whose order nobody
 // saw, "" if it is not.
 func (m *Machine) unorderedReason(l isolation.Level) string {
-	if l.Special == 0 && l.Base <= isolation.Causal {
+	if l.Special == isolation.Linearizable || l.Special == 0 && l.Base <= isolation.Causal {
 		return "" // any order of the transactions orders the writers, with what is forced
 	}
 	switch m.orderOf(l) {

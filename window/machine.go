@@ -98,6 +98,7 @@ type Machine struct {
 	frozen       [][]lastFrozen // by view and key: see frozen.go
 	misfits      []int64        // by view: transactions that do not fit what had frozen
 	forced       forcing
+	linear       linearized
 
 	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
 
@@ -288,6 +289,7 @@ func (m *Machine) Close(eff *Effects) {
 	if m.forced.on {
 		m.force()
 	}
+	m.linearize()
 	m.checkCounters()
 	m.orderBlind()
 	m.finalise()

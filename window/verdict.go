@@ -64,7 +64,11 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 		}
 		why = append(why, counted(n, "transaction without a place in a session", "transactions without a place in a session"))
 	}
-	if !m.watches(l) {
+	if l.Special == isolation.Linearizable {
+		if reason := m.linearReason(); reason != "" {
+			why = append(why, reason)
+		}
+	} else if !m.watches(l) {
 		why = append(why, "not built yet")
 	}
 	if !m.cfg.Contract.Complete {
@@ -109,6 +113,9 @@ func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.vie
 // shortfalls are the counters that forbid to say that l holds.
 func (m *Machine) shortfalls(l isolation.Level) []string {
 	c := m.infer.Counters
+	if l.Special == isolation.Linearizable { // decided by the operations, not by what follows from values
+		c.Unattributed, c.Ambiguous, c.Uncheckable, c.Ignored = 0, 0, 0, 0
+	}
 	var why []string
 	for _, x := range []struct {
 		n         int64

@@ -7,10 +7,7 @@ var notYet = map[string]int{
 	// Real time, and what rests on it.
 	"elle strong-serializable":       1,
 	"elle strong-snapshot-isolation": 1,
-	"elle-cli linearizable":          10,
 	"elle-cli strong-serializable":   6,
-	"porcupine/jepsen linearizable":  102,
-	"porcupine/kv linearizable":      6,
 	// A list that is also written as a register, found out behind the finding.
 	"porcupine/kv/c10-ok.txt strong-serializable": 1,
 }
