@@ -125,6 +125,7 @@ func (i *Input) Validate() error {
 		if n.Stream == "" {
 			f.add("nats", "nats: no stream is named")
 		}
+		n.check(&f, "nats")
 	}
 	if k := i.Kafka; k != nil {
 		kinds++
@@ -151,9 +152,42 @@ func (i *Input) Validate() error {
 	return f.err()
 }
 
+// mechanisms are those of SASL that are spoken.
+var mechanisms = []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
+
 func (k *Kafka) check(f *faults, path string) {
+	secret := k.PasswordFile != "" || k.PasswordEnv != ""
+	switch {
+	case k.Mechanism == "" && (k.User != "" || secret):
+		f.add(join(path, "user"), "kafka: a user or password is given, but no SASL mechanism")
+	case k.Mechanism != "" && !slices.Contains(mechanisms, k.Mechanism):
+		f.add(join(path, "sasl"), "kafka: SASL mechanism %q is not one of %s", k.Mechanism, strings.Join(mechanisms, ", "))
+	case k.Mechanism != "" && (k.User == "" || !secret):
+		f.add(join(path, "sasl"), "kafka: SASL mechanism %s needs a user, and password-file or password-env", k.Mechanism)
+	}
+	if (k.CertFile == "") != (k.KeyFile == "") {
+		f.add(join(path, "cert-file"), "kafka: a client certificate needs both cert-file and key-file")
+	}
 	if k.PasswordFile != "" && k.PasswordEnv != "" {
 		f.add(join(path, "password-env"), "kafka: password-env: password-file names the secret already")
+	}
+}
+
+func (n *NATS) check(f *faults, path string) {
+	ways := 0
+	for _, way := range []string{n.CredsFile, n.NKeyFile, n.TokenFile, n.User} {
+		if way != "" {
+			ways++
+		}
+	}
+	if ways > 1 {
+		f.add(path, "nats: creds-file, nkey-file, token-file and user exclude each other")
+	}
+	if n.User == "" && n.PasswordFile != "" {
+		f.add(join(path, "password-file"), "nats: a password without a user")
+	}
+	if (n.CertFile == "") != (n.KeyFile == "") {
+		f.add(join(path, "cert-file"), "nats: a client certificate needs both cert-file and key-file")
 	}
 }
 

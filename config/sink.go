@@ -184,6 +184,7 @@ func (s *Sink) Validate() error {
 		if len(n.URLs) == 0 {
 			f.add("nats", "nats: no server is named")
 		}
+		n.check(&f, "nats")
 		if n.Subject == "" || strings.ContainsAny(n.Subject, " \t*>") {
 			f.add("nats.subject", "nats: subject %q: want one without wildcards", n.Subject)
 		}
