@@ -14,7 +14,7 @@ import (
 // has its copy in the outbox.
 type Retention struct {
 	Findings, DeadLetters Keep
-	Panes                 time.Duration // age, by event time; 0: no bound
+	Panes                 time.Duration // age, by the watermark of their source; 0: no bound
 }
 
 // Keep is an age and a size; 0 of either: no bound.
@@ -112,22 +112,27 @@ func (e *Engine) retainDead(h *head, tick int64, _ func(string) bool, put func(s
 	})
 }
 
-// retainPanes looks at the oldest panes of each source. Those of sources without times
-// count transactions and have no age; they are small numbers.
-func (e *Engine) retainPanes(h *head, tick int64, _ func(string) bool, put func(store.Entry)) error {
+// retainPanes looks at the oldest panes of each source, by the source's own time: what
+// is old input is not old for that. Those of sources without times count transactions
+// and have no age; they are small numbers.
+func (e *Engine) retainPanes(h *head, _ int64, _ func(string) bool, put func(store.Entry)) error {
 	age := int64(e.opt.Retention.Panes)
 	if age == 0 {
 		return nil
 	}
-	for _, source := range e.paneSources() {
-		left := retainMost / 10
-		prefix := append([]byte(source), 0)
-		err := e.store.Scan(spacePane, paneKey(prefix, timed), paneKey(prefix, tick-age), func(key, value []byte) error {
+	sources := e.status.Load().Sources
+	for i := range sources {
+		left, until := retainMost/10, sources[i].Watermark-age
+		if until <= timed {
+			continue
+		}
+		prefix := append([]byte(sources[i].Source), 0)
+		err := e.store.Scan(spacePane, paneKey(prefix, timed), paneKey(prefix, until), func(key, value []byte) error {
 			var p window.Pane
 			if json.Unmarshal(value, &p) != nil {
 				p.End = 0
 			}
-			if left--; left < 0 || p.End > tick-age {
+			if left--; left < 0 || p.End > until {
 				return errStop
 			}
 			put(store.Entry{Space: spacePane, Key: append([]byte(nil), key...), Delete: true})
@@ -143,12 +148,3 @@ func (e *Engine) retainPanes(h *head, tick int64, _ func(string) bool, put func(
 
 // timed is a time, ns, below which a pane's start is a count of transactions: 1971.
 const timed = int64(365 * 24 * time.Hour)
-
-// paneSources are those that a step has met, as the last committed step knew them.
-func (e *Engine) paneSources() []string {
-	var names []string
-	for _, x := range e.status.Load().Sources {
-		names = append(names, x.Source)
-	}
-	return names
-}
