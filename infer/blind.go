@@ -275,3 +275,19 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 
 // WriterOf is the one writer of v, 0 if there is none.
 func (s *State) WriterOf(v uint32) uint32 { return s.versions[v].writer }
+
+// EachSuccessor calls fn with every two neighbours in a session that count.
+func (s *State) EachSuccessor(fn func(before, after uint32)) {
+	for n := range s.txns {
+		if t := &s.txns[n]; t.state != counted || t.flags&inSession == 0 {
+			continue
+		}
+		m := s.txns[n].sessNext
+		for m != 0 && s.txns[m].state != counted {
+			m = s.txns[m].sessNext
+		}
+		if m != 0 {
+			fn(uint32(n), m)
+		}
+	}
+}

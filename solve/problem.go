@@ -37,8 +37,8 @@ type Problem struct {
 	Budget int64
 }
 
-// DefaultBudget is some seconds of search.
-const DefaultBudget = 300_000_000
+// DefaultBudget is about ten seconds of search.
+const DefaultBudget = 50_000_000
 
 // Verdict is the answer.
 type Verdict uint8

@@ -77,7 +77,11 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 		m.orderings[i] = orderable
 		return nil, nil
 	}
-	switch r := solve.Solve(&c.problem); r.Verdict {
+	r := solve.Solve(m.inSessions(i, c))
+	if r.Verdict != solve.Satisfiable && m.views[i].Family == isolation.Plain {
+		r = solve.Solve(&c.problem)
+	}
+	switch r.Verdict {
 	case solve.Satisfiable:
 		for j, l := range m.views {
 			if m.views[i].Implies(l) {
@@ -96,6 +100,26 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 		m.giveUp(keys)
 	}
 	return nil, nil
+}
+
+// inSessions is the problem of a level without session order, with it: most
+// databases keep it, and it leaves little to search. An order that has it is one
+// without; if there is none, nothing follows.
+func (m *Machine) inSessions(i int, c *constraints) *solve.Problem {
+	p := c.problem
+	if m.views[i].Family != isolation.Plain {
+		return &p
+	}
+	var lines []solve.Edge
+	m.infer.EachSuccessor(func(before, after uint32) {
+		from, to, _ := m.graph.Ends(i, incremental.Vertex(before), incremental.Vertex(after), incremental.Labels(infer.WR))
+		if x, y := c.nodeAt(from), c.nodeAt(to); x >= 0 && y >= 0 {
+			lines = append(lines, solve.Edge{From: x, To: y})
+		}
+	})
+	p.Edges = append(lines, p.Edges...)
+	p.Lines += len(lines)
+	return &p
 }
 
 // giveUp notes keys that were not ordered, for the reason of the verdict.

@@ -51,11 +51,9 @@ func (g *Graph) registerKey(key string) {
 			readThenWrote[state] = append(readThenWrote[state], i)
 		}
 	}
-	diverged := false
 	for _, state := range states {
 		later := readThenWrote[state]
 		if len(later) > 1 {
-			diverged = true
 			g.report("lost-update", key, later...)
 		}
 		if state.absent {
@@ -67,7 +65,7 @@ func (g *Graph) registerKey(key string) {
 			}
 		}
 	}
-	g.registerDecided(key, writers, diverged)
+	g.registerDecided(key, writers)
 }
 
 // identified says whether the value names one version: the initial one, or that
@@ -151,10 +149,7 @@ func (g *Graph) reportSource(i int, v version) bool {
 // chain. Each writer follows the installer of what it read; those that do not
 // are roots. Several roots that all read the initial version are a divergence,
 // which is a finding already; a blind root beside another root is open.
-//
-// What diverges has no known order either, where that is allowed: under prefix
-// consistency it is tried.
-func (g *Graph) registerDecided(key string, writers []int, diverged bool) {
+func (g *Graph) registerDecided(key string, writers []int) {
 	roots, blind := 0, 0
 	for _, i := range writers {
 		seen, read := g.external[i][key]
@@ -170,8 +165,6 @@ func (g *Graph) registerDecided(key string, writers []int, diverged bool) {
 	}
 	if roots > 1 && blind > 0 {
 		g.Undecided++
-	}
-	if roots > 1 || diverged {
 		g.open(key, writers)
 	}
 }
