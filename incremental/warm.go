@@ -11,11 +11,11 @@ func (g *Graph) Warm(vs []Vertex) {
 	for range warmEdges {
 		k := 0
 		for _, id := range walk {
-			next := g.edges[id].nextIn
-			walk[k] = next
-			if next != 0 {
-				k++
+			next, more := g.edges[id].nextIn, 0
+			if walk[k] = next; next != 0 { // no branch: it would wait for the load
+				more = 1
 			}
+			k += more
 		}
 		walk = walk[:k]
 	}

@@ -90,12 +90,15 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 	for range warmReaders {
 		k := 0
 		for _, at := range s.walk {
-			r := &readers[at]
+			r, more := &readers[at], 0
 			s.near = append(s.near, r.txn)
 			s.walk[k] = r.older
-			if r.older != 0 && readers[r.older].version == r.version { // what is behind the oldest one is something else, or nothing
-				k++
+			// What is behind the oldest one is something else, or nothing. No branch: it
+			// would wait for the load.
+			if readers[r.older].version == r.version {
+				more = 1
 			}
+			k += more
 		}
 		s.walk = s.walk[:k]
 	}
@@ -162,18 +165,19 @@ func (s *State) WarmRetire(ns []uint32) {
 		t := &s.txns[n]
 		sum += uint64(t.pins) + t.id.Lo
 	}
+	// A transaction's records lie together, the one made last at the end.
 	for _, n := range ns {
 		t := &s.txns[n]
-		// Records made together lie together: these walks do not wait.
+		sum += uint64(s.readers[t.reads].txn) + uint64(s.readers[t.reads-min(t.reads, 3)].txn) + uint64(s.writes[t.writes].txn)
+	}
+	for _, n := range ns {
+		t := &s.txns[n]
 		for id := t.reads; id != 0; id = s.readers[id].nextOfTxn {
 			sum += uint64(s.versions[s.readers[id].version].readers)
 		}
 		for id := t.writes; id != 0; id = s.writes[id].nextOfTxn {
 			w := &s.writes[id]
 			sum += uint64(s.versions[w.version].flags) + uint64(s.versions[w.pred].flags)
-		}
-		if len(s.byID.slots) > 0 {
-			sum += s.byID.home(t.id.Lo)
 		}
 	}
 	// An overwritten version whose last reader goes may go as well.
@@ -186,9 +190,20 @@ func (s *State) WarmRetire(ns []uint32) {
 			}
 		}
 	}
-	for _, v := range s.walk {
+	for i, v := range s.walk {
 		x := &s.versions[v]
-		sum += uint64(s.txns[s.writes[x.writes].txn].flags) + uint64(s.txns[s.writes[x.over].txn].flags)
+		w := s.writes[x.writes].txn
+		s.walk[i] = w
+		sum += uint64(s.txns[w].flags) + s.txns[w].id.Lo + uint64(s.txns[s.writes[x.over].txn].flags)
+	}
+	// Those who only read go at once, and the writers with what they wrote.
+	if len(s.byID.slots) > 0 {
+		for _, n := range ns {
+			sum += s.byID.home(s.txns[n].id.Lo)
+		}
+		for _, w := range s.walk {
+			sum += s.byID.home(s.txns[w].id.Lo)
+		}
 	}
 	s.walk = s.walk[:0]
 	s.warmed = sum
