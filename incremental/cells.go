@@ -60,8 +60,11 @@ func (g *Graph) shareCells() {
 }
 
 func (g *Graph) vertex(v Vertex) *vertex {
-	return (*vertex)(unsafe.Pointer(&g.cells[uint32(v)*g.stride]))
+	return vertexIn(&g.cells[uint32(v)*g.stride])
 }
+
+// vertexIn is the vertex whose first cell is c.
+func vertexIn(c *rank) *vertex { return (*vertex)(unsafe.Pointer(c)) }
 
 // rank is that of node n: of a vertex, or 2*vertex (B) and 2*vertex+1 (C) when the
 // view is split.

@@ -247,14 +247,18 @@ func (o *order) ends(e *Edge) (from, to uint32, ok bool) {
 func (o *order) retired(n uint32) bool { return !less(o.frontier, *o.rank(n)) }
 
 func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
+	return g.link(e, in, aside, g.vertex(e.From), g.vertex(e.To))
+}
+
+// link stores e, whose ends are from and to.
+func (g *Graph) link(e *Edge, in, aside Views, from, to *vertex) EdgeID {
 	place, ok := g.freeEdge.Take()
 	if !ok {
 		place = uint32(len(g.edges))
 		g.edges = flat.Push(g.edges, Edge{})
 	}
 	id := EdgeID(place)
-	from, to := g.vertex(e.From), g.vertex(e.To)
-	x := &g.edges[id]
+	x := &g.edges[place]
 	x.From, x.To, x.Labels = e.From, e.To, e.Labels
 	x.In, x.Aside = in, aside
 	x.Note[0], x.Note[1] = e.Note[0], e.Note[1]

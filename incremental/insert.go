@@ -96,7 +96,7 @@ func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
 func (g *Graph) placeOne(o *order, v Vertex, p Place, es []Edge) {
 	var hi rank
 	lo, hasHi := o.frontier, false
-	follow := o.Dep | o.Anti
+	cells, stride, follow := g.cells, g.stride, o.Dep|o.Anti
 	for i := range es {
 		e := &es[i]
 		if e.Labels&follow == 0 || e.From == e.To {
@@ -104,11 +104,11 @@ func (g *Graph) placeOne(o *order, v Vertex, p Place, es []Edge) {
 		}
 		switch {
 		case e.To == v && int(e.From) < g.numVertices: // of one that was freed the final rank is left
-			if r := o.rank(uint32(e.From)); less(lo, *r) {
+			if r := &cells[uint32(e.From)*stride+o.base]; less(lo, *r) {
 				lo = *r
 			}
 		case e.From == v && int(e.To) < g.numVertices:
-			if r := o.rank(uint32(e.To)); less(o.frontier, *r) && (!hasHi || less(*r, hi)) {
+			if r := &cells[uint32(e.To)*stride+o.base]; less(o.frontier, *r) && (!hasHi || less(*r, hi)) {
 				hi, hasHi = *r, true
 			}
 		}
@@ -166,14 +166,15 @@ func (g *Graph) AddWith(v Vertex, p Place, es []Edge) int {
 	if o == nil {
 		return 0
 	}
-	follow := o.Dep | o.Anti
+	cells, stride, follow := g.cells, g.stride, o.Dep|o.Anti
 	for i := range es {
 		e := &es[i]
-		x, y := o.rank(uint32(e.From)), o.rank(uint32(e.To))
+		from, to := uint32(e.From)*stride, uint32(e.To)*stride
+		x, y := &cells[from+vertexCells], &cells[to+vertexCells]
 		if e.Labels&follow == 0 || !less(*x, *y) || !less(o.frontier, *x) {
 			return i
 		}
-		g.newEdge(e, 1, 0)
+		g.link(e, 1, 0, vertexIn(&cells[from]), vertexIn(&cells[to]))
 	}
 	return len(es)
 }

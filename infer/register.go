@@ -147,8 +147,8 @@ func (s *State) touchOf(k uint32) *touch {
 	if len(s.touches) == cap(s.touches) {
 		s.touches = append(s.touches, touch{})[:len(s.touches)]
 	}
-	s.touches = s.touches[:x.touch+1]
-	c := &s.touches[x.touch]
+	s.touches = s.touches[:len(s.touches)+1]
+	c := &s.touches[len(s.touches)-1]
 	*c = touch{}
 	c.key = k
 	return c
@@ -175,14 +175,20 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		} else {
 			s.keys[k].flags |= used
 		}
-		if s.keys[k].kind != event.Register || o.Kind > event.Write || o.Data > event.Register || s.keys[k].flags&unsupported != 0 {
-			if !s.settleKind(k, o) {
-				continue
+		if x := &s.keys[k]; x.kind == event.Register && o.Kind <= event.Write && o.Data <= event.Register && x.flags&unsupported == 0 {
+			if c := s.touchOf(k); o.Kind == event.Write {
+				s.write(c, n, uint32(i), o.ValueHash)
+			} else {
+				s.readRegister(c, n, uint32(i), o)
 			}
-			if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List {
-				s.countOther(b, t, n, uint32(i), k, o)
-				continue
-			}
+			continue
+		}
+		if !s.settleKind(k, o) {
+			continue
+		}
+		if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List {
+			s.countOther(b, t, n, uint32(i), k, o)
+			continue
 		}
 		c := s.touchOf(k)
 		switch {
@@ -320,11 +326,18 @@ func (s *State) misreads(kind AnomalyKind, c *touch, n, op uint32) {
 // install ends the work on one key: the edges of the first external read and
 // of the last write.
 func (s *State) install(c *touch, n uint32) {
-	if s.keys[c.key].kind == event.List {
+	k := &s.keys[c.key]
+	if k.kind == event.List {
 		s.installList(c, n)
 		return
 	}
-	if c.flags&wrote != 0 && c.readVer != 0 && s.wroteIn(c, c.readVer) {
+	if c.flags&wrote == 0 {
+		if c.readVer != 0 {
+			s.saw(c.readVer, n, c.readOp, false)
+		}
+		return
+	}
+	if c.readVer != 0 && s.wroteIn(c, c.readVer) {
 		// What it read and what it wrote are two versions of one value, or it read
 		// the future.
 		s.makeAmbiguous(c.readVer)
@@ -334,14 +347,11 @@ func (s *State) install(c *touch, n uint32) {
 		s.sawOwnFuture(c, n)
 	}
 	if c.readVer != 0 {
-		s.saw(c.readVer, n, c.readOp, c.flags&wrote != 0)
+		s.saw(c.readVer, n, c.readOp, true)
 	}
-	rmw := c.flags&wrote != 0 && c.readVer != 0 && s.versions[c.readVer].flags&ambiguous == 0
-	if s.keys[c.key].flags&element != 0 && c.readVer == s.keys[c.key].initial {
+	rmw := c.readVer != 0 && s.versions[c.readVer].flags&ambiguous == 0
+	if k.flags&element != 0 && c.readVer == k.initial {
 		rmw = false // who adds what is added already changes nothing
-	}
-	if c.flags&wrote == 0 {
-		return
 	}
 	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
 		id := s.own[i-1].write
@@ -354,7 +364,7 @@ func (s *State) install(c *touch, n uint32) {
 	if pred := c.readVer; rmw {
 		s.overwrite(c.lastWrite, pred, false)
 	} else {
-		s.overwrite(c.lastWrite, s.keys[c.key].initial, true)
+		s.overwrite(c.lastWrite, k.initial, true)
 	}
 }
 
@@ -377,7 +387,9 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 				label |= WW
 			}
 			s.edge(x.writer, n, label, v, 0)
-			s.intermediateRead(v, n, op)
+			if x.flags&overwrittenByWriter != 0 {
+				s.intermediateRead(v, n, op)
+			}
 		case x.possible == 1:
 			s.promoteWriter(v)
 		default:
@@ -387,7 +399,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 	if x.flags&overwritten != 0 {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op, Version: v})
 	}
-	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		if !rmw || s.writes[id].blind || s.txns[s.writes[id].txn].asked != s.txns[n].asked { // else n diverges from the others: see overwrite
 			s.edge(n, s.writes[id].txn, RW, s.writes[id].version, 0)
 		}

@@ -364,23 +364,22 @@ func (s *State) addWrite(t, v, op uint32) uint32 {
 	return id
 }
 
-func (s *State) addReader(t, v, op uint32) uint32 {
+func (s *State) addReader(n, v, op uint32) uint32 {
 	id, ok := s.freeReaders.Take()
 	if !ok {
 		id = uint32(len(s.readers))
 		s.readers = flat.Push(s.readers, reader{})
 	}
-	head := s.versions[v].readers
-	r := &s.readers[id]
+	r, t, x := &s.readers[id], &s.txns[n], &s.versions[v]
 	*r = reader{}
-	r.txn, r.version, r.op = t, v, op
-	r.older, r.nextOfTxn = head, s.txns[t].reads
-	if head != 0 {
-		s.readers[head].newer = id
+	r.txn, r.version, r.op = n, v, op
+	r.older, r.nextOfTxn = x.readers, t.reads
+	if x.readers != 0 {
+		s.readers[x.readers].newer = id
 	} else {
-		s.versions[v].oldest = id
+		x.oldest = id
 	}
-	s.txns[t].reads, s.versions[v].readers = id, id
+	t.reads, x.readers = id, id
 	return id
 }
 
