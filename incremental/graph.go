@@ -35,7 +35,7 @@ type View struct {
 }
 
 // Follows are the labels of edges that the view is about.
-func (v View) Follows() Labels { return v.Dep | v.Anti }
+func (v View) Follows() Labels { return v.Dep | v.Anti | v.Chain }
 
 // Edge is an edge as stored in the arena. Callers fill From, To, Labels and
 // Note.
