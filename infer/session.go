@@ -90,20 +90,22 @@ func (s *State) linkSession(n uint32) {
 	// Members overlap whatever became of them, if it is known when they ended; the
 	// order leads around those that aborted.
 	before, after := prev, next
-	for before != 0 && s.txns[before].flags&unknown != 0 {
-		before = s.txns[before].sessPrev
-	}
-	for after != 0 && s.txns[after].flags&unknown != 0 {
-		after = s.txns[after].sessNext
-	}
-	if s.overlaps(x, before, n) || s.overlaps(x, n, after) {
-		return
-	}
-	for before != 0 && (s.txns[before].flags&unknown != 0 || s.txns[before].state == aborted) {
-		before = s.txns[before].sessPrev
-	}
-	for after != 0 && (s.txns[after].flags&unknown != 0 || s.txns[after].state == aborted) {
-		after = s.txns[after].sessNext
+	if !s.steady(prev) || !s.steady(next) || !s.apart(prev, n) || !s.apart(n, next) {
+		for before != 0 && s.txns[before].flags&unknown != 0 {
+			before = s.txns[before].sessPrev
+		}
+		for after != 0 && s.txns[after].flags&unknown != 0 {
+			after = s.txns[after].sessNext
+		}
+		if s.overlaps(x, before, n) || s.overlaps(x, n, after) {
+			return
+		}
+		for before != 0 && (s.txns[before].flags&unknown != 0 || s.txns[before].state == aborted) {
+			before = s.txns[before].sessPrev
+		}
+		for after != 0 && (s.txns[after].flags&unknown != 0 || s.txns[after].state == aborted) {
+			after = s.txns[after].sessNext
+		}
 	}
 	behind := before == 0 || x.flags&outOfOrder != 0 // what has retired may be a neighbour
 	if behind && s.overlapsRetired(x, n) {
@@ -138,6 +140,19 @@ func (s *State) linkSession(n uint32) {
 			break
 		}
 	}
+}
+
+// steady says whether n, which may be 0, counts and its outcome is known.
+func (s *State) steady(n uint32) bool {
+	t := &s.txns[n]
+	return t.state == counted && t.flags&unknown == 0 || n == 0
+}
+
+// apart says whether b began after a had ended and stands behind it by seq: they do
+// not overlap. Either may be 0.
+func (s *State) apart(a, b uint32) bool {
+	x, y := &s.txns[a], &s.txns[b]
+	return x.seq < y.seq && x.end <= y.start || a == 0 || b == 0
 }
 
 // placeless says whether nothing tells where t stands in its session, which every
