@@ -109,7 +109,7 @@ const (
 	kept                // in the chain of what is kept of the retired: see spill.go
 )
 
-// version is one value of a key, 80 bytes, what registers need first.
+// version is one value of a key, 88 bytes, what registers need first.
 type version struct {
 	hash     event.Hash
 	key      uint32
