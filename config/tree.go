@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // A configuration is a tree. Each part lists its keys once, in fields; reading a
@@ -158,17 +156,6 @@ func (l oneOf) set(value string) error {
 		}
 	}
 	return fmt.Errorf("%q: want %s", value, strings.Join(l.values, " or "))
-}
-
-type level struct{ to *isolation.Level }
-
-func (l level) String() string { return l.to.String() }
-func (l level) set(value string) error {
-	parsed, err := isolation.ParseLevel(value)
-	if err == nil {
-		*l.to = parsed
-	}
-	return err
 }
 
 // address is a URL, of which users, passwords, tokens and all behind the host are

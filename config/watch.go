@@ -25,9 +25,12 @@ const (
 
 // Watch says what is promised and how it is checked.
 type Watch struct {
-	Expect isolation.Level   // what the database promises; what it allows is no alert
-	Levels []isolation.Level // that a verdict is given for
-	Named  bool              // Levels were asked for by name, and not as "all" or by default
+	Expect isolation.Level // what the database promises; what it allows is no alert
+	// Setting is the product and its setting that Expect was named by, such as
+	// "postgresql/repeatable-read"; "" where a level was named.
+	Setting string
+	Levels  []isolation.Level // that a verdict is given for
+	Named   bool              // Levels were asked for by name, and not as "all" or by default
 
 	Window         Window
 	Lateness       time.Duration // how far behind the latest one a record may come
@@ -53,6 +56,38 @@ func DefaultWatch(c Contract) Watch {
 		LiveCap: DefaultLiveCap, Contract: c,
 	}
 }
+
+// SetExpect reads a level's name, or a product and its setting.
+func (w *Watch) SetExpect(text string) error {
+	l, product, err := isolation.ParseExpected(text)
+	if err != nil {
+		return err
+	}
+	if w.Expect, w.Setting = l, ""; product != "" {
+		w.Setting = text
+	}
+	return nil
+}
+
+// Expected is what SetExpect was given.
+func (w *Watch) Expected() string {
+	if w.Setting != "" {
+		return w.Setting
+	}
+	return w.Expect.String()
+}
+
+// Product is the database's product, "" if it was not named.
+func (w *Watch) Product() string {
+	product, _, _ := strings.Cut(w.Setting, "/")
+	return product
+}
+
+// expectLeaf is Expect with Setting.
+type expectLeaf struct{ *Watch }
+
+func (l expectLeaf) String() string         { return l.Expected() }
+func (l expectLeaf) set(value string) error { return l.SetExpect(value) }
 
 // levelsLeaf is Levels with Named.
 type levelsLeaf struct{ *Watch }
@@ -91,7 +126,7 @@ func (w *Watch) SetLevels(text string) error {
 
 func (w *Watch) fields() []field {
 	return []field{
-		{"expect", level{&w.Expect}},
+		{"expect", expectLeaf{w}},
 		{"levels", levelsLeaf{w}},
 		{"window", windowLeaf{&w.Window}},
 		{"lateness", period{&w.Lateness}},

@@ -26,8 +26,11 @@ type Config struct {
 	Levels []isolation.Level // watched; default isolation.Watched
 	// Named says that Levels were asked for by name: one that the records cannot
 	// decide is unknown. Otherwise it has no verdict.
-	Named    bool
-	Expect   isolation.Level // what the database promises; default serializable
+	Named  bool
+	Expect isolation.Level // what the database promises; default serializable
+	// Product is the database's, for the SQL names of levels that transactions ask
+	// for; "" if it is not known.
+	Product  string
 	Contract Contract
 
 	// Unbounded keeps everything and decides at the end of the input: whole

@@ -262,7 +262,7 @@ func (m *Machine) time(t *event.Txn) (start, end int64) {
 
 // ask notes the level that transaction n asked for.
 func (m *Machine) ask(n uint32, name []byte) {
-	m.setAsked(n, isolation.Asked(name))
+	m.setAsked(n, isolation.AskedOf(m.cfg.Product, name))
 }
 
 func (m *Machine) setAsked(n uint32, base isolation.Base) {

@@ -9,20 +9,17 @@ import (
 
 // The types of flags with a syntax of their own, as pflag.Value.
 
-type levelValue struct{ to *isolation.Level }
+type expectValue struct{ to *config.Watch }
 
-func (v levelValue) String() string { return v.to.String() }
-func (v levelValue) Type() string   { return "LEVEL" }
-func (v levelValue) Set(text string) (err error) {
-	l, err := isolation.ParseLevel(text)
-	if err == nil {
-		*v.to = l
+func (v expectValue) String() string {
+	if v.to == nil { // pflag asks the zero value
+		return ""
 	}
-	return err
+	return v.to.Expected()
 }
+func (v expectValue) Type() string          { return "LEVEL|PRODUCT/SETTING" }
+func (v expectValue) Set(text string) error { return v.to.SetExpect(text) }
 
-// levelsValue and contractValue keep what they were given, for settings in a file that
-// it stands above: their text says more.
 type levelsValue struct {
 	to    *config.Watch
 	texts *[]string

@@ -19,7 +19,7 @@ func watchFlags(f *pflag.FlagSet, w *config.Watch) {
 // liveFlags are the flags of what watches while records come in.
 func liveFlags(f *pflag.FlagSet, w *config.Watch) {
 	watchFlags(f, w)
-	f.Var(levelValue{&w.Expect}, "expect", "level that the database promises; what it allows raises no alert")
+	f.Var(expectValue{w}, "expect", "level that the database promises; what it allows raises no alert")
 	f.DurationVar(&w.Idle, "idle", w.Idle, "an input that is silent for longer holds the others up no more")
 	f.IntVar(&w.KeyCap, "key-cap", w.KeyCap, "keys, and sessions, that stay in memory when nobody uses them; others go to disk; 0: all stay")
 	f.DurationVar(&w.Pane, "pane", w.Pane, "length of the stretches of time that get a verdict each")

@@ -1,0 +1,58 @@
+package isolation
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseExpected(t *testing.T) {
+	for _, c := range []struct{ text, level, product, fault string }{
+		{"serializable", "serializable", "", ""},
+		{"strong-session-causal", "strong-session-causal", "", ""},
+		{"postgresql/repeatable-read", "strong-session-snapshot-isolation", "postgresql", ""},
+		{"mysql/repeatable-read", "strong-session-read-committed", "mysql", ""},
+		{"spanner/serializable", "strong-serializable", "spanner", ""},
+		{"cassandra/lwt", "linearizable", "cassandra", ""},
+		{"oracle/serializable", "", "", `no product is called "oracle"; those known are postgresql, mysql,`},
+		{"etcd/eventual", "", "", `etcd has no setting "eventual"; those known are etcd/serializable, etcd/linearizable`},
+		{"repeatable-read", "", "", "no isolation level is called"},
+	} {
+		l, product, err := ParseExpected(c.text)
+		if c.fault != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("%s: error %v, want %q", c.text, err, c.fault)
+			}
+			continue
+		}
+		if err != nil || l.String() != c.level || product != c.product {
+			t.Errorf("%s: %v of %q, %v; want %s of %q", c.text, l, product, err, c.level, c.product)
+		}
+	}
+	for _, name := range Promises() {
+		if _, _, err := ParseExpected(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAskedOf: one SQL name, several meanings.
+func TestAskedOf(t *testing.T) {
+	for _, c := range []struct {
+		product, name string
+		want          Base
+	}{
+		{"", "REPEATABLE READ", ReadCommitted},
+		{"postgresql", "REPEATABLE READ", SnapshotIsolation},
+		{"postgresql", "repeatable read", SnapshotIsolation},
+		{"mysql", "REPEATABLE READ", ReadCommitted},
+		{"postgresql", "READ UNCOMMITTED", ReadCommitted},
+		{"mysql", "READ UNCOMMITTED", ReadUncommitted},
+		{"postgresql", "snapshot-isolation", SnapshotIsolation},
+		{"mysql", "", 0},
+		{"mysql", "whatever", 0},
+	} {
+		if got := AskedOf(c.product, []byte(c.name)); got != c.want {
+			t.Errorf("%q at %q: %d, want %d", c.name, c.product, got, c.want)
+		}
+	}
+}
