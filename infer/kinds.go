@@ -159,13 +159,3 @@ func (s *State) wroteOther(k uint32, o *event.Op) {
 		}
 	}
 }
-
-// deleteSet takes back what rests on no element of k having been removed.
-func (s *State) deleteSet(k uint32) {
-	if s.keys[k].kind != event.Set {
-		return
-	}
-	for e := s.keys[k].base; e != 0; e = s.keys[e].base {
-		s.deletion(e)
-	}
-}

@@ -19,8 +19,8 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	x := &s.keys[k]
 	if x.flags&unsupported != 0 {
 		s.Counters.Ignored++
-		if o.Kind == event.Delete {
-			s.deleteSet(k)
+		if o.Kind == event.Delete || o.Kind == event.Write {
+			s.replaced(k)
 		} else if o.Kind != event.Read && o.Kind != event.Range {
 			s.wroteAgain(k, o.ValueHash)
 			s.wroteOther(k, o)
@@ -78,8 +78,8 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 			s.enroll(k)
 		}
 	case x.kind != kind:
-		if o.Kind == event.Delete {
-			x.flags |= deleted
+		if kind == event.Register && writesVersion(o) {
+			x.flags |= deleted // what was appended or added may be gone
 		}
 		s.wroteOther(k, o)
 		s.giveUp(k)
@@ -113,19 +113,34 @@ func (s *State) giveUp(k uint32) {
 	s.Counters.Ignored++
 	x.flags |= unsupported
 	s.uncheckable(k)
-	if x.flags&deleted != 0 && x.kind == event.Set {
-		s.deleteSet(k)
-	} else if x.flags&deleted != 0 && x.kind == event.List {
+	if x.flags&deleted != 0 {
+		s.replaced(k)
+	}
+}
+
+// replaced takes back what rests on k having been appended or added to only: another
+// operation may have replaced or deleted it.
+func (s *State) replaced(k uint32) {
+	x := &s.keys[k]
+	void := func(v uint32) {
+		s.kill(v, s.versions[v].writer, WW|WR|RW)
+		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	}
+	switch x.kind {
+	case event.List:
 		for v := x.first; v != 0; v = s.versions[v].next {
-			s.kill(v, s.versions[v].writer, WW|WR|RW)
+			void(v)
 		}
 		for v := x.unplaced; v != 0; v = s.versions[v].sibling {
-			s.kill(v, s.versions[v].writer, WW|WR|RW)
+			void(v)
 		}
-	} else if x.flags&deleted != 0 {
-		s.kill(x.initial, 0, WW|WR|RW)
-		for id := s.versions[x.initial].over; id != 0; id = s.writes[id].nextOver {
-			s.kill(s.writes[id].version, s.writes[id].txn, RW)
+	case event.Set:
+		for e := x.base; e != 0; e = s.keys[e].base {
+			s.deletion(e)
+			for id := s.versions[s.keys[e].initial].over; id != 0; id = s.writes[id].nextOver {
+				void(s.writes[id].version)
+				s.makeAmbiguous(s.writes[id].version)
+			}
 		}
 	}
 }
