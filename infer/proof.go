@@ -76,3 +76,46 @@ func (s *State) attested(v uint32) bool {
 	}
 	return false
 }
+
+// Writers appends to dst the transactions that wrote v and did not abort.
+func (s *State) Writers(dst []uint32, v uint32) []uint32 {
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if n := s.writes[id].txn; s.txns[n].state != aborted {
+			dst = append(dst, n)
+		}
+	}
+	return dst
+}
+
+// Observers appends to dst transactions that together show that the unknown
+// transaction n took effect: one that saw a value of it, and if the outcome of that one
+// is unknown as well, who saw that one.
+func (s *State) Observers(dst []uint32, n uint32) []uint32 {
+	if s.txns[n].flags&unknown == 0 {
+		return dst
+	}
+	next := uint32(0) // of unknown outcome itself
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		v := s.writes[id].version
+		if !s.names1(v) {
+			continue
+		}
+		saw := s.versions[v].witness
+		for r := s.versions[v].readers; ; r = s.readers[r].next {
+			if saw != 0 && saw != n && !slices.Contains(dst, saw) {
+				if s.txns[saw].flags&unknown == 0 {
+					return append(dst, saw)
+				}
+				next = saw
+			}
+			if r == 0 {
+				break
+			}
+			saw = s.readers[r].txn
+		}
+	}
+	if next == 0 {
+		return dst
+	}
+	return s.Observers(append(dst, next), next)
+}

@@ -1,5 +1,7 @@
 package isolation
 
+import "encoding/json"
+
 // Kind says what a finding is.
 type Kind string
 
@@ -46,6 +48,7 @@ type Finding struct {
 	FirstPosition string            `json:"first_position,omitempty"`
 	LastPosition  string            `json:"last_position,omitempty"`
 	DetectedAt    string            `json:"detected_at,omitempty"`
+	History       []json.RawMessage `json:"history,omitempty"` // records of the transactions that it rests on
 }
 
 // FindingEdge is one edge of a finding's cycle, with what proves it.

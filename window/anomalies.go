@@ -24,7 +24,7 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 	if a.B != 0 && a.B != a.A {
 		f.members = append(f.members, a.B)
 	}
-	f.Finding.Certain = a.Certain
+	f.Finding.Certain, f.about = a.Certain, a.Version
 	w := m.anomalyWitness(a, f.members)
 	if a.Kind == infer.Internal || a.Kind == infer.Nonrepeatable && isList(&w) {
 		m.Counters.Misread++ // a register's other version is taken in

@@ -157,6 +157,7 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witn
 	f.Finding.Epoch = w.Txns[0].Epoch
 	f.Finding.State = isolation.Provisional
 	name.Fill(&f.Finding, w, m.cfg.Expect)
+	f.Finding.SetHistory(m.restingOn(f, w))
 	f.Finding.ID = m.identity(&f.Finding, len(w.Edges) > 0)
 	if old := m.open.ids[f.Finding.ID]; old != nil {
 		if len(w.Edges) > 0 && f.severity < old.severity && !old.upgraded {
@@ -231,6 +232,7 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witn
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
 	name.Fill(&f.Finding, w, m.cfg.Expect)
+	f.Finding.SetHistory(m.restingOn(f, w))
 	for _, l := range old { // what the first witness refutes stays refuted
 		if !l.Refuted(f.weakest) {
 			f.weakest = append(f.weakest, l)

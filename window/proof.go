@@ -3,7 +3,9 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // A finding about a transaction of unknown outcome rests on the values by which
@@ -83,4 +85,24 @@ func (m *Machine) countVoid() {
 	if m.out.Refused != infer.TooLate && m.infer.Counters.Ambiguous == m.ambiguous {
 		m.infer.Counters.Ambiguous++
 	}
+}
+
+// restingOn are the records of the transactions that f rests on: those of the witness,
+// and who saw those of unknown outcome.
+func (m *Machine) restingOn(f *openFinding, w *isolation.Witness) []event.Record {
+	var observers []uint32
+	known := slices.Concat(f.members, f.shown)
+	for _, n := range known {
+		observers = m.infer.Observers(observers, n)
+	}
+	if w.Anomaly == infer.DuplicateElements || w.Anomaly == infer.FutureRead {
+		observers = m.infer.Writers(observers, f.about) // that it is the only one is what they rest on
+	}
+	records := slices.Clone(w.Txns)
+	for _, n := range observers {
+		if !slices.Contains(known, n) {
+			records = append(records, m.record(n))
+		}
+	}
+	return records
 }

@@ -12,47 +12,66 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/picture"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
 func findingsCommand(t *terminal) *cobra.Command {
-	data, output := config.DefaultData, "text"
+	data, output, id := config.DefaultData, "text", ""
 	dead, panes := false, false
 	c := &cobra.Command{
 		Use:   "findings",
 		Short: "Print what is stored, oldest first, beside a running service too",
 		Long: "Findings prints the latest revision of every finding that a data folder holds, the oldest first. While a service\n" +
-			"has the folder open it is asked over the socket in it; otherwise the folder is opened for reading only.",
+			"has the folder open it is asked over the socket in it; otherwise the folder is opened for reading only.\n\n" +
+			"With --id one finding is printed, also as dot (Graphviz), as svg, or as history: the records of the transactions that it\n" +
+			"rests on, from which \"monitor check --contract start=existing\" makes it again.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			kind := app.Findings
 			switch {
 			case dead && panes:
 				return usagef("--dead-letters and --panes exclude each other")
+			case id == "" && pictured(output):
+				return usagef("--output %s is of one finding: give its --id", output)
+			case id != "" && (dead || panes):
+				return usagef("--id names a finding, not a dead letter or a pane")
 			case dead:
 				kind = app.DeadLetters
 			case panes:
 				kind = app.Panes
 			}
 			show := showText(kind, t.colors())
-			if output == "jsonl" {
+			if pictured(output) {
+				show = func(dst, record []byte) ([]byte, error) { return appendPictured(dst, record, output) }
+			} else if output == "jsonl" {
 				show = func(dst, record []byte) ([]byte, error) { return append(append(dst, record...), '\n'), nil }
 			}
 			var line []byte
-			return app.ReadStored(c.Context(), data, kind, func(record []byte) (err error) {
+			found := false
+			err := app.ReadStored(c.Context(), data, kind, func(record []byte) (err error) {
+				if id != "" && !isFinding(record, id) {
+					return nil
+				}
+				found = true
 				if line, err = show(line[:0], record); err == nil {
 					_, err = t.stdout.Write(line)
 				}
 				return err
 			})
+			if err == nil && id != "" && !found {
+				return usagef("no finding has the id %s", id)
+			}
+			return err
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&data, "data", data, "data folder of the service")
 	f.BoolVar(&dead, "dead-letters", false, "print the records that could not be decoded instead")
 	f.BoolVar(&panes, "panes", false, "print the verdicts by stretch of time instead")
-	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	f.StringVar(&id, "id", "", "print this finding only")
+	f.Var(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "form of the answer")
 	return c
 }
 
@@ -101,3 +120,33 @@ func appendPane(dst []byte, p *window.Pane) []byte {
 }
 
 func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05Z") }
+
+// pictured says whether the form is that of one finding only.
+func pictured(output string) bool { return output == "dot" || output == "svg" || output == "history" }
+
+func isFinding(record []byte, id string) bool {
+	var f struct{ ID string }
+	return json.Unmarshal(record, &f) == nil && f.ID == id
+}
+
+// appendPictured appends a finding as a graph, a picture, or the records that it
+// rests on.
+func appendPictured(dst, record []byte, output string) ([]byte, error) {
+	var f isolation.Finding
+	if err := json.Unmarshal(record, &f); err != nil {
+		return dst, err
+	}
+	switch output {
+	case "dot":
+		return append(dst, picture.DOT(f)...), nil
+	case "svg":
+		return append(dst, picture.SVG(f)...), nil
+	}
+	if len(f.History) == 0 {
+		return dst, fmt.Errorf("no records were kept of finding %s: it rests on none, or they are larger than 32 KiB", f.ID)
+	}
+	for _, r := range f.History {
+		dst = append(append(dst, r...), '\n')
+	}
+	return dst, nil
+}

@@ -1,0 +1,41 @@
+package picture
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// DOT is the finding's cycle in Graphviz's language: a node a transaction, an arrow
+// a dependency with its key, and what proves it as the arrow's tooltip. The same
+// finding gives the same text.
+func DOT(f isolation.Finding) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph %s {\n", quoted(f.Anomaly+" "+f.ID))
+	fmt.Fprintf(&b, "  label=%s;\n  node [shape=box];\n", quoted(f.Title+" ("+f.Anomaly+")"))
+	for _, id := range f.Txns {
+		label := id
+		if name := f.Names[id]; name != "" {
+			label += "\n" + name
+		}
+		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(id), quoted(label))
+	}
+	for _, e := range f.Edges {
+		label, style := e.Type, "solid"
+		if e.Key != "" {
+			label += " " + e.Key
+		}
+		if e.Type == "rw" {
+			style = "dashed"
+		}
+		fmt.Fprintf(&b, "  %s -> %s [label=%s, style=%s, tooltip=%s];\n", quoted(e.From), quoted(e.To), quoted(label), style, quoted(e.Evidence))
+	}
+	b.WriteString("}\n")
+	return []byte(b.String())
+}
+
+// quoted is a DOT string: only quotes, backslashes and line ends are special.
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", " ").Replace(s) + `"`
+}

@@ -1,0 +1,69 @@
+package simtest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// TestHistoryOfFindings: the records that a violation carries are enough to refute a
+// level that it refutes, under a contract by which other records may be missing. Mostly it is the
+// same finding; where several cycles share an edge, the order of arrival decides which
+// of them is shown.
+func TestHistoryOfFindings(t *testing.T) {
+	again := map[string]int{}
+	for i := range histories(t, 600) {
+		rng := rand.New(rand.NewPCG(uint64(i), 33))
+		h := oracle.Random(rng, oracle.Wide())
+		if i%2 == 0 {
+			h = oracle.RandomKinds(rng, mixes()["all"])
+		}
+		_, found, err := run(exact(), batchOf(t, h, rng.Perm(len(h))), false)
+		if err != nil {
+			t.Fatalf("history %d: %v", i, err)
+		}
+		for j := range found {
+			f := &found[j]
+			if f.Kind != isolation.KindViolation || f.State != isolation.Final {
+				continue
+			}
+			if !foundAgain(t, f, true) && !foundAgain(t, f, false) {
+				t.Fatalf("history %d: not found again\n%s\nfrom %s\nof\n%s", i, f.Explanation, f.History, h.Text())
+			}
+			again[f.Anomaly]++
+		}
+	}
+	for _, name := range []string{"G0", "G1a", "G1b", "G1c", "G-single-item", "G-single", "G2-item", "lost-update", "internal", "garbage-read", "incompatible-order"} {
+		if again[name] == 0 {
+			t.Errorf("no %s was found again: %v", name, again)
+		}
+	}
+	t.Logf("found again: %v", again)
+}
+
+func foundAgain(t *testing.T, f *isolation.Finding, existing bool) bool {
+	cfg := exact()
+	cfg.Contract = window.Contract{Complete: true, Existing: existing}
+	b := &event.Batch{Partitions: []string{"history"}}
+	var d event.Decoder
+	for _, r := range f.History {
+		d.Decode(b, event.Position{}, r)
+	}
+	if len(b.Bad) > 0 {
+		t.Fatalf("bad record: %s", b.Bad[0].Reason)
+	}
+	_, found, err := run(cfg, b, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(found, func(g isolation.Finding) bool {
+		return g.State == isolation.Final && slices.ContainsFunc(f.Refutes, func(level string) bool {
+			return slices.Contains(g.Refutes, level) || slices.Contains(g.AlsoRefutes, level)
+		})
+	})
+}
