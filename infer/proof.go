@@ -101,7 +101,7 @@ func (s *State) Observers(dst []uint32, n uint32) []uint32 {
 			continue
 		}
 		saw := s.versions[v].witness
-		for r := s.versions[v].readers; ; r = s.readers[r].next {
+		for r := s.versions[v].readers; ; r = s.olderReader(r) {
 			if saw != 0 && saw != n && !slices.Contains(dst, saw) {
 				if s.txns[saw].flags&unknown == 0 {
 					return append(dst, saw)

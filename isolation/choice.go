@@ -255,6 +255,7 @@ func (w *Witness) argument(l Level) []deduction {
 	if !encodable(l.Base) || l.Special != 0 || l.Family == Strong {
 		return nil
 	}
+	w = plainly(w)
 	open := make([]*Choice, len(w.Choices))
 	for i := range w.Choices {
 		open[i] = &w.Choices[i]

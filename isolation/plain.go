@@ -49,6 +49,9 @@ func plainly(w *Witness) *Witness {
 	if w.Key != "" {
 		p.Key = name(w.Key, w.Value)
 	}
+	for i := range w.Choices {
+		e.keys = append(e.keys, w.Choices[i].Key)
+	}
 	for i := range p.Txns {
 		t := &p.Txns[i]
 		op := -1
