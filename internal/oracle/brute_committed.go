@@ -8,7 +8,7 @@ import (
 )
 
 // commitCommitted is commit for the levels at which every read stands for itself.
-// Reads after an own write, and those after the first of a key, are not looked at.
+// Reads after an own write, and those of a list after the first, are not looked at.
 func (e *execution) commitCommitted(i int) (state, bool) {
 	t := e.txns[i]
 	for j := range e.txns {
@@ -26,7 +26,7 @@ func (e *execution) commitCommitted(i int) (state, bool) {
 		if looked[o.Key] || o.Absent && t.Status == event.Unknown {
 			continue
 		}
-		looked[o.Key] = true
+		looked[o.Key] = o.IsList // a register that is read again may show another version, not anything
 		if !e.mayRead(t, at) {
 			return nil, false
 		}

@@ -8,6 +8,4 @@ var notYet = map[string]int{
 	"elle strong-serializable":       1,
 	"elle strong-snapshot-isolation": 1,
 	"elle-cli strong-serializable":   6,
-	// A list that is also written as a register, found out behind the finding.
-	"porcupine/kv/c10-ok.txt strong-serializable": 1,
 }
