@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func runScenario(t *testing.T, file string, s *scenario) [][]string {
 			if *rewrite && s.skip == "" {
 				want = printed[j]
 			}
-			if slices.Equal(got[j], want) {
+			if slices.Equal(got[j], want) || m.keyCap > 0 && slices.Equal(sayingLess(got[j]), sayingLess(want)) {
 				continue
 			}
 			if s.skip != "" {
@@ -82,6 +83,21 @@ func runScenario(t *testing.T, file string, s *scenario) [][]string {
 		return nil
 	}
 	return printed
+}
+
+var unorderedReason = regexp.MustCompile(`\d+ keys? without a known version order; |; \d+ keys? without a known version order`)
+
+// sayingLess leaves out of unknown verdicts that a key is without order, where
+// another reason stands beside it: no order is tried for keys that went to disk.
+func sayingLess(lines []string) []string {
+	less := make([]string, len(lines))
+	for i, l := range lines {
+		less[i] = l
+		if strings.HasPrefix(strings.TrimSpace(l), "unknown ") {
+			less[i] = unorderedReason.ReplaceAllString(l, "")
+		}
+	}
+	return less
 }
 
 // play runs s in the manner m and returns what its blocks printed and the stored
