@@ -591,7 +591,6 @@ func (s *State) disambiguate(v uint32) {
 				s.settleList(v, id, n, false)
 				return
 			}
-			s.settleRegister(v, n)
 			for o := x.over; o != 0; o = s.writes[o].nextOver {
 				for r := x.readers; r != 0; r = s.olderReader(r) {
 					if s.readers[r].reread {
@@ -600,6 +599,12 @@ func (s *State) disambiguate(v uint32) {
 					s.edge(s.readers[r].txn, s.writes[o].txn, RW, s.writes[o].version, 0)
 				}
 			}
+			for r := x.readers; r != 0; r = s.olderReader(r) {
+				if t := s.readers[r].txn; t != n && !s.readers[r].reread {
+					s.overwriteAfter(v, t)
+				}
+			}
+			s.settleRegister(v, n)
 			return
 		}
 	}

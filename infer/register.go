@@ -529,6 +529,20 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	}
 }
 
+// overwriteAfter installs what t wrote over v, which t read when several may have
+// written it: as one version among others it said nothing of the order.
+func (s *State) overwriteAfter(v, t uint32) {
+	k := s.versions[v].key
+	for id := s.txns[t].writes; id != 0; id = s.writes[id].nextOfTxn {
+		w := &s.writes[id]
+		if w.blind && w.pred == s.keys[k].initial && s.keys[k].flags&element == 0 {
+			s.withdrawOverwrite(id)
+			s.overwrite(id, v, false)
+			return
+		}
+	}
+}
+
 // diverging is the latest other write record that overwrote the version which id
 // overwrote after its transaction had read it; 0 if there is none. Of n that
 // diverge each is reported, and gets the two anti-dependencies, with the one

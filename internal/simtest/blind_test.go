@@ -3,9 +3,11 @@ package simtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -125,4 +127,44 @@ func TestBlindWindowed(t *testing.T) {
 		}
 	}
 	t.Log(counts)
+}
+
+// TestOverwrittenInDoubt: who read a value that two may have written, and replaced
+// it, replaced it all the same once one of the two turns out to have aborted. That
+// it was in doubt leaves the levels unknown, with nothing unverified.
+func TestOverwrittenInDoubt(t *testing.T) {
+	const doubt = `{"txn":"a","status":"committed","ops":[{"op":"w","key":"x","value":1}]}
+{"txn":"b","status":"unknown","ops":[{"op":"w","key":"x","value":1}]}
+{"txn":"c","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":2}]}
+`
+	const resolved = `{"txn":"b","status":"aborted","ops":[{"op":"w","key":"x","value":1}]}
+`
+	for _, x := range []struct {
+		name, records string
+		want          string
+	}{
+		{"one", doubt + resolved, window.Unknown},
+		{"beside a blind write", doubt + `{"txn":"d","status":"committed","ops":[{"op":"w","key":"x","value":3}]}
+` + resolved, window.Unknown},
+		{"two", doubt + `{"txn":"d","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":3}]}
+` + resolved, window.Violated},
+		{"in between", doubt + resolved + `{"txn":"d","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":3}]}
+`, window.Violated},
+	} {
+		b := &event.Batch{Partitions: []string{"sim"}}
+		var d event.Decoder
+		for i, line := range strings.Split(strings.TrimSpace(x.records), "\n") {
+			d.Decode(b, event.Position{Offset: int64(i)}, []byte(line))
+		}
+		m, _, err := run(exact(), b, true)
+		if err != nil {
+			t.Errorf("%s: %v", x.name, err)
+			continue
+		}
+		for _, name := range []string{"snapshot-isolation", "serializable"} {
+			if got, why := m.Verdict(must(isolation.ParseLevel(name))); got != x.want {
+				t.Errorf("%s: %s is %s (%s), want %s", x.name, name, got, why, x.want)
+			}
+		}
+	}
 }
