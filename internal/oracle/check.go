@@ -27,7 +27,7 @@ func Check(h History) Verdicts {
 			v.Violated[l] = v.Violated[l] || l.forbids(a.Refutes)
 		}
 	}
-	if len(h) <= maxForced && g.Ambiguous == 0 { // it takes a value with two writers for one of nobody's
+	if len(h) <= maxForced {
 		for l, violated := range g.Forces() {
 			v.Violated[l] = violated
 		}

@@ -79,6 +79,9 @@ func (g *Graph) externalSights(i int) (sights []seenBy, ok bool) {
 		}
 		if some {
 			w, known := g.installer(version{o.Key, last})
+			if !known && len(g.notAborted(version{o.Key, last})) > 1 {
+				continue // ambiguous: any of them
+			}
 			if !known || w == i {
 				ok = false
 				continue
