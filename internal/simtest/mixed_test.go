@@ -186,14 +186,7 @@ func mixedRun(t *testing.T, cfg window.Config, as []arrived) string {
 	if m.Counters.Unverified > 0 {
 		return fmt.Sprintf("a witness is not verified: %v", m.Unverified)
 	}
-	hs := accepted(as)
-	o, other := oracle.Check(hs[0]), oracle.Check(hs[1])
-	for _, l := range append(oracle.AllLevels(), oracle.ForcedLevels()...) {
-		o.Violated[l] = o.Violated[l] || other.Violated[l]
-	}
-	o.Anomalies = append(o.Anomalies, other.Anomalies...)
-	o.Torn = o.Torn || other.Torn
-	if why := disagreement(m, o); why != "" {
+	if why := disagreement(m, both(accepted(as))); why != "" {
 		return fmt.Sprintf("%s\n%s%+v", why, lines(eff.Findings), m.Totals())
 	}
 	return ""
