@@ -116,11 +116,11 @@ func place(ns []uint32, n uint32) uint32 {
 }
 
 // BringKey takes back the key that SpillKey wrote out, and returns its number: 0
-// when it is there already. The transactions that the record names must be in
-// memory.
-func (s *State) BringKey(h event.Hash, record []byte) (uint32, error) {
+// when it is there already, and what follows its record. The transactions that the
+// record names must be in memory.
+func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, err error) {
 	if s.lookupKey(h) != 0 {
-		return 0, nil
+		return 0, nil, nil
 	}
 	r := recordReader{b: record}
 	r.version()
@@ -137,9 +137,9 @@ func (s *State) BringKey(h event.Hash, record []byte) (uint32, error) {
 	s.spill.txnsOf = members
 	count := r.uint()
 	if r.err != nil || count == 0 || count > maxSpilledVersions {
-		return 0, fmt.Errorf("key: %w", ErrRecord)
+		return 0, nil, fmt.Errorf("key: %w", ErrRecord)
 	}
-	k := s.newKey(h, name)
+	k = s.newKey(h, name)
 	vs := s.spill.versions[:0]
 	for range count {
 		vs = append(vs, s.newVersion(k, event.Hash{}))
@@ -217,14 +217,14 @@ func (s *State) BringKey(h event.Hash, record []byte) (uint32, error) {
 	x.first, x.last, x.lastBlind, x.unplaced = version(), version(), version(), version()
 	x.length, x.base, x.basePrefix = r.uint32(), r.uint32(), r.uint()
 	if r.err != nil {
-		return 0, fmt.Errorf("key: %w", r.err)
+		return 0, nil, fmt.Errorf("key: %w", r.err)
 	}
 	for _, v := range vs {
 		s.adopt(v)
 	}
 	s.spill.keys--
 	s.spill.returned++
-	return k, nil
+	return k, r.b, nil
 }
 
 // adopt ties v, which came back, to the transactions that it names.

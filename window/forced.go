@@ -385,13 +385,14 @@ func (m *Machine) checkFrozen(n uint32, late bool) {
 	f := &m.forced
 	for i := range f.reads {
 		r := &f.reads[i]
-		if int(r.Key) >= len(f.keys) || f.keys[r.Key] == 0 {
+		drops := f.droppedAt(r.Key)
+		if drops == 0 {
 			continue
 		}
 		if r.Writer != 0 && m.graph.Live(incremental.Vertex(r.Writer)) {
 			continue // rule (b)
 		}
-		if r.Reread || late && int32(f.keys[r.Key]-f.taken[n].drops) > 0 {
+		if r.Reread || late && int32(drops-f.taken[n].drops) > 0 {
 			m.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
 		}
 	}
@@ -413,10 +414,7 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 		f.drops++
 		f.writes = m.infer.WrittenKeys(f.writes[:0], n)
 		for _, k := range f.writes {
-			for int(k) >= len(f.keys) {
-				f.keys = flat.Push(f.keys, 0)
-			}
-			f.keys[k] = f.drops
+			f.setDropped(k, f.drops)
 		}
 		f.sessions.Drop(n)
 		if f.plain != nil {
@@ -426,6 +424,24 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 			f.taken[n] = takenTxn{}
 		}
 	}
+}
+
+// droppedAt is when a writer of k was let go of last, 0 if none was.
+func (f *forcing) droppedAt(k uint32) uint32 {
+	if int(k) >= len(f.keys) {
+		return 0
+	}
+	return f.keys[k]
+}
+
+func (f *forcing) setDropped(k, drops uint32) {
+	if drops == 0 && int(k) >= len(f.keys) {
+		return
+	}
+	for int(k) >= len(f.keys) {
+		f.keys = flat.Push(f.keys, 0)
+	}
+	f.keys[k] = drops
 }
 
 // freezeBehind notes that n retires behind other writers of registers that it wrote:

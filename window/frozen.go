@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
@@ -42,14 +43,26 @@ func (m *Machine) newRun(i int) *frozenRun {
 }
 
 func (r *frozenRun) last(k uint32) lastFrozen {
-	x, ok := r.news[k]
-	if !ok && int(k) < len(r.m.frozen[r.view]) {
-		x = r.m.frozen[r.view][k]
+	if x, ok := r.news[k]; ok {
+		return x
 	}
-	if x.key != r.m.infer.KeyHash(k) {
+	return r.m.frozenLast(r.view, k)
+}
+
+// frozenLast is what the frozen order of the i-th view left in k.
+func (m *Machine) frozenLast(i int, k uint32) lastFrozen {
+	if int(k) >= len(m.frozen[i]) || m.frozen[i][k].key != m.infer.KeyHash(k) {
 		return lastFrozen{}
 	}
-	return x
+	return m.frozen[i][k]
+}
+
+func (m *Machine) setFrozen(i int, k uint32, x lastFrozen) {
+	f := &m.frozen[i]
+	for int(k) >= len(*f) {
+		*f = append(*f, lastFrozen{})
+	}
+	(*f)[k] = x
 }
 
 // run takes the nodes in, in their order.
@@ -84,12 +97,8 @@ func (r *frozenRun) run(nodes []uint32) {
 
 // keep makes what was run part of what is frozen.
 func (r *frozenRun) keep() {
-	f := &r.m.frozen[r.view]
 	for k, x := range r.news {
-		for int(k) >= len(*f) {
-			*f = append(*f, lastFrozen{})
-		}
-		(*f)[k] = x
+		r.m.setFrozen(r.view, k, x)
 	}
 }
 
@@ -198,7 +207,9 @@ func (m *Machine) live(i int) *constraints {
 	if !ok || asked || m.views[i].Base == isolation.Prefix {
 		return nil
 	}
-	slices.SortStableFunc(pieces, func(a, b piece) int { return int(int64(a.key) - int64(b.key)) })
+	slices.SortStableFunc(pieces, func(a, b piece) int { // by what does not change when a key comes back
+		return cmp.Or(cmp.Compare(m.infer.KeyHash(a.key), m.infer.KeyHash(b.key)), cmp.Compare(a.key, b.key))
+	})
 	p := &c.problem
 	var assumed []solve.Edge
 	for from := 0; from < len(pieces); {
@@ -327,11 +338,15 @@ func (m *Machine) fitsToTheEnd() {
 	}
 }
 
-// orderBefore orders the live part where what is due would not fit.
-func (m *Machine) orderBefore(due func(i int) []uint32) {
+func (m *Machine) initFrozen() {
 	if len(m.frozen) == 0 {
 		m.frozen, m.misfits = make([][]lastFrozen, len(m.views)), make([]int64, len(m.views))
 	}
+}
+
+// orderBefore orders the live part where what is due would not fit.
+func (m *Machine) orderBefore(due func(i int) []uint32) {
+	m.initFrozen()
 	if i := m.strongestOpen(); i >= 0 {
 		r := m.newRun(i)
 		if r.run(due(i)); len(r.misfits) > 0 {

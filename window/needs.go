@@ -1,6 +1,7 @@
 package window
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -143,11 +144,12 @@ func (m *Machine) bring(ref infer.Ref, record []byte) error {
 	case infer.SessionRecord:
 		return m.infer.BringSession(ref.Hash, record)
 	case infer.KeyRecord:
-		k, err := m.infer.BringKey(ref.Hash, record)
+		k, rest, err := m.infer.BringKey(ref.Hash, record)
 		if k == 0 || err != nil {
 			return err
 		}
 		m.countUnread(k, -1)
+		return m.bringFrozen(k, rest)
 	}
 	return nil
 }
@@ -172,6 +174,79 @@ func (m *Machine) skipVertex(record []byte) ([]byte, error) {
 		return nil, infer.ErrRecord
 	}
 	return record[size:], nil
+}
+
+// A key's record ends with when a writer of it was let go of last, and with what the
+// frozen orders left there: nothing, or the number of views, and of each whether there
+// is a value, it and its place. Records of before have none of it.
+func (m *Machine) appendFrozen(dst []byte, k uint32) []byte {
+	dst = binary.AppendUvarint(dst, uint64(m.forced.droppedAt(k)))
+	known := false
+	for i := range m.frozen {
+		known = known || m.frozenLast(i, k).key != 0
+	}
+	if !known {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(m.frozen)))
+	for i := range m.frozen {
+		x := m.frozenLast(i, k)
+		if x.key == 0 {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = binary.LittleEndian.AppendUint64(append(dst, 1), x.value)
+		dst = binary.AppendVarint(dst, x.at)
+		dst = binary.AppendUvarint(dst, uint64(x.seq))
+	}
+	return dst
+}
+
+func (m *Machine) bringFrozen(k uint32, record []byte) error {
+	if len(record) == 0 {
+		m.forced.setDropped(k, m.forced.drops) // some may have been
+		return nil
+	}
+	bad := false
+	next := func(n int) {
+		if bad = bad || n <= 0 || n > len(record); !bad {
+			record = record[n:]
+		}
+	}
+	drops, n := binary.Uvarint(record)
+	next(n)
+	m.forced.setDropped(k, uint32(drops))
+	if !bad && len(record) == 0 {
+		return nil
+	}
+	views, n := binary.Uvarint(record)
+	if next(n); bad || views != uint64(len(m.views)) {
+		return infer.ErrRecord
+	}
+	m.initFrozen()
+	for i := range m.views {
+		if len(record) == 0 {
+			return infer.ErrRecord
+		}
+		some := record[0] != 0
+		if next(1); !some {
+			continue
+		}
+		if len(record) < 8 {
+			return infer.ErrRecord
+		}
+		x := lastFrozen{key: m.infer.KeyHash(k), value: binary.LittleEndian.Uint64(record)}
+		next(8)
+		x.at, n = binary.Varint(record)
+		next(n)
+		seq, n := binary.Uvarint(record)
+		if next(n); bad {
+			return infer.ErrRecord
+		}
+		x.seq = uint32(seq)
+		m.setFrozen(i, k, x)
+	}
+	return nil
 }
 
 // Bounds of what a step does beside its transactions.
@@ -211,7 +286,13 @@ func (m *Machine) spill(txns int) {
 			}
 			for _, k := range keys {
 				m.countUnread(k, +1)
-				put(m.infer.SpillKey([]byte{}, k))
+				frozen := m.appendFrozen(nil, k)
+				ref, record := m.infer.SpillKey([]byte{}, k)
+				if record != nil {
+					record = append(record, frozen...)
+				}
+				m.forced.setDropped(k, 0) // the number may become another key's
+				put(ref, record)
 			}
 			over -= len(keys)
 		}
