@@ -86,8 +86,8 @@ func (g *Graph) Reorder(i int, nodes []uint32) bool {
 	for k, n := range nodes {
 		if v := o.vertexOf(n); o.Split && n&1 == 1 && !less(*o.rank(n - 1), ranks[k]) {
 			fits = false
-		} else if n == o.first(v) {
-			fits = fits && g.outFits(o, v)
+		} else if n == o.first(v) || o.retired(o.first(v)) { // its first live node
+			fits = g.outFits(o, v)
 		}
 		if !fits {
 			break
