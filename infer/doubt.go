@@ -1,0 +1,176 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// awaitAgain asks anew who wrote v, for those who read it: an aborted writer has
+// come, or a possible one has gone.
+func (s *State) awaitAgain(v uint32) {
+	x := &s.versions[v]
+	if x.possible > 0 || x.flags&initialVersion != 0 {
+		return
+	}
+	if r := x.readers; r != 0 {
+		s.await(v, s.readers[r].txn, s.readers[r].op)
+	} else if w := x.witness; w != 0 && s.txns[w].state == counted {
+		s.await(v, w, 0)
+	}
+}
+
+// possibleWriter says that the transaction n, which did not abort, wrote v: a
+// second one, or one that has left memory, makes v ambiguous.
+func (s *State) possibleWriter(v, n uint32) {
+	x := &s.versions[v]
+	x.possible++
+	s.supplied(v)
+	if x.possible > 1 || s.values.has(s.valueKey(v)) {
+		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+			w := s.writes[id].txn
+			if x.flags&ambiguous != 0 && w != n {
+				break // the others were looked at when v became ambiguous
+			}
+			if s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
+				s.demote = append(s.demote, w)
+			}
+		}
+		before := s.Counters.Ambiguous
+		s.makeAmbiguous(v)
+		if s.opt.Existing && x.possible == 1 && s.Counters.Ambiguous == before {
+			s.Counters.Ambiguous++ // it may have been read as what was there before watching
+		}
+		return
+	}
+	if s.txns[n].state == tentative && s.observed(v) {
+		s.promote = append(s.promote, n)
+	}
+}
+
+// observed says whether a transaction that counts saw v.
+func (s *State) observed(v uint32) bool {
+	x := &s.versions[v]
+	return x.readers != 0 || x.flags&(lateReaders|placed|seen) != 0
+}
+
+// observedSome says whether a version that only n can have written was seen.
+func (s *State) observedSome(n uint32) bool {
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		v := s.writes[id].version
+		if s.versions[v].flags&ambiguous == 0 && s.versions[v].possible == 1 && s.observed(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeAmbiguous takes back what was concluded from v having one writer.
+func (s *State) makeAmbiguous(v uint32) {
+	x := &s.versions[v]
+	if x.flags&ambiguous != 0 {
+		return
+	}
+	x.flags |= ambiguous
+	if s.observed(v) || s.keys[x.key].kind == event.List {
+		s.Counters.Ambiguous++
+	}
+	w := x.writer
+	x.writer = 0
+	if s.keys[x.key].kind == event.List {
+		if w != 0 {
+			s.kill(v, w, WW|WR|RW)
+			s.makeAmbiguousElement(v, w)
+		}
+		return
+	}
+	s.kill(v, w, WR|Reread) // who read v may have read from another
+	for id := x.over; id != 0; id = s.writes[id].nextOver {
+		s.kill(s.writes[id].version, s.writes[id].txn, WW|RW)
+	}
+}
+
+// kill takes back the edges with this version and one of these labels at the
+// writer, those of the step in work as well, and what else was concluded from
+// the version.
+func (s *State) kill(v, writer uint32, labels Label) {
+	k := Kill{v, writer, labels}
+	s.out.Kills = append(s.out.Kills, k)
+	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
+	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool {
+		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder) || a.Other == v && v != 0
+	})
+}
+
+func (s *State) makeAmbiguousElement(v, w uint32) {
+	if s.versions[v].flags&placed == 0 {
+		s.unlinkUnplaced(v)
+		return
+	}
+	for q := s.versions[v].next; q != 0; q = s.versions[q].next {
+		s.kill(q, w, WW)
+	}
+	for u := s.keys[s.versions[v].key].unplaced; u != 0; u = s.versions[u].sibling {
+		s.kill(u, w, WW)
+	}
+	s.bridge(v)
+}
+
+// unsettle takes v from its writer n; a list's element stays where reads showed
+// it.
+func (s *State) unsettle(v, n uint32) {
+	x := &s.versions[v]
+	if x.writer != n {
+		return
+	}
+	x.writer = 0
+	if s.keys[x.key].kind != event.List {
+		return
+	}
+	if x.flags&placed != 0 {
+		s.bridge(v)
+	} else if x.flags&inUnplaced != 0 {
+		s.unlinkUnplaced(v)
+	}
+}
+
+// disambiguate concludes anew about v after one of its possible writers turned
+// out not to have written it.
+func (s *State) disambiguate(v uint32) {
+	x := &s.versions[v]
+	if x.flags&ambiguous == 0 || x.possible != 1 {
+		return
+	}
+	x.flags &^= ambiguous
+	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+		n := s.writes[id].txn
+		switch s.txns[n].state {
+		case tentative:
+			if s.observed(v) {
+				s.promote = append(s.promote, n)
+			}
+			return
+		case counted:
+			if s.keys[x.key].kind == event.List {
+				s.settleList(v, id, n, false)
+				return
+			}
+			for o := x.over; o != 0; o = s.writes[o].nextOver {
+				for r := x.readers; r != 0; r = s.olderReader(r) {
+					if s.readers[r].reread {
+						continue
+					}
+					s.edge(s.readers[r].txn, s.writes[o].txn, RW, s.writes[o].version, 0)
+				}
+			}
+			for r := x.readers; r != 0; r = s.olderReader(r) {
+				if t := s.readers[r].txn; t != n && !s.readers[r].reread {
+					s.overwriteAfter(v, t)
+				}
+			}
+			s.settleRegister(v, n)
+			return
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// keyOf interns the key of o.
+func (s *State) keyOf(b *event.Batch, t *event.Txn, o *event.Op) uint32 {
+	h := o.KeyHash
+	if t.Epoch.Len > 0 {
+		h = s.inEpoch(b, t, h)
+	}
+	return s.internKey(h, b.Bytes(o.Key))
+}
+
+// settleKind decides what kind of object k is, by the first operation that
+// tells, and whether o may be used: false for operations that give no
+// dependencies here and for keys used as two kinds, which are counted as
+// uncheckable.
+func (s *State) settleKind(k uint32, o *event.Op) bool {
+	x := &s.keys[k]
+	if x.flags&unsupported != 0 {
+		s.Counters.Ignored++
+		if o.Kind == event.Delete || o.Kind == event.Write {
+			s.replaced(k)
+		} else if o.Kind != event.Read && o.Kind != event.Range {
+			s.wroteAgain(k, o.ValueHash)
+			s.wroteOther(k, o)
+		}
+		return false
+	}
+	kind := o.Data
+	switch o.Kind {
+	case event.Read:
+		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.kind != event.Register && x.kind != event.Set {
+			kind = event.List
+		}
+	case event.Write:
+		if kind == event.AnyKind {
+			kind = event.Register
+		}
+	case event.Append:
+		kind = event.List
+	case event.CAS, event.Insert, event.Delete:
+		kind = event.Register
+	case event.Add, event.Remove:
+		kind = event.Set
+	case event.Inc:
+		kind = event.Counter
+	case event.Range:
+		return true
+	default:
+		s.giveUp(k)
+		return false
+	}
+	if kind == event.Counter && !s.opt.Whole || kind == event.List && s.opt.DeletesUnseen {
+		s.giveUp(k)
+		return false
+	}
+	switch {
+	case kind == event.AnyKind:
+		if x.kind == event.AnyKind {
+			s.readPlainly(k)
+		}
+	case x.kind == event.AnyKind:
+		readBefore := x.length > 0
+		x.length = 0
+		if kind == event.List {
+			x.lastBlind, x.unplaced = x.unplaced, 0 // where a list has its chain of kept versions
+		}
+		if kind > event.List && readBefore {
+			s.giveUp(k)
+			return false
+		}
+		if kind == event.Counter {
+			s.Counters.Countable++
+		}
+		x.kind = kind
+		if kind == event.Register && !readBefore && len(s.ordered) > 0 {
+			s.enroll(k)
+		}
+	case x.kind != kind:
+		if kind == event.Register && writesVersion(o) {
+			x.flags |= deleted // what was appended or added may be gone
+		}
+		s.wroteOther(k, o)
+		s.giveUp(k)
+		return false
+	}
+	return true
+}
+
+// wroteAgain takes back what rests on the value having the writers that are known:
+// an operation from which nothing else is concluded may have installed it as well.
+func (s *State) wroteAgain(k uint32, h event.Hash) {
+	v := s.lookupVersion(k, h)
+	if v == 0 {
+		s.out.Doubted = append(s.out.Doubted, versionHash(0, h)^s.keys[k].hash.Lo)
+		return
+	}
+	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
+			s.demote = append(s.demote, w)
+		}
+	}
+	s.makeAmbiguous(v)
+}
+
+// giveUp stops inference on k. Edges found so far rest on operations that were
+// understood and stay, but for those out of not-found reads, which a delete
+// makes ambiguous.
+func (s *State) giveUp(k uint32) {
+	x := &s.keys[k]
+	s.Counters.Ignored++
+	x.flags |= unsupported
+	s.uncheckable(k)
+	if x.flags&deleted != 0 {
+		s.replaced(k)
+	}
+}
+
+// replaced takes back what rests on k having been appended or added to only: another
+// operation may have replaced or deleted it.
+func (s *State) replaced(k uint32) {
+	x := &s.keys[k]
+	void := func(v uint32) {
+		s.kill(v, s.versions[v].writer, WW|WR|RW)
+		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	}
+	switch x.kind {
+	case event.List:
+		for v := x.first; v != 0; v = s.versions[v].next {
+			void(v)
+		}
+		for v := x.unplaced; v != 0; v = s.versions[v].sibling {
+			void(v)
+		}
+	case event.Set:
+		for e := x.base; e != 0; e = s.keys[e].base {
+			s.deletion(e)
+			for id := s.versions[s.keys[e].initial].over; id != 0; id = s.writes[id].nextOver {
+				void(s.writes[id].version)
+				s.makeAmbiguous(s.writes[id].version)
+			}
+		}
+	}
+}
+
+func (s *State) uncheckable(k uint32) {
+	if s.keys[k].flags&uncheckable == 0 {
+		s.keys[k].flags |= uncheckable
+		s.Counters.Uncheckable++
+	}
+}

@@ -1,0 +1,178 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// promoteNow counts an unknown transaction that was observed, with all its
+// operations.
+func (s *State) promoteNow(n uint32) {
+	if s.txns[n].state != tentative || !s.observedSome(n) {
+		return
+	}
+	s.scratch.Reset()
+	x := &s.txns[n]
+	if err := s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(x.record)); err != nil {
+		return // not possible: the record was written by AppendRecord
+	}
+	t := &s.scratch.Txns[0]
+	s.planFrom, s.planTo = 0, 0
+	s.forgetWrites(n)
+	s.txns[n].state = counted
+	s.count(&s.scratch, t, n)
+}
+
+// settleOutcomes takes the observation of unknown outcomes to a fixpoint.
+func (s *State) settleOutcomes() {
+	for len(s.promote)+len(s.demote) > 0 {
+		if len(s.demote) > 0 {
+			n := s.demote[0]
+			s.demote = append(s.demote[:0], s.demote[1:]...)
+			s.demoteNow(n)
+			continue
+		}
+		n := s.promote[0]
+		s.promote = append(s.promote[:0], s.promote[1:]...)
+		s.promoteNow(n)
+	}
+}
+
+// demoteNow makes an unknown transaction tentative again: what it was observed
+// by may have been written by another. It counts again at once if something else
+// of it was observed.
+func (s *State) demoteNow(n uint32) {
+	x := &s.txns[n]
+	if x.state != counted || x.flags&retired != 0 || s.observedSome(n) {
+		return
+	}
+	s.scratch.Reset()
+	if err := s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(x.record)); err != nil {
+		return // not possible: the record was written by AppendRecord
+	}
+	s.uncount(n)
+	s.txns[n].state = tentative
+	s.expiry.push(s.txns[n].end, n, s.txns[n].gen, 0, 0, 0)
+	s.noteWrites(&s.scratch, &s.scratch.Txns[0], n)
+}
+
+// uncount takes n, which counts, out of the history, with all that follows from
+// its operations.
+func (s *State) uncount(n uint32) {
+	s.dropScans(n)
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		s.unsettle(s.writes[id].version, n)
+	}
+	for id := s.txns[n].reads; id != 0; {
+		next, v := s.readers[id].nextOfTxn, s.readers[id].version
+		s.dropReader(id)
+		if s.versions[v].flags&accused != 0 { // perhaps by n
+			s.unaccused = append(s.unaccused, v)
+		}
+		s.unplace(s.versions[v].key, n)
+		if w := s.versions[v].writer; w != 0 && s.txns[w].flags&unknown != 0 && !s.observed(v) {
+			s.demote = append(s.demote, w)
+		}
+		id = next
+	}
+	s.txns[n].reads = 0
+	s.leaveSession(n)
+	if s.txns[n].placeless() {
+		s.Counters.Sessionless--
+	}
+	s.parted = s.parted[:0]
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		s.part(id)
+	}
+	s.forgetWrites(n)
+	s.out.Gone = append(s.out.Gone, n)
+	s.out.Nodes = slices.DeleteFunc(s.out.Nodes, func(m uint32) bool { return m == n })
+	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return e.From == n || e.To == n || e.Witness == n })
+	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.A == n || a.B == n })
+	for _, id := range s.parted {
+		s.diverge(id, s.diverging(id))
+	}
+}
+
+// unplace gives the key up when n, whose reads do not count any more, was the
+// one that showed the order of its last elements.
+func (s *State) unplace(k, n uint32) {
+	v, found := s.keys[k].last, false
+	for ; v != 0 && s.versions[v].witness == n; v = s.versions[v].prev {
+		found = true
+		if w := s.versions[v].writer; w != 0 {
+			s.kill(v, w, WW|RW)
+		}
+	}
+	if found {
+		s.giveUp(k)
+	}
+}
+
+// forgetWrites unlinks and frees the write records of n.
+func (s *State) forgetWrites(n uint32) {
+	for id := s.txns[n].writes; id != 0; {
+		next := s.writes[id].nextOfTxn
+		s.dropWrite(id)
+		id = next
+	}
+	s.txns[n].writes = 0
+}
+
+// dropWrite unlinks a write record from its version and frees it; the list of
+// the transaction is the caller's.
+func (s *State) dropWrite(id uint32) {
+	s.withdrawOverwrite(id)
+	w := s.writes[id]
+	v := &s.versions[w.version]
+	if w.prevOfVer == 0 {
+		v.writes = w.nextOfVer
+	} else {
+		s.writes[w.prevOfVer].nextOfVer = w.nextOfVer
+	}
+	if w.nextOfVer != 0 {
+		s.writes[w.nextOfVer].prevOfVer = w.prevOfVer
+	}
+	if s.txns[w.txn].state != aborted {
+		v.possible--
+	}
+	if v.writer == w.txn {
+		v.writer = 0
+	}
+	s.txns[w.txn].pins--
+	s.writes[id] = write{}
+	s.freeWrites.Give(id)
+}
+
+// remove takes a record back, because a later one with its id replaces it.
+func (s *State) remove(n uint32) {
+	s.reopened = s.reopened[:0]
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		s.reopened = append(s.reopened, s.writes[id].version)
+	}
+	if s.txns[n].state == counted {
+		s.uncount(n)
+	} else {
+		s.forgetWrites(n)
+	}
+	for _, v := range s.reopened {
+		s.disambiguate(v)
+		s.awaitAgain(v)
+	}
+	x := &s.txns[n]
+	if x.flags&retired == 0 {
+		s.leave(n)
+	}
+	if x.flags&stored != 0 {
+		s.bury(x)
+		x.flags &^= stored
+	}
+	s.byID.remove(x.id.Lo, n)
+	// The number stays taken until nothing names it: an entry of a queue, a
+	// finding. Its id is free for the record that replaces it.
+	x.id = event.Hash{}
+	x.flags |= retired
+	x.state = free
+	s.release(n)
+}

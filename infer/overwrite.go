@@ -1,0 +1,212 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// settleRegister gives v its one writer n: those who read v read from n.
+func (s *State) settleRegister(v, n uint32) {
+	x := &s.versions[v]
+	x.writer = n
+	s.wroteLate(v)
+	for r := x.readers; r != 0; r = s.olderReader(r) {
+		t := s.readers[r].txn
+		label := WR
+		if s.overwrote(t, v) && s.installed(v) {
+			label |= WW
+		}
+		if s.readers[r].reread {
+			label = Reread
+		}
+		s.edge(n, t, label, v, 0)
+		s.intermediateRead(v, t, s.readers[r].op)
+	}
+}
+
+// overwrote says whether t read v and installed another version of the key.
+func (s *State) overwrote(t, v uint32) bool {
+	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+		if s.writes[id].txn == t && !s.writes[id].blind {
+			return true
+		}
+	}
+	return false
+}
+
+// overwrite installs the write record id over the version pred: who read pred
+// comes before, and two who overwrote what they had read diverge, whether or not
+// their values differ.
+func (s *State) overwrite(id, pred uint32, blind bool) {
+	w := &s.writes[id]
+	n := w.txn
+	w.pred, w.blind = pred, blind
+	w.nextOver = s.versions[pred].over
+	if w.nextOver != 0 {
+		s.writes[w.nextOver].prevOver = id
+	}
+	s.versions[pred].over = id
+	other := s.diverging(id)
+	r, oldest := s.versions[pred].readers, s.versions[pred].oldest
+	if s.versions[pred].flags&ambiguous != 0 {
+		r = 0 // the initial one, of a key that was deleted: who found nothing need not have seen it
+	}
+	for r != 0 {
+		x := &s.readers[r]
+		switch {
+		case x.reread:
+		case x.txn == n:
+			x.overwrote = x.overwrote || !blind
+		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn || s.txns[x.txn].asked != s.txns[n].asked:
+			s.edge(x.txn, n, RW, w.version, 0)
+		}
+		if r == oldest {
+			break
+		}
+		r = x.older
+	}
+	if other != 0 {
+		x := &s.writes[other]
+		s.edge(n, x.txn, RW, x.version, 0)
+		s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: pred, Certain: true})
+	}
+	if !blind {
+		s.divergeFromOthers(id)
+	}
+	k := s.versions[pred].key
+	if pred == s.keys[k].initial {
+		s.countRoots(k)
+	}
+}
+
+// overwriteAfter installs what t wrote over v, which t read when several may have
+// written it: as one version among others it said nothing of the order.
+func (s *State) overwriteAfter(v, t uint32) {
+	k := s.versions[v].key
+	for id := s.txns[t].writes; id != 0; id = s.writes[id].nextOfTxn {
+		w := &s.writes[id]
+		if w.blind && w.pred == s.keys[k].initial && s.keys[k].flags&element == 0 {
+			s.withdrawOverwrite(id)
+			s.overwrite(id, v, false)
+			return
+		}
+	}
+}
+
+// diverging is the latest other write record that overwrote the version which id
+// overwrote after its transaction had read it; 0 if there is none. Of n that
+// diverge each is reported, and gets the two anti-dependencies, with the one
+// before it: all pairs would be n^2 edges that say the same. One that is doubtful
+// comes last.
+//
+// That holds among transactions that asked for the same level. One that asked for
+// less gives no anti-dependencies in some views, and two beside it would not be
+// connected through it: those that asked for another level are linked in pairs.
+func (s *State) diverging(id uint32) uint32 {
+	w := &s.writes[id]
+	if w.blind {
+		return 0
+	}
+	other := uint32(0)
+	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
+		x := &s.writes[o]
+		switch {
+		case x.txn == w.txn || x.blind || s.txns[x.txn].asked != s.txns[w.txn].asked:
+		case !s.doubtful(x.txn):
+			return o
+		case other == 0:
+			other = o
+		}
+	}
+	return other
+}
+
+// part notes the records that diverged from id, which is about to be taken back:
+// they diverge from the one before it all the same, and nothing says so yet.
+func (s *State) part(id uint32) {
+	w := &s.writes[id]
+	if w.pred == 0 || w.blind || s.versions[w.pred].flags&ambiguous != 0 {
+		return
+	}
+	for o := w.prevOver; o != 0; o = s.writes[o].prevOver {
+		x := &s.writes[o]
+		if x.blind || x.txn == w.txn || s.txns[x.txn].asked != s.txns[w.txn].asked {
+			continue
+		}
+		s.parted = append(s.parted, o)
+		if !s.doubtful(x.txn) {
+			return // the ones behind it diverged from it
+		}
+	}
+}
+
+// diverge reports that the write records id and other, 0 for none, overwrote one
+// version, which was not known of them.
+func (s *State) diverge(id, other uint32) {
+	if other == 0 {
+		return
+	}
+	w, x := &s.writes[id], &s.writes[other]
+	s.edge(x.txn, w.txn, RW, w.version, 0)
+	s.edge(w.txn, x.txn, RW, x.version, 0)
+	s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
+}
+
+// doubtful says whether n counts although its outcome is unknown and nothing in
+// memory shows that it took effect: it has retired and cannot be taken back.
+func (s *State) doubtful(n uint32) bool {
+	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
+}
+
+// divergeFromOthers reports those that overwrote what id did and asked for another
+// level; their edges are given one by one.
+func (s *State) divergeFromOthers(id uint32) {
+	w := &s.writes[id]
+	asked := s.txns[w.txn].asked
+	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
+		if x := &s.writes[o]; !x.blind && s.txns[x.txn].asked != asked && !s.doubtful(x.txn) {
+			s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
+		}
+	}
+}
+
+// countRoots counts a key as unordered once its versions have two roots: then
+// the order between their descendants is unknown.
+func (s *State) countRoots(k uint32) {
+	x := &s.keys[k]
+	if x.flags&(uncheckable|unordered) != 0 || x.flags&(element|deleted) == element {
+		return // in whichever order an element is added, it is there
+	}
+	roots, fromInitial := 0, 0
+	if x.flags&hasBaseline != 0 {
+		roots++
+	}
+	if s.versions[x.initial].flags&overwritten != 0 && x.kind != event.List {
+		fromInitial = 1 // by one that has left memory
+	}
+	for id := s.versions[x.initial].over; id != 0 && roots < 2; id = s.writes[id].nextOver {
+		if s.writes[id].blind {
+			roots++
+		} else {
+			fromInitial = 1
+		}
+	}
+	if roots+fromInitial >= 2 {
+		x.flags |= unordered
+		s.Counters.Unordered++
+	}
+}
+
+// withdrawOverwrite takes a write record out of its predecessor's list.
+func (s *State) withdrawOverwrite(id uint32) {
+	w := &s.writes[id]
+	if w.pred == 0 {
+		return
+	}
+	if w.prevOver == 0 {
+		s.versions[w.pred].over = w.nextOver
+	} else {
+		s.writes[w.prevOver].nextOver = w.nextOver
+	}
+	if w.nextOver != 0 {
+		s.writes[w.nextOver].prevOver = w.prevOver
+	}
+	w.pred, w.nextOver, w.prevOver = 0, 0, 0
+}
