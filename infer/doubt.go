@@ -136,10 +136,11 @@ func (s *State) unsettle(v, n uint32) {
 }
 
 // disambiguate concludes anew about v after one of its possible writers turned
-// out not to have written it.
+// out not to have written it. A writer that has left memory may have been another
+// one: then it stays in doubt.
 func (s *State) disambiguate(v uint32) {
 	x := &s.versions[v]
-	if x.flags&ambiguous == 0 || x.possible != 1 {
+	if x.flags&ambiguous == 0 || x.possible != 1 || s.values.has(s.valueKey(v)) {
 		return
 	}
 	x.flags &^= ambiguous
