@@ -147,22 +147,3 @@ func (c Contract) String() string {
 	}
 	return strings.Join(items, ",")
 }
-
-// Unused are the settings that this version reads and does not act on: what they
-// would add to the checks is missing, and nothing is reported because of them.
-func (c Contract) Unused() []string {
-	var items []string
-	for _, x := range []struct {
-		set  bool
-		item string
-	}{
-		{c.ByVersion, "value-identity=version"},
-		{c.NumericVersions, "version-order=numeric"},
-		{c.TrustCommitTS, "trust-commit-ts=true"},
-	} {
-		if x.set {
-			items = append(items, x.item)
-		}
-	}
-	return items
-}

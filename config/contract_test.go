@@ -91,14 +91,3 @@ func TestContractDefaults(t *testing.T) {
 		}
 	}
 }
-
-func TestUnused(t *testing.T) {
-	c := LiveContract()
-	if got := c.Unused(); got != nil {
-		t.Errorf("the default has unused settings %v", got)
-	}
-	c.ByVersion, c.TrustCommitTS = true, true
-	if got := strings.Join(c.Unused(), " "); got != "value-identity=version trust-commit-ts=true" {
-		t.Errorf("unused: %s", got)
-	}
-}

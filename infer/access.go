@@ -115,6 +115,11 @@ func (s *State) valueIn(n uint32, x *version, b *event.Batch) (string, bool) {
 // otherValueIn looks for the value in what operations of other kinds saw.
 func otherValueIn(b *event.Batch, h event.Hash) (string, bool) {
 	for i := range b.Extras {
+		for _, text := range []event.Span{b.Extras[i].Version, b.Extras[i].PrevVersion} {
+			if text.Len > 0 && versionIdentity(b.Bytes(text)) == h {
+				return b.Text(text), true
+			}
+		}
 		switch e := &b.Extras[i]; h {
 		case e.ExpectedHash:
 			return b.Text(e.Expected), true

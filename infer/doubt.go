@@ -85,6 +85,9 @@ func (s *State) makeAmbiguous(v uint32) {
 		}
 		return
 	}
+	if s.ordered1(v) && w != 0 {
+		s.bridgeOrdered(v, w)
+	}
 	s.kill(v, w, WR|Reread) // who read v may have read from another
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		s.kill(s.writes[id].version, s.writes[id].txn, WW|RW)
@@ -126,6 +129,9 @@ func (s *State) unsettle(v, n uint32) {
 	}
 	x.writer = 0
 	if s.keys[x.key].kind != event.List {
+		if s.ordered1(v) {
+			s.bridgeOrdered(v, n)
+		}
 		return
 	}
 	if x.flags&placed != 0 {

@@ -41,12 +41,13 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 		s.write(c, n, i, s.written(b, t, o))
 		c.flags |= removed
 	case event.Insert:
-		s.write(s.touchOf(k), n, i, s.written(b, t, o))
+		s.writeVersion(b, n, i, k, o, o.ValueHash)
 	case event.Delete:
 		s.deletion(k)
-		c := s.touchOf(k)
-		s.write(c, n, i, s.written(b, t, o))
-		c.flags |= removed
+		s.writeVersion(b, n, i, k, o, s.written(b, t, o))
+		if version, _ := versionOf(b, o); !s.opt.ByVersion || len(version) == 0 {
+			s.touchOf(k).flags |= removed // else a read shows its version
+		}
 	case event.CAS:
 		s.compareAndSet(b, t, n, i, k, o)
 	default:
@@ -56,8 +57,12 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 
 // countVersioned takes a read or write of a register.
 func (s *State) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
+	if s.opt.ByVersion && o.Kind == event.Read {
+		s.readVersion(b, n, i, k, o)
+		return
+	}
 	if o.Kind == event.Write {
-		s.write(s.touchOf(k), n, i, o.ValueHash)
+		s.writeVersion(b, n, i, k, o, o.ValueHash)
 		return
 	}
 	s.readValue(s.touchOf(k), n, i, o.ValueHash, o.Flags&event.NotFound != 0)
@@ -69,6 +74,14 @@ func (s *State) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
 func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
 	x := &b.Extras[o.Extra]
 	c := s.touchOf(k)
+	if s.opt.ByVersion { // values are no versions
+		if o.Flags&event.Success != 0 {
+			s.writeVersion(b, n, i, k, o, o.ValueHash)
+		} else {
+			s.readVersion(b, n, i, k, o)
+		}
+		return
+	}
 	switch {
 	case o.Flags&event.Success != 0:
 		s.readMaybe(b, c, n, i, x.Expected, x.ExpectedHash)
@@ -91,6 +104,11 @@ func (s *State) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span
 
 // written is the hash of the version that o writes to its key.
 func (s *State) written(b *event.Batch, t *event.Txn, o *event.Op) event.Hash {
+	if s.opt.ByVersion && o.Kind != event.Append && !ofElement(o) {
+		if version, _ := versionOf(b, o); len(version) > 0 {
+			return versionIdentity(version)
+		}
+	}
 	if o.Kind == event.Delete || o.Kind == event.Remove {
 		return tombstoneOf(s.inEpoch(b, t, t.IDHash))
 	}
@@ -158,4 +176,30 @@ func (s *State) wroteOther(k uint32, o *event.Op) {
 			s.deletion(e)
 		}
 	}
+}
+
+// writeVersion takes a write of a register, with the version that it replaced and its
+// own where it says so; h is what else its version is told by.
+func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h event.Hash) {
+	c := s.touchOf(k)
+	version, _ := versionOf(b, o)
+	if s.opt.ByVersion {
+		s.replaces(b, c, n, i, o)
+		if len(version) > 0 {
+			h = versionIdentity(version)
+		}
+	}
+	if c.flags&wrote != 0 && s.ordered1(s.writes[c.lastWrite].version) {
+		s.unlinkOrdered(s.writes[c.lastWrite].version) // it was intermediate
+	}
+	s.write(c, n, i, h)
+	if s.opt.ByVersion && len(version) > 0 {
+		s.numberText(k, s.writes[c.lastWrite].version, n, version)
+	}
+}
+
+// byVersionOnly says whether o, a read or write, is one of a register whose versions
+// are told by their texts.
+func (s *State) byVersionOnly(k uint32, o *event.Op) bool {
+	return s.keys[k].kind == event.Register || s.keys[k].kind == event.AnyKind && o.Flags&event.IsArray == 0
 }

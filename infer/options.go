@@ -8,6 +8,10 @@ type Options struct {
 	Existing           bool // start: existing
 	UnmonitoredWriters bool // unmonitored-writers: yes
 	DeletesUnseen      bool // deletes: unseen
+	ByVersion          bool // versions are told by their texts, not by their values
+	NumericVersions    bool // and these are numbers in the order of the versions
+	TrustCommitTS      bool // versions are in the order of their writers' commit timestamps
+	Ordered            bool // one of the latter two: New sets it
 	Whole              bool // all records stay until the end of the input
 	// BaselineSpan is how long after the first record's end a value without a
 	// writer is its key's baseline, ns: longest transaction + lateness.
@@ -90,7 +94,9 @@ const (
 	SequenceGap                              // members before A of its session are missing
 	Contradictory                            // a record with A's id and other content
 	OutOfBounds                              // A's operation OpA read a sum that no increments give; B read another that excludes it, 0 for none
-	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts	// Nonlinearizable: the operations on a key have no order in which each takes effect
+	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts
+	CyclicVersions                           // A's read and write contradict the given order; Version is what it wrote, B who wrote what it read
+	// Nonlinearizable: the operations on a key have no order in which each takes effect
 	// while it runs. Package window finds it.
 	Nonlinearizable
 )

@@ -19,6 +19,9 @@ func (s *State) settleRegister(v, n uint32) {
 		s.edge(n, t, label, v, 0)
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
+	if s.ordered1(v) {
+		s.connectOrdered(v)
+	}
 }
 
 // overwrote says whether t read v and installed another version of the key.
@@ -182,7 +185,9 @@ func (s *State) countRoots(k uint32) {
 		fromInitial = 1 // by one that has left memory
 	}
 	for id := s.versions[x.initial].over; id != 0 && roots < 2; id = s.writes[id].nextOver {
-		if s.writes[id].blind {
+		if s.ordered1(s.writes[id].version) {
+			fromInitial = 1 // one of those whose order is given
+		} else if s.writes[id].blind {
 			roots++
 		} else {
 			fromInitial = 1

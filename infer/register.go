@@ -1,6 +1,10 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"math"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // touchOf is the note of what the transaction in work did to k.
 func (s *State) touchOf(k uint32) *touch {
@@ -23,6 +27,9 @@ func (s *State) touchOf(k uint32) *touch {
 func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.out.Nodes = append(s.out.Nodes, n)
 	s.working = n
+	if s.opt.TrustCommitTS {
+		s.commitTS = s.commitNumber(t)
+	}
 	if s.stamp++; s.stamp == 0 { // around after 2^32 transactions: no key may look touched
 		for k := range s.keys {
 			s.keys[k].stamp = 0
@@ -40,7 +47,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		} else {
 			s.keys[k].flags |= used
 		}
-		if x := &s.keys[k]; x.kind == event.Register && o.Kind <= event.Write && o.Data <= event.Register && x.flags&unsupported == 0 {
+		if x := &s.keys[k]; x.kind == event.Register && o.Kind <= event.Write && o.Data <= event.Register && x.flags&unsupported == 0 && !s.opt.ByVersion {
 			if c := s.touchOf(k); o.Kind == event.Write {
 				s.write(c, n, uint32(i), o.ValueHash)
 			} else {
@@ -51,7 +58,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		if !s.settleKind(k, o) {
 			continue
 		}
-		if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List {
+		if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List || s.opt.ByVersion && s.byVersionOnly(k, o) {
 			s.countOther(b, t, n, uint32(i), k, o)
 			continue
 		}
@@ -212,9 +219,14 @@ func (s *State) install(c *touch, n uint32) {
 		s.sawOwnFuture(c, n)
 	}
 	if c.readVer != 0 {
-		s.saw(c.readVer, n, c.readOp, true)
+		s.saw(c.readVer, n, c.readOp, !s.opt.ByVersion || c.readLen == 0)
 	}
-	rmw := c.readVer != 0 && s.versions[c.readVer].flags&ambiguous == 0
+	pred := c.readVer
+	if s.opt.ByVersion && c.readLen != 0 { // it says that it replaced another version than it read
+		pred = c.readLen
+		s.saw(pred, n, c.readOp, true)
+	}
+	rmw := pred != 0 && s.versions[pred].flags&ambiguous == 0
 	if k.flags&element != 0 && c.readVer == k.initial {
 		rmw = false // who adds what is added already changes nothing
 	}
@@ -223,10 +235,16 @@ func (s *State) install(c *touch, n uint32) {
 		v := s.writes[id].version
 		s.possibleWriter(v, n)
 		if s.versions[v].flags&ambiguous == 0 {
+			if s.opt.TrustCommitTS && s.commitTS != math.MinInt64 && s.versions[v].possible == 1 {
+				s.number(c.key, v, n, s.commitTS)
+			}
 			s.settleRegister(v, n)
 		}
 	}
-	if pred := c.readVer; rmw {
+	if s.opt.Ordered && rmw {
+		s.checkStep(n, pred, s.writes[c.lastWrite].version)
+	}
+	if rmw {
 		s.overwrite(c.lastWrite, pred, false)
 	} else {
 		s.overwrite(c.lastWrite, k.initial, true)
@@ -263,6 +281,9 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 	}
 	if x.flags&overwritten != 0 {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op, Version: v})
+	}
+	if s.opt.Ordered {
+		s.sawOrdered(v, n)
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		if !rmw || s.writes[id].blind || s.txns[s.writes[id].txn].asked != s.txns[n].asked { // else n diverges from the others: see overwrite

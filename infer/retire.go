@@ -177,6 +177,10 @@ func (s *State) supersede(v uint32) {
 	if x.key == 0 || x.readers != 0 || x.due > 0 {
 		return
 	}
+	if s.ordered1(v) {
+		s.supersedeInOrder(v)
+		return
+	}
 	if x.over == 0 && x.flags&(placed|inUnplaced) == 0 {
 		return // of a register, and current
 	}
@@ -218,6 +222,9 @@ func (s *State) freeVersionNow(v uint32) {
 		s.unkeep(v)
 	}
 	s.keys[x.key].count--
+	if s.ordered1(v) {
+		s.leaveOrder(v)
+	}
 	if s.keys[x.key].lastBlind == v {
 		s.keys[x.key].lastBlind = 0
 	}

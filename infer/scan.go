@@ -187,6 +187,10 @@ func (s *State) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event
 		}
 		c := s.touchOf(key)
 		c.shownBy = i + 1
+		if s.opt.ByVersion {
+			s.Counters.Ambiguous++ // a row has no version
+			continue
+		}
 		s.readValue(c, n, i, r.ValueHash, false)
 	}
 	if !s.scansAbsence(n) {

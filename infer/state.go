@@ -209,6 +209,7 @@ type State struct {
 	// Scratch of the transaction in work; no state.
 	out      *Out
 	stamp    uint32
+	commitTS int64  // of it, where trusted; see commitNumber
 	working  uint32 // the transaction whose operations are counted
 	name     []byte
 	touches  []touch
@@ -250,6 +251,7 @@ func New(o Options) *State {
 		readers:  make([]reader, 1),
 		sessions: make([]session, 1),
 	}
+	s.SetOptions(o)
 	s.values.limit = o.FilterBytes
 	s.ids.limit = o.FilterBytes / 4
 	s.twice.limit = o.FilterBytes / 4
@@ -259,7 +261,10 @@ func New(o Options) *State {
 
 // SetOptions lets o take effect on what is taken in and decided from now on. Its
 // FilterBytes are not looked at.
-func (s *State) SetOptions(o Options) { s.opt = o }
+func (s *State) SetOptions(o Options) {
+	s.opt = o
+	s.opt.Ordered = o.NumericVersions || o.TrustCommitTS
+}
 
 func (s *State) newTxn() uint32 {
 	s.gen++

@@ -36,6 +36,8 @@ var anomalies = map[string]anomaly{
 	"horizon":                    {"behind the horizon", nil},
 	"gap":                        {"missing records", nil},
 
+	"cyclic-versions": {"versions in a circle", []string{"read-uncommitted"}},
+
 	// A range takes part: see predicates.
 	"G-single":               {"read skew over a range", []string{"consistent-view"}},
 	"G-single-process":       {"stale range in a session", []string{"strong-session-snapshot-isolation"}},
@@ -57,7 +59,7 @@ func AnomalyNames() []string {
 		"lost-update", "internal", "G1a", "G1b", "dirty-update", "incompatible-order",
 		"duplicate-elements", "future-read", "garbage-read", "nonlinearizable", "unattributed-read",
 		"contradictory-record", "session-not-sequential", "horizon", "gap",
-		"G-single", "G-single-process", "G-single-realtime", "G-nonadjacent", "G-nonadjacent-process", "G-nonadjacent-realtime",
+		"cyclic-versions", "G-single", "G-single-process", "G-single-realtime", "G-nonadjacent", "G-nonadjacent-process", "G-nonadjacent-realtime",
 		"G2", "G2-process", "G2-realtime",
 	}
 }

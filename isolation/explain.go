@@ -81,7 +81,7 @@ func (w *Witness) describe(i int) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(operation(&t.Ops[i]))
+		b.WriteString(operation(&t.Ops[i]) + versionMark(&t.Ops[i]))
 	}
 	return b.String()
 }
@@ -169,6 +169,8 @@ func sentence(w *Witness) string {
 		return fmt.Sprintf("when %s ends, no order of all operations on %s so far explains what they returned, with each at some time between its start and its end: a search of all orders, and a way through all states that were possible, both found none", a, key)
 	case infer.GarbageRead:
 		return fmt.Sprintf("%s read %s of %s, which no transaction wrote", a, value, key)
+	case infer.CyclicVersions:
+		return fmt.Sprintf("%s replaced a version of %s that the given order has behind its own, %s, or at its place", a, key, value)
 	case infer.OutOfBounds:
 		if a == b {
 			return fmt.Sprintf("%s read %s of %s, which no increments sum up to", a, value, key)

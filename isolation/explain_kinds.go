@@ -63,6 +63,8 @@ func otherBecause(w *Witness, e *Edge) string {
 	a, b := w.short(e.From), w.short(e.To)
 	value := clip(e.Value)
 	switch {
+	case e.Label&infer.WR == 0 && (w.Numeric || w.ByCommit):
+		return givenBecause(w, e)
 	case !special(*from) && !special(*to):
 		return ""
 	case isSet(to, e.Key) || isSet(from, e.Key):
@@ -132,4 +134,35 @@ func predicates(w *Witness) bool {
 	return slices.ContainsFunc(w.Edges, func(e Edge) bool {
 		return e.Label&infer.RW != 0 && unseen(&w.Txns[e.From], e.Key) != nil
 	})
+}
+
+// givenBecause is the evidence for an edge that the given order of versions proves,
+// "" for one that reads prove.
+func givenBecause(w *Witness, e *Edge) string {
+	p := plainly(w)
+	from, to := &p.Txns[e.From], &p.Txns[e.To]
+	a, b, value := w.short(e.From), w.short(e.To), clip(e.Value)
+	by := "by their numbers"
+	if !w.Numeric {
+		by = "by the commit timestamps"
+	}
+	switch {
+	case e.Label&infer.RW != 0 && verifyGiven(p, from, to, e, true) == nil:
+		return fmt.Sprintf("%s read version %s of %s, and that of %s, %s, is later %s", a, clip(readText(w, e)), e.Key, b, value, by)
+	case e.Label&infer.WW != 0 && verifyGiven(p, from, to, e, false) == nil:
+		before, _ := finalWrite(from, e.Key)
+		return fmt.Sprintf("%s wrote version %s of %s, and that of %s, %s, is later %s", a, clip(before.Value), e.Key, b, value, by)
+	}
+	return ""
+}
+
+// versionMark is what o says of versions: "@2", or "@1-2" with the one before.
+func versionMark(o *event.RecordOp) string {
+	switch {
+	case o.PrevVersion != "":
+		return " @" + o.PrevVersion + "-" + o.Version
+	case o.Version != "":
+		return " @" + o.Version
+	}
+	return ""
 }

@@ -18,7 +18,7 @@ const cell = "\xff"
 // range reads the keys that the witness is about; each element of a set that the
 // witness is about is a key of its own.
 func plainly(w *Witness) *Witness {
-	if !slices.ContainsFunc(w.Txns, special) {
+	if !w.ByVersion && !slices.ContainsFunc(w.Txns, special) {
 		return w
 	}
 	p := *w
@@ -31,7 +31,7 @@ func plainly(w *Witness) *Witness {
 			}
 		}
 	}
-	e := expansion{sets: sets, elems: map[string][]string{}}
+	e := expansion{sets: sets, elems: map[string][]string{}, byVersion: w.ByVersion}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -90,9 +90,10 @@ func special(t event.Record) bool {
 
 // expansion is what the keys of a witness's records are to become.
 type expansion struct {
-	sets  map[string]bool
-	elems map[string][]string // of sets: those that the witness is about
-	keys  []string            // those that the witness is about
+	byVersion bool
+	sets      map[string]bool
+	elems     map[string][]string // of sets: those that the witness is about
+	keys      []string            // those that the witness is about
 }
 
 // ops are the plain operations, and which of them on the key comes from the at-th
@@ -127,6 +128,8 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 		plain = append(plain, r)
 	}
 	switch {
+	case e.byVersion && versioned(o):
+		plain = e.version(plain, o)
 	case o.Kind == event.Insert:
 		write(o.Key, o.Value, true)
 	case o.Kind == event.Delete:
@@ -179,4 +182,58 @@ func covers(o *event.RecordOp, key string) bool {
 		}
 	}
 	return false
+}
+
+// versioned says whether o is about a version of a register.
+func versioned(o *event.RecordOp) bool {
+	switch o.Kind {
+	case event.Read:
+		return o.Flags&event.IsArray == 0 && o.Data <= event.Register
+	case event.Write, event.Insert, event.Delete, event.CAS:
+		return true
+	}
+	return false
+}
+
+// version tells o by the texts of its versions. A read without one says nothing, but
+// that nothing was found; a write without one is told by its value.
+func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
+	r := event.RecordOp{Kind: event.Write, Key: o.Key, Value: o.Value, PrevVersion: o.PrevVersion}
+	if o.Version != "" {
+		r.Value = o.Version
+	} else if o.Kind == event.Delete {
+		r.Flags = event.NotFound
+	}
+	switch {
+	case o.Kind == event.Read || o.Kind == event.CAS && o.Flags&event.Success == 0:
+		if o.Version == "" && o.Flags&event.NotFound == 0 {
+			return plain
+		}
+		r.Kind, r.Value, r.PrevVersion = event.Read, o.Version, ""
+		if o.Version == "" {
+			r.Flags = event.NotFound
+		}
+	}
+	if r.PrevVersion != "" && !slices.ContainsFunc(plain, func(p event.RecordOp) bool { return p.Key == o.Key }) {
+		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Value: r.PrevVersion}) // which it has then seen
+	}
+	return append(plain, r)
+}
+
+// replaced is what t's write of the key says, or its read before shows, that it
+// replaced.
+func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
+	for i := range t.Ops { // the first write: the later ones replace its own
+		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
+			if o.PrevVersion != "" {
+				return o.PrevVersion, false, true
+			}
+			break
+		}
+	}
+	o, ok := externalRead(t, key)
+	if !ok {
+		return "", false, false
+	}
+	return o.Value, o.Flags&event.NotFound != 0, true
 }

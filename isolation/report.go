@@ -63,6 +63,8 @@ func NameOf(kind infer.AnomalyKind) Name {
 		at("duplicate-elements", ReadUncommitted)
 	case infer.FutureRead:
 		at("future-read", ReadCommitted)
+	case infer.CyclicVersions:
+		at("cyclic-versions", ReadUncommitted)
 	case infer.OutOfBounds:
 		at("garbage-read", ReadCommitted)
 	case infer.WrongTotal:

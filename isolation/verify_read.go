@@ -34,6 +34,8 @@ func verifyRead(w *Witness) error {
 		return verifyIncompatible(a, b, w.Key)
 	case infer.FutureRead:
 		return verifyFuture(a, w)
+	case infer.CyclicVersions:
+		return verifyStep(w, a, b)
 	case infer.OutOfBounds:
 		return verifyBounds(a, b, w)
 	case infer.WrongTotal:

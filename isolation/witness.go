@@ -27,6 +27,10 @@ type Edge struct {
 type Witness struct {
 	Txns  []event.Record
 	Edges []Edge
+	// ByVersion says that versions are told by their texts: these are the values of
+	// edges then. Numeric: they are numbers in the order of the versions. ByCommit: the
+	// writers' commit timestamps order them.
+	ByVersion, Numeric, ByCommit bool
 	// For findings without a cycle: the reader, its operation, and the value.
 	Anomaly infer.AnomalyKind
 	Op      int

@@ -84,6 +84,7 @@ func (m *Machine) askedLess(n uint32, weakest []isolation.Level) bool {
 
 func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) isolation.Witness {
 	w := isolation.Witness{Anomaly: a.Kind, Op: int(a.OpA)}
+	m.given(&w)
 	for _, n := range members {
 		w.Txns = append(w.Txns, m.record(n))
 	}

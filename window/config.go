@@ -17,6 +17,9 @@ type Contract struct {
 	Existing           bool          // start: existing
 	UnmonitoredWriters bool          // unmonitored-writers: yes
 	DeletesUnseen      bool          // deletes: unseen
+	ByVersion          bool          // value-identity: version
+	NumericVersions    bool          // version-order: numeric; versions are then told by their texts as well
+	TrustCommitTS      bool          // trust-commit-ts: true
 	ClockDrift         time.Duration // between any two clients, and between them and the monitor
 }
 
@@ -178,6 +181,8 @@ func (c Contract) weakerOf(d Contract) Contract {
 	c.Existing = c.Existing || d.Existing
 	c.UnmonitoredWriters = c.UnmonitoredWriters || d.UnmonitoredWriters
 	c.DeletesUnseen = c.DeletesUnseen || d.DeletesUnseen
+	// How versions are told from each other, and ordered, stays as the folder began.
+	c.ByVersion, c.NumericVersions, c.TrustCommitTS = d.ByVersion, d.NumericVersions, d.TrustCommitTS
 	return c
 }
 
@@ -197,7 +202,9 @@ func (c Config) inferOptions() infer.Options {
 	return infer.Options{
 		Complete: c.Contract.Complete, Existing: c.Contract.Existing,
 		UnmonitoredWriters: c.Contract.UnmonitoredWriters, DeletesUnseen: c.Contract.DeletesUnseen,
-		Whole:        c.Unbounded,
+		Whole:           c.Unbounded,
+		ByVersion:       c.Contract.ByVersion || c.Contract.NumericVersions,
+		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
 		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
 	}
 }

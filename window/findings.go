@@ -101,6 +101,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 // is the contradiction. all are the transactions of the witness: those on the
 // cycle, one an edge, then those whose reads show an order.
 func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []uint32) {
+	m.given(&w)
 	ids = append(slices.Clone(ids[1:]), ids[0])
 	for _, id := range ids {
 		all = append(all, uint32(m.graph.Edge(id).From))

@@ -106,3 +106,10 @@ func (m *Machine) restingOn(f *openFinding, w *isolation.Witness) []event.Record
 	}
 	return records
 }
+
+// given tells the verifier how the contract tells versions from each other and orders
+// them.
+func (m *Machine) given(w *isolation.Witness) {
+	c := &m.cfg.Contract
+	w.ByVersion, w.Numeric, w.ByCommit = c.ByVersion || c.NumericVersions, c.NumericVersions, c.TrustCommitTS
+}

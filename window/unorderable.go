@@ -95,6 +95,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 // closedCycle reports a cycle of known edges of which the graph does not hold all.
 func (m *Machine) closedCycle(i int, c *constraints, es []solve.Edge) bool {
 	w := isolation.Witness{}
+	m.given(&w)
 	f := &openFinding{level: m.views[i]}
 	var tos []uint32
 	for e, left := es[0], len(es); left > 0; left-- {

@@ -65,7 +65,6 @@ func checkCommand(t *terminal) *cobra.Command {
 			if err := w.Validate(); err != nil {
 				return usageError{err}
 			}
-			warnContract(t, w.Contract)
 			return checkFiles(t, files, output, &app.Whole{
 				Watch: w, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
 				Format: format, FixedContract: c.Flags().Changed("contract"),

@@ -39,7 +39,6 @@ func demoCommand(t *terminal) *cobra.Command {
 			if err := s.Validate(); err != nil {
 				return usageError{err}
 			}
-			warnUnused(t, &s)
 			remove, err := temporaryData(&s)
 			if err != nil {
 				return err

@@ -45,7 +45,6 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warnContract(t, r.Watch.Contract)
 			replay := &app.Replay{Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract")}
 			told := 0
 			replay.DeadLetter = func(position, reason string) {

@@ -41,7 +41,6 @@ func runCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warnUnused(t, &s)
 			asked := func(source string) []isolation.Level {
 				if w := s.WatchOf(source); w.Named || c.Flags().Changed("levels") {
 					return w.Levels

@@ -24,19 +24,3 @@ func liveFlags(f *pflag.FlagSet, w *config.Watch) {
 	f.IntVar(&w.KeyCap, "key-cap", w.KeyCap, "keys, and sessions, that stay in memory when nobody uses them; others go to disk; 0: all stay")
 	f.DurationVar(&w.Pane, "pane", w.Pane, "length of the stretches of time that get a verdict each")
 }
-
-// warnUnused tells of contract settings that change nothing.
-func warnUnused(t *terminal, s *config.Service) {
-	warnContract(t, s.Watch.Contract)
-	for i := range s.Sources {
-		if c := s.Sources[i].Watch.Contract; c != s.Watch.Contract {
-			warnContract(t, c)
-		}
-	}
-}
-
-func warnContract(t *terminal, c config.Contract) {
-	for _, item := range c.Unused() {
-		t.say("monitor: warning: --contract %s has no effect in this version", item)
-	}
-}

@@ -27,6 +27,7 @@ func machineContract(c config.Contract) window.Contract {
 	return window.Contract{
 		Complete: c.Complete, Existing: c.Existing, UnmonitoredWriters: c.UnmonitoredWriters,
 		DeletesUnseen: c.DeletesUnseen, ClockDrift: c.ClockDrift,
+		ByVersion: c.ByVersion, NumericVersions: c.NumericVersions, TrustCommitTS: c.TrustCommitTS,
 	}
 }
 

@@ -92,7 +92,7 @@ type execution struct {
 func (e *execution) extend() bool {
 	p := len(e.writes)
 	if p == len(e.txns) {
-		return e.level.base() != "read-uncommitted" || e.listsShown()
+		return e.ascending() && (e.level.base() != "read-uncommitted" || e.listsShown())
 	}
 	for i := range e.txns {
 		if e.place[i] >= 0 {
@@ -121,6 +121,31 @@ func (e *execution) extend() bool {
 		e.states, e.writes = e.states[:p+1], e.writes[:p]
 	}
 	return false
+}
+
+// ascending says whether the versions that the transactions left of each key, where
+// they are numbered, are in the order of their numbers.
+func (e *execution) ascending() bool {
+	latest := map[string]int64{}
+	order := make([]*workload.Txn, len(e.txns))
+	for i, p := range e.place {
+		order[p] = e.txns[i]
+	}
+	for _, t := range order {
+		left := map[string]int64{}
+		for i := range t.Ops {
+			if o := &t.Ops[i]; changes(o) {
+				left[o.Key] = o.Version
+			}
+		}
+		for key, v := range left {
+			if v != 0 && v <= latest[key] {
+				return false
+			}
+			latest[key] = max(latest[key], v)
+		}
+	}
+	return true
 }
 
 // commit tries to put transaction i at the end of the order and returns what it

@@ -13,6 +13,7 @@ import (
 // writes of registers.
 type Kinds struct {
 	CAS, Deletes, Ranges, Sets, Removes, Counters bool
+	Versions                                      bool // registers have versions, numbered as they are installed
 	Blind                                         float64 // a register write without a read of the key before it
 	Aborted, Unknown                              float64
 	Corrupt                                       float64
@@ -24,7 +25,7 @@ type Kinds struct {
 func RandomKinds(rng *rand.Rand, k Kinds) History {
 	opt := Options{Min: 3, Max: 6, Keys: 3, Sessions: 2, Registers: true, Aborted: k.Aborted, Unknown: k.Unknown}
 	s := kindSimulation{simulation{rng: rng, opt: opt, policy: policy(rng.IntN(int(policies))), state: state{},
-		changed: map[string]int64{}, used: map[string][]int64{}}, k}
+		changed: map[string]int64{}, used: map[string][]int64{}}, k, nil, nil}
 	var waiting []*client
 	for range opt.Min + rng.IntN(opt.Max-opt.Min+1) {
 		waiting = append(waiting, s.client())
@@ -44,6 +45,9 @@ func RandomKinds(rng *rand.Rand, k Kinds) History {
 		}
 	}
 	s.finish(h)
+	if k.Versions {
+		s.number(h)
+	}
 	if rng.Float64() < k.Corrupt {
 		s.spoil(h)
 	}
@@ -52,7 +56,29 @@ func RandomKinds(rng *rand.Rand, k Kinds) History {
 
 type kindSimulation struct {
 	simulation
-	kinds Kinds
+	kinds     Kinds
+	installed []int64 // values of registers, in order
+	versions  map[int64]int64
+}
+
+// number gives the values that were installed their versions, wherever they are
+// written or read. Some are higher than that of the next one by mistake.
+func (s *kindSimulation) number(h History) {
+	versions := map[int64]int64{}
+	s.versions = versions
+	for i, v := range s.installed {
+		versions[v] = int64(10 * (i + 1))
+		if s.rng.Float64() < s.kinds.Corrupt/20 {
+			versions[v] += 15
+		}
+	}
+	for i := range h {
+		for j := range h[i].Ops {
+			if o := &h[i].Ops[j]; o.Kind == event.Write || o.Kind == event.Insert || o.Kind == event.Read && !o.Absent && o.Data == event.AnyKind {
+				o.Version = versions[o.Value]
+			}
+		}
+	}
 }
 
 // client plans a transaction of one to three operations.
@@ -148,6 +174,9 @@ func (s *kindSimulation) perform(o *workload.Op, view state) bool {
 	case event.Write, event.Insert:
 		o.Value = s.nextValue(o.Key)
 		view[o.Key] = []int64{o.Value}
+		if s.policy == live {
+			s.installed = append(s.installed, o.Value)
+		}
 	case event.Delete:
 		view[o.Key] = nil
 	case event.Add:
@@ -217,8 +246,14 @@ func (s *kindSimulation) commitKinds(c *client) {
 	if !c.effect {
 		return
 	}
-	for cell, now := range c.own {
-		s.state[cell], s.changed[cell] = now, s.now
+	for _, o := range c.txn.Ops {
+		cell := cellOf(&o)
+		if now, own := c.own[cell]; own && changes(&o) {
+			s.state[cell], s.changed[cell] = now, s.now
+			if len(now) > 0 && now[0] == o.Value {
+				s.installed = append(s.installed, o.Value)
+			}
+		}
 	}
 }
 
@@ -237,6 +272,9 @@ func (s *kindSimulation) spoil(h History) {
 		o.Seen = workload.Nothing()
 	case o.Kind == event.Read && o.Data == event.AnyKind:
 		s.corruptRegister(o)
+		if o.Version = s.versions[o.Value]; o.Absent {
+			o.Version = 0
+		}
 	default:
 		t.Status = event.Status(1 + s.rng.IntN(3))
 	}

@@ -24,6 +24,7 @@ func mixes() map[string]oracle.Kinds {
 		"cas":      with(func(k *oracle.Kinds) { k.CAS = true }),
 		"sets":     with(func(k *oracle.Kinds) { k.Sets = true }),
 		"removes":  with(func(k *oracle.Kinds) { k.Sets, k.Removes = true, true }),
+		"versions": with(func(k *oracle.Kinds) { k.Versions, k.Blind = true, 0.5 }),
 		"counters": with(func(k *oracle.Kinds) { k.Counters = true }),
 		"all": with(func(k *oracle.Kinds) {
 			k.CAS, k.Deletes, k.Ranges, k.Sets, k.Removes, k.Counters, k.Blind = true, true, true, true, true, true, 0.1
@@ -50,6 +51,9 @@ func TestKinds(t *testing.T) {
 				cfg := exact()
 				if i%2 == 0 {
 					cfg = windowed(rng)
+				}
+				if k.Versions {
+					cfg.Contract.NumericVersions = true
 				}
 				perm, restarts := arrival(rng, len(h)), rng.IntN(3) == 0
 				fails := func(h oracle.History, perm []int) string {

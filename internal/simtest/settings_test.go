@@ -42,6 +42,12 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		c.UnmonitoredWriters, err = oneOf(value, "yes", "no")
 	case "deletes":
 		c.DeletesUnseen, err = oneOf(value, "unseen", "recorded")
+	case "value-identity":
+		c.ByVersion, err = oneOf(value, "version", "unique")
+	case "version-order":
+		c.NumericVersions, err = oneOf(value, "numeric", "none")
+	case "trust-commit-ts":
+		c.TrustCommitTS, err = oneOf(value, "true", "false")
 	case "clock-drift":
 		c.ClockDrift, err = time.ParseDuration(value)
 	case "clamp":

@@ -1,0 +1,280 @@
+package infer
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/zeebo/xxh3"
+)
+
+// Where the contract gives the order of a register's versions (version-order:
+// numeric, trust-commit-ts), those with a number stand in the key's spine behind the
+// initial one, in the order of their numbers: version.prefix is the number, made
+// unsigned, and version.index is 1. Edges join known neighbours, as in a list; further
+// ones that a version in between makes redundant stay true.
+//
+// A read that goes before its own transaction's write must show a lower number. If
+// it does not, what the contract says is not true of the key: that is reported, the
+// edges of its order are taken back, and only what reads and writes say themselves
+// counts from then on.
+
+// notOrdered is in key.length of a register whose numbers contradict its reads.
+const notOrdered = 2
+
+// versionIdentity is the value of the version with this text, where the contract says
+// that versions are told by it.
+func versionIdentity(text []byte) event.Hash {
+	h := xxh3.Hash128(text)
+	return event.Hash{Lo: h.Lo ^ 0x76657273696f6e00, Hi: h.Hi}
+}
+
+// versionOf are the texts of o's version and of the one before it.
+func versionOf(b *event.Batch, o *event.Op) (version, prev []byte) {
+	if o.Flags&event.HasExtra == 0 {
+		return nil, nil
+	}
+	x := &b.Extras[o.Extra]
+	return b.Bytes(x.Version), b.Bytes(x.PrevVersion)
+}
+
+// readVersion takes a read where versions are told by their texts: one without a text
+// says nothing, but that nothing was found.
+func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
+	version, _ := versionOf(b, o)
+	c := s.touchOf(k)
+	switch {
+	case len(version) > 0:
+		h := versionIdentity(version)
+		s.readValue(c, n, i, h, false)
+		s.numberText(k, s.internVersion(k, h), n, version)
+	case o.Flags&event.NotFound != 0:
+		s.readValue(c, n, i, event.Hash{}, true)
+	default:
+		s.Counters.Ambiguous++
+	}
+}
+
+// replaces takes the version that a write says it replaced: as one that was read, if
+// the transaction has not read the key before. c.readLen is that version.
+func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
+	_, prev := versionOf(b, o)
+	if !s.opt.ByVersion || len(prev) == 0 || c.flags&(wrote|misread) != 0 {
+		return
+	}
+	h := versionIdentity(prev)
+	v := s.internVersion(c.key, h)
+	s.numberText(c.key, v, n, prev)
+	if c.flags&hasRead == 0 {
+		s.readValue(c, n, i, h, false)
+	} else if c.readVer != v {
+		c.readLen = v
+		s.addReader(n, v, i)
+	}
+}
+
+// numberText numbers v, which n wrote or saw, by the text of its version.
+func (s *State) numberText(k, v, n uint32, text []byte) {
+	if !s.opt.NumericVersions {
+		return
+	}
+	if len(text) > 2 && text[0] == '"' {
+		text = text[1 : len(text)-1]
+	}
+	if num, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		s.number(k, v, n, num)
+	}
+}
+
+// ordered says whether v stands in a spine by its number.
+func (s *State) ordered1(v uint32) bool { return s.opt.Ordered && s.versions[v].index == 1 }
+
+// number puts v, which n wrote or saw, into its place.
+func (s *State) number(k, v, n uint32, num int64) {
+	x, y := &s.keys[k], &s.versions[v]
+	if x.kind != event.Register || x.length == notOrdered || y.flags&(initialVersion|ambiguous) != 0 ||
+		y.flags&overwrittenByWriter != 0 && !s.installed(v) {
+		return // an intermediate version has no place in the order
+	}
+	place := uint64(num) ^ 1<<63
+	if y.index == 1 {
+		if y.prefix != place {
+			s.contradictOrder(k, n, v, v)
+		}
+		return
+	}
+	p := x.last
+	for p != x.initial && s.versions[p].prefix > place {
+		p = s.versions[p].prev
+	}
+	if p != x.initial && s.versions[p].prefix == place {
+		s.contradictOrder(k, n, v, p)
+		return
+	}
+	if place <= x.basePrefix {
+		s.anomaly(Anomaly{Kind: RetiredReader, A: n, Version: v}) // its neighbours have left memory
+	}
+	y.index, y.prefix = 1, place
+	y.prev, y.next = p, s.versions[p].next
+	s.versions[p].next = v
+	if y.next != 0 {
+		s.versions[y.next].prev = v
+	} else {
+		x.last = v
+	}
+	if y.writer != 0 {
+		s.connectOrdered(v)
+	}
+}
+
+// connectOrdered gives the edges of v, whose writer and number are known.
+func (s *State) connectOrdered(v uint32) {
+	x := s.versions[v]
+	w := x.writer
+	p := s.knownBefore(x.prev)
+	from := p
+	if p != 0 {
+		s.edge(s.versions[p].writer, w, WW, v, 0)
+	} else {
+		from = s.keys[x.key].initial
+	}
+	s.readersPrecede(from, v, v)
+	if q := s.knownAfter(v); q != 0 {
+		s.edge(w, s.versions[q].writer, WW, q, 0)
+		s.readersPrecede(v, q, q)
+	}
+}
+
+// readersPrecede gives the edges from who read the versions from one up to another,
+// which is not among them, to the writer of q.
+func (s *State) readersPrecede(from, to, q uint32) {
+	for a := from; a != to && a != 0; a = s.versions[a].next {
+		if s.versions[a].flags&ambiguous != 0 {
+			continue
+		}
+		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
+			s.edge(s.readers[r].txn, s.versions[q].writer, RW, q, s.shownBy(a))
+		}
+	}
+}
+
+// shownBy is the transaction whose commit timestamp is a's number; 0 where a's own
+// text is.
+func (s *State) shownBy(a uint32) uint32 {
+	if s.opt.NumericVersions {
+		return 0
+	}
+	return s.versions[a].writer
+}
+
+// sawOrdered gives the edge of n's read of v to the writer of the next known version.
+func (s *State) sawOrdered(v, n uint32) {
+	if q := s.knownAfter(v); q != 0 {
+		s.edge(n, s.versions[q].writer, RW, q, s.shownBy(v))
+	}
+}
+
+// bridgeOrdered takes back what rests on w having written v, and joins v's neighbours.
+func (s *State) bridgeOrdered(v, w uint32) {
+	s.kill(v, w, WW|RW)
+	for q := s.versions[v].next; q != 0; q = s.versions[q].next {
+		s.kill(q, w, WW)
+	}
+	p, q := s.knownBefore(s.versions[v].prev), s.knownAfter(v)
+	if q == 0 {
+		return
+	}
+	from := p
+	if p != 0 {
+		s.edge(s.versions[p].writer, s.versions[q].writer, WW, q, 0)
+	} else {
+		from = s.keys[s.versions[v].key].initial
+	}
+	s.readersPrecede(from, q, q)
+}
+
+// leaveOrder takes v, which leaves memory, out of its spine.
+func (s *State) leaveOrder(v uint32) {
+	k := &s.keys[s.versions[v].key]
+	k.basePrefix = max(k.basePrefix, s.versions[v].prefix)
+	s.unlinkOrdered(v)
+}
+
+func (s *State) unlinkOrdered(v uint32) {
+	x := &s.versions[v]
+	k := &s.keys[x.key]
+	s.versions[x.prev].next = x.next
+	if x.next != 0 {
+		s.versions[x.next].prev = x.prev
+	} else {
+		k.last = x.prev
+	}
+	x.index, x.prev, x.next = 0, 0, 0
+}
+
+// supersedeInOrder drops v, and those behind it, as long as it is the first in its
+// spine and a later one has a writer that has retired: a read of v is then one of an
+// old state.
+func (s *State) supersedeInOrder(v uint32) {
+	for v != 0 {
+		x := &s.versions[v]
+		q := s.knownAfter(v)
+		if x.prev != s.keys[x.key].initial || q == 0 || s.txns[s.versions[q].writer].flags&retired == 0 || !s.gone(v) {
+			return
+		}
+		next := x.next
+		if s.drop(v); s.versions[v].key != 0 {
+			return // somebody may still ask for it
+		}
+		v = next
+	}
+}
+
+// checkStep reports a transaction n that read or replaced pred and wrote v with a
+// number that is not higher.
+func (s *State) checkStep(n, pred, v uint32) {
+	if s.ordered1(pred) && s.ordered1(v) && s.versions[pred].prefix >= s.versions[v].prefix {
+		s.contradictOrder(s.versions[v].key, n, v, pred)
+	}
+}
+
+// contradictOrder reports that the numbers of the versions v and other exclude what n
+// did, and forgets the order of k.
+func (s *State) contradictOrder(k, n, v, other uint32) {
+	s.giveUpOrder(k)
+	s.anomaly(Anomaly{Kind: CyclicVersions, A: n, B: s.versions[other].writer, Version: v, Certain: true})
+}
+
+func (s *State) giveUpOrder(k uint32) {
+	x := &s.keys[k]
+	x.length = notOrdered
+	var all []uint32
+	for v := s.versions[x.initial].next; v != 0; v = s.versions[v].next {
+		all = append(all, v)
+		s.kill(v, s.versions[v].writer, WW|RW)
+	}
+	for _, v := range all {
+		y := &s.versions[v]
+		y.index, y.prefix, y.prev, y.next = 0, 0, 0, 0
+	}
+	s.versions[x.initial].next, x.last = 0, x.initial
+	for _, v := range append(all, x.initial) { // what reads say by themselves
+		if s.versions[v].flags&ambiguous != 0 {
+			continue
+		}
+		for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+			for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+				s.edge(s.readers[r].txn, s.writes[id].txn, RW, s.writes[id].version, 0)
+			}
+		}
+	}
+	s.countRoots(k)
+}
+
+// commitNumber is the number that n's versions get from its commit timestamp.
+func (s *State) commitNumber(t *event.Txn) int64 {
+	if s.opt.TrustCommitTS && t.Flags&event.HasCommitTS != 0 {
+		return t.CommitTS
+	}
+	return math.MinInt64
+}

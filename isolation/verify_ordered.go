@@ -1,0 +1,80 @@
+package isolation
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// verifyGiven derives the order of two versions from what the contract says of it:
+// the one that from wrote or read, and that of to. Of a read under trusted commit
+// timestamps the transaction e.Shown wrote what was read.
+func verifyGiven(w *Witness, from, to *event.Record, e *Edge, read bool) error {
+	write, ok := finalWrite(to, e.Key)
+	if !ok || write.Value != e.Value {
+		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
+	}
+	before, found := finalWrite(from, e.Key)
+	if read {
+		if before, found = externalRead(from, e.Key); found && before.Flags&event.NotFound != 0 {
+			found = false
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s has no version of %s", from.ID, e.Key)
+	}
+	switch {
+	case w.Numeric:
+		a, okA := versionNumber(before.Value)
+		b, okB := versionNumber(write.Value)
+		if !okA || !okB || a >= b {
+			return fmt.Errorf("version %s of %s is not before %s", before.Value, e.Key, write.Value)
+		}
+		return nil
+	case w.ByCommit:
+		writer := from
+		if read {
+			if e.Shown < 0 {
+				return fmt.Errorf("nobody is named who wrote %s of %s", before.Value, e.Key)
+			}
+			writer = &w.Txns[e.Shown]
+			if x, ok := finalWrite(writer, e.Key); !ok || x.Value != before.Value {
+				return fmt.Errorf("%s did not leave %s = %s", writer.ID, e.Key, before.Value)
+			}
+		}
+		if writer.Flags&to.Flags&event.HasCommitTS == 0 || writer.CommitTS >= to.CommitTS {
+			return fmt.Errorf("%s did not commit before %s by their timestamps", writer.ID, to.ID)
+		}
+		return nil
+	}
+	return fmt.Errorf("the order of %s is not given", e.Key)
+}
+
+// verifyStep: a read or replaced a version of the key and wrote one that the given
+// order has at the same place or before.
+func verifyStep(w *Witness, a, b *event.Record) error {
+	write, ok := finalWrite(a, w.Key)
+	if !ok {
+		return fmt.Errorf("%s did not write %s", a.ID, w.Key)
+	}
+	if w.ByCommit && !w.Numeric {
+		if a != b && a.CommitTS > b.CommitTS {
+			return fmt.Errorf("%s committed after %s", a.ID, b.ID)
+		}
+		return nil
+	}
+	before, nothing, ok := replaced(a, w.Key)
+	x, okX := versionNumber(before)
+	y, okY := versionNumber(write.Value)
+	if ok && !nothing && okX && okY && x < y {
+		return fmt.Errorf("version %s of %s is before %s", before, w.Key, write.Value)
+	}
+	return nil
+}
+
+func versionNumber(text string) (int64, bool) {
+	v, err := strconv.ParseInt(strings.Trim(text, `"`), 10, 64)
+	return v, err == nil
+}
