@@ -172,6 +172,7 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 		return id == 0
 	}
 	var w isolation.Witness
+	m.given(&w)
 	var members []uint32
 	index := func(n uint32) int {
 		if i := slices.Index(members, n); i >= 0 {

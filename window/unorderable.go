@@ -17,6 +17,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		return m.closedCycle(i, c, core.Edges)
 	}
 	var w isolation.Witness
+	m.given(&w)
 	f := &openFinding{level: m.views[i]}
 	var beside []missed
 	for _, e := range core.Edges {
