@@ -13,7 +13,7 @@ import (
 // writes of registers.
 type Kinds struct {
 	CAS, Deletes, Ranges, Sets, Removes, Counters bool
-	Versions                                      bool // registers have versions, numbered as they are installed
+	Versions                                      bool    // registers have versions, numbered as they are installed
 	Blind                                         float64 // a register write without a read of the key before it
 	Aborted, Unknown                              float64
 	Corrupt                                       float64
