@@ -48,9 +48,16 @@ type SurveyHeld struct {
 	Reads       int64 `json:"reads"`
 	Writes      int64 `json:"writes"`
 	Appends     int64 `json:"appends"`
-	Unchecked   int64 `json:"unchecked_operations"` // of kinds that give no dependency
-	BlindWrites int64 `json:"blind_writes"`         // register writes without an own read of the key before
-	Repeated    int64 `json:"repeated_values"`      // writes of a value that its key was given before
+	Adds        int64 `json:"adds"` // and removes, of sets
+	Incs        int64 `json:"incs"` // of counters
+	CAS         int64 `json:"cas"`
+	SilentCAS   int64 `json:"silent_cas"` // that failed and do not say what they saw
+	Deletes     int64 `json:"deletes"`    // and removes from sets
+	NotFound    int64 `json:"not_found"`  // reads that found nothing, without a version
+	Ranges      int64 `json:"ranges"`
+	Versions    int64 `json:"versions"`        // operations that name a version
+	BlindWrites int64 `json:"blind_writes"`    // register writes without an own read of the key before
+	Repeated    int64 `json:"repeated_values"` // writes of a value that its key was given before
 }
 
 // maxFaults are listed; more are counted only.
@@ -147,9 +154,8 @@ func (s *surveyor) op(o *event.Op) {
 		}
 	case event.Append:
 		h.Appends++
-	default:
-		h.Unchecked++
 	}
+	s.other(o)
 	if o.Kind == event.Write || o.Kind == event.Append {
 		id := [2]event.Hash{o.KeyHash, o.ValueHash}
 		if s.written[id] {
@@ -160,6 +166,42 @@ func (s *surveyor) op(o *event.Op) {
 	s.touched[o.KeyHash] = true
 }
 
+// other counts what operations of other kinds, and versions, are there.
+func (s *surveyor) other(o *event.Op) {
+	h := &s.Held
+	versioned := o.Flags&event.HasExtra != 0 && s.batch.Extras[o.Extra].Version.Len > 0
+	if versioned {
+		h.Versions++
+	}
+	switch o.Kind {
+	case event.Read:
+		if o.Flags&event.NotFound != 0 && !versioned {
+			h.NotFound++
+		}
+	case event.Insert:
+		h.Writes++
+		if !s.touched[o.KeyHash] {
+			h.BlindWrites++
+		}
+	case event.CAS:
+		h.CAS++
+		if o.Flags&event.Success == 0 && s.batch.Extras[o.Extra].Seen.Len == 0 {
+			h.SilentCAS++
+		}
+	case event.Delete:
+		h.Deletes++
+	case event.Add:
+		h.Adds++
+	case event.Remove:
+		h.Adds++
+		h.Deletes++
+	case event.Inc:
+		h.Incs++
+	case event.Range:
+		h.Ranges++
+	}
+}
+
 // limits follow from what is missing.
 func (s *surveyor) limits() []Limit {
 	h, n := &s.Held, s.Transactions
@@ -168,8 +210,8 @@ func (s *surveyor) limits() []Limit {
 		Limit
 	}{
 		{n == 0, Limit{"anything", "there are no transactions", ""}},
-		{n > 0 && h.Reads == 0, Limit{"any anomaly that a read shows", "there are no reads", "record what reads returned"}},
-		{n > 0 && h.Writes+h.Appends == 0, Limit{"any anomaly", "there are no writes", "record writes with the values written"}},
+		{n > 0 && h.Reads+h.CAS+h.Ranges == 0, Limit{"any anomaly that a read shows", "there are no reads", "record what reads returned"}},
+		{n > 0 && h.Writes+h.Appends+h.Adds+h.Incs+h.CAS+h.Deletes == 0, Limit{"any anomaly", "there are no writes", "record writes with the values written"}},
 		{h.Session < n, Limit{"stale reads and other anomalies within a session",
 			of(n-h.Session, n, "transactions name no session"), "set session to the single-threaded client, not to a pooled connection"}},
 		{h.Seq < h.Session, Limit{"records that are missing from a session",
@@ -180,8 +222,14 @@ func (s *surveyor) limits() []Limit {
 			of(h.BlindWrites, h.Writes, "register writes come without a read of the key before them in the transaction"), "read before writing, or use lists"}},
 		{h.Repeated > 0, Limit{"which transaction a read of such a value saw",
 			of(h.Repeated, h.Writes+h.Appends, "writes repeat a value that the key was given before"), "make values unique for their key"}},
-		{h.Unchecked > 0, Limit{"anything on the keys used so",
-			of(h.Unchecked, s.Operations, "operations are neither r, w nor append"), ""}},
+		{h.SilentCAS > 0, Limit{"what such an operation saw",
+			of(h.SilentCAS, h.CAS, "cas failed and do not say what they saw"), "record seen"}},
+		{h.Deletes > 0 && h.NotFound+h.Ranges > 0, Limit{"stale reads of what was deleted, where nothing was found: it may never have been there, or be deleted",
+			fmt.Sprintf("%d operations delete, and reads that found nothing have no version", h.Deletes), "record the version of what was deleted, and --contract value-identity=version"}},
+		{h.Incs > 0, Limit{"the order of increments: sums are looked at in whole histories only",
+			of(h.Incs, s.Operations, "operations increment counters"), "check whole histories"}},
+		{h.Versions > 0, Limit{"the order of versions, unless the contract says what they are",
+			of(h.Versions, s.Operations, "operations name a version"), "--contract value-identity=version, or version-order=numeric"}},
 		{n > 0 && h.Aborted == 0, Limit{"reads of aborted writes", "no transaction is recorded as aborted", "record aborted transactions too"}},
 		{h.Stale > 0, Limit{"stale reads by the transactions that asked for them", of(h.Stale, n, "transactions are marked stale"), ""}},
 	}
