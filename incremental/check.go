@@ -7,6 +7,7 @@ import "fmt"
 //     is retired there (rule (b))
 //   - no live node is ranked at or below the frontier
 //   - B stands before C
+//   - the time bounds of a timed view grow along its edges, and pass no limit
 //   - the slot of a live node's rank leads back to the node, and the queue holds
 //     exactly the occupied and abandoned slots
 //
@@ -57,6 +58,11 @@ func (g *Graph) checkView(o *order) error {
 		if b, c := *o.rank(o.first(Vertex(v))), *o.rank(o.last(Vertex(v))); o.Split && !less(b, c) {
 			return fmt.Errorf("vertex %d: B at %v, C at %v", v, b, c)
 		}
+		if o.Time != NoTime {
+			if b, c := o.first(Vertex(v)), o.last(Vertex(v)); o.low[b] > o.low[c] || o.low[c] > o.limit(g, c) || o.low[c] < o.own(g, c) {
+				return fmt.Errorf("vertex %d in %v: B not before %d, C not before %d", v, g.spans[v], o.low[b], o.low[c])
+			}
+		}
 		for id := g.FirstOut(Vertex(v)); id != 0; id = g.NextOut(id) {
 			e := &g.edges[id]
 			if e.In&o.bit == 0 {
@@ -65,6 +71,9 @@ func (g *Graph) checkView(o *order) error {
 			from, to, ok := o.ends(e)
 			if !ok {
 				return fmt.Errorf("edge %d is in a view that does not follow its labels", id)
+			}
+			if o.Time != NoTime && o.low[from] > o.low[to] {
+				return fmt.Errorf("edge %d: %d not before %d -> %d not before %d", id, from, o.low[from], to, o.low[to])
 			}
 			if !o.retired(from) && !less(*o.rank(from), *o.rank(to)) {
 				return fmt.Errorf("edge %d: %d at %v -> %d at %v", id, from, *o.rank(from), to, *o.rank(to))

@@ -2,6 +2,7 @@ package incremental
 
 import (
 	"math"
+	"slices"
 
 	"github.com/isowatch/isowatch/internal/flat"
 )
@@ -32,6 +33,8 @@ type View struct {
 	// Chain are the labels followed from C to C when Split. Of an edge that carries
 	// labels of Dep as well the arc of Dep is followed, which implies it.
 	Chain Labels
+	// Time says whether the view keeps real time as well; see timed.go.
+	Time Time
 }
 
 // Follows are the labels of edges that the view is about.
@@ -56,6 +59,9 @@ type Place struct {
 	Begin, Commit int64 // Begin <= Commit
 	// Settle is the caller's time until which the vertex must stay live.
 	Settle int64
+	// NotBefore and NotAfter bound the vertex in real time, for timed views:
+	// math.MinInt64 and math.MaxInt64 where nothing is known.
+	NotBefore, NotAfter int64
 }
 
 // rank is a node's position in a view's order: by at, then by seq. slot is the
@@ -81,6 +87,8 @@ type order struct {
 	frontier rank     // highest retired rank
 	live     int      // nodes
 	path     []EdgeID // of the cycle that the latest refused edge would have closed
+	low      []int64  // of timed views, by node
+	stale    bool     // timed: some of low may be too great
 }
 
 type vertex struct {
@@ -106,6 +114,8 @@ type Graph struct {
 	numLive     int // vertices with a live node
 	seq         uint32
 	serial      uint32 // of the latest vertex; never 0 once one was added
+	timed       bool   // some view is
+	spans       []span // by vertex, where some view is timed
 
 	// Scratch of the searches; no state.
 	seen    []uint32
@@ -131,7 +141,8 @@ func New(views ...View) *Graph {
 			frontier: rank{at: math.MinInt64},
 		})
 	}
-	if len(g.views) == 1 && !g.views[0].Split {
+	g.timed = slices.ContainsFunc(views, func(v View) bool { return v.Time != NoTime })
+	if len(g.views) == 1 && !g.views[0].Split && !g.timed {
 		g.plain = &g.views[0]
 	}
 	g.layCells()

@@ -2,7 +2,9 @@ package incremental
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/isowatch/isowatch/internal/flat"
@@ -17,16 +19,21 @@ var views = []View{
 	{Dep: dep, Anti: anti},
 	{Split: true, Dep: dep, Anti: anti},
 	{Dep: dep},
+	{Split: true, Chain: dep, Anti: anti},
+	{Dep: dep, Anti: anti, Time: FromBegin},
+	{Split: true, Dep: dep, Anti: anti, Time: FromBegin},
+	{Split: true, Dep: dep, Anti: anti, Time: FromCommit},
 }
 
 // naive is the oracle: the accepted edges of one view as a map, searched anew
 // for every question.
 type naive struct {
 	View
-	next map[string]map[string]bool
+	next  map[string]map[string]bool
+	spans map[string]span // by vertex
 }
 
-func newNaive(v View) *naive { return &naive{v, map[string]map[string]bool{}} }
+func newNaive(v View) *naive { return &naive{v, map[string]map[string]bool{}, map[string]span{}} }
 
 func (n *naive) nodes(e Edge) (from, to string, ok bool) {
 	switch {
@@ -36,6 +43,8 @@ func (n *naive) nodes(e Edge) (from, to string, ok bool) {
 		return fmt.Sprint(e.From), fmt.Sprint(e.To), true
 	case e.Labels&n.Dep != 0:
 		return fmt.Sprint("C", e.From), fmt.Sprint("B", e.To), true
+	case e.Labels&n.Chain != 0:
+		return fmt.Sprint("C", e.From), fmt.Sprint("C", e.To), true
 	}
 	return fmt.Sprint("B", e.From), fmt.Sprint("C", e.To), true
 }
@@ -56,7 +65,26 @@ func (n *naive) reaches(from, to string, seen map[string]bool) bool {
 			return true
 		}
 	}
+	if n.Time == NoTime || n.Split && from[0] == 'B' {
+		return false
+	}
+	for v, s := range n.spans { // what began when from was over
+		if n.spans[strings.TrimPrefix(from, "C")].until < s.from && n.reaches(n.behind(v), to, seen) {
+			return true
+		}
+	}
 	return false
+}
+
+// behind is the node of v to which steps in time lead.
+func (n *naive) behind(v string) string {
+	switch {
+	case !n.Split:
+		return v
+	case n.Time == FromCommit:
+		return "C" + v
+	}
+	return "B" + v
 }
 
 func (n *naive) add(from, to string) {
@@ -64,6 +92,38 @@ func (n *naive) add(from, to string) {
 		n.next[from] = map[string]bool{}
 	}
 	n.next[from][to] = true
+}
+
+// closes says whether the edges of path, with arcs from B to C and at most one
+// step in time, lead from the head of e back to its tail.
+func (n *naive) closes(g *Graph, e Edge, path []EdgeID) error {
+	from, at, _ := n.nodes(e)
+	jumps := 0
+	move := func(to string) error {
+		if at == to || n.Split && at[0] == 'B' && to == "C"+at[1:] {
+			return nil
+		}
+		until := n.spans[strings.TrimLeft(at, "BC")].until
+		if n.Time == NoTime || n.Split && to[0] == 'B' && n.Time == FromCommit || until >= n.spans[strings.TrimLeft(to, "BC")].from {
+			return fmt.Errorf("path %v cannot go from %s to %s", path, at, to)
+		}
+		jumps++
+		return nil
+	}
+	for _, id := range path {
+		x, y, _ := n.nodes(*g.Edge(id))
+		if err := move(x); err != nil {
+			return err
+		}
+		at = y
+	}
+	if err := move(from); err != nil {
+		return err
+	}
+	if jumps > 1 {
+		return fmt.Errorf("path %v goes %d steps in time", path, jumps)
+	}
+	return nil
 }
 
 // TestAgainstNaive adds random edges and retires random prefixes: a view
@@ -82,7 +142,18 @@ func TestAgainstNaive(t *testing.T) {
 		for step := 0; step < 120; step++ {
 			if len(known) < 3 || r.IntN(4) == 0 {
 				at := int64(step*10) + r.Int64N(60)
-				g.AddVertex(next, Place{at - r.Int64N(30), at, at}, nil)
+				begin := at - r.Int64N(30)
+				s := span{begin, at + 5}
+				switch r.IntN(10) {
+				case 0:
+					s.until = math.MaxInt64 // its outcome is not known
+				case 1:
+					s = always
+				}
+				g.AddVertex(next, Place{begin, at, at, s.from, s.until}, nil)
+				for _, o := range oracles {
+					o.spans[fmt.Sprint(next)] = s
+				}
 				known = append(known, next)
 				next++
 				continue
@@ -116,6 +187,11 @@ func TestAgainstNaive(t *testing.T) {
 				case (ref.Cycle|ref.Behind)&bit == 0 && cycle:
 					t.Fatalf("seed %d step %d view %d: accepted %v, which closes a cycle", seed, step, i, e)
 				}
+				if ref.Cycle&bit != 0 {
+					if err := o.closes(g, e, g.CyclePath(i)); err != nil {
+						t.Fatalf("seed %d step %d view %d: refused %v: %v", seed, step, i, e, err)
+					}
+				}
 				if (ref.Cycle|ref.Behind)&bit == 0 {
 					o.add(from, to)
 				}
@@ -132,7 +208,7 @@ func TestAgainstNaive(t *testing.T) {
 func TestCyclePath(t *testing.T) {
 	g := New(View{Dep: dep, Anti: anti})
 	for v := Vertex(1); v <= 5; v++ {
-		g.AddVertex(v, Place{int64(v) * 10, int64(v) * 10, 0}, nil)
+		g.AddVertex(v, Place{Begin: int64(v) * 10, Commit: int64(v) * 10}, nil)
 	}
 	for v := Vertex(1); v < 5; v++ {
 		if _, ref := g.AddEdge(Edge{From: v, To: v + 1, Labels: dep}); ref != (Refusal{}) {
@@ -158,7 +234,7 @@ func TestCyclePath(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	g := New(View{Dep: dep})
-	add := func(v Vertex, at, settle int64) { g.AddVertex(v, Place{at, at, settle}, nil) }
+	add := func(v Vertex, at, settle int64) { g.AddVertex(v, Place{Begin: at, Commit: at, Settle: settle}, nil) }
 	add(1, 10, 10)
 	add(2, 20, 20)
 	add(3, 30, 100)
@@ -194,7 +270,7 @@ func TestState(t *testing.T) {
 	a := New(views...)
 	for v := Vertex(1); v <= 40; v++ {
 		at := r.Int64N(400)
-		a.AddVertex(v, Place{at, at + 5, at}, nil)
+		a.AddVertex(v, Place{at, at + 5, at, at, at + 50}, nil)
 	}
 	edge := func(r *rand.Rand) Edge {
 		from := Vertex(1 + r.IntN(40))

@@ -17,6 +17,9 @@ type visit struct {
 type Refusal struct {
 	Cycle  Views // it closes a cycle: set aside, the order stays as it was
 	Behind Views // rule (d): its head is retired
+	// Past is as Cycle, in real time, at a vertex that was freed: the edge is not
+	// stored.
+	Past Views
 }
 
 // AddVertex makes v known and ranks its nodes in every view near p, between the
@@ -34,6 +37,9 @@ func (g *Graph) AddVertex(v Vertex, p Place, es []Edge) {
 		o := &g.views[i]
 		g.vertex(v).live += uint16(1 + o.split)
 		g.place(o, v, p, es)
+	}
+	if g.timed {
+		g.timeVertex(v, &p)
 	}
 }
 
@@ -207,6 +213,19 @@ func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 		if !ok || o.bit&only == 0 {
 			continue
 		}
+		if o.Time != NoTime {
+			switch g.offerTimed(o, from, to) {
+			case taken:
+				in |= o.bit
+			case cycle:
+				ref.Cycle |= o.bit
+			case behind:
+				ref.Behind |= o.bit
+			case past:
+				ref.Past |= o.bit
+			}
+			continue
+		}
 		x, y := o.rank(from), o.rank(to)
 		switch {
 		case less(*x, *y) && less(o.frontier, *x): // both live and in order: nearly always
@@ -238,6 +257,19 @@ func (g *Graph) Retry(id EdgeID) Refusal {
 			continue
 		}
 		from, to, _ := o.ends(&g.edges[id])
+		if o.Time != NoTime {
+			switch g.offerTimed(o, from, to) {
+			case taken:
+				g.edges[id].In |= o.bit
+			case cycle:
+				ref.Cycle |= o.bit
+			case behind:
+				ref.Behind |= o.bit
+			case past:
+				ref.Past |= o.bit
+			}
+			continue
+		}
 		switch {
 		case o.retired(to):
 			if !o.retired(from) || less(*o.rank(to), *o.rank(from)) {

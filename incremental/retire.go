@@ -68,6 +68,7 @@ func (g *Graph) Free(v Vertex) {
 	alone := len(g.views) == 1 && x.live == 0
 	if x.live > 0 {
 		g.unrank(v)
+		g.loosen()
 	}
 	for id := x.in; id != 0; {
 		e := &g.edges[id]
@@ -110,4 +111,5 @@ func (g *Graph) unrank(v Vertex) {
 // until its ends are freed. A valid order stays valid when an edge goes.
 func (g *Graph) RemoveEdge(id EdgeID) {
 	g.edges[id].In, g.edges[id].Aside, g.edges[id].Labels = 0, 0, 0
+	g.loosen()
 }

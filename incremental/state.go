@@ -22,12 +22,19 @@ func (g *Graph) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, g.cells)
 	dst = flat.Append(dst, g.edges)
 	dst = g.freeEdge.AppendState(dst)
+	if g.timed {
+		dst = flat.Append(dst, g.spans)
+	}
 	for i := range g.views {
 		o := &g.views[i]
 		dst = flat.AppendValue(dst, &orderCounts{o.frontier, int64(o.live)})
 		dst = flat.Append(dst, o.slots)
 		dst = flat.Append(dst, o.free)
 		dst = o.queue.appendState(dst)
+		if o.Time != NoTime {
+			dst = flat.Append(dst, o.low)
+			dst = flat.AppendValue(dst, &o.stale)
+		}
 	}
 	return dst
 }
@@ -47,6 +54,9 @@ func (g *Graph) ReadState(r *flat.Reader) {
 	g.shareCells()
 	flat.Read(r, &g.edges)
 	g.freeEdge.ReadState(r)
+	if g.timed {
+		flat.Read(r, &g.spans)
+	}
 	for i := range g.views {
 		o := &g.views[i]
 		var oc orderCounts
@@ -55,6 +65,10 @@ func (g *Graph) ReadState(r *flat.Reader) {
 		flat.Read(r, &o.slots)
 		flat.Read(r, &o.free)
 		o.queue.readState(r)
+		if o.Time != NoTime {
+			flat.Read(r, &o.low)
+			flat.ReadValue(r, &o.stale)
+		}
 	}
 	g.seen = make([]uint32, 2*g.numVertices)
 	g.stamp = 0
@@ -62,10 +76,10 @@ func (g *Graph) ReadState(r *flat.Reader) {
 
 // Bytes is the memory of the graph's arrays, as allocated.
 func (g *Graph) Bytes() int64 {
-	n := int64(cap(g.cells))*int64(unsafe.Sizeof(rank{})) + int64(cap(g.edges))*int64(unsafe.Sizeof(Edge{})) + g.freeEdge.Bytes()
+	n := int64(cap(g.cells))*int64(unsafe.Sizeof(rank{})) + int64(cap(g.edges))*int64(unsafe.Sizeof(Edge{})) + g.freeEdge.Bytes() + int64(cap(g.spans))*16
 	for i := range g.views {
 		o := &g.views[i]
-		n += o.queue.bytes() + int64(cap(o.slots)+cap(o.free))*4
+		n += o.queue.bytes() + int64(cap(o.slots)+cap(o.free))*4 + int64(cap(o.low))*8
 	}
 	return n
 }

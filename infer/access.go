@@ -17,7 +17,7 @@ type Info struct {
 	Gen               uint32 // tells two users of one number apart
 	ID                uint64 // hash of the id
 	HasTimes, Unknown bool
-	Counted           bool
+	Counted, Stale    bool
 }
 
 // Info of the transaction n.
@@ -26,6 +26,7 @@ func (s *State) Info(n uint32) Info {
 	return Info{
 		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen, ID: t.id.Lo,
 		HasTimes: t.flags&hasTimes != 0, Unknown: t.flags&unknown != 0, Counted: t.state == counted,
+		Stale: t.flags&stale != 0,
 	}
 }
 

@@ -1,6 +1,10 @@
 package isolation
 
-import "github.com/isowatch/isowatch/infer"
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/infer"
+)
 
 // class orders cycles by how much they refute, worst first.
 type class uint8
@@ -18,18 +22,14 @@ var classNames = [...]string{
 	classNonadjacent: "G-nonadjacent-item", classG2: "G2-item",
 }
 
-// severity orders classes over both families: data before session order.
-func severity(c class, session bool) int {
-	if session {
-		return int(c) + 10
-	}
-	return int(c)
-}
+// severity orders classes over the families: data, then session order, then real
+// time.
+func severity(c class, f Family) int { return int(c) + 10*int(f) }
 
 // classify names the cycle with these labels as Elle's elle.txn/cycle-type does:
 // by the number of anti-dependencies and whether two of them are adjacent, and
-// by whether session order takes part.
-func classify(labels []infer.Label) (c class, session bool) {
+// by whether real time or session order takes part.
+func classify(labels []infer.Label) (c class, f Family) {
 	n := len(labels)
 	rw, wr, adjacent := 0, 0, false
 	for i, l := range labels {
@@ -37,48 +37,48 @@ func classify(labels []infer.Label) (c class, session bool) {
 		case l&infer.RW != 0:
 			rw++
 			adjacent = adjacent || labels[(i+1)%n]&infer.RW != 0
+		case l&infer.Realtime != 0:
+			f = Strong
 		case l&infer.Process != 0:
-			session = true
+			f = max(f, StrongSession)
 		case l&infer.WW == 0:
 			wr++
 		}
 	}
 	switch {
 	case rw == 0 && wr > 0:
-		return classG1c, session
+		return classG1c, f
 	case rw == 0:
-		return classG0, session
+		return classG0, f
 	case rw == 1:
-		return classSingle, session
+		return classSingle, f
 	case adjacent:
-		return classG2, session
+		return classG2, f
 	}
-	return classNonadjacent, session
+	return classNonadjacent, f
 }
 
-func cycleName(c class, session bool) string {
-	if session {
-		return classNames[c] + "-process"
-	}
-	return classNames[c]
-}
+var familySuffix = [...]string{Plain: "", StrongSession: "-process", Strong: "-realtime"}
 
-// weakest is the weakest level that a cycle refutes by itself, by the encodings
+func cycleName(c class, f Family) string { return classNames[c] + familySuffix[f] }
+
+// weakest are the weakest levels that a cycle refutes by itself, by the encodings
 // of docs/semantics.md with only the cycle's edges in them:
 //   - without anti-dependency: read-uncommitted if every edge is ww, otherwise
 //     read-committed
 //   - one anti-dependency T1 -> T2 closed by reads: T2 is in the past of T1,
 //     whose read missed it. One read: read-atomic (dbcop, figure 2b); a chain:
 //     causal (figure 2c)
-//   - every anti-dependency follows a read or session order: prefix, whose graph
-//     has ww from commit to commit
+//   - every anti-dependency follows a read, session order or real time: prefix,
+//     whose graph has ww from commit to commit
 //   - no two adjacent: snapshot isolation; otherwise serializable
-func weakest(labels []infer.Label) Level {
-	c, session := classify(labels)
-	l := Level{Base: Serializable}
-	if session {
-		l.Family = StrongSession
-	}
+//
+// of the family that the cycle needs. One with real time and without sessions in
+// which every anti-dependency follows a read or a write refutes generalized
+// snapshot isolation beside: real time leads from commit to commit there.
+func weakest(labels []infer.Label) []Level {
+	c, f := classify(labels)
+	l := Level{Base: Serializable, Family: f}
 	switch c {
 	case classG0:
 		l.Base = ReadUncommitted
@@ -87,12 +87,25 @@ func weakest(labels []infer.Label) Level {
 	case classSingle, classNonadjacent:
 		l.Base = weakestSnapshot(labels, c)
 	}
-	return l
+	if f == Strong && c != classG2 && refutesGeneralized(labels) {
+		return []Level{l, {Special: GeneralizedSI}}
+	}
+	return []Level{l}
+}
+
+func refutesGeneralized(labels []infer.Label) bool {
+	n := len(labels)
+	for i, l := range labels {
+		if l&infer.Process != 0 || l&infer.RW != 0 && labels[(i+n-1)%n]&infer.Realtime != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func weakestSnapshot(labels []infer.Label, c class) Base {
 	n := len(labels)
-	visible := func(l infer.Label) bool { return l&(infer.WR|infer.Process) != 0 }
+	visible := func(l infer.Label) bool { return l&(infer.WR|infer.Process|infer.Realtime) != 0 }
 	allVisible, beforeAnti := true, true
 	for i, l := range labels {
 		if l&infer.RW == 0 {
@@ -114,11 +127,11 @@ func weakestSnapshot(labels []infer.Label, c class) Base {
 
 // cycleTitle is the plain name of a cycle, where it has one.
 func cycleTitle(labels []infer.Label, name string) string {
-	c, session := classify(labels)
-	if session {
-		return anomalies[name].title
-	}
-	switch base := weakest(labels).Base; {
+	c, f := classify(labels)
+	base := weakest(labels)[0].Base
+	switch {
+	case f != Plain:
+		return orderedTitle(labels, name, base)
 	case c == classSingle && base == ReadAtomic:
 		return "fractured read"
 	case c == classSingle && base == Causal:
@@ -127,4 +140,49 @@ func cycleTitle(labels []infer.Label, name string) string {
 		return "write skew"
 	}
 	return anomalies[name].title
+}
+
+// orderedTitle is the plain name of a cycle with session order or real time. The
+// session guarantees are those of two neighbours in a session (Terry et al.,
+// Session Guarantees for Weakly Consistent Replicated Data, PDIS 1994).
+func orderedTitle(labels []infer.Label, name string, base Base) string {
+	const so, rt = infer.Process, infer.Realtime
+	at := func(want ...infer.Label) bool { return rotated(labels, want) }
+	switch {
+	case at(infer.RW, so):
+		return "read your writes violated"
+	case at(infer.RW, infer.WR, so):
+		return "monotonic reads violated"
+	case at(infer.WW, so):
+		return "monotonic writes violated"
+	case at(infer.WW, infer.WR, so):
+		return "writes follow reads violated"
+	case at(infer.RW, rt):
+		return "stale read"
+	case at(infer.RW, infer.WR, rt):
+		return "non-monotonic reads in real time"
+	case at(infer.WW, rt):
+		return "writes against real time"
+	case base == Causal && !slices.ContainsFunc(labels, func(l infer.Label) bool { return l&rt != 0 }):
+		return "causality violation"
+	}
+	return anomalies[name].title
+}
+
+// rotated says whether the labels are want from some place on.
+func rotated(labels, want []infer.Label) bool {
+	n := len(labels)
+	if n != len(want) {
+		return false
+	}
+next:
+	for i := range labels {
+		for j := range want {
+			if labels[(i+j)%n]&want[j] == 0 {
+				continue next
+			}
+		}
+		return true
+	}
+	return false
 }

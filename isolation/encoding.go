@@ -25,14 +25,19 @@ const (
 //   - snapshot isolation is that of the BC graph (Viper, definition 2 and theorem
 //     4), together with the absence of divergence (MTC, lemma 1), which package
 //     infer reports
+//   - generalized snapshot isolation orders commits in real time: what ended comes
+//     before the commit of what began later, which may read an old snapshot (Viper,
+//     section 5)
+//   - strong levels have session order, and what ended comes before the begin of
+//     what began later
 //   - prefix is the BC graph with write dependencies from commit to commit: the
 //     commits have one order, of which every transaction read a prefix, and
 //     nothing forbids two that run at a time to write one key (dbcop, figure 2d)
 func (l Level) View() (v incremental.View, ok bool) {
-	if l.Special != 0 || l.Family == Strong {
+	if l.Special == Linearizable {
 		return v, false
 	}
-	switch l.Base {
+	switch l.Underlying() {
 	case ReadUncommitted:
 		v = incremental.View{Dep: ww}
 	case ReadCommitted:
@@ -50,8 +55,14 @@ func (l Level) View() (v incremental.View, ok bool) {
 	default:
 		return v, false
 	}
-	if l.Family == StrongSession {
+	if l.Family != Plain {
 		v.Dep |= process
+	}
+	switch {
+	case l.Special == GeneralizedSI:
+		v.Time = incremental.FromCommit
+	case l.Family == Strong:
+		v.Time = incremental.FromBegin
 	}
 	return v, true
 }

@@ -3,6 +3,7 @@ package isolation
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
@@ -128,6 +129,8 @@ func because(w *Witness, e *Edge) string {
 		return fmt.Sprintf("%s is supposed to have written %s before %s did", from, e.Key, to)
 	case e.Label&infer.Process != 0:
 		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
+	case e.Label&infer.Realtime != 0:
+		return fmt.Sprintf("%s had ended %v before %s began", from, time.Duration(w.Txns[e.To].Start-w.Txns[e.From].End), to)
 	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == infer.Divergence:
 		return fmt.Sprintf("%s read %s as it was before %s appended %s", from, e.Key, to, clip(e.Value))
 	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):

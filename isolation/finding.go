@@ -55,7 +55,7 @@ type Finding struct {
 type FindingEdge struct {
 	From     string `json:"from"`
 	To       string `json:"to"`
-	Type     string `json:"type"` // ww, wr, rw, process
+	Type     string `json:"type"` // ww, wr, rw, process, realtime
 	Key      string `json:"key,omitempty"`
 	Value    string `json:"value,omitempty"` // canonical JSON
 	Evidence string `json:"evidence"`

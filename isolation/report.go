@@ -22,8 +22,8 @@ func NameCycle(w *Witness) Name {
 		return n
 	}
 	labels := w.Labels()
-	c, session := classify(labels)
-	name := cycleName(c, session)
+	c, f := classify(labels)
+	name := cycleName(c, f)
 	title := cycleTitle(labels, name)
 	if predicates(w) {
 		name = strings.Replace(name, "-item", "", 1)
@@ -32,9 +32,9 @@ func NameCycle(w *Witness) Name {
 		}
 	}
 	if nonMonotonic(w) {
-		return Name{name, missedTitle(MonotonicAtomicView, false), KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, session)}
+		return Name{name, missedTitle(MonotonicAtomicView, Plain), KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
 	}
-	return Name{name, title, KindViolation, []Level{weakest(labels)}, severity(c, session)}
+	return Name{name, title, KindViolation, weakest(labels), severity(c, f)}
 }
 
 // NameOf names what inference found without a cycle.

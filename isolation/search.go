@@ -30,13 +30,12 @@ const maxState = 2
 
 // plan says which edges a class allows.
 type plan struct {
-	class   class
-	session bool
-	labels  infer.Label
+	class  class
+	labels infer.Label
 }
 
-func planOf(c class, session bool) plan {
-	p := plan{class: c, session: session}
+func planOf(c class, f Family) plan {
+	p := plan{class: c}
 	switch c {
 	case classG0:
 		p.labels = infer.WW
@@ -45,7 +44,7 @@ func planOf(c class, session bool) plan {
 	default:
 		p.labels = infer.WW | infer.WR | infer.RW
 	}
-	if session {
+	if f != Plain {
 		p.labels |= infer.Process
 	}
 	return p
@@ -145,30 +144,42 @@ func (s *Searcher) trace(i int32, last incremental.EdgeID) []incremental.EdgeID 
 	return path
 }
 
-// Cycle is a closed walk over stored edges, the closing edge first.
+// Cycle is a closed walk over stored edges, the closing edge first. Where an edge
+// does not begin at the end of the one before it, that one's end was over before
+// it began in real time.
 type Cycle struct {
 	Edges   []incremental.EdgeID
 	AtLeast bool // a worse one was not excluded within the budget
 }
 
 // Worst finds the most telling cycle through the stored edge id that refutes the
-// level: the classes that contradict it, worst first, data before session order.
-// fallback is a path that closes a cycle of the level's encoding.
+// level: the classes that contradict it, worst first, data before session order
+// before real time. fallback is a path that closes a cycle of the level's encoding.
 func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID) Cycle {
 	closing := *g.Edge(id)
 	last := lastClass(level)
 	atLeast := false
-	for _, session := range []bool{false, true} {
-		if session && level.Family == Plain {
-			break
+	for _, f := range []Family{Plain, StrongSession, Strong} {
+		if f == StrongSession && level.Family == Plain || f == Strong && !level.RealTime() {
+			continue
 		}
 		for c := classG0; c <= last; c++ {
-			path, spent := s.path(g, &closing, planOf(c, session))
+			p := planOf(c, f)
+			if level.Special == GeneralizedSI {
+				p.labels &^= infer.Process
+			}
+			var path []incremental.EdgeID
+			var spent bool
+			if f == Strong {
+				path, spent = s.timedPath(g, &closing, p)
+			} else {
+				path, spent = s.path(g, &closing, p)
+			}
 			atLeast = atLeast || spent
 			if path == nil {
 				continue
 			}
-			if cycle := append([]incremental.EdgeID{id}, path...); level.Implies(weakest(labelsOf(g, cycle))) {
+			if cycle := append([]incremental.EdgeID{id}, path...); level.Refuted(weakest(labelsOf(g, cycle))) {
 				return Cycle{cycle, atLeast}
 			}
 		}
@@ -192,10 +203,15 @@ func lastClass(l Level) class {
 	return classNonadjacent
 }
 
+// labelsOf are the labels of the cycle's steps, those in real time among them.
 func labelsOf(g *incremental.Graph, cycle []incremental.EdgeID) []infer.Label {
-	ls := make([]infer.Label, len(cycle))
+	var ls []infer.Label
 	for i, id := range cycle {
-		ls[i] = infer.Label(g.Edge(id).Labels)
+		e := g.Edge(id)
+		ls = append(ls, infer.Label(e.Labels))
+		if g.Edge(cycle[(i+1)%len(cycle)]).From != e.To {
+			ls = append(ls, infer.Realtime)
+		}
 	}
 	return ls
 }

@@ -51,6 +51,8 @@ func verifyEdge(w *Witness, e *Edge) error {
 		return verifyForced(w, e)
 	case e.Label&infer.Process != 0:
 		return verifyProcess(from, to)
+	case e.Label&infer.Realtime != 0:
+		return verifyTime(from, to, w.Drift)
 	case e.Label&infer.RW != 0:
 		return verifyAnti(w, from, to, e)
 	case e.Label&infer.WR != 0:
@@ -83,6 +85,22 @@ func verifyProcess(from, to *event.Record) error {
 		}
 	default:
 		return errors.New("neither seq nor times order them")
+	}
+	return nil
+}
+
+// verifyTime: from had ended before to began, whatever the drift between their
+// clocks.
+func verifyTime(from, to *event.Record, drift int64) error {
+	switch {
+	case from.Flags&to.Flags&event.HasTimes == 0:
+		return errors.New("one of them has no times")
+	case (from.Flags|to.Flags)&event.Stale != 0:
+		return errors.New("one of them asked for old data")
+	case from.Status == event.Unknown:
+		return errors.New("nothing follows from the end of a transaction with an unknown outcome")
+	case from.End >= to.Start || to.Start-from.End <= drift:
+		return errors.New("the first may still have been running when the second began")
 	}
 	return nil
 }

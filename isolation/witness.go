@@ -33,9 +33,11 @@ type Witness struct {
 	ByVersion, Numeric, ByCommit bool
 	// For findings without a cycle: the reader, its operation, and the value.
 	Anomaly infer.AnomalyKind
-	Op      int
-	Key     string
-	Value   string
+	// Drift is how far two clients' clocks may be apart, ns.
+	Drift int64
+	Op    int
+	Key   string
+	Value string
 	// Choices, if there are any, are pairs of writers whose order nobody saw: with the
 	// edges, which are then no cycle, they leave no order that Level allows.
 	Choices []Choice

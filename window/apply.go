@@ -92,7 +92,11 @@ func (m *Machine) enter(n uint32) incremental.Place {
 		commit = start // it may have taken effect at any time from here on
 	}
 	m.panes.enter(end)
-	return incremental.Place{Begin: start, Commit: commit, Settle: end}
+	p := incremental.Place{Begin: start, Commit: commit, Settle: end}
+	if m.realTime {
+		m.timePlace(n, &p)
+	}
+	return p
 }
 
 // insert puts the edges into the orders, but for the first done of them.
@@ -107,8 +111,14 @@ func (m *Machine) insert(done int) {
 		if ref.Cycle != 0 {
 			m.cycle(id, ref.Cycle)
 		}
-		if ref.Behind != 0 {
-			m.behind(&infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]})
+		if ref.Past|ref.Behind != 0 {
+			x := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
+			if ref.Past != 0 {
+				m.past(&x, ref.Past)
+			}
+			if ref.Behind != 0 {
+				m.behind(&x)
+			}
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 // cycle reports the edge id, which the given views refused. One witness can
 // speak for several views; the others get one of their own.
 func (m *Machine) cycle(id incremental.EdgeID, refused incremental.Views) {
-	if m.knownDivergence(id) {
-		return
-	}
 	var spokenFor []isolation.Level
+	if m.knownDivergence(id) { // weaker levels allow it, and refuse the edge for another cycle
+		spokenFor = []isolation.Level{{Base: isolation.SnapshotIsolation}}
+	}
 	for _, i := range m.weakFirst {
 		level := m.views[i]
 		if refused&(1<<i) == 0 || level.Refuted(spokenFor) {
@@ -101,10 +101,28 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 // is the contradiction. all are the transactions of the witness: those on the
 // cycle, one an edge, then those whose reads show an order.
 func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []uint32) {
+	var es []infer.Edge
+	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
+		e := m.graph.Edge(id)
+		es = append(es, infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]})
+	}
+	return m.witnessOf(es)
+}
+
+// witnessOf is the cycle of these edges, with a step in real time where one does
+// not begin at the end of the one before it.
+func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32) {
 	m.given(&w)
-	ids = append(slices.Clone(ids[1:]), ids[0])
-	for _, id := range ids {
-		all = append(all, uint32(m.graph.Edge(id).From))
+	w.Drift = int64(m.cfg.Contract.ClockDrift)
+	var steps []infer.Edge
+	for i := range es {
+		steps = append(steps, es[i])
+		if next := es[(i+1)%len(es)].From; next != es[i].To {
+			steps = append(steps, infer.Edge{From: es[i].To, To: next, Label: infer.Realtime})
+		}
+	}
+	for i := range steps {
+		all = append(all, steps[i].From)
 	}
 	index := func(n uint32) int {
 		if i := slices.Index(all, n); i >= 0 {
@@ -113,22 +131,20 @@ func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []
 		all = append(all, n)
 		return len(all) - 1
 	}
-	for i, id := range ids {
-		e := m.graph.Edge(id)
-		edge := isolation.Edge{From: i, To: (i + 1) % len(ids), Label: infer.Label(e.Labels), Shown: -1}
-		if v := e.Note[0]; v != 0 {
-			edge.Key = m.infer.Key(v)
-			edge.Value = m.infer.Value(v, &m.scratch)
+	for i, e := range steps {
+		edge := isolation.Edge{From: i, To: (i + 1) % len(steps), Label: e.Label, Shown: -1}
+		if e.Version != 0 {
+			edge.Key = m.infer.Key(e.Version)
+			edge.Value = m.infer.Value(e.Version, &m.scratch)
 		}
-		if e.Note[1] != 0 {
-			edge.Shown = index(e.Note[1])
+		if e.Witness != 0 {
+			edge.Shown = index(e.Witness)
 		}
 		if edge.Label&infer.Reread != 0 {
 			edge.Label = infer.WR
 		}
 		if edge.Label&infer.Forced != 0 {
-			x := *e
-			m.evidence(&edge, &x, index)
+			m.evidence(&edge, m.stored(&e), index)
 		}
 		w.Edges = append(w.Edges, edge)
 	}
@@ -136,6 +152,19 @@ func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []
 		w.Txns = append(w.Txns, m.record(n))
 	}
 	return w, all
+}
+
+// stored is a copy of the edge as the orders hold it.
+func (m *Machine) stored(e *infer.Edge) *incremental.Edge {
+	for id := m.graph.FirstOut(incremental.Vertex(e.From)); id != 0; id = m.graph.NextOut(id) {
+		x := *m.graph.Edge(id)
+		if uint32(x.To) == e.To && infer.Label(x.Labels) == e.Label && x.Note == [2]uint32{e.Version, e.Witness} {
+			return &x
+		}
+	}
+	return &incremental.Edge{
+		From: incremental.Vertex(e.From), To: incremental.Vertex(e.To), Labels: incremental.Labels(e.Label), Note: [2]uint32{e.Version, e.Witness},
+	}
 }
 
 func (m *Machine) record(n uint32) event.Record {
@@ -261,6 +290,9 @@ func (m *Machine) settle(f *openFinding) {
 func (m *Machine) conclude(f *openFinding) {
 	if !f.upgraded && len(f.asides) > 0 && f.severity > 1 {
 		strongest := isolation.Level{Base: isolation.Serializable, Family: f.level.Family}
+		if f.level.RealTime() {
+			strongest.Family = isolation.Strong
+		}
 		for _, a := range f.asides {
 			if !a.there(m.graph) {
 				continue
@@ -296,6 +328,7 @@ func (m *Machine) remember(f *openFinding) {
 			r.Values = append(r.Values, v)
 		}
 	}
+	r.Values = append(r.Values, f.rests...)
 	for _, id := range f.edges {
 		e := m.graph.Edge(id)
 		r.Values = m.infer.RestsOn(r.Values, infer.Edge{
@@ -431,10 +464,12 @@ func (m *Machine) retry(id incremental.EdgeID) {
 	if ref.Cycle != 0 {
 		m.cycle(id, ref.Cycle)
 	}
+	again := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
+	if ref.Past != 0 {
+		m.past(&again, ref.Past)
+	}
 	if ref.Behind != 0 {
-		m.behind(&infer.Edge{
-			From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1],
-		})
+		m.behind(&again)
 	}
 }
 

@@ -22,6 +22,7 @@ type Counters struct {
 	Operations int64 `json:"operations"`
 	Late       int64 `json:"late"`      // records that ended before the watermark when they came
 	Clamped    int64 `json:"clamped"`   // event times beyond receipt time + drift
+	Timeless   int64 `json:"timeless"`  // transactions that count and have no place in real time
 	Horizon    int64 `json:"horizon"`   // edges by rule (d), and reads of what is no longer kept
 	Undecided  int64 `json:"undecided"` // pairs of unread appends for which no order under snapshot isolation was found
 	Frozen     int64 `json:"frozen"`    // transactions frozen early by the live cap
@@ -67,6 +68,7 @@ type Machine struct {
 	// weakFirst are the views, weak bases first, plain ones before those with
 	// session order.
 	weakFirst []int
+	realTime  bool              // some view is timed
 	fitted    []isolation.Level // views whose order the counters agree with, since Close
 
 	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
@@ -130,6 +132,7 @@ func New(cfg Config) *Machine {
 		}
 	}
 	m.graph = incremental.New(vs...)
+	m.realTime = slices.ContainsFunc(m.views, isolation.Level.RealTime)
 	for i := range m.views {
 		m.weakFirst = append(m.weakFirst, i)
 	}

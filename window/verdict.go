@@ -64,6 +64,20 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 		}
 		why = append(why, counted(n, "transaction without a place in a session", "transactions without a place in a session"))
 	}
+	if l.RealTime() && l.Special != isolation.Linearizable {
+		if m.infer.SessionOrder() && m.infer.Counters.Sessionless > 0 && l.Family == isolation.Strong {
+			why = append(why, counted(m.infer.Counters.Sessionless, "transaction without a place in a session", "transactions without a place in a session"))
+		}
+		if n := m.Counters.Timeless; n > 0 {
+			if !m.timed && !m.cfg.Named && l != m.cfg.Expect {
+				return "", ""
+			}
+			why = append(why, counted(n, "transaction without times", "transactions without times"))
+		}
+		if n := m.Counters.Clamped; n > 0 {
+			why = append(why, counted(n, "event time further ahead than clocks may be apart", "event times further ahead than clocks may be apart"))
+		}
+	}
 	if l.Special == isolation.Linearizable {
 		if reason := m.linearReason(); reason != "" {
 			why = append(why, reason)

@@ -1,5 +1,13 @@
 package oracle
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/workload"
+)
+
 // acyclic says by depth-first search whether a graph of n nodes has no cycle.
 func acyclic(n int, edges [][2]int) bool {
 	out := make([][]int, n)
@@ -35,7 +43,9 @@ func acyclic(n int, edges [][2]int) bool {
 // write dependencies (Adya, PL-1), of write and read dependencies (PL-2) or of
 // all (PL-3) is acyclic; for snapshot isolation the BC graph (Viper, definition 2
 // and theorem 4), with a begin node 2i and a commit node 2i+1 for transaction i;
-// for prefix consistency the same with write dependencies between commits.
+// for prefix consistency the same with write dependencies between commits. Real
+// time leads to the begin of what began later, for generalized snapshot isolation
+// to its commit.
 func (g *Graph) holds(l Level) bool {
 	n := len(g.History)
 	var edges [][2]int
@@ -64,7 +74,64 @@ func (g *Graph) holds(l Level) bool {
 		}
 		edges = append(edges, arc)
 	}
+	if l.realTime() {
+		n, edges = g.clock(n, edges, commit, func(i int) int {
+			if l == generalized {
+				return commit(i)
+			}
+			return begin(i)
+		})
+	}
 	return acyclic(n, edges)
+}
+
+// clock adds a node for each start and each end, in a chain in the order of time:
+// what was over leads to the node of its end, and from that of its start a
+// transaction is led to. At one time starts come first: one that begins as the
+// other ends does not come after it.
+func (g *Graph) clock(n int, edges [][2]int, over, begun func(int) int) (int, [][2]int) {
+	type moment struct {
+		at   int64
+		end  bool
+		node int
+	}
+	var moments []moment
+	for i := range g.History {
+		t := &g.History[i]
+		if !g.Counts[i] || t.End == 0 {
+			continue
+		}
+		moments = append(moments, moment{t.Start, false, begun(i)})
+		if t.Status == event.Committed {
+			moments = append(moments, moment{t.End + g.Drift, true, over(i)})
+		}
+	}
+	slices.SortFunc(moments, func(a, b moment) int {
+		if a.at == b.at && a.end != b.end {
+			if b.end {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+	for i, e := range moments {
+		if i > 0 {
+			edges = append(edges, [2]int{n + i - 1, n + i})
+		}
+		if e.end {
+			edges = append(edges, [2]int{e.node, n + i})
+		} else {
+			edges = append(edges, [2]int{n + i, e.node})
+		}
+	}
+	return n + len(moments), edges
+}
+
+// ended says whether a is known to have been over when b began: an unknown outcome
+// may take effect at any later time.
+func ended(a, b *workload.Txn, drift int64) bool {
+	return a.Status == event.Committed && a.End != 0 && b.End != 0 && a.End+drift < b.Start
 }
 
 // contradicted says whether two reads of the key exclude each other. One of them

@@ -158,7 +158,11 @@ func (e *execution) commit(i int) (state, bool) {
 	}
 	earliest := 0
 	for j := range e.txns {
-		if e.level.sessions() && precedes(e.txns[j], e.txns[i]) {
+		late := e.level.realTime() && ended(e.txns[j], e.txns[i], 0)
+		if late && e.place[j] < 0 {
+			return nil, false
+		}
+		if late && e.level != generalized || e.level.sessions() && precedes(e.txns[j], e.txns[i]) {
 			if e.place[j] < 0 {
 				return nil, false
 			}

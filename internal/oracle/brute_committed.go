@@ -12,7 +12,8 @@ import (
 func (e *execution) commitCommitted(i int) (state, bool) {
 	t := e.txns[i]
 	for j := range e.txns {
-		if e.level.sessions() && precedes(e.txns[j], t) && e.place[j] < 0 {
+		before := e.level.sessions() && precedes(e.txns[j], t) || e.level.realTime() && ended(e.txns[j], t, 0)
+		if before && e.place[j] < 0 {
 			return nil, false
 		}
 	}

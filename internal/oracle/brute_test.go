@@ -13,7 +13,7 @@ import (
 // order open that only the trial decides, so those count for the first
 // direction alone.
 func TestGraphAgreesWithBruteForce(t *testing.T) {
-	const want = 10_000 // exact histories
+	const want = 3_000 // exact histories
 	options := []Options{Small(), Small(), Wide()}
 	options[1].Lists = false
 	options[2].Max = 6

@@ -18,8 +18,12 @@ type Verdicts struct {
 const maxForced = 300
 
 // Check decides h at all levels.
-func Check(h History) Verdicts {
+func Check(h History) Verdicts { return CheckDrift(h, 0) }
+
+// CheckDrift is Check where two clients' clocks may be that far apart, ns.
+func CheckDrift(h History, drift int64) Verdicts {
 	g := Dependencies(h)
+	g.Drift = drift
 	v := Verdicts{Violated: map[Level]bool{}, Graph: g}
 	for _, l := range AllLevels() {
 		v.Violated[l] = !g.orderable(l)

@@ -59,6 +59,8 @@ type Graph struct {
 	// Undecided counts the keys of which the operations leave the order of two
 	// writers open.
 	Undecided int
+	// Drift is how far two clients' clocks may be apart, ns.
+	Drift int64
 	// NotSequential lists the sessions whose members overlap or cannot be put in
 	// order. They give no session edges from there on.
 	NotSequential []string

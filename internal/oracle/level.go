@@ -17,6 +17,8 @@ const (
 	SessionSnapshot     Level = workload.LevelSessionSnapshot
 )
 
+const generalized Level = "generalized-snapshot-isolation"
+
 // bases are the models without sessions and time, from weak to strong: a history
 // that satisfies one satisfies those before it.
 var bases = []string{
@@ -33,15 +35,15 @@ func Levels() []Level {
 func AllLevels() []Level {
 	var ls []Level
 	for _, b := range []string{"read-uncommitted", "read-committed", "prefix", "snapshot-isolation", "serializable"} {
-		ls = append(ls, Level(b), Level("strong-session-"+b))
+		ls = append(ls, Level(b), Level("strong-session-"+b), Level("strong-"+b))
 	}
-	return ls
+	return append(ls, generalized)
 }
 
 // base is the model of the level without sessions and time.
 func (l Level) base() string {
 	name := strings.TrimPrefix(strings.TrimPrefix(string(l), "strong-"), "session-")
-	if l == "generalized-snapshot-isolation" {
+	if l == generalized {
 		return "snapshot-isolation"
 	}
 	return name
@@ -53,5 +55,10 @@ func (l Level) forbids(base string) bool {
 }
 
 func (l Level) sessions() bool { return strings.HasPrefix(string(l), "strong-") }
+
+// realTime says whether what ended comes before what began later.
+func (l Level) realTime() bool {
+	return l == generalized || l.sessions() && !strings.HasPrefix(string(l), "strong-session-")
+}
 func (l Level) snapshot() bool { return l.base() == "snapshot-isolation" }
 func (l Level) split() bool    { return l.base() == "snapshot-isolation" || l.base() == "prefix" }

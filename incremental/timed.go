@@ -1,0 +1,268 @@
+package incremental
+
+import (
+	"math"
+	"slices"
+)
+
+// Time says how a view keeps real time.
+type Time uint8
+
+const (
+	NoTime Time = iota
+	// FromBegin: what ended comes before the begin of what began later, T -> U or
+	// C -> B.
+	FromBegin
+	// FromCommit: it comes before the commit of that, C -> C; a begin is free.
+	FromCommit
+)
+
+// Real time without edges. Each vertex has an interval [NotBefore, NotAfter], and
+// U comes after T where NotAfter of T < NotBefore of U. A cycle with several steps
+// in time has one with a single such step: of U -> ... -> T', T' before U' in time,
+// U' -> ... -> T and T before U in time, either U to T' or U' to T goes back in
+// time. So a timed view has no cycle exactly if its edges have none and no path
+// leads from a U to a T with NotAfter of T < NotBefore of U.
+//
+// That is kept by a lower bound of time for each node, low: the greatest NotBefore
+// of all that reach the node, itself included. An edge raises the bounds of what
+// it leads to, and is refused if one would pass its vertex's NotAfter. A bound is
+// raised from what lies before by start and after by order, that is, from
+// transactions that ran at one time, so that few nodes are visited.
+//
+// When edges were removed a bound may be too great: then the path that it stands
+// for is not found, and the edge is refused as behind the frontier, which says that
+// it could not be placed. Where nothing has retired the bounds are computed anew.
+
+// span is the interval of real time that a vertex lies in.
+type span struct{ from, until int64 }
+
+// always is the span of a vertex of which no time is known.
+var always = span{math.MinInt64, math.MaxInt64}
+
+// Span is the interval in real time that v was added with.
+func (g *Graph) Span(v Vertex) (notBefore, notAfter int64) {
+	if int(v) >= len(g.spans) {
+		return always.from, always.until
+	}
+	return g.spans[v].from, g.spans[v].until
+}
+
+// own is the bound that node n has by itself.
+func (o *order) own(g *Graph, n uint32) int64 {
+	if o.Time == FromCommit && n&1 == 0 {
+		return math.MinInt64
+	}
+	return g.spans[o.vertexOf(n)].from
+}
+
+// limit is what the bound of node n must not pass.
+func (o *order) limit(g *Graph, n uint32) int64 {
+	if o.Split && n&1 == 0 {
+		return math.MaxInt64
+	}
+	return g.spans[o.vertexOf(n)].until
+}
+
+// timeVertex notes the interval of a vertex that was just ranked.
+func (g *Graph) timeVertex(v Vertex, p *Place) {
+	for len(g.spans) < g.numVertices {
+		g.spans = append(g.spans, always)
+	}
+	g.spans[v] = span{p.NotBefore, p.NotAfter}
+	for i := range g.views {
+		o := &g.views[i]
+		if o.Time == NoTime {
+			continue
+		}
+		for len(o.low) < g.numVertices<<(o.split&1) {
+			o.low = append(o.low, math.MinInt64)
+		}
+		for n := o.first(v); n <= o.last(v); n++ {
+			o.low[n] = o.own(g, n)
+		}
+	}
+}
+
+// outcome of offering an edge to a view.
+type outcome uint8
+
+const (
+	nothing outcome = iota // rules (b) and (c)
+	taken
+	cycle
+	behind
+	past // as cycle, at a vertex that was freed
+)
+
+// offerTimed offers the edge from x to y to a timed view, by rules (a) to (d).
+// That a path goes back in time is told of retired vertices too, and of those that
+// were freed: their intervals and bounds are left as their ranks are.
+func (g *Graph) offerTimed(o *order, x, y uint32) outcome {
+	if !less(o.frontier, *o.rank(y)) {
+		late := less(o.frontier, *o.rank(x)) || less(*o.rank(y), *o.rank(x))
+		switch {
+		case !late && o.low[x] <= o.low[y]:
+			return nothing
+		case o.low[x] > o.limit(g, y) && g.backInTime(o, x, o.limit(g, y)):
+			return g.refused(o, x, y) // what x comes after began when y was over
+		}
+		return behind
+	}
+	retired := !less(o.frontier, *o.rank(x))
+	if !retired && !g.insert(o, x, y) {
+		return cycle
+	}
+	if o.low[x] > o.low[y] && !g.raise(o, x, y) {
+		if o.stale && o.frontier.at == math.MinInt64 {
+			g.relax(o)
+			if o.low[x] <= o.low[y] || g.raise(o, x, y) {
+				return taken
+			}
+		}
+		z := g.fwd[len(g.fwd)-1].node
+		forward := g.pathTo(len(g.fwd) - 1)
+		if !g.backInTime(o, x, o.limit(g, z)) {
+			return behind
+		}
+		o.path = append(forward, o.path...)
+		return g.refused(o, x, y)
+	}
+	if retired {
+		return nothing
+	}
+	return taken
+}
+
+func (g *Graph) refused(o *order, x, y uint32) outcome {
+	if g.Known(o.vertexOf(x)) && g.Known(o.vertexOf(y)) {
+		return cycle
+	}
+	return past
+}
+
+// raise makes the bounds of y, and of what it reaches, at least that of x. It
+// changes nothing and returns false when one would pass its limit; the last of
+// g.fwd is then that node.
+func (g *Graph) raise(o *order, x, y uint32) bool {
+	low := o.low[x]
+	g.nextStamp()
+	g.fwd = append(g.fwd[:0], visit{y, -1, 0})
+	g.seen[y] = g.stamp
+	if o.limit(g, y) < low {
+		return false
+	}
+	reach := func(n uint32, parent int, id EdgeID) bool {
+		if g.seen[n] == g.stamp || o.low[n] >= low {
+			return true
+		}
+		g.seen[n] = g.stamp
+		g.fwd = append(g.fwd, visit{n, int32(parent), id})
+		return o.limit(g, n) >= low
+	}
+	for i := 0; i < len(g.fwd); i++ {
+		n := g.fwd[i].node
+		if o.Split && n&1 == 0 && !reach(n+1, i, 0) {
+			return false
+		}
+		for id := g.vertex(o.vertexOf(n)).out; id != 0; id = g.edges[id].nextOut {
+			e := &g.edges[id]
+			if e.In&o.bit == 0 || e.toGone {
+				continue
+			}
+			if from, to, _ := o.ends(e); from == n && !reach(to, i, id) {
+				return false
+			}
+		}
+	}
+	for i := range g.fwd {
+		o.low[g.fwd[i].node] = low
+	}
+	return true
+}
+
+// pathTo are the edges by which the forward search came to its i-th visit.
+func (g *Graph) pathTo(i int) []EdgeID {
+	var path []EdgeID
+	for p := int32(i); p >= 0; p = g.fwd[p].parent {
+		if g.fwd[p].edge != 0 {
+			path = append(path, g.fwd[p].edge)
+		}
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// backInTime finds what reaches x, or x itself, and began after the limit, and
+// leaves the way from there to x in o.path.
+func (g *Graph) backInTime(o *order, x uint32, limit int64) bool {
+	g.nextStamp()
+	g.fwd = append(g.fwd[:0], visit{x, -1, 0})
+	g.seen[x] = g.stamp
+	reach := func(n uint32, parent int, id EdgeID) {
+		if g.seen[n] != g.stamp && o.low[n] > limit {
+			g.seen[n] = g.stamp
+			g.fwd = append(g.fwd, visit{n, int32(parent), id})
+		}
+	}
+	for i := 0; i < len(g.fwd); i++ {
+		n := g.fwd[i].node
+		if o.own(g, n) > limit {
+			o.path = o.path[:0]
+			for p := int32(i); p >= 0; p = g.fwd[p].parent {
+				if g.fwd[p].edge != 0 {
+					o.path = append(o.path, g.fwd[p].edge)
+				}
+			}
+			return true
+		}
+		if o.Split && n&1 == 1 {
+			reach(n-1, i, 0)
+		}
+		for id := g.vertex(o.vertexOf(n)).in; id != 0; id = g.edges[id].nextIn {
+			e := &g.edges[id]
+			if e.In&o.bit == 0 || g.gone(e) {
+				continue
+			}
+			if from, to, _ := o.ends(e); to == n {
+				reach(from, i, id)
+			}
+		}
+	}
+	return false
+}
+
+// relax computes the bounds of a view anew in which nothing has retired.
+func (g *Graph) relax(o *order) {
+	o.stale = false
+	o.queue.each(func(r rank) {
+		if n := o.slots[r.slot]; n != 0 {
+			o.low[n] = o.own(g, n)
+		}
+	})
+	o.queue.each(func(r rank) { // in the order of ranks: what comes before is final
+		n := o.slots[r.slot]
+		if n == 0 {
+			return
+		}
+		if o.Split && n&1 == 0 {
+			o.low[n+1] = max(o.low[n+1], o.low[n])
+		}
+		for id := g.vertex(o.vertexOf(n)).out; id != 0; id = g.edges[id].nextOut {
+			e := &g.edges[id]
+			if e.In&o.bit == 0 || e.toGone {
+				continue
+			}
+			if from, to, _ := o.ends(e); from == n {
+				o.low[to] = max(o.low[to], o.low[n])
+			}
+		}
+	})
+}
+
+// loosen notes that edges have gone: bounds may be too great from now on.
+func (g *Graph) loosen() {
+	for i := range g.views {
+		g.views[i].stale = g.timed
+	}
+}
