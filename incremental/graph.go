@@ -1,6 +1,7 @@
 package incremental
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -204,10 +205,17 @@ func (g *Graph) Retired(i int, v Vertex) bool {
 }
 
 // CompareCommits says which of a and b commits first in the i-th view, as
-// slices.SortFunc wants it.
+// slices.SortFunc wants it. In a timed view their time bounds come before their
+// ranks: edges do not lead to lower ones, and what ended before another began has
+// the lower one.
 func (g *Graph) CompareCommits(i int, a, b Vertex) int {
 	o := &g.views[i]
 	x, y := *o.rank(o.last(a)), *o.rank(o.last(b))
+	if o.Time != NoTime {
+		if c := cmp.Compare(o.low[o.last(a)], o.low[o.last(b)]); c != 0 {
+			return c
+		}
+	}
 	switch {
 	case less(x, y):
 		return -1

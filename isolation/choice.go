@@ -348,7 +348,10 @@ func NameChoices(w *Witness) Name {
 			}
 		}
 	}
-	session := !slices.ContainsFunc(n.Weakest, func(l Level) bool { return l.Family == Plain })
+	family := StrongSession
+	if slices.ContainsFunc(n.Weakest, func(l Level) bool { return l.Family == Plain }) {
+		family = Plain
+	}
 	c, title := classG2, ""
 	switch least(n.Weakest) {
 	case ReadAtomic:
@@ -360,8 +363,8 @@ func NameChoices(w *Witness) Name {
 	case SnapshotIsolation:
 		c, title = w.closingClass(ChoiceLevel(n.Weakest)), "conflicting writes"
 	}
-	n.Severity = severity(c, session)
-	n.Anomaly = cycleName(c, session)
+	n.Severity = severity(c, family)
+	n.Anomaly = cycleName(c, family)
 	if n.Title = title; title == "" {
 		n.Title = anomalies[n.Anomaly].title
 	}

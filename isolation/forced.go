@@ -168,12 +168,16 @@ func forcedName(w *Witness) (n Name, ok bool) {
 		return n, false
 	}
 	l := Level{Base: base}
-	session := hasSession(w)
-	if session {
+	if hasSession(w) {
 		l.Family = StrongSession
 	}
-	name := cycleName(classSingle, session)
-	return Name{name, missedTitle(base, session), KindViolation, []Level{l}, severity(classSingle, session)}, true
+	for i := range w.Edges {
+		if w.Edges[i].Label&infer.Realtime != 0 {
+			l.Family = Strong
+		}
+	}
+	name := cycleName(classSingle, l.Family)
+	return Name{name, missedTitle(base, l.Family != Plain), KindViolation, []Level{l}, severity(classSingle, l.Family)}, true
 }
 
 // missedTitle is the plain name of a read that missed what was in its past.

@@ -5,6 +5,6 @@ package isolation
 func NameLinear() Name {
 	return Name{
 		Anomaly: "nonlinearizable", Title: anomalies["nonlinearizable"].title, Kind: KindViolation,
-		Weakest: []Level{{Special: Linearizable}}, Severity: severity(classG2, true),
+		Weakest: []Level{{Special: Linearizable}}, Severity: severity(classG2, Strong),
 	}
 }

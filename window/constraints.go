@@ -61,7 +61,7 @@ func (m *Machine) orderBlind() {
 // uncommitted and read committed, any order of the transactions orders the writers.
 func (m *Machine) orders(i int) bool {
 	l := m.views[i]
-	return l.Base >= isolation.Prefix && l.Family != isolation.Strong && l.Special == 0 && !refuted(m.verdicts.certain, l)
+	return l.Base >= isolation.Prefix && !l.RealTime() && !refuted(m.verdicts.certain, l)
 }
 
 // orderView decides the i-th view, and what follows for weaker ones. It returns
