@@ -90,6 +90,8 @@ type order struct {
 	path     []EdgeID // of the cycle that the latest refused edge would have closed
 	low      []int64  // of timed views, by node
 	stale    bool     // timed: some of low may be too great
+	late     bool     // timed: of the vertex added last, see Late
+	gone     int64    // timed: the greatest of low that has retired
 }
 
 type vertex struct {
@@ -139,7 +141,7 @@ func New(views ...View) *Graph {
 		g.views = append(g.views, order{
 			View: v, bit: 1 << i,
 			slots:    make([]uint32, 1),
-			frontier: rank{at: math.MinInt64},
+			frontier: rank{at: math.MinInt64}, gone: math.MinInt64,
 		})
 	}
 	g.timed = slices.ContainsFunc(views, func(v View) bool { return v.Time != NoTime })

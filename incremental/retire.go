@@ -48,6 +48,9 @@ func (g *Graph) retireLowest(o *order) {
 		return // the vertex was removed while live
 	}
 	o.live--
+	if o.Time != NoTime {
+		o.gone = max(o.gone, o.low[n])
+	}
 	v := o.vertexOf(n)
 	g.vertex(v).live--
 	if g.vertex(v).live == 0 {

@@ -33,7 +33,7 @@ func (g *Graph) AppendState(dst []byte) []byte {
 		dst = o.queue.appendState(dst)
 		if o.Time != NoTime {
 			dst = flat.Append(dst, o.low)
-			dst = flat.AppendValue(dst, &o.stale)
+			dst = flat.AppendValue(flat.AppendValue(dst, &o.stale), &o.gone)
 		}
 	}
 	return dst
@@ -68,6 +68,7 @@ func (g *Graph) ReadState(r *flat.Reader) {
 		if o.Time != NoTime {
 			flat.Read(r, &o.low)
 			flat.ReadValue(r, &o.stale)
+			flat.ReadValue(r, &o.gone)
 		}
 	}
 	g.seen = make([]uint32, 2*g.numVertices)

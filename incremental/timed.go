@@ -48,6 +48,17 @@ func (g *Graph) Span(v Vertex) (notBefore, notAfter int64) {
 	return g.spans[v].from, g.spans[v].until
 }
 
+// Bounds are what node n of the i-th view, a timed one, is bound by itself:
+// math.MinInt64 and math.MaxInt64 where it is not.
+func (g *Graph) Bounds(i int, n uint32) (notBefore, notAfter int64) {
+	o := &g.views[i]
+	return o.own(g, n), o.limit(g, n)
+}
+
+// Low is the time bound of node n of the i-th view, a timed one: the greatest
+// NotBefore of all that reach it.
+func (g *Graph) Low(i int, n uint32) int64 { return g.views[i].low[n] }
+
 // own is the bound that node n has by itself.
 func (o *order) own(g *Graph, n uint32) int64 {
 	if o.Time == FromCommit && n&1 == 0 {
@@ -64,7 +75,14 @@ func (o *order) limit(g *Graph, n uint32) int64 {
 	return g.spans[o.vertexOf(n)].until
 }
 
-// timeVertex notes the interval of a vertex that was just ranked.
+// Late says whether the vertex that was added last is over before something began
+// that has retired in the i-th view: whether that had to come after it is not known.
+func (g *Graph) Late(i int) bool { return g.views[i].late }
+
+// timeVertex notes the interval of a vertex that was just ranked. An edge from what
+// has retired need not be offered (rule (b)): so what is new comes after all that
+// has, as its rank does. Only write and anti-dependencies can be such edges, which
+// lead to the last node.
 func (g *Graph) timeVertex(v Vertex, p *Place) {
 	for len(g.spans) < g.numVertices {
 		g.spans = append(g.spans, always)
@@ -80,6 +98,10 @@ func (g *Graph) timeVertex(v Vertex, p *Place) {
 		}
 		for n := o.first(v); n <= o.last(v); n++ {
 			o.low[n] = o.own(g, n)
+		}
+		n := o.last(v)
+		if o.late = o.limit(g, n) < o.gone; !o.late {
+			o.low[n] = max(o.low[n], o.gone)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (w *Witness) sideEdges(key string, x side) []Edge {
 	}
 	es := []Edge{{From: x.first, To: x.then, Label: infer.WW, Key: key, Value: write.Value, Shown: -1, Assumed: true}}
 	before, ok := finalWrite(&w.Txns[x.first], key)
-	if !ok {
+	if !ok { // a delete, whose readers saw nothing
 		return es
 	}
 	for r := range w.Txns {

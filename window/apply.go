@@ -51,11 +51,18 @@ func (m *Machine) grow(o *infer.Out) {
 	m.convert(o.Edges)
 	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && len(m.asked) == 0 {
 		n := o.Nodes[0]
-		m.insert(m.graph.AddWith(incremental.Vertex(n), m.enter(n), m.edges))
+		done := m.graph.AddWith(incremental.Vertex(n), m.enter(n), m.edges)
+		if m.realTime {
+			m.noteLate(n)
+		}
+		m.insert(done)
 		return
 	}
 	for _, n := range o.Nodes {
 		m.graph.AddVertex(incremental.Vertex(n), m.enter(n), m.edges)
+		if m.realTime {
+			m.noteLate(n)
+		}
 	}
 	for i := range o.Anomalies {
 		if a := &o.Anomalies[i]; a.Kind == infer.Divergence {
@@ -114,7 +121,7 @@ func (m *Machine) insert(done int) {
 		if ref.Past|ref.Behind != 0 {
 			x := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
 			if ref.Past != 0 {
-				m.past(&x, ref.Past)
+				m.backInTime(&x, ref.Past)
 			}
 			if ref.Behind != 0 {
 				m.behind(&x)

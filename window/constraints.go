@@ -61,7 +61,7 @@ func (m *Machine) orderBlind() {
 // uncommitted and read committed, any order of the transactions orders the writers.
 func (m *Machine) orders(i int) bool {
 	l := m.views[i]
-	return l.Base >= isolation.Prefix && !l.RealTime() && !refuted(m.verdicts.certain, l)
+	return l.Underlying() >= isolation.Prefix && !refuted(m.verdicts.certain, l)
 }
 
 // orderView decides the i-th view, and what follows for weaker ones. It returns
@@ -236,6 +236,9 @@ func (m *Machine) graphOf(i int) *constraints {
 				p.Edges = append(p.Edges, solve.Edge{From: c.at[n], To: c.at[n+1]})
 			}
 		}
+	}
+	if m.views[i].RealTime() {
+		rest = m.moments(i, c, rest)
 	}
 	p.Lines = len(p.Edges)
 	p.Edges = append(p.Edges, rest...)

@@ -466,7 +466,7 @@ func (m *Machine) retry(id incremental.EdgeID) {
 	}
 	again := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
 	if ref.Past != 0 {
-		m.past(&again, ref.Past)
+		m.backInTime(&again, ref.Past)
 	}
 	if ref.Behind != 0 {
 		m.behind(&again)

@@ -1,11 +1,14 @@
 package window
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/solve"
 )
 
 // timePlace gives the place of transaction n its bounds in real time: all of it
@@ -29,10 +32,10 @@ func (m *Machine) timePlace(n uint32, p *incremental.Place) {
 	}
 }
 
-// past reports an edge by which a path goes back in real time, and one end of which
+// backInTime reports an edge by which a path goes back in real time, and one end of which
 // has left the orders: a stale read of what a retired transaction overwrote, most
 // often. The edge is not stored, so that it is no part of other cycles.
-func (m *Machine) past(e *infer.Edge, refused incremental.Views) {
+func (m *Machine) backInTime(e *infer.Edge, refused incremental.Views) {
 	var spokenFor []isolation.Level
 	for _, i := range m.weakFirst {
 		if refused&(1<<i) == 0 || m.views[i].Refuted(spokenFor) {
@@ -65,5 +68,71 @@ func (m *Machine) past(e *infer.Edge, refused incremental.Views) {
 		m.show(f, all[len(w.Edges):])
 		m.publish(f, name, &w)
 		spokenFor = append(spokenFor, name.Weakest...)
+	}
+}
+
+// moments adds real time to the constraints of a timed view: a line of nodes for the
+// starts and the ends, in the order of time; what was over leads to the node of its
+// end, and the node of its start leads to a transaction. At one time starts come
+// first: what begins as another ends does not come after it.
+func (m *Machine) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge {
+	type moment struct {
+		at   int64
+		end  bool
+		node int32
+	}
+	var all []moment
+	p := &c.problem
+	for at, n := range c.nodes {
+		from, until := m.graph.Bounds(i, n)
+		p.Place = append(p.Place, m.graph.Low(i, n))
+		if from != math.MinInt64 {
+			all = append(all, moment{from, false, int32(at)})
+		}
+		if until != math.MaxInt64 {
+			all = append(all, moment{until, true, int32(at)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b moment) int {
+		if a.at == b.at && a.end != b.end {
+			if b.end {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+	for k, x := range all {
+		n := int32(p.Nodes)
+		p.Nodes++
+		p.Place = append(p.Place, x.at)
+		if k > 0 {
+			p.Edges = append(p.Edges, solve.Edge{From: n - 1, To: n})
+		}
+		if x.end {
+			rest = append(rest, solve.Edge{From: x.node, To: n})
+		} else {
+			rest = append(rest, solve.Edge{From: n, To: x.node})
+		}
+	}
+	return rest
+}
+
+// inTime says whether what cannot be ordered rests on real time: no witness is made
+// of that.
+func (c *constraints) inTime(core *solve.Core) bool {
+	return slices.ContainsFunc(core.Edges, func(e solve.Edge) bool {
+		return int(e.From) >= len(c.nodes) || int(e.To) >= len(c.nodes)
+	})
+}
+
+// noteLate reports a transaction that comes when what began after its end has
+// retired: what that read may have been overwritten by this one.
+func (m *Machine) noteLate(n uint32) {
+	for i := range m.views {
+		if m.views[i].RealTime() && m.graph.Late(i) {
+			m.note("real time", "late transaction in real time", m.noted(n))
+			return
+		}
 	}
 }

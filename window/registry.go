@@ -21,7 +21,7 @@ type openFinding struct {
 	severity int
 	versions []uint32 // whose one writer it rests on, when it is not a cycle of edges
 	about    uint32   // the version that an anomaly is about, while it is published
-	rests    []uint64 // ValueKeys that an edge at a retired transaction rests on: see past
+	rests    []uint64 // ValueKeys that an edge at a retired transaction rests on: see backInTime
 	values   []uint64 // ValueKeys, for findings that want of a writer
 	shown    []uint32 // transactions beyond the members whose reads show an order, held as well
 	proofs   [][]uint64

@@ -13,6 +13,14 @@ import (
 // known edges and pairs of writers, in terms of operations. It returns false when
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
+	if c.inTime(core) {
+		var keys []uint32
+		for _, p := range core.Pairs {
+			keys = append(keys, m.infer.KeyOfVersion(c.chains[p.A].Versions[0]))
+		}
+		m.giveUp(keys)
+		return false
+	}
 	if len(core.Pairs) == 0 {
 		return m.closedCycle(i, c, core.Edges)
 	}
@@ -75,7 +83,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 			Key: m.infer.Key(x.version), Value: m.infer.Value(x.version, &m.scratch),
 		})
 	}
-	w.Level = m.views[i]
+	w.Level = m.views[i].Timeless()
 	if err := isolation.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
