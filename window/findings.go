@@ -24,7 +24,7 @@ func (m *Machine) cycle(id incremental.EdgeID, refused incremental.Views) {
 		if refused&(1<<i) == 0 || level.Refuted(spokenFor) {
 			continue
 		}
-		c := m.searcher.Worst(m.graph, id, level, m.graph.CyclePath(i))
+		c := m.searcher.Worst(m.graph, id, level, append([]incremental.EdgeID{}, m.graph.CyclePath(i)...))
 		spokenFor = append(spokenFor, m.reportCycle(c, id, level)...)
 	}
 }

@@ -32,6 +32,7 @@ func TestMixed(t *testing.T) {
 	for i := range histories(t, 1500) {
 		rng := rand.New(rand.NewPCG(uint64(i), 28))
 		cfg := windowed(rng)
+		cfg.Levels = exactAt(i).Levels
 		cfg.Idle = 15 * time.Millisecond
 		cfg.WindowTxns = int64(1 + rng.IntN(6))
 		switch rng.IntN(4) {

@@ -100,8 +100,21 @@ func divergedRegisters(o oracle.Verdicts) bool {
 	return slices.ContainsFunc(o.Anomalies, func(a oracle.Anomaly) bool { return a.Name == "lost-update" && a.Key[0] == 'x' })
 }
 
-func exact() window.Config {
-	return window.Config{Named: true, Levels: isolation.Encoded(), Unbounded: true, Contract: window.Contract{Complete: true}}
+// exact watches all levels without real time.
+func exact() window.Config { return exactAt(0) }
+
+// exactAt watches, by i, levels without real time, those with it, or all.
+func exactAt(i int) window.Config {
+	cfg := window.Config{Named: true, Unbounded: true, Contract: window.Contract{Complete: true}}
+	for _, l := range isolation.Encoded() {
+		if i%4 < 3 && l.RealTime() == (i%4 == 1) || i%16 == 3 {
+			cfg.Levels = append(cfg.Levels, l)
+		}
+	}
+	if cfg.Levels == nil {
+		cfg.Levels = isolation.Watched()
+	}
+	return cfg
 }
 
 // TestWholeHistories: in any order of arrival, with nothing forgotten, the
@@ -116,7 +129,7 @@ func TestWholeHistories(t *testing.T) {
 		h := oracle.Random(rng, opt)
 		perm := rng.Perm(len(h))
 		fails := func(h oracle.History, perm []int) string {
-			m, _, err := run(exact(), batchOf(t, h, perm), true)
+			m, _, err := run(exactAt(i), batchOf(t, h, perm), true)
 			if err != nil {
 				return err.Error()
 			}
@@ -190,7 +203,7 @@ func TestWindowed(t *testing.T) {
 		if i%2 == 0 {
 			perm = identity(len(h))
 		}
-		cfg := exact()
+		cfg := exactAt(i)
 		cfg.Unbounded = false
 		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
 		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
