@@ -84,6 +84,12 @@ func NameOf(kind infer.AnomalyKind) Name {
 		n.Kind, n.Anomaly = KindHorizon, "horizon"
 	}
 	n.Title = anomalies[n.Anomaly].title
+	switch kind { // MTC, figure 5
+	case infer.Internal:
+		n.Title = "own write not read"
+	case infer.Nonrepeatable:
+		n.Title = "non-repeatable read"
+	}
 	return n
 }
 

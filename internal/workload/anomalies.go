@@ -148,7 +148,7 @@ func Anomalies(kind Kind) []string {
 }
 
 func templateOf(kind Kind, name string) (template, bool) {
-	for _, t := range templates() {
+	for _, t := range append(templates(), moreTemplates()...) {
 		if t.name == name && t.text(kind) != "" {
 			return t, true
 		}

@@ -37,8 +37,12 @@ func PlantGroup(kind Kind, name, prefix string, base, start, length int64) (Plan
 			txn.Session, txn.Seq = "s"+txn.ID, 1
 		}
 		txn.ID, txn.Session = prefix+txn.ID, prefix+txn.Session
-		txn.Start = max(start+int64(i)*(length/8), free[txn.Session]+1)
-		txn.End = txn.Start + length
+		if txn.End == 0 {
+			txn.Start = max(start+int64(i)*(length/8), free[txn.Session]+1)
+			txn.End = txn.Start + length
+		} else { // in lengths from the group's start
+			txn.Start, txn.End = start+txn.Start*length, start+txn.End*length
+		}
 		free[txn.Session] = txn.End
 		planted.Txns = append(planted.Txns, txn.ID)
 		for j := range txn.Ops {
