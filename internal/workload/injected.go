@@ -80,37 +80,37 @@ txn 2: read y nil, read x 1`, `
 txn 1: append x 1, append y 2
 txn 2: read y [], read x [1]`},
 		{"monotonic-writes", "G0-process", onlySessions, ``, `
-txn 1 session=a: append x 1
-txn 2 session=a: append x 2
-txn 3: read x [2,1]`},
+txn 1 session=a start=1 end=2: append x 1
+txn 2 session=a start=2 end=3: append x 2
+txn 3 start=1 end=4: read x [2,1]`},
 		{"writes-follow-reads", "G1c-process", onlySessions, ``, `
 txn 1 start=1 end=6: append x 1, append y 1
 txn 2 session=a start=1 end=2: read x [1]
-txn 3 session=a start=3 end=4: append y 2
+txn 3 session=a start=2 end=3: append y 2
 txn 4 start=5 end=7: read y [2,1]`},
 		{"monotonic-reads", "G-single-item-process", onlySessions, `
 txn 1 start=1 end=6: read x nil, write x 1
 txn 2 session=a start=1 end=2: read x 1
-txn 3 session=a start=3 end=4: read x nil`, `
+txn 3 session=a start=2 end=3: read x nil`, `
 txn 1 start=1 end=6: append x 1
 txn 2 session=a start=1 end=2: read x [1]
-txn 3 session=a start=3 end=4: read x []`},
+txn 3 session=a start=2 end=3: read x []`},
 		{"session-fork", "G-nonadjacent-item-process", onlySessions, `
 txn 1 start=1 end=6: read x nil, read z 1
 txn 2 session=b start=1 end=2: read x nil, write x 2
-txn 3 session=b start=3 end=4: read z nil
+txn 3 session=b start=2 end=3: read z nil
 txn 4 start=1 end=6: read z nil, write z 1`, `
 txn 1 start=1 end=6: read x [], read z [1]
 txn 2 session=b start=1 end=2: append x 2
-txn 3 session=b start=3 end=4: read z []
+txn 3 session=b start=2 end=3: read z []
 txn 4 start=1 end=6: append z 1`},
 		{"session-skew", "G2-item-process", onlySessions, `
 txn 1 start=1 end=6: read y nil, read z nil, write z 1
 txn 2 session=b start=1 end=2: read y nil, write y 2
-txn 3 session=b start=3 end=4: read z nil`, `
+txn 3 session=b start=2 end=3: read z nil`, `
 txn 1 start=1 end=6: read y [], append z 1
 txn 2 session=b start=1 end=2: append y 2
-txn 3 session=b start=3 end=4: read z []`},
+txn 3 session=b start=2 end=3: read z []`},
 		{"realtime-writes", "G0-realtime", allLevels, ``, `
 txn 1 start=1 end=2: append x 1
 txn 2 start=4 end=5: append x 2
