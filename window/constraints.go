@@ -292,7 +292,7 @@ func (m *Machine) anyAskedLess(chains []infer.Chain, l isolation.Level) bool {
 	}
 	less := func(n uint32) bool {
 		asked := m.askedBy(n)
-		return asked != 0 && asked < l.Base
+		return asked != 0 && asked < l.Underlying()
 	}
 	for i := range chains {
 		if slices.ContainsFunc(chains[i].Txns, less) || slices.ContainsFunc(chains[i].Readers, less) {

@@ -144,7 +144,7 @@ func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32)
 			edge.Label = infer.WR
 		}
 		if edge.Label&infer.Forced != 0 {
-			m.evidence(&edge, m.stored(&e), index)
+			m.evidence(&edge, m.edgeAs(&e), index)
 		}
 		w.Edges = append(w.Edges, edge)
 	}
@@ -154,8 +154,8 @@ func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32)
 	return w, all
 }
 
-// stored is a copy of the edge as the orders hold it.
-func (m *Machine) stored(e *infer.Edge) *incremental.Edge {
+// edgeAs is a copy of the edge as the orders hold it.
+func (m *Machine) edgeAs(e *infer.Edge) *incremental.Edge {
 	for id := m.graph.FirstOut(incremental.Vertex(e.From)); id != 0; id = m.graph.NextOut(id) {
 		x := *m.graph.Edge(id)
 		if uint32(x.To) == e.To && infer.Label(x.Labels) == e.Label && x.Note == [2]uint32{e.Version, e.Witness} {

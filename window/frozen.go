@@ -106,7 +106,7 @@ func (r *frozenRun) keep() {
 // promises nothing there.
 func (m *Machine) askedUnder(n uint32, l isolation.Level) bool {
 	asked := m.askedBy(n)
-	return asked != 0 && asked < l.Base
+	return asked != 0 && asked < l.Underlying()
 }
 
 // freezing says whether the order of writers that nobody saw is looked at as it
@@ -118,7 +118,7 @@ func (m *Machine) freezing() bool { return m.infer.Counters.Unordered > 0 && !m.
 func (m *Machine) runFrozen(due func(i int) []uint32) {
 	m.orderBefore(due)
 	for i, l := range m.views {
-		if l.Base < isolation.Prefix {
+		if l.Underlying() < isolation.Prefix {
 			continue
 		}
 		r := m.newRun(i)
@@ -297,7 +297,7 @@ func (m *Machine) adopt(i int, c *constraints, order []int32) {
 		return 2*int64(order[at]) + int64(n&1)
 	}
 	for j, l := range m.views {
-		if !m.views[i].Implies(l) || l.Base < isolation.Prefix {
+		if !m.views[i].Implies(l) || l.Underlying() < isolation.Prefix {
 			continue
 		}
 		nodes := m.graph.Order(j)

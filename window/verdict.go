@@ -181,7 +181,7 @@ func (m *Machine) Totals() Counters {
 // an order.
 func (m *Machine) allOrdered() bool {
 	for i, l := range m.views {
-		if l.Base >= isolation.Prefix && !refuted(m.verdicts.certain, l) && m.orderOf(m.views[i]) < orderable {
+		if l.Underlying() >= isolation.Prefix && !refuted(m.verdicts.certain, l) && m.orderOf(m.views[i]) < orderable {
 			return false
 		}
 	}

@@ -31,14 +31,14 @@ func TestBlindWrites(t *testing.T) {
 		h := oracle.Random(rng, opt)
 		perm := rng.Perm(len(h))
 		fails := func(h oracle.History, perm []int) string {
-			m, _, err := run(exact(), batchOf(t, h, perm), i%16 == 0)
+			m, _, err := run(exactAt(i/4), batchOf(t, h, perm), i%16 == 0)
 			if err != nil {
 				return err.Error()
 			}
 			flagged := m.Totals().Gaps+m.Totals().Ambiguous+m.Totals().Undecided > 0
 			unordered := m.Totals().Unordered > 0
 			for l, got := range verdicts(m) {
-				if must(isolation.ParseLevel(string(l))).Base < isolation.Prefix {
+				if must(isolation.ParseLevel(string(l))).Underlying() < isolation.Prefix {
 					continue // trial is about snapshots
 				}
 				possible, err := oracle.Possible(h, l)
@@ -95,7 +95,7 @@ func TestBlindWindowed(t *testing.T) {
 		if i%2 == 0 {
 			perm = identity(len(h))
 		}
-		cfg := exact()
+		cfg := exactAt(i / 2)
 		cfg.Unbounded = false
 		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
 		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
@@ -106,7 +106,7 @@ func TestBlindWindowed(t *testing.T) {
 				return err.Error()
 			}
 			for l, got := range verdicts(m) {
-				if must(isolation.ParseLevel(string(l))).Base < isolation.Prefix {
+				if must(isolation.ParseLevel(string(l))).Underlying() < isolation.Prefix {
 					continue // trial is about snapshots
 				}
 				possible, err := oracle.Possible(h, l)
