@@ -40,7 +40,7 @@ func (s *Store) Audit(ctx context.Context, fn func(sp Space, key, value []byte) 
 	if now.Gen == 0 {
 		return nil
 	}
-	if err := s.readChunks(now, func([]byte) error { return ctx.Err() }); err != nil {
+	if err := s.readGeneration(now.Gen, now.trailer, func([]byte) error { return ctx.Err() }); err != nil {
 		return fmt.Errorf("audit: snapshot %d: %w", now.Gen, err)
 	}
 	return nil

@@ -3,7 +3,9 @@
 package store
 
 import (
+	"errors"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -14,4 +16,13 @@ func diskSize(info fs.FileInfo) int64 {
 		return int64(stat.Blocks) * 512
 	}
 	return info.Size()
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

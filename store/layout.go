@@ -15,13 +15,12 @@ const (
 	sequenceRecord = 'q' // slot uint16 -> sequence number uint64, see ringSize
 	currentRecord  = 'c' // current, as JSON: the flip
 	trailerRecord  = 't' // generation uint64 -> trailer, as JSON
-	chunkRecord    = 's' // generation uint64, index uint32 -> xxh3 of the chunk (8 bytes), chunk
 	debtRecord     = 'd' // tombstones and dead bytes since the last flatten, 8 bytes each
 )
 
 // format is the value of the format record. A change of layout that an older
 // version would misread changes it.
-const format = "isowatch-store 1"
+const format = "isowatch-store 2"
 
 func ownKey(kind byte, suffix ...byte) []byte {
 	return append([]byte{0, kind}, suffix...)
@@ -29,10 +28,6 @@ func ownKey(kind byte, suffix ...byte) []byte {
 
 func generationKey(kind byte, gen uint64) []byte {
 	return binary.BigEndian.AppendUint64(ownKey(kind), gen)
-}
-
-func chunkKey(gen uint64, index uint32) []byte {
-	return binary.BigEndian.AppendUint32(generationKey(chunkRecord, gen), index)
 }
 
 func spaceKey(sp Space, key []byte) []byte {

@@ -1,14 +1,12 @@
 package store
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/zeebo/xxh3"
 )
 
 // MaxChunk is the largest chunk of a snapshot in bytes. A snapshot is fastest
@@ -38,12 +36,11 @@ type current struct {
 	trailer
 }
 
-// WriteSnapshot writes the chunks of generation gen, each in a transaction of
-// its own, so that commits go on beside it. Nothing counts until
-// [Store.FlipSnapshot]: a generation that was written in part is ignored, and
-// removed when gen is written again or another generation is made current.
-// gen must be above the current generation. A chunk may be reused once chunks
-// is asked for the next.
+// WriteSnapshot writes the chunks of generation gen to a file, beside which commits
+// go on. Nothing counts until [Store.FlipSnapshot]: a generation that was written
+// in part is ignored, and removed when gen is written again or a later generation
+// is made current. gen must be above the current generation. A chunk may be reused
+// once chunks is asked for the next.
 func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
 	if err := s.writable(); err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
@@ -51,17 +48,14 @@ func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
 	if have := s.generation(); gen <= have {
 		return fmt.Errorf("write snapshot %d: generation %d is current", gen, have)
 	}
-	if err := s.removeGeneration(gen); err != nil {
+	// The trailer first: what is left is no generation.
+	if err := s.remove(generationKey(trailerRecord, gen), generationKey(trailerRecord, gen+1)); err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}
-	var end trailer
-	sums := xxh3.New()
-	for chunk := range chunks {
-		if err := s.writeChunk(gen, chunk, &end, sums); err != nil {
-			return fmt.Errorf("write snapshot %d: chunk %d: %w", gen, end.Chunks, err)
-		}
+	end, err := s.writeGeneration(gen, chunks)
+	if err != nil {
+		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}
-	end.Sum = sums.Sum64()
 	value, err := json.Marshal(end)
 	if err == nil {
 		err = s.set(generationKey(trailerRecord, gen), value)
@@ -70,30 +64,6 @@ func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
 		return fmt.Errorf("write snapshot %d: trailer: %w", gen, err)
 	}
 	return nil
-}
-
-func (s *Store) writeChunk(gen uint64, chunk []byte, end *trailer, sums *xxh3.Hasher) error {
-	if err := s.writable(); err != nil {
-		return err
-	}
-	limit := min(MaxChunk, s.db.MaxBatchSize()-reserve*entryOverhead)
-	if int64(len(chunk)) > limit {
-		return &TooBigError{Entries: 1, Bytes: int64(len(chunk)), MaxEntries: 1, MaxBytes: limit}
-	}
-	value := checksummed(chunk)
-	sums.Write(value[:8])
-	if err := s.set(chunkKey(gen, end.Chunks), value); err != nil {
-		return err
-	}
-	end.Chunks++
-	end.Bytes += int64(len(chunk))
-	return nil
-}
-
-// checksummed is the value of a chunk record.
-func checksummed(chunk []byte) []byte {
-	value := make([]byte, 0, 8+len(chunk))
-	return append(binary.LittleEndian.AppendUint64(value, xxh3.Hash(chunk)), chunk...)
 }
 
 func (s *Store) set(key, value []byte) error {
@@ -194,7 +164,7 @@ func (s *Store) LoadSnapshot() (gen uint64, meta []byte, chunks iter.Seq2[[]byte
 			return
 		}
 		stop := errors.New("no more chunks wanted")
-		err := s.readChunks(now, func(chunk []byte) error {
+		err := s.readGeneration(now.Gen, now.trailer, func(chunk []byte) error {
 			if !yield(chunk, nil) {
 				return stop
 			}
@@ -205,56 +175,6 @@ func (s *Store) LoadSnapshot() (gen uint64, meta []byte, chunks iter.Seq2[[]byte
 		}
 	}
 	return now.Gen, append([]byte(nil), now.Meta...), chunks, nil
-}
-
-// readChunks calls fn for each chunk of a generation, and checks each, their
-// number and their sum. A chunk belongs to fn.
-func (s *Store) readChunks(now current, fn func([]byte) error) error {
-	var seen trailer
-	sums := xxh3.New()
-	first, limit := generationKey(chunkRecord, now.Gen), generationKey(chunkRecord, now.Gen+1)
-	err := s.scan(first, limit, false, func(key, value []byte) error {
-		chunk, err := checkChunk(now.Gen, seen.Chunks, key, value)
-		if err != nil {
-			return err
-		}
-		sums.Write(value[:8])
-		seen.Chunks++
-		seen.Bytes += int64(len(chunk))
-		return fn(append([]byte(nil), chunk...))
-	})
-	if err != nil {
-		return err
-	}
-	if seen.Sum = sums.Sum64(); seen != now.trailer {
-		return fmt.Errorf("%d chunks of %d bytes (sum %x) are there, %d of %d (sum %x) were written",
-			seen.Chunks, seen.Bytes, seen.Sum, now.Chunks, now.Bytes, now.Sum)
-	}
-	return nil
-}
-
-func checkChunk(gen uint64, index uint32, key, value []byte) ([]byte, error) {
-	if string(key) != string(chunkKey(gen, index)) {
-		return nil, fmt.Errorf("chunk %d is missing", index)
-	}
-	if len(value) < 8 {
-		return nil, fmt.Errorf("chunk %d: %d bytes, shorter than its checksum", index, len(value))
-	}
-	chunk := value[8:]
-	if want, have := binary.LittleEndian.Uint64(value), xxh3.Hash(chunk); want != have {
-		return nil, fmt.Errorf("chunk %d: checksum %x, written with %x", index, have, want)
-	}
-	return chunk, nil
-}
-
-// removeGeneration removes what is on disk of one generation.
-func (s *Store) removeGeneration(gen uint64) error {
-	for _, kind := range []byte{trailerRecord, chunkRecord} { // the trailer first: what is left is no generation
-		if err := s.remove(generationKey(kind, gen), generationKey(kind, gen+1)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // removeSuperfluous removes the generations below the current one and what its
@@ -269,10 +189,8 @@ func (s *Store) removeSuperfluous() error {
 	if err := s.Sync(); err != nil { // the flip before what counts on it
 		return err
 	}
-	for _, kind := range []byte{trailerRecord, chunkRecord} {
-		if err := s.remove(ownKey(kind), generationKey(kind, now.Gen)); err != nil {
-			return err
-		}
+	if err := s.removeGenerations(now.Gen); err != nil {
+		return err
 	}
 	for _, r := range now.Drop {
 		first, limit := spaceRange(r.Space, r.From, r.To)

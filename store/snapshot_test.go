@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -110,9 +112,7 @@ func TestFlipRemovesWhatIsSuperfluous(t *testing.T) {
 	if got := keysOf(t, s, records, nil, nil, false); len(got) != 2 {
 		t.Errorf("records %q", got)
 	}
-	if got := countOwn(t, s, chunkRecord); got != 1 {
-		t.Errorf("%d chunks on disk, want the one of the current generation", got)
-	}
+	wantGenerations(t, s, 2)
 	wantSnapshot(t, s, 2, "meta 2", "new")
 }
 
@@ -138,68 +138,125 @@ func TestRemovalGoesOnAfterRestart(t *testing.T) {
 	if got := keysOf(t, s, records, nil, nil, false); len(got) != 1 {
 		t.Errorf("records %q", got)
 	}
-	if got := countOwn(t, s, chunkRecord); got != 1 {
-		t.Errorf("%d chunks on disk, want 1", got)
-	}
+	wantGenerations(t, s, 2)
 }
 
-func countOwn(t *testing.T, s *Store, kind byte) int {
+// wantGenerations wants the files and trailers of these generations and no others.
+func wantGenerations(t *testing.T, s *Store, want ...uint64) {
 	t.Helper()
-	n := 0
-	err := s.scanKeys(ownKey(kind), ownKey(kind+1), func(*badger.Item) error { n++; return nil })
+	var trailers, files []string
+	for _, gen := range want {
+		trailers = append(trailers, string(generationKey(trailerRecord, gen)))
+		files = append(files, s.generationPath(gen))
+	}
+	var gotTrailers []string
+	err := s.scanKeys(ownKey(trailerRecord), ownKey(trailerRecord+1), func(item *badger.Item) error {
+		gotTrailers = append(gotTrailers, string(item.KeyCopy(nil)))
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	got, err := filepath.Glob(filepath.Join(s.dir, "*"+generationExtension))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(gotTrailers, trailers) || !slices.Equal(got, files) {
+		t.Errorf("trailers %q and files %q, want those of %d", gotTrailers, got, want)
+	}
+}
+
+// A generation that was written in part, or not flipped to, goes with the next flip.
+func TestPartOfAGeneration(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	writeAndFlip(t, s, 1, nil, "one")
+	if err := os.WriteFile(s.generationPath(2), []byte("cut"), 0o600); err != nil { // killed meanwhile
+		t.Fatal(err)
+	}
+	if err := s.WriteSnapshot(3, chunksOf("not flipped to")); err != nil {
+		t.Fatal(err)
+	}
+	wantSnapshot(t, s, 1, "meta 1", "one")
+	writeAndFlip(t, s, 4, nil, "four")
+	if err := s.removeSuperfluous(); err != nil {
+		t.Fatal(err)
+	}
+	wantGenerations(t, s, 4)
+}
+
+// What cannot be written leaves nothing behind.
+func TestSnapshotThatFails(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	err := s.WriteSnapshot(1, chunksOf("first", strings.Repeat("x", MaxChunk+1)))
+	if !errors.Is(err, ErrTooBig) || !strings.Contains(err.Error(), "chunk 1") {
+		t.Errorf("WriteSnapshot = %v, want %v of chunk 1", err, ErrTooBig)
+	}
+	wantGenerations(t, s)
+	if err := s.FlipSnapshot(1, nil); err == nil {
+		t.Error("a generation that failed was flipped to")
+	}
 }
 
 func TestDamagedSnapshot(t *testing.T) {
-	flipped := func(t *testing.T) *Store {
-		s := open(t, t.TempDir(), Options{})
-		writeAndFlip(t, s, 1, nil, "first", "second", "third")
-		return s
-	}
+	const first, second = chunkHeader + len("first"), chunkHeader + len("second") // bytes in the file
+	third := func(file []byte) []byte { return file[first+second:] }
 	tests := []struct {
 		name   string
-		damage func(txn *badger.Txn) error
+		damage func(file []byte) []byte
 		want   string
 	}{
-		{"chunk missing in the middle", func(txn *badger.Txn) error { return txn.Delete(chunkKey(1, 1)) }, "chunk 1 is missing"},
-		{"last chunk missing", func(txn *badger.Txn) error { return txn.Delete(chunkKey(1, 2)) }, "2 chunks of 11 bytes"},
-		{"chunk changed", func(txn *badger.Txn) error {
-			return txn.Set(chunkKey(1, 1), []byte("12345678second"))
-		}, "chunk 1: checksum"},
-		{"chunk cut", func(txn *badger.Txn) error { return txn.Set(chunkKey(1, 0), []byte("123")) }, "chunk 0: 3 bytes"},
-		{"chunk added", func(txn *badger.Txn) error {
-			return txn.Set(chunkKey(1, 3), checksummed([]byte("fourth")))
-		}, "4 chunks of 22 bytes"},
-		{"chunk replaced with a valid one", func(txn *badger.Txn) error {
-			return txn.Set(chunkKey(1, 0), checksummed([]byte("fIrst")))
-		}, "3 chunks of 16 bytes"},
+		{"chunk missing in the middle", func(f []byte) []byte { return slices.Concat(f[:first], third(f)) }, "2 chunks of 10 bytes"},
+		{"last chunk missing", func(f []byte) []byte { return f[:first+second] }, "2 chunks of 11 bytes"},
+		{"chunk changed", func(f []byte) []byte { f[first+chunkHeader] ^= 1; return f }, "chunk 1: checksum"},
+		{"cut in a chunk", func(f []byte) []byte { return f[:len(f)-2] }, "chunk 2: the file ends 2 bytes early"},
+		{"cut in a header", func(f []byte) []byte { return f[:first+3] }, "chunk 1: the file ends within its header"},
+		{"length out of range", func(f []byte) []byte { f[3] = 0xff; return f }, "chunk 0: length"},
+		{"chunk added", func(f []byte) []byte { return slices.Concat(f, third(f)) }, "4 chunks of 21 bytes"},
+		{"chunks exchanged", func(f []byte) []byte { return slices.Concat(f[first:first+second], f[:first], third(f)) }, "3 chunks of 16 bytes"},
+		{"nothing left", func([]byte) []byte { return nil }, "0 chunks of 0 bytes"},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
-			s := flipped(t)
+			s := open(t, t.TempDir(), Options{})
+			writeAndFlip(t, s, 1, nil, "first", "second", "third")
 			if err := s.Audit(t.Context(), nil); err != nil {
 				t.Fatalf("before the damage: %v", err)
 			}
-			if err := s.db.Update(c.damage); err != nil {
-				t.Fatal(err)
-			}
-			_, _, chunks, err := s.LoadSnapshot()
+			file, err := os.ReadFile(s.generationPath(1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, chunkErr := range chunks {
-				err = chunkErr
+			if err := os.WriteFile(s.generationPath(1), c.damage(file), 0o600); err != nil {
+				t.Fatal(err)
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("chunks end with %v, want %q", err, c.want)
-			}
-			if err := s.Audit(t.Context(), nil); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Audit = %v, want %q", err, c.want)
-			}
+			wantBroken(t, s, c.want)
 		})
+	}
+	t.Run("file missing", func(t *testing.T) {
+		s := open(t, t.TempDir(), Options{})
+		writeAndFlip(t, s, 1, nil, "first")
+		if err := os.Remove(s.generationPath(1)); err != nil {
+			t.Fatal(err)
+		}
+		wantBroken(t, s, "no such file")
+	})
+}
+
+// wantBroken wants loading and audit to end with a fault.
+func wantBroken(t *testing.T, s *Store, want string) {
+	t.Helper()
+	_, _, chunks, err := s.LoadSnapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, chunkErr := range chunks {
+		err = chunkErr
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("chunks end with %v, want %q", err, want)
+	}
+	if err := s.Audit(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Audit = %v, want %q", err, want)
 	}
 }
 
