@@ -282,7 +282,7 @@ func TestReadOnlyBeforeTheFirstRecord(t *testing.T) {
 		return dir
 	}
 	noFormat := made()
-	db, err := badger.Open(badgerOptions(noFormat, Options{MemTable: 32 << 20, BlockCache: 32 << 20, Logger: slog.New(slog.DiscardHandler)}))
+	db, err := badger.Open(badgerOptions(noFormat, Options{MemTable: 32 << 20, Logger: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		t.Fatal(err)
 	}
