@@ -20,6 +20,8 @@ type HistoryTxn struct {
 // order. Reads of aborted or intermediate versions, and of nobody's, are the
 // caller's: it gives none.
 type Verdicts struct {
+	// Ordered says that reads and session order have no cycle.
+	Ordered        bool
 	Plain, Session [Causal + 1]bool // by rule; SessionAtomic is none
 	// Unknown says that a level's verdict is not known, because causal pasts are too
 	// wide to be kept.
@@ -40,7 +42,8 @@ func (h *History) writes(t uint32) []uint32 {
 	return h.Writes[h.Txns[t].Writes:]
 }
 
-// Decide decides h at the levels up to the rule.
+// Decide decides h at the levels up to the rule; 0 asks for Ordered only. It may
+// sort what a transaction wrote.
 func (h *History) Decide(upTo Rule) Verdicts {
 	var v Verdicts
 	h.decide(&v, upTo, true)
@@ -55,19 +58,37 @@ func (h *History) Decide(upTo Rule) Verdicts {
 
 // decide runs over h once, with session order or without.
 func (h *History) decide(v *Verdicts, upTo Rule, session bool) {
-	r := newRun(h, session, upTo > AtomicView)
+	r := newRun(h, session)
+	if upTo == Causal {
+		r.state = New(true)
+	}
 	r.all()
+	if upTo > 0 && upTo < Causal {
+		d := newDirect(h)
+		d.byReads()
+		if upTo > AtomicView {
+			d.bySessions()
+		}
+		r.edges = d.edges
+	}
 	if session {
-		for rule := AtomicView; rule <= upTo; rule++ {
-			v.Session[rule] = r.holds(rule, true)
-			if rule < SessionAtomic {
-				v.Plain[rule] = v.Session[rule] || r.holds(rule, false)
+		v.Ordered = !r.cyclic
+		for rule := upTo; rule > 0; rule-- { // a stronger level has all edges of a weaker one
+			if rule == SessionAtomic {
+				v.Plain[rule], v.Session[rule] = v.Plain[Causal], v.Session[Causal]
+				continue
+			}
+			above := min(rule+1, upTo)
+			v.Session[rule] = v.Session[above] || r.holds(rule, true)
+			if rule != Causal {
+				v.Plain[rule] = v.Session[rule] || v.Plain[above] || r.holds(rule, false)
 			}
 		}
+		v.Plain[SessionAtomic], v.Session[SessionAtomic] = false, false
 	} else {
 		v.Plain[Causal] = r.holds(Causal, false)
 	}
-	if r.state.TooWide {
+	if r.state != nil && r.state.TooWide {
 		which := 0
 		if session {
 			which = 1
@@ -81,13 +102,12 @@ func (h *History) decide(v *Verdicts, upTo Rule, session bool) {
 // run takes the transactions of a history in, those they depend on first.
 type run struct {
 	*History
-	session bool // follow session order
-	state   *State
+	session bool     // follow session order
+	state   *State   // nil: only their order is asked for
 	place   []uint32 // by transaction: when it was taken in, from 1; 0 before
 	order   []uint32 // by place
 	cyclic  bool     // reads and session order have a cycle
-	edges   []Edge   // against the order: those along it close no cycle by themselves
-	along   []Edge
+	edges   []Edge
 	after   []uint32 // by transaction: the one before it in its session
 	next    []uint32 // the one behind it
 	waiting []uint32 // by transaction: first of those that wait for it
@@ -95,10 +115,10 @@ type run struct {
 	stack   []uint32
 }
 
-func newRun(h *History, session, clocked bool) *run {
+func newRun(h *History, session bool) *run {
 	n := len(h.Txns)
 	r := &run{
-		History: h, session: session, state: New(clocked), place: make([]uint32, n), order: make([]uint32, 1, n),
+		History: h, session: session, place: make([]uint32, n), order: make([]uint32, 1, n),
 		after: make([]uint32, n), next: make([]uint32, n), waiting: make([]uint32, n), also: make([]uint32, n),
 	}
 	last := map[uint32]uint32{}
@@ -168,6 +188,13 @@ func (r *run) missing(t uint32) uint32 {
 }
 
 func (r *run) take(t uint32, again bool) {
+	if !again {
+		r.order = append(r.order, t)
+		r.place[t] = uint32(len(r.order) - 1)
+	}
+	if r.state == nil {
+		return
+	}
 	x := Txn{Number: t, After: r.after[t], Reads: r.reads(t)}
 	if r.session {
 		x.Session, x.Open = r.Txns[t].Session, r.Txns[t].Open
@@ -175,17 +202,9 @@ func (r *run) take(t uint32, again bool) {
 	if again {
 		r.state.Renew(&x)
 	} else {
-		r.order = append(r.order, t)
-		r.place[t] = uint32(len(r.order) - 1)
 		r.state.Add(&x, r.writes(t))
 	}
-	for _, e := range r.state.Out {
-		if e.To != 0 && r.place[e.To] != 0 && r.place[e.From] < r.place[e.To] {
-			r.along = append(r.along, e)
-		} else {
-			r.edges = append(r.edges, e)
-		}
-	}
+	r.edges = append(r.edges, r.state.Out...)
 }
 
 // takes says whether the level of rule, with session order or without, has e.
@@ -198,13 +217,13 @@ func takes(rule Rule, session bool, e *Edge) bool {
 
 // holds says whether the edges of the level have no cycle.
 func (r *run) holds(rule Rule, session bool) bool {
-	against := false
+	against := false // the order; those along it close no cycle by themselves
 	for i := range r.edges {
 		if e := &r.edges[i]; takes(rule, session, e) {
 			if e.To == 0 {
 				return false
 			}
-			against = true
+			against = against || r.place[e.From] > r.place[e.To]
 		}
 	}
 	if !against && !r.cyclic {
@@ -232,11 +251,9 @@ func (r *run) acyclic(rule Rule, session bool) bool {
 				}
 			}
 		}
-		for _, es := range [][]Edge{r.edges, r.along} {
-			for i := range es {
-				if takes(rule, session, &es[i]) {
-					fn(es[i].From, es[i].To)
-				}
+		for i := range r.edges {
+			if e := &r.edges[i]; takes(rule, session, e) {
+				fn(e.From, e.To)
 			}
 		}
 	}
