@@ -50,6 +50,7 @@ internal/web          : alert event internal/picture isolation store
 internal/workload     : event
 isolation             : event incremental infer
 linear                :
+registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
 store                 :
@@ -61,7 +62,7 @@ var testOnly = []string{"internal/bench", "internal/oracle", "internal/recorded"
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "incremental", "infer", "internal/flat", "internal/picture", "isolation", "linear", "saturation", "solve", "window"}
+var pure = []string{"event", "incremental", "infer", "internal/flat", "internal/picture", "isolation", "linear", "registers", "saturation", "solve", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ type recording struct {
 	name   string
 	format history.Format
 	file   io.Reader // nil for a folder
+	opened *os.File  // what file reads, unless it is standard input or was kept
 	dir    fs.FS
 	close  func() error
 }
@@ -38,6 +40,7 @@ func openRecording(name string, standard io.Reader, format history.Format) (*rec
 		r.dir = os.DirFS(name)
 		err = r.recogniseFolder()
 	} else {
+		r.opened = f
 		err = r.recognise(f)
 	}
 	if err != nil {
@@ -65,6 +68,33 @@ func (r *recording) recogniseFolder() (err error) {
 		r.format, err = history.DetectDir(r.dir)
 	} else if !r.format.IsFolder() {
 		err = fmt.Errorf("is a folder, and %s is a file", r.format)
+	}
+	return err
+}
+
+// keep makes sure that the recording can be read twice: what cannot be put back to
+// its beginning is read into memory.
+func (r *recording) keep() error {
+	if r.dir != nil || r.opened != nil && r.rewind() == nil {
+		return nil
+	}
+	data, err := io.ReadAll(r.file)
+	r.opened, r.file = nil, bytes.NewReader(data)
+	return err
+}
+
+// rewind puts the recording back to its beginning.
+func (r *recording) rewind() error {
+	if r.dir != nil {
+		return nil
+	}
+	if again, kept := r.file.(*bytes.Reader); kept {
+		_, err := again.Seek(0, io.SeekStart)
+		return err
+	}
+	_, err := r.opened.Seek(0, io.SeekStart)
+	if err == nil {
+		r.file = r.opened
 	}
 	return err
 }

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/registers"
+	"github.com/isowatch/isowatch/window"
+)
+
+// CheckFile checks one recorded history, from its beginning to its end. Each
+// source in it is a history of its own.
+//
+// There are two ways. Package registers knows of most histories of registers at once that
+// they satisfy the weak levels, and no more than that. All other levels, and these too
+// where they are violated or a history is odd, go through the machine of package
+// window, which finds what is wrong and explains it: the history is read again.
+func (w *Whole) CheckFile(name string) (*Report, error) {
+	in, err := openRecording(name, w.Stdin, w.Format)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	var holding []isolation.Level
+	if w.atOnce() {
+		var h *registers.History
+		if h, holding, err = decideAtOnce(in, name, w.Watch.Levels); err != nil {
+			return nil, err
+		}
+		if len(holding) == len(w.Watch.Levels) && !h.Diverged() { // lost updates are told in any case
+			return w.reportAtOnce(name, in, h), nil
+		}
+	}
+	return w.throughMachines(name, in, holding)
+}
+
+// throughMachines checks the recording at the levels that are asked for, but for
+// those of which it is known that they hold.
+func (w *Whole) throughMachines(name string, in *recording, holding []isolation.Level) (*Report, error) {
+	h := newChecking(w)
+	h.left = slices.DeleteFunc(slices.Clone(w.Watch.Levels), func(l isolation.Level) bool { return slices.Contains(holding, l) })
+	h.format = in.format
+	h.batch.Partitions = []string{partitionOf(name)}
+	h.replay = w.command(name)
+	if err := in.read(&h.decoder, &h.batch, h.stepUnder); err != nil {
+		return nil, err
+	}
+	h.end(nil)
+	return h.report(name), nil
+}
+
+// atOnce says whether some level that is asked for may be decided at once: of a whole
+// history whose capture is complete, without reservations. Clocks play no part in it.
+func (w *Whole) atOnce() bool {
+	contract := w.Watch.Contract
+	contract.ClockDrift = 0
+	return !w.Bounded && contract == config.WholeContract() && slices.ContainsFunc(w.Watch.Levels, registers.Decidable)
+}
+
+var errOdd = errors.New("not a history that is decided at once")
+
+// decideAtOnce reads the recording, puts it back to its beginning, and returns those
+// of the levels of which the history is known to satisfy them.
+func decideAtOnce(in *recording, name string, levels []isolation.Level) (*registers.History, []isolation.Level, error) {
+	if err := in.keep(); err != nil {
+		return nil, nil, err
+	}
+	h := &registers.History{}
+	b := event.Batch{Partitions: []string{partitionOf(name)}}
+	var partitions []string
+	err := in.read(&event.Decoder{}, &b, func(contract string) error {
+		h.Add(&b)
+		if h.Odd() != "" || contract != "" {
+			return errOdd
+		}
+		partitions = append(partitions[:0], b.Partitions...)
+		b.Reset()
+		b.Partitions = append(b.Partitions, partitions...)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errOdd) {
+		return nil, nil, err
+	}
+	h.Add(&b) // what came last
+	if again := in.rewind(); again != nil {
+		return nil, nil, again
+	}
+	if err != nil || h.Odd() != "" {
+		return h, nil, nil
+	}
+	return h, h.Holding(levels), nil
+}
+
+// reportAtOnce is the report on a history that satisfies all that is asked.
+func (w *Whole) reportAtOnce(name string, in *recording, of *registers.History) *Report {
+	r := &Report{
+		File: name, Format: string(in.format), Transactions: of.Committed + of.Aborted,
+		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []isolation.Finding{},
+		Counters: ReportCounters{Sources: 1, Committed: of.Committed, Aborted: of.Aborted, Operations: of.Operations},
+	}
+	for _, l := range w.Watch.Levels {
+		r.Verdicts[l.String()] = window.OK
+	}
+	return r
+}

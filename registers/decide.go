@@ -1,0 +1,76 @@
+package registers
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/saturation"
+)
+
+// rules are the rules that the weak levels are decided by. Of registers without
+// versions nothing orders two writers but that one read from the other, so that
+// neither of the first two has edges beside reads and session order.
+var rules = [...]saturation.Rule{
+	isolation.ReadUncommitted: 0, isolation.ReadCommitted: 0,
+	isolation.MonotonicAtomicView: saturation.AtomicView, isolation.ReadAtomic: saturation.Atomic,
+	isolation.Causal: saturation.Causal,
+}
+
+// Decidable says whether l is a level that is decided here, for some histories.
+func Decidable(l isolation.Level) bool {
+	return l.Special == 0 && l.Base <= isolation.Causal && l.Family <= isolation.StrongSession
+}
+
+// Holding are those of the levels of which it is known that the history satisfies
+// them. Nothing can be added behind it.
+func (h *History) Holding(levels []isolation.Level) []isolation.Level {
+	h.attribute()
+	if h.odd != "" {
+		return nil
+	}
+	asked := slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {
+		return !Decidable(l) || l.Family == isolation.StrongSession && h.sessionless
+	})
+	if len(asked) == 0 {
+		return nil
+	}
+	upTo := saturation.Rule(0)
+	for _, l := range asked {
+		upTo = max(upTo, rules[l.Base])
+	}
+	v := h.numbers.Decide(upTo)
+	return slices.DeleteFunc(asked, func(l isolation.Level) bool {
+		rule := rules[l.Base]
+		holds := v.Session[rule] && !v.Unknown[1][rule]
+		if l.Family == isolation.Plain {
+			holds = v.Plain[rule] && !v.Unknown[0][rule]
+		}
+		if rule == 0 {
+			holds = v.Ordered
+		}
+		return !holds
+	})
+}
+
+// attribute puts writers in the place of versions.
+func (h *History) attribute() {
+	t := uint32(0)
+	for i := range h.numbers.Reads {
+		for int(t)+1 < len(h.numbers.Txns) && int(h.numbers.Txns[t+1].Reads) <= i {
+			t++
+		}
+		r := &h.numbers.Reads[i]
+		if r.Writer == 0 {
+			continue // the initial version
+		}
+		switch r.Writer = h.writers[r.Writer]; r.Writer {
+		case nobody, nobodys, t:
+			h.odd = "a version is read that nobody committed before"
+			return
+		}
+	}
+	h.ids, h.keys, h.sessions, h.values, h.writers, h.replaced, h.touches = hashes{}, hashes{}, hashes{}, hashes{}, nil, nil, nil
+	if len(h.numbers.Txns) == 0 {
+		h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{})
+	}
+}

@@ -1,0 +1,260 @@
+package registers
+
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/saturation"
+)
+
+// History is a whole history of registers. The zero value is empty.
+type History struct {
+	Committed, Aborted, Operations int64
+
+	odd         string // why this is not decided here, "" if it is
+	diverged    bool   // two transactions replaced one version
+	sessionless bool   // a committed transaction has no place in a session
+	source      event.Hash
+	begun       bool
+
+	ids      hashes // of transactions
+	keys     hashes
+	sessions hashes
+	values   hashes // of versions: of a key and a value
+	members  []member
+	writers  []uint32 // by version: what is known of who wrote it
+	replaced []uint64 // bits by version: somebody read it and wrote the key
+	numbers  saturation.History
+
+	// Of the transaction in work.
+	stamp   uint32
+	touched []touch
+	touches []touchOf // by key
+}
+
+// Writers of a version that are no transactions' numbers.
+const (
+	nobody   = uint32(0)
+	nobodys  = ^uint32(0) // an aborted transaction's, or one that its writer overwrote
+	maxCount = nobodys - 1
+)
+
+// member is the latest of a session.
+type member struct {
+	seq, end int64
+	timed    bool
+}
+
+// touch is what the transaction in work did to one key.
+type touch struct {
+	key   uint32
+	read  uint32 // index+1 of its read in numbers.Reads
+	wrote uint32 // the version that it wrote last; 0 for none
+}
+
+type touchOf struct {
+	stamp, at uint32
+	replaced  bool // its initial version was
+}
+
+// Add takes in the transactions of b. A history is odd, and is decided elsewhere, where
+//
+//   - a record is not a whole one, could not be read, has an epoch, another source, an
+//     unknown outcome, a level of its own, or is about old data;
+//   - an id comes twice;
+//   - something else than reads and writes of registers is done, or versions are given;
+//   - a transaction misreads what it wrote or read before, or writes a value anew that
+//     it had overwritten;
+//   - a version has two writers, or is read and was written by nobody, by an aborted
+//     transaction, as an intermediate one, or by the reader itself later on;
+//   - the members of a session do not come one behind the other.
+func (h *History) Add(b *event.Batch) {
+	if len(b.Bad)+len(b.Parts) > 0 {
+		h.odd = "a record is not a whole transaction"
+	}
+	for i := range b.Txns {
+		if h.odd != "" {
+			return
+		}
+		h.add(b, &b.Txns[i])
+	}
+}
+
+// Diverged says whether two transactions read one version and wrote its key: a lost
+// update, which the levels that are decided here allow.
+func (h *History) Diverged() bool { return h.diverged }
+
+// Odd is why the history is not decided here, "" if it is.
+func (h *History) Odd() string { return h.odd }
+
+func (h *History) add(b *event.Batch, t *event.Txn) {
+	source := event.HashText(b.Bytes(t.Source))
+	switch {
+	case h.begun && source != h.source:
+		h.odd = "there are several sources"
+	case t.Epoch.Len > 0:
+		h.odd = "there are epochs"
+	case t.Isolation.Len > 0:
+		h.odd = "transactions ask for levels of their own"
+	case t.Flags&event.Stale != 0:
+		h.odd = "a transaction is about old data"
+	case t.Status != event.Committed && t.Status != event.Aborted:
+		h.odd = "an outcome is unknown"
+	case len(h.numbers.Reads)+len(h.numbers.Writes)+int(t.NumOps) > int(maxCount):
+		h.odd = "it is too long"
+	}
+	h.source, h.begun = source, true
+	if _, known := h.ids.find(t.IDHash); known {
+		h.odd = "an id comes twice"
+	}
+	session := h.place(t)
+	if h.odd != "" {
+		return
+	}
+	h.Operations += int64(t.NumOps)
+	if len(h.numbers.Txns) == 0 {
+		h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{})
+		h.writers = append(h.writers, nobody)
+		h.values.next()
+	}
+	if t.Status == event.Aborted {
+		h.Aborted++
+		h.operate(b, t, nobodys)
+		return
+	}
+	h.Committed++
+	h.sessionless = h.sessionless || session == 0
+	h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{
+		Session: session, Reads: uint32(len(h.numbers.Reads)), Writes: uint32(len(h.numbers.Writes)),
+	})
+	h.operate(b, t, uint32(len(h.numbers.Txns)-1))
+}
+
+// place is the session of t, 0 if it has none.
+func (h *History) place(t *event.Txn) uint32 {
+	if t.Session.Len == 0 {
+		return 0
+	}
+	id, known := h.sessions.find(t.SessionHash)
+	now := member{seq: t.Seq, end: t.End, timed: t.Flags&event.HasTimes != 0}
+	if t.Flags&event.HasSeq == 0 {
+		h.odd = "a session's members have no seq"
+	}
+	if !known {
+		h.members = append(h.members, now)
+		return id + 1
+	}
+	before := &h.members[id]
+	if now.seq-1 != before.seq || before.timed && now.timed && before.end > t.Start {
+		h.odd = "a session's members do not come one behind the other"
+	}
+	*before = now
+	return id + 1
+}
+
+// operate takes in the operations of t, whose number is n, or nobodys if it aborted:
+// then its reads do not count.
+func (h *History) operate(b *event.Batch, t *event.Txn, n uint32) {
+	h.stamp++
+	h.touched = h.touched[:0]
+	ops := b.OpsOf(t)
+	for i := range ops {
+		o := &ops[i]
+		if o.Kind > event.Write || o.Data > event.Register || o.Flags&^event.NotFound != 0 || o.Kind == event.Write && o.Flags != 0 {
+			h.odd = "something else than reads and writes of registers is done"
+			return
+		}
+		if o.Kind == event.Read && n == nobodys {
+			continue
+		}
+		key, known := h.keys.find(o.KeyHash)
+		if !known {
+			h.touches = append(h.touches, touchOf{})
+		}
+		if x := &h.touches[key]; x.stamp != h.stamp {
+			x.stamp, x.at = h.stamp, uint32(len(h.touched))
+			h.touched = append(h.touched, touch{key: key})
+		}
+		x := &h.touched[h.touches[key].at]
+		v := uint32(0)
+		if o.Flags&event.NotFound == 0 {
+			v = h.version(key, o.ValueHash)
+		}
+		if o.Kind == event.Write {
+			h.write(x, v)
+		} else {
+			h.read(x, v, uint32(i))
+		}
+	}
+	for i := range h.touched {
+		x := &h.touched[i]
+		if x.wrote == 0 {
+			continue
+		}
+		h.wrote(x.wrote, n)
+		if n != nobodys {
+			h.numbers.Writes = append(h.numbers.Writes, x.key)
+			h.replace(x)
+		}
+	}
+}
+
+// replace notes which version a transaction read and replaced.
+func (h *History) replace(x *touch) {
+	if x.read == 0 {
+		return
+	}
+	v := h.numbers.Reads[x.read-1].Writer
+	if v == 0 {
+		k := &h.touches[x.key]
+		h.diverged = h.diverged || k.replaced
+		k.replaced = true
+		return
+	}
+	for int(v>>6) >= len(h.replaced) {
+		h.replaced = append(h.replaced, 0)
+	}
+	word, bit := &h.replaced[v>>6], uint64(1)<<(v&63)
+	h.diverged = h.diverged || *word&bit != 0
+	*word |= bit
+}
+
+// version is the number of a value of the key.
+func (h *History) version(key uint32, value event.Hash) uint32 {
+	v, known := h.values.find(event.Hash{Lo: value.Lo ^ uint64(key)*0x9e3779b97f4a7c15, Hi: value.Hi + uint64(key)*0xc2b2ae3d27d4eb4f})
+	if !known {
+		h.writers = append(h.writers, nobody)
+	}
+	return v
+}
+
+func (h *History) write(x *touch, v uint32) {
+	if x.wrote != 0 && x.wrote != v {
+		h.wrote(x.wrote, nobodys)
+	}
+	x.wrote = v
+}
+
+func (h *History) wrote(v, n uint32) {
+	if h.writers[v] != nobody {
+		h.odd = "a version is written twice"
+	}
+	h.writers[v] = n
+}
+
+// read notes that v was read. The version stands for its writer until all are known.
+func (h *History) read(x *touch, v, at uint32) {
+	switch {
+	case x.wrote != 0:
+		if x.wrote != v {
+			h.odd = "a transaction misreads what it wrote"
+		}
+	case x.read != 0:
+		r := &h.numbers.Reads[x.read-1]
+		if r.Writer != v {
+			h.odd = "a transaction reads two versions of a key"
+		}
+		r.Last = at
+	default:
+		h.numbers.Reads = append(h.numbers.Reads, saturation.Read{Key: x.key, Writer: v, First: at, Last: at})
+		x.read = uint32(len(h.numbers.Reads))
+	}
+}
