@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/registers"
 )
 
 // pathHistory is a random history of registers, as JSON lines.
@@ -48,6 +50,9 @@ func pathLevels(rng *rand.Rand, w *Whole) {
 	rng.Shuffle(len(w.Watch.Levels), func(a, b int) {
 		w.Watch.Levels[a], w.Watch.Levels[b] = w.Watch.Levels[b], w.Watch.Levels[a]
 	})
+	if rng.IntN(2) == 0 {
+		w.Watch.Levels = slices.DeleteFunc(w.Watch.Levels, func(l isolation.Level) bool { return !registers.Decidable(l) })
+	}
 	w.Watch.Levels = w.Watch.Levels[:1+rng.IntN(6)]
 }
 
