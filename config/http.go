@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // HTTP is how pages, API and metrics are served.
@@ -76,6 +77,14 @@ func (h *HTTP) Loopback() bool {
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Names are those under which people reach the pages, beside addresses and localhost.
+func (h *HTTP) Names() []string {
+	if u, err := url.Parse(h.ExternalURL); err == nil && u.Host != "" {
+		return []string{strings.ToLower(u.Hostname())}
+	}
+	return nil
 }
 
 func checkAddress(address string) error {

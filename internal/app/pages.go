@@ -69,6 +69,9 @@ func (a *App) servePages(context.Context) error {
 		Facts:    a.facts,
 		Log:      a.log,
 	})
+	if h := &a.config.HTTP; h.Loopback() && !h.Guarded() {
+		handler = web.Local(h.Names(), handler)
+	}
 	a.serve("http", web.NewServer(a.reads.around(handler), a.log), listener)
 	return nil
 }
