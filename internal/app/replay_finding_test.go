@@ -1,0 +1,242 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+func TestReplayClosesFinding(t *testing.T) {
+	skew := skewApart()
+	clean := slices.Clone(skew)
+	clean[3] = ran("T2", 2, 3, `{"op":"r","key":"x","value":[1]},{"op":"append","key":"y","value":1}`)
+	for _, c := range []struct {
+		name  string
+		lines []string
+		with  func(*config.Replay)
+		state isolation.State // "": it stays open
+		why   string
+	}{
+		{"violated", skew, nil, isolation.ResolvedViolated, ""},
+		{"ok", clean, nil, isolation.ResolvedOK, ""},
+		{"a transaction is missing", clean[:3], nil, "", `transaction "T2" was not in what was read`},
+		{"outside", skew, func(r *config.Replay) { r.To.Time = at(2).UnixNano() }, "", `transaction "T2" was not in what was read`},
+		{"bad record", append([]string{"nonsense"}, clean...), nil, "", "1 bad record"},
+		{"bad record beside a violation", append([]string{"nonsense"}, skew...), nil, isolation.ResolvedViolated, ""},
+		{"no times", append([]string{`{"txn":"U","status":"committed","ops":[]}`}, clean...), nil, "", "1 record has no times"},
+		{"level that allows it", skew, func(r *config.Replay) {
+			r.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}}
+		}, isolation.ResolvedOK, ""},
+		{"level that is not checked", clean, func(r *config.Replay) {
+			r.Watch.Levels = levels(t, "linearizable")
+		}, "", "linearizable is not built yet"},
+		{"beginning of files", clean, func(r *config.Replay) { r.From = config.Bound{} }, "", "files do not tell"},
+		{"declared beginning", clean, func(r *config.Replay) {
+			r.From, r.Watch.Contract.Existing = config.Bound{}, false
+		}, isolation.ResolvedOK, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := replayOf(written(t, c.lines...))
+			r.From, r.To = bound(t, second(-100)), bound(t, second(100))
+			r.Finding, r.Txns = "f00d", []string{"T2", "T1"}
+			if c.with != nil {
+				c.with(&r)
+			}
+			got := replayed(t, r)
+			if c.state == "" {
+				if got.Closed != nil || !strings.Contains(got.Undecided, c.why) {
+					t.Errorf("closed as %+v, undecided %q; want %q", got.Closed, got.Undecided, c.why)
+				}
+				return
+			}
+			if got.Closed == nil || got.Closed.State != c.state || got.Closed.ID != "f00d" || got.Closed.Kind != isolation.KindHorizon {
+				t.Errorf("closed as %+v, undecided %q; want %s", got.Closed, got.Undecided, c.state)
+			}
+		})
+	}
+}
+
+// A late record makes a horizon finding, and its command decides it.
+func TestHorizonOfService(t *testing.T) {
+	s := liveService(t)
+	sink := make(caught, 10)
+	a := start(t, s, sink)
+	send(t, a, skewApart()...)
+	f := sink.next(t)
+	if f.Kind != isolation.KindHorizon {
+		t.Fatalf("finding %+v", f)
+	}
+	want := fmt.Sprintf("monitor replay --data %s --nats %s --stream ISOWATCH --source default --from %s --to %s --finding %s --txn T2 --txn T1",
+		s.Data, a.NATSURL(), second(-95), at(3601+95).Add(1).Format(time.RFC3339Nano), f.ID)
+	if f.Command != want {
+		t.Errorf("got  %s\nwant %s", f.Command, want)
+	}
+	r := replayOf()
+	r.NATS = &config.NATS{URLs: []string{a.NATSURL()}, Stream: config.DefaultStream}
+	r.From, r.To = bound(t, second(-95)), bound(t, second(3601+95))
+	r.Finding, r.Txns = f.ID, f.Txns
+	if got := replayed(t, r); got.Closed == nil || got.Closed.State != isolation.ResolvedViolated {
+		t.Errorf("closed %+v, undecided %q", got.Closed, got.Undecided)
+	}
+}
+
+// storedFinding waits for the finding in a state.
+func storedFinding(t *testing.T, dir, id string, state isolation.State) isolation.Finding {
+	t.Helper()
+	var f isolation.Finding
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		err := ReadStored(t.Context(), dir, Findings, func(text []byte) error {
+			var one isolation.Finding
+			err := json.Unmarshal(text, &one)
+			if one.ID == id {
+				f = one
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.State == state {
+			return f
+		}
+	}
+	t.Fatalf("%s is not %s but %+v", id, state, f)
+	return f
+}
+
+// flagOf is the word behind a flag.
+func flagOf(command, flag string) string {
+	words := strings.Fields(command)
+	if i := slices.Index(words, flag); i >= 0 && i+1 < len(words) {
+		return words[i+1]
+	}
+	return ""
+}
+
+// A replay closes the finding in the service that has it: once it no longer grows,
+// over the whole range, and never from violated to ok. Sinks hear of it, and it
+// stays closed over a restart.
+func TestReplayClosesInService(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		records []string
+		state   isolation.State
+	}{
+		{"violated", skewApart(), isolation.ResolvedViolated},
+		{"ok", append(skewApart()[:3], ran("T2", 2, 3, `{"op":"r","key":"x","value":[]}`)), isolation.ResolvedOK},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := liveService(t)
+			s.Watch.Idle = time.Second
+			sink := make(caught, 10)
+			a := start(t, s, sink)
+			send(t, a, c.records...)
+			f := sink.next(t)
+			r := replayOf()
+			r.NATS = &config.NATS{URLs: []string{a.NATSURL()}, Stream: config.DefaultStream}
+			r.Finding, r.Txns, r.Data = f.ID, f.Txns, s.Data
+			answer := func(state isolation.State) error {
+				return CloseFinding(t.Context(), &r, &isolation.Finding{ID: f.ID, Source: "default", State: state, Explanation: "So it is."})
+			}
+			if f.State == isolation.Provisional {
+				if err := answer(isolation.ResolvedOK); err == nil || !strings.Contains(err.Error(), "may still grow") && !strings.Contains(err.Error(), "not the whole range") {
+					// It may have become final meanwhile, with a wider range.
+					t.Errorf("before it is final: %v", err)
+				}
+			}
+			f = storedFinding(t, s.Data, f.ID, isolation.Final)
+			r.From, r.To = bound(t, flagOf(f.Command, "--from")), bound(t, flagOf(f.Command, "--to"))
+			whole := r
+			for what, change := range map[string]func(){
+				"begins later":  func() { r.From.Time++ },
+				"ends earlier":  func() { r.To.Time-- },
+				"other levels":  func() { r.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}} },
+				"no times":      func() { r.From = bound(t, "17") },
+				"another id":    func() { f.ID = "0123" },
+				"another state": func() {},
+			} {
+				id := f.ID
+				change()
+				state := isolation.ResolvedOK
+				if what == "another state" {
+					state = isolation.Withdrawn
+				}
+				if err := answer(state); err == nil {
+					t.Errorf("%s: closed", what)
+				}
+				r, f.ID = whole, id
+			}
+			storedFinding(t, s.Data, f.ID, isolation.Final)
+
+			got := replayed(t, r)
+			if got.Closed == nil || got.Closed.State != c.state {
+				t.Fatalf("closed %+v, undecided %q", got.Closed, got.Undecided)
+			}
+			for range 2 { // the second changes nothing
+				if err := CloseFinding(t.Context(), &r, got.Closed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			closed := storedFinding(t, s.Data, f.ID, c.state)
+			if closed.Revision != f.Revision+1 || strings.Contains(closed.Explanation, "decides") ||
+				!strings.HasPrefix(closed.Explanation, got.Closed.Explanation) || !slices.Equal(closed.Refutes, got.Closed.Refutes) {
+				t.Errorf("closed %+v\nof %+v", closed, f)
+			}
+			told := sink.next(t)
+			for told.ID != f.ID || told.State != c.state {
+				told = sink.next(t)
+			}
+			if told.Revision != closed.Revision {
+				t.Errorf("told %+v", told)
+			}
+			err := answer(isolation.ResolvedOK)
+			if (err == nil) != (c.state == isolation.ResolvedOK) {
+				t.Errorf("closed as ok: %v", err)
+			}
+			stop(t, a)
+			if err := answer(c.state); !errors.Is(err, errNoService) {
+				t.Errorf("without a service: %v", err)
+			}
+			if again := storedFinding(t, s.Data, f.ID, c.state); again.Revision != closed.Revision {
+				t.Errorf("after a restart %+v", again)
+			}
+		})
+	}
+}
+
+// A partition that is read to its end holds the window back no longer: memory is
+// bounded by the window, and what comes later than it is behind the horizon.
+func TestReplayBounded(t *testing.T) {
+	skew := skewApart()
+	for _, c := range []struct {
+		name   string
+		ended  bool // the first partition, before the second goes on
+		counts int64
+	}{{"both go on", false, 0}, {"one has ended", true, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			first := records("kafka:t/0", 0, skew[0])
+			first.CaughtUp = c.ended
+			chunks := []ingest.Chunk{{Partition: "kafka:t/0"}, {Partition: "kafka:t/1"}, first, records("kafka:t/1", 0, skew[1], skew[2])}
+			for range 3 { // steps of their own
+				chunks = append(chunks, records("kafka:t/1", 2, strings.Repeat(" ", stepBytes)+ran("P", 3600, 3601, "")))
+			}
+			chunks = append(chunks, records("kafka:t/1", 9, skew[3]), ingest.Chunk{Partition: "kafka:t/0", CaughtUp: true}, ingest.Chunk{Partition: "kafka:t/1", CaughtUp: true})
+			r := replayOf()
+			r.Kafka, r.Bounded = &config.Kafka{Brokers: []string{"k"}, Topics: []string{"t"}}, true
+			p := (&Replay{Config: r}).begin()
+			p.inputs = []*replayInput{{name: "kafka:", source: &scripted{chunks: chunks, wait: true}, topics: []string{"t"}}}
+			got, err := p.run(t.Context())
+			if err != nil || got.Counters.Horizon != c.counts {
+				t.Errorf("%v, %+v", err, got)
+			}
+		})
+	}
+}
