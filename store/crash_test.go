@@ -171,7 +171,7 @@ func checkBase(t *testing.T, s *Store) (base uint64) {
 
 func TestKilledAtAnyInstant(t *testing.T) {
 	if testing.Short() {
-		t.Skip("kills ten processes")
+		t.Skip("kills ten processes, 6 s: not with -short")
 	}
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -100,7 +100,7 @@ func TestReload(t *testing.T) {
 // the others for long.
 func TestReloadWithAHangingSink(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 6 s")
+		t.Skip("waits 6 s for a sink that hangs: not with -short")
 	}
 	release := make(chan struct{})
 	s := liveService(t)
