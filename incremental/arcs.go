@@ -34,7 +34,7 @@ func (g *Graph) Arcs(i int, fn func(id EdgeID, from, to uint32)) {
 // Ends are the nodes that an edge with these labels joins in the i-th view; ok is
 // false where the view does not follow them.
 func (g *Graph) Ends(i int, from, to Vertex, labels Labels) (x, y uint32, ok bool) {
-	return g.views[i].ends(&Edge{From: from, To: to, Labels: labels})
+	return g.views[i].join(from, to, labels)
 }
 
 // Split says whether a vertex is two nodes in the i-th view.

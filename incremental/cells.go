@@ -30,6 +30,7 @@ func (g *Graph) layCells() {
 			at++
 		}
 	}
+	g.nodes = uint16(at - vertexCells)
 	g.stride = (at + lineCells - 1) / lineCells * lineCells
 	for i := range g.views {
 		g.views[i].stride = g.stride

@@ -111,6 +111,7 @@ type Graph struct {
 	edges    []Edge
 	freeEdge flat.Slots
 	stride   uint32 // cells of a vertex
+	nodes    uint16 // of a vertex, over all views
 	numEdges int
 	// numVertices is how many numbers there are cells for.
 	numVertices int
@@ -251,16 +252,19 @@ func (o *order) vertexOf(n uint32) Vertex {
 
 // ends are the nodes that e's arc joins in the view; ok is false when the view
 // does not follow e's labels.
-func (o *order) ends(e *Edge) (from, to uint32, ok bool) {
+func (o *order) ends(e *Edge) (from, to uint32, ok bool) { return o.join(e.From, e.To, e.Labels) }
+
+// join is ends for the arc between two vertices.
+func (o *order) join(from, to Vertex, labels Labels) (x, y uint32, ok bool) {
 	switch {
 	case !o.Split:
-		return uint32(e.From), uint32(e.To), e.Labels&(o.Dep|o.Anti) != 0
-	case e.Labels&o.Dep != 0:
-		return 2*uint32(e.From) + 1, 2 * uint32(e.To), true
-	case e.Labels&o.Anti != 0:
-		return 2 * uint32(e.From), 2*uint32(e.To) + 1, true
-	case e.Labels&o.Chain != 0:
-		return 2*uint32(e.From) + 1, 2*uint32(e.To) + 1, true
+		return uint32(from), uint32(to), labels&(o.Dep|o.Anti) != 0
+	case labels&o.Dep != 0:
+		return 2*uint32(from) + 1, 2 * uint32(to), true
+	case labels&o.Anti != 0:
+		return 2 * uint32(from), 2*uint32(to) + 1, true
+	case labels&o.Chain != 0:
+		return 2*uint32(from) + 1, 2*uint32(to) + 1, true
 	}
 	return 0, 0, false
 }
@@ -268,18 +272,8 @@ func (o *order) ends(e *Edge) (from, to uint32, ok bool) {
 func (o *order) retired(n uint32) bool { return !less(o.frontier, *o.rank(n)) }
 
 func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
-	return g.link(e, in, aside, g.vertex(e.From), g.vertex(e.To))
-}
-
-// link stores e, whose ends are from and to.
-func (g *Graph) link(e *Edge, in, aside Views, from, to *vertex) EdgeID {
-	place, ok := g.freeEdge.Take()
-	if !ok {
-		place = uint32(len(g.edges))
-		g.edges = flat.Push(g.edges, Edge{})
-	}
-	id := EdgeID(place)
-	x := &g.edges[place]
+	id, x := g.takeEdge()
+	from, to := g.vertex(e.From), g.vertex(e.To)
 	x.From, x.To, x.Labels = e.From, e.To, e.Labels
 	x.In, x.Aside = in, aside
 	x.Note[0], x.Note[1] = e.Note[0], e.Note[1]
@@ -288,6 +282,20 @@ func (g *Graph) link(e *Edge, in, aside Views, from, to *vertex) EdgeID {
 	from.out, to.in = id, id
 	g.numEdges++
 	return id
+}
+
+// takeEdge is a place for an edge.
+func (g *Graph) takeEdge() (EdgeID, *Edge) {
+	place, ok := g.freeEdge.Take()
+	if !ok {
+		place = g.growEdges()
+	}
+	return EdgeID(place), &g.edges[place]
+}
+
+func (g *Graph) growEdges() uint32 {
+	g.edges = flat.Push(g.edges, Edge{})
+	return uint32(len(g.edges) - 1)
 }
 
 func (g *Graph) recycle(id EdgeID) {

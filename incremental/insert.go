@@ -23,24 +23,29 @@ type Refusal struct {
 }
 
 // AddVertex makes v known and ranks its nodes in every view near p, between the
-// neighbours that the edges in es give it where there is a gap, and never below
-// the frontier. The edges are not added. O(len(es)) and the queue's O(log n).
-func (g *Graph) AddVertex(v Vertex, p Place, es []Edge) {
-	g.room(v)
-	if g.serial++; g.serial == 0 {
-		g.serial = 1
-	}
-	*g.vertex(v) = vertex{settle: p.Settle, serial: g.serial}
-	g.seq++
-	g.numLive++
+// neighbours that the arcs give it where there is a gap, and never below the
+// frontier. The arcs are not added. O(len(arcs)) and the queue's O(log n).
+func (g *Graph) AddVertex(v Vertex, p Place, arcs []Arc) {
+	g.enter(v, p)
 	for i := range g.views {
-		o := &g.views[i]
-		g.vertex(v).live += uint16(1 + o.split)
-		g.place(o, v, p, es)
+		g.place(&g.views[i], v, p, arcs)
 	}
 	if g.timed {
 		g.timeVertex(v, &p)
 	}
+}
+
+// enter makes v known, without a rank.
+func (g *Graph) enter(v Vertex, p Place) {
+	g.room(v)
+	if g.serial++; g.serial == 0 {
+		g.serial = 1
+	}
+	x := g.vertex(v)
+	x.out, x.in, x.settle = 0, 0, p.Settle
+	x.serial, x.live, x.goneOut = g.serial, g.nodes, false
+	g.seq++
+	g.numLive++
 }
 
 // bounds are the nearest known neighbours of a node that is being placed.
@@ -61,27 +66,27 @@ func (b *bounds) below(r rank) {
 	}
 }
 
-func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
+func (g *Graph) place(o *order, v Vertex, p Place, arcs []Arc) {
 	if !o.Split {
-		g.placeOne(o, v, p, es)
+		o.push(uint32(v), g.placeNear(o, v, p.Commit, arcs))
 		return
 	}
 	var b, c bounds // of the first and of the last node
 	first, last := o.first(v), o.last(v)
-	for i := range es {
-		e := &es[i]
-		from, to, ok := o.ends(e)
-		if !ok || e.From == e.To {
+	for i := range arcs {
+		a := &arcs[i]
+		from, to, ok := o.join(a.From, a.To, a.Labels)
+		if !ok || a.From == a.To {
 			continue
 		}
 		switch {
-		case e.To == v && int(e.From) < g.numVertices: // of one that was freed the final rank is left
+		case a.To == v && int(a.From) < g.numVertices: // of one that was freed the final rank is left
 			if to == last {
 				c.above(*o.rank(from))
 			} else {
 				b.above(*o.rank(from))
 			}
-		case e.From == v && int(e.To) < g.numVertices && !o.retired(to):
+		case a.From == v && int(a.To) < g.numVertices && !o.retired(to):
 			if from == last {
 				c.below(*o.rank(to))
 			} else {
@@ -96,30 +101,6 @@ func (g *Graph) place(o *order, v Vertex, p Place, es []Edge) {
 	o.push(first, r)
 	c.above(r)
 	o.push(last, g.choose(o, p.Commit, &c))
-}
-
-// placeOne is place in a view that is not split.
-func (g *Graph) placeOne(o *order, v Vertex, p Place, es []Edge) {
-	var hi rank
-	lo, hasHi := o.frontier, false
-	cells, stride, follow := g.cells, g.stride, o.Dep|o.Anti
-	for i := range es {
-		e := &es[i]
-		if e.Labels&follow == 0 || e.From == e.To {
-			continue
-		}
-		switch {
-		case e.To == v && int(e.From) < g.numVertices: // of one that was freed the final rank is left
-			if r := &cells[uint32(e.From)*stride+o.base]; less(lo, *r) {
-				lo = *r
-			}
-		case e.From == v && int(e.To) < g.numVertices:
-			if r := &cells[uint32(e.To)*stride+o.base]; less(o.frontier, *r) && (!hasHi || less(*r, hi)) {
-				hi, hasHi = *r, true
-			}
-		}
-	}
-	o.push(uint32(v), g.between(lo, p.Commit, hi, hasHi))
 }
 
 // choose picks a free rank near at, above b.lo and the frontier, and below b.hi
@@ -161,28 +142,6 @@ func (o *order) push(n uint32, r rank) {
 	*o.rank(n) = r
 	o.live++
 	o.queue.push(r)
-}
-
-// AddWith is [Graph.AddVertex], and then [Graph.AddEdgeIn] in all views of the
-// edges in es, in order, as long as they are in order and live in the one view that
-// there is. It returns how many it added: the others are the caller's.
-func (g *Graph) AddWith(v Vertex, p Place, es []Edge) int {
-	g.AddVertex(v, p, es)
-	o := g.plain
-	if o == nil {
-		return 0
-	}
-	cells, stride, follow := g.cells, g.stride, o.Dep|o.Anti
-	for i := range es {
-		e := &es[i]
-		from, to := uint32(e.From)*stride, uint32(e.To)*stride
-		x, y := &cells[from+vertexCells], &cells[to+vertexCells]
-		if e.Labels&follow == 0 || !less(*x, *y) || !less(o.frontier, *x) {
-			return i
-		}
-		g.link(e, 1, 0, vertexIn(&cells[from]), vertexIn(&cells[to]))
-	}
-	return len(es)
 }
 
 // AddEdge stores e and inserts it into every view that follows its labels, by

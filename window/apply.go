@@ -2,6 +2,7 @@ package window
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -48,18 +49,17 @@ func (m *Machine) apply() {
 }
 
 func (m *Machine) grow(o *infer.Out) {
-	m.convert(o.Edges)
-	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && len(m.asked) == 0 {
+	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && len(m.asked) == 0 && m.graph.Plain() {
 		n := o.Nodes[0]
-		done := m.graph.AddWith(incremental.Vertex(n), m.enter(n), m.edges)
-		if m.realTime {
-			m.noteLate(n)
+		if done := m.graph.AddWith(incremental.Vertex(n), m.enter(n), arcs(o.Edges)); done < len(o.Edges) {
+			m.convert(o.Edges[done:])
+			m.insert()
 		}
-		m.insert(done)
 		return
 	}
+	m.convert(o.Edges)
 	for _, n := range o.Nodes {
-		m.graph.AddVertex(incremental.Vertex(n), m.enter(n), m.edges)
+		m.graph.AddVertex(incremental.Vertex(n), m.enter(n), arcs(o.Edges))
 		if m.realTime {
 			m.noteLate(n)
 		}
@@ -69,8 +69,22 @@ func (m *Machine) grow(o *infer.Out) {
 			m.anomaly(a) // before the edges that close its cycle
 		}
 	}
-	m.insert(0)
+	m.insert()
 }
+
+// arcs are es as the orders take them: the two are laid out alike.
+func arcs(es []infer.Edge) []incremental.Arc {
+	return unsafe.Slice((*incremental.Arc)(unsafe.Pointer(unsafe.SliceData(es))), len(es))
+}
+
+// Both sides of arcs must have each field at the same place.
+var (
+	_ [unsafe.Sizeof(infer.Edge{})]byte           = [unsafe.Sizeof(incremental.Arc{})]byte{}
+	_ [unsafe.Offsetof(infer.Edge{}.To)]byte      = [unsafe.Offsetof(incremental.Arc{}.To)]byte{}
+	_ [unsafe.Offsetof(infer.Edge{}.Label)]byte   = [unsafe.Offsetof(incremental.Arc{}.Labels)]byte{}
+	_ [unsafe.Offsetof(infer.Edge{}.Version)]byte = [unsafe.Offsetof(incremental.Arc{}.Note)]byte{}
+	_ [unsafe.Offsetof(infer.Edge{}.Witness)]byte = [unsafe.Offsetof(incremental.Arc{}.Note) + 4]byte{}
+)
 
 // convert makes m.edges of those of es that some view follows.
 func (m *Machine) convert(es []infer.Edge) {
@@ -106,10 +120,10 @@ func (m *Machine) enter(n uint32) incremental.Place {
 	return p
 }
 
-// insert puts the edges into the orders, but for the first done of them.
-func (m *Machine) insert(done int) {
+// insert puts the edges into the orders.
+func (m *Machine) insert() {
 	all := incremental.Views(1)<<len(m.views) - 1
-	for i := done; i < len(m.edges); i++ {
+	for i := range m.edges {
 		e, in := &m.edges[i], all
 		if len(m.asked) > 0 {
 			in = m.viewsOf(e)

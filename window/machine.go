@@ -112,6 +112,7 @@ type Machine struct {
 	warm      [warmAhead]uint32
 	ambiguous int64          // counted before the record in work
 	parts     []int32        // of the batch in work: partition+1, 0 before it is met
+	looked    bool           // whether a record of the batch in work has moved the watermark as far as it goes
 	doomed    []*openFinding // an edge of theirs no longer holds
 	retries   []aside        // set aside by findings that were withdrawn
 	searcher  isolation.Searcher
@@ -178,6 +179,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.effects = eff
 	m.tick = max(m.tick, tick)
 	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
+	m.looked = false
 	for at, i := range txns {
 		if at%warmAhead == 0 {
 			m.graph.WarmEnds(m.infer.Plan(b, txns[at:min(at+warmAhead, len(txns))]))
@@ -220,13 +222,18 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
 	if n != 0 {
-		m.ask(n, b.Bytes(t.Isolation))
+		if t.Isolation.Len > 0 || len(m.asked) > 0 {
+			m.ask(n, b.Bytes(t.Isolation))
+		}
 		m.panes.count(end, t)
 	} else if m.out.Refused > infer.Repeated && len(m.out.Anomalies) == 0 {
 		m.refused(b, t, start, end)
 	}
 	m.apply()
 	p := &m.partitions[t.Pos.Partition]
+	if end <= p.Max && p.Seen && p.Quiet == m.tick && p.Standing != Left && m.looked && !m.untimed && m.graph.NumLive() <= m.cfg.LiveCap {
+		return // the watermark stays where it is: most records end before the latest one
+	}
 	p.Quiet = m.tick
 	if p.Standing == Left {
 		p.Standing = Behind
@@ -234,6 +241,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if !p.Seen || end > p.Max {
 		p.Max, p.Seen = end, true
 	}
+	m.looked = true
 	m.advance()
 }
 
