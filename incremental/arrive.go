@@ -12,70 +12,77 @@ type Arc struct {
 func (g *Graph) Plain() bool { return g.plain != nil }
 
 // AddWith is [Graph.AddVertex] in a plain graph, and then [Graph.AddEdgeIn] of the
-// arcs that are followed, up to the first that is not in order and live. It returns
-// how many come before that: the others are the caller's.
+// arcs up to the first that is not followed, in order and live. It returns how many
+// come before that: the others are the caller's.
 func (g *Graph) AddWith(v Vertex, p Place, arcs []Arc) int {
-	o := g.plain
 	g.enter(v, p)
-	o.push(uint32(v), g.placeNear(o, v, p.Commit, arcs))
-	return g.linkArcs(o, v, arcs)
+	all := g.lone()
+	lo, hi, n := placeAmong(g.plain, all, v, arcs)
+	g.plain.push(uint32(v), g.between(lo, p.Commit, hi))
+	for n < len(arcs) && inOrder(g.plain, all, &arcs[n]) {
+		n++
+	}
+	g.store(all, arcs[:n], g.takeEdges(n))
+	return n
 }
 
-// placeNear is the rank for v, near at and between the neighbours that the arcs give
-// it, in a view that is not split.
-func (g *Graph) placeNear(o *order, v Vertex, at int64, arcs []Arc) rank {
-	lo, hi, hasHi := o.frontier, rank{}, false
-	frontier := lo
-	cells, stride, follow := g.cells, g.stride, o.Dep|o.Anti
+// placeAmong are the highest rank of those before v by the arcs, or the frontier,
+// and the lowest live one of those behind it, or nil. Each of the first n arcs is
+// followed and leads to v from a live vertex: v will stand above it.
+func placeAmong(o *order, all []lone, v Vertex, arcs []Arc) (lo, hi *rank, n int) {
+	lo = &o.frontier
+	follow := o.Dep | o.Anti
 	for i := range arcs {
 		a := &arcs[i]
 		if a.Labels&follow == 0 {
 			continue
 		}
 		if a.To == v {
-			if at := uint(uint32(a.From)*stride + vertexCells); at < uint(len(cells)) {
-				if r := &cells[at]; less(lo, *r) { // of one that was freed the final rank is left
-					lo = *r
-				}
+			r := &all[a.From].rank
+			if r.at > lo.at || r.at == lo.at && r.seq > lo.seq {
+				lo = r
 			}
-		} else if at := uint(uint32(a.To)*stride + vertexCells); a.From == v && at < uint(len(cells)) {
-			if r := &cells[at]; less(frontier, *r) && (!hasHi || less(*r, hi)) {
-				hi, hasHi = *r, true
+			if n == i && less(o.frontier, *r) {
+				n++
+			}
+		} else if a.From == v {
+			if r := &all[a.To].rank; less(o.frontier, *r) && (hi == nil || less(*r, *hi)) {
+				hi = r
 			}
 		}
 	}
-	return g.between(lo, at, hi, hasHi)
+	return lo, hi, n
 }
 
-// linkArcs stores the arcs as edges up to the first that is not in order and live,
-// and returns how many come before that. v has just been placed: above all that the
-// arcs lead to it from.
-func (g *Graph) linkArcs(o *order, v Vertex, arcs []Arc) int {
-	frontier := o.frontier
-	cells, stride, follow := g.cells, g.stride, o.Dep|o.Anti
-	for i := range arcs {
-		a := &arcs[i]
-		if a.Labels&follow == 0 {
-			continue
-		}
-		from, to := uint32(a.From)*stride, uint32(a.To)*stride
-		x := &cells[from+vertexCells]
-		if !less(frontier, *x) || a.To != v && !less(*x, cells[to+vertexCells]) {
-			return i
-		}
-		place, ok := g.freeEdge.Take() // as takeEdge, which is not inlined
-		if !ok {
-			place = g.growEdges()
-		}
-		id, e := EdgeID(place), &g.edges[place]
-		tail, head := vertexIn(&cells[from]), vertexIn(&cells[to])
+// inOrder says whether a is followed, in order and live.
+func inOrder(o *order, all []lone, a *Arc) bool {
+	x := &all[a.From].rank
+	return a.Labels&(o.Dep|o.Anti) != 0 && less(*x, all[a.To].rank) && less(o.frontier, *x)
+}
+
+// takeEdges are places for n edges; the slice is reused.
+func (g *Graph) takeEdges(n int) []uint32 {
+	if cap(g.places) < n {
+		g.places = make([]uint32, 2*n)
+	}
+	places := g.places[:n]
+	for k := g.freeEdge.TakeSome(places); k < n; k++ {
+		places[k] = g.growEdges()
+	}
+	return places
+}
+
+// store makes the arcs edges of the only view, in these places, as newEdge.
+func (g *Graph) store(all []lone, arcs []Arc, places []uint32) {
+	edges := g.edges
+	for i := range places {
+		a, id := &arcs[i], EdgeID(places[i])
+		e, tail, head := &edges[id], &all[a.From], &all[a.To]
 		e.From, e.To, e.Labels = a.From, a.To, a.Labels
 		e.In, e.Aside = 1, 0
 		e.Note[0], e.Note[1] = a.Note[0], a.Note[1]
 		e.nextOut, e.nextIn = tail.out, head.in
 		e.fromSerial, e.toGone = tail.serial, false
 		tail.out, head.in = id, id
-		g.numEdges++
 	}
-	return len(arcs)
 }

@@ -18,6 +18,26 @@ const (
 // The vertex must fit its cells, and hold no pointer.
 var _ [vertexCells*unsafe.Sizeof(rank{}) - unsafe.Sizeof(vertex{})]byte
 
+// lone is a vertex's cells where there is one view, and it is not split: a cache
+// line, which is found by a shift.
+type lone struct {
+	vertex
+	_    [vertexCells*unsafe.Sizeof(rank{}) - unsafe.Sizeof(vertex{})]byte
+	rank rank
+	_    rank
+}
+
+// A lone vertex takes lineCells cells, the vertex the first two of them.
+var (
+	_ [lineCells * unsafe.Sizeof(rank{})]byte   = [unsafe.Sizeof(lone{})]byte{}
+	_ [vertexCells * unsafe.Sizeof(rank{})]byte = [unsafe.Offsetof(lone{}.rank)]byte{}
+)
+
+// lone are the vertices of a plain graph.
+func (g *Graph) lone() []lone {
+	return unsafe.Slice((*lone)(unsafe.Pointer(unsafe.SliceData(g.cells))), g.numVertices)
+}
+
 // layCells gives every view its places in a vertex's cells.
 func (g *Graph) layCells() {
 	at := uint32(vertexCells)

@@ -112,7 +112,6 @@ type Graph struct {
 	freeEdge flat.Slots
 	stride   uint32 // cells of a vertex
 	nodes    uint16 // of a vertex, over all views
-	numEdges int
 	// numVertices is how many numbers there are cells for.
 	numVertices int
 	numLive     int // vertices with a live node
@@ -130,6 +129,7 @@ type Graph struct {
 	sorted  []uint32
 	retired []Vertex
 	walk    []EdgeID
+	places  []uint32
 	warmed  uint32 // keeps the loads of Warm
 }
 
@@ -157,7 +157,7 @@ func New(views ...View) *Graph {
 func (g *Graph) NumLive() int { return g.numLive }
 
 // NumEdges is the number of stored edges.
-func (g *Graph) NumEdges() int { return g.numEdges }
+func (g *Graph) NumEdges() int { return len(g.edges) - 1 - g.freeEdge.Len() }
 
 // Edge is the stored edge; valid until the next edge is added.
 func (g *Graph) Edge(id EdgeID) *Edge { return &g.edges[id] }
@@ -272,7 +272,11 @@ func (o *order) join(from, to Vertex, labels Labels) (x, y uint32, ok bool) {
 func (o *order) retired(n uint32) bool { return !less(o.frontier, *o.rank(n)) }
 
 func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
-	id, x := g.takeEdge()
+	place, ok := g.freeEdge.Take()
+	if !ok {
+		place = g.growEdges()
+	}
+	id, x := EdgeID(place), &g.edges[place]
 	from, to := g.vertex(e.From), g.vertex(e.To)
 	x.From, x.To, x.Labels = e.From, e.To, e.Labels
 	x.In, x.Aside = in, aside
@@ -280,19 +284,12 @@ func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
 	x.nextOut, x.nextIn = from.out, to.in
 	x.fromSerial, x.toGone = from.serial, false
 	from.out, to.in = id, id
-	g.numEdges++
 	return id
 }
 
-// takeEdge is a place for an edge.
-func (g *Graph) takeEdge() (EdgeID, *Edge) {
-	place, ok := g.freeEdge.Take()
-	if !ok {
-		place = g.growEdges()
-	}
-	return EdgeID(place), &g.edges[place]
-}
-
+// growEdges is not inlined: what seldom happens shall not stand between what does.
+//
+//go:noinline
 func (g *Graph) growEdges() uint32 {
 	g.edges = flat.Push(g.edges, Edge{})
 	return uint32(len(g.edges) - 1)
@@ -301,5 +298,4 @@ func (g *Graph) growEdges() uint32 {
 func (g *Graph) recycle(id EdgeID) {
 	g.edges[id] = Edge{}
 	g.freeEdge.Give(uint32(id))
-	g.numEdges--
 }

@@ -68,7 +68,7 @@ func (b *bounds) below(r rank) {
 
 func (g *Graph) place(o *order, v Vertex, p Place, arcs []Arc) {
 	if !o.Split {
-		o.push(uint32(v), g.placeNear(o, v, p.Commit, arcs))
+		g.placeOne(o, v, p, arcs)
 		return
 	}
 	var b, c bounds // of the first and of the last node
@@ -103,24 +103,47 @@ func (g *Graph) place(o *order, v Vertex, p Place, arcs []Arc) {
 	o.push(last, g.choose(o, p.Commit, &c))
 }
 
+// placeOne is place in a view that is not split.
+func (g *Graph) placeOne(o *order, v Vertex, p Place, arcs []Arc) {
+	lo, hi := &o.frontier, (*rank)(nil)
+	for i := range arcs {
+		a := &arcs[i]
+		switch {
+		case a.Labels&(o.Dep|o.Anti) == 0 || a.From == a.To:
+		case a.To == v && int(a.From) < g.numVertices: // of one that was freed the final rank is left
+			if r := o.rank(uint32(a.From)); less(*lo, *r) {
+				lo = r
+			}
+		case a.From == v && int(a.To) < g.numVertices:
+			if r := o.rank(uint32(a.To)); less(o.frontier, *r) && (hi == nil || less(*r, *hi)) {
+				hi = r
+			}
+		}
+	}
+	o.push(uint32(v), g.between(lo, p.Commit, hi))
+}
+
 // choose picks a free rank near at, above b.lo and the frontier, and below b.hi
 // if there is room.
 func (g *Graph) choose(o *order, at int64, b *bounds) rank {
-	lo := o.frontier
-	if b.hasLo && less(lo, b.lo) {
-		lo = b.lo
+	lo, hi := &o.frontier, (*rank)(nil)
+	if b.hasLo && less(*lo, b.lo) {
+		lo = &b.lo
 	}
-	return g.between(lo, at, b.hi, b.hasHi)
+	if b.hasHi {
+		hi = &b.hi
+	}
+	return g.between(lo, at, hi)
 }
 
 // between picks a free rank near at, above lo, and below hi, when there is one and
 // room.
-func (g *Graph) between(lo rank, at int64, hi rank, hasHi bool) rank {
+func (g *Graph) between(lo *rank, at int64, hi *rank) rank {
 	r := rank{at: at, seq: g.seq}
-	if hasHi && !less(r, hi) {
+	if hi != nil && !less(r, *hi) {
 		r.at = hi.at - 1
 	}
-	if !less(lo, r) {
+	if !less(*lo, r) {
 		r.at = lo.at
 		if lo.seq >= r.seq { // the counter has wrapped around, or both are nodes of one vertex
 			r.at++

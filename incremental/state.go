@@ -7,8 +7,8 @@ import (
 )
 
 type graphCounts struct {
-	seq, serial       uint32
-	numEdges, numLive int64
+	seq, serial uint32
+	numLive     int64
 }
 
 type orderCounts struct {
@@ -18,7 +18,7 @@ type orderCounts struct {
 
 // AppendState writes all that the graph holds to dst.
 func (g *Graph) AppendState(dst []byte) []byte {
-	dst = flat.AppendValue(dst, &graphCounts{seq: g.seq, serial: g.serial, numEdges: int64(g.numEdges), numLive: int64(g.numLive)})
+	dst = flat.AppendValue(dst, &graphCounts{seq: g.seq, serial: g.serial, numLive: int64(g.numLive)})
 	dst = flat.Append(dst, g.cells)
 	dst = flat.Append(dst, g.edges)
 	dst = g.freeEdge.AppendState(dst)
@@ -45,7 +45,7 @@ func (g *Graph) ReadState(r *flat.Reader) {
 	var c graphCounts
 	flat.ReadValue(r, &c)
 	g.serial = c.serial
-	g.seq, g.numEdges, g.numLive = c.seq, int(c.numEdges), int(c.numLive)
+	g.seq, g.numLive = c.seq, int(c.numLive)
 	flat.Read(r, &g.cells)
 	if n := uint64(len(g.cells)); r.Err == nil && (n == 0 || n%uint64(g.stride) != 0) {
 		r.Err = flat.ErrShort

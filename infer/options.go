@@ -21,6 +21,15 @@ type Options struct {
 	MaxTxn int64
 	// FilterBytes bounds the filters of retired ids and values; 0 is 64 MiB.
 	FilterBytes int
+	// Labels are those of edges that matter; 0 is all.
+	Labels Label
+}
+
+func (o Options) withDefaults() Options {
+	if o.Labels == 0 {
+		o.Labels = ^o.Labels
+	}
+	return o
 }
 
 // Label is a set of dependency labels.

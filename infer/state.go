@@ -1,6 +1,8 @@
 package infer
 
 import (
+	"slices"
+
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/flat"
 )
@@ -243,7 +245,7 @@ type State struct {
 // New returns the state of a source that nothing is known of.
 func New(o Options) *State {
 	s := &State{
-		opt:      o,
+		opt:      o.withDefaults(),
 		txns:     make([]txn, 1),
 		keys:     make([]key, 1),
 		versions: make([]version, 1),
@@ -262,7 +264,7 @@ func New(o Options) *State {
 // SetOptions lets o take effect on what is taken in and decided from now on. Its
 // FilterBytes are not looked at.
 func (s *State) SetOptions(o Options) {
-	s.opt = o
+	s.opt = o.withDefaults()
 	s.opt.Ordered = o.NumericVersions || o.TrustCommitTS
 }
 
@@ -474,20 +476,23 @@ func (s *State) begin(out *Out) {
 
 // edge gives an edge, when it has two ends.
 func (s *State) edge(from, to uint32, label Label, version, witness uint32) {
-	if from == to || from == 0 || to == 0 {
+	if from == to || from == 0 || to == 0 || label&s.opt.Labels == 0 {
 		return
 	}
-	es := s.out.Edges
-	if len(es) == cap(es) {
-		es = append(es, Edge{})[:len(es)]
+	o := s.out
+	k := len(o.Edges)
+	if k == cap(o.Edges) {
+		o.growEdges()
 	}
-	es = es[:len(es)+1]
+	o.Edges = o.Edges[:k+1]
 	// Field by field: a composite value would be built aside in narrow stores and
 	// copied by wide loads, which wait until those have reached the cache.
-	e := &es[len(es)-1]
+	e := &o.Edges[k]
 	e.From, e.To, e.Label, e.Version, e.Witness = from, to, label, version, witness
-	s.out.Edges = es
 }
+
+//go:noinline
+func (o *Out) growEdges() { o.Edges = slices.Grow(o.Edges, 64) }
 
 func (s *State) anomaly(a Anomaly) {
 	if a.Version != 0 {

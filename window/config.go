@@ -193,9 +193,18 @@ func (m *Machine) Configure(c Config) error {
 		return err
 	}
 	m.cfg = next
-	m.infer.SetOptions(next.inferOptions())
+	m.infer.SetOptions(m.inferOptions())
 	m.searcher.Budget = next.SearchBudget
 	return nil
+}
+
+// inferOptions are those of the machine's inference, whose levels do not change.
+func (m *Machine) inferOptions() infer.Options {
+	o := m.cfg.inferOptions()
+	if !m.forced.on { // what is forced is found from all edges
+		o.Labels = m.follows
+	}
+	return o
 }
 
 func (c Config) inferOptions() infer.Options {

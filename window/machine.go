@@ -143,6 +143,7 @@ func New(cfg Config) *Machine {
 	})
 	m.unreadOut = make([]int64, len(m.views))
 	m.forced.init(m.views, cfg.Unbounded)
+	m.infer.SetOptions(m.inferOptions())
 	m.searcher.Budget = cfg.SearchBudget
 	m.open.init()
 	m.horizon.init()

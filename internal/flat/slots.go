@@ -34,6 +34,28 @@ func (s *Slots) Take() (i uint32, ok bool) {
 	return i, true
 }
 
+// TakeSome is Take for as many places as into has room for, and returns how many it
+// found.
+func (s *Slots) TakeSome(into []uint32) int {
+	for k := 0; k < len(into); {
+		i, ok := s.Take() // moves the hand on
+		if !ok {
+			return k
+		}
+		into[k] = i
+		k++
+		hand, word := s.hand, i&^63
+		first := k
+		for ; hand != 0 && k < len(into); k++ {
+			into[k] = word + uint32(bits.TrailingZeros64(hand))
+			hand &= hand - 1
+		}
+		s.hand = hand
+		s.count -= k - first
+	}
+	return len(into)
+}
+
 // Give makes place i free. It must not be free already.
 func (s *Slots) Give(i uint32) {
 	w := int(i >> 6)
