@@ -88,6 +88,7 @@ func verifyChoice(w *Witness, c *Choice) error {
 // and C of it.
 type arcGraph struct {
 	split, chain bool // B and C; write dependencies lead from C to C
+	commits      bool // so does real time
 	out          [][]arc
 }
 
@@ -100,7 +101,7 @@ type arc struct {
 func encodable(b Base) bool { return b == Prefix || b == SnapshotIsolation || b == Serializable }
 
 func (w *Witness) graphOf(l Level) *arcGraph {
-	g := &arcGraph{split: l.Base != Serializable, chain: l.Base == Prefix}
+	g := &arcGraph{split: l.Underlying() != Serializable, chain: l.Underlying() == Prefix, commits: l.Special == GeneralizedSI}
 	g.out = make([][]arc, 2*len(w.Txns))
 	if g.split {
 		for t := range w.Txns {
@@ -108,9 +109,11 @@ func (w *Witness) graphOf(l Level) *arcGraph {
 		}
 	}
 	for i := range w.Edges {
-		if e := &w.Edges[i]; e.Label&infer.Process == 0 || l.Family != Plain {
-			g.add(e)
+		e := &w.Edges[i]
+		if e.Label&infer.Process != 0 && l.Family == Plain || e.Label&infer.Realtime != 0 && !l.RealTime() {
+			continue
 		}
+		g.add(e)
 	}
 	return g
 }
@@ -122,7 +125,7 @@ func (g *arcGraph) ends(e *Edge) (from, to int) {
 		return 2 * e.From, 2 * e.To
 	case e.Label&infer.RW != 0:
 		return 2 * e.From, 2*e.To + 1
-	case g.chain && e.Label == infer.WW:
+	case g.chain && e.Label == infer.WW, g.commits && e.Label == infer.Realtime:
 		return 2*e.From + 1, 2*e.To + 1
 	}
 	return 2*e.From + 1, 2 * e.To
@@ -252,7 +255,7 @@ const maxArgument = 20_000
 
 // argument is why the choices cannot be made at the level, nil if they can.
 func (w *Witness) argument(l Level) []deduction {
-	if !encodable(l.Base) || l.Special != 0 || l.Family == Strong {
+	if !encodable(l.Underlying()) {
 		return nil
 	}
 	w = plainly(w)
@@ -267,7 +270,7 @@ func (w *Witness) argument(l Level) []deduction {
 // contradicts says whether no order of the witness's transactions satisfies the
 // level.
 func (w *Witness) contradicts(l Level) bool {
-	if l.Special == 0 && l.Family != Strong && (l.Base == ReadAtomic || l.Base == Causal) {
+	if l.Special == 0 && (l.Base == ReadAtomic || l.Base == Causal) {
 		return w.forcedCycle(l)
 	}
 	return w.argument(l) != nil
@@ -275,13 +278,14 @@ func (w *Witness) contradicts(l Level) bool {
 
 // forcedCycle decides read atomic and causal: if T3 reads a key from T1 and has T2,
 // another writer of the key, in its past, T2 comes before T1 (dbcop, figures 2b and
-// 2c). The past is what T3 reads from (and follows in its session), or all that
-// leads there.
+// 2c). The past is what T3 reads from (and follows in its session or in real time), or
+// all that leads there.
 func (w *Witness) forcedCycle(l Level) bool {
 	g := &arcGraph{out: make([][]arc, 2*len(w.Txns))}
 	reads := w.reads()
 	for i := range w.Edges {
-		if e := &w.Edges[i]; e.Label&infer.WR != 0 || e.Label&infer.Process != 0 && l.Family != Plain {
+		e := &w.Edges[i]
+		if e.Label&infer.WR != 0 || e.Label&infer.Process != 0 && l.Family != Plain || e.Label&infer.Realtime != 0 && l.Family == Strong {
 			g.add(e)
 		}
 	}
@@ -338,7 +342,7 @@ func (w *Witness) reads() []Edge {
 func NameChoices(w *Witness) Name {
 	w = plainly(w)
 	n := Name{Kind: KindViolation}
-	for _, family := range []Family{Plain, StrongSession} {
+	for _, family := range []Family{Plain, StrongSession, Strong} {
 		for _, base := range []Base{ReadAtomic, Causal, Prefix, SnapshotIsolation, Serializable} {
 			if l := (Level{Base: base, Family: family}); w.contradicts(l) {
 				if !l.Refuted(n.Weakest) {
@@ -348,20 +352,26 @@ func NameChoices(w *Witness) Name {
 			}
 		}
 	}
-	family := StrongSession
-	if slices.ContainsFunc(n.Weakest, func(l Level) bool { return l.Family == Plain }) {
-		family = Plain
+	if l := (Level{Special: GeneralizedSI}); !l.Refuted(n.Weakest) && w.contradicts(l) {
+		n.Weakest = slices.DeleteFunc(n.Weakest, func(x Level) bool { return x.Implies(l) })
+		n.Weakest = append(n.Weakest, l)
+	}
+	family := Strong
+	for _, l := range n.Weakest {
+		if l.Special == 0 {
+			family = min(family, l.Family)
+		}
 	}
 	c, title := classG2, ""
 	switch least(n.Weakest) {
 	case ReadAtomic:
-		c, title = classSingle, "fractured read"
+		c, title = classSingle, missedTitle(ReadAtomic, family)
 	case Causal:
-		c, title = classSingle, "causality violation"
+		c, title = classSingle, missedTitle(Causal, family)
 	case Prefix:
 		c = classNonadjacent
 	case SnapshotIsolation:
-		c, title = w.closingClass(ChoiceLevel(n.Weakest)), "conflicting writes"
+		c, title = w.closingClass(w.ChoiceLevel(n.Weakest)), "conflicting writes"
 	}
 	n.Severity = severity(c, family)
 	n.Anomaly = cycleName(c, family)
@@ -412,15 +422,22 @@ func (w *Witness) closingClass(l Level) class {
 func least(ls []Level) Base {
 	b := Serializable
 	for _, l := range ls {
-		b = min(b, l.Base)
+		b = min(b, l.Underlying())
 	}
 	return b
 }
 
 // ChoiceLevel is the level at which a witness with choices that refutes these is
-// argued: the first of them, or the weakest above it that is a graph over choices.
-func ChoiceLevel(weakest []Level) Level {
+// argued: the first of them, or the weakest above it that is a graph over choices. It
+// stays as it is where that leaves an order: reads beside the edges refute the weaker
+// one.
+func (w *Witness) ChoiceLevel(weakest []Level) Level {
 	l := weakest[0]
-	l.Base = max(l.Base, Prefix)
+	if l.Special == 0 {
+		l.Base = max(l.Base, Prefix)
+	}
+	if w.argument(l) == nil {
+		return w.Level
+	}
 	return l
 }

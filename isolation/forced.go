@@ -177,17 +177,21 @@ func forcedName(w *Witness) (n Name, ok bool) {
 		}
 	}
 	name := cycleName(classSingle, l.Family)
-	return Name{name, missedTitle(base, l.Family != Plain), KindViolation, []Level{l}, severity(classSingle, l.Family)}, true
+	return Name{name, missedTitle(base, l.Family), KindViolation, []Level{l}, severity(classSingle, l.Family)}, true
 }
 
 // missedTitle is the plain name of a read that missed what was in its past.
-func missedTitle(base Base, session bool) string {
+func missedTitle(base Base, f Family) string {
 	switch {
-	case base == Causal && session:
+	case base == Causal && f == Strong:
+		return "causality violation in real time"
+	case base == Causal && f == StrongSession:
 		return "causality violation in sessions"
 	case base == Causal:
 		return "causality violation"
-	case session:
+	case f == Strong:
+		return "stale read"
+	case f == StrongSession:
 		return "stale read in a session"
 	case base == MonotonicAtomicView:
 		return "non-monotonic view"

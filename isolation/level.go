@@ -179,17 +179,6 @@ func (l Level) Underlying() Base {
 // before the other began.
 func (l Level) RealTime() bool { return l.Special != 0 || l.Family == Strong }
 
-// Timeless is l without real time.
-func (l Level) Timeless() Level {
-	switch {
-	case l.Special == GeneralizedSI:
-		return Level{Base: SnapshotIsolation}
-	case l.Family == Strong:
-		l.Family = StrongSession
-	}
-	return l
-}
-
 // Watched are the levels that are checked by default.
 func Watched() []Level {
 	return []Level{

@@ -32,7 +32,7 @@ func NameCycle(w *Witness) Name {
 		}
 	}
 	if nonMonotonic(w) {
-		return Name{name, missedTitle(MonotonicAtomicView, false), KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
+		return Name{name, missedTitle(MonotonicAtomicView, Plain), KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
 	}
 	return Name{name, title, KindViolation, weakest(labels), severity(c, f)}
 }

@@ -29,8 +29,7 @@ func (s *solver) refuted(arcs []int32, pairs []Pair) Result {
 		core.Pairs = append(core.Pairs, pairOf(d.before, d.after))
 		stack = append(stack, s.path(d.head, d.source, d.arcs)...)
 	}
-	core.sort()
-	core.shrink(s.p)
+	core.Shrink(s.p)
 	return Result{Verdict: Unsatisfiable, Core: core, Stats: s.stats}
 }
 
@@ -101,8 +100,10 @@ func (s *solver) path(u, v Node, arcs int32) []int32 {
 // maxShrink bounds the cores that are shrunk: each attempt solves what is left.
 const maxShrink = 400
 
-// shrink leaves out pairs, then edges, as long as what is left cannot be ordered.
-func (c *Core) shrink(p *Problem) {
+// Shrink leaves out pairs, then edges, as long as what is left cannot be ordered. The
+// edges need not be those of p.
+func (c *Core) Shrink(p *Problem) {
+	c.sort()
 	if len(c.Pairs)+len(c.Edges) > maxShrink*4 {
 		return
 	}

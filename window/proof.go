@@ -110,6 +110,7 @@ func (m *Machine) restingOn(f *openFinding, w *isolation.Witness) []event.Record
 // given tells the verifier how the contract tells versions from each other and orders
 // them.
 func (m *Machine) given(w *isolation.Witness) {
+	w.Drift = int64(m.cfg.Contract.ClockDrift)
 	c := &m.cfg.Contract
 	w.ByVersion, w.Numeric, w.ByCommit = c.ByVersion || c.NumericVersions, c.NumericVersions, c.TrustCommitTS
 }

@@ -118,12 +118,50 @@ func (m *Machine) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge
 	return rest
 }
 
-// inTime says whether what cannot be ordered rests on real time: no witness is made
-// of that.
-func (c *constraints) inTime(core *solve.Core) bool {
-	return slices.ContainsFunc(core.Edges, func(e solve.Edge) bool {
-		return int(e.From) >= len(c.nodes) || int(e.To) >= len(c.nodes)
-	})
+// maxStepsInTime bounds the steps in real time that what cannot be ordered is told
+// with.
+const maxStepsInTime = 1000
+
+// stepsInTime puts steps in real time, from what was over to what began later, in the
+// place of the line of moments in the core, and returns them. ok is false when they
+// are too many.
+func (c *constraints) stepsInTime(core *solve.Core) (steps []solve.Edge, ok bool) {
+	moments := int32(len(c.nodes))
+	var over, begun []solve.Edge
+	rest := core.Edges[:0:0]
+	for _, e := range core.Edges {
+		switch {
+		case e.From >= moments && e.To >= moments:
+		case e.To >= moments:
+			over = append(over, e)
+		case e.From >= moments:
+			begun = append(begun, e)
+		default:
+			rest = append(rest, e)
+		}
+	}
+	if len(rest) == len(core.Edges) {
+		return nil, true
+	}
+	for _, a := range over {
+		for _, b := range begun {
+			if a.To < b.From { // moments are numbered in the order of time
+				rest = append(rest, solve.Edge{From: a.From, To: b.To})
+			}
+		}
+		if len(rest) > len(core.Edges)+maxStepsInTime {
+			return nil, false
+		}
+	}
+	core.Edges = rest
+	core.Shrink(&c.problem)
+	for _, e := range core.Edges {
+		if slices.ContainsFunc(over, func(a solve.Edge) bool { return a.From == e.From }) &&
+			slices.ContainsFunc(begun, func(b solve.Edge) bool { return b.To == e.To }) {
+			steps = append(steps, e)
+		}
+	}
+	return steps, true
 }
 
 // noteLate reports a transaction that comes when what began after its end has

@@ -13,7 +13,8 @@ import (
 // known edges and pairs of writers, in terms of operations. It returns false when
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
-	if c.inTime(core) {
+	inTime, ok := c.stepsInTime(core)
+	if !ok {
 		var keys []uint32
 		for _, p := range core.Pairs {
 			keys = append(keys, m.infer.KeyOfVersion(c.chains[p.A].Versions[0]))
@@ -22,7 +23,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		return false
 	}
 	if len(core.Pairs) == 0 {
-		return m.closedCycle(i, c, core.Edges)
+		return m.closedCycle(i, c, core.Edges, inTime)
 	}
 	var w isolation.Witness
 	m.given(&w)
@@ -35,6 +36,12 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		}
 		if id := m.edgeBetween(i, c.nodes[e.From], c.nodes[e.To]); id != 0 {
 			f.edges = append(f.edges, id)
+		}
+	}
+	var steps []solve.Edge // in real time, that no stored edge makes
+	for _, e := range inTime {
+		if m.edgeBetween(i, c.nodes[e.From], c.nodes[e.To]) == 0 {
+			steps = append(steps, e)
 		}
 	}
 	type pair struct{ a, b, version uint32 }
@@ -77,13 +84,18 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 			w.Edges[j].Shown = index(shown)
 		}
 	}
+	for _, e := range steps {
+		w.Edges = append(w.Edges, isolation.Edge{
+			From: index(m.txnAt(i, c, e.From)), To: index(m.txnAt(i, c, e.To)), Label: infer.Realtime, Shown: -1,
+		})
+	}
 	for _, x := range beside {
 		w.Edges = append(w.Edges, isolation.Edge{
 			From: index(x.reader), To: index(x.writer), Label: infer.RW, Shown: -1,
 			Key: m.infer.Key(x.version), Value: m.infer.Value(x.version, &m.scratch),
 		})
 	}
-	w.Level = m.views[i].Timeless()
+	w.Level = m.views[i]
 	if err := isolation.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
@@ -94,7 +106,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		m.Counters.Unverified++
 		return false
 	}
-	w.Level = isolation.ChoiceLevel(name.Weakest)
+	w.Level = w.ChoiceLevel(name.Weakest)
 	f.Finding.Certain = true
 	f.Finding.AtLeast = !core.Minimal
 	m.publish(f, name, &w)
@@ -102,7 +114,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 }
 
 // closedCycle reports a cycle of known edges of which the graph does not hold all.
-func (m *Machine) closedCycle(i int, c *constraints, es []solve.Edge) bool {
+func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bool {
 	w := isolation.Witness{}
 	m.given(&w)
 	f := &openFinding{level: m.views[i]}
@@ -119,6 +131,9 @@ func (m *Machine) closedCycle(i int, c *constraints, es []solve.Edge) bool {
 			f.edges = append(f.edges, id)
 			f.members, tos = append(f.members, uint32(x.From)), append(tos, uint32(x.To))
 			w.Edges = append(w.Edges, m.witnessEdge(x, 0, 0))
+		} else if slices.Contains(inTime, e) {
+			f.members, tos = append(f.members, m.txnAt(i, c, e.From)), append(tos, m.txnAt(i, c, e.To))
+			w.Edges = append(w.Edges, isolation.Edge{Label: infer.Realtime, Shown: -1})
 		}
 		if next := slices.IndexFunc(es, func(x solve.Edge) bool { return x.From == e.To }); next >= 0 {
 			e = es[next]
@@ -137,6 +152,11 @@ func (m *Machine) closedCycle(i int, c *constraints, es []solve.Edge) bool {
 	f.Finding.Certain = true
 	m.publish(f, m.weigh(&w), &w)
 	return true
+}
+
+// txnAt is the transaction of the problem's node.
+func (m *Machine) txnAt(i int, c *constraints, at int32) uint32 {
+	return uint32(m.graph.VertexOf(i, c.nodes[at]))
 }
 
 // witnessEdge is a stored edge in terms of operations.
