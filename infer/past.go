@@ -65,12 +65,12 @@ func (s *State) readAgain(reads []ExternalRead, n uint32) {
 	}
 }
 
-// maxShown bounds the elements that a list read is followed back.
-const maxShown = 4096
+// MaxShown bounds the elements that a list read is followed back.
+const MaxShown = 4096
 
 // Shown calls fn with the writers of the elements before v, which a list read that
 // ended at v has shown too, as far as the elements are kept. false when there are
-// more than maxShown.
+// more than MaxShown.
 func (s *State) Shown(v uint32, fn func(writer uint32)) bool {
 	x := &s.versions[v]
 	if s.keys[x.key].kind != event.List {
@@ -78,7 +78,7 @@ func (s *State) Shown(v uint32, fn func(writer uint32)) bool {
 	}
 	last := x.writer
 	for e, n := x.prev, 0; e != 0; e, n = s.versions[e].prev, n+1 {
-		if n == maxShown {
+		if n == MaxShown {
 			return false
 		}
 		if w := s.versions[e].writer; w != 0 && w != last {
@@ -96,7 +96,7 @@ func (s *State) ShownOf(v, writer uint32) uint32 {
 	if s.keys[x.key].kind != event.List {
 		return 0
 	}
-	for e, n := x.prev, 0; e != 0 && n < maxShown; e, n = s.versions[e].prev, n+1 {
+	for e, n := x.prev, 0; e != 0 && n < MaxShown; e, n = s.versions[e].prev, n+1 {
 		if s.versions[e].writer == writer {
 			return e
 		}

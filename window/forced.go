@@ -239,6 +239,33 @@ func (m *Machine) renewBehind(n uint32) {
 		if infer.Label(e.Labels)&(infer.WR|infer.Process) != 0 && f.isTaken(to, m.infer.Generation(to)) {
 			f.late = append(f.late, to)
 		}
+		if infer.Label(e.Labels) == infer.WW {
+			m.renewShown(e)
+		}
+	}
+}
+
+// renewShown queues those that read a list up to an element behind one of e.From's,
+// which showed them that, too. Where elements are linked, each is with the next one.
+func (m *Machine) renewShown(e *incremental.Edge) {
+	f := &m.forced
+	for n := 0; e != nil && n < infer.MaxShown; n++ {
+		key := m.infer.KeyOfVersion(e.Note[0])
+		var next *incremental.Edge
+		for id := m.graph.FirstOut(e.To); id != 0; id = m.graph.NextOut(id) {
+			x := m.graph.Edge(id)
+			to, l := uint32(x.To), infer.Label(x.Labels)
+			if l&(infer.WR|infer.WW) == 0 || m.infer.KeyOfVersion(x.Note[0]) != key {
+				continue
+			}
+			if l&infer.WR != 0 && f.isTaken(to, m.infer.Generation(to)) {
+				f.late = append(f.late, to)
+			}
+			if l == infer.WW && next == nil {
+				next = x
+			}
+		}
+		e = next
 	}
 }
 

@@ -68,41 +68,57 @@ func (m *Machine) stored(from, to uint32, label infer.Label) incremental.EdgeID 
 	return 0
 }
 
-// pastBy searches back from by over the edges with one of the labels.
-func (m *Machine) pastBy(from, by uint32, labels infer.Label) []pastStep {
+// pastBy searches back from by over the edges with one of the labels, and from a list
+// read over all appends that it shows.
+func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep) {
 	type visit struct {
-		n  uint32
+		pastStep
 		at int // of the one that it was reached from
-		id incremental.EdgeID
 	}
 	seen := map[uint32]bool{by: true}
-	queue := []visit{{n: by, at: -1}}
+	queue := []visit{{pastStep{from: by}, -1}}
+	reach := func(s pastStep, at int) {
+		if seen[s.from] {
+			return
+		}
+		seen[s.from] = true
+		queue = append(queue, visit{s, at})
+		if s.from != from {
+			return
+		}
+		for v := queue[len(queue)-1]; v.at >= 0; v = queue[v.at] {
+			steps = append(steps, v.pastStep)
+		}
+	}
 	budget := maxPast
 	for i := 0; i < len(queue); i++ {
-		for id := m.graph.FirstIn(incremental.Vertex(queue[i].n)); id != 0; id = m.graph.NextIn(id) {
+		n := queue[i].from
+		for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {
 			if budget--; budget < 0 {
 				return nil
 			}
 			e := m.graph.Edge(id)
-			p := uint32(e.From)
-			if infer.Label(e.Labels)&labels == 0 || seen[p] {
+			s := pastStep{uint32(e.From), n, infer.Label(e.Labels) & labels, e.Note[0], id}
+			if s.label == 0 {
 				continue
 			}
-			seen[p] = true
-			queue = append(queue, visit{p, i, id})
-			if p != from {
+			if s.label&infer.WR != 0 {
+				s.label = infer.WR
+			}
+			if reach(s, i); steps != nil {
+				return steps
+			}
+			if s.label != infer.WR {
 				continue
 			}
-			var steps []pastStep
-			for v := queue[len(queue)-1]; v.at >= 0; v = queue[v.at] {
-				e := m.graph.Edge(v.id)
-				s := pastStep{uint32(e.From), uint32(e.To), infer.Label(e.Labels) & labels, e.Note[0], v.id}
-				if s.label&infer.WR != 0 {
-					s.label = infer.WR
+			m.infer.Shown(s.version, func(w uint32) {
+				if steps == nil && !seen[w] {
+					reach(pastStep{w, n, infer.WR, m.infer.ShownOf(s.version, w), id}, i)
 				}
-				steps = append(steps, s)
+			})
+			if steps != nil {
+				return steps
 			}
-			return steps
 		}
 	}
 	return nil
