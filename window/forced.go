@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -43,6 +44,7 @@ type forcing struct {
 	writes  []uint32
 	preds   []uint32
 	edges   []saturation.Edge
+	stack   []uint32
 }
 
 // dueTxn waits for the watermark.
@@ -176,33 +178,81 @@ func (m *Machine) missedRetired(e *infer.Edge) {
 func (m *Machine) force() {
 	f := &m.forced
 	for len(f.due) > 0 && f.due[0].end < m.watermark {
-		m.forceOne(f.pop())
+		m.forceDue(f.pop(), m.watermark)
 	}
 	m.forceLate()
 	m.retryAsides()
 }
 
-func (m *Machine) forceOne(d dueTxn) {
-	if !m.infer.Counts(d.n) || m.infer.Generation(d.n) != d.gen || m.forced.isTaken(d.n, d.gen) {
+// forceDue takes in the one that is due, and before it those that it depends on, as
+// far as they ended before the limit: to take in anew costs more, and all that
+// depends on it is then taken in anew as well.
+func (m *Machine) forceDue(d dueTxn, limit int64) {
+	f := &m.forced
+	if !m.enterForced(d.n, d.gen) {
 		return
 	}
+	f.stack = append(f.stack[:0], d.n)
+	for len(f.stack) > 0 {
+		n := f.stack[len(f.stack)-1]
+		if before := m.notTaken(n, limit); before != 0 {
+			f.stack = append(f.stack, before)
+			continue
+		}
+		f.stack = f.stack[:len(f.stack)-1]
+		m.forceOne(n)
+	}
+}
+
+// enterForced notes that n is about to be taken in, unless it does not count or is
+// taken in already.
+func (m *Machine) enterForced(n, gen uint32) bool {
 	f := &m.forced
-	for int(d.n) >= len(f.taken) {
+	if !m.infer.Counts(n) || m.infer.Generation(n) != gen || f.isTaken(n, gen) {
+		return false
+	}
+	for int(n) >= len(f.taken) {
 		f.taken = flat.Push(f.taken, takenTxn{})
 	}
-	f.taken[d.n] = takenTxn{d.gen, f.drops}
-	t := m.describe(d.n)
-	m.checkFrozen(d.n, false)
-	f.writes = m.infer.WrittenKeys(f.writes[:0], d.n)
+	f.taken[n] = takenTxn{gen, f.drops}
+	return true
+}
+
+// notTaken enters one that n depends on, has ended before the limit and was not taken
+// in; 0 if there is none.
+func (m *Machine) notTaken(n uint32, limit int64) uint32 {
+	f := &m.forced
+	for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {
+		e := m.graph.Edge(id)
+		if infer.Label(e.Labels)&(infer.WR|infer.Process) == 0 {
+			continue
+		}
+		p := uint32(e.From)
+		if int(p) < len(f.taken) && f.taken[p].gen != 0 {
+			continue
+		}
+		if _, end, _ := m.infer.Span(p); end < limit && m.enterForced(p, m.infer.Generation(p)) {
+			return p
+		}
+	}
+	return 0
+}
+
+// forceOne takes n in, which was entered.
+func (m *Machine) forceOne(n uint32) {
+	f := &m.forced
+	t := m.describe(n)
+	m.checkFrozen(n, false)
+	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
 	f.sessions.Add(&t, f.writes)
-	m.takeForced(d.n, f.sessions.Out, false)
+	m.takeForced(n, f.sessions.Out, false)
 	if f.plain != nil && !f.plain.TooWide {
 		t.Session, t.After, t.Preds = 0, 0, nil
 		f.plain.Add(&t, f.writes)
-		m.takeForced(d.n, f.plain.Out, true)
+		m.takeForced(n, f.plain.Out, true)
 	}
-	m.forceTorn(d.n)
-	m.renewBehind(d.n)
+	m.forceTorn(n)
+	m.renewBehind(n)
 }
 
 // forceTorn reports list reads of n that end with an append of a transaction and
@@ -433,7 +483,7 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 		return
 	}
 	for len(f.due) > 0 {
-		m.forceOne(f.pop())
+		m.forceDue(f.pop(), math.MaxInt64)
 	}
 	m.forceLate()
 	for _, v := range retired {
