@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ type Reader struct {
 	// Contract is what the reader knows of the capture, as settings of the capture
 	// contract: it is complete before the first Flush, or when reading ends.
 	Contract string
+	// Size is how many bytes the file has, 0 if that is not known.
+	Size int64
 
 	source event.Span // "default" in Batch.Data
 	fresh  bool       // the batch has not been emptied since source was written
@@ -38,7 +41,7 @@ const (
 // Read reads the file in. The error is a *Fault where the file is not what the
 // format asks for: what was read before it is in the batch, or was flushed.
 func (r *Reader) Read(f Format, in io.Reader) error {
-	data, err := io.ReadAll(in)
+	data, err := r.all(in)
 	if err != nil {
 		return err
 	}
@@ -63,6 +66,17 @@ func (r *Reader) Read(f Format, in io.Reader) error {
 		return r.readPlain(&p, err)
 	}
 	return fmt.Errorf("format %s is not read from a file", f)
+}
+
+// all is the whole file.
+func (r *Reader) all(in io.Reader) ([]byte, error) {
+	if r.Size <= 0 || r.Size >= 1<<40 {
+		return io.ReadAll(in)
+	}
+	var data bytes.Buffer
+	data.Grow(int(r.Size) + bytes.MinRead) // it asks for so much room once more at the end
+	_, err := data.ReadFrom(in)
+	return data.Bytes(), err
 }
 
 // ReadDir reads the folder dir.

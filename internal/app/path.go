@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"runtime/debug"
 	"slices"
 
 	"github.com/isowatch/isowatch/config"
@@ -68,6 +69,9 @@ func decideAtOnce(in *recording, name string, levels []isolation.Level) (*regist
 	if err := in.keep(); err != nil {
 		return nil, nil, err
 	}
+	// What is read grows steadily, in arrays without pointers: it costs little to look
+	// often for what they have outgrown, and half of the memory not to.
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	h := &registers.History{}
 	b := event.Batch{Partitions: []string{partitionOf(name)}}
 	var partitions []string

@@ -20,6 +20,7 @@ type recording struct {
 	format history.Format
 	file   io.Reader // nil for a folder
 	opened *os.File  // what file reads, unless it is standard input or was kept
+	size   int64     // of the file, 0 if it is not known
 	dir    fs.FS
 	close  func() error
 }
@@ -40,7 +41,9 @@ func openRecording(name string, standard io.Reader, format history.Format) (*rec
 		r.dir = os.DirFS(name)
 		err = r.recogniseFolder()
 	} else {
-		r.opened = f
+		if r.opened = f; e == nil && info.Mode().IsRegular() {
+			r.size = info.Size()
+		}
 		err = r.recognise(f)
 	}
 	if err != nil {
@@ -113,7 +116,7 @@ func (r *recording) read(d *event.Decoder, b *event.Batch, flush func(contract s
 			return flush("")
 		})
 	}
-	reader := history.Reader{Batch: b, Decoder: d}
+	reader := history.Reader{Batch: b, Decoder: d, Size: r.size}
 	reader.Flush = func() error { return flush(reader.Contract) }
 	var err error
 	if r.dir != nil {
