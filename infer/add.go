@@ -37,6 +37,7 @@ const (
 	wrote
 	misread
 	removed // the latest own write is a tombstone
+	plain   // read by plainRead
 )
 
 // Add takes one finished transaction and appends what follows from it to out.

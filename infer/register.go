@@ -41,6 +41,9 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
+		if s.plainRead(i, o, n) {
+			continue
+		}
 		k := s.plannedKey(i)
 		if k == 0 {
 			k = s.keyOf(b, t, o)
@@ -76,7 +79,11 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 	}
 	s.working = 0
 	for i := range s.touches {
-		s.install(&s.touches[i], n)
+		if c := &s.touches[i]; c.flags == hasRead|plain {
+			s.saw(c.readVer, n, c.readOp, false)
+		} else {
+			s.install(c, n)
+		}
 	}
 	s.linkSession(n)
 }
@@ -254,6 +261,20 @@ func (s *State) install(c *touch, n uint32) {
 // saw gives the edges of n's read of v: from its writer, and to those who
 // overwrote it.
 func (s *State) saw(v, n, op uint32, rmw bool) {
+	x := &s.versions[v]
+	if x.writer == 0 || x.writes == 0 || x.over != 0 || x.flags&(ambiguous|initialVersion|overwritten|overwrittenByWriter) != 0 || s.opt.Ordered {
+		s.sawOld(v, n, op, rmw)
+		return
+	}
+	label := WR
+	if rmw {
+		label |= WW
+	}
+	s.edge(x.writer, n, label, v, 0)
+}
+
+// sawOld is saw for all versions, whatever became of them.
+func (s *State) sawOld(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
 	if x.writes == 0 && x.flags&(initialVersion|ambiguous) == 0 && s.twice.has(s.valueKey(v)) {
 		x.flags |= ambiguous

@@ -80,14 +80,23 @@ func (s *State) Retire(n uint32, out *Out) {
 		mark = seen
 	}
 	for id := t.reads; id != 0; {
-		next, v := s.readers[id].nextOfTxn, s.readers[id].version
-		s.dropReader(id)
+		r := &s.readers[id]
+		next, v := r.nextOfTxn, r.version
 		x := &s.versions[v]
+		if x.oldest == id && x.readers != id { // as dropReader: mostly somebody has read it since
+			x.oldest = r.newer
+			*r = reader{}
+			s.freeReaders.Give(id)
+		} else {
+			s.dropReader(id)
+		}
 		x.flags |= mark
 		if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 {
 			s.keepLate(v)
 		}
-		s.supersede(v)
+		if x.readers == 0 {
+			s.supersede(v)
+		}
 		if x.flags&notKept == 0 {
 			s.keep(v)
 		}
@@ -252,6 +261,7 @@ func (s *State) freeVersionNow(v uint32) {
 	s.byVersion.remove(versionHash(x.key, x.hash), v)
 	*x = version{}
 	s.freeVersions.Give(v)
+	s.freed++
 	s.unpin(witness)
 }
 

@@ -12,6 +12,7 @@ type seats struct {
 	base    int64    // seq of the first seat, a multiple of 64
 	bits    []uint64 // bit i of word w: the member with seq base+64w+i is in the list
 	txns    []uint32 // by seat
+	empty   int      // words of bits at the beginning that are 0
 	built   bool
 	refused bool // this list's members cannot be seated: seq missing, repeated or too far apart
 }
@@ -88,6 +89,7 @@ func (s *State) seat(n uint32) {
 		p.bits = append(make([]uint64, words), p.bits...)
 		p.txns = append(make([]uint32, 64*words), p.txns...)
 		p.base -= 64 * int64(words)
+		p.empty = 0
 	}
 	at := int(t.seq - p.base)
 	for at>>6 >= len(p.bits) {
@@ -100,6 +102,7 @@ func (s *State) seat(n uint32) {
 	}
 	p.bits[at>>6] |= 1 << (at & 63)
 	p.txns[at] = n
+	p.empty = min(p.empty, at>>6)
 }
 
 // unseat forgets n, which leaves its session's list; empty says that
@@ -118,13 +121,15 @@ func (s *State) unseat(n uint32, empty bool) {
 	}
 	at := int(t.seq - p.base)
 	p.bits[at>>6] &^= 1 << (at & 63)
-	gone := 0
+	gone := p.empty
 	for gone < len(p.bits) && p.bits[gone] == 0 {
 		gone++
 	}
+	p.empty = gone
 	if gone > 0 && gone >= len(p.bits)/2 { // copying what is left costs no more than what has gone
 		p.bits = p.bits[:copy(p.bits, p.bits[gone:])]
 		p.txns = p.txns[:copy(p.txns, p.txns[64*gone:])]
 		p.base += 64 * int64(gone)
+		p.empty = 0
 	}
 }

@@ -122,7 +122,7 @@ func (s *State) linkSession(n uint32) {
 		x.last = n
 	}
 	s.seat(n)
-	if t.state == aborted {
+	if t.state == aborted || s.opt.Labels&Process == 0 {
 		return
 	}
 	if behind {

@@ -412,6 +412,7 @@ func (s *State) forgetKey(k uint32) {
 		}
 		*y = version{}
 		s.freeVersions.Give(v)
+		s.freed++
 	}
 	s.byKey.remove(x.hash.Lo, k)
 	s.names.drop(x.name)

@@ -236,6 +236,8 @@ type State struct {
 	planAt       int    // of planOf: the next transaction
 	planFrom     uint32 // of plan: the transaction in work
 	planTo       uint32
+	planFreed    uint32 // freed when the plan was made
+	freed        uint32 // counts versions that were freed
 	warmed       uint64 // keeps the loads of Warm
 	scratch      event.Batch
 	decoder      event.Decoder
@@ -378,9 +380,9 @@ func (s *State) addReader(n, v, op uint32) uint32 {
 		s.readers = flat.Push(s.readers, reader{})
 	}
 	r, t, x := &s.readers[id], &s.txns[n], &s.versions[v]
-	*r = reader{}
 	r.txn, r.version, r.op = n, v, op
-	r.older, r.nextOfTxn = x.readers, t.reads
+	r.newer, r.older, r.nextOfTxn = 0, x.readers, t.reads
+	r.overwrote, r.again, r.reread = false, false, false
 	if x.readers != 0 {
 		s.readers[x.readers].newer = id
 	} else {

@@ -1,10 +1,6 @@
 package infer
 
-import (
-	"slices"
-
-	"github.com/isowatch/isowatch/event"
-)
+import "github.com/isowatch/isowatch/event"
 
 // At 64,000 live transactions the tables are larger than the caches, and a
 // transaction touches some thirty places in them, most of them through another
@@ -15,17 +11,33 @@ import (
 // takes next, will meet. Where it finds them Add need not look again. It returns
 // transactions that edges will join them with, valid until the next call.
 func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
-	s.near = s.near[:0]
-	s.planned = b
-	s.plan = s.plan[:0]
-	s.planOf = s.planOf[:0]
-	s.planAt = 0
+	s.near, s.walk = s.near[:0], s.walk[:0]
+	s.plan, s.planOf, s.planAt = s.plan[:0], s.planOf[:0], 0
+	s.planned, s.planFreed = b, s.freed
 	if len(s.byKey.slots) == 0 || len(s.byVersion.slots) == 0 || len(s.byID.slots) == 0 {
 		s.planned = nil
 		return nil
 	}
-	sum := uint64(0)
-	keySlots, keyMask := s.byKey.slots, uint32(len(s.byKey.slots)-1)
+	// Each loop is a function: so what it works with stays in registers.
+	sum := s.planOps(b, txns)
+	sum += planKeyHomes(s.plan, b.Ops, s.byKey.slots)
+	for i := range s.plan {
+		if o := &b.Ops[s.plan[i].op]; o.Kind != event.Read {
+			sum += s.values.warm(versionHash(0, o.ValueHash) ^ o.KeyHash.Lo)
+		}
+	}
+	sum += planKeys(s.plan, &s.byKey, s.keys)
+	sum += planVersionHomes(s.plan, b.Ops, s.byVersion.slots)
+	sum += planVersions(s.plan, &s.byVersion, s.versions)
+	confirmKeys(s.plan, b.Ops, s.keys)
+	sum += s.planReaders(b.Ops)
+	s.warmed = sum
+	return s.near
+}
+
+// planOps lists the operations of these transactions.
+func (s *State) planOps(b *event.Batch, txns []int32) (sum uint64) {
+	plan, of := s.plan, s.planOf
 	for _, i := range txns {
 		t := &b.Txns[i]
 		sum += s.byID.home(t.IDHash.Lo)
@@ -33,66 +45,101 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 		if n > maxPlanned || t.Epoch.Len > 0 {
 			n = 0 // a large one's own operations overlap well enough
 		}
-		first := len(s.plan)
-		s.planOf = append(s.planOf, planOf{first: uint32(first), n: n, op: t.FirstOp})
-		s.plan = slices.Grow(s.plan, int(n))[:first+int(n)]
-		p := s.plan[first:]
-		ops := b.Ops[t.FirstOp : t.FirstOp+n]
-		for j := range ops {
-			o := &ops[j]
-			fp := fingerprint(o.KeyHash.Lo)
-			p[j].op, p[j].fp = t.FirstOp+uint32(j), fp
-			sum += keySlots[fp&keyMask]
-			if o.Kind != event.Read {
-				sum += s.values.warm(versionHash(0, o.ValueHash) ^ o.KeyHash.Lo)
-			}
+		of = append(of, planOf{first: uint32(len(plan)), n: n, op: t.FirstOp})
+		for op := t.FirstOp; op < t.FirstOp+n; op++ {
+			plan = append(plan, planned{op: op})
 		}
 	}
-	versionSlots, versionMask := s.byVersion.slots, uint32(len(s.byVersion.slots)-1)
-	ops, keys, versions, readers := b.Ops, s.keys, s.versions, s.readers
-	for i := range s.plan {
-		p := &s.plan[i]
-		slot := keySlots[p.fp&keyMask]
+	s.plan, s.planOf = plan, of
+	return sum
+}
+
+// planKeyHomes looks up where looking for the keys begins.
+func planKeyHomes(plan []planned, ops []event.Op, slots []uint64) (sum uint64) {
+	for i := range plan {
+		p := &plan[i]
+		p.fp = fingerprint(ops[p.op].KeyHash.Lo)
+		sum += slots[int(p.fp)&(len(slots)-1)]
+	}
+	return sum
+}
+
+// planKeys finds what may be the keys.
+func planKeys(plan []planned, x *index, keys []key) (sum uint64) {
+	slots := x.slots
+	for i := range plan {
+		p := &plan[i]
+		slot := slots[int(p.fp)&(len(slots)-1)]
 		if uint32(slot>>32) != p.fp && slot != 0 {
-			slot = s.byKey.next(p.fp)
+			slot = x.next(p.fp)
 		}
 		p.key = uint32(slot)
-		p.fp = fingerprint(versionHash(p.key, ops[p.op].ValueHash))
-		sum += versionSlots[p.fp&versionMask] + uint64(keys[p.key].stamp)
+		sum += uint64(keys[uint32(slot)].stamp)
 	}
-	for i := range s.plan {
-		p := &s.plan[i]
-		slot := versionSlots[p.fp&versionMask]
+	return sum
+}
+
+// planVersionHomes looks up where looking for the versions begins.
+func planVersionHomes(plan []planned, ops []event.Op, slots []uint64) (sum uint64) {
+	for i := range plan {
+		p := &plan[i]
+		p.fp = fingerprint(versionHash(p.key, ops[p.op].ValueHash))
+		sum += slots[int(p.fp)&(len(slots)-1)]
+	}
+	return sum
+}
+
+// planVersions finds what may be the versions.
+func planVersions(plan []planned, x *index, versions []version) (sum uint64) {
+	slots := x.slots
+	for i := range plan {
+		p := &plan[i]
+		slot := slots[int(p.fp)&(len(slots)-1)]
 		if uint32(slot>>32) != p.fp && slot != 0 {
-			slot = s.byVersion.next(p.fp)
+			slot = x.next(p.fp)
 		}
 		p.version = uint32(slot)
-		sum += uint64(versions[p.version].writer)
-		if keys[p.key].hash != ops[p.op].KeyHash {
+		sum += uint64(versions[uint32(slot)].writer)
+	}
+	return sum
+}
+
+// confirmKeys forgets the keys that are others.
+func confirmKeys(plan []planned, ops []event.Op, keys []key) {
+	for i := range plan {
+		p := &plan[i]
+		if x, h := &keys[p.key], &ops[p.op].KeyHash; x.hash.Lo != h.Lo || x.hash.Hi != h.Hi {
 			p.key = 0
 		}
 	}
-	for i := range s.plan {
-		p := &s.plan[i]
+}
+
+// planReaders forgets the versions that are others, and looks up the readers of
+// those that will be overwritten, and the writers.
+func (s *State) planReaders(ops []event.Op) (sum uint64) {
+	versions, readers, plan, near := s.versions, s.readers, s.plan, s.near
+	for i := range plan {
+		p := &plan[i]
 		v := &versions[p.version]
-		if v.key != p.key || p.key == 0 || v.hash != ops[p.op].ValueHash {
+		if h := &ops[p.op].ValueHash; v.key != p.key || p.key == 0 || v.hash.Lo != h.Lo || v.hash.Hi != h.Hi {
 			p.version = 0
 			continue
 		}
 		if v.writer != 0 {
-			s.near = append(s.near, v.writer)
+			near = append(near, v.writer)
 		}
 		sum += uint64(readers[v.readers].txn)
-		if v.readers != 0 && i+1 < len(s.plan) && s.plan[i+1].key == p.key { // who reads and writes walks the readers
+		if v.readers != 0 && i+1 < len(plan) && plan[i+1].key == p.key { // who reads and writes walks the readers
 			s.walk = append(s.walk, v.readers)
 		}
 	}
+	walk := s.walk
 	for range warmReaders {
 		k := 0
-		for _, at := range s.walk {
+		for _, at := range walk {
 			r, more := &readers[at], 0
-			s.near = append(s.near, r.txn)
-			s.walk[k] = r.older
+			near = append(near, r.txn)
+			walk[k] = r.older
 			// What is behind the oldest one is something else, or nothing. No branch: it
 			// would wait for the load.
 			if readers[r.older].version == r.version {
@@ -100,11 +147,10 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 			}
 			k += more
 		}
-		s.walk = s.walk[:k]
+		walk = walk[:k]
 	}
-	s.walk = s.walk[:0]
-	s.warmed = sum
-	return s.near
+	s.near, s.walk = near, s.walk[:0]
+	return sum
 }
 
 // warmReaders is how many readers of a version are looked at: most versions have

@@ -14,6 +14,18 @@ import (
 // found by itself.
 func (m *Machine) apply() {
 	o := &m.out
+	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Anomalies)|len(m.doomed)|len(m.retries)|len(m.forced.void) == 0 {
+		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
+			m.grow(o)
+			if m.forced.on {
+				m.noteForced(o)
+			}
+			if len(m.retries)|len(m.forced.void) > 0 {
+				m.retryAsides()
+			}
+		}
+		return
+	}
 	for _, n := range o.Gone {
 		m.removeVertex(n)
 	}
