@@ -102,7 +102,7 @@ func (s *State) kill(v, writer uint32, labels Label) {
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool {
-		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder) || a.Other == v && v != 0
+		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder || a.Kind == Nonlinearizable) || a.Other == v && v != 0
 	})
 }
 

@@ -12,6 +12,7 @@ type Options struct {
 	NumericVersions    bool // and these are numbers in the order of the versions
 	TrustCommitTS      bool // versions are in the order of their writers' commit timestamps
 	Ordered            bool // one of the latter two: New sets it
+	Linear             bool // positions of operations are kept for linearizability
 	Whole              bool // all records stay until the end of the input
 	// BaselineSpan is how long after the first record's end a value without a
 	// writer is its key's baseline, ns: longest transaction + lateness.
@@ -19,6 +20,8 @@ type Options struct {
 	// MaxTxn is the longest transaction, ns: how much later than its reader a
 	// writer may end, and so be recorded.
 	MaxTxn int64
+	// ClockDrift is how far two clients' clocks may be apart, ns.
+	ClockDrift int64
 	// FilterBytes bounds the filters of retired ids and values; 0 is 64 MiB.
 	FilterBytes int
 	// Labels are those of edges that matter; 0 is all.
@@ -106,7 +109,9 @@ const (
 	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts
 	CyclicVersions                           // A's read and write contradict the given order; Version is what it wrote, B who wrote what it read
 	// Nonlinearizable: the operations on a key have no order in which each takes effect
-	// while it runs. Package window finds it.
+	// while it runs. Found while records come, A began after B had ended, and B is about
+	// Version, which comes later than Other, A's, or behind it; if Count is 1, A replaced
+	// Version, which rests on what A wrote. Otherwise package window finds it.
 	Nonlinearizable
 )
 
@@ -118,7 +123,7 @@ type Anomaly struct {
 	Value   uint64 // ValueKey of Version
 	Other   uint32 // IncompatibleOrder: the version before, when both are B's
 	OpA     uint32 // operation of A, index in program order
-	Count   int64  // SequenceGap: missing members
+	Count   int64  // SequenceGap: missing members; Nonlinearizable: 1 for a circle
 	Certain bool   // does not rest on an incomplete capture
 }
 
@@ -195,5 +200,6 @@ type Counters struct {
 	Ignored        int64 `json:"unchecked_operations"` // operations of kinds or levels that give no dependency
 	Overlapping    int64 `json:"overlapping"`          // sessions that are not sequential: their order is not used
 	Sessionless    int64 `json:"sessionless"`          // transactions that count and have no place in a session
+	Placeless      int64 `json:"placeless"`            // keys of transactions that got no position for linearizability, if it is asked for
 	Countable      int64 `json:"counter_keys"`         // keys that are counters
 }

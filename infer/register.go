@@ -85,6 +85,9 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 			s.install(c, n)
 		}
 	}
+	if s.opt.Linear {
+		s.lineUp(n)
+	}
 	s.linkSession(n)
 }
 

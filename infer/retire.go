@@ -75,6 +75,9 @@ func (s *State) Retire(n uint32, out *Out) {
 	}
 	t.flags |= retired
 	t.pins++ // until the end of this function
+	if s.opt.Linear && t.flags&hasTimes != 0 {
+		s.begunRetired = max(s.begunRetired, t.start)
+	}
 	mark := seen | seenSurely
 	if t.flags&unknown != 0 {
 		mark = seen

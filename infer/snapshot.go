@@ -7,12 +7,12 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 7
+const layoutVersion = 8
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
 	return flat.Signature(layoutVersion, unsafe.Sizeof(txn{}), unsafe.Sizeof(key{}), unsafe.Sizeof(version{}),
-		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}))
+		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(line{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}))
 }
 
 type scalars struct {
@@ -22,6 +22,7 @@ type scalars struct {
 	txnHand, nameHand               uint32
 	spilled                         [4]int64
 	baselineEnds, greatest, untimed int64
+	begunRetired                    int64
 	counters                        Counters
 }
 
@@ -29,7 +30,7 @@ type scalars struct {
 func (s *State) AppendState(dst []byte) []byte {
 	c := scalars{
 		gen: s.gen, asked: [2]uint32{s.absence.asked, s.expiry.asked}, hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
-		spilled: [4]int64{s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned}, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, counters: s.Counters,
+		spilled: [4]int64{s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned}, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, begunRetired: s.begunRetired, counters: s.Counters,
 	}
 	if s.joined {
 		c.joined = 1
@@ -43,6 +44,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, s.versions)
 	dst = flat.Append(dst, s.writes)
 	dst = flat.Append(dst, s.readers)
+	dst = flat.Append(dst, s.lines)
 	dst = flat.Append(dst, s.sessions)
 	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		dst = free.AppendState(dst)
@@ -84,12 +86,13 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.spilled[0], c.spilled[1], c.spilled[2], c.spilled[3]
 	s.sessionOrder = c.sessionOrder == 1
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
-	s.Untimed = c.untimed
+	s.Untimed, s.begunRetired = c.untimed, c.begunRetired
 	flat.Read(r, &s.txns)
 	flat.Read(r, &s.keys)
 	flat.Read(r, &s.versions)
 	flat.Read(r, &s.writes)
 	flat.Read(r, &s.readers)
+	flat.Read(r, &s.lines)
 	flat.Read(r, &s.sessions)
 	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		free.ReadState(r)

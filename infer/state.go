@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"math"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -171,6 +172,7 @@ type State struct {
 	versions []version
 	writes   []write
 	readers  []reader
+	lines    []line // by version: see linear.go
 	sessions []session
 	seqs     []seqSet // by session
 	seats    []seats  // by session
@@ -200,7 +202,8 @@ type State struct {
 
 	gen          uint32
 	joined       bool
-	sessionOrder bool // some transaction that counts had a place in a session
+	begunRetired int64 // greatest start of a transaction that has retired, where Options.Linear
+	sessionOrder bool  // some transaction that counts had a place in a session
 	baselineEnds int64
 	greatest     int64 // greatest end of a transaction whose id is in ids
 	Counters     Counters
@@ -233,6 +236,8 @@ type State struct {
 	planOf       []planOf
 	near         []uint32
 	walk         []uint32
+	below        []uint32
+	placing      uint32 // the transaction that gets its positions
 	planAt       int    // of planOf: the next transaction
 	planFrom     uint32 // of plan: the transaction in work
 	planTo       uint32
@@ -256,6 +261,7 @@ func New(o Options) *State {
 		sessions: make([]session, 1),
 	}
 	s.SetOptions(o)
+	s.begunRetired = math.MinInt64 / 2
 	s.values.limit = o.FilterBytes
 	s.ids.limit = o.FilterBytes / 4
 	s.twice.limit = o.FilterBytes / 4

@@ -21,6 +21,11 @@ func Verify(w *Witness) error {
 	if len(w.Edges) == 0 {
 		return verifyRead(w)
 	}
+	if w.Anomaly == infer.Nonlinearizable {
+		if err := verifyLine(w); err != nil {
+			return err
+		}
+	}
 	if w.Anomaly == infer.Divergence {
 		return verifyDivergence(w)
 	}

@@ -6,5 +6,8 @@
 // are tried in turn, a set of operations and a state being tried once, within a
 // budget.
 //
+// Where each operation says what it replaced or read, one order is left, and is looked at
+// alone: MTC, algorithm 2.
+//
 // It knows values as texts, and times as numbers: no clock, no I/O.
 package linear

@@ -43,6 +43,8 @@ const (
 	register = "="
 	list     = "["
 	element  = "\xff" // no part of a UTF-8 text
+
+	null = "null" // of a cas: that nothing was there
 )
 
 // apply gives the state behind op, and whether op's results fit the state.
@@ -75,7 +77,7 @@ func (s *Step) apply(state string) (string, bool) {
 	case WriteList:
 		return s.asList(), true
 	}
-	fits := state == register+s.Expected
+	fits := state == valueOrNothing(s.Expected) || state == register+s.Expected
 	switch {
 	case s.Guess && fits, s.Success && fits:
 		return register + s.Value, true
@@ -84,7 +86,7 @@ func (s *Step) apply(state string) (string, bool) {
 	case s.Success || fits:
 		return state, false
 	}
-	return state, !s.HasSeen || state == register+s.Seen
+	return state, !s.HasSeen || state == valueOrNothing(s.Seen) || state == register+s.Seen
 }
 
 // asList is the state of a list with s's elements.

@@ -13,6 +13,9 @@ import (
 func (m *Machine) anomaly(a *infer.Anomaly) {
 	name := isolation.NameOf(a.Kind)
 	switch {
+	case a.Kind == infer.Nonlinearizable:
+		m.reportLine(a)
+		return
 	case name.Kind == isolation.KindHorizon:
 		m.beyond(a)
 		return
@@ -45,6 +48,9 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 	}
 	if a.Kind == infer.Divergence {
 		w.Edges = m.divergenceEdges(a, &w)
+	}
+	if m.linearizes() && name.Kind == isolation.KindViolation {
+		name.RefuteLinear(a.Kind, &w)
 	}
 	switch a.Kind {
 	case infer.G1a, infer.DirtyUpdate, infer.GarbageRead, infer.FutureRead, infer.DuplicateElements:

@@ -84,6 +84,9 @@ func (c Config) WithDefaults() Config {
 	if len(c.Levels) == 0 {
 		c.Levels = isolation.Watched()
 	}
+	if slices.Contains(c.Levels, linearizable) && !c.Unbounded && !slices.ContainsFunc(c.Levels, func(l isolation.Level) bool { return l.Underlying() >= isolation.SnapshotIsolation }) {
+		c.Levels = append(slices.Clone(c.Levels), isolation.Level{Base: isolation.Serializable}) // whose order says what may be forgotten
+	}
 	if c.Expect == (isolation.Level{}) {
 		c.Expect = isolation.Level{Base: isolation.Serializable}
 	}
@@ -214,6 +217,7 @@ func (c Config) inferOptions() infer.Options {
 		Whole:           c.Unbounded,
 		ByVersion:       c.Contract.ByVersion || c.Contract.NumericVersions,
 		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
+		Linear: slices.Contains(c.Levels, isolation.Level{Special: isolation.Linearizable}), ClockDrift: int64(c.Contract.ClockDrift),
 		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
 	}
 }

@@ -69,6 +69,9 @@ func (m *Machine) isContradicted(key string) bool {
 // weigh is the name of a cycle, with what follows from contradicted keys.
 func (m *Machine) weigh(w *isolation.Witness) isolation.Name {
 	name := isolation.NameCycle(w)
+	if m.linearizes() {
+		name.RefuteLinear(0, w)
+	}
 	if len(m.contradicted) > 0 && slices.ContainsFunc(w.Edges, func(e isolation.Edge) bool {
 		return e.Label&infer.WW != 0 && m.isContradicted(e.Key)
 	}) {

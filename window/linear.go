@@ -3,6 +3,7 @@ package window
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,32 +13,42 @@ import (
 	"github.com/isowatch/isowatch/linear"
 )
 
-// Linearizability is decided at the end of a whole history, key by key: what a
-// transaction did to the key is one operation, between its start and its end (package
-// linear). It costs nothing unless the level is asked for.
+// Linearizability is about keys one by one: what a transaction did to the key is one
+// operation, between its start and its end. It costs nothing unless the level is asked
+// for.
+//
+// Where writers say what they replaced, a contradiction is found when the records come
+// (infer/linear.go; MTC, algorithm 2). At the end of a whole history every key is
+// decided, those with other operations by a search (package linear).
+
+var linearizable = isolation.Level{Special: isolation.Linearizable}
+
+// linearizes says whether the level is asked for.
+func (m *Machine) linearizes() bool { return slices.Contains(m.cfg.Levels, linearizable) }
 
 // linearBudget is how many steps the search for an order of one key may take.
 const linearBudget = 5_000_000
 
+// linearBytes bounds what it remembers: a bit an operation a step, and 256 bytes.
+const linearBytes = 1 << 30
+
 // linearized is the outcome.
 type linearized struct {
-	done   bool
-	Why    string // why it is not known, "" if it is
-	failed bool
+	done bool
+	Why  string // why it is not known, "" if it is
 }
 
 // linearKey is the operations on one key.
 type linearKey struct {
-	name string
-	ops  []linear.Op
-	txns []uint32
+	epoch, name string
+	ops         []linear.Op
+	txns        []uint32
 }
 
 // linearize decides all keys.
 func (m *Machine) linearize() {
-	l := isolation.Level{Special: isolation.Linearizable}
 	m.linear = linearized{}
-	if !m.cfg.Unbounded || !slices.Contains(m.cfg.Levels, l) {
+	if !m.cfg.Unbounded || !m.linearizes() {
 		return
 	}
 	m.linear.done = true
@@ -55,7 +66,12 @@ func (m *Machine) linearize() {
 
 // linearOne decides one key; false when no other needs to be.
 func (m *Machine) linearOne(k *linearKey) bool {
-	r := linear.Check(k.ops, linearBudget)
+	v := linear.Chain(k.ops)
+	if v == linear.Holds || v == linear.Fails && m.toldNonlinearizable(k) {
+		return true
+	}
+	budget := min(linearBudget, linearBytes/(len(k.ops)/8+256))
+	r := linear.Check(k.ops, budget)
 	switch r.Verdict {
 	case linear.Holds:
 		return true
@@ -63,14 +79,27 @@ func (m *Machine) linearOne(k *linearKey) bool {
 		m.linear.Why = fmt.Sprintf("no order of the operations on %s was found within the budget", k.name)
 		return true
 	}
-	at, refuted := linear.Refute(k.ops, linearBudget)
+	at, refuted := linear.Refute(k.ops, budget)
 	if !refuted {
 		m.linear.Why = fmt.Sprintf("that the operations on %s have no order was not confirmed within the budget", k.name)
 		return true
 	}
-	m.linear.failed = true
+	if m.toldNonlinearizable(k) {
+		return true
+	}
 	m.reportLinear(k, at, r.Order)
 	return true
+}
+
+// toldNonlinearizable says whether a contradiction on the key was found when its records
+// came.
+func (m *Machine) toldNonlinearizable(k *linearKey) bool {
+	about := func(f *isolation.Finding) bool {
+		return f.State != isolation.Withdrawn && len(f.Edges) > 0 && f.Edges[0].Key == k.name && f.Epoch == k.epoch &&
+			slices.Contains(f.Refutes, linearizable.String())
+	}
+	return slices.ContainsFunc(m.open.list, func(f *openFinding) bool { return !f.closed && about(&f.Finding) }) ||
+		slices.ContainsFunc(m.open.recent, func(r recentFinding) bool { return about(&r.Finding) })
 }
 
 // linearKeys are the keys in the order of their names.
@@ -95,25 +124,27 @@ func (m *Machine) linearKeys() []linearKey {
 				m.linear.Why = fmt.Sprintf("operations of the kind %s", o.Kind)
 				continue
 			}
+			if s == nil {
+				continue
+			}
 			if steps[o.Key] == nil {
 				order = append(order, o.Key)
 			}
-			if s != nil {
-				steps[o.Key] = append(steps[o.Key], *s)
-			}
+			steps[o.Key] = append(steps[o.Key], *s)
 		}
 		for _, key := range order {
-			if len(steps[key]) == 0 {
-				continue
-			}
 			name := r.Epoch + "\x00" + key
 			i, known := at[name]
 			if !known {
 				i = len(keys)
 				at[name] = i
-				keys = append(keys, linearKey{name: key})
+				keys = append(keys, linearKey{epoch: r.Epoch, name: key})
 			}
-			keys[i].ops = append(keys[i].ops, linear.Op{Call: r.Start, Return: r.End, Open: r.Status == event.Unknown, Steps: steps[key]})
+			op := linear.Op{Call: r.Start, Return: r.End + int64(m.cfg.Contract.ClockDrift), Steps: steps[key]}
+			if r.Status == event.Unknown {
+				op.Return, op.Open = math.MaxInt64, !m.infer.Info(n).Counted // it took effect at some time, if somebody saw it
+			}
+			keys[i].ops = append(keys[i].ops, op)
 			keys[i].txns = append(keys[i].txns, n)
 		}
 	})
@@ -130,8 +161,8 @@ func linearStep(o *event.RecordOp, unknown bool) (s *linear.Step, ok bool) {
 		switch {
 		case o.Data == event.Set || o.Data == event.Counter:
 			return nil, false
-		case unknown:
-			return nil, true // what it would have seen at its place is not known
+		case unknown && missing:
+			return nil, true // that nothing is noted does not say that nothing was seen
 		case o.Flags&event.IsArray != 0:
 			return &linear.Step{Kind: linear.ReadList, List: o.Elems}, true
 		}
@@ -144,8 +175,8 @@ func linearStep(o *event.RecordOp, unknown bool) (s *linear.Step, ok bool) {
 	case event.Append:
 		return &linear.Step{Kind: linear.Append, Value: o.Value}, true
 	case event.CAS:
-		s = &linear.Step{Kind: linear.CAS, Expected: o.Expected, Value: o.Value, Success: o.Flags&event.Success != 0, Guess: unknown}
-		if o.Seen != "" {
+		s = &linear.Step{Kind: linear.CAS, Expected: o.Expected, Value: o.Value, Success: o.Flags&event.Success != 0, Guess: unknown && o.Flags&event.Success == 0}
+		if o.Seen != "" && !(unknown && o.Seen == "null") {
 			s.HasSeen, s.Seen = true, o.Seen
 		}
 		return s, true
@@ -200,13 +231,79 @@ func (m *Machine) reportLinear(k *linearKey, at int, order []int) {
 	m.publish(f, isolation.NameLinear(), &w)
 }
 
-// linearReason says why linearizability is not known, "" if it is.
+// linearReason says why linearizability is not known, "" if it is. In a stream, the
+// keys must be registers whose writers say what they replaced.
 func (m *Machine) linearReason() string {
+	c := m.infer.Counters
 	switch {
+	case !m.cfg.Unbounded && c.Placeless > 0:
+		return counted(c.Placeless, "operation without a place among those on its key", "operations without a place among those on their keys")
+	case !m.cfg.Unbounded && c.Unordered > 0:
+		return counted(c.Unordered, "key of which two writes do not say what they replaced", "keys of which two writes do not say what they replaced")
 	case !m.cfg.Unbounded:
-		return "linearizability is decided for whole histories"
+		return ""
 	case !m.linear.done:
 		return "the history has not ended"
 	}
 	return m.linear.Why
+}
+
+// maxLinearPath bounds the transactions of a finding from a stream: the two that
+// contradict each other and those between them.
+const maxLinearPath = 256
+
+// reportLine reports a transaction that began after another had ended which comes
+// later on the key, or that replaced what rests on it: each between them replaced or
+// read what the one before left.
+func (m *Machine) reportLine(a *infer.Anomaly) {
+	path := m.infer.Line(nil, a.Other, a.Version)
+	if path == nil {
+		return // taken back by what else the record said
+	}
+	key := m.infer.Key(a.Version)
+	if len(path) > maxLinearPath {
+		m.note(keyClass(key), fmt.Sprintf("%d operations on %s between two that contradict each other", len(path), key), m.noted(a.B))
+		return
+	}
+	f := &openFinding{members: []uint32{a.A}, versions: path}
+	f.Finding.Certain = a.Certain
+	w := isolation.Witness{Anomaly: infer.Nonlinearizable, Key: key, Drift: int64(m.cfg.Contract.ClockDrift)}
+	m.given(&w)
+	step := func(to uint32, label infer.Label, v uint32) {
+		e := isolation.Edge{From: len(f.members) - 1, To: len(f.members), Label: label, Shown: -1}
+		if v != 0 {
+			e.Key, e.Value = key, m.infer.Value(v, &m.scratch)
+		}
+		w.Edges = append(w.Edges, e)
+		f.members = append(f.members, to)
+	}
+	at := a.A
+	for i := 1; i < len(path); i++ {
+		to := m.infer.WriterOf(path[i])
+		if m.infer.WriterOf(path[i-1]) == at {
+			step(to, infer.WW|infer.WR, path[i-1])
+		} else {
+			step(to, infer.RW, path[i])
+		}
+		at = to
+	}
+	if at != a.B {
+		step(a.B, infer.WR, a.Version)
+	}
+	if a.Count > 0 {
+		step(a.A, infer.WW|infer.WR, a.Version)
+	} else {
+		step(a.A, infer.Realtime, 0)
+	}
+	f.members = f.members[:len(f.members)-1]
+	w.Edges[len(w.Edges)-1].To = 0
+	for _, n := range f.members {
+		w.Txns = append(w.Txns, m.record(n))
+	}
+	if err := isolation.Verify(&w); err != nil {
+		m.Counters.Unverified++
+		m.Unverified = err
+		return
+	}
+	m.publish(f, isolation.NameLinear(), &w)
 }

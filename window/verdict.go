@@ -127,7 +127,7 @@ func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.vie
 // shortfalls are the counters that forbid to say that l holds.
 func (m *Machine) shortfalls(l isolation.Level) []string {
 	c := m.infer.Counters
-	if l.Special == isolation.Linearizable { // decided by the operations, not by what follows from values
+	if l.Special == isolation.Linearizable && m.cfg.Unbounded { // decided by the operations, not by what follows from values
 		c.Unattributed, c.Ambiguous, c.Uncheckable, c.Ignored = 0, 0, 0, 0
 	}
 	var why []string

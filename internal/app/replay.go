@@ -407,7 +407,7 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 	}
 	for _, l := range p.Config.Watch.Levels {
 		if _, checked := l.View(); !checked {
-			why = append(why, l.String()+" is not built yet")
+			why = append(why, l.String()+" is not decided by a range")
 		}
 	}
 	return why

@@ -37,7 +37,7 @@ func TestReplayClosesFinding(t *testing.T) {
 		}, isolation.ResolvedOK, ""},
 		{"level that is not checked", clean, func(r *config.Replay) {
 			r.Watch.Levels = levels(t, "linearizable")
-		}, "", "linearizable is not built yet"},
+		}, "", "linearizable is not decided by a range"},
 		{"beginning of files", clean, func(r *config.Replay) { r.From = config.Bound{} }, "", "files do not tell"},
 		{"declared beginning", clean, func(r *config.Replay) {
 			r.From, r.Watch.Contract.Existing = config.Bound{}, false
