@@ -28,6 +28,16 @@ const warmEdges = 16
 // WarmEnds reads what [Graph.AddEdge] at these vertices will need.
 func (g *Graph) WarmEnds(vs []uint32) {
 	sum := uint32(0)
+	if g.plain != nil {
+		all := g.lone()
+		for _, v := range vs {
+			if int(v) < len(all) {
+				sum += all[v].serial
+			}
+		}
+		g.warmed = sum
+		return
+	}
 	for _, v := range vs {
 		if int(v) >= g.numVertices {
 			continue

@@ -90,7 +90,8 @@ func (s *State) linkSession(n uint32) {
 	// Members overlap whatever became of them, if it is known when they ended; the
 	// order leads around those that aborted.
 	before, after := prev, next
-	if !s.steady(prev) || !s.steady(next) || !s.apart(prev, n) || !s.apart(n, next) {
+	p, q := &s.txns[prev], &s.txns[next]
+	if prev != 0 && !(p.steady() && p.apart(t)) || next != 0 && !(q.steady() && t.apart(q)) {
 		for before != 0 && s.txns[before].flags&unknown != 0 {
 			before = s.txns[before].sessPrev
 		}
@@ -114,10 +115,10 @@ func (s *State) linkSession(n uint32) {
 	t.flags |= inSession
 	t.sessPrev, t.sessNext = prev, next
 	if prev != 0 {
-		s.txns[prev].sessNext = n
+		p.sessNext = n
 	}
 	if next != 0 {
-		s.txns[next].sessPrev = n
+		q.sessPrev = n
 	} else {
 		x.last = n
 	}
@@ -142,18 +143,12 @@ func (s *State) linkSession(n uint32) {
 	}
 }
 
-// steady says whether n, which may be 0, counts and its outcome is known.
-func (s *State) steady(n uint32) bool {
-	t := &s.txns[n]
-	return t.state == counted && t.flags&unknown == 0 || n == 0
-}
+// steady says whether t counts and its outcome is known.
+func (t *txn) steady() bool { return t.state == counted && t.flags&unknown == 0 }
 
-// apart says whether b began after a had ended and stands behind it by seq: they do
-// not overlap. Either may be 0.
-func (s *State) apart(a, b uint32) bool {
-	x, y := &s.txns[a], &s.txns[b]
-	return x.seq < y.seq && x.end <= y.start || a == 0 || b == 0
-}
+// apart says whether u began after t had ended and stands behind it by seq: they do
+// not overlap.
+func (t *txn) apart(u *txn) bool { return t.seq < u.seq && t.end <= u.start }
 
 // placeless says whether nothing tells where t stands in its session, which every
 // transaction must that did not ask for old data.
