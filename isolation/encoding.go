@@ -34,7 +34,7 @@ const (
 //     commits have one order, of which every transaction read a prefix, and
 //     nothing forbids two that run at a time to write one key (dbcop, figure 2d)
 func (l Level) View() (v incremental.View, ok bool) {
-	if l.Special == Linearizable || l.Family == Strong && l.Base >= MonotonicAtomicView && l.Base <= Causal {
+	if l.Special == Linearizable || l.Neighbours() != nil {
 		return v, false // the pasts that force orders do not know real time
 	}
 	switch l.Underlying() {

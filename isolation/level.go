@@ -191,11 +191,21 @@ func Watched() []Level {
 func Encoded() []Level {
 	var ls []Level
 	for _, l := range AllLevels() {
-		if _, ok := l.View(); ok {
+		if _, ok := l.View(); ok || l.Neighbours() != nil {
 			ls = append(ls, l)
 		}
 	}
 	return ls
+}
+
+// Neighbours are of a level without an encoding the nearest levels that have one: l
+// falls with those that it implies and holds with the one that implies it. What lies
+// between is not decided. nil for other levels.
+func (l Level) Neighbours() []Level {
+	if l.Special != 0 || l.Family != Strong || l.Base != ReadAtomic && l.Base != Causal {
+		return nil
+	}
+	return []Level{{Base: MonotonicAtomicView, Family: Strong}, {Base: l.Base, Family: StrongSession}, {Base: Prefix, Family: Strong}}
 }
 
 // Asked reads the level that a transaction asked for: one of our names, or an

@@ -437,7 +437,7 @@ func (m *Machine) forceEdge(e *saturation.Edge, version uint32, in incremental.V
 	if ref.Cycle != 0 && !m.missed(e, version, id, ref.Cycle) {
 		m.cycle(id, ref.Cycle)
 	}
-	if ref.Behind != 0 {
+	if ref.Behind|ref.Past != 0 {
 		m.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By})
 	}
 }

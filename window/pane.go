@@ -190,7 +190,7 @@ func (p *panes) write(m *Machine, x *Pane) {
 	x.Counters.Counters = m.infer.Counters
 	x.Verdicts = map[string]string{}
 	for _, l := range m.cfg.Levels {
-		if v, _ := m.verdictOf(l, l.Refuted(x.violated), x.Horizon > 0); v != "" {
+		if v, _ := m.verdictOf(l, func(l isolation.Level) bool { return l.Refuted(x.violated) }, x.Horizon > 0); v != "" {
 			x.Verdicts[l.String()] = v
 		}
 	}

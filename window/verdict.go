@@ -50,12 +50,22 @@ func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
 // unknown. "" when the records cannot decide the level and nobody asked for it by
 // name.
 func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
-	return m.verdictOf(l, refuted(m.verdicts.certain, l), false)
+	return m.verdictOf(l, func(l isolation.Level) bool { return refuted(m.verdicts.certain, l) }, false)
 }
 
-func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict, reason string) {
-	if violated {
+func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bool, horizon bool) (verdict, reason string) {
+	if violated(l) {
 		return Violated, ""
+	}
+	between := l.Neighbours() != nil
+	if between {
+		for _, v := range m.views {
+			if v.Implies(l) && v.RealTime() {
+				if verdict, _ := m.verdictOf(v, violated, horizon); verdict == OK {
+					return OK, ""
+				}
+			}
+		}
 	}
 	var why []string
 	if n := m.infer.Counters.Sessionless; n > 0 && l.Family == isolation.StrongSession {
@@ -82,6 +92,8 @@ func (m *Machine) verdictOf(l isolation.Level, violated, horizon bool) (verdict,
 		if reason := m.linearReason(); reason != "" {
 			why = append(why, reason)
 		}
+	} else if between {
+		why = append(why, "causal pasts are kept without real time: decided only where a weaker level is violated, or strong-prefix holds")
 	} else if !m.watches(l) {
 		why = append(why, "not built yet")
 	}

@@ -32,15 +32,20 @@ func machineContract(c config.Contract) window.Contract {
 }
 
 // checked are the levels to check in order to judge those asked for: the same,
-// and all that have an encoding where one of them has none, since violations of
-// a weaker level show as cycles in the order of a stronger one.
+// and others where one of them has no encoding: its neighbours if it has any, or
+// those that are watched by default, since violations of a weaker level show as
+// cycles in the order of a stronger one.
 func checked(asked []isolation.Level) []isolation.Level {
 	levels := slices.Clone(asked)
 	for _, l := range asked {
 		if _, ok := l.View(); ok {
 			continue
 		}
-		for _, w := range isolation.Watched() {
+		beside := l.Neighbours()
+		if beside == nil {
+			beside = isolation.Watched()
+		}
+		for _, w := range beside {
 			if !slices.Contains(levels, w) {
 				levels = append(levels, w)
 			}

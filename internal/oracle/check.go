@@ -39,7 +39,8 @@ func CheckDrift(h History, drift int64) Verdicts {
 	v.Torn = g.Torn()
 	for _, l := range AllLevels() { // the lattice
 		if l.forbids("prefix") {
-			v.Violated[l] = v.Violated[l] || v.Violated[Causal] || l.sessions() && v.Violated["strong-session-"+Causal]
+			v.Violated[l] = v.Violated[l] || v.Violated[Causal] || l.sessions() && v.Violated["strong-session-"+Causal] ||
+				l.realTime() && l != generalized && v.Violated["strong-"+Causal]
 		}
 	}
 	v.Anomalies = append(append(v.Anomalies, g.Anomalies...), g.cycles()...)

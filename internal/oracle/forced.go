@@ -9,8 +9,9 @@ import (
 )
 
 // Levels below snapshot isolation that are defined by what the order of commits
-// must not contradict (Biswas and Enea, figure 2), each with its strong-session
-// twin.
+// must not contradict (Biswas and Enea, figure 2), each with its strong-session and
+// strong twins. In the latter what ended comes before what began later, and is in the
+// past of that as what it follows in its session is.
 const (
 	AtomicView = "monotonic-atomic-view" // figure 2a
 	ReadAtomic = "read-atomic"           // figure 2b
@@ -21,18 +22,9 @@ const (
 func ForcedLevels() []Level {
 	var ls []Level
 	for _, base := range []string{AtomicView, ReadAtomic, Causal} {
-		ls = append(ls, Level(base), Level("strong-session-"+base))
+		ls = append(ls, Level(base), Level("strong-session-"+base), Level("strong-"+base))
 	}
 	return ls
-}
-
-// baseOf is the name without strong-session-.
-func baseOf(l Level) (base string, sessions bool) {
-	const prefix = "strong-session-"
-	if len(l) > len(prefix) && l[:len(prefix)] == prefix {
-		return string(l[len(prefix):]), true
-	}
-	return string(l), false
 }
 
 // seenBy is what an operation of a transaction saw that others left: the state of
@@ -127,7 +119,7 @@ func (g *Graph) Forces() map[Level]bool {
 }
 
 func (g *Graph) refutesForced(l Level, n int) bool {
-	base, sessions := baseOf(l)
+	base, sessions := l.base(), l.sessions()
 	for _, a := range g.Anomalies {
 		if a.Name != "lost-update" && (a.Name != "internal" || base != AtomicView) {
 			return true
@@ -163,7 +155,8 @@ func (g *Graph) refutesForced(l Level, n int) bool {
 	past := square(n)
 	for a := range n {
 		for b := range n {
-			past[a][b] = so[a][b] || wr[a][b]
+			late := l.realTime() && g.Counts[a] && g.Counts[b] && ended(&g.History[a], &g.History[b], g.Drift)
+			past[a][b] = so[a][b] || wr[a][b] || late
 			order[a][b] = order[a][b] || past[a][b]
 		}
 	}
@@ -308,7 +301,7 @@ func contents(order []*workload.Txn, p int, key string) []int64 {
 // explains says whether the order of commits is one of the level's. Every read must
 // show one version: which, is tried by its contents.
 func explains(order []*workload.Txn, l Level) bool {
-	base, sessions := baseOf(l)
+	base, sessions := l.base(), l.sessions()
 	n := len(order)
 	so, wr := square(n), square(n)
 	var sights [][]seenBy
@@ -368,7 +361,7 @@ func explains(order []*workload.Txn, l Level) bool {
 		}
 		sights = append(sights, mine)
 		for j, u := range order {
-			if sessions && precedes(u, t) {
+			if sessions && precedes(u, t) || l.realTime() && ended(u, t, 0) {
 				so[j][i] = true
 				if j > i {
 					return false

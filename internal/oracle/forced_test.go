@@ -18,7 +18,7 @@ func TestForced(t *testing.T) {
 		}
 		got := g.Forces()
 		for _, l := range ForcedLevels() {
-			if base, _ := baseOf(l); base == AtomicView && g.Torn() {
+			if l.base() == AtomicView && g.Torn() {
 				continue
 			}
 			possible, err := PossibleForced(h, l)
