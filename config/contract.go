@@ -18,6 +18,8 @@ type Contract struct {
 	ByVersion          bool // value-identity: version, else unique
 	NumericVersions    bool // version-order: numeric, else none
 	TrustCommitTS      bool
+	SequentialKeys     bool
+	LinearizableKeys   bool
 	ClockDrift         time.Duration // between any two clocks
 }
 
@@ -45,10 +47,15 @@ func (c *Contract) choices() []choice {
 		{"value-identity", "unique", "version", &c.ByVersion},
 		{"version-order", "none", "numeric", &c.NumericVersions},
 		{"trust-commit-ts", "false", "true", &c.TrustCommitTS},
+		{"sequential-keys", "false", "true", &c.SequentialKeys},
+		{"linearizable-keys", "false", "true", &c.LinearizableKeys},
 	}
 }
 
 const driftKey = "clock-drift"
+
+// wfrKey is what Elle calls what always holds here: writes follow reads.
+const wfrKey = "wfr-keys"
 
 // Set changes the keys that text names, "key=value,...", and leaves the others.
 // The error lists everything that is wrong; c is then unchanged.
@@ -85,6 +92,12 @@ func (c *Contract) set(key, value string) error {
 		c.ClockDrift = d
 		return nil
 	}
+	if key == wfrKey {
+		if value != "true" {
+			return fmt.Errorf("contract: %s is %q, and can only be true: a transaction that read a key and wrote it replaced what it had read", key, value)
+		}
+		return nil
+	}
 	choices := c.choices()
 	i := slices.IndexFunc(choices, func(x choice) bool { return x.key == key })
 	if i < 0 {
@@ -106,7 +119,7 @@ func contractKeys() []string {
 	for _, x := range new(Contract).choices() {
 		keys = append(keys, x.key)
 	}
-	return append(keys, driftKey)
+	return append(keys, wfrKey, driftKey)
 }
 
 // contractLeaf is one key of a contract.
@@ -127,6 +140,9 @@ func (c *Contract) value(key string) string {
 		case x.key == key:
 			return x.off
 		}
+	}
+	if key == wfrKey {
+		return "true"
 	}
 	return c.ClockDrift.String()
 }

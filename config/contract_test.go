@@ -17,6 +17,8 @@ func TestContractSet(t *testing.T) {
 		{"deletes", "deletes=unseen", func(c *Contract) { c.DeletesUnseen = true }},
 		{"identity", "value-identity=version", func(c *Contract) { c.ByVersion = true }},
 		{"order", "version-order=numeric", func(c *Contract) { c.NumericVersions = true }},
+		{"sessions", "sequential-keys=true,wfr-keys=true", func(c *Contract) { c.SequentialKeys = true }},
+		{"real time", "linearizable-keys=true", func(c *Contract) { c.LinearizableKeys = true }},
 		{"commit times", "trust-commit-ts=true", func(c *Contract) { c.TrustCommitTS = true }},
 		{"drift", "clock-drift=2s", func(c *Contract) { c.ClockDrift = 2 * time.Second }},
 		{"several, with spaces", " capture=complete , start = empty", func(c *Contract) { c.Complete, c.Existing = true, false }},
@@ -67,7 +69,7 @@ func TestContractFaultsAreAllListed(t *testing.T) {
 }
 
 func TestContractRoundTrip(t *testing.T) {
-	odd := Contract{DeletesUnseen: true, NumericVersions: true, TrustCommitTS: true, ClockDrift: time.Minute}
+	odd := Contract{DeletesUnseen: true, NumericVersions: true, TrustCommitTS: true, SequentialKeys: true, LinearizableKeys: true, ClockDrift: time.Minute}
 	for _, c := range []Contract{WholeContract(), LiveContract(), odd} {
 		got := Contract{Complete: true, Existing: true, ByVersion: true}
 		if err := got.Set(c.String()); err != nil || got != c {
@@ -78,7 +80,7 @@ func TestContractRoundTrip(t *testing.T) {
 
 // The defaults are promised in docs/format.md and by the design.
 func TestContractDefaults(t *testing.T) {
-	const rest = "deletes=recorded,value-identity=unique,version-order=none,trust-commit-ts=false,"
+	const rest = "deletes=recorded,value-identity=unique,version-order=none,trust-commit-ts=false,sequential-keys=false,linearizable-keys=false,wfr-keys=true,"
 	for _, c := range []struct {
 		contract Contract
 		want     string

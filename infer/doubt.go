@@ -88,6 +88,9 @@ func (s *State) makeAmbiguous(v uint32) {
 	if s.ordered1(v) && w != 0 {
 		s.bridgeOrdered(v, w)
 	}
+	if s.opt.Ordered && s.opt.partly() {
+		defer s.orderAgain(x.key)
+	}
 	s.kill(v, w, WR|Reread) // who read v may have read from another
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		s.kill(s.writes[id].version, s.writes[id].txn, WW|RW)
@@ -98,12 +101,20 @@ func (s *State) makeAmbiguous(v uint32) {
 // writer, those of the step in work as well, and what else was concluded from
 // the version.
 func (s *State) kill(v, writer uint32, labels Label) {
-	k := Kill{v, writer, labels}
+	k := Kill{v, writer, labels, false}
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool {
 		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder || a.Kind == Nonlinearizable) || a.Other == v && v != 0
 	})
+}
+
+// killOrder takes back the edges that lead to the writer of v as the one of a later
+// version. What else was concluded from v stays.
+func (s *State) killOrder(v, writer uint32) {
+	k := Kill{v, writer, WW | RW, true}
+	s.out.Kills = append(s.out.Kills, k)
+	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
 }
 
 func (s *State) makeAmbiguousElement(v, w uint32) {

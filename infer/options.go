@@ -11,9 +11,12 @@ type Options struct {
 	ByVersion          bool // versions are told by their texts, not by their values
 	NumericVersions    bool // and these are numbers in the order of the versions
 	TrustCommitTS      bool // versions are in the order of their writers' commit timestamps
-	Ordered            bool // one of the latter two: New sets it
-	Linear             bool // positions of operations are kept for linearizability
-	Whole              bool // all records stay until the end of the input
+	// SequentialKeys and LinearizableKeys: versions are in the order in which a session,
+	// or one after the other in real time, met them.
+	SequentialKeys, LinearizableKeys bool
+	Ordered                          bool // one of the latter four: New sets it
+	Linear                           bool // positions of operations are kept for linearizability
+	Whole                            bool // all records stay until the end of the input
 	// BaselineSpan is how long after the first record's end a value without a
 	// writer is its key's baseline, ns: longest transaction + lateness.
 	BaselineSpan int64
@@ -34,6 +37,9 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// partly says whether visits order versions: see partial.go.
+func (o *Options) partly() bool { return o.SequentialKeys || o.LinearizableKeys }
 
 // Label is a set of dependency labels.
 type Label uint8
@@ -123,7 +129,7 @@ type Anomaly struct {
 	Value   uint64 // ValueKey of Version
 	Other   uint32 // IncompatibleOrder: the version before, when both are B's
 	OpA     uint32 // operation of A, index in program order
-	Count   int64  // SequenceGap: missing members; Nonlinearizable: 1 for a circle
+	Count   int64  // SequenceGap: missing members; Nonlinearizable: 1 for a circle; CyclicVersions: steps of it, from OpA on in Out.Steps, 0 if the order is given
 	Certain bool   // does not rest on an incomplete capture
 }
 
@@ -132,6 +138,7 @@ type Anomaly struct {
 type Kill struct {
 	Version, Writer uint32
 	Labels          Label
+	Order           bool // only these edges: other findings about the version stay
 }
 
 // Kills says whether k takes back an edge: reads from the writer, what comes
@@ -169,6 +176,7 @@ type Out struct {
 	Edges     []Edge
 	Kills     []Kill
 	Anomalies []Anomaly
+	Steps     []Step // of the circles that are among Anomalies
 	// Supplied are the ValueKeys of accused versions that have got a writer: what
 	// was said to be wrong with them is void.
 	Supplied []uint64
@@ -183,7 +191,7 @@ func (o *Out) Reset() {
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Anomalies = o.Kills[:0], o.Anomalies[:0]
 	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]
-	o.Replaced = o.Replaced[:0]
+	o.Replaced, o.Steps = o.Replaced[:0], o.Steps[:0]
 }
 
 // Counters count what the capture could not show. All grow only, but for

@@ -169,6 +169,12 @@ func (s *State) shownBy(a uint32) uint32 {
 
 // sawOrdered gives the edge of n's read of v to the writer of the next known version.
 func (s *State) sawOrdered(v, n uint32) {
+	if s.opt.partly() {
+		s.sawPartly(v, n)
+	}
+	if s.versions[v].index != 1 {
+		return
+	}
 	if q := s.knownAfter(v); q != 0 {
 		s.edge(n, s.versions[q].writer, RW, q, s.shownBy(v))
 	}
@@ -251,7 +257,7 @@ func (s *State) giveUpOrder(k uint32) {
 	var all []uint32
 	for v := s.versions[x.initial].next; v != 0; v = s.versions[v].next {
 		all = append(all, v)
-		s.kill(v, s.versions[v].writer, WW|RW)
+		s.killOrder(v, s.versions[v].writer)
 	}
 	for _, v := range all {
 		y := &s.versions[v]

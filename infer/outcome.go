@@ -78,6 +78,9 @@ func (s *State) uncount(n uint32) {
 	}
 	s.txns[n].reads = 0
 	s.leaveSession(n)
+	if s.opt.Ordered && s.opt.partly() {
+		s.leaveKeys(n, true)
+	}
 	if s.txns[n].placeless() {
 		s.Counters.Sessionless--
 	}

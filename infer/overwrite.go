@@ -22,6 +22,9 @@ func (s *State) settleRegister(v, n uint32) {
 	if s.ordered1(v) {
 		s.connectOrdered(v)
 	}
+	if s.opt.Ordered && s.opt.partly() {
+		s.settlePartly(v)
+	}
 }
 
 // overwrote says whether t read v and installed another version of the key.

@@ -89,6 +89,9 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		s.lineUp(n)
 	}
 	s.linkSession(n)
+	if s.opt.Ordered && s.opt.partly() {
+		s.visitKeys(n)
+	}
 }
 
 // write takes a register write. Only the last one of a key is installed; a value

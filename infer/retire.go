@@ -109,6 +109,9 @@ func (s *State) Retire(n uint32, out *Out) {
 	if s.txns[n].scans != 0 {
 		s.dropScans(n)
 	}
+	if s.opt.Ordered && s.opt.partly() {
+		s.leaveKeys(n, false)
+	}
 	s.leave(n)
 	s.retireSession(n)
 	s.reopened = s.reopened[:0]
@@ -236,6 +239,9 @@ func (s *State) freeVersionNow(v uint32) {
 	s.keys[x.key].count--
 	if s.ordered1(v) {
 		s.leaveOrder(v)
+	}
+	if s.opt.Ordered && s.opt.partly() {
+		s.leavePartly(v)
 	}
 	if s.keys[x.key].lastBlind == v {
 		s.keys[x.key].lastBlind = 0

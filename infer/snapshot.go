@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 8
+const layoutVersion = 9
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
@@ -71,6 +71,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = s.records.appendState(dst)
 	dst = s.names.appendState(dst)
 	dst = s.appendScans(dst)
+	dst = s.partial.appendState(dst)
 	dst = s.values.appendState(dst)
 	dst = s.twice.appendState(dst)
 	dst = s.aborts.appendState(dst)
@@ -126,6 +127,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.records.readState(r)
 	s.names.readState(r)
 	s.readScans(r)
+	s.partial.readState(r)
 	s.values.readState(r)
 	s.twice.readState(r)
 	s.aborts.readState(r)

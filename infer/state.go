@@ -173,6 +173,7 @@ type State struct {
 	writes   []write
 	readers  []reader
 	lines    []line // by version: see linear.go
+	partial  partial
 	sessions []session
 	seqs     []seqSet // by session
 	seats    []seats  // by session
@@ -273,7 +274,7 @@ func New(o Options) *State {
 // FilterBytes are not looked at.
 func (s *State) SetOptions(o Options) {
 	s.opt = o.withDefaults()
-	s.opt.Ordered = o.NumericVersions || o.TrustCommitTS
+	s.opt.Ordered = o.NumericVersions || o.TrustCommitTS || o.partly()
 }
 
 func (s *State) newTxn() uint32 {

@@ -117,6 +117,9 @@ func because(w *Witness, e *Edge) string {
 		e = &of
 	}
 	from, to := w.short(e.From), w.short(e.To)
+	if text := visitsBecause(w, e); text != "" {
+		return text
+	}
 	if text := otherBecause(w, e); text != "" {
 		return text
 	}

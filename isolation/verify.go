@@ -21,6 +21,9 @@ func Verify(w *Witness) error {
 	if len(w.Edges) == 0 {
 		return verifyRead(w)
 	}
+	if w.Anomaly == infer.CyclicVersions {
+		return verifyCircle(w)
+	}
 	if w.Anomaly == infer.Nonlinearizable {
 		if err := verifyLine(w); err != nil {
 			return err
@@ -59,14 +62,22 @@ func verifyEdge(w *Witness, e *Edge) error {
 	case e.Label&infer.Realtime != 0:
 		return verifyTime(from, to, w.Drift)
 	case e.Label&infer.RW != 0:
-		return verifyAnti(w, from, to, e)
+		err := verifyAnti(w, from, to, e)
+		if err != nil && len(e.Past) == 1 {
+			return verifyVisits(w, from, to, e)
+		}
+		return err
 	case e.Label&infer.WR != 0:
 		if err := verifyRead2(from, to, e); err != nil || e.Label&infer.WW == 0 {
 			return err
 		}
 		return verifyOverwrite(from, to, e.Key, e.Value)
 	case e.Label&infer.WW != 0:
-		return verifyOrder(w, from, to, e)
+		err := verifyOrder(w, from, to, e)
+		if err != nil && len(e.Past) == 1 {
+			return verifyVisits(w, from, to, e)
+		}
+		return err
 	}
 	return errors.New("it has no label")
 }

@@ -17,7 +17,8 @@ type Edge struct {
 	// Assumed says that the edge follows from one way out of a choice only.
 	Assumed bool
 	// Past leads from From to Shown by reads and session order: for a forced edge,
-	// of which Shown is the reader.
+	// of which Shown is the reader. For a ww or rw edge, it is the step between two
+	// that met the two versions one after the other, where that orders them.
 	Past []Edge
 }
 
@@ -46,7 +47,7 @@ type Witness struct {
 
 // Members is how many of the transactions the finding is about, the first ones.
 func (w *Witness) Members() int {
-	if len(w.Edges) == 0 || len(w.Choices) > 0 {
+	if len(w.Edges) == 0 || len(w.Choices) > 0 || w.Anomaly == infer.CyclicVersions {
 		return len(w.Txns)
 	}
 	return len(w.Edges)

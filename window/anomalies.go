@@ -46,6 +46,9 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 	case a.Kind == infer.IncompatibleOrder:
 		f.versions = []uint32{a.Version, a.Other}
 	}
+	if a.Kind == infer.CyclicVersions && a.Count > 0 {
+		m.circle(a, f, &w)
+	}
 	if a.Kind == infer.Divergence {
 		w.Edges = m.divergenceEdges(a, &w)
 	}

@@ -209,7 +209,7 @@ func (m *Machine) removeVertex(n uint32) {
 
 func (m *Machine) kill(k infer.Kill) {
 	for _, f := range slices.Clone(m.open.list) {
-		if !f.closed && slices.Contains(f.versions, k.Version) {
+		if !k.Order && !f.closed && slices.Contains(f.versions, k.Version) {
 			m.doomed = append(m.doomed, f)
 		}
 	}

@@ -20,6 +20,8 @@ type Contract struct {
 	ByVersion          bool          // value-identity: version
 	NumericVersions    bool          // version-order: numeric; versions are then told by their texts as well
 	TrustCommitTS      bool          // trust-commit-ts: true
+	SequentialKeys     bool          // sequential-keys: true
+	LinearizableKeys   bool          // linearizable-keys: true
 	ClockDrift         time.Duration // between any two clients, and between them and the monitor
 }
 
@@ -186,6 +188,7 @@ func (c Contract) weakerOf(d Contract) Contract {
 	c.DeletesUnseen = c.DeletesUnseen || d.DeletesUnseen
 	// How versions are told from each other, and ordered, stays as the folder began.
 	c.ByVersion, c.NumericVersions, c.TrustCommitTS = d.ByVersion, d.NumericVersions, d.TrustCommitTS
+	c.SequentialKeys, c.LinearizableKeys = d.SequentialKeys, d.LinearizableKeys
 	return c
 }
 
@@ -217,6 +220,7 @@ func (c Config) inferOptions() infer.Options {
 		Whole:           c.Unbounded,
 		ByVersion:       c.Contract.ByVersion || c.Contract.NumericVersions,
 		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
+		SequentialKeys: c.Contract.SequentialKeys, LinearizableKeys: c.Contract.LinearizableKeys,
 		Linear: slices.Contains(c.Levels, isolation.Level{Special: isolation.Linearizable}), ClockDrift: int64(c.Contract.ClockDrift),
 		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
 	}

@@ -142,6 +142,7 @@ func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32)
 		if edge.Label&infer.Reread != 0 {
 			edge.Label = infer.WR
 		}
+		m.shownByVisits(&edge, &e, index)
 		if edge.Label&infer.Forced != 0 {
 			m.evidence(&edge, m.edgeAs(&e), index)
 		}

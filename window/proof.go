@@ -112,5 +112,6 @@ func (m *Machine) restingOn(f *openFinding, w *isolation.Witness) []event.Record
 func (m *Machine) given(w *isolation.Witness) {
 	w.Drift = int64(m.cfg.Contract.ClockDrift)
 	c := &m.cfg.Contract
+	w.Drift = int64(c.ClockDrift)
 	w.ByVersion, w.Numeric, w.ByCommit = c.ByVersion || c.NumericVersions, c.NumericVersions, c.TrustCommitTS
 }

@@ -84,6 +84,9 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 			w.Edges[j].Shown = index(shown)
 		}
 	}
+	for j, id := range f.edges {
+		m.shownByVisits(&w.Edges[j], inferred(m.graph.Edge(id)), index)
+	}
 	for _, e := range steps {
 		w.Edges = append(w.Edges, isolation.Edge{
 			From: index(m.txnAt(i, c, e.From)), To: index(m.txnAt(i, c, e.To)), Label: infer.Realtime, Shown: -1,
@@ -143,6 +146,21 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 		w.Edges[j].From, w.Edges[j].To = j, (j+1)%len(w.Edges)
 		w.Txns = append(w.Txns, m.record(f.members[j]))
 	}
+	index := func(n uint32) int {
+		if at := slices.Index(f.members, n); at >= 0 {
+			return at
+		}
+		m.show(f, []uint32{n})
+		w.Txns = append(w.Txns, m.record(n))
+		return len(w.Txns) - 1
+	}
+	at := 0
+	for j := range w.Edges {
+		if at < len(f.edges) && m.graph.Edge(f.edges[at]).From == incremental.Vertex(f.members[j]) {
+			m.shownByVisits(&w.Edges[j], inferred(m.graph.Edge(f.edges[at])), index)
+			at++
+		}
+	}
 	err := isolation.Verify(&w)
 	if n := len(tos); err != nil || n == 0 || tos[n-1] != f.members[0] {
 		m.Counters.Unverified++
@@ -157,6 +175,11 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 // txnAt is the transaction of the problem's node.
 func (m *Machine) txnAt(i int, c *constraints, at int32) uint32 {
 	return uint32(m.graph.VertexOf(i, c.nodes[at]))
+}
+
+// inferred is a stored edge as inference gave it.
+func inferred(e *incremental.Edge) *infer.Edge {
+	return &infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
 }
 
 // witnessEdge is a stored edge in terms of operations.

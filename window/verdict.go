@@ -121,6 +121,9 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	if n := m.infer.Counters.Countable; n > 0 && !m.fits(l) {
 		why = append(why, counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
 	}
+	if c := &m.cfg.Contract; m.infer.Counters.Unordered > 0 && !m.cfg.Unbounded && (c.SequentialKeys || c.LinearizableKeys) {
+		why = append(why, "keys with blind writes, of which the window may have forgotten who met them")
+	}
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
 		why = append(why, counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}

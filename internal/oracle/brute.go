@@ -27,7 +27,11 @@ const maxBrute = 8
 // session; an unknown outcome may take effect late and binds no successor.
 // Sessions must have seq. It errors beyond 8 transactions that may have
 // committed.
-func Possible(h History, l Level) (bool, error) {
+func Possible(h History, l Level) (bool, error) { return PossibleAsVisited(h, l, Visits{}) }
+
+// PossibleAsVisited is Possible for stores whose registers move on as those who visit
+// them one after the other see it.
+func PossibleAsVisited(h History, l Level, v Visits) (bool, error) {
 	var sure, unsure []*workload.Txn
 	for i := range h {
 		switch h[i].Status {
@@ -63,7 +67,7 @@ func Possible(h History, l Level) (bool, error) {
 		for _, t := range txns {
 			note(t)
 		}
-		e := execution{level: l, written: written, txns: txns, place: make([]int, len(txns)), states: []state{{}}}
+		e := execution{visits: v, level: l, written: written, txns: txns, place: make([]int, len(txns)), states: []state{{}}}
 		for i := range e.place {
 			e.place[i] = -1
 		}
@@ -80,6 +84,7 @@ type state map[string][]int64
 
 // execution is a prefix of an order of commits.
 type execution struct {
+	visits  Visits
 	level   Level
 	written map[version]bool // by those that take part, and those that aborted
 	txns    []*workload.Txn
@@ -92,7 +97,7 @@ type execution struct {
 func (e *execution) extend() bool {
 	p := len(e.writes)
 	if p == len(e.txns) {
-		return e.ascending() && (e.level.base() != "read-uncommitted" || e.listsShown())
+		return e.ascending() && e.visits.fit(e.txns, e.place) && (e.level.base() != "read-uncommitted" || e.listsShown())
 	}
 	for i := range e.txns {
 		if e.place[i] >= 0 {

@@ -48,6 +48,10 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		c.NumericVersions, err = oneOf(value, "numeric", "none")
 	case "trust-commit-ts":
 		c.TrustCommitTS, err = oneOf(value, "true", "false")
+	case "sequential-keys":
+		c.SequentialKeys, err = oneOf(value, "true", "false")
+	case "linearizable-keys":
+		c.LinearizableKeys, err = oneOf(value, "true", "false")
 	case "clock-drift":
 		c.ClockDrift, err = time.ParseDuration(value)
 	case "clamp":
