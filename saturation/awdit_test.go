@@ -12,26 +12,17 @@ import (
 // awdit reads the form of AWDIT's tests: operations in lines, a line of - behind a
 // transaction, a line of = behind a session. No value is there at the start.
 func awdit(text string) (h *History, ok bool) {
-	type version struct{ key, value uint32 }
-	type op struct {
-		write bool
-		version
-	}
-	type txn struct {
-		session uint32
-		ops     []op
-	}
-	txns := []txn{{session: 1}}
+	txns := []plainTxn{{session: 1}}
 	for _, line := range strings.Split(text, "\n") {
 		at := &txns[len(txns)-1]
 		switch {
 		case strings.HasPrefix(line, "-"):
-			txns = append(txns, txn{session: at.session})
+			txns = append(txns, plainTxn{session: at.session})
 		case strings.HasPrefix(line, "="):
-			txns = append(txns, txn{session: at.session + 1})
+			txns = append(txns, plainTxn{session: at.session + 1})
 		case line != "":
 			var kind string
-			var o op
+			var o plainOp
 			if _, err := fmt.Sscanf(line, "%s %d %d", &kind, &o.key, &o.value); err != nil {
 				return nil, false
 			}
@@ -39,40 +30,7 @@ func awdit(text string) (h *History, ok bool) {
 			at.ops = append(at.ops, o)
 		}
 	}
-	writers := map[version]uint32{}
-	for i, x := range txns {
-		last := map[uint32]uint32{}
-		for _, o := range x.ops {
-			if o.write {
-				last[o.key] = o.value
-			}
-		}
-		for k, v := range last {
-			writers[version{k, v}] = uint32(i + 1)
-		}
-	}
-	h, ok = &History{Txns: make([]HistoryTxn, 1)}, true
-	for i, x := range txns {
-		h.Txns = append(h.Txns, HistoryTxn{Session: x.session, Reads: uint32(len(h.Reads)), Writes: uint32(len(h.Writes))})
-		own := map[uint32]uint32{}
-		for at, o := range x.ops {
-			if o.write {
-				if _, again := own[o.key]; !again {
-					h.Writes = append(h.Writes, o.key)
-				}
-				own[o.key] = o.value
-				continue
-			}
-			if v, mine := own[o.key]; mine {
-				ok = ok && v == o.value
-				continue
-			}
-			w, known := writers[o.version]
-			ok = ok && known && w != uint32(i+1)
-			h.Reads = append(h.Reads, Read{Key: o.key, Writer: w, First: uint32(at), Last: uint32(at)})
-		}
-	}
-	return h, ok
+	return historyOf(txns, false)
 }
 
 // TestAWDIT decides AWDIT's own tests. Their folder is the strongest level that

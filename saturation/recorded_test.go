@@ -36,20 +36,12 @@ func bincode(b []byte) (h *History, ok bool) {
 	for range 3 {
 		b = b[u64():]
 	}
-	type op struct {
-		write      bool
-		key, value uint64
-	}
-	type txn struct {
-		session uint32
-		ops     []op
-	}
-	var txns []txn
+	var txns []plainTxn
 	for s := range u64() {
 		for range u64() {
-			x := txn{session: uint32(s) + 1}
+			x := plainTxn{session: uint32(s) + 1}
 			for range u64() {
-				o := op{write: flag(), key: u64(), value: u64()}
+				o := plainOp{write: flag(), key: uint32(u64()), value: u64()}
 				if flag() {
 					x.ops = append(x.ops, o)
 				}
@@ -59,41 +51,7 @@ func bincode(b []byte) (h *History, ok bool) {
 			}
 		}
 	}
-	type version struct{ key, value uint64 }
-	writers := map[version]uint32{}
-	for i, x := range txns {
-		last := map[uint64]uint64{}
-		for _, o := range x.ops {
-			if o.write {
-				last[o.key] = o.value
-			}
-		}
-		for k, v := range last {
-			writers[version{k, v}] = uint32(i + 1)
-		}
-	}
-	h, ok = &History{Txns: make([]HistoryTxn, 1)}, true
-	for i, x := range txns {
-		h.Txns = append(h.Txns, HistoryTxn{Session: x.session, Reads: uint32(len(h.Reads)), Writes: uint32(len(h.Writes))})
-		own := map[uint64]uint64{}
-		for at, o := range x.ops {
-			if o.write {
-				if _, again := own[o.key]; !again {
-					h.Writes = append(h.Writes, uint32(o.key))
-				}
-				own[o.key] = o.value
-				continue
-			}
-			if v, mine := own[o.key]; mine {
-				ok = ok && v == o.value
-				continue
-			}
-			w, known := writers[version{o.key, o.value}]
-			ok = ok && (known && w != uint32(i+1) || o.value == 0)
-			h.Reads = append(h.Reads, Read{Key: uint32(o.key), Writer: w, First: uint32(at), Last: uint32(at)})
-		}
-	}
-	return h, ok
+	return historyOf(txns, true)
 }
 
 // TestRecorded decides the 400 histories of CockroachDB and Galera.

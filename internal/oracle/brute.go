@@ -32,25 +32,7 @@ func Possible(h History, l Level) (bool, error) { return PossibleAsVisited(h, l,
 // PossibleAsVisited is Possible for stores whose registers move on as those who visit
 // them one after the other see it.
 func PossibleAsVisited(h History, l Level, v Visits) (bool, error) {
-	var sure, unsure []*workload.Txn
-	for i := range h {
-		switch h[i].Status {
-		case event.Committed:
-			sure = append(sure, &h[i])
-		case event.Unknown:
-			unsure = append(unsure, &h[i])
-		}
-	}
-	if n := len(sure) + len(unsure); n > maxBrute {
-		return false, fmt.Errorf("oracle: %d transactions are too many to try all orders, the most is %d", n, maxBrute)
-	}
-	for choice := range 1 << len(unsure) {
-		txns := slices.Clone(sure)
-		for n, t := range unsure {
-			if choice>>n&1 == 1 {
-				txns = append(txns, t)
-			}
-		}
+	return someOutcome(h, func(txns []*workload.Txn) bool {
 		written := map[version]bool{}
 		note := func(t *workload.Txn) {
 			for _, o := range t.Ops {
@@ -71,7 +53,33 @@ func PossibleAsVisited(h History, l Level, v Visits) (bool, error) {
 		for i := range e.place {
 			e.place[i] = -1
 		}
-		if e.extend() {
+		return e.extend()
+	})
+}
+
+// someOutcome says whether holds is true for the transactions that took effect in
+// some choice for those of unknown outcome. It errors beyond maxBrute that may have.
+func someOutcome(h History, holds func([]*workload.Txn) bool) (bool, error) {
+	var sure, unsure []*workload.Txn
+	for i := range h {
+		switch h[i].Status {
+		case event.Committed:
+			sure = append(sure, &h[i])
+		case event.Unknown:
+			unsure = append(unsure, &h[i])
+		}
+	}
+	if n := len(sure) + len(unsure); n > maxBrute {
+		return false, fmt.Errorf("oracle: %d transactions are too many to try all orders, the most is %d", n, maxBrute)
+	}
+	for choice := range 1 << len(unsure) {
+		txns := slices.Clone(sure)
+		for n, t := range unsure {
+			if choice>>n&1 == 1 {
+				txns = append(txns, t)
+			}
+		}
+		if holds(txns) {
 			return true, nil
 		}
 	}

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -244,30 +243,9 @@ func close3(m [][]bool) {
 // session order, and satisfies the level's axiom; lists grow in it. Like [Possible]
 // it knows nothing of dependencies.
 func PossibleForced(h History, l Level) (bool, error) {
-	var sure, unsure []*workload.Txn
-	for i := range h {
-		switch h[i].Status {
-		case event.Committed:
-			sure = append(sure, &h[i])
-		case event.Unknown:
-			unsure = append(unsure, &h[i])
-		}
-	}
-	if n := len(sure) + len(unsure); n > maxBrute {
-		return false, fmt.Errorf("oracle: %d transactions are too many to try all orders, the most is %d", n, maxBrute)
-	}
-	for choice := range 1 << len(unsure) {
-		txns := slices.Clone(sure)
-		for n, t := range unsure {
-			if choice>>n&1 == 1 {
-				txns = append(txns, t)
-			}
-		}
-		if someOrder(txns, nil, func(order []*workload.Txn) bool { return explains(order, l) }) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return someOutcome(h, func(txns []*workload.Txn) bool {
+		return someOrder(txns, nil, func(order []*workload.Txn) bool { return explains(order, l) })
+	})
 }
 
 func someOrder(rest, order []*workload.Txn, fits func([]*workload.Txn) bool) bool {
