@@ -17,16 +17,21 @@ func (g *Graph) Order(i int) []uint32 {
 // and joins live nodes, and those nodes, vertex by vertex in the order of their
 // numbers. The arcs B->C are left out.
 func (g *Graph) Arcs(i int, fn func(id EdgeID, from, to uint32)) {
-	o := &g.views[i]
 	for v := range g.numVertices {
-		for id := g.FirstOut(Vertex(v)); id != 0; id = g.NextOut(id) {
-			e := &g.edges[id]
-			if (e.In|e.Aside)&o.bit == 0 {
-				continue
-			}
-			if from, to, ok := o.ends(e); ok && !o.retired(from) && !o.retired(to) {
-				fn(id, from, to)
-			}
+		g.ArcsOf(i, Vertex(v), fn)
+	}
+}
+
+// ArcsOf is Arcs for those out of one vertex.
+func (g *Graph) ArcsOf(i int, v Vertex, fn func(id EdgeID, from, to uint32)) {
+	o := &g.views[i]
+	for id := g.FirstOut(v); id != 0; id = g.NextOut(id) {
+		e := &g.edges[id]
+		if (e.In|e.Aside)&o.bit == 0 {
+			continue
+		}
+		if from, to, ok := o.ends(e); ok && !o.retired(from) && !o.retired(to) {
+			fn(id, from, to)
 		}
 	}
 }

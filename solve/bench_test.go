@@ -115,7 +115,7 @@ func BenchmarkBlind(b *testing.B) {
 	for _, c := range []struct {
 		n    int
 		skew float64
-	}{{10_000, 0}, {30_000, 0}, {100_000, 0}, {3_000, 0.99}} {
+	}{{10_000, 0}, {30_000, 0}, {100_000, 0}, {300_000, 0}, {1_000_000, 0}, {3_000, 0.99}, {100_000, 0.99}} {
 		for _, split := range []bool{false, true} {
 			for _, places := range []bool{false, true} {
 				p := blindHistory(c.n, 25, 10_000, c.skew, split, places)

@@ -27,9 +27,10 @@ import (
 const events = 600_000
 
 // lines are the events as JSON.
-func lines(tb testing.TB) [][]byte {
+func lines(tb testing.TB, cfg workload.Config) [][]byte {
 	tb.Helper()
-	gen, err := workload.NewGenerator(workload.Config{Kind: workload.Registers, Count: events, Interval: 50 * time.Microsecond}, rand.New(rand.NewPCG(1, 1)))
+	cfg.Kind, cfg.Count, cfg.Interval = workload.Registers, events, 50*time.Microsecond
+	gen, err := workload.NewGenerator(cfg, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func verdict(b *testing.B, in <-chan ingest.Chunk, n int, ls []isolation.Level) 
 
 func BenchmarkFile(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "events.jsonl")
-	all := lines(b)
+	all := lines(b, workload.Config{})
 	if err := os.WriteFile(path, append(bytes.Join(all, []byte("\n")), '\n'), 0o644); err != nil {
 		b.Fatal(err)
 	}
@@ -151,12 +152,17 @@ func BenchmarkFile(b *testing.B) {
 }
 
 func BenchmarkNATS(b *testing.B) {
-	all := lines(b)
+	readFirst := lines(b, workload.Config{})
 	for _, c := range []struct {
-		name string
-		per  int
-	}{{"1-a-message", 1}, {"100-a-message", 100}} {
+		name  string
+		per   int
+		blind bool // half of the operations are writes, and none follows a read
+	}{{"1-a-message", 1, false}, {"100-a-message", 100, false}, {"blind/100-a-message", 100, true}} {
 		b.Run(c.name, func(b *testing.B) {
+			all := readFirst
+			if c.blind {
+				all = lines(b, workload.Config{Blind: 1, WriteRatio: 0.5})
+			}
 			server, err := broker.StartEmbedded(b.Context(), broker.EmbeddedOptions{
 				Dir: b.TempDir(), Port: -1, Stream: "BENCH", Subjects: []string{"bench.>"},
 			})

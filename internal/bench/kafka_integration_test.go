@@ -17,7 +17,7 @@ import (
 // BenchmarkKafka reads from a real broker on the same machine: one topic of 4
 // partitions, one event a message.
 func BenchmarkKafka(b *testing.B) {
-	all := lines(b)
+	all := lines(b, workload.Config{})
 	server := testkafka.ForTest(b, testkafka.Config{Heap: "512m"})
 	if err := server.CreateTopic(b.Context(), "bench", 4, nil); err != nil {
 		b.Fatal(err)

@@ -11,7 +11,8 @@ type Kind uint8
 
 const (
 	// Registers are written only after a read of the same key in the same
-	// transaction, so that a read names every version's predecessor.
+	// transaction, so that a read names every version's predecessor, but for the
+	// share Blind of the writes.
 	Registers Kind = iota
 	// Lists are appended to; a read returns all elements so far.
 	Lists
@@ -41,6 +42,7 @@ type Config struct {
 	Zipf       float64 // exponent above 1 of the key choice; default uniform
 	Ops        int     // operations a transaction; default 4
 	WriteRatio float64 // chance that a key is written as well as read; default 0.25, negative: none
+	Blind      float64 // chance that a register that is written is not read before; default 0
 	ListLength int     // appends after which a list key gives way to a new one; default 16
 
 	Aborted float64 // share of transactions that abort; default 0
@@ -103,6 +105,7 @@ func (c *Config) validate() error {
 	require(c.ListLength > 0, "list length %d: must be positive", c.ListLength)
 	require(c.Zipf == 0 || c.Zipf > 1, "zipf %g: must be 0 (uniform) or above 1", c.Zipf)
 	require(c.WriteRatio <= 1, "write ratio %g: must be at most 1", c.WriteRatio)
+	require(c.Blind >= 0 && c.Blind <= 1, "blind %g: must be between 0 and 1", c.Blind)
 	require(c.Aborted >= 0 && c.Unknown >= 0 && c.Aborted+c.Unknown <= 1,
 		"aborted %g and unknown %g: must be shares of 1", c.Aborted, c.Unknown)
 	require(c.Busy > 0 && c.Busy < 1, "busy %g: must be between 0 and 1", c.Busy)

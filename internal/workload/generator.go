@@ -193,7 +193,9 @@ func (g *Generator) run(p *pending) {
 		case g.cfg.Kind == Lists:
 			p.txn.Ops = append(p.txn.Ops, p.readList(o))
 		default:
-			p.txn.Ops = append(p.txn.Ops, p.readRegister(o))
+			if !write || g.cfg.Blind == 0 || g.rng.Float64() >= g.cfg.Blind {
+				p.txn.Ops = append(p.txn.Ops, p.readRegister(o))
+			}
 			if write && len(p.txn.Ops) < g.cfg.Ops {
 				v := g.value()
 				p.txn.Ops = append(p.txn.Ops, Write(o.key, v))
