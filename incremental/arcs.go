@@ -2,10 +2,16 @@ package incremental
 
 // Order lists the live nodes of the i-th view in its order: vertices, or where the
 // view is split 2*v for B and 2*v+1 for C.
-func (g *Graph) Order(i int) []uint32 {
+func (g *Graph) Order(i int) []uint32 { return g.First(i, g.views[i].queue.n) }
+
+// Nodes is how many live nodes the i-th view has at most.
+func (g *Graph) Nodes(i int) int { return g.views[i].queue.n }
+
+// First lists the first k of them, or all if there are fewer.
+func (g *Graph) First(i, k int) []uint32 {
 	o := &g.views[i]
-	nodes := make([]uint32, 0, o.queue.n)
-	o.queue.each(func(r rank) {
+	nodes := make([]uint32, 0, min(k, o.queue.n))
+	o.queue.first(k, func(r rank) {
 		if n := o.slots[r.slot]; n != 0 {
 			nodes = append(nodes, n)
 		}
@@ -48,14 +54,17 @@ func (g *Graph) Split(i int) bool { return g.views[i].Split }
 // Due lists the nodes that [Graph.Retire] would retire in the i-th view, in order.
 func (g *Graph) Due(i int, now int64) []uint32 {
 	o := &g.views[i]
-	var nodes []uint32
-	for _, n := range g.Order(i) {
-		if g.vertex(o.vertexOf(n)).settle >= now {
-			break
+	for k := 1024; ; k *= 2 {
+		nodes := g.First(i, k)
+		for at, n := range nodes {
+			if g.vertex(o.vertexOf(n)).settle >= now {
+				return nodes[:at]
+			}
 		}
-		nodes = append(nodes, n)
+		if k >= o.queue.n {
+			return nodes
+		}
 	}
-	return nodes
 }
 
 // Excess lists the nodes that [Graph.Freeze] would retire in the i-th view, in
@@ -69,18 +78,20 @@ func (g *Graph) Excess(i int, maxLive int) []uint32 {
 	return nodes[:max(0, len(nodes)-maxLive)]
 }
 
-// Reorder gives the live nodes of the i-th view, all of them, the given order. It
-// returns false, and changes nothing, when an edge speaks against it.
+// Reorder gives the first live nodes of the i-th view, as many as are given, the given
+// order. It returns false, and changes nothing, when an edge speaks against it.
 func (g *Graph) Reorder(i int, nodes []uint32) bool {
 	o := &g.views[i]
-	ranks := make([]rank, 0, o.queue.n)
-	o.queue.each(func(r rank) {
-		if o.slots[r.slot] != 0 {
-			ranks = append(ranks, r)
+	ranks := make([]rank, 0, len(nodes))
+	for k := len(nodes); len(ranks) < len(nodes); k = 2*k - len(ranks) {
+		if ranks = ranks[:0]; k > 2*o.queue.n {
+			return false
 		}
-	})
-	if len(ranks) != len(nodes) {
-		return false
+		o.queue.first(k, func(r rank) {
+			if o.slots[r.slot] != 0 && len(ranks) < len(nodes) {
+				ranks = append(ranks, r)
+			}
+		})
 	}
 	old := make([]rank, len(nodes))
 	for k, n := range nodes {

@@ -142,9 +142,15 @@ func (q *queue) split(i int, r rank) int {
 }
 
 // each calls fn with every rank, lowest first.
-func (q *queue) each(fn func(rank)) {
+func (q *queue) each(fn func(rank)) { q.first(q.n, fn) }
+
+// first calls fn with the k lowest ranks.
+func (q *queue) first(k int, fn func(rank)) {
 	for _, x := range q.runs[q.head:] {
 		for _, r := range q.blocks[x.block][x.from:x.to] {
+			if k--; k < 0 {
+				return
+			}
 			fn(r)
 		}
 	}

@@ -214,6 +214,25 @@ func (s *State) blindKey(k uint32) bool {
 	return x.flags&unordered != 0 && x.flags&unsupported == 0 && x.kind == event.Register
 }
 
+// EachReaderOf calls fn with those who read the version of k with this ValueKey, as
+// far as they are in memory.
+func (s *State) EachReaderOf(k uint32, value uint64, fn func(n uint32)) {
+	lo := (value ^ s.keys[k].hash.Lo) * versionHashInverse
+	x := &s.byVersion
+	for i, mask, fp := x.start(versionHash(k, event.Hash{Lo: lo})); x.slots[i] != 0; i = (i + 1) & mask {
+		slot := x.slots[i]
+		if v := &s.versions[uint32(slot)]; uint32(slot>>32) != fp || v.hash.Lo != lo || v.key != k {
+			continue
+		}
+		for r := s.versions[uint32(slot)].readers; r != 0; r = s.olderReader(r) {
+			if !s.readers[r].reread {
+				fn(s.readers[r].txn)
+			}
+		}
+		return
+	}
+}
+
 // KeyHash tells keys apart whose numbers are used one after the other.
 func (s *State) KeyHash(k uint32) uint64 { return s.keys[k].hash.Lo | 1 }
 
@@ -276,18 +295,14 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 // WriterOf is the one writer of v, 0 if there is none.
 func (s *State) WriterOf(v uint32) uint32 { return s.versions[v].writer }
 
-// EachSuccessor calls fn with every two neighbours in a session that count.
-func (s *State) EachSuccessor(fn func(before, after uint32)) {
-	for n := range s.txns {
-		if t := &s.txns[n]; t.state != counted || t.flags&inSession == 0 {
-			continue
-		}
-		m := s.txns[n].sessNext
-		for m != 0 && s.txns[m].state != counted {
-			m = s.txns[m].sessNext
-		}
-		if m != 0 {
-			fn(uint32(n), m)
-		}
+// Successor is the next member of n's session that counts, 0 if there is none.
+func (s *State) Successor(n uint32) uint32 {
+	if t := &s.txns[n]; t.state != counted || t.flags&inSession == 0 {
+		return 0
 	}
+	m := s.txns[n].sessNext
+	for m != 0 && s.txns[m].state != counted {
+		m = s.txns[m].sessNext
+	}
+	return m
 }

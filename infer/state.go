@@ -303,6 +303,10 @@ func versionHash(k uint32, h event.Hash) uint64 {
 	return (h.Lo ^ uint64(k)) * 0x9e3779b97f4a7c15
 }
 
+// versionHashInverse takes the multiplication of versionHash back: their product is
+// 1 modulo 2^64.
+const versionHashInverse = 0xf1de83e19937733d
+
 // lookupVersion finds the version of k with this value, 0 if there is none.
 func (s *State) lookupVersion(k uint32, h event.Hash) uint32 {
 	x := &s.byVersion

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -37,9 +38,16 @@ func (m *Machine) orderBlind() {
 			strongest = i
 		}
 	}
-	if strongest < 0 {
-		return
+	if strongest >= 0 {
+		m.orderAll(strongest)
 	}
+	for _, i := range m.weakFirst {
+		m.hunt(i)
+	}
+}
+
+// orderAll decides the views that are not violated.
+func (m *Machine) orderAll(strongest int) {
 	c, core := m.orderView(strongest)
 	for _, i := range m.weakFirst {
 		switch {
@@ -56,18 +64,24 @@ func (m *Machine) orderBlind() {
 	}
 }
 
-// orders says whether the i-th view is one to find an order in: not violated
-// already, and of a level that needs one. Without anti-dependencies, as in read
-// uncommitted and read committed, any order of the transactions orders the writers.
-func (m *Machine) orders(i int) bool {
+// needsOrder says whether the i-th view is of a level that asks for an order of the
+// writers. Without anti-dependencies, as in read uncommitted and read committed, any
+// order of the transactions orders them.
+func (m *Machine) needsOrder(i int) bool {
 	l := m.views[i]
-	return l.Underlying() >= isolation.Prefix && !refuted(m.verdicts.certain, l)
+	return l.Underlying() >= isolation.Prefix
+}
+
+// orders says whether the i-th view is one to find an order in: one that needs it
+// and is not violated already.
+func (m *Machine) orders(i int) bool {
+	return m.needsOrder(i) && !refuted(m.verdicts.certain, m.views[i])
 }
 
 // orderView decides the i-th view, and what follows for weaker ones. It returns
 // what cannot be ordered.
 func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
-	c := m.constraints(i)
+	c := m.constraints(i, false)
 	if len(c.unchained) > 0 {
 		m.orderings[i] = beyond
 		m.unchained = max(m.unchained, int64(len(c.unchained)))
@@ -77,10 +91,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 		m.orderings[i] = orderable
 		return nil, nil
 	}
-	r := solve.Solve(m.inSessions(i, c))
-	if r.Verdict != solve.Satisfiable && m.views[i].Family == isolation.Plain {
-		r = solve.Solve(&c.problem)
-	}
+	r := m.solve(i, c)
 	switch r.Verdict {
 	case solve.Satisfiable:
 		for j, l := range m.views {
@@ -102,6 +113,15 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	return nil, nil
 }
 
+// solve decides a problem of the i-th view.
+func (m *Machine) solve(i int, c *constraints) solve.Result {
+	r := solve.Solve(m.inSessions(i, c))
+	if r.Verdict != solve.Satisfiable && m.views[i].Family == isolation.Plain {
+		r = solve.Solve(&c.problem)
+	}
+	return r
+}
+
 // inSessions is the problem of a level without session order, with it: most
 // databases keep it, and it leaves little to search. An order that has it is one
 // without; if there is none, nothing follows.
@@ -111,14 +131,90 @@ func (m *Machine) inSessions(i int, c *constraints) *solve.Problem {
 		return &p
 	}
 	var lines []solve.Edge
-	m.infer.EachSuccessor(func(before, after uint32) {
-		from, to, _ := m.graph.Ends(i, incremental.Vertex(before), incremental.Vertex(after), incremental.Labels(infer.WR))
-		if x, y := c.nodeAt(from), c.nodeAt(to); x >= 0 && y >= 0 {
-			lines = append(lines, solve.Edge{From: x, To: y})
+	for _, n := range c.nodes {
+		if m.graph.Split(i) && n&1 == 0 {
+			continue
 		}
-	})
+		before := m.graph.VertexOf(i, n)
+		after := m.infer.Successor(uint32(before))
+		if after == 0 {
+			continue
+		}
+		_, to, _ := m.graph.Ends(i, before, incremental.Vertex(after), incremental.Labels(infer.WR))
+		if y := c.nodeAt(to); y >= 0 {
+			lines = append(lines, solve.Edge{From: c.nodeAt(n), To: y})
+		}
+	}
 	p.Edges = append(lines, p.Edges...)
 	p.Lines += len(lines)
+	return &p
+}
+
+// guessedInTime is inSessions with real time: a transaction that ended before another one
+// began comes before it. Databases keep that as well, mostly, it leaves next to
+// nothing to search, and the order that is found is about that of time.
+//
+// A line of nodes stands for time: who has ended leads to the next of them, and each
+// leads to those who begin behind it. Two edges a transaction.
+func (m *Machine) guessedInTime(i int, c *constraints) *solve.Problem {
+	if m.views[i].RealTime() {
+		return m.inSessions(i, c) // it is known
+	}
+	p := *m.inSessions(i, c)
+	split := m.graph.Split(i)
+	type instant struct {
+		at   int64
+		node solve.Node
+		ends bool
+	}
+	var all []instant
+	for at, n := range c.nodes {
+		start, end, unknown := m.infer.Span(uint32(m.graph.VertexOf(i, n)))
+		if !split || n&1 == 0 {
+			all = append(all, instant{start, solve.Node(at), false})
+		}
+		if (!split || n&1 == 1) && !unknown {
+			all = append(all, instant{end, solve.Node(at), true})
+		}
+	}
+	slices.SortFunc(all, func(a, b instant) int { // who begins at the instant of an end is not behind it
+		switch {
+		case a.at != b.at:
+			return cmp.Compare(a.at, b.at)
+		case a.ends == b.ends:
+			return cmp.Compare(a.node, b.node)
+		case b.ends:
+			return -1
+		}
+		return 1
+	})
+	p.Place = make([]int64, p.Nodes, 2*p.Nodes)
+	for v := range p.Place {
+		p.Place[v] = 2 * int64(v)
+	}
+	var line, rest []solve.Edge
+	tick, open := solve.Node(-1), false // the latest node of time; it may take ends
+	for _, x := range all {
+		if !x.ends {
+			if open = false; tick >= 0 {
+				rest = append(rest, solve.Edge{From: tick, To: x.node})
+			}
+			continue
+		}
+		if !open {
+			next := solve.Node(p.Nodes)
+			p.Nodes++
+			p.Place = append(p.Place, 2*int64(x.node)+1)
+			if tick >= 0 {
+				line = append(line, solve.Edge{From: tick, To: next})
+			}
+			tick, open = next, true
+		}
+		p.Place[tick] = max(p.Place[tick], 2*int64(x.node)+1)
+		rest = append(rest, solve.Edge{From: x.node, To: tick})
+	}
+	p.Edges = slices.Concat(line, p.Edges, rest)
+	p.Lines += len(line)
 	return &p
 }
 
@@ -136,6 +232,9 @@ func (m *Machine) giveUp(keys []uint32) {
 func (m *Machine) unorderedReason(l isolation.Level) string {
 	if l.Special == isolation.Linearizable || l.Special == 0 && l.Base <= isolation.Causal {
 		return "" // any order of the transactions orders the writers, with what is forced
+	}
+	if !m.closed && !m.cfg.Unbounded && m.watches(l) {
+		return m.misfitReason(l)
 	}
 	switch m.orderOf(l) {
 	case orderable, opposed:
@@ -155,6 +254,22 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 	return ""
 }
 
+// misfitReason is why the level's verdict is unknown while a stream runs: what has
+// frozen of keys whose order nobody saw is no execution at the level, as far as is
+// known. What is live is not decided yet.
+func (m *Machine) misfitReason(l isolation.Level) string {
+	least := int64(-1)
+	for i, v := range m.views {
+		if v.Implies(l) && i < len(m.misfits) && (least < 0 || m.misfits[i] < least) {
+			least = m.misfits[i]
+		}
+	}
+	if least <= 0 {
+		return ""
+	}
+	return counted(least, "read of blind writes that does not fit the order in which the window froze", "reads of blind writes that do not fit the order in which the window froze")
+}
+
 // constraints are a view's graph and its unordered keys in the terms of package
 // solve.
 type constraints struct {
@@ -163,8 +278,10 @@ type constraints struct {
 	at        []int32       // node of the problem, by node of the view
 	chains    []infer.Chain // by unit
 	missed    []missed
+	relaxed   bool     // what is set aside is left out
 	aside     bool     // an edge was set aside, and not reported
-	assumed   int      // the last edges of the problem that follow from what is frozen
+	assumed   int      // the last edges of the problem, which are not known
+	frozen    int      // the last of those, which follow from what is frozen
 	unchained []uint32 // keys whose versions are not chains
 }
 
@@ -177,8 +294,10 @@ type missed struct {
 	version        uint32
 }
 
-func (m *Machine) constraints(i int) *constraints {
-	c := m.graphOf(i)
+// constraints are those of the i-th view of a whole history; relaxed: without what is
+// set aside.
+func (m *Machine) constraints(i int, relaxed bool) *constraints {
+	c := m.graphOf(i, m.graph.Order(i), relaxed)
 	p := &c.problem
 	take := func(key uint32, chains []infer.Chain) {
 		if chains == nil || m.anyAskedLess(chains, m.views[i]) {
@@ -187,6 +306,9 @@ func (m *Machine) constraints(i int) *constraints {
 		}
 		p.Keys = append(p.Keys, int32(len(p.Units)))
 		for _, x := range chains {
+			if relaxed && m.isAside(i, key, &x) {
+				continue
+			}
 			p.Units = append(p.Units, m.unit(i, c, &x))
 			c.chains = append(c.chains, infer.Chain{
 				Txns: slices.Clone(x.Txns), Versions: slices.Clone(x.Versions), Readers: slices.Clone(x.Readers),
@@ -204,9 +326,9 @@ func (m *Machine) constraints(i int) *constraints {
 	return c
 }
 
-// graphOf is the graph of the live part of the i-th view.
-func (m *Machine) graphOf(i int) *constraints {
-	c := &constraints{nodes: m.graph.Order(i)}
+// graphOf is the graph of these nodes of the i-th view, which are in its order.
+func (m *Machine) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
+	c := &constraints{nodes: nodes, relaxed: relaxed}
 	most := uint32(0)
 	for _, n := range c.nodes {
 		most = max(most, n)
@@ -220,21 +342,33 @@ func (m *Machine) graphOf(i int) *constraints {
 	}
 	p := &c.problem
 	p.Nodes = len(c.nodes)
-	var rest []solve.Edge
-	m.graph.Arcs(i, func(id incremental.EdgeID, from, to uint32) {
-		e := solve.Edge{From: c.at[from], To: c.at[to]}
-		c.aside = c.aside || m.graph.Edge(id).Aside&(1<<i) != 0
-		if infer.Label(m.graph.Edge(id).Labels)&infer.Process != 0 {
-			p.Edges = append(p.Edges, e)
-		} else {
-			rest = append(rest, e)
-		}
-	})
-	if m.graph.Split(i) {
+	split := m.graph.Split(i)
+	if split {
 		for _, n := range c.nodes {
 			if n&1 == 0 && c.nodeAt(n+1) >= 0 {
 				p.Edges = append(p.Edges, solve.Edge{From: c.at[n], To: c.at[n+1]})
 			}
+		}
+	}
+	var rest []solve.Edge
+	take := func(id incremental.EdgeID, from, to uint32) {
+		e := solve.Edge{From: c.nodeAt(from), To: c.nodeAt(to)}
+		x := m.graph.Edge(id)
+		aside := x.In&(1<<i) == 0
+		if e.From < 0 || e.To < 0 || aside && relaxed {
+			return
+		}
+		c.aside = c.aside || aside
+		if infer.Label(x.Labels)&infer.Process != 0 {
+			p.Edges = append(p.Edges, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	for _, n := range c.nodes {
+		// A vertex of which only C is left comes once, and so does one with both nodes.
+		if !split || n&1 == 0 || c.nodeAt(n-1) < 0 {
+			m.graph.ArcsOf(i, m.graph.VertexOf(i, n), take)
 		}
 	}
 	if m.views[i].RealTime() {

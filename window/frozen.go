@@ -36,6 +36,9 @@ type frozenRun struct {
 	// news are the keys that it changed; no order of it matters.
 	news    map[uint32]lastFrozen
 	misfits []uint32 // transactions
+	// missed says that somebody behind what was run read a version that was replaced
+	// there: a misfit to come.
+	missed bool
 }
 
 func (m *Machine) newRun(i int) *frozenRun {
@@ -84,6 +87,7 @@ func (r *frozenRun) run(nodes []uint32) {
 					at, seq := r.m.graph.Place(r.view, n-1)
 					fits = fits && (x.at < at || x.at == at && x.seq < seq)
 				}
+				r.missed = r.missed || r.readBehind(k, r.last(k), n)
 				y := lastFrozen{key: r.m.infer.KeyHash(k), value: r.m.infer.ValueKey(v)}
 				y.at, y.seq = r.m.graph.Place(r.view, n)
 				r.news[k] = y
@@ -93,6 +97,25 @@ func (r *frozenRun) run(nodes []uint32) {
 			r.misfits = append(r.misfits, t)
 		}
 	}
+}
+
+// readBehind says whether a live reader of what x left in k stands behind node n,
+// which replaces it.
+func (r *frozenRun) readBehind(k uint32, x lastFrozen, n uint32) bool {
+	if r.missed || x.key == 0 {
+		return false
+	}
+	g, behind := r.m.graph, false
+	t := g.VertexOf(r.view, n)
+	r.m.infer.EachReaderOf(k, x.value, func(reader uint32) {
+		v := incremental.Vertex(reader)
+		if behind || v == t || !g.Known(v) || g.Retired(r.view, v) {
+			return
+		}
+		node, _, _ := g.Ends(r.view, v, t, incremental.Labels(infer.RW))
+		behind = g.Before(r.view, n, node)
+	})
+	return behind
 }
 
 // keep makes what was run part of what is frozen.
@@ -133,51 +156,67 @@ func (m *Machine) runFrozen(due func(i int) []uint32) {
 	}
 }
 
-// strongestOpen is the strongest view that is not refuted and has no misfits, -1 if
-// there is none.
-func (m *Machine) strongestOpen() int {
-	strongest := -1
-	for _, i := range m.weakFirst {
-		if m.orders(i) && m.misfits[i] == 0 {
-			strongest = i
-		}
-	}
-	return strongest
-}
-
-// orderLive finds an order of the live transactions at the strongest level that
-// has one, and gives it to that view and to those that follow from it. What has none
-// whatever was frozen is reported.
-func (m *Machine) orderLive() {
-	for j := range m.weakFirst {
-		i := m.weakFirst[len(m.weakFirst)-1-j]
-		if !m.orders(i) {
-			continue
-		}
-		c := m.live(i)
-		if c == nil {
+// orderLive finds an order of the first live nodes of the i-th view such that what is
+// due fits, and gives it to that view and to those that follow from it. What has no
+// order whatever was frozen is reported. An order that does not fit what is frozen is
+// no better than the present one, unless that has misfits.
+//
+// Of the live nodes only those about the due ones are ordered, twice as many as are
+// looked at: the work is in proportion to what freezes, and not to the window. What
+// comes behind stays there. If that fails, all live nodes are.
+func (m *Machine) orderLive(i, due int, misfits bool) {
+	relaxed := refuted(m.verdicts.certain, m.views[i])
+	if part := lookedAt(lookedAt(due)); part < m.graph.Nodes(i) {
+		c := m.live(i, m.graph.First(i, part), lookedAt(due), relaxed)
+		if c == nil || m.adoptGuessed(i, c) {
 			return
 		}
-		known := len(c.problem.Edges) - c.assumed
-		r := solve.Solve(&c.problem)
-		if r.Verdict == solve.Unsatisfiable && c.assumed > 0 {
-			c.problem.Edges = c.problem.Edges[:known]
-			r = solve.Solve(&c.problem)
+	}
+	nodes := m.graph.Order(i)
+	for n := 0; n < maxHunt; n++ {
+		c := m.live(i, nodes, 0, relaxed)
+		if c == nil || m.adoptGuessed(i, c) || m.views[i].Family == isolation.Plain && m.adoptOf(i, c, &c.problem) {
+			return
 		}
+		c.problem.Edges = c.problem.Edges[:len(c.problem.Edges)-c.assumed]
+		r := m.solve(i, c)
 		switch r.Verdict {
 		case solve.Satisfiable:
-			m.adopt(i, c, r.Order)
+			if misfits {
+				m.adopt(i, c, r.Order)
+			}
 			return
-		case solve.Unsatisfiable:
-			m.cannotOrder(i, c, &r.Core)
+		case solve.Unknown:
+			return
 		}
+		if relaxed && !m.another(i, c, &r.Core) || !relaxed && !m.cannotOrder(i, c, &r.Core) || !m.hunted(i) || len(r.Core.Pairs) == 0 {
+			return
+		}
+		relaxed = true
 	}
 }
 
-// live are the constraints of the live part of the i-th view. The last edges are
-// assumed: they follow from what is frozen. nil where versions are no chains.
-func (m *Machine) live(i int) *constraints {
-	c := m.graphOf(i)
+// adoptGuessed takes an order that has real time and session order, or session order.
+func (m *Machine) adoptGuessed(i int, c *constraints) bool {
+	return !m.untimed && m.adoptOf(i, c, m.guessedInTime(i, c)) || m.adoptOf(i, c, m.inSessions(i, c))
+}
+
+// adoptOf takes the order of the problem, if it has one.
+func (m *Machine) adoptOf(i int, c *constraints, p *solve.Problem) bool {
+	r := solve.Solve(p)
+	return r.Verdict == solve.Satisfiable && m.adopt(i, c, r.Order)
+}
+
+// lookedAt is how many live nodes are looked at before the first of them freeze: some
+// more, since transactions that overlap in time may have come in another order.
+func lookedAt(due int) int { return due + max(due/4, 512) }
+
+// live are the constraints of the first live nodes of the i-th view. The last edges
+// are assumed: they follow from that nodes which are not among these come behind the
+// first of these, up to until; and from what is frozen. nil where versions are no
+// chains.
+func (m *Machine) live(i int, nodes []uint32, until int, relaxed bool) *constraints {
+	c := m.graphOf(i, nodes, relaxed)
 	var txns []uint32
 	for _, n := range c.nodes {
 		if !m.graph.Split(i) || n&1 == 1 {
@@ -186,9 +225,11 @@ func (m *Machine) live(i int) *constraints {
 	}
 	type piece struct {
 		key    uint32
+		hash   uint64 // of the key
 		unit   solve.Unit
 		chain  infer.Chain
 		closed bool
+		later  bool // who read it is behind these nodes
 	}
 	var pieces []piece
 	asked := false
@@ -198,20 +239,24 @@ func (m *Machine) live(i int) *constraints {
 	}
 	ok := m.infer.EachPiece(txns, live, func(p *infer.Piece) {
 		asked = asked || m.anyAskedLess([]infer.Chain{p.Chain}, m.views[i])
-		x := piece{key: p.Key, unit: m.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}
+		x := piece{key: p.Key, hash: m.infer.KeyHash(p.Key), unit: m.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}
 		x.closed = x.closed || x.unit.In < 0 || x.unit.InAnti < 0
-		if x.unit.Out >= 0 {
+		x.later = until > 0 && slices.ContainsFunc(p.Readers, func(n uint32) bool {
+			node, _, _ := m.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.RW))
+			return c.nodeAt(node) < 0 && m.graph.Known(incremental.Vertex(n)) && !m.graph.Retired(i, incremental.Vertex(n))
+		})
+		if x.unit.Out >= 0 && !(relaxed && m.isAside(i, p.Key, &p.Chain)) {
 			pieces = append(pieces, x)
 		}
 	})
 	if !ok || asked || m.views[i].Base == isolation.Prefix {
 		return nil
 	}
-	slices.SortStableFunc(pieces, func(a, b piece) int { // by what does not change when a key comes back
-		return cmp.Or(cmp.Compare(m.infer.KeyHash(a.key), m.infer.KeyHash(b.key)), cmp.Compare(a.key, b.key))
+	slices.SortFunc(pieces, func(a, b piece) int { // by what does not change when a key comes back
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key), cmp.Compare(a.unit.Out, b.unit.Out))
 	})
 	p := &c.problem
-	var assumed []solve.Edge
+	var later, assumed []solve.Edge
 	for from := 0; from < len(pieces); {
 		to := from + 1
 		for to < len(pieces) && pieces[to].key == pieces[from].key {
@@ -220,6 +265,11 @@ func (m *Machine) live(i int) *constraints {
 		p.Keys = append(p.Keys, int32(len(p.Units)))
 		for a := from; a < to; a++ {
 			x := &pieces[a]
+			for b := from; b < to && x.later; b++ { // who reads it then must find it
+				if y := &pieces[b]; b != a && int(y.unit.Out) < until {
+					later = append(later, solve.Edge{From: y.unit.Out, To: x.unit.Out})
+				}
+			}
 			if !x.closed {
 				p.Units = append(p.Units, x.unit)
 				c.chains = append(c.chains, x.chain)
@@ -237,8 +287,8 @@ func (m *Machine) live(i int) *constraints {
 		from = to
 	}
 	assumed = m.readersOfFrozen(i, c, txns, assumed)
-	c.assumed = len(assumed)
-	p.Edges = append(p.Edges, assumed...)
+	c.assumed, c.frozen = len(later)+len(assumed), len(assumed)
+	p.Edges = append(append(p.Edges, later...), assumed...)
 	return c
 }
 
@@ -280,9 +330,10 @@ func (m *Machine) liveVersion(i int, v uint32) bool {
 	return w != 0 && m.graph.Known(incremental.Vertex(w)) && !m.graph.Retired(i, incremental.Vertex(w))
 }
 
-// adopt gives the order to the i-th view, and to the views of weaker levels.
-func (m *Machine) adopt(i int, c *constraints, order []int32) {
-	place := func(j int, n uint32) int64 {
+// adopt gives the order to the i-th view, and to the views of weaker levels. It
+// returns false when the i-th view does not take it.
+func (m *Machine) adopt(i int, c *constraints, order []int32) bool {
+	place := func(j int, n uint32) (at int64, known bool) {
 		v := uint32(m.graph.VertexOf(j, n))
 		node := v
 		if m.graph.Split(i) {
@@ -290,34 +341,53 @@ func (m *Machine) adopt(i int, c *constraints, order []int32) {
 				node = n
 			}
 		}
-		at := c.nodeAt(node)
-		if at < 0 {
-			return -1
+		if at := c.nodeAt(node); at >= 0 {
+			return 2*int64(order[at]) + int64(n&1), true
 		}
-		return 2*int64(order[at]) + int64(n&1)
+		// What has retired in the i-th view comes first.
+		return -1, m.graph.Retired(i, incremental.Vertex(v)) || m.graph.Split(i) && node&1 == 0 && c.nodeAt(node+1) >= 0
 	}
+	taken := false
 	for j, l := range m.views {
-		if !m.views[i].Implies(l) || l.Underlying() < isolation.Prefix {
+		if j != i && (c.relaxed || !m.views[i].Implies(l)) || l.Underlying() < isolation.Prefix {
 			continue
 		}
-		nodes := m.graph.Order(j)
-		slices.SortStableFunc(nodes, func(a, b uint32) int {
-			x, y := place(j, a), place(j, b)
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
-		})
-		m.graph.Reorder(j, nodes)
+		taken = m.graph.Reorder(j, m.arranged(j, c, place)) && j == i || taken
 	}
+	return taken
+}
+
+// arranged are the live nodes of the j-th view by their new places, as far as those
+// are known: they stand where such nodes stood before, the others stay where they are.
+func (m *Machine) arranged(j int, c *constraints, place func(j int, n uint32) (int64, bool)) []uint32 {
+	type placed struct {
+		n  uint32
+		at int64
+	}
+	last := m.graph.Nodes(j)
+	if k := 3*len(c.nodes) + 1024; k < last { // whole views where they differ by more than that
+		last = k
+	}
+	nodes := m.graph.First(j, last)
+	var slots []int
+	var moved []placed
+	for k, n := range nodes {
+		if at, known := place(j, n); known {
+			slots, moved = append(slots, k), append(moved, placed{n, at})
+		}
+	}
+	slices.SortStableFunc(moved, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	end := 0
+	for k := range moved {
+		nodes[slots[k]] = moved[k].n
+		end = slots[k] + 1
+	}
+	return nodes[:end]
 }
 
 // fitsToTheEnd says by view whether all that is live would fit if it froze now.
 func (m *Machine) fitsToTheEnd() {
-	if m.infer.Counters.Unordered == 0 || m.cfg.KeyCap > 0 {
+	if m.infer.Counters.Unordered == 0 {
 		return
 	}
 	m.orderBefore(m.graph.Order)
@@ -344,13 +414,27 @@ func (m *Machine) initFrozen() {
 	}
 }
 
-// orderBefore orders the live part where what is due would not fit.
+// orderBefore orders the live part where what is due would not fit: at the strongest
+// level that is not violated, and at those that the expected one forbids to violate.
 func (m *Machine) orderBefore(due func(i int) []uint32) {
 	m.initFrozen()
-	if i := m.strongestOpen(); i >= 0 {
+	m.dropAside()
+	for at := range m.weakFirst {
+		i := m.weakFirst[len(m.weakFirst)-1-at]
+		open := m.orders(i)
+		if !open && !(m.hunted(i) && m.cfg.Expect.Implies(m.views[i])) {
+			continue
+		}
+		n := len(due(i))
+		if n == 0 {
+			return
+		}
 		r := m.newRun(i)
-		if r.run(due(i)); len(r.misfits) > 0 {
-			m.orderLive()
+		if r.run(m.graph.First(i, lookedAt(n))); len(r.misfits) > 0 || r.missed {
+			m.orderLive(i, n, len(r.misfits) > 0)
+		}
+		if open && m.orders(i) {
+			return
 		}
 	}
 }

@@ -99,6 +99,7 @@ type Machine struct {
 	unchained    int64          // keys that can not be, since their versions are not chains
 	frozen       [][]lastFrozen // by view and key: see frozen.go
 	misfits      []int64        // by view: transactions that do not fit what had frozen
+	aside        []setAside     // see aside.go
 	forced       forcing
 	linear       linearized
 

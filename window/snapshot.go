@@ -122,6 +122,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, m.asked)
 	dst = flat.Append(dst, m.unreadOut)
 	dst = flat.Append(dst, m.misfits)
+	dst = flat.Append(dst, m.aside)
 	for i := range m.views {
 		var f []lastFrozen
 		if i < len(m.frozen) {
@@ -155,6 +156,7 @@ func (m *Machine) ReadState(state []byte) error {
 	flat.Read(r, &m.asked)
 	flat.Read(r, &m.unreadOut)
 	flat.Read(r, &m.misfits)
+	flat.Read(r, &m.aside)
 	m.frozen = make([][]lastFrozen, len(m.views))
 	for i := range m.frozen {
 		flat.Read(r, &m.frozen[i])

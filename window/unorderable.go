@@ -113,6 +113,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	f.Finding.Certain = true
 	f.Finding.AtLeast = !core.Minimal
 	m.publish(f, name, &w)
+	m.putAside(&c.chains[core.Pairs[0].B])
 	return true
 }
 

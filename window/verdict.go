@@ -196,7 +196,7 @@ func (m *Machine) Totals() Counters {
 // an order.
 func (m *Machine) allOrdered() bool {
 	for i, l := range m.views {
-		if l.Underlying() >= isolation.Prefix && !refuted(m.verdicts.certain, l) && m.orderOf(m.views[i]) < orderable {
+		if l.Underlying() >= isolation.Prefix && !refuted(m.verdicts.certain, l) && m.orderOf(m.views[i]) < orderable && m.unorderedReason(l) != "" {
 			return false
 		}
 	}

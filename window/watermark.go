@@ -161,7 +161,7 @@ func (m *Machine) advance() {
 	// touched then is touched together.
 	stride := m.window() / 512
 	if m.freezing() {
-		stride = m.window() / 8 // all that is live may have to be ordered
+		stride = m.window() / 32 // what is about to freeze may have to be ordered
 	}
 	if m.watermark-m.retiredAt < stride {
 		return

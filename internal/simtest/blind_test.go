@@ -9,6 +9,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -167,6 +168,105 @@ func TestOverwrittenInDoubt(t *testing.T) {
 		for _, name := range []string{"snapshot-isolation", "serializable"} {
 			if got, why := m.Verdict(must(isolation.ParseLevel(name))); got != x.want {
 				t.Errorf("%s: %s is %s (%s), want %s", x.name, name, got, why, x.want)
+			}
+		}
+	}
+}
+
+// TestSeveralBlind: violations by blind writes that share no transaction are each
+// found, in a whole history and in a stream, at the level that they refute.
+func TestSeveralBlind(t *testing.T) {
+	const groups = 6
+	var h oracle.History
+	for j := range groups {
+		x, y := fmt.Sprintf("x%d", j), fmt.Sprintf("y%d", j)
+		at := int64(j) * 20_000_000
+		for i, ops := range [][]workload.Op{
+			{workload.Write(x, 1), workload.Write(y, 1)},
+			{workload.Write(x, 2), workload.Write(y, 2)},
+			{workload.Read(x, 2), workload.Read(y, 1)},
+		} {
+			h = append(h, workload.Txn{
+				ID: fmt.Sprintf("g%dt%d", j, i), Status: event.Committed, Start: at + int64(i), End: at + 1_000_000 + int64(i), Ops: ops,
+			})
+		}
+	}
+	for _, windowed := range []bool{false, true} {
+		cfg := exact()
+		cfg.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}, {Base: isolation.Serializable}}
+		if windowed {
+			cfg.Unbounded, cfg.Window, cfg.Lateness = false, window.For(10*time.Millisecond), window.For(5*time.Millisecond)
+		}
+		_, found, err := run(cfg, batchOf(t, h, identity(len(h))), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := map[string]bool{}
+		for _, f := range found {
+			if f.Kind != isolation.KindViolation || len(f.Names) == 0 {
+				t.Errorf("windowed %v: %s %s", windowed, f.Kind, f.Explanation)
+				continue
+			}
+			by[f.Txns[0][:2]] = true
+		}
+		if len(by) != groups {
+			t.Errorf("windowed %v: violations of %d groups, want %d", windowed, len(by), groups)
+		}
+	}
+}
+
+// TestBlindStream: on a valid stream of blind writes the level holds all the time,
+// with keys on disk as well, and nothing is found.
+func TestBlindStream(t *testing.T) {
+	for _, level := range []isolation.Level{{Base: isolation.Serializable}, {Base: isolation.SnapshotIsolation}} {
+		for _, keyCap := range []int{0, 100} {
+			isolated := workload.Serializable
+			if level.Base == isolation.SnapshotIsolation {
+				isolated = workload.SnapshotIsolation
+			}
+			gen, err := workload.NewGenerator(workload.Config{
+				Kind: workload.Registers, Isolation: isolated, Count: 20_000, Keys: 1000, Blind: 1, WriteRatio: 0.5, Interval: 50 * time.Microsecond,
+			}, rand.New(rand.NewPCG(5, 5)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var h oracle.History
+			for x, ok := gen.Next(); ok; x, ok = gen.Next() {
+				h = append(h, x)
+			}
+			b := batchOf(t, h, identity(len(h)))
+			run := newSpilling(window.Config{
+				Levels: []isolation.Level{level}, Expect: level, Named: true, Contract: window.Contract{Complete: true}, KeyCap: keyCap,
+				Window: window.For(200 * time.Millisecond), Lateness: window.For(20 * time.Millisecond),
+			}, b)
+			m := run.m
+			var eff window.Effects
+			holds := func(when int) {
+				t.Helper()
+				if got, why := m.Verdict(level); got != window.OK {
+					t.Fatalf("%s, key cap %d, at %d: %s: %s", level, keyCap, when, got, why)
+				}
+			}
+			for i := 0; i < len(h); i += 500 {
+				var txns []int32
+				for k := i; k < min(i+500, len(h)); k++ {
+					txns = append(txns, int32(k))
+				}
+				puts, err := run.stepUnchecked(&eff, txns...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run.write(puts)
+				run.log = run.log[:0]
+				holds(i)
+			}
+			m.Close(&eff)
+			holds(len(h))
+			if keyCap > 0 && run.most.Keys == 0 {
+				t.Errorf("%s: no key went to disk", level)
+			}
+			if m.Totals().Unordered < 900 || len(eff.Findings) > 0 {
+				t.Errorf("%s: %d unordered keys, findings %v", level, m.Totals().Unordered, eff.Findings)
 			}
 		}
 	}
