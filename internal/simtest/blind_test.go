@@ -201,13 +201,16 @@ func TestSeveralBlind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		by := map[string]bool{}
+		by := map[int]bool{}
 		for _, f := range found {
-			if f.Kind != isolation.KindViolation || len(f.Names) == 0 {
+			if f.Kind != isolation.KindViolation {
 				t.Errorf("windowed %v: %s %s", windowed, f.Kind, f.Explanation)
-				continue
 			}
-			by[f.Txns[0][:2]] = true
+			for j := range groups {
+				if strings.Contains(f.Explanation, fmt.Sprintf("g%dt2 = ", j)) {
+					by[j] = true
+				}
+			}
 		}
 		if len(by) != groups {
 			t.Errorf("windowed %v: violations of %d groups, want %d", windowed, len(by), groups)
@@ -225,7 +228,7 @@ func TestBlindStream(t *testing.T) {
 				isolated = workload.SnapshotIsolation
 			}
 			gen, err := workload.NewGenerator(workload.Config{
-				Kind: workload.Registers, Isolation: isolated, Count: 20_000, Keys: 1000, Blind: 1, WriteRatio: 0.5, Interval: 50 * time.Microsecond,
+				Kind: workload.Registers, Isolation: isolated, Count: 8000, Keys: 3000, Blind: 1, WriteRatio: 0.5, Interval: 50 * time.Microsecond,
 			}, rand.New(rand.NewPCG(5, 5)))
 			if err != nil {
 				t.Fatal(err)
@@ -237,7 +240,7 @@ func TestBlindStream(t *testing.T) {
 			b := batchOf(t, h, identity(len(h)))
 			run := newSpilling(window.Config{
 				Levels: []isolation.Level{level}, Expect: level, Named: true, Contract: window.Contract{Complete: true}, KeyCap: keyCap,
-				Window: window.For(200 * time.Millisecond), Lateness: window.For(20 * time.Millisecond),
+				Window: window.For(20 * time.Millisecond), Lateness: window.For(5 * time.Millisecond),
 			}, b)
 			m := run.m
 			var eff window.Effects
@@ -265,7 +268,7 @@ func TestBlindStream(t *testing.T) {
 			if keyCap > 0 && run.most.Keys == 0 {
 				t.Errorf("%s: no key went to disk", level)
 			}
-			if m.Totals().Unordered < 900 || len(eff.Findings) > 0 {
+			if m.Totals().Unordered < 2000 || len(eff.Findings) > 0 {
 				t.Errorf("%s: %d unordered keys, findings %v", level, m.Totals().Unordered, eff.Findings)
 			}
 		}
