@@ -11,6 +11,7 @@ import (
 	kafkasource "github.com/isowatch/isowatch/ingest/kafka"
 	broker "github.com/isowatch/isowatch/internal/broker/kafka"
 	"github.com/isowatch/isowatch/internal/testkafka"
+	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
