@@ -102,7 +102,9 @@ type component struct {
 	pairs []Pair
 }
 
-func (s *solver) divide(pairs []Pair) []component {
+// divide hands out the components; false where a unit's nodes are not connected, so
+// that it is in none as a whole.
+func (s *solver) divide(pairs []Pair) ([]component, bool) {
 	of, n := s.components(pairs)
 	cs := make([]component, n)
 	for _, v := range s.g.seq {
@@ -118,7 +120,12 @@ func (s *solver) divide(pairs []Pair) []component {
 	}
 	for _, p := range pairs {
 		c := of[s.p.Units[p.A].In]
+		for _, u := range []int32{p.A, p.B} {
+			if x := &s.p.Units[u]; c < 0 || of[x.In] != c || of[x.InAnti] != c || of[x.Out] != c {
+				return nil, false
+			}
+		}
 		cs[c].pairs = append(cs[c].pairs, p)
 	}
-	return cs
+	return cs, true
 }

@@ -63,7 +63,11 @@ func (s *solver) search(pairs []Pair) Result {
 		local[v] = -1
 	}
 	var givenUp []int32
-	for _, c := range s.divide(pairs) {
+	components, ok := s.divide(pairs)
+	if !ok {
+		return s.unknown(nil)
+	}
+	for _, c := range components {
 		if len(c.pairs) == 0 {
 			continue
 		}
