@@ -53,7 +53,7 @@ const (
 func TestSoak(t *testing.T) {
 	text := os.Getenv(soakEnv)
 	if text == "" {
-		t.Skipf("make soak sets %s to how long it lasts", soakEnv)
+		t.Skipf("make soak, which .ci/run does, sets %s to how long it lasts", soakEnv)
 	}
 	lasts, err := time.ParseDuration(text)
 	if err != nil || lasts < 30*time.Second {
