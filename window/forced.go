@@ -2,7 +2,6 @@ package window
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -45,19 +44,6 @@ type forcing struct {
 	preds   []uint32
 	edges   []saturation.Edge
 	stack   []uint32
-}
-
-// dueTxn waits for the watermark.
-type dueTxn struct {
-	end int64
-	n   uint32
-	gen uint32
-}
-
-// takenTxn is a transaction that was taken in.
-type takenTxn struct {
-	gen   uint32 // 0: it was not
-	drops uint32 // forcing.drops then
 }
 
 // maxPlainChains bounds a causal past without session order: beyond it transactions
@@ -103,44 +89,6 @@ func (f *forcing) init(levels []isolation.Level, unbounded bool) {
 	}
 }
 
-// wait queues the transactions that count from now on.
-func (f *forcing) wait(n, gen uint32, end int64) {
-	h := append(f.due, dueTxn{end, n, gen})
-	for i := len(h) - 1; i > 0 && h[i].before(&h[(i-1)/2]); i = (i - 1) / 2 {
-		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
-	}
-	f.due = h
-}
-
-func (d *dueTxn) before(e *dueTxn) bool { return d.end < e.end || d.end == e.end && d.gen < e.gen }
-
-func (f *forcing) pop() dueTxn {
-	h := f.due
-	top, k := h[0], len(h)-1
-	h[0] = h[k]
-	h = h[:k]
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= k {
-			break
-		}
-		if c+1 < k && h[c+1].before(&h[c]) {
-			c++
-		}
-		if !h[c].before(&h[i]) {
-			break
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
-	f.due = h
-	return top
-}
-
-func (f *forcing) isTaken(n, gen uint32) bool {
-	return int(n) < len(f.taken) && f.taken[n].gen == gen && gen != 0
-}
-
 // noteForced takes in what a step of inference gave: transactions to wait for, and
 // dependencies of those that did not wait for them.
 func (m *Machine) noteForced(o *infer.Out) {
@@ -160,18 +108,6 @@ func (m *Machine) noteForced(o *infer.Out) {
 			m.missedRetired(e)
 		}
 	}
-}
-
-// missedRetired reports a read of what a transaction overwrote that has retired:
-// whether the reader has it in its past is not known any more.
-func (m *Machine) missedRetired(e *infer.Edge) {
-	v := incremental.Vertex(e.To)
-	for i := range m.views {
-		if m.forced.views&(1<<i) != 0 && !m.graph.Retired(i, v) {
-			return
-		}
-	}
-	m.behind(e)
 }
 
 // force takes in what the watermark has passed.
@@ -412,173 +348,6 @@ func (m *Machine) takeForced(n uint32, es []saturation.Edge, bare bool) {
 			m.forceEdge(e, version, in)
 		}
 	}
-}
-
-// forceEdge offers the edge to the orders of the views, and reports what refuses it.
-func (m *Machine) forceEdge(e *saturation.Edge, version uint32, in incremental.Views) {
-	if e.To == 0 {
-		m.missed(e, version, 0, in)
-		return
-	}
-	from, to := incremental.Vertex(e.From), incremental.Vertex(e.To)
-	if !m.graph.Known(from) {
-		return // retired: rule (b), or behind the writer in the order that it froze in
-	}
-	if !m.graph.Known(to) {
-		m.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By})
-		return
-	}
-	if in = m.forcedAlready(from, to, in); in == 0 {
-		return
-	}
-	x := incremental.Edge{From: from, To: to, Labels: incremental.Labels(infer.Forced)}
-	x.Note[0], x.Note[1] = version, e.By
-	id, ref := m.graph.AddEdgeIn(&x, in)
-	if ref.Cycle != 0 && !m.missed(e, version, id, ref.Cycle) {
-		m.cycle(id, ref.Cycle)
-	}
-	if ref.Behind|ref.Past != 0 {
-		m.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By})
-	}
-}
-
-// forcedAlready takes out of in the views that have such an edge. It looks at the
-// latest ones only: a second one does no harm.
-func (m *Machine) forcedAlready(from, to incremental.Vertex, in incremental.Views) incremental.Views {
-	looks := 32
-	for id := m.graph.FirstOut(from); id != 0 && looks > 0; id = m.graph.NextOut(id) {
-		if e := m.graph.Edge(id); e.To == to && infer.Label(e.Labels)&infer.Forced != 0 {
-			in &^= e.In | e.Aside
-		}
-		looks--
-	}
-	return in
-}
-
-// checkFrozen reports reads by n of what has retired where what retired behind it may
-// be in n's past: something of the key did since n was taken in, and n depends on more
-// than it did then; or n saw another version before, of which no edge tells.
-func (m *Machine) checkFrozen(n uint32, late bool) {
-	f := &m.forced
-	for i := range f.reads {
-		r := &f.reads[i]
-		drops := f.droppedAt(r.Key)
-		if drops == 0 {
-			continue
-		}
-		if r.Writer != 0 && m.graph.Live(incremental.Vertex(r.Writer)) {
-			continue // rule (b)
-		}
-		if r.Reread || late && int32(drops-f.taken[n].drops) > 0 {
-			m.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
-		}
-	}
-}
-
-// dropForced lets go of transactions that have left every order. What has arrived is
-// taken in before, since it may have read what they wrote.
-func (m *Machine) dropForced(retired []incremental.Vertex) {
-	f := &m.forced
-	if len(retired) == 0 {
-		return
-	}
-	for len(f.due) > 0 {
-		m.forceDue(f.pop(), math.MaxInt64)
-	}
-	m.forceLate()
-	for _, v := range retired {
-		n := uint32(v)
-		f.drops++
-		f.writes = m.infer.WrittenKeys(f.writes[:0], n)
-		for _, k := range f.writes {
-			f.setDropped(k, f.drops)
-		}
-		f.sessions.Drop(n)
-		if f.plain != nil {
-			f.plain.Drop(n)
-		}
-		if int(n) < len(f.taken) {
-			f.taken[n] = takenTxn{}
-		}
-	}
-}
-
-// droppedAt is when a writer of k was let go of last, 0 if none was.
-func (f *forcing) droppedAt(k uint32) uint32 {
-	if int(k) >= len(f.keys) {
-		return 0
-	}
-	return f.keys[k]
-}
-
-func (f *forcing) setDropped(k, drops uint32) {
-	if drops == 0 && int(k) >= len(f.keys) {
-		return
-	}
-	for int(k) >= len(f.keys) {
-		f.keys = flat.Push(f.keys, 0)
-	}
-	f.keys[k] = drops
-}
-
-// freezeBehind notes that n retires behind other writers of registers that it wrote:
-// whoever reads what these left from now on has missed n, or has it before them. Where
-// a view has one of them behind n, that is not known of n either.
-func (m *Machine) freezeBehind(n uint32) {
-	f := &m.forced
-	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
-	for _, k := range f.writes {
-		mixed := false
-		m.infer.EachKept(k, func(v, w uint32) {
-			if w == n {
-				return
-			}
-			m.infer.Overtake(v)
-			for i := range m.views {
-				if f.views&(1<<i) != 0 && m.graph.CompareCommits(i, incremental.Vertex(w), incremental.Vertex(n)) > 0 {
-					mixed = true
-				}
-			}
-		})
-		if mixed {
-			m.infer.OvertakeLast(n, k)
-		}
-	}
-}
-
-// loseForced notes that a dependency is taken back: pasts may hold more than is
-// known now.
-func (m *Machine) loseForced(e *incremental.Edge) {
-	f := &m.forced
-	if f.on && infer.Label(e.Labels)&(infer.WR|infer.Process) != 0 && f.isTaken(uint32(e.To), m.infer.Generation(uint32(e.To))) {
-		f.lost++
-	}
-}
-
-// dropVoid removes the edges that nothing forces any more. Until then a path that was
-// found may lead over them.
-func (m *Machine) dropVoid() {
-	f := &m.forced
-	for _, a := range f.void {
-		if e := m.graph.Edge(a.ID); e.From == a.From && e.To == a.To && infer.Label(e.Labels)&infer.Forced != 0 && m.graph.Known(a.From) && m.graph.Known(a.To) {
-			m.graph.RemoveEdge(a.ID)
-		}
-	}
-	f.void = f.void[:0]
-}
-
-// removeForced takes n, which does not count any more, out of the pasts.
-func (m *Machine) removeForced(n uint32) {
-	f := &m.forced
-	if !f.on || int(n) >= len(f.taken) || f.taken[n].gen == 0 {
-		return
-	}
-	f.lost++
-	f.sessions.Drop(n)
-	if f.plain != nil {
-		f.plain.Drop(n)
-	}
-	f.taken[n] = takenTxn{}
 }
 
 // forcedShortfall says why the level, one of the weak ones, cannot be ok.

@@ -1,0 +1,240 @@
+package infer
+
+import (
+	"math"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// visit is what a transaction that counts did to a register, 40 bytes: the version
+// that it read first, or else left, and the one that it left, or else read.
+type visit struct {
+	txn, key       uint32
+	first, last    uint32
+	earlier, later uint32 // of the key, by their ends
+	before, behind uint32 // of the key in its session
+	nextOfTxn      uint32
+	session        uint32
+}
+
+// visitKeys notes what n, which counts, did to registers, and orders their versions.
+func (s *State) visitKeys(n uint32) {
+	if s.txns[n].flags&stale != 0 {
+		return
+	}
+	for i := range s.touches {
+		c := &s.touches[i]
+		k := &s.keys[c.key]
+		if k.kind != event.Register && k.kind != event.AnyKind || k.flags&(element|unsupported) != 0 || c.flags&misread != 0 {
+			continue
+		}
+		v := visit{txn: n, key: c.key, first: c.readVer, last: c.readVer, session: s.txns[n].session}
+		if c.flags&wrote != 0 {
+			v.last = s.writes[c.lastWrite].version
+			if v.first == 0 {
+				v.first = v.last
+			}
+		}
+		if v.first != 0 {
+			s.enterVisit(v)
+		}
+	}
+}
+
+func (s *State) enterVisit(v visit) {
+	p := &s.partial
+	id := takeFrom(&p.visits, &p.freeVisits, v)
+	x := &p.visits[id]
+	head := at(&p.ofTxn, v.txn)
+	x.nextOfTxn, *head = *head, id
+	late, early := uint32(0), *at(&p.ofKey, v.key)
+	for early != 0 && s.txns[p.visits[early].txn].end > s.txns[v.txn].end {
+		late, early = early, p.visits[early].earlier
+	}
+	x.earlier, x.later = early, late
+	if early != 0 {
+		p.visits[early].later = id
+	}
+	if late != 0 {
+		p.visits[late].earlier = id
+	} else {
+		p.ofKey[v.key] = id
+	}
+	if s.opt.SequentialKeys && v.session != 0 {
+		s.enterInSession(id)
+	}
+	if s.opt.LinearizableKeys {
+		s.compareBack(id)
+		if late != 0 {
+			s.compareOn(id)
+		}
+	}
+}
+
+// visitsOf names the visits of a key by a session.
+func visitsOf(x *visit) uint64 { return uint64(x.key)<<32 | uint64(x.session) }
+
+// enterInSession puts the visit into its place among those of its session, and orders
+// its versions between theirs.
+func (s *State) enterInSession(id uint32) {
+	p := &s.partial
+	if p.latest == nil {
+		p.latest = map[uint64]uint32{}
+	}
+	x := &p.visits[id]
+	behind, before := uint32(0), p.latest[visitsOf(x)]
+	for before != 0 && s.follows(p.visits[before].txn, x.txn) {
+		behind, before = before, p.visits[before].before
+	}
+	x.before, x.behind = before, behind
+	if before != 0 {
+		p.visits[before].behind = id
+	}
+	if behind != 0 {
+		p.visits[behind].before = id
+	} else {
+		p.latest[visitsOf(x)] = id
+	}
+	s.compareSession(id)
+	for o := behind; o != 0; o = p.visits[o].behind {
+		if y := p.visits[o]; s.inSessionBefore(p.visits[id].txn, y.txn) {
+			if s.precede(id, o, Process); s.firm(&y) && s.txns[y.txn].flags&unknown == 0 {
+				return
+			}
+		}
+	}
+}
+
+// compareSession orders the visit's versions behind those of the one before it in its
+// session through which edges lead.
+func (s *State) compareSession(id uint32) {
+	p := &s.partial
+	for o := p.visits[id].before; o != 0; o = p.visits[o].before {
+		if y := p.visits[o]; s.inSessionBefore(y.txn, p.visits[id].txn) {
+			if s.precede(o, id, Process); s.firm(&y) {
+				return
+			}
+		}
+	}
+}
+
+// comparable says whether the visit's versions can be compared.
+func (s *State) comparable(x *visit) bool {
+	for _, v := range []uint32{x.first, x.last} {
+		y := &s.versions[v]
+		if y.flags&ambiguous != 0 || y.flags&overwrittenByWriter != 0 && !s.installed(v) {
+			return false
+		}
+	}
+	return s.keys[x.key].length != notOrdered
+}
+
+// firm says whether edges lead through the visit's versions.
+func (s *State) firm(x *visit) bool { return s.comparable(x) && s.known(x.first) && s.known(x.last) }
+
+// known says whether the order has a place for v: it is the initial version, or the one
+// that its one writer left.
+func (s *State) known(v uint32) bool {
+	x := &s.versions[v]
+	return x.flags&ambiguous == 0 && (x.flags&initialVersion != 0 || x.writer != 0 && s.installed(v))
+}
+
+// inSessionBefore says whether a precedes b in their session.
+func (s *State) inSessionBefore(a, b uint32) bool {
+	x, y := &s.txns[a], &s.txns[b]
+	if x.session == 0 || x.session != y.session || x.flags&unknown != 0 ||
+		s.sessions[x.session].flags&overlapping != 0 {
+		return false
+	}
+	if x.flags&y.flags&hasSeq != 0 {
+		return x.seq < y.seq
+	}
+	return x.flags&y.flags&hasTimes != 0 && x.end <= y.start && !s.follows(a, b)
+}
+
+// inTimeBefore says whether a had ended before b began.
+func (s *State) inTimeBefore(a, b uint32) bool {
+	x, y := &s.txns[a], &s.txns[b]
+	return x.flags&unknown == 0 && x.flags&y.flags&hasTimes != 0 && y.start-x.end > s.opt.ClockDrift
+}
+
+// compareBack orders the versions of id behind those of the visits before it. O(visits
+// that ran beside id or its neighbours), at most maxBack.
+func (s *State) compareBack(id uint32) {
+	x := s.partial.visits[id]
+	began := int64(math.MinInt64) // the latest start of those before it
+	steps := 0
+	for o := x.earlier; o != 0; {
+		y := s.partial.visits[o]
+		if s.txns[y.txn].end < began-s.opt.ClockDrift {
+			return
+		}
+		if steps++; steps > maxBack {
+			s.uncheckable(x.key)
+			return
+		}
+		if s.inTimeBefore(y.txn, x.txn) {
+			s.precede(o, id, Realtime)
+			if s.firm(&y) {
+				began = max(began, s.txns[y.txn].start)
+			}
+		}
+		o = s.partial.visits[o].earlier
+	}
+}
+
+// maxBack bounds how many visits of a key one is compared with.
+const maxBack = 1 << 14
+
+// compareOn is compareBack for a visit that came late: the visits behind it.
+func (s *State) compareOn(id uint32) {
+	x := s.partial.visits[id]
+	ended := int64(math.MaxInt64)
+	for o := x.later; o != 0; {
+		y := s.partial.visits[o]
+		if s.inTimeBefore(x.txn, y.txn) && s.txns[y.txn].start-s.opt.ClockDrift <= ended {
+			s.precede(id, o, Realtime)
+			if s.firm(&y) && s.txns[y.txn].flags&unknown == 0 {
+				ended = min(ended, s.txns[y.txn].end)
+			}
+		}
+		o = s.partial.visits[o].later
+	}
+}
+
+// leaveKeys takes the visits of n out; undone says that it does not count any more.
+func (s *State) leaveKeys(n uint32, undone bool) {
+	p := &s.partial
+	var keys []uint32
+	for id := *at(&p.ofTxn, n); id != 0; {
+		x := p.visits[id]
+		if x.earlier != 0 {
+			p.visits[x.earlier].later = x.later
+		}
+		if x.later != 0 {
+			p.visits[x.later].earlier = x.earlier
+		} else {
+			p.ofKey[x.key] = x.earlier
+		}
+		if x.before != 0 {
+			p.visits[x.before].behind = x.behind
+		}
+		if x.behind != 0 {
+			p.visits[x.behind].before = x.before
+		} else if p.latest[visitsOf(&x)] == id {
+			if p.latest[visitsOf(&x)] = x.before; x.before == 0 {
+				delete(p.latest, visitsOf(&x))
+			}
+		}
+		p.visits[id] = visit{}
+		p.freeVisits = append(p.freeVisits, id)
+		keys = append(keys, x.key)
+		id = x.nextOfTxn
+	}
+	p.ofTxn[n] = 0
+	for _, k := range keys {
+		if undone {
+			s.orderAgain(k)
+		}
+	}
+}
