@@ -196,15 +196,8 @@ func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 			continue
 		}
 		if o.Time != NoTime {
-			switch g.offerTimed(o, from, to) {
-			case taken:
+			if g.takesTimed(o, from, to, &ref) {
 				in |= o.bit
-			case cycle:
-				ref.Cycle |= o.bit
-			case behind:
-				ref.Behind |= o.bit
-			case past:
-				ref.Past |= o.bit
 			}
 			continue
 		}
@@ -240,15 +233,8 @@ func (g *Graph) Retry(id EdgeID) Refusal {
 		}
 		from, to, _ := o.ends(&g.edges[id])
 		if o.Time != NoTime {
-			switch g.offerTimed(o, from, to) {
-			case taken:
+			if g.takesTimed(o, from, to, &ref) {
 				g.edges[id].In |= o.bit
-			case cycle:
-				ref.Cycle |= o.bit
-			case behind:
-				ref.Behind |= o.bit
-			case past:
-				ref.Past |= o.bit
 			}
 			continue
 		}

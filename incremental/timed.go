@@ -117,6 +117,22 @@ const (
 	past // as cycle, at a vertex that was freed
 )
 
+// takesTimed offers the edge from x to y to a timed view: whether it takes it, and in
+// ref why not.
+func (g *Graph) takesTimed(o *order, x, y uint32, ref *Refusal) bool {
+	switch g.offerTimed(o, x, y) {
+	case taken:
+		return true
+	case cycle:
+		ref.Cycle |= o.bit
+	case behind:
+		ref.Behind |= o.bit
+	case past:
+		ref.Past |= o.bit
+	}
+	return false
+}
+
 // offerTimed offers the edge from x to y to a timed view, by rules (a) to (d).
 // That a path goes back in time is told of retired vertices too, and of those that
 // were freed: their intervals and bounds are left as their ranks are.

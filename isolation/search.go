@@ -1,6 +1,8 @@
 package isolation
 
 import (
+	"cmp"
+
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 )
@@ -69,7 +71,12 @@ func (p plan) next(state uint8, l infer.Label) (uint8, bool) {
 	return 0, true
 }
 
-// Path is the shortest way from the head of the closing edge to its tail such
+// defaultBudget is how many edges a search looks at where none is set.
+const defaultBudget = 20_000
+
+func (s *Searcher) budget() int { return cmp.Or(s.Budget, defaultBudget) }
+
+// path is the shortest way from the head of the closing edge to its tail such
 // that both together are a cycle of the class or a worse one: nil when there is
 // none within the budget, and whether the budget was used up. It follows stored
 // edges whether or not a view has set them aside.
@@ -78,10 +85,7 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 	if label&p.labels == 0 {
 		return nil, false
 	}
-	budget := s.Budget
-	if budget == 0 {
-		budget = 20_000
-	}
+	budget := s.budget()
 	state, _ := p.next(0, label)
 	s.begin(closing.To, state)
 	for i := 0; i < len(s.queue); i++ {

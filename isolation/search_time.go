@@ -26,10 +26,7 @@ func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p 
 	if label&p.labels == 0 {
 		return nil, false
 	}
-	budget := s.Budget
-	if budget == 0 {
-		budget = 20_000
-	}
+	budget := s.budget()
 	first, _ := p.next(0, label)
 	forward, spentForward := s.reach(g, closing.To, first, p, budget, false)
 	fwd := slices.Clone(s.queue)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/isowatch/isowatch/config"
@@ -52,16 +51,7 @@ func asSent(t *testing.T) []sent {
 // Records in CloudEvents, structured and binary, and in Protobuf arrive as what they
 // are from both brokers. The headers need not be right, nor there.
 func TestFormsOfBrokers(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	addrs, client := kafkaTopic(t, 1)
 	url, js := natsStream(t)
 	named := func(name, prefix string) string {
 		if rest, ok := strings.CutPrefix(name, "prefix-"); ok {
@@ -85,7 +75,7 @@ func TestFormsOfBrokers(t *testing.T) {
 	}
 	for name, change := range map[string]func(*config.Replay){
 		"kafka": func(r *config.Replay) {
-			r.Kafka = &config.Kafka{Brokers: cluster.ListenAddrs(), Topics: []string{"t"}}
+			r.Kafka = &config.Kafka{Brokers: addrs, Topics: []string{"t"}}
 		},
 		"nats": func(r *config.Replay) { r.NATS = &config.NATS{URLs: []string{url}, Stream: "S"} },
 	} {

@@ -36,6 +36,23 @@ func natsStream(t *testing.T) (url string, js jetstream.JetStream) {
 	return e.URL(), js
 }
 
+// kafkaTopic is a broker with a topic "t" of so many partitions, and who writes to the
+// partitions that records name.
+func kafkaTopic(t *testing.T, partitions int32) (addrs []string, client *kgo.Client) {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, "t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	client, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return cluster.ListenAddrs(), client
+}
+
 func publish(t *testing.T, js jetstream.JetStream, subject string, records ...string) {
 	t.Helper()
 	for _, r := range records {
@@ -109,16 +126,7 @@ func TestReplayNATSTrimmed(t *testing.T) {
 }
 
 func TestReplayKafka(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "t"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	addrs, client := kafkaTopic(t, 2)
 	for i, record := range skewApart() { // T1, W1 in partition 0, N1, T2 in partition 1
 		err := client.ProduceSync(t.Context(), &kgo.Record{Topic: "t", Partition: int32(i % 2), Value: []byte(record)}).FirstErr()
 		if err != nil {
@@ -139,7 +147,7 @@ func TestReplayKafka(t *testing.T) {
 	} {
 		r := replayOf()
 		r.Bounded = c.to == "" // a partition that is not read yet holds the window
-		r.Kafka = &config.Kafka{Brokers: cluster.ListenAddrs(), Topics: []string{"t"}}
+		r.Kafka = &config.Kafka{Brokers: addrs, Topics: []string{"t"}}
 		r.From, r.To = bound(t, c.from), bound(t, c.to)
 		got := replayed(t, r)
 		if got.Transactions != c.txns || got.Outcome() != c.outcome || len(got.Gaps) > 0 {

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/isowatch/isowatch/config"
@@ -62,16 +61,7 @@ func pieces(t *testing.T, record []byte) [][]byte {
 // Pieces of transactions that lie at random in three partitions, out of order by up
 // to some hundred pieces, give what the whole transactions give.
 func TestSpreadOverPartitions(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(3, "t"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	addrs, client := kafkaTopic(t, 3)
 	rng := rand.New(rand.NewPCG(8, 9))
 	// Small times: encoding/json rounds those beyond 2^53.
 	g, err := workload.NewGenerator(workload.Config{
@@ -101,7 +91,7 @@ func TestSpreadOverPartitions(t *testing.T) {
 	r := replayOf()
 	contract := config.WholeContract()
 	r.Watch = config.DefaultWatch(contract)
-	r.Kafka = &config.Kafka{Brokers: cluster.ListenAddrs(), Topics: []string{"t"}}
+	r.Kafka = &config.Kafka{Brokers: addrs, Topics: []string{"t"}}
 	got, want := replayed(t, r), checkText(t, whole(), string(text))
 	if want.Outcome() != window.Violated || len(want.Findings) < 4 || want.Counters.DeadLetters > 0 {
 		t.Fatalf("%s, %d findings, %+v", want.Outcome(), len(want.Findings), want.Counters)
