@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -119,13 +120,27 @@ func TestFlattenOnlyWhenDue(t *testing.T) {
 	}{
 		{0, 0, 0}, {flattenTombstones - 1, flattenBytes - 1, 0}, {flattenTombstones, 0, 1}, {0, flattenBytes, 1},
 	} {
-		s := open(t, t.TempDir(), Options{})
+		dir := t.TempDir()
+		s := open(t, dir, Options{})
+		s.cancel() // ends the upkeep, which would flatten as well
+		s.wg.Wait()
 		s.debt.tombstones, s.debt.bytes = c.tombstones, c.bytes
 		if err := s.flattenIfDue(); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.Metrics().Flattens; got != c.want {
 			t.Errorf("debt %d, %d: %d flattens, want %d", c.tombstones, c.bytes, got, c.want)
+		}
+		if err := s.set(ownKey(debtRecord), debtValue(c.tombstones, c.bytes)); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		s = open(t, dir, Options{}) // as after a kill: the first look is at the start
+		for deadline := time.Now().Add(10 * time.Second); s.Metrics().Flattens < c.want && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		if got := s.Metrics().Flattens; got != c.want {
+			t.Errorf("debt %d, %d at the start: %d flattens, want %d", c.tombstones, c.bytes, got, c.want)
 		}
 		s.Close()
 	}

@@ -50,6 +50,7 @@ func (s *Store) cleanLoop() {
 	defer gc.Stop()
 	defer flatten.Stop()
 	s.upkeep("remove old generations", s.removeSuperfluous)
+	s.upkeep("flatten", s.flattenIfDue) // a service that is killed every few seconds meets no tick
 	for {
 		select {
 		case <-s.ctx.Done():
