@@ -282,7 +282,11 @@ func (w *Witness) contradicts(l Level) bool {
 // all that leads there.
 func (w *Witness) forcedCycle(l Level) bool {
 	g := &arcGraph{out: make([][]arc, 2*len(w.Txns))}
-	reads := w.reads()
+	shown := w.shown
+	if shown == nil {
+		shown = w.show()
+	}
+	reads := shown.reads
 	for i := range w.Edges {
 		e := &w.Edges[i]
 		if e.Label&infer.WR != 0 || e.Label&infer.Process != 0 && l.Family != Plain || e.Label&infer.Realtime != 0 && l.Family == Strong {
@@ -303,8 +307,8 @@ func (w *Witness) forcedCycle(l Level) bool {
 	var forced []Edge
 	for i := range reads {
 		e := &reads[i] // T1 -> T3
-		for t2 := range w.Txns {
-			if _, wrote := finalWrite(&w.Txns[t2], e.Key); wrote && t2 != e.From && t2 != e.To && before(t2, e.To) {
+		for _, x := range shown.writes[e.Key] {
+			if t2 := x.txn; t2 != e.From && t2 != e.To && before(t2, e.To) {
 				forced = append(forced, Edge{From: t2, To: e.From})
 			}
 		}
@@ -318,29 +322,65 @@ func (w *Witness) forcedCycle(l Level) bool {
 	return false
 }
 
-// reads are the wr edges of registers among the witness's transactions.
-func (w *Witness) reads() []Edge {
-	var es []Edge
-	for r := range w.Txns {
-		for i := range w.Txns[r].Ops {
-			o := &w.Txns[r].Ops[i]
-			first, ok := externalRead(&w.Txns[r], o.Key)
-			if !ok || first != o || o.Flags&(event.NotFound|event.IsArray) != 0 {
+// shown is what the operations of a witness's transactions show of registers.
+type shown struct {
+	writes map[string][]written // by key: final writes, in the order of the transactions
+	reads  []Edge               // wr edges
+}
+
+type written struct {
+	txn   int
+	value string
+}
+
+// show looks at each operation once: transactions may have many.
+func (w *Witness) show() *shown {
+	s := &shown{writes: map[string][]written{}}
+	for t := range w.Txns {
+		for i := range w.Txns[t].Ops {
+			o := &w.Txns[t].Ops[i]
+			if o.Kind != event.Write {
 				continue
 			}
-			for t := range w.Txns {
-				if write, ok := finalWrite(&w.Txns[t], o.Key); ok && t != r && write.Value == o.Value {
-					es = append(es, Edge{From: t, To: r, Label: infer.WR, Key: o.Key, Value: o.Value, Shown: -1})
+			all := s.writes[o.Key]
+			if n := len(all); n > 0 && all[n-1].txn == t {
+				all[n-1].value = o.Value
+			} else {
+				s.writes[o.Key] = append(all, written{t, o.Value})
+			}
+		}
+	}
+	for r := range w.Txns {
+		seen := map[string]bool{}
+		for i := range w.Txns[r].Ops {
+			o := &w.Txns[r].Ops[i]
+			all := s.writes[o.Key]
+			if len(all) == 0 || seen[o.Key] {
+				continue
+			}
+			if first, ok := externalRead(&w.Txns[r], o.Key); !ok || first != o {
+				seen[o.Key] = !ok
+				continue
+			}
+			seen[o.Key] = true
+			if o.Flags&(event.NotFound|event.IsArray) != 0 {
+				continue
+			}
+			for _, x := range all {
+				if x.txn != r && x.value == o.Value {
+					s.reads = append(s.reads, Edge{From: x.txn, To: r, Label: infer.WR, Key: o.Key, Value: o.Value, Shown: -1})
 				}
 			}
 		}
 	}
-	return es
+	return s
 }
 
 // NameChoices names a witness with choices by the weakest levels that it refutes.
 func NameChoices(w *Witness) Name {
-	w = plainly(w)
+	looked := *plainly(w)
+	w = &looked
+	w.shown = w.show()
 	n := Name{Kind: KindViolation}
 	for _, family := range []Family{Plain, StrongSession, Strong} {
 		for _, base := range []Base{ReadAtomic, Causal, Prefix, SnapshotIsolation, Serializable} {

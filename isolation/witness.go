@@ -43,6 +43,8 @@ type Witness struct {
 	// edges, which are then no cycle, they leave no order that Level allows.
 	Choices []Choice
 	Level   Level
+
+	shown *shown // of Txns, while a witness with choices is named; else nil
 }
 
 // Members is how many of the transactions the finding is about, the first ones.

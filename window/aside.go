@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/solve"
 )
 
@@ -28,18 +29,55 @@ const (
 	maxAside = 256
 )
 
-// hunt looks for more violations of the i-th view, if it is violated.
-func (m *Machine) hunt(i int) {
-	for n := 0; n < maxHunt && m.hunted(i); n++ {
-		c := m.constraints(i, true)
-		if len(c.problem.Keys) == 0 {
-			return
-		}
-		r := m.solve(i, c)
-		if r.Verdict != solve.Unsatisfiable || !m.another(i, c, &r.Core) {
-			return
+// huntAll looks for more violations of the levels that are violated, the weakest first.
+// Where a level has too many, so have those that imply it: they are not looked at.
+func (m *Machine) huntAll() {
+	var full []isolation.Level
+	for _, i := range m.weakFirst {
+		if !slices.ContainsFunc(full, m.views[i].Implies) && m.hunt(i) {
+			full = append(full, m.views[i])
 		}
 	}
+}
+
+// hunt looks for more violations of the i-th view, if it is violated; full says that it
+// ended before all were found.
+func (m *Machine) hunt(i int) (full bool) {
+	if !m.hunted(i) {
+		return false
+	}
+	c := m.constraints(i, true)
+	for range maxHunt {
+		if len(c.problem.Keys) == 0 {
+			return false
+		}
+		r := m.solve(i, c)
+		if r.Verdict != solve.Unsatisfiable || len(r.Core.Pairs) == 0 {
+			return false
+		}
+		if !m.another(i, c, &r.Core) {
+			return true
+		}
+		m.leaveOut(c)
+	}
+	return true
+}
+
+// leaveOut takes what was set aside last out of the constraints.
+func (m *Machine) leaveOut(c *constraints) {
+	x := m.aside[len(m.aside)-1]
+	p := &c.problem
+	units, chains := p.Units[:0], c.chains[:0]
+	for k := range p.Keys {
+		from, to := p.Range(k)
+		p.Keys[k] = int32(len(units))
+		for u := from; u < to; u++ {
+			if chain := &c.chains[u]; !slices.Contains(chain.Txns, x.txn) || m.infer.KeyHash(m.infer.KeyOfVersion(chain.Versions[0])) != x.key {
+				units, chains = append(units, p.Units[u]), append(chains, *chain)
+			}
+		}
+	}
+	p.Units, c.chains = units, chains
 }
 
 // another reports one more violation of the i-th view, and sets a version of it aside.

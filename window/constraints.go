@@ -41,9 +41,7 @@ func (m *Machine) orderBlind() {
 	if strongest >= 0 {
 		m.orderAll(strongest)
 	}
-	for _, i := range m.weakFirst {
-		m.hunt(i)
-	}
+	m.huntAll()
 }
 
 // orderAll decides the views that are not violated.
@@ -245,6 +243,9 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 		}
 		if m.unchained > 0 {
 			return counted(m.unchained, "key without a known version order", "keys without a known version order")
+		}
+		if len(m.givenUp) == 0 { // it was not begun: see solve.Solve
+			return "there are too many blind writes without a known order to search for one"
 		}
 		return "the order of blind writes was not found within the budget, among others of " + strings.Join(m.givenUp, ", ")
 	}
