@@ -43,9 +43,6 @@ func (v formatValue) Set(text string) (err error) {
 	return nil
 }
 
-// maxDeadLetters are told of a file on standard error; all are counted.
-const maxDeadLetters = 10
-
 func checkCommand(t *terminal) *cobra.Command {
 	w := config.DefaultWatch(config.WholeContract())
 	var format history.Format
@@ -78,34 +75,32 @@ func checkCommand(t *terminal) *cobra.Command {
 	return c
 }
 
-// checkFiles answers on each file in turn. What is unreadable outweighs every
+// checkFiles answers on the files in their order. What is unreadable outweighs every
 // verdict, since the answer is then not complete.
 func checkFiles(t *terminal, files []string, output string, whole *app.Whole) error {
 	worst, unreadable := 0, 0
-	for _, file := range files {
-		told := 0
-		whole.DeadLetter = func(position, reason string) {
-			if told++; told <= maxDeadLetters {
-				t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
-			}
+	err := whole.CheckFiles(files, func(a *app.Answer) (err error) {
+		for _, d := range a.DeadLetters {
+			t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
 		}
-		r, err := whole.CheckFile(file)
-		if told > maxDeadLetters {
-			t.say("monitor: %d more bad records in %s", told-maxDeadLetters, file)
+		if more := a.NumDead - len(a.DeadLetters); more > 0 {
+			t.say("monitor: %d more bad records in %s", more, a.File)
 		}
-		if err == nil && r.Transactions == 0 {
-			t.say("monitor: warning: %s holds no transactions", file)
-		}
-		if err != nil {
+		switch r := a.Report; {
+		case a.Err != nil:
 			unreadable++
-			err = tellUnreadable(t, file, output, err)
-		} else {
+			err = tellUnreadable(t, a.File, output, a.Err)
+		default:
+			if r.Transactions == 0 {
+				t.say("monitor: warning: %s holds no transactions", a.File)
+			}
 			worst = max(worst, rank(r.Outcome()))
 			err = tellReport(t, r, output)
 		}
-		if err != nil {
-			return fmt.Errorf("write the answer: %w", err)
-		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
 	}
 	if unreadable > 0 {
 		return exitError{exitUsage}

@@ -31,7 +31,7 @@ func convertCommand(t *terminal) *cobra.Command {
 			convert.To = history.Format(to)
 			told := 0
 			convert.BadRecord = func(position, reason string) {
-				if told++; told <= maxDeadLetters {
+				if told++; told <= app.MaxDeadLetters {
 					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
 				}
 			}

@@ -48,7 +48,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			replay := &app.Replay{Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract")}
 			told := 0
 			replay.DeadLetter = func(position, reason string) {
-				if told++; told <= maxDeadLetters {
+				if told++; told <= app.MaxDeadLetters {
 					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
 				}
 			}
@@ -61,8 +61,8 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if told > maxDeadLetters {
-				t.say("monitor: %d more bad records", told-maxDeadLetters)
+			if told > app.MaxDeadLetters {
+				t.say("monitor: %d more bad records", told-app.MaxDeadLetters)
 			}
 			if err := tellReplayed(t, answer, &r, output); err != nil {
 				return fmt.Errorf("write the answer: %w", err)

@@ -26,6 +26,8 @@ type Whole struct {
 	FixedContract bool
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
+
+	beside bool // other histories are checked at the same time
 }
 
 // Report is the answer on one file.

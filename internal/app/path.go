@@ -28,7 +28,7 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	var holding []isolation.Level
 	if w.atOnce() {
 		var h *registers.History
-		if h, holding, err = decideAtOnce(in, name, w.Watch.Levels); err != nil {
+		if h, holding, err = w.decideAtOnce(in, name); err != nil {
 			return nil, err
 		}
 		if len(holding) == len(w.Watch.Levels) && !h.Diverged() { // lost updates are told in any case
@@ -65,13 +65,15 @@ var errOdd = errors.New("not a history that is decided at once")
 
 // decideAtOnce reads the recording, puts it back to its beginning, and returns those
 // of the levels of which the history is known to satisfy them.
-func decideAtOnce(in *recording, name string, levels []isolation.Level) (*registers.History, []isolation.Level, error) {
+func (w *Whole) decideAtOnce(in *recording, name string) (*registers.History, []isolation.Level, error) {
 	if err := in.keep(); err != nil {
 		return nil, nil, err
 	}
-	// What is read grows steadily, in arrays without pointers: it costs little to look
-	// often for what they have outgrown, and half of the memory not to.
-	defer debug.SetGCPercent(debug.SetGCPercent(25))
+	if !w.beside { // the setting is the whole program's
+		// What is read grows steadily, in arrays without pointers: it costs little to look
+		// often for what they have outgrown, and half of the memory not to.
+		defer debug.SetGCPercent(debug.SetGCPercent(25))
+	}
 	h := &registers.History{}
 	b := event.Batch{Partitions: []string{partitionOf(name)}}
 	var partitions []string
@@ -95,7 +97,7 @@ func decideAtOnce(in *recording, name string, levels []isolation.Level) (*regist
 	if err != nil || h.Odd() != "" {
 		return h, nil, nil
 	}
-	return h, h.Holding(levels), nil
+	return h, h.Holding(w.Watch.Levels), nil
 }
 
 // reportAtOnce is the report on a history that satisfies all that is asked.

@@ -101,7 +101,7 @@ func TestPaths(t *testing.T) {
 			t.Fatalf("history %d at %v: %s\n%s", i, isolation.LevelNames(w.Watch.Levels), what, text)
 		}
 		in, _ = openRecording("-", strings.NewReader(text), history.JSONL)
-		_, holding, err := decideAtOnce(in, "-", w.Watch.Levels)
+		_, holding, err := w.decideAtOnce(in, "-")
 		switch {
 		case err != nil:
 			t.Fatal(err)
