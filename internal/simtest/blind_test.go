@@ -3,6 +3,7 @@ package simtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,64 +18,120 @@ import (
 // blind are options for histories most of whose writes are blind.
 func blind() oracle.Options {
 	o := oracle.Small()
-	o.Lists, o.Blind, o.Keys, o.Max = false, 0.8, 3, 7
+	o.Lists, o.Blind, o.Keys, o.Min, o.Max = false, 0.8, 3, 4, 7
 	return o
 }
 
-// TestBlindWrites: whole histories with blind writes have the verdicts of trying
-// all orders of commits, in any order of arrival.
+// TestBlindWrites compares histories with blind writes with trying all orders of commits,
+// in random orders of arrival: at serializability and snapshot isolation, plain and with
+// sessions, one in four at every other level from prefix consistency up as well. Of a
+// whole history the verdict is that of the trial. With windows of 0 to 3 transactions
+// nothing is reported that is possible, and what is said to hold is. Restarts in between
+// change nothing. Each form looks at [histories] of them.
 func TestBlindWrites(t *testing.T) {
-	counts := map[string]int{}
-	for i := range histories(t, 5000) {
-		rng := rand.New(rand.NewPCG(uint64(i), 21))
+	for _, f := range []blindForm{
+		{name: "whole", stream: 21}, {name: "whole, restarts", stream: 31, restarts: true},
+		{name: "windowed", stream: 22, windowed: true}, {name: "windowed, restarts", stream: 32, windowed: true, restarts: true},
+	} {
+		t.Run(f.name, func(t *testing.T) { f.compare(t, histories(t, 5000)) })
+	}
+}
+
+type blindForm struct {
+	name               string
+	stream             uint64 // of random numbers
+	windowed, restarts bool
+}
+
+// proven are the levels that every history of blind writes is looked at.
+func proven() (ls []isolation.Level) {
+	for _, base := range []isolation.Base{isolation.SnapshotIsolation, isolation.Serializable} {
+		for _, family := range []isolation.Family{isolation.Plain, isolation.StrongSession} {
+			ls = append(ls, isolation.Level{Base: base, Family: family})
+		}
+	}
+	return ls
+}
+
+func (f blindForm) compare(t *testing.T, n int) {
+	counts := map[string]int{} // of histories with unordered keys
+	for i := range n {
+		rng := rand.New(rand.NewPCG(uint64(i), f.stream))
 		opt := blind()
-		opt.Lists = i%4 == 3
+		opt.Lists = !f.windowed && i%4 == 3
+		if f.windowed {
+			opt.Min, opt.Max = 5, 8
+		}
 		h := oracle.Random(rng, opt)
 		perm := rng.Perm(len(h))
-		fails := func(h oracle.History, perm []int) string {
-			m, _, err := run(exactAt(i/4), batchOf(t, h, perm), i%16 == 0)
-			if err != nil {
-				return err.Error()
-			}
-			flagged := m.Totals().Gaps+m.Totals().Ambiguous+m.Totals().Undecided > 0
-			unordered := m.Totals().Unordered > 0
-			for l, got := range verdicts(m) {
-				if must(isolation.ParseLevel(string(l))).Underlying() < isolation.Prefix {
-					continue // trial is about snapshots
-				}
-				possible, err := oracle.Possible(h, l)
-				if err != nil {
-					return err.Error()
-				}
-				switch {
-				case got == window.Violated && possible:
-					return fmt.Sprintf("%s: reported violated, and is possible", l)
-				case got == window.OK && !possible:
-					return fmt.Sprintf("%s: said ok, and is not possible", l)
-				case got == window.Unknown && !flagged:
-					_, why := m.Verdict(must(isolation.ParseLevel(string(l))))
-					return fmt.Sprintf("%s: not decided: %s", l, why)
-				}
-				if unordered {
-					counts[string(l)+" "+got]++
-				}
-			}
-			return ""
+		if f.windowed && i%2 == 0 {
+			perm = identity(len(h))
 		}
+		cfg := exact()
+		cfg.Levels = proven()
+		if i%4 == 0 {
+			for _, l := range exactAt(i / 4).Levels {
+				if !slices.Contains(cfg.Levels, l) {
+					cfg.Levels = append(cfg.Levels, l)
+				}
+			}
+		}
+		if f.windowed {
+			cfg.Unbounded = false
+			cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
+			cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
+			cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+		}
+		fails := func(h oracle.History, perm []int) string { return f.fails(t, cfg, h, perm, i, counts) }
 		if why := fails(h, perm); why != "" {
 			report(t, i, h, perm, why, fails)
 		}
 	}
-	for _, l := range oracle.AllLevels() {
-		if must(isolation.ParseLevel(string(l))).Underlying() < isolation.Prefix {
-			continue
-		}
+	var lines []string
+	for name, n := range counts {
+		lines = append(lines, fmt.Sprintf("%6d %s", n, name))
+	}
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[7:], b[7:]) })
+	t.Logf("%d histories; of those with keys whose order nobody saw:\n%s", n, strings.Join(lines, "\n"))
+	for _, l := range proven() {
 		for _, verdict := range []string{window.OK, window.Violated} {
-			if n := counts[string(l)+" "+verdict]; n < 100 {
-				t.Errorf("only %d histories with unordered keys at %s are %s", n, l, verdict)
+			if k := counts[fmt.Sprintf("%s %s, possible %v", l, verdict, verdict == window.OK)]; k < n/50 {
+				t.Errorf("only %d of %d histories are %s at %s", k, n, verdict, l)
 			}
 		}
 	}
+}
+
+// fails says how the machine's verdicts on h contradict trial.
+func (f blindForm) fails(t *testing.T, cfg window.Config, h oracle.History, perm []int, i int, counts map[string]int) string {
+	restart := func(at int) bool { return f.restarts && (i+at)%3 == 0 }
+	m, _, err := runRestarting(t, cfg, batchOf(t, h, perm), f.windowed || i%16 == 0, restart)
+	if err != nil {
+		return err.Error()
+	}
+	flagged := f.windowed || m.Totals().Gaps+m.Totals().Ambiguous+m.Totals().Undecided > 0
+	for l, got := range verdicts(m) {
+		level := must(isolation.ParseLevel(string(l)))
+		if level.Underlying() < isolation.Prefix {
+			continue // trial is about snapshots
+		}
+		possible, err := oracle.Possible(h, l)
+		switch {
+		case err != nil:
+			return err.Error()
+		case got == window.Violated && possible:
+			return fmt.Sprintf("%s: reported violated, and is possible", l)
+		case got == window.OK && !possible:
+			return fmt.Sprintf("%s: said ok, and is not possible", l)
+		case got == window.Unknown && !flagged:
+			_, why := m.Verdict(level)
+			return fmt.Sprintf("%s: not decided: %s", l, why)
+		}
+		if m.Totals().Unordered > 0 {
+			counts[fmt.Sprintf("%s %s, possible %v", l, got, possible)]++
+		}
+	}
+	return ""
 }
 
 func must[T any](x T, err error) T {
@@ -82,55 +139,6 @@ func must[T any](x T, err error) T {
 		panic(err)
 	}
 	return x
-}
-
-// TestBlindWindowed: with windows of 0 to 3 transactions nothing is reported that is
-// possible, and what is said to hold is possible. Most valid histories are decided.
-func TestBlindWindowed(t *testing.T) {
-	counts := map[string]int{}
-	for i := range histories(t, 5000) {
-		rng := rand.New(rand.NewPCG(uint64(i), 22))
-		opt := blind()
-		opt.Min, opt.Max = 5, 8
-		h := oracle.Random(rng, opt)
-		perm := rng.Perm(len(h))
-		if i%2 == 0 {
-			perm = identity(len(h))
-		}
-		cfg := exactAt(i / 2)
-		cfg.Unbounded = false
-		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
-		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
-		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
-		fails := func(h oracle.History, perm []int) string {
-			m, _, err := run(cfg, batchOf(t, h, perm), true)
-			if err != nil {
-				return err.Error()
-			}
-			for l, got := range verdicts(m) {
-				if must(isolation.ParseLevel(string(l))).Underlying() < isolation.Prefix {
-					continue // trial is about snapshots
-				}
-				possible, err := oracle.Possible(h, l)
-				switch {
-				case err != nil:
-					return err.Error()
-				case got == window.Violated && possible:
-					return fmt.Sprintf("%s: reported violated, and is possible", l)
-				case got == window.OK && !possible:
-					return fmt.Sprintf("%s: said ok, and is not possible", l)
-				}
-				if m.Totals().Unordered > 0 {
-					counts[fmt.Sprintf("%s %s, possible %v", l, got, possible)]++
-				}
-			}
-			return ""
-		}
-		if why := fails(h, perm); why != "" {
-			report(t, i, h, perm, why, fails)
-		}
-	}
-	t.Log(counts)
 }
 
 // TestOverwrittenInDoubt: who read a value that two may have written, and replaced

@@ -45,9 +45,18 @@ func batchOf(t testing.TB, h oracle.History, perm []int) *event.Batch {
 
 // run puts the transactions of b through a machine one by one.
 func run(cfg window.Config, b *event.Batch, check bool) (*window.Machine, []isolation.Finding, error) {
+	return runRestarting(nil, cfg, b, check, func(int) bool { return false })
+}
+
+// runRestarting is run by several machines, one after the other: a new one takes up the
+// state before the i-th transaction where restart says so.
+func runRestarting(t *testing.T, cfg window.Config, b *event.Batch, check bool, restart func(i int) bool) (*window.Machine, []isolation.Finding, error) {
 	m := window.New(cfg)
 	var eff window.Effects
 	for i := range b.Txns {
+		if restart(i) {
+			m = readBack(t, cfg, m)
+		}
 		m.Step(b, []int32{int32(i)}, 0, &eff)
 		if check {
 			if err := m.Check(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
@@ -173,6 +174,12 @@ func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, mo
 	if w, g := plain.Totals(), s.m.Totals(); w != g {
 		return fmt.Sprintf("counters %+v, want %+v", g, w)
 	}
+	for _, l := range cfg.Levels {
+		want, why := plain.Verdict(l)
+		if got, reason := s.m.Verdict(l); got != want || reason != why {
+			return fmt.Sprintf("%s is %s (%s), want %s (%s)", l, got, reason, want, why)
+		}
+	}
 	most.Keys, most.Txns, most.Sessions = max(most.Keys, s.most.Keys), max(most.Txns, s.most.Txns), max(most.Sessions, s.most.Sessions)
 	most.Returned += s.most.Returned
 	return ""
@@ -215,5 +222,45 @@ func TestSpill(t *testing.T) {
 	t.Logf("%+v", most)
 	if most.Keys == 0 || most.Txns == 0 || most.Sessions == 0 || most.Returned == 0 {
 		t.Errorf("not everything was out, or nothing came back: %+v", most)
+	}
+}
+
+// TestSpillBlind is TestSpill over keys whose order nobody saw: what the frozen order left
+// in a key goes to disk with it, and comes back the same, so that verdicts, findings and
+// counters are those without a cap.
+func TestSpillBlind(t *testing.T) {
+	var most infer.SpillSizes
+	unordered, misfits, n := 0, 0, histories(t, 100)
+	for i := range n {
+		rng := rand.New(rand.NewPCG(uint64(i), 33))
+		opt := blind()
+		opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
+		opt.Corrupt = 0.2
+		h := oracle.Random(rng, opt)
+		cfg := windowed(rng)
+		cfg.Levels = proven()
+		cfg.Expect = cfg.Levels[rng.IntN(len(cfg.Levels))]
+		perm := arrival(rng, len(h))
+		seed := rng.Uint64()
+		fails := func(h oracle.History, perm []int) string {
+			return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 34)), &most)
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+		m, _, err := run(cfg, batchOf(t, h, perm), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Totals().Unordered > 0 {
+			unordered++
+		}
+		if _, why := m.Verdict(cfg.Expect); strings.Contains(why, "window froze") {
+			misfits++
+		}
+	}
+	t.Logf("%+v, %d histories with unordered keys, %d that do not fit the frozen order", most, unordered, misfits)
+	if most.Keys == 0 || most.Returned == 0 || unordered < n/2 || misfits < n/50 {
+		t.Errorf("%+v out, %d histories with unordered keys, %d that do not fit: too few to tell", most, unordered, misfits)
 	}
 }
