@@ -1,11 +1,12 @@
 # Everything here is also what .ci/run does, piece by piece.
-.PHONY: build test lint bench bench-all fuzz sim soak demo vuln integration deploy tools
+.PHONY: build test lint bench bench-blind bench-all fuzz sim soak demo vuln integration deploy tools
 
 SIM ?= 10000
 SOAK ?= 15m
 SOAK_RATE ?= 30000
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
+BLIND ?= 3
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
@@ -31,6 +32,12 @@ tools:
 bench:
 	go test -tags integration -run '^$$' -bench 'Decode$$|Core|File|NATS|Kafka' -benchtime $(BENCHTIME) -timeout 1h -p 1 \
 		./event ./window ./internal/bench
+
+# Blind writes: whole processes of monitor check, best of BLIND runs beside what it
+# should be, and the stream over NATS.
+bench-blind:
+	go test -run '^$$' -bench Check -benchtime $(BLIND)x -timeout 1h ./internal/bench
+	go test -run '^$$' -bench 'NATS/blind' -benchtime 1x -timeout 1h ./internal/bench
 
 # Every benchmark there is.
 bench-all:
