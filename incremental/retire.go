@@ -49,6 +49,9 @@ func (g *Graph) retireLowest(o *order) {
 	}
 	o.live--
 	if o.Time != NoTime {
+		if o.Time == FromCommit && n&1 == 0 {
+			g.settleBegin(o, n)
+		}
 		o.gone = max(o.gone, o.low[n])
 	}
 	v := o.vertexOf(n)

@@ -270,6 +270,23 @@ func (g *Graph) backInTime(o *order, x uint32, limit int64) bool {
 	return false
 }
 
+// settleBegin gives a begin that retires the least bound of what it leads to, all of
+// which is live: it has none by itself, and an edge into it that is met when both ends
+// have retired would otherwise seem to raise it.
+func (g *Graph) settleBegin(o *order, b uint32) {
+	low := o.low[b+1]
+	for id := g.vertex(o.vertexOf(b)).out; id != 0; id = g.edges[id].nextOut {
+		e := &g.edges[id]
+		if e.In&o.bit == 0 || e.toGone {
+			continue
+		}
+		if from, to, _ := o.ends(e); from == b {
+			low = min(low, o.low[to])
+		}
+	}
+	o.low[b] = max(o.low[b], low)
+}
+
 // relax computes the bounds of a view anew in which nothing has retired.
 func (g *Graph) relax(o *order) {
 	o.stale = false

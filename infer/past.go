@@ -245,6 +245,9 @@ func (s *State) EachKept(k uint32, fn func(version, writer uint32)) {
 // is to read an old state, as far as is known.
 func (s *State) Overtake(v uint32) { s.versions[v].flags |= overwritten }
 
+// Overtaken says whether to read v now is to read an old state.
+func (s *State) Overtaken(v uint32) bool { return s.versions[v].flags&overwritten != 0 }
+
 // OvertakeLast is Overtake of what n left of k.
 func (s *State) OvertakeLast(n, k uint32) {
 	if v := s.lastOf(n, k); v != 0 && s.keys[k].kind != event.List {

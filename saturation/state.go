@@ -75,6 +75,7 @@ type chain struct {
 	tail    uint32 // latest member
 	pos     uint32 // of the latest member; never goes back
 	live    uint32 // members that are not dropped
+	dropped uint32 // position of the latest member that was dropped; never goes back
 	session uint32 // of the latest member
 	mixed   uint32 // 1: it has had members of several sessions
 }
@@ -98,7 +99,11 @@ type State struct {
 	stamp   uint32
 	sameKey []uint32
 	zero    []uint32
-	Out     []Edge // of the latest Add or Renew
+	before  []uint32 // clock before Renew
+	Out     []Edge   // of the latest Add or Renew
+	// Missed says that the latest Renew took transactions into the past that had been
+	// dropped: with these the reads were never compared.
+	Missed bool
 
 	// MaxChains bounds the chains that are in use at one time; a clock has an entry
 	// for each. Default 4096.
@@ -168,12 +173,26 @@ func (s *State) Add(t *Txn, writes []uint32) {
 // It says whether t's past has grown: then those that depend on t are to be renewed
 // as well.
 func (s *State) Renew(t *Txn) (grown bool) {
-	s.Out = s.Out[:0]
+	s.Out, s.Missed = s.Out[:0], false
 	if s.clocked && !s.TooWide {
+		s.before = append(s.before[:0], s.row(t.Number)...)
 		grown = s.join(t)
+		s.Missed = grown && s.gainedDropped(s.row(t.Number))
 	}
 	s.derive(t)
 	return grown
+}
+
+// gainedDropped says whether a clock that was s.before holds more of what has been
+// dropped now. Without clocks nothing such can be: what a transaction reads from is
+// dropped when all that has arrived has been taken in with it.
+func (s *State) gainedDropped(now []uint32) bool {
+	for i := 1; i < len(s.chains); i++ {
+		if b := s.before[i]; b < now[i] && b < s.chains[i].dropped {
+			return true
+		}
+	}
+	return false
 }
 
 // write notes that t wrote k.
@@ -264,6 +283,7 @@ func (s *State) Drop(t uint32) {
 		id = next
 	}
 	c := &s.chains[x.chain]
+	c.dropped = max(c.dropped, x.pos)
 	if c.live--; c.live == 0 {
 		s.idle = append(s.idle, x.chain)
 		c.tail, c.session, c.mixed = 0, 0, 0

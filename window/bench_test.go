@@ -107,6 +107,7 @@ func BenchmarkCore(b *testing.B) {
 		{"SER/64k", []isolation.Level{ser}, 64 << 10},
 		{"SER/1M", []isolation.Level{ser}, 1 << 20},
 		{"four-levels/64k", isolation.Watched(), 64 << 10},
+		{"all-levels/64k", isolation.Encoded(), 64 << 10},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			f := newFeed(b)

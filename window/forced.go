@@ -31,7 +31,7 @@ type forcing struct {
 	taken []takenTxn // by transaction
 	late  []uint32   // to be taken in anew
 	void  []aside    // forced edges that nothing forces any more, to be removed
-	keys  []uint32   // by key: drops when a writer of it was let go of last
+	keys  []dropped  // by key
 	drops uint32     // transactions that were let go of
 
 	// Scratch.
@@ -96,6 +96,10 @@ func (m *Machine) noteForced(o *infer.Out) {
 	for _, n := range o.Nodes {
 		_, end, _ := m.infer.Span(n)
 		f.wait(n, m.infer.Generation(n), end)
+		for int(n) >= len(f.taken) {
+			f.taken = flat.Push(f.taken, takenTxn{})
+		}
+		f.taken[n] = takenTxn{drops: f.drops}
 	}
 	for i := range o.Edges {
 		e := &o.Edges[i]
@@ -114,16 +118,17 @@ func (m *Machine) noteForced(o *infer.Out) {
 func (m *Machine) force() {
 	f := &m.forced
 	for len(f.due) > 0 && f.due[0].end < m.watermark {
-		m.forceDue(f.pop(), m.watermark)
+		m.forceDue(f.pop())
 	}
 	m.forceLate()
 	m.retryAsides()
 }
 
-// forceDue takes in the one that is due, and before it those that it depends on, as
-// far as they ended before the limit: to take in anew costs more, and all that
-// depends on it is then taken in anew as well.
-func (m *Machine) forceDue(d dueTxn, limit int64) {
+// forceDue takes in the one that is due, and before it those that it depends on: to
+// take in anew costs more, and all that depends on it is then taken in anew as well.
+// One that ended behind the limit is taken in if its outcome is known: it committed
+// before that, and what it depends on has come as well, but for what is late.
+func (m *Machine) forceDue(d dueTxn) {
 	f := &m.forced
 	if !m.enterForced(d.n, d.gen) {
 		return
@@ -131,7 +136,7 @@ func (m *Machine) forceDue(d dueTxn, limit int64) {
 	f.stack = append(f.stack[:0], d.n)
 	for len(f.stack) > 0 {
 		n := f.stack[len(f.stack)-1]
-		if before := m.notTaken(n, limit); before != 0 {
+		if before := m.notTaken(n); before != 0 {
 			f.stack = append(f.stack, before)
 			continue
 		}
@@ -147,16 +152,12 @@ func (m *Machine) enterForced(n, gen uint32) bool {
 	if !m.infer.Counts(n) || m.infer.Generation(n) != gen || f.isTaken(n, gen) {
 		return false
 	}
-	for int(n) >= len(f.taken) {
-		f.taken = flat.Push(f.taken, takenTxn{})
-	}
-	f.taken[n] = takenTxn{gen, f.drops}
+	f.taken[n].gen = gen
 	return true
 }
 
-// notTaken enters one that n depends on, has ended before the limit and was not taken
-// in; 0 if there is none.
-func (m *Machine) notTaken(n uint32, limit int64) uint32 {
+// notTaken enters one that n depends on and that was not taken in; 0 if there is none.
+func (m *Machine) notTaken(n uint32) uint32 {
 	f := &m.forced
 	for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {
 		e := m.graph.Edge(id)
@@ -167,7 +168,7 @@ func (m *Machine) notTaken(n uint32, limit int64) uint32 {
 		if int(p) < len(f.taken) && f.taken[p].gen != 0 {
 			continue
 		}
-		if _, end, _ := m.infer.Span(p); end < limit && m.enterForced(p, m.infer.Generation(p)) {
+		if _, end, unsure := m.infer.Span(p); (end < m.watermark || !unsure) && m.enterForced(p, m.infer.Generation(p)) {
 			return p
 		}
 	}
@@ -178,7 +179,8 @@ func (m *Machine) notTaken(n uint32, limit int64) uint32 {
 func (m *Machine) forceOne(n uint32) {
 	f := &m.forced
 	t := m.describe(n)
-	m.checkFrozen(n, false)
+	m.checkFrozen(n, true)
+	f.taken[n].drops = f.drops
 	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
 	f.sessions.Add(&t, f.writes)
 	m.takeForced(n, f.sessions.Out, false)
@@ -265,14 +267,16 @@ func (m *Machine) forceLate() {
 			continue
 		}
 		t := m.describe(n)
-		m.checkFrozen(n, true)
 		grown := f.sessions.Renew(&t)
+		missed := f.sessions.Missed
 		m.takeForced(n, f.sessions.Out, false)
 		if f.plain != nil && !f.plain.TooWide {
 			t.Session, t.After, t.Preds = 0, 0, nil
 			grown = f.plain.Renew(&t) || grown
+			missed = missed || f.plain.Missed
 			m.takeForced(n, f.plain.Out, true)
 		}
+		m.checkFrozen(n, missed)
 		if grown {
 			m.renewBehind(n)
 		}

@@ -7,10 +7,10 @@ type dueTxn struct {
 	gen uint32
 }
 
-// takenTxn is a transaction that was taken in.
+// takenTxn is a transaction that was or is to be taken in.
 type takenTxn struct {
 	gen   uint32 // 0: it was not
-	drops uint32 // forcing.drops then
+	drops uint32 // forcing.drops then; when it arrived if it was not
 }
 
 // wait queues the transactions that count from now on.

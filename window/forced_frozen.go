@@ -1,8 +1,6 @@
 package window
 
 import (
-	"math"
-
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
@@ -20,43 +18,50 @@ func (m *Machine) missedRetired(e *infer.Edge) {
 	m.behind(e)
 }
 
+// dropped is the latest of the writers of a key that were let go of.
+type dropped struct {
+	txn  uint32
+	when uint32 // forcing.drops then, 0 if none was
+}
+
 // checkFrozen reports reads by n of what has retired where what retired behind it may
-// be in n's past: something of the key did since n was taken in, and n depends on more
-// than it did then; or n saw another version before, of which no edge tells.
-func (m *Machine) checkFrozen(n uint32, late bool) {
+// be in n's past and was never compared with it: some writer of the key was let go of
+// after n arrived, if n is being taken in, or else after n was, and missed says that
+// transactions have come into n's past that had left memory. If that writer is the one
+// that n read from, the others went before it, and no view has one of them behind it
+// that says nothing of that (freezeBehind). Or n saw another version before, of which
+// no edge tells.
+func (m *Machine) checkFrozen(n uint32, missed bool) {
 	f := &m.forced
 	for i := range f.reads {
 		r := &f.reads[i]
-		drops := f.droppedAt(r.Key)
-		if drops == 0 {
+		d := f.droppedOf(r.Key)
+		if d.when == 0 {
 			continue
 		}
 		if r.Writer != 0 && m.graph.Live(incremental.Vertex(r.Writer)) {
 			continue // rule (b)
 		}
-		if r.Reread || late && int32(drops-f.taken[n].drops) > 0 {
+		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || m.infer.Overtaken(r.Version))
+		if r.Reread || missed && since {
 			m.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
 		}
 	}
 }
 
-// dropForced lets go of transactions that have left every order. What has arrived is
-// taken in before, since it may have read what they wrote.
+// dropForced lets go of transactions that have left every order.
 func (m *Machine) dropForced(retired []incremental.Vertex) {
 	f := &m.forced
-	if len(retired) == 0 {
-		return
-	}
-	for len(f.due) > 0 {
-		m.forceDue(f.pop(), math.MaxInt64)
-	}
 	m.forceLate()
+	for _, v := range retired { // those that the live cap froze before they were due
+		m.forceDue(dueTxn{n: uint32(v), gen: m.infer.Generation(uint32(v))})
+	}
 	for _, v := range retired {
 		n := uint32(v)
 		f.drops++
 		f.writes = m.infer.WrittenKeys(f.writes[:0], n)
 		for _, k := range f.writes {
-			f.setDropped(k, f.drops)
+			f.setDropped(k, dropped{n, f.drops})
 		}
 		f.sessions.Drop(n)
 		if f.plain != nil {
@@ -68,22 +73,21 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 	}
 }
 
-// droppedAt is when a writer of k was let go of last, 0 if none was.
-func (f *forcing) droppedAt(k uint32) uint32 {
+func (f *forcing) droppedOf(k uint32) dropped {
 	if int(k) >= len(f.keys) {
-		return 0
+		return dropped{}
 	}
 	return f.keys[k]
 }
 
-func (f *forcing) setDropped(k, drops uint32) {
-	if drops == 0 && int(k) >= len(f.keys) {
+func (f *forcing) setDropped(k uint32, d dropped) {
+	if d.when == 0 && int(k) >= len(f.keys) {
 		return
 	}
 	for int(k) >= len(f.keys) {
-		f.keys = flat.Push(f.keys, 0)
+		f.keys = flat.Push(f.keys, dropped{})
 	}
-	f.keys[k] = drops
+	f.keys[k] = d
 }
 
 // freezeBehind notes that n retires behind other writers of registers that it wrote:

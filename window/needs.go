@@ -180,7 +180,7 @@ func (m *Machine) skipVertex(record []byte) ([]byte, error) {
 // frozen orders left there: nothing, or the number of views, and of each whether there
 // is a value, it and its place. Records of before have none of it.
 func (m *Machine) appendFrozen(dst []byte, k uint32) []byte {
-	dst = binary.AppendUvarint(dst, uint64(m.forced.droppedAt(k)))
+	dst = binary.AppendUvarint(dst, uint64(m.forced.droppedOf(k).when))
 	known := false
 	for i := range m.frozen {
 		known = known || m.frozenLast(i, k).key != 0
@@ -204,7 +204,7 @@ func (m *Machine) appendFrozen(dst []byte, k uint32) []byte {
 
 func (m *Machine) bringFrozen(k uint32, record []byte) error {
 	if len(record) == 0 {
-		m.forced.setDropped(k, m.forced.drops) // some may have been
+		m.forced.setDropped(k, dropped{when: m.forced.drops}) // some may have been
 		return nil
 	}
 	bad := false
@@ -215,7 +215,7 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 	}
 	drops, n := binary.Uvarint(record)
 	next(n)
-	m.forced.setDropped(k, uint32(drops))
+	m.forced.setDropped(k, dropped{when: uint32(drops)}) // whose it was matters to who read the key before it went out: nobody live
 	if !bad && len(record) == 0 {
 		return nil
 	}
@@ -291,7 +291,7 @@ func (m *Machine) spill(txns int) {
 				if record != nil {
 					record = append(record, frozen...)
 				}
-				m.forced.setDropped(k, 0) // the number may become another key's
+				m.forced.setDropped(k, dropped{}) // the number may become another key's
 				put(ref, record)
 			}
 			over -= len(keys)
