@@ -272,6 +272,10 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 			}
 			for last := id; last != 0; {
 				x := &s.writes[last]
+				if s.versions[x.version].flags&ambiguous != 0 { // it may follow two versions, and the chain come back
+					ok = false
+					break
+				}
 				p.Txns, p.Versions = append(p.Txns, x.txn), append(p.Versions, x.version)
 				next := s.versions[x.version].over
 				if next == 0 || !live(s.writes[next].txn) {
