@@ -161,7 +161,7 @@ func (m *Machine) notTaken(n uint32) uint32 {
 	f := &m.forced
 	for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {
 		e := m.graph.Edge(id)
-		if infer.Label(e.Labels)&(infer.WR|infer.Process) == 0 {
+		if infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) == 0 {
 			continue
 		}
 		p := uint32(e.From)
@@ -224,7 +224,7 @@ func (m *Machine) renewBehind(n uint32) {
 	for id := m.graph.FirstOut(incremental.Vertex(n)); id != 0; id = m.graph.NextOut(id) {
 		e := m.graph.Edge(id)
 		to := uint32(e.To)
-		if infer.Label(e.Labels)&(infer.WR|infer.Process) != 0 && f.isTaken(to, m.infer.Generation(to)) {
+		if infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) != 0 && f.isTaken(to, m.infer.Generation(to)) {
 			f.late = append(f.late, to)
 		}
 		if infer.Label(e.Labels) == infer.WW {
@@ -301,6 +301,9 @@ func (m *Machine) describe(n uint32) saturation.Txn {
 		f.given = append(f.given, saturation.Read{Key: r.Key, Writer: r.Writer, First: r.First, Last: r.Last})
 	}
 	t := saturation.Txn{Number: n, Reads: f.given, Shown: f.shown}
+	if m.askedBy(n) == isolation.ReadUncommitted {
+		t.Reads, t.Shown = nil, nil // what it saw need not have been there
+	}
 	t.Session, t.Open = m.infer.Session(n)
 	f.preds = f.preds[:0]
 	for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {

@@ -51,7 +51,7 @@ func (m *Machine) forcedAlready(from, to incremental.Vertex, in incremental.View
 // known now.
 func (m *Machine) loseForced(e *incremental.Edge) {
 	f := &m.forced
-	if f.on && infer.Label(e.Labels)&(infer.WR|infer.Process) != 0 && f.isTaken(uint32(e.To), m.infer.Generation(uint32(e.To))) {
+	if f.on && infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) != 0 && f.isTaken(uint32(e.To), m.infer.Generation(uint32(e.To))) {
 		f.lost++
 	}
 }
