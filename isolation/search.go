@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -12,7 +13,11 @@ import (
 type Searcher struct {
 	// Budget is how many edges one search may look at; 0 is 20,000.
 	Budget int
+	// Asked is what a transaction asked for, 0 if it did not say; nil while none did. The
+	// anti-dependencies of one that asked for less are no part of a level's encoding.
+	Asked func(incremental.Vertex) Base
 
+	floor Base // anti-dependencies of those that asked for less are passed over
 	seen  []uint32
 	stamp uint32
 	queue []step
@@ -96,7 +101,7 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 			}
 			e := g.Edge(id)
 			l := infer.Label(e.Labels) & p.labels
-			if l == 0 {
+			if l == 0 || s.promisesLess(e, s.floor) {
 				continue
 			}
 			to, ok := p.next(at.state, l)
@@ -172,19 +177,17 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 			if level.Special == GeneralizedSI {
 				p.labels &^= infer.Process
 			}
-			var path []incremental.EdgeID
-			var spent bool
-			if f == Strong {
-				path, spent = s.timedPath(g, &closing, p)
-			} else {
-				path, spent = s.path(g, &closing, p)
-			}
-			atLeast = atLeast || spent
-			if path == nil {
-				continue
-			}
-			if cycle := append([]incremental.EdgeID{id}, path...); level.Refuted(weakest(labelsOf(g, cycle))) {
-				return Cycle{cycle, atLeast}
+			for _, floor := range s.floors(level) {
+				s.floor = floor
+				path, spent := s.search(g, &closing, p, f)
+				atLeast = atLeast || spent
+				if path == nil {
+					break
+				}
+				cycle := append([]incremental.EdgeID{id}, path...)
+				if w := weakest(labelsOf(g, cycle)); level.Refuted(w) && s.promised(g, cycle, w) {
+					return Cycle{cycle, atLeast}
+				}
 			}
 		}
 	}
@@ -192,6 +195,43 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 		return Cycle{}
 	}
 	return Cycle{append([]incremental.EdgeID{id}, fallback...), atLeast}
+}
+
+// floors are what those whose anti-dependencies a search follows have asked for at
+// least: anything, then the level itself.
+func (s *Searcher) floors(level Level) []Base {
+	if s.Asked == nil {
+		return []Base{0}
+	}
+	return []Base{0, level.Underlying()}
+}
+
+func (s *Searcher) search(g *incremental.Graph, closing *incremental.Edge, p plan, f Family) (path []incremental.EdgeID, spent bool) {
+	if s.promisesLess(closing, s.floor) {
+		return nil, false
+	}
+	if f == Strong {
+		return s.timedPath(g, closing, p)
+	}
+	return s.path(g, closing, p)
+}
+
+// promisesLess says whether e is an anti-dependency of a transaction that asked for
+// less than the base.
+func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
+	if s.Asked == nil || infer.Label(e.Labels)&infer.RW == 0 {
+		return false
+	}
+	asked := s.Asked(e.From)
+	return asked != 0 && asked < base
+}
+
+// promised says whether what the cycle refutes was promised to all whose reads it
+// rests on.
+func (s *Searcher) promised(g *incremental.Graph, cycle []incremental.EdgeID, refuted []Level) bool {
+	return !slices.ContainsFunc(cycle, func(id incremental.EdgeID) bool {
+		return slices.ContainsFunc(refuted, func(l Level) bool { return s.promisesLess(g.Edge(id), l.Underlying()) })
+	})
 }
 
 // lastClass is the least serious class that can refute the level.

@@ -106,7 +106,7 @@ func (s *Searcher) reach(g *incremental.Graph, v incremental.Vertex, state uint8
 				return all, true
 			}
 			e := g.Edge(id)
-			if l := infer.Label(e.Labels) & p.labels; l != 0 {
+			if l := infer.Label(e.Labels) & p.labels; l != 0 && !s.promisesLess(e, s.floor) {
 				if next, ok := p.next(at.state, l); ok {
 					to := e.To
 					if back {

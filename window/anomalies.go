@@ -36,7 +36,10 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		if !hasAppend(&w) {
 			m.Counters.Diverged++
 		}
-		if m.askedLess(a.B, name.Weakest) {
+		if m.askedLess(a.A, name.Weakest) || m.askedLess(a.B, name.Weakest) {
+			if !hasAppend(&w) {
+				m.Counters.Tolerated++
+			}
 			return // it may come last then, over what it has not seen
 		}
 	}

@@ -189,6 +189,8 @@ func (m *Machine) askedBy(n uint32) isolation.Base {
 	return m.asked[n]
 }
 
+func (m *Machine) askedOf(v incremental.Vertex) isolation.Base { return m.askedBy(uint32(v)) }
+
 // removeVertex takes back a transaction that a later record replaced.
 func (m *Machine) removeVertex(n uint32) {
 	v := incremental.Vertex(n)

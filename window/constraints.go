@@ -93,7 +93,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	switch r.Verdict {
 	case solve.Satisfiable:
 		for j, l := range m.views {
-			if m.views[i].Implies(l) {
+			if m.stands(m.views[i], l) {
 				m.orderings[j] = orderable
 			}
 		}
@@ -261,7 +261,7 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 func (m *Machine) misfitReason(l isolation.Level) string {
 	least := int64(-1)
 	for i, v := range m.views {
-		if v.Implies(l) && i < len(m.misfits) && (least < 0 || m.misfits[i] < least) {
+		if m.stands(v, l) && i < len(m.misfits) && (least < 0 || m.misfits[i] < least) {
 			least = m.misfits[i]
 		}
 	}
@@ -383,6 +383,9 @@ func (m *Machine) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 // missInitial adds that who saw no value of the key comes before all its writers.
 func (m *Machine) missInitial(i int, c *constraints, key uint32, chains []infer.Chain) {
 	for _, r := range m.infer.InitialReaders(nil, key) {
+		if m.askedUnder(r, m.views[i]) {
+			continue
+		}
 		for _, x := range chains {
 			w := x.Txns[0]
 			if w == r {
@@ -435,6 +438,12 @@ func (m *Machine) anyAskedLess(chains []infer.Chain, l isolation.Level) bool {
 		}
 	}
 	return false
+}
+
+// stands says whether an order at the level v is one at l. Where transactions asked for
+// levels of their own, the encoding of a weaker one holds more of what they read.
+func (m *Machine) stands(v, l isolation.Level) bool {
+	return v == l || len(m.asked) == 0 && v.Implies(l)
 }
 
 // orderOf says what is known of the unordered keys at the level.

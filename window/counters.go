@@ -43,7 +43,7 @@ func (m *Machine) checkCounters() {
 // level that implies it and is not violated.
 func (m *Machine) fits(l isolation.Level) bool {
 	return slices.ContainsFunc(m.fitted, func(f isolation.Level) bool {
-		return (f == l || f.Implies(l)) && !refuted(m.verdicts.certain, f)
+		return m.stands(f, l) && !refuted(m.verdicts.certain, f)
 	})
 }
 

@@ -401,7 +401,7 @@ func (m *Machine) fitsToTheEnd() {
 			continue
 		}
 		for j, weaker := range m.views {
-			if l.Implies(weaker) {
+			if m.stands(l, weaker) {
 				m.orderings[j] = orderable
 			}
 		}

@@ -31,7 +31,10 @@ type Counters struct {
 	Misread int64 `json:"misread"`
 	// Diverged counts lost updates of registers: levels that allow them are left
 	// with keys of which the order is not known.
-	Diverged    int64 `json:"diverged"`
+	Diverged int64 `json:"diverged"`
+	// Tolerated counts those of them that one of the two asked for: the order of their
+	// writers is known to no level then.
+	Tolerated   int64 `json:"tolerated,omitempty"`
 	Unverified  int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
 	DeadLetters int64 `json:"dead_letters"`
 }
@@ -72,6 +75,7 @@ type Machine struct {
 	fitted    []isolation.Level // views whose order the counters agree with, since Close
 
 	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
+	askedFor   []int64          // how many did, by what they asked for; empty while none did
 	partitions []partition
 	watermark  int64
 	held       int64 // the watermark does not pass it: see Hold
@@ -275,7 +279,14 @@ func (m *Machine) time(t *event.Txn) (start, end int64) {
 
 // ask notes the level that transaction n asked for.
 func (m *Machine) ask(n uint32, name []byte) {
-	m.setAsked(n, isolation.AskedOf(m.cfg.Product, name))
+	base := isolation.AskedOf(m.cfg.Product, name)
+	m.setAsked(n, base)
+	if base != 0 {
+		for int(base) >= len(m.askedFor) {
+			m.askedFor = append(m.askedFor, 0)
+		}
+		m.askedFor[base]++
+	}
 }
 
 func (m *Machine) setAsked(n uint32, base isolation.Base) {
@@ -285,6 +296,7 @@ func (m *Machine) setAsked(n uint32, base isolation.Base) {
 	for int(n) >= len(m.asked) {
 		m.asked = append(m.asked, 0)
 	}
+	m.searcher.Asked = m.askedOf
 	m.asked[n] = base
 }
 

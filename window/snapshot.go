@@ -46,6 +46,7 @@ type head struct {
 	// Contradicted are the keys of which reads exclude each other.
 	Contradicted []string
 	Fitted       []string
+	AskedFor     []int64 `json:",omitempty"`
 	Found        map[string][2]int64
 }
 
@@ -86,7 +87,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		Revisions: m.open.revisions, Recent: m.open.recent, Found: m.found,
 		Contradicted: m.contradicted,
 	}
-	h.Fitted = isolation.LevelNames(m.fitted)
+	h.Fitted, h.AskedFor = isolation.LevelNames(m.fitted), m.askedFor
 	for _, f := range m.open.list {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
@@ -154,6 +155,9 @@ func (m *Machine) ReadState(state []byte) error {
 	}
 	flat.Read(r, &text)
 	flat.Read(r, &m.asked)
+	if len(m.asked) > 0 {
+		m.searcher.Asked = m.askedOf
+	}
 	flat.Read(r, &m.unreadOut)
 	flat.Read(r, &m.misfits)
 	flat.Read(r, &m.aside)
@@ -183,7 +187,7 @@ func (m *Machine) ReadState(state []byte) error {
 func (m *Machine) restore(h *head) error {
 	m.retiredAt, m.before, m.closed = h.RetiredAt, h.Before, h.Ended
 	m.partitions, m.watermark, m.tick, m.logical = h.Partitions, h.Watermark, h.Tick, h.Logical
-	m.untimed, m.timed, m.Counters = h.Untimed, h.Timed, h.Counters
+	m.untimed, m.timed, m.Counters, m.askedFor = h.Untimed, h.Timed, h.Counters, h.AskedFor
 	var err error
 	if m.verdicts.certain, err = unnamed(h.Certain); err != nil {
 		return err

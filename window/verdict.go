@@ -60,7 +60,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	between := l.Neighbours() != nil
 	if between {
 		for _, v := range m.views {
-			if v.Implies(l) && v.RealTime() {
+			if m.stands(v, l) && v.RealTime() {
 				if verdict, _ := m.verdictOf(v, violated, horizon); verdict == OK {
 					return OK, ""
 				}
@@ -118,6 +118,12 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	if n := m.Counters.Diverged; n > 0 && (m.orderOf(l) < orderable || !m.cfg.Unbounded) && l.Special == 0 && l.Base == isolation.Prefix {
 		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
+	if n := m.unsettled(l, violated, horizon); n > 0 {
+		why = append(why, counted(n, "transaction that asked for a weaker level, which is not decided", "transactions that asked for weaker levels, which are not decided"))
+	}
+	if n := m.Counters.Tolerated; n > 0 && l.Underlying() > isolation.Prefix {
+		why = append(why, counted(n, "lost update that a transaction asked for", "lost updates that transactions asked for"))
+	}
 	if n := m.infer.Counters.Countable; n > 0 && !m.fits(l) {
 		why = append(why, counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
 	}
@@ -135,6 +141,26 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 		return Unknown, strings.Join(why, "; ")
 	}
 	return OK, ""
+}
+
+// unsettled counts the transactions that asked for a level which the level l implies and
+// of which it is not known whether it holds: the encoding of l lacks what they read. What
+// read committed and read uncommitted promise, the encodings of all levels hold.
+func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bool, horizon bool) int64 {
+	if l.Special == isolation.Linearizable {
+		return 0
+	}
+	n := int64(0)
+	for b := isolation.ReadUncommitted; b < l.Underlying() && int(b) < len(m.askedFor); b++ {
+		weaker := isolation.Level{Base: b, Family: l.Family}
+		if m.askedFor[b] == 0 || b <= isolation.ReadCommitted && !m.watches(weaker) {
+			continue
+		}
+		if verdict, _ := m.verdictOf(weaker, violated, horizon); verdict != OK || !m.watches(weaker) {
+			n += m.askedFor[b]
+		}
+	}
+	return n
 }
 
 func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.views, l) }

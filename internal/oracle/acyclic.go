@@ -63,6 +63,8 @@ func (g *Graph) holds(l Level) bool {
 			continue
 		}
 		switch {
+		case g.leaves(e, l):
+			continue
 		case e.Type == SO && !l.sessions():
 			continue
 		case e.Type == WR && !l.forbids("read-committed"), e.Type == RW && !l.forbids("prefix"):

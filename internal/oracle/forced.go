@@ -27,7 +27,8 @@ func ForcedLevels() []Level {
 }
 
 // seenBy is what an operation of a transaction saw that others left: the state of
-// its key, as the writer of the latest version in it, -1 for nobody's.
+// its key, as the writer of the latest version in it, -1 for nobody's, or
+// ambiguousWriter, with a list.
 type seenBy struct {
 	at     int // operation
 	key    string
@@ -35,6 +36,9 @@ type seenBy struct {
 	list   []int64
 	from   []int // in the trial of orders: whose versions it showed
 }
+
+// ambiguousWriter is for a value that several may have written.
+const ambiguousWriter = -2
 
 // externalSights are what i's reads saw before it wrote their keys. ok is false when
 // one saw what nobody installed, or one that should see i's own write does not:
@@ -71,7 +75,10 @@ func (g *Graph) externalSights(i int) (sights []seenBy, ok bool) {
 		if some {
 			w, known := g.installer(version{o.Key, last})
 			if !known && len(g.notAborted(version{o.Key, last})) > 1 {
-				continue // ambiguous: any of them
+				if s.writer = ambiguousWriter; s.list != nil {
+					sights = append(sights, s)
+				}
+				continue // any of them
 			}
 			if !known || w == i {
 				ok = false
@@ -131,7 +138,7 @@ func (g *Graph) refutesForced(l Level, n int) bool {
 			so[e.From][e.To] = true
 		case e.Type == WW:
 			order[e.From][e.To] = true
-		case e.Type == WR:
+		case e.Type == WR && !g.readsAnything(e.To):
 			wr[e.From][e.To] = true
 		}
 	}
@@ -141,11 +148,16 @@ func (g *Graph) refutesForced(l Level, n int) bool {
 		if !g.Counts[i] {
 			continue
 		}
-		var ok bool
-		if sights[i], ok = g.externalSights(i); !ok {
+		seen, ok := g.externalSights(i)
+		if less := g.asksLess(g.History[i].ID, base); !ok && !less {
 			return true
+		} else if !less {
+			sights[i] = seen
 		}
-		for _, s := range sights[i] {
+		if g.readsAnything(i) {
+			continue
+		}
+		for _, s := range seen {
 			for _, w := range g.readFrom(s) {
 				wr[w][i] = true
 			}
@@ -175,10 +187,15 @@ func (g *Graph) refutesForced(l Level, n int) bool {
 				if base == AtomicView {
 					before = slices.ContainsFunc(sights[t3], func(r seenBy) bool { return slices.Contains(g.readFrom(r), t2) && r.at < s.at })
 				}
-				if before && s.writer < 0 {
+				switch {
+				case !before:
+				case s.writer == ambiguousWriter:
+					if !g.shows(t2, s) {
+						return true
+					}
+				case s.writer < 0:
 					return true
-				}
-				if before {
+				default:
 					order[t2][s.writer] = true
 				}
 			}
@@ -210,8 +227,11 @@ func (g *Graph) readFrom(s seenBy) []int {
 
 // showsAll says whether a list read that ends with an append of s.writer shows all
 // its appends.
-func (g *Graph) showsAll(s seenBy) bool {
-	for _, o := range g.History[s.writer].Ops {
+func (g *Graph) showsAll(s seenBy) bool { return g.shows(s.writer, s) }
+
+// shows says whether a list read shows all that i appended to the key.
+func (g *Graph) shows(i int, s seenBy) bool {
+	for _, o := range g.History[i].Ops {
 		if o.Key == s.key && o.Kind == event.Append && !slices.Contains(s.list, o.Value) {
 			return false
 		}

@@ -65,10 +65,11 @@ type Graph struct {
 	// order. They give no session edges from there on.
 	NotSequential []string
 
-	openKeys []openKey        // registers whose order is to be tried
-	keys     []string         // in order of first use
-	users    map[string][]int // key -> the transactions with operations on it
-	lists    map[string]bool  // keys that are lists
+	asked    map[string]string // by id: the base that it asked for; see CheckAsked
+	openKeys []openKey         // registers whose order is to be tried
+	keys     []string          // in order of first use
+	users    map[string][]int  // key -> the transactions with operations on it
+	lists    map[string]bool   // keys that are lists
 	writers  map[version][]writer
 	external []map[string]observation // per transaction, by key
 	known    map[Edge]bool

@@ -51,10 +51,12 @@ func (g *Graph) registerKey(key string) {
 			readThenWrote[state] = append(readThenWrote[state], i)
 		}
 	}
+	diverged := false
 	for _, state := range states {
 		later := readThenWrote[state]
 		if len(later) > 1 {
 			g.report("lost-update", key, later...)
+			diverged = true
 		}
 		if state.absent {
 			later = writers
@@ -65,7 +67,7 @@ func (g *Graph) registerKey(key string) {
 			}
 		}
 	}
-	g.registerDecided(key, writers)
+	g.registerDecided(key, writers, diverged)
 }
 
 // identified says whether the value names one version: the initial one, or that
@@ -148,8 +150,9 @@ func (g *Graph) reportSource(i int, v version) bool {
 // registerDecided counts the key as undecided unless its versions form one
 // chain. Each writer follows the installer of what it read; those that do not
 // are roots. Several roots that all read the initial version are a divergence,
-// which is a finding already; a blind root beside another root is open.
-func (g *Graph) registerDecided(key string, writers []int) {
+// which is a finding already; a blind root beside another root is open. What levels
+// that allow a divergence say is tried as well.
+func (g *Graph) registerDecided(key string, writers []int, diverged bool) {
 	roots, blind := 0, 0
 	for _, i := range writers {
 		seen, read := g.external[i][key]
@@ -165,6 +168,8 @@ func (g *Graph) registerDecided(key string, writers []int) {
 	}
 	if roots > 1 && blind > 0 {
 		g.Undecided++
+	}
+	if roots > 1 && blind > 0 || diverged {
 		g.open(key, writers)
 	}
 }

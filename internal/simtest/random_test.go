@@ -93,8 +93,6 @@ func disagreement(m *window.Machine, o oracle.Verdicts) string {
 	for l, got := range verdicts(m) {
 		switch {
 		case o.Torn && strings.HasSuffix(string(l), oracle.AtomicView): // not looked into
-		case got == window.Violated && !o.Violated[l] && strings.HasSuffix(string(l), "prefix") && divergedRegisters(o):
-			// the oracle's graph does not order those that diverged; the choices do
 		case got == window.Violated && !o.Violated[l]:
 			return fmt.Sprintf("%s: reported violated, the oracle has no contradiction", l)
 		case got == window.OK && o.Violated[l]:
@@ -102,11 +100,6 @@ func disagreement(m *window.Machine, o oracle.Verdicts) string {
 		}
 	}
 	return ""
-}
-
-// divergedRegisters says whether there is a lost update of a register.
-func divergedRegisters(o oracle.Verdicts) bool {
-	return slices.ContainsFunc(o.Anomalies, func(a oracle.Anomaly) bool { return a.Name == "lost-update" && a.Key[0] == 'x' })
 }
 
 // exact watches all levels without real time.

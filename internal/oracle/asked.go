@@ -1,0 +1,67 @@
+package oracle
+
+import "slices"
+
+// CheckAsked is Check where transactions asked for levels of their own, by id: a
+// base, or "" for what the level promises. In the graph of a level, one that asked
+// for less gives no anti-dependency and forces no order, and one that asked for read
+// uncommitted takes no read dependency (Adya, mixing-correct histories). What one
+// transaction reads refutes nothing that it did not ask for, nor does a lost update
+// if either may have come last. Who asked for a level was promised all weaker ones.
+func CheckAsked(h History, asked map[string]string) Verdicts {
+	g := Dependencies(h)
+	g.asked = asked
+	v := Verdicts{Violated: map[Level]bool{}, Graph: g, Torn: g.Torn()}
+	anomalies := g.Anomalies
+	g.Anomalies = slices.DeleteFunc(slices.Clone(anomalies), func(a Anomaly) bool { return g.allowed(&a) })
+	levels := append(AllLevels(), ForcedLevels()...)
+	for l, violated := range g.Forces() {
+		v.Violated[l] = violated && !(v.Torn && l.base() == AtomicView) // which says less than that
+	}
+	for _, l := range AllLevels() {
+		v.Violated[l] = !g.orderable(l)
+		for _, a := range g.Anomalies {
+			v.Violated[l] = v.Violated[l] || l.forbids(a.Refutes)
+		}
+	}
+	for _, l := range levels {
+		for _, weaker := range levels {
+			v.Violated[l] = v.Violated[l] || v.Violated[weaker] && l.implies(weaker)
+		}
+	}
+	v.Anomalies = append(append(v.Anomalies, anomalies...), g.cycles()...)
+	return v
+}
+
+// implies says whether every history that satisfies l satisfies m.
+func (l Level) implies(m Level) bool {
+	return l.forbids(m.base()) && (l.sessions() || !m.sessions()) && (l.realTime() || !m.realTime())
+}
+
+// asksLess says whether the transaction asked for less than the base.
+func (g *Graph) asksLess(id, base string) bool {
+	a := g.asked[id]
+	return a != "" && slices.Index(bases, a) < slices.Index(bases, base)
+}
+
+// leaves says whether the graph of the level goes without the edge.
+func (g *Graph) leaves(e Edge, l Level) bool {
+	return e.Type == RW && g.asksLess(g.History[e.From].ID, l.base()) || e.Type == WR && g.readsAnything(e.To)
+}
+
+// readsAnything says whether the i-th transaction asked for read uncommitted.
+func (g *Graph) readsAnything(i int) bool { return g.asked[g.History[i].ID] == "read-uncommitted" }
+
+// allowed says whether those that the anomaly is about asked for what allows it.
+func (g *Graph) allowed(a *Anomaly) bool {
+	if a.Name != "lost-update" {
+		return g.asksLess(a.Txns[len(a.Txns)-1], a.Refutes) // who read
+	}
+	kept := 0
+	for _, id := range a.Txns {
+		if !g.asksLess(id, a.Refutes) {
+			kept++
+		}
+	}
+	return kept < 2
+}
