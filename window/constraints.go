@@ -89,7 +89,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 		m.orderings[i] = orderable
 		return nil, nil
 	}
-	r := m.solve(i, c)
+	r := m.solveInTime(i, c)
 	switch r.Verdict {
 	case solve.Satisfiable:
 		for j, l := range m.views {
@@ -111,6 +111,10 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	return nil, nil
 }
 
+// guessBudget is what the search may take under a guess: what is guessed rightly leaves
+// little to search.
+const guessBudget = solve.DefaultBudget / 10
+
 // solve decides a problem of the i-th view.
 func (m *Machine) solve(i int, c *constraints) solve.Result {
 	r := solve.Solve(m.inSessions(i, c))
@@ -118,6 +122,18 @@ func (m *Machine) solve(i int, c *constraints) solve.Result {
 		r = solve.Solve(&c.problem)
 	}
 	return r
+}
+
+// solveInTime is solve, and tries real time before where there are times.
+func (m *Machine) solveInTime(i int, c *constraints) solve.Result {
+	if m.timed && !m.untimed && !m.views[i].RealTime() {
+		p := m.guessedInTime(i, c)
+		p.Budget = guessBudget
+		if r := solve.Solve(p); r.Verdict == solve.Satisfiable {
+			return r
+		}
+	}
+	return m.solve(i, c)
 }
 
 // inSessions is the problem of a level without session order, with it: most

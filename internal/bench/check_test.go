@@ -138,6 +138,26 @@ func timed(all []workload.Txn) []byte {
 	return b.Bytes()
 }
 
+// TestGenerate writes a history, as a process of its own: what a process is told to have
+// had in memory at most begins with what its parent had.
+func TestGenerate(t *testing.T) {
+	var n int
+	var skew float64
+	var times bool
+	var file string
+	if _, err := fmt.Sscanf(os.Getenv("ISOWATCH_GENERATE"), "%d %g %t %s", &n, &skew, &times, &file); err != nil {
+		t.Skip("writes what ISOWATCH_GENERATE asks for")
+	}
+	all := blindHistory(n, skew)
+	text := bincode(all)
+	if times {
+		text = timed(all)
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // program builds the monitor.
 func program(b *testing.B) string {
 	b.Helper()
@@ -241,13 +261,10 @@ func BenchmarkCheck(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("blind/%s/%s/txns=%d", form, skew, c.n), func(b *testing.B) {
 			file := filepath.Join(b.TempDir(), "history")
-			all := blindHistory(c.n, c.skew)
-			text := bincode(all)
-			if c.times {
-				text = timed(all)
-			}
-			if err := os.WriteFile(file, text, 0o644); err != nil {
-				b.Fatal(err)
+			generate := exec.Command(os.Args[0], "-test.run", "^TestGenerate$")
+			generate.Env = append(os.Environ(), fmt.Sprintf("ISOWATCH_GENERATE=%d %g %v %s", c.n, c.skew, c.times, file))
+			if out, err := generate.CombinedOutput(); err != nil {
+				b.Fatalf("%v: %s", err, out)
 			}
 			for _, l := range bases {
 				b.Run(l.name, func(b *testing.B) { measureProgram(b, c.bar, 0, monitor, "check", "--levels", l.level, file) })
