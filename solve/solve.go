@@ -31,6 +31,9 @@ func Solve(p *Problem) Result {
 		return s.unknown(nil)
 	}
 	s.c.start(s.g)
+	if !s.connected() {
+		return s.unknown(nil)
+	}
 	s.dep = s.lay(func(u *Unit) Node { return u.In })
 	if s.split {
 		s.anti = s.lay(func(u *Unit) Node { return u.InAnti })
@@ -47,6 +50,17 @@ func Solve(p *Problem) Result {
 	}
 	s.stats.Open = len(pairs)
 	return s.search(pairs)
+}
+
+// connected says whether the nodes of every unit are a way of known edges: a pair is
+// taken for ordered where that way would lead around.
+func (s *solver) connected() bool {
+	for i := range s.p.Units {
+		if u := &s.p.Units[i]; !s.c.reaches(u.In, u.InAnti) || !s.c.reaches(u.InAnti, u.Out) {
+			return false
+		}
+	}
+	return true
 }
 
 // search orders the open pairs, component by component.

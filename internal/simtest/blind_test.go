@@ -82,7 +82,14 @@ func (f blindForm) compare(t *testing.T, n int) {
 			cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
 			cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
 		}
-		fails := func(h oracle.History, perm []int) string { return f.fails(t, cfg, h, perm, i, counts) }
+		fails := func(h oracle.History, perm []int) (why string) {
+			defer func() {
+				if p := recover(); p != nil { // so that the history is told, and shrunk
+					why = fmt.Sprintf("panic: %v", p)
+				}
+			}()
+			return f.fails(t, cfg, h, perm, i, counts)
+		}
 		if why := fails(h, perm); why != "" {
 			report(t, i, h, perm, why, fails)
 		}
