@@ -70,8 +70,9 @@ func (g *Graph) Free(v Vertex) {
 	if x.serial == 0 {
 		return
 	}
-	// In the one order of a single view the tails have gone before their head.
-	alone := len(g.views) == 1 && x.live == 0
+	// In the one order of a single view the tails have gone before their head. Where it is
+	// split, the begin of a tail has, and its commit may still live.
+	alone := len(g.views) == 1 && g.views[0].split == 0 && x.live == 0
 	if x.live > 0 {
 		g.unrank(v)
 		g.loosen()
