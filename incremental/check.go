@@ -6,7 +6,7 @@ import "fmt"
 //   - every edge that constrains a view agrees with its order, unless its tail
 //     is retired there (rule (b))
 //   - no live node is ranked at or below the frontier
-//   - B stands before C
+//   - B stands before C; of what retired before its view began both may have one rank
 //   - the time bounds of a timed view grow along its edges, and pass no limit
 //   - the slot of a live node's rank leads back to the node, and the queue holds
 //     exactly the occupied and abandoned slots
@@ -55,7 +55,7 @@ func (g *Graph) checkView(o *order) error {
 		if g.vertex(Vertex(v)).serial == 0 {
 			continue
 		}
-		if b, c := *o.rank(o.first(Vertex(v))), *o.rank(o.last(Vertex(v))); o.Split && !less(b, c) {
+		if b, c := *o.rank(o.first(Vertex(v))), *o.rank(o.last(Vertex(v))); o.Split && !less(b, c) && (b != c || !o.retired(o.last(Vertex(v)))) {
 			return fmt.Errorf("vertex %d: B at %v, C at %v", v, b, c)
 		}
 		if o.Time != NoTime {

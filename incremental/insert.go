@@ -227,31 +227,32 @@ func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 func (g *Graph) Retry(id EdgeID) Refusal {
 	var ref Refusal
 	for i := range g.views {
-		o := &g.views[i]
-		if g.edges[id].Aside&o.bit == 0 {
-			continue
-		}
-		from, to, _ := o.ends(&g.edges[id])
-		if o.Time != NoTime {
-			if g.takesTimed(o, from, to, &ref) {
-				g.edges[id].In |= o.bit
-			}
-			continue
-		}
-		switch {
-		case o.retired(to):
-			if !o.retired(from) || less(*o.rank(to), *o.rank(from)) {
-				ref.Behind |= o.bit
-			}
-		case o.retired(from):
-		case g.insert(o, from, to):
-			g.edges[id].In |= o.bit
-		default:
-			ref.Cycle |= o.bit
+		if o := &g.views[i]; g.edges[id].Aside&o.bit != 0 {
+			g.offer(o, id, &ref)
 		}
 	}
 	g.edges[id].Aside = ref.Cycle
 	return ref
+}
+
+// offer offers a stored edge, whose labels the view follows, to it.
+func (g *Graph) offer(o *order, id EdgeID, ref *Refusal) {
+	from, to, _ := o.ends(&g.edges[id])
+	switch {
+	case o.Time != NoTime:
+		if g.takesTimed(o, from, to, ref) {
+			g.edges[id].In |= o.bit
+		}
+	case o.retired(to):
+		if !o.retired(from) || less(*o.rank(to), *o.rank(from)) {
+			ref.Behind |= o.bit
+		}
+	case o.retired(from):
+	case g.insert(o, from, to):
+		g.edges[id].In |= o.bit
+	default:
+		ref.Cycle |= o.bit
+	}
 }
 
 // insert makes rank(x) < rank(y) hold, or returns false when y reaches x.

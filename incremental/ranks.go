@@ -23,27 +23,72 @@ func (g *Graph) AppendRanks(dst []byte, v Vertex) []byte {
 }
 
 // PutRanks gives the number v, which is not known, to a vertex that AppendRanks
-// wrote out. It returns what follows in b; ok is false when b ends early, or when
+// wrote out before these turns of the views. notBefore and notAfter are its interval,
+// for views that are timed since then. ok is false when b does not hold just that, or
 // the vertex has not retired.
-func (g *Graph) PutRanks(v Vertex, b []byte) (rest []byte, ok bool) {
+func (g *Graph) PutRanks(v Vertex, b []byte, past []Turn, notBefore, notAfter int64) (ok bool) {
 	g.room(v)
 	r := ranksReader{b: b, ok: true}
+	views := make([]View, 0, 32)
+	for i := range g.views {
+		views = append(views, g.views[i].View)
+	}
+	if len(past) > 0 {
+		views = past[0].Before
+	}
+	if anyTimed(views) {
+		notBefore, notAfter = r.varint(), r.varint()
+	}
 	if g.timed {
-		g.timeVertex(v, &Place{NotBefore: r.varint(), NotAfter: r.varint()})
+		g.timeVertex(v, &Place{NotBefore: notBefore, NotAfter: notAfter})
+	}
+	ranks := make([]pair[rank], len(views), 32)
+	lows := make([]pair[int64], len(views), 32)
+	for i := range views {
+		for n := range 1 + oneIf(views[i].Split) {
+			ranks[i][n] = rank{at: r.varint(), seq: uint32(r.uvarint())}
+			if views[i].Time != NoTime {
+				lows[i][n] = r.varint()
+			}
+		}
+	}
+	kept := make([]int, len(views), 32) // by view: the one that it was in the record, or -1
+	for i := range kept {
+		kept[i] = i
+	}
+	for i := range past {
+		t := &past[i]
+		x, y := make([]pair[rank], len(t.After)), make([]int, len(t.After))
+		for j, from := range t.From {
+			x[j], y[j] = ranks[from.View].as(&t.Before[from.View], &t.After[j]), kept[from.View]
+			if from.Start != Kept {
+				y[j] = -1
+			}
+		}
+		ranks, kept = x, y
 	}
 	for i := range g.views {
 		o := &g.views[i]
 		for n := o.first(v); n <= o.last(v); n++ {
-			*o.rank(n) = rank{at: r.varint(), seq: uint32(r.uvarint())}
+			*o.rank(n) = ranks[i][n&o.split]
 			if o.Time != NoTime {
-				o.low[n] = r.varint()
+				if o.low[n] = o.own(g, n); kept[i] >= 0 {
+					o.low[n] = lows[kept[i]][n&o.split]
+				}
 			}
 			if !r.ok || !o.retired(n) {
-				return nil, false
+				return false
 			}
 		}
 	}
-	return r.b, true
+	return len(r.b) == 0
+}
+
+func oneIf(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // ranksReader reads numbers from b; ok is false when it has ended early.

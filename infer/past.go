@@ -218,6 +218,12 @@ func (s *State) Session(n uint32) (session uint32, open bool) {
 // Generation tells two users of the number n apart.
 func (s *State) Generation(n uint32) uint32 { return s.txns[n].gen }
 
+// Holds says whether n is a transaction that is in memory.
+func (s *State) Holds(n uint32) bool { return int(n) < len(s.txns) && s.txns[n].gen != 0 }
+
+// Slots is more than the greatest number of a transaction in memory.
+func (s *State) Slots() uint32 { return uint32(len(s.txns)) }
+
 // Counts says whether n is a transaction that takes part.
 func (s *State) Counts(n uint32) bool { return int(n) < len(s.txns) && s.txns[n].state == counted }
 

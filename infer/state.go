@@ -273,6 +273,9 @@ func New(o Options) *State {
 // SetOptions lets o take effect on what is taken in and decided from now on. Its
 // FilterBytes are not looked at.
 func (s *State) SetOptions(o Options) {
+	if !o.Linear {
+		s.lines = nil
+	}
 	s.opt = o.withDefaults()
 	s.opt.Ordered = o.NumericVersions || o.TrustCommitTS || o.partly()
 }

@@ -150,7 +150,7 @@ func (m *Machine) insert() {
 				m.backInTime(&x, ref.Past)
 			}
 			if ref.Behind != 0 {
-				m.behind(&x)
+				m.behind(&x, ref.Behind)
 			}
 		}
 	}

@@ -150,32 +150,21 @@ func (m *Machine) Config() Config { return m.cfg }
 // Following is the configuration that c gives when it follows the machine's own,
 // in the middle of a stream, with its defaults filled in.
 //
-// The watched levels must be the same, in any order. Panes keep their length,
-// since they are found by it. The contract can only become weaker: it speaks of all
+// Panes keep their length, since they are found by it. The contract can only become weaker: it speaks of all
 // records, and what the beginning did not promise is not true of the whole.
 func (m *Machine) Following(c Config) (Config, error) {
 	c = c.WithDefaults()
 	c.Source, c.Pane = m.cfg.Source, m.cfg.Pane
 	c.Contract = c.Contract.weakerOf(m.cfg.Contract)
-	var views []isolation.Level
-	for _, l := range c.Levels {
-		if _, ok := l.View(); ok {
-			views = append(views, l)
-		}
-	}
-	within := func(a, b []isolation.Level) bool {
-		return !slices.ContainsFunc(a, func(l isolation.Level) bool { return !slices.Contains(b, l) })
-	}
-	if !within(views, m.views) || !within(m.views, views) {
-		return c, fmt.Errorf("source %s: the levels %v were watched so far, and %v cannot be from the middle on",
-			m.cfg.Source, isolation.LevelNames(m.views), isolation.LevelNames(views))
-	}
 	asked := c.Levels
 	c.Levels = slices.DeleteFunc(slices.Clone(m.cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(asked, l) })
 	for _, l := range asked {
 		if !slices.Contains(c.Levels, l) {
 			c.Levels = append(c.Levels, l)
 		}
+	}
+	if err := m.canTurn(c.Levels); err != nil {
+		return c, fmt.Errorf("source %s: %w", m.cfg.Source, err)
 	}
 	return c, nil
 }
@@ -199,14 +188,16 @@ func (m *Machine) Configure(c Config) error {
 		return err
 	}
 	m.cfg = next
+	m.turning = !slices.Equal(next.Levels, m.watched)
 	m.infer.SetOptions(m.inferOptions())
 	m.searcher.Budget = next.SearchBudget
 	return nil
 }
 
-// inferOptions are those of the machine's inference, whose levels do not change.
+// inferOptions are those of the machine's inference.
 func (m *Machine) inferOptions() infer.Options {
 	o := m.cfg.inferOptions()
+	o.Linear = slices.Contains(m.watched, linearizable)
 	if !m.forced.on { // what is forced is found from all edges
 		o.Labels = m.follows
 	}

@@ -93,7 +93,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	switch r.Verdict {
 	case solve.Satisfiable:
 		for j, l := range m.views {
-			if m.stands(m.views[i], l) {
+			if m.speaksFor(i, l) {
 				m.orderings[j] = orderable
 			}
 		}
@@ -276,8 +276,8 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 // known. What is live is not decided yet.
 func (m *Machine) misfitReason(l isolation.Level) string {
 	least := int64(-1)
-	for i, v := range m.views {
-		if m.stands(v, l) && i < len(m.misfits) && (least < 0 || m.misfits[i] < least) {
+	for i := range m.views {
+		if i < len(m.misfits) && m.speaksFor(i, l) && (least < 0 || m.misfits[i] < least) {
 			least = m.misfits[i]
 		}
 	}

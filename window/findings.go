@@ -469,7 +469,7 @@ func (m *Machine) retry(id incremental.EdgeID) {
 		m.backInTime(&again, ref.Past)
 	}
 	if ref.Behind != 0 {
-		m.behind(&again)
+		m.behind(&again, ref.Behind)
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 // One that turns out later to depend on more is taken in anew, and so are those
 // behind it whose past has grown by that.
 type forcing struct {
-	on    bool
-	views incremental.Views // the weak levels'
+	on      bool
+	clocked bool              // sessions keeps clocks
+	views   incremental.Views // the weak levels'
 	// by are the views that take an edge of the rule: of the pasts with session
 	// order, or without.
 	by       [saturation.Causal + 1]incremental.Views
@@ -51,11 +52,19 @@ type forcing struct {
 // take more.
 const maxPlainChains, maxPlainChainsWhole = 1 << 8, 1 << 12
 
-func (f *forcing) init(levels []isolation.Level, unbounded bool) {
-	clocked := false
+// isForced says whether l is about forced orders.
+func isForced(l isolation.Level) bool {
+	return l.Special == 0 && l.Base >= isolation.MonotonicAtomicView && l.Base <= isolation.Causal
+}
+
+// share says which of the levels take what; clocked is whether any needs pasts with
+// session order.
+func (f *forcing) share(levels []isolation.Level) (clocked bool) {
+	f.on, f.views, f.unclosed = false, 0, 0
+	clear(f.by[:])
 	for i, l := range levels {
 		bit := incremental.Views(1) << i
-		if l.Special != 0 || l.Base < isolation.MonotonicAtomicView || l.Base > isolation.Causal {
+		if !isForced(l) {
 			continue
 		}
 		f.on = true
@@ -76,16 +85,27 @@ func (f *forcing) init(levels []isolation.Level, unbounded bool) {
 			f.unclosed |= bit
 		}
 	}
+	return clocked
+}
+
+func (f *forcing) init(levels []isolation.Level, unbounded bool) {
+	f.clocked = f.share(levels)
 	if !f.on {
 		return
 	}
-	f.sessions = saturation.New(clocked)
-	if f.unclosed != 0 {
-		f.plain = saturation.New(true)
-		f.plain.MaxChains = maxPlainChains
-		if unbounded {
-			f.plain.MaxChains = maxPlainChainsWhole
-		}
+	f.sessions = saturation.New(f.clocked)
+	f.initPlain(unbounded)
+}
+
+// initPlain begins the pasts without session order, if they are asked for.
+func (f *forcing) initPlain(unbounded bool) {
+	if f.unclosed == 0 {
+		return
+	}
+	f.plain = saturation.New(true)
+	f.plain.MaxChains = maxPlainChains
+	if unbounded {
+		f.plain.MaxChains = maxPlainChainsWhole
 	}
 }
 

@@ -17,7 +17,7 @@ func (m *Machine) forceEdge(e *saturation.Edge, version uint32, in incremental.V
 		return // retired: rule (b), or behind the writer in the order that it froze in
 	}
 	if !m.graph.Known(to) {
-		m.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By})
+		m.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By}, in)
 		return
 	}
 	if in = m.forcedAlready(from, to, in); in == 0 {
@@ -30,7 +30,7 @@ func (m *Machine) forceEdge(e *saturation.Edge, version uint32, in incremental.V
 		m.cycle(id, ref.Cycle)
 	}
 	if ref.Behind|ref.Past != 0 {
-		m.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By})
+		m.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By}, ref.Behind|ref.Past)
 	}
 }
 

@@ -15,7 +15,7 @@ func (m *Machine) missedRetired(e *infer.Edge) {
 			return
 		}
 	}
-	m.behind(e)
+	m.behind(e, m.forced.views)
 }
 
 // dropped is the latest of the writers of a key that were let go of.

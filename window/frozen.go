@@ -349,7 +349,7 @@ func (m *Machine) adopt(i int, c *constraints, order []int32) bool {
 	}
 	taken := false
 	for j, l := range m.views {
-		if j != i && (c.relaxed || !m.views[i].Implies(l)) || l.Underlying() < isolation.Prefix {
+		if j != i && (c.relaxed || !m.speaksFor(i, l)) || l.Underlying() < isolation.Prefix {
 			continue
 		}
 		taken = m.graph.Reorder(j, m.arranged(j, c, place)) && j == i || taken
@@ -391,7 +391,7 @@ func (m *Machine) fitsToTheEnd() {
 		return
 	}
 	m.orderBefore(m.graph.Order)
-	for i, l := range m.views {
+	for i := range m.views {
 		if !m.orders(i) || m.misfits[i] > 0 {
 			continue
 		}
@@ -401,7 +401,7 @@ func (m *Machine) fitsToTheEnd() {
 			continue
 		}
 		for j, weaker := range m.views {
-			if m.stands(l, weaker) {
+			if m.speaksFor(i, weaker) {
 				m.orderings[j] = orderable
 			}
 		}
@@ -433,7 +433,7 @@ func (m *Machine) orderBefore(due func(i int) []uint32) {
 		if r.run(m.graph.First(i, lookedAt(n))); len(r.misfits) > 0 || r.missed {
 			m.orderLive(i, n, len(r.misfits) > 0)
 		}
-		if open && m.orders(i) {
+		if open && m.orders(i) && m.begunOf(m.views[i]) == nil {
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -64,15 +65,15 @@ func (h *horizon) init() {
 	h.noticed = map[string]bool{}
 }
 
-// behind reports an edge whose head is retired: rule (d).
-func (m *Machine) behind(e *infer.Edge) {
+// behind reports an edge whose head is retired in these views: rule (d).
+func (m *Machine) behind(e *infer.Edge, in incremental.Views) {
 	what := fmt.Sprintf("%s of the session", e.Label)
 	class := "session"
 	if e.Version != 0 {
 		key := m.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
-	m.note(class, what, m.noted(e.From), m.noted(e.To))
+	m.noteIn(in, class, what, m.noted(e.From), m.noted(e.To))
 }
 
 // beyond reports a read of what is no longer kept, or a write of what a retired
@@ -122,6 +123,29 @@ func (m *Machine) note(class, what string, txns ...noted) {
 	m.noteGroup(class, what, txns...)
 }
 
+// noteIn is note for what concerns these views only. Levels that have been watched from
+// the beginning on are not concerned by what those have not seen that began later.
+func (m *Machine) noteIn(in incremental.Views, class, what string, txns ...noted) {
+	for i, l := range m.views {
+		if in&(1<<i) != 0 && m.begunOf(l) == nil {
+			m.note(class, what, txns...)
+			return
+		}
+	}
+	m.Counters.Horizon++
+	m.apart++
+	for i, l := range m.views {
+		if b := m.begunOf(l); b != nil && in&(1<<i) != 0 {
+			b.Horizon++
+			b.Reached = max(b.Reached, (m.panes.index(txns[0].end)+1)*m.panes.length)
+		}
+	}
+	m.noteGroup(classOfBegun+class, what, txns...)
+}
+
+// classOfBegun stands before the class of what concerns only levels that began later.
+const classOfBegun = "levels begun later: "
+
 // noteGroup is note for what is counted elsewhere.
 func (m *Machine) noteGroup(class, what string, txns ...noted) {
 	live := txns[0]
@@ -167,7 +191,9 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 		g.Finding.ID = m.groupID(key.class, key.pane)
 		m.publishGroup(g)
 		m.countFound(&g.Finding)
-		m.panes.horizon(m, live.end)
+		if !strings.HasPrefix(class, classOfBegun) {
+			m.panes.horizon(m, live.end)
+		}
 	}
 }
 

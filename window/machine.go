@@ -1,10 +1,8 @@
 package window
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/incremental"
@@ -109,6 +107,14 @@ type Machine struct {
 
 	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
 
+	watched    []isolation.Level // since the latest turn; cfg.Levels when turning is false
+	turning    bool              // the levels of cfg take effect with the next step
+	turns      []levelTurn
+	forcedFrom int // of turns: those before the present forcing began
+	begun      []begun
+	ended      []ended
+	apart      int64 // of Counters.Horizon: those that concern only levels that began later
+
 	// Scratch.
 	out       infer.Out
 	pinned    []uint32
@@ -129,23 +135,8 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	cfg = cfg.WithDefaults()
 	m := &Machine{cfg: cfg, infer: infer.New(cfg.inferOptions()), watermark: math.MinInt64, held: math.MaxInt64, retiredAt: math.MinInt64 / 2}
-	var vs []incremental.View
-	for _, l := range cfg.Levels {
-		if v, ok := l.View(); ok {
-			vs = append(vs, v)
-			m.follows |= infer.Label(v.Follows())
-			m.views = append(m.views, l)
-		}
-	}
-	m.graph = incremental.New(vs...)
-	m.realTime = slices.ContainsFunc(m.views, isolation.Level.RealTime)
-	for i := range m.views {
-		m.weakFirst = append(m.weakFirst, i)
-	}
-	slices.SortStableFunc(m.weakFirst, func(a, b int) int {
-		x, y := m.views[a], m.views[b]
-		return cmp.Or(cmp.Compare(x.Underlying(), y.Underlying()), cmp.Compare(x.Family, y.Family))
-	})
+	m.watched = cfg.Levels
+	m.graph = incremental.New(m.setViews(cfg.Levels)...)
 	m.unreadOut = make([]int64, len(m.views))
 	m.forced.init(m.views, cfg.Unbounded)
 	m.infer.SetOptions(m.inferOptions())
@@ -184,6 +175,9 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.reopen()
 	m.effects = eff
 	m.tick = max(m.tick, tick)
+	if m.turning {
+		m.turnLevels()
+	}
 	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
 	m.looked = false
 	for at, i := range txns {
@@ -334,6 +328,9 @@ func (m *Machine) reopen() {
 	m.partitions = nil
 	m.fitted = nil
 	m.Counters.Undecided = 0 // the next Close counts them all
+	for i := range m.begun {
+		m.begun[i].Undecided = 0
+	}
 }
 
 // Check audits the orders and the inference state. O(everything).

@@ -137,8 +137,11 @@ func (m *Machine) bring(ref infer.Ref, record []byte) error {
 		if n == 0 || err != nil {
 			return err
 		}
-		m.setAsked(n, isolation.Base(record[0]))
-		if _, ok := m.graph.PutRanks(incremental.Vertex(n), record[3:]); !ok {
+		m.setAsked(n, isolation.Base(record[0]&^turned))
+		ranks := record[3 : len(record)-len(rest)]
+		past, ok := m.turnsSince(record[0]&turned != 0, &ranks)
+		from, until, _ := m.timesOf(n)
+		if !ok || !m.graph.PutRanks(incremental.Vertex(n), ranks, past, from, until) {
 			return infer.ErrRecord
 		}
 	case infer.SessionRecord:
@@ -148,19 +151,26 @@ func (m *Machine) bring(ref infer.Ref, record []byte) error {
 		if k == 0 || err != nil {
 			return err
 		}
-		m.countUnread(k, -1)
 		return m.bringFrozen(k, rest)
 	}
 	return nil
 }
 
 // A transaction's record begins with the level that it asked for, and the ranks
-// behind their length in two bytes.
+// behind their length in two bytes. With turned, the number of turns of the levels
+// before stands before the ranks.
+const turned = 0x80
+
 func (m *Machine) appendVertex(dst []byte, n uint32) []byte {
 	asked := m.askedBy(n)
 	at := len(dst)
-	dst = m.graph.AppendRanks(append(dst, byte(asked), 0, 0), incremental.Vertex(n))
-	size := len(dst) - at - 3 // at most 2 nodes of 15 bytes a view
+	dst = append(dst, byte(asked), 0, 0)
+	if k := len(m.turns); k > 0 {
+		dst[at] |= turned
+		dst = binary.AppendUvarint(dst, uint64(k))
+	}
+	dst = m.graph.AppendRanks(dst, incremental.Vertex(n))
+	size := len(dst) - at - 3 // at most 2 nodes of 25 bytes a view
 	dst[at+1], dst[at+2] = byte(size), byte(size>>8)
 	return dst
 }
@@ -176,19 +186,62 @@ func (m *Machine) skipVertex(record []byte) ([]byte, error) {
 	return record[size:], nil
 }
 
+// turnsSince are the turns since a record, of which the number stands at the beginning
+// of b where it was written after any.
+func (m *Machine) turnsSince(any bool, b *[]byte) (past []incremental.Turn, ok bool) {
+	since := uint64(0)
+	if any {
+		n := 0
+		if since, n = binary.Uvarint(*b); n <= 0 || since > uint64(len(m.turns)) {
+			return nil, false
+		}
+		*b = (*b)[n:]
+	}
+	for i := range m.turns[since:] {
+		past = append(past, *m.turns[int(since)+i].turn())
+	}
+	return past, true
+}
+
+// cameFrom is the number that the i-th view had before the turns since then, and whether
+// it is the same view, or at least one with the same frozen order; -1 otherwise.
+func (m *Machine) cameFrom(i, since int) (before int, same bool) {
+	same = true
+	for t := len(m.turns) - 1; t >= since; t-- {
+		x := &m.turns[t]
+		switch from := x.from[i]; {
+		case from.Start == incremental.Kept:
+			i = from.View
+		case from.Start == incremental.Copied && x.before[from.View].Underlying() >= isolation.Prefix:
+			i, same = from.View, false
+		default:
+			return -1, false
+		}
+	}
+	return i, same
+}
+
+// viewsMost is more than the views that a machine can have.
+const viewsMost = 64
+
 // A key's record ends with when a writer of it was let go of last, and with what the
 // frozen orders left there: nothing, or the number of views, and of each whether there
-// is a value, it and its place. Records of before have none of it.
+// is a value, it and its place. To the number of views viewsMost is added for each
+// turn of the levels before. Records of before have none of it.
 func (m *Machine) appendFrozen(dst []byte, k uint32) []byte {
 	dst = binary.AppendUvarint(dst, uint64(m.forced.droppedOf(k).when))
 	known := false
 	for i := range m.frozen {
 		known = known || m.frozenLast(i, k).key != 0
 	}
+	count := uint64(len(m.turns) * viewsMost)
 	if !known {
+		if count > 0 {
+			dst = binary.AppendUvarint(dst, count)
+		}
 		return dst
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(m.frozen)))
+	dst = binary.AppendUvarint(dst, count+uint64(len(m.frozen)))
 	for i := range m.frozen {
 		x := m.frozenLast(i, k)
 		if x.key == 0 {
@@ -204,6 +257,7 @@ func (m *Machine) appendFrozen(dst []byte, k uint32) []byte {
 
 func (m *Machine) bringFrozen(k uint32, record []byte) error {
 	if len(record) == 0 {
+		m.countUnread(k, -1, 0)
 		m.forced.setDropped(k, dropped{when: m.forced.drops}) // some may have been
 		return nil
 	}
@@ -215,16 +269,26 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 	}
 	drops, n := binary.Uvarint(record)
 	next(n)
-	m.forced.setDropped(k, dropped{when: uint32(drops)}) // whose it was matters to who read the key before it went out: nobody live
-	if !bad && len(record) == 0 {
-		return nil
+	count := uint64(0)
+	if !bad && len(record) > 0 {
+		count, n = binary.Uvarint(record)
+		next(n)
 	}
-	views, n := binary.Uvarint(record)
-	if next(n); bad || views != uint64(len(m.views)) {
+	since, views := int(count/viewsMost), int(count%viewsMost)
+	if bad || count > viewsMost*uint64(len(m.turns)+1) || views > 0 && views != m.viewsAt(since) {
 		return infer.ErrRecord
 	}
+	m.countUnread(k, -1, since)
+	if since < m.forcedFrom {
+		drops = uint64(m.forced.drops) // some may have been
+	}
+	m.forced.setDropped(k, dropped{when: uint32(drops)}) // whose it was matters to who read the key before it went out: nobody live
+	if views == 0 {
+		return nil
+	}
 	m.initFrozen()
-	for i := range m.views {
+	left := make([]lastFrozen, views)
+	for i := range left {
 		if len(record) == 0 {
 			return infer.ErrRecord
 		}
@@ -244,9 +308,22 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 			return infer.ErrRecord
 		}
 		x.seq = uint32(seq)
-		m.setFrozen(i, k, x)
+		left[i] = x
+	}
+	for i := range m.views {
+		if before, _ := m.cameFrom(i, since); before >= 0 && left[before].key != 0 {
+			m.setFrozen(i, k, left[before])
+		}
 	}
 	return nil
+}
+
+// viewsAt is how many views there were after so many turns.
+func (m *Machine) viewsAt(turns int) int {
+	if turns == len(m.turns) {
+		return len(m.views)
+	}
+	return len(m.turns[turns].before)
 }
 
 // Bounds of what a step does beside its transactions.
@@ -285,7 +362,7 @@ func (m *Machine) spill(txns int) {
 				break
 			}
 			for _, k := range keys {
-				m.countUnread(k, +1)
+				m.countUnread(k, +1, len(m.turns))
 				frozen := m.appendFrozen(nil, k)
 				ref, record := m.infer.SpillKey([]byte{}, k)
 				if record != nil {
@@ -324,10 +401,14 @@ func (m *Machine) pinnedKeys() []uint32 {
 
 // countUnread keeps the number of pairs of unread appends without an order, as
 // orderUnread counts them, of the lists that are out: their writers have all
-// retired, so that it is final.
-func (m *Machine) countUnread(k uint32, d int64) {
+// retired, so that it is final. since is how many turns of the levels there had been
+// when the list went out: a view that began later did not count it.
+func (m *Machine) countUnread(k uint32, d int64, since int) {
 	m.infer.Unread(k, func(writers []uint32) {
 		for i, level := range m.views {
+			if _, same := m.cameFrom(i, since); !same {
+				continue
+			}
 			if v, _ := level.View(); v.Split {
 				n, _ := m.undecidedPairs(i, writers, nil) // all have retired: no edge is needed
 				m.unreadOut[i] += d * n

@@ -188,9 +188,15 @@ func (p *panes) write(m *Machine, x *Pane) {
 	x.Closed = true
 	x.Counters = m.Counters
 	x.Counters.Counters = m.infer.Counters
+	before := x.Verdicts
 	x.Verdicts = map[string]string{}
+	for _, e := range m.ended { // what was said of a level that is no longer watched stays
+		if v := before[e.level.String()]; v != "" {
+			x.Verdicts[e.level.String()] = v
+		}
+	}
 	for _, l := range m.cfg.Levels {
-		if v, _ := m.verdictOf(l, func(l isolation.Level) bool { return l.Refuted(x.violated) }, x.Horizon > 0); v != "" {
+		if v, _ := m.verdictOf(l, func(l isolation.Level) bool { return l.Refuted(x.violated) }, x); v != "" {
 			x.Verdicts[l.String()] = v
 		}
 	}

@@ -17,19 +17,23 @@ import (
 // may take effect at any later time, one that asked for old data is not bound, and
 // of one whose times are not its client's (none, or clamped) nothing is known.
 func (m *Machine) timePlace(n uint32, p *incremental.Place) {
-	x := m.infer.Info(n)
-	p.NotBefore, p.NotAfter = math.MinInt64, math.MaxInt64
-	if x.Stale {
-		return
-	}
-	if !x.HasTimes {
+	timeless := false
+	if p.NotBefore, p.NotAfter, timeless = m.timesOf(n); timeless {
 		m.Counters.Timeless++
-		return
 	}
-	p.NotBefore = x.Start
+}
+
+// timesOf bounds n in real time, and says whether its times are missing.
+func (m *Machine) timesOf(n uint32) (notBefore, notAfter int64, timeless bool) {
+	x := m.infer.Info(n)
+	notBefore, notAfter = math.MinInt64, math.MaxInt64
+	if x.Stale || !x.HasTimes {
+		return notBefore, notAfter, !x.Stale
+	}
 	if !x.Unknown {
-		p.NotAfter = x.End + int64(m.cfg.Contract.ClockDrift)
+		notAfter = x.End + int64(m.cfg.Contract.ClockDrift)
 	}
+	return x.Start, notAfter, false
 }
 
 // backInTime reports an edge by which a path goes back in real time, and one end of which
@@ -167,10 +171,13 @@ func (c *constraints) stepsInTime(core *solve.Core) (steps []solve.Edge, ok bool
 // noteLate reports a transaction that comes when what began after its end has
 // retired: what that read may have been overwritten by this one.
 func (m *Machine) noteLate(n uint32) {
+	late := incremental.Views(0)
 	for i := range m.views {
 		if m.views[i].RealTime() && m.graph.Late(i) {
-			m.note("real time", "late transaction in real time", m.noted(n))
-			return
+			late |= 1 << i
 		}
+	}
+	if late != 0 {
+		m.noteIn(late, "real time", "late transaction in real time", m.noted(n))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/isowatch/isowatch/incremental"
@@ -15,6 +16,10 @@ import (
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
 const layoutVersion = 4
+
+// With a turn of the levels, records of before it have another form: programs that do
+// not know of turns must not read them.
+const afterTurns = " turned"
 
 func (m *Machine) signature() []byte {
 	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)))
@@ -48,6 +53,28 @@ type head struct {
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
 	Found        map[string][2]int64
+
+	Turns      []savedTurn  `json:",omitempty"`
+	ForcedFrom int          `json:",omitempty"`
+	Clocked    bool         `json:",omitempty"`
+	Apart      int64        `json:",omitempty"`
+	Begun      []savedBegun `json:",omitempty"`
+	Gone       []savedEnded `json:",omitempty"`
+}
+
+type savedTurn struct {
+	Before, After []string
+	From          []incremental.Origin
+}
+
+type savedBegun struct {
+	Level string
+	begun
+}
+
+type savedEnded struct {
+	Level string
+	Ended
 }
 
 type savedFinding struct {
@@ -114,11 +141,25 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		h.Noticed = append(h.Noticed, class)
 	}
 	slices.Sort(h.Noticed)
+	h.ForcedFrom, h.Clocked, h.Apart = m.forcedFrom, m.forced.clocked, m.apart
+	for _, t := range m.turns {
+		h.Turns = append(h.Turns, savedTurn{isolation.LevelNames(t.before), isolation.LevelNames(t.after), t.from})
+	}
+	for _, b := range m.begun {
+		h.Begun = append(h.Begun, savedBegun{b.level.String(), b})
+	}
+	for _, e := range m.ended {
+		h.Gone = append(h.Gone, savedEnded{e.level.String(), e.Ended})
+	}
 	text, err := json.Marshal(&h)
 	if err != nil {
 		panic(fmt.Sprintf("window: head of a snapshot: %v", err)) // only strings and numbers are in it
 	}
-	dst = flat.Append(dst, m.signature())
+	sig := m.signature()
+	if len(m.turns) > 0 {
+		sig = append(sig, afterTurns...)
+	}
+	dst = flat.Append(dst, sig)
 	dst = flat.Append(dst, text)
 	dst = flat.Append(dst, m.asked)
 	dst = flat.Append(dst, m.unreadOut)
@@ -150,10 +191,20 @@ func (m *Machine) ReadState(state []byte) error {
 	r := &flat.Reader{Bytes: state}
 	var sig, text []byte
 	flat.Read(r, &sig)
-	if r.Err == nil && string(sig) != string(m.signature()) {
+	if r.Err == nil && strings.TrimSuffix(string(sig), afterTurns) != string(m.signature()) {
 		return fmt.Errorf("snapshot of layout %q, this program reads %q", sig, m.signature())
 	}
 	flat.Read(r, &text)
+	if r.Err != nil {
+		return fmt.Errorf("snapshot: %w", r.Err)
+	}
+	var h head
+	if err := json.Unmarshal(text, &h); err != nil {
+		return fmt.Errorf("head of the snapshot: %w", err)
+	}
+	if h.Clocked && !m.forced.clocked {
+		m.forced.clocked, m.forced.sessions = true, saturation.New(true)
+	}
 	flat.Read(r, &m.asked)
 	if len(m.asked) > 0 {
 		m.searcher.Asked = m.askedOf
@@ -176,10 +227,6 @@ func (m *Machine) ReadState(state []byte) error {
 	}
 	if r.Err != nil {
 		return fmt.Errorf("snapshot: %w", r.Err)
-	}
-	var h head
-	if err := json.Unmarshal(text, &h); err != nil {
-		return fmt.Errorf("head of the snapshot: %w", err)
 	}
 	return m.restore(&h)
 }
@@ -235,6 +282,9 @@ func (m *Machine) restore(h *head) error {
 	if h.Found != nil {
 		m.found = h.Found
 	}
+	if err = m.restoreTurns(h); err != nil {
+		return err
+	}
 	m.contradicted = h.Contradicted
 	if m.fitted, err = parseAll(h.Fitted); err != nil {
 		return err
@@ -248,6 +298,34 @@ func (m *Machine) restore(h *head) error {
 	}
 	for _, class := range h.Noticed {
 		m.horizon.noticed[class] = true
+	}
+	return nil
+}
+
+func (m *Machine) restoreTurns(h *head) (err error) {
+	m.forcedFrom, m.apart = h.ForcedFrom, h.Apart
+	for _, x := range h.Turns {
+		t := levelTurn{from: x.From}
+		if t.before, err = parseAll(x.Before); err != nil {
+			return err
+		}
+		if t.after, err = parseAll(x.After); err != nil {
+			return err
+		}
+		m.turns = append(m.turns, t)
+	}
+	for _, x := range h.Begun {
+		if x.level, err = isolation.ParseLevel(x.Level); err != nil {
+			return err
+		}
+		m.begun = append(m.begun, x.begun)
+	}
+	for _, x := range h.Gone {
+		l, err := isolation.ParseLevel(x.Level)
+		if err != nil {
+			return err
+		}
+		m.ended = append(m.ended, ended{l, x.Ended})
 	}
 	return nil
 }

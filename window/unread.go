@@ -35,7 +35,11 @@ func (m *Machine) orderUnread() {
 		for _, id := range assumed {
 			m.graph.RemoveEdge(id)
 		}
-		m.Counters.Undecided = max(m.Counters.Undecided, undecided)
+		if b := m.begunOf(level); b != nil {
+			b.Undecided = undecided
+		} else {
+			m.Counters.Undecided = max(m.Counters.Undecided, undecided)
+		}
 	}
 }
 

@@ -50,10 +50,11 @@ func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
 // unknown. "" when the records cannot decide the level and nobody asked for it by
 // name.
 func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
-	return m.verdictOf(l, func(l isolation.Level) bool { return refuted(m.verdicts.certain, l) }, false)
+	return m.verdictOf(l, func(l isolation.Level) bool { return refuted(m.verdicts.certain, l) }, nil)
 }
 
-func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bool, horizon bool) (verdict, reason string) {
+// verdictOf is the verdict in the pane x, or with nil over all that was seen.
+func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
 	if violated(l) {
 		return Violated, ""
 	}
@@ -61,7 +62,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	if between {
 		for _, v := range m.views {
 			if m.stands(v, l) && v.RealTime() {
-				if verdict, _ := m.verdictOf(v, violated, horizon); verdict == OK {
+				if verdict, _ := m.verdictOf(v, violated, x); verdict == OK {
 					return OK, ""
 				}
 			}
@@ -97,16 +98,19 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	} else if !m.watches(l) {
 		why = append(why, "not built yet")
 	}
+	if missed := m.missedBefore(l, violated, x); missed != "" {
+		why = append(why, missed)
+	}
 	if !m.cfg.Contract.Complete {
 		why = append(why, "the capture is declared partial")
 	}
 	if refuted(m.verdicts.uncertain, l) {
 		why = append(why, "there are findings that rest on an incomplete capture")
 	}
-	if horizon {
+	if x != nil && x.Horizon > 0 {
 		why = append(why, "edges behind the horizon")
 	}
-	if n := m.Counters.Undecided; n > 0 && l.Underlying() == isolation.SnapshotIsolation {
+	if n := m.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
 		why = append(why, counted(n, "pair of unread appends without an order", "pairs of unread appends without an order"))
 	}
 	if n := m.Counters.Misread; n > 0 && l.Special == 0 && l.Base < isolation.ReadAtomic {
@@ -118,7 +122,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	if n := m.Counters.Diverged; n > 0 && (m.orderOf(l) < orderable || !m.cfg.Unbounded) && l.Special == 0 && l.Base == isolation.Prefix {
 		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
-	if n := m.unsettled(l, violated, horizon); n > 0 {
+	if n := m.unsettled(l, violated, x); n > 0 {
 		why = append(why, counted(n, "transaction that asked for a weaker level, which is not decided", "transactions that asked for weaker levels, which are not decided"))
 	}
 	if n := m.Counters.Tolerated; n > 0 && l.Underlying() > isolation.Prefix {
@@ -146,7 +150,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 // unsettled counts the transactions that asked for a level which the level l implies and
 // of which it is not known whether it holds: the encoding of l lacks what they read. What
 // read committed and read uncommitted promise, the encodings of all levels hold.
-func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bool, horizon bool) int64 {
+func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bool, x *Pane) int64 {
 	if l.Special == isolation.Linearizable {
 		return 0
 	}
@@ -156,7 +160,7 @@ func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bo
 		if m.askedFor[b] == 0 || b <= isolation.ReadCommitted && !m.watches(weaker) {
 			continue
 		}
-		if verdict, _ := m.verdictOf(weaker, violated, horizon); verdict != OK || !m.watches(weaker) {
+		if verdict, _ := m.verdictOf(weaker, violated, x); verdict != OK || !m.watches(weaker) {
 			n += m.askedFor[b]
 		}
 	}
@@ -182,7 +186,7 @@ func (m *Machine) shortfalls(l isolation.Level) []string {
 		{c.Ignored, "operation of a kind that is not checked", "operations of kinds that are not checked"},
 		{c.Gaps, "missing record", "missing records"},
 		{c.Contradictory, "contradictory record", "contradictory records"},
-		{m.Counters.Horizon, "edge behind the horizon", "edges behind the horizon"},
+		{m.horizonOf(l), "edge behind the horizon", "edges behind the horizon"},
 		{m.Counters.DeadLetters, "bad record", "bad records"},
 		{m.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
 	} {
@@ -196,6 +200,23 @@ func (m *Machine) shortfalls(l isolation.Level) []string {
 		}
 	}
 	return why
+}
+
+// horizonOf counts the edges behind the horizon that concern l.
+func (m *Machine) horizonOf(l isolation.Level) int64 {
+	n := m.Counters.Horizon - m.apart
+	if b := m.begunOf(l); b != nil {
+		n += b.Horizon
+	}
+	return n
+}
+
+// undecidedOf counts the pairs of unread appends for which no order at l was found.
+func (m *Machine) undecidedOf(l isolation.Level) int64 {
+	if b := m.begunOf(l); b != nil {
+		return max(m.Counters.Undecided, b.Undecided)
+	}
+	return m.Counters.Undecided
 }
 
 // counted is "1 edge" or "2 edges".

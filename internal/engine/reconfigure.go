@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -58,7 +60,11 @@ func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) er
 			e.log.Warn("settings of the folder's beginning stay: a contract only becomes weaker, and panes keep their length",
 				"source", x.name, "contract", fmt.Sprintf("%+v", c.Contract), "pane", c.Pane)
 		}
-		if !reflect.DeepEqual(c, x.machine.Config()) {
+		before := x.machine.Config()
+		if begin, end := without(c.Levels, before.Levels), without(before.Levels, c.Levels); len(begin)+len(end) > 0 {
+			e.log.Info("other levels are watched from the next step on", "source", x.name, "begin", isolation.LevelNames(begin), "end", isolation.LevelNames(end))
+		}
+		if !reflect.DeepEqual(c, before) {
 			next[i] = &c
 		}
 	}
@@ -69,4 +75,9 @@ func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) er
 	}
 	e.opt.Configure = configure
 	return nil
+}
+
+// without are those of a that are not in b.
+func without(a, b []isolation.Level) []isolation.Level {
+	return slices.DeleteFunc(slices.Clone(a), func(l isolation.Level) bool { return slices.Contains(b, l) })
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -61,15 +62,20 @@ type SourceStatus struct {
 	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first
 	Counters  window.Counters    `json:"counters"`
 	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
-	Findings  map[string]Found   `json:"findings"` // by anomaly, since the beginning
-	Sizes     infer.Sizes        `json:"sizes"`
-	Spilled   infer.SpillSizes   `json:"spilled"` // retained state that is not in memory
+	// Ended are the levels that are no longer watched, with what they had come to.
+	Ended    map[string]window.Ended `json:"ended,omitempty"`
+	Findings map[string]Found        `json:"findings"` // by anomaly, since the beginning
+	Sizes    infer.Sizes             `json:"sizes"`
+	Spilled  infer.SpillSizes        `json:"spilled"` // retained state that is not in memory
 }
 
 // Verdict of a level, and why it is unknown.
 type Verdict struct {
 	Verdict string `json:"verdict"`
 	Reason  string `json:"reason,omitempty"`
+	// Since is the tick from which on the level is watched, ns since the Unix epoch; 0:
+	// from the beginning on.
+	Since int64 `json:"since,omitempty"`
 }
 
 // Found counts findings by whether the expected level allows them.
@@ -101,9 +107,15 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 		}
 		for _, l := range m.Levels() {
 			if v, why := m.Verdict(l); v != "" {
-				src.Verdicts[l.String()] = Verdict{v, why}
+				src.Verdicts[l.String()] = Verdict{v, why, m.Since(l)}
 			}
 		}
+		m.EachEnded(func(l isolation.Level, e window.Ended) {
+			if src.Ended == nil {
+				src.Ended = map[string]window.Ended{}
+			}
+			src.Ended[l.String()] = e
+		})
 		m.EachFound(func(anomaly string, violating, expected int64) {
 			src.Findings[anomaly] = Found{violating, expected}
 		})

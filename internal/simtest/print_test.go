@@ -144,6 +144,17 @@ func (w *world) verdicts() (lines []string) {
 	return lines
 }
 
+// ended prints the levels that are no longer watched, with what they had come to.
+func (w *world) ended() (lines []string) {
+	for _, s := range w.engine.Status().Sources {
+		for _, name := range slices.Sorted(maps.Keys(s.Ended)) {
+			e := s.Ended[name]
+			lines = append(lines, strings.TrimSuffix(e.Verdict+" "+name+": "+e.Reason, ": "))
+		}
+	}
+	return lines
+}
+
 // counters prints those that are not zero, of all or of the named ones.
 func (w *world) counters(rest string) (lines []string, err error) {
 	asked := strings.Fields(rest)

@@ -162,6 +162,10 @@ func (w *world) command(c command, rs *records) (out []string, err error) {
 		return nil, w.leave(strings.TrimSpace(c.rest))
 	case "back":
 		return nil, w.back(strings.TrimSpace(c.rest))
+	case "levels":
+		return nil, w.levels(c.rest)
+	case "ended":
+		return w.ended(), nil
 	case "crash":
 		return nil, w.crash()
 	case "restart":

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -106,6 +108,39 @@ func (w *world) restart() error {
 		return err
 	}
 	return w.crash()
+}
+
+// levels lets other levels be watched: in a running engine, or where the manner ends
+// lives, in a new one.
+func (w *world) levels(text string) (err error) {
+	before := w.cfg.Levels
+	if w.cfg.Levels, err = isolation.ParseLevels(text); err != nil {
+		return err
+	}
+	if w.manner.after != nil {
+		if err := w.manner.after(w); err != nil {
+			w.cfg.Levels = before
+			return errors.Join(err, w.open())
+		}
+		return nil
+	}
+	cfg, done := w.cfg, make(chan error, 1)
+	go func() {
+		done <- w.engine.Reconfigure(context.Background(), func(string) window.Config { return cfg }, true)
+	}()
+	for { // steps without input change nothing; one of them takes the levels up
+		if err := w.run(w.answers(), false); err != nil {
+			return err
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				w.cfg.Levels = before
+			}
+			return err
+		default:
+		}
+	}
 }
 
 // flush makes the queued records a step, or a step each.

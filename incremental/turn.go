@@ -1,0 +1,232 @@
+package incremental
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// Start says how a view of a [Turn] begins.
+type Start uint8
+
+const (
+	// Kept is for a view that was there before, and stays as it is.
+	Kept Start = iota
+	// Copied begins with the frozen order of another view. What lives there lives
+	// in it too, ranked by its place, and with no edge: see [Graph.Offer].
+	Copied
+	// Frozen begins with all that is known frozen, in the order of another view.
+	Frozen
+)
+
+// Origin is where a view of a [Turn] comes from.
+type Origin struct {
+	View  int // of those before
+	Start Start
+}
+
+// Turn is a change of the views of a graph. No timed view is Copied.
+type Turn struct {
+	Before, After []View
+	From          []Origin // by view of After
+}
+
+func anyTimed(views []View) bool {
+	return slices.ContainsFunc(views, func(v View) bool { return v.Time != NoTime })
+}
+
+// pair is what a vertex has in a view: at node 0, or at 0 (B) and 1 (C) where the
+// view is split.
+type pair[T any] [2]T
+
+// as is the pair in a view that is split or not. One node stands for both; of two
+// the last one counts.
+func (p pair[T]) as(before, after *View) pair[T] {
+	switch {
+	case before.Split == after.Split:
+		return p
+	case after.Split:
+		return pair[T]{p[0], p[0]}
+	}
+	return pair[T]{p[1], p[1]}
+}
+
+// Turn changes the views. What begins begins between two steps: with the frozen order
+// of another view, so that all that it will be judged by is final. past bounds from
+// above when transactions that have left the graph began, for timed views that begin;
+// place gives the intervals of vertices, and where those that live have their place.
+//
+// It returns the vertices that no view holds any more, in the order of the first view.
+// O(vertices + edges).
+func (g *Graph) Turn(t *Turn, past int64, place func(Vertex) Place) []Vertex {
+	old, stride := g.views, g.stride
+	from := g.cells
+	g.views = make([]order, len(t.After))
+	for i, v := range t.After {
+		g.views[i] = begin(&old[t.From[i].View], v, t.From[i].Start)
+		g.views[i].bit = 1 << i
+	}
+	wasTimed := g.timed
+	g.timed = anyTimed(t.After)
+	g.plain = nil
+	if len(g.views) == 1 && !g.views[0].Split && !g.timed {
+		g.plain = &g.views[0]
+	}
+	n := g.numVertices
+	g.cells = nil
+	g.layCells()
+	g.cells = flat.Make[rank](n*int(g.stride), n*int(g.stride))
+	g.shareCells()
+	for v := range uint32(n) {
+		copy(g.cells[v*g.stride:][:vertexCells], from[v*stride:])
+		for i := range g.views {
+			copyRanks(&g.views[i], &old[t.From[i].View], v)
+		}
+	}
+	g.turnEdges(t)
+	g.turnTime(t, wasTimed, past, place)
+	for i := range g.views {
+		if t.From[i].Start == Copied {
+			g.copyLive(&g.views[i], &old[t.From[i].View], place)
+		}
+	}
+	return g.recount()
+}
+
+// begin is a view that begins as another one, without its ranks.
+func begin(p *order, v View, s Start) order {
+	if s == Kept {
+		return *p
+	}
+	o := order{View: v, slots: make([]uint32, 1), frontier: p.frontier, gone: math.MinInt64}
+	if s == Frozen {
+		p.queue.each(func(r rank) { o.frontier = r })
+	}
+	o.frontier.slot = 0
+	return o
+}
+
+// copyRanks gives v in o the ranks that it has in p.
+func copyRanks(o, p *order, v uint32) {
+	var at pair[rank]
+	for n := p.first(Vertex(v)); n <= p.last(Vertex(v)); n++ {
+		at[n&p.split] = *p.rank(n)
+	}
+	at = at.as(&p.View, &o.View)
+	for n := o.first(Vertex(v)); n <= o.last(Vertex(v)); n++ {
+		*o.rank(n) = at[n&o.split]
+	}
+}
+
+// turnEdges numbers the views of the edges anew; those that begin have none.
+func (g *Graph) turnEdges(t *Turn) {
+	for id := 1; id < len(g.edges); id++ {
+		e := &g.edges[id]
+		in, aside := e.In, e.Aside
+		e.In, e.Aside = 0, 0
+		for i, x := range t.From {
+			if x.Start == Kept {
+				e.In |= in >> x.View & 1 << i
+				e.Aside |= aside >> x.View & 1 << i
+			}
+		}
+	}
+}
+
+// turnTime gives timed views their bounds.
+func (g *Graph) turnTime(t *Turn, wasTimed bool, past int64, place func(Vertex) Place) {
+	if !g.timed {
+		g.spans = nil
+		return
+	}
+	if !wasTimed {
+		g.spans = make([]span, g.numVertices)
+		for v := range g.spans {
+			p := place(Vertex(v))
+			g.spans[v] = span{p.NotBefore, p.NotAfter}
+		}
+	}
+	for len(g.spans) < g.numVertices {
+		g.spans = append(g.spans, always)
+	}
+	for i := range g.views {
+		o := &g.views[i]
+		if o.Time == NoTime || t.From[i].Start == Kept {
+			continue
+		}
+		o.gone = past
+		o.low = make([]int64, g.numVertices<<(o.split&1))
+		for n := range o.low {
+			o.low[n] = o.own(g, uint32(n))
+			if g.Known(o.vertexOf(uint32(n))) {
+				o.gone = max(o.gone, o.low[n])
+			}
+		}
+	}
+}
+
+// copyLive ranks in o what lives in p, by its place.
+func (g *Graph) copyLive(o, p *order, place func(Vertex) Place) {
+	var vs []Vertex
+	p.queue.each(func(r rank) {
+		if n := p.slots[r.slot]; n != 0 && n == p.last(p.vertexOf(n)) {
+			vs = append(vs, p.vertexOf(n))
+		}
+	})
+	for _, v := range vs {
+		g.seq++
+		at := place(v)
+		var b bounds
+		if first := o.first(v); o.Split && (!p.Split || !p.retired(first)) {
+			r := g.choose(o, at.Begin, &b)
+			o.push(first, r)
+			b.above(r)
+		}
+		o.push(o.last(v), g.choose(o, at.Commit, &b))
+	}
+}
+
+// recount counts the live nodes anew, and returns the vertices that have none any
+// more.
+func (g *Graph) recount() []Vertex {
+	g.retired, g.numLive = g.retired[:0], 0
+	for v := range Vertex(g.numVertices) {
+		x := g.vertex(v)
+		if x.serial == 0 || x.live == 0 {
+			continue
+		}
+		x.live = 0
+		for i := range g.views {
+			o := &g.views[i]
+			for n := o.first(v); n <= o.last(v); n++ {
+				if !o.retired(n) {
+					x.live++
+				}
+			}
+		}
+		if x.live > 0 {
+			g.numLive++
+		} else {
+			g.retired = append(g.retired, v)
+		}
+	}
+	o := &g.views[0]
+	slices.SortFunc(g.retired, func(a, b Vertex) int {
+		x, y := o.rank(o.last(a)), o.rank(o.last(b))
+		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.seq, y.seq))
+	})
+	return g.retired
+}
+
+// Offer offers a stored edge to the i-th view, which began after the edge came, by
+// rules (a) to (d).
+func (g *Graph) Offer(id EdgeID, i int) (ref Refusal) {
+	o := &g.views[i]
+	if _, _, ok := o.ends(&g.edges[id]); ok {
+		g.offer(o, id, &ref)
+		g.edges[id].Aside |= ref.Cycle
+	}
+	return ref
+}

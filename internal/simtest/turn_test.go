@@ -1,0 +1,223 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// turn is a change of the watched levels before the transaction at a place.
+type turn struct {
+	at     int
+	levels []isolation.Level
+}
+
+// randomLevels are some of all levels, with one among them that has an order by itself.
+func randomLevels(rng *rand.Rand) []isolation.Level {
+	all := isolation.Encoded()
+	levels := []isolation.Level{{Base: isolation.Serializable}}
+	if rng.IntN(2) == 0 {
+		levels[0] = all[rng.IntN(len(all))]
+		if _, ok := levels[0].View(); !ok {
+			levels[0] = isolation.Level{Base: isolation.SnapshotIsolation}
+		}
+	}
+	for range rng.IntN(4) {
+		if l := all[rng.IntN(len(all))]; !slices.Contains(levels, l) {
+			levels = append(levels, l)
+		}
+	}
+	return levels
+}
+
+// runTurns is run with changes of the levels, and snapshots read by another machine at
+// every third transaction. It says for each level at the end at which place it began.
+func runTurns(cfg window.Config, b *event.Batch, turns []turn) (m *window.Machine, began map[isolation.Level]int, err error) {
+	m = window.New(cfg)
+	began = map[isolation.Level]int{}
+	for _, l := range m.Levels() {
+		began[l] = 0
+	}
+	var eff window.Effects
+	for i := range b.Txns {
+		for _, t := range turns {
+			if t.at != i {
+				continue
+			}
+			next := cfg
+			next.Levels = t.levels
+			if m.Configure(next) != nil {
+				continue // pasts with session order were not kept
+			}
+			before := began
+			began = map[isolation.Level]int{}
+			for _, l := range m.Levels() {
+				at, ok := before[l]
+				if !ok {
+					at = i
+				}
+				began[l] = at
+			}
+		}
+		m.Step(b, []int32{int32(i)}, 0, &eff)
+		if err := m.Check(); err != nil {
+			return m, began, fmt.Errorf("after transaction %d: %w", i, err)
+		}
+		if i%3 == 2 {
+			other := window.New(m.Config())
+			if err := other.ReadState(m.AppendState(nil)); err != nil {
+				return m, began, err
+			}
+			m = other
+		}
+	}
+	m.Close(&eff)
+	if m.Counters.Unverified > 0 {
+		return m, began, fmt.Errorf("%d witnesses not verified: %w", m.Counters.Unverified, m.Unverified)
+	}
+	return m, began, m.Check()
+}
+
+// amongLater is what is left of h from the transaction at the given place on, when
+// what the others wrote is left out: if it contradicts a level, h does, without them.
+func amongLater(h oracle.History, at int) oracle.History {
+	type version struct {
+		key   string
+		value int64
+	}
+	before, keys := map[version]bool{}, map[string]bool{}
+	for i := range h[:at] {
+		for _, o := range h[i].Ops {
+			if o.Kind != event.Read {
+				before[version{o.Key, o.Value}], keys[o.Key] = true, true
+			}
+		}
+	}
+	later := h[at:].Clone()
+	for i := range later {
+		later[i].Ops = slices.DeleteFunc(later[i].Ops, func(o workload.Op) bool {
+			switch {
+			case o.Kind != event.Read:
+				return false
+			case o.IsList || o.Absent:
+				return keys[o.Key]
+			}
+			return before[version{o.Key, o.Value}] || !slices.ContainsFunc(h[at:], func(t workload.Txn) bool {
+				return slices.ContainsFunc(t.Ops, func(w workload.Op) bool { return w.Kind != event.Read && w.Key == o.Key && w.Value == o.Value })
+			})
+		})
+	}
+	return later
+}
+
+// staying says which level of the beginning has another verdict than without the changes,
+// where these take none away: of those that are watched together, each counts what
+// another one's order could not place. Forced orders and linearizability count what they
+// have forgotten for all levels, and are left out.
+func staying(t *testing.T, cfg window.Config, h oracle.History, perm []int, turns []turn, m *window.Machine) string {
+	all := slices.Clone(cfg.Levels)
+	for _, x := range turns {
+		all = append(all, x.levels...)
+		if slices.ContainsFunc(cfg.Levels, func(l isolation.Level) bool { return !slices.Contains(x.levels, l) }) {
+			return ""
+		}
+	}
+	for _, l := range all {
+		if v, ok := l.View(); !ok || v.Dep&0x20 != 0 {
+			return ""
+		}
+	}
+	same, _, err := run(cfg, batchOf(t, h, perm), false)
+	if err != nil {
+		return err.Error()
+	}
+	for _, l := range cfg.Levels {
+		got, why := m.Verdict(l)
+		if want, because := same.Verdict(l); got != want || why != because {
+			return fmt.Sprintf("%s: %s (%s), without the changes %s (%s)", l, got, why, want, because)
+		}
+	}
+	return ""
+}
+
+var notFromTheBeginning = regexp.MustCompile(`(^|; )not watched from the beginning on`)
+
+// TestLevelsChange: levels come and go in the middle of a stream. Nothing is reported that
+// is not there; a level that came later is never said to hold; what contradicts it among
+// what came with it or later is found, or flagged by more than its late beginning.
+func TestLevelsChange(t *testing.T) {
+	for i := range histories(t, 3000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 77))
+		opt := oracle.Wide()
+		if i%3 == 0 {
+			opt = oracle.Small()
+		}
+		h := oracle.Random(rng, opt)
+		perm := rng.Perm(len(h))
+		if i%2 == 0 {
+			perm = identity(len(h))
+		}
+		cfg := window.Config{Named: true, Contract: window.Contract{Complete: true}, Levels: randomLevels(rng)}
+		cfg.Window = window.For(time.Duration(rng.IntN(8)*10) * time.Millisecond)
+		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
+		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+		var turns []turn
+		for range 1 + rng.IntN(3) {
+			turns = append(turns, turn{rng.IntN(len(h) + 1), randomLevels(rng)})
+			if i%4 < 2 { // those of the beginning stay
+				x := &turns[len(turns)-1]
+				x.levels = append(slices.Clone(cfg.Levels), slices.DeleteFunc(x.levels, func(l isolation.Level) bool { return slices.Contains(cfg.Levels, l) })...)
+			}
+		}
+		slices.SortStableFunc(turns, func(a, b turn) int { return a.at - b.at })
+		fails := func(h oracle.History, perm []int) string {
+			m, began, err := runTurns(cfg, batchOf(t, h, perm), turns)
+			if err != nil {
+				return err.Error()
+			}
+			o := oracle.Check(h)
+			if s := disagreement(m, o); s != "" {
+				return s
+			}
+			if s := staying(t, cfg, h, perm, turns, m); s != "" {
+				return s
+			}
+			arrived := make(oracle.History, len(h))
+			for i, p := range perm {
+				arrived[i] = h[p]
+			}
+			for _, l := range m.Levels() {
+				at := began[l]
+				if at == 0 {
+					continue
+				}
+				verdict, why := m.Verdict(l)
+				later := oracle.Check(amongLater(arrived, at))
+				if later.Torn && strings.HasSuffix(l.String(), oracle.AtomicView) {
+					continue
+				}
+				if rest := notFromTheBeginning.ReplaceAllString(why, ""); verdict != window.Violated && rest == "" && later.Violated[oracle.Level(l.String())] {
+					return fmt.Sprintf("%s, watched from %d on: %s (%s), among later transactions the oracle has %v", l, at, verdict, why, later.Anomalies)
+				}
+			}
+			return ""
+		}
+		if why := fails(h, perm); why != "" {
+			for _, x := range turns {
+				t.Logf("before %d: %v", x.at, isolation.LevelNames(x.levels))
+			}
+			t.Logf("at first: %v, window %v, lateness %v, longest %v", isolation.LevelNames(cfg.Levels), cfg.Window, cfg.Lateness, cfg.MaxTxn)
+			report(t, i, h, perm, why, fails)
+		}
+	}
+}
