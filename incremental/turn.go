@@ -15,7 +15,8 @@ const (
 	// Kept is for a view that was there before, and stays as it is.
 	Kept Start = iota
 	// Copied begins with the frozen order of another view. What lives there lives
-	// in it too, ranked by its place, and with no edge: see [Graph.Offer].
+	// in it too, ranked by its place, and with no edge: see [Graph.Offer]. Where two
+	// nodes become one, it lives if both did.
 	Copied
 	// Frozen begins with all that is known frozen, in the order of another view.
 	Frozen
@@ -101,8 +102,17 @@ func begin(p *order, v View, s Start) order {
 		return *p
 	}
 	o := order{View: v, slots: make([]uint32, 1), frontier: p.frontier, gone: math.MinInt64}
-	if s == Frozen {
+	switch {
+	case s == Frozen:
 		p.queue.each(func(r rank) { o.frontier = r })
+	case p.Split && !v.Split:
+		// A begin that has retired may have anti-dependencies to commits that have, too,
+		// though its own commit lives: in one node, all of it is frozen.
+		p.queue.each(func(r rank) {
+			if n := p.slots[r.slot]; n&1 == 1 && p.retired(n-1) {
+				o.frontier = r
+			}
+		})
 	}
 	o.frontier.slot = 0
 	return o
@@ -171,8 +181,9 @@ func (g *Graph) turnTime(t *Turn, wasTimed bool, past int64, place func(Vertex) 
 func (g *Graph) copyLive(o, p *order, place func(Vertex) Place) {
 	var vs []Vertex
 	p.queue.each(func(r rank) {
-		if n := p.slots[r.slot]; n != 0 && n == p.last(p.vertexOf(n)) {
-			vs = append(vs, p.vertexOf(n))
+		n := p.slots[r.slot]
+		if v := p.vertexOf(n); n != 0 && n == p.last(v) && (o.Split || !p.retired(p.first(v))) {
+			vs = append(vs, v)
 		}
 	})
 	for _, v := range vs {

@@ -81,7 +81,7 @@ func (m *Machine) turnLevels() {
 	m.turning = false
 	before, after := m.watched, m.cfg.Levels
 	m.watched = after
-	reached := m.reached()
+	reached, was := m.reached(), slices.Clone(m.begun)
 	for _, l := range before {
 		if slices.Contains(after, l) {
 			continue
@@ -100,7 +100,7 @@ func (m *Machine) turnLevels() {
 		}
 	}
 	if _, next := views(after); !slices.Equal(next, m.views) {
-		m.turnViews()
+		m.turnViews(was)
 	}
 	m.infer.SetOptions(m.inferOptions())
 }
@@ -117,7 +117,9 @@ func (m *Machine) reached() int64 {
 	return at
 }
 
-func (m *Machine) turnViews() {
+// turnViews gives the graph the orders of the configuration's levels. was says which of
+// those before had begun late.
+func (m *Machine) turnViews(was []begun) {
 	t := levelTurn{before: m.views}
 	_, next := views(m.cfg.Levels)
 	t.after = next
@@ -153,9 +155,15 @@ func (m *Machine) turnViews() {
 	m.turns = append(m.turns, t)
 	m.turnForced()
 	for i, from := range t.from {
-		if from.Start == incremental.Copied {
-			m.offerLive(i)
+		if from.Start != incremental.Copied {
+			continue
 		}
+		for _, b := range was { // what could not be placed there was told of that level only
+			if x := m.begunOf(m.views[i]); b.level == t.before[from.View] {
+				x.Horizon, x.Partly = b.Horizon, x.Partly || b.Partly
+			}
+		}
+		m.offerLive(i)
 	}
 	m.takeForcedAnew()
 	m.retryAsides()
@@ -255,15 +263,10 @@ func (m *Machine) offerLive(i int) {
 		if ref.Cycle != 0 {
 			m.cycle(id, ref.Cycle)
 		}
-		if ref.Behind != 0 { // another view had set it aside, and its head has retired
-			m.beginsPartly(m.views[i])
+		if ref.Behind != 0 { // its head has retired here, and in the other order it had not, or it was set aside
+			e := m.graph.Edge(id)
+			m.behind(&infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}, ref.Behind)
 		}
-	}
-}
-
-func (m *Machine) beginsPartly(l isolation.Level) {
-	if b := m.begunOf(l); b != nil {
-		b.Partly = true
 	}
 }
 

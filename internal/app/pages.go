@@ -121,14 +121,15 @@ func (a *App) readiness() error {
 func (a *App) facts() []web.Fact {
 	s := a.engine.Status()
 	var txns, live int64
-	verdict := ""
+	verdict, since := "", int64(0)
 	names := make([]string, 0, len(s.Sources))
 	for i := range s.Sources {
 		x := &s.Sources[i]
 		names = append(names, x.Source)
 		txns += x.Counters.Committed + x.Counters.Aborted + x.Counters.Unknown
 		live += int64(x.Live)
-		verdict = worse(verdict, x.Verdicts[a.watchOf(x.Source).Expect.String()].Verdict)
+		v := x.Verdicts[a.watchOf(x.Source).Expect.String()]
+		verdict, since = worse(verdict, v.Verdict), max(since, v.Since)
 	}
 	const most = 5
 	if len(names) > most {
@@ -151,8 +152,11 @@ func (a *App) facts() []web.Fact {
 	if len(names) == 0 {
 		return append(facts, web.Fact{Name: "sources", Value: "none yet"})
 	}
+	facts = append(facts, web.Fact{Name: "verdict", Value: verdict})
+	if since > 0 {
+		facts = append(facts, web.Fact{Name: "watched since", Value: time.Unix(0, since).UTC().Format(time.RFC3339)})
+	}
 	return append(facts,
-		web.Fact{Name: "verdict", Value: verdict},
 		web.Fact{Name: "sources", Value: strings.Join(names, ", ")},
 		web.Fact{Name: "transactions", Value: strconv.FormatInt(txns, 10)},
 		web.Fact{Name: "in the window", Value: strconv.FormatInt(live, 10)},

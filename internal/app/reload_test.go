@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,7 @@ func TestReload(t *testing.T) {
 
 	next := s
 	next.Watch.Expect = isolation.Level{Base: isolation.SnapshotIsolation}
+	next.Watch.Levels = append(isolation.Watched(), levels(t, "read-atomic")...)
 	next.HTTP.Profiles = true // needs a new start
 	next.Sinks = []config.Sink{fileSink(path("stays"), "stays"), fileSink(path("comes"), "comes")}
 	next.Sinks[1].Send = config.SendAll
@@ -68,8 +70,7 @@ func TestReload(t *testing.T) {
 	// What is refused changes nothing.
 	for name, change := range map[string]func(*config.Service){
 		"levels": func(s *config.Service) {
-			s.Watch.Levels = levels(t, "read-committed")
-			s.Watch.Expect = s.Watch.Levels[0]
+			s.Watch.Levels = append(slices.Clone(s.Watch.Levels), levels(t, "strong-session-causal")...)
 		},
 		"invalid": func(s *config.Service) { s.Watch.Lateness = -1 },
 		"sink":    func(s *config.Service) { s.Sinks = []config.Sink{fileSink("/no/such/folder/x", "stays")} },
@@ -136,4 +137,65 @@ func (hangingSink) Name() string { return "hanging" }
 func (h hangingSink) Deliver(context.Context, []alert.Delivery) error {
 	<-h.release
 	return nil
+}
+
+// A reload takes a level away and adds another one: what was live is looked at again, and
+// metrics, status and API tell since when it is watched, and what the other had come to.
+func TestReloadLevels(t *testing.T) {
+	s := liveService(t)
+	s.Watch.Levels, s.Watch.Named = levels(t, "snapshot-isolation,prefix"), true
+	s.Watch.Expect = s.Watch.Levels[0]
+	sink := make(caught, 10)
+	a := start(t, s, sink)
+	send(t, a, skewOne, skewTwo)
+	eventually(t, "both transactions", func() bool {
+		x := a.Status().Sources
+		return len(x) == 1 && x[0].Counters.Committed == 2
+	})
+	next := s
+	next.Watch.Levels = levels(t, "snapshot-isolation,serializable")
+	next.Watch.Expect = next.Watch.Levels[1]
+	if err := a.Reload(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if f := sink.next(t); f.Expected || f.Anomaly != "G2-item" {
+		t.Errorf("%+v", f)
+	}
+	eventually(t, "the status", func() bool { return len(a.Status().Sources[0].Ended) == 1 })
+	x := a.Status().Sources[0]
+	if v := x.Verdicts["serializable"]; v.Verdict != "violated" || v.Since == 0 {
+		t.Errorf("serializable: %+v", v)
+	}
+	if v := x.Verdicts["snapshot-isolation"]; v.Since != 0 {
+		t.Errorf("snapshot isolation: %+v", v)
+	}
+	if e := x.Ended["prefix"]; e.Verdict != "unknown" || e.Until != x.Verdicts["serializable"].Since {
+		t.Errorf("prefix ended as %+v", e)
+	}
+	text := get(t, a, "/metrics")
+	for want, there := range map[string]bool{
+		`isowatch_verdict{level="serializable",source="default"} 2`:       true,
+		`isowatch_verdict{level="snapshot-isolation",source="default"} 1`: true,
+		`isowatch_verdict{level="prefix"`:                                 false,
+	} {
+		if strings.Contains(text, want) != there {
+			t.Errorf("metrics hold %s: %v", want, !there)
+		}
+	}
+	api := get(t, a, "/api/v1/status")
+	for _, want := range []string{`"since":`, `"ended":{"prefix":{"verdict":"unknown"`} {
+		if !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(api, " ", ""), "\n", ""), want) {
+			t.Errorf("the status does not hold %s:\n%s", want, api)
+		}
+	}
+	if page := get(t, a, "/"); !strings.Contains(page, "watched since") {
+		t.Error("the page does not show since when the level is watched")
+	}
+	stop(t, a)
+
+	again := start(t, next)
+	eventually(t, "the next life", func() bool { return len(again.Status().Sources) == 1 })
+	if got := again.Status().Sources[0].Verdicts["serializable"]; got != x.Verdicts["serializable"] {
+		t.Errorf("in the next life %+v, want %+v", got, x.Verdicts["serializable"])
+	}
 }

@@ -114,6 +114,17 @@ func TestSettingsChange(t *testing.T) {
 		{"contract", func(c *window.Config) { c.Contract = window.Contract{Existing: true, UnmonitoredWriters: true} }},
 		{"live cap", func(c *window.Config) { c.LiveCap = 100 }},
 		{"max transaction", func(c *window.Config) { c.MaxTxn = time.Millisecond }},
+		{"a level comes", func(c *window.Config) { c.Levels = append(isolation.Watched(), level(isolation.Prefix)) }},
+		{"a level without the edges of others comes", func(c *window.Config) {
+			c.Levels = append(isolation.Watched(), isolation.Level{Base: isolation.Serializable, Family: isolation.Strong})
+		}},
+		{"weak levels come", func(c *window.Config) {
+			c.Levels = append(isolation.Watched(), level(isolation.Causal), isolation.Level{Base: isolation.ReadAtomic, Family: isolation.StrongSession}, isolation.Level{Special: isolation.Linearizable})
+		}},
+		{"levels go", func(c *window.Config) { c.Levels = isolation.Watched()[1:2] }},
+		{"other levels", func(c *window.Config) {
+			c.Levels = []isolation.Level{level(isolation.ReadCommitted), level(isolation.ReadAtomic)}
+		}},
 		{"order of the levels", func(c *window.Config) {
 			c.Levels = isolation.Watched()
 			c.Levels[0], c.Levels[1] = c.Levels[1], c.Levels[0]
@@ -223,21 +234,43 @@ func TestContractBecomesOnlyWeaker(t *testing.T) {
 	}
 }
 
-// Levels cannot be watched from the middle on, with or without a snapshot.
+// Other levels are watched from the first step of a new life on, with or without a
+// snapshot; pasts with session order cannot begin beside others that were kept without.
 func TestOtherLevels(t *testing.T) {
+	ser, si := isolation.Level{Base: isolation.Serializable}, isolation.Level{Base: isolation.SnapshotIsolation}
 	for _, snapshotBytes := range []int64{1, 1 << 40} {
 		s := newSettled(t, snapshotBytes)
-		if err := s.open(window.Config{Levels: []isolation.Level{{Base: isolation.Serializable}}}); err != nil {
-			t.Fatal(err)
+		open := func(levels ...isolation.Level) {
+			t.Helper()
+			if err := s.open(window.Config{Levels: levels}); err != nil {
+				t.Fatal(err)
+			}
 		}
+		open(ser)
 		s.read(record("p", 0, 0, true))
-		err := s.open(window.Config{Levels: []isolation.Level{{Base: isolation.SnapshotIsolation}}})
-		if !errors.Is(err, engine.ErrSettings) || !strings.Contains(err.Error(), "serializable") || !strings.Contains(err.Error(), "snapshot-isolation") {
+		open(si)
+		s.read(record("p", 1, 0, true))
+		x := s.source()
+		if len(x.Verdicts) != 1 || x.Verdicts["snapshot-isolation"].Since != s.now || !strings.Contains(x.Verdicts["snapshot-isolation"].Reason, "watched since 20") {
+			t.Errorf("verdicts %+v", x.Verdicts)
+		}
+		if got := x.Ended["serializable"]; got.Verdict != window.Unknown || got.Until != s.now {
+			t.Errorf("ended %+v", x.Ended)
+		}
+		open(si) // a kill behind the change
+		if got := s.source(); !reflect.DeepEqual(got, x) {
+			t.Errorf("recovered:\n%+v\nwant\n%+v", got, x)
+		}
+		open(si, si)
+		open(si, isolation.Level{Base: isolation.ReadAtomic})
+		s.read(record("p", 2, 0, true))
+		err := s.open(window.Config{Levels: []isolation.Level{si, {Base: isolation.ReadAtomic}, {Base: isolation.Causal, Family: isolation.StrongSession}}})
+		if !errors.Is(err, engine.ErrSettings) || !strings.Contains(err.Error(), "strong-session-causal") || !strings.Contains(err.Error(), "read-atomic") {
 			t.Errorf("error %v, want one that names both levels", err)
 		}
-		if err := s.open(window.Config{Levels: []isolation.Level{{Base: isolation.Serializable}, {Base: isolation.Serializable}}}); err != nil {
-			t.Errorf("the same level twice: %v", err)
-		}
+		open(si)
+		s.read(record("p", 3, 0, true))
+		open(si, isolation.Level{Base: isolation.ReadAtomic}, isolation.Level{Base: isolation.Causal, Family: isolation.StrongSession})
 	}
 }
 
