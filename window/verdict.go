@@ -157,7 +157,7 @@ func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bo
 	n := int64(0)
 	for b := isolation.ReadUncommitted; b < l.Underlying() && int(b) < len(m.askedFor); b++ {
 		weaker := isolation.Level{Base: b, Family: l.Family}
-		if m.askedFor[b] == 0 || b <= isolation.ReadCommitted && !m.watches(weaker) {
+		if m.askedFor[b] == 0 || b <= isolation.ReadCommitted && (!m.watches(weaker) || m.begunOf(weaker) != nil) {
 			continue
 		}
 		if verdict, _ := m.verdictOf(weaker, violated, x); verdict != OK || !m.watches(weaker) {
