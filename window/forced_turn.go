@@ -16,6 +16,9 @@ func (m *Machine) canTurn(levels []isolation.Level) error {
 	if slices.Equal(next, m.views) {
 		return nil
 	}
+	if m.cfg.Unbounded {
+		return errors.New("a whole history is checked at the levels that it began with")
+	}
 	if len(next) == 0 || len(m.views) == 0 {
 		return errors.New("an order of transactions is needed to go on: watch a level that has one (serializable has), before and after the change")
 	}
