@@ -13,6 +13,7 @@ import (
 // writes of registers.
 type Kinds struct {
 	CAS, Deletes, Ranges, Sets, Removes, Counters bool
+	Totals                                        bool    // counters, between which is transferred
 	Versions                                      bool    // registers have versions, numbered as they are installed
 	Blind                                         float64 // a register write without a read of the key before it
 	Aborted, Unknown                              float64
@@ -135,6 +136,12 @@ func (s *kindSimulation) operations() []workload.Op {
 		choices = append(choices, []workload.Op{{Kind: event.Inc, Key: counter}},
 			[]workload.Op{{Kind: event.Read, Key: counter, Other: workload.Other{Data: event.Counter}}})
 	}
+	if k.Totals {
+		n, read := int64(1+s.rng.IntN(3)), workload.Other{Data: event.Counter}
+		transfer := []workload.Op{{Kind: event.Inc, Key: "c0", Value: -n}, {Kind: event.Inc, Key: "c1", Value: n}}
+		both := []workload.Op{{Kind: event.Read, Key: "c0", Other: read}, {Kind: event.Read, Key: "c1", Other: read}}
+		choices = [][]workload.Op{choices[0], transfer, transfer, both, both}
+	}
 	return choices[s.rng.IntN(len(choices))]
 }
 
@@ -191,7 +198,9 @@ func (s *kindSimulation) perform(o *workload.Op, view state) bool {
 		}
 		view[cellOf(o)] = nil
 	case event.Inc:
-		o.Value = int64(1 + s.rng.IntN(3))
+		if o.Value == 0 {
+			o.Value = int64(1 + s.rng.IntN(3))
+		}
 		view[o.Key] = []int64{counted(now) + o.Value}
 	case event.CAS:
 		s.compareAndSet(o, view)
