@@ -81,7 +81,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 	name := m.weigh(&w)
 	for _, e := range c.Edges {
 		f := m.open.reporting(m.graph, e)
-		if f == nil || f.upgraded || f.severity <= name.Severity {
+		if f == nil || f.upgraded || !f.lessThan(&name) {
 			continue
 		}
 		f.asides = append(f.asides, asideOf(m.graph, id))
@@ -244,6 +244,19 @@ func (m *Machine) merge(old, f *openFinding) {
 	}
 }
 
+// lessThan says whether what was found says less than a cycle of this name: one of a
+// worse class, or of the same which refutes a weaker level, as a fractured read does
+// beside a lost update.
+func (f *openFinding) lessThan(name *isolation.Name) bool {
+	if name.Severity != f.severity {
+		return name.Severity < f.severity
+	}
+	all := func(by, of []isolation.Level) bool {
+		return !slices.ContainsFunc(of, func(l isolation.Level) bool { return !l.Refuted(by) })
+	}
+	return all(name.Weakest, f.weakest) && !all(f.weakest, name.Weakest)
+}
+
 // upgrade replaces what is said of f by a worse cycle, once.
 func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witness, members []uint32, c isolation.Cycle) {
 	m.verdicts.add(f, -1)
@@ -303,7 +316,7 @@ func (m *Machine) conclude(f *openFinding) {
 			}
 			w, all := m.witness(c.Edges)
 			name := m.weigh(&w)
-			if name.Severity < f.severity && isolation.Verify(&w) == nil && m.unproven(all) == 0 {
+			if f.lessThan(&name) && isolation.Verify(&w) == nil && m.unproven(all) == 0 {
 				m.show(f, all[len(w.Edges):])
 				m.upgrade(f, name, &w, all[:len(w.Edges)], c)
 				break
