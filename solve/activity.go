@@ -1,14 +1,14 @@
 package solve
 
-// The heap of pairs by activity (VSIDS: Moskewicz et al., Chaff, DAC 2001); ties go
+// The heap of variables by activity (VSIDS: Moskewicz et al., Chaff, DAC 2001); ties go
 // to the lower number.
 
 func (s *search) useHeap() {
 	if s.heap != nil {
 		return
 	}
-	s.heapAt = make([]int32, len(s.pairs))
-	s.heap = make([]int32, 0, len(s.pairs))
+	s.heapAt = make([]int32, len(s.vars))
+	s.heap = make([]int32, 0, len(s.vars))
 	for p := range s.heapAt {
 		s.heapAt[p] = -1
 	}

@@ -7,8 +7,9 @@ import (
 )
 
 // random makes a problem with one node a transaction, or with two (split), in
-// which units name nodes as versions of a history would.
-func random(rng *rand.Rand, split bool) *Problem {
+// which units name nodes as versions of a history would; with reads of values that
+// several wrote, if repeats.
+func random(rng *rand.Rand, split, repeats bool) *Problem {
 	n := 3 + rng.IntN(6)
 	p := &Problem{Nodes: n}
 	begin := func(t int) Node { return Node(t) }
@@ -30,7 +31,11 @@ func random(rng *rand.Rand, split bool) *Problem {
 			dep(perm[i], perm[j])
 		}
 	}
-	for range 1 + rng.IntN(3) {
+	keys := 1 + rng.IntN(3)
+	if repeats {
+		keys = min(keys, 2)
+	}
+	for range keys {
 		p.Keys = append(p.Keys, int32(len(p.Units)))
 		ts := rng.Perm(n)
 		first := len(p.Units)
@@ -48,26 +53,58 @@ func random(rng *rand.Rand, split bool) *Problem {
 			}
 			p.Units = append(p.Units, u)
 		}
+		// Units that end with a value which several wrote have no readers that are known.
+		shared := make([]bool, len(p.Units)-first)
+		for i := range shared {
+			shared[i] = repeats && rng.IntN(3) > 0
+		}
 		for _, t := range ts {
-			if u := &p.Units[first+rng.IntN(len(p.Units)-first)]; rng.IntN(2) == 0 {
-				u.Readers = append(u.Readers, begin(t))
-				p.Edges = append(p.Edges, Edge{u.Out, begin(t)})
+			if u := first + rng.IntN(len(p.Units)-first); rng.IntN(2) == 0 && !shared[u-first] {
+				p.Units[u].Readers = append(p.Units[u].Readers, begin(t))
+				p.Edges = append(p.Edges, Edge{p.Units[u].Out, begin(t)})
+			} else if repeats && rng.IntN(3) > 0 {
+				p.read(shared, first, begin(t), -1)
+			}
+		}
+		for own := first; repeats && own < len(shared)+first; own++ { // who begins a unit may have read before
+			if p.Units[own].In == p.Units[own].InAnti || split {
+				if rng.IntN(3) == 0 {
+					p.read(shared, first, p.Units[own].In, int32(own))
+				}
 			}
 		}
 	}
 	return p
 }
 
-// brute tries every order of the units of every key.
+// read adds a read of the node by one of the shared units but its own.
+func (p *Problem) read(shared []bool, first int, node Node, own int32) {
+	r := Read{Node: node, Own: own}
+	for i := range shared {
+		if shared[i] && int32(first+i) != own {
+			r.Candidates = append(r.Candidates, int32(first+i))
+		}
+	}
+	if len(r.Candidates) > 0 && len(p.Reads) < 4 { // all ways are tried
+		p.Reads = append(p.Reads, r)
+	}
+}
+
+// brute tries every order of the units of every key, with every writer of each read.
 func brute(p *Problem) bool {
 	var edges [][2]Node
 	for _, e := range p.Edges {
 		edges = append(edges, [2]Node{e.From, e.To})
 	}
+	all := make([]int32, len(p.Reads))
+	for i := range all {
+		all[i] = int32(i)
+	}
+	after := make([][]int32, len(p.Units))
 	var key func(k int) bool
 	key = func(k int) bool {
 		if k == p.numKeys() {
-			return acyclic(p.Nodes, edges)
+			return someWriters(p, all, edges, func(u int32) []int32 { return after[u] })
 		}
 		from, to := p.unitsOf(k)
 		var us []int32
@@ -77,6 +114,7 @@ func brute(p *Problem) bool {
 		return permute(us, 0, func() bool {
 			was := len(edges)
 			for i := range us {
+				after[us[i]] = append([]int32(nil), us[i+1:]...)
 				for _, later := range us[i+1:] {
 					a, b := &p.Units[us[i]], &p.Units[later]
 					edges = append(edges, [2]Node{a.Out, b.In})
@@ -134,32 +172,44 @@ func acyclic(n int, edges [][2]Node) bool {
 	return true
 }
 
+const brutes = 40_000
+
 // TestAgainstBruteForce: the verdict is that of trying all orders, an order that is
 // given fits, and a core cannot be ordered while nothing of it can be spared.
 func TestAgainstBruteForce(t *testing.T) {
 	counts := map[string]int{}
-	for i := range 40_000 {
+	for i := range brutes {
 		rng := rand.New(rand.NewPCG(uint64(i), 1))
-		split := i%2 == 1
-		p := random(rng, split)
+		split, repeats := i%2 == 1, i%4 > 1
+		p := random(rng, split, repeats)
 		got := Solve(p)
 		want := Satisfiable
 		if !brute(p) {
 			want = Unsatisfiable
 		}
-		counts[fmt.Sprint(split, " ", want)]++
+		counts[fmt.Sprint(split, " ", repeats, " ", want)]++
 		if got.Verdict != want {
 			t.Fatalf("seed %d: %v, want %v\n%+v", i, got.Verdict, want, p)
 		}
 		if got.Stats.Conflicts > 0 {
 			counts["conflicts"]++
 		}
+		if got.Stats.OpenReads > 0 {
+			counts["open reads"]++
+		}
+		if len(got.Core.Reads) > 0 {
+			counts["cores with reads"]++
+		}
 		if want == Unsatisfiable {
 			checkCore(t, i, p, &got.Core)
 		}
 	}
 	t.Log(counts)
-	for _, want := range []string{"false satisfiable", "false unsatisfiable", "true satisfiable", "true unsatisfiable", "conflicts"} {
+	for _, want := range []string{
+		"false false satisfiable", "false false unsatisfiable", "true false satisfiable", "true false unsatisfiable",
+		"false true satisfiable", "false true unsatisfiable", "true true satisfiable", "true true unsatisfiable",
+		"conflicts", "open reads", "cores with reads",
+	} {
 		if counts[want] < 100 {
 			t.Errorf("only %d problems: %s", counts[want], want)
 		}
@@ -169,19 +219,24 @@ func TestAgainstBruteForce(t *testing.T) {
 // checkCore tries both sides of every pair of the core, with its edges alone.
 func checkCore(t *testing.T, seed int, p *Problem, c *Core) {
 	t.Helper()
-	if orderable(p, c.Edges, c.Pairs) {
+	if orderable(p, c) {
 		t.Fatalf("seed %d: the core can be ordered: %+v\n%+v", seed, c, p)
 	}
 	if !c.Minimal {
 		t.Fatalf("seed %d: a small core was not shrunk", seed)
 	}
+	for i := range c.Reads {
+		if x := (Core{Edges: c.Edges, Pairs: c.Pairs, Reads: without(c.Reads, i)}); !orderable(p, &x) {
+			t.Fatalf("seed %d: read %v can be spared: %+v", seed, c.Reads[i], c)
+		}
+	}
 	for i := range c.Pairs {
-		if !orderable(p, c.Edges, without(c.Pairs, i)) {
+		if x := (Core{Edges: c.Edges, Pairs: without(c.Pairs, i), Reads: c.Reads}); !orderable(p, &x) {
 			t.Fatalf("seed %d: pair %v can be spared: %+v", seed, c.Pairs[i], c)
 		}
 	}
 	for i := range c.Edges {
-		if !orderable(p, without(c.Edges, i), c.Pairs) {
+		if x := (Core{Edges: without(c.Edges, i), Pairs: c.Pairs, Reads: c.Reads}); !orderable(p, &x) {
 			t.Fatalf("seed %d: edge %v can be spared: %+v", seed, c.Edges[i], c)
 		}
 	}
@@ -189,23 +244,56 @@ func checkCore(t *testing.T, seed int, p *Problem, c *Core) {
 
 func without[T any](s []T, i int) []T { return append(append([]T(nil), s[:i]...), s[i+1:]...) }
 
-func orderable(p *Problem, edges []Edge, pairs []Pair) bool {
-	for choice := range 1 << len(pairs) {
+// orderable tries all sides of the core's pairs and all candidates of its reads.
+func orderable(p *Problem, c *Core) bool {
+	for choice := range 1 << len(c.Pairs) {
 		var es [][2]Node
-		for _, e := range edges {
+		for _, e := range c.Edges {
 			es = append(es, [2]Node{e.From, e.To})
 		}
-		for i, x := range pairs {
-			a, b := &p.Units[x.A], &p.Units[x.B]
+		before := func(i int) (first, then int32) {
 			if choice>>i&1 == 1 {
-				a, b = b, a
+				return c.Pairs[i].B, c.Pairs[i].A
 			}
+			return c.Pairs[i].A, c.Pairs[i].B
+		}
+		for i := range c.Pairs {
+			first, then := before(i)
+			a, b := &p.Units[first], &p.Units[then]
 			es = append(es, [2]Node{a.Out, b.In})
 			for _, r := range a.Readers {
 				es = append(es, [2]Node{r, b.InAnti})
 			}
 		}
-		if acyclic(p.Nodes, es) {
+		behind := func(u int32) (us []int32) {
+			for i := range c.Pairs {
+				if first, then := before(i); first == u {
+					us = append(us, then)
+				}
+			}
+			return us
+		}
+		if someWriters(p, c.Reads, es, behind) {
+			return true
+		}
+	}
+	return false
+}
+
+// someWriters tries all candidates of the reads; behind are the units behind one.
+func someWriters(p *Problem, reads []int32, es [][2]Node, behind func(u int32) []int32) bool {
+	if len(reads) == 0 {
+		return acyclic(p.Nodes, es)
+	}
+	r := &p.Reads[reads[0]]
+	for _, c := range r.Candidates {
+		more := append(es[:len(es):len(es)], [2]Node{p.Units[c].Out, r.Node})
+		for _, b := range behind(c) {
+			if b != r.Own {
+				more = append(more, [2]Node{r.Node, p.Units[b].InAnti})
+			}
+		}
+		if someWriters(p, reads[1:], more, behind) {
 			return true
 		}
 	}
@@ -215,9 +303,9 @@ func orderable(p *Problem, edges []Edge, pairs []Pair) bool {
 // TestSearchAlone leaves all pairs to the search.
 func TestSearchAlone(t *testing.T) {
 	refuted := 0
-	for i := range 20_000 {
+	for i := range brutes / 2 {
 		rng := rand.New(rand.NewPCG(uint64(i), 2))
-		p := random(rng, i%2 == 1)
+		p := random(rng, i%2 == 1, i%4 > 1)
 		var pairs []Pair
 		for k := range p.numKeys() {
 			from, to := p.unitsOf(k)
@@ -227,14 +315,18 @@ func TestSearchAlone(t *testing.T) {
 				}
 			}
 		}
-		used, edges, ok := p.refute(p.Edges, pairs)
+		reads := make([]int32, len(p.Reads))
+		for r := range reads {
+			reads[r] = int32(r)
+		}
+		used, ok := p.refute(&Core{Edges: p.Edges, Pairs: pairs, Reads: reads})
 		if ok == brute(p) {
 			t.Fatalf("seed %d: refuted is %v\n%+v", i, ok, p)
 		}
 		if ok {
 			refuted++
-			if orderable(p, edges, used) {
-				t.Fatalf("seed %d: what the refutation rests on can be ordered: %v %v\n%+v", i, edges, used, p)
+			if orderable(p, &used) {
+				t.Fatalf("seed %d: what the refutation rests on can be ordered: %+v\n%+v", i, used, p)
 			}
 		}
 	}

@@ -1,10 +1,10 @@
 package solve
 
-// components numbers the strongly connected components of the arcs and of both
-// sides of all pairs; -1 for a node that is one by itself (Tarjan, Depth-First Search
+// components numbers the strongly connected components of the arcs and of all that
+// may follow from pairs and reads; -1 for a node that is one by itself (Tarjan, Depth-First Search
 // and Linear Graph Algorithms, 1972, with explicit stacks).
-func (s *solver) components(pairs []Pair) (of []int32, n int) {
-	first, heads := s.successors(pairs)
+func (s *solver) components(vars []variable) (of []int32, n int) {
+	first, heads := s.successors(vars)
 	num := s.g.n
 	of = make([]int32, num)
 	index, low, next := make([]int32, num), make([]int32, num), make([]int32, num)
@@ -66,17 +66,42 @@ func (s *solver) components(pairs []Pair) (of []int32, n int) {
 
 // successors are the heads of all arcs and candidate edges: those of node v are
 // heads[first[v]:first[v+1]].
-func (s *solver) successors(pairs []Pair) (first []int32, heads []Node) {
+func (s *solver) successors(vars []variable) (first []int32, heads []Node) {
+	var mayRead *candidates
+	if s.behind != nil {
+		mayRead = candidatesOf(s.p.Reads, vars, nil)
+	}
 	each := func(fn func(from, to Node)) {
 		for i := range s.g.arcs {
 			fn(s.g.arcs[i].from, s.g.arcs[i].to)
 		}
-		for _, p := range pairs {
+		for i := range vars {
+			p := &vars[i]
+			if p.read >= 0 {
+				r := &s.p.Reads[p.read]
+				fn(s.units[p.A].Out, r.Node)
+				for _, b := range s.behind[p.A] {
+					if b.unit != r.Own {
+						fn(r.Node, s.units[b.unit].InAnti)
+					}
+				}
+				continue
+			}
 			for _, side := range [][2]int32{{p.A, p.B}, {p.B, p.A}} {
-				a, b := &s.p.Units[side[0]], &s.p.Units[side[1]]
+				a, b := &s.units[side[0]], &s.units[side[1]]
 				fn(a.Out, b.In)
-				for _, r := range a.Readers {
-					fn(r, b.InAnti)
+				for j, r := range a.Readers {
+					if !s.passes(side[0], j, side[1]) {
+						fn(r, b.InAnti)
+					}
+				}
+				if mayRead == nil {
+					continue
+				}
+				for _, v := range mayRead.picks[side[0]] {
+					if r := &s.p.Reads[vars[v].read]; r.Own != side[1] {
+						fn(r.Node, b.InAnti)
+					}
 				}
 			}
 		}
@@ -99,13 +124,13 @@ func (s *solver) successors(pairs []Pair) (first []int32, heads []Node) {
 type component struct {
 	nodes []Node
 	arcs  []int32
-	pairs []Pair
+	vars  []variable
 }
 
 // divide hands out the components; false where a unit's nodes are not connected, so
 // that it is in none as a whole.
-func (s *solver) divide(pairs []Pair) ([]component, bool) {
-	of, n := s.components(pairs)
+func (s *solver) divide(vars []variable) ([]component, bool) {
+	of, n := s.components(vars)
 	cs := make([]component, n)
 	for _, v := range s.g.seq {
 		if c := of[v]; c >= 0 {
@@ -118,14 +143,22 @@ func (s *solver) divide(pairs []Pair) ([]component, bool) {
 			cs[c].arcs = append(cs[c].arcs, int32(i))
 		}
 	}
-	for _, p := range pairs {
+	for _, p := range vars {
+		if p.read >= 0 { // what is outside of the component can be in no cycle
+			c := of[s.p.Reads[p.read].Node]
+			if c < 0 {
+				return nil, false
+			}
+			cs[c].vars = append(cs[c].vars, p)
+			continue
+		}
 		c := of[s.p.Units[p.A].In]
 		for _, u := range []int32{p.A, p.B} {
 			if x := &s.p.Units[u]; c < 0 || of[x.In] != c || of[x.InAnti] != c || of[x.Out] != c {
 				return nil, false
 			}
 		}
-		cs[c].pairs = append(cs[c].pairs, p)
+		cs[c].vars = append(cs[c].vars, p)
 	}
 	return cs, true
 }

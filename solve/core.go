@@ -3,12 +3,49 @@ package solve
 import "slices"
 
 // refuted is the answer that the arcs and pairs cannot be ordered: derived arcs are
-// replaced by what they were derived from, until known edges and pairs are left.
-func (s *solver) refuted(arcs []int32, pairs []Pair) Result {
+// replaced by what they were derived from, until known edges, pairs and reads are left.
+func (s *solver) refuted(arcs []int32, pairs []Pair, whys []int32, reads ...int32) Result {
 	core := Core{Pairs: slices.Clone(pairs)}
 	done := map[int32]bool{}
+	rests := map[int32]bool{}
 	derived := map[int32]bool{}
 	stack := slices.Clone(arcs)
+	// Why a read is of one candidate, or of those that the search tried.
+	var rest func(read int32)
+	rest = func(read int32) {
+		if read < 0 || rests[read] {
+			return
+		}
+		rests[read] = true
+		core.Reads = append(core.Reads, read)
+		for _, d := range s.reads[read].dropped {
+			if d.behind >= 0 {
+				core.Pairs = append(core.Pairs, pairOf(d.candidate, d.behind))
+				stack = append(stack, s.path(s.units[d.behind].InAnti, s.p.Reads[read].Node, d.arcs)...)
+				rest(d.via)
+			}
+			stack = append(stack, s.path(d.head, d.source, d.arcs)...)
+		}
+	}
+	for _, r := range reads {
+		rest(r)
+	}
+	derive := func(why int32) {
+		if derived[why] {
+			return
+		}
+		derived[why] = true
+		d := &s.whys[why]
+		rest(d.via)
+		rest(d.read)
+		if d.before >= 0 {
+			core.Pairs = append(core.Pairs, pairOf(d.before, d.after))
+			stack = append(stack, s.path(d.head, d.source, d.arcs)...)
+		}
+	}
+	for _, why := range whys {
+		derive(why)
+	}
 	for len(stack) > 0 {
 		id := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -21,13 +58,7 @@ func (s *solver) refuted(arcs []int32, pairs []Pair) Result {
 			core.Edges = append(core.Edges, Edge{a.from, a.to})
 			continue
 		}
-		if derived[a.why] {
-			continue
-		}
-		derived[a.why] = true
-		d := &s.whys[a.why]
-		core.Pairs = append(core.Pairs, pairOf(d.before, d.after))
-		stack = append(stack, s.path(d.head, d.source, d.arcs)...)
+		derive(a.why)
 	}
 	core.Shrink(s.p)
 	return Result{Verdict: Unsatisfiable, Core: core, Stats: s.stats}
@@ -50,6 +81,8 @@ func (c *Core) sort() {
 		return int(x.To - y.To)
 	})
 	c.Edges = slices.Compact(c.Edges)
+	slices.Sort(c.Reads)
+	c.Reads = slices.Compact(c.Reads)
 }
 
 // path is a shortest way from u to v by the first arcs, those that need no
@@ -100,66 +133,75 @@ func (s *solver) path(u, v Node, arcs int32) []int32 {
 // maxShrink bounds the cores that are shrunk: each attempt solves what is left.
 const maxShrink = 400
 
-// Shrink leaves out pairs, then edges, as long as what is left cannot be ordered. The
-// edges need not be those of p.
+// Shrink leaves out reads, pairs, then edges, as long as what is left cannot be
+// ordered. The edges need not be those of p.
 func (c *Core) Shrink(p *Problem) {
 	c.sort()
-	if len(c.Pairs)+len(c.Edges) > maxShrink*4 {
+	if c.size() > maxShrink*4 {
 		return
 	}
-	for again := true; again; { // what a proof used is often less than what it was given
-		pairs, edges, ok := p.refute(c.Edges, c.Pairs)
-		if !ok {
+	take := func(x Core) bool {
+		y, ok := p.refute(&x)
+		if ok {
+			*c = y
+		}
+		return ok
+	}
+	for size := -1; size != c.size(); { // what a proof used is often less than what it was given
+		size = c.size()
+		if !take(*c) {
 			return
 		}
-		again = len(pairs) < len(c.Pairs) || len(edges) < len(c.Edges)
-		c.Pairs, c.Edges = pairs, edges
 	}
-	if len(c.Pairs)+len(c.Edges) > maxShrink {
+	if c.size() > maxShrink {
 		return
 	}
-	for i := len(c.Pairs) - 1; i >= 0; i-- {
-		if i >= len(c.Pairs) {
-			continue
+	for i := len(c.Reads) - 1; i >= 0; i-- {
+		if x := *c; i < len(c.Reads) {
+			x.Reads = slices.Delete(slices.Clone(c.Reads), i, i+1)
+			take(x)
 		}
-		if pairs, edges, ok := p.refute(c.Edges, slices.Delete(slices.Clone(c.Pairs), i, i+1)); ok {
-			c.Pairs, c.Edges = pairs, edges
+	}
+	for i := len(c.Pairs) - 1; i >= 0; i-- {
+		if x := *c; i < len(c.Pairs) {
+			x.Pairs = slices.Delete(slices.Clone(c.Pairs), i, i+1)
+			take(x)
 		}
 	}
 	for i := len(c.Edges) - 1; i >= 0; i-- {
-		if i >= len(c.Edges) {
-			continue
-		}
-		if pairs, edges, ok := p.refute(slices.Delete(slices.Clone(c.Edges), i, i+1), c.Pairs); ok {
-			c.Pairs, c.Edges = pairs, edges
+		if x := *c; i < len(c.Edges) {
+			x.Edges = slices.Delete(slices.Clone(c.Edges), i, i+1)
+			take(x)
 		}
 	}
 	c.Minimal = true
 }
 
-// refute says whether these edges and pairs alone cannot be ordered, and which of
-// them the refutation rests on.
-func (p *Problem) refute(edges []Edge, pairs []Pair) (usedPairs []Pair, usedEdges []Edge, ok bool) {
-	local, n := numbering(p, edges, pairs)
+func (c *Core) size() int { return len(c.Pairs) + len(c.Edges) + len(c.Reads) }
+
+// refute says whether what is in x alone cannot be ordered, and what of it the
+// refutation rests on.
+func (p *Problem) refute(x *Core) (used Core, ok bool) {
+	local, n := numbering(p, x)
 	g := newGraph(&Problem{Nodes: n})
-	for _, e := range edges {
+	for _, e := range x.Edges {
 		g.add(local[e.From], local[e.To], -1)
 	}
 	edgesOf := func(arcs []int32) (es []Edge) {
 		for _, id := range arcs {
-			es = append(es, edges[id])
+			es = append(es, x.Edges[id])
 		}
 		return es
 	}
 	if !g.sort(make([]int64, n)) {
-		return nil, edgesOf(g.cycle()), true
+		return Core{Edges: edgesOf(g.cycle())}, true
 	}
 	ord := newOrder(g.pos)
-	for i, e := range edges {
-		ord.add(local[e.From], local[e.To], -1, int32(i))
+	for i, e := range x.Edges {
+		ord.add(local[e.From], local[e.To], -1, -1, int32(i))
 	}
-	units := make([]Unit, 0, 2*len(pairs))
-	at := map[int32]int32{}
+	units := make([]Unit, 0, 2*len(x.Pairs))
+	at := map[int32]int32{-1: -1}
 	place := func(u int32) int32 {
 		if i, ok := at[u]; ok {
 			return i
@@ -173,45 +215,72 @@ func (p *Problem) refute(edges []Edge, pairs []Pair) (usedPairs []Pair, usedEdge
 		units = append(units, y)
 		return at[u]
 	}
-	ps := make([]Pair, len(pairs))
-	for i, x := range pairs {
-		ps[i] = Pair{place(x.A), place(x.B)}
+	vars := make([]variable, len(x.Pairs))
+	for i, q := range x.Pairs {
+		vars[i] = variable{Pair{place(q.A), place(q.B)}, -1}
+	}
+	reads := make([]Read, len(x.Reads))
+	for i, r := range x.Reads {
+		reads[i] = Read{Node: local[p.Reads[r].Node], Own: place(p.Reads[r].Own)}
+		for _, c := range p.Reads[r].Candidates {
+			reads[i].Candidates = append(reads[i].Candidates, place(c))
+			vars = append(vars, variable{Pair{place(c), -1}, int32(i)})
+		}
 	}
 	same := make([]int32, n)
 	for i := range same {
 		same[i] = int32(i)
 	}
-	t := newSearch(units, ps, same, ord, 1_000_000)
+	t := newSearch(units, vars, same, ord, 1_000_000)
+	if len(reads) > 0 {
+		t.readFrom(reads, nil, nil)
+	}
 	if t.run() != Unsatisfiable {
-		return nil, nil, false
+		return Core{}, false
 	}
-	used, arcs := t.proof()
-	for _, i := range used {
-		usedPairs = append(usedPairs, pairs[i])
+	proof := t.proof()
+	used.Edges = edgesOf(proof.arcs)
+	for _, i := range proof.pairs {
+		used.Pairs = append(used.Pairs, x.Pairs[i])
 	}
-	return usedPairs, edgesOf(arcs), true
+	for _, i := range proof.reads {
+		used.Reads = append(used.Reads, x.Reads[i])
+	}
+	return used, true
 }
 
-// numbering gives the nodes that edges and pairs name numbers from 0.
-func numbering(p *Problem, edges []Edge, pairs []Pair) (local map[Node]int32, n int) {
+// numbering gives the nodes that x names numbers from 0.
+func numbering(p *Problem, x *Core) (local map[Node]int32, n int) {
 	local = map[Node]int32{}
 	name := func(v Node) {
 		if _, ok := local[v]; !ok {
 			local[v] = int32(len(local))
 		}
 	}
-	for _, e := range edges {
+	for _, e := range x.Edges {
 		name(e.From)
 		name(e.To)
 	}
-	for _, x := range pairs {
-		for _, u := range []int32{x.A, x.B} {
-			name(p.Units[u].In)
-			name(p.Units[u].InAnti)
-			name(p.Units[u].Out)
-			for _, r := range p.Units[u].Readers {
-				name(r)
-			}
+	unit := func(u int32) {
+		if u < 0 {
+			return
+		}
+		name(p.Units[u].In)
+		name(p.Units[u].InAnti)
+		name(p.Units[u].Out)
+		for _, r := range p.Units[u].Readers {
+			name(r)
+		}
+	}
+	for _, q := range x.Pairs {
+		unit(q.A)
+		unit(q.B)
+	}
+	for _, r := range x.Reads {
+		name(p.Reads[r].Node)
+		unit(p.Reads[r].Own)
+		for _, c := range p.Reads[r].Candidates {
+			unit(c)
 		}
 	}
 	return local, len(local)

@@ -2,12 +2,13 @@ package solve
 
 import "slices"
 
-// link is an edge in the search, with the literal that put it there, -1 for none.
+// link is an edge in the search, with the literal that put it there, -1 for none, and
+// a second one where it follows from two.
 type link struct {
 	from, to        Node
 	nextOut, nextIn int32
-	lit             int32
-	arc             int32 // of the solver's graph, -1 for an edge of a pair
+	lit, other      int32
+	arc             int32 // of the solver's graph; of an edge with literals: the derivation that it rests on, -1 for none
 }
 
 // order is a topological order that edges are added to and taken from, the latest
@@ -39,12 +40,12 @@ func newOrder(rank []int32) *order {
 }
 
 // add puts the edge in; false when it closes a cycle, whose other links are in path.
-func (o *order) add(from, to Node, lit, arc int32) bool {
+func (o *order) add(from, to Node, lit, other, arc int32) bool {
 	if o.rank[from] >= o.rank[to] && !o.shift(from, to) {
 		return false
 	}
 	id := int32(len(o.links))
-	o.links = append(o.links, link{from, to, o.out[from], o.in[to], lit, arc})
+	o.links = append(o.links, link{from, to, o.out[from], o.in[to], lit, other, arc})
 	o.out[from], o.in[to] = id, id
 	return true
 }

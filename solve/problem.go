@@ -17,6 +17,15 @@ type Unit struct {
 	Readers         []Node // of the last version
 }
 
+// Read is a read of a value that several writers left in a key: it is of one of
+// them, and comes before the units behind that one, but for the unit that the reader
+// itself begins.
+type Read struct {
+	Node       Node
+	Own        int32   // unit of the key whose first writer is the reader, -1 for none
+	Candidates []int32 // units of the key, without Own, that end with the value
+}
+
 // Problem is a graph and the units that are to be ordered, by key.
 type Problem struct {
 	Nodes int
@@ -29,6 +38,9 @@ type Problem struct {
 	Lines int
 	Units []Unit
 	Keys  []int32 // Keys[i] is the first unit of the i-th key; the last one ends where Units does
+	// Reads are those of which the writer is to be found as well. Of a candidate's
+	// Readers they are none.
+	Reads []Read
 	// Place orders nodes in the first attempt, as far as the edges leave them open: the
 	// place in the order that the caller believes in. nil: by number.
 	Place []int64
@@ -60,6 +72,7 @@ type Pair struct{ A, B int32 }
 type Core struct {
 	Edges []Edge // known ones
 	Pairs []Pair
+	Reads []int32 // numbers of Problem.Reads, which have some writer
 	// Minimal says that nothing can be left out.
 	Minimal bool
 }
@@ -70,8 +83,9 @@ type Stats struct {
 	Rounds     int // of saturation
 	Derived    int // edges that saturation added
 	Open       int // pairs that it left
+	OpenReads  int // reads that it left with several candidates
 	Components int
-	Searched   int // pairs that the search was about
+	Searched   int // pairs and candidates that the search was about
 	Conflicts  int64
 	Steps      int64
 }

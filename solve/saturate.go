@@ -24,11 +24,14 @@ type lanes struct {
 }
 
 // derivation is why an arc was added: head of unit before reaches the source of
-// unit after, or is it, so that the other order would close a cycle.
+// unit after, or is it, so that the other order would close a cycle. Without units
+// it is that a read has one candidate left.
 type derivation struct {
 	before, after int32
 	head, source  Node
 	arcs          int32 // those that were known then
+	via           int32 // the read by which source is a reader of after, -1 for none
+	read          int32 // the read by which the arc leads from a reader of before, -1 for none
 }
 
 // solver is a problem on its way.
@@ -39,8 +42,17 @@ type solver struct {
 	dep   lanes // by Unit.In
 	anti  lanes // by Unit.InAnti; empty where both are one
 	split bool
-	whys  []derivation
-	stats Stats
+	// nowhere is a read without a candidate that is left, -1 for none.
+	nowhere int32
+	whys    []derivation
+	stats   Stats
+
+	// units are those of the problem; with reads, which become readers of units, its own.
+	units   []Unit
+	found   [][]int32 // by unit: the reads that have become readers of it
+	reads   []reading
+	settled int                // reads that have one candidate
+	behind  map[int32][]behind // by candidate of open reads: see mustFollow
 }
 
 func (s *solver) lay(head func(*Unit) Node) lanes {
@@ -97,7 +109,7 @@ func (l *lanes) before(x segment, place int32) int32 {
 func (s *solver) saturate() bool {
 	for round := int32(1); ; round++ {
 		s.stats.Rounds++
-		first := len(s.g.arcs)
+		first, settled := len(s.g.arcs), s.settled
 		for k := range s.p.numKeys() {
 			from, to := s.p.unitsOf(k)
 			if to-from < 2 {
@@ -107,7 +119,13 @@ func (s *solver) saturate() bool {
 				s.force(k, a, round, int32(first))
 			}
 		}
-		if len(s.g.arcs) == first {
+		for i := range s.reads {
+			if s.reads[i].of < 0 && !s.narrow(i, int32(first)) {
+				s.nowhere = int32(i)
+				return false
+			}
+		}
+		if len(s.g.arcs) == first && s.settled == settled {
 			return true
 		}
 		if !s.reorder(first) {
@@ -134,27 +152,32 @@ func (s *solver) reorder(first int) bool {
 // force finds the units of key k that must come before a. Of each track the last
 // one is enough: it comes behind the others.
 func (s *solver) force(k int, a, round, known int32) {
-	u := &s.p.Units[a]
+	u := &s.units[a]
 	if round == 1 || s.c.moved[u.Out] == round-1 {
 		row := s.c.row(u.Out)
 		for _, x := range s.dep.segments[s.dep.first[k]:s.dep.first[k+1]] {
 			if b := s.dep.last(x, row[x.track], a); b >= 0 {
-				s.order(b, a, s.p.Units[b].In, u.Out, known)
+				s.order(b, a, s.units[b].In, u.Out, known)
 			}
 		}
 	}
-	heads := &s.dep
-	if s.split {
-		heads = &s.anti
-	}
-	for _, r := range u.Readers {
+	heads := s.heads()
+	for j, r := range u.Readers {
 		if round > 1 && s.c.moved[r] != round-1 {
 			continue
 		}
 		row := s.c.row(r)
+		if via := s.readOf(a, j); via >= 0 {
+			for _, x := range heads.segments[heads.first[k]:heads.first[k+1]] {
+				if b := heads.last(x, row[x.track], s.p.Reads[via].Own); b >= 0 && b != a {
+					s.orderVia(b, a, s.units[b].InAnti, r, known, via)
+				}
+			}
+			continue
+		}
 		for _, x := range heads.segments[heads.first[k]:heads.first[k+1]] {
 			if b := heads.last(x, row[x.track], a); b >= 0 {
-				s.order(b, a, s.p.Units[b].InAnti, r, known)
+				s.order(b, a, s.units[b].InAnti, r, known)
 			}
 		}
 	}
@@ -174,7 +197,12 @@ func (l *lanes) last(x segment, place, a int32) int32 {
 
 // order adds what is missing of the edges that put unit b before unit a.
 func (s *solver) order(b, a int32, head, source Node, known int32) {
-	x, y := &s.p.Units[b], &s.p.Units[a]
+	s.orderVia(b, a, head, source, known, -1)
+}
+
+// orderVia is order where source is a reader of a by the read via.
+func (s *solver) orderVia(b, a int32, head, source Node, known, via int32) {
+	x, y := &s.units[b], &s.units[a]
 	why := int32(-1)
 	link := func(from, to Node) {
 		if s.c.reaches(from, to) {
@@ -182,25 +210,31 @@ func (s *solver) order(b, a int32, head, source Node, known int32) {
 		}
 		if why < 0 {
 			why = int32(len(s.whys))
-			s.whys = append(s.whys, derivation{b, a, head, source, known})
+			s.whys = append(s.whys, derivation{b, a, head, source, known, via, -1})
 		}
 		s.g.add(from, to, why)
 		s.stats.Derived++
 	}
 	link(x.Out, y.In)
-	for _, r := range x.Readers {
-		link(r, y.InAnti)
+	for j, r := range x.Readers {
+		if read := s.readOf(b, j); read < 0 {
+			link(r, y.InAnti)
+		} else if s.p.Reads[read].Own != a && !s.c.reaches(r, y.InAnti) {
+			s.whys = append(s.whys, derivation{b, a, head, source, known, via, read})
+			s.g.add(r, y.InAnti, int32(len(s.whys)-1))
+			s.stats.Derived++
+		}
 	}
 }
 
 // forced says whether unit a comes before unit b in every order.
 func (s *solver) forced(a, b int32) bool {
-	x, y := &s.p.Units[a], &s.p.Units[b]
+	x, y := &s.units[a], &s.units[b]
 	if s.c.reaches(x.In, y.Out) {
 		return true
 	}
-	for _, r := range y.Readers {
-		if s.c.reaches(x.InAnti, r) {
+	for j, r := range y.Readers {
+		if s.c.reaches(x.InAnti, r) && !s.passes(b, j, a) {
 			return true
 		}
 	}
@@ -209,8 +243,8 @@ func (s *solver) forced(a, b int32) bool {
 
 // open lists the pairs of units without a forced order; false when there are more
 // than most.
-func (s *solver) open(most int) ([]Pair, bool) {
-	var pairs []Pair
+func (s *solver) open(most int) ([]variable, bool) {
+	var pairs []variable
 	for k := range s.p.numKeys() {
 		from, to := s.p.unitsOf(k)
 		if to-from < 2 {
@@ -227,7 +261,7 @@ func (s *solver) open(most int) ([]Pair, bool) {
 						break
 					}
 					if a < b && !s.free(a, b) && !s.forced(b, a) {
-						if pairs = append(pairs, Pair{a, b}); len(pairs) > most {
+						if pairs = append(pairs, variable{Pair{a, b}, -1}); len(pairs) > most {
 							return nil, false
 						}
 					}
@@ -241,7 +275,7 @@ func (s *solver) open(most int) ([]Pair, bool) {
 // firstOpen is the first entry of the segment that may be open with a: what comes
 // before it is forced to come before a.
 func (s *solver) firstOpen(a int32, x segment) int32 {
-	u := &s.p.Units[a]
+	u := &s.units[a]
 	place := s.c.row(u.Out)[x.track]
 	if !s.split {
 		for _, r := range u.Readers {
@@ -253,6 +287,14 @@ func (s *solver) firstOpen(a int32, x segment) int32 {
 
 // free says whether any order of the nodes orders a and b: nobody read either.
 func (s *solver) free(a, b int32) bool {
-	x, y := &s.p.Units[a], &s.p.Units[b]
+	if s.behind != nil {
+		if _, read := s.behind[a]; read {
+			return false
+		}
+		if _, read := s.behind[b]; read {
+			return false
+		}
+	}
+	x, y := &s.units[a], &s.units[b]
 	return !s.split && len(x.Readers) == 0 && len(y.Readers) == 0 && x.In == x.Out && y.In == y.Out
 }

@@ -2,14 +2,23 @@ package solve
 
 import "slices"
 
-// A literal is 2*pair for "A before B" and 2*pair+1 for "B before A".
+// A variable is an open pair; or, with the number of a read, that it is of A.
+type variable struct {
+	Pair
+	read int32 // -1 for a pair
+}
+
+// A literal is 2*variable for "A before B" and 2*variable+1 for "B before A"; of a
+// read, for that it is of A and that it is not.
 
 // clause is a set of literals of which one must hold. from are the clauses that it
 // was resolved from; of a cycle, arcs are the known edges on it.
 type clause struct {
 	lits []int32
+	read int32 // 1 + the read that has some writer, 0 for other clauses
 	from []int32
 	arcs []int32
+	whys []int32 // derivations that edges of the cycle rest on as well
 }
 
 // search orders the pairs of one component: conflict-driven clause learning
@@ -21,12 +30,12 @@ type clause struct {
 // while the pairs that were in conflicts last come first.
 type search struct {
 	units  []Unit
-	pairs  []Pair
+	vars   []variable
 	ord    *order
 	local  []int32 // of a node: its number in the component, -1 outside
 	budget int64
 
-	value   []int8 // by pair: 0 open, 1 A before B, 2 B before A
+	value   []int8 // by variable: 0 open, 1 A before B, 2 B before A
 	level   []int32
 	reason  []int32 // clause, -1 for a decision
 	trail   []int32
@@ -45,18 +54,57 @@ type search struct {
 	conflicts int64
 	steps     int64
 	final     int32 // the clause that is false at level 0
+
+	mayRead *candidates // nil without open reads
+	settled func(u int32, j int) (own, why int32)
+	placed  []int32 // by variable: where on the trail, with open reads
 }
 
 // restartEvery conflicts of the order of ranks, the pairs are taken by activity.
 const restartEvery = 2000
 
-func newSearch(units []Unit, pairs []Pair, local []int32, ord *order, budget int64) *search {
-	s := &search{units: units, pairs: pairs, ord: ord, local: local, budget: budget, bump: 1, final: -1}
-	n := len(pairs)
+func newSearch(units []Unit, vars []variable, local []int32, ord *order, budget int64) *search {
+	s := &search{units: units, vars: vars, ord: ord, local: local, budget: budget, bump: 1, final: -1}
+	n := len(vars)
 	s.value, s.level, s.reason = make([]int8, n), make([]int32, n), make([]int32, n)
 	s.activity, s.seen = make([]float64, n), make([]bool, n)
 	s.watches = make([][]int32, 2*n)
 	return s
+}
+
+// readFrom makes some candidate of each read hold. settled says of a reader of a unit
+// that is one of the reads, settled before, which unit is its own and why it is; the
+// latter is -1 for others.
+func (s *search) readFrom(reads []Read, behind map[int32][]behind, settled func(u int32, j int) (own, why int32)) {
+	s.settled = settled
+	if s.mayRead = candidatesOf(reads, s.vars, behind); s.mayRead == nil {
+		return
+	}
+	s.placed = make([]int32, len(s.vars))
+	at := map[int32]int32{}
+	for v := range s.vars {
+		r := s.vars[v].read
+		if r < 0 {
+			continue
+		}
+		id, ok := at[r]
+		if !ok {
+			id = int32(len(s.clauses))
+			at[r] = id
+			s.clauses = append(s.clauses, clause{read: r + 1})
+		}
+		s.clauses[id].lits = append(s.clauses[id].lits, 2*int32(v))
+	}
+	for id := range s.clauses {
+		lits := s.clauses[id].lits
+		if len(lits) == 1 {
+			s.assign(lits[0], int32(id))
+			continue
+		}
+		for _, l := range lits[:2] {
+			s.watches[l] = append(s.watches[l], int32(id))
+		}
+	}
 }
 
 // run finds values for all pairs.
@@ -94,11 +142,36 @@ func (s *search) run() Verdict {
 
 // polarity is that of the present ranks.
 func (s *search) polarity(p int32) int32 {
-	a, b := &s.units[s.pairs[p].A], &s.units[s.pairs[p].B]
+	if s.vars[p].read >= 0 {
+		return s.polarityOfRead(p)
+	}
+	a, b := &s.units[s.vars[p].A], &s.units[s.vars[p].B]
 	if s.ord.rank[s.local[a.In]] < s.ord.rank[s.local[b.In]] {
 		return 0
 	}
 	return 1
+}
+
+// polarityOfRead is that the read is of A if A is the latest of its candidates before
+// it by the present ranks, or none is.
+func (s *search) polarityOfRead(p int32) int32 {
+	r := &s.mayRead.reads[s.vars[p].read]
+	rank := func(v Node) int32 {
+		if v = s.local[v]; v >= 0 {
+			return s.ord.rank[v]
+		}
+		return -1
+	}
+	wrote, reads := rank(s.units[s.vars[p].A].Out), rank(r.Node)
+	if wrote > reads {
+		return 1
+	}
+	for _, c := range r.Candidates {
+		if later := rank(s.units[c].Out); later > wrote && later < reads {
+			return 1
+		}
+	}
+	return 0
 }
 
 func (s *search) choose() int32 {
@@ -110,7 +183,7 @@ func (s *search) choose() int32 {
 		}
 		return -1
 	}
-	for ; s.next < len(s.pairs); s.next++ {
+	for ; s.next < len(s.vars); s.next++ {
 		if s.value[s.next] == 0 {
 			return int32(s.next)
 		}
@@ -124,6 +197,9 @@ func (s *search) refuted(lit int32) bool { return s.value[lit/2] == int8(2-lit&1
 func (s *search) assign(lit, reason int32) {
 	p := lit / 2
 	s.value[p], s.level[p], s.reason[p] = int8(lit&1)+1, int32(len(s.limits)), reason
+	if s.placed != nil {
+		s.placed[p] = int32(len(s.trail))
+	}
 	s.trail = append(s.trail, lit)
 }
 
@@ -145,21 +221,70 @@ func (s *search) propagate() int32 {
 
 // enter adds the edges of the literal to the order; a cycle gives a clause.
 func (s *search) enter(lit int32) int32 {
+	if s.vars[lit/2].read >= 0 {
+		return s.enterRead(lit)
+	}
 	first, then := s.sides(lit)
 	a, b := &s.units[first], &s.units[then]
-	if !s.link(a.Out, b.In, lit) {
-		return s.cycle(lit)
+	if !s.link(a.Out, b.In, lit, -1, -1) {
+		return s.cycle(lit, -1, -1)
 	}
-	for _, r := range a.Readers {
-		if !s.link(r, b.InAnti, lit) {
-			return s.cycle(lit)
+	for j, r := range a.Readers {
+		why := int32(-1)
+		if s.settled != nil {
+			var own int32
+			if own, why = s.settled(first, j); why >= 0 && own == then {
+				continue
+			}
+		}
+		if !s.link(r, b.InAnti, lit, -1, why) {
+			return s.cycle(lit, -1, why)
+		}
+	}
+	if s.mayRead == nil {
+		return -1
+	}
+	for _, v := range s.mayRead.picks[first] {
+		if s.value[v] != 1 || s.placed[v] >= int32(s.queue) {
+			continue // it adds the edge when it is entered
+		}
+		if r := &s.mayRead.reads[s.vars[v].read]; r.Own != then && !s.link(r.Node, b.InAnti, lit, 2*v, -1) {
+			return s.cycle(lit, 2*v, -1)
+		}
+	}
+	return -1
+}
+
+// enterRead adds what follows from the read's being of its candidate: the write that
+// it saw comes before, and it before all that comes behind that write.
+func (s *search) enterRead(lit int32) int32 {
+	if lit&1 == 1 {
+		return -1
+	}
+	c := s.vars[lit/2].A
+	r := &s.mayRead.reads[s.vars[lit/2].read]
+	if !s.link(s.units[c].Out, r.Node, lit, -1, -1) {
+		return s.cycle(lit, -1, -1)
+	}
+	for _, b := range s.mayRead.behind[c] {
+		if b.unit != r.Own && !s.link(r.Node, s.units[b.unit].InAnti, lit, -1, b.why) {
+			return s.cycle(lit, -1, b.why)
+		}
+	}
+	for _, v := range s.mayRead.pairs[c] {
+		if s.value[v] == 0 || s.placed[v] >= int32(s.queue) {
+			continue
+		}
+		other := 2*v + int32(s.value[v]) - 1
+		if first, then := s.sides(other); first == c && then != r.Own && !s.link(r.Node, s.units[then].InAnti, lit, other, -1) {
+			return s.cycle(lit, other, -1)
 		}
 	}
 	return -1
 }
 
 func (s *search) sides(lit int32) (first, then int32) {
-	p := s.pairs[lit/2]
+	p := s.vars[lit/2]
 	if lit&1 == 0 {
 		return p.A, p.B
 	}
@@ -167,25 +292,40 @@ func (s *search) sides(lit int32) (first, then int32) {
 }
 
 // link adds an edge unless an end is outside of the component, where no cycle
-// leads through it.
-func (s *search) link(from, to Node, lit int32) bool {
+// leads through it. It follows from lit, and from other and the derivation why if there
+// are such.
+func (s *search) link(from, to Node, lit, other, why int32) bool {
 	x, y := s.local[from], s.local[to]
 	if x < 0 || y < 0 {
 		return true
 	}
 	s.steps++
-	return s.ord.add(x, y, lit, -1)
+	return s.ord.add(x, y, lit, other, why)
 }
 
-// cycle makes the clause that forbids the cycle which the edges of lit close.
-func (s *search) cycle(lit int32) int32 {
+// cycle makes the clause that forbids the cycle which an edge closes: see link.
+func (s *search) cycle(lit, other, why int32) int32 {
 	c := clause{lits: []int32{lit ^ 1}}
+	if other >= 0 {
+		c.lits = append(c.lits, other^1)
+	}
+	if why >= 0 {
+		c.whys = append(c.whys, why)
+	}
 	for _, id := range s.ord.path {
-		switch l := &s.ord.links[id]; {
-		case l.lit < 0:
+		l := &s.ord.links[id]
+		if l.lit < 0 {
 			c.arcs = append(c.arcs, l.arc)
-		case !slices.Contains(c.lits, l.lit^1):
+			continue
+		}
+		if l.arc >= 0 {
+			c.whys = append(c.whys, l.arc)
+		}
+		if !slices.Contains(c.lits, l.lit^1) {
 			c.lits = append(c.lits, l.lit^1)
+		}
+		if l.other >= 0 && !slices.Contains(c.lits, l.other^1) {
+			c.lits = append(c.lits, l.other^1)
 		}
 	}
 	s.clauses = append(s.clauses, c)
@@ -354,8 +494,11 @@ func (s *search) backtrack(level int32) {
 	s.trail, s.limits = s.trail[:n], s.limits[:level]
 }
 
-// proof marks the pairs and arcs that the refutation rests on.
-func (s *search) proof() (pairs []int32, arcs []int32) {
+// proof is what a refutation rests on: pairs, reads, arcs and derivations.
+type proof struct{ pairs, reads, arcs, whys []int32 }
+
+// proof marks what the refutation rests on.
+func (s *search) proof() (p proof) {
 	usedPair, usedClause, usedArc := map[int32]bool{}, map[int32]bool{}, map[int32]bool{}
 	stack := []int32{s.final}
 	for len(stack) > 0 {
@@ -372,10 +515,14 @@ func (s *search) proof() (pairs []int32, arcs []int32) {
 		usedClause[id] = true
 		c := &s.clauses[id]
 		stack = append(stack, c.from...)
+		if c.read > 0 {
+			p.reads = append(p.reads, c.read-1)
+		}
+		p.whys = append(p.whys, c.whys...)
 		for _, l := range c.lits {
-			if len(c.from) == 0 && !usedPair[l/2] {
+			if len(c.from) == 0 && !usedPair[l/2] && s.vars[l/2].read < 0 {
 				usedPair[l/2] = true
-				pairs = append(pairs, l/2)
+				p.pairs = append(p.pairs, l/2)
 			}
 			if s.value[l/2] != 0 && s.level[l/2] == 0 {
 				stack = append(stack, -l/2-1)
@@ -384,11 +531,12 @@ func (s *search) proof() (pairs []int32, arcs []int32) {
 		for _, a := range c.arcs {
 			if !usedArc[a] {
 				usedArc[a] = true
-				arcs = append(arcs, a)
+				p.arcs = append(p.arcs, a)
 			}
 		}
 	}
-	slices.Sort(pairs)
-	slices.Sort(arcs)
-	return pairs, arcs
+	slices.Sort(p.pairs)
+	slices.Sort(p.reads)
+	slices.Sort(p.arcs)
+	return p
 }

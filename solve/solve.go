@@ -14,13 +14,14 @@ const (
 
 // Solve decides p.
 func Solve(p *Problem) Result {
-	s := &solver{p: p, g: newGraph(p)}
+	s := &solver{p: p, g: newGraph(p), nowhere: -1}
+	s.startReads()
 	key := p.Place
 	if key == nil {
 		key = make([]int64, p.Nodes)
 	}
 	if !s.g.sort(key) {
-		return s.refuted(s.g.cycle(), nil)
+		return s.refuted(s.g.cycle(), nil, nil)
 	}
 	for i := range p.Units {
 		s.split = s.split || p.Units[i].In != p.Units[i].InAnti
@@ -39,17 +40,24 @@ func Solve(p *Problem) Result {
 		s.anti = s.lay(func(u *Unit) Node { return u.InAnti })
 	}
 	if !s.saturate() {
-		return s.refuted(s.g.cycle(), nil)
+		if s.nowhere >= 0 {
+			return s.refuted(nil, nil, nil, s.nowhere)
+		}
+		return s.refuted(s.g.cycle(), nil, nil)
 	}
 	if !s.g.sort(key) {
 		panic("solve: the derived edges were acyclic")
 	}
-	pairs, ok := s.open(maxOpen)
-	if !ok {
+	if len(s.reads) > s.settled {
+		s.behind = map[int32][]behind{}
+	}
+	picks, few := s.picks(nil)
+	vars, ok := s.open(maxOpen)
+	if !ok || !few {
 		return s.unknown(nil)
 	}
-	s.stats.Open = len(pairs)
-	return s.search(pairs)
+	s.stats.Open, s.stats.OpenReads = len(vars), len(s.reads)-s.settled
+	return s.search(append(vars, picks...))
 }
 
 // connected says whether the nodes of every unit are a way of known edges: a pair is
@@ -63,30 +71,37 @@ func (s *solver) connected() bool {
 	return true
 }
 
-// search orders the open pairs, component by component.
-func (s *solver) search(pairs []Pair) Result {
+// search decides the open pairs and reads, component by component.
+func (s *solver) search(vars []variable) Result {
 	rank := func(u int32) int32 { return s.g.pos[s.p.Units[u].In] }
-	slices.SortFunc(pairs, func(x, y Pair) int {
-		return cmp.Or(
-			cmp.Compare(max(rank(x.A), rank(x.B)), max(rank(y.A), rank(y.B))),
-			cmp.Compare(min(rank(x.A), rank(x.B)), min(rank(y.A), rank(y.B))),
-			cmp.Compare(x.A, y.A))
+	ranks := func(x *variable) (a, b int32) {
+		if x.read >= 0 {
+			return rank(x.A), s.g.pos[s.p.Reads[x.read].Node]
+		}
+		return rank(x.A), rank(x.B)
+	}
+	slices.SortFunc(vars, func(x, y variable) int {
+		a, b := ranks(&x)
+		c, d := ranks(&y)
+		return cmp.Or(cmp.Compare(max(a, b), max(c, d)), cmp.Compare(min(a, b), min(c, d)), cmp.Compare(x.A, y.A), cmp.Compare(x.read, y.read))
 	})
 	local := make([]int32, s.g.n)
 	for v := range local {
 		local[v] = -1
 	}
 	var givenUp []int32
-	components, ok := s.divide(pairs)
+	var pairs []Pair
+	var picks []variable
+	components, ok := s.divide(vars)
 	if !ok {
 		return s.unknown(nil)
 	}
 	for _, c := range components {
-		if len(c.pairs) == 0 {
+		if len(c.vars) == 0 {
 			continue
 		}
 		s.stats.Components++
-		s.stats.Searched += len(c.pairs)
+		s.stats.Searched += len(c.vars)
 		t := s.searchOf(&c, local)
 		verdict := t.run()
 		s.stats.Conflicts += t.conflicts
@@ -96,31 +111,44 @@ func (s *solver) search(pairs []Pair) Result {
 		}
 		switch verdict {
 		case Unsatisfiable:
-			ps, arcs := t.proof()
-			core := make([]Pair, len(ps))
-			for i, p := range ps {
-				core[i] = c.pairs[p]
+			proof := t.proof()
+			core := make([]Pair, len(proof.pairs))
+			for i, p := range proof.pairs {
+				core[i] = c.vars[p].Pair
 			}
-			return s.refuted(arcs, core)
+			return s.refuted(proof.arcs, core, proof.whys, proof.reads...)
 		case Unknown:
 			if givenUp == nil {
-				for _, p := range c.pairs {
-					givenUp = append(givenUp, p.A, p.B)
+				for _, p := range c.vars {
+					if givenUp = append(givenUp, p.A); p.read < 0 {
+						givenUp = append(givenUp, p.B)
+					}
 				}
 				slices.Sort(givenUp)
 				givenUp = slices.Compact(givenUp)
 			}
 			continue
 		}
-		for i, p := range c.pairs {
-			if t.value[i] == 2 {
-				p.A, p.B = p.B, p.A
+		for i, p := range c.vars {
+			switch {
+			case p.read < 0:
+				if t.value[i] == 2 {
+					p.A, p.B = p.B, p.A
+				}
+				pairs = append(pairs, p.Pair)
+			case t.value[i] == 1:
+				picks = append(picks, p)
 			}
-			s.choose(p.A, p.B)
 		}
 	}
 	if givenUp != nil {
 		return s.unknown(givenUp)
+	}
+	for _, p := range picks { // who reads comes before what is then put behind
+		s.pick(p.read, p.A)
+	}
+	for _, p := range pairs {
+		s.choose(p.A, p.B)
 	}
 	return s.witness()
 }
@@ -133,7 +161,7 @@ func (s *solver) searchOf(c *component, local []int32) *search {
 	ord := newOrder(rank)
 	for _, id := range c.arcs {
 		a := &s.g.arcs[id]
-		if !ord.add(local[a.from], local[a.to], -1, id) {
+		if !ord.add(local[a.from], local[a.to], -1, -1, id) {
 			panic("solve: the arcs of a component follow the order")
 		}
 	}
@@ -141,15 +169,21 @@ func (s *solver) searchOf(c *component, local []int32) *search {
 	if budget == 0 {
 		budget = DefaultBudget
 	}
-	return newSearch(s.p.Units, c.pairs, local, ord, budget)
+	t := newSearch(s.units, c.vars, local, ord, budget)
+	if len(s.reads) > 0 {
+		t.readFrom(s.p.Reads, s.behind, s.settledReader)
+	}
+	return t
 }
 
 // choose adds the edges that put unit a before unit b.
 func (s *solver) choose(a, b int32) {
-	x, y := &s.p.Units[a], &s.p.Units[b]
+	x, y := &s.units[a], &s.units[b]
 	s.g.add(x.Out, y.In, -1)
-	for _, r := range x.Readers {
-		s.g.add(r, y.InAnti, -1)
+	for j, r := range x.Readers {
+		if !s.passes(a, j, b) {
+			s.g.add(r, y.InAnti, -1)
+		}
 	}
 }
 
@@ -162,16 +196,23 @@ func (s *solver) witness() Result {
 	if !s.g.sort(key) {
 		panic("solve: what was chosen closes a cycle")
 	}
-	if !s.p.fits(s.g.pos) {
+	if !s.p.fits(s.g.pos, s.fitsReads) {
 		panic("solve: the order does not fit the units")
 	}
 	return Result{Verdict: Satisfiable, Order: s.g.pos, Stats: s.stats}
 }
 
 // fits says whether order, which the edges agree with, orders the units of every
-// key: each comes, with its readers, before the next.
-func (p *Problem) fits(order []int32) bool {
-	var us []int32
+// key: each comes, with its readers, before the next. reads says whether the reads fit,
+// where next is, by unit, the one that follows.
+func (p *Problem) fits(order []int32, reads func(order, next []int32) bool) bool {
+	var us, next []int32
+	if len(p.Reads) > 0 {
+		next = make([]int32, len(p.Units))
+		for i := range next {
+			next[i] = -1
+		}
+	}
 	for k := range p.numKeys() {
 		from, to := p.unitsOf(k)
 		us = us[:0]
@@ -181,6 +222,9 @@ func (p *Problem) fits(order []int32) bool {
 		slices.SortFunc(us, func(a, b int32) int { return cmp.Compare(order[p.Units[a].In], order[p.Units[b].In]) })
 		for i := 1; i < len(us); i++ {
 			a, b := &p.Units[us[i-1]], &p.Units[us[i]]
+			if next != nil {
+				next[us[i-1]] = us[i]
+			}
 			if order[a.Out] >= order[b.In] {
 				return false
 			}
@@ -196,7 +240,7 @@ func (p *Problem) fits(order []int32) bool {
 			return false
 		}
 	}
-	return true
+	return len(p.Reads) == 0 || reads(order, next)
 }
 
 func (s *solver) unknown(units []int32) Result {
