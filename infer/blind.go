@@ -14,13 +14,13 @@ import (
 type Chain struct {
 	Txns     []uint32 // writers, in order
 	Versions []uint32
-	Readers  []uint32 // of the last version
+	Readers  []uint32 // of the last version, if nobody else may have written its value
 }
 
 // EachUnordered calls fn with the chains of every register whose versions have
 // several roots, in the order of the hashes of their keys. fn gets nil for a key
 // whose versions are not chains: two writers replaced one version, or a value has
-// several possible writers. With lists, those follow in the same way of which there
+// several possible writers that are not looked for. With lists, those follow in the same way of which there
 // are several appends that no read shows, a chain a writer. The slices are reused.
 func (s *State) EachUnordered(lists bool, fn func(key uint32, chains []Chain)) {
 	var c chains
@@ -88,11 +88,17 @@ func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 		n := 0
 		for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 			w := &s.writes[id]
-			if n++; s.versions[w.version].flags&ambiguous != 0 {
+			n++
+			repeated := s.versions[w.version].flags&ambiguous != 0
+			if repeated && (!s.searched(w.version) || s.versions[w.version].over != 0) {
 				return path, false
 			}
 			at := len(c.all)
 			c.all = append(c.all, w.txn, w.version)
+			if repeated {
+				c.list = append(c.list, Chain{Txns: c.all[at : at+1 : at+1], Versions: c.all[at+1 : at+2 : at+2]})
+				continue
+			}
 			for r := s.versions[w.version].readers; r != 0; r = s.olderReader(r) {
 				c.all = append(c.all, s.readers[r].txn)
 			}
@@ -139,7 +145,8 @@ func (s *State) chainsOf(k uint32, c *chains) bool {
 		last := id
 		for {
 			w := &s.writes[last]
-			if s.versions[w.version].flags&ambiguous != 0 {
+			repeated := s.versions[w.version].flags&ambiguous != 0
+			if repeated && (!s.searched(w.version) || s.versions[w.version].over != 0) {
 				return false
 			}
 			c.all = append(c.all, w.txn)
@@ -159,8 +166,10 @@ func (s *State) chainsOf(k uint32, c *chains) bool {
 		}
 		n.Versions = c.all[first:len(c.all):len(c.all)]
 		first = len(c.all)
-		for r := s.versions[s.writes[last].version].readers; r != 0; r = s.olderReader(r) {
-			c.all = append(c.all, s.readers[r].txn)
+		if v := s.writes[last].version; s.versions[v].flags&ambiguous == 0 {
+			for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+				c.all = append(c.all, s.readers[r].txn)
+			}
 		}
 		n.Readers = c.all[first:len(c.all):len(c.all)]
 		c.list = append(c.list, n)

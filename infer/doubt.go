@@ -37,9 +37,12 @@ func (s *State) possibleWriter(v, n uint32) {
 				s.demote = append(s.demote, w)
 			}
 		}
-		before := s.Counters.Ambiguous
+		before := s.Counters.Ambiguous + s.Counters.Repeated
+		if x.flags&ambiguous != 0 && s.searchable(v) { // what rests on the writers that were known is void
+			s.out.Kills = append(s.out.Kills, Kill{Version: v})
+		}
 		s.makeAmbiguous(v)
-		if s.opt.Existing && x.possible == 1 && s.Counters.Ambiguous == before {
+		if s.opt.Existing && x.possible == 1 && s.Counters.Ambiguous+s.Counters.Repeated == before {
 			s.Counters.Ambiguous++ // it may have been read as what was there before watching
 		}
 		return
@@ -74,7 +77,7 @@ func (s *State) makeAmbiguous(v uint32) {
 	}
 	x.flags |= ambiguous
 	if s.observed(v) || s.keys[x.key].kind == event.List {
-		s.Counters.Ambiguous++
+		s.countAmbiguous(v)
 	}
 	w := x.writer
 	x.writer = 0
@@ -95,6 +98,7 @@ func (s *State) makeAmbiguous(v uint32) {
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		s.kill(s.writes[id].version, s.writes[id].txn, WW|RW)
 	}
+	s.uproot(v)
 }
 
 // kill takes back the edges with this version and one of these labels at the

@@ -202,6 +202,7 @@ type Counters struct {
 	Contradictory  int64 `json:"contradictory"`
 	Unattributed   int64 `json:"unattributed"`         // reads that match no write
 	Ambiguous      int64 `json:"ambiguous"`            // versions with several possible writers that were read
+	Repeated       int64 `json:"repeated"`             // reads of registers' values that several may have written: whose they are is searched
 	Uncheckable    int64 `json:"uncheckable"`          // keys whose version order cannot be known
 	Unordered      int64 `json:"unordered"`            // keys whose version order nobody saw: blind writes
 	Gaps           int64 `json:"gaps"`                 // records known to be missing: members of sessions that never came, lost input

@@ -286,7 +286,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 		x.flags |= ambiguous
 	}
 	if x.flags&ambiguous != 0 {
-		s.Counters.Ambiguous++
+		s.countAmbiguous(v)
 		return
 	}
 	if x.flags&initialVersion == 0 {

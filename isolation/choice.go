@@ -11,16 +11,76 @@ import (
 
 // Choice is a pair of transactions that both installed a version of a register, or
 // appended to a list, in an order that nobody saw: either A came before B, and so
-// did who read A's version, or the other way round (PolySI, definition 9).
+// did who read A's version, or the other way round (PolySI, definition 9). With
+// Writers it is a read: A read what one of them had left in a register.
 type Choice struct {
-	Key  string
-	A, B int // indexes into Witness.Txns
+	Key     string
+	A, B    int   // indexes into Witness.Txns
+	Writers []int // also; all that may have written what A read
 }
 
-// side is one way out of a choice: first comes before then.
-type side struct{ first, then int }
+// RepeatedRead is a transaction's read of a key.
+type RepeatedRead struct {
+	Txn int // index into Witness.Txns
+	Key string
+}
 
-func (c *Choice) sides() [2]side { return [2]side{{c.A, c.B}, {c.B, c.A}} }
+// side is one way out of a choice: first comes before then; of a read, then read
+// what first had written.
+type side struct {
+	first, then int
+	read        bool
+}
+
+func (c *Choice) sides() []side {
+	if len(c.Writers) == 0 {
+		return []side{{c.A, c.B, false}, {c.B, c.A, false}}
+	}
+	var all []side
+	for _, t := range c.Writers {
+		all = append(all, side{t, c.A, true})
+	}
+	return all
+}
+
+// taken is a side that was taken.
+type taken struct {
+	side
+	key string
+}
+
+// repeated says whether several may have written what the transaction read of the key.
+func (w *Witness) repeated(txn int, key string) bool {
+	return slices.Contains(w.Repeated, RepeatedRead{txn, key})
+}
+
+// edgesOf are what follows from a side, with those that were taken before.
+func (w *Witness) edgesOf(g *arcGraph, key string, x side) []Edge {
+	var es []Edge
+	anti := func(reader, then int) {
+		if write, ok := finalWrite(&w.Txns[then], key); ok && reader != then {
+			es = append(es, Edge{From: reader, To: then, Label: infer.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
+		}
+	}
+	if !x.read {
+		es = w.sideEdges(key, x)
+		for _, t := range g.taken {
+			if t.read && t.key == key && t.first == x.first {
+				anti(t.then, x.then)
+			}
+		}
+		return es
+	}
+	if write, ok := finalWrite(&w.Txns[x.first], key); ok {
+		es = append(es, Edge{From: x.first, To: x.then, Label: infer.WR, Key: key, Value: write.Value, Shown: -1, Assumed: true})
+	}
+	for _, t := range g.taken {
+		if !t.read && t.key == key && t.first == x.first {
+			anti(x.then, t.then)
+		}
+	}
+	return es
+}
 
 // sideEdges are what follows from first's version of the key coming before that of
 // then: the write dependency and the anti-dependencies of its readers.
@@ -35,7 +95,7 @@ func (w *Witness) sideEdges(key string, x side) []Edge {
 		return es
 	}
 	for r := range w.Txns {
-		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value {
+		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.repeated(r, key) {
 			es = append(es, Edge{From: r, To: x.then, Label: infer.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}
 	}
@@ -63,11 +123,14 @@ func verifyChoices(w *Witness) error {
 }
 
 func verifyChoice(w *Witness, c *Choice) error {
+	if len(c.Writers) > 0 {
+		return verifyWriters(w, c)
+	}
 	a, b := &w.Txns[c.A], &w.Txns[c.B]
-	x, wrote := finalWrite(a, c.Key)
-	y, too := finalWrite(b, c.Key)
+	_, wrote := finalWrite(a, c.Key)
+	_, too := finalWrite(b, c.Key)
 	if !wrote && !too && writesKey(a, c.Key) && writesKey(b, c.Key) { // appends
-		x, y, wrote, too = &event.RecordOp{}, &event.RecordOp{Value: "another"}, true, true
+		wrote, too = true, true
 	}
 	switch {
 	case c.A == c.B:
@@ -78,8 +141,57 @@ func verifyChoice(w *Witness, c *Choice) error {
 		return errors.New("the transactions are of two histories")
 	case !wrote || !too:
 		return fmt.Errorf("not both of %s and %s wrote it", a.ID, b.ID)
-	case x.Value == y.Value:
-		return fmt.Errorf("%s and %s wrote the same", a.ID, b.ID)
+	}
+	for r := range w.Txns {
+		if !w.repeated(r, c.Key) && w.severalLeft(r, c.Key) {
+			return fmt.Errorf("several left what %s read", w.Txns[r].ID)
+		}
+	}
+	return nil
+}
+
+// severalLeft says whether several transactions left what the r-th one read of the key.
+func (w *Witness) severalLeft(r int, key string) bool {
+	o, ok := externalRead(&w.Txns[r], key)
+	if !ok || o.Flags&(event.NotFound|event.IsArray) != 0 {
+		return false
+	}
+	n := 0
+	for t := range w.Txns {
+		if left, wrote := finalWrite(&w.Txns[t], key); wrote && left.Flags&event.NotFound == 0 && left.Value == o.Value && w.Txns[t].Status != event.Aborted {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// verifyWriters: A read what each of the writers had left, and no other transaction
+// that is known here.
+func verifyWriters(w *Witness, c *Choice) error {
+	a := &w.Txns[c.A]
+	o, ok := externalRead(a, c.Key)
+	switch {
+	case !ok || o.Flags&(event.NotFound|event.IsArray) != 0:
+		return fmt.Errorf("%s did not read a value", a.ID)
+	case a.Status == event.Aborted:
+		return errors.New("an aborted transaction takes part")
+	case !w.repeated(c.A, c.Key):
+		return errors.New("it is not said that several may have written what was read")
+	}
+	for t := range w.Txns {
+		b := &w.Txns[t]
+		left, wrote := finalWrite(b, c.Key)
+		wrote = wrote && left.Flags&event.NotFound == 0 && left.Value == o.Value
+		switch listed := slices.Contains(c.Writers, t); {
+		case t == c.A && listed:
+			return fmt.Errorf("%s did not read from itself", a.ID)
+		case listed && !wrote:
+			return fmt.Errorf("%s did not leave what %s read", b.ID, a.ID)
+		case listed && (b.Status == event.Aborted || a.Source != b.Source || a.Epoch != b.Epoch):
+			return fmt.Errorf("%s is none that %s can have read from", b.ID, a.ID)
+		case !listed && wrote && t != c.A && b.Status != event.Aborted:
+			return fmt.Errorf("%s left what %s read as well", b.ID, a.ID)
+		}
 	}
 	return nil
 }
@@ -90,6 +202,7 @@ type arcGraph struct {
 	split, chain bool // B and C; write dependencies lead from C to C
 	commits      bool // so does real time
 	out          [][]arc
+	taken        []taken
 }
 
 type arc struct {
@@ -189,16 +302,18 @@ func (g *arcGraph) clone() *arcGraph {
 	for i := range g.out {
 		c.out[i] = slices.Clone(g.out[i])
 	}
+	c.taken = slices.Clone(g.taken)
 	return &c
 }
 
 // deduction is one of the argument that the choices cannot be made.
 type deduction struct {
 	choice *Choice
-	closed [2][]*Edge // the cycle that the side closes, nil for none
-	taken  []Edge     // edges of the other side, where one closes a cycle
-	// branches argue each side, where neither closes a cycle at once.
-	branches [2][]deduction
+	closed [][]*Edge // by side: the cycle that it closes, nil for none
+	left   int       // the side that is left, where all others close one; -1 for none
+	taken  []Edge    // its edges
+	// branches argue each side that closes no cycle at once, where there are several.
+	branches [][]deduction
 }
 
 // argue shows that every way out of the choices closes a cycle; nil when one does
@@ -211,22 +326,22 @@ func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
 			if *budget--; *budget < 0 {
 				return nil
 			}
-			sides := c.sides()
-			es := [2][]Edge{w.sideEdges(c.Key, sides[0]), w.sideEdges(c.Key, sides[1])}
-			s := deduction{choice: c, closed: [2][]*Edge{g.cycle(es[0]), g.cycle(es[1])}}
-			switch {
-			case s.closed[0] != nil && s.closed[1] != nil:
+			s, ways := deduction{choice: c, left: -1}, 0
+			for j, x := range c.sides() {
+				es := w.edgesOf(g, c.Key, x)
+				cycle := g.cycle(es)
+				if s.closed = append(s.closed, cycle); cycle == nil {
+					ways++
+					s.left, s.taken = j, es
+				}
+			}
+			if ways == 0 {
 				return append(steps, s)
-			case s.closed[0] != nil:
-				s.taken = es[1]
-			case s.closed[1] != nil:
-				s.taken = es[0]
-			default:
+			}
+			if ways > 1 {
 				continue
 			}
-			for j := range s.taken {
-				g.add(&s.taken[j])
-			}
+			g.take(c, s.left, s.taken)
 			steps = append(steps, s)
 			open = slices.Delete(slices.Clone(open), i, i+1)
 			progress = true
@@ -236,18 +351,28 @@ func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
 	if len(open) == 0 {
 		return nil
 	}
-	s := deduction{choice: open[0]}
+	s := deduction{choice: open[0], left: -1}
 	for i, x := range open[0].sides() {
-		branch := g.clone()
-		es := w.sideEdges(open[0].Key, x)
-		for j := range es {
-			branch.add(&es[j])
+		es := w.edgesOf(g, open[0].Key, x)
+		s.closed, s.branches = append(s.closed, g.cycle(es)), append(s.branches, nil)
+		if s.closed[i] != nil {
+			continue
 		}
+		branch := g.clone()
+		branch.take(open[0], i, es)
 		if s.branches[i] = w.argue(branch, slices.Clone(open[1:]), budget); s.branches[i] == nil {
 			return nil
 		}
 	}
 	return append(steps, s)
+}
+
+// take takes the i-th side of the choice, with its edges.
+func (g *arcGraph) take(c *Choice, i int, es []Edge) {
+	for j := range es {
+		g.add(&es[j])
+	}
+	g.taken = append(g.taken, taken{c.sides()[i], c.Key})
 }
 
 // maxArgument bounds the sides that are looked at.
@@ -363,7 +488,7 @@ func (w *Witness) show() *shown {
 				continue
 			}
 			seen[o.Key] = true
-			if o.Flags&(event.NotFound|event.IsArray) != 0 {
+			if o.Flags&(event.NotFound|event.IsArray) != 0 || w.repeated(r, o.Key) {
 				continue
 			}
 			for _, x := range all {
@@ -431,10 +556,18 @@ func (w *Witness) shownEdges() []Edge {
 	var es []Edge
 	for steps := w.argument(w.Level); len(steps) > 0; {
 		last := steps[len(steps)-1]
-		for _, e := range last.closed[0] {
-			es = append(es, *e)
+		steps = nil
+		if last.branches == nil {
+			for _, e := range last.closed[0] {
+				es = append(es, *e)
+			}
+			continue
 		}
-		steps = last.branches[0]
+		for _, b := range last.branches {
+			if steps == nil {
+				steps = b
+			}
+		}
 	}
 	return es
 }

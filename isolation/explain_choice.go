@@ -21,30 +21,51 @@ func (w *Witness) writeSteps(b *strings.Builder, steps []deduction, indent strin
 	for i := range steps {
 		s := &steps[i]
 		sides := s.choice.sides()
-		closes := func(j int) string {
-			return fmt.Sprintf("if %s wrote %s before %s did, %s", w.short(sides[j].first), s.choice.Key, w.short(sides[j].then), w.walk(s.closed[j]))
-		}
-		switch {
-		case s.taken != nil:
-			j := 0
-			if s.closed[0] == nil {
-				j = 1
+		var closes []string // what rules a side out
+		for j, x := range sides {
+			if s.closed[j] != nil {
+				closes = append(closes, fmt.Sprintf("if %s, %s", w.claims(s.choice, x), w.walk(s.closed[j])))
 			}
-			fmt.Fprintf(b, "%s- %s; so %s did before %s", indent, closes(j), w.short(sides[1-j].first), w.short(sides[1-j].then))
+		}
+		ruledOut := strings.Join(closes, "; and ")
+		switch {
+		case s.branches != nil:
+			if ruledOut != "" {
+				fmt.Fprintf(b, "%s- %s.\n", indent, ruledOut)
+			}
+			for j, x := range sides {
+				if s.closed[j] == nil {
+					fmt.Fprintf(b, "%s- Suppose that %s:\n", indent, w.claims(s.choice, x))
+					w.writeSteps(b, s.branches[j], indent+"  ")
+				}
+			}
+		case s.left >= 0:
+			x := sides[s.left]
+			switch {
+			case !x.read:
+				fmt.Fprintf(b, "%s- %s; so %s did before %s", indent, ruledOut, w.short(x.first), w.short(x.then))
+			case ruledOut == "":
+				fmt.Fprintf(b, "%s- %s, the only other transaction that left this value there", indent, w.claims(s.choice, x))
+			default:
+				fmt.Fprintf(b, "%s- %s; so %s", indent, ruledOut, w.claims(s.choice, x))
+			}
 			for k := range s.taken[1:] {
 				e := &s.taken[k+1]
-				fmt.Fprintf(b, ", and %s < %s, because %s", w.short(e.From), w.short(e.To), w.missed(e, sides[1-j].first))
+				fmt.Fprintf(b, ", and %s < %s, because %s", w.short(e.From), w.short(e.To), w.missed(e, x.first))
 			}
 			b.WriteString(".\n")
-		case s.closed[0] != nil:
-			fmt.Fprintf(b, "%s- However, %s; and %s: a contradiction!\n", indent, closes(0), closes(1))
 		default:
-			for j := range sides {
-				fmt.Fprintf(b, "%s- Suppose that %s wrote %s before %s did:\n", indent, w.short(sides[j].first), s.choice.Key, w.short(sides[j].then))
-				w.writeSteps(b, s.branches[j], indent+"  ")
-			}
+			fmt.Fprintf(b, "%s- However, %s: a contradiction!\n", indent, ruledOut)
 		}
 	}
+}
+
+// claims is what a side of a choice says.
+func (w *Witness) claims(c *Choice, x side) string {
+	if x.read {
+		return fmt.Sprintf("%s read %s of %s", w.short(x.then), c.Key, w.short(x.first))
+	}
+	return fmt.Sprintf("%s wrote %s before %s did", w.short(x.first), c.Key, w.short(x.then))
 }
 
 // missed says why a reader of first's version comes before who wrote a later one.

@@ -39,10 +39,14 @@ type Witness struct {
 	Op    int
 	Key   string
 	Value string
-	// Choices, if there are any, are pairs of writers whose order nobody saw: with the
-	// edges, which are then no cycle, they leave no order that Level allows.
+	// Choices, if there are any, are pairs of writers whose order nobody saw, and reads of
+	// values that several wrote: with the edges, which are then no cycle, they leave no
+	// order that Level allows.
 	Choices []Choice
-	Level   Level
+	// Repeated are reads of values that several may have written. By themselves they say
+	// nothing; what they say in all cases is a choice.
+	Repeated []RepeatedRead
+	Level    Level
 
 	shown *shown // of Txns, while a witness with choices is named; else nil
 }

@@ -14,13 +14,13 @@ import (
 // found by itself.
 func (m *Machine) apply() {
 	o := &m.out
-	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Anomalies)|len(m.doomed)|len(m.retries)|len(m.forced.void) == 0 {
+	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Anomalies)|len(m.doomed)|len(m.retries)|len(m.diverged)|len(m.forced.void) == 0 {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)
 			if m.forced.on {
 				m.noteForced(o)
 			}
-			if len(m.retries)|len(m.forced.void) > 0 {
+			if len(m.retries)|len(m.diverged)|len(m.forced.void) > 0 {
 				m.retryAsides()
 			}
 		}
@@ -212,6 +212,7 @@ func (m *Machine) removeVertex(n uint32) {
 func (m *Machine) kill(k infer.Kill) {
 	for _, f := range slices.Clone(m.open.list) {
 		if !k.Order && !f.closed && slices.Contains(f.versions, k.Version) {
+			f.versions = slices.DeleteFunc(f.versions, func(v uint32) bool { return v == k.Version }) // the rest may still hold
 			m.doomed = append(m.doomed, f)
 		}
 	}

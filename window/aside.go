@@ -84,13 +84,13 @@ func (m *Machine) leaveOut(c *constraints) {
 // One that the verifier does not accept, say because a transaction saw two versions
 // of a key, is left out: the level is violated either way.
 func (m *Machine) another(i int, c *constraints, core *solve.Core) bool {
-	if len(core.Pairs) == 0 {
+	if len(core.Pairs)+len(core.Reads) == 0 {
 		return false
 	}
 	n, err := m.Counters.Unverified, m.Unverified
 	if !m.cannotOrder(i, c, core) {
 		m.Counters.Unverified, m.Unverified = n, err
-		m.putAside(&c.chains[core.Pairs[0].B])
+		m.putAsideOf(c, core)
 	}
 	return m.hunted(i)
 }
@@ -98,6 +98,15 @@ func (m *Machine) another(i int, c *constraints, core *solve.Core) bool {
 // hunted says whether more violations of the i-th view are looked for.
 func (m *Machine) hunted(i int) bool {
 	return m.needsOrder(i) && refuted(m.verdicts.certain, m.views[i]) && len(m.aside) < maxAside
+}
+
+// putAsideOf sets a version of the core aside.
+func (m *Machine) putAsideOf(c *constraints, core *solve.Core) {
+	if len(core.Pairs) > 0 {
+		m.putAside(&c.chains[core.Pairs[0].B])
+	} else {
+		m.putAside(&c.chains[c.problem.Reads[core.Reads[0]].Candidates[0]])
+	}
 }
 
 // putAside sets what the first writer of the chain wrote aside.

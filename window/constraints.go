@@ -291,9 +291,10 @@ func (m *Machine) misfitReason(l isolation.Level) string {
 // solve.
 type constraints struct {
 	problem   solve.Problem
-	nodes     []uint32      // of the view, by node of the problem
-	at        []int32       // node of the problem, by node of the view
-	chains    []infer.Chain // by unit
+	nodes     []uint32       // of the view, by node of the problem
+	at        []int32        // node of the problem, by node of the view
+	chains    []infer.Chain  // by unit
+	reads     []repeatedRead // by read of the problem
 	missed    []missed
 	relaxed   bool     // what is set aside is left out
 	aside     bool     // an edge was set aside, and not reported
@@ -311,13 +312,20 @@ type missed struct {
 	version        uint32
 }
 
+// repeatedRead is a read of a value that several wrote.
+type repeatedRead struct {
+	reader, version uint32
+	maybe           bool // one of unknown outcome may have written it too, and taken effect
+}
+
 // constraints are those of the i-th view of a whole history; relaxed: without what is
 // set aside.
 func (m *Machine) constraints(i int, relaxed bool) *constraints {
 	c := m.graphOf(i, m.graph.Order(i), relaxed)
 	p := &c.problem
+	repeated := m.infer.RepeatedVersions()
 	take := func(key uint32, chains []infer.Chain) {
-		if chains == nil || m.anyAskedLess(chains, m.views[i]) {
+		if chains == nil || m.anyAskedLess(chains, m.views[i]) || !m.readsOf(i, c, repeated[key], chains, int32(len(p.Units)), relaxed) {
 			c.unchained = append(c.unchained, key)
 			return
 		}

@@ -453,13 +453,49 @@ func (m *Machine) withdraw(f *openFinding) {
 	f.Finding.Revision++
 	m.open.revisions[f.Finding.ID] = f.Finding.Revision
 	m.emit(f)
+	m.divergedStill(f)
 	m.forget(f)
 	m.retries = append(m.retries, f.asides...)
+}
+
+// divergedStill notes the lost updates that f told which still hold: a worse cycle of
+// the same transactions, which does not, took their place.
+func (m *Machine) divergedStill(f *openFinding) {
+	for _, pred := range f.versions {
+		if !m.infer.SureRegister(pred) {
+			continue
+		}
+		for i, a := range f.members {
+			for _, b := range f.members[i+1:] {
+				if !m.infer.Overwrote(a, pred) || !m.infer.Overwrote(b, pred) || !m.infer.Pending(a) || !m.infer.Pending(b) {
+					continue
+				}
+				if m.infer.Info(a).Gen < m.infer.Info(b).Gen {
+					a, b = b, a
+				}
+				if x := (infer.Anomaly{Kind: infer.Divergence, A: a, B: b, Version: pred, Certain: true}); !slices.Contains(m.diverged, x) {
+					m.diverged = append(m.diverged, x)
+				}
+			}
+		}
+	}
+}
+
+// divergeAgain tells them again.
+func (m *Machine) divergeAgain() {
+	for len(m.diverged) > 0 {
+		a := m.diverged[0]
+		m.diverged = append(m.diverged[:0], m.diverged[1:]...)
+		n := m.Counters.Diverged
+		m.anomaly(&a)
+		m.Counters.Diverged = n // counted before
+	}
 }
 
 // retryAsides puts what withdrawn findings had set aside back into the orders.
 func (m *Machine) retryAsides() {
 	m.dropVoid()
+	m.divergeAgain()
 	for len(m.retries) > 0 {
 		m.dropVoid()
 		a := m.retries[0]

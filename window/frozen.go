@@ -189,7 +189,7 @@ func (m *Machine) orderLive(i, due int, misfits bool) {
 		case solve.Unknown:
 			return
 		}
-		if relaxed && !m.another(i, c, &r.Core) || !relaxed && !m.cannotOrder(i, c, &r.Core) || !m.hunted(i) || len(r.Core.Pairs) == 0 {
+		if relaxed && !m.another(i, c, &r.Core) || !relaxed && !m.cannotOrder(i, c, &r.Core) || !m.hunted(i) || len(r.Core.Pairs)+len(r.Core.Reads) == 0 {
 			return
 		}
 		relaxed = true

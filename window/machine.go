@@ -121,11 +121,12 @@ type Machine struct {
 	edges     []incremental.Edge
 	scratch   event.Batch
 	warm      [warmAhead]uint32
-	ambiguous int64          // counted before the record in work
-	parts     []int32        // of the batch in work: partition+1, 0 before it is met
-	looked    bool           // whether a record of the batch in work has moved the watermark as far as it goes
-	doomed    []*openFinding // an edge of theirs no longer holds
-	retries   []aside        // set aside by findings that were withdrawn
+	ambiguous int64           // counted before the record in work
+	parts     []int32         // of the batch in work: partition+1, 0 before it is met
+	looked    bool            // whether a record of the batch in work has moved the watermark as far as it goes
+	doomed    []*openFinding  // an edge of theirs no longer holds
+	retries   []aside         // set aside by findings that were withdrawn
+	diverged  []infer.Anomaly // lost updates of withdrawn findings, to be told again
 	searcher  isolation.Searcher
 	effects   *Effects
 }
@@ -218,7 +219,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if end < m.watermark {
 		m.Counters.Late++
 	}
-	m.ambiguous = m.infer.Counters.Ambiguous
+	m.ambiguous = m.infer.Counters.Ambiguous + m.infer.Counters.Repeated
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
 	if n != 0 {

@@ -82,7 +82,7 @@ func without(values []uint64, v uint64) []uint64 {
 // countVoid counts the value as ambiguous when inference, which has forgotten
 // that it was read, did not.
 func (m *Machine) countVoid() {
-	if m.out.Refused != infer.TooLate && m.infer.Counters.Ambiguous == m.ambiguous {
+	if m.out.Refused != infer.TooLate && m.infer.Counters.Ambiguous+m.infer.Counters.Repeated == m.ambiguous {
 		m.infer.Counters.Ambiguous++
 	}
 }

@@ -14,15 +14,18 @@ import (
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	inTime, ok := c.stepsInTime(core)
-	if !ok {
+	if !ok || c.isMaybe(core) {
 		var keys []uint32
 		for _, p := range core.Pairs {
 			keys = append(keys, m.infer.KeyOfVersion(c.chains[p.A].Versions[0]))
 		}
+		for _, r := range core.Reads {
+			keys = append(keys, m.infer.KeyOfVersion(c.reads[r].version))
+		}
 		m.giveUp(keys)
 		return false
 	}
-	if len(core.Pairs) == 0 {
+	if len(core.Pairs)+len(core.Reads) == 0 {
 		return m.closedCycle(i, c, core.Edges, inTime)
 	}
 	var w isolation.Witness
@@ -75,6 +78,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	for _, p := range pairs {
 		w.Choices = append(w.Choices, isolation.Choice{Key: m.infer.Key(p.version), A: index(p.a), B: index(p.b)})
 	}
+	m.writersOf(f, &w, c, core, index)
 	for _, id := range f.edges {
 		e := m.graph.Edge(id)
 		w.Edges = append(w.Edges, m.witnessEdge(e, index(uint32(e.From)), index(uint32(e.To))))
@@ -99,6 +103,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		})
 	}
 	w.Level = m.views[i]
+	m.sayNothing(&w, f.members)
 	if err := isolation.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
@@ -113,7 +118,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	f.Finding.Certain = true
 	f.Finding.AtLeast = !core.Minimal
 	m.publish(f, name, &w)
-	m.putAside(&c.chains[core.Pairs[0].B])
+	m.putAsideOf(c, core)
 	return true
 }
 

@@ -172,6 +172,7 @@ func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.vie
 // shortfalls are the counters that forbid to say that l holds.
 func (m *Machine) shortfalls(l isolation.Level) []string {
 	c := m.infer.Counters
+	c.Ambiguous += m.undecidedReads(l)
 	if l.Special == isolation.Linearizable && m.cfg.Unbounded { // decided by the operations, not by what follows from values
 		c.Unattributed, c.Ambiguous, c.Uncheckable, c.Ignored = 0, 0, 0, 0
 	}
@@ -229,12 +230,15 @@ func counted(n int64, one, many string) string {
 
 // Totals are the counters with those of inference in them. Keys whose order nobody
 // saw are uncheckable until they were ordered at every level, or shown to have no
-// order.
+// order; reads of repeated values are ambiguous until then.
 func (m *Machine) Totals() Counters {
 	c := m.Counters
 	c.Counters = m.infer.Counters
 	if !m.allOrdered() {
 		c.Uncheckable += c.Unordered
+	}
+	if !m.allAttributed() {
+		c.Ambiguous += c.Repeated
 	}
 	return c
 }

@@ -149,8 +149,8 @@ func must[T any](x T, err error) T {
 }
 
 // TestOverwrittenInDoubt: who read a value that two may have written, and replaced
-// it, replaced it all the same once one of the two turns out to have aborted. That
-// it was in doubt leaves the levels unknown, with nothing unverified.
+// it, replaced it all the same once one of the two turns out to have aborted. Nothing is
+// left unverified.
 func TestOverwrittenInDoubt(t *testing.T) {
 	const doubt = `{"txn":"a","status":"committed","ops":[{"op":"w","key":"x","value":1}]}
 {"txn":"b","status":"unknown","ops":[{"op":"w","key":"x","value":1}]}
@@ -162,9 +162,9 @@ func TestOverwrittenInDoubt(t *testing.T) {
 		name, records string
 		want          string
 	}{
-		{"one", doubt + resolved, window.Unknown},
+		{"one", doubt + resolved, window.OK},
 		{"beside a blind write", doubt + `{"txn":"d","status":"committed","ops":[{"op":"w","key":"x","value":3}]}
-` + resolved, window.Unknown},
+` + resolved, window.OK},
 		{"two", doubt + `{"txn":"d","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":3}]}
 ` + resolved, window.Violated},
 		{"in between", doubt + resolved + `{"txn":"d","status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"x","value":3}]}

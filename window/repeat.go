@@ -1,0 +1,117 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/solve"
+)
+
+// Which of several writers of one value a read saw is decided together with the order
+// of writers that nobody saw. Writers are those that count and left the value: to read
+// from one that aborted, or what its writer replaced itself, is forbidden at all levels
+// that are decided so. One of unknown outcome may be the writer too: an order without it
+// shows that the level holds, and that there is none shows nothing.
+
+// readsOf adds the reads of a key's repeated values to the problem, whose units from
+// first on are those of the chains that take part. It returns false where a read has no
+// writer that counts, or its writers are not looked for.
+func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []infer.Chain, first int32, relaxed bool) bool {
+	if len(versions) == 0 {
+		return true
+	}
+	// Of relaxed problems units are left out, and with them the reads that may be of one.
+	unit := make([]int32, len(chains))
+	at := first
+	for a := range chains {
+		if unit[a] = -1; !relaxed || !m.isAside(i, m.infer.KeyOfVersion(versions[0]), &chains[a]) {
+			unit[a] = at
+			at++
+		}
+	}
+	ok, before := true, len(c.reads)
+	for _, v := range versions {
+		known := m.infer.RepeatedReads(v, func(reader uint32, maybe bool) {
+			if m.askedUnder(reader, m.views[i]) {
+				return // what it read promises nothing here
+			}
+			node, _, _ := m.graph.Ends(i, incremental.Vertex(reader), incremental.Vertex(reader), incremental.Labels(infer.RW))
+			r := solve.Read{Node: c.nodeAt(node), Own: -1}
+			whole := true
+			for a := range chains {
+				x := &chains[a]
+				if x.Txns[0] == reader {
+					r.Own = unit[a]
+				}
+				last := len(x.Txns) - 1
+				if x.Versions[len(x.Versions)-1] != v || x.Txns[last] == reader {
+					continue
+				}
+				r.Candidates = append(r.Candidates, unit[a])
+				whole = whole && unit[a] >= 0
+			}
+			if len(r.Candidates) == 0 || r.Node < 0 {
+				ok = false
+			} else if whole {
+				c.problem.Reads = append(c.problem.Reads, r)
+				c.reads = append(c.reads, repeatedRead{reader, v, maybe})
+			}
+		})
+		ok = ok && known
+	}
+	if !ok { // the key takes no part
+		c.problem.Reads, c.reads = c.problem.Reads[:before], c.reads[:before]
+	}
+	return ok
+}
+
+// isMaybe says whether one of unknown outcome may have written what a read of the core
+// saw: then it proves nothing.
+func (c *constraints) isMaybe(core *solve.Core) bool {
+	return slices.ContainsFunc(core.Reads, func(r int32) bool { return c.reads[r].maybe })
+}
+
+// writersOf adds the reads of the core to the witness, as choices among the writers, and
+// says which reads of its transactions say nothing by themselves.
+func (m *Machine) writersOf(f *openFinding, w *isolation.Witness, c *constraints, core *solve.Core, index func(n uint32) int) {
+	for _, r := range core.Reads {
+		x := &c.reads[r]
+		choice := isolation.Choice{Key: m.infer.Key(x.version), A: index(x.reader)}
+		for _, u := range c.problem.Reads[r].Candidates {
+			txns := c.chains[u].Txns
+			choice.Writers = append(choice.Writers, index(txns[len(txns)-1]))
+		}
+		w.Choices = append(w.Choices, choice)
+		if !slices.Contains(f.versions, x.version) {
+			f.versions = append(f.versions, x.version)
+		}
+	}
+}
+
+// sayNothing notes the reads of the witness's transactions that several may have
+// written.
+func (m *Machine) sayNothing(w *isolation.Witness, txns []uint32) {
+	for at, n := range txns {
+		m.infer.EachRepeatedRead(n, func(v uint32) {
+			w.Repeated = append(w.Repeated, isolation.RepeatedRead{Txn: at, Key: m.infer.Key(v)})
+		})
+	}
+}
+
+// undecidedReads is how many reads of repeated values are not decided at the level.
+func (m *Machine) undecidedReads(l isolation.Level) int64 {
+	n := m.infer.Counters.Repeated
+	if n > 0 && m.orderOf(l) == orderable {
+		return 0
+	}
+	return n
+}
+
+// allAttributed says whether the reads of repeated values are decided at every level.
+func (m *Machine) allAttributed() bool {
+	return !slices.ContainsFunc(m.views, func(l isolation.Level) bool {
+		return !refuted(m.verdicts.certain, l) && m.undecidedReads(l) > 0
+	})
+}
