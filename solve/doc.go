@@ -26,7 +26,10 @@
 //     present ranks. A conflict is the pairs on one cycle. A budget of steps.
 //  4. The witness. The order found is checked against the problem, linearly.
 //
-// When there is no order the answer is a [Core]: known edges and pairs that cannot
-// be ordered whatever is done about the others, shrunk by leaving out one after
+// A [Read] of a value that several units end with is of one of them: a further choice,
+// decided by the same stages (read.go).
+//
+// When there is no order the answer is a [Core]: known edges, pairs and reads that
+// cannot be ordered whatever is done about the others, shrunk by leaving out one after
 // the other as long as nothing else is missing.
 package solve

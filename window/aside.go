@@ -52,7 +52,7 @@ func (m *Machine) hunt(i int) (full bool) {
 			return false
 		}
 		r := m.solve(i, c)
-		if r.Verdict != solve.Unsatisfiable || len(r.Core.Pairs) == 0 {
+		if r.Verdict != solve.Unsatisfiable || len(r.Core.Pairs)+len(r.Core.Reads) == 0 {
 			return false
 		}
 		if !m.another(i, c, &r.Core) {
@@ -68,16 +68,20 @@ func (m *Machine) leaveOut(c *constraints) {
 	x := m.aside[len(m.aside)-1]
 	p := &c.problem
 	units, chains := p.Units[:0], c.chains[:0]
+	left := make([]int32, len(p.Units)) // the new number of a unit, -1 for none
 	for k := range p.Keys {
 		from, to := p.Range(k)
 		p.Keys[k] = int32(len(units))
 		for u := from; u < to; u++ {
+			left[u] = -1
 			if chain := &c.chains[u]; !slices.Contains(chain.Txns, x.txn) || m.infer.KeyHash(m.infer.KeyOfVersion(chain.Versions[0])) != x.key {
+				left[u] = int32(len(units))
 				units, chains = append(units, p.Units[u]), append(chains, *chain)
 			}
 		}
 	}
 	p.Units, c.chains = units, chains
+	c.renumberReads(left)
 }
 
 // another reports one more violation of the i-th view, and sets a version of it aside.

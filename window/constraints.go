@@ -27,7 +27,7 @@ const (
 // weakest one follows, and so on upwards: what that forbids, the stronger ones do.
 func (m *Machine) orderBlind() {
 	m.orderings = append(m.orderings[:0], make([]ordering, len(m.views))...)
-	m.givenUp, m.unchained = m.givenUp[:0], 0
+	m.givenUp, m.unchained, m.unsureWriter = m.givenUp[:0], 0, false
 	if !m.cfg.Unbounded {
 		m.fitsToTheEnd()
 		return
@@ -262,6 +262,9 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 		}
 		if len(m.givenUp) == 0 { // it was not begun: see solve.Solve
 			return "there are too many blind writes without a known order to search for one"
+		}
+		if m.unsureWriter {
+			return "a transaction of unknown outcome may have written what was read, among others of " + strings.Join(m.givenUp, ", ")
 		}
 		return "the order of blind writes was not found within the budget, among others of " + strings.Join(m.givenUp, ", ")
 	}

@@ -99,6 +99,7 @@ type Machine struct {
 	orderings    []ordering     // by view, at the end of an input
 	givenUp      []string       // keys that could not be ordered then
 	unchained    int64          // keys that can not be, since their versions are not chains
+	unsureWriter bool           // a read that was not decided may be of a transaction of unknown outcome
 	frozen       [][]lastFrozen // by view and key: see frozen.go
 	misfits      []int64        // by view: transactions that do not fit what had frozen
 	aside        []setAside     // see aside.go

@@ -67,6 +67,26 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 	return ok
 }
 
+// renumberReads takes over new numbers of units, -1 for those that are left out: with
+// them go the reads that may be of one.
+func (c *constraints) renumberReads(left []int32) {
+	reads, what := c.problem.Reads[:0], c.reads[:0]
+	for i, r := range c.problem.Reads {
+		gone := false
+		for j, u := range r.Candidates {
+			r.Candidates[j] = left[u]
+			gone = gone || left[u] < 0
+		}
+		if r.Own >= 0 {
+			r.Own = left[r.Own]
+		}
+		if !gone {
+			reads, what = append(reads, r), append(what, c.reads[i])
+		}
+	}
+	c.problem.Reads, c.reads = reads, what
+}
+
 // isMaybe says whether one of unknown outcome may have written what a read of the core
 // saw: then it proves nothing.
 func (c *constraints) isMaybe(core *solve.Core) bool {

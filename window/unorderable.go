@@ -22,6 +22,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		for _, r := range core.Reads {
 			keys = append(keys, m.infer.KeyOfVersion(c.reads[r].version))
 		}
+		m.unsureWriter = m.unsureWriter || c.isMaybe(core)
 		m.giveUp(keys)
 		return false
 	}
