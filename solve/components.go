@@ -77,8 +77,8 @@ func (s *solver) successors(vars []variable) (first []int32, heads []Node) {
 		}
 		for i := range vars {
 			p := &vars[i]
-			if p.read >= 0 {
-				r := &s.p.Reads[p.read]
+			if p.read() >= 0 {
+				r := &s.p.Reads[p.read()]
 				fn(s.units[p.A].Out, r.Node)
 				for _, b := range s.behind[p.A] {
 					if b.unit != r.Own {
@@ -99,7 +99,7 @@ func (s *solver) successors(vars []variable) (first []int32, heads []Node) {
 					continue
 				}
 				for _, v := range mayRead.picks[side[0]] {
-					if r := &s.p.Reads[vars[v].read]; r.Own != side[1] {
+					if r := &s.p.Reads[vars[v].read()]; r.Own != side[1] {
 						fn(r.Node, b.InAnti)
 					}
 				}
@@ -144,8 +144,8 @@ func (s *solver) divide(vars []variable) ([]component, bool) {
 		}
 	}
 	for _, p := range vars {
-		if p.read >= 0 { // what is outside of the component can be in no cycle
-			c := of[s.p.Reads[p.read].Node]
+		if p.read() >= 0 { // what is outside of the component can be in no cycle
+			c := of[s.p.Reads[p.read()].Node]
 			if c < 0 {
 				return nil, false
 			}

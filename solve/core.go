@@ -217,14 +217,14 @@ func (p *Problem) refute(x *Core) (used Core, ok bool) {
 	}
 	vars := make([]variable, len(x.Pairs))
 	for i, q := range x.Pairs {
-		vars[i] = variable{Pair{place(q.A), place(q.B)}, -1}
+		vars[i] = variable{Pair{place(q.A), place(q.B)}}
 	}
 	reads := make([]Read, len(x.Reads))
 	for i, r := range x.Reads {
 		reads[i] = Read{Node: local[p.Reads[r].Node], Own: place(p.Reads[r].Own)}
 		for _, c := range p.Reads[r].Candidates {
 			reads[i].Candidates = append(reads[i].Candidates, place(c))
-			vars = append(vars, variable{Pair{place(c), -1}, int32(i)})
+			vars = append(vars, isOf(place(c), int32(i)))
 		}
 	}
 	same := make([]int32, n)

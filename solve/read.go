@@ -212,7 +212,7 @@ type candidates struct {
 func candidatesOf(reads []Read, vars []variable, behind map[int32][]behind) *candidates {
 	c := &candidates{reads: reads, pairs: map[int32][]int32{}, picks: map[int32][]int32{}, behind: behind}
 	for v := range vars {
-		if vars[v].read >= 0 {
+		if vars[v].read() >= 0 {
 			c.picks[vars[v].A] = append(c.picks[vars[v].A], int32(v))
 		}
 	}
@@ -220,7 +220,7 @@ func candidatesOf(reads []Read, vars []variable, behind map[int32][]behind) *can
 		return nil
 	}
 	for v := range vars {
-		if x := &vars[v]; x.read < 0 {
+		if x := &vars[v]; x.read() < 0 {
 			for _, u := range [2]int32{x.A, x.B} {
 				if c.picks[u] != nil {
 					c.pairs[u] = append(c.pairs[u], int32(v))
@@ -241,7 +241,7 @@ func (s *solver) picks(vars []variable) ([]variable, bool) {
 			if _, ok := s.behind[c]; !ok {
 				s.behind[c] = s.mustFollow(c)
 			}
-			vars = append(vars, variable{Pair{c, -1}, i})
+			vars = append(vars, isOf(c, i))
 		}
 	}
 	return vars, len(s.behind) == 0 || len(vars) <= maxPicks+maxOpen

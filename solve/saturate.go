@@ -261,7 +261,7 @@ func (s *solver) open(most int) ([]variable, bool) {
 						break
 					}
 					if a < b && !s.free(a, b) && !s.forced(b, a) {
-						if pairs = append(pairs, variable{Pair{a, b}, -1}); len(pairs) > most {
+						if pairs = append(pairs, variable{Pair{a, b}}); len(pairs) > most {
 							return nil, false
 						}
 					}

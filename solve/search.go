@@ -2,11 +2,13 @@ package solve
 
 import "slices"
 
-// A variable is an open pair; or, with the number of a read, that it is of A.
-type variable struct {
-	Pair
-	read int32 // -1 for a pair
-}
+// A variable is an open pair; or that a read is of unit A, and B is -1 less its number.
+type variable struct{ Pair }
+
+func isOf(unit, read int32) variable { return variable{Pair{unit, -1 - read}} }
+
+// read is the number of the read, less than 0 for a pair.
+func (v variable) read() int32 { return -1 - v.B }
 
 // A literal is 2*variable for "A before B" and 2*variable+1 for "B before A"; of a
 // read, for that it is of A and that it is not.
@@ -83,7 +85,7 @@ func (s *search) readFrom(reads []Read, behind map[int32][]behind, settled func(
 	s.placed = make([]int32, len(s.vars))
 	at := map[int32]int32{}
 	for v := range s.vars {
-		r := s.vars[v].read
+		r := s.vars[v].read()
 		if r < 0 {
 			continue
 		}
@@ -142,7 +144,7 @@ func (s *search) run() Verdict {
 
 // polarity is that of the present ranks.
 func (s *search) polarity(p int32) int32 {
-	if s.vars[p].read >= 0 {
+	if s.vars[p].read() >= 0 {
 		return s.polarityOfRead(p)
 	}
 	a, b := &s.units[s.vars[p].A], &s.units[s.vars[p].B]
@@ -155,7 +157,7 @@ func (s *search) polarity(p int32) int32 {
 // polarityOfRead is that the read is of A if A is the latest of its candidates before
 // it by the present ranks, or none is.
 func (s *search) polarityOfRead(p int32) int32 {
-	r := &s.mayRead.reads[s.vars[p].read]
+	r := &s.mayRead.reads[s.vars[p].read()]
 	rank := func(v Node) int32 {
 		if v = s.local[v]; v >= 0 {
 			return s.ord.rank[v]
@@ -221,7 +223,7 @@ func (s *search) propagate() int32 {
 
 // enter adds the edges of the literal to the order; a cycle gives a clause.
 func (s *search) enter(lit int32) int32 {
-	if s.vars[lit/2].read >= 0 {
+	if s.vars[lit/2].read() >= 0 {
 		return s.enterRead(lit)
 	}
 	first, then := s.sides(lit)
@@ -248,7 +250,7 @@ func (s *search) enter(lit int32) int32 {
 		if s.value[v] != 1 || s.placed[v] >= int32(s.queue) {
 			continue // it adds the edge when it is entered
 		}
-		if r := &s.mayRead.reads[s.vars[v].read]; r.Own != then && !s.link(r.Node, b.InAnti, lit, 2*v, -1) {
+		if r := &s.mayRead.reads[s.vars[v].read()]; r.Own != then && !s.link(r.Node, b.InAnti, lit, 2*v, -1) {
 			return s.cycle(lit, 2*v, -1)
 		}
 	}
@@ -262,7 +264,7 @@ func (s *search) enterRead(lit int32) int32 {
 		return -1
 	}
 	c := s.vars[lit/2].A
-	r := &s.mayRead.reads[s.vars[lit/2].read]
+	r := &s.mayRead.reads[s.vars[lit/2].read()]
 	if !s.link(s.units[c].Out, r.Node, lit, -1, -1) {
 		return s.cycle(lit, -1, -1)
 	}
@@ -520,7 +522,7 @@ func (s *search) proof() (p proof) {
 		}
 		p.whys = append(p.whys, c.whys...)
 		for _, l := range c.lits {
-			if len(c.from) == 0 && !usedPair[l/2] && s.vars[l/2].read < 0 {
+			if len(c.from) == 0 && !usedPair[l/2] && s.vars[l/2].read() < 0 {
 				usedPair[l/2] = true
 				p.pairs = append(p.pairs, l/2)
 			}

@@ -75,15 +75,15 @@ func (s *solver) connected() bool {
 func (s *solver) search(vars []variable) Result {
 	rank := func(u int32) int32 { return s.g.pos[s.p.Units[u].In] }
 	ranks := func(x *variable) (a, b int32) {
-		if x.read >= 0 {
-			return rank(x.A), s.g.pos[s.p.Reads[x.read].Node]
+		if x.read() >= 0 {
+			return rank(x.A), s.g.pos[s.p.Reads[x.read()].Node]
 		}
 		return rank(x.A), rank(x.B)
 	}
 	slices.SortFunc(vars, func(x, y variable) int {
 		a, b := ranks(&x)
 		c, d := ranks(&y)
-		return cmp.Or(cmp.Compare(max(a, b), max(c, d)), cmp.Compare(min(a, b), min(c, d)), cmp.Compare(x.A, y.A), cmp.Compare(x.read, y.read))
+		return cmp.Or(cmp.Compare(max(a, b), max(c, d)), cmp.Compare(min(a, b), min(c, d)), cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B))
 	})
 	local := make([]int32, s.g.n)
 	for v := range local {
@@ -120,7 +120,7 @@ func (s *solver) search(vars []variable) Result {
 		case Unknown:
 			if givenUp == nil {
 				for _, p := range c.vars {
-					if givenUp = append(givenUp, p.A); p.read < 0 {
+					if givenUp = append(givenUp, p.A); p.read() < 0 {
 						givenUp = append(givenUp, p.B)
 					}
 				}
@@ -131,7 +131,7 @@ func (s *solver) search(vars []variable) Result {
 		}
 		for i, p := range c.vars {
 			switch {
-			case p.read < 0:
+			case p.read() < 0:
 				if t.value[i] == 2 {
 					p.A, p.B = p.B, p.A
 				}
@@ -145,7 +145,7 @@ func (s *solver) search(vars []variable) Result {
 		return s.unknown(givenUp)
 	}
 	for _, p := range picks { // who reads comes before what is then put behind
-		s.pick(p.read, p.A)
+		s.pick(p.read(), p.A)
 	}
 	for _, p := range pairs {
 		s.choose(p.A, p.B)
