@@ -215,6 +215,9 @@ func (s *State) Session(n uint32) (session uint32, open bool) {
 	return t.session, t.flags&unknown != 0
 }
 
+// Latest is the generation of the transaction that came last.
+func (s *State) Latest() uint32 { return s.gen }
+
 // Generation tells two users of the number n apart.
 func (s *State) Generation(n uint32) uint32 { return s.txns[n].gen }
 

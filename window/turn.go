@@ -23,6 +23,8 @@ type begun struct {
 	// Tick is that of the step in which it began. Nothing that had come by then ended at
 	// Reached or later.
 	Tick, Reached int64
+	// Latest is the generation of the transaction that had come last.
+	Latest uint32
 	// Partly says that not all that came before is known as it would have been: the
 	// level is never said to hold.
 	Partly bool
@@ -96,7 +98,7 @@ func (m *Machine) turnLevels() {
 	for _, l := range after {
 		if !slices.Contains(before, l) {
 			_, ordered := l.View()
-			m.begun = append(m.begun, begun{level: l, Tick: m.tick, Reached: reached, Partly: !ordered || isForced(l)})
+			m.begun = append(m.begun, begun{level: l, Tick: m.tick, Reached: reached, Latest: m.infer.Latest(), Partly: !ordered || isForced(l)})
 		}
 	}
 	if _, next := views(after); !slices.Equal(next, m.views) {

@@ -50,7 +50,14 @@ func (m *Machine) undecidedPairs(i int, writers []uint32, dst []incremental.Edge
 	slices.SortFunc(writers, func(a, b uint32) int {
 		return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
 	})
+	before := uint32(0) // what came before the order began is not for it to decide
+	if b := m.begunOf(m.views[i]); b != nil {
+		before = b.Latest
+	}
 	for j := 1; j < len(writers); j++ {
+		if m.infer.Generation(writers[j-1]) <= before && m.infer.Generation(writers[j]) <= before {
+			continue
+		}
 		id, ok := m.assume(i, writers[j-1], writers[j])
 		if !ok && len(writers) == 2 {
 			id, ok = m.assume(i, writers[j], writers[j-1])

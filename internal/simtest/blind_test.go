@@ -270,7 +270,7 @@ func TestBlindStream(t *testing.T) {
 				for k := i; k < min(i+500, len(h)); k++ {
 					txns = append(txns, int32(k))
 				}
-				puts, err := run.stepUnchecked(&eff, txns...)
+				puts, err := run.stepUnchecked(&eff, nil, txns...)
 				if err != nil {
 					t.Fatal(err)
 				}

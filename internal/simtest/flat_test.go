@@ -49,7 +49,7 @@ func TestFlatMemory(t *testing.T) {
 		if len(b.Bad) > 0 {
 			t.Fatal(b.Bad[0].Reason)
 		}
-		puts, err := s.stepUnchecked(&s.eff, idx...)
+		puts, err := s.stepUnchecked(&s.eff, nil, idx...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestSparseChunks(t *testing.T) {
 		if idx = append(idx, int32(len(idx))); len(idx) < 200 && i < n-1 {
 			continue
 		}
-		puts, err := s.stepUnchecked(&s.eff, idx...)
+		puts, err := s.stepUnchecked(&s.eff, nil, idx...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ func FuzzMachine(f *testing.F) {
 				t.Fatalf("%v\n%s", err, h.Text())
 			}
 			twin.b, twin.log = b, nil
-			puts, err := twin.step(&twin.eff, 0)
+			puts, err := twin.step(&twin.eff, nil, 0)
 			if err != nil {
 				t.Fatalf("with %d keys: %v\n%s", capped.KeyCap, err, h.Text())
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -20,7 +21,8 @@ type arrived struct {
 	epoch     int // 0 or 1
 	partition int
 	tick      int64
-	restart   bool // before it is taken in
+	restart   bool              // before it is taken in
+	levels    []isolation.Level // that are watched from it on; nil: those of before
 }
 
 // TestMixed: everything that can go wrong with records at once. Two epochs, several
@@ -45,6 +47,11 @@ func TestMixed(t *testing.T) {
 			cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
 		}
 		as := mixedArrivals(rng)
+		if i%3 == 1 {
+			for range 1 + rng.IntN(2) {
+				as[rng.IntN(len(as))].levels = randomLevels(rng)
+			}
+		}
 		if why := mixedRun(t, cfg, as); why != "" {
 			t.Fatalf("history %d, window %v or %d, lateness %v, cap %d, unbounded %v, longest %v: %s\n%s", i,
 				cfg.Window.D, cfg.WindowTxns, cfg.Lateness.D, cfg.LiveCap, cfg.Unbounded, cfg.MaxTxn, why, arrivedText(as))
@@ -56,7 +63,7 @@ func arrivedText(as []arrived) string {
 	var b strings.Builder
 	for i := range as {
 		a := &as[i]
-		fmt.Fprintf(&b, "epoch %d partition %d tick %d restart %v: %s\n", a.epoch, a.partition, a.tick, a.restart, a.txn.Text())
+		fmt.Fprintf(&b, "epoch %d partition %d tick %d restart %v levels %v: %s\n", a.epoch, a.partition, a.tick, a.restart, isolation.LevelNames(a.levels), a.txn.Text())
 	}
 	return b.String()
 }
@@ -170,8 +177,9 @@ func mixedRun(t *testing.T, cfg window.Config, as []arrived) string {
 	for i := range as {
 		a := &as[i]
 		if a.restart {
-			m = readBack(t, cfg, m)
+			m = readBack(t, m.Config(), m)
 		}
+		watch(m, a.levels)
 		b := &event.Batch{Partitions: []string{"a", "b", "c"}[:a.partition+1]}
 		text := workload.AppendJSON(nil, &a.txn)
 		if a.epoch == 1 {

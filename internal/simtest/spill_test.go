@@ -10,6 +10,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -22,35 +23,54 @@ type spilling struct {
 	records map[infer.Ref][]byte
 	// since the snapshot
 	snapshot []byte
+	settings window.Config // of the snapshot
 	log      []loggedStep
 	eff      window.Effects
 	most     infer.SpillSizes // of all times
 }
 
 type loggedStep struct {
+	levels  []isolation.Level // that take effect with it; nil: those of before
 	txns    []int32
 	answers window.Answers
 }
 
 func newSpilling(cfg window.Config, b *event.Batch) *spilling {
 	s := &spilling{cfg: cfg, b: b, m: window.New(cfg), records: map[infer.Ref][]byte{}}
-	s.snapshot = s.m.AppendState(nil)
+	s.keep()
 	return s
+}
+
+// keep makes the present state the snapshot.
+func (s *spilling) keep() {
+	s.snapshot, s.settings, s.log = s.m.AppendState(nil), s.m.Config(), nil
+}
+
+// watch lets the levels take effect with the step to come; nil changes none. It is
+// false where they are refused.
+func watch(m *window.Machine, levels []isolation.Level) bool {
+	if levels == nil {
+		return false
+	}
+	cfg := m.Config()
+	cfg.Levels = levels
+	return m.Configure(cfg) == nil
 }
 
 // step gives the transactions to the machine and audits it; the effects but for
 // puts are appended to eff, the puts returned.
-func (s *spilling) step(eff *window.Effects, txns ...int32) ([]window.Put, error) {
-	puts, err := s.stepUnchecked(eff, txns...)
+func (s *spilling) step(eff *window.Effects, levels []isolation.Level, txns ...int32) ([]window.Put, error) {
+	puts, err := s.stepUnchecked(eff, levels, txns...)
 	if err == nil {
 		err = s.m.Check()
 	}
 	return puts, err
 }
 
-func (s *spilling) stepUnchecked(eff *window.Effects, txns ...int32) ([]window.Put, error) {
+func (s *spilling) stepUnchecked(eff *window.Effects, levels []isolation.Level, txns ...int32) ([]window.Put, error) {
 	var l loggedStep
-	l.txns = txns
+	l.txns, l.levels = txns, levels
+	watch(s.m, levels)
 	for {
 		needs, err := s.m.Needs(s.b, txns, &l.answers, nil)
 		if err != nil {
@@ -88,19 +108,20 @@ func (s *spilling) write(puts []window.Put) {
 
 // recover makes the machine anew from the snapshot and the steps behind it.
 func (s *spilling) recover(want []byte) error {
-	m := window.New(s.cfg)
+	m := window.New(s.settings)
 	if err := m.ReadState(s.snapshot); err != nil {
 		return err
 	}
 	var none window.Effects
 	for _, l := range s.log {
+		watch(m, l.levels)
 		if err := m.Bring(&l.answers); err != nil {
 			return err
 		}
 		m.Step(s.b, l.txns, 0, &none)
 		none.Reset()
 	}
-	if !bytes.Equal(settled(m.AppendState(nil), s.cfg), settled(want, s.cfg)) {
+	if !bytes.Equal(settled(m.AppendState(nil), m.Config()), settled(want, m.Config())) {
 		return fmt.Errorf("recovered to another state")
 	}
 	s.m = m
@@ -119,7 +140,8 @@ func settled(state []byte, cfg window.Config) []byte {
 
 // spilled runs b with a cap, with crashes in the middle of commits, and says
 // where it departs from want, the effects and counters with a cap that is not reached.
-func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, most *infer.SpillSizes) string {
+// turns are changes of the levels.
+func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, most *infer.SpillSizes, turns ...turn) string {
 	t.Helper()
 	cfg.KeyCap = 1 << 20 // never reached; with none at all, the end of the input says more of blind writes
 	plain := window.New(cfg)
@@ -127,9 +149,16 @@ func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, mo
 	cfg.KeyCap = 1 + rng.IntN(3)
 	s := newSpilling(cfg, b)
 	for i := range int32(len(b.Txns)) {
+		var levels []isolation.Level
+		for _, x := range turns {
+			if x.at == int(i) {
+				levels = x.levels
+			}
+		}
+		watch(plain, levels)
 		plain.Step(b, []int32{i}, 0, &want)
 		if rng.IntN(8) == 0 {
-			s.snapshot, s.log = s.m.AppendState(nil), nil
+			s.keep()
 		}
 		if rng.IntN(8) == 0 {
 			// A step that is cut off: some of its puts are there, and the next life
@@ -140,7 +169,7 @@ func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, mo
 			if int(i)+1 < len(b.Txns) && rng.IntN(2) == 0 {
 				txns = append(txns, i+1)
 			}
-			puts, err := s.step(&lost, txns...)
+			puts, err := s.step(&lost, levels, txns...)
 			if err != nil {
 				return fmt.Sprintf("step %d, lost: %v", i, err)
 			}
@@ -154,7 +183,7 @@ func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, mo
 				return fmt.Sprintf("before step %d: %v", i, err)
 			}
 		}
-		puts, err := s.step(&s.eff, i)
+		puts, err := s.step(&s.eff, levels, i)
 		if err != nil {
 			return fmt.Sprintf("step %d: %v", i, err)
 		}
@@ -174,7 +203,7 @@ func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, mo
 	if w, g := plain.Totals(), s.m.Totals(); w != g {
 		return fmt.Sprintf("counters %+v, want %+v", g, w)
 	}
-	for _, l := range cfg.Levels {
+	for _, l := range plain.Levels() {
 		want, why := plain.Verdict(l)
 		if got, reason := s.m.Verdict(l); got != want || reason != why {
 			return fmt.Sprintf("%s is %s (%s), want %s (%s)", l, got, reason, want, why)
@@ -220,6 +249,52 @@ func TestSpill(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", most)
+	if most.Keys == 0 || most.Txns == 0 || most.Sessions == 0 || most.Returned == 0 {
+		t.Errorf("not everything was out, or nothing came back: %+v", most)
+	}
+}
+
+// TestSpillLevels is TestSpill with levels that come and go: what is on disk comes back
+// into other orders than it left.
+func TestSpillLevels(t *testing.T) {
+	var most infer.SpillSizes
+	for i := range histories(t, 400) {
+		rng := rand.New(rand.NewPCG(uint64(i), 35))
+		opt := oracle.Wide()
+		switch i % 3 {
+		case 0:
+			opt = oracle.Small()
+		case 1:
+			opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
+			opt.Unknown = 0.2
+		}
+		if i%4 == 0 {
+			opt = blind()
+			opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
+		}
+		h := oracle.Random(rng, opt)
+		cfg := windowed(rng)
+		cfg.Levels = randomLevels(rng)
+		if rng.IntN(4) == 0 {
+			cfg.LiveCap = 2 + rng.IntN(4)
+		}
+		var turns []turn
+		for range 1 + rng.IntN(3) {
+			turns = append(turns, turn{rng.IntN(len(h) + 1), randomLevels(rng)})
+		}
+		perm := arrival(rng, len(h))
+		seed := rng.Uint64()
+		fails := func(h oracle.History, perm []int) string {
+			return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 36)), &most, turns...)
+		}
+		if why := fails(h, perm); why != "" {
+			for _, x := range turns {
+				t.Logf("before %d: %v", x.at, isolation.LevelNames(x.levels))
+			}
+			t.Logf("at first: %v", isolation.LevelNames(cfg.Levels))
+			report(t, i, h, perm, why, fails)
+		}
+	}
 	if most.Keys == 0 || most.Txns == 0 || most.Sessions == 0 || most.Returned == 0 {
 		t.Errorf("not everything was out, or nothing came back: %+v", most)
 	}

@@ -1,0 +1,110 @@
+package incremental
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestTurn changes the views of random graphs. What was written out before comes back with
+// the ranks that it has in memory; a view that stays has its order; a copied one, offered
+// the edges among what lives, agrees with them.
+func TestTurn(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		at := map[Vertex]Place{}
+		place := func(v Vertex) Place {
+			if p, ok := at[v]; ok {
+				return p
+			}
+			return Place{NotBefore: math.MinInt64, NotAfter: math.MaxInt64}
+		}
+		some := func() (vs []View) {
+			for _, i := range r.Perm(len(views))[:1+r.IntN(4)] {
+				vs = append(vs, views[i])
+			}
+			return vs
+		}
+		now := some()
+		g := New(now...)
+		var turns []Turn
+		type record struct {
+			bytes []byte
+			turns int // before it
+		}
+		out := map[Vertex]record{}
+		next := Vertex(1)
+		for range 4 {
+			for range 60 {
+				switch k := r.IntN(10); {
+				case k < 4:
+					begin := int64(next)*10 + r.Int64N(60)
+					commit := begin + r.Int64N(40)
+					at[next] = Place{begin, commit, commit, begin, commit + 5}
+					g.AddVertex(next, at[next], nil)
+					next++
+				case k < 9 && next > 2:
+					e := Edge{From: 1 + Vertex(r.IntN(int(next-1))), To: 1 + Vertex(r.IntN(int(next-1))), Labels: 1 + Labels(r.IntN(2))}
+					if e.From != e.To && g.Known(e.From) && g.Known(e.To) {
+						g.AddEdge(e)
+					}
+				case k == 9:
+					for _, v := range slices.Clone(g.Retire(int64(next)*10 - 60)) {
+						g.Free(v)
+						out[v] = record{g.AppendRanks(nil, v), len(turns)}
+					}
+				}
+			}
+			x := Turn{Before: now, After: some()}
+			orders := make([][]uint32, len(x.After))
+			for i, v := range x.After {
+				k := slices.Index(now, v)
+				from := Origin{View: k}
+				if k < 0 {
+					from = Origin{r.IntN(len(now)), Frozen}
+					if w := now[from.View]; v.Time == NoTime && w.Time == NoTime && v.Follows()&^w.Follows() == 0 {
+						from.Start = Copied
+					}
+				} else {
+					orders[i] = g.Order(k)
+				}
+				x.From = append(x.From, from)
+			}
+			for _, v := range slices.Clone(g.Turn(&x, math.MinInt64, place)) {
+				g.Free(v)
+				out[v] = record{g.AppendRanks(nil, v), len(turns) + 1}
+			}
+			turns, now = append(turns, x), x.After
+			for i, from := range x.From {
+				if from.Start == Kept && !slices.Equal(orders[i], g.Order(i)) {
+					t.Fatalf("seed %d: view %d stays, in another order", seed, i)
+				}
+				for v := Vertex(1); v < next && from.Start == Copied; v++ {
+					if !g.Known(v) {
+						continue
+					}
+					for id := g.FirstOut(v); id != 0; id = g.NextOut(id) {
+						g.Offer(id, i)
+					}
+				}
+			}
+			if err := g.Check(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for v := range next {
+				o, ok := out[v]
+				if !ok {
+					continue
+				}
+				before := g.AppendRanks(nil, v)
+				if !g.PutRanks(v, o.bytes, turns[o.turns:], at[v].NotBefore, at[v].NotAfter) {
+					t.Fatalf("seed %d: %d is not taken back", seed, v)
+				}
+				if after := g.AppendRanks(nil, v); !slices.Equal(before, after) {
+					t.Fatalf("seed %d: %d comes back as\n%x, was\n%x", seed, v, after, before)
+				}
+			}
+		}
+	}
+}
