@@ -144,12 +144,13 @@ func (s *State) sawOwnFuture(c *touch, n uint32) {
 
 // Missed is a version that n wrote and that who read v is known to have missed, 0
 // if there is none: a register's, if n read v before it wrote, or v is the initial
-// version; a list's append that the read which ended at v did not show.
+// version; a list's append that the read which ended at v did not show, unless another
+// transaction may have made it.
 func (s *State) Missed(n, v uint32) uint32 {
 	x := &s.versions[v]
 	if s.keys[x.key].kind == event.List {
 		for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
-			if w := &s.versions[s.writes[id].version]; w.key == x.key && (w.flags&placed == 0 || w.index > x.index) {
+			if w := &s.versions[s.writes[id].version]; w.key == x.key && w.flags&ambiguous == 0 && (w.flags&placed == 0 || w.index > x.index) {
 				return s.writes[id].version
 			}
 		}
