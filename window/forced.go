@@ -165,11 +165,11 @@ func (m *Machine) forceDue(d dueTxn) {
 	}
 }
 
-// enterForced notes that n is about to be taken in, unless it does not count or is
-// taken in already.
+// enterForced notes that n is about to be taken in, unless it does not count, is
+// taken in already, or has left: the live cap takes those in before they are due.
 func (m *Machine) enterForced(n, gen uint32) bool {
 	f := &m.forced
-	if !m.infer.Counts(n) || m.infer.Generation(n) != gen || f.isTaken(n, gen) {
+	if !m.infer.Counts(n) || m.infer.Generation(n) != gen || f.isTaken(n, gen) || !m.graph.Known(incremental.Vertex(n)) {
 		return false
 	}
 	f.taken[n].gen = gen
