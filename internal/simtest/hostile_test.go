@@ -329,6 +329,20 @@ func both(hs [2]oracle.History) oracle.Verdicts {
 	}
 	o.Anomalies = append(o.Anomalies, other.Anomalies...)
 	o.Torn = o.Torn || other.Torn
+	g := *o.Graph
+	g.History = slices.Clone(g.History)
+	for i := range hs[1] { // nothing of one epoch meets what is of the other
+		t := hs[1][i].Clone()
+		t.ID += " second"
+		if t.Session != "" {
+			t.Session += " second"
+		}
+		for j := range t.Ops {
+			t.Ops[j].Key += " second"
+		}
+		g.History = append(g.History, t)
+	}
+	o.Graph = &g
 	return o
 }
 
