@@ -53,11 +53,12 @@ func (m *Machine) contradict(key string) {
 	}
 }
 
-// overContradicted says whether the cycle has a write dependency over a key of
-// which reads exclude each other.
+// overContradicted says whether the finding is about a key of which reads exclude each
+// other. The cycle that is shown need not be the one with the write dependency: what a
+// former witness refuted stays refuted.
 func (m *Machine) overContradicted(f *isolation.Finding) bool {
 	return slices.ContainsFunc(f.Edges, func(e isolation.FindingEdge) bool {
-		return e.Type == infer.WW.String() && m.isContradicted(e.Key)
+		return m.isContradicted(e.Key)
 	})
 }
 
