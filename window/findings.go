@@ -74,7 +74,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		return nil
 	}
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
-	rests := m.restsOn(c.Edges)
+	rests, versions := m.restsOn(c.Edges)
 	if len(rests) > 0 { // those that a past leads through are looked up like members
 		members, shown = all, nil
 	}
@@ -89,7 +89,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		m.upgrade(f, name, &w, members, c)
 		return name.Weakest
 	}
-	f := &openFinding{members: members, edges: append(rests, c.Edges...), asides: []aside{asideOf(m.graph, id)}, level: level}
+	f := &openFinding{members: members, edges: append(rests, c.Edges...), versions: versions, asides: []aside{asideOf(m.graph, id)}, level: level}
 	f.Finding.AtLeast = c.AtLeast
 	f.Finding.Certain = true
 	m.show(f, shown)

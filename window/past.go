@@ -157,9 +157,9 @@ func (m *Machine) unforced(ids []incremental.EdgeID) incremental.EdgeID {
 	return 0
 }
 
-// restsOn are the stored edges of the pasts that force edges of the cycle.
-func (m *Machine) restsOn(ids []incremental.EdgeID) []incremental.EdgeID {
-	var all []incremental.EdgeID
+// restsOn are the stored edges of the pasts that force edges of the cycle, and the
+// versions that were read there.
+func (m *Machine) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, versions []uint32) {
 	for _, id := range ids {
 		e := *m.graph.Edge(id)
 		if infer.Label(e.Labels)&infer.Forced == 0 {
@@ -169,9 +169,19 @@ func (m *Machine) restsOn(ids []incremental.EdgeID) []incremental.EdgeID {
 			if s.id != 0 {
 				all = append(all, s.id)
 			}
+			versions = s.appendShown(versions)
 		}
 	}
-	return all
+	return all, versions
+}
+
+// appendShown appends what the step read: the stored edge is that of the last element
+// of a list, and says nothing of those before it.
+func (s *pastStep) appendShown(versions []uint32) []uint32 {
+	if s.label == infer.WR && !slices.Contains(versions, s.version) {
+		return append(versions, s.version)
+	}
+	return versions
 }
 
 // missed reports that e.By read a version that e.From is known to have overwritten
@@ -203,6 +213,7 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 		if steps[i].id != 0 {
 			f.edges = append(f.edges, steps[i].id)
 		}
+		f.versions = steps[i].appendShown(f.versions)
 	}
 	w.Edges = append(w.Edges, isolation.Edge{
 		From: index(e.By), To: index(e.From), Label: infer.RW, Shown: -1,
