@@ -85,6 +85,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 			continue
 		}
 		f.asides = append(f.asides, asideOf(m.graph, id))
+		f.edges, f.versions = append(f.edges, rests...), append(f.versions, versions...)
 		m.show(f, shown)
 		m.upgrade(f, name, &w, members, c)
 		return name.Weakest
@@ -191,7 +192,7 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witn
 	f.Finding.ID = m.identity(&f.Finding, len(w.Edges) > 0)
 	if old := m.open.ids[f.Finding.ID]; old != nil {
 		if len(w.Edges) > 0 && f.severity < old.severity && !old.upgraded {
-			old.asides = append(old.asides, f.asides...)
+			old.asides, old.versions = append(old.asides, f.asides...), append(old.versions, f.versions...)
 			m.show(old, f.shown)
 			m.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
 		} else {
@@ -317,6 +318,8 @@ func (m *Machine) conclude(f *openFinding) {
 			w, all := m.witness(c.Edges)
 			name := m.weigh(&w)
 			if f.lessThan(&name) && isolation.Verify(&w) == nil && m.unproven(all) == 0 {
+				rests, versions := m.restsOn(c.Edges)
+				f.edges, f.versions = append(f.edges, rests...), append(f.versions, versions...)
 				m.show(f, all[len(w.Edges):])
 				m.upgrade(f, name, &w, all[:len(w.Edges)], c)
 				break
