@@ -81,8 +81,8 @@ func (s *State) RepeatedVersions() map[uint32][]uint32 {
 }
 
 // RepeatedReads calls fn with each transaction that read v, if v has several possible
-// writers. maybe says that one of them is of unknown outcome and may have taken effect:
-// then it can be another one than those that count. ok is false where the writers are
+// writers. maybe says that it can be another one than those that count: one is of unknown
+// outcome and may have taken effect, or a record may be missing. ok is false where the writers are
 // not looked for.
 func (s *State) RepeatedReads(v uint32, fn func(reader uint32, maybe bool)) (ok bool) {
 	x := &s.versions[v]
@@ -92,7 +92,7 @@ func (s *State) RepeatedReads(v uint32, fn func(reader uint32, maybe bool)) (ok 
 	if !s.searched(v) {
 		return false
 	}
-	maybe := false
+	maybe := !s.certain() || s.opt.Existing
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 		maybe = maybe || s.txns[s.writes[id].txn].state == tentative
 	}

@@ -326,6 +326,7 @@ func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
 			if *budget--; *budget < 0 {
 				return nil
 			}
+			*budget -= len(c.sides()) - 2
 			s, ways := deduction{choice: c, left: -1}, 0
 			for j, x := range c.sides() {
 				es := w.edgesOf(g, c.Key, x)
@@ -352,6 +353,9 @@ func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
 		return nil
 	}
 	s := deduction{choice: open[0], left: -1}
+	if *budget -= len(open[0].sides()) - 2; *budget < 0 {
+		return nil
+	}
 	for i, x := range open[0].sides() {
 		es := w.edgesOf(g, open[0].Key, x)
 		s.closed, s.branches = append(s.closed, g.cycle(es)), append(s.branches, nil)

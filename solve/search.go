@@ -168,6 +168,7 @@ func (s *search) polarityOfRead(p int32) int32 {
 	if wrote > reads {
 		return 1
 	}
+	s.steps += int64(len(r.Candidates))
 	for _, c := range r.Candidates {
 		if later := rank(s.units[c].Out); later > wrote && later < reads {
 			return 1
@@ -246,6 +247,7 @@ func (s *search) enter(lit int32) int32 {
 	if s.mayRead == nil {
 		return -1
 	}
+	s.steps += int64(len(s.mayRead.picks[first]))
 	for _, v := range s.mayRead.picks[first] {
 		if s.value[v] != 1 || s.placed[v] >= int32(s.queue) {
 			continue // it adds the edge when it is entered
@@ -273,6 +275,7 @@ func (s *search) enterRead(lit int32) int32 {
 			return s.cycle(lit, -1, b.why)
 		}
 	}
+	s.steps += int64(len(s.mayRead.pairs[c]))
 	for _, v := range s.mayRead.pairs[c] {
 		if s.value[v] == 0 || s.placed[v] >= int32(s.queue) {
 			continue

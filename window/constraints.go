@@ -264,7 +264,7 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 			return "there are too many blind writes without a known order to search for one"
 		}
 		if m.unsureWriter {
-			return "a transaction of unknown outcome may have written what was read, among others of " + strings.Join(m.givenUp, ", ")
+			return "a transaction of unknown outcome, or without a record, may have written what was read, among others of " + strings.Join(m.givenUp, ", ")
 		}
 		return "the order of blind writes was not found within the budget, among others of " + strings.Join(m.givenUp, ", ")
 	}
@@ -293,17 +293,19 @@ func (m *Machine) misfitReason(l isolation.Level) string {
 // constraints are a view's graph and its unordered keys in the terms of package
 // solve.
 type constraints struct {
-	problem   solve.Problem
-	nodes     []uint32       // of the view, by node of the problem
-	at        []int32        // node of the problem, by node of the view
-	chains    []infer.Chain  // by unit
-	reads     []repeatedRead // by read of the problem
-	missed    []missed
-	relaxed   bool     // what is set aside is left out
-	aside     bool     // an edge was set aside, and not reported
-	assumed   int      // the last edges of the problem, which are not known
-	frozen    int      // the last of those, which follow from what is frozen
-	unchained []uint32 // keys whose versions are not chains
+	problem solve.Problem
+	nodes   []uint32       // of the view, by node of the problem
+	at      []int32        // node of the problem, by node of the view
+	chains  []infer.Chain  // by unit
+	reads   []repeatedRead // by read of the problem
+	// candidates are the possible writers of all reads together.
+	candidates int
+	missed     []missed
+	relaxed    bool     // what is set aside is left out
+	aside      bool     // an edge was set aside, and not reported
+	assumed    int      // the last edges of the problem, which are not known
+	frozen     int      // the last of those, which follow from what is frozen
+	unchained  []uint32 // keys whose versions are not chains
 }
 
 // missed is an anti-dependency that the graph does not hold: reader saw no value of

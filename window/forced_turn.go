@@ -94,7 +94,9 @@ func (m *Machine) takeForcedAnew() {
 			t.Session, t.After, t.Preds = 0, 0, nil
 			f.plain.Add(&t, f.writes)
 			m.takeForced(d.n, f.plain.Out, true)
+			m.renewBehind(d.n) // one that ended later than who read from it
 		}
 	}
+	m.forceLate()
 	f.lost = lost
 }

@@ -427,6 +427,9 @@ func (m *Machine) orderBefore(due func(i int) []uint32) {
 		}
 		n := len(due(i))
 		if n == 0 {
+			if m.begunOf(m.views[i]) != nil {
+				continue // all that it has is new
+			}
 			return
 		}
 		r := m.newRun(i)

@@ -15,6 +15,11 @@ import (
 // that are decided so. One of unknown outcome may be the writer too: an order without it
 // shows that the level holds, and that there is none shows nothing.
 
+// maxCandidates bounds the possible writers of all reads of a problem together, and
+// maxReadCore the choices in what cannot be ordered: a key whose reads bring more takes
+// no part. A flag that n transactions turn on and off has n^2/2 of them.
+const maxCandidates, maxReadCore = 1 << 16, 1600
+
 // readsOf adds the reads of a key's repeated values to the problem, whose units from
 // first on are those of the chains that take part. It returns false where a read has no
 // writer that counts, or its writers are not looked for.
@@ -31,11 +36,16 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 			at++
 		}
 	}
-	ok, before := true, len(c.reads)
+	ok, before, candidates := true, len(c.reads), c.candidates
 	for _, v := range versions {
 		known := m.infer.RepeatedReads(v, func(reader uint32, maybe bool) {
+			if !ok {
+				return
+			}
 			if m.askedUnder(reader, m.views[i]) {
-				return // what it read promises nothing here
+				// What it read promises nothing here, but may to who promised it less.
+				ok = m.askedBy(reader) == isolation.ReadUncommitted
+				return
 			}
 			node, _, _ := m.graph.Ends(i, incremental.Vertex(reader), incremental.Vertex(reader), incremental.Labels(infer.RW))
 			r := solve.Read{Node: c.nodeAt(node), Own: -1}
@@ -52,7 +62,8 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 				r.Candidates = append(r.Candidates, unit[a])
 				whole = whole && unit[a] >= 0
 			}
-			if len(r.Candidates) == 0 || r.Node < 0 {
+			c.candidates += len(r.Candidates)
+			if len(r.Candidates) == 0 || r.Node < 0 || c.candidates > maxCandidates {
 				ok = false
 			} else if whole {
 				c.problem.Reads = append(c.problem.Reads, r)
@@ -62,7 +73,7 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 		ok = ok && known
 	}
 	if !ok { // the key takes no part
-		c.problem.Reads, c.reads = c.problem.Reads[:before], c.reads[:before]
+		c.problem.Reads, c.reads, c.candidates = c.problem.Reads[:before], c.reads[:before], candidates
 	}
 	return ok
 }

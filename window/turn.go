@@ -93,8 +93,9 @@ func (m *Machine) turnLevels() {
 		if v != "" {
 			m.ended = append(m.ended, ended{l, Ended{v, why, m.tick}})
 		}
-		m.begun = slices.DeleteFunc(m.begun, func(x begun) bool { return x.level == l })
 	}
+	// What one that ends is known to hold for may rest on when another one began.
+	m.begun = slices.DeleteFunc(m.begun, func(x begun) bool { return !slices.Contains(after, x.level) })
 	for _, l := range after {
 		if !slices.Contains(before, l) {
 			_, ordered := l.View()
@@ -241,7 +242,7 @@ func (m *Machine) pastStart() int64 {
 
 // offerLive offers the edges among live transactions to the i-th view, which was
 // copied: by the head's place in its order, and for one head in the order in which
-// they came.
+// they came; and those from live ones to what has retired in it.
 func (m *Machine) offerLive(i int) {
 	var ids []incremental.EdgeID
 	for _, n := range m.graph.Order(i) {
@@ -256,6 +257,12 @@ func (m *Machine) offerLive(i int) {
 			}
 		}
 		slices.Reverse(ids[at:])
+		for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
+			if e := *m.graph.Edge(id); m.graph.Known(e.To) && m.graph.Retired(i, e.To) && infer.Label(e.Labels)&infer.Forced == 0 &&
+				(len(m.asked) == 0 || m.viewsOf(&e)&(1<<i) != 0) {
+				ids = append(ids, id) // into what has retired here: behind
+			}
+		}
 	}
 	for _, id := range ids {
 		if !m.graph.Known(m.graph.Edge(id).From) {
@@ -297,7 +304,7 @@ func (m *Machine) missedBefore(l isolation.Level, violated func(isolation.Level)
 		return ""
 	}
 	for _, p := range m.views {
-		if p != l && p.Implies(l) && m.begunOf(p) == nil {
+		if p != l && m.stands(p, l) && m.begunOf(p) == nil {
 			if verdict, _ := m.verdictOf(p, violated, x); verdict == OK {
 				return ""
 			}

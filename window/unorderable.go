@@ -14,7 +14,7 @@ import (
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	inTime, ok := c.stepsInTime(core)
-	if !ok || c.isMaybe(core) {
+	if !ok || c.isMaybe(core) || len(core.Reads) > 0 && len(core.Pairs)+len(core.Reads) > maxReadCore {
 		var keys []uint32
 		for _, p := range core.Pairs {
 			keys = append(keys, m.infer.KeyOfVersion(c.chains[p.A].Versions[0]))
