@@ -98,9 +98,12 @@ func (c *constraints) renumberReads(left []int32) {
 	c.problem.Reads, c.reads = reads, what
 }
 
-// isMaybe says whether one of unknown outcome may have written what a read of the core
-// saw: then it proves nothing.
-func (c *constraints) isMaybe(core *solve.Core) bool {
+// isMaybe says whether one of unknown outcome, or one of which there is no good record,
+// may have written what a read of the core saw: then it proves nothing.
+func (m *Machine) isMaybe(c *constraints, core *solve.Core) bool {
+	if len(core.Reads) > 0 && m.Counters.DeadLetters+m.infer.Counters.Contradictory > 0 {
+		return true
+	}
 	return slices.ContainsFunc(core.Reads, func(r int32) bool { return c.reads[r].maybe })
 }
 

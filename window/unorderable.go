@@ -14,7 +14,7 @@ import (
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	inTime, ok := c.stepsInTime(core)
-	if !ok || c.isMaybe(core) || len(core.Reads) > 0 && len(core.Pairs)+len(core.Reads) > maxReadCore {
+	if !ok || m.isMaybe(c, core) || len(core.Reads) > 0 && len(core.Pairs)+len(core.Reads) > maxReadCore {
 		var keys []uint32
 		for _, p := range core.Pairs {
 			keys = append(keys, m.infer.KeyOfVersion(c.chains[p.A].Versions[0]))
@@ -22,7 +22,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		for _, r := range core.Reads {
 			keys = append(keys, m.infer.KeyOfVersion(c.reads[r].version))
 		}
-		m.unsureWriter = m.unsureWriter || c.isMaybe(core)
+		m.unsureWriter = m.unsureWriter || m.isMaybe(c, core)
 		m.giveUp(keys)
 		return false
 	}
