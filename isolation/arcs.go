@@ -1,0 +1,117 @@
+package isolation
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/infer"
+)
+
+// arcGraph is the witness in the encoding of a level: one node a transaction, or B
+// and C of it.
+type arcGraph struct {
+	split, chain bool // B and C; write dependencies lead from C to C
+	commits      bool // so does real time
+	out          [][]arc
+	taken        []taken
+}
+
+type arc struct {
+	to   int
+	edge *Edge // nil for B -> C
+}
+
+// encodable says whether levels of the base are acyclic graphs over choices.
+func encodable(b Base) bool { return b == Prefix || b == SnapshotIsolation || b == Serializable }
+
+func (w *Witness) graphOf(l Level) *arcGraph {
+	g := &arcGraph{split: l.Underlying() != Serializable, chain: l.Underlying() == Prefix, commits: l.Special == GeneralizedSI}
+	g.out = make([][]arc, 2*len(w.Txns))
+	if g.split {
+		for t := range w.Txns {
+			g.out[2*t] = append(g.out[2*t], arc{2*t + 1, nil})
+		}
+	}
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		if e.Label&infer.Process != 0 && l.Family == Plain || e.Label&infer.Realtime != 0 && !l.RealTime() {
+			continue
+		}
+		g.add(e)
+	}
+	return g
+}
+
+// ends are the nodes that e joins.
+func (g *arcGraph) ends(e *Edge) (from, to int) {
+	switch {
+	case !g.split:
+		return 2 * e.From, 2 * e.To
+	case e.Label&infer.RW != 0:
+		return 2 * e.From, 2*e.To + 1
+	case g.chain && e.Label == infer.WW, g.commits && e.Label == infer.Realtime:
+		return 2*e.From + 1, 2*e.To + 1
+	}
+	return 2*e.From + 1, 2 * e.To
+}
+
+func (g *arcGraph) add(e *Edge) {
+	from, to := g.ends(e)
+	g.out[from] = append(g.out[from], arc{to, e})
+}
+
+// path is a shortest way from one node to another, as edges; ok is false when
+// there is none.
+func (g *arcGraph) path(from, to int) (way []*Edge, ok bool) {
+	if from == to {
+		return nil, true
+	}
+	type step struct {
+		node, parent int
+		edge         *Edge
+	}
+	seen := make([]bool, len(g.out))
+	seen[from] = true
+	queue := []step{{from, -1, nil}}
+	for i := 0; i < len(queue); i++ {
+		for _, a := range g.out[queue[i].node] {
+			if seen[a.to] {
+				continue
+			}
+			seen[a.to] = true
+			queue = append(queue, step{a.to, i, a.edge})
+			if a.to != to {
+				continue
+			}
+			for j := len(queue) - 1; j > 0; j = queue[j].parent {
+				if queue[j].edge != nil {
+					way = append(way, queue[j].edge)
+				}
+			}
+			slices.Reverse(way)
+			return way, true
+		}
+	}
+	return nil, false
+}
+
+// cycle is a cycle that one of the edges would close, that edge first.
+func (g *arcGraph) cycle(es []Edge) []*Edge {
+	for i := range es {
+		from, to := g.ends(&es[i])
+		if way, ok := g.path(to, from); ok {
+			return append([]*Edge{&es[i]}, way...)
+		}
+	}
+	return nil
+}
+
+// clone copies g, for one way out of a choice.
+func (g *arcGraph) clone() *arcGraph {
+	c := *g
+	c.out = make([][]arc, len(g.out))
+	for i := range g.out {
+		c.out[i] = slices.Clone(g.out[i])
+	}
+	c.taken = slices.Clone(g.taken)
+	return &c
+}

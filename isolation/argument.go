@@ -1,0 +1,110 @@
+package isolation
+
+import (
+	"slices"
+)
+
+// taken is a side that was taken.
+type taken struct {
+	side
+	key string
+}
+
+// deduction is one of the argument that the choices cannot be made.
+type deduction struct {
+	choice *Choice
+	closed [][]*Edge // by side: the cycle that it closes, nil for none
+	left   int       // the side that is left, where all others close one; -1 for none
+	taken  []Edge    // its edges
+	// branches argue each side that closes no cycle at once, where there are several.
+	branches [][]deduction
+}
+
+// argue shows that every way out of the choices closes a cycle; nil when one does
+// not, or the budget is spent.
+func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
+	var steps []deduction
+	for progress := true; progress; {
+		progress = false
+		for i, c := range open {
+			if *budget--; *budget < 0 {
+				return nil
+			}
+			*budget -= len(c.sides()) - 2
+			s, ways := deduction{choice: c, left: -1}, 0
+			for j, x := range c.sides() {
+				es := w.edgesOf(g, c.Key, x)
+				cycle := g.cycle(es)
+				if s.closed = append(s.closed, cycle); cycle == nil {
+					ways++
+					s.left, s.taken = j, es
+				}
+			}
+			if ways == 0 {
+				return append(steps, s)
+			}
+			if ways > 1 {
+				continue
+			}
+			g.take(c, s.left, s.taken)
+			steps = append(steps, s)
+			open = slices.Delete(slices.Clone(open), i, i+1)
+			progress = true
+			break
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	s := deduction{choice: open[0], left: -1}
+	if *budget -= len(open[0].sides()) - 2; *budget < 0 {
+		return nil
+	}
+	for i, x := range open[0].sides() {
+		es := w.edgesOf(g, open[0].Key, x)
+		s.closed, s.branches = append(s.closed, g.cycle(es)), append(s.branches, nil)
+		if s.closed[i] != nil {
+			continue
+		}
+		branch := g.clone()
+		branch.take(open[0], i, es)
+		if s.branches[i] = w.argue(branch, slices.Clone(open[1:]), budget); s.branches[i] == nil {
+			return nil
+		}
+	}
+	return append(steps, s)
+}
+
+// take takes the i-th side of the choice, with its edges.
+func (g *arcGraph) take(c *Choice, i int, es []Edge) {
+	for j := range es {
+		g.add(&es[j])
+	}
+	g.taken = append(g.taken, taken{c.sides()[i], c.Key})
+}
+
+// maxArgument bounds the sides that are looked at.
+const maxArgument = 20_000
+
+// argument is why the choices cannot be made at the level, nil if they can.
+func (w *Witness) argument(l Level) []deduction {
+	if !encodable(l.Underlying()) {
+		return nil
+	}
+	w = plainly(w)
+	open := make([]*Choice, len(w.Choices))
+	for i := range w.Choices {
+		open[i] = &w.Choices[i]
+	}
+	budget := maxArgument
+	return w.argue(w.graphOf(l), open, &budget)
+}
+
+// contradicts says whether no order of the witness's transactions satisfies the
+// level.
+func (w *Witness) contradicts(l Level) bool {
+	if l.Special == 0 && (l.Base == ReadAtomic || l.Base == Causal) {
+		return w.forcedCycle(l)
+	}
+	return w.argument(l) != nil
+}

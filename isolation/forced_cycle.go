@@ -1,0 +1,108 @@
+package isolation
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// forcedCycle decides read atomic and causal: if T3 reads a key from T1 and has T2,
+// another writer of the key, in its past, T2 comes before T1 (dbcop, figures 2b and
+// 2c). The past is what T3 reads from (and follows in its session or in real time), or
+// all that leads there.
+func (w *Witness) forcedCycle(l Level) bool {
+	g := &arcGraph{out: make([][]arc, 2*len(w.Txns))}
+	shown := w.shown
+	if shown == nil {
+		shown = w.show()
+	}
+	reads := shown.reads
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		if e.Label&infer.WR != 0 || e.Label&infer.Process != 0 && l.Family != Plain || e.Label&infer.Realtime != 0 && l.Family == Strong {
+			g.add(e)
+		}
+	}
+	for i := range reads {
+		g.add(&reads[i])
+	}
+	past := g.clone()
+	before := func(t2, t3 int) bool {
+		if l.Base == ReadAtomic {
+			return slices.ContainsFunc(past.out[2*t2], func(a arc) bool { return a.to == 2*t3 })
+		}
+		_, ok := past.path(2*t2, 2*t3)
+		return ok
+	}
+	var forced []Edge
+	for i := range reads {
+		e := &reads[i] // T1 -> T3
+		for _, x := range shown.writes[e.Key] {
+			if t2 := x.txn; t2 != e.From && t2 != e.To && before(t2, e.To) {
+				forced = append(forced, Edge{From: t2, To: e.From})
+			}
+		}
+	}
+	for i := range forced {
+		if g.cycle(forced[i:i+1]) != nil {
+			return true
+		}
+		g.add(&forced[i])
+	}
+	return false
+}
+
+// shown is what the operations of a witness's transactions show of registers.
+type shown struct {
+	writes map[string][]written // by key: final writes, in the order of the transactions
+	reads  []Edge               // wr edges
+}
+
+type written struct {
+	txn   int
+	value string
+}
+
+// show looks at each operation once: transactions may have many.
+func (w *Witness) show() *shown {
+	s := &shown{writes: map[string][]written{}}
+	for t := range w.Txns {
+		for i := range w.Txns[t].Ops {
+			o := &w.Txns[t].Ops[i]
+			if o.Kind != event.Write {
+				continue
+			}
+			all := s.writes[o.Key]
+			if n := len(all); n > 0 && all[n-1].txn == t {
+				all[n-1].value = o.Value
+			} else {
+				s.writes[o.Key] = append(all, written{t, o.Value})
+			}
+		}
+	}
+	for r := range w.Txns {
+		seen := map[string]bool{}
+		for i := range w.Txns[r].Ops {
+			o := &w.Txns[r].Ops[i]
+			all := s.writes[o.Key]
+			if len(all) == 0 || seen[o.Key] {
+				continue
+			}
+			if first, ok := externalRead(&w.Txns[r], o.Key); !ok || first != o {
+				seen[o.Key] = !ok
+				continue
+			}
+			seen[o.Key] = true
+			if o.Flags&(event.NotFound|event.IsArray) != 0 || w.repeated(r, o.Key) {
+				continue
+			}
+			for _, x := range all {
+				if x.txn != r && x.value == o.Value {
+					s.reads = append(s.reads, Edge{From: x.txn, To: r, Label: infer.WR, Key: o.Key, Value: o.Value, Shown: -1})
+				}
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,121 @@
+package isolation
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/infer"
+)
+
+// NameChoices names a witness with choices by the weakest levels that it refutes.
+func NameChoices(w *Witness) Name {
+	looked := *plainly(w)
+	w = &looked
+	w.shown = w.show()
+	n := Name{Kind: KindViolation}
+	for _, family := range []Family{Plain, StrongSession, Strong} {
+		for _, base := range []Base{ReadAtomic, Causal, Prefix, SnapshotIsolation, Serializable} {
+			if l := (Level{Base: base, Family: family}); w.contradicts(l) {
+				if !l.Refuted(n.Weakest) {
+					n.Weakest = append(n.Weakest, l)
+				}
+				break
+			}
+		}
+	}
+	if l := (Level{Special: GeneralizedSI}); !l.Refuted(n.Weakest) && w.contradicts(l) {
+		n.Weakest = slices.DeleteFunc(n.Weakest, func(x Level) bool { return x.Implies(l) })
+		n.Weakest = append(n.Weakest, l)
+	}
+	family := Strong
+	for _, l := range n.Weakest {
+		if l.Special == 0 {
+			family = min(family, l.Family)
+		}
+	}
+	c, title := classG2, ""
+	switch least(n.Weakest) {
+	case ReadAtomic:
+		c, title = classSingle, missedTitle(ReadAtomic, family)
+	case Causal:
+		c, title = classSingle, missedTitle(Causal, family)
+	case Prefix:
+		c = classNonadjacent
+	case SnapshotIsolation:
+		c, title = w.closingClass(w.ChoiceLevel(n.Weakest)), "conflicting writes"
+	}
+	n.Severity = severity(c, family)
+	n.Anomaly = cycleName(c, family)
+	if n.Title = title; title == "" {
+		n.Title = anomalies[n.Anomaly].title
+	}
+	return n
+}
+
+// shownEdges are the edges that a finding lists: the cycle, or of a witness with
+// choices the one that the argument ends with, in which some edges may be assumed.
+func (w *Witness) shownEdges() []Edge {
+	if len(w.Choices) == 0 {
+		return w.Edges
+	}
+	w = plainly(w)
+	var es []Edge
+	for steps := w.argument(w.Level); len(steps) > 0; {
+		last := steps[len(steps)-1]
+		steps = nil
+		if last.branches == nil {
+			for _, e := range last.closed[0] {
+				es = append(es, *e)
+			}
+			continue
+		}
+		for _, b := range last.branches {
+			if steps == nil {
+				steps = b
+			}
+		}
+	}
+	return es
+}
+
+// closingClass is the class of the worse cycle of the two with which the argument
+// ends, of those that snapshot isolation forbids.
+func (w *Witness) closingClass(l Level) class {
+	steps := w.argument(l)
+	if len(steps) == 0 {
+		return classNonadjacent
+	}
+	c := classNonadjacent
+	for _, cycle := range steps[len(steps)-1].closed {
+		var labels []infer.Label
+		for _, e := range cycle {
+			labels = append(labels, e.Label)
+		}
+		if x, _ := classify(labels); len(labels) > 0 {
+			c = min(c, max(x, classSingle))
+		}
+	}
+	return c
+}
+
+func least(ls []Level) Base {
+	b := Serializable
+	for _, l := range ls {
+		b = min(b, l.Underlying())
+	}
+	return b
+}
+
+// ChoiceLevel is the level at which a witness with choices that refutes these is
+// argued: the first of them, or the weakest above it that is a graph over choices. It
+// stays as it is where that leaves an order: reads beside the edges refute the weaker
+// one.
+func (w *Witness) ChoiceLevel(weakest []Level) Level {
+	l := weakest[0]
+	if l.Special == 0 {
+		l.Base = max(l.Base, Prefix)
+	}
+	if w.argument(l) == nil {
+		return w.Level
+	}
+	return l
+}

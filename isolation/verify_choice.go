@@ -1,0 +1,103 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// verifyChoices derives the edges and choices of the witness from its operations,
+// and that whatever is chosen closes a cycle at the level.
+func verifyChoices(w *Witness) error {
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		if err := verifyEdge(w, e); err != nil {
+			return fmt.Errorf("edge %d, %s %s -> %s: %w", i, e.Label, w.Txns[e.From].ID, w.Txns[e.To].ID, err)
+		}
+	}
+	for i := range w.Choices {
+		if err := verifyChoice(w, &w.Choices[i]); err != nil {
+			return fmt.Errorf("choice %d, of %s: %w", i, w.Choices[i].Key, err)
+		}
+	}
+	if !w.contradicts(w.Level) {
+		return fmt.Errorf("the choices leave an order that %s allows", w.Level)
+	}
+	return nil
+}
+
+func verifyChoice(w *Witness, c *Choice) error {
+	if len(c.Writers) > 0 {
+		return verifyWriters(w, c)
+	}
+	a, b := &w.Txns[c.A], &w.Txns[c.B]
+	_, wrote := finalWrite(a, c.Key)
+	_, too := finalWrite(b, c.Key)
+	if !wrote && !too && writesKey(a, c.Key) && writesKey(b, c.Key) { // appends
+		wrote, too = true, true
+	}
+	switch {
+	case c.A == c.B:
+		return errors.New("one transaction is no choice")
+	case a.Status == event.Aborted || b.Status == event.Aborted:
+		return errors.New("an aborted transaction takes part")
+	case a.Source != b.Source || a.Epoch != b.Epoch:
+		return errors.New("the transactions are of two histories")
+	case !wrote || !too:
+		return fmt.Errorf("not both of %s and %s wrote it", a.ID, b.ID)
+	}
+	for r := range w.Txns {
+		if !w.repeated(r, c.Key) && w.severalLeft(r, c.Key) {
+			return fmt.Errorf("several left what %s read", w.Txns[r].ID)
+		}
+	}
+	return nil
+}
+
+// severalLeft says whether several transactions left what the r-th one read of the key.
+func (w *Witness) severalLeft(r int, key string) bool {
+	o, ok := externalRead(&w.Txns[r], key)
+	if !ok || o.Flags&(event.NotFound|event.IsArray) != 0 {
+		return false
+	}
+	n := 0
+	for t := range w.Txns {
+		if left, wrote := finalWrite(&w.Txns[t], key); wrote && left.Flags&event.NotFound == 0 && left.Value == o.Value && w.Txns[t].Status != event.Aborted {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// verifyWriters: A read what each of the writers had left, and no other transaction
+// that is known here.
+func verifyWriters(w *Witness, c *Choice) error {
+	a := &w.Txns[c.A]
+	o, ok := externalRead(a, c.Key)
+	switch {
+	case !ok || o.Flags&(event.NotFound|event.IsArray) != 0:
+		return fmt.Errorf("%s did not read a value", a.ID)
+	case a.Status == event.Aborted:
+		return errors.New("an aborted transaction takes part")
+	case !w.repeated(c.A, c.Key):
+		return errors.New("it is not said that several may have written what was read")
+	}
+	for t := range w.Txns {
+		b := &w.Txns[t]
+		left, wrote := finalWrite(b, c.Key)
+		wrote = wrote && left.Flags&event.NotFound == 0 && left.Value == o.Value
+		switch listed := slices.Contains(c.Writers, t); {
+		case t == c.A && listed:
+			return fmt.Errorf("%s did not read from itself", a.ID)
+		case listed && !wrote:
+			return fmt.Errorf("%s did not leave what %s read", b.ID, a.ID)
+		case listed && (b.Status == event.Aborted || a.Source != b.Source || a.Epoch != b.Epoch):
+			return fmt.Errorf("%s is none that %s can have read from", b.ID, a.ID)
+		case !listed && wrote && t != c.A && b.Status != event.Aborted:
+			return fmt.Errorf("%s left what %s read as well", b.ID, a.ID)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// cycle reports the edge id, which the given views refused. One witness can
+// speak for several views; the others get one of their own.
+func (m *Machine) cycle(id incremental.EdgeID, refused incremental.Views) {
+	var spokenFor []isolation.Level
+	if m.knownDivergence(id) { // weaker levels allow it, and refuse the edge for another cycle
+		spokenFor = []isolation.Level{{Base: isolation.SnapshotIsolation}}
+	}
+	for _, i := range m.weakFirst {
+		level := m.views[i]
+		if refused&(1<<i) == 0 || level.Refuted(spokenFor) {
+			continue
+		}
+		c := m.searcher.Worst(m.graph, id, level, append([]incremental.EdgeID{}, m.graph.CyclePath(i)...))
+		spokenFor = append(spokenFor, m.reportCycle(c, id, level)...)
+	}
+}
+
+// knownDivergence says whether the edge closes the cycle of two anti-dependencies
+// that is a lost update already reported, and notes it there.
+func (m *Machine) knownDivergence(id incremental.EdgeID) bool {
+	e := m.graph.Edge(id)
+	if infer.Label(e.Labels) != infer.RW {
+		return false
+	}
+	from, to := uint32(e.From), uint32(e.To)
+	pred := m.infer.Saw(from, e.Note[0])
+	if pred == 0 || m.infer.Saw(to, e.Note[0]) != pred || !m.infer.Overwrote(from, pred) || !m.infer.Overwrote(to, pred) {
+		return false
+	}
+	for _, n := range []uint32{from, to} {
+		for _, f := range m.open.by[n] {
+			if !f.closed && slices.Contains(f.versions, pred) {
+				f.asides = append(f.asides, asideOf(m.graph, id))
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reportCycle verifies the cycle and reports it: as an upgrade when it is worse
+// than the open finding whose set-aside edge it runs through, otherwise as a
+// finding of its own. It returns the levels that the cycle refutes.
+func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
+	if bad := m.unforced(c.Edges); bad != 0 {
+		m.forced.void = append(m.forced.void, asideOf(m.graph, bad))
+		if bad != id {
+			m.retries = append(m.retries, asideOf(m.graph, id))
+		}
+		return nil
+	}
+	w, all := m.witness(c.Edges)
+	if err := isolation.Verify(&w); err != nil {
+		m.Counters.Unverified++
+		m.Unverified = err
+		return nil
+	}
+	if n := m.unproven(all); n != 0 {
+		m.note("outcome", doubt, m.noted(n))
+		return nil
+	}
+	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
+	rests, versions := m.restsOn(c.Edges)
+	if len(rests) > 0 { // those that a past leads through are looked up like members
+		members, shown = all, nil
+	}
+	name := m.weigh(&w)
+	for _, e := range c.Edges {
+		f := m.open.reporting(m.graph, e)
+		if f == nil || f.upgraded || !f.lessThan(&name) {
+			continue
+		}
+		f.asides = append(f.asides, asideOf(m.graph, id))
+		f.edges, f.versions = append(f.edges, rests...), append(f.versions, versions...)
+		m.show(f, shown)
+		m.upgrade(f, name, &w, members, c)
+		return name.Weakest
+	}
+	f := &openFinding{members: members, edges: append(rests, c.Edges...), versions: versions, asides: []aside{asideOf(m.graph, id)}, level: level}
+	f.Finding.AtLeast = c.AtLeast
+	f.Finding.Certain = true
+	m.show(f, shown)
+	m.publish(f, name, &w)
+	return name.Weakest
+}
+
+// witness is the cycle in terms of operations: the closing edge last, so that it
+// is the contradiction. all are the transactions of the witness: those on the
+// cycle, one an edge, then those whose reads show an order.
+func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []uint32) {
+	var es []infer.Edge
+	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
+		e := m.graph.Edge(id)
+		es = append(es, infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]})
+	}
+	return m.witnessOf(es)
+}
+
+// witnessOf is the cycle of these edges, with a step in real time where one does
+// not begin at the end of the one before it.
+func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32) {
+	m.given(&w)
+	var steps []infer.Edge
+	for i := range es {
+		steps = append(steps, es[i])
+		if next := es[(i+1)%len(es)].From; next != es[i].To {
+			steps = append(steps, infer.Edge{From: es[i].To, To: next, Label: infer.Realtime})
+		}
+	}
+	for i := range steps {
+		all = append(all, steps[i].From)
+	}
+	index := func(n uint32) int {
+		if i := slices.Index(all, n); i >= 0 {
+			return i
+		}
+		all = append(all, n)
+		return len(all) - 1
+	}
+	for i, e := range steps {
+		edge := isolation.Edge{From: i, To: (i + 1) % len(steps), Label: e.Label, Shown: -1}
+		if e.Version != 0 {
+			edge.Key = m.infer.Key(e.Version)
+			edge.Value = m.infer.Value(e.Version, &m.scratch)
+		}
+		if e.Witness != 0 {
+			edge.Shown = index(e.Witness)
+		}
+		if edge.Label&infer.Reread != 0 {
+			edge.Label = infer.WR
+		}
+		m.shownByVisits(&edge, &e, index)
+		if edge.Label&infer.Forced != 0 {
+			m.evidence(&edge, m.edgeAs(&e), index)
+		}
+		w.Edges = append(w.Edges, edge)
+	}
+	for _, n := range all {
+		w.Txns = append(w.Txns, m.record(n))
+	}
+	return w, all
+}
+
+// edgeAs is a copy of the edge as the orders hold it.
+func (m *Machine) edgeAs(e *infer.Edge) *incremental.Edge {
+	for id := m.graph.FirstOut(incremental.Vertex(e.From)); id != 0; id = m.graph.NextOut(id) {
+		x := *m.graph.Edge(id)
+		if uint32(x.To) == e.To && infer.Label(x.Labels) == e.Label && x.Note == [2]uint32{e.Version, e.Witness} {
+			return &x
+		}
+	}
+	return &incremental.Edge{
+		From: incremental.Vertex(e.From), To: incremental.Vertex(e.To), Labels: incremental.Labels(e.Label), Note: [2]uint32{e.Version, e.Witness},
+	}
+}
+
+func (m *Machine) record(n uint32) event.Record {
+	r, err := event.ReadRecord(m.infer.Record(n))
+	if err != nil {
+		return event.Record{ID: fmt.Sprintf("transaction %d, no longer in memory", n)}
+	}
+	return r
+}
