@@ -219,21 +219,28 @@ func identity(n int) []int {
 	return p
 }
 
+// historyAndArrival is the i-th history of a test, every third one small, and an order of
+// arrival, every second time that in which it was made.
+func historyAndArrival(rng *rand.Rand, i int) (h oracle.History, perm []int) {
+	opt := oracle.Wide()
+	if i%3 == 0 {
+		opt = oracle.Small()
+	}
+	h = oracle.Random(rng, opt)
+	perm = rng.Perm(len(h))
+	if i%2 == 0 {
+		perm = identity(len(h))
+	}
+	return h, perm
+}
+
 // TestWindowed: with windows of 0 to 3 transactions and arrivals shuffled, so
 // that transactions retire all the time, nothing is reported that is not there,
 // and nothing is missed without a flag.
 func TestWindowed(t *testing.T) {
 	for i := range histories(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 12))
-		opt := oracle.Wide()
-		if i%3 == 0 {
-			opt = oracle.Small()
-		}
-		h := oracle.Random(rng, opt)
-		perm := rng.Perm(len(h))
-		if i%2 == 0 {
-			perm = identity(len(h))
-		}
+		h, perm := historyAndArrival(rng, i)
 		cfg := exactAt(i)
 		cfg.Unbounded = false
 		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)

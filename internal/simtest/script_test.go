@@ -20,8 +20,7 @@ import (
 //	final r1 lost-update ...
 //
 // What the commands of a block print must be the text below its "----", up to
-// the next blank line. "skip: reason" in a scenario says that the engine does not
-// answer like this yet: it must then fail.
+// the next blank line.
 
 // command is one line of a scenario.
 type command struct {
@@ -41,7 +40,6 @@ type scenario struct {
 	name   string
 	line   int
 	prose  int // lines of it
-	skip   string
 	blocks []block
 }
 
@@ -75,8 +73,6 @@ func parseScenarios(text string) ([]scenario, error) {
 		switch {
 		case strings.HasPrefix(line, "#"):
 			s.prose++
-		case name == "skip:":
-			s.skip = rest
 		case line == "----":
 			b.checked, b.first = true, i+1
 			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != ""; i++ {
@@ -154,7 +150,6 @@ a
 
 scenario two
 # Why not.
-skip: later
 verdicts
 ----
 counters
@@ -165,7 +160,7 @@ c`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 2 || len(all[0].blocks) != 1 || len(all[0].blocks[0].commands) != 3 || all[1].skip != "later" {
+	if len(all) != 2 || len(all[0].blocks) != 1 || len(all[0].blocks[0].commands) != 3 || len(all[1].blocks) != 1 {
 		t.Fatalf("got %+v", all)
 	}
 	if c := all[0].blocks[0].commands[0]; c != (command{5, "txn", "T1: read x 1"}) {

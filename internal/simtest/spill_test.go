@@ -214,20 +214,27 @@ func spilled(t *testing.T, cfg window.Config, b *event.Batch, rng *rand.Rand, mo
 	return ""
 }
 
+// spillOptions are those of the i-th history: of three one is small, and one has more
+// keys and sessions than stay in memory.
+func spillOptions(i int) oracle.Options {
+	opt := oracle.Wide()
+	switch i % 3 {
+	case 0:
+		opt = oracle.Small()
+	case 1:
+		opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
+		opt.Unknown = 0.2
+	}
+	return opt
+}
+
 // TestSpill: with a cap of one to three keys and sessions, and crashes in the middle
 // of commits, a machine finds what one without a cap finds, to the byte.
 func TestSpill(t *testing.T) {
 	var most infer.SpillSizes
 	for i := range histories(t, 400) {
 		rng := rand.New(rand.NewPCG(uint64(i), 31))
-		opt := oracle.Wide()
-		switch i % 3 {
-		case 0:
-			opt = oracle.Small()
-		case 1:
-			opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
-			opt.Unknown = 0.2
-		}
+		opt := spillOptions(i)
 		h := oracle.Random(rng, opt)
 		cfg := windowed(rng)
 		if rng.IntN(4) == 0 {
@@ -260,14 +267,7 @@ func TestSpillLevels(t *testing.T) {
 	var most infer.SpillSizes
 	for i := range histories(t, 400) {
 		rng := rand.New(rand.NewPCG(uint64(i), 35))
-		opt := oracle.Wide()
-		switch i % 3 {
-		case 0:
-			opt = oracle.Small()
-		case 1:
-			opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5
-			opt.Unknown = 0.2
-		}
+		opt := spillOptions(i)
 		if i%4 == 0 {
 			opt = blind()
 			opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5

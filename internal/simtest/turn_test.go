@@ -174,15 +174,7 @@ var notFromTheBeginning = regexp.MustCompile(`(^|; )not watched from the beginni
 func TestLevelsChange(t *testing.T) {
 	for i := range histories(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 77))
-		opt := oracle.Wide()
-		if i%3 == 0 {
-			opt = oracle.Small()
-		}
-		h := oracle.Random(rng, opt)
-		perm := rng.Perm(len(h))
-		if i%2 == 0 {
-			perm = identity(len(h))
-		}
+		h, perm := historyAndArrival(rng, i)
 		cfg := window.Config{Named: true, Contract: window.Contract{Complete: true}, Levels: randomLevels(rng)}
 		cfg.Window = window.For(time.Duration(rng.IntN(8)*10) * time.Millisecond)
 		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
