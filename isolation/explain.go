@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,18 +74,51 @@ func (w *Witness) describe(i int) string {
 	if len(about) > 0 {
 		b.WriteString(": ")
 	}
-	const most = 12
-	for i := range t.Ops {
-		if i == most {
-			fmt.Fprintf(&b, " and %d more operations", len(t.Ops)-most)
-			break
-		}
-		if i > 0 {
+	told := w.told(t)
+	for n, i := range told {
+		if n > 0 {
 			b.WriteString(", ")
 		}
 		b.WriteString(operation(&t.Ops[i]) + versionMark(&t.Ops[i]))
 	}
+	if left := len(t.Ops) - len(told); left > 0 {
+		fmt.Fprintf(&b, " and %d more operations", left)
+	}
 	return b.String()
+}
+
+// mostTold bounds the operations that an explanation lists of a transaction.
+const mostTold = 12
+
+// told are the operations of t to list, in their order: all, or as many as there is
+// room for, those on the witness's keys before others.
+func (w *Witness) told(t *event.Record) []int {
+	about := make([]int, len(t.Ops))
+	for i := range about {
+		about[i] = i
+	}
+	if len(about) <= mostTold {
+		return about
+	}
+	slices.SortStableFunc(about, func(a, b int) int {
+		switch x, y := w.isAbout(t.Ops[a].Key), w.isAbout(t.Ops[b].Key); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		}
+		return 1
+	})
+	about = about[:mostTold]
+	slices.Sort(about)
+	return about
+}
+
+// isAbout says whether the key is one that the witness's edges or choices are over.
+func (w *Witness) isAbout(key string) bool {
+	over := func(e Edge) bool { return e.Key == key }
+	return w.Key == key || slices.ContainsFunc(w.Choices, func(c Choice) bool { return c.Key == key }) ||
+		slices.ContainsFunc(w.Edges, func(e Edge) bool { return over(e) || slices.ContainsFunc(e.Past, over) })
 }
 
 func operation(o *event.RecordOp) string {
