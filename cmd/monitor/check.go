@@ -52,7 +52,7 @@ func checkCommand(t *terminal) *cobra.Command {
 		Short: "Check whole histories, exactly",
 		Long: "Check reads recorded histories and says whether they satisfy isolation levels: one transaction as JSON a line, or the\n" +
 			"files of another checker (--format), which are recognised by their content. FILE - is standard input. Nothing is\n" +
-			"forgotten on the way unless --window is given.\n\n" +
+			"forgotten on the way unless --window is given. Small files are checked beside each other; answers come in their order.\n\n" +
 			"A record that cannot be decoded is told on standard error and makes verdicts unknown. The sources in a file are\n" +
 			"histories of their own: the verdict on a level is the worst of theirs.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated,\n" +

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"io/fs"
 	"math"
 	"os"
 	"runtime"
@@ -97,7 +96,7 @@ func sizeOf(name string) int64 {
 		return info.Size()
 	}
 	size := int64(0)
-	files, err := fs.ReadDir(os.DirFS(name), ".")
+	files, err := os.ReadDir(name)
 	for _, f := range files {
 		if info, e := f.Info(); e == nil {
 			size += info.Size()
