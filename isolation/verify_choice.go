@@ -17,9 +17,16 @@ func verifyChoices(w *Witness) error {
 			return fmt.Errorf("edge %d, %s %s -> %s: %w", i, e.Label, w.Txns[e.From].ID, w.Txns[e.To].ID, err)
 		}
 	}
+	sound := map[string]bool{} // keys of pairs
 	for i := range w.Choices {
-		if err := verifyChoice(w, &w.Choices[i]); err != nil {
-			return fmt.Errorf("choice %d, of %s: %w", i, w.Choices[i].Key, err)
+		c := &w.Choices[i]
+		err := verifyChoice(w, c)
+		if err == nil && len(c.Writers) == 0 && !sound[c.Key] {
+			sound[c.Key] = true
+			err = verifyReads(w, c.Key)
+		}
+		if err != nil {
+			return fmt.Errorf("choice %d, of %s: %w", i, c.Key, err)
 		}
 	}
 	if !w.contradicts(w.Level) {
@@ -48,8 +55,14 @@ func verifyChoice(w *Witness, c *Choice) error {
 	case !wrote || !too:
 		return fmt.Errorf("not both of %s and %s wrote it", a.ID, b.ID)
 	}
+	return nil
+}
+
+// verifyReads: each read of the key is of what one transaction left, unless it is said to
+// be of several.
+func verifyReads(w *Witness, key string) error {
 	for r := range w.Txns {
-		if !w.repeated(r, c.Key) && w.severalLeft(r, c.Key) {
+		if !w.repeated(r, key) && w.severalLeft(r, key) {
 			return fmt.Errorf("several left what %s read", w.Txns[r].ID)
 		}
 	}
