@@ -235,7 +235,7 @@ func candidatesOf(reads []Read, vars []variable, behind map[int32][]behind) *can
 const maxPicks = 1 << 20
 
 // picks are the variables of the open reads; false when there are too many.
-func (s *solver) picks(vars []variable) ([]variable, bool) {
+func (s *solver) picks() (vars []variable, ok bool) {
 	for _, i := range s.openReads() {
 		for _, c := range s.reads[i].candidates {
 			if _, ok := s.behind[c]; !ok {
@@ -243,8 +243,11 @@ func (s *solver) picks(vars []variable) ([]variable, bool) {
 			}
 			vars = append(vars, isOf(c, i))
 		}
+		if len(vars) > maxPicks {
+			return nil, false
+		}
 	}
-	return vars, len(s.behind) == 0 || len(vars) <= maxPicks+maxOpen
+	return vars, true
 }
 
 // pick takes the candidate for the i-th read.

@@ -51,7 +51,7 @@ func Solve(p *Problem) Result {
 	if len(s.reads) > s.settled {
 		s.behind = map[int32][]behind{}
 	}
-	picks, few := s.picks(nil)
+	picks, few := s.picks()
 	vars, ok := s.open(maxOpen)
 	if !ok || !few {
 		return s.unknown(nil)
