@@ -119,15 +119,20 @@ func (m *Machine) convert(es []infer.Edge) {
 
 // enter counts n in its pane, and gives its place in the orders.
 func (m *Machine) enter(n uint32) incremental.Place {
-	start, end, unknown := m.infer.Span(n)
-	commit := end
-	if unknown {
-		commit = start // it may have taken effect at any time from here on
-	}
-	m.panes.enter(end)
-	p := incremental.Place{Begin: start, Commit: commit, Settle: end}
+	p := m.spanOf(n)
+	m.panes.enter(p.Settle)
 	if m.realTime {
 		m.timePlace(n, &p)
+	}
+	return p
+}
+
+// spanOf is the place of n without real time.
+func (m *Machine) spanOf(n uint32) incremental.Place {
+	start, end, unknown := m.infer.Span(n)
+	p := incremental.Place{Begin: start, Commit: end, Settle: end}
+	if unknown {
+		p.Commit = start // it may have taken effect at any time from here on
 	}
 	return p
 }

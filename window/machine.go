@@ -292,7 +292,9 @@ func (m *Machine) setAsked(n uint32, base isolation.Base) {
 	for int(n) >= len(m.asked) {
 		m.asked = append(m.asked, 0)
 	}
-	m.searcher.Asked = m.askedOf
+	if m.searcher.Asked == nil {
+		m.searcher.Asked = m.askedOf
+	}
 	m.asked[n] = base
 }
 

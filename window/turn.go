@@ -223,11 +223,7 @@ func (m *Machine) placeOf(v incremental.Vertex) incremental.Place {
 	if !m.infer.Holds(n) {
 		return incremental.Place{NotBefore: math.MinInt64, NotAfter: math.MaxInt64}
 	}
-	start, end, unknown := m.infer.Span(n)
-	p := incremental.Place{Begin: start, Commit: end, Settle: end}
-	if unknown {
-		p.Commit = start
-	}
+	p := m.spanOf(n)
 	p.NotBefore, p.NotAfter, _ = m.timesOf(n)
 	return p
 }
@@ -273,8 +269,7 @@ func (m *Machine) offerLive(i int) {
 			m.cycle(id, ref.Cycle)
 		}
 		if ref.Behind != 0 { // its head has retired here, and in the other order it had not, or it was set aside
-			e := m.graph.Edge(id)
-			m.behind(&infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}, ref.Behind)
+			m.behind(inferred(m.graph.Edge(id)), ref.Behind)
 		}
 	}
 }
