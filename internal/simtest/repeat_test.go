@@ -26,8 +26,9 @@ func repeating(i int) oracle.Options {
 // unknown outcome that may have written what was read leaves a level unknown, or a value
 // that nobody left who counts.
 func TestRepeatedValues(t *testing.T) {
-	counts := map[string]int{}
-	for i := range histories(t, 6000) {
+	counts, decided := map[string]int{}, map[string]int{}
+	n := histories(t, 6000)
+	for i := range n {
 		rng := rand.New(rand.NewPCG(uint64(i), 31))
 		opt := repeating(i)
 		if i%4 > 0 {
@@ -52,6 +53,7 @@ func TestRepeatedValues(t *testing.T) {
 				if err != nil {
 					return err.Error()
 				}
+				decided[got]++
 				counts[fmt.Sprintf("%s %s %v", l, got, possible)]++
 				switch {
 				case got == window.Violated && possible:
@@ -70,7 +72,11 @@ func TestRepeatedValues(t *testing.T) {
 		}
 	}
 	t.Log(counts)
+	if decided[window.OK] < n/4 || decided[window.Violated] < n/4 {
+		t.Errorf("%v over repeated values that were read: too few", decided)
+	}
 }
+
 func unsure(h oracle.History) bool {
 	return slices.ContainsFunc(h, func(x workload.Txn) bool { return x.Status == event.Unknown })
 }
