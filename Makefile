@@ -1,5 +1,5 @@
 # Everything here is also what .ci/run does, piece by piece.
-.PHONY: build test lint bench bench-blind bench-all fuzz sim soak demo vuln integration deploy tools
+.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz sim soak demo vuln integration deploy tools
 
 SIM ?= 10000
 SOAK ?= 15m
@@ -33,10 +33,14 @@ bench:
 	go test -tags integration -run '^$$' -bench 'Decode$$|Core|File|NATS|Kafka' -benchtime $(BENCHTIME) -timeout 1h -p 1 \
 		./event ./window ./internal/bench
 
+# Weak levels: whole processes of monitor check.
+bench-weak:
+	go test -run '^$$' -bench CheckWeak -benchtime $(BLIND)x -timeout 1h ./internal/bench
+
 # Blind writes: whole processes of monitor check, best of BLIND runs beside what it
 # should be, and the stream over NATS.
 bench-blind:
-	go test -run '^$$' -bench Check -benchtime $(BLIND)x -timeout 1h ./internal/bench
+	go test -run '^$$' -bench 'Check$$' -benchtime $(BLIND)x -timeout 1h ./internal/bench
 	go test -run '^$$' -bench 'NATS/blind' -benchtime 1x -timeout 1h ./internal/bench
 
 # Every benchmark there is.

@@ -1,8 +1,6 @@
 package history
 
 import (
-	"bytes"
-
 	"github.com/isowatch/isowatch/event"
 )
 
@@ -11,9 +9,7 @@ import (
 // is nobody's: there are no initial values. Sessions and transactions are
 // numbered from 1.
 
-func readAWDIT(data []byte) (*plain, error) {
-	p := &plain{ops: make([]plainOp, 0, bytes.Count(data, []byte{'\n'})+1)}
-	s := textScanner{data: data}
+func (p *plain) readAWDIT(s *textScanner) error {
 	session, id := int64(1), int64(1)
 	open := false
 	end := func() {
@@ -23,7 +19,7 @@ func readAWDIT(data []byte) (*plain, error) {
 		}
 		open = false
 	}
-	for s.next() {
+	for !p.stopped() && s.next() {
 		c := s.cur[0]
 		switch {
 		case c == '-' && only(s.cur, '-'):
@@ -35,9 +31,9 @@ func readAWDIT(data []byte) (*plain, error) {
 			continue
 		}
 		at := s.line
-		o, ok := awditOp(&s)
+		o, ok := awditOp(s)
 		if !ok {
-			return nil, s.fault(`"r key value", "w key value", or a line of - or of = is expected`)
+			return s.fault(`"r key value", "w key value", or a line of - or of = is expected`)
 		}
 		if !open {
 			p.begin(p.session(session), id, at, event.Committed)
@@ -46,7 +42,7 @@ func readAWDIT(data []byte) (*plain, error) {
 		p.ops = append(p.ops, o)
 	}
 	end()
-	return p, nil
+	return nil
 }
 
 func awditOp(s *textScanner) (o plainOp, ok bool) {

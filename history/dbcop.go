@@ -26,21 +26,46 @@ const (
 
 // bincode reads such a file. After the first fault it gives zeros.
 type bincode struct {
-	data  []byte
-	i     int
-	fault error
+	*chunks // what is behind data, nil for nothing
+	data    []byte
+	i       int
+	before  int // bytes of the file before data
+	size    int // of the file
+	fault   error
 }
 
 func (d *bincode) fail(at int, format string, args ...any) {
 	if d.fault == nil {
 		d.fault = atByte(at, format, args...)
 	}
-	d.i = len(d.data)
+	d.data, d.i, d.chunks = nil, 0, nil
+}
+
+// at is the place in the file.
+func (d *bincode) at() int { return d.before + d.i }
+
+// has says whether n more bytes are there.
+func (d *bincode) has(n int) bool {
+	more := true
+	for more && len(d.data)-d.i < n {
+		d.before += d.i
+		d.data, more = d.behind(d.data[d.i:])
+		d.i = 0
+	}
+	return more
+}
+
+// skip passes over n bytes, which the file has.
+func (d *bincode) skip(n int) {
+	for n > 0 && d.has(1) {
+		k := min(n, len(d.data)-d.i)
+		d.i, n = d.i+k, n-k
+	}
 }
 
 func (d *bincode) u64() uint64 {
-	if len(d.data)-d.i < 8 {
-		d.fail(d.i, "the file ends early")
+	if len(d.data)-d.i < 8 && !d.has(8) {
+		d.fail(d.at(), "the file ends early")
 		return 0
 	}
 	d.i += 8
@@ -49,9 +74,9 @@ func (d *bincode) u64() uint64 {
 
 // count reads how many things of at least size bytes follow.
 func (d *bincode) count(size int, what string) int {
-	at := d.i
+	at := d.at()
 	n := d.u64()
-	if n > uint64((len(d.data)-d.i)/size) {
+	if n > uint64(max(d.size-d.at(), 0)/size) {
 		d.fail(at, "%d %s, more than the rest of the file holds", n, what)
 		return 0
 	}
@@ -59,20 +84,20 @@ func (d *bincode) count(size int, what string) int {
 }
 
 func (d *bincode) flag(what string) bool {
-	if d.i >= len(d.data) {
-		d.fail(d.i, "the file ends early")
+	if d.i >= len(d.data) && !d.has(1) {
+		d.fail(d.at(), "the file ends early")
 		return false
 	}
 	d.i++
 	c := d.data[d.i-1]
 	if c > 1 {
-		d.fail(d.i-1, "%s is %d, neither 0 nor 1", what, c)
+		d.fail(d.at()-1, "%s is %d, neither 0 nor 1", what, c)
 	}
 	return c == 1
 }
 
 func (d *bincode) number(what string) int64 {
-	at := d.i
+	at := d.at()
 	u := d.u64()
 	if u > math.MaxInt64 {
 		d.fail(at, "%s %d is beyond 63 bits", what, u)
@@ -80,29 +105,30 @@ func (d *bincode) number(what string) int64 {
 	return int64(u)
 }
 
-func readDBCop(data []byte) (*plain, error) {
-	d := bincode{data: data, i: min(dbcopTexts, len(data))}
+func (p *plain) readDBCop(d *bincode) error {
+	d.skip(dbcopTexts)
 	for range 3 {
-		d.i += d.count(1, "bytes of text")
+		d.skip(d.count(1, "bytes of text"))
 	}
-	p := &plain{initialZero: true}
-	p.ops = make([]plainOp, 0, (len(data)-d.i)/dbcopEvent)
+	p.initialZero = true
 	sessions := d.count(8, "sessions")
 	for s := 1; s <= sessions && d.fault == nil; s++ {
 		session := p.session(int64(s))
 		txns := d.count(9, "transactions")
 		for id := 1; id <= txns && d.fault == nil; id++ {
-			p.dbcopTxn(&d, session, int64(id))
+			if p.dbcopTxn(d, session, int64(id)); p.stopped() {
+				return nil
+			}
 		}
 	}
-	if d.fault == nil && d.i < len(data) {
-		d.fail(d.i, "%d bytes behind the history", len(data)-d.i)
+	if d.fault == nil && d.has(1) {
+		d.fail(d.at(), "%d bytes behind the history", d.size-d.at())
 	}
-	return p, d.fault
+	return d.fault
 }
 
 func (p *plain) dbcopTxn(d *bincode, session uint32, id int64) {
-	t := p.begin(session, id, int64(d.i), event.Committed)
+	t := p.begin(session, id, int64(d.at()), event.Committed)
 	for n := d.count(dbcopEvent, "events"); n > 0 && d.fault == nil; n-- {
 		var o plainOp
 		if d.flag("write") {
@@ -116,7 +142,9 @@ func (p *plain) dbcopTxn(d *bincode, session uint32, id int64) {
 	if !d.flag("success") {
 		t.status = event.Aborted
 	}
-	p.end()
+	if d.fault == nil {
+		p.end()
+	}
 }
 
 // isDBCop says whether a file that begins so can be of dbcop: five small numbers

@@ -19,6 +19,7 @@ func fuzzRead(t *testing.T, f Format, data []byte) {
 	if err != nil && !errors.As(err, &fault) {
 		t.Fatalf("%v names no place", err)
 	}
+	compareStream(t, f, data)
 }
 
 func FuzzDBCop(f *testing.F) {

@@ -22,6 +22,8 @@ type plain struct {
 	// hexIDs: transactions are named by hexadecimal numbers in their files.
 	hexIDs bool
 
+	stream *stream // unless nil, takes each transaction
+
 	partition uint32           // of the file being read
 	names     []int64          // of sessions, as the file names them
 	byName    map[int64]uint32 // index into names
@@ -83,7 +85,13 @@ func (p *plain) begin(session uint32, id, at int64, status event.Status) *plainT
 func (p *plain) end() {
 	t := &p.txns[len(p.txns)-1]
 	t.count = uint32(len(p.ops)) - t.first
+	if p.stream != nil {
+		p.stream.give(p)
+	}
 }
+
+// stopped says that nothing more is to be read.
+func (p *plain) stopped() bool { return p.stream != nil && p.stream.err != nil }
 
 func (p *plain) opsOf(t *plainTxn) []plainOp { return p.ops[t.first : t.first+t.count] }
 

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"math"
 
 	"github.com/isowatch/isowatch/event"
@@ -21,29 +20,37 @@ type numbered struct {
 	id      int64
 }
 
-func readPolySI(data []byte) (*plain, error) {
-	p := &plain{initialZero: true, ops: make([]plainOp, 0, bytes.Count(data, []byte{'\n'})+1)}
-	known := map[numbered]uint32{}
+func (p *plain) readPolySI(s *textScanner) error {
+	p.initialZero = true
 	last, current := numbered{id: math.MinInt64}, uint32(0)
-	scattered := false
-	var of []uint32 // the transaction of each operation
-	s := textScanner{data: data}
+	var met metTxns
+	var of []uint32 // the transaction of each operation, from when one was met again
 	for s.next() {
-		o, n, level, ok := polySILine(&s, p)
+		o, n, level, ok := polySILine(s, p)
 		if !ok {
-			return nil, s.fault("r(key,value,session,txn) or w(key,value,session,txn) is expected")
+			return s.fault("r(key,value,session,txn) or w(key,value,session,txn) is expected")
 		}
 		if n != last || n.id == abortedWrite {
-			at, found := known[n]
-			switch {
-			case n.id == abortedWrite:
-				p.begin(n.session, n.id, s.line, event.Aborted)
-			case !found:
-				p.begin(n.session, n.id, s.line, event.Committed)
-				known[n] = uint32(len(p.txns) - 1)
+			if p.stream != nil && len(p.txns) > 0 {
+				if p.end(); p.stopped() {
+					return nil
+				}
 			}
-			if current = uint32(len(p.txns) - 1); found && n.id != abortedWrite {
-				current, scattered = at, true
+			at, again := met.find(p, n)
+			switch {
+			case !again:
+				status := event.Committed
+				if n.id == abortedWrite {
+					status = event.Aborted
+				}
+				p.begin(n.session, n.id, s.line, status)
+				current = uint32(len(p.txns) - 1)
+			case p.stream != nil:
+				return ErrWhole
+			default:
+				if current = at; of == nil {
+					of = p.inOrder()
+				}
 			}
 			last = n
 		}
@@ -51,13 +58,65 @@ func readPolySI(data []byte) (*plain, error) {
 			p.txns[current].isolation = level
 		}
 		p.ops = append(p.ops, o)
-		of = append(of, current)
 		p.txns[current].count++
+		if of != nil {
+			of = append(of, current)
+		}
 	}
-	if scattered {
+	switch {
+	case p.stream != nil && len(p.txns) > 0:
+		p.end()
+	case of != nil:
 		p.gather(of)
 	}
-	return p, nil
+	return nil
+}
+
+// metTxns tells which transactions were met. Most files number those of a session in
+// their order, and nothing is looked up as long as they do.
+type metTxns struct {
+	greatest []int64 // by session
+	index    map[numbered]uint32
+}
+
+// find is the index of n in p, if it was met before. Of a stream there is none: where
+// only looking up tells, it is taken as met.
+func (m *metTxns) find(p *plain, n numbered) (at uint32, again bool) {
+	for len(m.greatest) < len(p.names) {
+		m.greatest = append(m.greatest, math.MinInt64)
+	}
+	greatest := &m.greatest[n.session]
+	if n.id == abortedWrite {
+		return 0, false
+	}
+	if m.index == nil {
+		if n.id > *greatest {
+			*greatest = n.id
+			return 0, false
+		}
+		if p.stream != nil {
+			return 0, true
+		}
+		m.index = make(map[numbered]uint32, len(p.txns))
+		for i := range p.txns {
+			m.index[numbered{p.txns[i].session, p.txns[i].id}] = uint32(i)
+		}
+	}
+	if at, again = m.index[n]; !again {
+		m.index[n] = uint32(len(p.txns))
+	}
+	return at, again
+}
+
+// inOrder is the transaction of each operation, where they stand one behind the other.
+func (p *plain) inOrder() []uint32 {
+	of := make([]uint32, 0, cap(p.ops))
+	for i := range p.txns {
+		for range p.txns[i].count {
+			of = append(of, uint32(i))
+		}
+	}
+	return of
 }
 
 // gather sorts the operations by transaction, given the transaction of each.

@@ -27,6 +27,10 @@ type Reader struct {
 	Contract string
 	// Size is how many bytes the file has, 0 if that is not known.
 	Size int64
+	// Stream: transactions of formats that are lists of reads and writes of integers are
+	// given out as they are read, in the order of the file, and nothing is held. Read fails
+	// with ErrWhole where that cannot be. Flush is called more often.
+	Stream bool
 
 	source event.Span // "default" in Batch.Data
 	fresh  bool       // the batch has not been emptied since source was written
@@ -36,20 +40,28 @@ type Reader struct {
 const (
 	flushBytes = 1 << 20
 	flushOps   = 1 << 16
+	streamOps  = 1 << 13 // of a stream: less than a megabyte, which stays in a cache
 )
 
 // Read reads the file in. The error is a *Fault where the file is not what the
 // format asks for: what was read before it is in the batch, or was flushed.
 func (r *Reader) Read(f Format, in io.Reader) error {
+	if r.streams(f) {
+		return r.stream(f, in)
+	}
 	data, err := r.all(in)
 	if err != nil {
 		return err
 	}
+	var p plain
 	switch f {
 	case DBCop:
-		return r.readPlain(readDBCop(data))
+		p.ops = make([]plainOp, 0, len(data)/dbcopEvent)
+		err := p.readDBCop(&bincode{data: data, size: len(data)})
+		return r.readPlain(&p, err)
 	case PolySI:
-		return r.readPlain(readPolySI(data))
+		err := p.readPolySI(linesOf(&p, data))
+		return r.readPlain(&p, err)
 	case EDN, ElleJSON:
 		return r.readElle(data, f == ElleJSON)
 	case Porcupine:
@@ -59,9 +71,9 @@ func (r *Reader) Read(f Format, in io.Reader) error {
 	case DBCopJSON:
 		return r.readPlain(readDBCopJSON(data))
 	case AWDIT:
-		return r.readPlain(readAWDIT(data))
+		err := p.readAWDIT(linesOf(&p, data))
+		return r.readPlain(&p, err)
 	case Viper:
-		var p plain
 		err := p.viperFile(data, 0)
 		return r.readPlain(&p, err)
 	}
@@ -143,7 +155,11 @@ func (r *Reader) begin(pos event.Position, status event.Status) *event.Txn {
 
 // full flushes the batch if it holds enough.
 func (r *Reader) full() error {
-	if len(r.Batch.Data) < flushBytes && len(r.Batch.Ops) < flushOps {
+	most := flushOps
+	if r.Stream {
+		most = streamOps
+	}
+	if len(r.Batch.Data) < flushBytes && len(r.Batch.Ops) < most {
 		return nil
 	}
 	r.fresh = false

@@ -7,20 +7,33 @@ import (
 
 // textScanner reads lines of texts and integers. Blank lines are skipped.
 type textScanner struct {
-	data []byte // behind the line
-	cur  []byte // the rest of the line
-	line int64  // its number, from 1
+	*chunks        // what is behind data, nil for nothing
+	data    []byte // behind the line
+	cur     []byte // the rest of the line
+	line    int64  // its number, from 1
+}
+
+// linesOf are the lines of a file, which hold at most an operation of p each.
+func linesOf(p *plain, data []byte) *textScanner {
+	p.ops = make([]plainOp, 0, bytes.Count(data, []byte{'\n'})+1)
+	return &textScanner{data: data}
 }
 
 // next goes to the next line that is not blank.
 func (s *textScanner) next() bool {
-	for len(s.data) > 0 {
-		s.line++
-		if n := bytes.IndexByte(s.data, '\n'); n >= 0 {
-			s.cur, s.data = s.data[:n], s.data[n+1:]
-		} else {
-			s.cur, s.data = s.data, nil
+	for {
+		n := bytes.IndexByte(s.data, '\n')
+		if n < 0 {
+			more := false
+			if s.data, more = s.behind(s.data); more {
+				continue
+			}
+			if n = len(s.data); n == 0 {
+				return false
+			}
 		}
+		s.line++
+		s.cur, s.data = s.data[:n], s.data[min(n+1, len(s.data)):]
 		for n := len(s.cur); n > 0 && isSpace(s.cur[n-1]); n = len(s.cur) {
 			s.cur = s.cur[:n-1]
 		}
@@ -28,7 +41,6 @@ func (s *textScanner) next() bool {
 			return true
 		}
 	}
-	return false
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }

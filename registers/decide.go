@@ -21,10 +21,18 @@ func Decidable(l isolation.Level) bool {
 	return l.Special == 0 && l.Base <= isolation.Causal && l.Family <= isolation.StrongSession
 }
 
+// Close says that the history ends here. Half of what it holds is of no use any more.
+func (h *History) Close() {
+	if !h.closed {
+		h.closed = true
+		h.attribute()
+	}
+}
+
 // Holding are those of the levels of which it is known that the history satisfies
-// them. Nothing can be added behind it.
+// them. It closes the history.
 func (h *History) Holding(levels []isolation.Level) []isolation.Level {
-	h.attribute()
+	h.Close()
 	if h.odd != "" {
 		return nil
 	}

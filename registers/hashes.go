@@ -1,6 +1,10 @@
 package registers
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // hashes numbers distinct hashes from 0, in the order in which they are met. The zero
 // value is empty.
@@ -32,8 +36,25 @@ func (s *hashes) next() uint32 {
 	return uint32(len(s.all) - 1)
 }
 
-func (s *hashes) grow() {
-	s.slots = make([]uint32, max(64, 2*len(s.slots)))
+// expect makes room for n hashes.
+func (s *hashes) expect(n int) {
+	if n <= len(s.all) {
+		return
+	}
+	s.all = slices.Grow(s.all, n-len(s.all))
+	slots := len(s.slots)
+	for 4*n >= 3*slots {
+		slots = max(64, 2*slots)
+	}
+	if slots > len(s.slots) {
+		s.rehash(slots)
+	}
+}
+
+func (s *hashes) grow() { s.rehash(max(64, 2*len(s.slots))) }
+
+func (s *hashes) rehash(slots int) {
+	s.slots = make([]uint32, slots)
 	mask := uint64(len(s.slots) - 1)
 	for n, x := range s.all {
 		i := x.Lo & mask

@@ -1,6 +1,8 @@
 package registers
 
 import (
+	"slices"
+
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/saturation"
 )
@@ -14,6 +16,7 @@ type History struct {
 	sessionless bool   // a committed transaction has no place in a session
 	source      event.Hash
 	begun       bool
+	closed      bool
 
 	ids      hashes // of transactions
 	keys     hashes
@@ -77,6 +80,25 @@ func (h *History) Add(b *event.Batch) {
 		h.add(b, &b.Txns[i])
 	}
 }
+
+// Expect says that the whole history is about so many times what has come. Where that is
+// so, nothing is moved any more to where there is room for it.
+func (h *History) Expect(times float64) {
+	more := func(n int) int { return int(min(float64(n)*times*1.15, mostExpected)) }
+	h.ids.expect(more(len(h.ids.all)))
+	x := &h.numbers
+	// What sessions that come later wrote may have been read already. In the end every
+	// version has been written.
+	versions := more(min(len(h.values.all), 1+len(x.Writes)))
+	h.values.expect(versions)
+	h.writers = slices.Grow(h.writers, max(0, versions-len(h.writers)))
+	x.Txns = slices.Grow(x.Txns, max(0, more(len(x.Txns))-len(x.Txns)))
+	x.Reads = slices.Grow(x.Reads, max(0, more(len(x.Reads))-len(x.Reads)))
+	x.Writes = slices.Grow(x.Writes, max(0, more(len(x.Writes))-len(x.Writes)))
+}
+
+// mostExpected is what room is made for at most.
+const mostExpected = 1 << 23
 
 // Diverged says whether two transactions read one version and wrote its key: a lost
 // update, which the levels that are decided here allow.

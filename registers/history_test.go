@@ -14,6 +14,7 @@ func of(t *testing.T, records ...string) *History {
 	t.Helper()
 	b := event.Batch{Partitions: []string{"test"}}
 	var d event.Decoder
+	h := &History{}
 	for i, r := range records {
 		if !strings.Contains(r, `"status"`) {
 			r = `"status":"committed",` + r
@@ -25,9 +26,10 @@ func of(t *testing.T, records ...string) *History {
 			r = `"txn":"T` + string(rune('1'+i)) + `",` + r
 		}
 		d.Decode(&b, event.Position{Offset: int64(i)}, []byte("{"+r+"}"))
+		h.Add(&b)
+		h.Expect(float64(i * 40)) // room is made, or there is enough
+		b.Reset()
 	}
-	h := &History{}
-	h.Add(&b)
 	return h
 }
 

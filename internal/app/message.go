@@ -10,7 +10,7 @@ import (
 
 // eachMessage gives the lines of in with their numbers from 1.
 func eachMessage(in io.Reader, fn func(ingest.Message) error) error {
-	const readSize = 256 << 10
+	const readSize = 64 << 10
 	split := lines.Splitter{Max: lines.DefaultMax, Numbered: true, Next: 1}
 	give := func(messages []ingest.Message) error {
 		for _, m := range messages {

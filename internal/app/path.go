@@ -2,11 +2,13 @@ package app
 
 import (
 	"errors"
+	"runtime"
 	"runtime/debug"
 	"slices"
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/registers"
 	"github.com/isowatch/isowatch/window"
@@ -69,6 +71,17 @@ func (w *Whole) decideAtOnce(in *recording, name string) (*registers.History, []
 	if err := in.keep(); err != nil {
 		return nil, nil, err
 	}
+	in.stream = true
+	h, holding, err := w.attempt(in, name)
+	in.stream = false
+	if errors.Is(err, history.ErrWhole) {
+		return w.attempt(in, name)
+	}
+	return h, holding, err
+}
+
+// attempt is one way of decideAtOnce to read the recording.
+func (w *Whole) attempt(in *recording, name string) (*registers.History, []isolation.Level, error) {
 	if !w.beside { // the setting is the whole program's
 		// What is read grows steadily, in arrays without pointers: it costs little to look
 		// often for what they have outgrown, and half of the memory not to.
@@ -77,25 +90,33 @@ func (w *Whole) decideAtOnce(in *recording, name string) (*registers.History, []
 	h := &registers.History{}
 	b := event.Batch{Partitions: []string{partitionOf(name)}}
 	var partitions []string
+	expected := false
 	err := in.read(&event.Decoder{}, &b, func(contract string) error {
 		h.Add(&b)
 		if h.Odd() != "" || contract != "" {
 			return errOdd
+		}
+		if !expected && in.done > in.size/32 && in.size > 0 {
+			h.Expect(float64(in.size) / float64(in.done))
+			expected = true
 		}
 		partitions = append(partitions[:0], b.Partitions...)
 		b.Reset()
 		b.Partitions = append(b.Partitions, partitions...)
 		return nil
 	})
+	if again := in.rewind(); err == nil {
+		err = again
+	}
 	if err != nil && !errors.Is(err, errOdd) {
 		return nil, nil, err
 	}
 	h.Add(&b) // what came last
-	if again := in.rewind(); again != nil {
-		return nil, nil, again
-	}
 	if err != nil || h.Odd() != "" {
 		return h, nil, nil
+	}
+	if h.Close(); !w.beside {
+		runtime.GC() // or what comes would have memory of its own beside
 	}
 	return h, h.Holding(w.Watch.Levels), nil
 }

@@ -21,6 +21,8 @@ type recording struct {
 	file   io.Reader // nil for a folder
 	opened *os.File  // what file reads, unless it is standard input or was kept
 	size   int64     // of the file, 0 if it is not known
+	done   int64     // bytes that were read since it was opened or put back
+	stream bool      // see [history.Reader]
 	dir    fs.FS
 	close  func() error
 }
@@ -82,12 +84,13 @@ func (r *recording) keep() error {
 		return nil
 	}
 	data, err := io.ReadAll(r.file)
-	r.opened, r.file = nil, bytes.NewReader(data)
+	r.opened, r.file, r.size = nil, bytes.NewReader(data), int64(len(data))
 	return err
 }
 
 // rewind puts the recording back to its beginning.
 func (r *recording) rewind() error {
+	r.done = 0
 	if r.dir != nil {
 		return nil
 	}
@@ -107,8 +110,9 @@ func (r *recording) rewind() error {
 // left in the batch.
 func (r *recording) read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
 	partition := uint32(len(b.Partitions) - 1)
+	file := &counted{r.file, &r.done}
 	if r.format == history.JSONL || r.format == history.Proto {
-		return eachMessage(r.file, func(m ingest.Message) error {
+		return eachMessage(file, func(m ingest.Message) error {
 			d.DecodeMessage(b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
 			if len(b.Data) < stepBytes {
 				return nil
@@ -116,16 +120,28 @@ func (r *recording) read(d *event.Decoder, b *event.Batch, flush func(contract s
 			return flush("")
 		})
 	}
-	reader := history.Reader{Batch: b, Decoder: d, Size: r.size}
+	reader := history.Reader{Batch: b, Decoder: d, Size: r.size, Stream: r.stream}
 	reader.Flush = func() error { return flush(reader.Contract) }
 	var err error
 	if r.dir != nil {
 		err = reader.ReadDir(r.format, r.dir)
 	} else {
-		err = reader.Read(r.format, r.file)
+		err = reader.Read(r.format, file)
 	}
 	if err != nil {
 		return err
 	}
 	return flush(reader.Contract)
+}
+
+// counted adds to n what is read.
+type counted struct {
+	io.Reader
+	n *int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	*c.n += int64(n)
+	return n, err
 }

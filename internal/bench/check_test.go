@@ -129,6 +129,27 @@ func bincode(all []workload.Txn) []byte {
 	return b
 }
 
+// polysi is the history in PolySI's form, session after session.
+func polysi(all []workload.Txn) []byte {
+	var b bytes.Buffer
+	for s := range blindSessions {
+		for i := range all {
+			t := &all[i]
+			if t.Session != fmt.Sprintf("s%d", s) {
+				continue
+			}
+			for _, o := range t.Ops {
+				name := "r"
+				if o.Kind == event.Write {
+					name = "w"
+				}
+				fmt.Fprintf(&b, "%s(%s,%d,%d,%d)\n", name, o.Key[1:], o.Value, s, t.Seq) // 0: not found
+			}
+		}
+	}
+	return b.Bytes()
+}
+
 // timed is the history as JSON a line, with start and end, in the order of the ends.
 func timed(all []workload.Txn) []byte {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].End < all[j].End })
@@ -145,16 +166,12 @@ func timed(all []workload.Txn) []byte {
 func TestGenerate(t *testing.T) {
 	var n int
 	var skew float64
-	var times bool
-	var file string
-	if _, err := fmt.Sscanf(os.Getenv("ISOWATCH_GENERATE"), "%d %g %t %s", &n, &skew, &times, &file); err != nil {
+	var form, file string
+	if _, err := fmt.Sscanf(os.Getenv("ISOWATCH_GENERATE"), "%d %g %s %s", &n, &skew, &form, &file); err != nil {
 		t.Skip("writes what ISOWATCH_GENERATE asks for")
 	}
 	all := blindHistory(n, skew)
-	text := bincode(all)
-	if times {
-		text = timed(all)
-	}
+	text := map[string]func([]workload.Txn) []byte{"dbcop": bincode, "polysi": polysi, "jsonl": timed}[form](all)
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -195,6 +212,18 @@ func started(b *testing.B, code int, path string, args ...string) cost {
 		x.peak = int64(u.Maxrss) << 10
 	}
 	return x
+}
+
+// generated is a file with a history of n transactions.
+func generated(b *testing.B, n int, skew float64, form string) string {
+	b.Helper()
+	file := filepath.Join(b.TempDir(), "history")
+	generate := exec.Command(os.Args[0], "-test.run", "^TestGenerate$")
+	generate.Env = append(os.Environ(), fmt.Sprintf("ISOWATCH_GENERATE=%d %g %s %s", n, skew, form, file))
+	if out, err := generate.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	return file
 }
 
 // measureProgram reports the best of the runs, beside what the figure should be; 0: no
@@ -262,14 +291,33 @@ func BenchmarkCheck(b *testing.B) {
 			skew = fmt.Sprint("zipf-", c.skew)
 		}
 		b.Run(fmt.Sprintf("blind/%s/%s/txns=%d", form, skew, c.n), func(b *testing.B) {
-			file := filepath.Join(b.TempDir(), "history")
-			generate := exec.Command(os.Args[0], "-test.run", "^TestGenerate$")
-			generate.Env = append(os.Environ(), fmt.Sprintf("ISOWATCH_GENERATE=%d %g %v %s", c.n, c.skew, c.times, file))
-			if out, err := generate.CombinedOutput(); err != nil {
-				b.Fatalf("%v: %s", err, out)
-			}
+			file := generated(b, c.n, c.skew, map[bool]string{false: "dbcop", true: "jsonl"}[c.times])
 			for _, l := range bases {
 				b.Run(l.name, func(b *testing.B) { measureProgram(b, c.bar, 0, monitor, "check", "--levels", l.level, file) })
+			}
+		})
+	}
+}
+
+// BenchmarkCheckWeak runs monitor check at weak levels on histories of blind writes. The
+// bars are what AWDIT takes on such a history: processor time, and MiB in memory.
+func BenchmarkCheckWeak(b *testing.B) {
+	monitor := program(b)
+	for _, form := range []string{"dbcop", "polysi", "jsonl"} {
+		b.Run(form, func(b *testing.B) {
+			file := generated(b, 100_000, 0, form)
+			for _, l := range []struct {
+				level string
+				bar   time.Duration
+				peak  float64
+			}{
+				{"monotonic-atomic-view", 400 * time.Millisecond, 65}, {"read-atomic", 600 * time.Millisecond, 125},
+				{"causal", 1800 * time.Millisecond, 570},
+			} {
+				b.Run(l.level, func(b *testing.B) {
+					measureProgram(b, l.bar, 0, monitor, "check", "--levels", "strong-session-"+l.level, file)
+					b.ReportMetric(l.peak, "bar-MiB")
+				})
 			}
 		})
 	}
