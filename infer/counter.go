@@ -42,7 +42,7 @@ func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 		c.flags |= hasRead
 		c.readHash.Lo = before
 	case c.readHash.Lo != before:
-		s.misreads(Nonrepeatable, c, n, i)
+		s.misreads(Nonrepeatable, c, n, i, 0)
 	}
 }
 

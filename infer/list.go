@@ -62,7 +62,7 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	for ; i != 0; i = s.own[i-1].prev {
 		k := len(elems)
 		if k == 0 || elems[k-1].Hash != s.own[i-1].hash {
-			s.misreads(Internal, c, n, op)
+			s.misreads(Internal, c, n, op, s.enclosing(c, b.ElemsOf(o)))
 			return
 		}
 		elems = elems[:k-1]
@@ -70,7 +70,7 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	h := s.hashPrefixes(elems)
 	if c.flags&hasRead != 0 {
 		if c.readLen != uint32(len(elems)) || c.readHash.Lo != h {
-			s.misreads(Nonrepeatable, c, n, op)
+			s.misreads(Nonrepeatable, c, n, op, 0)
 		} else {
 			s.sawAgain(c.readVer, n)
 		}
@@ -82,6 +82,44 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	if c.readVer != 0 {
 		s.addReader(n, c.readVer, op)
 	}
+}
+
+// enclosing is who appended the elements right before and right behind some of those that
+// the transaction in work did, 0 if that is nobody. Elle takes the list for the order of
+// the appends all the same, and this for a write cycle.
+func (s *State) enclosing(c *touch, elems []event.Elem) uint32 {
+	if len(elems)*len(s.own) > maxEnclosed {
+		return 0
+	}
+	before, own := uint32(0), false
+	for i := range elems {
+		if s.appendedBy(c, elems[i].Hash) {
+			own = true
+			continue
+		}
+		w := uint32(0)
+		if v := s.lookupVersion(c.key, elems[i].Hash); v != 0 {
+			w = s.versions[v].writer
+		}
+		if own && w != 0 && w == before {
+			return w
+		}
+		before, own = w, false
+	}
+	return 0
+}
+
+// maxEnclosed bounds the comparisons for one misread list.
+const maxEnclosed = 1 << 16
+
+// appendedBy says whether the transaction in work appended the element.
+func (s *State) appendedBy(c *touch, h event.Hash) bool {
+	for i := c.lastOwn; i != 0; i = s.own[i-1].prev {
+		if s.own[i-1].hash == h {
+			return true
+		}
+	}
+	return false
 }
 
 // hashPrefixes fills s.prefixes with the hash of every prefix of elems,

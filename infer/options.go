@@ -124,7 +124,7 @@ const (
 // Anomaly is a finding of its own, or what one is made from.
 type Anomaly struct {
 	Kind    AnomalyKind
-	A, B    uint32 // transactions; 0 where there is none
+	A, B    uint32 // transactions; 0 where there is none. Internal: B appended on both sides of what A did
 	Version uint32
 	Value   uint64 // ValueKey of Version
 	Other   uint32 // IncompatibleOrder: the version before, when both are B's

@@ -157,11 +157,11 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case c.flags&wrote != 0:
 		if nothing != (c.flags&removed != 0) || !nothing && h != c.current {
-			s.misreads(Internal, c, n, op)
+			s.misreads(Internal, c, n, op, 0)
 		}
 	case c.flags&hasRead != 0:
 		if nothing != (c.flags&readNothing != 0) || h != c.readHash {
-			s.misreads(Nonrepeatable, c, n, op)
+			s.misreads(Nonrepeatable, c, n, op, 0)
 			s.sawAnother(c, n, op, h, nothing)
 		} else {
 			s.sawAgain(c.readVer, n)
@@ -198,10 +198,11 @@ func (s *State) foundNothing(k uint32) {
 	x.flags |= foundNothing
 }
 
-// misreads reports a read that contradicts the transaction's own operations.
-func (s *State) misreads(kind AnomalyKind, c *touch, n, op uint32) {
+// misreads reports a read that contradicts the transaction's own operations. See
+// [State.enclosing] about the other transaction.
+func (s *State) misreads(kind AnomalyKind, c *touch, n, op, other uint32) {
 	c.flags |= misread
-	a := Anomaly{Kind: kind, A: n, OpA: op, Certain: true}
+	a := Anomaly{Kind: kind, A: n, B: other, OpA: op, Certain: true}
 	if k := &s.keys[c.key]; k.kind != event.List { // which the operation need not name
 		a.Version = k.initial
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
 )
 
@@ -99,6 +100,9 @@ func (n Name) Fill(f *Finding, w *Witness, expect Level) {
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
 	f.SetRefuted(n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
+	if w.Anomaly == infer.Internal && interleaved(w) {
+		f.ElleNot = anomalies["G0"].elleNot
+	}
 	f.Txns, f.Edges, f.Levels, f.Names = nil, nil, nil, nil
 	members := w.Members()
 	for i := range members {
@@ -145,4 +149,33 @@ func (n Name) headline(f *Finding) string {
 		return name
 	}
 	return fmt.Sprintf("%s: the results contradict %s and everything stronger", name, f.Refutes[0])
+}
+
+// interleaved says whether the list that Txns[0] misread has, right before and right behind
+// some of its own elements, such of Txns[1]. Nothing is concluded here from a list that a
+// transaction misread. Elle takes it for the order of the appends: a write cycle.
+func interleaved(w *Witness) bool {
+	if len(w.Txns) < 2 || w.Op >= len(w.Txns[0].Ops) || w.Txns[1].Status == event.Aborted {
+		return false
+	}
+	by := map[string]int{} // the element: who appended it
+	for i := range 2 {
+		for k := range w.Txns[1-i].Ops {
+			if o := &w.Txns[1-i].Ops[k]; o.Kind == event.Append && o.Key == w.Key {
+				by[o.Value] = 2 - i
+			}
+		}
+	}
+	before, own := false, false
+	for _, e := range w.Txns[0].Ops[w.Op].Elems {
+		if by[e] == 1 {
+			own = true
+			continue
+		}
+		if before && own && by[e] == 2 {
+			return true
+		}
+		before, own = by[e] == 2, false
+	}
+	return false
 }

@@ -53,6 +53,9 @@ type Witness struct {
 
 // Members is how many of the transactions the finding is about, the first ones.
 func (w *Witness) Members() int {
+	if w.Anomaly == infer.Internal {
+		return 1
+	}
 	if len(w.Edges) == 0 || len(w.Choices) > 0 || w.Anomaly == infer.CyclicVersions {
 		return len(w.Txns)
 	}

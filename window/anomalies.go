@@ -24,7 +24,7 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		return
 	}
 	f := &openFinding{members: []uint32{a.A}}
-	if a.B != 0 && a.B != a.A {
+	if a.B != 0 && a.B != a.A && a.Kind != infer.Internal {
 		f.members = append(f.members, a.B)
 	}
 	f.Finding.Certain, f.about = a.Certain, a.Version
@@ -99,6 +99,9 @@ func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) isolation.W
 	m.given(&w)
 	for _, n := range members {
 		w.Txns = append(w.Txns, m.record(n))
+	}
+	if a.Kind == infer.Internal && a.B != 0 {
+		w.Txns = append(w.Txns, m.record(a.B))
 	}
 	if a.Version != 0 {
 		w.Key = m.infer.Key(a.Version)

@@ -21,9 +21,7 @@ type elleCase struct {
 }
 
 // The cases are Elle's but for time-outs, markers of an empty graph, and what Elle
-// calls its own bug (a read of what nobody wrote is valid there). In one, internal,
-// Elle says not read-uncommitted, of a cycle that it does not name: of the order that
-// the misread list shows, from which nothing follows here. Where the versions of a key
+// calls its own bug (a read of what nobody wrote is valid there). Where the versions of a key
 // are a circle Elle looks no further; here the blind writes are ordered by trial, and
 // what sessions or real time forbid is told beside it.
 var elleCases = []elleCase{
@@ -88,7 +86,11 @@ T2: append x 2, append y 1
 T3: read x [1,2,1]`, "", "G1c duplicate-elements", "read-uncommitted"},
 	{"internal", `
 T1: append x 1, append x 2, append x 4
-T2: append x 3, read x [1,2,3,4]`, "", "internal", "read-atomic"},
+T2: append x 3, read x [1,2,3,4]`, "", "internal", "read-uncommitted"},
+	{"internal, of two", `
+T1: append x 1, append x 2
+T2: append x 4
+T3: append x 3, read x [1,2,3,4]`, "", "internal", "read-atomic"},
 	{"unobserved write", `
 T1 start=0 end=9: append x 1, append y 1
 T2 start=0 end=9: append x 2, append y 2
