@@ -1,6 +1,10 @@
 package incremental
 
-import "github.com/isowatch/isowatch/internal/flat"
+import (
+	"math/bits"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
 
 // queue holds the ranks of a view's live nodes in order, in blocks. Ranks come
 // nearly in order and leave at the low end, so that a push mostly ends in one of
@@ -76,13 +80,11 @@ func (q *queue) push(r rank) {
 			b = &q.blocks[x.block]
 		}
 	}
-	lo, hi := x.from, x.to
-	for lo < hi {
-		if mid := (lo + hi) / 2; less(b[mid], r) {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+	lo := x.from
+	for n := x.to - x.from; n > 0; {
+		half := (n + 1) / 2
+		lo += half & below(&b[(lo+half-1)%blockLen], &r)
+		n -= half
 	}
 	copy(b[lo+1:x.to+1], b[lo:x.to])
 	b[lo] = r
@@ -90,9 +92,28 @@ func (q *queue) push(r rank) {
 	x.low = b[x.from]
 }
 
+// below is all ones when a < b, and 0 otherwise. Where a new rank belongs among others
+// is as good as random, and a branch on it is guessed wrong every other time.
+func below(a, b *rank) uint32 {
+	_, c := bits.Sub64(uint64(a.seq), uint64(b.seq), 0)
+	_, c = bits.Sub64(uint64(a.at)^1<<63, uint64(b.at)^1<<63, c)
+	return uint32(-c)
+}
+
+// nearRuns are those at the end among which a rank nearly always belongs.
+const nearRuns = 64
+
 // find is the last run that begins below r, head-1 if there is none. It looks from
 // the end, in growing steps.
 func (q *queue) find(r rank) int {
+	if lo := len(q.runs) - nearRuns; lo >= q.head && less(q.runs[lo].low, r) {
+		near := (*[nearRuns]run)(q.runs[lo:])
+		i := uint32(0) // near[i] begins below r
+		for step := uint32(nearRuns / 2); step > 0; step /= 2 {
+			i += step & below(&near[(i+step)%nearRuns].low, &r)
+		}
+		return lo + int(i)
+	}
 	hi := len(q.runs) // runs[hi:] begin above r
 	step := 1
 	lo := hi - step

@@ -1,6 +1,10 @@
 package infer
 
-import "github.com/isowatch/isowatch/internal/flat"
+import (
+	"math/bits"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
 
 // dueQueue gives its entries by time, equal ones in the order of their
 // transactions' generations, then in that in which they were asked, so that a
@@ -56,9 +60,13 @@ func (q *dueQueue) pop() due {
 	top, k := h[0], len(h)-1
 	i, c := 0, 1
 	for c+1 < k {
-		if h[c+1].before(&h[c]) {
-			c++
+		a, b := &h[c], &h[c+1]
+		// Which of the two is as good as random: no branch on it, but for equal times.
+		_, less := bits.Sub64(uint64(b.at)^1<<63, uint64(a.at)^1<<63, 0)
+		if a.at == b.at && b.beforeAt(a) {
+			less = 1
 		}
+		c += int(less)
 		h[i] = h[c]
 		i, c = c, 2*c+1
 	}
