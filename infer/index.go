@@ -5,7 +5,7 @@ import "github.com/isowatch/isowatch/internal/flat"
 // index is an open-addressing hash table from a 64-bit hash to a number. A slot
 // holds the hash's upper half as fingerprint and the number; the fingerprint
 // also gives the home position, so that neither growing nor deleting needs the
-// hash again. Linear probing, at most half full. Callers confirm a candidate by
+// hash again. Linear probing, at most a quarter full: whether a slot is the one looked for is then guessed right mostly. Callers confirm a candidate by
 // comparing what the number stands for.
 type index struct {
 	slots []uint64 // fingerprint<<32 | number; 0 is empty, so numbers start at 1
@@ -43,7 +43,7 @@ func (x *index) insert(h uint64, id uint32) {
 	if x.slots == nil {
 		x.slots = make([]uint64, 16)
 	}
-	if 2*(x.used+1) > len(x.slots) {
+	if 4*(x.used+1) > len(x.slots) {
 		old := x.slots
 		x.slots = flat.Make[uint64](2*len(old), 2*len(old))
 		for _, s := range old {
