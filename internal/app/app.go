@@ -155,7 +155,7 @@ func (a *App) remedy(err error) string {
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.Open(a.store, engine.Options{
-		Configure:     a.machineOf,
+		Configure:     a.machineOf(&a.config),
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.room.wait, HasRoom: a.room.has,
@@ -186,11 +186,15 @@ func machineRetention(r *config.Retention) engine.Retention {
 	}
 }
 
-// machineOf is how a source is checked.
-func (a *App) machineOf(source string) window.Config {
-	machine := machineConfig(a.watchOf(source))
-	machine.Replay = a.replayCommand(source)
-	return machine
+// machineOf says how each source is checked by c: what is configured meanwhile does not
+// change that.
+func (a *App) machineOf(c *config.Service) func(source string) window.Config {
+	return func(source string) window.Config {
+		watch := c.WatchOf(source)
+		machine := machineConfig(watch)
+		machine.Replay = a.replayCommand(source, watch)
+		return machine
+	}
 }
 
 // checkInputs refuses a folder whose standard input was left in the middle, since

@@ -20,7 +20,7 @@ import (
 // A replay reads one NATS stream, one Kafka cluster and files: beyond that the first of
 // each kind is named. A source with inputs of its own is in none of the others, unless
 // their records name it.
-func (a *App) replayCommand(source string) string {
+func (a *App) replayCommand(source string, watch *config.Watch) string {
 	if a.config.UsesStdin() {
 		return ""
 	}
@@ -57,7 +57,7 @@ func (a *App) replayCommand(source string) string {
 			flags = append(flags, fileFlag(glob)...)
 		}
 	}
-	return replayCommand(a.watchOf(source), flags)
+	return replayCommand(watch, flags)
 }
 
 func natsFlags(n *config.NATS) []string {

@@ -139,6 +139,10 @@ func (a *App) watchMemory(context.Context) error {
 }
 
 func (a *App) fitMemory(ctx context.Context) {
+	if !a.reloading.TryLock() {
+		return // what it is to lower is just being changed: at the next look
+	}
+	defer a.reloading.Unlock()
 	was := a.memory.current()
 	if !a.memory.look(inUse(a.engine.Status(), func(source string) int { return a.watchOf(source).LiveCap })) {
 		return
@@ -149,7 +153,7 @@ func (a *App) fitMemory(ctx context.Context) {
 	} else if now >= 1 {
 		a.log.Info("memory is no longer short: the caps are as configured")
 	}
-	if err := a.reconfigure(ctx, false); err != nil && ctx.Err() == nil {
+	if err := a.reconfigure(ctx, a.current.Load(), false); err != nil && ctx.Err() == nil {
 		a.log.Error("caps cannot be changed", "err", err)
 	}
 }

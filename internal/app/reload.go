@@ -56,14 +56,13 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, reloadWait, errors.New("no step is made: the disk is full, or slow"))
 	defer cancel()
-	before := a.current.Swap(next)
-	if err := a.reconfigure(ctx, true); err != nil {
-		a.current.Store(before)
+	if err := a.reconfigure(ctx, next, true); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return errors.Join(err, closeSinks(made))
 	}
+	a.current.Store(next)
 	return a.swapSinks(made)
 }
 
@@ -102,10 +101,12 @@ func (a *App) dispatch(routes []alert.Route) error {
 	return nil
 }
 
-// reconfigure lets the machines work with the current configuration and caps.
-func (a *App) reconfigure(ctx context.Context, tell bool) error {
+// reconfigure lets the machines, and those of sources to come, work with c and with the
+// caps that memory leaves. a.reloading is held.
+func (a *App) reconfigure(ctx context.Context, c *config.Service, tell bool) error {
+	machine := a.machineOf(c)
 	return a.engine.Reconfigure(ctx, func(source string) window.Config {
-		return a.memory.lower(a.machineOf(source), a.memory.current())
+		return a.memory.lower(machine(source), a.memory.current())
 	}, tell)
 }
 

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
 )
 
 func fileSink(path, name string) config.Sink {
@@ -94,6 +96,19 @@ func TestReload(t *testing.T) {
 	stop(t, a)
 	if err := a.Reload(t.Context(), next); err == nil {
 		t.Error("reloaded after the stop")
+	}
+}
+
+// A source that is first met while a configuration is being refused is checked by the
+// one that stays.
+func TestSourcesToComeKeepTheirConfiguration(t *testing.T) {
+	a := &App{config: config.DefaultService()}
+	machine := a.machineOf(&a.config)
+	refused := a.config
+	refused.Watch.Lateness = a.config.Watch.Lateness + time.Hour
+	a.current.Store(&refused)
+	if got := machine("new").Lateness; got != window.For(a.config.Watch.Lateness) {
+		t.Errorf("a new source is given a lateness of %v while %s is in effect", got, a.config.Watch.Lateness)
 	}
 }
 

@@ -254,8 +254,7 @@ func (p *replaying) command() string {
 		Name: source, Watch: c.Watch, Inputs: []config.Input{{NATS: c.NATS}, {Kafka: c.Kafka}, {Tail: c.Files}},
 	}}}}
 	a.config.Sources[0].Watch.Expect = c.Watch.Levels[0]
-	a.current.Store(&a.config)
-	return a.replayCommand(source)
+	return a.replayCommand(source, a.config.WatchOf(source))
 }
 
 // admit takes out of b what is not in the range, and notes what it was to look for.

@@ -262,16 +262,15 @@ func TestReplayCommand(t *testing.T) {
 	s.Watch.Lateness, s.Watch.Contract.ClockDrift = time.Second, time.Second
 	s.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}}
 	a := &App{config: s}
-	a.current.Store(&a.config)
 	const want = `monitor replay --data /data --nats nats://n1:4222,n2 --stream S --subjects 'a.>,b.*' --nats-ca-file /ca ` +
 		`--kafka k1:9092,k2:9092 --topic t --kafka-tls --kafka-ca-file /ca --file '/var/log/it'\''s *.log' ` +
 		`--levels snapshot-isolation,serializable --lateness 1s --contract clock-drift=1s`
-	if got := a.replayCommand("default"); got != want {
+	if got := a.replayCommand("default", a.config.WatchOf("default")); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	a.config = config.DefaultService()
 	a.config.Inputs = []config.Input{{Stdin: true}}
-	if got := a.replayCommand("default"); got != "" {
+	if got := a.replayCommand("default", a.config.WatchOf("default")); got != "" {
 		t.Errorf("for standard input: %s", got)
 	}
 }
