@@ -2,14 +2,14 @@ package incremental
 
 // Order lists the live nodes of the i-th view in its order: vertices, or where the
 // view is split 2*v for B and 2*v+1 for C.
-func (g *Graph) Order(i int) []uint32 { return g.First(i, g.views[i].queue.n) }
+func (g *Graph) Order(i int) []uint32 { return g.First(i, g.Nodes(i)) }
 
 // Nodes is how many live nodes the i-th view has at most.
-func (g *Graph) Nodes(i int) int { return g.views[i].queue.n }
+func (g *Graph) Nodes(i int) int { return g.own(i).queue.n }
 
 // First lists the first k of them, or all if there are fewer.
 func (g *Graph) First(i, k int) []uint32 {
-	o := &g.views[i]
+	o := g.own(i)
 	nodes := make([]uint32, 0, min(k, o.queue.n))
 	o.queue.first(k, func(r rank) {
 		if n := o.slots[r.slot]; n != 0 {
@@ -30,7 +30,7 @@ func (g *Graph) Arcs(i int, fn func(id EdgeID, from, to uint32)) {
 
 // ArcsOf is Arcs for those out of one vertex.
 func (g *Graph) ArcsOf(i int, v Vertex, fn func(id EdgeID, from, to uint32)) {
-	o := &g.views[i]
+	o := g.own(i)
 	for id := g.FirstOut(v); id != 0; id = g.NextOut(id) {
 		e := &g.edges[id]
 		if (e.In|e.Aside)&o.bit == 0 {
@@ -45,15 +45,15 @@ func (g *Graph) ArcsOf(i int, v Vertex, fn func(id EdgeID, from, to uint32)) {
 // Ends are the nodes that an edge with these labels joins in the i-th view; ok is
 // false where the view does not follow them.
 func (g *Graph) Ends(i int, from, to Vertex, labels Labels) (x, y uint32, ok bool) {
-	return g.views[i].join(from, to, labels)
+	return g.watched[i].join(from, to, labels)
 }
 
 // Split says whether a vertex is two nodes in the i-th view.
-func (g *Graph) Split(i int) bool { return g.views[i].Split }
+func (g *Graph) Split(i int) bool { return g.watched[i].Split }
 
 // Due lists the nodes that [Graph.Retire] would retire in the i-th view, in order.
 func (g *Graph) Due(i int, now int64) []uint32 {
-	o := &g.views[i]
+	o := g.own(i)
 	for k := 1024; ; k *= 2 {
 		nodes := g.First(i, k)
 		for at, n := range nodes {
@@ -70,7 +70,7 @@ func (g *Graph) Due(i int, now int64) []uint32 {
 // Excess lists the nodes that [Graph.Freeze] would retire in the i-th view, in
 // order.
 func (g *Graph) Excess(i int, maxLive int) []uint32 {
-	o := &g.views[i]
+	o := g.own(i)
 	if o.Split {
 		maxLive *= 2
 	}
@@ -81,7 +81,7 @@ func (g *Graph) Excess(i int, maxLive int) []uint32 {
 // Reorder gives the first live nodes of the i-th view, as many as are given, the given
 // order. It returns false, and changes nothing, when an edge speaks against it.
 func (g *Graph) Reorder(i int, nodes []uint32) bool {
-	o := &g.views[i]
+	o := g.own(i)
 	ranks := make([]rank, 0, len(nodes))
 	for k := len(nodes); len(ranks) < len(nodes); k = 2*k - len(ranks) {
 		if ranks = ranks[:0]; k > 2*o.queue.n {
@@ -137,14 +137,14 @@ func (g *Graph) outFits(o *order, v Vertex) bool {
 // Before says whether node x stands before node y in the i-th view, whether they
 // live or have retired.
 func (g *Graph) Before(i int, x, y uint32) bool {
-	return less(*g.views[i].rank(x), *g.views[i].rank(y))
+	return less(*g.own(i).rank(x), *g.own(i).rank(y))
 }
 
 // Place is where node n stands in the i-th view: to be compared by at, then seq.
 func (g *Graph) Place(i int, n uint32) (at int64, seq uint32) {
-	r := g.views[i].rank(n)
+	r := g.own(i).rank(n)
 	return r.at, r.seq
 }
 
 // VertexOf is the vertex of a node of the i-th view.
-func (g *Graph) VertexOf(i int, n uint32) Vertex { return g.views[i].vertexOf(n) }
+func (g *Graph) VertexOf(i int, n uint32) Vertex { return g.watched[i].vertexOf(n) }

@@ -6,9 +6,9 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// The vertex and its ranks in all views lie together, in cells of the size of a
-// rank: two for the vertex, then one for each node, view by view, then none up to a
-// multiple of a cache line. An edge's end so is one line where there is one view,
+// The vertex and its ranks in all orders lie together, in cells of the size of a
+// rank: two for the vertex, then one for each node, order by order, then none up to a
+// multiple of a cache line. An edge's end so is one line where there is one order,
 // and two where there are four.
 const (
 	vertexCells = 2
@@ -38,11 +38,11 @@ func (g *Graph) lone() []lone {
 	return unsafe.Slice((*lone)(unsafe.Pointer(unsafe.SliceData(g.cells))), g.numVertices)
 }
 
-// layCells gives every view its places in a vertex's cells.
+// layCells gives every order its places in a vertex's cells.
 func (g *Graph) layCells() {
 	at := uint32(vertexCells)
-	for i := range g.views {
-		o := &g.views[i]
+	for i := range g.orders {
+		o := &g.orders[i]
 		o.base = at
 		at++
 		if o.Split {
@@ -52,8 +52,8 @@ func (g *Graph) layCells() {
 	}
 	g.nodes = uint16(at - vertexCells)
 	g.stride = (at + lineCells - 1) / lineCells * lineCells
-	for i := range g.views {
-		g.views[i].stride = g.stride
+	for i := range g.orders {
+		g.orders[i].stride = g.stride
 	}
 	g.room(0)
 }
@@ -72,11 +72,11 @@ func (g *Graph) room(v Vertex) {
 	}
 }
 
-// shareCells tells the views where the cells are now.
+// shareCells tells the orders where the cells are now.
 func (g *Graph) shareCells() {
 	g.numVertices = len(g.cells) / int(g.stride)
-	for i := range g.views {
-		g.views[i].cells = g.cells
+	for i := range g.orders {
+		g.orders[i].cells = g.cells
 	}
 }
 

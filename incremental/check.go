@@ -13,8 +13,8 @@ import "fmt"
 //
 // O(vertices + edges) a view.
 func (g *Graph) Check() error {
-	for i := range g.views {
-		if err := g.checkView(&g.views[i]); err != nil {
+	for i := range g.orders {
+		if err := g.checkView(&g.orders[i]); err != nil {
 			return fmt.Errorf("view %d: %w", i, err)
 		}
 	}
@@ -24,7 +24,7 @@ func (g *Graph) Check() error {
 			live++
 		}
 	}
-	if len(g.views) > 0 && live != g.numLive { // without a view nothing has a node
+	if len(g.orders) > 0 && live != g.numLive { // without a view nothing has a node
 		return fmt.Errorf("%d live vertices, counted %d", live, g.numLive)
 	}
 	return nil

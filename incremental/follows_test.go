@@ -15,7 +15,7 @@ func TestFollows(t *testing.T) {
 	} {
 		g := New(v)
 		for l := Labels(1); l < 16; l <<= 1 {
-			_, _, ok := g.views[0].ends(&Edge{From: 1, To: 2, Labels: l})
+			_, _, ok := g.orders[0].ends(&Edge{From: 1, To: 2, Labels: l})
 			if follows := v.Follows()&l != 0; ok != follows {
 				t.Errorf("%+v: an edge of label %b has ends: %v, followed: %v", v, l, ok, follows)
 			}

@@ -3,7 +3,6 @@ package incremental
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"github.com/isowatch/isowatch/internal/flat"
 )
@@ -77,7 +76,8 @@ func less(a, b rank) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq 
 
 type order struct {
 	View
-	bit      Views
+	bit      Views  // the views that it is of: see divide.go
+	lead     int    // the first of them
 	cells    []rank // those of the graph: see cells.go
 	stride   uint32 // cells of a vertex
 	base     uint32 // the place of the view's first node in them
@@ -105,13 +105,18 @@ type vertex struct {
 // Graph is a set of orders over one adjacency. Use [New]. Not safe for
 // concurrent use.
 type Graph struct {
-	views    []order
-	plain    *order // the only view, when it is not split
-	cells    []rank // of the vertices: see cells.go
+	watched  []View
+	orders   []order    // by the views that lead them
+	at       []uint8    // by view: its order
+	implied  []Views    // by view: those that follow from it, and itself
+	follow   [256]Views // by labels of an edge: the views that follow one of them
+	past     []Turn     // since the beginning
+	plain    *order     // the only view's, when it is not split
+	cells    []rank     // of the vertices: see cells.go
 	edges    []Edge
 	freeEdge flat.Slots
 	stride   uint32 // cells of a vertex
-	nodes    uint16 // of a vertex, over all views
+	nodes    uint16 // of a vertex, over all orders
 	// numVertices is how many numbers there are cells for.
 	numVertices int
 	numLive     int // vertices with a live node
@@ -133,24 +138,60 @@ type Graph struct {
 	warmed  uint32 // keeps the loads of Warm
 }
 
-// New returns an empty graph with the given views, at most 32.
-func New(views ...View) *Graph {
-	g := &Graph{
-		edges: make([]Edge, 1),
-	}
-	for i, v := range views {
-		g.views = append(g.views, order{
-			View: v, bit: 1 << i,
+// New returns an empty graph with the given views, at most 32, each with an order of
+// its own.
+func New(views ...View) *Graph { return NewFollowing(nil, views...) }
+
+// NewFollowing returns an empty graph with the given views, of which implied says by
+// view which others hold where it does: as long as nothing is refused these have no
+// orders of their own (see divide.go). A view that implies another one is not less
+// timed, follows all anti-dependencies of it and, if both are split, all of its Dep.
+func NewFollowing(implied []Views, views ...View) *Graph {
+	g := &Graph{edges: make([]Edge, 1), implied: implied}
+	g.watch(views)
+	for _, p := range g.parts(1<<len(views) - 1) {
+		g.orders = append(g.orders, order{
+			View: g.shape(p), bit: p.views, lead: p.lead,
 			slots:    make([]uint32, 1),
 			frontier: rank{at: math.MinInt64}, gone: math.MinInt64,
 		})
 	}
-	g.timed = slices.ContainsFunc(views, func(v View) bool { return v.Time != NoTime })
-	if len(g.views) == 1 && !g.views[0].Split && !g.timed {
-		g.plain = &g.views[0]
+	g.layOrders()
+	return g
+}
+
+// watch sets the views, without orders.
+func (g *Graph) watch(views []View) {
+	g.watched = views
+	g.at = make([]uint8, len(views))
+	g.timed = anyTimed(views)
+	clear(g.follow[:])
+	for i := range views {
+		for l := Labels(1); l != 0; l <<= 1 {
+			if views[i].Follows()&l != 0 {
+				g.follow[l] |= 1 << i
+			}
+		}
+	}
+	for l := 1; l < len(g.follow); l++ {
+		g.follow[l] |= g.follow[l&(l-1)] | g.follow[l&-l]
+	}
+}
+
+// layOrders is for when the orders have changed.
+func (g *Graph) layOrders() {
+	g.plain = nil
+	for k := range g.orders {
+		for i := range g.watched {
+			if g.orders[k].bit&(1<<i) != 0 {
+				g.at[i] = uint8(k)
+			}
+		}
+	}
+	if len(g.watched) == 1 && !g.watched[0].Split && !g.timed {
+		g.plain = &g.orders[0]
 	}
 	g.layCells()
-	return g
 }
 
 // NumLive is the number of vertices with a live node in some view.
@@ -203,7 +244,7 @@ func (g *Graph) Live(v Vertex) bool { return g.Known(v) && g.vertex(v).live > 0 
 
 // Retired says whether all nodes of v in the i-th view are retired.
 func (g *Graph) Retired(i int, v Vertex) bool {
-	o := &g.views[i]
+	o := g.of(i)
 	return !less(o.frontier, *o.rank(o.last(v)))
 }
 
@@ -212,9 +253,9 @@ func (g *Graph) Retired(i int, v Vertex) bool {
 // ranks: edges do not lead to lower ones, and what ended before another began has
 // the lower one.
 func (g *Graph) CompareCommits(i int, a, b Vertex) int {
-	o := &g.views[i]
+	o := g.of(i)
 	x, y := *o.rank(o.last(a)), *o.rank(o.last(b))
-	if o.Time != NoTime {
+	if g.watched[i].Time != NoTime {
 		if c := cmp.Compare(o.low[o.last(a)], o.low[o.last(b)]); c != 0 {
 			return c
 		}
@@ -228,23 +269,35 @@ func (g *Graph) CompareCommits(i int, a, b Vertex) int {
 	return 0
 }
 
+// FrozenBefore says whether e, both ends of which have retired in the i-th view, agrees
+// with the order in which they stand: that of their ranks, in a timed view that of their
+// bounds before (see [Graph.CompareCommits]).
+func (g *Graph) FrozenBefore(i int, e *Edge) bool {
+	o := g.of(i)
+	from, to, _ := o.ends(e)
+	if g.watched[i].Time != NoTime && o.low[from] != o.low[to] {
+		return o.low[from] < o.low[to]
+	}
+	return less(*o.rank(from), *o.rank(to))
+}
+
 // last is the highest node of v in the view, first the lowest.
-func (o *order) last(v Vertex) uint32 {
-	if o.Split {
+func (w *View) last(v Vertex) uint32 {
+	if w.Split {
 		return 2*uint32(v) + 1
 	}
 	return uint32(v)
 }
 
-func (o *order) first(v Vertex) uint32 {
-	if o.Split {
+func (w *View) first(v Vertex) uint32 {
+	if w.Split {
 		return 2 * uint32(v)
 	}
 	return uint32(v)
 }
 
-func (o *order) vertexOf(n uint32) Vertex {
-	if o.Split {
+func (w *View) vertexOf(n uint32) Vertex {
+	if w.Split {
 		return Vertex(n / 2)
 	}
 	return Vertex(n)
@@ -255,15 +308,15 @@ func (o *order) vertexOf(n uint32) Vertex {
 func (o *order) ends(e *Edge) (from, to uint32, ok bool) { return o.join(e.From, e.To, e.Labels) }
 
 // join is ends for the arc between two vertices.
-func (o *order) join(from, to Vertex, labels Labels) (x, y uint32, ok bool) {
+func (w *View) join(from, to Vertex, labels Labels) (x, y uint32, ok bool) {
 	switch {
-	case !o.Split:
-		return uint32(from), uint32(to), labels&(o.Dep|o.Anti) != 0
-	case labels&o.Dep != 0:
+	case !w.Split:
+		return uint32(from), uint32(to), labels&(w.Dep|w.Anti) != 0
+	case labels&w.Dep != 0:
 		return 2*uint32(from) + 1, 2 * uint32(to), true
-	case labels&o.Anti != 0:
+	case labels&w.Anti != 0:
 		return 2 * uint32(from), 2*uint32(to) + 1, true
-	case labels&o.Chain != 0:
+	case labels&w.Chain != 0:
 		return 2*uint32(from) + 1, 2*uint32(to) + 1, true
 	}
 	return 0, 0, false

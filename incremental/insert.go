@@ -27,8 +27,8 @@ type Refusal struct {
 // frontier. The arcs are not added. O(len(arcs)) and the queue's O(log n).
 func (g *Graph) AddVertex(v Vertex, p Place, arcs []Arc) {
 	g.enter(v, p)
-	for i := range g.views {
-		g.place(&g.views[i], v, p, arcs)
+	for i := range g.orders {
+		g.place(&g.orders[i], v, p, arcs)
 	}
 	if g.timed {
 		g.timeVertex(v, &p)
@@ -189,32 +189,25 @@ func (g *Graph) AddEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 	var ref Refusal
 	in := Views(0)
-	for i := range g.views {
-		o := &g.views[i]
-		from, to, ok := o.ends(e)
-		if !ok || o.bit&only == 0 {
+	only &= g.follow[e.Labels]
+	for i := 0; i < len(g.orders); i++ {
+		o := &g.orders[i]
+		bit := o.bit & only
+		if bit == 0 {
 			continue
 		}
-		if o.Time != NoTime {
-			if g.takesTimed(o, from, to, &ref) {
-				in |= o.bit
-			}
+		switch how := g.offerOne(o, e); {
+		case how == taken:
+			in |= bit
+		case how == nothing:
+		case o.shared():
+			g.divide(i, 1<<o.lead)
+			i = -1 // to those that have not been offered it
 			continue
-		}
-		x, y := o.rank(from), o.rank(to)
-		switch {
-		case less(*x, *y) && less(o.frontier, *x): // both live and in order: nearly always
-			in |= o.bit
-		case !less(o.frontier, *y):
-			if less(o.frontier, *x) || less(*y, *x) {
-				ref.Behind |= o.bit
-			}
-		case !less(o.frontier, *x):
-		case g.insert(o, from, to):
-			in |= o.bit
 		default:
-			ref.Cycle |= o.bit
+			ref.add(how, bit)
 		}
+		only &^= bit
 	}
 	if in|ref.Cycle == 0 {
 		return 0, ref
@@ -222,12 +215,47 @@ func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 	return g.newEdge(e, in, ref.Cycle), ref
 }
 
+// offerOne offers an edge whose labels the order follows to it, by rules (a) to (d).
+func (g *Graph) offerOne(o *order, e *Edge) outcome {
+	from, to, _ := o.ends(e)
+	if o.Time != NoTime {
+		return g.offerTimed(o, from, to)
+	}
+	x, y := o.rank(from), o.rank(to)
+	switch {
+	case less(*x, *y) && less(o.frontier, *x): // both live and in order: nearly always
+		return taken
+	case !less(o.frontier, *y):
+		if less(o.frontier, *x) || less(*y, *x) {
+			return behind
+		}
+		return nothing
+	case !less(o.frontier, *x):
+		return nothing
+	case g.insert(o, from, to):
+		return taken
+	}
+	return cycle
+}
+
+// add notes why these views do not take an edge.
+func (r *Refusal) add(how outcome, views Views) {
+	switch how {
+	case cycle:
+		r.Cycle |= views
+	case behind:
+		r.Behind |= views
+	case past:
+		r.Past |= views
+	}
+}
+
 // Retry offers a stored edge again to the views that set it aside, for when an
 // edge of the cycle was removed: by rules (a) to (d), as [Graph.AddEdge].
 func (g *Graph) Retry(id EdgeID) Refusal {
 	var ref Refusal
-	for i := range g.views {
-		if o := &g.views[i]; g.edges[id].Aside&o.bit != 0 {
+	for i := range g.orders {
+		if o := &g.orders[i]; g.edges[id].Aside&o.bit != 0 {
 			g.offer(o, id, &ref)
 		}
 	}
@@ -235,23 +263,12 @@ func (g *Graph) Retry(id EdgeID) Refusal {
 	return ref
 }
 
-// offer offers a stored edge, whose labels the view follows, to it.
+// offer offers a stored edge, whose labels the view follows, to its order.
 func (g *Graph) offer(o *order, id EdgeID, ref *Refusal) {
-	from, to, _ := o.ends(&g.edges[id])
-	switch {
-	case o.Time != NoTime:
-		if g.takesTimed(o, from, to, ref) {
-			g.edges[id].In |= o.bit
-		}
-	case o.retired(to):
-		if !o.retired(from) || less(*o.rank(to), *o.rank(from)) {
-			ref.Behind |= o.bit
-		}
-	case o.retired(from):
-	case g.insert(o, from, to):
+	if how := g.offerOne(o, &g.edges[id]); how == taken {
 		g.edges[id].In |= o.bit
-	default:
-		ref.Cycle |= o.bit
+	} else {
+		ref.add(how, o.bit)
 	}
 }
 
@@ -408,4 +425,4 @@ func (g *Graph) reorder(o *order) {
 // CyclePath are the edges from the head to the tail of the edge that the i-th
 // view refused last, in order; with that edge they are a cycle of the view.
 // Valid until the view's next refusal.
-func (g *Graph) CyclePath(i int) []EdgeID { return g.views[i].path }
+func (g *Graph) CyclePath(i int) []EdgeID { return g.own(i).path }

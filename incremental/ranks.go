@@ -5,12 +5,13 @@ import "encoding/binary"
 // AppendRanks appends the ranks of v, which has retired in every view, to dst.
 // They are final: all that an edge that names v is judged by.
 func (g *Graph) AppendRanks(dst []byte, v Vertex) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(g.past)))
 	if g.timed {
 		dst = binary.AppendVarint(dst, g.spans[v].from)
 		dst = binary.AppendVarint(dst, g.spans[v].until)
 	}
-	for i := range g.views {
-		o := &g.views[i]
+	for i := range g.orders {
+		o := &g.orders[i]
 		for n := o.first(v); n <= o.last(v); n++ {
 			dst = binary.AppendVarint(dst, o.rank(n).at)
 			dst = binary.AppendUvarint(dst, uint64(o.rank(n).seq))
@@ -23,15 +24,20 @@ func (g *Graph) AppendRanks(dst []byte, v Vertex) []byte {
 }
 
 // PutRanks gives the number v, which is not known, to a vertex that AppendRanks
-// wrote out before these turns of the views. notBefore and notAfter are its interval,
+// wrote out, of this graph at any time before. notBefore and notAfter are its interval,
 // for views that are timed since then. ok is false when b does not hold just that, or
 // the vertex has not retired.
-func (g *Graph) PutRanks(v Vertex, b []byte, past []Turn, notBefore, notAfter int64) (ok bool) {
+func (g *Graph) PutRanks(v Vertex, b []byte, notBefore, notAfter int64) (ok bool) {
 	g.room(v)
 	r := ranksReader{b: b, ok: true}
+	since := r.uvarint()
+	if !r.ok || since > uint64(len(g.past)) {
+		return false
+	}
+	past := g.past[since:]
 	views := make([]View, 0, 32)
-	for i := range g.views {
-		views = append(views, g.views[i].View)
+	for i := range g.orders {
+		views = append(views, g.orders[i].View)
 	}
 	if len(past) > 0 {
 		views = past[0].Before
@@ -52,28 +58,27 @@ func (g *Graph) PutRanks(v Vertex, b []byte, past []Turn, notBefore, notAfter in
 			}
 		}
 	}
-	kept := make([]int, len(views), 32) // by view: the one that it was in the record, or -1
-	for i := range kept {
-		kept[i] = i
+	bound := make([]bool, len(views), 32) // by order: it is as old as lows are
+	for i := range bound {
+		bound[i] = true
 	}
 	for i := range past {
 		t := &past[i]
-		x, y := make([]pair[rank], len(t.After)), make([]int, len(t.After))
+		x, y, z := make([]pair[rank], len(t.After)), make([]pair[int64], len(t.After)), make([]bool, len(t.After))
 		for j, from := range t.From {
-			x[j], y[j] = ranks[from.View].as(&t.Before[from.View], &t.After[j]), kept[from.View]
-			if from.Start != Kept {
-				y[j] = -1
-			}
+			before, after := &t.Before[from.View], &t.After[j]
+			x[j], y[j] = ranks[from.View].as(before, after), lows[from.View].as(before, after)
+			z[j] = bound[from.View] && (from.Start == Kept || from.Start == Divided)
 		}
-		ranks, kept = x, y
+		ranks, lows, bound = x, y, z
 	}
-	for i := range g.views {
-		o := &g.views[i]
+	for i := range g.orders {
+		o := &g.orders[i]
 		for n := o.first(v); n <= o.last(v); n++ {
 			*o.rank(n) = ranks[i][n&o.split]
 			if o.Time != NoTime {
-				if o.low[n] = o.own(g, n); kept[i] >= 0 {
-					o.low[n] = lows[kept[i]][n&o.split]
+				if o.low[n] = o.own(g, n); bound[i] {
+					o.low[n] = lows[i][n&o.split]
 				}
 			}
 			if !r.ok || !o.retired(n) {

@@ -7,8 +7,8 @@ package incremental
 // ranks, until [Graph.Free].
 func (g *Graph) Retire(now int64) []Vertex {
 	g.retired = g.retired[:0]
-	for i := range g.views {
-		o := &g.views[i]
+	for i := range g.orders {
+		o := &g.orders[i]
 		for o.queue.n > 0 {
 			n := o.slots[o.queue.top().slot]
 			if n != 0 && g.vertex(o.vertexOf(n)).settle >= now {
@@ -25,8 +25,8 @@ func (g *Graph) Retire(now int64) []Vertex {
 // that freeze early can only turn later edges into refusals by rule (d).
 func (g *Graph) Freeze(maxLive int) []Vertex {
 	g.retired = g.retired[:0]
-	for i := range g.views {
-		o := &g.views[i]
+	for i := range g.orders {
+		o := &g.orders[i]
 		limit := maxLive
 		if o.Split {
 			limit *= 2
@@ -72,7 +72,7 @@ func (g *Graph) Free(v Vertex) {
 	}
 	// In the one order of a single view the tails have gone before their head. Where it is
 	// split, the begin of a tail has, and its commit may still live.
-	alone := len(g.views) == 1 && g.views[0].split == 0 && x.live == 0
+	alone := len(g.orders) == 1 && g.orders[0].split == 0 && x.live == 0
 	if x.live > 0 {
 		g.unrank(v)
 		g.loosen()
@@ -101,8 +101,8 @@ func (g *Graph) Free(v Vertex) {
 }
 
 func (g *Graph) unrank(v Vertex) {
-	for i := range g.views {
-		o := &g.views[i]
+	for i := range g.orders {
+		o := &g.orders[i]
 		for n := o.first(v); n <= o.last(v); n++ {
 			if !o.retired(n) {
 				o.slots[o.rank(n).slot] = 0

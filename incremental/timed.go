@@ -51,13 +51,13 @@ func (g *Graph) Span(v Vertex) (notBefore, notAfter int64) {
 // Bounds are what node n of the i-th view, a timed one, is bound by itself:
 // math.MinInt64 and math.MaxInt64 where it is not.
 func (g *Graph) Bounds(i int, n uint32) (notBefore, notAfter int64) {
-	o := &g.views[i]
+	o := g.own(i)
 	return o.own(g, n), o.limit(g, n)
 }
 
 // Low is the time bound of node n of the i-th view, a timed one: the greatest
 // NotBefore of all that reach it.
-func (g *Graph) Low(i int, n uint32) int64 { return g.views[i].low[n] }
+func (g *Graph) Low(i int, n uint32) int64 { return g.own(i).low[n] }
 
 // own is the bound that node n has by itself.
 func (o *order) own(g *Graph, n uint32) int64 {
@@ -77,7 +77,7 @@ func (o *order) limit(g *Graph, n uint32) int64 {
 
 // Late says whether the vertex that was added last is over before something began
 // that has retired in the i-th view: whether that had to come after it is not known.
-func (g *Graph) Late(i int) bool { return g.views[i].late }
+func (g *Graph) Late(i int) bool { return g.of(i).late }
 
 // timeVertex notes the interval of a vertex that was just ranked. An edge from what
 // has retired need not be offered (rule (b)): so what is new comes after all that
@@ -88,8 +88,8 @@ func (g *Graph) timeVertex(v Vertex, p *Place) {
 		g.spans = append(g.spans, always)
 	}
 	g.spans[v] = span{p.NotBefore, p.NotAfter}
-	for i := range g.views {
-		o := &g.views[i]
+	for i := range g.orders {
+		o := &g.orders[i]
 		if o.Time == NoTime {
 			continue
 		}
@@ -116,22 +116,6 @@ const (
 	behind
 	past // as cycle, at a vertex that was freed
 )
-
-// takesTimed offers the edge from x to y to a timed view: whether it takes it, and in
-// ref why not.
-func (g *Graph) takesTimed(o *order, x, y uint32, ref *Refusal) bool {
-	switch g.offerTimed(o, x, y) {
-	case taken:
-		return true
-	case cycle:
-		ref.Cycle |= o.bit
-	case behind:
-		ref.Behind |= o.bit
-	case past:
-		ref.Past |= o.bit
-	}
-	return false
-}
 
 // offerTimed offers the edge from x to y to a timed view, by rules (a) to (d).
 // That a path goes back in time is told of retired vertices too, and of those that
@@ -295,6 +279,11 @@ func (g *Graph) relax(o *order) {
 			o.low[n] = o.own(g, n)
 		}
 	})
+	g.carryOn(o)
+}
+
+// carryOn raises the bounds of live nodes along the edges.
+func (g *Graph) carryOn(o *order) {
 	o.queue.each(func(r rank) { // in the order of ranks: what comes before is final
 		n := o.slots[r.slot]
 		if n == 0 {
@@ -317,7 +306,7 @@ func (g *Graph) relax(o *order) {
 
 // loosen notes that edges have gone: bounds may be too great from now on.
 func (g *Graph) loosen() {
-	for i := range g.views {
-		g.views[i].stale = g.timed
+	for i := range g.orders {
+		g.orders[i].stale = g.timed
 	}
 }

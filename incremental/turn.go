@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/isowatch/isowatch/internal/flat"
 )
 
 // Start says how a view of a [Turn] begins.
@@ -20,18 +18,22 @@ const (
 	Copied
 	// Frozen begins with all that is known frozen, in the order of another view.
 	Frozen
+	// Divided stands for some of the views of an order, and begins as that one: see
+	// divide.go.
+	Divided
 )
 
-// Origin is where a view of a [Turn] comes from.
+// Origin is where the order of a view of a [Turn] comes from.
 type Origin struct {
 	View  int // of those before
 	Start Start
 }
 
-// Turn is a change of the views of a graph. No timed view is Copied.
+// Turn is a change of the orders of a graph, mostly since its views change. No timed view
+// is Copied.
 type Turn struct {
-	Before, After []View
-	From          []Origin // by view of After
+	Before, After []View   // of the orders
+	From          []Origin // by order of After
 }
 
 func anyTimed(views []View) bool {
@@ -54,7 +56,7 @@ func (p pair[T]) as(before, after *View) pair[T] {
 	return pair[T]{p[1], p[1]}
 }
 
-// Turn changes the views. What begins begins between two steps: with the frozen order
+// Turn changes the views, each of which has an order of its own then. What begins begins between two steps: with the frozen order
 // of another view, so that all that it will be judged by is final. past bounds from
 // above when transactions that have left the graph began, for timed views that begin;
 // place gives the intervals of vertices, and where those that live have their place.
@@ -62,35 +64,24 @@ func (p pair[T]) as(before, after *View) pair[T] {
 // It returns the vertices that no view holds any more, in the order of the first view.
 // O(vertices + edges).
 func (g *Graph) Turn(t *Turn, past int64, place func(Vertex) Place) []Vertex {
-	old, stride := g.views, g.stride
+	g.Alone(^Views(0))
+	old, stride := g.orders, g.stride
 	from := g.cells
-	g.views = make([]order, len(t.After))
+	g.orders = make([]order, len(t.After))
 	for i, v := range t.After {
-		g.views[i] = begin(&old[t.From[i].View], v, t.From[i].Start)
-		g.views[i].bit = 1 << i
+		g.orders[i] = begin(&old[t.From[i].View], v, t.From[i].Start)
+		g.orders[i].bit, g.orders[i].lead = 1<<i, i
 	}
 	wasTimed := g.timed
-	g.timed = anyTimed(t.After)
-	g.plain = nil
-	if len(g.views) == 1 && !g.views[0].Split && !g.timed {
-		g.plain = &g.views[0]
-	}
-	n := g.numVertices
-	g.cells = nil
-	g.layCells()
-	g.cells = flat.Make[rank](n*int(g.stride), n*int(g.stride))
-	g.shareCells()
-	for v := range uint32(n) {
-		copy(g.cells[v*g.stride:][:vertexCells], from[v*stride:])
-		for i := range g.views {
-			copyRanks(&g.views[i], &old[t.From[i].View], v)
-		}
-	}
+	g.watch(t.After)
+	g.implied = nil
+	g.relay(t, old, from, stride)
+	g.past = append(g.past, *t)
 	g.turnEdges(t)
 	g.turnTime(t, wasTimed, past, place)
-	for i := range g.views {
+	for i := range g.orders {
 		if t.From[i].Start == Copied {
-			g.copyLive(&g.views[i], &old[t.From[i].View], place)
+			g.copyLive(&g.orders[i], &old[t.From[i].View], place)
 		}
 	}
 	return g.recount()
@@ -161,8 +152,8 @@ func (g *Graph) turnTime(t *Turn, wasTimed bool, past int64, place func(Vertex) 
 	for len(g.spans) < g.numVertices {
 		g.spans = append(g.spans, always)
 	}
-	for i := range g.views {
-		o := &g.views[i]
+	for i := range g.orders {
+		o := &g.orders[i]
 		if o.Time == NoTime || t.From[i].Start == Kept {
 			continue
 		}
@@ -209,8 +200,8 @@ func (g *Graph) recount() []Vertex {
 			continue
 		}
 		x.live = 0
-		for i := range g.views {
-			o := &g.views[i]
+		for i := range g.orders {
+			o := &g.orders[i]
 			for n := o.first(v); n <= o.last(v); n++ {
 				if !o.retired(n) {
 					x.live++
@@ -223,7 +214,7 @@ func (g *Graph) recount() []Vertex {
 			g.retired = append(g.retired, v)
 		}
 	}
-	o := &g.views[0]
+	o := &g.orders[0]
 	slices.SortFunc(g.retired, func(a, b Vertex) int {
 		x, y := o.rank(o.last(a)), o.rank(o.last(b))
 		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.seq, y.seq))
@@ -234,7 +225,7 @@ func (g *Graph) recount() []Vertex {
 // Offer offers a stored edge to the i-th view, which began after the edge came, by
 // rules (a) to (d).
 func (g *Graph) Offer(id EdgeID, i int) (ref Refusal) {
-	o := &g.views[i]
+	o := &g.orders[i]
 	if _, _, ok := o.ends(&g.edges[id]); ok {
 		g.offer(o, id, &ref)
 		g.edges[id].Aside |= ref.Cycle

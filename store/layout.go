@@ -20,7 +20,7 @@ const (
 
 // format is the value of the format record. A change of layout that an older
 // version would misread changes it.
-const format = "isowatch-store 2"
+const format = "isowatch-store 3"
 
 func ownKey(kind byte, suffix ...byte) []byte {
 	return append([]byte{0, kind}, suffix...)

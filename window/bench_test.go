@@ -139,6 +139,9 @@ func BenchmarkCore(b *testing.B) {
 			if len(eff.Findings) > 0 {
 				b.Fatalf("findings on a valid stream: %v", eff.Findings[0].Explanation)
 			}
+			if m.Orders() != 1 {
+				b.Fatalf("%d orders on a valid stream", m.Orders())
+			}
 			if s := fmt.Sprint(m.Totals()); testing.Verbose() {
 				b.Log(s)
 			}

@@ -32,6 +32,13 @@ func (m *Machine) orderBlind() {
 		m.fitsToTheEnd()
 		return
 	}
+	if len(m.views) > 1 && m.graph.Orders() == 1 && m.graph.Serial(0) && !m.anyUnordered() { // an execution at each of the levels
+		for i := range m.orderings {
+			m.orderings[i] = orderable
+		}
+		return
+	}
+	m.aloneOrdered()
 	strongest := -1
 	for _, i := range m.weakFirst {
 		if m.orders(i) {
@@ -42,6 +49,26 @@ func (m *Machine) orderBlind() {
 		m.orderAll(strongest)
 	}
 	m.huntAll()
+}
+
+// anyUnordered says whether there is a key of which the order is not known by itself,
+// appends that no read shows aside.
+func (m *Machine) anyUnordered() (any bool) {
+	note := func(uint32, []infer.Chain) { any = true }
+	m.infer.EachUnordered(false, note)
+	m.infer.EachVersions(note)
+	return any
+}
+
+// aloneOrdered gives each view that asks for an order of the writers one of its own.
+func (m *Machine) aloneOrdered() {
+	views := incremental.Views(0)
+	for i := range m.views {
+		if m.needsOrder(i) {
+			views |= 1 << i
+		}
+	}
+	m.graph.Alone(views)
 }
 
 // orderAll decides the views that are not violated.
@@ -326,6 +353,7 @@ type repeatedRead struct {
 // constraints are those of the i-th view of a whole history; relaxed: without what is
 // set aside.
 func (m *Machine) constraints(i int, relaxed bool) *constraints {
+	m.graph.Alone(1 << i)
 	c := m.graphOf(i, m.graph.Order(i), relaxed)
 	p := &c.problem
 	repeated := m.infer.RepeatedVersions()

@@ -410,6 +410,7 @@ func (m *Machine) fitsToTheEnd() {
 
 func (m *Machine) initFrozen() {
 	if len(m.frozen) == 0 {
+		m.aloneOrdered()
 		m.frozen, m.misfits = make([][]lastFrozen, len(m.views)), make([]int64, len(m.views))
 	}
 }

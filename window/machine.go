@@ -138,7 +138,8 @@ func New(cfg Config) *Machine {
 	cfg = cfg.WithDefaults()
 	m := &Machine{cfg: cfg, infer: infer.New(cfg.inferOptions()), watermark: math.MinInt64, held: math.MaxInt64, retiredAt: math.MinInt64 / 2}
 	m.watched = cfg.Levels
-	m.graph = incremental.New(m.setViews(cfg.Levels)...)
+	vs := m.setViews(cfg.Levels)
+	m.graph = incremental.NewFollowing(m.implied(), vs...)
 	m.unreadOut = make([]int64, len(m.views))
 	m.forced.init(m.views, cfg.Unbounded)
 	m.infer.SetOptions(m.inferOptions())
@@ -162,6 +163,11 @@ func (m *Machine) Sizes() infer.Sizes {
 	z := m.infer.Sizes()
 	z.Edges = m.graph.NumEdges()
 	return z
+}
+
+// Orders is how many orders are kept for the watched levels.
+func (m *Machine) Orders() int {
+	return m.graph.Orders()
 }
 
 // SpillSizes say how much of the retained state is not in memory.

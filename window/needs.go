@@ -137,11 +137,9 @@ func (m *Machine) bring(ref infer.Ref, record []byte) error {
 		if n == 0 || err != nil {
 			return err
 		}
-		m.setAsked(n, isolation.Base(record[0]&^turned))
-		ranks := record[3 : len(record)-len(rest)]
-		past, ok := m.turnsSince(record[0]&turned != 0, &ranks)
+		m.setAsked(n, isolation.Base(record[0]))
 		from, until, _ := m.timesOf(n)
-		if !ok || !m.graph.PutRanks(incremental.Vertex(n), ranks, past, from, until) {
+		if !m.graph.PutRanks(incremental.Vertex(n), record[3:len(record)-len(rest)], from, until) {
 			return infer.ErrRecord
 		}
 	case infer.SessionRecord:
@@ -157,20 +155,13 @@ func (m *Machine) bring(ref infer.Ref, record []byte) error {
 }
 
 // A transaction's record begins with the level that it asked for, and the ranks
-// behind their length in two bytes. With turned, the number of turns of the levels
-// before stands before the ranks.
-const turned = 0x80
-
+// behind their length in two bytes.
 func (m *Machine) appendVertex(dst []byte, n uint32) []byte {
 	asked := m.askedBy(n)
 	at := len(dst)
 	dst = append(dst, byte(asked), 0, 0)
-	if k := len(m.turns); k > 0 {
-		dst[at] |= turned
-		dst = binary.AppendUvarint(dst, uint64(k))
-	}
 	dst = m.graph.AppendRanks(dst, incremental.Vertex(n))
-	size := len(dst) - at - 3 // at most 2 nodes of 25 bytes a view
+	size := len(dst) - at - 3 // at most 2 nodes of 25 bytes a view, and few more
 	dst[at+1], dst[at+2] = byte(size), byte(size>>8)
 	return dst
 }
@@ -184,23 +175,6 @@ func (m *Machine) skipVertex(record []byte) ([]byte, error) {
 		return nil, infer.ErrRecord
 	}
 	return record[size:], nil
-}
-
-// turnsSince are the turns since a record, of which the number stands at the beginning
-// of b where it was written after any.
-func (m *Machine) turnsSince(any bool, b *[]byte) (past []incremental.Turn, ok bool) {
-	since := uint64(0)
-	if any {
-		n := 0
-		if since, n = binary.Uvarint(*b); n <= 0 || since > uint64(len(m.turns)) {
-			return nil, false
-		}
-		*b = (*b)[n:]
-	}
-	for i := range m.turns[since:] {
-		past = append(past, *m.turns[int(since)+i].turn())
-	}
-	return past, true
 }
 
 // cameFrom is the number that the i-th view had before the turns since then, and whether

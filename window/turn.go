@@ -78,6 +78,19 @@ func (m *Machine) setViews(levels []isolation.Level) (vs []incremental.View) {
 	return vs
 }
 
+// implied says by view which views' levels hold where its own does.
+func (m *Machine) implied() []incremental.Views {
+	of := make([]incremental.Views, len(m.views))
+	for i, l := range m.views {
+		for j, weaker := range m.views {
+			if l.Implies(weaker) {
+				of[i] |= 1 << j
+			}
+		}
+	}
+	return of
+}
+
 // turnLevels lets the levels of the configuration take effect.
 func (m *Machine) turnLevels() {
 	m.turning = false

@@ -27,6 +27,9 @@ func (m *Machine) orderUnread() {
 		}
 		undecided := m.unreadOut[i]
 		var assumed []incremental.EdgeID
+		if m.graph.Serial(i) { // the order of what the view follows orders them
+			continue
+		}
 		m.infer.EachUnread(func(writers []uint32) {
 			n, ids := m.undecidedPairs(i, writers, assumed)
 			undecided, assumed = undecided+n, ids
@@ -74,9 +77,11 @@ func (m *Machine) undecidedPairs(i int, writers []uint32, dst []incremental.Edge
 // assume orders a before b in the i-th view, if that closes no cycle. The edge is 0
 // where the order holds already, or is refused.
 func (m *Machine) assume(i int, a, b uint32) (incremental.EdgeID, bool) {
-	id, ref := m.graph.AddEdgeIn(&incremental.Edge{
-		From: incremental.Vertex(a), To: incremental.Vertex(b), Labels: incremental.Labels(infer.WW),
-	}, 1<<i)
+	e := incremental.Edge{From: incremental.Vertex(a), To: incremental.Vertex(b), Labels: incremental.Labels(infer.WW)}
+	if m.graph.Retired(i, e.From) && m.graph.Retired(i, e.To) {
+		return 0, m.graph.FrozenBefore(i, &e)
+	}
+	id, ref := m.graph.AddEdgeIn(&e, 1<<i)
 	if ref == (incremental.Refusal{}) {
 		return id, true
 	}

@@ -30,6 +30,7 @@ func metricTable() []metric {
 		{"live_transactions", "Transactions in the window.", source},
 		{"watermark_timestamp_seconds", "Event time up to which all records are believed to have come; 0 before the first.", source},
 		{"checker_memory_bytes", "Memory that the checker's tables take.", source},
+		{"orders", "Orders of transactions that are kept for the watched levels.", source},
 		{"tracked_keys", "Keys that the checker remembers in memory.", source},
 		{"spilled_records", "Records of keys, sessions and transactions that the checker remembers on disk.", []string{"source", "kind"}},
 		{"spilled_records_returned_total", "Records that came back from disk since they were needed.", source},

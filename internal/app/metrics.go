@@ -195,6 +195,7 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 	gauge("live_cap", float64(x.LiveCap), x.Source)
 	gauge("watermark_timestamp_seconds", seconds(x.Watermark), x.Source)
 	gauge("checker_memory_bytes", float64(x.Sizes.Bytes), x.Source)
+	gauge("orders", float64(x.Orders), x.Source)
 	gauge("tracked_keys", float64(x.Sizes.Keys), x.Source)
 	gauge("spilled_records", float64(x.Spilled.Keys), x.Source, "key")
 	gauge("spilled_records", float64(x.Spilled.Sessions), x.Source, "session")

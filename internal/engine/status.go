@@ -66,6 +66,7 @@ type SourceStatus struct {
 	Ended    map[string]window.Ended `json:"ended,omitempty"`
 	Findings map[string]Found        `json:"findings"` // by anomaly, since the beginning
 	Sizes    infer.Sizes             `json:"sizes"`
+	Orders   int                     `json:"orders"`  // kept for the watched levels
 	Spilled  infer.SpillSizes        `json:"spilled"` // retained state that is not in memory
 }
 
@@ -100,7 +101,7 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 		m := x.machine
 		src := SourceStatus{
 			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(),
-			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Spilled: m.SpillSizes(),
+			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
 		}
 		if src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0

@@ -1,0 +1,250 @@
+package incremental
+
+import (
+	"math"
+	"slices"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// Views that follow. Of a view that implies others, each order is an order of those as
+// well. So as long as nothing is refused one order stands for all of them: that of the
+// view that leads, with the edges of all the others. Where both are split, or neither,
+// their nodes are the same. A node of a view that is not split stands for B and C, one
+// directly behind the other; and C of a split one for the node of one that is not, whose
+// dependencies lead from C to C there, if not to B.
+//
+// When the order refuses an edge, by a cycle or by rule (d), it is divided before any
+// view has taken or refused the edge: the view that leads goes on with a copy of the
+// order as it was, the others share another copy, or several, and the edge is offered to
+// each. Stored edges know for which views they hold, so that a divided order goes on with
+// those of its views. That is never undone: what has retired has one rank in each order,
+// and rules (c) and (d) judge by it.
+
+// part are views that share an order, and the one of them that implies the others.
+type part struct {
+	lead  int
+	views Views
+}
+
+// parts are the orders that these views need: one for each that no other one implies.
+func (g *Graph) parts(of Views) (ps []part) {
+	for rest := of; rest != 0; {
+		for i := range g.watched {
+			if rest&(1<<i) != 0 && g.leads(i, of) {
+				p := part{i, Views(1) << i}
+				if g.implied != nil {
+					p.views |= g.implied[i] & rest
+				}
+				ps, rest = append(ps, p), rest&^p.views
+			}
+		}
+	}
+	return ps
+}
+
+// leads says whether no other one of these views implies the i-th; of equal ones the
+// first leads.
+func (g *Graph) leads(i int, of Views) bool {
+	for j := range g.implied {
+		if j != i && of&(1<<j) != 0 && g.implied[j]&(1<<i) != 0 && (j < i || g.implied[i]&(1<<j) == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// shape is the view of an order that stands for these views: the one that leads, with
+// the labels of all.
+func (g *Graph) shape(p part) View {
+	w := g.watched[p.lead]
+	all := Labels(0)
+	for i := range g.watched {
+		if p.views&(1<<i) != 0 {
+			all |= g.watched[i].Follows()
+		}
+	}
+	if all &^= w.Follows(); w.Split {
+		w.Chain |= all
+	} else {
+		w.Dep |= all
+	}
+	return w
+}
+
+// of is the order of the i-th view, which others may share.
+func (g *Graph) of(i int) *order { return &g.orders[g.at[i]] }
+
+// own is the order of the i-th view, which must share it with none: see [Graph.Alone].
+func (g *Graph) own(i int) *order {
+	o := g.of(i)
+	if o.bit != 1<<i {
+		panic("incremental: the view shares its order with others")
+	}
+	return o
+}
+
+// shared says whether several views have the order.
+func (o *order) shared() bool { return o.bit&(o.bit-1) != 0 }
+
+// Orders is how many orders are kept for the views.
+func (g *Graph) Orders() int { return len(g.orders) }
+
+// Serial says whether the order of the i-th view is one of whole vertices that a view
+// leads which follows anti-dependencies.
+func (g *Graph) Serial(i int) bool {
+	o := g.of(i)
+	return !o.Split && o.Anti != 0
+}
+
+// Alone gives each of these views an order of its own.
+func (g *Graph) Alone(views Views) {
+	for k := 0; k < len(g.orders); k++ {
+		if o := &g.orders[k]; o.shared() && o.bit&views != 0 {
+			g.divide(k, views)
+			k = -1
+		}
+	}
+}
+
+// divide makes several orders of the k-th, which is shared: one for each of the views
+// alone, and those that the others need. They begin as the one that they come from.
+// O(vertices + edges).
+func (g *Graph) divide(k int, alone Views) {
+	old, stride, from := g.orders, g.stride, g.cells
+	ps := g.parts(old[k].bit &^ alone)
+	for i := range g.watched {
+		if old[k].bit&alone&(1<<i) != 0 {
+			ps = append(ps, part{i, Views(1) << i})
+		}
+	}
+	t := Turn{}
+	g.orders = nil
+	for i := range old {
+		t.Before = append(t.Before, old[i].View)
+		if i != k {
+			g.orders = append(g.orders, old[i])
+		}
+	}
+	for _, p := range ps {
+		g.orders = append(g.orders, order{
+			View: g.shape(p), bit: p.views, lead: p.lead,
+			slots: make([]uint32, 1), frontier: old[k].frontier, gone: old[k].gone, stale: old[k].stale,
+		})
+		g.orders[len(g.orders)-1].frontier.slot = 0
+	}
+	slices.SortFunc(g.orders, func(a, b order) int { return a.lead - b.lead })
+	for i := range g.orders {
+		o, x := &g.orders[i], Origin{View: k, Start: Divided}
+		if o.bit&old[k].bit == 0 {
+			x = Origin{View: slices.IndexFunc(old, func(p order) bool { return p.bit == o.bit })}
+		}
+		t.After, t.From = append(t.After, o.View), append(t.From, x)
+	}
+	g.relay(&t, old, from, stride)
+	for i := range g.orders {
+		if t.From[i].Start == Divided {
+			g.copyOrder(&g.orders[i], &old[k])
+		}
+	}
+	g.countNodes()
+	g.past = append(g.past, t)
+}
+
+// relay lays the cells anew for the orders that there are now, with the ranks that the
+// vertices have in those that they come from.
+func (g *Graph) relay(t *Turn, old []order, from []rank, stride uint32) {
+	n := g.numVertices
+	g.cells = nil
+	g.layOrders()
+	g.cells = flat.Make[rank](n*int(g.stride), n*int(g.stride))
+	g.shareCells()
+	for v := range uint32(n) {
+		copy(g.cells[v*g.stride:][:vertexCells], from[v*stride:])
+		for i := range g.orders {
+			copyRanks(&g.orders[i], &old[t.From[i].View], v)
+		}
+	}
+}
+
+// copyOrder puts what lives in p into o, in the same order.
+func (g *Graph) copyOrder(o, p *order) {
+	highest := o.frontier
+	p.queue.each(func(r rank) {
+		n := p.slots[r.slot]
+		switch {
+		case n == 0:
+		case p.Split == o.Split:
+			o.push(n, r)
+		case p.Split:
+			if n&1 == 1 {
+				o.push(n/2, r)
+			}
+		default:
+			b := above(highest, r)
+			highest = above(b, r)
+			o.push(2*n, b)
+			o.push(2*n+1, highest)
+			g.seq = max(g.seq, b.seq, highest.seq) // what comes next has another one
+		}
+	})
+	if o.Time != NoTime {
+		g.copyTime(o, p)
+	}
+}
+
+// above is r, or the next rank above low if r is not.
+func above(low, r rank) rank {
+	switch {
+	case less(low, r):
+		return r
+	case low.seq == math.MaxUint32:
+		return rank{at: low.at + 1}
+	}
+	return rank{at: low.at, seq: low.seq + 1}
+}
+
+// copyTime gives the nodes of o, which has what lives in p, their bounds. What has retired
+// keeps those that it has in p. What lives gets the greatest of its own, those of the live
+// nodes that lead to it, and what any that has retired can have left there: the greatest
+// of those, or its bound in p if that is lower. So no bound is above that of p.
+func (g *Graph) copyTime(o, p *order) {
+	o.low = make([]int64, g.numVertices<<(o.split&1))
+	for n := range uint32(len(o.low)) {
+		before := n
+		switch {
+		case p.Split == o.Split:
+		case p.Split:
+			before = 2*n + 1
+		default:
+			before = n / 2
+		}
+		if o.low[n] = math.MinInt64; int(before) < len(p.low) {
+			o.low[n] = p.low[before]
+		}
+	}
+	o.queue.each(func(r rank) {
+		n := o.slots[r.slot]
+		o.low[n] = max(o.own(g, n), min(o.low[n], p.gone))
+	})
+	g.carryOn(o)
+}
+
+// countNodes counts the live nodes of the vertices that live.
+func (g *Graph) countNodes() {
+	for v := range Vertex(g.numVertices) {
+		x := g.vertex(v)
+		if x.serial == 0 || x.live == 0 {
+			continue
+		}
+		x.live = 0
+		for i := range g.orders {
+			o := &g.orders[i]
+			for n := o.first(v); n <= o.last(v); n++ {
+				if !o.retired(n) {
+					x.live++
+				}
+			}
+		}
+	}
+}
