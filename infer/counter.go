@@ -58,6 +58,17 @@ func amount(b *event.Batch, o *event.Op) (int64, bool) {
 	return v, err == nil && v > -1<<53 && v < 1<<53
 }
 
+// CounterUse is what o, an operation of t, adds to a counter, or read of it, and the
+// counter's hash; is says whether its key is one. Nothing is 0.
+func (s *State) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.Hash, v int64, is bool) {
+	h = s.inEpoch(b, t, o.KeyHash)
+	if k := s.lookupKey(h); k == 0 || s.keys[k].kind != event.Counter || s.keys[k].flags&unsupported != 0 {
+		return h, 0, false
+	}
+	v, _ = amount(b, o)
+	return h, v, true
+}
+
 // Counted is what a transaction did to one counter.
 type Counted struct {
 	Key  uint32

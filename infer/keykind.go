@@ -51,7 +51,7 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		s.giveUp(k)
 		return false
 	}
-	if kind == event.Counter && !s.opt.Whole || kind == event.List && s.opt.DeletesUnseen {
+	if kind == event.List && s.opt.DeletesUnseen {
 		s.giveUp(k)
 		return false
 	}

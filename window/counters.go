@@ -72,7 +72,7 @@ func (m *Machine) counterBounds(txns []infer.CounterTxn) {
 				keys = append(keys, u.Key)
 			}
 			c.up, c.down = c.up+max(u.Inc, 0), c.down+min(u.Inc, 0)
-			if u.Read && txns[i].Counts {
+			if u.Read && txns[i].Counts && !m.askedLess(txns[i].Txn, isolation.NameOf(infer.OutOfBounds).Weakest) {
 				c.reads = append(c.reads, counterRead{txns[i].Txn, u.Op, u.Seen})
 			}
 		}
@@ -130,7 +130,7 @@ func (m *Machine) counterTotals(txns []infer.CounterTxn) {
 				hash += uint64(u.Key) * 0x9e3779b97f4a7c15
 			}
 		}
-		if len(keys) < 2 || !t.Counts {
+		if len(keys) < 2 || !t.Counts || m.askedLess(t.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
 			continue
 		}
 		slices.Sort(keys)

@@ -71,6 +71,7 @@ type Machine struct {
 	weakFirst []int
 	realTime  bool              // some view is timed
 	fitted    []isolation.Level // views whose order the counters agree with, since Close
+	counting  counting          // of counters, while records come
 
 	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
 	askedFor   []int64          // how many did, by what they asked for; empty while none did
@@ -238,6 +239,9 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.refused(b, t, start, end)
 	}
 	m.apply()
+	if m.infer.Counters.Countable > 0 && n != 0 && !m.cfg.Unbounded && t.Status != event.Aborted {
+		m.noteCounters(b, t, n, end)
+	}
 	p := &m.partitions[t.Pos.Partition]
 	if end <= p.Max && p.Seen && p.Quiet == m.tick && p.Standing != Left && m.looked && !m.untimed && m.graph.NumLive() <= m.cfg.LiveCap {
 		return // the watermark stays where it is: most records end before the latest one
@@ -319,6 +323,7 @@ func (m *Machine) Close(eff *Effects) {
 		m.force()
 	}
 	m.linearize()
+	m.decideCounters()
 	m.checkCounters()
 	m.orderBlind()
 	m.finalise()

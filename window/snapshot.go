@@ -53,6 +53,7 @@ type head struct {
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
 	Found        map[string][2]int64
+	Counting     *counting `json:",omitempty"`
 
 	Turns      []savedTurn  `json:",omitempty"`
 	ForcedFrom int          `json:",omitempty"`
@@ -113,6 +114,9 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		Certain: named(m.verdicts.certain), Uncertain: named(m.verdicts.uncertain),
 		Revisions: m.open.revisions, Recent: m.open.recent, Found: m.found,
 		Contradicted: m.contradicted,
+	}
+	if len(m.counting.Keys) > 0 {
+		h.Counting = &m.counting
 	}
 	h.Fitted, h.AskedFor = isolation.LevelNames(m.fitted), m.askedFor
 	for _, f := range m.open.list {
@@ -286,6 +290,10 @@ func (m *Machine) restore(h *head) error {
 		return err
 	}
 	m.contradicted = h.Contradicted
+	if h.Counting != nil {
+		m.counting = *h.Counting
+		m.counting.restored()
+	}
 	if m.fitted, err = parseAll(h.Fitted); err != nil {
 		return err
 	}

@@ -154,6 +154,9 @@ func (m *Machine) advance() {
 		m.watermark = min(m.watermark, m.held)
 	}
 	m.decide()
+	if len(m.counting.Waiting) > 0 {
+		m.decideCounters()
+	}
 	if m.forced.on {
 		m.force()
 	}

@@ -226,7 +226,7 @@ func (s *surveyor) limits() []Limit {
 			of(h.SilentCAS, h.CAS, "cas failed and do not say what they saw"), "record seen"}},
 		{h.Deletes > 0 && h.NotFound+h.Ranges > 0, Limit{"stale reads of what was deleted, where nothing was found: it may never have been there, or be deleted",
 			fmt.Sprintf("%d operations delete, and reads that found nothing have no version", h.Deletes), "record the version of what was deleted, and --contract value-identity=version"}},
-		{h.Incs > 0, Limit{"the order of increments: sums are looked at in whole histories only",
+		{h.Incs > 0, Limit{"the order of increments: sums are compared, and that a level holds is said of whole histories only",
 			of(h.Incs, s.Operations, "operations increment counters"), "check whole histories"}},
 		{h.Versions > 0, Limit{"the order of versions, unless the contract says what they are",
 			of(h.Versions, s.Operations, "operations name a version"), "--contract value-identity=version, or version-order=numeric"}},

@@ -1,0 +1,113 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// TestCounterStreams: what a window says of counters in the end, whatever it had said and
+// taken back before, is what is said of the whole history.
+func TestCounterStreams(t *testing.T) {
+	for _, name := range []string{"counters", "totals"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			said := map[string]int{}
+			for i := range histories(t, 600) {
+				rng := rand.New(rand.NewPCG(uint64(i), 37))
+				h := oracle.RandomKinds(rng, mixes()[name])
+				whole, cfg := exact(), windowed(rng)
+				whole.Contract.Existing = i%2 == 0
+				cfg.Contract.Existing = i%2 == 0
+				cfg.MaxTxn = time.Duration(1+rng.IntN(30)) * time.Millisecond
+				perm, restarts := arrival(rng, len(h)), rng.IntN(3) == 0
+				fails := func(h oracle.History, perm []int) string {
+					return counterStream(t, whole, cfg, h, perm, restarts, said)
+				}
+				if why := fails(h, perm); why != "" {
+					reportKinds(t, i, h, perm, why, fails)
+				}
+			}
+			t.Logf("%s: %v", name, said)
+			if said["told"] < 10 || said["taken back"] < 5 || said["nothing"] < 20 {
+				t.Errorf("too few of one: %v", said)
+			}
+		})
+	}
+}
+
+func counterStream(t *testing.T, whole, cfg window.Config, h oracle.History, perm []int, restarts bool, said map[string]int) string {
+	_, found, err := run(whole, batchOf(t, h, perm), false)
+	if err != nil {
+		return err.Error()
+	}
+	want, _ := aboutCounters(found)
+	m := window.New(cfg)
+	var eff window.Effects
+	var d event.Decoder
+	for i, p := range perm {
+		if restarts {
+			m = readBack(t, cfg, m)
+		}
+		b := &event.Batch{Partitions: []string{"sim"}}
+		d.Decode(b, event.Position{Offset: int64(i)}, workload.AppendJSON(nil, &h[p]))
+		m.Step(b, []int32{0}, 0, &eff)
+	}
+	m.Close(&eff)
+	if m.Counters.Unverified > 0 {
+		return fmt.Sprintf("a witness is not verified: %v", m.Unverified)
+	}
+	got, back := aboutCounters(eff.Findings)
+	said["taken back"] += back
+	if len(got) > 0 {
+		said["told"]++
+	} else {
+		said["nothing"]++
+	}
+	if cfg.Contract.Existing || slices.ContainsFunc(want, isTotal) { // of reads that exclude each other, which ones are told may differ
+		got, want = anomaliesOf(got), anomaliesOf(want)
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Sprintf("of the stream: %v\nof the whole history: %v", got, want)
+	}
+	return ""
+}
+
+// aboutCounters are the standing findings about reads of counters, by anomaly and id, and
+// how many were withdrawn.
+func aboutCounters(fs []isolation.Finding) (standing []string, withdrawn int) {
+	latest := map[string]isolation.Finding{}
+	for _, f := range fs {
+		if f.Anomaly == "garbage-read" || f.Anomaly == "G-single-item" && len(f.Edges) == 0 {
+			latest[f.ID] = f
+		}
+	}
+	for id, f := range latest {
+		if f.State == isolation.Withdrawn {
+			withdrawn++
+		} else {
+			standing = append(standing, f.Anomaly+" "+id)
+		}
+	}
+	slices.Sort(standing)
+	return standing, withdrawn
+}
+
+func isTotal(standing string) bool { return strings.HasPrefix(standing, "G-single-item") }
+
+// anomaliesOf leaves the ids out.
+func anomaliesOf(standing []string) []string {
+	for i := range standing {
+		standing[i], _, _ = strings.Cut(standing[i], " ")
+	}
+	return slices.Compact(standing)
+}

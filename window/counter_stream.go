@@ -1,0 +1,418 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// counting is what is known of counters while records come. Sums of increments do not
+// shrink when their transactions are forgotten, so that nothing of these is kept: a read
+// that is too high or too low for them waits until whoever may have added more should
+// have been heard of, and is then reported, as two reads with different totals are of
+// counters between which every transaction only moves amounts. An increment that comes
+// later, and makes it right, takes the finding back. All of it is asked only under a
+// capture that excludes that records are missing.
+//
+// In whole histories see [Machine.checkCounters].
+type counting struct {
+	Keys    []streamCounter
+	Waiting []waitingReads // by Due, then in the order of arrival
+	Groups  []counterGroup
+
+	at   map[event.Hash]int32 // index into Keys
+	uses []streamUse          // scratch
+}
+
+// maxCounters and maxGroups bound what is followed. Others stay undecided, as the level's
+// verdict is in any case.
+const (
+	maxCounters = 1 << 16
+	maxGroups   = 1 << 8
+	maxSum      = 1 << 61
+)
+
+// streamCounter is a counter.
+type streamCounter struct {
+	Hash     event.Hash // of the key, in its epoch
+	Up, Down int64      // sums of increments that may have taken effect
+	GivenUp  bool       // it is no counter
+	// Counters that a transaction added to together are one component: Above is the
+	// one above in its tree, itself for the root. Size and Unbalanced, that some
+	// transaction did not add up to nothing, are the root's.
+	Above      int32
+	Size       int32
+	Unbalanced bool
+	// The extreme reads, where the first value is not known.
+	Lowest, Highest *storedRead
+	Told            []toldRead
+}
+
+// storedRead is a read of a transaction that need not be in memory any more.
+type storedRead struct {
+	Seen   int64
+	Record []byte
+}
+
+// toldRead is a finding about a read, or two, where Two.
+type toldRead struct {
+	Finding  string
+	Low, Top int64 // what was read; the same for one
+	Two      bool
+}
+
+// waitingReads are the reads of one transaction, which is kept in memory for them.
+type waitingReads struct {
+	Due   int64 // they are looked at when the watermark has passed it
+	Txn   uint32
+	Reads []streamRead
+}
+
+type streamRead struct {
+	Counter int32
+	Op      uint32
+	Seen    int64 // without the transaction's own increments before
+}
+
+// counterGroup are counters that were read together.
+type counterGroup struct {
+	Counters []int32 // ascending
+	Total    int64
+	Record   []byte // of who read them first
+	Told     []string
+	Void     bool // something else than amounts between them was added
+}
+
+// streamUse is what the transaction in work did to one counter.
+type streamUse struct {
+	counter int32
+	inc     int64
+	read    bool
+	seen    int64
+	op      uint32
+}
+
+// noteCounters takes in what the i-th transaction of the machine did to counters.
+func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64) {
+	c := &m.counting
+	beyond := m.counterUses(b, t)
+	changed := false
+	root, sum := int32(-1), int64(0)
+	for _, u := range c.uses {
+		if u.inc == 0 {
+			continue
+		}
+		x := &c.Keys[u.counter]
+		x.Up, x.Down = x.Up+max(u.inc, 0), x.Down+min(u.inc, 0)
+		if x.Up > maxSum || x.Down < -maxSum {
+			m.giveUpCounter(u.counter)
+		}
+		m.recheckReads(x)
+		sum += u.inc
+		if root < 0 {
+			root = c.root(u.counter)
+		} else {
+			changed = c.join(root, u.counter) || changed
+			root = c.root(root)
+		}
+	}
+	if root >= 0 && (sum != 0 || beyond) && !c.Keys[root].Unbalanced {
+		c.Keys[root].Unbalanced, changed = true, true
+	}
+	if changed {
+		m.recheckGroups()
+	}
+	if t.Status != event.Committed {
+		return
+	}
+	w := waitingReads{Due: end + int64(m.cfg.MaxTxn), Txn: n}
+	if m.infer.Untimed > 0 {
+		w.Due = end + m.infer.Untimed
+	}
+	for _, u := range c.uses {
+		if u.read {
+			w.Reads = append(w.Reads, streamRead{u.counter, u.op, u.seen})
+		}
+	}
+	if len(w.Reads) == 0 {
+		return
+	}
+	m.infer.Keep(n)
+	at := len(c.Waiting)
+	for at > 0 && c.Waiting[at-1].Due > w.Due {
+		at--
+	}
+	c.Waiting = slices.Insert(c.Waiting, at, w)
+}
+
+// counterUses fills c.uses. It says whether t adds to a counter that is not followed.
+func (m *Machine) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
+	c := &m.counting
+	c.uses = c.uses[:0]
+	ops := b.OpsOf(t)
+	for i := range ops {
+		o := &ops[i]
+		if o.Kind == event.Range {
+			continue
+		}
+		h, v, is := m.infer.CounterUse(b, t, o)
+		at, known := c.at[h]
+		other := o.Kind != event.Inc && o.Kind != event.Read // by an unknown outcome, of which inference has not made up its mind
+		switch {
+		case known && (!is || other):
+			m.giveUpCounter(at)
+			continue
+		case !is:
+			continue
+		case !known && len(c.Keys) >= maxCounters:
+			beyond = beyond || o.Kind == event.Inc
+			continue
+		case !known:
+			if c.at == nil {
+				c.at = map[event.Hash]int32{}
+			}
+			at = int32(len(c.Keys))
+			c.Keys = append(c.Keys, streamCounter{Hash: h, GivenUp: other, Above: at, Size: 1})
+			c.at[h] = at
+		}
+		k := slices.IndexFunc(c.uses, func(u streamUse) bool { return u.counter == at })
+		if k < 0 {
+			k = len(c.uses)
+			c.uses = append(c.uses, streamUse{counter: at})
+		}
+		switch u := &c.uses[k]; {
+		case other:
+		case o.Kind == event.Inc:
+			u.inc += v
+		case !u.read:
+			u.read, u.seen, u.op = true, v-u.inc, uint32(i)
+		}
+	}
+	return beyond
+}
+
+func (c *counting) root(i int32) int32 {
+	for c.Keys[i].Above != i {
+		c.Keys[i].Above = c.Keys[c.Keys[i].Above].Above // halve the way
+		i = c.Keys[i].Above
+	}
+	return i
+}
+
+// join makes one component of two, and says whether they were two.
+func (c *counting) join(i, j int32) bool {
+	i, j = c.root(i), c.root(j)
+	if i == j {
+		return false
+	}
+	if c.Keys[i].Size < c.Keys[j].Size {
+		i, j = j, i
+	}
+	x, y := &c.Keys[i], &c.Keys[j]
+	y.Above = i
+	x.Size += y.Size
+	x.Unbalanced = x.Unbalanced || y.Unbalanced
+	return true
+}
+
+// moved says whether all that is known to be added to the counters, ascending, is moved
+// between them.
+func (c *counting) moved(counters []int32) bool {
+	var roots []int32
+	size := 0
+	for _, i := range counters {
+		r := c.root(i)
+		if c.Keys[r].Unbalanced || c.Keys[i].GivenUp {
+			return false
+		}
+		if !slices.Contains(roots, r) {
+			roots = append(roots, r)
+			size += int(c.Keys[r].Size)
+		}
+	}
+	return size == len(counters)
+}
+
+// decideCounters looks at the reads that have waited long enough.
+func (m *Machine) decideCounters() {
+	c := &m.counting
+	for len(c.Waiting) > 0 && c.Waiting[0].Due < m.watermark {
+		w := c.Waiting[0]
+		c.Waiting = c.Waiting[1:]
+		x := &m.cfg.Contract
+		if x.Complete && !x.UnmonitoredWriters && m.infer.Counters.Gaps == 0 && m.Counters.DeadLetters == 0 {
+			m.decideBounds(&w)
+			m.decideTotal(&w)
+		}
+		m.infer.LetGo(w.Txn)
+	}
+}
+
+func (m *Machine) decideBounds(w *waitingReads) {
+	if m.askedLess(w.Txn, isolation.NameOf(infer.OutOfBounds).Weakest) {
+		return
+	}
+	for _, r := range w.Reads {
+		x := &m.counting.Keys[r.Counter]
+		switch {
+		case x.GivenUp || len(x.Told) >= maxCounterFindings:
+		case !m.cfg.Contract.Existing:
+			if r.Seen < x.Down || r.Seen > x.Up {
+				m.tellRead(x, w.Txn, r.Op, nil, toldRead{Low: r.Seen, Top: r.Seen})
+			}
+		default:
+			m.decideSpan(x, w.Txn, &r)
+		}
+	}
+}
+
+// decideSpan compares a read with the lowest and the highest one so far.
+func (m *Machine) decideSpan(x *streamCounter, n uint32, r *streamRead) {
+	if x.Lowest != nil && r.Seen-x.Lowest.Seen > x.Up-x.Down {
+		m.tellRead(x, n, r.Op, x.Lowest.Record, toldRead{Low: x.Lowest.Seen, Top: r.Seen, Two: true})
+	} else if x.Highest != nil && x.Highest.Seen-r.Seen > x.Up-x.Down {
+		m.tellRead(x, n, r.Op, x.Highest.Record, toldRead{Low: r.Seen, Top: x.Highest.Seen, Two: true})
+	}
+	if x.Lowest == nil || r.Seen < x.Lowest.Seen {
+		x.Lowest = &storedRead{r.Seen, slices.Clone(m.infer.Record(n))}
+	}
+	if x.Highest == nil || r.Seen > x.Highest.Seen {
+		x.Highest = &storedRead{r.Seen, slices.Clone(m.infer.Record(n))}
+	}
+}
+
+func (m *Machine) tellRead(x *streamCounter, n, op uint32, other []byte, told toldRead) {
+	if told.Finding = m.tellCounter(infer.OutOfBounds, n, op, other); told.Finding != "" {
+		x.Told = append(x.Told, told)
+	}
+}
+
+// decideTotal compares the total of what was read together with what was read first.
+func (m *Machine) decideTotal(w *waitingReads) {
+	c := &m.counting
+	if len(w.Reads) < 2 || m.askedLess(w.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
+		return
+	}
+	var counters []int32
+	total := int64(0)
+	for _, r := range w.Reads {
+		counters = append(counters, r.Counter)
+		total += r.Seen
+	}
+	slices.Sort(counters)
+	at := slices.IndexFunc(c.Groups, func(g counterGroup) bool { return slices.Equal(g.Counters, counters) })
+	if at < 0 {
+		if len(c.Groups) < maxGroups && c.moved(counters) {
+			c.Groups = append(c.Groups, counterGroup{Counters: counters, Total: total, Record: slices.Clone(m.infer.Record(w.Txn))})
+		}
+		return
+	}
+	if g := &c.Groups[at]; !g.Void && total != g.Total && len(g.Told) < maxCounterFindings {
+		if id := m.tellCounter(infer.WrongTotal, w.Txn, 0, g.Record); id != "" {
+			g.Told = append(g.Told, id)
+		}
+	}
+}
+
+// tellCounter reports what n read, and what another one did where that is needed. It
+// returns the finding, "" if there is none.
+func (m *Machine) tellCounter(kind infer.AnomalyKind, n, op uint32, other []byte) string {
+	f := &openFinding{members: []uint32{n}}
+	f.Finding.Certain = true
+	w := isolation.Witness{Anomaly: kind, Op: int(op), Txns: []event.Record{m.record(n)}}
+	m.given(&w)
+	if w.Op < len(w.Txns[0].Ops) {
+		w.Key, w.Value = w.Txns[0].Ops[w.Op].Key, w.Txns[0].Ops[w.Op].Value
+	}
+	if other != nil {
+		r, err := event.ReadRecord(other)
+		if err != nil {
+			return "" // it was written by AppendRecord
+		}
+		w.Txns = append(w.Txns, r)
+	}
+	name := isolation.NameOf(kind)
+	if m.linearizes() {
+		name.RefuteLinear(kind, &w)
+	}
+	if err := isolation.Verify(&w); err != nil {
+		m.Counters.Unverified++
+		m.Unverified = err
+		return ""
+	}
+	m.publish(f, name, &w)
+	return f.Finding.ID
+}
+
+// recheckReads takes back what was said of reads of x that its increments now explain.
+func (m *Machine) recheckReads(x *streamCounter) {
+	if len(x.Told) == 0 {
+		return
+	}
+	var void []string
+	x.Told = slices.DeleteFunc(x.Told, func(r toldRead) bool {
+		right := r.Low >= x.Down && r.Top <= x.Up
+		if r.Two {
+			right = r.Top-r.Low <= x.Up-x.Down
+		}
+		if right || x.GivenUp {
+			void = append(void, r.Finding)
+		}
+		return right || x.GivenUp
+	})
+	m.takeBackCounters(void)
+}
+
+func (m *Machine) giveUpCounter(i int32) {
+	x := &m.counting.Keys[i]
+	if x.GivenUp {
+		return
+	}
+	x.GivenUp, x.Lowest, x.Highest = true, nil, nil
+	m.recheckReads(x)
+	m.recheckGroups()
+}
+
+// recheckGroups takes back what was said of totals that need not be the same.
+func (m *Machine) recheckGroups() {
+	c := &m.counting
+	for i := range c.Groups {
+		if g := &c.Groups[i]; !g.Void && !c.moved(g.Counters) {
+			void := g.Told
+			g.Void, g.Told, g.Record = true, nil, nil
+			m.takeBackCounters(void)
+		}
+	}
+}
+
+// takeBackCounters withdraws findings that nothing else said of counters rests on.
+func (m *Machine) takeBackCounters(ids []string) {
+	c := &m.counting
+	for _, id := range ids {
+		still := slices.ContainsFunc(c.Keys, func(x streamCounter) bool {
+			return slices.ContainsFunc(x.Told, func(r toldRead) bool { return r.Finding == id })
+		}) || slices.ContainsFunc(c.Groups, func(g counterGroup) bool { return slices.Contains(g.Told, id) })
+		if still {
+			continue
+		}
+		if f := m.open.ids[id]; f != nil {
+			m.withdraw(f)
+			continue
+		}
+		for i := range m.open.recent {
+			if r := &m.open.recent[i]; r.Finding.ID == id && r.Finding.State != isolation.Withdrawn {
+				m.withdrawFinal(r)
+			}
+		}
+	}
+}
+
+// restored is what a snapshot held.
+func (c *counting) restored() {
+	c.at = map[event.Hash]int32{}
+	for i := range c.Keys {
+		c.at[c.Keys[i].Hash] = int32(i)
+	}
+}
