@@ -242,6 +242,19 @@ func (g *Graph) Settle(v Vertex) int64 { return g.vertex(v).settle }
 // Live says whether v has a live node in some view.
 func (g *Graph) Live(v Vertex) bool { return g.Known(v) && g.vertex(v).live > 0 }
 
+// AllLive says whether no node of v has retired in any view.
+func (g *Graph) AllLive(v Vertex) bool {
+	if !g.Known(v) {
+		return false
+	}
+	for i := range g.views {
+		if o := &g.views[i]; o.retired(o.first(v)) {
+			return false
+		}
+	}
+	return true
+}
+
 // Retired says whether all nodes of v in the i-th view are retired.
 func (g *Graph) Retired(i int, v Vertex) bool {
 	o := g.of(i)

@@ -223,9 +223,9 @@ func (s *State) blindKey(k uint32) bool {
 	return x.flags&unordered != 0 && x.flags&unsupported == 0 && x.kind == event.Register
 }
 
-// EachReaderOf calls fn with those who read the version of k with this ValueKey, as
+// EachReaderOf calls fn with those who read the version v of k with this ValueKey, as
 // far as they are in memory.
-func (s *State) EachReaderOf(k uint32, value uint64, fn func(n uint32)) {
+func (s *State) EachReaderOf(k uint32, value uint64, fn func(n, v uint32)) {
 	lo := (value ^ s.keys[k].hash.Lo) * versionHashInverse
 	x := &s.byVersion
 	for i, mask, fp := x.start(versionHash(k, event.Hash{Lo: lo})); x.slots[i] != 0; i = (i + 1) & mask {
@@ -235,7 +235,7 @@ func (s *State) EachReaderOf(k uint32, value uint64, fn func(n uint32)) {
 		}
 		for r := s.versions[uint32(slot)].readers; r != 0; r = s.olderReader(r) {
 			if !s.readers[r].reread {
-				fn(s.readers[r].txn)
+				fn(s.readers[r].txn, uint32(slot))
 			}
 		}
 		return
@@ -249,8 +249,9 @@ func (s *State) KeyHash(k uint32) uint64 { return s.keys[k].hash.Lo | 1 }
 // of the key that has not retired comes before it.
 type Piece struct {
 	Chain
-	Key    uint32
-	Closed bool // the version that the first one replaced has retired
+	Key      uint32
+	Closed   bool // the version that the first one replaced has retired
+	Repeated bool // the last version has several possible writers
 }
 
 // EachPiece calls fn with the chains of unordered keys as far as their writers live,
@@ -268,7 +269,7 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 			if w.intermediate || !s.blindKey(s.versions[v].key) {
 				continue
 			}
-			if s.keys[s.versions[v].key].flags&unchained != 0 || s.versions[v].flags&ambiguous != 0 {
+			if s.keys[s.versions[v].key].flags&unchained != 0 {
 				ok = false
 				continue
 			}
@@ -281,12 +282,13 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 			}
 			for last := id; last != 0; {
 				x := &s.writes[last]
-				if s.versions[x.version].flags&ambiguous != 0 { // it may follow two versions, and the chain come back
-					ok = false
-					break
-				}
 				p.Txns, p.Versions = append(p.Txns, x.txn), append(p.Versions, x.version)
 				next := s.versions[x.version].over
+				if s.versions[x.version].flags&ambiguous != 0 {
+					p.Repeated = true
+					ok = ok && next == 0 && s.searchable(x.version)
+					break
+				}
 				if next == 0 || !live(s.writes[next].txn) {
 					break
 				}
@@ -296,7 +298,7 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 				}
 				last = next
 			}
-			for r := s.versions[p.Versions[len(p.Versions)-1]].readers; r != 0; r = s.olderReader(r) {
+			for r := s.versions[p.Versions[len(p.Versions)-1]].readers; r != 0 && !p.Repeated; r = s.olderReader(r) {
 				p.Readers = append(p.Readers, s.readers[r].txn)
 			}
 			fn(&p)

@@ -42,7 +42,7 @@ func (s *State) possibleWriter(v, n uint32) {
 			s.out.Kills = append(s.out.Kills, Kill{Version: v})
 		}
 		s.makeAmbiguous(v)
-		if s.opt.Existing && x.possible == 1 && s.Counters.Ambiguous+s.Counters.Repeated == before {
+		if s.opt.Existing && x.possible == 1 && !s.searchable(v) && s.Counters.Ambiguous+s.Counters.Repeated == before {
 			s.Counters.Ambiguous++ // it may have been read as what was there before watching
 		}
 		return
@@ -93,6 +93,9 @@ func (s *State) makeAmbiguous(v uint32) {
 	}
 	if s.opt.Ordered && s.opt.partly() {
 		defer s.orderAgain(x.key)
+	}
+	if !s.opt.Whole && s.searchable(v) {
+		s.unorder(x.key) // what freezes from here on is run: see package window
 	}
 	s.kill(v, w, WR|Reread) // who read v may have read from another
 	for id := x.over; id != 0; id = s.writes[id].nextOver {

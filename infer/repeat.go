@@ -13,15 +13,20 @@ import (
 // package solve for it. The version ends its writers' chains, and what was written over
 // it begins chains of its own.
 
-// searchable says whether the writer of the ambiguous version v may be looked for: the
-// history stays in memory as a whole, and v is of a plain register.
+// searchable says whether the writer of the ambiguous version v may be looked for: v is
+// of a plain register.
 func (s *State) searchable(v uint32) bool {
-	if !s.opt.Whole || s.opt.ByVersion || s.opt.Ordered {
+	if s.opt.ByVersion || s.opt.Ordered {
 		return false
 	}
 	x := &s.versions[v]
 	k := &s.keys[x.key]
 	return k.kind == event.Register && k.flags&(unsupported|deleted|element|hasBaseline) == 0 && x.flags&initialVersion == 0
+}
+
+// IsRepeated says whether v is of a register and has several possible writers.
+func (s *State) IsRepeated(v uint32) bool {
+	return s.versions[v].flags&(ambiguous|initialVersion) == ambiguous && s.keys[s.versions[v].key].kind == event.Register
 }
 
 // SureRegister says whether v is of a register and has no several possible writers.
@@ -33,14 +38,21 @@ func (s *State) SureRegister(v uint32) bool {
 // searched says whether it is looked for: there are several.
 func (s *State) searched(v uint32) bool { return s.versions[v].possible > 1 && s.searchable(v) }
 
-// countAmbiguous counts that v, which several may have written, was read.
+// countAmbiguous counts that v, which several may have written, was read. In a window it
+// may have been read by one that has retired, when no writer was known: then nobody has
+// looked whether the frozen order left it there.
 func (s *State) countAmbiguous(v uint32) {
-	if !s.searchable(v) {
+	if !s.searchable(v) || s.versions[v].flags&lateReaders != 0 {
 		s.Counters.Ambiguous++
 		return
 	}
 	s.Counters.Repeated++
-	if x := &s.keys[s.versions[v].key]; x.flags&(uncheckable|unordered) == 0 {
+	s.unorder(s.versions[v].key)
+}
+
+// unorder notes that the order of the versions of k is not known.
+func (s *State) unorder(k uint32) {
+	if x := &s.keys[k]; x.flags&(uncheckable|unordered) == 0 {
 		x.flags |= unordered
 		s.Counters.Unordered++
 	}
@@ -59,6 +71,9 @@ func (s *State) uproot(v uint32) {
 	for id := s.versions[v].over; id != 0; id = s.versions[v].over {
 		s.withdrawOverwrite(id)
 		s.overwrite(id, initial, true)
+		if s.txns[s.writes[id].txn].flags&retired != 0 {
+			s.retireWrite(id)
+		}
 	}
 }
 
@@ -112,4 +127,79 @@ func (s *State) EachRepeatedRead(n uint32, fn func(v uint32)) {
 			fn(v)
 		}
 	}
+}
+
+// EachOpenRead calls fn with the versions that n read first and of which the writer is
+// not known, since several may have left the value: writers is how many others are known
+// to have, and sure says that there is no other, as of now: all records of those who
+// ended before n did have come, nothing is forgotten, and no outcome is unknown.
+func (s *State) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int, sure bool)) {
+	complete := s.certain() && !s.opt.Existing && !s.values.forgot && s.txns[n].end+s.patience() < now
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		v := s.readers[id].version
+		if s.readers[id].reread || !s.IsRepeated(v) || !s.searchable(v) {
+			continue
+		}
+		writers, sure := 0, complete && !s.values.has(s.valueKey(v))
+		for w := s.versions[v].writes; w != 0; w = s.writes[w].nextOfVer {
+			x := &s.writes[w]
+			switch s.txns[x.txn].state {
+			case tentative:
+				sure = false
+			case counted:
+				if x.txn != n && !x.intermediate {
+					writers++
+				}
+			}
+		}
+		fn(v, writers, sure)
+	}
+}
+
+// EachReader calls fn with those who read v, as far as they are in memory.
+func (s *State) EachReader(v uint32, fn func(n uint32)) {
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		if !s.readers[r].reread {
+			fn(s.readers[r].txn)
+		}
+	}
+}
+
+// EachWriter calls fn with those who count and left v, as far as they are in memory.
+func (s *State) EachWriter(v uint32, fn func(n uint32)) {
+	for w := s.versions[v].writes; w != 0; w = s.writes[w].nextOfVer {
+		if x := &s.writes[w]; !x.intermediate && s.txns[x.txn].state == counted {
+			fn(x.txn)
+		}
+	}
+}
+
+// maxAlone bounds the versions that LeftAlone looks at.
+const maxAlone = 64
+
+// LeftAlone says whether v is what those who are gone left in its key, because nobody
+// else who is gone is known to have written it: the others are in memory, and are not.
+func (s *State) LeftAlone(v uint32, gone func(n uint32) bool) bool {
+	x := &s.versions[v]
+	initial := s.keys[x.key].initial
+	if (s.versions[initial].flags|x.flags)&overwritten != 0 {
+		return false
+	}
+	left := false
+	s.EachWriter(v, func(n uint32) { left = left || gone(n) })
+	next, seen := []uint32{initial}, 0
+	for left && len(next) > 0 {
+		u := next[len(next)-1]
+		next = next[:len(next)-1]
+		for id := s.versions[u].over; id != 0; id = s.writes[id].nextOver {
+			w := &s.writes[id]
+			if seen++; seen > maxAlone || w.version != v && gone(w.txn) || s.versions[w.version].flags&overwritten != 0 {
+				return false
+			}
+			if w.version != v {
+				next = append(next, w.version)
+			}
+		}
+	}
+	return left
 }

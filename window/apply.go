@@ -26,6 +26,7 @@ func (m *Machine) apply() {
 		}
 		return
 	}
+	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)
 	for _, n := range o.Gone {
 		m.removeVertex(n)
 	}
@@ -35,6 +36,7 @@ func (m *Machine) apply() {
 	for _, k := range o.Kills {
 		m.kill(k)
 	}
+	m.countBroken(gone)
 	for _, f := range m.doomed {
 		m.withdraw(f)
 	}

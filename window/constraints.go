@@ -233,6 +233,9 @@ func (m *Machine) guessedInTime(i int, c *constraints) *solve.Problem {
 	for v := range p.Place {
 		p.Place[v] = 2 * int64(v)
 	}
+	if c.past > 0 {
+		p.Place[c.past], p.Place[c.past+1] = -2, -1
+	}
 	var line, rest []solve.Edge
 	tick, open := solve.Node(-1), false // the latest node of time; it may take ends
 	for _, x := range all {
@@ -301,17 +304,24 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 	return ""
 }
 
+// leastMisfits is how many transactions do not fit the frozen order at the level, or at
+// one that is not violated and speaks for it.
+func (m *Machine) leastMisfits(l isolation.Level) int64 {
+	least := int64(-1)
+	for i := range m.views {
+		if i < len(m.misfits) && m.speaksFor(i, l) && (m.views[i] == l || !refuted(m.verdicts.certain, m.views[i])) && (least < 0 || m.misfits[i] < least) {
+			least = m.misfits[i]
+		}
+	}
+	return max(least, 0)
+}
+
 // misfitReason is why the level's verdict is unknown while a stream runs: what has
 // frozen of keys whose order nobody saw is no execution at the level, as far as is
 // known. What is live is not decided yet.
 func (m *Machine) misfitReason(l isolation.Level) string {
-	least := int64(-1)
-	for i := range m.views {
-		if i < len(m.misfits) && m.speaksFor(i, l) && (least < 0 || m.misfits[i] < least) {
-			least = m.misfits[i]
-		}
-	}
-	if least <= 0 {
+	least := m.leastMisfits(l)
+	if least == 0 {
 		return ""
 	}
 	return counted(least, "read of blind writes that does not fit the order in which the window froze", "reads of blind writes that do not fit the order in which the window froze")
@@ -333,6 +343,11 @@ type constraints struct {
 	assumed    int      // the last edges of the problem, which are not known
 	frozen     int      // the last of those, which follow from what is frozen
 	unchained  []uint32 // keys whose versions are not chains
+	repeats    bool     // there are reads of repeated values, or writers of such
+	unread     bool     // one of them has no writer among the nodes
+	// past is the node of what is frozen, behind the others, and the next one that of begins which
+	// are; 0 for none.
+	past int32
 }
 
 // missed is an anti-dependency that the graph does not hold: reader saw no value of

@@ -76,8 +76,7 @@ func (r *frozenRun) run(nodes []uint32) {
 		if !r.split || n&1 == 0 {
 			if !r.m.askedUnder(t, r.m.views[r.view]) {
 				r.m.infer.EachBlindRead(t, func(k, v uint32) {
-					x := r.last(k)
-					fits = fits && (x.key == 0 || x.value == r.m.infer.ValueKey(v))
+					fits = fits && r.m.leftThere(r.view, r.last(k), v)
 				})
 			}
 		}
@@ -107,15 +106,33 @@ func (r *frozenRun) readBehind(k uint32, x lastFrozen, n uint32) bool {
 	}
 	g, behind := r.m.graph, false
 	t := g.VertexOf(r.view, n)
-	r.m.infer.EachReaderOf(k, x.value, func(reader uint32) {
+	r.m.infer.EachReaderOf(k, x.value, func(reader, version uint32) {
 		v := incremental.Vertex(reader)
 		if behind || v == t || !g.Known(v) || g.Retired(r.view, v) {
 			return
 		}
 		node, _, _ := g.Ends(r.view, v, t, incremental.Labels(infer.RW))
-		behind = g.Before(r.view, n, node)
+		behind = g.Before(r.view, n, node) && !r.leftAgain(version, n, node)
 	})
 	return behind
+}
+
+// leftAgain says whether v is left again by node n, or by one between it and the reader's
+// node.
+func (r *frozenRun) leftAgain(v, n, reader uint32) (again bool) {
+	if !r.m.infer.IsRepeated(v) {
+		return false
+	}
+	g := r.m.graph
+	r.m.infer.EachWriter(v, func(w uint32) {
+		x := incremental.Vertex(w)
+		if again || !g.Known(x) || g.Retired(r.view, x) {
+			return
+		}
+		node, _, _ := g.Ends(r.view, x, x, incremental.Labels(infer.WW))
+		again = node == n || node != reader && g.Before(r.view, n, node) && g.Before(r.view, node, reader)
+	})
+	return again
 }
 
 // keep makes what was run part of what is frozen.
@@ -167,18 +184,22 @@ func (m *Machine) runFrozen(due func(i int) []uint32) {
 func (m *Machine) orderLive(i, due int, misfits bool) {
 	relaxed := refuted(m.verdicts.certain, m.views[i])
 	if part := lookedAt(lookedAt(due)); part < m.graph.Nodes(i) {
-		c := m.live(i, m.graph.First(i, part), lookedAt(due), relaxed)
-		if c == nil || m.adoptGuessed(i, c) {
+		c := m.live(i, m.graph.First(i, part), lookedAt(due), relaxed, false)
+		if c == nil || !c.unread && m.adoptGuessed(i, c) {
 			return
 		}
 	}
 	nodes := m.graph.Order(i)
 	for n := 0; n < maxHunt; n++ {
-		c := m.live(i, nodes, 0, relaxed)
+		c := m.live(i, nodes, 0, relaxed, false)
 		if c == nil || m.adoptGuessed(i, c) || m.views[i].Family == isolation.Plain && m.adoptOf(i, c, &c.problem) {
 			return
 		}
-		c.problem.Edges = c.problem.Edges[:len(c.problem.Edges)-c.assumed]
+		if c.repeats {
+			c = m.live(i, nodes, 0, relaxed, true)
+		} else {
+			c.problem.Edges = c.problem.Edges[:len(c.problem.Edges)-c.assumed]
+		}
 		r := m.solve(i, c)
 		switch r.Verdict {
 		case solve.Satisfiable:
@@ -201,8 +222,15 @@ func (m *Machine) adoptGuessed(i int, c *constraints) bool {
 	return !m.untimed && m.adoptOf(i, c, m.guessedInTime(i, c)) || m.adoptOf(i, c, m.inSessions(i, c))
 }
 
+// readBudget is what the search may take for an order with reads of repeated values, about
+// 0.1 s: what is due cannot wait, and if there is none they are counted.
+const readBudget = solve.DefaultBudget / 20
+
 // adoptOf takes the order of the problem, if it has one.
 func (m *Machine) adoptOf(i int, c *constraints, p *solve.Problem) bool {
+	if len(p.Reads) > 0 {
+		p.Budget = readBudget
+	}
 	r := solve.Solve(p)
 	return r.Verdict == solve.Satisfiable && m.adopt(i, c, r.Order)
 }
@@ -214,8 +242,9 @@ func lookedAt(due int) int { return due + max(due/4, 512) }
 // live are the constraints of the first live nodes of the i-th view. The last edges
 // are assumed: they follow from that nodes which are not among these come behind the
 // first of these, up to until; and from what is frozen. nil where versions are no
-// chains.
-func (m *Machine) live(i int, nodes []uint32, until int, relaxed bool) *constraints {
+// chains. Reads of repeated values are among them as far as a writer is; if all has to be
+// known, as far as all writers are.
+func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *constraints {
 	c := m.graphOf(i, nodes, relaxed)
 	var txns []uint32
 	for _, n := range c.nodes {
@@ -223,15 +252,8 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed bool) *constrai
 			txns = append(txns, uint32(m.graph.VertexOf(i, n)))
 		}
 	}
-	type piece struct {
-		key    uint32
-		hash   uint64 // of the key
-		unit   solve.Unit
-		chain  infer.Chain
-		closed bool
-		later  bool // who read it is behind these nodes
-	}
 	var pieces []piece
+	var begun []solve.Edge
 	asked := false
 	live := func(n uint32) bool {
 		out, _, _ := m.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.WW))
@@ -239,12 +261,18 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed bool) *constrai
 	}
 	ok := m.infer.EachPiece(txns, live, func(p *infer.Piece) {
 		asked = asked || m.anyAskedLess([]infer.Chain{p.Chain}, m.views[i])
-		x := piece{key: p.Key, hash: m.infer.KeyHash(p.Key), unit: m.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}
+		x := piece{at: -1, key: p.Key, hash: m.infer.KeyHash(p.Key), unit: m.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}
 		x.closed = x.closed || x.unit.In < 0 || x.unit.InAnti < 0
 		x.later = until > 0 && slices.ContainsFunc(p.Readers, func(n uint32) bool {
 			node, _, _ := m.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.RW))
 			return c.nodeAt(node) < 0 && m.graph.Known(incremental.Vertex(n)) && !m.graph.Retired(i, incremental.Vertex(n))
 		})
+		x.later = x.later || until > 0 && p.Repeated && m.readFurtherBack(i, c, p.Versions[len(p.Versions)-1])
+		if p.Repeated && x.unit.In < 0 && x.unit.InAnti >= 0 && x.unit.Out >= 0 && !known {
+			x.unit.In = c.begun()
+			begun = append(begun, solve.Edge{From: x.unit.In, To: x.unit.Out})
+		}
+		x.repeated = p.Repeated && x.unit.In >= 0 && x.unit.InAnti >= 0
 		if x.unit.Out >= 0 && !(relaxed && m.isAside(i, p.Key, &p.Chain)) {
 			pieces = append(pieces, x)
 		}
@@ -256,6 +284,7 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed bool) *constrai
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key), cmp.Compare(a.unit.Out, b.unit.Out))
 	})
 	p := &c.problem
+	reads := m.openReads(i, c, pieces)
 	var later, assumed []solve.Edge
 	for from := 0; from < len(pieces); {
 		to := from + 1
@@ -265,14 +294,18 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed bool) *constrai
 		p.Keys = append(p.Keys, int32(len(p.Units)))
 		for a := from; a < to; a++ {
 			x := &pieces[a]
+			x.later = x.later && !(x.repeated && leftLater(pieces[from:to], x))
 			for b := from; b < to && x.later; b++ { // who reads it then must find it
 				if y := &pieces[b]; b != a && int(y.unit.Out) < until {
 					later = append(later, solve.Edge{From: y.unit.Out, To: x.unit.Out})
 				}
 			}
-			if !x.closed {
+			if !x.closed || x.repeated {
+				x.at = int32(len(p.Units))
 				p.Units = append(p.Units, x.unit)
 				c.chains = append(c.chains, x.chain)
+			}
+			if !x.closed {
 				continue
 			}
 			for b := from; b < to; b++ { // it comes before those that are not closed
@@ -284,9 +317,19 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed bool) *constrai
 				}
 			}
 		}
+		if !known {
+			assumed = leftBefore(c, reads, pieces[from:to], assumed)
+		}
 		from = to
 	}
-	assumed = m.readersOfFrozen(i, c, txns, assumed)
+	c.chooseWriters(reads, pieces, known)
+	if known {
+		return c
+	}
+	assumed = append(m.readersOfFrozen(i, c, txns, assumed), begun...)
+	if c.past > 0 {
+		assumed = append(assumed, solve.Edge{From: c.past, To: c.past + 1})
+	}
 	c.assumed, c.frozen = len(later)+len(assumed), len(assumed)
 	p.Edges = append(append(p.Edges, later...), assumed...)
 	return c
@@ -305,7 +348,7 @@ func (m *Machine) readersOfFrozen(i int, c *constraints, txns []uint32, dst []so
 	for _, t := range txns {
 		m.infer.EachBlindRead(t, func(key, v uint32) {
 			k, ok := byKey[key]
-			if !ok || m.liveVersion(i, v) {
+			if !ok || m.liveVersion(i, v) || m.infer.IsRepeated(v) {
 				return
 			}
 			node, _, _ := m.graph.Ends(i, incremental.Vertex(t), incremental.Vertex(t), incremental.Labels(infer.RW))
@@ -322,6 +365,18 @@ func (m *Machine) readersOfFrozen(i int, c *constraints, txns []uint32, dst []so
 		})
 	}
 	return dst
+}
+
+// leftThere says whether v is what the frozen order of the i-th view left in its key, which
+// is x. Before the first of those who write it froze that were run, nothing of known order
+// need be looked at.
+func (m *Machine) leftThere(i int, x lastFrozen, v uint32) bool {
+	if x.key != 0 {
+		return x.value == m.infer.ValueKey(v)
+	}
+	return !m.infer.IsRepeated(v) || m.infer.LeftAlone(v, func(n uint32) bool {
+		return !m.graph.Known(incremental.Vertex(n)) || m.graph.Retired(i, incremental.Vertex(n))
+	})
 }
 
 // liveVersion says whether the writer of v is live in the i-th view.

@@ -79,10 +79,19 @@ func without(values []uint64, v uint64) []uint64 {
 	return slices.DeleteFunc(values, func(x uint64) bool { return x == v })
 }
 
+// countedAmbiguous is what countVoid compares with what was counted before the step.
+func (m *Machine) countedAmbiguous() int64 {
+	if m.cfg.Unbounded {
+		return m.infer.Counters.Ambiguous + m.infer.Counters.Repeated
+	}
+	return m.infer.Counters.Ambiguous
+}
+
 // countVoid counts the value as ambiguous when inference, which has forgotten
-// that it was read, did not.
+// that it was read, did not. In a window those who read it have frozen, in an order that
+// the finding speaks against.
 func (m *Machine) countVoid() {
-	if m.out.Refused != infer.TooLate && m.infer.Counters.Ambiguous+m.infer.Counters.Repeated == m.ambiguous {
+	if m.out.Refused != infer.TooLate && m.countedAmbiguous() == m.ambiguous {
 		m.infer.Counters.Ambiguous++
 	}
 }

@@ -134,18 +134,90 @@ func (m *Machine) sayNothing(w *isolation.Witness, txns []uint32) {
 	}
 }
 
-// undecidedReads is how many reads of repeated values are not decided at the level.
+// undecidedReads is how many reads of repeated values are not decided at the level. With a
+// window, those of the levels that ask for an order are told by the misfits of it; a weaker
+// level holds where one that implies it does.
 func (m *Machine) undecidedReads(l isolation.Level) int64 {
 	n := m.infer.Counters.Repeated
-	if n > 0 && m.orderOf(l) == orderable {
+	switch {
+	case n == 0 || m.orderOf(l) == orderable:
 		return 0
+	case m.cfg.Unbounded:
+		return n
+	case len(m.asked) > 0 || l.Special == isolation.Linearizable: // what a read promises to who asked for less is not looked at
+		return n
+	case l.Underlying() >= isolation.Prefix:
+		return 0
+	}
+	for i, v := range m.views {
+		if !m.closed && m.orders(i) && m.misfitsOf(i) == 0 && m.speaksFor(i, l) && !refuted(m.verdicts.uncertain, v) {
+			return 0
+		}
 	}
 	return n
 }
 
-// allAttributed says whether the reads of repeated values are decided at every level.
-func (m *Machine) allAttributed() bool {
-	return !slices.ContainsFunc(m.views, func(l isolation.Level) bool {
-		return !refuted(m.verdicts.certain, l) && m.undecidedReads(l) > 0
-	})
+// openReadsAt is how many reads of repeated values may not be decided at the level: as many as there
+// are misfits, at most.
+func (m *Machine) openReadsAt(l isolation.Level) int64 {
+	n := m.undecidedReads(l)
+	switch {
+	case m.cfg.Unbounded || n > 0 || l.Underlying() < isolation.Prefix:
+		return n
+	case m.closed && m.orderOf(l) >= orderable:
+		return 0
+	case m.closed && m.leastMisfits(l) == 0: // what was left at the end does not fit
+		return m.infer.Counters.Repeated
+	}
+	return min(m.infer.Counters.Repeated, m.leastMisfits(l))
+}
+
+// misfitsOf is how many transactions do not fit what has frozen in the i-th view.
+func (m *Machine) misfitsOf(i int) int64 {
+	if i >= len(m.misfits) { // nothing has frozen that was run
+		return 0
+	}
+	return m.misfits[i]
+}
+
+// mostOpenReads is how many reads of repeated values may not be decided at some level.
+func (m *Machine) mostOpenReads() (n int64) {
+	if m.infer.Counters.Repeated == 0 {
+		return 0
+	}
+	for _, l := range m.views {
+		if !refuted(m.verdicts.certain, l) {
+			n = max(n, m.openReadsAt(l))
+		}
+	}
+	return n
+}
+
+// countBroken counts what the step in work took back of frozen orders where values come
+// again: a finding that rested on who had written one, with an edge set aside between
+// transactions that have frozen meanwhile, or a transaction that has frozen. Nobody has
+// looked whether the reads of these fit. broken says that there is such a transaction.
+func (m *Machine) countBroken(broken bool) {
+	if m.cfg.Unbounded || m.infer.Counters.Repeated == 0 {
+		return
+	}
+	if !broken && slices.ContainsFunc(m.out.Kills, func(k infer.Kill) bool { return k.Version != 0 && m.infer.IsRepeated(k.Version) }) {
+		for _, f := range m.doomed {
+			ends := slices.Clone(f.members)
+			for _, a := range f.asides {
+				ends = append(ends, uint32(a.From), uint32(a.To))
+			}
+			broken = broken || slices.ContainsFunc(ends, func(n uint32) bool {
+				return !slices.Contains(m.out.Gone, n) && m.hasFrozen(n)
+			})
+		}
+	}
+	if broken {
+		m.infer.Counters.Ambiguous++
+	}
+}
+
+// hasFrozen says whether a node of n has retired in some view.
+func (m *Machine) hasFrozen(n uint32) bool {
+	return !m.graph.AllLive(incremental.Vertex(n))
 }

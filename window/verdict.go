@@ -230,16 +230,15 @@ func counted(n int64, one, many string) string {
 
 // Totals are the counters with those of inference in them. Keys whose order nobody
 // saw are uncheckable until they were ordered at every level, or shown to have no
-// order; reads of repeated values are ambiguous until then.
+// order; reads of repeated values are ambiguous until then. With a window those are that may
+// not fit what had frozen.
 func (m *Machine) Totals() Counters {
 	c := m.Counters
 	c.Counters = m.infer.Counters
 	if !m.allOrdered() {
 		c.Uncheckable += c.Unordered
 	}
-	if !m.allAttributed() {
-		c.Ambiguous += c.Repeated
-	}
+	c.Ambiguous += m.mostOpenReads()
 	return c
 }
 

@@ -220,7 +220,7 @@ func (s *surveyor) limits() []Limit {
 			of(n-h.Times, n, "transactions have no start and end"), "set start and end from the client's clock"}},
 		{h.BlindWrites > 0, Limit{"the order of versions, and what rests on it, on the keys written so",
 			of(h.BlindWrites, h.Writes, "register writes come without a read of the key before them in the transaction"), "read before writing, or use lists"}},
-		{h.Repeated > 0, Limit{"which transaction a read of such a value saw, but for registers of whole histories",
+		{h.Repeated > 0, Limit{"which transaction a read of such a value saw: some is found for registers, where the order of writers is searched",
 			of(h.Repeated, h.Writes+h.Appends, "writes repeat a value that the key was given before"), "make values unique for their key"}},
 		{h.SilentCAS > 0, Limit{"what such an operation saw",
 			of(h.SilentCAS, h.CAS, "cas failed and do not say what they saw"), "record seen"}},

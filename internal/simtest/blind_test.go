@@ -134,7 +134,9 @@ func (f blindForm) fails(t *testing.T, cfg window.Config, h oracle.History, perm
 			_, why := m.Verdict(level)
 			return fmt.Sprintf("%s: not decided: %s", l, why)
 		}
-		if m.Totals().Unordered > 0 {
+		if m.Totals().Repeated > 0 {
+			counts[fmt.Sprintf("repeated %s %s, possible %v", l, got, possible)]++
+		} else if m.Totals().Unordered > 0 {
 			counts[fmt.Sprintf("%s %s, possible %v", l, got, possible)]++
 		}
 	}

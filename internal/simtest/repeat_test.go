@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/oracle"
@@ -75,6 +77,125 @@ func TestRepeatedValues(t *testing.T) {
 	if decided[window.OK] < n/4 || decided[window.Violated] < n/4 {
 		t.Errorf("%v over repeated values that were read: too few", decided)
 	}
+}
+
+// TestRepeatedInWindows: in streams with windows of 0 to 3 transactions, nothing is
+// reported of repeated values that is possible, and what is said to hold is. Restarts in
+// between change nothing. It counts how much is decided.
+func TestRepeatedInWindows(t *testing.T) {
+	f := blindForm{windowed: true, restarts: true}
+	counts := map[string]int{}
+	n := histories(t, 3000)
+	decided, all := 0, 0
+	for i := range n {
+		rng := rand.New(rand.NewPCG(uint64(i), 37))
+		opt := repeating(i)
+		opt.Min, opt.Max = 5, 8
+		if i%4 > 0 {
+			opt.Unknown = 0
+		}
+		h := oracle.Random(rng, opt)
+		perm := rng.Perm(len(h))
+		if i%2 == 0 {
+			perm = identity(len(h))
+		}
+		cfg := exactAt(i / 4)
+		if i%8 > 0 {
+			cfg.Levels = proven()
+		}
+		cfg.Unbounded = false
+		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
+		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
+		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+		fails := func(h oracle.History, perm []int) (why string) {
+			defer func() {
+				if p := recover(); p != nil { // so that the history is told, and shrunk
+					why = fmt.Sprintf("panic: %v", p)
+				}
+			}()
+			return f.fails(t, cfg, h, perm, i, counts)
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+	for name, k := range counts {
+		if strings.HasPrefix(name, "repeated ") {
+			all += k
+			if !strings.Contains(name, window.Unknown) {
+				decided += k
+			}
+		}
+	}
+	t.Logf("%d of %d verdicts on repeated values that were read are decided: %v", decided, all, counts)
+	if decided < all/4 {
+		t.Errorf("too few")
+	}
+}
+
+// TestRepeatedStream: a valid stream in which each key has few values keeps its verdict over
+// many windows, blind writes or not. It prints how large a share of the reads is decided.
+func TestRepeatedStream(t *testing.T) {
+	for _, x := range []struct {
+		blind  float64
+		values int64
+		least  float64 // share of reads that must be decided
+	}{{1, 2, 0.999}, {1, 16, 0.999}, {0.3, 16, 0.98}} {
+		for _, level := range []isolation.Level{{Base: isolation.Serializable}, {Base: isolation.SnapshotIsolation}} {
+			isolated := workload.Serializable
+			if level.Base == isolation.SnapshotIsolation {
+				isolated = workload.SnapshotIsolation
+			}
+			gen, err := workload.NewGenerator(workload.Config{
+				Kind: workload.Registers, Isolation: isolated, Count: 8_000, Keys: 1000, Blind: x.blind, WriteRatio: 0.5, Interval: 50 * time.Microsecond,
+			}, rand.New(rand.NewPCG(6, 6)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var h oracle.History
+			for txn, ok := gen.Next(); ok; txn, ok = gen.Next() {
+				for i := range txn.Ops {
+					if o := &txn.Ops[i]; !o.Absent {
+						o.Value %= x.values
+					}
+				}
+				h = append(h, txn)
+			}
+			m, found, err := runStep(window.Config{
+				Levels: []isolation.Level{level}, Expect: level, Named: true, Contract: window.Contract{Complete: true},
+				Window: window.For(200 * time.Millisecond), Lateness: window.For(20 * time.Millisecond),
+			}, batchOf(t, h, identity(len(h))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := m.Totals()
+			verdict, why := m.Verdict(level)
+			share := 1 - float64(c.Ambiguous)/float64(c.Repeated)
+			t.Logf("%s, %.0f%% blind, %d values: %d reads of repeated values, %.4f of them decided, %d findings, %s: %s",
+				level, 100*x.blind, x.values, c.Repeated, share, len(found), verdict, why)
+			switch {
+			case verdict == window.Violated || share < x.least || c.Repeated < 5000:
+				t.Errorf("%s, %.0f%% blind, %d values: %s, %d reads, %.4f of them decided", level, 100*x.blind, x.values, verdict, c.Repeated, share)
+			case x.blind == 1 && level.Base == isolation.Serializable && verdict != window.OK:
+				t.Errorf("%s, %d values: %s", level, x.values, why)
+			}
+		}
+	}
+}
+
+// runStep runs the batch in steps of 500.
+func runStep(cfg window.Config, b *event.Batch) (*window.Machine, []isolation.Finding, error) {
+	m := window.New(cfg)
+	var eff window.Effects
+	for i := 0; i < len(b.Txns); i += 500 {
+		var txns []int32
+		for k := i; k < min(i+500, len(b.Txns)); k++ {
+			txns = append(txns, int32(k))
+		}
+		m.Step(b, txns, 0, &eff)
+	}
+	m.Close(&eff)
+	return m, eff.Findings, m.Check()
 }
 
 func unsure(h oracle.History) bool {
