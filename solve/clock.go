@@ -9,6 +9,11 @@ type clocks struct {
 	at     []int32 // place of a node in its track
 	rows   []int32 // by node and track
 	moved  []int32 // by node: the round in which its clock changed last
+	none   []int32 // a clock that nothing reaches
+	// Of what the latest round changed, the clocks before it.
+	round int32
+	old   []int32
+	oldAt []int32 // by node: where in old
 }
 
 // cover lays tracks: first along the lines, then joining what begins behind the end
@@ -49,7 +54,7 @@ func cover(p *Problem, g *graph) *clocks {
 // start makes the clocks of the known edges.
 func (c *clocks) start(g *graph) {
 	c.rows = make([]int32, g.n*c.tracks)
-	c.moved = make([]int32, g.n)
+	c.moved, c.oldAt, c.none = make([]int32, g.n), make([]int32, g.n), make([]int32, c.tracks)
 	for _, v := range g.seq {
 		row := c.row(v)
 		row[c.track[v]] = c.at[v] + 1
@@ -89,17 +94,80 @@ func (c *clocks) update(g *graph, first int, round int32) {
 	for i := first; i < len(g.arcs); i++ {
 		low = min(low, g.pos[g.arcs[i].to])
 	}
+	c.forget(round)
 	for _, v := range g.seq[low:] {
-		row := c.row(v)
-		changed := false
 		for id := g.in[v]; id >= 0; id = g.arcs[id].nextIn {
 			u := g.arcs[id].from
 			if int(id) >= first || c.moved[u] == round {
-				changed = join(row, c.row(u)) || changed
+				c.advance(v, u, round)
 			}
 		}
-		if changed {
-			c.moved[v] = round
+	}
+}
+
+// follow takes the arcs from first on into the clocks, from each node that this changes to
+// its successors, and notes the round for what changed. It gives up, and returns
+// false, after most nodes. Arcs may close cycles.
+func (c *clocks) follow(g *graph, first int, round int32, most int) bool {
+	c.forget(round)
+	queue := ready[int32]{key: g.pos}
+	waits := make([]bool, g.n)
+	push := func(v Node) {
+		if !waits[v] {
+			waits[v] = true
+			queue.push(v)
 		}
 	}
+	for _, a := range g.arcs[first:] {
+		if c.advance(a.to, a.from, round) {
+			push(a.to)
+		}
+	}
+	for ; len(queue.nodes) > 0; most-- {
+		if most == 0 {
+			return false
+		}
+		v := queue.pop()
+		waits[v] = false
+		for id := g.out[v]; id >= 0; id = g.arcs[id].nextOut {
+			if to := g.arcs[id].to; c.advance(to, v, round) {
+				push(to)
+			}
+		}
+	}
+	return true
+}
+
+// forget begins a round.
+func (c *clocks) forget(round int32) {
+	if c.round != round {
+		c.round, c.old = round, c.old[:0]
+	}
+}
+
+// advance takes the clock of u into that of v, which it comes before, and says whether
+// that changed it.
+func (c *clocks) advance(v, u Node, round int32) bool {
+	row, other := c.row(v), c.row(u)
+	if c.moved[v] == round {
+		return join(row, other)
+	}
+	for i, x := range other {
+		if x > row[i] {
+			c.moved[v], c.oldAt[v] = round, int32(len(c.old)/c.tracks)
+			c.old = append(c.old, row...)
+			return join(row, other)
+		}
+	}
+	return false
+}
+
+// before is the clock that the node had before the latest round, nil if it is not
+// that round which changed it.
+func (c *clocks) before(v Node, round int32) []int32 {
+	if round == 0 || c.round != round || c.moved[v] != round {
+		return nil
+	}
+	i := int(c.oldAt[v]) * c.tracks
+	return c.old[i : i+c.tracks : i+c.tracks]
 }

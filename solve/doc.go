@@ -15,8 +15,9 @@
 //     Where the first writer of b reaches the last writer or a reader of a, a
 //     before b would close a cycle: b comes first, and its edges are added. To a
 //     fixpoint. This is PolySI's pruning (section 4.3), without n^2 reachability
-//     and without looking at pairs: a unit asks each track for the last unit of the
-//     key that precedes it.
+//     and without looking at pairs: a unit asks its neighbours in the order of the
+//     nodes, as far as not all that lies behind is known to precede it (walk.go), and
+//     where that is far, each track for the last unit of the key that precedes it.
 //  2. Peeling. A side of an open pair none of whose edges lies within a strongly
 //     connected component of known and candidate edges cannot take part in a cycle:
 //     it is taken. To a fixpoint.

@@ -1,7 +1,5 @@
 package solve
 
-import "container/heap"
-
 // arc is an edge in the adjacency. why is the derivation that added it, -1 for a
 // known one.
 type arc struct {
@@ -44,49 +42,70 @@ func (g *graph) sort(key []int64) bool {
 	for i := range g.arcs {
 		missing[g.arcs[i].to]++
 	}
-	h := &ready{key: key}
+	h := &ready[int64]{key: key}
 	for v := range missing {
 		if missing[v] == 0 {
-			h.nodes = append(h.nodes, Node(v))
+			h.push(Node(v))
 		}
 	}
-	heap.Init(h)
 	g.seq = g.seq[:0]
 	for len(h.nodes) > 0 {
-		v := h.take()
+		v := h.pop()
 		g.pos[v] = int32(len(g.seq))
 		g.seq = append(g.seq, v)
 		for id := g.out[v]; id >= 0; id = g.arcs[id].nextOut {
 			to := g.arcs[id].to
 			if missing[to]--; missing[to] == 0 {
-				heap.Push(h, to)
+				h.push(to)
 			}
 		}
 	}
 	return len(g.seq) == g.n
 }
 
-// ready is a heap of nodes all of whose predecessors are placed.
-type ready struct {
-	key   []int64
+// ready is a heap of nodes, the least key first.
+type ready[K int32 | int64] struct {
+	key   []K
 	nodes []Node
 }
 
-func (r *ready) Len() int { return len(r.nodes) }
-func (r *ready) Less(i, j int) bool {
-	a, b := r.nodes[i], r.nodes[j]
+func (r *ready[K]) less(a, b Node) bool {
 	return r.key[a] < r.key[b] || r.key[a] == r.key[b] && a < b
 }
-func (r *ready) Swap(i, j int) { r.nodes[i], r.nodes[j] = r.nodes[j], r.nodes[i] }
-func (r *ready) Push(x any)    { r.nodes = append(r.nodes, x.(Node)) }
-func (r *ready) Pop() any {
-	k := len(r.nodes) - 1
-	v := r.nodes[k]
-	r.nodes = r.nodes[:k]
-	return v
+
+func (r *ready[K]) push(v Node) {
+	r.nodes = append(r.nodes, v)
+	i := len(r.nodes) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !r.less(v, r.nodes[up]) {
+			break
+		}
+		r.nodes[i] = r.nodes[up]
+		i = up
+	}
+	r.nodes[i] = v
 }
 
-func (r *ready) take() Node { return heap.Pop(r).(Node) }
+func (r *ready[K]) pop() Node {
+	top := r.nodes[0]
+	n := len(r.nodes) - 1
+	v := r.nodes[n]
+	r.nodes = r.nodes[:n]
+	for i := 0; n > 0; {
+		c := 2*i + 1
+		if c+1 < n && r.less(r.nodes[c+1], r.nodes[c]) {
+			c++
+		}
+		if c >= n || !r.less(r.nodes[c], v) {
+			r.nodes[i] = v
+			break
+		}
+		r.nodes[i] = r.nodes[c]
+		i = c
+	}
+	return top
+}
 
 // cycle returns the arcs of a cycle; there must be one.
 func (g *graph) cycle() []int32 {

@@ -88,7 +88,7 @@ func (s *solver) dropsCandidate(k int, r *Read, c, known int32) (dropped, bool) 
 	}
 	heads := s.heads()
 	row := s.c.row(r.Node)
-	for _, x := range heads.segments[heads.first[k]:heads.first[k+1]] {
+	for _, x := range heads.of(k) {
 		b := heads.last(x, row[x.track], r.Own)
 		if b < 0 || b == c {
 			continue
@@ -142,7 +142,7 @@ func (s *solver) settle(i int, known int32) {
 		}
 	}
 	row, heads := s.c.row(r.Node), s.heads()
-	for _, t := range heads.segments[heads.first[x.key]:heads.first[x.key+1]] {
+	for _, t := range heads.of(x.key) {
 		if b := heads.last(t, row[t.track], r.Own); b >= 0 && b != c {
 			s.orderVia(b, c, s.units[b].InAnti, r.Node, known, int32(i))
 		}
@@ -153,7 +153,7 @@ func (s *solver) settle(i int, known int32) {
 func (s *solver) forcedBehind(a int32) []int32 {
 	var bs []int32
 	k := sort.Search(len(s.p.Keys), func(k int) bool { return s.p.Keys[k] > a }) - 1
-	for _, x := range s.dep.segments[s.dep.first[k]:s.dep.first[k+1]] {
+	for _, x := range s.dep.of(k) {
 		for i := x.from; i < x.to; i++ {
 			b := s.dep.entries[i].unit
 			if b != a && s.forced(a, b) {

@@ -1,28 +1,5 @@
 package solve
 
-import (
-	"cmp"
-	"slices"
-)
-
-// entry is a unit of a key on a track.
-type entry struct {
-	at, unit int32
-}
-
-// segment is the units of one key on one track, in its order.
-type segment struct {
-	track, from, to int32 // entries
-}
-
-// lanes are the units of all keys by track, by the node that edges of one kind
-// lead to.
-type lanes struct {
-	entries  []entry
-	segments []segment
-	first    []int32 // by key: its first segment
-}
-
 // derivation is why an arc was added: head of unit before reaches the source of
 // unit after, or is it, so that the other order would close a cycle. Without units
 // it is that a read has one candidate left.
@@ -42,6 +19,17 @@ type solver struct {
 	dep   lanes // by Unit.In
 	anti  lanes // by Unit.InAnti; empty where both are one
 	split bool
+	// Where the units of a key were found last.
+	depAt, antiAt cursors
+	place         []int64 // what comes first where the order is open
+	ordered       int     // arcs that the order agrees with, of all of them the first
+	// Of the walks.
+	walks     bool // the order is one of all arcs
+	maxWalk   int32
+	lined     []stand // the units of each key as they lie in the order
+	behindAll []int32 // by place there
+	before    []int32 // units
+	beside    []int32 // places
 	// nowhere is a read without a candidate that is left, -1 for none.
 	nowhere int32
 	whys    []derivation
@@ -55,68 +43,18 @@ type solver struct {
 	behind  map[int32][]behind // by candidate of open reads: see mustFollow
 }
 
-func (s *solver) lay(head func(*Unit) Node) lanes {
-	var l lanes
-	l.entries = make([]entry, 0, len(s.p.Units))
-	l.first = make([]int32, 0, s.p.numKeys()+1)
-	for k := range s.p.numKeys() {
-		from, to := s.p.unitsOf(k)
-		start := len(l.entries)
-		for u := from; u < to; u++ {
-			l.entries = append(l.entries, entry{s.c.at[head(&s.p.Units[u])], u})
-		}
-		es := l.entries[start:]
-		slices.SortFunc(es, func(a, b entry) int {
-			x, y := head(&s.p.Units[a.unit]), head(&s.p.Units[b.unit])
-			return cmp.Or(cmp.Compare(s.c.track[x], s.c.track[y]), cmp.Compare(a.at, b.at), cmp.Compare(a.unit, b.unit))
-		})
-		l.first = append(l.first, int32(len(l.segments)))
-		last := int32(-1)
-		for i := range es {
-			t := s.c.track[head(&s.p.Units[es[i].unit])]
-			if t != last {
-				l.segments = append(l.segments, segment{t, int32(start + i), int32(start + i)})
-				last = t
-			}
-			l.segments[len(l.segments)-1].to++
-		}
-	}
-	l.first = append(l.first, int32(len(l.segments)))
-	return l
-}
-
-// before is the index of the first entry of the segment at or behind the place.
-func (l *lanes) before(x segment, place int32) int32 {
-	lo, hi := x.from, x.to
-	if hi-lo <= 8 {
-		for lo < hi && l.entries[lo].at < place {
-			lo++
-		}
-		return lo
-	}
-	for lo < hi {
-		if mid := (lo + hi) / 2; l.entries[mid].at < place {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
-
 // saturate adds the edges of every order that is forced, to a fixpoint. It returns
 // false when they close a cycle.
 func (s *solver) saturate() bool {
 	for round := int32(1); ; round++ {
 		s.stats.Rounds++
+		if s.walks {
+			s.line()
+		}
 		first, settled := len(s.g.arcs), s.settled
 		for k := range s.p.numKeys() {
-			from, to := s.p.unitsOf(k)
-			if to-from < 2 {
-				continue
-			}
-			for a := from; a < to; a++ {
-				s.force(k, a, round, int32(first))
+			if from, to := s.p.unitsOf(k); to-from >= 2 {
+				s.forceKey(k, round, int32(first))
 			}
 		}
 		for i := range s.reads {
@@ -128,16 +66,37 @@ func (s *solver) saturate() bool {
 		if len(s.g.arcs) == first && s.settled == settled {
 			return true
 		}
-		if !s.reorder(first) {
+		if !s.take(first, round) {
 			return false
 		}
-		s.c.update(s.g, first, round)
 	}
 }
 
-// reorder makes the order one of all arcs, those from first on included.
-func (s *solver) reorder(first int) bool {
-	for i := first; i < len(s.g.arcs); i++ {
+// take takes the arcs from first on into the clocks; false when they close a cycle.
+// A few are followed from node to node, many in one go through an order of all nodes.
+func (s *solver) take(first int, round int32) bool {
+	s.walks = false
+	if len(s.g.arcs)-first < s.g.n/16 && s.c.follow(s.g, first, round, s.g.n/4) {
+		for _, a := range s.g.arcs[first:] {
+			if s.c.reaches(a.to, a.from) {
+				return false
+			}
+		}
+		return true
+	}
+	if !s.reorder() {
+		return false
+	}
+	s.walks = true
+	s.c.update(s.g, first, round)
+	return true
+}
+
+// reorder makes the order one of all arcs.
+func (s *solver) reorder() bool {
+	from := s.ordered
+	s.ordered = len(s.g.arcs)
+	for i := from; i < len(s.g.arcs); i++ {
 		if a := &s.g.arcs[i]; s.g.pos[a.from] >= s.g.pos[a.to] {
 			key := make([]int64, s.g.n)
 			for v, at := range s.g.pos {
@@ -149,50 +108,132 @@ func (s *solver) reorder(first int) bool {
 	return true
 }
 
-// force finds the units of key k that must come before a. Of each track the last
-// one is enough: it comes behind the others.
-func (s *solver) force(k int, a, round, known int32) {
-	u := &s.units[a]
-	if round == 1 || s.c.moved[u.Out] == round-1 {
-		row := s.c.row(u.Out)
-		for _, x := range s.dep.segments[s.dep.first[k]:s.dep.first[k+1]] {
-			if b := s.dep.last(x, row[x.track], a); b >= 0 {
-				s.order(b, a, s.units[b].In, u.Out, known)
+// fewUnits of a key need no walks. What follows in two ways is derived in both there: the
+// later one may rest on less.
+const fewUnits = 4
+
+// forceKey finds what must come before the units of key k. After a round that moved few
+// clocks, that is looked for on the tracks that have moved; else by walks.
+func (s *solver) forceKey(k int, round, known int32) {
+	from, to := s.p.unitsOf(k)
+	s.depAt = s.depAt.reset(s.dep.of(k))
+	s.antiAt = s.antiAt.reset(s.heads().of(k))
+	line, behindAll := s.lined[from:to], s.behindAll[from:to]
+	walks := s.walks && to-from > fewUnits
+	for i := range line {
+		a := line[i].unit
+		if !walks {
+			a = from + int32(i)
+		}
+		u := &s.units[a]
+		near := walks && s.walk(line, behindAll, i)
+		switch moved := round == 1 || s.c.moved[u.Out] == round-1; {
+		case !moved:
+		case !walks:
+			s.force(k, a, s.c.before(u.Out, round-1), known)
+		default:
+			s.forceNear(line[i+1:], a, known)
+			if !near {
+				s.force(k, a, s.clockBefore(), known)
 			}
 		}
-	}
-	heads := s.heads()
-	for j, r := range u.Readers {
-		if round > 1 && s.c.moved[r] != round-1 {
-			continue
-		}
-		row := s.c.row(r)
-		if via := s.readOf(a, j); via >= 0 {
-			for _, x := range heads.segments[heads.first[k]:heads.first[k+1]] {
-				if b := heads.last(x, row[x.track], s.p.Reads[via].Own); b >= 0 && b != a {
-					s.orderVia(b, a, s.units[b].InAnti, r, known, via)
-				}
+		for j, r := range u.Readers {
+			if round > 1 && s.c.moved[r] != round-1 || near && s.forceReaderNear(line, i, j, known) {
+				continue
 			}
-			continue
-		}
-		for _, x := range heads.segments[heads.first[k]:heads.first[k+1]] {
-			if b := heads.last(x, row[x.track], a); b >= 0 {
-				s.order(b, a, s.units[b].InAnti, r, known)
+			above := s.c.none
+			if to-from > fewUnits {
+				above = s.c.row(u.Out)
 			}
+			s.forceReader(k, a, j, above, s.c.before(r, round-1), known)
 		}
 	}
 }
 
-// last is the last unit of the segment before the place that is not a, -1 for none.
-func (l *lanes) last(x segment, place, a int32) int32 {
-	i := l.before(x, place) - 1
-	if i >= x.from && l.entries[i].unit == a {
-		i--
+// forceNear orders what the walk from a found, and looks at what follows a in the line.
+func (s *solver) forceNear(next []stand, a, known int32) {
+	u := &s.units[a]
+	for _, b := range s.before {
+		s.order(b, a, s.units[b].In, u.Out, known)
 	}
-	if i < x.from {
-		return -1
+	if u.In == u.Out {
+		return
 	}
-	return l.entries[i].unit
+	row, end := s.c.row(u.Out), s.g.pos[u.Out]
+	for j := 0; j < len(next) && next[j].pos <= end; j++ {
+		if x := &next[j]; row[x.track] > x.at {
+			s.order(x.unit, a, s.units[x.unit].In, u.Out, known)
+		}
+	}
+}
+
+// clockBefore is the clock of the nearest unit that the walk found to come before.
+func (s *solver) clockBefore() []int32 {
+	if len(s.before) == 0 {
+		return nil
+	}
+	return s.c.row(s.units[s.before[0]].Out)
+}
+
+// force finds the units of key k that must come before a, without those of which that was
+// known by an older clock. Of each track the last one is enough: it comes behind the others.
+func (s *solver) force(k int, a int32, old []int32, known int32) {
+	if old == nil {
+		old = s.c.none
+	}
+	u := &s.units[a]
+	row := s.c.row(u.Out)
+	for i, x := range s.dep.of(k) {
+		if b := s.depAt.between(&s.dep, i, x, old[x.track], row[x.track], a); b >= 0 {
+			s.order(b, a, s.units[b].In, u.Out, known)
+		}
+	}
+}
+
+// forceReaderNear finds the units that must come before the i-th of the line because they
+// reach its j-th reader: what reached the unit has been found. It returns false when that
+// takes too long.
+func (s *solver) forceReaderNear(line []stand, i, j int, known int32) bool {
+	a := line[i].unit
+	u := &s.units[a]
+	r := u.Readers[j]
+	end := s.g.pos[r]
+	if n := i + 1 + int(s.maxWalk); n < len(line) && line[n].pos <= end {
+		return false
+	}
+	via := s.readOf(a, j)
+	look := func(b int32) {
+		if s.c.reaches(s.units[b].InAnti, r) && !s.passes(a, j, b) {
+			s.orderVia(b, a, s.units[b].InAnti, r, known, via)
+		}
+	}
+	for _, n := range s.beside {
+		look(line[n].unit)
+	}
+	for n := i + 1; n < len(line) && line[n].pos <= end; n++ {
+		look(line[n].unit)
+	}
+	return true
+}
+
+// forceReader finds the units of key k that must come before a because they reach its j-th
+// reader, but for those that reach it by what is above, or did by an older clock.
+func (s *solver) forceReader(k int, a int32, j int, above, old []int32, known int32) {
+	if old == nil {
+		old = s.c.none
+	}
+	r, via, own := s.units[a].Readers[j], s.readOf(a, j), a
+	if via >= 0 {
+		own = s.p.Reads[via].Own
+	}
+	row := s.c.row(r)
+	heads := s.heads()
+	for i, x := range heads.of(k) {
+		t := x.track
+		if b := s.antiAt.between(heads, i, x, max(above[t], old[t]), row[t], own); b >= 0 && b != a {
+			s.orderVia(b, a, s.units[b].InAnti, r, known, via)
+		}
+	}
 }
 
 // order adds what is missing of the edges that put unit b before unit a.
@@ -242,47 +283,49 @@ func (s *solver) forced(a, b int32) bool {
 }
 
 // open lists the pairs of units without a forced order; false when there are more
-// than most.
+// than most. The order must be one of all arcs: of a pair, the unit that comes first in it
+// is looked for from the other one.
 func (s *solver) open(most int) ([]variable, bool) {
 	var pairs []variable
+	s.line()
+	take := func(a, b int32) {
+		if !s.free(a, b) && !s.forced(a, b) && !s.forced(b, a) {
+			pairs = append(pairs, variable{pairOf(a, b)})
+		}
+	}
 	for k := range s.p.numKeys() {
 		from, to := s.p.unitsOf(k)
 		if to-from < 2 {
 			continue
 		}
-		for a := from; a < to; a++ {
-			for _, x := range s.dep.segments[s.dep.first[k]:s.dep.first[k+1]] {
-				for i := s.firstOpen(a, x); i < x.to; i++ {
-					b := s.dep.entries[i].unit
-					if b == a {
-						continue
-					}
-					if s.forced(a, b) {
-						break
-					}
-					if a < b && !s.free(a, b) && !s.forced(b, a) {
-						if pairs = append(pairs, variable{Pair{a, b}}); len(pairs) > most {
-							return nil, false
+		segments := s.dep.of(k)
+		s.depAt = s.depAt.reset(segments)
+		line, behindAll := s.lined[from:to], s.behindAll[from:to]
+		for i := range line {
+			a := line[i].unit
+			if s.walk(line, behindAll, i) {
+				for _, n := range s.beside {
+					take(a, line[n].unit)
+				}
+			} else {
+				row := s.c.row(s.units[a].Out)
+				for j, x := range segments {
+					n := s.dep.seek(x, s.depAt[j], row[x.track]) // what lies before is forced to come before a
+					for s.depAt[j] = n; n < x.to; n++ {
+						b := s.dep.entries[n].unit
+						if s.g.pos[s.units[b].In] >= line[i].pos {
+							break
 						}
+						take(a, b)
 					}
 				}
+			}
+			if len(pairs) > most {
+				return nil, false
 			}
 		}
 	}
 	return pairs, true
-}
-
-// firstOpen is the first entry of the segment that may be open with a: what comes
-// before it is forced to come before a.
-func (s *solver) firstOpen(a int32, x segment) int32 {
-	u := &s.units[a]
-	place := s.c.row(u.Out)[x.track]
-	if !s.split {
-		for _, r := range u.Readers {
-			place = max(place, s.c.row(r)[x.track])
-		}
-	}
-	return s.dep.before(x, place)
 }
 
 // free says whether any order of the nodes orders a and b: nobody read either.

@@ -14,30 +14,9 @@ const (
 
 // Solve decides p.
 func Solve(p *Problem) Result {
-	s := &solver{p: p, g: newGraph(p), nowhere: -1}
-	s.startReads()
-	key := p.Place
-	if key == nil {
-		key = make([]int64, p.Nodes)
-	}
-	if !s.g.sort(key) {
-		return s.refuted(s.g.cycle(), nil, nil)
-	}
-	for i := range p.Units {
-		s.split = s.split || p.Units[i].In != p.Units[i].InAnti
-	}
-	s.c = cover(p, s.g)
-	s.stats.Tracks = s.c.tracks
-	if int64(s.c.tracks)*int64(p.Nodes) > maxClocks {
-		return s.unknown(nil)
-	}
-	s.c.start(s.g)
-	if !s.connected() {
-		return s.unknown(nil)
-	}
-	s.dep = s.lay(func(u *Unit) Node { return u.In })
-	if s.split {
-		s.anti = s.lay(func(u *Unit) Node { return u.InAnti })
+	s := newSolver(p)
+	if r := s.begin(); r != nil {
+		return *r
 	}
 	if !s.saturate() {
 		if s.nowhere >= 0 {
@@ -45,7 +24,7 @@ func Solve(p *Problem) Result {
 		}
 		return s.refuted(s.g.cycle(), nil, nil)
 	}
-	if !s.g.sort(key) {
+	if !s.g.sort(s.place) {
 		panic("solve: the derived edges were acyclic")
 	}
 	if len(s.reads) > s.settled {
@@ -58,6 +37,45 @@ func Solve(p *Problem) Result {
 	}
 	s.stats.Open, s.stats.OpenReads = len(vars), len(s.reads)-s.settled
 	return s.search(append(vars, picks...))
+}
+
+func newSolver(p *Problem) *solver {
+	s := &solver{p: p, g: newGraph(p), nowhere: -1, maxWalk: maxWalk, place: p.Place}
+	if s.place == nil {
+		s.place = make([]int64, p.Nodes)
+	}
+	for i := range p.Units {
+		s.split = s.split || p.Units[i].In != p.Units[i].InAnti
+	}
+	s.startReads()
+	return s
+}
+
+// begin finds an order of the known edges, and lays out clocks and units. It returns the
+// answer where there is none, or too much to lay out.
+func (s *solver) begin() *Result {
+	if !s.g.sort(s.place) {
+		r := s.refuted(s.g.cycle(), nil, nil)
+		return &r
+	}
+	s.c = cover(s.p, s.g)
+	s.stats.Tracks = s.c.tracks
+	if int64(s.c.tracks)*int64(s.p.Nodes) > maxClocks {
+		r := s.unknown(nil)
+		return &r
+	}
+	s.c.start(s.g)
+	if !s.connected() {
+		r := s.unknown(nil)
+		return &r
+	}
+	s.ordered, s.walks = len(s.g.arcs), true
+	s.line()
+	s.dep = s.lay(func(u *Unit) Node { return u.In })
+	if s.split {
+		s.anti = s.lay(func(u *Unit) Node { return u.InAnti })
+	}
+	return nil
 }
 
 // connected says whether the nodes of every unit are a way of known edges: a pair is

@@ -331,9 +331,12 @@ func (m *Machine) misfitReason(l isolation.Level) string {
 // solve.
 type constraints struct {
 	problem solve.Problem
-	nodes   []uint32       // of the view, by node of the problem
-	at      []int32        // node of the problem, by node of the view
-	chains  []infer.Chain  // by unit
+	nodes   []uint32      // of the view, by node of the problem
+	at      []int32       // node of the problem, by node of the view
+	chains  []infer.Chain // by unit
+	held    held[uint32]  // what they list
+	readers held[solve.Node]
+	some    []solve.Node   // scratch
 	reads   []repeatedRead // by read of the problem
 	// candidates are the possible writers of all reads together.
 	candidates int
@@ -378,13 +381,14 @@ func (m *Machine) constraints(i int, relaxed bool) *constraints {
 			return
 		}
 		p.Keys = append(p.Keys, int32(len(p.Units)))
+		p.Units, c.chains = roomFor(p.Units, len(chains)), roomFor(c.chains, len(chains))
 		for _, x := range chains {
 			if relaxed && m.isAside(i, key, &x) {
 				continue
 			}
 			p.Units = append(p.Units, m.unit(i, c, &x))
 			c.chains = append(c.chains, infer.Chain{
-				Txns: slices.Clone(x.Txns), Versions: slices.Clone(x.Versions), Readers: slices.Clone(x.Readers),
+				Txns: c.held.keep(x.Txns), Versions: c.held.keep(x.Versions), Readers: c.held.keep(x.Readers),
 			})
 		}
 	}
@@ -397,6 +401,30 @@ func (m *Machine) constraints(i int, relaxed bool) *constraints {
 		m.infer.EachUnordered(m.graph.Split(i), take)
 	}
 	return c
+}
+
+// roomFor makes room for n more, and for as many again as there are: slices that get
+// large would else be copied several times.
+func roomFor[T any](s []T, n int) []T {
+	if len(s)+n > cap(s) {
+		s = slices.Grow(s, max(n, len(s)))
+	}
+	return s
+}
+
+// held are short lists, which take their memory together.
+type held[T any] struct{ free []T }
+
+// keep copies the list.
+func (h *held[T]) keep(list []T) []T {
+	n := len(list)
+	if n > len(h.free) {
+		h.free = make([]T, max(n, 1<<14))
+	}
+	copied := h.free[:n:n]
+	h.free = h.free[n:]
+	copy(copied, list)
+	return copied
 }
 
 // graphOf is the graph of these nodes of the i-th view, which are in its order.
@@ -477,12 +505,14 @@ func (m *Machine) unit(i int, c *constraints, x *infer.Chain) solve.Unit {
 	out, in, _ := m.graph.Ends(i, last, first, incremental.Labels(infer.WW))
 	_, anti, _ := m.graph.Ends(i, last, first, incremental.Labels(infer.RW))
 	u := solve.Unit{In: c.nodeAt(in), InAnti: c.nodeAt(anti), Out: c.nodeAt(out)}
+	c.some = c.some[:0]
 	for _, r := range x.Readers {
 		from, _, _ := m.graph.Ends(i, incremental.Vertex(r), first, incremental.Labels(infer.RW))
 		if at := c.nodeAt(from); at >= 0 {
-			u.Readers = append(u.Readers, at)
+			c.some = append(c.some, at)
 		}
 	}
+	u.Readers = c.readers.keep(c.some)
 	return u
 }
 
