@@ -169,8 +169,20 @@ func (s *State) inEpoch(b *event.Batch, t *event.Txn, h event.Hash) event.Hash {
 	if t.Epoch.Len == 0 {
 		return h
 	}
-	e := xxh3.Hash(b.Bytes(t.Epoch))
-	return event.Hash{Lo: h.Lo ^ e*0x9e3779b97f4a7c15, Hi: h.Hi + e}
+	return underEpoch(h, xxh3.Hash(b.Bytes(t.Epoch)))
+}
+
+func underEpoch(h event.Hash, epoch uint64) event.Hash {
+	return event.Hash{Lo: h.Lo ^ epoch*0x9e3779b97f4a7c15, Hi: h.Hi + epoch}
+}
+
+// WithID is the transaction in memory that has the id in the epoch, 0 if there is none.
+func (s *State) WithID(id, epoch string) uint32 {
+	h := event.HashText([]byte(id))
+	if epoch != "" {
+		h = underEpoch(h, xxh3.HashString(epoch))
+	}
+	return s.lookupTxn(h)
 }
 
 // supersedes decides about a second record with a known id: equal content is a

@@ -69,11 +69,11 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		}
 	}
 	index := func(n uint32) int {
+		n = m.current(n)
 		if at := slices.Index(f.members, n); at >= 0 {
 			return at
 		}
-		f.members = append(f.members, n)
-		w.Txns = append(w.Txns, m.record(n))
+		f.members, w.Txns = append(f.members, n), append(w.Txns, m.record(n))
 		return len(f.members) - 1
 	}
 	for _, p := range pairs {
@@ -121,6 +121,19 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	m.publish(f, name, &w)
 	m.putAsideOf(c, core)
 	return true
+}
+
+// current is the record that replaced that of n, n if none did: what shows the order of a
+// list may be the first that was heard of a transaction.
+func (m *Machine) current(n uint32) uint32 {
+	if m.infer.Counts(n) {
+		return n
+	}
+	r := m.record(n)
+	if x := m.infer.WithID(r.ID, r.Epoch); x != 0 && m.infer.Counts(x) {
+		return x
+	}
+	return n
 }
 
 // closedCycle reports a cycle of known edges of which the graph does not hold all.
