@@ -247,8 +247,8 @@ func (g *Graph) AllLive(v Vertex) bool {
 	if !g.Known(v) {
 		return false
 	}
-	for i := range g.views {
-		if o := &g.views[i]; o.retired(o.first(v)) {
+	for k := range g.orders {
+		if o := &g.orders[k]; o.retired(o.first(v)) {
 			return false
 		}
 	}
