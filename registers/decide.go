@@ -18,7 +18,7 @@ var rules = [...]saturation.Rule{
 
 // Decidable says whether l is a level that is decided here, for some histories.
 func Decidable(l isolation.Level) bool {
-	return l.Special == 0 && l.Base <= isolation.Causal && l.Family <= isolation.StrongSession
+	return l.Special == 0 && l.Base <= isolation.Causal
 }
 
 // Close says that the history ends here. Half of what it holds is of no use any more.
@@ -39,16 +39,22 @@ func (h *History) Holding(levels []isolation.Level) []isolation.Level {
 	asked := slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {
 		return !Decidable(l) || l.Family == isolation.StrongSession && h.sessionless
 	})
-	if len(asked) == 0 {
-		return nil
-	}
-	upTo := saturation.Rule(0)
+	upTo, plain := saturation.Rule(0), false
 	for _, l := range asked {
-		upTo = max(upTo, rules[l.Base])
+		if l.Family != isolation.Strong {
+			upTo, plain = max(upTo, rules[l.Base]), true
+		}
 	}
-	v := h.numbers.Decide(upTo)
+	var v saturation.Verdicts
+	if plain {
+		v = h.numbers.Decide(upTo)
+	}
+	strong := h.strongest(asked)
 	return slices.DeleteFunc(asked, func(l isolation.Level) bool {
 		rule := rules[l.Base]
+		if l.Family == isolation.Strong {
+			return int(rule) > strong
+		}
 		holds := v.Session[rule] && !v.Unknown[1][rule]
 		if l.Family == isolation.Plain {
 			holds = v.Plain[rule] && !v.Unknown[0][rule]
@@ -58,6 +64,33 @@ func (h *History) Holding(levels []isolation.Level) []isolation.Level {
 		}
 		return !holds
 	})
+}
+
+// strongest is the strongest rule of those asked for of which it is known that the
+// history satisfies its strong level, and with it those of the weaker ones; -1 if there
+// is none.
+func (h *History) strongest(asked []isolation.Level) int {
+	var by []saturation.Rule
+	for _, l := range asked {
+		if l.Family == isolation.Strong {
+			by = append(by, rules[l.Base])
+		}
+	}
+	if len(by) == 0 || !h.Timed || h.timeless || h.sessionless && h.inSessions || len(h.spans) != len(h.numbers.Txns) {
+		return -1
+	}
+	timed, ok := h.numbers.InTime(h.spans, h.Drift)
+	if !ok {
+		return -1
+	}
+	slices.Sort(by)
+	by = slices.Compact(by)
+	for i := len(by) - 1; i >= 0; i-- {
+		if holds, known := timed.Strong(by[i]); known && holds {
+			return int(by[i])
+		}
+	}
+	return -1
 }
 
 // attribute puts writers in the place of versions.
@@ -77,8 +110,10 @@ func (h *History) attribute() {
 			return
 		}
 	}
+	h.inSessions = len(h.sessions.all) > 0
 	h.ids, h.keys, h.sessions, h.values, h.writers, h.replaced, h.touches = hashes{}, hashes{}, hashes{}, hashes{}, nil, nil, nil
 	if len(h.numbers.Txns) == 0 {
 		h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{})
+		h.spans = append(h.spans, saturation.Span{})
 	}
 }

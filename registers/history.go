@@ -10,10 +10,16 @@ import (
 // History is a whole history of registers. The zero value is empty.
 type History struct {
 	Committed, Aborted, Operations int64
+	// Timed keeps the transactions' times, which strong levels are decided by; Drift is
+	// how far two clients' clocks may be apart, ns.
+	Timed bool
+	Drift int64
 
 	odd         string // why this is not decided here, "" if it is
 	diverged    bool   // two transactions replaced one version
 	sessionless bool   // a committed transaction has no place in a session
+	timeless    bool   // or no times
+	inSessions  bool   // some transaction has a session; known when it is closed
 	source      event.Hash
 	begun       bool
 	closed      bool
@@ -26,6 +32,7 @@ type History struct {
 	writers  []uint32 // by version: what is known of who wrote it
 	replaced []uint64 // bits by version: somebody read it and wrote the key
 	numbers  saturation.History
+	spans    []saturation.Span // by transaction, if Timed
 
 	// Of the transaction in work.
 	stamp   uint32
@@ -134,6 +141,7 @@ func (h *History) add(b *event.Batch, t *event.Txn) {
 	h.Operations += int64(t.NumOps)
 	if len(h.numbers.Txns) == 0 {
 		h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{})
+		h.spans = append(h.spans, saturation.Span{})
 		h.writers = append(h.writers, nobody)
 		h.values.next()
 	}
@@ -147,8 +155,15 @@ func (h *History) add(b *event.Batch, t *event.Txn) {
 	h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{
 		Session: session, Reads: uint32(len(h.numbers.Reads)), Writes: uint32(len(h.numbers.Writes)),
 	})
+	if h.Timed && !h.timeless {
+		h.spans = append(h.spans, saturation.Span{Start: t.Start, End: t.End})
+		h.timeless = t.Flags&event.HasTimes == 0 || t.End < t.Start || t.Start < -mostTime || t.End > mostTime
+	}
 	h.operate(b, t, uint32(len(h.numbers.Txns)-1))
 }
+
+// mostTime is how far a time may be from 1970, ns: sums with the drift do not overflow.
+const mostTime = 1 << 61
 
 // place is the session of t, 0 if it has none.
 func (h *History) place(t *event.Txn) uint32 {

@@ -14,7 +14,7 @@ func of(t *testing.T, records ...string) *History {
 	t.Helper()
 	b := event.Batch{Partitions: []string{"test"}}
 	var d event.Decoder
-	h := &History{}
+	h := &History{Timed: strings.Contains(strings.Join(records, ""), `"start"`)}
 	for i, r := range records {
 		if !strings.Contains(r, `"status"`) {
 			r = `"status":"committed",` + r
@@ -104,6 +104,17 @@ func TestHolding(t *testing.T) {
 			`"ops":[{"op":"r","key":"y","value":1},{"op":"w","key":"x","value":1}]`,
 			`"ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"y","value":1}]`,
 		}, ""},
+		{"a lost update, side by side", []string{
+			`"start":1,"end":4,"ops":[{"op":"r","key":"x","found":false},{"op":"w","key":"x","value":1}]`,
+			`"start":2,"end":3,"ops":[{"op":"r","key":"x","found":false},{"op":"w","key":"x","value":2}]`,
+		}, "strong-session-read-uncommitted read-committed monotonic-atomic-view read-atomic strong-session-causal causal strong-causal"},
+		{"a stale read", []string{
+			`"start":1,"end":2,"ops":[{"op":"w","key":"x","value":1}]`,
+			`"start":3,"end":4,"ops":[{"op":"r","key":"x","found":false}]`,
+		}, "strong-session-read-uncommitted read-committed monotonic-atomic-view read-atomic strong-session-causal causal"},
+		{"the same, one without times", []string{
+			`"start":1,"end":4,"ops":[{"op":"w","key":"x","value":1}]`, `"ops":[{"op":"r","key":"x","found":false}]`,
+		}, "strong-session-read-uncommitted read-committed monotonic-atomic-view read-atomic strong-session-causal causal"},
 		{"no session", []string{`"session":"","ops":[{"op":"w","key":"x","value":1}]`},
 			"read-committed monotonic-atomic-view read-atomic causal"},
 	} {

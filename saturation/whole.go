@@ -6,6 +6,9 @@ type History struct {
 	Txns   []HistoryTxn // at 0 there is none
 	Reads  []Read
 	Writes []uint32
+	// Preds are further ones that a transaction comes behind, and has in its past: those
+	// of t from Before[t] to Before[t+1]. Before is nil where there are none.
+	Before, Preds []uint32
 }
 
 // HistoryTxn is a transaction of a History. What it read and wrote are spans of the
@@ -40,6 +43,13 @@ func (h *History) writes(t uint32) []uint32 {
 		return h.Writes[h.Txns[t].Writes:h.Txns[t+1].Writes]
 	}
 	return h.Writes[h.Txns[t].Writes:]
+}
+
+func (h *History) preds(t uint32) []uint32 {
+	if h.Before == nil {
+		return nil
+	}
+	return h.Preds[h.Before[t]:h.Before[t+1]]
 }
 
 // Decide decides h at the levels up to the rule; 0 asks for Ordered only. It may
@@ -184,6 +194,11 @@ func (r *run) missing(t uint32) uint32 {
 			return x.Writer
 		}
 	}
+	for _, p := range r.preds(t) {
+		if r.place[p] == 0 {
+			return p
+		}
+	}
 	return 0
 }
 
@@ -195,7 +210,7 @@ func (r *run) take(t uint32, again bool) {
 	if r.state == nil {
 		return
 	}
-	x := Txn{Number: t, After: r.after[t], Reads: r.reads(t)}
+	x := Txn{Number: t, After: r.after[t], Reads: r.reads(t), Preds: r.preds(t)}
 	if r.session {
 		x.Session, x.Open = r.Txns[t].Session, r.Txns[t].Open
 	}
@@ -249,6 +264,9 @@ func (r *run) acyclic(rule Rule, session bool) bool {
 				if x.Writer != 0 && x.Writer != uint32(t) {
 					fn(x.Writer, uint32(t))
 				}
+			}
+			for _, p := range r.preds(uint32(t)) {
+				fn(p, uint32(t))
 			}
 		}
 		for i := range r.edges {

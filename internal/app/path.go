@@ -56,7 +56,7 @@ func (w *Whole) throughMachines(name string, in *recording, holding []isolation.
 }
 
 // atOnce says whether some level that is asked for may be decided at once: of a whole
-// history whose capture is complete, without reservations. Clocks play no part in it.
+// history whose capture is complete, without reservations.
 func (w *Whole) atOnce() bool {
 	contract := w.Watch.Contract
 	contract.ClockDrift = 0
@@ -87,7 +87,10 @@ func (w *Whole) attempt(in *recording, name string) (*registers.History, []isola
 		// often for what they have outgrown, and half of the memory not to.
 		defer debug.SetGCPercent(debug.SetGCPercent(25))
 	}
-	h := &registers.History{}
+	strong := func(l isolation.Level) bool { return registers.Decidable(l) && l.Family == isolation.Strong }
+	h := &registers.History{
+		Timed: slices.ContainsFunc(w.Watch.Levels, strong), Drift: int64(w.Watch.Contract.ClockDrift),
+	}
 	b := event.Batch{Partitions: []string{partitionOf(name)}}
 	var partitions []string
 	expected := false
