@@ -177,12 +177,14 @@ func (s *State) EachWriter(v uint32, fn func(n uint32)) {
 // maxAlone bounds the versions that LeftAlone looks at.
 const maxAlone = 64
 
-// LeftAlone says whether v is what those who are gone left in its key, because nobody
-// else who is gone is known to have written it: the others are in memory, and are not.
+// LeftAlone says whether v, which has several possible writers, is what those who are gone
+// left in its key, if all of them were gone before the key was unordered: then each of them
+// replaced what the one before had left, and one that replaced v would be a root now (uproot),
+// or have marked v when it left memory.
 func (s *State) LeftAlone(v uint32, gone func(n uint32) bool) bool {
 	x := &s.versions[v]
 	initial := s.keys[x.key].initial
-	if (s.versions[initial].flags|x.flags)&overwritten != 0 {
+	if s.versions[initial].flags&overwrittenSince != 0 || x.flags&overwritten != 0 {
 		return false
 	}
 	left := false

@@ -256,6 +256,9 @@ func (s *State) freeVersionNow(v uint32) {
 		next := s.writes[id].nextOfVer
 		if p := s.writes[id].pred; p != 0 {
 			s.versions[p].flags |= overwritten
+			if s.keys[x.key].flags&unordered != 0 {
+				s.versions[p].flags |= overwrittenSince
+			}
 		}
 		s.withdrawOverwrite(id)
 		s.unlinkFromTxn(id)

@@ -110,6 +110,7 @@ const (
 	seen                // a transaction that has retired read it
 	seenSurely          // and its outcome was known
 	kept                // in the chain of what is kept of the retired: see spill.go
+	overwrittenSince    // overwritten, by one that has left memory since the key is unordered
 )
 
 // version is one value of a key, 88 bytes, what registers need first.

@@ -270,7 +270,7 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 		x.later = x.later || until > 0 && p.Repeated && m.readFurtherBack(i, c, p.Versions[len(p.Versions)-1])
 		if p.Repeated && x.unit.In < 0 && x.unit.InAnti >= 0 && x.unit.Out >= 0 && !known {
 			x.unit.In = c.begun()
-			begun = append(begun, solve.Edge{From: x.unit.In, To: x.unit.Out})
+			begun = append(begun, solve.Edge{From: x.unit.In, To: x.unit.InAnti})
 		}
 		x.repeated = p.Repeated && x.unit.In >= 0 && x.unit.InAnti >= 0
 		if x.unit.Out >= 0 && !(relaxed && m.isAside(i, p.Key, &p.Chain)) {
