@@ -218,7 +218,7 @@ func sentence(w *Witness) string {
 		return fmt.Sprintf("%s read %s of %s, and no increments lead from there to what %s read, or back", a, value, key, b)
 	case infer.WrongTotal:
 		return fmt.Sprintf("%s read a total of %d and %s one of %d, and every transaction only moves amounts between these counters: one of the two saw a part of a transaction, or what none left",
-			a, totalOf(&w.Txns[0]), b, totalOf(&w.Txns[1]))
+			a, totalOf(&w.Txns[0], &w.Txns[1]), b, totalOf(&w.Txns[1], &w.Txns[0]))
 	case infer.UnattributedRead:
 		return fmt.Sprintf("%s read %s of %s, which no record wrote; the capture does not exclude that one is missing", a, value, key)
 	case infer.Contradictory:

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/isowatch/isowatch/event"
@@ -66,42 +67,35 @@ func verifyBounds(a, b *event.Record, w *Witness) error {
 
 // verifyTotals: both read the same counters, and the sums differ.
 func verifyTotals(a, b *event.Record) error {
-	keys := counterKeys(a)
-	if len(keys) != len(counterKeys(b)) {
-		return fmt.Errorf("%s and %s did not read the same counters", a.ID, b.ID)
-	}
-	difference := int64(0)
-	for key := range keys {
-		x, _ := counterSeen(a, key)
-		y, ok := counterSeen(b, key)
-		if !ok {
-			return fmt.Errorf("%s did not read %s", b.ID, key)
+	for _, of := range [...][2]*event.Record{{a, b}, {b, a}} {
+		for i := range of[0].Ops {
+			o := &of[0].Ops[i]
+			if _, ok := counterSeen(of[1], o.Key); o.Kind == event.Read && o.Data == event.Counter && !ok {
+				return fmt.Errorf("%s did not read %s", of[1].ID, o.Key)
+			}
 		}
-		difference += x - y
 	}
-	if difference == 0 {
+	if totalOf(a, b) == totalOf(b, a) {
 		return fmt.Errorf("%s and %s read the same total", a.ID, b.ID)
 	}
 	return nil
 }
 
-func counterKeys(t *event.Record) map[string]bool {
-	keys := map[string]bool{}
+// totalOf is the sum of what t read of counters that the other one read too. A read need not
+// say that it is of a counter: what one of the two read alone may be a register.
+func totalOf(t, other *event.Record) (sum int64) {
 	for i := range t.Ops {
-		if o := &t.Ops[i]; o.Kind == event.Read && (o.Data == event.Counter || o.Data == event.AnyKind) {
-			if _, err := strconv.ParseInt(o.Value, 10, 64); err == nil || o.Data == event.Counter {
-				keys[o.Key] = true
-			}
+		o := &t.Ops[i]
+		if o.Kind != event.Read || o.Data != event.Counter && o.Data != event.AnyKind {
+			continue
 		}
-	}
-	return keys
-}
-
-// totalOf is the sum of what t read of counters.
-func totalOf(t *event.Record) (sum int64) {
-	for key := range counterKeys(t) {
-		v, _ := counterSeen(t, key)
-		sum += v
+		if slices.ContainsFunc(t.Ops[:i], func(x event.RecordOp) bool { return x.Kind == event.Read && x.Key == o.Key }) {
+			continue // the first read counts
+		}
+		v, _ := counterSeen(t, o.Key)
+		if _, ok := counterSeen(other, o.Key); ok {
+			sum += v
+		}
 	}
 	return sum
 }
