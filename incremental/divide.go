@@ -1,6 +1,7 @@
 package incremental
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -167,13 +168,23 @@ func (g *Graph) relay(t *Turn, old []order, from []rank, stride uint32) {
 	}
 }
 
-// copyOrder puts what lives in p into o, in the same order.
+// copyOrder puts what lives in p into o, in the same order. Ranks need not agree with real
+// time, where no edge says so: if p is timed, bounds come before them, as in
+// [Graph.CompareCommits], so that the order is one of real time as well.
 func (g *Graph) copyOrder(o, p *order) {
-	highest := o.frontier
+	var nodes []uint32
+	var ranks []rank
 	p.queue.each(func(r rank) {
-		n := p.slots[r.slot]
-		switch {
-		case n == 0:
+		if n := p.slots[r.slot]; n != 0 {
+			nodes, ranks = append(nodes, n), append(ranks, r)
+		}
+	})
+	if p.Time != NoTime {
+		slices.SortStableFunc(nodes, func(a, b uint32) int { return cmp.Compare(p.low[a], p.low[b]) })
+	}
+	highest := o.frontier
+	for k, n := range nodes {
+		switch r := ranks[k]; {
 		case p.Split == o.Split:
 			o.push(n, r)
 		case p.Split:
@@ -187,7 +198,7 @@ func (g *Graph) copyOrder(o, p *order) {
 			o.push(2*n+1, highest)
 			g.seq = max(g.seq, b.seq, highest.seq) // what comes next has another one
 		}
-	})
+	}
 	if o.Time != NoTime {
 		g.copyTime(o, p)
 	}

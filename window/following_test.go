@@ -120,3 +120,21 @@ func TestDivided(t *testing.T) {
 		})
 	}
 }
+
+// TestDividedInTime: ranks of a timed order need not agree with real time, and it is real
+// time that the order has from which another level goes on. T2 saw nothing of what was over
+// when it began, and wrote the same key: no order of the two commits allows that.
+func TestDividedInTime(t *testing.T) {
+	cfg := Config{Named: true, Contract: Contract{Complete: true}, Window: For(20), Lateness: For(0)}
+	for _, l := range isolation.Encoded() {
+		if l.RealTime() {
+			cfg.Levels = append(cfg.Levels, l)
+		}
+	}
+	m, _ := check(t, cfg, `
+{"txn":"T1","start":1015,"end":1045,"status":"committed","ops":[{"op":"w","key":"x","value":1}]}
+{"txn":"T2","start":1049,"end":1091,"status":"committed","ops":[{"op":"r","key":"x","value":null},{"op":"w","key":"x","value":2}]}`)
+	if v, why := m.Verdict(isolation.Level{Special: isolation.GeneralizedSI}); v != Violated {
+		t.Errorf("%s (%s)", v, why)
+	}
+}
