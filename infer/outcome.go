@@ -92,6 +92,11 @@ func (s *State) uncount(n uint32) {
 	s.out.Gone = append(s.out.Gone, n)
 	s.out.Nodes = slices.DeleteFunc(s.out.Nodes, func(m uint32) bool { return m == n })
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return e.From == n || e.To == n || e.Witness == n })
+	for i := range s.out.Anomalies {
+		if a := &s.out.Anomalies[i]; a.Kind == Internal && a.B == n {
+			a.B = 0 // what A misread, it misread without it
+		}
+	}
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.A == n || a.B == n })
 	for _, id := range s.parted {
 		s.diverge(id, s.diverging(id))
