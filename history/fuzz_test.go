@@ -28,6 +28,7 @@ func FuzzDBCop(f *testing.F) {
 }
 
 func FuzzPolySI(f *testing.F) {
+	f.Add([]byte("r(1,1,0,-9223372036854775808)\nw(1,1,0,9223372036854775807)\n"))
 	f.Add([]byte("w(0,0,0,0)\nr(0,0,1,1,SER)\nw(0,-1,1,-1)\nw(1,2,1,1)\n"))
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzRead(t, PolySI, data) })
 }

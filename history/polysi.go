@@ -22,7 +22,7 @@ type numbered struct {
 
 func (p *plain) readPolySI(s *textScanner) error {
 	p.initialZero = true
-	last, current := numbered{id: math.MinInt64}, uint32(0)
+	last, current := numbered{}, uint32(0)
 	var met metTxns
 	var of []uint32 // the transaction of each operation, from when one was met again
 	for s.next() {
@@ -30,7 +30,7 @@ func (p *plain) readPolySI(s *textScanner) error {
 		if !ok {
 			return s.fault("r(key,value,session,txn) or w(key,value,session,txn) is expected")
 		}
-		if n != last || n.id == abortedWrite {
+		if n != last || n.id == abortedWrite || len(p.txns) == 0 {
 			if p.stream != nil && len(p.txns) > 0 {
 				if p.end(); p.stopped() {
 					return nil

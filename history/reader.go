@@ -27,9 +27,10 @@ type Reader struct {
 	Contract string
 	// Size is how many bytes the file has, 0 if that is not known.
 	Size int64
-	// Stream: transactions of formats that are lists of reads and writes of integers are
-	// given out as they are read, in the order of the file, and nothing is held. Read fails
-	// with ErrWhole where that cannot be. Flush is called more often.
+	// Stream: transactions of PolySI, of AWDIT, and of dbcop's binary form where Size is
+	// known are given out as they are read, in the order of the file, and no more than one
+	// is held. Read fails with ErrWhole where what comes later in such a file can change
+	// what came before. Flush is called more often.
 	Stream bool
 
 	source event.Span // "default" in Batch.Data
@@ -44,7 +45,7 @@ const (
 )
 
 // Read reads the file in. The error is a *Fault where the file is not what the
-// format asks for: what was read before it is in the batch, or was flushed.
+// format asks for: what was read before it may be in the batch, or was flushed.
 func (r *Reader) Read(f Format, in io.Reader) error {
 	if r.streams(f) {
 		return r.stream(f, in)

@@ -104,7 +104,7 @@ func (c *chunks) behind(rest []byte) ([]byte, bool) {
 		return rest, false
 	}
 	if 2*len(rest) >= len(c.buf) {
-		buf := make([]byte, max(chunkBytes, 4*len(rest)))
+		buf := make([]byte, max(chunkBytes, 2*len(rest)+chunkBytes))
 		copy(buf, rest)
 		c.buf = buf
 	} else {
