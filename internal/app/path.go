@@ -108,8 +108,8 @@ func (w *Whole) attempt(in *recording, name string) (*registers.History, []isola
 		b.Partitions = append(b.Partitions, partitions...)
 		return nil
 	})
-	if again := in.rewind(); err == nil {
-		err = again
+	if again := in.rewind(); again != nil {
+		return nil, nil, again // the file would be read on from its middle
 	}
 	if err != nil && !errors.Is(err, errOdd) {
 		return nil, nil, err
