@@ -67,7 +67,7 @@ type App struct {
 	sinkMetrics *alert.Metrics
 	dispatcher  atomic.Pointer[alert.Dispatcher]
 	current     atomic.Pointer[config.Service] // of which a reload may change a part
-	reloading   sync.Mutex
+	reloading   chan struct{} // holds one while settings or caps change
 	reloaded    reloaded
 	room        *room
 	memory      *memory
@@ -88,7 +88,7 @@ func New(o Options) (*App, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory()}
+	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(), reloading: make(chan struct{}, 1)}
 	a.current.Store(&a.config)
 	return a, nil
 }

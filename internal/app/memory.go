@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"math"
 	"runtime/debug"
 	"runtime/metrics"
@@ -19,6 +20,7 @@ const (
 	memoryShort  = 0.92 // it shrinks by a tenth with each collection
 	memoryEasy   = 0.70 // caps grow back
 	memoryEvery  = time.Second
+	capsWait     = 5 * time.Second // for the next step, which may wait for room on the disk
 	leastLiveCap = 1000
 )
 
@@ -29,6 +31,7 @@ type memory struct {
 	used  func() (bytes int64, collections uint64)
 
 	collections uint64 // at the last change
+	unapplied   bool   // the share is not yet that of the machines
 
 	mu    sync.Mutex
 	share float64 // of the configured caps that is in effect, 1: all
@@ -139,21 +142,29 @@ func (a *App) watchMemory(context.Context) error {
 }
 
 func (a *App) fitMemory(ctx context.Context) {
-	if !a.reloading.TryLock() {
+	select {
+	case a.reloading <- struct{}{}:
+		defer func() { <-a.reloading }()
+	default:
 		return // what it is to lower is just being changed: at the next look
 	}
-	defer a.reloading.Unlock()
 	was := a.memory.current()
-	if !a.memory.look(inUse(a.engine.Status(), func(source string) int { return a.watchOf(source).LiveCap })) {
+	changed := a.memory.look(inUse(a.engine.Status(), func(source string) int { return a.watchOf(source).LiveCap }))
+	if !changed && !a.memory.unapplied {
 		return
 	}
 	now := a.memory.current()
-	if was >= 1 {
+	switch {
+	case !changed: // and told already
+	case was >= 1:
 		a.log.Warn("memory is short: transactions freeze earlier, and keys go to disk earlier", "limit", a.memory.limit(), "share of the caps", now)
-	} else if now >= 1 {
+	case now >= 1:
 		a.log.Info("memory is no longer short: the caps are as configured")
 	}
-	if err := a.reconfigure(ctx, a.current.Load(), false); err != nil && ctx.Err() == nil {
-		a.log.Error("caps cannot be changed", "err", err)
+	wait, cancel := context.WithTimeoutCause(ctx, capsWait, errNoStep)
+	defer cancel()
+	err := a.reconfigure(wait, a.current.Load(), false)
+	if a.memory.unapplied = err != nil; err != nil && changed && ctx.Err() == nil {
+		a.log.Error("caps cannot be changed yet", "err", errors.Join(err, context.Cause(wait)))
 	}
 }

@@ -18,13 +18,15 @@ import (
 // second.
 const reloadWait = 20 * time.Second
 
+var errNoStep = errors.New("no step is made: the disk is full, or slow")
+
 // Reload lets another configuration take effect in a running service: levels, windows,
 // caps and contracts of sources, as far as a start over the same folder would take them,
 // and the sinks with their secrets. All of it or, with an error, nothing. What only a new
 // start can change is logged, and stays.
 func (a *App) Reload(ctx context.Context, next config.Service) error {
-	a.reloading.Lock()
-	defer a.reloading.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, reloadWait, errNoStep)
+	defer cancel()
 	err := a.reload(ctx, &next)
 	a.reloaded.note(err == nil, a.now())
 	if err != nil {
@@ -50,12 +52,16 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 	if !a.ready.Load() {
 		return errors.New("the service is starting or stopping")
 	}
+	select {
+	case a.reloading <- struct{}{}:
+		defer func() { <-a.reloading }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	made, err := a.buildSinks(next.Sinks)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, reloadWait, errors.New("no step is made: the disk is full, or slow"))
-	defer cancel()
 	if err := a.reconfigure(ctx, next, true); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

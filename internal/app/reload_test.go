@@ -86,6 +86,13 @@ func TestReload(t *testing.T) {
 			t.Errorf("%s: the metrics do not tell that it was refused", name)
 		}
 	}
+	a.reloading <- struct{}{} // as while the caps wait for a step
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Reload(ended, next); !errors.Is(err, context.Canceled) {
+		t.Errorf("a reload that waits for another one, ended: %v", err)
+	}
+	<-a.reloading
 	if got := a.watchOf("default").Expect.String(); got != "snapshot-isolation" || len(a.made) != 2 {
 		t.Errorf("after refusals: %s, %d sinks", got, len(a.made))
 	}
