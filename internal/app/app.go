@@ -67,7 +67,7 @@ type App struct {
 	sinkMetrics *alert.Metrics
 	dispatcher  atomic.Pointer[alert.Dispatcher]
 	current     atomic.Pointer[config.Service] // of which a reload may change a part
-	reloading   chan struct{} // holds one while settings or caps change
+	reloading   chan struct{}                  // holds one while settings or caps change
 	reloaded    reloaded
 	room        *room
 	memory      *memory
