@@ -39,9 +39,12 @@ func NameChoices(w *Witness) Name {
 	case Causal:
 		c, title = classSingle, missedTitle(Causal, family)
 	case Prefix:
-		c = classNonadjacent
+		c = w.certainClass(w.ChoiceLevel(n.Weakest))
 	case SnapshotIsolation:
-		c, title = w.closingClass(w.ChoiceLevel(n.Weakest)), "conflicting writes"
+		c, title = w.certainClass(w.ChoiceLevel(n.Weakest)), "conflicting writes"
+	}
+	if c == classG2 {
+		title = ""
 	}
 	n.Severity = severity(c, family)
 	n.Anomaly = cycleName(c, family)
@@ -77,23 +80,33 @@ func (w *Witness) shownEdges() []Edge {
 	return es
 }
 
-// closingClass is the class of the worse cycle of the two with which the argument
-// ends, of those that snapshot isolation forbids.
-func (w *Witness) closingClass(l Level) class {
+// certainClass is the class of what is certain: of the cycles with which the argument rules
+// sides out one is there, in whatever order the writers were, and nobody knows which. So
+// it is the class that all of them imply; of those without anti-dependencies more holds.
+func (w *Witness) certainClass(l Level) class {
+	c := classSingle
+	var look func(steps []deduction)
+	look = func(steps []deduction) {
+		for i := range steps {
+			for _, cycle := range steps[i].closed {
+				var labels []infer.Label
+				for _, e := range cycle {
+					labels = append(labels, e.Label)
+				}
+				if x, _ := classify(labels); len(labels) > 0 {
+					c = max(c, x)
+				}
+			}
+			for _, b := range steps[i].branches {
+				look(b)
+			}
+		}
+	}
 	steps := w.argument(l)
-	if len(steps) == 0 {
+	if steps == nil {
 		return classNonadjacent
 	}
-	c := classNonadjacent
-	for _, cycle := range steps[len(steps)-1].closed {
-		var labels []infer.Label
-		for _, e := range cycle {
-			labels = append(labels, e.Label)
-		}
-		if x, _ := classify(labels); len(labels) > 0 {
-			c = min(c, max(x, classSingle))
-		}
-	}
+	look(steps)
 	return c
 }
 
