@@ -86,13 +86,14 @@ func (m *Machine) leaveOut(c *constraints) {
 
 // another reports one more violation of the i-th view, and sets a version of it aside.
 // One that the verifier does not accept, say because a transaction saw two versions
-// of a key, is left out: the level is violated either way.
+// of a key, is left out and counted as such: the level is violated either way.
 func (m *Machine) another(i int, c *constraints, core *solve.Core) bool {
 	if len(core.Pairs)+len(core.Reads) == 0 {
 		return false
 	}
 	n, err := m.Counters.Unverified, m.Unverified
 	if !m.cannotOrder(i, c, core) {
+		m.Counters.LeftOut += m.Counters.Unverified - n
 		m.Counters.Unverified, m.Unverified = n, err
 		m.putAsideOf(c, core)
 	}

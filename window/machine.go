@@ -35,6 +35,9 @@ type Counters struct {
 	Tolerated   int64 `json:"tolerated,omitempty"`
 	Unverified  int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
 	DeadLetters int64 `json:"dead_letters"`
+	// LeftOut counts further violations of violated levels that the verifier did not
+	// accept: not reported, and no verdict rests on them.
+	LeftOut int64 `json:"left_out"`
 }
 
 // Effects are what a step did that others must see, in order. Reused.
@@ -227,7 +230,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if end < m.watermark {
 		m.Counters.Late++
 	}
-	m.ambiguous = m.countedAmbiguous()
+	m.ambiguous = m.infer.Counters.Ambiguous + m.infer.Counters.Repeated
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
 	if n != 0 {

@@ -59,6 +59,7 @@ type ReportCounters struct {
 	Horizon      int64 `json:"horizon"`
 	Late         int64 `json:"late"`
 	Unverified   int64 `json:"unverified"`
+	LeftOut      int64 `json:"left_out,omitempty"`
 }
 
 func (c *ReportCounters) add(x window.Counters) {
@@ -77,6 +78,7 @@ func (c *ReportCounters) add(x window.Counters) {
 	c.Horizon += x.Horizon
 	c.Late += x.Late
 	c.Unverified += x.Unverified
+	c.LeftOut += x.LeftOut
 }
 
 // Outcome is the gravest verdict of the report.

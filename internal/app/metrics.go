@@ -188,6 +188,7 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 		{"clamped_records_total", k.Clamped},
 		{"frozen_transactions_total", k.Frozen},
 		{"unverified_witnesses_total", k.Unverified},
+		{"left_out_violations_total", k.LeftOut},
 	} {
 		counter(m.name, float64(m.value), x.Source)
 	}
