@@ -108,6 +108,43 @@ func (g *Graph) Alone(views Views) {
 	}
 }
 
+// refusing are the views of o that will refuse e by the cycle that o has just found: they
+// are given orders of their own in one go. One too many costs no more than its order, one
+// too few another go.
+func (g *Graph) refusing(o *order, e *Edge, how outcome) Views {
+	if how != cycle {
+		return 0
+	}
+	all, inTime, at := o.bit, false, e.To
+	for _, id := range o.path {
+		x := &g.edges[id]
+		all &= x.In
+		inTime = inTime || x.From != at
+		at = x.To
+	}
+	inTime = inTime || at != e.From // somewhere real time leads on
+	for i := range g.watched {
+		if v := &g.watched[i]; inTime && v.Time == NoTime || !inTime && v.Split && !g.closes(v, e, o.path) {
+			all &^= 1 << i
+		}
+	}
+	return all
+}
+
+// closes says whether e and the path behind it are a cycle of the nodes of v, which is
+// split: an anti-dependency begins where a dependency has led to.
+func (g *Graph) closes(v *View, e *Edge, path []EdgeID) bool {
+	begin := e.Labels&v.Dep != 0
+	for _, id := range path {
+		x := &g.edges[id]
+		if x.Labels&(v.Dep|v.Chain) == 0 && !begin {
+			return false
+		}
+		begin = x.Labels&v.Dep != 0
+	}
+	return begin || e.Labels&(v.Dep|v.Chain) != 0
+}
+
 // divide makes several orders of the k-th, which is shared: one for each of the views
 // alone, and those that the others need. They begin as the one that they come from.
 // O(vertices + edges).

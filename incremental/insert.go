@@ -200,8 +200,10 @@ func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 		case how == taken:
 			in |= bit
 		case how == nothing:
+		case how == behind && g.behindAll(o, e):
+			ref.Behind |= bit
 		case o.shared():
-			g.divide(i, 1<<o.lead)
+			g.divide(i, g.refusing(o, e, how)|1<<o.lead)
 			i = -1 // to those that have not been offered it
 			continue
 		default:
@@ -213,6 +215,16 @@ func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 		return 0, ref
 	}
 	return g.newEdge(e, in, ref.Cycle), ref
+}
+
+// behindAll says whether rule (d) refuses e in every order that o would be divided into:
+// where a vertex is one node, what has retired has the same rank in each.
+func (g *Graph) behindAll(o *order, e *Edge) bool {
+	if o.Split {
+		return false
+	}
+	x, y := o.rank(uint32(e.From)), o.rank(uint32(e.To))
+	return !less(o.frontier, *y) && (less(o.frontier, *x) || less(*y, *x))
 }
 
 // offerOne offers an edge whose labels the order follows to it, by rules (a) to (d).

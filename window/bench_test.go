@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -273,4 +274,26 @@ func timeSteps(b *testing.B, f *feed, step, prepare func(*fed)) {
 	}
 	b.ReportMetric(float64(took.Nanoseconds())/float64(b.N), "ns/op")
 	b.ReportMetric(float64(b.N)/took.Seconds(), "txn/s")
+}
+
+// BenchmarkDivide is a write cycle at all levels among 64,000 live transactions: the one
+// order that stands for all is divided into one a level.
+func BenchmarkDivide(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		m := New(Config{Levels: isolation.Encoded()})
+		g := m.graph
+		const n = benchLive
+		for v := incremental.Vertex(1); v <= n; v++ {
+			at := int64(v) * 10
+			g.AddVertex(v, incremental.Place{Begin: at, Commit: at + 5, Settle: at, NotBefore: math.MinInt64, NotAfter: math.MaxInt64}, nil)
+			if v > 3 {
+				g.AddEdge(incremental.Edge{From: v - 1, To: v, Labels: incremental.Labels(infer.WW)})
+				g.AddEdge(incremental.Edge{From: v - 3, To: v, Labels: incremental.Labels(infer.WR)})
+			}
+		}
+		b.StartTimer()
+		g.AddEdge(incremental.Edge{From: n, To: n - 5, Labels: incremental.Labels(infer.WW)})
+		b.ReportMetric(float64(g.Orders()), "orders")
+	}
 }

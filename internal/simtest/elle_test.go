@@ -154,7 +154,7 @@ T2: read x 0, write x 2`, "", "lost-update G2-item", "update-atomic cursor-stabi
 T1 session=p0: write x 1, write y 2
 T2 session=p1: write x 2, write y 1
 T3 session=p0: read x 2
-T4 session=p1: read y 2`, "sequential-keys=true", "G0 G-nonadjacent-item-process", "read-uncommitted"},
+T4 session=p1: read y 2`, "sequential-keys=true", "G0 G-single-item-process", "read-uncommitted"},
 	{"register, writes follow reads", `
 T0: write y 1
 T1: read y 1, write x 1, write y 2
