@@ -98,6 +98,10 @@ func (g *Graph) Serial(i int) bool {
 	return !o.Split && o.Anti != 0
 }
 
+// Guarded says whether the order of the i-th view is led by a view that follows
+// anti-dependencies.
+func (g *Graph) Guarded(i int) bool { return g.of(i).Anti != 0 }
+
 // Alone gives each of these views an order of its own.
 func (g *Graph) Alone(views Views) {
 	for k := 0; k < len(g.orders); k++ {

@@ -26,6 +26,7 @@ func (m *Machine) apply() {
 		}
 		return
 	}
+	m.forced.odd = m.forced.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Doubted)|len(o.Anomalies) != 0
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)
 	for _, n := range o.Gone {
 		m.removeVertex(n)
@@ -273,7 +274,7 @@ func (m *Machine) release(retired []incremental.Vertex) {
 		n := uint32(v)
 		m.panes.leave(m.graph.Settle(v))
 		m.graph.Free(v)
-		if m.forced.on {
+		if m.forced.on && !m.forced.idle {
 			m.freezeBehind(n)
 		}
 		m.out.Reset()

@@ -34,8 +34,8 @@ func TestOneOrder(t *testing.T) {
 			before := m.Live()
 			m.Step(&b, []int32{0}, 0, &eff)
 			retired += max(0, before-m.Live())
-			if m.Orders() != 1 {
-				t.Fatalf("%v: after %d transactions there are %d orders", kind, i+1, m.Orders())
+			if m.Orders() != 1 || !m.forced.idle {
+				t.Fatalf("%v: after %d transactions there are %d orders, forced ones are not looked at: %v", kind, i+1, m.Orders(), m.forced.idle)
 			}
 		}
 		m.Close(&eff)
@@ -88,19 +88,23 @@ func TestDivided(t *testing.T) {
 		least, most  int
 		horizon      int64
 		holds, falls string
+		idle         bool // forced orders are still not looked at
 	}{
-		{"write skew", skew, windowed, 4, 4, 0, "strong-snapshot-isolation", "serializable"}, // the serializable ones, and that which the others follow
-		{"write skew, then more", skew + far, windowed, 4, 4, 0, "strong-snapshot-isolation", "serializable"},
-		{"write skew, all read", skew, whole, ordered, ordered + 3, 0, "strong-snapshot-isolation", "serializable"},
-		{"long fork", fork, whole, 12, 20, 0, "strong-read-committed", "prefix"},
-		{"stale read", stale, whole, 3, 20, 0, "serializable", "strong-read-atomic"},
-		{"behind the window", behind, windowed, 2, 25, 1, "", ""},
-		{"blind writes", blind, windowed, ordered, ordered + 3, 0, "serializable", ""},
+		{"write skew", skew, windowed, 4, 4, 0, "strong-snapshot-isolation", "serializable", true}, // the serializable ones, and that which the others follow
+		{"write skew, then more", skew + far, windowed, 4, 4, 0, "strong-snapshot-isolation", "serializable", true},
+		{"write skew, all read", skew, whole, ordered, ordered + 3, 0, "strong-snapshot-isolation", "serializable", true},
+		{"long fork", fork, whole, 12, 20, 0, "strong-read-committed", "prefix", false},
+		{"stale read", stale, whole, 3, 20, 0, "serializable", "strong-read-atomic", false},
+		{"behind the window", behind, windowed, 2, 25, 1, "", "", false},
+		{"blind writes", blind, windowed, ordered, ordered + 3, 0, "serializable", "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, _ := check(t, c.cfg, c.lines)
 			if n := m.Orders(); n < c.least || n > c.most {
 				t.Errorf("%d orders, want %d to %d", n, c.least, c.most)
+			}
+			if m.forced.idle != c.idle {
+				t.Errorf("forced orders are not looked at: %v", m.forced.idle)
 			}
 			if (m.Counters.Horizon > 0) != (c.horizon > 0) {
 				t.Errorf("%d edges behind the horizon", m.Counters.Horizon)

@@ -17,6 +17,8 @@ import (
 // behind it whose past has grown by that.
 type forcing struct {
 	on      bool
+	idle    bool              // see forced_idle.go
+	odd     bool              // something has happened that ends that
 	clocked bool              // sessions keeps clocks
 	views   incremental.Views // the weak levels'
 	// by are the views that take an edge of the rule: of the pasts with session
@@ -113,6 +115,14 @@ func (f *forcing) initPlain(unbounded bool) {
 // dependencies of those that did not wait for them.
 func (m *Machine) noteForced(o *infer.Out) {
 	f := &m.forced
+	if f.idle {
+		for i := range o.Edges {
+			if e := &o.Edges[i]; e.Label&infer.RW != 0 {
+				m.missedRetired(e)
+			}
+		}
+		return
+	}
 	for _, n := range o.Nodes {
 		_, end, _ := m.infer.Span(n)
 		f.wait(n, m.infer.Generation(n), end)
@@ -137,6 +147,9 @@ func (m *Machine) noteForced(o *infer.Out) {
 // force takes in what the watermark has passed.
 func (m *Machine) force() {
 	f := &m.forced
+	if m.forcesNothing() {
+		return
+	}
 	for len(f.due) > 0 && f.due[0].end < m.watermark {
 		m.forceDue(f.pop())
 	}
@@ -411,6 +424,7 @@ func (f *forcing) appendState(dst []byte) []byte {
 	if !f.on {
 		return dst
 	}
+	dst = flat.AppendValue(flat.AppendValue(dst, &f.idle), &f.odd)
 	dst = flat.Append(dst, f.due)
 	dst = flat.Append(dst, f.taken)
 	dst = flat.Append(dst, f.late)
@@ -428,6 +442,8 @@ func (f *forcing) readState(r *flat.Reader) {
 	if !f.on {
 		return
 	}
+	flat.ReadValue(r, &f.idle)
+	flat.ReadValue(r, &f.odd)
 	flat.Read(r, &f.due)
 	flat.Read(r, &f.taken)
 	flat.Read(r, &f.late)

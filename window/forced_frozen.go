@@ -52,6 +52,9 @@ func (m *Machine) checkFrozen(n uint32, missed bool) {
 // dropForced lets go of transactions that have left every order.
 func (m *Machine) dropForced(retired []incremental.Vertex) {
 	f := &m.forced
+	if m.forcesNothing() {
+		return
+	}
 	m.forceLate()
 	for _, v := range retired { // those that the live cap froze before they were due
 		m.forceDue(dueTxn{n: uint32(v), gen: m.infer.Generation(uint32(v))})

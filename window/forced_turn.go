@@ -48,13 +48,7 @@ func (m *Machine) turnForced() {
 		*f = forcing{}
 		f.init(m.views, m.cfg.Unbounded)
 		m.forcedFrom = len(m.turns)
-		f.taken = make([]takenTxn, m.infer.Slots())
-		for v := range m.infer.Slots() {
-			if m.graph.Live(incremental.Vertex(v)) {
-				_, end, _ := m.infer.Span(v)
-				f.wait(v, m.infer.Generation(v), end)
-			}
-		}
+		m.wakeForced()
 	}
 }
 

@@ -67,6 +67,7 @@ func (h *horizon) init() {
 
 // behind reports an edge whose head is retired in these views: rule (d).
 func (m *Machine) behind(e *infer.Edge, in incremental.Views) {
+	m.forced.odd = true
 	what := fmt.Sprintf("%s of the session", e.Label)
 	class := "session"
 	if e.Version != 0 {

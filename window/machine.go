@@ -146,6 +146,7 @@ func New(cfg Config) *Machine {
 	m.graph = incremental.NewFollowing(m.implied(), vs...)
 	m.unreadOut = make([]int64, len(m.views))
 	m.forced.init(m.views, cfg.Unbounded)
+	m.forced.idle = m.mayIdle()
 	m.infer.SetOptions(m.inferOptions())
 	m.searcher.Budget = cfg.SearchBudget
 	m.open.init()

@@ -136,6 +136,10 @@ func (m *Machine) reached() int64 {
 // turnViews gives the graph the orders of the configuration's levels. was says which of
 // those before had begun late.
 func (m *Machine) turnViews(was []begun) {
+	if m.forced.idle {
+		m.forced.odd = true
+		m.force()
+	}
 	t := levelTurn{before: m.views}
 	_, next := views(m.cfg.Levels)
 	t.after = next

@@ -1,0 +1,59 @@
+package window
+
+import (
+	"github.com/isowatch/isowatch/incremental"
+)
+
+// As long as the levels with forced orders follow one that is about anti-dependencies,
+// and the order of versions is known of every key, nothing has to be derived. Let T3 read
+// x from T1, and T2 write x and be in T3's past. If T2's version comes first, the write
+// dependencies lead from T2 to T1 already. If not, T3 has an anti-dependency, and from
+// there they lead to T2, which leads to T3: a cycle, which the order refuses, so that it is
+// divided. Then, or when anything else happens by which the order of a key may not be
+// known, what lives is taken in, and from there on all that comes (docs/semantics.md,
+// section 8, Forced orders).
+
+// mayIdle says whether forced orders need not be looked at from the beginning on.
+func (m *Machine) mayIdle() bool {
+	c := &m.cfg.Contract
+	return m.forced.on && m.guarded() && !c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
+}
+
+// guarded says whether the weak levels follow some that are about anti-dependencies.
+func (m *Machine) guarded() bool {
+	for i := range m.views {
+		if m.forced.views&(1<<i) != 0 && !m.graph.Guarded(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// forcesNothing says whether forced orders still need not be looked at; if that is over
+// now, what lives waits to be taken in.
+func (m *Machine) forcesNothing() bool {
+	f := &m.forced
+	if !f.idle {
+		return false
+	}
+	x := &m.infer.Counters
+	strange := x.Unordered | x.Ambiguous | x.Repeated | x.Uncheckable | x.Ignored | x.Unattributed | x.Overlapping | x.Contradictory
+	if !f.odd && strange == 0 && len(m.asked) == 0 && m.guarded() {
+		return true
+	}
+	m.wakeForced()
+	return false
+}
+
+// wakeForced lets what lives wait to be taken in.
+func (m *Machine) wakeForced() {
+	f := &m.forced
+	f.idle = false
+	f.taken = make([]takenTxn, m.infer.Slots())
+	for v := range m.infer.Slots() {
+		if m.graph.Live(incremental.Vertex(v)) {
+			_, end, _ := m.infer.Span(v)
+			f.wait(v, m.infer.Generation(v), end)
+		}
+	}
+}
