@@ -253,7 +253,10 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		case event.Range:
 			s.rangesOf(s.keyOf(b, t, o))
 		case event.Inc:
-			s.settleKind(s.keyOf(b, t, o), o)
+			k := s.keyOf(b, t, o)
+			if _, ok := amount(b, o); s.settleKind(k, o) && !ok {
+				s.giveUp(k)
+			}
 		}
 		if !writesVersion(o) {
 			continue

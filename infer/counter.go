@@ -59,15 +59,26 @@ func amount(b *event.Batch, o *event.Op) (int64, bool) {
 }
 
 // CounterUse is what o, an operation of t, adds to a counter, or read of it, and the
-// counter's hash; is says whether its key is one. Nothing is 0.
+// counter's hash; is says whether its key is one, and o has an amount. Nothing is 0.
 func (s *State) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.Hash, v int64, is bool) {
 	h = s.inEpoch(b, t, o.KeyHash)
 	if k := s.lookupKey(h); k == 0 || s.keys[k].kind != event.Counter || s.keys[k].flags&unsupported != 0 {
 		return h, 0, false
 	}
-	v, _ = amount(b, o)
-	return h, v, true
+	v, is = amount(b, o)
+	return h, v, is
 }
+
+// SinceJoin says whether transaction n cannot have read from before the first record: it
+// began later than every transaction without a record can have ended, by clocks apart by at
+// most drift, and did not ask for old data.
+func (s *State) SinceJoin(n uint32, drift int64) bool {
+	x := &s.txns[n]
+	return x.flags&(hasTimes|stale) == hasTimes && x.start > s.baselineEnds && x.start-s.baselineEnds > drift
+}
+
+// maxAdded bounds what one transaction adds to a counter for its sum to be used.
+const maxAdded = 1 << 61
 
 // Counted is what a transaction did to one counter.
 type Counted struct {
@@ -76,6 +87,8 @@ type Counted struct {
 	Read bool
 	Seen int64  // what its first read showed, without its own increments before
 	Op   uint32 // that read
+	// Beyond says that Inc exceeds 2^61 either way: nothing is concluded from it.
+	Beyond bool
 }
 
 // CounterTxn is a transaction that used counters.
@@ -92,6 +105,7 @@ func (s *State) CounterTxns() []CounterTxn {
 		return nil
 	}
 	var all []CounterTxn
+	at := map[uint32]int{}
 	for n := range s.txns {
 		x := &s.txns[n]
 		if x.state != counted && x.state != tentative {
@@ -103,8 +117,11 @@ func (s *State) CounterTxns() []CounterTxn {
 		}
 		t := CounterTxn{Txn: uint32(n), Counts: x.state == counted}
 		ops := s.scratch.OpsOf(&s.scratch.Txns[0])
+		if len(at) > 0 {
+			at = map[uint32]int{}
+		}
 		for i := range ops {
-			s.countUse(&t, uint32(i), &ops[i])
+			s.countUse(&t, at, uint32(i), &ops[i])
 		}
 		if len(t.Uses) > 0 {
 			all = append(all, t)
@@ -117,21 +134,28 @@ func (s *State) CounterTxns() []CounterTxn {
 	return all
 }
 
-func (s *State) countUse(t *CounterTxn, i uint32, o *event.Op) {
+// countUse adds the i-th operation to t. The map has the places of the keys in t.Uses.
+func (s *State) countUse(t *CounterTxn, places map[uint32]int, i uint32, o *event.Op) {
 	k := s.lookupKey(s.inEpoch(&s.scratch, &s.scratch.Txns[0], o.KeyHash))
 	if k == 0 || s.keys[k].kind != event.Counter || s.keys[k].flags&unsupported != 0 {
 		return
 	}
-	at := slices.IndexFunc(t.Uses, func(c Counted) bool { return c.Key == k })
-	if at < 0 {
+	v, ok := amount(&s.scratch, o)
+	if !ok {
+		return // a read by an unknown outcome: where it counts, its key is given up
+	}
+	at, known := places[k]
+	if !known {
 		at = len(t.Uses)
+		places[k] = at
 		t.Uses = append(t.Uses, Counted{Key: k})
 	}
 	c := &t.Uses[at]
-	v, _ := amount(&s.scratch, o)
 	switch {
 	case o.Kind == event.Inc:
-		c.Inc += v
+		if c.Inc += v; c.Inc > maxAdded || c.Inc < -maxAdded {
+			c.Inc, c.Beyond = 0, true
+		}
 	case c.Read || o.Flags&event.NotFound != 0 && s.txns[t.Txn].flags&unknown != 0:
 	default:
 		c.Read, c.Seen, c.Op = true, v-c.Inc, i

@@ -22,8 +22,13 @@ type counting struct {
 	Waiting []waitingReads // by Due, then in the order of arrival
 	Groups  []counterGroup
 
-	at   map[event.Hash]int32 // index into Keys
-	uses []streamUse          // scratch
+	// Stored is the size of the records that are kept for others to be compared with, bytes.
+	Stored int
+
+	at    map[event.Hash]int32 // index into Keys
+	uses  []streamUse          // scratch
+	round uint64               // grows with each transaction
+	void  bool                 // a counter was given up: totals may rest on it
 }
 
 // maxCounters and maxGroups bound what is followed. Others stay undecided, as the level's
@@ -32,6 +37,9 @@ const (
 	maxCounters = 1 << 16
 	maxGroups   = 1 << 8
 	maxSum      = 1 << 61
+	// maxStored bounds counting.Stored, bytes: what is beyond is not kept, so that less is
+	// compared.
+	maxStored = 16 << 20
 )
 
 // streamCounter is a counter.
@@ -48,6 +56,9 @@ type streamCounter struct {
 	// The extreme reads, where the first value is not known.
 	Lowest, Highest *storedRead
 	Told            []toldRead
+
+	round uint64 // of the transaction that used it last
+	use   int32  // there, index into uses
 }
 
 // storedRead is a read of a transaction that need not be in memory any more.
@@ -98,7 +109,8 @@ type streamUse struct {
 func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64) {
 	c := &m.counting
 	beyond := m.counterUses(b, t)
-	changed := false
+	changed := c.void
+	c.void = false
 	root, sum := int32(-1), int64(0)
 	for _, u := range c.uses {
 		if u.inc == 0 {
@@ -107,10 +119,13 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 		x := &c.Keys[u.counter]
 		x.Up, x.Down = x.Up+max(u.inc, 0), x.Down+min(u.inc, 0)
 		if x.Up > maxSum || x.Down < -maxSum {
+			x.Up, x.Down = min(x.Up, maxSum), max(x.Down, -maxSum)
 			m.giveUpCounter(u.counter)
 		}
 		m.recheckReads(x)
-		sum += u.inc
+		if sum += u.inc; sum > maxSum || sum < -maxSum {
+			sum, beyond = 0, true
+		}
 		if root < 0 {
 			root = c.root(u.counter)
 		} else {
@@ -121,7 +136,8 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 	if root >= 0 && (sum != 0 || beyond) && !c.Keys[root].Unbalanced {
 		c.Keys[root].Unbalanced, changed = true, true
 	}
-	if changed {
+	if changed || c.void {
+		c.void = false
 		m.recheckGroups()
 	}
 	if t.Status != event.Committed {
@@ -151,6 +167,7 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 func (m *Machine) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
 	c := &m.counting
 	c.uses = c.uses[:0]
+	c.round++
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
@@ -164,7 +181,7 @@ func (m *Machine) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
 		case known && (!is || other):
 			m.giveUpCounter(at)
 			continue
-		case !is:
+		case !is && o.Kind != event.Inc && o.Data != event.Counter:
 			continue
 		case !known && len(c.Keys) >= maxCounters:
 			beyond = beyond || o.Kind == event.Inc
@@ -174,18 +191,21 @@ func (m *Machine) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
 				c.at = map[event.Hash]int32{}
 			}
 			at = int32(len(c.Keys))
-			c.Keys = append(c.Keys, streamCounter{Hash: h, GivenUp: other, Above: at, Size: 1})
+			c.Keys = append(c.Keys, streamCounter{Hash: h, GivenUp: other || !is, Above: at, Size: 1})
 			c.at[h] = at
 		}
-		k := slices.IndexFunc(c.uses, func(u streamUse) bool { return u.counter == at })
-		if k < 0 {
-			k = len(c.uses)
+		x := &c.Keys[at]
+		if x.round != c.round {
+			x.round, x.use = c.round, int32(len(c.uses))
 			c.uses = append(c.uses, streamUse{counter: at})
 		}
-		switch u := &c.uses[k]; {
-		case other:
+		switch u := &c.uses[x.use]; {
+		case other || !is:
 		case o.Kind == event.Inc:
-			u.inc += v
+			if u.inc += v; u.inc > maxSum || u.inc < -maxSum {
+				u.inc, beyond = 0, true
+				m.giveUpCounter(at)
+			}
 		case !u.read:
 			u.read, u.seen, u.op = true, v-u.inc, uint32(i)
 		}
@@ -241,8 +261,7 @@ func (m *Machine) decideCounters() {
 	for len(c.Waiting) > 0 && c.Waiting[0].Due < m.watermark {
 		w := c.Waiting[0]
 		c.Waiting = c.Waiting[1:]
-		x := &m.cfg.Contract
-		if x.Complete && !x.UnmonitoredWriters && m.infer.Counters.Gaps == 0 && m.Counters.DeadLetters == 0 {
+		if m.knowsSums() && m.bounds(w.Txn) {
 			m.decideBounds(&w)
 			m.decideTotal(&w)
 		}
@@ -276,10 +295,32 @@ func (m *Machine) decideSpan(x *streamCounter, n uint32, r *streamRead) {
 		m.tellRead(x, n, r.Op, x.Highest.Record, toldRead{Low: r.Seen, Top: x.Highest.Seen, Two: true})
 	}
 	if x.Lowest == nil || r.Seen < x.Lowest.Seen {
-		x.Lowest = &storedRead{r.Seen, slices.Clone(m.infer.Record(n))}
+		m.storeRead(&x.Lowest, n, r.Seen)
 	}
 	if x.Highest == nil || r.Seen > x.Highest.Seen {
-		x.Highest = &storedRead{r.Seen, slices.Clone(m.infer.Record(n))}
+		m.storeRead(&x.Highest, n, r.Seen)
+	}
+}
+
+// storeRead replaces a read by that of n, if there is room for its record.
+func (m *Machine) storeRead(at **storedRead, n uint32, seen int64) {
+	c, size := &m.counting, 0
+	if *at != nil {
+		size = len((*at).Record)
+	}
+	record := m.infer.Record(n)
+	if c.Stored-size+len(record) > maxStored {
+		return
+	}
+	c.Stored += len(record) - size
+	*at = &storedRead{seen, slices.Clone(record)}
+}
+
+// dropRead forgets a read.
+func (c *counting) dropRead(at **storedRead) {
+	if *at != nil {
+		c.Stored -= len((*at).Record)
+		*at = nil
 	}
 }
 
@@ -292,7 +333,7 @@ func (m *Machine) tellRead(x *streamCounter, n, op uint32, other []byte, told to
 // decideTotal compares the total of what was read together with what was read first.
 func (m *Machine) decideTotal(w *waitingReads) {
 	c := &m.counting
-	if len(w.Reads) < 2 || m.askedLess(w.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
+	if len(w.Reads) < 2 || len(w.Reads) > maxGroup || !m.totals(w.Txn) || m.askedLess(w.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
 		return
 	}
 	var counters []int32
@@ -304,8 +345,10 @@ func (m *Machine) decideTotal(w *waitingReads) {
 	slices.Sort(counters)
 	at := slices.IndexFunc(c.Groups, func(g counterGroup) bool { return slices.Equal(g.Counters, counters) })
 	if at < 0 {
-		if len(c.Groups) < maxGroups && c.moved(counters) {
-			c.Groups = append(c.Groups, counterGroup{Counters: counters, Total: total, Record: slices.Clone(m.infer.Record(w.Txn))})
+		record := m.infer.Record(w.Txn)
+		if len(c.Groups) < maxGroups && c.Stored+len(record) <= maxStored && c.moved(counters) {
+			c.Stored += len(record)
+			c.Groups = append(c.Groups, counterGroup{Counters: counters, Total: total, Record: slices.Clone(record)})
 		}
 		return
 	}
@@ -362,6 +405,9 @@ func (m *Machine) recheckReads(x *streamCounter) {
 		}
 		return right || x.GivenUp
 	})
+	void = slices.DeleteFunc(void, func(id string) bool {
+		return slices.ContainsFunc(x.Told, func(r toldRead) bool { return r.Finding == id })
+	})
 	m.takeBackCounters(void)
 }
 
@@ -370,9 +416,10 @@ func (m *Machine) giveUpCounter(i int32) {
 	if x.GivenUp {
 		return
 	}
-	x.GivenUp, x.Lowest, x.Highest = true, nil, nil
+	x.GivenUp, m.counting.void = true, true
+	m.counting.dropRead(&x.Lowest)
+	m.counting.dropRead(&x.Highest)
 	m.recheckReads(x)
-	m.recheckGroups()
 }
 
 // recheckGroups takes back what was said of totals that need not be the same.
@@ -381,22 +428,16 @@ func (m *Machine) recheckGroups() {
 	for i := range c.Groups {
 		if g := &c.Groups[i]; !g.Void && !c.moved(g.Counters) {
 			void := g.Told
+			c.Stored -= len(g.Record)
 			g.Void, g.Told, g.Record = true, nil, nil
 			m.takeBackCounters(void)
 		}
 	}
 }
 
-// takeBackCounters withdraws findings that nothing else said of counters rests on.
+// takeBackCounters withdraws findings.
 func (m *Machine) takeBackCounters(ids []string) {
-	c := &m.counting
 	for _, id := range ids {
-		still := slices.ContainsFunc(c.Keys, func(x streamCounter) bool {
-			return slices.ContainsFunc(x.Told, func(r toldRead) bool { return r.Finding == id })
-		}) || slices.ContainsFunc(c.Groups, func(g counterGroup) bool { return slices.Contains(g.Told, id) })
-		if still {
-			continue
-		}
 		if f := m.open.ids[id]; f != nil {
 			m.withdraw(f)
 			continue

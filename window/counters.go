@@ -20,6 +20,9 @@ import (
 // maxCounterFindings bounds the findings about one counter, or one set of counters.
 const maxCounterFindings = 16
 
+// maxGroup bounds the counters read together of which totals are compared.
+const maxGroup = 64
+
 // checkCounters looks at all counters, and notes which levels they agree with.
 func (m *Machine) checkCounters() {
 	m.fitted = m.fitted[:0]
@@ -59,6 +62,7 @@ type counterRead struct {
 func (m *Machine) counterBounds(txns []infer.CounterTxn) {
 	type counter struct {
 		up, down int64 // sums of increments that may have taken effect
+		beyond   bool  // they exceed maxSum
 		reads    []counterRead
 	}
 	counters := map[uint32]*counter{}
@@ -71,15 +75,19 @@ func (m *Machine) counterBounds(txns []infer.CounterTxn) {
 				counters[u.Key] = c
 				keys = append(keys, u.Key)
 			}
+			if c.beyond = c.beyond || u.Beyond; c.beyond {
+				continue
+			}
 			c.up, c.down = c.up+max(u.Inc, 0), c.down+min(u.Inc, 0)
-			if u.Read && txns[i].Counts && !m.askedLess(txns[i].Txn, isolation.NameOf(infer.OutOfBounds).Weakest) {
+			c.beyond = c.up > maxSum || c.down < -maxSum
+			if u.Read && txns[i].Counts && m.bounds(txns[i].Txn) && !m.askedLess(txns[i].Txn, isolation.NameOf(infer.OutOfBounds).Weakest) {
 				c.reads = append(c.reads, counterRead{txns[i].Txn, u.Op, u.Seen})
 			}
 		}
 	}
 	for _, k := range keys {
 		c := counters[k]
-		if len(c.reads) == 0 {
+		if len(c.reads) == 0 || c.beyond {
 			continue
 		}
 		lowest, highest := c.reads[0], c.reads[0]
@@ -103,9 +111,27 @@ func (m *Machine) counterBounds(txns []infer.CounterTxn) {
 }
 
 func (m *Machine) counterAnomaly(a infer.Anomaly) {
-	a.Certain = m.cfg.Contract.Complete && !m.cfg.Contract.UnmonitoredWriters && m.infer.Counters.Gaps == 0 && m.Counters.DeadLetters == 0
+	a.Certain = m.knowsSums()
 	m.anomaly(&a)
 }
+
+// knowsSums says whether all increments are on record, each as it was.
+func (m *Machine) knowsSums() bool {
+	x := &m.cfg.Contract
+	return x.Complete && !x.UnmonitoredWriters && m.Counters.DeadLetters+m.infer.Counters.Gaps+m.infer.Counters.Contradictory == 0
+}
+
+// bounds says whether what transaction n read of a counter bounds what others can have read.
+// Where the counter was there before the first record, it does not if n may have read what
+// was there before another transaction without a record; nor if somebody may have deleted
+// the counter in between.
+func (m *Machine) bounds(n uint32) bool {
+	x := &m.cfg.Contract
+	return !x.Existing || !x.DeletesUnseen && m.infer.SinceJoin(n, int64(x.ClockDrift))
+}
+
+// totals says whether the total that transaction n read can be compared with others.
+func (m *Machine) totals(n uint32) bool { return !m.cfg.Contract.DeletesUnseen && m.bounds(n) }
 
 // counterTotals reports reads of the same counters with different totals, when every
 // transaction moves amounts between these counters only. Elsewhere an atomic view
@@ -130,7 +156,7 @@ func (m *Machine) counterTotals(txns []infer.CounterTxn) {
 				hash += uint64(u.Key) * 0x9e3779b97f4a7c15
 			}
 		}
-		if len(keys) < 2 || !t.Counts || m.askedLess(t.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
+		if len(keys) < 2 || len(keys) > maxGroup || !t.Counts || !m.totals(t.Txn) || m.askedLess(t.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
 			continue
 		}
 		slices.Sort(keys)
@@ -156,8 +182,11 @@ func balanced(txns []infer.CounterTxn, keys []uint32) bool {
 	for i := range txns {
 		sum := int64(0)
 		for _, u := range txns[i].Uses {
-			if slices.Contains(keys, u.Key) {
-				sum += u.Inc
+			if !slices.Contains(keys, u.Key) {
+				continue
+			}
+			if sum += u.Inc; u.Beyond || sum > maxSum || sum < -maxSum {
+				return false
 			}
 		}
 		if sum != 0 {
@@ -183,6 +212,9 @@ func (m *Machine) inOrder(i int, txns []infer.CounterTxn) bool {
 	sums, known := map[uint32]int64{}, map[uint32]bool{}
 	for _, t := range order {
 		for _, u := range t.Uses {
+			if u.Beyond {
+				return false
+			}
 			if u.Read && m.cfg.Contract.Existing && !known[u.Key] {
 				sums[u.Key], known[u.Key] = u.Seen, true
 			}

@@ -39,10 +39,15 @@ func (m *Machine) detectedAt() string {
 
 // identity is the stable id: source, epoch, kind and sorted members as first
 // reported. Findings that are not cycles differ by their anomaly as well.
-func (m *Machine) identity(f *isolation.Finding, cycle bool) string {
+// Those about counters differ by its key too: one transaction can have misread several,
+// and a register besides.
+func (m *Machine) identity(f *isolation.Finding, cycle bool, counter string) string {
 	kind := string(f.Kind)
 	if !cycle {
 		kind += " " + f.Anomaly
+	}
+	if counter != "" {
+		kind += " of " + counter
 	}
 	txns := slices.Clone(f.Txns)
 	slices.Sort(txns)

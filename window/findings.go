@@ -20,7 +20,11 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witn
 	f.Finding.State = isolation.Provisional
 	name.Fill(&f.Finding, w, m.cfg.Expect)
 	f.Finding.SetHistory(m.restingOn(f, w))
-	f.Finding.ID = m.identity(&f.Finding, len(w.Edges) > 0)
+	counter := ""
+	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
+		counter = w.Key
+	}
+	f.Finding.ID = m.identity(&f.Finding, len(w.Edges) > 0, counter)
 	if old := m.open.ids[f.Finding.ID]; old != nil {
 		if len(w.Edges) > 0 && f.severity < old.severity && !old.upgraded {
 			old.asides, old.versions = append(old.asides, f.asides...), append(old.versions, f.versions...)

@@ -31,7 +31,7 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	}
 	id := f
 	id.Txns = []string{f.FirstPosition, f.LastPosition}
-	f.ID = m.identity(&id, false)
+	f.ID = m.identity(&id, false, "")
 	m.countFound(&f)
 	m.effects.Findings = append(m.effects.Findings, f)
 }

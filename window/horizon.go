@@ -200,7 +200,7 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 
 func (m *Machine) groupID(class string, pane int64) string {
 	f := isolation.Finding{Source: m.cfg.Source, Kind: isolation.KindHorizon, Txns: []string{class, fmt.Sprint(pane)}}
-	return m.identity(&f, true)
+	return m.identity(&f, true, "")
 }
 
 func (m *Machine) publishGroup(g *horizonGroup) {
