@@ -23,6 +23,9 @@ type Contract struct {
 	SequentialKeys     bool          // sequential-keys: true
 	LinearizableKeys   bool          // linearizable-keys: true
 	ClockDrift         time.Duration // between any two clients, and between them and the monitor
+	// Settled, with Existing: what was there was there before every transaction, as in a
+	// history that is recorded from its first transaction on, but not what was put there first.
+	Settled bool
 }
 
 // Config is what a machine needs to know. [Config.WithDefaults] fills zeros.
@@ -175,6 +178,7 @@ func (c Contract) weakerOf(d Contract) Contract {
 	c.Existing = c.Existing || d.Existing
 	c.UnmonitoredWriters = c.UnmonitoredWriters || d.UnmonitoredWriters
 	c.DeletesUnseen = c.DeletesUnseen || d.DeletesUnseen
+	c.Settled = c.Settled && d.Settled
 	// How versions are told from each other, and ordered, stays as the folder began.
 	c.ByVersion, c.NumericVersions, c.TrustCommitTS = d.ByVersion, d.NumericVersions, d.TrustCommitTS
 	c.SequentialKeys, c.LinearizableKeys = d.SequentialKeys, d.LinearizableKeys

@@ -127,7 +127,7 @@ func (m *Machine) knowsSums() bool {
 // the counter in between.
 func (m *Machine) bounds(n uint32) bool {
 	x := &m.cfg.Contract
-	return !x.Existing || !x.DeletesUnseen && m.infer.SinceJoin(n, int64(x.ClockDrift))
+	return !x.Existing || !x.DeletesUnseen && (x.Settled || m.infer.SinceJoin(n, int64(x.ClockDrift)))
 }
 
 // totals says whether the total that transaction n read can be compared with others.

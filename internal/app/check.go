@@ -113,6 +113,7 @@ const stepBytes = 1 << 20
 type checking struct {
 	*Whole
 	watch     config.Watch          // with the contract of the format
+	settled   bool                  // it is the format that says start=existing: nothing ran before the first record
 	left      []isolation.Level     // those of Watch.Levels that the machines decide; the others hold
 	format    history.Format        // of what is read
 	replay    string                // how the commands of horizon findings begin
@@ -143,6 +144,7 @@ func (h *checking) stepUnder(contract string) error {
 		if err := h.watch.Contract.Set(contract); err != nil {
 			return err
 		}
+		h.settled = h.watch.Contract.Existing && !h.Watch.Contract.Existing
 	}
 	h.step()
 	return nil
@@ -220,6 +222,7 @@ func (h *checking) source(name []byte) *historySource {
 	}
 	watch.Expect = watch.Levels[0]
 	c := machineConfig(&watch)
+	c.Contract.Settled = h.settled
 	c.Expect = h.Watch.Levels[0] // which findings are expected is said at the end
 	c.Source, c.Unbounded, c.Clamp, c.Replay = string(name), !h.Bounded, false, h.replay
 	s := &historySource{name: c.Source, machine: window.New(c)}
