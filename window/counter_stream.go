@@ -181,7 +181,7 @@ func (m *Machine) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
 		case known && (!is || other):
 			m.giveUpCounter(at)
 			continue
-		case !is && o.Kind != event.Inc && o.Data != event.Counter:
+		case !is && o.Kind != event.Inc:
 			continue
 		case !known && len(c.Keys) >= maxCounters:
 			beyond = beyond || o.Kind == event.Inc
