@@ -231,7 +231,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if end < m.watermark {
 		m.Counters.Late++
 	}
-	m.ambiguous = m.infer.Counters.Ambiguous + m.infer.Counters.Repeated
+	m.ambiguous = m.countedAmbiguous()
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
 	if n != 0 {
