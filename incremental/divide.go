@@ -285,18 +285,21 @@ func (g *Graph) copyTime(o, p *order) {
 // countNodes counts the live nodes of the vertices that live.
 func (g *Graph) countNodes() {
 	for v := range Vertex(g.numVertices) {
-		x := g.vertex(v)
-		if x.serial == 0 || x.live == 0 {
-			continue
+		if x := g.vertex(v); x.serial != 0 && x.live > 0 {
+			x.live = g.liveNodes(v)
 		}
-		x.live = 0
-		for i := range g.orders {
-			o := &g.orders[i]
-			for n := o.first(v); n <= o.last(v); n++ {
-				if !o.retired(n) {
-					x.live++
-				}
+	}
+}
+
+// liveNodes is how many nodes of v have not retired, over all orders.
+func (g *Graph) liveNodes(v Vertex) (live uint16) {
+	for i := range g.orders {
+		o := &g.orders[i]
+		for n := o.first(v); n <= o.last(v); n++ {
+			if !o.retired(n) {
+				live++
 			}
 		}
 	}
+	return live
 }

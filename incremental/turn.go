@@ -199,15 +199,7 @@ func (g *Graph) recount() []Vertex {
 		if x.serial == 0 || x.live == 0 {
 			continue
 		}
-		x.live = 0
-		for i := range g.orders {
-			o := &g.orders[i]
-			for n := o.first(v); n <= o.last(v); n++ {
-				if !o.retired(n) {
-					x.live++
-				}
-			}
-		}
+		x.live = g.liveNodes(v)
 		if x.live > 0 {
 			g.numLive++
 		} else {

@@ -161,20 +161,30 @@ func timed(all []workload.Txn) []byte {
 	return b.Bytes()
 }
 
-// TestGenerate writes a history, as a process of its own: what a process is told to have
-// had in memory at most begins with what its parent had.
-func TestGenerate(t *testing.T) {
+// TestMain writes a history instead of running tests when it is asked to, as a process of
+// its own: what a process is told to have had in memory at most begins with what its
+// parent had.
+func TestMain(m *testing.M) {
+	asked := os.Getenv("ISOWATCH_GENERATE")
+	if asked == "" {
+		os.Exit(m.Run())
+	}
+	if err := generate(asked); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// generate writes a history: transactions, skew, form and file.
+func generate(asked string) error {
 	var n int
 	var skew float64
 	var form, file string
-	if _, err := fmt.Sscanf(os.Getenv("ISOWATCH_GENERATE"), "%d %g %s %s", &n, &skew, &form, &file); err != nil {
-		t.Skip("writes what ISOWATCH_GENERATE asks for")
+	if _, err := fmt.Sscanf(asked, "%d %g %s %s", &n, &skew, &form, &file); err != nil {
+		return fmt.Errorf("ISOWATCH_GENERATE=%q: %w", asked, err)
 	}
-	all := blindHistory(n, skew)
-	text := map[string]func([]workload.Txn) []byte{"dbcop": bincode, "polysi": polysi, "jsonl": timed}[form](all)
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	text := map[string]func([]workload.Txn) []byte{"dbcop": bincode, "polysi": polysi, "jsonl": timed}[form](blindHistory(n, skew))
+	return os.WriteFile(file, text, 0o644)
 }
 
 // program builds the monitor.
@@ -218,9 +228,9 @@ func started(b *testing.B, code int, path string, args ...string) cost {
 func generated(b *testing.B, n int, skew float64, form string) string {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "history")
-	generate := exec.Command(os.Args[0], "-test.run", "^TestGenerate$")
-	generate.Env = append(os.Environ(), fmt.Sprintf("ISOWATCH_GENERATE=%d %g %s %s", n, skew, form, file))
-	if out, err := generate.CombinedOutput(); err != nil {
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), fmt.Sprintf("ISOWATCH_GENERATE=%d %g %s %s", n, skew, form, file))
+	if out, err := child.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	return file

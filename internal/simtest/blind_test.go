@@ -77,22 +77,9 @@ func (f blindForm) compare(t *testing.T, n int) {
 			}
 		}
 		if f.windowed {
-			cfg.Unbounded = false
-			cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
-			cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
-			cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+			smallWindow(&cfg, rng)
 		}
-		fails := func(h oracle.History, perm []int) (why string) {
-			defer func() {
-				if p := recover(); p != nil { // so that the history is told, and shrunk
-					why = fmt.Sprintf("panic: %v", p)
-				}
-			}()
-			return f.fails(t, cfg, h, perm, i, counts)
-		}
-		if why := fails(h, perm); why != "" {
-			report(t, i, h, perm, why, fails)
-		}
+		f.look(t, cfg, h, perm, i, counts)
 	}
 	var lines []string
 	for name, n := range counts {
@@ -106,6 +93,30 @@ func (f blindForm) compare(t *testing.T, n int) {
 				t.Errorf("only %d of %d histories are %s at %s", k, n, verdict, l)
 			}
 		}
+	}
+}
+
+// smallWindow gives cfg a window of 0 to 3 transactions.
+func smallWindow(cfg *window.Config, rng *rand.Rand) {
+	cfg.Unbounded = false
+	cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
+	cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
+	cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+}
+
+// look fails the test where fails has a reason, or panics, with the history shrunk.
+func (f blindForm) look(t *testing.T, cfg window.Config, h oracle.History, perm []int, i int, counts map[string]int) {
+	t.Helper()
+	fails := func(h oracle.History, perm []int) (why string) {
+		defer func() {
+			if p := recover(); p != nil {
+				why = fmt.Sprintf("panic: %v", p)
+			}
+		}()
+		return f.fails(t, cfg, h, perm, i, counts)
+	}
+	if why := fails(h, perm); why != "" {
+		report(t, i, h, perm, why, fails)
 	}
 }
 

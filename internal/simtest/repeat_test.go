@@ -103,21 +103,8 @@ func TestRepeatedInWindows(t *testing.T) {
 		if i%8 > 0 {
 			cfg.Levels = proven()
 		}
-		cfg.Unbounded = false
-		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
-		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
-		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
-		fails := func(h oracle.History, perm []int) (why string) {
-			defer func() {
-				if p := recover(); p != nil { // so that the history is told, and shrunk
-					why = fmt.Sprintf("panic: %v", p)
-				}
-			}()
-			return f.fails(t, cfg, h, perm, i, counts)
-		}
-		if why := fails(h, perm); why != "" {
-			report(t, i, h, perm, why, fails)
-		}
+		smallWindow(&cfg, rng)
+		f.look(t, cfg, h, perm, i, counts)
 	}
 	for name, k := range counts {
 		if strings.HasPrefix(name, "repeated ") {
