@@ -1,7 +1,8 @@
 # Everything here is also what .ci/run does, piece by piece.
 .PHONY: build test lint bench bench-blind bench-weak bench-all fuzz sim soak demo vuln integration deploy tools
 
-SIM ?= 10000
+SIM ?= 33000
+FROM ?= 0
 SOAK ?= 15m
 SOAK_RATE ?= 30000
 FUZZTIME ?= 30s
@@ -54,7 +55,7 @@ fuzz:
 
 # Random histories against the oracle: SIM of each kind.
 sim:
-	ISOWATCH_SIM=$(SIM) go test -timeout 2h -v ./internal/simtest/...
+	ISOWATCH_SIM=$(SIM) ISOWATCH_SIM_FROM=$(FROM) go test -timeout 6h -v ./internal/simtest/...
 
 # The monitor and a real Kafka killed every few seconds under a steady load, for
 # SOAK at SOAK_RATE transactions a second.

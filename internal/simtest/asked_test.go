@@ -18,9 +18,10 @@ import (
 // promises is promised to those that asked for it or for more (Adya, mixing-correct
 // histories).
 func TestMixedLevels(t *testing.T) {
+	t.Parallel()
 	names := []string{"", "", "read-committed", "monotonic-atomic-view", "read-atomic", "causal", "prefix", "snapshot-isolation", "serializable"}
 	said := map[string]int{}
-	for i := range histories(t, 2000) {
+	for i := range seeds(t, 2000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 61))
 		h := oracle.Random(rng, oracle.Wide())
 		asked := map[string]string{}

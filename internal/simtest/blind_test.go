@@ -33,7 +33,10 @@ func TestBlindWrites(t *testing.T) {
 		{name: "whole", stream: 21}, {name: "whole, restarts", stream: 31, restarts: true},
 		{name: "windowed", stream: 22, windowed: true}, {name: "windowed, restarts", stream: 32, windowed: true, restarts: true},
 	} {
-		t.Run(f.name, func(t *testing.T) { f.compare(t, histories(t, 5000)) })
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			f.compare(t, 5000)
+		})
 	}
 }
 
@@ -53,9 +56,9 @@ func proven() (ls []isolation.Level) {
 	return ls
 }
 
-func (f blindForm) compare(t *testing.T, n int) {
+func (f blindForm) compare(t *testing.T, few int) {
 	counts := map[string]int{} // of histories with unordered keys
-	for i := range n {
+	for i := range seeds(t, few) {
 		rng := rand.New(rand.NewPCG(uint64(i), f.stream))
 		opt := blind()
 		opt.Lists = !f.windowed && i%4 == 3
@@ -82,6 +85,7 @@ func (f blindForm) compare(t *testing.T, n int) {
 		f.look(t, cfg, h, perm, i, counts)
 	}
 	var lines []string
+	n := histories(t, few)
 	for name, n := range counts {
 		lines = append(lines, fmt.Sprintf("%6d %s", n, name))
 	}

@@ -22,7 +22,7 @@ func TestCounterStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := map[string]int{}
-			for i := range histories(t, 600) {
+			for i := range twinSeeds(t, 600) {
 				rng := rand.New(rand.NewPCG(uint64(i), 37))
 				h := oracle.RandomKinds(rng, mixes()[name])
 				whole, cfg := exact(), windowed(rng)

@@ -65,8 +65,9 @@ func forcedHistory(rng *rand.Rand, i int) oracle.History {
 // TestForcedWhole: of whole histories, blind writes or not, in any order of
 // arrival, the verdicts on the levels that rest on forced orders are the oracle's.
 func TestForcedWhole(t *testing.T) {
+	t.Parallel()
 	levels := forcedLevels(t)
-	for i := range histories(t, 4000) {
+	for i := range seeds(t, 4000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 41))
 		h := forcedHistory(rng, i)
 		perm := rng.Perm(len(h))
@@ -90,8 +91,9 @@ func TestForcedWhole(t *testing.T) {
 // these levels alone or beside all others: nothing is reported that is not there,
 // and nothing is missed without a flag.
 func TestForcedWindowed(t *testing.T) {
+	t.Parallel()
 	levels := forcedLevels(t)
-	for i := range histories(t, 4000) {
+	for i := range seeds(t, 4000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 42))
 		h := forcedHistory(rng, i)
 		perm := rng.Perm(len(h))

@@ -16,8 +16,9 @@ import (
 // same finding; where several cycles share an edge, the order of arrival decides which
 // of them is shown.
 func TestHistoryOfFindings(t *testing.T) {
+	t.Parallel()
 	again := map[string]int{}
-	for i := range histories(t, 600) {
+	for i := range twinSeeds(t, 600) {
 		rng := rand.New(rand.NewPCG(uint64(i), 33))
 		h := oracle.Random(rng, oracle.Wide())
 		if i%2 == 0 {

@@ -43,7 +43,8 @@ func arrival(rng *rand.Rand, n int) []int {
 // TestRestartAtEveryStep: a machine read back from what it wrote does what the
 // one that wrote it goes on to do, to the byte, after any step.
 func TestRestartAtEveryStep(t *testing.T) {
-	for i := range histories(t, 800) {
+	t.Parallel()
+	for i := range twinSeeds(t, 800) {
 		rng := rand.New(rand.NewPCG(uint64(i), 21))
 		h := oracle.Random(rng, oracle.Wide())
 		cfg := windowed(rng)
@@ -111,8 +112,9 @@ func effectsText(t *testing.T, e *window.Effects) string {
 // TestLiveCap: transactions that freeze early make horizon findings, never a
 // violation that is none, and nothing is missed without a flag.
 func TestLiveCap(t *testing.T) {
+	t.Parallel()
 	frozen := int64(0)
-	for i := range histories(t, 2000) {
+	for i := range seeds(t, 2000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 22))
 		opt := oracle.Wide()
 		if i%3 == 0 {
@@ -142,8 +144,9 @@ func TestLiveCap(t *testing.T) {
 // TestLoss: of a history that loses records, everything that is said for certain
 // is true of the whole of it.
 func TestLoss(t *testing.T) {
+	t.Parallel()
 	said := 0
-	for i := range histories(t, 3000) {
+	for i := range seeds(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 23))
 		opt := oracle.Wide()
 		opt.Repeat, opt.Blind = 0, 0.2
@@ -198,8 +201,9 @@ func lines(fs []isolation.Finding) string {
 // records that contradict the first, at any time. What counts is the history of
 // the outcomes that were accepted.
 func TestOutcomesComeLater(t *testing.T) {
+	t.Parallel()
 	upgrades := 0
-	for i := range histories(t, 3000) {
+	for i := range seeds(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 24))
 		opt := oracle.Wide()
 		opt.Unknown, opt.Aborted = 0, 0.15
@@ -253,7 +257,8 @@ func outcomesLater(rng *rand.Rand, h oracle.History) (arrived oracle.History, up
 // TestPartitions: several partitions at their own speed, with ticks: the
 // watermark never goes back, nothing false, nothing missed without a flag.
 func TestPartitions(t *testing.T) {
-	for i := range histories(t, 2000) {
+	t.Parallel()
+	for i := range seeds(t, 2000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 25))
 		h := oracle.Random(rng, oracle.Wide())
 		cfg := windowed(rng)
@@ -288,7 +293,8 @@ func TestPartitions(t *testing.T) {
 // TestEpochsDoNotMeet: histories of two epochs in one stream are judged as each by
 // itself: keys, values and sessions of one are none of the other's.
 func TestEpochsDoNotMeet(t *testing.T) {
-	for i := range histories(t, 1500) {
+	t.Parallel()
+	for i := range seeds(t, 1500) {
 		rng := rand.New(rand.NewPCG(uint64(i), 26))
 		hs := [2]oracle.History{oracle.Random(rng, oracle.Wide()), oracle.Random(rng, oracle.Wide())}
 		cfg := exact()
@@ -350,7 +356,8 @@ func both(hs [2]oracle.History) oracle.Verdicts {
 // continues it, after a restart or not: what was decided at the end of the first
 // is taken back where the second speaks against it.
 func TestContinued(t *testing.T) {
-	for i := range histories(t, 2000) {
+	t.Parallel()
+	for i := range seeds(t, 2000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 27))
 		h := oracle.Random(rng, oracle.Wide())
 		cfg := exact()

@@ -48,7 +48,7 @@ func TestKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := map[string]int{}
-			for i := range histories(t, 400) {
+			for i := range seeds(t, 400) {
 				rng := rand.New(rand.NewPCG(uint64(i), 31))
 				h := oracle.RandomKinds(rng, k)
 				cfg := exact()

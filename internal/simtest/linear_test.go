@@ -55,8 +55,9 @@ func linearRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, re
 // has one. With nothing forgotten every verdict is exact, and where writers say what
 // they replaced, the finding comes with a record and not at the end.
 func TestLinearizable(t *testing.T) {
+	t.Parallel()
 	said, streamed, atEnd := map[string]int{}, 0, 0
-	for i := range histories(t, 2000) {
+	for i := range seeds(t, 2000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 41))
 		k := oracle.Kinds{CAS: true, Aborted: 0.08, Unknown: 0.1, Corrupt: 0.3}
 		if i%3 == 0 {

@@ -31,7 +31,8 @@ type arrived struct {
 // the same values, at any distance; sources without times. Nothing is reported that
 // the accepted records do not show, and nothing is missed without a flag.
 func TestMixed(t *testing.T) {
-	for i := range histories(t, 1500) {
+	t.Parallel()
+	for i := range seeds(t, 1500) {
 		rng := rand.New(rand.NewPCG(uint64(i), 28))
 		cfg := windowed(rng)
 		cfg.Levels = exactAt(i).Levels

@@ -3,10 +3,8 @@ package simtest
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,18 +15,6 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
-
-// histories is how many random histories a test looks at: ISOWATCH_SIM, or few.
-func histories(t *testing.T, few int) int {
-	if s := os.Getenv("ISOWATCH_SIM"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatalf("ISOWATCH_SIM: %v", err)
-		}
-		return n
-	}
-	return few
-}
 
 // batchOf decodes h in the order given by perm.
 func batchOf(t testing.TB, h oracle.History, perm []int) *event.Batch {
@@ -127,7 +113,8 @@ func exactAt(i int) window.Config {
 // TestWholeHistories: in any order of arrival, with nothing forgotten, the
 // verdicts are the oracle's.
 func TestWholeHistories(t *testing.T) {
-	for i := range histories(t, 3000) {
+	t.Parallel()
+	for i := range seeds(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 11))
 		opt := oracle.Wide()
 		if i%2 == 0 {
@@ -238,7 +225,8 @@ func historyAndArrival(rng *rand.Rand, i int) (h oracle.History, perm []int) {
 // that transactions retire all the time, nothing is reported that is not there,
 // and nothing is missed without a flag.
 func TestWindowed(t *testing.T) {
-	for i := range histories(t, 3000) {
+	t.Parallel()
+	for i := range seeds(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 12))
 		h, perm := historyAndArrival(rng, i)
 		cfg := exactAt(i)

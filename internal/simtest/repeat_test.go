@@ -28,9 +28,10 @@ func repeating(i int) oracle.Options {
 // unknown outcome that may have written what was read leaves a level unknown, or a value
 // that nobody left who counts.
 func TestRepeatedValues(t *testing.T) {
+	t.Parallel()
 	counts, decided := map[string]int{}, map[string]int{}
 	n := histories(t, 6000)
-	for i := range n {
+	for i := range seeds(t, 6000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 31))
 		opt := repeating(i)
 		if i%4 > 0 {
@@ -83,11 +84,11 @@ func TestRepeatedValues(t *testing.T) {
 // reported of repeated values that is possible, and what is said to hold is. Restarts in
 // between change nothing. It counts how much is decided.
 func TestRepeatedInWindows(t *testing.T) {
+	t.Parallel()
 	f := blindForm{windowed: true, restarts: true}
 	counts := map[string]int{}
-	n := histories(t, 3000)
 	decided, all := 0, 0
-	for i := range n {
+	for i := range seeds(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 37))
 		opt := repeating(i)
 		opt.Min, opt.Max = 5, 8

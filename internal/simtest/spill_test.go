@@ -231,8 +231,9 @@ func spillOptions(i int) oracle.Options {
 // TestSpill: with a cap of one to three keys and sessions, and crashes in the middle
 // of commits, a machine finds what one without a cap finds, to the byte.
 func TestSpill(t *testing.T) {
+	t.Parallel()
 	var most infer.SpillSizes
-	for i := range histories(t, 400) {
+	for i := range twinSeeds(t, 400) {
 		rng := rand.New(rand.NewPCG(uint64(i), 31))
 		opt := spillOptions(i)
 		h := oracle.Random(rng, opt)
@@ -264,8 +265,9 @@ func TestSpill(t *testing.T) {
 // TestSpillLevels is TestSpill with levels that come and go: what is on disk comes back
 // into other orders than it left.
 func TestSpillLevels(t *testing.T) {
+	t.Parallel()
 	var most infer.SpillSizes
-	for i := range histories(t, 400) {
+	for i := range twinSeeds(t, 400) {
 		rng := rand.New(rand.NewPCG(uint64(i), 35))
 		opt := spillOptions(i)
 		if i%4 == 0 {
@@ -304,9 +306,10 @@ func TestSpillLevels(t *testing.T) {
 // in a key goes to disk with it, and comes back the same, so that verdicts, findings and
 // counters are those without a cap.
 func TestSpillBlind(t *testing.T) {
+	t.Parallel()
 	var most infer.SpillSizes
 	unordered, misfits, n := 0, 0, histories(t, 100)
-	for i := range n {
+	for i := range twinSeeds(t, 100) {
 		rng := rand.New(rand.NewPCG(uint64(i), 33))
 		opt := blind()
 		opt.Min, opt.Max, opt.Keys, opt.Sessions = 20, 60, 5, 5

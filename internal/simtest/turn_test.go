@@ -181,9 +181,10 @@ var notFromTheBeginning = regexp.MustCompile(`(^|; )not watched from the beginni
 // is not there; a level that came later is never said to hold; what contradicts it among
 // what came with it or later is found, or flagged by more than its late beginning.
 func TestLevelsChange(t *testing.T) {
+	t.Parallel()
 	late := map[string]int{}
 	n := histories(t, 3000)
-	for i := range n {
+	for i := range seeds(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 77))
 		h, perm := historyAndArrival(rng, i)
 		cfg := window.Config{Named: true, Contract: window.Contract{Complete: true}, Levels: randomLevels(rng)}

@@ -14,8 +14,9 @@ import (
 // with restarts: what is reported has no order by trial, and what is said to hold has
 // one; of whole histories every verdict without a flag is exact.
 func TestVisits(t *testing.T) {
+	t.Parallel()
 	said := map[string]int{}
-	for i := range histories(t, 1500) {
+	for i := range seeds(t, 1500) {
 		rng := rand.New(rand.NewPCG(uint64(i), 51))
 		h := oracle.RandomKinds(rng, oracle.Kinds{Blind: []float64{0.1, 0.5, 0.9}[i%3], Aborted: 0.08, Unknown: 0.1, Corrupt: 0.3})
 		visits := oracle.Visits{Sequential: i%3 != 0, Linearizable: i%3 != 1}
