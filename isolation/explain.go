@@ -145,11 +145,8 @@ func clip(v string) string {
 }
 
 func because(w *Witness, e *Edge) string {
-	if set, elem, ok := strings.Cut(e.Key, cell); ok { // of a plain witness
-		of := *e
-		of.Key, of.Value = set, elem
-		e = &of
-	}
+	of := e.ofSet()
+	e = &of
 	from, to := w.short(e.From), w.short(e.To)
 	if text := visitsBecause(w, e); text != "" {
 		return text

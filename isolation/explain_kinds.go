@@ -147,9 +147,13 @@ func givenBecause(w *Witness, e *Edge) string {
 		by = "by the commit timestamps"
 	}
 	switch {
-	case e.Label&infer.RW != 0 && verifyGiven(p, from, to, e, true) == nil:
-		return fmt.Sprintf("%s read version %s of %s, and that of %s, %s, is later %s", a, clip(readText(w, e)), e.Key, b, value, by)
-	case e.Label&infer.WW != 0 && verifyGiven(p, from, to, e, false) == nil:
+	case e.Label&infer.RW != 0:
+		for _, x := range externalReads(from, e.Key) {
+			if read := &from.Ops[x.at]; verifyGiven(p, from, to, e, read) == nil {
+				return fmt.Sprintf("%s read version %s of %s, and that of %s, %s, is later %s", a, clip(read.Value), e.Key, b, value, by)
+			}
+		}
+	case e.Label&infer.WW != 0 && verifyGiven(p, from, to, e, nil) == nil:
 		before, _ := finalWrite(from, e.Key)
 		return fmt.Sprintf("%s wrote version %s of %s, and that of %s, %s, is later %s", a, clip(before.Value), e.Key, b, value, by)
 	}

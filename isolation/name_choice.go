@@ -67,7 +67,7 @@ func (w *Witness) shownEdges() []Edge {
 		steps = nil
 		if last.branches == nil {
 			for _, e := range last.closed[0] {
-				es = append(es, *e)
+				es = append(es, e.ofSet())
 			}
 			continue
 		}

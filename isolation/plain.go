@@ -41,7 +41,14 @@ func plainly(w *Witness) *Witness {
 		return key + cell + value
 	}
 	for i := range p.Edges {
-		p.Edges[i].Key = name(p.Edges[i].Key, p.Edges[i].Value)
+		x := &p.Edges[i]
+		x.Key = name(x.Key, x.Value)
+		x.Past = slices.Clone(x.Past)
+		for j := range x.Past {
+			if s := &x.Past[j]; s.Label&infer.WR != 0 {
+				s.Key = name(s.Key, s.Value)
+			}
+		}
 	}
 	for i := range p.Choices {
 		e.keys = append(e.keys, p.Choices[i].Key)
@@ -69,6 +76,16 @@ func plainly(w *Witness) *Witness {
 		}
 	}
 	return &p
+}
+
+// ofSet is the edge with its set and element, where it is one of a plain witness over
+// the key that the element has there.
+func (e *Edge) ofSet() Edge {
+	of := *e
+	if set, elem, ok := strings.Cut(e.Key, cell); ok {
+		of.Key, of.Value = set, elem
+	}
+	return of
 }
 
 // deletes says whether a transaction of the plain witness deletes the key.

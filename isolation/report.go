@@ -19,7 +19,8 @@ type Name struct {
 
 // NameCycle names a witness that is a cycle.
 func NameCycle(w *Witness) Name {
-	if n, ok := forcedName(w); ok {
+	p := plainly(w)
+	if n, ok := forcedName(p); ok {
 		return n
 	}
 	labels := w.Labels()
@@ -32,7 +33,7 @@ func NameCycle(w *Witness) Name {
 			title = anomalies[name].title
 		}
 	}
-	if nonMonotonic(w) {
+	if nonMonotonic(p) {
 		return Name{name, missedTitle(MonotonicAtomicView, Plain), KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
 	}
 	return Name{name, title, KindViolation, weakest(labels), severity(c, f)}

@@ -184,7 +184,7 @@ func verifyAntiOf(w *Witness, from, to *event.Record, e *Edge, read *event.Recor
 	nothing := read.Flags&event.NotFound != 0
 	before, none, ok := replaced(to, e.Key)
 	switch {
-	case (w.Numeric || w.ByCommit) && verifyGiven(w, from, to, e, true) == nil:
+	case (w.Numeric || w.ByCommit) && verifyGiven(w, from, to, e, read) == nil:
 		return nil
 	case nothing && deletes(w, e.Key):
 		return fmt.Errorf("%s may have been deleted when %s found nothing", e.Key, from.ID)
@@ -205,7 +205,7 @@ func verifyAntiOf(w *Witness, from, to *event.Record, e *Edge, read *event.Recor
 // the one and the other behind it, or the one and not the other.
 func verifyOrder(w *Witness, from, to *event.Record, e *Edge) error {
 	if !appended(to, e.Key, e.Value) {
-		if (w.Numeric || w.ByCommit) && verifyGiven(w, from, to, e, false) == nil {
+		if (w.Numeric || w.ByCommit) && verifyGiven(w, from, to, e, nil) == nil {
 			return nil
 		}
 		o, ok := externalRead(to, e.Key)

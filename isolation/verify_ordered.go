@@ -9,18 +9,16 @@ import (
 )
 
 // verifyGiven derives the order of two versions from what the contract says of it:
-// the one that from wrote or read, and that of to. Of a read under trusted commit
-// timestamps the transaction e.Shown wrote what was read.
-func verifyGiven(w *Witness, from, to *event.Record, e *Edge, read bool) error {
+// the one that from wrote, or read with the operation read, and that of to. Of a read
+// under trusted commit timestamps the transaction e.Shown wrote what was read.
+func verifyGiven(w *Witness, from, to *event.Record, e *Edge, read *event.RecordOp) error {
 	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
 	}
 	before, found := finalWrite(from, e.Key)
-	if read {
-		if before, found = externalRead(from, e.Key); found && before.Flags&event.NotFound != 0 {
-			found = false
-		}
+	if read != nil {
+		before, found = read, read.Flags&event.NotFound == 0
 	}
 	if !found {
 		return fmt.Errorf("%s has no version of %s", from.ID, e.Key)
@@ -35,7 +33,7 @@ func verifyGiven(w *Witness, from, to *event.Record, e *Edge, read bool) error {
 		return nil
 	case w.ByCommit:
 		writer := from
-		if read {
+		if read != nil {
 			if e.Shown < 0 {
 				return fmt.Errorf("nobody is named who wrote %s of %s", before.Value, e.Key)
 			}
