@@ -34,8 +34,8 @@ const (
 //     commits have one order, of which every transaction read a prefix, and
 //     nothing forbids two that run at a time to write one key (dbcop, figure 2d)
 func (l Level) View() (v incremental.View, ok bool) {
-	if l.Special == Linearizable || l.Neighbours() != nil {
-		return v, false // the pasts that force orders do not know real time
+	if l.Special == Linearizable {
+		return v, false
 	}
 	switch l.Underlying() {
 	case ReadUncommitted:

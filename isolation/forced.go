@@ -3,6 +3,7 @@ package isolation
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
@@ -75,7 +76,7 @@ func lastShowing(t *event.Record, key, value string) int {
 }
 
 // verifyForced: the reader Shown read the value from to, from wrote the key as well,
-// and Past leads from from to the reader by reads and session order.
+// and Past leads from from to the reader by reads, session order and real time.
 func verifyForced(w *Witness, e *Edge) error {
 	if e.Shown < 0 || len(e.Past) == 0 {
 		return errors.New("no read forces the order")
@@ -96,13 +97,13 @@ func verifyForced(w *Witness, e *Edge) error {
 	return verifyPast(w, e.Past, e.From, e.Shown)
 }
 
-// verifyPast: the edges lead from one transaction to the other by reads and session
-// order only.
+// verifyPast: the edges lead from one transaction to the other by reads, session order
+// and real time only.
 func verifyPast(w *Witness, past []Edge, from, to int) error {
 	at := from
 	for i := range past {
 		p := &past[i]
-		if p.From != at || p.Label&(infer.WR|infer.Process) == 0 || p.Label&(infer.RW|infer.Forced) != 0 {
+		if p.From != at || p.Label&(infer.WR|infer.Process|infer.Realtime) == 0 || p.Label&(infer.RW|infer.Forced) != 0 {
 			return fmt.Errorf("step %d of the past does not follow", i)
 		}
 		if err := verifyEdge(w, p); err != nil {
@@ -138,20 +139,11 @@ func readBefore(t *event.Record, p *Edge, last int) bool {
 	return false
 }
 
-// hasSession says whether session order takes part in the cycle or in what forces
+// follows says whether an edge with the label takes part in the cycle or in what forces
 // its edges.
-func hasSession(w *Witness) bool {
-	for i := range w.Edges {
-		if w.Edges[i].Label&infer.Process != 0 {
-			return true
-		}
-		for j := range w.Edges[i].Past {
-			if w.Edges[i].Past[j].Label&infer.Process != 0 {
-				return true
-			}
-		}
-	}
-	return false
+func follows(w *Witness, label infer.Label) bool {
+	has := func(e Edge) bool { return e.Label&label != 0 }
+	return slices.ContainsFunc(w.Edges, func(e Edge) bool { return has(e) || slices.ContainsFunc(e.Past, has) })
 }
 
 // forcedName names a cycle in which levels force an order of writers: whichever
@@ -168,13 +160,11 @@ func forcedName(w *Witness) (n Name, ok bool) {
 		return n, false
 	}
 	l := Level{Base: base}
-	if hasSession(w) {
+	switch {
+	case follows(w, infer.Realtime):
+		l.Family = Strong
+	case follows(w, infer.Process):
 		l.Family = StrongSession
-	}
-	for i := range w.Edges {
-		if w.Edges[i].Label&infer.Realtime != 0 {
-			l.Family = Strong
-		}
 	}
 	name := cycleName(classSingle, l.Family)
 	return Name{name, missedTitle(base, l.Family), KindViolation, []Level{l}, severity(classSingle, l.Family)}, true

@@ -191,16 +191,16 @@ func Watched() []Level {
 func Encoded() []Level {
 	var ls []Level
 	for _, l := range AllLevels() {
-		if _, ok := l.View(); ok || l.Neighbours() != nil {
+		if _, ok := l.View(); ok {
 			ls = append(ls, l)
 		}
 	}
 	return ls
 }
 
-// Neighbours are of a level without an encoding the nearest levels that have one: l
-// falls with those that it implies and holds with the one that implies it. What lies
-// between is not decided. nil for other levels.
+// Neighbours are, of a level that is decided in whole histories only, the nearest levels
+// that are decided in streams too: l falls with those that it implies and holds with the
+// one that implies it. nil for other levels.
 func (l Level) Neighbours() []Level {
 	if l.Special != 0 || l.Family != Strong || l.Base != ReadAtomic && l.Base != Causal {
 		return nil

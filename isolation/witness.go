@@ -16,7 +16,7 @@ type Edge struct {
 	Shown int
 	// Assumed says that the edge follows from one way out of a choice only.
 	Assumed bool
-	// Past leads from From to Shown by reads and session order: for a forced edge,
+	// Past leads from From to Shown by reads, session order and real time: for a forced edge,
 	// of which Shown is the reader. For a ww or rw edge, it is the step between two
 	// that met the two versions one after the other, where that orders them.
 	Past []Edge

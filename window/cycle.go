@@ -73,7 +73,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 	}
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
 	rests, versions := m.restsOn(c.Edges)
-	if len(rests) > 0 { // those that a past leads through are looked up like members
+	if len(rests) > 0 || m.restsOnTime(c.Edges) { // those that a past leads through are looked up like members
 		members, shown = all, nil
 	}
 	name := m.weigh(&w)

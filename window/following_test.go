@@ -93,7 +93,7 @@ func TestDivided(t *testing.T) {
 		{"write skew", skew, windowed, 4, 4, 0, "strong-snapshot-isolation", "serializable", true}, // the serializable ones, and that which the others follow
 		{"write skew, then more", skew + far, windowed, 4, 4, 0, "strong-snapshot-isolation", "serializable", true},
 		{"write skew, all read", skew, whole, ordered, ordered + 3, 0, "strong-snapshot-isolation", "serializable", true},
-		{"long fork", fork, whole, 12, 20, 0, "strong-read-committed", "prefix", false},
+		{"long fork", fork, whole, 11, 20, 0, "strong-read-committed", "prefix", false},
 		{"stale read", stale, whole, 3, 20, 0, "serializable", "strong-read-atomic", false},
 		{"behind the window", behind, windowed, 2, 25, 1, "", "", false},
 		{"blind writes", blind, windowed, ordered, ordered + 3, 0, "serializable", "", false},

@@ -26,7 +26,9 @@ type forcing struct {
 	by       [saturation.Causal + 1]incremental.Views
 	unclosed incremental.Views // plain causal
 	sessions *saturation.State
-	plain    *saturation.State // pasts by reads alone; nil when nobody asks for them
+	byReads  [saturation.Causal + 1]incremental.Views // as by, of plain causal
+	plain    *saturation.State                        // pasts by reads alone; nil when nobody asks for them
+	timed    timed
 	// lost counts dependencies that were taken back from pasts which had them.
 	lost int64
 
@@ -64,6 +66,7 @@ func isForced(l isolation.Level) bool {
 func (f *forcing) share(levels []isolation.Level) (clocked bool) {
 	f.on, f.views, f.unclosed = false, 0, 0
 	clear(f.by[:])
+	atomic, causal := incremental.Views(0), incremental.Views(0) // of the strong levels
 	for i, l := range levels {
 		bit := incremental.Views(1) << i
 		if !isForced(l) {
@@ -77,6 +80,12 @@ func (f *forcing) share(levels []isolation.Level) (clocked bool) {
 		}
 		f.by[saturation.Atomic] |= bit
 		switch {
+		case l.Family == isolation.Strong && l.Base == isolation.ReadAtomic:
+			atomic |= bit
+		case l.Family == isolation.Strong:
+			causal |= bit
+		}
+		switch {
 		case l.Family != isolation.Plain:
 			clocked = true
 			f.by[saturation.SessionAtomic] |= bit
@@ -87,6 +96,8 @@ func (f *forcing) share(levels []isolation.Level) (clocked bool) {
 			f.unclosed |= bit
 		}
 	}
+	f.byReads[saturation.Causal] = f.unclosed
+	f.timed.share(atomic, causal)
 	return clocked
 }
 
@@ -97,6 +108,7 @@ func (f *forcing) init(levels []isolation.Level, unbounded bool) {
 	}
 	f.sessions = saturation.New(f.clocked)
 	f.initPlain(unbounded)
+	f.timed.init()
 }
 
 // initPlain begins the pasts without session order, if they are asked for.
@@ -151,7 +163,11 @@ func (m *Machine) force() {
 		return
 	}
 	for len(f.due) > 0 && f.due[0].end < m.watermark {
-		m.forceDue(f.pop())
+		d := f.pop()
+		m.forceDue(d)
+		if f.timed.views != 0 {
+			m.passInTime(d.n, d.gen)
+		}
 	}
 	m.forceLate()
 	m.retryAsides()
@@ -216,11 +232,14 @@ func (m *Machine) forceOne(n uint32) {
 	f.taken[n].drops = f.drops
 	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
 	f.sessions.Add(&t, f.writes)
-	m.takeForced(n, f.sessions.Out, false)
+	m.takeForced(n, f.sessions.Out, &f.by)
+	if f.timed.views != 0 {
+		m.forceInTime(n, t, false)
+	}
 	if f.plain != nil && !f.plain.TooWide {
 		t.Session, t.After, t.Preds = 0, 0, nil
 		f.plain.Add(&t, f.writes)
-		m.takeForced(n, f.plain.Out, true)
+		m.takeForced(n, f.plain.Out, &f.byReads)
 	}
 	m.forceTorn(n)
 	m.renewBehind(n)
@@ -302,12 +321,15 @@ func (m *Machine) forceLate() {
 		t := m.describe(n)
 		grown := f.sessions.Renew(&t)
 		missed := f.sessions.Missed
-		m.takeForced(n, f.sessions.Out, false)
+		m.takeForced(n, f.sessions.Out, &f.by)
+		if f.timed.views != 0 {
+			grown = m.forceInTime(n, t, true) || grown
+		}
 		if f.plain != nil && !f.plain.TooWide {
 			t.Session, t.After, t.Preds = 0, 0, nil
 			grown = f.plain.Renew(&t) || grown
 			missed = missed || f.plain.Missed
-			m.takeForced(n, f.plain.Out, true)
+			m.takeForced(n, f.plain.Out, &f.byReads)
 		}
 		m.checkFrozen(n, missed)
 		if grown {
@@ -353,9 +375,9 @@ func (m *Machine) describe(n uint32) saturation.Txn {
 	return t
 }
 
-// takeForced puts edges that n's reads force into the orders. bare says that they
-// rest on reads alone.
-func (m *Machine) takeForced(n uint32, es []saturation.Edge, bare bool) {
+// takeForced puts edges that n's reads force into the orders of the views that take
+// them, by rule.
+func (m *Machine) takeForced(n uint32, es []saturation.Edge, by *[saturation.Causal + 1]incremental.Views) {
 	f := &m.forced
 	if len(es) == 0 {
 		return
@@ -363,12 +385,7 @@ func (m *Machine) takeForced(n uint32, es []saturation.Edge, bare bool) {
 	f.edges = append(f.edges[:0], es...)
 	for i := range f.edges {
 		e := &f.edges[i]
-		in := f.by[e.Rule]
-		if bare {
-			if in = 0; e.Rule == saturation.Causal {
-				in = f.unclosed
-			}
-		}
+		in := by[e.Rule]
 		if asked := m.askedBy(n); asked != 0 {
 			in = m.without(in, asked)
 		}
@@ -401,7 +418,7 @@ func (m *Machine) forcedShortfall(l isolation.Level) string {
 		wide = m.weakerUnsure(l)
 	}
 	switch {
-	case wide:
+	case wide || l.Family == isolation.Strong && f.timed.unsure(l):
 		return "too many transactions that nobody orders for causal pasts"
 	case f.lost > 0:
 		return counted(f.lost, "dependency that was taken back", "dependencies that were taken back")
@@ -435,7 +452,7 @@ func (f *forcing) appendState(dst []byte) []byte {
 	if f.plain != nil {
 		dst = f.plain.AppendState(dst)
 	}
-	return dst
+	return f.timed.appendState(dst)
 }
 
 func (f *forcing) readState(r *flat.Reader) {
@@ -454,6 +471,7 @@ func (f *forcing) readState(r *flat.Reader) {
 	if f.plain != nil {
 		f.plain.ReadState(r)
 	}
+	f.timed.readState(r)
 }
 
 func (f *forcing) check() error {

@@ -79,5 +79,8 @@ func (m *Machine) removeForced(n uint32) {
 	if f.plain != nil {
 		f.plain.Drop(n)
 	}
+	if f.timed.pasts != nil {
+		f.timed.pasts.Drop(n)
+	}
 	f.taken[n] = takenTxn{}
 }

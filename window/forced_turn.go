@@ -12,7 +12,7 @@ import (
 
 // canTurn says why the levels cannot take the place of those that are watched.
 func (m *Machine) canTurn(levels []isolation.Level) error {
-	_, next := views(levels)
+	_, next := views(levels, m.cfg.Unbounded)
 	if slices.Equal(next, m.views) {
 		return nil
 	}
@@ -82,12 +82,12 @@ func (m *Machine) takeForcedAnew() {
 	for _, d := range taken {
 		t := m.describe(d.n)
 		f.sessions.Renew(&t)
-		m.takeForced(d.n, f.sessions.Out, false)
+		m.takeForced(d.n, f.sessions.Out, &f.by)
 		if fresh && !f.plain.TooWide {
 			f.writes = m.infer.WrittenKeys(f.writes[:0], d.n)
 			t.Session, t.After, t.Preds = 0, 0, nil
 			f.plain.Add(&t, f.writes)
-			m.takeForced(d.n, f.plain.Out, true)
+			m.takeForced(d.n, f.plain.Out, &f.byReads)
 			m.renewBehind(d.n) // one that ended later than who read from it
 		}
 	}

@@ -20,12 +20,15 @@ type pastStep struct {
 // maxPast bounds the search for a past, in edges.
 const maxPast = 1 << 18
 
-// past leads from the writer from to the reader by: one read, the earliest; session
-// order; or else the shortest way by reads, and if there is none by both. nil when
-// from is not in the past of by, or not any more.
+// past leads from the writer from to the reader by, for an edge that these views take:
+// one read, the earliest; session order; or else the shortest way by reads, and if there
+// is none by both. nil when from is not in the past of by, or not any more.
 //
-// With bare only reads count.
-func (m *Machine) past(from, by uint32, bare bool) []pastStep {
+// In the past of plain causal consistency only reads count, and in those of strong
+// levels real time as well: there it is one step where direct pasts are asked for, and
+// otherwise what is left where the others do not lead.
+func (m *Machine) past(from, by uint32, in incremental.Views) []pastStep {
+	bare, timed := in&m.forced.unclosed != 0, m.forced.inTime(in)
 	f := &m.forced
 	f.readsOf = m.infer.ExternalReads(f.readsOf[:0], by)
 	for i := range f.readsOf {
@@ -39,10 +42,29 @@ func (m *Machine) past(from, by uint32, bare bool) []pastStep {
 	if !bare && m.infer.Follows(from, by) {
 		return []pastStep{{from, by, infer.Process, 0, m.stored(from, by, infer.Process)}}
 	}
+	if timed && in != m.forced.timed.causal && m.wasOver(from, by) {
+		return []pastStep{{from, by, infer.Realtime, 0, 0}}
+	}
 	if steps := m.pastBy(from, by, infer.WR); steps != nil || bare {
 		return steps
 	}
-	return m.pastBy(from, by, infer.WR|infer.Process)
+	if steps := m.pastBy(from, by, infer.WR|infer.Process); steps != nil || !timed {
+		return steps
+	}
+	return joinInTime(m.pastBy(from, by, infer.WR|infer.Process|infer.Realtime))
+}
+
+// joinInTime makes one of steps in real time that follow one another.
+func joinInTime(steps []pastStep) []pastStep {
+	joined := steps[:0]
+	for _, s := range steps {
+		if k := len(joined); k > 0 && s.label == infer.Realtime && joined[k-1].label == infer.Realtime {
+			joined[k-1].to = s.to
+			continue
+		}
+		joined = append(joined, s)
+	}
+	return joined
 }
 
 // pastShown is the past by a list read of by that shows an append of from and ends
@@ -93,6 +115,14 @@ func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep)
 	budget := maxPast
 	for i := 0; i < len(queue); i++ {
 		n := queue[i].from
+		if labels&infer.Realtime != 0 {
+			for _, p := range m.overNear(from, n) {
+				budget--
+				if reach(pastStep{from: p, to: n, label: infer.Realtime}, i); steps != nil {
+					return steps
+				}
+			}
+		}
 		for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {
 			if budget--; budget < 0 {
 				return nil
@@ -126,7 +156,7 @@ func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep)
 
 // pastOf is the past that forces the stored edge e.
 func (m *Machine) pastOf(e *incremental.Edge) []pastStep {
-	return m.past(uint32(e.From), e.Note[1], (e.In|e.Aside)&m.forced.unclosed != 0)
+	return m.past(uint32(e.From), e.Note[1], e.In|e.Aside)
 }
 
 // evidence says in the witness what forces the edge. index numbers transactions in
@@ -175,6 +205,16 @@ func (m *Machine) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, v
 	return all, versions
 }
 
+// restsOnTime says whether real time takes part in a past that forces an edge of the
+// cycle.
+func (m *Machine) restsOnTime(ids []incremental.EdgeID) bool {
+	return slices.ContainsFunc(ids, func(id incremental.EdgeID) bool {
+		e := *m.graph.Edge(id)
+		return infer.Label(e.Labels)&infer.Forced != 0 && m.forced.inTime(e.In|e.Aside) &&
+			slices.ContainsFunc(m.pastOf(&e), func(s pastStep) bool { return s.label == infer.Realtime })
+	})
+}
+
 // appendShown appends what the step read: the stored edge is that of the last element
 // of a list, and says nothing of those before it.
 func (s *pastStep) appendShown(versions []uint32) []uint32 {
@@ -193,7 +233,7 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 	if written == 0 {
 		return false
 	}
-	steps := m.past(e.From, e.By, refused&m.forced.unclosed != 0)
+	steps := m.past(e.From, e.By, refused)
 	if steps == nil {
 		return id == 0
 	}

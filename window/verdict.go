@@ -58,7 +58,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	if violated(l) {
 		return Violated, ""
 	}
-	between := l.Neighbours() != nil
+	between := l.Neighbours() != nil && !m.cfg.Unbounded
 	if between {
 		for _, v := range m.views {
 			if m.stands(v, l) && v.RealTime() {
@@ -94,7 +94,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 			why = append(why, reason)
 		}
 	} else if between {
-		why = append(why, "causal pasts are kept without real time: decided only where a weaker level is violated, or strong-prefix holds")
+		why = append(why, "real time in causal pasts is kept of whole histories only: here it is decided where a weaker level is violated, or strong-prefix holds")
 	} else if !m.watches(l) {
 		why = append(why, "not built yet")
 	}

@@ -222,6 +222,9 @@ func (h *checking) source(name []byte) *historySource {
 	}
 	watch.Expect = watch.Levels[0]
 	c := machineConfig(&watch)
+	if !h.Bounded {
+		c.Levels = checked(watch.Levels, true)
+	}
 	c.Contract.Settled = h.settled
 	c.Expect = h.Watch.Levels[0] // which findings are expected is said at the end
 	c.Source, c.Unbounded, c.Clamp, c.Replay = string(name), !h.Bounded, false, h.replay

@@ -99,12 +99,6 @@ func TestPaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, l := range w.Watch.Levels { // see TestStrongAtOnce
-			if name := l.String(); l.Neighbours() != nil && got.Verdicts[name] == window.OK && want.Verdicts[name] == window.Unknown {
-				want.Verdicts[name] = window.OK
-				delete(want.Reasons, name)
-			}
-		}
 		if what := differs(got, want); what != "" {
 			t.Fatalf("history %d at %v: %s\n%s", i, isolation.LevelNames(w.Watch.Levels), what, text)
 		}

@@ -405,7 +405,7 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 		why = append(why, "there are no transactions in the range")
 	}
 	for _, l := range p.Config.Watch.Levels {
-		if _, checked := l.View(); !checked && l.Neighbours() == nil {
+		if _, checked := l.View(); !checked {
 			why = append(why, l.String()+" is not decided by a range")
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 // machineConfig is the machine's share of w.
 func machineConfig(w *config.Watch) window.Config {
-	levels := checked(w.Levels)
+	levels := checked(w.Levels, false)
 	if !slices.Contains(levels, w.Expect) {
-		levels = checked(append(levels, w.Expect)) // pages and metrics show its verdict
+		levels = checked(append(levels, w.Expect), false) // pages and metrics show its verdict
 	}
 	return window.Config{
 		Levels: levels, Named: w.Named, Expect: w.Expect, Product: w.Product(), Contract: machineContract(w.Contract),
@@ -32,19 +32,18 @@ func machineContract(c config.Contract) window.Contract {
 	}
 }
 
-// checked are the levels to check in order to judge those asked for: the same,
-// and others where one of them has no encoding: its neighbours if it has any, or
-// those that are watched by default, since violations of a weaker level show as
-// cycles in the order of a stronger one.
-func checked(asked []isolation.Level) []isolation.Level {
+// checked are the levels to check in order to judge those asked for: the same, and
+// others beside some of them. Beside one that has no encoding those that are watched by
+// default: violations of a weaker level show as cycles in the order of a stronger one.
+// Beside one that only whole histories are decided at, its neighbours.
+func checked(asked []isolation.Level, whole bool) []isolation.Level {
 	levels := slices.Clone(asked)
 	for _, l := range asked {
-		if _, ok := l.View(); ok {
-			continue
-		}
 		beside := l.Neighbours()
-		if beside == nil {
+		if _, ok := l.View(); !ok {
 			beside = isolation.Watched()
+		} else if whole || beside == nil {
+			continue
 		}
 		for _, w := range beside {
 			if !slices.Contains(levels, w) {

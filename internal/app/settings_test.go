@@ -30,7 +30,7 @@ func TestCheckedLevels(t *testing.T) {
 		{"strong-session-serializable,linearizable", "strong-session-serializable,linearizable,serializable,snapshot-isolation,strong-session-snapshot-isolation"},
 	} {
 		asked := levels(t, c.asked)
-		if got := strings.Join(isolation.LevelNames(checked(asked)), ","); got != c.want {
+		if got := strings.Join(isolation.LevelNames(checked(asked, false)), ","); got != c.want {
 			t.Errorf("checked(%s) = %s, want %s", c.asked, got, c.want)
 		}
 		if strings.Join(isolation.LevelNames(asked), ",") != c.asked {

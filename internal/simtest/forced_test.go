@@ -3,10 +3,13 @@ package simtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -26,8 +29,7 @@ func forcedLevels(t testing.TB) []isolation.Level {
 
 // forcedDisagreement compares the machine's verdicts on these levels with the
 // oracle's. sharp asks for a violation wherever the oracle has one.
-func forcedDisagreement(m *window.Machine, h oracle.History, levels []isolation.Level, sharp bool) string {
-	g := oracle.Dependencies(h)
+func forcedDisagreement(m *window.Machine, g *oracle.Graph, levels []isolation.Level, sharp bool) string {
 	violated := g.Forces()
 	for _, l := range levels {
 		got, why := m.Verdict(l)
@@ -43,7 +45,6 @@ func forcedDisagreement(m *window.Machine, h oracle.History, levels []isolation.
 			return fmt.Sprintf("%s: reported violated, the oracle has no contradiction", l)
 		case got == window.OK && want:
 			return fmt.Sprintf("%s: said ok, the oracle has one", l)
-		case l.Neighbours() != nil: // decided in part
 		case sharp && want && got != window.Violated:
 			return fmt.Sprintf("%s: %s (%s), the oracle has a contradiction", l, got, why)
 		case sharp && !want && got != window.OK:
@@ -79,11 +80,106 @@ func TestForcedWhole(t *testing.T) {
 				return err.Error()
 			}
 			c := m.Totals()
-			return forcedDisagreement(m, h, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread == 0)
+			return forcedDisagreement(m, oracle.Dependencies(h), levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread == 0)
 		}
 		if why := fails(h, perm); why != "" {
 			reportForced(t, i, h, perm, why, fails)
 		}
+	}
+}
+
+// overlapping is a history of blind writes, in which transactions run for long, and read
+// any value that one which began before them wrote, whether it was over or not.
+func overlapping(rng *rand.Rand) oracle.History {
+	h := make(oracle.History, 3+rng.IntN(5))
+	written := map[string][]int64{}
+	for i := range h {
+		start := int64(10*i) + rng.Int64N(10)
+		h[i] = workload.Txn{ID: fmt.Sprint("T", i+1), Status: event.Committed, Start: 1e9 + start*1e6, End: 1e9 + (start+1+rng.Int64N(50))*1e6}
+		for k, key := range []string{"x0", "x1", "x2"} {
+			value := int64(10*(i+1) + k)
+			switch all := written[key]; {
+			case rng.IntN(3) == 0:
+				h[i].Ops = append(h[i].Ops, workload.Write(key, value))
+				written[key] = append(all, value)
+			case len(all) > 0 && rng.IntN(2) == 0:
+				h[i].Ops = append(h[i].Ops, workload.Read(key, all[rng.IntN(len(all))]))
+			}
+		}
+	}
+	return h
+}
+
+// hasten shortens the intervals of the transactions, so that real time orders more of
+// them than the store kept to. Sessions stay sequential.
+func hasten(rng *rand.Rand, h oracle.History) {
+	for i := range h {
+		t := &h[i]
+		if t.Start == 0 || t.End <= t.Start || rng.IntN(4) == 0 {
+			continue
+		}
+		length := t.End - t.Start
+		t.Start += rng.Int64N(length)
+		t.End = t.Start + rng.Int64N(t.End-t.Start)
+	}
+}
+
+// TestForcedInTime: the same where real time is in the pasts, of blind writes mostly, and
+// clocks may be apart. Of histories that hold without real time many must not hold with
+// it.
+func TestForcedInTime(t *testing.T) {
+	fell := map[string]int{} // by the weakest level that does, where only real time in pasts is against it
+	n := histories(t, 4000)
+	for i := range n {
+		rng := rand.New(rand.NewPCG(uint64(i), 43))
+		opt := oracle.Options{
+			Min: 3, Max: 9, Keys: 2, Sessions: rng.IntN(4), Registers: true, Lists: i%3 == 0, Blind: 0.9, Corrupt: 0.1,
+			Aborted: 0.03, Unknown: 0.05,
+		}
+		if i%2 == 0 {
+			opt.Max, opt.Keys = 16, 4
+		}
+		h := oracle.Random(rng, opt)
+		if hasten(rng, h); i%3 == 0 {
+			h = overlapping(rng)
+		}
+		perm := rng.Perm(len(h))
+		cfg := exact()
+		cfg.Contract.ClockDrift = time.Duration(rng.IntN(3)) * time.Millisecond
+		cfg.Levels = forcedLevels(t)
+		switch i % 4 {
+		case 0:
+			cfg.Levels = isolation.Encoded()
+		case 1:
+			cfg.Levels = must(isolation.ParseLevels([]string{"strong-causal", "strong-read-atomic", "strong-read-atomic,strong-causal"}[rng.IntN(3)]))
+		}
+		levels := slices.DeleteFunc(slices.Clone(cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(forcedLevels(t), l) })
+		fails := func(h oracle.History, perm []int) string {
+			m, _, err := run(cfg, batchOf(t, h, perm), true)
+			if err != nil {
+				return err.Error()
+			}
+			g := oracle.Dependencies(h)
+			g.Drift = int64(cfg.Contract.ClockDrift)
+			c := m.Totals()
+			return forcedDisagreement(m, g, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread+c.Timeless == 0)
+		}
+		if why := fails(h, perm); why != "" {
+			reportForced(t, i, h, perm, why, fails)
+		}
+		g := oracle.Dependencies(h)
+		g.Drift = int64(cfg.Contract.ClockDrift)
+		violated := g.Forces()
+		switch {
+		case violated["strong-session-causal"] || violated["strong-monotonic-atomic-view"]:
+		case violated["strong-read-atomic"]:
+			fell["read-atomic"]++
+		case violated["strong-causal"]:
+			fell["causal"]++
+		}
+	}
+	if t.Log(fell); n >= 4000 && (fell["read-atomic"] < 100 || fell["causal"] < 5) {
+		t.Errorf("fell by real time in pasts alone: %v", fell)
 	}
 }
 
@@ -114,7 +210,7 @@ func TestForcedWindowed(t *testing.T) {
 			if err != nil {
 				return err.Error()
 			}
-			return forcedDisagreement(m, h, levels, false)
+			return forcedDisagreement(m, oracle.Dependencies(h), levels, false)
 		}
 		if why := fails(h, perm); why != "" {
 			reportForced(t, i, h, perm, why, fails)

@@ -1,0 +1,258 @@
+package window
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/saturation"
+)
+
+// timed keeps real time in the pasts of transactions, for strong-read-atomic and
+// strong-causal: what was over before one began is in its past. It is off where neither
+// is watched.
+//
+// Of those that were over, the ones that no other of them began behind bring all the
+// others: these are joined into a causal past, as many as ran at one time. Direct pasts
+// are not transitive: there the writers of a key that were over are looked at, back to
+// the first one that comes before the one that was read from in any case.
+type timed struct {
+	views  incremental.Views // of the two levels
+	causal incremental.Views // strong-causal's
+	// beside and behind are by rule the views that take an edge of direct pasts, and of
+	// causal ones.
+	beside, behind [saturation.Causal + 1]incremental.Views
+	pasts          *saturation.State // causal ones; nil when nobody asks for them
+
+	overs  []over      // in the order of until
+	writes []overWrite // of keys, linked; at 0 there is none
+	latest []uint32    // by key: its write with the greatest until
+	begun  int64       // greatest start that a past was made for
+	late   int64       // transactions that were over before that, and came later
+	wide   bool        // some past had more than maxBeside in it that ran at one time
+
+	edges []saturation.Edge // scratch
+	preds []uint32
+}
+
+// over is a transaction that has ended, from when to when it ran, the drift of clocks
+// included.
+type over struct {
+	from, until int64
+	begun       int64 // greatest from up to here; until of one that ended before it began
+	n, gen      uint32
+}
+
+// overWrite is a write by one that has ended.
+type overWrite struct {
+	from, until int64
+	n, gen      uint32
+	prev        uint32 // the one of the key before it in the order of until
+}
+
+// maxBeside bounds the transactions that ran at one time in a past.
+const maxBeside = 1 << 12
+
+// share gives x to the views of the two levels.
+func (x *timed) share(atomic, causal incremental.Views) {
+	x.views, x.causal = atomic|causal, causal
+	clear(x.beside[:])
+	clear(x.behind[:])
+	x.beside[saturation.Atomic] = x.views
+	x.behind[saturation.SessionAtomic], x.behind[saturation.Causal] = causal, causal
+}
+
+func (x *timed) init() {
+	if x.views == 0 {
+		return
+	}
+	x.writes, x.begun = make([]overWrite, 1), math.MinInt64
+	if x.causal != 0 {
+		x.pasts = saturation.New(true)
+	}
+}
+
+// forceInTime derives the orders that n's reads force by real time. It says whether n's
+// past has grown; again says that n was taken in before.
+func (m *Machine) forceInTime(n uint32, t saturation.Txn, again bool) (grown bool) {
+	f := &m.forced
+	x := &f.timed
+	from, _, _ := m.timesOf(n)
+	x.begun = max(x.begun, from)
+	if x.pasts != nil && !x.pasts.TooWide {
+		x.preds = m.overBefore(append(x.preds[:0], t.Preds...), from)
+		t.Preds = x.preds
+		if again {
+			grown = x.pasts.Renew(&t)
+		} else {
+			x.pasts.Add(&t, f.writes)
+		}
+		m.takeForced(n, x.pasts.Out, &x.behind)
+	}
+	m.besideInTime(n, from, t.Reads)
+	m.takeForced(n, x.edges, &x.beside)
+	return grown
+}
+
+// overBefore appends those that were over before from and that no other of these began
+// behind, the latest first.
+func (m *Machine) overBefore(dst []uint32, from int64) []uint32 {
+	x := &m.forced.timed
+	k := sort.Search(len(x.overs), func(i int) bool { return x.overs[i].until >= from })
+	if k == 0 {
+		return dst
+	}
+	begun := x.overs[k-1].begun
+	for i := k - 1; i >= 0 && x.overs[i].until >= begun; i-- {
+		if k-i > maxBeside {
+			x.wide = true
+			return dst
+		}
+		if o := &x.overs[i]; m.stillIn(o.n, o.gen) {
+			dst = append(dst, o.n)
+		}
+	}
+	return dst
+}
+
+func (m *Machine) stillIn(n, gen uint32) bool { return m.forced.isTaken(n, gen) && m.infer.Counts(n) }
+
+// besideInTime gives the edges of direct pasts: whoever wrote what n read, and was over
+// before n began, comes before the one that n read it from. Those that were over before
+// that one began do so anyway; one that began when that one was over contradicts it, and
+// is the last that has to be looked at.
+func (m *Machine) besideInTime(n uint32, from int64, reads []saturation.Read) {
+	x := &m.forced.timed
+	x.edges = x.edges[:0]
+	for i := range reads {
+		r := &reads[i]
+		if r.Writer == n || int(r.Key) >= len(x.latest) {
+			continue
+		}
+		began, ended := int64(math.MinInt64), int64(math.MinInt64)
+		if r.Writer != 0 {
+			began, ended, _ = m.timesOf(r.Writer)
+		}
+		most := len(x.edges) + maxBeside
+		for id := x.latest[r.Key]; id != 0; id = x.writes[id].prev {
+			w := &x.writes[id]
+			if len(x.edges) == most {
+				x.wide = true
+				break
+			}
+			if w.until >= from || w.n == r.Writer || w.n == n || !m.stillIn(w.n, w.gen) {
+				continue
+			}
+			if r.Writer != 0 && w.until < began {
+				break
+			}
+			x.edges = append(x.edges, saturation.Edge{From: w.n, To: r.Writer, By: n, Key: r.Key, Rule: saturation.Atomic})
+			if ended < w.from {
+				break
+			}
+		}
+	}
+}
+
+// passInTime notes that the watermark has passed the end of a transaction, which is
+// taken in.
+func (m *Machine) passInTime(n, gen uint32) {
+	f := &m.forced
+	x := &f.timed
+	from, until, _ := m.timesOf(n)
+	if until == math.MaxInt64 || !m.stillIn(n, gen) {
+		return
+	}
+	if until < x.begun {
+		x.late++ // unless it was in turn
+	}
+	at := len(x.overs)
+	for at > 0 && x.overs[at-1].until > until {
+		at--
+	}
+	x.overs = slices.Insert(x.overs, at, over{from: from, until: until, n: n, gen: gen})
+	for ; at < len(x.overs); at++ {
+		o := &x.overs[at]
+		o.begun = min(o.from, o.until)
+		if at > 0 {
+			o.begun = max(o.begun, x.overs[at-1].begun)
+		}
+	}
+	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
+	for _, k := range f.writes {
+		for int(k) >= len(x.latest) {
+			x.latest = flat.Push(x.latest, 0)
+		}
+		x.writes = flat.Push(x.writes, overWrite{from: from, until: until, n: n, gen: gen})
+		link := &x.latest[k]
+		for *link != 0 && x.writes[*link].until > until {
+			link = &x.writes[*link].prev
+		}
+		w := uint32(len(x.writes) - 1)
+		x.writes[w].prev, *link = *link, w
+	}
+}
+
+// wasOver says whether a was over before b began.
+func (m *Machine) wasOver(a, b uint32) bool {
+	_, until, _ := m.timesOf(a)
+	from, _, _ := m.timesOf(b)
+	return until < from
+}
+
+// overNear are those that were over before n began: from alone, if it was, and else
+// those that bring all others.
+func (m *Machine) overNear(from, n uint32) []uint32 {
+	x := &m.forced.timed
+	if m.wasOver(from, n) {
+		return append(x.preds[:0], from)
+	}
+	begin, _, _ := m.timesOf(n)
+	x.preds = m.overBefore(x.preds[:0], begin)
+	return x.preds
+}
+
+// inTime is whether a past that forces an edge in these views may have real time in it:
+// no other level than the two takes the edge.
+func (f *forcing) inTime(in incremental.Views) bool {
+	return in&f.timed.views != 0 && in&^f.timed.views == 0
+}
+
+// unsure says whether pasts may lack some real time: then the level, one of the two, is
+// not known to hold.
+func (x *timed) unsure(l isolation.Level) bool {
+	if l.Base < isolation.ReadAtomic {
+		return false
+	}
+	return x.wide || x.late > 0 || x.pasts != nil && x.pasts.TooWide && l.Base == isolation.Causal
+}
+
+func (x *timed) appendState(dst []byte) []byte {
+	if x.views == 0 {
+		return dst
+	}
+	dst = flat.Append(flat.Append(flat.Append(dst, x.overs), x.writes), x.latest)
+	dst = flat.AppendValue(flat.AppendValue(flat.AppendValue(dst, &x.begun), &x.late), &x.wide)
+	if x.pasts != nil {
+		dst = x.pasts.AppendState(dst)
+	}
+	return dst
+}
+
+func (x *timed) readState(r *flat.Reader) {
+	if x.views == 0 {
+		return
+	}
+	flat.Read(r, &x.overs)
+	flat.Read(r, &x.writes)
+	flat.Read(r, &x.latest)
+	flat.ReadValue(r, &x.begun)
+	flat.ReadValue(r, &x.late)
+	flat.ReadValue(r, &x.wide)
+	if x.pasts != nil {
+		x.pasts.ReadState(r)
+	}
+}
