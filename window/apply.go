@@ -14,6 +14,9 @@ import (
 // found by itself.
 func (m *Machine) apply() {
 	o := &m.out
+	if len(o.Edges) > crowdPerTxn {
+		m.crowdOut()
+	}
 	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Anomalies)|len(m.doomed)|len(m.retries)|len(m.diverged)|len(m.forced.void) == 0 {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)

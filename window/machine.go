@@ -38,6 +38,8 @@ type Counters struct {
 	// LeftOut counts further violations of violated levels that the verifier did not
 	// accept: not reported, and no verdict rests on them.
 	LeftOut int64 `json:"left_out"`
+	// LeftOutEdges counts dependencies that the orders had no room for: see crowd.go.
+	LeftOutEdges int64 `json:"left_out_edges"`
 }
 
 // Effects are what a step did that others must see, in order. Reused.
@@ -126,6 +128,7 @@ type Machine struct {
 	edges     []incremental.Edge
 	scratch   event.Batch
 	warm      [warmAhead]uint32
+	room      int64           // for edges: crowdRoom, less in tests
 	ambiguous int64           // counted before the record in work
 	parts     []int32         // of the batch in work: partition+1, 0 before it is met
 	looked    bool            // whether a record of the batch in work has moved the watermark as far as it goes
@@ -140,7 +143,7 @@ type Machine struct {
 // cfg get their defaults.
 func New(cfg Config) *Machine {
 	cfg = cfg.WithDefaults()
-	m := &Machine{cfg: cfg, infer: infer.New(cfg.inferOptions()), watermark: math.MinInt64, held: math.MaxInt64, retiredAt: math.MinInt64 / 2}
+	m := &Machine{cfg: cfg, infer: infer.New(cfg.inferOptions()), room: crowdRoom, watermark: math.MinInt64, held: math.MaxInt64, retiredAt: math.MinInt64 / 2}
 	m.watched = cfg.Levels
 	vs := m.setViews(cfg.Levels)
 	m.graph = incremental.NewFollowing(m.implied(), vs...)

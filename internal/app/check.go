@@ -60,6 +60,7 @@ type ReportCounters struct {
 	Late         int64 `json:"late"`
 	Unverified   int64 `json:"unverified"`
 	LeftOut      int64 `json:"left_out,omitempty"`
+	LeftOutEdges int64 `json:"left_out_edges,omitempty"`
 }
 
 func (c *ReportCounters) add(x window.Counters) {
@@ -79,6 +80,7 @@ func (c *ReportCounters) add(x window.Counters) {
 	c.Late += x.Late
 	c.Unverified += x.Unverified
 	c.LeftOut += x.LeftOut
+	c.LeftOutEdges += x.LeftOutEdges
 }
 
 // Outcome is the gravest verdict of the report.

@@ -25,6 +25,7 @@ func metricTable() []metric {
 		{"late_records_total", "Records that came after the watermark had passed their end.", source},
 		{"clamped_records_total", "Records with times in the future of the monitor, taken as of now.", source},
 		{"frozen_transactions_total", "Transactions that left the window early since too many were in it.", source},
+		{"left_out_edges_total", "Dependencies that the orders had no room for; no level is said to hold.", source},
 		{"left_out_violations_total", "Further violations of violated levels that the verifier did not accept; not reported.", source},
 		{"unverified_witnesses_total", "Suspected findings that the verifier did not accept; not reported.", source},
 		{"live_cap", "Transactions that may be in the window; lower than configured while memory is short.", source},

@@ -189,6 +189,7 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 		{"frozen_transactions_total", k.Frozen},
 		{"unverified_witnesses_total", k.Unverified},
 		{"left_out_violations_total", k.LeftOut},
+		{"left_out_edges_total", k.LeftOutEdges},
 	} {
 		counter(m.name, float64(m.value), x.Source)
 	}
