@@ -97,7 +97,7 @@ func (s *State) makeAmbiguous(v uint32) {
 	if !s.opt.Whole && s.searchable(v) {
 		s.unorder(x.key) // what freezes from here on is run: see package window
 	}
-	s.kill(v, w, WR|Reread) // who read v may have read from another
+	s.kill(v, w, WR|WW|Reread) // who read v may have read from another; WW alone: see package window, viewsOf
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		s.kill(s.writes[id].version, s.writes[id].txn, WW|RW)
 	}
@@ -173,6 +173,7 @@ func (s *State) disambiguate(v uint32) {
 		switch s.txns[n].state {
 		case tentative:
 			if s.observed(v) {
+				s.replaceAgain(v, n)
 				s.promote = append(s.promote, n)
 			}
 			return
@@ -181,21 +182,31 @@ func (s *State) disambiguate(v uint32) {
 				s.settleList(v, id, n, false)
 				return
 			}
-			for o := x.over; o != 0; o = s.writes[o].nextOver {
-				for r := x.readers; r != 0; r = s.olderReader(r) {
-					if s.readers[r].reread {
-						continue
-					}
-					s.edge(s.readers[r].txn, s.writes[o].txn, RW, s.writes[o].version, 0)
-				}
-			}
-			for r := x.readers; r != 0; r = s.olderReader(r) {
-				if t := s.readers[r].txn; t != n && !s.readers[r].reread {
-					s.overwriteAfter(v, t)
-				}
-			}
+			s.replaceAgain(v, n)
 			s.settleRegister(v, n)
 			return
+		}
+	}
+}
+
+// replaceAgain lets those who read v, which n wrote as is known now, come before who
+// replaced it, and what they wrote themselves replace it.
+func (s *State) replaceAgain(v, n uint32) {
+	x := &s.versions[v]
+	if s.keys[x.key].kind == event.List {
+		return
+	}
+	for o := x.over; o != 0; o = s.writes[o].nextOver {
+		for r := x.readers; r != 0; r = s.olderReader(r) {
+			if s.readers[r].reread {
+				continue
+			}
+			s.edge(s.readers[r].txn, s.writes[o].txn, RW, s.writes[o].version, 0)
+		}
+	}
+	for r := x.readers; r != 0; r = s.olderReader(r) {
+		if t := s.readers[r].txn; t != n && !s.readers[r].reread {
+			s.overwriteAfter(v, t)
 		}
 	}
 }
