@@ -89,6 +89,17 @@ func (s *State) Shown(v uint32, fn func(writer uint32)) bool {
 	return true
 }
 
+// ReadUpTo says whether n is known to have read a key up to v: of a list read that
+// contradicts the order of its elements only the last one is.
+func (s *State) ReadUpTo(n, v uint32) bool {
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if s.readers[id].version == v {
+			return true
+		}
+	}
+	return false
+}
+
 // ShownOf is an element by writer that a list read which ended at v has shown before
 // v, 0 if there is none.
 func (s *State) ShownOf(v, writer uint32) uint32 {

@@ -22,6 +22,7 @@ func plainly(w *Witness) *Witness {
 		return w
 	}
 	p := *w
+	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
 	sets := map[string]bool{}
 	for i := range w.Txns {

@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -78,7 +79,17 @@ func (m *Machine) weigh(w *isolation.Witness) isolation.Name {
 	}) {
 		name.Weakest = weakened(name.Weakest)
 	}
+	if len(m.asked) > 0 && slices.ContainsFunc(w.Edges, func(e isolation.Edge) bool { return e.Label&infer.RW != 0 && m.allowsSkew(&w.Txns[e.From]) }) {
+		name.Weakest = slices.DeleteFunc(slices.Clone(name.Weakest), func(l isolation.Level) bool { return l.Special == isolation.GeneralizedSI })
+	}
 	return name
+}
+
+// allowsSkew says whether the transaction asked for less than snapshot isolation: in the
+// encoding of the generalized one, too, it gives no anti-dependency then.
+func (m *Machine) allowsSkew(t *event.Record) bool {
+	asked := isolation.AskedOf(m.cfg.Product, []byte(t.Isolation))
+	return asked != 0 && asked < isolation.SnapshotIsolation
 }
 
 func weakens(weakest []isolation.Level) bool {

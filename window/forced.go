@@ -19,6 +19,7 @@ type forcing struct {
 	on      bool
 	idle    bool              // see forced_idle.go
 	odd     bool              // something has happened that ends that
+	woken   bool              // that is over: what was let go of until then is not in keys
 	clocked bool              // sessions keeps clocks
 	views   incremental.Views // the weak levels'
 	// by are the views that take an edge of the rule: of the pasts with session
@@ -442,6 +443,7 @@ func (f *forcing) appendState(dst []byte) []byte {
 		return dst
 	}
 	dst = flat.AppendValue(flat.AppendValue(dst, &f.idle), &f.odd)
+	dst = flat.AppendValue(dst, &f.woken)
 	dst = flat.Append(dst, f.due)
 	dst = flat.Append(dst, f.taken)
 	dst = flat.Append(dst, f.late)
@@ -461,6 +463,7 @@ func (f *forcing) readState(r *flat.Reader) {
 	}
 	flat.ReadValue(r, &f.idle)
 	flat.ReadValue(r, &f.odd)
+	flat.ReadValue(r, &f.woken)
 	flat.Read(r, &f.due)
 	flat.Read(r, &f.taken)
 	flat.Read(r, &f.late)

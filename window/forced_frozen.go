@@ -1,9 +1,12 @@
 package window
 
 import (
+	"slices"
+
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/saturation"
 )
 
 // missedRetired reports a read of what a transaction overwrote that has retired:
@@ -30,13 +33,14 @@ type dropped struct {
 // transactions have come into n's past that had left memory. If that writer is the one
 // that n read from, the others went before it, and no view has one of them behind it
 // that says nothing of that (freezeBehind). Or n saw another version before, of which
-// no edge tells.
+// no edge tells: who was let go of while forced orders were not looked at can be a
+// writer of the key then as well, if n read from it.
 func (m *Machine) checkFrozen(n uint32, missed bool) {
 	f := &m.forced
 	for i := range f.reads {
 		r := &f.reads[i]
 		d := f.droppedOf(r.Key)
-		if d.when == 0 {
+		if d.when == 0 && !(r.Reread && f.woken && m.readRetired()) {
 			continue
 		}
 		if r.Writer != 0 && m.graph.Live(incremental.Vertex(r.Writer)) {
@@ -47,6 +51,15 @@ func (m *Machine) checkFrozen(n uint32, missed bool) {
 			m.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
 		}
 	}
+}
+
+// readRetired says whether the transaction that was described read from one that has
+// retired.
+func (m *Machine) readRetired() bool {
+	f := &m.forced
+	gone := func(w uint32) bool { return w != 0 && !m.graph.Live(incremental.Vertex(w)) }
+	return slices.ContainsFunc(f.reads, func(r infer.ExternalRead) bool { return gone(r.Writer) }) ||
+		slices.ContainsFunc(f.shown, func(s saturation.Shown) bool { return gone(s.Writer) })
 }
 
 // dropForced lets go of transactions that have left every order.

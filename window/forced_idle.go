@@ -48,7 +48,7 @@ func (m *Machine) forcesNothing() bool {
 // wakeForced lets what lives wait to be taken in.
 func (m *Machine) wakeForced() {
 	f := &m.forced
-	f.idle = false
+	f.idle, f.woken = false, true
 	f.taken = make([]takenTxn, m.infer.Slots())
 	for v := range m.infer.Slots() {
 		if m.graph.Live(incremental.Vertex(v)) {

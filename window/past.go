@@ -21,7 +21,8 @@ type pastStep struct {
 const maxPast = 1 << 18
 
 // past leads from the writer from to the reader by, for an edge that these views take:
-// one read, the earliest; session order; or else the shortest way by reads, and if there
+// one read, the earliest, of what from left or of a list that shows it and ends with
+// another one's element; session order; or else the shortest way by reads, and if there
 // is none by both. nil when from is not in the past of by, or not any more.
 //
 // In the past of plain causal consistency only reads count, and in those of strong
@@ -32,12 +33,13 @@ func (m *Machine) past(from, by uint32, in incremental.Views) []pastStep {
 	f := &m.forced
 	f.readsOf = m.infer.ExternalReads(f.readsOf[:0], by)
 	for i := range f.readsOf {
-		if r := &f.readsOf[i]; r.Writer == from {
+		r := &f.readsOf[i]
+		if r.Writer == from {
 			return []pastStep{{from, by, infer.WR, r.Version, m.stored(from, by, infer.WR)}}
 		}
-	}
-	if steps := m.pastShown(from, by); steps != nil {
-		return steps
+		if v := m.infer.ShownOf(r.Version, from); v != 0 {
+			return []pastStep{{from, by, infer.WR, v, m.stored(r.Writer, by, infer.WR)}}
+		}
 	}
 	if !bare && m.infer.Follows(from, by) {
 		return []pastStep{{from, by, infer.Process, 0, m.stored(from, by, infer.Process)}}
@@ -65,19 +67,6 @@ func joinInTime(steps []pastStep) []pastStep {
 		joined = append(joined, s)
 	}
 	return joined
-}
-
-// pastShown is the past by a list read of by that shows an append of from and ends
-// with another one's.
-func (m *Machine) pastShown(from, by uint32) []pastStep {
-	f := &m.forced
-	for i := range f.readsOf {
-		r := &f.readsOf[i]
-		if v := m.infer.ShownOf(r.Version, from); v != 0 {
-			return []pastStep{{from, by, infer.WR, v, m.stored(r.Writer, by, infer.WR)}}
-		}
-	}
-	return nil
 }
 
 // stored is the edge from one to the other with the label, 0 if there is none.
@@ -138,7 +127,7 @@ func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep)
 			if reach(s, i); steps != nil {
 				return steps
 			}
-			if s.label != infer.WR {
+			if s.label != infer.WR || !m.infer.ReadUpTo(n, s.version) {
 				continue
 			}
 			m.infer.Shown(s.version, func(w uint32) {

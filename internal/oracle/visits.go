@@ -29,7 +29,7 @@ func (v Visits) fit(txns []*workload.Txn, place []int) bool {
 	}
 	for _, a := range txns {
 		for _, b := range txns {
-			before := v.Sequential && a.Session != "" && a.Session == b.Session && a.Seq < b.Seq || v.Linearizable && a.End < b.Start
+			before := v.Sequential && a.Session != "" && a.Session == b.Session && a.Seq < b.Seq || v.Linearizable && a.End != 0 && b.End != 0 && a.End < b.Start
 			if a == b || !before || a.Status != event.Committed {
 				continue
 			}
