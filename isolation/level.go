@@ -198,9 +198,9 @@ func Encoded() []Level {
 	return ls
 }
 
-// Neighbours are, of a level that is decided in whole histories only, the nearest levels
-// that are decided in streams too: l falls with those that it implies and holds with the
-// one that implies it. nil for other levels.
+// Neighbours are, of a level that is decided exactly in whole histories only, the nearest
+// levels that streams are decided at: there l holds with the one that implies it, and
+// falls with the others, or by a finding of its own. nil for other levels.
 func (l Level) Neighbours() []Level {
 	if l.Special != 0 || l.Family != Strong || l.Base != ReadAtomic && l.Base != Causal {
 		return nil

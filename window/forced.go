@@ -21,7 +21,7 @@ type forcing struct {
 	odd     bool              // something has happened that ends that
 	woken   bool              // that is over: what was let go of until then is not in keys
 	clocked bool              // sessions keeps clocks
-	views   incremental.Views // the weak levels'
+	views   incremental.Views // the weak levels', but for those with real time in pasts
 	// by are the views that take an edge of the rule: of the pasts with session
 	// order, or without.
 	by       [saturation.Causal + 1]incremental.Views
@@ -74,9 +74,9 @@ func (f *forcing) share(levels []isolation.Level) (clocked bool) {
 			continue
 		}
 		f.on = true
-		f.views |= bit
 		f.by[saturation.AtomicView] |= bit
 		if l.Base == isolation.MonotonicAtomicView {
+			f.views |= bit
 			continue
 		}
 		f.by[saturation.Atomic] |= bit
@@ -85,6 +85,8 @@ func (f *forcing) share(levels []isolation.Level) (clocked bool) {
 			atomic |= bit
 		case l.Family == isolation.Strong:
 			causal |= bit
+		default:
+			f.views |= bit
 		}
 		switch {
 		case l.Family != isolation.Plain:
@@ -167,7 +169,7 @@ func (m *Machine) force() {
 		d := f.pop()
 		m.forceDue(d)
 		if f.timed.views != 0 {
-			m.passInTime(d.n, d.gen)
+			m.overInTime(d.n, d.gen)
 		}
 	}
 	m.forceLate()
@@ -419,12 +421,12 @@ func (m *Machine) forcedShortfall(l isolation.Level) string {
 		wide = m.weakerUnsure(l)
 	}
 	switch {
-	case wide || l.Family == isolation.Strong && f.timed.unsure(l):
+	case wide:
 		return "too many transactions that nobody orders for causal pasts"
 	case f.lost > 0:
 		return counted(f.lost, "dependency that was taken back", "dependencies that were taken back")
 	}
-	return ""
+	return f.timed.shortfall(l)
 }
 
 // weakerUnsure says whether plain causal consistency is not known to hold by its

@@ -13,6 +13,9 @@ import (
 // whether the reader has it in its past is not known any more.
 func (m *Machine) missedRetired(e *infer.Edge) {
 	v := incremental.Vertex(e.To)
+	if m.forced.views == 0 {
+		return
+	}
 	for i := range m.views {
 		if m.forced.views&(1<<i) != 0 && !m.graph.Retired(i, v) {
 			return
@@ -83,9 +86,15 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 		if f.plain != nil {
 			f.plain.Drop(n)
 		}
+		if f.timed.pasts != nil {
+			f.timed.pasts.Drop(n)
+		}
 		if int(n) < len(f.taken) {
 			f.taken[n] = takenTxn{}
 		}
+	}
+	if x := &f.timed; len(x.overs) > 2*m.graph.NumLive()+64 {
+		m.forgetOvers()
 	}
 }
 

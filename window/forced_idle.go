@@ -21,8 +21,9 @@ func (m *Machine) mayIdle() bool {
 
 // guarded says whether the weak levels follow some that are about anti-dependencies.
 func (m *Machine) guarded() bool {
+	views := m.forced.views | m.forced.timed.views
 	for i := range m.views {
-		if m.forced.views&(1<<i) != 0 && !m.graph.Guarded(i) {
+		if views&(1<<i) != 0 && !m.graph.Guarded(i) {
 			return false
 		}
 	}

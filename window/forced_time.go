@@ -19,6 +19,9 @@ import (
 // others: these are joined into a causal past, as many as ran at one time. Direct pasts
 // are not transitive: there the writers of a key that were over are looked at, back to
 // the first one that comes before the one that was read from in any case.
+//
+// With a window pasts hold what is in memory. What they show is true; that they show
+// nothing says nothing.
 type timed struct {
 	views  incremental.Views // of the two levels
 	causal incremental.Views // strong-causal's
@@ -73,6 +76,13 @@ func (x *timed) init() {
 	if x.causal != 0 {
 		x.pasts = saturation.New(true)
 	}
+}
+
+// anew is x before anything was taken in.
+func (x *timed) anew() timed {
+	y := timed{views: x.views, causal: x.causal, beside: x.beside, behind: x.behind}
+	y.init()
+	return y
 }
 
 // forceInTime derives the orders that n's reads force by real time. It says whether n's
@@ -157,17 +167,21 @@ func (m *Machine) besideInTime(n uint32, from int64, reads []saturation.Read) {
 	}
 }
 
-// passInTime notes that the watermark has passed the end of a transaction, which is
-// taken in.
+// overInTime notes that the watermark has passed the end of a transaction.
+func (m *Machine) overInTime(n, gen uint32) {
+	if _, until, _ := m.timesOf(n); until < m.forced.timed.begun && m.stillIn(n, gen) {
+		m.forced.timed.late++
+	}
+	m.passInTime(n, gen)
+}
+
+// passInTime takes one that is over and still in memory into the lists.
 func (m *Machine) passInTime(n, gen uint32) {
 	f := &m.forced
 	x := &f.timed
 	from, until, _ := m.timesOf(n)
 	if until == math.MaxInt64 || !m.stillIn(n, gen) {
 		return
-	}
-	if until < x.begun {
-		x.late++ // unless it was in turn
 	}
 	at := len(x.overs)
 	for at > 0 && x.overs[at-1].until > until {
@@ -196,6 +210,19 @@ func (m *Machine) passInTime(n, gen uint32) {
 	}
 }
 
+// forgetOvers forgets those that have left memory.
+func (m *Machine) forgetOvers() {
+	x := &m.forced.timed
+	overs := x.overs
+	x.overs, x.writes = x.overs[:0], x.writes[:1]
+	clear(x.latest)
+	for _, o := range overs {
+		if m.stillIn(o.n, o.gen) {
+			m.passInTime(o.n, o.gen)
+		}
+	}
+}
+
 // wasOver says whether a was over before b began.
 func (m *Machine) wasOver(a, b uint32) bool {
 	_, until, _ := m.timesOf(a)
@@ -221,13 +248,20 @@ func (f *forcing) inTime(in incremental.Views) bool {
 	return in&f.timed.views != 0 && in&^f.timed.views == 0
 }
 
-// unsure says whether pasts may lack some real time: then the level, one of the two, is
-// not known to hold.
-func (x *timed) unsure(l isolation.Level) bool {
-	if l.Base < isolation.ReadAtomic {
-		return false
+// shortfall says why pasts may lack some real time, so that the level, if it is one of the
+// two, is not known to hold.
+func (x *timed) shortfall(l isolation.Level) string {
+	switch {
+	case l.Family != isolation.Strong || l.Base < isolation.ReadAtomic:
+		return ""
+	case x.wide:
+		return "too many transactions that ran at one time for pasts with real time"
+	case x.late > 0:
+		return counted(x.late, "transaction that came later than one that began behind it", "transactions that came later than ones that began behind them")
+	case x.pasts != nil && x.pasts.TooWide && l.Base == isolation.Causal:
+		return "too many transactions that nobody orders for causal pasts"
 	}
-	return x.wide || x.late > 0 || x.pasts != nil && x.pasts.TooWide && l.Base == isolation.Causal
+	return ""
 }
 
 func (x *timed) appendState(dst []byte) []byte {

@@ -12,7 +12,7 @@ import (
 
 // canTurn says why the levels cannot take the place of those that are watched.
 func (m *Machine) canTurn(levels []isolation.Level) error {
-	_, next := views(levels, m.cfg.Unbounded)
+	_, next := views(levels)
 	if slices.Equal(next, m.views) {
 		return nil
 	}
@@ -44,6 +44,7 @@ func (m *Machine) turnForced() {
 		if f.unclosed == 0 {
 			f.plain = nil
 		}
+		f.timed = f.timed.anew()
 	default:
 		*f = forcing{}
 		f.init(m.views, m.cfg.Unbounded)
@@ -63,7 +64,7 @@ func (m *Machine) takeForcedAnew() {
 	if fresh {
 		f.initPlain(m.cfg.Unbounded)
 	}
-	x, begun := &m.turns[len(m.turns)-1], fresh
+	x, begun := &m.turns[len(m.turns)-1], fresh || f.timed.views != 0
 	for i, from := range x.from {
 		begun = begun || from.Start != incremental.Kept && isForced(x.after[i])
 	}
@@ -83,6 +84,14 @@ func (m *Machine) takeForcedAnew() {
 		t := m.describe(d.n)
 		f.sessions.Renew(&t)
 		m.takeForced(d.n, f.sessions.Out, &f.by)
+		if f.timed.views != 0 { // begun anew
+			f.writes = m.infer.WrittenKeys(f.writes[:0], d.n)
+			m.forceInTime(d.n, t, false)
+			if d.end < m.watermark {
+				m.passInTime(d.n, d.gen)
+			}
+			m.renewBehind(d.n)
+		}
 		if fresh && !f.plain.TooWide {
 			f.writes = m.infer.WrittenKeys(f.writes[:0], d.n)
 			t.Session, t.After, t.Preds = 0, 0, nil

@@ -68,6 +68,9 @@ func (h *horizon) init() {
 // behind reports an edge whose head is retired in these views: rule (d).
 func (m *Machine) behind(e *infer.Edge, in incremental.Views) {
 	m.forced.odd = true
+	if in = m.toTell(in); in == 0 {
+		return
+	}
 	what := fmt.Sprintf("%s of the session", e.Label)
 	class := "session"
 	if e.Version != 0 {
@@ -75,6 +78,16 @@ func (m *Machine) behind(e *infer.Edge, in incremental.Views) {
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
 	m.noteIn(in, class, what, m.noted(e.From), m.noted(e.To))
+}
+
+// toTell are those of the views of which it is told that an edge has no place. With a
+// window the levels that have real time in pasts are said to hold only where another level
+// does, of which that is told as well.
+func (m *Machine) toTell(in incremental.Views) incremental.Views {
+	if m.cfg.Unbounded {
+		return in
+	}
+	return in &^ m.forced.timed.views
 }
 
 // beyond reports a read of what is no longer kept, or a write of what a retired

@@ -177,7 +177,7 @@ func (m *Machine) noteLate(n uint32) {
 			late |= 1 << i
 		}
 	}
-	if late != 0 {
+	if late = m.toTell(late); late != 0 {
 		m.noteIn(late, "real time", "late transaction in real time", m.noted(n))
 	}
 }

@@ -15,14 +15,14 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
-const layoutVersion = 6
+const layoutVersion = 7
 
 // With a turn of the levels, records of before it have another form: programs that do
 // not know of turns must not read them.
 const afterTurns = " turned"
 
 func (m *Machine) signature() []byte {
-	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)))
+	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)), unsafe.Sizeof(over{}), unsafe.Sizeof(overWrite{}))
 	return fmt.Appendf(sig, " %s %s %v", infer.Signature(), saturation.Signature(), isolation.LevelNames(m.views))
 }
 

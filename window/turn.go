@@ -52,11 +52,10 @@ type levelTurn struct {
 	from          []incremental.Origin // by level of after
 }
 
-// views are the orders of the levels that have one, and those levels. Some have one in
-// whole histories only.
-func views(levels []isolation.Level, whole bool) (vs []incremental.View, ls []isolation.Level) {
+// views are the orders of the levels that have one, and those levels.
+func views(levels []isolation.Level) (vs []incremental.View, ls []isolation.Level) {
 	for _, l := range levels {
-		if v, ok := l.View(); ok && (whole || l.Neighbours() == nil) {
+		if v, ok := l.View(); ok {
 			vs, ls = append(vs, v), append(ls, l)
 		}
 	}
@@ -65,7 +64,7 @@ func views(levels []isolation.Level, whole bool) (vs []incremental.View, ls []is
 
 // setViews notes which levels have orders.
 func (m *Machine) setViews(levels []isolation.Level) (vs []incremental.View) {
-	vs, m.views = views(levels, m.cfg.Unbounded)
+	vs, m.views = views(levels)
 	m.follows, m.weakFirst = 0, nil
 	for i, v := range vs {
 		m.follows |= infer.Label(v.Follows())
@@ -112,11 +111,11 @@ func (m *Machine) turnLevels() {
 	m.begun = slices.DeleteFunc(m.begun, func(x begun) bool { return !slices.Contains(after, x.level) })
 	for _, l := range after {
 		if !slices.Contains(before, l) {
-			_, ordered := views([]isolation.Level{l}, m.cfg.Unbounded)
-			m.begun = append(m.begun, begun{level: l, Tick: m.tick, Reached: reached, Latest: m.infer.Latest(), Partly: ordered == nil || isForced(l)})
+			_, ordered := l.View()
+			m.begun = append(m.begun, begun{level: l, Tick: m.tick, Reached: reached, Latest: m.infer.Latest(), Partly: !ordered || isForced(l)})
 		}
 	}
-	if _, next := views(after, m.cfg.Unbounded); !slices.Equal(next, m.views) {
+	if _, next := views(after); !slices.Equal(next, m.views) {
 		m.turnViews(was)
 	}
 	m.infer.SetOptions(m.inferOptions())
@@ -142,7 +141,7 @@ func (m *Machine) turnViews(was []begun) {
 		m.force()
 	}
 	t := levelTurn{before: m.views}
-	_, next := views(m.cfg.Levels, m.cfg.Unbounded)
+	_, next := views(m.cfg.Levels)
 	t.after = next
 	for _, l := range next {
 		t.from = append(t.from, m.origin(l))
@@ -194,8 +193,8 @@ func (m *Machine) turnViews(was []begun) {
 // turn is the change as the orders know it.
 func (t *levelTurn) turn() *incremental.Turn {
 	x := incremental.Turn{From: t.from}
-	x.Before, _ = views(t.before, true)
-	x.After, _ = views(t.after, true)
+	x.Before, _ = views(t.before)
+	x.After, _ = views(t.after)
 	return &x
 }
 

@@ -61,7 +61,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	between := l.Neighbours() != nil && !m.cfg.Unbounded
 	if between {
 		for _, v := range m.views {
-			if m.stands(v, l) && v.RealTime() {
+			if m.stands(v, l) && v.RealTime() && v.Neighbours() == nil {
 				if verdict, _ := m.verdictOf(v, violated, x); verdict == OK {
 					return OK, ""
 				}
@@ -94,7 +94,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 			why = append(why, reason)
 		}
 	} else if between {
-		why = append(why, "real time in causal pasts is kept of whole histories only: here it is decided where a weaker level is violated, or strong-prefix holds")
+		why = append(why, "with a window, real time in pasts shows violations, and is not known to show all: the level holds where strong-prefix does")
 	} else if !m.watches(l) {
 		why = append(why, "not built yet")
 	}

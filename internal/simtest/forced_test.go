@@ -1,9 +1,11 @@
 package simtest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,62 +126,123 @@ func hasten(rng *rand.Rand, h oracle.History) {
 	}
 }
 
-// TestForcedInTime: the same where real time is in the pasts, of blind writes mostly, and
-// clocks may be apart. Of histories that hold without real time many must not hold with
-// it.
+// inTime is a random history in which real time is in the pasts, of blind writes mostly,
+// the levels to watch and how far clocks may be apart.
+func inTime(t testing.TB, rng *rand.Rand, i int) (h oracle.History, cfg window.Config) {
+	opt := oracle.Options{
+		Min: 3, Max: 9, Keys: 2, Sessions: rng.IntN(4), Registers: true, Lists: i%3 == 0, Blind: 0.9, Corrupt: 0.1,
+		Aborted: 0.03, Unknown: 0.05,
+	}
+	if i%2 == 0 {
+		opt.Max, opt.Keys = 16, 4
+	}
+	h = oracle.Random(rng, opt)
+	if hasten(rng, h); i%3 == 0 {
+		h = overlapping(rng)
+	}
+	cfg = exact()
+	cfg.Contract.ClockDrift = time.Duration(rng.IntN(3)) * time.Millisecond
+	cfg.Levels = forcedLevels(t)
+	switch i % 4 {
+	case 0:
+		cfg.Levels = isolation.Encoded()
+	case 1:
+		cfg.Levels = must(isolation.ParseLevels([]string{"strong-causal", "strong-read-atomic", "strong-read-atomic,strong-causal"}[rng.IntN(3)]))
+	}
+	return h, cfg
+}
+
+// inTimeGraph is what the oracle knows of h.
+func inTimeGraph(h oracle.History, cfg *window.Config) *oracle.Graph {
+	g := oracle.Dependencies(h)
+	g.Drift = int64(cfg.Contract.ClockDrift)
+	return g
+}
+
+// byTimeAlone is the weakest of the two levels that falls, where only real time in pasts
+// is against it, and "" otherwise.
+func byTimeAlone(g *oracle.Graph) string {
+	violated := g.Forces()
+	for _, l := range []oracle.Level{"strong-session-causal", "strong-monotonic-atomic-view", "strong-read-atomic", "strong-causal"} {
+		if violated[l] && (l == "strong-read-atomic" || l == "strong-causal") {
+			return string(l)
+		} else if violated[l] {
+			return ""
+		}
+	}
+	return ""
+}
+
+// TestForcedInTime: the same where real time is in the pasts. Of histories that hold
+// without it many must not hold with it.
 func TestForcedInTime(t *testing.T) {
-	fell := map[string]int{} // by the weakest level that does, where only real time in pasts is against it
+	fell := map[string]int{}
 	n := histories(t, 4000)
 	for i := range n {
 		rng := rand.New(rand.NewPCG(uint64(i), 43))
-		opt := oracle.Options{
-			Min: 3, Max: 9, Keys: 2, Sessions: rng.IntN(4), Registers: true, Lists: i%3 == 0, Blind: 0.9, Corrupt: 0.1,
-			Aborted: 0.03, Unknown: 0.05,
-		}
-		if i%2 == 0 {
-			opt.Max, opt.Keys = 16, 4
-		}
-		h := oracle.Random(rng, opt)
-		if hasten(rng, h); i%3 == 0 {
-			h = overlapping(rng)
-		}
+		h, cfg := inTime(t, rng, i)
 		perm := rng.Perm(len(h))
-		cfg := exact()
-		cfg.Contract.ClockDrift = time.Duration(rng.IntN(3)) * time.Millisecond
-		cfg.Levels = forcedLevels(t)
-		switch i % 4 {
-		case 0:
-			cfg.Levels = isolation.Encoded()
-		case 1:
-			cfg.Levels = must(isolation.ParseLevels([]string{"strong-causal", "strong-read-atomic", "strong-read-atomic,strong-causal"}[rng.IntN(3)]))
-		}
 		levels := slices.DeleteFunc(slices.Clone(cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(forcedLevels(t), l) })
 		fails := func(h oracle.History, perm []int) string {
 			m, _, err := run(cfg, batchOf(t, h, perm), true)
 			if err != nil {
 				return err.Error()
 			}
-			g := oracle.Dependencies(h)
-			g.Drift = int64(cfg.Contract.ClockDrift)
 			c := m.Totals()
-			return forcedDisagreement(m, g, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread+c.Timeless == 0)
+			return forcedDisagreement(m, inTimeGraph(h, &cfg), levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread+c.Timeless == 0)
 		}
 		if why := fails(h, perm); why != "" {
 			reportForced(t, i, h, perm, why, fails)
 		}
-		g := oracle.Dependencies(h)
-		g.Drift = int64(cfg.Contract.ClockDrift)
-		violated := g.Forces()
-		switch {
-		case violated["strong-session-causal"] || violated["strong-monotonic-atomic-view"]:
-		case violated["strong-read-atomic"]:
-			fell["read-atomic"]++
-		case violated["strong-causal"]:
-			fell["causal"]++
+		fell[byTimeAlone(inTimeGraph(h, &cfg))]++
+	}
+	if t.Log(fell); n >= 4000 && (fell["strong-read-atomic"] < 100 || fell["strong-causal"] < 5) {
+		t.Errorf("fell by real time in pasts alone: %v", fell)
+	}
+}
+
+// TestForcedInTimeWindowed: the same while transactions retire: nothing is reported that
+// is not there, and where records come about in order most of what is there is.
+func TestForcedInTimeWindowed(t *testing.T) {
+	var found, there int
+	n := histories(t, 4000)
+	for i := range n {
+		rng := rand.New(rand.NewPCG(uint64(i), 44))
+		h, cfg := inTime(t, rng, i)
+		perm := identity(len(h))
+		slices.SortFunc(perm, func(a, b int) int { return cmp.Compare(h[a].End, h[b].End) })
+		if i%3 == 0 {
+			rng.Shuffle(len(perm), func(a, b int) { perm[a], perm[b] = perm[b], perm[a] })
+		}
+		cfg.Unbounded = false
+		cfg.Window = window.For(time.Duration(rng.IntN(4)*10) * time.Millisecond)
+		cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
+		cfg.MaxTxn = time.Duration(1+rng.IntN(100)) * time.Millisecond
+		levels := slices.DeleteFunc(slices.Clone(cfg.Levels), func(l isolation.Level) bool { return !slices.Contains(forcedLevels(t), l) })
+		got := ""
+		fails := func(h oracle.History, perm []int) string {
+			m, _, err := run(cfg, batchOf(t, h, perm), true)
+			if err != nil {
+				return err.Error()
+			}
+			got, _ = m.Verdict(levels[len(levels)-1])
+			why := forcedDisagreement(m, inTimeGraph(h, &cfg), levels, false)
+			if strings.Contains(why, "said ok") {
+				return "" // by strong-prefix, which is another test's
+			}
+			return why
+		}
+		if why := fails(h, perm); why != "" {
+			reportForced(t, i, h, perm, why, fails)
+		}
+		if level := levels[len(levels)-1].String(); i%3 != 0 && byTimeAlone(inTimeGraph(h, &cfg)) == "strong-read-atomic" && level != "strong-monotonic-atomic-view" {
+			if there++; got == window.Violated {
+				found++
+			}
 		}
 	}
-	if t.Log(fell); n >= 4000 && (fell["read-atomic"] < 100 || fell["causal"] < 5) {
-		t.Errorf("fell by real time in pasts alone: %v", fell)
+	if t.Logf("%d of %d found", found, there); n >= 4000 && (there < 100 || 2*found < there) {
+		t.Errorf("%d of %d found", found, there)
 	}
 }
 
