@@ -262,6 +262,8 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 		return v != 0 && w != 0 && live(w)
 	}
 	ok = true
+	// The pieces' lists lie one behind the other: most have one writer and few readers.
+	writers, versions, readers := make([]uint32, 0, 4*len(txns)), make([]uint32, 0, 4*len(txns)), make([]uint32, 0, 4*len(txns))
 	for _, n := range txns {
 		for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 			w := &s.writes[id]
@@ -280,9 +282,10 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 				}
 				p.Closed = w.pred == 0 || s.versions[w.pred].flags&initialVersion == 0
 			}
+			from, read := len(writers), len(readers)
 			for last := id; last != 0; {
 				x := &s.writes[last]
-				p.Txns, p.Versions = append(p.Txns, x.txn), append(p.Versions, x.version)
+				writers, versions = append(writers, x.txn), append(versions, x.version)
 				next := s.versions[x.version].over
 				if s.versions[x.version].flags&ambiguous != 0 {
 					p.Repeated = true
@@ -298,9 +301,10 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 				}
 				last = next
 			}
-			for r := s.versions[p.Versions[len(p.Versions)-1]].readers; r != 0 && !p.Repeated; r = s.olderReader(r) {
-				p.Readers = append(p.Readers, s.readers[r].txn)
+			for r := s.versions[versions[len(versions)-1]].readers; r != 0 && !p.Repeated; r = s.olderReader(r) {
+				readers = append(readers, s.readers[r].txn)
 			}
+			p.Txns, p.Versions, p.Readers = slices.Clip(writers[from:]), slices.Clip(versions[from:]), slices.Clip(readers[read:])
 			fn(&p)
 		}
 	}

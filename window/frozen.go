@@ -252,7 +252,7 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 			txns = append(txns, uint32(m.graph.VertexOf(i, n)))
 		}
 	}
-	var pieces []piece
+	pieces := make([]piece, 0, 4*len(txns))
 	var begun []solve.Edge
 	asked := false
 	live := func(n uint32) bool {
@@ -280,10 +280,9 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	if !ok || asked || m.views[i].Base == isolation.Prefix {
 		return nil
 	}
-	slices.SortFunc(pieces, func(a, b piece) int { // by what does not change when a key comes back
-		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key), cmp.Compare(a.unit.Out, b.unit.Out))
-	})
+	pieces = sortedPieces(pieces)
 	p := &c.problem
+	p.Units, c.chains = make([]solve.Unit, 0, len(pieces)), make([]infer.Chain, 0, len(pieces))
 	reads := m.openReads(i, c, pieces)
 	var later, assumed []solve.Edge
 	for from := 0; from < len(pieces); {
@@ -333,6 +332,30 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	c.assumed, c.frozen = len(later)+len(assumed), len(assumed)
 	p.Edges = append(append(p.Edges, later...), assumed...)
 	return c
+}
+
+// sortedPieces are the pieces key by key, by what does not change when a key comes back,
+// those of a key by node. What is sorted are their places: a piece has 150 bytes.
+func sortedPieces(pieces []piece) []piece {
+	type place struct {
+		hash uint64
+		key  uint32
+		node solve.Node
+		at   int32
+	}
+	places := make([]place, len(pieces))
+	for i := range pieces {
+		x := &pieces[i]
+		places[i] = place{x.hash, x.key, x.unit.Out, int32(i)}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key), cmp.Compare(a.node, b.node))
+	})
+	sorted := make([]piece, len(pieces))
+	for i := range places {
+		sorted[i] = pieces[places[i].at]
+	}
+	return sorted
 }
 
 // readersOfFrozen appends that live readers of what is frozen come before the live
