@@ -109,9 +109,9 @@ func (s *State) decide(d due) {
 }
 
 // accuse reports what rests on the version having one writer, unless another one
-// may have left memory.
+// may have left memory, or that one has aborted, as was told too late.
 func (s *State) accuse(d due, kind AnomalyKind) {
-	if s.values.has(s.valueKey(d.version)) {
+	if key := s.valueKey(d.version); s.values.has(key) || s.aborts.has(key) {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
 		return
 	}

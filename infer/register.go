@@ -283,7 +283,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 // sawOld is saw for all versions, whatever became of them.
 func (s *State) sawOld(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
-	if x.writes == 0 && x.flags&(initialVersion|ambiguous) == 0 && s.twice.has(s.valueKey(v)) {
+	if x.possible == 0 && x.flags&(initialVersion|ambiguous) == 0 && s.twice.has(s.valueKey(v)) {
 		x.flags |= ambiguous
 	}
 	if x.flags&ambiguous != 0 {

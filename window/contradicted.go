@@ -11,7 +11,8 @@ import (
 // Two reads of a list that exclude each other refute read committed: one of them
 // saw what was never committed there. Which one is not known, and so the order of
 // versions that the first one showed is not known either. Cycles of write
-// dependencies over it refute read committed, and not read uncommitted.
+// dependencies over it refute read committed, and not read uncommitted. A read of an
+// old state, which is not compared any more, may be such a one.
 
 // maxContradicted bounds the keys that are remembered; beyond it all are taken as
 // contradicted.

@@ -103,6 +103,7 @@ func (m *Machine) beyond(a *infer.Anomaly) {
 	} else if r := m.record(a.A); int(a.OpA) < len(r.Ops) {
 		key := r.Ops[a.OpA].Key
 		what, class = "read of an old state of "+key, keyClass(key)
+		m.contradict(key) // of a list; whether it agrees with those that have retired is not known
 	}
 	m.note(class, what, m.noted(a.A))
 }
