@@ -135,10 +135,10 @@ func (g *Graph) offerTimed(o *order, x, y uint32) outcome {
 	if !retired && !g.insert(o, x, y) {
 		return cycle
 	}
-	if o.low[x] > o.low[y] && !g.raise(o, x, y) {
+	if o.low[x] > o.low[y] && !g.raise(o, o.low[x], y) {
 		if o.stale && o.frontier.at == math.MinInt64 {
 			g.relax(o)
-			if o.low[x] <= o.low[y] || g.raise(o, x, y) {
+			if o.low[x] <= o.low[y] || g.raise(o, o.low[x], y) {
 				return taken
 			}
 		}
@@ -163,11 +163,20 @@ func (g *Graph) refused(o *order, x, y uint32) outcome {
 	return past
 }
 
-// raise makes the bounds of y, and of what it reaches, at least that of x. It
-// changes nothing and returns false when one would pass its limit; the last of
-// g.fwd is then that node.
-func (g *Graph) raise(o *order, x, y uint32) bool {
-	low := o.low[x]
+// Raise makes the bounds of live node n of the i-th view, a timed one, and of what it
+// reaches, at least low, as an edge into it would. It changes nothing and returns false
+// when one would pass its limit.
+func (g *Graph) Raise(i int, n uint32, low int64) bool {
+	o := g.own(i)
+	return o.low[n] >= low || g.raise(o, low, n)
+}
+
+// Limit is what the bound of node n of the i-th view, a timed one, must not pass.
+func (g *Graph) Limit(i int, n uint32) int64 { return g.own(i).limit(g, n) }
+
+// raise makes the bounds of y, and of what it reaches, at least low. It changes nothing
+// and returns false when one would pass its limit; the last of g.fwd is then that node.
+func (g *Graph) raise(o *order, low int64, y uint32) bool {
 	g.nextStamp()
 	g.fwd = append(g.fwd[:0], visit{y, -1, 0})
 	g.seen[y] = g.stamp

@@ -24,6 +24,7 @@ type lastFrozen struct {
 	at    int64  // place of the commit that left it
 	seq   uint32
 	_     uint32
+	met   met
 }
 
 // frozenRun runs nodes of a view over what was frozen before, without changing it
@@ -36,13 +37,20 @@ type frozenRun struct {
 	// news are the keys that it changed; no order of it matters.
 	news    map[uint32]lastFrozen
 	misfits []uint32 // transactions
+	timed   bool
+	freezes bool             // what is run freezes then
+	lows    map[uint32]int64 // by node: what the frozen order raises its bound to
 	// missed says that somebody behind what was run read a version that was replaced
 	// there: a misfit to come.
 	missed bool
 }
 
 func (m *Machine) newRun(i int) *frozenRun {
-	return &frozenRun{m: m, view: i, split: m.graph.Split(i), prefix: m.views[i].Base == isolation.Prefix, news: map[uint32]lastFrozen{}}
+	r := &frozenRun{m: m, view: i, split: m.graph.Split(i), prefix: m.views[i].Base == isolation.Prefix, news: map[uint32]lastFrozen{}}
+	if r.timed = m.views[i].RealTime(); r.timed {
+		r.lows = map[uint32]int64{}
+	}
+	return r
 }
 
 func (r *frozenRun) last(k uint32) lastFrozen {
@@ -54,11 +62,27 @@ func (r *frozenRun) last(k uint32) lastFrozen {
 
 // frozenLast is what the frozen order of the i-th view left in k.
 func (m *Machine) frozenLast(i int, k uint32) lastFrozen {
-	if int(k) >= len(m.frozen[i]) || m.frozen[i][k].key != m.infer.KeyHash(k) {
+	if int(k) >= len(m.frozen[i]) {
 		return lastFrozen{}
 	}
-	return m.frozen[i][k]
+	x, now := m.frozen[i][k], m.infer.KeyHash(k)
+	if x.key != now {
+		x = lastFrozen{met: x.met}
+	}
+	if x.met.key != now {
+		x.met = met{}
+	}
+	return x
 }
+
+// knowsFrozen says whether anything is known of k in the frozen order of the i-th view.
+func (m *Machine) knowsFrozen(i int, k uint32) bool {
+	x := m.frozenLast(i, k)
+	return !x.empty()
+}
+
+// empty says whether nothing is known.
+func (x *lastFrozen) empty() bool { return x.key == 0 && x.met.key == 0 }
 
 func (m *Machine) setFrozen(i int, k uint32, x lastFrozen) {
 	f := &m.frozen[i]
@@ -72,7 +96,7 @@ func (m *Machine) setFrozen(i int, k uint32, x lastFrozen) {
 func (r *frozenRun) run(nodes []uint32) {
 	for _, n := range nodes {
 		t := uint32(r.m.graph.VertexOf(r.view, n))
-		fits := true
+		fits := !r.timed || r.inTime(n, t)
 		if !r.split || n&1 == 0 {
 			if !r.m.askedUnder(t, r.m.views[r.view]) {
 				r.m.infer.EachBlindRead(t, func(k, v uint32) {
@@ -87,7 +111,7 @@ func (r *frozenRun) run(nodes []uint32) {
 					fits = fits && (x.at < at || x.at == at && x.seq < seq)
 				}
 				r.missed = r.missed || r.readBehind(k, r.last(k), n)
-				y := lastFrozen{key: r.m.infer.KeyHash(k), value: r.m.infer.ValueKey(v)}
+				y := lastFrozen{key: r.m.infer.KeyHash(k), value: r.m.infer.ValueKey(v), met: r.last(k).met}
 				y.at, y.seq = r.m.graph.Place(r.view, n)
 				r.news[k] = y
 			})
@@ -162,6 +186,7 @@ func (m *Machine) runFrozen(due func(i int) []uint32) {
 			continue
 		}
 		r := m.newRun(i)
+		r.freezes = true
 		r.run(due(i))
 		r.keep()
 		m.misfits[i] += int64(len(r.misfits))

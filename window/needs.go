@@ -206,7 +206,7 @@ func (m *Machine) appendFrozen(dst []byte, k uint32) []byte {
 	dst = binary.AppendUvarint(dst, uint64(m.forced.droppedOf(k).when))
 	known := false
 	for i := range m.frozen {
-		known = known || m.frozenLast(i, k).key != 0
+		known = known || m.knowsFrozen(i, k)
 	}
 	count := uint64(len(m.turns) * viewsMost)
 	if !known {
@@ -218,16 +218,30 @@ func (m *Machine) appendFrozen(dst []byte, k uint32) []byte {
 	dst = binary.AppendUvarint(dst, count+uint64(len(m.frozen)))
 	for i := range m.frozen {
 		x := m.frozenLast(i, k)
-		if x.key == 0 {
-			dst = append(dst, 0)
-			continue
+		which := byte(0)
+		if x.key != 0 {
+			which = leftSome
 		}
-		dst = binary.LittleEndian.AppendUint64(append(dst, 1), x.value)
-		dst = binary.AppendVarint(dst, x.at)
-		dst = binary.AppendUvarint(dst, uint64(x.seq))
+		if x.met.key != 0 {
+			which |= leftMet
+		}
+		if dst = append(dst, which); x.key != 0 {
+			dst = binary.LittleEndian.AppendUint64(dst, x.value)
+			dst = binary.AppendVarint(dst, x.at)
+			dst = binary.AppendUvarint(dst, uint64(x.seq))
+		}
+		if x.met.key != 0 {
+			dst = binary.AppendVarint(binary.AppendVarint(dst, x.met.all), x.met.writer)
+		}
 	}
 	return dst
 }
+
+// What is noted of a key in a frozen order.
+const (
+	leftSome = 1 << iota // what was left there
+	leftMet              // the bounds in time of those that met it
+)
 
 func (m *Machine) bringFrozen(k uint32, record []byte) error {
 	if len(record) == 0 {
@@ -266,26 +280,34 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 		if len(record) == 0 {
 			return infer.ErrRecord
 		}
-		some := record[0] != 0
-		if next(1); !some {
-			continue
+		which := record[0]
+		next(1)
+		x := &left[i]
+		if which&leftSome != 0 {
+			if len(record) < 8 {
+				return infer.ErrRecord
+			}
+			x.key, x.value = m.infer.KeyHash(k), binary.LittleEndian.Uint64(record)
+			next(8)
+			x.at, n = binary.Varint(record)
+			next(n)
+			seq, n := binary.Uvarint(record)
+			next(n)
+			x.seq = uint32(seq)
 		}
-		if len(record) < 8 {
+		if which&leftMet != 0 {
+			x.met.key = m.infer.KeyHash(k)
+			x.met.all, n = binary.Varint(record)
+			next(n)
+			x.met.writer, n = binary.Varint(record)
+			next(n)
+		}
+		if bad || which&^(leftSome|leftMet) != 0 {
 			return infer.ErrRecord
 		}
-		x := lastFrozen{key: m.infer.KeyHash(k), value: binary.LittleEndian.Uint64(record)}
-		next(8)
-		x.at, n = binary.Varint(record)
-		next(n)
-		seq, n := binary.Uvarint(record)
-		if next(n); bad {
-			return infer.ErrRecord
-		}
-		x.seq = uint32(seq)
-		left[i] = x
 	}
 	for i := range m.views {
-		if before, _ := m.cameFrom(i, since); before >= 0 && left[before].key != 0 {
+		if before, _ := m.cameFrom(i, since); before >= 0 && !left[before].empty() {
 			m.setFrozen(i, k, left[before])
 		}
 	}

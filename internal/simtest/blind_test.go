@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -98,6 +99,39 @@ func (f blindForm) compare(t *testing.T, few int) {
 			}
 		}
 	}
+}
+
+// TestBlindInTime is the same at levels in real time, where transactions run for long,
+// or for shorter than the store kept to, while they retire: to be ok, what froze must be
+// an order in real time as well.
+func TestBlindInTime(t *testing.T) {
+	f := blindForm{name: "in time", windowed: true}
+	counts := map[string]int{}
+	for i := range histories(t, 3000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 45))
+		h := overlapping(rng)
+		if i%3 == 0 {
+			opt := blind()
+			opt.Lists, opt.Sessions, opt.Max = false, rng.IntN(3), 7
+			h = oracle.Random(rng, opt)
+			hasten(rng, h)
+		}
+		perm := identity(len(h))
+		slices.SortFunc(perm, func(a, b int) int { return cmp.Compare(h[a].End, h[b].End) })
+		if i%2 == 0 {
+			perm = rng.Perm(len(h))
+		}
+		cfg := exact()
+		cfg.Levels = nil
+		for _, l := range isolation.Encoded() {
+			if l.Underlying() >= isolation.Prefix && l.RealTime() && (i%4 == 0 || rng.IntN(3) == 0) {
+				cfg.Levels = append(cfg.Levels, l)
+			}
+		}
+		smallWindow(&cfg, rng)
+		f.look(t, cfg, h, perm, i, counts)
+	}
+	t.Log(counts)
 }
 
 // smallWindow gives cfg a window of 0 to 3 transactions.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -226,11 +225,7 @@ func TestForcedInTimeWindowed(t *testing.T) {
 				return err.Error()
 			}
 			got, _ = m.Verdict(levels[len(levels)-1])
-			why := forcedDisagreement(m, inTimeGraph(h, &cfg), levels, false)
-			if strings.Contains(why, "said ok") {
-				return "" // by strong-prefix, which is another test's
-			}
-			return why
+			return forcedDisagreement(m, inTimeGraph(h, &cfg), levels, false)
 		}
 		if why := fails(h, perm); why != "" {
 			reportForced(t, i, h, perm, why, fails)
@@ -241,7 +236,7 @@ func TestForcedInTimeWindowed(t *testing.T) {
 			}
 		}
 	}
-	if t.Logf("%d of %d found", found, there); n >= 4000 && (there < 100 || 2*found < there) {
+	if t.Logf("%d of %d found", found, there); n >= 4000 && (there < 100 || 3*found < there) {
 		t.Errorf("%d of %d found", found, there)
 	}
 }
