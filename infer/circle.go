@@ -61,6 +61,22 @@ func (s *State) closesCircle(k, id uint32) bool {
 	return true
 }
 
+// circleBy reports that the versions of a key make a circle with the write record id,
+// which has just replaced the version before.
+func (s *State) circleBy(id uint32) {
+	w := &s.writes[id]
+	k := s.versions[w.version].key
+	if w.pred == 0 || s.keys[k].length == notOrdered || !s.known(w.version) || !s.known(w.pred) {
+		return
+	}
+	for _, h := range s.versionPath(k, w.version, w.pred) {
+		if h.prec != 0 {
+			s.closesCircle(k, h.prec)
+			return
+		}
+	}
+}
+
 // hop is a step between versions: by a precedence, or by the writer that replaced one.
 type hop struct {
 	to          uint32
@@ -117,7 +133,7 @@ func (s *State) OrderedBy(e Edge) (a, b uint32, label Label) {
 	}
 	for id := *at(&p.in, e.Version); id != 0; id = p.precedences[id].nextIn {
 		q := &p.precedences[id]
-		if e.Label&WW != 0 && s.versions[q.from].writer == e.From || e.Label&RW != 0 && s.Saw(e.From, e.Version) == q.from {
+		if e.Label&WW != 0 && s.versions[q.from].writer == e.From || e.Label&RW != 0 && s.ReadUpTo(e.From, q.from) {
 			return q.a, q.b, q.label
 		}
 	}

@@ -91,6 +91,9 @@ func (s *State) overwriteAfter(v, t uint32) {
 		if w.blind && w.pred == s.keys[k].initial && s.keys[k].flags&element == 0 {
 			s.withdrawOverwrite(id)
 			s.overwrite(id, v, false)
+			if s.opt.Ordered && s.opt.partly() {
+				s.circleBy(id)
+			}
 			return
 		}
 	}

@@ -263,6 +263,9 @@ func (s *State) install(c *touch, n uint32) {
 	} else {
 		s.overwrite(c.lastWrite, k.initial, true)
 	}
+	if s.opt.Ordered && s.opt.partly() {
+		s.circleBy(c.lastWrite)
+	}
 }
 
 // saw gives the edges of n's read of v: from its writer, and to those who
