@@ -129,7 +129,7 @@ func (s *State) patience() int64 {
 
 // certain says whether the capture excludes that a missing record exists.
 func (s *State) certain() bool {
-	return s.opt.Complete && !s.opt.UnmonitoredWriters && s.Counters.Gaps == 0
+	return s.opt.Complete && !s.opt.UnmonitoredWriters && s.Counters.Missing() == 0
 }
 
 func (s *State) decideWriter(d due) {

@@ -211,4 +211,9 @@ type Counters struct {
 	Sessionless    int64 `json:"sessionless"`          // transactions that count and have no place in a session
 	Placeless      int64 `json:"placeless"`            // keys of transactions that got no position for linearizability, if it is asked for
 	Countable      int64 `json:"counter_keys"`         // keys that are counters
+	DeadLetters    int64 `json:"dead_letters"`         // records that could not be decoded: the driver's
 }
+
+// Missing counts records that are known to be missing or not as they should be: any of
+// them may have held what no other one does.
+func (c *Counters) Missing() int64 { return c.Gaps + c.Contradictory + c.DeadLetters }

@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 9
+const layoutVersion = 10
 
 // Signature names the layout of AppendState.
 func Signature() []byte {

@@ -118,7 +118,7 @@ func (m *Machine) counterAnomaly(a infer.Anomaly) {
 // knowsSums says whether all increments are on record, each as it was.
 func (m *Machine) knowsSums() bool {
 	x := &m.cfg.Contract
-	return x.Complete && !x.UnmonitoredWriters && m.Counters.DeadLetters+m.infer.Counters.Gaps+m.infer.Counters.Contradictory == 0
+	return x.Complete && !x.UnmonitoredWriters && m.infer.Counters.Missing() == 0
 }
 
 // bounds says whether what transaction n read of a counter bounds what others can have read.

@@ -38,4 +38,4 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 
 // BadRecords counts records that could not be decoded: they may have been this
 // source's, so that no level is said to hold.
-func (m *Machine) BadRecords(n int64) { m.Counters.DeadLetters += n }
+func (m *Machine) BadRecords(n int64) { m.infer.Counters.DeadLetters += n }

@@ -53,7 +53,7 @@ func (m *Machine) linearize() {
 	}
 	m.linear.done = true
 	c := m.infer.Counters
-	if t := m.cfg.Contract; !t.Complete || t.Existing || t.UnmonitoredWriters || c.Gaps+c.Contradictory+m.Counters.DeadLetters > 0 {
+	if t := m.cfg.Contract; !t.Complete || t.Existing || t.UnmonitoredWriters || c.Missing() > 0 {
 		m.linear.Why = "operations on the keys may be missing"
 		return // what is missing may have written what was read
 	}

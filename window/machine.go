@@ -32,9 +32,8 @@ type Counters struct {
 	Diverged int64 `json:"diverged"`
 	// Tolerated counts those of them that one of the two asked for: the order of their
 	// writers is known to no level then.
-	Tolerated   int64 `json:"tolerated,omitempty"`
-	Unverified  int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
-	DeadLetters int64 `json:"dead_letters"`
+	Tolerated  int64 `json:"tolerated,omitempty"`
+	Unverified int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
 	// LeftOut counts further violations of violated levels that the verifier did not
 	// accept: not reported, and no verdict rests on them.
 	LeftOut int64 `json:"left_out"`

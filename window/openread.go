@@ -61,7 +61,7 @@ func (m *Machine) openReads(i int, c *constraints, pieces []piece) (reads []open
 			k := m.infer.KeyOfVersion(v)
 			reads = append(reads, openRead{
 				reader: t, version: v, key: k, hash: m.infer.KeyHash(k), node: int32(at), writers: writers,
-				sure: sure && m.Counters.DeadLetters+m.infer.Counters.Contradictory == 0,
+				sure: sure,
 				left: m.leftThere(i, m.frozenLast(i, k), v), past: -1,
 			})
 		})

@@ -101,7 +101,7 @@ func (c *constraints) renumberReads(left []int32) {
 // isMaybe says whether one of unknown outcome, or one of which there is no good record,
 // may have written what a read of the core saw: then it proves nothing.
 func (m *Machine) isMaybe(c *constraints, core *solve.Core) bool {
-	if len(core.Reads) > 0 && m.Counters.DeadLetters+m.infer.Counters.Contradictory > 0 {
+	if len(core.Reads) > 0 && m.infer.Counters.Missing() > 0 {
 		return true
 	}
 	return slices.ContainsFunc(core.Reads, func(r int32) bool { return c.reads[r].maybe })

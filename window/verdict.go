@@ -188,7 +188,7 @@ func (m *Machine) shortfalls(l isolation.Level) []string {
 		{c.Gaps, "missing record", "missing records"},
 		{c.Contradictory, "contradictory record", "contradictory records"},
 		{m.horizonOf(l), "edge behind the horizon", "edges behind the horizon"},
-		{m.Counters.DeadLetters, "bad record", "bad records"},
+		{c.DeadLetters, "bad record", "bad records"},
 		{m.Counters.LeftOutEdges, "dependency that there was no room for", "dependencies that there was no room for"},
 		{m.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
 	} {
