@@ -38,7 +38,7 @@ func codeOf(err error) (code int, tell bool) {
 		return exitOK, false
 	case errors.As(err, &exit):
 		return exit.code, false
-	case errors.As(err, &usage), errors.Is(err, app.ErrInput):
+	case errors.As(err, &usage), errors.Is(err, app.ErrInput), errors.Is(err, app.ErrConfig):
 		return exitUsage, true
 	}
 	return exitInternal, true

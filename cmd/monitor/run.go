@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -34,7 +35,7 @@ func runCommand(t *terminal) *cobra.Command {
 			"above the environment, and that above the file.\n\n" +
 			"SIGTERM: what was read is committed, then the service ends. A second signal ends it at once.\n\n" +
 			"Exit codes: 0 after a signal; at the end of standard input 0 all levels hold, 1 one is violated, 2 one is unknown;\n" +
-			"254 wrong usage, configuration or an input that refuses us, 255 internal error.",
+			"254 wrong usage or configuration, an address or a folder in use, an input that refuses us, 255 internal error.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)
@@ -54,7 +55,7 @@ func runCommand(t *terminal) *cobra.Command {
 				}
 				defer remove()
 			}
-			p := service{terminal: t, config: s, output: r.output}
+			p := service{terminal: t, config: s, output: r.output, keep: true}
 			if r.file != "" {
 				p.reload = func() (config.Service, error) {
 					next, err := r.effective(c.Flags(), t.lookupEnv)
@@ -67,6 +68,9 @@ func runCommand(t *terminal) *cobra.Command {
 			return p.run(c.Context(), func(a *app.App) error {
 				if c.Context().Err() != nil {
 					return nil // ended by a signal: no verdict is asked for
+				}
+				if err := p.tellVerdicts(app.SourceReports(a.Status(), s.SourceNames()[0], asked)); err != nil {
+					return fmt.Errorf("write the verdicts: %w", err)
 				}
 				return exitWith(app.Outcome(a.Status(), asked))
 			})
@@ -81,8 +85,10 @@ type service struct {
 	*terminal
 	config config.Service
 	output string // form of the findings on standard output
-	// reload, unless nil, reads the settings again at SIGHUP.
+	// reload, unless nil, reads the settings again at SIGHUP. Without it SIGHUP ends the
+	// process, unless keep says that it is ignored.
 	reload func() (config.Service, error)
+	keep   bool
 	// during, unless nil, runs beside the started app until its context ends.
 	during func(ctx context.Context, a *app.App) error
 }
@@ -104,7 +110,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		route.Sink = alert.NewText(p.stdout, p.colors())
 	}
 	var hangups <-chan os.Signal // those that come during a start wait for its end
-	if p.reload != nil {
+	if p.reload != nil || p.keep {
 		var ignore func()
 		hangups, ignore = onHangup()
 		defer ignore()
@@ -134,6 +140,29 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	return ended(a)
 }
 
+// tellVerdicts prints the verdicts on each source at the end of the input: behind the
+// findings for people, else to standard error, since standard output holds findings or
+// nothing.
+func (p *service) tellVerdicts(reports []app.Report) error {
+	out, color := p.stderr, false
+	if p.output == "text" {
+		out, color = p.stdout, p.colors()
+	}
+	for i := range reports {
+		r := &reports[i]
+		if r.Transactions == 0 {
+			p.say("monitor: warning: source %s holds no transactions", printable(r.File))
+		}
+		if len(r.Verdicts) == 0 {
+			continue
+		}
+		if _, err := out.Write(appendVerdicts(nil, r, color)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // announce tells where the service can be reached.
 func (p *service) announce(a *app.App) {
 	if addr := a.HTTPAddr(); addr != "" {
@@ -151,10 +180,10 @@ func (p *service) announce(a *app.App) {
 	}
 }
 
-// reloadAtHangup lets SIGHUP read the settings again. Without a file there are none to
-// read, and SIGHUP ends the process.
+// reloadAtHangup lets SIGHUP read the settings again, or be ignored where there is no
+// file to read.
 func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, a *app.App, log *slog.Logger) (stop func()) {
-	if p.reload == nil {
+	if hangups == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -166,6 +195,10 @@ func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, 
 			case <-ctx.Done():
 				return
 			case <-hangups:
+				if p.reload == nil {
+					log.Warn("SIGHUP is ignored: without --config there is no file to read again")
+					continue
+				}
 				next, err := p.reload()
 				if err != nil {
 					a.RefuseReload()

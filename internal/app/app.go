@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +30,9 @@ var (
 	// ErrInput marks what is wrong with an input or its credentials, and a folder
 	// that does not fit the input: a person has to change something.
 	ErrInput = errors.New("input")
+	// ErrConfig marks what does not fit the machine, such as an address or a folder in
+	// use: a person has to change a setting.
+	ErrConfig = errors.New("configuration")
 	// ErrStore marks a store that fails: nothing can be acknowledged any more.
 	ErrStore = errors.New("store")
 )
@@ -111,7 +116,11 @@ func (a *App) Start(ctx context.Context) error {
 }
 
 func (a *App) makeData(context.Context) error {
-	if err := os.MkdirAll(a.path(storeFolder), 0o700); err != nil {
+	err := os.MkdirAll(a.path(storeFolder), 0o700)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: data folder: %w\nName another folder with --data.", ErrConfig, err)
+	case err != nil:
 		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	return nil
@@ -126,7 +135,10 @@ func (a *App) freeSpace() (int64, error) {
 
 func (a *App) openStore(context.Context) error {
 	st, err := store.Open(a.path(storeFolder), a.storeOptions())
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return fmt.Errorf("%w: %w%s", ErrConfig, err, a.remedy(err))
+	case err != nil:
 		return fmt.Errorf("%w: %w%s", ErrStore, err, a.remedy(err))
 	}
 	a.store = st

@@ -288,8 +288,6 @@ func TestStartFails(t *testing.T) {
 		want   string
 		input  bool
 	}{
-		{"port taken", func(s *config.Service) { s.HTTP.Address = taken.Addr().String() }, "--http", false},
-		{"folder is a file", func(s *config.Service) { s.Data = empty }, "not a directory", false},
 		{"bad pattern", func(s *config.Service) { s.Inputs = []config.Input{{Tail: []string{"["}}} }, "pattern", true},
 		{"no certificate", func(s *config.Service) {
 			s.Inputs = []config.Input{{Kafka: &config.Kafka{Brokers: []string{"127.0.0.1:1"}, Topics: []string{"t"}, CertFile: "x"}}}
@@ -321,6 +319,20 @@ func TestStartFails(t *testing.T) {
 				t.Errorf("%d things are left open", len(a.cleanups))
 			}
 		})
+	}
+	for want, change := range map[string]func(*config.Service){
+		"--http": func(s *config.Service) { s.HTTP.Address = taken.Addr().String() },
+		"--data": func(s *config.Service) { s.Data = empty },
+	} {
+		s := liveService(t)
+		change(&s)
+		a, err := New(Options{Config: s})
+		if err == nil {
+			err = a.Start(t.Context())
+		}
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want that of a setting, and %s", err, want)
+		}
 	}
 	s := liveService(t)
 	s.HTTP.Address, s.HTTP.Elsewhere = taken.Addr().String(), true

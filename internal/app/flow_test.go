@@ -46,6 +46,40 @@ func wait(t *testing.T, what string, done <-chan struct{}) {
 	}
 }
 
+// Dead letters before any source count in the status, on the pages and in the metric of
+// the declared source, and once when it comes, after a restart as well.
+func TestDeadLettersBeforeSources(t *testing.T) {
+	s := liveService(t)
+	a := start(t, s)
+	send(t, a, "hello", "[]")
+	dead := func(a *App, want string) {
+		t.Helper()
+		waitFor(t, "the metric", func() bool {
+			return strings.Contains(get(t, a, "/metrics"), `isowatch_dead_letters_total{source="default"} `+want+"\n")
+		})
+	}
+	dead(a, "2")
+	if page := get(t, a, "/"); strings.Contains(page, "No anomaly found so far") || !strings.Contains(page, "2 bad records") {
+		t.Errorf("the page does not tell of dead letters:\n%s", page)
+	}
+	asked := levels(t, "serializable")
+	outcome := func(a *App) string { return Outcome(a.Status(), func(string) []isolation.Level { return asked }) }
+	if got := outcome(a); got != window.Unknown {
+		t.Errorf("outcome %s", got)
+	}
+	stop(t, a)
+	a = start(t, s)
+	dead(a, "2")
+	send(t, a, skewOne)
+	waitFor(t, "the source", func() bool { return len(a.Status().Sources) == 1 })
+	dead(a, "2")
+	send(t, a, "again")
+	dead(a, "3")
+	if page := get(t, a, "/"); !strings.Contains(page, "No anomaly found so far, but there are 3 bad records.") {
+		t.Errorf("the page does not tell of dead letters:\n%s", page)
+	}
+}
+
 func TestFlowOfFiniteInput(t *testing.T) {
 	e, _ := openEngine(t, t.TempDir())
 	f := startFlow(e, []*input{quiet(&scripted{chunks: []ingest.Chunk{records("stdin", 1, skewOne, skewTwo)}})}, true)

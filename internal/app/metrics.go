@@ -102,7 +102,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for _, name := range c.declared {
 		if !seen[name] {
 			seen[name] = true
-			collectSource(&engine.SourceStatus{Source: name}, counter, gauge)
+			x := engine.SourceStatus{Source: name}
+			x.Counters.DeadLetters = s.DeadLetters // they may be its
+			collectSource(&x, counter, gauge)
 		}
 	}
 	collectStore(c.store(), counter, gauge)

@@ -15,6 +15,7 @@ import (
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
 )
 
 // httpPatience is how long requests under way may go on at a stop.
@@ -33,7 +34,7 @@ func (a *App) listen(ctx context.Context) error {
 		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	}
 	if err != nil {
-		return fmt.Errorf("http: %w\nName another address with --http HOST:PORT; port 0 takes any free one.", err)
+		return fmt.Errorf("%w: http: %w\nName another address with --http HOST:PORT; port 0 takes any free one.", ErrConfig, err)
 	}
 	a.listener = l
 	a.cleanups.push("http port", func(context.Context) error {
@@ -67,6 +68,7 @@ func (a *App) servePages(context.Context) error {
 		Ready:    a.readiness,
 		Status:   func() any { return a.engine.Status() },
 		Facts:    a.facts,
+		Nothing:  a.nothing,
 		Log:      a.log,
 	})
 	if h := &a.config.HTTP; h.Loopback() && !h.Guarded() {
@@ -149,7 +151,13 @@ func (a *App) facts() []web.Fact {
 		}
 		facts = append(facts, web.Fact{Name: "waits for", Value: value})
 	}
+	if n := s.DeadLetters; n > 0 {
+		facts = append(facts, web.Fact{Name: "bad records", Value: strconv.FormatInt(n, 10)})
+	}
 	if len(names) == 0 {
+		if s.DeadLetters > 0 {
+			facts = append(facts, web.Fact{Name: "verdict", Value: window.Unknown})
+		}
 		return append(facts, web.Fact{Name: "sources", Value: "none yet"})
 	}
 	facts = append(facts, web.Fact{Name: "verdict", Value: verdict})
@@ -161,6 +169,19 @@ func (a *App) facts() []web.Fact {
 		web.Fact{Name: "transactions", Value: strconv.FormatInt(txns, 10)},
 		web.Fact{Name: "in the window", Value: strconv.FormatInt(live, 10)},
 	)
+}
+
+// nothing is what the list of findings says while it is empty.
+func (a *App) nothing() string {
+	s := a.engine.Status()
+	n := plural(s.DeadLetters, "bad record", "bad records")
+	switch {
+	case s.DeadLetters == 0:
+		return "No anomaly found so far."
+	case len(s.Sources) == 0:
+		return "Nothing is checked: no record could be read so far, and there are " + n + "."
+	}
+	return "No anomaly found so far, but there are " + n + "."
 }
 
 // expected is the level that all sources promise, or each with its own.

@@ -71,12 +71,17 @@ func TestSocketInDeepFolder(t *testing.T) {
 
 func TestReadStoredErrors(t *testing.T) {
 	empty := t.TempDir()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	nothing := func([]byte) error { return nil }
 	for _, c := range []struct {
 		name, dir, want string
 	}{
 		{"no folder", filepath.Join(empty, "none"), "no such file"},
 		{"no store", empty, "holds no findings"},
+		{"a file", file, "is no folder"},
 	} {
 		if err := ReadStored(t.Context(), c.dir, Findings, nothing); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)

@@ -26,8 +26,11 @@ var errNoService = errors.New("no service at the socket")
 // from the service that has the folder open, or else from the store itself. An
 // error of fn ends it and is returned.
 func ReadStored(ctx context.Context, dir string, kind Kind, fn func(record []byte) error) error {
-	if _, err := os.Stat(dir); err != nil {
+	switch info, err := os.Stat(dir); {
+	case err != nil:
 		return fmt.Errorf("%w: %w", ErrInput, err)
+	case !info.IsDir():
+		return fmt.Errorf("%w: %s is no folder", ErrInput, dir)
 	}
 	// A service takes the store's lock before it serves the socket, and gives both
 	// up at its end: in between neither way is open for a moment.
@@ -46,7 +49,7 @@ func ReadStored(ctx context.Context, dir string, kind Kind, fn func(record []byt
 			return ctx.Err()
 		}
 	}
-	return fmt.Errorf("%w: it holds the folder and does not answer at %s", err, filepath.Join(dir, socketName))
+	return fmt.Errorf("%w: %w: it holds the folder and does not answer at %s", ErrConfig, err, filepath.Join(dir, socketName))
 }
 
 func readStore(dir string, kind Kind, fn func([]byte) error) error {

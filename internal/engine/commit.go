@@ -21,6 +21,7 @@ func (e *Engine) commit(w *work) error {
 	}
 	findings += len(w.resolving)
 	e.status.Store(w.status)
+	e.warnings.note(w.dead, w.step.tick, e.log)
 	e.opt.Committed(findings)
 	if w.snapshot != nil {
 		snap, step := w.snapshot, e.head.Step

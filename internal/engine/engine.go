@@ -125,6 +125,7 @@ type Engine struct {
 	head         head
 	committed    atomic.Uint64 // head.Step
 	lamented     bool          // findings were dropped, and that was said
+	warnings     warnings      // of dead letters
 	sinks        atomic.Pointer[[]string]
 	retained     int64        // tick at which retention was looked at
 	lastSnapshot atomic.Int64 // size of the latest snapshot
@@ -266,6 +267,7 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 			w.answer(failed)
 			free <- w
 		}
+		e.warnings.rest(e.log)
 	}()
 	e.collect(ctx, in, finish, decoded, free)
 	close(decoded)

@@ -18,10 +18,13 @@ type Status struct {
 	Evicted uint64         `json:"evicted"` // given up there before their time, since the store was made
 	Reads   int64          `json:"reads"`   // of the store, for retained state, by this process
 	Sources []SourceStatus `json:"sources"`
-	Cursors []CursorStatus `json:"cursors"`
-	Outbox  OutboxStatus   `json:"outbox"`
-	Removed Removed        `json:"removed"` // by retention
-	Kept    Kept           `json:"kept"`
+	// DeadLetters are the records that could not be taken in since the store was made.
+	// They may have been any source's: each counts them too, those before its first record as well.
+	DeadLetters int64          `json:"dead_letters"`
+	Cursors     []CursorStatus `json:"cursors"`
+	Outbox      OutboxStatus   `json:"outbox"`
+	Removed     Removed        `json:"removed"` // by retention
+	Kept        Kept           `json:"kept"`
 	// Waiting are the partitions of which nothing is heard, those with the longest
 	// silence first: the watermark waits for them.
 	Waiting []Waiting `json:"waiting"`
@@ -96,7 +99,7 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Evicted: e.assembler.Evicted(), Reads: e.reads.Load()}
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{

@@ -87,6 +87,7 @@ type listPage struct {
 	Older     string // link; "" on the last page
 	Live      string // link that turns refreshing on or off
 	Filtered  bool
+	Nothing   string // what to say without findings
 }
 
 func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
@@ -114,6 +115,7 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 	page := listPage{
 		frame: frame{"Findings", s.Facts(), refresh},
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,
+		Nothing:  s.Nothing(),
 		Filtered: q.Source+q.Anomaly+string(q.Kind)+string(q.State)+q.Before != "",
 	}
 	for i, f := range found {

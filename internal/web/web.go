@@ -38,6 +38,8 @@ type Options struct {
 	Status func() any
 	// Facts are shown on every page.
 	Facts func() []Fact
+	// Nothing is what the list says without findings. nil: that there are none so far.
+	Nothing func() string
 	// Guard says who may read.
 	Guard Guard
 	// Profiles are served at /debug/pprof/.
@@ -51,6 +53,9 @@ type site struct{ Options }
 func Handler(o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Nothing == nil {
+		o.Nothing = func() string { return "No anomaly found so far." }
 	}
 	s := &site{o}
 	mux := http.NewServeMux()
