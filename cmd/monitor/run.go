@@ -140,10 +140,13 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	return ended(a)
 }
 
-// tellVerdicts prints the verdicts on each source at the end of the input: behind the
-// findings for people, else to standard error, since standard output holds findings or
-// nothing.
+// tellVerdicts tells the verdicts on each source at the end of the input: behind the
+// findings for people, in the log where these are, else on standard error, since
+// standard output holds one finding a line.
 func (p *service) tellVerdicts(reports []app.Report) error {
+	if p.output == "log" {
+		return p.logVerdicts(reports)
+	}
 	out, color := p.stderr, false
 	if p.output == "text" {
 		out, color = p.stdout, p.colors()
@@ -158,6 +161,22 @@ func (p *service) tellVerdicts(reports []app.Report) error {
 		}
 		if _, err := out.Write(appendVerdicts(nil, r, color)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (p *service) logVerdicts(reports []app.Report) error {
+	log, err := p.logger(p.config.Log.Level, p.config.Log.Format)
+	if err != nil {
+		return err
+	}
+	for i := range reports {
+		r := &reports[i]
+		for _, l := range isolation.AllLevels() {
+			if v, ok := r.Verdicts[l.String()]; ok {
+				log.Info("verdict", "source", r.File, "level", l.String(), "verdict", v, "reason", r.Reasons[l.String()])
+			}
 		}
 	}
 	return nil
