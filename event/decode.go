@@ -286,6 +286,9 @@ func (d *Decoder) bad(b *Batch, pos Position, rec []byte) {
 	if d.op >= 0 {
 		reason = fmt.Sprintf("byte %d, ops[%d]: %s", d.errAt, d.op, d.errWhat)
 	}
+	if bytes.HasPrefix(rec, []byte{0x1f, 0x8b}) {
+		reason = "gzip: unpack it first"
+	}
 	b.AddBad(pos, rec, reason)
 }
 

@@ -69,10 +69,11 @@ func appendSurvey(dst []byte, s *app.Survey) []byte {
 	h := &s.Held
 	dst = fmt.Appendf(dst, "%s: %d records, %d invalid; %d transactions (%d committed, %d aborted, %d unknown), %d operations\n",
 		s.File, s.Records, s.Invalid, s.Transactions, h.Committed, h.Aborted, h.Unknown, s.Operations)
-	for _, f := range s.Faults {
+	shown := s.Faults[:min(len(s.Faults), app.MaxDeadLetters)]
+	for _, f := range shown {
 		dst = fmt.Appendf(dst, "  invalid  %s: %s\n", printable(f.Position), printable(f.Reason))
 	}
-	if more := s.Invalid - int64(len(s.Faults)); more > 0 {
+	if more := s.Invalid - int64(len(shown)); more > 0 {
 		dst = fmt.Appendf(dst, "  invalid  %d more\n", more)
 	}
 	if len(s.Limits) == 0 {

@@ -21,7 +21,7 @@ const idleEvery = 500 * time.Millisecond
 // readSize is what one read takes at most: twice the capacity of a pipe.
 const readSize = 128 << 10
 
-// Source passes on what each read gives as soon as it is there, so that a slow
+// Source unpacks what begins like gzip. It passes on what each read gives as soon as it is there, so that a slow
 // writer's line waits for nothing but its end, and a fast one's come by the
 // hundred. Offsets are line numbers from 1.
 type Source struct {
@@ -90,9 +90,17 @@ func (s *Source) read(ctx context.Context, pieces chan<- piece) {
 	if split.Max == 0 {
 		split.Max = lines.DefaultMax
 	}
+	input, _, err := lines.Unpack(s.Input)
+	if err != nil {
+		select {
+		case pieces <- piece{next: split.Next, err: err}:
+		case <-ctx.Done():
+		}
+		return
+	}
 	idle := 0
 	for {
-		n, err := s.Input.Read(split.Space(readSize))
+		n, err := input.Read(split.Space(readSize))
 		p := piece{messages: split.Take(n), err: err}
 		if idle++; n > 0 {
 			idle = 0

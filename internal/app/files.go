@@ -1,9 +1,11 @@
 package app
 
 import (
+	"errors"
 	"math"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -13,6 +15,8 @@ const (
 	besideBytes = 64 << 20
 	// aheadFiles are checked at most while an answer before theirs is awaited.
 	aheadFiles = 64
+	// unpackedShare is how many times larger a packed history is taken to be unpacked.
+	unpackedShare = 16
 	// MaxDeadLetters of a file are told; all are counted.
 	MaxDeadLetters = 10
 )
@@ -81,7 +85,9 @@ func (w *Whole) answer(name string, beside bool) *Answer {
 			a.DeadLetters = append(a.DeadLetters, DeadLetter{position, reason})
 		}
 	}
-	a.Report, a.Err = one.CheckFile(name)
+	if a.Report, a.Err = one.CheckFile(name); errors.Is(a.Err, ErrForeign) {
+		a.DeadLetters, a.NumDead = nil, 0 // they say no more
+	}
 	return a
 }
 
@@ -92,6 +98,8 @@ func sizeOf(name string) int64 {
 	switch {
 	case name == "-" || err != nil:
 		return math.MaxInt64 / 2
+	case strings.HasSuffix(name, ".gz"):
+		return unpackedShare * info.Size()
 	case !info.IsDir():
 		return info.Size()
 	}

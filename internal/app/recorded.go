@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
 // recording is a recorded history, open for reading.
@@ -54,18 +54,29 @@ func openRecording(name string, standard io.Reader, format history.Format) (*rec
 	return r, nil
 }
 
+// recognise makes the content of in, unpacked and without a mark at its beginning,
+// what is read.
 func (r *recording) recognise(in io.Reader) error {
-	head := bufio.NewReaderSize(in, history.HeadBytes)
-	r.file = head
-	if r.format != "" {
-		return nil
+	head, packed, err := lines.Unpack(in)
+	if err != nil {
+		return err
+	}
+	if r.file = head; packed {
+		r.size = 0
 	}
 	text, err := head.Peek(history.HeadBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	r.format = history.Detect(text)
-	return nil
+	if r.format == "" {
+		r.format = history.Detect(text)
+	}
+	if r.format != history.DBCop && bytes.HasPrefix(text, []byte(lines.Mark)) {
+		_, err = head.Discard(len(lines.Mark))
+	} else {
+		err = nil
+	}
+	return err
 }
 
 func (r *recording) recogniseFolder() (err error) {
@@ -100,7 +111,7 @@ func (r *recording) rewind() error {
 	}
 	_, err := r.opened.Seek(0, io.SeekStart)
 	if err == nil {
-		r.file = r.opened
+		err = r.recognise(r.opened)
 	}
 	return err
 }
@@ -112,13 +123,18 @@ func (r *recording) read(d *event.Decoder, b *event.Batch, flush func(contract s
 	partition := uint32(len(b.Partitions) - 1)
 	file := &counted{r.file, &r.done}
 	if r.format == history.JSONL || r.format == history.Proto {
-		return eachMessage(file, func(m ingest.Message) error {
-			d.DecodeMessage(b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
+		var s sight
+		err := eachMessage(file, func(m ingest.Message) error {
+			s.decode(d, b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
 			if len(b.Data) < stepBytes {
 				return nil
 			}
 			return flush("")
 		})
+		if err != nil {
+			return err
+		}
+		return s.fault()
 	}
 	reader := history.Reader{Batch: b, Decoder: d, Size: r.size, Stream: r.stream}
 	reader.Flush = func() error { return flush(reader.Contract) }

@@ -122,6 +122,11 @@ func (p *replaying) run(ctx context.Context) (*Replayed, error) {
 	if err := p.read(ctx); err != nil {
 		return nil, err
 	}
+	if c := &p.Config; len(c.Files) > 0 && !c.Ranged() {
+		if err := p.sight.fault(); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrInput, p.describe(), err)
+		}
+	}
 	p.history.end(p.lost)
 	return p.report(), nil
 }
@@ -144,6 +149,7 @@ type replaying struct {
 	// allEarly: what is in the batch was stored before the range. Records that are
 	// bad there, or that belong to transactions begun before, are none of it.
 	allEarly bool
+	sight    sight
 }
 
 // replayInput is a source with the partitions that it has named.
@@ -342,12 +348,15 @@ func (p *replaying) close(r *Replayed) {
 	if r.Outcome() == window.Violated {
 		var weakest []isolation.Level
 		n := int64(0)
+		var first *isolation.Finding
 		for i := range p.history.findings {
 			x := &p.history.findings[i]
 			if x.Kind != isolation.KindViolation || x.State == isolation.Withdrawn || !x.Certain || !refutesAny(x.Refutes, c.Watch.Levels) {
 				continue
 			}
-			n++
+			if n++; first == nil {
+				first = x
+			}
 			for _, text := range x.Refutes {
 				if l, err := isolation.ParseLevel(text); err == nil && !slices.Contains(weakest, l) {
 					weakest = append(weakest, l)
@@ -358,6 +367,14 @@ func (p *replaying) close(r *Replayed) {
 		f.SetRefuted(weakest, c.Watch.Levels[0])
 		f.Expected = false
 		f.Explanation = fmt.Sprintf("The range that was replayed holds %s.", plural(n, "violation", "violations"))
+		if first != nil {
+			which := "The first is"
+			if n == 1 {
+				which = "It is"
+			}
+			// In one piece: what stands before a blank line and "Let:" is taken for a headline.
+			f.Explanation += fmt.Sprintf("\n%s finding %s: %s", which, first.ID, strings.Replace(first.Explanation, "\n\nLet:\n", "\nLet:\n", 1))
+		}
 		r.Closed = &f
 		return
 	}

@@ -294,7 +294,7 @@ func (p *replaying) message(x *replayPart, m *ingest.Message) (passed bool) {
 		p.allEarly = early
 	}
 	txns, parts, bad := len(b.Txns), len(b.Parts), len(b.Bad)
-	p.history.decoder.DecodeMessage(b, event.Position{Partition: x.index, Offset: m.Offset}, m.Value)
+	p.sight.decode(&p.history.decoder, b, event.Position{Partition: x.index, Offset: m.Offset}, m.Value)
 	p.out.Read += int64(len(b.Txns) - txns + len(b.Parts) - parts + len(b.Bad) - bad)
 	if x.bytes += int64(len(m.Value)) + 1; m.Time > 0 {
 		p.measure(x, m.Time)

@@ -108,7 +108,7 @@ func TestSurveyCountsRecords(t *testing.T) {
 }
 
 func TestSurveyListsTheFirstFaults(t *testing.T) {
-	s, err := SurveyFile("-", strings.NewReader(strings.Repeat("x\n", 2*maxFaults)))
+	s, err := SurveyFile("-", strings.NewReader(skewOne+"\n"+strings.Repeat("x\n", 2*maxFaults)))
 	if err != nil || s.Invalid != 2*maxFaults || len(s.Faults) != maxFaults {
 		t.Errorf("%d invalid, %d listed, %v", s.Invalid, len(s.Faults), err)
 	}

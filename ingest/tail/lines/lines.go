@@ -153,6 +153,7 @@ func (s *Splitter) add(messages []ingest.Message, tail []byte, feed int64) []ing
 	if len(line) > s.Max+1 {
 		line = line[: s.Max+1 : s.Max+1]
 	}
+	line = s.unmarked(line)
 	if len(line) > 0 && !(len(line) == 1 && line[0] == '\r') {
 		messages = append(messages, ingest.Message{Offset: s.Next, Value: line})
 	}
