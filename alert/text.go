@@ -39,8 +39,22 @@ func (t *Text) Deliver(_ context.Context, findings []Delivery) error {
 // came with the events cannot steer the terminal: control characters are shown
 // as \xNN.
 func AppendText(dst []byte, f *isolation.Finding, color bool) []byte {
-	paint := painter(color)
 	verdict, sentence := VerdictOf(f)
+	return appendText(dst, f, color, verdict, sentence)
+}
+
+// AppendAsked is AppendText in an answer on levels that were asked for: none of them is
+// the expected one.
+func AppendAsked(dst []byte, f *isolation.Finding, color bool) []byte {
+	verdict, sentence := VerdictOf(f)
+	if verdict == Allowed {
+		sentence = "Allowed by the levels asked for. " + refutes(f)
+	}
+	return appendText(dst, f, color, verdict, sentence)
+}
+
+func appendText(dst []byte, f *isolation.Finding, color bool, verdict Verdict, sentence string) []byte {
+	paint := painter(color)
 	b := bytes.NewBuffer(dst)
 	fmt.Fprintf(b, "%s  %s", paint(verdict, strings.ToUpper(string(verdict))), paint("", visible(f.Title)))
 	if f.Anomaly != f.Title {

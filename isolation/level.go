@@ -84,6 +84,14 @@ func AllLevels() []Level {
 
 // ParseLevel reads a level's name.
 func ParseLevel(name string) (Level, error) {
+	l, err := parseName(name)
+	if other := meant(name); err != nil && other != "" {
+		err = fmt.Errorf("no isolation level is called %q (did you mean %s?); the levels are %s", name, other, strings.Join(LevelNames(AllLevels()), ", "))
+	}
+	return l, err
+}
+
+func parseName(name string) (Level, error) {
 	for _, l := range AllLevels() {
 		if l.String() == name {
 			return l, nil

@@ -70,6 +70,7 @@ func checkCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	watchFlags(f, &w)
+	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(formatValue{&format}, "format", "format of the files; Cobra's and Viper's are folders")
 	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
 	return c

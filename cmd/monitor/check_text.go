@@ -18,7 +18,7 @@ const maxShown = 20
 func appendReport(dst []byte, r *app.Report, color bool) []byte {
 	dst = append(appendVerdicts(dst, r, color), '\n')
 	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
-		dst = alert.AppendText(dst, &r.Findings[i], color)
+		dst = alert.AppendAsked(dst, &r.Findings[i], color)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
 		dst = fmt.Appendf(dst, "%d more findings: see them with --output jsonl\n\n", more)

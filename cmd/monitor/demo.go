@@ -88,7 +88,8 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 // appendSummary is what the demo saw, beside what its database did.
 func appendSummary(dst []byte, s *app.DemoSummary, took time.Duration) []byte {
 	dst = fmt.Appendf(dst, "%d transactions checked in %.1f s. The database broke its promise in %d of them:\n"+
-		"  %d lost updates, %d write skews, %d stale reads, %d dirty reads let through.\n",
+		"  %d lost updates, %d write skews, %d stale reads, %d dirty reads let through.\n"+
+		"One that is let through is an anomaly only if some transaction sees it.\n",
 		s.Transactions, took.Seconds(), s.Bugs(), s.LostUpdates, s.WriteSkews, s.StaleReads, s.DirtyReads)
 	if len(s.Findings) == 0 {
 		return fmt.Appendf(dst, "No findings yet.\n")

@@ -88,6 +88,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringVar(&r.Data, "data", "", "folder of the running service in which --finding is closed (default: it is only printed)")
 	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that must be in the range for --finding to be closed; may be repeated")
 	watchFlags(f, &r.Watch)
+	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
 	f.StringVar(&logLevel, "log-level", logLevel, "least level of the log: debug, info, warn, error")
 	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")

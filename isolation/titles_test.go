@@ -1,0 +1,47 @@
+package isolation
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The table of titles in docs/semantics.md, section 5, has those of all anomalies that
+// are not a variant with session order or real time.
+func TestTitlesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/semantics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{} // "anomaly title"
+	anomaly := ""
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			continue
+		}
+		if name := strings.Trim(cells[1], " `"); name != "" {
+			anomaly = name
+		}
+		listed[anomaly+" "+strings.TrimSpace(cells[2])] = true
+	}
+	for _, name := range AnomalyNames() {
+		if strings.HasSuffix(name, "-process") || strings.HasSuffix(name, "-realtime") {
+			continue
+		}
+		if want := name + " " + anomalies[name].title; !listed[want] {
+			t.Errorf("no row for %s", want)
+		}
+	}
+	for _, x := range []struct {
+		anomaly, title string
+	}{
+		{"G-single-item", missedTitle(ReadAtomic, Plain)}, {"G-single-item", missedTitle(Causal, Plain)},
+		{"G-single-item", missedTitle(MonotonicAtomicView, Plain)}, {"G2-item", "write skew"},
+		{"internal", "own write not read"}, {"internal", "non-repeatable read"}, {"G-single-item", "conflicting writes"},
+	} {
+		if !listed[x.anomaly+" "+x.title] {
+			t.Errorf("no row for %s %s", x.anomaly, x.title)
+		}
+	}
+}
