@@ -182,11 +182,27 @@ func (s *State) disambiguate(v uint32) {
 				s.settleList(v, id, n, false)
 				return
 			}
+			if s.sawOwnWrite(v, n) {
+				return
+			}
 			s.replaceAgain(v, n)
 			s.settleRegister(v, n)
 			return
 		}
 	}
+}
+
+// sawOwnWrite says whether n, the only one left who may have written v, read it before it
+// did: as when n came (install), v is in doubt, and what n read is asked again.
+func (s *State) sawOwnWrite(v, n uint32) (saw bool) {
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		if x := &s.readers[r]; x.txn == n {
+			s.versions[v].flags |= ambiguous
+			s.suspectFuture(v, n, x.op)
+			saw = true
+		}
+	}
+	return saw
 }
 
 // replaceAgain lets those who read v, which n wrote as is known now, come before who
