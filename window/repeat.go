@@ -196,7 +196,8 @@ func (m *Machine) mostOpenReads() (n int64) {
 // countBroken counts what the step in work took back of frozen orders where values come
 // again: a finding that rested on who had written one, with an edge set aside between
 // transactions that have frozen meanwhile, or a transaction that has frozen. Nobody has
-// looked whether the reads of these fit. broken says that there is such a transaction.
+// looked whether the reads of these fit. broken says that there is such a transaction. So it
+// is where one who read a value froze before any writer of it was known.
 func (m *Machine) countBroken(broken bool) {
 	if m.cfg.Unbounded || m.infer.Counters.Repeated == 0 {
 		return
@@ -212,9 +213,24 @@ func (m *Machine) countBroken(broken bool) {
 			})
 		}
 	}
-	if broken {
+	if broken || m.frozenUnwritten() {
 		m.infer.Counters.Ambiguous++
 	}
+}
+
+// frozenUnwritten says whether a value has got several possible writers in the step in work of
+// which none was known when one who read it froze in some view: what froze there was not asked
+// whether it had left the value. Who has frozen in all views by then is infer's (lateReaders).
+func (m *Machine) frozenUnwritten() (frozen bool) {
+	for _, k := range m.out.Kills {
+		if k.Writer != 0 || k.Labels&infer.WR == 0 || !m.infer.IsRepeated(k.Version) {
+			continue
+		}
+		m.infer.EachReader(k.Version, func(n uint32) {
+			frozen = frozen || m.graph.Known(incremental.Vertex(n)) && m.hasFrozen(n)
+		})
+	}
+	return frozen
 }
 
 // hasFrozen says whether a node of n has retired in some view.
