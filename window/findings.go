@@ -2,6 +2,7 @@ package window
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -73,11 +74,18 @@ func (m *Machine) merge(old, f *openFinding) {
 		}
 	}
 	if changed {
+		old.besides(f.Finding.Explanation)
 		old.Finding.SetRefuted(old.weakest, m.cfg.Expect)
 		old.Finding.State = isolation.Provisional
 		old.Finding.Revision++
 		m.emit(old)
 	}
+}
+
+// besides adds another cycle of f's members, which refutes a level that the first one
+// explained does not.
+func (f *openFinding) besides(explanation string) {
+	f.Finding.Explanation = strings.TrimRight(f.Finding.Explanation, "\n") + "\n\nBesides, " + explanation
 }
 
 // lessThan says whether what was found says less than a cycle of this name: one of a
@@ -107,7 +115,7 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witn
 	f.members, f.edges = all, append(slices.Clone(c.Edges), f.edges...)
 	f.severity, f.upgraded = name.Severity, true
 	m.prove(f)
-	old := f.weakest
+	old, before := f.weakest, f.Finding.Explanation
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
 	name.Fill(&f.Finding, w, m.cfg.Expect)
@@ -116,6 +124,9 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witn
 		if !l.Refuted(f.weakest) {
 			f.weakest = append(f.weakest, l)
 		}
+	}
+	if len(f.weakest) > len(name.Weakest) {
+		f.besides(before)
 	}
 	f.Finding.SetRefuted(f.weakest, m.cfg.Expect)
 	f.Finding.State = isolation.Provisional
