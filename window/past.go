@@ -271,6 +271,6 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 			break
 		}
 	}
-	m.publish(f, isolation.NameCycle(&w), &w)
+	m.publish(f, m.weigh(&w), &w)
 	return true
 }
