@@ -323,6 +323,9 @@ func TestStartFails(t *testing.T) {
 	for want, change := range map[string]func(*config.Service){
 		"--http": func(s *config.Service) { s.HTTP.Address = taken.Addr().String() },
 		"--data": func(s *config.Service) { s.Data = empty },
+		"--nats-port": func(s *config.Service) {
+			s.Embedded.Port = taken.Addr().(*net.TCPAddr).Port
+		},
 	} {
 		s := liveService(t)
 		change(&s)

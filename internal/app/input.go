@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest"
@@ -210,7 +212,10 @@ func (a *App) startEmbedded(ctx context.Context) error {
 		Dir: a.path("nats"), Port: port, Stream: config.DefaultStream,
 		Subjects: []string{config.DefaultSubjects}, MaxAge: a.config.Embedded.MaxAge, Logger: a.log,
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w: start the NATS server: %w\nName another port with --nats-port; 0 takes any free one.", ErrConfig, err)
+	case err != nil:
 		return fmt.Errorf("start the NATS server: %w", err)
 	}
 	a.embedded = server

@@ -179,9 +179,9 @@ func (a *App) nothing() string {
 	case s.DeadLetters == 0:
 		return "No anomaly found so far."
 	case len(s.Sources) == 0:
-		return "Nothing is checked: no record could be read so far, and there are " + n + "."
+		return "Nothing is checked: no record could be read so far (" + n + ")."
 	}
-	return "No anomaly found so far, but there are " + n + "."
+	return "No anomaly found so far (" + n + ")."
 }
 
 // expected is the level that all sources promise, or each with its own.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -101,16 +103,22 @@ func (o *EmbeddedOptions) validate() error {
 
 // ready waits for connections to be taken.
 func (e *Embedded) ready(ctx context.Context, log *serverLog) error {
+	failed := func(reason string) error {
+		if strings.Contains(reason, syscall.EADDRINUSE.Error()) {
+			return fmt.Errorf("embedded nats: %s%w", strings.TrimSuffix(reason, syscall.EADDRINUSE.Error()), syscall.EADDRINUSE)
+		}
+		return fmt.Errorf("embedded nats: %s", reason)
+	}
 	for !e.server.ReadyForConnections(50 * time.Millisecond) {
 		if reason := log.fatal(); reason != "" {
-			return fmt.Errorf("embedded nats: %s", reason)
+			return failed(reason)
 		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("embedded nats: not ready: %w", err)
 		}
 	}
 	if reason := log.fatal(); reason != "" {
-		return fmt.Errorf("embedded nats: %s", reason)
+		return failed(reason)
 	}
 	return nil
 }
