@@ -141,14 +141,17 @@ type Kill struct {
 	Order           bool // only these edges: other findings about the version stay
 }
 
-// Kills says whether k takes back an edge: reads from the writer, what comes
-// before it, and for lists also the order of what comes behind it.
+// Kills says whether k takes back an edge: reads from the writer, what such a read
+// forces to come before it, what comes before it otherwise, and for lists also the
+// order of what comes behind it.
 func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
 	switch {
 	case version != k.Version:
 		return false
 	case label&WR != 0:
 		return k.Labels&WR != 0 && from == k.Writer
+	case label&Forced != 0:
+		return k.Labels&WR != 0 && to == k.Writer
 	case label&RW != 0:
 		return k.Labels&RW != 0 && to == k.Writer
 	}

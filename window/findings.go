@@ -158,7 +158,7 @@ func (m *Machine) conclude(f *openFinding) {
 				continue
 			}
 			c := m.searcher.Worst(m.graph, a.ID, strongest, nil)
-			if c.Edges == nil {
+			if c.Edges == nil || m.unforced(c.Edges) != 0 {
 				continue
 			}
 			w, all := m.witness(c.Edges)

@@ -169,20 +169,34 @@ func (m *Machine) stepEdge(s *pastStep, index func(uint32) int) isolation.Edge {
 func (m *Machine) unforced(ids []incremental.EdgeID) incremental.EdgeID {
 	for _, id := range ids {
 		e := *m.graph.Edge(id)
-		if infer.Label(e.Labels)&infer.Forced != 0 && m.pastOf(&e) == nil {
+		if infer.Label(e.Labels)&infer.Forced != 0 && (!m.stillRead(&e) || m.pastOf(&e) == nil) {
 			return id
 		}
 	}
 	return 0
 }
 
-// restsOn are the stored edges of the pasts that force edges of the cycle, and the
-// versions that were read there.
+// stillRead says whether the reader that forces the edge is known to have read from its
+// end: the version can have got another writer, and the reader another record.
+func (m *Machine) stillRead(e *incremental.Edge) bool {
+	f := &m.forced
+	f.readsOf = m.infer.ExternalReads(f.readsOf[:0], e.Note[1])
+	return slices.ContainsFunc(f.readsOf, func(r infer.ExternalRead) bool { return r.Version == e.Note[0] && r.Writer == uint32(e.To) })
+}
+
+// restsOn are the stored edges of the reads, and of their pasts, that force edges of
+// the cycle, and the versions that were read there.
 func (m *Machine) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, versions []uint32) {
 	for _, id := range ids {
 		e := *m.graph.Edge(id)
 		if infer.Label(e.Labels)&infer.Forced == 0 {
 			continue
+		}
+		if read := m.stored(uint32(e.To), e.Note[1], infer.WR|infer.Reread); read != 0 {
+			all = append(all, read)
+		}
+		if !slices.Contains(versions, e.Note[0]) {
+			versions = append(versions, e.Note[0])
 		}
 		for _, s := range m.pastOf(&e) {
 			if s.id != 0 {

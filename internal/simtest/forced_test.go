@@ -61,6 +61,9 @@ func forcedHistory(rng *rand.Rand, i int) oracle.History {
 		opt = oracle.Small()
 	}
 	opt.Blind = []float64{0, 0.1, 0.5, 0.9}[i/2%4]
+	if i%7 == 0 { // a value that comes again names no writer
+		opt.Repeat = []float64{0.1, 0.4}[i/7%2]
+	}
 	return oracle.Random(rng, opt)
 }
 
