@@ -346,6 +346,23 @@ func (s *State) intermediateRead(v, n, op uint32) {
 	}
 }
 
+// EachIntermediateRead calls fn with what [State] reports of reads of v, a register's
+// version that its one writer overwrote itself.
+func (s *State) EachIntermediateRead(v uint32, fn func(a Anomaly)) {
+	x := &s.versions[v]
+	if !s.SureRegister(v) || x.flags&overwrittenByWriter == 0 || x.writer == 0 {
+		return
+	}
+	if id := s.writeOf(x.writer, v); id == 0 || !s.writes[id].intermediate {
+		return
+	}
+	for r := x.readers; r != 0; r = s.olderReader(r) {
+		if n := s.readers[r].txn; n != x.writer {
+			fn(Anomaly{Kind: G1b, A: n, B: x.writer, Version: v, OpA: s.readers[r].op, Certain: true})
+		}
+	}
+}
+
 // installed says whether v is what its writer left in the key. Of a version that
 // it overwrote itself nothing follows for the order of versions: who read it and
 // wrote the key may have come before the last one.

@@ -75,6 +75,7 @@ func (m *Machine) withdraw(f *openFinding) {
 	m.open.revisions[f.Finding.ID] = f.Finding.Revision
 	m.emit(f)
 	m.divergedStill(f)
+	m.intermediateStill(f)
 	m.forget(f)
 	m.retries = append(m.retries, f.asides...)
 }
@@ -99,6 +100,21 @@ func (m *Machine) divergedStill(f *openFinding) {
 				}
 			}
 		}
+	}
+}
+
+// intermediateStill notes the intermediate reads that f told which still hold: another one
+// of the same two transactions, which does not, was told with them.
+func (m *Machine) intermediateStill(f *openFinding) {
+	if len(f.members) < 2 {
+		return
+	}
+	for _, v := range f.versions {
+		m.infer.EachIntermediateRead(v, func(a infer.Anomaly) {
+			if slices.Contains(f.members, a.A) && slices.Contains(f.members, a.B) && m.infer.Pending(a.A) && m.infer.Pending(a.B) && !slices.Contains(m.diverged, a) {
+				m.diverged = append(m.diverged, a)
+			}
+		})
 	}
 }
 
