@@ -77,7 +77,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		}
 		s.remove(old)
 		replaced = true
-	} else if end <= s.greatest || s.Untimed > 0 || t.Flags&event.HasTimes != 0 && t.End != end {
+	} else if end <= s.greatest || s.Untimed > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
 		// Only then can it have been let go: what comes in time ends behind all that
 		// was, but for times that were clamped or are positions.
 		if out.Refused = s.recall(t, id, content); out.Refused != Taken {
