@@ -333,6 +333,32 @@ func (s *State) checkOwnOrder(p, v uint32) {
 	}
 }
 
+// MisorderedList says whether v is of a list of which reads show appends of one transaction
+// in another order than it made them, as far as the list is kept. Neighbours are reported
+// by themselves (checkOwnOrder). It costs the length of the list.
+func (s *State) MisorderedList(v uint32) bool {
+	x := &s.keys[s.versions[v].key]
+	if x.kind != event.List {
+		return false
+	}
+	latest := map[uint32]uint32{} // by writer: the operation that appended the element before
+	for u := x.first; u != 0; u = s.versions[u].next {
+		w := s.versions[u].writer
+		if w == 0 {
+			continue
+		}
+		id := s.writeOf(w, u)
+		if id == 0 {
+			continue
+		}
+		if op, again := latest[w]; again && s.writes[id].op < op {
+			return true
+		}
+		latest[w] = s.writes[id].op
+	}
+	return false
+}
+
 // installList ends the work on a list key: the edges of the external read, then
 // those of the appends.
 func (s *State) installList(c *touch, n uint32) {

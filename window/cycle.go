@@ -112,6 +112,7 @@ func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []
 // not begin at the end of the one before it.
 func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32) {
 	m.given(&w)
+	m.contradictOwn(es)
 	var steps []infer.Edge
 	for i := range es {
 		steps = append(steps, es[i])
