@@ -26,6 +26,8 @@ const (
 	overlapping sessionFlags = 1 << iota
 	outOfOrder               // a member retired before one that precedes it
 	recent                   // used since the hand of spill.go passed it last
+	seqOnly                  // a member has seq and no times of its own
+	timesOnly                // a member has times and no seq
 )
 
 // enterSession notes n as a member of its session, whatever its outcome.
@@ -61,6 +63,9 @@ func (s *State) internSession(h event.Hash, name []byte) uint32 {
 func (s *State) linkSession(n uint32) {
 	t := &s.txns[n]
 	x := &s.sessions[t.session]
+	if t.flags&(hasSeq|hasTimes) != hasSeq|hasTimes {
+		t.drift(x)
+	}
 	if t.placeless() {
 		if t.state == counted {
 			s.Counters.Sessionless++
@@ -153,7 +158,27 @@ func (t *txn) apart(u *txn) bool { return t.seq < u.seq && t.end <= u.start }
 // placeless says whether nothing tells where t stands in its session, which every
 // transaction must that did not ask for old data.
 func (t *txn) placeless() bool {
-	return t.flags&stale == 0 && (t.session == 0 || t.flags&(hasSeq|hasTimes) == 0)
+	return t.flags&stale == 0 && (t.session == 0 || t.flags&(hasSeq|hasTimes) == 0 || t.flags&adrift != 0)
+}
+
+// drift leaves t, which has seq alone or times alone, without a place in its session x where
+// a member that came before has only the other: nothing compares the two.
+func (t *txn) drift(x *session) {
+	if t.session == 0 || t.flags&stale != 0 {
+		return
+	}
+	mine, other := seqOnly, timesOnly
+	switch t.flags & (hasSeq | hasTimes) {
+	case 0:
+		return
+	case hasTimes:
+		mine, other = other, mine
+	}
+	if x.flags&other != 0 {
+		t.flags |= adrift
+		return
+	}
+	x.flags |= mine
 }
 
 // SessionOrder says whether some transaction that counts had a place in a session.

@@ -28,6 +28,7 @@ const (
 	retired   // left every order
 	inSession // linked in its session's list
 	stored    // a record of it is on disk: see spill.go
+	adrift    // neither seq nor its own times tell where it stands among those of its session
 )
 
 // txn is a transaction in the slab, 128 bytes: two cache lines, of which the first
