@@ -498,8 +498,7 @@ func (m *Machine) fitsToTheEnd() {
 		if !m.orders(i) || m.misfits[i] > 0 {
 			continue
 		}
-		r := m.newRun(i)
-		if r.run(m.graph.Order(i)); len(r.misfits) > 0 {
+		if !m.fitsNow(i) {
 			m.orderings[i] = beyond
 			continue
 		}

@@ -16,7 +16,9 @@ import (
 // finds one unless the transactions depend on each other; where a pair of several
 // does not fit it is counted as undecided, and the level is not said to hold.
 //
-// Of a whole history they are ordered with the blind writes: see orderBlind.
+// Of a whole history they are ordered with the blind writes: see orderBlind. With a
+// window that comes first, and what is assumed here can move the writers of what was
+// read: all that lives is looked at again.
 func (m *Machine) orderUnread() {
 	if m.cfg.Unbounded {
 		return
@@ -34,6 +36,9 @@ func (m *Machine) orderUnread() {
 			n, ids := m.undecidedPairs(i, writers, assumed)
 			undecided, assumed = undecided+n, ids
 		})
+		if len(assumed) > 0 && !m.fitsStill(i) {
+			undecided += int64(len(assumed))
+		}
 		// What was only assumed must not stand against what a later input shows.
 		for _, id := range assumed {
 			m.graph.RemoveEdge(id)
@@ -89,4 +94,36 @@ func (m *Machine) assume(i int, a, b uint32) (incremental.EdgeID, bool) {
 		m.graph.RemoveEdge(id)
 	}
 	return 0, false
+}
+
+// fitsStill says whether what lives in the i-th view fits what was said of its blind
+// writes now that unread appends are ordered, in the present order or in another one.
+// Nothing is said of them, or a serial order has both, if it need not.
+func (m *Machine) fitsStill(i int) bool {
+	if m.infer.Counters.Unordered == 0 || m.orderings[i] != orderable || m.misfits[i] > 0 || !m.orders(i) || m.serialFits(i) {
+		return true
+	}
+	if m.fitsNow(i) {
+		return true
+	}
+	c := m.live(i, m.graph.Order(i), 0, false, false)
+	return c != nil && (m.adoptGuessed(i, c) || m.views[i].Family == isolation.Plain && m.adoptOf(i, c, &c.problem)) && m.fitsNow(i)
+}
+
+// fitsNow says whether all that lives in the i-th view would fit if it froze now.
+func (m *Machine) fitsNow(i int) bool {
+	r := m.newRun(i)
+	r.run(m.graph.Order(i))
+	return len(r.misfits) == 0
+}
+
+// serialFits says whether all that was read fits a serial order that shows that the
+// level of the i-th view holds: it orders the appends as well.
+func (m *Machine) serialFits(i int) bool {
+	for j := range m.views {
+		if m.graph.Serial(j) && m.misfits[j] == 0 && m.orders(j) && m.orderings[j] == orderable && m.speaksFor(j, m.views[i]) && m.fitsNow(j) {
+			return true
+		}
+	}
+	return false
 }

@@ -62,7 +62,7 @@ func (f blindForm) compare(t *testing.T, few int) {
 	for i := range seeds(t, few) {
 		rng := rand.New(rand.NewPCG(uint64(i), f.stream))
 		opt := blind()
-		opt.Lists = !f.windowed && i%4 == 3
+		opt.Lists = i%4 == 3
 		if f.windowed {
 			opt.Min, opt.Max = 5, 8
 		}
