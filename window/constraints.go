@@ -114,6 +114,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	}
 	if len(c.problem.Keys) == 0 && !c.aside {
 		m.orderings[i] = orderable
+		m.fitFound(i, c, nil)
 		return nil, nil
 	}
 	r := m.solveInTime(i, c)
@@ -124,6 +125,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 				m.orderings[j] = orderable
 			}
 		}
+		m.fitFound(i, c, r.Order)
 	case solve.Unsatisfiable:
 		m.orderings[i] = opposed
 		return c, &r.Core

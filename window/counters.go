@@ -35,11 +35,35 @@ func (m *Machine) checkCounters() {
 	}
 	m.counterBounds(txns)
 	m.counterTotals(txns)
-	for i, level := range m.views {
-		if v, _ := level.View(); !v.Split && level.Base == isolation.Serializable && m.inOrder(i, txns) {
-			m.fitted = append(m.fitted, level)
-		}
+	if m.anyUnordered() {
+		return // the order that fits is one that is searched: see orderView
 	}
+	for i := range m.views {
+		m.fit(i, txns, func(a, b uint32) int { return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b)) })
+	}
+}
+
+// fit notes the level of the i-th view if the counters agree with this order of it.
+func (m *Machine) fit(i int, txns []infer.CounterTxn, compare func(a, b uint32) int) {
+	level := m.views[i]
+	if v, _ := level.View(); !v.Split && level.Base == isolation.Serializable && m.inOrder(txns, compare) {
+		m.fitted = append(m.fitted, level)
+	}
+}
+
+// fitFound is fit for the order that was found for the problem of the i-th view, or for
+// that of the graph where the problem has no pairs.
+func (m *Machine) fitFound(i int, c *constraints, order []int32) {
+	if m.infer.Counters.Countable == 0 {
+		return
+	}
+	m.fit(i, m.infer.CounterTxns(), func(a, b uint32) int {
+		x, y := c.nodeAt(a), c.nodeAt(b)
+		if order == nil || x < 0 || y < 0 {
+			return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
+		}
+		return cmp.Compare(order[x], order[y])
+	})
 }
 
 // fits says whether an order was found in which the counters agree with l, or with a
@@ -197,9 +221,9 @@ func balanced(txns []infer.CounterTxn, keys []uint32) bool {
 }
 
 // inOrder says whether each counter read shows the sum of the increments before it in
-// the order of the i-th view. A counter that was there before begins with what makes
+// this order of the transactions. A counter that was there before begins with what makes
 // its first read right.
-func (m *Machine) inOrder(i int, txns []infer.CounterTxn) bool {
+func (m *Machine) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int) bool {
 	var order []*infer.CounterTxn
 	for j := range txns {
 		if t := &txns[j]; t.Counts {
@@ -207,7 +231,7 @@ func (m *Machine) inOrder(i int, txns []infer.CounterTxn) bool {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b *infer.CounterTxn) int {
-		return cmp.Or(m.graph.CompareCommits(i, incremental.Vertex(a.Txn), incremental.Vertex(b.Txn)), cmp.Compare(a.Txn, b.Txn))
+		return cmp.Or(compare(a.Txn, b.Txn), cmp.Compare(a.Txn, b.Txn))
 	})
 	sums, known := map[uint32]int64{}, map[uint32]bool{}
 	for _, t := range order {
