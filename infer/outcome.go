@@ -104,7 +104,8 @@ func (s *State) uncount(n uint32) {
 }
 
 // unplace gives the key up when n, whose reads do not count any more, was the
-// one that showed the order of its last elements.
+// one that showed the order of its last elements. What it showed before these, who
+// showed what is behind has seen as well, and is asked who wrote it.
 func (s *State) unplace(k, n uint32) {
 	v, found := s.keys[k].last, false
 	for ; v != 0 && s.versions[v].witness == n; v = s.versions[v].prev {
@@ -115,6 +116,24 @@ func (s *State) unplace(k, n uint32) {
 	}
 	if found {
 		s.giveUp(k)
+		return
+	}
+	behind := uint32(0)
+	for ; v != 0; v = s.versions[v].prev {
+		x := &s.versions[v]
+		if x.witness != n {
+			behind = x.witness
+			continue
+		}
+		if behind == 0 {
+			continue
+		}
+		s.pin(behind)
+		x.witness = behind
+		s.unpin(n)
+		if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 && s.txns[behind].state == counted {
+			s.await(v, behind, 0)
+		}
 	}
 }
 
