@@ -21,9 +21,9 @@ const idleEvery = 500 * time.Millisecond
 // readSize is what one read takes at most: twice the capacity of a pipe.
 const readSize = 128 << 10
 
-// Source unpacks what begins like gzip. It passes on what each read gives as soon as it is there, so that a slow
-// writer's line waits for nothing but its end, and a fast one's come by the
-// hundred. Offsets are line numbers from 1.
+// Source unpacks what begins like gzip. It passes on what each read gives as soon as
+// it is there, so that a slow writer's line waits for nothing but its end, and a fast
+// one's come by the hundred. Offsets are line numbers from 1.
 type Source struct {
 	// Input is read by one goroutine. A read cannot be interrupted: after Run was
 	// cancelled, that goroutine lives until its read returns.

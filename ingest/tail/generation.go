@@ -1,12 +1,11 @@
 package tail
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -64,9 +63,12 @@ func (g *generation) begin() error {
 	}
 	g.inode = inodeOf(info)
 	g.id = identity{inode: g.inode, hash: xxh3.Hash(nil)}
-	content, compressed, err := decompressed(g.file)
-	if err != nil || !compressed {
-		return err
+	content, packed, err := lines.Unpack(whole(g.file))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", g.path, err)
+	case !packed:
+		return nil
 	}
 	g.first = make([]byte, fingerprintMost)
 	n, err := readFull(content, g.first)
@@ -79,20 +81,8 @@ func (g *generation) begin() error {
 	return err
 }
 
-// decompressed is the content of f, which is gzip if it begins like it.
-func decompressed(f *os.File) (content io.Reader, compressed bool, err error) {
-	var magic [2]byte
-	if n, err := f.ReadAt(magic[:], 0); err != nil && err != io.EOF {
-		return nil, false, err
-	} else if n < 2 || !bytes.Equal(magic[:], []byte{0x1f, 0x8b}) {
-		return f, false, nil
-	}
-	z, err := gzip.NewReader(bufio.NewReaderSize(f, 64<<10))
-	if err != nil {
-		return nil, false, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	return z, true, nil
-}
+// whole is what f holds, read without moving its offset.
+func whole(f *os.File) io.Reader { return io.NewSectionReader(f, 0, math.MaxInt64) }
 
 // static reports that the file does not grow.
 func (g *generation) static() bool { return g.content != nil || g.copied }

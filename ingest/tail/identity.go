@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
 // fingerprintMost bytes of a file's beginning tell it from others.
@@ -76,9 +78,9 @@ func identify(path string, n int) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	content, _, err := decompressed(f)
+	content, _, err := lines.Unpack(whole(f))
 	if err != nil {
-		return identity{}, err
+		return identity{}, fmt.Errorf("%s: %w", path, err)
 	}
 	hash, err := fingerprint(content, n)
 	if err != nil {

@@ -9,8 +9,10 @@ import (
 	"io"
 )
 
-// unpackSize holds what tells the format of a file by its beginning.
-const unpackSize = 4096
+const (
+	unpackSize = 4096     // holds what tells the format of a file by its beginning
+	packedSize = 64 << 10 // of what is packed, read in one go
+)
 
 // Unpack is what in holds, unpacked where it begins like gzip (RFC 1952, 2.3.1).
 func Unpack(in io.Reader) (text *bufio.Reader, packed bool, err error) {
@@ -22,7 +24,7 @@ func Unpack(in io.Reader) (text *bufio.Reader, packed bool, err error) {
 	if !bytes.Equal(begin, []byte{0x1f, 0x8b}) {
 		return text, false, nil
 	}
-	z, err := gzip.NewReader(text)
+	z, err := gzip.NewReader(bufio.NewReaderSize(text, packedSize))
 	if err != nil {
 		return nil, false, fmt.Errorf("unpack: %w", err)
 	}
