@@ -22,6 +22,13 @@ import (
 // notOrdered is in key.length of a register whose numbers contradict its reads.
 const notOrdered = 2
 
+// partlyOrdered is in key.base of a register of which a version without a number was
+// installed. One that replaced what its writer had read stands right behind that under
+// serializability and snapshot isolation, and so before whatever has a higher number:
+// of two that are not one read-modify-write after the other the order is left to
+// package solve, as that of blind writes is.
+const partlyOrdered = 1
+
 // versionIdentity is the value of the version with this text, where the contract says
 // that versions are told by it.
 func versionIdentity(text []byte) event.Hash {

@@ -77,7 +77,10 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 		s.divergeFromOthers(id)
 	}
 	k := s.versions[pred].key
-	if pred == s.keys[k].initial {
+	if s.opt.Ordered && !s.ordered1(w.version) && s.keys[k].flags&element == 0 {
+		s.keys[k].base = partlyOrdered
+		s.countRoots(k)
+	} else if pred == s.keys[k].initial {
 		s.countRoots(k)
 	}
 }
@@ -183,7 +186,7 @@ func (s *State) countRoots(k uint32) {
 	if x.flags&(uncheckable|unordered) != 0 || x.flags&(element|deleted) == element {
 		return // in whichever order an element is added, it is there
 	}
-	roots, fromInitial := 0, 0
+	roots, fromInitial, given := 0, 0, 0
 	if x.flags&hasBaseline != 0 {
 		roots++
 	}
@@ -191,15 +194,19 @@ func (s *State) countRoots(k uint32) {
 		fromInitial = 1 // by one that has left memory
 	}
 	for id := s.versions[x.initial].over; id != 0 && roots < 2; id = s.writes[id].nextOver {
-		if s.ordered1(s.writes[id].version) {
-			fromInitial = 1 // one of those whose order is given
-		} else if s.writes[id].blind {
+		switch w := &s.writes[id]; {
+		case s.ordered1(w.version):
+			given++
+		case w.blind:
 			roots++
-		} else {
+		default:
 			fromInitial = 1
 		}
 	}
-	if roots+fromInitial >= 2 {
+	if given > 0 && (x.flags&element != 0 || x.base != partlyOrdered) {
+		fromInitial, given = 1, 0 // all have their order
+	}
+	if roots+fromInitial+given >= 2 {
 		x.flags |= unordered
 		s.Counters.Unordered++
 	}
