@@ -69,6 +69,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		if t.Status == event.Aborted || !s.sameOps(b, t, old) {
 			out.Replaced = append(out.Replaced, id.Lo)
 			if out.Refused == TooLate {
+				s.txns[old].flags |= overruled
 				s.tooLate(b, t)
 			}
 		}

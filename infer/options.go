@@ -121,6 +121,11 @@ const (
 	Nonlinearizable
 )
 
+// accuses says whether k tells what transactions did, and not what is not known.
+func (k AnomalyKind) accuses() bool {
+	return k <= UnattributedRead || k >= OutOfBounds
+}
+
 // Anomaly is a finding of its own, or what one is made from.
 type Anomaly struct {
 	Kind    AnomalyKind

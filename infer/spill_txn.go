@@ -44,7 +44,11 @@ func (s *State) ColdTxn() uint32 {
 func (s *State) SpillTxn(dst []byte, n uint32) (Ref, []byte) {
 	x := &s.txns[n]
 	ref := Ref{TxnRecord, x.id}
-	dst = append(dst, recordVersion, byte(x.flags&^stored))
+	flags := x.flags &^ (stored | overruled)
+	if x.flags&overruled != 0 {
+		flags |= stored // its place is free here
+	}
+	dst = append(dst, recordVersion, byte(flags))
 	for _, u := range []uint32{x.gen, x.partition, x.sub, x.away, x.asked} {
 		dst = binary.AppendUvarint(dst, uint64(u))
 	}
@@ -94,6 +98,9 @@ func readTxn(record []byte) (x txn, rest []byte, err error) {
 	r := recordReader{b: record}
 	r.version()
 	x.state, x.flags = counted, txnFlags(r.byte())
+	if x.flags&stored != 0 {
+		x.flags ^= stored | overruled
+	}
 	for _, u := range []*uint32{&x.gen, &x.partition, &x.sub, &x.away, &x.asked} {
 		*u = r.uint32()
 	}

@@ -18,7 +18,7 @@ const (
 	tentative          // unknown, not observed so far
 )
 
-type txnFlags uint8
+type txnFlags uint16
 
 const (
 	hasSeq txnFlags = 1 << iota
@@ -29,6 +29,7 @@ const (
 	inSession // linked in its session's list
 	stored    // a record of it is on disk: see spill.go
 	adrift    // neither seq nor its own times tell where it stands among those of its session
+	overruled // another record of it came too late: see Add
 )
 
 // txn is a transaction in the slab, 128 bytes: two cache lines, of which the first
@@ -513,6 +514,9 @@ func (s *State) edge(from, to uint32, label Label, version, witness uint32) {
 func (o *Out) growEdges() { o.Edges = slices.Grow(o.Edges, 64) }
 
 func (s *State) anomaly(a Anomaly) {
+	if a.Kind.accuses() && (s.txns[a.A].flags|s.txns[a.B].flags)&overruled != 0 {
+		return // what they did is not what counts, and that is flagged
+	}
 	if a.Version != 0 {
 		a.Value = s.valueKey(a.Version)
 	}

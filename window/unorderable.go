@@ -177,6 +177,9 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 	at := 0
 	for j := range w.Edges {
 		if at < len(f.edges) && m.graph.Edge(f.edges[at]).From == incremental.Vertex(f.members[j]) {
+			if shown := m.graph.Edge(f.edges[at]).Note[1]; shown != 0 {
+				w.Edges[j].Shown = index(m.current(shown))
+			}
 			m.shownByVisits(&w.Edges[j], inferred(m.graph.Edge(f.edges[at])), index)
 			at++
 		}
