@@ -76,6 +76,9 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 		m.forceDue(dueTxn{n: uint32(v), gen: m.infer.Generation(uint32(v))})
 	}
 	for _, v := range retired {
+		m.forceBehind(v)
+	}
+	for _, v := range retired {
 		n := uint32(v)
 		f.drops++
 		f.writes = m.infer.WrittenKeys(f.writes[:0], n)
@@ -95,6 +98,18 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 	}
 	if x := &f.timed; len(x.overs) > 2*m.graph.NumLive()+64 {
 		m.forgetOvers()
+	}
+}
+
+// forceBehind takes in those that depend on v, which is about to be let go of: who is in
+// v's past may live on in another order, and is in theirs by v only.
+func (m *Machine) forceBehind(v incremental.Vertex) {
+	f := &m.forced
+	for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
+		e := m.graph.Edge(id)
+		if to := uint32(e.To); infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) != 0 && f.taken[to].gen == 0 {
+			m.forceDue(dueTxn{n: to, gen: m.infer.Generation(to)})
+		}
 	}
 }
 
