@@ -24,9 +24,9 @@ func (e *TooBigError) Error() string {
 // Is makes errors.Is(e, ErrTooBig) true.
 func (e *TooBigError) Is(target error) bool { return target == ErrTooBig }
 
-// entryOverhead is what Badger adds to an entry's key and value when it checks
+// EntryOverhead is what Badger adds to an entry's key and value when it checks
 // the size of a transaction: meta bytes, a value pointer, the version.
-const entryOverhead = 24
+const EntryOverhead = 24
 
 // reserve is left of both limits for the store's own record and Badger's
 // end-of-transaction mark.
@@ -124,19 +124,23 @@ func (s *Store) measure(entries []Entry) (int64, error) {
 		if len(e.Key) > 32<<10 {
 			return 0, fmt.Errorf("commit: entry %d: key of %d bytes, at most %d", i, len(e.Key), 32<<10)
 		}
-		size += int64(len(e.Key) + len(e.Value) + entryOverhead)
+		size += int64(len(e.Key) + len(e.Value) + EntryOverhead)
 	}
-	if int64(len(entries)) > s.db.MaxBatchCount()-reserve || size > s.db.MaxBatchSize()-reserve*entryOverhead {
+	if most, bytes := s.Limits(); int64(len(entries)) > most || size > bytes {
 		return 0, s.tooBig(int64(len(entries)), size)
 	}
 	return size, nil
 }
 
+// Limits are the most entries that one commit takes, and the most bytes: of keys and
+// values, and [EntryOverhead] for each.
+func (s *Store) Limits() (entries, bytes int64) {
+	return s.db.MaxBatchCount() - reserve, s.db.MaxBatchSize() - reserve*EntryOverhead
+}
+
 func (s *Store) tooBig(entries, size int64) error {
-	return &TooBigError{
-		Entries: entries, Bytes: size,
-		MaxEntries: s.db.MaxBatchCount() - reserve, MaxBytes: s.db.MaxBatchSize() - reserve*entryOverhead,
-	}
+	most, bytes := s.Limits()
+	return &TooBigError{Entries: entries, Bytes: size, MaxEntries: most, MaxBytes: bytes}
 }
 
 func sequenceKey(seq uint64) []byte {

@@ -203,7 +203,7 @@ func TestCommitTooBig(t *testing.T) {
 	if err := s.Commit(countOver[:big.MaxEntries]); err != nil {
 		t.Errorf("commit of %d entries, which is the limit: %v", big.MaxEntries, err)
 	}
-	value := make([]byte, big.MaxBytes-1-entryOverhead)
+	value := make([]byte, big.MaxBytes-1-EntryOverhead)
 	if err := s.Commit([]Entry{{Space: records, Key: []byte("k"), Value: value}}); err != nil {
 		t.Errorf("commit of %d bytes, which is the limit: %v", big.MaxBytes, err)
 	}

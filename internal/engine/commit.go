@@ -9,8 +9,7 @@ import (
 	"github.com/isowatch/isowatch/store"
 )
 
-// commit writes the step in one transaction. What does not fit one, the parts of
-// a large delta, goes before it: nothing counts until the head does.
+// commit writes the step.
 func (e *Engine) commit(w *work) error {
 	if err := e.commitStep(w); err != nil {
 		return err
@@ -37,30 +36,18 @@ func (e *Engine) commit(w *work) error {
 	return nil
 }
 
+// commitStep writes first what only the head makes count, in as many transactions as
+// it takes, and the last of them with what tells what counts.
 func (e *Engine) commitStep(w *work) error {
 	h := e.head
 	h.Step++
-	var entries []store.Entry
-	size := 0
-	add := func(x store.Entry) {
-		entries = append(entries, x)
-		size += len(x.Key) + len(x.Value)
-	}
-	put := func(sp store.Space, key, value []byte) { add(store.Entry{Space: sp, Key: key, Value: value}) }
-	spill := func() error { // entries that only the head makes count
-		err := e.store.Commit(entries)
-		entries, size = entries[:0], 0
-		return err
-	}
+	out := e.newWrites()
 	for part, d := 0, w.delta; len(d) > 0 || part == 0; part++ {
 		n := min(len(d), deltaPart)
-		put(spaceDelta, deltaKey(h.Step, part), d[:n])
-		d = d[n:]
-		if size > maxCommitBytes {
-			if err := spill(); err != nil {
-				return err
-			}
+		if err := out.early(spaceDelta, deltaKey(h.Step, part), d[:n]); err != nil {
+			return err
 		}
+		d = d[n:]
 	}
 	for i := range w.dead {
 		text, err := json.Marshal(&w.dead[i])
@@ -69,65 +56,54 @@ func (e *Engine) commitStep(w *work) error {
 		}
 		h.Dead++
 		h.DeadBytes += int64(len(text))
-		put(spaceDead, key64(h.Dead), text)
-		if size > maxCommitBytes || len(entries) > maxEntries {
-			if err := spill(); err != nil {
-				return err
-			}
-		}
-	}
-	for i := range w.effects {
-		if err := e.putEffects(&w.effects[i], &h, put, func() error {
-			if size > maxCommitBytes || len(entries) > maxEntries {
-				return spill()
-			}
-			return nil
-		}); err != nil {
+		if err := out.early(spaceDead, key64(h.Dead), text); err != nil {
 			return err
 		}
 	}
-	e.putResolved(w, &h, put)
+	for i := range w.effects {
+		if err := e.putEffects(&w.effects[i], &h, out); err != nil {
+			return err
+		}
+	}
 	for _, dead := range [2]bool{true, false} { // of one name, the put counts
 		for i := range w.puts {
 			if p := &w.puts[i]; (p.Value == nil) == dead {
-				if err := p.eachPiece(func(x store.Entry) error {
-					entries = append(entries, x)
-					if size += len(x.Key) + len(x.Value); size > maxCommitBytes || len(entries) > maxEntries {
-						return spill()
-					}
-					return nil
-				}); err != nil {
+				if err := p.eachPiece(out.earlyEntry); err != nil {
 					return err
 				}
 			}
 		}
 	}
+	if err := out.close(); err != nil {
+		return err
+	}
+	e.putResolved(w, &h, out.put)
 	for p, c := range w.cursors {
 		text, err := json.Marshal(c)
 		if err != nil {
 			return fmt.Errorf("cursor of %s: %w", p, err)
 		}
-		put(spaceCursor, []byte(p), text)
+		out.put(spaceCursor, []byte(p), text)
 	}
 	for _, p := range w.ended {
-		add(store.Entry{Space: spaceCursor, Key: []byte(p), Delete: true})
+		out.add(store.Entry{Space: spaceCursor, Key: []byte(p), Delete: true})
 	}
 	if w.assembly != nil {
-		put(spaceHead, []byte("assembler"), w.assembly)
+		out.put(spaceHead, []byte("assembler"), w.assembly)
 		w.assembly = nil
 	}
-	if err := e.trim(&h, add); err != nil {
+	if err := e.trim(&h, out.add); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
-	if err := e.retain(&h, w.step.tick, w.wrote, add); err != nil {
+	if err := e.retain(&h, w.step.tick, w.wrote, out.add); err != nil {
 		return fmt.Errorf("retention: %w", err)
 	}
 	text, err := json.Marshal(h)
 	if err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
-	put(spaceHead, []byte("head"), text)
-	if err := e.store.Commit(entries); err != nil {
+	out.put(spaceHead, []byte("head"), text)
+	if err := e.store.Commit(out.entries); err != nil {
 		return err
 	}
 	e.lament(&e.head, &h)
@@ -138,8 +114,8 @@ func (e *Engine) commitStep(w *work) error {
 }
 
 // putEffects writes findings under their ids, those not stored yet with the next
-// order, and what is to be delivered into the outbox.
-func (e *Engine) putEffects(x *effect, h *head, put func(store.Space, []byte, []byte), room func() error) error {
+// order, what is to be delivered into the outbox, and panes.
+func (e *Engine) putEffects(x *effect, h *head, out *writes) error {
 	orders := map[string][]byte{} // of findings written in this step
 	sizes := map[string]int64{}   // of these
 	for i, text := range x.findings {
@@ -160,23 +136,28 @@ func (e *Engine) putEffects(x *effect, h *head, put func(store.Space, []byte, []
 		if order == nil {
 			h.Order++
 			order = key64(h.Order)
-			put(spaceOrder, order, id)
+			if err := out.early(spaceOrder, order, id); err != nil {
+				return err
+			}
 		}
 		orders[x.ids[i]] = order
 		sizes[x.ids[i]] = 8 + int64(len(text))
 		h.FindingBytes += sizes[x.ids[i]] - before
-		put(spaceFinding, id, append(order[:8:8], text...))
+		if err := out.early(spaceFinding, id, append(order[:8:8], text...)); err != nil {
+			return err
+		}
 		if x.outbox[i] {
 			h.Outbox++
 			h.OutboxBytes += int64(len(text))
-			put(spaceOutbox, key64(h.Outbox), text)
-		}
-		if err := room(); err != nil {
-			return err
+			if err := out.early(spaceOutbox, key64(h.Outbox), text); err != nil {
+				return err
+			}
 		}
 	}
 	for _, p := range x.panes {
-		put(spacePane, p.key, p.value)
+		if err := out.early(spacePane, p.key, p.value); err != nil {
+			return err
+		}
 	}
 	return nil
 }

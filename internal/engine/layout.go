@@ -8,19 +8,17 @@ import (
 
 // Spaces of the store.
 const (
-	spaceHead      store.Space = 'h' // "head" -> head, JSON; "assembler" -> its state
-	spaceCursor    store.Space = 'p' // partition -> ingest.Cursor, JSON
-	spaceDelta     store.Space = 'd' // step, part (8+2 bytes) -> piece of a delta
-	spaceFinding   store.Space = 'f' // id -> order (8 bytes), finding, JSON
-	spaceOrder     store.Space = 'i' // order (8 bytes) -> id
-	spaceOutbox    store.Space = 'o' // sequence (8 bytes) -> finding, JSON
-	spaceSink      store.Space = 'c' // sink -> sequence delivered (8 bytes), what the sink remembers
-	spaceDead      store.Space = 'l' // number (8 bytes) -> DeadLetter, JSON
-	spacePane      store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
-	spaceSpill     store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
-	maxCommitBytes             = 3 << 20
-	maxEntries                 = 9_000
-	deltaPart                  = 512 << 10
+	spaceHead    store.Space = 'h' // "head" -> head, JSON; "assembler" -> its state
+	spaceCursor  store.Space = 'p' // partition -> ingest.Cursor, JSON
+	spaceDelta   store.Space = 'd' // step, part (8+2 bytes) -> piece of a delta
+	spaceFinding store.Space = 'f' // id -> order (8 bytes), finding, JSON
+	spaceOrder   store.Space = 'i' // order (8 bytes) -> id
+	spaceOutbox  store.Space = 'o' // sequence (8 bytes) -> finding, JSON
+	spaceSink    store.Space = 'c' // sink -> sequence delivered (8 bytes), what the sink remembers
+	spaceDead    store.Space = 'l' // number (8 bytes) -> DeadLetter, JSON
+	spacePane    store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
+	spaceSpill   store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
+	deltaPart                = 512 << 10
 )
 
 func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
