@@ -106,6 +106,34 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// A replay answers what is expected now, not what was when the service started.
+func TestReplayClosesAfterReload(t *testing.T) {
+	s := liveService(t)
+	s.Watch.Idle = time.Second
+	sink := make(caught, 10)
+	a := start(t, s, sink)
+	send(t, a, append(skewApart()[:3], ran("T2", 2, 3, `{"op":"r","key":"x","value":[]}`))...)
+	f := storedFinding(t, s.Data, sink.next(t).ID, isolation.Final)
+	next := s
+	next.Watch.Expect = levels(t, "read-committed")[0]
+	next.Watch.Levels = append(isolation.Watched(), next.Watch.Expect)
+	if err := a.Reload(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	r := replayOf()
+	r.Data, r.From, r.To = s.Data, bound(t, flagOf(f.Command, "--from")), bound(t, flagOf(f.Command, "--to"))
+	answer := &isolation.Finding{ID: f.ID, Source: "default", State: isolation.ResolvedOK, Explanation: "So it is."}
+	r.Watch.Levels = s.Watch.Levels
+	if err := CloseFinding(t.Context(), &r, answer); err == nil || !strings.Contains(err.Error(), "was not checked for read-committed") {
+		t.Errorf("checked for what was expected before: %v", err)
+	}
+	r.Watch.Levels = levels(t, "read-committed")
+	if err := CloseFinding(t.Context(), &r, answer); err != nil {
+		t.Errorf("checked for what is expected now: %v", err)
+	}
+	storedFinding(t, s.Data, f.ID, isolation.ResolvedOK)
+}
+
 // A source that is first met while a configuration is being refused is checked by the
 // one that stays.
 func TestSourcesToComeKeepTheirConfiguration(t *testing.T) {

@@ -111,7 +111,7 @@ func (a *App) takeResolution(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answers says whether the range was checked for what is expected here.
+// answers says whether the range was checked for what is expected here now.
 func (a *App) answers(r *engine.Resolution) error {
 	if r.Finding.Refutes == nil {
 		r.Finding.Refutes = []string{}
@@ -124,7 +124,7 @@ func (a *App) answers(r *engine.Resolution) error {
 			return err
 		}
 	}
-	expect := a.config.WatchOf(r.Finding.Source).Expect
+	expect := a.watchOf(r.Finding.Source).Expect
 	for _, name := range r.Levels {
 		l, err := isolation.ParseLevel(name)
 		if err != nil {
