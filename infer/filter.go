@@ -13,10 +13,20 @@ import "github.com/isowatch/isowatch/internal/flat"
 type filter struct {
 	front  hashSet
 	panes  []hashSet // the last one takes new entries
-	limit  int       // bytes; 0 is 64 MiB
+	limit  int       // bytes
 	forgot bool      // something was let go
 	warmed uint64    // keeps the loads of flush
 }
+
+// Budgets of the filters of a source, bytes; all of them take 112 MiB at most. An
+// entry of a value takes 8 bytes and one of an id 16, and up to three quarters of a set
+// are used: that is 6,291,456 values, a quarter of that, and 786,432 ids.
+const (
+	valueBytes = 64 << 20 // values that are gone
+	twiceBytes = 16 << 20 // those of them that several may have written
+	abortBytes = 16 << 20 // values of transactions that aborted
+	idBytes    = 16 << 20
+)
 
 // filterPanes is how many sets the budget is cut into: what is forgotten at once
 // is the share of one.
@@ -86,11 +96,7 @@ func (f *filter) store(h uint64) {
 	}
 	p := &f.panes[len(f.panes)-1]
 	if 4*(p.used+1) > 3*len(p.slots) {
-		limit := f.limit
-		if limit == 0 {
-			limit = 64 << 20
-		}
-		if 16*len(p.slots) > limit/filterPanes {
+		if 16*len(p.slots) > f.limit/filterPanes {
 			f.roll(len(p.slots))
 			p = &f.panes[len(f.panes)-1]
 		} else {

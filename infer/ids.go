@@ -11,7 +11,7 @@ type idFilter struct {
 	front  []idEntry // at most idFront
 	warmed uint64    // keeps the loads of flush
 	panes  []idSet   // the last one takes new entries
-	limit  int       // bytes; 0 is 64 MiB
+	limit  int       // bytes
 }
 
 // idSet is an open-addressing table; id 0 is the empty slot, and is itself kept
@@ -68,11 +68,7 @@ func (f *idFilter) store(e idEntry) {
 	}
 	p := &f.panes[len(f.panes)-1]
 	if 4*(p.used+1) > 3*len(p.slots) {
-		limit := f.limit
-		if limit == 0 {
-			limit = 64 << 20
-		}
-		if 32*len(p.slots) > limit/filterPanes {
+		if 32*len(p.slots) > f.limit/filterPanes {
 			f.roll(len(p.slots))
 			p = &f.panes[len(f.panes)-1]
 		} else {

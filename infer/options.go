@@ -25,8 +25,6 @@ type Options struct {
 	MaxTxn int64
 	// ClockDrift is how far two clients' clocks may be apart, ns.
 	ClockDrift int64
-	// FilterBytes bounds the filters of retired ids and values; 0 is 64 MiB.
-	FilterBytes int
 	// Labels are those of edges that matter; 0 is all.
 	Labels Label
 }

@@ -266,15 +266,11 @@ func New(o Options) *State {
 	}
 	s.SetOptions(o)
 	s.begunRetired = math.MinInt64 / 2
-	s.values.limit = o.FilterBytes
-	s.ids.limit = o.FilterBytes / 4
-	s.twice.limit = o.FilterBytes / 4
-	s.aborts.limit = o.FilterBytes / 4
+	s.values.limit, s.twice.limit, s.aborts.limit, s.ids.limit = valueBytes, twiceBytes, abortBytes, idBytes
 	return s
 }
 
-// SetOptions lets o take effect on what is taken in and decided from now on. Its
-// FilterBytes are not looked at.
+// SetOptions lets o take effect on what is taken in and decided from now on.
 func (s *State) SetOptions(o Options) {
 	if !o.Linear {
 		s.lines = nil

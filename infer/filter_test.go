@@ -1,0 +1,64 @@
+package infer
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// TestFilterRemembers: as a set does, until the budget is used up, and through a
+// snapshot; what it forgets is the oldest, and it says that it has.
+func TestFilterRemembers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	f := &filter{limit: 256 << 10} // 4 panes of 8,192 entries, up to 6,144 of them used
+	var added []uint64
+	for range 20_000 {
+		h := rng.Uint64() >> rng.IntN(40)
+		added = append(added, h)
+		f.add(h)
+	}
+	r := &flat.Reader{Bytes: f.appendState(nil)}
+	again := &filter{limit: f.limit}
+	if again.readState(r); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	for _, g := range []*filter{f, again} {
+		for _, h := range added {
+			if !g.has(h) || g.has(h^1<<63) || g.forgot {
+				t.Fatalf("%x: %v, with another first bit %v, forgot %v", h, g.has(h), g.has(h^1<<63), g.forgot)
+			}
+		}
+		for range 30_000 {
+			g.add(rng.Uint64())
+		}
+		if g.has(added[0]) || !g.forgot || g.bytes() > int64(g.limit)+8*frontSlots {
+			t.Errorf("the first of 50,000: %v, forgot %v, %d bytes", g.has(added[0]), g.forgot, g.bytes())
+		}
+	}
+}
+
+// TestFilterBudgets: what the filters of a source take when they are full, which
+// docs/semantics.md tells.
+func TestFilterBudgets(t *testing.T) {
+	s := New(Options{})
+	if got := s.values.limit; got != 64<<20 {
+		t.Errorf("values: %d bytes", got)
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	const quarter = 16 << 20
+	for range quarter / 16 {
+		s.ids.add(rng.Uint64(), 0, false)
+	}
+	if got := s.ids.bytes(); got != quarter {
+		t.Errorf("ids take %d bytes", got)
+	}
+	for name, f := range map[string]*filter{"values of several": &s.twice, "values of aborted transactions": &s.aborts} {
+		for range quarter / 8 {
+			f.add(rng.Uint64())
+		}
+		if got := f.bytes(); got != quarter+8*frontSlots || !f.forgot {
+			t.Errorf("%s take %d bytes, forgot %v", name, got, f.forgot)
+		}
+	}
+}
