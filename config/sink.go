@@ -18,8 +18,8 @@ type Sink struct {
 	Name string // of its cursor and in metrics; "": that of its kind
 	Send string
 	// Of findings of one pattern, PerPattern go out in each Every; the others follow
-	// as a digest. 0: all go out. Alertmanager groups by itself.
-	PerPattern int
+	// as a digest. 0: all go out; nil: see Limit. Alertmanager groups by itself.
+	PerPattern *int
 	Every      time.Duration
 
 	Webhook      *Webhook
@@ -38,7 +38,7 @@ const (
 )
 
 // NewSink has every default but that of its kind.
-func NewSink() Sink { return Sink{Send: SendAlerts, PerPattern: -1, Every: DefaultEvery} }
+func NewSink() Sink { return Sink{Send: SendAlerts, Every: DefaultEvery} }
 
 // Webhook is where alerts are posted.
 type Webhook struct {
@@ -80,7 +80,7 @@ func (s *Sink) fields() []field {
 	return []field{
 		{"name", text{&s.Name}},
 		{"send", oneOf{&s.Send, []string{SendAlerts, SendAll}}},
-		{"per-pattern", number{&s.PerPattern}},
+		{"per-pattern", numberIfSet{&s.PerPattern}},
 		{"every", period{&s.Every}},
 		{"webhook", maybe(&s.Webhook, nil)},
 		{"alertmanager", maybe(&s.Alertmanager, NewAlertmanager)},
@@ -150,8 +150,8 @@ func (s *Sink) Limit() int {
 	switch {
 	case s.Alertmanager != nil:
 		return 0
-	case s.PerPattern >= 0:
-		return s.PerPattern
+	case s.PerPattern != nil:
+		return *s.PerPattern
 	case s.Webhook != nil:
 		return DefaultPerPattern
 	}
@@ -168,8 +168,8 @@ func (s *Sink) Validate() error {
 	case len(kinds) > 1:
 		f.add("", "%s exclude each other; each is a sink of its own", strings.Join(kinds, " and "))
 	}
-	if s.PerPattern < -1 {
-		f.add("per-pattern", "per-pattern %d: must not be negative", s.PerPattern)
+	if n := s.PerPattern; n != nil && *n < 0 {
+		f.add("per-pattern", "per-pattern %d: must not be negative", *n)
 	}
 	if s.Every <= 0 {
 		f.add("every", "every %v: must be positive", s.Every)

@@ -104,6 +104,25 @@ func (l number) set(value string) error {
 	return nil
 }
 
+// numberIfSet is a number whose default is nil: it depends on other values.
+type numberIfSet struct{ to **int }
+
+func (l numberIfSet) String() string {
+	if *l.to == nil {
+		return ""
+	}
+	return number{*l.to}.String()
+}
+
+func (l numberIfSet) set(value string) error {
+	n := 0
+	if err := (number{&n}).set(value); err != nil {
+		return err
+	}
+	*l.to = &n
+	return nil
+}
+
 type truth struct{ to *bool }
 
 func (l truth) String() string { return strconv.FormatBool(*l.to) }

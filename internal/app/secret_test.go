@@ -124,7 +124,7 @@ func TestDigestOverARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	limited := func(every time.Duration) []config.Sink {
 		return []config.Sink{sinkOf(func(s *config.Sink) {
-			s.File, s.PerPattern, s.Every = &config.FileSink{Path: path}, 1, every
+			s.File, s.PerPattern, s.Every = &config.FileSink{Path: path}, new(1), every
 		})}
 	}
 	s.Sinks = limited(time.Hour) // the first life stops before its digest

@@ -30,7 +30,7 @@ func everySink(dir string) []config.Sink {
 			s.Kafka = &config.KafkaSink{Kafka: config.Kafka{Brokers: []string{"127.0.0.1:1"}}, Topic: "t"}
 		}),
 		sinkOf(func(s *config.Sink) {
-			s.Name, s.PerPattern, s.Send = "file", 0, config.SendAll
+			s.Name, s.PerPattern, s.Send = "file", new(0), config.SendAll
 			s.File = &config.FileSink{Path: filepath.Join(dir, "findings.jsonl")}
 		}),
 	}
