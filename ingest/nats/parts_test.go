@@ -86,20 +86,21 @@ func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		code, text string
 		want       statusMessage
+		reason     string
 	}{
-		{"100", "Idle Heartbeat", statusHeartbeat},
-		{"408", "Request Timeout", statusEnded},
-		{"409", "Batch Completed", statusEnded},
-		{"409", "Message Size Exceeds MaxBytes", statusTooLarge},
-		{"409", "Consumer Deleted", statusLost},
-		{"409", "Server Shutdown", statusLost},
-		{"409", "Leadership Change", statusLost},
-		{"400", "Bad Request", statusLost},
-		{"503", "", statusLost},
+		{"100", "Idle Heartbeat", statusHeartbeat, "Idle Heartbeat"},
+		{"408", "Request Timeout", statusEnded, "Request Timeout"},
+		{"409", "Batch Completed", statusEnded, "Batch Completed"},
+		{"409", "Message Size Exceeds MaxBytes", statusTooLarge, "Message Size Exceeds MaxBytes"},
+		{"409", "Consumer Deleted", statusLost, `the server says "Consumer Deleted", status 409`},
+		{"409", "Server Shutdown", statusLost, `the server says "Server Shutdown", status 409`},
+		{"409", "Leadership Change", statusLost, `the server says "Leadership Change", status 409`},
+		{"400", "Bad Request", statusLost, `the server says "Bad Request", status 400`},
+		{"503", "", statusLost, "no server answers its requests"},
 	} {
 		m := &nats.Msg{Header: nats.Header{"Status": {c.code}, "Description": {c.text}}}
-		if got, _ := readStatus(m); got != c.want {
-			t.Errorf("%s %s: got %d, want %d", c.code, c.text, got, c.want)
+		if got, reason := readStatus(m); got != c.want || reason != c.reason {
+			t.Errorf("%s %s: got %d, %q, want %d, %q", c.code, c.text, got, reason, c.want, c.reason)
 		}
 	}
 }

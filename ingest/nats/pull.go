@@ -3,6 +3,7 @@ package nats
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -20,13 +21,16 @@ const (
 	statusLost                           // the consumer is gone or may be
 )
 
-// errConsumer means that the consumer must be made anew.
-var errConsumer = errors.New("the consumer is gone")
+// errConsumer means that the consumer must be made anew: [gone] tells why.
+var errConsumer = errors.New("the consumer must be made anew")
 
+func gone(reason string) error { return fmt.Errorf("%w: %s", errConsumer, reason) }
+
+// readStatus also gives the server's reason, with its code.
 func readStatus(m *nats.Msg) (statusMessage, string) {
-	text := m.Header.Get("Description")
+	code, text := m.Header.Get("Status"), m.Header.Get("Description")
 	lower := strings.ToLower(text)
-	switch code := m.Header.Get("Status"); {
+	switch {
 	case code == "100":
 		return statusHeartbeat, text
 	case code == "408", code == "409" && strings.Contains(lower, "batch completed"):
@@ -34,9 +38,9 @@ func readStatus(m *nats.Msg) (statusMessage, string) {
 	case code == "409" && strings.Contains(lower, "exceeds maxbytes"):
 		return statusTooLarge, text
 	case code == "503":
-		return statusLost, "no responders"
+		return statusLost, "no server answers its requests"
 	default:
-		return statusLost, text
+		return statusLost, fmt.Sprintf("the server says %q, status %s", text, code)
 	}
 }
 

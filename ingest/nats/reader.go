@@ -55,7 +55,7 @@ func (r *run) session(ctx context.Context) error {
 		return err
 	}
 	if !again.Created.Equal(info.Created) {
-		return errConsumer
+		return gone("the stream was made anew meanwhile")
 	}
 	if !r.say(ctx, "") {
 		return nil
@@ -176,19 +176,19 @@ func (r *reader) receive(ctx context.Context) (*nats.Msg, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-r.status: // a lost connection is told if it does not come back soon
-		return nil, errConsumer
+		return nil, gone("the connection has changed")
 	case <-r.timer.C:
 		if len(r.chunk.Messages) > 0 {
 			return nil, r.sendChunk(ctx)
 		}
 		r.silence = min(2*r.silence, silenceMost)
-		return nil, errConsumer
+		return nil, gone(fmt.Sprintf("nothing came in %v, no heartbeat either", wait))
 	}
 }
 
 // control handles what is no message of the stream.
 func (r *reader) control(ctx context.Context, m *nats.Msg) error {
-	status, _ := readStatus(m)
+	status, reason := readStatus(m)
 	switch status {
 	case statusHeartbeat:
 		return r.heartbeat(ctx, m)
@@ -196,13 +196,13 @@ func (r *reader) control(ctx context.Context, m *nats.Msg) error {
 		r.pulls.ended(m, status)
 		return nil
 	}
-	return errConsumer
+	return gone(reason)
 }
 
 // heartbeat is sent only when the consumer has nothing deliverable.
 func (r *reader) heartbeat(ctx context.Context, m *nats.Msg) error {
 	if last, ok := parseUint(m.Header.Get("Nats-Last-Consumer")); ok && last != r.seen {
-		return errConsumer // the end of what was sent is lost
+		return gone("the end of what it sent is lost")
 	}
 	if last, ok := parseUint(m.Header.Get("Nats-Last-Stream")); ok && r.filtered && last >= r.at.next {
 		r.at.next = last + 1

@@ -49,19 +49,19 @@ func (s *Source) Run(ctx context.Context, from map[string]ingest.Cursor, out cha
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := r.session(ctx)
+		if time.Since(began) > 2*retryMost {
+			wait = retryFirst
+		}
 		var fatal *fatalError
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.As(err, &fatal):
 			return err
-		case errors.Is(err, errConsumer):
-			// Made anew at once, unless that happens over and over.
+		case errors.Is(err, errConsumer) && wait == retryFirst:
+			// Made anew at once; that it happens over and over is told.
 		default:
 			r.say(ctx, err.Error())
-		}
-		if time.Since(began) > 2*retryMost {
-			wait = retryFirst
 		}
 		if !r.pause(ctx, wait) {
 			return nil

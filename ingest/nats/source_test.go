@@ -224,6 +224,25 @@ func TestConsumerDeletedByAnOperator(t *testing.T) {
 	}
 }
 
+// One consumer that goes is replaced in silence; when that happens over and over, the
+// server's reason is told.
+func TestConsumerDeletedOverAndOver(t *testing.T) {
+	s := newSite(t)
+	s.publish("events.a", "m1")
+	r := s.read(Options{}, ingest.Cursor{})
+	r.untilMessages(1)
+	r.until("the server's reason", func() bool {
+		for name := range s.stream().ConsumerNames(t.Context()).Name() {
+			_ = s.js.DeleteConsumer(t.Context(), testStream, name) // it may have gone meanwhile
+		}
+		return slices.ContainsFunc(r.problems, func(p string) bool { return strings.Contains(p, "Consumer Deleted") })
+	})
+	s.publish("events.a", "m2")
+	r.untilMessages(2)
+	r.wantOffsets(1, 2)
+	r.wantGaps()
+}
+
 func TestLeavesNoConsumerBehind(t *testing.T) {
 	s := newSite(t)
 	r := s.read(Options{}, ingest.Cursor{})

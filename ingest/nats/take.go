@@ -16,7 +16,7 @@ func (r *reader) take(ctx context.Context, m *nats.Msg) error {
 		return err
 	}
 	if d.consumer != r.seen+1 || d.stream < r.at.next {
-		return errConsumer
+		return gone("some of what it sent is lost, or came twice")
 	}
 	r.seen = d.consumer
 	r.pulls.took(m)
