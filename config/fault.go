@@ -32,6 +32,15 @@ func (f *faults) add(path, format string, args ...any) {
 	*f = append(*f, &Fault{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
+// each adds what the form of some of the values of a key is, if wrong.
+func (f *faults) each(part, key string, values []string, wrong func(string) error) {
+	for _, v := range values {
+		if err := wrong(v); err != nil {
+			f.add(join(part, key), "%s: %v", key, err)
+		}
+	}
+}
+
 // in puts what is wrong with a part under the part's path, and name before its
 // text: there may be several of the kind.
 func (f *faults) in(path, name string, err error) {

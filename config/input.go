@@ -125,6 +125,9 @@ func (i *Input) Validate() error {
 		if n.Stream == "" {
 			f.add("nats", "nats: no stream is named")
 		}
+		f.each("nats", "urls", n.URLs, natsServer)
+		f.each("nats", "stream", []string{n.Stream}, streamName)
+		f.each("nats", "subjects", n.Subjects, subject)
 		n.check(&f, "nats")
 	}
 	if k := i.Kafka; k != nil {
@@ -135,10 +138,13 @@ func (i *Input) Validate() error {
 		if len(k.Topics) == 0 {
 			f.add("kafka", "kafka: no topic is named")
 		}
+		f.each("kafka", "brokers", k.Brokers, kafkaBroker)
+		f.each("kafka", "topics", k.Topics, kafkaTopic)
 		k.check(&f, "kafka")
 	}
 	if len(i.Tail) > 0 {
 		kinds++
+		f.each("", "tail", i.Tail, tailPattern)
 	}
 	if i.Stdin {
 		kinds++
@@ -200,6 +206,17 @@ func checkInputs(f *faults, inputs []placedInput) {
 				f.add(x.path, "%s is read twice, by %s and %s: positions name no cluster", name, first, x.path)
 			} else {
 				seen[name] = x.path
+			}
+		}
+	}
+	for n, x := range inputs {
+		for _, y := range inputs[:n] {
+			for _, p := range x.Tail {
+				for _, q := range y.Tail {
+					if p != q && overlap(p, q) {
+						f.add(x.path, "file:%s is read twice, by %s as %s and by %s", p, y.path, q, x.path)
+					}
+				}
 			}
 		}
 	}

@@ -21,6 +21,9 @@ const (
 	// Positions are counted in steps of 1024 within an int64; a quarter of that
 	// range leaves room for sums.
 	maxWindowTxns = 1 << 51
+
+	// minPane keeps verdicts by stretch of time fewer than transactions.
+	minPane = time.Millisecond
 )
 
 // Watch says what is promised and how it is checked.
@@ -158,6 +161,9 @@ func (w *Watch) Validate() error {
 		if x.value <= 0 {
 			f.add(x.name, "%s %v: must be positive", x.name, x.value)
 		}
+	}
+	if w.Pane > 0 && w.Pane < minPane {
+		f.add("pane", "pane %v: at least %v", w.Pane, minPane)
 	}
 	if w.LiveCap < 1 {
 		f.add("live-cap", "live-cap %d: must be positive", w.LiveCap)

@@ -2,6 +2,7 @@ package tail
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,6 +44,9 @@ func TestFind(t *testing.T) {
 	for _, n := range []string{"a.log", "a.log.1", "a.log.1.gz", "b.log", "c.log.1", "c.log.1.2"} {
 		f.add(n, "")
 	}
+	if err := os.Symlink(f.path("b.log"), f.path("link")); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ globs, known, want string }{
 		{"a.log", "", "heads [a.log] older map[] without []"},
 		{"*.log", "", "heads [a.log b.log] older map[] without []"},
@@ -50,16 +54,23 @@ func TestFind(t *testing.T) {
 		{"c.*", "c.log", "heads [] older map[c.log:[c.log.1 c.log.1.2]] without []"},
 		{"c.*", "c.log.1", "heads [c.log.1] older map[c.log.1:[c.log.1.2]] without []"},
 		{"b.log *.log x*", "", "heads [b.log a.log] older map[] without [x*]"},
+		{"link *.log", "", "heads [link a.log] older map[] without []"},
+		{"link *.log", "b.log", "heads [a.log b.log] older map[] without []"},
+		{"*.log !b.*", "", "heads [a.log] older map[] without []"},
 	} {
-		var globs []string
+		var globs, except []string
 		for _, g := range strings.Fields(c.globs) {
-			globs = append(globs, f.path(g))
+			if left, ok := strings.CutPrefix(g, "!"); ok {
+				except = append(except, f.path(left))
+			} else {
+				globs = append(globs, f.path(g))
+			}
 		}
 		known := map[string]bool{}
 		for _, k := range strings.Fields(c.known) {
 			known[f.path(k)] = true
 		}
-		m, err := find(globs, known)
+		m, err := find(globs, except, known)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,6 +50,8 @@ type Options struct {
 	// match, one whose name is another's with a number or a date behind it
 	// (app.log.1, app.log-20261120.gz) is a generation of that path.
 	Globs []string
+	// Except are patterns of files that are left to another reader.
+	Except []string
 	// Follow goes on after the end; otherwise each file is read once to its end.
 	Follow bool
 	// LineNumbers gives lines from 1 for offsets. Not with Follow.

@@ -39,7 +39,7 @@ func (s *Source) run(ctx context.Context, from map[string]ingest.Cursor, out cha
 	f := &following{Source: s, out: out, from: from, known: map[string]bool{}}
 	defer f.close()
 	for partition := range from {
-		if path, ok := strings.CutPrefix(partition, "file:"); ok && s.opts.names(path) {
+		if path, ok := strings.CutPrefix(partition, "file:"); ok && Matches(s.opts.Globs, path) && !Matches(s.opts.Except, path) {
 			f.follow(path, nil, time.Time{})
 		}
 	}
@@ -47,7 +47,7 @@ func (s *Source) run(ctx context.Context, from map[string]ingest.Cursor, out cha
 	// files come from a clock that goes in steps of up to 10 ms.
 	now := time.Now()
 	for _, g := range s.opts.Globs {
-		if !exists(g) && !strings.ContainsAny(g, `*?[\`) {
+		if !exists(g) && !strings.ContainsAny(g, `*?[\`) && !Matches(f.opts.Except, g) {
 			f.follow(filepath.Clean(g), nil, now.Add(-10*time.Millisecond))
 		}
 	}
@@ -71,19 +71,6 @@ func (s *Source) run(ctx context.Context, from map[string]ingest.Cursor, out cha
 	}
 }
 
-// names reports whether a pattern matches the path, which need not exist.
-func (o *Options) names(path string) bool {
-	for _, g := range o.Globs {
-		if g = filepath.Clean(g); g == path {
-			return true
-		}
-		if ok, err := filepath.Match(g, path); ok && err == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // following is one run that goes on after the files' ends.
 type following struct {
 	*Source
@@ -101,7 +88,7 @@ func (f *following) round(ctx context.Context, now time.Time) (progress bool, er
 		if f.looked = now; began.IsZero() {
 			began = now
 		}
-		m, err := find(f.opts.Globs, f.known)
+		m, err := find(f.opts.Globs, f.opts.Except, f.known)
 		if err != nil {
 			return false, err
 		}
@@ -148,7 +135,7 @@ func (f *following) close() {
 // once reads each file to its end, rotated ones before the file that they were
 // rotated from, oldest first. Each is a partition of its own.
 func (s *Source) once(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk) error {
-	m, err := find(s.opts.Globs, nil)
+	m, err := find(s.opts.Globs, s.opts.Except, nil)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,7 @@ type App struct {
 	engine      *engine.Engine
 	embedded    *brokernats.Embedded
 	inputs      []*input
+	tailed      []string   // patterns of the inputs so far: what those match is theirs
 	made        []madeSink // of the configuration
 	sinkMetrics *alert.Metrics
 	dispatcher  atomic.Pointer[alert.Dispatcher]

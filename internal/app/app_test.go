@@ -288,7 +288,7 @@ func TestStartFails(t *testing.T) {
 		want   string
 		input  bool
 	}{
-		{"bad pattern", func(s *config.Service) { s.Inputs = []config.Input{{Tail: []string{"["}}} }, "pattern", true},
+		{"bad pattern", func(s *config.Service) { s.Inputs = []config.Input{{Tail: []string{"["}}} }, "pattern", false},
 		{"no certificate", func(s *config.Service) {
 			s.Inputs = []config.Input{{Kafka: &config.Kafka{Brokers: []string{"127.0.0.1:1"}, Topics: []string{"t"}, CertFile: "x"}}}
 		}, "key-file", false},

@@ -166,10 +166,11 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		}
 		a.addInput("kafka:"+strings.Join(in.Kafka.Topics, ","), in.Source, source, true)
 	case len(in.Tail) > 0:
-		source, err := tail.New(tail.Options{Globs: in.Tail, Follow: true})
+		source, err := tail.New(tail.Options{Globs: in.Tail, Except: a.tailed, Follow: true})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
+		a.tailed = append(a.tailed, in.Tail...)
 		a.addInput("file:"+strings.Join(slices.Sorted(slices.Values(in.Tail)), ","), in.Source, source, false)
 	case in.Stdin:
 		a.addInput(stdin.Partition, in.Source, &stdin.Source{Input: a.stdin(), Identity: fmt.Sprint(a.now())}, false)
