@@ -221,21 +221,23 @@ const warmAhead = 32
 // take takes in one transaction.
 func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	start, end := m.time(t)
-	switch t.Status {
-	case event.Committed:
-		m.Counters.Committed++
-	case event.Aborted:
-		m.Counters.Aborted++
-	default:
-		m.Counters.Unknown++
-	}
-	m.Counters.Operations += int64(t.NumOps)
 	if end < m.watermark {
 		m.Counters.Late++
 	}
 	m.ambiguous = m.countedAmbiguous()
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
+	if m.out.Refused != infer.Repeated {
+		switch t.Status {
+		case event.Committed:
+			m.Counters.Committed++
+		case event.Aborted:
+			m.Counters.Aborted++
+		default:
+			m.Counters.Unknown++
+		}
+		m.Counters.Operations += int64(t.NumOps)
+	}
 	if n != 0 {
 		if t.Isolation.Len > 0 || len(m.asked) > 0 {
 			m.ask(n, b.Bytes(t.Isolation))

@@ -259,7 +259,7 @@ func (h *checking) report(name string) *Report {
 		r.Counters.add(s.machine.Totals())
 	}
 	r.Counters.DeadLetters = h.dead
-	r.Transactions = r.Counters.Committed + r.Counters.Aborted + r.Counters.Unknown - r.Counters.Duplicates
+	r.Transactions = r.Counters.Committed + r.Counters.Aborted + r.Counters.Unknown
 	for _, level := range h.Watch.Levels {
 		if slices.Contains(h.left, level) {
 			h.judge(r, level)

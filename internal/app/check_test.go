@@ -139,7 +139,7 @@ func TestCheckCounters(t *testing.T) {
 		`{"txn":"T4"}`,
 	}, "\n"))
 	c := r.Counters
-	if c.Sources != 2 || c.Committed != 2 || c.Aborted != 1 || c.Unknown != 1 || c.Operations != 4 || c.Duplicates != 1 || c.DeadLetters != 1 {
+	if c.Sources != 2 || c.Committed != 1 || c.Aborted != 1 || c.Unknown != 1 || c.Operations != 3 || c.Duplicates != 1 || c.DeadLetters != 1 {
 		t.Errorf("counters %+v", c)
 	}
 	if r.Transactions != 3 {

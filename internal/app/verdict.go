@@ -39,7 +39,7 @@ func SourceReports(s *engine.Status, name string, levels func(source string) []i
 		r := Report{File: x.Source, Verdicts: map[string]string{}, Reasons: map[string]string{}}
 		r.Counters.add(x.Counters)
 		r.Counters.DeadLetters = s.DeadLetters
-		r.Transactions = r.Counters.Committed + r.Counters.Aborted + r.Counters.Unknown - r.Counters.Duplicates
+		r.Transactions = r.Counters.Committed + r.Counters.Aborted + r.Counters.Unknown
 		for _, l := range levels(x.Source) {
 			v, known := x.Verdicts[l.String()]
 			if len(s.Sources) == 0 && s.DeadLetters > 0 {
