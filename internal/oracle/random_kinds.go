@@ -15,6 +15,7 @@ type Kinds struct {
 	CAS, Deletes, Ranges, Sets, Removes, Counters bool
 	Totals                                        bool    // counters, between which is transferred
 	Versions                                      bool    // registers have versions, numbered as they are installed
+	Timestamps                                    bool    // as Versions, and all that a transaction wrote has one number, which reads do not show
 	Blind                                         float64 // a register write without a read of the key before it
 	Aborted, Unknown                              float64
 	Corrupt                                       float64
@@ -49,6 +50,9 @@ func RandomKinds(rng *rand.Rand, k Kinds) History {
 	if k.Versions {
 		s.number(h)
 	}
+	if k.Timestamps {
+		s.stamp(h)
+	}
 	if rng.Float64() < k.Corrupt {
 		s.spoil(h)
 	}
@@ -77,6 +81,31 @@ func (s *kindSimulation) number(h History) {
 		for j := range h[i].Ops {
 			if o := &h[i].Ops[j]; o.Kind == event.Write || o.Kind == event.Insert || o.Kind == event.Read && !o.Absent && o.Data == event.AnyKind {
 				o.Version = versions[o.Value]
+			}
+		}
+	}
+}
+
+// stamp gives each transaction that installed something the number of the last of it, as
+// a commit timestamp, but for one in five.
+func (s *kindSimulation) stamp(h History) {
+	s.number(h)
+	s.versions = nil
+	for i := range h {
+		at := int64(0)
+		for j := range h[i].Ops {
+			if o := &h[i].Ops[j]; o.Kind != event.Read {
+				at = max(at, o.Version)
+			}
+		}
+		if s.rng.IntN(5) == 0 {
+			at = 0
+		}
+		for j := range h[i].Ops {
+			if o := &h[i].Ops[j]; o.Kind != event.Read {
+				o.Version = at
+			} else {
+				o.Version = 0
 			}
 		}
 	}

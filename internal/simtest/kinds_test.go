@@ -23,12 +23,13 @@ func mixes() map[string]oracle.Kinds {
 		return k
 	}
 	return map[string]oracle.Kinds{
-		"cas":      with(func(k *oracle.Kinds) { k.CAS = true }),
-		"sets":     with(func(k *oracle.Kinds) { k.Sets = true }),
-		"removes":  with(func(k *oracle.Kinds) { k.Sets, k.Removes = true, true }),
-		"versions": with(func(k *oracle.Kinds) { k.Versions, k.Blind = true, 0.5 }),
-		"counters": with(func(k *oracle.Kinds) { k.Counters = true }),
-		"totals":   with(func(k *oracle.Kinds) { k.Totals = true }),
+		"cas":        with(func(k *oracle.Kinds) { k.CAS = true }),
+		"sets":       with(func(k *oracle.Kinds) { k.Sets = true }),
+		"removes":    with(func(k *oracle.Kinds) { k.Sets, k.Removes = true, true }),
+		"versions":   with(func(k *oracle.Kinds) { k.Versions, k.Blind = true, 0.5 }),
+		"timestamps": with(func(k *oracle.Kinds) { k.Timestamps, k.Blind = true, 0.5 }),
+		"counters":   with(func(k *oracle.Kinds) { k.Counters = true }),
+		"totals":     with(func(k *oracle.Kinds) { k.Totals = true }),
 		"all": with(func(k *oracle.Kinds) {
 			k.CAS, k.Deletes, k.Ranges, k.Sets, k.Removes, k.Counters, k.Blind = true, true, true, true, true, true, 0.1
 		}),
@@ -59,6 +60,7 @@ func TestKinds(t *testing.T) {
 				if k.Versions {
 					cfg.Contract.NumericVersions = true
 				}
+				cfg.Contract.TrustCommitTS = k.Timestamps
 				perm, restarts := arrival(rng, len(h)), rng.IntN(3) == 0
 				fails := func(h oracle.History, perm []int) string {
 					m, why := kindsRun(t, cfg, h, perm, restarts)
@@ -91,7 +93,11 @@ func kindsRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, res
 			m = readBack(t, cfg, m)
 		}
 		b := &event.Batch{Partitions: []string{"sim"}}
-		d.Decode(b, event.Position{Offset: int64(i)}, workload.AppendJSON(nil, &h[p]))
+		record := workload.AppendJSON(nil, &h[p])
+		if cfg.Contract.TrustCommitTS {
+			record = stamped(record, &h[p])
+		}
+		d.Decode(b, event.Position{Offset: int64(i)}, record)
 		if len(b.Bad) > 0 {
 			return fmt.Sprintf("bad record: %s", b.Bad[0].Reason)
 		}
@@ -116,6 +122,16 @@ func kindsRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, res
 		return m, fmt.Sprintf("a witness is not verified: %v", m.Unverified)
 	}
 	return m, ""
+}
+
+// stamped is the record with the number that t's writes have as its commit timestamp.
+func stamped(record []byte, t *workload.Txn) []byte {
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Kind != event.Read && o.Version != 0 {
+			return append(fmt.Appendf(nil, `{"commit_ts":%d,`, o.Version), record[1:]...)
+		}
+	}
+	return record
 }
 
 // impossible says how the machine's verdicts contradict trial, at the four levels that
