@@ -81,7 +81,7 @@ github.com/segmentio/kafka-go          : alert/kafka ingest/kafka internal/app i
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config
-github.com/zeebo/xxh3                  : event infer ingest/kafka ingest/tail store window
+github.com/zeebo/xxh3                  : event infer ingest/kafka ingest/tail isolation store window
 `
 
 // source is one Go file.

@@ -49,6 +49,7 @@ type Finding struct {
 	LastPosition  string            `json:"last_position,omitempty"`
 	DetectedAt    string            `json:"detected_at,omitempty"`
 	History       []json.RawMessage `json:"history,omitempty"` // records of the transactions that it rests on
+	Cut           bool              `json:"cut,omitempty"`     // there are more transactions or edges than it names: see Bound
 }
 
 // FindingEdge is one edge of a finding's cycle, with what proves it.

@@ -128,10 +128,10 @@ func (n Name) Fill(f *Finding, w *Witness, expect Level) {
 		e := &edges[i]
 		f.Edges = append(f.Edges, FindingEdge{
 			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
-			Key: e.Key, Value: e.Value, Evidence: because(w, e),
+			Key: e.Key, Value: Cut(e.Value, maxValue), Evidence: Cut(w.shorten(because(w, e)), maxValue),
 		})
 	}
-	f.Explanation = Explain(w, n.headline(f))
+	f.Explanation = Cut(w.shorten(Explain(w, n.headline(f))), maxExplanation)
 }
 
 // SetRefuted says which levels fall.

@@ -147,7 +147,7 @@ func (m *Machine) unattributed(a *infer.Anomaly) {
 // separator, or what is left of the key without its digits.
 func keyClass(key string) string {
 	if i := strings.IndexAny(key, ":/|#"); i > 0 {
-		return key[:i]
+		return isolation.Cut(key[:i], maxArgument)
 	}
 	class := strings.TrimRight(key, "0123456789")
 	if class == "" {

@@ -26,7 +26,14 @@ func (m *Machine) emit(f *openFinding) {
 		m.countFound(&f.Finding)
 	}
 	f.Finding.DetectedAt = m.detectedAt()
-	m.effects.Findings = append(m.effects.Findings, f.Finding)
+	m.hand(f.Finding)
+}
+
+// hand gives f out, with what it prints cut to its bounds. The machine goes on with the
+// whole of it.
+func (m *Machine) hand(f isolation.Finding) {
+	f.Bound()
+	m.effects.Findings = append(m.effects.Findings, f)
 }
 
 // detectedAt is the tick, or nothing where no clock is given.

@@ -33,7 +33,7 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	id.Txns = []string{f.FirstPosition, f.LastPosition}
 	f.ID = m.identity(&id, false, "")
 	m.countFound(&f)
-	m.effects.Findings = append(m.effects.Findings, f)
+	m.hand(f)
 }
 
 // BadRecords counts records that could not be decoded: they may have been this

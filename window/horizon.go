@@ -16,7 +16,11 @@ import (
 // replay. One stale replica gives millions of them, so they are counted per class
 // of keys and pane, with the first and last position and ten examples.
 
-const maxExamples = 10
+const (
+	maxExamples = 10
+	maxExample  = 4 << 10 // bytes
+	maxArgument = 1 << 10 // bytes of an id in a command
+)
 
 type horizonKey struct {
 	class string
@@ -191,7 +195,7 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 		g.To = max(g.To, m.watermark)
 	}
 	if len(g.Examples) < maxExamples {
-		g.Examples = append(g.Examples, fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")))
+		g.Examples = append(g.Examples, isolation.Cut(fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")), maxExample))
 	}
 	g.Finding.LastPosition = live.position
 	g.Dirty = true
@@ -229,7 +233,7 @@ func (m *Machine) publishGroup(g *horizonGroup) {
 	g.Dirty = false
 	out := *f
 	out.Txns = slices.Clone(f.Txns)
-	m.effects.Findings = append(m.effects.Findings, out)
+	m.hand(out)
 }
 
 // replayCommand replays the range of g, widened by how far ranks and event times
@@ -250,7 +254,7 @@ func (m *Machine) replayCommand(g *horizonGroup) string {
 	}
 	command += " --finding " + g.Finding.ID
 	for _, id := range g.Finding.Txns {
-		if !strings.ContainsRune(id, 0) { // no argument can hold it
+		if len(id) <= maxArgument && !strings.ContainsRune(id, 0) { // no argument can hold 0
 			command += " --txn " + ShellQuote(id)
 		}
 	}

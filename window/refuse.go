@@ -29,5 +29,5 @@ func (m *Machine) refused(b *event.Batch, t *event.Txn, start, end int64) {
 	}
 	f.ID = m.identity(&f, false, "")
 	m.countFound(&f)
-	m.effects.Findings = append(m.effects.Findings, f)
+	m.hand(f)
 }

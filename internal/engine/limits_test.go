@@ -2,11 +2,13 @@ package engine_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -47,6 +49,53 @@ func TestCommitLimits(t *testing.T) {
 			t.Errorf("%d panes are stored, of %d", stored, panes)
 		}
 		x.again(panes)
+	})
+	t.Run("a finding on long texts", func(t *testing.T) {
+		x := newTight(t)
+		long := strings.Repeat("v", 2<<20)
+		txn := func(id, session, op string) string {
+			at := awayEpoch + int64(len(session))
+			return fmt.Sprintf(`{"txn":%q,"session":%q,"seq":1,"status":"committed","start":%d,"end":%d,"ops":[%s]}`, id, session, at, at+1, op)
+		}
+		rmw := func(value string) string {
+			return fmt.Sprintf(`{"op":"r","key":"x","value":%q},{"op":"w","key":"x","value":%q}`, long, value)
+		}
+		chunk := ingest.Chunk{Partition: "p", Cursor: ingest.Cursor{Next: 5}}
+		for i, text := range []string{
+			txn("W", "a", fmt.Sprintf(`{"op":"w","key":"x","value":%q}`, long)),
+			txn("R", "b", rmw("1"+long)), txn("S", "c", rmw("2"+long)), // a lost update
+			txn("I", "d", fmt.Sprintf(`{"op":"w","key":%q,"value":1},{"op":"r","key":%q,"value":2}`, long, long)),
+			txn(long, long, `{"op":"w","key":"y","value":1},{"op":"r","key":"y","value":2}`),
+		} {
+			chunk.Messages = append(chunk.Messages, ingest.Message{Offset: int64(i), Value: []byte(text)})
+		}
+		cfg := window.Config{Contract: window.Contract{Complete: true}}
+		if err := x.open(cfg); err != nil {
+			t.Fatal(err)
+		}
+		x.read(chunk)
+		found := map[string]int{}
+		err := engine.Reader{Store: x.store}.Each(func(f *isolation.Finding) error {
+			found[f.Anomaly]++
+			for _, text := range append([]string{f.Explanation}, f.Txns...) {
+				if len(text) > 64<<10 {
+					t.Errorf("%s holds a text of %d bytes", f.Anomaly, len(text))
+				}
+			}
+			if !strings.Contains(f.Explanation, "Then:") || strings.Contains(f.Explanation, long[:70<<10]) {
+				t.Errorf("explanation %.2000s", f.Explanation)
+			}
+			return nil
+		})
+		if err != nil || found["lost-update"] != 1 || found["internal"] != 2 {
+			t.Errorf("found %v, %v", found, err)
+		}
+		stored := x.findings()
+		x.again(5)
+		x.read(chunk) // the same again
+		if again := x.findings(); again != stored {
+			t.Errorf("after a new start\n%.3000s\nwant\n%.3000s", again, stored)
+		}
 	})
 }
 

@@ -1,0 +1,160 @@
+package isolation
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Bounds of what a finding prints, in bytes: a record may be 16 MiB, all of it one
+// value, one key or one id, and a finding goes to the store, to sinks and to pages
+// as a whole.
+const (
+	maxName        = 1 << 10  // an id, a key, a name
+	maxValue       = 4 << 10  // a value of an edge, and its evidence
+	maxExplanation = 64 << 10 // and the command
+	maxList        = 64 << 10 // ids of transactions together
+	maxEdges       = 128 << 10
+)
+
+// Cut is text of at most so many bytes: a longer one keeps its beginning and its end,
+// and between them stand its length and its xxh3, so that two texts stay two.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	mark := fmt.Sprintf("...(%d bytes, %016x)...", len(text), xxh3.HashString(text))
+	end := max(0, (most-len(mark))/4)
+	head, tail := max(0, most-len(mark)-end), len(text)-end
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + mark + text[tail:]
+}
+
+func cutName(text string) string { return Cut(text, maxName) }
+
+// Bound cuts what f prints to its bounds. Its identity and what it says of levels stay, and
+// the lists of others that share f's memory. Nothing is allocated where nothing is cut.
+func (f *Finding) Bound() {
+	f.Source, f.Epoch = cutName(f.Source), cutName(f.Epoch)
+	f.FirstPosition, f.LastPosition = cutName(f.FirstPosition), cutName(f.LastPosition)
+	f.Explanation, f.Command = Cut(f.Explanation, maxExplanation), Cut(f.Command, maxExplanation)
+	f.boundTxns()
+	f.boundEdges()
+	f.Levels, f.Names = f.boundMap(f.Levels), f.boundMap(f.Names)
+}
+
+// boundTxns keeps the first transactions where all are too many.
+func (f *Finding) boundTxns() {
+	size, long := 0, false
+	for _, id := range f.Txns {
+		size += min(len(id), maxName)
+		long = long || len(id) > maxName
+	}
+	if size <= maxList && !long {
+		return
+	}
+	var txns []string
+	size = 0
+	for _, id := range f.Txns {
+		id = cutName(id)
+		if size += len(id); size > maxList {
+			f.Cut = true
+			break
+		}
+		txns = append(txns, id)
+	}
+	f.Txns = txns
+}
+
+// boundEdges keeps the first edges where all are too long.
+func (f *Finding) boundEdges() {
+	size, long := 0, false
+	for i := range f.Edges {
+		b := f.Edges[i].bounded()
+		size += b.size()
+		long = long || b != f.Edges[i]
+	}
+	if size <= maxEdges && !long {
+		return
+	}
+	var edges []FindingEdge
+	size = 0
+	for i := range f.Edges {
+		b := f.Edges[i].bounded()
+		if size += b.size(); size > maxEdges {
+			f.Cut = true
+			break
+		}
+		edges = append(edges, b)
+	}
+	f.Edges = edges
+}
+
+func (e FindingEdge) bounded() FindingEdge {
+	return FindingEdge{
+		From: cutName(e.From), To: cutName(e.To), Type: e.Type, Key: cutName(e.Key),
+		Value: Cut(e.Value, maxValue), Evidence: Cut(e.Evidence, maxValue),
+	}
+}
+
+func (e *FindingEdge) size() int {
+	return len(e.From) + len(e.To) + len(e.Key) + len(e.Value) + len(e.Evidence)
+}
+
+// boundMap is what of of speaks of the transactions that f names. It must follow
+// boundTxns.
+func (f *Finding) boundMap(of map[string]string) map[string]string {
+	size, long := 0, f.Cut
+	for id, text := range of {
+		size += len(id) + len(text)
+		long = long || len(id) > maxName || len(text) > maxName
+	}
+	if size <= maxList && !long {
+		return of
+	}
+	byCut := make(map[string]string, len(of))
+	for id, text := range of {
+		byCut[cutName(id)] = cutName(text)
+	}
+	out := map[string]string{}
+	size = 0
+	for _, id := range f.Txns {
+		if text, ok := byCut[id]; ok && size+len(id)+len(text) <= maxList {
+			size += len(id) + len(text)
+			out[id] = text
+		}
+	}
+	return out
+}
+
+// shorten puts the cut forms of the long names in w for these in a text that was made
+// of it: of ids, sessions and keys.
+func (w *Witness) shorten(text string) string {
+	if len(text) <= maxName {
+		return text
+	}
+	replace := func(name string) {
+		if len(name) > maxName {
+			text = strings.ReplaceAll(text, name, cutName(name))
+		}
+	}
+	for i := range w.Txns {
+		t := &w.Txns[i]
+		replace(t.ID)
+		replace(t.Session)
+		for j := range t.Ops {
+			o := &t.Ops[j]
+			replace(o.Key)
+			replace(o.From)
+			replace(o.To)
+		}
+	}
+	return text
+}
