@@ -94,7 +94,9 @@ func (s *State) numberText(k, v, n uint32, text []byte) {
 }
 
 // ordered says whether v stands in a spine by its number.
-func (s *State) ordered1(v uint32) bool { return s.opt.Ordered && s.versions[v].index == 1 }
+func (s *State) ordered1(v uint32) bool {
+	return s.opt.Ordered && s.versions[v].index == 1 && s.keys[s.versions[v].key].kind != event.List
+}
 
 // number puts v, which n wrote or saw, into its place.
 func (s *State) number(k, v, n uint32, num int64) {

@@ -43,10 +43,11 @@ const maxBlock = 256
 // scans is the head of the domain's list; elements of a set begin at key.base.
 func (s *State) scansOf(domain uint32) *uint64 { return &s.keys[domain].basePrefix }
 
-// elementHash is the hash of the key that stands for the element of the set.
+// elementHash is the hash of the key that stands for the element of the set. Its
+// multiplier is not that of versionHash: valueKey would take the element out again.
 func elementHash(set, elem event.Hash) event.Hash {
 	return event.Hash{
-		Lo: bits.RotateLeft64(set.Lo, 17) ^ elem.Lo*0x9e3779b97f4a7c15,
+		Lo: bits.RotateLeft64(set.Lo, 17) ^ elem.Lo*0xbf58476d1ce4e5b9,
 		Hi: bits.RotateLeft64(set.Hi, 31) + elem.Hi ^ 0x656c656d656e7473,
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 10
+const layoutVersion = 11
 
 // Signature names the layout of AppendState.
 func Signature() []byte {

@@ -221,8 +221,14 @@ func (m *Machine) removeVertex(n uint32) {
 }
 
 func (m *Machine) kill(k infer.Kill) {
+	value := m.infer.ValueKey(k.Version)
 	for _, f := range slices.Clone(m.open.list) {
-		if !k.Order && !f.closed && slices.Contains(f.versions, k.Version) {
+		if k.Order || f.closed {
+			continue
+		}
+		if value != 0 && slices.Contains(f.rests, value) {
+			m.doomed = append(m.doomed, f)
+		} else if slices.Contains(f.versions, k.Version) {
 			f.versions = slices.DeleteFunc(f.versions, func(v uint32) bool { return v == k.Version }) // the rest may still hold
 			m.doomed = append(m.doomed, f)
 		}

@@ -65,9 +65,11 @@ func (m *Machine) backInTime(e *infer.Edge, refused incremental.Views) {
 		f := &openFinding{members: all[:len(w.Edges)], level: m.views[i]}
 		f.edges = append(f.edges, path...)
 		f.Finding.Certain = true
+		// By value: nothing keeps the version, whose number may be another's before the
+		// finding is final.
 		f.rests = m.infer.RestsOn(nil, *e)
-		if e.Version != 0 {
-			f.versions = []uint32{e.Version}
+		if v := m.infer.ValueKey(e.Version); v != 0 && !slices.Contains(f.rests, v) {
+			f.rests = append(f.rests, v)
 		}
 		m.show(f, all[len(w.Edges):])
 		m.publish(f, name, &w)

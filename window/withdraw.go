@@ -26,6 +26,10 @@ func (m *Machine) doubt(v uint64) {
 		m.withdrawFinal(r)
 	}
 	for _, f := range slices.Clone(m.open.list) {
+		if !f.closed && slices.Contains(f.rests, v) {
+			m.withdraw(f)
+			continue
+		}
 		if !f.closed && disprove(f.proofs, v) && !m.prove(f) {
 			m.countVoid()
 			m.withdraw(f)
