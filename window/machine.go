@@ -162,6 +162,10 @@ func New(cfg Config) *Machine {
 // math.MinInt64 before the first.
 func (m *Machine) Watermark() int64 { return m.watermark }
 
+// Untimed says whether the first record had no times: then each counts 1024 in the
+// watermark, which is no time.
+func (m *Machine) Untimed() bool { return m.untimed }
+
 // Live is the number of transactions in the orders.
 func (m *Machine) Live() int { return m.graph.NumLive() }
 

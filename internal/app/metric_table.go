@@ -30,7 +30,7 @@ func metricTable() []metric {
 		{"unverified_witnesses_total", "Suspected findings that the verifier did not accept; not reported.", source},
 		{"live_cap", "Transactions that may be in the window; lower than configured while memory is short.", source},
 		{"live_transactions", "Transactions in the window.", source},
-		{"watermark_timestamp_seconds", "Event time up to which all records are believed to have come; 0 before the first.", source},
+		{"watermark_timestamp_seconds", "Event time up to which all records are believed to have come; 0 before the first, and where records have no times.", source},
 		{"checker_memory_bytes", "Memory that the checker's tables take.", source},
 		{"orders", "Orders of transactions that are kept for the watched levels.", source},
 		{"tracked_keys", "Keys that the checker remembers in memory.", source},

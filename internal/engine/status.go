@@ -62,7 +62,7 @@ type SourceStatus struct {
 	Source    string             `json:"source"`
 	Live      int                `json:"live"`
 	LiveCap   int                `json:"live_cap"`
-	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first
+	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first, and where records have no times
 	Counters  window.Counters    `json:"counters"`
 	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
 	// Ended are the levels that are no longer watched, with what they had come to.
@@ -106,7 +106,7 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(),
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
 		}
-		if src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
+		if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0
 		}
 		for _, l := range m.Levels() {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"testing"
 
@@ -38,5 +39,24 @@ func TestStatusJSON(t *testing.T) {
 	}
 	if status.Steps != 4 || status.Sources[0].Counters["committed"] != 4 || status.Sources[0].Sizes["keys"] != 1 {
 		t.Errorf("status %s", text)
+	}
+}
+
+// TestWatermarkIsATime: where records have no times it counts them, and 1970 is no time
+// that anything was checked up to.
+func TestWatermarkIsATime(t *testing.T) {
+	for _, times := range []string{"", fmt.Sprintf(`"start":%d,"end":%[1]d,`, awayEpoch)} {
+		s := newSettled(t, 1<<40)
+		for life := range 3 {
+			if err := s.open(window.Config{}); err != nil {
+				t.Fatal(err)
+			}
+			c := record("p", life, 0, true)
+			c.Messages[0].Value = fmt.Appendf(nil, `{"txn":"%d",%s"status":"committed","ops":[{"op":"w","key":"x","value":%[1]d}]}`, life, times)
+			s.read(c)
+			if got := s.source(); (got.Watermark > 0) != (times != "") || got.Counters.Committed != int64(life+1) {
+				t.Errorf("life %d, times %q: watermark %d of %d transactions", life, times, got.Watermark, got.Counters.Committed)
+			}
+		}
 	}
 }
