@@ -22,6 +22,7 @@ import (
 	"github.com/isowatch/isowatch/ingest/stdin"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -72,6 +73,7 @@ type App struct {
 	made        []madeSink // of the configuration
 	sinkMetrics *alert.Metrics
 	dispatcher  atomic.Pointer[alert.Dispatcher]
+	guard       atomic.Pointer[web.Guard]      // of the pages; its secrets are read again by a reload
 	current     atomic.Pointer[config.Service] // of which a reload may change a part
 	reloading   chan struct{}                  // holds one while settings or caps change
 	reloaded    reloaded
@@ -106,7 +108,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.makeData, a.watchRoom, a.openStore, a.makeSinks, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
+		a.listen, a.makeSinks, a.makeData, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanups.run(ctx))

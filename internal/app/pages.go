@@ -50,10 +50,6 @@ func (a *App) servePages(context.Context) error {
 	if a.listener == nil {
 		return nil
 	}
-	guard, err := a.guard()
-	if err != nil {
-		return err
-	}
 	listener, err := secure(a.listener, &a.config.HTTP)
 	if err != nil {
 		return err
@@ -62,7 +58,7 @@ func (a *App) servePages(context.Context) error {
 		a.log.Warn("pages, API and metrics can be read by everybody who reaches the address: http has no user, token or client-ca-file", "address", h.Address)
 	}
 	handler := web.Handler(web.Options{
-		Guard: guard, Profiles: a.config.HTTP.Profiles,
+		Guard: a.guarding, Profiles: a.config.HTTP.Profiles,
 		Findings: storedFindings{engine.Reader{Store: a.store}},
 		Gatherer: a.registry,
 		Ready:    a.readiness,
@@ -71,24 +67,35 @@ func (a *App) servePages(context.Context) error {
 		Nothing:  a.nothing,
 		Log:      a.log,
 	})
-	if h := &a.config.HTTP; h.Loopback() && !h.Guarded() {
-		handler = web.Local(h.Names(), handler)
-	}
-	a.serve("http", web.NewServer(a.reads.around(handler), a.log), listener)
+	a.serve("http", web.NewServer(a.reads.around(a.local(handler)), a.log), listener)
 	return nil
 }
 
-// guard reads the secrets that clients must show.
-func (a *App) guard() (g web.Guard, err error) {
+// local keeps web sites away from pages that ask for nothing.
+func (a *App) local(handler http.Handler) http.Handler {
+	if h := &a.config.HTTP; h.Loopback() && !h.Guarded() {
+		return web.Local(h.Names(), handler)
+	}
+	return handler
+}
+
+// guarding says who may read the pages now.
+func (a *App) guarding() web.Guard { return *a.guard.Load() }
+
+// readGuard reads the secrets that clients must show.
+func (a *App) readGuard() (g web.Guard, err error) {
 	h := &a.config.HTTP
-	g.User = h.User
-	if g.Password, err = readSecret(h.Password); err == nil {
-		g.Token, err = readSecret(h.Token)
+	g.User, g.Certificate = h.User, h.ClientCAFile != ""
+	var faults []error
+	for _, x := range []struct {
+		to   *[]byte
+		from config.Secret
+	}{{&g.Password, h.Password}, {&g.Token, h.Token}} {
+		if *x.to, err = readSecret(x.from); err != nil {
+			faults = append(faults, fmt.Errorf("%w: http: %w", ErrConfig, err))
+		}
 	}
-	if err != nil {
-		err = fmt.Errorf("%w: http: %w", ErrInput, err)
-	}
-	return g, err
+	return g, errors.Join(faults...)
 }
 
 // serve runs server until the app stops.
@@ -224,5 +231,6 @@ func (s storedFindings) List(q web.Query) (page []isolation.Finding, next string
 
 func matches(f *isolation.Finding, q *web.Query) bool {
 	return (q.Source == "" || f.Source == q.Source) && (q.Anomaly == "" || f.Anomaly == q.Anomaly) &&
-		(q.Kind == "" || f.Kind == q.Kind) && (q.State == "" || f.State == q.State)
+		(q.Kind == "" || f.Kind == q.Kind) && (q.State == "" || f.State == q.State) &&
+		(q.Expected == "" || strconv.FormatBool(f.Expected) == q.Expected)
 }

@@ -58,6 +58,14 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	guard := a.guarding()
+	if next.HTTP == a.config.HTTP { // else it needs a new start, and its secrets stay too
+		read, err := a.readGuard()
+		if err != nil {
+			return err
+		}
+		guard = read
+	}
 	made, err := a.buildSinks(next.Sinks)
 	if err != nil {
 		return err
@@ -68,6 +76,7 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 		}
 		return errors.Join(err, closeSinks(made))
 	}
+	a.guard.Store(&guard)
 	a.current.Store(next)
 	return a.swapSinks(made)
 }

@@ -134,6 +134,56 @@ func TestReplayClosesAfterReload(t *testing.T) {
 	storedFinding(t, s.Data, f.ID, isolation.ResolvedOK)
 }
 
+// A token that was renewed counts from the reload on, and the one before no more; one
+// that cannot be read lets the reload be refused.
+func TestReloadReadsSecretsOfPages(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one\n")
+	s := liveService(t)
+	s.HTTP.Token.File = file
+	a := start(t, s)
+	admitted := func() (tokens string) {
+		for _, token := range []string{"one", "two"} {
+			request, err := http.NewRequest(http.MethodGet, "http://"+a.HTTPAddr()+"/metrics", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Authorization", "Bearer "+token)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				tokens += token
+			}
+		}
+		return tokens
+	}
+	write("two\n")
+	if got := admitted(); got != "one" {
+		t.Errorf("before the reload %q is admitted", got)
+	}
+	other := s
+	other.HTTP.Profiles = true // http needs a new start, with its secrets
+	if err := a.Reload(t.Context(), other); err != nil || admitted() != "one" {
+		t.Errorf("another http: %v, %q is admitted", err, admitted())
+	}
+	if err := a.Reload(t.Context(), s); err != nil || admitted() != "two" {
+		t.Errorf("after the reload: %v, %q is admitted", err, admitted())
+	}
+	write("")
+	if err := a.Reload(t.Context(), s); err == nil || admitted() != "two" {
+		t.Errorf("an empty file: %v, %q is admitted", err, admitted())
+	}
+}
+
 // A source that is first met while a configuration is being refused is checked by the
 // one that stays.
 func TestSourcesToComeKeepTheirConfiguration(t *testing.T) {

@@ -150,7 +150,14 @@ func (a *App) watchRoom(ctx context.Context) error {
 	var done sync.WaitGroup
 	done.Go(func() { a.room.run(looking) })
 	a.cleanups.push("disk", func(context.Context) error { stop(); done.Wait(); return nil })
-	a.room.wait(ctx)
+	if paused, _ := a.room.state(); paused {
+		stop, err := a.serveMeanwhile()
+		if err != nil {
+			return err
+		}
+		a.room.wait(ctx)
+		stop()
+	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: the disk of %s has less than %v free (min-free): %w", ErrStore, a.config.Data, a.config.MinFree, context.Cause(ctx))
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -115,6 +117,59 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("found again: %s", f.Anomaly)
 		}
 	}
+}
+
+// A start that waits for room answers probes, and its metrics say what it waits for.
+func TestStartWithoutRoom(t *testing.T) {
+	s := liveService(t)
+	s.MinFree = config.MiB
+	var free atomic.Int64
+	address := make(chan string, 1)
+	var a *App
+	a, err := New(Options{Config: s, Free: func() (int64, error) {
+		select {
+		case address <- a.HTTPAddr():
+		default:
+		}
+		return free.Load(), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Stop(context.Background()) })
+	started := make(chan error, 1)
+	go func() { started <- a.Start(t.Context()) }()
+	base := "http://" + <-address
+	for _, c := range []struct {
+		path   string
+		status int
+		holds  string
+	}{
+		{"/metrics", http.StatusOK, "isowatch_intake_paused 1\n"},
+		{"/metrics", http.StatusOK, "isowatch_build_info{"},
+		{"/-/healthy", http.StatusOK, "healthy"},
+		{"/-/ready", http.StatusServiceUnavailable, "the disk is nearly full"},
+		{"/", http.StatusServiceUnavailable, "the disk is nearly full"},
+		{"/api/v1/findings", http.StatusServiceUnavailable, "the disk is nearly full"},
+	} {
+		response, err := http.Get(base + c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != c.status || !strings.Contains(string(text), c.holds) {
+			t.Errorf("%s: %s, %v: %s", c.path, response.Status, err, text)
+		}
+	}
+	free.Store(math.MaxInt64)
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	if text := get(t, a, "/metrics"); !strings.Contains(text, "isowatch_intake_paused 0\n") || !strings.Contains(text, "isowatch_findings_total") {
+		t.Error("after the wait the metrics are not the service's")
+	}
+	get(t, a, "/-/ready")
 }
 
 func eventually(t *testing.T, what string, holds func() bool) {

@@ -57,6 +57,25 @@ func TestMachineConfig(t *testing.T) {
 	}
 }
 
+// TestContractText: the log tells a contract as the configuration does.
+func TestContractText(t *testing.T) {
+	for _, said := range []string{
+		"", "capture=complete,start=empty,unmonitored-writers=no,deletes=unseen,clock-drift=2s",
+		"value-identity=version,version-order=numeric,trust-commit-ts=true", "sequential-keys=true,linearizable-keys=true",
+	} {
+		c := config.LiveContract()
+		if said != "" {
+			if err := c.Set(said); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := strings.Replace(c.String(), "wfr-keys=true,", "", 1) // it is always true
+		if got := machineContract(c).String(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 func TestOutcome(t *testing.T) {
 	verdicts := func(ser, si string) engine.SourceStatus {
 		return engine.SourceStatus{Verdicts: map[string]engine.Verdict{

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,14 +20,16 @@ type madeSink struct {
 	close func() error
 }
 
-// makeSinks makes the sinks, to which nothing is delivered yet. What is wrong with any
-// of them is told at once.
+// makeSinks makes the sinks, to which nothing is delivered yet, and reads the secrets of
+// the pages. What is wrong with any of them is told at once.
 func (a *App) makeSinks(context.Context) error {
 	a.sinkMetrics = alert.NewMetrics(a.registry)
+	guard, unread := a.readGuard()
+	a.guard.Store(&guard)
 	made, err := a.buildSinks(a.config.Sinks)
 	a.made = made
 	a.cleanups.push("sinks' connections", func(context.Context) error { return closeSinks(a.made) })
-	return err
+	return errors.Join(unread, err)
 }
 
 // openSinks starts delivering.
@@ -69,7 +72,7 @@ func (a *App) buildSinks(asked []config.Sink) ([]madeSink, error) {
 	}
 	if len(faults) > 0 {
 		closeSinks(made) // nothing was sent through them
-		return nil, fmt.Errorf("%w: %s", ErrInput, strings.Join(faults, "\n"))
+		return nil, fmt.Errorf("%w: %s", ErrConfig, strings.Join(faults, "\n"))
 	}
 	return made, nil
 }

@@ -60,7 +60,8 @@ func TestEverySink(t *testing.T) {
 	}
 }
 
-// All that is wrong with sinks is told at once, without a secret.
+// All that is wrong with sinks, and with the secrets of the pages, is told at once,
+// without a secret.
 func TestSinkFaults(t *testing.T) {
 	t.Setenv("HOOK_URL", "nonsense s3cret")
 	s := liveService(t)
@@ -73,14 +74,15 @@ func TestSinkFaults(t *testing.T) {
 			s.Alertmanager = &am
 		}),
 	}
+	s.HTTP.User, s.HTTP.Password.File, s.HTTP.Token.File = "u", "/no/such/password", "/no/such/token"
 	a, err := New(Options{Config: s})
 	if err == nil {
 		err = a.Start(t.Context())
 	}
-	if !errors.Is(err, ErrInput) {
+	if !errors.Is(err, ErrConfig) || errors.Is(err, ErrInput) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"sink webhook: webhook: the URL is not", "sink file: ", "sink alertmanager: CA file"} {
+	for _, want := range []string{"http: secret file: open /no/such/password", "http: secret file: open /no/such/token", "sink webhook: webhook: the URL is not", "sink file: ", "sink alertmanager: CA file"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not tell %s", err, want)
 		}

@@ -19,20 +19,20 @@ func secure(l net.Listener, h *config.HTTP) (net.Listener, error) {
 	}
 	pair := &certificate{cert: h.CertFile, key: h.KeyFile}
 	if _, err := pair.load(); err != nil {
-		return nil, fmt.Errorf("%w: http: certificate: %w", ErrInput, err)
+		return nil, fmt.Errorf("%w: http: certificate: %w", ErrConfig, err)
 	}
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.load() },
 	}
-	if h.ClientCAFile != "" {
+	if h.ClientCAFile != "" { // who shows none is asked for it by path: probes have none
 		pem, err := os.ReadFile(h.ClientCAFile)
 		if err != nil {
-			return nil, fmt.Errorf("%w: http: client CA file: %w", ErrInput, err)
+			return nil, fmt.Errorf("%w: http: client CA file: %w", ErrConfig, err)
 		}
-		c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+		c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
 		if !c.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%w: http: client CA file %s holds no PEM certificate", ErrInput, h.ClientCAFile)
+			return nil, fmt.Errorf("%w: http: client CA file %s holds no PEM certificate", ErrConfig, h.ClientCAFile)
 		}
 	}
 	return tls.NewListener(l, c), nil

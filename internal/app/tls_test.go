@@ -52,9 +52,14 @@ func writePair(t *testing.T, cert, key string, serial int64) {
 	}
 }
 
-// secured gets a page over TLS and returns the status, the server's serial number
+// secured gets the metrics over TLS and returns the status, the server's serial number
 // and the body.
 func secured(t *testing.T, a *App, ca, token string, pair ...tls.Certificate) (status int, serial int64, body string, err error) {
+	t.Helper()
+	return securedAt(t, a, "/metrics", ca, token, pair...)
+}
+
+func securedAt(t *testing.T, a *App, path, ca, token string, pair ...tls.Certificate) (status int, serial int64, body string, err error) {
 	t.Helper()
 	text, err := os.ReadFile(ca)
 	if err != nil {
@@ -64,7 +69,7 @@ func secured(t *testing.T, a *App, ca, token string, pair ...tls.Certificate) (s
 	roots.AppendCertsFromPEM(text)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: pair}}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequest(http.MethodGet, "https://"+a.HTTPAddr()+"/metrics", nil)
+	request, err := http.NewRequest(http.MethodGet, "https://"+a.HTTPAddr()+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +156,11 @@ func TestClientCertificates(t *testing.T) {
 		status, _, _, err := secured(t, a, cert, "", pairs...)
 		if got := err == nil && status == http.StatusOK; got != want {
 			t.Errorf("with %q: %d, %v", filepath.Base(file), status, err)
+		}
+	}
+	for path, want := range map[string]int{"/-/ready": http.StatusOK, "/-/healthy": http.StatusOK, "/": http.StatusForbidden, "/api/v1/status": http.StatusForbidden} {
+		if status, _, _, err := securedAt(t, a, path, cert, ""); err != nil || status != want {
+			t.Errorf("%s without a certificate, as a probe asks: %d, %v", path, status, err)
 		}
 	}
 }

@@ -26,7 +26,9 @@ func FuzzRequest(f *testing.F) {
 	}
 	o, _, logged := options(skew("1f"), skew("2f"))
 	open := Handler(o)
-	o.Guard = Guard{User: "ann", Password: []byte("a long password that no fuzzer guesses"), Token: []byte("nor a token such as this")}
+	o.Guard = func() Guard {
+		return Guard{User: "ann", Password: []byte("a long password that no fuzzer guesses"), Token: []byte("nor a token such as this")}
+	}
 	closed := Handler(o)
 	f.Fuzz(func(t *testing.T, method, target, authorization string) {
 		u, err := url.ParseRequestURI(target)

@@ -10,20 +10,28 @@ import (
 
 // Guard says who may read. The zero Guard lets everybody in.
 type Guard struct {
+	// Certificate: only clients whose certificate the connection has verified, whatever
+	// else they show.
+	Certificate bool
+
 	User     string // basic auth, with Password
 	Password []byte
 	Token    []byte // bearer token
 }
 
-// Around lets requests through that show the password or the token; either will do
-// where both are set. Health is answered to all: a probe carries no secret, and is
-// told none.
-func (g Guard) Around(next http.Handler) http.Handler {
-	if g.User == "" && len(g.Token) == 0 {
-		return next
-	}
+// guarded lets requests through that show the password or the token; either will do
+// where both are set. guard is asked each time: secrets change. Health is answered to
+// all: a probe carries no secret and no certificate, and is told nothing.
+func guarded(guard func() Guard, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/-/healthy" && r.URL.Path != "/-/ready" && !g.admits(r) {
+		if r.URL.Path == "/-/healthy" || r.URL.Path == "/-/ready" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		switch g := guard(); {
+		case g.Certificate && (r.TLS == nil || len(r.TLS.VerifiedChains) == 0):
+			plain(w, http.StatusForbidden, "a client certificate is needed")
+		case !g.admits(r):
 			if g.User != "" {
 				w.Header().Add("WWW-Authenticate", `Basic realm="isowatch", charset="UTF-8"`)
 			}
@@ -31,13 +39,16 @@ func (g Guard) Around(next http.Handler) http.Handler {
 				w.Header().Add("WWW-Authenticate", `Bearer realm="isowatch"`)
 			}
 			plain(w, http.StatusUnauthorized, "who are you?")
-			return
+		default:
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 
 func (g Guard) admits(r *http.Request) bool {
+	if g.User == "" && len(g.Token) == 0 {
+		return true
+	}
 	if user, password, ok := r.BasicAuth(); ok {
 		right := same([]byte(user), []byte(g.User)) & same([]byte(password), g.Password)
 		return g.User != "" && len(g.Password) > 0 && right == 1

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -17,6 +19,9 @@ func TestGuard(t *testing.T) {
 		return func(r *http.Request) { r.Header.Set("Authorization", value) }
 	}
 	none := func(*http.Request) {}
+	verified := func(r *http.Request) {
+		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{}}}}
+	}
 	for _, c := range []struct {
 		name  string
 		guard Guard
@@ -41,13 +46,18 @@ func TestGuard(t *testing.T) {
 		{"either, wrong scheme", either, header("Digest tok"), false},
 		{"nonsense", either, header("Basic !!!"), false},
 		{"user without a secret", Guard{User: "ann"}, basic("ann", ""), false},
+		{"certificate", Guard{Certificate: true}, verified, true},
+		{"no TLS", Guard{Certificate: true}, none, false},
+		{"no certificate", Guard{Certificate: true}, func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, false},
+		{"certificate and token", Guard{Certificate: true, Token: []byte("tok")}, verified, false},
+		{"token and no certificate", Guard{Certificate: true, Token: []byte("tok")}, header("Bearer tok"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, target := range []string{"/", "/metrics", "/api/v1/findings", "/debug/pprof/", "//-/ready", "/-/ready/"} {
 				request := httptest.NewRequest(http.MethodGet, "http://h"+target, nil)
 				c.with(request)
 				recorder := httptest.NewRecorder()
-				c.guard.Around(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(recorder, request)
+				guarded(func() Guard { return c.guard }, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(recorder, request)
 				if got := recorder.Code == http.StatusOK; got != c.want {
 					t.Errorf("%s: %d", target, recorder.Code)
 				}
@@ -58,7 +68,7 @@ func TestGuard(t *testing.T) {
 		})
 	}
 	recorder := httptest.NewRecorder()
-	either.Around(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/-/healthy", nil))
+	guarded(func() Guard { return either }, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/-/healthy", nil))
 	if recorder.Code != http.StatusOK {
 		t.Errorf("a probe is refused: %d", recorder.Code)
 	}

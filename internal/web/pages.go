@@ -116,7 +116,7 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		frame: frame{"Findings", s.Facts(), refresh},
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,
 		Nothing:  s.Nothing(),
-		Filtered: q.Source+q.Anomaly+string(q.Kind)+string(q.State)+q.Before != "",
+		Filtered: q.Source+q.Anomaly+string(q.Kind)+string(q.State)+q.Expected+q.Before != "",
 	}
 	for i, f := range found {
 		page.Cards = append(page.Cards, newCard(f))

@@ -18,7 +18,9 @@ type Query struct {
 	Anomaly string
 	Kind    isolation.Kind
 	State   isolation.State
-	Before  string // a cursor: findings older than those of the page that gave it
+	// Expected is "true" for what the expected level allows, "false" for what it does not.
+	Expected string
+	Before   string // a cursor: findings older than those of the page that gave it
 }
 
 // ErrCursor is what [Findings.List] returns for a cursor that it did not make.
@@ -35,7 +37,7 @@ var (
 	states = []isolation.State{isolation.Provisional, isolation.Final, isolation.Withdrawn, isolation.ResolvedOK, isolation.ResolvedViolated}
 )
 
-// parseQuery reads limit, source, anomaly, state, kind and before, and the names
+// parseQuery reads limit, source, anomaly, state, kind, expected and before, and the names
 // in also, which the caller reads. An unknown name is an error: a filter that
 // is misspelt must not pass for one that finds everything.
 func parseQuery(raw string, limit int, also ...string) (Query, error) {
@@ -92,6 +94,11 @@ func (q *Query) set(name string, values []string) error {
 		q.State = isolation.State(value)
 		if value != "" && !slices.Contains(states, q.State) {
 			return fmt.Errorf(`"state" is %q, want one of %q`, value, states)
+		}
+	case "expected":
+		q.Expected = value
+		if value != "" && value != "true" && value != "false" {
+			return fmt.Errorf(`"expected" is %q, want true or false`, value)
 		}
 	default:
 		return fmt.Errorf("unknown parameter %q", name)

@@ -18,7 +18,7 @@ func TestQuery(t *testing.T) {
 		bad  string
 	}{
 		{"", Query{Limit: 100}, ""},
-		{"limit=1&source=a%20b&anomaly=G1a&kind=horizon&state=final&before=1", Query{1, "a b", "G1a", "horizon", "final", "1"}, ""},
+		{"limit=1&source=a%20b&anomaly=G1a&kind=horizon&state=final&before=1", Query{1, "a b", "G1a", "horizon", "final", "", "1"}, ""},
 		{"limit=1000", Query{Limit: 1000}, ""},
 		{"kind=&state=&source=", Query{Limit: 100}, ""},
 		{"limit=0", Query{}, `"limit" is "0", want 1 to 1000`},
@@ -28,6 +28,8 @@ func TestQuery(t *testing.T) {
 		{"limit=", Query{}, `"limit" is ""`},
 		{"limit=1&limit=2", Query{}, `"limit" is given 2 times`},
 		{"kind=bug", Query{}, `"kind" is "bug", want one of ["violation"`},
+		{"expected=true", Query{Limit: 100, Expected: "true"}, ""},
+		{"expected=yes", Query{}, `"expected" is "yes", want true or false`},
 		{"state=open", Query{}, `"state" is "open", want one of ["provisional"`},
 		{"sorce=orders", Query{}, `unknown parameter "sorce"`},
 		{"before=xyz", Query{}, `"before" is not a cursor`},

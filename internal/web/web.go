@@ -40,8 +40,8 @@ type Options struct {
 	Facts func() []Fact
 	// Nothing is what the list says without findings. nil: that there are none so far.
 	Nothing func() string
-	// Guard says who may read.
-	Guard Guard
+	// Guard says who may read now; nil: everybody.
+	Guard func() Guard
 	// Profiles are served at /debug/pprof/.
 	Profiles bool
 	Log      *slog.Logger // nil: nothing is logged
@@ -51,20 +51,11 @@ type site struct{ Options }
 
 // Handler serves all routes, GET and HEAD only.
 func Handler(o Options) http.Handler {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	if o.Nothing == nil {
 		o.Nothing = func() string { return "No anomaly found so far." }
 	}
-	s := &site{o}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{
-		EnableOpenMetrics: true,
-		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
-	}))
-	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "healthy") })
-	mux.HandleFunc("GET /-/ready", s.ready)
+	s, mux := newSite(&o), http.NewServeMux()
+	s.probed(mux)
 	mux.HandleFunc("GET /api/v1/findings", s.listJSON)
 	mux.HandleFunc("GET /api/v1/findings/{id}", s.findingJSON)
 	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) { s.writeJSON(w, http.StatusOK, o.Status()) })
@@ -74,7 +65,36 @@ func Handler(o Options) http.Handler {
 	if o.Profiles {
 		profiles(mux)
 	}
-	return harden(o.Guard.Around(mux))
+	return harden(guarded(o.Guard, mux))
+}
+
+// Meanwhile serves health and metrics of a service that has not begun, and says of all
+// else that it is not ready, and why: of the options, Gatherer and Ready are required.
+func Meanwhile(o Options) http.Handler {
+	s, mux := newSite(&o), http.NewServeMux()
+	s.probed(mux)
+	mux.HandleFunc("GET /", s.ready)
+	return harden(guarded(o.Guard, mux))
+}
+
+func newSite(o *Options) *site {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Guard == nil {
+		o.Guard = func() Guard { return Guard{} }
+	}
+	return &site{*o}
+}
+
+// probed adds what machines ask for again and again.
+func (s *site) probed(mux *http.ServeMux) {
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Gatherer, promhttp.HandlerOpts{
+		EnableOpenMetrics: true,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+	}))
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "healthy") })
+	mux.HandleFunc("GET /-/ready", s.ready)
 }
 
 // policy admits the pages' own style sheet and the one inside each picture, and

@@ -100,6 +100,20 @@ func get(handler http.Handler, target string) (status int, body string, header h
 	return recorder.Code, recorder.Body.String(), recorder.Header()
 }
 
+func TestMeanwhile(t *testing.T) {
+	o, _, _ := options()
+	o.Ready = func() error { return errors.New("no room") }
+	handler := Meanwhile(Options{Gatherer: o.Gatherer, Ready: o.Ready})
+	for target, want := range map[string]string{
+		"/metrics": "isowatch_probe_total 3", "/-/healthy": "healthy", "/-/ready": "no room", "/": "no room", "/api/v1/status": "no room", "/style.css": "no room",
+	} {
+		status, body, header := get(handler, target)
+		if (status == http.StatusOK) != (target == "/metrics" || target == "/-/healthy") || !strings.Contains(body, want) || header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s: %d, %s", target, status, body)
+		}
+	}
+}
+
 func TestRoutes(t *testing.T) {
 	handler, _, _ := served(skew("1f"))
 	for _, c := range []struct {
