@@ -155,6 +155,8 @@ func TestParseSize(t *testing.T) {
 	for _, text := range []string{"", "MiB", "-1", "1.5GiB", "1TB", "9223372036854775807KiB", "1 2"} {
 		if got, err := ParseSize(text); err == nil {
 			t.Errorf("ParseSize(%q) = %d", text, got)
+		} else if !strings.Contains(err.Error(), "KiB, MiB, GiB, kB, MB, GB or bytes") {
+			t.Errorf("%v does not name the units", err)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (s *Service) Validate() error {
 	f.in("http", "", s.HTTP.Validate())
 	f.in("watch", "", s.Watch.Validate())
 	if p := s.Embedded.Port; p < -1 || p > 65535 {
-		f.add("embedded-nats.port", "nats-port %d: not in -1 to 65535", p)
+		f.add("embedded-nats.port", "nats-port %d: not in 0 to 65535; 0 takes any free one", p)
 	}
 	if s.Embedded.MaxAge < 0 {
 		f.add("embedded-nats.max-age", "nats-max-age %v: must not be negative", s.Embedded.MaxAge)

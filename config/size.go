@@ -34,7 +34,7 @@ func ParseSize(text string) (Size, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64/int64(unit) {
-		return 0, fmt.Errorf("%q: want a size such as 512MiB", text)
+		return 0, fmt.Errorf("%q: want a whole number of KiB, MiB, GiB, kB, MB, GB or bytes, such as 512MiB", text)
 	}
 	return Size(n) * unit, nil
 }

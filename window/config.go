@@ -28,6 +28,20 @@ type Contract struct {
 	Settled bool
 }
 
+// String is the contract as it is declared, but for what a machine does not know of it.
+func (c Contract) String() string {
+	text := func(is bool, no, yes string) string {
+		if is {
+			return yes
+		}
+		return no
+	}
+	return fmt.Sprintf("capture=%s,start=%s,unmonitored-writers=%s,deletes=%s,value-identity=%s,version-order=%s,trust-commit-ts=%t,sequential-keys=%t,linearizable-keys=%t,clock-drift=%v",
+		text(c.Complete, "partial", "complete"), text(c.Existing, "empty", "existing"), text(c.UnmonitoredWriters, "no", "yes"),
+		text(c.DeletesUnseen, "recorded", "unseen"), text(c.ByVersion, "unique", "version"), text(c.NumericVersions, "none", "numeric"),
+		c.TrustCommitTS, c.SequentialKeys, c.LinearizableKeys, c.ClockDrift)
+}
+
 // Config is what a machine needs to know. [Config.WithDefaults] fills zeros.
 type Config struct {
 	Source string

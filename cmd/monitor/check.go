@@ -25,12 +25,20 @@ func (v formatValue) String() string {
 	return string(*v.to)
 }
 
-func (v formatValue) Type() string {
+func (v formatValue) Type() string { return "FORMAT" }
+
+// formats are the values of --format.
+func formats() []string {
 	names := []string{"auto"}
 	for _, f := range history.Formats() {
 		names = append(names, string(f))
 	}
-	return strings.Join(names, "|")
+	return names
+}
+
+// formatUsage is the help of --format.
+func formatUsage(of string) string {
+	return of + ": " + strings.Join(formats(), ", ") + "; Cobra's and Viper's are folders"
 }
 
 func (v formatValue) Set(text string) (err error) {
@@ -38,7 +46,7 @@ func (v formatValue) Set(text string) (err error) {
 		*v.to, err = history.ParseFormat(text)
 	}
 	if err != nil {
-		return usagef("want %s", strings.ReplaceAll(v.Type(), "|", " or "))
+		return usagef("want %s", strings.Join(formats(), " or "))
 	}
 	return nil
 }
@@ -71,7 +79,7 @@ func checkCommand(t *terminal) *cobra.Command {
 	f := c.Flags()
 	watchFlags(f, &w)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
-	f.Var(formatValue{&format}, "format", "format of the files; Cobra's and Viper's are folders")
+	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
 	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
 	return c
 }

@@ -59,6 +59,7 @@ func configShowCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			t.warnOfUnknown(c, &s)
 			text, err := s.YAML()
 			if err == nil {
 				_, err = t.stdout.Write(text)

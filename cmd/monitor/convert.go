@@ -54,7 +54,7 @@ func convertCommand(t *terminal) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.Var(formatValue{&convert.From}, "format", "format of the file")
+	f.Var(formatValue{&convert.From}, "format", formatUsage("format of the file"))
 	f.Var(choiceValue{&to, names}, "to", "format to write")
 	return c
 }

@@ -8,7 +8,7 @@ import "os"
 func main() {
 	ctx, stop := untilSignalled(os.Exit)
 	code := run(ctx, os.Args[1:], terminal{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ,
 	})
 	stop()
 	os.Exit(code)

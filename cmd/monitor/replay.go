@@ -77,7 +77,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringArrayVar(&r.Files, "file", nil, "files to read, a pattern such as 'log/*.jsonl'; may be repeated")
-	f.Var(formatValue{&format}, "format", "format of the files; Cobra's and Viper's are folders")
+	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
 	in.brokers(f)
 	f.Var(boundValue{&r.From}, "from", "where the range begins (default: where the input does)")
 	f.Var(boundValue{&r.To}, "to", "where it ends, exclusive (default: where the input does now)")

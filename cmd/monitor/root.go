@@ -64,7 +64,7 @@ func nameVariables(c *cobra.Command) {
 
 // variableOf is the name of a flag in the environment.
 func variableOf(flag string) string {
-	return "ISOWATCH_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // fromEnvironment sets the flags that the command line does not.

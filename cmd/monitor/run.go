@@ -42,6 +42,7 @@ func runCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			t.warnOfUnknown(c, &s)
 			asked := func(source string) []isolation.Level {
 				if w := s.WatchOf(source); w.Named || c.Flags().Changed("levels") {
 					return w.Levels

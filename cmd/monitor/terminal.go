@@ -12,6 +12,7 @@ type terminal struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
+	environ        func() []string // NAME=VALUE
 }
 
 // colors says whether output to people is coloured: on a terminal, unless

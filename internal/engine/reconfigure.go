@@ -58,7 +58,7 @@ func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) er
 		}
 		if tell && (c.Contract != asked.Contract || c.Pane != asked.Pane) {
 			e.log.Warn("settings of the folder's beginning stay: a contract only becomes weaker, and panes keep their length",
-				"source", x.name, "contract", fmt.Sprintf("%+v", c.Contract), "pane", c.Pane)
+				"source", x.name, "contract", c.Contract.String(), "pane", c.Pane.String())
 		}
 		before := x.machine.Config()
 		if begin, end := without(c.Levels, before.Levels), without(before.Levels, c.Levels); len(begin)+len(end) > 0 {
