@@ -98,7 +98,7 @@ func NewAlertmanager(o AlertmanagerOptions) (*Alertmanager, error) {
 	if len(a.posters) == 0 {
 		return nil, errors.New("alertmanager: no URL is named")
 	}
-	a.Restore(nil)
+	_ = a.Restore(nil) // nothing that could not be read
 	return a, nil
 }
 
@@ -106,26 +106,25 @@ func NewAlertmanager(o AlertmanagerOptions) (*Alertmanager, error) {
 func (a *Alertmanager) Name() string { return a.opt.Name }
 
 // Restore implements [Keeper].
-func (a *Alertmanager) Restore(state []byte) {
+func (a *Alertmanager) Restore(state []byte) (err error) {
 	a.state = firing{}
-	if len(state) > 0 && json.Unmarshal(state, &a.state) != nil {
-		a.state = firing{}
+	if len(state) > 0 {
+		if err = json.Unmarshal(state, &a.state); err != nil {
+			a.state = firing{}
+		}
 	}
 	if a.state.Alerts == nil {
 		a.state.Alerts = map[string]*alertState{}
 	}
+	return err
 }
 
 // State implements [Keeper].
-func (a *Alertmanager) State() []byte {
+func (a *Alertmanager) State() ([]byte, error) {
 	if len(a.state.Alerts) == 0 {
-		return nil
+		return nil, nil
 	}
-	text, err := json.Marshal(&a.state)
-	if err != nil {
-		return nil // strings, numbers and times only: cannot happen
-	}
-	return text
+	return json.Marshal(&a.state)
 }
 
 // Due implements [Keeper].

@@ -103,7 +103,7 @@ func TestAlertmanager(t *testing.T) {
 	now = now.Add(time.Minute)
 	flush()
 	expect("again", "IsolationViolated page G1a {pay} fires for 14m0s", "IsolationViolated page G2-item {audit, pay} fires for 14m0s")
-	state := a.State()
+	state := stateOf(a)
 	if a, err = NewAlertmanager(options); err != nil {
 		t.Fatal(err)
 	}
@@ -127,16 +127,16 @@ func TestAlertmanager(t *testing.T) {
 	// While it is down nothing is forgotten.
 	down = true
 	now = now.Add(20 * time.Minute)
-	before := string(a.State())
-	if err := a.Flush(t.Context()); err == nil || string(a.State()) != before || strings.Contains(err.Error(), "p@") {
+	before := string(stateOf(a))
+	if err := a.Flush(t.Context()); err == nil || string(stateOf(a)) != before || strings.Contains(err.Error(), "p@") {
 		t.Errorf("%v", err)
 	}
 	*bodies = nil
 	down = false
 	flush()
 	expect("time-out", "IsolationViolated page G1c {audit, pay} is over")
-	if a.State() != nil || !a.Due().IsZero() {
-		t.Errorf("left: %s", a.State())
+	if stateOf(a) != nil || !a.Due().IsZero() {
+		t.Errorf("left: %s", stateOf(a))
 	}
 	deliver(later(of("9", "G1a", "pay"), isolation.Withdrawn)) // of something long over
 	expect("nothing to say")
@@ -174,7 +174,7 @@ func TestAlertmanagerCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = a.Deliver(t.Context(), []Delivery{{Finding: of("1", "G2")}})
-		if (err == nil) != c.ok || errors.Is(err, ErrRejected) != c.rejected || (a.State() != nil) != c.ok {
+		if (err == nil) != c.ok || errors.Is(err, ErrRejected) != c.rejected || (stateOf(a) != nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

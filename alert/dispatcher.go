@@ -213,7 +213,10 @@ func (w *worker) restore() error {
 	if err != nil {
 		return fmt.Errorf("read what the sink remembers: %w", err)
 	}
-	w.keeper.Restore(state)
+	if err := w.keeper.Restore(state); err != nil {
+		w.options.Log.Error("what a sink remembers cannot be read, and is forgotten: it may be given again what it had",
+			"sink", w.Sink.Name(), "bytes", len(state), "err", err)
+	}
 	return nil
 }
 
@@ -240,16 +243,20 @@ func (w *worker) flush() error {
 		return err
 	}
 	w.failures = 0
-	if err := w.outbox.Keep(w.Sink.Name(), w.keeper.State()); err != nil {
+	state, err := w.keeper.State()
+	if err == nil {
+		err = w.outbox.Keep(w.Sink.Name(), state)
+	}
+	if err != nil {
 		return fmt.Errorf("keep what the sink remembers: %w", err)
 	}
 	return nil
 }
 
 // remembered is what goes with the cursor.
-func (w *worker) remembered() []byte {
+func (w *worker) remembered() ([]byte, error) {
 	if w.keeper == nil {
-		return nil
+		return nil, nil
 	}
 	return w.keeper.State()
 }
@@ -310,7 +317,11 @@ func (w *worker) deliver(batch []Delivery) error {
 			return err
 		}
 	}
-	if err := w.outbox.Advance(name, batch[len(batch)-1].Seq, w.remembered()); err != nil {
+	state, err := w.remembered()
+	if err == nil {
+		err = w.outbox.Advance(name, batch[len(batch)-1].Seq, state)
+	}
+	if err != nil {
 		return fmt.Errorf("move the cursor: %w", err)
 	}
 	for reason, n := range suppressed {

@@ -13,11 +13,12 @@ import (
 type Keeper interface {
 	Sink
 	// Restore puts back what State gave in an earlier life, and is called before
-	// anything else; nil when nothing was stored. What it cannot read it forgets.
-	Restore(state []byte)
+	// anything else; nil when nothing was stored. What it cannot read it forgets, and
+	// says so.
+	Restore(state []byte) error
 	// State is what is to be stored. After an error of Deliver or Flush it is as
 	// before.
-	State() []byte
+	State() ([]byte, error)
 	// Due is when Flush is to be called; the zero time: not before the next delivery.
 	Due() time.Time
 	// Flush sends what is due.

@@ -68,7 +68,7 @@ func NewLimiter(sink Digester, o LimitOptions) *Limiter {
 		o.Metrics = NewMetrics(nil)
 	}
 	l := &Limiter{sink: sink, opt: o}
-	l.Restore(nil)
+	_ = l.Restore(nil) // nothing that could not be read
 	return l
 }
 
@@ -76,26 +76,25 @@ func NewLimiter(sink Digester, o LimitOptions) *Limiter {
 func (l *Limiter) Name() string { return l.sink.Name() }
 
 // Restore implements [Keeper].
-func (l *Limiter) Restore(state []byte) {
+func (l *Limiter) Restore(state []byte) (err error) {
 	l.state = limiterState{}
-	if len(state) > 0 && json.Unmarshal(state, &l.state) != nil {
-		l.state = limiterState{}
+	if len(state) > 0 {
+		if err = json.Unmarshal(state, &l.state); err != nil {
+			l.state = limiterState{}
+		}
 	}
 	if l.state.Buckets == nil {
 		l.state.Buckets = map[string]*bucket{}
 	}
+	return err
 }
 
 // State implements [Keeper].
-func (l *Limiter) State() []byte {
+func (l *Limiter) State() ([]byte, error) {
 	if len(l.state.Buckets) == 0 && len(l.state.IDs) == 0 {
-		return nil
+		return nil, nil
 	}
-	text, err := json.Marshal(&l.state)
-	if err != nil {
-		return nil // strings, numbers and times only: cannot happen
-	}
-	return text
+	return json.Marshal(&l.state)
 }
 
 // Due implements [Keeper]: when the first pattern that holds something back may speak

@@ -1,9 +1,11 @@
 package alert
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -100,9 +102,9 @@ func TestLimiterOfASinkThatIsDown(t *testing.T) {
 		outbox := &memory{}
 		outbox.add(of("a", "G2"), of("b", "G2"))
 		sink.down = true
-		before := string(l.State())
-		if err := l.Deliver(t.Context(), outbox.all); err == nil || string(l.State()) != before {
-			t.Errorf("%v, state %s", err, l.State())
+		before := string(stateOf(l))
+		if err := l.Deliver(t.Context(), outbox.all); err == nil || string(stateOf(l)) != before {
+			t.Errorf("%v, state %s", err, stateOf(l))
 		}
 		sink.down = false
 		if err := l.Deliver(t.Context(), outbox.all); err != nil {
@@ -110,9 +112,9 @@ func TestLimiterOfASinkThatIsDown(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		sink.down = true
-		before = string(l.State())
-		if err := l.Flush(t.Context()); err == nil || string(l.State()) != before || l.Due().IsZero() {
-			t.Errorf("%v, state %s", err, l.State())
+		before = string(stateOf(l))
+		if err := l.Flush(t.Context()); err == nil || string(stateOf(l)) != before || l.Due().IsZero() {
+			t.Errorf("%v, state %s", err, stateOf(l))
 		}
 		sink.down = false
 		if err := l.Flush(t.Context()); err != nil || !l.Due().IsZero() {
@@ -139,7 +141,7 @@ func TestLimiterIsBounded(t *testing.T) {
 			}
 			outbox.all = outbox.all[n:]
 		}
-		if n := len(l.State()); n > 600_000 || len(l.state.Buckets) > maxPatterns+1 || len(l.state.IDs) > maxHeldIDs {
+		if n := len(stateOf(l)); n > 600_000 || len(l.state.Buckets) > maxPatterns+1 || len(l.state.IDs) > maxHeldIDs {
 			t.Errorf("%d bytes, %d patterns, %d ids", n, len(l.state.Buckets), len(l.state.IDs))
 		}
 		held := 0
@@ -162,7 +164,10 @@ func TestLimiterIsBounded(t *testing.T) {
 func TestForeignState(t *testing.T) {
 	for _, state := range []string{"", "{", "[]", `{"buckets":3}`, `{"alerts":null,"ids":null}`, "null"} {
 		l := NewLimiter(newReader(), LimitOptions{PerPattern: 1, Every: time.Minute})
-		l.Restore([]byte(state))
+		readable := state == "" || state[0] == 'n' || strings.Contains(state, "null,")
+		if err := l.Restore([]byte(state)); (err == nil) != readable {
+			t.Errorf("%q: %v", state, err)
+		}
 		if err := l.Deliver(t.Context(), []Delivery{{Finding: of("a", "G2")}}); err != nil || !l.Due().IsZero() {
 			t.Errorf("%q: %v, due %v", state, err, l.Due())
 		}
@@ -170,7 +175,9 @@ func TestForeignState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Restore([]byte(state))
+		if err := a.Restore([]byte(state)); (err == nil) != (readable || state == `{"buckets":3}`) {
+			t.Errorf("%q: %v", state, err)
+		}
 		if !a.Due().IsZero() {
 			t.Errorf("%q: alerts due %v", state, a.Due())
 		}
@@ -199,7 +206,7 @@ func FuzzLimiter(f *testing.F) {
 			switch {
 			case b == 255:
 				deliver()
-				state := l.State()
+				state := stateOf(l)
 				l = NewLimiter(sink, options)
 				l.Restore(state)
 			case b == 254:
@@ -246,3 +253,34 @@ func (c *counting) Digest(_ context.Context, held []Held) error {
 	_, err := json.Marshal(held)
 	return err
 }
+
+// stateOf is what the sink remembers.
+func stateOf(k Keeper) []byte {
+	state, err := k.State()
+	if err != nil {
+		panic(err)
+	}
+	return state
+}
+
+// A state that cannot be read is told once, with the sink's name, and the sink works.
+func TestForgottenStateIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outbox := &memory{kept: map[string][]byte{"reader": []byte(`{"buckets":3}`)}}
+		outbox.add(certain("a", "b")...)
+		sink := newRecorder("reader", nil)
+		var logged bytes.Buffer
+		d := start(t, outbox, Options{Log: slog.New(slog.NewTextHandler(&logged, nil))}, NewLimiter(digested{sink}, LimitOptions{PerPattern: 9, Every: time.Minute}))
+		synctest.Wait()
+		d.Close()
+		sink.want(t, "0s: a b")
+		if n := strings.Count(logged.String(), "is forgotten"); n != 1 || !strings.Contains(logged.String(), "sink=reader") {
+			t.Errorf("told %d times:\n%s", n, &logged)
+		}
+	})
+}
+
+// digested is a sink that takes digests.
+type digested struct{ Sink }
+
+func (digested) Digest(context.Context, []Held) error { return nil }

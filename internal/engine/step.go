@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -43,7 +44,7 @@ func (e *Engine) doStep(w *work) error {
 		err = e.sources.apply(w.step.configs)
 	}
 	if err != nil {
-		panic(err) // they were accepted by Open, and are strings and numbers only
+		return err
 	}
 	e.sources.split(&w.step)
 	if err := e.answer(&w.step); err != nil {
@@ -54,7 +55,11 @@ func (e *Engine) doStep(w *work) error {
 		return err
 	}
 	for _, x := range e.sources.list {
-		w.effects = append(w.effects, encodeEffects(x.name, &x.effects))
+		eff, err := encodeEffects(x.name, &x.effects)
+		if err != nil {
+			return fmt.Errorf("source %s: %w", x.name, err)
+		}
+		w.effects = append(w.effects, eff)
 	}
 	w.puts = e.puts(w.puts)
 	e.pend(w.puts)
@@ -151,13 +156,13 @@ func (e *Engine) meet(name []byte) bool {
 	return true
 }
 
-func encodeEffects(source string, eff *window.Effects) effect {
+func encodeEffects(source string, eff *window.Effects) (effect, error) {
 	out := effect{source: source}
 	for i := range eff.Findings {
 		f := &eff.Findings[i]
 		text, err := json.Marshal(f)
 		if err != nil {
-			continue // strings and numbers only: cannot happen
+			return effect{}, fmt.Errorf("finding %s: %w", f.ID, err)
 		}
 		out.findings = append(out.findings, text)
 		out.ids = append(out.ids, f.ID)
@@ -167,9 +172,9 @@ func encodeEffects(source string, eff *window.Effects) effect {
 		p := &eff.Panes[i]
 		text, err := json.Marshal(p)
 		if err != nil {
-			continue
+			return effect{}, fmt.Errorf("pane %d: %w", p.Start, err)
 		}
 		out.panes = append(out.panes, pane{paneKey(append([]byte(source), 0), p.Start), text})
 	}
-	return out
+	return out, nil
 }
