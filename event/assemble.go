@@ -23,6 +23,8 @@ const (
 type Assembler struct {
 	MaxOpen  int // 0: DefaultMaxOpen
 	MaxBytes int // 0: DefaultMaxBytes
+	// Recorded: AppendChanges is asked what changes.
+	Recorded bool
 
 	byID    map[Hash]*openTxn // by source, epoch and id; looked up, never ranged over
 	oldest  *openTxn          // the open transactions by arrival, a list
@@ -33,6 +35,7 @@ type Assembler struct {
 	bytes   int
 	serial  uint64
 	evicted uint64
+	log     assemblyLog
 
 	decoder Decoder
 	scratch []byte
@@ -66,6 +69,7 @@ type openTxn struct {
 	text []byte
 	head int    // length of the record without operations
 	ops  []opAt // by index
+	log  logged
 }
 
 // opAt is the place of an operation in openTxn.text.
@@ -178,6 +182,7 @@ func (a *Assembler) begin(b *Batch, p *Part, id Hash, open *openTxn) {
 	open.text = AppendRecord(open.text[:0], b, &t)
 	open.head = len(open.text)
 	a.insert(open, b.Bytes(p.Source))
+	a.change(open)
 	a.makeRoom(b)
 }
 
@@ -204,9 +209,11 @@ func (a *Assembler) op(b *Batch, p *Part, open *openTxn) {
 		refuse = fmt.Sprintf("operation %d of txn %q, which counts %d", p.Index, b.Bytes(p.ID), open.ended.count)
 	case !twice && op.end > MaxRecord:
 		open.tooLong = true
+		a.change(open)
 		refuse = fmt.Sprintf("txn %q is longer than 16 MiB", b.Bytes(p.ID))
 	case !twice:
 		open.ops = slices.Insert(open.ops, at, op)
+		a.change(open)
 		a.bytes += int(op.end - op.off)
 		a.makeRoom(b)
 		return
@@ -330,7 +337,7 @@ func (a *Assembler) Expire(b *Batch, source []byte, reached, maxTxn int64) {
 	for len(s.starts) > 0 && saturatedAdd(s.starts[0].start, maxTxn) < reached {
 		due = append(due, heap.Pop(&s.starts).(*openTxn))
 	}
-	due = s.overdue(reached, maxTxn, due)
+	due = a.overdue(s, reached, maxTxn, due)
 	slices.SortFunc(due, func(x, y *openTxn) int { return int(int64(x.serial - y.serial)) })
 	for _, open := range due {
 		a.giveUp(b, open, maxTxn)

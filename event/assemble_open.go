@@ -121,6 +121,10 @@ func (a *Assembler) remove(open *openTxn) {
 		heap.Remove(&s.starts, open.heapIndex)
 	}
 	a.bytes -= open.size()
+	if open.log.round != 0 {
+		a.log.gone = append(a.log.gone, open.serial)
+		a.unlog(open)
+	}
 	open.serial = 0      // those who remember it see that it is gone
 	const keep = 4 << 10 // bytes of text; larger ones go back to the collector
 	if cap(open.text) <= keep {

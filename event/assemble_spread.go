@@ -46,6 +46,7 @@ func (a *Assembler) early(b *Batch, p *Part, id Hash) *openTxn {
 	open.text = AppendRecord(open.text[:0], b, &t)
 	open.head = len(open.text)
 	a.insert(open, b.Bytes(p.Source))
+	a.change(open)
 	open.source.wait(open)
 	return open
 }
@@ -63,6 +64,11 @@ func (a *Assembler) adopt(b *Batch, p *Part, open *openTxn) {
 		open.ops[i].off = uint32(int(open.ops[i].off) + shift)
 		open.ops[i].end = uint32(int(open.ops[i].end) + shift)
 	}
+	if open.log.round != 0 { // what the log holds is of another head
+		a.log.gone = append(a.log.gone, open.serial)
+		a.unlog(open)
+	}
+	a.change(open)
 	open.early, open.pos, open.partition = false, p.Pos, b.partitionName(p.Pos)
 	open.start, open.hasStart = p.Start, p.HasStart
 	if open.hasStart {
@@ -96,6 +102,7 @@ func (a *Assembler) endSpread(b *Batch, p *Part, open *openTxn) {
 	}
 	a.touch(open.source)
 	open.ended = end
+	a.change(open)
 	a.bytes += end.size()
 	if !open.early && !open.hasStart {
 		open.source.wait(open)
@@ -129,7 +136,7 @@ func (a *Assembler) complete(b *Batch, open *openTxn) {
 	if t := a.finish(b, open, pos, e.raw); t != nil {
 		t.Status = e.status
 		var said Batch
-		if err := a.decoder.DecodeRecord(&said, Position{}, e.text); err == nil { // it was made here, or read by LoadState
+		if err := a.decoder.DecodeRecord(&said, Position{}, e.text); err == nil { // it was made here, or read by loadEnd
 			p := said.pieceOf(b)
 			t.add(&p)
 		}
@@ -197,7 +204,7 @@ func (w *waiting) over() bool { return w.open.serial != w.serial || !w.open.wait
 
 // overdue are the transactions that have waited for longer than maxTxn, by how far
 // the source has come meanwhile.
-func (s *openSource) overdue(reached, maxTxn int64, due []*openTxn) []*openTxn {
+func (a *Assembler) overdue(s *openSource, reached, maxTxn int64, due []*openTxn) []*openTxn {
 	if reached == math.MinInt64 {
 		return due
 	}
@@ -210,6 +217,7 @@ func (s *openSource) overdue(reached, maxTxn int64, due []*openTxn) []*openTxn {
 			break // and so are those before
 		}
 		w.open.waited, w.open.stamped = reached, true
+		a.change(w.open)
 	}
 	n := 0
 	for ; n < len(s.waits); n++ {

@@ -29,12 +29,14 @@ func assembleCase(t *testing.T, input string) string {
 
 func runAssembler(t *testing.T, input string, reload bool) string {
 	t.Helper()
-	a := new(Assembler)
+	a := &Assembler{Recorded: reload}
+	var l stateLog
 	var d Decoder
 	var out []string
 	for n, line := range records(input) {
 		if reload {
-			a = reloaded(t, a)
+			l.add(a)
+			a = l.reloaded(t, a)
 		}
 		b := Batch{Partitions: []string{fmt.Sprintf("file:%d", n%2)}}
 		var x, y int64
@@ -73,20 +75,132 @@ func scan(line, format string, to ...any) bool {
 	return err == nil && n == len(to)
 }
 
-func reloaded(t *testing.T, a *Assembler) *Assembler {
+// stateLog is what an assembler wrote, by round.
+type stateLog struct {
+	round  uint64
+	rounds []loggedRound
+	bytes  int // ever written
+}
+
+type loggedRound struct {
+	round   uint64
+	changes []byte
+}
+
+// add ends a round of a, and forgets what does not count any more.
+func (l *stateLog) add(a *Assembler) {
+	l.round++
+	if changes := a.AppendChanges(nil, l.round); len(changes) > 0 {
+		l.rounds = append(l.rounds, loggedRound{l.round, changes})
+		l.bytes += len(changes)
+	}
+	for l.rounds[0].round < a.LoggedSince() {
+		l.rounds = l.rounds[1:]
+	}
+}
+
+func (l *stateLog) size() (n int) {
+	for _, r := range l.rounds {
+		n += len(r.changes)
+	}
+	return n
+}
+
+func (l *stateLog) restore() (*Assembler, error) {
+	var r Restored
+	for _, x := range l.rounds {
+		if err := r.Add(x.round, x.changes); err != nil {
+			return nil, err
+		}
+	}
+	a := new(Assembler)
+	return a, r.Into(a)
+}
+
+// reloaded is a as the log has it.
+func (l *stateLog) reloaded(t *testing.T, a *Assembler) *Assembler {
 	t.Helper()
-	state := a.AppendState(nil)
-	back := &Assembler{MaxOpen: a.MaxOpen, MaxBytes: a.MaxBytes}
-	if err := back.LoadState(state); err != nil {
+	back, err := l.restore()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if again := back.AppendState(nil); !bytes.Equal(again, state) {
-		t.Fatalf("the state of the loaded is %x, want %x", again, state)
+	back.MaxOpen, back.MaxBytes = a.MaxOpen, a.MaxBytes
+	if got, want := openOf(back), openOf(a); got != want {
+		t.Fatalf("round %d: the loaded is\n%swant\n%s", l.round, got, want)
 	}
-	if back.bytes != a.bytes {
-		t.Fatalf("the loaded counts %d bytes, want %d", back.bytes, a.bytes)
+	if back.bytes != a.bytes || back.evicted != a.evicted {
+		t.Fatalf("the loaded counts %d bytes and %d evicted, want %d and %d", back.bytes, back.evicted, a.bytes, a.evicted)
 	}
 	return back
+}
+
+// openOf is all that is open, with all that is known of it.
+func openOf(a *Assembler) string {
+	var s strings.Builder
+	for open := a.oldest; open != nil; open = open.next {
+		fmt.Fprintf(&s, "%d %s %+v %v/%d %v %v %v/%d %x", open.serial, open.partition, open.pos, open.hasStart, open.start,
+			open.tooLong, open.early, open.stamped, open.waited, open.text[:open.head])
+		for _, op := range open.ops {
+			fmt.Fprintf(&s, " %d:%x", op.index, open.text[op.off:op.end])
+		}
+		if open.ended != nil {
+			fmt.Fprintf(&s, " ended %+v", *open.ended)
+		}
+		s.WriteByte('\n')
+	}
+	return s.String()
+}
+
+// The log of many that open and end, beside one that stays and one that grows, is
+// small: it does not grow with what has passed, nor is what is open written again
+// each time.
+func TestAssemblerLog(t *testing.T) {
+	a := &Assembler{Recorded: true}
+	var l stateLog
+	var d Decoder
+	large := strings.Repeat("x", 1<<20)
+	step := func(records ...string) {
+		var b Batch
+		for _, r := range records {
+			d.Decode(&b, Position{}, []byte(r))
+		}
+		if a.Add(&b); len(b.Bad) > 0 {
+			t.Fatal(b.Bad[0].Reason)
+		}
+		l.add(a)
+	}
+	step(`{"type":"begin","txn":"large","start":5}`, fmt.Sprintf(`{"type":"op","txn":"large","index":0,"op":"w","key":"k","value":%q}`, large))
+	step(`{"type":"begin","txn":"grows","start":5}`)
+	const rounds = 30_000
+	most := 0
+	for i := range rounds {
+		records := []string{fmt.Sprintf(`{"type":"begin","txn":"t%d","start":%d}`, i, i+10)}
+		if i%5 == 0 && i < 1000 {
+			records = append(records, fmt.Sprintf(`{"type":"op","txn":"grows","index":%d,"op":"w","key":"k","value":%d}`, i/5, i))
+		}
+		if i >= 100 {
+			records = append(records, fmt.Sprintf(`{"type":"commit","txn":"t%d","end":%d}`, i-100, i+20))
+		}
+		step(records...)
+		most = max(most, l.size())
+		if i%1000 == 0 {
+			l.reloaded(t, a)
+		}
+	}
+	l.reloaded(t, a)
+	if most > 4*(a.bytes+1<<20) || len(l.rounds) > 10_000 {
+		t.Errorf("the log held %d bytes, and holds %d rounds; %d bytes are open", most, len(l.rounds), a.bytes)
+	}
+	if l.bytes > 20<<20 {
+		t.Errorf("%d bytes were written in %d rounds", l.bytes, rounds)
+	}
+	if size := l.size(); size < len(large) {
+		t.Errorf("the log holds %d bytes, of more", size)
+	}
+	step()
+	if n := len(l.rounds); l.rounds[n-1].round == l.round {
+		t.Error("a round without a change writes something")
+	}
 }
 
 // Transactions cut into parts, interleaved at random, with the parts of each
@@ -174,8 +288,8 @@ func TestAssemblerTooLong(t *testing.T) {
 	}
 }
 
-func TestLoadStateDamaged(t *testing.T) {
-	var a Assembler
+func TestRestoreDamaged(t *testing.T) {
+	a := Assembler{Recorded: true}
 	var d Decoder
 	b := Batch{Partitions: []string{"stdin"}}
 	for _, rec := range []string{
@@ -185,25 +299,27 @@ func TestLoadStateDamaged(t *testing.T) {
 		d.Decode(&b, Position{}, []byte(rec))
 	}
 	a.Add(&b)
-	state := a.AppendState(nil)
+	state := a.AppendChanges(nil, 1)
+	restore := func(changes []byte) (*Assembler, error) {
+		return (&stateLog{rounds: []loggedRound{{1, changes}}}).restore()
+	}
+	if back, err := restore(state); err != nil || back.Len() != 2 {
+		t.Fatalf("%v", err)
+	}
 	for i := range state {
-		var back Assembler
-		if back.LoadState(state[:i]) == nil {
+		if back, err := restore(state[:i]); err == nil && back.Len() == 2 {
 			t.Errorf("a state cut to %d of %d bytes is accepted", i, len(state))
-		}
-		if back.Len() != 0 {
-			t.Errorf("after an error %d transactions are open", back.Len())
 		}
 		for bit := range 8 {
 			damaged := bytes.Clone(state)
 			damaged[i] ^= 1 << bit
-			if back.LoadState(damaged) == nil {
+			if back, err := restore(damaged); err == nil {
 				var out Batch
 				back.ExpireAll(&out, 1)
 			}
 		}
 	}
-	if err := new(Assembler).LoadState(append(bytes.Clone(state), 0)); err == nil {
+	if _, err := restore(append(bytes.Clone(state), 0)); err == nil {
 		t.Error("a byte behind the state is accepted")
 	}
 }

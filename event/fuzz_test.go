@@ -115,13 +115,15 @@ func FuzzAssembler(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, msg []byte, maxOpen uint8) {
 		var d Decoder
-		plain, saved := &Assembler{MaxOpen: int(maxOpen)}, &Assembler{MaxOpen: int(maxOpen)}
+		plain, saved := &Assembler{MaxOpen: int(maxOpen)}, &Assembler{MaxOpen: int(maxOpen), Recorded: true}
+		var l stateLog
 		for i, line := range strings.Split(string(msg), "\n") {
 			var one, two Batch
 			d.DecodeMessage(&one, Position{Offset: int64(i)}, []byte(line))
 			d.DecodeMessage(&two, Position{Offset: int64(i)}, []byte(line))
 			plain.Add(&one)
-			saved = reloaded(t, saved)
+			l.add(saved)
+			saved = l.reloaded(t, saved)
 			saved.Add(&two)
 			if a, b := show(&one), show(&two); a != b {
 				t.Fatalf("%s\n---- saved and loaded\n%s", a, b)

@@ -97,7 +97,13 @@ func (w *work) empty() bool {
 		len(w.step.stands) == 0 && len(w.cursors) == 0 && len(w.dead) == 0
 }
 
-func (w *work) full(limit int) bool { return len(w.step.batch.Data) >= limit }
+// maxCursors are those that one commit holds, about: with a file of 4 KiB of path each, four
+// in five of a transaction's bytes.
+const maxCursors = 800
+
+func (w *work) full(limit int) bool {
+	return len(w.step.batch.Data) >= limit || len(w.cursors) >= maxCursors
+}
 
 // take decodes messages of c into w until w is full; it returns true when some
 // are left in c. The cursor follows what was taken.

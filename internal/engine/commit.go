@@ -74,6 +74,9 @@ func (e *Engine) commitStep(w *work) error {
 			}
 		}
 	}
+	if err := e.putAssembly(w, &h, out); err != nil {
+		return err
+	}
 	if err := out.close(); err != nil {
 		return err
 	}
@@ -88,9 +91,8 @@ func (e *Engine) commitStep(w *work) error {
 	for _, p := range w.ended {
 		out.add(store.Entry{Space: spaceCursor, Key: []byte(p), Delete: true})
 	}
-	if w.assembly != nil {
-		out.put(spaceHead, []byte("assembler"), w.assembly)
-		w.assembly = nil
+	if err := e.trimAssembly(&h, out.add); err != nil {
+		return fmt.Errorf("open transactions: %w", err)
 	}
 	if err := e.trim(&h, out.add); err != nil {
 		return fmt.Errorf("outbox: %w", err)

@@ -200,9 +200,11 @@ type work struct {
 	puts      []sourcePut
 	failed    error // nothing of it may be committed
 	resolving []*resolving
-	assembly  []byte
-	snapshot  *snapshot
-	status    *Status
+	assembly  []byte // what changed of open transactions
+	// assemblySince is the first step of which that is still needed.
+	assemblySince uint64
+	snapshot      *snapshot
+	status        *Status
 }
 
 // effect is what one source's step gave.

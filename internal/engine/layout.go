@@ -8,17 +8,18 @@ import (
 
 // Spaces of the store.
 const (
-	spaceHead    store.Space = 'h' // "head" -> head, JSON; "assembler" -> its state
-	spaceCursor  store.Space = 'p' // partition -> ingest.Cursor, JSON
-	spaceDelta   store.Space = 'd' // step, part (8+2 bytes) -> piece of a delta
-	spaceFinding store.Space = 'f' // id -> order (8 bytes), finding, JSON
-	spaceOrder   store.Space = 'i' // order (8 bytes) -> id
-	spaceOutbox  store.Space = 'o' // sequence (8 bytes) -> finding, JSON
-	spaceSink    store.Space = 'c' // sink -> sequence delivered (8 bytes), what the sink remembers
-	spaceDead    store.Space = 'l' // number (8 bytes) -> DeadLetter, JSON
-	spacePane    store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
-	spaceSpill   store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
-	deltaPart                = 512 << 10
+	spaceHead     store.Space = 'h' // "head" -> head, JSON
+	spaceCursor   store.Space = 'p' // partition -> ingest.Cursor, JSON
+	spaceDelta    store.Space = 'd' // step, part (8+2 bytes) -> piece of a delta
+	spaceFinding  store.Space = 'f' // id -> order (8 bytes), finding, JSON
+	spaceOrder    store.Space = 'i' // order (8 bytes) -> id
+	spaceOutbox   store.Space = 'o' // sequence (8 bytes) -> finding, JSON
+	spaceSink     store.Space = 'c' // sink -> sequence delivered (8 bytes), what the sink remembers
+	spaceDead     store.Space = 'l' // number (8 bytes) -> DeadLetter, JSON
+	spacePane     store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
+	spaceSpill    store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
+	spaceAssembly store.Space = 'a' // step, part (8+2 bytes) -> piece of what changed of open transactions
+	deltaPart                 = 512 << 10
 )
 
 func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
@@ -44,11 +45,15 @@ type head struct {
 	DeadForgotten uint64  `json:"dead_forgotten,omitempty"`
 	DeadBytes     int64   `json:"dead_bytes,omitempty"`
 	Removed       Removed `json:"removed"`
-	Version       int     `json:"version"` // of this layout
+	// Open transactions are what the steps from Assembly on changed of them; what those
+	// before AssemblyGone did is removed.
+	Assembly     uint64 `json:"assembly,omitempty"`
+	AssemblyGone uint64 `json:"assembly_gone,omitempty"`
+	Version      int    `json:"version"` // of this layout
 }
 
 // layoutVersion is that of the spaces above and of what a delta and a snapshot's
 // meta hold: 2 adds what readers say and configurations to deltas, and removes
 // deliveries; 3 adds retained state, what was read of it, and a delta's length; 4
-// adds what transactions in assembly hold back.
-const layoutVersion = 4
+// adds what transactions in assembly hold back; 5 keeps these by what a step changed.
+const layoutVersion = 5

@@ -1,6 +1,9 @@
 package engine_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -49,6 +52,84 @@ func TestCommitLimits(t *testing.T) {
 			t.Errorf("%d panes are stored, of %d", stored, panes)
 		}
 		x.again(panes)
+	})
+	t.Run("a source's name", func(t *testing.T) {
+		x := newTight(t)
+		if err := x.open(window.Config{Window: window.For(time.Second), Lateness: window.For(0)}); err != nil {
+			t.Fatal(err)
+		}
+		c := ingest.Chunk{Partition: "p"}
+		for i := range 20 {
+			name := strings.Repeat("s", 1<<10+i%2*(50<<10)) // the longest, and one too long
+			at := awayEpoch - int64(20-i)*11*int64(time.Second)
+			c.Messages = append(c.Messages, ingest.Message{Offset: int64(i), Value: fmt.Appendf(nil,
+				`{"txn":"%d","source":%q,"start":%d,"end":%d,"status":"committed","ops":[]}`, i, name, at, at+1000)})
+		}
+		c.Cursor.Next = 20
+		x.read(c)
+		x.again(20)
+		if n, dead := committed(x.engine), x.engine.Status().DeadLetters; n != 10 || dead != 10 {
+			t.Errorf("%d transactions and %d dead letters, want 10 of each", n, dead)
+		}
+	})
+	t.Run("cursors", func(t *testing.T) {
+		x := newTight(t)
+		if err := x.open(window.Config{}); err != nil {
+			t.Fatal(err)
+		}
+		const partitions = 5000
+		var chunks []ingest.Chunk
+		for i := range partitions {
+			chunks = append(chunks, ingest.Chunk{Partition: fmt.Sprintf("file:/%s/%d", strings.Repeat("d", 300), i), Cursor: ingest.Cursor{Next: 7, Identity: "i"}})
+		}
+		x.read(chunks...)
+		if err := x.open(x.config); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(x.engine.Cursors()); n != partitions {
+			t.Errorf("%d cursors are kept, of %d", n, partitions)
+		}
+	})
+	t.Run("open transactions", func(t *testing.T) {
+		x := newTight(t)
+		if err := x.open(window.Config{}); err != nil {
+			t.Fatal(err)
+		}
+		const open = 30_000
+		long := strings.Repeat("v", 3<<20)
+		x.read(begun(0, open, ""))
+		x.read(begun(open, 1, long))
+		x.again(2*open + 2)
+		bare := x.assembly()
+		for i := range 20 {
+			x.read(begun(open+1+i, 1, ""))
+			if i%7 == 0 {
+				x.again(int64(2 * (open + 2 + i)))
+			}
+		}
+		if grown := x.assembly() - bare; grown > 100<<10 {
+			t.Errorf("20 steps of one transaction each wrote %d bytes", grown)
+		}
+		c := ingest.Chunk{Partition: "p"}
+		for i := range open + 1 {
+			c.Messages = append(c.Messages, ingest.Message{Offset: int64(3*open + i), Value: fmt.Appendf(nil,
+				`{"type":"commit","txn":"T%d","end":%d}`, i, awayEpoch+int64(i)+10)})
+		}
+		c.Cursor.Next = 4*open + 1
+		x.read(c)
+		x.again(c.Cursor.Next)
+		if n := committed(x.engine); n != open+1 {
+			t.Errorf("%d transactions committed, of %d", n, open+1)
+		}
+		if n := x.engine.Status().Open; n != 20 {
+			t.Errorf("%d transactions are open, want 20", n)
+		}
+		for i := range 300 { // what is not needed any more goes
+			x.read(begun(open+21+i, 1, ""))
+		}
+		if n := x.assembly(); n > 200<<10 {
+			t.Errorf("%d bytes are kept of 320 small transactions", n)
+		}
 	})
 	t.Run("a finding on long texts", func(t *testing.T) {
 		x := newTight(t)
@@ -107,5 +188,80 @@ func (s *settled) again(next int64) {
 	}
 	if got := s.engine.Cursors()["p"].Next; got != next {
 		s.t.Errorf("goes on at %d, want %d", got, next)
+	}
+}
+
+// begun are count open transactions with a write each, from the number first on.
+func begun(first, count int, value string) ingest.Chunk {
+	c := ingest.Chunk{Partition: "p", Cursor: ingest.Cursor{Next: int64(2 * (first + count))}}
+	for i := first; i < first+count; i++ {
+		c.Messages = append(c.Messages,
+			ingest.Message{Offset: int64(2 * i), Value: fmt.Appendf(nil, `{"type":"begin","txn":"T%d","start":%d}`, i, awayEpoch+int64(i))},
+			ingest.Message{Offset: int64(2*i + 1), Value: fmt.Appendf(nil, `{"type":"op","txn":"T%d","index":0,"op":"w","key":"k%d","value":"%d%s"}`, i, i, i, value)})
+	}
+	return c
+}
+
+// assembly is how many bytes are stored of open transactions.
+func (s *settled) assembly() (n int) {
+	s.t.Helper()
+	if err := s.store.Scan('a', nil, nil, func(_, value []byte) error { n += len(value); return nil }); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// TestCutOff takes back the last transaction of each step, as if the process had been
+// killed before it, and takes in something else in its place. What the transactions
+// before it have left is not seen.
+func TestCutOff(t *testing.T) {
+	x := newTight(t)
+	if err := x.open(window.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	x.read(begun(0, 10, ""))
+	for i := range 10 {
+		head, err := x.store.Get('h', []byte("head"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cursor, err := x.store.Get('p', []byte("p"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := []store.Entry{{Space: 'h', Key: []byte("head"), Value: head}, {Space: 'p', Key: []byte("p"), Value: cursor}}
+		var at struct{ Step uint64 }
+		if err := json.Unmarshal(head, &at); err != nil {
+			t.Fatal(err)
+		}
+		until := binary.BigEndian.AppendUint64(nil, at.Step+1)
+		err = x.store.Scan('a', nil, until, func(key, value []byte) error { // the last transaction removes some
+			back = append(back, store.Entry{Space: 'a', Key: bytes.Clone(key), Value: bytes.Clone(value)})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.read(begun(1000*(i+1), 100*(i%3)+1, strings.Repeat("x", 50_000))) // several transactions, or one
+		for i := range back {                                               // more than one transaction holds
+			if err := x.store.Commit(back[i : i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := x.open(x.config); err != nil {
+			t.Fatal(err)
+		}
+		if n := x.engine.Status().Open; n != 10 {
+			t.Fatalf("%d transactions are open behind a step that was cut off, want 10", n)
+		}
+		if i%2 == 0 { // a step that changes nothing of what is open
+			x.read(ingest.Chunk{Partition: "p", Cursor: ingest.Cursor{Next: int64(21 + i)}})
+			if err := x.open(x.config); err != nil {
+				t.Fatal(err)
+			}
+			if n := x.engine.Status().Open; n != 10 {
+				t.Fatalf("%d transactions are open in the place of a step that was cut off, want 10", n)
+			}
+		}
 	}
 }

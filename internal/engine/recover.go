@@ -21,12 +21,8 @@ func (e *Engine) recover() error {
 	if err := e.replay(from + 1); err != nil {
 		return err
 	}
-	text, err := e.store.Get(spaceHead, []byte("assembler"))
-	if err == nil && text != nil {
-		err = e.assembler.LoadState(text)
-	}
-	if err != nil {
-		return fmt.Errorf("open transactions: %w", err)
+	if err := e.readAssembly(); err != nil {
+		return err
 	}
 	return e.store.Scan(spaceCursor, nil, nil, func(key, value []byte) error {
 		var c ingest.Cursor

@@ -14,6 +14,9 @@ import (
 // are dead letters.
 const maxSources = 256
 
+// maxSourceName bounds their names, in bytes: they are in keys of the store.
+const maxSourceName = 1 << 10
+
 // source is a machine and what its steps gave.
 type source struct {
 	name    string

@@ -33,6 +33,8 @@ func (e *Engine) doStep(w *work) error {
 	} else {
 		e.refuse(w)
 	}
+	w.assembly = e.assembler.AppendChanges(w.assembly[:0], e.step+1)
+	w.assemblySince = e.assembler.LoggedSince()
 	for i := range b.Bad {
 		bad := &b.Bad[i]
 		w.dead = append(w.dead, DeadLetter{b.Where(bad.Pos), bad.Reason, string(b.Bytes(bad.Raw)), w.step.tick})
@@ -111,7 +113,6 @@ func (e *Engine) assemble(w *work) {
 	if w.step.end {
 		e.assembler.ExpireAll(b, int64(e.opt.Configure("").WithDefaults().MaxTxn))
 	}
-	w.assembly = e.assembler.AppendState(w.assembly[:0])
 }
 
 // hold notes what the transactions in assembly hold back: those that ended in this
@@ -125,15 +126,22 @@ func (e *Engine) hold(st *step) {
 	}
 }
 
-// refuse makes dead letters of the records of sources beyond the limit.
+// refuse makes dead letters of the records of sources beyond the limits.
 func (e *Engine) refuse(w *work) {
 	b := &w.step.batch
 	kept := b.Txns[:0]
 	for i := range b.Txns {
 		t := b.Txns[i]
-		if !e.meet(b.Bytes(t.Source)) {
+		reason := ""
+		switch name := b.Bytes(t.Source); {
+		case len(name) > maxSourceName:
+			reason = "the source's name is longer than 1 KiB"
+		case !e.meet(name):
+			reason = "too many sources: at most 256"
+		}
+		if reason != "" {
 			r := b.Record(&t)
-			b.AddBad(t.Pos, event.AppendJSON(nil, &r), "too many sources: at most 256")
+			b.AddBad(t.Pos, event.AppendJSON(nil, &r), reason)
 			continue
 		}
 		kept = append(kept, t)

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/store"
+)
+
+// Open transactions are kept in a log (event/assemble_state.go): each step writes what
+// it changed of them, under its number, in pieces of deltaPart bytes, the first behind
+// the length of the whole: pieces of a step that was cut off may lie behind. The first
+// step of a life always writes, over what a step that was cut off may have left.
+
+// putAssembly writes what the step changed.
+func (e *Engine) putAssembly(w *work, h *head, out *writes) error {
+	h.Assembly = w.assemblySince
+	if len(w.assembly) == 0 {
+		return nil
+	}
+	rest := append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+len(w.assembly)), uint64(len(w.assembly))), w.assembly...)
+	for part := 0; len(rest) > 0; part++ {
+		n := min(len(rest), deltaPart)
+		if err := out.early(spaceAssembly, deltaKey(h.Step, part), rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	if cap(w.assembly) > 4<<20 {
+		w.assembly = nil
+	}
+	return nil
+}
+
+// Limits of what one commit removes of what is not needed any more: more than a step
+// writes, but for the largest records.
+const (
+	assemblyMost      = 1000
+	assemblyMostBytes = 32 << 20
+)
+
+// trimAssembly removes what is not needed any more, the oldest first.
+func (e *Engine) trimAssembly(h *head, put func(store.Entry)) error {
+	if h.AssemblyGone >= h.Assembly {
+		return nil
+	}
+	entries, bytes := 0, 0
+	err := e.store.Scan(spaceAssembly, deltaKey(h.AssemblyGone, 0), deltaKey(h.Assembly, 0), func(key, value []byte) error {
+		h.AssemblyGone = order64(key) // there may be more of it
+		if entries == assemblyMost || bytes > assemblyMostBytes {
+			return errStop
+		}
+		entries++
+		bytes += len(value)
+		put(store.Entry{Space: spaceAssembly, Key: append([]byte(nil), key...), Delete: true})
+		return nil
+	})
+	if err == nil {
+		h.AssemblyGone = h.Assembly
+	} else if errors.Is(err, errStop) {
+		err = nil
+	}
+	return err
+}
+
+// readAssembly restores the open transactions.
+func (e *Engine) readAssembly() error {
+	var open event.Restored
+	var changes []byte
+	var current uint64
+	add := func() error {
+		if current == 0 {
+			return nil
+		}
+		if len(changes) < 8 || binary.LittleEndian.Uint64(changes) > uint64(len(changes)-8) {
+			return fmt.Errorf("step %d: open transactions: %w", current, errDelta)
+		}
+		if err := open.Add(current, changes[8:8+binary.LittleEndian.Uint64(changes)]); err != nil {
+			return fmt.Errorf("step %d: %w", current, err)
+		}
+		return nil
+	}
+	err := e.store.Scan(spaceAssembly, deltaKey(e.head.Assembly, 0), deltaKey(e.head.Step+1, 0), func(key, value []byte) error {
+		if n := order64(key); n != current {
+			if err := add(); err != nil {
+				return err
+			}
+			current, changes = n, changes[:0]
+		}
+		changes = append(changes, value...)
+		return nil
+	})
+	if err == nil {
+		err = add()
+	}
+	if err != nil {
+		return err
+	}
+	return open.Into(&e.assembler)
+}
