@@ -155,6 +155,9 @@ func (s *State) decideWriter(d due) {
 		s.anomaly(a)
 		return
 	}
+	if s.nameless && k.kind == event.Register {
+		a.Certain = false // who wrote it may not have said so
+	}
 	if s.opt.Existing && s.mayBeBaseline(d) {
 		x.flags |= baseline
 		if k.kind == event.List || k.flags&(hasBaseline|foundNothing) == 0 {

@@ -36,8 +36,9 @@ const (
 	readNothing
 	wrote
 	misread
-	removed // the latest own write is a tombstone
-	plain   // read by plainRead
+	removed  // the latest own write is a tombstone
+	plain    // read by plainRead
+	nameless // the latest own write does not say which version it made, and versions are told by that
 )
 
 // Add takes one finished transaction and appends what follows from it to out.

@@ -76,6 +76,7 @@ func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *e
 	c := s.touchOf(k)
 	if s.opt.ByVersion { // values are no versions
 		if o.Flags&event.Success != 0 {
+			s.expected(b, c, n, i, o)
 			s.writeVersion(b, n, i, k, o, o.ValueHash)
 		} else {
 			s.readVersion(b, n, i, k, o)
@@ -90,6 +91,19 @@ func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *e
 		s.readMaybe(b, c, n, i, x.Seen, x.SeenHash)
 	default:
 		s.Counters.Ignored++ // that it was not what was expected gives no edge
+	}
+}
+
+// expected takes what a cas found that succeeded where values are no versions: nothing,
+// or, if it does not say what it replaced, a version that cannot be told.
+func (s *State) expected(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
+	if _, prev := versionOf(b, o); len(prev) > 0 || c.flags&(wrote|hasRead|misread) != 0 {
+		return
+	}
+	if string(b.Bytes(b.Extras[o.Extra].Expected)) == "null" {
+		s.readValue(c, n, i, event.Hash{}, true)
+	} else {
+		s.Counters.Ambiguous++
 	}
 }
 
@@ -108,6 +122,7 @@ func (s *State) written(b *event.Batch, t *event.Txn, o *event.Op) event.Hash {
 		if version, _ := versionOf(b, o); len(version) > 0 {
 			return versionIdentity(version)
 		}
+		s.nameless = s.nameless || o.Kind == event.Write || o.Kind == event.CAS
 	}
 	if o.Kind == event.Delete || o.Kind == event.Remove {
 		return tombstoneOf(s.inEpoch(b, t, t.IDHash))
@@ -187,6 +202,10 @@ func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h even
 		s.replaces(b, c, n, i, o)
 		if len(version) > 0 {
 			h = versionIdentity(version)
+			c.flags &^= nameless
+		} else {
+			s.nameless = true
+			c.flags |= nameless
 		}
 	}
 	if c.flags&wrote != 0 && s.ordered1(s.writes[c.lastWrite].version) {

@@ -51,6 +51,8 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	version, _ := versionOf(b, o)
 	c := s.touchOf(k)
 	switch {
+	case len(version) > 0 && c.flags&(wrote|nameless) == wrote|nameless:
+		s.Counters.Ambiguous++ // perhaps what it wrote itself
 	case len(version) > 0:
 		h := versionIdentity(version)
 		s.readValue(c, n, i, h, false)

@@ -16,7 +16,8 @@ func Signature() []byte {
 }
 
 type scalars struct {
-	gen, joined, sessionOrder, _    uint32
+	gen, joined, sessionOrder       uint32
+	nameless                        uint32
 	asked                           [2]uint32
 	hand, sessHand                  uint32
 	txnHand, nameHand               uint32
@@ -37,6 +38,9 @@ func (s *State) AppendState(dst []byte) []byte {
 	}
 	if s.sessionOrder {
 		c.sessionOrder = 1
+	}
+	if s.nameless {
+		c.nameless = 1
 	}
 	dst = flat.AppendValue(dst, &c)
 	dst = flat.Append(dst, s.txns)
@@ -85,7 +89,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.gen, s.joined, s.absence.asked, s.expiry.asked = c.gen, c.joined == 1, c.asked[0], c.asked[1]
 	s.spill.hand, s.spill.sessHand, s.spill.txnHand, s.spill.nameHand = c.hand, c.sessHand, c.txnHand, c.nameHand
 	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.spilled[0], c.spilled[1], c.spilled[2], c.spilled[3]
-	s.sessionOrder = c.sessionOrder == 1
+	s.sessionOrder, s.nameless = c.sessionOrder == 1, c.nameless == 1
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
 	s.Untimed, s.begunRetired = c.untimed, c.begunRetired
 	flat.Read(r, &s.txns)

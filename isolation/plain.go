@@ -177,7 +177,9 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 // about and o covers: a limit that was reached ends what it covers at its last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
-		read(r.Key, r.Value, true)
+		if !e.byVersion { // rows have no versions
+			read(r.Key, r.Value, true)
+		}
 	}
 	for _, k := range e.keys {
 		if covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
@@ -232,8 +234,10 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 			r.Flags = event.NotFound
 		}
 	}
-	if r.PrevVersion != "" && !slices.ContainsFunc(plain, func(p event.RecordOp) bool { return p.Key == o.Key }) {
+	if first := !slices.ContainsFunc(plain, func(p event.RecordOp) bool { return p.Key == o.Key }); first && r.PrevVersion != "" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Value: r.PrevVersion}) // which it has then seen
+	} else if first && r.Kind == event.Write && o.Kind == event.CAS && o.Expected == "null" {
+		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Flags: event.NotFound})
 	}
 	return append(plain, r)
 }
