@@ -186,6 +186,12 @@ func (s *State) countRoots(k uint32) {
 	if x.flags&(uncheckable|unordered) != 0 || x.flags&(element|deleted) == element {
 		return // in whichever order an element is added, it is there
 	}
+	numbered := x.flags&element != 0 || x.base != partlyOrdered // those with a number have their order
+	if id := s.versions[x.initial].over; numbered && id != 0 && s.ordered1(s.writes[id].version) {
+		if next := s.writes[id].nextOver; next != 0 && s.ordered1(s.writes[next].version) {
+			return // one more of those changes nothing
+		}
+	}
 	roots, fromInitial, given := 0, 0, 0
 	if x.flags&hasBaseline != 0 {
 		roots++
@@ -203,8 +209,8 @@ func (s *State) countRoots(k uint32) {
 			fromInitial = 1
 		}
 	}
-	if given > 0 && (x.flags&element != 0 || x.base != partlyOrdered) {
-		fromInitial, given = 1, 0 // all have their order
+	if given > 0 && numbered {
+		fromInitial, given = 1, 0
 	}
 	if roots+fromInitial+given >= 2 {
 		x.flags |= unordered
