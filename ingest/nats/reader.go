@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/isowatch/isowatch/ingest"
 )
@@ -81,7 +81,7 @@ func filters(info *jetstream.StreamInfo, subjects []string) bool {
 // open makes the consumer and its subscription.
 func (r *reader) open(ctx context.Context) (func(), error) {
 	cfg := jetstream.ConsumerConfig{
-		Name:              "isowatch-" + nuid.Next(),
+		Name:              "isowatch-" + rand.Text(),
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:       r.at.next,
 		AckPolicy:         jetstream.AckNonePolicy,
