@@ -1,4 +1,4 @@
-# Everything here is also what .ci/run does, piece by piece.
+# The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
 .PHONY: build test lint bench bench-blind bench-weak bench-all fuzz sim soak demo vuln integration deploy tools
 
 SIM ?= 33000
@@ -20,6 +20,8 @@ test:
 # Needs the tools once: make tools
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
+	go mod tidy -diff
+	cd deploy/test && go mod tidy -diff
 	go vet ./...
 	go vet -tags integration ./...
 	.tools/staticcheck ./...
