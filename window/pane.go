@@ -182,6 +182,13 @@ func (p *panes) close(m *Machine) {
 	}
 }
 
+// PaneTimes is the least Start, ns, of a pane that is a stretch of time: 1971. Those
+// of sources without times count transactions.
+const PaneTimes = int64(365 * 24 * time.Hour)
+
+// Timed says whether the pane is a stretch of time.
+func (x *Pane) Timed() bool { return x.Start >= PaneTimes }
+
 func (p *panes) write(m *Machine, x *Pane) {
 	x.Source = m.cfg.Source
 	x.Revision++
@@ -207,6 +214,3 @@ func (p *panes) write(m *Machine, x *Pane) {
 	}
 	m.effects.Panes = append(m.effects.Panes, out)
 }
-
-// Duration is the pane's length as configured.
-func (x *Pane) Duration() time.Duration { return time.Duration(x.End - x.Start) }

@@ -102,7 +102,7 @@ func showText(kind app.Kind, color bool) func(dst, record []byte) ([]byte, error
 // transactions, and have no date.
 func appendPane(dst []byte, p *window.Pane) []byte {
 	from, to := fmt.Sprint(p.Start), fmt.Sprint(p.End)
-	if year := int64(365 * 24 * time.Hour); p.Start > year {
+	if p.Timed() {
 		from, to = clock(p.Start), clock(p.End)
 	}
 	var verdicts []string

@@ -123,11 +123,11 @@ func (e *Engine) retainPanes(h *head, _ int64, _ func(string) bool, put func(sto
 	sources := e.status.Load().Sources
 	for i := range sources {
 		left, until := retainMost/10, sources[i].Watermark-age
-		if until <= timed {
+		if until <= window.PaneTimes {
 			continue
 		}
 		prefix := append([]byte(sources[i].Source), 0)
-		err := e.store.Scan(spacePane, paneKey(prefix, timed), paneKey(prefix, until), func(key, value []byte) error {
+		err := e.store.Scan(spacePane, paneKey(prefix, window.PaneTimes), paneKey(prefix, until), func(key, value []byte) error {
 			var p window.Pane
 			if json.Unmarshal(value, &p) != nil {
 				p.End = 0
@@ -145,6 +145,3 @@ func (e *Engine) retainPanes(h *head, _ int64, _ func(string) bool, put func(sto
 	}
 	return nil
 }
-
-// timed is a time, ns, below which a pane's start is a count of transactions: 1971.
-const timed = int64(365 * 24 * time.Hour)
