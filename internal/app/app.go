@@ -207,7 +207,8 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 	return func(source string) window.Config {
 		watch := c.WatchOf(source)
 		machine := machineConfig(watch)
-		machine.Replay = a.replayCommand(source, watch)
+		again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL(), data: a.config.Data}
+		machine.Replay = again.command(source, watch)
 		return machine
 	}
 }

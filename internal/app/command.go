@@ -11,7 +11,15 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// replayCommand begins the command that a horizon finding of the source names: the
+// replayable is where the records of a service's or a bounded replay's sources can be
+// read again.
+type replayable struct {
+	inputs   []config.PlacedInput
+	embedded string // URL of the embedded NATS server, "" without one
+	data     string // the service's folder; a replay's own findings are stored nowhere
+}
+
+// command begins the command that a horizon finding of the source names: the
 // inputs that hold its records, and the settings that decide what is found where
 // they are not the defaults. Whoever runs it adds the login: findings go to sinks and
 // pages, and name no user, password or file of credentials. "" where the input cannot
@@ -20,19 +28,19 @@ import (
 // A replay reads one NATS stream, one Kafka cluster and files: beyond that the first of
 // each kind is named. A source with inputs of its own is in none of the others, unless
 // their records name it.
-func (a *App) replayCommand(source string, watch *config.Watch) string {
-	if a.config.UsesStdin() {
+func (r *replayable) command(source string, watch *config.Watch) string {
+	if slices.ContainsFunc(r.inputs, func(in config.PlacedInput) bool { return in.Stdin }) {
 		return ""
 	}
 	var flags []string
-	if a.config.Data != "" { // a replay's own findings are stored nowhere
-		flags = []string{"--data", absolute(a.config.Data)}
+	if r.data != "" {
+		flags = []string{"--data", absolute(r.data)}
 	}
-	if a.embedded != nil {
-		flags = append(flags, "--nats", a.embedded.URL(), "--stream", config.DefaultStream)
+	if r.embedded != "" {
+		flags = append(flags, "--nats", r.embedded, "--stream", config.DefaultStream)
 	}
 	var inputs []config.PlacedInput
-	for _, in := range a.config.AllInputs() {
+	for _, in := range r.inputs {
 		if in.Source == source {
 			inputs = append(inputs, in)
 		}
@@ -41,7 +49,7 @@ func (a *App) replayCommand(source string, watch *config.Watch) string {
 		flags = append(flags, "--default-source", source)
 	}
 	if len(inputs) == 0 {
-		inputs = a.config.AllInputs()
+		inputs = r.inputs
 	}
 	var nats, kafka bool
 	for _, in := range inputs {

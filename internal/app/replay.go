@@ -256,11 +256,13 @@ func (p *replaying) open() error {
 func (p *replaying) command() string {
 	c := &p.Config
 	source := cmp.Or(c.DefaultSource, config.DefaultSource)
-	a := App{config: config.Service{Sources: []config.Source{{
-		Name: source, Watch: c.Watch, Inputs: []config.Input{{NATS: c.NATS}, {Kafka: c.Kafka}, {Tail: c.Files}},
-	}}}}
-	a.config.Sources[0].Watch.Expect = c.Watch.Levels[0]
-	return a.replayCommand(source, a.config.WatchOf(source))
+	var again replayable
+	for _, in := range []config.Input{{NATS: c.NATS}, {Kafka: c.Kafka}, {Tail: c.Files}} {
+		again.inputs = append(again.inputs, config.PlacedInput{Input: in, Source: source})
+	}
+	watch := c.Watch
+	watch.Expect = watch.Levels[0]
+	return again.command(source, &watch)
 }
 
 // admit takes out of b what is not in the range, and notes what it was to look for.

@@ -261,16 +261,17 @@ func TestReplayCommand(t *testing.T) {
 	s.Data = "/data"
 	s.Watch.Lateness, s.Watch.Contract.ClockDrift = time.Second, time.Second
 	s.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}}
-	a := &App{config: s}
+	again := replayable{inputs: s.AllInputs(), data: s.Data}
 	const want = `monitor replay --data /data --nats nats://n1:4222,n2 --stream S --subjects 'a.>,b.*' --nats-ca-file /ca ` +
 		`--kafka k1:9092,k2:9092 --topic t --kafka-tls --kafka-ca-file /ca --file '/var/log/it'\''s *.log' ` +
 		`--levels snapshot-isolation,serializable --lateness 1s --contract clock-drift=1s`
-	if got := a.replayCommand("default", a.config.WatchOf("default")); got != want {
+	if got := again.command("default", s.WatchOf("default")); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	a.config = config.DefaultService()
-	a.config.Inputs = []config.Input{{Stdin: true}}
-	if got := a.replayCommand("default", a.config.WatchOf("default")); got != "" {
+	s = config.DefaultService()
+	s.Inputs = []config.Input{{Stdin: true}}
+	again = replayable{inputs: s.AllInputs()}
+	if got := again.command("default", s.WatchOf("default")); got != "" {
 		t.Errorf("for standard input: %s", got)
 	}
 }
