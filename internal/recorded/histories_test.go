@@ -16,60 +16,27 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// The verdict on every history is the one that is known. "unknown" is wrong, but for
-// what [notYet] lists, exactly: what becomes right must go from there.
+// The verdict on every history is the one that is known, and "unknown" is wrong.
 func TestVerdicts(t *testing.T) {
 	if _, err := os.Stat(folder); err != nil {
 		t.Skipf("the recorded histories are not here: %v", err)
 	}
-	missing, found := maps.Clone(notYet), map[string]int{}
 	all := expectations(t)
 	for _, group := range slices.Sorted(maps.Keys(all)) {
-		counts := map[string]int{}
+		right, wrong := 0, 0
 		for file, expected := range byFile(all[group]) {
 			verdicts := check(t, file, expected)
 			for _, x := range expected {
-				got := verdicts[x.level]
-				wrong := got != x.verdict && (x.verdict != "" || got == window.Violated)
-				switch {
-				case !wrong:
-					counts["right"]++
-				case got == window.Unknown:
-					counts["unknown"]++
-					missing[group+" "+x.level]--
-					found[group+" "+x.level]++
-				default:
-					counts["wrong"]++
-					if n := missing[x.file+" "+x.level]; n == 0 {
-						t.Errorf("%s: %s is %q, not %q", x.file, x.level, got, x.verdict)
-					}
-					missing[x.file+" "+x.level]--
-					found[x.file+" "+x.level]++
+				if got := verdicts[x.level]; got != x.verdict && (x.verdict != "" || got == window.Violated) {
+					wrong++
+					t.Errorf("%s: %s is %q, not %q", x.file, x.level, got, x.verdict)
+				} else {
+					right++
 				}
 			}
 		}
-		t.Logf("%-17s %4d right, %4d unknown, %2d wrong", group, counts["right"], counts["unknown"], counts["wrong"])
+		t.Logf("%-17s %4d right, %2d wrong", group, right, wrong)
 	}
-	if t.Failed() || !maps.Equal(found, notYet) {
-		t.Logf("the list as it would be now:\n%s", listed(found))
-	}
-	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		switch n := missing[name]; {
-		case n > 0:
-			t.Errorf("%s: %d of %d are right now: take them off the list", name, n, notYet[name])
-		case n < 0 && !strings.Contains(name, "."):
-			t.Errorf("%s: %d more than the list says are unknown (%d)", name, -n, notYet[name]-n)
-		}
-	}
-}
-
-// listed is the source of a list.
-func listed(list map[string]int) string {
-	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		fmt.Fprintf(&text, "\t%q: %d,\n", name, list[name])
-	}
-	return text.String()
 }
 
 func byFile(all []expectation) map[string][]expectation {
