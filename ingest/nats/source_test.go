@@ -57,8 +57,8 @@ func TestOneMessageComesAtOnce(t *testing.T) {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	if median := took[len(took)/2]; median > 10*time.Millisecond {
-		t.Errorf("median %v from publishing to chunk, want at most 10ms", median)
+	if median := took[len(took)/2]; median > heartbeat/2 { // 1 ms or so, unless it waits for a heartbeat
+		t.Errorf("median %v from publishing to chunk, with a heartbeat every %v", median, heartbeat)
 	}
 }
 
