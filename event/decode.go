@@ -45,9 +45,9 @@ type Decoder struct {
 type fields struct {
 	mask uint64 // bit f: the object has field f
 	tok  [numFields]token
-	// firstElem and numElems name the elements of "value", when that is an
-	// array, in Batch.Elems.
-	firstElem, numElems uint32
+	// firstElem is the first element of "value", when that is an array, in
+	// Batch.Elems.
+	firstElem uint32
 }
 
 // get is the field's value, of class absent without the field.
@@ -246,7 +246,6 @@ func (d *Decoder) field(f *fields, id field, i, depth int, b *Batch) (token, boo
 	case id == fValue:
 		f.firstElem = uint32(len(b.Elems))
 		end, dirty := d.elements(i, depth+1, b)
-		f.numElems = uint32(len(b.Elems)) - f.firstElem
 		return token{uint32(i), uint32(end), isArray, dirty}, end > 0
 	}
 	return d.value(i, depth)

@@ -217,6 +217,6 @@ func partKindOf(word []byte) PartKind {
 func (p *Part) setHead(t *Txn) {
 	p.ID, p.Source, p.Epoch, p.Session = t.ID, t.Source, t.Epoch, t.Session
 	p.Name, p.Isolation, p.TraceID = t.Name, t.Isolation, t.TraceID
-	p.IDHash, p.SessionHash = t.IDHash, t.SessionHash
+	p.SessionHash = t.SessionHash
 	p.StartTS, p.CommitTS, p.Seq, p.Flags = t.StartTS, t.CommitTS, t.Seq, t.Flags
 }

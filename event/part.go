@@ -20,7 +20,6 @@ type Part struct {
 	ID, Source, Epoch, Session Span // raw texts, unescaped
 	Name, Isolation, TraceID   Span
 
-	IDHash      Hash // of ID
 	SessionHash Hash // of Session; zero when absent
 
 	Start, End        int64 // ns since the Unix epoch, when HasStart, HasEnd

@@ -90,13 +90,12 @@ func inSessions(history []event.Record) [][]int {
 // names gives texts numbers: their own where all are numbers from the least one on,
 // else in the order in which they come.
 type names struct {
-	least   int64
 	numbers map[string]int64
 	kept    bool
 }
 
 func newNames(texts []string, least int64) *names {
-	n := &names{least: least, numbers: map[string]int64{}, kept: true}
+	n := &names{numbers: map[string]int64{}, kept: true}
 	for _, t := range texts {
 		if _, known := n.numbers[t]; known {
 			continue

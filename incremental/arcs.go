@@ -19,16 +19,8 @@ func (g *Graph) First(i, k int) []uint32 {
 	return nodes
 }
 
-// Arcs calls fn with every edge that constrains the i-th view or was set aside there
-// and joins live nodes, and those nodes, vertex by vertex in the order of their
-// numbers. The arcs B->C are left out.
-func (g *Graph) Arcs(i int, fn func(id EdgeID, from, to uint32)) {
-	for v := range g.numVertices {
-		g.ArcsOf(i, Vertex(v), fn)
-	}
-}
-
-// ArcsOf is Arcs for those out of one vertex.
+// ArcsOf calls fn with every edge out of v that constrains the i-th view or was set
+// aside there and joins live nodes, and those nodes. The arcs B->C are left out.
 func (g *Graph) ArcsOf(i int, v Vertex, fn func(id EdgeID, from, to uint32)) {
 	o := g.own(i)
 	for id := g.FirstOut(v); id != 0; id = g.NextOut(id) {

@@ -245,6 +245,3 @@ func Asked(name []byte) Base {
 	}
 	return l.Base
 }
-
-// Name is the name of the base's plain level.
-func (b Base) Name() string { return Level{Base: b}.String() }

@@ -93,17 +93,6 @@ func ParseExpected(text string) (l Level, product string, err error) {
 	return l, "", fmt.Errorf("%s has no setting %q; those known are %s", p.name, setting, strings.Join(known, ", "))
 }
 
-// Promises are all names that [ParseExpected] reads beside levels.
-func Promises() []string {
-	var names []string
-	for i := range products {
-		for _, s := range products[i].settings {
-			names = append(names, products[i].name+"/"+s.setting)
-		}
-	}
-	return names
-}
-
 func productOf(name string) *product {
 	i := slices.IndexFunc(products, func(p product) bool { return p.name == name })
 	if i < 0 {

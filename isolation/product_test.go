@@ -28,7 +28,7 @@ func TestParseExpected(t *testing.T) {
 			t.Errorf("%s: %v of %q, %v; want %s of %q", c.text, l, product, err, c.level, c.product)
 		}
 	}
-	for _, name := range Promises() {
+	for _, name := range promises() {
 		if _, _, err := ParseExpected(name); err != nil {
 			t.Error(err)
 		}
@@ -55,4 +55,15 @@ func TestAskedOf(t *testing.T) {
 			t.Errorf("%q at %q: %d, want %d", c.name, c.product, got, c.want)
 		}
 	}
+}
+
+// promises are all names that [ParseExpected] reads beside levels.
+func promises() []string {
+	var names []string
+	for i := range products {
+		for _, s := range products[i].settings {
+			names = append(names, products[i].name+"/"+s.setting)
+		}
+	}
+	return names
 }

@@ -71,7 +71,7 @@ func verifyEdge(w *Witness, e *Edge) error {
 		if err := verifyRead2(from, to, e); err != nil || e.Label&infer.WW == 0 {
 			return err
 		}
-		return verifyOverwrite(from, to, e.Key, e.Value)
+		return verifyOverwrite(to, e.Key, e.Value)
 	case e.Label&infer.WW != 0:
 		err := verifyOrder(w, from, to, e)
 		if err != nil && len(e.Past) == 1 {
@@ -142,8 +142,8 @@ func verifyRead2(from, to *event.Record, e *Edge) error {
 	return fmt.Errorf("%s did not read %s from %s", to.ID, e.Value, e.Key)
 }
 
-// verifyOverwrite: to read the value of from and then wrote the key itself.
-func verifyOverwrite(from, to *event.Record, key, value string) error {
+// verifyOverwrite: to read the value and then wrote the key itself.
+func verifyOverwrite(to *event.Record, key, value string) error {
 	if _, ok := finalWrite(to, key); !ok {
 		return fmt.Errorf("%s did not overwrite %s", to.ID, key)
 	}

@@ -22,9 +22,6 @@ type Result struct {
 	// Order is, if the verdict is Holds, an order that explains the results; otherwise
 	// the longest beginning of one that was found, as indexes of operations.
 	Order []int
-	// Stuck is, if the verdict is Fails, the operation that no order reaches before it
-	// returns, behind the longest beginning.
-	Stuck int
 }
 
 // Check decides ops within a budget of steps.
@@ -51,7 +48,6 @@ type search struct {
 	stack  []choice
 	state  string
 	best   []int
-	stuck  int
 }
 
 // choice is a call that was put next in the order, and the state before it.
@@ -141,11 +137,11 @@ func (s *search) run(budget int) Result {
 			continue
 		}
 		if at != 0 && len(s.stack) >= len(s.best) {
-			s.best, s.stuck = s.order(), int(s.events[at].op)
+			s.best = s.order()
 		}
 		k := len(s.stack) - 1
 		if k < 0 {
-			return Result{Verdict: Fails, Order: s.best, Stuck: s.stuck}
+			return Result{Verdict: Fails, Order: s.best}
 		}
 		c := s.stack[k]
 		s.stack = s.stack[:k]

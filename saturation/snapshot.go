@@ -44,10 +44,3 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, &s.clocks)
 	flat.Read(r, &s.idle)
 }
-
-// Bytes is the memory of the arrays, as allocated.
-func (s *State) Bytes() int64 {
-	return int64(cap(s.txns))*int64(unsafe.Sizeof(txn{})) + int64(cap(s.keys))*int64(unsafe.Sizeof(key{})) +
-		int64(cap(s.entries))*int64(unsafe.Sizeof(entry{})) + int64(cap(s.columns))*int64(unsafe.Sizeof(column{})) +
-		int64(cap(s.chains))*int64(unsafe.Sizeof(chain{})) + int64(cap(s.clocks))*4
-}

@@ -85,7 +85,6 @@ type Stats struct {
 	Open       int // pairs that it left
 	OpenReads  int // reads that it left with several candidates
 	Components int
-	Searched   int // pairs and candidates that the search was about
 	Conflicts  int64
 	Steps      int64
 }

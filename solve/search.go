@@ -347,7 +347,7 @@ func (s *search) implied(lit int32) int32 {
 		if c.lits[0] == lit {
 			c.lits[0], c.lits[1] = c.lits[1], c.lits[0]
 		}
-		if s.holds(c.lits[0]) || s.rewatch(id, lit) {
+		if s.holds(c.lits[0]) || s.rewatch(id) {
 			if c.lits[1] == lit {
 				kept = append(kept, id)
 			}
@@ -365,8 +365,8 @@ func (s *search) implied(lit int32) int32 {
 	return -1
 }
 
-// rewatch finds another literal to watch in place of lit, the second of clause id.
-func (s *search) rewatch(id, lit int32) bool {
+// rewatch finds another literal to watch in place of the second of clause id.
+func (s *search) rewatch(id int32) bool {
 	lits := s.clauses[id].lits
 	for j := 2; j < len(lits); j++ {
 		if !s.refuted(lits[j]) {

@@ -119,7 +119,6 @@ func (s *solver) search(vars []variable) Result {
 			continue
 		}
 		s.stats.Components++
-		s.stats.Searched += len(c.vars)
 		t := s.searchOf(&c, local)
 		verdict := t.run()
 		s.stats.Conflicts += t.conflicts

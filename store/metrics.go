@@ -23,7 +23,6 @@ type Metrics struct {
 
 	Tombstones, DeadBytes uint64 // removed since the last flatten
 	Flattens              uint64
-	LastFlatten           time.Duration
 	UpkeepFailures        uint64
 }
 
@@ -55,11 +54,10 @@ func (c *counters) synced(took time.Duration) {
 	c.m.LastSync = took
 }
 
-func (c *counters) flattened(took time.Duration) {
+func (c *counters) flattened() {
 	c.Lock()
 	defer c.Unlock()
 	c.m.Flattens++
-	c.m.LastFlatten = took
 }
 
 // Metrics reads the figures. The sizes cost a walk over the folder.

@@ -161,7 +161,6 @@ func (s *Store) flattenIfDue() error {
 // lies only in the topmost level, at most five memory tables' worth, stays until
 // Badger moves it down.
 func (s *Store) flatten(tombstones, bytes uint64) error {
-	started := time.Now()
 	if err := s.db.Flatten(1); err != nil {
 		return err
 	}
@@ -172,6 +171,6 @@ func (s *Store) flatten(tombstones, bytes uint64) error {
 		return err
 	}
 	s.debt.tombstones, s.debt.bytes = tombstones, bytes
-	s.counts.flattened(time.Since(started))
+	s.counts.flattened()
 	return nil
 }

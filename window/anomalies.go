@@ -53,7 +53,7 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		m.circle(a, f, &w)
 	}
 	if a.Kind == infer.Divergence {
-		w.Edges = m.divergenceEdges(a, &w)
+		w.Edges = divergenceEdges(&w)
 	}
 	if m.linearizes() && name.Kind == isolation.KindViolation {
 		name.RefuteLinear(a.Kind, &w)
@@ -114,7 +114,7 @@ func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) isolation.W
 
 // divergenceEdges are the two anti-dependencies between transactions that
 // overwrote one version.
-func (m *Machine) divergenceEdges(a *infer.Anomaly, w *isolation.Witness) []isolation.Edge {
+func divergenceEdges(w *isolation.Witness) []isolation.Edge {
 	var es []isolation.Edge
 	for i := range 2 {
 		e := isolation.Edge{From: i, To: 1 - i, Label: infer.RW, Key: w.Key, Shown: -1}

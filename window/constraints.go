@@ -346,7 +346,6 @@ type constraints struct {
 	relaxed    bool     // what is set aside is left out
 	aside      bool     // an edge was set aside, and not reported
 	assumed    int      // the last edges of the problem, which are not known
-	frozen     int      // the last of those, which follow from what is frozen
 	unchained  []uint32 // keys whose versions are not chains
 	repeats    bool     // there are reads of repeated values, or writers of such
 	unread     bool     // one of them has no writer among the nodes

@@ -354,7 +354,7 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	if c.past > 0 {
 		assumed = append(assumed, solve.Edge{From: c.past, To: c.past + 1})
 	}
-	c.assumed, c.frozen = len(later)+len(assumed), len(assumed)
+	c.assumed = len(later) + len(assumed)
 	p.Edges = append(append(p.Edges, later...), assumed...)
 	return c
 }

@@ -34,7 +34,6 @@ type horizonGroup struct {
 	Examples []string
 	From, To int64 // event times that it reaches over: see note
 	Older    bool  // one reaches back to a transaction of which no time is kept
-	Dirty    bool
 }
 
 type horizon struct {
@@ -198,7 +197,6 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 		g.Examples = append(g.Examples, isolation.Cut(fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")), maxExample))
 	}
 	g.Finding.LastPosition = live.position
-	g.Dirty = true
 	if g.Count == 1 {
 		g.Finding.Txns = names
 		g.Finding.Source, g.Finding.Epoch = m.cfg.Source, live.epoch
@@ -230,7 +228,6 @@ func (m *Machine) publishGroup(g *horizonGroup) {
 		"edges could not be placed, because the window has passed what they lead to")
 	f.Explanation = fmt.Sprintf("%s:\n  - %s\nReplaying the range decides.",
 		edges, strings.Join(g.Examples, "\n  - "))
-	g.Dirty = false
 	out := *f
 	out.Txns = slices.Clone(f.Txns)
 	m.hand(out)

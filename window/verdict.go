@@ -96,7 +96,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	} else if between {
 		why = append(why, "with a window, real time in pasts shows violations, and is not known to show all: the level holds where strong-prefix does")
 	} else if !m.watches(l) {
-		why = append(why, "not built yet")
+		why = append(why, "it is not watched")
 	}
 	if missed := m.missedBefore(l, violated, x); missed != "" {
 		why = append(why, missed)

@@ -41,7 +41,6 @@ func isStamp(s string) bool {
 type sibling struct {
 	path    string
 	inode   inode
-	size    int64
 	written time.Time // last
 }
 
@@ -140,7 +139,7 @@ func look(path string) (s sibling, ok bool) {
 	if err != nil || !info.Mode().IsRegular() {
 		return sibling{}, false
 	}
-	return sibling{path: path, inode: inodeOf(info), size: info.Size(), written: info.ModTime()}, true
+	return sibling{path: path, inode: inodeOf(info), written: info.ModTime()}, true
 }
 
 // byAge puts paths in the order of their last writing, and leaves out what is

@@ -190,9 +190,9 @@ func (p *replaying) share() float64 {
 }
 
 // part finds or makes the partition.
-func (p *replaying) part(name string) (*replayPart, error) {
+func (p *replaying) part(name string) *replayPart {
 	if x := p.parts[name]; x != nil {
-		return x, nil
+		return x
 	}
 	x := &replayPart{index: uint32(len(p.history.batch.Partitions)), to: -1}
 	for _, in := range p.inputs {
@@ -212,14 +212,14 @@ func (p *replaying) part(name string) (*replayPart, error) {
 	}
 	p.parts[name] = x
 	p.history.batch.Partitions = append(p.history.batch.Partitions, name)
-	return x, nil
+	return x
 }
 
 // take takes in what a source sent.
 func (p *replaying) take(c *ingest.Chunk) error {
-	x, err := p.part(c.Partition)
-	if err != nil || x.done {
-		return err
+	x := p.part(c.Partition)
+	if x.done {
+		return nil
 	}
 	if c.Problem != "" {
 		if x.trouble == "" {

@@ -169,7 +169,4 @@ func (b *Broker) SecureAddr() string { return local(b.ports.SecurePort) }
 // CAFile is the certificate of the authority behind SecureAddr.
 func (b *Broker) CAFile() string { return b.file("ca.pem") }
 
-// Log is the path of the broker's output.
-func (b *Broker) Log() string { return b.file("broker.log") }
-
 func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
