@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/isowatch/isowatch/config"
@@ -56,6 +58,9 @@ func configShowCommand(t *terminal) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)
+			if t.unread != nil {
+				err = usageError{errors.Join(t.unread, err)}
+			}
 			if err != nil {
 				return err
 			}

@@ -38,8 +38,9 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 			"Try 'monitor demo' first: it needs nothing.",
 		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if err := fromEnvironment(c.Flags(), t.lookupEnv); err != nil {
-				return err
+			err := fromEnvironment(c.Flags(), t.lookupEnv)
+			if t.unread = err; err != nil && c.Flags().Lookup("config") == nil {
+				return err // otherwise it is told together with what is wrong with the file
 			}
 			*began = true
 			return nil

@@ -39,6 +39,9 @@ func runCommand(t *terminal) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)
+			if t.unread != nil {
+				err = usageError{errors.Join(t.unread, err)}
+			}
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ type terminal struct {
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
 	environ        func() []string // NAME=VALUE
+	unread         error           // what is wrong with the environment, for commands with --config
 }
 
 // colors says whether output to people is coloured: on a terminal, unless
