@@ -227,6 +227,12 @@ func (s *State) Session(n uint32) (session uint32, open bool) {
 	return t.session, t.flags&unknown != 0
 }
 
+// SessionRetired says whether a member of the session has retired.
+func (s *State) SessionRetired(session uint32) bool {
+	x := &s.sessions[session]
+	return x.retired|x.unsure != 0
+}
+
 // Latest is the generation of the transaction that came last.
 func (s *State) Latest() uint32 { return s.gen }
 

@@ -75,7 +75,7 @@ type chain struct {
 	tail    uint32 // latest member
 	pos     uint32 // of the latest member; never goes back
 	live    uint32 // members that are not dropped
-	dropped uint32 // position of the latest member that was dropped; never goes back
+	dropped uint32 // position of the latest member that was dropped, or that began behind what was; never goes back
 	session uint32 // of the latest member
 	mixed   uint32 // 1: it has had members of several sessions
 }
@@ -151,6 +151,8 @@ type Txn struct {
 	Preds []uint32
 	Reads []Read
 	Shown []Shown
+	// Behind says that some of what it directly depends on was dropped before it is added.
+	Behind bool
 }
 
 // Add takes t in, and that it wrote these keys. What it depends on should be taken
@@ -163,6 +165,9 @@ func (s *State) Add(t *Txn, writes []uint32) {
 		s.join(t)
 	}
 	s.enter(t)
+	if x := &s.txns[t.Number]; t.Behind { // who takes it in takes in what is not in its clock
+		s.chains[x.chain].dropped = max(s.chains[x.chain].dropped, x.pos)
+	}
 	s.derive(t)
 	for _, k := range writes {
 		s.write(t.Number, k)

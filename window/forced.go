@@ -231,6 +231,7 @@ func (m *Machine) notTaken(n uint32) uint32 {
 func (m *Machine) forceOne(n uint32) {
 	f := &m.forced
 	t := m.describe(n)
+	t.Behind = m.readRetired() || t.Session != 0 && t.After == 0 && m.infer.SessionRetired(t.Session)
 	m.checkFrozen(n, true)
 	f.taken[n].drops = f.drops
 	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
