@@ -55,8 +55,9 @@ type RetryError struct {
 func (e *RetryError) Error() string { return e.Err.Error() }
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// Filter says which findings a sink gets beside the alerts proper. What it
-// leaves out is counted.
+// Filter says which findings a sink gets beside the alerts proper: violations of the
+// expected level that are certain, lost input, and dependencies behind the horizon,
+// which may be violations until they are replayed. What it leaves out is counted.
 type Filter struct {
 	// Expected: findings that the expected level allows.
 	Expected bool
@@ -73,7 +74,7 @@ func (f Filter) suppresses(finding *isolation.Finding) string {
 	switch {
 	case finding.Expected && !f.Expected:
 		return reasonExpected
-	case !finding.Certain && !f.Uncertain:
+	case !finding.Certain && finding.Kind != isolation.KindHorizon && !f.Uncertain:
 		return reasonUncertain
 	}
 	return ""

@@ -327,6 +327,9 @@ func (s *firing) take(f *isolation.Finding, now time.Time, touched map[string]bo
 	x := s.Alerts[key]
 	if x == nil {
 		x = &alertState{Pattern: p, Kind: string(f.Kind), Starts: now, Severity: severity(f)}
+		if confirmed(f) {
+			x.Kind = string(isolation.KindViolation)
+		}
 		s.Alerts[key] = x
 	}
 	if !known || x.Findings == 0 {

@@ -142,6 +142,34 @@ func TestAlertmanager(t *testing.T) {
 	expect("nothing to say")
 }
 
+// A horizon finding is undecided until a replay closes it: then it is over, or another
+// alert says that it is a violation.
+func TestAlertsOfReplay(t *testing.T) {
+	url, _, bodies := receiver(t, func(http.ResponseWriter, *http.Request) {})
+	now := time.Unix(1_700_000_000, 0)
+	a, err := NewAlertmanager(AlertmanagerOptions{URLs: []string{url}, Hold: 15 * time.Minute, Resend: time.Minute, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver := func(f isolation.Finding, want ...string) {
+		t.Helper()
+		*bodies = nil
+		if err := a.Deliver(t.Context(), []Delivery{{Finding: f}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := alerts(t, *bodies, now); got != strings.Join(want, "\n") {
+			t.Errorf("posted\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+		}
+	}
+	first, second := of("1", "horizon"), of("2", "horizon")
+	first.Kind, second.Kind, first.Certain, second.Certain = isolation.KindHorizon, isolation.KindHorizon, false, false
+	undecided := "IsolationUndecided warning horizon {}"
+	deliver(first, undecided+" fires for 15m0s")
+	deliver(second, undecided+" fires for 15m0s")
+	deliver(later(first, isolation.ResolvedViolated), undecided+" fires for 15m0s", "IsolationViolated critical resolved-violated {} fires for 15m0s")
+	deliver(later(second, isolation.ResolvedOK), undecided+" is over")
+}
+
 func TestAlertNames(t *testing.T) {
 	for kind, want := range map[isolation.Kind]string{
 		isolation.KindViolation: "IsolationViolated critical", isolation.KindHorizon: "IsolationUndecided warning",

@@ -38,7 +38,8 @@ const (
 
 // Limiter gives a sink so many findings of each pattern, and a digest of the others. What
 // is said later of a finding that went out goes out too; what is said of one that was
-// held back only counts in the digest, while its id is remembered.
+// held back only counts in the digest, while its id is remembered. That a replay has
+// confirmed one is news either way, of a pattern of its own.
 type Limiter struct {
 	sink  Digester
 	opt   LimitOptions
@@ -187,7 +188,7 @@ func (s *limiterState) expire(now time.Time, every time.Duration) {
 // admits says whether d goes out now; otherwise it is held back.
 func (s *limiterState) admits(d *Delivery, now time.Time, most int) bool {
 	f := &d.Finding
-	if follows(f) {
+	if follows(f) && !confirmed(f) {
 		at := slices.IndexFunc(s.IDs, func(x heldID) bool { return x.ID == f.ID })
 		if at < 0 {
 			return true // it went out, or was in a digest long ago

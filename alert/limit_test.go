@@ -95,6 +95,27 @@ func TestLimiter(t *testing.T) {
 }
 
 // A sink that is down keeps the limiter as it was: nothing counts that did not go out.
+// That a replay confirmed a finding is told, also where the finding was held back.
+func TestLimiterConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := newReader()
+		l := NewLimiter(sink, LimitOptions{PerPattern: 1, Every: time.Minute})
+		var findings []Delivery
+		for _, id := range []string{"sent", "held"} {
+			f := of(id, "horizon")
+			f.Kind = isolation.KindHorizon
+			findings = append(findings, Delivery{Finding: f})
+		}
+		findings = append(findings, Delivery{Finding: later(findings[1].Finding, isolation.ResolvedViolated)})
+		if err := l.Deliver(t.Context(), findings); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(sink.taken, " "); got != "sent held" {
+			t.Errorf("taken: %s", got)
+		}
+	})
+}
+
 func TestLimiterOfASinkThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := newReader()

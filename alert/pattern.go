@@ -21,9 +21,13 @@ type Pattern struct {
 // maxNames bounds the names of a pattern: a cycle may be long.
 const maxNames = 20
 
-// PatternOf is the finding's pattern.
+// PatternOf is the finding's pattern. What a replay has confirmed is one of its own: it
+// is no longer undecided.
 func PatternOf(f *isolation.Finding) Pattern {
 	p := Pattern{Source: f.Source, Anomaly: f.Anomaly, Names: []string{}}
+	if confirmed(f) {
+		p.Anomaly = string(f.State)
+	}
 	for _, txn := range f.Txns {
 		if name := f.Names[txn]; name != "" {
 			p.Names = append(p.Names, name)
@@ -57,6 +61,9 @@ func (p Pattern) String() string {
 func takenBack(f *isolation.Finding) bool {
 	return f.State == isolation.Withdrawn || f.State == isolation.ResolvedOK
 }
+
+// confirmed says whether f was undecided, and a replay has shown that it is a violation.
+func confirmed(f *isolation.Finding) bool { return f.State == isolation.ResolvedViolated }
 
 // follows says whether f may be about a finding that was delivered before: the first
 // revision is 1.
