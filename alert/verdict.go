@@ -28,7 +28,7 @@ func VerdictOf(f *isolation.Finding) (Verdict, string) {
 	case isolation.Withdrawn:
 		return Cleared, "Withdrawn: a later record explains it."
 	case isolation.ResolvedOK:
-		return Cleared, "Cleared: the replay found no violation."
+		return Cleared, "Cleared: the replay found no violation of the expected level."
 	case isolation.ResolvedViolated:
 		return Violated, "Violated: the replay confirmed it. " + refutes(f)
 	}

@@ -25,9 +25,12 @@ type Replay struct {
 	// DefaultSource is that of records that name none; "": "default".
 	DefaultSource string
 	Key           string // only findings that name it; "": all
-	// Finding is the id of a horizon finding that is to be closed, Txns the
-	// transactions that must have been read for it.
+	// Finding is the id of a horizon finding that is to be closed by what Watch.Expect
+	// promises, Txns the transactions of Epoch that it names, and Unnamed how many edges
+	// of it lead to others.
 	Finding string
+	Epoch   string
+	Unnamed int64
 	Txns    []string
 	// Data is the folder of the service that is told how Finding was closed; "":
 	// none.
@@ -130,8 +133,16 @@ func (r *Replay) Validate() error {
 	if k := r.Kafka; k != nil && len(k.Topics) == 0 {
 		fault("kafka: no topic is named")
 	}
-	if len(r.Txns) > 0 && r.Finding == "" {
-		fault("txn: of no use without --finding")
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{{"txn", len(r.Txns) > 0}, {"epoch", r.Epoch != ""}, {"unnamed", r.Unnamed != 0}} {
+		if x.set && r.Finding == "" {
+			fault("%s: of no use without --finding", x.name)
+		}
+	}
+	if r.Unnamed < 0 {
+		fault("unnamed %d: must not be negative", r.Unnamed)
 	}
 	return errors.Join(faults...)
 }

@@ -184,6 +184,9 @@ func (s *State) WithID(id, epoch string) uint32 {
 	if epoch != "" {
 		h = underEpoch(h, xxh3.HashString(epoch))
 	}
+	if len(s.byID.slots) == 0 {
+		return 0
+	}
 	return s.lookupTxn(h)
 }
 

@@ -15,12 +15,27 @@ type Gap struct {
 	Reason    string
 }
 
+// Lost is the input that was lost before it was read, beside what the sessions' own
+// numbers show.
+type Lost struct {
+	Pieces int64 // told to Lose
+	// Before is an event time behind all that was lost, ns; 0: none is known.
+	Before int64
+}
+
+// Lost is what Lose was told of.
+func (m *Machine) Lost() Lost { return m.lost }
+
 // Lose takes note of lost input: edges may be missing from now on, and what
 // rests on the absence of a record is not certain any more.
 func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	m.effects = eff
 	m.tick = max(m.tick, tick)
 	m.infer.Counters.Gaps += max(1, g.To-g.From)
+	m.lost.Pieces++
+	if m.tick != 0 { // what is lost by now had ended by now
+		m.lost.Before = m.tick + int64(m.cfg.Contract.ClockDrift) + 1
+	}
 	n := isolation.NameOf(infer.SequenceGap)
 	f := isolation.Finding{
 		Source: m.cfg.Source, Kind: n.Kind, State: isolation.Final, Revision: 1, Certain: true,

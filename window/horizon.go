@@ -19,6 +19,7 @@ import (
 const (
 	maxExamples = 10
 	maxExample  = 4 << 10 // bytes
+	maxNamed    = 2 * maxExamples
 	maxArgument = 1 << 10 // bytes of an id in a command
 )
 
@@ -32,6 +33,11 @@ type horizonGroup struct {
 	Pane     int64
 	Count    int64
 	Examples []string
+	// Named are the transactions that the replay is asked about, at most maxNamed, and
+	// Unnamed the edges that have others. What ran in another epoch than the first one's
+	// is not named.
+	Named    []string
+	Unnamed  int64
 	From, To int64 // event times that it reaches over: see note
 	Older    bool  // one reaches back to a transaction of which no time is kept
 }
@@ -178,7 +184,7 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 		g = m.horizon.groups[key]
 	}
 	if g == nil {
-		g = &horizonGroup{Pane: key.pane, From: live.start, To: live.end}
+		g = &horizonGroup{Pane: key.pane, From: live.start, To: live.end, Named: []string{}}
 		m.horizon.groups[key] = g
 		m.horizon.order = append(m.horizon.order, key)
 	}
@@ -206,10 +212,32 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 		g.Finding.Refutes, g.Finding.AlsoRefutes = []string{}, []string{}
 		g.Finding.State = isolation.Provisional
 		g.Finding.ID = m.groupID(key.class, key.pane)
+		g.name(txns)
 		m.publishGroup(g)
 		m.countFound(&g.Finding)
 		if !strings.HasPrefix(class, classOfBegun) {
 			m.panes.horizon(m, live.end)
+		}
+		return
+	}
+	g.name(txns)
+}
+
+// name takes the transactions of an edge among those that the replay is asked about.
+func (g *horizonGroup) name(txns []noted) {
+	if len(g.Named)+len(txns) > maxNamed {
+		g.Unnamed++
+		return
+	}
+	for _, x := range txns {
+		if x.epoch != g.Finding.Epoch || !isArgument(x.epoch) || !isArgument(x.id) {
+			g.Unnamed++
+			return
+		}
+	}
+	for _, x := range txns {
+		if !slices.Contains(g.Named, x.id) {
+			g.Named = append(g.Named, x.id)
 		}
 	}
 }
@@ -249,13 +277,25 @@ func (m *Machine) replayCommand(g *horizonGroup) string {
 		}
 		command += " --to " + at(g.To+margin+1)
 	}
-	command += " --finding " + g.Finding.ID
-	for _, id := range g.Finding.Txns {
-		if len(id) <= maxArgument && !strings.ContainsRune(id, 0) { // no argument can hold 0
-			command += " --txn " + ShellQuote(id)
-		}
+	return command + Question(g.Finding.ID, g.Finding.Epoch, g.Unnamed, g.Named)
+}
+
+// isArgument says whether text can stand in a command.
+func isArgument(text string) bool { return len(text) <= maxArgument && !strings.ContainsRune(text, 0) }
+
+// Question ends the command of a horizon finding: what the replay is asked about it.
+func Question(id, epoch string, unnamed int64, named []string) string {
+	text := " --finding " + id
+	if epoch != "" && isArgument(epoch) {
+		text += " --epoch " + ShellQuote(epoch)
 	}
-	return command
+	if unnamed > 0 {
+		text += fmt.Sprintf(" --unnamed %d", unnamed)
+	}
+	for _, txn := range named {
+		text += " --txn " + ShellQuote(txn)
+	}
+	return text
 }
 
 // ShellQuote is text as one word of a POSIX shell.

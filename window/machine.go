@@ -119,6 +119,7 @@ type Machine struct {
 	forcedFrom int // of turns: those before the present forcing began
 	begun      []begun
 	ended      []ended
+	lost       Lost
 	apart      int64 // of Counters.Horizon: those that concern only levels that began later
 
 	// Scratch.

@@ -54,6 +54,7 @@ type head struct {
 	AskedFor     []int64 `json:",omitempty"`
 	Found        map[string][2]int64
 	Counting     *counting `json:",omitempty"`
+	Lost         *Lost     // nil: of an earlier version
 
 	Turns      []savedTurn  `json:",omitempty"`
 	ForcedFrom int          `json:",omitempty"`
@@ -113,7 +114,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		Untimed: m.untimed, Timed: m.timed, Counters: m.Counters,
 		Certain: named(m.verdicts.certain), Uncertain: named(m.verdicts.uncertain),
 		Revisions: m.open.revisions, Recent: m.open.recent, Found: m.found,
-		Contradicted: m.contradicted,
+		Contradicted: m.contradicted, Lost: &m.lost,
 	}
 	if len(m.counting.Keys) > 0 {
 		h.Counting = &m.counting
@@ -239,6 +240,11 @@ func (m *Machine) restore(h *head) error {
 	m.retiredAt, m.before, m.closed = h.RetiredAt, h.Before, h.Ended
 	m.partitions, m.watermark, m.tick, m.logical = h.Partitions, h.Watermark, h.Tick, h.Logical
 	m.untimed, m.timed, m.Counters, m.askedFor = h.Untimed, h.Timed, h.Counters, h.AskedFor
+	if h.Lost != nil {
+		m.lost = *h.Lost
+	} else {
+		m.lost.Pieces = m.infer.Counters.Gaps // or the sessions' own: it is not known
+	}
 	var err error
 	if m.verdicts.certain, err = unnamed(h.Certain); err != nil {
 		return err
@@ -300,6 +306,9 @@ func (m *Machine) restore(h *head) error {
 	m.horizon.init()
 	for i := range h.Groups {
 		g := h.Groups[i].Group
+		if g.Named == nil { // of an earlier version, whose command named the first edge's
+			g.Named, g.Unnamed = slices.Clone(g.Finding.Txns), g.Count-1
+		}
 		k := horizonKey{h.Groups[i].Class, g.Pane}
 		m.horizon.groups[k] = &g
 		m.horizon.order = append(m.horizon.order, k)

@@ -28,8 +28,9 @@ func replayCommand(t *terminal) *cobra.Command {
 			"file, for Kafka PARTITION:OFFSET,... A range of times holds the transactions that ran in it. Since a range leaves out\n" +
 			"records, it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
 			"A horizon finding names the command that decides it. Its --finding is closed in the output: resolved-violated when the\n" +
-			"range holds a violation, resolved-ok when it was read as a whole and holds none. The service that runs in --data stores\n" +
-			"that, and tells its sinks.\n\n" +
+			"range holds a violation of --expect in which a --txn takes part, resolved-ok when it was read as a whole, with who wrote\n" +
+			"what these read, and holds none. Otherwise it stays open, and standard error says why. The service that runs in --data\n" +
+			"looks at the answer itself, stores it, and tells its sinks.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated, 254 wrong usage or an input\n" +
 			"that cannot be read, 255 internal error.",
 		Args: cobra.NoArgs,
@@ -64,13 +65,19 @@ func replayCommand(t *terminal) *cobra.Command {
 			if told > app.MaxDeadLetters {
 				t.say("monitor: %d more bad records", told-app.MaxDeadLetters)
 			}
+			var untold error
+			if r.Data != "" && answer.Closed != nil {
+				untold = app.CloseFinding(c.Context(), &r, answer.Closed)
+			}
+			if errors.Is(untold, app.ErrStaysOpen) { // the service knows better
+				answer.Closed, answer.Undecided = nil, "the service in "+r.Data+" says: "+untold.Error()
+				untold = nil
+			}
 			if err := tellReplayed(t, answer, &r, output); err != nil {
 				return fmt.Errorf("write the answer: %w", err)
 			}
-			if r.Data != "" && answer.Closed != nil {
-				if err := app.CloseFinding(c.Context(), &r, answer.Closed); err != nil {
-					t.say("monitor: the service in %s was not told: %s", printable(r.Data), printable(err.Error()))
-				}
+			if untold != nil {
+				t.say("monitor: the service in %s was not told: %s", printable(r.Data), printable(untold.Error()))
 			}
 			return exitWith(answer.Outcome())
 		},
@@ -86,7 +93,10 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringVar(&r.Key, "key", "", "show only findings about this key; all keys are checked")
 	f.StringVar(&r.Finding, "finding", "", "id of the horizon finding to close")
 	f.StringVar(&r.Data, "data", "", "folder of the running service in which --finding is closed (default: it is only printed)")
-	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that must be in the range for --finding to be closed; may be repeated")
+	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that --finding names; may be repeated")
+	f.StringVar(&r.Epoch, "epoch", "", "epoch of these transactions")
+	f.Int64Var(&r.Unnamed, "unnamed", 0, "edges of --finding that lead to transactions which are not named")
+	f.Var(expectValue{&r.Watch}, "expect", "level by which --finding is closed: the one that its service expects")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")

@@ -98,7 +98,7 @@ func (w *Whole) command(name string) string {
 		return ""
 	}
 	watch := w.Watch
-	watch.Expect = watch.Levels[0]
+	watch.Expect = greatest(watch.Levels)
 	return replayCommand(&watch, fileFlag(name))
 }
 

@@ -39,17 +39,9 @@ func (r *replayable) command(source string, watch *config.Watch) string {
 	if r.embedded != "" {
 		flags = append(flags, "--nats", r.embedded, "--stream", config.DefaultStream)
 	}
-	var inputs []config.PlacedInput
-	for _, in := range r.inputs {
-		if in.Source == source {
-			inputs = append(inputs, in)
-		}
-	}
-	if len(inputs) > 0 && source != config.DefaultSource {
+	inputs, own := r.inputsOf(source)
+	if own && source != config.DefaultSource {
 		flags = append(flags, "--default-source", source)
-	}
-	if len(inputs) == 0 {
-		inputs = r.inputs
 	}
 	var nats, kafka bool
 	for _, in := range inputs {
@@ -66,6 +58,39 @@ func (r *replayable) command(source string, watch *config.Watch) string {
 		}
 	}
 	return replayCommand(watch, flags)
+}
+
+// inputsOf are the inputs that may hold records of the source: its own, or else all.
+func (r *replayable) inputsOf(source string) (inputs []config.PlacedInput, own bool) {
+	for _, in := range r.inputs {
+		if in.Source == source {
+			inputs = append(inputs, in)
+		}
+	}
+	if len(inputs) > 0 {
+		return inputs, true
+	}
+	return r.inputs, false
+}
+
+// together says whether one replay reads all that may hold records of the source.
+func (r *replayable) together(source string) bool {
+	nats, kafka := 0, 0
+	if r.embedded != "" {
+		nats++
+	}
+	inputs, _ := r.inputsOf(source)
+	for _, in := range inputs {
+		switch {
+		case in.Stdin:
+			return false
+		case in.NATS != nil:
+			nats++
+		case in.Kafka != nil:
+			kafka++
+		}
+	}
+	return nats <= 1 && kafka <= 1
 }
 
 func natsFlags(n *config.NATS) []string {
@@ -107,6 +132,9 @@ func replayCommand(w *config.Watch, flags []string) string {
 	if !slices.Contains(levels, w.Expect) {
 		levels = append(levels, w.Expect)
 	}
+	if w.Expected() != d.Expected() {
+		words = append(words, "--expect", w.Expected())
+	}
 	if !sameLevels(levels, d.Levels) {
 		words = append(words, "--levels", strings.Join(isolation.LevelNames(levels), ","))
 	}
@@ -125,6 +153,17 @@ func replayCommand(w *config.Watch, flags []string) string {
 		words[i] = window.ShellQuote(words[i])
 	}
 	return strings.Join(words, " ")
+}
+
+// greatest is the first of the levels that none of the others implies: who asks for
+// several expects all of them.
+func greatest(levels []isolation.Level) isolation.Level {
+	for _, l := range levels {
+		if !slices.ContainsFunc(levels, func(x isolation.Level) bool { return x != l && x.Implies(l) }) {
+			return l
+		}
+	}
+	return levels[0]
 }
 
 func sameLevels(a, b []isolation.Level) bool {

@@ -122,12 +122,12 @@ func TestReplayClosesAfterReload(t *testing.T) {
 	}
 	r := replayOf()
 	r.Data, r.From, r.To = s.Data, bound(t, flagOf(f.Command, "--from")), bound(t, flagOf(f.Command, "--to"))
-	answer := &isolation.Finding{ID: f.ID, Source: "default", State: isolation.ResolvedOK, Explanation: "So it is."}
-	r.Watch.Levels = s.Watch.Levels
+	answer := &isolation.Finding{ID: f.ID, Source: "default", State: isolation.ResolvedOK, Txns: f.Txns, Explanation: "So it is."}
+	r.Watch.Expect = s.Watch.Expect
 	if err := CloseFinding(t.Context(), &r, answer); err == nil || !strings.Contains(err.Error(), "was not checked for read-committed") {
 		t.Errorf("checked for what was expected before: %v", err)
 	}
-	r.Watch.Levels = levels(t, "read-committed")
+	r.Watch.Expect = next.Watch.Expect
 	if err := CloseFinding(t.Context(), &r, answer); err != nil {
 		t.Errorf("checked for what is expected now: %v", err)
 	}

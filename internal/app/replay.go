@@ -12,7 +12,6 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
-	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/ingest/kafka"
 	"github.com/isowatch/isowatch/ingest/nats"
@@ -100,6 +99,10 @@ func (r *Replay) begin() *replaying {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	watch := r.Config.Watch
+	if r.Config.Finding != "" && !slices.Contains(watch.Levels, watch.Expect) {
+		watch.Levels = append(slices.Clone(watch.Levels), watch.Expect)
+		r.Config.Watch.Levels = watch.Levels
+	}
 	if r.Config.Ranged() {
 		watch.Contract.Complete = false
 		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
@@ -261,7 +264,7 @@ func (p *replaying) command() string {
 		again.inputs = append(again.inputs, config.PlacedInput{Input: in, Source: source})
 	}
 	watch := c.Watch
-	watch.Expect = watch.Levels[0]
+	watch.Expect = greatest(watch.Levels)
 	return again.command(source, &watch)
 }
 
@@ -286,7 +289,7 @@ func (p *replaying) admit(b *event.Batch) {
 			p.out.Outside++
 			continue
 		}
-		if len(c.Txns) > 0 {
+		if len(c.Txns) > 0 && string(b.Bytes(t.Epoch)) == c.Epoch && string(b.Bytes(t.Source)) == p.source() {
 			if id := b.Text(t.ID); slices.Contains(c.Txns, id) {
 				p.seen[id] = true
 			}
@@ -326,109 +329,9 @@ func (p *replaying) report() *Replayed {
 		r.Gaps = append(r.Gaps, fmt.Sprintf("%s from %d to %d: %s", g.Partition, g.From, g.To, g.Reason))
 	}
 	if p.Config.Finding != "" {
-		p.close(r)
+		r.Closed, r.Undecided = p.answer(r)
 	}
 	return r
-}
-
-// close answers the horizon finding: violated when the range contradicts a level,
-// ok when it was read as a whole and does not. Findings that hang on records
-// outside of the range stay open.
-func (p *replaying) close(r *Replayed) {
-	c := &p.Config
-	name := isolation.NameOf(infer.RetiredRead)
-	f := isolation.Finding{
-		ID: c.Finding, Source: c.Source, Kind: name.Kind, Certain: true, Anomaly: name.Anomaly, Title: name.Title,
-		Txns: slices.Clone(c.Txns), Refutes: []string{}, AlsoRefutes: []string{},
-	}
-	if f.Source == "" {
-		f.Source = event.DefaultSource
-	}
-	if f.Txns == nil {
-		f.Txns = []string{}
-	}
-	if r.Outcome() == window.Violated {
-		var weakest []isolation.Level
-		n := int64(0)
-		var first *isolation.Finding
-		for i := range p.history.findings {
-			x := &p.history.findings[i]
-			if x.Kind != isolation.KindViolation || x.State == isolation.Withdrawn || !x.Certain || !refutesAny(x.Refutes, c.Watch.Levels) {
-				continue
-			}
-			if n++; first == nil {
-				first = x
-			}
-			for _, text := range x.Refutes {
-				if l, err := isolation.ParseLevel(text); err == nil && !slices.Contains(weakest, l) {
-					weakest = append(weakest, l)
-				}
-			}
-		}
-		f.State = isolation.ResolvedViolated
-		f.SetRefuted(weakest, c.Watch.Levels[0])
-		f.Expected = false
-		f.Explanation = fmt.Sprintf("The range that was replayed holds %s.", plural(n, "violation", "violations"))
-		if first != nil {
-			which := "The first is"
-			if n == 1 {
-				which = "It is"
-			}
-			// In one piece: what stands before a blank line and "Let:" is taken for a headline.
-			f.Explanation += fmt.Sprintf("\n%s finding %s: %s", which, first.ID, strings.Replace(first.Explanation, "\n\nLet:\n", "\nLet:\n", 1))
-		}
-		r.Closed = &f
-		return
-	}
-	if why := p.undecided(r); len(why) > 0 {
-		r.Undecided = strings.Join(why, "; ")
-		return
-	}
-	f.State = isolation.ResolvedOK
-	f.Explanation = fmt.Sprintf("The range was read as a whole, %s, and holds no violation of %s.",
-		plural(r.Transactions, "transaction", "transactions"), strings.Join(isolation.LevelNames(c.Watch.Levels), ", "))
-	r.Closed = &f
-}
-
-// undecided says why a range without a violation is no answer.
-func (p *replaying) undecided(r *Replayed) (why []string) {
-	for _, x := range []struct {
-		n         int64
-		one, many string
-	}{
-		{r.Counters.DeadLetters, "bad record", "bad records"},
-		{int64(len(p.lost)), "piece of the input is lost", "pieces of the input are lost"},
-		{r.Untimed, "record has no times", "records have no times"},
-		{r.Counters.Horizon, "edge behind the horizon", "edges behind the horizon"},
-		{r.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
-	} {
-		if x.n > 0 {
-			why = append(why, plural(x.n, x.one, x.many))
-		}
-	}
-	for _, id := range p.Config.Txns {
-		if !p.seen[id] {
-			why = append(why, fmt.Sprintf("transaction %q was not in what was read", id))
-		}
-	}
-	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Kind == isolation.KindViolation && !f.Certain {
-			why = append(why, "there are findings that rest on an incomplete capture")
-			break
-		}
-	}
-	if c := &p.Config; c.From.Kind == config.Unbounded && len(c.Files) > 0 && c.Watch.Contract.Existing {
-		why = append(why, "files do not tell what was before their beginning: declare --contract start=empty if nothing was")
-	}
-	if r.Transactions == 0 {
-		why = append(why, "there are no transactions in the range")
-	}
-	for _, l := range p.Config.Watch.Levels {
-		if _, checked := l.View(); !checked {
-			why = append(why, l.String()+" is not decided by a range")
-		}
-	}
-	return why
 }
 
 func plural(n int64, one, many string) string {

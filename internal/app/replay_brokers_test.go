@@ -105,7 +105,7 @@ func TestReplayNATSTrimmed(t *testing.T) {
 	}
 	r := replayOf()
 	r.NATS = &config.NATS{URLs: []string{url}, Stream: "S"}
-	r.From, r.To, r.Finding = bound(t, second(0)), bound(t, second(10)), "f00d"
+	r.From, r.To, r.Finding, r.Txns = bound(t, second(0)), bound(t, second(10)), "f00d", []string{"T1"}
 	if got := replayed(t, r); got.Undecided != "1 bad record" || len(got.Gaps) > 0 {
 		t.Errorf("undecided %q, gaps %q", got.Undecided, got.Gaps)
 	}

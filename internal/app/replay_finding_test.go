@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/isolation"
@@ -33,7 +36,7 @@ func TestReplayClosesFinding(t *testing.T) {
 		{"bad record beside a violation", append([]string{"nonsense"}, skew...), nil, isolation.ResolvedViolated, ""},
 		{"no times", append([]string{`{"txn":"U","status":"committed","ops":[]}`}, clean...), nil, "", "1 record has no times"},
 		{"level that allows it", skew, func(r *config.Replay) {
-			r.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}}
+			r.Watch.Expect = isolation.Level{Base: isolation.SnapshotIsolation}
 		}, isolation.ResolvedOK, ""},
 		{"level that is not checked", clean, func(r *config.Replay) {
 			r.Watch.Levels = levels(t, "linearizable")
@@ -42,6 +45,34 @@ func TestReplayClosesFinding(t *testing.T) {
 		{"declared beginning", clean, func(r *config.Replay) {
 			r.From, r.Watch.Contract.Existing = config.Bound{}, false
 		}, isolation.ResolvedOK, ""},
+		{"violation of others", append(slices.Clone(clean), skewOf("U")...), nil, "", "1 violation of serializable, but none in which a transaction takes part that the finding names"},
+		{"violations of both", append(slices.Clone(skew), skewOf("U")...), nil, isolation.ResolvedViolated, ""},
+		{"violation of another source", append(slices.Clone(clean), inSource("b", skew)...), nil, isolation.ResolvedOK, ""},
+		{"violation of another epoch", append(slices.Clone(clean), inEpoch("2", skew)...), nil, "", "1 violation of serializable, but none"},
+		{"epoch of the finding", append(slices.Clone(clean), inEpoch("2", skew)...), func(r *config.Replay) { r.Epoch = "2" }, isolation.ResolvedViolated, ""},
+		{"no transaction of the epoch", clean, func(r *config.Replay) { r.Epoch = "2" }, "", `transaction "T2" was not in what was read`},
+		{"violation that is allowed", skew, func(r *config.Replay) {
+			r.Watch.Expect = isolation.Level{Base: isolation.ReadCommitted}
+		}, isolation.ResolvedOK, "1 violation of other levels, which read-committed allows"},
+		{"nobody named", skew[:3], func(r *config.Replay) { r.Txns = nil }, "", "no transaction is named"},
+		{"read without a writer", reading(clean, `{"op":"r","key":"k","value":"old"}`), nil, "", `what transaction "T2" read of "k" has no writer in the range, or several`},
+		{"read of a writer", append(reading(clean, `{"op":"r","key":"k","value":"old"}`), ran("K", 0, 1, `{"op":"w","key":"k","value":"old"}`)), nil, isolation.ResolvedOK, ""},
+		{"read of several writers", append(reading(clean, `{"op":"r","key":"k","value":"old"}`),
+			ran("K", 0, 1, `{"op":"w","key":"k","value":"old"}`), ran("L", 0, 1, `{"op":"w","key":"k","value":"old"}`)), nil, "", `read of "k"`},
+		{"element without a writer", append(reading(clean, `{"op":"r","key":"k","value":[7,8]}`), ran("K", 0, 1, `{"op":"append","key":"k","value":8}`)), nil, "", `read of "k"`},
+		{"element of a set without a writer", append(reading(clean, `{"op":"r","key":"k","kind":"set","value":[7]}`), ran("K", 0, 1, `{"op":"add","key":"k","value":8}`)), nil, "", `read of "k"`},
+		{"row without a writer", reading(clean, `{"op":"range","from":"k","to":"l","result":[{"key":"k1","value":1}]}`), nil, "", `read of "k1"`},
+		{"counter", append(reading(clean, `{"op":"r","key":"k","kind":"counter","value":1}`), ran("K", 0, 1, `{"op":"inc","key":"k","value":1}`)), nil, "", `read of "k"`},
+		{"nothing, where something was deleted", append(reading(clean, `{"op":"r","key":"k","found":false}`), ran("K", 0, 1, `{"op":"delete","key":"k"}`)), nil, "", `read of "k"`},
+		{"others' read without a writer", append(slices.Clone(clean), ran("K", 4, 5, `{"op":"r","key":"k","value":1}`)), nil, isolation.ResolvedOK, ""},
+		{"the same, where others are not named", append(slices.Clone(clean), ran("K", 4, 5, `{"op":"r","key":"k","value":1}`)),
+			func(r *config.Replay) { r.Unnamed = 2 }, "", `2 edges lead to transactions that are not named, and some read of "k" has no writer in the range`},
+		{"others that are not named", clean, func(r *config.Replay) { r.Unnamed = 2 }, isolation.ResolvedOK, ""},
+		{"bounded", []string{clean[0], clean[3], clean[1], ran("W1", 80, 81, "")}, func(r *config.Replay) {
+			r.Bounded, r.Watch.Window = true, config.Window{Duration: time.Second}
+		}, "", "has left the window: replay without --window"},
+		{"records that contradict", append(slices.Clone(clean), ran("N1", 1, 2, `{"op":"r","key":"n","value":2}`)), nil, "", "1 record contradicts another"},
+		{"missing record", append(slices.Clone(clean), inSession("s", 1, ran("A", 0, 1, "")), inSession("s", 3, ran("B", 2, 3, ""))), nil, "", "1 record of a session is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := replayOf(written(t, c.lines...))
@@ -58,10 +89,49 @@ func TestReplayClosesFinding(t *testing.T) {
 				return
 			}
 			if got.Closed == nil || got.Closed.State != c.state || got.Closed.ID != "f00d" || got.Closed.Kind != isolation.KindHorizon {
-				t.Errorf("closed as %+v, undecided %q; want %s", got.Closed, got.Undecided, c.state)
+				t.Fatalf("closed as %+v, undecided %q; want %s", got.Closed, got.Undecided, c.state)
+			}
+			if !got.Closed.Certain || got.Closed.Expected || !strings.Contains(got.Closed.Explanation, c.why) {
+				t.Errorf("closed as %+v", got.Closed)
+			}
+			if got.Closed.State == isolation.ResolvedViolated { // what it names is in what it shows
+				if !slices.Equal(got.Closed.Refutes, []string{"serializable"}) || !strings.Contains(got.Closed.Explanation, "T2") {
+					t.Errorf("closed as %+v", got.Closed)
+				}
 			}
 		})
 	}
+}
+
+// skewOf is a write skew of two transactions whose names begin so, over keys of theirs.
+func skewOf(who string) []string {
+	return []string{
+		ran(who+"1", 0, 1, fmt.Sprintf(`{"op":"r","key":"y%[1]s","value":[]},{"op":"append","key":"x%[1]s","value":1}`, who)),
+		ran(who+"2", 0, 1, fmt.Sprintf(`{"op":"r","key":"x%[1]s","value":[]},{"op":"append","key":"y%[1]s","value":1}`, who)),
+	}
+}
+
+// reading are the records, the last of which begins with the operation.
+func reading(lines []string, op string) []string {
+	lines = slices.Clone(lines)
+	last := len(lines) - 1
+	lines[last] = strings.Replace(lines[last], `"ops":[`, `"ops":[`+op+",", 1)
+	return lines
+}
+
+func inSource(name string, lines []string) []string { return withField("source", name, lines) }
+func inEpoch(name string, lines []string) []string  { return withField("epoch", name, lines) }
+
+func withField(field, value string, lines []string) []string {
+	var all []string
+	for _, line := range lines {
+		all = append(all, fmt.Sprintf(`{%q:%q,`, field, value)+line[1:])
+	}
+	return all
+}
+
+func inSession(name string, seq int, line string) string {
+	return fmt.Sprintf(`{"session":%q,"seq":%d,`, name, seq) + line[1:]
 }
 
 // A late record makes a horizon finding, and its command decides it.
@@ -143,8 +213,9 @@ func TestReplayClosesInService(t *testing.T) {
 			r := replayOf()
 			r.NATS = &config.NATS{URLs: []string{a.NATSURL()}, Stream: config.DefaultStream}
 			r.Finding, r.Txns, r.Data = f.ID, f.Txns, s.Data
+			epoch := ""
 			answer := func(state isolation.State) error {
-				return CloseFinding(t.Context(), &r, &isolation.Finding{ID: f.ID, Source: "default", State: state, Explanation: "So it is."})
+				return CloseFinding(t.Context(), &r, &isolation.Finding{ID: f.ID, Source: "default", Epoch: epoch, State: state, Txns: r.Txns, Refutes: []string{"serializable"}, Explanation: "So it is."})
 			}
 			if f.State == isolation.Provisional {
 				if err := answer(isolation.ResolvedOK); err == nil || !strings.Contains(err.Error(), "may still grow") && !strings.Contains(err.Error(), "not the whole range") {
@@ -158,7 +229,10 @@ func TestReplayClosesInService(t *testing.T) {
 			for what, change := range map[string]func(){
 				"begins later":  func() { r.From.Time++ },
 				"ends earlier":  func() { r.To.Time-- },
-				"other levels":  func() { r.Watch.Levels = []isolation.Level{{Base: isolation.SnapshotIsolation}} },
+				"another level": func() { r.Watch.Expect = isolation.Level{Base: isolation.SnapshotIsolation} },
+				"another one":   func() { r.Txns = []string{"T1", "T2"} },
+				"not all named": func() { r.Unnamed = 1 },
+				"another epoch": func() { epoch = "2" },
 				"no times":      func() { r.From = bound(t, "17") },
 				"another id":    func() { f.ID = "0123" },
 				"another state": func() {},
@@ -172,7 +246,11 @@ func TestReplayClosesInService(t *testing.T) {
 				if err := answer(state); err == nil {
 					t.Errorf("%s: closed", what)
 				}
-				r, f.ID = whole, id
+				r, f.ID, epoch = whole, id, ""
+			}
+			allowed := isolation.Finding{ID: f.ID, Source: "default", State: isolation.ResolvedViolated, Txns: r.Txns, Refutes: []string{"strong-serializable"}}
+			if err := CloseFinding(t.Context(), &r, &allowed); !errors.Is(err, ErrStaysOpen) || !strings.Contains(err.Error(), "allowed by serializable") {
+				t.Errorf("what the expected level allows: %v", err)
 			}
 			storedFinding(t, s.Data, f.ID, isolation.Final)
 
@@ -186,7 +264,7 @@ func TestReplayClosesInService(t *testing.T) {
 				}
 			}
 			closed := storedFinding(t, s.Data, f.ID, c.state)
-			if closed.Revision != f.Revision+1 || strings.Contains(closed.Explanation, "decides") ||
+			if closed.Revision != f.Revision+1 || !closed.Certain || closed.Expected || strings.Contains(closed.Explanation, "decides") ||
 				!strings.HasPrefix(closed.Explanation, got.Closed.Explanation) || !slices.Equal(closed.Refutes, got.Closed.Refutes) {
 				t.Errorf("closed %+v\nof %+v", closed, f)
 			}
@@ -194,7 +272,7 @@ func TestReplayClosesInService(t *testing.T) {
 			for told.ID != f.ID || told.State != c.state {
 				told = sink.next(t)
 			}
-			if told.Revision != closed.Revision {
+			if told.Revision != closed.Revision || !told.Certain {
 				t.Errorf("told %+v", told)
 			}
 			err := answer(isolation.ResolvedOK)
@@ -210,6 +288,62 @@ func TestReplayClosesInService(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the service lost, here with a stream that was deleted and created again, is in no
+// replay: what the late record did not find may have been there.
+func TestReplayAfterLoss(t *testing.T) {
+	s := liveService(t)
+	s.Watch.Idle, s.Watch.Lateness, s.Watch.MaxTransaction = time.Second, time.Second, time.Second
+	sink := make(caught, 10)
+	a := start(t, s, sink)
+	skew := skewApart()
+	send(t, a, skew[:3]...)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if sources := a.Status().Sources; len(sources) == 1 && sources[0].Counters.Committed == 3 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", a.Status().Sources)
+		}
+	}
+	conn, err := nats.Connect(a.NATSURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), config.DefaultStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), config.DefaultStream); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), stream.CachedInfo().Config); err != nil {
+		t.Fatal(err)
+	}
+	if f := sink.next(t); f.Kind != isolation.KindGap {
+		t.Fatalf("finding %+v", f)
+	}
+	send(t, a, skew[3])
+	f := sink.next(t)
+	if f.Kind != isolation.KindHorizon {
+		t.Fatalf("finding %+v", f)
+	}
+	f = storedFinding(t, s.Data, f.ID, isolation.Final)
+	r := replayOf()
+	r.NATS = &config.NATS{URLs: []string{a.NATSURL()}, Stream: config.DefaultStream}
+	r.Finding, r.Txns, r.Data = f.ID, f.Txns, s.Data
+	r.From, r.To = bound(t, flagOf(f.Command, "--from")), bound(t, flagOf(f.Command, "--to"))
+	closed := isolation.Finding{ID: f.ID, Source: "default", State: isolation.ResolvedOK, Txns: f.Txns}
+	if err := CloseFinding(t.Context(), &r, &closed); !errors.Is(err, ErrStaysOpen) || !strings.Contains(err.Error(), "the service lost input") {
+		t.Errorf("closed: %v", err)
+	}
+	storedFinding(t, s.Data, f.ID, isolation.Final)
 }
 
 // A partition that is read to its end holds the window back no longer: memory is

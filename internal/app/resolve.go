@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/isolation"
 )
+
+// ErrStaysOpen: the service does not take the answer.
+var ErrStaysOpen = engine.ErrUnresolved
 
 // resolveWait bounds what it takes to commit an answer.
 const resolveWait = 30 * time.Second
@@ -28,7 +32,7 @@ const maxResolution = 4 << 20
 // CloseFinding tells the service that runs in r.Data how the replay of r closed a
 // horizon finding.
 func CloseFinding(ctx context.Context, r *config.Replay, closed *isolation.Finding) error {
-	answer := engine.Resolution{Finding: *closed, Levels: isolation.LevelNames(r.Watch.Levels)}
+	answer := engine.Resolution{Finding: *closed, Expect: r.Watch.Expect.String(), Unnamed: r.Unnamed}
 	for _, x := range []struct {
 		bound config.Bound
 		ns    **int64
@@ -38,7 +42,7 @@ func CloseFinding(ctx context.Context, r *config.Replay, closed *isolation.Findi
 		case config.AtTime:
 			*x.ns = &x.bound.Time
 		default:
-			return errors.New("the range is not one of event times, as that of the finding is")
+			return fmt.Errorf("%w: the range is not one of event times, as that of the finding is", ErrStaysOpen)
 		}
 	}
 	text, err := json.Marshal(&answer)
@@ -61,11 +65,15 @@ func CloseFinding(ctx context.Context, r *config.Replay, closed *isolation.Findi
 		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusNoContent {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10)) // only to say why
-		return errors.New(string(bytes.TrimSpace(text)))
+	if response.StatusCode == http.StatusNoContent {
+		return nil
 	}
-	return nil
+	text, _ = io.ReadAll(io.LimitReader(response.Body, 1<<10)) // only to say why
+	why := string(bytes.TrimSpace(text))
+	if response.StatusCode == http.StatusConflict {
+		return fmt.Errorf("%w: %s", ErrStaysOpen, strings.TrimPrefix(why, ErrStaysOpen.Error()+": "))
+	}
+	return errors.New(why)
 }
 
 // socketTransport speaks to the service of a data folder.
@@ -124,15 +132,17 @@ func (a *App) answers(r *engine.Resolution) error {
 			return err
 		}
 	}
+	// What the replay was asked by may have been another level, and its word on what is
+	// refuted is not taken.
 	expect := a.watchOf(r.Finding.Source).Expect
-	for _, name := range r.Levels {
-		l, err := isolation.ParseLevel(name)
-		if err != nil {
-			return err
-		}
-		if l == expect || expect.Refuted([]isolation.Level{l}) && r.Finding.State == isolation.ResolvedViolated {
-			return nil
-		}
+	again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL()}
+	switch {
+	case r.Finding.State == isolation.ResolvedViolated && !refutesAny(r.Finding.Refutes, []isolation.Level{expect}):
+		return fmt.Errorf("%w: what the range holds is allowed by %s, which is expected", engine.ErrUnresolved, expect)
+	case r.Finding.State == isolation.ResolvedOK && r.Expect != expect.String():
+		return fmt.Errorf("%w: the range was not checked for %s, which is expected", engine.ErrUnresolved, expect)
+	case r.Finding.State == isolation.ResolvedOK && !again.together(r.Finding.Source):
+		return fmt.Errorf("%w: its source has inputs that one replay does not read together", engine.ErrUnresolved)
 	}
-	return fmt.Errorf("%w: the range was not checked for %s", engine.ErrUnresolved, expect)
+	return nil
 }

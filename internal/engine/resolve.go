@@ -11,6 +11,7 @@ import (
 
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
 )
 
 // Resolution is what a replay found of the range that a horizon finding names.
@@ -22,8 +23,10 @@ type Resolution struct {
 	// far as there was input.
 	From *int64 `json:"from,omitempty"`
 	To   *int64 `json:"to,omitempty"`
-	// Levels are those that the range was checked for.
-	Levels []string `json:"levels"`
+	// Expect is the level that the answer is about. Unnamed is how many edges of the
+	// finding the replay was not given the transactions of: Finding.Txns are the others'.
+	Expect  string `json:"expect"`
+	Unnamed int64  `json:"unnamed,omitempty"`
 }
 
 var (
@@ -87,7 +90,11 @@ func (e *Engine) resolve(x *Resolution, w *work) (order, text []byte, err error)
 			return nil, nil, fmt.Errorf("%w: it has just grown", ErrUnresolved)
 		}
 	}
-	if why := x.leavesOpen(&f); why != "" {
+	why := x.leavesOpen(&f)
+	if why == "" && x.Finding.State == isolation.ResolvedOK {
+		why = x.lost(w.status)
+	}
+	if why != "" {
 		return nil, nil, fmt.Errorf("%w: %s", ErrUnresolved, why)
 	}
 	if f.State == x.Finding.State {
@@ -95,7 +102,7 @@ func (e *Engine) resolve(x *Resolution, w *work) (order, text []byte, err error)
 	}
 	f.State = x.Finding.State
 	f.Revision++
-	f.Refutes, f.AlsoRefutes, f.Expected = x.Finding.Refutes, x.Finding.AlsoRefutes, false
+	f.Refutes, f.AlsoRefutes, f.Expected, f.Certain = x.Finding.Refutes, x.Finding.AlsoRefutes, false, true
 	f.Explanation = x.Finding.Explanation + "\n" + strings.TrimSuffix(f.Explanation, openEnd)
 	if w.step.tick != 0 {
 		f.DetectedAt = time.Unix(0, w.step.tick).UTC().Format(time.RFC3339Nano)
@@ -120,6 +127,12 @@ func (x *Resolution) leavesOpen(f *isolation.Finding) string {
 	case f.State == isolation.Provisional:
 		return "it may still grow: run its command again when its state is final"
 	}
+	if f.Command == "" {
+		return "it names no command"
+	}
+	if !strings.HasSuffix(f.Command, window.Question(f.ID, x.Finding.Epoch, x.Unnamed, x.Finding.Txns)) {
+		return "its command asks about other transactions"
+	}
 	if x.Finding.State == isolation.ResolvedViolated {
 		return "" // a cycle is one in any range
 	}
@@ -129,6 +142,20 @@ func (x *Resolution) leavesOpen(f *isolation.Finding) string {
 		return err.Error()
 	case x.From != nil && (from == nil || *x.From > *from), x.To != nil && (to == nil || *x.To < *to):
 		return "the range that was read is not the whole range of its command"
+	}
+	return ""
+}
+
+// lost says which input the replay cannot have read, "" for none: what the service lost
+// itself, before a stream was made anew, say, is in no replay. It matters unless all of
+// it had ended before the range.
+func (x *Resolution) lost(s *Status) string {
+	for i := range s.Sources {
+		l := s.Sources[i].Lost
+		if s.Sources[i].Source != x.Finding.Source || l.Pieces == 0 || l.Before != 0 && x.From != nil && *x.From >= l.Before {
+			continue
+		}
+		return "the service lost input, which the replay cannot have read either (findings of kind gap say what)"
 	}
 	return ""
 }

@@ -71,6 +71,8 @@ type SourceStatus struct {
 	Sizes    infer.Sizes             `json:"sizes"`
 	Orders   int                     `json:"orders"`  // kept for the watched levels
 	Spilled  infer.SpillSizes        `json:"spilled"` // retained state that is not in memory
+	// Lost is what a replay cannot read any more.
+	Lost window.Lost `json:"-"`
 }
 
 // Verdict of a level, and why it is unknown.
@@ -105,6 +107,7 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 		src := SourceStatus{
 			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(),
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
+			Lost: m.Lost(),
 		}
 		if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0

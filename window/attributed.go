@@ -1,0 +1,16 @@
+package window
+
+// Unattributed is a key of which the transaction read what has not one known writer;
+// some is false when there is none, and known when the transaction has not retired.
+func (m *Machine) Unattributed(epoch, id string) (key string, some, known bool) {
+	n := m.infer.WithID(id, epoch)
+	if n == 0 || m.infer.HasRetired(n) {
+		return "", false, false
+	}
+	key, some = m.infer.Unattributed(n)
+	return key, some, true
+}
+
+// AnyUnattributed is Unattributed of all transactions, for machines that forget
+// nothing.
+func (m *Machine) AnyUnattributed() (key string, some bool) { return m.infer.AnyUnattributed() }
