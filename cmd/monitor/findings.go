@@ -136,6 +136,9 @@ func appendPictured(dst, record []byte, output string) ([]byte, error) {
 	if err := json.Unmarshal(record, &f); err != nil {
 		return dst, err
 	}
+	if output != "history" && len(f.Txns) == 0 {
+		return dst, usagef("finding %s names no transactions: there is nothing to draw", f.ID)
+	}
 	switch output {
 	case "dot":
 		return append(dst, picture.DOT(f)...), nil
@@ -143,7 +146,7 @@ func appendPictured(dst, record []byte, output string) ([]byte, error) {
 		return append(dst, picture.SVG(f)...), nil
 	}
 	if len(f.History) == 0 {
-		return dst, fmt.Errorf("no records were kept of finding %s: it rests on none, or they are larger than 32 KiB", f.ID)
+		return dst, usagef("no records were kept of finding %s: it rests on none, or they are larger than 32 KiB", f.ID)
 	}
 	for _, r := range f.History {
 		dst = append(append(dst, r...), '\n')
