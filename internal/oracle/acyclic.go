@@ -39,42 +39,27 @@ func acyclic(n int, edges [][2]int) bool {
 	return true
 }
 
-// holds says whether g's dependencies alone allow the level: the graph of the
-// write dependencies (Adya, PL-1), of write and read dependencies (PL-2) or of
-// all (PL-3) is acyclic; for snapshot isolation the BC graph (Viper, definition 2
-// and theorem 4), with a begin node 2i and a commit node 2i+1 for transaction i;
-// for prefix consistency the same with write dependencies between commits. Real
-// time leads to the begin of what began later, for generalized snapshot isolation
-// to its commit.
-func (g *Graph) holds(l Level) bool {
+// holds says whether g's dependencies alone allow the level: its graph is acyclic.
+func (g *Graph) holds(l Level) bool { return acyclic(g.arcs(l)) }
+
+// arcs is the graph of the level, and the number of its nodes: write dependencies
+// (Adya, PL-1), write and read dependencies (PL-2) or all (PL-3); for snapshot isolation
+// the BC graph (Viper, definition 2 and theorem 4), with a begin node 2i and a commit
+// node 2i+1 for transaction i; for prefix consistency the same with write dependencies
+// between commits. Real time leads to the begin of what began later, for generalized
+// snapshot isolation to its commit.
+func (g *Graph) arcs(l Level) (int, [][2]int) {
 	n := len(g.History)
 	var edges [][2]int
-	begin, commit := func(i int) int { return i }, func(i int) int { return i }
+	begin, commit := nodes(l)
 	if l.split() {
-		begin, commit = func(i int) int { return 2 * i }, func(i int) int { return 2*i + 1 }
 		for i := range n {
 			edges = append(edges, [2]int{begin(i), commit(i)})
 		}
 		n *= 2
 	}
 	for _, e := range g.Edges {
-		arc := [2]int{commit(e.From), begin(e.To)}
-		if !l.forbids("read-committed") && g.contradicted(e.Key) {
-			continue
-		}
-		switch {
-		case g.leaves(e, l):
-			continue
-		case e.Type == SO && !l.sessions():
-			continue
-		case e.Type == WR && !l.forbids("read-committed"), e.Type == RW && !l.forbids("prefix"):
-			continue
-		case e.Type == RW:
-			arc = [2]int{begin(e.From), commit(e.To)}
-		case e.Type == WW && l.base() == "prefix":
-			arc = [2]int{commit(e.From), commit(e.To)}
-		}
-		edges = append(edges, arc)
+		edges = append(edges, g.arcsOf(l, e)...)
 	}
 	if l.realTime() {
 		n, edges = g.clock(n, edges, commit, func(i int) int {
@@ -84,7 +69,33 @@ func (g *Graph) holds(l Level) bool {
 			return begin(i)
 		})
 	}
-	return acyclic(n, edges)
+	return n, edges
+}
+
+// nodes are the nodes of a transaction in the graph of the level.
+func nodes(l Level) (begin, commit func(i int) int) {
+	if l.split() {
+		return func(i int) int { return 2 * i }, func(i int) int { return 2*i + 1 }
+	}
+	return func(i int) int { return i }, func(i int) int { return i }
+}
+
+// arcsOf is the arc of a dependency in the graph of the level, if it has one there.
+func (g *Graph) arcsOf(l Level, e Edge) [][2]int {
+	begin, commit := nodes(l)
+	switch {
+	case e.From == e.To, g.leaves(e, l):
+		return nil
+	case !l.forbids("read-committed") && (e.Type == WR || g.contradicted(e.Key)):
+		return nil
+	case e.Type == SO && !l.sessions(), e.Type == RW && !l.forbids("prefix"):
+		return nil
+	case e.Type == RW:
+		return [][2]int{{begin(e.From), commit(e.To)}}
+	case e.Type == WW && l.base() == "prefix":
+		return [][2]int{{commit(e.From), commit(e.To)}}
+	}
+	return [][2]int{{commit(e.From), begin(e.To)}}
 }
 
 // clock adds a node for each start and each end, in a chain in the order of time:
