@@ -182,6 +182,18 @@ func (s *State) decideWriter(d due) {
 	s.anomaly(a)
 }
 
+// unwritten counts that v has no writer any more, since a record was replaced, and that
+// only transactions which are gone have read it.
+func (s *State) unwritten(v uint32) {
+	x := &s.versions[v]
+	if x.possible > 0 || x.due > 0 || x.flags&seen == 0 || x.flags&(initialVersion|baseline|unattributed) != 0 {
+		return
+	}
+	x.flags |= unattributed
+	s.Counters.Unattributed++
+	s.keepLate(v)
+}
+
 // mayBeBaseline says whether the value can have been there before watching
 // began: it was read while transactions from before may have been ending, or it
 // is the first such value of its key; in a list, nothing known comes before it.

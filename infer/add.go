@@ -53,9 +53,10 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.joined = true
 		s.baselineEnds = end + s.opt.BaselineSpan
 	}
-	id := t.IDHash
+	id, epoch := t.IDHash, uint64(0)
 	if t.Epoch.Len > 0 {
-		id = s.inEpoch(b, t, id)
+		epoch = xxh3.Hash(b.Bytes(t.Epoch))
+		id = underEpoch(id, epoch)
 	}
 	record, content := b.PackedRecord(t), t.Content
 	if len(record) == 0 {
@@ -67,7 +68,8 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		if out.Refused = s.supersedes(t, old, content); out.Refused == Repeated || out.Refused == Contradicting {
 			return 0
 		}
-		if t.Status == event.Aborted || !s.sameOps(b, t, old) {
+		same := t.Status != event.Aborted && s.sameOps(b, t, old)
+		if !same {
 			out.Replaced = append(out.Replaced, id.Lo)
 			if out.Refused == TooLate {
 				s.txns[old].flags |= overruled
@@ -77,7 +79,9 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		if out.Refused == TooLate {
 			return 0
 		}
+		s.sameAgain = same
 		s.remove(old)
+		s.sameAgain = false
 		replaced = true
 	} else if end <= s.greatest || s.Untimed > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
 		// Only then can it have been let go: what comes in time ends behind all that
@@ -92,7 +96,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	}
 	n := s.newTxn()
 	x := &s.txns[n]
-	x.id, x.content = id, content
+	x.id, x.content, x.epoch = id, content, epoch
 	if t.Isolation.Len > 0 {
 		x.asked = uint32(xxh3.Hash(b.Bytes(t.Isolation))) | 1
 	}

@@ -333,6 +333,15 @@ func (s *State) checkOwnOrder(p, v uint32) {
 	}
 }
 
+// ShownBy is who shows the place of the list element v, 0 if it has none.
+func (s *State) ShownBy(v uint32) uint32 {
+	x := &s.versions[v]
+	if x.flags&placed == 0 || s.keys[x.key].flags&unsupported != 0 || s.txns[x.witness].state != counted {
+		return 0
+	}
+	return x.witness
+}
+
 // MisorderedList says whether v is of a list of which reads show appends of one transaction
 // in another order than it made them, as far as the list is kept. Neighbours are reported
 // by themselves (checkOwnOrder). It costs the length of the list.

@@ -161,6 +161,10 @@ func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
 	return k.Labels&label != 0 && (from == k.Writer || to == k.Writer)
 }
 
+// Shown says that the edges into Writer whose order the read of Was showed are shown by
+// that of Now: what Was read does not count any more.
+type Shown struct{ Writer, Was, Now uint32 }
+
 // Refusal says why a record was not taken in.
 type Refusal uint8
 
@@ -181,6 +185,7 @@ type Out struct {
 	Replaced  []uint64
 	Edges     []Edge
 	Kills     []Kill
+	Shown     []Shown
 	Anomalies []Anomaly
 	Steps     []Step // of the circles that are among Anomalies
 	// Supplied are the ValueKeys of accused versions that have got a writer: what
@@ -195,7 +200,7 @@ type Out struct {
 func (o *Out) Reset() {
 	o.Refused = Taken
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
-	o.Kills, o.Anomalies = o.Kills[:0], o.Anomalies[:0]
+	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
 	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]
 	o.Replaced, o.Steps = o.Replaced[:0], o.Steps[:0]
 }

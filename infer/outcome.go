@@ -105,35 +105,77 @@ func (s *State) uncount(n uint32) {
 
 // unplace gives the key up when n, whose reads do not count any more, was the
 // one that showed the order of its last elements. What it showed before these, who
-// showed what is behind has seen as well, and is asked who wrote it.
+// showed what is behind, or read up to there, has seen as well, and is asked who wrote it.
+// Who showed the last element has seen all orders that n had shown, and no append that is
+// unplaced.
 func (s *State) unplace(k, n uint32) {
-	v, found := s.keys[k].last, false
+	v, lost, by := s.keys[k].last, false, uint32(0)
 	for ; v != 0 && s.versions[v].witness == n; v = s.versions[v].prev {
-		found = true
+		if by = s.readBy(v, n); by != 0 {
+			break
+		}
+		lost = true
 		if w := s.versions[v].writer; w != 0 {
 			s.kill(v, w, WW|RW)
 		}
 	}
-	if found {
+	if lost {
+		for u := s.keys[k].unplaced; u != 0 && !s.sameAgain; u = s.versions[u].sibling {
+			s.kill(u, s.versions[u].writer, WW|RW) // perhaps shown by n to come behind
+		}
 		s.giveUp(k)
 		return
 	}
-	behind := uint32(0)
+	found := false
 	for ; v != 0; v = s.versions[v].prev {
 		x := &s.versions[v]
 		if x.witness != n {
-			behind = x.witness
+			by = x.witness
 			continue
 		}
-		if behind == 0 {
+		if by == 0 {
 			continue
 		}
-		s.pin(behind)
-		x.witness = behind
+		found = true
+		s.pin(by)
+		x.witness = by
 		s.unpin(n)
-		if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 && s.txns[behind].state == counted {
-			s.await(v, behind, 0)
+		if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 && s.txns[by].state == counted {
+			s.await(v, by, 0)
 		}
+	}
+	if found {
+		s.showAnew(k, n, s.versions[s.keys[k].last].witness)
+	}
+}
+
+// readBy is one who read v and is not n, 0 if there is none.
+func (s *State) readBy(v, n uint32) uint32 {
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		if t := s.readers[r].txn; t != n {
+			return t
+		}
+	}
+	return 0
+}
+
+// showAnew lets the orders of k that n had shown be shown by now.
+func (s *State) showAnew(k, n, now uint32) {
+	for i := range s.out.Edges {
+		if e := &s.out.Edges[i]; e.Witness == n && s.versions[e.Version].key == k {
+			e.Witness = now
+		}
+	}
+	show := func(v uint32) {
+		if w := s.versions[v].writer; w != 0 {
+			s.out.Shown = append(s.out.Shown, Shown{Writer: w, Was: n, Now: now})
+		}
+	}
+	for v := s.keys[k].last; v != 0; v = s.versions[v].prev {
+		show(v)
+	}
+	for u := s.keys[k].unplaced; u != 0; u = s.versions[u].sibling {
+		show(u)
 	}
 }
 
@@ -186,6 +228,7 @@ func (s *State) remove(n uint32) {
 	for _, v := range s.reopened {
 		s.disambiguate(v)
 		s.awaitAgain(v)
+		s.unwritten(v)
 	}
 	x := &s.txns[n]
 	if x.flags&retired == 0 {

@@ -58,7 +58,7 @@ type txn struct {
 	sub       uint32
 	away      uint32 // what is on disk and names it: see spill.go
 	scans     uint32 // list of its scans: see scan.go
-	_         [8]byte
+	epoch     uint64 // hash of its name, 0 for none; not kept of those on disk
 }
 
 type keyFlags uint8
@@ -217,15 +217,16 @@ type State struct {
 	Untimed int64
 
 	// Scratch of the transaction in work; no state.
-	out      *Out
-	stamp    uint32
-	commitTS int64  // of it, where trusted; see commitNumber
-	working  uint32 // the transaction whose operations are counted
-	name     []byte
-	touches  []touch
-	own      []own
-	prefixes []uint64
-	reopened []uint32
+	out       *Out
+	stamp     uint32
+	commitTS  int64  // of it, where trusted; see commitNumber
+	working   uint32 // the transaction whose operations are counted
+	sameAgain bool   // the record that is taken back is replaced by one with its operations
+	name      []byte
+	touches   []touch
+	own       []own
+	prefixes  []uint64
+	reopened  []uint32
 	// parted are write records that diverged from one which is taken back.
 	parted []uint32
 	// unaccused are versions with a finding that may have been about a read which

@@ -34,6 +34,9 @@ func (m *Machine) apply() {
 	for _, n := range o.Gone {
 		m.removeVertex(n)
 	}
+	for _, x := range o.Shown {
+		m.showAnew(x)
+	}
 	for _, id := range o.Replaced {
 		m.withdrawReplaced(id)
 	}
@@ -218,6 +221,21 @@ func (m *Machine) removeVertex(n uint32) {
 	m.removeForced(n)
 	m.panes.leave(m.graph.Settle(v))
 	m.graph.Free(v)
+}
+
+// showAnew lets the read of another transaction show the orders that one did which does
+// not count any more. What was told with that one's record is told again.
+func (m *Machine) showAnew(x infer.Shown) {
+	for id := m.graph.FirstIn(incremental.Vertex(x.Writer)); id != 0; id = m.graph.NextIn(id) {
+		if e := m.graph.Edge(id); infer.Label(e.Labels)&infer.WW != 0 && e.Note[1] == x.Was {
+			e.Note[1] = x.Now
+		}
+	}
+	for _, f := range m.open.list {
+		if !f.closed && slices.Contains(f.shown, x.Was) && !slices.Contains(m.doomed, f) {
+			m.doomed = append(m.doomed, f)
+		}
+	}
 }
 
 func (m *Machine) kill(k infer.Kill) {

@@ -13,7 +13,9 @@ import (
 // known edges and pairs of writers, in terms of operations. It returns false when
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
-	inTime, ok := c.stepsInTime(core)
+	inTime, ok := c.stepsInTime(core, func(node int32) uint64 {
+		return m.infer.Info(uint32(m.graph.VertexOf(i, c.nodes[node]))).Epoch
+	})
 	if !ok || m.isMaybe(c, core) || len(core.Reads) > 0 && len(core.Pairs)+len(core.Reads) > maxReadCore {
 		var keys []uint32
 		for _, p := range core.Pairs {
@@ -167,7 +169,8 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 		w.Txns = append(w.Txns, m.record(f.members[j]))
 	}
 	index := func(n uint32) int {
-		if at := slices.Index(f.members, n); at >= 0 {
+		n = m.current(n)
+		if at := slices.Index(slices.Concat(f.members, f.shown), n); at >= 0 {
 			return at
 		}
 		m.show(f, []uint32{n})
@@ -177,15 +180,17 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 	at := 0
 	for j := range w.Edges {
 		if at < len(f.edges) && m.graph.Edge(f.edges[at]).From == incremental.Vertex(f.members[j]) {
-			if shown := m.graph.Edge(f.edges[at]).Note[1]; shown != 0 {
-				w.Edges[j].Shown = index(m.current(shown))
+			x := m.graph.Edge(f.edges[at])
+			if x.Note[1] != 0 {
+				w.Edges[j].Shown = index(x.Note[1])
 			}
-			m.shownByVisits(&w.Edges[j], inferred(m.graph.Edge(f.edges[at])), index)
+			m.shownByVisits(&w.Edges[j], inferred(x), index)
 			at++
 		}
 	}
 	err := isolation.Verify(&w)
 	if n := len(tos); err != nil || n == 0 || tos[n-1] != f.members[0] {
+		m.unshow(f)
 		m.Counters.Unverified++
 		m.Unverified = err
 		return false

@@ -56,6 +56,9 @@ func (m *Machine) withdrawFinal(r *recentFinding) {
 func (m *Machine) withdrawReplaced(id uint64) {
 	for i := range m.open.recent {
 		if r := &m.open.recent[i]; r.Finding.State != isolation.Withdrawn && slices.Contains(r.IDs, id) {
+			if r.Finding.Anomaly == incompatibleOrder {
+				m.infer.Counters.Ambiguous++ // others may have shown the order as well
+			}
 			m.withdrawFinal(r)
 		}
 	}
@@ -80,6 +83,7 @@ func (m *Machine) withdraw(f *openFinding) {
 	m.emit(f)
 	m.divergedStill(f)
 	m.intermediateStill(f)
+	m.contradictedStill(f)
 	m.forget(f)
 	m.retries = append(m.retries, f.asides...)
 }
@@ -119,6 +123,29 @@ func (m *Machine) intermediateStill(f *openFinding) {
 				m.diverged = append(m.diverged, a)
 			}
 		})
+	}
+}
+
+// incompatibleOrder is how a list read that contradicts another one is told.
+var incompatibleOrder = isolation.NameOf(infer.IncompatibleOrder).Anomaly
+
+// contradictedStill notes what f told of lists of which the order was shown by a read that
+// does not count any more, where another one shows it.
+func (m *Machine) contradictedStill(f *openFinding) {
+	if f.Finding.Anomaly != incompatibleOrder || len(f.members) < 2 || len(f.versions)%2 != 0 {
+		return
+	}
+	for i := 0; i < len(f.versions); i += 2 {
+		a := infer.Anomaly{Kind: infer.IncompatibleOrder, A: f.members[0], B: f.members[1], Version: f.versions[i], Other: f.versions[i+1], Certain: true}
+		now := m.infer.ShownBy(a.Version)
+		kept, was := a.A, &a.B
+		if a.Other != 0 { // two appends of the second one
+			kept, was = a.B, &a.A
+		}
+		if now != 0 && now != *was && now != kept && m.infer.Pending(kept) {
+			*was = now
+			m.diverged = append(m.diverged, a)
+		}
 	}
 }
 
