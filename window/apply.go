@@ -226,7 +226,11 @@ func (m *Machine) removeVertex(n uint32) {
 // showAnew lets the read of another transaction show the orders that one did which does
 // not count any more. What was told with that one's record is told again.
 func (m *Machine) showAnew(x infer.Shown) {
-	for id := m.graph.FirstIn(incremental.Vertex(x.Writer)); id != 0; id = m.graph.NextIn(id) {
+	v := incremental.Vertex(x.Writer)
+	if !m.graph.Known(v) {
+		return
+	}
+	for id := m.graph.FirstIn(v); id != 0; id = m.graph.NextIn(id) {
 		if e := m.graph.Edge(id); infer.Label(e.Labels)&infer.WW != 0 && e.Note[1] == x.Was {
 			e.Note[1] = x.Now
 		}
