@@ -99,7 +99,7 @@ func (s *State) makeAmbiguous(v uint32) {
 	}
 	s.kill(v, w, WR|WW|Reread) // who read v may have read from another; WW alone: see package window, viewsOf
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
-		s.kill(s.writes[id].version, s.writes[id].txn, WW|RW)
+		s.killOrder(s.writes[id].version, s.writes[id].txn)
 	}
 	s.uproot(v)
 }

@@ -115,15 +115,32 @@ func (m *Machine) convert(es []infer.Edge) {
 	into, k := m.edges[:len(es)], 0
 	for i := range es {
 		e := &es[i]
-		if e.Label&m.follows == 0 {
+		label := e.Label
+		if label&infer.Reread != 0 && len(m.asked) > 0 {
+			label = m.rereadAs(e)
+		}
+		if label&m.follows == 0 {
 			continue
 		}
 		x := &into[k]
-		x.From, x.To, x.Labels = incremental.Vertex(e.From), incremental.Vertex(e.To), incremental.Labels(e.Label)
+		x.From, x.To, x.Labels = incremental.Vertex(e.From), incremental.Vertex(e.To), incremental.Labels(label)
 		x.Note[0], x.Note[1] = e.Version, e.Witness
 		k++
 	}
 	m.edges = into[:k]
+}
+
+// rereadAs is the label of what a transaction saw of a key when it had seen another version
+// of it. One that asked for less than read atomic may, so that the levels from there on do
+// not fall with it, and need it as any other read.
+func (m *Machine) rereadAs(e *infer.Edge) infer.Label {
+	switch asked := m.askedBy(e.To); {
+	case asked == isolation.ReadUncommitted:
+		return 0
+	case asked != 0 && asked < isolation.ReadAtomic:
+		return infer.WR
+	}
+	return e.Label
 }
 
 // enter counts n in its pane, and gives its place in the orders.
