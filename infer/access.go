@@ -16,7 +16,6 @@ type Info struct {
 	Partition, Sub    uint32
 	Gen               uint32 // tells two users of one number apart
 	ID                uint64 // hash of the id
-	Epoch             uint64 // hash of its name, 0 for none
 	HasTimes, Unknown bool
 	Counted, Stale    bool
 }
@@ -25,7 +24,7 @@ type Info struct {
 func (s *State) Info(n uint32) Info {
 	t := &s.txns[n]
 	return Info{
-		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen, ID: t.id.Lo, Epoch: t.epoch,
+		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen, ID: t.id.Lo,
 		HasTimes: t.flags&hasTimes != 0, Unknown: t.flags&unknown != 0, Counted: t.state == counted,
 		Stale: t.flags&stale != 0,
 	}

@@ -53,10 +53,9 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.joined = true
 		s.baselineEnds = end + s.opt.BaselineSpan
 	}
-	id, epoch := t.IDHash, uint64(0)
+	id := t.IDHash
 	if t.Epoch.Len > 0 {
-		epoch = xxh3.Hash(b.Bytes(t.Epoch))
-		id = underEpoch(id, epoch)
+		id = s.inEpoch(b, t, id)
 	}
 	record, content := b.PackedRecord(t), t.Content
 	if len(record) == 0 {
@@ -96,7 +95,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	}
 	n := s.newTxn()
 	x := &s.txns[n]
-	x.id, x.content, x.epoch = id, content, epoch
+	x.id, x.content = id, content
 	if t.Isolation.Len > 0 {
 		x.asked = uint32(xxh3.Hash(b.Bytes(t.Isolation))) | 1
 	}

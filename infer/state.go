@@ -58,7 +58,7 @@ type txn struct {
 	sub       uint32
 	away      uint32 // what is on disk and names it: see spill.go
 	scans     uint32 // list of its scans: see scan.go
-	epoch     uint64 // hash of its name, 0 for none; not kept of those on disk
+	_         [8]byte
 }
 
 type keyFlags uint8

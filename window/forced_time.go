@@ -1,7 +1,6 @@
 package window
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"sort"
@@ -31,8 +30,7 @@ type timed struct {
 	beside, behind [saturation.Causal + 1]incremental.Views
 	pasts          *saturation.State // causal ones; nil when nobody asks for them
 
-	epochs []inEpoch   // of each, those that have ended
-	count  int         // of them in all
+	overs  []over      // in the order of until
 	writes []overWrite // of keys, linked; at 0 there is none
 	latest []uint32    // by key: its write with the greatest until
 	begun  int64       // greatest start that a past was made for
@@ -41,13 +39,6 @@ type timed struct {
 
 	edges []saturation.Edge // scratch
 	preds []uint32
-}
-
-// inEpoch are the transactions of an epoch that have ended, in the order of until: real
-// time orders nothing across epochs.
-type inEpoch struct {
-	epoch uint64
-	overs []over
 }
 
 // over is a transaction that has ended, from when to when it ran, the drift of clocks
@@ -102,7 +93,7 @@ func (m *Machine) forceInTime(n uint32, t saturation.Txn, again bool) (grown boo
 	from, _, _ := m.timesOf(n)
 	x.begun = max(x.begun, from)
 	if x.pasts != nil && !x.pasts.TooWide {
-		x.preds = m.overBefore(append(x.preds[:0], t.Preds...), m.infer.Info(n).Epoch, from)
+		x.preds = m.overBefore(append(x.preds[:0], t.Preds...), from)
 		t.Preds = x.preds
 		if again {
 			grown = x.pasts.Renew(&t)
@@ -116,34 +107,21 @@ func (m *Machine) forceInTime(n uint32, t saturation.Txn, again bool) (grown boo
 	return grown
 }
 
-// in are those of the epoch. There are few epochs in memory, and the latest is asked about
-// most.
-func (x *timed) in(epoch uint64) *inEpoch {
-	for i := len(x.epochs) - 1; i >= 0; i-- {
-		if x.epochs[i].epoch == epoch {
-			return &x.epochs[i]
-		}
-	}
-	x.epochs = append(x.epochs, inEpoch{epoch: epoch})
-	return &x.epochs[len(x.epochs)-1]
-}
-
-// overBefore appends those of the epoch that were over before from and that no other of
-// these began behind, the latest first.
-func (m *Machine) overBefore(dst []uint32, epoch uint64, from int64) []uint32 {
+// overBefore appends those that were over before from and that no other of these began
+// behind, the latest first.
+func (m *Machine) overBefore(dst []uint32, from int64) []uint32 {
 	x := &m.forced.timed
-	overs := x.in(epoch).overs
-	k := sort.Search(len(overs), func(i int) bool { return overs[i].until >= from })
+	k := sort.Search(len(x.overs), func(i int) bool { return x.overs[i].until >= from })
 	if k == 0 {
 		return dst
 	}
-	begun := overs[k-1].begun
-	for i := k - 1; i >= 0 && overs[i].until >= begun; i-- {
+	begun := x.overs[k-1].begun
+	for i := k - 1; i >= 0 && x.overs[i].until >= begun; i-- {
 		if k-i > maxBeside {
 			x.wide = true
 			return dst
 		}
-		if o := &overs[i]; m.stillIn(o.n, o.gen) {
+		if o := &x.overs[i]; m.stillIn(o.n, o.gen) {
 			dst = append(dst, o.n)
 		}
 	}
@@ -205,18 +183,16 @@ func (m *Machine) passInTime(n, gen uint32) {
 	if until == math.MaxInt64 || !m.stillIn(n, gen) {
 		return
 	}
-	e := x.in(m.infer.Info(n).Epoch)
-	at := len(e.overs)
-	for at > 0 && e.overs[at-1].until > until {
+	at := len(x.overs)
+	for at > 0 && x.overs[at-1].until > until {
 		at--
 	}
-	e.overs = slices.Insert(e.overs, at, over{from: from, until: until, n: n, gen: gen})
-	x.count++
-	for ; at < len(e.overs); at++ {
-		o := &e.overs[at]
+	x.overs = slices.Insert(x.overs, at, over{from: from, until: until, n: n, gen: gen})
+	for ; at < len(x.overs); at++ {
+		o := &x.overs[at]
 		o.begun = min(o.from, o.until)
 		if at > 0 {
-			o.begun = max(o.begun, e.overs[at-1].begun)
+			o.begun = max(o.begun, x.overs[at-1].begun)
 		}
 	}
 	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
@@ -237,21 +213,17 @@ func (m *Machine) passInTime(n, gen uint32) {
 // forgetOvers forgets those that have left memory.
 func (m *Machine) forgetOvers() {
 	x := &m.forced.timed
-	x.writes, x.count = x.writes[:1], 0
+	overs := x.overs
+	x.overs, x.writes = x.overs[:0], x.writes[:1]
 	clear(x.latest)
-	for i := range x.epochs {
-		overs := x.epochs[i].overs
-		x.epochs[i].overs = overs[:0]
-		for _, o := range overs {
-			if m.stillIn(o.n, o.gen) {
-				m.passInTime(o.n, o.gen)
-			}
+	for _, o := range overs {
+		if m.stillIn(o.n, o.gen) {
+			m.passInTime(o.n, o.gen)
 		}
 	}
-	x.epochs = slices.DeleteFunc(x.epochs, func(e inEpoch) bool { return len(e.overs) == 0 })
 }
 
-// wasOver says whether a, of the same epoch, was over before b began.
+// wasOver says whether a was over before b began.
 func (m *Machine) wasOver(a, b uint32) bool {
 	_, until, _ := m.timesOf(a)
 	from, _, _ := m.timesOf(b)
@@ -266,7 +238,7 @@ func (m *Machine) overNear(from, n uint32) []uint32 {
 		return append(x.preds[:0], from)
 	}
 	begin, _, _ := m.timesOf(n)
-	x.preds = m.overBefore(x.preds[:0], m.infer.Info(n).Epoch, begin)
+	x.preds = m.overBefore(x.preds[:0], begin)
 	return x.preds
 }
 
@@ -296,12 +268,7 @@ func (x *timed) appendState(dst []byte) []byte {
 	if x.views == 0 {
 		return dst
 	}
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(x.epochs)))
-	for i := range x.epochs {
-		e := &x.epochs[i]
-		dst = flat.Append(flat.AppendValue(dst, &e.epoch), e.overs)
-	}
-	dst = flat.Append(flat.Append(dst, x.writes), x.latest)
+	dst = flat.Append(flat.Append(flat.Append(dst, x.overs), x.writes), x.latest)
 	dst = flat.AppendValue(flat.AppendValue(flat.AppendValue(dst, &x.begun), &x.late), &x.wide)
 	if x.pasts != nil {
 		dst = x.pasts.AppendState(dst)
@@ -313,18 +280,7 @@ func (x *timed) readState(r *flat.Reader) {
 	if x.views == 0 {
 		return
 	}
-	var epochs uint64
-	flat.ReadValue(r, &epochs)
-	x.epochs, x.count = nil, 0
-	for range epochs {
-		var e inEpoch
-		flat.ReadValue(r, &e.epoch)
-		if flat.Read(r, &e.overs); r.Err != nil {
-			return
-		}
-		x.epochs = append(x.epochs, e)
-		x.count += len(e.overs)
-	}
+	flat.Read(r, &x.overs)
 	flat.Read(r, &x.writes)
 	flat.Read(r, &x.latest)
 	flat.ReadValue(r, &x.begun)

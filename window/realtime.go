@@ -130,9 +130,8 @@ const maxStepsInTime = 1000
 
 // stepsInTime puts steps in real time, from what was over to what began later, in the
 // place of the line of moments in the core, and returns them. ok is false when they
-// are too many. Those across epochs are not needed: a cycle with several steps has one
-// with a single one of them.
-func (c *constraints) stepsInTime(core *solve.Core, epoch func(node int32) uint64) (steps []solve.Edge, ok bool) {
+// are too many.
+func (c *constraints) stepsInTime(core *solve.Core) (steps []solve.Edge, ok bool) {
 	moments := int32(len(c.nodes))
 	var over, begun []solve.Edge
 	rest := core.Edges[:0:0]
@@ -152,7 +151,7 @@ func (c *constraints) stepsInTime(core *solve.Core, epoch func(node int32) uint6
 	}
 	for _, a := range over {
 		for _, b := range begun {
-			if a.To < b.From && epoch(a.From) == epoch(b.To) { // moments are numbered in the order of time
+			if a.To < b.From { // moments are numbered in the order of time
 				rest = append(rest, solve.Edge{From: a.From, To: b.To})
 			}
 		}

@@ -13,9 +13,7 @@ import (
 // known edges and pairs of writers, in terms of operations. It returns false when
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
-	inTime, ok := c.stepsInTime(core, func(node int32) uint64 {
-		return m.infer.Info(uint32(m.graph.VertexOf(i, c.nodes[node]))).Epoch
-	})
+	inTime, ok := c.stepsInTime(core)
 	if !ok || m.isMaybe(c, core) || len(core.Reads) > 0 && len(core.Pairs)+len(core.Reads) > maxReadCore {
 		var keys []uint32
 		for _, p := range core.Pairs {
