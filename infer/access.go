@@ -181,7 +181,7 @@ func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
 	}
 	k := s.versions[v].key
 	list := s.keys[k].kind == event.List
-	if !list && e.Label&WR == 0 {
+	if !list && e.Label&(WR|Reread) == 0 {
 		v = s.Saw(e.From, v)
 	}
 	if v != 0 {

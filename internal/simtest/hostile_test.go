@@ -167,6 +167,10 @@ func TestLoss(t *testing.T) {
 			if v == window.Violated {
 				said++
 			}
+			if strings.HasSuffix(string(l), "read-uncommitted") && slices.Contains(whole.Names(), "incompatible-order") ||
+				whole.Torn && strings.HasSuffix(string(l), oracle.AtomicView) {
+				continue // of what contradicts itself in the whole, the rest may say more
+			}
 			if v == window.Violated && !whole.Violated[l] {
 				t.Fatalf("history %d: %s violated, not so the whole history\n%swhole\n%s%s", i, l, kept.Text(), h.Text(), lines(found))
 			}
