@@ -21,6 +21,7 @@ import (
 // is to read, and opens the files of other formats. It returns those of records.
 func (p *replaying) openFiles() (records []string, err error) {
 	var paths, foreign []string
+	size := int64(0) // of the last one, 0 if it is packed
 	for _, g := range p.Config.Files {
 		found := []string{g}
 		if _, err := os.Stat(g); err != nil {
@@ -34,7 +35,7 @@ func (p *replaying) openFiles() (records []string, err error) {
 				continue
 			}
 			paths = append(paths, filepath.Clean(path))
-			other, err := p.openOther(path)
+			other, unpacked, err := p.openOther(path)
 			switch {
 			case err != nil:
 				return nil, fmt.Errorf("%s: %w", path, err)
@@ -42,6 +43,7 @@ func (p *replaying) openFiles() (records []string, err error) {
 				foreign = append(foreign, path)
 			default:
 				p.size += info.Size()
+				size = unpacked
 				records = append(records, path)
 			}
 		}
@@ -63,23 +65,32 @@ func (p *replaying) openFiles() (records []string, err error) {
 		return nil, fmt.Errorf("%s is no file of records: it has no range of bytes", foreign[0])
 	}
 	if from.Kind == config.AtOffset {
+		if size > 0 && from.Offset > size {
+			return nil, behindEnd(from, "file:"+paths[0])
+		}
 		p.from["file:"+paths[0]] = ingest.Cursor{Next: from.Offset}
 	}
 	return records, nil
 }
 
-// openOther opens the file if it is of another checker's format.
-func (p *replaying) openOther(path string) (bool, error) {
+// behindEnd: from is a position that the partition has not reached.
+func behindEnd(from config.Bound, partition string) error {
+	return fmt.Errorf("--from %s is behind the end of %s", from, partition)
+}
+
+// openOther opens the file if it is of another checker's format. size is that of the
+// others, 0 where it is not known.
+func (p *replaying) openOther(path string) (other bool, size int64, err error) {
 	r, err := openRecording(path, nil, p.Format)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	if r.format == history.JSONL || r.format == history.Proto {
-		return false, r.close()
+		return false, r.size, r.close()
 	}
 	p.recording = r
 	p.closers = append(p.closers, func() { _ = r.close() })
-	return true, nil
+	return true, 0, nil
 }
 
 // readOther reads the file of another checker, if there is one.
@@ -229,6 +240,9 @@ func (p *replaying) take(c *ingest.Chunk) error {
 		return nil
 	}
 	x.trouble = ""
+	if from, asked := p.from[c.Partition]; asked && len(c.Gaps) > 0 && c.Cursor.Next < from.Next { // nothing is lost: it never was
+		return fmt.Errorf("%w: %w", ErrInput, behindEnd(p.Config.From, c.Partition))
+	}
 	for _, g := range c.Gaps {
 		if x.to < 0 || g.From < x.to {
 			p.lost = append(p.lost, window.Gap{Partition: c.Partition, From: g.From, To: g.To, Reason: g.Reason})

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -218,13 +220,27 @@ func TestReplayBeginsAmidOperations(t *testing.T) {
 }
 
 func TestReplayUnreadable(t *testing.T) {
-	url, _ := natsStream(t)
+	url, js := natsStream(t)
+	publish(t, js, "s.a", skewApart()...)
+	addrs, client := kafkaTopic(t, 1)
+	if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: "t", Value: []byte(skewApart()[0])}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*config.Replay){
 		"no server": func(r *config.Replay) { r.NATS = &config.NATS{URLs: []string{"127.0.0.1:1"}, Stream: "S"} },
 		"no stream": func(r *config.Replay) { r.NATS = &config.NATS{URLs: []string{url}, Stream: "NONE"} },
 		"no file":   func(r *config.Replay) { r.Files = []string{filepath.Join(t.TempDir(), "none")} },
 		"no brokers": func(r *config.Replay) {
 			r.Kafka = &config.Kafka{Brokers: []string{"127.0.0.1:1"}, Topics: []string{"t"}}
+		},
+		"behind the stream's end": func(r *config.Replay) {
+			r.NATS, r.From = &config.NATS{URLs: []string{url}, Stream: "S"}, bound(t, "99999999")
+		},
+		"behind the topic's end": func(r *config.Replay) {
+			r.Kafka, r.From = &config.Kafka{Brokers: addrs, Topics: []string{"t"}}, bound(t, "0:99999999")
+		},
+		"behind the file's end": func(r *config.Replay) {
+			r.Files, r.From = []string{written(t, skewApart()...)}, bound(t, "99999999")
 		},
 		"two files": func(r *config.Replay) {
 			dir := t.TempDir()
@@ -239,7 +255,7 @@ func TestReplayUnreadable(t *testing.T) {
 		r := replayOf()
 		change(&r)
 		replay := Replay{Config: r, Patience: 200 * time.Millisecond}
-		if _, err := replay.Run(t.Context()); !errors.Is(err, ErrInput) {
+		if _, err := replay.Run(t.Context()); !errors.Is(err, ErrInput) || strings.HasPrefix(name, "behind") && !strings.Contains(err.Error(), "99999 is behind the end of ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
