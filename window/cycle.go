@@ -22,9 +22,22 @@ func (m *Machine) cycle(id incremental.EdgeID, refused incremental.Views) {
 		if refused&(1<<i) == 0 || level.Refuted(spokenFor) {
 			continue
 		}
-		c := m.searcher.Worst(m.graph, id, level, append([]incremental.EdgeID{}, m.graph.CyclePath(i)...))
+		path := append([]incremental.EdgeID{}, m.graph.CyclePath(i)...)
+		c := m.searcher.Worst(m.graph, id, level, path)
+		if slices.ContainsFunc(c.Edges, func(e incremental.EdgeID) bool { return m.forcedElsewhere(e, i) }) {
+			c.Edges = append([]incremental.EdgeID{id}, path...)
+		}
+		m.forced.refusing = 1 << i
 		spokenFor = append(spokenFor, m.reportCycle(c, id, level)...)
 	}
+	m.forced.refusing = 0
+}
+
+// forcedElsewhere says whether the edge is forced in other views than the i-th: there by
+// larger pasts, so that a cycle with it does not refute this one's level.
+func (m *Machine) forcedElsewhere(id incremental.EdgeID, i int) bool {
+	e := m.graph.Edge(id)
+	return infer.Label(e.Labels)&infer.Forced != 0 && (e.In|e.Aside)&(1<<i) == 0
 }
 
 // knownDivergence says whether the edge closes the cycle of two anti-dependencies
@@ -154,13 +167,21 @@ func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32)
 	return w, all
 }
 
-// edgeAs is a copy of the edge as the orders hold it.
+// edgeAs is a copy of the edge as the orders hold it: of several that are alike but for
+// what forces them in which views, that of the view which refuses an edge.
 func (m *Machine) edgeAs(e *infer.Edge) *incremental.Edge {
+	var other *incremental.Edge
 	for id := m.graph.FirstOut(incremental.Vertex(e.From)); id != 0; id = m.graph.NextOut(id) {
 		x := *m.graph.Edge(id)
 		if uint32(x.To) == e.To && infer.Label(x.Labels) == e.Label && x.Note == [2]uint32{e.Version, e.Witness} {
-			return &x
+			if (x.In|x.Aside)&m.forced.refusing != 0 {
+				return &x
+			}
+			other = &x
 		}
+	}
+	if other != nil {
+		return other
 	}
 	return &incremental.Edge{
 		From: incremental.Vertex(e.From), To: incremental.Vertex(e.To), Labels: incremental.Labels(e.Label), Note: [2]uint32{e.Version, e.Witness},

@@ -68,6 +68,7 @@ func (m *Machine) merge(old, f *openFinding) {
 	for _, l := range f.weakest {
 		if !l.Refuted(old.weakest) {
 			m.verdicts.add(old, -1)
+			old.weakest = slices.DeleteFunc(slices.Clone(old.weakest), func(x isolation.Level) bool { return x.Refuted([]isolation.Level{l}) })
 			old.weakest = append(old.weakest, l)
 			m.verdicts.add(old, +1)
 			changed = true

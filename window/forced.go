@@ -50,6 +50,8 @@ type forcing struct {
 	preds   []uint32
 	edges   []saturation.Edge
 	stack   []uint32
+	// refusing is the view that refuses an edge, while what closes the cycle is told.
+	refusing incremental.Views
 }
 
 // maxPlainChains bounds a causal past without session order: beyond it transactions

@@ -51,7 +51,9 @@ func (m *Machine) backInTime(e *infer.Edge, refused incremental.Views) {
 			x := m.graph.Edge(id)
 			es = append(es, infer.Edge{From: uint32(x.From), To: uint32(x.To), Label: infer.Label(x.Labels), Version: x.Note[0], Witness: x.Note[1]})
 		}
+		m.forced.refusing = 1 << i
 		w, all := m.witnessOf(append(es, *e))
+		m.forced.refusing = 0
 		if err := isolation.Verify(&w); err != nil {
 			m.Counters.Unverified++
 			m.Unverified = err
