@@ -27,7 +27,7 @@ func (m *Machine) contradict(key string) {
 	}
 	m.contradicted = slices.Insert(m.contradicted, i, key)
 	for _, f := range slices.Clone(m.open.list) {
-		if f.closed || !m.overContradicted(&f.Finding) || !weakens(f.weakest) {
+		if f.closed || !m.overContradicted(&f.Finding, f.beside) || !weakens(f.weakest) {
 			continue
 		}
 		m.verdicts.add(f, -1)
@@ -40,7 +40,7 @@ func (m *Machine) contradict(key string) {
 	for i := range m.open.recent {
 		r := &m.open.recent[i]
 		weakest, err := parseAll(r.Weakest)
-		if err != nil || r.Finding.State == isolation.Withdrawn || !m.overContradicted(&r.Finding) || !weakens(weakest) {
+		if err != nil || r.Finding.State == isolation.Withdrawn || !m.overContradicted(&r.Finding, r.Beside) || !weakens(weakest) {
 			continue
 		}
 		f := &openFinding{Finding: r.Finding, weakest: weakest}
@@ -73,11 +73,11 @@ func (m *Machine) contradictOwn(es []infer.Edge) {
 
 // overContradicted says whether the finding is about a key of which reads exclude each
 // other. The cycle that is shown need not be the one with the write dependency: what a
-// former witness refuted stays refuted.
-func (m *Machine) overContradicted(f *isolation.Finding) bool {
+// former witness refuted stays refuted. beside are the keys of further cycles.
+func (m *Machine) overContradicted(f *isolation.Finding, beside []string) bool {
 	return slices.ContainsFunc(f.Edges, func(e isolation.FindingEdge) bool {
 		return m.isContradicted(e.Key)
-	})
+	}) || slices.ContainsFunc(beside, m.isContradicted)
 }
 
 func (m *Machine) isContradicted(key string) bool {

@@ -62,6 +62,11 @@ func (m *Machine) merge(old, f *openFinding) {
 	old.values = append(old.values, f.values...)
 	old.edges = append(old.edges, f.edges...) // what either rests on, both rest on
 	old.versions = append(old.versions, f.versions...)
+	for i := range f.Finding.Edges {
+		if k := f.Finding.Edges[i].Key; k != "" && !slices.Contains(old.beside, k) {
+			old.beside = append(old.beside, k)
+		}
+	}
 	m.show(old, f.shown)
 	m.prove(old)
 	changed := false
@@ -182,7 +187,7 @@ func (m *Machine) conclude(f *openFinding) {
 // remember keeps what a final finding rests on.
 func (m *Machine) remember(f *openFinding) {
 	m.prove(f)
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs}
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Beside: f.beside}
 	for _, n := range slices.Concat(f.members, f.shown) {
 		r.IDs = append(r.IDs, m.infer.Info(n).ID)
 	}
