@@ -97,9 +97,9 @@ func (w *work) empty() bool {
 		len(w.step.stands) == 0 && len(w.cursors) == 0 && len(w.dead) == 0
 }
 
-// maxCursors are those that one commit holds, about: with a file of 4 KiB of path each, four
-// in five of a transaction's bytes.
-const maxCursors = 800
+// maxCursors are those that one commit holds: with paths of 4 KiB 1.3 MB, less than the half
+// of a transaction that is theirs and the head's.
+const maxCursors = 300
 
 func (w *work) full(limit int) bool {
 	return len(w.step.batch.Data) >= limit || len(w.cursors) >= maxCursors
