@@ -19,7 +19,7 @@ import (
 // AlertmanagerOptions say where alerts go.
 type AlertmanagerOptions struct {
 	Name   string   // the sink's; "": "alertmanager"
-	URLs   []string // of one, or of all of a cluster, each of which must be told
+	URLs   []string // of one, or of all of a cluster, each of which is told; one that took an alert is enough
 	Login  Login
 	Hold   time.Duration // an alert resolves so long after its last finding
 	Resend time.Duration // an alert that fires is sent again: a restarted Alertmanager knows none

@@ -13,7 +13,7 @@
 // does.
 //
 // Lists. Every read of a list shows all its elements in order, so one read
-// orders every append before it (Elle, section 4.2.3 on traceability, and 5.1).
+// orders every append before it (Elle, section 4.1.6 on traceability, and 5.1).
 // The longest read seen so far is the key's spine. A committed append that a
 // read does not show comes after what it shows (Elle, section 5.1).
 //

@@ -46,7 +46,7 @@ const (
 	// GeneralizedSI orders every start after the commits that ended before it,
 	// by real time: stronger than snapshot isolation, weaker than the strong one.
 	GeneralizedSI Special = iota + 1
-	// Linearizable is for single keys with compare-and-set.
+	// Linearizable is for single keys: registers, with compare-and-set or without, and lists.
 	Linearizable
 )
 

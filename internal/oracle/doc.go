@@ -2,16 +2,15 @@
 // obvious way there is. It exists to be compared with: nothing but tests may
 // import it.
 //
-// [Check] builds Adya's dependencies with maps and looks for cycles, at the
-// levels that the first releases watch. [Possible] knows nothing of
-// dependencies: it tries orders of commits and replays the operations. Where a
-// history shows the order of every key both must agree, and a test says that
-// they do.
+// [Check] builds Adya's dependencies of registers and lists with maps and looks
+// for cycles. [Possible] knows nothing of dependencies: it tries orders of
+// commits and replays the operations, those on sets, counters, deleted rows and
+// ranges as well. Where a history shows the order of every key both must agree,
+// and a test says that they do.
 //
 // All transactions of a history are known: the capture is complete, the store
-// was empty at the start, nothing is deleted, one source, one epoch. A key is a
-// register or a list, never both. Slice order means nothing, except that it
-// breaks ties.
+// was empty at the start, one source, one epoch. Slice order means nothing,
+// except that it breaks ties.
 package oracle
 
 import (
