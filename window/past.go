@@ -104,6 +104,9 @@ func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep)
 	budget := maxPast
 	for i := 0; i < len(queue); i++ {
 		n := queue[i].from
+		if !m.graph.Known(incremental.Vertex(n)) {
+			continue // it has left memory, or is being taken in
+		}
 		if labels&infer.Realtime != 0 {
 			for _, p := range m.overNear(from, n) {
 				budget--
