@@ -68,33 +68,12 @@ func (e *Engine) trimAssembly(h *head, put func(store.Entry)) error {
 // readAssembly restores the open transactions.
 func (e *Engine) readAssembly() error {
 	var open event.Restored
-	var changes []byte
-	var current uint64
-	add := func() error {
-		if current == 0 {
-			return nil
-		}
+	err := e.eachStep(spaceAssembly, e.head.Assembly, func(n uint64, changes []byte) error {
 		if len(changes) < 8 || binary.LittleEndian.Uint64(changes) > uint64(len(changes)-8) {
-			return fmt.Errorf("step %d: open transactions: %w", current, errDelta)
+			return fmt.Errorf("open transactions: %w", errDelta)
 		}
-		if err := open.Add(current, changes[8:8+binary.LittleEndian.Uint64(changes)]); err != nil {
-			return fmt.Errorf("step %d: %w", current, err)
-		}
-		return nil
-	}
-	err := e.store.Scan(spaceAssembly, deltaKey(e.head.Assembly, 0), deltaKey(e.head.Step+1, 0), func(key, value []byte) error {
-		if n := order64(key); n != current {
-			if err := add(); err != nil {
-				return err
-			}
-			current, changes = n, changes[:0]
-		}
-		changes = append(changes, value...)
-		return nil
+		return open.Add(n, changes[8:8+binary.LittleEndian.Uint64(changes)])
 	})
-	if err == nil {
-		err = add()
-	}
 	if err != nil {
 		return err
 	}

@@ -62,42 +62,53 @@ func readHead(st *store.Store) (h head, ok bool, err error) {
 func (e *Engine) replay(first uint64) error {
 	var st step
 	var d event.Decoder
-	var delta []byte
-	var current uint64
-	run := func() error {
-		if current == 0 {
-			return nil
-		}
+	return e.eachStep(spaceDelta, first, func(_ uint64, delta []byte) error {
 		if err := readDelta(&d, &st, delta); err != nil {
-			return fmt.Errorf("step %d: %w", current, err)
+			return err
 		}
 		if err := e.sources.apply(st.configs); err != nil {
-			return fmt.Errorf("step %d: %w", current, err)
+			return err
 		}
 		for i := range st.batch.Txns {
 			if name := st.batch.Bytes(st.batch.Txns[i].Source); e.sources.find(name) == nil {
-				return fmt.Errorf("step %d: %w: no configuration of source %q", current, errDelta, name)
+				return fmt.Errorf("%w: no configuration of source %q", errDelta, name)
 			}
 		}
 		e.sources.split(&st)
 		if err := e.sources.run(&st); err != nil {
-			return fmt.Errorf("step %d: %w", current, err)
+			return err
 		}
 		e.sinceSnapshot += int64(len(delta))
 		return nil
+	})
+}
+
+// eachStep calls fn with what each committed step from first on left in the space, its
+// pieces put together; the slice is reused. An error names the step.
+func (e *Engine) eachStep(space store.Space, first uint64, fn func(n uint64, whole []byte) error) error {
+	var whole []byte
+	var current uint64 // steps begin at 1
+	end := func() error {
+		if current == 0 {
+			return nil
+		}
+		if err := fn(current, whole); err != nil {
+			return fmt.Errorf("step %d: %w", current, err)
+		}
+		return nil
 	}
-	err := e.store.Scan(spaceDelta, deltaKey(first, 0), deltaKey(e.head.Step+1, 0), func(key, value []byte) error {
+	err := e.store.Scan(space, deltaKey(first, 0), deltaKey(e.head.Step+1, 0), func(key, value []byte) error {
 		if n := order64(key); n != current {
-			if err := run(); err != nil {
+			if err := end(); err != nil {
 				return err
 			}
-			current, delta = n, delta[:0]
+			current, whole = n, whole[:0]
 		}
-		delta = append(delta, value...)
+		whole = append(whole, value...)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return run()
+	return end()
 }
