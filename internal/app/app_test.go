@@ -98,17 +98,24 @@ func TestDurability(t *testing.T) {
 	}
 }
 
-func send(t *testing.T, a *App, records ...string) {
+// embeddedStream talks to a's embedded NATS server until the test ends.
+func embeddedStream(t *testing.T, a *App) jetstream.JetStream {
 	t.Helper()
 	conn, err := nats.Connect(a.NATSURL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return js
+}
+
+func send(t *testing.T, a *App, records ...string) {
+	t.Helper()
+	js := embeddedStream(t, a)
 	for _, r := range records {
 		if _, err := js.Publish(t.Context(), "isowatch.events.test", []byte(r)); err != nil {
 			t.Fatal(err)

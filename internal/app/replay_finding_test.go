@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/isolation"
@@ -307,15 +304,7 @@ func TestReplayAfterLoss(t *testing.T) {
 			t.Fatalf("%+v", a.Status().Sources)
 		}
 	}
-	conn, err := nats.Connect(a.NATSURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := embeddedStream(t, a)
 	stream, err := js.Stream(t.Context(), config.DefaultStream)
 	if err != nil {
 		t.Fatal(err)
