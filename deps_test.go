@@ -18,15 +18,16 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert config event history internal/app internal/engine internal/picture isolation window
-alert                 : isolation
+cmd/monitor           : alert config event finding history internal/app internal/engine internal/picture isolation window
+alert                 : finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
 config                : isolation
 event                 :
+finding               : event
 incremental           : internal/flat
 history               : event
-infer                 : event internal/flat internal/invariants
+infer                 : event finding internal/flat internal/invariants
 ingest                :
 ingest/kafka          : ingest internal/broker/kafka
 ingest/nats           : ingest
@@ -37,24 +38,25 @@ internal/app          : *
 internal/bench        : *
 internal/broker/kafka :
 internal/broker/nats  :
-internal/engine       : alert event infer ingest isolation store window
+internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
 internal/invariants   :
 internal/oracle       : event internal/workload
-internal/picture      : isolation
+internal/picture      : finding
 internal/recorded     : *
 internal/simtest      : *
 internal/testkafka    :
 internal/testnats     :
-internal/web          : alert internal/picture isolation
+internal/verify       : event finding
+internal/web          : alert finding internal/picture isolation
 internal/workload     : event
-isolation             : event incremental infer
+isolation             : event finding incremental
 linear                :
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
 store                 :
-window                : event incremental infer internal/flat internal/invariants isolation linear saturation solve
+window                : event finding incremental infer internal/flat internal/invariants internal/verify isolation linear saturation solve
 `
 
 // testOnly packages are imported by tests and by each other only.
@@ -62,7 +64,7 @@ var testOnly = []string{"internal/bench", "internal/oracle", "internal/recorded"
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "incremental", "infer", "internal/flat", "internal/picture", "isolation", "linear", "registers", "saturation", "solve", "window"}
+var pure = []string{"event", "finding", "incremental", "infer", "internal/flat", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

@@ -10,15 +10,15 @@ import (
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/picture"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write docs/alert.svg anew")
 
 // exampleFinding is what the history of docs/alert.jsonl contains.
-func exampleFinding(t *testing.T) isolation.Finding {
+func exampleFinding(t *testing.T) finding.Finding {
 	t.Helper()
 	whole := app.Whole{Watch: config.DefaultWatch(config.WholeContract())}
 	r, err := whole.CheckFile("docs/alert.jsonl")

@@ -10,13 +10,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Delivery is one finding on its way out.
 type Delivery struct {
 	Seq     uint64 // place in the outbox, growing
-	Finding isolation.Finding
+	Finding finding.Finding
 	JSON    []byte // the finding as it is stored and printed, without a newline
 }
 
@@ -69,12 +69,12 @@ type Filter struct {
 // findings rather than alert.
 func Everything() Filter { return Filter{Expected: true, Uncertain: true} }
 
-// suppresses is the reason for which f leaves the finding out, "" for none.
-func (f Filter) suppresses(finding *isolation.Finding) string {
+// suppresses is the reason for which f leaves a finding out, "" for none.
+func (f Filter) suppresses(of *finding.Finding) string {
 	switch {
-	case finding.Expected && !f.Expected:
+	case of.Expected && !f.Expected:
 		return reasonExpected
-	case !finding.Certain && finding.Kind != isolation.KindHorizon && !f.Uncertain:
+	case !of.Certain && of.Kind != finding.KindHorizon && !f.Uncertain:
 		return reasonUncertain
 	}
 	return ""

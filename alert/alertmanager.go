@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // AlertmanagerOptions say where alerts go.
@@ -240,7 +240,7 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 		"description": fmt.Sprintf("%s: %d findings of %s. %s", label(x.Pattern.Source), x.Findings, label(x.Title), x.Summary),
 		"finding":     x.ID,
 	}
-	if x.Kind != string(isolation.KindViolation) {
+	if x.Kind != string(finding.KindViolation) {
 		texts["summary"] = "Isowatch could not check everything."
 	}
 	if x.Cycle != "" {
@@ -257,18 +257,18 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 }
 
 func alertName(kind string) string {
-	switch isolation.Kind(kind) {
-	case isolation.KindHorizon:
+	switch finding.Kind(kind) {
+	case finding.KindHorizon:
 		return "IsolationUndecided"
-	case isolation.KindGap:
+	case finding.KindGap:
 		return "IsolationInputLost"
-	case isolation.KindRecord:
+	case finding.KindRecord:
 		return "IsolationRecordsContradict"
 	}
 	return "IsolationViolated"
 }
 
-func severity(f *isolation.Finding) string {
+func severity(f *finding.Finding) string {
 	if v, _ := VerdictOf(f); v == Violated {
 		return "critical"
 	}
@@ -299,7 +299,7 @@ func (s *firing) clone() firing {
 
 // take puts the finding into the alert of its pattern. One that was in another is taken
 // out of that: an upgrade may name another anomaly.
-func (s *firing) take(f *isolation.Finding, now time.Time, touched map[string]bool) {
+func (s *firing) take(f *finding.Finding, now time.Time, touched map[string]bool) {
 	known := false
 	if follows(f) {
 		for i := range s.IDs {
@@ -328,7 +328,7 @@ func (s *firing) take(f *isolation.Finding, now time.Time, touched map[string]bo
 	if x == nil {
 		x = &alertState{Pattern: p, Kind: string(f.Kind), Starts: now, Severity: severity(f)}
 		if confirmed(f) {
-			x.Kind = string(isolation.KindViolation)
+			x.Kind = string(finding.KindViolation)
 		}
 		s.Alerts[key] = x
 	}

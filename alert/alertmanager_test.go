@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // alerts are those of the posts, one a line: name, pattern's names, count and what is
@@ -61,7 +61,7 @@ func TestAlertmanager(t *testing.T) {
 		}
 		*bodies, *requests = nil, nil
 	}
-	deliver := func(findings ...isolation.Finding) {
+	deliver := func(findings ...finding.Finding) {
 		t.Helper()
 		outbox := &memory{}
 		outbox.add(findings...)
@@ -113,15 +113,15 @@ func TestAlertmanager(t *testing.T) {
 	expect("one more", "IsolationViolated page G1a {pay} fires for 15m0s")
 
 	// Withdrawn as a whole: over at once. In part: it goes on.
-	deliver(later(of("3", "G1a", "pay"), isolation.Withdrawn))
+	deliver(later(of("3", "G1a", "pay"), finding.Withdrawn))
 	expect("one withdrawn", "IsolationViolated page G1a {pay} fires for 15m0s")
-	deliver(later(of("4", "G1a", "pay"), isolation.Withdrawn))
+	deliver(later(of("4", "G1a", "pay"), finding.Withdrawn))
 	expect("all withdrawn", "IsolationViolated page G1a {pay} is over")
 
 	// An upgrade to another anomaly moves the finding.
-	up := later(first, isolation.Provisional)
+	up := later(first, finding.Provisional)
 	up.Anomaly = "G1c"
-	deliver(up, later(of("2", "G2-item", "audit", "pay"), isolation.Withdrawn))
+	deliver(up, later(of("2", "G2-item", "audit", "pay"), finding.Withdrawn))
 	expect("upgraded", "IsolationViolated page G1c {audit, pay} fires for 15m0s", "IsolationViolated page G2-item {audit, pay} is over")
 
 	// While it is down nothing is forgotten.
@@ -138,7 +138,7 @@ func TestAlertmanager(t *testing.T) {
 	if stateOf(a) != nil || !a.Due().IsZero() {
 		t.Errorf("left: %s", stateOf(a))
 	}
-	deliver(later(of("9", "G1a", "pay"), isolation.Withdrawn)) // of something long over
+	deliver(later(of("9", "G1a", "pay"), finding.Withdrawn)) // of something long over
 	expect("nothing to say")
 }
 
@@ -151,7 +151,7 @@ func TestAlertsOfReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliver := func(f isolation.Finding, want ...string) {
+	deliver := func(f finding.Finding, want ...string) {
 		t.Helper()
 		*bodies = nil
 		if err := a.Deliver(t.Context(), []Delivery{{Finding: f}}); err != nil {
@@ -162,18 +162,18 @@ func TestAlertsOfReplay(t *testing.T) {
 		}
 	}
 	first, second := of("1", "horizon"), of("2", "horizon")
-	first.Kind, second.Kind, first.Certain, second.Certain = isolation.KindHorizon, isolation.KindHorizon, false, false
+	first.Kind, second.Kind, first.Certain, second.Certain = finding.KindHorizon, finding.KindHorizon, false, false
 	undecided := "IsolationUndecided warning horizon {}"
 	deliver(first, undecided+" fires for 15m0s")
 	deliver(second, undecided+" fires for 15m0s")
-	deliver(later(first, isolation.ResolvedViolated), undecided+" fires for 15m0s", "IsolationViolated critical resolved-violated {} fires for 15m0s")
-	deliver(later(second, isolation.ResolvedOK), undecided+" is over")
+	deliver(later(first, finding.ResolvedViolated), undecided+" fires for 15m0s", "IsolationViolated critical resolved-violated {} fires for 15m0s")
+	deliver(later(second, finding.ResolvedOK), undecided+" is over")
 }
 
 func TestAlertNames(t *testing.T) {
-	for kind, want := range map[isolation.Kind]string{
-		isolation.KindViolation: "IsolationViolated critical", isolation.KindHorizon: "IsolationUndecided warning",
-		isolation.KindGap: "IsolationInputLost warning", isolation.KindRecord: "IsolationRecordsContradict warning",
+	for kind, want := range map[finding.Kind]string{
+		finding.KindViolation: "IsolationViolated critical", finding.KindHorizon: "IsolationUndecided warning",
+		finding.KindGap: "IsolationInputLost warning", finding.KindRecord: "IsolationRecordsContradict warning",
 	} {
 		f := of("1", "x")
 		f.Kind = kind
@@ -225,7 +225,7 @@ func TestAlertsAreBounded(t *testing.T) {
 	next := a.state.clone()
 	for i := range 5000 {
 		f := of(fmt.Sprint(i), "G2", strings.Repeat("é\n", 300)+fmt.Sprint(i))
-		f.Edges = []isolation.FindingEdge{{From: "T0", To: "T0", Type: "rw", Key: strings.Repeat("k", 1000)}}
+		f.Edges = []finding.Edge{{From: "T0", To: "T0", Type: "rw", Key: strings.Repeat("k", 1000)}}
 		next.take(&f, time.Now(), map[string]bool{})
 	}
 	a.state = next

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Who asks for levels expects none of them.
 func TestAppendAsked(t *testing.T) {
-	f := isolation.Finding{Kind: isolation.KindViolation, Certain: true, Expected: true, Refutes: []string{"serializable"}}
+	f := finding.Finding{Kind: finding.KindViolation, Certain: true, Expected: true, Refutes: []string{"serializable"}}
 	if got := string(AppendAsked(nil, &f, false)); !strings.Contains(got, "Allowed by the levels asked for. Refutes serializable.") {
 		t.Error(got)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -27,7 +27,7 @@ type memory struct {
 	broken  error
 }
 
-func (m *memory) add(findings ...isolation.Finding) {
+func (m *memory) add(findings ...finding.Finding) {
 	m.Lock()
 	defer m.Unlock()
 	for _, f := range findings {
@@ -127,9 +127,9 @@ func (r *recorder) want(t *testing.T, calls ...string) {
 	}
 }
 
-func certain(ids ...string) (findings []isolation.Finding) {
+func certain(ids ...string) (findings []finding.Finding) {
 	for _, id := range ids {
-		findings = append(findings, isolation.Finding{ID: id, Kind: isolation.KindViolation, Certain: true})
+		findings = append(findings, finding.Finding{ID: id, Kind: finding.KindViolation, Certain: true})
 	}
 	return findings
 }

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // reader is a sink that takes digests, and tells both in one line each.
@@ -45,8 +45,8 @@ func (r *reader) Digest(_ context.Context, held []Held) error {
 }
 
 // of is a finding of an anomaly by transactions of these names.
-func of(id, anomaly string, names ...string) isolation.Finding {
-	f := isolation.Finding{ID: id, Kind: isolation.KindViolation, State: isolation.Provisional, Revision: 1, Certain: true, Source: "db", Anomaly: anomaly, Title: anomaly, Names: map[string]string{}}
+func of(id, anomaly string, names ...string) finding.Finding {
+	f := finding.Finding{ID: id, Kind: finding.KindViolation, State: finding.Provisional, Revision: 1, Certain: true, Source: "db", Anomaly: anomaly, Title: anomaly, Names: map[string]string{}}
 	for i, name := range names {
 		txn := fmt.Sprint("T", i)
 		f.Txns = append(f.Txns, txn)
@@ -55,7 +55,7 @@ func of(id, anomaly string, names ...string) isolation.Finding {
 	return f
 }
 
-func later(f isolation.Finding, state isolation.State) isolation.Finding {
+func later(f finding.Finding, state finding.State) finding.Finding {
 	f.Revision++
 	f.State = state
 	return f
@@ -67,22 +67,22 @@ func TestLimiter(t *testing.T) {
 		sink := newReader()
 		limited := func() Sink { return NewLimiter(sink, LimitOptions{PerPattern: 2, Every: time.Minute}) }
 		d := start(t, outbox, Options{}, limited())
-		say := func(findings ...isolation.Finding) {
+		say := func(findings ...finding.Finding) {
 			outbox.add(findings...)
 			d.Notify()
 			synctest.Wait()
 		}
 		say(of("a1", "G2", "pay", "audit"), of("a2", "G2", "audit", "pay"), of("a3", "G2", "pay", "audit", "pay"), of("b1", "G2", "other"))
 		time.Sleep(20 * time.Second)
-		say(of("a4", "G2", "pay", "audit"), of("c1", "G1a", "pay", "audit"), later(of("a1", "G2", "pay", "audit"), isolation.Final))
+		say(of("a4", "G2", "pay", "audit"), of("c1", "G1a", "pay", "audit"), later(of("a1", "G2", "pay", "audit"), finding.Final))
 		// What was held back and is withdrawn counts in the digest; what went out is withdrawn there.
-		say(later(of("a3", "G2", "pay", "audit"), isolation.Withdrawn), later(of("a2", "G2", "pay", "audit"), isolation.Withdrawn))
+		say(later(of("a3", "G2", "pay", "audit"), finding.Withdrawn), later(of("a2", "G2", "pay", "audit"), finding.Withdrawn))
 		// A restart in between forgets nothing.
 		d.Close()
 		d = start(t, outbox, Options{}, limited())
 		say(of("a5", "G2", "pay", "audit"))
 		time.Sleep(50 * time.Second)
-		say(of("a6", "G2", "pay", "audit"), later(of("a5", "G2", "pay", "audit"), isolation.Withdrawn))
+		say(of("a6", "G2", "pay", "audit"), later(of("a5", "G2", "pay", "audit"), finding.Withdrawn))
 		d.Close()
 		sink.want(t,
 			"0s: a1 a2 b1",
@@ -103,10 +103,10 @@ func TestLimiterConfirmed(t *testing.T) {
 		var findings []Delivery
 		for _, id := range []string{"sent", "held"} {
 			f := of(id, "horizon")
-			f.Kind = isolation.KindHorizon
+			f.Kind = finding.KindHorizon
 			findings = append(findings, Delivery{Finding: f})
 		}
-		findings = append(findings, Delivery{Finding: later(findings[1].Finding, isolation.ResolvedViolated)})
+		findings = append(findings, Delivery{Finding: later(findings[1].Finding, finding.ResolvedViolated)})
 		if err := l.Deliver(t.Context(), findings); err != nil {
 			t.Fatal(err)
 		}

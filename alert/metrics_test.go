@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
@@ -31,10 +31,10 @@ func expect(t *testing.T, reg prometheus.Gatherer, name, want string) {
 }
 
 func TestFilter(t *testing.T) {
-	expected := isolation.Finding{ID: "expected", Certain: true, Expected: true}
-	uncertain := isolation.Finding{ID: "uncertain"}
-	both := isolation.Finding{ID: "both", Expected: true}
-	horizon := isolation.Finding{ID: "horizon", Kind: isolation.KindHorizon} // not certain as long as it is open
+	expected := finding.Finding{ID: "expected", Certain: true, Expected: true}
+	uncertain := finding.Finding{ID: "uncertain"}
+	both := finding.Finding{ID: "both", Expected: true}
+	horizon := finding.Finding{ID: "horizon", Kind: finding.KindHorizon} // not certain as long as it is open
 	for _, c := range []struct {
 		filter Filter
 		want   string
@@ -49,7 +49,7 @@ func TestFilter(t *testing.T) {
 			outbox := &memory{}
 			outbox.add(expected, uncertain, both, horizon)
 			outbox.add(certain("real")...)
-			outbox.add(isolation.Finding{ID: "withdrawn", Certain: true, State: isolation.Withdrawn})
+			outbox.add(finding.Finding{ID: "withdrawn", Certain: true, State: finding.Withdrawn})
 			sink := newRecorder("s", nil)
 			reg := prometheus.NewRegistry()
 			d, err := NewDispatcher(outbox, []Route{{sink, c.filter}}, Options{Metrics: NewMetrics(reg)})

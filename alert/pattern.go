@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Pattern is what findings have in common that one bug makes: source, anomaly, and
@@ -23,7 +23,7 @@ const maxNames = 20
 
 // PatternOf is the finding's pattern. What a replay has confirmed is one of its own: it
 // is no longer undecided.
-func PatternOf(f *isolation.Finding) Pattern {
+func PatternOf(f *finding.Finding) Pattern {
 	p := Pattern{Source: f.Source, Anomaly: f.Anomaly, Names: []string{}}
 	if confirmed(f) {
 		p.Anomaly = string(f.State)
@@ -58,15 +58,15 @@ func (p Pattern) String() string {
 }
 
 // takenBack says whether f says that there was no violation.
-func takenBack(f *isolation.Finding) bool {
-	return f.State == isolation.Withdrawn || f.State == isolation.ResolvedOK
+func takenBack(f *finding.Finding) bool {
+	return f.State == finding.Withdrawn || f.State == finding.ResolvedOK
 }
 
 // confirmed says whether f was undecided, and a replay has shown that it is a violation.
-func confirmed(f *isolation.Finding) bool { return f.State == isolation.ResolvedViolated }
+func confirmed(f *finding.Finding) bool { return f.State == finding.ResolvedViolated }
 
 // follows says whether f may be about a finding that was delivered before: the first
 // revision is 1.
-func follows(f *isolation.Finding) bool {
-	return f.Revision > 1 || f.State == isolation.Withdrawn || f.State == isolation.ResolvedOK || f.State == isolation.ResolvedViolated
+func follows(f *finding.Finding) bool {
+	return f.Revision > 1 || f.State == finding.Withdrawn || f.State == finding.ResolvedOK || f.State == finding.ResolvedViolated
 }

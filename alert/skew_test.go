@@ -1,15 +1,17 @@
 package alert
 
-import "github.com/isowatch/isowatch/isolation"
+import (
+	"github.com/isowatch/isowatch/finding"
+)
 
 // skew is a finding as the checker makes it.
-func skew() isolation.Finding {
-	return isolation.Finding{
-		ID: "7f3a", Source: "orders", Kind: isolation.KindViolation, State: isolation.Provisional, Certain: true,
+func skew() finding.Finding {
+	return finding.Finding{
+		ID: "7f3a", Source: "orders", Kind: finding.KindViolation, State: finding.Provisional, Certain: true,
 		Anomaly: "G2-item", Title: "write skew",
 		Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong-session-serializable", "strong-serializable"},
 		Txns: []string{"T1", "T2"},
-		Edges: []isolation.FindingEdge{
+		Edges: []finding.Edge{
 			{From: "T1", To: "T2", Type: "rw", Key: "x", Value: "2", Evidence: "T1 read x = 1, which T2 overwrote with 2"},
 			{From: "T2", To: "T1", Type: "rw", Key: "y", Value: "2", Evidence: "T2 read y = 1, which T1 overwrote with 2"},
 		},

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Text writes findings for people on a terminal.
@@ -38,14 +38,14 @@ func (t *Text) Deliver(_ context.Context, findings []Delivery) error {
 // verdict and name, what it refutes, the cycle, the explanation. Texts that
 // came with the events cannot steer the terminal: control characters are shown
 // as \xNN.
-func AppendText(dst []byte, f *isolation.Finding, color bool) []byte {
+func AppendText(dst []byte, f *finding.Finding, color bool) []byte {
 	verdict, sentence := VerdictOf(f)
 	return appendText(dst, f, color, verdict, sentence)
 }
 
 // AppendAsked is AppendText in an answer on levels that were asked for: none of them is
 // the expected one.
-func AppendAsked(dst []byte, f *isolation.Finding, color bool) []byte {
+func AppendAsked(dst []byte, f *finding.Finding, color bool) []byte {
 	verdict, sentence := VerdictOf(f)
 	if verdict == Allowed {
 		sentence = "Allowed by the levels asked for. " + refutes(f)
@@ -53,7 +53,7 @@ func AppendAsked(dst []byte, f *isolation.Finding, color bool) []byte {
 	return appendText(dst, f, color, verdict, sentence)
 }
 
-func appendText(dst []byte, f *isolation.Finding, color bool, verdict Verdict, sentence string) []byte {
+func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sentence string) []byte {
 	paint := painter(color)
 	b := bytes.NewBuffer(dst)
 	fmt.Fprintf(b, "%s  %s", paint(verdict, strings.ToUpper(string(verdict))), paint("", visible(f.Title)))
@@ -88,7 +88,7 @@ func appendText(dst []byte, f *isolation.Finding, color bool, verdict Verdict, s
 	return b.Bytes()
 }
 
-func sourceOf(f *isolation.Finding) string {
+func sourceOf(f *finding.Finding) string {
 	if f.Epoch == "" {
 		return visible(f.Source)
 	}

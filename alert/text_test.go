@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 func TestText(t *testing.T) {
@@ -60,7 +60,7 @@ func TestTextCannotSteerTheTerminal(t *testing.T) {
 	f.ID, f.Source, f.Epoch, f.Title, f.Anomaly, f.Command, f.FirstPosition = attack, attack, attack, attack, attack, attack, attack
 	f.Explanation, f.Refutes, f.Txns = attack, []string{attack}, []string{attack}
 	f.Edges[0].From, f.Edges[0].Key, f.Edges[0].Type = attack, attack, attack
-	for _, kind := range []isolation.Kind{isolation.KindViolation, isolation.KindHorizon, isolation.KindGap} {
+	for _, kind := range []finding.Kind{finding.KindViolation, finding.KindHorizon, finding.KindGap} {
 		f.Kind = kind
 		got := string(AppendText(nil, &f, false))
 		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && hidden(r) }); i >= 0 {
@@ -86,20 +86,20 @@ func TestTextCannotSteerTheTerminal(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*isolation.Finding)
+		change func(*finding.Finding)
 		want   Verdict
 		says   string
 	}{
-		{"as found", func(*isolation.Finding) {}, Violated, "Refutes serializable"},
-		{"expected", func(f *isolation.Finding) { f.Expected = true }, Allowed, "Allowed by the expected level. Refutes"},
-		{"uncertain", func(f *isolation.Finding) { f.Certain = false }, Uncertain, "not captured"},
-		{"expected and uncertain", func(f *isolation.Finding) { f.Expected, f.Certain = true, false }, Allowed, "Allowed"},
-		{"withdrawn", func(f *isolation.Finding) { f.State = isolation.Withdrawn }, Cleared, "Withdrawn"},
-		{"horizon", func(f *isolation.Finding) { f.Kind = isolation.KindHorizon }, Undecided, "replay decides"},
-		{"horizon, replayed well", func(f *isolation.Finding) { f.Kind, f.State = isolation.KindHorizon, isolation.ResolvedOK }, Cleared, "replay found no"},
-		{"horizon, replayed badly", func(f *isolation.Finding) { f.Kind, f.State = isolation.KindHorizon, isolation.ResolvedViolated }, Violated, "replay confirmed"},
-		{"gap", func(f *isolation.Finding) { f.Kind = isolation.KindGap }, Lost, "lost"},
-		{"record", func(f *isolation.Finding) { f.Kind = isolation.KindRecord }, Malformed, "capture"},
+		{"as found", func(*finding.Finding) {}, Violated, "Refutes serializable"},
+		{"expected", func(f *finding.Finding) { f.Expected = true }, Allowed, "Allowed by the expected level. Refutes"},
+		{"uncertain", func(f *finding.Finding) { f.Certain = false }, Uncertain, "not captured"},
+		{"expected and uncertain", func(f *finding.Finding) { f.Expected, f.Certain = true, false }, Allowed, "Allowed"},
+		{"withdrawn", func(f *finding.Finding) { f.State = finding.Withdrawn }, Cleared, "Withdrawn"},
+		{"horizon", func(f *finding.Finding) { f.Kind = finding.KindHorizon }, Undecided, "replay decides"},
+		{"horizon, replayed well", func(f *finding.Finding) { f.Kind, f.State = finding.KindHorizon, finding.ResolvedOK }, Cleared, "replay found no"},
+		{"horizon, replayed badly", func(f *finding.Finding) { f.Kind, f.State = finding.KindHorizon, finding.ResolvedViolated }, Violated, "replay confirmed"},
+		{"gap", func(f *finding.Finding) { f.Kind = finding.KindGap }, Lost, "lost"},
+		{"record", func(f *finding.Finding) { f.Kind = finding.KindRecord }, Malformed, "capture"},
 	} {
 		f := skew()
 		c.change(&f)
@@ -112,15 +112,15 @@ func TestVerdict(t *testing.T) {
 func TestCycle(t *testing.T) {
 	f := skew()
 	for _, c := range []struct {
-		edges []isolation.FindingEdge
+		edges []finding.Edge
 		want  string
 	}{
 		{nil, ""},
 		{f.Edges, "T1 -rw x-> T2 -rw y-> T1"},
-		{[]isolation.FindingEdge{{From: "A", To: "B", Type: "process"}}, "A -process-> B"},
-		{[]isolation.FindingEdge{{From: "A", To: "B", Type: "ww", Key: "k"}, {From: "C", To: "A", Type: "wr", Key: "k"}}, "A -ww k-> B; C -wr k-> A"},
+		{[]finding.Edge{{From: "A", To: "B", Type: "process"}}, "A -process-> B"},
+		{[]finding.Edge{{From: "A", To: "B", Type: "ww", Key: "k"}, {From: "C", To: "A", Type: "wr", Key: "k"}}, "A -ww k-> B; C -wr k-> A"},
 	} {
-		if got := Cycle(&isolation.Finding{Edges: c.edges}); got != c.want {
+		if got := Cycle(&finding.Finding{Edges: c.edges}); got != c.want {
 			t.Errorf("Cycle = %q, want %q", got, c.want)
 		}
 	}
@@ -128,9 +128,9 @@ func TestCycle(t *testing.T) {
 
 func TestShortName(t *testing.T) {
 	long := "6f1c2a9e-77aa-4c0e-9d1e-000000000001"
-	f := isolation.Finding{
+	f := finding.Finding{
 		Txns:  []string{"short", long},
-		Edges: []isolation.FindingEdge{{From: "short", To: long, Type: "wr", Key: "k"}, {From: long, To: "short", Type: "rw", Key: "k"}},
+		Edges: []finding.Edge{{From: "short", To: long, Type: "wr", Key: "k"}, {From: long, To: "short", Type: "rw", Key: "k"}},
 	}
 	if got, want := Cycle(&f), "T1 -wr k-> T2 -rw k-> T1"; got != want {
 		t.Errorf("Cycle = %q, want %q", got, want)

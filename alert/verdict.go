@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Verdict is what a finding means to the reader, in one word; the ground for
@@ -23,21 +23,21 @@ const (
 )
 
 // VerdictOf is the verdict on f and a sentence that says it.
-func VerdictOf(f *isolation.Finding) (Verdict, string) {
+func VerdictOf(f *finding.Finding) (Verdict, string) {
 	switch f.State {
-	case isolation.Withdrawn:
+	case finding.Withdrawn:
 		return Cleared, "Withdrawn: a later record explains it."
-	case isolation.ResolvedOK:
+	case finding.ResolvedOK:
 		return Cleared, "Cleared: the replay found no violation of the expected level."
-	case isolation.ResolvedViolated:
+	case finding.ResolvedViolated:
 		return Violated, "Violated: the replay confirmed it. " + refutes(f)
 	}
 	switch f.Kind {
-	case isolation.KindHorizon:
+	case finding.KindHorizon:
 		return Undecided, "Undecided: a dependency reaches back beyond the window. A replay decides."
-	case isolation.KindGap:
+	case finding.KindGap:
 		return Lost, "Input is lost: what it held was not checked."
-	case isolation.KindRecord:
+	case finding.KindRecord:
 		return Malformed, "A record contradicts another, or itself: capture is at fault, not the database."
 	}
 	switch {
@@ -49,7 +49,7 @@ func VerdictOf(f *isolation.Finding) (Verdict, string) {
 	return Violated, refutes(f)
 }
 
-func refutes(f *isolation.Finding) string {
+func refutes(f *finding.Finding) string {
 	if len(f.Refutes) == 0 {
 		return ""
 	}
@@ -66,7 +66,7 @@ func refutes(f *isolation.Finding) string {
 
 // Proof is the explanation without its headline, which repeats name and levels:
 // from "Let:" on where it has that form, otherwise all of it.
-func Proof(f *isolation.Finding) string {
+func Proof(f *finding.Finding) string {
 	if _, proof, ok := strings.Cut(f.Explanation, "\n\nLet:\n"); ok {
 		return "Let:\n" + strings.TrimRight(proof, "\n")
 	}
@@ -75,7 +75,7 @@ func Proof(f *isolation.Finding) string {
 
 // Cycle is the cycle on one line: T1 -rw x-> T2 -wr y-> T1. It is empty for a
 // finding without edges.
-func Cycle(f *isolation.Finding) string {
+func Cycle(f *finding.Finding) string {
 	if len(f.Edges) == 0 {
 		return ""
 	}
@@ -92,7 +92,7 @@ func Cycle(f *isolation.Finding) string {
 
 // ShortName is what the explanation calls a transaction: its id, or T1, T2 and
 // so on where one of the ids is longer than 20 bytes.
-func ShortName(f *isolation.Finding, id string) string {
+func ShortName(f *finding.Finding, id string) string {
 	at := slices.Index(f.Txns, id)
 	if at < 0 || !slices.ContainsFunc(f.Txns, func(id string) bool { return len(id) > 20 }) {
 		return id
@@ -101,7 +101,7 @@ func ShortName(f *isolation.Finding, id string) string {
 }
 
 // EdgeLabel is an edge's type and key: rw x.
-func EdgeLabel(e isolation.FindingEdge) string {
+func EdgeLabel(e finding.Edge) string {
 	if e.Key == "" {
 		return e.Type
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // receiver answers each request by handle, after keeping it.
@@ -47,7 +47,7 @@ func TestWebhookRequest(t *testing.T) {
 	secret := []byte("shared secret")
 	sink := webhook(t, WebhookOptions{URL: url + "/hook?token=t", Secret: secret})
 	outbox := &memory{}
-	outbox.add(skew(), isolation.Finding{ID: "second"})
+	outbox.add(skew(), finding.Finding{ID: "second"})
 	for range 2 {
 		if err := sink.Deliver(t.Context(), outbox.all); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestWebhookRequest(t *testing.T) {
 	if r.Method != http.MethodPost || r.URL.String() != "/hook?token=t" || r.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s, %v", r.Method, r.URL, r.Header)
 	}
-	var content struct{ Findings []isolation.Finding }
+	var content struct{ Findings []finding.Finding }
 	if err := json.Unmarshal([]byte(body), &content); err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
@@ -75,9 +75,9 @@ func TestWebhookRequest(t *testing.T) {
 }
 
 func TestIdempotencyKeyTellsContentApart(t *testing.T) {
-	base := isolation.Finding{ID: "a", State: isolation.Provisional}
+	base := finding.Finding{ID: "a", State: finding.Provisional}
 	upgraded, withdrawn, other := base, base, base
-	upgraded.Revision, withdrawn.State, other.ID = 1, isolation.Withdrawn, "b"
+	upgraded.Revision, withdrawn.State, other.ID = 1, finding.Withdrawn, "b"
 	seen := map[string]string{}
 	for name, findings := range map[string][]Delivery{
 		"base": {{Finding: base}}, "upgraded": {{Finding: upgraded}}, "withdrawn": {{Finding: withdrawn}},

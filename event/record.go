@@ -35,6 +35,17 @@ type RecordOp struct {
 	Rows                 []RecordRow
 }
 
+// Writes says whether o writes its key.
+func (o *RecordOp) Writes() bool {
+	switch o.Kind {
+	case Write, Append, Insert, Delete, Add, Remove:
+		return true
+	case CAS:
+		return o.Flags&Success != 0
+	}
+	return false
+}
+
 // RecordRow is one row of a range's result.
 type RecordRow struct{ Key, Value string }
 

@@ -39,43 +39,6 @@ func (o Options) withDefaults() Options {
 // partly says whether visits order versions: see partial.go.
 func (o *Options) partly() bool { return o.SequentialKeys || o.LinearizableKeys }
 
-// Label is a set of dependency labels.
-type Label uint8
-
-const (
-	WW Label = 1 << iota
-	WR
-	RW
-	Process  // session order
-	Realtime // the one ended before the other began; no stored edge carries it
-)
-
-// Forced is a label of edges that package saturation derives: of two writers of a
-// key, a level lets the one come first only. Its Version is the one that was read,
-// the other's writer is From, and Witness is the reader.
-const Forced Label = 1 << 5
-
-// Reread is the label WR of a version that a transaction saw when it had seen
-// another one of the key before: levels below read atomic allow that, and the others
-// need nothing of it.
-const Reread Label = 1 << 6
-
-func (l Label) String() string {
-	switch {
-	case l&(WR|Reread) != 0 && l&WW == 0:
-		return "wr"
-	case l&(WW|Forced) != 0:
-		return "ww"
-	case l&RW != 0:
-		return "rw"
-	case l&Process != 0:
-		return "process"
-	case l&Realtime != 0:
-		return "realtime"
-	}
-	return "none"
-}
-
 // Edge is a dependency between two transactions: From comes before To.
 type Edge struct {
 	From, To uint32
@@ -88,43 +51,15 @@ type Edge struct {
 	Witness uint32
 }
 
-// AnomalyKind names what infer finds without a cycle, as Elle does where it has
-// a name for it.
-type AnomalyKind uint8
-
-const (
-	Internal          AnomalyKind = iota + 1 // own write misread
-	Nonrepeatable                            // two different external reads of a key; Elle: internal
-	Divergence                               // lost update: A and B both overwrote Version after reading it
-	G1a                                      // A read Version, whose writers (B one of them) all aborted
-	G1b                                      // A read Version, an intermediate one of B
-	DirtyUpdate                              // A's read shows B's aborted append before a committed one
-	IncompatibleOrder                        // A's list read contradicts that of B
-	DuplicateElements                        // A's list read shows an element twice
-	FutureRead                               // A read what it appended later
-	GarbageRead                              // A read what nobody wrote
-	UnattributedRead                         // as GarbageRead, but the capture does not exclude a writer
-	RetiredRead                              // A read a version older than what is kept: rule (d)
-	RetiredReader                            // A wrote what a retired transaction had read: rule (d)
-	SessionOverlap                           // A and B of one session overlap
-	SequenceGap                              // members before A of its session are missing
-	Contradictory                            // a record with A's id and other content
-	OutOfBounds                              // A's operation OpA read a sum that no increments give; B read another that excludes it, 0 for none
-	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts
-	CyclicVersions                           // A's read and write contradict the given order; Version is what it wrote, B who wrote what it read
-	// Nonlinearizable: the operations on a key have no order in which each takes effect
-	// while it runs. Found while records come, A began after B had ended, and B is about
-	// Version, which comes later than Other, A's, or behind it; if Count is 1, A replaced
-	// Version, which rests on what A wrote. Otherwise package window finds it.
-	Nonlinearizable
-)
-
 // accuses says whether k tells what transactions did, and not what is not known.
-func (k AnomalyKind) accuses() bool {
+func accuses(k AnomalyKind) bool {
 	return k <= UnattributedRead || k >= OutOfBounds
 }
 
-// Anomaly is a finding of its own, or what one is made from.
+// Anomaly is a finding of its own, or what one is made from. A Nonlinearizable one is found
+// while records come: A began after B had ended, and B is about Version, which comes later
+// than Other, A's, or behind it; if Count is 1, A replaced Version, which rests on what A
+// wrote. Otherwise package window finds it.
 type Anomaly struct {
 	Kind    AnomalyKind
 	A, B    uint32 // transactions; 0 where there is none. Internal: B appended on both sides of what A did

@@ -512,7 +512,7 @@ func (s *State) edge(from, to uint32, label Label, version, witness uint32) {
 func (o *Out) growEdges() { o.Edges = slices.Grow(o.Edges, 64) }
 
 func (s *State) anomaly(a Anomaly) {
-	if a.Kind.accuses() && (s.txns[a.A].flags|s.txns[a.B].flags)&overruled != 0 {
+	if accuses(a.Kind) && (s.txns[a.A].flags|s.txns[a.B].flags)&overruled != 0 {
 		return // what they did is not what counts, and that is flagged
 	}
 	if a.Version != 0 {

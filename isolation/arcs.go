@@ -3,7 +3,7 @@ package isolation
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // arcGraph is the witness in the encoding of a level: one node a transaction, or B
@@ -17,13 +17,13 @@ type arcGraph struct {
 
 type arc struct {
 	to   int
-	edge *Edge // nil for B -> C
+	edge *finding.Dependency // nil for B -> C
 }
 
 // encodable says whether levels of the base are acyclic graphs over choices.
 func encodable(b Base) bool { return b == Prefix || b == SnapshotIsolation || b == Serializable }
 
-func (w *Witness) graphOf(l Level) *arcGraph {
+func (w *witness) graphOf(l Level) *arcGraph {
 	g := &arcGraph{split: l.Underlying() != Serializable, chain: l.Underlying() == Prefix, commits: l.Special == GeneralizedSI}
 	g.out = make([][]arc, 2*len(w.Txns))
 	if g.split {
@@ -33,7 +33,7 @@ func (w *Witness) graphOf(l Level) *arcGraph {
 	}
 	for i := range w.Edges {
 		e := &w.Edges[i]
-		if e.Label&infer.Process != 0 && l.Family == Plain || e.Label&infer.Realtime != 0 && !l.RealTime() {
+		if e.Label&finding.Process != 0 && l.Family == Plain || e.Label&finding.Realtime != 0 && !l.RealTime() {
 			continue
 		}
 		g.add(e)
@@ -42,32 +42,32 @@ func (w *Witness) graphOf(l Level) *arcGraph {
 }
 
 // ends are the nodes that e joins.
-func (g *arcGraph) ends(e *Edge) (from, to int) {
+func (g *arcGraph) ends(e *finding.Dependency) (from, to int) {
 	switch {
 	case !g.split:
 		return 2 * e.From, 2 * e.To
-	case e.Label&infer.RW != 0:
+	case e.Label&finding.RW != 0:
 		return 2 * e.From, 2*e.To + 1
-	case g.chain && e.Label == infer.WW, g.commits && e.Label == infer.Realtime:
+	case g.chain && e.Label == finding.WW, g.commits && e.Label == finding.Realtime:
 		return 2*e.From + 1, 2*e.To + 1
 	}
 	return 2*e.From + 1, 2 * e.To
 }
 
-func (g *arcGraph) add(e *Edge) {
+func (g *arcGraph) add(e *finding.Dependency) {
 	from, to := g.ends(e)
 	g.out[from] = append(g.out[from], arc{to, e})
 }
 
 // path is a shortest way from one node to another, as edges; ok is false when
 // there is none.
-func (g *arcGraph) path(from, to int) (way []*Edge, ok bool) {
+func (g *arcGraph) path(from, to int) (way []*finding.Dependency, ok bool) {
 	if from == to {
 		return nil, true
 	}
 	type step struct {
 		node, parent int
-		edge         *Edge
+		edge         *finding.Dependency
 	}
 	seen := make([]bool, len(g.out))
 	seen[from] = true
@@ -95,11 +95,11 @@ func (g *arcGraph) path(from, to int) (way []*Edge, ok bool) {
 }
 
 // cycle is a cycle that one of the edges would close, that edge first.
-func (g *arcGraph) cycle(es []Edge) []*Edge {
+func (g *arcGraph) cycle(es []finding.Dependency) []*finding.Dependency {
 	for i := range es {
 		from, to := g.ends(&es[i])
 		if way, ok := g.path(to, from); ok {
-			return append([]*Edge{&es[i]}, way...)
+			return append([]*finding.Dependency{&es[i]}, way...)
 		}
 	}
 	return nil

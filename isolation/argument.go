@@ -2,6 +2,8 @@ package isolation
 
 import (
 	"slices"
+
+	"github.com/isowatch/isowatch/finding"
 )
 
 // taken is a side that was taken.
@@ -12,17 +14,17 @@ type taken struct {
 
 // deduction is one of the argument that the choices cannot be made.
 type deduction struct {
-	choice *Choice
-	closed [][]*Edge // by side: the cycle that it closes, nil for none
-	left   int       // the side that is left, where all others close one; -1 for none
-	taken  []Edge    // its edges
+	choice *finding.Choice
+	closed [][]*finding.Dependency // by side: the cycle that it closes, nil for none
+	left   int                     // the side that is left, where all others close one; -1 for none
+	taken  []finding.Dependency    // its edges
 	// branches argue each side that closes no cycle at once, where there are several.
 	branches [][]deduction
 }
 
 // argue shows that every way out of the choices closes a cycle; nil when one does
 // not, or the budget is spent.
-func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
+func (w *witness) argue(g *arcGraph, open []*finding.Choice, budget *int) []deduction {
 	var steps []deduction
 	for progress := true; progress; {
 		progress = false
@@ -30,9 +32,9 @@ func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
 			if *budget--; *budget < 0 {
 				return nil
 			}
-			*budget -= len(c.sides()) - 2
+			*budget -= len(sidesOf(c)) - 2
 			s, ways := deduction{choice: c, left: -1}, 0
-			for j, x := range c.sides() {
+			for j, x := range sidesOf(c) {
 				es := w.edgesOf(g, c.Key, x)
 				cycle := g.cycle(es)
 				if s.closed = append(s.closed, cycle); cycle == nil {
@@ -57,10 +59,10 @@ func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
 		return nil
 	}
 	s := deduction{choice: open[0], left: -1}
-	if *budget -= len(open[0].sides()) - 2; *budget < 0 {
+	if *budget -= len(sidesOf(open[0])) - 2; *budget < 0 {
 		return nil
 	}
-	for i, x := range open[0].sides() {
+	for i, x := range sidesOf(open[0]) {
 		es := w.edgesOf(g, open[0].Key, x)
 		s.closed, s.branches = append(s.closed, g.cycle(es)), append(s.branches, nil)
 		if s.closed[i] != nil {
@@ -76,23 +78,23 @@ func (w *Witness) argue(g *arcGraph, open []*Choice, budget *int) []deduction {
 }
 
 // take takes the i-th side of the choice, with its edges.
-func (g *arcGraph) take(c *Choice, i int, es []Edge) {
+func (g *arcGraph) take(c *finding.Choice, i int, es []finding.Dependency) {
 	for j := range es {
 		g.add(&es[j])
 	}
-	g.taken = append(g.taken, taken{c.sides()[i], c.Key})
+	g.taken = append(g.taken, taken{sidesOf(c)[i], c.Key})
 }
 
 // maxArgument bounds the sides that are looked at.
 const maxArgument = 20_000
 
 // argument is why the choices cannot be made at the level, nil if they can.
-func (w *Witness) argument(l Level) []deduction {
+func (w *witness) argument(l Level) []deduction {
 	if !encodable(l.Underlying()) {
 		return nil
 	}
 	w = plainly(w)
-	open := make([]*Choice, len(w.Choices))
+	open := make([]*finding.Choice, len(w.Choices))
 	for i := range w.Choices {
 		open[i] = &w.Choices[i]
 	}
@@ -102,7 +104,7 @@ func (w *Witness) argument(l Level) []deduction {
 
 // contradicts says whether no order of the witness's transactions satisfies the
 // level.
-func (w *Witness) contradicts(l Level) bool {
+func (w *witness) contradicts(l Level) bool {
 	if l.Special == 0 && (l.Base == ReadAtomic || l.Base == Causal) {
 		return w.forcedCycle(l)
 	}

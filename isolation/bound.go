@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Bounds of what a finding prints, in bytes: a record may be 16 MiB, all of it one
@@ -41,17 +43,17 @@ func cutName(text string) string { return Cut(text, maxName) }
 
 // Bound cuts what f prints to its bounds. Its identity and what it says of levels stay, and
 // the lists of others that share f's memory. Nothing is allocated where nothing is cut.
-func (f *Finding) Bound() {
+func Bound(f *finding.Finding) {
 	f.Source, f.Epoch = cutName(f.Source), cutName(f.Epoch)
 	f.FirstPosition, f.LastPosition = cutName(f.FirstPosition), cutName(f.LastPosition)
 	f.Explanation, f.Command = Cut(f.Explanation, maxExplanation), Cut(f.Command, maxExplanation)
-	f.boundTxns()
-	f.boundEdges()
-	f.Levels, f.Names = f.boundMap(f.Levels), f.boundMap(f.Names)
+	boundTxns(f)
+	boundEdges(f)
+	f.Levels, f.Names = boundMap(f, f.Levels), boundMap(f, f.Names)
 }
 
 // boundTxns keeps the first transactions where all are too many.
-func (f *Finding) boundTxns() {
+func boundTxns(f *finding.Finding) {
 	size, long := 0, false
 	for _, id := range f.Txns {
 		size += min(len(id), maxName)
@@ -74,21 +76,21 @@ func (f *Finding) boundTxns() {
 }
 
 // boundEdges keeps the first edges where all are too long.
-func (f *Finding) boundEdges() {
+func boundEdges(f *finding.Finding) {
 	size, long := 0, false
 	for i := range f.Edges {
-		b := f.Edges[i].bounded()
-		size += b.size()
+		b := bounded(&f.Edges[i])
+		size += sizeOf(&b)
 		long = long || b != f.Edges[i]
 	}
 	if size <= maxEdges && !long {
 		return
 	}
-	var edges []FindingEdge
+	var edges []finding.Edge
 	size = 0
 	for i := range f.Edges {
-		b := f.Edges[i].bounded()
-		if size += b.size(); size > maxEdges {
+		b := bounded(&f.Edges[i])
+		if size += sizeOf(&b); size > maxEdges {
 			f.Cut = true
 			break
 		}
@@ -97,20 +99,20 @@ func (f *Finding) boundEdges() {
 	f.Edges = edges
 }
 
-func (e FindingEdge) bounded() FindingEdge {
-	return FindingEdge{
+func bounded(e *finding.Edge) finding.Edge {
+	return finding.Edge{
 		From: cutName(e.From), To: cutName(e.To), Type: e.Type, Key: cutName(e.Key),
 		Value: Cut(e.Value, maxValue), Evidence: Cut(e.Evidence, maxValue),
 	}
 }
 
-func (e *FindingEdge) size() int {
+func sizeOf(e *finding.Edge) int {
 	return len(e.From) + len(e.To) + len(e.Key) + len(e.Value) + len(e.Evidence)
 }
 
 // boundMap is what of of speaks of the transactions that f names. It must follow
 // boundTxns.
-func (f *Finding) boundMap(of map[string]string) map[string]string {
+func boundMap(f *finding.Finding, of map[string]string) map[string]string {
 	size, long := 0, f.Cut
 	for id, text := range of {
 		size += len(id) + len(text)
@@ -136,7 +138,7 @@ func (f *Finding) boundMap(of map[string]string) map[string]string {
 
 // shorten puts the cut forms of the long names in w for these in a text that was made
 // of it: of ids, sessions and keys.
-func (w *Witness) shorten(text string) string {
+func (w *witness) shorten(text string) string {
 	if len(text) <= maxName {
 		return text
 	}

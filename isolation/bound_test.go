@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 func TestCut(t *testing.T) {
@@ -36,28 +36,28 @@ func TestCut(t *testing.T) {
 // Whatever is long in a finding, it fits; what is short stays, and the lists of the
 // unbounded one are left alone.
 func TestBound(t *testing.T) {
-	short := Finding{
+	short := finding.Finding{
 		ID: "0123456789abcdef", Source: "s", Epoch: "e", Explanation: "because", Txns: []string{"a", "b"},
 		Levels: map[string]string{"a": "serializable"}, Names: map[string]string{"b": "transfer"},
-		Edges: []FindingEdge{{From: "a", To: "b", Type: "ww", Key: "x", Value: "1", Evidence: "so"}},
+		Edges: []finding.Edge{{From: "a", To: "b", Type: "ww", Key: "x", Value: "1", Evidence: "so"}},
 	}
 	same := short
-	if same.Bound(); !reflect.DeepEqual(same, short) {
+	if Bound(&same); !reflect.DeepEqual(same, short) {
 		t.Errorf("a short finding becomes %+v", same)
 	}
-	if n := testing.AllocsPerRun(10, func() { same.Bound() }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { Bound(&same) }); n != 0 {
 		t.Errorf("%v allocations for a short finding", n)
 	}
 
 	huge := strings.Repeat("\x01", 5<<20) // six bytes each as JSON
 	id := func(i int) string { return fmt.Sprintf("%d %s %d", i, huge, i) }
-	long := Finding{
+	long := finding.Finding{
 		ID: "0123456789abcdef", Source: huge, Epoch: huge, Explanation: huge, Command: huge, FirstPosition: huge, LastPosition: huge,
 		Txns: []string{id(1), id(2)}, Levels: map[string]string{id(1): "serializable"}, Names: map[string]string{id(2): huge},
-		Edges: []FindingEdge{{From: id(1), To: id(2), Type: "ww", Key: huge, Value: huge, Evidence: huge}, {From: id(2), To: id(1), Type: "rw", Key: "k"}},
+		Edges: []finding.Edge{{From: id(1), To: id(2), Type: "ww", Key: huge, Value: huge, Evidence: huge}, {From: id(2), To: id(1), Type: "rw", Key: "k"}},
 	}
 	cut := long
-	cut.Bound()
+	Bound(&cut)
 	if cut.Cut || cut.ID != long.ID || len(cut.Edges) != 2 || cut.Edges[0].From != cut.Txns[0] || cut.Edges[0].To != cut.Txns[1] ||
 		cut.Txns[0] == cut.Txns[1] || cut.Levels[cut.Txns[0]] != "serializable" || len(cut.Names[cut.Txns[1]]) != maxName {
 		t.Errorf("the parts of the finding do not agree: %d edges, cut %v", len(cut.Edges), cut.Cut)
@@ -67,13 +67,13 @@ func TestBound(t *testing.T) {
 	}
 	fits(t, &cut)
 
-	many := Finding{Levels: map[string]string{}}
+	many := finding.Finding{Levels: map[string]string{}}
 	for i := range 100_000 {
 		a, b := fmt.Sprintf("T%d", i), fmt.Sprintf("T%d", i+1)
 		many.Txns, many.Levels[a] = append(many.Txns, a), "serializable"
-		many.Edges = append(many.Edges, FindingEdge{From: a, To: b, Type: "ww", Key: "x", Value: "1", Evidence: a + " wrote before " + b})
+		many.Edges = append(many.Edges, finding.Edge{From: a, To: b, Type: "ww", Key: "x", Value: "1", Evidence: a + " wrote before " + b})
 	}
-	many.Bound()
+	Bound(&many)
 	if !many.Cut || len(many.Txns) < 5000 || len(many.Edges) < 1000 || many.Txns[0] != "T0" || many.Edges[0].From != "T0" {
 		t.Errorf("%d transactions, %d edges, cut %v", len(many.Txns), len(many.Edges), many.Cut)
 	}
@@ -82,7 +82,7 @@ func TestBound(t *testing.T) {
 
 // fits wants the finding to fit a commit of the store twice: as it is stored, and as
 // it is delivered.
-func fits(t *testing.T, f *Finding) {
+func fits(t *testing.T, f *finding.Finding) {
 	t.Helper()
 	text, err := json.Marshal(f)
 	if err != nil || len(text) > 2_200_000 {
@@ -93,19 +93,19 @@ func fits(t *testing.T, f *Finding) {
 // The explanation keeps its sentences when a key or a value in them is large.
 func TestExplainHugeNames(t *testing.T) {
 	key, value := strings.Repeat("k", 1<<20), `"`+strings.Repeat("v", 1<<20)+`"`
-	w := Witness{
+	w := finding.Witness{
 		Txns: []event.Record{
 			{ID: "W", Status: event.Committed, Ops: []event.RecordOp{{Kind: event.Write, Key: key, Value: value}}},
 			{ID: "R", Status: event.Committed, Ops: []event.RecordOp{{Kind: event.Read, Key: key, Value: value}}},
 		},
-		Edges: []Edge{
-			{From: 0, To: 1, Label: infer.WR, Key: key, Value: value, Shown: -1},
-			{From: 1, To: 0, Label: infer.Process, Key: key, Shown: -1},
+		Edges: []finding.Dependency{
+			{From: 0, To: 1, Label: finding.WR, Key: key, Value: value, Shown: -1},
+			{From: 1, To: 0, Label: finding.Process, Key: key, Shown: -1},
 		},
 	}
-	var f Finding
-	NameOf(infer.G1a).Fill(&f, &w, Level{})
-	f.Bound()
+	var f finding.Finding
+	NameOf(finding.G1a).Fill(&f, &w, Level{})
+	Bound(&f)
 	for _, want := range []string{"Let:", "W = w kkk", "Then:", "R read ", ", which W wrote", "a contradiction!"} {
 		if !strings.Contains(f.Explanation, want) {
 			t.Errorf("%q is not in %q", want, f.Explanation)

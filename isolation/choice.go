@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Choice is a pair of transactions that both installed a version of a register, or
@@ -30,7 +30,7 @@ type side struct {
 	read        bool
 }
 
-func (c *Choice) sides() []side {
+func sidesOf(c *finding.Choice) []side {
 	if len(c.Writers) == 0 {
 		return []side{{c.A, c.B, false}, {c.B, c.A, false}}
 	}
@@ -42,16 +42,16 @@ func (c *Choice) sides() []side {
 }
 
 // repeated says whether several may have written what the transaction read of the key.
-func (w *Witness) repeated(txn int, key string) bool {
-	return slices.Contains(w.Repeated, RepeatedRead{txn, key})
+func (w *witness) repeated(txn int, key string) bool {
+	return slices.Contains(w.Repeated, finding.RepeatedRead{Txn: txn, Key: key})
 }
 
 // edgesOf are what follows from a side, with those that were taken before.
-func (w *Witness) edgesOf(g *arcGraph, key string, x side) []Edge {
-	var es []Edge
+func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency {
+	var es []finding.Dependency
 	anti := func(reader, then int) {
 		if write, ok := finalWrite(&w.Txns[then], key); ok && reader != then {
-			es = append(es, Edge{From: reader, To: then, Label: infer.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
+			es = append(es, finding.Dependency{From: reader, To: then, Label: finding.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}
 	}
 	if !x.read {
@@ -64,7 +64,7 @@ func (w *Witness) edgesOf(g *arcGraph, key string, x side) []Edge {
 		return es
 	}
 	if write, ok := finalWrite(&w.Txns[x.first], key); ok {
-		es = append(es, Edge{From: x.first, To: x.then, Label: infer.WR, Key: key, Value: write.Value, Shown: -1, Assumed: true})
+		es = append(es, finding.Dependency{From: x.first, To: x.then, Label: finding.WR, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 	}
 	for _, t := range g.taken {
 		if !t.read && t.key == key && t.first == x.first {
@@ -76,19 +76,19 @@ func (w *Witness) edgesOf(g *arcGraph, key string, x side) []Edge {
 
 // sideEdges are what follows from first's version of the key coming before that of
 // then: the write dependency and the anti-dependencies of its readers.
-func (w *Witness) sideEdges(key string, x side) []Edge {
+func (w *witness) sideEdges(key string, x side) []finding.Dependency {
 	write, ok := finalWrite(&w.Txns[x.then], key)
 	if !ok { // an append; nothing is said of its readers here
-		return []Edge{{From: x.first, To: x.then, Label: infer.WW, Key: key, Shown: -1, Assumed: true}}
+		return []finding.Dependency{{From: x.first, To: x.then, Label: finding.WW, Key: key, Shown: -1, Assumed: true}}
 	}
-	es := []Edge{{From: x.first, To: x.then, Label: infer.WW, Key: key, Value: write.Value, Shown: -1, Assumed: true}}
+	es := []finding.Dependency{{From: x.first, To: x.then, Label: finding.WW, Key: key, Value: write.Value, Shown: -1, Assumed: true}}
 	before, ok := finalWrite(&w.Txns[x.first], key)
 	if !ok { // a delete, whose readers saw nothing
 		return es
 	}
 	for r := range w.Txns {
 		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.repeated(r, key) {
-			es = append(es, Edge{From: r, To: x.then, Label: infer.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
+			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}
 	}
 	return es

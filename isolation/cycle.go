@@ -3,7 +3,7 @@ package isolation
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // class orders cycles by how much they refute, worst first.
@@ -29,19 +29,19 @@ func severity(c class, f Family) int { return int(c) + 10*int(f) }
 // classify names the cycle with these labels as Elle's elle.txn/cycle-type does:
 // by the number of anti-dependencies and whether two of them are adjacent, and
 // by whether real time or session order takes part.
-func classify(labels []infer.Label) (c class, f Family) {
+func classify(labels []finding.Label) (c class, f Family) {
 	n := len(labels)
 	rw, wr, adjacent := 0, 0, false
 	for i, l := range labels {
 		switch {
-		case l&infer.RW != 0:
+		case l&finding.RW != 0:
 			rw++
-			adjacent = adjacent || labels[(i+1)%n]&infer.RW != 0
-		case l&infer.Realtime != 0:
+			adjacent = adjacent || labels[(i+1)%n]&finding.RW != 0
+		case l&finding.Realtime != 0:
 			f = Strong
-		case l&infer.Process != 0:
+		case l&finding.Process != 0:
 			f = max(f, StrongSession)
-		case l&infer.WW == 0:
+		case l&finding.WW == 0:
 			wr++
 		}
 	}
@@ -76,7 +76,7 @@ func cycleName(c class, f Family) string { return classNames[c] + familySuffix[f
 // of the family that the cycle needs. One with real time and without sessions in
 // which every anti-dependency follows a read or a write refutes generalized
 // snapshot isolation beside: real time leads from commit to commit there.
-func weakest(labels []infer.Label) []Level {
+func weakest(labels []finding.Label) []Level {
 	c, f := classify(labels)
 	l := Level{Base: Serializable, Family: f}
 	switch c {
@@ -93,22 +93,22 @@ func weakest(labels []infer.Label) []Level {
 	return []Level{l}
 }
 
-func refutesGeneralized(labels []infer.Label) bool {
+func refutesGeneralized(labels []finding.Label) bool {
 	n := len(labels)
 	for i, l := range labels {
-		if l&infer.Process != 0 || l&infer.RW != 0 && labels[(i+n-1)%n]&infer.Realtime != 0 {
+		if l&finding.Process != 0 || l&finding.RW != 0 && labels[(i+n-1)%n]&finding.Realtime != 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func weakestSnapshot(labels []infer.Label, c class) Base {
+func weakestSnapshot(labels []finding.Label, c class) Base {
 	n := len(labels)
-	visible := func(l infer.Label) bool { return l&(infer.WR|infer.Process|infer.Realtime) != 0 }
+	visible := func(l finding.Label) bool { return l&(finding.WR|finding.Process|finding.Realtime) != 0 }
 	allVisible, beforeAnti := true, true
 	for i, l := range labels {
-		if l&infer.RW == 0 {
+		if l&finding.RW == 0 {
 			allVisible = allVisible && visible(l)
 		} else if !visible(labels[(i+n-1)%n]) {
 			beforeAnti = false
@@ -126,7 +126,7 @@ func weakestSnapshot(labels []infer.Label, c class) Base {
 }
 
 // cycleTitle is the plain name of a cycle, where it has one.
-func cycleTitle(labels []infer.Label, name string) string {
+func cycleTitle(labels []finding.Label, name string) string {
 	c, f := classify(labels)
 	base := weakest(labels)[0].Base
 	switch {
@@ -145,32 +145,32 @@ func cycleTitle(labels []infer.Label, name string) string {
 // orderedTitle is the plain name of a cycle with session order or real time. The
 // session guarantees are those of two neighbours in a session (Terry et al.,
 // Session Guarantees for Weakly Consistent Replicated Data, PDIS 1994).
-func orderedTitle(labels []infer.Label, name string, base Base) string {
-	const so, rt = infer.Process, infer.Realtime
-	at := func(want ...infer.Label) bool { return rotated(labels, want) }
+func orderedTitle(labels []finding.Label, name string, base Base) string {
+	const so, rt = finding.Process, finding.Realtime
+	at := func(want ...finding.Label) bool { return rotated(labels, want) }
 	switch {
-	case at(infer.RW, so):
+	case at(finding.RW, so):
 		return "read your writes violated"
-	case at(infer.RW, infer.WR, so):
+	case at(finding.RW, finding.WR, so):
 		return "monotonic reads violated"
-	case at(infer.WW, so):
+	case at(finding.WW, so):
 		return "monotonic writes violated"
-	case at(infer.WW, infer.WR, so):
+	case at(finding.WW, finding.WR, so):
 		return "writes follow reads violated"
-	case at(infer.RW, rt):
+	case at(finding.RW, rt):
 		return "stale read"
-	case at(infer.RW, infer.WR, rt):
+	case at(finding.RW, finding.WR, rt):
 		return "non-monotonic reads in real time"
-	case at(infer.WW, rt):
+	case at(finding.WW, rt):
 		return "writes against real time"
-	case base == Causal && !slices.ContainsFunc(labels, func(l infer.Label) bool { return l&rt != 0 }):
+	case base == Causal && !slices.ContainsFunc(labels, func(l finding.Label) bool { return l&rt != 0 }):
 		return "causality violation"
 	}
 	return anomalies[name].title
 }
 
 // rotated says whether the labels are want from some place on.
-func rotated(labels, want []infer.Label) bool {
+func rotated(labels, want []finding.Label) bool {
 	n := len(labels)
 	if n != len(want) {
 		return false

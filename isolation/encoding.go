@@ -1,17 +1,17 @@
 package isolation
 
 import (
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
 )
 
 const (
-	ww      = incremental.Labels(infer.WW)
-	wr      = incremental.Labels(infer.WR)
-	rw      = incremental.Labels(infer.RW)
-	process = incremental.Labels(infer.Process)
-	forced  = incremental.Labels(infer.Forced)
-	reread  = incremental.Labels(infer.Reread)
+	ww      = incremental.Labels(finding.WW)
+	wr      = incremental.Labels(finding.WR)
+	rw      = incremental.Labels(finding.RW)
+	process = incremental.Labels(finding.Process)
+	forced  = incremental.Labels(finding.Forced)
+	reread  = incremental.Labels(finding.Reread)
 )
 
 // View is the encoding of l as an order, and ok is false for levels that have

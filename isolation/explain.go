@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Explain writes the witness in the form that Elle introduced (elle.core and
 // elle.txn: Let, Then, because, However): names for the transactions, one
 // sentence of evidence for each edge, and the last one that contradicts the
 // others.
-func Explain(w *Witness, headline string) string {
+func Explain(w *witness, headline string) string {
 	var b strings.Builder
 	b.WriteString(headline)
 	b.WriteString("\n\nLet:\n")
@@ -43,7 +43,7 @@ func Explain(w *Witness, headline string) string {
 
 // short is what the i-th transaction is called: its id where all ids are short,
 // otherwise T1, T2 and so on.
-func (w *Witness) short(i int) string {
+func (w *witness) short(i int) string {
 	for j := range w.Txns {
 		if len(w.Txns[j].ID) > 20 {
 			return fmt.Sprintf("T%d", i+1)
@@ -53,7 +53,7 @@ func (w *Witness) short(i int) string {
 }
 
 // describe is one line for a transaction: id, session, outcome, operations.
-func (w *Witness) describe(i int) string {
+func (w *witness) describe(i int) string {
 	t := &w.Txns[i]
 	var about []string
 	if w.short(i) != t.ID {
@@ -92,7 +92,7 @@ const mostTold = 12
 
 // told are the operations of t to list, in their order: all, or as many as there is
 // room for, those on the witness's keys before others.
-func (w *Witness) told(t *event.Record) []int {
+func (w *witness) told(t *event.Record) []int {
 	about := make([]int, len(t.Ops))
 	for i := range about {
 		about[i] = i
@@ -115,10 +115,10 @@ func (w *Witness) told(t *event.Record) []int {
 }
 
 // isAbout says whether the key is one that the witness's edges or choices are over.
-func (w *Witness) isAbout(key string) bool {
-	over := func(e Edge) bool { return e.Key == key }
-	return w.Key == key || slices.ContainsFunc(w.Choices, func(c Choice) bool { return c.Key == key }) ||
-		slices.ContainsFunc(w.Edges, func(e Edge) bool { return over(e) || slices.ContainsFunc(e.Past, over) })
+func (w *witness) isAbout(key string) bool {
+	over := func(e finding.Dependency) bool { return e.Key == key }
+	return w.Key == key || slices.ContainsFunc(w.Choices, func(c finding.Choice) bool { return c.Key == key }) ||
+		slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return over(e) || slices.ContainsFunc(e.Past, over) })
 }
 
 func operation(o *event.RecordOp) string {
@@ -144,8 +144,8 @@ func clip(v string) string {
 	return v[:most/2] + "..." + v[len(v)-most/2+3:]
 }
 
-func because(w *Witness, e *Edge) string {
-	of := e.ofSet()
+func because(w *witness, e *finding.Dependency) string {
+	of := ofSet(e)
 	e = &of
 	from, to := w.short(e.From), w.short(e.To)
 	if text := visitsBecause(w, e); text != "" {
@@ -155,25 +155,25 @@ func because(w *Witness, e *Edge) string {
 		return text
 	}
 	switch {
-	case e.Label&infer.Forced != 0:
+	case e.Label&finding.Forced != 0:
 		return pastSentence(w, e)
-	case e.Assumed && e.Label&infer.RW != 0:
+	case e.Assumed && e.Label&finding.RW != 0:
 		return fmt.Sprintf("%s read %s as it was before the write of %s, supposed to come later", from, e.Key, to)
 	case e.Assumed:
 		return fmt.Sprintf("%s is supposed to have written %s before %s did", from, e.Key, to)
-	case e.Label&infer.Process != 0:
+	case e.Label&finding.Process != 0:
 		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
-	case e.Label&infer.Realtime != 0:
+	case e.Label&finding.Realtime != 0:
 		return fmt.Sprintf("%s had ended %v before %s began", from, time.Duration(w.Txns[e.To].Start-w.Txns[e.From].End), to)
-	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == infer.Divergence:
+	case e.Label&finding.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == finding.Divergence:
 		return fmt.Sprintf("%s read %s as it was before %s appended %s", from, e.Key, to, clip(e.Value))
-	case e.Label&infer.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
+	case e.Label&finding.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
 		return fmt.Sprintf("%s read %s without %s, which %s appended", from, e.Key, clip(e.Value), to)
-	case e.Label&infer.RW != 0:
+	case e.Label&finding.RW != 0:
 		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, e.Key, clip(readText(w, e)), to, clip(e.Value))
-	case e.Label&infer.WR != 0 && e.Label&infer.WW != 0:
+	case e.Label&finding.WR != 0 && e.Label&finding.WW != 0:
 		return fmt.Sprintf("%s read %s = %s, which %s wrote, and overwrote it", to, e.Key, clip(e.Value), from)
-	case e.Label&infer.WR != 0:
+	case e.Label&finding.WR != 0:
 		return fmt.Sprintf("%s read %s of %s, which %s wrote", to, clip(e.Value), e.Key, from)
 	case e.Shown >= 0:
 		return fmt.Sprintf("the read of %s by %s shows that %s appended before %s appended %s", e.Key, w.short(e.Shown), from, to, clip(e.Value))
@@ -182,47 +182,47 @@ func because(w *Witness, e *Edge) string {
 }
 
 // sentence says what is wrong for findings that are not cycles.
-func sentence(w *Witness) string {
+func sentence(w *witness) string {
 	key, value := w.Key, clip(w.Value)
 	a, b := w.short(0), w.short(len(w.Txns)-1)
 	switch w.Anomaly {
-	case infer.Internal:
+	case finding.Internal:
 		return fmt.Sprintf("operation %d of %s reads %s otherwise than it had just written it: %s", w.Op+1, a, key, operation(&w.Txns[0].Ops[w.Op]))
-	case infer.Nonrepeatable:
+	case finding.Nonrepeatable:
 		return fmt.Sprintf("operation %d of %s reads %s otherwise than it had read it before: %s", w.Op+1, a, key, operation(&w.Txns[0].Ops[w.Op]))
-	case infer.G1a:
+	case finding.G1a:
 		return fmt.Sprintf("%s read %s of %s, which only %s wrote, and that one aborted", a, value, key, b)
-	case infer.DirtyUpdate:
+	case finding.DirtyUpdate:
 		return fmt.Sprintf("%s read %s of the aborted %s in %s, before an append that committed", a, value, b, key)
-	case infer.G1b:
+	case finding.G1b:
 		return fmt.Sprintf("%s read %s of %s, which %s wrote and then wrote over", a, value, key, b)
-	case infer.DuplicateElements:
+	case finding.DuplicateElements:
 		return fmt.Sprintf("%s read %s twice in %s, and it was appended once", a, value, key)
-	case infer.IncompatibleOrder:
+	case finding.IncompatibleOrder:
 		return fmt.Sprintf("%s and %s saw the elements of %s in orders that exclude each other", a, b, key)
-	case infer.FutureRead:
+	case finding.FutureRead:
 		return fmt.Sprintf("%s read %s of %s before it wrote it itself", a, value, key)
-	case infer.Nonlinearizable:
+	case finding.Nonlinearizable:
 		return fmt.Sprintf("when %s ends, no order of all operations on %s so far explains what they returned, with each at some time between its start and its end: a search of all orders, and a way through all states that were possible, both found none", a, key)
-	case infer.GarbageRead:
+	case finding.GarbageRead:
 		return fmt.Sprintf("%s read %s of %s, which no transaction wrote", a, value, key)
-	case infer.CyclicVersions:
+	case finding.CyclicVersions:
 		return fmt.Sprintf("%s replaced a version of %s that the given order has behind its own, %s, or at its place", a, key, value)
-	case infer.OutOfBounds:
+	case finding.OutOfBounds:
 		if a == b {
 			return fmt.Sprintf("%s read %s of %s, which no increments sum up to", a, value, key)
 		}
 		return fmt.Sprintf("%s read %s of %s, and no increments lead from there to what %s read, or back", a, value, key, b)
-	case infer.WrongTotal:
+	case finding.WrongTotal:
 		return fmt.Sprintf("%s read a total of %d and %s one of %d, and every transaction only moves amounts between these counters: one of the two saw a part of a transaction, or what none left",
 			a, totalOf(&w.Txns[0], &w.Txns[1]), b, totalOf(&w.Txns[1], &w.Txns[0]))
-	case infer.UnattributedRead:
+	case finding.UnattributedRead:
 		return fmt.Sprintf("%s read %s of %s, which no record wrote; the capture does not exclude that one is missing", a, value, key)
-	case infer.Contradictory:
+	case finding.Contradictory:
 		return fmt.Sprintf("a second record has the id of %s and other content; the first one is kept", a)
-	case infer.SessionOverlap:
+	case finding.SessionOverlap:
 		return fmt.Sprintf("%s and %s of one session overlap: it is not a single-threaded client, and its order is not used", a, b)
-	case infer.SequenceGap:
+	case finding.SequenceGap:
 		return fmt.Sprintf("records of this session before %s are missing", a)
 	}
 	return fmt.Sprintf("the order of %s cannot be decided from what is kept", a)

@@ -3,24 +3,26 @@ package isolation
 import (
 	"fmt"
 	"strings"
+
+	"github.com/isowatch/isowatch/finding"
 )
 
 // explainChoices writes why no order of the writers that nobody saw in order
 // satisfies the level: each choice with what rules a side out, and the last one of
 // which both sides do not hold (PolySI, section 4: what is shown is forced).
-func explainChoices(w *Witness, b *strings.Builder) {
+func explainChoices(w *witness, b *strings.Builder) {
 	for i := range w.Edges {
 		e := &w.Edges[i]
 		fmt.Fprintf(b, "  - %s < %s, because %s.\n", w.short(e.From), w.short(e.To), because(w, e))
 	}
 	p := plainly(w)
-	p.writeSteps(b, p.argument(p.Level), "  ")
+	p.writeSteps(b, p.argument(p.level()), "  ")
 }
 
-func (w *Witness) writeSteps(b *strings.Builder, steps []deduction, indent string) {
+func (w *witness) writeSteps(b *strings.Builder, steps []deduction, indent string) {
 	for i := range steps {
 		s := &steps[i]
-		sides := s.choice.sides()
+		sides := sidesOf(s.choice)
 		var closes []string // what rules a side out
 		for j, x := range sides {
 			if s.closed[j] != nil {
@@ -61,7 +63,7 @@ func (w *Witness) writeSteps(b *strings.Builder, steps []deduction, indent strin
 }
 
 // claims is what a side of a choice says.
-func (w *Witness) claims(c *Choice, x side) string {
+func (w *witness) claims(c *finding.Choice, x side) string {
 	if x.read {
 		return fmt.Sprintf("%s read %s of %s", w.short(x.then), c.Key, w.short(x.first))
 	}
@@ -69,12 +71,12 @@ func (w *Witness) claims(c *Choice, x side) string {
 }
 
 // missed says why a reader of first's version comes before who wrote a later one.
-func (w *Witness) missed(e *Edge, first int) string {
+func (w *witness) missed(e *finding.Dependency, first int) string {
 	return fmt.Sprintf("%s read %s of %s", w.short(e.From), e.Key, w.short(first))
 }
 
 // walk is a cycle in one line.
-func (w *Witness) walk(cycle []*Edge) string {
+func (w *witness) walk(cycle []*finding.Dependency) string {
 	var b strings.Builder
 	for _, e := range cycle {
 		fmt.Fprintf(&b, "%s -%s-> ", w.short(e.From), e.Label)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // otherOperation is an operation that is not one of a plain register or list.
@@ -58,29 +58,29 @@ func rows(o *event.RecordOp) string {
 
 // otherBecause is the evidence for an edge whose ends use operations of other
 // kinds, "" if plain ones prove it.
-func otherBecause(w *Witness, e *Edge) string {
+func otherBecause(w *witness, e *finding.Dependency) string {
 	from, to := &w.Txns[e.From], &w.Txns[e.To]
 	a, b := w.short(e.From), w.short(e.To)
 	value := clip(e.Value)
 	switch {
-	case e.Label&infer.WR == 0 && (w.Numeric || w.ByCommit):
+	case e.Label&finding.WR == 0 && (w.Numeric || w.ByCommit):
 		return givenBecause(w, e)
 	case !special(*from) && !special(*to):
 		return ""
 	case isSet(to, e.Key) || isSet(from, e.Key):
 		switch {
-		case e.Label&infer.WR != 0 && e.Label&infer.WW != 0:
+		case e.Label&finding.WR != 0 && e.Label&finding.WW != 0:
 			return fmt.Sprintf("%s saw %s in %s, which %s added, and removed it", b, value, e.Key, a)
-		case e.Label&infer.WR != 0:
+		case e.Label&finding.WR != 0:
 			return fmt.Sprintf("%s saw %s in %s, which %s added", b, value, e.Key, a)
-		case e.Label&infer.RW != 0 && saw(from, e.Key, e.Value):
+		case e.Label&finding.RW != 0 && saw(from, e.Key, e.Value):
 			return fmt.Sprintf("%s saw %s in %s, which %s removed", a, value, e.Key, b)
-		case e.Label&infer.RW != 0:
+		case e.Label&finding.RW != 0:
 			return fmt.Sprintf("%s read %s without %s, which %s added", a, e.Key, value, b)
 		}
-	case e.Label&infer.RW != 0 && e.Value == "":
+	case e.Label&finding.RW != 0 && e.Value == "":
 		return fmt.Sprintf("%s read %s = %s, which %s deleted", a, e.Key, clip(readText(w, e)), b)
-	case e.Label&infer.RW != 0 && unseen(from, e.Key) != nil:
+	case e.Label&finding.RW != 0 && unseen(from, e.Key) != nil:
 		return fmt.Sprintf("%s read the range %s without %s, which %s set to %s", a, bounds(unseen(from, e.Key)), e.Key, b, value)
 	}
 	return ""
@@ -119,7 +119,7 @@ func unseen(t *event.Record, key string) *event.RecordOp {
 }
 
 // readText is what the reader of an anti-dependency found.
-func readText(w *Witness, e *Edge) string {
+func readText(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
 	if o, ok := externalRead(&p.Txns[e.From], e.Key); ok && o.Flags&event.NotFound == 0 {
 		return o.Value
@@ -130,15 +130,15 @@ func readText(w *Witness, e *Edge) string {
 // predicates says whether an anti-dependency of the cycle is that of a range which
 // did not return the key (Adya's predicate anti-dependency): the names of Elle then
 // have no "-item".
-func predicates(w *Witness) bool {
-	return slices.ContainsFunc(w.Edges, func(e Edge) bool {
-		return e.Label&infer.RW != 0 && unseen(&w.Txns[e.From], e.Key) != nil
+func predicates(w *witness) bool {
+	return slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
+		return e.Label&finding.RW != 0 && unseen(&w.Txns[e.From], e.Key) != nil
 	})
 }
 
 // givenBecause is the evidence for an edge that the given order of versions proves,
 // "" for one that reads prove.
-func givenBecause(w *Witness, e *Edge) string {
+func givenBecause(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
 	from, to := &p.Txns[e.From], &p.Txns[e.To]
 	a, b, value := w.short(e.From), w.short(e.To), clip(e.Value)
@@ -147,13 +147,13 @@ func givenBecause(w *Witness, e *Edge) string {
 		by = "by the commit timestamps"
 	}
 	switch {
-	case e.Label&infer.RW != 0:
+	case e.Label&finding.RW != 0:
 		for _, x := range externalReads(from, e.Key) {
-			if read := &from.Ops[x.at]; verifyGiven(p, from, to, e, read) == nil {
+			if read := &from.Ops[x.at]; givenOrder(p, from, to, e, read) {
 				return fmt.Sprintf("%s read version %s of %s, and that of %s, %s, is later %s", a, clip(read.Value), e.Key, b, value, by)
 			}
 		}
-	case e.Label&infer.WW != 0 && verifyGiven(p, from, to, e, nil) == nil:
+	case e.Label&finding.WW != 0 && givenOrder(p, from, to, e, nil):
 		before, _ := finalWrite(from, e.Key)
 		return fmt.Sprintf("%s wrote version %s of %s, and that of %s, %s, is later %s", a, clip(before.Value), e.Key, b, value, by)
 	}

@@ -1,12 +1,11 @@
 package isolation
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // A forced edge t2 -> t1 orders two writers of a key that t3, the transaction
@@ -75,64 +74,22 @@ func lastShowing(t *event.Record, key, value string) int {
 	return last
 }
 
-// verifyForced: the reader Shown read the value from to, from wrote the key as well,
-// and Past leads from from to the reader by reads, session order and real time.
-func verifyForced(w *Witness, e *Edge) error {
-	if e.Shown < 0 || len(e.Past) == 0 {
-		return errors.New("no read forces the order")
-	}
-	from, to, by := &w.Txns[e.From], &w.Txns[e.To], &w.Txns[e.Shown]
-	switch {
-	case e.Shown == e.From || e.Shown == e.To:
-		return errors.New("the reader is one of the two writers")
-	case by.Status == event.Aborted:
-		return fmt.Errorf("%s aborted", by.ID)
-	case !writesKey(from, e.Key):
-		return fmt.Errorf("%s did not write %s", from.ID, e.Key)
-	case !wroteValue(to, e.Key, e.Value):
-		return fmt.Errorf("%s did not write %s to %s", to.ID, e.Value, e.Key)
-	case lastShowing(by, e.Key, e.Value) < 0:
-		return fmt.Errorf("%s did not read %s from %s", by.ID, e.Value, e.Key)
-	}
-	return verifyPast(w, e.Past, e.From, e.Shown)
-}
-
-// verifyPast: the edges lead from one transaction to the other by reads, session order
-// and real time only.
-func verifyPast(w *Witness, past []Edge, from, to int) error {
-	at := from
-	for i := range past {
-		p := &past[i]
-		if p.From != at || p.Label&(infer.WR|infer.Process|infer.Realtime) == 0 || p.Label&(infer.RW|infer.Forced) != 0 {
-			return fmt.Errorf("step %d of the past does not follow", i)
-		}
-		if err := verifyEdge(w, p); err != nil {
-			return fmt.Errorf("step %d of the past: %w", i, err)
-		}
-		at = p.To
-	}
-	if at != to {
-		return errors.New("the past does not lead to the reader")
-	}
-	return nil
-}
-
 // forcedBase is the weakest base that forces e.
-func forcedBase(w *Witness, e *Edge) Base {
+func forcedBase(w *witness, e *finding.Dependency) Base {
 	if len(e.Past) != 1 {
 		return Causal
 	}
 	p := &e.Past[0]
-	if p.Label&infer.WR != 0 && readBefore(&w.Txns[e.Shown], p, lastShowing(&w.Txns[e.Shown], e.Key, e.Value)) {
+	if p.Label&finding.WR != 0 && readBefore(&w.Txns[e.Shown], p, lastShowing(&w.Txns[e.Shown], e.Key, e.Value)) {
 		return MonotonicAtomicView
 	}
 	return ReadAtomic
 }
 
 // readBefore says whether t read what p is about before its operation last.
-func readBefore(t *event.Record, p *Edge, last int) bool {
+func readBefore(t *event.Record, p *finding.Dependency, last int) bool {
 	for _, x := range externalReads(t, p.Key) {
-		if x.shows(p.Value) || indexOf(x.list, p.Value) >= 0 {
+		if x.shows(p.Value) || slices.Index(x.list, p.Value) >= 0 {
 			return x.at < last
 		}
 	}
@@ -141,18 +98,18 @@ func readBefore(t *event.Record, p *Edge, last int) bool {
 
 // follows says whether an edge with the label takes part in the cycle or in what forces
 // its edges.
-func follows(w *Witness, label infer.Label) bool {
-	has := func(e Edge) bool { return e.Label&label != 0 }
-	return slices.ContainsFunc(w.Edges, func(e Edge) bool { return has(e) || slices.ContainsFunc(e.Past, has) })
+func follows(w *witness, label finding.Label) bool {
+	has := func(e finding.Dependency) bool { return e.Label&label != 0 }
+	return slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return has(e) || slices.ContainsFunc(e.Past, has) })
 }
 
 // forcedName names a cycle in which levels force an order of writers: whichever
 // way round they came, a transaction missed one whose effects it had before it.
 // ok is false when no edge is forced.
-func forcedName(w *Witness) (n Name, ok bool) {
+func forcedName(w *witness) (n Name, ok bool) {
 	base := Base(0)
 	for i := range w.Edges {
-		if e := &w.Edges[i]; e.Label&infer.Forced != 0 {
+		if e := &w.Edges[i]; e.Label&finding.Forced != 0 {
 			base = max(base, forcedBase(w, e))
 		}
 	}
@@ -161,13 +118,13 @@ func forcedName(w *Witness) (n Name, ok bool) {
 	}
 	l := Level{Base: base}
 	switch {
-	case follows(w, infer.Realtime):
+	case follows(w, finding.Realtime):
 		l.Family = Strong
-	case follows(w, infer.Process):
+	case follows(w, finding.Process):
 		l.Family = StrongSession
 	}
 	name := cycleName(classSingle, l.Family)
-	return Name{name, missedTitle(base, l.Family), KindViolation, []Level{l}, severity(classSingle, l.Family)}, true
+	return Name{name, missedTitle(base, l.Family), finding.KindViolation, []Level{l}, severity(classSingle, l.Family)}, true
 }
 
 // missedTitle is the plain name of a read that missed what was in its past.
@@ -192,13 +149,13 @@ func missedTitle(base Base, f Family) string {
 // nonMonotonic says whether the two edges are an anti-dependency and a read, which the
 // reader did before the one that missed the writer: no monotonic atomic view allows
 // it (dbcop, figure 2a), and read committed does.
-func nonMonotonic(w *Witness) bool {
+func nonMonotonic(w *witness) bool {
 	if len(w.Edges) != 2 {
 		return false
 	}
 	for i := range 2 {
 		rw, wr := &w.Edges[i], &w.Edges[1-i]
-		if rw.Label&infer.RW == 0 || wr.Label&infer.WR == 0 {
+		if rw.Label&finding.RW == 0 || wr.Label&finding.WR == 0 {
 			continue
 		}
 		t := &w.Txns[rw.From]
@@ -214,16 +171,16 @@ func nonMonotonic(w *Witness) bool {
 }
 
 // missed says whether the read saw a state that the write of e came behind.
-func missed(w *Witness, e *Edge, x *sight) bool {
+func missed(w *witness, e *finding.Dependency, x *sight) bool {
 	from, to := &w.Txns[e.From], &w.Txns[e.To]
 	if appended(to, e.Key, e.Value) {
-		return (x.isList || x.nothing) && indexOf(x.list, e.Value) < 0
+		return (x.isList || x.nothing) && slices.Index(x.list, e.Value) < 0
 	}
-	return verifyAntiOf(w, from, to, e, &from.Ops[x.at]) == nil
+	return overwritten(w, from, to, e, &from.Ops[x.at])
 }
 
 // pastSentence says how the past of e leads to its reader.
-func pastSentence(w *Witness, e *Edge) string {
+func pastSentence(w *witness, e *finding.Dependency) string {
 	s := ""
 	for i := range e.Past {
 		if i > 0 {

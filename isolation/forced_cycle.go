@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // forcedCycle decides read atomic and causal: if T3 reads a key from T1 and has T2,
 // another writer of the key, in its past, T2 comes before T1 (dbcop, figures 2b and
 // 2c). The past is what T3 reads from (and follows in its session or in real time), or
 // all that leads there.
-func (w *Witness) forcedCycle(l Level) bool {
+func (w *witness) forcedCycle(l Level) bool {
 	g := &arcGraph{out: make([][]arc, 2*len(w.Txns))}
 	shown := w.shown
 	if shown == nil {
@@ -20,7 +20,7 @@ func (w *Witness) forcedCycle(l Level) bool {
 	reads := shown.reads
 	for i := range w.Edges {
 		e := &w.Edges[i]
-		if e.Label&infer.WR != 0 || e.Label&infer.Process != 0 && l.Family != Plain || e.Label&infer.Realtime != 0 && l.Family == Strong {
+		if e.Label&finding.WR != 0 || e.Label&finding.Process != 0 && l.Family != Plain || e.Label&finding.Realtime != 0 && l.Family == Strong {
 			g.add(e)
 		}
 	}
@@ -35,12 +35,12 @@ func (w *Witness) forcedCycle(l Level) bool {
 		_, ok := past.path(2*t2, 2*t3)
 		return ok
 	}
-	var forced []Edge
+	var forced []finding.Dependency
 	for i := range reads {
 		e := &reads[i] // T1 -> T3
 		for _, x := range shown.writes[e.Key] {
 			if t2 := x.txn; t2 != e.From && t2 != e.To && before(t2, e.To) {
-				forced = append(forced, Edge{From: t2, To: e.From})
+				forced = append(forced, finding.Dependency{From: t2, To: e.From})
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func (w *Witness) forcedCycle(l Level) bool {
 // shown is what the operations of a witness's transactions show of registers.
 type shown struct {
 	writes map[string][]written // by key: final writes, in the order of the transactions
-	reads  []Edge               // wr edges
+	reads  []finding.Dependency // wr edges
 }
 
 type written struct {
@@ -65,7 +65,7 @@ type written struct {
 }
 
 // show looks at each operation once: transactions may have many.
-func (w *Witness) show() *shown {
+func (w *witness) show() *shown {
 	s := &shown{writes: map[string][]written{}}
 	for t := range w.Txns {
 		for i := range w.Txns[t].Ops {
@@ -99,7 +99,7 @@ func (w *Witness) show() *shown {
 			}
 			for _, x := range all {
 				if x.txn != r && x.value == o.Value {
-					s.reads = append(s.reads, Edge{From: x.txn, To: r, Label: infer.WR, Key: o.Key, Value: o.Value, Shown: -1})
+					s.reads = append(s.reads, finding.Dependency{From: x.txn, To: r, Label: finding.WR, Key: o.Key, Value: o.Value, Shown: -1})
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // maxHistory bounds the records that a finding carries, in bytes.
@@ -12,7 +13,7 @@ const maxHistory = 32 << 10
 // SetHistory notes the transactions that f rests on as records, so that the finding
 // can be made again from these alone: monitor check --contract start=existing. None
 // are noted where they are larger than 32 KiB.
-func (f *Finding) SetHistory(txns []event.Record) {
+func SetHistory(f *finding.Finding, txns []event.Record) {
 	f.History = nil
 	size := 0
 	for i := range txns {

@@ -1,33 +1,16 @@
 package isolation
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
-
-// verifyLine: the edges are about one key, but for the last one, which may be in real
-// time. That each follows is for the others of this package to say.
-func verifyLine(w *Witness) error {
-	for i := range w.Edges {
-		e, last := &w.Edges[i], i == len(w.Edges)-1
-		switch {
-		case !last && e.Label&infer.Realtime != 0:
-			return errors.New("real time is the last step, or none")
-		case e.Label&infer.Realtime == 0 && e.Key != w.Key:
-			return fmt.Errorf("a step is about %s and not about %s", e.Key, w.Key)
-		}
-	}
-	return nil
-}
 
 // NameLinear names what refutes linearizability: the operations on one key have no
 // order in which each takes effect between its call and its return.
 func NameLinear() Name {
 	return Name{
-		Anomaly: "nonlinearizable", Title: anomalies["nonlinearizable"].title, Kind: KindViolation,
+		Anomaly: "nonlinearizable", Title: anomalies["nonlinearizable"].title, Kind: finding.KindViolation,
 		Weakest: []Level{{Special: Linearizable}}, Severity: severity(classG2, Strong),
 	}
 }
@@ -35,14 +18,14 @@ func NameLinear() Name {
 // RefuteLinear adds linearizability to what falls with a finding that is about one key:
 // what a transaction did to the key is one operation there, and takes effect as a whole
 // or not at all. kind is 0 for a cycle.
-func (n *Name) RefuteLinear(kind infer.AnomalyKind, w *Witness) {
+func (n *Name) RefuteLinear(kind finding.AnomalyKind, w *finding.Witness) {
 	switch kind {
-	case infer.Internal, infer.Nonrepeatable, infer.Divergence, infer.G1a, infer.G1b, infer.DirtyUpdate,
-		infer.IncompatibleOrder, infer.DuplicateElements, infer.FutureRead, infer.GarbageRead:
+	case finding.Internal, finding.Nonrepeatable, finding.Divergence, finding.G1a, finding.G1b, finding.DirtyUpdate,
+		finding.IncompatibleOrder, finding.DuplicateElements, finding.FutureRead, finding.GarbageRead:
 	case 0:
 		for i := range w.Edges {
 			e := &w.Edges[i]
-			if e.Key != w.Edges[0].Key && e.Label&infer.Realtime == 0 || e.Label&(infer.Process|infer.Forced) != 0 {
+			if e.Key != w.Edges[0].Key && e.Label&finding.Realtime == 0 || e.Label&(finding.Process|finding.Forced) != 0 {
 				return
 			}
 		}

@@ -3,15 +3,14 @@ package isolation
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // NameChoices names a witness with choices by the weakest levels that it refutes.
-func NameChoices(w *Witness) Name {
-	looked := *plainly(w)
-	w = &looked
+func NameChoices(of *finding.Witness) Name {
+	w := plainly(&witness{Witness: of})
 	w.shown = w.show()
-	n := Name{Kind: KindViolation}
+	n := Name{Kind: finding.KindViolation}
 	for _, family := range []Family{Plain, StrongSession, Strong} {
 		for _, base := range []Base{ReadAtomic, Causal, Prefix, SnapshotIsolation, Serializable} {
 			if l := (Level{Base: base, Family: family}); w.contradicts(l) {
@@ -39,9 +38,9 @@ func NameChoices(w *Witness) Name {
 	case Causal:
 		c, title = classSingle, missedTitle(Causal, family)
 	case Prefix:
-		c = w.certainClass(w.ChoiceLevel(n.Weakest))
+		c = w.certainClass(w.choiceLevel(n.Weakest))
 	case SnapshotIsolation:
-		c, title = w.certainClass(w.ChoiceLevel(n.Weakest)), "conflicting writes"
+		c, title = w.certainClass(w.choiceLevel(n.Weakest)), "conflicting writes"
 	}
 	if c == classG2 {
 		title = ""
@@ -56,18 +55,18 @@ func NameChoices(w *Witness) Name {
 
 // shownEdges are the edges that a finding lists: the cycle, or of a witness with
 // choices the one that the argument ends with, in which some edges may be assumed.
-func (w *Witness) shownEdges() []Edge {
+func (w *witness) shownEdges() []finding.Dependency {
 	if len(w.Choices) == 0 {
 		return w.Edges
 	}
 	w = plainly(w)
-	var es []Edge
-	for steps := w.argument(w.Level); len(steps) > 0; {
+	var es []finding.Dependency
+	for steps := w.argument(w.level()); len(steps) > 0; {
 		last := steps[len(steps)-1]
 		steps = nil
 		if last.branches == nil {
 			for _, e := range last.closed[0] {
-				es = append(es, e.ofSet())
+				es = append(es, ofSet(e))
 			}
 			continue
 		}
@@ -83,13 +82,13 @@ func (w *Witness) shownEdges() []Edge {
 // certainClass is the class of what is certain: of the cycles with which the argument rules
 // sides out one is there, in whatever order the writers were, and nobody knows which. So
 // it is the class that all of them imply; of those without anti-dependencies more holds.
-func (w *Witness) certainClass(l Level) class {
+func (w *witness) certainClass(l Level) class {
 	c := classSingle
 	var look func(steps []deduction)
 	look = func(steps []deduction) {
 		for i := range steps {
 			for _, cycle := range steps[i].closed {
-				var labels []infer.Label
+				var labels []finding.Label
 				for _, e := range cycle {
 					labels = append(labels, e.Label)
 				}
@@ -122,13 +121,17 @@ func least(ls []Level) Base {
 // argued: the first of them, or the weakest above it that is a graph over choices. It
 // stays as it is where that leaves an order: reads beside the edges refute the weaker
 // one.
-func (w *Witness) ChoiceLevel(weakest []Level) Level {
+func ChoiceLevel(w *finding.Witness, weakest []Level) Level {
+	return (&witness{Witness: w}).choiceLevel(weakest)
+}
+
+func (w *witness) choiceLevel(weakest []Level) Level {
 	l := weakest[0]
 	if l.Special == 0 {
 		l.Base = max(l.Base, Prefix)
 	}
 	if w.argument(l) == nil {
-		return w.Level
+		return w.level()
 	}
 	return l
 }

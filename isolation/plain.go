@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // cell is the separator between a set and an element of it in the name that the
@@ -17,11 +17,11 @@ const cell = "\xff"
 // write; a delete writes nothing, which NotFound says; a cas reads and writes; a
 // range reads the keys that the witness is about; each element of a set that the
 // witness is about is a key of its own.
-func plainly(w *Witness) *Witness {
+func plainly(w *witness) *witness {
 	if !w.ByVersion && !slices.ContainsFunc(w.Txns, special) {
 		return w
 	}
-	p := *w
+	p := *w.Witness
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
 	sets := map[string]bool{}
@@ -46,7 +46,7 @@ func plainly(w *Witness) *Witness {
 		x.Key = name(x.Key, x.Value)
 		x.Past = slices.Clone(x.Past)
 		for j := range x.Past {
-			if s := &x.Past[j]; s.Label&infer.WR != 0 {
+			if s := &x.Past[j]; s.Label&finding.WR != 0 {
 				s.Key = name(s.Key, s.Value)
 			}
 		}
@@ -70,18 +70,18 @@ func plainly(w *Witness) *Witness {
 	}
 	for i := range p.Edges {
 		// What a set's element is removed from has the element for a value.
-		if x := &p.Edges[i]; strings.Contains(x.Key, cell) && x.Label&infer.WR == 0 {
+		if x := &p.Edges[i]; strings.Contains(x.Key, cell) && x.Label&finding.WR == 0 {
 			if o, ok := finalWrite(&p.Txns[x.To], x.Key); ok {
 				x.Value = o.Value
 			}
 		}
 	}
-	return &p
+	return &witness{Witness: &p}
 }
 
 // ofSet is the edge with its set and element, where it is one of a plain witness over
 // the key that the element has there.
-func (e *Edge) ofSet() Edge {
+func ofSet(e *finding.Dependency) finding.Dependency {
 	of := *e
 	if set, elem, ok := strings.Cut(e.Key, cell); ok {
 		of.Key, of.Value = set, elem
@@ -90,7 +90,7 @@ func (e *Edge) ofSet() Edge {
 }
 
 // deletes says whether a transaction of the plain witness deletes the key.
-func deletes(w *Witness, key string) bool {
+func deletes(w *witness, key string) bool {
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			if o := &w.Txns[i].Ops[j]; o.Key == key && o.Kind == event.Write && o.Flags&event.NotFound != 0 && w.Txns[i].Status != event.Aborted {

@@ -5,25 +5,26 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Name is what a witness is called, and what it says about levels.
 type Name struct {
 	Anomaly  string
 	Title    string
-	Kind     Kind
+	Kind     finding.Kind
 	Weakest  []Level
 	Severity int // less is worse; for choosing between names of one finding
 }
 
 // NameCycle names a witness that is a cycle.
-func NameCycle(w *Witness) Name {
+func NameCycle(of *finding.Witness) Name {
+	w := &witness{Witness: of}
 	p := plainly(w)
 	if n, ok := forcedName(p); ok {
 		return n
 	}
-	labels := w.Labels()
+	labels := w.labels()
 	c, f := classify(labels)
 	name := cycleName(c, f)
 	title := cycleTitle(labels, name)
@@ -34,62 +35,62 @@ func NameCycle(w *Witness) Name {
 		}
 	}
 	if nonMonotonic(p) {
-		return Name{name, missedTitle(MonotonicAtomicView, Plain), KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
+		return Name{name, missedTitle(MonotonicAtomicView, Plain), finding.KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
 	}
-	return Name{name, title, KindViolation, weakest(labels), severity(c, f)}
+	return Name{name, title, finding.KindViolation, weakest(labels), severity(c, f)}
 }
 
 // NameOf names what inference found without a cycle.
-func NameOf(kind infer.AnomalyKind) Name {
-	n := Name{Kind: KindViolation}
+func NameOf(kind finding.AnomalyKind) Name {
+	n := Name{Kind: finding.KindViolation}
 	at := func(anomaly string, b Base) {
 		n.Anomaly, n.Weakest, n.Severity = anomaly, []Level{{Base: b}}, int(classG0)
 	}
 	switch kind {
-	case infer.Internal:
+	case finding.Internal:
 		at("internal", MonotonicAtomicView)
-	case infer.Nonrepeatable:
+	case finding.Nonrepeatable:
 		at("internal", ReadAtomic)
-	case infer.Divergence:
+	case finding.Divergence:
 		at("lost-update", SnapshotIsolation)
 		n.Severity = int(classSingle)
-	case infer.G1a:
+	case finding.G1a:
 		at("G1a", ReadCommitted)
-	case infer.G1b:
+	case finding.G1b:
 		at("G1b", ReadCommitted)
-	case infer.DirtyUpdate:
+	case finding.DirtyUpdate:
 		at("dirty-update", ReadCommitted)
-	case infer.IncompatibleOrder:
+	case finding.IncompatibleOrder:
 		at("incompatible-order", ReadCommitted)
-	case infer.DuplicateElements:
+	case finding.DuplicateElements:
 		at("duplicate-elements", ReadUncommitted)
-	case infer.FutureRead:
+	case finding.FutureRead:
 		at("future-read", ReadCommitted)
-	case infer.CyclicVersions:
+	case finding.CyclicVersions:
 		at("cyclic-versions", ReadUncommitted)
-	case infer.OutOfBounds:
+	case finding.OutOfBounds:
 		at("garbage-read", ReadCommitted)
-	case infer.WrongTotal:
+	case finding.WrongTotal:
 		at("G-single-item", ReadAtomic)
 		n.Severity = int(classSingle)
-	case infer.GarbageRead:
+	case finding.GarbageRead:
 		at("garbage-read", ReadCommitted) // the writer may have aborted
-	case infer.UnattributedRead:
-		n.Kind, n.Anomaly = KindRecord, "unattributed-read"
-	case infer.Contradictory:
-		n.Kind, n.Anomaly = KindRecord, "contradictory-record"
-	case infer.SessionOverlap:
-		n.Kind, n.Anomaly = KindRecord, "session-not-sequential"
-	case infer.SequenceGap:
-		n.Kind, n.Anomaly = KindGap, "gap"
+	case finding.UnattributedRead:
+		n.Kind, n.Anomaly = finding.KindRecord, "unattributed-read"
+	case finding.Contradictory:
+		n.Kind, n.Anomaly = finding.KindRecord, "contradictory-record"
+	case finding.SessionOverlap:
+		n.Kind, n.Anomaly = finding.KindRecord, "session-not-sequential"
+	case finding.SequenceGap:
+		n.Kind, n.Anomaly = finding.KindGap, "gap"
 	default:
-		n.Kind, n.Anomaly = KindHorizon, "horizon"
+		n.Kind, n.Anomaly = finding.KindHorizon, "horizon"
 	}
 	n.Title = anomalies[n.Anomaly].title
 	switch kind { // MTC, figure 5
-	case infer.Internal:
+	case finding.Internal:
 		n.Title = "own write not read"
-	case infer.Nonrepeatable:
+	case finding.Nonrepeatable:
 		n.Title = "non-repeatable read"
 	}
 	return n
@@ -97,15 +98,16 @@ func NameOf(kind infer.AnomalyKind) Name {
 
 // Fill writes name and witness into the finding: what does not depend on where
 // and when it was found.
-func (n Name) Fill(f *Finding, w *Witness, expect Level) {
+func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
+	w := &witness{Witness: of}
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
-	f.SetRefuted(n.Weakest, expect)
+	SetRefuted(f, n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
-	if w.Anomaly == infer.Internal && interleaved(w) {
+	if w.Anomaly == finding.Internal && interleaved(w) {
 		f.ElleNot = anomalies["G0"].elleNot
 	}
 	f.Txns, f.Edges, f.Levels, f.Names = nil, nil, nil, nil
-	members := w.Members()
+	members := w.members()
 	for i := range members {
 		f.Txns = append(f.Txns, w.Txns[i].ID)
 	}
@@ -126,7 +128,7 @@ func (n Name) Fill(f *Finding, w *Witness, expect Level) {
 	edges := w.shownEdges()
 	for i := range edges {
 		e := &edges[i]
-		f.Edges = append(f.Edges, FindingEdge{
+		f.Edges = append(f.Edges, finding.Edge{
 			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
 			Key: e.Key, Value: Cut(e.Value, maxValue), Evidence: Cut(w.shorten(because(w, e)), maxValue),
 		})
@@ -135,13 +137,13 @@ func (n Name) Fill(f *Finding, w *Witness, expect Level) {
 }
 
 // SetRefuted says which levels fall.
-func (f *Finding) SetRefuted(weakest []Level, expect Level) {
+func SetRefuted(f *finding.Finding, weakest []Level, expect Level) {
 	f.Refutes = LevelNames(weakest)
 	f.AlsoRefutes = LevelNames(Above(weakest))
 	f.Expected = len(weakest) > 0 && !expect.Refuted(weakest)
 }
 
-func (n Name) headline(f *Finding) string {
+func (n Name) headline(f *finding.Finding) string {
 	name := n.Anomaly
 	if n.Title != "" && n.Title != n.Anomaly {
 		name = fmt.Sprintf("%s (%s)", n.Anomaly, n.Title)
@@ -155,7 +157,7 @@ func (n Name) headline(f *Finding) string {
 // interleaved says whether the list that Txns[0] misread has, right before and right behind
 // some of its own elements, such of Txns[1]. Nothing is concluded here from a list that a
 // transaction misread. Elle takes it for the order of the appends: a write cycle.
-func interleaved(w *Witness) bool {
+func interleaved(w *witness) bool {
 	if len(w.Txns) < 2 || w.Op >= len(w.Txns[0].Ops) || w.Txns[1].Status == event.Aborted {
 		return false
 	}

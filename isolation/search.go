@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
 )
 
 // Searcher finds the shortest cycles of a class through a given edge. It keeps
@@ -38,29 +38,29 @@ const maxState = 2
 // plan says which edges a class allows.
 type plan struct {
 	class  class
-	labels infer.Label
+	labels finding.Label
 }
 
 func planOf(c class, f Family) plan {
 	p := plan{class: c}
 	switch c {
 	case classG0:
-		p.labels = infer.WW
+		p.labels = finding.WW
 	case classG1c:
-		p.labels = infer.WW | infer.WR
+		p.labels = finding.WW | finding.WR
 	default:
-		p.labels = infer.WW | infer.WR | infer.RW
+		p.labels = finding.WW | finding.WR | finding.RW
 	}
 	if f != Plain {
-		p.labels |= infer.Process
+		p.labels |= finding.Process
 	}
 	return p
 }
 
 // next is the state behind an edge with this label, ok false when the class does
 // not allow it there.
-func (p plan) next(state uint8, l infer.Label) (uint8, bool) {
-	rw := l&infer.RW != 0
+func (p plan) next(state uint8, l finding.Label) (uint8, bool) {
+	rw := l&finding.RW != 0
 	switch p.class {
 	case classSingle:
 		if rw {
@@ -86,7 +86,7 @@ func (s *Searcher) budget() int { return cmp.Or(s.Budget, defaultBudget) }
 // none within the budget, and whether the budget was used up. It follows stored
 // edges whether or not a view has set them aside.
 func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan) (path []incremental.EdgeID, spent bool) {
-	label := infer.Label(closing.Labels)
+	label := finding.Label(closing.Labels)
 	if label&p.labels == 0 {
 		return nil, false
 	}
@@ -100,7 +100,7 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 				return nil, true
 			}
 			e := g.Edge(id)
-			l := infer.Label(e.Labels) & p.labels
+			l := finding.Label(e.Labels) & p.labels
 			if l == 0 || s.promisesLess(e, s.floor) {
 				continue
 			}
@@ -109,7 +109,7 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 				continue
 			}
 			if e.To == closing.From {
-				if p.class == classNonadjacent && l&infer.RW != 0 && label&infer.RW != 0 {
+				if p.class == classNonadjacent && l&finding.RW != 0 && label&finding.RW != 0 {
 					continue // the closing edge would be adjacent to it
 				}
 				return s.trace(int32(i), id), false
@@ -175,7 +175,7 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 		for c := classG0; c <= last; c++ {
 			p := planOf(c, f)
 			if level.Special == GeneralizedSI {
-				p.labels &^= infer.Process
+				p.labels &^= finding.Process
 			}
 			for _, floor := range s.floors(level) {
 				s.floor = floor
@@ -219,7 +219,7 @@ func (s *Searcher) search(g *incremental.Graph, closing *incremental.Edge, p pla
 // promisesLess says whether e is an anti-dependency of a transaction that asked for
 // less than the base.
 func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
-	if s.Asked == nil || infer.Label(e.Labels)&infer.RW == 0 {
+	if s.Asked == nil || finding.Label(e.Labels)&finding.RW == 0 {
 		return false
 	}
 	asked := s.Asked(e.From)
@@ -248,13 +248,13 @@ func lastClass(l Level) class {
 }
 
 // labelsOf are the labels of the cycle's steps, those in real time among them.
-func labelsOf(g *incremental.Graph, cycle []incremental.EdgeID) []infer.Label {
-	var ls []infer.Label
+func labelsOf(g *incremental.Graph, cycle []incremental.EdgeID) []finding.Label {
+	var ls []finding.Label
 	for i, id := range cycle {
 		e := g.Edge(id)
-		ls = append(ls, infer.Label(e.Labels))
+		ls = append(ls, finding.Label(e.Labels))
 		if g.Edge(cycle[(i+1)%len(cycle)]).From != e.To {
-			ls = append(ls, infer.Realtime)
+			ls = append(ls, finding.Realtime)
 		}
 	}
 	return ls

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
 )
 
 // arrival is a state of a search in one direction: where it is, and what it can
@@ -22,7 +22,7 @@ type arrival struct {
 // shortest of all within the budget; steps in time are not stored, they are where
 // one edge does not begin at the other's end.
 func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p plan) (path []incremental.EdgeID, spent bool) {
-	label := infer.Label(closing.Labels)
+	label := finding.Label(closing.Labels)
 	if label&p.labels == 0 {
 		return nil, false
 	}
@@ -74,12 +74,12 @@ func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p 
 
 // meet says whether a way on in one state and a way back in the other may be
 // joined by a step in time. Both counted the closing edge.
-func (p plan) meet(forward, backward uint8, closing infer.Label) bool {
+func (p plan) meet(forward, backward uint8, closing finding.Label) bool {
 	if p.class != classSingle {
 		return true // what lies between two anti-dependencies is a step in time
 	}
 	n := forward + backward
-	if closing&infer.RW != 0 {
+	if closing&finding.RW != 0 {
 		n-- // counted on both sides
 	}
 	return n <= 1
@@ -106,7 +106,7 @@ func (s *Searcher) reach(g *incremental.Graph, v incremental.Vertex, state uint8
 				return all, true
 			}
 			e := g.Edge(id)
-			if l := infer.Label(e.Labels) & p.labels; l != 0 && !s.promisesLess(e, s.floor) {
+			if l := finding.Label(e.Labels) & p.labels; l != 0 && !s.promisesLess(e, s.floor) {
 				if next, ok := p.next(at.state, l); ok {
 					to := e.To
 					if back {

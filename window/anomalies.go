@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -16,7 +18,7 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 	case a.Kind == infer.Nonlinearizable:
 		m.reportLine(a)
 		return
-	case name.Kind == isolation.KindHorizon:
+	case name.Kind == finding.KindHorizon:
 		m.beyond(a)
 		return
 	case a.Kind == infer.UnattributedRead:
@@ -55,14 +57,14 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 	if a.Kind == infer.Divergence {
 		w.Edges = divergenceEdges(&w)
 	}
-	if m.linearizes() && name.Kind == isolation.KindViolation {
+	if m.linearizes() && name.Kind == finding.KindViolation {
 		name.RefuteLinear(a.Kind, &w)
 	}
 	switch a.Kind {
 	case infer.G1a, infer.DirtyUpdate, infer.GarbageRead, infer.FutureRead, infer.DuplicateElements:
 		f.values = []uint64{a.Value}
 	}
-	if err := isolation.Verify(&w); err != nil {
+	if err := verify.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return
@@ -77,13 +79,13 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 }
 
 // isList says whether the operation that w is about read a list.
-func isList(w *isolation.Witness) bool {
+func isList(w *finding.Witness) bool {
 	return w.Op < len(w.Txns[0].Ops) && (w.Txns[0].Ops[w.Op].Flags&event.IsArray != 0 || hasAppend(w) ||
 		slices.ContainsFunc(w.Txns[0].Ops, func(o event.RecordOp) bool { return o.Key == w.Key && o.Flags&event.IsArray != 0 }))
 }
 
 // hasAppend says whether w is about a list.
-func hasAppend(w *isolation.Witness) bool {
+func hasAppend(w *finding.Witness) bool {
 	return slices.ContainsFunc(w.Txns[0].Ops, func(o event.RecordOp) bool { return o.Key == w.Key && o.Kind == event.Append })
 }
 
@@ -94,8 +96,8 @@ func (m *Machine) askedLess(n uint32, weakest []isolation.Level) bool {
 	return asked != 0 && !(isolation.Level{Base: asked}).Refuted(weakest)
 }
 
-func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) isolation.Witness {
-	w := isolation.Witness{Anomaly: a.Kind, Op: int(a.OpA)}
+func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) finding.Witness {
+	w := finding.Witness{Anomaly: a.Kind, Op: int(a.OpA)}
 	m.given(&w)
 	for _, n := range members {
 		w.Txns = append(w.Txns, m.record(n))
@@ -114,13 +116,13 @@ func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) isolation.W
 
 // divergenceEdges are the two anti-dependencies between transactions that
 // overwrote one version.
-func divergenceEdges(w *isolation.Witness) []isolation.Edge {
-	var es []isolation.Edge
+func divergenceEdges(w *finding.Witness) []finding.Dependency {
+	var es []finding.Dependency
 	for i := range 2 {
-		e := isolation.Edge{From: i, To: 1 - i, Label: infer.RW, Key: w.Key, Shown: -1}
+		e := finding.Dependency{From: i, To: 1 - i, Label: infer.RW, Key: w.Key, Shown: -1}
 		t := &w.Txns[1-i]
 		for j := range t.Ops {
-			if o := &t.Ops[j]; o.Key == w.Key && isolation.Writes(o) {
+			if o := &t.Ops[j]; o.Key == w.Key && o.Writes() {
 				e.Value = o.Value
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // TestClassesAreBounded: 300 keys with nothing in common are each a class. Reads of
@@ -32,7 +32,7 @@ func TestClassesAreBounded(t *testing.T) {
 	m, eff := check(t, Config{Window: For(time.Millisecond), Lateness: For(time.Millisecond), Contract: Contract{Complete: true}}, lines.String())
 	groups := map[string]bool{}
 	for i := range eff.Findings {
-		if f := &eff.Findings[i]; f.Kind == isolation.KindHorizon {
+		if f := &eff.Findings[i]; f.Kind == finding.KindHorizon {
 			groups[f.ID] = true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -33,21 +34,21 @@ func (m *Machine) contradict(key string) {
 		m.verdicts.add(f, -1)
 		f.weakest = weakened(f.weakest)
 		m.verdicts.add(f, +1)
-		f.Finding.SetRefuted(f.weakest, m.cfg.Expect)
+		isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
 		f.Finding.Revision++
 		m.emit(f)
 	}
 	for i := range m.open.recent {
 		r := &m.open.recent[i]
 		weakest, err := parseAll(r.Weakest)
-		if err != nil || r.Finding.State == isolation.Withdrawn || !m.overContradicted(&r.Finding, r.Beside) || !weakens(weakest) {
+		if err != nil || r.Finding.State == finding.Withdrawn || !m.overContradicted(&r.Finding, r.Beside) || !weakens(weakest) {
 			continue
 		}
 		f := &openFinding{Finding: r.Finding, weakest: weakest}
 		m.verdicts.add(f, -1)
 		f.weakest = weakened(weakest)
 		m.verdicts.add(f, +1)
-		f.Finding.SetRefuted(f.weakest, m.cfg.Expect)
+		isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
 		f.Finding.Revision++
 		m.open.revisions[f.Finding.ID] = f.Finding.Revision
 		r.Finding, r.Weakest = f.Finding, isolation.LevelNames(f.weakest)
@@ -74,8 +75,8 @@ func (m *Machine) contradictOwn(es []infer.Edge) {
 // overContradicted says whether the finding is about a key of which reads exclude each
 // other. The cycle that is shown need not be the one with the write dependency: what a
 // former witness refuted stays refuted. beside are the keys of further cycles.
-func (m *Machine) overContradicted(f *isolation.Finding, beside []string) bool {
-	return slices.ContainsFunc(f.Edges, func(e isolation.FindingEdge) bool {
+func (m *Machine) overContradicted(f *finding.Finding, beside []string) bool {
+	return slices.ContainsFunc(f.Edges, func(e finding.Edge) bool {
 		return m.isContradicted(e.Key)
 	}) || slices.ContainsFunc(beside, m.isContradicted)
 }
@@ -86,17 +87,17 @@ func (m *Machine) isContradicted(key string) bool {
 }
 
 // weigh is the name of a cycle, with what follows from contradicted keys.
-func (m *Machine) weigh(w *isolation.Witness) isolation.Name {
+func (m *Machine) weigh(w *finding.Witness) isolation.Name {
 	name := isolation.NameCycle(w)
 	if m.linearizes() {
 		name.RefuteLinear(0, w)
 	}
-	if len(m.contradicted) > 0 && slices.ContainsFunc(w.Edges, func(e isolation.Edge) bool {
+	if len(m.contradicted) > 0 && slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
 		return e.Label&infer.WW != 0 && m.isContradicted(e.Key)
 	}) {
 		name.Weakest = weakened(name.Weakest)
 	}
-	if len(m.asked) > 0 && slices.ContainsFunc(w.Edges, func(e isolation.Edge) bool { return e.Label&infer.RW != 0 && m.allowsSkew(&w.Txns[e.From]) }) {
+	if len(m.asked) > 0 && slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return e.Label&infer.RW != 0 && m.allowsSkew(&w.Txns[e.From]) }) {
 		name.Weakest = slices.DeleteFunc(slices.Clone(name.Weakest), func(l isolation.Level) bool { return l.Special == isolation.GeneralizedSI })
 	}
 	return name

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -364,7 +366,7 @@ func (m *Machine) decideTotal(w *waitingReads) {
 func (m *Machine) tellCounter(kind infer.AnomalyKind, n, op uint32, other []byte) string {
 	f := &openFinding{members: []uint32{n}}
 	f.Finding.Certain = true
-	w := isolation.Witness{Anomaly: kind, Op: int(op), Txns: []event.Record{m.record(n)}}
+	w := finding.Witness{Anomaly: kind, Op: int(op), Txns: []event.Record{m.record(n)}}
 	m.given(&w)
 	if w.Op < len(w.Txns[0].Ops) {
 		w.Key, w.Value = w.Txns[0].Ops[w.Op].Key, w.Txns[0].Ops[w.Op].Value
@@ -380,7 +382,7 @@ func (m *Machine) tellCounter(kind infer.AnomalyKind, n, op uint32, other []byte
 	if m.linearizes() {
 		name.RefuteLinear(kind, &w)
 	}
-	if err := isolation.Verify(&w); err != nil {
+	if err := verify.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return ""
@@ -443,7 +445,7 @@ func (m *Machine) takeBackCounters(ids []string) {
 			continue
 		}
 		for i := range m.open.recent {
-			if r := &m.open.recent[i]; r.Finding.ID == id && r.Finding.State != isolation.Withdrawn {
+			if r := &m.open.recent[i]; r.Finding.ID == id && r.Finding.State != finding.Withdrawn {
 				m.withdrawFinal(r)
 			}
 		}

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -75,7 +77,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		return nil
 	}
 	w, all := m.witness(c.Edges)
-	if err := isolation.Verify(&w); err != nil {
+	if err := verify.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return nil
@@ -112,7 +114,7 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 // witness is the cycle in terms of operations: the closing edge last, so that it
 // is the contradiction. all are the transactions of the witness: those on the
 // cycle, one an edge, then those whose reads show an order.
-func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []uint32) {
+func (m *Machine) witness(ids []incremental.EdgeID) (w finding.Witness, all []uint32) {
 	var es []infer.Edge
 	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
 		e := m.graph.Edge(id)
@@ -123,7 +125,7 @@ func (m *Machine) witness(ids []incremental.EdgeID) (w isolation.Witness, all []
 
 // witnessOf is the cycle of these edges, with a step in real time where one does
 // not begin at the end of the one before it.
-func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32) {
+func (m *Machine) witnessOf(es []infer.Edge) (w finding.Witness, all []uint32) {
 	m.given(&w)
 	m.contradictOwn(es)
 	var steps []infer.Edge
@@ -144,7 +146,7 @@ func (m *Machine) witnessOf(es []infer.Edge) (w isolation.Witness, all []uint32)
 		return len(all) - 1
 	}
 	for i, e := range steps {
-		edge := isolation.Edge{From: i, To: (i + 1) % len(steps), Label: e.Label, Shown: -1}
+		edge := finding.Dependency{From: i, To: (i + 1) % len(steps), Label: e.Label, Shown: -1}
 		if e.Version != 0 {
 			edge.Key = m.infer.Key(e.Version)
 			edge.Value = m.infer.Value(e.Version, &m.scratch)

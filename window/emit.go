@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/zeebo/xxh3"
 )
 
 // countFound counts a finding that is new.
-func (m *Machine) countFound(f *isolation.Finding) {
+func (m *Machine) countFound(f *finding.Finding) {
 	n := m.found[f.Anomaly]
 	if f.Expected {
 		n[1]++
@@ -22,7 +23,7 @@ func (m *Machine) countFound(f *isolation.Finding) {
 }
 
 func (m *Machine) emit(f *openFinding) {
-	if f.Finding.Revision == 1 && f.Finding.State == isolation.Provisional {
+	if f.Finding.Revision == 1 && f.Finding.State == finding.Provisional {
 		m.countFound(&f.Finding)
 	}
 	f.Finding.DetectedAt = m.detectedAt()
@@ -31,8 +32,8 @@ func (m *Machine) emit(f *openFinding) {
 
 // hand gives f out, with what it prints cut to its bounds. The machine goes on with the
 // whole of it.
-func (m *Machine) hand(f isolation.Finding) {
-	f.Bound()
+func (m *Machine) hand(f finding.Finding) {
+	isolation.Bound(&f)
 	m.effects.Findings = append(m.effects.Findings, f)
 }
 
@@ -48,7 +49,7 @@ func (m *Machine) detectedAt() string {
 // reported. Findings that are not cycles differ by their anomaly as well.
 // Those about counters differ by its key too: one transaction can have misread several,
 // and a register besides.
-func (m *Machine) identity(f *isolation.Finding, cycle bool, counter string) string {
+func (m *Machine) identity(f *finding.Finding, cycle bool, counter string) string {
 	kind := string(f.Kind)
 	if !cycle {
 		kind += " " + f.Anomaly
@@ -63,7 +64,7 @@ func (m *Machine) identity(f *isolation.Finding, cycle bool, counter string) str
 }
 
 // locate sets the positions of the first and the last member in input order.
-func (m *Machine) locate(f *isolation.Finding, members []uint32) {
+func (m *Machine) locate(f *finding.Finding, members []uint32) {
 	first, last := "", ""
 	var lo, hi uint32
 	for _, n := range members {

@@ -4,23 +4,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 )
 
 // publish gives a new finding its identity and hands it out. A finding of the
 // same members and kind that is open takes it in.
-func (m *Machine) publish(f *openFinding, name isolation.Name, w *isolation.Witness) {
-	if n := m.unproven(f.members); n != 0 && name.Kind == isolation.KindViolation {
+func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witness) {
+	if n := m.unproven(f.members); n != 0 && name.Kind == finding.KindViolation {
 		m.note("outcome", doubt, m.noted(n))
 		return
 	}
 	f.weakest, f.severity = name.Weakest, name.Severity
 	f.Finding.Source = m.cfg.Source
 	f.Finding.Epoch = w.Txns[0].Epoch
-	f.Finding.State = isolation.Provisional
+	f.Finding.State = finding.Provisional
 	name.Fill(&f.Finding, w, m.cfg.Expect)
-	f.Finding.SetHistory(m.restingOn(f, w))
+	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
 	counter := ""
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
 		counter = w.Key
@@ -81,8 +83,8 @@ func (m *Machine) merge(old, f *openFinding) {
 	}
 	if changed {
 		old.besides(f.Finding.Explanation)
-		old.Finding.SetRefuted(old.weakest, m.cfg.Expect)
-		old.Finding.State = isolation.Provisional
+		isolation.SetRefuted(&old.Finding, old.weakest, m.cfg.Expect)
+		old.Finding.State = finding.Provisional
 		old.Finding.Revision++
 		m.emit(old)
 	}
@@ -108,7 +110,7 @@ func (f *openFinding) lessThan(name *isolation.Name) bool {
 }
 
 // upgrade replaces what is said of f by a worse cycle, once.
-func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witness, members []uint32, c isolation.Cycle) {
+func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *finding.Witness, members []uint32, c isolation.Cycle) {
 	m.verdicts.add(f, -1)
 	all := slices.Clone(f.members) // what the first witness refuted rests on its own still
 	for _, n := range members {
@@ -125,7 +127,7 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witn
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
 	name.Fill(&f.Finding, w, m.cfg.Expect)
-	f.Finding.SetHistory(m.restingOn(f, w))
+	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
 	for _, l := range old { // what the first witness refutes stays refuted
 		if !l.Refuted(f.weakest) {
 			f.weakest = append(f.weakest, l)
@@ -134,8 +136,8 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *isolation.Witn
 	if len(f.weakest) > len(name.Weakest) {
 		f.besides(before)
 	}
-	f.Finding.SetRefuted(f.weakest, m.cfg.Expect)
-	f.Finding.State = isolation.Provisional
+	isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
+	f.Finding.State = finding.Provisional
 	f.Finding.Revision++
 	m.locate(&f.Finding, members)
 	m.verdicts.add(f, +1)
@@ -169,7 +171,7 @@ func (m *Machine) conclude(f *openFinding) {
 			}
 			w, all := m.witness(c.Edges)
 			name := m.weigh(&w)
-			if f.lessThan(&name) && isolation.Verify(&w) == nil && m.unproven(all) == 0 {
+			if f.lessThan(&name) && verify.Verify(&w) == nil && m.unproven(all) == 0 {
 				rests, versions := m.restsOn(c.Edges)
 				f.edges, f.versions = append(f.edges, rests...), append(f.versions, versions...)
 				m.show(f, all[len(w.Edges):])
@@ -178,8 +180,8 @@ func (m *Machine) conclude(f *openFinding) {
 			}
 		}
 	}
-	if f.Finding.State != isolation.Final { // it is after the end of an input
-		f.Finding.State = isolation.Final
+	if f.Finding.State != finding.Final { // it is after the end of an input
+		f.Finding.State = finding.Final
 		m.emit(f)
 	}
 }

@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -37,8 +38,8 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 		m.lost.Before = m.tick + int64(m.cfg.Contract.ClockDrift) + 1
 	}
 	n := isolation.NameOf(infer.SequenceGap)
-	f := isolation.Finding{
-		Source: m.cfg.Source, Kind: n.Kind, State: isolation.Final, Revision: 1, Certain: true,
+	f := finding.Finding{
+		Source: m.cfg.Source, Kind: n.Kind, State: finding.Final, Revision: 1, Certain: true,
 		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{}, Refutes: []string{}, AlsoRefutes: []string{},
 		Explanation:   fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason),
 		FirstPosition: positionText(g.Partition, g.From), LastPosition: positionText(g.Partition, g.To),

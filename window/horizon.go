@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -29,7 +30,7 @@ type horizonKey struct {
 }
 
 type horizonGroup struct {
-	Finding  isolation.Finding
+	Finding  finding.Finding
 	Pane     int64
 	Count    int64
 	Examples []string
@@ -210,7 +211,7 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 		n := isolation.NameOf(infer.RetiredRead)
 		g.Finding.Kind, g.Finding.Anomaly, g.Finding.Title = n.Kind, n.Anomaly, n.Title
 		g.Finding.Refutes, g.Finding.AlsoRefutes = []string{}, []string{}
-		g.Finding.State = isolation.Provisional
+		g.Finding.State = finding.Provisional
 		g.Finding.ID = m.groupID(key.class, key.pane)
 		g.name(txns)
 		m.publishGroup(g)
@@ -243,7 +244,7 @@ func (g *horizonGroup) name(txns []noted) {
 }
 
 func (m *Machine) groupID(class string, pane int64) string {
-	f := isolation.Finding{Source: m.cfg.Source, Kind: isolation.KindHorizon, Txns: []string{class, fmt.Sprint(pane)}}
+	f := finding.Finding{Source: m.cfg.Source, Kind: finding.KindHorizon, Txns: []string{class, fmt.Sprint(pane)}}
 	return m.identity(&f, true, "")
 }
 
@@ -324,7 +325,7 @@ func (m *Machine) flushHorizonBefore(pane int64) {
 			kept = append(kept, k)
 			continue
 		}
-		g.Finding.State = isolation.Final
+		g.Finding.State = finding.Final
 		m.publishGroup(g)
 		delete(m.horizon.groups, k)
 	}

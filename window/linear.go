@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/linear"
 )
@@ -94,8 +96,8 @@ func (m *Machine) linearOne(k *linearKey) bool {
 // toldNonlinearizable says whether a contradiction on the key was found when its records
 // came.
 func (m *Machine) toldNonlinearizable(k *linearKey) bool {
-	about := func(f *isolation.Finding) bool {
-		return f.State != isolation.Withdrawn && len(f.Edges) > 0 && f.Edges[0].Key == k.name && f.Epoch == k.epoch &&
+	about := func(f *finding.Finding) bool {
+		return f.State != finding.Withdrawn && len(f.Edges) > 0 && f.Edges[0].Key == k.name && f.Epoch == k.epoch &&
 			slices.Contains(f.Refutes, linearizable.String())
 	}
 	return slices.ContainsFunc(m.open.list, func(f *openFinding) bool { return !f.closed && about(&f.Finding) }) ||
@@ -224,7 +226,7 @@ func (m *Machine) reportLinear(k *linearKey, at int, order []int) {
 	}
 	f := &openFinding{members: members}
 	f.Finding.Certain = true
-	w := isolation.Witness{Anomaly: infer.Nonlinearizable, Key: k.name}
+	w := finding.Witness{Anomaly: infer.Nonlinearizable, Key: k.name}
 	for _, n := range members {
 		w.Txns = append(w.Txns, m.record(n))
 	}
@@ -267,10 +269,10 @@ func (m *Machine) reportLine(a *infer.Anomaly) {
 	}
 	f := &openFinding{members: []uint32{a.A}, versions: path}
 	f.Finding.Certain = a.Certain
-	w := isolation.Witness{Anomaly: infer.Nonlinearizable, Key: key, Drift: int64(m.cfg.Contract.ClockDrift)}
+	w := finding.Witness{Anomaly: infer.Nonlinearizable, Key: key, Drift: int64(m.cfg.Contract.ClockDrift)}
 	m.given(&w)
 	step := func(to uint32, label infer.Label, v uint32) {
-		e := isolation.Edge{From: len(f.members) - 1, To: len(f.members), Label: label, Shown: -1}
+		e := finding.Dependency{From: len(f.members) - 1, To: len(f.members), Label: label, Shown: -1}
 		if v != 0 {
 			e.Key, e.Value = key, m.infer.Value(v, &m.scratch)
 		}
@@ -300,7 +302,7 @@ func (m *Machine) reportLine(a *infer.Anomaly) {
 	for _, n := range f.members {
 		w.Txns = append(w.Txns, m.record(n))
 	}
-	if err := isolation.Verify(&w); err != nil {
+	if err := verify.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return

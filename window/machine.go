@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/invariants"
@@ -43,9 +44,9 @@ type Counters struct {
 
 // Effects are what a step did that others must see, in order. Reused.
 type Effects struct {
-	Findings []isolation.Finding // new ones and new revisions
-	Panes    []Pane              // closed or amended
-	Puts     []Put               // of retained state that goes out: see needs.go
+	Findings []finding.Finding // new ones and new revisions
+	Panes    []Pane            // closed or amended
+	Puts     []Put             // of retained state that goes out: see needs.go
 }
 
 // Reset empties e and keeps its memory.

@@ -3,9 +3,10 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/saturation"
 )
 
@@ -153,14 +154,14 @@ func (m *Machine) pastOf(e *incremental.Edge) []pastStep {
 
 // evidence says in the witness what forces the edge. index numbers transactions in
 // it.
-func (m *Machine) evidence(x *isolation.Edge, e *incremental.Edge, index func(uint32) int) {
+func (m *Machine) evidence(x *finding.Dependency, e *incremental.Edge, index func(uint32) int) {
 	for _, s := range m.pastOf(e) {
 		x.Past = append(x.Past, m.stepEdge(&s, index))
 	}
 }
 
-func (m *Machine) stepEdge(s *pastStep, index func(uint32) int) isolation.Edge {
-	x := isolation.Edge{From: index(s.from), To: index(s.to), Label: s.label, Shown: -1}
+func (m *Machine) stepEdge(s *pastStep, index func(uint32) int) finding.Dependency {
+	x := finding.Dependency{From: index(s.from), To: index(s.to), Label: s.label, Shown: -1}
 	if s.version != 0 {
 		x.Key = m.infer.Key(s.version)
 		x.Value = m.infer.Value(s.version, &m.scratch)
@@ -243,7 +244,7 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 	if steps == nil {
 		return id == 0
 	}
-	var w isolation.Witness
+	var w finding.Witness
 	m.given(&w)
 	var members []uint32
 	index := func(n uint32) int {
@@ -261,14 +262,14 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 		}
 		f.versions = steps[i].appendShown(f.versions)
 	}
-	w.Edges = append(w.Edges, isolation.Edge{
+	w.Edges = append(w.Edges, finding.Dependency{
 		From: index(e.By), To: index(e.From), Label: infer.RW, Shown: -1,
 		Key: m.infer.Key(written), Value: m.infer.Value(written, &m.scratch),
 	})
 	for _, n := range members {
 		w.Txns = append(w.Txns, m.record(n))
 	}
-	if err := isolation.Verify(&w); err != nil {
+	if err := verify.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return true

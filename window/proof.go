@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // A finding about a transaction of unknown outcome rests on the values by which
@@ -98,7 +98,7 @@ func (m *Machine) countVoid() {
 
 // restingOn are the records of the transactions that f rests on: those of the witness,
 // and who saw those of unknown outcome.
-func (m *Machine) restingOn(f *openFinding, w *isolation.Witness) []event.Record {
+func (m *Machine) restingOn(f *openFinding, w *finding.Witness) []event.Record {
 	var observers []uint32
 	known := slices.Concat(f.members, f.shown)
 	for _, n := range known {
@@ -118,7 +118,7 @@ func (m *Machine) restingOn(f *openFinding, w *isolation.Witness) []event.Record
 
 // given tells the verifier how the contract tells versions from each other and orders
 // them.
-func (m *Machine) given(w *isolation.Witness) {
+func (m *Machine) given(w *finding.Witness) {
 	w.Drift = int64(m.cfg.Contract.ClockDrift)
 	c := &m.cfg.Contract
 	w.Drift = int64(c.ClockDrift)

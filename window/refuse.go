@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -21,8 +22,8 @@ func (m *Machine) refused(b *event.Batch, t *event.Txn, start, end int64) {
 		return
 	}
 	n := isolation.NameOf(infer.Contradictory)
-	f := isolation.Finding{
-		Source: m.cfg.Source, Epoch: epoch, Kind: n.Kind, State: isolation.Final, Revision: 1, Certain: true,
+	f := finding.Finding{
+		Source: m.cfg.Source, Epoch: epoch, Kind: n.Kind, State: finding.Final, Revision: 1, Certain: true,
 		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{id}, Refutes: []string{}, AlsoRefutes: []string{},
 		Explanation:   fmt.Sprintf("a second record has the id of %s and other content; the first one, which has left memory, is kept", id),
 		FirstPosition: position, LastPosition: position, DetectedAt: m.detectedAt(),

@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -10,7 +11,7 @@ import (
 // openFinding is a finding whose members have not all settled: it can still be
 // upgraded once, and withdrawn.
 type openFinding struct {
-	Finding isolation.Finding
+	Finding finding.Finding
 
 	serial   int      // in the order of detection
 	members  []uint32 // transactions on the cycle, held in memory until it is final
@@ -68,7 +69,7 @@ type registry struct {
 
 // recentFinding is a final finding that can be withdrawn.
 type recentFinding struct {
-	Finding isolation.Finding
+	Finding finding.Finding
 	Weakest []string
 	Wants   []uint64 // ValueKeys: all of these must have a writer for it to be void
 	Values  []uint64 // that it rests on: each has one writer
@@ -80,7 +81,7 @@ type recentFinding struct {
 // said says whether a final finding says of the same members what f does.
 func (r *registry) said(f *openFinding) bool {
 	return slices.ContainsFunc(r.recent, func(x recentFinding) bool {
-		return x.Finding.ID == f.Finding.ID && x.Finding.State != isolation.Withdrawn && slices.Equal(x.Weakest, isolation.LevelNames(f.weakest))
+		return x.Finding.ID == f.Finding.ID && x.Finding.State != finding.Withdrawn && slices.Equal(x.Weakest, isolation.LevelNames(f.weakest))
 	})
 }
 

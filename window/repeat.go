@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -109,10 +110,10 @@ func (m *Machine) isMaybe(c *constraints, core *solve.Core) bool {
 
 // writersOf adds the reads of the core to the witness, as choices among the writers, and
 // says which reads of its transactions say nothing by themselves.
-func (m *Machine) writersOf(f *openFinding, w *isolation.Witness, c *constraints, core *solve.Core, index func(n uint32) int) {
+func (m *Machine) writersOf(f *openFinding, w *finding.Witness, c *constraints, core *solve.Core, index func(n uint32) int) {
 	for _, r := range core.Reads {
 		x := &c.reads[r]
-		choice := isolation.Choice{Key: m.infer.Key(x.version), A: index(x.reader)}
+		choice := finding.Choice{Key: m.infer.Key(x.version), A: index(x.reader)}
 		for _, u := range c.problem.Reads[r].Candidates {
 			txns := c.chains[u].Txns
 			choice.Writers = append(choice.Writers, index(txns[len(txns)-1]))
@@ -126,10 +127,10 @@ func (m *Machine) writersOf(f *openFinding, w *isolation.Witness, c *constraints
 
 // sayNothing notes the reads of the witness's transactions that several may have
 // written.
-func (m *Machine) sayNothing(w *isolation.Witness, txns []uint32) {
+func (m *Machine) sayNothing(w *finding.Witness, txns []uint32) {
 	for at, n := range txns {
 		m.infer.EachRepeatedRead(n, func(v uint32) {
-			w.Repeated = append(w.Repeated, isolation.RepeatedRead{Txn: at, Key: m.infer.Key(v)})
+			w.Repeated = append(w.Repeated, finding.RepeatedRead{Txn: at, Key: m.infer.Key(v)})
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
@@ -80,7 +81,7 @@ type savedEnded struct {
 }
 
 type savedFinding struct {
-	Finding  isolation.Finding
+	Finding  finding.Finding
 	Members  []uint32
 	Edges    []incremental.EdgeID
 	Asides   []aside

@@ -3,8 +3,10 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/solve"
 )
@@ -29,7 +31,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	if len(core.Pairs)+len(core.Reads) == 0 {
 		return m.closedCycle(i, c, core.Edges, inTime)
 	}
-	var w isolation.Witness
+	var w finding.Witness
 	m.given(&w)
 	f := &openFinding{level: m.views[i]}
 	var beside []missed
@@ -77,7 +79,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		return len(f.members) - 1
 	}
 	for _, p := range pairs {
-		w.Choices = append(w.Choices, isolation.Choice{Key: m.infer.Key(p.version), A: index(p.a), B: index(p.b)})
+		w.Choices = append(w.Choices, finding.Choice{Key: m.infer.Key(p.version), A: index(p.a), B: index(p.b)})
 	}
 	m.writersOf(f, &w, c, core, index)
 	for _, id := range f.edges {
@@ -93,19 +95,19 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		m.shownByVisits(&w.Edges[j], inferred(m.graph.Edge(id)), index)
 	}
 	for _, e := range steps {
-		w.Edges = append(w.Edges, isolation.Edge{
+		w.Edges = append(w.Edges, finding.Dependency{
 			From: index(m.txnAt(i, c, e.From)), To: index(m.txnAt(i, c, e.To)), Label: infer.Realtime, Shown: -1,
 		})
 	}
 	for _, x := range beside {
-		w.Edges = append(w.Edges, isolation.Edge{
+		w.Edges = append(w.Edges, finding.Dependency{
 			From: index(x.reader), To: index(x.writer), Label: infer.RW, Shown: -1,
 			Key: m.infer.Key(x.version), Value: m.infer.Value(x.version, &m.scratch),
 		})
 	}
-	w.Level = m.views[i]
+	w.Level = m.views[i].String()
 	m.sayNothing(&w, f.members)
-	if err := isolation.Verify(&w); err != nil {
+	if err := verify.Verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return false
@@ -115,7 +117,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		m.Counters.Unverified++
 		return false
 	}
-	w.Level = w.ChoiceLevel(name.Weakest)
+	w.Level = isolation.ChoiceLevel(&w, name.Weakest).String()
 	f.Finding.Certain = true
 	f.Finding.AtLeast = !core.Minimal
 	m.publish(f, name, &w)
@@ -138,7 +140,7 @@ func (m *Machine) current(n uint32) uint32 {
 
 // closedCycle reports a cycle of known edges of which the graph does not hold all.
 func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bool {
-	w := isolation.Witness{}
+	w := finding.Witness{}
 	m.given(&w)
 	f := &openFinding{level: m.views[i]}
 	var tos []uint32
@@ -146,7 +148,7 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 		if at := slices.IndexFunc(c.missed, func(x missed) bool { return x.edge == e }); at >= 0 {
 			x := c.missed[at]
 			f.members, tos = append(f.members, x.reader), append(tos, x.writer)
-			w.Edges = append(w.Edges, isolation.Edge{
+			w.Edges = append(w.Edges, finding.Dependency{
 				Label: infer.RW, Shown: -1, Key: m.infer.Key(x.version), Value: m.infer.Value(x.version, &m.scratch),
 			})
 		} else if id := m.edgeBetween(i, c.nodes[e.From], c.nodes[e.To]); id != 0 {
@@ -156,7 +158,7 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 			w.Edges = append(w.Edges, m.witnessEdge(x, 0, 0))
 		} else if slices.Contains(inTime, e) {
 			f.members, tos = append(f.members, m.txnAt(i, c, e.From)), append(tos, m.txnAt(i, c, e.To))
-			w.Edges = append(w.Edges, isolation.Edge{Label: infer.Realtime, Shown: -1})
+			w.Edges = append(w.Edges, finding.Dependency{Label: infer.Realtime, Shown: -1})
 		}
 		if next := slices.IndexFunc(es, func(x solve.Edge) bool { return x.From == e.To }); next >= 0 {
 			e = es[next]
@@ -186,7 +188,7 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 			at++
 		}
 	}
-	err := isolation.Verify(&w)
+	err := verify.Verify(&w)
 	if n := len(tos); err != nil || n == 0 || tos[n-1] != f.members[0] {
 		m.unshow(f)
 		m.Counters.Unverified++
@@ -209,8 +211,8 @@ func inferred(e *incremental.Edge) *infer.Edge {
 }
 
 // witnessEdge is a stored edge in terms of operations.
-func (m *Machine) witnessEdge(e *incremental.Edge, from, to int) isolation.Edge {
-	x := isolation.Edge{From: from, To: to, Label: infer.Label(e.Labels), Shown: -1}
+func (m *Machine) witnessEdge(e *incremental.Edge, from, to int) finding.Dependency {
+	x := finding.Dependency{From: from, To: to, Label: infer.Label(e.Labels), Shown: -1}
 	if v := e.Note[0]; v != 0 {
 		x.Key = m.infer.Key(v)
 		x.Value = m.infer.Value(v, &m.scratch)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -22,7 +23,7 @@ type verdicts struct {
 }
 
 func (v *verdicts) add(f *openFinding, d int64) {
-	if f.Finding.Kind != isolation.KindViolation {
+	if f.Finding.Kind != finding.KindViolation {
 		return
 	}
 	if v.certain == nil {

@@ -3,8 +3,8 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // What rests on the order in which transactions met a key (sequential-keys,
@@ -13,18 +13,18 @@ import (
 
 // shownByVisits adds to the edge who shows that the version of e comes after what
 // e.From left or read.
-func (m *Machine) shownByVisits(edge *isolation.Edge, e *infer.Edge, index func(uint32) int) {
+func (m *Machine) shownByVisits(edge *finding.Dependency, e *infer.Edge, index func(uint32) int) {
 	c := &m.cfg.Contract
 	if e.Label&(infer.WW|infer.RW) == 0 || e.Label&(infer.WR|infer.Forced) != 0 || !c.SequentialKeys && !c.LinearizableKeys {
 		return
 	}
 	if a, b, label := m.infer.OrderedBy(*e); a != 0 {
-		edge.Past = []isolation.Edge{{From: index(a), To: index(b), Label: label, Key: edge.Key, Shown: -1}}
+		edge.Past = []finding.Dependency{{From: index(a), To: index(b), Label: label, Key: edge.Key, Shown: -1}}
 	}
 }
 
 // circle makes f and w about the steps of a circle of versions.
-func (m *Machine) circle(a *infer.Anomaly, f *openFinding, w *isolation.Witness) {
+func (m *Machine) circle(a *infer.Anomaly, f *openFinding, w *finding.Witness) {
 	f.members, w.Txns = nil, nil
 	index := func(n uint32) int {
 		if i := slices.Index(f.members, n); i >= 0 {
@@ -37,7 +37,7 @@ func (m *Machine) circle(a *infer.Anomaly, f *openFinding, w *isolation.Witness)
 	w.Drift = int64(m.cfg.Contract.ClockDrift)
 	for _, s := range m.out.Steps[a.OpA : int64(a.OpA)+a.Count] {
 		f.versions = append(f.versions, s.Version)
-		w.Edges = append(w.Edges, isolation.Edge{From: index(s.From), To: index(s.To), Label: s.Label, Key: w.Key, Shown: -1})
+		w.Edges = append(w.Edges, finding.Dependency{From: index(s.From), To: index(s.To), Label: s.Label, Key: w.Key, Shown: -1})
 	}
 	w.Op = 0
 }

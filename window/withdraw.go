@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -13,7 +14,7 @@ import (
 func (m *Machine) doubt(v uint64) {
 	for i := range m.open.recent {
 		r := &m.open.recent[i]
-		if r.Finding.State == isolation.Withdrawn {
+		if r.Finding.State == finding.Withdrawn {
 			continue
 		}
 		if void := disprove(r.Proofs, v); void || slices.Contains(r.Values, v) {
@@ -43,7 +44,7 @@ func (m *Machine) withdrawFinal(r *recentFinding) {
 	if err != nil {
 		return // they were written by LevelNames
 	}
-	r.Finding.State = isolation.Withdrawn
+	r.Finding.State = finding.Withdrawn
 	r.Finding.Revision++
 	m.open.revisions[r.Finding.ID] = r.Finding.Revision
 	f := &openFinding{Finding: r.Finding, weakest: weakest}
@@ -55,7 +56,7 @@ func (m *Machine) withdrawFinal(r *recentFinding) {
 // replaced by another one.
 func (m *Machine) withdrawReplaced(id uint64) {
 	for i := range m.open.recent {
-		if r := &m.open.recent[i]; r.Finding.State != isolation.Withdrawn && slices.Contains(r.IDs, id) {
+		if r := &m.open.recent[i]; r.Finding.State != finding.Withdrawn && slices.Contains(r.IDs, id) {
 			if r.Finding.Anomaly == incompatibleOrder {
 				m.infer.Counters.Ambiguous++ // others may have shown the order as well
 			}
@@ -77,7 +78,7 @@ func (m *Machine) withdraw(f *openFinding) {
 		return
 	}
 	m.verdicts.add(f, -1)
-	f.Finding.State = isolation.Withdrawn
+	f.Finding.State = finding.Withdrawn
 	f.Finding.Revision++
 	m.open.revisions[f.Finding.ID] = f.Finding.Revision
 	m.emit(f)
@@ -194,7 +195,7 @@ func (m *Machine) retry(id incremental.EdgeID) {
 func (m *Machine) supply(v uint64) {
 	for i := range m.open.recent {
 		r := &m.open.recent[i]
-		if r.Finding.State == isolation.Withdrawn || !slices.Contains(r.Wants, v) {
+		if r.Finding.State == finding.Withdrawn || !slices.Contains(r.Wants, v) {
 			continue
 		}
 		if r.Wants = without(r.Wants, v); len(r.Wants) == 0 {

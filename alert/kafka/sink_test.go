@@ -11,12 +11,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/finding"
 	brokerkafka "github.com/isowatch/isowatch/internal/broker/kafka"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 func delivery(id string, revision int) alert.Delivery {
-	return alert.Delivery{Finding: isolation.Finding{ID: id, Revision: revision}, JSON: []byte(`{"id":"` + id + `"}`)}
+	return alert.Delivery{Finding: finding.Finding{ID: id, Revision: revision}, JSON: []byte(`{"id":"` + id + `"}`)}
 }
 
 func TestSink(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/finding"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 func server(t *testing.T) *brokernats.Embedded {
@@ -43,7 +43,7 @@ func sink(t *testing.T, o Options) *Sink {
 }
 
 func delivery(id string, revision int) alert.Delivery {
-	return alert.Delivery{Finding: isolation.Finding{ID: id, Revision: revision}, JSON: []byte(`{"id":"` + id + `"}`)}
+	return alert.Delivery{Finding: finding.Finding{ID: id, Revision: revision}, JSON: []byte(`{"id":"` + id + `"}`)}
 }
 
 // A stream has each revision once, however often it is delivered.

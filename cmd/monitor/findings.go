@@ -10,6 +10,7 @@ import (
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/picture"
@@ -92,7 +93,7 @@ func showText(kind app.Kind, color bool) func(dst, record []byte) ([]byte, error
 		}
 	}
 	return func(dst, record []byte) ([]byte, error) {
-		var f isolation.Finding
+		var f finding.Finding
 		err := json.Unmarshal(record, &f)
 		return alert.AppendText(dst, &f, color), err
 	}
@@ -132,7 +133,7 @@ func isFinding(record []byte, id string) bool {
 // appendPictured appends a finding as a graph, a picture, or the records that it
 // rests on.
 func appendPictured(dst, record []byte, output string) ([]byte, error) {
-	var f isolation.Finding
+	var f finding.Finding
 	if err := json.Unmarshal(record, &f); err != nil {
 		return dst, err
 	}

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // buildMonitor compiles the program.
@@ -97,7 +97,7 @@ func eachTextLine(r io.Reader, fn func(string)) {
 }
 
 func (l *lives) noteFinding(line string) {
-	var f isolation.Finding
+	var f finding.Finding
 	if json.Unmarshal([]byte(line), &f) != nil {
 		return // the last line of a life may be cut
 	}
@@ -221,12 +221,12 @@ func (l *lives) stored(t *testing.T, flags ...string) [][]byte {
 }
 
 // findings are the stored findings, which must each have an id of its own.
-func (l *lives) findings(t *testing.T) []isolation.Finding {
+func (l *lives) findings(t *testing.T) []finding.Finding {
 	t.Helper()
-	var list []isolation.Finding
+	var list []finding.Finding
 	seen := map[string]bool{}
 	for _, text := range l.stored(t) {
-		var f isolation.Finding
+		var f finding.Finding
 		if err := json.Unmarshal(text, &f); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}

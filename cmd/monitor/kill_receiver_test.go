@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // told is what tells two deliveries of one finding apart.
 type told struct {
 	id       string
 	revision int
-	state    isolation.State
+	state    finding.State
 }
 
 // receiver is a webhook that refuses one post in ten, and takes its time with the
@@ -43,7 +43,7 @@ func newReceiver(t *testing.T, rng *rand.Rand) *receiver {
 
 // ServeHTTP implements [http.Handler].
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	var body struct{ Findings []isolation.Finding }
+	var body struct{ Findings []finding.Finding }
 	err := json.NewDecoder(request.Body).Decode(&body)
 	r.mu.Lock()
 	defer r.mu.Unlock()

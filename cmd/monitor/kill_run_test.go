@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 const (
@@ -212,7 +212,7 @@ func (l *lives) awaitAll(t *testing.T, want int) {
 
 // awaitTold waits until every finding was posted as it stands, or, when it was
 // settled since, at all.
-func awaitTold(t *testing.T, hook *receiver, findings []isolation.Finding) {
+func awaitTold(t *testing.T, hook *receiver, findings []finding.Finding) {
 	t.Helper()
 	var missing []string
 	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -226,7 +226,7 @@ func awaitTold(t *testing.T, hook *receiver, findings []isolation.Finding) {
 		}
 		missing = missing[:0]
 		for _, f := range findings {
-			settled := f.State == isolation.Final
+			settled := f.State == finding.Final
 			if posted[told{f.ID, f.Revision, f.State}] == 0 && !(settled && ids[f.ID]) {
 				missing = append(missing, f.Anomaly+" "+f.ID)
 			}
@@ -250,7 +250,7 @@ func postedTwice(hook *receiver) int {
 }
 
 // comparePrinted wants every finding on standard output of one of the lives.
-func comparePrinted(t *testing.T, m *lives, findings []isolation.Finding) {
+func comparePrinted(t *testing.T, m *lives, findings []finding.Finding) {
 	t.Helper()
 	for _, f := range findings {
 		if m.printed[f.ID] == 0 {

@@ -17,9 +17,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/isowatch/isowatch/finding"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 const killStream = "KILLED"
@@ -171,7 +171,7 @@ func (m *killed) start(t *testing.T) {
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			var f isolation.Finding
+			var f finding.Finding
 			if json.Unmarshal(lines.Bytes(), &f) == nil { // the last line of a life may be cut
 				m.printed[f.ID]++
 			}
@@ -198,7 +198,7 @@ func checkedIDs(t *testing.T, file string) map[string]bool {
 	if len(out) == 0 {
 		t.Fatal(err)
 	}
-	var report struct{ Findings []isolation.Finding }
+	var report struct{ Findings []finding.Finding }
 	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatal(err)
 	}
@@ -221,11 +221,11 @@ func storedIDs(t *testing.T, data string) map[string]int {
 	}
 	ids := map[string]int{}
 	for line := range bytes.Lines(out) {
-		var f isolation.Finding
+		var f finding.Finding
 		if err := json.Unmarshal(line, &f); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		if f.State != isolation.Withdrawn {
+		if f.State != finding.Withdrawn {
 			ids[f.ID]++
 		}
 	}

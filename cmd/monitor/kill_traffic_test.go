@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 const (
@@ -111,14 +111,14 @@ func (x *traffic) next(n int) [][]byte {
 
 // compare wants, for each planted group, findings that stay within it, one of
 // them under the anomaly's name, and no other findings.
-func (x *traffic) compare(t *testing.T, findings []isolation.Finding) {
+func (x *traffic) compare(t *testing.T, findings []finding.Finding) {
 	t.Helper()
 	type group struct{ source, prefix string }
 	found := map[group][]string{}
 	for i := range findings {
 		f := &findings[i]
 		prefix := plantedPrefix(f.Txns)
-		if prefix == "" || f.State == isolation.Withdrawn {
+		if prefix == "" || f.State == finding.Withdrawn {
 			t.Errorf("nothing planted: %s, %s %s of %s", f.Source, f.State, f.Anomaly, strings.Join(f.Txns, " "))
 		}
 		g := group{f.Source, prefix}

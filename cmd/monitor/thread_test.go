@@ -18,8 +18,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/testkafka"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // The thread that a newcomer follows: a log goes to a real Kafka topic, the alert
@@ -71,7 +71,7 @@ sinks:
 	if replay.ProcessState == nil || replay.ProcessState.ExitCode() != 1 {
 		t.Fatalf("replay: %v\n%s", err, said.String())
 	}
-	var again isolation.Finding
+	var again finding.Finding
 	if err := json.Unmarshal(bytes.TrimSpace(out), &again); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
@@ -43,14 +44,14 @@ func (c caught) Deliver(_ context.Context, findings []alert.Delivery) error {
 	return nil
 }
 
-func (c caught) next(t *testing.T) isolation.Finding {
+func (c caught) next(t *testing.T) finding.Finding {
 	t.Helper()
 	select {
 	case d := <-c:
 		return d.Finding
 	case <-time.After(15 * time.Second):
 		t.Fatal("no finding within 15 s")
-		return isolation.Finding{}
+		return finding.Finding{}
 	}
 }
 
@@ -164,7 +165,7 @@ func TestFromRecordToPages(t *testing.T) {
 	if text := get(t, a, "/-/ready"); text != "ready\n" {
 		t.Errorf("ready: %q", text)
 	}
-	var list []isolation.Finding
+	var list []finding.Finding
 	if err := json.Unmarshal([]byte(get(t, a, "/api/v1/findings?anomaly=G2-item&limit=1")), &list); err != nil || len(list) != 1 || list[0].ID != f.ID {
 		t.Errorf("listed %v, %v", list, err)
 	}

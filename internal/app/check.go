@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest/stdin"
 	"github.com/isowatch/isowatch/isolation"
@@ -32,13 +33,13 @@ type Whole struct {
 
 // Report is the answer on one file.
 type Report struct {
-	File         string              `json:"file"`
-	Format       string              `json:"format"`
-	Transactions int64               `json:"transactions"` // records of distinct transactions
-	Verdicts     map[string]string   `json:"verdicts"`     // by level: of several sources the worst
-	Reasons      map[string]string   `json:"reasons"`      // by level, where the verdict is unknown
-	Counters     ReportCounters      `json:"counters"`     // of all sources together
-	Findings     []isolation.Finding `json:"findings"`     // in the order in which they were found
+	File         string            `json:"file"`
+	Format       string            `json:"format"`
+	Transactions int64             `json:"transactions"` // records of distinct transactions
+	Verdicts     map[string]string `json:"verdicts"`     // by level: of several sources the worst
+	Reasons      map[string]string `json:"reasons"`      // by level, where the verdict is unknown
+	Counters     ReportCounters    `json:"counters"`     // of all sources together
+	Findings     []finding.Finding `json:"findings"`     // in the order in which they were found
 }
 
 // ReportCounters count what a history held, and what it could not show.
@@ -130,7 +131,7 @@ type checking struct {
 	bySource map[string]*historySource
 	sources  []*historySource // in the order in which they were met
 	effects  window.Effects
-	findings []isolation.Finding
+	findings []finding.Finding
 	at       map[string]int // index into findings, by id
 }
 
@@ -253,7 +254,7 @@ func (h *checking) collect() {
 func (h *checking) report(name string) *Report {
 	r := &Report{
 		File: name, Format: string(h.format), Verdicts: map[string]string{}, Reasons: map[string]string{},
-		Findings: []isolation.Finding{},
+		Findings: []finding.Finding{},
 	}
 	for _, s := range h.sources {
 		r.Counters.add(s.machine.Totals())
@@ -268,7 +269,7 @@ func (h *checking) report(name string) *Report {
 		}
 	}
 	for _, f := range h.findings {
-		if f.State != isolation.Withdrawn {
+		if f.State != finding.Withdrawn {
 			f.Expected = !refutesAny(f.Refutes, h.Watch.Levels)
 			r.Findings = append(r.Findings, f)
 		}

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -212,14 +212,14 @@ const maxLooked = 20_000
 type storedFindings struct{ engine.Reader }
 
 // List implements [web.Findings].
-func (s storedFindings) List(q web.Query) (page []isolation.Finding, next string, err error) {
+func (s storedFindings) List(q web.Query) (page []finding.Finding, next string, err error) {
 	if q.Before != "" {
 		if _, err := strconv.ParseUint(q.Before, 10, 64); err != nil {
 			return nil, "", web.ErrCursor
 		}
 	}
 	looked := 0
-	next, err = s.Reader.List(q.Before, func(f *isolation.Finding) bool {
+	next, err = s.Reader.List(q.Before, func(f *finding.Finding) bool {
 		looked++
 		if matches(f, &q) {
 			page = append(page, *f)
@@ -229,7 +229,7 @@ func (s storedFindings) List(q web.Query) (page []isolation.Finding, next string
 	return page, next, err
 }
 
-func matches(f *isolation.Finding, q *web.Query) bool {
+func matches(f *finding.Finding, q *web.Query) bool {
 	return (q.Source == "" || f.Source == q.Source) && (q.Anomaly == "" || f.Anomaly == q.Anomaly) &&
 		(q.Kind == "" || f.Kind == q.Kind) && (q.State == "" || f.State == q.State) &&
 		(q.Expected == "" || strconv.FormatBool(f.Expected) == q.Expected)

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/web"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // Pages that are open to everybody on the machine answer no other name than the
@@ -51,7 +51,7 @@ func TestHostOfPages(t *testing.T) {
 func TestFilterByExpected(t *testing.T) {
 	for _, expected := range []bool{false, true} {
 		for query, want := range map[string]bool{"": true, "true": expected, "false": !expected} {
-			if got := matches(&isolation.Finding{Expected: expected}, &web.Query{Expected: query}); got != want {
+			if got := matches(&finding.Finding{Expected: expected}, &web.Query{Expected: query}); got != want {
 				t.Errorf("expected %v, asked for %q: %v", expected, query, got)
 			}
 		}

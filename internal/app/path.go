@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/registers"
@@ -128,7 +129,7 @@ func (w *Whole) attempt(in *recording, name string) (*registers.History, []isola
 func (w *Whole) reportAtOnce(name string, in *recording, of *registers.History) *Report {
 	r := &Report{
 		File: name, Format: string(in.format), Transactions: of.Committed + of.Aborted,
-		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []isolation.Finding{},
+		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []finding.Finding{},
 		Counters: ReportCounters{Sources: 1, Committed: of.Committed, Aborted: of.Aborted, Operations: of.Operations},
 	}
 	for _, l := range w.Watch.Levels {

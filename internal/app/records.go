@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -23,7 +23,7 @@ type Kind string
 
 // What a data folder holds.
 const (
-	Findings    Kind = "findings"     // isolation.Finding
+	Findings    Kind = "findings"     // finding.Finding
 	DeadLetters Kind = "dead-letters" // engine.DeadLetter
 	Panes       Kind = "panes"        // window.Pane
 )
@@ -42,7 +42,7 @@ func eachStored(r engine.Reader, kind Kind, fn func(record []byte) error) error 
 	}
 	switch kind {
 	case Findings:
-		return r.Each(func(f *isolation.Finding) error { return give(f) })
+		return r.Each(func(f *finding.Finding) error { return give(f) })
 	case DeadLetters:
 		return r.DeadLetters(func(d *engine.DeadLetter) error { return give(d) })
 	case Panes:

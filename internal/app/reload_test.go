@@ -13,6 +13,7 @@ import (
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -113,7 +114,7 @@ func TestReplayClosesAfterReload(t *testing.T) {
 	sink := make(caught, 10)
 	a := start(t, s, sink)
 	send(t, a, append(skewApart()[:3], ran("T2", 2, 3, `{"op":"r","key":"x","value":[]}`))...)
-	f := storedFinding(t, s.Data, sink.next(t).ID, isolation.Final)
+	f := storedFinding(t, s.Data, sink.next(t).ID, finding.Final)
 	next := s
 	next.Watch.Expect = levels(t, "read-committed")[0]
 	next.Watch.Levels = append(isolation.Watched(), next.Watch.Expect)
@@ -122,7 +123,7 @@ func TestReplayClosesAfterReload(t *testing.T) {
 	}
 	r := replayOf()
 	r.Data, r.From, r.To = s.Data, bound(t, flagOf(f.Command, "--from")), bound(t, flagOf(f.Command, "--to"))
-	answer := &isolation.Finding{ID: f.ID, Source: "default", State: isolation.ResolvedOK, Txns: f.Txns, Explanation: "So it is."}
+	answer := &finding.Finding{ID: f.ID, Source: "default", State: finding.ResolvedOK, Txns: f.Txns, Explanation: "So it is."}
 	r.Watch.Expect = s.Watch.Expect
 	if err := CloseFinding(t.Context(), &r, answer); err == nil || !strings.Contains(err.Error(), "was not checked for read-committed") {
 		t.Errorf("checked for what was expected before: %v", err)
@@ -131,7 +132,7 @@ func TestReplayClosesAfterReload(t *testing.T) {
 	if err := CloseFinding(t.Context(), &r, answer); err != nil {
 		t.Errorf("checked for what is expected now: %v", err)
 	}
-	storedFinding(t, s.Data, f.ID, isolation.ResolvedOK)
+	storedFinding(t, s.Data, f.ID, finding.ResolvedOK)
 }
 
 // A token that was renewed counts from the reload on, and the one before no more; one

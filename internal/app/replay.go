@@ -11,13 +11,13 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/ingest/kafka"
 	"github.com/isowatch/isowatch/ingest/nats"
 	"github.com/isowatch/isowatch/ingest/tail"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -60,7 +60,7 @@ type Replayed struct {
 	Hidden int
 	// Closed is the horizon finding that was to be closed; nil: it was not asked
 	// for, or Undecided says why it stays open.
-	Closed    *isolation.Finding
+	Closed    *finding.Finding
 	Undecided string
 }
 
@@ -316,9 +316,9 @@ func (p *replaying) report() *Replayed {
 	r := &p.out
 	r.Report = *p.history.report(p.describe())
 	if key := p.Config.Key; key != "" {
-		other := func(f isolation.Finding) bool {
-			named := func(e isolation.FindingEdge) bool { return e.Key != "" }
-			same := func(e isolation.FindingEdge) bool { return e.Key == key }
+		other := func(f finding.Finding) bool {
+			named := func(e finding.Edge) bool { return e.Key != "" }
+			same := func(e finding.Edge) bool { return e.Key == key }
 			return slices.ContainsFunc(f.Edges, named) && !slices.ContainsFunc(f.Edges, same)
 		}
 		n := len(r.Findings)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -20,13 +21,13 @@ import (
 // otherwise a cycle may run through what is not there. In between it stays open.
 
 // answer is the finding as the range closes it, or why it stays open.
-func (p *replaying) answer(r *Replayed) (closed *isolation.Finding, why string) {
+func (p *replaying) answer(r *Replayed) (closed *finding.Finding, why string) {
 	expect := p.Config.Watch.Expect
-	var resting, others, allowed []*isolation.Finding
+	var resting, others, allowed []*finding.Finding
 	for i := range p.history.findings {
 		f := &p.history.findings[i]
 		switch {
-		case f.Kind != isolation.KindViolation || f.State == isolation.Withdrawn || !f.Certain || f.Source != p.source():
+		case f.Kind != finding.KindViolation || f.State == finding.Withdrawn || !f.Certain || f.Source != p.source():
 		case !refutesAny(f.Refutes, []isolation.Level{expect}):
 			allowed = append(allowed, f)
 		case p.restsOnNamed(f):
@@ -46,7 +47,7 @@ func (p *replaying) answer(r *Replayed) (closed *isolation.Finding, why string) 
 	if len(undecided) > 0 {
 		return nil, strings.Join(undecided, "; ")
 	}
-	f := p.closed(isolation.ResolvedOK)
+	f := p.closed(finding.ResolvedOK)
 	f.Explanation = fmt.Sprintf("The range was read as a whole, %s, and holds who wrote what the named transactions read, and no violation of %s.",
 		plural(r.Transactions, "transaction", "transactions"), expect)
 	if len(allowed) > 0 {
@@ -62,9 +63,9 @@ func (p *replaying) source() string {
 }
 
 // closed is the finding in that state.
-func (p *replaying) closed(state isolation.State) *isolation.Finding {
+func (p *replaying) closed(state finding.State) *finding.Finding {
 	c, name := &p.Config, isolation.NameOf(infer.RetiredRead)
-	return &isolation.Finding{
+	return &finding.Finding{
 		ID: c.Finding, Source: p.source(), Epoch: c.Epoch, Kind: name.Kind, State: state, Certain: true,
 		Anomaly: name.Anomaly, Title: name.Title,
 		Txns: append([]string{}, c.Txns...), Refutes: []string{}, AlsoRefutes: []string{},
@@ -72,8 +73,8 @@ func (p *replaying) closed(state isolation.State) *isolation.Finding {
 }
 
 // violated closes the finding by what rests on its transactions.
-func (p *replaying) violated(resting []*isolation.Finding) *isolation.Finding {
-	f := p.closed(isolation.ResolvedViolated)
+func (p *replaying) violated(resting []*finding.Finding) *finding.Finding {
+	f := p.closed(finding.ResolvedViolated)
 	var weakest []isolation.Level
 	for _, x := range resting {
 		for _, text := range x.Refutes {
@@ -82,7 +83,7 @@ func (p *replaying) violated(resting []*isolation.Finding) *isolation.Finding {
 			}
 		}
 	}
-	f.SetRefuted(weakest, p.Config.Watch.Expect)
+	isolation.SetRefuted(f, weakest, p.Config.Watch.Expect)
 	which := "The first is"
 	if len(resting) == 1 {
 		which = "It is"
@@ -97,7 +98,7 @@ func (p *replaying) violated(resting []*isolation.Finding) *isolation.Finding {
 
 // restsOnNamed says whether a transaction that the horizon finding names is in the
 // cycle of f, or shown as what proves one of its edges.
-func (p *replaying) restsOnNamed(f *isolation.Finding) bool {
+func (p *replaying) restsOnNamed(f *finding.Finding) bool {
 	c := &p.Config
 	if f.Epoch != c.Epoch {
 		return false
@@ -133,7 +134,7 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 		}
 	}
 	for i := range p.history.findings {
-		if f := &p.history.findings[i]; f.Kind == isolation.KindViolation && f.State != isolation.Withdrawn && !f.Certain {
+		if f := &p.history.findings[i]; f.Kind == finding.KindViolation && f.State != finding.Withdrawn && !f.Certain {
 			why = append(why, "there are findings that rest on an incomplete capture")
 			break
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -120,7 +120,7 @@ func TestReplayNATSTrimmed(t *testing.T) {
 		}
 	}
 	r.From = bound(t, "2")
-	if got := replayed(t, r); got.Closed == nil || got.Closed.State != isolation.ResolvedOK {
+	if got := replayed(t, r); got.Closed == nil || got.Closed.State != finding.ResolvedOK {
 		t.Errorf("closed %+v, undecided %q", got.Closed, got.Undecided)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -22,38 +23,38 @@ func TestReplayClosesFinding(t *testing.T) {
 		name  string
 		lines []string
 		with  func(*config.Replay)
-		state isolation.State // "": it stays open
+		state finding.State // "": it stays open
 		why   string
 	}{
-		{"violated", skew, nil, isolation.ResolvedViolated, ""},
-		{"ok", clean, nil, isolation.ResolvedOK, ""},
+		{"violated", skew, nil, finding.ResolvedViolated, ""},
+		{"ok", clean, nil, finding.ResolvedOK, ""},
 		{"a transaction is missing", clean[:3], nil, "", `transaction "T2" was not in what was read`},
 		{"outside", skew, func(r *config.Replay) { r.To.Time = at(2).UnixNano() }, "", `transaction "T2" was not in what was read`},
 		{"bad record", append([]string{"nonsense"}, clean...), nil, "", "1 bad record"},
-		{"bad record beside a violation", append([]string{"nonsense"}, skew...), nil, isolation.ResolvedViolated, ""},
+		{"bad record beside a violation", append([]string{"nonsense"}, skew...), nil, finding.ResolvedViolated, ""},
 		{"no times", append([]string{`{"txn":"U","status":"committed","ops":[]}`}, clean...), nil, "", "1 record has no times"},
 		{"level that allows it", skew, func(r *config.Replay) {
 			r.Watch.Expect = isolation.Level{Base: isolation.SnapshotIsolation}
-		}, isolation.ResolvedOK, ""},
+		}, finding.ResolvedOK, ""},
 		{"level that is not checked", clean, func(r *config.Replay) {
 			r.Watch.Levels = levels(t, "linearizable")
 		}, "", "linearizable is not decided by a range"},
 		{"beginning of files", clean, func(r *config.Replay) { r.From = config.Bound{} }, "", "files do not tell"},
 		{"declared beginning", clean, func(r *config.Replay) {
 			r.From, r.Watch.Contract.Existing = config.Bound{}, false
-		}, isolation.ResolvedOK, ""},
+		}, finding.ResolvedOK, ""},
 		{"violation of others", append(slices.Clone(clean), skewOf("U")...), nil, "", "1 violation of serializable, but none in which a transaction takes part that the finding names"},
-		{"violations of both", append(slices.Clone(skew), skewOf("U")...), nil, isolation.ResolvedViolated, ""},
-		{"violation of another source", append(slices.Clone(clean), inSource("b", skew)...), nil, isolation.ResolvedOK, ""},
+		{"violations of both", append(slices.Clone(skew), skewOf("U")...), nil, finding.ResolvedViolated, ""},
+		{"violation of another source", append(slices.Clone(clean), inSource("b", skew)...), nil, finding.ResolvedOK, ""},
 		{"violation of another epoch", append(slices.Clone(clean), inEpoch("2", skew)...), nil, "", "1 violation of serializable, but none"},
-		{"epoch of the finding", append(slices.Clone(clean), inEpoch("2", skew)...), func(r *config.Replay) { r.Epoch = "2" }, isolation.ResolvedViolated, ""},
+		{"epoch of the finding", append(slices.Clone(clean), inEpoch("2", skew)...), func(r *config.Replay) { r.Epoch = "2" }, finding.ResolvedViolated, ""},
 		{"no transaction of the epoch", clean, func(r *config.Replay) { r.Epoch = "2" }, "", `transaction "T2" was not in what was read`},
 		{"violation that is allowed", skew, func(r *config.Replay) {
 			r.Watch.Expect = isolation.Level{Base: isolation.ReadCommitted}
-		}, isolation.ResolvedOK, "1 violation of other levels, which read-committed allows"},
+		}, finding.ResolvedOK, "1 violation of other levels, which read-committed allows"},
 		{"nobody named", skew[:3], func(r *config.Replay) { r.Txns = nil }, "", "no transaction is named"},
 		{"read without a writer", reading(clean, `{"op":"r","key":"k","value":"old"}`), nil, "", `what transaction "T2" read of "k" has no writer in the range, or several`},
-		{"read of a writer", append(reading(clean, `{"op":"r","key":"k","value":"old"}`), ran("K", 0, 1, `{"op":"w","key":"k","value":"old"}`)), nil, isolation.ResolvedOK, ""},
+		{"read of a writer", append(reading(clean, `{"op":"r","key":"k","value":"old"}`), ran("K", 0, 1, `{"op":"w","key":"k","value":"old"}`)), nil, finding.ResolvedOK, ""},
 		{"read of several writers", append(reading(clean, `{"op":"r","key":"k","value":"old"}`),
 			ran("K", 0, 1, `{"op":"w","key":"k","value":"old"}`), ran("L", 0, 1, `{"op":"w","key":"k","value":"old"}`)), nil, "", `read of "k"`},
 		{"element without a writer", append(reading(clean, `{"op":"r","key":"k","value":[7,8]}`), ran("K", 0, 1, `{"op":"append","key":"k","value":8}`)), nil, "", `read of "k"`},
@@ -61,10 +62,10 @@ func TestReplayClosesFinding(t *testing.T) {
 		{"row without a writer", reading(clean, `{"op":"range","from":"k","to":"l","result":[{"key":"k1","value":1}]}`), nil, "", `read of "k1"`},
 		{"counter", append(reading(clean, `{"op":"r","key":"k","kind":"counter","value":1}`), ran("K", 0, 1, `{"op":"inc","key":"k","value":1}`)), nil, "", `read of "k"`},
 		{"nothing, where something was deleted", append(reading(clean, `{"op":"r","key":"k","found":false}`), ran("K", 0, 1, `{"op":"delete","key":"k"}`)), nil, "", `read of "k"`},
-		{"others' read without a writer", append(slices.Clone(clean), ran("K", 4, 5, `{"op":"r","key":"k","value":1}`)), nil, isolation.ResolvedOK, ""},
+		{"others' read without a writer", append(slices.Clone(clean), ran("K", 4, 5, `{"op":"r","key":"k","value":1}`)), nil, finding.ResolvedOK, ""},
 		{"the same, where others are not named", append(slices.Clone(clean), ran("K", 4, 5, `{"op":"r","key":"k","value":1}`)),
 			func(r *config.Replay) { r.Unnamed = 2 }, "", `2 edges lead to transactions that are not named, and some read of "k" has no writer in the range`},
-		{"others that are not named", clean, func(r *config.Replay) { r.Unnamed = 2 }, isolation.ResolvedOK, ""},
+		{"others that are not named", clean, func(r *config.Replay) { r.Unnamed = 2 }, finding.ResolvedOK, ""},
 		{"bounded", []string{clean[0], clean[3], clean[1], ran("W1", 80, 81, "")}, func(r *config.Replay) {
 			r.Bounded, r.Watch.Window = true, config.Window{Duration: time.Second}
 		}, "", "has left the window: replay without --window"},
@@ -85,13 +86,13 @@ func TestReplayClosesFinding(t *testing.T) {
 				}
 				return
 			}
-			if got.Closed == nil || got.Closed.State != c.state || got.Closed.ID != "f00d" || got.Closed.Kind != isolation.KindHorizon {
+			if got.Closed == nil || got.Closed.State != c.state || got.Closed.ID != "f00d" || got.Closed.Kind != finding.KindHorizon {
 				t.Fatalf("closed as %+v, undecided %q; want %s", got.Closed, got.Undecided, c.state)
 			}
 			if !got.Closed.Certain || got.Closed.Expected || !strings.Contains(got.Closed.Explanation, c.why) {
 				t.Errorf("closed as %+v", got.Closed)
 			}
-			if got.Closed.State == isolation.ResolvedViolated { // what it names is in what it shows
+			if got.Closed.State == finding.ResolvedViolated { // what it names is in what it shows
 				if !slices.Equal(got.Closed.Refutes, []string{"serializable"}) || !strings.Contains(got.Closed.Explanation, "T2") {
 					t.Errorf("closed as %+v", got.Closed)
 				}
@@ -138,7 +139,7 @@ func TestHorizonOfService(t *testing.T) {
 	a := start(t, s, sink)
 	send(t, a, skewApart()...)
 	f := sink.next(t)
-	if f.Kind != isolation.KindHorizon {
+	if f.Kind != finding.KindHorizon {
 		t.Fatalf("finding %+v", f)
 	}
 	want := fmt.Sprintf("monitor replay --data %s --nats %s --stream ISOWATCH --source default --from %s --to %s --finding %s --txn T2 --txn T1",
@@ -150,18 +151,18 @@ func TestHorizonOfService(t *testing.T) {
 	r.NATS = &config.NATS{URLs: []string{a.NATSURL()}, Stream: config.DefaultStream}
 	r.From, r.To = bound(t, second(-95)), bound(t, second(3601+95))
 	r.Finding, r.Txns = f.ID, f.Txns
-	if got := replayed(t, r); got.Closed == nil || got.Closed.State != isolation.ResolvedViolated {
+	if got := replayed(t, r); got.Closed == nil || got.Closed.State != finding.ResolvedViolated {
 		t.Errorf("closed %+v, undecided %q", got.Closed, got.Undecided)
 	}
 }
 
 // storedFinding waits for the finding in a state.
-func storedFinding(t *testing.T, dir, id string, state isolation.State) isolation.Finding {
+func storedFinding(t *testing.T, dir, id string, state finding.State) finding.Finding {
 	t.Helper()
-	var f isolation.Finding
+	var f finding.Finding
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		err := ReadStored(t.Context(), dir, Findings, func(text []byte) error {
-			var one isolation.Finding
+			var one finding.Finding
 			err := json.Unmarshal(text, &one)
 			if one.ID == id {
 				f = one
@@ -195,10 +196,10 @@ func TestReplayClosesInService(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		records []string
-		state   isolation.State
+		state   finding.State
 	}{
-		{"violated", skewApart(), isolation.ResolvedViolated},
-		{"ok", append(skewApart()[:3], ran("T2", 2, 3, `{"op":"r","key":"x","value":[]}`)), isolation.ResolvedOK},
+		{"violated", skewApart(), finding.ResolvedViolated},
+		{"ok", append(skewApart()[:3], ran("T2", 2, 3, `{"op":"r","key":"x","value":[]}`)), finding.ResolvedOK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := liveService(t)
@@ -211,16 +212,16 @@ func TestReplayClosesInService(t *testing.T) {
 			r.NATS = &config.NATS{URLs: []string{a.NATSURL()}, Stream: config.DefaultStream}
 			r.Finding, r.Txns, r.Data = f.ID, f.Txns, s.Data
 			epoch := ""
-			answer := func(state isolation.State) error {
-				return CloseFinding(t.Context(), &r, &isolation.Finding{ID: f.ID, Source: "default", Epoch: epoch, State: state, Txns: r.Txns, Refutes: []string{"serializable"}, Explanation: "So it is."})
+			answer := func(state finding.State) error {
+				return CloseFinding(t.Context(), &r, &finding.Finding{ID: f.ID, Source: "default", Epoch: epoch, State: state, Txns: r.Txns, Refutes: []string{"serializable"}, Explanation: "So it is."})
 			}
-			if f.State == isolation.Provisional {
-				if err := answer(isolation.ResolvedOK); err == nil || !strings.Contains(err.Error(), "may still grow") && !strings.Contains(err.Error(), "not the whole range") {
+			if f.State == finding.Provisional {
+				if err := answer(finding.ResolvedOK); err == nil || !strings.Contains(err.Error(), "may still grow") && !strings.Contains(err.Error(), "not the whole range") {
 					// It may have become final meanwhile, with a wider range.
 					t.Errorf("before it is final: %v", err)
 				}
 			}
-			f = storedFinding(t, s.Data, f.ID, isolation.Final)
+			f = storedFinding(t, s.Data, f.ID, finding.Final)
 			r.From, r.To = bound(t, flagOf(f.Command, "--from")), bound(t, flagOf(f.Command, "--to"))
 			whole := r
 			for what, change := range map[string]func(){
@@ -236,20 +237,20 @@ func TestReplayClosesInService(t *testing.T) {
 			} {
 				id := f.ID
 				change()
-				state := isolation.ResolvedOK
+				state := finding.ResolvedOK
 				if what == "another state" {
-					state = isolation.Withdrawn
+					state = finding.Withdrawn
 				}
 				if err := answer(state); err == nil {
 					t.Errorf("%s: closed", what)
 				}
 				r, f.ID, epoch = whole, id, ""
 			}
-			allowed := isolation.Finding{ID: f.ID, Source: "default", State: isolation.ResolvedViolated, Txns: r.Txns, Refutes: []string{"strong-serializable"}}
+			allowed := finding.Finding{ID: f.ID, Source: "default", State: finding.ResolvedViolated, Txns: r.Txns, Refutes: []string{"strong-serializable"}}
 			if err := CloseFinding(t.Context(), &r, &allowed); !errors.Is(err, ErrStaysOpen) || !strings.Contains(err.Error(), "allowed by serializable") {
 				t.Errorf("what the expected level allows: %v", err)
 			}
-			storedFinding(t, s.Data, f.ID, isolation.Final)
+			storedFinding(t, s.Data, f.ID, finding.Final)
 
 			got := replayed(t, r)
 			if got.Closed == nil || got.Closed.State != c.state {
@@ -272,8 +273,8 @@ func TestReplayClosesInService(t *testing.T) {
 			if told.Revision != closed.Revision || !told.Certain {
 				t.Errorf("told %+v", told)
 			}
-			err := answer(isolation.ResolvedOK)
-			if (err == nil) != (c.state == isolation.ResolvedOK) {
+			err := answer(finding.ResolvedOK)
+			if (err == nil) != (c.state == finding.ResolvedOK) {
 				t.Errorf("closed as ok: %v", err)
 			}
 			stop(t, a)
@@ -315,24 +316,24 @@ func TestReplayAfterLoss(t *testing.T) {
 	if _, err := js.CreateStream(t.Context(), stream.CachedInfo().Config); err != nil {
 		t.Fatal(err)
 	}
-	if f := sink.next(t); f.Kind != isolation.KindGap {
+	if f := sink.next(t); f.Kind != finding.KindGap {
 		t.Fatalf("finding %+v", f)
 	}
 	send(t, a, skew[3])
 	f := sink.next(t)
-	if f.Kind != isolation.KindHorizon {
+	if f.Kind != finding.KindHorizon {
 		t.Fatalf("finding %+v", f)
 	}
-	f = storedFinding(t, s.Data, f.ID, isolation.Final)
+	f = storedFinding(t, s.Data, f.ID, finding.Final)
 	r := replayOf()
 	r.NATS = &config.NATS{URLs: []string{a.NATSURL()}, Stream: config.DefaultStream}
 	r.Finding, r.Txns, r.Data = f.ID, f.Txns, s.Data
 	r.From, r.To = bound(t, flagOf(f.Command, "--from")), bound(t, flagOf(f.Command, "--to"))
-	closed := isolation.Finding{ID: f.ID, Source: "default", State: isolation.ResolvedOK, Txns: f.Txns}
+	closed := finding.Finding{ID: f.ID, Source: "default", State: finding.ResolvedOK, Txns: f.Txns}
 	if err := CloseFinding(t.Context(), &r, &closed); !errors.Is(err, ErrStaysOpen) || !strings.Contains(err.Error(), "the service lost input") {
 		t.Errorf("closed: %v", err)
 	}
-	storedFinding(t, s.Data, f.ID, isolation.Final)
+	storedFinding(t, s.Data, f.ID, finding.Final)
 }
 
 // A partition that is read to its end holds the window back no longer: memory is

@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/testkafka"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // A service reads two partitions of a real broker, over TLS and with a login; a
@@ -64,10 +64,10 @@ func TestReplayRealKafka(t *testing.T) {
 	}
 	put(1, skew[3])
 	f := sink.next(t)
-	if f.Kind != isolation.KindHorizon {
+	if f.Kind != finding.KindHorizon {
 		t.Fatalf("finding %+v", f)
 	}
-	f = storedFinding(t, s.Data, f.ID, isolation.Final)
+	f = storedFinding(t, s.Data, f.ID, finding.Final)
 	r := replayOf()
 	r.Kafka = kafka
 	r.Finding, r.Txns, r.Data = f.ID, f.Txns, s.Data
@@ -81,11 +81,11 @@ func TestReplayRealKafka(t *testing.T) {
 		t.Errorf("a login is in %s", f.Command)
 	}
 	got := replayed(t, r)
-	if got.Closed == nil || got.Closed.State != isolation.ResolvedViolated || got.Read != 4 {
+	if got.Closed == nil || got.Closed.State != finding.ResolvedViolated || got.Read != 4 {
 		t.Fatalf("%d records, closed %+v, undecided %q", got.Read, got.Closed, got.Undecided)
 	}
 	if err := CloseFinding(t.Context(), &r, got.Closed); err != nil {
 		t.Fatal(err)
 	}
-	storedFinding(t, s.Data, f.ID, isolation.ResolvedViolated)
+	storedFinding(t, s.Data, f.ID, finding.ResolvedViolated)
 }

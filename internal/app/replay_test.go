@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -129,7 +130,7 @@ func TestReplayRangeOfCleanHistory(t *testing.T) {
 			r.From, r.To = bound(t, second(from)), bound(t, second(to))
 			got := replayed(t, r)
 			for _, f := range got.Findings {
-				if f.Kind == isolation.KindViolation && f.Certain {
+				if f.Kind == finding.KindViolation && f.Certain {
 					t.Fatalf("from %d to %d: %+v", from, to, f)
 				}
 			}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -31,7 +32,7 @@ const maxResolution = 4 << 20
 
 // CloseFinding tells the service that runs in r.Data how the replay of r closed a
 // horizon finding.
-func CloseFinding(ctx context.Context, r *config.Replay, closed *isolation.Finding) error {
+func CloseFinding(ctx context.Context, r *config.Replay, closed *finding.Finding) error {
 	answer := engine.Resolution{Finding: *closed, Expect: r.Watch.Expect.String(), Unnamed: r.Unnamed}
 	for _, x := range []struct {
 		bound config.Bound
@@ -137,11 +138,11 @@ func (a *App) answers(r *engine.Resolution) error {
 	expect := a.watchOf(r.Finding.Source).Expect
 	again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL()}
 	switch {
-	case r.Finding.State == isolation.ResolvedViolated && !refutesAny(r.Finding.Refutes, []isolation.Level{expect}):
+	case r.Finding.State == finding.ResolvedViolated && !refutesAny(r.Finding.Refutes, []isolation.Level{expect}):
 		return fmt.Errorf("%w: what the range holds is allowed by %s, which is expected", engine.ErrUnresolved, expect)
-	case r.Finding.State == isolation.ResolvedOK && r.Expect != expect.String():
+	case r.Finding.State == finding.ResolvedOK && r.Expect != expect.String():
 		return fmt.Errorf("%w: the range was not checked for %s, which is expected", engine.ErrUnresolved, expect)
-	case r.Finding.State == isolation.ResolvedOK && !again.together(r.Finding.Source):
+	case r.Finding.State == finding.ResolvedOK && !again.together(r.Finding.Source):
 		return fmt.Errorf("%w: its source has inputs that one replay does not read together", engine.ErrUnresolved)
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -156,7 +156,7 @@ func TestCommitLimits(t *testing.T) {
 		}
 		x.read(chunk)
 		found := map[string]int{}
-		err := engine.Reader{Store: x.store}.Each(func(f *isolation.Finding) error {
+		err := engine.Reader{Store: x.store}.Each(func(f *finding.Finding) error {
 			found[f.Anomaly]++
 			for _, text := range append([]string{f.Explanation}, f.Txns...) {
 				if len(text) > 64<<10 {

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -95,7 +95,7 @@ func found(t *testing.T, ms []ingest.Message, keyCaps []int, cuts ...int) (findi
 	if txns > out {
 		t.Errorf("%d records of transactions, want at most %d", txns, out)
 	}
-	err = engine.Reader{Store: st}.Each(func(f *isolation.Finding) error {
+	err = engine.Reader{Store: st}.Each(func(f *finding.Finding) error {
 		text, err := json.Marshal(f)
 		findings = append(findings, string(text))
 		return err

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -26,7 +26,7 @@ var errStop = errors.New("enough")
 
 // List calls fn for findings, newest first, beginning behind the cursor before
 // ("" is the newest), until fn says no. It returns the cursor behind the last.
-func (r Reader) List(before string, fn func(f *isolation.Finding) bool) (next string, err error) {
+func (r Reader) List(before string, fn func(f *finding.Finding) bool) (next string, err error) {
 	var to []byte
 	if before != "" {
 		n, err := strconv.ParseUint(before, 10, 64)
@@ -53,7 +53,7 @@ func (r Reader) List(before string, fn func(f *isolation.Finding) bool) (next st
 }
 
 // Each calls fn for every finding, oldest first.
-func (r Reader) Each(fn func(f *isolation.Finding) error) error {
+func (r Reader) Each(fn func(f *finding.Finding) error) error {
 	return r.Store.Scan(spaceOrder, nil, nil, func(_, id []byte) error {
 		f, ok, err := r.Get(string(id))
 		if err != nil || !ok {
@@ -64,7 +64,7 @@ func (r Reader) Each(fn func(f *isolation.Finding) error) error {
 }
 
 // Get is the finding with this id in its latest revision.
-func (r Reader) Get(id string) (f isolation.Finding, ok bool, err error) {
+func (r Reader) Get(id string) (f finding.Finding, ok bool, err error) {
 	value, err := r.Store.Get(spaceFinding, []byte(id))
 	if err != nil || len(value) < 8 {
 		return f, false, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -18,7 +18,7 @@ import (
 type Resolution struct {
 	// Finding is the horizon finding as the replay closed it: its id, its state,
 	// what the range refutes, and an explanation.
-	Finding isolation.Finding `json:"finding"`
+	Finding finding.Finding `json:"finding"`
 	// From and To bound the range that was read, ns since the Unix epoch; nil: as
 	// far as there was input.
 	From *int64 `json:"from,omitempty"`
@@ -76,13 +76,13 @@ func (e *Engine) resolve(x *Resolution, w *work) (order, text []byte, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	var f isolation.Finding
+	var f finding.Finding
 	if len(value) >= 8 {
 		if err := json.Unmarshal(value[8:], &f); err != nil {
 			return nil, nil, fmt.Errorf("finding %s: %w", id, err)
 		}
 	}
-	if f.Kind != isolation.KindHorizon || f.Source != x.Finding.Source {
+	if f.Kind != finding.KindHorizon || f.Source != x.Finding.Source {
 		return nil, nil, fmt.Errorf("%w: %q", ErrNoFinding, id)
 	}
 	for i := range w.effects {
@@ -91,7 +91,7 @@ func (e *Engine) resolve(x *Resolution, w *work) (order, text []byte, err error)
 		}
 	}
 	why := x.leavesOpen(&f)
-	if why == "" && x.Finding.State == isolation.ResolvedOK {
+	if why == "" && x.Finding.State == finding.ResolvedOK {
 		why = x.lost(w.status)
 	}
 	if why != "" {
@@ -118,13 +118,13 @@ const openEnd = "\nReplaying the range decides."
 
 // leavesOpen says why the replay is no answer to f as it stands, "" if it is. f
 // grows until its pane is over, and with it the range that decides it.
-func (x *Resolution) leavesOpen(f *isolation.Finding) string {
+func (x *Resolution) leavesOpen(f *finding.Finding) string {
 	switch {
-	case x.Finding.State != isolation.ResolvedOK && x.Finding.State != isolation.ResolvedViolated:
+	case x.Finding.State != finding.ResolvedOK && x.Finding.State != finding.ResolvedViolated:
 		return fmt.Sprintf("the replay says %q", x.Finding.State)
-	case f.State == isolation.ResolvedViolated && x.Finding.State == isolation.ResolvedOK:
+	case f.State == finding.ResolvedViolated && x.Finding.State == finding.ResolvedOK:
 		return "an earlier replay found a violation"
-	case f.State == isolation.Provisional:
+	case f.State == finding.Provisional:
 		return "it may still grow: run its command again when its state is final"
 	}
 	if f.Command == "" {
@@ -133,7 +133,7 @@ func (x *Resolution) leavesOpen(f *isolation.Finding) string {
 	if !strings.HasSuffix(f.Command, window.Question(f.ID, x.Finding.Epoch, x.Unnamed, x.Finding.Txns)) {
 		return "its command asks about other transactions"
 	}
-	if x.Finding.State == isolation.ResolvedViolated {
+	if x.Finding.State == finding.ResolvedViolated {
 		return "" // a cycle is one in any range
 	}
 	from, to, err := rangeOf(f)
@@ -162,7 +162,7 @@ func (x *Resolution) lost(s *Status) string {
 
 // rangeOf are the bounds that the command of a horizon finding names. Behind them
 // stand only the finding's id and transactions.
-func rangeOf(f *isolation.Finding) (from, to *int64, err error) {
+func rangeOf(f *finding.Finding) (from, to *int64, err error) {
 	command, _, ok := strings.Cut(f.Command, " --finding "+f.ID)
 	if !ok {
 		return nil, nil, errors.New("it names no command")

@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
 // stored are the positions of what is lost, by the findings that are stored, oldest first.
 func (x *told) stored() (positions []string) {
 	x.t.Helper()
-	err := engine.Reader{Store: x.store}.Each(func(f *isolation.Finding) error {
+	err := engine.Reader{Store: x.store}.Each(func(f *finding.Finding) error {
 		positions = append(positions, f.FirstPosition)
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/workload"
@@ -73,7 +74,7 @@ func (s *settled) read(chunks ...ingest.Chunk) {
 func (s *settled) findings() string {
 	s.t.Helper()
 	var out bytes.Buffer
-	err := engine.Reader{Store: s.store}.Each(func(f *isolation.Finding) error {
+	err := engine.Reader{Store: s.store}.Each(func(f *finding.Finding) error {
 		return json.NewEncoder(&out).Encode(f)
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -174,7 +174,7 @@ func encodeEffects(source string, eff *window.Effects) (effect, error) {
 		}
 		out.findings = append(out.findings, text)
 		out.ids = append(out.ids, f.ID)
-		out.outbox = append(out.outbox, f.State != isolation.Final || f.Kind == isolation.KindGap)
+		out.outbox = append(out.outbox, f.State != finding.Final || f.Kind == finding.KindGap)
 	}
 	for i := range eff.Panes {
 		p := &eff.Panes[i]

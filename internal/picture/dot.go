@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // DOT is the finding's cycle in Graphviz's language: a node a transaction, an arrow
 // a dependency with its key, and what proves it as the arrow's tooltip. The same
 // finding gives the same text.
-func DOT(f isolation.Finding) []byte {
+func DOT(f finding.Finding) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", quoted(f.Anomaly+" "+f.ID))
 	fmt.Fprintf(&b, "  label=%s;\n  node [shape=box];\n", quoted(f.Title+" ("+f.Anomaly+")"))

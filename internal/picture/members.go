@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // What a box shows at most; the rest is counted in words.
@@ -33,7 +33,7 @@ type op struct {
 
 // members are the finding's transactions, with what the explanation says of
 // them in its "Let:" lines.
-func members(f *isolation.Finding) []node {
+func members(f *finding.Finding) []node {
 	described := letLines(f.Explanation)
 	var nodes []node
 	for i, id := range f.Txns {
@@ -72,7 +72,7 @@ func letLines(explanation string) []string {
 	return strings.Split(lines, "\n")
 }
 
-func keysOf(f *isolation.Finding, id string) (keys []string) {
+func keysOf(f *finding.Finding, id string) (keys []string) {
 	for _, e := range f.Edges {
 		if e.From == id || e.To == id {
 			keys = append(keys, e.Key)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // style colours every picture, for light and dark.
@@ -31,7 +31,7 @@ func StyleHash() string {
 // SVG is the picture of f as a document of its own, or for use inside HTML: its
 // ids start with a hash of the finding's id, so that several fit on one page.
 // The same finding gives the same bytes.
-func SVG(f isolation.Finding) []byte {
+func SVG(f finding.Finding) []byte {
 	d := newDrawing(&f)
 	sum := sha256.Sum256([]byte(f.ID))
 	d.prefix = "f" + hex.EncodeToString(sum[:4])

@@ -14,19 +14,19 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/*.svg anew")
 
 // ring is a finding with a cycle of the given types, each on a key of its own.
-func ring(types ...string) isolation.Finding {
-	f := isolation.Finding{ID: "1f", Kind: isolation.KindViolation, Anomaly: "G2-item"}
+func ring(types ...string) finding.Finding {
+	f := finding.Finding{ID: "1f", Kind: finding.KindViolation, Anomaly: "G2-item"}
 	var let, then strings.Builder
 	for i, kind := range types {
 		from, to, key := fmt.Sprintf("T%d", i+1), fmt.Sprintf("T%d", (i+1)%len(types)+1), string(rune('a'+i))
 		f.Txns = append(f.Txns, from)
-		e := isolation.FindingEdge{From: from, To: to, Type: kind, Key: key, Evidence: from + " comes before " + to}
+		e := finding.Edge{From: from, To: to, Type: kind, Key: key, Evidence: from + " comes before " + to}
 		if kind == "process" || kind == "realtime" {
 			e.Key = ""
 		}
@@ -39,20 +39,20 @@ func ring(types ...string) isolation.Finding {
 	return f
 }
 
-func writeSkew() isolation.Finding {
+func writeSkew() finding.Finding {
 	f := ring("rw", "rw")
 	f.Title = "write skew"
 	return f
 }
 
-func longFork() isolation.Finding {
+func longFork() finding.Finding {
 	f := ring("wr", "rw", "wr", "rw")
 	f.Anomaly, f.Title = "G-nonadjacent-item", "long fork"
 	return f
 }
 
 func TestGolden(t *testing.T) {
-	for name, f := range map[string]isolation.Finding{"write-skew": writeSkew(), "long-fork": longFork()} {
+	for name, f := range map[string]finding.Finding{"write-skew": writeSkew(), "long-fork": longFork()} {
 		path := "testdata/" + name + ".svg"
 		got := SVG(f)
 		if *rewrite {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Sizes in user units, which are CSS pixels.
@@ -61,14 +61,14 @@ type arrow struct {
 }
 
 type drawing struct {
-	finding *isolation.Finding
+	finding *finding.Finding
 	nodes   []node
 	arrows  []arrow
 	prefix  string
 	out     bytes.Buffer
 }
 
-func newDrawing(f *isolation.Finding) *drawing {
+func newDrawing(f *finding.Finding) *drawing {
 	d := &drawing{finding: f, nodes: members(f)}
 	for _, e := range f.Edges {
 		from, to := d.indexOf(e.From), d.indexOf(e.To)
@@ -280,7 +280,7 @@ func (d *drawing) kinds() (kinds []string) {
 }
 
 // kindOf is the edge's type as a class name.
-func kindOf(e isolation.FindingEdge) string {
+func kindOf(e finding.Edge) string {
 	if slices.Contains([]string{"ww", "wr", "rw", "process", "realtime"}, e.Type) {
 		return e.Type
 	}
@@ -304,7 +304,7 @@ func meaning(kind string) string {
 	return "another dependency"
 }
 
-func label(e isolation.FindingEdge) string {
+func label(e finding.Edge) string {
 	if e.Key == "" {
 		return e.Type
 	}

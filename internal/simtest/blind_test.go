@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
@@ -269,7 +270,7 @@ func TestSeveralBlind(t *testing.T) {
 		}
 		by := map[int]bool{}
 		for _, f := range found {
-			if f.Kind != isolation.KindViolation {
+			if f.Kind != finding.KindViolation {
 				t.Errorf("windowed %v: %s %s", windowed, f.Kind, f.Explanation)
 			}
 			for j := range groups {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -91,15 +91,15 @@ func counterStream(t *testing.T, whole, cfg window.Config, h oracle.History, per
 
 // aboutCounters are the standing certain findings about reads of counters, by anomaly and id, and
 // how many were withdrawn.
-func aboutCounters(fs []isolation.Finding) (standing []string, withdrawn int) {
-	latest := map[string]isolation.Finding{}
+func aboutCounters(fs []finding.Finding) (standing []string, withdrawn int) {
+	latest := map[string]finding.Finding{}
 	for _, f := range fs {
 		if f.Certain && (strings.Contains(f.Explanation, "no increments") || f.Anomaly == "G-single-item" && len(f.Edges) == 0) {
 			latest[f.ID] = f
 		}
 	}
 	for id, f := range latest {
-		if f.State == isolation.Withdrawn {
+		if f.State == finding.Withdrawn {
 			withdrawn++
 		} else {
 			standing = append(standing, f.Anomaly+" "+id)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -268,13 +269,13 @@ func found(t *testing.T, cfg window.Config, txns string) (types, not []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	latest := map[string]isolation.Finding{}
+	latest := map[string]finding.Finding{}
 	for _, f := range fs {
 		latest[f.ID] = f
 	}
 	names := map[string]bool{}
 	for _, f := range latest {
-		if f.State == isolation.Withdrawn {
+		if f.State == finding.Withdrawn {
 			continue
 		}
 		names[f.Anomaly] = true

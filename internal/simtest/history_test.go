@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -30,7 +30,7 @@ func TestHistoryOfFindings(t *testing.T) {
 		}
 		for j := range found {
 			f := &found[j]
-			if f.Kind != isolation.KindViolation || f.State != isolation.Final {
+			if f.Kind != finding.KindViolation || f.State != finding.Final {
 				continue
 			}
 			if !foundAgain(t, f, true) && !foundAgain(t, f, false) {
@@ -47,7 +47,7 @@ func TestHistoryOfFindings(t *testing.T) {
 	t.Logf("found again: %v", again)
 }
 
-func foundAgain(t *testing.T, f *isolation.Finding, existing bool) bool {
+func foundAgain(t *testing.T, f *finding.Finding, existing bool) bool {
 	cfg := exact()
 	cfg.Contract = window.Contract{Complete: true, Existing: existing}
 	b := &event.Batch{Partitions: []string{"history"}}
@@ -62,8 +62,8 @@ func foundAgain(t *testing.T, f *isolation.Finding, existing bool) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(found, func(g isolation.Finding) bool {
-		return g.State == isolation.Final && slices.ContainsFunc(f.Refutes, func(level string) bool {
+	return slices.ContainsFunc(found, func(g finding.Finding) bool {
+		return g.State == finding.Final && slices.ContainsFunc(f.Refutes, func(level string) bool {
 			return slices.Contains(g.Refutes, level) || slices.Contains(g.AlsoRefutes, level)
 		})
 	})

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -193,7 +193,7 @@ func lose(rng *rand.Rand, h oracle.History, midway bool) oracle.History {
 	return kept
 }
 
-func lines(fs []isolation.Finding) string {
+func lines(fs []finding.Finding) string {
 	var b strings.Builder
 	for i := range fs {
 		b.WriteString(summary(&fs[i]) + "\n")

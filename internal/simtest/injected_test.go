@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -63,16 +64,16 @@ func injected(t *testing.T, kind workload.Kind, x workload.Injection, seed uint6
 			t.Errorf("%v is violated, and %s refutes only %v", l, x.Name, x.Weakest)
 		}
 	}
-	latest := map[string]isolation.Finding{}
+	latest := map[string]finding.Finding{}
 	for _, f := range found {
-		if f.Kind == isolation.KindViolation {
+		if f.Kind == finding.KindViolation {
 			latest[f.ID] = f
 		}
 	}
 	named := 0
 	for _, f := range latest {
 		switch {
-		case f.State == isolation.Withdrawn:
+		case f.State == finding.Withdrawn:
 		case f.Anomaly == x.Anomaly && f.Title == x.Title && slices.Equal(f.Refutes, x.Weakest):
 			named++
 		default:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
@@ -23,7 +24,7 @@ func linearRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, re
 	var d event.Decoder
 	look := func(at int) {
 		for _, f := range eff.Findings {
-			if slices.Contains(f.Refutes, linearizable.String()) && f.State != isolation.Withdrawn {
+			if slices.Contains(f.Refutes, linearizable.String()) && f.State != finding.Withdrawn {
 				first = min(first, at)
 			}
 		}

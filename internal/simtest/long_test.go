@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -32,7 +33,7 @@ func transactions(t *testing.T, short int) int {
 // are a million: an unknown transaction that is observed only behind the window
 // gives horizon findings where it read what has been overwritten since, and with
 // fewer that happens some ten times.
-func long(t *testing.T, cfg workload.Config, levels ...isolation.Level) (*window.Machine, []isolation.Finding, []workload.Planted) {
+func long(t *testing.T, cfg workload.Config, levels ...isolation.Level) (*window.Machine, []finding.Finding, []workload.Planted) {
 	t.Helper()
 	gen, err := workload.NewGenerator(cfg, rand.New(rand.NewPCG(5, 5)))
 	if err != nil {
@@ -44,7 +45,7 @@ func long(t *testing.T, cfg workload.Config, levels ...isolation.Level) (*window
 		Window: window.For(time.Duration(max(20_000, cfg.Count*6/100)) * cfg.Interval), Lateness: window.For(60 * time.Millisecond),
 	})
 	var eff window.Effects
-	var found []isolation.Finding
+	var found []finding.Finding
 	var d event.Decoder
 	b := &event.Batch{Partitions: []string{"stream"}}
 	var text []byte
@@ -143,7 +144,7 @@ func TestPlantedStream(t *testing.T) {
 			}
 			hit := make([][]string, len(planted))
 			for _, f := range found {
-				if f.State == isolation.Withdrawn {
+				if f.State == finding.Withdrawn {
 					t.Errorf("withdrawn: %s", f.Explanation)
 				}
 				for _, id := range f.Txns {

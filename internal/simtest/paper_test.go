@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -373,7 +374,7 @@ func each(n int, fn func(perm []int)) {
 	extend(nil)
 }
 
-func (x *paperExample) run(t *testing.T, cfg window.Config, b *event.Batch, perm []int) (*window.Machine, map[string]isolation.Finding) {
+func (x *paperExample) run(t *testing.T, cfg window.Config, b *event.Batch, perm []int) (*window.Machine, map[string]finding.Finding) {
 	t.Helper()
 	m := window.New(cfg)
 	var eff window.Effects
@@ -384,10 +385,10 @@ func (x *paperExample) run(t *testing.T, cfg window.Config, b *event.Batch, perm
 	if err := m.Check(); err != nil || m.Counters.Unverified > 0 {
 		t.Fatalf("in the order %v: %v %v", perm, err, m.Unverified)
 	}
-	latest := map[string]isolation.Finding{}
+	latest := map[string]finding.Finding{}
 	for _, f := range eff.Findings {
 		latest[f.ID] = f
-		if f.State == isolation.Withdrawn {
+		if f.State == finding.Withdrawn {
 			delete(latest, f.ID)
 		}
 	}
@@ -395,7 +396,7 @@ func (x *paperExample) run(t *testing.T, cfg window.Config, b *event.Batch, perm
 }
 
 // named says whether the findings are the anomalies of the example.
-func (x *paperExample) named(t *testing.T, found map[string]isolation.Finding) {
+func (x *paperExample) named(t *testing.T, found map[string]finding.Finding) {
 	t.Helper()
 	var names []string
 	titled := x.title == ""

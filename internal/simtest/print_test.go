@@ -9,14 +9,15 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
 // findings are all stored findings, oldest first.
-func (w *world) findings() (fs []isolation.Finding, err error) {
-	err = engine.Reader{Store: w.store}.Each(func(f *isolation.Finding) error {
+func (w *world) findings() (fs []finding.Finding, err error) {
+	err = engine.Reader{Store: w.store}.Each(func(f *finding.Finding) error {
 		fs = append(fs, *f)
 		return nil
 	})
@@ -25,7 +26,7 @@ func (w *world) findings() (fs []isolation.Finding, err error) {
 
 // summary is a finding on one line: state, revision, anomaly, what it refutes,
 // and its cycle or its members.
-func summary(f *isolation.Finding) string {
+func summary(f *finding.Finding) string {
 	var b strings.Builder
 	if f.Source != "default" {
 		b.WriteString(f.Source + " ")
@@ -37,7 +38,7 @@ func summary(f *isolation.Finding) string {
 	if len(f.Refutes) > 0 {
 		b.WriteString(" refutes " + strings.Join(f.Refutes, ", "))
 	}
-	if !f.Certain && f.Kind == isolation.KindViolation {
+	if !f.Certain && f.Kind == finding.KindViolation {
 		b.WriteString(" (uncertain)")
 	}
 	if f.Expected {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
@@ -30,13 +31,13 @@ func batchOf(t testing.TB, h oracle.History, perm []int) *event.Batch {
 }
 
 // run puts the transactions of b through a machine one by one.
-func run(cfg window.Config, b *event.Batch, check bool) (*window.Machine, []isolation.Finding, error) {
+func run(cfg window.Config, b *event.Batch, check bool) (*window.Machine, []finding.Finding, error) {
 	return runRestarting(nil, cfg, b, check, func(int) bool { return false })
 }
 
 // runRestarting is run by several machines, one after the other: a new one takes up the
 // state before the i-th transaction where restart says so.
-func runRestarting(t *testing.T, cfg window.Config, b *event.Batch, check bool, restart func(i int) bool) (*window.Machine, []isolation.Finding, error) {
+func runRestarting(t *testing.T, cfg window.Config, b *event.Batch, check bool, restart func(i int) bool) (*window.Machine, []finding.Finding, error) {
 	m := window.New(cfg)
 	var eff window.Effects
 	for i := range b.Txns {

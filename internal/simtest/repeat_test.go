@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
@@ -172,7 +173,7 @@ func TestRepeatedStream(t *testing.T) {
 }
 
 // runStep runs the batch in steps of 500.
-func runStep(cfg window.Config, b *event.Batch) (*window.Machine, []isolation.Finding, error) {
+func runStep(cfg window.Config, b *event.Batch) (*window.Machine, []finding.Finding, error) {
 	m := window.New(cfg)
 	var eff window.Effects
 	for i := 0; i < len(b.Txns); i += 500 {

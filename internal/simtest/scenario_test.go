@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the scenarios print into their files")
@@ -200,7 +200,7 @@ func (w *world) stored() (string, error) {
 	return asText(fs)
 }
 
-func asText(fs []isolation.Finding) (string, error) {
+func asText(fs []finding.Finding) (string, error) {
 	var b strings.Builder
 	for i := range fs {
 		f := fs[i]

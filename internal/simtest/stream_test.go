@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/workload"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -56,7 +56,7 @@ func streamOf(t *testing.T, kind workload.Kind, isolation workload.Isolation, se
 // outcome is what a run of a stream gives.
 type outcome struct {
 	stored   string
-	findings []isolation.Finding
+	findings []finding.Finding
 	verdicts map[string]engine.Verdict
 	counters window.Counters
 }
@@ -187,7 +187,7 @@ func TestStreamDuplicates(t *testing.T) {
 	})
 }
 
-func withoutPositions(t *testing.T, fs []isolation.Finding) string {
+func withoutPositions(t *testing.T, fs []finding.Finding) string {
 	t.Helper()
 	fs = slices.Clone(fs)
 	for i := range fs {
@@ -226,9 +226,9 @@ func TestStreamInterleavings(t *testing.T) {
 
 // strangers are the violations of a, without withdrawn ones, that share no
 // transaction with any of b.
-func strangers(a, b []isolation.Finding) (out []isolation.Finding) {
-	counts := func(f *isolation.Finding) bool {
-		return f.Kind == isolation.KindViolation && f.State != isolation.Withdrawn
+func strangers(a, b []finding.Finding) (out []finding.Finding) {
+	counts := func(f *finding.Finding) bool {
+		return f.Kind == finding.KindViolation && f.State != finding.Withdrawn
 	}
 	known := map[string]bool{}
 	for i := range b {

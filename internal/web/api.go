@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // listJSON answers with an array of findings, newest first. X-Next holds the
@@ -30,7 +30,7 @@ func (s *site) listJSON(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Next", next)
 	}
 	if page == nil {
-		page = []isolation.Finding{} // [] and not null
+		page = []finding.Finding{} // [] and not null
 	}
 	s.writeJSON(w, http.StatusOK, page)
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 func TestPolicy(t *testing.T) {
@@ -51,11 +51,11 @@ func TestReadOnly(t *testing.T) {
 // Every text of a finding comes from clients of the watched database.
 func TestHostileFinding(t *testing.T) {
 	attack := `"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;{{.}}` + "\u202e"
-	f := isolation.Finding{
-		ID: attack, Source: attack, Epoch: attack, Kind: isolation.Kind(attack), State: isolation.State(attack), Certain: true,
+	f := finding.Finding{
+		ID: attack, Source: attack, Epoch: attack, Kind: finding.Kind(attack), State: finding.State(attack), Certain: true,
 		Anomaly: attack, Title: attack + "2", Refutes: []string{attack}, AlsoRefutes: []string{attack}, ElleNot: []string{attack},
 		Txns: []string{attack}, Levels: map[string]string{attack: attack},
-		Edges:       []isolation.FindingEdge{{From: attack, To: "x", Type: attack, Key: attack, Value: attack, Evidence: attack}},
+		Edges:       []finding.Edge{{From: attack, To: "x", Type: attack, Key: attack, Value: attack, Evidence: attack}},
 		Explanation: attack + "\n\nLet:\n  " + attack + " = r " + attack + " 1\n\nThen:\n" + attack, Command: attack,
 		FirstPosition: attack, LastPosition: attack, DetectedAt: attack,
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/picture"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -30,7 +31,7 @@ var pages = template.Must(template.New("").Parse(pagesText))
 
 // card is a finding as the templates show it.
 type card struct {
-	isolation.Finding
+	finding.Finding
 	Verdict  alert.Verdict
 	Sentence string
 	Cycle    string
@@ -40,7 +41,7 @@ type card struct {
 	Open     bool
 }
 
-func newCard(f isolation.Finding) card {
+func newCard(f finding.Finding) card {
 	c := card{Finding: f, Cycle: alert.Cycle(&f), Proof: alert.Proof(&f), Where: f.Source}
 	c.Verdict, c.Sentence = alert.VerdictOf(&f)
 	if c.Title == "" {
@@ -82,8 +83,8 @@ type listPage struct {
 	Cards     []card
 	Query     Query
 	Anomalies []string
-	Kinds     []isolation.Kind
-	States    []isolation.State
+	Kinds     []finding.Kind
+	States    []finding.State
 	Older     string // link; "" on the last page
 	Live      string // link that turns refreshing on or off
 	Filtered  bool

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Query says which findings are wanted. Empty fields do not restrict.
@@ -16,8 +16,8 @@ type Query struct {
 	Limit   int // 1 to 1000
 	Source  string
 	Anomaly string
-	Kind    isolation.Kind
-	State   isolation.State
+	Kind    finding.Kind
+	State   finding.State
 	// Expected is "true" for what the expected level allows, "false" for what it does not.
 	Expected string
 	Before   string // a cursor: findings older than those of the page that gave it
@@ -33,8 +33,8 @@ const (
 )
 
 var (
-	kinds  = []isolation.Kind{isolation.KindViolation, isolation.KindHorizon, isolation.KindGap, isolation.KindRecord}
-	states = []isolation.State{isolation.Provisional, isolation.Final, isolation.Withdrawn, isolation.ResolvedOK, isolation.ResolvedViolated}
+	kinds  = []finding.Kind{finding.KindViolation, finding.KindHorizon, finding.KindGap, finding.KindRecord}
+	states = []finding.State{finding.Provisional, finding.Final, finding.Withdrawn, finding.ResolvedOK, finding.ResolvedViolated}
 )
 
 // parseQuery reads limit, source, anomaly, state, kind, expected and before, and the names
@@ -86,12 +86,12 @@ func (q *Query) set(name string, values []string) error {
 	case "before":
 		q.Before = value
 	case "kind":
-		q.Kind = isolation.Kind(value)
+		q.Kind = finding.Kind(value)
 		if value != "" && !slices.Contains(kinds, q.Kind) {
 			return fmt.Errorf(`"kind" is %q, want one of %q`, value, kinds)
 		}
 	case "state":
-		q.State = isolation.State(value)
+		q.State = finding.State(value)
 		if value != "" && !slices.Contains(states, q.State) {
 			return fmt.Errorf(`"state" is %q, want one of %q`, value, states)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/finding"
 )
 
 func TestQuery(t *testing.T) {
@@ -66,7 +66,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestPagingReachesEveryFindingOnce(t *testing.T) {
-	var all []isolation.Finding
+	var all []finding.Finding
 	for i := range 57 {
 		all = append(all, skew(fmt.Sprint(i)))
 	}
@@ -74,7 +74,7 @@ func TestPagingReachesEveryFindingOnce(t *testing.T) {
 	var seen []string
 	for target := "/api/v1/findings?limit=10"; target != ""; {
 		_, body, header := get(handler, target)
-		var page []isolation.Finding
+		var page []finding.Finding
 		if err := json.Unmarshal([]byte(body), &page); err != nil {
 			t.Fatal(err)
 		}

@@ -11,17 +11,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/picture"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // Findings is where findings come from.
 type Findings interface {
 	// List is a page of findings, newest first, and the cursor of the next page,
 	// "" when there is none. A cursor that it did not make is [ErrCursor].
-	List(q Query) (page []isolation.Finding, next string, err error)
+	List(q Query) (page []finding.Finding, next string, err error)
 	// Get is the newest revision of one finding.
-	Get(id string) (f isolation.Finding, ok bool, err error)
+	Get(id string) (f finding.Finding, ok bool, err error)
 }
 
 // Fact is one figure of the line on top of the pages.

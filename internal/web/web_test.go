@@ -14,18 +14,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/picture"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // shelf is findings in memory, oldest first; a cursor is an index.
 type shelf struct {
-	findings []isolation.Finding
+	findings []finding.Finding
 	asked    []Query
 	broken   error
 }
 
-func (s *shelf) List(q Query) (page []isolation.Finding, next string, err error) {
+func (s *shelf) List(q Query) (page []finding.Finding, next string, err error) {
 	s.asked = append(s.asked, q)
 	if s.broken != nil {
 		return nil, "", s.broken
@@ -50,21 +50,21 @@ func (s *shelf) List(q Query) (page []isolation.Finding, next string, err error)
 	return page, "", nil
 }
 
-func (s *shelf) Get(id string) (isolation.Finding, bool, error) {
-	i := slices.IndexFunc(s.findings, func(f isolation.Finding) bool { return f.ID == id })
+func (s *shelf) Get(id string) (finding.Finding, bool, error) {
+	i := slices.IndexFunc(s.findings, func(f finding.Finding) bool { return f.ID == id })
 	if i < 0 || s.broken != nil {
-		return isolation.Finding{}, false, s.broken
+		return finding.Finding{}, false, s.broken
 	}
 	return s.findings[i], true, nil
 }
 
-func skew(id string) isolation.Finding {
-	return isolation.Finding{
-		ID: id, Source: "orders", Kind: isolation.KindViolation, State: isolation.Final, Certain: true,
+func skew(id string) finding.Finding {
+	return finding.Finding{
+		ID: id, Source: "orders", Kind: finding.KindViolation, State: finding.Final, Certain: true,
 		Anomaly: "G2-item", Title: "write skew",
 		Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong-session-serializable", "strong-serializable"},
 		Txns: []string{"T1", "T2"},
-		Edges: []isolation.FindingEdge{
+		Edges: []finding.Edge{
 			{From: "T1", To: "T2", Type: "rw", Key: "x", Value: "2", Evidence: "T1 read x = 1, which T2 overwrote with 2"},
 			{From: "T2", To: "T1", Type: "rw", Key: "y", Value: "2", Evidence: "T2 read y = 1, which T1 overwrote with 2"},
 		},
@@ -74,12 +74,12 @@ func skew(id string) isolation.Finding {
 }
 
 // served is a handler over the findings, and what it logs.
-func served(findings ...isolation.Finding) (http.Handler, *shelf, *strings.Builder) {
+func served(findings ...finding.Finding) (http.Handler, *shelf, *strings.Builder) {
 	o, s, logged := options(findings...)
 	return Handler(o), s, logged
 }
 
-func options(findings ...isolation.Finding) (Options, *shelf, *strings.Builder) {
+func options(findings ...finding.Finding) (Options, *shelf, *strings.Builder) {
 	s, logged := &shelf{findings: findings}, &strings.Builder{}
 	reg := prometheus.NewRegistry()
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "isowatch_probe_total", Help: "A probe."})
@@ -189,14 +189,14 @@ func TestFailuresAreLoggedAndNotShown(t *testing.T) {
 
 func TestSignBesideEachColour(t *testing.T) {
 	seen := map[string]bool{}
-	for _, change := range []func(*isolation.Finding){
-		func(*isolation.Finding) {},
-		func(f *isolation.Finding) { f.Expected = true },
-		func(f *isolation.Finding) { f.Certain = false },
-		func(f *isolation.Finding) { f.Kind = isolation.KindHorizon },
-		func(f *isolation.Finding) { f.Kind = isolation.KindGap },
-		func(f *isolation.Finding) { f.Kind = isolation.KindRecord },
-		func(f *isolation.Finding) { f.State = isolation.Withdrawn },
+	for _, change := range []func(*finding.Finding){
+		func(*finding.Finding) {},
+		func(f *finding.Finding) { f.Expected = true },
+		func(f *finding.Finding) { f.Certain = false },
+		func(f *finding.Finding) { f.Kind = finding.KindHorizon },
+		func(f *finding.Finding) { f.Kind = finding.KindGap },
+		func(f *finding.Finding) { f.Kind = finding.KindRecord },
+		func(f *finding.Finding) { f.State = finding.Withdrawn },
 	} {
 		f := skew("1f")
 		change(&f)

@@ -1,4 +1,4 @@
-package isolation
+package verify
 
 import (
 	"errors"
@@ -6,38 +6,36 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 )
 
-// verifyChoices derives the edges and choices of the witness from its operations,
+// checkChoices derives the edges and choices of the witness from its operations,
 // and that whatever is chosen closes a cycle at the level.
-func verifyChoices(w *Witness) error {
+func checkChoices(w *finding.Witness) error {
 	for i := range w.Edges {
 		e := &w.Edges[i]
-		if err := verifyEdge(w, e); err != nil {
+		if err := checkEdge(w, e); err != nil {
 			return fmt.Errorf("edge %d, %s %s -> %s: %w", i, e.Label, w.Txns[e.From].ID, w.Txns[e.To].ID, err)
 		}
 	}
 	sound := map[string]bool{} // keys of pairs
 	for i := range w.Choices {
 		c := &w.Choices[i]
-		err := verifyChoice(w, c)
+		err := checkChoice(w, c)
 		if err == nil && len(c.Writers) == 0 && !sound[c.Key] {
 			sound[c.Key] = true
-			err = verifyReads(w, c.Key)
+			err = checkReads(w, c.Key)
 		}
 		if err != nil {
 			return fmt.Errorf("choice %d, of %s: %w", i, c.Key, err)
 		}
 	}
-	if !w.contradicts(w.Level) {
-		return fmt.Errorf("the choices leave an order that %s allows", w.Level)
-	}
-	return nil
+	return checkOrders(w)
 }
 
-func verifyChoice(w *Witness, c *Choice) error {
+func checkChoice(w *finding.Witness, c *finding.Choice) error {
 	if len(c.Writers) > 0 {
-		return verifyWriters(w, c)
+		return checkWriters(w, c)
 	}
 	a, b := &w.Txns[c.A], &w.Txns[c.B]
 	_, wrote := finalWrite(a, c.Key)
@@ -58,19 +56,24 @@ func verifyChoice(w *Witness, c *Choice) error {
 	return nil
 }
 
-// verifyReads: each read of the key is of what one transaction left, unless it is said to
+// checkReads: each read of the key is of what one transaction left, unless it is said to
 // be of several.
-func verifyReads(w *Witness, key string) error {
+func checkReads(w *finding.Witness, key string) error {
 	for r := range w.Txns {
-		if !w.repeated(r, key) && w.severalLeft(r, key) {
+		if !repeated(w, r, key) && severalLeft(w, r, key) {
 			return fmt.Errorf("several left what %s read", w.Txns[r].ID)
 		}
 	}
 	return nil
 }
 
+// repeated says whether several may have written what the transaction read of the key.
+func repeated(w *finding.Witness, txn int, key string) bool {
+	return slices.Contains(w.Repeated, finding.RepeatedRead{Txn: txn, Key: key})
+}
+
 // severalLeft says whether several transactions left what the r-th one read of the key.
-func (w *Witness) severalLeft(r int, key string) bool {
+func severalLeft(w *finding.Witness, r int, key string) bool {
 	o, ok := externalRead(&w.Txns[r], key)
 	if !ok || o.Flags&(event.NotFound|event.IsArray) != 0 {
 		return false
@@ -84,9 +87,9 @@ func (w *Witness) severalLeft(r int, key string) bool {
 	return n > 1
 }
 
-// verifyWriters: A read what each of the writers had left, and no other transaction
+// checkWriters: A read what each of the writers had left, and no other transaction
 // that is known here.
-func verifyWriters(w *Witness, c *Choice) error {
+func checkWriters(w *finding.Witness, c *finding.Choice) error {
 	a := &w.Txns[c.A]
 	o, ok := externalRead(a, c.Key)
 	switch {
@@ -94,7 +97,7 @@ func verifyWriters(w *Witness, c *Choice) error {
 		return fmt.Errorf("%s did not read a value", a.ID)
 	case a.Status == event.Aborted:
 		return errors.New("an aborted transaction takes part")
-	case !w.repeated(c.A, c.Key):
+	case !repeated(w, c.A, c.Key):
 		return errors.New("it is not said that several may have written what was read")
 	}
 	for t := range w.Txns {

@@ -1,4 +1,4 @@
-package isolation
+package verify
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Counters: that no increments sum up to what was read rests on all records, which
@@ -50,8 +51,8 @@ func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 	return 0, false
 }
 
-// verifyBounds: a read the counter, and b, if it is another, read another value.
-func verifyBounds(a, b *event.Record, w *Witness) error {
+// checkBounds: a read the counter, and b, if it is another, read another value.
+func checkBounds(a, b *event.Record, w *finding.Witness) error {
 	x, ok := counterSeen(a, w.Key)
 	if !ok {
 		return fmt.Errorf("%s did not read %s", a.ID, w.Key)
@@ -65,8 +66,8 @@ func verifyBounds(a, b *event.Record, w *Witness) error {
 	return nil
 }
 
-// verifyTotals: both read the same counters, and the sums differ.
-func verifyTotals(a, b *event.Record) error {
+// checkTotals: both read the same counters, and the sums differ.
+func checkTotals(a, b *event.Record) error {
 	for _, of := range [...][2]*event.Record{{a, b}, {b, a}} {
 		for i := range of[0].Ops {
 			o := &of[0].Ops[i]

@@ -1,4 +1,4 @@
-package isolation
+package verify
 
 import (
 	"errors"
@@ -6,47 +6,47 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
-// verifyRead checks a finding that is not a cycle: Txns[0] did it, Txns[1], where
+// checkAlone checks a finding that is not a cycle: Txns[0] did it, Txns[1], where
 // there is one, is the other transaction.
-func verifyRead(w *Witness) error {
+func checkAlone(w *finding.Witness) error {
 	a, b := &w.Txns[0], &w.Txns[len(w.Txns)-1] // b is a where there is no other
 	switch w.Anomaly {
-	case infer.Internal, infer.Nonrepeatable:
-		return verifyInternal(a, w.Op)
-	case infer.G1a, infer.DirtyUpdate:
+	case finding.Internal, finding.Nonrepeatable:
+		return checkInternal(a, w.Op)
+	case finding.G1a, finding.DirtyUpdate:
 		if b.Status != event.Aborted {
 			return fmt.Errorf("%s did not abort", b.ID)
 		}
-		return verifySaw(a, b, w)
-	case infer.G1b:
-		return verifyIntermediate(a, b, w)
-	case infer.DuplicateElements:
+		return checkSaw(a, b, w)
+	case finding.G1b:
+		return checkIntermediate(a, b, w)
+	case finding.DuplicateElements:
 		for _, list := range listReads(a, w.Key) {
-			if i := indexOf(list, w.Value); i >= 0 && indexOf(list[i+1:], w.Value) >= 0 {
+			if i := slices.Index(list, w.Value); i >= 0 && slices.Index(list[i+1:], w.Value) >= 0 {
 				return nil
 			}
 		}
 		return fmt.Errorf("no read of %s shows %s twice", a.ID, w.Value)
-	case infer.IncompatibleOrder:
-		return verifyIncompatible(a, b, w.Key)
-	case infer.FutureRead:
-		return verifyFuture(a, w)
-	case infer.CyclicVersions:
-		return verifyStep(w, a, b)
-	case infer.OutOfBounds:
-		return verifyBounds(a, b, w)
-	case infer.WrongTotal:
-		return verifyTotals(a, b)
+	case finding.IncompatibleOrder:
+		return checkIncompatible(a, b, w.Key)
+	case finding.FutureRead:
+		return checkFuture(a, w)
+	case finding.CyclicVersions:
+		return checkStep(w, a, b)
+	case finding.OutOfBounds:
+		return checkBounds(a, b, w)
+	case finding.WrongTotal:
+		return checkTotals(a, b)
 	}
 	return nil // rests on absence or on the record itself: nothing to derive
 }
 
-// verifyDivergence: two transactions read the same of the key, and both installed
+// checkDivergence: two transactions read the same of the key, and both installed
 // a version of their own (MTC, definition 10).
-func verifyDivergence(w *Witness) error {
+func checkDivergence(w *finding.Witness) error {
 	a, b := &w.Txns[0], &w.Txns[len(w.Txns)-1]
 	switch {
 	case a == b:
@@ -60,7 +60,7 @@ func verifyDivergence(w *Witness) error {
 	}
 	for _, x := range externalLists(a, w.Key) {
 		for _, y := range externalLists(b, w.Key) {
-			if equal(x, y) {
+			if slices.Equal(x, y) {
 				return nil
 			}
 		}
@@ -74,16 +74,16 @@ func verifyDivergence(w *Witness) error {
 }
 
 func writesKey(t *event.Record, key string) bool {
-	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Key == key && Writes(&o) })
+	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Key == key && o.Writes() })
 }
 
-// verifySaw: b wrote the value and a's read shows it.
-func verifySaw(a, b *event.Record, w *Witness) error {
-	return verifyRead2(b, a, &Edge{Key: w.Key, Value: w.Value})
+// checkSaw: b wrote the value and a's read shows it.
+func checkSaw(a, b *event.Record, w *finding.Witness) error {
+	return checkRead(b, a, &finding.Dependency{Key: w.Key, Value: w.Value})
 }
 
-func verifyIntermediate(a, b *event.Record, w *Witness) error {
-	if err := verifySaw(a, b, w); err != nil {
+func checkIntermediate(a, b *event.Record, w *finding.Witness) error {
+	if err := checkSaw(a, b, w); err != nil {
 		return err
 	}
 	later := false
@@ -117,9 +117,9 @@ func verifyIntermediate(a, b *event.Record, w *Witness) error {
 	return fmt.Errorf("no read of %s ends with %s", a.ID, w.Value)
 }
 
-// verifyInternal runs a's operations on the key alone, up to op: what op read
+// checkInternal runs a's operations on the key alone, up to op: what op read
 // must contradict what came before in the same transaction.
-func verifyInternal(a *event.Record, op int) error {
+func checkInternal(a *event.Record, op int) error {
 	if op >= len(a.Ops) {
 		return fmt.Errorf("%s has no operation %d", a.ID, op)
 	}
@@ -153,7 +153,7 @@ func verifyInternal(a *event.Record, op int) error {
 			list = list || o.Flags&event.IsArray != 0
 			gotNothing := o.Flags&event.NotFound != 0
 			if i == op {
-				if known && (!equal(got, state) || !list && gotNothing != nothing) {
+				if known && (!slices.Equal(got, state) || !list && gotNothing != nothing) {
 					return nil
 				}
 				if !known && !endsWith(got, suffix) {
@@ -169,7 +169,7 @@ func verifyInternal(a *event.Record, op int) error {
 	return errors.New("nothing came before the read")
 }
 
-func verifyIncompatible(a, b *event.Record, key string) error {
+func checkIncompatible(a, b *event.Record, key string) error {
 	for _, x := range listReads(a, key) {
 		for _, y := range listReads(b, key) {
 			for i := range min(len(x), len(y)) {
@@ -202,34 +202,22 @@ func verifyIncompatible(a, b *event.Record, key string) error {
 	return fmt.Errorf("what %s saw of %s agrees with %s", a.ID, key, b.ID)
 }
 
-func verifyFuture(a *event.Record, w *Witness) error {
+func checkFuture(a *event.Record, w *finding.Witness) error {
 	for i := range a.Ops {
 		o := &a.Ops[i]
 		if o.Key != w.Key {
 			continue
 		}
-		if Writes(o) && o.Value == w.Value {
+		if o.Writes() && o.Value == w.Value {
 			return errors.New("the write came first")
 		}
-		if o.Kind == event.Read && (o.Value == w.Value || indexOf(o.Elems, w.Value) >= 0) {
+		if o.Kind == event.Read && (o.Value == w.Value || slices.Index(o.Elems, w.Value) >= 0) {
 			return nil
 		}
 	}
 	return fmt.Errorf("%s did not read %s", a.ID, w.Value)
 }
 
-func equal(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 func endsWith(list, suffix []string) bool {
-	return len(list) >= len(suffix) && equal(list[len(list)-len(suffix):], suffix)
+	return len(list) >= len(suffix) && slices.Equal(list[len(list)-len(suffix):], suffix)
 }

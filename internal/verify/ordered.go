@@ -1,4 +1,4 @@
-package isolation
+package verify
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 )
 
-// verifyGiven derives the order of two versions from what the contract says of it:
+// checkGiven derives the order of two versions from what the contract says of it:
 // the one that from wrote, or read with the operation read, and that of to. Of a read
 // under trusted commit timestamps the transaction e.Shown wrote what was read.
-func verifyGiven(w *Witness, from, to *event.Record, e *Edge, read *event.RecordOp) error {
+func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) error {
 	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
@@ -50,9 +51,9 @@ func verifyGiven(w *Witness, from, to *event.Record, e *Edge, read *event.Record
 	return fmt.Errorf("the order of %s is not given", e.Key)
 }
 
-// verifyStep: a read or replaced a version of the key and wrote one that the given
+// checkStep: a read or replaced a version of the key and wrote one that the given
 // order has at the same place or before.
-func verifyStep(w *Witness, a, b *event.Record) error {
+func checkStep(w *finding.Witness, a, b *event.Record) error {
 	write, ok := finalWrite(a, w.Key)
 	if !ok {
 		return fmt.Errorf("%s did not write %s", a.ID, w.Key)

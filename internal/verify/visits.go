@@ -1,11 +1,11 @@
-package isolation
+package verify
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // visited are the versions of the key that t found first and had last: what it read
@@ -27,10 +27,10 @@ func visited(t *event.Record, key string) (first, last string, ok bool) {
 	return first, last, found || wrote
 }
 
-// verifyVisits: what from left or read of the key is what the one transaction of e.Past
+// checkVisits: what from left or read of the key is what the one transaction of e.Past
 // had, and what to left is what the other one found, which came later in its session or
 // in time.
-func verifyVisits(w *Witness, from, to *event.Record, e *Edge) error {
+func checkVisits(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
 	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
@@ -46,32 +46,32 @@ func verifyVisits(w *Witness, from, to *event.Record, e *Edge) error {
 		return fmt.Errorf("%s found %s = %s, after %s", b.ID, e.Key, found, had)
 	}
 	first, last, ok := visited(from, e.Key)
-	if e.Label&infer.RW == 0 {
+	if e.Label&finding.RW == 0 {
 		first = last
 	}
 	if !ok || first != had {
 		return fmt.Errorf("%s had %s = %s and %s had %s", a.ID, e.Key, had, from.ID, first)
 	}
-	return verifyLater(w, p)
+	return checkLater(w, p)
 }
 
-// verifyLater: the step leads on in a session or in real time.
-func verifyLater(w *Witness, e *Edge) error {
+// checkLater: the step leads on in a session or in real time.
+func checkLater(w *finding.Witness, e *finding.Dependency) error {
 	from, to := &w.Txns[e.From], &w.Txns[e.To]
 	switch {
 	case from.Source != to.Source || from.Epoch != to.Epoch:
 		return errors.New("the transactions are of two histories")
-	case e.Label&infer.Process != 0:
-		return verifyProcess(from, to)
-	case e.Label&infer.Realtime != 0:
-		return verifyTime(from, to, w.Drift)
+	case e.Label&finding.Process != 0:
+		return checkProcess(from, to)
+	case e.Label&finding.Realtime != 0:
+		return checkTime(from, to, w.Drift)
 	}
 	return errors.New("neither session nor time order them")
 }
 
-// verifyCircle: each step leads to a version of the key that does not come before, by
+// checkCircle: each step leads to a version of the key that does not come before, by
 // session, by time, or by two having the same one; and the versions are not all one.
-func verifyCircle(w *Witness) error {
+func checkCircle(w *finding.Witness) error {
 	_, at, _ := visited(&w.Txns[w.Edges[0].From], w.Key)
 	start, moved := at, false
 	for i := range w.Edges {
@@ -87,20 +87,20 @@ func verifyCircle(w *Witness) error {
 			return fmt.Errorf("%s or %s did not visit %s", a.ID, b.ID, w.Key)
 		case at != first && at != last:
 			return fmt.Errorf("%s had neither %s nor %s", a.ID, first, at)
-		case e.Label&infer.WR != 0:
+		case e.Label&finding.WR != 0:
 			if at == first && at != found && at != left {
 				at, moved = last, true // it replaced what it had found
 			}
 			if at != found && at != left {
 				return fmt.Errorf("%s did not have %s = %s", b.ID, w.Key, at)
 			}
-		case e.Label&infer.RW != 0:
+		case e.Label&finding.RW != 0:
 			if at != "" || left == "" || deletes(w, w.Key) {
 				return fmt.Errorf("%s was there before %s", w.Key, b.ID)
 			}
 			at, moved = left, true
 		default:
-			if err := verifyLater(w, e); err != nil {
+			if err := checkLater(w, e); err != nil {
 				return err
 			}
 			moved = moved || last != found || at != found
@@ -112,48 +112,4 @@ func verifyCircle(w *Witness) error {
 		return errors.New("the versions make no circle")
 	}
 	return nil
-}
-
-// visitsBecause is the evidence for a step of a circle of versions, and for an edge that
-// the order of visits proves; "" for others.
-func visitsBecause(w *Witness, e *Edge) string {
-	if w.Anomaly != infer.CyclicVersions && len(e.Past) != 1 {
-		return ""
-	}
-	p := plainly(w)
-	from, to := w.short(e.From), w.short(e.To)
-	version := func(v string) string {
-		if v == "" {
-			return "nothing"
-		}
-		return clip(v)
-	}
-	came := func(e *Edge) string {
-		a, b := w.short(e.From), w.short(e.To)
-		_, had, _ := visited(&p.Txns[e.From], e.Key)
-		found, _, _ := visited(&p.Txns[e.To], e.Key)
-		order := fmt.Sprintf("%s began after %s had ended", b, a)
-		if e.Label&infer.Process != 0 {
-			order = fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, a, b)
-		}
-		return fmt.Sprintf("%s, and %s had %s = %s where %s had %s", order, a, e.Key, version(had), b, version(found))
-	}
-	switch {
-	case w.Anomaly == infer.CyclicVersions && e.Label&infer.WR != 0:
-		return fmt.Sprintf("both had the same version of %s", e.Key)
-	case w.Anomaly == infer.CyclicVersions && e.Label&infer.RW != 0:
-		return fmt.Sprintf("%s found nothing at %s, which %s wrote", from, e.Key, to)
-	case w.Anomaly == infer.CyclicVersions && len(w.Edges) > 0:
-		return came(e)
-	case len(e.Past) == 1 && e.Label&infer.Forced == 0 && verifyVisits(p, &p.Txns[e.From], &p.Txns[e.To], e) == nil:
-		if e.From == e.Past[0].From {
-			return came(&e.Past[0])
-		}
-		first, last, _ := visited(&p.Txns[e.From], e.Key)
-		if e.Label&infer.RW != 0 {
-			return fmt.Sprintf("%s read %s = %s; %s", from, e.Key, version(first), came(&e.Past[0]))
-		}
-		return fmt.Sprintf("%s left %s = %s; %s", from, e.Key, version(last), came(&e.Past[0]))
-	}
-	return ""
 }

@@ -1,50 +1,49 @@
-package isolation
+package verify
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // Verify derives every edge of the witness again from the operations alone, and
-// that the edges close a cycle. It shares no code with package infer beyond the
-// names of the labels: what it accepts is a contradiction that a person can
-// check with the printed operations. The error names the first edge that does
-// not follow.
-func Verify(w *Witness) error {
+// that the edges close a cycle, or that the choices leave no order. The error names
+// the first edge that does not follow.
+func Verify(w *finding.Witness) error {
 	w = plainly(w)
 	if len(w.Choices) > 0 {
-		return verifyChoices(w)
+		return checkChoices(w)
 	}
 	if len(w.Edges) == 0 {
-		return verifyRead(w)
+		return checkAlone(w)
 	}
-	if w.Anomaly == infer.CyclicVersions {
-		return verifyCircle(w)
+	if w.Anomaly == finding.CyclicVersions {
+		return checkCircle(w)
 	}
-	if w.Anomaly == infer.Nonlinearizable {
-		if err := verifyLine(w); err != nil {
+	if w.Anomaly == finding.Nonlinearizable {
+		if err := checkLine(w); err != nil {
 			return err
 		}
 	}
-	if w.Anomaly == infer.Divergence {
-		return verifyDivergence(w)
+	if w.Anomaly == finding.Divergence {
+		return checkDivergence(w)
 	}
 	for i := range w.Edges {
 		e := &w.Edges[i]
 		if next := w.Edges[(i+1)%len(w.Edges)]; e.To != next.From {
 			return fmt.Errorf("edge %d ends at transaction %d, the next begins at %d", i, e.To, next.From)
 		}
-		if err := verifyEdge(w, e); err != nil {
+		if err := checkEdge(w, e); err != nil {
 			return fmt.Errorf("edge %d, %s %s -> %s: %w", i, e.Label, w.Txns[e.From].ID, w.Txns[e.To].ID, err)
 		}
 	}
 	return nil
 }
 
-func verifyEdge(w *Witness, e *Edge) error {
+func checkEdge(w *finding.Witness, e *finding.Dependency) error {
 	from, to := &w.Txns[e.From], &w.Txns[e.To]
 	switch {
 	case e.From == e.To:
@@ -55,35 +54,35 @@ func verifyEdge(w *Witness, e *Edge) error {
 		return errors.New("the transactions are of two histories")
 	}
 	switch {
-	case e.Label&infer.Forced != 0:
-		return verifyForced(w, e)
-	case e.Label&infer.Process != 0:
-		return verifyProcess(from, to)
-	case e.Label&infer.Realtime != 0:
-		return verifyTime(from, to, w.Drift)
-	case e.Label&infer.RW != 0:
-		err := verifyAnti(w, from, to, e)
+	case e.Label&finding.Forced != 0:
+		return checkForced(w, e)
+	case e.Label&finding.Process != 0:
+		return checkProcess(from, to)
+	case e.Label&finding.Realtime != 0:
+		return checkTime(from, to, w.Drift)
+	case e.Label&finding.RW != 0:
+		err := checkAnti(w, from, to, e)
 		if err != nil && len(e.Past) == 1 {
-			return verifyVisits(w, from, to, e)
+			return checkVisits(w, from, to, e)
 		}
 		return err
-	case e.Label&infer.WR != 0:
-		if err := verifyRead2(from, to, e); err != nil || e.Label&infer.WW == 0 {
+	case e.Label&finding.WR != 0:
+		if err := checkRead(from, to, e); err != nil || e.Label&finding.WW == 0 {
 			return err
 		}
-		return verifyOverwrite(to, e.Key, e.Value)
-	case e.Label&infer.WW != 0:
-		err := verifyOrder(w, from, to, e)
+		return checkOverwrite(to, e.Key, e.Value)
+	case e.Label&finding.WW != 0:
+		err := checkOrder(w, from, to, e)
 		if err != nil && len(e.Past) == 1 {
-			return verifyVisits(w, from, to, e)
+			return checkVisits(w, from, to, e)
 		}
 		return err
 	}
 	return errors.New("it has no label")
 }
 
-// verifyProcess: to follows from in one session, by seq or by the client's clock.
-func verifyProcess(from, to *event.Record) error {
+// checkProcess: to follows from in one session, by seq or by the client's clock.
+func checkProcess(from, to *event.Record) error {
 	switch {
 	case from.Session == "" || from.Session != to.Session:
 		return errors.New("they are not of one session")
@@ -105,9 +104,9 @@ func verifyProcess(from, to *event.Record) error {
 	return nil
 }
 
-// verifyTime: from had ended before to began, whatever the drift between their
+// checkTime: from had ended before to began, whatever the drift between their
 // clocks.
-func verifyTime(from, to *event.Record, drift int64) error {
+func checkTime(from, to *event.Record, drift int64) error {
 	switch {
 	case from.Flags&to.Flags&event.HasTimes == 0:
 		return errors.New("one of them has no times")
@@ -121,8 +120,8 @@ func verifyTime(from, to *event.Record, drift int64) error {
 	return nil
 }
 
-// verifyRead2: to read the value, alone or in a list, and from wrote it.
-func verifyRead2(from, to *event.Record, e *Edge) error {
+// checkRead: to read the value, alone or in a list, and from wrote it.
+func checkRead(from, to *event.Record, e *finding.Dependency) error {
 	if !wroteValue(from, e.Key, e.Value) {
 		return fmt.Errorf("%s did not write %s to %s", from.ID, e.Value, e.Key)
 	}
@@ -132,7 +131,7 @@ func verifyRead2(from, to *event.Record, e *Edge) error {
 		}
 	}
 	for _, list := range listReads(to, e.Key) {
-		if indexOf(list, e.Value) >= 0 {
+		if slices.Index(list, e.Value) >= 0 {
 			return nil
 		}
 	}
@@ -142,8 +141,8 @@ func verifyRead2(from, to *event.Record, e *Edge) error {
 	return fmt.Errorf("%s did not read %s from %s", to.ID, e.Value, e.Key)
 }
 
-// verifyOverwrite: to read the value and then wrote the key itself.
-func verifyOverwrite(to *event.Record, key, value string) error {
+// checkOverwrite: to read the value and then wrote the key itself.
+func checkOverwrite(to *event.Record, key, value string) error {
 	if _, ok := finalWrite(to, key); !ok {
 		return fmt.Errorf("%s did not overwrite %s", to.ID, key)
 	}
@@ -153,11 +152,11 @@ func verifyOverwrite(to *event.Record, key, value string) error {
 	return nil
 }
 
-// verifyAnti: from read a state of the key that to changed.
-func verifyAnti(w *Witness, from, to *event.Record, e *Edge) error {
+// checkAnti: from read a state of the key that to changed.
+func checkAnti(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
 	if appended(to, e.Key, e.Value) {
 		for _, list := range externalLists(from, e.Key) {
-			if indexOf(list, e.Value) < 0 {
+			if slices.Index(list, e.Value) < 0 {
 				return nil
 			}
 		}
@@ -169,14 +168,14 @@ func verifyAnti(w *Witness, from, to *event.Record, e *Edge) error {
 	}
 	var err error
 	for _, x := range reads { // several where they differ, which levels below read atomic allow
-		if err = verifyAntiOf(w, from, to, e, &from.Ops[x.at]); err == nil {
+		if err = checkAntiOf(w, from, to, e, &from.Ops[x.at]); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-func verifyAntiOf(w *Witness, from, to *event.Record, e *Edge, read *event.RecordOp) error {
+func checkAntiOf(w *finding.Witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) error {
 	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
@@ -184,7 +183,7 @@ func verifyAntiOf(w *Witness, from, to *event.Record, e *Edge, read *event.Recor
 	nothing := read.Flags&event.NotFound != 0
 	before, none, ok := replaced(to, e.Key)
 	switch {
-	case (w.Numeric || w.ByCommit) && verifyGiven(w, from, to, e, read) == nil:
+	case (w.Numeric || w.ByCommit) && checkGiven(w, from, to, e, read) == nil:
 		return nil
 	case nothing && deletes(w, e.Key):
 		return fmt.Errorf("%s may have been deleted when %s found nothing", e.Key, from.ID)
@@ -200,12 +199,12 @@ func verifyAntiOf(w *Witness, from, to *event.Record, e *Edge, read *event.Recor
 	return nil
 }
 
-// verifyOrder: from's version of the key comes before the value that to
+// checkOrder: from's version of the key comes before the value that to
 // installed: because to read it and overwrote it, or because a list read shows
 // the one and the other behind it, or the one and not the other.
-func verifyOrder(w *Witness, from, to *event.Record, e *Edge) error {
+func checkOrder(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
 	if !appended(to, e.Key, e.Value) {
-		if (w.Numeric || w.ByCommit) && verifyGiven(w, from, to, e, nil) == nil {
+		if (w.Numeric || w.ByCommit) && checkGiven(w, from, to, e, nil) == nil {
 			return nil
 		}
 		o, ok := externalRead(to, e.Key)
@@ -221,7 +220,7 @@ func verifyOrder(w *Witness, from, to *event.Record, e *Edge) error {
 		return errors.New("no read shows the order")
 	}
 	for _, list := range externalLists(&w.Txns[e.Shown], e.Key) {
-		at := indexOf(list, e.Value)
+		at := slices.Index(list, e.Value)
 		for i, v := range list {
 			if (at < 0 || i < at) && appended(from, e.Key, v) {
 				return nil

@@ -1,4 +1,4 @@
-package isolation
+package finding
 
 import "encoding/json"
 
@@ -42,18 +42,18 @@ type Finding struct {
 	Txns          []string          `json:"txns"`
 	Levels        map[string]string `json:"levels,omitempty"`
 	Names         map[string]string `json:"names,omitempty"` // of transactions that have one
-	Edges         []FindingEdge     `json:"edges,omitempty"`
+	Edges         []Edge            `json:"edges,omitempty"`
 	Explanation   string            `json:"explanation"`
 	Command       string            `json:"command,omitempty"`
 	FirstPosition string            `json:"first_position,omitempty"`
 	LastPosition  string            `json:"last_position,omitempty"`
 	DetectedAt    string            `json:"detected_at,omitempty"`
 	History       []json.RawMessage `json:"history,omitempty"` // records of the transactions that it rests on
-	Cut           bool              `json:"cut,omitempty"`     // there are more transactions or edges than it names: see Bound
+	Cut           bool              `json:"cut,omitempty"`     // there are more transactions or edges than it names
 }
 
-// FindingEdge is one edge of a finding's cycle, with what proves it.
-type FindingEdge struct {
+// Edge is one edge of a finding's cycle, with what proves it.
+type Edge struct {
 	From     string `json:"from"`
 	To       string `json:"to"`
 	Type     string `json:"type"` // ww, wr, rw, process, realtime

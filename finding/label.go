@@ -1,0 +1,38 @@
+package finding
+
+// Label is a set of dependency labels.
+type Label uint8
+
+const (
+	WW Label = 1 << iota
+	WR
+	RW
+	Process  // session order
+	Realtime // the one ended before the other began; no stored edge carries it
+)
+
+// Forced is a label of edges that package saturation derives: of two writers of a
+// key, a level lets the one come first only.
+const Forced Label = 1 << 5
+
+// Reread is the label WR of a version that a transaction saw when it had seen
+// another one of the key before: levels below read atomic allow that, and the others
+// need nothing of it.
+const Reread Label = 1 << 6
+
+// String is the label as an edge of a finding prints it.
+func (l Label) String() string {
+	switch {
+	case l&(WR|Reread) != 0 && l&WW == 0:
+		return "wr"
+	case l&(WW|Forced) != 0:
+		return "ww"
+	case l&RW != 0:
+		return "rw"
+	case l&Process != 0:
+		return "process"
+	case l&Realtime != 0:
+		return "realtime"
+	}
+	return "none"
+}

@@ -1,0 +1,63 @@
+package finding
+
+import "github.com/isowatch/isowatch/event"
+
+// Witness is what a finding rests on: transactions with their operations, and
+// the edges of the cycle in order, if it is a cycle. Transactions beyond the
+// cycle are those whose reads show an order.
+type Witness struct {
+	Txns  []event.Record
+	Edges []Dependency
+	// ByVersion says that versions are told by their texts: these are the values of
+	// edges then. Numeric: they are numbers in the order of the versions. ByCommit: the
+	// writers' commit timestamps order them.
+	ByVersion, Numeric, ByCommit bool
+	// For findings without a cycle: the reader, its operation, and the value.
+	Anomaly AnomalyKind
+	// Drift is how far two clients' clocks may be apart, ns.
+	Drift int64
+	Op    int
+	Key   string
+	Value string
+	// Choices, if there are any, are pairs of writers whose order nobody saw, and reads of
+	// values that several wrote: with the edges, which are then no cycle, they leave no
+	// order that Level allows.
+	Choices []Choice
+	// Repeated are reads of values that several may have written. By themselves they say
+	// nothing; what they say in all cases is a choice.
+	Repeated []RepeatedRead
+	Level    string // by its name
+}
+
+// Dependency is one edge of a witness, in terms of the recorded operations only.
+type Dependency struct {
+	From, To int // indexes into Witness.Txns
+	Label    Label
+	Key      string
+	Value    string // canonical JSON: what was read (wr) or what overwrote (ww, rw)
+	// Shown is the index into Witness.Txns of the transaction whose list read
+	// shows the order of a ww edge; -1 when From and To prove it.
+	Shown int
+	// Assumed says that the edge follows from one way out of a choice only.
+	Assumed bool
+	// Past leads from From to Shown by reads, session order and real time: for a forced edge,
+	// of which Shown is the reader. For a ww or rw edge, it is the step between two
+	// that met the two versions one after the other, where that orders them.
+	Past []Dependency
+}
+
+// Choice is a pair of transactions that both installed a version of a register, or
+// appended to a list, in an order that nobody saw: either A came before B, and so
+// did who read A's version, or the other way round (PolySI, definition 9). With
+// Writers it is a read: A read what one of them had left in a register.
+type Choice struct {
+	Key     string
+	A, B    int   // indexes into Witness.Txns
+	Writers []int // also; all that may have written what A read
+}
+
+// RepeatedRead is a transaction's read of a key.
+type RepeatedRead struct {
+	Txn int // index into Witness.Txns
+	Key string
+}

@@ -1,0 +1,23 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// checkLine: the edges are about one key, but for the last one, which may be in real
+// time. That each follows is for the others of this package to say.
+func checkLine(w *finding.Witness) error {
+	for i := range w.Edges {
+		e, last := &w.Edges[i], i == len(w.Edges)-1
+		switch {
+		case !last && e.Label&finding.Realtime != 0:
+			return errors.New("real time is the last step, or none")
+		case e.Label&finding.Realtime == 0 && e.Key != w.Key:
+			return fmt.Errorf("a step is about %s and not about %s", e.Key, w.Key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// cell is the separator between a set and an element of it in the name that the
+// element has in a plain record. It is no part of a UTF-8 text.
+const cell = "\xff"
+
+// plainly is w with operations of every kind told as reads and writes of
+// registers and lists, so that the verifier has one set of rules. An insert is a
+// write; a delete writes nothing, which NotFound says; a cas reads and writes; a
+// range reads the keys that the witness is about; each element of a set that the
+// witness is about is a key of its own.
+func plainly(w *finding.Witness) *finding.Witness {
+	if !w.ByVersion && !slices.ContainsFunc(w.Txns, special) {
+		return w
+	}
+	p := *w
+	p.ByVersion = false // values are the versions' texts from here on
+	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
+	sets := map[string]bool{}
+	for i := range w.Txns {
+		for j := range w.Txns[i].Ops {
+			if o := &w.Txns[i].Ops[j]; o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove {
+				sets[o.Key] = true
+			}
+		}
+	}
+	e := expansion{sets: sets, elems: map[string][]string{}, byVersion: w.ByVersion}
+	name := func(key, value string) string {
+		if !sets[key] {
+			e.keys = append(e.keys, key)
+			return key
+		}
+		e.elems[key] = append(e.elems[key], value)
+		return key + cell + value
+	}
+	for i := range p.Edges {
+		x := &p.Edges[i]
+		x.Key = name(x.Key, x.Value)
+		x.Past = slices.Clone(x.Past)
+		for j := range x.Past {
+			if s := &x.Past[j]; s.Label&finding.WR != 0 {
+				s.Key = name(s.Key, s.Value)
+			}
+		}
+	}
+	for i := range p.Choices {
+		e.keys = append(e.keys, p.Choices[i].Key)
+	}
+	if w.Key != "" {
+		p.Key = name(w.Key, w.Value)
+	}
+	for i := range w.Choices {
+		e.keys = append(e.keys, w.Choices[i].Key)
+	}
+	for i := range p.Txns {
+		t := &p.Txns[i]
+		op := -1
+		t.Ops, op = e.ops(t.Ops, w.Op, p.Key)
+		if i == 0 && op >= 0 {
+			p.Op = op
+		}
+	}
+	for i := range p.Edges {
+		// What a set's element is removed from has the element for a value.
+		if x := &p.Edges[i]; strings.Contains(x.Key, cell) && x.Label&finding.WR == 0 {
+			if o, ok := finalWrite(&p.Txns[x.To], x.Key); ok {
+				x.Value = o.Value
+			}
+		}
+	}
+	return &p
+}
+
+// deletes says whether a transaction of the plain witness deletes the key.
+func deletes(w *finding.Witness, key string) bool {
+	for i := range w.Txns {
+		for j := range w.Txns[i].Ops {
+			if o := &w.Txns[i].Ops[j]; o.Key == key && o.Kind == event.Write && o.Flags&event.NotFound != 0 && w.Txns[i].Status != event.Aborted {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// special says whether t has operations that a plain record does not have.
+func special(t event.Record) bool {
+	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Kind > event.Append || o.Data == event.Set })
+}
+
+// expansion is what the keys of a witness's records are to become.
+type expansion struct {
+	byVersion bool
+	sets      map[string]bool
+	elems     map[string][]string // of sets: those that the witness is about
+	keys      []string            // those that the witness is about
+}
+
+// ops are the plain operations, and which of them on the key comes from the at-th
+// one, -1 if none does.
+func (e *expansion) ops(ops []event.RecordOp, at int, key string) (plain []event.RecordOp, op int) {
+	op = -1
+	for i := range ops {
+		from := len(plain)
+		plain = e.op(plain, &ops[i])
+		for j := from; i == at && j < len(plain); j++ {
+			if plain[j].Key == key && (op < 0 || plain[j].Kind == event.Read) {
+				op = j
+			}
+		}
+	}
+	return plain, op
+}
+
+func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
+	read := func(key, value string, found bool) {
+		r := event.RecordOp{Kind: event.Read, Key: key, Value: value}
+		if !found {
+			r.Value, r.Flags = "", event.NotFound
+		}
+		plain = append(plain, r)
+	}
+	write := func(key, value string, there bool) {
+		r := event.RecordOp{Kind: event.Write, Key: key, Value: value}
+		if !there {
+			r.Value, r.Flags = "", event.NotFound
+		}
+		plain = append(plain, r)
+	}
+	switch {
+	case e.byVersion && versioned(o):
+		plain = e.version(plain, o)
+	case o.Kind == event.Insert:
+		write(o.Key, o.Value, true)
+	case o.Kind == event.Delete:
+		write(o.Key, "", false)
+	case o.Kind == event.CAS && o.Flags&event.Success != 0:
+		read(o.Key, o.Expected, o.Expected != "null")
+		write(o.Key, o.Value, true)
+	case o.Kind == event.CAS:
+		if o.Seen != "" {
+			read(o.Key, o.Seen, o.Seen != "null")
+		}
+	case o.Kind == event.Add || o.Kind == event.Remove:
+		write(o.Key+cell+o.Value, o.Value, o.Kind == event.Add)
+	case o.Kind == event.Read && e.sets[o.Key]:
+		for _, v := range e.elems[o.Key] {
+			read(o.Key+cell+v, v, slices.Contains(o.Elems, v))
+		}
+	case o.Kind == event.Range:
+		e.rangeRead(o, read)
+	default:
+		plain = append(plain, *o)
+	}
+	return plain
+}
+
+// rangeRead reads the rows of o, and nothing of the other keys that the witness is
+// about and o covers: a limit that was reached ends what it covers at its last row.
+func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
+	for _, r := range o.Rows {
+		if !e.byVersion { // rows have no versions
+			read(r.Key, r.Value, true)
+		}
+	}
+	for _, k := range e.keys {
+		if covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
+			read(k, "", false)
+		}
+	}
+}
+
+// covers says whether the range would have returned the key, had it been there.
+func covers(o *event.RecordOp, key string) bool {
+	if o.HasFrom && key < o.From || o.HasTo && key >= o.To {
+		return false
+	}
+	if o.Limit == 0 || int64(len(o.Rows)) < o.Limit {
+		return true
+	}
+	for _, r := range o.Rows {
+		if !o.Desc && key <= r.Key || o.Desc && key >= r.Key {
+			return true
+		}
+	}
+	return false
+}
+
+// versioned says whether o is about a version of a register.
+func versioned(o *event.RecordOp) bool {
+	switch o.Kind {
+	case event.Read:
+		return o.Flags&event.IsArray == 0 && o.Data <= event.Register
+	case event.Write, event.Insert, event.Delete, event.CAS:
+		return true
+	}
+	return false
+}
+
+// version tells o by the texts of its versions. A read without one says nothing, but
+// that nothing was found; a write without one is told by its value.
+func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
+	r := event.RecordOp{Kind: event.Write, Key: o.Key, Value: o.Value, PrevVersion: o.PrevVersion}
+	if o.Version != "" {
+		r.Value = o.Version
+	} else if o.Kind == event.Delete {
+		r.Flags = event.NotFound
+	}
+	switch {
+	case o.Kind == event.Read || o.Kind == event.CAS && o.Flags&event.Success == 0:
+		if o.Version == "" && o.Flags&event.NotFound == 0 {
+			return plain
+		}
+		r.Kind, r.Value, r.PrevVersion = event.Read, o.Version, ""
+		if o.Version == "" {
+			r.Flags = event.NotFound
+		}
+	}
+	if first := !slices.ContainsFunc(plain, func(p event.RecordOp) bool { return p.Key == o.Key }); first && r.PrevVersion != "" {
+		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Value: r.PrevVersion}) // which it has then seen
+	} else if first && r.Kind == event.Write && o.Kind == event.CAS && o.Expected == "null" {
+		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Flags: event.NotFound})
+	}
+	return append(plain, r)
+}
+
+// replaced is what t's write of the key says, or its read before shows, that it
+// replaced.
+func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
+	for i := range t.Ops { // the first write: the later ones replace its own
+		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
+			if o.PrevVersion != "" {
+				return o.PrevVersion, false, true
+			}
+			break
+		}
+	}
+	o, ok := externalRead(t, key)
+	if !ok {
+		return "", false, false
+	}
+	return o.Value, o.Flags&event.NotFound != 0, true
+}

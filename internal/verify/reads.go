@@ -1,0 +1,101 @@
+package verify
+
+import "github.com/isowatch/isowatch/event"
+
+// externalRead is the first read of key that t did before writing it; ok is
+// false when there is none.
+func externalRead(t *event.Record, key string) (op *event.RecordOp, ok bool) {
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key != key {
+			continue
+		}
+		if o.Kind == event.Read {
+			if t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+				continue // that nothing is noted does not say that nothing was seen
+			}
+			return o, true
+		}
+		if o.Kind == event.Write || o.Kind == event.Append {
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// finalWrite is the last write of key in t.
+func finalWrite(t *event.Record, key string) (op *event.RecordOp, ok bool) {
+	for i := len(t.Ops) - 1; i >= 0; i-- {
+		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
+// wroteValue says whether t wrote or appended value to key at any time.
+func wroteValue(t *event.Record, key, value string) bool {
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key == key && o.Value == value && (o.Kind == event.Write || o.Kind == event.Append) {
+			return true
+		}
+	}
+	return false
+}
+
+// appended says whether t appended value to key.
+func appended(t *event.Record, key, value string) bool {
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key == key && o.Value == value && o.Kind == event.Append {
+			return true
+		}
+	}
+	return false
+}
+
+// listReads are the values of all reads of key in t, as lists; a read that found
+// nothing is the empty list.
+func listReads(t *event.Record, key string) [][]string {
+	var reads [][]string
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key != key || o.Kind != event.Read {
+			continue
+		}
+		if t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+			continue
+		}
+		if o.Flags&(event.IsArray|event.NotFound) != 0 {
+			reads = append(reads, o.Elems)
+		}
+	}
+	return reads
+}
+
+// externalLists are the reads of key in t without what t had appended itself by
+// then: what the others had left there.
+func externalLists(t *event.Record, key string) [][]string {
+	var reads [][]string
+	var own []string
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		if o.Key != key {
+			continue
+		}
+		if o.Kind == event.Append {
+			own = append(own, o.Value)
+		}
+		if o.Kind != event.Read || o.Flags&(event.IsArray|event.NotFound) == 0 ||
+			t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+			continue
+		}
+		list := o.Elems
+		if endsWith(list, own) {
+			list = list[:len(list)-len(own)]
+		}
+		reads = append(reads, list)
+	}
+	return reads
+}

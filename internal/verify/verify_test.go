@@ -1,0 +1,65 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// missedInTime is a stale read of blind writes: T1 and then T2 wrote x, and R, which began
+// when both were over, read what T1 wrote. T2 was over, so it comes before T1, of which it
+// does not in time.
+func missedInTime() *finding.Witness {
+	record := func(id string, start, end int64, op event.RecordOp) event.Record {
+		return event.Record{ID: id, Status: event.Committed, Flags: event.HasTimes, Start: start, End: end, Ops: []event.RecordOp{op}}
+	}
+	return &finding.Witness{
+		Txns: []event.Record{
+			record("T1", 0, 10, event.RecordOp{Kind: event.Write, Key: "x", Value: "1"}),
+			record("T2", 20, 30, event.RecordOp{Kind: event.Write, Key: "x", Value: "2"}),
+			record("R", 40, 50, event.RecordOp{Kind: event.Read, Key: "x", Value: "1"}),
+		},
+		Edges: []finding.Dependency{
+			{From: 1, To: 0, Label: finding.Forced, Key: "x", Value: "1", Shown: 2, Past: []finding.Dependency{{From: 1, To: 2, Label: finding.Realtime, Shown: -1}}},
+			{From: 0, To: 1, Label: finding.Realtime, Shown: -1},
+		},
+	}
+}
+
+// TestVerifyForcedInTime: a past in real time is derived from the times alone, with the
+// drift between clocks, and nothing that a witness says of it is believed.
+func TestVerifyForcedInTime(t *testing.T) {
+	w := missedInTime()
+	if err := Verify(w); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, want string
+		change     func(w *finding.Witness)
+	}{
+		{"ran beside the reader", "may still have been running", func(w *finding.Witness) { w.Txns[1].End = 45 }},
+		{"within the drift", "may still have been running", func(w *finding.Witness) { w.Drift = 10 }},
+		{"without times", "has no times", func(w *finding.Witness) { w.Txns[2].Flags = 0 }},
+		{"another value was read", "did not read 1", func(w *finding.Witness) { w.Txns[2].Ops[0].Value = "2" }},
+		{"another key was written", "did not write x", func(w *finding.Witness) { w.Txns[1].Ops[0].Key = "y" }},
+		{"the reader aborted", "aborted", func(w *finding.Witness) { w.Txns[2].Status = event.Aborted }},
+		{"no past", "no read forces", func(w *finding.Witness) { w.Edges[0].Past = nil }},
+		{"the past of another", "does not follow", func(w *finding.Witness) { w.Edges[0].Past[0].From = 0 }},
+		{"the past of another reader", "does not lead to the reader", func(w *finding.Witness) {
+			w.Txns = append(w.Txns, w.Txns[2])
+			w.Edges[0].Past[0].To = 3
+		}},
+		{"an anti-dependency in the past", "does not follow", func(w *finding.Witness) { w.Edges[0].Past[0].Label |= finding.RW }},
+		{"the reader is a writer", "one of the two writers", func(w *finding.Witness) { w.Edges[0].Shown = 0 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := missedInTime()
+			c.change(w)
+			if err := Verify(w); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package isolation
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// givenOrder says whether the contract gives the order of two versions: the one that from
+// wrote, or read with the operation read, and that of to. Of a read under trusted commit
+// timestamps the transaction e.Shown wrote what was read.
+func givenOrder(w *witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) bool {
+	write, ok := finalWrite(to, e.Key)
+	before, found := finalWrite(from, e.Key)
+	if read != nil {
+		before, found = read, read.Flags&event.NotFound == 0
+	}
+	if !ok || !found || write.Value != e.Value {
+		return false
+	}
+	if w.Numeric {
+		a, okA := versionNumber(before.Value)
+		b, okB := versionNumber(write.Value)
+		return okA && okB && a < b
+	}
+	writer := from
+	if read != nil {
+		if e.Shown < 0 {
+			return false
+		}
+		writer = &w.Txns[e.Shown]
+		if x, ok := finalWrite(writer, e.Key); !ok || x.Value != before.Value {
+			return false
+		}
+	}
+	return w.ByCommit && writer.Flags&to.Flags&event.HasCommitTS != 0 && writer.CommitTS < to.CommitTS
+}
+
+// overwritten says whether what was read is a version that the write of e came behind.
+func overwritten(w *witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) bool {
+	write, ok := finalWrite(to, e.Key)
+	if !ok || write.Value != e.Value {
+		return false
+	}
+	if givenOrder(w, from, to, e, read) {
+		return true
+	}
+	if read.Flags&event.NotFound != 0 {
+		return !deletes(w, e.Key)
+	}
+	before, none, ok := replaced(to, e.Key)
+	return ok && !none && read.Value == before && read.Value != e.Value
+}
+
+func versionNumber(text string) (int64, bool) {
+	v, err := strconv.ParseInt(strings.Trim(text, `"`), 10, 64)
+	return v, err == nil
+}

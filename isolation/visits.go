@@ -1,0 +1,103 @@
+package isolation
+
+import (
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// visited are the versions of the key that t found first and had last: what it read
+// before it wrote, or else wrote, and what it left, or else read. "" is that nothing was
+// there; values are never empty.
+func visited(t *event.Record, key string) (first, last string, ok bool) {
+	read, found := externalRead(t, key)
+	write, wrote := finalWrite(t, key)
+	switch {
+	case found && read.Flags&event.NotFound == 0:
+		first = read.Value
+	case !found && wrote:
+		first = write.Value
+	}
+	last = first
+	if wrote {
+		last = write.Value
+	}
+	return first, last, found || wrote
+}
+
+// shownByVisits says whether the step of e.Past orders what the two wrote or read: what
+// from left or read is what the one transaction of the step had, and what to left is what
+// the other one found.
+func shownByVisits(w *witness, from, to *event.Record, e *finding.Dependency) bool {
+	write, ok := finalWrite(to, e.Key)
+	a, b := &w.Txns[e.Past[0].From], &w.Txns[e.Past[0].To]
+	_, had, okA := visited(a, e.Key)
+	found, _, okB := visited(b, e.Key)
+	first, last, okFrom := visited(from, e.Key)
+	if e.Label&finding.RW == 0 {
+		first = last
+	}
+	return ok && okA && okB && okFrom && write.Value == e.Value && found == e.Value && had != found && first == had &&
+		a.Status != event.Aborted && b.Status != event.Aborted && later(a, b, e.Past[0].Label, w.Drift)
+}
+
+// later says whether b came after a, in its session or in real time.
+func later(a, b *event.Record, label finding.Label, drift int64) bool {
+	timed, stale := a.Flags&b.Flags&event.HasTimes != 0, (a.Flags|b.Flags)&event.Stale != 0
+	switch {
+	case stale || a.Status == event.Unknown:
+		return false
+	case label&finding.Process == 0:
+		return label&finding.Realtime != 0 && timed && a.End < b.Start && b.Start-a.End > drift
+	case a.Session == "" || a.Session != b.Session:
+		return false
+	case a.Flags&b.Flags&event.HasSeq != 0:
+		return a.Seq < b.Seq
+	}
+	return timed && a.End <= b.Start
+}
+
+// visitsBecause is the evidence for a step of a circle of versions, and for an edge that
+// the order of visits proves; "" for others.
+func visitsBecause(w *witness, e *finding.Dependency) string {
+	if w.Anomaly != finding.CyclicVersions && len(e.Past) != 1 {
+		return ""
+	}
+	p := plainly(w)
+	from, to := w.short(e.From), w.short(e.To)
+	version := func(v string) string {
+		if v == "" {
+			return "nothing"
+		}
+		return clip(v)
+	}
+	came := func(e *finding.Dependency) string {
+		a, b := w.short(e.From), w.short(e.To)
+		_, had, _ := visited(&p.Txns[e.From], e.Key)
+		found, _, _ := visited(&p.Txns[e.To], e.Key)
+		order := fmt.Sprintf("%s began after %s had ended", b, a)
+		if e.Label&finding.Process != 0 {
+			order = fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, a, b)
+		}
+		return fmt.Sprintf("%s, and %s had %s = %s where %s had %s", order, a, e.Key, version(had), b, version(found))
+	}
+	switch {
+	case w.Anomaly == finding.CyclicVersions && e.Label&finding.WR != 0:
+		return fmt.Sprintf("both had the same version of %s", e.Key)
+	case w.Anomaly == finding.CyclicVersions && e.Label&finding.RW != 0:
+		return fmt.Sprintf("%s found nothing at %s, which %s wrote", from, e.Key, to)
+	case w.Anomaly == finding.CyclicVersions && len(w.Edges) > 0:
+		return came(e)
+	case len(e.Past) == 1 && e.Label&finding.Forced == 0 && shownByVisits(p, &p.Txns[e.From], &p.Txns[e.To], e):
+		if e.From == e.Past[0].From {
+			return came(&e.Past[0])
+		}
+		first, last, _ := visited(&p.Txns[e.From], e.Key)
+		if e.Label&finding.RW != 0 {
+			return fmt.Sprintf("%s read %s = %s; %s", from, e.Key, version(first), came(&e.Past[0]))
+		}
+		return fmt.Sprintf("%s left %s = %s; %s", from, e.Key, version(last), came(&e.Past[0]))
+	}
+	return ""
+}
