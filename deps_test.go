@@ -27,7 +27,7 @@ event                 :
 finding               : event
 incremental           : internal/flat
 history               : event
-infer                 : event finding internal/flat internal/invariants
+infer                 : event finding internal/flat internal/invariants internal/pattern
 ingest                :
 ingest/kafka          : ingest internal/broker/kafka
 ingest/nats           : ingest
@@ -42,6 +42,7 @@ internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
 internal/invariants   :
 internal/oracle       : event internal/workload
+internal/pattern      : internal/flat
 internal/picture      : finding
 internal/recorded     : *
 internal/simtest      : *
@@ -64,7 +65,7 @@ var testOnly = []string{"internal/bench", "internal/oracle", "internal/recorded"
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "finding", "incremental", "infer", "internal/flat", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "window"}
+var pure = []string{"event", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

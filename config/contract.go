@@ -15,7 +15,8 @@ type Contract struct {
 	Existing           bool // start: existing, else empty
 	UnmonitoredWriters bool
 	DeletesUnseen      bool // deletes: unseen, else recorded
-	ByVersion          bool // value-identity: version, else unique
+	ByVersion          bool // value-identity: version
+	Observed           bool // value-identity: observed; neither: unique
 	NumericVersions    bool // version-order: numeric, else none
 	TrustCommitTS      bool
 	SequentialKeys     bool
@@ -29,7 +30,7 @@ func WholeContract() Contract { return Contract{Complete: true} }
 
 // LiveContract is the default for a service that joins a running database.
 func LiveContract() Contract {
-	return Contract{Existing: true, UnmonitoredWriters: true, ClockDrift: 100 * time.Millisecond}
+	return Contract{Existing: true, UnmonitoredWriters: true, DeletesUnseen: true, Observed: true, ClockDrift: 100 * time.Millisecond}
 }
 
 // choice is a key with two values; the second one sets the field.
@@ -44,7 +45,6 @@ func (c *Contract) choices() []choice {
 		{"start", "empty", "existing", &c.Existing},
 		{"unmonitored-writers", "no", "yes", &c.UnmonitoredWriters},
 		{"deletes", "recorded", "unseen", &c.DeletesUnseen},
-		{"value-identity", "unique", "version", &c.ByVersion},
 		{"version-order", "none", "numeric", &c.NumericVersions},
 		{"trust-commit-ts", "false", "true", &c.TrustCommitTS},
 		{"sequential-keys", "false", "true", &c.SequentialKeys},
@@ -53,6 +53,8 @@ func (c *Contract) choices() []choice {
 }
 
 const driftKey = "clock-drift"
+
+const identityKey = "value-identity"
 
 // wfrKey is what Elle calls what always holds here: writes follow reads.
 const wfrKey = "wfr-keys"
@@ -98,6 +100,9 @@ func (c *Contract) set(key, value string) error {
 		}
 		return nil
 	}
+	if key == identityKey {
+		return c.setIdentity(value)
+	}
 	choices := c.choices()
 	i := slices.IndexFunc(choices, func(x choice) bool { return x.key == key })
 	if i < 0 {
@@ -118,8 +123,31 @@ func contractKeys() []string {
 	var keys []string
 	for _, x := range new(Contract).choices() {
 		keys = append(keys, x.key)
+		if x.key == "deletes" {
+			keys = append(keys, identityKey)
+		}
 	}
 	return append(keys, wfrKey, driftKey)
+}
+
+// setIdentity says what tells the versions of a register from each other.
+func (c *Contract) setIdentity(value string) error {
+	switch value {
+	case "unique", "version", "observed":
+		c.ByVersion, c.Observed = value == "version", value == "observed"
+		return nil
+	}
+	return fmt.Errorf("contract: %s is %q, want unique, version or observed", identityKey, value)
+}
+
+func (c *Contract) identity() string {
+	switch {
+	case c.ByVersion:
+		return "version"
+	case c.Observed:
+		return "observed"
+	}
+	return "unique"
 }
 
 // contractLeaf is one key of a contract.
@@ -141,8 +169,11 @@ func (c *Contract) value(key string) string {
 			return x.off
 		}
 	}
-	if key == wfrKey {
+	switch key {
+	case wfrKey:
 		return "true"
+	case identityKey:
+		return c.identity()
 	}
 	return c.ClockDrift.String()
 }

@@ -15,7 +15,7 @@ func TestContractSet(t *testing.T) {
 		{"start", "start=empty", func(c *Contract) { c.Existing = false }},
 		{"writers", "unmonitored-writers=no", func(c *Contract) { c.UnmonitoredWriters = false }},
 		{"deletes", "deletes=unseen", func(c *Contract) { c.DeletesUnseen = true }},
-		{"identity", "value-identity=version", func(c *Contract) { c.ByVersion = true }},
+		{"identity", "value-identity=version", func(c *Contract) { c.ByVersion, c.Observed = true, false }},
 		{"order", "version-order=numeric", func(c *Contract) { c.NumericVersions = true }},
 		{"sessions", "sequential-keys=true,wfr-keys=true", func(c *Contract) { c.SequentialKeys = true }},
 		{"real time", "linearizable-keys=true", func(c *Contract) { c.LinearizableKeys = true }},
@@ -80,13 +80,13 @@ func TestContractRoundTrip(t *testing.T) {
 
 // The defaults are promised in docs/format.md and by the design.
 func TestContractDefaults(t *testing.T) {
-	const rest = "deletes=recorded,value-identity=unique,version-order=none,trust-commit-ts=false,sequential-keys=false,linearizable-keys=false,wfr-keys=true,"
+	const rest = "version-order=none,trust-commit-ts=false,sequential-keys=false,linearizable-keys=false,wfr-keys=true,"
 	for _, c := range []struct {
 		contract Contract
 		want     string
 	}{
-		{WholeContract(), "capture=complete,start=empty,unmonitored-writers=no," + rest + "clock-drift=0s"},
-		{LiveContract(), "capture=partial,start=existing,unmonitored-writers=yes," + rest + "clock-drift=100ms"},
+		{WholeContract(), "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique," + rest + "clock-drift=0s"},
+		{LiveContract(), "capture=partial,start=existing,unmonitored-writers=yes,deletes=unseen,value-identity=observed," + rest + "clock-drift=100ms"},
 	} {
 		if got := c.contract.String(); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)

@@ -75,7 +75,7 @@ func (s *State) Decide(now int64, out *Out) {
 
 func (s *State) decide(d due) {
 	x := &s.versions[d.version]
-	if d.version != 0 && s.keys[x.key].flags&unsupported != 0 {
+	if d.version != 0 && s.keys[x.key].flags&(unsupported|repeats) != 0 {
 		return // nothing is concluded about the key any more, and it is counted
 	}
 	switch d.kind {
@@ -150,6 +150,10 @@ func (s *State) decideWriter(d due) {
 		return
 	}
 	k := &s.keys[x.key]
+	if (retired || s.aborts.has(s.valueKey(d.version))) && x.flags&unrecorded != 0 {
+		s.Counters.Ambiguous++ // somebody without a record may have written it again
+		return
+	}
 	if retired || s.aborts.has(s.valueKey(d.version)) {
 		a.Kind, a.Certain = RetiredRead, false
 		s.anomaly(a)

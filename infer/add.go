@@ -126,6 +126,9 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.expiry.push(x.end, n, x.gen, 0, 0, 0)
 	}
 	s.settleOutcomes()
+	if s.settleSigns(); len(s.demote)+len(s.promote) > 0 {
+		s.settleOutcomes()
+	}
 	if replaced {
 		for _, v := range s.reopened {
 			s.recount(v)
@@ -239,10 +242,11 @@ func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 			continue
 		}
 		h := s.inEpoch(b, t, o.KeyHash)
+		k := s.lookupKey(h)
 		if ofElement(o) {
 			h = elementHash(h, o.ValueHash)
 		}
-		v := versionHash(0, s.written(b, t, o)) ^ h.Lo
+		v := versionHash(0, s.written(b, t, k, o)) ^ h.Lo
 		s.out.Doubted = append(s.out.Doubted, v)
 		if t.Status == event.Committed {
 			s.values.add(v) // who reads it has read from somebody
@@ -273,13 +277,19 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		if !s.settleKind(k, o) {
 			continue
 		}
+		if tells(b, o) {
+			s.tellByVersion(k)
+		}
 		if ofElement(o) {
 			k = s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
+		}
+		if s.keys[k].flags&repeats != 0 {
+			continue
 		}
 		if (o.Kind == event.Delete || o.Kind == event.Remove) && s.txns[n].state == tentative {
 			s.deletion(k)
 		}
-		v := s.internVersion(k, s.written(b, t, o))
+		v := s.internVersion(k, s.written(b, t, k, o))
 		if o.Kind != event.Append && s.wroteNow(n, v) != 0 {
 			continue
 		}

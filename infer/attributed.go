@@ -78,7 +78,7 @@ func (s *State) untraced(b *event.Batch, t *event.Txn, o *event.Op) bool {
 	case x.kind == event.Set:
 		return s.Counters.Ambiguous > 0
 	}
-	return o.Flags&event.NotFound != 0 && (s.opt.DeletesUnseen || x.flags&deleted != 0)
+	return o.Flags&event.NotFound != 0 && (s.opt.vacant() || x.flags&deleted != 0)
 }
 
 // AnyUnattributed is Unattributed for all readers at once. O(everything).

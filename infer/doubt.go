@@ -26,6 +26,9 @@ func (s *State) possibleWriter(v, n uint32) {
 	x := &s.versions[v]
 	x.possible++
 	s.supplied(v)
+	if s.opt.Observed {
+		s.noteValue(v)
+	}
 	if x.possible > 1 || s.values.has(s.valueKey(v)) {
 		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
@@ -37,6 +40,7 @@ func (s *State) possibleWriter(v, n uint32) {
 				s.demote = append(s.demote, w)
 			}
 		}
+		s.secondWriter(v, n)
 		before := s.Counters.Ambiguous + s.Counters.Repeated
 		if x.flags&ambiguous != 0 && s.searchable(v) { // what rests on the writers that were known is void
 			s.out.Kills = append(s.out.Kills, Kill{Version: v})

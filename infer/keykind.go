@@ -51,10 +51,6 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		s.giveUp(k)
 		return false
 	}
-	if kind == event.List && s.opt.DeletesUnseen {
-		s.giveUp(k)
-		return false
-	}
 	switch {
 	case kind == event.AnyKind:
 		if x.kind == event.AnyKind {

@@ -38,14 +38,14 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 		e := s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
 		s.deletion(e)
 		c := s.touchOf(e)
-		s.write(c, n, i, s.written(b, t, o))
+		s.write(c, n, i, s.written(b, t, e, o))
 		c.flags |= removed
 	case event.Insert:
 		s.writeVersion(b, n, i, k, o, o.ValueHash)
 	case event.Delete:
 		s.deletion(k)
-		s.writeVersion(b, n, i, k, o, s.written(b, t, o))
-		if version, _ := versionOf(b, o); !s.opt.ByVersion || len(version) == 0 {
+		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))
+		if version, _ := versionOf(b, o); s.keys[k].flags&versioned == 0 || len(version) == 0 {
 			s.touchOf(k).flags |= removed // else a read shows its version
 		}
 	case event.CAS:
@@ -57,7 +57,7 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 
 // countVersioned takes a read or write of a register.
 func (s *State) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
-	if s.opt.ByVersion && o.Kind == event.Read {
+	if s.keys[k].flags&versioned != 0 && o.Kind == event.Read {
 		s.readVersion(b, n, i, k, o)
 		return
 	}
@@ -74,7 +74,7 @@ func (s *State) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
 func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
 	x := &b.Extras[o.Extra]
 	c := s.touchOf(k)
-	if s.opt.ByVersion { // values are no versions
+	if s.keys[k].flags&versioned != 0 { // values are no versions
 		if o.Flags&event.Success != 0 {
 			s.expected(b, c, n, i, o)
 			s.writeVersion(b, n, i, k, o, o.ValueHash)
@@ -86,7 +86,7 @@ func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *e
 	switch {
 	case o.Flags&event.Success != 0:
 		s.readMaybe(b, c, n, i, x.Expected, x.ExpectedHash)
-		s.write(c, n, i, s.written(b, t, o))
+		s.write(c, n, i, s.written(b, t, k, o))
 	case x.Seen.Len > 0:
 		s.readMaybe(b, c, n, i, x.Seen, x.SeenHash)
 	default:
@@ -116,13 +116,16 @@ func (s *State) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span
 	s.readValue(c, n, i, h, false)
 }
 
-// written is the hash of the version that o writes to its key.
-func (s *State) written(b *event.Batch, t *event.Txn, o *event.Op) event.Hash {
-	if s.opt.ByVersion && o.Kind != event.Append && !ofElement(o) {
+// written is the hash of the version that o writes to k, 0 for a key of which nothing is
+// known.
+func (s *State) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) event.Hash {
+	if o.Kind != event.Append && !ofElement(o) {
 		if version, _ := versionOf(b, o); len(version) > 0 {
 			return versionIdentity(version)
 		}
-		s.nameless = s.nameless || o.Kind == event.Write || o.Kind == event.CAS
+		if s.keys[k].flags&versioned != 0 {
+			s.nameless = s.nameless || o.Kind == event.Write || o.Kind == event.CAS
+		}
 	}
 	if o.Kind == event.Delete || o.Kind == event.Remove {
 		return tombstoneOf(s.inEpoch(b, t, t.IDHash))
@@ -198,10 +201,11 @@ func (s *State) wroteOther(k uint32, o *event.Op) {
 func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h event.Hash) {
 	c := s.touchOf(k)
 	version, _ := versionOf(b, o)
-	if s.opt.ByVersion {
+	if s.keys[k].flags&versioned != 0 {
 		s.replaces(b, c, n, i, o)
 		if len(version) > 0 {
 			h = versionIdentity(version)
+			s.noteVersion(k, o.ValueHash, h)
 			c.flags &^= nameless
 		} else {
 			s.nameless = true
@@ -212,7 +216,7 @@ func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h even
 		s.unlinkOrdered(s.writes[c.lastWrite].version) // it was intermediate
 	}
 	s.write(c, n, i, h)
-	if s.opt.ByVersion && len(version) > 0 {
+	if s.keys[k].flags&versioned != 0 && len(version) > 0 {
 		s.numberText(k, s.writes[c.lastWrite].version, n, version)
 	}
 }

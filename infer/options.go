@@ -9,8 +9,11 @@ type Options struct {
 	UnmonitoredWriters bool // unmonitored-writers: yes
 	DeletesUnseen      bool // deletes: unseen
 	ByVersion          bool // versions are told by their texts, not by their values
-	NumericVersions    bool // and these are numbers in the order of the versions
-	TrustCommitTS      bool // versions are in the order of their writers' commit timestamps
+	// Observed: whether values name their writers is found out, pattern of keys by
+	// pattern: see signs.go. Otherwise they do.
+	Observed        bool
+	NumericVersions bool // and these are numbers in the order of the versions
+	TrustCommitTS   bool // versions are in the order of their writers' commit timestamps
 	// SequentialKeys and LinearizableKeys: versions are in the order in which a session,
 	// or one after the other in real time, met them.
 	SequentialKeys, LinearizableKeys bool
@@ -148,6 +151,8 @@ type Counters struct {
 	Contradictory  int64 `json:"contradictory"`
 	Unattributed   int64 `json:"unattributed"`         // reads that match no write
 	Ambiguous      int64 `json:"ambiguous"`            // versions with several possible writers that were read
+	Repeating      int64 `json:"repeating"`            // reads of keys whose values repeat: what they saw is not known
+	Versioned      int64 `json:"versioned_keys"`       // keys whose versions operations tell, without being asked to
 	Repeated       int64 `json:"repeated"`             // reads of registers' values that several may have written: whose they are is searched
 	Uncheckable    int64 `json:"uncheckable"`          // keys whose version order cannot be known
 	Unordered      int64 `json:"unordered"`            // keys whose version order nobody saw: blind writes

@@ -55,6 +55,7 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 		s.Counters.Ambiguous++ // perhaps what it wrote itself
 	case len(version) > 0:
 		h := versionIdentity(version)
+		s.noteVersion(k, o.ValueHash, h)
 		s.readValue(c, n, i, h, false)
 		s.numberText(k, s.internVersion(k, h), n, version)
 	case o.Flags&event.NotFound != 0:
@@ -68,7 +69,7 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 // the transaction has not read the key before. c.readLen is that version.
 func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	_, prev := versionOf(b, o)
-	if !s.opt.ByVersion || len(prev) == 0 || c.flags&(wrote|misread) != 0 {
+	if len(prev) == 0 || c.flags&(wrote|misread) != 0 {
 		return
 	}
 	h := versionIdentity(prev)
@@ -104,7 +105,7 @@ func (s *State) ordered1(v uint32) bool {
 func (s *State) number(k, v, n uint32, num int64) {
 	x, y := &s.keys[k], &s.versions[v]
 	if x.kind != event.Register || x.length == notOrdered || y.flags&(initialVersion|ambiguous) != 0 ||
-		y.flags&overwrittenByWriter != 0 && !s.installed(v) {
+		y.flags&overwrittenByWriter != 0 && !s.installed(v) && !s.left(n, v) {
 		return // an intermediate version has no place in the order
 	}
 	place := uint64(num) ^ 1<<63

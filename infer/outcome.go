@@ -226,6 +226,7 @@ func (s *State) remove(n uint32) {
 		s.forgetWrites(n)
 	}
 	for _, v := range s.reopened {
+		s.disown(v)
 		s.disambiguate(v)
 		s.awaitAgain(v)
 		s.unwritten(v)

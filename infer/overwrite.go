@@ -6,6 +6,10 @@ import "github.com/isowatch/isowatch/event"
 func (s *State) settleRegister(v, n uint32) {
 	x := &s.versions[v]
 	x.writer = n
+	if s.readBeforeAll(v, n) {
+		s.makeAmbiguous(v)
+		return
+	}
 	s.wroteLate(v)
 	for r := x.readers; r != 0; r = s.olderReader(r) {
 		t := s.readers[r].txn
@@ -51,7 +55,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	s.versions[pred].over = id
 	other := s.diverging(id)
 	r, oldest := s.versions[pred].readers, s.versions[pred].oldest
-	if s.versions[pred].flags&ambiguous != 0 {
+	if !s.versions[pred].names() {
 		r = 0 // the initial one, of a key that was deleted: who found nothing need not have seen it
 	}
 	for r != 0 {

@@ -192,11 +192,12 @@ func (s *State) sawAgain(v, n uint32) {
 func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	v := s.keys[c.key].initial
 	if nothing {
-		if s.opt.DeletesUnseen || s.keys[c.key].flags&deleted != 0 {
+		if s.opt.vacant() || s.keys[c.key].flags&deleted != 0 {
 			return
 		}
 	} else {
 		v = s.plannedVersion(op, c.key, h)
+		s.nobody(v)
 	}
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if s.readers[id].version == v {

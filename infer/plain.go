@@ -15,7 +15,7 @@ func (s *State) plainRead(i int, o *event.Op, n uint32) bool {
 		return false
 	}
 	x := &s.keys[p.key]
-	if x.kind != event.Register || x.flags&unsupported != 0 || x.stamp == s.stamp || s.opt.ByVersion || len(s.touches) == cap(s.touches) {
+	if x.kind != event.Register || x.flags&(unsupported|versioned|repeats) != 0 || o.Flags&event.HasExtra != 0 || x.stamp == s.stamp || len(s.touches) == cap(s.touches) {
 		return false
 	}
 	x.flags |= used
@@ -26,5 +26,6 @@ func (s *State) plainRead(i int, o *event.Op, n uint32) bool {
 	c.key, c.flags = p.key, hasRead|plain
 	c.readVer, c.readHash, c.readOp = p.version, o.ValueHash, uint32(i)
 	s.addReader(n, p.version, uint32(i))
+	s.nobody(p.version)
 	return true
 }

@@ -50,7 +50,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		} else {
 			s.keys[k].flags |= used
 		}
-		if x := &s.keys[k]; x.kind == event.Register && o.Kind <= event.Write && o.Data <= event.Register && x.flags&unsupported == 0 && !s.opt.ByVersion {
+		if x := &s.keys[k]; x.kind == event.Register && o.Kind <= event.Write && o.Data <= event.Register && x.flags&(unsupported|versioned) == 0 && o.Flags&event.HasExtra == 0 {
 			if c := s.touchOf(k); o.Kind == event.Write {
 				s.write(c, n, uint32(i), o.ValueHash)
 			} else {
@@ -61,7 +61,10 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		if !s.settleKind(k, o) {
 			continue
 		}
-		if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List || s.opt.ByVersion && s.byVersionOnly(k, o) {
+		if tells(b, o) {
+			s.tellByVersion(k)
+		}
+		if o.Kind > event.Append || s.keys[k].kind > event.List || o.Data > event.List || s.keys[k].flags&versioned != 0 && s.byVersionOnly(k, o) {
 			s.countOther(b, t, n, uint32(i), k, o)
 			continue
 		}
@@ -97,6 +100,10 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 // write takes a register write. Only the last one of a key is installed; a value
 // that the transaction writes again is one version.
 func (s *State) write(c *touch, n, op uint32, h event.Hash) {
+	if s.keys[c.key].flags&repeats != 0 {
+		c.writeRepeated(h)
+		return
+	}
 	v := s.plannedVersion(op, c.key, h)
 	if c.flags&wrote != 0 {
 		s.writes[c.lastWrite].intermediate = true
@@ -150,6 +157,8 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 // readValue takes a read that found a value, or nothing.
 func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
+	case s.keys[c.key].flags&repeats != 0:
+		s.readRepeated(c, n, op, h, nothing)
 	case c.flags&misread != 0: // reported once
 		if c.flags&wrote == 0 {
 			s.sawAnother(c, n, op, h, nothing)
@@ -173,12 +182,13 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 		if nothing {
 			c.flags |= readNothing
 			s.foundNothing(c.key)
-			if s.opt.DeletesUnseen || s.keys[c.key].flags&deleted != 0 {
+			if s.opt.vacant() || s.keys[c.key].flags&deleted != 0 {
 				s.Counters.Ambiguous++
 				return
 			}
 		} else {
 			v = s.plannedVersion(op, c.key, h)
+			s.nobody(v)
 		}
 		c.readVer = v
 		s.addReader(n, v, op)
@@ -213,6 +223,9 @@ func (s *State) misreads(kind AnomalyKind, c *touch, n, op, other uint32) {
 // of the last write.
 func (s *State) install(c *touch, n uint32) {
 	k := &s.keys[c.key]
+	if k.flags&repeats != 0 {
+		return
+	}
 	if k.kind == event.List {
 		s.installList(c, n)
 		return
@@ -233,14 +246,20 @@ func (s *State) install(c *touch, n uint32) {
 		s.sawOwnFuture(c, n)
 	}
 	if c.readVer != 0 {
-		s.saw(c.readVer, n, c.readOp, !s.opt.ByVersion || c.readLen == 0)
+		s.saw(c.readVer, n, c.readOp, k.flags&versioned == 0 || c.readLen == 0)
 	}
 	pred := c.readVer
-	if s.opt.ByVersion && c.readLen != 0 { // it says that it replaced another version than it read
+	if k.flags&versioned != 0 && c.readLen != 0 { // it says that it replaced another version than it read
 		pred = c.readLen
 		s.saw(pred, n, c.readOp, true)
 	}
-	rmw := pred != 0 && s.versions[pred].flags&ambiguous == 0
+	if pred != 0 && s.versions[pred].flags&initialVersion == 0 && s.opt.Observed {
+		s.goneBefore(pred, n)
+		if s.versions[pred].names() && s.replacedBefore(pred, n) {
+			s.makeAmbiguous(pred)
+		}
+	}
+	rmw := pred != 0 && s.versions[pred].names()
 	if k.flags&element != 0 && c.readVer == k.initial {
 		rmw = false // who adds what is added already changes nothing
 	}
@@ -248,6 +267,7 @@ func (s *State) install(c *touch, n uint32) {
 		id := s.own[i-1].write
 		v := s.writes[id].version
 		s.possibleWriter(v, n)
+		s.recorded(v, n)
 		if s.versions[v].flags&ambiguous == 0 {
 			if s.opt.TrustCommitTS && s.commitTS != math.MinInt64 && s.versions[v].possible == 1 {
 				s.number(c.key, v, n, s.commitTS)
@@ -276,6 +296,10 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 		s.sawOld(v, n, op, rmw)
 		return
 	}
+	if s.opt.causal() && s.readBefore(v, x.writer, n) {
+		s.makeAmbiguous(v)
+		return
+	}
 	label := WR
 	if rmw {
 		label |= WW
@@ -288,6 +312,10 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
 	if x.possible == 0 && x.flags&(initialVersion|ambiguous) == 0 && s.twice.has(s.valueKey(v)) {
 		x.flags |= ambiguous
+	}
+	if x.flags&(ambiguous|initialVersion) == 0 && s.notThat(v, n, rmw) {
+		s.makeAmbiguous(v)
+		return
 	}
 	if x.flags&ambiguous != 0 {
 		s.countAmbiguous(v)
@@ -316,7 +344,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 	if s.opt.Ordered {
 		s.sawOrdered(v, n)
 	}
-	for id := x.over; id != 0; id = s.writes[id].nextOver {
+	for id := x.over; id != 0 && x.flags&unrecorded == 0; id = s.writes[id].nextOver {
 		if !rmw || s.writes[id].blind || s.txns[s.writes[id].txn].asked != s.txns[n].asked { // else n diverges from the others: see overwrite
 			s.edge(n, s.writes[id].txn, RW, s.writes[id].version, 0)
 		}
@@ -361,6 +389,12 @@ func (s *State) EachIntermediateRead(v uint32, fn func(a Anomaly)) {
 			fn(Anomaly{Kind: G1b, A: n, B: x.writer, Version: v, OpA: s.readers[r].op, Certain: true})
 		}
 	}
+}
+
+// left says whether n, whose writes are not settled so far, left v in its key.
+func (s *State) left(n, v uint32) bool {
+	id := s.writeOf(n, v)
+	return id != 0 && !s.writes[id].intermediate
 }
 
 // installed says whether v is what its writer left in the key. Of a version that

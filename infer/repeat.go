@@ -16,12 +16,12 @@ import (
 // searchable says whether the writer of the ambiguous version v may be looked for: v is
 // of a plain register.
 func (s *State) searchable(v uint32) bool {
-	if s.opt.ByVersion || s.opt.Ordered {
+	if s.opt.Observed || s.opt.Ordered {
 		return false
 	}
 	x := &s.versions[v]
 	k := &s.keys[x.key]
-	return k.kind == event.Register && k.flags&(unsupported|deleted|element|hasBaseline) == 0 && x.flags&initialVersion == 0
+	return k.kind == event.Register && k.flags&(unsupported|deleted|element|hasBaseline|versioned) == 0 && x.flags&initialVersion == 0
 }
 
 // IsRepeated says whether v is of a register and has several possible writers.

@@ -75,6 +75,7 @@ func (s *State) Retire(n uint32, out *Out) {
 	}
 	t.flags |= retired
 	t.pins++ // until the end of this function
+	s.signs.endRetired = max(s.signs.endRetired, t.end)
 	if s.opt.Linear && t.flags&hasTimes != 0 {
 		s.begunRetired = max(s.begunRetired, t.start)
 	}

@@ -61,7 +61,9 @@ func (s *State) elementKey(k uint32, text []byte, h event.Hash) uint32 {
 	s.name = append(append(append(append(s.name[:0], elementMark), s.names.get(s.keys[k].name)...), elementMark), text...)
 	e := s.internKey(h, s.name)
 	x := &s.keys[e]
-	x.kind, x.flags = event.Register, x.flags|element
+	x.kind, x.flags = event.Register, x.flags&^versioned|element
+	x.pattern = s.keys[k].pattern
+	s.followPattern(e)
 	x.length, x.base = k, s.keys[k].base
 	s.keys[k].base = e
 	for id := uint32(*s.scansOf(k)); id != 0; id = s.scans[id].next {
@@ -104,7 +106,7 @@ func (s *State) scansAbsence(n uint32) bool {
 	if s.txns[n].flags&unknown != 0 {
 		return false // what it saw is not known
 	}
-	if s.opt.DeletesUnseen {
+	if s.opt.vacant() {
 		s.Counters.Ambiguous++
 		return false
 	}
@@ -188,7 +190,7 @@ func (s *State) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event
 		}
 		c := s.touchOf(key)
 		c.shownBy = i + 1
-		if s.opt.ByVersion {
+		if s.keys[key].flags&versioned != 0 {
 			s.Counters.Ambiguous++ // a row has no version
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 11
+const layoutVersion = 12
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
@@ -79,6 +79,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = s.values.appendState(dst)
 	dst = s.twice.appendState(dst)
 	dst = s.aborts.appendState(dst)
+	dst = s.appendSigns(dst)
 	return s.ids.appendState(dst)
 }
 
@@ -135,6 +136,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.values.readState(r)
 	s.twice.readState(r)
 	s.aborts.readState(r)
+	s.readSigns(r)
 	s.ids.readState(r)
 	s.seats = nil
 	s.stamp = 0

@@ -79,7 +79,7 @@ type dead struct {
 // maxSpilledVersions bounds a record: a key with more versions stays.
 const maxSpilledVersions = 1024
 
-const recordVersion = 2
+const recordVersion = 3
 
 // ErrRecord: a record of the store is not what was written.
 var ErrRecord = errors.New("record of retired state is damaged")
@@ -93,6 +93,7 @@ func (s *State) newKey(h event.Hash, name []byte) uint32 {
 	s.spill.made++
 	s.keys[k] = key{hash: h, name: s.names.put(name), flags: used}
 	s.byKey.insert(h.Lo, k)
+	s.enterPattern(k, name)
 	return k
 }
 

@@ -28,7 +28,8 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 	for i, v := range vs {
 		s.versions[v].due = uint32(i) + 1
 	}
-	dst = append(dst, recordVersion, byte(x.kind), byte(x.flags&^used))
+	dst = append(dst, recordVersion, byte(x.kind))
+	dst = binary.AppendUvarint(dst, uint64(x.flags&^used))
 	name := s.names.get(x.name)
 	dst = append(binary.AppendUvarint(dst, uint64(len(name))), name...)
 	members := s.membersOf(vs)
@@ -124,7 +125,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 	}
 	r := recordReader{b: record}
 	r.version()
-	kind, flags := event.DataKind(r.byte()), keyFlags(r.byte())
+	kind, flags := event.DataKind(r.byte()), keyFlags(r.uint())
 	name := r.bytes(r.uint())
 	members := s.spill.txnsOf[:0]
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
@@ -222,6 +223,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 	for _, v := range vs {
 		s.adopt(v)
 	}
+	s.repeatedSince(k, vs)
 	s.spill.keys--
 	s.spill.returned++
 	return k, r.b, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/internal/pattern"
 )
 
 // txnState is how a transaction takes part.
@@ -61,7 +62,7 @@ type txn struct {
 	_         [8]byte
 }
 
-type keyFlags uint8
+type keyFlags uint16
 
 const (
 	uncheckable  keyFlags = 1 << iota // its order cannot be known; counted
@@ -72,6 +73,10 @@ const (
 	unordered                         // its versions have several roots; counted
 	used                              // since the hand of spill.go passed it last
 	element                           // of a set: see scan.go
+	versioned                         // its versions are told by their texts: see signs.go
+	plainBefore                       // and some were told by their values before
+	repeats                           // its values repeat, and name no version: see signs.go
+	voided                            // what rests on its values is being taken back: scratch
 )
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are
@@ -81,7 +86,7 @@ type key struct {
 	// Scratch of the transaction in work.
 	stamp, touch uint32
 	initial      uint32 // the version before all others
-	kind         event.DataKind
+	pattern      pattern.ID
 	flags        keyFlags
 	lastBlind    uint32 // the latest retired version that was written blindly; lists: as kept, see spill.go
 	count        uint32 // versions, and what else keeps it in memory; 0: the number is free
@@ -90,11 +95,12 @@ type key struct {
 	first, last uint32 // retained part; first is the initial version until elements are frozen
 	length      uint32 // elements in the spine, frozen ones included; of no kind yet: 1 if it was read
 	base        uint32 // frozen elements
+	kind        event.DataKind
 	basePrefix  uint64 // prefix hash behind the frozen elements
 	name        ref
 }
 
-type versionFlags uint16
+type versionFlags uint32
 
 const (
 	initialVersion versionFlags = 1 << iota
@@ -113,6 +119,7 @@ const (
 	seenSurely          // and its outcome was known
 	kept                // in the chain of what is kept of the retired: see spill.go
 	overwrittenSince    // overwritten, by one that has left memory since the key is unordered
+	unrecorded          // no known transaction wrote it that counts, and one without a record may have: it names no version
 )
 
 // version is one value of a key, 88 bytes, what registers need first.
@@ -177,6 +184,7 @@ type State struct {
 	readers  []reader
 	lines    []line // by version: see linear.go
 	partial  partial
+	signs    signs
 	sessions []session
 	seqs     []seqSet // by session
 	seats    []seats  // by session
@@ -268,6 +276,7 @@ func New(o Options) *State {
 	}
 	s.SetOptions(o)
 	s.begunRetired = math.MinInt64 / 2
+	s.signs = newSigns()
 	s.values.limit, s.twice.limit, s.aborts.limit, s.ids.limit = valueBytes, twiceBytes, abortBytes, idBytes
 	return s
 }

@@ -24,15 +24,19 @@ func plainly(w *witness) *witness {
 	p := *w.Witness
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	sets := map[string]bool{}
+	sets, byVersion := map[string]bool{}, map[string]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
-			if o := &w.Txns[i].Ops[j]; o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove {
+			o := &w.Txns[i].Ops[j]
+			if o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove {
 				sets[o.Key] = true
+			}
+			if w.ByVersion || tellsVersion(o) {
+				byVersion[o.Key] = true
 			}
 		}
 	}
-	e := expansion{sets: sets, elems: map[string][]string{}, byVersion: w.ByVersion}
+	e := expansion{sets: sets, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -103,12 +107,15 @@ func deletes(w *witness, key string) bool {
 
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
-	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Kind > event.Append || o.Data == event.Set })
+	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+		return o.Kind > event.Append || o.Data == event.Set || tellsVersion(&o)
+	})
 }
 
 // expansion is what the keys of a witness's records are to become.
 type expansion struct {
-	byVersion bool
+	byVersion map[string]bool // keys whose versions are told by their texts
+	declared  bool            // those of all registers are; else a read without a version shows a value
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
 	keys      []string            // those that the witness is about
@@ -146,7 +153,7 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 		plain = append(plain, r)
 	}
 	switch {
-	case e.byVersion && versioned(o):
+	case e.byVersion[o.Key] && versioned(o):
 		plain = e.version(plain, o)
 	case o.Kind == event.Insert:
 		write(o.Key, o.Value, true)
@@ -177,7 +184,7 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 // about and o covers: a limit that was reached ends what it covers at its last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
-		if !e.byVersion { // rows have no versions
+		if !e.byVersion[r.Key] { // rows have no versions
 			read(r.Key, r.Value, true)
 		}
 	}
@@ -215,6 +222,11 @@ func versioned(o *event.RecordOp) bool {
 	return false
 }
 
+// tellsVersion says whether o says which version of a register it is about, or replaced.
+func tellsVersion(o *event.RecordOp) bool {
+	return versioned(o) && (o.Version != "" || o.PrevVersion != "")
+}
+
 // version tells o by the texts of its versions. A read without one says nothing, but
 // that nothing was found; a write without one is told by its value.
 func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
@@ -227,7 +239,10 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	switch {
 	case o.Kind == event.Read || o.Kind == event.CAS && o.Flags&event.Success == 0:
 		if o.Version == "" && o.Flags&event.NotFound == 0 {
-			return plain
+			if e.declared || o.Kind != event.Read {
+				return plain
+			}
+			return append(plain, *o)
 		}
 		r.Kind, r.Value, r.PrevVersion = event.Read, o.Version, ""
 		if o.Version == "" {

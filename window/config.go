@@ -18,6 +18,7 @@ type Contract struct {
 	UnmonitoredWriters bool          // unmonitored-writers: yes
 	DeletesUnseen      bool          // deletes: unseen
 	ByVersion          bool          // value-identity: version
+	Observed           bool          // value-identity: observed; neither: unique
 	NumericVersions    bool          // version-order: numeric; versions are then told by their texts as well
 	TrustCommitTS      bool          // trust-commit-ts: true
 	SequentialKeys     bool          // sequential-keys: true
@@ -38,8 +39,19 @@ func (c Contract) String() string {
 	}
 	return fmt.Sprintf("capture=%s,start=%s,unmonitored-writers=%s,deletes=%s,value-identity=%s,version-order=%s,trust-commit-ts=%t,sequential-keys=%t,linearizable-keys=%t,clock-drift=%v",
 		text(c.Complete, "partial", "complete"), text(c.Existing, "empty", "existing"), text(c.UnmonitoredWriters, "no", "yes"),
-		text(c.DeletesUnseen, "recorded", "unseen"), text(c.ByVersion, "unique", "version"), text(c.NumericVersions, "none", "numeric"),
+		text(c.DeletesUnseen, "recorded", "unseen"), c.identity(), text(c.NumericVersions, "none", "numeric"),
 		c.TrustCommitTS, c.SequentialKeys, c.LinearizableKeys, c.ClockDrift)
+}
+
+// identity says what tells the versions of a register from each other.
+func (c Contract) identity() string {
+	switch {
+	case c.ByVersion:
+		return "version"
+	case c.Observed:
+		return "observed"
+	}
+	return "unique"
 }
 
 // Config is what a machine needs to know. [Config.WithDefaults] fills zeros.
@@ -194,7 +206,7 @@ func (c Contract) weakerOf(d Contract) Contract {
 	c.DeletesUnseen = c.DeletesUnseen || d.DeletesUnseen
 	c.Settled = c.Settled && d.Settled
 	// How versions are told from each other, and ordered, stays as the folder began.
-	c.ByVersion, c.NumericVersions, c.TrustCommitTS = d.ByVersion, d.NumericVersions, d.TrustCommitTS
+	c.ByVersion, c.Observed, c.NumericVersions, c.TrustCommitTS = d.ByVersion, d.Observed, d.NumericVersions, d.TrustCommitTS
 	c.SequentialKeys, c.LinearizableKeys = d.SequentialKeys, d.LinearizableKeys
 	return c
 }
@@ -228,6 +240,7 @@ func (c Config) inferOptions() infer.Options {
 		UnmonitoredWriters: c.Contract.UnmonitoredWriters, DeletesUnseen: c.Contract.DeletesUnseen,
 		Whole:           c.Unbounded,
 		ByVersion:       c.Contract.ByVersion || c.Contract.NumericVersions,
+		Observed:        c.Contract.Observed && !c.Contract.ByVersion && !c.Contract.NumericVersions,
 		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
 		SequentialKeys: c.Contract.SequentialKeys, LinearizableKeys: c.Contract.LinearizableKeys,
 		Linear: slices.Contains(c.Levels, isolation.Level{Special: isolation.Linearizable}), ClockDrift: int64(c.Contract.ClockDrift),

@@ -38,7 +38,7 @@ func (m *Machine) forcesNothing() bool {
 		return false
 	}
 	x := &m.infer.Counters
-	strange := x.Unordered | x.Ambiguous | x.Repeated | x.Uncheckable | x.Ignored | x.Unattributed | x.Overlapping | x.Contradictory
+	strange := x.Unordered | x.Ambiguous | x.Repeating | x.Versioned | x.Repeated | x.Uncheckable | x.Ignored | x.Unattributed | x.Overlapping | x.Contradictory
 	if !f.odd && strange == 0 && len(m.asked) == 0 && m.guarded() {
 		return true
 	}

@@ -184,6 +184,7 @@ func (m *Machine) shortfalls(l isolation.Level) []string {
 	}{
 		{c.Unattributed, "read without a writer", "reads without a writer"},
 		{c.Ambiguous, "value with several possible writers", "values with several possible writers"},
+		{c.Repeating, "read of a key whose values repeat", "reads of keys whose values repeat"},
 		{c.Uncheckable, "key without a known version order", "keys without a known version order"},
 		{c.Ignored, "operation of a kind that is not checked", "operations of kinds that are not checked"},
 		{c.Gaps, "missing record", "missing records"},

@@ -19,6 +19,7 @@ func metricTable() []metric {
 		{"uncheckable_keys_total", "Keys whose version order cannot be known, by blind writes for example.", source},
 		{"unchecked_operations_total", "Operations of kinds that give no dependency.", source},
 		{"ambiguous_values_total", "Values read that several transactions may have written.", source},
+		{"repeating_reads_total", "Reads of keys whose values repeat, so that what they saw is not known.", source},
 		{"unattributed_reads_total", "Reads of values that no record wrote.", source},
 		{"gaps_total", "Records known to be missing.", source},
 		{"duplicates_total", "Records taken in before.", source},

@@ -183,6 +183,7 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 		{"uncheckable_keys_total", k.Uncheckable},
 		{"unchecked_operations_total", k.Ignored},
 		{"ambiguous_values_total", k.Ambiguous},
+		{"repeating_reads_total", k.Repeating},
 		{"unattributed_reads_total", k.Unattributed},
 		{"gaps_total", k.Gaps},
 		{"duplicates_total", k.Duplicates},

@@ -27,7 +27,7 @@ func machineContract(c config.Contract) window.Contract {
 	return window.Contract{
 		Complete: c.Complete, Existing: c.Existing, UnmonitoredWriters: c.UnmonitoredWriters,
 		DeletesUnseen: c.DeletesUnseen, ClockDrift: c.ClockDrift,
-		ByVersion: c.ByVersion, NumericVersions: c.NumericVersions, TrustCommitTS: c.TrustCommitTS,
+		ByVersion: c.ByVersion, Observed: c.Observed, NumericVersions: c.NumericVersions, TrustCommitTS: c.TrustCommitTS,
 		SequentialKeys: c.SequentialKeys, LinearizableKeys: c.LinearizableKeys,
 	}
 }

@@ -43,7 +43,9 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 	case "deletes":
 		c.DeletesUnseen, err = oneOf(value, "unseen", "recorded")
 	case "value-identity":
-		c.ByVersion, err = oneOf(value, "version", "unique")
+		if c.Observed = value == "observed"; !c.Observed {
+			c.ByVersion, err = oneOf(value, "version", "unique")
+		}
 	case "version-order":
 		c.NumericVersions, err = oneOf(value, "numeric", "none")
 	case "trust-commit-ts":

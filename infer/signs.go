@@ -1,0 +1,457 @@
+package infer
+
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/internal/pattern"
+	"github.com/zeebo/xxh3"
+)
+
+// Whether a plain value names its writer is found out from the stream where the contract
+// says value-identity=observed: key pattern by key pattern (package pattern). It does until
+// the first sign that the pattern's values repeat:
+//
+//   - two transactions that committed wrote one value of a key. The retry of an aborted
+//     or unknown one is no sign.
+//   - the writer of a value began when a reader of it had ended, in their session or by more
+//     than the clock drift. Within the drift only that version is ambiguous.
+//   - one value of a key had two versions.
+//   - under unmonitored writers: a value was read by a transaction that began, by more
+//     than the clock drift, when one that had read and replaced it was over, and that replaced
+//     it too. If it only read it, only that version is ambiguous: one stale read must not
+//     silence a pattern.
+//
+// A record's signs are looked at before anything that was concluded from it leaves
+// ([State.settleSigns], at the end of Add). From then on no plain value of the pattern names a
+// version. Of its keys only what a transaction did itself is looked at: see readRepeated.
+//
+// No number of unique values is proof that the next one is unique: balances of TPC-B look
+// unique for 2,800 versions.
+
+// signs is what is known of patterns.
+type signs struct {
+	patterns *pattern.Table
+	// twoKeys and twoVersions remember which key had a value, and which version: the
+	// latest of each slot. They are made when first needed.
+	twoKeys, twoVersions []sighting
+	new                  []pattern.ID // that have shown a sign in the record in work
+	endRetired           int64        // greatest end of what has retired
+	told                 bool         // some pattern's sign is not told yet
+}
+
+// sighting is a value of a pattern, or of a key, and where it was seen.
+type sighting struct{ value, where uint64 }
+
+// sightings is how many of each kind are remembered: 512 KiB.
+const sightings = 1 << 15
+
+func newSigns() signs { return signs{patterns: pattern.New()} }
+
+// strangers says whether a transaction without a record may have written what nobody is
+// known to have written, any number of times.
+func (o *Options) strangers() bool { return o.Observed && (o.UnmonitoredWriters || !o.Complete) }
+
+// vacant says whether a read that found nothing shows nothing: what was there may have been
+// deleted by somebody without a record.
+func (o *Options) vacant() bool { return o.DeletesUnseen || o.UnmonitoredWriters }
+
+// enterPattern gives k, which is new, its pattern.
+func (s *State) enterPattern(k uint32, name []byte) {
+	x := &s.keys[k]
+	if s.opt.ByVersion {
+		x.flags |= versioned
+	}
+	if !s.opt.Observed || len(name) > 0 && name[0] == elementMark {
+		return // an element has the pattern of its set: see elementKey
+	}
+	epoch := x.hash.Hi - xxh3.Hash128(name).Hi
+	id, spread := s.signs.patterns.Of(epoch, name)
+	x.pattern = id
+	if spread {
+		s.spreadSigns()
+	}
+	s.followPattern(k)
+}
+
+// followPattern mutes k if the values of its pattern repeat.
+func (s *State) followPattern(k uint32) {
+	if x := &s.keys[k]; s.opt.Observed && x.flags&versioned == 0 && s.signs.patterns.Get(x.pattern).Repeats != 0 {
+		x.flags |= repeats
+	}
+}
+
+// tells says whether the operation says which version it is about.
+func tells(b *event.Batch, o *event.Op) bool {
+	version, prev := versionOf(b, o)
+	return len(version)+len(prev) > 0
+}
+
+// tellByVersion takes k, of which an operation told its version, as a key whose versions are
+// told so from now on. What was concluded from its values stays: it was said by operations
+// that told none.
+func (s *State) tellByVersion(k uint32) {
+	x := &s.keys[k]
+	if x.flags&versioned != 0 || x.kind > event.Register || x.flags&element != 0 {
+		return
+	}
+	x.flags = x.flags&^repeats | versioned
+	s.Counters.Versioned++
+	if x.count > 1 {
+		x.flags |= plainBefore
+		s.nameless = true
+	}
+}
+
+// sign notes that the values of k's pattern repeat.
+func (s *State) sign(k uint32, why pattern.Sign) {
+	if !s.opt.Observed || s.keys[k].flags&versioned != 0 || s.keys[k].kind > event.Register {
+		return
+	}
+	p := s.signs.patterns.Get(s.keys[k].pattern)
+	if p.Repeats != 0 {
+		return
+	}
+	p.Repeats = why
+	s.signs.new = append(s.signs.new, s.keys[k].pattern)
+}
+
+// secondWriter takes the sign that n and another transaction wrote v, both committed.
+func (s *State) secondWriter(v, n uint32) {
+	if !s.opt.Observed || s.txns[n].state != counted || s.txns[n].flags&unknown != 0 {
+		return
+	}
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; w != n && s.txns[w].state == counted && s.txns[w].flags&unknown == 0 {
+			s.sign(s.versions[v].key, pattern.TwoWriters)
+			return
+		}
+	}
+	if s.values.has(s.valueKey(v)) {
+		s.sign(s.versions[v].key, pattern.TwoWriters)
+	}
+}
+
+// noteValue takes in that v was written: whether its value was seen at another key of the
+// pattern.
+func (s *State) noteValue(v uint32) {
+	x := &s.versions[v]
+	k := &s.keys[x.key]
+	if k.flags&(versioned|repeats) != 0 || k.kind > event.Register {
+		return
+	}
+	p := s.signs.patterns.Get(k.pattern)
+	if p.Shared || p.Repeats != 0 {
+		return
+	}
+	if where := sight(&s.signs.twoKeys, x.hash.Lo^uint64(k.pattern)*0x9e3779b97f4a7c15, k.hash.Lo); where != k.hash.Lo {
+		p.Shared = true
+	}
+}
+
+// noteVersion takes in that the value of k had the version with this hash.
+func (s *State) noteVersion(k uint32, value, version event.Hash) {
+	if !s.opt.Observed {
+		return
+	}
+	x := &s.keys[k]
+	p := s.signs.patterns.Get(x.pattern)
+	if p.Repeats != 0 || sight(&s.signs.twoVersions, x.hash.Lo^value.Lo*0x9e3779b97f4a7c15, version.Lo) == version.Lo {
+		return
+	}
+	p.Repeats = pattern.TwoVersions
+	s.signs.new = append(s.signs.new, x.pattern)
+}
+
+// sight remembers that the value was seen there, and returns where it was seen before: there,
+// if it was not.
+func sight(seen *[]sighting, value, where uint64) uint64 {
+	if *seen == nil {
+		*seen = make([]sighting, sightings)
+	}
+	x := &(*seen)[value%sightings]
+	before := *x
+	*x = sighting{value, where}
+	if before.value == value && before.where != 0 {
+		return before.where
+	}
+	return where
+}
+
+// causal says whether what a transaction read cannot have been written by one that began when
+// it had ended: where the contract leaves another explanation.
+func (o *Options) causal() bool { return o.Observed || o.Existing || o.UnmonitoredWriters }
+
+// readBefore says whether reader, who read v, had ended when its writer began, so that the
+// writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
+// times and session order, never by the order of arrival.
+func (s *State) readBefore(v, writer, reader uint32) bool {
+	if writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
+		return false
+	}
+	w, r := &s.txns[writer], &s.txns[reader]
+	behind := w.session != 0 && w.session == r.session && w.flags&r.flags&hasSeq != 0 && r.seq < w.seq
+	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
+		if w.start-r.end <= s.opt.ClockDrift && !behind {
+			return s.opt.Observed
+		}
+		behind = true
+	}
+	if behind {
+		s.sign(s.versions[v].key, pattern.LateWriter)
+	}
+	return behind
+}
+
+// cameBack says whether reader read v when a transaction that had read and replaced it was
+// over. replaced says that it wrote the key too.
+func (s *State) cameBack(v, over, reader uint32, replaced bool) bool {
+	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.keys[s.versions[v].key].flags&versioned != 0 {
+		return false
+	}
+	o, r := &s.txns[over], &s.txns[reader]
+	if over == reader || o.flags&r.flags&hasTimes == 0 || o.flags&unknown != 0 || r.start-o.end <= s.opt.ClockDrift || r.start <= o.end {
+		return false
+	}
+	if replaced {
+		s.sign(s.versions[v].key, pattern.CameBack)
+	}
+	return true
+}
+
+// nobodyKnown says whether no known transaction wrote v, where one without a record may have:
+// then v names no version, until its writer is known.
+func (s *State) nobodyKnown(v uint32) bool {
+	x := &s.versions[v]
+	return s.opt.strangers() && x.flags&initialVersion == 0 && x.writer == 0 && x.possible == 0 && s.keys[x.key].flags&versioned == 0
+}
+
+// nobody marks v, which was read, if nobody is known to have written it.
+func (s *State) nobody(v uint32) {
+	if s.nobodyKnown(v) {
+		s.versions[v].flags |= unrecorded
+	}
+}
+
+// recorded says that v, of which nobody was known to be the writer, was written by n, and no
+// other is known. What was read and replaced before is concluded now.
+func (s *State) recorded(v, n uint32) {
+	x := &s.versions[v]
+	if x.flags&unrecorded == 0 {
+		return
+	}
+	x.flags &^= unrecorded
+	if x.flags&ambiguous != 0 {
+		return
+	}
+	for r := x.readers; r != 0; r = s.olderReader(r) {
+		if t := s.readers[r].txn; t != n && s.lastOf(t, x.key) != 0 && s.replacedBefore(v, t) {
+			s.makeAmbiguous(v)
+			return
+		}
+	}
+	s.replaceAgain(v, n)
+}
+
+// names says whether v names one version: it has not several possible writers, and not none
+// where there may be any number.
+func (x *version) names() bool { return x.flags&(ambiguous|unrecorded) == 0 }
+
+// readRepeated takes a read of a key whose values repeat: that n did not read what it wrote
+// itself, or read the key twice with two results, needs no identity.
+func (s *State) readRepeated(c *touch, n, op uint32, h event.Hash, nothing bool) {
+	switch {
+	case c.flags&misread != 0:
+	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
+	case c.flags&wrote != 0:
+		if nothing != (c.flags&removed != 0) || !nothing && h != c.current {
+			s.misreads(Internal, c, n, op, 0)
+		}
+	case c.flags&hasRead != 0:
+		if nothing != (c.flags&readNothing != 0) || h != c.readHash {
+			s.misreads(Nonrepeatable, c, n, op, 0)
+		}
+	default:
+		c.flags |= hasRead
+		c.readHash, c.readOp = h, op
+		if nothing {
+			c.flags |= readNothing
+		}
+		p := s.signs.patterns.Get(s.keys[c.key].pattern)
+		p.Reads++
+		p.Undecided++
+		s.Counters.Repeating++
+	}
+}
+
+// writeRepeated takes a write of such a key.
+func (c *touch) writeRepeated(h event.Hash) {
+	c.current = h
+	c.flags = c.flags&^removed | wrote
+}
+
+// settleSigns lets the signs of the record in work take effect: what was concluded from plain
+// values of these patterns is void. O(keys and versions in memory) a pattern, once for each.
+func (s *State) settleSigns() {
+	if len(s.signs.new) == 0 {
+		return
+	}
+	s.signs.new = s.signs.new[:0]
+	s.spreadSigns()
+}
+
+// spreadSigns mutes the keys whose patterns have a sign, and takes back what rests on their
+// values.
+func (s *State) spreadSigns() {
+	s.signs.told = true
+	for k := 1; k < len(s.keys); k++ {
+		x := &s.keys[k]
+		if x.count == 0 || x.kind > event.Register || x.flags&repeats != 0 || s.signs.patterns.Get(x.pattern).Repeats == 0 {
+			continue
+		}
+		if x.flags&versioned == 0 {
+			x.flags |= repeats
+		} else if x.flags&plainBefore == 0 {
+			continue
+		}
+		x.flags |= voided
+	}
+	for v := 1; v < len(s.versions); v++ {
+		if x := &s.versions[v]; x.key != 0 && s.keys[x.key].flags&voided != 0 && x.flags&initialVersion == 0 {
+			s.voidValue(uint32(v))
+		}
+	}
+	for k := 1; k < len(s.keys); k++ {
+		s.keys[k].flags &^= voided
+	}
+}
+
+// voidValue takes back what rests on v being one version.
+func (s *State) voidValue(v uint32) {
+	x := &s.versions[v]
+	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
+			s.demote = append(s.demote, w)
+		}
+	}
+	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	if x.writer != 0 {
+		s.killOrder(v, x.writer)
+	}
+	x.flags &^= unrecorded
+	s.makeAmbiguous(v)
+	for r := x.readers; r != 0; r = s.olderReader(r) {
+		p := s.signs.patterns.Get(s.keys[x.key].pattern)
+		p.Undecided++
+	}
+}
+
+// EachPattern calls fn with the patterns of keys, in the order in which they were met.
+func (s *State) EachPattern(fn func(name string, p *pattern.Pattern)) {
+	s.signs.patterns.Each(func(_ pattern.ID, name string, p *pattern.Pattern) { fn(name, p) })
+}
+
+func (s *State) appendSigns(dst []byte) []byte {
+	dst = s.signs.patterns.AppendState(dst)
+	dst = flat.Append(dst, s.signs.twoKeys)
+	dst = flat.Append(dst, s.signs.twoVersions)
+	return flat.AppendValue(dst, &s.signs.endRetired)
+}
+
+func (s *State) readSigns(r *flat.Reader) {
+	s.signs = newSigns()
+	s.signs.patterns.ReadState(r)
+	flat.Read(r, &s.signs.twoKeys)
+	flat.Read(r, &s.signs.twoVersions)
+	if len(s.signs.twoKeys) == 0 {
+		s.signs.twoKeys = nil
+	}
+	if len(s.signs.twoVersions) == 0 {
+		s.signs.twoVersions = nil
+	}
+	flat.ReadValue(r, &s.signs.endRetired)
+}
+
+// repeatedSince mutes k, which came back with these versions, if the values of its pattern
+// have turned out to repeat. Nobody who lives has read or written one of them.
+func (s *State) repeatedSince(k uint32, vs []uint32) {
+	x := &s.keys[k]
+	if !s.opt.Observed || x.kind > event.Register || s.signs.patterns.Get(x.pattern).Repeats == 0 || x.flags&(versioned|plainBefore) == versioned {
+		return
+	}
+	s.followPattern(k)
+	for _, v := range vs {
+		if y := &s.versions[v]; y.flags&initialVersion == 0 {
+			y.flags = y.flags&^unrecorded | ambiguous
+			y.writer = 0
+		}
+	}
+}
+
+// readBeforeAll is readBefore of all who read v. O(readers).
+func (s *State) readBeforeAll(v, writer uint32) bool {
+	if !s.opt.causal() {
+		return false
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		if s.readBefore(v, writer, s.readers[r].txn) {
+			return true
+		}
+	}
+	if s.opt.strangers() && s.versions[v].flags&(seen|lateReaders) != 0 {
+		// Who has retired had ended as well; or the record is late, and says nothing.
+		if w := &s.txns[writer]; w.flags&hasTimes != 0 && w.start-s.signs.endRetired > s.opt.ClockDrift {
+			s.sign(s.versions[v].key, pattern.LateWriter)
+		}
+		return true
+	}
+	return false
+}
+
+// replacedBefore says whether one of those who read v began when another one was over that
+// had read and replaced it: n, which is about to replace it, or one before. O(readers).
+func (s *State) replacedBefore(v, n uint32) (back bool) {
+	if !s.opt.Observed || !s.opt.UnmonitoredWriters {
+		return false
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		if x := &s.readers[r]; s.cameBack(v, n, x.txn, x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0) {
+			back = true
+		}
+	}
+	return back
+}
+
+// goneBefore takes the sign that n replaced v, of which nobody in memory is the writer, when
+// one had written it, and others replaced it, who have left memory.
+func (s *State) goneBefore(v, n uint32) {
+	if s.opt.Observed && s.opt.UnmonitoredWriters && s.versions[v].flags&unrecorded != 0 &&
+		s.txns[n].flags&hasTimes != 0 && s.txns[n].start-s.signs.endRetired > s.opt.ClockDrift && s.values.has(s.valueKey(v)) {
+		s.sign(s.versions[v].key, pattern.CameBack)
+	}
+}
+
+// notThat says whether the read of v by n, which replaced it or not, cannot be of the one
+// version that v is taken for.
+func (s *State) notThat(v, n uint32, replaced bool) bool {
+	x := &s.versions[v]
+	if x.writer != 0 && s.opt.causal() && s.readBefore(v, x.writer, n) {
+		return true
+	}
+	for id := x.over; id != 0; id = s.writes[id].nextOver {
+		if w := &s.writes[id]; !w.blind && s.cameBack(v, w.txn, n, replaced) {
+			return true
+		}
+	}
+	return false
+}
+
+// disown takes back what was concluded from v, of which nobody is known to be the writer any
+// more.
+func (s *State) disown(v uint32) {
+	x := &s.versions[v]
+	if x.key == 0 || !s.nobodyKnown(v) || !x.names() || s.keys[x.key].kind > event.Register {
+		return
+	}
+	s.makeAmbiguous(v)
+	x.flags = x.flags&^ambiguous | unrecorded
+}
