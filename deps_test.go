@@ -57,7 +57,7 @@ registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
 store                 :
-window                : event finding incremental infer internal/flat internal/invariants internal/verify isolation linear saturation solve
+window                : event finding incremental infer internal/flat internal/invariants internal/pattern internal/verify isolation linear saturation solve
 `
 
 // testOnly packages are imported by tests and by each other only.

@@ -16,6 +16,7 @@ const (
 type State string
 
 const (
+	Waiting          State = "waiting" // not due: a record on its way could take it back. Told to nobody
 	Provisional      State = "provisional"
 	Final            State = "final"
 	Withdrawn        State = "withdrawn"
@@ -32,6 +33,7 @@ type Finding struct {
 	State         State             `json:"state"`
 	Revision      int               `json:"revision"`
 	Certain       bool              `json:"certain"`
+	RestsOn       []string          `json:"rests_on,omitempty"` // contract key=value that it takes for granted
 	AtLeast       bool              `json:"at_least,omitempty"`
 	Anomaly       string            `json:"anomaly"`
 	Title         string            `json:"title"`

@@ -26,6 +26,9 @@ func (s *State) plainRead(i int, o *event.Op, n uint32) bool {
 	c.key, c.flags = p.key, hasRead|plain
 	c.readVer, c.readHash, c.readOp = p.version, o.ValueHash, uint32(i)
 	s.addReader(n, p.version, uint32(i))
-	s.nobody(p.version)
+	if s.opt.Observed {
+		s.countRead(p.key)
+		s.nobody(p.version)
+	}
 	return true
 }

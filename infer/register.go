@@ -188,7 +188,10 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 			}
 		} else {
 			v = s.plannedVersion(op, c.key, h)
-			s.nobody(v)
+			if s.opt.Observed {
+				s.countRead(c.key)
+				s.nobody(v)
+			}
 		}
 		c.readVer = v
 		s.addReader(n, v, op)

@@ -189,7 +189,8 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 		return false
 	}
 	w, r := &s.txns[writer], &s.txns[reader]
-	behind := w.session != 0 && w.session == r.session && w.flags&r.flags&hasSeq != 0 && r.seq < w.seq
+	// The number of a session is used again when all of it has retired.
+	behind := w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && r.seq < w.seq
 	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
 		if w.start-r.end <= s.opt.ClockDrift && !behind {
 			return s.opt.Observed
@@ -223,6 +224,13 @@ func (s *State) cameBack(v, over, reader uint32, replaced bool) bool {
 func (s *State) nobodyKnown(v uint32) bool {
 	x := &s.versions[v]
 	return s.opt.strangers() && x.flags&initialVersion == 0 && x.writer == 0 && x.possible == 0 && s.keys[x.key].flags&versioned == 0
+}
+
+// countRead counts a read of a plain value of k.
+func (s *State) countRead(k uint32) {
+	if x := &s.keys[k]; x.flags&versioned == 0 && x.kind <= event.Register {
+		s.signs.patterns.Get(x.pattern).Reads++
+	}
 }
 
 // nobody marks v, which was read, if nobody is known to have written it.
@@ -454,4 +462,38 @@ func (s *State) disown(v uint32) {
 	}
 	s.makeAmbiguous(v)
 	x.flags = x.flags&^ambiguous | unrecorded
+}
+
+// Shared says whether one value was seen at two keys of this key's pattern, or the key is not
+// in memory.
+func (s *State) Shared(key, epoch string) bool {
+	h := event.HashText([]byte(key))
+	if epoch != "" {
+		h = underEpoch(h, xxh3.HashString(epoch))
+	}
+	k := uint32(0)
+	if len(s.byKey.slots) > 0 {
+		k = s.lookupKey(h)
+	}
+	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared
+}
+
+// Patience is how much later than its reader a writer may end, and so be recorded: ns, or
+// logical time where records have none.
+func (s *State) Patience() int64 { return s.patience() }
+
+// Signed calls fn with the patterns that have shown their sign since this was called last, and
+// says whether there are any.
+func (s *State) Signed(fn func(name string, p *pattern.Pattern)) bool {
+	if !s.signs.told {
+		return false
+	}
+	s.signs.told = false
+	s.EachPattern(func(name string, p *pattern.Pattern) {
+		if p.Repeats != 0 && !p.Told {
+			p.Told = true
+			fn(name, p)
+		}
+	})
+	return true
 }

@@ -30,6 +30,12 @@ func (m *Machine) apply() {
 		return
 	}
 	m.forced.odd = m.forced.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Doubted)|len(o.Anomalies) != 0
+	switch m.cause = causeRecord; {
+	case m.infer.Signed(m.noteRepeating):
+		m.cause = causeRepetition
+	case len(o.Replaced) > 0:
+		m.cause = causeOutcome
+	}
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)
 	for _, n := range o.Gone {
 		m.removeVertex(n)

@@ -23,17 +23,17 @@ func (m *Machine) countFound(f *finding.Finding) {
 }
 
 func (m *Machine) emit(f *openFinding) {
-	if f.Finding.Revision == 1 && f.Finding.State == finding.Provisional {
-		m.countFound(&f.Finding)
-	}
 	f.Finding.DetectedAt = m.detectedAt()
-	m.hand(f.Finding)
+	m.emitWhenDue(&f.Finding, f.due)
 }
 
 // hand gives f out, with what it prints cut to its bounds. The machine goes on with the
 // whole of it.
 func (m *Machine) hand(f finding.Finding) {
 	isolation.Bound(&f)
+	if i := slices.Index(m.effects.Fallen, f.ID); i >= 0 {
+		m.effects.Fallen = slices.Delete(m.effects.Fallen, i, i+1)
+	}
 	m.effects.Findings = append(m.effects.Findings, f)
 }
 

@@ -22,6 +22,7 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witnes
 	f.Finding.Epoch = w.Txns[0].Epoch
 	f.Finding.State = finding.Provisional
 	name.Fill(&f.Finding, w, m.cfg.Expect)
+	m.rest(f, w)
 	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
 	counter := ""
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
@@ -71,6 +72,7 @@ func (m *Machine) merge(old, f *openFinding) {
 	}
 	m.show(old, f.shown)
 	m.prove(old)
+	old.due = max(old.due, f.due)
 	changed := false
 	for _, l := range f.weakest {
 		if !l.Refuted(old.weakest) {
@@ -127,6 +129,7 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
 	name.Fill(&f.Finding, w, m.cfg.Expect)
+	m.rest(f, w)
 	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
 	for _, l := range old { // what the first witness refutes stays refuted
 		if !l.Refuted(f.weakest) {

@@ -40,17 +40,26 @@ type Counters struct {
 	LeftOut int64 `json:"left_out"`
 	// LeftOutEdges counts dependencies that the orders had no room for: see crowd.go.
 	LeftOutEdges int64 `json:"left_out_edges"`
+	// Findings that had left and were taken back: for a record that came late, for an
+	// outcome that did, and for the first sign that the values of a pattern repeat.
+	WithdrawnRecord     int64 `json:"withdrawn_late_record"`
+	WithdrawnOutcome    int64 `json:"withdrawn_late_outcome"`
+	WithdrawnRepetition int64 `json:"withdrawn_repetition"`
 }
 
 // Effects are what a step did that others must see, in order. Reused.
 type Effects struct {
 	Findings []finding.Finding // new ones and new revisions
+	Repeats  []Repeats         // key patterns that have just shown that their values repeat
+	Fallen   []string          // ids of findings that were waiting and are none
 	Panes    []Pane            // closed or amended
 	Puts     []Put             // of retained state that goes out: see needs.go
 }
 
 // Reset empties e and keeps its memory.
-func (e *Effects) Reset() { e.Findings, e.Panes, e.Puts = e.Findings[:0], e.Panes[:0], e.Puts[:0] }
+func (e *Effects) Reset() {
+	e.Findings, e.Repeats, e.Fallen, e.Panes, e.Puts = e.Findings[:0], e.Repeats[:0], e.Fallen[:0], e.Panes[:0], e.Puts[:0]
+}
 
 type partition struct {
 	Name string
@@ -93,6 +102,8 @@ type Machine struct {
 
 	open     registry
 	verdicts verdicts
+	waiting  waitingRoom
+	cause    string // of the withdrawals in work
 	panes    panes
 	horizon  horizon
 	found    map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
@@ -213,6 +224,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 		m.meet(b, uint32(i))
 	}
 	m.advance()
+	m.releaseDue()
 	m.spill(len(txns))
 	if invariants.Enabled {
 		if err := m.Check(); err != nil {
@@ -342,6 +354,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.orderBlind()
 	m.finalise()
 	m.orderUnread()
+	m.releaseDue()
 	m.panes.closeAll(m)
 }
 

@@ -13,6 +13,7 @@ import (
 type openFinding struct {
 	Finding finding.Finding
 
+	due      int64    // it may leave when the watermark has passed this: see waiting.go
 	serial   int      // in the order of detection
 	members  []uint32 // transactions on the cycle, held in memory until it is final
 	edges    []incremental.EdgeID

@@ -45,6 +45,7 @@ type head struct {
 	Accusing   []string
 	Revisions  map[string]int
 	Recent     []recentFinding
+	Waiting    []waitingFinding `json:",omitempty"`
 	Panes      []savedPane
 	Closed     []savedPane
 	Groups     []savedGroup
@@ -115,7 +116,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		Partitions: m.partitions, Watermark: m.watermark, Before: m.before, Ended: m.closed, RetiredAt: m.retiredAt, Tick: m.tick, Logical: m.logical,
 		Untimed: m.untimed, Timed: m.timed, Counters: m.Counters,
 		Certain: named(m.verdicts.certain), Uncertain: named(m.verdicts.uncertain),
-		Revisions: m.open.revisions, Recent: m.open.recent, Found: m.found,
+		Revisions: m.open.revisions, Recent: m.open.recent, Waiting: m.waiting.list, Found: m.found,
 		Contradicted: m.contradicted, Lost: &m.lost,
 	}
 	if len(m.counting.Keys) > 0 {
@@ -259,6 +260,8 @@ func (m *Machine) restore(h *head) error {
 		m.open.revisions = h.Revisions
 	}
 	m.open.recent = h.Recent
+	m.waiting.list = h.Waiting
+	m.waiting.earliest()
 	for i := range h.Open {
 		x := &h.Open[i]
 		f := &openFinding{

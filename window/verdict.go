@@ -51,7 +51,14 @@ func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
 // unknown. "" when the records cannot decide the level and nobody asked for it by
 // name.
 func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
-	return m.verdictOf(l, func(l isolation.Level) bool { return refuted(m.verdicts.certain, l) }, nil)
+	verdict, reason = m.verdictOf(l, m.refutedSurely, nil)
+	if verdict != Violated && verdict != "" && refuted(m.verdicts.certain, l) {
+		if reason != "" {
+			reason = "; " + reason
+		}
+		return Unknown, "a finding waits for records that may still come" + reason
+	}
+	return verdict, reason
 }
 
 // verdictOf is the verdict in the pane x, or with nil over all that was seen.

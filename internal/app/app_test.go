@@ -57,6 +57,7 @@ func (c caught) next(t *testing.T) finding.Finding {
 
 func liveService(t *testing.T) config.Service {
 	s := config.DefaultService()
+	s.Watch.Contract.Observed = false // values are declared to be unique: findings leave at once
 	s.Data, s.HTTP.Address, s.Embedded.Port = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", 0
 	return s
 }

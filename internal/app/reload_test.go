@@ -98,8 +98,8 @@ func TestReload(t *testing.T) {
 		t.Errorf("after refusals: %s, %d sinks", got, len(a.made))
 	}
 	before := holds("comes")
-	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":2}]}`,
-		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":3}]}`)
+	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":2}]}`,
+		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":3}]}`)
 	eventually(t, "delivery after refusals", func() bool { return holds("comes") > before && holds("stays") == 2 })
 	stop(t, a)
 	if err := a.Reload(t.Context(), next); err == nil {
@@ -222,8 +222,8 @@ func TestReloadWithAHangingSink(t *testing.T) {
 	if err := a.Reload(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":2}]}`,
-		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":3}]}`)
+	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":2}]}`,
+		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":3}]}`)
 	eventually(t, "delivery", func() bool {
 		text, err := os.ReadFile(path)
 		return err == nil && strings.Contains(string(text), "lost-update")

@@ -68,7 +68,9 @@ func replayed(t *testing.T, c config.Replay) *Replayed {
 }
 
 func replayOf(files ...string) config.Replay {
-	return config.Replay{Watch: config.DefaultWatch(config.LiveContract()), Files: files}
+	c := config.LiveContract()
+	c.UnmonitoredWriters, c.DeletesUnseen, c.Observed = false, false, false // reads of nothing show something
+	return config.Replay{Watch: config.DefaultWatch(c), Files: files}
 }
 
 func written(t *testing.T, lines ...string) string {

@@ -108,8 +108,8 @@ func TestDiskFull(t *testing.T) {
 	if paused, _ := a.room.state(); paused {
 		t.Error("paused after the start")
 	}
-	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":2}]}`,
-		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":3}]}`)
+	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":2}]}`,
+		`{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":3}]}`)
 	for {
 		if f := sink.next(t); f.Anomaly == "lost-update" {
 			break

@@ -130,8 +130,8 @@ func TestDigestOverARestart(t *testing.T) {
 	s.Sinks = limited(time.Hour) // the first life stops before its digest
 	lostUpdate := func(key string) []string {
 		return []string{
-			fmt.Sprintf(`{"txn":"%s1","name":"pay","status":"committed","ops":[{"op":"r","key":"%s","found":false},{"op":"w","key":"%s","value":2}]}`, key, key, key),
-			fmt.Sprintf(`{"txn":"%s2","name":"pay","status":"committed","ops":[{"op":"r","key":"%s","found":false},{"op":"w","key":"%s","value":3}]}`, key, key, key),
+			fmt.Sprintf(`{"txn":"%s1","name":"pay","status":"committed","ops":[{"op":"r","key":"%s","value":1},{"op":"w","key":"%s","value":2}]}`, key, key, key),
+			fmt.Sprintf(`{"txn":"%s2","name":"pay","status":"committed","ops":[{"op":"r","key":"%s","value":1},{"op":"w","key":"%s","value":3}]}`, key, key, key),
 		}
 	}
 	holds := func(what string) func() bool {

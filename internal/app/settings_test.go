@@ -51,7 +51,7 @@ func TestMachineConfig(t *testing.T) {
 	if names := strings.Join(isolation.LevelNames(got.Levels), ","); names != "snapshot-isolation,serializable" {
 		t.Errorf("levels %s: the expected one needs a verdict too", names)
 	}
-	want := window.Contract{Existing: true, UnmonitoredWriters: true, ClockDrift: 100 * time.Millisecond}
+	want := window.Contract{Existing: true, UnmonitoredWriters: true, DeletesUnseen: true, Observed: true, ClockDrift: 100 * time.Millisecond}
 	if got.Contract != want || !got.Clamp || got.Unbounded {
 		t.Errorf("contract %+v, clamp %v, unbounded %v", got.Contract, got.Clamp, got.Unbounded)
 	}

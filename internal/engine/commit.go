@@ -156,9 +156,41 @@ func (e *Engine) putEffects(x *effect, h *head, out *writes) error {
 			}
 		}
 	}
+	if err := e.dropFallen(x, orders, sizes, h, out); err != nil {
+		return err
+	}
 	for _, p := range x.panes {
 		if err := out.early(spacePane, p.key, p.value); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// dropFallen removes findings that were stored as waiting and are none, and those of them that
+// the step itself brought.
+func (e *Engine) dropFallen(x *effect, orders map[string][]byte, sizes map[string]int64, h *head, out *writes) error {
+	for _, id := range x.fallen {
+		value, err := e.store.Get(spaceFinding, []byte(id))
+		if err != nil {
+			return err
+		}
+		order := orders[id]
+		if order == nil && len(value) >= 8 {
+			order = value[:8]
+		}
+		if order == nil {
+			continue
+		}
+		size, ok := sizes[id]
+		if !ok {
+			size = int64(len(value))
+		}
+		h.FindingBytes = max(0, h.FindingBytes-size)
+		for _, entry := range []store.Entry{{Space: spaceFinding, Key: []byte(id), Delete: true}, {Space: spaceOrder, Key: order, Delete: true}} {
+			if err := out.earlyEntry(entry); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -213,6 +213,7 @@ type effect struct {
 	findings []json.RawMessage
 	ids      []string
 	outbox   []bool
+	fallen   []string // findings that were stored as waiting and are none
 	panes    []pane
 }
 

@@ -64,13 +64,16 @@ type SourceStatus struct {
 	LiveCap   int                `json:"live_cap"`
 	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first, and where records have no times
 	Counters  window.Counters    `json:"counters"`
+	Waiting   int                `json:"waiting"`  // findings that are not due
 	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
 	// Ended are the levels that are no longer watched, with what they had come to.
-	Ended    map[string]window.Ended `json:"ended,omitempty"`
-	Findings map[string]Found        `json:"findings"` // by anomaly, since the beginning
-	Sizes    infer.Sizes             `json:"sizes"`
-	Orders   int                     `json:"orders"`  // kept for the watched levels
-	Spilled  infer.SpillSizes        `json:"spilled"` // retained state that is not in memory
+	Ended map[string]window.Ended `json:"ended,omitempty"`
+	// Repeating are the key patterns of which plain values say nothing, since they repeat.
+	Repeating []window.Repeats `json:"repeating,omitempty"`
+	Findings  map[string]Found `json:"findings"` // by anomaly, since the beginning
+	Sizes     infer.Sizes      `json:"sizes"`
+	Orders    int              `json:"orders"`  // kept for the watched levels
+	Spilled   infer.SpillSizes `json:"spilled"` // retained state that is not in memory
 	// Lost is what a replay cannot read any more.
 	Lost window.Lost `json:"-"`
 }
@@ -105,7 +108,7 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{
-			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(),
+			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(),
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
 			Lost: m.Lost(),
 		}

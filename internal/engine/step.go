@@ -62,6 +62,9 @@ func (e *Engine) doStep(w *work) error {
 			return fmt.Errorf("source %s: %w", x.name, err)
 		}
 		w.effects = append(w.effects, eff)
+		for i := range x.effects.Repeats {
+			warnRepeats(e.log, x.name, &x.effects.Repeats[i])
+		}
 	}
 	w.puts = e.puts(w.puts)
 	e.pend(w.puts)
@@ -174,8 +177,9 @@ func encodeEffects(source string, eff *window.Effects) (effect, error) {
 		}
 		out.findings = append(out.findings, text)
 		out.ids = append(out.ids, f.ID)
-		out.outbox = append(out.outbox, f.State != finding.Final || f.Kind == finding.KindGap)
+		out.outbox = append(out.outbox, f.State != finding.Waiting && (f.State != finding.Final || f.Kind == finding.KindGap))
 	}
+	out.fallen = slices.Clone(eff.Fallen)
 	for i := range eff.Panes {
 		p := &eff.Panes[i]
 		text, err := json.Marshal(p)

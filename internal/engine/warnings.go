@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/isowatch/isowatch/window"
 	"log/slog"
 	"time"
 )
@@ -43,4 +44,14 @@ func (x *warnings) rest(log *slog.Logger) {
 // warnDead names one of n dead letters.
 func warnDead(log *slog.Logger, d *DeadLetter, n int) {
 	log.Warn("bad record", "position", d.Position, "reason", d.Reason, "records", n)
+}
+
+// warnRepeats tells what to do about a key pattern whose values repeat.
+func warnRepeats(log *slog.Logger, source string, r *window.Repeats) {
+	name := r.Pattern
+	if name == "" {
+		name = "(all keys beyond the first 4096 patterns)"
+	}
+	log.Warn("values repeat, so that they do not say which transaction wrote them: reads of these keys are not decided. Record a version with each operation (PostgreSQL: xmin)",
+		"source", source, "keys", name, "why", r.Why, "reads", r.Reads, "decided", r.Decided)
 }

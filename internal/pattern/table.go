@@ -246,9 +246,10 @@ func (t *Table) Same(a, b ID) bool { return t.find(a) == t.find(b) }
 // Len is more than the greatest number of a pattern.
 func (t *Table) Len() int { return len(t.all) }
 
-// Each calls fn with each pattern that keys have, but the shared one, in the order in which
-// they were met, with its name as a person reads it.
+// Each calls fn with each pattern, in the order in which they were met, with its name as a
+// person reads it. The first one is the shared one, which has none.
 func (t *Table) Each(fn func(id ID, name string, p *Pattern)) {
+	fn(0, "", &t.all[0])
 	for i := range t.nodes {
 		if x := &t.nodes[i]; x.named && !x.gone && t.find(x.pattern) == x.pattern {
 			fn(x.pattern, t.path(uint32(i)), &t.all[x.pattern])

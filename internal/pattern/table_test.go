@@ -31,7 +31,10 @@ func TestNormal(t *testing.T) {
 // names lists the patterns of the table.
 func names(t *Table) string {
 	var all []string
-	t.Each(func(_ ID, name string, p *Pattern) {
+	t.Each(func(id ID, name string, p *Pattern) {
+		if id == 0 {
+			return
+		}
 		if p.Repeats != 0 {
 			name += " repeats"
 		}

@@ -1,0 +1,100 @@
+package isolation
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// Basis is what a witness rests on beyond what its operations say by themselves: records
+// that may still be on their way can take it away. The zero Basis is none: list prefixes, own
+// writes, and versions that the operations tell.
+type Basis struct {
+	Identity []string // keys of which a plain value is taken to name who wrote it
+	Absence  bool     // somewhere it counts that something was not there, or that nobody else wrote it
+}
+
+// BasisOf looks at the reads that the edges of w are about: those of a list, or of a version
+// that is told, rest on nothing else; one that found a value, on the value's one writer; one
+// that found nothing, on there being no delete. Where it cannot tell it takes the greater.
+func BasisOf(w *finding.Witness) Basis {
+	var b Basis
+	switch w.Anomaly {
+	case finding.G1a, finding.DirtyUpdate, finding.DuplicateElements, finding.FutureRead, finding.GarbageRead, finding.OutOfBounds, finding.WrongTotal:
+		b.Absence = true
+		return b
+	case finding.Internal, finding.Nonrepeatable, finding.IncompatibleOrder:
+		return b
+	case finding.G1b:
+		b.read(w, w.Key, 0)
+		return b
+	}
+	b.edges(w, w.Edges)
+	for i := range w.Choices {
+		c := &w.Choices[i]
+		for _, n := range append([]int{c.A, c.B}, c.Writers...) {
+			b.read(w, c.Key, n)
+		}
+	}
+	if w.Key != "" && len(w.Edges) == 0 && len(w.Choices) == 0 {
+		for n := range w.Txns {
+			b.read(w, w.Key, n)
+		}
+	}
+	return b
+}
+
+func (b *Basis) edges(w *finding.Witness, edges []finding.Dependency) {
+	for i := range edges {
+		e := &edges[i]
+		if e.Label&(finding.Process|finding.Realtime) != 0 || e.Key == "" {
+			continue
+		}
+		b.read(w, e.Key, e.To)
+		if e.Label&(finding.RW|finding.Forced) != 0 {
+			b.read(w, e.Key, e.From)
+		}
+		if e.Shown >= 0 {
+			b.read(w, e.Key, e.Shown)
+		}
+		b.edges(w, e.Past)
+	}
+}
+
+// read adds what the n-th transaction's first read of the key rests on.
+func (b *Basis) read(w *finding.Witness, key string, n int) {
+	if n < 0 || n >= len(w.Txns) {
+		return
+	}
+	ops := w.Txns[n].Ops
+	for i := range ops {
+		o := &ops[i]
+		switch {
+		case o.Kind == event.Range && !shows(o, key):
+			b.Absence = b.Absence || covers(o, key)
+			continue
+		case o.Kind == event.Range:
+		case o.Key != key:
+			continue
+		case o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set:
+			return // a list shows its order
+		case o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove:
+			b.Absence = true // perhaps that of an element
+		case o.Version != "" || o.PrevVersion != "":
+			return
+		case o.Kind == event.Read && o.Flags&event.NotFound != 0:
+			b.Absence = true
+		case o.Kind == event.CAS && (o.Expected == "null" || o.Seen == "null"):
+			b.Absence = true
+		}
+		if !slices.Contains(b.Identity, key) {
+			b.Identity = append(b.Identity, key)
+		}
+		return
+	}
+}
+
+func shows(o *event.RecordOp, key string) bool {
+	return slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == key })
+}

@@ -1,0 +1,31 @@
+package window
+
+import "github.com/isowatch/isowatch/internal/pattern"
+
+// Repeats is a key pattern whose plain values repeat, so that nothing is concluded from them
+// (docs/semantics.md, section 2).
+type Repeats struct {
+	Pattern string `json:"pattern"` // "" for the one that keys beyond the bound share
+	Why     string `json:"why"`
+	Reads   int64  `json:"reads"`   // of plain values of the pattern
+	Decided int64  `json:"decided"` // those of them that came before, and named a version
+}
+
+func repeatsOf(name string, p *pattern.Pattern) Repeats {
+	return Repeats{name, p.Repeats.String(), p.Reads, max(0, p.Reads-p.Undecided)}
+}
+
+func (m *Machine) noteRepeating(name string, p *pattern.Pattern) {
+	m.effects.Repeats = append(m.effects.Repeats, repeatsOf(name, p))
+}
+
+// Repeating are the key patterns whose values repeat, in the order in which they were met.
+func (m *Machine) Repeating() []Repeats {
+	var all []Repeats
+	m.infer.EachPattern(func(name string, p *pattern.Pattern) {
+		if p.Repeats != 0 {
+			all = append(all, repeatsOf(name, p))
+		}
+	})
+	return all
+}
