@@ -9,6 +9,10 @@ import "slices"
 // transaction reads refutes nothing that it did not ask for, nor does a lost update
 // if either may have come last. Who asked for a level was promised all weaker ones.
 func CheckAsked(h History, asked map[string]string) Verdicts {
+	return decide(h, func(h History) Verdicts { return checkAsked(h, asked) })
+}
+
+func checkAsked(h History, asked map[string]string) Verdicts {
 	g := Dependencies(h)
 	g.asked = asked
 	v := Verdicts{Violated: map[Level]bool{}, Graph: g, Torn: g.Torn()}

@@ -25,7 +25,7 @@ const maxBrute = 8
 // With sessions, a
 // transaction's state holds every committed transaction before it in its
 // session; an unknown outcome may take effect late and binds no successor.
-// Sessions must have seq. It errors beyond 8 transactions that may have
+// It errors beyond 8 transactions that may have
 // committed.
 func Possible(h History, l Level) (bool, error) { return PossibleAsVisited(h, l, Visits{}) }
 
@@ -197,9 +197,15 @@ func (e *execution) commit(i int) (state, bool) {
 }
 
 // precedes is the session order as far as it binds: a committed transaction
-// before a later one of its session.
+// before a later one of its session, by seq where both have one, else by their times.
 func precedes(a, b *workload.Txn) bool {
-	return a.Session != "" && a.Session == b.Session && a.Seq < b.Seq && a.Status == event.Committed
+	if a.Session == "" || a.Session != b.Session || a.Status != event.Committed {
+		return false
+	}
+	if a.Seq > 0 && b.Seq > 0 {
+		return a.Seq < b.Seq
+	}
+	return a.End != 0 && b.End != 0 && a.End <= b.Start
 }
 
 func writesAny(t *workload.Txn, cells map[string]bool) bool {

@@ -81,8 +81,7 @@ func TestScenarios(t *testing.T) {
 				if got := describe(v); got != s.want {
 					t.Errorf("got  %s\nwant %s\nanomalies %v\nedges %v", got, s.want, v.Anomalies, v.Graph.Edges)
 				}
-				// Possible takes its session order from seq alone.
-				if len(v.Graph.NotSequential) == 0 && !strings.Contains(s.text, "seq=none") {
+				if len(v.Graph.NotSequential) == 0 {
 					if problem := disagreement(h); problem != "" {
 						t.Error(problem)
 					}

@@ -30,14 +30,15 @@ func forcedLevels(t testing.TB) []isolation.Level {
 
 // forcedDisagreement compares the machine's verdicts on these levels with the
 // oracle's. sharp asks for a violation wherever the oracle has one.
-func forcedDisagreement(m *window.Machine, g *oracle.Graph, levels []isolation.Level, sharp bool) string {
-	violated := g.Forces()
+func forcedDisagreement(m *window.Machine, h oracle.History, levels []isolation.Level, sharp bool) string {
+	violated := oracle.Forces(h, int64(m.Config().Contract.ClockDrift))
+	torn := oracle.Dependencies(h).Torn()
 	for _, l := range levels {
 		got, why := m.Verdict(l)
 		if got != window.Violated && noSession.ReplaceAllString(why, "") == "" {
 			got = window.OK
 		}
-		if l.Base == isolation.MonotonicAtomicView && g.Torn() {
+		if l.Base == isolation.MonotonicAtomicView && torn {
 			continue
 		}
 		want := violated[oracle.Level(l.String())]
@@ -84,7 +85,7 @@ func TestForcedWhole(t *testing.T) {
 				return err.Error()
 			}
 			c := m.Totals()
-			return forcedDisagreement(m, oracle.Dependencies(h), levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread == 0)
+			return forcedDisagreement(m, h, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread == 0)
 		}
 		if why := fails(h, perm); why != "" {
 			reportForced(t, i, h, perm, why, fails)
@@ -154,17 +155,10 @@ func inTime(t testing.TB, rng *rand.Rand, i int) (h oracle.History, cfg window.C
 	return h, cfg
 }
 
-// inTimeGraph is what the oracle knows of h.
-func inTimeGraph(h oracle.History, cfg *window.Config) *oracle.Graph {
-	g := oracle.Dependencies(h)
-	g.Drift = int64(cfg.Contract.ClockDrift)
-	return g
-}
-
 // byTimeAlone is the weakest of the two levels that falls, where only real time in pasts
 // is against it, and "" otherwise.
-func byTimeAlone(g *oracle.Graph) string {
-	violated := g.Forces()
+func byTimeAlone(h oracle.History, cfg *window.Config) string {
+	violated := oracle.Forces(h, int64(cfg.Contract.ClockDrift))
 	for _, l := range []oracle.Level{"strong-session-causal", "strong-monotonic-atomic-view", "strong-read-atomic", "strong-causal"} {
 		if violated[l] && (l == "strong-read-atomic" || l == "strong-causal") {
 			return string(l)
@@ -191,12 +185,12 @@ func TestForcedInTime(t *testing.T) {
 				return err.Error()
 			}
 			c := m.Totals()
-			return forcedDisagreement(m, inTimeGraph(h, &cfg), levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread+c.Timeless == 0)
+			return forcedDisagreement(m, h, levels, c.Gaps+c.Ambiguous+c.Unattributed+c.Overlapping+c.Misread+c.Timeless == 0)
 		}
 		if why := fails(h, perm); why != "" {
 			reportForced(t, i, h, perm, why, fails)
 		}
-		fell[byTimeAlone(inTimeGraph(h, &cfg))]++
+		fell[byTimeAlone(h, &cfg)]++
 	}
 	if t.Log(fell); n >= 4000 && (fell["strong-read-atomic"] < 100 || fell["strong-causal"] < 5) {
 		t.Errorf("fell by real time in pasts alone: %v", fell)
@@ -228,12 +222,12 @@ func TestForcedInTimeWindowed(t *testing.T) {
 				return err.Error()
 			}
 			got, _ = m.Verdict(levels[len(levels)-1])
-			return forcedDisagreement(m, inTimeGraph(h, &cfg), levels, false)
+			return forcedDisagreement(m, h, levels, false)
 		}
 		if why := fails(h, perm); why != "" {
 			reportForced(t, i, h, perm, why, fails)
 		}
-		if level := levels[len(levels)-1].String(); i%3 != 0 && byTimeAlone(inTimeGraph(h, &cfg)) == "strong-read-atomic" && level != "strong-monotonic-atomic-view" {
+		if level := levels[len(levels)-1].String(); i%3 != 0 && byTimeAlone(h, &cfg) == "strong-read-atomic" && level != "strong-monotonic-atomic-view" {
 			if there++; got == window.Violated {
 				found++
 			}
@@ -271,7 +265,7 @@ func TestForcedWindowed(t *testing.T) {
 			if err != nil {
 				return err.Error()
 			}
-			return forcedDisagreement(m, oracle.Dependencies(h), levels, false)
+			return forcedDisagreement(m, h, levels, false)
 		}
 		if why := fails(h, perm); why != "" {
 			reportForced(t, i, h, perm, why, fails)

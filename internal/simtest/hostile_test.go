@@ -333,12 +333,7 @@ func TestEpochsDoNotMeet(t *testing.T) {
 
 // both is what the oracle says of two epochs, of which each is judged by itself.
 func both(hs [2]oracle.History) oracle.Verdicts {
-	o, other := oracle.Check(hs[0]), oracle.Check(hs[1])
-	for l, violated := range other.Violated {
-		o.Violated[l] = o.Violated[l] || violated
-	}
-	o.Anomalies = append(o.Anomalies, other.Anomalies...)
-	o.Torn = o.Torn || other.Torn
+	o := oracle.Check(hs[0]).Beside(oracle.Check(hs[1]))
 	g := *o.Graph
 	g.History = slices.Clone(g.History)
 	for i := range hs[1] { // nothing of one epoch meets what is of the other
