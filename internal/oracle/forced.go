@@ -297,9 +297,23 @@ func contents(order []*workload.Txn, p int, key string) []int64 {
 }
 
 // explains says whether the order of commits is one of the level's. Every read must
-// show one version: which, is tried by its contents.
+// show one version: which, is tried by its contents, in all ways where several had them.
 func explains(order []*workload.Txn, l Level) bool {
+	for way, ways := 0, 1; way < ways; way++ {
+		ok, seen := explainsIn(way, order, l)
+		if ok {
+			return true
+		}
+		ways = max(ways, seen)
+	}
+	return false
+}
+
+// explainsIn is explains in one of the ways to choose among versions with the same
+// contents, and how many ways there are, as far as it looked.
+func explainsIn(way int, order []*workload.Txn, l Level) (ok bool, ways int) {
 	base, sessions := l.base(), l.sessions()
+	ways = 1
 	n := len(order)
 	so, wr := square(n), square(n)
 	var sights [][]seenBy
@@ -321,27 +335,29 @@ func explains(order []*workload.Txn, l Level) bool {
 			before := ownBefore(t, at)
 			if own[o.Key] && !o.IsList && !(o.Absent && before.list[o.Key]) {
 				if !slices.Equal(shown, before.values[o.Key]) {
-					return false
+					return false, ways
 				}
 				continue
 			}
 			if k := len(before.values[o.Key]); own[o.Key] {
 				if len(shown) < k || !slices.Equal(shown[len(shown)-k:], before.values[o.Key]) {
-					return false
+					return false, ways
 				}
 				shown = shown[:len(shown)-k]
 			}
 			s := seenBy{at: at, key: o.Key, writer: -1}
 			if len(shown) > 0 {
-				s.writer = -2
-				for p, w := range order {
-					if p != i && writesKey(w, o.Key) && slices.Equal(contents(order, p, o.Key), shown) {
-						s.writer = p
+				var with []int
+				for p, w := range order[:i] {
+					if writesKey(w, o.Key) && slices.Equal(contents(order, p, o.Key), shown) {
+						with = append(with, p)
 					}
 				}
-			}
-			if s.writer == -2 || s.writer > i {
-				return false
+				if len(with) == 0 {
+					return false, ways
+				}
+				s.writer = with[way/ways%len(with)]
+				ways *= len(with)
 			}
 			for p, w := range order {
 				if p != i && slices.ContainsFunc(w.Ops, func(o workload.Op) bool {
@@ -362,7 +378,7 @@ func explains(order []*workload.Txn, l Level) bool {
 			if sessions && precedes(u, t) || l.realTime() && ended(u, t, 0) {
 				so[j][i] = true
 				if j > i {
-					return false
+					return false, ways
 				}
 			}
 		}
@@ -387,12 +403,12 @@ func explains(order []*workload.Txn, l Level) bool {
 					before = slices.ContainsFunc(sights[t3], func(r seenBy) bool { return slices.Contains(r.from, t2) && r.at < s.at })
 				}
 				if before {
-					return false
+					return false, ways
 				}
 			}
 		}
 	}
-	return true
+	return true, ways
 }
 
 func writesKey(t *workload.Txn, key string) bool {
