@@ -11,7 +11,10 @@ type Options struct {
 	ByVersion          bool // versions are told by their texts, not by their values
 	// Observed: whether values name their writers is found out, pattern of keys by
 	// pattern: see signs.go. Otherwise they do.
-	Observed        bool
+	Observed bool
+	// Rows: a delete ends a row, and a later write of the key begins another one. Who
+	// deleted a version and who wrote the key over it do not lose an update.
+	Rows            bool
 	NumericVersions bool // and these are numbers in the order of the versions
 	TrustCommitTS   bool // versions are in the order of their writers' commit timestamps
 	// SequentialKeys and LinearizableKeys: versions are in the order in which a session,

@@ -14,7 +14,7 @@ func (s *State) settleRegister(v, n uint32) {
 	for r := x.readers; r != 0; r = s.olderReader(r) {
 		t := s.readers[r].txn
 		label := WR
-		if s.overwrote(t, v) && s.installed(v) {
+		if s.overwrote(t, v) && s.installed(v) && !(s.opt.Rows && x.hash == tombstoneOf(s.txns[n].id)) {
 			label |= WW
 		}
 		if s.readers[r].reread {
@@ -75,7 +75,11 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	if other != 0 {
 		x := &s.writes[other]
 		s.edge(n, x.txn, RW, x.version, 0)
-		s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: pred, Certain: true})
+		if s.loses(&s.writes[id], x) {
+			s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: pred, Certain: true})
+		} else {
+			s.divergeInRow(id)
+		}
 	}
 	if !blind {
 		s.divergeFromOthers(id)
@@ -162,7 +166,33 @@ func (s *State) diverge(id, other uint32) {
 	w, x := &s.writes[id], &s.writes[other]
 	s.edge(x.txn, w.txn, RW, w.version, 0)
 	s.edge(w.txn, x.txn, RW, x.version, 0)
-	s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
+	if s.loses(w, x) {
+		s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
+	}
+}
+
+// divergeInRow reports the latest write record that replaced what id did, as id did: it wrote
+// or deleted the row too.
+func (s *State) divergeInRow(id uint32) {
+	w := &s.writes[id]
+	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
+		if x := &s.writes[o]; x.txn != w.txn && !x.blind && s.txns[x.txn].asked == s.txns[w.txn].asked && s.loses(w, x) {
+			s.edge(x.txn, w.txn, RW, w.version, 0)
+			s.edge(w.txn, x.txn, RW, x.version, 0)
+			s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
+			return
+		}
+	}
+}
+
+// loses says whether of two that replaced one version the later one lost an update.
+func (s *State) loses(w, x *write) bool {
+	return !s.opt.Rows || s.isDelete(w) == s.isDelete(x)
+}
+
+// isDelete says whether w left a tombstone.
+func (s *State) isDelete(w *write) bool {
+	return s.versions[w.version].hash == tombstoneOf(s.txns[w.txn].id)
 }
 
 // doubtful says whether n counts although its outcome is unknown and nothing in
@@ -177,7 +207,7 @@ func (s *State) divergeFromOthers(id uint32) {
 	w := &s.writes[id]
 	asked := s.txns[w.txn].asked
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
-		if x := &s.writes[o]; !x.blind && s.txns[x.txn].asked != asked && !s.doubtful(x.txn) {
+		if x := &s.writes[o]; !x.blind && s.txns[x.txn].asked != asked && !s.doubtful(x.txn) && s.loses(w, x) {
 			s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
 		}
 	}

@@ -63,6 +63,15 @@ var products = []product{
 	}},
 }
 
+// rowSettings are those under which a row, and not its key, is what a level is about: a row that
+// was deleted and one that was inserted at its key are two. PostgreSQL's repeatable read lets a
+// transaction that read the first insert the second (INSERT ... ON CONFLICT DO UPDATE), and what
+// it read of the first is then no update that it lost.
+var rowSettings = []string{"postgresql/repeatable-read"}
+
+// TellsRows says whether under the setting, as in postgresql/repeatable-read, a row is not its key.
+func TellsRows(setting string) bool { return slices.Contains(rowSettings, setting) }
+
 func plain(b Base) Level   { return Level{Base: b} }
 func session(b Base) Level { return Level{Base: b, Family: StrongSession} }
 

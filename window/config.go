@@ -64,7 +64,9 @@ type Config struct {
 	Expect isolation.Level // what the database promises; default serializable
 	// Product is the database's, for the SQL names of levels that transactions ask
 	// for; "" if it is not known.
-	Product  string
+	Product string
+	// Rows: the product orders rows, and not keys: see infer.Options.
+	Rows     bool
 	Contract Contract
 
 	// Unbounded keeps everything and decides at the end of the input: whole
@@ -240,6 +242,7 @@ func (c Config) inferOptions() infer.Options {
 		UnmonitoredWriters: c.Contract.UnmonitoredWriters, DeletesUnseen: c.Contract.DeletesUnseen,
 		Whole:           c.Unbounded,
 		ByVersion:       c.Contract.ByVersion || c.Contract.NumericVersions,
+		Rows:            c.Rows,
 		Observed:        c.Contract.Observed && !c.Contract.ByVersion && !c.Contract.NumericVersions,
 		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
 		SequentialKeys: c.Contract.SequentialKeys, LinearizableKeys: c.Contract.LinearizableKeys,

@@ -224,7 +224,6 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 		m.meet(b, uint32(i))
 	}
 	m.advance()
-	m.releaseDue()
 	m.spill(len(txns))
 	if invariants.Enabled {
 		if err := m.Check(); err != nil {

@@ -154,6 +154,7 @@ func (m *Machine) advance() {
 		m.watermark = min(m.watermark, m.held)
 	}
 	m.decide()
+	m.releaseDue()
 	if len(m.counting.Waiting) > 0 {
 		m.decideCounters()
 	}

@@ -85,7 +85,12 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		cfg.Levels, err = isolation.ParseLevels(value)
 		cfg.Named = value != "all"
 	case "expect":
-		cfg.Expect, err = isolation.ParseLevel(value)
+		cfg.Expect, _, err = isolation.ParseExpected(value)
+		cfg.Product, _, _ = strings.Cut(value, "/")
+		if !strings.Contains(value, "/") {
+			cfg.Product = ""
+		}
+		cfg.Rows = isolation.TellsRows(value)
 	case "replay":
 		cfg.Replay = strings.ReplaceAll(value, "_", " ")
 	default:

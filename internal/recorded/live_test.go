@@ -1,0 +1,293 @@
+package recorded
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/klauspost/compress/zstd"
+)
+
+// line is a record of a stream.
+type line struct {
+	Session    string `json:"session"`
+	Start, End int64
+	text       []byte
+	arrives    int64
+}
+
+func liveStreams(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "live", "*.jsonl.zst"))
+	if err != nil || len(files) == 0 {
+		t.Skip("the recorded streams are not here")
+	}
+	return files
+}
+
+func readStream(t *testing.T, file string) []line {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := zstd.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var lines []line
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, 1<<24)
+	for in.Scan() {
+		x := line{text: bytes.Clone(in.Bytes())}
+		if err := json.Unmarshal(x.text, &x); err != nil {
+			t.Fatal(err)
+		}
+		x.arrives = x.End
+		lines = append(lines, x)
+	}
+	if in.Err() != nil {
+		t.Fatal(in.Err())
+	}
+	return lines
+}
+
+// variants are ways in which the same stream can reach the monitor. None of them makes a
+// healthy database unhealthy.
+var variants = []struct {
+	name   string
+	whole  bool // nothing is left out
+	change func([]line) []line
+}{
+	{"in order", true, func(ls []line) []line { return ls }},
+	{"delays of 5 ms", true, delayed(5 * time.Millisecond)},
+	{"delays of 50 ms", true, delayed(50 * time.Millisecond)},
+	{"delays of 500 ms", true, delayed(500 * time.Millisecond)},
+	{"half the sessions", false, func(ls []line) []line {
+		kept := everyOther(ls)
+		return slices.DeleteFunc(ls, func(x line) bool { return !kept[x.Session] })
+	}},
+	{"joined midway", false, func(ls []line) []line { return ls[len(ls)/3:] }},
+	{"clocks 20 ms apart", true, func(ls []line) []line {
+		ahead := everyOther(ls)
+		for i := range ls {
+			if x := &ls[i]; ahead[x.Session] {
+				x.text = later(x, 20*time.Millisecond)
+			}
+		}
+		return ls
+	}},
+}
+
+// delayed lets each record arrive up to d after its end.
+func delayed(d time.Duration) func([]line) []line {
+	return func(ls []line) []line {
+		rng := rand.New(rand.NewPCG(1, uint64(d)))
+		for i := range ls {
+			ls[i].arrives = ls[i].End + rng.Int64N(int64(d))
+		}
+		slices.SortStableFunc(ls, func(a, b line) int { return cmp.Compare(a.arrives, b.arrives) })
+		return ls
+	}
+}
+
+// everyOther is the half of the sessions, by name.
+func everyOther(ls []line) map[string]bool {
+	var names []string
+	for i := range ls {
+		names = append(names, ls[i].Session)
+	}
+	slices.Sort(names)
+	half := map[string]bool{}
+	for i, name := range slices.Compact(names) {
+		half[name] = i%2 == 1
+	}
+	return half
+}
+
+// later is the record with its times moved.
+func later(x *line, d time.Duration) []byte {
+	text := x.text
+	for key, at := range map[string]int64{"start": x.Start, "end": x.End} {
+		text = bytes.Replace(text, fmt.Appendf(nil, "%q:%d", key, at), fmt.Appendf(nil, "%q:%d", key, at+int64(d)), 1)
+	}
+	return text
+}
+
+// quiet is a minute of records about something else, so that the watermark passes all.
+func quiet(ls []line) []byte {
+	last, text := int64(0), []byte(nil)
+	for i := range ls {
+		last = max(last, ls[i].End)
+	}
+	for i := range 600 {
+		at := last + int64(i+1)*int64(100*time.Millisecond)
+		text = fmt.Appendf(text, `{"txn":"quiet-%d","session":"quiet","seq":%d,"status":"committed","start":%d,"end":%d,"ops":[{"op":"append","key":"unrelated","value":%d}]}`+"\n", i, i+1, at, at+1000, i)
+	}
+	return text
+}
+
+// counting is a sink that counts what it is given, as a pager would ring.
+type counting struct {
+	mu    sync.Mutex
+	found map[string]int
+}
+
+func (c *counting) Name() string { return "counting" }
+
+func (c *counting) Deliver(_ context.Context, ds []alert.Delivery) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range ds {
+		f := &ds[i].Finding
+		key := f.Anomaly
+		if f.State == finding.Withdrawn {
+			key += " withdrawn"
+		}
+		c.found[key]++
+	}
+	return nil
+}
+
+// delivered runs the service over the stream, and returns what an alerting sink was given.
+func delivered(t *testing.T, ls []line, expect string, contract config.Contract) map[string]int {
+	t.Helper()
+	var text []byte
+	for i := range ls {
+		text = append(append(text, ls[i].text...), '\n')
+	}
+	text = append(text, quiet(ls)...)
+	s := config.DefaultService()
+	s.Data, s.HTTP.Address, s.Inputs = filepath.Join(t.TempDir(), "data"), config.Off, []config.Input{{Stdin: true}}
+	s.Watch.Contract = contract
+	if err := s.Watch.SetExpect(expect); err != nil {
+		t.Fatal(err)
+	}
+	sink := &counting{found: map[string]int{}}
+	a, err := app.New(app.Options{Config: s, Stdin: bytes.NewReader(text), Sinks: []alert.Route{{Sink: sink}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-a.Done():
+	case <-time.After(5 * time.Minute):
+		t.Fatal("the stream does not end")
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return sink.found
+}
+
+// promised is what the database behind a stream promises, by the stream's name.
+func promised(name string) string {
+	for prefix, expect := range map[string]string{
+		"pg-serializable": "postgresql/serializable", "pg-repeatable-read": "postgresql/repeatable-read",
+		"pg-read-committed": "postgresql/read-committed", "mariadb-serializable": "mariadb/serializable", "sqlite": "strong-session-serializable",
+	} {
+		if strings.HasPrefix(name, prefix) {
+			return expect
+		}
+	}
+	return "read-uncommitted"
+}
+
+// A healthy database rings no bell, whatever its application writes, and however its records
+// arrive. Nothing that was told is taken back.
+func TestHealthyDatabasesAreSilent(t *testing.T) {
+	for _, file := range liveStreams(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.zst")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, v := range variants {
+				if got := delivered(t, v.change(readStream(t, file)), promised(name), config.LiveContract()); len(got) > 0 {
+					t.Errorf("%s: delivered %v", v.name, got)
+				}
+			}
+		})
+	}
+}
+
+// captured is the contract of the streams in which each transaction is recorded, deletes too.
+func captured() config.Contract {
+	c := config.LiveContract()
+	c.Complete, c.Existing, c.UnmonitoredWriters, c.DeletesUnseen = true, false, false, false
+	return c
+}
+
+// The same where the contract promises more: absence shows something then. A read that
+// missed what had been there for long is found.
+func TestCompleteCaptures(t *testing.T) {
+	for _, file := range liveStreams(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.zst")
+		if !strings.Contains(name, "serializable-rows") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, v := range variants {
+				if !v.whole {
+					continue
+				}
+				if got := delivered(t, v.change(readStream(t, file)), promised(name), captured()); len(got) > 0 {
+					t.Errorf("%s: delivered %v", v.name, got)
+				}
+			}
+			ls := readStream(t, file)
+			at := ls[len(ls)/2].End
+			for i, text := range []string{
+				`{"txn":"planted-0","session":"p","seq":1,"status":"committed","start":%d,"end":%d,"ops":[{"op":"w","key":"planted","value":"a"}]}`,
+				`{"txn":"planted-1","session":"p","seq":2,"status":"committed","start":%d,"end":%d,"ops":[{"op":"r","key":"planted","found":false}]}`,
+			} {
+				from := at + int64(i+1)*int64(time.Millisecond)
+				x := line{Session: "p", Start: from, End: from + 1000, text: fmt.Appendf(nil, text, from, from+1000)}
+				ls = slices.Insert(ls, len(ls)/2+1+i, x)
+			}
+			if got := delivered(t, ls, "strong-session-serializable", captured()); got["G-single-item-process"] != 1 || len(got) != 1 {
+				t.Errorf("a planted stale read of nothing: delivered %v", got)
+			}
+		})
+	}
+}
+
+// What the weaker databases allowed is found when more is expected of them. With delays one
+// fault may be told by another of its cycles.
+func TestWeakDatabasesAreFound(t *testing.T) {
+	want := map[string]int{"pg-read-committed-mix-long": 213, "pg-repeatable-read-append-long": 9}
+	for _, file := range liveStreams(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.zst")
+		for _, v := range variants[:3] {
+			if want[name] == 0 {
+				continue
+			}
+			got := delivered(t, v.change(readStream(t, file)), "serializable", config.LiveContract())
+			sum := 0
+			for _, n := range got {
+				sum += n
+			}
+			if sum != want[name] {
+				t.Errorf("%s, %s: %d findings, want %d: %v", name, v.name, sum, want[name], got)
+			}
+		}
+	}
+}
