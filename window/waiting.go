@@ -101,7 +101,7 @@ func (m *Machine) emitWhenDue(f *finding.Finding, due int64) {
 		x.Finding, x.Due = *f, max(x.Due, due)
 		r.earliest()
 		m.handWaiting(f)
-	case due < m.watermark || due == 0 || m.closed || m.cfg.Unbounded || !f.Certain || f.State == finding.Withdrawn:
+	case due < m.watermark || due == 0 || m.closed || m.cfg.Unbounded || !f.Certain || f.State == finding.Withdrawn || f.State == finding.Final:
 		m.leave(f, first)
 	default:
 		r.list = append(r.list, waitingFinding{*f, due, first || f.State == finding.Provisional && m.open.revisions[f.ID] > 0})
