@@ -229,7 +229,7 @@ type postedAlert struct {
 
 func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAlert {
 	labels := map[string]string{
-		"alertname": alertName(x.Kind), "severity": x.Severity,
+		"alertname": alertName(x), "severity": x.Severity,
 		"source": label(x.Pattern.Source), "anomaly": label(x.Pattern.Anomaly), "pattern": key,
 	}
 	for name, value := range a.opt.Labels {
@@ -242,6 +242,9 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 	}
 	if x.Kind != string(finding.KindViolation) {
 		texts["summary"] = "Isowatch could not check everything."
+	}
+	if x.Pattern.Anomaly == finding.WeakerThanExpected {
+		texts["summary"] = "Clients ask for less isolation than is expected."
 	}
 	if x.Cycle != "" {
 		texts["cycle"] = x.Cycle
@@ -256,13 +259,16 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 	return post
 }
 
-func alertName(kind string) string {
-	switch finding.Kind(kind) {
+func alertName(x *alertState) string {
+	switch finding.Kind(x.Kind) {
 	case finding.KindHorizon:
 		return "IsolationUndecided"
 	case finding.KindGap:
 		return "IsolationInputLost"
 	case finding.KindRecord:
+		if x.Pattern.Anomaly == finding.WeakerThanExpected {
+			return "IsolationWeakerThanExpected"
+		}
 		return "IsolationRecordsContradict"
 	}
 	return "IsolationViolated"

@@ -177,7 +177,7 @@ func TestAlertNames(t *testing.T) {
 	} {
 		f := of("1", "x")
 		f.Kind = kind
-		if got := alertName(string(kind)) + " " + severity(&f); got != want {
+		if got := alertName(&alertState{Kind: string(kind)}) + " " + severity(&f); got != want {
 			t.Errorf("%s: %s, want %s", kind, got, want)
 		}
 	}

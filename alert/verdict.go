@@ -19,15 +19,20 @@ const (
 	Undecided Verdict = "undecided" // a horizon finding that waits for its replay
 	Lost      Verdict = "lost"      // input is missing
 	Malformed Verdict = "malformed" // records contradict each other
-	Cleared   Verdict = "cleared"   // withdrawn, or replayed without a violation
+	Weaker    Verdict = "weaker"    // transactions ask for less than is expected
+	Cleared   Verdict = "cleared"   // withdrawn, replayed without a violation, or over
 )
 
 // VerdictOf is the verdict on f and a sentence that says it.
 func VerdictOf(f *finding.Finding) (Verdict, string) {
+	weaker := f.Anomaly == finding.WeakerThanExpected
 	switch f.State {
 	case finding.Withdrawn:
 		return Cleared, "Withdrawn: a later record explains it."
 	case finding.ResolvedOK:
+		if weaker {
+			return Cleared, "Over: no transaction has asked for less than is expected for an hour."
+		}
 		return Cleared, "Cleared: the replay found no violation of the expected level."
 	case finding.ResolvedViolated:
 		return Violated, "Violated: the replay confirmed it. " + refutes(f)
@@ -38,6 +43,9 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	case finding.KindGap:
 		return Lost, "Input is lost: what it held was not checked."
 	case finding.KindRecord:
+		if weaker {
+			return Weaker, "Transactions ask for less than is expected: what that allows among them is not alerted."
+		}
 		return Malformed, "A record contradicts another, or itself: capture is at fault, not the database."
 	}
 	switch {

@@ -21,6 +21,7 @@ type Contract struct {
 	TrustCommitTS      bool
 	SequentialKeys     bool
 	LinearizableKeys   bool
+	IgnoreIsolation    bool          // isolation: ignore, else respect
 	ClockDrift         time.Duration // between any two clocks
 }
 
@@ -49,6 +50,7 @@ func (c *Contract) choices() []choice {
 		{"trust-commit-ts", "false", "true", &c.TrustCommitTS},
 		{"sequential-keys", "false", "true", &c.SequentialKeys},
 		{"linearizable-keys", "false", "true", &c.LinearizableKeys},
+		{"isolation", "respect", "ignore", &c.IgnoreIsolation},
 	}
 }
 

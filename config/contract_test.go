@@ -20,6 +20,7 @@ func TestContractSet(t *testing.T) {
 		{"sessions", "sequential-keys=true,wfr-keys=true", func(c *Contract) { c.SequentialKeys = true }},
 		{"real time", "linearizable-keys=true", func(c *Contract) { c.LinearizableKeys = true }},
 		{"commit times", "trust-commit-ts=true", func(c *Contract) { c.TrustCommitTS = true }},
+		{"asked", "isolation=ignore", func(c *Contract) { c.IgnoreIsolation = true }},
 		{"drift", "clock-drift=2s", func(c *Contract) { c.ClockDrift = 2 * time.Second }},
 		{"several, with spaces", " capture=complete , start = empty", func(c *Contract) { c.Complete, c.Existing = true, false }},
 		{"as it is", "capture=partial", func(*Contract) {}},
@@ -69,7 +70,7 @@ func TestContractFaultsAreAllListed(t *testing.T) {
 }
 
 func TestContractRoundTrip(t *testing.T) {
-	odd := Contract{DeletesUnseen: true, NumericVersions: true, TrustCommitTS: true, SequentialKeys: true, LinearizableKeys: true, ClockDrift: time.Minute}
+	odd := Contract{DeletesUnseen: true, NumericVersions: true, TrustCommitTS: true, SequentialKeys: true, LinearizableKeys: true, IgnoreIsolation: true, ClockDrift: time.Minute}
 	for _, c := range []Contract{WholeContract(), LiveContract(), odd} {
 		got := Contract{Complete: true, Existing: true, ByVersion: true}
 		if err := got.Set(c.String()); err != nil || got != c {
@@ -80,7 +81,7 @@ func TestContractRoundTrip(t *testing.T) {
 
 // The defaults are promised in docs/format.md and by the design.
 func TestContractDefaults(t *testing.T) {
-	const rest = "version-order=none,trust-commit-ts=false,sequential-keys=false,linearizable-keys=false,wfr-keys=true,"
+	const rest = "version-order=none,trust-commit-ts=false,sequential-keys=false,linearizable-keys=false,isolation=respect,wfr-keys=true,"
 	for _, c := range []struct {
 		contract Contract
 		want     string

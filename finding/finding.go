@@ -12,6 +12,10 @@ const (
 	KindRecord    Kind = "record"    // a record contradicts another or itself
 )
 
+// WeakerThanExpected is the anomaly, of KindRecord, of transactions that ask for less than
+// their source is expected to give.
+const WeakerThanExpected = "weaker-than-expected"
+
 // State is where a finding is in its life.
 type State string
 
@@ -20,7 +24,7 @@ const (
 	Provisional      State = "provisional"
 	Final            State = "final"
 	Withdrawn        State = "withdrawn"
-	ResolvedOK       State = "resolved-ok"
+	ResolvedOK       State = "resolved-ok" // replayed without a violation; WeakerThanExpected: it has stopped
 	ResolvedViolated State = "resolved-violated"
 )
 

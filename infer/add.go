@@ -81,7 +81,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.sameAgain = same
 		s.remove(old)
 		s.sameAgain = false
-		replaced = true
+		replaced, out.Again = true, true
 	} else if end <= s.greatest || s.Untimed > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
 		// Only then can it have been let go: what comes in time ends behind all that
 		// was, but for times that were clamped or are positions.
@@ -96,7 +96,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	n := s.newTxn()
 	x := &s.txns[n]
 	x.id, x.content = id, content
-	if t.Isolation.Len > 0 {
+	if t.Isolation.Len > 0 && !s.opt.AskedAlike {
 		x.asked = uint32(xxh3.Hash(b.Bytes(t.Isolation))) | 1
 	}
 	x.record = s.records.put(record)

@@ -21,6 +21,7 @@ type Options struct {
 	// or one after the other in real time, met them.
 	SequentialKeys, LinearizableKeys bool
 	Ordered                          bool // one of the latter four: New sets it
+	AskedAlike                       bool // what transactions asked for makes no difference
 	Linear                           bool // positions of operations are kept for linearizability
 	Whole                            bool // all records stay until the end of the input
 	// BaselineSpan is how long after the first record's end a value without a
@@ -119,6 +120,7 @@ const (
 // Out is what one step of inference gives. It is reused.
 type Out struct {
 	Refused Refusal  // of the record in work
+	Again   bool     // it took the place of one whose outcome was unknown
 	Nodes   []uint32 // transactions that count from now on, in order
 	Gone    []uint32 // transactions that no longer count
 	// Replaced are the hashes of the ids (Info.ID) of transactions whose record was
@@ -139,7 +141,7 @@ type Out struct {
 
 // Reset empties o and keeps its memory.
 func (o *Out) Reset() {
-	o.Refused = Taken
+	o.Refused, o.Again = Taken, false
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
 	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]

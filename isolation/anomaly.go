@@ -1,5 +1,7 @@
 package isolation
 
+import "github.com/isowatch/isowatch/finding"
+
 // anomaly is what is known of a kind of anomaly by its name: the plain title and
 // the weakest models that Elle says it rules out (elle.consistency-model).
 type anomaly struct {
@@ -40,6 +42,7 @@ var anomalies = map[string]anomaly{
 	"session-not-sequential":      {"session not sequential", nil},
 	"horizon":                     {"behind the horizon", nil},
 	"gap":                         {"missing records", nil},
+	finding.WeakerThanExpected:    {"a weaker level than expected", nil},
 
 	"cyclic-versions": {"versions in a circle", []string{"read-uncommitted"}},
 
@@ -55,6 +58,9 @@ var anomalies = map[string]anomaly{
 	"G2-realtime":            {"phantom in real time", []string{"strong-serializable"}},
 }
 
+// TitleOf is the plain name of an anomaly that needs no witness.
+func TitleOf(anomaly string) string { return anomalies[anomaly].title }
+
 // AnomalyNames are all names, for counters that must exist before the first
 // finding, in a fixed order.
 func AnomalyNames() []string {
@@ -64,7 +70,7 @@ func AnomalyNames() []string {
 		"G0-realtime", "G1c-realtime", "G-single-item-realtime", "G-nonadjacent-item-realtime", "G2-item-realtime",
 		"lost-update", "internal", "G1a", "G1b", "dirty-update", "incompatible-order",
 		"duplicate-elements", "future-read", "garbage-read", "nonlinearizable", "unattributed-read",
-		"contradictory-record", "session-not-sequential", "horizon", "gap",
+		"contradictory-record", "session-not-sequential", "horizon", "gap", finding.WeakerThanExpected,
 		"cyclic-versions", "G-single", "G-single-process", "G-single-realtime", "G-nonadjacent", "G-nonadjacent-process", "G-nonadjacent-realtime",
 		"G2", "G2-process", "G2-realtime",
 	}

@@ -224,10 +224,10 @@ func Asked(name []byte) Base {
 	if len(name) == 0 {
 		return 0
 	}
-	switch strings.ToUpper(string(name)) {
+	switch sqlName(name) {
 	case "READ UNCOMMITTED":
 		return ReadUncommitted
-	case "READ COMMITTED", "REPEATABLE READ", "CURSOR STABILITY":
+	case "READ COMMITTED", repeatableRead, "CURSOR STABILITY":
 		return ReadCommitted
 	case "SNAPSHOT":
 		return SnapshotIsolation
@@ -244,4 +244,14 @@ func Asked(name []byte) Base {
 		return Serializable
 	}
 	return l.Base
+}
+
+const repeatableRead = "REPEATABLE READ"
+
+// Ambiguous says whether products mean different things by the name.
+func Ambiguous(name []byte) bool { return sqlName(name) == repeatableRead }
+
+// sqlName is name as SQL writes it: MySQL shows its levels with hyphens.
+func sqlName(name []byte) string {
+	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToUpper(string(name)))
 }

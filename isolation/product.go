@@ -124,7 +124,7 @@ func (p *product) at(setting string) (Level, bool) {
 // there. "" is no product.
 func AskedOf(product string, name []byte) Base {
 	if p := productOf(product); p != nil && len(name) > 0 {
-		setting := strings.ReplaceAll(strings.ToLower(string(name)), " ", "-")
+		setting := strings.ReplaceAll(strings.ToLower(sqlName(name)), " ", "-")
 		if l, ok := p.at(setting); ok && l.Special == 0 {
 			return l.Base
 		}

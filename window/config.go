@@ -23,6 +23,7 @@ type Contract struct {
 	TrustCommitTS      bool          // trust-commit-ts: true
 	SequentialKeys     bool          // sequential-keys: true
 	LinearizableKeys   bool          // linearizable-keys: true
+	IgnoreIsolation    bool          // isolation: ignore; else each transaction is promised what it asked for
 	ClockDrift         time.Duration // between any two clients, and between them and the monitor
 	// Settled, with Existing: what was there was there before every transaction, as in a
 	// history that is recorded from its first transaction on, but not what was put there first.
@@ -37,10 +38,10 @@ func (c Contract) String() string {
 		}
 		return no
 	}
-	return fmt.Sprintf("capture=%s,start=%s,unmonitored-writers=%s,deletes=%s,value-identity=%s,version-order=%s,trust-commit-ts=%t,sequential-keys=%t,linearizable-keys=%t,clock-drift=%v",
+	return fmt.Sprintf("capture=%s,start=%s,unmonitored-writers=%s,deletes=%s,value-identity=%s,version-order=%s,trust-commit-ts=%t,sequential-keys=%t,linearizable-keys=%t,isolation=%s,clock-drift=%v",
 		text(c.Complete, "partial", "complete"), text(c.Existing, "empty", "existing"), text(c.UnmonitoredWriters, "no", "yes"),
 		text(c.DeletesUnseen, "recorded", "unseen"), c.identity(), text(c.NumericVersions, "none", "numeric"),
-		c.TrustCommitTS, c.SequentialKeys, c.LinearizableKeys, c.ClockDrift)
+		c.TrustCommitTS, c.SequentialKeys, c.LinearizableKeys, text(c.IgnoreIsolation, "respect", "ignore"), c.ClockDrift)
 }
 
 // identity says what tells the versions of a register from each other.
@@ -62,6 +63,9 @@ type Config struct {
 	// decide is unknown. Otherwise it has no verdict.
 	Named  bool
 	Expect isolation.Level // what the database promises; default serializable
+	// Asking: Levels are asked for, and none is expected of the source: what transactions
+	// asked for is then not weaker than anything.
+	Asking bool
 	// Product is the database's, for the SQL names of levels that transactions ask
 	// for; "" if it is not known.
 	Product string
@@ -246,7 +250,8 @@ func (c Config) inferOptions() infer.Options {
 		Observed:        c.Contract.Observed && !c.Contract.ByVersion && !c.Contract.NumericVersions,
 		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
 		SequentialKeys: c.Contract.SequentialKeys, LinearizableKeys: c.Contract.LinearizableKeys,
-		Linear: slices.Contains(c.Levels, isolation.Level{Special: isolation.Linearizable}), ClockDrift: int64(c.Contract.ClockDrift),
+		AskedAlike: c.Contract.IgnoreIsolation,
+		Linear:     slices.Contains(c.Levels, isolation.Level{Special: isolation.Linearizable}), ClockDrift: int64(c.Contract.ClockDrift),
 		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
 	}
 }

@@ -106,7 +106,7 @@ func (m *Machine) weigh(w *finding.Witness) isolation.Name {
 // allowsSkew says whether the transaction asked for less than snapshot isolation: in the
 // encoding of the generalized one, too, it gives no anti-dependency then.
 func (m *Machine) allowsSkew(t *event.Record) bool {
-	asked := isolation.AskedOf(m.cfg.Product, []byte(t.Isolation))
+	asked := m.baseAsked([]byte(t.Isolation))
 	return asked != 0 && asked < isolation.SnapshotIsolation
 }
 

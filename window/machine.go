@@ -87,18 +87,21 @@ type Machine struct {
 	fitted    []isolation.Level // views whose order the counters agree with, since Close
 	counting  counting          // of counters, while records come
 
-	asked      []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
-	askedFor   []int64          // how many did, by what they asked for; empty while none did
-	partitions []partition
-	watermark  int64
-	held       int64 // the watermark does not pass it: see Hold
-	retiredAt  int64 // watermark when transactions retired last
-	tick       int64
-	logical    int64 // time of sources without times: 1024 a transaction
-	untimed    bool
-	timed      bool
-	closed     bool
-	before     int64 // watermark before Close
+	asked    []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
+	askedFor []int64          // how many did that did not abort, by what they asked for; empty while none did
+	// asManyMeanings: some did by a name that products mean different things by.
+	asManyMeanings bool
+	weaker         weaker // of these, what is less than expected
+	partitions     []partition
+	watermark      int64
+	held           int64 // the watermark does not pass it: see Hold
+	retiredAt      int64 // watermark when transactions retired last
+	tick           int64
+	logical        int64 // time of sources without times: 1024 a transaction
+	untimed        bool
+	timed          bool
+	closed         bool
+	before         int64 // watermark before Close
 
 	open     registry
 	verdicts verdicts
@@ -135,20 +138,25 @@ type Machine struct {
 	apart      int64 // of Counters.Horizon: those that concern only levels that began later
 
 	// Scratch.
-	out       infer.Out
-	pinned    []uint32
-	edges     []incremental.Edge
-	scratch   event.Batch
-	warm      [warmAhead]uint32
-	room      int64           // for edges: crowdRoom, less in tests
-	ambiguous int64           // counted before the record in work
-	parts     []int32         // of the batch in work: partition+1, 0 before it is met
-	looked    bool            // whether a record of the batch in work has moved the watermark as far as it goes
-	doomed    []*openFinding  // an edge of theirs no longer holds
-	retries   []aside         // set aside by findings that were withdrawn
-	diverged  []infer.Anomaly // lost updates and intermediate reads of withdrawn findings, to be told again
-	searcher  isolation.Searcher
-	effects   *Effects
+	out     infer.Out
+	pinned  []uint32
+	edges   []incremental.Edge
+	scratch event.Batch
+	normal  []byte // pattern of a session
+	// What the level is that was asked for last: mostly it is the next one's too.
+	lastName    []byte
+	lastProduct string
+	lastBase    isolation.Base
+	warm        [warmAhead]uint32
+	room        int64           // for edges: crowdRoom, less in tests
+	ambiguous   int64           // counted before the record in work
+	parts       []int32         // of the batch in work: partition+1, 0 before it is met
+	looked      bool            // whether a record of the batch in work has moved the watermark as far as it goes
+	doomed      []*openFinding  // an edge of theirs no longer holds
+	retries     []aside         // set aside by findings that were withdrawn
+	diverged    []infer.Anomaly // lost updates and intermediate reads of withdrawn findings, to be told again
+	searcher    isolation.Searcher
+	effects     *Effects
 }
 
 // New returns the machine of a source that nothing is known of. Zero fields of
@@ -212,6 +220,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	}
 	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
 	m.looked = false
+	m.reviseWeaker()
 	for at, i := range txns {
 		if at%warmAhead == 0 {
 			m.graph.WarmEnds(m.infer.Plan(b, txns[at:min(at+warmAhead, len(txns))]))
@@ -257,7 +266,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	}
 	if n != 0 {
 		if t.Isolation.Len > 0 || len(m.asked) > 0 {
-			m.ask(n, b.Bytes(t.Isolation))
+			m.ask(n, b, t, end)
 		}
 		m.panes.count(end, t)
 	} else if m.out.Refused > infer.Repeated && len(m.out.Anomalies) == 0 {
@@ -308,31 +317,6 @@ func (m *Machine) time(t *event.Txn) (start, end int64) {
 	return start, end
 }
 
-// ask notes the level that transaction n asked for.
-func (m *Machine) ask(n uint32, name []byte) {
-	base := isolation.AskedOf(m.cfg.Product, name)
-	m.setAsked(n, base)
-	if base != 0 {
-		for int(base) >= len(m.askedFor) {
-			m.askedFor = append(m.askedFor, 0)
-		}
-		m.askedFor[base]++
-	}
-}
-
-func (m *Machine) setAsked(n uint32, base isolation.Base) {
-	if base == 0 && len(m.asked) == 0 {
-		return
-	}
-	for int(n) >= len(m.asked) {
-		m.asked = append(m.asked, 0)
-	}
-	if m.searcher.Asked == nil {
-		m.searcher.Asked = m.askedOf
-	}
-	m.asked[n] = base
-}
-
 // Close ends the input: the watermark passes everything, and what waited for
 // absent records is decided. Whole histories are complete with it. A later Step
 // begins a new input, which continues the history.
@@ -352,6 +336,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.checkCounters()
 	m.orderBlind()
 	m.finalise()
+	m.closeWeaker()
 	m.orderUnread()
 	m.releaseDue()
 	m.panes.closeAll(m)

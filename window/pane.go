@@ -28,6 +28,7 @@ type Pane struct {
 
 	live     int64
 	violated []isolation.Level
+	asked    []int64 // transactions by what they asked for
 }
 
 // panes are the open panes, and the latest closed ones, which can be amended,
@@ -203,7 +204,8 @@ func (p *panes) write(m *Machine, x *Pane) {
 		}
 	}
 	for _, l := range m.cfg.Levels {
-		if v, _ := m.verdictOf(l, func(l isolation.Level) bool { return l.Refuted(x.violated) }, x); v != "" {
+		v, why := m.verdictOf(l, func(l isolation.Level) bool { return l.Refuted(x.violated) }, x)
+		if v, _ = m.withoutLess(l, x.asked, v, why); v != "" {
 			x.Verdicts[l.String()] = v
 		}
 	}

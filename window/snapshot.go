@@ -54,6 +54,8 @@ type head struct {
 	Contradicted []string
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
+	Weaker       *weaker `json:",omitempty"`
+	ManyMeanings bool    `json:",omitempty"`
 	Found        map[string][2]int64
 	Counting     *counting `json:",omitempty"`
 	Lost         *Lost     // nil: of an earlier version
@@ -104,6 +106,7 @@ type savedPane struct {
 	Pane     Pane
 	Live     int64
 	Violated []string
+	Asked    []int64 `json:",omitempty"`
 }
 
 type savedGroup struct {
@@ -123,7 +126,10 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.counting.Keys) > 0 {
 		h.Counting = &m.counting
 	}
-	h.Fitted, h.AskedFor = isolation.LevelNames(m.fitted), m.askedFor
+	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.fitted), m.askedFor, m.asManyMeanings
+	if len(m.weaker.Totals) > 0 {
+		h.Weaker = &m.weaker
+	}
 	for _, f := range m.open.list {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
@@ -138,10 +144,10 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		}
 	}
 	for _, p := range m.panes.list {
-		h.Panes = append(h.Panes, savedPane{*p, p.live, isolation.LevelNames(p.violated)})
+		h.Panes = append(h.Panes, savedPane{*p, p.live, isolation.LevelNames(p.violated), p.asked})
 	}
 	for _, p := range m.panes.closed {
-		h.Closed = append(h.Closed, savedPane{*p, p.live, isolation.LevelNames(p.violated)})
+		h.Closed = append(h.Closed, savedPane{*p, p.live, isolation.LevelNames(p.violated), p.asked})
 	}
 	for _, k := range m.horizon.order {
 		h.Groups = append(h.Groups, savedGroup{k.class, *m.horizon.groups[k]})
@@ -302,6 +308,10 @@ func (m *Machine) restore(h *head) error {
 		return err
 	}
 	m.contradicted = h.Contradicted
+	m.asManyMeanings = h.ManyMeanings
+	if h.Weaker != nil {
+		m.weaker = *h.Weaker
+	}
 	if h.Counting != nil {
 		m.counting = *h.Counting
 		m.counting.restored()
@@ -357,7 +367,7 @@ func restorePanes(saved []savedPane) ([]*Pane, error) {
 	var out []*Pane
 	for i := range saved {
 		p := saved[i].Pane
-		p.live = saved[i].Live
+		p.live, p.asked = saved[i].Live, saved[i].Asked
 		var err error
 		if p.violated, err = parseAll(saved[i].Violated); err != nil {
 			return nil, err

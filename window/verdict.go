@@ -49,8 +49,14 @@ func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
 
 // Verdict of the level over all that was seen so far, and the reason when it is
 // unknown. "" when the records cannot decide the level and nobody asked for it by
-// name.
+// name. Where some transactions asked for less it is not ok.
 func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
+	verdict, reason = m.VerdictAsAsked(l)
+	return m.withoutLess(l, m.askedFor, verdict, reason)
+}
+
+// VerdictAsAsked is Verdict where each transaction is judged by no more than it asked for.
+func (m *Machine) VerdictAsAsked(l isolation.Level) (verdict, reason string) {
 	verdict, reason = m.verdictOf(l, m.refutedSurely, nil)
 	if verdict != Violated && verdict != "" && refuted(m.verdicts.certain, l) {
 		if reason != "" {

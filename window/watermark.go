@@ -155,6 +155,7 @@ func (m *Machine) advance() {
 	}
 	m.decide()
 	m.releaseDue()
+	m.endWeaker()
 	if len(m.counting.Waiting) > 0 {
 		m.decideCounters()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -63,6 +64,9 @@ func checkCommand(t *terminal) *cobra.Command {
 			"forgotten on the way unless --window is given. Small files are checked beside each other; answers come in their order.\n\n" +
 			"A record that cannot be decoded is told on standard error and makes verdicts unknown. The sources in a file are\n" +
 			"histories of their own: the verdict on a level is the worst of theirs.\n\n" +
+			"--expect asks for one level, or for what a product promises at a setting: the exit code is its verdict, also where\n" +
+			"--levels asks for others beside it. A level that some transactions did not ask for (isolation in their records) is\n" +
+			"unknown unless it is violated; --contract isolation=ignore judges all by it.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated,\n" +
 			"254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
 		Args: cobra.MinimumNArgs(1),
@@ -70,18 +74,36 @@ func checkCommand(t *terminal) *cobra.Command {
 			if err := w.Validate(); err != nil {
 				return usageError{err}
 			}
+			expecting := c.Flags().Changed("expect")
+			if expecting {
+				expectAlone(&w, c.Flags().Changed("levels"))
+			}
 			return checkFiles(t, files, output, &app.Whole{
-				Watch: w, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
+				Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
 				Format: format, FixedContract: c.Flags().Changed("contract"),
 			})
 		},
 	}
 	f := c.Flags()
 	watchFlags(f, &w)
+	f.Var(expectValue{&w}, "expect", "level that the histories are expected to satisfy: it is asked for alone, and the exit code is by it")
+	f.Lookup("expect").DefValue = "" // without it all levels are asked for alike
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
 	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
 	return c
+}
+
+// expectAlone makes the expected level the only one that is asked for, or the first where
+// others were named.
+func expectAlone(w *config.Watch, others bool) {
+	levels := []isolation.Level{w.Expect}
+	for _, l := range w.Levels {
+		if others && l != w.Expect {
+			levels = append(levels, l)
+		}
+	}
+	w.Levels, w.Named = levels, true
 }
 
 // checkFiles answers on the files in their order. What is unreadable outweighs every

@@ -13,6 +13,7 @@ func metricTable() []metric {
 	return []metric{
 		{"findings_total", "Findings by anomaly; expected ones are allowed by the level that the source promises.", []string{"source", "anomaly", "expected"}},
 		{"transactions_total", "Transactions taken in, by the outcome that their client knows.", []string{"source", "status"}},
+		{"weaker_than_expected_total", "Transactions that asked for less than was expected, by both levels.", []string{"source", "asked", "expected"}},
 		{"operations_total", "Operations of the transactions taken in.", source},
 		{"findings_withdrawn_total", "Findings that were given out and taken back, by cause.", []string{"source", "cause"}},
 		{"horizon_findings_total", "Dependencies that reach back beyond the window: a replay decides them.", source},

@@ -169,6 +169,9 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 		counter("findings_total", float64(n.Violating), x.Source, anomaly, "false")
 		counter("findings_total", float64(n.Expected), x.Source, anomaly, "true")
 	}
+	for _, w := range x.Weaker {
+		counter("weaker_than_expected_total", float64(w.Count), x.Source, w.Asked, w.Expected)
+	}
 	k := &x.Counters
 	counter("findings_withdrawn_total", float64(k.WithdrawnRecord), x.Source, "late-record")
 	counter("findings_withdrawn_total", float64(k.WithdrawnOutcome), x.Source, "late-outcome")

@@ -132,6 +132,9 @@ func (w *Whole) reportAtOnce(name string, in *recording, of *registers.History) 
 		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []finding.Finding{},
 		Counters: ReportCounters{Sources: 1, Committed: of.Committed, Aborted: of.Aborted, Operations: of.Operations},
 	}
+	if w.Expecting {
+		r.Expect = w.Watch.Levels[0].String()
+	}
 	for _, l := range w.Watch.Levels {
 		r.Verdicts[l.String()] = window.OK
 	}

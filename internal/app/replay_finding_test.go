@@ -142,7 +142,7 @@ func TestHorizonOfService(t *testing.T) {
 	if f.Kind != finding.KindHorizon {
 		t.Fatalf("finding %+v", f)
 	}
-	want := fmt.Sprintf("monitor replay --data %s --nats %s --stream ISOWATCH --source default --from %s --to %s --finding %s --txn T2 --txn T1",
+	want := fmt.Sprintf("monitor replay --data %s --nats %s --stream ISOWATCH --contract value-identity=unique --source default --from %s --to %s --finding %s --txn T2 --txn T1",
 		s.Data, a.NATSURL(), second(-95), at(3601+95).Add(1).Format(time.RFC3339Nano), f.ID)
 	if f.Command != want {
 		t.Errorf("got  %s\nwant %s", f.Command, want)

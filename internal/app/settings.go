@@ -28,7 +28,7 @@ func machineContract(c config.Contract) window.Contract {
 		Complete: c.Complete, Existing: c.Existing, UnmonitoredWriters: c.UnmonitoredWriters,
 		DeletesUnseen: c.DeletesUnseen, ClockDrift: c.ClockDrift,
 		ByVersion: c.ByVersion, Observed: c.Observed, NumericVersions: c.NumericVersions, TrustCommitTS: c.TrustCommitTS,
-		SequentialKeys: c.SequentialKeys, LinearizableKeys: c.LinearizableKeys,
+		SequentialKeys: c.SequentialKeys, LinearizableKeys: c.LinearizableKeys, IgnoreIsolation: c.IgnoreIsolation,
 	}
 }
 

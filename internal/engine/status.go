@@ -71,9 +71,11 @@ type SourceStatus struct {
 	// Repeating are the key patterns of which plain values say nothing, since they repeat.
 	Repeating []window.Repeats `json:"repeating,omitempty"`
 	Findings  map[string]Found `json:"findings"` // by anomaly, since the beginning
-	Sizes     infer.Sizes      `json:"sizes"`
-	Orders    int              `json:"orders"`  // kept for the watched levels
-	Spilled   infer.SpillSizes `json:"spilled"` // retained state that is not in memory
+	// Weaker counts the transactions that asked for less than was expected.
+	Weaker  []window.WeakerTotal `json:"weaker,omitempty"`
+	Sizes   infer.Sizes          `json:"sizes"`
+	Orders  int                  `json:"orders"`  // kept for the watched levels
+	Spilled infer.SpillSizes     `json:"spilled"` // retained state that is not in memory
 	// Lost is what a replay cannot read any more.
 	Lost window.Lost `json:"-"`
 }
@@ -110,7 +112,7 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 		src := SourceStatus{
 			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(),
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
-			Lost: m.Lost(),
+			Lost: m.Lost(), Weaker: m.Weaker(),
 		}
 		if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0

@@ -14,7 +14,7 @@ import (
 // whole is the configuration that scenarios begin with, that of a whole history
 // in a file: a complete capture, decided at its end.
 func whole() window.Config {
-	return window.Config{Unbounded: true, Contract: window.Contract{Complete: true}}
+	return window.Config{Unbounded: true, Asking: true, Contract: window.Contract{Complete: true}}
 }
 
 // set changes what "contract" and "config" lines name: key=value words.
@@ -85,12 +85,15 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		cfg.Levels, err = isolation.ParseLevels(value)
 		cfg.Named = value != "all"
 	case "expect":
+		cfg.Asking = false
 		cfg.Expect, _, err = isolation.ParseExpected(value)
 		cfg.Product, _, _ = strings.Cut(value, "/")
 		if !strings.Contains(value, "/") {
 			cfg.Product = ""
 		}
 		cfg.Rows = isolation.TellsRows(value)
+	case "isolation":
+		c.IgnoreIsolation, err = oneOf(value, "ignore", "respect")
 	case "replay":
 		cfg.Replay = strings.ReplaceAll(value, "_", " ")
 	default:

@@ -50,7 +50,7 @@ func newCard(f finding.Finding) card {
 	if f.Epoch != "" {
 		c.Where += ", epoch " + f.Epoch
 	}
-	if len(f.Txns) > 0 {
+	if len(f.Txns) > 0 && f.Anomaly != finding.WeakerThanExpected { // whose transactions have nothing to do with each other
 		c.SVG = template.HTML(picture.SVG(f))
 	}
 	return c
@@ -67,7 +67,7 @@ func (c card) Path() string { return "/findings/" + url.PathEscape(c.ID) }
 func (c card) Badge() string {
 	signs := map[alert.Verdict]string{
 		alert.Violated: "✕", alert.Allowed: "○", alert.Uncertain: "?", alert.Undecided: "…",
-		alert.Lost: "∅", alert.Malformed: "!", alert.Cleared: "✓",
+		alert.Lost: "∅", alert.Malformed: "!", alert.Weaker: "↓", alert.Cleared: "✓",
 	}
 	return signs[c.Verdict] + " " + string(c.Verdict)
 }

@@ -1,0 +1,269 @@
+package window
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/pattern"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// A transaction that asked for less than the source is expected to give gets what it asked
+// for: no anomaly that its level allows is alerted. A pool that runs at its driver's default
+// would so be silent. It is told as itself: one finding for the sessions of one pattern that
+// ask for one level, revised while they go on, resolved when they have stopped.
+
+const (
+	maxWeaker       = 64 // groups told apart; the rest share one
+	maxWeakerTxns   = 10 // of a group that its finding names
+	maxWeakerTotals = 64 // pairs of levels that are counted apart
+	maxSessionText  = 200
+
+	weakerRevised  = int64(time.Minute) // revisions of a finding lie this far apart, or further
+	weakerResolved = int64(time.Hour)   // without such a transaction
+)
+
+// otherSessions stands for the patterns beyond maxWeaker.
+const otherSessions = "(others)"
+
+// weaker is persisted as JSON.
+type weaker struct {
+	Groups []*weakerGroup // in the order in which they began
+	Totals []WeakerTotal
+	// Untold groups have grown since they were told.
+	Untold int
+}
+
+// WeakerTotal counts the transactions since the beginning that asked for one level where
+// another one was expected.
+type WeakerTotal struct {
+	Asked    string `json:"asked"`
+	Expected string `json:"expected"`
+	Count    int64  `json:"count"`
+}
+
+type weakerGroup struct {
+	Finding     finding.Finding // without its explanation
+	Pattern     string          // of sessions
+	Asked       isolation.Base  // 0: several
+	Name        string          // of the level, as the first one wrote it
+	Expected    string
+	Count, Told int64
+	Since, Last int64 // event times, ns
+	LastTick    int64
+	ToldAt      int64 // the clock then: see weakerClock
+}
+
+// Weaker are the transactions that asked for less than was expected, by both levels: in
+// the order in which the pairs were met, and then, with 0, those that can be.
+func (m *Machine) Weaker() []WeakerTotal {
+	totals := slices.Clone(m.weaker.Totals)
+	expected := m.cfg.Expect.String()
+	for b := isolation.ReadUncommitted; b < m.cfg.Expect.Underlying() && !m.cfg.Asking; b++ {
+		asked := isolation.Level{Base: b}.String()
+		if !slices.ContainsFunc(totals, func(x WeakerTotal) bool { return x.Asked == asked && x.Expected == expected }) {
+			totals = append(totals, WeakerTotal{asked, expected, 0})
+		}
+	}
+	return totals
+}
+
+// noteWeaker counts t, which asked for base, if less was asked for than is expected.
+func (m *Machine) noteWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) {
+	if m.cfg.Asking || base >= m.cfg.Expect.Underlying() {
+		return
+	}
+	expected := m.cfg.Expect.String()
+	m.weaker.count(isolation.Level{Base: base}.String(), expected)
+	m.normal = pattern.AppendNormal(m.normal[:0], b.Bytes(t.Session))
+	g := m.weaker.group(b.Bytes(t.Epoch), isolation.Cut(string(m.normal), maxSessionText), base, expected)
+	if g == nil {
+		g = m.newWeaker(b, t, base, end)
+	}
+	if g.Count == g.Told {
+		m.weaker.Untold++
+	}
+	g.Count++
+	g.Since, g.Last, g.LastTick = min(g.Since, end), max(g.Last, end), m.tick
+	f := &g.Finding
+	f.LastPosition = positionText(m.partitions[t.Pos.Partition].Name, t.Pos.Offset)
+	if len(f.Txns) < maxWeakerTxns {
+		m.nameWeaker(f, b, t)
+	}
+	if g.Told == 0 || m.weakerClock(g)-g.ToldAt >= weakerRevised {
+		m.tellWeaker(g, finding.Provisional)
+	}
+}
+
+// nameWeaker takes t among the transactions that the finding names.
+func (m *Machine) nameWeaker(f *finding.Finding, b *event.Batch, t *event.Txn) {
+	id := b.Text(t.ID)
+	if slices.Contains(f.Txns, id) {
+		return
+	}
+	f.Txns = append(f.Txns, id)
+	f.Levels[id] = b.Text(t.Isolation)
+	if t.Name.Len > 0 {
+		if f.Names == nil {
+			f.Names = map[string]string{}
+		}
+		f.Names[id] = b.Text(t.Name)
+	}
+}
+
+func (w *weaker) count(asked, expected string) {
+	i := slices.IndexFunc(w.Totals, func(x WeakerTotal) bool { return x.Asked == asked && x.Expected == expected })
+	if i < 0 {
+		if i = len(w.Totals); i >= maxWeakerTotals {
+			return // after dozens of changes of what is expected
+		}
+		w.Totals = append(w.Totals, WeakerTotal{asked, expected, 0})
+	}
+	w.Totals[i].Count++
+}
+
+// group is the one that the transaction belongs to, nil if it is new.
+func (w *weaker) group(epoch []byte, sessions string, asked isolation.Base, expected string) *weakerGroup {
+	for _, g := range w.Groups {
+		if g.Asked == asked && g.Pattern == sessions && g.Expected == expected && g.Finding.Epoch == string(epoch) {
+			return g
+		}
+	}
+	if len(w.Groups) >= maxWeaker {
+		for _, g := range w.Groups {
+			if g.Asked == 0 {
+				return g
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Machine) newWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) *weakerGroup {
+	g := &weakerGroup{Pattern: isolation.Cut(string(m.normal), maxSessionText), Asked: base, Name: isolation.Cut(b.Text(t.Isolation), maxSessionText), Expected: m.cfg.Expect.String(), Since: end, Last: end}
+	f := &g.Finding
+	f.Epoch = b.Text(t.Epoch)
+	if len(m.weaker.Groups) >= maxWeaker {
+		g.Pattern, g.Asked, f.Epoch = otherSessions, 0, ""
+	}
+	f.Source, f.Certain, f.Levels = m.cfg.Source, true, map[string]string{}
+	f.Kind, f.Anomaly, f.Title = finding.KindRecord, finding.WeakerThanExpected, isolation.TitleOf(finding.WeakerThanExpected)
+	f.Refutes, f.AlsoRefutes = []string{}, []string{}
+	f.FirstPosition = positionText(m.partitions[t.Pos.Partition].Name, t.Pos.Offset)
+	id := *f
+	id.Txns = []string{g.Pattern, isolation.Level{Base: g.Asked}.String(), g.Expected, b.Text(t.ID), fmt.Sprint(end)}
+	f.ID = m.identity(&id, false, "")
+	m.weaker.Groups = append(m.weaker.Groups, g)
+	return g
+}
+
+// weakerClock is what the minutes between revisions are counted by: the wall clock, or
+// event time where there is none. Sources without either are told of at the end.
+func (m *Machine) weakerClock(g *weakerGroup) int64 {
+	switch {
+	case m.tick > 0:
+		return m.tick
+	case m.untimed:
+		return g.ToldAt
+	}
+	return g.Last
+}
+
+// tellWeaker hands out the group as it is now.
+func (m *Machine) tellWeaker(g *weakerGroup, state finding.State) {
+	if g.Count != g.Told {
+		m.weaker.Untold--
+	}
+	f := &g.Finding
+	f.State, f.DetectedAt = state, m.detectedAt()
+	f.Revision++
+	g.Told, g.ToldAt = g.Count, m.weakerClock(g)
+	out := *f
+	out.Txns, out.Levels, out.Names = slices.Clone(f.Txns), maps.Clone(f.Levels), maps.Clone(f.Names)
+	out.Explanation = m.explainWeaker(g)
+	if f.Revision == 1 {
+		m.countFound(f)
+	}
+	m.hand(out)
+}
+
+// explainWeaker says who asks for what, how many, and since when.
+func (m *Machine) explainWeaker(g *weakerGroup) string {
+	asked := isolation.Level{Base: g.Asked}.String()
+	switch {
+	case g.Asked == 0:
+		asked = "less than that"
+	case !strings.EqualFold(asked, g.Name):
+		asked = fmt.Sprintf("%s (%s)", g.Name, asked)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is expected, and %s asked for %s.", g.Expected, counted(g.Count, "transaction", "transactions"), asked)
+	if m.cfg.Product == "" && isolation.Ambiguous([]byte(g.Name)) {
+		b.WriteString(" Of what products make of the name it is the least: name yours with --expect, as in postgresql/repeatable-read.")
+	}
+	switch g.Pattern {
+	case "":
+		b.WriteString("\n  - sessions: they name none")
+	case otherSessions:
+		fmt.Fprintf(&b, "\n  - sessions: others than the first %d patterns of them", maxWeaker)
+	default:
+		fmt.Fprintf(&b, "\n  - sessions: %s", g.Pattern)
+	}
+	if !m.untimed {
+		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
+		fmt.Fprintf(&b, "\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
+	}
+	fmt.Fprintf(&b, "\n  - for example %s", strings.Join(g.Finding.Txns[:min(len(g.Finding.Txns), 3)], ", "))
+	b.WriteString("\nThey get what they asked for: what that allows is not alerted. Let them ask for what is expected. If that is meant, expect less of them, " +
+		"as a source of their own; if the records are wrong about it, declare isolation=ignore.")
+	return b.String()
+}
+
+// reviseWeaker hands out groups that have grown and were not told for a minute by the wall
+// clock, and forgets those of sources without times that have stopped. It is asked when
+// the clock has moved, before the records of a step.
+func (m *Machine) reviseWeaker() {
+	if m.tick == 0 || len(m.weaker.Groups) == 0 {
+		return
+	}
+	for _, g := range m.weaker.Groups {
+		if m.weaker.Untold > 0 && g.Count != g.Told && m.tick-g.ToldAt >= weakerRevised {
+			m.tellWeaker(g, finding.Provisional)
+		}
+	}
+	if m.untimed {
+		m.resolveWeaker(func(g *weakerGroup) bool { return m.tick-g.LastTick >= weakerResolved })
+	}
+}
+
+// endWeaker resolves the groups of which there was no transaction for an hour of event
+// time, as far as the watermark knows.
+func (m *Machine) endWeaker() {
+	if len(m.weaker.Groups) > 0 && !m.untimed {
+		m.resolveWeaker(func(g *weakerGroup) bool { return m.watermark-g.Last >= weakerResolved })
+	}
+}
+
+func (m *Machine) resolveWeaker(stopped func(*weakerGroup) bool) {
+	m.weaker.Groups = slices.DeleteFunc(m.weaker.Groups, func(g *weakerGroup) bool {
+		if !stopped(g) {
+			return false
+		}
+		m.tellWeaker(g, finding.ResolvedOK)
+		return true
+	})
+}
+
+// closeWeaker tells at the end of the input what the groups have come to.
+func (m *Machine) closeWeaker() {
+	for _, g := range m.weaker.Groups {
+		if g.Finding.State != finding.Final || g.Count != g.Told {
+			m.tellWeaker(g, finding.Final)
+		}
+	}
+}
