@@ -183,6 +183,14 @@ func TestAlertNames(t *testing.T) {
 	}
 }
 
+// What asks for less has a name of its own: no record is at fault.
+func TestAlertNameOfWeaker(t *testing.T) {
+	x := alertState{Kind: string(finding.KindRecord), Pattern: Pattern{Anomaly: finding.WeakerThanExpected}}
+	if got := alertName(&x); got != "IsolationWeakerThanExpected" {
+		t.Error(got)
+	}
+}
+
 // One of a cluster is enough; all down is a failure; a rejected alert is told apart.
 func TestAlertmanagerCluster(t *testing.T) {
 	up, _, bodies := receiver(t, func(http.ResponseWriter, *http.Request) {})

@@ -100,6 +100,10 @@ func TestVerdict(t *testing.T) {
 		{"horizon, replayed badly", func(f *finding.Finding) { f.Kind, f.State = finding.KindHorizon, finding.ResolvedViolated }, Violated, "replay confirmed"},
 		{"gap", func(f *finding.Finding) { f.Kind = finding.KindGap }, Lost, "lost"},
 		{"record", func(f *finding.Finding) { f.Kind = finding.KindRecord }, Malformed, "capture"},
+		{"weaker", func(f *finding.Finding) { f.Kind, f.Anomaly = finding.KindRecord, finding.WeakerThanExpected }, Weaker, "ask for less"},
+		{"weaker, over", func(f *finding.Finding) {
+			f.Kind, f.Anomaly, f.State = finding.KindRecord, finding.WeakerThanExpected, finding.ResolvedOK
+		}, Cleared, "for an hour"},
 	} {
 		f := skew()
 		c.change(&f)

@@ -47,6 +47,8 @@ func TestAskedOf(t *testing.T) {
 		{"mysql", "REPEATABLE READ", ReadCommitted},
 		{"postgresql", "READ UNCOMMITTED", ReadCommitted},
 		{"mysql", "READ UNCOMMITTED", ReadUncommitted},
+		{"mysql", "READ-UNCOMMITTED", ReadUncommitted},
+		{"", "REPEATABLE-READ", ReadCommitted},
 		{"postgresql", "snapshot-isolation", SnapshotIsolation},
 		{"mysql", "", 0},
 		{"mysql", "whatever", 0},

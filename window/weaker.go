@@ -62,12 +62,15 @@ type weakerGroup struct {
 // Weaker are the transactions that asked for less than was expected, by both levels: in
 // the order in which the pairs were met, and then, with 0, those that can be.
 func (m *Machine) Weaker() []WeakerTotal {
-	totals := slices.Clone(m.weaker.Totals)
-	expected := m.cfg.Expect.String()
-	for b := isolation.ReadUncommitted; b < m.cfg.Expect.Underlying() && !m.cfg.Asking; b++ {
-		asked := isolation.Level{Base: b}.String()
-		if !slices.ContainsFunc(totals, func(x WeakerTotal) bool { return x.Asked == asked && x.Expected == expected }) {
-			totals = append(totals, WeakerTotal{asked, expected, 0})
+	return WeakerThan(m.cfg.Expect, slices.Clone(m.weaker.Totals))
+}
+
+// WeakerThan adds to the totals, with 0, the levels weaker than l that are not among them.
+func WeakerThan(l isolation.Level, totals []WeakerTotal) []WeakerTotal {
+	for b := isolation.ReadUncommitted; b < l.Underlying(); b++ {
+		x := WeakerTotal{isolation.Level{Base: b}.String(), l.String(), 0}
+		if !slices.ContainsFunc(totals, func(y WeakerTotal) bool { return y.Asked == x.Asked && y.Expected == x.Expected }) {
+			totals = append(totals, x)
 		}
 	}
 	return totals

@@ -20,6 +20,7 @@ import (
 func (a *App) register() error {
 	c := newCollector()
 	c.status, c.declared = a.engine.Status, a.config.SourceNames()
+	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
 	c.store = a.store.Metrics
 	c.inputs = a.inputs
 	c.room, c.memory, c.reloaded = a.room, a.memory, &a.reloaded
@@ -43,6 +44,7 @@ type collector struct {
 	memory   *memory   // the same
 	reloaded *reloaded // the same
 	declared []string  // sources that exist before their first record
+	expects  func(source string) isolation.Level
 	build    []string  // values of build_info
 
 	all  []*prometheus.Desc
@@ -102,7 +104,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for _, name := range c.declared {
 		if !seen[name] {
 			seen[name] = true
-			x := engine.SourceStatus{Source: name}
+			x := engine.SourceStatus{Source: name, Weaker: window.WeakerThan(c.expects(name), nil)}
 			x.Counters.DeadLetters = s.DeadLetters // they may be its
 			collectSource(&x, counter, gauge)
 		}

@@ -21,6 +21,7 @@ func collectorOf(s *engine.Status, declared ...string) *collector {
 	c.status = func() *engine.Status { return s }
 	c.store = func() store.Metrics { return store.Metrics{Commits: 3} }
 	c.declared = declared
+	c.expects = func(string) isolation.Level { return isolation.Level{Base: isolation.ReadCommitted} }
 	c.inputs = []*input{{name: "nats:S", troubles: map[string]string{}, behind: map[string]bool{"nats:S": true}, lastTime: 5e9}}
 	return c
 }
@@ -33,6 +34,7 @@ func bankStatus() *engine.Status {
 			Counters: window.Counters{Committed: 5, Aborted: 1, Unknown: 2, Operations: 30, Horizon: 4, Counters: infer.Counters{Gaps: 8, DeadLetters: 6}},
 			Verdicts: map[string]engine.Verdict{"serializable": {Verdict: "violated"}, "snapshot-isolation": {Verdict: "ok"}, "causal": {Verdict: "unknown"}},
 			Findings: map[string]engine.Found{"G2-item": {Violating: 3, Expected: 1}},
+			Weaker:   []window.WeakerTotal{{Asked: "read-committed", Expected: "serializable", Count: 9}},
 		}},
 	}
 }
@@ -133,6 +135,20 @@ func TestFindingsExistAtZero(t *testing.T) {
 	}
 	if after["G2-item false bank"] != 3 || after["G2-item true bank"] != 1 || after["G0 false bank"] != 0 {
 		t.Errorf("G2-item: %v and %v", after["G2-item false bank"], after["G2-item true bank"])
+	}
+}
+
+// Levels that can be asked for instead of the expected one have their series before
+// anybody does, so that the first shows as an increase.
+func TestWeakerExistsAtZero(t *testing.T) {
+	want := `
+# HELP isowatch_weaker_than_expected_total Transactions that asked for less than was expected, by both levels.
+# TYPE isowatch_weaker_than_expected_total counter
+isowatch_weaker_than_expected_total{asked="read-committed",expected="serializable",source="bank"} 9
+isowatch_weaker_than_expected_total{asked="read-uncommitted",expected="read-committed",source="shop"} 0
+`
+	if err := testutil.CollectAndCompare(collectorOf(bankStatus(), "shop"), strings.NewReader(want), "isowatch_weaker_than_expected_total"); err != nil {
+		t.Error(err)
 	}
 }
 
