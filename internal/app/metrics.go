@@ -45,7 +45,7 @@ type collector struct {
 	reloaded *reloaded // the same
 	declared []string  // sources that exist before their first record
 	expects  func(source string) isolation.Level
-	build    []string  // values of build_info
+	build    []string // values of build_info
 
 	all  []*prometheus.Desc
 	desc map[string]*prometheus.Desc // by name without its prefix
