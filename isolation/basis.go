@@ -64,7 +64,7 @@ func (b *Basis) edges(w *finding.Witness, edges []finding.Dependency) {
 
 // read adds what the n-th transaction's first read of the key rests on.
 func (b *Basis) read(w *finding.Witness, key string, n int) {
-	if n < 0 || n >= len(w.Txns) {
+	if n < 0 || n >= len(w.Txns) || listed(w, key) {
 		return
 	}
 	ops := w.Txns[n].Ops
@@ -77,8 +77,6 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		case o.Kind == event.Range:
 		case o.Key != key:
 			continue
-		case o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set:
-			return // a list shows its order
 		case o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove:
 			b.Absence = true // perhaps that of an element
 		case o.Version != "" || o.PrevVersion != "":
@@ -93,6 +91,15 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		}
 		return
 	}
+}
+
+// listed says whether the key is a list: its reads show all of it, and nothing is its beginning.
+func listed(w *finding.Witness, key string) bool {
+	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+			return o.Key == key && (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set)
+		})
+	})
 }
 
 func shows(o *event.RecordOp, key string) bool {

@@ -52,7 +52,7 @@ func newLives(program, data string, flags ...string) *lives {
 	return &lives{program: program, data: data, printed: map[string]int{}, flags: append([]string{
 		"run", "--data", data, "--http", "127.0.0.1:0", "--output", "jsonl",
 		"--expect", "strong-session-serializable", "--source", "lists,registers",
-		"--contract", "capture=complete,start=empty,unmonitored-writers=no",
+		"--contract", "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique",
 		"--idle", "10m", // what is found must not depend on how long the program was down
 		"--max-transaction", "5s", // a garbage read is one when lateness and this have passed: the tails are longer
 	}, flags...)}

@@ -156,7 +156,7 @@ type killed struct {
 func (m *killed) start(t *testing.T) {
 	t.Helper()
 	m.cmd = exec.Command("monitor", "run", "--data", m.data, "--nats", m.url, "--stream", killStream,
-		"--http", "off", "--output", "jsonl", "--contract", "capture=complete,start=empty,unmonitored-writers=no")
+		"--http", "off", "--output", "jsonl", "--contract", "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique")
 	m.cmd.Stderr = &m.stderr
 	out, err := m.cmd.StdoutPipe()
 	if err == nil {

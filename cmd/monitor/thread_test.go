@@ -37,6 +37,7 @@ func TestThread(t *testing.T) {
 	if err := os.WriteFile(settings, fmt.Appendf(nil, `
 data: %s
 http: {address: "127.0.0.1:0"}
+watch: {contract: {value-identity: unique}}
 inputs:
   - kafka: {brokers: [%s], topics: [transactions]}
 sinks:
