@@ -53,6 +53,10 @@ internal/web          : alert finding internal/picture isolation
 internal/workload     : event
 isolation             : event finding incremental
 linear                :
+probe                 : event
+probe/mysql           : event probe
+probe/postgres        : event probe
+probe/sqlite          : event probe
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
@@ -75,6 +79,8 @@ var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2",
 const onlyIn = `
 github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
+github.com/go-sql-driver/mysql         : probe/mysql
+github.com/jackc/pgx/v5                : probe/postgres
 github.com/nats-io/nats-server/v2      : internal/broker/nats
 github.com/nats-io/nats.go             : alert/nats ingest/nats internal/app internal/broker/nats internal/testnats
 github.com/prometheus/client_golang    : alert internal/app internal/web
@@ -83,6 +89,7 @@ github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config
 github.com/zeebo/xxh3                  : event infer ingest/kafka ingest/tail isolation store window
+modernc.org/sqlite                     : probe/sqlite
 `
 
 // source is one Go file.

@@ -1,0 +1,47 @@
+package probe
+
+import "fmt"
+
+// opening is what is in each account at the beginning.
+const opening = 100
+
+func account(n int) string { return fmt.Sprintf("accounts/%d", n) }
+
+func fillBalances(tx *Tx, keys int) {
+	for n := range keys {
+		tx.upsert(account(n), text(opening))
+	}
+}
+
+// nextBalances moves small amounts between accounts. A balance is stored as it is, so
+// that the same one comes again and again, as in an ordinary application.
+func nextBalances(c *client) (string, func(*Tx)) {
+	return c.draw([]template{
+		{4, "transfer", func(c *client) func(*Tx) {
+			a, b := c.two(c.o.Keys)
+			amount := 1 + c.rng.Int64N(5)
+			return func(tx *Tx) {
+				from, to := tx.number(account(a)), tx.number(account(b))
+				if from < amount {
+					return
+				}
+				tx.update(account(a), text(from-amount))
+				tx.update(account(b), text(to+amount))
+			}
+		}},
+		{1, "total", func(c *client) func(*Tx) {
+			return func(tx *Tx) {
+				for n := range c.o.Keys {
+					tx.read(account(n))
+				}
+			}
+		}},
+		{1, "look", func(c *client) func(*Tx) {
+			a, b := c.two(c.o.Keys)
+			return func(tx *Tx) {
+				tx.read(account(a))
+				tx.read(account(b))
+			}
+		}},
+	})
+}

@@ -1,0 +1,52 @@
+package probe
+
+import (
+	"fmt"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+func counter(n int) string { return fmt.Sprintf("c%03d", n) }
+
+func fillCounters(tx *Tx, keys int) {
+	for n := range keys {
+		tx.create(counter(n))
+	}
+}
+
+// tellCounters leaves out what created the counters: each begins at 0, as one that
+// nobody has created.
+func tellCounters(ops []event.RecordOp) []event.RecordOp {
+	if len(ops) > 0 && ops[0].Kind == event.Insert {
+		return nil
+	}
+	return ops
+}
+
+// nextCounters adds to counters, moves between them, and reads them.
+func nextCounters(c *client) (string, func(*Tx)) {
+	return c.draw([]template{
+		{3, "add", func(c *client) func(*Tx) {
+			a, b := c.two(c.o.Keys)
+			return func(tx *Tx) {
+				tx.inc(counter(a), 1+c.rng.Int64N(9))
+				tx.counter(counter(b))
+			}
+		}},
+		{2, "move", func(c *client) func(*Tx) {
+			a, b := c.two(c.o.Keys)
+			n := 1 + c.rng.Int64N(9)
+			return func(tx *Tx) {
+				tx.inc(counter(a), -n)
+				tx.inc(counter(b), n)
+			}
+		}},
+		{3, "look", func(c *client) func(*Tx) {
+			a, b := c.two(c.o.Keys)
+			return func(tx *Tx) {
+				tx.counter(counter(a))
+				tx.counter(counter(b))
+			}
+		}},
+	})
+}

@@ -1,0 +1,167 @@
+package probe
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// Statements, by what they do to which kind of object. "VERSION" is a column in a
+// SELECT, and "RETURNING" what returns it after a write.
+const (
+	readRegister   = "SELECT v VERSION FROM registers WHERE k = ?"
+	readList       = "SELECT v VERSION FROM lists WHERE k = ?"
+	readCounter    = "SELECT n VERSION FROM counters WHERE k = ?"
+	rangeRegisters = "SELECT k, v FROM registers WHERE k >= ? AND k < ? ORDER BY k"
+	updateRegister = "UPDATE registers SET v = ? WHERE k = ? RETURNING"
+	insertRegister = "INSERT INTO registers (k, v) VALUES (?, ?) RETURNING"
+	insertCounter  = "INSERT INTO counters (k, n) VALUES (?, ?) RETURNING"
+	deleteRegister = "DELETE FROM registers WHERE k = ?"
+	incCounter     = "UPDATE counters SET n = n + ? WHERE k = ? RETURNING"
+	// upsertRegister and appendList stand for the dialect's own.
+	upsertRegister = "upsert"
+	appendList     = "append"
+)
+
+// texts are the statements as the database takes them, by those above.
+func (d *Dialect) texts() map[string]string {
+	texts := map[string]string{upsertRegister: d.text(d.Upsert + " RETURNING"), appendList: d.text(d.Append + " RETURNING")}
+	for _, t := range []string{
+		readRegister, readList, readCounter, rangeRegisters, updateRegister, insertRegister, insertCounter, deleteRegister, incCounter,
+	} {
+		texts[t] = d.text(t)
+	}
+	return texts
+}
+
+func (d *Dialect) text(t string) string {
+	column, returning := "", ""
+	if d.Version != "" {
+		column, returning = ", "+d.Version, " RETURNING "+d.Version
+	}
+	t = strings.Replace(t, " VERSION", column, 1)
+	if before, found := strings.CutSuffix(t, " RETURNING"); found {
+		t = before + returning
+	}
+	for n := 1; d.Numbered && strings.Contains(t, "?"); n++ {
+		t = strings.Replace(t, "?", "$"+strconv.Itoa(n), 1)
+	}
+	return t
+}
+
+// Do implements [Session].
+func (s *sqlSession) Do(ctx context.Context, op *Op) error {
+	switch op.Kind {
+	case event.Read:
+		return s.read(ctx, op)
+	case event.Range:
+		return s.scan(ctx, op)
+	case event.Append:
+		return s.write(ctx, op, appendList, op.Key, op.Value)
+	case event.Insert:
+		if op.Data == event.Counter {
+			return s.write(ctx, op, insertCounter, op.Key, op.Value)
+		}
+		return s.write(ctx, op, insertRegister, op.Key, op.Value)
+	case event.Write:
+		if !op.Update {
+			return s.write(ctx, op, upsertRegister, op.Key, op.Value)
+		}
+		return s.change(ctx, op, updateRegister, op.Value, op.Key)
+	case event.Delete:
+		return s.change(ctx, op, deleteRegister, op.Key)
+	case event.Inc:
+		n, err := strconv.ParseInt(op.Value, 10, 64)
+		if err != nil {
+			return err
+		}
+		return s.write(ctx, op, incCounter, n, op.Key)
+	default:
+		return fmt.Errorf("probe: %v is no operation of SQL tables", op.Kind)
+	}
+}
+
+// read reads the object and gives the answer its form.
+func (s *sqlSession) read(ctx context.Context, op *Op) error {
+	statement := map[event.DataKind]string{event.List: readList, event.Counter: readCounter}[op.Data]
+	if statement == "" {
+		statement = readRegister
+	}
+	into := []any{&op.Value}
+	if s.dialect.Version != "" {
+		into = append(into, &op.Version)
+	}
+	err := s.tx.QueryRowContext(ctx, s.texts[statement], op.Key).Scan(into...)
+	none := errors.Is(err, sql.ErrNoRows)
+	switch {
+	case err != nil && !none:
+		return err
+	case op.Data == event.List:
+		op.Data = event.AnyKind // an array says so
+		op.Flags |= event.IsArray
+		if op.Value != "" {
+			op.Elems = strings.Split(op.Value, ",")
+		}
+		op.Value = "[" + op.Value + "]"
+	case none:
+		op.Flags |= event.NotFound
+	}
+	return nil
+}
+
+func (s *sqlSession) scan(ctx context.Context, op *Op) error {
+	rows, err := s.tx.QueryContext(ctx, s.texts[rangeRegisters], op.From, op.To)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row event.RecordRow
+		if err := rows.Scan(&row.Key, &row.Value); err != nil {
+			return err
+		}
+		op.Rows = append(op.Rows, row)
+	}
+	return rows.Err()
+}
+
+// write runs a statement that writes one row, or fails.
+func (s *sqlSession) write(ctx context.Context, op *Op, statement string, args ...any) error {
+	written, err := s.affect(ctx, op, statement, args...)
+	if err == nil && !written {
+		err = fmt.Errorf("probe: %s of %q wrote nothing", op.Kind, op.Key)
+	}
+	return err
+}
+
+// change runs a statement that writes one row, or finds that there is none.
+func (s *sqlSession) change(ctx context.Context, op *Op, statement string, args ...any) error {
+	written, err := s.affect(ctx, op, statement, args...)
+	if err == nil && !written {
+		op.RecordOp = event.RecordOp{Kind: event.Read, Flags: event.NotFound, Key: op.Key}
+	}
+	return err
+}
+
+// affect runs a statement and says whether it wrote something, and the version that
+// it made.
+func (s *sqlSession) affect(ctx context.Context, op *Op, statement string, args ...any) (bool, error) {
+	if s.dialect.Version != "" && statement != deleteRegister {
+		err := s.tx.QueryRowContext(ctx, s.texts[statement], args...).Scan(&op.Version)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		return true, err
+	}
+	result, err := s.tx.ExecContext(ctx, s.texts[statement], args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}

@@ -1,0 +1,56 @@
+// Package sqlite opens files of SQLite for package probe.
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"net/url"
+
+	"modernc.org/sqlite"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/probe"
+)
+
+// Open reads nothing yet. The file is made if need be, with a write-ahead log.
+func Open(file string) (*probe.SQL, error) {
+	// A session that finds the file locked waits for as long as a transaction may.
+	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: url.Values{
+		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
+	}.Encode()}).String()
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, err
+	}
+	return probe.OpenSQL(db, probe.Dialect{
+		Reset: []string{
+			"DROP TABLE IF EXISTS registers", "DROP TABLE IF EXISTS lists", "DROP TABLE IF EXISTS counters",
+			"CREATE TABLE registers (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
+			"CREATE TABLE lists (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
+			"CREATE TABLE counters (k TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID",
+		},
+		Upsert:  "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+		Append:  "INSERT INTO lists (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = v || ',' || excluded.v",
+		Outcome: Outcome,
+	}), nil
+}
+
+// Result codes of SQLite, without their upper bits, with which a commit is refused.
+// The driver then rolls back.
+const (
+	busy       = 5
+	locked     = 6
+	constraint = 19
+)
+
+// Outcome is what is known after COMMIT failed with err.
+func Outcome(err error) event.Status {
+	var refused *sqlite.Error
+	if errors.As(err, &refused) {
+		switch refused.Code() & 0xff {
+		case busy, locked, constraint:
+			return event.Aborted
+		}
+	}
+	return event.Unknown
+}
