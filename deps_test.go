@@ -46,6 +46,7 @@ internal/pattern      : internal/flat
 internal/picture      : finding
 internal/recorded     : *
 internal/simtest      : *
+internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
@@ -65,7 +66,9 @@ window                : event finding incremental infer internal/flat internal/i
 `
 
 // testOnly packages are imported by tests and by each other only.
-var testOnly = []string{"internal/bench", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testkafka", "internal/testnats"}
+var testOnly = []string{
+	"internal/bench", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats",
+}
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
