@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz sim soak demo vuln integration deploy tools
+.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz sim soak demo vuln integration live deploy tools
 
 SIM ?= 33000
 FROM ?= 0
@@ -72,11 +72,16 @@ demo:
 vuln:
 	.tools/govulncheck ./...
 
-# Against a real nats-server (built from go.mod) and a real Apache Kafka (java 17,
-# and mvn the first time).
+# Against a real nats-server (built from go.mod), a real Apache Kafka (java 17, and mvn
+# the first time), PostgreSQL and MariaDB.
 integration:
 	CI=true go test -tags integration -timeout 30m \
-		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u)
+		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -v '^./internal/live$$')
+
+# PostgreSQL, MariaDB and SQLite, judged while they run. It needs the machine alone:
+# a record that waits for a second is late.
+live:
+	CI=true go test -tags integration -count=1 -timeout 0 -v ./internal/live
 
 # The chart, the Dockerfile, the compose example and the rules; promtool is Prometheus'.
 deploy:

@@ -41,6 +41,7 @@ internal/broker/nats  :
 internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
 internal/invariants   :
+internal/live         : *
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
 internal/picture      : finding
@@ -67,7 +68,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats",
+	"internal/bench", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.

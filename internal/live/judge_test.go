@@ -1,0 +1,209 @@
+//go:build integration
+
+package live
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// deliverySlack is how long after the time that is given for others to come an alert may
+// take, on a busy machine.
+const deliverySlack = 3 * time.Second
+
+// judge holds what a monitor alerted against what the databases promise. end is when
+// the streams did.
+func judge(t *testing.T, m *monitor, s *streams, end time.Time) {
+	t.Helper()
+	took, faults := m.hook.deliveries()
+	for _, fault := range faults {
+		t.Errorf("%s: %s", m.name, fault)
+	}
+	of := map[string][]alerted{}
+	for _, f := range took {
+		of[f.Source] = append(of[f.Source], f)
+	}
+	for _, c := range cells() {
+		judgeKept(t, m, c, of[c.source()])
+		if c.stronger != "" {
+			judgeBroken(t, m, c, s, of[c.strongerSource()], end)
+		}
+	}
+	judgeWithdrawn(t, m, took)
+	t.Logf("%s: %d deliveries\n%s", m.name, len(took), waits(s, took))
+}
+
+// judgeWithdrawn: nothing that was alerted is taken back, but for a record that a busy
+// machine delayed beyond the lateness.
+func judgeWithdrawn(t *testing.T, m *monitor, took []alerted) {
+	t.Helper()
+	late := total(m.metric("isowatch_late_records_total", "source"))
+	causes := positive(m.metric("isowatch_findings_withdrawn_total", "cause"))
+	t.Logf("%s: %v records came later than the lateness allows; withdrawn, with what the expected levels allow: %v", m.name, late, causes)
+	back := slices.DeleteFunc(slices.Clone(took), func(f alerted) bool { return f.State != string(finding.Withdrawn) })
+	if len(back) > 0 && causes["late-record"] == 0 {
+		t.Errorf("%s: alerts were withdrawn: %s, as\n%s", m.name, summary(back), excerpt(back[0].Explanation))
+	}
+	for _, f := range m.withdrawn(t) {
+		t.Logf("%s: withdrawn of %s, certain %v: %s", m.name, f.Source, f.Certain, excerpt(f.Explanation))
+	}
+}
+
+// judgeKept: a database that keeps its promise gives no alert.
+func judgeKept(t *testing.T, m *monitor, c cell, took []alerted) {
+	t.Helper()
+	if len(took) > 0 {
+		t.Errorf("%s: %s keeps %s, alerts: %s, as\n%s", m.name, c.source(), c.promise, summary(took), excerpt(took[0].Explanation))
+	}
+}
+
+// judgeBroken: a database that gives less than it is expected to is found out while
+// its stream runs, by alerts that stay and contradict nothing that it does promise.
+func judgeBroken(t *testing.T, m *monitor, c cell, s *streams, took []alerted, end time.Time) {
+	t.Helper()
+	promised, _, err := isolation.ParseExpected(c.promise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := 0
+	wrong := map[string][]alerted{}
+	for _, f := range took {
+		if why := f.isWrong(promised); why != "" && !c.isOfRows(f) {
+			wrong[why] = append(wrong[why], f)
+		}
+		if f.at.Before(end) {
+			live++
+		}
+	}
+	for why, list := range wrong {
+		t.Errorf("%s: %s: %s: %s, as\n%s", m.name, list[0].Source, why, summary(list), excerpt(list[0].Explanation))
+	}
+	if c.mustBeFound() && live == 0 {
+		t.Errorf("%s: nothing was alerted of %s while it ran (%d alerts behind it)", m.name, c.strongerSource(), len(took))
+	}
+	if len(took) > 0 {
+		t.Logf("%s: %s: %d alerts while it ran, %d behind it: %s", m.name, c.strongerSource(), live, len(took)-live, summary(took))
+	}
+	if c.losesUpdates() {
+		judgeLost(t, m, c, s, took, end)
+	}
+}
+
+// judgeLost: of each lost update that had settled by the stream's end an alert had come
+// that names two of its transactions.
+func judgeLost(t *testing.T, m *monitor, c cell, s *streams, took []alerted, end time.Time) {
+	t.Helper()
+	lost, missed := s.lostUpdates(c, end.Add(-m.lateness-m.maxTransaction-deliverySlack)), 0
+	for _, txns := range lost {
+		if !slices.ContainsFunc(took, func(f alerted) bool {
+			n := 0
+			for _, id := range txns {
+				if slices.Contains(f.Txns, id) {
+					n++
+				}
+			}
+			return n > 1 && f.at.Before(end)
+		}) {
+			missed++
+			t.Logf("%s: %s: no alert while it ran of %s, which replaced the same value", m.name, c.strongerSource(), txns)
+		}
+	}
+	t.Logf("%s: %s: %d lost updates, %d not alerted while it ran", m.name, c.strongerSource(), len(lost), missed)
+	if len(lost) == 0 || missed > 0 {
+		t.Errorf("%s: %s: %d of %d lost updates were not alerted while it ran", m.name, c.strongerSource(), missed, len(lost))
+	}
+}
+
+// isWrong says what an alert of a database that keeps the level must not be.
+func (f *alerted) isWrong(promised isolation.Level) string {
+	if f.State == string(finding.Withdrawn) {
+		return "" // judgeWithdrawn looks at these
+	}
+	if f.Kind != string(finding.KindViolation) || !f.Certain {
+		return "not a certain violation: " + f.Kind
+	}
+	var refuted []isolation.Level
+	for _, name := range f.Refutes {
+		l, err := isolation.ParseLevel(name)
+		if err != nil {
+			return err.Error()
+		}
+		refuted = append(refuted, l)
+	}
+	if promised.Refuted(refuted) {
+		return "against " + promised.String() + ", which the database keeps"
+	}
+	return ""
+}
+
+// excerpt is the beginning of an explanation.
+func excerpt(text string) string { return text[:min(len(text), 1000)] }
+
+// isOfRows: PostgreSQL's repeatable read lets one transaction delete a row and another
+// write the key again, where both have read it. By keys this is a lost update, and so
+// not serializable; by rows, of which it promises snapshot isolation, it is none.
+func (c cell) isOfRows(f alerted) bool {
+	return c.source() == "postgresql-repeatable-read-rows" && f.Anomaly == "lost-update"
+}
+
+// summary counts alerts by what they are.
+func summary(took []alerted) string {
+	count := map[string]int{}
+	for _, f := range took {
+		count[fmt.Sprintf("%s %s %s", f.Kind, f.Anomaly, f.State)]++
+	}
+	var lines []string
+	for what, n := range count {
+		lines = append(lines, fmt.Sprintf("%d %s", n, what))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, ", ")
+}
+
+// waits is a table of how long after the end of its last transaction a violation was
+// delivered first, by anomaly.
+func waits(s *streams, took []alerted) string {
+	bySource := map[string]cell{}
+	for _, c := range cells() {
+		bySource[c.source()], bySource[c.strongerSource()] = c, c
+	}
+	seen, of := map[string]bool{}, map[string][]time.Duration{}
+	for _, f := range took {
+		if seen[f.ID] || f.Kind != string(finding.KindViolation) {
+			continue
+		}
+		seen[f.ID] = true
+		of[f.Anomaly] = append(of[f.Anomaly], f.at.Sub(time.Unix(0, s.end(bySource[f.Source], f.Txns))))
+	}
+	var lines []string
+	for anomaly, list := range of {
+		slices.Sort(list)
+		at := func(share float64) time.Duration {
+			return list[int(share*float64(len(list)-1))].Round(time.Millisecond)
+		}
+		lines = append(lines, fmt.Sprintf("  %-28s %5d  p50 %8v  p99 %8v  max %8v", anomaly, len(list), at(0.5), at(0.99), at(1)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// positive are the values above 0.
+func positive(of map[string]float64) map[string]float64 {
+	maps.DeleteFunc(of, func(_ string, n float64) bool { return n == 0 })
+	return of
+}
+
+func total(of map[string]float64) float64 {
+	sum := 0.0
+	for _, n := range of {
+		sum += n
+	}
+	return sum
+}

@@ -1,0 +1,131 @@
+//go:build integration
+
+package live
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// streams are the records of all cells on their way to the publisher.
+type streams struct {
+	publisher *publisher
+
+	mu    sync.Mutex
+	files map[string]*file // by source; empty: they are not kept
+	ends  map[string]int64 // of transactions, by source and id, ns since the Unix epoch
+	// replaced are the committed transactions that read a value and wrote another, by
+	// source, key and value.
+	replaced map[string]map[[2]string][]string
+}
+
+// file is a source's records.
+type file struct {
+	to *os.File
+	w  *bufio.Writer
+}
+
+func newStreams(t *testing.T, p *publisher) *streams {
+	t.Helper()
+	s := &streams{publisher: p, files: map[string]*file{}, ends: map[string]int64{},
+		replaced: map[string]map[[2]string][]string{}}
+	for _, c := range cells() {
+		s.replaced[c.source()] = map[[2]string][]string{}
+		folder := os.Getenv(folderEnv)
+		if folder == "" {
+			continue
+		}
+		f, err := os.Create(filepath.Join(folder, c.source()+".jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.files[c.source()] = &file{f, bufio.NewWriter(f)}
+	}
+	return s
+}
+
+// emit publishes a record of the cell, under each of its names.
+func (s *streams) emit(c cell, r event.Record) {
+	s.keep(c, r)
+	for _, name := range []string{c.source(), c.strongerSource()} {
+		if name != "" {
+			r.Source = name
+			s.publisher.publish(name, event.AppendJSON(nil, &r))
+		}
+	}
+}
+
+func (s *streams) keep(c cell, r event.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ends[c.source()+" "+r.ID] = r.End
+	s.noteReplaced(c, &r)
+	if f := s.files[c.source()]; f != nil {
+		r.Source = event.DefaultSource
+		f.w.Write(append(event.AppendJSON(nil, &r), '\n')) // Flush tells
+	}
+}
+
+func (s *streams) noteReplaced(c cell, r *event.Record) {
+	if r.Status != event.Committed {
+		return
+	}
+	read := map[string]string{}
+	for _, o := range r.Ops {
+		switch o.Kind {
+		case event.Read:
+			read[o.Key] = o.Value
+		case event.Write:
+			if value, ok := read[o.Key]; ok {
+				at := [2]string{o.Key, value}
+				s.replaced[c.source()][at] = append(s.replaced[c.source()][at], r.ID)
+			}
+		}
+	}
+}
+
+// lostUpdates are the transactions that replaced one value, by twos and more, of those
+// that had ended by then.
+func (s *streams) lostUpdates(c cell, by time.Time) [][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lost [][]string
+	for _, txns := range s.replaced[c.source()] {
+		ended := slices.DeleteFunc(slices.Clone(txns), func(id string) bool { return s.ends[c.source()+" "+id] > by.UnixNano() })
+		if len(ended) > 1 {
+			lost = append(lost, ended)
+		}
+	}
+	return lost
+}
+
+// finish completes the files.
+func (s *streams) finish(t *testing.T) {
+	t.Helper()
+	for _, f := range s.files {
+		if err := f.w.Flush(); err != nil {
+			t.Error(err)
+		}
+		if err := f.to.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// end is when the latest of the transactions had ended, ns since the Unix epoch.
+func (s *streams) end(c cell, txns []string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var latest int64
+	for _, id := range txns {
+		latest = max(latest, s.ends[c.source()+" "+id])
+	}
+	return latest
+}
