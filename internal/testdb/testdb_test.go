@@ -15,6 +15,7 @@ import (
 
 // Each server answers, knows the settings that it was given, and leaves nothing behind.
 func TestServers(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // other packages start servers at the same time
 	before := folders(t)
 	for _, c := range []struct {
 		driver string
