@@ -133,6 +133,7 @@ type Graph struct {
 	pool    []rank
 	sorted  []uint32
 	retired []Vertex
+	partly  []Vertex // those of which a node retired in the latest Retire or Freeze and one lives
 	walk    []EdgeID
 	places  []uint32
 	warmed  uint32 // keeps the loads of Warm

@@ -6,7 +6,7 @@ package incremental
 // slice is valid until the next call. The vertices stay known, with their final
 // ranks, until [Graph.Free].
 func (g *Graph) Retire(now int64) []Vertex {
-	g.retired = g.retired[:0]
+	g.retired, g.partly = g.retired[:0], g.partly[:0]
 	for i := range g.orders {
 		o := &g.orders[i]
 		for o.queue.n > 0 {
@@ -17,14 +17,14 @@ func (g *Graph) Retire(now int64) []Vertex {
 			g.retireLowest(o)
 		}
 	}
-	return g.retired
+	return g.whole()
 }
 
 // Freeze retires the lowest nodes of every view, settled or not, until at most
 // maxLive vertices' worth of nodes are live in it. It bounds memory: vertices
 // that freeze early can only turn later edges into refusals by rule (d).
 func (g *Graph) Freeze(maxLive int) []Vertex {
-	g.retired = g.retired[:0]
+	g.retired, g.partly = g.retired[:0], g.partly[:0]
 	for i := range g.orders {
 		o := &g.orders[i]
 		limit := maxLive
@@ -35,8 +35,25 @@ func (g *Graph) Freeze(maxLive int) []Vertex {
 			g.retireLowest(o)
 		}
 	}
+	return g.whole()
+}
+
+// whole is what Retire and Freeze return. It keeps apart what has left one order and lives
+// on in another.
+func (g *Graph) whole() []Vertex {
+	left := g.partly[:0]
+	for _, v := range g.partly {
+		if g.vertex(v).live > 0 {
+			left = append(left, v)
+		}
+	}
+	g.partly = left
 	return g.retired
 }
+
+// Partly are the vertices of which a node retired in the latest [Graph.Retire] or
+// [Graph.Freeze], and one lives, some of them more than once.
+func (g *Graph) Partly() []Vertex { return g.partly }
 
 func (g *Graph) retireLowest(o *order) {
 	r := o.queue.pop()
@@ -59,6 +76,8 @@ func (g *Graph) retireLowest(o *order) {
 	if g.vertex(v).live == 0 {
 		g.numLive--
 		g.retired = append(g.retired, v)
+	} else if len(g.orders) > 1 {
+		g.partly = append(g.partly, v)
 	}
 }
 

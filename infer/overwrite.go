@@ -195,6 +195,16 @@ func (s *State) isDelete(w *write) bool {
 	return s.versions[w.version].hash == tombstoneOf(s.txns[w.txn].id)
 }
 
+// EachReplaced calls fn with those who read v and replaced it, the latest first, and what
+// they wrote, until it returns false.
+func (s *State) EachReplaced(v uint32, fn func(n, version uint32) bool) {
+	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+		if w := &s.writes[id]; !w.blind && !fn(w.txn, w.version) {
+			return
+		}
+	}
+}
+
 // doubtful says whether n counts although its outcome is unknown and nothing in
 // memory shows that it took effect: it has retired and cannot be taken back.
 func (s *State) doubtful(n uint32) bool {

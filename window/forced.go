@@ -33,12 +33,14 @@ type forcing struct {
 	// lost counts dependencies that were taken back from pasts which had them.
 	lost int64
 
-	due   []dueTxn   // heap by end
-	taken []takenTxn // by transaction
-	late  []uint32   // to be taken in anew
-	void  []aside    // forced edges that nothing forces any more, to be removed
-	keys  []dropped  // by key
-	drops uint32     // transactions that were let go of
+	due    []dueTxn   // heap by end
+	taken  []takenTxn // by transaction
+	late   []uint32   // to be taken in anew
+	void   []aside    // forced edges that nothing forces any more, to be removed
+	keys   []dropped  // by key
+	drops  uint32     // transactions that were let go of
+	passed []passed   // by transaction and key
+	partly partly     // follows from the orders
 
 	// Scratch.
 	reads   []infer.ExternalRead // of the transaction in work
@@ -157,6 +159,11 @@ func (m *Machine) noteForced(o *infer.Out) {
 			}
 		case e.Label&infer.RW != 0:
 			m.missedRetired(e)
+		}
+	}
+	for i := range o.Anomalies {
+		if a := &o.Anomalies[i]; a.Kind == infer.Divergence {
+			m.missedDiverged(a)
 		}
 	}
 }
@@ -338,6 +345,7 @@ func (m *Machine) forceLate() {
 			m.takeForced(n, f.plain.Out, &f.byReads)
 		}
 		m.checkFrozen(n, missed)
+		m.forceTorn(n)
 		if grown {
 			m.renewBehind(n)
 		}
@@ -453,6 +461,7 @@ func (f *forcing) appendState(dst []byte) []byte {
 	dst = flat.Append(dst, f.taken)
 	dst = flat.Append(dst, f.late)
 	dst = flat.Append(dst, f.keys)
+	dst = flat.Append(dst, f.passed)
 	dst = flat.AppendValue(dst, &f.drops)
 	dst = flat.AppendValue(dst, &f.lost)
 	dst = f.sessions.AppendState(dst)
@@ -473,6 +482,7 @@ func (f *forcing) readState(r *flat.Reader) {
 	flat.Read(r, &f.taken)
 	flat.Read(r, &f.late)
 	flat.Read(r, &f.keys)
+	flat.Read(r, &f.passed)
 	flat.ReadValue(r, &f.drops)
 	flat.ReadValue(r, &f.lost)
 	f.sessions.ReadState(r)

@@ -82,5 +82,6 @@ func (m *Machine) removeForced(n uint32) {
 	if f.timed.pasts != nil {
 		f.timed.pasts.Drop(n)
 	}
+	f.forgetPassed(n)
 	f.taken[n] = takenTxn{}
 }

@@ -10,18 +10,43 @@ import (
 )
 
 // missedRetired reports a read of what a transaction overwrote that has retired:
-// whether the reader has it in its past is not known any more.
-func (m *Machine) missedRetired(e *infer.Edge) {
+// whether the reader has it in its past is not known any more. It says whether it has.
+func (m *Machine) missedRetired(e *infer.Edge) bool {
 	v := incremental.Vertex(e.To)
 	if m.forced.views == 0 {
-		return
+		return false
 	}
 	for i := range m.views {
 		if m.forced.views&(1<<i) != 0 && !m.graph.Retired(i, v) {
-			return
+			return false
 		}
 	}
 	m.behind(e, m.forced.views)
+	return true
+}
+
+// maxDiverged bounds the transactions that replaced one version which are looked at when
+// one more does.
+const maxDiverged = 256
+
+// missedDiverged is missedRetired of all that replaced the version which a.A replaced too:
+// an edge leads to one of them only. Of very many that one may have retired is enough.
+func (m *Machine) missedDiverged(a *infer.Anomaly) {
+	if m.cfg.Unbounded || m.forced.droppedOf(m.infer.KeyOfVersion(a.Version)).when == 0 {
+		return
+	}
+	looked := 0
+	m.infer.EachReplaced(a.Version, func(n, version uint32) bool {
+		if n == a.A {
+			return true
+		}
+		e := infer.Edge{From: a.A, To: n, Label: infer.RW, Version: version}
+		if looked++; looked > maxDiverged {
+			m.behind(&e, m.forced.views)
+			return false
+		}
+		return !m.missedRetired(&e)
+	})
 }
 
 // dropped is the latest of the writers of a key that were let go of.
@@ -46,8 +71,11 @@ func (m *Machine) checkFrozen(n uint32, missed bool) {
 		if d.when == 0 && !(r.Reread && f.woken && m.readRetired()) {
 			continue
 		}
+		if missed && len(f.passed) > 0 {
+			m.checkPassed(n, r)
+		}
 		if r.Writer != 0 && m.graph.Live(incremental.Vertex(r.Writer)) {
-			continue // rule (b)
+			continue // rule (b), but for what was passed
 		}
 		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || m.infer.Overtaken(r.Version))
 		if r.Reread || missed && since {
@@ -72,6 +100,7 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 		return
 	}
 	m.forceLate()
+	m.leavePartly()
 	for _, v := range retired { // those that the live cap froze before they were due
 		m.forceDue(dueTxn{n: uint32(v), gen: m.infer.Generation(uint32(v))})
 	}
@@ -85,6 +114,7 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 		for _, k := range f.writes {
 			f.setDropped(k, dropped{n, f.drops})
 		}
+		m.passPartly(n)
 		f.sessions.Drop(n)
 		if f.plain != nil {
 			f.plain.Drop(n)

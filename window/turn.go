@@ -174,6 +174,7 @@ func (m *Machine) turnViews(was []begun) {
 	m.setViews(m.cfg.Levels)
 	m.turns = append(m.turns, t)
 	m.turnForced()
+	m.forced.turnPassed(t.from)
 	for i, from := range t.from {
 		if from.Start != incremental.Copied {
 			continue

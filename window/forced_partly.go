@@ -1,0 +1,129 @@
+package window
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// Orders differ, so a writer can have left one and live on in another. Say T2 has, and T3,
+// which wrote the same register, froze behind it there and is let go of when it has left all
+// orders. Who reads what T2 wrote now may have T3 in its past, and would then have missed it:
+// nothing tells any more. In an order in which T2 lives it is behind T3: rule (b).
+
+// passed is a writer that another one of the key froze behind in these views, which is
+// not kept any more.
+type passed struct {
+	txn, key uint32
+	in       incremental.Views
+}
+
+// partly are the live transactions that have left some order, by the keys that they wrote.
+// It follows from the orders: nil if it is to be made anew.
+type partly map[uint32][]uint32
+
+// leavePartly notes what has left an order of several.
+func (m *Machine) leavePartly() {
+	f := &m.forced
+	if f.partly == nil {
+		f.partly = partly{}
+		for n := range m.infer.Slots() {
+			if v := incremental.Vertex(n); m.graph.Live(v) && !m.graph.AllLive(v) {
+				m.addPartly(n)
+			}
+		}
+		return
+	}
+	for _, v := range m.graph.Partly() {
+		m.addPartly(uint32(v))
+	}
+}
+
+func (m *Machine) addPartly(n uint32) {
+	f := &m.forced
+	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
+	for _, k := range f.writes {
+		if !slices.Contains(f.partly[k], n) {
+			f.partly[k] = append(f.partly[k], n)
+		}
+	}
+}
+
+// passPartly notes that n, which wrote f.writes, is let go of.
+func (m *Machine) passPartly(n uint32) {
+	f := &m.forced
+	for _, k := range f.writes {
+		writers := f.partly[k]
+		if len(writers) == 0 {
+			continue
+		}
+		if i := slices.Index(writers, n); i >= 0 {
+			if writers = slices.Delete(writers, i, i+1); len(writers) == 0 {
+				delete(f.partly, k)
+				continue
+			}
+			f.partly[k] = writers
+		}
+		for _, w := range writers {
+			m.pass(passed{txn: w, key: k, in: m.frozeBehind(n, w)})
+		}
+	}
+	f.forgetPassed(n)
+}
+
+// frozeBehind are the views with forced orders that w has left, in which n comes behind it.
+func (m *Machine) frozeBehind(n, w uint32) (in incremental.Views) {
+	for i := range m.views {
+		v := incremental.Vertex(w)
+		if m.forced.views&(1<<i) != 0 && m.graph.Live(v) && m.graph.Retired(i, v) && m.graph.CompareCommits(i, v, incremental.Vertex(n)) < 0 {
+			in |= 1 << i
+		}
+	}
+	return in
+}
+
+func (m *Machine) pass(p passed) {
+	f := &m.forced
+	if p.in == 0 || !slices.Contains(m.infer.WrittenKeys(nil, p.txn), p.key) {
+		return
+	}
+	at, known := slices.BinarySearchFunc(f.passed, p, func(a, b passed) int {
+		return cmp.Or(cmp.Compare(a.txn, b.txn), cmp.Compare(a.key, b.key))
+	})
+	if known {
+		f.passed[at].in |= p.in
+	} else {
+		f.passed = slices.Insert(f.passed, at, p)
+	}
+}
+
+// forgetPassed forgets n, which leaves.
+func (f *forcing) forgetPassed(n uint32) {
+	f.passed = slices.DeleteFunc(f.passed, func(p passed) bool { return p.txn == n })
+}
+
+// turnPassed takes over new numbers of views, of which each began as one of before.
+func (f *forcing) turnPassed(from []incremental.Origin) {
+	f.partly = nil
+	for i := range f.passed {
+		p := &f.passed[i]
+		was := p.in
+		p.in = 0
+		for k, x := range from {
+			p.in |= was >> x.View & 1 << k
+		}
+	}
+}
+
+// checkPassed reports n's reads of what live transactions wrote that others froze behind.
+func (m *Machine) checkPassed(n uint32, r *infer.ExternalRead) {
+	for _, p := range m.forced.passed {
+		if p.txn == r.Writer && p.key == r.Key {
+			key := m.infer.Key(r.Version)
+			m.forced.odd = true
+			m.noteIn(p.in, keyClass(key), "read of an old version of "+key, m.noted(n))
+		}
+	}
+}
