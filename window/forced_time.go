@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -173,6 +174,41 @@ func (m *Machine) overInTime(n, gen uint32) {
 		m.forced.timed.late++
 	}
 	m.passInTime(n, gen)
+}
+
+// maxRenewals bounds how often the pasts of a whole history are made anew.
+const maxRenewals = 8
+
+// renewInTime makes the pasts of a whole history anew where somebody was taken in after one
+// that began behind its end: one whose outcome is unknown can have read from the latter. It
+// goes on until no past grows, and says nothing is missing then.
+func (m *Machine) renewInTime() {
+	f := &m.forced
+	if !m.cfg.Unbounded || f.timed.late == 0 {
+		return
+	}
+	var taken []uint32
+	for n := range f.taken {
+		if t := uint32(n); m.stillIn(t, m.infer.Generation(t)) {
+			taken = append(taken, t)
+		}
+	}
+	slices.SortFunc(taken, func(a, b uint32) int {
+		x, _, _ := m.timesOf(a)
+		y, _, _ := m.timesOf(b)
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(m.infer.Generation(a), m.infer.Generation(b)))
+	})
+	for range maxRenewals {
+		grown := false
+		for _, n := range taken {
+			grown = m.forceInTime(n, m.describe(n), true) || grown
+		}
+		if !grown {
+			f.timed.late = 0
+			break
+		}
+	}
+	m.retryAsides()
 }
 
 // passInTime takes one that is over and still in memory into the lists.

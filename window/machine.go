@@ -330,6 +330,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.decide()
 	if m.forced.on {
 		m.force()
+		m.renewInTime()
 	}
 	m.linearize()
 	m.decideCounters()
