@@ -64,6 +64,10 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 				whole = whole && unit[a] >= 0
 			}
 			c.candidates += len(r.Candidates)
+			if m.writersBeside(v, reader) != len(r.Candidates) { // one replaced what nobody wrote: it is in no chain
+				ok = false
+				return
+			}
 			if len(r.Candidates) == 0 || r.Node < 0 || c.candidates > maxCandidates {
 				ok = false
 			} else if whole {
@@ -77,6 +81,16 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 		c.problem.Reads, c.reads, c.candidates = c.problem.Reads[:before], c.reads[:before], candidates
 	}
 	return ok
+}
+
+// writersBeside is how many others than the reader count and left v.
+func (m *Machine) writersBeside(v, reader uint32) (n int) {
+	m.infer.EachWriter(v, func(w uint32) {
+		if w != reader {
+			n++
+		}
+	})
+	return n
 }
 
 // renumberReads takes over new numbers of units, -1 for those that are left out: with
