@@ -12,6 +12,10 @@ type Witness struct {
 	// edges then. Numeric: they are numbers in the order of the versions. ByCommit: the
 	// writers' commit timestamps order them.
 	ByVersion, Numeric, ByCommit bool
+	// Rows says that a row that was deleted, and one that was inserted at its key, are two:
+	// of a write and a deletion that replaced one version neither lost an update, and no
+	// order of writes leads from a deletion to an insertion.
+	Rows bool
 	// For findings without a cycle: the reader, its operation, and the value.
 	Anomaly AnomalyKind
 	// Drift is how far two clients' clocks may be apart, ns.

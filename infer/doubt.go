@@ -122,8 +122,11 @@ func (s *State) kill(v, writer uint32, labels Label) {
 
 // killOrder takes back the edges that lead to the writer of v as the one of a later
 // version. What else was concluded from v stays.
-func (s *State) killOrder(v, writer uint32) {
-	k := Kill{v, writer, WW | RW, true}
+func (s *State) killOrder(v, writer uint32) { s.killEdges(v, writer, WW|RW) }
+
+// killEdges takes back edges with v at its writer. What else was concluded from v stays.
+func (s *State) killEdges(v, writer uint32, labels Label) {
+	k := Kill{v, writer, labels, true}
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
 }

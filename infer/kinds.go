@@ -45,6 +45,9 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 	case event.Delete:
 		s.deletion(k)
 		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))
+		if s.keys[k].flags&repeats == 0 {
+			s.versions[s.writes[s.touchOf(k).lastWrite].version].flags |= tombstone
+		}
 		if version, _ := versionOf(b, o); s.keys[k].flags&versioned == 0 || len(version) == 0 {
 			s.touchOf(k).flags |= removed // else a read shows its version
 		}
@@ -144,6 +147,7 @@ func tombstoneOf(id event.Hash) event.Hash {
 func (s *State) deletion(k uint32) {
 	x := &s.keys[k]
 	if x.flags&deleted != 0 {
+		x.flags |= deletedAgain
 		return
 	}
 	x.flags |= deleted
@@ -158,7 +162,7 @@ func (s *State) deletion(k uint32) {
 	}
 	s.kill(v, 0, WR)
 	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
-		s.kill(s.writes[id].version, s.writes[id].txn, RW)
+		s.killEdges(s.writes[id].version, s.writes[id].txn, RW)
 	}
 	if x.flags&element != 0 {
 		s.countRoots(k)

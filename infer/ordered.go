@@ -142,19 +142,29 @@ func (s *State) number(k, v, n uint32, num int64) {
 // connectOrdered gives the edges of v, whose writer and number are known.
 func (s *State) connectOrdered(v uint32) {
 	x := s.versions[v]
-	w := x.writer
 	p := s.knownBefore(x.prev)
 	from := p
 	if p != 0 {
-		s.edge(s.versions[p].writer, w, WW, v, 0)
+		s.writesFollow(p, v)
 	} else {
 		from = s.keys[x.key].initial
 	}
 	s.readersPrecede(from, v, v)
 	if q := s.knownAfter(v); q != 0 {
-		s.edge(w, s.versions[q].writer, WW, q, 0)
+		if p != 0 && s.opt.Rows && x.flags&tombstone != 0 {
+			s.killEdges(q, s.versions[q].writer, WW) // its row is not that of p
+		}
+		s.writesFollow(v, q)
 		s.readersPrecede(v, q, q)
 	}
+}
+
+// writesFollow gives the edge from the writer of v to that of the next version q.
+func (s *State) writesFollow(v, q uint32) {
+	if s.beginsRow(v) && s.versions[q].flags&tombstone == 0 {
+		return // that of a row that was deleted says nothing to who inserts another one
+	}
+	s.edge(s.versions[v].writer, s.versions[q].writer, WW, q, 0)
 }
 
 // readersPrecede gives the edges from who read the versions from one up to another,
@@ -204,7 +214,7 @@ func (s *State) bridgeOrdered(v, w uint32) {
 	}
 	from := p
 	if p != 0 {
-		s.edge(s.versions[p].writer, s.versions[q].writer, WW, q, 0)
+		s.writesFollow(p, q)
 	} else {
 		from = s.keys[s.versions[v].key].initial
 	}

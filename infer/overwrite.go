@@ -14,7 +14,7 @@ func (s *State) settleRegister(v, n uint32) {
 	for r := x.readers; r != 0; r = s.olderReader(r) {
 		t := s.readers[r].txn
 		label := WR
-		if s.overwrote(t, v) && s.installed(v) && !(s.opt.Rows && x.hash == tombstoneOf(s.txns[n].id)) {
+		if s.overwrote(t, v) && s.installed(v) && !s.beginsRow(v) {
 			label |= WW
 		}
 		if s.readers[r].reread {
@@ -185,6 +185,24 @@ func (s *State) divergeInRow(id uint32) {
 	}
 }
 
+// beginsRow says whether who replaces v begins another row: no order of writes leads there.
+func (s *State) beginsRow(v uint32) bool { return s.opt.Rows && s.versions[v].flags&tombstone != 0 }
+
+// MayBeOtherRows says whether two that read v and wrote its key may have written two rows:
+// somebody deleted it, and not just one who replaced v as they did.
+func (s *State) MayBeOtherRows(v uint32) bool {
+	flags := s.keys[s.versions[v].key].flags
+	if !s.opt.Rows || flags&deleted == 0 {
+		return false
+	}
+	for id := s.versions[v].over; id != 0 && flags&deletedAgain == 0; id = s.writes[id].nextOver {
+		if w := &s.writes[id]; !w.blind && s.isDelete(w) {
+			return false
+		}
+	}
+	return true
+}
+
 // loses says whether of two that replaced one version the later one lost an update.
 func (s *State) loses(w, x *write) bool {
 	return !s.opt.Rows || s.isDelete(w) == s.isDelete(x)
@@ -192,7 +210,7 @@ func (s *State) loses(w, x *write) bool {
 
 // isDelete says whether w left a tombstone.
 func (s *State) isDelete(w *write) bool {
-	return s.versions[w.version].hash == tombstoneOf(s.txns[w.txn].id)
+	return s.versions[w.version].flags&tombstone != 0
 }
 
 // EachReplaced calls fn with those who read v and replaced it, the latest first, and what

@@ -92,8 +92,7 @@ func (s *State) precede(a, b uint32, label Label) {
 	if s.closesCircle(x.key, id) {
 		return
 	}
-	w := s.versions[to].writer
-	s.edge(s.versions[from].writer, w, WW, to, 0)
+	s.writesFollow(from, to)
 	s.readersBefore(from, to)
 }
 
@@ -113,7 +112,7 @@ func (s *State) readersBefore(from, to uint32) {
 
 // settlePartly gives the edges of v, whose writer is known now.
 func (s *State) settlePartly(v uint32) {
-	p, w := &s.partial, s.versions[v].writer
+	p := &s.partial
 	if *at(&p.in, v)|*at(&p.out, v) == 0 {
 		return
 	}
@@ -134,12 +133,12 @@ func (s *State) settlePartly(v uint32) {
 	}
 	for id := *at(&p.in, v); id != 0; id = p.precedences[id].nextIn {
 		from := p.precedences[id].from
-		s.edge(s.versions[from].writer, w, WW, v, 0)
+		s.writesFollow(from, v)
 		s.readersBefore(from, v)
 	}
 	for id := *at(&p.out, v); id != 0; id = p.precedences[id].nextOut {
 		to := p.precedences[id].to
-		s.edge(w, s.versions[to].writer, WW, to, 0)
+		s.writesFollow(v, to)
 	}
 }
 

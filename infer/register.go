@@ -328,7 +328,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 		switch {
 		case x.writer != 0:
 			label := WR
-			if rmw && (x.flags&overwrittenByWriter == 0 || s.installed(v)) && !(s.opt.Rows && x.hash == tombstoneOf(s.txns[x.writer].id)) {
+			if rmw && (x.flags&overwrittenByWriter == 0 || s.installed(v)) && !s.beginsRow(v) {
 				label |= WW
 			}
 			s.edge(x.writer, n, label, v, 0)

@@ -77,6 +77,7 @@ const (
 	plainBefore                       // and some were told by their values before
 	repeats                           // its values repeat, and name no version: see signs.go
 	voided                            // what rests on its values is being taken back: scratch
+	deletedAgain                      // more than once
 )
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are
@@ -119,6 +120,7 @@ const (
 	seenSurely          // and its outcome was known
 	kept                // in the chain of what is kept of the retired: see spill.go
 	overwrittenSince    // overwritten, by one that has left memory since the key is unordered
+	tombstone           // a delete left it
 	unrecorded          // no known transaction wrote it that counts, and one without a record may have: it names no version
 )
 

@@ -34,6 +34,9 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 	if a.Kind == infer.Internal || a.Kind == infer.Nonrepeatable && isList(&w) {
 		m.Counters.Misread++ // a register's other version is taken in
 	}
+	if m.hidesLoss(a, &w) {
+		return
+	}
 	if a.Kind == infer.Divergence {
 		if !hasAppend(&w) {
 			m.Counters.Diverged++

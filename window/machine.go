@@ -34,6 +34,9 @@ type Counters struct {
 	// Tolerated counts those of them that one of the two asked for: the order of their
 	// writers is known to no level then.
 	Tolerated  int64 `json:"tolerated,omitempty"`
+	// OtherRows counts pairs that replaced one version of a key at which a row was deleted:
+	// where a row is not its key, nothing is known of them.
+	OtherRows  int64 `json:"other_rows,omitempty"`
 	Unverified int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
 	// LeftOut counts further violations of violated levels that the verifier did not
 	// accept: not reported, and no verdict rests on them.
@@ -273,6 +276,9 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.refused(b, t, start, end)
 	}
 	m.apply()
+	if m.cfg.Rows {
+		m.rowsDeleted(b, t, start)
+	}
 	if m.infer.Counters.Countable > 0 && n != 0 && !m.cfg.Unbounded && t.Status != event.Aborted {
 		m.noteCounters(b, t, n, end)
 	}

@@ -67,6 +67,10 @@ func (m *Machine) rest(f *openFinding, w *finding.Witness) {
 	for _, n := range f.members {
 		end = max(end, m.infer.Info(n).End)
 	}
+	if m.cfg.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
+		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
+		f.due = max(f.due, end+int64(c.ClockDrift))
+	}
 	switch {
 	case b.Absence:
 		f.due = max(f.due, end+m.infer.Patience())

@@ -32,6 +32,15 @@ func Possible(h History, l Level) (bool, error) { return PossibleAsVisited(h, l,
 // PossibleAsVisited is Possible for stores whose registers move on as those who visit
 // them one after the other see it.
 func PossibleAsVisited(h History, l Level, v Visits) (bool, error) {
+	return possible(h, l, v, false)
+}
+
+// PossibleInRows is Possible for stores in which a row that was deleted, and one that was
+// inserted at its key, are two: under snapshot isolation a transaction may insert a row at
+// a key of which it saw another one, when that is gone.
+func PossibleInRows(h History, l Level) (bool, error) { return possible(h, l, Visits{}, true) }
+
+func possible(h History, l Level, v Visits, rows bool) (bool, error) {
 	return someOutcome(h, func(txns []*workload.Txn) bool {
 		written := map[version]bool{}
 		note := func(t *workload.Txn) {
@@ -49,7 +58,7 @@ func PossibleAsVisited(h History, l Level, v Visits) (bool, error) {
 		for _, t := range txns {
 			note(t)
 		}
-		e := execution{visits: v, level: l, written: written, txns: txns, place: make([]int, len(txns)), states: []state{{}}}
+		e := execution{visits: v, level: l, rows: rows, written: written, txns: txns, place: make([]int, len(txns)), states: []state{{}}}
 		for i := range e.place {
 			e.place[i] = -1
 		}
@@ -94,6 +103,7 @@ type state map[string][]int64
 type execution struct {
 	visits  Visits
 	level   Level
+	rows    bool
 	written map[version]bool // by those that take part, and those that aborted
 	txns    []*workload.Txn
 	place   []int             // of each transaction in the order, -1 while it is not in it
@@ -189,7 +199,7 @@ func (e *execution) commit(i int) (state, bool) {
 		if result, ok := replay(e.txns[i], e.states[q]); ok {
 			return result, true
 		}
-		if q > 0 && e.level.snapshot() && writesAny(e.txns[i], e.writes[q-1]) {
+		if q > 0 && e.level.snapshot() && e.conflicts(e.txns[i], e.writes[q-1]) {
 			break
 		}
 	}
@@ -208,10 +218,23 @@ func precedes(a, b *workload.Txn) bool {
 	return a.End != 0 && b.End != 0 && a.End <= b.Start
 }
 
-func writesAny(t *workload.Txn, cells map[string]bool) bool {
+// conflicts says whether t, the next in the order, writes what the commit that wrote the
+// cells did. Under [PossibleInRows] it does not where it inserts a row that is not there.
+func (e *execution) conflicts(t *workload.Txn, cells map[string]bool) bool {
 	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
-		return changes(&o) && cells[cellOf(&o)]
+		return changes(&o) && cells[cellOf(&o)] && !(e.rows && len(e.states[len(e.states)-1][o.Key]) == 0 && inserts(t, o.Key))
 	})
+}
+
+// inserts says whether t leaves a row at the key.
+func inserts(t *workload.Txn, key string) bool {
+	left := false
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Key == key && changes(o) {
+			left = o.Kind == event.Write || o.Kind == event.Insert || o.Kind == event.CAS
+		}
+	}
+	return left
 }
 
 // changes says whether o leaves something behind.

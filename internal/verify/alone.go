@@ -58,6 +58,9 @@ func checkDivergence(w *finding.Witness) error {
 	case !writesKey(a, w.Key) || !writesKey(b, w.Key):
 		return fmt.Errorf("not both of %s and %s wrote %s", a.ID, b.ID, w.Key)
 	}
+	if w.Rows && deleted(a, w.Key) != deleted(b, w.Key) {
+		return fmt.Errorf("one of %s and %s deleted the row, and the other one inserted another", a.ID, b.ID)
+	}
 	for _, x := range externalLists(a, w.Key) {
 		for _, y := range externalLists(b, w.Key) {
 			if slices.Equal(x, y) {

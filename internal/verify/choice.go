@@ -50,6 +50,8 @@ func checkChoice(w *finding.Witness, c *finding.Choice) error {
 		return errors.New("an aborted transaction takes part")
 	case a.Source != b.Source || a.Epoch != b.Epoch:
 		return errors.New("the transactions are of two histories")
+	case w.Rows && (deleted(a, c.Key) || deleted(b, c.Key)):
+		return errors.New("a row of it was deleted: its writers may have written two")
 	case !wrote || !too:
 		return fmt.Errorf("not both of %s and %s wrote it", a.ID, b.ID)
 	}

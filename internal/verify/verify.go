@@ -53,6 +53,9 @@ func checkEdge(w *finding.Witness, e *finding.Dependency) error {
 	case from.Source != to.Source || from.Epoch != to.Epoch:
 		return errors.New("the transactions are of two histories")
 	}
+	if w.Rows && e.Label&finding.WW != 0 && deleted(from, e.Key) && !deleted(to, e.Key) {
+		return fmt.Errorf("%s deleted the row of %s, and %s inserted another", from.ID, e.Key, to.ID)
+	}
 	switch {
 	case e.Label&finding.Forced != 0:
 		return checkForced(w, e)

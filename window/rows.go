@@ -1,0 +1,89 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// Where a row is not its key (Config.Rows), two transactions that replaced what they had read
+// of a key need not have written one row: when the first had been deleted, the later one
+// inserted another. Of a deletion and a write that is known from the two. Of two writes it is
+// so if anybody deleted the key between them.
+
+// hidesLoss says whether the two that diverged are no lost update as far as is known.
+func (m *Machine) hidesLoss(a *infer.Anomaly, w *finding.Witness) bool {
+	if !m.cfg.Rows || a.Kind != infer.Divergence || hasAppend(w) || !m.infer.MayBeOtherRows(a.Version) {
+		return false
+	}
+	deletes := deletesRow(&w.Txns[0], w.Key)
+	if deletes && deletesRow(&w.Txns[len(w.Txns)-1], w.Key) {
+		return false // only one can have deleted it
+	}
+	m.Counters.Diverged++
+	m.Counters.OtherRows++
+	return true
+}
+
+// deletesRow says whether t left no row at the key.
+func deletesRow(t *event.Record, key string) bool {
+	last := event.Read
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Key == key && o.Writes() {
+			last = o.Kind
+		}
+	}
+	return last == event.Delete
+}
+
+// rowsDeleted takes back the lost updates at the keys that t deletes, unless it began when
+// they were over.
+func (m *Machine) rowsDeleted(b *event.Batch, t *event.Txn, start int64) {
+	if t.Status == event.Aborted || len(m.open.by) == 0 {
+		return
+	}
+	for _, o := range b.OpsOf(t) {
+		if o.Kind != event.Delete {
+			continue
+		}
+		key := b.Text(o.Key)
+		for _, f := range slices.Clone(m.open.list) {
+			if !f.closed && f.Finding.Anomaly == lostUpdate && m.mayBeBetween(f, start) {
+				m.takeBackLoss(f, key)
+			}
+		}
+	}
+	m.retryAsides()
+}
+
+// lostUpdate is the name of two that replaced one version.
+const lostUpdate = "lost-update"
+
+// mayBeBetween says whether what began then may have ended before the last of f's members.
+func (m *Machine) mayBeBetween(f *openFinding, start int64) bool {
+	return m.untimed || slices.ContainsFunc(f.members, func(n uint32) bool {
+		return start <= m.infer.Info(n).End+int64(m.cfg.Contract.ClockDrift)
+	})
+}
+
+// takeBackLoss withdraws f if it is about writes of the key.
+func (m *Machine) takeBackLoss(f *openFinding, key string) {
+	about := func(v uint32) bool { return m.infer.Key(v) == key && m.infer.MayBeOtherRows(v) }
+	if !slices.ContainsFunc(f.versions, about) {
+		return
+	}
+	deletes := 0
+	for _, n := range f.members {
+		if r := m.record(n); deletesRow(&r, key) {
+			deletes++
+		}
+	}
+	if deletes > 1 {
+		return
+	}
+	f.versions = slices.DeleteFunc(f.versions, about) // the rest may still hold
+	m.Counters.OtherRows++
+	m.withdraw(f)
+}
