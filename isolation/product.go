@@ -10,10 +10,22 @@ import (
 type promise struct {
 	setting string
 	level   Level
+	rules   Rules
 }
 
-// product is a database by name. docs/semantics.md, section 11, says why each
-// setting stands for its level.
+// Rules are what a setting means beyond its level.
+type Rules struct {
+	// Rows: a row, and not its key, is what the level is about: a row that was deleted and
+	// one that was inserted at its key are two. PostgreSQL's repeatable read lets a
+	// transaction that read the first insert the second (INSERT ... ON CONFLICT DO UPDATE),
+	// and what it read of the first is then no update that it lost.
+	Rows bool
+	// Tracked: conflicts are found among those that asked for serializable only. An
+	// anti-dependency on one that asked for less is none of the level's.
+	Tracked bool
+}
+
+// product is a database by name.
 type product struct {
 	name     string
 	settings []promise
@@ -21,56 +33,63 @@ type product struct {
 
 // products lists what `expect` knows by name, without what only some deployments
 // promise: reads of replicas are to be marked stale or get a source of their own.
+// docs/semantics.md, section 12, has the same table, and says why each setting stands
+// for its level, and where versions are known to break it.
 var products = []product{
 	{"postgresql", []promise{
-		{"read-uncommitted", session(ReadCommitted)}, {"read-committed", session(ReadCommitted)},
-		{"repeatable-read", session(SnapshotIsolation)}, {"serializable", session(Serializable)},
+		{"read-uncommitted", session(ReadCommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
+		{"repeatable-read", session(SnapshotIsolation), Rules{Rows: true}}, {"serializable", session(Serializable), Rules{Tracked: true}},
 	}},
 	{"mysql", []promise{
-		{"read-uncommitted", session(ReadUncommitted)}, {"read-committed", session(ReadCommitted)},
-		{"repeatable-read", session(ReadCommitted)}, {"serializable", session(Serializable)},
+		{"read-uncommitted", session(ReadUncommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
+		{"repeatable-read", session(ReadCommitted), Rules{}}, {"serializable", session(Serializable), Rules{}},
 	}},
 	{"mariadb", []promise{
-		{"read-uncommitted", session(ReadUncommitted)}, {"read-committed", session(ReadCommitted)},
-		{"repeatable-read", session(ReadCommitted)}, {"snapshot-isolation", session(SnapshotIsolation)},
-		{"serializable", session(Serializable)},
+		{"read-uncommitted", session(ReadUncommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
+		{"repeatable-read", session(ReadCommitted), Rules{}}, {"snapshot-isolation", session(SnapshotIsolation), Rules{}},
+		{"serializable", session(Serializable), Rules{}},
+	}},
+	{"sqlite", []promise{
+		{"read-uncommitted", session(ReadUncommitted), Rules{}}, {"serializable", session(Serializable), Rules{}},
 	}},
 	{"cockroachdb", []promise{
-		{"read-committed", plain(ReadCommitted)}, {"serializable", plain(Serializable)},
+		{"read-committed", plain(ReadCommitted), Rules{}}, {"serializable", plain(Serializable), Rules{}},
 	}},
 	{"yugabytedb", []promise{
-		{"read-committed", plain(ReadCommitted)}, {"repeatable-read", plain(SnapshotIsolation)},
-		{"serializable", plain(Serializable)},
+		{"read-committed", plain(ReadCommitted), Rules{}}, {"repeatable-read", plain(SnapshotIsolation), Rules{}},
+		{"serializable", plain(Serializable), Rules{}},
 	}},
 	{"tidb", []promise{
-		{"read-committed", session(ReadCommitted)}, {"repeatable-read", session(ReadCommitted)},
-		{"optimistic", session(SnapshotIsolation)},
+		{"read-committed", session(ReadCommitted), Rules{}}, {"repeatable-read", session(ReadCommitted), Rules{}},
+		{"optimistic", session(SnapshotIsolation), Rules{}},
 	}},
 	{"mongodb", []promise{
-		{"local", plain(ReadUncommitted)}, {"majority", plain(ReadCommitted)},
-		{"causal", session(Causal)}, {"snapshot", plain(SnapshotIsolation)},
-		{"linearizable", Level{Special: Linearizable}},
+		{"local", plain(ReadUncommitted), Rules{}}, {"majority", plain(ReadCommitted), Rules{}},
+		{"causal", session(Causal), Rules{}}, {"snapshot", plain(SnapshotIsolation), Rules{}},
+		{"linearizable", Level{Special: Linearizable}, Rules{}},
 	}},
 	{"spanner", []promise{
-		{"repeatable-read", Level{Base: SnapshotIsolation, Family: Strong}},
-		{"serializable", Level{Base: Serializable, Family: Strong}},
+		{"repeatable-read", Level{Base: SnapshotIsolation, Family: Strong}, Rules{}},
+		{"serializable", Level{Base: Serializable, Family: Strong}, Rules{}},
 	}},
 	{"cassandra", []promise{
-		{"lwt", Level{Special: Linearizable}}, {"quorum", plain(ReadUncommitted)},
+		{"lwt", Level{Special: Linearizable}, Rules{}}, {"quorum", plain(ReadUncommitted), Rules{}},
 	}},
 	{"etcd", []promise{
-		{"serializable", plain(Serializable)}, {"linearizable", Level{Base: Serializable, Family: Strong}},
+		{"serializable", plain(Serializable), Rules{}}, {"linearizable", Level{Base: Serializable, Family: Strong}, Rules{}},
 	}},
 }
 
-// rowSettings are those under which a row, and not its key, is what a level is about: a row that
-// was deleted and one that was inserted at its key are two. PostgreSQL's repeatable read lets a
-// transaction that read the first insert the second (INSERT ... ON CONFLICT DO UPDATE), and what
-// it read of the first is then no update that it lost.
-var rowSettings = []string{"postgresql/repeatable-read"}
-
-// TellsRows says whether under the setting, as in postgresql/repeatable-read, a row is not its key.
-func TellsRows(setting string) bool { return slices.Contains(rowSettings, setting) }
+// RulesOf are those of the setting, as in postgresql/repeatable-read; none of a level.
+func RulesOf(expected string) Rules {
+	name, setting, _ := strings.Cut(expected, "/")
+	if p := productOf(name); p != nil {
+		if x := p.find(setting); x != nil {
+			return x.rules
+		}
+	}
+	return Rules{}
+}
 
 func plain(b Base) Level   { return Level{Base: b} }
 func session(b Base) Level { return Level{Base: b, Family: StrongSession} }
@@ -112,12 +131,18 @@ func productOf(name string) *product {
 
 // at is what the product promises at the setting.
 func (p *product) at(setting string) (Level, bool) {
-	for _, s := range p.settings {
-		if s.setting == setting {
-			return s.level, true
-		}
+	if x := p.find(setting); x != nil {
+		return x.level, true
 	}
 	return Level{}, false
+}
+
+func (p *product) find(setting string) *promise {
+	i := slices.IndexFunc(p.settings, func(x promise) bool { return x.setting == setting })
+	if i < 0 {
+		return nil
+	}
+	return &p.settings[i]
 }
 
 // AskedOf is [Asked] where the product is known: an SQL name means what it means

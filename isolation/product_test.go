@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,8 @@ func TestParseExpected(t *testing.T) {
 		{"mysql/repeatable-read", "strong-session-read-committed", "mysql", ""},
 		{"spanner/serializable", "strong-serializable", "spanner", ""},
 		{"cassandra/lwt", "linearizable", "cassandra", ""},
-		{"oracle/serializable", "", "", `no product is called "oracle"; those known are postgresql, mysql,`},
+		{"sqlite/serializable", "strong-session-serializable", "sqlite", ""},
+		{"oracle/serializable", "", "", `no product is called "oracle"; those known are postgresql, mysql, mariadb, sqlite,`},
 		{"etcd/eventual", "", "", `etcd has no setting "eventual"; those known are etcd/serializable, etcd/linearizable`},
 		{"repeatable-read", "", "", "no isolation level is called"},
 	} {
@@ -68,4 +70,52 @@ func promises() []string {
 		}
 	}
 	return names
+}
+
+// TestProductsAreDocumented: the table of docs/semantics.md, section 12, has every setting
+// once, with its level and its rules, and no other one.
+func TestProductsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/semantics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| setting | expect | because | known gaps |\n")
+	documented := map[string]string{}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 {
+			break
+		}
+		for name := range strings.SplitSeq(cells[1], ",") {
+			name = strings.Trim(name, " `")
+			if documented[name] != "" {
+				t.Errorf("%s is there twice", name)
+			}
+			documented[name] = strings.TrimSpace(cells[2])
+		}
+	}
+	for _, name := range promises() {
+		l, _, err := ParseExpected(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, rules := l.String(), RulesOf(name)
+		if rules.Rows {
+			want += ", of rows"
+		}
+		if rules.Tracked {
+			want += ", tracked"
+		}
+		if documented[name] != want {
+			t.Errorf("%s: the table says %q, want %q", name, documented[name], want)
+		}
+		delete(documented, name)
+	}
+	delete(documented, "---")
+	for name := range documented {
+		t.Errorf("the table has %s, which is not known", name)
+	}
+	if (RulesOf("snapshot-isolation") != Rules{}) || (RulesOf("mysql/serializable") != Rules{}) {
+		t.Error("a level by its name, or another product, has rules")
+	}
 }

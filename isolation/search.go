@@ -16,6 +16,8 @@ type Searcher struct {
 	// Asked is what a transaction asked for, 0 if it did not say; nil while none did. The
 	// anti-dependencies of one that asked for less are no part of a level's encoding.
 	Asked func(incremental.Vertex) Base
+	// Tracked is that of [Rules].
+	Tracked bool
 
 	floor Base // anti-dependencies of those that asked for less are passed over
 	seen  []uint32
@@ -217,13 +219,16 @@ func (s *Searcher) search(g *incremental.Graph, closing *incremental.Edge, p pla
 }
 
 // promisesLess says whether e is an anti-dependency of a transaction that asked for
-// less than the base.
+// less than the base, or one on such a transaction that nobody tracks.
 func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
 	if s.Asked == nil || finding.Label(e.Labels)&finding.RW == 0 {
 		return false
 	}
-	asked := s.Asked(e.From)
-	return asked != 0 && asked < base
+	less := func(v incremental.Vertex) bool {
+		asked := s.Asked(v)
+		return asked != 0 && asked < base
+	}
+	return less(e.From) || s.Tracked && base == Serializable && less(e.To)
 }
 
 // promised says whether what the cycle refutes was promised to all whose reads it

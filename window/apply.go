@@ -196,11 +196,19 @@ func (m *Machine) insert() {
 // viewsOf are the views in which e constrains: in the encoding of a level, a
 // transaction that asked for less gives no anti-dependency, and one that asked
 // for read-uncommitted takes no read dependency in (Adya's mixing-correct
-// histories).
+// histories). Where conflicts are tracked among serializable transactions only, nobody is
+// promised to come before one that asked for less.
 func (m *Machine) viewsOf(e *incremental.Edge) incremental.Views {
 	all := incremental.Views(1)<<len(m.views) - 1
 	switch l := infer.Label(e.Labels); {
 	case l&infer.RW != 0:
+		if asked := m.askedBy(uint32(e.To)); m.cfg.Rules.Tracked && asked != 0 && asked < isolation.Serializable {
+			for i, level := range m.views {
+				if level.Underlying() == isolation.Serializable {
+					all &^= 1 << i
+				}
+			}
+		}
 		if asked := m.askedBy(uint32(e.From)); asked != 0 {
 			for i, level := range m.views {
 				if asked < level.Underlying() {

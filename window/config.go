@@ -69,8 +69,8 @@ type Config struct {
 	// Product is the database's, for the SQL names of levels that transactions ask
 	// for; "" if it is not known.
 	Product string
-	// Rows: the product orders rows, and not keys: see infer.Options.
-	Rows     bool
+	// Rules are what the product does at the setting that Expect was named by.
+	Rules    isolation.Rules
 	Contract Contract
 
 	// Unbounded keeps everything and decides at the end of the input: whole
@@ -226,7 +226,7 @@ func (m *Machine) Configure(c Config) error {
 	m.cfg = next
 	m.turning = !slices.Equal(next.Levels, m.watched)
 	m.infer.SetOptions(m.inferOptions())
-	m.searcher.Budget = next.SearchBudget
+	m.searcher.Budget, m.searcher.Tracked = next.SearchBudget, next.Rules.Tracked
 	return nil
 }
 
@@ -246,7 +246,7 @@ func (c Config) inferOptions() infer.Options {
 		UnmonitoredWriters: c.Contract.UnmonitoredWriters, DeletesUnseen: c.Contract.DeletesUnseen,
 		Whole:           c.Unbounded,
 		ByVersion:       c.Contract.ByVersion || c.Contract.NumericVersions,
-		Rows:            c.Rows,
+		Rows:            c.Rules.Rows,
 		Observed:        c.Contract.Observed && !c.Contract.ByVersion && !c.Contract.NumericVersions,
 		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
 		SequentialKeys: c.Contract.SequentialKeys, LinearizableKeys: c.Contract.LinearizableKeys,

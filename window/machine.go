@@ -33,7 +33,7 @@ type Counters struct {
 	Diverged int64 `json:"diverged"`
 	// Tolerated counts those of them that one of the two asked for: the order of their
 	// writers is known to no level then.
-	Tolerated  int64 `json:"tolerated,omitempty"`
+	Tolerated int64 `json:"tolerated,omitempty"`
 	// OtherRows counts pairs that replaced one version of a key at which a row was deleted:
 	// where a row is not its key, nothing is known of them.
 	OtherRows  int64 `json:"other_rows,omitempty"`
@@ -174,7 +174,7 @@ func New(cfg Config) *Machine {
 	m.forced.init(m.views, cfg.Unbounded)
 	m.forced.idle = m.mayIdle()
 	m.infer.SetOptions(m.inferOptions())
-	m.searcher.Budget = cfg.SearchBudget
+	m.searcher.Budget, m.searcher.Tracked = cfg.SearchBudget, cfg.Rules.Tracked
 	m.open.init()
 	m.horizon.init()
 	m.found = map[string][2]int64{}
@@ -276,7 +276,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.refused(b, t, start, end)
 	}
 	m.apply()
-	if m.cfg.Rows {
+	if m.cfg.Rules.Rows {
 		m.rowsDeleted(b, t, start)
 	}
 	if m.infer.Counters.Countable > 0 && n != 0 && !m.cfg.Unbounded && t.Status != event.Aborted {

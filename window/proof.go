@@ -122,6 +122,6 @@ func (m *Machine) given(w *finding.Witness) {
 	w.Drift = int64(m.cfg.Contract.ClockDrift)
 	c := &m.cfg.Contract
 	w.Drift = int64(c.ClockDrift)
-	w.Rows = m.cfg.Rows
+	w.Rows = m.cfg.Rules.Rows
 	w.ByVersion, w.Numeric, w.ByCommit = c.ByVersion || c.NumericVersions, c.NumericVersions, c.TrustCommitTS
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/isowatch/isowatch/infer"
 )
 
-// Where a row is not its key (Config.Rows), two transactions that replaced what they had read
+// Where a row is not its key (isolation.Rules), two transactions that replaced what they had read
 // of a key need not have written one row: when the first had been deleted, the later one
 // inserted another. Of a deletion and a write that is known from the two. Of two writes it is
 // so if anybody deleted the key between them.
 
 // hidesLoss says whether the two that diverged are no lost update as far as is known.
 func (m *Machine) hidesLoss(a *infer.Anomaly, w *finding.Witness) bool {
-	if !m.cfg.Rows || a.Kind != infer.Divergence || hasAppend(w) || !m.infer.MayBeOtherRows(a.Version) {
+	if !m.cfg.Rules.Rows || a.Kind != infer.Divergence || hasAppend(w) || !m.infer.MayBeOtherRows(a.Version) {
 		return false
 	}
 	deletes := deletesRow(&w.Txns[0], w.Key)

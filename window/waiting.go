@@ -67,7 +67,7 @@ func (m *Machine) rest(f *openFinding, w *finding.Witness) {
 	for _, n := range f.members {
 		end = max(end, m.infer.Info(n).End)
 	}
-	if m.cfg.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
+	if m.cfg.Rules.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
 		f.due = max(f.due, end+int64(c.ClockDrift))
 	}

@@ -12,9 +12,18 @@ func CheckAsked(h History, asked map[string]string) Verdicts {
 	return decide(h, func(h History) Verdicts { return checkAsked(h, asked) })
 }
 
-func checkAsked(h History, asked map[string]string) Verdicts {
+// CheckTracked is CheckAsked where conflicts are found among those that asked for
+// serializable, or for nothing, only: in the graph of a serializable level an
+// anti-dependency on any other is missing too.
+func CheckTracked(h History, asked map[string]string) Verdicts {
+	return decide(h, func(h History) Verdicts { return check(h, asked, true) })
+}
+
+func checkAsked(h History, asked map[string]string) Verdicts { return check(h, asked, false) }
+
+func check(h History, asked map[string]string, tracked bool) Verdicts {
 	g := Dependencies(h)
-	g.asked = asked
+	g.asked, g.tracked = asked, tracked
 	v := Verdicts{Violated: map[Level]bool{}, Graph: g, Torn: g.Torn()}
 	anomalies := g.Anomalies
 	g.Anomalies = slices.DeleteFunc(slices.Clone(anomalies), func(a Anomaly) bool { return g.allowed(&a) })
@@ -50,6 +59,9 @@ func (g *Graph) asksLess(id, base string) bool {
 
 // leaves says whether the graph of the level goes without the edge.
 func (g *Graph) leaves(e Edge, l Level) bool {
+	if g.tracked && e.Type == RW && l.base() == "serializable" && g.asksLess(g.History[e.To].ID, l.base()) {
+		return true
+	}
 	return e.Type == RW && g.asksLess(g.History[e.From].ID, l.base()) || e.Type == WR && g.readsAnything(e.To)
 }
 

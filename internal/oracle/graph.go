@@ -66,6 +66,7 @@ type Graph struct {
 	NotSequential []string
 
 	asked    map[string]string // by id: the base that it asked for; see CheckAsked
+	tracked  bool              // see CheckTracked
 	openKeys []openKey         // registers whose order is to be tried
 	keys     []string          // in order of first use
 	users    map[string][]int  // key -> the transactions with operations on it

@@ -19,9 +19,23 @@ import (
 // histories).
 func TestMixedLevels(t *testing.T) {
 	t.Parallel()
+	mixedLevels(t, 2000, false, oracle.CheckAsked)
+}
+
+// TestTrackedLevels: the same where conflicts are tracked among serializable transactions
+// only, as in PostgreSQL.
+func TestTrackedLevels(t *testing.T) {
+	t.Parallel()
+	mixedLevels(t, 1000, true, oracle.CheckTracked)
+}
+
+func mixedLevels(t *testing.T, n int, tracked bool, check func(oracle.History, map[string]string) oracle.Verdicts) {
 	names := []string{"", "", "read-committed", "monotonic-atomic-view", "read-atomic", "causal", "prefix", "snapshot-isolation", "serializable"}
+	if tracked {
+		names = []string{"", "", "", "read-committed", "snapshot-isolation"}
+	}
 	said := map[string]int{}
-	for i := range seeds(t, 2000) {
+	for i := range seeds(t, n) {
 		rng := rand.New(rand.NewPCG(uint64(i), 61))
 		h := oracle.Random(rng, oracle.Wide())
 		asked := map[string]string{}
@@ -32,6 +46,7 @@ func TestMixedLevels(t *testing.T) {
 			asked[h[rng.IntN(len(h))].ID] = "read-uncommitted"
 		}
 		cfg := exactAt(i)
+		cfg.Rules.Tracked = tracked
 		if rng.IntN(2) == 0 {
 			cfg.Unbounded = false
 			cfg.Window, cfg.Lateness = window.For(time.Duration(rng.IntN(40))*time.Millisecond), window.For(10*time.Millisecond)
@@ -61,7 +76,7 @@ func TestMixedLevels(t *testing.T) {
 			for _, verdict := range verdicts(m) {
 				said[verdict]++
 			}
-			o := oracle.CheckAsked(h, asked)
+			o := check(h, asked)
 			for l, verdict := range verdicts(m) {
 				if o.Torn && verdict == window.Violated && strings.HasSuffix(string(l), oracle.AtomicView) {
 					return "" // not looked into, and those above fall with it

@@ -37,7 +37,7 @@ func TestRows(t *testing.T) {
 				if i%2 == 0 {
 					cfg = windowed(rng)
 				}
-				cfg.Levels, cfg.Rows = exactAt(i/2).Levels, true
+				cfg.Levels, cfg.Rules.Rows = exactAt(i/2).Levels, true
 				cfg.Contract.NumericVersions, cfg.Contract.TrustCommitTS = k.Versions, k.Timestamps
 				perm, restarts := arrival(rng, len(h)), rng.IntN(3) == 0
 				fails := func(h oracle.History, perm []int) string {

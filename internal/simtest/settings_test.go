@@ -91,7 +91,7 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		if !strings.Contains(value, "/") {
 			cfg.Product = ""
 		}
-		cfg.Rows = isolation.TellsRows(value)
+		cfg.Rules = isolation.RulesOf(value)
 	case "isolation":
 		c.IgnoreIsolation, err = oneOf(value, "ignore", "respect")
 	case "replay":
