@@ -175,7 +175,7 @@ func (s *State) decideWriter(d due) {
 		a.Certain = false
 	}
 	s.Counters.Unattributed++
-	x.flags |= unattributed
+	s.mark(d.version, unattributed, 0)
 	if a.Certain && !s.values.forgot && !s.aborts.forgot {
 		x.flags |= accused
 		a.Kind = GarbageRead
@@ -193,7 +193,7 @@ func (s *State) unwritten(v uint32) {
 	if x.possible > 0 || x.due > 0 || x.flags&seen == 0 || x.flags&(initialVersion|baseline|unattributed) != 0 {
 		return
 	}
-	x.flags |= unattributed
+	s.mark(v, unattributed, 0)
 	s.Counters.Unattributed++
 	s.keepLate(v)
 }
@@ -221,7 +221,7 @@ func (s *State) supplied(v uint32) {
 	}
 	x.flags &^= baseline
 	if x.flags&unattributed != 0 {
-		x.flags &^= unattributed
+		s.mark(v, 0, unattributed)
 		s.Counters.Unattributed--
 	}
 	if x.flags&accused != 0 {

@@ -266,6 +266,9 @@ func (s *State) Sizes() Sizes {
 // Check audits lists and back links and names the first broken invariant.
 // O(everything).
 func (s *State) Check() error {
+	if err := s.checkReads(); err != nil {
+		return err
+	}
 	for v := range s.versions {
 		x := &s.versions[v]
 		if x.key == 0 {

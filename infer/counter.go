@@ -41,6 +41,7 @@ func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	case c.flags&hasRead == 0:
 		c.flags |= hasRead
 		c.readHash.Lo = before
+		s.readOpen(OpenCounter)
 	case c.readHash.Lo != before:
 		s.misreads(Nonrepeatable, c, n, i, 0)
 	}

@@ -79,7 +79,7 @@ func (s *State) makeAmbiguous(v uint32) {
 	if x.flags&ambiguous != 0 {
 		return
 	}
-	x.flags |= ambiguous
+	s.mark(v, ambiguous, 0)
 	if s.observed(v) || s.keys[x.key].kind == event.List {
 		s.countAmbiguous(v)
 	}
@@ -174,7 +174,7 @@ func (s *State) disambiguate(v uint32) {
 	if x.flags&ambiguous == 0 || x.possible != 1 || s.values.has(s.valueKey(v)) {
 		return
 	}
-	x.flags &^= ambiguous
+	s.mark(v, 0, ambiguous)
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 		n := s.writes[id].txn
 		switch s.txns[n].state {
@@ -204,7 +204,7 @@ func (s *State) disambiguate(v uint32) {
 func (s *State) sawOwnWrite(v, n uint32) (saw bool) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		if x := &s.readers[r]; x.txn == n {
-			s.versions[v].flags |= ambiguous
+			s.mark(v, ambiguous, 0)
 			s.suspectFuture(v, n, x.op)
 			saw = true
 		}

@@ -107,6 +107,7 @@ func (s *State) expected(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 		s.readValue(c, n, i, event.Hash{}, true)
 	} else {
 		s.Counters.Ambiguous++
+		s.readOpen(OpenNameless)
 	}
 }
 
@@ -155,7 +156,7 @@ func (s *State) deletion(k uint32) {
 	if s.versions[v].flags&ambiguous != 0 {
 		return
 	}
-	s.versions[v].flags |= ambiguous
+	s.mark(v, ambiguous, 0)
 	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
 	if x.flags&foundNothing != 0 {
 		s.Counters.Ambiguous++

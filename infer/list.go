@@ -81,6 +81,8 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	c.readVer = s.show(c.key, elems, n, op)
 	if c.readVer != 0 {
 		s.addReader(n, c.readVer, op)
+	} else {
+		s.reads.Total++
 	}
 }
 

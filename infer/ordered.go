@@ -53,6 +53,7 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	switch {
 	case len(version) > 0 && c.flags&(wrote|nameless) == wrote|nameless:
 		s.Counters.Ambiguous++ // perhaps what it wrote itself
+		s.readOpen(OpenNameless)
 	case len(version) > 0:
 		h := versionIdentity(version)
 		s.noteVersion(k, o.ValueHash, h)
@@ -62,6 +63,7 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 		s.readValue(c, n, i, event.Hash{}, true)
 	default:
 		s.Counters.Ambiguous++
+		s.readOpen(OpenNameless)
 	}
 }
 

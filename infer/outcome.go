@@ -66,6 +66,8 @@ func (s *State) uncount(n uint32) {
 	}
 	for id := s.txns[n].reads; id != 0; {
 		next, v := s.readers[id].nextOfTxn, s.readers[id].version
+		s.reads.Total--
+		s.reads.Open[s.openBy(v)]--
 		s.dropReader(id)
 		if s.versions[v].flags&accused != 0 { // perhaps by n
 			s.unaccused = append(s.unaccused, v)

@@ -184,6 +184,7 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 			s.foundNothing(c.key)
 			if s.opt.vacant() || s.keys[c.key].flags&deleted != 0 {
 				s.Counters.Ambiguous++
+				s.readOpen(OpenNothing)
 				return
 			}
 		} else {
@@ -314,7 +315,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 func (s *State) sawOld(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
 	if x.possible == 0 && x.flags&(initialVersion|ambiguous) == 0 && s.twice.has(s.valueKey(v)) {
-		x.flags |= ambiguous
+		s.mark(v, ambiguous, 0)
 	}
 	if x.flags&(ambiguous|initialVersion) == 0 && s.notThat(v, n, rmw) {
 		s.makeAmbiguous(v)

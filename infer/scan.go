@@ -108,6 +108,7 @@ func (s *State) scansAbsence(n uint32) bool {
 	}
 	if s.opt.vacant() {
 		s.Counters.Ambiguous++
+		s.readOpen(OpenNothing)
 		return false
 	}
 	return true
@@ -192,6 +193,7 @@ func (s *State) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event
 		c.shownBy = i + 1
 		if s.keys[key].flags&versioned != 0 {
 			s.Counters.Ambiguous++ // a row has no version
+			s.readOpen(OpenNameless)
 			continue
 		}
 		s.readValue(c, n, i, r.ValueHash, false)

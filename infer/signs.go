@@ -236,7 +236,7 @@ func (s *State) countRead(k uint32) {
 // nobody marks v, which was read, if nobody is known to have written it.
 func (s *State) nobody(v uint32) {
 	if s.nobodyKnown(v) {
-		s.versions[v].flags |= unrecorded
+		s.mark(v, unrecorded, 0)
 	}
 }
 
@@ -247,7 +247,7 @@ func (s *State) recorded(v, n uint32) {
 	if x.flags&unrecorded == 0 {
 		return
 	}
-	x.flags &^= unrecorded
+	s.mark(v, 0, unrecorded)
 	if x.flags&ambiguous != 0 {
 		return
 	}
@@ -288,6 +288,7 @@ func (s *State) readRepeated(c *touch, n, op uint32, h event.Hash, nothing bool)
 		p.Reads++
 		p.Undecided++
 		s.Counters.Repeating++
+		s.readOpen(OpenRepeating)
 	}
 }
 
@@ -345,7 +346,13 @@ func (s *State) voidValue(v uint32) {
 	if x.writer != 0 {
 		s.killOrder(v, x.writer)
 	}
-	x.flags &^= unrecorded
+	if x.flags&ambiguous != 0 && s.openBy(v) == OpenRepeating { // they were several writers' until now
+		for r := x.readers; r != 0; r = s.olderReader(r) {
+			s.reads.Open[OpenSeveral]--
+			s.reads.Open[OpenRepeating]++
+		}
+	}
+	s.mark(v, 0, unrecorded)
 	s.makeAmbiguous(v)
 	for r := x.readers; r != 0; r = s.olderReader(r) {
 		p := s.signs.patterns.Get(s.keys[x.key].pattern)
@@ -461,7 +468,7 @@ func (s *State) disown(v uint32) {
 		return
 	}
 	s.makeAmbiguous(v)
-	x.flags = x.flags&^ambiguous | unrecorded
+	s.mark(v, unrecorded, ambiguous)
 }
 
 // Shared says whether one value was seen at two keys of this key's pattern, or the key is not

@@ -25,13 +25,14 @@ type scalars struct {
 	baselineEnds, greatest, untimed int64
 	begunRetired                    int64
 	counters                        Counters
+	reads                           Reads
 }
 
 // AppendState writes all that the state remembers to dst.
 func (s *State) AppendState(dst []byte) []byte {
 	c := scalars{
 		gen: s.gen, asked: [2]uint32{s.absence.asked, s.expiry.asked}, hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
-		spilled: [4]int64{s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned}, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, begunRetired: s.begunRetired, counters: s.Counters,
+		spilled: [4]int64{s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned}, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, begunRetired: s.begunRetired, counters: s.Counters, reads: s.reads,
 	}
 	if s.joined {
 		c.joined = 1
@@ -92,7 +93,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.spilled[0], c.spilled[1], c.spilled[2], c.spilled[3]
 	s.sessionOrder, s.nameless = c.sessionOrder == 1, c.nameless == 1
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
-	s.Untimed, s.begunRetired = c.untimed, c.begunRetired
+	s.Untimed, s.begunRetired, s.reads = c.untimed, c.begunRetired, c.reads
 	flat.Read(r, &s.txns)
 	flat.Read(r, &s.keys)
 	flat.Read(r, &s.versions)

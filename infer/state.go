@@ -222,6 +222,7 @@ type State struct {
 	baselineEnds int64
 	greatest     int64 // greatest end of a transaction whose id is in ids
 	Counters     Counters
+	reads        Reads
 	// Untimed, when not 0, is the patience with unheard writers of sources without
 	// times.
 	Untimed int64
@@ -415,6 +416,9 @@ func (s *State) addReader(n, v, op uint32) uint32 {
 		x.oldest = id
 	}
 	t.reads, x.readers = id, id
+	if s.reads.Total++; x.flags&(ambiguous|unrecorded|unattributed) != 0 {
+		s.reads.Open[s.openBy(v)]++
+	}
 	return id
 }
 

@@ -37,12 +37,15 @@ func appendVerdicts(dst []byte, r *app.Report, color bool) []byte {
 		if !asked {
 			continue
 		}
-		dst = fmt.Appendf(dst, "  %-*s  %s\n", width, l, verdictText(verdict, r.Reasons[l.String()], color))
+		dst = fmt.Appendf(dst, "  %-*s  %s\n", width, l, verdictText(verdict, r.Share(l.String()), r.Reasons[l.String()], color))
+		if verdict == window.Unknown {
+			dst = appendWhy(dst, r.Why[l.String()])
+		}
 	}
 	return dst
 }
 
-func verdictText(verdict, reason string, color bool) string {
+func verdictText(verdict, share, reason string, color bool) string {
 	text := strings.ToUpper(verdict)
 	code := "1;31"
 	switch verdict {
@@ -55,7 +58,19 @@ func verdictText(verdict, reason string, color bool) string {
 		text = "\x1b[" + code + "m" + text + "\x1b[0m"
 	}
 	if verdict == window.Unknown {
-		text += ": no violation found, but " + reason
+		text += ": no violation found"
+		if share != "" {
+			text += ": " + share + " of reads decided"
+		}
+		text += ", but " + reason
 	}
 	return text
+}
+
+// appendWhy are the causes for which reads are not decided, the heaviest first.
+func appendWhy(dst []byte, why []window.Why) []byte {
+	for _, w := range why {
+		dst = fmt.Appendf(dst, "    not decided: %d, %s\n", w.Reads, w.Text)
+	}
+	return dst
 }

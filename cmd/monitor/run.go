@@ -179,7 +179,7 @@ func (p *service) logVerdicts(reports []app.Report) error {
 		r := &reports[i]
 		for _, l := range isolation.AllLevels() {
 			if v, ok := r.Verdicts[l.String()]; ok {
-				log.Info("verdict", "source", r.File, "level", l.String(), "verdict", v, "reason", r.Reasons[l.String()])
+				log.Info("verdict", "source", r.File, "level", l.String(), "verdict", v, "decided", r.Share(l.String()), "reason", r.Reasons[l.String()])
 			}
 		}
 	}

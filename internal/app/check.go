@@ -43,8 +43,14 @@ type Report struct {
 	Expect       string            `json:"expect,omitempty"` // the level, if one is expected
 	Verdicts     map[string]string `json:"verdicts"`         // by level: of several sources the worst
 	Reasons      map[string]string `json:"reasons"`          // by level, where the verdict is unknown
-	Counters     ReportCounters    `json:"counters"`         // of all sources together
-	Findings     []finding.Finding `json:"findings"`         // in the order in which they were found
+	// Decided says what part of the reads is decided, by level, and Why says for what the rest is not, the
+	// heaviest cause first.
+	Decided  map[string]float64      `json:"decided,omitempty"`
+	Why      map[string][]window.Why `json:"why,omitempty"`
+	Counters ReportCounters          `json:"counters"` // of all sources together
+	Findings []finding.Finding       `json:"findings"` // in the order in which they were found
+
+	reads int64 // that were taken in
 }
 
 // ReportCounters count what a history held, and what it could not show.
@@ -279,6 +285,7 @@ func (h *checking) report(name string) *Report {
 			h.judge(r, level)
 		} else {
 			r.Verdicts[level.String()] = window.OK
+			r.decide(level.String(), window.Decided{Share: 1})
 		}
 	}
 	for _, f := range h.findings {
@@ -294,8 +301,10 @@ func (h *checking) report(name string) *Report {
 func (h *checking) judge(r *Report, level isolation.Level) {
 	verdict := ""
 	var reasons []string
+	var decided window.Decided
 	for _, s := range h.sources {
 		v, why := s.machine.Verdict(level)
+		decided = decided.With(s.machine.Decided(level))
 		verdict = worse(verdict, v)
 		if v != window.Unknown {
 			continue
@@ -309,9 +318,30 @@ func (h *checking) judge(r *Report, level isolation.Level) {
 		return // the records cannot decide it, and it was not asked for by name
 	}
 	r.Verdicts[level.String()] = verdict
+	r.decide(level.String(), decided)
 	if verdict == window.Unknown {
 		r.Reasons[level.String()] = strings.Join(reasons, "; ")
 	}
+}
+
+// decide notes what part of the reads is decided at the level.
+func (r *Report) decide(level string, d window.Decided) {
+	if r.Decided == nil {
+		r.Decided, r.Why = map[string]float64{}, map[string][]window.Why{}
+	}
+	r.reads = max(r.reads, d.Reads)
+	if r.Decided[level] = d.Share; len(d.Why) > 0 {
+		r.Why[level] = d.Why
+	}
+}
+
+// Share is the part of the reads that is decided at the level, in text; "" without reads.
+func (r *Report) Share(level string) string {
+	share, ok := r.Decided[level]
+	if !ok || r.reads == 0 {
+		return ""
+	}
+	return window.Decided{Share: share}.Percent()
 }
 
 // refutesAny says whether a finding that refutes the named levels refutes one of

@@ -216,6 +216,14 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 	gauge("spilled_records", float64(x.Spilled.Txns), x.Source, "transaction")
 	counter("spilled_records_returned_total", float64(x.Spilled.Returned), x.Source)
 	gauge("spill_filter_bytes", float64(x.Spilled.FilterBytes), x.Source)
+	counter("reads_total", float64(x.Reads.Reads), x.Source)
+	for _, cause := range window.Causes() {
+		n := int64(0)
+		if i := slices.IndexFunc(x.Reads.Why, func(w window.Why) bool { return w.Cause == cause }); i >= 0 {
+			n = x.Reads.Why[i].Reads
+		}
+		gauge("undecided_reads", float64(n), x.Source, cause)
+	}
 	levels := make([]string, 0, len(x.Verdicts))
 	for level := range x.Verdicts {
 		levels = append(levels, level)
@@ -223,6 +231,7 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 	slices.Sort(levels)
 	for _, level := range levels {
 		gauge("verdict", verdictValue(x.Verdicts[level].Verdict), x.Source, level)
+		gauge("decided_ratio", x.Verdicts[level].Share, x.Source, level)
 	}
 }
 

@@ -130,7 +130,7 @@ func (a *App) readiness() error {
 func (a *App) facts() []web.Fact {
 	s := a.engine.Status()
 	var txns, live int64
-	verdict, since := "", int64(0)
+	verdict, since, decided := "", int64(0), window.Decided{}
 	names := make([]string, 0, len(s.Sources))
 	for i := range s.Sources {
 		x := &s.Sources[i]
@@ -139,6 +139,7 @@ func (a *App) facts() []web.Fact {
 		live += int64(x.Live)
 		v := x.Verdicts[a.watchOf(x.Source).Expect.String()]
 		verdict, since = worse(verdict, v.Verdict), max(since, v.Since)
+		decided = decided.With(v.Decided)
 	}
 	const most = 5
 	if len(names) > most {
@@ -167,7 +168,14 @@ func (a *App) facts() []web.Fact {
 		}
 		return append(facts, web.Fact{Name: "sources", Value: "none yet"})
 	}
+	if verdict == window.Unknown && decided.Reads > 0 {
+		verdict = "no violation found: " + decided.Percent() + " of reads decided"
+	}
 	facts = append(facts, web.Fact{Name: "verdict", Value: verdict})
+	if len(decided.Why) > 0 {
+		w := decided.Why[0]
+		facts = append(facts, web.Fact{Name: "not decided", Value: plural(w.Reads, "read", "reads") + ": " + w.Text})
+	}
 	if since > 0 {
 		facts = append(facts, web.Fact{Name: "watched since", Value: time.Unix(0, since).UTC().Format(time.RFC3339)})
 	}

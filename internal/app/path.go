@@ -137,6 +137,7 @@ func (w *Whole) reportAtOnce(name string, in *recording, of *registers.History) 
 	}
 	for _, l := range w.Watch.Levels {
 		r.Verdicts[l.String()] = window.OK
+		r.decide(l.String(), window.Decided{Share: 1})
 	}
 	return r
 }

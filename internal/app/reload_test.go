@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -296,7 +297,7 @@ func TestReloadLevels(t *testing.T) {
 
 	again := start(t, next)
 	eventually(t, "the next life", func() bool { return len(again.Status().Sources) == 1 })
-	if got := again.Status().Sources[0].Verdicts["serializable"]; got != x.Verdicts["serializable"] {
+	if got := again.Status().Sources[0].Verdicts["serializable"]; !reflect.DeepEqual(got, x.Verdicts["serializable"]) {
 		t.Errorf("in the next life %+v, want %+v", got, x.Verdicts["serializable"])
 	}
 }

@@ -49,6 +49,7 @@ func SourceReports(s *engine.Status, name string, levels func(source string) []i
 				continue // the records cannot decide it
 			}
 			r.Verdicts[l.String()] = v.Verdict
+			r.decide(l.String(), v.Decided)
 			if v.Verdict == window.Unknown {
 				r.Reasons[l.String()] = v.Reason
 			}

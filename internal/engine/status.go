@@ -70,7 +70,9 @@ type SourceStatus struct {
 	Ended map[string]window.Ended `json:"ended,omitempty"`
 	// Repeating are the key patterns of which plain values say nothing, since they repeat.
 	Repeating []window.Repeats `json:"repeating,omitempty"`
-	Findings  map[string]Found `json:"findings"` // by anomaly, since the beginning
+	// Reads are those that were taken in, and what is decided of them at the expected level.
+	Reads    window.Decided   `json:"reads"`
+	Findings map[string]Found `json:"findings"` // by anomaly, since the beginning
 	// Weaker counts the transactions that asked for less than was expected.
 	Weaker  []window.WeakerTotal `json:"weaker,omitempty"`
 	Sizes   infer.Sizes          `json:"sizes"`
@@ -87,6 +89,7 @@ type Verdict struct {
 	// Since is the tick from which on the level is watched, ns since the Unix epoch; 0:
 	// from the beginning on.
 	Since int64 `json:"since,omitempty"`
+	window.Decided
 }
 
 // Found counts findings by whether the expected level allows them.
@@ -112,14 +115,14 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 		src := SourceStatus{
 			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(),
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
-			Lost: m.Lost(), Weaker: m.Weaker(),
+			Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect),
 		}
 		if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0
 		}
 		for _, l := range m.Levels() {
 			if v, why := m.Verdict(l); v != "" {
-				src.Verdicts[l.String()] = Verdict{v, why, m.Since(l)}
+				src.Verdicts[l.String()] = Verdict{v, why, m.Since(l), m.Decided(l)}
 			}
 		}
 		m.EachEnded(func(l isolation.Level, e window.Ended) {

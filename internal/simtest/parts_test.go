@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -126,7 +127,7 @@ func TestStreamParts(t *testing.T) {
 				} {
 					got := runConfigured(t, cfg, partsOf(t, txns, rand.New(rand.NewPCG(uint64(i), 4))), c)
 					for level, v := range want.verdicts {
-						if g := got.verdicts[level]; g != v {
+						if g := got.verdicts[level]; !reflect.DeepEqual(g, v) {
 							t.Errorf("%s: %s is %+v, want %+v", c.name, level, g, v)
 						}
 					}

@@ -145,6 +145,21 @@ func (w *world) verdicts() (lines []string) {
 	return lines
 }
 
+// decided prints what part of the reads is decided, and why the rest is not, by level.
+func (w *world) decided() (lines []string) {
+	for _, s := range w.engine.Status().Sources {
+		for _, name := range slices.Sorted(maps.Keys(s.Verdicts)) {
+			d := s.Verdicts[name].Decided
+			line := fmt.Sprintf("%s: %s of %d reads", name, d.Percent(), d.Reads)
+			for _, x := range d.Why {
+				line += fmt.Sprintf("; %d %s", x.Reads, x.Cause)
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // ended prints the levels that are no longer watched, with what they had come to.
 func (w *world) ended() (lines []string) {
 	for _, s := range w.engine.Status().Sources {

@@ -169,6 +169,8 @@ func (w *world) command(c command, rs *records) (out []string, err error) {
 		return w.explain(c.rest)
 	case "verdicts":
 		return w.verdicts(), nil
+	case "decided":
+		return w.decided(), nil
 	case "live":
 		return w.live(), nil
 	case "returned":

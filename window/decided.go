@@ -1,0 +1,131 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Decided says of how many reads it is known which version they saw, and where that has its
+// place at a level.
+type Decided struct {
+	Reads int64   `json:"reads"`   // of transactions that count
+	Share float64 `json:"decided"` // of them, 0 to 1
+	Why   []Why   `json:"why,omitempty"`
+}
+
+// Why is a cause for which reads are not decided, and what decides them.
+type Why struct {
+	Cause string `json:"cause"`
+	Reads int64  `json:"reads"`
+	Text  string `json:"text"`
+}
+
+// openReads is how many reads are open at the level for a cause, and what is to be done.
+type openReads struct {
+	cause string
+	count func(m *Machine, l isolation.Level, r *infer.Reads) int64
+	text  string
+}
+
+// openCauses are in the order in which equal ones are told. A cause of its own gets a row.
+func openCauses() []openReads {
+	by := func(why infer.OpenRead) func(*Machine, isolation.Level, *infer.Reads) int64 {
+		return func(_ *Machine, _ isolation.Level, r *infer.Reads) int64 { return r.Open[why] }
+	}
+	return []openReads{
+		{"repeating-values", by(infer.OpenRepeating), "the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)"},
+		{"found-nothing", by(infer.OpenNothing), "they found nothing where somebody may have deleted: record all deletes and declare deletes=recorded and unmonitored-writers=no, or record `version`"},
+		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what they saw: capture all writers, and declare unmonitored-writers=no, or record `version`"},
+		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what they saw: record `version`, or write values that are unique"},
+		{"searched-values", (*Machine).searchedOpen, "several transactions may have written what they saw, and no order decides: record `version`, or write values that are unique"},
+		{"no-writer", by(infer.OpenUnattributed), "no record wrote what they saw, and the contract leaves nobody else: some writer is not captured"},
+		{"no-version", by(infer.OpenNameless), "they have no `version`, and other operations on their keys do: record it with every read"},
+		{"counters", (*Machine).countersOpen, "they are of counters, and no order of the increments is known: record the value and `version`"},
+		{"blind-writes", (*Machine).misfitsOpen, "they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or a wider --window"},
+		{"not-checked", (*Machine).ignoredOpen, "operations of kinds, or on keys, that are not checked"},
+		{"horizon", func(m *Machine, l isolation.Level, _ *infer.Reads) int64 { return m.horizonOf(l) }, "they reach back behind the window: replay them, or a wider --window"},
+	}
+}
+
+// Causes are the names of all, in their order.
+func Causes() []string {
+	var names []string
+	for _, c := range openCauses() {
+		names = append(names, c.cause)
+	}
+	return names
+}
+
+func (m *Machine) searchedOpen(l isolation.Level, r *infer.Reads) int64 {
+	if m.undecidedReads(l) == 0 {
+		return 0
+	}
+	return r.Open[infer.OpenSearched]
+}
+
+func (m *Machine) countersOpen(l isolation.Level, r *infer.Reads) int64 {
+	if m.fits(l) {
+		return 0
+	}
+	return r.Open[infer.OpenCounter]
+}
+
+// misfitsOpen are at most as many as there are reads.
+func (m *Machine) misfitsOpen(l isolation.Level, _ *infer.Reads) int64 {
+	if m.closed || m.cfg.Unbounded || l.Special != 0 || l.Base < isolation.Prefix {
+		return 0
+	}
+	return m.leastMisfits(l)
+}
+
+func (m *Machine) ignoredOpen(isolation.Level, *infer.Reads) int64 { return m.infer.Counters.Ignored }
+
+// Decided says what part of the reads is decided at the level, over all that was seen.
+func (m *Machine) Decided(l isolation.Level) Decided {
+	r := m.infer.Reads()
+	d := Decided{Reads: r.Total + m.infer.Counters.Ignored}
+	for _, c := range openCauses() {
+		if n := c.count(m, l, &r); n > 0 {
+			d.Why = append(d.Why, Why{c.cause, n, c.text})
+		}
+	}
+	d.settle()
+	return d
+}
+
+// settle puts the causes into the order of their weight, and counts the share.
+func (d *Decided) settle() {
+	slices.SortStableFunc(d.Why, func(a, b Why) int { return cmp.Compare(b.Reads, a.Reads) })
+	open := int64(0)
+	for i := range d.Why {
+		open += d.Why[i].Reads
+	}
+	if d.Share = 1; d.Reads > 0 {
+		d.Share = float64(d.Reads-min(open, d.Reads)) / float64(d.Reads)
+	}
+}
+
+// With is what is decided of the reads of both.
+func (d Decided) With(o Decided) Decided {
+	d.Why = slices.Clone(d.Why)
+	d.Reads += o.Reads
+	for _, w := range o.Why {
+		if i := slices.IndexFunc(d.Why, func(x Why) bool { return x.Cause == w.Cause }); i >= 0 {
+			d.Why[i].Reads += w.Reads
+		} else {
+			d.Why = append(d.Why, w)
+		}
+	}
+	d.settle()
+	return d
+}
+
+// Percent is the share in text, never more than it is: "98.7%".
+func (d Decided) Percent() string {
+	return strconv.FormatFloat(math.Floor(d.Share*1000)/10, 'f', -1, 64) + "%"
+}
