@@ -15,7 +15,7 @@ import (
 
 // Each server answers, knows the settings that it was given, and leaves nothing behind.
 func TestServers(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()) // other packages start servers at the same time
+	t.Setenv("TMPDIR", own(t)) // other packages start servers at the same time
 	before := folders(t)
 	for _, c := range []struct {
 		driver string
@@ -61,4 +61,18 @@ func TestWrongSetting(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no_such_setting") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// own is an empty folder that servers can enter which run as another user.
+func own(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "testdb-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
