@@ -339,6 +339,33 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestInMemory: a store in memory is one as long as it is open, snapshots included, and
+// leaves nothing behind that a later one would find.
+func TestInMemory(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{InMemory: true})
+	put(t, s, records, "a", "b", "c")
+	writeAndFlip(t, s, 1, nil, "x", "y")
+	wantSnapshot(t, s, 1, "meta 1", "x", "y")
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if got := keysOf(t, s, records, nil, nil, false); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("keys %q", got)
+	}
+	if err := s.Audit(context.Background(), nil); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, Options{InMemory: true})
+	if got := keysOf(t, s, records, nil, nil, false); len(got) > 0 {
+		t.Errorf("keys %q of a store that was closed", got)
+	}
+	wantSnapshot(t, s, 0, "")
+}
+
 func TestForeignDatabase(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
 		{"someone's key", "v", "another program"},

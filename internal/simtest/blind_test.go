@@ -31,6 +31,7 @@ func blind() oracle.Options {
 // nothing is reported that is possible, and what is said to hold is. Restarts in between
 // change nothing. Each form looks at [histories] of them.
 func TestBlindWrites(t *testing.T) {
+	t.Parallel()
 	for _, f := range []blindForm{
 		{name: "whole", stream: 21}, {name: "whole, restarts", stream: 31, restarts: true},
 		{name: "windowed", stream: 22, windowed: true}, {name: "windowed, restarts", stream: 32, windowed: true, restarts: true},
@@ -106,6 +107,7 @@ func (f blindForm) compare(t *testing.T, few int) {
 // or for shorter than the store kept to, while they retire: to be ok, what froze must be
 // an order in real time as well.
 func TestBlindInTime(t *testing.T) {
+	t.Parallel()
 	f := blindForm{name: "in time", windowed: true}
 	counts := map[string]int{}
 	for i := range histories(t, 3000) {
@@ -288,6 +290,7 @@ func TestSeveralBlind(t *testing.T) {
 // TestBlindStream: on a valid stream of blind writes the level holds all the time, with
 // a cap over keys as well, and nothing is found.
 func TestBlindStream(t *testing.T) {
+	t.Parallel()
 	for _, level := range []isolation.Level{{Base: isolation.Serializable}, {Base: isolation.SnapshotIsolation}} {
 		for _, keyCap := range []int{0, 100} {
 			isolated := workload.Serializable

@@ -114,6 +114,7 @@ func flatTxn(dst []byte, rng *rand.Rand, i int, now int64) []byte {
 // records of their writers, while all others go out: what stays is moved together,
 // and does not hold on to the memory of its neighbours.
 func TestSparseChunks(t *testing.T) {
+	t.Parallel()
 	n := transactions(t, 100_000)
 	cfg := window.Config{
 		Contract: window.Contract{Complete: true}, KeyCap: 1000, MaxTxn: time.Millisecond,

@@ -172,6 +172,7 @@ func byTimeAlone(h oracle.History, cfg *window.Config) string {
 // TestForcedInTime: the same where real time is in the pasts. Of histories that hold
 // without it many must not hold with it.
 func TestForcedInTime(t *testing.T) {
+	t.Parallel()
 	fell := map[string]int{}
 	n := histories(t, 4000)
 	for i := range n {
@@ -200,6 +201,7 @@ func TestForcedInTime(t *testing.T) {
 // TestForcedInTimeWindowed: the same while transactions retire: nothing is reported that
 // is not there, and where records come about in order most of what is there is.
 func TestForcedInTimeWindowed(t *testing.T) {
+	t.Parallel()
 	var found, there int
 	n := histories(t, 4000)
 	for i := range n {

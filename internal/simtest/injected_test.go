@@ -16,6 +16,7 @@ import (
 // is found by its name, refutes the level that it should and those that imply it, and
 // no weaker one and none beside.
 func TestInjected(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []workload.Kind{workload.Registers, workload.Lists} {
 		for n, x := range workload.Injections(kind) {
 			t.Run([2]string{"registers", "lists"}[kind]+" "+x.Name, func(t *testing.T) {

@@ -92,6 +92,7 @@ var kinds = []struct {
 // overlapping and out of order, raises nothing, at the levels watched by default and
 // at all of them.
 func TestValidStream(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) { validStream(t, k.kind, 0.02, isolation.Watched()) })
 		// With all levels watched retiring goes in longer strides, and an append of unknown
@@ -130,6 +131,7 @@ func validStream(t *testing.T, kind workload.Kind, unknown float64, levels []iso
 // TestPlantedStream: a stream with an anomaly planted at regular intervals: each
 // is found, by a finding of its transactions, and nothing else is.
 func TestPlantedStream(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			n := transactions(t, 30_000)

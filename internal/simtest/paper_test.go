@@ -294,6 +294,7 @@ T5 session=5: read u 1`},
 // its paper names, the levels that it contradicts are violated and all others are ok;
 // while transactions retire, no verdict says otherwise.
 func TestPaperExamples(t *testing.T) {
+	t.Parallel()
 	for _, x := range slices.Concat(miniTransactions, paperExamples) {
 		t.Run(x.where+" "+x.what, func(t *testing.T) {
 			b, err := x.batch()

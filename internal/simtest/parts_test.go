@@ -90,6 +90,7 @@ func partsOf(tb testing.TB, txns []workload.Txn, rng *rand.Rand) [][]byte {
 // of single operations, in any order of arrival within the lateness, however it is
 // cut into steps and wherever it is interrupted.
 func TestStreamParts(t *testing.T) {
+	t.Parallel()
 	cfg := streamConfig()
 	cfg.Window = window.For(8 * time.Millisecond)
 	cfg.Lateness = window.For(streamLateness + cfg.MaxTxn)

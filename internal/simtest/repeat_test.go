@@ -125,6 +125,7 @@ func TestRepeatedInWindows(t *testing.T) {
 // TestRepeatedStream: a valid stream in which each key has few values keeps its verdict over
 // many windows, blind writes or not. It prints how large a share of the reads is decided.
 func TestRepeatedStream(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		blind  float64
 		values int64

@@ -22,6 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the scenarios print into t
 // written, and the stored findings and deliveries the same to the byte, but for
 // the time of detection.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	for _, file := range scenarioFiles(t) {
 		text := readFile(t, file)
 		all, err := parseScenarios(text)

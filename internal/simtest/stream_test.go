@@ -76,7 +76,7 @@ func runStream(t *testing.T, records [][]byte, c cut) outcome {
 
 func runConfigured(t *testing.T, cfg window.Config, records [][]byte, c cut) outcome {
 	t.Helper()
-	w := newWorld(t, manner{})
+	w := newWorld(t, manner{disk: true})
 	w.cfg = cfg
 	steps := 0
 	for part := range slices.Chunk(records, c.step) {
@@ -126,6 +126,7 @@ func eachStream(t *testing.T, fn func(t *testing.T, kind workload.Kind, isolatio
 // TestStreamCuts: however a stream is cut into steps, and wherever it is
 // interrupted, with a snapshot or without, the findings are the same to the byte.
 func TestStreamCuts(t *testing.T) {
+	t.Parallel()
 	cuts := []cut{
 		{name: "steps of 1", step: 1},
 		{name: "steps of 7", step: 7},
@@ -164,6 +165,7 @@ func firstDifference(want, got string) string {
 // TestStreamDuplicates: records that come again within the window change
 // nothing but positions and the counter of duplicates.
 func TestStreamDuplicates(t *testing.T) {
+	t.Parallel()
 	eachStream(t, func(t *testing.T, kind workload.Kind, isolation workload.Isolation) {
 		records := streamOf(t, kind, isolation, 2, 1)
 		rng := rand.New(rand.NewPCG(3, 3))
@@ -205,6 +207,7 @@ func withoutPositions(t *testing.T, fs []finding.Finding) string {
 // transaction with one of every other. Horizon findings are left out: which
 // overlapping appends retire unread depends on the arrival.
 func TestStreamInterleavings(t *testing.T) {
+	t.Parallel()
 	eachStream(t, func(t *testing.T, kind workload.Kind, isolation workload.Isolation) {
 		first := runStream(t, streamOf(t, kind, isolation, 4, 1), cut{step: 100})
 		for arrival := uint64(2); arrival < 6; arrival++ {
@@ -249,6 +252,7 @@ func strangers(a, b []finding.Finding) (out []finding.Finding) {
 // TestStreamVerdicts: with anomalies that not every level forbids, each level
 // has the verdict that they say, in any order of arrival.
 func TestStreamVerdicts(t *testing.T) {
+	t.Parallel()
 	cfg := streamConfig()
 	cfg.Window = window.For(time.Second) // nothing retires before the end
 	// A reader can be over before the one that it read from: what is missing is

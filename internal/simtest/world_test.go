@@ -23,6 +23,7 @@ type manner struct {
 	name   string
 	single bool // every record in a step of its own
 	keyCap int  // keys and sessions in memory; 0: all
+	disk   bool // the store is on disk
 	after  func(*world) error
 }
 
@@ -32,7 +33,7 @@ func manners() []manner {
 		{name: "single", single: true},
 		{name: "crash after every step", after: (*world).crash},
 		{name: "crash after every record", single: true, after: (*world).crash},
-		{name: "restart after every record", single: true, after: (*world).restart},
+		{name: "restart after every record", single: true, disk: true, after: (*world).restart},
 		{name: "one key in memory, crash after every record", single: true, keyCap: 1, after: (*world).crash},
 	}
 }
@@ -60,7 +61,11 @@ type world struct {
 
 func newWorld(tb testing.TB, m manner) *world {
 	tb.Helper()
-	st, err := store.Open(tb.TempDir(), store.Options{MemTable: 8 << 20})
+	o := store.Options{MemTable: 2 << 20, InMemory: true} // scenarios are short, and thousands
+	if m.disk {
+		o = store.Options{MemTable: 8 << 20}
+	}
+	st, err := store.Open(tb.TempDir(), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
