@@ -90,6 +90,11 @@ type Op struct {
 	FirstElem, NumElems uint32
 }
 
+// Nothing says whether a read found nothing: no value, or a list without elements.
+func (o *Op) Nothing() bool {
+	return o.Flags&NotFound != 0 || o.Flags&IsArray != 0 && o.NumElems == 0
+}
+
 // Elem is one element of an array value.
 type Elem struct {
 	Value Span

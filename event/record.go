@@ -35,6 +35,11 @@ type RecordOp struct {
 	Rows                 []RecordRow
 }
 
+// Nothing says whether a read found nothing: no value, or a list without elements.
+func (o *RecordOp) Nothing() bool {
+	return o.Flags&NotFound != 0 || o.Flags&IsArray != 0 && len(o.Elems) == 0
+}
+
 // Writes says whether o writes its key.
 func (o *RecordOp) Writes() bool {
 	switch o.Kind {

@@ -45,6 +45,9 @@ func (s *State) pushOwn(c *touch, h event.Hash) {
 // readList takes a read of a list: own appends must be its end, and what is
 // before them is the external read.
 func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
+	if o.Nothing() && s.txns[n].flags&unknown != 0 {
+		return // what it saw is not known
+	}
 	var elems []event.Elem
 	if o.Flags&event.NotFound == 0 {
 		if o.Flags&event.IsArray == 0 {
@@ -52,8 +55,6 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 			return
 		}
 		elems = b.ElemsOf(o)
-	} else if s.txns[n].flags&unknown != 0 {
-		return // what it saw is not known
 	}
 	if c.flags&misread != 0 {
 		return // reported once

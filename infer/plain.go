@@ -7,7 +7,7 @@ import "github.com/isowatch/isowatch/event"
 // version: nearly all reads are. It does what the general way does for these.
 func (s *State) plainRead(i int, o *event.Op, n uint32) bool {
 	at := s.planFrom + uint32(i)
-	if at >= s.planTo || o.Kind != event.Read || o.Data > event.Register || o.Flags&event.NotFound != 0 || s.freed != s.planFreed {
+	if at >= s.planTo || o.Kind != event.Read || o.Data > event.Register || o.Nothing() || s.freed != s.planFreed {
 		return false
 	}
 	p := &s.plan[at]

@@ -151,6 +151,9 @@ func (s *State) wroteIn(c *touch, v uint32) bool {
 }
 
 func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
+	if o.Nothing() && s.txns[n].flags&unknown != 0 {
+		return // what it saw is not known
+	}
 	s.readValue(c, n, op, o.ValueHash, o.Flags&event.NotFound != 0)
 }
 

@@ -37,7 +37,7 @@ func externalReads(t *event.Record, key string) []sight {
 		if o.Kind == event.Write {
 			break
 		}
-		if o.Kind != event.Read || t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+		if o.Kind != event.Read || t.Status == event.Unknown && o.Nothing() {
 			continue
 		}
 		x := sight{at: i, nothing: o.Flags&event.NotFound != 0, value: o.Value, isList: o.Flags&event.IsArray != 0}

@@ -15,7 +15,7 @@ func externalRead(t *event.Record, key string) (op *event.RecordOp, ok bool) {
 			continue
 		}
 		if o.Kind == event.Read {
-			if t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+			if t.Status == event.Unknown && o.Nothing() {
 				continue // that nothing is noted does not say that nothing was seen
 			}
 			return o, true

@@ -163,7 +163,7 @@ func linearStep(o *event.RecordOp, unknown bool) (s *linear.Step, ok bool) {
 		switch {
 		case o.Data == event.Set || o.Data == event.Counter:
 			return nil, false
-		case unknown && missing:
+		case unknown && o.Nothing():
 			return nil, true // that nothing is noted does not say that nothing was seen
 		case o.Flags&event.IsArray != 0:
 			return &linear.Step{Kind: linear.ReadList, List: o.Elems}, true

@@ -285,7 +285,7 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 		case event.Range:
 			ok = agrees(o.Rows, rangeOf(&o, snapshot, local, t.Status == event.Unknown), t)
 		default:
-			ok = o.Absent && t.Status == event.Unknown || // nothing noted, not nothing seen
+			ok = o.Nothing() && t.Status == event.Unknown || // nothing noted, not nothing seen
 				reads(&o, t, now, snapshot, local)
 		}
 		if !ok {

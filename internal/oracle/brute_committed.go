@@ -24,7 +24,7 @@ func (e *execution) commitCommitted(i int) (state, bool) {
 			looked[o.Key] = looked[o.Key] || o.Kind == event.Write
 			continue
 		}
-		if looked[o.Key] || o.Absent && t.Status == event.Unknown {
+		if looked[o.Key] || o.Nothing() && t.Status == event.Unknown {
 			continue
 		}
 		looked[o.Key] = o.IsList // a register that is read again may show another version, not anything
@@ -73,7 +73,7 @@ func (e *execution) listsShown() bool {
 	final := e.states[len(e.states)-1]
 	for _, t := range e.txns {
 		for at, o := range t.Ops {
-			if !o.IsList || o.Kind != event.Read || o.Absent && t.Status == event.Unknown {
+			if !o.IsList || o.Kind != event.Read || o.Nothing() && t.Status == event.Unknown {
 				continue
 			}
 			shown, ok := others(t, at)

@@ -51,7 +51,7 @@ func (g *Graph) externalSights(i int) (sights []seenBy, ok bool) {
 			own[o.Key] = append(own[o.Key], o.Value)
 			continue
 		}
-		if o.Absent && g.History[i].Status == event.Unknown {
+		if o.Nothing() && g.History[i].Status == event.Unknown {
 			continue
 		}
 		mine := own[o.Key]
@@ -325,7 +325,7 @@ func explainsIn(way int, order []*workload.Txn, l Level) (ok bool, ways int) {
 				own[o.Key] = true
 				continue
 			}
-			if o.Absent && t.Status == event.Unknown {
+			if o.Nothing() && t.Status == event.Unknown {
 				continue
 			}
 			shown := o.List

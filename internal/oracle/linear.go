@@ -83,7 +83,7 @@ func applyTo(key string, t *workload.Txn, at register) (register, bool) {
 		}
 		switch o.Kind {
 		case event.Read:
-			if o.Absent && t.Status == event.Unknown {
+			if o.Nothing() && t.Status == event.Unknown {
 				continue
 			}
 			if o.Absent == at.there || at.there && o.Value != at.value {

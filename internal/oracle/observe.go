@@ -85,7 +85,7 @@ func (g *Graph) observe(i int) (map[string]observation, []Anomaly) {
 			own[o.Key] = append(own[o.Key], o.Value)
 			continue
 		}
-		if o.Absent && g.History[i].Status == event.Unknown {
+		if o.Nothing() && g.History[i].Status == event.Unknown {
 			continue // that nothing is noted does not say that nothing was seen
 		}
 		ok := false

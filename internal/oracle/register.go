@@ -121,7 +121,7 @@ func (g *Graph) rereads(i int, key string) []registerState {
 			s.value = 0
 		}
 		if s == (registerState{first.absent, first.value}) || slices.Contains(states, s) ||
-			o.Absent && g.History[i].Status == event.Unknown {
+			o.Nothing() && g.History[i].Status == event.Unknown {
 			continue
 		}
 		states = append(states, s)

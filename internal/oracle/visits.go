@@ -62,7 +62,7 @@ func leftBy(t *workload.Txn) map[string]int64 {
 func visitsOf(t *workload.Txn, last bool) map[string]int64 {
 	seen := map[string]int64{}
 	for _, o := range t.Ops {
-		if _, again := seen[o.Key]; again && (!last || o.Kind == event.Read) || o.Absent && t.Status == event.Unknown {
+		if _, again := seen[o.Key]; again && (!last || o.Kind == event.Read) || o.Nothing() && t.Status == event.Unknown {
 			continue
 		}
 		seen[o.Key] = o.Value

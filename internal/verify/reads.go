@@ -11,7 +11,7 @@ func externalRead(t *event.Record, key string) (op *event.RecordOp, ok bool) {
 			continue
 		}
 		if o.Kind == event.Read {
-			if t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+			if t.Status == event.Unknown && o.Nothing() {
 				continue // that nothing is noted does not say that nothing was seen
 			}
 			return o, true
@@ -64,7 +64,7 @@ func listReads(t *event.Record, key string) [][]string {
 		if o.Key != key || o.Kind != event.Read {
 			continue
 		}
-		if t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+		if t.Status == event.Unknown && o.Nothing() {
 			continue
 		}
 		if o.Flags&(event.IsArray|event.NotFound) != 0 {
@@ -88,7 +88,7 @@ func externalLists(t *event.Record, key string) [][]string {
 			own = append(own, o.Value)
 		}
 		if o.Kind != event.Read || o.Flags&(event.IsArray|event.NotFound) == 0 ||
-			t.Status == event.Unknown && o.Flags&event.NotFound != 0 {
+			t.Status == event.Unknown && o.Nothing() {
 			continue
 		}
 		list := o.Elems

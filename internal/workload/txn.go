@@ -39,6 +39,9 @@ type Op struct {
 // Read is a register read of key that returned v.
 func Read(key string, v int64) Op { return Op{Kind: event.Read, Key: key, Value: v} }
 
+// Nothing says whether a read of a register or a list found nothing.
+func (o *Op) Nothing() bool { return o.Absent || o.IsList && len(o.List) == 0 }
+
 // ReadAbsent is a register read of key that found nothing.
 func ReadAbsent(key string) Op { return Op{Kind: event.Read, Key: key, Absent: true} }
 
