@@ -22,10 +22,10 @@ func (d *Decoder) txn(b *Batch, pos Position) bool {
 	if t.Status == 0 {
 		return d.fail(int(status.off), fmt.Sprintf("status %s is none of committed, aborted, unknown", d.quote(status)))
 	}
-	switch ops := d.top.opt(fOps); ops.class {
+	switch ops := d.top.get(fOps); ops.class {
 	case absent:
 		return d.fail(len(d.rec), "ops is missing")
-	case isArray:
+	case isArray, isNull: // null is how Go writes a slice that is nil
 	default:
 		return d.fail(int(ops.off), "ops is not an array")
 	}

@@ -63,7 +63,8 @@ func oracleTxn(top object) *Record {
 		ID: top.name("txn"), Source: top.name("source"), Epoch: top.name("epoch"), Session: top.name("session"),
 		Name: top.name("name"), Isolation: top.name("isolation"), TraceID: top.name("trace_id"),
 	}
-	reject(r.ID == "" || !top.has("status") || !top.has("ops"))
+	list, given := top["ops"] // null says that there are none
+	reject(r.ID == "" || !top.has("status") || !given)
 	if r.Source == "" {
 		r.Source = "default"
 	}
@@ -84,7 +85,7 @@ func oracleTxn(top object) *Record {
 		r.Start, r.End, r.Flags = start, end, r.Flags|HasTimes
 	}
 	var ops []json.RawMessage
-	reject(json.Unmarshal(top["ops"], &ops) != nil)
+	reject(json.Unmarshal(list, &ops) != nil)
 	r.Ops = make([]RecordOp, len(ops))
 	for i, op := range ops {
 		r.Ops[i] = oracleOp(fieldsOf(op))
