@@ -114,15 +114,11 @@ func sameLevels(a, b []isolation.Level) bool {
 // defaultLevels names isolation.Watched.
 const defaultLevels = "default"
 
-// SetLevels reads level names, "all" or "default".
+// SetLevels reads level names, and "default" and "all" among them.
 func (w *Watch) SetLevels(text string) error {
-	if text == defaultLevels {
-		w.Levels, w.Named = isolation.Watched(), false
-		return nil
-	}
 	levels, err := isolation.ParseLevels(text)
 	if err == nil {
-		w.Levels, w.Named = levels, text != "all"
+		w.Levels, w.Named = levels, text != "all" && text != defaultLevels
 	}
 	return err
 }

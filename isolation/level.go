@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -100,21 +101,33 @@ func parseName(name string) (Level, error) {
 	return Level{}, fmt.Errorf("no isolation level is called %q; the levels are %s", name, strings.Join(LevelNames(AllLevels()), ", "))
 }
 
-// ParseLevels reads a comma-separated list of levels; "all" is every level that
-// has an encoding.
+// ParseLevels reads a comma-separated list of levels, each once in the order of its first
+// mention. In it "default" stands for [Watched], "all" for [Encoded].
 func ParseLevels(list string) ([]Level, error) {
-	if list == "all" {
-		return Encoded(), nil
-	}
 	var ls []Level
 	for _, name := range strings.Split(list, ",") {
-		l, err := ParseLevel(strings.TrimSpace(name))
+		more, err := parseLevels(strings.TrimSpace(name))
 		if err != nil {
 			return nil, err
 		}
-		ls = append(ls, l)
+		for _, l := range more {
+			if !slices.Contains(ls, l) {
+				ls = append(ls, l)
+			}
+		}
 	}
 	return ls, nil
+}
+
+func parseLevels(name string) ([]Level, error) {
+	switch name {
+	case "default":
+		return Watched(), nil
+	case "all":
+		return Encoded(), nil
+	}
+	l, err := ParseLevel(name)
+	return []Level{l}, err
 }
 
 // LevelNames are the names of ls.

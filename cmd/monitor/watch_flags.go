@@ -8,7 +8,7 @@ import (
 
 // watchFlags are the flags of everything that checks.
 func watchFlags(f *pflag.FlagSet, w *config.Watch) {
-	f.Var(levelsValue{w, new([]string)}, "levels", "levels that verdicts are given on, or all")
+	f.Var(levelsValue{w, new([]string)}, "levels", "levels that verdicts are given on; default and all stand for several")
 	f.Var(windowValue{&w.Window}, "window", "how long transactions are kept for comparison; for records without times a number, such as \"5000 txns\"")
 	f.DurationVar(&w.Lateness, "lateness", w.Lateness, "how far behind the latest record another one may come")
 	f.DurationVar(&w.MaxTransaction, "max-transaction", w.MaxTransaction, "the longest transaction; what is open for longer has an unknown outcome")

@@ -1,0 +1,43 @@
+package isolation_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Lists of levels as users write them: each level once, in the order of its first mention.
+func TestParseLevels(t *testing.T) {
+	watched := isolation.LevelNames(isolation.Watched())
+	all := isolation.LevelNames(isolation.Encoded())
+	for text, want := range map[string]string{
+		"serializable":                "serializable",
+		" causal , read-committed":    "causal read-committed",
+		"causal,causal":               "causal",
+		"default":                     strings.Join(watched, " "),
+		"default,read-committed":      strings.Join(watched, " ") + " read-committed",
+		"read-committed,default":      "read-committed " + strings.Join(watched, " "),
+		"snapshot-isolation, default": "snapshot-isolation serializable " + strings.Join(watched[2:], " "),
+		"all":                         strings.Join(all, " "),
+		"default,all":                 strings.Join(watched, " ") + " " + without(all, watched),
+		"":                            "error: no isolation level is called \"\"",
+		"default,serialisable":        "error: no isolation level is called \"serialisable\" (did you mean serializable?)",
+		"default;read-committed":      "error: no isolation level is called \"default;read-committed\"",
+	} {
+		ls, err := isolation.ParseLevels(text)
+		got := strings.Join(isolation.LevelNames(ls), " ")
+		if err != nil {
+			got, _, _ = strings.Cut("error: "+err.Error(), "; the levels are")
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func without(all, some []string) string {
+	rest := slices.DeleteFunc(slices.Clone(all), func(l string) bool { return slices.Contains(some, l) })
+	return strings.Join(rest, " ")
+}
