@@ -14,6 +14,7 @@ package tail
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -61,6 +62,8 @@ type Options struct {
 	Linger  time.Duration // 0: DefaultLinger
 	MaxLine int           // bytes; longer lines are cut to one more; 0: lines.DefaultMax
 
+	Logger *slog.Logger // nil: slog.Default()
+
 	idle time.Duration // the pace of CaughtUp chunks; 0: idleEvery
 }
 
@@ -76,6 +79,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxLine == 0 {
 		o.MaxLine = lines.DefaultMax
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
 }
 

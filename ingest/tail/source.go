@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,6 +80,7 @@ type following struct {
 	lineages []*lineage
 	known    map[string]bool // their paths
 	looked   time.Time       // for new paths, last
+	without  []string        // patterns that matched no file then
 }
 
 // round gives each path its turn.
@@ -92,6 +94,7 @@ func (f *following) round(ctx context.Context, now time.Time) (progress bool, er
 		if err != nil {
 			return false, err
 		}
+		f.tell(m.without)
 		for _, path := range m.heads {
 			f.follow(path, m.older[path], began)
 		}
@@ -104,6 +107,22 @@ func (f *following) round(ctx context.Context, now time.Time) (progress bool, er
 		progress = progress || p
 	}
 	return progress, nil
+}
+
+// tell logs which patterns match no file, each once until one matches: a name that is
+// wrong looks like a stream that is silent.
+func (f *following) tell(without []string) {
+	for _, g := range without {
+		if !slices.Contains(f.without, g) {
+			f.opts.Logger.Warn("no file matches the pattern; files that do will be read from their beginning", "pattern", g)
+		}
+	}
+	for _, g := range f.without {
+		if !slices.Contains(without, g) {
+			f.opts.Logger.Info("a file matches the pattern now", "pattern", g)
+		}
+	}
+	f.without = without
 }
 
 // follow begins with a path, unless it is known. Files that it named from began

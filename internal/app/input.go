@@ -166,7 +166,7 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		}
 		a.addInput("kafka:"+strings.Join(in.Kafka.Topics, ","), in.Source, source, true)
 	case len(in.Tail) > 0:
-		source, err := tail.New(tail.Options{Globs: in.Tail, Except: a.tailed, Follow: true})
+		source, err := tail.New(tail.Options{Globs: in.Tail, Except: a.tailed, Follow: true, Logger: a.log})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
