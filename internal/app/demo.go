@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -61,32 +62,31 @@ func RunDemo(ctx context.Context, a *App) (DemoSummary, error) {
 		return s, fmt.Errorf("demo: %w", err)
 	}
 	st := workload.NewStore(demoBugs())
+	var published atomic.Int64
 	err = workload.RunClients(ctx, st, demoClients(), func(t workload.Txn) error {
 		t.Source = DemoSource
 		publishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_, err := js.Publish(publishing, "isowatch.events."+DemoSource, workload.AppendJSON(nil, &t))
+		if err == nil {
+			published.Add(1)
+		}
 		return err
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return s, err
 	}
-	a.settle(time.Second)
+	a.settle(published.Load(), 10*time.Second)
 	s.Stats = st.Stats()
 	s.count(a)
 	return s, nil
 }
 
-// settle waits until no more records come in, at most as long as it is told.
-func (a *App) settle(most time.Duration) {
+// settle waits until as many records were taken in as were published, at most as long
+// as it is told.
+func (a *App) settle(published int64, most time.Duration) {
 	const pause = 50 * time.Millisecond
-	last := int64(-1)
-	for waited := time.Duration(0); waited < most; waited += pause {
-		records := a.Status().Records
-		if records == last {
-			return
-		}
-		last = records
+	for waited := time.Duration(0); waited < most && a.Status().Records < published; waited += pause {
 		time.Sleep(pause)
 	}
 }
