@@ -22,6 +22,8 @@ type Contract struct {
 	SequentialKeys     bool
 	LinearizableKeys   bool
 	IgnoreIsolation    bool          // isolation: ignore, else respect
+	Begins             bool          // begins: recorded, else unrecorded
+	ClosedSessions     bool          // sessions: closed, else open
 	ClockDrift         time.Duration // between any two clocks
 }
 
@@ -51,6 +53,8 @@ func (c *Contract) choices() []choice {
 		{"sequential-keys", "false", "true", &c.SequentialKeys},
 		{"linearizable-keys", "false", "true", &c.LinearizableKeys},
 		{"isolation", "respect", "ignore", &c.IgnoreIsolation},
+		{"begins", "unrecorded", "recorded", &c.Begins},
+		{"sessions", "open", "closed", &c.ClosedSessions},
 	}
 }
 

@@ -81,7 +81,7 @@ func TestContractRoundTrip(t *testing.T) {
 
 // The defaults are promised in docs/format.md and by the design.
 func TestContractDefaults(t *testing.T) {
-	const rest = "version-order=none,trust-commit-ts=false,sequential-keys=false,linearizable-keys=false,isolation=respect,wfr-keys=true,"
+	const rest = "version-order=none,trust-commit-ts=false,sequential-keys=false,linearizable-keys=false,isolation=respect,begins=unrecorded,sessions=open,wfr-keys=true,"
 	for _, c := range []struct {
 		contract Contract
 		want     string

@@ -4,6 +4,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,8 @@ func TestParseEverything(t *testing.T) {
 		"data":            s.Data == "/var/lib/isowatch" && s.Durability == Fsync && s.MinFree == GiB,
 		"http":            s.HTTP.Address == "0.0.0.0:8080" && s.HTTP.Profiles && s.HTTP.Token.Env == "ISOWATCH_TOKEN" && s.HTTP.Guarded() && !s.HTTP.Loopback(),
 		"watch":           s.Watch.Expect == si && s.Watch.Named && len(s.Watch.Levels) == 2 && s.Watch.Window.Duration == 90*time.Second,
-		"contract":        s.Watch.Contract.String() == "capture=complete,start=empty,unmonitored-writers=no,deletes=unseen,value-identity=version,version-order=numeric,trust-commit-ts=true,sequential-keys=true,linearizable-keys=true,isolation=ignore,wfr-keys=true,clock-drift=5ms",
+		"contract":        s.Watch.Contract.String() == "capture=complete,start=empty,unmonitored-writers=no,deletes=unseen,value-identity=version,version-order=numeric,trust-commit-ts=true,sequential-keys=true,linearizable-keys=true,isolation=ignore,begins=recorded,sessions=closed,wfr-keys=true,clock-drift=5ms",
+		"sessions":        slices.Equal(s.Watch.Sessions, []string{"web-1", "7"}) && slices.Equal(billing.Sessions, s.Watch.Sessions),
 		"own level":       orders.Expect == serializable && orders.Window.Txns == 5000,
 		"own contract":    !orders.Contract.Complete && !orders.Contract.Existing,
 		"inherited":       orders.Lateness == 2*time.Second && reflect.DeepEqual(*billing, s.Watch),

@@ -71,6 +71,11 @@ func TestServiceFaults(t *testing.T) {
 		{"idle", func(s *Service) { s.Watch.Idle = 0 }, "idle"},
 		{"pane", func(s *Service) { s.Watch.Pane = -time.Second }, "pane"},
 		{"live-cap", func(s *Service) { s.Watch.LiveCap = 0 }, "live-cap 0"},
+		{"closed sessions", func(s *Service) { s.Watch.Contract.ClosedSessions = true }, "sessions has to list them all"},
+		{"open sessions", func(s *Service) { s.Watch.Sessions = []string{"a"} }, "does not say sessions=closed"},
+		{"sessions", func(s *Service) {
+			s.Watch.Contract.ClosedSessions, s.Watch.Sessions = true, make([]string, 4097)
+		}, "4097 are listed, at most 4096"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := DefaultService()

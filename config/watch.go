@@ -22,6 +22,9 @@ const (
 	// range leaves room for sums.
 	maxWindowTxns = 1 << 51
 
+	// maxSessions bounds what is looked through each time that something waits for them.
+	maxSessions = 4096
+
 	// minPane keeps verdicts by stretch of time fewer than transactions.
 	minPane = time.Millisecond
 )
@@ -46,6 +49,8 @@ type Watch struct {
 	KeyCap int
 
 	Contract Contract
+	// Sessions are all that there are, with the contract's sessions=closed.
+	Sessions []string
 }
 
 // DefaultWatch has every default but that of the contract, which the caller
@@ -135,6 +140,7 @@ func (w *Watch) fields() []field {
 		{"live-cap", number{&w.LiveCap}},
 		{"key-cap", number{&w.KeyCap}},
 		{"contract", &w.Contract},
+		{"sessions", listing{&w.Sessions, false}},
 	}
 }
 
@@ -166,6 +172,14 @@ func (w *Watch) Validate() error {
 	}
 	if w.KeyCap < 0 {
 		f.add("key-cap", "key-cap %d: must not be negative", w.KeyCap)
+	}
+	switch n := len(w.Sessions); {
+	case w.Contract.ClosedSessions && n == 0:
+		f.add("sessions", "sessions=closed: sessions has to list them all")
+	case !w.Contract.ClosedSessions && n > 0:
+		f.add("sessions", "sessions are listed, and the contract does not say sessions=closed")
+	case n > maxSessions:
+		f.add("sessions", "sessions: %d are listed, at most %d may be", n, maxSessions)
 	}
 	return f.err()
 }

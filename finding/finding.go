@@ -53,9 +53,10 @@ type Finding struct {
 	Command       string            `json:"command,omitempty"`
 	FirstPosition string            `json:"first_position,omitempty"`
 	LastPosition  string            `json:"last_position,omitempty"`
-	DetectedAt    string            `json:"detected_at,omitempty"`
-	History       []json.RawMessage `json:"history,omitempty"` // records of the transactions that it rests on
-	Cut           bool              `json:"cut,omitempty"`     // there are more transactions or edges than it names
+	FoundAt       string            `json:"found_at,omitempty"`    // RFC 3339: when the monitor saw it first
+	DetectedAt    string            `json:"detected_at,omitempty"` // when this revision left, or began to wait
+	History       []json.RawMessage `json:"history,omitempty"`     // records of the transactions that it rests on
+	Cut           bool              `json:"cut,omitempty"`         // there are more transactions or edges than it names
 }
 
 // Edge is one edge of a finding's cycle, with what proves it.

@@ -124,6 +124,9 @@ func (s *State) patience() int64 {
 	if s.Untimed > 0 {
 		return s.Untimed
 	}
+	if s.opt.Begins {
+		return 0
+	}
 	return s.opt.MaxTxn
 }
 

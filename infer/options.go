@@ -30,6 +30,8 @@ type Options struct {
 	// MaxTxn is the longest transaction, ns: how much later than its reader a
 	// writer may end, and so be recorded.
 	MaxTxn int64
+	// Begins: whoever has begun is known of. Nobody else ends later than the watermark.
+	Begins bool
 	// ClockDrift is how far two clients' clocks may be apart, ns.
 	ClockDrift int64
 	// Labels are those of edges that matter; 0 is all.

@@ -24,6 +24,8 @@ type Contract struct {
 	SequentialKeys     bool          // sequential-keys: true
 	LinearizableKeys   bool          // linearizable-keys: true
 	IgnoreIsolation    bool          // isolation: ignore; else each transaction is promised what it asked for
+	Begins             bool          // begins: recorded; a transaction's begin record is sent when it begins
+	ClosedSessions     bool          // sessions: closed; every transaction is of one of Config.Sessions
 	ClockDrift         time.Duration // between any two clients, and between them and the monitor
 	// Settled, with Existing: what was there was there before every transaction, as in a
 	// history that is recorded from its first transaction on, but not what was put there first.
@@ -38,10 +40,11 @@ func (c Contract) String() string {
 		}
 		return no
 	}
-	return fmt.Sprintf("capture=%s,start=%s,unmonitored-writers=%s,deletes=%s,value-identity=%s,version-order=%s,trust-commit-ts=%t,sequential-keys=%t,linearizable-keys=%t,isolation=%s,clock-drift=%v",
+	return fmt.Sprintf("capture=%s,start=%s,unmonitored-writers=%s,deletes=%s,value-identity=%s,version-order=%s,trust-commit-ts=%t,sequential-keys=%t,linearizable-keys=%t,isolation=%s,begins=%s,sessions=%s,clock-drift=%v",
 		text(c.Complete, "partial", "complete"), text(c.Existing, "empty", "existing"), text(c.UnmonitoredWriters, "no", "yes"),
 		text(c.DeletesUnseen, "recorded", "unseen"), c.identity(), text(c.NumericVersions, "none", "numeric"),
-		c.TrustCommitTS, c.SequentialKeys, c.LinearizableKeys, text(c.IgnoreIsolation, "respect", "ignore"), c.ClockDrift)
+		c.TrustCommitTS, c.SequentialKeys, c.LinearizableKeys, text(c.IgnoreIsolation, "respect", "ignore"),
+		text(c.Begins, "unrecorded", "recorded"), text(c.ClosedSessions, "open", "closed"), c.ClockDrift)
 }
 
 // identity says what tells the versions of a register from each other.
@@ -72,6 +75,8 @@ type Config struct {
 	// Rules are what the product does at the setting that Expect was named by.
 	Rules    isolation.Rules
 	Contract Contract
+	// Sessions are all there are, under sessions: closed.
+	Sessions []string
 
 	// Unbounded keeps everything and decides at the end of the input: whole
 	// histories, exactly. Window and Lateness are then unused.
@@ -211,6 +216,7 @@ func (c Contract) weakerOf(d Contract) Contract {
 	c.UnmonitoredWriters = c.UnmonitoredWriters || d.UnmonitoredWriters
 	c.DeletesUnseen = c.DeletesUnseen || d.DeletesUnseen
 	c.Settled = c.Settled && d.Settled
+	c.Begins, c.ClosedSessions = c.Begins && d.Begins, c.ClosedSessions && d.ClosedSessions
 	// How versions are told from each other, and ordered, stays as the folder began.
 	c.ByVersion, c.Observed, c.NumericVersions, c.TrustCommitTS = d.ByVersion, d.Observed, d.NumericVersions, d.TrustCommitTS
 	c.SequentialKeys, c.LinearizableKeys = d.SequentialKeys, d.LinearizableKeys
@@ -224,6 +230,9 @@ func (m *Machine) Configure(c Config) error {
 		return err
 	}
 	m.cfg = next
+	sessions := closeSessions(&next)
+	sessions.take(m.closedSessions)
+	m.closedSessions = sessions
 	m.turning = !slices.Equal(next.Levels, m.watched)
 	m.infer.SetOptions(m.inferOptions())
 	m.searcher.Budget, m.searcher.Tracked = next.SearchBudget, next.Rules.Tracked
@@ -253,5 +262,6 @@ func (c Config) inferOptions() infer.Options {
 		AskedAlike: c.Contract.IgnoreIsolation,
 		Linear:     slices.Contains(c.Levels, isolation.Level{Special: isolation.Linearizable}), ClockDrift: int64(c.Contract.ClockDrift),
 		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
+		Begins: c.Contract.Begins,
 	}
 }

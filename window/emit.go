@@ -24,7 +24,10 @@ func (m *Machine) countFound(f *finding.Finding) {
 
 func (m *Machine) emit(f *openFinding) {
 	f.Finding.DetectedAt = m.detectedAt()
-	m.emitWhenDue(&f.Finding, f.due)
+	if f.Finding.FoundAt == "" {
+		f.Finding.FoundAt = f.Finding.DetectedAt
+	}
+	m.emitWhenDue(&f.Finding, f.due, f.sooner)
 }
 
 // hand gives f out, with what it prints cut to its bounds. The machine goes on with the

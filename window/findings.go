@@ -72,7 +72,7 @@ func (m *Machine) merge(old, f *openFinding) {
 	}
 	m.show(old, f.shown)
 	m.prove(old)
-	old.due = max(old.due, f.due)
+	old.due, old.sooner = max(old.due, f.due), max(old.sooner, f.sooner)
 	changed := false
 	for _, l := range f.weakest {
 		if !l.Refuted(old.weakest) {

@@ -55,13 +55,14 @@ type Effects struct {
 	Findings []finding.Finding // new ones and new revisions
 	Repeats  []Repeats         // key patterns that have just shown that their values repeat
 	Fallen   []string          // ids of findings that were waiting and are none
+	Stranger *Stranger         // the first transaction that sessions=closed excludes
 	Panes    []Pane            // closed or amended
 	Puts     []Put             // of retained state that goes out: see needs.go
 }
 
 // Reset empties e and keeps its memory.
 func (e *Effects) Reset() {
-	e.Findings, e.Repeats, e.Fallen, e.Panes, e.Puts = e.Findings[:0], e.Repeats[:0], e.Fallen[:0], e.Panes[:0], e.Puts[:0]
+	e.Findings, e.Repeats, e.Fallen, e.Panes, e.Puts, e.Stranger = e.Findings[:0], e.Repeats[:0], e.Fallen[:0], e.Panes[:0], e.Puts[:0], nil
 }
 
 type partition struct {
@@ -89,6 +90,8 @@ type Machine struct {
 	realTime  bool              // some view is timed
 	fitted    []isolation.Level // views whose order the counters agree with, since Close
 	counting  counting          // of counters, while records come
+	// closedSessions are those of sessions=closed, nil otherwise.
+	closedSessions *closedSessions
 
 	asked    []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
 	askedFor []int64          // how many did that did not abort, by what they asked for; empty while none did
@@ -179,6 +182,7 @@ func New(cfg Config) *Machine {
 	m.horizon.init()
 	m.found = map[string][2]int64{}
 	m.panes.length = int64(cfg.Pane)
+	m.closedSessions = closeSessions(&cfg)
 	return m
 }
 
@@ -274,6 +278,9 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.panes.count(end, t)
 	} else if m.out.Refused > infer.Repeated && len(m.out.Anomalies) == 0 {
 		m.refused(b, t, start, end)
+	}
+	if m.closedSessions != nil {
+		m.goOn(b, t, start)
 	}
 	m.apply()
 	if m.cfg.Rules.Rows {

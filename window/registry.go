@@ -14,6 +14,7 @@ type openFinding struct {
 	Finding finding.Finding
 
 	due      int64    // it may leave when the watermark has passed this: see waiting.go
+	sooner   int64    // or when closed sessions have gone on behind this; 0: not by them
 	serial   int      // in the order of detection
 	members  []uint32 // transactions on the cycle, held in memory until it is final
 	edges    []incremental.EdgeID

@@ -57,8 +57,9 @@ type head struct {
 	Weaker       *weaker `json:",omitempty"`
 	ManyMeanings bool    `json:",omitempty"`
 	Found        map[string][2]int64
-	Counting     *counting `json:",omitempty"`
-	Lost         *Lost     // nil: of an earlier version
+	Counting     *counting       `json:",omitempty"`
+	Sessions     *closedSessions `json:",omitempty"`
+	Lost         *Lost           // nil: of an earlier version
 
 	Turns      []savedTurn  `json:",omitempty"`
 	ForcedFrom int          `json:",omitempty"`
@@ -100,6 +101,7 @@ type savedFinding struct {
 	Waiting  bool
 	Beside   []string `json:",omitempty"`
 	Due      int64    `json:",omitempty"`
+	Sooner   int64    `json:",omitempty"`
 }
 
 type savedPane struct {
@@ -126,6 +128,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.counting.Keys) > 0 {
 		h.Counting = &m.counting
 	}
+	h.Sessions = m.closedSessions
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.fitted), m.askedFor, m.asManyMeanings
 	if len(m.weaker.Totals) > 0 {
 		h.Weaker = &m.weaker
@@ -134,7 +137,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
 				f.Finding, f.members, f.edges, f.asides, f.level.String(), isolation.LevelNames(f.weakest),
-				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.beside, f.due,
+				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.beside, f.due, f.sooner,
 			})
 		}
 	}
@@ -273,7 +276,7 @@ func (m *Machine) restore(h *head) error {
 		x := &h.Open[i]
 		f := &openFinding{
 			Finding: x.Finding, members: x.Members, edges: x.Edges, asides: x.Asides, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, beside: x.Beside, due: x.Due,
+			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, beside: x.Beside, due: x.Due, sooner: x.Sooner,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {
@@ -307,6 +310,7 @@ func (m *Machine) restore(h *head) error {
 	if err = m.restoreTurns(h); err != nil {
 		return err
 	}
+	m.closedSessions.take(h.Sessions)
 	m.contradicted = h.Contradicted
 	m.asManyMeanings = h.ManyMeanings
 	if h.Weaker != nil {

@@ -26,6 +26,7 @@ import (
 type waitingFinding struct {
 	Finding finding.Finding // as it is by now
 	Due     int64           // it leaves when the watermark has passed this
+	Sooner  int64           // or when all closed sessions have gone on behind this; 0: it does not
 	First   bool            // nothing of it was handed out before
 }
 
@@ -74,16 +75,18 @@ func (m *Machine) rest(f *openFinding, w *finding.Witness) {
 	switch {
 	case b.Absence:
 		f.due = max(f.due, end+m.infer.Patience())
+		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	case len(b.Identity) == 0 || !c.Observed:
 	case slices.ContainsFunc(b.Identity, func(key string) bool { return m.infer.Shared(key, f.Finding.Epoch) }):
 		f.due = max(f.due, end+m.infer.Patience())
+		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	default:
 		f.due = max(f.due, end)
 	}
 }
 
 // emitWhenDue hands out f, as it is by now, or lets it wait.
-func (m *Machine) emitWhenDue(f *finding.Finding, due int64) {
+func (m *Machine) emitWhenDue(f *finding.Finding, due, sooner int64) {
 	r := &m.waiting
 	at := -1
 	if len(r.list) > 0 {
@@ -102,13 +105,13 @@ func (m *Machine) emitWhenDue(f *finding.Finding, due int64) {
 		m.leave(f, false)
 	case at >= 0:
 		x := &r.list[at]
-		x.Finding, x.Due = *f, max(x.Due, due)
+		x.Finding, x.Due, x.Sooner = *f, max(x.Due, due), max(x.Sooner, sooner)
 		r.earliest()
 		m.handWaiting(f)
 	case due < m.watermark || due == 0 || m.closed || m.cfg.Unbounded || !f.Certain || f.State == finding.Withdrawn || f.State == finding.Final:
 		m.leave(f, first)
 	default:
-		r.list = append(r.list, waitingFinding{*f, due, first || f.State == finding.Provisional && m.open.revisions[f.ID] > 0})
+		r.list = append(r.list, waitingFinding{*f, due, sooner, first || f.State == finding.Provisional && m.open.revisions[f.ID] > 0})
 		r.earliest()
 		m.handWaiting(f)
 	}
@@ -135,13 +138,17 @@ func (m *Machine) handWaiting(f *finding.Finding) {
 // releaseDue hands out what is due.
 func (m *Machine) releaseDue() {
 	r := &m.waiting
-	if len(r.list) == 0 || r.next >= m.watermark && !m.closed {
+	if len(r.list) == 0 {
+		return
+	}
+	wentOn := m.wentOn()
+	if r.next >= m.watermark && !m.closed && wentOn == math.MinInt64 {
 		return
 	}
 	kept := r.list[:0]
 	for i := range r.list {
 		w := &r.list[i]
-		if w.Due >= m.watermark && !m.closed {
+		if w.Due >= m.watermark && !m.closed && (w.Sooner == 0 || w.Sooner >= wentOn) {
 			kept = append(kept, *w)
 			continue
 		}

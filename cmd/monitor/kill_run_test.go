@@ -271,6 +271,7 @@ func compareStored(t *testing.T, what string, got, want [][]byte) {
 				t.Fatalf("%v: %s", err, text)
 			}
 			delete(fields, "detected_at")
+			delete(fields, "found_at")
 			plain, err := json.Marshal(fields)
 			if err != nil {
 				t.Fatal(err)

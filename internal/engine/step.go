@@ -65,6 +65,9 @@ func (e *Engine) doStep(w *work) error {
 		for i := range x.effects.Repeats {
 			warnRepeats(e.log, x.name, &x.effects.Repeats[i])
 		}
+		if s := x.effects.Stranger; s != nil {
+			e.log.Warn("a transaction is of no session that sessions=closed lists: findings wait for max-transaction again", "source", x.name, "txn", s.Txn, "session", s.Session)
+		}
 	}
 	w.puts = e.puts(w.puts)
 	e.pend(w.puts)

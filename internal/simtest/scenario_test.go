@@ -207,7 +207,7 @@ func asText(fs []finding.Finding) (string, error) {
 	var b strings.Builder
 	for i := range fs {
 		f := fs[i]
-		f.DetectedAt = ""
+		f.DetectedAt, f.FoundAt = "", ""
 		text, err := json.Marshal(&f)
 		if err != nil {
 			return "", err

@@ -94,6 +94,10 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		cfg.Rules = isolation.RulesOf(value)
 	case "isolation":
 		c.IgnoreIsolation, err = oneOf(value, "ignore", "respect")
+	case "begins":
+		c.Begins, err = oneOf(value, "recorded", "unrecorded")
+	case "sessions": // all there are
+		c.ClosedSessions, cfg.Sessions = true, strings.Split(value, ",")
 	case "replay":
 		cfg.Replay = strings.ReplaceAll(value, "_", " ")
 	default:
