@@ -167,31 +167,43 @@ func summary(took []alerted) string {
 	return strings.Join(lines, ", ")
 }
 
-// waits is a table of how long after the end of its last transaction a violation was
-// delivered first, by anomaly.
+// waits is a table of violations by anomaly and by what they rest on: how long after the end
+// of their last transaction they were delivered first, and how much of that they waited to
+// be due. The rest went by until a record came that showed them.
 func waits(s *streams, took []alerted) string {
 	bySource := map[string]cell{}
 	for _, c := range cells() {
 		bySource[c.source()], bySource[c.strongerSource()] = c, c
 	}
-	seen, of := map[string]bool{}, map[string][]time.Duration{}
+	type times struct{ delivered, waited []time.Duration }
+	seen, of := map[string]bool{}, map[string]*times{}
 	for _, f := range took {
 		if seen[f.ID] || f.Kind != string(finding.KindViolation) {
 			continue
 		}
 		seen[f.ID] = true
-		of[f.Anomaly] = append(of[f.Anomaly], f.at.Sub(time.Unix(0, s.end(bySource[f.Source], f.Txns))))
+		what := fmt.Sprintf("%s (%s)", f.Anomaly, strings.Join(f.RestsOn, ", "))
+		if of[what] == nil {
+			of[what] = &times{}
+		}
+		of[what].delivered = append(of[what].delivered, f.at.Sub(time.Unix(0, s.end(bySource[f.Source], f.Txns))))
+		of[what].waited = append(of[what].waited, f.DetectedAt.Sub(f.FoundAt))
 	}
 	var lines []string
-	for anomaly, list := range of {
-		slices.Sort(list)
-		at := func(share float64) time.Duration {
-			return list[int(share*float64(len(list)-1))].Round(time.Millisecond)
-		}
-		lines = append(lines, fmt.Sprintf("  %-28s %5d  p50 %8v  p99 %8v  max %8v", anomaly, len(list), at(0.5), at(0.99), at(1)))
+	for what, x := range of {
+		lines = append(lines, fmt.Sprintf("  %s: %d, delivered after %s, waited %s", what, len(x.waited), spread(x.delivered), spread(x.waited)))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// spread is how a list of times is distributed.
+func spread(list []time.Duration) string {
+	slices.Sort(list)
+	at := func(share float64) time.Duration {
+		return list[int(share*float64(len(list)-1))].Round(time.Millisecond)
+	}
+	return fmt.Sprintf("p50 %v p99 %v max %v", at(0.5), at(0.99), at(1))
 }
 
 // positive are the values above 0.

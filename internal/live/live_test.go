@@ -21,6 +21,9 @@ const (
 	least    = 60 * time.Second
 	// seedEnv is what sessions and publishers draw from.
 	seedEnv = "ISOWATCH_LIVE_SEED"
+	// declaredEnv adds a monitor that is told that the capture is complete and has its
+	// deletes. The machine must have a core for it.
+	declaredEnv = "ISOWATCH_LIVE_DECLARED"
 	// folderEnv names a folder that gets the records of each source, as JSON lines in the
 	// order in which they were made.
 	folderEnv = "ISOWATCH_LIVE_DIR"
@@ -69,6 +72,11 @@ func TestLive(t *testing.T) {
 	}
 	startMonitor(t, monitors[0], program, url, "watch: {lateness: 1s, max-transaction: 3s}", expect)
 	startMonitor(t, monitors[1], program, url, "", expect)
+	if os.Getenv(declaredEnv) != "" {
+		m := &monitor{name: "declared", lateness: time.Second, maxTransaction: 3 * time.Second, hook: newWebhook(t)}
+		startMonitor(t, m, program, url, "watch: {lateness: 1s, max-transaction: 3s, contract: {capture: complete, unmonitored-writers: no, deletes: recorded}}", expect)
+		monitors = append(monitors, m)
+	}
 
 	s := newStreams(t, p)
 	t.Logf("started after %v", time.Since(began).Round(time.Millisecond))

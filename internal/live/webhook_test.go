@@ -22,6 +22,9 @@ type alerted struct {
 	Refutes     []string
 	Txns        []string
 	Explanation string
+	RestsOn     []string  `json:"rests_on"`
+	FoundAt     time.Time `json:"found_at"`
+	DetectedAt  time.Time `json:"detected_at"`
 
 	at time.Time // when it came
 }
