@@ -7,7 +7,6 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -67,7 +66,7 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 	case infer.G1a, infer.DirtyUpdate, infer.GarbageRead, infer.FutureRead, infer.DuplicateElements:
 		f.values = []uint64{a.Value}
 	}
-	if err := verify.Verify(&w); err != nil {
+	if err := m.verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return

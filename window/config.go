@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -107,6 +108,9 @@ type Config struct {
 	// SearchBudget is how many edges a search for a witness may look at; 0 is
 	// the default of isolation.Searcher.
 	SearchBudget int
+	// Verify says why a witness is no contradiction; what it refuses is not reported. nil is
+	// [verify.Verify].
+	Verify func(*finding.Witness) error `json:"-"`
 }
 
 // Span is a duration for which zero can be meant.

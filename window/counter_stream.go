@@ -6,7 +6,6 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -382,7 +381,7 @@ func (m *Machine) tellCounter(kind infer.AnomalyKind, n, op uint32, other []byte
 	if m.linearizes() {
 		name.RefuteLinear(kind, &w)
 	}
-	if err := verify.Verify(&w); err != nil {
+	if err := m.verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return ""

@@ -6,7 +6,6 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -174,7 +173,7 @@ func (m *Machine) conclude(f *openFinding) {
 			}
 			w, all := m.witness(c.Edges)
 			name := m.weigh(&w)
-			if f.lessThan(&name) && verify.Verify(&w) == nil && m.unproven(all) == 0 {
+			if f.lessThan(&name) && m.verify(&w) == nil && m.unproven(all) == 0 {
 				rests, versions := m.restsOn(c.Edges)
 				f.edges, f.versions = append(f.edges, rests...), append(f.versions, versions...)
 				m.show(f, all[len(w.Edges):])

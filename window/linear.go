@@ -10,7 +10,6 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/linear"
 )
@@ -302,7 +301,7 @@ func (m *Machine) reportLine(a *infer.Anomaly) {
 	for _, n := range f.members {
 		w.Txns = append(w.Txns, m.record(n))
 	}
-	if err := verify.Verify(&w); err != nil {
+	if err := m.verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return

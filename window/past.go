@@ -6,7 +6,6 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/saturation"
 )
 
@@ -269,7 +268,7 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 	for _, n := range members {
 		w.Txns = append(w.Txns, m.record(n))
 	}
-	if err := verify.Verify(&w); err != nil {
+	if err := m.verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return true

@@ -7,7 +7,6 @@ import (
 
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/solve"
 )
@@ -55,7 +54,7 @@ func (m *Machine) backInTime(e *infer.Edge, refused incremental.Views) {
 		m.forced.refusing = 1 << i
 		w, all := m.witnessOf(append(es, *e))
 		m.forced.refusing = 0
-		if err := verify.Verify(&w); err != nil {
+		if err := m.verify(&w); err != nil {
 			m.Counters.Unverified++
 			m.Unverified = err
 			continue

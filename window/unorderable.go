@@ -6,7 +6,6 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
-	"github.com/isowatch/isowatch/internal/verify"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/solve"
 )
@@ -107,7 +106,7 @@ func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	}
 	w.Level = m.views[i].String()
 	m.sayNothing(&w, f.members)
-	if err := verify.Verify(&w); err != nil {
+	if err := m.verify(&w); err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return false
@@ -188,7 +187,7 @@ func (m *Machine) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bo
 			at++
 		}
 	}
-	err := verify.Verify(&w)
+	err := m.verify(&w)
 	if n := len(tos); err != nil || n == 0 || tos[n-1] != f.members[0] {
 		m.unshow(f)
 		m.Counters.Unverified++

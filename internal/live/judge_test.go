@@ -37,7 +37,7 @@ func judge(t *testing.T, m *monitor, s *streams, end time.Time) {
 		}
 	}
 	judgeWithdrawn(t, m, took)
-	t.Logf("%s: %d deliveries\n%s", m.name, len(took), waits(s, took))
+	t.Logf("%s: %d deliveries\n%s", m.name, len(took), waits(s, took, end))
 }
 
 // judgeWithdrawn: nothing that was alerted is taken back, but for a record that a busy
@@ -48,6 +48,11 @@ func judgeWithdrawn(t *testing.T, m *monitor, took []alerted) {
 	causes := positive(m.metric("isowatch_findings_withdrawn_total", "cause"))
 	t.Logf("%s: %v records came later than the lateness allows; withdrawn, with what the expected levels allow: %v", m.name, late, causes)
 	back := slices.DeleteFunc(slices.Clone(took), func(f alerted) bool { return f.State != string(finding.Withdrawn) })
+	// Where the capture is declared, an aborted read of a balance that has not repeated yet is
+	// certain, until the balances repeat.
+	if m.name == "declared" && causes["repetition"] > 0 {
+		back = slices.DeleteFunc(back, func(f alerted) bool { return f.Anomaly == "G1a" })
+	}
 	if len(back) > 0 && causes["late-record"] == 0 {
 		t.Errorf("%s: alerts were withdrawn: %s, as\n%s", m.name, summary(back), excerpt(back[0].Explanation))
 	}
@@ -169,8 +174,10 @@ func summary(took []alerted) string {
 
 // waits is a table of violations by anomaly and by what they rest on: how long after the end
 // of their last transaction they were delivered first, and how much of that they waited to
-// be due. The rest went by until a record came that showed them.
-func waits(s *streams, took []alerted) string {
+// be due. The rest went by until a record came that showed them. Only what was alerted while
+// the streams ran counts, since the watermark stands still at their end until they are idle;
+// and only first revisions, since an upgrade was found as something else.
+func waits(s *streams, took []alerted, end time.Time) string {
 	bySource := map[string]cell{}
 	for _, c := range cells() {
 		bySource[c.source()], bySource[c.strongerSource()] = c, c
@@ -178,7 +185,7 @@ func waits(s *streams, took []alerted) string {
 	type times struct{ delivered, waited []time.Duration }
 	seen, of := map[string]bool{}, map[string]*times{}
 	for _, f := range took {
-		if seen[f.ID] || f.Kind != string(finding.KindViolation) {
+		if seen[f.ID] || f.Kind != string(finding.KindViolation) || f.Revision > 1 || f.at.After(end) {
 			continue
 		}
 		seen[f.ID] = true

@@ -22,6 +22,7 @@ type alerted struct {
 	Refutes     []string
 	Txns        []string
 	Explanation string
+	Revision    int
 	RestsOn     []string  `json:"rests_on"`
 	FoundAt     time.Time `json:"found_at"`
 	DetectedAt  time.Time `json:"detected_at"`
