@@ -23,6 +23,8 @@ type counting struct {
 	Waiting []waitingReads // by Due, then in the order of arrival
 	Groups  []counterGroup
 
+	Together bool       // a transaction read several counters
+	Off      *TotalsOff `json:",omitempty"` // why totals of some are not compared
 	// Stored is the size of the records that are kept for others to be compared with, bytes.
 	Stored int
 
@@ -54,6 +56,7 @@ type streamCounter struct {
 	Above      int32
 	Size       int32
 	Unbalanced bool
+	By         *unbalanced `json:",omitempty"` // the root's: who was the first
 	// The extreme reads, where the first value is not known.
 	Lowest, Highest *storedRead
 	Told            []toldRead
@@ -135,7 +138,8 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 		}
 	}
 	if root >= 0 && (sum != 0 || beyond) && !c.Keys[root].Unbalanced {
-		c.Keys[root].Unbalanced, changed = true, true
+		c.unbalance(b, t, root, sum)
+		changed = true
 	}
 	if changed || c.void {
 		c.void = false
@@ -156,6 +160,7 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 	if len(w.Reads) == 0 {
 		return
 	}
+	c.Together = c.Together || len(w.Reads) > 1
 	m.infer.Keep(n)
 	at := len(c.Waiting)
 	for at > 0 && c.Waiting[at-1].Due > w.Due {
@@ -235,6 +240,9 @@ func (c *counting) join(i, j int32) bool {
 	y.Above = i
 	x.Size += y.Size
 	x.Unbalanced = x.Unbalanced || y.Unbalanced
+	if x.By == nil {
+		x.By = y.By
+	}
 	return true
 }
 
@@ -346,8 +354,12 @@ func (m *Machine) decideTotal(w *waitingReads) {
 	slices.Sort(counters)
 	at := slices.IndexFunc(c.Groups, func(g counterGroup) bool { return slices.Equal(g.Counters, counters) })
 	if at < 0 {
+		if !c.moved(counters) {
+			c.off(counters)
+			return
+		}
 		record := m.infer.Record(w.Txn)
-		if len(c.Groups) < maxGroups && c.Stored+len(record) <= maxStored && c.moved(counters) {
+		if len(c.Groups) < maxGroups && c.Stored+len(record) <= maxStored {
 			c.Stored += len(record)
 			c.Groups = append(c.Groups, counterGroup{Counters: counters, Total: total, Record: slices.Clone(record)})
 		}
@@ -428,6 +440,7 @@ func (m *Machine) recheckGroups() {
 	c := &m.counting
 	for i := range c.Groups {
 		if g := &c.Groups[i]; !g.Void && !c.moved(g.Counters) {
+			c.off(g.Counters)
 			void := g.Told
 			c.Stored -= len(g.Record)
 			g.Void, g.Told, g.Record = true, nil, nil

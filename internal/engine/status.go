@@ -70,6 +70,8 @@ type SourceStatus struct {
 	Ended map[string]window.Ended `json:"ended,omitempty"`
 	// Repeating are the key patterns of which plain values say nothing, since they repeat.
 	Repeating []window.Repeats `json:"repeating,omitempty"`
+	// TotalsOff says why totals of counters are not compared.
+	TotalsOff *window.TotalsOff `json:"totals_off,omitempty"`
 	// Reads are those that were taken in, and what is decided of them at the expected level.
 	Reads    window.Decided   `json:"reads"`
 	Findings map[string]Found `json:"findings"` // by anomaly, since the beginning
@@ -113,7 +115,7 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{
-			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(),
+			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(), TotalsOff: m.TotalsOff(),
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
 			Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect),
 		}

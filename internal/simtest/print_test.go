@@ -160,6 +160,16 @@ func (w *world) decided() (lines []string) {
 	return lines
 }
 
+// totals prints why totals of counters are not compared.
+func (w *world) totals() (lines []string) {
+	for _, s := range w.engine.Status().Sources {
+		if x := s.TotalsOff; x != nil {
+			lines = append(lines, fmt.Sprintf("totals of %d counters: %s", x.Counters, x.Reason))
+		}
+	}
+	return lines
+}
+
 // ended prints the levels that are no longer watched, with what they had come to.
 func (w *world) ended() (lines []string) {
 	for _, s := range w.engine.Status().Sources {

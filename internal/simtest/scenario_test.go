@@ -172,6 +172,8 @@ func (w *world) command(c command, rs *records) (out []string, err error) {
 		return w.verdicts(), nil
 	case "decided":
 		return w.decided(), nil
+	case "totals":
+		return w.totals(), nil
 	case "live":
 		return w.live(), nil
 	case "returned":
