@@ -122,7 +122,7 @@ func (m *Machine) leave(f *finding.Finding, first bool) {
 	if first {
 		m.countFound(f)
 	}
-	if f.State == finding.Withdrawn {
+	if f.State == finding.Withdrawn && f.Certain { // what is not certain is not told by default
 		m.countWithdrawn()
 	}
 	m.hand(*f)

@@ -166,7 +166,8 @@ func (c *counting) Deliver(_ context.Context, ds []alert.Delivery) error {
 	return nil
 }
 
-// delivered runs the service over the stream, and returns what an alerting sink was given.
+// delivered runs the service over the stream, and returns what an alerting sink was given,
+// and what was counted as taken back.
 func delivered(t *testing.T, ls []line, expect string, contract config.Contract) map[string]int {
 	t.Helper()
 	var text []byte
@@ -195,6 +196,15 @@ func delivered(t *testing.T, ls []line, expect string, contract config.Contract)
 	}
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	for _, x := range a.Status().Sources {
+		for cause, n := range map[string]int64{
+			"record": x.Counters.WithdrawnRecord, "outcome": x.Counters.WithdrawnOutcome, "repetition": x.Counters.WithdrawnRepetition,
+		} {
+			if n > 0 {
+				sink.found["withdrawn by "+cause] = int(n)
+			}
+		}
 	}
 	return sink.found
 }
