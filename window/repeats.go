@@ -1,6 +1,10 @@
 package window
 
-import "github.com/isowatch/isowatch/internal/pattern"
+import (
+	"fmt"
+
+	"github.com/isowatch/isowatch/internal/pattern"
+)
 
 // Repeats is a key pattern whose plain values repeat, so that nothing is concluded from them
 // (docs/semantics.md, section 2).
@@ -13,6 +17,20 @@ type Repeats struct {
 
 func repeatsOf(name string, p *pattern.Pattern) Repeats {
 	return Repeats{name, p.Repeats.String(), p.Reads, max(0, p.Reads-p.Undecided)}
+}
+
+// Keys names the pattern.
+func (r *Repeats) Keys() string {
+	if r.Pattern == "" {
+		return "(all keys beyond the first 4096 patterns)"
+	}
+	return r.Pattern
+}
+
+// String says what it means for a reader, and what to do.
+func (r *Repeats) String() string {
+	return fmt.Sprintf("Values of keys %s repeat (%s), so that they do not say which transaction wrote them: %d of %d reads are decided. Record a version with each operation (PostgreSQL: xmin).",
+		r.Keys(), r.Why, r.Decided, r.Reads)
 }
 
 func (m *Machine) noteRepeating(name string, p *pattern.Pattern) {

@@ -14,6 +14,14 @@ type TotalsOff struct {
 	Counters int    `json:"counters,omitempty"` // that were read together; 0: all are meant
 }
 
+// String says it as a sentence.
+func (x *TotalsOff) String() string {
+	if x.Counters == 0 {
+		return fmt.Sprintf("Totals of counters are not compared: %s.", x.Reason)
+	}
+	return fmt.Sprintf("Totals of %d counters that are read together are not compared: %s.", x.Counters, x.Reason)
+}
+
 // unbalanced is the first transaction that added to counters something else than nothing.
 type unbalanced struct {
 	Txn string

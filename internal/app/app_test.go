@@ -31,6 +31,7 @@ import (
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
 )
 
 // caught is a sink that keeps what it is given.
@@ -150,6 +151,29 @@ func stored(t *testing.T, dir string, kind Kind) []string {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// What the records cannot show is on the page, in the status and in the log, with what to do.
+func TestAdviceIsShown(t *testing.T) {
+	s := liveService(t)
+	s.Watch.Contract.Observed = true
+	a := start(t, s)
+	send(t, a, `{"txn":"T1","status":"committed","ops":[{"op":"w","key":"stock/1","value":1}]}`,
+		`{"txn":"T2","status":"committed","ops":[{"op":"w","key":"stock/1","value":1}]}`,
+		`{"txn":"T3","status":"committed","ops":[{"op":"r","key":"stock/1","value":1},{"op":"r","key":"a","value":1,"kind":"counter"},{"op":"r","key":"b","value":1,"kind":"counter"}]}`)
+	waitFor(t, "the records", func() bool { s := a.Status().Sources; return len(s) == 1 && s[0].Counters.Committed == 3 })
+	for path, want := range map[string]string{
+		"/":              "Values of keys stock/# repeat (two transactions wrote one value of a key), so that they do not say which transaction wrote them: 0 of 1 reads are decided.",
+		"/api/v1/status": `"repeating":[{"pattern":"stock/#",`,
+	} {
+		if page := get(t, a, path); !strings.Contains(page, want) {
+			t.Errorf("%s lacks %q:\n%s", path, want, page)
+		}
+	}
+	a.engine.Status().Sources[0].TotalsOff = &window.TotalsOff{Reason: "so it is"}
+	if page := get(t, a, "/"); !strings.Contains(page, "Totals of counters are not compared: so it is.") {
+		t.Errorf("the page lacks it:\n%s", page)
+	}
 }
 
 // What is decided of a healthy service is on its page, in its status and in its metrics, and

@@ -64,6 +64,7 @@ func (a *App) servePages(context.Context) error {
 		Ready:    a.readiness,
 		Status:   func() any { return a.engine.Status() },
 		Facts:    a.facts,
+		Advice:   a.advice,
 		Nothing:  a.nothing,
 		Log:      a.log,
 	})
@@ -124,6 +125,27 @@ func (a *App) readiness() error {
 		return a.Err()
 	}
 	return nil
+}
+
+// advice is what the records of the sources cannot show, at most maxAdvice sentences.
+func (a *App) advice() (all []string) {
+	const maxAdvice = 50
+	for _, x := range a.engine.Status().Sources {
+		of := ""
+		if x.Source != config.DefaultSource {
+			of = "Source " + x.Source + ": "
+		}
+		for i := range x.Repeating {
+			all = append(all, of+x.Repeating[i].String())
+		}
+		if x.TotalsOff != nil {
+			all = append(all, of+x.TotalsOff.String())
+		}
+	}
+	if n := len(all) - maxAdvice; n > 0 {
+		all = append(all[:maxAdvice], fmt.Sprintf("And %d more, which the status lists.", n))
+	}
+	return all
 }
 
 // facts are the figures on top of the pages.

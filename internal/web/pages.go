@@ -89,6 +89,7 @@ type listPage struct {
 	Live      string // link that turns refreshing on or off
 	Filtered  bool
 	Nothing   string // what to say without findings
+	Advice    []string
 }
 
 func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
@@ -118,6 +119,9 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,
 		Nothing:  s.Nothing(),
 		Filtered: q.Source+q.Anomaly+string(q.Kind)+string(q.State)+q.Expected+q.Before != "",
+	}
+	if s.Advice != nil {
+		page.Advice = s.Advice()
 	}
 	for i, f := range found {
 		page.Cards = append(page.Cards, newCard(f))

@@ -38,6 +38,9 @@ type Options struct {
 	Status func() any
 	// Facts are shown on every page.
 	Facts func() []Fact
+	// Advice are sentences about what the records cannot show, with what to do, over the
+	// list of findings; nil: none.
+	Advice func() []string
 	// Nothing is what the list says without findings. nil: that there are none so far.
 	Nothing func() string
 	// Guard says who may read now; nil: everybody.
