@@ -22,7 +22,7 @@ cmd/monitor           : alert config event finding history internal/app internal
 alert                 : finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
-config                : isolation
+config                : internal/pattern isolation
 event                 :
 finding               : event
 incremental           : internal/flat

@@ -63,6 +63,7 @@ func TestParseEverything(t *testing.T) {
 		"watch":           s.Watch.Expect == si && s.Watch.Named && len(s.Watch.Levels) == 2 && s.Watch.Window.Duration == 90*time.Second,
 		"contract":        s.Watch.Contract.String() == "capture=complete,start=empty,unmonitored-writers=no,deletes=unseen,value-identity=version,version-order=numeric,trust-commit-ts=true,sequential-keys=true,linearizable-keys=true,isolation=ignore,begins=recorded,sessions=closed,wfr-keys=true,clock-drift=5ms",
 		"sessions":        slices.Equal(s.Watch.Sessions, []string{"web-1", "7"}) && slices.Equal(billing.Sessions, s.Watch.Sessions),
+		"patterns":        slices.Equal(s.Watch.Patterns, []string{"acct/#/balance"}),
 		"own level":       orders.Expect == serializable && orders.Window.Txns == 5000,
 		"own contract":    !orders.Contract.Complete && !orders.Contract.Existing,
 		"inherited":       orders.Lateness == 2*time.Second && reflect.DeepEqual(*billing, s.Watch),

@@ -71,6 +71,7 @@ func TestServiceFaults(t *testing.T) {
 		{"idle", func(s *Service) { s.Watch.Idle = 0 }, "idle"},
 		{"pane", func(s *Service) { s.Watch.Pane = -time.Second }, "pane"},
 		{"live-cap", func(s *Service) { s.Watch.LiveCap = 0 }, "live-cap 0"},
+		{"patterns", func(s *Service) { s.Watch.Patterns = []string{"a/##", "", "b", "b"} }, `"b" is named twice`},
 		{"closed sessions", func(s *Service) { s.Watch.Contract.ClosedSessions = true }, "sessions has to list them all"},
 		{"open sessions", func(s *Service) { s.Watch.Sessions = []string{"a"} }, "does not say sessions=closed"},
 		{"sessions", func(s *Service) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/internal/pattern"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -49,6 +50,8 @@ type Watch struct {
 	KeyCap int
 
 	Contract Contract
+	// Patterns of keys, in which "#" stands for a part that varies: see value-identity=observed.
+	Patterns []string
 	// Sessions are all that there are, with the contract's sessions=closed.
 	Sessions []string
 }
@@ -140,6 +143,7 @@ func (w *Watch) fields() []field {
 		{"live-cap", number{&w.LiveCap}},
 		{"key-cap", number{&w.KeyCap}},
 		{"contract", &w.Contract},
+		{"patterns", listing{&w.Patterns, false}},
 		{"sessions", listing{&w.Sessions, false}},
 	}
 }
@@ -172,6 +176,9 @@ func (w *Watch) Validate() error {
 	}
 	if w.KeyCap < 0 {
 		f.add("key-cap", "key-cap %d: must not be negative", w.KeyCap)
+	}
+	if err := pattern.CheckNamed(w.Patterns); err != nil {
+		f.add("patterns", "patterns: %v", err)
 	}
 	switch n := len(w.Sessions); {
 	case w.Contract.ClosedSessions && n == 0:

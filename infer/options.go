@@ -12,6 +12,9 @@ type Options struct {
 	// Observed: whether values name their writers is found out, pattern of keys by
 	// pattern: see signs.go. Otherwise they do.
 	Observed bool
+	// Patterns are those that a person named (pattern.Matches): a key has the first that it
+	// matches. Others are found out.
+	Patterns []string
 	// Rows: a delete ends a row, and a later write of the key begins another one. Who
 	// deleted a version and who wrote the key over it do not lose an update.
 	Rows            bool

@@ -65,6 +65,13 @@ func (s *State) enterPattern(k uint32, name []byte) {
 		return // an element has the pattern of its set: see elementKey
 	}
 	epoch := x.hash.Hi - xxh3.Hash128(name).Hi
+	for _, p := range s.opt.Patterns {
+		if pattern.Matches(p, name) {
+			x.pattern = s.signs.patterns.Named(epoch, p)
+			s.followPattern(k)
+			return
+		}
+	}
 	id, spread := s.signs.patterns.Of(epoch, name)
 	x.pattern = id
 	if spread {

@@ -76,6 +76,8 @@ type Config struct {
 	// Rules are what the product does at the setting that Expect was named by.
 	Rules    isolation.Rules
 	Contract Contract
+	// Patterns are named ones of keys, under value-identity: observed.
+	Patterns []string
 	// Sessions are all there are, under sessions: closed.
 	Sessions []string
 
@@ -266,6 +268,6 @@ func (c Config) inferOptions() infer.Options {
 		AskedAlike: c.Contract.IgnoreIsolation,
 		Linear:     slices.Contains(c.Levels, isolation.Level{Special: isolation.Linearizable}), ClockDrift: int64(c.Contract.ClockDrift),
 		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
-		Begins: c.Contract.Begins,
+		Begins: c.Contract.Begins, Patterns: c.Patterns,
 	}
 }

@@ -14,6 +14,7 @@ func watchFlags(f *pflag.FlagSet, w *config.Watch) {
 	f.DurationVar(&w.MaxTransaction, "max-transaction", w.MaxTransaction, "the longest transaction; what is open for longer has an unknown outcome")
 	f.IntVar(&w.LiveCap, "live-cap", w.LiveCap, "transactions kept at most; beyond it the window shrinks")
 	f.Var(contractValue{&w.Contract, new([]string)}, "contract", "what is known of the capture")
+	f.StringSliceVar(&w.Patterns, "patterns", nil, "patterns of keys, such as acct/#/balance, beside those that are found out")
 	f.StringSliceVar(&w.Sessions, "sessions", nil, "all sessions that there are, where the contract says sessions=closed")
 }
 

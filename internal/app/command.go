@@ -149,6 +149,7 @@ func replayCommand(w *config.Watch, flags []string) string {
 		items := slices.DeleteFunc(strings.Split(w.Contract.String(), ","), func(item string) bool { return slices.Contains(usual, item) })
 		words = append(words, "--contract", strings.Join(items, ","))
 	}
+	words = append(words, listFlag("--patterns", w.Patterns)...)
 	words = append(words, listFlag("--sessions", w.Sessions)...)
 	for i := range words {
 		words[i] = window.ShellQuote(words[i])

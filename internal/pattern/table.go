@@ -108,15 +108,20 @@ func (t *Table) Of(epoch uint64, name []byte) (id ID, spread bool) {
 	if !ok {
 		return 0, t.spread
 	}
+	return t.end(at), t.spread
+}
+
+// end is the pattern of the names that end at the node.
+func (t *Table) end(at uint32) ID {
 	x := &t.nodes[at]
 	if !x.named {
 		if len(t.all) > MaxPatterns {
-			return 0, t.spread
+			return 0
 		}
 		x.named, x.pattern = true, ID(len(t.all))
 		t.all = append(t.all, Pattern{into: x.pattern})
 	}
-	return t.find(x.pattern), t.spread
+	return t.find(x.pattern)
 }
 
 // step goes from a node to its child with this text, which it makes; false when the table

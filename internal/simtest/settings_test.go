@@ -96,6 +96,8 @@ func setOne(cfg *window.Config, key, value string) (err error) {
 		c.IgnoreIsolation, err = oneOf(value, "ignore", "respect")
 	case "begins":
 		c.Begins, err = oneOf(value, "recorded", "unrecorded")
+	case "patterns":
+		cfg.Patterns = strings.Split(value, ",")
 	case "sessions": // all there are
 		c.ClosedSessions, cfg.Sessions = true, strings.Split(value, ",")
 	case "replay":
