@@ -28,7 +28,7 @@ const (
 	ResolvedViolated State = "resolved-violated"
 )
 
-// Finding is the record of an anomaly, as every output prints it (docs/format.md).
+// Finding is the record of an anomaly, as every output prints it (docs/findings.md).
 type Finding struct {
 	ID            string            `json:"id"`
 	Source        string            `json:"source"`
