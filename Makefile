@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz sim soak demo vuln integration live deploy tools
+.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live deploy tools
 
 SIM ?= 33000
 FROM ?= 0
@@ -54,6 +54,10 @@ bench-all:
 fuzz:
 	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|:func | |' | while read file target; do \
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname $$file)" || exit 1; done
+
+# Each rule of the verifier taken out by itself: which of them no test of its package misses.
+mutants:
+	go test -count=1 -v -run '^TestMutants$$' ./internal/verify
 
 # Random histories against the oracle: SIM of each kind.
 sim:

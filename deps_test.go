@@ -52,6 +52,7 @@ internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
 internal/web          : alert finding internal/picture isolation
+internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
 linear                :
@@ -68,7 +69,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats",
+	"internal/bench", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.

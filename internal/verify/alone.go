@@ -12,7 +12,17 @@ import (
 // checkAlone checks a finding that is not a cycle: Txns[0] did it, Txns[1], where
 // there is one, is the other transaction.
 func checkAlone(w *finding.Witness) error {
+	if len(w.Txns) == 0 {
+		return errors.New("no transaction takes part")
+	}
 	a, b := &w.Txns[0], &w.Txns[len(w.Txns)-1] // b is a where there is no other
+	switch w.Anomaly {
+	case finding.SessionOverlap, finding.SequenceGap, finding.Contradictory: // about the record, whatever came of it
+	default:
+		if a.Status == event.Aborted {
+			return fmt.Errorf("%s aborted", a.ID)
+		}
+	}
 	switch w.Anomaly {
 	case finding.Internal, finding.Nonrepeatable:
 		return checkInternal(a, w.Op)
@@ -40,8 +50,39 @@ func checkAlone(w *finding.Witness) error {
 		return checkBounds(a, b, w)
 	case finding.WrongTotal:
 		return checkTotals(a, b)
+	case finding.GarbageRead:
+		return checkGarbage(w, a)
+	case finding.SessionOverlap:
+		if a == b || a.Session == "" || a.Session != b.Session {
+			return errors.New("they are not two of one session")
+		}
+		return nil
+	case finding.SequenceGap, finding.Contradictory:
+		return nil // rest on records that a witness does not hold
 	}
-	return nil // rests on absence or on the record itself: nothing to derive
+	return errors.New("no anomaly without a cycle is named")
+}
+
+// checkGarbage: a read the value, or anything where it is not kept, and nobody here wrote it.
+// That nobody else did rests on absence.
+func checkGarbage(w *finding.Witness, a *event.Record) error {
+	if w.Value != "" {
+		for i := range w.Txns {
+			if t := &w.Txns[i]; wroteValue(t, w.Key, w.Value) {
+				return fmt.Errorf("%s wrote %s to %s", t.ID, w.Value, w.Key)
+			}
+		}
+	}
+	for i := range a.Ops {
+		o := &a.Ops[i]
+		if o.Key != w.Key || o.Kind != event.Read || o.Nothing() {
+			continue
+		}
+		if w.Value == "" || o.Value == w.Value || slices.Contains(o.Elems, w.Value) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s did not read %s from %s", a.ID, w.Value, w.Key)
 }
 
 // checkDivergence: two transactions read the same of the key, and both installed
@@ -63,7 +104,7 @@ func checkDivergence(w *finding.Witness) error {
 	}
 	for _, x := range externalLists(a, w.Key) {
 		for _, y := range externalLists(b, w.Key) {
-			if slices.Equal(x, y) {
+			if slices.Equal(x, y) && !overwritten(w, w.Key) {
 				return nil
 			}
 		}
@@ -71,6 +112,12 @@ func checkDivergence(w *finding.Witness) error {
 	x, read := externalRead(a, w.Key)
 	y, too := externalRead(b, w.Key)
 	if read && too && x.Flags&event.NotFound == y.Flags&event.NotFound && x.Value == y.Value {
+		switch nothing := x.Flags&event.NotFound != 0; {
+		case nothing && deletes(w, w.Key):
+			return fmt.Errorf("%s was deleted: they may have found nothing twice", w.Key)
+		case !nothing && severalWrote(w, w.Key, x.Value):
+			return fmt.Errorf("several wrote the %s of %s that they read", x.Value, w.Key)
+		}
 		return nil
 	}
 	return fmt.Errorf("%s and %s did not read the same of %s before they wrote it", a.ID, b.ID, w.Key)
@@ -82,7 +129,7 @@ func writesKey(t *event.Record, key string) bool {
 
 // checkSaw: b wrote the value and a's read shows it.
 func checkSaw(a, b *event.Record, w *finding.Witness) error {
-	return checkRead(b, a, &finding.Dependency{Key: w.Key, Value: w.Value})
+	return checkRead(w, b, a, &finding.Dependency{Key: w.Key, Value: w.Value})
 }
 
 func checkIntermediate(a, b *event.Record, w *finding.Witness) error {
@@ -142,8 +189,10 @@ func checkInternal(a *event.Record, op int) error {
 				state, nothing = nil, true
 			}
 		case event.Inc:
-			if known {
-				state = []string{added(state, o.Value)}
+			if sum, ok := added(state, o.Value); known && ok {
+				state = []string{sum}
+			} else {
+				known = false
 			}
 		case event.Append:
 			list = true
@@ -173,6 +222,9 @@ func checkInternal(a *event.Record, op int) error {
 }
 
 func checkIncompatible(a, b *event.Record, key string) error {
+	if b.Status == event.Aborted {
+		return fmt.Errorf("%s aborted", b.ID)
+	}
 	for _, x := range listReads(a, key) {
 		for _, y := range listReads(b, key) {
 			for i := range min(len(x), len(y)) {
@@ -205,20 +257,25 @@ func checkIncompatible(a, b *event.Record, key string) error {
 	return fmt.Errorf("what %s saw of %s agrees with %s", a.ID, key, b.ID)
 }
 
+// checkFuture: a read the value before it wrote it, and nobody else did.
 func checkFuture(a *event.Record, w *finding.Witness) error {
+	if other := another(w, w.Key, w.Value, a); other != nil {
+		return fmt.Errorf("%s wrote %s to %s too", other.ID, w.Value, w.Key)
+	}
+	read := false
 	for i := range a.Ops {
 		o := &a.Ops[i]
-		if o.Key != w.Key {
-			continue
-		}
-		if o.Writes() && o.Value == w.Value {
+		switch {
+		case o.Key != w.Key:
+		case o.Kind == event.Read && (o.Value == w.Value || slices.Contains(o.Elems, w.Value)):
+			read = true
+		case o.Writes() && o.Value == w.Value && read:
+			return nil
+		case o.Writes() && o.Value == w.Value:
 			return errors.New("the write came first")
 		}
-		if o.Kind == event.Read && (o.Value == w.Value || slices.Index(o.Elems, w.Value) >= 0) {
-			return nil
-		}
 	}
-	return fmt.Errorf("%s did not read %s", a.ID, w.Value)
+	return fmt.Errorf("%s did not read %s and write it then", a.ID, w.Value)
 }
 
 func endsWith(list, suffix []string) bool {

@@ -12,24 +12,24 @@ import (
 // Counters: that no increments sum up to what was read rests on all records, which
 // a witness does not hold; what is derived here is what the two transactions read.
 
-// added is the counter's value with an increment on top.
-func added(state []string, inc string) string {
+// added is the counter's value with an increment on top; false where one of them is no
+// integer, or the sum is none of 64 bits.
+func added(state []string, inc string) (string, bool) {
 	if inc == "" {
 		inc = "1"
 	}
-	sum := number(inc)
+	sum, ok := number(inc)
 	if len(state) > 0 {
-		sum += number(state[0])
+		v, okV := number(state[0])
+		over := (sum+v < v) != (sum < 0)
+		sum, ok = sum+v, ok && okV && !over
 	}
-	return strconv.FormatInt(sum, 10)
+	return strconv.FormatInt(sum, 10), ok
 }
 
-func number(text string) int64 {
+func number(text string) (int64, bool) {
 	v, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return v
+	return v, err == nil
 }
 
 // counterSeen is what t's first read of the counter shows without its own increments
@@ -43,9 +43,18 @@ func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 		}
 		switch o.Kind {
 		case event.Inc:
-			own += number(added(nil, o.Value))
+			sum, ok := added(nil, o.Value)
+			if !ok {
+				return 0, false
+			}
+			n, _ := number(sum)
+			own += n
 		case event.Read:
-			return number(o.Value) - own, true
+			if o.Flags&event.NotFound != 0 {
+				return -own, true
+			}
+			v, ok := number(o.Value)
+			return v - own, ok
 		}
 	}
 	return 0, false

@@ -31,6 +31,8 @@ func checkForced(w *finding.Witness, e *finding.Dependency) error {
 		return fmt.Errorf("%s did not write %s to %s", to.ID, e.Value, e.Key)
 	case lastShowing(by, e.Key, e.Value) < 0:
 		return fmt.Errorf("%s did not read %s from %s", by.ID, e.Value, e.Key)
+	case another(w, e.Key, e.Value, to, by) != nil:
+		return fmt.Errorf("others than %s wrote %s to %s too", to.ID, e.Value, e.Key)
 	}
 	return checkPast(w, e.Past, e.From, e.Shown)
 }

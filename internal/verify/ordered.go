@@ -52,25 +52,35 @@ func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 }
 
 // checkStep: a read or replaced a version of the key and wrote one that the given
-// order has at the same place or before.
+// order has at the same place or before. Of versions in the order of commit timestamps b
+// wrote the one that a replaced.
 func checkStep(w *finding.Witness, a, b *event.Record) error {
 	write, ok := finalWrite(a, w.Key)
 	if !ok {
 		return fmt.Errorf("%s did not write %s", a.ID, w.Key)
 	}
-	if w.ByCommit && !w.Numeric {
-		if a != b && a.CommitTS > b.CommitTS {
+	before, nothing, ok := replaced(a, w.Key)
+	if !ok || nothing {
+		return fmt.Errorf("%s replaced no version of %s", a.ID, w.Key)
+	}
+	switch {
+	case w.Numeric:
+		x, okX := versionNumber(before)
+		y, okY := versionNumber(write.Value)
+		if !okX || !okY || x < y {
+			return fmt.Errorf("version %s of %s is before %s", before, w.Key, write.Value)
+		}
+		return nil
+	case w.ByCommit:
+		if left, ok := finalWrite(b, w.Key); !ok || left.Value != before {
+			return fmt.Errorf("%s did not leave what %s replaced", b.ID, a.ID)
+		}
+		if a.Flags&b.Flags&event.HasCommitTS == 0 || a.CommitTS > b.CommitTS {
 			return fmt.Errorf("%s committed after %s", a.ID, b.ID)
 		}
 		return nil
 	}
-	before, nothing, ok := replaced(a, w.Key)
-	x, okX := versionNumber(before)
-	y, okY := versionNumber(write.Value)
-	if ok && !nothing && okX && okY && x < y {
-		return fmt.Errorf("version %s of %s is before %s", before, w.Key, write.Value)
-	}
-	return nil
+	return fmt.Errorf("the order of %s is not given", w.Key)
 }
 
 func versionNumber(text string) (int64, bool) {

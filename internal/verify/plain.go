@@ -95,6 +95,15 @@ func deletes(w *finding.Witness, key string) bool {
 	return false
 }
 
+// overwritten says whether a transaction of the plain witness writes the key as a whole, or
+// deletes it: a list ends there and another begins.
+func overwritten(w *finding.Witness, key string) bool {
+	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+		_, wrote := finalWrite(&t, key)
+		return wrote && t.Status != event.Aborted
+	})
+}
+
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
 	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {

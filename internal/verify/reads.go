@@ -1,6 +1,11 @@
 package verify
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
 
 // externalRead is the first read of key that t did before writing it; ok is
 // false when there is none.
@@ -98,4 +103,23 @@ func externalLists(t *event.Record, key string) [][]string {
 		reads = append(reads, list)
 	}
 	return reads
+}
+
+// another is one beside those named that wrote the value, so that it may be whom somebody
+// read; nil where there is none that did not abort. A cycle may pass one transaction twice.
+func another(w *finding.Witness, key, value string, but ...*event.Record) *event.Record {
+	for i := range w.Txns {
+		t := &w.Txns[i]
+		same := slices.ContainsFunc(but, func(b *event.Record) bool { return b.ID == t.ID })
+		if !same && t.Status != event.Aborted && wroteValue(t, key, value) {
+			return t
+		}
+	}
+	return nil
+}
+
+// severalWrote says whether two transactions wrote the value.
+func severalWrote(w *finding.Witness, key, value string) bool {
+	one := another(w, key, value)
+	return one != nil && another(w, key, value, one) != nil
 }

@@ -20,16 +20,18 @@ func Verify(w *finding.Witness) error {
 	if len(w.Edges) == 0 {
 		return checkAlone(w)
 	}
-	if w.Anomaly == finding.CyclicVersions {
+	switch w.Anomaly {
+	case 0:
+	case finding.CyclicVersions:
 		return checkCircle(w)
-	}
-	if w.Anomaly == finding.Nonlinearizable {
+	case finding.Divergence:
+		return checkDivergence(w)
+	case finding.Nonlinearizable:
 		if err := checkLine(w); err != nil {
 			return err
 		}
-	}
-	if w.Anomaly == finding.Divergence {
-		return checkDivergence(w)
+	default:
+		return errors.New("its kind has no edges")
 	}
 	for i := range w.Edges {
 		e := &w.Edges[i]
@@ -56,32 +58,34 @@ func checkEdge(w *finding.Witness, e *finding.Dependency) error {
 	if w.Rows && e.Label&finding.WW != 0 && deleted(from, e.Key) && !deleted(to, e.Key) {
 		return fmt.Errorf("%s deleted the row of %s, and %s inserted another", from.ID, e.Key, to.ID)
 	}
-	switch {
-	case e.Label&finding.Forced != 0:
+	switch e.Label {
+	case finding.Forced:
 		return checkForced(w, e)
-	case e.Label&finding.Process != 0:
+	case finding.Process:
 		return checkProcess(from, to)
-	case e.Label&finding.Realtime != 0:
+	case finding.Realtime:
 		return checkTime(from, to, w.Drift)
-	case e.Label&finding.RW != 0:
+	case finding.RW:
 		err := checkAnti(w, from, to, e)
 		if err != nil && len(e.Past) == 1 {
 			return checkVisits(w, from, to, e)
 		}
 		return err
-	case e.Label&finding.WR != 0:
-		if err := checkRead(from, to, e); err != nil || e.Label&finding.WW == 0 {
+	case finding.WR:
+		return checkRead(w, from, to, e)
+	case finding.WR | finding.WW:
+		if err := checkRead(w, from, to, e); err != nil {
 			return err
 		}
 		return checkOverwrite(to, e.Key, e.Value)
-	case e.Label&finding.WW != 0:
+	case finding.WW:
 		err := checkOrder(w, from, to, e)
 		if err != nil && len(e.Past) == 1 {
 			return checkVisits(w, from, to, e)
 		}
 		return err
 	}
-	return errors.New("it has no label")
+	return errors.New("it is of no kind of edge")
 }
 
 // checkProcess: to follows from in one session, by seq or by the client's clock.
@@ -123,10 +127,13 @@ func checkTime(from, to *event.Record, drift int64) error {
 	return nil
 }
 
-// checkRead: to read the value, alone or in a list, and from wrote it.
-func checkRead(from, to *event.Record, e *finding.Dependency) error {
+// checkRead: to read the value, alone or in a list, and from wrote it, and nobody else did.
+func checkRead(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
 	if !wroteValue(from, e.Key, e.Value) {
 		return fmt.Errorf("%s did not write %s to %s", from.ID, e.Value, e.Key)
+	}
+	if other := another(w, e.Key, e.Value, from, to); other != nil {
+		return fmt.Errorf("%s wrote %s to %s too", other.ID, e.Value, e.Key)
 	}
 	for _, x := range externalReads(to, e.Key) {
 		if !x.nothing && x.value == e.Value {
@@ -158,6 +165,9 @@ func checkOverwrite(to *event.Record, key, value string) error {
 // checkAnti: from read a state of the key that to changed.
 func checkAnti(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
 	if appended(to, e.Key, e.Value) {
+		if overwritten(w, e.Key) {
+			return fmt.Errorf("%s may have been written over when %s did not find %s", e.Key, from.ID, e.Value)
+		}
 		for _, list := range externalLists(from, e.Key) {
 			if slices.Index(list, e.Value) < 0 {
 				return nil
@@ -198,6 +208,8 @@ func checkAntiOf(w *finding.Witness, from, to *event.Record, e *finding.Dependen
 		return fmt.Errorf("%s overwrote another version than %s read", to.ID, from.ID)
 	case read.Value == e.Value:
 		return fmt.Errorf("%s wrote what was there", to.ID)
+	case severalWrote(w, e.Key, before):
+		return fmt.Errorf("several wrote the %s of %s that %s overwrote", before, e.Key, to.ID)
 	}
 	return nil
 }
@@ -217,15 +229,23 @@ func checkOrder(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 		if write, ok := finalWrite(from, e.Key); !ok || write.Value != o.Value {
 			return fmt.Errorf("%s did not leave %s = %s", from.ID, e.Key, o.Value)
 		}
+		if severalWrote(w, e.Key, o.Value) {
+			return fmt.Errorf("several wrote the %s of %s that %s overwrote", o.Value, e.Key, to.ID)
+		}
 		return nil
 	}
-	if e.Shown < 0 {
+	switch {
+	case e.Shown < 0:
 		return errors.New("no read shows the order")
+	case w.Txns[e.Shown].Status == event.Aborted:
+		return fmt.Errorf("%s aborted, whose read is to show the order", w.Txns[e.Shown].ID)
+	case another(w, e.Key, e.Value, to) != nil:
+		return fmt.Errorf("others than %s appended %s to %s too", to.ID, e.Value, e.Key)
 	}
 	for _, list := range externalLists(&w.Txns[e.Shown], e.Key) {
 		at := slices.Index(list, e.Value)
 		for i, v := range list {
-			if (at < 0 || i < at) && appended(from, e.Key, v) {
+			if (at < 0 && !overwritten(w, e.Key) || i < at) && appended(from, e.Key, v) && another(w, e.Key, v, from) == nil {
 				return nil
 			}
 		}

@@ -1,0 +1,72 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// TestVerifyNumbers: what is no integer adds up to nothing, and orders no versions; an
+// increment without a value is by one.
+func TestVerifyNumbers(t *testing.T) {
+	const counter = event.Counter
+	op := func(kind event.OpKind, key, value string) event.RecordOp {
+		return event.RecordOp{Kind: kind, Data: counter, Key: key, Value: value}
+	}
+	one := func(anomaly finding.AnomalyKind, ops ...event.RecordOp) *finding.Witness {
+		return &finding.Witness{Anomaly: anomaly, Key: "c", Op: len(ops) - 1, Txns: []event.Record{{ID: "A", Status: event.Committed, Ops: ops}}}
+	}
+	two := func(anomaly finding.AnomalyKind, a, b []event.RecordOp) *finding.Witness {
+		w := one(anomaly, a...)
+		w.Txns = append(w.Txns, event.Record{ID: "B", Status: event.Committed, Ops: b})
+		return w
+	}
+	version := func(kind event.OpKind, text string) event.RecordOp {
+		return event.RecordOp{Kind: kind, Key: "c", Value: "1", Version: text}
+	}
+	numeric := func(read, wrote string) *finding.Witness {
+		w := one(finding.CyclicVersions, version(event.Read, read), version(event.Write, wrote))
+		w.ByVersion, w.Numeric = true, true
+		return w
+	}
+	given := func(before, after string) *finding.Witness {
+		a, b := version(event.Write, before), version(event.Write, after)
+		w := two(0, []event.RecordOp{a, {Kind: event.Read, Key: "k", Value: "1"}}, []event.RecordOp{b, {Kind: event.Write, Key: "k", Value: "1"}})
+		w.Key, w.Numeric, w.ByVersion = "", true, true
+		w.Edges = []finding.Dependency{
+			{From: 0, To: 1, Label: finding.WW, Key: "c", Value: after, Shown: -1},
+			{From: 1, To: 0, Label: finding.WR, Key: "k", Value: "1", Shown: -1},
+		}
+		w.Txns[0].Ops[1].Version, w.Txns[1].Ops[1].Version = "1", "1"
+		return w
+	}
+	for _, c := range []struct {
+		name, want string
+		w          *finding.Witness
+	}{
+		{"by one", "agrees", one(finding.Internal, op(event.Read, "c", "5"), op(event.Inc, "c", ""), op(event.Read, "c", "6"))},
+		{"not by one", "", one(finding.Internal, op(event.Read, "c", "5"), op(event.Inc, "c", ""), op(event.Read, "c", "7"))},
+		{"half", "agrees", one(finding.Internal, op(event.Read, "c", "5"), op(event.Inc, "c", "1.5"), op(event.Read, "c", "7"))},
+		{"a read of half", "did not read c", one(finding.OutOfBounds, op(event.Read, "c", "1.5"))},
+		{"behind half", "did not read c", one(finding.OutOfBounds, op(event.Inc, "c", "0.5"), op(event.Read, "c", "3"))},
+		{"totals of halves", "did not read c", two(finding.WrongTotal,
+			[]event.RecordOp{op(event.Read, "c", "1.5"), op(event.Read, "d", "2.5")}, []event.RecordOp{op(event.Read, "c", "2"), op(event.Read, "d", "2")})},
+		{"versions", "", numeric("5", "3")},
+		{"a version read that is no number", "is before", numeric(`"a"`, "-3")},
+		{"a version written that is no number", "is before", numeric("5", `"a"`)},
+		{"an order of versions", "", given("-5", "3")},
+		{"an order behind what is no number", "did not read c", given(`"a"`, "3")},
+		{"an order before what is no number", "did not read c", given("-5", `"a"`)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			switch err := Verify(c.w); {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("%v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}
