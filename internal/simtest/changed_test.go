@@ -103,9 +103,7 @@ func innocent(x *witnesses.Witness, w *finding.Witness) (possible, ok bool) {
 	}
 	h = append(h, unrecorded(h)...)
 	levels := []oracle.Level{"strong-serializable"}
-	for _, l := range refutedBy(w) {
-		levels = append(levels, l)
-	}
+	levels = append(levels, refutedBy(w)...)
 	for _, l := range levels {
 		p, err := oracle.Possible(h, l)
 		if err != nil {
