@@ -156,7 +156,7 @@ func MembersOfRecord(kind RecordKind, record []byte, fn func(event.Hash)) error 
 	r.version()
 	r.byte() // flags, or kind
 	if kind == KeyRecord {
-		r.byte()
+		r.uint() // flags
 	}
 	r.bytes(r.uint())
 	n := uint64(2) // of a session
