@@ -262,8 +262,12 @@ func (s *State) install(c *touch, n uint32) {
 	}
 	if pred != 0 && s.versions[pred].flags&initialVersion == 0 && s.opt.Observed {
 		s.goneBefore(pred, n)
-		if s.versions[pred].names() && s.replacedBefore(pred, n) {
-			s.makeAmbiguous(pred)
+		if s.versions[pred].names() {
+			if s.replacedBefore(pred, n) {
+				s.makeAmbiguous(pred)
+			}
+		} else {
+			s.replacedTwice(pred, n)
 		}
 	}
 	rmw := pred != 0 && s.versions[pred].names()
@@ -280,6 +284,8 @@ func (s *State) install(c *touch, n uint32) {
 				s.number(c.key, v, n, s.commitTS)
 			}
 			s.settleRegister(v, n)
+		} else {
+			s.writtenLate(v, n)
 		}
 	}
 	if s.opt.Ordered && rmw {
@@ -325,6 +331,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 		return
 	}
 	if x.flags&ambiguous != 0 {
+		s.readEarly(v, n)
 		s.countAmbiguous(v)
 		return
 	}

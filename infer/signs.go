@@ -443,6 +443,63 @@ func (s *State) replacedBefore(v, n uint32) (back bool) {
 	return back
 }
 
+// A version that names none any more shows signs all the same: otherwise these would hang on the
+// order in which records came. What a retry explains is none (retried).
+
+// replacedTwice takes the sign that v was read and replaced by one that was over when another
+// one began that did the same: n, which is about to replace it, or one before. O(readers).
+func (s *State) replacedTwice(v, n uint32) {
+	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.retried(v) {
+		return
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		x := &s.readers[r]
+		if x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0 {
+			s.cameBack(v, n, x.txn, true)
+			s.cameBack(v, x.txn, n, true)
+		}
+	}
+}
+
+// writtenLate takes the sign that a reader of v was over when n, which wrote it, began.
+// O(readers).
+func (s *State) writtenLate(v, n uint32) {
+	if !s.opt.Observed || s.txns[n].state != counted || s.retried(v) {
+		return
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		s.readBefore(v, n, s.readers[r].txn)
+	}
+}
+
+// readEarly takes the sign that n, which read v, was over when a writer of it began.
+// O(writers).
+func (s *State) readEarly(v, n uint32) {
+	if !s.opt.Observed || s.retried(v) {
+		return
+	}
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; s.txns[w].state == counted {
+			s.readBefore(v, w, n)
+		}
+	}
+}
+
+// retried says whether v was written by several of whom one aborted, or has an unknown outcome.
+func (s *State) retried(v uint32) bool {
+	several, failed := false, false
+	first := uint32(0)
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		w := s.writes[id].txn
+		if first == 0 {
+			first = w
+		}
+		several = several || w != first
+		failed = failed || s.txns[w].state != counted || s.txns[w].flags&unknown != 0
+	}
+	return several && failed
+}
+
 // goneBefore takes the sign that n replaced v, of which nobody in memory is the writer, when
 // one had written it, and others replaced it, who have left memory.
 func (s *State) goneBefore(v, n uint32) {

@@ -1,0 +1,167 @@
+package oracle
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/workload"
+)
+
+// Value is a value of a key.
+type Value struct {
+	Key   string
+	Value int64
+}
+
+// Signs are which plain values name their writers, as far as a whole history shows it.
+type Signs struct {
+	// Repeats are the patterns of keys that have shown a sign: none of their values does.
+	Repeats map[string]bool
+	// Perhaps are the patterns with a sign that the retry of a transaction which aborted, or whose
+	// outcome is unknown, explains: it is one where the retry's record comes first, since signs are
+	// not taken back. So are signs of readers of unknown outcome, until somebody reads from them.
+	Perhaps map[string]bool
+	// Ambiguous are values of other patterns that do not: the clocks allow two stories.
+	Ambiguous map[Value]bool
+}
+
+var (
+	uuids  = regexp.MustCompile(`\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b`)
+	long   = regexp.MustCompile(`\b[0-9a-fA-F]*[0-9][0-9a-fA-F]*\b`)
+	digits = regexp.MustCompile(`[0-9]+`)
+)
+
+// PatternOf is the pattern of the key, but for segments that have shown many texts.
+func PatternOf(key string) string {
+	key = uuids.ReplaceAllString(key, "#")
+	key = long.ReplaceAllStringFunc(key, func(s string) string {
+		if len(s) < 8 {
+			return s
+		}
+		return "#"
+	})
+	return digits.ReplaceAllString(key, "#")
+}
+
+// Names says whether reads of the value may say whom they read.
+func (s *Signs) Names(v Value) bool { return !s.Repeats[PatternOf(v.Key)] && !s.Ambiguous[v] }
+
+// SignsOf takes the signs of h, where two clients' clocks may be drift apart, ns, and values may
+// be written by transactions without a record. In any order of arrival they are the same, but for Perhaps.
+func SignsOf(h History, drift int64) Signs {
+	s := Signs{map[string]bool{}, map[string]bool{}, map[Value]bool{}}
+	for i := range h {
+		for _, v := range written(&h[i]) {
+			s.writers(h, &h[i], v)
+			s.early(h, &h[i], v, drift)
+		}
+		for _, v := range seen(&h[i]) {
+			s.back(h, &h[i], v, drift)
+		}
+	}
+	return s
+}
+
+// writers: two transactions that committed wrote one value. One that aborted, or whose outcome
+// is unknown, may have been tried again.
+func (s *Signs) writers(h History, w *workload.Txn, v Value) {
+	for i := range h {
+		if o := &h[i]; o != w && o.Status == event.Committed && w.Status == event.Committed && has(written(o), v) {
+			s.Repeats[PatternOf(v.Key)] = true
+		}
+	}
+}
+
+// early: a reader of v was over when w, who wrote it, began.
+func (s *Signs) early(h History, w *workload.Txn, v Value, drift int64) {
+	if w.Status == event.Aborted {
+		return
+	}
+	for i := range h {
+		r := &h[i]
+		if r == w || r.Status == event.Aborted || !has(seen(r), v) {
+			continue
+		}
+		switch gap := w.Start - r.End; {
+		case r.Session != "" && r.Session == w.Session && r.Seq < w.Seq, r.End != 0 && w.End != 0 && gap > drift:
+			s.sign(h, v, r)
+		case r.End != 0 && w.End != 0 && gap > 0:
+			s.Ambiguous[v] = true
+		}
+	}
+}
+
+// back: r read v when one was over that had read and replaced it.
+func (s *Signs) back(h History, r *workload.Txn, v Value, drift int64) {
+	for i := range h {
+		o := &h[i]
+		if o == r || o.Status != event.Committed || r.Status == event.Aborted || !has(seen(o), v) || !replaces(o, v.Key) {
+			continue
+		}
+		if o.End == 0 || r.End == 0 || r.Start-o.End <= drift {
+			continue
+		}
+		if replaces(r, v.Key) {
+			s.sign(h, v, r)
+		} else {
+			s.Ambiguous[v] = true
+		}
+	}
+}
+
+// sign notes that the read of v by r shows a sign: for certain unless a retry explains it, or
+// the outcome of r is unknown.
+func (s *Signs) sign(h History, v Value, r *workload.Txn) {
+	if retried(h, v) || r.Status == event.Unknown {
+		s.Perhaps[PatternOf(v.Key)] = true
+	} else {
+		s.Repeats[PatternOf(v.Key)] = true
+	}
+}
+
+// retried says whether several wrote v, of whom one aborted or has an unknown outcome: the
+// others may have tried again what it did.
+func retried(h History, v Value) bool {
+	writers, failed := 0, false
+	for i := range h {
+		if has(written(&h[i]), v) {
+			writers++
+			failed = failed || h[i].Status != event.Committed
+		}
+	}
+	return writers > 1 && failed
+}
+
+// written are the values that t wrote, those that it replaced itself too.
+func written(t *workload.Txn) (all []Value) {
+	for _, o := range t.Ops {
+		if o.Kind == event.Write || o.Kind == event.Insert {
+			all = append(all, Value{o.Key, o.Value})
+		}
+	}
+	return all
+}
+
+// seen are the values that t read before it wrote their key.
+func seen(t *workload.Txn) (all []Value) {
+	wrote := map[string]bool{}
+	for _, o := range t.Ops {
+		if o.Kind == event.Read && !o.Absent && !wrote[o.Key] {
+			all = append(all, Value{o.Key, o.Value})
+		}
+		wrote[o.Key] = wrote[o.Key] || o.Kind != event.Read
+	}
+	return all
+}
+
+func replaces(t *workload.Txn, key string) bool {
+	for _, o := range t.Ops {
+		if o.Key == key && o.Kind != event.Read {
+			return true
+		}
+	}
+	return false
+}
+
+func has(all []Value, v Value) bool { return slices.Contains(all, v) }
