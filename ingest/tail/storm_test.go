@@ -17,6 +17,7 @@ type storm struct {
 	lines, perFile int
 	shift          bool          // app.log.1 is the newest; else the highest number is
 	pause          time.Duration // after each write of about 4 KB
+	read           chan struct{} // closed when the reader has the first lines
 }
 
 func (s storm) write(f *folder) error {
@@ -33,6 +34,8 @@ func (s storm) write(f *folder) error {
 	for i := range s.lines {
 		if i > 0 && i%s.perFile == 0 {
 			rotations++
+			// What was rotated away before the reader's first look is not its to read.
+			<-s.read
 			if err := s.rotate(f, rotations); err != nil {
 				return err
 			}
@@ -88,6 +91,7 @@ func TestStorm(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFolder(t)
+			c.storm.read = make(chan struct{})
 			wrote := make(chan error, 1)
 			go func() { wrote <- c.storm.write(f) }()
 			next, restarts := 0, 0
@@ -99,6 +103,9 @@ func TestStorm(t *testing.T) {
 				select {
 				case chunk := <-r.out:
 					r.note(chunk)
+					if next == 0 && len(r.lines) > 0 {
+						close(c.storm.read)
+					}
 				case <-deadline:
 					t.Fatalf("stands at line %d of %d, gaps %v, problems %q", next, c.storm.lines, r.gaps, r.problems)
 				}
