@@ -13,6 +13,7 @@ import (
 // writes of registers.
 type Kinds struct {
 	CAS, Deletes, Ranges, Sets, Removes, Counters bool
+	Lists                                         bool
 	Totals                                        bool    // counters, between which is transferred
 	Versions                                      bool    // registers have versions, numbered as they are installed
 	Timestamps                                    bool    // as Versions, and all that a transaction wrote has one number, which reads do not show
@@ -23,7 +24,7 @@ type Kinds struct {
 
 // RandomKinds makes a history of 3 to 6 transactions as [Random] does, with
 // operations of the kinds that are asked for: registers x0 to x2, sets s0 and s1,
-// counters c0 and c1.
+// counters c0 and c1, lists l0 and l1.
 func RandomKinds(rng *rand.Rand, k Kinds) History {
 	opt := Options{Min: 3, Max: 6, Keys: 3, Sessions: 2, Registers: true, Aborted: k.Aborted, Unknown: k.Unknown}
 	s := kindSimulation{simulation{rng: rng, opt: opt, policy: policy(rng.IntN(int(policies))), state: state{},
@@ -165,6 +166,12 @@ func (s *kindSimulation) operations() []workload.Op {
 		choices = append(choices, []workload.Op{{Kind: event.Inc, Key: counter}},
 			[]workload.Op{{Kind: event.Read, Key: counter, Other: workload.Other{Data: event.Counter}}})
 	}
+	if k.Lists {
+		list := fmt.Sprintf("l%d", s.rng.IntN(2))
+		read := workload.Op{Kind: event.Read, Key: list, IsList: true}
+		app := workload.Op{Kind: event.Append, Key: list}
+		choices = append(choices, []workload.Op{app}, []workload.Op{read}, []workload.Op{read, app}, []workload.Op{app, read})
+	}
 	if k.Totals {
 		n, read := int64(1+s.rng.IntN(3)), workload.Other{Data: event.Counter}
 		transfer := []workload.Op{{Kind: event.Inc, Key: "c0", Value: -n}, {Kind: event.Inc, Key: "c1", Value: n}}
@@ -213,6 +220,9 @@ func (s *kindSimulation) perform(o *workload.Op, view state) bool {
 		if s.policy == live {
 			s.installed = append(s.installed, o.Value)
 		}
+	case event.Append:
+		o.Value = s.nextValue(o.Key)
+		view[o.Key] = append(slices.Clone(now), o.Value)
 	case event.Delete:
 		view[o.Key] = nil
 	case event.Add:
@@ -237,6 +247,8 @@ func (s *kindSimulation) perform(o *workload.Op, view state) bool {
 		o.Rows = rangeOf(o, view, nil, false)
 	default:
 		switch {
+		case o.IsList:
+			o.List = slices.Clone(now)
 		case o.Data == event.Set:
 			o.List = setOf(o.Key, view, nil)
 		case o.Data == event.Counter:
@@ -302,13 +314,13 @@ func (s *kindSimulation) spoil(h History) {
 	switch {
 	case o.Kind == event.Range && len(o.Rows) > 0:
 		o.Rows = slices.Delete(slices.Clone(o.Rows), 0, 1)
-	case o.Data == event.Set && len(o.List) > 0:
+	case (o.Data == event.Set || o.IsList) && len(o.List) > 0:
 		o.List = o.List[:len(o.List)-1]
 	case o.Data == event.Counter:
 		o.Value += int64(s.rng.IntN(3)) - 1
 	case o.Kind == event.CAS && o.Seen.Known:
 		o.Seen = workload.Nothing()
-	case o.Kind == event.Read && o.Data == event.AnyKind:
+	case o.Kind == event.Read && o.Data == event.AnyKind && !o.IsList:
 		s.corruptRegister(o)
 		if o.Version = s.versions[o.Value]; o.Absent {
 			o.Version = 0

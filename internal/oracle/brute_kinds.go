@@ -1,0 +1,420 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/workload"
+)
+
+// PossibleAt is [Possible], and [PossibleForced] for the levels in between, for
+// operations of all kinds. A read of a counter at these levels is like one of a list: it
+// shows the sum of what came in the order up to one increment, and is from all of these.
+// What a scan shows of one place it shows of this place alone: below prefix two places need
+// not be of one state, but that at monotonic atomic view each place is read when all others
+// were. Read uncommitted asks nothing of a value that nobody left.
+func PossibleAt(h History, l Level) (bool, error) {
+	if l.forbids("prefix") {
+		return Possible(h, l)
+	}
+	cells := cellsOf(h)
+	return someOutcome(h, func(txns []*workload.Txn) bool {
+		w := weakTrial{level: l, base: l.base(), cells: cells}
+		for i := range h {
+			if h[i].Status == event.Unknown && !slices.Contains(txns, &h[i]) {
+				for _, o := range h[i].Ops {
+					if changes(&o) {
+						w.leftOut = append(w.leftOut, version{cellOf(&o), o.Value})
+					}
+				}
+			}
+		}
+		for _, t := range txns {
+			seen, ok := seenIn(t, cells, w.base)
+			if !ok {
+				return false
+			}
+			w.sights = append(w.sights, seen)
+		}
+		w.txns = txns
+		return w.extend(nil, nil)
+	})
+}
+
+// cellsOf are all places of a history that somebody writes or reads, in order.
+func cellsOf(h History) []string {
+	var cells []string
+	for i := range h {
+		for _, o := range h[i].Ops {
+			switch {
+			case o.Kind == event.Range:
+				for _, r := range o.Rows {
+					cells = append(cells, r.Key)
+				}
+			case o.Data == event.Set:
+				for _, v := range o.List {
+					cells = append(cells, elementCell(o.Key, v))
+				}
+			default:
+				cells = append(cells, cellOf(&o))
+			}
+		}
+	}
+	slices.Sort(cells)
+	return slices.Compact(cells)
+}
+
+// sight is what an operation saw of a cell that others left: these contents, or with
+// other, none of these; of a counter the sum.
+type sight struct {
+	at    int
+	cell  string
+	want  []int64
+	other bool
+	list  bool
+	sum   bool
+	over  bool // t writes the cell then, and had not read it before
+	again bool // t had read the list before
+}
+
+// seenIn are the sights of t. ok is false where it contradicts itself as the base forbids.
+func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool) {
+	committed := base == "read-uncommitted" || base == "read-committed" // own writes need not be read
+	unknown := t.Status == event.Unknown
+	local := state{}
+	own := map[string][]int64{}
+	ok = true
+	see := func(at int, cell string, want []int64, other bool) {
+		if now, mine := local[cell]; mine {
+			if slices.Equal(now, want) == other && !committed {
+				ok = false
+			}
+			return
+		}
+		seen = append(seen, sight{at: at, cell: cell, want: want, other: other})
+	}
+	for at, o := range t.Ops {
+		switch o.Kind {
+		case event.Write, event.Insert:
+			local[o.Key] = []int64{o.Value}
+		case event.Delete:
+			local[o.Key] = []int64{}
+		case event.Add:
+			local[cellOf(&o)] = []int64{o.Value}
+		case event.Remove:
+			local[cellOf(&o)] = []int64{}
+		case event.Append, event.Inc:
+			own[o.Key] = append(own[o.Key], o.Value)
+		case event.CAS:
+			if o.Success {
+				if !(o.Expected.Nothing && unknown) {
+					see(at, o.Key, contentsOf(o.Expected), false)
+				}
+				local[o.Key] = []int64{o.Value}
+				continue
+			}
+			if o.Seen.Known && !(o.Seen.Nothing && unknown) {
+				see(at, o.Key, contentsOf(o.Seen), false)
+			}
+			if !(o.Expected.Nothing && unknown) {
+				see(at, o.Key, contentsOf(o.Expected), true)
+			}
+		case event.Range:
+			for _, cell := range cells {
+				if cell[0] != 'x' || strings.Contains(cell, "/") {
+					continue
+				}
+				i := slices.IndexFunc(o.Rows, func(r workload.Row) bool { return r.Key == cell })
+				if i >= 0 {
+					see(at, cell, []int64{o.Rows[i].Value}, false)
+				} else if !unknown && covered(&o, cell) {
+					see(at, cell, nil, false)
+				}
+			}
+		default:
+			switch {
+			case o.Nothing() && unknown && o.Data != event.Set:
+			case o.Data == event.Set:
+				for _, cell := range cells {
+					if !strings.HasPrefix(cell, o.Key+"/") {
+						continue
+					}
+					i := slices.IndexFunc(o.List, func(v int64) bool { return elementCell(o.Key, v) == cell })
+					if i >= 0 {
+						see(at, cell, []int64{o.List[i]}, false)
+					} else if !unknown {
+						see(at, cell, nil, false)
+					}
+				}
+			case o.Data == event.Counter:
+				v := o.Value
+				for _, d := range own[o.Key] {
+					v -= d
+				}
+				seen = append(seen, sight{at: at, cell: o.Key, want: []int64{v}, sum: true})
+			case o.IsList:
+				mine := own[o.Key]
+				n := len(o.List) - len(mine)
+				if n < 0 || !slices.Equal(o.List[n:], mine) {
+					ok = ok && committed
+					continue
+				}
+				seen = append(seen, sight{at: at, cell: o.Key, want: o.List[:n], list: true})
+			case o.Absent && len(own[o.Key]) > 0:
+				ok = ok && committed
+			case o.Absent:
+				see(at, o.Key, nil, false)
+			default:
+				see(at, o.Key, []int64{o.Value}, false)
+			}
+		}
+	}
+	for i := range seen {
+		s := &seen[i]
+		first := !slices.ContainsFunc(seen[:i], func(x sight) bool { return x.cell == s.cell })
+		s.over = first && slices.ContainsFunc(t.Ops[s.at:], func(o workload.Op) bool { return changes(&o) && cellOf(&o) == s.cell })
+		s.again = slices.ContainsFunc(t.Ops[:s.at], func(o workload.Op) bool { return o.Kind == event.Read && o.IsList && o.Key == s.cell })
+	}
+	return seen, ok
+}
+
+func contentsOf(m workload.Maybe) []int64 {
+	if m.Nothing {
+		return nil
+	}
+	return []int64{m.Value}
+}
+
+// covered says whether a range that did not return the cell would have, had it been there.
+func covered(o *workload.Op, cell string) bool {
+	if cell < o.From || o.To != "" && cell >= o.To {
+		return false
+	}
+	if n := len(o.Rows); o.Limit > 0 && n >= int(o.Limit) {
+		last := o.Rows[n-1].Key
+		return o.Desc && cell > last || !o.Desc && cell < last
+	}
+	return true
+}
+
+// weakTrial tries orders of commits at a level below prefix.
+type weakTrial struct {
+	level   Level
+	base    string
+	cells   []string
+	leftOut []version // written by those of unknown outcome that take no effect: nobody can have seen them
+	txns    []*workload.Txn
+	sights  [][]sight
+	used    uint
+}
+
+// past is which places of the order are in that of one.
+type past = uint
+
+// extend tries to complete the order, of which these are in the given pasts.
+func (w *weakTrial) extend(order []int, pasts []past) bool {
+	if len(order) == len(w.txns) {
+		return w.base != "read-uncommitted" || w.listsGrow(order)
+	}
+	for i := range w.txns {
+		if w.used>>i&1 == 1 || !w.mayCome(i) {
+			continue
+		}
+		w.used |= 1 << i
+		if w.place(i, order, pasts) {
+			return true
+		}
+		w.used &^= 1 << i
+	}
+	return false
+}
+
+func (w *weakTrial) before(a, b *workload.Txn) bool {
+	return w.level.sessions() && precedes(a, b) || w.level.realTime() && ended(a, b, 0)
+}
+
+func (w *weakTrial) mayCome(i int) bool {
+	for j := range w.txns {
+		if j != i && w.used>>j&1 == 0 && w.before(w.txns[j], w.txns[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// versionsOf are the places whose version of the cell fits, -1 for none's.
+func (w *weakTrial) versionsOf(s *sight, order []int) (at []int) {
+	var now []int64
+	fits := func() bool {
+		if s.sum {
+			return counted(now) == s.want[0]
+		}
+		return slices.Equal(now, s.want) != s.other
+	}
+	if fits() {
+		at = append(at, -1)
+	}
+	for p, i := range order {
+		wrote := false
+		for _, o := range w.txns[i].Ops {
+			if !changes(&o) || cellOf(&o) != s.cell {
+				continue
+			}
+			wrote = true
+			switch o.Kind {
+			case event.Append:
+				now = append(slices.Clone(now), o.Value)
+			case event.Inc:
+				now = []int64{counted(now) + o.Value}
+			case event.Delete, event.Remove:
+				now = nil
+			default:
+				now = []int64{o.Value}
+			}
+		}
+		if wrote && fits() {
+			at = append(at, p)
+		}
+	}
+	return at
+}
+
+// place tries i as the next of the order, whatever its reads may be of.
+func (w *weakTrial) place(i int, order []int, pasts []past) bool {
+	next := append(slices.Clone(order), i)
+	if w.base == "read-uncommitted" || w.base == "read-committed" {
+		for at := range w.sights[i] {
+			s := &w.sights[i][at]
+			if !w.mayShow(s, order) {
+				return false
+			}
+		}
+		return w.extend(next, pasts)
+	}
+	behind := past(0) // what it follows, whatever it reads
+	for p, j := range order {
+		if w.before(w.txns[j], w.txns[i]) {
+			behind |= 1 << p
+		}
+	}
+	var try func(at int, of []int) bool
+	try = func(at int, of []int) bool {
+		if at < len(w.sights[i]) {
+			for _, v := range w.versionsOf(&w.sights[i][at], order) {
+				if try(at+1, append(slices.Clone(of), v)) {
+					return true
+				}
+			}
+			return false
+		}
+		own, ok := w.obeys(i, order, pasts, behind, of)
+		return ok && w.extend(next, append(slices.Clone(pasts), own))
+	}
+	return try(0, nil)
+}
+
+// mayShow is for read committed and read uncommitted.
+func (w *weakTrial) mayShow(s *sight, order []int) bool {
+	committed := w.base == "read-committed"
+	if slices.ContainsFunc(s.want, func(v int64) bool { return !s.other && !s.sum && slices.Contains(w.leftOut, version{s.cell, v}) }) {
+		return false
+	}
+	switch {
+	case s.list && (s.again || !committed), s.sum && !committed:
+		return true
+	case !committed && !s.over, !committed && !w.leaves(s):
+		return true // that nobody left it, is for read committed to say
+	}
+	return len(w.versionsOf(s, order)) > 0
+}
+
+// leaves says whether one of the transactions leaves what was seen, or it was nothing.
+func (w *weakTrial) leaves(s *sight) bool {
+	if len(s.want) == 0 || s.other {
+		return true
+	}
+	all := make([]int, len(w.txns))
+	for i := range all {
+		all[i] = i
+	}
+	return slices.ContainsFunc(all, func(i int) bool { return len(w.versionsOf(s, []int{i})) > 0 })
+}
+
+// shownBy are the places of the order that a read of the version at v is from: of a list
+// or counter, all up to it.
+func (w *weakTrial) shownBy(s *sight, v int, order []int) (from past) {
+	for p := range v + 1 {
+		if p == v || (s.list || s.sum) && w.writes(order[p], s.cell) {
+			from |= 1 << p
+		}
+	}
+	return from
+}
+
+func (w *weakTrial) writes(i int, cell string) bool {
+	return slices.ContainsFunc(w.txns[i].Ops, func(o workload.Op) bool { return changes(&o) && cellOf(&o) == cell })
+}
+
+// obeys says whether i, whose reads are of these versions, misses nothing of its past, and
+// what that is.
+func (w *weakTrial) obeys(i int, order []int, pasts []past, behind past, of []int) (own past, ok bool) {
+	own = behind
+	for at := range w.sights[i] {
+		own |= w.shownBy(&w.sights[i][at], of[at], order)
+	}
+	if w.base == Causal {
+		for p := range order {
+			if own>>p&1 == 1 {
+				own |= pasts[p]
+			}
+		}
+	}
+	for at := range w.sights[i] {
+		s := &w.sights[i][at]
+		seen := own
+		if w.base == AtomicView {
+			seen = 0
+			for b := range w.sights[i] {
+				if r := &w.sights[i][b]; r.at < s.at || r.at == s.at && b != at {
+					seen |= w.shownBy(r, of[b], order)
+				}
+			}
+		}
+		for p := of[at] + 1; p < len(order); p++ {
+			if seen>>p&1 == 1 && w.writes(order[p], s.cell) {
+				return 0, false
+			}
+		}
+	}
+	return own, true
+}
+
+// listsGrow says whether every first list read shows a beginning of the final list.
+func (w *weakTrial) listsGrow(order []int) bool {
+	final := map[string][]int64{}
+	for _, i := range order {
+		for _, o := range w.txns[i].Ops {
+			if o.Kind == event.Append {
+				final[o.Key] = append(final[o.Key], o.Value)
+			}
+		}
+	}
+	for i, t := range w.txns {
+		for _, s := range w.sights[i] {
+			if !s.list {
+				continue
+			}
+			mine := appends(t, s.cell)
+			if slices.ContainsFunc(mine, func(v int64) bool { return slices.Contains(s.want, v) }) {
+				return false
+			}
+			now := final[s.cell]
+			shown := slices.DeleteFunc(slices.Clone(s.want), func(v int64) bool { return !slices.Contains(now, v) })
+			if len(shown) > len(now) || !slices.Equal(shown, now[:len(shown)]) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,119 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// openKinds are the kinds of small histories of which the cells are counted that a check
+// leaves open. Aborted and unknown outcomes and wrong results are as in [mixes].
+func openKinds() map[string]oracle.Kinds {
+	kinds := mixes()
+	for _, name := range []string{"versions", "timestamps"} { // what orders versions is not tried
+		delete(kinds, name)
+	}
+	base := kinds["sets"]
+	base.Sets = false
+	kinds["registers"] = base
+	base.Blind = 0.5
+	kinds["blind writes"] = base
+	base.Lists, base.Blind = true, 0.1
+	kinds["lists"] = base
+	base.Deletes, base.Counters = true, true
+	kinds["lists, deletes and counters"] = base
+	return kinds
+}
+
+// cells counts the cells of histories and levels.
+type cells struct{ held, fell, openHeld, openFell int }
+
+func (c *cells) open() int { return c.openHeld + c.openFell }
+
+// share is the part of n in percent.
+func share(of, n int) float64 { return 100 * float64(of) / float64(max(1, n)) }
+
+// TestOpen: of small whole histories of every kind each level's verdict is compared with
+// the trial of all orders. None is wrong, and at most 1% are open.
+func TestOpen(t *testing.T) {
+	for name, k := range openKinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var c cells
+			by := map[string]int{}
+			for i := range seeds(t, 60) {
+				rng := rand.New(rand.NewPCG(uint64(i), 51))
+				h := oracle.RandomKinds(rng, k)
+				perm := rng.Perm(len(h))
+				fails := func(h oracle.History, perm []int) string { return c.count(t, h, perm, nil) }
+				if why := c.count(t, h, perm, by); why != "" {
+					reportKinds(t, i, h, perm, why, fails)
+				}
+			}
+			n := c.held + c.fell
+			t.Logf("%s: %d cells hold, %.1f%% of them open; %d fell, %.1f%% open; %.2f%% of all open: %v",
+				name, c.held, share(c.openHeld, c.held), c.fell, share(c.openFell, c.fell), share(c.open(), n), by)
+			if c.open()*100 > n {
+				t.Errorf("%d of %d cells are open", c.open(), n)
+			}
+		})
+	}
+}
+
+// count counts the cells of h, and those that are open by level; it says which is wrong.
+func (c *cells) count(t *testing.T, h oracle.History, perm []int, by map[string]int) string {
+	cfg := exact()
+	cfg.Levels = isolation.Encoded()
+	m, why := kindsRun(t, cfg, h, perm, false)
+	if why != "" {
+		return why
+	}
+	got := verdicts(m)
+	possible := map[isolation.Level]bool{}
+	for at := len(cfg.Levels) - 1; at >= 0; at-- {
+		l := cfg.Levels[at]
+		for stronger, holds := range possible {
+			if holds && stronger.Implies(l) {
+				possible[l] = true
+			}
+		}
+		name := oracle.Level(l.String())
+		if !possible[l] {
+			holds, err := oracle.PossibleAt(h, name)
+			if err != nil {
+				return err.Error()
+			}
+			possible[l] = holds
+		}
+		open := got[name] == window.Unknown
+		switch {
+		case got[name] == window.Violated && possible[l]:
+			return fmt.Sprintf("%s: reported violated, and an order exists", l)
+		case got[name] == window.OK && !possible[l]:
+			return fmt.Sprintf("%s: said ok, and no order exists", l)
+		case open && by != nil:
+			_, reason := m.VerdictAsAsked(l)
+			by[l.String()+": "+strings.TrimSpace(reason)]++
+		}
+		if possible[l] {
+			c.held++
+			c.openHeld += of(open)
+		} else {
+			c.fell++
+			c.openFell += of(open)
+		}
+	}
+	return ""
+}
+
+func of(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
