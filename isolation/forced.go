@@ -80,17 +80,18 @@ func forcedBase(w *witness, e *finding.Dependency) Base {
 		return Causal
 	}
 	p := &e.Past[0]
-	if p.Label&finding.WR != 0 && readBefore(&w.Txns[e.Shown], p, lastShowing(&w.Txns[e.Shown], e.Key, e.Value)) {
+	if p.Label&finding.WR != 0 && w.readBefore(e.Shown, p, lastShowing(&w.Txns[e.Shown], e.Key, e.Value)) {
 		return MonotonicAtomicView
 	}
 	return ReadAtomic
 }
 
-// readBefore says whether t read what p is about before its operation last.
-func readBefore(t *event.Record, p *finding.Dependency, last int) bool {
-	for _, x := range externalReads(t, p.Key) {
+// readBefore says whether the transaction read what p is about before its operation last,
+// or by another part of the same scan.
+func (w *witness) readBefore(txn int, p *finding.Dependency, last int) bool {
+	for _, x := range externalReads(&w.Txns[txn], p.Key) {
 		if x.shows(p.Value) || slices.Index(x.list, p.Value) >= 0 {
-			return x.at < last
+			return x.at != last && w.place(txn, x.at) <= w.place(txn, last)
 		}
 	}
 	return false
@@ -165,7 +166,7 @@ func nonMonotonic(w *witness) bool {
 				last = x.at
 			}
 		}
-		return readBefore(t, wr, last)
+		return w.readBefore(rw.From, wr, last)
 	}
 	return false
 }

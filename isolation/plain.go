@@ -64,10 +64,13 @@ func plainly(w *witness) *witness {
 	for i := range w.Choices {
 		e.keys = append(e.keys, w.Choices[i].Key)
 	}
+	var placed [][]int
 	for i := range p.Txns {
 		t := &p.Txns[i]
 		op := -1
-		t.Ops, op = e.ops(t.Ops, w.Op, p.Key)
+		var places []int
+		t.Ops, places, op = e.ops(t.Ops, w.Op, p.Key)
+		placed = append(placed, places)
 		if i == 0 && op >= 0 {
 			p.Op = op
 		}
@@ -80,7 +83,7 @@ func plainly(w *witness) *witness {
 			}
 		}
 	}
-	return &witness{Witness: &p}
+	return &witness{Witness: &p, placed: placed}
 }
 
 // ofSet is the edge with its set and element, where it is one of a plain witness over
@@ -121,20 +124,23 @@ type expansion struct {
 	keys      []string            // those that the witness is about
 }
 
-// ops are the plain operations, and which of them on the key comes from the at-th
-// one, -1 if none does.
-func (e *expansion) ops(ops []event.RecordOp, at int, key string) (plain []event.RecordOp, op int) {
+// ops are the plain operations with the places of those that they are parts of, and which
+// of them on the key comes from the at-th one, -1 if none does.
+func (e *expansion) ops(ops []event.RecordOp, at int, key string) (plain []event.RecordOp, places []int, op int) {
 	op = -1
 	for i := range ops {
 		from := len(plain)
 		plain = e.op(plain, &ops[i])
+		for len(places) < len(plain) {
+			places = append(places, i)
+		}
 		for j := from; i == at && j < len(plain); j++ {
 			if plain[j].Key == key && (op < 0 || plain[j].Kind == event.Read) {
 				op = j
 			}
 		}
 	}
-	return plain, op
+	return plain, places, op
 }
 
 func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {

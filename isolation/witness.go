@@ -6,6 +6,17 @@ import "github.com/isowatch/isowatch/finding"
 type witness struct {
 	*finding.Witness
 	shown *shown // of Txns, while a witness with choices is named; else nil
+	// placed has, by transaction, of which recorded operation each plain one is a part; nil
+	// where these are the same.
+	placed [][]int
+}
+
+// place is the recorded operation that the transaction's plain one at is a part of.
+func (w *witness) place(txn, at int) int {
+	if w.placed == nil || at < 0 {
+		return at
+	}
+	return w.placed[txn][at]
 }
 
 // members is how many of the transactions the finding is about, the first ones.

@@ -49,6 +49,9 @@ func (s *State) markWriter(t, w, first uint32) {
 	}
 }
 
+// noKey is for a writer whose element stood in a list before the last one.
+const noKey = ^uint32(0)
+
 // direct applies the rules by direct reads: whoever t read from comes before the
 // others that t read the same keys from. It costs at most the writes of those it
 // read from, or t's reads for each of them, whichever is less.
@@ -56,27 +59,28 @@ func (s *State) direct(t *Txn) {
 	for i := range t.Reads {
 		r := &t.Reads[i]
 		if w := r.Writer; w != 0 && w != t.Number && s.txns[w].firstRead == r.First {
-			s.directFrom(t, w, r.First)
+			s.directFrom(t, w, r.First, r.Key)
 		}
 	}
 	for i := range t.Shown {
 		x := &t.Shown[i]
 		if w := x.Writer; w != 0 && w != t.Number && s.txns[w].firstRead == x.First {
-			s.directFrom(t, w, x.First)
+			s.directFrom(t, w, x.First, noKey)
 		}
 	}
 }
 
-func (s *State) directFrom(t *Txn, w, first uint32) {
+// directFrom is of one writer, which t read the key of first.
+func (s *State) directFrom(t *Txn, w, first, key uint32) {
 	budget := 4 * len(t.Reads)
 	for id := s.txns[w].entries; id != 0; id = s.entries[id].nextOfTxn {
 		if k := &s.keys[s.entries[id].key]; k.stamp == s.stamp {
 			for j := k.reads; j != 0; j = s.sameKey[j-1] {
-				s.directOne(t.Number, w, first, &t.Reads[j-1])
+				s.directOne(t.Number, w, first, key, &t.Reads[j-1])
 			}
 		}
 		if budget--; budget == 0 {
-			s.directByReads(t.Number, w, first, s.entries[id].nextOfTxn, t.Reads)
+			s.directByReads(t.Number, w, first, key, s.entries[id].nextOfTxn, t.Reads)
 			break
 		}
 	}
@@ -85,7 +89,7 @@ func (s *State) directFrom(t *Txn, w, first uint32) {
 // directByReads does the same for the writes of w from the entry on, when they are
 // many: it asks of each key that t read whether w wrote it. Edges that are already
 // out come twice.
-func (s *State) directByReads(t, w, first, rest uint32, reads []Read) {
+func (s *State) directByReads(t, w, first, key, rest uint32, reads []Read) {
 	if rest == 0 {
 		return
 	}
@@ -94,7 +98,7 @@ func (s *State) directByReads(t, w, first, rest uint32, reads []Read) {
 		for c := s.keys[reads[j].Key].columns; c != 0; c = s.columns[c].nextOfKey {
 			if col := &s.columns[c]; col.chain == x.chain {
 				if id := s.find(col, x.pos); id != 0 && s.entries[id].txn == w {
-					s.directOne(t, w, first, &reads[j])
+					s.directOne(t, w, first, key, &reads[j])
 				}
 				break
 			}
@@ -102,12 +106,15 @@ func (s *State) directByReads(t, w, first, rest uint32, reads []Read) {
 	}
 }
 
-func (s *State) directOne(t, w, first uint32, r *Read) {
-	if r.Writer == w || r.Writer == t || r.First == first {
+// directOne is of one read. What a scan shows it reads all at once: each key when all others
+// are read.
+func (s *State) directOne(t, w, first, key uint32, r *Read) {
+	other := key != noKey && key != r.Key
+	if r.Writer == w || r.Writer == t || r.First == first && !other {
 		return // the read itself shows which came first
 	}
 	rule := Atomic
-	if first < r.Last {
+	if first < r.Last || first == r.Last && other {
 		rule = AtomicView
 	}
 	s.Out = append(s.Out, Edge{From: w, To: r.Writer, By: t, Key: r.Key, Rule: rule})

@@ -101,11 +101,12 @@ func (d *direct) from(t uint32, first *Read, reads []Read) {
 }
 
 func (d *direct) edge(t uint32, first, r *Read) {
-	if r.Writer == first.Writer || r.Writer == t || r.First == first.First {
+	other := first.Key != r.Key
+	if r.Writer == first.Writer || r.Writer == t || r.First == first.First && !other {
 		return // the read itself shows which came first
 	}
 	rule := Atomic
-	if first.First < r.Last {
+	if first.First < r.Last || first.First == r.Last && other {
 		rule = AtomicView
 	}
 	d.edges = append(d.edges, Edge{From: first.Writer, To: r.Writer, By: t, Key: r.Key, Rule: rule})

@@ -54,7 +54,7 @@ func (h *History) strong(rule Rule, spans []Span, drift int64) bool {
 				if rule == AtomicView {
 					before = false
 					for j := range reads {
-						before = before || reads[j].Writer == uint32(w) && reads[j].First < reads[i].Last && reads[j].First != reads[i].First
+						before = before || reads[j].Writer == uint32(w) && (reads[j].First < reads[i].Last || reads[j].First == reads[i].Last && reads[j].Key != reads[i].Key)
 					}
 				}
 				if rule == 0 || !wrote || !before || w == t || uint32(w) == reads[i].Writer {

@@ -103,7 +103,7 @@ func (h *History) possible(rule Rule, session bool) bool {
 					switch rule {
 					case AtomicView:
 						for _, other := range h.reads(uint32(t3)) {
-							past = past || other.Writer == uint32(t2) && other.First < rd.Last
+							past = past || other.Writer == uint32(t2) && (other.First < rd.Last || other.First == rd.Last && other.Key != rd.Key)
 						}
 					case Atomic:
 						past = wr[t2][t3] || before[t2][t3]
