@@ -64,7 +64,8 @@ registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
 store                 :
-window                : event finding incremental infer internal/flat internal/invariants internal/pattern internal/verify isolation linear saturation solve
+trial                 : event
+window                : event finding incremental infer internal/flat internal/invariants internal/pattern internal/verify isolation linear saturation solve trial
 `
 
 // testOnly packages are imported by tests and by each other only.
@@ -74,7 +75,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "window"}
+var pure = []string{"event", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

@@ -25,4 +25,5 @@ const (
 	WrongTotal                               // A and B read different totals of counters among which transactions only move amounts
 	CyclicVersions                           // A's read and write contradict the given order; B wrote what A read. With edges: the steps of a circle
 	Nonlinearizable                          // the operations on a key have no order in which each takes effect while it runs
+	NoOrder                                  // no order of the transactions explains what they read
 )

@@ -36,9 +36,10 @@ const (
 	readNothing
 	wrote
 	misread
-	removed  // the latest own write is a tombstone
-	plain    // read by plainRead
-	nameless // the latest own write does not say which version it made, and versions are told by that
+	removed   // the latest own write is a tombstone
+	plain     // read by plainRead
+	nameless  // the latest own write does not say which version it made, and versions are told by that
+	ownMissed // it was reported that it did not read what it had written
 )
 
 // Add takes one finished transaction and appends what follows from it to out.

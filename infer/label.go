@@ -42,4 +42,5 @@ const (
 	WrongTotal        = finding.WrongTotal
 	CyclicVersions    = finding.CyclicVersions // Version is what A wrote
 	Nonlinearizable   = finding.Nonlinearizable
+	NoOrder           = finding.NoOrder
 )

@@ -56,7 +56,7 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 		}
 		elems = b.ElemsOf(o)
 	}
-	if c.flags&misread != 0 {
+	if c.flags&ownMissed != 0 {
 		return // reported once
 	}
 	i := c.lastOwn
@@ -67,6 +67,9 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 			return
 		}
 		elems = elems[:k-1]
+	}
+	if c.flags&misread != 0 {
+		return // reported once
 	}
 	h := s.hashPrefixes(elems)
 	if c.flags&hasRead != 0 {

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -46,23 +47,67 @@ func (s *State) readAgain(reads []ExternalRead, n uint32) {
 	if s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(s.txns[n].record)) != nil {
 		return // not possible: the record was written by AppendRecord
 	}
-	ops := s.scratch.OpsOf(&s.scratch.Txns[0])
+	txn := &s.scratch.Txns[0]
+	ops := s.scratch.OpsOf(txn)
 	for i := range reads {
 		r := &reads[i]
-		first := &ops[r.First]
 		for j := int(r.First) + 1; j < len(ops); j++ {
 			o := &ops[j]
-			if o.KeyHash != first.KeyHash {
-				continue
-			}
-			if o.Kind != event.Read {
+			if s.writesOf(txn, o, r.Key) {
 				break // from here on it reads its own
 			}
-			if o.ValueHash == first.ValueHash && o.Flags&event.NotFound == first.Flags&event.NotFound {
+			if s.showsAgain(txn, o, r, &ops[r.First]) {
 				r.Last = uint32(j)
 			}
 		}
 	}
+}
+
+// writesOf says whether o, an operation of the decoded t, writes k.
+func (s *State) writesOf(t *event.Txn, o *event.Op, k uint32) bool {
+	if o.Kind == event.Read || o.Kind == event.Range {
+		return false
+	}
+	h := s.inEpoch(&s.scratch, t, o.KeyHash)
+	if ofElement(o) {
+		h = elementHash(h, o.ValueHash)
+	}
+	return h == s.keys[k].hash
+}
+
+// showsAgain says whether o shows what r, a read by the operation first, does.
+func (s *State) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *event.Op) bool {
+	v, k := &s.versions[r.Version], &s.keys[r.Key]
+	nothing := v.flags&initialVersion != 0
+	silent := t.Status == event.Unknown // what it did not show is no evidence
+	h := s.inEpoch(&s.scratch, t, o.KeyHash)
+	switch {
+	case o.Kind == event.Range:
+		if k.flags&element != 0 {
+			return false
+		}
+		x := &s.scratch.Extras[o.Extra]
+		rows := s.scratch.Rows[x.FirstRow : x.FirstRow+x.NumRows]
+		for i := range rows {
+			if s.inEpoch(&s.scratch, t, rows[i].KeyHash) == k.hash {
+				return !nothing && rows[i].ValueHash == v.hash
+			}
+		}
+		from, to := covered(&s.scratch, x, rows)
+		name := s.nameOf(r.Key)
+		return nothing && !silent && (from == nil || bytes.Compare(name, from) >= 0) && (to == nil || bytes.Compare(name, to) < 0)
+	case k.flags&element != 0:
+		if h != s.keys[k.length].hash {
+			return false
+		}
+		there := slices.ContainsFunc(s.scratch.ElemsOf(o), func(e event.Elem) bool { return elementHash(h, e.Hash) == k.hash })
+		return there != nothing && !(nothing && silent)
+	case h != k.hash || o.Kind != event.Read:
+		return false
+	case first.Kind == event.Range:
+		return nothing == (o.Flags&event.NotFound != 0) && (nothing || o.ValueHash == v.hash)
+	}
+	return o.ValueHash == first.ValueHash && o.Flags&event.NotFound == first.Flags&event.NotFound
 }
 
 // MaxShown bounds the elements that a list read is followed back.

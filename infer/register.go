@@ -162,15 +162,11 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case s.keys[c.key].flags&repeats != 0:
 		s.readRepeated(c, n, op, h, nothing)
-	case c.flags&misread != 0: // reported once
-		if c.flags&wrote == 0 {
-			s.sawAnother(c, n, op, h, nothing)
-		}
+	case c.flags&misread != 0 && c.flags&wrote == 0: // reported once
+		s.sawAnother(c, n, op, h, nothing)
 	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case c.flags&wrote != 0:
-		if nothing != (c.flags&removed != 0) || !nothing && h != c.current {
-			s.misreads(Internal, c, n, op, 0)
-		}
+		s.readOwn(c, n, op, h, nothing)
 	case c.flags&hasRead != 0:
 		if nothing != (c.flags&readNothing != 0) || h != c.readHash {
 			s.misreads(Nonrepeatable, c, n, op, 0)
@@ -202,6 +198,14 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	}
 }
 
+// readOwn is a read behind a write of the same transaction. That it differs is reported once,
+// whether it had misread the key before it wrote it or not: weaker levels forbid this.
+func (s *State) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
+	if c.flags&ownMissed == 0 && (nothing != (c.flags&removed != 0) || !nothing && h != c.current) {
+		s.misreads(Internal, c, n, op, 0)
+	}
+}
+
 // foundNothing notes that k had no value: what was taken as there before watching
 // began was not, unless it came in between from a writer that nobody recorded.
 func (s *State) foundNothing(k uint32) {
@@ -219,6 +223,9 @@ func (s *State) foundNothing(k uint32) {
 // [State.enclosing] about the other transaction.
 func (s *State) misreads(kind AnomalyKind, c *touch, n, op, other uint32) {
 	c.flags |= misread
+	if kind == Internal {
+		c.flags |= ownMissed
+	}
 	a := Anomaly{Kind: kind, A: n, B: other, OpA: op, Certain: true}
 	if k := &s.keys[c.key]; k.kind != event.List { // which the operation need not name
 		a.Version = k.initial

@@ -275,12 +275,10 @@ func (x *version) names() bool { return x.flags&(ambiguous|unrecorded) == 0 }
 // itself, or read the key twice with two results, needs no identity.
 func (s *State) readRepeated(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
-	case c.flags&misread != 0:
+	case c.flags&misread != 0 && c.flags&wrote == 0:
 	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case c.flags&wrote != 0:
-		if nothing != (c.flags&removed != 0) || !nothing && h != c.current {
-			s.misreads(Internal, c, n, op, 0)
-		}
+		s.readOwn(c, n, op, h, nothing)
 	case c.flags&hasRead != 0:
 		if nothing != (c.flags&readNothing != 0) || h != c.readHash {
 			s.misreads(Nonrepeatable, c, n, op, 0)

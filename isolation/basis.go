@@ -21,7 +21,7 @@ type Basis struct {
 func BasisOf(w *finding.Witness) Basis {
 	var b Basis
 	switch w.Anomaly {
-	case finding.G1a, finding.DirtyUpdate, finding.DuplicateElements, finding.FutureRead, finding.GarbageRead, finding.OutOfBounds, finding.WrongTotal:
+	case finding.G1a, finding.DirtyUpdate, finding.DuplicateElements, finding.FutureRead, finding.GarbageRead, finding.OutOfBounds, finding.WrongTotal, finding.NoOrder:
 		b.Absence = true
 		return b
 	case finding.Internal, finding.Nonrepeatable, finding.IncompatibleOrder:

@@ -204,6 +204,8 @@ func sentence(w *witness) string {
 		return fmt.Sprintf("%s read %s of %s before it wrote it itself", a, value, key)
 	case finding.Nonlinearizable:
 		return fmt.Sprintf("when %s ends, no order of all operations on %s so far explains what they returned, with each at some time between its start and its end: a search of all orders, and a way through all states that were possible, both found none", a, key)
+	case finding.NoOrder:
+		return triedSentence(w)
 	case finding.GarbageRead:
 		return fmt.Sprintf("%s read %s of %s, which no transaction wrote", a, value, key)
 	case finding.CyclicVersions:

@@ -89,6 +89,10 @@ func (m *Machine) ignoredOpen(isolation.Level, *infer.Reads) int64 { return m.in
 func (m *Machine) Decided(l isolation.Level) Decided {
 	r := m.infer.Reads()
 	d := Decided{Reads: r.Total + m.infer.Counters.Ignored}
+	if m.foundByTrial(l) {
+		d.settle()
+		return d
+	}
 	for _, c := range openCauses() {
 		if n := c.count(m, l, &r); n > 0 {
 			d.Why = append(d.Why, Why{c.cause, n, c.text})

@@ -129,8 +129,10 @@ type Machine struct {
 	frozen       [][]lastFrozen // by view and key: see frozen.go
 	misfits      []int64        // by view: transactions that do not fit what had frozen
 	aside        []setAside     // see aside.go
-	forced       forcing
-	linear       linearized
+	// tried are the levels of which an order was found by trying, at the end of an input.
+	tried  []isolation.Level
+	forced forcing
+	linear linearized
 
 	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
 
@@ -219,8 +221,8 @@ func (m *Machine) StateBytes() int64 { return m.infer.Sizes().Bytes + m.graph.By
 // the wall clock in ns that the shell put on the batch (0 without one). All of
 // b.Partitions are taken as still there. Effects are appended to eff.
 func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
-	m.reopen()
 	m.effects = eff
+	m.reopen()
 	m.tick = max(m.tick, tick)
 	if m.turning {
 		m.turnLevels()
@@ -352,6 +354,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.finalise()
 	m.closeWeaker()
 	m.orderUnread()
+	m.tryOrders()
 	m.releaseDue()
 	m.panes.closeAll(m)
 }
@@ -367,6 +370,7 @@ func (m *Machine) reopen() {
 	m.watermark = m.before
 	m.partitions = nil
 	m.fitted = nil
+	m.takeTrialsBack()
 	m.Counters.Undecided = 0 // the next Close counts them all
 	for i := range m.begun {
 		m.begun[i].Undecided = 0

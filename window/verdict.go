@@ -67,8 +67,26 @@ func (m *Machine) VerdictAsAsked(l isolation.Level) (verdict, reason string) {
 	return verdict, reason
 }
 
-// verdictOf is the verdict in the pane x, or with nil over all that was seen.
+// verdictOf is the verdict in the pane x, or with nil over all that was seen. A level is
+// never unknown while one that implies it is ok.
 func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
+	verdict, reason = m.verdictAlone(l, violated, x)
+	if verdict != Unknown {
+		return verdict, reason
+	}
+	for _, v := range m.views {
+		if v == l || !m.stands(v, l) {
+			continue
+		}
+		if stronger, _ := m.verdictAlone(v, violated, x); stronger == OK {
+			return OK, ""
+		}
+	}
+	return verdict, reason
+}
+
+// verdictAlone is the verdict by what is known of the level itself.
+func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
 	if violated(l) {
 		return Violated, ""
 	}
@@ -76,7 +94,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	if between {
 		for _, v := range m.views {
 			if m.stands(v, l) && v.RealTime() && v.Neighbours() == nil {
-				if verdict, _ := m.verdictOf(v, violated, x); verdict == OK {
+				if verdict, _ := m.verdictAlone(v, violated, x); verdict == OK {
 					return OK, ""
 				}
 			}
@@ -123,6 +141,12 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 	}
 	if x != nil && x.Horizon > 0 {
 		why = append(why, "edges behind the horizon")
+	}
+	if m.foundByTrial(l) {
+		if len(why) > 0 {
+			return Unknown, strings.Join(why, "; ")
+		}
+		return OK, ""
 	}
 	if n := m.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
 		why = append(why, counted(n, "pair of unread appends without an order", "pairs of unread appends without an order"))

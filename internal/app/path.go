@@ -34,11 +34,22 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 		if h, holding, err = w.decideAtOnce(in, name); err != nil {
 			return nil, err
 		}
+		if w.Watch.Named || w.Expecting {
+			holding = withImplied(holding, w.Watch.Levels) // others are told only if the records have what they are about
+		}
 		if len(holding) == len(w.Watch.Levels) && !h.Diverged() { // lost updates are told in any case
 			return w.reportAtOnce(name, in, h), nil
 		}
 	}
 	return w.throughMachines(name, in, holding)
+}
+
+// withImplied are those of the levels that hold or are implied by one that does: a level is
+// never unknown while one that implies it is ok.
+func withImplied(holding, levels []isolation.Level) []isolation.Level {
+	return slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {
+		return !slices.ContainsFunc(holding, func(h isolation.Level) bool { return h == l || h.Implies(l) })
+	})
 }
 
 // throughMachines checks the recording at the levels that are asked for, but for

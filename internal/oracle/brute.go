@@ -22,6 +22,7 @@ const maxBrute = 8
 // any commits in between. Read committed: each read returns some committed state
 // of its key, as of any earlier place; read uncommitted asks only that lists show
 // the order of commits, and that what a transaction overwrote comes before it.
+// An append and an increment add to what is there when they commit.
 // With sessions, a
 // transaction's state holds every committed transaction before it in its
 // session; an unknown outcome may take effect late and binds no successor.
@@ -132,6 +133,9 @@ func (e *execution) extend() bool {
 		for k, v := range result {
 			if isAppended(e.txns[i], k) {
 				v = append(slices.Clone(next[k]), appends(e.txns[i], k)...)
+			}
+			if d, added := increments(e.txns[i], k); added {
+				v = []int64{counted(next[k]) + d}
 			}
 			next[k], keys[k] = v, true
 		}
@@ -293,6 +297,16 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 		}
 	}
 	return local, true
+}
+
+// increments is what t adds to a counter, where the counter is when it commits.
+func increments(t *workload.Txn, key string) (sum int64, some bool) {
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Kind == event.Inc && o.Key == key {
+			sum, some = sum+o.Value, true
+		}
+	}
+	return sum, some
 }
 
 func counted(now []int64) int64 {

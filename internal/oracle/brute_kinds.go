@@ -13,7 +13,8 @@ import (
 // shows the sum of what came in the order up to one increment, and is from all of these.
 // What a scan shows of one place it shows of this place alone: below prefix two places need
 // not be of one state, but that at monotonic atomic view each place is read when all others
-// were. Read uncommitted asks nothing of a value that nobody left.
+// were. Read uncommitted asks nothing of a value that nobody left, nor of what a list shows
+// after the first time.
 func PossibleAt(h History, l Level) (bool, error) {
 	if l.forbids("prefix") {
 		return Possible(h, l)
@@ -76,6 +77,7 @@ type sight struct {
 	sum   bool
 	over  bool // t writes the cell then, and had not read it before
 	again bool // t had read the list before
+	torn  bool // t does not see what it had appended: all that is known is who appended the others
 }
 
 // seenIn are the sights of t. ok is false where it contradicts itself as the base forbids.
@@ -158,6 +160,8 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 				n := len(o.List) - len(mine)
 				if n < 0 || !slices.Equal(o.List[n:], mine) {
 					ok = ok && committed
+					others := slices.DeleteFunc(slices.Clone(o.List), func(v int64) bool { return slices.Contains(appends(t, o.Key), v) })
+					seen = append(seen, sight{at: at, cell: o.Key, want: others, list: true, torn: true})
 					continue
 				}
 				seen = append(seen, sight{at: at, cell: o.Key, want: o.List[:n], list: true})
@@ -172,7 +176,7 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 	}
 	for i := range seen {
 		s := &seen[i]
-		first := !slices.ContainsFunc(seen[:i], func(x sight) bool { return x.cell == s.cell })
+		first := !slices.ContainsFunc(seen[:i], func(x sight) bool { return x.cell == s.cell && !x.other })
 		s.over = first && slices.ContainsFunc(t.Ops[s.at:], func(o workload.Op) bool { return changes(&o) && cellOf(&o) == s.cell })
 		s.again = slices.ContainsFunc(t.Ops[:s.at], func(o workload.Op) bool { return o.Kind == event.Read && o.IsList && o.Key == s.cell })
 	}
@@ -286,7 +290,7 @@ func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 	if w.base == "read-uncommitted" || w.base == "read-committed" {
 		for at := range w.sights[i] {
 			s := &w.sights[i][at]
-			if !w.mayShow(s, order) {
+			if !w.mayShow(i, s, order) {
 				return false
 			}
 		}
@@ -315,22 +319,26 @@ func (w *weakTrial) place(i int, order []int, pasts []past) bool {
 }
 
 // mayShow is for read committed and read uncommitted.
-func (w *weakTrial) mayShow(s *sight, order []int) bool {
+func (w *weakTrial) mayShow(i int, s *sight, order []int) bool {
 	committed := w.base == "read-committed"
 	if slices.ContainsFunc(s.want, func(v int64) bool { return !s.other && !s.sum && slices.Contains(w.leftOut, version{s.cell, v}) }) {
 		return false
 	}
 	switch {
-	case s.list && (s.again || !committed), s.sum && !committed:
+	case (s.list || s.sum) && !committed:
 		return true
-	case !committed && !s.over, !committed && !w.leaves(s):
+	case s.torn:
+		return !slices.ContainsFunc(s.want, func(v int64) bool {
+			return !slices.ContainsFunc(order, func(j int) bool { return slices.Contains(appends(w.txns[j], s.cell), v) })
+		})
+	case !committed && !s.over, !committed && !w.leaves(i, s):
 		return true // that nobody left it, is for read committed to say
 	}
 	return len(w.versionsOf(s, order)) > 0
 }
 
-// leaves says whether one of the transactions leaves what was seen, or it was nothing.
-func (w *weakTrial) leaves(s *sight) bool {
+// leaves says whether another transaction than i leaves what was seen, or it was nothing.
+func (w *weakTrial) leaves(i int, s *sight) bool {
 	if len(s.want) == 0 || s.other {
 		return true
 	}
@@ -338,7 +346,7 @@ func (w *weakTrial) leaves(s *sight) bool {
 	for i := range all {
 		all[i] = i
 	}
-	return slices.ContainsFunc(all, func(i int) bool { return len(w.versionsOf(s, []int{i})) > 0 })
+	return slices.ContainsFunc(all, func(j int) bool { return j != i && len(w.versionsOf(s, []int{j})) > 0 })
 }
 
 // shownBy are the places of the order that a read of the version at v is from: of a list
@@ -402,7 +410,7 @@ func (w *weakTrial) listsGrow(order []int) bool {
 	}
 	for i, t := range w.txns {
 		for _, s := range w.sights[i] {
-			if !s.list {
+			if !s.list || s.again || s.torn {
 				continue
 			}
 			mine := appends(t, s.cell)

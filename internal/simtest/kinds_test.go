@@ -143,6 +143,9 @@ func stamped(record []byte, t *workload.Txn) []byte {
 // are watched by default and one other from prefix up, by i: those with real time among
 // them.
 func impossible(m *window.Machine, h oracle.History, i int, said map[string]int, byTrial func(oracle.History, oracle.Level) (bool, error)) string {
+	if why := unimplied(m); why != "" {
+		return why
+	}
 	got := verdicts(m)
 	others := slices.DeleteFunc(oracle.AllLevels(), func(l oracle.Level) bool {
 		return strings.HasSuffix(string(l), "committed") || slices.Contains(oracle.Levels(), l)

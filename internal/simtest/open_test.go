@@ -73,6 +73,9 @@ func (c *cells) count(t *testing.T, h oracle.History, perm []int, by map[string]
 	if why != "" {
 		return why
 	}
+	if why := unimplied(m); why != "" {
+		return why
+	}
 	got := verdicts(m)
 	possible := map[isolation.Level]bool{}
 	for at := len(cfg.Levels) - 1; at >= 0; at-- {

@@ -1,0 +1,150 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/workload"
+)
+
+// recordsOf decodes transactions as scenarios write them.
+func recordsOf(t *testing.T, text string) []event.Record {
+	t.Helper()
+	txns, err := workload.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rs []event.Record
+	for i := range txns {
+		var d event.Decoder
+		b := &event.Batch{Partitions: []string{"test"}}
+		d.Decode(b, event.Position{}, workload.AppendJSON(nil, &txns[i]))
+		if len(b.Bad) > 0 {
+			t.Fatal(b.Bad[0].Reason)
+		}
+		b.Pack()
+		r, err := event.ReadRecord(b.PackedRecord(&b.Txns[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rs = append(rs, r)
+	}
+	return rs
+}
+
+// TestVerifyTried: what has no order at a level is accepted, and refused at every weaker one.
+func TestVerifyTried(t *testing.T) {
+	for _, x := range []struct{ what, txns, falls, holds string }{
+		{"found nothing between an insert and the only delete, and read what came behind it", `
+txn T1: insert x 1, insert z 1
+txn T2: read x 1, delete x
+txn T3: read z 1, read x nil, insert y 2
+txn T4: read y 2, read x 1`, "causal", "read-atomic"},
+		{"a sum of none", "txn T1: inc c 1\ntxn T2: inc c 3\ntxn T3: count c 2", "read-committed", "read-uncommitted"},
+		{"two sums that exclude each other", `
+txn T1: inc c 1
+txn T2: inc c 2
+txn T3: count c 1
+txn T4: count c 2`, "read-committed", "read-uncommitted"},
+		{"write skew over what was deleted", `
+txn T1: insert x 1, insert y 1
+txn T2: read x 1, read y 1, delete x
+txn T3: read x 1, read y 1, delete y`, "serializable", "snapshot-isolation"},
+		{"a lost update of a deleted key", `
+txn T1: insert x 1
+txn T2: read x 1, delete x
+txn T3: read x nil, insert x 2
+txn T4: read x 1, write x 3
+txn T5: read x 2`, "snapshot-isolation", "prefix"},
+		{"a part of a set", "txn T1: add s 1, add s 2\ntxn T2: read s {1}", "monotonic-atomic-view", "read-committed"},
+		{"a part of a range", "txn T1: insert x1 1, insert x2 2\ntxn T2: range x..y [x1=1]", "monotonic-atomic-view", "read-committed"},
+		{"a session that goes back", "txn T1 session=s seq=1: insert x 1\ntxn T2 session=s seq=2: read x nil", "strong-session-read-atomic", "serializable"},
+		{"a stale read", "txn T1 start=1 end=2: inc c 1\ntxn T2 start=3 end=4: count c 0", "strong-causal", "strong-monotonic-atomic-view"},
+		{"a list that was misread, of one who came later", `
+txn T1: append l 1, read l [1,2], write x 1
+txn T2: read x 1, append l 2`, "read-committed", "read-uncommitted"},
+		{"a cas that failed", "txn T1: cas x nil 1\ntxn T2: read x 1, cas x 1 2 failed", "read-atomic", "read-uncommitted"},
+		{"who reads before its writer in time", "txn T1 start=1 end=2: read x 1\ntxn T2 start=3 end=4: insert x 1", "generalized-snapshot-isolation", "snapshot-isolation"},
+		{"lists that part", "txn T1: append l 1\ntxn T2: append l 2\ntxn T3: read l [1]\ntxn T4: read l [2]", "read-uncommitted", ""},
+		{"lists in two orders", "txn T1: append l 1\ntxn T2: append l 2\ntxn T3: read l [1,2]\ntxn T4: read l [2,1]", "read-uncommitted", ""},
+		{"an element of others", "txn T1: append l 1\ntxn T2: read l [1,9]", "", "serializable"},
+		{"a list that lacks its end", "txn T1 session=s seq=1: append l 1, insert y 1\ntxn T2 session=s seq=2: read y 1, read l []", "monotonic-atomic-view", "read-committed"},
+		{"a list of unknown outcome, and seen", "txn T1 status=unknown: append l 1, insert y 1\ntxn T2: read l [1], read y nil", "monotonic-atomic-view", "read-committed"},
+		{"a list of unknown outcome, and not seen", "txn T1 status=unknown: append l 1\ntxn T2: read l []", "", "serializable"},
+		{"a list in which the own append is first", "txn T1: append l 1, read l [1,2]\ntxn T2: append l 2", "monotonic-atomic-view", "read-uncommitted"},
+		{"a key that was deleted by an unknown one", "txn T1: insert x 1\ntxn T2 status=unknown: delete x\ntxn T3 session=s seq=1: read x 1\ntxn T4 session=s seq=2: read x nil", "", "serializable"},
+		{"what an unknown one did not find", "txn T1 session=s seq=1: insert x 1\ntxn T2 session=s seq=2 status=unknown: read x nil, insert y 1\ntxn T3: read y 1", "", "strong-session-serializable"},
+		{"a cas that succeeded on nothing", "txn T1 session=s seq=1: insert x 1\ntxn T2 session=s seq=2: cas x nil 2", "strong-session-read-atomic", "read-atomic"},
+		{"a counter that is read alone", "txn T1 session=s seq=1: inc c 1\ntxn T2 session=s seq=2: count c 0", "strong-session-read-atomic", "serializable"},
+		{"an own increment", "txn T1: inc c 2, count c 3\ntxn T2: inc c 2", "read-committed", "read-uncommitted"},
+		{"snapshots of two states in a session", "txn T1 session=s seq=1: insert x 1\ntxn T2: insert y 1\ntxn T3 session=s seq=2: read x nil, read y 1", "strong-session-snapshot-isolation", "snapshot-isolation"},
+		{"a past of a past", "txn T1: insert x 1\ntxn T2: read x 1, insert y 1\ntxn T3: read y 1, insert z 1\ntxn T4: read z 1, read x nil", "causal", "read-atomic"},
+		{"of unknown outcome, and seen", "txn T1 status=unknown: insert x 1, insert y 1\ntxn T2: read x 1, read y nil", "monotonic-atomic-view", "read-committed"},
+	} {
+		t.Run(x.what, func(t *testing.T) {
+			w := finding.Witness{Anomaly: finding.NoOrder, Txns: recordsOf(t, strings.TrimSpace(x.txns)), Level: x.falls}
+			if err := Verify(&w); x.falls != "" && err != nil {
+				t.Errorf("%s: %v", x.falls, err)
+			}
+			if w.Level = x.holds; x.holds == "" {
+				return
+			}
+			if err := Verify(&w); err == nil || !strings.Contains(err.Error(), "there is an order") {
+				t.Errorf("%s: error is %v, want that there is an order", x.holds, err)
+			}
+		})
+	}
+}
+
+// TestVerifyTriedRefuses: witnesses that are none.
+func TestVerifyTriedRefuses(t *testing.T) {
+	const sum = "txn T1: inc c 1\ntxn T2: inc c 3\ntxn T3: count c 2"
+	for _, x := range []struct {
+		what   string
+		change func(w *finding.Witness)
+		want   string
+	}{
+		{"a read that may be of others", func(w *finding.Witness) { w.Repeated = []finding.RepeatedRead{{Txn: 2, Key: "c"}} }, "there is an order"},
+		{"an aborted transaction", func(w *finding.Witness) { w.Txns[0].Status = event.Aborted }, "T1 aborted"},
+		{"two epochs", func(w *finding.Witness) { w.Txns[1].Epoch = "e" }, "two histories"},
+		{"no transaction", func(w *finding.Witness) { w.Txns = nil }, "0 transactions"},
+		{"too many", func(w *finding.Witness) { w.Txns = make([]event.Record, maxTried+1) }, "13 transactions"},
+		{"an increment that is none", func(w *finding.Witness) { w.Txns[0].Ops[0].Value = "one" }, "no number"},
+		{"a sum that is none", func(w *finding.Witness) { w.Txns[2].Ops[0].Value = "two" }, "there is an order"},
+		{"another source", func(w *finding.Witness) { w.Txns[1].Source = "other" }, "two histories"},
+		{"no level", func(w *finding.Witness) { w.Level = "linearizable" }, "no level at which orders are tried"},
+		{"a sum that can be", func(w *finding.Witness) { w.Txns[2].Ops[0].Value = "3" }, "there is an order"},
+	} {
+		t.Run(x.what, func(t *testing.T) {
+			w := finding.Witness{Anomaly: finding.NoOrder, Txns: recordsOf(t, sum), Level: "serializable"}
+			if err := Verify(&w); err != nil {
+				t.Fatal(err)
+			}
+			x.change(&w)
+			if err := Verify(&w); err == nil || !strings.Contains(err.Error(), x.want) {
+				t.Errorf("error is %v, want one that says %q", err, x.want)
+			}
+		})
+	}
+}
+
+// TestVerifyTriedSteps: what cannot be tried to the end is refused.
+func TestVerifyTriedSteps(t *testing.T) {
+	for level, txns := range map[string]string{
+		"serializable": "txn T1: inc c 1\ntxn T2: inc c 3\ntxn T3: count c 2",
+		"causal":       "txn T1: insert x 1\ntxn T2: read x 1, insert y 1\ntxn T3: read y 1, read x nil",
+	} {
+		w := finding.Witness{Anomaly: finding.NoOrder, Txns: recordsOf(t, txns), Level: level}
+		for steps := 1; ; steps++ {
+			err := checkTriedIn(&w, steps)
+			if err == nil && steps > 5 {
+				break
+			}
+			if err == nil || !strings.Contains(err.Error(), "too many orders") || steps > 1000 {
+				t.Fatalf("%s, %d steps: error is %v, want that there are too many orders", level, steps, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package isolation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+const triedTitle = "results without an order"
+
+// IsTried says whether the title is that of a finding which [NameTried] named.
+func IsTried(title string) bool { return strings.HasPrefix(title, triedTitle) }
+
+// NameTried names a witness of which no order explains what its transactions read, at these
+// levels and at none weaker. What it is called follows from the first of them.
+func NameTried(weakest []Level) Name {
+	l, c := weakest[0], classG2
+	switch l.Underlying() {
+	case ReadCommitted:
+		c = classG1c
+	case MonotonicAtomicView, ReadAtomic, Causal:
+		c = classSingle
+	case Prefix, SnapshotIsolation:
+		c = classNonadjacent
+	}
+	f := l.Family
+	if l.Special == GeneralizedSI {
+		f = Strong
+	}
+	title := triedTitle
+	switch f {
+	case StrongSession:
+		title += " that keeps sessions"
+	case Strong:
+		title += " that keeps real time"
+	}
+	return Name{cycleName(c, f), title, finding.KindViolation, weakest, severity(c, f)}
+}
+
+// triedSentence says what was tried, and what each of the reads leaves open that gives no
+// dependency by itself.
+func triedSentence(w *witness) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "every order of these transactions that %s allows was tried, with every choice of what a read may be of: none gives what all of them read", w.Level)
+	for i := range w.Txns {
+		t := &w.Txns[i]
+		for j := range t.Ops {
+			o := &t.Ops[j]
+			if text := w.leavesOpen(i, o); text != "" {
+				fmt.Fprintf(&b, "\n  - %s", text)
+			}
+		}
+	}
+	return b.String()
+}
+
+// leavesOpen says what a read that found nothing, or a sum, may be of, "" for others.
+func (w *witness) leavesOpen(i int, o *event.RecordOp) string {
+	if o.Kind != event.Read || w.repeated(i, o.Key) {
+		return ""
+	}
+	by := func(kind event.OpKind) (names []string) {
+		for j := range w.Txns {
+			for k := range w.Txns[j].Ops {
+				if p := &w.Txns[j].Ops[k]; p.Kind == kind && p.Key == o.Key {
+					names = append(names, w.short(j))
+					break
+				}
+			}
+		}
+		return names
+	}
+	if deleters := by(event.Delete); o.Flags&event.NotFound != 0 && len(deleters) > 0 {
+		return fmt.Sprintf("%s found nothing at %s: as it was before all writers, or as %s left it", w.short(i), o.Key, strings.Join(deleters, " or "))
+	}
+	if adders := by(event.Inc); len(adders) > 0 {
+		return fmt.Sprintf("%s read %s of %s: a sum of some of what %s added", w.short(i), clip(o.Value), o.Key, strings.Join(adders, ", "))
+	}
+	return ""
+}

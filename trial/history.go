@@ -1,0 +1,439 @@
+package trial
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// History is what transactions did, by cell: a register, a counter, a list, or an element of
+// a set.
+type History struct {
+	txns  []txn
+	cells []cell
+	names map[string]int32
+	drift int64
+	rows  bool
+}
+
+// cell is a place with what it holds, and who changes it.
+type cell struct {
+	name    string // of its key
+	elem    string // of a set, with its text
+	kind    kind
+	values  map[string]int32 // of a register's, from 1; 0 is nothing
+	writers []int32
+}
+
+type kind uint8
+
+const (
+	register kind = iota
+	list
+	counter
+	element
+)
+
+// txn is a transaction that may have committed.
+type txn struct {
+	maybe  bool // it need not have taken effect
+	ends   bool // its outcome is known, so that others follow from its end
+	sights []sight
+	writes []write
+	// wrong says that it does not read what it wrote, which is against all levels from
+	// monotonic atomic view on.
+	wrong      bool
+	session    string
+	seq        int64
+	hasSeq     bool
+	hasTimes   bool
+	start, end int64
+}
+
+// sight is what an operation saw of a cell that others left.
+type sight struct {
+	op, cell int32
+	how      how
+	value    int32   // of a register
+	elems    []int32 // of a list
+	sum      int64   // of a counter
+	first    bool    // the transaction had not read the cell before
+	over     bool    // first, and it changes the cell afterwards
+}
+
+type how uint8
+
+const (
+	showed  how = iota
+	another     // any other than the value
+	showedList
+	showedSum
+	misread // a list, otherwise than the transaction had written it: only who appended the others is known
+)
+
+// write is what a transaction leaves in a cell.
+type write struct {
+	cell  int32
+	value int32   // of a register
+	elems []int32 // appended to a list
+	inc   int64
+}
+
+var errOdd = errors.New("trial: a key is used as two kinds, or an operation is of none that is tried")
+
+// Input is what [Read] reads.
+type Input struct {
+	Records []event.Record
+	Maybe   []bool // by record: nobody observed it, and its outcome is unknown
+	Drift   int64  // ns that clocks may be apart
+	Rows    bool   // a row that was deleted, and one that was inserted at its key, are two
+}
+
+// Read takes the records of transactions that did not abort, all of one epoch, in an order in
+// which they may well have taken effect. It errors where an operation is none that is tried.
+func Read(in *Input) (*History, error) {
+	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows}
+	kinds := map[string]kind{}
+	for i := range in.Records {
+		for j := range in.Records[i].Ops {
+			o := &in.Records[i].Ops[j]
+			k, known := kindOf(o)
+			if o.Version != "" || o.PrevVersion != "" {
+				return nil, errOdd
+			}
+			if was, met := kinds[o.Key]; known && met && was != k {
+				return nil, errOdd
+			} else if known {
+				kinds[o.Key] = k
+			}
+			for _, r := range o.Rows {
+				if was, met := kinds[r.Key]; met && was != register {
+					return nil, errOdd
+				}
+				kinds[r.Key] = register
+			}
+			h.meet(o, kinds)
+		}
+	}
+	for i := range in.Records {
+		t := &in.Records[i]
+		if t.Epoch != in.Records[0].Epoch {
+			return nil, errOdd
+		}
+		x := txn{
+			maybe: in.Maybe[i], ends: t.Status != event.Unknown, session: t.Session,
+			seq: t.Seq, hasSeq: t.Flags&event.HasSeq != 0,
+			hasTimes: t.Flags&event.HasTimes != 0, start: t.Start, end: t.End,
+		}
+		if t.Flags&event.Stale != 0 {
+			x.session, x.hasTimes = "", false
+		}
+		r := reading{h: h, t: &x, local: map[int32]write{}, silent: t.Status == event.Unknown, kinds: kinds, mine: h.appendsOf(t, kinds)}
+		for j := range t.Ops {
+			if !r.op(int32(j), &t.Ops[j]) {
+				return nil, errOdd
+			}
+		}
+		h.txns = append(h.txns, x)
+	}
+	appended := map[[2]int32]bool{}
+	for i := range h.txns {
+		t := &h.txns[i]
+		for _, w := range t.writes {
+			h.cells[w.cell].writers = append(h.cells[w.cell].writers, int32(i))
+			for _, e := range w.elems {
+				if appended[[2]int32{w.cell, e}] {
+					return nil, errOdd // a client that tried again, perhaps: which append a read shows is not known
+				}
+				appended[[2]int32{w.cell, e}] = true
+			}
+		}
+	}
+	return h, nil
+}
+
+// appendsOf are the elements that t appends, by list.
+func (h *History) appendsOf(t *event.Record, kinds map[string]kind) map[int32][]int32 {
+	all := map[int32][]int32{}
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Kind == event.Append {
+			c := h.cellOf(o.Key, "", kinds[o.Key])
+			all[c] = append(all[c], h.value(c, o.Value))
+		}
+	}
+	return all
+}
+
+// kindOf is what o says of its key's kind.
+func kindOf(o *event.RecordOp) (k kind, known bool) {
+	switch {
+	case o.Kind == event.Range:
+		return 0, false
+	case o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set:
+		return list, true
+	case o.Kind == event.Inc || o.Data == event.Counter:
+		return counter, true
+	case o.Kind == event.Add || o.Kind == event.Remove || o.Data == event.Set:
+		return element, true
+	case o.Kind == event.Read && o.Flags&event.NotFound != 0 && o.Data == event.AnyKind:
+		return 0, false // of any kind
+	}
+	return register, true
+}
+
+// meet makes the cells that o names.
+func (h *History) meet(o *event.RecordOp, kinds map[string]kind) {
+	switch {
+	case o.Kind == event.Range:
+		for _, r := range o.Rows {
+			h.cellOf(r.Key, "", register)
+		}
+	case kinds[o.Key] != element:
+		h.cellOf(o.Key, "", kinds[o.Key])
+	case o.Kind == event.Add || o.Kind == event.Remove:
+		h.cellOf(o.Key, o.Value, element)
+	default:
+		for _, v := range o.Elems {
+			h.cellOf(o.Key, v, element)
+		}
+	}
+}
+
+func (h *History) cellOf(key, elem string, k kind) int32 {
+	name := key
+	if k == element {
+		name = key + "\xff" + elem // no UTF-8 text has this byte
+	}
+	c, ok := h.names[name]
+	if !ok {
+		c = int32(len(h.cells))
+		h.names[name] = c
+		h.cells = append(h.cells, cell{name: key, elem: elem, values: map[string]int32{}})
+	}
+	h.cells[c].kind = k // a key that was only read as nothing may turn out to be one
+	return c
+}
+
+// value is the number of a text that stood in c.
+func (h *History) value(c int32, text string) int32 {
+	v, ok := h.cells[c].values[text]
+	if !ok {
+		v = int32(len(h.cells[c].values)) + 1
+		h.cells[c].values[text] = v
+	}
+	return v
+}
+
+// reading runs one transaction's operations.
+type reading struct {
+	h      *History
+	t      *txn
+	local  map[int32]write // what it has written
+	silent bool            // that something was not there is no evidence
+	kinds  map[string]kind
+	mine   map[int32][]int32 // by list: all that it appends, also later
+}
+
+// op takes an operation; false if it is none that is tried.
+func (r *reading) op(at int32, o *event.RecordOp) bool {
+	h := r.h
+	switch o.Kind {
+	case event.Write, event.Insert, event.Delete:
+		c := h.cellOf(o.Key, "", register)
+		w := write{cell: c}
+		if o.Kind != event.Delete {
+			w.value = h.value(c, o.Value)
+		}
+		r.write(w)
+	case event.Add, event.Remove:
+		c := h.cellOf(o.Key, o.Value, element)
+		w := write{cell: c}
+		if o.Kind == event.Add {
+			w.value = 1
+		}
+		r.write(w)
+	case event.Append:
+		c := h.cellOf(o.Key, "", list)
+		w := r.local[c]
+		w.cell, w.elems = c, append(slices.Clone(w.elems), h.value(c, o.Value))
+		r.write(w)
+	case event.Inc:
+		n, ok := amount(o.Value, 1)
+		c := h.cellOf(o.Key, "", counter)
+		w := r.local[c]
+		w.cell, w.inc = c, w.inc+n
+		r.write(w)
+		return ok
+	case event.CAS:
+		r.compareAndSet(at, o)
+	case event.Range:
+		r.scanRange(at, o)
+	case event.Read:
+		return r.read(at, o)
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *reading) write(w write) {
+	if _, again := r.local[w.cell]; !again {
+		r.t.writes = append(r.t.writes, w)
+	}
+	r.local[w.cell] = w
+	for i := range r.t.writes {
+		if r.t.writes[i].cell == w.cell {
+			r.t.writes[i] = w
+		}
+	}
+	for i := range r.t.sights {
+		if s := &r.t.sights[i]; s.cell == w.cell {
+			s.over = s.first
+		}
+	}
+}
+
+// see takes what was seen of a register or an element, unless it is what the transaction
+// wrote itself.
+func (r *reading) see(s sight) {
+	if s.how == showed && s.value == 0 && r.silent {
+		return
+	}
+	if w, own := r.local[s.cell]; own {
+		r.t.wrong = r.t.wrong || (w.value == s.value) != (s.how == showed)
+		return
+	}
+	r.add(s)
+}
+
+func (r *reading) add(s sight) {
+	s.first = !slices.ContainsFunc(r.t.sights, func(x sight) bool { return x.cell == s.cell && x.how != another })
+	r.t.sights = append(r.t.sights, s)
+}
+
+func (r *reading) compareAndSet(at int32, o *event.RecordOp) {
+	c := r.h.cellOf(o.Key, "", register)
+	valueOf := func(text string) int32 {
+		if text == "null" {
+			return 0
+		}
+		return r.h.value(c, text)
+	}
+	if o.Flags&event.Success != 0 {
+		r.see(sight{op: at, cell: c, value: valueOf(o.Expected)})
+		r.write(write{cell: c, value: r.h.value(c, o.Value)})
+		return
+	}
+	if o.Seen != "" {
+		r.see(sight{op: at, cell: c, value: valueOf(o.Seen)})
+	}
+	if expected := valueOf(o.Expected); expected != 0 || !r.silent {
+		r.see(sight{op: at, cell: c, how: another, value: expected})
+	}
+}
+
+func (r *reading) scanRange(at int32, o *event.RecordOp) {
+	for c := range r.h.cells {
+		x := &r.h.cells[c]
+		if x.kind != register {
+			continue
+		}
+		i := slices.IndexFunc(o.Rows, func(row event.RecordRow) bool { return row.Key == x.name })
+		if i >= 0 {
+			r.see(sight{op: at, cell: int32(c), value: r.h.value(int32(c), o.Rows[i].Value)})
+		} else if covers(o, x.name) {
+			r.see(sight{op: at, cell: int32(c)})
+		}
+	}
+}
+
+// covers says whether a range that did not show the key would have, had it been there.
+func covers(o *event.RecordOp, key string) bool {
+	if o.HasFrom && key < o.From || o.HasTo && key >= o.To {
+		return false
+	}
+	if o.Limit == 0 || int64(len(o.Rows)) < o.Limit {
+		return true
+	}
+	for i := range o.Rows {
+		if last := o.Rows[i].Key; o.Desc && key >= last || !o.Desc && key <= last {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reading) read(at int32, o *event.RecordOp) bool {
+	h, nothing := r.h, o.Flags&event.NotFound != 0
+	switch r.kinds[o.Key] {
+	case element:
+		for c := range h.cells {
+			if x := &h.cells[c]; x.kind == element && x.name == o.Key {
+				s := sight{op: at, cell: int32(c)}
+				if slices.Contains(o.Elems, x.elem) {
+					s.value = 1
+				}
+				r.see(s)
+			}
+		}
+	case counter:
+		if nothing && r.silent {
+			return true
+		}
+		c := h.cellOf(o.Key, "", counter)
+		n, ok := int64(0), true
+		if !nothing {
+			n, ok = amount(o.Value, 0)
+		}
+		r.add(sight{op: at, cell: c, how: showedSum, sum: n - r.local[c].inc})
+		return ok
+	case list:
+		r.readList(at, o)
+	default:
+		c := h.cellOf(o.Key, "", register)
+		s := sight{op: at, cell: c}
+		if !nothing {
+			s.value = h.value(c, o.Value)
+		}
+		r.see(s)
+	}
+	return true
+}
+
+// readList takes a list, whose end must be what the transaction appended.
+func (r *reading) readList(at int32, o *event.RecordOp) {
+	if o.Nothing() && r.silent {
+		return
+	}
+	c := r.h.cellOf(o.Key, "", list)
+	own := r.local[c].elems
+	n := len(o.Elems) - len(own)
+	elems := make([]int32, len(o.Elems))
+	for i, v := range o.Elems {
+		elems[i] = r.h.value(c, v)
+	}
+	if n < 0 || !slices.Equal(elems[n:], own) {
+		r.t.wrong = true
+		r.others(at, c, elems)
+		return
+	}
+	r.add(sight{op: at, cell: c, how: showedList, elems: elems[:n]})
+}
+
+// others notes what a list shows that was misread: that those who appended the other
+// elements came before is all that follows.
+func (r *reading) others(at, c int32, elems []int32) {
+	elems = slices.DeleteFunc(elems, func(e int32) bool { return slices.Contains(r.mine[c], e) })
+	r.t.sights = append(r.t.sights, sight{op: at, cell: c, how: misread, elems: elems})
+}
+
+// amount is the integer that an operation adds or shows.
+func amount(text string, otherwise int64) (int64, bool) {
+	if text == "" {
+		return otherwise, otherwise != 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && n > -1<<53 && n < 1<<53
+}

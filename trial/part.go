@@ -1,0 +1,109 @@
+package trial
+
+import "slices"
+
+// part is some of the transactions of a history, with what counts there of what they read.
+type part struct {
+	h       *History
+	of      []int32   // which transactions, in their order
+	sights  [][]sight // by place in of
+	readers [][]int32 // by cell: places in of
+	silent  []Silent  // reads that do not count, since what they can be of is not all here
+	writers []int32   // by cell: how many of of change it
+}
+
+// whole is all of the history; what nobody left counts there too.
+func (h *History) whole() *part {
+	p := h.part(nil)
+	return p
+}
+
+// part is that of the transactions that in has, all for nil.
+func (h *History) part(in []bool) *part {
+	p := &part{h: h, readers: make([][]int32, len(h.cells)), writers: make([]int32, len(h.cells))}
+	for i := range h.txns {
+		if in == nil || in[i] {
+			p.of = append(p.of, int32(i))
+		}
+	}
+	for at, i := range p.of {
+		t := &h.txns[i]
+		var kept []sight
+		open := map[int32]bool{} // cells
+		for _, s := range t.sights {
+			if in != nil && s.how != misread && !h.decided(&s, i, in) {
+				open[s.cell] = true
+				p.silence(int(i), s.cell)
+			}
+		}
+		for _, s := range t.sights {
+			if open[s.cell] {
+				continue
+			}
+			if (s.how == showedList || s.how == misread) && in != nil {
+				s.elems = h.appendedIn(s.cell, s.elems, in)
+			}
+			kept = append(kept, s)
+			if n := len(p.readers[s.cell]); n == 0 || p.readers[s.cell][n-1] != int32(at) {
+				p.readers[s.cell] = append(p.readers[s.cell], int32(at))
+			}
+		}
+		p.sights = append(p.sights, kept)
+		for _, w := range t.writes {
+			p.writers[w.cell]++
+		}
+	}
+	return p
+}
+
+func (p *part) silence(i int, c int32) {
+	x := &p.h.cells[c]
+	r := Silent{Txn: i, Key: x.name, Elem: x.elem}
+	if !slices.Contains(p.silent, r) {
+		p.silent = append(p.silent, r)
+	}
+}
+
+// decided says whether all that the sight of transaction i can be of are in the part. What nobody
+// left is not told here.
+func (h *History) decided(s *sight, i int32, in []bool) bool {
+	some := false
+	for _, w := range h.cells[s.cell].writers {
+		if w == i {
+			continue
+		}
+		switch s.how {
+		case showedList:
+			return true
+		case another, showedSum:
+			if !in[w] {
+				return false
+			}
+		default:
+			for _, x := range h.txns[w].writes {
+				if x.cell != s.cell || x.value != s.value {
+					continue
+				}
+				if some = true; !in[w] {
+					return false
+				}
+			}
+		}
+	}
+	return s.how != showed || s.value == 0 || some
+}
+
+// appendedIn are the elements of those that the part has.
+func (h *History) appendedIn(c int32, elems []int32, in []bool) []int32 {
+	return slices.DeleteFunc(slices.Clone(elems), func(v int32) bool {
+		return !slices.ContainsFunc(h.cells[c].writers, func(w int32) bool {
+			return in[w] && slices.ContainsFunc(h.txns[w].writes, func(x write) bool { return x.cell == c && slices.Contains(x.elems, v) })
+		})
+	})
+}
+
+// Silent is a read of a key, or of an element of a set, that says nothing in a part.
+type Silent struct {
+	Txn       int
+	Key, Elem string
+}

@@ -1,0 +1,135 @@
+package trial
+
+// putState places the transaction at the end of the order, if it has read one state: under
+// serializability that of its own place, under snapshot isolation one since which nobody
+// changed what it changes.
+func (s *search) putState(at int) bool {
+	place := int32(len(s.order))
+	earliest := int32(0)
+	switch {
+	case s.level.Base == serializable:
+		earliest = place
+	default:
+		earliest = s.earliest(at)
+	}
+	for q := place; q >= earliest; q-- {
+		s.budget--
+		if s.readsState(at, q) {
+			return s.put(at)
+		}
+		if q > 0 && s.level.Base == snapshotIsolation && s.conflicts(at, s.order[q-1]) {
+			return false
+		}
+	}
+	return false
+}
+
+// earliest is the first state that shows all that the transaction follows.
+func (s *search) earliest(at int) int32 {
+	if !s.level.Session && !s.level.Time {
+		return 0
+	}
+	for p := len(s.order) - 1; p >= 0; p-- {
+		if _, past := s.p.h.before(s.level, s.txn(int(s.order[p])), s.txn(at)); past {
+			return int32(p) + 1
+		}
+	}
+	return 0
+}
+
+func (s *search) readsState(at int, q int32) bool {
+	sights := s.p.sights[at]
+	for i := range sights {
+		c := &s.cells[sights[i].cell]
+		if !c.shows(&sights[i], c.upTo(q)) {
+			return false
+		}
+	}
+	return true
+}
+
+// conflicts says whether both change a cell. Where a row is not its key, one that inserts a
+// row where none is does not conflict with who deleted the one before.
+func (s *search) conflicts(at int, other int32) bool {
+	for _, w := range s.txn(at).writes {
+		if s.p.h.rows && w.value != 0 && s.p.h.cells[w.cell].kind == register && s.cells[w.cell].last().value == 0 {
+			continue
+		}
+		for _, x := range s.txn(int(other)).writes {
+			if x.cell == w.cell {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dead says whether one that is to be placed yet read what t has just replaced, and nobody
+// brings back. Under serializability only: elsewhere it may have read an earlier state.
+func (s *search) dead(t *txn) bool {
+	if s.level.Base != serializable {
+		return false
+	}
+	for _, w := range t.writes {
+		if s.p.h.cells[w.cell].kind == counter {
+			continue
+		}
+		c := &s.cells[w.cell]
+		for _, r := range s.p.readers[w.cell] {
+			if s.placed[r] || s.txn(int(r)).maybe {
+				continue
+			}
+			for i := range s.p.sights[r] {
+				if x := &s.p.sights[r][i]; x.cell == w.cell && s.gone(c, x) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// gone says whether what the sight shows was there and is not there any more.
+func (s *search) gone(c *contents, x *sight) bool {
+	switch x.how {
+	case showedList:
+		if n := len(c.elems); len(x.elems) < n {
+			return true
+		}
+		for i, e := range c.elems {
+			if x.elems[i] != e {
+				return true
+			}
+		}
+	case showed:
+		if n := len(c.versions); x.value != 0 && n > 1 && c.versions[n-1].value != x.value {
+			for _, v := range c.versions[:n-1] {
+				if v.value == x.value {
+					return !s.comesBack(x)
+				}
+			}
+		}
+	}
+	return false
+}
+
+// comesBack says whether one that is not placed leaves what the sight shows.
+func (s *search) comesBack(x *sight) bool {
+	for _, i := range s.p.h.cells[x.cell].writers {
+		for _, w := range s.p.h.txns[i].writes {
+			if w.cell == x.cell && w.value == x.value && !s.isPlaced(i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *search) isPlaced(i int32) bool {
+	for _, at := range s.order {
+		if s.p.of[at] == i {
+			return true
+		}
+	}
+	return false
+}

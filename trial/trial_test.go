@@ -1,0 +1,103 @@
+package trial
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+func writeOf(key, value string) event.RecordOp {
+	return event.RecordOp{Kind: event.Write, Key: key, Value: value}
+}
+
+func readOf(key, value string) event.RecordOp {
+	if value == "" {
+		return event.RecordOp{Kind: event.Read, Key: key, Flags: event.NotFound}
+	}
+	return event.RecordOp{Kind: event.Read, Key: key, Value: value}
+}
+
+func remove(key string) event.RecordOp { return event.RecordOp{Kind: event.Delete, Key: key} }
+
+func historyOf(t *testing.T, txns ...[]event.RecordOp) *History {
+	t.Helper()
+	in := Input{Maybe: make([]bool, len(txns))}
+	for _, ops := range txns {
+		in.Records = append(in.Records, event.Record{Status: event.Committed, Ops: ops})
+	}
+	h, err := Read(&in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestCore: nothing can be left out of it, and it is found among many that do not matter.
+func TestCore(t *testing.T) {
+	var txns [][]event.RecordOp
+	for i := range 40 {
+		key := string(rune('a'+i%26)) + string(rune('a'+i/26))
+		txns = append(txns, []event.RecordOp{writeOf(key, "1"), readOf(key, "1")})
+	}
+	txns = append(txns,
+		[]event.RecordOp{writeOf("x", "1"), writeOf("z", "1")},
+		[]event.RecordOp{readOf("x", "1"), remove("x")},
+		[]event.RecordOp{readOf("z", "1"), readOf("x", ""), writeOf("y", "2")},
+		[]event.RecordOp{readOf("y", "2"), readOf("x", "1")},
+	)
+	h := historyOf(t, txns...)
+	verdict, core := h.Decide(Level{Base: causal})
+	if verdict != Impossible || core == nil || !slices.Equal(core.Txns, []int{40, 41, 42, 43}) {
+		t.Fatalf("%v, %+v, want the last four", verdict, core)
+	}
+	for _, left := range core.Txns {
+		less := &Core{Txns: slices.DeleteFunc(slices.Clone(core.Txns), func(i int) bool { return i == left })}
+		if h.Refutes(less, Level{Base: causal}) {
+			t.Errorf("without %d it has no order either", left)
+		}
+	}
+	if verdict, _ := h.Decide(Level{Base: readAtomic}); verdict != Possible {
+		t.Errorf("read atomic: %v", verdict)
+	}
+}
+
+// TestLong: where the records come about as they took effect, a long history is decided.
+func TestLong(t *testing.T) {
+	var txns [][]event.RecordOp
+	for i := range 4000 {
+		switch i % 4 {
+		case 0:
+			txns = append(txns, []event.RecordOp{readOf("x", ""), writeOf("x", string(rune('0'+i%10))+string(rune('A'+i/4%26))+string(rune('A'+i/104%26))+string(rune('A'+i/2704)))})
+		case 1:
+			txns = append(txns, []event.RecordOp{readOf("x", txns[i-1][1].Value)})
+		case 2:
+			txns = append(txns, []event.RecordOp{remove("x")})
+		default:
+			txns = append(txns, []event.RecordOp{readOf("x", "")})
+		}
+	}
+	h := historyOf(t, txns...)
+	for _, l := range []Level{{Base: serializable}, {Base: snapshotIsolation, Session: true}, {Base: prefix, Time: true}} {
+		if verdict, _ := h.Decide(l); verdict != Possible {
+			t.Errorf("%+v: %v", l, verdict)
+		}
+	}
+	if verdict, _ := h.Decide(Level{Base: causal}); verdict != Unknown {
+		t.Errorf("causal, of so many: %v", verdict)
+	}
+}
+
+// TestOdd: what is not tried.
+func TestOdd(t *testing.T) {
+	for name, ops := range map[string][]event.RecordOp{
+		"two kinds":        {writeOf("x", "1"), {Kind: event.Append, Key: "x", Value: "1"}},
+		"a version":        {{Kind: event.Write, Key: "x", Value: "1", Version: "7"}},
+		"an element twice": {{Kind: event.Append, Key: "x", Value: "1"}, {Kind: event.Append, Key: "x", Value: "1"}},
+		"no integer":       {{Kind: event.Inc, Key: "c", Value: "1.5"}},
+	} {
+		if _, err := Read(&Input{Records: []event.Record{{Status: event.Committed, Ops: ops}}, Maybe: []bool{false}}); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package trial
+
+import "slices"
+
+// putVersions places the transaction at the end of the order of a level below prefix, if each
+// of its reads can be of a version that is there.
+func (s *search) putVersions(at int) bool {
+	if s.level.Base <= readCommitted {
+		for i := range s.p.sights[at] {
+			if !s.mayShow(at, &s.p.sights[at][i]) {
+				return false
+			}
+		}
+		s.pasts = append(s.pasts[:len(s.order)], 0)
+		return s.put(at)
+	}
+	behind := uint64(0)
+	for p, b := range s.order {
+		if s.behind[at]>>b&1 == 1 {
+			behind |= 1 << p
+		}
+	}
+	return s.choose(at, behind, make([]int32, 0, len(s.p.sights[at])))
+}
+
+// mayShow is for read committed, where each read stands for itself, and for read uncommitted,
+// where only what is written over counts.
+func (s *search) mayShow(at int, x *sight) bool {
+	committed := s.level.Base == readCommitted
+	switch {
+	case x.how == misread:
+		elems := s.cells[x.cell].elems
+		return !committed || !slices.ContainsFunc(x.elems, func(e int32) bool { return !slices.Contains(elems, e) })
+	case !committed && (x.how == showedSum || x.how == showedList || !x.over || !s.anotherLeaves(at, x)):
+		return true
+	}
+	c := &s.cells[x.cell]
+	if c.shows(x, version{at: -1}) {
+		return true
+	}
+	return slices.ContainsFunc(c.versions, func(v version) bool { return c.shows(x, v) })
+}
+
+// anyLeftOut says whether a read shows what one left that is not placed.
+func (s *search) anyLeftOut() bool {
+	for _, at := range s.order {
+		for i := range s.p.sights[at] {
+			if s.showsLeftOut(&s.p.sights[at][i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// showsLeftOut says whether the sight shows what one left that is not placed and need not
+// have taken effect.
+func (s *search) showsLeftOut(x *sight) bool {
+	if x.how == showed && x.value == 0 || x.how == another || x.how == showedSum {
+		return false
+	}
+	for at := range s.placed {
+		t := s.txn(at)
+		if !t.maybe || s.placed[at] {
+			continue
+		}
+		for _, w := range t.writes {
+			if w.cell != x.cell {
+				continue
+			}
+			if x.how == showed && w.value == x.value || x.how == showedList && slices.ContainsFunc(w.elems, func(e int32) bool { return slices.Contains(x.elems, e) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// anotherLeaves says whether another transaction of the part leaves what the sight shows.
+func (s *search) anotherLeaves(reader int, x *sight) bool {
+	if x.how == another || x.value == 0 {
+		return true
+	}
+	for at := range s.placed {
+		if at == reader {
+			continue
+		}
+		for _, w := range s.txn(at).writes {
+			if w.cell == x.cell && w.value == x.value {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// choose takes a version for each of the transaction's reads, and places it when all have
+// one and none misses anything of its past.
+func (s *search) choose(at int, behind uint64, of []int32) bool {
+	sights := s.p.sights[at]
+	if len(of) == len(sights) {
+		s.budget--
+		past, ok := s.pastOf(at, behind, of)
+		if !ok || s.budget <= 0 {
+			return false
+		}
+		s.pasts = append(s.pasts[:len(s.order)], past)
+		return s.put(at)
+	}
+	x := &sights[len(of)]
+	c := &s.cells[x.cell]
+	for i := len(c.versions) - 1; i >= 0; i-- { // the latest first: it misses least
+		if v := c.versions[i]; c.shows(x, v) && s.choose(at, behind, append(of, v.at)) {
+			return true
+		}
+	}
+	return c.shows(x, version{at: -1}) && s.choose(at, behind, append(of, -1))
+}
+
+// from are the places of those whose version the read shows: of a list or counter, of all up
+// to it.
+func (s *search) from(x *sight, of int32) (places uint64) {
+	for _, v := range s.cells[x.cell].versions {
+		if v.at == of || v.at < of && (x.how == showedList || x.how == showedSum) {
+			places |= 1 << v.at
+		}
+	}
+	return places
+}
+
+// pastOf is what is in the past of the transaction, whose reads are of these versions; ok is
+// false if one of them misses something of it (Biswas and Enea, figures 2a to 2c).
+func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool) {
+	sights := s.p.sights[at]
+	past = behind
+	for i := range sights {
+		past |= s.from(&sights[i], of[i])
+	}
+	if s.level.Base == causal {
+		for p := range s.order {
+			if past>>p&1 == 1 {
+				past |= s.pasts[p]
+			}
+		}
+	}
+	for i := range sights {
+		x, seen := &sights[i], past
+		if s.level.Base == monotonicAtomicView {
+			seen = 0
+			for j := range sights {
+				if y := &sights[j]; y.op < x.op || y.op == x.op && j != i { // what one scan shows is read all at once
+					seen |= s.from(y, of[j])
+				}
+			}
+		}
+		for _, v := range s.cells[x.cell].versions {
+			if v.at > of[i] && seen>>v.at&1 == 1 {
+				return 0, false
+			}
+		}
+	}
+	return past, true
+}
+
+// listsGrow says whether each first read of a list shows a beginning of what it becomes, as
+// far as it shows what somebody left.
+func (s *search) listsGrow() bool {
+	for at := range s.placed {
+		if !s.placed[at] {
+			continue
+		}
+		for i := range s.p.sights[at] {
+			x := &s.p.sights[at][i]
+			if x.how != showedList || !x.first {
+				continue
+			}
+			all, n := s.cells[x.cell].elems, 0
+			for _, w := range s.txn(at).writes {
+				if w.cell == x.cell && slices.ContainsFunc(w.elems, func(e int32) bool { return slices.Contains(x.elems, e) }) {
+					return false // its own, twice, or before it was made
+				}
+			}
+			for _, e := range x.elems {
+				if !slices.Contains(all, e) {
+					continue
+				}
+				if n == len(all) || all[n] != e {
+					return false
+				}
+				n++
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,186 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/verify"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/trial"
+)
+
+// What a read leaves open that gives no dependency, such as one that found nothing of a key
+// that was deleted, or one of a counter, is decided at the end of a whole history by trying
+// orders (package trial), at the levels that are not decided otherwise. An order that explains
+// everything shows that the level holds, and all that it implies. That there is none is told
+// by the transactions that have none, when the verifier has tried all of theirs.
+
+// maxTried bounds the transactions of which orders are tried: who comes before whom in
+// sessions and time is looked at in pairs.
+const maxTried = 4096
+
+// mayTry says whether the records are all that there is to explain: nothing is missing, and
+// values name their writers.
+func (m *Machine) mayTry() bool {
+	c, x := &m.cfg.Contract, &m.infer.Counters
+	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen && !c.Observed &&
+		!c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
+	return m.cfg.Unbounded && declared && len(m.asked) == 0 && !m.cfg.Rules.Tracked && x.Missing() == 0 &&
+		x.Versioned == 0 && x.Repeating == 0 && m.Counters.Unverified == 0 && m.Counters.LeftOutEdges == 0
+}
+
+// mayTryAt says whether orders are tried at the level.
+func (m *Machine) mayTryAt(l isolation.Level) bool {
+	return l.Special != isolation.Linearizable && m.watches(l) &&
+		(l.Family == isolation.Plain || m.infer.Counters.Overlapping == 0) && (!l.RealTime() || m.Counters.Clamped == 0)
+}
+
+// tryOrders decides the levels that are still unknown, strong ones first: what holds there
+// holds at those that it implies.
+func (m *Machine) tryOrders() {
+	m.tried = nil
+	if !m.mayTry() {
+		return
+	}
+	var h *trial.History
+	var txns []uint32
+	for at := len(m.weakFirst) - 1; at >= 0; at-- {
+		l := m.views[m.weakFirst[at]]
+		if !m.mayTryAt(l) || !m.isOpen(l) {
+			continue
+		}
+		if h == nil {
+			if h, txns = m.history(); h == nil {
+				return
+			}
+		}
+		switch verdict, core := h.Decide(triedLevel(l)); verdict {
+		case trial.Possible:
+			m.tried = append(m.tried, l)
+		case trial.Impossible:
+			m.hasNoOrder(h, core, txns, l)
+		}
+	}
+	if h != nil {
+		m.finalise()
+	}
+}
+
+// isOpen says whether the level's verdict is unknown for what orders decide.
+func (m *Machine) isOpen(l isolation.Level) bool {
+	if m.foundByTrial(l) || refuted(m.verdicts.certain, l) {
+		return false
+	}
+	verdict, _ := m.VerdictAsAsked(l)
+	return verdict == Unknown
+}
+
+// foundByTrial says whether an order was found at l, or at a level that implies it.
+func (m *Machine) foundByTrial(l isolation.Level) bool {
+	return slices.ContainsFunc(m.tried, func(t isolation.Level) bool { return t.Implies(l) })
+}
+
+// history is what there is to explain, and its transactions, nil if it is not tried.
+func (m *Machine) history() (*trial.History, []uint32) {
+	txns, _ := m.infer.MayCount(nil)
+	if len(txns) == 0 || len(txns) > maxTried {
+		return nil, nil
+	}
+	in := trial.Input{Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows}
+	for _, n := range txns {
+		r := m.record(n)
+		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
+	}
+	h, err := trial.Read(&in)
+	if err != nil {
+		return nil, nil
+	}
+	return h, txns
+}
+
+func triedLevel(l isolation.Level) trial.Level {
+	t := trial.Level{Base: trial.Base(l.Underlying()), Session: l.Family != isolation.Plain, Time: l.Family == isolation.Strong}
+	if l.Special == isolation.GeneralizedSI {
+		t.Time, t.Commits = true, true
+	}
+	return t
+}
+
+// takeTrialsBack withdraws what was found by trying: a record that comes now may explain it.
+func (m *Machine) takeTrialsBack() {
+	m.tried = nil
+	for i := range m.open.recent {
+		if r := &m.open.recent[i]; r.Finding.State != finding.Withdrawn && isolation.IsTried(r.Finding.Title) {
+			m.withdrawFinal(r)
+		}
+	}
+	for _, f := range slices.Clone(m.open.list) {
+		if isolation.IsTried(f.Finding.Title) {
+			m.withdraw(f)
+		}
+	}
+}
+
+// hasNoOrder reports the core, and what is refuted by it: l and perhaps weaker levels.
+func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, l isolation.Level) {
+	w := finding.Witness{Anomaly: infer.NoOrder}
+	m.given(&w)
+	f := &openFinding{level: l}
+	for _, i := range core.Txns {
+		if n := txns[i]; m.infer.Counts(n) {
+			f.members = append(f.members, n)
+		}
+		w.Txns = append(w.Txns, m.record(txns[i]))
+	}
+	for _, s := range core.Silent {
+		r := finding.RepeatedRead{Txn: slices.Index(core.Txns, s.Txn), Key: s.Key}
+		if s.Elem != "" {
+			r.Key += "\xff" + s.Elem // as an element of a set is called in plain records
+		}
+		w.Repeated = append(w.Repeated, r)
+	}
+	weakest := m.weakestTried(h, core, l)
+	if len(weakest) == 0 {
+		return
+	}
+	for i := len(weakest) - 1; i >= 0; i-- {
+		w.Level = weakest[i].String()
+		if err := verify.Verify(&w); err != nil {
+			m.Counters.Unverified++
+			m.Unverified = err
+			return
+		}
+	}
+	f.Finding.Certain = true
+	m.publish(f, isolation.NameTried(weakest), &w)
+}
+
+// weakestTried are the weakest levels that the core refutes, up to l, at which it has no order.
+// Levels that hold by what dependencies say are none. Trying asks more of lists than
+// dependencies do: at read uncommitted that none shows what was not committed, and up to
+// monotonic atomic view that none shows a part of what one transaction appended.
+func (m *Machine) weakestTried(h *trial.History, core *trial.Core, l isolation.Level) (weakest []isolation.Level) {
+	least := isolation.ReadCommitted
+	if h.Torn(core) {
+		least = isolation.ReadAtomic
+	}
+	for _, x := range isolation.Encoded() {
+		if x.Underlying() < least || x.Refuted(weakest) || !l.Implies(x) || m.holds(x) {
+			continue
+		}
+		if x == l || h.Refutes(core, triedLevel(x)) {
+			weakest = append(weakest, x)
+		}
+	}
+	return weakest
+}
+
+func (m *Machine) holds(l isolation.Level) bool {
+	if !m.watches(l) {
+		return false
+	}
+	verdict, _ := m.VerdictAsAsked(l)
+	return verdict == OK
+}
