@@ -44,7 +44,8 @@ type Finding struct {
 	Refutes       []string          `json:"refutes"`
 	AlsoRefutes   []string          `json:"also_refutes"`
 	ElleNot       []string          `json:"elle_not,omitempty"`
-	Expected      bool              `json:"expected"` // the expected level allows it: counted, not alerted
+	Count         int64             `json:"count,omitempty"` // findings that it stands for, itself included: they share data edges with it
+	Expected      bool              `json:"expected"`        // the expected level allows it: counted, not alerted
 	Txns          []string          `json:"txns"`
 	Levels        map[string]string `json:"levels,omitempty"`
 	Names         map[string]string `json:"names,omitempty"` // of transactions that have one

@@ -90,6 +90,7 @@ type Machine struct {
 	realTime  bool              // some view is timed
 	fitted    []isolation.Level // views whose order the counters agree with, since Close
 	counting  counting          // of counters, while records come
+	faults    faults            // that were told
 	// closedSessions are those of sessions=closed, nil otherwise.
 	closedSessions *closedSessions
 
@@ -185,6 +186,7 @@ func New(cfg Config) *Machine {
 	m.found = map[string][2]int64{}
 	m.panes.length = int64(cfg.Pane)
 	m.closedSessions = closeSessions(&cfg)
+	m.faults = newFaults(nil)
 	return m
 }
 
@@ -356,6 +358,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.orderUnread()
 	m.tryOrders()
 	m.releaseDue()
+	m.recountAll()
 	m.panes.closeAll(m)
 }
 

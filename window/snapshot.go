@@ -59,6 +59,7 @@ type head struct {
 	Found        map[string][2]int64
 	Counting     *counting       `json:",omitempty"`
 	Sessions     *closedSessions `json:",omitempty"`
+	Faults       []*fault        `json:",omitempty"`
 	Lost         *Lost           // nil: of an earlier version
 
 	Turns      []savedTurn  `json:",omitempty"`
@@ -128,7 +129,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.counting.Keys) > 0 {
 		h.Counting = &m.counting
 	}
-	h.Sessions = m.closedSessions
+	h.Sessions, h.Faults = m.closedSessions, m.faults.list
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.fitted), m.askedFor, m.asManyMeanings
 	if len(m.weaker.Totals) > 0 {
 		h.Weaker = &m.weaker
@@ -311,6 +312,7 @@ func (m *Machine) restore(h *head) error {
 		return err
 	}
 	m.closedSessions.take(h.Sessions)
+	m.faults = newFaults(h.Faults)
 	m.contradicted = h.Contradicted
 	m.asManyMeanings = h.ManyMeanings
 	if h.Weaker != nil {

@@ -119,13 +119,15 @@ func (m *Machine) emitWhenDue(f *finding.Finding, due, sooner int64) {
 
 // leave hands f out, and counts it.
 func (m *Machine) leave(f *finding.Finding, first bool) {
+	if !m.tellFault(f) {
+		return
+	}
 	if first {
 		m.countFound(f)
 	}
 	if f.State == finding.Withdrawn && f.Certain { // what is not certain is not told by default
 		m.countWithdrawn()
 	}
-	m.hand(*f)
 }
 
 // handWaiting gives out that f waits.
@@ -156,7 +158,7 @@ func (m *Machine) releaseDue() {
 		if told := w.Finding; told.State == finding.Final { // which by itself is not delivered
 			told.State = finding.Provisional
 			m.leave(&told, w.First && !w.again(m))
-			m.hand(w.Finding)
+			m.leave(&w.Finding, false)
 			continue
 		}
 		m.leave(&w.Finding, w.First && !w.again(m))
