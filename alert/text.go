@@ -74,6 +74,9 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 	if f.AtLeast {
 		line("At least: the search for a worse cycle ran out of budget.")
 	}
+	if f.Count > 1 {
+		line(fmt.Sprintf("It stands for %d findings that share its dependencies.", f.Count))
+	}
 	line(visible(Cycle(f)))
 	for text := range strings.SplitSeq(Proof(f), "\n") {
 		line(visible(text))

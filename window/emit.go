@@ -27,7 +27,7 @@ func (m *Machine) emit(f *openFinding) {
 	if f.Finding.FoundAt == "" {
 		f.Finding.FoundAt = f.Finding.DetectedAt
 	}
-	m.emitWhenDue(&f.Finding, f.due, f.sooner)
+	m.emitWhenDue(&f.Finding, f.shares, f.due, f.sooner)
 }
 
 // hand gives f out, with what it prints cut to its bounds. The machine goes on with the

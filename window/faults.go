@@ -1,18 +1,21 @@
 package window
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/zeebo/xxh3"
 )
 
 // One fault, one finding: violations of one anomaly that share a data edge are told as one,
-// the first, with a count of the others. One wrong read is on many cycles, by the same
-// anti-dependency each; all of them stay in the registry, hold their levels refuted, and set
-// their edges aside. Only what is told is less. A finding that refutes a level which the
-// first one does not is told by itself, and so are all when the first one falls.
+// the first, with a count of the others. One wrong read is on many cycles, and in the causal
+// past of all that comes behind it; all of them stay in the registry, hold their levels
+// refuted, and set their edges aside. Only what is told is less. A finding that refutes a
+// level which the first one does not is told by itself. When the first one falls, those that
+// it stood for are told.
 
 // maxFaults bounds those that are remembered, and maxSilent the findings that one of them
 // stands for by name: more are counted only.
@@ -21,6 +24,8 @@ const (
 	maxSilent = 4096
 	// countEvery is how often a finding is told again because its count has grown.
 	countEvery = int64(time.Minute)
+	// maxShares bounds the data edges that a finding is known by.
+	maxShares = 128
 )
 
 // fault is a finding that was told, and those that it stands for.
@@ -40,6 +45,10 @@ type faults struct {
 	byEdge map[uint64]*fault
 	byID   map[string]*fault // of the finding that was told
 	silent map[string]*fault
+	// fallen are those whose finding was withdrawn in the step in work. What it stood for
+	// is told at the end of it: it may fall with it.
+	fallen []*fault
+	next   int64 // the least watermark at which a count is due to be told
 }
 
 func newFaults(list []*fault) faults {
@@ -47,7 +56,18 @@ func newFaults(list []*fault) faults {
 	for _, x := range list {
 		fs.enter(x)
 	}
+	fs.earliest()
 	return fs
+}
+
+// earliest finds when a count is due next.
+func (fs *faults) earliest() {
+	fs.next = math.MaxInt64
+	for _, x := range fs.list {
+		if x.Count != x.Said {
+			fs.next = min(fs.next, x.At+countEvery)
+		}
+	}
 }
 
 func (fs *faults) enter(x *fault) {
@@ -62,6 +82,7 @@ func (fs *faults) enter(x *fault) {
 	}
 }
 
+// leave forgets x, but for whom it stands for.
 func (fs *faults) leave(x *fault) {
 	delete(fs.byID, x.Told.ID)
 	for _, e := range x.Edges {
@@ -69,18 +90,46 @@ func (fs *faults) leave(x *fault) {
 			delete(fs.byEdge, e)
 		}
 	}
+	fs.list = slices.DeleteFunc(fs.list, func(y *fault) bool { return y == x })
+}
+
+// unname forgets whom x stands for.
+func (fs *faults) unname(x *fault) {
 	for _, id := range x.Silent {
 		delete(fs.silent, id)
 	}
 }
 
-// dataEdges are hashes of f's anomaly with each of its edges but those of session order and
-// real time.
-func dataEdges(f *finding.Finding) (all []uint64) {
-	for i := range f.Edges {
-		e := &f.Edges[i]
-		if e.Key != "" && e.Type != "process" && e.Type != "realtime" {
-			all = append(all, xxh3.HashString(f.Anomaly+"\x00"+f.Epoch+"\x00"+e.From+"\x00"+e.To+"\x00"+e.Type+"\x00"+e.Key))
+// shares are hashes of w's anomaly with each of its data edges, those of the pasts that
+// force one included. What rests on one read of a key, an anti-dependency or a forced
+// order, is known by that read: many may have overwritten what it should not have seen.
+func shares(w *finding.Witness, anomaly string) (all []uint64) {
+	add := func(what string, from, to int, key string) {
+		text := anomaly + "\x00" + what + "\x00" + key + "\x00" + w.Txns[to].ID
+		if from >= 0 {
+			text += "\x00" + w.Txns[from].ID
+		}
+		if h := xxh3.HashString(text); len(all) < maxShares && !slices.Contains(all, h) {
+			all = append(all, h)
+		}
+	}
+	for i := range w.Edges {
+		switch e := &w.Edges[i]; {
+		case e.Label&infer.Forced != 0 && e.Shown >= 0:
+			add("read", -1, e.Shown, e.Key)
+		case e.Label&infer.RW != 0:
+			add("read", -1, e.From, e.Key)
+		case e.Label&infer.WR != 0:
+			add("wr", e.From, e.To, e.Key)
+		case e.Label&infer.WW != 0:
+			add("ww", e.From, e.To, e.Key)
+		}
+	}
+	for i := range w.Edges {
+		for _, e := range w.Edges[i].Past {
+			if e.Label&infer.WR != 0 {
+				add("wr", e.From, e.To, e.Key)
+			}
 		}
 	}
 	return all
@@ -95,18 +144,11 @@ func (x *fault) standsFor(f *finding.Finding) bool {
 }
 
 // tellFault hands f out, unless another finding stands for it. It says whether it did.
-func (m *Machine) tellFault(f *finding.Finding) bool {
+// edges are what f shares with others.
+func (m *Machine) tellFault(f *finding.Finding, edges []uint64) bool {
 	fs := &m.faults
 	if x := fs.byID[f.ID]; x != nil {
-		f.Revision += x.Extra
-		if f.State == finding.Withdrawn {
-			m.hand(*f)
-			m.fall(x)
-			return true
-		}
-		f.Count = x.count()
-		x.Told, x.Said, x.At = *f, x.Count, m.watermark
-		m.hand(*f)
+		m.tellAgain(x, f)
 		return true
 	}
 	if x := fs.silent[f.ID]; x != nil {
@@ -116,41 +158,63 @@ func (m *Machine) tellFault(f *finding.Finding) bool {
 		delete(fs.silent, f.ID)
 		x.Silent = slices.DeleteFunc(x.Silent, func(id string) bool { return id == f.ID })
 		x.Count--
+		fs.next = min(fs.next, x.At+countEvery)
 		if f.State == finding.Withdrawn {
 			return false
 		}
 	}
-	edges := dataEdges(f)
 	if f.Kind != finding.KindViolation || len(edges) == 0 || f.State == finding.Withdrawn {
 		m.hand(*f)
 		return true
 	}
 	for _, e := range edges {
-		x := fs.byEdge[e]
-		if x == nil || !x.standsFor(f) {
-			continue
+		if x := fs.byEdge[e]; x != nil && x.standsFor(f) {
+			m.joinFault(x, f)
+			return false
 		}
-		x.Count++
-		if len(x.Silent) < maxSilent {
-			x.Silent = append(x.Silent, f.ID)
-			fs.silent[f.ID] = x
-		}
-		if !m.cfg.Unbounded && m.watermark-x.At >= countEvery {
-			m.recount(x)
-		}
-		m.effects.Fallen = append(m.effects.Fallen, f.ID) // if it waited
-		return false
+	}
+	if len(fs.list) >= maxFaults {
+		old := fs.list[0]
+		m.recount(old)
+		fs.leave(old)
+		fs.unname(old)
 	}
 	x := &fault{Told: *f, Edges: edges, Count: 1, Said: 1, At: m.watermark}
-	if len(fs.list) >= maxFaults {
-		m.recount(fs.list[0])
-		fs.leave(fs.list[0])
-		fs.list = slices.Delete(fs.list, 0, 1)
-	}
 	fs.list = append(fs.list, x)
 	fs.enter(x)
 	m.hand(*f)
 	return true
+}
+
+// tellAgain hands out a new revision of x's finding.
+func (m *Machine) tellAgain(x *fault, f *finding.Finding) {
+	f.Revision += x.Extra
+	if f.State == finding.Withdrawn {
+		m.open.revisions[f.ID] = f.Revision
+		m.hand(*f)
+		m.faults.leave(x)
+		m.faults.fallen = append(m.faults.fallen, x)
+		return
+	}
+	f.Count = x.count()
+	x.Told, x.Said, x.At = *f, x.Count, m.watermark
+	m.hand(*f)
+}
+
+// joinFault lets x stand for f.
+func (m *Machine) joinFault(x *fault, f *finding.Finding) {
+	m.effects.Fallen = append(m.effects.Fallen, f.ID) // if it waited
+	if len(x.Silent) >= maxSilent {
+		if f.State == finding.Final {
+			return // it was counted when it was found
+		}
+	} else {
+		x.Silent = append(x.Silent, f.ID)
+		m.faults.silent[f.ID] = x
+	}
+	x.Count++
+	m.Counters.Merged++
+	m.faults.next = min(m.faults.next, x.At+countEvery)
 }
 
 // count is what a finding says of it: nothing where it stands for itself alone.
@@ -178,20 +242,58 @@ func (m *Machine) recountAll() {
 	for _, x := range m.faults.list {
 		m.recount(x)
 	}
+	m.faults.earliest()
 }
 
-// fall forgets the fault whose finding was withdrawn. What it stood for, and is still open, is told:
-// the first of them by itself, and the others with it where they share an edge.
-func (m *Machine) fall(x *fault) {
+// settleFaults is for the end of a step: it tells what fallen findings stood for, and the
+// counts that are due.
+func (m *Machine) settleFaults() {
 	fs := &m.faults
-	fs.leave(x)
-	fs.list = slices.DeleteFunc(fs.list, func(y *fault) bool { return y == x })
-	for _, id := range x.Silent {
-		if f := m.open.ids[id]; f != nil && !f.closed && m.waiting.index(id) < 0 {
-			told := f.Finding
-			if m.tellFault(&told) {
-				m.countFound(&told)
-			}
+	for len(fs.fallen) > 0 {
+		x := fs.fallen[0]
+		fs.fallen = fs.fallen[1:]
+		fs.unname(x)
+		for _, id := range x.Silent {
+			m.promote(id)
 		}
+	}
+	if m.cfg.Unbounded || m.watermark < fs.next || m.closed {
+		return
+	}
+	for _, x := range fs.list {
+		if m.watermark-x.At >= countEvery {
+			m.recount(x)
+		}
+	}
+	fs.earliest()
+}
+
+// promote tells the finding id, which another one stood for, if it still stands: the first
+// of them by itself, and the others with it where they share an edge.
+func (m *Machine) promote(id string) {
+	var told finding.Finding
+	var edges []uint64
+	if f := m.open.ids[id]; f != nil {
+		if m.waiting.index(id) >= 0 {
+			return
+		}
+		told, edges = f.Finding, f.shares
+	} else {
+		i := slices.IndexFunc(m.open.recent, func(r recentFinding) bool { return r.Finding.ID == id && r.Finding.State != finding.Withdrawn })
+		if i < 0 {
+			return
+		}
+		told, edges = m.open.recent[i].Finding, m.open.recent[i].Shares
+	}
+	told.DetectedAt = m.detectedAt()
+	state := told.State
+	told.State = finding.Provisional // a final one is not delivered by itself
+	if !m.tellFault(&told, edges) {
+		return
+	}
+	m.countFound(&told)
+	if state == finding.Final {
+		told.State = state
+		m.tellFault(&told, edges)
 	}
 }

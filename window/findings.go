@@ -21,6 +21,7 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witnes
 	f.Finding.Epoch = w.Txns[0].Epoch
 	f.Finding.State = finding.Provisional
 	name.Fill(&f.Finding, w, m.cfg.Expect)
+	f.shares = shares(w, f.Finding.Anomaly)
 	m.rest(f, w)
 	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
 	counter := ""
@@ -128,6 +129,7 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
 	name.Fill(&f.Finding, w, m.cfg.Expect)
+	f.shares = shares(w, f.Finding.Anomaly)
 	m.rest(f, w)
 	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
 	for _, l := range old { // what the first witness refutes stays refuted
@@ -191,7 +193,7 @@ func (m *Machine) conclude(f *openFinding) {
 // remember keeps what a final finding rests on.
 func (m *Machine) remember(f *openFinding) {
 	m.prove(f)
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Beside: f.beside}
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Beside: f.beside, Shares: f.shares}
 	for _, n := range slices.Concat(f.members, f.shown) {
 		r.IDs = append(r.IDs, m.infer.Info(n).ID)
 	}

@@ -43,6 +43,8 @@ type Counters struct {
 	LeftOut int64 `json:"left_out"`
 	// LeftOutEdges counts dependencies that the orders had no room for: see crowd.go.
 	LeftOutEdges int64 `json:"left_out_edges"`
+	// Merged counts findings that were not told because another one stands for them.
+	Merged int64 `json:"merged,omitempty"`
 	// Findings that had left and were taken back: for a record that came late, for an
 	// outcome that did, and for the first sign that the values of a pattern repeat.
 	WithdrawnRecord     int64 `json:"withdrawn_late_record"`
@@ -287,6 +289,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.goOn(b, t, start)
 	}
 	m.apply()
+	m.settleFaults()
 	if m.cfg.Rules.Rows {
 		m.rowsDeleted(b, t, start)
 	}
@@ -358,6 +361,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.orderUnread()
 	m.tryOrders()
 	m.releaseDue()
+	m.settleFaults()
 	m.recountAll()
 	m.panes.closeAll(m)
 }

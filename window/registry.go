@@ -24,6 +24,7 @@ type openFinding struct {
 	severity int
 	versions []uint32 // whose one writer it rests on, when it is not a cycle of edges
 	about    uint32   // the version that an anomaly is about, while it is published
+	shares   []uint64 // what it is told with others by: see faults.go
 	rests    []uint64 // ValueKeys that an edge at a retired transaction rests on: see backInTime
 	values   []uint64 // ValueKeys, for findings that want of a writer
 	shown    []uint32 // transactions beyond the members whose reads show an order, held as well
@@ -78,6 +79,7 @@ type recentFinding struct {
 	Proofs  [][]uint64
 	IDs     []uint64 // hashes, of members and of those whose reads show an order
 	Beside  []string `json:",omitempty"` // keys of further cycles
+	Shares  []uint64 `json:",omitempty"`
 }
 
 // said says whether a final finding says of the same members what f does.

@@ -103,6 +103,7 @@ type savedFinding struct {
 	Beside   []string `json:",omitempty"`
 	Due      int64    `json:",omitempty"`
 	Sooner   int64    `json:",omitempty"`
+	Shares   []uint64 `json:",omitempty"`
 }
 
 type savedPane struct {
@@ -138,7 +139,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
 				f.Finding, f.members, f.edges, f.asides, f.level.String(), isolation.LevelNames(f.weakest),
-				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.beside, f.due, f.sooner,
+				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.beside, f.due, f.sooner, f.shares,
 			})
 		}
 	}
@@ -277,7 +278,7 @@ func (m *Machine) restore(h *head) error {
 		x := &h.Open[i]
 		f := &openFinding{
 			Finding: x.Finding, members: x.Members, edges: x.Edges, asides: x.Asides, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, beside: x.Beside, due: x.Due, sooner: x.Sooner,
+			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, beside: x.Beside, due: x.Due, sooner: x.Sooner, shares: x.Shares,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {

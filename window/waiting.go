@@ -28,6 +28,7 @@ type waitingFinding struct {
 	Due     int64           // it leaves when the watermark has passed this
 	Sooner  int64           // or when all closed sessions have gone on behind this; 0: it does not
 	First   bool            // nothing of it was handed out before
+	Shares  []uint64        `json:",omitempty"` // see faults.go
 }
 
 // waitingRoom holds them in the order of detection.
@@ -86,7 +87,7 @@ func (m *Machine) rest(f *openFinding, w *finding.Witness) {
 }
 
 // emitWhenDue hands out f, as it is by now, or lets it wait.
-func (m *Machine) emitWhenDue(f *finding.Finding, due, sooner int64) {
+func (m *Machine) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner int64) {
 	r := &m.waiting
 	at := -1
 	if len(r.list) > 0 {
@@ -102,24 +103,24 @@ func (m *Machine) emitWhenDue(f *finding.Finding, due, sooner int64) {
 			m.effects.Fallen = append(m.effects.Fallen, f.ID)
 			return
 		}
-		m.leave(f, false)
+		m.leave(f, edges, false)
 	case at >= 0:
 		x := &r.list[at]
-		x.Finding, x.Due, x.Sooner = *f, max(x.Due, due), max(x.Sooner, sooner)
+		x.Finding, x.Due, x.Sooner, x.Shares = *f, max(x.Due, due), max(x.Sooner, sooner), edges
 		r.earliest()
 		m.handWaiting(f)
 	case due < m.watermark || due == 0 || m.closed || m.cfg.Unbounded || !f.Certain || f.State == finding.Withdrawn || f.State == finding.Final:
-		m.leave(f, first)
+		m.leave(f, edges, first)
 	default:
-		r.list = append(r.list, waitingFinding{*f, due, sooner, first || f.State == finding.Provisional && m.open.revisions[f.ID] > 0})
+		r.list = append(r.list, waitingFinding{*f, due, sooner, first || f.State == finding.Provisional && m.open.revisions[f.ID] > 0, edges})
 		r.earliest()
 		m.handWaiting(f)
 	}
 }
 
-// leave hands f out, and counts it.
-func (m *Machine) leave(f *finding.Finding, first bool) {
-	if !m.tellFault(f) {
+// leave hands f out, and counts it, unless another finding stands for it.
+func (m *Machine) leave(f *finding.Finding, edges []uint64, first bool) {
+	if !m.tellFault(f, edges) {
 		return
 	}
 	if first {
@@ -157,11 +158,11 @@ func (m *Machine) releaseDue() {
 		w.Finding.DetectedAt = m.detectedAt()
 		if told := w.Finding; told.State == finding.Final { // which by itself is not delivered
 			told.State = finding.Provisional
-			m.leave(&told, w.First && !w.again(m))
-			m.leave(&w.Finding, false)
+			m.leave(&told, w.Shares, w.First && !w.again(m))
+			m.leave(&w.Finding, w.Shares, false)
 			continue
 		}
-		m.leave(&w.Finding, w.First && !w.again(m))
+		m.leave(&w.Finding, w.Shares, w.First && !w.again(m))
 	}
 	clear(r.list[len(kept):])
 	r.list = kept

@@ -142,6 +142,7 @@ func (m *Machine) advance() {
 	if m.cfg.Unbounded {
 		return
 	}
+	defer m.settleFaults()
 	if m.graph.NumLive() > m.cfg.LiveCap {
 		m.freeze()
 	}

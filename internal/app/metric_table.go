@@ -15,6 +15,7 @@ func metricTable() []metric {
 		{"transactions_total", "Transactions taken in, by the outcome that their client knows.", []string{"source", "status"}},
 		{"weaker_than_expected_total", "Transactions that asked for less than was expected, by both levels.", []string{"source", "asked", "expected"}},
 		{"operations_total", "Operations of the transactions taken in.", source},
+		{"findings_merged_total", "Findings that were not given out because another one stands for them.", []string{"source"}},
 		{"findings_withdrawn_total", "Findings that were certain, given out, and taken back, by cause.", []string{"source", "cause"}},
 		{"horizon_findings_total", "Dependencies that reach back beyond the window: a replay decides them.", source},
 		{"dead_letters_total", "Records that could not be decoded, counted for every source.", source},

@@ -178,6 +178,7 @@ func collectSource(x *engine.SourceStatus, counter, gauge emit) {
 	counter("findings_withdrawn_total", float64(k.WithdrawnRecord), x.Source, "late-record")
 	counter("findings_withdrawn_total", float64(k.WithdrawnOutcome), x.Source, "late-outcome")
 	counter("findings_withdrawn_total", float64(k.WithdrawnRepetition), x.Source, "repetition")
+	counter("findings_merged_total", float64(k.Merged), x.Source)
 	gauge("findings_waiting", float64(x.Waiting), x.Source)
 	counter("transactions_total", float64(k.Committed), x.Source, "committed")
 	counter("transactions_total", float64(k.Aborted), x.Source, "aborted")
