@@ -26,23 +26,27 @@ const (
 	countEvery = int64(time.Minute)
 	// maxShares bounds the data edges that a finding is known by.
 	maxShares = 128
+	// maxJoined bounds the edges that are known, beyond which no fault takes those of what joins it.
+	maxJoined = 1 << 17
 )
 
 // fault is a finding that was told, and those that it stands for.
 type fault struct {
 	Told   finding.Finding
-	Edges  []uint64
+	Edges  []uint64 // of all that joined it
 	Silent []string // ids, in the order of detection
 	Count  int64    // of findings, the one that was told included
 	Said   int64    // the count when it was told last
 	At     int64    // the watermark then
 	Extra  int      // revisions because of counts
+	serial int      // in the order of detection
 }
 
 // faults remembers the latest ones.
 type faults struct {
 	list   []*fault
-	byEdge map[uint64]*fault
+	made   int
+	byEdge map[uint64][]*fault
 	byID   map[string]*fault // of the finding that was told
 	silent map[string]*fault
 	// fallen are those whose finding was withdrawn in the step in work. What it stood for
@@ -52,7 +56,7 @@ type faults struct {
 }
 
 func newFaults(list []*fault) faults {
-	fs := faults{list: list, byEdge: map[uint64]*fault{}, byID: map[string]*fault{}, silent: map[string]*fault{}}
+	fs := faults{list: list, byEdge: map[uint64][]*fault{}, byID: map[string]*fault{}, silent: map[string]*fault{}}
 	for _, x := range list {
 		fs.enter(x)
 	}
@@ -71,11 +75,11 @@ func (fs *faults) earliest() {
 }
 
 func (fs *faults) enter(x *fault) {
+	fs.made++
+	x.serial = fs.made
 	fs.byID[x.Told.ID] = x
 	for _, e := range x.Edges {
-		if fs.byEdge[e] == nil {
-			fs.byEdge[e] = x
-		}
+		fs.byEdge[e] = append(fs.byEdge[e], x)
 	}
 	for _, id := range x.Silent {
 		fs.silent[id] = x
@@ -86,7 +90,8 @@ func (fs *faults) enter(x *fault) {
 func (fs *faults) leave(x *fault) {
 	delete(fs.byID, x.Told.ID)
 	for _, e := range x.Edges {
-		if fs.byEdge[e] == x {
+		others := slices.DeleteFunc(fs.byEdge[e], func(y *fault) bool { return y == x })
+		if fs.byEdge[e] = others; len(others) == 0 {
 			delete(fs.byEdge, e)
 		}
 	}
@@ -117,6 +122,8 @@ func shares(w *finding.Witness, anomaly string) (all []uint64) {
 		switch e := &w.Edges[i]; {
 		case e.Label&infer.Forced != 0 && e.Shown >= 0:
 			add("read", -1, e.Shown, e.Key)
+		case e.Label&infer.RW != 0 && anomaly == lostUpdate: // of three that replaced one version two were lost
+			add("rw", e.From, e.To, e.Key)
 		case e.Label&infer.RW != 0:
 			add("read", -1, e.From, e.Key)
 		case e.Label&infer.WR != 0:
@@ -143,6 +150,18 @@ func (x *fault) standsFor(f *finding.Finding) bool {
 	})
 }
 
+// standing is the first fault with one of the edges that stands for f, nil if there is none.
+func (fs *faults) standing(f *finding.Finding, edges []uint64) (first *fault) {
+	for _, e := range edges {
+		for _, x := range fs.byEdge[e] {
+			if (first == nil || x.serial < first.serial) && x.standsFor(f) {
+				first = x
+			}
+		}
+	}
+	return first
+}
+
 // tellFault hands f out, unless another finding stands for it. It says whether it did.
 // edges are what f shares with others.
 func (m *Machine) tellFault(f *finding.Finding, edges []uint64) bool {
@@ -167,11 +186,9 @@ func (m *Machine) tellFault(f *finding.Finding, edges []uint64) bool {
 		m.hand(*f)
 		return true
 	}
-	for _, e := range edges {
-		if x := fs.byEdge[e]; x != nil && x.standsFor(f) {
-			m.joinFault(x, f)
-			return false
-		}
+	if x := fs.standing(f, edges); x != nil {
+		m.joinFault(x, f, edges)
+		return false
 	}
 	if len(fs.list) >= maxFaults {
 		old := fs.list[0]
@@ -201,8 +218,15 @@ func (m *Machine) tellAgain(x *fault, f *finding.Finding) {
 	m.hand(*f)
 }
 
-// joinFault lets x stand for f.
-func (m *Machine) joinFault(x *fault, f *finding.Finding) {
+// joinFault lets x stand for f, and for what shares an edge with f.
+func (m *Machine) joinFault(x *fault, f *finding.Finding, edges []uint64) {
+	fs := &m.faults
+	for _, e := range edges {
+		if owners := fs.byEdge[e]; len(fs.byEdge) < maxJoined && !slices.Contains(owners, x) {
+			fs.byEdge[e] = append(owners, x)
+			x.Edges = append(x.Edges, e)
+		}
+	}
 	m.effects.Fallen = append(m.effects.Fallen, f.ID) // if it waited
 	if len(x.Silent) >= maxSilent {
 		if f.State == finding.Final {

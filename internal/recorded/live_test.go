@@ -280,8 +280,9 @@ func TestCompleteCaptures(t *testing.T) {
 	}
 }
 
-// What the weaker databases allowed is found when more is expected of them. With delays one
-// fault may be told by another of its cycles.
+// What the weaker databases allowed is found when more is expected of them. want is what there
+// were when each cycle was a finding: those that share no data edge are faults of their own, so
+// that at least 60% are told.
 func TestWeakDatabasesAreFound(t *testing.T) {
 	want := map[string]int{"pg-read-committed-mix-long": 213, "pg-repeatable-read-append-long": 9}
 	for _, file := range liveStreams(t) {
@@ -295,8 +296,8 @@ func TestWeakDatabasesAreFound(t *testing.T) {
 			for _, n := range got {
 				sum += n
 			}
-			if sum != want[name] {
-				t.Errorf("%s, %s: %d findings, want %d: %v", name, v.name, sum, want[name], got)
+			if sum > want[name] || sum*100 < want[name]*60 {
+				t.Errorf("%s, %s: %d findings, want 60%% to 100%% of %d: %v", name, v.name, sum, want[name], got)
 			}
 		}
 	}

@@ -1,0 +1,44 @@
+package recorded
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// One fault is one finding: of 180 transactions of CockroachDB there were 1,695, and 1,560, on
+// all levels. They stand for all of them.
+func TestFaultsOfCockroachDB(t *testing.T) {
+	for name, want := range map[string]int{"0307447766": 1695, "0658c410a8": 1560} {
+		file := filepath.Join(folder, "dbcop", "cockroachdb-"+name+".bincode")
+		if _, err := os.Stat(file); err != nil {
+			t.Skipf("the recorded histories are not here: %v", err)
+		}
+		watch := config.DefaultWatch(config.WholeContract())
+		watch.Levels, watch.Named = isolation.AllLevels(), true
+		w := app.Whole{Watch: watch}
+		r, err := w.CheckFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, cycles := 0, int64(0)
+		for _, f := range r.Findings {
+			if f.State != finding.Withdrawn {
+				n++
+				cycles += max(1, f.Count)
+			}
+		}
+		t.Logf("%s: %d findings of %d cycles", name, n, cycles)
+		if n > want*3/10 {
+			t.Errorf("%s: %d findings, want at most 30%% of %d", name, n, want)
+		}
+		if cycles != int64(want) {
+			t.Errorf("%s: they stand for %d, want %d", name, cycles, want)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// toldMachine is a machine of which only what is told is looked at.
+func toldMachine() (*Machine, *Effects) {
+	m, eff := New(Config{Contract: Contract{Complete: true}}), &Effects{}
+	m.effects, m.watermark = eff, 0
+	return m, eff
+}
+
+func violation(id string, refutes ...string) finding.Finding {
+	return finding.Finding{ID: id, Kind: finding.KindViolation, State: finding.Provisional, Revision: 1, Certain: true, Anomaly: "G-single-item", Refutes: refutes}
+}
+
+// say tells the finding, as it is when it is found.
+func say(m *Machine, id string, edges []uint64, refutes ...string) {
+	f := violation(id, refutes...)
+	m.open.add(&openFinding{Finding: f, shares: edges})
+	m.leave(&f, edges, true)
+}
+
+// fell withdraws the finding.
+func fell(m *Machine, id string) {
+	f := m.open.ids[id]
+	f.Finding.State = finding.Withdrawn
+	f.Finding.Revision++
+	m.emit(f)
+	m.open.close(f)
+}
+
+func toldOf(eff *Effects) string {
+	var all []string
+	for _, f := range eff.Findings {
+		text := fmt.Sprintf("%s %s r%d", f.ID, f.State, f.Revision)
+		if f.Count > 0 {
+			text += fmt.Sprintf(" of %d", f.Count)
+		}
+		all = append(all, text)
+	}
+	eff.Reset()
+	return strings.Join(all, ", ")
+}
+
+func wantTold(t *testing.T, eff *Effects, want string) {
+	t.Helper()
+	if got := toldOf(eff); got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// Those that share no edge are separate faults, as is one that refutes more.
+func TestSeparateFaults(t *testing.T) {
+	m, eff := toldMachine()
+	say(m, "a", []uint64{1, 2}, "causal")
+	say(m, "b", []uint64{2, 3}, "causal")
+	say(m, "c", []uint64{4}, "causal")
+	say(m, "d", []uint64{2}, "read-atomic")
+	wantTold(t, eff, "a provisional r1, c provisional r1, d provisional r1")
+	if m.Counters.Merged != 1 || m.found["G-single-item"] != [2]int64{3, 0} {
+		t.Errorf("%d merged, found %v", m.Counters.Merged, m.found)
+	}
+}
+
+// When the finding that was told falls, the next one is told, and stands for those that share
+// an edge with it. One that falls in the same step is never told, nor taken back.
+func TestPromoted(t *testing.T) {
+	m, eff := toldMachine()
+	say(m, "a", []uint64{1, 2, 3}, "causal")
+	say(m, "b", []uint64{1}, "causal")
+	say(m, "c", []uint64{2, 5}, "causal")
+	say(m, "d", []uint64{3, 5}, "causal")
+	settled := m.open.ids["d"]
+	settled.Finding.State = finding.Final
+	m.open.recent = append(m.open.recent, recentFinding{Finding: settled.Finding, Shares: settled.shares})
+	m.open.close(settled)
+	eff.Reset()
+	fell(m, "a")
+	fell(m, "b")
+	m.settleFaults()
+	wantTold(t, eff, "a withdrawn r2, c provisional r1")
+	if m.Counters.WithdrawnRecord != 1 {
+		t.Errorf("%d withdrawn", m.Counters.WithdrawnRecord)
+	}
+	fell(m, "c")
+	m.settleFaults()
+	wantTold(t, eff, "c withdrawn r2, d provisional r1, d final r1")
+}
+
+// A count that has grown is told a minute after the finding was told last, and not before.
+func TestCountIsToldOnceAMinute(t *testing.T) {
+	m, eff := toldMachine()
+	say(m, "a", []uint64{1}, "causal")
+	say(m, "b", []uint64{1}, "causal")
+	m.watermark += int64(time.Minute) - 1
+	m.settleFaults()
+	wantTold(t, eff, "a provisional r1")
+	m.watermark++
+	m.settleFaults()
+	m.settleFaults()
+	wantTold(t, eff, "a provisional r2 of 2")
+	say(m, "c", []uint64{1}, "causal")
+	m.settleFaults()
+	wantTold(t, eff, "")
+	fell(m, "a")
+	wantTold(t, eff, "a withdrawn r3")
+	if m.open.revisions["a"] != 3 {
+		t.Errorf("it would come back with revision %d", m.open.revisions["a"]+1)
+	}
+}
+
+// After a restart the same is told.
+func TestFaultsAreSaved(t *testing.T) {
+	m, eff := toldMachine()
+	say(m, "a", []uint64{1, 2}, "causal")
+	say(m, "b", []uint64{1}, "causal")
+	eff.Reset()
+	again, out := toldMachine()
+	if err := again.ReadState(m.AppendState(nil)); err != nil {
+		t.Fatal(err)
+	}
+	again.effects = out
+	for _, x := range []struct {
+		m   *Machine
+		eff *Effects
+	}{{m, eff}, {again, out}} {
+		say(x.m, "c", []uint64{2}, "causal")
+		x.m.watermark += int64(time.Minute)
+		x.m.settleFaults()
+		fell(x.m, "a")
+		x.m.settleFaults()
+		wantTold(t, x.eff, "a provisional r2 of 3, a withdrawn r3, b provisional r1, c provisional r1")
+	}
+}
+
+// A read is one fault, whatever overwrote what it should not have seen.
+func TestSharesOfARead(t *testing.T) {
+	_, eff := check(t, Config{Unbounded: true, Contract: Contract{Complete: true}}, `
+{"txn":"A","session":"a","start":0,"end":9,"status":"committed","ops":[{"op":"append","key":"x","value":1}]}
+{"txn":"B","session":"b","start":10,"end":19,"status":"committed","ops":[{"op":"r","key":"x","value":[1]},{"op":"append","key":"x","value":2},{"op":"w","key":"y","value":1}]}
+{"txn":"C","session":"c","start":20,"end":29,"status":"committed","ops":[{"op":"r","key":"x","value":[1,2]},{"op":"append","key":"x","value":3},{"op":"w","key":"z","value":1}]}
+{"txn":"D","session":"d","start":30,"end":39,"status":"committed","ops":[{"op":"r","key":"x","value":[1]},{"op":"r","key":"y","value":1},{"op":"r","key":"z","value":1}]}`)
+	var ids []string
+	for _, f := range eff.Findings {
+		if f.Kind == finding.KindViolation && !slices.Contains(ids, f.ID) {
+			ids = append(ids, f.ID)
+		}
+	}
+	if len(ids) != 1 {
+		t.Errorf("%d findings: %s", len(ids), toldOf(eff))
+	}
+}
