@@ -150,6 +150,16 @@ func (x *fault) standsFor(f *finding.Finding) bool {
 	})
 }
 
+// know gives x edges that it did not have.
+func (fs *faults) know(x *fault, edges []uint64) {
+	for _, e := range edges {
+		if owners := fs.byEdge[e]; len(fs.byEdge) < maxJoined && !slices.Contains(owners, x) {
+			fs.byEdge[e] = append(owners, x)
+			x.Edges = append(x.Edges, e)
+		}
+	}
+}
+
 // standing is the first fault with one of the edges that stands for f, nil if there is none.
 func (fs *faults) standing(f *finding.Finding, edges []uint64) (first *fault) {
 	for _, e := range edges {
@@ -167,7 +177,7 @@ func (fs *faults) standing(f *finding.Finding, edges []uint64) (first *fault) {
 func (m *Machine) tellFault(f *finding.Finding, edges []uint64) bool {
 	fs := &m.faults
 	if x := fs.byID[f.ID]; x != nil {
-		m.tellAgain(x, f)
+		m.tellAgain(x, f, edges)
 		return true
 	}
 	if x := fs.silent[f.ID]; x != nil {
@@ -204,7 +214,7 @@ func (m *Machine) tellFault(f *finding.Finding, edges []uint64) bool {
 }
 
 // tellAgain hands out a new revision of x's finding.
-func (m *Machine) tellAgain(x *fault, f *finding.Finding) {
+func (m *Machine) tellAgain(x *fault, f *finding.Finding, edges []uint64) {
 	f.Revision += x.Extra
 	if f.State == finding.Withdrawn {
 		m.open.revisions[f.ID] = f.Revision
@@ -213,6 +223,7 @@ func (m *Machine) tellAgain(x *fault, f *finding.Finding) {
 		m.faults.fallen = append(m.faults.fallen, x)
 		return
 	}
+	m.faults.know(x, edges) // a worse cycle took its place
 	f.Count = x.count()
 	x.Told, x.Said, x.At = *f, x.Count, m.watermark
 	m.hand(*f)
@@ -220,13 +231,7 @@ func (m *Machine) tellAgain(x *fault, f *finding.Finding) {
 
 // joinFault lets x stand for f, and for what shares an edge with f.
 func (m *Machine) joinFault(x *fault, f *finding.Finding, edges []uint64) {
-	fs := &m.faults
-	for _, e := range edges {
-		if owners := fs.byEdge[e]; len(fs.byEdge) < maxJoined && !slices.Contains(owners, x) {
-			fs.byEdge[e] = append(owners, x)
-			x.Edges = append(x.Edges, e)
-		}
-	}
+	m.faults.know(x, edges)
 	m.effects.Fallen = append(m.effects.Fallen, f.ID) // if it waited
 	if len(x.Silent) >= maxSilent {
 		if f.State == finding.Final {
