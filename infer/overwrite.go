@@ -15,7 +15,7 @@ func (s *State) settleRegister(v, n uint32) {
 		t := s.readers[r].txn
 		label := WR
 		if s.overwrote(t, v) && s.installed(v) && !s.beginsRow(v) {
-			label |= WW
+			label = s.replacing(v, t)
 		}
 		if s.readers[r].reread {
 			label = Reread
@@ -29,6 +29,30 @@ func (s *State) settleRegister(v, n uint32) {
 	if s.opt.Ordered && s.opt.partly() {
 		s.settlePartly(v)
 	}
+}
+
+// replacing is the label of the edge to t, which replaced v, from v's writer: t need not have
+// read v.
+func (s *State) replacing(v, t uint32) Label {
+	if s.namedOnly(v, t) {
+		return WW
+	}
+	return WR | WW
+}
+
+// namedOnly says whether t, which replaced v, says so by prev_version only, and read another
+// version of the key.
+func (s *State) namedOnly(v, t uint32) bool {
+	k := s.versions[v].key
+	if s.keys[k].flags&versioned == 0 {
+		return false
+	}
+	for id := s.txns[t].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if r := &s.readers[id]; r.version != v && !r.reread && s.versions[r.version].key == k {
+			return true
+		}
+	}
+	return false
 }
 
 // overwrote says whether t read v and installed another version of the key.

@@ -322,7 +322,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 	}
 	label := WR
 	if rmw {
-		label |= WW
+		label = s.replacing(v, n)
 	}
 	s.edge(x.writer, n, label, v, 0)
 }
@@ -347,7 +347,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 		case x.writer != 0:
 			label := WR
 			if rmw && (x.flags&overwrittenByWriter == 0 || s.installed(v)) && !s.beginsRow(v) {
-				label |= WW
+				label = s.replacing(v, n)
 			}
 			s.edge(x.writer, n, label, v, 0)
 			if x.flags&overwrittenByWriter != 0 {

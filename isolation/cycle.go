@@ -3,6 +3,7 @@ package isolation
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 )
 
@@ -123,6 +124,38 @@ func weakestSnapshot(labels []finding.Label, c class) Base {
 		return Prefix
 	}
 	return SnapshotIsolation
+}
+
+// losesUpdate says whether a cycle of one anti-dependency and writes of one key ends in a
+// write that names what it replaced, by one who had read an older version: what was written
+// between is lost (Berenson et al., P4).
+func losesUpdate(p *witness, labels []finding.Label) bool {
+	if c, f := classify(labels); c != classSingle || f != Plain {
+		return false
+	}
+	n, last := len(labels), 0
+	for i, l := range labels {
+		switch {
+		case p.Edges[i].Key != p.Edges[0].Key:
+			return false
+		case l&finding.RW != 0:
+			last = (i + n - 1) % n
+		}
+	}
+	for _, l := range labels {
+		if l&finding.RW == 0 && l != finding.WW && l != finding.WW|finding.WR {
+			return false
+		}
+	}
+	return labels[last] == finding.WW && replacedUnread(p, &p.Edges[last])
+}
+
+// replacedUnread says whether the end of e replaced another version than it had read.
+func replacedUnread(p *witness, e *finding.Dependency) bool {
+	to := &p.Txns[e.To]
+	read, ok := externalRead(to, e.Key)
+	before, nothing, named := replaced(to, e.Key)
+	return ok && named && !nothing && (read.Flags&event.NotFound != 0 || read.Value != before)
 }
 
 // cycleTitle is the plain name of a cycle, where it has one.

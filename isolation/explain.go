@@ -178,6 +178,9 @@ func because(w *witness, e *finding.Dependency) string {
 	case e.Shown >= 0:
 		return fmt.Sprintf("the read of %s by %s shows that %s appended before %s appended %s", e.Key, w.short(e.Shown), from, to, clip(e.Value))
 	}
+	if replacedUnread(plainly(w), e) {
+		return fmt.Sprintf("%s overwrote what %s left in %s, and had read another version", to, from, e.Key)
+	}
 	return fmt.Sprintf("%s read and overwrote what %s left in %s", to, from, e.Key)
 }
 

@@ -34,6 +34,10 @@ func NameCycle(of *finding.Witness) Name {
 			title = anomalies[name].title
 		}
 	}
+	if losesUpdate(p, labels) {
+		name = "lost-update"
+		title = anomalies[name].title
+	}
 	if nonMonotonic(p) {
 		return Name{name, missedTitle(MonotonicAtomicView, Plain), finding.KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
 	}

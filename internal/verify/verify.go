@@ -225,15 +225,15 @@ func checkOrder(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 		if (w.Numeric || w.ByCommit) && checkGiven(w, from, to, e, nil) == nil {
 			return nil
 		}
-		o, ok := externalRead(to, e.Key)
-		if !ok || o.Flags&event.NotFound != 0 {
+		before, nothing, ok := replaced(to, e.Key)
+		if !ok || nothing {
 			return fmt.Errorf("%s did not read %s before writing it", to.ID, e.Key)
 		}
-		if write, ok := finalWrite(from, e.Key); !ok || write.Value != o.Value {
-			return fmt.Errorf("%s did not leave %s = %s", from.ID, e.Key, o.Value)
+		if write, ok := finalWrite(from, e.Key); !ok || write.Value != before {
+			return fmt.Errorf("%s did not leave %s = %s", from.ID, e.Key, before)
 		}
-		if severalWrote(w, e.Key, o.Value) {
-			return fmt.Errorf("several wrote the %s of %s that %s overwrote", o.Value, e.Key, to.ID)
+		if severalWrote(w, e.Key, before) {
+			return fmt.Errorf("several wrote the %s of %s that %s overwrote", before, e.Key, to.ID)
 		}
 		return nil
 	}
