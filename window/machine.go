@@ -165,6 +165,7 @@ type Machine struct {
 	looked      bool            // whether a record of the batch in work has moved the watermark as far as it goes
 	doomed      []*openFinding  // an edge of theirs no longer holds
 	retries     []aside         // set aside by findings that were withdrawn
+	missing     int64           // how many records were known to be so when absence was last doubted
 	diverged    []infer.Anomaly // lost updates and intermediate reads of withdrawn findings, to be told again
 	searcher    isolation.Searcher
 	effects     *Effects

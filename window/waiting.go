@@ -57,8 +57,8 @@ func (m *Machine) rest(f *openFinding, w *finding.Witness) {
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "value-identity="+c.identity())
 	}
 	if b.Absence {
-		f.Finding.RestsOn = append(f.Finding.RestsOn, "capture=complete", "unmonitored-writers=no", "deletes=recorded")
-		if !c.Complete || c.UnmonitoredWriters {
+		f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence, "unmonitored-writers=no", "deletes=recorded")
+		if m.mayBeMissing() {
 			f.Finding.Certain = false
 		}
 	}
@@ -140,6 +140,7 @@ func (m *Machine) handWaiting(f *finding.Finding) {
 
 // releaseDue hands out what is due.
 func (m *Machine) releaseDue() {
+	m.doubtAbsence()
 	r := &m.waiting
 	if len(r.list) == 0 {
 		return

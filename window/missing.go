@@ -1,0 +1,62 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// A record that is missing, that could not be read or that contradicts another one may be of
+// a delete, or of a writer: what rests on there being none is not certain beside it
+// (docs/semantics.md, section 6).
+
+const restsOnAbsence = "capture=complete" // as rest says it
+
+// mayBeMissing says whether there may be records that this source was not given.
+func (m *Machine) mayBeMissing() bool {
+	c := &m.cfg.Contract
+	return !c.Complete || c.UnmonitoredWriters || m.infer.Counters.Missing() > 0
+}
+
+// doubtAbsence makes findings that rest on absence uncertain once a record is known to be
+// missing, as long as they wait. What has left stays as it was told: what is lost later is
+// known to be so only later. Of a whole history, all: nothing was told so far.
+// O(findings), when more is missing than at the last call.
+func (m *Machine) doubtAbsence() {
+	missing := m.infer.Counters.Missing()
+	if missing == m.missing {
+		return
+	}
+	m.missing = missing
+	doubtful := func(f *finding.Finding) bool {
+		return f.Certain && f.State != finding.Withdrawn && f.Kind == finding.KindViolation && slices.Contains(f.RestsOn, restsOnAbsence) &&
+			(m.cfg.Unbounded || m.waiting.index(f.ID) >= 0)
+	}
+	for _, f := range slices.Clone(m.open.list) {
+		if !f.closed && doubtful(&f.Finding) {
+			m.makeUncertain(f)
+		}
+	}
+	for i := range m.open.recent {
+		r := &m.open.recent[i]
+		if !doubtful(&r.Finding) {
+			continue
+		}
+		weakest, err := parseAll(r.Weakest)
+		if err != nil {
+			continue // they were written by LevelNames
+		}
+		f := &openFinding{Finding: r.Finding, weakest: weakest, shares: r.Shares}
+		m.makeUncertain(f)
+		r.Finding = f.Finding
+	}
+}
+
+// makeUncertain tells f again, as uncertain.
+func (m *Machine) makeUncertain(f *openFinding) {
+	m.verdicts.add(f, -1)
+	f.Finding.Certain = false
+	m.verdicts.add(f, +1)
+	f.Finding.Revision++
+	m.emit(f)
+}
