@@ -31,9 +31,9 @@ func (m *Machine) contradict(key string) {
 		if f.closed || !m.overContradicted(&f.Finding, f.beside) || !weakens(f.weakest) {
 			continue
 		}
-		m.verdicts.add(f, -1)
+		m.tally(f, -1)
 		f.weakest = weakened(f.weakest)
-		m.verdicts.add(f, +1)
+		m.tally(f, +1)
 		isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
 		f.Finding.Revision++
 		m.emit(f)
@@ -45,9 +45,9 @@ func (m *Machine) contradict(key string) {
 			continue
 		}
 		f := &openFinding{Finding: r.Finding, weakest: weakest}
-		m.verdicts.add(f, -1)
+		m.tally(f, -1)
 		f.weakest = weakened(weakest)
-		m.verdicts.add(f, +1)
+		m.tally(f, +1)
 		isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
 		f.Finding.Revision++
 		m.open.revisions[f.Finding.ID] = f.Finding.Revision

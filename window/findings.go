@@ -51,8 +51,7 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witnes
 	}
 	m.prove(f)
 	m.open.add(f)
-	m.verdicts.add(f, +1)
-	m.panes.found(m, f.members, f.Finding.Anomaly, f.weakest)
+	m.tally(f, +1)
 	m.emit(f)
 	if !m.closed && !slices.ContainsFunc(f.members, func(n uint32) bool { return m.infer.Pending(n) }) {
 		m.settleUnlessAccusing(f) // nothing will come that settles it
@@ -76,10 +75,10 @@ func (m *Machine) merge(old, f *openFinding) {
 	changed := false
 	for _, l := range f.weakest {
 		if !l.Refuted(old.weakest) {
-			m.verdicts.add(old, -1)
+			m.tally(old, -1)
 			old.weakest = slices.DeleteFunc(slices.Clone(old.weakest), func(x isolation.Level) bool { return x.Refuted([]isolation.Level{l}) })
 			old.weakest = append(old.weakest, l)
-			m.verdicts.add(old, +1)
+			m.tally(old, +1)
 			changed = true
 		}
 	}
@@ -113,7 +112,7 @@ func (f *openFinding) lessThan(name *isolation.Name) bool {
 
 // upgrade replaces what is said of f by a worse cycle, once.
 func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *finding.Witness, members []uint32, c isolation.Cycle) {
-	m.verdicts.add(f, -1)
+	m.tally(f, -1)
 	all := slices.Clone(f.members) // what the first witness refuted rests on its own still
 	for _, n := range members {
 		if !slices.Contains(all, n) {
@@ -144,8 +143,7 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	f.Finding.State = finding.Provisional
 	f.Finding.Revision++
 	m.locate(&f.Finding, members)
-	m.verdicts.add(f, +1)
-	m.panes.found(m, members, f.Finding.Anomaly, f.weakest)
+	m.tally(f, +1)
 	m.emit(f)
 }
 

@@ -54,9 +54,9 @@ func (m *Machine) doubtAbsence() {
 
 // makeUncertain tells f again, as uncertain.
 func (m *Machine) makeUncertain(f *openFinding) {
-	m.verdicts.add(f, -1)
+	m.tally(f, -1)
 	f.Finding.Certain = false
-	m.verdicts.add(f, +1)
+	m.tally(f, +1)
 	f.Finding.Revision++
 	m.emit(f)
 }

@@ -27,8 +27,8 @@ type Pane struct {
 	Counters     Counters          `json:"counters"` // of the source, when the pane was written
 
 	live     int64
-	violated []isolation.Level
-	asked    []int64 // transactions by what they asked for
+	violated map[isolation.Level]int64 // findings that stand and are certain, once a member, by weakest level refuted
+	asked    []int64                   // transactions by what they asked for
 }
 
 // panes are the open panes, and the latest closed ones, which can be amended,
@@ -111,22 +111,36 @@ func (p *panes) count(end int64, t *event.Txn) {
 func (p *panes) enter(end int64) { p.at(end).live++ }
 func (p *panes) leave(end int64) { p.at(end).live-- }
 
-// found counts a finding in the panes of its members.
-func (p *panes) found(m *Machine, members []uint32, anomaly string, weakest []isolation.Level) {
+// found counts f in the panes of its members, and with d = -1 takes it back: it fell, or
+// something else is said in its place. Of what is not certain no pane is violated.
+func (p *panes) found(m *Machine, f *openFinding, d int64) {
 	var last *Pane
-	for _, n := range members {
+	for _, n := range f.members {
 		x := p.at(m.infer.Info(n).End)
-		x.violated = append(x.violated, weakest...)
-		if len(x.violated) > 64 {
-			x.violated = x.violated[:64]
+		if f.Finding.Certain {
+			x.refute(f.weakest, d)
 		}
 		last = x
 	}
-	if last != nil {
-		if last.Findings == nil {
-			last.Findings = map[string]int64{}
+	if last == nil {
+		return
+	}
+	if last.Findings == nil {
+		last.Findings = map[string]int64{}
+	}
+	if last.Findings[f.Finding.Anomaly] += d; last.Findings[f.Finding.Anomaly] == 0 {
+		delete(last.Findings, f.Finding.Anomaly)
+	}
+}
+
+func (x *Pane) refute(weakest []isolation.Level, d int64) {
+	if x.violated == nil {
+		x.violated = map[isolation.Level]int64{}
+	}
+	for _, l := range weakest {
+		if x.violated[l] += d; x.violated[l] == 0 {
+			delete(x.violated, l)
 		}
-		last.Findings[anomaly]++
 	}
 }
 
@@ -204,7 +218,7 @@ func (p *panes) write(m *Machine, x *Pane) {
 		}
 	}
 	for _, l := range m.cfg.Levels {
-		v, why := m.verdictOf(l, func(l isolation.Level) bool { return l.Refuted(x.violated) }, x)
+		v, why := m.verdictOf(l, func(l isolation.Level) bool { return refuted(x.violated, l) }, x)
 		if v, _ = m.withoutLess(l, x.asked, v, why); v != "" {
 			x.Verdicts[l.String()] = v
 		}

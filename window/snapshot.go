@@ -16,7 +16,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
-const layoutVersion = 8
+const layoutVersion = 9
 
 // With a turn of the levels, records of before it have another form: programs that do
 // not know of turns must not read them.
@@ -109,7 +109,7 @@ type savedFinding struct {
 type savedPane struct {
 	Pane     Pane
 	Live     int64
-	Violated []string
+	Violated map[string]int64
 	Asked    []int64 `json:",omitempty"`
 }
 
@@ -149,10 +149,10 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		}
 	}
 	for _, p := range m.panes.list {
-		h.Panes = append(h.Panes, savedPane{*p, p.live, isolation.LevelNames(p.violated), p.asked})
+		h.Panes = append(h.Panes, savedPane{*p, p.live, named(p.violated), p.asked})
 	}
 	for _, p := range m.panes.closed {
-		h.Closed = append(h.Closed, savedPane{*p, p.live, isolation.LevelNames(p.violated), p.asked})
+		h.Closed = append(h.Closed, savedPane{*p, p.live, named(p.violated), p.asked})
 	}
 	for _, k := range m.horizon.order {
 		h.Groups = append(h.Groups, savedGroup{k.class, *m.horizon.groups[k]})
@@ -376,7 +376,7 @@ func restorePanes(saved []savedPane) ([]*Pane, error) {
 		p := saved[i].Pane
 		p.live, p.asked = saved[i].Live, saved[i].Asked
 		var err error
-		if p.violated, err = parseAll(saved[i].Violated); err != nil {
+		if p.violated, err = unnamed(saved[i].Violated); err != nil {
 			return nil, err
 		}
 		out = append(out, &p)

@@ -38,6 +38,13 @@ func (v *verdicts) add(f *openFinding, d int64) {
 	}
 }
 
+// tally counts a finding in the verdicts, over all and of its members' panes, or with d = -1
+// takes it back: before anything that it says changes.
+func (m *Machine) tally(f *openFinding, d int64) {
+	m.verdicts.add(f, d)
+	m.panes.found(m, f, d)
+}
+
 func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
 	for w, n := range by {
 		if n > 0 && l.Implies(w) {

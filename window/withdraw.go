@@ -48,7 +48,7 @@ func (m *Machine) withdrawFinal(r *recentFinding) {
 	r.Finding.Revision++
 	m.open.revisions[r.Finding.ID] = r.Finding.Revision
 	f := &openFinding{Finding: r.Finding, weakest: weakest}
-	m.verdicts.add(f, -1)
+	m.tally(f, -1)
 	m.emit(f)
 }
 
@@ -77,7 +77,7 @@ func (m *Machine) withdraw(f *openFinding) {
 	if f.closed {
 		return
 	}
-	m.verdicts.add(f, -1)
+	m.tally(f, -1)
 	f.Finding.State = finding.Withdrawn
 	f.Finding.Revision++
 	m.open.revisions[f.Finding.ID] = f.Finding.Revision
