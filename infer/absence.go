@@ -193,7 +193,7 @@ func (s *State) decideWriter(d due) {
 // only transactions which are gone have read it.
 func (s *State) unwritten(v uint32) {
 	x := &s.versions[v]
-	if x.possible > 0 || x.due > 0 || x.flags&seen == 0 || x.flags&(initialVersion|baseline|unattributed) != 0 {
+	if x.possible > 0 || x.due > 0 || x.flags&seen == 0 || x.flags&(initialVersion|nothing|baseline|unattributed) != 0 {
 		return
 	}
 	s.mark(v, unattributed, 0)

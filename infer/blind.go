@@ -80,7 +80,7 @@ func (s *State) keysWhere(want func(*key) bool) []uint32 {
 // that each has at most one successor, ok that each has one writer.
 func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 	x := &s.keys[k]
-	path, ok = true, x.flags&unchained == 0
+	path, ok = true, !x.unchained()
 	next := []uint32{x.initial}
 	for len(next) > 0 {
 		v := next[0]
@@ -125,11 +125,19 @@ func (c *chains) reset() { c.list, c.all = c.list[:0], c.all[:0] }
 // set.
 const unchained = hasBaseline | deleted | element
 
+// unchained says whether the versions of k give no chains. In an emptied key nothing ends them.
+func (k *key) unchained() bool {
+	if k.flags&emptied != 0 {
+		return k.flags&(unchained&^deleted) != 0
+	}
+	return k.flags&unchained != 0
+}
+
 // chainsOf finds the chains of k: from every root up to the version that nobody
 // replaced after reading it. False if they are none.
 func (s *State) chainsOf(k uint32, c *chains) bool {
 	x := &s.keys[k]
-	if x.flags&unchained != 0 {
+	if x.unchained() {
 		return false
 	}
 	fromInitial := false
@@ -271,7 +279,7 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 			if w.intermediate || !s.blindKey(s.versions[v].key) {
 				continue
 			}
-			if s.keys[s.versions[v].key].flags&unchained != 0 {
+			if k := &s.keys[s.versions[v].key]; k.unchained() || s.opt.Rows && k.flags&emptied != 0 {
 				ok = false
 				continue
 			}

@@ -10,7 +10,7 @@ import (
 // come, or a possible one has gone.
 func (s *State) awaitAgain(v uint32) {
 	x := &s.versions[v]
-	if x.possible > 0 || x.flags&initialVersion != 0 {
+	if x.possible > 0 || x.flags&(initialVersion|nothing) != 0 {
 		return
 	}
 	if r := x.readers; r != 0 {
@@ -25,6 +25,9 @@ func (s *State) awaitAgain(v uint32) {
 func (s *State) possibleWriter(v, n uint32) {
 	x := &s.versions[v]
 	x.possible++
+	if x.flags&nothing != 0 {
+		return // nothing rests on who left it
+	}
 	s.supplied(v)
 	if s.opt.Observed {
 		s.noteValue(v)
@@ -171,7 +174,7 @@ func (s *State) unsettle(v, n uint32) {
 // one: then it stays in doubt.
 func (s *State) disambiguate(v uint32) {
 	x := &s.versions[v]
-	if x.flags&ambiguous == 0 || x.possible != 1 || s.values.has(s.valueKey(v)) {
+	if x.flags&(ambiguous|nothing) != ambiguous || x.possible != 1 || s.values.has(s.valueKey(v)) {
 		return
 	}
 	s.mark(v, 0, ambiguous)

@@ -132,6 +132,9 @@ func (s *State) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) eve
 		}
 	}
 	if o.Kind == event.Delete || o.Kind == event.Remove {
+		if s.keys[k].flags&(emptied|versioned) == emptied && t.Status != event.Aborted {
+			return nothingHash()
+		}
 		return tombstoneOf(s.inEpoch(b, t, t.IDHash))
 	}
 	return o.ValueHash
@@ -156,9 +159,14 @@ func (s *State) deletion(k uint32) {
 	if s.versions[v].flags&ambiguous != 0 {
 		return
 	}
-	s.mark(v, ambiguous, 0)
+	again := s.comesAgain(k)
+	if again {
+		defer s.empty(k)
+	} else {
+		s.mark(v, ambiguous, 0)
+	}
 	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
-	if x.flags&foundNothing != 0 {
+	if x.flags&foundNothing != 0 && !again {
 		s.Counters.Ambiguous++
 	}
 	s.kill(v, 0, WR)

@@ -142,6 +142,8 @@ type Out struct {
 	// Doubted are the ValueKeys of versions that turned out to have several possible
 	// writers: what was concluded from there being one is void.
 	Doubted []uint64
+	// Emptied are keys in which nothing comes again from now on.
+	Emptied []uint32
 }
 
 // Reset empties o and keeps its memory.
@@ -150,7 +152,7 @@ func (o *Out) Reset() {
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
 	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]
-	o.Replaced, o.Steps = o.Replaced[:0], o.Steps[:0]
+	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
 }
 
 // Counters count what the capture could not show. All grow only, but for

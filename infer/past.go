@@ -240,9 +240,10 @@ func (s *State) sawAgain(v, n uint32) {
 func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	v := s.keys[c.key].initial
 	if nothing {
-		if s.opt.vacant() || s.keys[c.key].flags&deleted != 0 {
+		if s.absentUnknown(c.key) {
 			return
 		}
+		v = s.absent(c.key)
 	} else {
 		v = s.plannedVersion(op, c.key, h)
 		s.nobody(v)

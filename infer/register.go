@@ -181,11 +181,12 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 		if nothing {
 			c.flags |= readNothing
 			s.foundNothing(c.key)
-			if s.opt.vacant() || s.keys[c.key].flags&deleted != 0 {
+			if s.absentUnknown(c.key) {
 				s.Counters.Ambiguous++
 				s.readOpen(OpenNothing)
 				return
 			}
+			v = s.absent(c.key)
 		} else {
 			v = s.plannedVersion(op, c.key, h)
 			if s.opt.Observed {
@@ -250,7 +251,7 @@ func (s *State) install(c *touch, n uint32) {
 		}
 		return
 	}
-	if c.readVer != 0 && s.wroteIn(c, c.readVer) {
+	if c.readVer != 0 && s.versions[c.readVer].flags&nothing == 0 && s.wroteIn(c, c.readVer) {
 		// What it read and what it wrote are two versions of one value, or it read
 		// the future.
 		s.makeAmbiguous(c.readVer)

@@ -21,7 +21,8 @@ func (s *State) searchable(v uint32) bool {
 	}
 	x := &s.versions[v]
 	k := &s.keys[x.key]
-	return k.kind == event.Register && k.flags&(unsupported|deleted|element|hasBaseline|versioned) == 0 && x.flags&initialVersion == 0
+	return k.kind == event.Register && k.flags&(unsupported|element|hasBaseline|versioned) == 0 && x.flags&initialVersion == 0 &&
+		k.flags&(deleted|emptied) != deleted
 }
 
 // IsRepeated says whether v is of a register and has several possible writers.
@@ -138,6 +139,10 @@ func (s *State) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int,
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
 		if s.readers[id].reread || !s.IsRepeated(v) || !s.searchable(v) {
+			continue
+		}
+		if s.IsNothing(v) {
+			fn(v, 0, false) // nobody need have left it
 			continue
 		}
 		writers, sure := 0, complete && !s.values.has(s.valueKey(v))

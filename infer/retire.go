@@ -95,7 +95,7 @@ func (s *State) Retire(n uint32, out *Out) {
 			s.dropReader(id)
 		}
 		x.flags |= mark
-		if x.possible == 0 && x.flags&(initialVersion|baseline) == 0 {
+		if x.possible == 0 && x.flags&(initialVersion|nothing|baseline) == 0 {
 			s.keepLate(v)
 		}
 		if x.readers == 0 {
@@ -157,6 +157,10 @@ func (s *State) retireWrite(id uint32) {
 		s.keep(v)
 		return
 	}
+	if x.flags&nothing != 0 {
+		s.retireDelete(id)
+		return
+	}
 	if w.intermediate || x.flags&ambiguous != 0 {
 		s.drop(v)
 		s.keep(v)
@@ -167,7 +171,9 @@ func (s *State) retireWrite(id uint32) {
 	if p != 0 {
 		s.supersede(p)
 	}
-	if x := &s.versions[v]; x.key != 0 && w.blind && k.flags&(uncheckable|unordered) != 0 && x.over == 0 {
+	if x := &s.versions[v]; x.key != 0 && s.keys[x.key].flags&emptied != 0 {
+		s.leftLast(x.key, v)
+	} else if x.key != 0 && w.blind && k.flags&(uncheckable|unordered) != 0 && x.over == 0 {
 		if old := k.lastBlind; old != 0 && old != v {
 			s.drop(old)
 		}
@@ -198,6 +204,9 @@ func (s *State) supersede(v uint32) {
 		return
 	}
 	if x.over == 0 && x.flags&(placed|inUnplaced) == 0 {
+		if x.flags&overwritten != 0 && s.keys[x.key].flags&emptied != 0 {
+			s.drop(v)
+		}
 		return // of a register, and current
 	}
 	if s.keys[x.key].kind == event.List {
@@ -218,7 +227,7 @@ func (s *State) supersede(v uint32) {
 // drop forgets the register version v. The filter keeps that it existed.
 func (s *State) drop(v uint32) {
 	x := &s.versions[v]
-	if x.key == 0 || x.flags&initialVersion != 0 {
+	if x.key == 0 || x.flags&(initialVersion|nothing) != 0 {
 		return
 	}
 	if x.readers != 0 || x.due > 0 || x.flags&lateReaders != 0 || !s.gone(v) {
@@ -294,7 +303,7 @@ func (s *State) unlinkFromTxn(id uint32) {
 func (s *State) dropIfUnused(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || x.readers != 0 || x.writes != 0 || x.due > 0 ||
-		x.flags&(initialVersion|placed|inUnplaced|lateReaders) != 0 || x.over != 0 {
+		x.flags&(initialVersion|nothing|placed|inUnplaced|lateReaders) != 0 || x.over != 0 {
 		s.supersede(v)
 		s.keep(v)
 		return

@@ -130,7 +130,7 @@ func (s *State) foundMissing(id, k uint32) {
 		return
 	}
 	s.foundNothing(k)
-	s.addReader(x.txn, s.keys[k].initial, x.op)
+	s.addReader(x.txn, s.absent(k), x.op)
 }
 
 func (s *State) addScan(n, op, domain uint32, from, to []byte) {

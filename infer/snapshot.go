@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 12
+const layoutVersion = 13
 
 // Signature names the layout of AppendState.
 func Signature() []byte {

@@ -78,6 +78,7 @@ const (
 	repeats                           // its values repeat, and name no version: see signs.go
 	voided                            // what rests on its values is being taken back: scratch
 	deletedAgain                      // more than once
+	emptied                           // nothing is a value of it that comes again: see nothing.go
 )
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are
@@ -121,6 +122,7 @@ const (
 	kept                // in the chain of what is kept of the retired: see spill.go
 	overwrittenSince    // overwritten, by one that has left memory since the key is unordered
 	tombstone           // a delete left it
+	nothing             // what deletes leave in an emptied key
 	unrecorded          // no known transaction wrote it that counts, and one without a record may have: it names no version
 )
 

@@ -73,6 +73,9 @@ func (m *Machine) apply() {
 			m.anomaly(a)
 		}
 	}
+	for _, k := range o.Emptied {
+		m.beginEmpty(k)
+	}
 }
 
 func (m *Machine) grow(o *infer.Out) {

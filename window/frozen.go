@@ -424,7 +424,7 @@ func (m *Machine) leftThere(i int, x lastFrozen, v uint32) bool {
 	if x.key != 0 {
 		return x.value == m.infer.ValueKey(v)
 	}
-	return !m.infer.IsRepeated(v) || m.infer.LeftAlone(v, func(n uint32) bool {
+	return !m.infer.IsRepeated(v) || !m.infer.IsNothing(v) && m.infer.LeftAlone(v, func(n uint32) bool {
 		return !m.graph.Known(incremental.Vertex(n)) || m.graph.Retired(i, incremental.Vertex(n))
 	})
 }

@@ -217,7 +217,9 @@ func (m *Machine) countBroken(broken bool) {
 	if m.cfg.Unbounded || m.infer.Counters.Repeated == 0 {
 		return
 	}
-	if !broken && slices.ContainsFunc(m.out.Kills, func(k infer.Kill) bool { return k.Version != 0 && m.infer.IsRepeated(k.Version) }) {
+	if !broken && slices.ContainsFunc(m.out.Kills, func(k infer.Kill) bool {
+		return k.Version != 0 && (m.infer.IsRepeated(k.Version) || m.infer.WasAbsent(k.Version))
+	}) {
 		for _, f := range m.doomed {
 			ends := slices.Clone(f.members)
 			for _, a := range f.asides {

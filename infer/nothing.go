@@ -1,0 +1,148 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// With a window, nothing is a value of a register that comes again, from the first recorded
+// delete of the key on: each delete leaves it, and so does the initial state. Whose it is that
+// a read found is asked of the order in which the window freezes, as of each value that
+// several left (repeat.go). A whole history has a tombstone of its own for each delete, and
+// orders are tried there.
+
+// nothingHash is the value of what deletes leave in an emptied key: no text has it.
+func nothingHash() event.Hash { return event.Hash{Lo: 0x6e6f7468696e6721, Hi: 0x6e6f207465787421} }
+
+// comesAgain says whether nothing is a value of k that comes again, when k is deleted: if
+// all that may have left it is on record.
+func (s *State) comesAgain(k uint32) bool {
+	o, x := &s.opt, &s.keys[k]
+	return !o.Whole && o.Complete && !o.Existing && !o.vacant() && !o.Observed && !o.ByVersion && !o.Ordered &&
+		x.kind == event.Register && x.flags&(unsupported|uncheckable|element|hasBaseline|versioned|repeats) == 0
+}
+
+// absent is the version of k that a read of nothing saw.
+func (s *State) absent(k uint32) uint32 {
+	if s.keys[k].flags&(emptied|versioned) != emptied {
+		return s.keys[k].initial
+	}
+	return s.lookupVersion(k, nothingHash())
+}
+
+// absentUnknown says whether a read of nothing names no version of k, and none that comes
+// again.
+func (s *State) absentUnknown(k uint32) bool {
+	f := s.keys[k].flags
+	return s.opt.vacant() || f&deleted != 0 && f&(emptied|versioned) != emptied
+}
+
+// empty makes nothing a version that comes again: who had read the initial one read this,
+// and who had replaced that may have replaced any. O(readers and replacements in memory),
+// once a key.
+func (s *State) empty(k uint32) {
+	s.keys[k].flags |= emptied
+	s.unorder(k)
+	s.out.Emptied = append(s.out.Emptied, k)
+	initial, v := s.keys[k].initial, s.internVersion(k, nothingHash())
+	x, y := &s.versions[initial], &s.versions[v]
+	y.flags |= ambiguous | nothing | x.flags&(seen|seenSurely)
+	y.readers, y.oldest = x.readers, x.oldest
+	x.flags |= ambiguous
+	x.readers, x.oldest = 0, 0
+	for r := y.readers; r != 0; {
+		older := s.readers[r].older
+		if r == y.oldest {
+			older = 0
+		}
+		s.readers[r].version, s.readers[r].overwrote = v, false
+		s.reads.Open[s.openBy(v)]++
+		r = older
+	}
+	if c := &s.keys[k]; c.stamp == s.stamp && int(c.touch) < len(s.touches) && s.touches[c.touch].key == k && s.touches[c.touch].readVer == initial {
+		s.touches[c.touch].readVer = v
+	}
+	if s.keys[k].flags&foundNothing != 0 {
+		s.Counters.Repeated++
+	}
+	var roots []uint32
+	for id := x.over; id != 0; id = s.writes[id].nextOver {
+		s.writes[id].blind = true
+		if s.txns[s.writes[id].txn].flags&retired != 0 {
+			roots = append(roots, id)
+		}
+	}
+	for _, id := range roots {
+		if s.writes[id].pred == initial { // not freed together with one before
+			s.retireWrite(id)
+		}
+	}
+}
+
+// IsNothing says whether v is what deletes leave in an emptied key.
+func (s *State) IsNothing(v uint32) bool { return s.versions[v].flags&nothing != 0 }
+
+// WasAbsent says whether v is the initial version of a key in which nothing comes again: it
+// named what had been read of it, as long as the key was not deleted.
+func (s *State) WasAbsent(v uint32) bool {
+	x := &s.versions[v]
+	return x.flags&initialVersion != 0 && s.keys[x.key].flags&emptied != 0
+}
+
+// NothingKey is the ValueKey of what deletes leave in k.
+func (s *State) NothingKey(k uint32) uint64 {
+	return versionHash(0, nothingHash()) ^ s.keys[k].hash.Lo
+}
+
+// NeverWritten says whether nobody who is gone has left anything in k: as long as its order
+// was known, and nobody had deleted it. O(its versions in memory).
+func (s *State) NeverWritten(k uint32, gone func(n uint32) bool) bool {
+	next := []uint32{s.keys[k].initial}
+	for len(next) > 0 {
+		v := next[len(next)-1]
+		next = next[:len(next)-1]
+		if s.versions[v].flags&(overwritten|overwrittenSince) != 0 {
+			return false
+		}
+		for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+			if gone(s.writes[id].txn) {
+				return false
+			}
+			if u := s.writes[id].version; u != v {
+				next = append(next, u)
+			}
+		}
+	}
+	return true
+}
+
+// retireDelete lets go of a record of who left nothing in a key, whose transaction has
+// retired: the frozen order is run by values, and it need not be known who left this one.
+// What it replaced is dropped, and what was left before: to read it now is to read an old
+// state.
+func (s *State) retireDelete(id uint32) {
+	v, k := s.writes[id].version, s.versions[s.writes[id].version].key
+	s.values.add(s.valueKey(v))
+	if !s.writes[id].intermediate {
+		s.leftLast(k, 0)
+	}
+	if p := s.writes[id].pred; p != 0 {
+		s.versions[p].flags |= overwritten | overwrittenSince
+		s.withdrawOverwrite(id)
+		s.supersede(p)
+	}
+	s.unlinkFromTxn(id)
+	s.dropWrite(id)
+	s.keep(v)
+}
+
+// leftLast notes that v is what has retired last of an emptied key, 0 for nothing. What was
+// so before is dropped as soon as nobody live has read it.
+func (s *State) leftLast(k, v uint32) {
+	old := s.keys[k].lastBlind
+	if old == v {
+		return
+	}
+	s.keys[k].lastBlind = v
+	if old != 0 && s.versions[old].over == 0 {
+		s.versions[old].flags |= overwritten
+		s.supersede(old)
+	}
+}
