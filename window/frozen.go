@@ -108,7 +108,7 @@ func (r *frozenRun) run(nodes []uint32) {
 			r.m.infer.EachBlindWrite(t, func(k, v uint32) {
 				if x := r.last(k); r.split && !r.prefix && x.key != 0 {
 					at, seq := r.m.graph.Place(r.view, n-1)
-					fits = fits && (x.at < at || x.at == at && x.seq < seq)
+					fits = fits && (x.at < at || x.at == at && x.seq < seq || r.m.anotherRow(x, k, v))
 				}
 				r.missed = r.missed || r.readBehind(k, r.last(k), n)
 				y := lastFrozen{key: r.m.infer.KeyHash(k), value: r.m.infer.ValueKey(v), met: r.last(k).met}

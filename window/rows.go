@@ -87,3 +87,9 @@ func (m *Machine) takeBackLoss(f *openFinding, key string) {
 	m.Counters.OtherRows++
 	m.withdraw(f)
 }
+
+// anotherRow says whether who wrote v to k began another row than those did who wrote k since
+// its begin: the last of them deleted the row.
+func (m *Machine) anotherRow(x lastFrozen, k, v uint32) bool {
+	return m.cfg.Rules.Rows && x.value == m.infer.NothingKey(k) && !m.infer.IsNothing(v)
+}
