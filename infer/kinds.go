@@ -155,11 +155,12 @@ func (s *State) deletion(k uint32) {
 		return
 	}
 	x.flags |= deleted
+	s.deletes = true
 	v := x.initial
 	if s.versions[v].flags&ambiguous != 0 {
 		return
 	}
-	again := s.comesAgain(k)
+	again := x.flags&emptied != 0 || s.comesAgain(k)
 	if again {
 		defer s.empty(k)
 	} else {

@@ -34,46 +34,81 @@ func (s *State) absentUnknown(k uint32) bool {
 	return s.opt.vacant() || f&deleted != 0 && f&(emptied|versioned) != emptied
 }
 
-// empty makes nothing a version that comes again: who had read the initial one read this,
-// and who had replaced that may have replaced any. O(readers and replacements in memory),
-// once a key.
-func (s *State) empty(k uint32) {
+// beginNothing makes nothing a version of k that comes again, which reads of nothing see from now on.
+func (s *State) beginNothing(k uint32) {
+	if s.keys[k].flags&emptied != 0 {
+		return
+	}
 	s.keys[k].flags |= emptied
 	s.unorder(k)
 	s.out.Emptied = append(s.out.Emptied, k)
-	initial, v := s.keys[k].initial, s.internVersion(k, nothingHash())
+	s.versions[s.internVersion(k, nothingHash())].flags |= ambiguous | nothing
+}
+
+// mayHaveBeenDeleted begins with that when a read finds nothing in a key that one who has
+// retired had written: the record of who deleted it may be on its way. An edge to that one
+// could not be placed. In real time it shows a stale read, and is not given up; nor where
+// nobody has deleted any key so far.
+func (s *State) mayHaveBeenDeleted(k uint32) {
+	x := &s.keys[k]
+	if !s.deletes || x.flags&(deleted|emptied) != 0 || s.opt.RealTime || !s.comesAgain(k) {
+		return
+	}
+	left := s.versions[x.initial].flags&overwritten != 0
+	for id := s.versions[x.initial].over; id != 0 && !left; id = s.writes[id].nextOver {
+		left = s.txns[s.writes[id].txn].flags&retired != 0
+	}
+	if left {
+		s.beginNothing(k)
+	}
+}
+
+// empty lets who had read the initial version have read nothing, which comes again: somebody
+// deleted k. Who had replaced that may have replaced any. O(readers and replacements in
+// memory), once a key.
+func (s *State) empty(k uint32) {
+	s.beginNothing(k)
+	initial, v := s.keys[k].initial, s.absent(k)
 	x, y := &s.versions[initial], &s.versions[v]
-	y.flags |= ambiguous | nothing | x.flags&(seen|seenSurely)
-	y.readers, y.oldest = x.readers, x.oldest
+	y.flags |= x.flags & (seen | seenSurely)
 	x.flags |= ambiguous
-	x.readers, x.oldest = 0, 0
-	for r := y.readers; r != 0; {
-		older := s.readers[r].older
-		if r == y.oldest {
-			older = 0
-		}
-		s.readers[r].version, s.readers[r].overwrote = v, false
+	for r := x.readers; r != 0; {
+		older := s.olderReader(r)
+		s.readers[r].overwrote = false
 		s.reads.Open[s.openBy(v)]++
 		r = older
 	}
+	s.moveReaders(initial, v)
 	if c := &s.keys[k]; c.stamp == s.stamp && int(c.touch) < len(s.touches) && s.touches[c.touch].key == k && s.touches[c.touch].readVer == initial {
 		s.touches[c.touch].readVer = v
 	}
 	if s.keys[k].flags&foundNothing != 0 {
 		s.Counters.Repeated++
 	}
-	var roots []uint32
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		s.writes[id].blind = true
-		if s.txns[s.writes[id].txn].flags&retired != 0 {
-			roots = append(roots, id)
+	}
+}
+
+// moveReaders lets those who read u have read v, behind the readers that v has.
+func (s *State) moveReaders(u, v uint32) {
+	x, y := &s.versions[u], &s.versions[v]
+	if x.readers == 0 {
+		return
+	}
+	for r := x.readers; ; r = s.readers[r].older {
+		s.readers[r].version = v
+		if r == x.oldest {
+			break
 		}
 	}
-	for _, id := range roots {
-		if s.writes[id].pred == initial { // not freed together with one before
-			s.retireWrite(id)
-		}
+	if y.readers == 0 {
+		y.readers = x.readers
+	} else {
+		s.readers[y.oldest].older, s.readers[x.readers].newer = x.readers, y.oldest
 	}
+	y.oldest = x.oldest
+	x.readers, x.oldest = 0, 0
 }
 
 // IsNothing says whether v is what deletes leave in an emptied key.
@@ -83,7 +118,7 @@ func (s *State) IsNothing(v uint32) bool { return s.versions[v].flags&nothing !=
 // named what had been read of it, as long as the key was not deleted.
 func (s *State) WasAbsent(v uint32) bool {
 	x := &s.versions[v]
-	return x.flags&initialVersion != 0 && s.keys[x.key].flags&emptied != 0
+	return x.flags&(initialVersion|ambiguous) == initialVersion|ambiguous && s.keys[x.key].flags&emptied != 0
 }
 
 // NothingKey is the ValueKey of what deletes leave in k.
@@ -121,7 +156,7 @@ func (s *State) retireDelete(id uint32) {
 	v, k := s.writes[id].version, s.versions[s.writes[id].version].key
 	s.values.add(s.valueKey(v))
 	if !s.writes[id].intermediate {
-		s.leftLast(k, 0)
+		s.leftBefore(k, s.writes[id].txn)
 	}
 	if p := s.writes[id].pred; p != 0 {
 		s.versions[p].flags |= overwritten | overwrittenSince
@@ -133,16 +168,17 @@ func (s *State) retireDelete(id uint32) {
 	s.keep(v)
 }
 
-// leftLast notes that v is what has retired last of an emptied key, 0 for nothing. What was
-// so before is dropped as soon as nobody live has read it.
-func (s *State) leftLast(k, v uint32) {
-	old := s.keys[k].lastBlind
-	if old == v {
-		return
-	}
-	s.keys[k].lastBlind = v
-	if old != 0 && s.versions[old].over == 0 {
-		s.versions[old].flags |= overwritten
-		s.supersede(old)
+// leftBefore drops what was left in the emptied key k before n, which has retired and wrote it,
+// began: as soon as nobody live has read it. In which order they have retired says less, since
+// orders differ. O(versions kept of k).
+func (s *State) leftBefore(k, n uint32) {
+	for u := *s.keptHead(k); u != 0; {
+		x := &s.versions[u]
+		next := x.sibling
+		if w := x.writer; w != 0 && w != n && x.over == 0 && s.txns[w].flags&unknown == 0 && s.txns[w].end < s.txns[n].start {
+			x.flags |= overwritten
+			s.supersede(u)
+		}
+		u = next
 	}
 }

@@ -25,6 +25,7 @@ type Options struct {
 	SequentialKeys, LinearizableKeys bool
 	Ordered                          bool // one of the latter four: New sets it
 	AskedAlike                       bool // what transactions asked for makes no difference
+	RealTime                         bool // some level asks for it
 	Linear                           bool // positions of operations are kept for linearizability
 	Whole                            bool // all records stay until the end of the input
 	// BaselineSpan is how long after the first record's end a value without a

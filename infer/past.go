@@ -240,6 +240,7 @@ func (s *State) sawAgain(v, n uint32) {
 func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	v := s.keys[c.key].initial
 	if nothing {
+		s.mayHaveBeenDeleted(c.key)
 		if s.absentUnknown(c.key) {
 			return
 		}

@@ -181,6 +181,7 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 		if nothing {
 			c.flags |= readNothing
 			s.foundNothing(c.key)
+			s.mayHaveBeenDeleted(c.key)
 			if s.absentUnknown(c.key) {
 				s.Counters.Ambiguous++
 				s.readOpen(OpenNothing)

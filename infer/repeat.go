@@ -72,7 +72,7 @@ func (s *State) uproot(v uint32) {
 	for id := s.versions[v].over; id != 0; id = s.versions[v].over {
 		s.withdrawOverwrite(id)
 		s.overwrite(id, initial, true)
-		if s.txns[s.writes[id].txn].flags&retired != 0 {
+		if s.txns[s.writes[id].txn].flags&retired != 0 && s.keys[s.versions[v].key].flags&emptied == 0 {
 			s.retireWrite(id)
 		}
 	}

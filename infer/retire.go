@@ -172,7 +172,7 @@ func (s *State) retireWrite(id uint32) {
 		s.supersede(p)
 	}
 	if x := &s.versions[v]; x.key != 0 && s.keys[x.key].flags&emptied != 0 {
-		s.leftLast(x.key, v)
+		s.leftBefore(x.key, w.txn)
 	} else if x.key != 0 && w.blind && k.flags&(uncheckable|unordered) != 0 && x.over == 0 {
 		if old := k.lastBlind; old != 0 && old != v {
 			s.drop(old)

@@ -17,7 +17,7 @@ func Signature() []byte {
 
 type scalars struct {
 	gen, joined, sessionOrder       uint32
-	nameless                        uint32
+	nameless                        uint32 // 1; and 2 for deletes
 	asked                           [2]uint32
 	hand, sessHand                  uint32
 	txnHand, nameHand               uint32
@@ -42,6 +42,9 @@ func (s *State) AppendState(dst []byte) []byte {
 	}
 	if s.nameless {
 		c.nameless = 1
+	}
+	if s.deletes {
+		c.nameless |= 2
 	}
 	dst = flat.AppendValue(dst, &c)
 	dst = flat.Append(dst, s.txns)
@@ -91,7 +94,8 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.gen, s.joined, s.absence.asked, s.expiry.asked = c.gen, c.joined == 1, c.asked[0], c.asked[1]
 	s.spill.hand, s.spill.sessHand, s.spill.txnHand, s.spill.nameHand = c.hand, c.sessHand, c.txnHand, c.nameHand
 	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.spilled[0], c.spilled[1], c.spilled[2], c.spilled[3]
-	s.sessionOrder, s.nameless = c.sessionOrder == 1, c.nameless == 1
+	s.sessionOrder, s.nameless = c.sessionOrder == 1, c.nameless&1 != 0
+	s.deletes = c.nameless&2 != 0
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
 	s.Untimed, s.begunRetired, s.reads = c.untimed, c.begunRetired, c.reads
 	flat.Read(r, &s.txns)

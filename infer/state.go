@@ -221,6 +221,7 @@ type State struct {
 	begunRetired int64 // greatest start of a transaction that has retired, where Options.Linear
 	sessionOrder bool  // some transaction that counts had a place in a session
 	nameless     bool  // some write did not say which version it made, where versions are told by that
+	deletes      bool  // some key was deleted
 	baselineEnds int64
 	greatest     int64 // greatest end of a transaction whose id is in ids
 	Counters     Counters

@@ -249,6 +249,7 @@ func (m *Machine) Configure(c Config) error {
 func (m *Machine) inferOptions() infer.Options {
 	o := m.cfg.inferOptions()
 	o.Linear = slices.Contains(m.watched, linearizable)
+	o.RealTime = m.realTime
 	if !m.forced.on { // what is forced is found from all edges
 		o.Labels = m.follows
 	}

@@ -300,6 +300,9 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 		}
 		return "the order of blind writes was not found within the budget, among others of " + strings.Join(m.givenUp, ", ")
 	}
+	if reason := m.misfitReason(l); reason != "" && !m.cfg.Unbounded {
+		return reason
+	}
 	if n := m.infer.Counters.Unordered; n > 0 {
 		return counted(n, "key without a known version order", "keys without a known version order")
 	}

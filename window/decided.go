@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -29,7 +30,7 @@ type Why struct {
 type openReads struct {
 	cause string
 	count func(m *Machine, l isolation.Level, r *infer.Reads) int64
-	text  string
+	text  func(m *Machine) string
 }
 
 // openCauses are in the order in which equal ones are told. A cause of its own gets a row.
@@ -37,19 +38,71 @@ func openCauses() []openReads {
 	by := func(why infer.OpenRead) func(*Machine, isolation.Level, *infer.Reads) int64 {
 		return func(_ *Machine, _ isolation.Level, r *infer.Reads) int64 { return r.Open[why] }
 	}
+	text := func(s string) func(*Machine) string { return func(*Machine) string { return s } }
 	return []openReads{
-		{"repeating-values", by(infer.OpenRepeating), "the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)"},
-		{"found-nothing", by(infer.OpenNothing), "they found nothing where somebody may have deleted: record all deletes and declare deletes=recorded and unmonitored-writers=no, or record `version`"},
-		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what they saw: capture all writers, and declare unmonitored-writers=no, or record `version`"},
-		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what they saw: record `version`, or write values that are unique"},
-		{"searched-values", (*Machine).searchedOpen, "several transactions may have written what they saw, and no order decides: record `version`, or write values that are unique"},
-		{"no-writer", by(infer.OpenUnattributed), "no record wrote what they saw, and the contract leaves nobody else: some writer is not captured"},
-		{"no-version", by(infer.OpenNameless), "they have no `version`, and other operations on their keys do: record it with every read"},
-		{"counters", (*Machine).countersOpen, "they are of counters, and no order of the increments is known: record the value and `version`"},
-		{"blind-writes", (*Machine).misfitsOpen, "they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or a wider --window"},
-		{"not-checked", (*Machine).ignoredOpen, "operations of kinds, or on keys, that are not checked"},
-		{"horizon", func(m *Machine, l isolation.Level, _ *infer.Reads) int64 { return m.horizonOf(l) }, "they reach back behind the window: replay them, or a wider --window"},
+		{"repeating-values", by(infer.OpenRepeating), text("the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)")},
+		{"found-nothing", by(infer.OpenNothing), (*Machine).nothingText},
+		{"unrecorded-values", by(infer.OpenUnrecorded), text("no record wrote what they saw: capture all writers, and declare unmonitored-writers=no, or record `version`")},
+		{"several-writers", by(infer.OpenSeveral), text("several transactions may have written what they saw: record `version`, or write values that are unique")},
+		{"searched-values", (*Machine).searchedOpen, text("several transactions may have left what they saw, or nothing, and no order decides: record `version`, or write values that are unique")},
+		{"no-writer", by(infer.OpenUnattributed), text("no record wrote what they saw, and the contract leaves nobody else: some writer is not captured")},
+		{"no-version", by(infer.OpenNameless), text("they have no `version`, and other operations on their keys do: record it with every read")},
+		{"counters", (*Machine).countersOpen, text("they are of counters, and no order of the increments is known: record the value and `version`")},
+		{"blind-writes", (*Machine).misfitsOpen, text("they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or a wider --window")},
+		{"not-checked", (*Machine).ignoredOpen, text("operations of kinds, or on keys, that are not checked")},
+		{"horizon", func(m *Machine, l isolation.Level, _ *infer.Reads) int64 { return m.horizonOf(l) }, text("they reach back behind the window: replay them, or a wider --window")},
 	}
+}
+
+// nothingText says what decides the reads that found nothing where somebody may have deleted.
+// What the contract has already is not asked for.
+func (m *Machine) nothingText() string {
+	c := &m.cfg.Contract
+	const found = "they found nothing where somebody "
+	var where, too []string // to tell that nobody deleted; and, of a key that was deleted, who did
+	if c.DeletesUnseen {
+		where = append(where, "deletes=recorded")
+	}
+	if c.UnmonitoredWriters {
+		where = append(where, "unmonitored-writers=no")
+	}
+	for _, x := range []struct {
+		missing bool
+		say     string
+	}{
+		{!c.Complete, "capture=complete"}, {c.Existing, "start=empty"}, {c.Observed, "value-identity=unique"},
+	} {
+		if x.missing {
+			too = append(too, x.say)
+		}
+	}
+	switch {
+	case c.ByVersion || c.NumericVersions || c.TrustCommitTS || c.SequentialKeys || c.LinearizableKeys:
+		return found + "may have deleted: record `version` with deletes, and with reads that find nothing"
+	case len(where) > 0:
+		say := found + "may have deleted: "
+		if c.DeletesUnseen {
+			say += "record all deletes and "
+		}
+		say += "declare " + listed(where)
+		if len(too) > 0 {
+			say += " (and " + listed(too) + ", which decide those of keys that are deleted)"
+		}
+		return say + ", or record `version`"
+	case len(too) > 0:
+		return found + "had deleted: declare " + listed(too) + " where that is so, which decides them, or record `version`"
+	case m.cfg.Unbounded:
+		return found + "had deleted, and no order decides: record `version`"
+	}
+	return found + "had removed an element, or deleted a key of which not all is known: a check of the whole history decides them"
+}
+
+// listed is "a, b and c".
+func listed(s []string) string {
+	if len(s) < 2 {
+		return strings.Join(s, "")
+	}
+	return strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
 }
 
 // Causes are the names of all, in their order.
@@ -77,7 +130,7 @@ func (m *Machine) countersOpen(l isolation.Level, r *infer.Reads) int64 {
 
 // misfitsOpen are at most as many as there are reads.
 func (m *Machine) misfitsOpen(l isolation.Level, _ *infer.Reads) int64 {
-	if m.closed || m.cfg.Unbounded || l.Special != 0 || l.Base < isolation.Prefix {
+	if m.cfg.Unbounded || l.Special != 0 || l.Base < isolation.Prefix {
 		return 0
 	}
 	return m.leastMisfits(l)
@@ -95,7 +148,7 @@ func (m *Machine) Decided(l isolation.Level) Decided {
 	}
 	for _, c := range openCauses() {
 		if n := c.count(m, l, &r); n > 0 {
-			d.Why = append(d.Why, Why{c.cause, n, c.text})
+			d.Why = append(d.Why, Why{c.cause, n, c.text(m)})
 		}
 	}
 	d.settle()
