@@ -43,7 +43,11 @@ func (s *State) await(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, missing
 
 func (s *State) suspectDuplicate(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, repeated) }
 
-func (s *State) suspectFuture(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, ownFuture) }
+func (s *State) suspectFuture(v, n, op uint32) {
+	if s.versions[v].flags&nothing == 0 { // what is left when nobody has deleted is nothing too
+		s.wait(s.txns[n].end, n, v, op, ownFuture)
+	}
+}
 
 // Undecided says whether there are questions that the watermark now has passed.
 func (s *State) Undecided(now int64) bool {

@@ -128,7 +128,7 @@ const unchained = hasBaseline | deleted | element
 // unchained says whether the versions of k give no chains. In an emptied key nothing ends them.
 func (k *key) unchained() bool {
 	if k.flags&emptied != 0 {
-		return k.flags&(unchained&^deleted) != 0
+		return k.flags&hasBaseline != 0
 	}
 	return k.flags&unchained != 0
 }
@@ -263,8 +263,9 @@ type Piece struct {
 }
 
 // EachPiece calls fn with the chains of unordered keys as far as their writers live,
-// which are txns. ok is false where the versions are no chains.
-func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Piece)) (ok bool) {
+// which are txns, those of elements of sets if they are asked for. ok is false where the
+// versions are no chains.
+func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool, fn func(p *Piece)) (ok bool) {
 	liveWriter := func(v uint32) bool {
 		w := s.versions[v].writer
 		return v != 0 && w != 0 && live(w)
@@ -276,7 +277,7 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, fn func(p *Pi
 		for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 			w := &s.writes[id]
 			v := w.version
-			if w.intermediate || !s.blindKey(s.versions[v].key) {
+			if w.intermediate || !s.blindKey(s.versions[v].key) || !elements && s.OfElement(v) {
 				continue
 			}
 			if k := &s.keys[s.versions[v].key]; k.unchained() || s.opt.Rows && k.flags&emptied != 0 {

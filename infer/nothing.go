@@ -16,7 +16,7 @@ func nothingHash() event.Hash { return event.Hash{Lo: 0x6e6f7468696e6721, Hi: 0x
 func (s *State) comesAgain(k uint32) bool {
 	o, x := &s.opt, &s.keys[k]
 	return !o.Whole && o.Complete && !o.Existing && !o.vacant() && !o.Observed && !o.ByVersion && !o.Ordered &&
-		x.kind == event.Register && x.flags&(unsupported|uncheckable|element|hasBaseline|versioned|repeats) == 0
+		x.kind == event.Register && x.flags&(unsupported|uncheckable|hasBaseline|versioned|repeats) == 0
 }
 
 // absent is the version of k that a read of nothing saw.
@@ -113,6 +113,9 @@ func (s *State) moveReaders(u, v uint32) {
 
 // IsNothing says whether v is what deletes leave in an emptied key.
 func (s *State) IsNothing(v uint32) bool { return s.versions[v].flags&nothing != 0 }
+
+// OfElement says whether v is of an element of a set.
+func (s *State) OfElement(v uint32) bool { return s.keys[s.versions[v].key].flags&element != 0 }
 
 // WasAbsent says whether v is the initial version of a key in which nothing comes again: it
 // named what had been read of it, as long as the key was not deleted.

@@ -252,7 +252,7 @@ func (s *State) install(c *touch, n uint32) {
 		}
 		return
 	}
-	if c.readVer != 0 && s.versions[c.readVer].flags&nothing == 0 && s.wroteIn(c, c.readVer) {
+	if c.readVer != 0 && s.wroteIn(c, c.readVer) {
 		// What it read and what it wrote are two versions of one value, or it read
 		// the future.
 		s.makeAmbiguous(c.readVer)

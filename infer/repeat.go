@@ -21,8 +21,8 @@ func (s *State) searchable(v uint32) bool {
 	}
 	x := &s.versions[v]
 	k := &s.keys[x.key]
-	return k.kind == event.Register && k.flags&(unsupported|element|hasBaseline|versioned) == 0 && x.flags&initialVersion == 0 &&
-		k.flags&(deleted|emptied) != deleted
+	return k.kind == event.Register && k.flags&(unsupported|hasBaseline|versioned) == 0 && x.flags&initialVersion == 0 &&
+		(k.flags&(deleted|element) == 0 || k.flags&emptied != 0)
 }
 
 // IsRepeated says whether v is of a register and has several possible writers.
@@ -121,10 +121,10 @@ func (s *State) RepeatedReads(v uint32, fn func(reader uint32, maybe bool)) (ok 
 }
 
 // EachRepeatedRead calls fn with the versions that n read and of which the writer is not
-// known, since several left the value.
+// known, since several left the value. What a read of a set shows of one element says nothing of others.
 func (s *State) EachRepeatedRead(n uint32, fn func(v uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
-		if v := s.readers[id].version; s.versions[v].flags&(ambiguous|initialVersion) == ambiguous {
+		if v := s.readers[id].version; s.versions[v].flags&(ambiguous|initialVersion) == ambiguous && !s.OfElement(v) {
 			fn(v)
 		}
 	}

@@ -286,7 +286,9 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 		out, _, _ := m.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.WW))
 		return c.nodeAt(out) >= 0
 	}
-	ok := m.infer.EachPiece(txns, live, func(p *infer.Piece) {
+	elements := !known && !m.graph.Split(i) // to add what is there is no conflict, and a witness does not tell elements apart
+	ok := m.infer.EachPiece(txns, live, elements, func(p *infer.Piece) {
+		c.repeats = c.repeats || m.infer.OfElement(p.Versions[0]) // what cannot be ordered is asked again without them
 		asked = asked || m.anyAskedLess([]infer.Chain{p.Chain}, m.views[i])
 		x := piece{at: -1, key: p.Key, hash: m.infer.KeyHash(p.Key), unit: m.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}
 		x.closed = x.closed || x.unit.In < 0 || x.unit.InAnti < 0
@@ -310,7 +312,7 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	pieces = sortedPieces(pieces)
 	p := &c.problem
 	p.Units, c.chains = make([]solve.Unit, 0, len(pieces)), make([]infer.Chain, 0, len(pieces))
-	reads := m.openReads(i, c, pieces)
+	reads := m.openReads(i, c, pieces, elements)
 	var later, assumed []solve.Edge
 	for from := 0; from < len(pieces); {
 		to := from + 1

@@ -47,8 +47,8 @@ type openRead struct {
 const maxNear = 8
 
 // openReads are the reads of repeated values by the nodes.
-func (m *Machine) openReads(i int, c *constraints, pieces []piece) (reads []openRead) {
-	c.repeats = slices.ContainsFunc(pieces, func(x piece) bool { return x.repeated })
+func (m *Machine) openReads(i int, c *constraints, pieces []piece, elements bool) (reads []openRead) {
+	c.repeats = c.repeats || slices.ContainsFunc(pieces, func(x piece) bool { return x.repeated })
 	if m.infer.Counters.Repeated == 0 {
 		return nil
 	}
@@ -58,6 +58,9 @@ func (m *Machine) openReads(i int, c *constraints, pieces []piece) (reads []open
 			continue
 		}
 		m.infer.EachOpenRead(t, m.watermark, func(v uint32, writers int, sure bool) {
+			if !elements && m.infer.OfElement(v) {
+				return
+			}
 			k := m.infer.KeyOfVersion(v)
 			reads = append(reads, openRead{
 				reader: t, version: v, key: k, hash: m.infer.KeyHash(k), node: int32(at), writers: writers,

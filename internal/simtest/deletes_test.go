@@ -18,6 +18,7 @@ import (
 func deleting(i int) oracle.Kinds {
 	k := oracle.Kinds{Deletes: true, Corrupt: []float64{0, 0.2, 0.5}[i%3], Blind: []float64{0, 0.2, 0.5}[i/3%3]}
 	k.CAS, k.Ranges = i%4 == 1, i%5 == 1
+	k.Sets, k.Removes = i%5 > 2, i%5 > 2
 	if i%2 == 0 {
 		k.Aborted, k.Unknown = 0.1, 0.1
 	}
