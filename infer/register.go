@@ -256,7 +256,9 @@ func (s *State) install(c *touch, n uint32) {
 		// What it read and what it wrote are two versions of one value, or it read
 		// the future.
 		s.makeAmbiguous(c.readVer)
-		s.suspectFuture(c.readVer, n, c.readOp)
+		if !s.values.has(s.valueKey(c.readVer)) { // else one who has left memory may have written it
+			s.suspectFuture(c.readVer, n, c.readOp)
+		}
 	}
 	if c.flags&(wrote|misread) == wrote|misread {
 		s.sawOwnFuture(c, n)

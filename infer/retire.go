@@ -95,10 +95,15 @@ func (s *State) Retire(n uint32, out *Out) {
 			s.dropReader(id)
 		}
 		x.flags |= mark
+		again := false
 		if x.possible == 0 && x.flags&(initialVersion|nothing|baseline) == 0 {
-			s.keepLate(v)
+			if again = x.flags&ambiguous != 0 && s.twice.has(s.valueKey(v)); !again {
+				s.keepLate(v)
+			}
 		}
-		if x.readers == 0 {
+		if x.readers == 0 && again { // several wrote it who are gone: it is known by the filter
+			s.drop(v)
+		} else if x.readers == 0 {
 			s.supersede(v)
 		}
 		if x.flags&notKept == 0 {
