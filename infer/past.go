@@ -238,7 +238,7 @@ func (s *State) sawAgain(v, n uint32) {
 // sawAnother takes in that n read a register once more and saw another version:
 // levels below read atomic allow it, and who wrote that one comes before n too.
 func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
-	v := s.keys[c.key].initial
+	var v uint32
 	if nothing {
 		s.mayHaveBeenDeleted(c.key)
 		if s.absentUnknown(c.key) {

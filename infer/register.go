@@ -177,7 +177,7 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	default:
 		c.flags |= hasRead
 		c.readHash, c.readOp = h, op
-		v := s.keys[c.key].initial
+		var v uint32
 		if nothing {
 			c.flags |= readNothing
 			s.foundNothing(c.key)
