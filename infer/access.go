@@ -140,7 +140,7 @@ func otherValueIn(b *event.Batch, h event.Hash) (string, bool) {
 // to, 0 if there is none.
 func (s *State) Saw(n, v uint32) uint32 {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
-		if r := &s.readers[id]; !r.reread && s.versions[r.version].key == s.versions[v].key {
+		if r := &s.readers[id]; r.saw() && s.versions[r.version].key == s.versions[v].key {
 			return r.version
 		}
 	}

@@ -100,7 +100,9 @@ func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 				continue
 			}
 			for r := s.versions[w.version].readers; r != 0; r = s.olderReader(r) {
-				c.all = append(c.all, s.readers[r].txn)
+				if !s.readers[r].named {
+					c.all = append(c.all, s.readers[r].txn)
+				}
 			}
 			c.list = append(c.list, Chain{
 				Txns: c.all[at : at+1 : at+1], Versions: c.all[at+1 : at+2 : at+2], Readers: c.all[at+2 : len(c.all) : len(c.all)],
@@ -176,7 +178,9 @@ func (s *State) chainsOf(k uint32, c *chains) bool {
 		first = len(c.all)
 		if v := s.writes[last].version; s.versions[v].flags&ambiguous == 0 {
 			for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-				c.all = append(c.all, s.readers[r].txn)
+				if !s.readers[r].named {
+					c.all = append(c.all, s.readers[r].txn)
+				}
 			}
 		}
 		n.Readers = c.all[first:len(c.all):len(c.all)]
@@ -211,7 +215,7 @@ func (s *State) InitialReaders(dst []uint32, k uint32) []uint32 {
 // EachBlindRead calls fn with the versions that n read of unordered keys.
 func (s *State) EachBlindRead(n uint32, fn func(key, version uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
-		if v := s.readers[id].version; s.blindKey(s.versions[v].key) {
+		if v := s.readers[id].version; s.blindKey(s.versions[v].key) && !s.readers[id].named {
 			fn(s.versions[v].key, v)
 		}
 	}
@@ -242,7 +246,7 @@ func (s *State) EachReaderOf(k uint32, value uint64, fn func(n, v uint32)) {
 			continue
 		}
 		for r := s.versions[uint32(slot)].readers; r != 0; r = s.olderReader(r) {
-			if !s.readers[r].reread {
+			if s.readers[r].saw() {
 				fn(s.readers[r].txn, uint32(slot))
 			}
 		}
@@ -311,7 +315,9 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool
 				last = next
 			}
 			for r := s.versions[versions[len(versions)-1]].readers; r != 0 && !p.Repeated; r = s.olderReader(r) {
-				readers = append(readers, s.readers[r].txn)
+				if !s.readers[r].named {
+					readers = append(readers, s.readers[r].txn)
+				}
 			}
 			p.Txns, p.Versions, p.Readers = slices.Clip(writers[from:]), slices.Clip(versions[from:]), slices.Clip(readers[read:])
 			fn(&p)

@@ -224,7 +224,7 @@ func (s *State) replaceAgain(v, n uint32) {
 	}
 	for o := x.over; o != 0; o = s.writes[o].nextOver {
 		for r := x.readers; r != 0; r = s.olderReader(r) {
-			if s.readers[r].reread {
+			if !s.readers[r].saw() {
 				continue
 			}
 			s.edge(s.readers[r].txn, s.writes[o].txn, RW, s.writes[o].version, 0)

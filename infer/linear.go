@@ -321,7 +321,7 @@ func (s *State) lineAt(n, k uint32) (v uint32, installed bool) {
 		}
 	}
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
-		if r := &s.readers[id]; !r.reread && s.versions[r.version].key == k {
+		if r := &s.readers[id]; r.saw() && s.versions[r.version].key == k {
 			return r.version, false
 		}
 	}
@@ -357,7 +357,7 @@ func (s *State) lineAgain(k, v uint32) {
 		}
 		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 			n := s.readers[r].txn
-			if at, installed := s.lineAt(n, k); s.readers[r].reread || installed || at != v || s.txns[n].flags&(hasTimes|stale) != hasTimes {
+			if at, installed := s.lineAt(n, k); !s.readers[r].saw() || installed || at != v || s.txns[n].flags&(hasTimes|stale) != hasTimes {
 				continue
 			}
 			l.readBegun = latest(l.readBegun, moment{at: s.txns[n].start, txn: n})

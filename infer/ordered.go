@@ -81,7 +81,7 @@ func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 		s.readValue(c, n, i, h, false)
 	} else if c.readVer != v {
 		c.readLen = v
-		s.addReader(n, v, i)
+		s.readers[s.addReader(n, v, i)].named = true
 	}
 }
 
@@ -177,7 +177,9 @@ func (s *State) readersPrecede(from, to, q uint32) {
 			continue
 		}
 		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
-			s.edge(s.readers[r].txn, s.versions[q].writer, RW, q, s.shownBy(a))
+			if !s.readers[r].named {
+				s.edge(s.readers[r].txn, s.versions[q].writer, RW, q, s.shownBy(a))
+			}
 		}
 	}
 }
@@ -193,6 +195,9 @@ func (s *State) shownBy(a uint32) uint32 {
 
 // sawOrdered gives the edge of n's read of v to the writer of the next known version.
 func (s *State) sawOrdered(v, n uint32) {
+	if s.namedOnly(v, n) {
+		return
+	}
 	if s.opt.partly() {
 		s.sawPartly(v, n)
 	}
@@ -294,7 +299,9 @@ func (s *State) giveUpOrder(k uint32) {
 		}
 		for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 			for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-				s.edge(s.readers[r].txn, s.writes[id].txn, RW, s.writes[id].version, 0)
+				if s.readers[r].saw() {
+					s.edge(s.readers[r].txn, s.writes[id].txn, RW, s.writes[id].version, 0)
+				}
 			}
 		}
 	}

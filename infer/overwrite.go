@@ -48,12 +48,15 @@ func (s *State) namedOnly(v, t uint32) bool {
 		return false
 	}
 	for id := s.txns[t].reads; id != 0; id = s.readers[id].nextOfTxn {
-		if r := &s.readers[id]; r.version != v && !r.reread && s.versions[r.version].key == k {
+		if r := &s.readers[id]; r.version == v && r.named {
 			return true
 		}
 	}
 	return false
 }
+
+// saw says whether the transaction read the version, and no other one of the key before.
+func (r *reader) saw() bool { return !r.reread && !r.named }
 
 // overwrote says whether t read v and installed another version of the key.
 func (s *State) overwrote(t, v uint32) bool {
@@ -88,6 +91,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 		case x.reread:
 		case x.txn == n:
 			x.overwrote = x.overwrote || !blind
+		case x.named:
 		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn || s.txns[x.txn].asked != s.txns[n].asked:
 			s.edge(x.txn, n, RW, w.version, 0)
 		}
@@ -98,7 +102,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	}
 	if other != 0 {
 		x := &s.writes[other]
-		s.edge(n, x.txn, RW, x.version, 0)
+		s.missed(&s.writes[id], x)
 		if s.loses(&s.writes[id], x) {
 			s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: pred, Certain: true})
 		} else {
@@ -188,10 +192,18 @@ func (s *State) diverge(id, other uint32) {
 		return
 	}
 	w, x := &s.writes[id], &s.writes[other]
-	s.edge(x.txn, w.txn, RW, w.version, 0)
-	s.edge(w.txn, x.txn, RW, x.version, 0)
+	s.missed(x, w)
+	s.missed(w, x)
 	if s.loses(w, x) {
 		s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
+	}
+}
+
+// missed gives the anti-dependency of w, which replaced what x did, on x: its transaction read
+// that version, unless it had read another one.
+func (s *State) missed(w, x *write) {
+	if !s.namedOnly(w.pred, w.txn) {
+		s.edge(w.txn, x.txn, RW, x.version, 0)
 	}
 }
 
@@ -201,8 +213,8 @@ func (s *State) divergeInRow(id uint32) {
 	w := &s.writes[id]
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
 		if x := &s.writes[o]; x.txn != w.txn && !x.blind && s.txns[x.txn].asked == s.txns[w.txn].asked && s.loses(w, x) {
-			s.edge(x.txn, w.txn, RW, w.version, 0)
-			s.edge(w.txn, x.txn, RW, x.version, 0)
+			s.missed(x, w)
+			s.missed(w, x)
 			s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
 			return
 		}

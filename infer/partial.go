@@ -104,7 +104,7 @@ func (s *State) readersBefore(from, to uint32) {
 		return
 	}
 	for r := s.versions[from].readers; r != 0; r = s.olderReader(r) {
-		if !s.readers[r].reread {
+		if s.readers[r].saw() {
 			s.edge(s.readers[r].txn, w, RW, to, 0)
 		}
 	}

@@ -113,7 +113,7 @@ func (s *State) RepeatedReads(v uint32, fn func(reader uint32, maybe bool)) (ok 
 		maybe = maybe || s.txns[s.writes[id].txn].state == tentative
 	}
 	for r := x.readers; r != 0; r = s.olderReader(r) {
-		if !s.readers[r].reread {
+		if s.readers[r].saw() {
 			fn(s.readers[r].txn, maybe)
 		}
 	}
@@ -164,7 +164,7 @@ func (s *State) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int,
 // EachReader calls fn with those who read v, as far as they are in memory.
 func (s *State) EachReader(v uint32, fn func(n uint32)) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-		if !s.readers[r].reread {
+		if s.readers[r].saw() {
 			fn(s.readers[r].txn)
 		}
 	}

@@ -174,6 +174,7 @@ type reader struct {
 	overwrote    bool // the transaction installed a next version as well
 	again        bool // a later operation of the transaction saw it as well
 	reread       bool // the transaction had seen another version before
+	named        bool // its write says that it replaced the version; it had read another one
 }
 
 // State is all that inference remembers. Use [New]. It is not safe for
@@ -412,7 +413,7 @@ func (s *State) addReader(n, v, op uint32) uint32 {
 	r, t, x := &s.readers[id], &s.txns[n], &s.versions[v]
 	r.txn, r.version, r.op = n, v, op
 	r.newer, r.older, r.nextOfTxn = 0, x.readers, t.reads
-	r.overwrote, r.again, r.reread = false, false, false
+	r.overwrote, r.again, r.reread, r.named = false, false, false, false
 	if x.readers != 0 {
 		s.readers[x.readers].newer = id
 	} else {

@@ -3,7 +3,6 @@ package isolation
 import (
 	"slices"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 )
 
@@ -147,15 +146,7 @@ func losesUpdate(p *witness, labels []finding.Label) bool {
 			return false
 		}
 	}
-	return labels[last] == finding.WW && replacedUnread(p, &p.Edges[last])
-}
-
-// replacedUnread says whether the end of e replaced another version than it had read.
-func replacedUnread(p *witness, e *finding.Dependency) bool {
-	to := &p.Txns[e.To]
-	read, ok := externalRead(to, e.Key)
-	before, nothing, named := replaced(to, e.Key)
-	return ok && named && !nothing && (read.Flags&event.NotFound != 0 || read.Value != before)
+	return labels[last] == finding.WW && readsAnother(p, p.Edges[last].To, p.Edges[last].Key)
 }
 
 // cycleTitle is the plain name of a cycle, where it has one.

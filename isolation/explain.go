@@ -151,6 +151,9 @@ func because(w *witness, e *finding.Dependency) string {
 	if text := visitsBecause(w, e); text != "" {
 		return text
 	}
+	if text := namedBecause(w, e); text != "" {
+		return text
+	}
 	if text := otherBecause(w, e); text != "" {
 		return text
 	}
@@ -178,10 +181,31 @@ func because(w *witness, e *finding.Dependency) string {
 	case e.Shown >= 0:
 		return fmt.Sprintf("the read of %s by %s shows that %s appended before %s appended %s", e.Key, w.short(e.Shown), from, to, clip(e.Value))
 	}
-	if replacedUnread(plainly(w), e) {
+	return fmt.Sprintf("%s read and overwrote what %s left in %s", to, from, e.Key)
+}
+
+// namedBecause is the evidence for an edge where a write says itself what it replaced, and its
+// transaction had not read that, "" for any other edge.
+func namedBecause(w *witness, e *finding.Dependency) string {
+	if e.Assumed || e.Label&(finding.RW|finding.WW) == 0 || w.Numeric || w.ByCommit {
+		return ""
+	}
+	p := plainly(w)
+	from, to := w.short(e.From), w.short(e.To)
+	if e.Label&finding.RW != 0 {
+		if before, unread := replacedUnread(w, p, e.From, e.Key); unread && !(readsAnother(p, e.From, e.Key) && w.Anomaly != finding.Divergence) {
+			return fmt.Sprintf("%s overwrote %s = %s, and %s did so too", from, e.Key, clip(before), to)
+		}
+		return ""
+	}
+	before, unread := replacedUnread(w, p, e.To, e.Key)
+	switch {
+	case !unread || e.Label&finding.WR != 0 && before != e.Value:
+		return ""
+	case readsAnother(p, e.To, e.Key):
 		return fmt.Sprintf("%s overwrote what %s left in %s, and had read another version", to, from, e.Key)
 	}
-	return fmt.Sprintf("%s read and overwrote what %s left in %s", to, from, e.Key)
+	return fmt.Sprintf("%s overwrote %s = %s, which %s wrote", to, e.Key, clip(before), from)
 }
 
 // sentence says what is wrong for findings that are not cycles.

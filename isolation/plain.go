@@ -280,3 +280,31 @@ func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
 	}
 	return o.Value, o.Flags&event.NotFound != 0, true
 }
+
+// readsAnother says whether the i-th transaction of the plain p says that it replaced a version
+// of the key, and had read another one.
+func readsAnother(p *witness, i int, key string) bool {
+	t := &p.Txns[i]
+	before, nothing, named := replaced(t, key)
+	read, had := externalRead(t, key)
+	return had && named && !nothing && (read.Flags&event.NotFound != 0 || read.Value != before)
+}
+
+// replacedUnread is the version that the i-th transaction of w, plainly p, says it replaced;
+// unread is false where it had read that one, or says nothing.
+func replacedUnread(w, p *witness, i int, key string) (before string, unread bool) {
+	before, nothing, named := replaced(&p.Txns[i], key)
+	if !named || nothing {
+		return "", false
+	}
+	for k := range w.Txns[i].Ops { // not of the plain ones, where what was replaced has been read
+		switch o := &w.Txns[i].Ops[k]; {
+		case o.Key != key && o.Kind != event.Range:
+		case o.Writes() && o.PrevVersion != "":
+			return before, true
+		default:
+			return before, readsAnother(p, i, key)
+		}
+	}
+	return before, false
+}

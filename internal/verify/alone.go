@@ -85,8 +85,8 @@ func checkGarbage(w *finding.Witness, a *event.Record) error {
 	return fmt.Errorf("%s did not read %s from %s", a.ID, w.Value, w.Key)
 }
 
-// checkDivergence: two transactions read the same of the key, and both installed
-// a version of their own (MTC, definition 10).
+// checkDivergence: two transactions replaced one version of the key, by what their writes say
+// or by what they had read, each with one of its own (MTC, definition 10).
 func checkDivergence(w *finding.Witness) error {
 	a, b := &w.Txns[0], &w.Txns[len(w.Txns)-1]
 	switch {
@@ -109,14 +109,14 @@ func checkDivergence(w *finding.Witness) error {
 			}
 		}
 	}
-	x, read := externalRead(a, w.Key)
-	y, too := externalRead(b, w.Key)
-	if read && too && x.Flags&event.NotFound == y.Flags&event.NotFound && x.Value == y.Value {
-		switch nothing := x.Flags&event.NotFound != 0; {
+	x, nothing, ok := replaced(a, w.Key)
+	y, none, _ := replaced(b, w.Key)
+	if ok && nothing == none && x == y {
+		switch {
 		case nothing && deletes(w, w.Key):
 			return fmt.Errorf("%s was deleted: they may have found nothing twice", w.Key)
-		case !nothing && severalWrote(w, w.Key, x.Value):
-			return fmt.Errorf("several wrote the %s of %s that they read", x.Value, w.Key)
+		case !nothing && severalWrote(w, w.Key, x):
+			return fmt.Errorf("several wrote the %s of %s that they read", x, w.Key)
 		}
 		return nil
 	}
