@@ -293,7 +293,7 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool
 				if liveWriter(w.pred) {
 					continue // it is in the middle of a piece
 				}
-				p.Closed = w.pred == 0 || s.versions[w.pred].flags&initialVersion == 0
+				p.Closed = w.pred == 0 || s.versions[w.pred].flags&initialVersion == 0 && !s.Unwritten(w.pred)
 			}
 			from, read := len(writers), len(readers)
 			for last := id; last != 0; {
@@ -328,6 +328,13 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool
 
 // WriterOf is the one writer of v, 0 if there is none.
 func (s *State) WriterOf(v uint32) uint32 { return s.versions[v].writer }
+
+// Unwritten says whether the record of who wrote v has not come, or is not known to count: v
+// is no version that was there before watching began either.
+func (s *State) Unwritten(v uint32) bool {
+	x := &s.versions[v]
+	return x.writer == 0 && x.flags&(initialVersion|baseline|ambiguous) == 0
+}
 
 // Successor is the next member of n's session that counts, 0 if there is none.
 func (s *State) Successor(n uint32) uint32 {

@@ -39,6 +39,7 @@ type frozenRun struct {
 	misfits []uint32 // transactions
 	timed   bool
 	freezes bool             // what is run freezes then
+	ahead   bool             // most of what is run lives on: who wrote what it read may come before it freezes
 	lows    map[uint32]int64 // by node: what the frozen order raises its bound to
 	// missed says that somebody behind what was run read a version that was replaced
 	// there: a misfit to come.
@@ -100,7 +101,9 @@ func (r *frozenRun) run(nodes []uint32) {
 		if !r.split || n&1 == 0 {
 			if !r.m.askedUnder(t, r.m.views[r.view]) {
 				r.m.infer.EachBlindRead(t, func(k, v uint32) {
-					fits = fits && r.m.leftThere(r.view, r.last(k), v)
+					if !r.ahead || !r.m.infer.Unwritten(v) {
+						fits = fits && r.m.leftThere(r.view, r.last(k), v)
+					}
 				})
 			}
 		}
@@ -400,7 +403,7 @@ func (m *Machine) readersOfFrozen(i int, c *constraints, txns []uint32, dst []so
 	for _, t := range txns {
 		m.infer.EachBlindRead(t, func(key, v uint32) {
 			k, ok := byKey[key]
-			if !ok || m.liveVersion(i, v) || m.infer.IsRepeated(v) {
+			if !ok || m.liveVersion(i, v) || m.infer.IsRepeated(v) || m.infer.Unwritten(v) {
 				return
 			}
 			node, _, _ := m.graph.Ends(i, incremental.Vertex(t), incremental.Vertex(t), incremental.Labels(infer.RW))
@@ -521,30 +524,26 @@ func (m *Machine) initFrozen() {
 	}
 }
 
-// orderBefore orders the live part where what is due would not fit: at the strongest
-// level that is not violated, and at those that the expected one forbids to violate.
+// orderBefore orders the live part where what is due would not fit, at each level that is not
+// violated, and at those that the expected one forbids to violate: the strongest first, whose order
+// those that it implies take over, as far as they can. A stronger level can have no order where a
+// weaker one has, or be violated later, and then says nothing of it any more.
 func (m *Machine) orderBefore(due func(i int) []uint32) {
 	m.initFrozen()
 	m.dropAside()
 	for at := range m.weakFirst {
 		i := m.weakFirst[len(m.weakFirst)-1-at]
-		open := m.orders(i)
-		if !open && !(m.hunted(i) && m.cfg.Expect.Implies(m.views[i])) {
+		if !m.orders(i) && !(m.hunted(i) && m.cfg.Expect.Implies(m.views[i])) {
 			continue
 		}
 		n := len(due(i))
 		if n == 0 {
-			if m.begunOf(m.views[i]) != nil {
-				continue // all that it has is new
-			}
-			return
+			continue
 		}
 		r := m.newRun(i)
+		r.ahead = true
 		if r.run(m.graph.First(i, lookedAt(n))); len(r.misfits) > 0 || r.missed {
 			m.orderLive(i, n, len(r.misfits) > 0)
-		}
-		if open && m.orders(i) && m.begunOf(m.views[i]) == nil {
-			return
 		}
 	}
 }
