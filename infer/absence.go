@@ -1,10 +1,15 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"math"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // What rests on the absence of a record is decided when the watermark has passed
 // the end of the transaction that raised the question: until then the record
-// may still come.
+// may still come. One that nobody has heard of is waited for for longer, by the patience,
+// unless it is known before that whoever began by then has come (sessions=closed).
 
 type dueKind uint32
 
@@ -15,6 +20,7 @@ const (
 	ownFuture                    // txn read an element that it appended later
 	missingSeq                   // a member before txn in its session has not come
 	writerAgain                  // as unheardWriter, whether or not the version is accused
+	stillRepeated                // as repeated, of an append that nobody had heard of
 )
 
 // due is a question and when to answer it.
@@ -49,16 +55,47 @@ func (s *State) suspectFuture(v, n, op uint32) {
 	}
 }
 
-// Undecided says whether there are questions that the watermark now has passed.
-func (s *State) Undecided(now int64) bool {
-	return s.absence.before(now)
+// askPatiently asks d anew, whose writer nobody has heard of.
+func (s *State) askPatiently(d due, kind dueKind) {
+	s.txns[d.txn].due++
+	s.versions[d.version].due++
+	s.patient.asked = s.absence.asked
+	s.patient.push(s.txns[d.txn].end, d.txn, s.txns[d.txn].gen, d.version, d.op, kind)
+	s.absence.asked = s.patient.asked
 }
 
-// Decide answers the questions that the watermark now has passed.
-func (s *State) Decide(now int64, out *Out) {
+// Undecided says whether there are questions that the watermark now has passed, or that can be
+// answered since all that began before gone has come.
+func (s *State) Undecided(now, gone int64) bool {
+	return s.absence.before(now) || s.patient.before(s.patientLimit(now, gone))
+}
+
+// patientLimit is the time before which those ended whose unheard writers would have come. gone
+// is math.MinInt64 where it is not known.
+func (s *State) patientLimit(now, gone int64) int64 {
+	limit := now
+	if now >= math.MinInt64+s.patience() {
+		limit = now - s.patience()
+	}
+	if drift := int64(s.opt.ClockDrift); gone >= math.MinInt64+drift {
+		limit = max(limit, gone-drift)
+	}
+	return min(limit, now)
+}
+
+// Decide answers those questions.
+func (s *State) Decide(now, gone int64, out *Out) {
 	s.begin(out)
-	for s.absence.before(now) {
-		d := s.absence.pop()
+	for limit := s.patientLimit(now, gone); ; {
+		var d due
+		switch p := s.patient.before(limit); {
+		case s.absence.before(now) && !(p && s.patient.heap[0].at+s.patience() < s.absence.heap[0].at):
+			d = s.absence.pop()
+		case p:
+			d = s.patient.pop()
+		default:
+			return
+		}
 		t := &s.txns[d.txn]
 		t.due--
 		if d.kind == missingSeq {
@@ -85,12 +122,11 @@ func (s *State) decide(d due) {
 	switch d.kind {
 	case missingSeq:
 		s.decideSeq(d.txn)
-	case repeated:
+	case repeated, stillRepeated:
 		if x.possible == 1 {
 			s.accuse(d, DuplicateElements)
-		} else if end := s.txns[d.txn].end; x.possible == 0 && d.at == end && s.patience() > 0 {
-			// for its append to come at all
-			s.wait(end+s.patience(), d.txn, d.version, d.op, repeated)
+		} else if x.possible == 0 && d.kind == repeated && s.patience() > 0 {
+			s.askPatiently(d, stillRepeated) // for its append to come at all
 		} else if x.possible == 0 {
 			s.keepLate(d.version) // should it come all the same, what it means is flagged
 		}
@@ -105,7 +141,7 @@ func (s *State) decide(d due) {
 		if x.writes == 0 && d.kind == missingWriter && s.patience() > 0 {
 			// The writer may have been running for its client when the reader had
 			// ended, and is recorded when it ends.
-			s.wait(s.txns[d.txn].end+s.patience(), d.txn, d.version, d.op, unheardWriter)
+			s.askPatiently(d, unheardWriter)
 			return
 		}
 		s.decideWriter(d)

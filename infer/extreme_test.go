@@ -52,7 +52,7 @@ func TestExtremeSeq(t *testing.T) {
 				}
 			}
 			var out Out
-			s.Decide(math.MaxInt64, &out)
+			s.Decide(math.MaxInt64, math.MinInt64, &out)
 			if n := s.Counters.Gaps; n < 0 || c.gap != (n > 0) {
 				t.Errorf("%d gaps", n)
 			}

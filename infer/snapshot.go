@@ -64,6 +64,7 @@ func (s *State) AppendState(dst []byte) []byte {
 		dst = flat.Append(dst, s.seqs[i].words)
 	}
 	dst = flat.Append(dst, s.absence.heap)
+	dst = flat.Append(dst, s.patient.heap)
 	dst = flat.Append(dst, s.expiry.heap)
 	dst = flat.Append(dst, s.late)
 	dst = flat.Append(dst, s.unsure)
@@ -118,6 +119,7 @@ func (s *State) ReadState(r *flat.Reader) {
 		s.seqs = append(s.seqs, x)
 	}
 	flat.Read(r, &s.absence.heap)
+	flat.Read(r, &s.patient.heap)
 	flat.Read(r, &s.expiry.heap)
 	flat.Read(r, &s.late)
 	flat.Read(r, &s.unsure)

@@ -206,6 +206,7 @@ type State struct {
 	ordered   []ranges // no state: made from keys and names
 
 	absence dueQueue
+	patient dueQueue // those about writers that nobody has heard of, by their readers' ends
 	expiry  dueQueue
 	values  filter   // (key, value) pairs that left memory
 	twice   filter   // those of them that had several possible writers

@@ -21,7 +21,11 @@ type Basis struct {
 func BasisOf(w *finding.Witness) Basis {
 	var b Basis
 	switch w.Anomaly {
-	case finding.G1a, finding.DirtyUpdate, finding.DuplicateElements, finding.FutureRead, finding.GarbageRead, finding.OutOfBounds, finding.WrongTotal, finding.NoOrder:
+	case finding.G1a, finding.FutureRead: // the value names its writer, and nobody else wrote it
+		b.Absence = true
+		b.read(w, w.Key, 0)
+		return b
+	case finding.DirtyUpdate, finding.DuplicateElements, finding.GarbageRead, finding.OutOfBounds, finding.WrongTotal, finding.NoOrder:
 		b.Absence = true
 		return b
 	case finding.Internal, finding.Nonrepeatable, finding.IncompatibleOrder:

@@ -170,8 +170,8 @@ func BenchmarkInfer(b *testing.B) {
 			out.Reset()
 			live = append(live, s.Add(&batch.Batch, t, t.Start, t.End, &out))
 			watermark = max(watermark, t.End-int64(25*time.Millisecond))
-			if s.Undecided(watermark) {
-				s.Decide(watermark, &out)
+			if s.Undecided(watermark, math.MinInt64) {
+				s.Decide(watermark, math.MinInt64, &out)
 			}
 		}
 		for len(live) > benchLive {
@@ -229,7 +229,7 @@ func BenchmarkOrder(b *testing.B) {
 			newest = max(newest, t.End)
 		}
 		out.Reset()
-		s.Decide(newest-int64(25*time.Millisecond), &out)
+		s.Decide(newest-int64(25*time.Millisecond), math.MinInt64, &out)
 	}
 	step := func(*fed) {
 		for i := range todo {

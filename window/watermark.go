@@ -179,11 +179,12 @@ func (m *Machine) advance() {
 
 // decide answers what rested on records that should have come by now.
 func (m *Machine) decide() {
-	if !m.infer.Undecided(m.watermark) {
+	gone := m.wentOn()
+	if !m.infer.Undecided(m.watermark, gone) {
 		return
 	}
 	m.out.Reset()
-	m.infer.Decide(m.watermark, &m.out)
+	m.infer.Decide(m.watermark, gone, &m.out)
 	m.apply()
 }
 
