@@ -183,14 +183,17 @@ func (m *Machine) freezing() bool { return m.infer.Counters.Unordered > 0 && !m.
 // runFrozen runs what is about to freeze, by view: due gives the nodes. Before that
 // the live part is ordered anew where it would not fit.
 func (m *Machine) runFrozen(due func(i int) []uint32) {
-	m.orderBefore(due)
+	clean := m.orderBefore(due)
 	for i, l := range m.views {
 		if l.Underlying() < isolation.Prefix {
 			continue
 		}
-		r := m.newRun(i)
-		r.freezes = true
-		r.run(due(i))
+		r := clean[i]
+		if r == nil {
+			r = m.newRun(i)
+			r.freezes = true
+			r.run(due(i))
+		}
 		r.keep()
 		m.misfits[i] += int64(len(r.misfits))
 		// Where values are only observed to name their writers, a read that does not fit
@@ -527,23 +530,40 @@ func (m *Machine) initFrozen() {
 // orderBefore orders the live part where what is due would not fit, at each level that is not
 // violated, and at those that the expected one forbids to violate: the strongest first, whose order
 // those that it implies take over, as far as they can. A stronger level can have no order where a
-// weaker one has, or be violated later, and then says nothing of it any more.
-func (m *Machine) orderBefore(due func(i int) []uint32) {
+// weaker one has, or be violated later, and then says nothing of it any more. It returns the runs of what is due
+// that need not be run again.
+func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 	m.initFrozen()
 	m.dropAside()
+	var fitting []int
+	clean = make([]*frozenRun, len(m.views))
 	for at := range m.weakFirst {
 		i := m.weakFirst[len(m.weakFirst)-1-at]
 		if !m.orders(i) && !(m.hunted(i) && m.cfg.Expect.Implies(m.views[i])) {
 			continue
 		}
-		n := len(due(i))
+		nodes := due(i)
+		n := len(nodes)
 		if n == 0 {
 			continue
 		}
+		// Where a stronger level's order fits, which this one mostly has too, it is enough to look
+		// at what is due.
 		r := m.newRun(i)
-		r.ahead = true
-		if r.run(m.graph.First(i, lookedAt(n))); len(r.misfits) > 0 || r.missed {
+		spoken := slices.ContainsFunc(fitting, func(j int) bool { return m.speaksFor(j, m.views[i]) })
+		if r.freezes = spoken && !r.timed; !spoken {
+			r.ahead, nodes = true, m.graph.First(i, lookedAt(n))
+		}
+		switch r.run(nodes); {
+		case len(r.misfits) > 0 || r.missed:
 			m.orderLive(i, n, len(r.misfits) > 0)
+			clear(clean) // others may have been given another order
+		case spoken && !r.timed: // bounds are raised when it freezes
+			clean[i] = r
+		case spoken:
+		default:
+			fitting = append(fitting, i)
 		}
 	}
+	return clean
 }
