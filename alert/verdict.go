@@ -108,10 +108,14 @@ func ShortName(f *finding.Finding, id string) string {
 	return fmt.Sprintf("T%d", at+1)
 }
 
-// EdgeLabel is an edge's type and key: rw x.
+// EdgeLabel is an edge's type and key: rw x, or rw(derived) x of one that follows from others.
 func EdgeLabel(e finding.Edge) string {
-	if e.Key == "" {
-		return e.Type
+	label := e.Type
+	if e.Derived {
+		label += "(derived)"
 	}
-	return e.Type + " " + e.Key
+	if e.Key == "" {
+		return label
+	}
+	return label + " " + e.Key
 }

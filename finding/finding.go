@@ -68,4 +68,5 @@ type Edge struct {
 	Key      string `json:"key,omitempty"`
 	Value    string `json:"value,omitempty"` // canonical JSON
 	Evidence string `json:"evidence"`
+	Derived  bool   `json:"derived,omitempty"` // it follows from others: the evidence tells how
 }

@@ -46,7 +46,9 @@ type Dependency struct {
 	Assumed bool
 	// Past leads from From to Shown by reads, session order and real time: for a forced edge,
 	// of which Shown is the reader. For a ww or rw edge, it is the step between two
-	// that met the two versions one after the other, where that orders them.
+	// that met the two versions one after the other, where that orders them; or it is the
+	// writes of the key, two or more, each behind the one before, that lead to To: from From,
+	// or from the one that From missed.
 	Past []Dependency
 }
 

@@ -63,6 +63,9 @@ func (s *State) Key(v uint32) string {
 // KeyOfVersion is the number of the key that v is a version of.
 func (s *State) KeyOfVersion(v uint32) uint32 { return s.versions[v].key }
 
+// Left is the version of the key k that n left, 0 if it wrote none.
+func (s *State) Left(n, k uint32) uint32 { return s.lastOf(n, k) }
+
 // KeyName is the name of the key k.
 func (s *State) KeyName(k uint32) string { return string(s.names.get(s.keys[k].name)) }
 

@@ -102,7 +102,7 @@ func boundEdges(f *finding.Finding) {
 func bounded(e *finding.Edge) finding.Edge {
 	return finding.Edge{
 		From: cutName(e.From), To: cutName(e.To), Type: e.Type, Key: cutName(e.Key),
-		Value: Cut(e.Value, maxValue), Evidence: Cut(e.Evidence, maxValue),
+		Value: Cut(e.Value, maxValue), Evidence: Cut(e.Evidence, maxValue), Derived: e.Derived,
 	}
 }
 

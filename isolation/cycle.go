@@ -93,6 +93,15 @@ func weakest(labels []finding.Label) []Level {
 	return []Level{l}
 }
 
+// AsTelling says whether a cycle with these labels is of the class of one with the others, and
+// refutes all that this one does.
+func AsTelling(labels, others []finding.Label) bool {
+	c, f := classify(labels)
+	d, g := classify(others)
+	by := weakest(labels)
+	return c == d && f <= g && !slices.ContainsFunc(weakest(others), func(l Level) bool { return !l.Refuted(by) })
+}
+
 func refutesGeneralized(labels []finding.Label) bool {
 	n := len(labels)
 	for i, l := range labels {

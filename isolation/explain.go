@@ -19,7 +19,9 @@ func Explain(w *witness, headline string) string {
 	b.WriteString(headline)
 	b.WriteString("\n\nLet:\n")
 	for i := range w.Txns {
-		fmt.Fprintf(&b, "  %s = %s\n", w.short(i), w.describe(i))
+		if !w.inner(i) {
+			fmt.Fprintf(&b, "  %s = %s\n", w.short(i), w.describe(i))
+		}
 	}
 	b.WriteString("\nThen:\n")
 	if len(w.Choices) > 0 {
@@ -148,6 +150,9 @@ func because(w *witness, e *finding.Dependency) string {
 	of := ofSet(e)
 	e = &of
 	from, to := w.short(e.From), w.short(e.To)
+	if chained(e) {
+		return chainSentence(w, e)
+	}
 	if text := visitsBecause(w, e); text != "" {
 		return text
 	}

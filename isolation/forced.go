@@ -159,6 +159,9 @@ func nonMonotonic(w *witness) bool {
 		if rw.Label&finding.RW == 0 || wr.Label&finding.WR == 0 {
 			continue
 		}
+		if chained(rw) {
+			rw = &rw.Past[0]
+		}
 		t := &w.Txns[rw.From]
 		last := -1
 		for _, x := range externalReads(t, rw.Key) {

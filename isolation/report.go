@@ -134,7 +134,7 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 		e := &edges[i]
 		f.Edges = append(f.Edges, finding.Edge{
 			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
-			Key: e.Key, Value: Cut(e.Value, maxValue), Evidence: Cut(w.shorten(because(w, e)), maxValue),
+			Key: e.Key, Value: Cut(e.Value, maxValue), Evidence: Cut(w.shorten(because(w, e)), maxValue), Derived: derived(e),
 		})
 	}
 	f.Explanation = Cut(w.shorten(Explain(w, n.headline(f))), maxExplanation)

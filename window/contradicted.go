@@ -59,14 +59,14 @@ func (m *Machine) contradict(key string) {
 // contradictOwn notes the lists of a cycle of write dependencies that show the appends
 // of one transaction in another order than it made them: who read one saw what
 // was never committed, and the order of what stands between them is not known.
-func (m *Machine) contradictOwn(es []infer.Edge) {
+func (m *Machine) contradictOwn(es []step) {
 	for i := range es {
 		if es[i].Label&(infer.WW|infer.Process|infer.Realtime) == 0 {
 			return // it says nothing of read uncommitted
 		}
 	}
 	for i := range es {
-		if e := &es[i]; e.Label&infer.WW != 0 && e.Version != 0 && !m.isContradicted(m.infer.Key(e.Version)) && m.infer.MisorderedList(e.Version) {
+		if e := &es[i].Edge; e.Label&infer.WW != 0 && e.Version != 0 && !m.isContradicted(m.infer.Key(e.Version)) && m.infer.MisorderedList(e.Version) {
 			m.contradict(m.infer.Key(e.Version))
 		}
 	}

@@ -76,8 +76,8 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		}
 		return nil
 	}
-	w, all := m.witness(c.Edges)
-	if err := m.verify(&w); err != nil {
+	steps, w, all, name, err := m.told(m.steps(c.Edges))
+	if err != nil {
 		m.Counters.Unverified++
 		m.Unverified = err
 		return nil
@@ -86,13 +86,17 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		m.note("outcome", doubt, m.noted(n))
 		return nil
 	}
+	through := c.Edges
+	c.Edges = kept(steps)
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
-	rests, versions := m.restsOn(c.Edges)
-	if len(rests) > 0 || m.restsOnTime(c.Edges) { // those that a past leads through are looked up like members
+	rests, versions := m.restsOn(through)
+	if len(rests) > 0 || m.restsOnTime(through) || slices.ContainsFunc(steps, derived) { // those that a past leads through are looked up like members
 		members, shown = all, nil
 	}
-	name := m.weigh(&w)
-	for _, e := range c.Edges {
+	if from := uint32(m.graph.Edge(id).From); !slices.Contains(members, from) {
+		members = append(slices.Clip(members), from) // by whom it is found that a worse cycle runs through what is set aside
+	}
+	for _, e := range through {
 		f := m.open.reporting(m.graph, e)
 		if f == nil || f.upgraded || !f.lessThan(&name) {
 			continue
@@ -111,30 +115,11 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 	return name.Weakest
 }
 
-// witness is the cycle in terms of operations: the closing edge last, so that it
-// is the contradiction. all are the transactions of the witness: those on the
-// cycle, one an edge, then those whose reads show an order.
-func (m *Machine) witness(ids []incremental.EdgeID) (w finding.Witness, all []uint32) {
-	var es []infer.Edge
-	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
-		e := m.graph.Edge(id)
-		es = append(es, infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]})
-	}
-	return m.witnessOf(es)
-}
-
-// witnessOf is the cycle of these edges, with a step in real time where one does
-// not begin at the end of the one before it.
-func (m *Machine) witnessOf(es []infer.Edge) (w finding.Witness, all []uint32) {
+// witnessOf is the cycle in terms of operations. all are the transactions of the witness:
+// those on the cycle, one a step, then those whose reads show an order.
+func (m *Machine) witnessOf(steps []step) (w finding.Witness, all []uint32) {
 	m.given(&w)
-	m.contradictOwn(es)
-	var steps []infer.Edge
-	for i := range es {
-		steps = append(steps, es[i])
-		if next := es[(i+1)%len(es)].From; next != es[i].To {
-			steps = append(steps, infer.Edge{From: es[i].To, To: next, Label: infer.Realtime})
-		}
-	}
+	m.contradictOwn(steps)
 	for i := range steps {
 		all = append(all, steps[i].From)
 	}
@@ -145,7 +130,8 @@ func (m *Machine) witnessOf(es []infer.Edge) (w finding.Witness, all []uint32) {
 		all = append(all, n)
 		return len(all) - 1
 	}
-	for i, e := range steps {
+	for i := range steps {
+		e := &steps[i].Edge
 		edge := finding.Dependency{From: i, To: (i + 1) % len(steps), Label: e.Label, Shown: -1}
 		if e.Version != 0 {
 			edge.Key = m.infer.Key(e.Version)
@@ -157,9 +143,12 @@ func (m *Machine) witnessOf(es []infer.Edge) (w finding.Witness, all []uint32) {
 		if edge.Label&infer.Reread != 0 {
 			edge.Label = infer.WR
 		}
-		m.shownByVisits(&edge, &e, index)
+		m.shownByVisits(&edge, e, index)
 		if edge.Label&infer.Forced != 0 {
-			m.evidence(&edge, m.edgeAs(&e), index)
+			m.evidence(&edge, m.edgeAs(e), index)
+		}
+		if len(steps[i].chain) > 0 {
+			edge.Past = m.chainOf(steps[i].chain, index)
 		}
 		w.Edges = append(w.Edges, edge)
 	}
@@ -167,6 +156,19 @@ func (m *Machine) witnessOf(es []infer.Edge) (w finding.Witness, all []uint32) {
 		w.Txns = append(w.Txns, m.record(n))
 	}
 	return w, all
+}
+
+// chainOf are the edges that show a derived one, in terms of operations.
+func (m *Machine) chainOf(ids []incremental.EdgeID, index func(uint32) int) (past []finding.Dependency) {
+	for _, id := range ids {
+		e := m.graph.Edge(id)
+		x := m.witnessEdge(e, index(uint32(e.From)), index(uint32(e.To)))
+		if e.Note[1] != 0 {
+			x.Shown = index(e.Note[1])
+		}
+		past = append(past, x)
+	}
+	return past
 }
 
 // edgeAs is a copy of the edge as the orders hold it: of several that are alike but for

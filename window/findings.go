@@ -171,13 +171,17 @@ func (m *Machine) conclude(f *openFinding) {
 			if c.Edges == nil || m.unforced(c.Edges) != 0 {
 				continue
 			}
-			w, all := m.witness(c.Edges)
-			name := m.weigh(&w)
-			if f.lessThan(&name) && m.verify(&w) == nil && m.unproven(all) == 0 {
+			steps, w, all, name, err := m.told(m.steps(c.Edges))
+			if err == nil && f.lessThan(&name) && m.unproven(all) == 0 {
 				rests, versions := m.restsOn(c.Edges)
+				c.Edges = kept(steps)
 				f.edges, f.versions = append(f.edges, rests...), append(f.versions, versions...)
-				m.show(f, all[len(w.Edges):])
-				m.upgrade(f, name, &w, all[:len(w.Edges)], c)
+				members, shown := all[:len(w.Edges)], all[len(w.Edges):]
+				if slices.ContainsFunc(steps, derived) {
+					members, shown = all, nil
+				}
+				m.show(f, shown)
+				m.upgrade(f, name, &w, members, c)
 				break
 			}
 		}

@@ -45,14 +45,13 @@ func (m *Machine) backInTime(e *infer.Edge, refused incremental.Views) {
 		if refused&(1<<i) == 0 || m.views[i].Refuted(spokenFor) {
 			continue
 		}
-		var es []infer.Edge
+		var es []step
 		path := m.graph.CyclePath(i)
 		for _, id := range path {
-			x := m.graph.Edge(id)
-			es = append(es, infer.Edge{From: uint32(x.From), To: uint32(x.To), Label: infer.Label(x.Labels), Version: x.Note[0], Witness: x.Note[1]})
+			es = append(es, step{Edge: *inferred(m.graph.Edge(id)), id: id})
 		}
 		m.forced.refusing = 1 << i
-		w, all := m.witnessOf(append(es, *e))
+		w, all := m.witnessOf(inTime(append(es, step{Edge: *e})))
 		m.forced.refusing = 0
 		if err := m.verify(&w); err != nil {
 			m.Counters.Unverified++

@@ -56,6 +56,9 @@ func summary(f *finding.Finding) string {
 		if e.Key != "" {
 			label += "(" + e.Key + ")"
 		}
+		if e.Derived {
+			label += " derived"
+		}
 		fmt.Fprintf(&b, " %s -%s->", e.From, label)
 	}
 	return b.String() + " " + f.Edges[len(f.Edges)-1].To

@@ -61,6 +61,9 @@ func checkEdge(w *finding.Witness, e *finding.Dependency) error {
 	if w.Rows && e.Label&finding.WW != 0 && deleted(from, e.Key) && !deleted(to, e.Key) {
 		return fmt.Errorf("%s deleted the row of %s, and %s inserted another", from.ID, e.Key, to.ID)
 	}
+	if chained(e) {
+		return checkChain(w, e)
+	}
 	switch e.Label {
 	case finding.Forced:
 		return checkForced(w, e)

@@ -1,0 +1,385 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// The cycle that closes is often longer than what it shows. Steps of one session in a row are
+// one step, and so are steps in session and real time of which the first was over before the
+// last began. Where session order or real time is on the cycle anyway, one such step takes
+// the place of all between two that it orders. Writes of one key in a row are one order, and
+// a read that missed the first of them missed the last. What is shorter is told if the
+// verifier accepts it and it refutes all that the whole cycle does.
+
+// step is one of a cycle: a stored edge, one in session order or real time that no edge
+// stands for, or one that a chain of stored edges of its key shows.
+type step struct {
+	infer.Edge
+	id    incremental.EdgeID   // 0 where none is stored
+	chain []incremental.EdgeID // for a derived one
+}
+
+const (
+	maxSteps   = 256  // of a cycle that is looked at pair by pair
+	maxChain   = 512  // writes of a key that are followed from one that a read missed
+	maxTighten = 4096 // edges looked at for a shorter way back from them
+)
+
+// steps are those of the cycle, the closing one last, so that it is the contradiction. One
+// that does not begin at the end of the one before it follows a step in real time.
+func (m *Machine) steps(ids []incremental.EdgeID) (all []step) {
+	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
+		all = append(all, step{Edge: *inferred(m.graph.Edge(id)), id: id})
+	}
+	return inTime(all)
+}
+
+// inTime adds the steps in real time between those that do not meet.
+func inTime(of []step) (all []step) {
+	for i := range of {
+		all = append(all, of[i])
+		if next := of[(i+1)%len(of)].From; next != of[i].To {
+			all = append(all, step{Edge: infer.Edge{From: of[i].To, To: next, Label: infer.Realtime}})
+		}
+	}
+	return all
+}
+
+// told is the shortest form of the cycle that the verifier accepts, with its witness.
+func (m *Machine) told(steps []step) (_ []step, w finding.Witness, all []uint32, name isolation.Name, err error) {
+	w, all = m.witnessOf(steps)
+	if err = m.verify(&w); err != nil {
+		return steps, w, all, name, err
+	}
+	name = m.weigh(&w)
+	short := m.shortened(steps)
+	if slices.EqualFunc(short, steps, func(a, b step) bool { return a.From == b.From && a.To == b.To && a.Label == b.Label }) {
+		return steps, w, all, name, nil
+	}
+	v, some := m.witnessOf(short)
+	if m.verify(&v) != nil || m.unproven(some) != 0 {
+		return steps, w, all, name, nil
+	}
+	n := m.weigh(&v)
+	if slices.ContainsFunc(name.Weakest, func(l isolation.Level) bool { return !l.Refuted(n.Weakest) }) || n.Severity > name.Severity {
+		return steps, w, all, name, nil
+	}
+	if slices.ContainsFunc(steps, forced) { // levels force orders one by one: what tells it in their place says no more
+		n.Weakest = slices.DeleteFunc(n.Weakest, func(l isolation.Level) bool {
+			return l.Special == isolation.GeneralizedSI && len(n.Weakest) > 1 && !l.Refuted(name.Weakest)
+		})
+	}
+	return short, v, some, n, nil
+}
+
+// shortened is the cycle with as few steps as are found for what it shows.
+func (m *Machine) shortened(steps []step) []step {
+	if slices.ContainsFunc(steps, forced) {
+		if steps = m.seen(steps); slices.ContainsFunc(steps, forced) {
+			return m.joined(steps)
+		}
+	}
+	s := m.chorded(m.joined(steps))
+	return m.joined(m.chorded(m.chained(m.tightened(s))))
+}
+
+// seen is the cycle without forced edges, where one of them can be told by what operations
+// show: its reader missed what leads to it, by an order of the key that is known.
+func (m *Machine) seen(steps []step) []step {
+	for i := range steps {
+		s := &steps[i]
+		if !forced(*s) || s.id == 0 || s.Version == 0 {
+			continue
+		}
+		for id := m.graph.FirstOut(incremental.Vertex(s.Witness)); id != 0; id = m.graph.NextOut(id) {
+			e := inferred(m.graph.Edge(id))
+			if e.Label&infer.RW == 0 || !m.ofOneKey(e.Version, s.Version) {
+				continue
+			}
+			if way := m.missedBy(step{Edge: *e, id: id}, s); way != nil {
+				return way
+			}
+		}
+	}
+	return steps
+}
+
+// missedBy is the cycle of the anti-dependency, or one on a later writer of its key, and the
+// past that forces s, nil if it does not lead to where s begins.
+func (m *Machine) missedBy(rw step, s *step) (way []step) {
+	if rw.To != s.From {
+		links := m.writesBehind(&rw)
+		k := slices.IndexFunc(links, func(id incremental.EdgeID) bool { return uint32(m.graph.Edge(id).To) == s.From })
+		if k < 0 {
+			return nil
+		}
+		rw = m.chainStep(&rw, append([]incremental.EdgeID{rw.id}, links[:k+1]...))
+	}
+	for _, p := range m.pastOf(m.graph.Edge(s.id)) {
+		way = append(way, step{Edge: infer.Edge{From: p.from, To: p.to, Label: p.label, Version: p.version}, id: p.id})
+	}
+	if way == nil {
+		return nil
+	}
+	return append(way, rw)
+}
+
+// followsBy is the label of a step in session order or real time that leads from one to the
+// other, 0 if none does.
+func (m *Machine) followsBy(from, to uint32, allowed infer.Label) infer.Label {
+	switch {
+	case from == to:
+	case allowed&infer.Process != 0 && m.infer.Follows(from, to):
+		return infer.Process
+	case allowed&infer.Realtime != 0 && m.wasOver(from, to):
+		return infer.Realtime
+	}
+	return 0
+}
+
+// joined makes one step of those in session order or real time that follow one another.
+func (m *Machine) joined(steps []step) []step {
+	const ordered = infer.Process | infer.Realtime
+	out := slices.Clone(steps)
+	for i := 0; i < len(out) && len(out) > 2; {
+		k := (i + 1) % len(out)
+		a, b := &out[i], &out[k]
+		label := infer.Label(0)
+		if a.Label&ordered != 0 && b.Label&ordered != 0 {
+			label = m.followsBy(a.From, b.To, a.Label|b.Label)
+		}
+		if label == 0 {
+			i++
+			continue
+		}
+		out[k] = step{Edge: infer.Edge{From: a.From, To: b.To, Label: label}}
+		out = slices.Delete(out, i, i+1)
+		i = max(0, i-1)
+	}
+	return out
+}
+
+// chorded puts steps in session order or real time, where such are on the cycle, in the
+// place of all between two that they order, if no less is refuted: the longest stretch first.
+func (m *Machine) chorded(steps []step) []step {
+	allowed := infer.Label(0)
+	for i := range steps {
+		allowed |= steps[i].Label & (infer.Process | infer.Realtime)
+	}
+	if allowed == 0 || len(steps) > maxSteps {
+		return steps
+	}
+	for n := len(steps) - 1; n > 1; n-- {
+		for i := range steps {
+			if short := m.chord(steps, i, n, allowed); short != nil {
+				return m.chorded(short)
+			}
+		}
+	}
+	return steps
+}
+
+// chord is the cycle with one step for the n from the i-th on, nil where that is none or
+// refutes less.
+func (m *Machine) chord(steps []step, i, n int, allowed infer.Label) []step {
+	from, to := steps[i].From, steps[(i+n-1)%len(steps)].To
+	label := m.followsBy(from, to, allowed)
+	if label == 0 {
+		return nil
+	}
+	short := []step{{Edge: infer.Edge{From: from, To: to, Label: label}}}
+	for j := n; j < len(steps); j++ {
+		short = append(short, steps[(i+j)%len(steps)])
+	}
+	if !isolation.AsTelling(labelsOf(short), labelsOf(steps)) {
+		return nil
+	}
+	return lastly(short, &steps[len(steps)-1])
+}
+
+// lastly is the cycle with the step that closed it last, or where that has gone what its
+// reader missed.
+func lastly(steps []step, closing *step) []step {
+	at := slices.IndexFunc(steps, func(s step) bool { return s.From == closing.From && s.To == closing.To && s.Label == closing.Label })
+	if at < 0 {
+		at = slices.IndexFunc(steps, func(s step) bool { return s.Label&infer.RW != 0 })
+	}
+	return append(slices.Clone(steps[at+1:]), steps[:at+1]...)
+}
+
+func labelsOf(steps []step) (all []infer.Label) {
+	for i := range steps {
+		all = append(all, steps[i].Label)
+	}
+	return all
+}
+
+// chained makes one step of writes of one key that follow one another, and of a read that
+// missed the first of them.
+func (m *Machine) chained(steps []step) []step {
+	if !slices.ContainsFunc(steps, func(s step) bool { return s.Label&infer.WW == 0 || !m.ofOneKey(s.Version, steps[0].Version) }) {
+		return steps // a circle of writes of one key is about all of them
+	}
+	out := slices.Clone(steps)
+	for i := 0; i < len(out) && len(out) > 2; {
+		k := (i + 1) % len(out)
+		a, b := &out[i], &out[k]
+		if a.Label&(infer.WW|infer.RW) == 0 || b.Label&infer.WW == 0 || b.chain != nil || a.From == b.To || !m.ofOneKey(a.Version, b.Version) {
+			i++
+			continue
+		}
+		out[k] = m.chainStep(a, append(slices.Clone(a.links()), b.id))
+		out = slices.Delete(out, i, i+1)
+		i = max(0, i-1)
+	}
+	if len(out) == len(steps) || !isolation.AsTelling(labelsOf(out), labelsOf(steps)) {
+		return steps
+	}
+	return lastly(out, &steps[len(steps)-1])
+}
+
+// links are the stored edges that s stands for.
+func (s *step) links() []incremental.EdgeID {
+	if s.chain != nil {
+		return s.chain
+	}
+	return []incremental.EdgeID{s.id}
+}
+
+// chainStep is the step from where s begins along these edges of its key.
+func (m *Machine) chainStep(s *step, links []incremental.EdgeID) step {
+	last := m.graph.Edge(links[len(links)-1])
+	x := step{Edge: infer.Edge{From: s.From, To: uint32(last.To), Label: infer.WW, Version: last.Note[0]}, chain: links}
+	if s.Label&infer.RW != 0 {
+		x.Label = infer.RW
+	}
+	if infer.Label(last.Labels)&infer.WR != 0 { // it tells the version that was replaced
+		x.Version = m.infer.Left(x.To, m.infer.KeyOfVersion(last.Note[0]))
+	}
+	return x
+}
+
+// ofOneKey says whether two versions are of one key that is no element of a set.
+func (m *Machine) ofOneKey(a, b uint32) bool {
+	if a == 0 || b == 0 || m.infer.KeyOfVersion(a) != m.infer.KeyOfVersion(b) {
+		return false
+	}
+	return m.infer.Key(a) == m.infer.KeyName(m.infer.KeyOfVersion(a))
+}
+
+// tightened is a cycle of one anti-dependency with the shortest way back from any of those
+// that wrote the key behind the one whose write was missed.
+func (m *Machine) tightened(steps []step) []step {
+	at, allowed := -1, infer.WW|infer.WR
+	for i := range steps {
+		switch s := &steps[i]; {
+		case s.Label&infer.RW != 0 && at >= 0:
+			return steps
+		case s.Label&infer.RW != 0:
+			at = i
+		case s.Label&(infer.Realtime|infer.Forced|infer.Reread) != 0:
+			return steps
+		}
+		allowed |= steps[i].Label & infer.Process
+	}
+	if at < 0 || len(steps) < 3 || m.cfg.Rules.Tracked && len(m.asked) > 0 {
+		return steps
+	}
+	missed := &steps[at]
+	links := m.writesBehind(missed)
+	for _, labels := range []infer.Label{infer.WR | allowed&infer.Process, allowed} {
+		back, k := m.wayBack(missed, links, labels, len(steps)-2)
+		if back == nil {
+			continue
+		}
+		short := append(back, *missed)
+		if k > 0 {
+			short[len(back)] = m.chainStep(missed, append(missed.links(), links[:k]...))
+		}
+		if isolation.AsTelling(labelsOf(short), labelsOf(steps)) {
+			return short
+		}
+	}
+	return steps
+}
+
+// writesBehind are the edges from the write that was missed to those behind it, one after
+// the other.
+func (m *Machine) writesBehind(missed *step) (links []incremental.EdgeID) {
+	at := incremental.Vertex(missed.To)
+next:
+	for len(links) < maxChain {
+		for id := m.graph.FirstOut(at); id != 0; id = m.graph.NextOut(id) {
+			e := m.graph.Edge(id)
+			if infer.Label(e.Labels)&infer.WW != 0 && uint32(e.To) != missed.From && m.ofOneKey(e.Note[0], missed.Version) {
+				links, at = append(links, id), e.To
+				continue next
+			}
+		}
+		break
+	}
+	return links
+}
+
+// wayBack is the shortest way of at most so many steps that leads from the write that was
+// missed, or one of those that the links lead to, to the one that missed it: nil if there is
+// none. It begins behind the k-th link.
+func (m *Machine) wayBack(missed *step, links []incremental.EdgeID, labels infer.Label, most int) (way []step, k int) {
+	behind := map[uint32]int{missed.To: 0}
+	for i, id := range links {
+		behind[uint32(m.graph.Edge(id).To)] = i + 1
+	}
+	type visit struct {
+		n, depth, by int
+		id           incremental.EdgeID
+	}
+	seen := map[uint32]bool{missed.From: true}
+	queue := []visit{{n: int(missed.From), by: -1}}
+	budget := maxTighten
+	for i := 0; i < len(queue) && queue[i].depth < most; i++ {
+		for id := m.graph.FirstIn(incremental.Vertex(queue[i].n)); id != 0; id = m.graph.NextIn(id) {
+			if budget--; budget < 0 {
+				return nil, 0
+			}
+			e := m.graph.Edge(id)
+			from := uint32(e.From)
+			if infer.Label(e.Labels)&labels == 0 || infer.Label(e.Labels)&(infer.RW|infer.Forced|infer.Reread) != 0 || seen[from] || !m.graph.Known(e.From) {
+				continue
+			}
+			seen[from] = true
+			queue = append(queue, visit{int(from), queue[i].depth + 1, i, id})
+			at, ok := behind[from]
+			if !ok {
+				continue
+			}
+			for v := queue[len(queue)-1]; v.by >= 0; v = queue[v.by] {
+				way = append(way, step{Edge: *inferred(m.graph.Edge(v.id)), id: v.id})
+			}
+			return way, at
+		}
+	}
+	return nil, 0
+}
+
+// kept are the stored edges that the steps rest on.
+func kept(steps []step) (ids []incremental.EdgeID) {
+	for i := range steps {
+		switch s := &steps[i]; {
+		case s.chain != nil:
+			ids = append(ids, s.chain...)
+		case s.id != 0:
+			ids = append(ids, s.id)
+		}
+	}
+	return ids
+}
+
+func forced(s step) bool { return s.Label&infer.Forced != 0 }
+
+// derived says whether a step is shown by a chain.
+func derived(s step) bool { return s.chain != nil }
