@@ -10,8 +10,8 @@ import (
 // forcedCycle decides read atomic and causal: if T3 reads a key from T1 and has T2,
 // another writer of the key, in its past, T2 comes before T1 (dbcop, figures 2b and
 // 2c). The past is what T3 reads from (and follows in its session or in real time), or
-// all that leads there.
-func (w *witness) forcedCycle(l Level) bool {
+// all that leads there. It is a cycle of such orders and of edges, nil if there is none.
+func (w *witness) forcedCycle(l Level) (cycle []finding.Dependency) {
 	g := &arcGraph{out: make([][]arc, 2*len(w.Txns))}
 	shown := w.shown
 	if shown == nil {
@@ -28,29 +28,43 @@ func (w *witness) forcedCycle(l Level) bool {
 		g.add(&reads[i])
 	}
 	past := g.clone()
-	before := func(t2, t3 int) bool {
+	before := func(t2, t3 int) []*finding.Dependency {
 		if l.Base == ReadAtomic {
-			return slices.ContainsFunc(past.out[2*t2], func(a arc) bool { return a.to == 2*t3 })
+			if i := slices.IndexFunc(past.out[2*t2], func(a arc) bool { return a.to == 2*t3 }); i >= 0 {
+				return []*finding.Dependency{past.out[2*t2][i].edge}
+			}
+			return nil
 		}
-		_, ok := past.path(2*t2, 2*t3)
-		return ok
+		way, _ := past.path(2*t2, 2*t3)
+		return way
 	}
 	var forced []finding.Dependency
 	for i := range reads {
 		e := &reads[i] // T1 -> T3
 		for _, x := range shown.writes[e.Key] {
-			if t2 := x.txn; t2 != e.From && t2 != e.To && before(t2, e.To) {
-				forced = append(forced, finding.Dependency{From: t2, To: e.From})
+			if x.txn == e.From || x.txn == e.To {
+				continue
+			}
+			if way := before(x.txn, e.To); way != nil {
+				forced = append(forced, finding.Dependency{From: x.txn, To: e.From, Label: finding.Forced, Key: e.Key, Value: e.Value, Shown: e.To, Past: steps(way)})
 			}
 		}
 	}
 	for i := range forced {
-		if g.cycle(forced[i:i+1]) != nil {
-			return true
+		if way := g.cycle(forced[i : i+1]); way != nil {
+			return steps(way)
 		}
 		g.add(&forced[i])
 	}
-	return false
+	return nil
+}
+
+// steps are the edges of a way, by value.
+func steps(way []*finding.Dependency) (all []finding.Dependency) {
+	for _, e := range way {
+		all = append(all, *e)
+	}
+	return all
 }
 
 // shown is what the operations of a witness's transactions show of registers.

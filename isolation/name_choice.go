@@ -53,32 +53,6 @@ func NameChoices(of *finding.Witness) Name {
 	return n
 }
 
-// shownEdges are the edges that a finding lists: the cycle, or of a witness with
-// choices the one that the argument ends with, in which some edges may be assumed.
-func (w *witness) shownEdges() []finding.Dependency {
-	if len(w.Choices) == 0 {
-		return w.Edges
-	}
-	w = plainly(w)
-	var es []finding.Dependency
-	for steps := w.argument(w.level()); len(steps) > 0; {
-		last := steps[len(steps)-1]
-		steps = nil
-		if last.branches == nil {
-			for _, e := range last.closed[0] {
-				es = append(es, ofSet(e))
-			}
-			continue
-		}
-		for _, b := range last.branches {
-			if steps == nil {
-				steps = b
-			}
-		}
-	}
-	return es
-}
-
 // certainClass is the class of what is certain: of the cycles with which the argument rules
 // sides out one is there, in whatever order the writers were, and nobody knows which. So
 // it is the class that all of them imply; of those without anti-dependencies more holds.

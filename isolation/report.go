@@ -103,7 +103,7 @@ func NameOf(kind finding.AnomalyKind) Name {
 // Fill writes name and witness into the finding: what does not depend on where
 // and when it was found.
 func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
-	w := &witness{Witness: of}
+	w := (&witness{Witness: of}).shownFirst(&n)
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
 	SetRefuted(f, n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
@@ -129,15 +129,24 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 			f.Names[w.Txns[i].ID] = w.Txns[i].Name
 		}
 	}
-	edges := w.shownEdges()
+	edges := w.shownEdges(&n)
 	for i := range edges {
 		e := &edges[i]
 		f.Edges = append(f.Edges, finding.Edge{
 			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
-			Key: e.Key, Value: Cut(e.Value, maxValue), Evidence: Cut(w.shorten(because(w, e)), maxValue), Derived: derived(e),
+			Key: e.Key, Value: Cut(e.Value, maxValue), Evidence: Cut(w.shorten(e.evidence), maxValue), Derived: e.derived,
 		})
 	}
 	f.Explanation = Cut(w.shorten(Explain(w, n.headline(f))), maxExplanation)
+}
+
+// Members are the ids of the transactions that a witness is about.
+func Members(of *finding.Witness) (ids []string) {
+	w := &witness{Witness: of}
+	for i := range w.members() {
+		ids = append(ids, of.Txns[i].ID)
+	}
+	return ids
 }
 
 // SetRefuted says which levels fall.

@@ -9,6 +9,7 @@ type witness struct {
 	// placed has, by transaction, of which recorded operation each plain one is a part; nil
 	// where these are the same.
 	placed [][]int
+	about  int // how many of the transactions the finding is about, where that is not one an edge
 }
 
 // place is the recorded operation that the transaction's plain one at is a part of.
@@ -26,6 +27,9 @@ func (w *witness) members() int {
 	}
 	if len(w.Edges) == 0 || len(w.Choices) > 0 || w.Anomaly == finding.CyclicVersions {
 		return len(w.Txns)
+	}
+	if w.about > 0 {
+		return w.about
 	}
 	return len(w.Edges)
 }

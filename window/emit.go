@@ -52,7 +52,7 @@ func (m *Machine) detectedAt() string {
 // reported. Findings that are not cycles differ by their anomaly as well.
 // Those about counters differ by its key too: one transaction can have misread several,
 // and a register besides.
-func (m *Machine) identity(f *finding.Finding, cycle bool, counter string) string {
+func (m *Machine) identity(f *finding.Finding, members []string, cycle bool, counter string) string {
 	kind := string(f.Kind)
 	if !cycle {
 		kind += " " + f.Anomaly
@@ -60,7 +60,7 @@ func (m *Machine) identity(f *finding.Finding, cycle bool, counter string) strin
 	if counter != "" {
 		kind += " of " + counter
 	}
-	txns := slices.Clone(f.Txns)
+	txns := slices.Clone(members)
 	slices.Sort(txns)
 	h := xxh3.HashString128(fmt.Sprintf("%q %q %q %q", f.Source, f.Epoch, kind, txns))
 	return fmt.Sprintf("%016x%08x", h.Hi, uint32(h.Lo))

@@ -28,7 +28,7 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witnes
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
 		counter = w.Key
 	}
-	f.Finding.ID = m.identity(&f.Finding, len(w.Edges) > 0, counter)
+	f.Finding.ID = m.identity(&f.Finding, isolation.Members(w), len(w.Edges) > 0, counter)
 	if old := m.open.ids[f.Finding.ID]; old != nil {
 		if len(w.Edges) > 0 && f.severity < old.severity && !old.upgraded {
 			old.asides, old.versions = append(old.asides, f.asides...), append(old.versions, f.versions...)

@@ -47,7 +47,7 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	}
 	id := f
 	id.Txns = []string{f.FirstPosition, f.LastPosition}
-	f.ID = m.identity(&id, false, "")
+	f.ID = m.identity(&id, id.Txns, false, "")
 	m.countFound(&f)
 	m.hand(f)
 }

@@ -51,17 +51,17 @@ func (m *Machine) past(from, by uint32, in incremental.Views) []pastStep {
 		return steps
 	}
 	if steps := m.pastBy(from, by, infer.WR|infer.Process); steps != nil || !timed {
-		return steps
+		return m.joinPast(steps)
 	}
-	return joinInTime(m.pastBy(from, by, infer.WR|infer.Process|infer.Realtime))
+	return m.joinPast(m.pastBy(from, by, infer.WR|infer.Process|infer.Realtime))
 }
 
-// joinInTime makes one of steps in real time that follow one another.
-func joinInTime(steps []pastStep) []pastStep {
+// joinPast makes one of steps in real time, or of one session, that follow one another.
+func (m *Machine) joinPast(steps []pastStep) []pastStep {
 	joined := steps[:0]
 	for _, s := range steps {
-		if k := len(joined); k > 0 && s.label == infer.Realtime && joined[k-1].label == infer.Realtime {
-			joined[k-1].to = s.to
+		if k := len(joined); k > 0 && s.label != infer.WR && s.label == joined[k-1].label && (s.label == infer.Realtime || m.infer.Follows(joined[k-1].from, s.to)) {
+			joined[k-1].to, joined[k-1].id = s.to, 0
 			continue
 		}
 		joined = append(joined, s)

@@ -51,13 +51,16 @@ func summary(f *finding.Finding) string {
 	if len(f.Edges) == 0 {
 		return strings.TrimSuffix(b.String()+" "+strings.Join(f.Txns, ", "), ": ")
 	}
-	for _, e := range f.Edges {
+	for i, e := range f.Edges {
 		label := e.Type
 		if e.Key != "" {
 			label += "(" + e.Key + ")"
 		}
 		if e.Derived {
 			label += " derived"
+		}
+		if i > 0 && e.From != f.Edges[i-1].To { // the cycle is closed, and this derives an edge of it
+			fmt.Fprintf(&b, " %s;", f.Edges[i-1].To)
 		}
 		fmt.Fprintf(&b, " %s -%s->", e.From, label)
 	}

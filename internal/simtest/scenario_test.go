@@ -106,6 +106,13 @@ func play(t *testing.T, s *scenario, m manner) (printed [][]string, stored strin
 		}
 		printed = append(printed, lines)
 	}
+	if fs, err := w.findings(); err == nil {
+		for i := range fs {
+			if why := misnamed(&fs[i]); why != "" {
+				t.Errorf("%s:%d: %s: %s", s.name, s.line, summary(&fs[i]), why)
+			}
+		}
+	}
 	stored, err = w.stored()
 	return printed, stored, err
 }

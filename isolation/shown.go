@@ -1,0 +1,170 @@
+package isolation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// shownEdge is an edge as a finding prints it.
+type shownEdge struct {
+	finding.Dependency
+	evidence string
+	derived  bool
+}
+
+// shownEdges are the edges that a finding with the name lists: the cycle, or of a witness with
+// choices one of those that the argument closes, in which some edges may be assumed. Of a
+// cycle in which levels force orders it is what a reader missed, closed by its past, and
+// behind that what orders the two writers.
+func (w *witness) shownEdges(n *Name) (all []shownEdge) {
+	of := w
+	if len(w.Choices) > 0 {
+		of = w.argued(n)
+	}
+	es := of.Edges
+	if at := of.mostForced(); at >= 0 {
+		all, es = of.missing(at)
+	}
+	for i := range es {
+		all = append(all, shownEdge{ofSet(&es[i]), because(of, &es[i]), derived(&es[i])})
+	}
+	return all
+}
+
+// mostForced is the forced edge to tell the cycle by, -1 if none is forced: one with real
+// time in its past before one with session order, then one whose past says the most.
+func (w *witness) mostForced() int {
+	best, most := -1, -1
+	for i := range w.Edges {
+		e := &w.Edges[i]
+		if w.Anomaly != 0 || e.Label&finding.Forced == 0 {
+			continue
+		}
+		much := int(forcedBase(w, e))
+		for _, p := range e.Past {
+			switch {
+			case p.Label&finding.Realtime != 0:
+				much = max(much, 200+much%100)
+			case p.Label&finding.Process != 0:
+				much = max(much, 100+much%100)
+			}
+		}
+		if much > most {
+			best, most = i, much
+		}
+	}
+	return best
+}
+
+// missing is what the reader of the forced edge missed, with its past, and the rest of the
+// cycle: it orders the two writers, so that the reader missed the later one.
+func (w *witness) missing(at int) (cycle []shownEdge, rest []finding.Dependency) {
+	e := &w.Edges[at]
+	for i := range e.Past {
+		cycle = append(cycle, shownEdge{ofSet(&e.Past[i]), because(w, &e.Past[i]), derived(&e.Past[i])})
+	}
+	rw := finding.Dependency{From: e.Shown, To: e.From, Label: finding.RW, Key: e.Key, Value: lastValue(plainly(w), e.From, e.Key), Shown: -1}
+	rw = ofSet(&rw)
+	text := fmt.Sprintf("%s read %s = %s of %s, and %s, which comes behind that one, wrote %s too", w.short(e.Shown), rw.Key, clip(e.Value), w.short(e.To), w.short(e.From), rw.Key)
+	cycle = append(cycle, shownEdge{rw, text, true})
+	return cycle, append(slices.Clone(w.Edges[at+1:]), w.Edges[:at]...)
+}
+
+// lastValue is what the transaction of the plain witness left of the key.
+func lastValue(w *witness, txn int, key string) string {
+	for _, o := range slices.Backward(w.Txns[txn].Ops) {
+		if o.Key == key && (o.Kind == event.Write || o.Kind == event.Append) {
+			return o.Value
+		}
+	}
+	return "" // an element of a set
+}
+
+// shownFirst is w with the transactions of the edges that are shown first, in their order.
+func (w *witness) shownFirst(name *Name) *witness {
+	if len(w.Choices) > 0 || w.mostForced() < 0 {
+		return w
+	}
+	var order []int
+	for _, e := range w.shownEdges(name) {
+		for _, n := range []int{e.From, e.To} {
+			if !slices.Contains(order, n) {
+				order = append(order, n)
+			}
+		}
+	}
+	shown := len(order)
+	for n := range w.Txns {
+		if !slices.Contains(order, n) {
+			order = append(order, n)
+		}
+	}
+	p := *w.Witness
+	p.Txns = nil
+	for _, n := range order {
+		p.Txns = append(p.Txns, w.Txns[n])
+	}
+	p.Edges = renumbered(w.Edges, order)
+	return &witness{Witness: &p, about: shown}
+}
+
+// renumbered are the edges where the transactions stand in this order.
+func renumbered(edges []finding.Dependency, order []int) []finding.Dependency {
+	out := slices.Clone(edges)
+	for i := range out {
+		e := &out[i]
+		e.From, e.To = slices.Index(order, e.From), slices.Index(order, e.To)
+		if e.Shown >= 0 {
+			e.Shown = slices.Index(order, e.Shown)
+		}
+		e.Past = renumbered(e.Past, order)
+	}
+	return out
+}
+
+// argued is w with a cycle for edges that the argument over choices closes: one that the
+// name is for, the one that it ends with before others. Where a level forces orders, which
+// need no choice, it is the cycle of these.
+func (w *witness) argued(n *Name) *witness {
+	p := plainly(w)
+	of := *p.Witness
+	of.Choices, of.Edges = nil, nil
+	for _, l := range n.Weakest {
+		if l.Special == 0 && (l.Base == ReadAtomic || l.Base == Causal) {
+			of.Edges = p.forcedCycle(l)
+			return &witness{Witness: &of, placed: p.placed}
+		}
+	}
+	for _, cycle := range closedCycles(p.argument(w.choiceLevel(n.Weakest))) {
+		var labels []finding.Label
+		var es []finding.Dependency
+		for _, e := range cycle {
+			labels, es = append(labels, e.Label), append(es, *e)
+		}
+		if named := cycleName(classify(labels)) == n.Anomaly; named || of.Edges == nil {
+			of.Edges = es
+			if named {
+				break
+			}
+		}
+	}
+	return &witness{Witness: &of, placed: p.placed}
+}
+
+// closedCycles are those with which the argument rules sides out, the last step's first.
+func closedCycles(steps []deduction) (all [][]*finding.Dependency) {
+	for _, s := range slices.Backward(steps) {
+		for _, b := range s.branches {
+			all = append(all, closedCycles(b)...)
+		}
+		for _, c := range s.closed {
+			if len(c) > 0 {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
