@@ -22,7 +22,7 @@ func DOT(f finding.Finding) []byte {
 		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(id), quoted(label))
 	}
 	for _, e := range f.Edges {
-		label, style := e.Type, "solid"
+		label, style := typeOf(e), "solid"
 		if e.Key != "" {
 			label += " " + e.Key
 		}

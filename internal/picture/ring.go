@@ -306,9 +306,17 @@ func meaning(kind string) string {
 
 func label(e finding.Edge) string {
 	if e.Key == "" {
-		return e.Type
+		return typeOf(e)
 	}
-	return e.Type + " " + e.Key
+	return typeOf(e) + " " + e.Key
+}
+
+// typeOf is the edge's type, with a word for one that follows from others.
+func typeOf(e finding.Edge) string {
+	if e.Derived {
+		return e.Type + " (derived)"
+	}
+	return e.Type
 }
 
 func plural(n int, noun string) string {
