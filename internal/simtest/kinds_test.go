@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/window"
@@ -86,6 +87,12 @@ func TestKinds(t *testing.T) {
 
 // kindsRun puts h through a machine, every fourth record twice.
 func kindsRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, restarts bool) (*window.Machine, string) {
+	m, _, why := kindsFound(t, cfg, h, perm, restarts)
+	return m, why
+}
+
+// kindsFound is kindsRun with what was found.
+func kindsFound(t *testing.T, cfg window.Config, h oracle.History, perm []int, restarts bool) (*window.Machine, []finding.Finding, string) {
 	m := window.New(cfg)
 	var eff window.Effects
 	var d event.Decoder
@@ -110,19 +117,19 @@ func kindsRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, res
 	}
 	for i, p := range perm {
 		if why := step(i, p); why != "" {
-			return m, why
+			return m, eff.Findings, why
 		}
 		if i%4 == 3 {
 			if why := step(i, perm[i-2]); why != "" {
-				return m, why
+				return m, eff.Findings, why
 			}
 		}
 	}
 	m.Close(&eff)
 	if m.Counters.Unverified > 0 {
-		return m, fmt.Sprintf("a witness is not verified: %v", m.Unverified)
+		return m, eff.Findings, fmt.Sprintf("a witness is not verified: %v", m.Unverified)
 	}
-	return m, ""
+	return m, eff.Findings, ""
 }
 
 var opVersion = regexp.MustCompile(`,"version":[0-9]+`)
