@@ -20,12 +20,16 @@ const Forced Label = 1 << 5
 // need nothing of it.
 const Reread Label = 1 << 6
 
+// OtherRow is the label WW of two who wrote, or may have written, two rows of a key: snapshot
+// isolation asks for the order of their commits, and allows that they overlap.
+const OtherRow Label = 1 << 7
+
 // String is the label as an edge of a finding prints it.
 func (l Label) String() string {
 	switch {
 	case l&(WR|Reread) != 0 && l&WW == 0:
 		return "wr"
-	case l&(WW|Forced) != 0:
+	case l&(WW|Forced|OtherRow) != 0:
 		return "ww"
 	case l&RW != 0:
 		return "rw"

@@ -16,6 +16,9 @@ type Witness struct {
 	// of a write and a deletion that replaced one version neither lost an update, and no
 	// order of writes leads from a deletion to an insertion.
 	Rows bool
+	// Deleted are the keys at which others deleted a row, who are not in the witness, where
+	// orders are tried: who leaves a row there conflicts with no other writer.
+	Deleted []string
 	// For findings without a cycle: the reader, its operation, and the value.
 	Anomaly AnomalyKind
 	// Drift is how far two clients' clocks may be apart, ns.

@@ -289,6 +289,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		}
 		if (o.Kind == event.Delete || o.Kind == event.Remove) && s.txns[n].state == tentative {
 			s.deletion(k)
+			s.deletedRow(k, 0)
 		}
 		v := s.internVersion(k, s.written(b, t, k, o))
 		if o.Kind != event.Append && s.wroteNow(n, v) != 0 {

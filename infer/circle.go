@@ -133,7 +133,7 @@ func (s *State) OrderedBy(e Edge) (a, b uint32, label Label) {
 	}
 	for id := *at(&p.in, e.Version); id != 0; id = p.precedences[id].nextIn {
 		q := &p.precedences[id]
-		if e.Label&WW != 0 && s.versions[q.from].writer == e.From || e.Label&RW != 0 && s.ReadUpTo(e.From, q.from) {
+		if e.Label&(WW|OtherRow) != 0 && s.versions[q.from].writer == e.From || e.Label&RW != 0 && s.ReadUpTo(e.From, q.from) {
 			return q.a, q.b, q.label
 		}
 	}

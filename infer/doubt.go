@@ -95,6 +95,9 @@ func (s *State) makeAmbiguous(v uint32) {
 		}
 		return
 	}
+	if x.flags&tombstone != 0 {
+		s.deletedRow(x.key, 0)
+	}
 	if s.ordered1(v) && w != 0 {
 		s.bridgeOrdered(v, w)
 	}
@@ -104,7 +107,7 @@ func (s *State) makeAmbiguous(v uint32) {
 	if !s.opt.Whole && s.searchable(v) {
 		s.unorder(x.key) // what freezes from here on is run: see package window
 	}
-	s.kill(v, w, WR|WW|Reread) // who read v may have read from another; WW alone: see package window, viewsOf
+	s.kill(v, w, WR|WW|OtherRow|Reread) // who read v may have read from another; WW alone: see package window, viewsOf
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		s.killOrder(s.writes[id].version, s.writes[id].txn)
 	}
@@ -125,7 +128,7 @@ func (s *State) kill(v, writer uint32, labels Label) {
 
 // killOrder takes back the edges that lead to the writer of v as the one of a later
 // version. What else was concluded from v stays.
-func (s *State) killOrder(v, writer uint32) { s.killEdges(v, writer, WW|RW) }
+func (s *State) killOrder(v, writer uint32) { s.killEdges(v, writer, WW|RW|OtherRow) }
 
 // killEdges takes back edges with v at its writer. What else was concluded from v stays.
 func (s *State) killEdges(v, writer uint32, labels Label) {

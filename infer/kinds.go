@@ -174,6 +174,7 @@ func (s *State) deletion(k uint32) {
 	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 		s.killEdges(s.writes[id].version, s.writes[id].txn, RW)
 	}
+	s.nothingInOrder(k)
 	if x.flags&element != 0 && !again {
 		s.countRoots(k)
 	}

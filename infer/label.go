@@ -18,6 +18,7 @@ const (
 	Realtime = finding.Realtime
 	Forced   = finding.Forced
 	Reread   = finding.Reread
+	OtherRow = finding.OtherRow
 )
 
 // Kinds of anomalies: A, B and Version are those of [Anomaly].

@@ -145,11 +145,13 @@ type Out struct {
 	Doubted []uint64
 	// Emptied are keys in which nothing comes again from now on.
 	Emptied []uint32
+	// OtherRows counts pairs of versions in order that may be of two rows: see rows.go.
+	OtherRows int64
 }
 
 // Reset empties o and keeps its memory.
 func (o *Out) Reset() {
-	o.Refused, o.Again = Taken, false
+	o.Refused, o.Again, o.OtherRows = Taken, false, 0
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
 	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]

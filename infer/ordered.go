@@ -163,10 +163,11 @@ func (s *State) connectOrdered(v uint32) {
 
 // writesFollow gives the edge from the writer of v to that of the next version q.
 func (s *State) writesFollow(v, q uint32) {
-	if s.beginsRow(v) && s.versions[q].flags&tombstone == 0 {
-		return // that of a row that was deleted says nothing to who inserts another one
+	label := WW
+	if s.otherRow(v, q) {
+		label = OtherRow
 	}
-	s.edge(s.versions[v].writer, s.versions[q].writer, WW, q, 0)
+	s.edge(s.versions[v].writer, s.versions[q].writer, label, q, 0)
 }
 
 // readersPrecede gives the edges from who read the versions from one up to another,
@@ -211,9 +212,9 @@ func (s *State) sawOrdered(v, n uint32) {
 
 // bridgeOrdered takes back what rests on w having written v, and joins v's neighbours.
 func (s *State) bridgeOrdered(v, w uint32) {
-	s.kill(v, w, WW|RW)
+	s.kill(v, w, WW|RW|OtherRow)
 	for q := s.versions[v].next; q != 0; q = s.versions[q].next {
-		s.kill(q, w, WW)
+		s.kill(q, w, WW|OtherRow)
 	}
 	p, q := s.knownBefore(s.versions[v].prev), s.knownAfter(v)
 	if q == 0 {
@@ -314,4 +315,28 @@ func (s *State) commitNumber(t *event.Txn) int64 {
 		return t.CommitTS
 	}
 	return math.MinInt64
+}
+
+// nothingInOrder takes back what reads of nothing of k, which name the initial version no more,
+// said of those who wrote the versions in order, and no more than that.
+func (s *State) nothingInOrder(k uint32) {
+	if !s.opt.Ordered || s.keys[k].kind == event.List || s.keys[k].flags&element != 0 {
+		return
+	}
+	for q := s.versions[s.keys[k].initial].next; q != 0; q = s.versions[q].next {
+		w := s.versions[q].writer
+		if w == 0 {
+			continue
+		}
+		s.killEdges(q, w, RW)
+		if id := s.writeOf(w, q); id != 0 && s.writes[id].pred != 0 {
+			s.readersBefore(s.writes[id].pred, q)
+		}
+		if p := s.knownBefore(s.versions[q].prev); p != 0 {
+			s.readersPrecede(p, q, q)
+		}
+	}
+	if s.opt.partly() {
+		s.orderAgain(k)
+	}
 }

@@ -249,6 +249,16 @@ func (s *State) isDelete(w *write) bool {
 	return s.versions[w.version].flags&tombstone != 0
 }
 
+// ReplacedBy is the ValueKey of what n read of the key and replaced, 0 if it is not known.
+func (s *State) ReplacedBy(n uint32, key string) uint64 {
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		if w := &s.writes[id]; !w.blind && w.pred != 0 && s.Key(w.version) == key {
+			return s.valueKey(w.pred)
+		}
+	}
+	return 0
+}
+
 // EachReplaced calls fn with those who read v and replaced it, the latest first, and what
 // they wrote, until it returns false.
 func (s *State) EachReplaced(v uint32, fn func(n, version uint32) bool) {

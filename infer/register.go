@@ -299,6 +299,9 @@ func (s *State) install(c *touch, n uint32) {
 			s.writtenLate(v, n)
 		}
 	}
+	if w := s.writes[c.lastWrite].version; s.versions[w].flags&tombstone != 0 {
+		s.deletedRow(c.key, w)
+	}
 	if s.opt.Ordered && rmw {
 		s.checkStep(n, pred, s.writes[c.lastWrite].version)
 	}

@@ -321,6 +321,16 @@ func (s *State) enroll(k uint32) {
 	}
 }
 
+// enrollAgain puts k, which came back, among the ordered keys. The scans in memory that do not
+// show it are not asked: what their source's first range lacked was counted as not checked.
+func (s *State) enrollAgain(k uint32) {
+	for i := range s.ordered {
+		if r := &s.ordered[i]; s.within(k, r.domain) {
+			r.insert(s, k)
+		}
+	}
+}
+
 // insert puts k into its place.
 func (r *ranges) insert(s *State, k uint32) {
 	name := s.nameOf(k)

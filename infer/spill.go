@@ -171,8 +171,8 @@ func MembersOfRecord(kind RecordKind, record []byte, fn func(event.Hash)) error 
 	return r.err
 }
 
-// Needs calls fn with what may be out of what adding t touches: its keys, its
-// session, a transaction with its id.
+// Needs calls fn with what may be out of what adding t touches: its keys, those of the
+// rows that its ranges show, its session, a transaction with its id.
 func (s *State) Needs(b *event.Batch, t *event.Txn, fn func(Ref)) {
 	ops := b.OpsOf(t)
 	for i := range ops {
@@ -181,6 +181,12 @@ func (s *State) Needs(b *event.Batch, t *event.Txn, fn func(Ref)) {
 			h = s.inEpoch(b, t, h)
 		}
 		s.needKey(h, fn)
+		if ops[i].Kind == event.Range {
+			x := &b.Extras[ops[i].Extra]
+			for _, r := range b.Rows[x.FirstRow : x.FirstRow+x.NumRows] {
+				s.needKey(s.inEpoch(b, t, r.KeyHash), fn)
+			}
+		}
 	}
 	if t.Session.Len > 0 {
 		if h := s.inEpoch(b, t, t.SessionHash); s.lookupSession(h) == 0 {

@@ -224,6 +224,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 		s.adopt(v)
 	}
 	s.repeatedSince(k, vs)
+	s.enrollAgain(k)
 	s.spill.keys--
 	s.spill.returned++
 	return k, r.b, nil

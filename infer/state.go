@@ -79,6 +79,7 @@ const (
 	voided                            // what rests on its values is being taken back: scratch
 	deletedAgain                      // more than once
 	emptied                           // nothing is a value of it that comes again: see nothing.go
+	rowsApart                         // a delete without a place in the order of its versions is recorded: see rows.go
 )
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are

@@ -48,7 +48,7 @@ func (g *arcGraph) ends(e *finding.Dependency) (from, to int) {
 		return 2 * e.From, 2 * e.To
 	case e.Label&finding.RW != 0:
 		return 2 * e.From, 2*e.To + 1
-	case g.chain && e.Label == finding.WW, g.commits && e.Label == finding.Realtime:
+	case g.chain && e.Label == finding.WW, e.Label == finding.OtherRow, g.commits && e.Label == finding.Realtime:
 		return 2*e.From + 1, 2*e.To + 1
 	}
 	return 2*e.From + 1, 2 * e.To

@@ -41,7 +41,7 @@ func classify(labels []finding.Label) (c class, f Family) {
 			f = Strong
 		case l&finding.Process != 0:
 			f = max(f, StrongSession)
-		case l&finding.WW == 0:
+		case l&(finding.WW|finding.OtherRow) == 0:
 			wr++
 		}
 	}
@@ -71,7 +71,8 @@ func cycleName(c class, f Family) string { return classNames[c] + familySuffix[f
 //     causal (figure 2c)
 //   - every anti-dependency follows a read, session order or real time: prefix,
 //     whose graph has ww from commit to commit
-//   - no two adjacent: snapshot isolation; otherwise serializable
+//   - no two adjacent, and none behind a write of another row of the key: snapshot isolation;
+//     otherwise serializable
 //
 // of the family that the cycle needs. One with real time and without sessions in
 // which every anti-dependency follows a read or a write refutes generalized
@@ -87,7 +88,7 @@ func weakest(labels []finding.Label) []Level {
 	case classSingle, classNonadjacent:
 		l.Base = weakestSnapshot(labels, c)
 	}
-	if f == Strong && c != classG2 && refutesGeneralized(labels) {
+	if f == Strong && c != classG2 && l.Base != Serializable && refutesGeneralized(labels) {
 		return []Level{l, {Special: GeneralizedSI}}
 	}
 	return []Level{l}
@@ -119,7 +120,9 @@ func weakestSnapshot(labels []finding.Label, c class) Base {
 	for i, l := range labels {
 		if l&finding.RW == 0 {
 			allVisible = allVisible && visible(l)
-		} else if !visible(labels[(i+n-1)%n]) {
+		} else if before := labels[(i+n-1)%n]; before&finding.OtherRow != 0 {
+			return Serializable
+		} else if !visible(before) {
 			beforeAnti = false
 		}
 	}

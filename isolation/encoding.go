@@ -12,6 +12,7 @@ const (
 	process = incremental.Labels(finding.Process)
 	forced  = incremental.Labels(finding.Forced)
 	reread  = incremental.Labels(finding.Reread)
+	other   = incremental.Labels(finding.OtherRow)
 )
 
 // View is the encoding of l as an order, and ok is false for levels that have
@@ -33,25 +34,27 @@ const (
 //   - prefix is the BC graph with write dependencies from commit to commit: the
 //     commits have one order, of which every transaction read a prefix, and
 //     nothing forbids two that run at a time to write one key (dbcop, figure 2d)
+//   - of two who wrote two rows of a key, where rows are told apart, snapshot isolation
+//     orders the commits only
 func (l Level) View() (v incremental.View, ok bool) {
 	if l.Special == Linearizable {
 		return v, false
 	}
 	switch l.Underlying() {
 	case ReadUncommitted:
-		v = incremental.View{Dep: ww}
+		v = incremental.View{Dep: ww | other}
 	case ReadCommitted:
-		v = incremental.View{Dep: ww | wr | reread}
+		v = incremental.View{Dep: ww | other | wr | reread}
 	case MonotonicAtomicView:
-		v = incremental.View{Dep: ww | wr | reread | forced}
+		v = incremental.View{Dep: ww | other | wr | reread | forced}
 	case ReadAtomic, Causal:
-		v = incremental.View{Dep: ww | wr | forced}
+		v = incremental.View{Dep: ww | other | wr | forced}
 	case Prefix:
-		v = incremental.View{Split: true, Dep: wr, Chain: ww, Anti: rw}
+		v = incremental.View{Split: true, Dep: wr, Chain: ww | other, Anti: rw}
 	case SnapshotIsolation:
-		v = incremental.View{Split: true, Dep: ww | wr, Anti: rw}
+		v = incremental.View{Split: true, Dep: ww | wr, Chain: other, Anti: rw}
 	case Serializable:
-		v = incremental.View{Dep: ww | wr, Anti: rw}
+		v = incremental.View{Dep: ww | other | wr, Anti: rw}
 	default:
 		return v, false
 	}

@@ -141,23 +141,37 @@ func predicates(w *witness) bool {
 func givenBecause(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
 	from, to := &p.Txns[e.From], &p.Txns[e.To]
-	a, b, value := w.short(e.From), w.short(e.To), clip(e.Value)
-	by := "by their numbers"
-	if !w.Numeric {
-		by = "by the commit timestamps"
-	}
 	switch {
 	case e.Label&finding.RW != 0:
 		for _, x := range externalReads(from, e.Key) {
 			if read := &from.Ops[x.at]; givenOrder(p, from, to, e, read) {
-				return fmt.Sprintf("%s read version %s of %s, and that of %s, %s, is later %s", a, clip(read.Value), e.Key, b, value, by)
+				return given(w, e, read, to)
 			}
 		}
-	case e.Label&finding.WW != 0 && givenOrder(p, from, to, e, nil):
+	case e.Label&(finding.WW|finding.OtherRow) != 0 && givenOrder(p, from, to, e, nil):
 		before, _ := finalWrite(from, e.Key)
-		return fmt.Sprintf("%s wrote version %s of %s, and that of %s, %s, is later %s", a, clip(before.Value), e.Key, b, value, by)
+		return given(w, e, before, to)
 	}
 	return ""
+}
+
+// given says that the version that o read or left is before that of the edge's end, to.
+func given(w *witness, e *finding.Dependency, o *event.RecordOp, to *event.Record) string {
+	a, b, by := w.short(e.From), w.short(e.To), "by their numbers"
+	if !w.Numeric {
+		by = "by the commit timestamps"
+	}
+	first, that := fmt.Sprintf("%s wrote version %s of %s", a, clip(o.Value), e.Key), "that"
+	switch {
+	case o.Kind == event.Read:
+		first = fmt.Sprintf("%s read version %s of %s", a, clip(o.Value), e.Key)
+	case o.Flags&event.NotFound != 0:
+		first, that = fmt.Sprintf("%s deleted %s", a, e.Key), "the version"
+	}
+	if left, ok := finalWrite(to, e.Key); ok && left.Flags&event.NotFound != 0 {
+		return fmt.Sprintf("%s, and %s deleted it later, %s", first, b, by)
+	}
+	return fmt.Sprintf("%s, and %s of %s, %s, is later %s", first, that, b, clip(e.Value), by)
 }
 
 // versionMark is what o says of versions: "@2", or "@1-2" with the one before.

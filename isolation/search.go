@@ -47,11 +47,11 @@ func planOf(c class, f Family) plan {
 	p := plan{class: c}
 	switch c {
 	case classG0:
-		p.labels = finding.WW
+		p.labels = finding.WW | finding.OtherRow
 	case classG1c:
-		p.labels = finding.WW | finding.WR
+		p.labels = finding.WW | finding.OtherRow | finding.WR
 	default:
-		p.labels = finding.WW | finding.WR | finding.RW
+		p.labels = finding.WW | finding.OtherRow | finding.WR | finding.RW
 	}
 	if f != Plain {
 		p.labels |= finding.Process

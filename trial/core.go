@@ -15,6 +15,7 @@ const (
 type Core struct {
 	Txns   []int    // indexes of the records
 	Silent []Silent // reads of theirs that say nothing in it
+	Rows   []string // keys at which others deleted rows: who inserts there conflicts with nobody
 }
 
 // Decide looks for an order of the history at the level. Where there is none the core
@@ -94,7 +95,7 @@ func (h *History) core(l Level, in []bool, left *int) *Core {
 		}
 	}
 	p := h.part(in)
-	c := &Core{Silent: p.silent}
+	c := &Core{Silent: p.silent, Rows: p.rows()}
 	for _, i := range p.of {
 		c.Txns = append(c.Txns, int(i))
 	}

@@ -10,6 +10,7 @@ type part struct {
 	readers [][]int32 // by cell: places in of
 	silent  []Silent  // reads that do not count, since what they can be of is not all here
 	writers []int32   // by cell: how many of of change it
+	begins  []bool    // by cell, nil for none: who inserts there may begin another row
 }
 
 // whole is all of the history; what nobody left counts there too.
@@ -53,7 +54,32 @@ func (h *History) part(in []bool) *part {
 			p.writers[w.cell]++
 		}
 	}
+	if in != nil && h.rows {
+		p.begins = h.deletedOutside(in)
+	}
 	return p
+}
+
+// deletedOutside are the registers that one deletes who is not in the part: whatever the others
+// write there, that one may have deleted the row between.
+func (h *History) deletedOutside(in []bool) []bool {
+	all := make([]bool, len(h.cells))
+	for i := range h.txns {
+		for _, w := range h.txns[i].writes {
+			all[w.cell] = all[w.cell] || !in[i] && w.value == 0 && h.cells[w.cell].kind == register
+		}
+	}
+	return all
+}
+
+// rows are the names of the keys of which that is so, where two of the part write.
+func (p *part) rows() (keys []string) {
+	for c, begins := range p.begins {
+		if begins && p.writers[c] > 1 {
+			keys = append(keys, p.h.cells[c].name)
+		}
+	}
+	return keys
 }
 
 func (p *part) silence(i int, c int32) {

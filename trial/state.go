@@ -49,10 +49,12 @@ func (s *search) readsState(at int, q int32) bool {
 }
 
 // conflicts says whether both change a cell. Where a row is not its key, one that inserts a
-// row where none is does not conflict with who deleted the one before.
+// row where none is does not conflict with who deleted the one before, nor with who wrote what
+// one outside of the part may have deleted.
 func (s *search) conflicts(at int, other int32) bool {
 	for _, w := range s.txn(at).writes {
-		if s.p.h.rows && w.value != 0 && s.p.h.cells[w.cell].kind == register && s.cells[w.cell].last().value == 0 {
+		if s.p.h.rows && w.value != 0 && s.p.h.cells[w.cell].kind == register &&
+			(s.cells[w.cell].last().value == 0 || s.p.begins != nil && s.p.begins[w.cell]) {
 			continue
 		}
 		for _, x := range s.txn(int(other)).writes {

@@ -101,3 +101,41 @@ func TestOdd(t *testing.T) {
 		}
 	}
 }
+
+// TestCoreOfRows: of a store of rows, who inserts a row conflicts with the writer of another one
+// in a part too, from which who deleted that one is left out.
+func TestCoreOfRows(t *testing.T) {
+	h := historyOf(t,
+		[]event.RecordOp{readOf("y", ""), writeOf("x", "1")},
+		[]event.RecordOp{remove("x")},
+		[]event.RecordOp{writeOf("y", "1"), writeOf("x", "3")},
+		[]event.RecordOp{readOf("y", "1"), readOf("x", "1")},
+	)
+	part := &Core{Txns: []int{0, 2, 3}}
+	for _, rows := range []bool{false, true} {
+		h.rows = rows
+		if got := h.Refutes(part, Level{Base: snapshotIsolation}); got == rows {
+			t.Errorf("rows %t: the part without who deleted x has an order: %t", rows, !got)
+		}
+		if !h.Refutes(part, Level{Base: serializable}) {
+			t.Errorf("rows %t: the part has a serial order", rows)
+		}
+	}
+}
+
+// TestRowsOfCore: a part says at which keys rows were deleted by others.
+func TestRowsOfCore(t *testing.T) {
+	h := historyOf(t,
+		[]event.RecordOp{readOf("y", ""), readOf("z", ""), writeOf("x", "1")},
+		[]event.RecordOp{remove("x"), remove("w")},
+		[]event.RecordOp{readOf("x", ""), writeOf("y", "1"), writeOf("x", "3"), writeOf("w", "1")},
+		[]event.RecordOp{readOf("y", ""), writeOf("z", "1"), readOf("x", "1")},
+	)
+	h.rows = true
+	if got := h.part([]bool{true, false, true, true}).rows(); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("rows were deleted at %v, want x", got)
+	}
+	if got := h.part(nil).rows(); got != nil {
+		t.Errorf("rows were deleted outside of the whole at %v", got)
+	}
+}

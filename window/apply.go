@@ -14,6 +14,7 @@ import (
 // found by itself.
 func (m *Machine) apply() {
 	o := &m.out
+	m.Counters.OtherRows += o.OtherRows
 	if len(o.Edges) > crowdPerTxn {
 		m.crowdOut()
 	}

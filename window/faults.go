@@ -128,7 +128,7 @@ func shares(w *finding.Witness, anomaly string) (all []uint64) {
 			add("read", -1, e.From, e.Key)
 		case e.Label&infer.WR != 0:
 			add("wr", e.From, e.To, e.Key)
-		case e.Label&infer.WW != 0:
+		case e.Label&(infer.WW|infer.OtherRow) != 0:
 			add("ww", e.From, e.To, e.Key)
 		}
 	}

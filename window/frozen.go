@@ -47,7 +47,10 @@ type frozenRun struct {
 }
 
 func (m *Machine) newRun(i int) *frozenRun {
-	r := &frozenRun{m: m, view: i, split: m.graph.Split(i), prefix: m.views[i].Base == isolation.Prefix, news: map[uint32]lastFrozen{}}
+	r := &frozenRun{m: m, view: i, split: m.graph.Split(i), prefix: m.views[i].Base == isolation.Prefix, news: m.spareNews}
+	if m.spareNews = nil; r.news == nil {
+		r.news = map[uint32]lastFrozen{}
+	}
 	if r.timed = m.views[i].RealTime(); r.timed {
 		r.lows = map[uint32]int64{}
 	}
@@ -109,14 +112,14 @@ func (r *frozenRun) run(nodes []uint32) {
 		}
 		if !r.split || n&1 == 1 {
 			r.m.infer.EachBlindWrite(t, func(k, v uint32) {
-				if x := r.last(k); r.split && !r.prefix && x.key != 0 {
-					at, seq := r.m.graph.Place(r.view, n-1)
-					fits = fits && (x.at < at || x.at == at && x.seq < seq || r.m.anotherRow(x, k, v))
+				x := r.last(k)
+				at, seq := r.m.graph.Place(r.view, n)
+				if r.split && !r.prefix && x.key != 0 {
+					began, first := r.m.graph.Place(r.view, n-1)
+					fits = fits && (x.at < began || x.at == began && x.seq < first || r.m.anotherRow(x, k, v))
 				}
-				r.missed = r.missed || r.readBehind(k, r.last(k), n)
-				y := lastFrozen{key: r.m.infer.KeyHash(k), value: r.m.infer.ValueKey(v), met: r.last(k).met}
-				y.at, y.seq = r.m.graph.Place(r.view, n)
-				r.news[k] = y
+				r.missed = r.missed || r.readBehind(k, x, n)
+				r.news[k] = lastFrozen{key: r.m.infer.KeyHash(k), value: r.m.infer.ValueKey(v), at: at, seq: seq, met: x.met}
 			})
 		}
 		if !fits && !slices.Contains(r.misfits, t) {
@@ -162,11 +165,25 @@ func (r *frozenRun) leftAgain(v, n, reader uint32) (again bool) {
 	return again
 }
 
-// keep makes what was run part of what is frozen.
+// keep makes what was run part of what is frozen, and ends the run.
 func (r *frozenRun) keep() {
 	for k, x := range r.news {
 		r.m.setFrozen(r.view, k, x)
 	}
+	r.drop()
+}
+
+// maxSpareNews bounds the keys of a run whose memory the next one takes over: to clear a map takes
+// as long as it once was large.
+const maxSpareNews = 4096
+
+// drop ends the run: the next one takes its memory over.
+func (r *frozenRun) drop() {
+	if len(r.news) <= maxSpareNews {
+		clear(r.news)
+		r.m.spareNews = r.news
+	}
+	r.news = nil
 }
 
 // askedUnder says whether transaction n asked for less than the level: what it read
@@ -556,12 +573,15 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 		}
 		switch r.run(nodes); {
 		case len(r.misfits) > 0 || r.missed:
+			r.drop()
 			m.orderLive(i, n, len(r.misfits) > 0)
 			clear(clean) // others may have been given another order
 		case spoken && !r.timed: // bounds are raised when it freezes
 			clean[i] = r
 		case spoken:
+			r.drop()
 		default:
+			r.drop()
 			fitting = append(fitting, i)
 		}
 	}

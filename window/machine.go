@@ -124,14 +124,15 @@ type Machine struct {
 	// Unverified is why the verifier did not accept the latest such witness.
 	Unverified error
 
-	contradicted []string       // keys, sorted: see contradicted.go
-	orderings    []ordering     // by view, at the end of an input
-	givenUp      []string       // keys that could not be ordered then
-	unchained    int64          // keys that can not be, since their versions are not chains
-	unsureWriter bool           // a read that was not decided may be of a transaction of unknown outcome
-	frozen       [][]lastFrozen // by view and key: see frozen.go
-	misfits      []int64        // by view: transactions that do not fit what had frozen
-	aside        []setAside     // see aside.go
+	contradicted []string              // keys, sorted: see contradicted.go
+	orderings    []ordering            // by view, at the end of an input
+	givenUp      []string              // keys that could not be ordered then
+	unchained    int64                 // keys that can not be, since their versions are not chains
+	unsureWriter bool                  // a read that was not decided may be of a transaction of unknown outcome
+	frozen       [][]lastFrozen        // by view and key: see frozen.go
+	spareNews    map[uint32]lastFrozen // memory of the next frozenRun; empty
+	misfits      []int64               // by view: transactions that do not fit what had frozen
+	aside        []setAside            // see aside.go
 	// tried are the levels of which an order was found by trying, at the end of an input.
 	tried  []isolation.Level
 	forced forcing
@@ -292,7 +293,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	m.apply()
 	m.settleFaults()
 	if m.cfg.Rules.Rows {
-		m.rowsDeleted(b, t, start)
+		m.rowsDeleted(b, t, n, start)
 	}
 	if m.infer.Counters.Countable > 0 && n != 0 && !m.cfg.Unbounded && t.Status != event.Aborted {
 		m.noteCounters(b, t, n, end)

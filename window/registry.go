@@ -80,6 +80,8 @@ type recentFinding struct {
 	IDs     []uint64 // hashes, of members and of those whose reads show an order
 	Beside  []string `json:",omitempty"` // keys of further cycles
 	Shares  []uint64 `json:",omitempty"`
+	Rows    []string `json:",omitempty"` // keys at which a deletion takes it back that began at End or before: see rows.go
+	End     int64    `json:",omitempty"`
 }
 
 // said says whether a final finding says of the same members what f does.

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"math"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -38,17 +39,23 @@ func deletesRow(t *event.Record, key string) bool {
 	return last == event.Delete
 }
 
-// rowsDeleted takes back the lost updates at the keys that t deletes, unless it began when
-// they were over.
-func (m *Machine) rowsDeleted(b *event.Batch, t *event.Txn, start int64) {
-	if t.Status == event.Aborted || len(m.open.by) == 0 {
+// rowsDeleted takes back the lost updates at the keys that t, which is n, deletes, unless it
+// began when they were over.
+func (m *Machine) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int64) {
+	if t.Status == event.Aborted || len(m.open.by)+len(m.open.recent) == 0 {
 		return
+	}
+	if t.Flags&event.HasTimes == 0 {
+		start = math.MinInt64 // when it began is not known
 	}
 	for _, o := range b.OpsOf(t) {
 		if o.Kind != event.Delete {
 			continue
 		}
 		key := b.Text(o.Key)
+		if n != 0 { // else it is known
+			m.takeBackFinal(n, b.Text(t.Epoch), key, start)
+		}
 		for _, f := range slices.Clone(m.open.list) {
 			if !f.closed && f.Finding.Anomaly == lostUpdate && m.mayBeBetween(f, start) {
 				m.takeBackLoss(f, key)
@@ -68,19 +75,56 @@ func (m *Machine) mayBeBetween(f *openFinding, start int64) bool {
 	})
 }
 
+// takeBackFinal does that for final findings, but for those of a version that n had read: who
+// replaced it too is not behind n.
+func (m *Machine) takeBackFinal(n uint32, epoch, key string, start int64) {
+	for i := range m.open.recent {
+		r := &m.open.recent[i]
+		if r.Finding.State == finding.Withdrawn || r.Finding.Epoch != epoch || !slices.Contains(r.Rows, key) || !m.untimed && start > r.End {
+			continue
+		}
+		if v := m.infer.ReplacedBy(n, key); v == 0 || !slices.Contains(r.Values, v) {
+			m.Counters.OtherRows++
+			m.withdrawFinal(r)
+		}
+	}
+}
+
+// rowsOf are the keys at which a deletion takes f back, and when its last member ended, by the
+// clock that is the furthest behind.
+func (m *Machine) rowsOf(f *openFinding) (keys []string, end int64) {
+	if !m.cfg.Rules.Rows || f.Finding.Anomaly != lostUpdate {
+		return nil, 0
+	}
+	end = math.MinInt64
+	for _, n := range f.members {
+		end = max(end, m.infer.Info(n).End+int64(m.cfg.Contract.ClockDrift))
+	}
+	for _, v := range f.versions {
+		if key := m.infer.Key(v); !slices.Contains(keys, key) && m.deletionsBy(f, key) < 2 {
+			keys = append(keys, key)
+		}
+	}
+	return keys, end
+}
+
+// deletionsBy counts f's members that left no row at the key.
+func (m *Machine) deletionsBy(f *openFinding, key string) (count int) {
+	for _, n := range f.members {
+		if r := m.record(n); deletesRow(&r, key) {
+			count++
+		}
+	}
+	return count
+}
+
 // takeBackLoss withdraws f if it is about writes of the key.
 func (m *Machine) takeBackLoss(f *openFinding, key string) {
 	about := func(v uint32) bool { return m.infer.Key(v) == key && m.infer.MayBeOtherRows(v) }
 	if !slices.ContainsFunc(f.versions, about) {
 		return
 	}
-	deletes := 0
-	for _, n := range f.members {
-		if r := m.record(n); deletesRow(&r, key) {
-			deletes++
-		}
-	}
-	if deletes > 1 {
+	if m.deletionsBy(f, key) > 1 {
 		return
 	}
 	f.versions = slices.DeleteFunc(f.versions, about) // the rest may still hold

@@ -141,6 +141,7 @@ func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, 
 		}
 		w.Repeated = append(w.Repeated, r)
 	}
+	w.Deleted = core.Rows
 	weakest := m.weakestTried(h, core, l)
 	if len(weakest) == 0 {
 		return

@@ -15,7 +15,7 @@ import (
 // e.From left or read.
 func (m *Machine) shownByVisits(edge *finding.Dependency, e *infer.Edge, index func(uint32) int) {
 	c := &m.cfg.Contract
-	if e.Label&(infer.WW|infer.RW) == 0 || e.Label&(infer.WR|infer.Forced) != 0 || !c.SequentialKeys && !c.LinearizableKeys {
+	if e.Label&(infer.WW|infer.OtherRow|infer.RW) == 0 || e.Label&(infer.WR|infer.Forced) != 0 || !c.SequentialKeys && !c.LinearizableKeys {
 		return
 	}
 	if a, b, label := m.infer.OrderedBy(*e); a != 0 {

@@ -318,10 +318,8 @@ func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, first map
 		if _, again := first[c]; !again {
 			first[c] = at
 		}
-	case o.Flags&event.NotFound != 0:
-		see(view{op: at, cell: c})
 	default:
-		see(view{op: at, cell: c, value: o.Value})
+		see(view{op: at, cell: c, value: o.Value}) // "" where nothing was found
 	}
 }
 
@@ -503,7 +501,8 @@ func (x *tried) hasState(i int, order []int) bool {
 	return false
 }
 
-// conflict says whether i, the next of the order, changes what j did.
+// conflict says whether i, the next of the order, changes what j did. One that leaves a row
+// where none is does not, nor where one who is not here may have deleted it.
 func (x *tried) conflict(i, j int, order []int) bool {
 	for cell, e := range x.effects[i] {
 		if _, too := x.effects[j][cell]; !too {
@@ -511,7 +510,8 @@ func (x *tried) conflict(i, j int, order []int) bool {
 		}
 		_, all := x.versions(cell, order)
 		k := slices.IndexFunc(x.cells, func(c triedCell) bool { return c.name == cell })
-		if !(x.w.Rows && x.cells[k].register && e.value != "" && all[len(all)-1].value == "") {
+		gone := all[len(all)-1].value == "" || slices.Contains(x.w.Deleted, x.cells[k].key)
+		if !(x.w.Rows && x.cells[k].register && e.value != "" && gone) {
 			return true
 		}
 	}

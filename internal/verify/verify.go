@@ -84,7 +84,7 @@ func checkEdge(w *finding.Witness, e *finding.Dependency) error {
 			return err
 		}
 		return checkOverwrite(to, e.Key, e.Value)
-	case finding.WW:
+	case finding.WW, finding.OtherRow:
 		err := checkOrder(w, from, to, e)
 		if err != nil && len(e.Past) == 1 {
 			return checkVisits(w, from, to, e)

@@ -1,0 +1,53 @@
+package infer
+
+// Where a row is not its key (Options.Rows), and the contract gives an order of versions, a
+// delete that has no place in it may have come between any two of its key: who wrote the later
+// one may have inserted another row. So has every delete no place where neighbours in the order
+// are who met the key one after the other (partial.go): two may have met it around a third.
+
+// deletedRow notes that v, which one who counts left in k when it deleted the row, has no place in
+// the order, if it has none; 0 is what one of unknown outcome left, or perhaps another one.
+func (s *State) deletedRow(k, v uint32) {
+	x := &s.keys[k]
+	if !s.opt.Rows || !s.opt.Ordered || x.flags&(rowsApart|element) != 0 || v != 0 && s.ordered1(v) && !s.opt.partly() {
+		return
+	}
+	x.flags |= rowsApart
+	for q := s.versions[x.initial].next; q != 0; q = s.versions[q].next {
+		if p := s.knownBefore(s.versions[q].prev); p != 0 {
+			s.partRows(p, q)
+		}
+	}
+	if s.opt.partly() {
+		for id := *at(&s.partial.precOf, k); id != 0; id = s.partial.precedences[id].behind {
+			s.partRows(s.partial.precedences[id].from, s.partial.precedences[id].to)
+		}
+	}
+}
+
+// partRows takes back that the writers of the two did not overlap, the second of which is behind
+// the first one.
+func (s *State) partRows(v, q uint32) {
+	if w := s.versions[q].writer; w != 0 && s.versions[q].flags&tombstone == 0 {
+		s.killEdges(q, w, WW)
+		s.writesFollow(v, q)
+	}
+}
+
+// otherRow says whether q, which is behind v in the order of the key, may be of another row. Where
+// that is not known it is counted.
+func (s *State) otherRow(v, q uint32) bool {
+	if !s.opt.Rows || s.versions[q].flags&tombstone != 0 {
+		return false
+	}
+	if s.versions[v].flags&tombstone != 0 {
+		return true
+	}
+	if s.keys[s.versions[v].key].flags&rowsApart == 0 {
+		return false
+	}
+	if s.versions[q].writer != 0 && s.versions[v].writer != 0 {
+		s.out.OtherRows++
+	}
+	return true
+}
