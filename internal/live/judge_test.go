@@ -101,8 +101,8 @@ func judgeBroken(t *testing.T, m *monitor, c cell, s *streams, took []alerted, e
 	}
 }
 
-// judgeLost: of each lost update that had settled by the stream's end an alert had come
-// that names two of its transactions.
+// judgeLost: of each value that two had replaced, in time to settle by the stream's end, an alert
+// had come that names two of those who replaced it.
 func judgeLost(t *testing.T, m *monitor, c cell, s *streams, took []alerted, end time.Time) {
 	t.Helper()
 	lost, missed := s.lostUpdates(c, end.Add(-m.lateness-m.maxTransaction-deliverySlack)), 0

@@ -91,16 +91,22 @@ func (s *streams) noteReplaced(c cell, r *event.Record) {
 	}
 }
 
-// lostUpdates are the transactions that replaced one value, by twos and more, of those
-// that had ended by then.
+// lostUpdates are the transactions that replaced one value, of the values that two or more had
+// replaced who had ended by then. Those that ended later are named too: of three that replaced a
+// value the first whose record comes is told with each of the others.
 func (s *streams) lostUpdates(c cell, by time.Time) [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var lost [][]string
 	for _, txns := range s.replaced[c.source()] {
-		ended := slices.DeleteFunc(slices.Clone(txns), func(id string) bool { return s.ends[c.source()+" "+id] > by.UnixNano() })
-		if len(ended) > 1 {
-			lost = append(lost, ended)
+		ended := 0
+		for _, id := range txns {
+			if s.ends[c.source()+" "+id] <= by.UnixNano() {
+				ended++
+			}
+		}
+		if ended > 1 {
+			lost = append(lost, slices.Clone(txns))
 		}
 	}
 	return lost
