@@ -330,7 +330,10 @@ func (m *Machine) release(retired []incremental.Vertex) {
 	}
 	if len(m.open.by) > 0 {
 		for _, v := range retired {
-			m.open.forEach(uint32(v), m.settleUnlessAccusing)
+			for made := -1; made != m.open.made; { // what settles may show a worse cycle
+				made = m.open.made
+				m.open.forEach(uint32(v), m.settleUnlessAccusing)
+			}
 		}
 	}
 	for i, v := range retired {

@@ -65,9 +65,7 @@ func (m *Machine) knownDivergence(id incremental.EdgeID) bool {
 	return false
 }
 
-// reportCycle verifies the cycle and reports it: as an upgrade when it is worse
-// than the open finding whose set-aside edge it runs through, otherwise as a
-// finding of its own. It returns the levels that the cycle refutes.
+// reportCycle verifies the cycle and reports it. It returns the levels that the cycle refutes.
 func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
 	if bad := m.unforced(c.Edges); bad != 0 {
 		m.forced.void = append(m.forced.void, asideOf(m.graph, bad))
@@ -86,33 +84,26 @@ func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level is
 		m.note("outcome", doubt, m.noted(n))
 		return nil
 	}
-	through := c.Edges
-	c.Edges = kept(steps)
+	m.publishCycle(c, steps, &w, all, name, id, level)
+	return name.Weakest
+}
+
+// publishCycle hands out a verified cycle that was set aside at the edge id. all are the
+// transactions of its witness.
+func (m *Machine) publishCycle(c isolation.Cycle, steps []step, w *finding.Witness, all []uint32, name isolation.Name, id incremental.EdgeID, level isolation.Level) {
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
-	rests, versions := m.restsOn(through)
-	if len(rests) > 0 || m.restsOnTime(through) || slices.ContainsFunc(steps, derived) { // those that a past leads through are looked up like members
+	rests, versions := m.restsOn(c.Edges)
+	if len(rests) > 0 || m.restsOnTime(c.Edges) || slices.ContainsFunc(steps, derived) { // those that a past leads through are looked up like members
 		members, shown = all, nil
 	}
 	if from := uint32(m.graph.Edge(id).From); !slices.Contains(members, from) {
 		members = append(slices.Clip(members), from) // by whom it is found that a worse cycle runs through what is set aside
 	}
-	for _, e := range through {
-		f := m.open.reporting(m.graph, e)
-		if f == nil || f.upgraded || !f.lessThan(&name) {
-			continue
-		}
-		f.asides = append(f.asides, asideOf(m.graph, id))
-		f.edges, f.versions = append(f.edges, rests...), append(f.versions, versions...)
-		m.show(f, shown)
-		m.upgrade(f, name, &w, members, c)
-		return name.Weakest
-	}
-	f := &openFinding{members: members, edges: append(rests, c.Edges...), versions: versions, asides: []aside{asideOf(m.graph, id)}, level: level}
+	f := &openFinding{members: members, edges: append(rests, kept(steps)...), versions: versions, asides: []aside{asideOf(m.graph, id)}, level: level}
 	f.Finding.AtLeast = c.AtLeast
 	f.Finding.Certain = true
 	m.show(f, shown)
-	m.publish(f, name, &w)
-	return name.Weakest
+	m.publish(f, name, w)
 }
 
 // witnessOf is the cycle in terms of operations. all are the transactions of the witness:

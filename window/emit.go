@@ -48,21 +48,35 @@ func (m *Machine) detectedAt() string {
 	return time.Unix(0, m.tick).UTC().Format(time.RFC3339Nano)
 }
 
-// identity is the stable id: source, epoch, kind and sorted members as first
-// reported. Findings that are not cycles differ by their anomaly as well.
-// Those about counters differ by its key too: one transaction can have misread several,
-// and a register besides.
-func (m *Machine) identity(f *finding.Finding, members []string, cycle bool, counter string) string {
+// identified is what tells a finding from others of its source, epoch and kind.
+type identified struct {
+	members []string // ids of transactions, in any order
+	refutes []string // the weakest levels that it refutes
+	anomaly string   // of what is no cycle
+	about   string   // the key of a counter: one transaction can have misread several, and a register besides
+}
+
+// membersDigits are the digits of an id that are of the members.
+const membersDigits = 16
+
+// identity is the stable id. Its first 16 digits are of source, epoch, kind, and sorted members
+// as first reported; the last 8 also of the levels that these refute, as first reported. Two
+// cycles of the same members that refute different levels are so two findings, and what a
+// finding refutes is the same whichever levels are watched.
+func (m *Machine) identity(f *finding.Finding, of identified) string {
 	kind := string(f.Kind)
-	if !cycle {
-		kind += " " + f.Anomaly
+	if of.anomaly != "" {
+		kind += " " + of.anomaly
 	}
-	if counter != "" {
-		kind += " of " + counter
+	if of.about != "" {
+		kind += " of " + of.about
 	}
-	txns := slices.Clone(members)
+	txns := slices.Clone(of.members)
 	slices.Sort(txns)
 	h := xxh3.HashString128(fmt.Sprintf("%q %q %q %q", f.Source, f.Epoch, kind, txns))
+	if len(of.refutes) > 0 {
+		h.Lo ^= xxh3.HashString(fmt.Sprintf("%q", of.refutes))
+	}
 	return fmt.Sprintf("%016x%08x", h.Hi, uint32(h.Lo))
 }
 

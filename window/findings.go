@@ -2,15 +2,14 @@ package window
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// publish gives a new finding its identity and hands it out. A finding of the
-// same members and kind that is open takes it in.
+// publish gives a new finding its identity and hands it out. An open finding of the same
+// transactions that says as much takes it in.
 func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witness) {
 	if n := m.unproven(f.members); n != 0 && name.Kind == finding.KindViolation {
 		m.note("outcome", doubt, m.noted(n))
@@ -28,9 +27,13 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witnes
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
 		counter = w.Key
 	}
-	f.Finding.ID = m.identity(&f.Finding, isolation.Members(w), len(w.Edges) > 0, counter)
-	if old := m.open.ids[f.Finding.ID]; old != nil {
-		if len(w.Edges) > 0 && f.severity < old.severity && !old.upgraded {
+	id := identified{members: isolation.Members(w), refutes: f.Finding.Refutes, about: counter}
+	if len(w.Edges) == 0 {
+		id.anomaly = f.Finding.Anomaly
+	}
+	f.Finding.ID = m.identity(&f.Finding, id)
+	if old := m.open.of(f); old != nil {
+		if !old.upgraded && old.lessThan(f) {
 			old.asides, old.versions = append(old.asides, f.asides...), append(old.versions, f.versions...)
 			m.show(old, f.shown)
 			m.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
@@ -58,7 +61,8 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witnes
 	}
 }
 
-// merge adds a second cycle of the same members to the finding they have.
+// merge adds a second cycle of the same members to the finding they have, which says all
+// that it does.
 func (m *Machine) merge(old, f *openFinding) {
 	old.asides = append(old.asides, f.asides...)
 	old.values = append(old.values, f.values...)
@@ -72,42 +76,24 @@ func (m *Machine) merge(old, f *openFinding) {
 	m.show(old, f.shown)
 	m.prove(old)
 	old.due, old.sooner = max(old.due, f.due), max(old.sooner, f.sooner)
-	changed := false
-	for _, l := range f.weakest {
-		if !l.Refuted(old.weakest) {
-			m.tally(old, -1)
-			old.weakest = slices.DeleteFunc(slices.Clone(old.weakest), func(x isolation.Level) bool { return x.Refuted([]isolation.Level{l}) })
-			old.weakest = append(old.weakest, l)
-			m.tally(old, +1)
-			changed = true
-		}
-	}
-	if changed {
-		old.besides(f.Finding.Explanation)
-		isolation.SetRefuted(&old.Finding, old.weakest, m.cfg.Expect)
-		old.Finding.State = finding.Provisional
-		old.Finding.Revision++
-		m.emit(old)
-	}
 }
 
-// besides adds another cycle of f's members, which refutes a level that the first one
-// explained does not.
-func (f *openFinding) besides(explanation string) {
-	f.Finding.Explanation = strings.TrimRight(f.Finding.Explanation, "\n") + "\n\nBesides, " + explanation
+// covers says whether each of these levels falls with those.
+func covers(by, levels []isolation.Level) bool {
+	return !slices.ContainsFunc(levels, func(l isolation.Level) bool { return !l.Refuted(by) })
 }
 
-// lessThan says whether what was found says less than a cycle of this name: one of a
-// worse class, or of the same which refutes a weaker level, as a fractured read does
-// beside a lost update.
-func (f *openFinding) lessThan(name *isolation.Name) bool {
-	if name.Severity != f.severity {
-		return name.Severity < f.severity
+// lessThan says whether g, of the same members, may take f's place. It says all that f does of
+// levels; and it is of a worse class, or of another anomaly of the class and refutes a weaker
+// level too, as a fractured read does beside a lost update. Two cycles of one anomaly of which one
+// refutes more stay two findings: which comes first hangs on the levels that are
+// watched. What one transaction did by itself does not hang on them.
+func (f *openFinding) lessThan(g *openFinding) bool {
+	if g.severity > f.severity || !covers(g.weakest, f.weakest) {
+		return false
 	}
-	all := func(by, of []isolation.Level) bool {
-		return !slices.ContainsFunc(of, func(l isolation.Level) bool { return !l.Refuted(by) })
-	}
-	return all(name.Weakest, f.weakest) && !all(f.weakest, name.Weakest)
+	return g.severity < f.severity ||
+		!covers(f.weakest, g.weakest) && (g.Finding.Anomaly != f.Finding.Anomaly || len(g.Finding.Edges) == 0)
 }
 
 // upgrade replaces what is said of f by a worse cycle, once.
@@ -124,21 +110,12 @@ func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	f.members, f.edges = all, append(slices.Clone(c.Edges), f.edges...)
 	f.severity, f.upgraded = name.Severity, true
 	m.prove(f)
-	old, before := f.weakest, f.Finding.Explanation
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
 	name.Fill(&f.Finding, w, m.cfg.Expect)
 	f.shares = shares(w, f.Finding.Anomaly)
 	m.rest(f, w)
 	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
-	for _, l := range old { // what the first witness refutes stays refuted
-		if !l.Refuted(f.weakest) {
-			f.weakest = append(f.weakest, l)
-		}
-	}
-	if len(f.weakest) > len(name.Weakest) {
-		f.besides(before)
-	}
 	isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
 	f.Finding.State = finding.Provisional
 	f.Finding.Revision++
@@ -172,16 +149,8 @@ func (m *Machine) conclude(f *openFinding) {
 				continue
 			}
 			steps, w, all, name, err := m.told(m.steps(c.Edges))
-			if err == nil && f.lessThan(&name) && m.unproven(all) == 0 {
-				rests, versions := m.restsOn(c.Edges)
-				c.Edges = kept(steps)
-				f.edges, f.versions = append(f.edges, rests...), append(f.versions, versions...)
-				members, shown := all[:len(w.Edges)], all[len(w.Edges):]
-				if slices.ContainsFunc(steps, derived) {
-					members, shown = all, nil
-				}
-				m.show(f, shown)
-				m.upgrade(f, name, &w, members, c)
+			if err == nil && (name.Severity < f.severity || !covers(f.weakest, name.Weakest)) && m.unproven(all) == 0 {
+				m.publishCycle(c, steps, &w, all, name, a.ID, f.level)
 				break
 			}
 		}

@@ -47,7 +47,7 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	}
 	id := f
 	id.Txns = []string{f.FirstPosition, f.LastPosition}
-	f.ID = m.identity(&id, id.Txns, false, "")
+	f.ID = m.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})
 	m.countFound(&f)
 	m.hand(f)
 }

@@ -245,7 +245,7 @@ func (g *horizonGroup) name(txns []noted) {
 
 func (m *Machine) groupID(class string, pane int64) string {
 	f := finding.Finding{Source: m.cfg.Source, Kind: finding.KindHorizon, Txns: []string{class, fmt.Sprint(pane)}}
-	return m.identity(&f, f.Txns, true, "")
+	return m.identity(&f, identified{members: f.Txns})
 }
 
 func (m *Machine) publishGroup(g *horizonGroup) {

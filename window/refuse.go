@@ -28,7 +28,7 @@ func (m *Machine) refused(b *event.Batch, t *event.Txn, start, end int64) {
 		Explanation:   fmt.Sprintf("a second record has the id of %s and other content; the first one, which has left memory, is kept", id),
 		FirstPosition: position, LastPosition: position, DetectedAt: m.detectedAt(),
 	}
-	f.ID = m.identity(&f, f.Txns, false, "")
+	f.ID = m.identity(&f, identified{members: f.Txns, anomaly: f.Anomaly})
 	m.countFound(&f)
 	m.hand(f)
 }

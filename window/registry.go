@@ -84,11 +84,19 @@ type recentFinding struct {
 	End     int64    `json:",omitempty"`
 }
 
-// said says whether a final finding says of the same members what f does.
+// said says whether a final finding says of the same members all that f does.
 func (r *registry) said(f *openFinding) bool {
 	return slices.ContainsFunc(r.recent, func(x recentFinding) bool {
-		return x.Finding.ID == f.Finding.ID && x.Finding.State != finding.Withdrawn && slices.Equal(x.Weakest, isolation.LevelNames(f.weakest))
+		return x.Finding.State != finding.Withdrawn && f.alike(&x.Finding) &&
+			!slices.ContainsFunc(f.Finding.Refutes, func(l string) bool {
+				return !slices.Contains(x.Finding.Refutes, l) && !slices.Contains(x.Finding.AlsoRefutes, l)
+			})
 	})
+}
+
+// alike says whether g is of the members that f is of, as first reported.
+func (f *openFinding) alike(g *finding.Finding) bool {
+	return f.Finding.ID[:membersDigits] == g.ID[:membersDigits]
 }
 
 // maxRecent bounds them; a finding is about 2 KiB.
@@ -138,6 +146,17 @@ func (r *registry) move(f *openFinding, members []uint32) {
 	r.link(f, members)
 }
 
+// of is the open finding of the same members that says all that a new one does, or whose
+// place the new one may take. nil: there is none.
+func (r *registry) of(f *openFinding) *openFinding {
+	for _, old := range r.by[f.members[0]] {
+		if !old.closed && f.alike(&old.Finding) && (covers(old.weakest, f.weakest) || !old.upgraded && old.lessThan(f)) {
+			return old
+		}
+	}
+	return nil
+}
+
 // forEach calls fn for the open findings that n is a member of.
 func (r *registry) forEach(n uint32, fn func(*openFinding)) {
 	if len(r.by) == 0 {
@@ -158,14 +177,4 @@ func (r *registry) close(f *openFinding) {
 	if k := len(r.list); k > 64 && r.list[0].closed {
 		r.list = slices.DeleteFunc(r.list, func(g *openFinding) bool { return g.closed })
 	}
-}
-
-// reporting is the open finding that reports the set-aside edge id.
-func (r *registry) reporting(g *incremental.Graph, id incremental.EdgeID) *openFinding {
-	for _, f := range r.by[uint32(g.Edge(id).From)] {
-		if !f.closed && slices.Contains(f.asides, asideOf(g, id)) {
-			return f
-		}
-	}
-	return nil
 }

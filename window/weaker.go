@@ -160,7 +160,7 @@ func (m *Machine) newWeaker(b *event.Batch, t *event.Txn, base isolation.Base, e
 	f.FirstPosition = positionText(m.partitions[t.Pos.Partition].Name, t.Pos.Offset)
 	id := *f
 	id.Txns = []string{g.Pattern, isolation.Level{Base: g.Asked}.String(), g.Expected, b.Text(t.ID), fmt.Sprint(end)}
-	f.ID = m.identity(&id, id.Txns, false, "")
+	f.ID = m.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})
 	m.weaker.Groups = append(m.weaker.Groups, g)
 	return g
 }
