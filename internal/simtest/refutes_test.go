@@ -1,0 +1,78 @@
+package simtest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// watched are choices of levels.
+func watched() [][]isolation.Level {
+	var all [][]isolation.Level
+	for _, base := range []isolation.Base{isolation.ReadCommitted, isolation.ReadAtomic, isolation.Causal, isolation.SnapshotIsolation, isolation.Serializable} {
+		for _, family := range []isolation.Family{isolation.Plain, isolation.StrongSession, isolation.Strong} {
+			all = append(all, []isolation.Level{{Base: base, Family: family}})
+		}
+	}
+	return append(all, isolation.Encoded())
+}
+
+// TestRefutesOfLevels: a finding of one id and one anomaly refutes the same levels, whichever are
+// watched. What takes its place under the id, a worse anomaly, is found where a level that
+// forbids it is watched.
+func TestRefutesOfLevels(t *testing.T) {
+	again := 0
+	for i := range seeds(t, 600) {
+		rng := rand.New(rand.NewPCG(uint64(i), 53))
+		h := oracle.Random(rng, oracle.Wide())
+		if i%2 == 0 {
+			h = oracle.RandomKinds(rng, mixes()["all"])
+		}
+		cfg := exact()
+		if i%4 > 1 {
+			cfg = windowed(rng)
+		}
+		b := batchOf(t, h, arrival(rng, len(h)))
+		refuted := map[[2]string][]string{} // by id and anomaly
+		for _, levels := range watched() {
+			cfg.Levels = levels
+			_, found, err := run(cfg, b, false)
+			if err != nil {
+				t.Fatalf("seed %d: %v", i, err)
+			}
+			for id, f := range last(found) {
+				before, is := refuted[[2]string{id, f.Anomaly}]
+				if !is {
+					refuted[[2]string{id, f.Anomaly}] = f.Refutes
+					continue
+				}
+				again++
+				if !slices.Equal(before, f.Refutes) {
+					t.Errorf("seed %d: %s of %v refutes %v where %v are watched, elsewhere %v\n%s", i, f.Anomaly, f.Txns, f.Refutes, levels, before, h.Text())
+				}
+			}
+		}
+	}
+	if again == 0 {
+		t.Error("no finding was made twice")
+	}
+	t.Logf("%d findings were made again", again)
+}
+
+// last are the violations that stand at the end, by id.
+func last(found []finding.Finding) map[string]finding.Finding {
+	of := map[string]finding.Finding{}
+	for _, f := range found {
+		if f.Kind == finding.KindViolation {
+			of[f.ID] = f
+		}
+		if f.State == finding.Withdrawn {
+			delete(of, f.ID)
+		}
+	}
+	return of
+}
