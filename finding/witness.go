@@ -16,6 +16,9 @@ type Witness struct {
 	// of a write and a deletion that replaced one version neither lost an update, and no
 	// order of writes leads from a deletion to an insertion.
 	Rows bool
+	// Vacant says that deletes may be unseen: that a range or a set did not show a key or an
+	// element says nothing.
+	Vacant bool
 	// Deleted are the keys at which others deleted a row, who are not in the witness, where
 	// orders are tried: who leaves a row there conflicts with no other writer.
 	Deleted []string

@@ -119,9 +119,8 @@ func (m *Machine) restingOn(f *openFinding, w *finding.Witness) []event.Record {
 // given tells the verifier how the contract tells versions from each other and orders
 // them.
 func (m *Machine) given(w *finding.Witness) {
-	w.Drift = int64(m.cfg.Contract.ClockDrift)
 	c := &m.cfg.Contract
 	w.Drift = int64(c.ClockDrift)
-	w.Rows = m.cfg.Rules.Rows
+	w.Rows, w.Vacant = m.cfg.Rules.Rows, c.DeletesUnseen || c.UnmonitoredWriters
 	w.ByVersion, w.Numeric, w.ByCommit = c.ByVersion || c.NumericVersions, c.NumericVersions, c.TrustCommitTS
 }

@@ -36,7 +36,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 			}
 		}
 	}
-	e := expansion{sets: sets, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion}
+	e := expansion{sets: sets, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion, vacant: w.Vacant}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -118,6 +118,7 @@ type expansion struct {
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
 	keys      []string            // those that the witness is about
+	vacant    bool                // what a scan does not show says nothing
 }
 
 // ops are the plain operations, and which of them on the key comes from the at-th
@@ -169,7 +170,9 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 		write(o.Key+cell+o.Value, o.Value, o.Kind == event.Add)
 	case o.Kind == event.Read && e.sets[o.Key]:
 		for _, v := range e.elems[o.Key] {
-			read(o.Key+cell+v, v, slices.Contains(o.Elems, v))
+			if there := slices.Contains(o.Elems, v); there || !e.vacant {
+				read(o.Key+cell+v, v, there)
+			}
 		}
 	case o.Kind == event.Range:
 		e.rangeRead(o, read)
@@ -188,7 +191,7 @@ func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, fo
 		}
 	}
 	for _, k := range e.keys {
-		if covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
+		if !e.vacant && covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
 			read(k, "", false)
 		}
 	}

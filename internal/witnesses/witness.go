@@ -192,6 +192,8 @@ func (w *Witness) set(s string) (err error) {
 		w.Rest.Drift, err = strconv.ParseInt(value, 10, 64)
 	case "rows":
 		w.Rest.Rows, err = strconv.ParseBool(value)
+	case "vacant":
+		w.Rest.Vacant, err = strconv.ParseBool(value)
 	case "by-version":
 		w.Rest.ByVersion, err = strconv.ParseBool(value)
 	case "numeric":
