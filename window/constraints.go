@@ -287,7 +287,7 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 		return ""
 	case beyond:
 		if !m.cfg.Unbounded {
-			return "reads of blind writes do not fit the order in which the window froze"
+			return "no order of the keys without a known version order was found in which every read fits"
 		}
 		if m.unchained > 0 {
 			return counted(m.unchained, "key without a known version order", "keys without a known version order")
