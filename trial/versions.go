@@ -68,7 +68,7 @@ func (s *search) showsLeftOut(x *sight) bool {
 			if w.cell != x.cell {
 				continue
 			}
-			if x.how == showed && w.value == x.value || x.how == showedList && slices.ContainsFunc(w.elems, func(e int32) bool { return slices.Contains(x.elems, e) }) {
+			if x.how == showed && w.value == x.value || (x.how == showedList || x.how == misread) && slices.ContainsFunc(w.elems, func(e int32) bool { return slices.Contains(x.elems, e) }) {
 				return true
 			}
 		}
