@@ -32,6 +32,9 @@ const probeSource = "probe"
 // connectWait bounds the first connection and the making of the tables.
 const connectWait = 30 * time.Second
 
+// mostSessions is what a database is asked for at most.
+const mostSessions = 1000
+
 // probeFlags are what a probe is told.
 type probeFlags struct {
 	service  config.Service
@@ -118,6 +121,14 @@ func (p *probeFlags) run(ctx context.Context, t *terminal, target string) (err e
 	if err := s.Validate(); err != nil {
 		return usageError{err}
 	}
+	switch o := &p.options; {
+	case o.Sessions <= 0 || o.Sessions > mostSessions:
+		return usagef("--sessions %d: want 1 to %d", o.Sessions, mostSessions)
+	case o.Keys < 4:
+		return usagef("--keys %d: must be at least 4", o.Keys)
+	case o.Duration < 0:
+		return usagef("--duration %v: must not be negative", o.Duration)
+	}
 	work, err := steadyWorkload(p.workload)
 	if err != nil {
 		return err
@@ -137,7 +148,7 @@ func (p *probeFlags) run(ctx context.Context, t *terminal, target string) (err e
 	defer cancel()
 	db, err := sqlite.OpenEpoch(connecting, file, p.options.Epoch)
 	if err != nil {
-		return p.notBegun(ctx, target, err)
+		return notBegun(ctx, target, err)
 	}
 	defer func() {
 		if closing := db.Close(); closing != nil {
@@ -146,17 +157,17 @@ func (p *probeFlags) run(ctx context.Context, t *terminal, target string) (err e
 	}()
 	first, err := probe.Fill(connecting, db, work, p.options)
 	if err != nil {
-		return p.notBegun(ctx, target, err)
+		return notBegun(ctx, target, err)
 	}
 	return p.watch(ctx, t, db, work, first)
 }
 
 // notBegun is a fault of the target, or a signal during the start.
-func (p *probeFlags) notBegun(ctx context.Context, target string, err error) error {
+func notBegun(ctx context.Context, target string, err error) error {
 	if ctx.Err() != nil {
 		return exitError{exitUnknown} // nothing is known of the database
 	}
-	return usagef("%s: %w", printable(config.MaskURL(target)), err)
+	return usagef("%s: %w", printable(target), err) // a file has no password
 }
 
 // watch runs the workload and the monitor beside each other. first is the record of what

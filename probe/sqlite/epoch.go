@@ -43,7 +43,7 @@ func OpenEpoch(ctx context.Context, file, name string) (*Epoch, error) {
 		return nil, err
 	}
 	e := &Epoch{file: file, lock: lock}
-	db, err := connect(file)
+	db, err := connect(file, patience)
 	if err == nil {
 		e.SQL = probe.OpenSQL(db, dialect(tablesPrefix+name+"_"))
 		err = e.drop(ctx)

@@ -14,18 +14,21 @@ import (
 
 // Open reads nothing yet. The file is made if need be, with a write-ahead log.
 func Open(file string) (*probe.SQL, error) {
-	db, err := connect(file, "journal_mode(WAL)", "synchronous(NORMAL)")
+	db, err := connect(file, patience, "journal_mode(WAL)", "synchronous(NORMAL)")
 	if err != nil {
 		return nil, err
 	}
 	return probe.OpenSQL(db, dialect("")), nil
 }
 
-// connect leaves what belongs to the file as it is, unless pragmas change it. A session
-// that finds the file locked waits for as long as a transaction may.
+// patience is a pragma: a session that finds the file locked waits for as long as a
+// transaction may.
+const patience = "busy_timeout(5000)"
+
+// connect leaves what belongs to the file as it is, unless pragmas change it.
 func connect(file string, pragmas ...string) (*sql.DB, error) {
 	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: url.Values{
-		"_pragma": append([]string{"busy_timeout(5000)"}, pragmas...),
+		"_pragma": pragmas,
 	}.Encode()}).String()
 	return sql.Open("sqlite", name)
 }
