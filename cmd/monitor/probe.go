@@ -128,6 +128,8 @@ func (p *probeFlags) run(ctx context.Context, t *terminal, target string) (err e
 		return usagef("--keys %d: must be at least 4", o.Keys)
 	case o.Duration < 0:
 		return usagef("--duration %v: must not be negative", o.Duration)
+	case o.Duration == 0 && p.workload == "append":
+		return usagef("--workload append makes new lists as it goes: it needs a --duration")
 	}
 	work, err := steadyWorkload(p.workload)
 	if err != nil {
@@ -242,7 +244,8 @@ func (p *probeFlags) tell(t *terminal, service *service, reports []app.Report, s
 
 func short(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 
-// steadyWorkload is one whose values are unique, and whose tables stay small.
+// steadyWorkload is one whose values are unique. The tables of all but append stay as
+// large as --keys makes them.
 func steadyWorkload(name string) (*probe.Workload, error) {
 	switch name {
 	case "mix", "blind", "append", "rows":
