@@ -17,6 +17,8 @@ type SQL struct {
 
 // Dialect is what differs between databases.
 type Dialect struct {
+	// Prefix begins the names of the tables in all statements; default none.
+	Prefix string
 	// Reset are the statements that make the tables anew: registers (k, v), lists (k, v)
 	// with elements joined by commas, and counters (k, n).
 	Reset []string
@@ -48,7 +50,7 @@ func (s *SQL) Close() error { return s.DB.Close() }
 // Reset implements [Database].
 func (s *SQL) Reset(ctx context.Context) error {
 	for _, statement := range s.Dialect.Reset {
-		if _, err := s.DB.ExecContext(ctx, statement); err != nil {
+		if _, err := s.DB.ExecContext(ctx, s.Dialect.text(statement)); err != nil {
 			return err
 		}
 	}

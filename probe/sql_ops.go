@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,9 @@ const (
 	appendList     = "append"
 )
 
+// tables are the names of the tables in statements.
+var tables = regexp.MustCompile(`\b(registers|lists|counters)\b`)
+
 // texts are the statements as the database takes them, by those above.
 func (d *Dialect) texts() map[string]string {
 	texts := map[string]string{upsertRegister: d.text(d.Upsert + " RETURNING"), appendList: d.text(d.Append + " RETURNING")}
@@ -40,6 +44,9 @@ func (d *Dialect) texts() map[string]string {
 }
 
 func (d *Dialect) text(t string) string {
+	if d.Prefix != "" {
+		t = tables.ReplaceAllString(t, d.Prefix+"$0")
+	}
 	column, returning := "", ""
 	if d.Version != "" {
 		column, returning = ", "+d.Version, " RETURNING "+d.Version

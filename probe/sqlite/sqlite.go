@@ -14,15 +14,28 @@ import (
 
 // Open reads nothing yet. The file is made if need be, with a write-ahead log.
 func Open(file string) (*probe.SQL, error) {
-	// A session that finds the file locked waits for as long as a transaction may.
-	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: url.Values{
-		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
-	}.Encode()}).String()
-	db, err := sql.Open("sqlite", name)
+	db, err := connect(file, patience, "journal_mode(WAL)", "synchronous(NORMAL)")
 	if err != nil {
 		return nil, err
 	}
-	return probe.OpenSQL(db, probe.Dialect{
+	return probe.OpenSQL(db, dialect("")), nil
+}
+
+// patience is a pragma: a session that finds the file locked waits for as long as a
+// transaction may.
+const patience = "busy_timeout(5000)"
+
+// connect leaves what belongs to the file as it is, unless pragmas change it.
+func connect(file string, pragmas ...string) (*sql.DB, error) {
+	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: url.Values{
+		"_pragma": pragmas,
+	}.Encode()}).String()
+	return sql.Open("sqlite", name)
+}
+
+func dialect(prefix string) probe.Dialect {
+	return probe.Dialect{
+		Prefix: prefix,
 		Reset: []string{
 			"DROP TABLE IF EXISTS registers", "DROP TABLE IF EXISTS lists", "DROP TABLE IF EXISTS counters",
 			"CREATE TABLE registers (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
@@ -32,7 +45,7 @@ func Open(file string) (*probe.SQL, error) {
 		Upsert:  "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
 		Append:  "INSERT INTO lists (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = v || ',' || excluded.v",
 		Outcome: Outcome,
-	}), nil
+	}
 }
 
 // Result codes of SQLite, without their upper bits, with which a commit is refused.

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/probe"
+	"github.com/isowatch/isowatch/probe/sqlite"
+)
+
+// stale is a database whose sessions see each register as they first saw it.
+type stale struct{ *sqlite.Epoch }
+
+func (d stale) Open(ctx context.Context) (probe.Session, error) {
+	s, err := d.Epoch.Open(ctx)
+	return &staleSession{s, map[string]event.RecordOp{}}, err
+}
+
+type staleSession struct {
+	probe.Session
+	seen map[string]event.RecordOp
+}
+
+func (s *staleSession) Do(ctx context.Context, op *probe.Op) error {
+	err := s.Session.Do(ctx, op)
+	if err != nil || op.Kind != event.Read {
+		return err
+	}
+	if first, ok := s.seen[op.Key]; ok {
+		op.RecordOp = first
+	}
+	s.seen[op.Key] = op.RecordOp
+	return nil
+}
+
+// A database that answers with what was there long ago is found out.
+func TestProbeOfStaleDatabase(t *testing.T) {
+	db, err := sqlite.OpenEpoch(t.Context(), filepath.Join(t.TempDir(), "x.db"), "e1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	p := probeFlags{
+		service: config.DefaultService(), output: "jsonl",
+		options: probe.Options{Source: probeSource, Epoch: "e1", Sessions: 4, Keys: 4, Seed: 1, Duration: time.Second},
+	}
+	s := &p.service
+	s.Watch = config.DefaultWatch(config.WholeContract())
+	s.Watch.Lateness = time.Second
+	s.HTTP.Address, s.Log.Level, s.Data = config.Off, "warn", t.TempDir()
+	s.Inputs = []config.Input{{Stdin: true}}
+	s.Sources = []config.Source{{Name: probeSource, Watch: s.Watch}}
+	work, err := probe.ByName("mix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := probe.Fill(t.Context(), stale{db}, work, p.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	term := &terminal{stdout: &stdout, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}
+	err = p.watch(t.Context(), term, stale{db}, work, first)
+	if code, _ := codeOf(err); code != exitViolated || !strings.Contains(stdout.String(), `"kind":"violation"`) {
+		t.Errorf("exit code %d (%v), want %d\n%s\n%s", code, err, exitViolated, stdout.String(), stderr.String())
+	}
+}
