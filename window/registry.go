@@ -146,9 +146,12 @@ func (r *registry) move(f *openFinding, members []uint32) {
 	r.link(f, members)
 }
 
-// of is the open finding of the same members that says all that a new one does, or whose
-// place the new one may take. nil: there is none.
+// of is the open finding that a new one joins, or whose place it takes: that of its id, or else of
+// the same members one that says all that the new one does, or less. nil: there is none.
 func (r *registry) of(f *openFinding) *openFinding {
+	if old := r.ids[f.Finding.ID]; old != nil || len(f.members) == 0 {
+		return old
+	}
 	for _, old := range r.by[f.members[0]] {
 		if !old.closed && f.alike(&old.Finding) && (covers(old.weakest, f.weakest) || !old.upgraded && old.lessThan(f)) {
 			return old
