@@ -184,6 +184,13 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, db probe.Database, 
 		records.history = bufio.NewWriter(file)
 		defer func() { err = errors.Join(err, records.history.Flush(), file.Close()) }()
 	}
+	var report *os.File
+	if p.report != "" {
+		if report, err = os.Create(p.report); err != nil {
+			return usageError{err}
+		}
+		defer func() { err = errors.Join(err, report.Close()) }()
+	}
 	var input *io.PipeReader
 	input, records.monitor = io.Pipe()
 	defer input.Close()
@@ -208,7 +215,7 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, db probe.Database, 
 	err = service.run(ctx, func(a *app.App) error {
 		judged = true
 		reports := app.SourceReports(a.Status(), probeSource, asked)
-		if err := p.tell(t, &service, reports, &records.stats); err != nil {
+		if err := p.tell(t, &service, report, reports, &records.stats); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
 		return errors.Join(records.fault, exitWith(app.Outcome(a.Status(), asked)))
@@ -219,14 +226,12 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, db probe.Database, 
 	return err
 }
 
-// tell sums up.
-func (p *probeFlags) tell(t *terminal, service *service, reports []app.Report, s *probe.Stats) error {
-	if p.report != "" {
-		text, err := json.MarshalIndent(reports, "", "  ")
-		if err == nil {
-			err = os.WriteFile(p.report, append(text, '\n'), 0o644)
-		}
-		if err != nil {
+// tell sums up. report is the file that gets the verdict, nil for none.
+func (p *probeFlags) tell(t *terminal, service *service, report *os.File, reports []app.Report, s *probe.Stats) error {
+	if report != nil {
+		form := json.NewEncoder(report)
+		form.SetIndent("", "  ")
+		if err := form.Encode(reports); err != nil {
 			return err
 		}
 	}
