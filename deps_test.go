@@ -23,7 +23,7 @@ alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
 alert/words           : finding
-check                 : alert/words config event finding history internal/whole isolation
+check                 : alert/words config event finding internal/whole isolation window
 config                : internal/pattern isolation
 event                 :
 finding               : event
@@ -54,7 +54,7 @@ internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
 internal/web          : alert/words finding internal/picture isolation
-internal/whole        : config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
+internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental

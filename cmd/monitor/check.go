@@ -12,7 +12,6 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -76,7 +75,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			}
 			expecting := c.Flags().Changed("expect")
 			if expecting {
-				expectAlone(&w, c.Flags().Changed("levels"))
+				w.AskExpected(c.Flags().Changed("levels"))
 			}
 			return checkFiles(t, files, output, &whole.Whole{
 				Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
@@ -92,18 +91,6 @@ func checkCommand(t *terminal) *cobra.Command {
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
 	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
 	return c
-}
-
-// expectAlone makes the expected level the only one that is asked for, or the first where
-// others were named.
-func expectAlone(w *config.Watch, others bool) {
-	levels := []isolation.Level{w.Expect}
-	for _, l := range w.Levels {
-		if others && l != w.Expect {
-			levels = append(levels, l)
-		}
-	}
-	w.Levels, w.Named = levels, true
 }
 
 // checkFiles answers on the files in their order. What is unreadable outweighs every
@@ -154,7 +141,7 @@ func tellReport(t *terminal, r *whole.Report, output string) error {
 	if output == "jsonl" {
 		return json.NewEncoder(t.stdout).Encode(r)
 	}
-	_, err := t.stdout.Write(appendReport(nil, r, t.colors()))
+	_, err := t.stdout.Write(whole.AppendReport(nil, r, t.colors()))
 	return err
 }
 
