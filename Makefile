@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live deploy tools
+.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live docs-code deploy tools
 
 SIM ?= 33000
 FROM ?= 0
@@ -86,6 +86,11 @@ integration:
 # a record that waits for a second is late.
 live:
 	CI=true go test -tags integration -count=1 -timeout 0 -v ./internal/live
+
+# The code and the commands of docs/python.md, java.md and start.md: PostgreSQL, python3 with
+# psycopg, a JDK and mvn.
+docs-code:
+	CI=true go test -tags integration -count=1 -timeout 20m ./internal/guides
 
 # The chart, the Dockerfile, the compose example and the rules; promtool is Prometheus'.
 deploy:

@@ -42,6 +42,7 @@ internal/broker/kafka :
 internal/broker/nats  :
 internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
+internal/guides       : *
 internal/invariants   :
 internal/live         : *
 internal/oracle       : event internal/workload
@@ -73,7 +74,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
