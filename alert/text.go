@@ -70,6 +70,8 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 			fmt.Fprintf(b, "  %s\n", text)
 		}
 	}
+	line(visible(f.Headline))
+	line(visible(f.Meaning))
 	line(visible(sentence))
 	if f.AtLeast {
 		line("At least: the search for a worse cycle ran out of budget.")
