@@ -19,10 +19,12 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert config event finding history internal/app internal/engine internal/picture isolation probe probe/sqlite window
-alert                 : finding
+cmd/monitor           : alert alert/words config event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/sqlite window
+alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
+alert/words           : finding
+check                 : alert/words config event finding history internal/whole isolation
 config                : internal/pattern isolation
 event                 : event/record
 event/record          :
@@ -53,7 +55,8 @@ internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
-internal/web          : alert finding internal/picture isolation
+internal/web          : alert/words finding internal/picture isolation
+internal/whole        : config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
