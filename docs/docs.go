@@ -69,3 +69,10 @@ func Find(pages []Page, name string) (Page, bool) {
 func plain(name string) string {
 	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
 }
+
+// Section is what stands below a heading of the page, "" if it has none of that name.
+func (p Page) Section(heading string) string {
+	_, rest, _ := strings.Cut(p.Text, "\n## "+heading+"\n")
+	text, _, _ := strings.Cut(rest, "\n## ")
+	return strings.TrimSpace(text)
+}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/docs"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -163,6 +165,20 @@ func readable(page string) string {
 		return m[1]
 	})
 	return marks.Replace(page)
+}
+
+// appendAdvice says of a finding what usually causes it, and what to do: the end of an answer
+// that has findings.
+func appendAdvice(dst []byte, f *finding.Finding) []byte {
+	p, ok := docs.Find(docs.Anomalies(), f.Anomaly)
+	if !ok {
+		return dst
+	}
+	dst = fmt.Appendf(dst, "About the first finding, %s: %s\n\n", words.Visible(f.ID), words.Visible(f.Headline))
+	for _, heading := range []string{"Usual causes", "What to do"} {
+		dst = fmt.Appendf(dst, "%s\n%s\n\n", heading, readable(p.Section(heading)))
+	}
+	return fmt.Appendf(dst, "More: monitor explain %s\n", p.Names[0])
 }
 
 // explained are the names of everything that has a page.
