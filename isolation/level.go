@@ -86,7 +86,7 @@ func AllLevels() []Level {
 // ParseLevel reads a level's name.
 func ParseLevel(name string) (Level, error) {
 	l, err := parseName(name)
-	if other := meant(name); err != nil && other != "" {
+	if other := Meant(name); err != nil && other != "" {
 		err = fmt.Errorf("no isolation level is called %q (did you mean %s?); the levels are %s", name, other, strings.Join(LevelNames(AllLevels()), ", "))
 	}
 	return l, err

@@ -2,10 +2,10 @@ package isolation
 
 import "strings"
 
-// meant is the level that a name which is none stands for elsewhere: in other letters,
+// Meant is the level that a name which is none stands for elsewhere: in other letters,
 // with blanks or underscores, in British spelling, or abbreviated as in the papers. "":
 // there is none.
-func meant(name string) string {
+func Meant(name string) string {
 	name = strings.NewReplacer("_", "-", " ", "-", "isab", "izab", "generalised", "generalized").Replace(strings.ToLower(strings.TrimSpace(name)))
 	for _, family := range []string{"", "strong-session-", "strong-"} {
 		rest, ok := strings.CutPrefix(name, family)

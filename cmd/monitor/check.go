@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
@@ -97,6 +98,7 @@ func checkCommand(t *terminal) *cobra.Command {
 // verdict, since the answer is then not complete.
 func checkFiles(t *terminal, files []string, output string, w *whole.Whole) error {
 	worst, unreadable := 0, 0
+	var first *finding.Finding
 	err := w.CheckFiles(files, func(a *whole.Answer) (err error) {
 		for _, d := range a.DeadLetters {
 			t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
@@ -113,10 +115,16 @@ func checkFiles(t *terminal, files []string, output string, w *whole.Whole) erro
 				t.say("monitor: warning: %s holds no transactions", a.File)
 			}
 			worst = max(worst, rank(r.Outcome()))
+			if first == nil && len(r.Findings) > 0 {
+				first = &r.Findings[0]
+			}
 			err = tellReport(t, r, output)
 		}
 		return err
 	})
+	if err == nil && first != nil && output == "text" {
+		_, err = t.stdout.Write(appendAdvice(nil, first))
+	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
