@@ -52,9 +52,6 @@ func explain(w io.Writer, name string) error {
 		}
 		return explainLevel(w, l)
 	}
-	if l := isolation.Meant(name); l != "" {
-		return explain(w, l)
-	}
 	return explainProduct(w, name)
 }
 
@@ -101,6 +98,10 @@ func explainProduct(w io.Writer, name string) error {
 	product, setting, one := strings.Cut(strings.ToLower(name), "/")
 	settings := isolation.Settings(product)
 	if len(settings) == 0 {
+		if why := isolation.Otherwise(name); why != "" {
+			_, err := fmt.Fprintln(w, why+".")
+			return err
+		}
 		return usagef("nothing is called %q; 'monitor explain' lists what there is", printable(name))
 	}
 	if one {
