@@ -218,7 +218,7 @@ func TestErrors(t *testing.T) {
 		run  func() (*check.Result, error)
 		want string
 	}{
-		{"a level", func() (*check.Result, error) { return check.History(nil, check.Levels("serialisable")) }, `did you mean serializable?`},
+		{"a level", func() (*check.Result, error) { return check.History(nil, check.Levels("no-such-level")) }, `no isolation level is called "no-such-level"`},
 		{"a product", func() (*check.Result, error) { return check.History(nil, check.Expect("oracle/serializable")) }, `no product is called "oracle"`},
 		{"a contract", func() (*check.Result, error) { return check.History(nil, check.Contract("capture=some")) }, "capture"},
 		{"two at once", func() (*check.Result, error) { return check.History(nil, check.Levels("x"), check.Expect("y")) }, `called "y"`},
