@@ -81,6 +81,9 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 	for text := range strings.SplitSeq(Proof(f), "\n") {
 		line(visible(text))
 	}
+	for i := range f.During {
+		line(visible(During(&f.During[i])))
+	}
 	if f.Command != "" {
 		line("Replay: " + visible(f.Command))
 	}

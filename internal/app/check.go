@@ -194,6 +194,9 @@ func (h *checking) run() {
 		s := h.source(b.Bytes(b.Txns[i].Source))
 		s.txns = append(s.txns, int32(i))
 	}
+	for i := range b.Marks {
+		h.source([]byte(b.Marks[i].Source))
+	}
 	for _, s := range h.sources {
 		if h.standing != nil {
 			h.standing(s.machine)
