@@ -18,7 +18,7 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert config event finding history internal/app internal/engine internal/picture isolation probe probe/sqlite window
+cmd/monitor           : alert config event finding history internal/app internal/engine internal/picture isolation probe probe/target window
 alert                 : finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
