@@ -3,6 +3,9 @@ package event
 import (
 	"fmt"
 	"math"
+	"strconv"
+
+	"github.com/isowatch/isowatch/event/record"
 )
 
 // Mark is a record of something that happened beside the transactions, a fault that was
@@ -21,14 +24,17 @@ type Mark struct {
 // AppendMark appends m as one line of the documented format, without the line end.
 func AppendMark(dst []byte, m *Mark) []byte {
 	dst = append(dst, `{"type":"mark"`...)
-	if m.Source != DefaultSource {
-		dst = appendName(dst, "source", m.Source)
+	for _, x := range [...]struct{ name, text string }{{"source", m.Source}, {"epoch", m.Epoch}, {"name", m.Name}, {"text", m.Text}} {
+		if x.text == "" || x.name == "source" && x.text == DefaultSource {
+			continue
+		}
+		dst = append(dst, `,"`+x.name+`":`...)
+		dst = record.AppendQuoted(dst, x.text)
 	}
-	dst = appendName(dst, "epoch", m.Epoch)
-	dst = appendName(dst, "name", m.Name)
-	dst = appendName(dst, "text", m.Text)
-	dst = appendInt(dst, "start", m.Start, true)
-	dst = appendInt(dst, "end", m.End, m.HasEnd)
+	dst = strconv.AppendInt(append(dst, `,"start":`...), m.Start, 10)
+	if m.HasEnd {
+		dst = strconv.AppendInt(append(dst, `,"end":`...), m.End, 10)
+	}
 	return append(dst, '}')
 }
 
