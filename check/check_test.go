@@ -199,6 +199,34 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// Where no transaction asked for less, PostgreSQL's serializable is the level by itself: also
+// what is decided by trying orders, as reads that found nothing and counters.
+func TestTrackedAsLevel(t *testing.T) {
+	count := map[check.Verdict]int{}
+	for i := range 400 {
+		rng := rand.New(rand.NewPCG(uint64(i), 29))
+		var text []byte
+		for _, txn := range oracle.RandomKinds(rng, oracle.Kinds{Deletes: true, Counters: i%2 == 0, Corrupt: 0.2}) {
+			text = append(workload.AppendJSON(text, &txn), '\n')
+		}
+		var results []*check.Result
+		for _, expect := range []string{"postgresql/serializable", check.StrongSession + check.Serializable} {
+			r, err := check.Reader(bytes.NewReader(text), check.Expect(expect), check.Levels("all"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			results = append(results, r)
+		}
+		if tracked, plain := verdicts(results[0]), verdicts(results[1]); !reflect.DeepEqual(tracked, plain) {
+			t.Fatalf("history %d: %v, as a level %v\n%s", i, tracked, plain, text)
+		}
+		count[results[0].Of(check.Serializable)]++
+	}
+	if count[check.OK] < 100 || count[check.Violated] < 50 {
+		t.Errorf("too few of one verdict: %v", count)
+	}
+}
+
 func TestLevelNames(t *testing.T) {
 	for _, name := range []string{
 		check.ReadUncommitted, check.ReadCommitted, check.MonotonicAtomicView, check.ReadAtomic, check.Causal, check.Prefix,
