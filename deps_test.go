@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -23,7 +24,8 @@ alert                 : finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
 config                : internal/pattern isolation
-event                 :
+event                 : event/record
+event/record          :
 finding               : event
 incremental           : internal/flat
 history               : event
@@ -75,7 +77,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"event", "event/record", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
@@ -294,6 +296,24 @@ func TestDependencies(t *testing.T) {
 	}
 	if len(files) < 100 {
 		t.Errorf("%d files were looked at: the module has more", len(files))
+	}
+}
+
+// lean packages need nothing but the standard library, of all that they import:
+// what a service takes in to be captured.
+var lean = []string{"event/record"}
+
+func TestLean(t *testing.T) {
+	for _, dir := range lean {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+dir).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range strings.Fields(string(out)) {
+			if !slices.Contains(lean, strings.TrimPrefix(path, module+"/")) {
+				t.Errorf("%s needs %s, which is not of the standard library", dir, path)
+			}
+		}
 	}
 }
 
