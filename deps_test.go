@@ -24,6 +24,9 @@ alert                 : finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
 capture               : event/record
+capture/internal/message : capture
+capture/kafka         : capture capture/internal/message
+capture/nats          : capture capture/internal/message
 config                : internal/pattern isolation
 event                 : event/record
 event/record          :
@@ -91,9 +94,9 @@ github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
 github.com/jackc/pgx/v5                : probe/postgres
 github.com/nats-io/nats-server/v2      : internal/broker/nats
-github.com/nats-io/nats.go             : alert/nats ingest/nats internal/app internal/broker/nats internal/testnats
+github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/testnats
 github.com/prometheus/client_golang    : alert internal/app internal/web
-github.com/segmentio/kafka-go          : alert/kafka ingest/kafka internal/broker/kafka internal/testkafka
+github.com/segmentio/kafka-go          : alert/kafka capture/kafka ingest/kafka internal/broker/kafka internal/testkafka
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config
