@@ -74,8 +74,8 @@ func (r *Recorder) end(t *Txn) {
 		return
 	}
 	s := t.scratch
-	s.text = append(append(s.text[:0], r.instance...), '-')
-	t.head.ID = t.keep(strconv.AppendInt(s.text, r.txns.Add(1), 10))
+	s.text = strconv.AppendInt(append(append(s.text[:0], r.instance...), '-'), r.txns.Add(1), 10)
+	t.head.ID = t.keep(s.text)
 	s.line = record.AppendJSONWith(s.line[:0], &t.head, s.ops)
 	switch {
 	case len(s.line) > r.opt.MaxRecord:

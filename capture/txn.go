@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -216,7 +217,7 @@ func (t *Txn) array(data record.DataKind, key string, elems []any, d []Detail) {
 
 func (t *Txn) number(kind record.OpKind, key string, n int64, d []Detail) {
 	t.op(key, d, func(o *record.Op) {
-		o.Kind, o.Data, o.Value = kind, record.Counter, t.keep(appendInt(t.scratch.text[:0], n))
+		o.Kind, o.Data, o.Value = kind, record.Counter, t.decimal(n)
 	})
 }
 
@@ -266,6 +267,13 @@ func (t *Txn) keep(b []byte) string {
 	from := t.texts.Len()
 	t.texts.Write(b)
 	return t.texts.String()[from:]
+}
+
+// decimal is n in decimal.
+func (t *Txn) decimal(n int64) string {
+	s := t.scratch
+	s.text = strconv.AppendInt(s.text[:0], n, 10)
+	return t.keep(s.text)
 }
 
 // key is the key as the record has it.

@@ -12,8 +12,6 @@ import (
 	"github.com/isowatch/isowatch/event/record"
 )
 
-func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
-
 // appendValue appends the canonical JSON of v, as the format has it. With plain it
 // must fit into a record as it is.
 func appendValue(dst []byte, v any, plain bool) ([]byte, error) {
@@ -28,11 +26,11 @@ func appendValue(dst []byte, v any, plain bool) ([]byte, error) {
 		}
 		return record.AppendQuoted(dst, validText(string(v))), nil
 	case int:
-		return appendInt(dst, int64(v)), nil
+		return strconv.AppendInt(dst, int64(v), 10), nil
 	case int32:
-		return appendInt(dst, int64(v)), nil
+		return strconv.AppendInt(dst, int64(v), 10), nil
 	case int64:
-		return appendInt(dst, v), nil
+		return strconv.AppendInt(dst, v, 10), nil
 	case uint64:
 		return strconv.AppendUint(dst, v, 10), nil
 	case bool:
