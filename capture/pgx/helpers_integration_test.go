@@ -37,12 +37,12 @@ func openAt(t *testing.T, url string, configure ...func(*pgxpool.Config)) (*pgxp
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(pool.Close)
+	t.Cleanup(func() { go pool.Close() }) // it waits for what a failed test holds
 	for _, statement := range []string{
 		"CREATE TABLE IF NOT EXISTS stock (id bigint PRIMARY KEY, n bigint NOT NULL)",
 		"CREATE TABLE IF NOT EXISTS people (name text PRIMARY KEY, age int, mail text)",
 		"CREATE TABLE IF NOT EXISTS hits (page text PRIMARY KEY, n bigint NOT NULL)",
-		"CREATE TABLE IF NOT EXISTS notes (id bigint PRIMARY KEY, body text, version text)",
+		"CREATE TABLE IF NOT EXISTS notes (id bigint PRIMARY KEY, body text, n bigint, version text)",
 	} {
 		if _, err := pool.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,9 @@ var (
 	people = rows.Table{Name: "people", Key: "name", Columns: []string{"age", "mail"}, Version: rows.XMin, Ranges: rows.ByBytes}
 	hits   = rows.Table{Name: "hits", Key: "page", Columns: []string{"n"}, Counter: true}
 	notes  = rows.Table{Name: "notes", Key: "id", Columns: []string{"body"}, Version: "version"}
-	plain  = rows.Table{Name: "people", Key: "name", Columns: []string{"age", "mail"}}
+	// numbered is notes with a number.
+	numbered = rows.Table{Name: "notes", Key: "id", Columns: []string{"n"}, Version: "version"}
+	plain    = rows.Table{Name: "people", Key: "name", Columns: []string{"age", "mail"}}
 )
 
 func must(t *testing.T, err error) {

@@ -146,6 +146,7 @@ var outcomes = []struct {
 		must(w.t, tx.Commit(w.t.Context()))
 	}},
 	{"a batch that begins and commits", func(w world) {
+		w.put(w.pool, 4)
 		b := &pgx.Batch{}
 		b.Queue("begin isolation level serializable")
 		b.Queue("UPDATE stock SET n = 9 WHERE id = 1")
@@ -153,6 +154,7 @@ var outcomes = []struct {
 		must(w.t, w.pool.SendBatch(w.t.Context(), b).Close())
 	}},
 	{"a batch in a transaction, whose data are told by hand", func(w world) {
+		w.put(w.pool, 4)
 		tx := w.begin(w.t.Context(), pgx.TxOptions{})
 		b := &pgx.Batch{}
 		b.Queue("SELECT n, xmin::text FROM stock WHERE id = 1").QueryRow(func(row pgx.Row) error {

@@ -144,7 +144,7 @@ func (t *Table) rangeText(s Span) *text {
 			where = append(where, key+b.compare+strconv.Itoa(len(args)))
 		}
 	}
-	x := t.text(args...).add("SELECT @, " + strings.Join(t.Columns, ", ") + ", " + asText + ", " + t.version("") + " FROM #")
+	x := t.text(args...).add("SELECT @, " + strings.Join(t.Columns, ", ") + ", " + asText + " AS isowatch_key, " + t.version("") + " FROM #")
 	if len(where) > 0 {
 		x.add(" WHERE " + strings.Join(where, " AND "))
 	}

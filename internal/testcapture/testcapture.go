@@ -159,9 +159,9 @@ func number(seen map[string]int, s string) int {
 	return seen[s]
 }
 
-// Check has `monitor check` judge the records, with args, and returns its exit code and
-// what it prints.
-func Check(t testing.TB, lines [][]byte, args ...string) (exit int, out string) {
+// Check has the monitor, a program that [Monitor] built, check the records, with args. It returns the
+// exit code and what is printed.
+func Check(t testing.TB, monitor string, lines [][]byte, args ...string) (exit int, out string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "history.jsonl")
 	var text []byte
@@ -171,7 +171,7 @@ func Check(t testing.TB, lines [][]byte, args ...string) (exit int, out string) 
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(Monitor(t), append(append([]string{"check"}, args...), file)...)
+	cmd := exec.Command(monitor, append(append([]string{"check"}, args...), file)...)
 	printed, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
