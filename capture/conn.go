@@ -1,5 +1,7 @@
 package capture
 
+//lint:file-ignore SA1019 a driver may have nothing else
+
 import (
 	"context"
 	"database/sql"
@@ -66,7 +68,7 @@ func (c *conn) innerBegin(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 	case o.ReadOnly:
 		return nil, errors.New("sql: driver does not support read-only transactions")
 	}
-	inner, err := c.inner.Begin() //nolint:staticcheck // a driver may have nothing else
+	inner, err := c.inner.Begin()
 	if err == nil && ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), inner.Rollback())
 	}
@@ -139,7 +141,8 @@ func (c *conn) run(ctx context.Context, v statement.Verb, name string, do func()
 		a.answer(c.begin(ctx, ""), true, c.connector.outcome)
 	}
 	err := do()
-	if a != nil && (errors.Is(err, driver.ErrBadConn) || errors.Is(err, driver.ErrSkip)) {
+	skipped := errors.Is(err, driver.ErrSkip)
+	if a != nil && (skipped || errors.Is(err, driver.ErrBadConn)) {
 		a.discard() // nothing was sent: database/sql tries in another way
 	}
 	if err != nil {
@@ -147,7 +150,7 @@ func (c *conn) run(ctx context.Context, v statement.Verb, name string, do func()
 	} else if begun != nil {
 		c.open = begun
 	}
-	if c.open != nil {
+	if c.open != nil && !skipped {
 		c.follow(v, name, err)
 	}
 	return err

@@ -1,5 +1,7 @@
 package capture
 
+//lint:file-ignore SA1019 a driver may have nothing else
+
 import (
 	"context"
 	"database/sql/driver"
@@ -23,7 +25,7 @@ func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 	if e, ok := c.inner.(driver.ExecerContext); ok {
 		return e.ExecContext(ctx, query, args)
 	}
-	e, ok := c.inner.(driver.Execer) //nolint:staticcheck // a driver may have nothing else
+	e, ok := c.inner.(driver.Execer)
 	if !ok {
 		return nil, driver.ErrSkip
 	}
@@ -48,7 +50,7 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 	if q, ok := c.inner.(driver.QueryerContext); ok {
 		return q.QueryContext(ctx, query, args)
 	}
-	q, ok := c.inner.(driver.Queryer) //nolint:staticcheck // a driver may have nothing else
+	q, ok := c.inner.(driver.Queryer)
 	if !ok {
 		return nil, driver.ErrSkip
 	}
@@ -87,7 +89,7 @@ func (c *conn) runs() bool {
 	switch c.inner.(type) {
 	case driver.ExecerContext, driver.QueryerContext:
 		return true
-	case driver.Execer, driver.Queryer: //nolint:staticcheck // a driver may have nothing else
+	case driver.Execer, driver.Queryer:
 		return true
 	}
 	return false
@@ -106,7 +108,7 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	}
 	s := &stmt{inner: inner, conn: c}
 	s.verb, s.name = statement.Parse(query)
-	if converter, ok := inner.(driver.ColumnConverter); ok { //nolint:staticcheck // a driver may have it
+	if converter, ok := inner.(driver.ColumnConverter); ok {
 		return &convertingStmt{s, converter}, nil
 	}
 	return s, nil

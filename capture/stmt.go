@@ -1,5 +1,7 @@
 package capture
 
+//lint:file-ignore SA1019 a driver may have nothing else
+
 import (
 	"context"
 	"database/sql/driver"
@@ -19,7 +21,7 @@ type stmt struct {
 // Whether one does so cannot be answered at run time by a method.
 type convertingStmt struct {
 	*stmt
-	driver.ColumnConverter //nolint:staticcheck // a driver may have it
+	driver.ColumnConverter
 }
 
 var _ interface {
@@ -70,7 +72,7 @@ func (s *stmt) exec(ctx context.Context, args []driver.NamedValue) (driver.Resul
 	if err != nil {
 		return nil, err
 	}
-	return s.inner.Exec(values) //nolint:staticcheck // a driver may have nothing else
+	return s.inner.Exec(values)
 }
 
 // QueryContext implements [driver.StmtQueryContext].
@@ -90,7 +92,7 @@ func (s *stmt) query(ctx context.Context, args []driver.NamedValue) (driver.Rows
 	if err != nil {
 		return nil, err
 	}
-	return s.inner.Query(values) //nolint:staticcheck // a driver may have nothing else
+	return s.inner.Query(values)
 }
 
 // CheckNamedValue implements [driver.NamedValueChecker]. Where the statement has none, that of
