@@ -19,15 +19,18 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert config event finding history internal/app internal/engine internal/picture isolation probe probe/sqlite window
-alert                 : finding
+cmd/monitor           : alert alert/words config docs event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/sqlite window
+alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
+alert/words           : finding
 capture               : event/record
 capture/internal/message : capture
 capture/kafka         : capture capture/internal/message
 capture/nats          : capture capture/internal/message
+check                 : alert/words config event finding history internal/whole isolation
 config                : internal/pattern isolation
+docs                  :
 event                 : event/record
 event/record          :
 finding               : event
@@ -57,7 +60,8 @@ internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
-internal/web          : alert finding internal/picture isolation
+internal/web          : alert/words finding internal/picture isolation
+internal/whole        : config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
@@ -66,6 +70,7 @@ probe                 : event
 probe/mysql           : event probe
 probe/postgres        : event probe
 probe/sqlite          : event probe
+probe/target          : probe probe/mysql probe/postgres probe/sqlite
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
