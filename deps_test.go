@@ -19,10 +19,11 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert config event finding history internal/app internal/engine internal/picture isolation probe probe/sqlite window
-alert                 : finding
+cmd/monitor           : alert alert/words config docs event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/sqlite window
+alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
+alert/words           : finding
 capture               : capture/internal/statement event/record
 capture/internal/message : capture
 capture/internal/statement :
@@ -30,7 +31,9 @@ capture/kafka         : capture capture/internal/message
 capture/nats          : capture capture/internal/message
 capture/pgx           : capture capture/internal/statement capture/rows
 capture/rows          : capture
+check                 : alert/words config event finding history internal/whole isolation
 config                : internal/pattern isolation
+docs                  :
 event                 : event/record
 event/record          :
 examples/shop         : capture capture/pgx capture/rows
@@ -63,7 +66,8 @@ internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
-internal/web          : alert finding internal/picture isolation
+internal/web          : alert/words finding internal/picture isolation
+internal/whole        : config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
@@ -72,6 +76,7 @@ probe                 : event
 probe/mysql           : event probe
 probe/postgres        : event probe
 probe/sqlite          : event probe
+probe/target          : probe probe/mysql probe/postgres probe/sqlite
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	"github.com/isowatch/isowatch/event/record"
 )
@@ -90,7 +91,7 @@ func (o *Options) check() error {
 		return errors.New("capture: no key to hash values with: give WithKey, the same in all processes, or WithPlainValues")
 	case (!o.PlainValues || o.HashedKeys) && len(o.Key) < MinKey:
 		return fmt.Errorf("capture: the key to hash with has %d bytes, at least %d are needed", len(o.Key), MinKey)
-	case o.OneIn < 0:
+	case o.OneIn < 0 || o.OneIn > math.MaxInt32:
 		return fmt.Errorf("capture: one in %d keys cannot be sampled", o.OneIn)
 	case o.MaxRecord < 0 || o.MaxRecord > record.MaxRecord:
 		return fmt.Errorf("capture: a record of %d bytes is beyond %d, the most that the monitor reads", o.MaxRecord, record.MaxRecord)

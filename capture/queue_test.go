@@ -78,6 +78,11 @@ func TestFullQueue(t *testing.T) {
 			if report.Counters.Gaps != stats.Full || report.Counters.DeadLetters != 0 {
 				t.Errorf("the monitor counts %d gaps of %d", report.Counters.Gaps, stats.Full)
 			}
+			for _, f := range report.Findings {
+				if f.Anomaly != "gap" {
+					t.Errorf("a finding: %s", f.Explanation)
+				}
+			}
 			if report.Outcome() != "unknown" || !strings.Contains(report.Reasons["serializable"], "missing records") {
 				t.Errorf("%s: %v", report.Outcome(), report.Reasons)
 			}

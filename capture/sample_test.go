@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 // check asks `monitor check` of lines, under the strongest contract.
-func check(t testing.TB, lines string) *app.Report {
+func check(t testing.TB, lines string) *whole.Report {
 	t.Helper()
-	w := app.Whole{Watch: config.DefaultWatch(config.WholeContract()), Stdin: strings.NewReader(lines)}
+	w := whole.Whole{Watch: config.DefaultWatch(config.WholeContract()), Stdin: strings.NewReader(lines)}
 	report, err := w.CheckFile("-")
 	if err != nil {
 		t.Fatal(err)

@@ -8,15 +8,17 @@ type Stats struct {
 	Recorded  int64 // put into the queue
 	Delivered int64 // records that the sink took
 	Unsampled int64 // no record: none of their keys is in the sample
+	Reduced   int64 // ranges of hashed keys, recorded as reads of their rows
 
 	// Transactions that were dropped, and told to the monitor as missing.
-	Full     int64 // the queue was full, or the recorder closed
-	TooLong  int64 // beyond MaxRecord, or the sink's own bound
-	NoJSON   int64 // a value has no JSON, such as NaN or a channel; or, if plain, is nested over 24 deep or names a field twice
-	Reduced  int64 // ranges of hashed keys, recorded as reads of their rows
-	Failures int64 // writes that failed; they are repeated
+	Full    int64 // the queue was full, or the recorder closed
+	TooLong int64 // beyond MaxRecord, 100,000 operations, or the sink's own bound
+	// NoJSON: a value has no JSON, such as NaN or a channel; a plain one is nested over
+	// 24 deep or names a field twice; a range has a key that is no UTF-8.
+	NoJSON int64
 
-	QueuedBytes int // of records that wait
+	Failures    int64 // writes that failed; they are repeated
+	QueuedBytes int   // of records that wait, those being written included
 }
 
 // Dropped is how many transactions were dropped.

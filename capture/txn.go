@@ -46,7 +46,7 @@ type Txn struct {
 type brokenBy uint8
 
 const (
-	whole brokenBy = iota
+	intact brokenBy = iota
 	tooLong
 	noJSON
 )
@@ -243,7 +243,7 @@ func (t *Txn) add(o *record.Op) {
 	if t.ops++; t.ops > record.MaxOps || len(s.ops)+t.texts.Len() > t.r.opt.MaxRecord {
 		t.fail(tooLong)
 	}
-	if t.broken != whole {
+	if t.broken != intact {
 		return
 	}
 	if len(s.ops) > 0 {
@@ -254,7 +254,7 @@ func (t *Txn) add(o *record.Op) {
 
 // fail notes why there will be no record, and lets go of what was told.
 func (t *Txn) fail(by brokenBy) {
-	if t.broken == whole {
+	if t.broken == intact {
 		t.broken = by
 	}
 	t.scratch.ops, t.texts = t.scratch.ops[:0], strings.Builder{}
