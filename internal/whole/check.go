@@ -34,6 +34,8 @@ type Whole struct {
 	DeadLetter func(position, reason string)
 	// Beside: the process does other work at the same time, and its settings stay.
 	Beside bool
+	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
+	Tell func(bytes int)
 }
 
 // Report is the answer on one file.
