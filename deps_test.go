@@ -62,8 +62,9 @@ internal/workload     : event
 isolation             : event finding incremental
 linear                :
 probe                 : event
-probe/mysql           : event probe
-probe/postgres        : event probe
+probe/epoch           : probe
+probe/mysql           : event probe probe/epoch
+probe/postgres        : event probe probe/epoch
 probe/sqlite          : event probe
 probe/target          : probe probe/mysql probe/postgres probe/sqlite
 registers             : event isolation saturation
