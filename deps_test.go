@@ -19,7 +19,7 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert alert/words config event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/sqlite window
+cmd/monitor           : alert alert/words config event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/publisher probe/target window
 alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
@@ -65,6 +65,7 @@ probe                 : event
 probe/epoch           : probe
 probe/mysql           : event probe probe/epoch
 probe/postgres        : event probe probe/epoch
+probe/publisher         : internal/broker/kafka internal/broker/nats
 probe/sqlite          : event probe
 probe/target          : probe probe/mysql probe/postgres probe/sqlite
 registers             : event isolation saturation
@@ -95,9 +96,9 @@ github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
 github.com/jackc/pgx/v5                : probe/postgres
 github.com/nats-io/nats-server/v2      : internal/broker/nats
-github.com/nats-io/nats.go             : alert/nats ingest/nats internal/app internal/broker/nats internal/testnats
+github.com/nats-io/nats.go             : alert/nats ingest/nats internal/app internal/broker/nats internal/testnats probe/publisher
 github.com/prometheus/client_golang    : alert internal/app internal/web
-github.com/segmentio/kafka-go          : alert/kafka ingest/kafka internal/broker/kafka internal/testkafka
+github.com/segmentio/kafka-go          : alert/kafka ingest/kafka internal/broker/kafka internal/testkafka probe/publisher
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config

@@ -50,7 +50,7 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
-	root.AddCommand(demoCommand(t), probeCommand(t), runCommand(t), checkCommand(t), convertCommand(t), replayCommand(t), findingsCommand(t), validateCommand(t), configCommand(t), manCommand(t), versionCommand(t))
+	root.AddCommand(demoCommand(t), probeCommand(t), workloadCommand(t), runCommand(t), checkCommand(t), convertCommand(t), replayCommand(t), findingsCommand(t), validateCommand(t), configCommand(t), manCommand(t), versionCommand(t))
 	nameVariables(root)
 	return root
 }
