@@ -5,7 +5,6 @@ package probelive
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,20 +12,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/probe"
-	"github.com/isowatch/isowatch/probe/target"
 )
 
-// patience bounds how long a probe may take to find what is there, and to end; most take
-// a second or two.
-const patience = 90 * time.Second
+// patience bounds how long a probe may take to begin, to find what is there, and to end,
+// each. Most take a second.
+const patience = time.Minute
 
 // build compiles the program.
 func build(t *testing.T) string {
@@ -46,93 +42,41 @@ type found struct {
 
 // contradicts says that it is against what is expected.
 func (f found) contradicts() bool {
-	return f.Kind == "violation" && f.State != "withdrawn" && f.Certain && !f.Expected
+	return f.Kind == "violation" && f.State != "withdrawn" && f.State != "waiting" && f.Certain && !f.Expected
 }
 
 // run is a probe that runs.
 type run struct {
-	cmd    *exec.Cmd
-	end    func() // has it end
-	stderr bytes.Buffer
-	ended  chan struct{} // closed when its output has ended
+	cmd     *exec.Cmd
+	history string
+	stderr  bytes.Buffer
+	ended   chan struct{} // closed when its output has ended
 
 	mu       sync.Mutex
 	findings []found
 	came     chan struct{} // takes one when a finding came
 }
 
-// start starts a probe of the cell's database, which ends with the test.
-func (c cell) start(t *testing.T, program string) *run {
+// start starts `monitor probe`, which ends with the test.
+func start(t *testing.T, program string, args ...string) *run {
 	t.Helper()
-	r := &run{ended: make(chan struct{}), came: make(chan struct{}, 1)}
-	r.cmd = exec.Command(program, "run", "--stdin", "--http", "off", "--lateness", "1s", "--output", "jsonl", "--expect", c.expect,
-		"--contract", "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique,isolation=ignore")
+	r := &run{history: filepath.Join(t.TempDir(), "history.jsonl"), ended: make(chan struct{}), came: make(chan struct{}, 1)}
+	r.cmd = exec.Command(program, append([]string{"probe", "--output", "jsonl", "--history", r.history}, args...)...)
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	r.cmd.Stderr = &r.stderr
-	in, err := r.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	out, err := r.cmd.StdoutPipe()
+	if err == nil {
+		err = r.cmd.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	r.end = cancel
-	go func() {
-		defer in.Close()
-		c.feed(ctx, t, in)
-	}()
 	go func() {
 		defer close(r.ended)
 		r.read(out)
 	}()
+	t.Cleanup(func() { r.cmd.Process.Kill(); <-r.ended; r.cmd.Wait() })
 	return r
-}
-
-func (c cell) feed(ctx context.Context, t *testing.T, in io.Writer) {
-	db, err := target.Open(ctx, c.url, target.Options{Schema: c.schema(), Isolation: c.isolation, Epoch: "e1"})
-	if err != nil {
-		t.Error(c.name(), err)
-		return
-	}
-	defer db.Close()
-	if c.expect == "" {
-		c.expect = db.Expect()
-	}
-	work, err := probe.ByName(c.workload)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	if dir := os.Getenv("KEEP"); dir != "" {
-		f, err := os.Create(filepath.Join(dir, c.name()+".jsonl"))
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer f.Close()
-		in = io.MultiWriter(in, f)
-	}
-	var mu sync.Mutex
-	emit := func(r event.Record) {
-		mu.Lock()
-		defer mu.Unlock()
-		in.Write(append(event.AppendJSON(nil, &r), '\n'))
-	}
-	o := probe.Options{Epoch: "e1", Sessions: 4, Keys: 8, Aborted: 0.1, Duration: c.lasts, Seed: 1}
-	first, err := probe.Fill(ctx, db, work, o)
-	if err != nil {
-		t.Error(c.name(), err)
-		return
-	}
-	emit(first)
-	if err := probe.Run(ctx, db, work, o, emit); err != nil {
-		t.Error(c.name(), err)
-	}
 }
 
 // read takes the findings.
@@ -154,35 +98,61 @@ func (r *run) read(out io.Reader) {
 	}
 }
 
-// has says whether one of the anomalies was found, against what is expected.
-func (r *run) has(anomalies []string) bool {
+// has says whether one of the anomalies was found, against what is expected; with none,
+// whether anything was.
+func (r *run) has(anomalies ...string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.findings, func(f found) bool { return f.contradicts() && slices.Contains(anomalies, f.Anomaly) })
+	return slices.ContainsFunc(r.findings, func(f found) bool {
+		return f.contradicts() && (len(anomalies) == 0 || slices.Contains(anomalies, f.Anomaly))
+	})
 }
 
-// await waits until one of the anomalies is found.
-func (r *run) await(t *testing.T, anomalies []string) {
-	t.Helper()
-	for late := time.After(patience); !r.has(anomalies); {
+// await waits until one of the anomalies is found, or any.
+func (r *run) await(within time.Duration, anomalies ...string) bool {
+	for late := time.After(within); !r.has(anomalies...); {
 		select {
 		case <-r.came:
 		case <-r.ended:
-			return
+			return r.has(anomalies...)
 		case <-late:
-			return
+			return false
+		}
+	}
+	return true
+}
+
+// awaitCommits waits for so many more transactions that committed.
+func (r *run) awaitCommits(t *testing.T, n int) {
+	t.Helper()
+	count := func() int {
+		text, _ := os.ReadFile(r.history) // it may not be there yet
+		return bytes.Count(text, []byte(`"status":"committed"`))
+	}
+	want := count() + n
+	for late := time.Now().Add(patience); count() < want; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(late) {
+			r.stop(t)
+			t.Fatalf("%d transactions have committed after %v, want %d\n%s", count(), patience, want, r.stderr.String())
 		}
 	}
 }
 
-// finish has the probe end, unless it does by itself, and returns its exit code.
+// stop asks it to end, and returns its exit code.
+func (r *run) stop(t *testing.T) int {
+	t.Helper()
+	_ = r.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	return r.finish(t)
+}
+
+// finish waits for its end, and returns its exit code.
 func (r *run) finish(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-r.ended:
 	case <-time.After(patience):
-		t.Errorf("the probe does not end")
-		r.cmd.Process.Kill()
+		t.Error("the probe does not end")
+		_ = r.cmd.Process.Signal(syscall.SIGQUIT)
 		<-r.ended
 	}
 	err := r.cmd.Wait()
@@ -193,20 +163,50 @@ func (r *run) finish(t *testing.T) int {
 	return r.cmd.ProcessState.ExitCode()
 }
 
+// holds is the end of a probe of a database that keeps what is expected.
+func (r *run) holds(t *testing.T, code int) {
+	t.Helper()
+	if code != 0 || r.has() {
+		t.Errorf("exit code %d, want 0 and nothing against what is expected; found: %s\n%s\n%s", code, r.summary(), r.first(), r.stderr.String())
+	}
+}
+
+// violates is that of one that breaks it by one of the anomalies, or by any.
+func (r *run) violates(t *testing.T, code int, anomalies ...string) {
+	t.Helper()
+	if code != 1 || !r.has(anomalies...) {
+		t.Errorf("exit code %d, want 1 and one of %q; found: %s\n%s\n%s", code, anomalies, r.summary(), r.first(), r.stderr.String())
+	}
+}
+
+// first explains the first finding that contradicts.
+func (r *run) first() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.findings {
+		if f.contradicts() {
+			return f.Explanation[:min(len(f.Explanation), 2<<10)]
+		}
+	}
+	return ""
+}
+
 // summary is what was found, by anomaly.
 func (r *run) summary() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := map[string]int{}
-	var names []string
 	for _, f := range r.findings {
-		name := f.Anomaly + " (" + f.Title + ")"
+		name := f.Title
 		if !f.contradicts() {
-			name += ", allowed or not certain"
+			name += ", allowed or not final"
 		}
-		if n[name]++; n[name] == 1 {
-			names = append(names, name)
-		}
+		n[name]++
 	}
-	return strings.Join(names, "; ")
+	var parts []string
+	for name, n := range n {
+		parts = append(parts, strconv.Itoa(n)+" "+name)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
 }
