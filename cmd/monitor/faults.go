@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -146,12 +147,20 @@ func (x *faults) summary() string {
 	if x.ran == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d faults", x.ran)
+	text := number(x.ran, "fault")
 	if x.failed > 0 {
-		text += fmt.Sprintf("; %d commands failed", x.failed)
+		text += "; " + number(x.failed, "command") + " failed"
 	}
 	if x.broken != nil {
 		text += "; the last --heal failed: the environment may still be broken"
 	}
 	return text
+}
+
+// number is n things.
+func number(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
 }

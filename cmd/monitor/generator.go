@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -196,7 +197,10 @@ func notBegun(ctx context.Context, database string, err error) error {
 	if ctx.Err() != nil {
 		return exitError{exitUnknown} // nothing is known of the database
 	}
-	return usagef("%s: %w", printable(target.Redact(database)), err)
+	if name := target.Redact(database); !strings.Contains(err.Error(), name) {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return usageError{errors.New(printable(err.Error()))}
 }
 
 func (b *begun) close(t *terminal) {

@@ -18,6 +18,7 @@ import (
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/probe/publisher"
+	"github.com/isowatch/isowatch/probe/target"
 )
 
 // flushWait bounds the wait for what a broker has not acknowledged at the end.
@@ -72,34 +73,36 @@ func workloadCommand(t *terminal) *cobra.Command {
 const probeContract = "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique,isolation=ignore"
 
 func (w *workloadFlags) run(ctx context.Context, t *terminal, database string, work *probe.Workload) (err error) {
-	opening, cancel := context.WithTimeout(ctx, connectWait)
-	defer cancel()
-	to, err := w.open(opening, t)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil // a signal, before anything was done
-	case err != nil:
+	open, name, err := w.destination(t)
+	if err != nil {
 		return usageError{err}
 	}
-	p := &published{to: to, ctx: context.WithoutCancel(ctx)}
-	ctx, p.stop = context.WithCancel(ctx)
-	defer p.stop()
-	defer func() {
-		closing, cancel := context.WithTimeout(p.ctx, flushWait)
-		defer cancel()
-		err = errors.Join(err, p.fault, to.Close(closing))
-	}()
 	b, err := w.begin(ctx, t, database, work)
-	if err != nil {
-		var signalled exitError
-		if errors.As(err, &signalled) {
-			return nil
-		}
+	var signalled exitError
+	switch {
+	case errors.As(err, &signalled):
+		return nil // before anything was done
+	case err != nil:
 		return err
 	}
 	defer b.close(t)
-	t.say("running %s to=%s", b.what(), printable(config.MaskURL(w.to)))
-	if err := b.run(ctx, t, p); err != nil {
+	opening, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	to, err := open(opening)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return usageError{err}
+	}
+	t.say("running %s to=%s", b.what(), name)
+	p := &published{to: to, ctx: context.WithoutCancel(ctx)}
+	ctx, p.stop = context.WithCancel(ctx)
+	defer p.stop()
+	err = b.run(ctx, t, p)
+	closing, cancelClosing := context.WithTimeout(p.ctx, flushWait)
+	defer cancelClosing()
+	if err = errors.Join(err, p.fault, to.Close(closing)); err != nil {
 		return err
 	}
 	t.say("%s", counted(&p.stats))
@@ -109,41 +112,43 @@ func (w *workloadFlags) run(ctx context.Context, t *terminal, database string, w
 	return nil
 }
 
-// open opens what --to names.
-func (w *workloadFlags) open(ctx context.Context, t *terminal) (publisher.Writer, error) {
+// destination reads --to: how it is opened, and what messages call it.
+func (w *workloadFlags) destination(t *terminal) (open func(context.Context) (publisher.Writer, error), name string, err error) {
 	if w.to == "" {
-		return nil, errors.New("--to is missing: name a file, nats://HOST:PORT/STREAM or kafka://HOST:PORT/TOPIC")
+		return nil, "", errors.New("--to is missing: name a file, nats://HOST:PORT/STREAM or kafka://HOST:PORT/TOPIC")
 	}
 	scheme, rest, ok := strings.Cut(w.to, "://")
 	if !ok {
-		return publisher.File(w.to)
+		return func(context.Context) (publisher.Writer, error) { return publisher.File(w.to) }, printable(w.to), nil
 	}
+	name = printable(target.Redact(w.to))
 	at := strings.LastIndexByte(rest, '/')
 	if at <= 0 || at == len(rest)-1 {
-		return nil, fmt.Errorf("--to %s: want nats://HOST:PORT/STREAM or kafka://HOST:PORT/TOPIC", printable(config.MaskURL(w.to)))
+		return nil, "", fmt.Errorf("--to %s: want nats://HOST:PORT/STREAM or kafka://HOST:PORT/TOPIC", name)
 	}
-	hosts, name := rest[:at], rest[at+1:]
-	if text, err := url.PathUnescape(name); err == nil {
-		name = text
+	hosts := strings.Split(rest[:at], ",")
+	of, err := url.PathUnescape(rest[at+1:])
+	if err != nil {
+		return nil, "", fmt.Errorf("--to %s: its name cannot be read", name)
 	}
 	var in config.Input
 	switch scheme {
 	case "nats", "tls":
 		in.NATS = &w.broker.nats
-		in.NATS.Stream = name
-		for _, host := range strings.Split(hosts, ",") {
+		in.NATS.Stream = of
+		for _, host := range hosts {
 			in.NATS.URLs = append(in.NATS.URLs, scheme+"://"+host)
 		}
 	case "kafka":
 		in.Kafka = &w.broker.kafka
-		in.Kafka.Brokers, in.Kafka.Topics = strings.Split(hosts, ","), []string{name}
+		in.Kafka.Brokers, in.Kafka.Topics = hosts, []string{of}
 		if _, ok := t.lookupEnv(passwordVariable); ok && in.Kafka.PasswordFile == "" {
 			in.Kafka.PasswordEnv = passwordVariable
 		}
 	default:
-		return nil, fmt.Errorf("--to %s: want a file, nats:// or kafka://", printable(config.MaskURL(w.to)))
+		return nil, "", fmt.Errorf("--to %s: want a file, nats:// or kafka://", name)
 	}
-	return app.OpenPublisher(ctx, in)
+	return func(ctx context.Context) (publisher.Writer, error) { return app.OpenPublisher(ctx, in) }, name, nil
 }
 
 // published hands each record on. The first that fails ends the workload.
