@@ -49,6 +49,7 @@ internal/live         : *
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
 internal/picture      : finding
+internal/probelive    : *
 internal/recorded     : *
 internal/simtest      : *
 internal/testdb       :
@@ -78,7 +79,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
