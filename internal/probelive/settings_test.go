@@ -11,11 +11,11 @@ import (
 )
 
 // servers are the databases that the cells share; each cell has a schema of its own.
-type servers struct{ postgres, mariadb, files string }
+type servers struct{ postgres, mariadb, mysql, files string }
 
 func startServers(t *testing.T) servers {
 	t.Helper()
-	return servers{testdb.Postgres(t), mysqlURL(testdb.MariaDB(t)), t.TempDir()}
+	return servers{testdb.Postgres(t), mysqlURL(testdb.MariaDB(t)), mysqlURL(testdb.MySQL(t)), t.TempDir()}
 }
 
 // mysqlURL is the URL of a data source name of package testdb.
@@ -38,6 +38,8 @@ func (s servers) flags(c cell, name string) []string {
 		return append(flags, s.postgres, "--schema", schema(name))
 	case "mariadb":
 		return append(flags, s.mariadb, "--schema", schema(name))
+	case "mysql":
+		return append(flags, s.mysql, "--schema", schema(name))
 	default:
 		return append(flags, "sqlite:///"+filepath.Join(s.files, schema(name)+".db"))
 	}
@@ -62,6 +64,8 @@ func TestWeaker(t *testing.T) {
 		{cell{"postgresql", "read committed", "mix"}, "postgresql/repeatable-read", []string{"lost-update"}},
 		{cell{"mariadb", "repeatable read", "register"}, "snapshot-isolation", []string{"lost-update"}},
 		{cell{"mariadb", "repeatable read", "mix"}, "mariadb/snapshot-isolation", []string{"lost-update"}},
+		{cell{"mysql", "repeatable read", "mix"}, "snapshot-isolation", []string{"lost-update"}},
+		{cell{"mysql", "read uncommitted", "append"}, "mysql/read-committed", dirty},
 		{cell{"mariadb", "read uncommitted", "append"}, "read-committed", dirty},
 		{cell{"mariadb", "read uncommitted", "mix"}, "mariadb/read-committed", dirty},
 	} {
@@ -81,12 +85,13 @@ func TestKept(t *testing.T) {
 	program, databases := build(t), startServers(t)
 	var cells []cell
 	for _, workload := range []string{"mix", "register", "append", "rows", "bank", "blind", "counter"} {
-		for _, product := range []string{"postgresql", "mariadb", "sqlite"} {
+		for _, product := range []string{"postgresql", "mariadb", "mysql", "sqlite"} {
 			cells = append(cells, cell{product, "serializable", workload})
 		}
 	}
 	for _, c := range append(cells,
 		cell{"postgresql", "repeatable read", "mix"}, cell{"postgresql", "read committed", "mix"},
+		cell{"mysql", "repeatable read", "mix"}, cell{"mysql", "read committed", "mix"}, cell{"mysql", "read uncommitted", "register"},
 		cell{"mariadb", "repeatable read", "mix"}, cell{"mariadb", "read committed", "mix"}, cell{"mariadb", "read uncommitted", "register"},
 	) {
 		t.Run(c.String(), func(t *testing.T) {
