@@ -62,11 +62,13 @@ internal/workload     : event
 isolation             : event finding incremental
 linear                :
 probe                 : event
+probe/child           : event probe
 probe/epoch           : probe
 probe/mysql           : event probe probe/epoch
 probe/postgres        : event probe probe/epoch
 probe/sqlite          : event probe
-probe/target          : probe probe/mysql probe/postgres probe/sqlite
+probe/sim             : event internal/workload probe
+probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres probe/sim probe/sqlite
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
