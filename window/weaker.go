@@ -188,6 +188,8 @@ func (m *Machine) tellWeaker(g *weakerGroup, state finding.State) {
 	g.Told, g.ToldAt = g.Count, m.weakerClock(g)
 	out := *f
 	out.Txns, out.Levels, out.Names = slices.Clone(f.Txns), maps.Clone(f.Levels), maps.Clone(f.Names)
+	out.Headline = fmt.Sprintf("%s did not ask for %s.", counted(g.Count, "transaction", "transactions"), g.Expected)
+	out.Meaning = isolation.MeaningOf(f.Anomaly)
 	out.Explanation = m.explainWeaker(g)
 	if f.Revision == 1 {
 		m.countFound(f)
