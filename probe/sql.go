@@ -33,6 +33,9 @@ type Dialect struct {
 	Isolation sql.IsolationLevel
 	// Session are statements that prepare a connection.
 	Session []string
+	// ReadOnly, unless empty, is a query whose one value says whether the server takes no
+	// writes.
+	ReadOnly string
 	// Outcome is what is known after a commit failed with err: Aborted or Unknown.
 	Outcome func(err error) event.Status
 }
@@ -95,6 +98,15 @@ func (s *sqlSession) Commit(context.Context) (event.Status, error) {
 
 // Rollback implements [Session].
 func (s *sqlSession) Rollback(context.Context) error { return s.tx.Rollback() }
+
+// ReadOnly implements [Follower].
+func (s *sqlSession) ReadOnly(ctx context.Context) (is bool, err error) {
+	if s.dialect.ReadOnly == "" {
+		return false, nil
+	}
+	err = s.conn.QueryRowContext(ctx, s.dialect.ReadOnly).Scan(&is)
+	return is, err
+}
 
 // Close implements [Session]. A connection waits for its transaction, so that one which
 // is open must be ended before.

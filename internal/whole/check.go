@@ -199,6 +199,9 @@ func (h *Checking) run() {
 		s := h.source(b.Bytes(b.Txns[i].Source))
 		s.txns = append(s.txns, int32(i))
 	}
+	for i := range b.Marks {
+		h.source([]byte(b.Marks[i].Source))
+	}
 	for _, s := range h.Sources {
 		if h.Standing != nil {
 			h.Standing(s.machine)
