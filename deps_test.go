@@ -60,6 +60,7 @@ probe                 : event
 probe/mysql           : event probe
 probe/postgres        : event probe
 probe/sqlite          : event probe
+probe/target          : probe probe/mysql probe/postgres probe/sqlite
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :

@@ -1,0 +1,109 @@
+package target
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/probe"
+)
+
+// Options say how a database is opened. Zero fields take the default named.
+type Options struct {
+	Epoch     string        // lower-case letters and digits; names the tables
+	Schema    string        // default isowatch_probe
+	Isolation string        // SQL's words, as in "repeatable read"; default: the database's own, which is asked for
+	Password  string        // takes the place of the URL's
+	Endpoints []string      // URLs of replicas or nodes of the same database; default none
+	Stale     bool          // reads of replicas are declared stale
+	Timeout   time.Duration // of a statement; default 10 s
+	Sessions  int           // connections an endpoint, at most; default 8
+}
+
+func (o Options) withDefaults() Options {
+	if o.Schema == "" {
+		o.Schema = "isowatch_probe"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Sessions == 0 {
+		o.Sessions = 8
+	}
+	return o
+}
+
+// Target is a database that is ready for [probe.Fill] and [probe.Run].
+type Target struct {
+	probe.Database
+	Product   string // as package isolation names it: postgresql, mysql, mariadb, sqlite; "" is not known
+	Version   string // as the product says it; "" is not known
+	Setting   string // as package isolation names it: repeatable-read
+	Isolation string // the same in SQL's words: repeatable read
+
+	close func() error
+}
+
+// Expect is what the product documents for the setting, as --expect takes it:
+// postgresql/repeatable-read. "" says that the product is not known.
+func (t *Target) Expect() string {
+	if t.Product == "" || t.Setting == "" {
+		return ""
+	}
+	return t.Product + "/" + t.Setting
+}
+
+// Close drops the tables, releases the lock and closes all connections.
+func (t *Target) Close() error { return t.close() }
+
+// Open connects, asks for product, version and setting, keeps other probes out, and drops
+// tables of earlier epochs. An error is one sentence without secrets.
+func Open(ctx context.Context, url string, o Options) (*Target, error) {
+	o = o.withDefaults()
+	switch scheme(url) {
+	case "postgres", "postgresql":
+		return openPostgres(ctx, url, o)
+	case "mysql", "mariadb":
+		return openMySQL(ctx, url, o)
+	case "sqlite":
+		return openSQLite(ctx, url, o)
+	}
+	return nil, unknown(url)
+}
+
+// unknown is the error of a URL that names nothing that can be probed.
+func unknown(url string) error {
+	return fmt.Errorf("the URL %q names no database that can be probed: want postgres://, mysql:// or sqlite:///FILE", Redact(url))
+}
+
+func scheme(url string) string {
+	before, _, found := strings.Cut(url, ":")
+	if !found {
+		return ""
+	}
+	return before
+}
+
+// levels are the settings by SQL's words.
+var levels = map[string]sql.IsolationLevel{
+	"read uncommitted": sql.LevelReadUncommitted,
+	"read committed":   sql.LevelReadCommitted,
+	"repeatable read":  sql.LevelRepeatableRead,
+	"serializable":     sql.LevelSerializable,
+}
+
+// words are a level's in SQL, from what a person or a database calls it: REPEATABLE-READ.
+func words(name string) string {
+	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(strings.TrimSpace(name)))
+}
+
+// setting is the level as package isolation names it.
+func setting(words string) string { return strings.ReplaceAll(words, " ", "-") }
+
+// Statements are all that Open, probe.Fill and Close run on the database, in their order,
+// without connecting.
+func Statements(url string, o Options) ([]string, error) {
+	return nil, unknown(url)
+}
