@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -18,12 +19,15 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert config event finding history internal/app internal/engine internal/picture isolation probe probe/sqlite window
-alert                 : finding
+cmd/monitor           : alert alert/words config event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/sqlite window
+alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
+alert/words           : finding
+check                 : alert/words config event finding history internal/whole isolation
 config                : internal/pattern isolation
-event                 :
+event                 : event/record
+event/record          :
 finding               : event
 incremental           : internal/flat
 history               : event
@@ -51,14 +55,16 @@ internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
-internal/web          : alert finding internal/picture isolation
+internal/web          : alert/words finding internal/picture isolation
+internal/whole        : config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
 linear                :
 probe                 : event
-probe/mysql           : event probe
-probe/postgres        : event probe
+probe/epoch           : probe
+probe/mysql           : event probe probe/epoch
+probe/postgres        : event probe probe/epoch
 probe/sqlite          : event probe
 probe/target          : probe probe/mysql probe/postgres probe/sqlite
 registers             : event isolation saturation
@@ -76,7 +82,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"event", "event/record", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
@@ -295,6 +301,24 @@ func TestDependencies(t *testing.T) {
 	}
 	if len(files) < 100 {
 		t.Errorf("%d files were looked at: the module has more", len(files))
+	}
+}
+
+// lean packages need nothing but the standard library, of all that they import:
+// what a service takes in to be captured.
+var lean = []string{"event/record"}
+
+func TestLean(t *testing.T) {
+	for _, dir := range lean {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+dir).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range strings.Fields(string(out)) {
+			if !slices.Contains(lean, strings.TrimPrefix(path, module+"/")) {
+				t.Errorf("%s needs %s, which is not of the standard library", dir, path)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+
+	"github.com/isowatch/isowatch/alert/words"
 )
 
 // Log writes findings as structured log lines: violations as warnings, the rest
@@ -20,9 +22,9 @@ func (l *Log) Name() string { return "log" }
 func (l *Log) Deliver(ctx context.Context, findings []Delivery) error {
 	for i := range findings {
 		f := &findings[i].Finding
-		verdict, sentence := VerdictOf(f)
+		verdict, sentence := words.VerdictOf(f)
 		level := slog.LevelInfo
-		if verdict == Violated {
+		if verdict == words.Violated {
 			level = slog.LevelWarn
 		}
 		l.to.LogAttrs(ctx, level, "finding",
@@ -36,7 +38,7 @@ func (l *Log) Deliver(ctx context.Context, findings []Delivery) error {
 			slog.Any("refutes", f.Refutes),
 			slog.String("summary", strings.TrimSpace(sentence)),
 			slog.Any("txns", f.Txns),
-			slog.String("cycle", Cycle(f)),
+			slog.String("cycle", words.Cycle(f)),
 		)
 	}
 	return nil

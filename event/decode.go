@@ -9,14 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a record. Beyond them it is a dead letter.
-const (
-	MaxRecord = 16 << 20 // bytes of one record
-	MaxOps    = 100_000  // operations of one transaction
-	MaxDepth  = 32       // nested arrays and objects, the record itself included
-
-	maxRaw = 64 << 10 // bytes of a bad record that are kept
-)
+// maxRaw is how many bytes of a bad record are kept.
+const maxRaw = 64 << 10
 
 // Decoder turns records into batches. The zero Decoder is ready; it keeps
 // scratch memory between records, so one goroutine uses it at a time.

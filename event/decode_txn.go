@@ -5,9 +5,6 @@ import (
 	"fmt"
 )
 
-// DefaultSource is the source of a record that names none.
-const DefaultSource = "default"
-
 // txn appends the transaction whose fields are in d.top.
 func (d *Decoder) txn(b *Batch, pos Position) bool {
 	b.Txns = append(b.Txns, Txn{Pos: pos})

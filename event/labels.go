@@ -1,15 +1,6 @@
 package event
 
-import (
-	"encoding/binary"
-	"slices"
-)
-
-// Limits of a record's labels. What is beyond them is left out.
-const (
-	MaxLabels    = 16  // of one record
-	MaxLabelText = 256 // bytes of a name, and of a value
-)
+import "encoding/binary"
 
 // Labels are kept as their names and values one behind the other, each as its
 // length, a varint, and its bytes.
@@ -121,31 +112,6 @@ func (b *Batch) Label(t *Txn, name string) string {
 		}
 	}
 	return value
-}
-
-// labelNames are the names of labels in their order.
-func labelNames(labels map[string]string) []string {
-	names := make([]string, 0, len(labels))
-	for name := range labels {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func appendLabelsJSON(dst []byte, labels map[string]string) []byte {
-	if len(labels) == 0 {
-		return dst
-	}
-	dst = append(appendField(dst, "labels"), '{')
-	for i, name := range labelNames(labels) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendQuoted(dst, name), ':')
-		dst = appendQuoted(dst, labels[name])
-	}
-	return append(dst, '}')
 }
 
 // protoLabels writes the labels that were met in a record to b.Data, where they are

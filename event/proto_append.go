@@ -1,6 +1,10 @@
 package event
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/isowatch/isowatch/event/record"
+)
 
 // AppendProto appends r as a Records message of isowatch.proto with one record.
 // Decoding it gives the same transaction.
@@ -73,7 +77,7 @@ func appendProtoRecord(dst []byte, r *Record) []byte {
 }
 
 func appendProtoLabels(dst []byte, labels map[string]string) []byte {
-	for _, name := range labelNames(labels) {
+	for _, name := range record.LabelNames(labels) {
 		dst = appendMessage(dst, pLabels, func(dst []byte) []byte {
 			dst = appendProtoText(dst, 1, name, true)
 			return appendProtoText(dst, 2, labels[name], true)

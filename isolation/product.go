@@ -32,13 +32,18 @@ type product struct {
 }
 
 // products lists what `expect` knows by name, without what only some deployments
-// promise: reads of replicas are to be marked stale or get a source of their own.
+// promise: reads of replicas are to be marked stale or get a source of their own, unless
+// the setting names them.
 // docs/semantics.md, section 12, has the same table, and says why each setting stands
 // for its level, and where versions are known to break it.
 var products = []product{
 	{"postgresql", []promise{
 		{"read-uncommitted", session(ReadCommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
 		{"repeatable-read", session(SnapshotIsolation), Rules{Rows: true}}, {"serializable", session(Serializable), Rules{Tracked: true}},
+		// Reads of replicas are judged beside those of the primary. What they promise together lies
+		// between causal and snapshot isolation: parallel snapshot isolation, which is no level here.
+		{"read-committed-with-replicas", plain(ReadCommitted), Rules{}},
+		{"repeatable-read-with-replicas", plain(Causal), Rules{Rows: true}}, {"serializable-with-replicas", plain(Causal), Rules{}},
 	}},
 	{"mysql", []promise{
 		{"read-uncommitted", session(ReadUncommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},

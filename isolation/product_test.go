@@ -11,6 +11,7 @@ func TestParseExpected(t *testing.T) {
 		{"serializable", "serializable", "", ""},
 		{"strong-session-causal", "strong-session-causal", "", ""},
 		{"postgresql/repeatable-read", "strong-session-snapshot-isolation", "postgresql", ""},
+		{"postgresql/repeatable-read-with-replicas", "causal", "postgresql", ""},
 		{"mysql/repeatable-read", "strong-session-read-committed", "mysql", ""},
 		{"spanner/serializable", "strong-serializable", "spanner", ""},
 		{"cassandra/lwt", "linearizable", "cassandra", ""},
@@ -52,6 +53,7 @@ func TestAskedOf(t *testing.T) {
 		{"mysql", "READ-UNCOMMITTED", ReadUncommitted},
 		{"", "REPEATABLE-READ", ReadCommitted},
 		{"postgresql", "snapshot-isolation", SnapshotIsolation},
+		{"postgresql", "SERIALIZABLE", Serializable},
 		{"mysql", "", 0},
 		{"mysql", "whatever", 0},
 	} {

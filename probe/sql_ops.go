@@ -45,7 +45,7 @@ func (d *Dialect) texts() map[string]string {
 
 func (d *Dialect) text(t string) string {
 	if d.Prefix != "" {
-		t = tables.ReplaceAllString(t, d.Prefix+"$0")
+		t = tables.ReplaceAllStringFunc(t, func(table string) string { return d.Prefix + table })
 	}
 	column, returning := "", ""
 	if d.Version != "" {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/history"
-	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -78,7 +78,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			if expecting {
 				expectAlone(&w, c.Flags().Changed("levels"))
 			}
-			return checkFiles(t, files, output, &app.Whole{
+			return checkFiles(t, files, output, &whole.Whole{
 				Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
 				Format: format, FixedContract: c.Flags().Changed("contract"),
 			})
@@ -108,9 +108,9 @@ func expectAlone(w *config.Watch, others bool) {
 
 // checkFiles answers on the files in their order. What is unreadable outweighs every
 // verdict, since the answer is then not complete.
-func checkFiles(t *terminal, files []string, output string, whole *app.Whole) error {
+func checkFiles(t *terminal, files []string, output string, w *whole.Whole) error {
 	worst, unreadable := 0, 0
-	err := whole.CheckFiles(files, func(a *app.Answer) (err error) {
+	err := w.CheckFiles(files, func(a *whole.Answer) (err error) {
 		for _, d := range a.DeadLetters {
 			t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
 		}
@@ -150,7 +150,7 @@ func rank(verdict string) int {
 	return 0
 }
 
-func tellReport(t *terminal, r *app.Report, output string) error {
+func tellReport(t *terminal, r *whole.Report, output string) error {
 	if output == "jsonl" {
 		return json.NewEncoder(t.stdout).Encode(r)
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -15,10 +15,10 @@ const maxShown = 20
 
 // appendReport is the answer on a file for people: the verdicts, then what they
 // rest on.
-func appendReport(dst []byte, r *app.Report, color bool) []byte {
+func appendReport(dst []byte, r *whole.Report, color bool) []byte {
 	dst = append(appendVerdicts(dst, r, color), '\n')
 	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
-		dst = alert.AppendAsked(dst, &r.Findings[i], color)
+		dst = words.AppendAsked(dst, &r.Findings[i], color)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
 		dst = fmt.Appendf(dst, "%d more findings: see them with --output jsonl\n\n", more)
@@ -26,7 +26,7 @@ func appendReport(dst []byte, r *app.Report, color bool) []byte {
 	return dst
 }
 
-func appendVerdicts(dst []byte, r *app.Report, color bool) []byte {
+func appendVerdicts(dst []byte, r *whole.Report, color bool) []byte {
 	dst = fmt.Appendf(dst, "%s: %d transactions, %d operations\n", r.File, r.Transactions, r.Counters.Operations)
 	width := 0
 	for level := range r.Verdicts {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 func convertCommand(t *terminal) *cobra.Command {
@@ -31,7 +32,7 @@ func convertCommand(t *terminal) *cobra.Command {
 			convert.To = history.Format(to)
 			told := 0
 			convert.BadRecord = func(position, reason string) {
-				if told++; told <= app.MaxDeadLetters {
+				if told++; told <= whole.MaxDeadLetters {
 					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
 				}
 			}

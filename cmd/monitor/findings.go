@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
@@ -95,7 +95,7 @@ func showText(kind app.Kind, color bool) func(dst, record []byte) ([]byte, error
 	return func(dst, record []byte) ([]byte, error) {
 		var f finding.Finding
 		err := json.Unmarshal(record, &f)
-		return alert.AppendText(dst, &f, color), err
+		return words.Append(dst, &f, color), err
 	}
 }
 

@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 func replayCommand(t *terminal) *cobra.Command {
@@ -49,7 +50,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			replay := &app.Replay{Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract")}
 			told := 0
 			replay.DeadLetter = func(position, reason string) {
-				if told++; told <= app.MaxDeadLetters {
+				if told++; told <= whole.MaxDeadLetters {
 					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
 				}
 			}
@@ -62,8 +63,8 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if told > app.MaxDeadLetters {
-				t.say("monitor: %d more bad records", told-app.MaxDeadLetters)
+			if told > whole.MaxDeadLetters {
+				t.say("monitor: %d more bad records", told-whole.MaxDeadLetters)
 			}
 			var untold error
 			if r.Data != "" && answer.Closed != nil {
@@ -143,7 +144,7 @@ func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string)
 	}
 	text := appendReport(nil, &r.Report, t.colors())
 	if r.Closed != nil {
-		text = alert.AppendText(text, r.Closed, t.colors())
+		text = words.Append(text, r.Closed, t.colors())
 	}
 	_, err := t.stdout.Write(text)
 	return err

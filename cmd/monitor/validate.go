@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 func validateCommand(t *terminal) *cobra.Command {
@@ -69,7 +70,7 @@ func appendSurvey(dst []byte, s *app.Survey) []byte {
 	h := &s.Held
 	dst = fmt.Appendf(dst, "%s: %d records, %d invalid; %d transactions (%d committed, %d aborted, %d unknown), %d operations\n",
 		s.File, s.Records, s.Invalid, s.Transactions, h.Committed, h.Aborted, h.Unknown, s.Operations)
-	shown := s.Faults[:min(len(s.Faults), app.MaxDeadLetters)]
+	shown := s.Faults[:min(len(s.Faults), whole.MaxDeadLetters)]
 	for _, f := range shown {
 		dst = fmt.Appendf(dst, "  invalid  %s: %s\n", printable(f.Position), printable(f.Reason))
 	}

@@ -23,6 +23,7 @@ import (
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -206,7 +207,7 @@ func machineRetention(r *config.Retention) engine.Retention {
 func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 	return func(source string) window.Config {
 		watch := c.WatchOf(source)
-		machine := machineConfig(watch)
+		machine := whole.MachineConfig(watch)
 		again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL(), data: a.config.Data}
 		machine.Replay = again.command(source, watch)
 		return machine

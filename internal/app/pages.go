@@ -15,6 +15,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -160,7 +161,7 @@ func (a *App) facts() []web.Fact {
 		txns += x.Counters.Committed + x.Counters.Aborted + x.Counters.Unknown
 		live += int64(x.Live)
 		v := x.Verdicts[a.watchOf(x.Source).Expect.String()]
-		verdict, since = worse(verdict, v.Verdict), max(since, v.Since)
+		verdict, since = whole.Worse(verdict, v.Verdict), max(since, v.Since)
 		decided = decided.With(v.Decided)
 	}
 	const most = 5
@@ -196,7 +197,7 @@ func (a *App) facts() []web.Fact {
 	facts = append(facts, web.Fact{Name: "verdict", Value: verdict})
 	if len(decided.Why) > 0 {
 		w := decided.Why[0]
-		facts = append(facts, web.Fact{Name: "not decided", Value: plural(w.Reads, "read", "reads") + ": " + w.Text})
+		facts = append(facts, web.Fact{Name: "not decided", Value: whole.Plural(w.Reads, "read", "reads") + ": " + w.Text})
 	}
 	if since > 0 {
 		facts = append(facts, web.Fact{Name: "watched since", Value: time.Unix(0, since).UTC().Format(time.RFC3339)})
@@ -211,7 +212,7 @@ func (a *App) facts() []web.Fact {
 // nothing is what the list of findings says while it is empty.
 func (a *App) nothing() string {
 	s := a.engine.Status()
-	n := plural(s.DeadLetters, "bad record", "bad records")
+	n := whole.Plural(s.DeadLetters, "bad record", "bad records")
 	switch {
 	case s.DeadLetters == 0:
 		return "No anomaly found so far."

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 // Survey is what the records of a file hold, and what they cannot reveal.
@@ -66,14 +67,14 @@ const maxFaults = 100
 // SurveyFile reads one recorded history.
 func SurveyFile(name string, standard io.Reader) (*Survey, error) {
 	s := &surveyor{written: map[[2]event.Hash]bool{}, touched: map[event.Hash]bool{}}
-	in, err := openRecording(name, standard, "")
+	in, err := whole.OpenRecording(name, standard, "")
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
-	s.File, s.Format, s.Faults = name, string(in.format), []Fault{}
-	s.batch.Partitions = []string{partitionOf(name)}
-	if err := in.read(&s.decoder, &s.batch, func(string) error { s.take(); return nil }); err != nil {
+	defer in.Close()
+	s.File, s.Format, s.Faults = name, string(in.Format), []Fault{}
+	s.batch.Partitions = []string{whole.PartitionOf(name)}
+	if err := in.Read(&s.decoder, &s.batch, func(string) error { s.take(); return nil }); err != nil {
 		return nil, err
 	}
 	s.take()

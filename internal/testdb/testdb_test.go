@@ -54,7 +54,8 @@ func folders(t *testing.T) []string {
 
 // A server that ends at once tells its log.
 func TestWrongSetting(t *testing.T) {
-	s, _, err := startPostgres(t.Context(), []string{"no_such_setting=1"})
+	initdb := func(s *server) error { return s.prepare(t.Context(), s.postgres("initdb"), "-D", s.file("data")) }
+	s, _, err := startPostgres(t.Context(), initdb, []string{"no_such_setting=1"})
 	if s != nil {
 		defer s.stop(0)
 	}

@@ -2,37 +2,18 @@ package target
 
 import (
 	"context"
-	"net/url"
-	"strings"
 
 	"github.com/isowatch/isowatch/probe/mysql"
 )
 
-func openMySQL(ctx context.Context, target string, o Options) (*Target, error) {
-	u, err := url.Parse(target)
-	if err != nil {
-		return nil, unknown(target)
-	}
-	password, _ := u.User.Password()
-	if o.Password != "" {
-		password = o.Password
-	}
-	db, err := mysql.Open(u.User.Username()+":"+password+"@tcp("+u.Host+")/", mysql.Options{Schema: o.Schema, Isolation: levels[words(o.Isolation)]})
+func openMySQL(ctx context.Context, url string, o Options) (*Target, error) {
+	e, err := mysql.OpenEpoch(ctx, url, mysql.EpochOptions{
+		Epoch: o.Epoch, Schema: o.Schema, Isolation: words(o.Isolation), Password: o.Password, Timeout: o.Timeout, Connections: o.Sessions,
+	})
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Database: db, Product: "mysql", Isolation: words(o.Isolation), close: db.Close}
-	var level string
-	if err := db.DB.QueryRowContext(ctx, "SELECT VERSION(), @@tx_isolation").Scan(&t.Version, &level); err != nil {
-		db.Close()
-		return nil, err
-	}
-	if strings.Contains(t.Version, "MariaDB") {
-		t.Product = "mariadb"
-	}
-	if t.Isolation == "" {
-		t.Isolation = words(level)
-	}
-	t.Setting = setting(t.Isolation)
-	return t, nil
+	return &Target{
+		Database: e, Product: e.Product, Version: e.Version, Setting: setting(e.Isolation), Isolation: e.Isolation, close: e.Close,
+	}, nil
 }

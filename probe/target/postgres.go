@@ -2,26 +2,18 @@ package target
 
 import (
 	"context"
-	"strings"
 
 	"github.com/isowatch/isowatch/probe/postgres"
 )
 
 func openPostgres(ctx context.Context, url string, o Options) (*Target, error) {
-	db, err := postgres.Open(url, postgres.Options{Schema: o.Schema, Isolation: levels[words(o.Isolation)]})
+	e, err := postgres.OpenEpoch(ctx, url, postgres.EpochOptions{
+		Epoch: o.Epoch, Schema: o.Schema, Isolation: words(o.Isolation), Password: o.Password, Timeout: o.Timeout, Connections: o.Sessions,
+	})
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Database: db, Product: "postgresql", Isolation: words(o.Isolation), close: db.Close}
-	err = db.DB.QueryRowContext(ctx, "SHOW server_version").Scan(&t.Version)
-	if err == nil && t.Isolation == "" {
-		err = db.DB.QueryRowContext(ctx, "SHOW default_transaction_isolation").Scan(&t.Isolation)
-	}
-	if err != nil {
-		db.Close()
-		return nil, err
-	}
-	t.Isolation = strings.ToLower(t.Isolation)
-	t.Setting = setting(t.Isolation)
-	return t, nil
+	return &Target{
+		Database: e, Product: e.Product, Version: e.Version, Setting: setting(e.Isolation), Isolation: e.Isolation, close: e.Close,
+	}, nil
 }

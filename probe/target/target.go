@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -84,14 +83,6 @@ func scheme(url string) string {
 		return ""
 	}
 	return before
-}
-
-// levels are the settings by SQL's words.
-var levels = map[string]sql.IsolationLevel{
-	"read uncommitted": sql.LevelReadUncommitted,
-	"read committed":   sql.LevelReadCommitted,
-	"repeatable read":  sql.LevelRepeatableRead,
-	"serializable":     sql.LevelSerializable,
 }
 
 // words are a level's in SQL, from what a person or a database calls it: REPEATABLE-READ.

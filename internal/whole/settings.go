@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// machineConfig is the machine's share of w.
-func machineConfig(w *config.Watch) window.Config {
+// MachineConfig is the machine's share of w.
+func MachineConfig(w *config.Watch) window.Config {
 	levels := checked(w.Levels, false)
 	if !slices.Contains(levels, w.Expect) {
 		levels = checked(append(levels, w.Expect), false) // pages and metrics show its verdict

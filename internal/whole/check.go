@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"fmt"
@@ -75,7 +75,8 @@ type ReportCounters struct {
 	LeftOutEdges int64 `json:"left_out_edges,omitempty"`
 }
 
-func (c *ReportCounters) add(x window.Counters) {
+// Add counts what x counts of one source.
+func (c *ReportCounters) Add(x window.Counters) {
 	c.Sources++
 	c.Committed += x.Committed
 	c.Aborted += x.Aborted
@@ -102,7 +103,7 @@ func (r *Report) Outcome() string {
 	}
 	outcome := window.OK
 	for _, v := range r.Verdicts {
-		outcome = worse(outcome, v)
+		outcome = Worse(outcome, v)
 	}
 	return outcome
 }
@@ -113,39 +114,40 @@ func (w *Whole) command(name string) string {
 		return ""
 	}
 	watch := w.Watch
-	watch.Expect = greatest(watch.Levels)
-	return replayCommand(&watch, fileFlag(name))
+	watch.Expect = Greatest(watch.Levels)
+	return ReplayCommand(&watch, FileFlag(name))
 }
 
-func newChecking(w *Whole) *checking {
-	return &checking{
-		Whole: w, watch: w.Watch, left: w.Watch.Levels, format: history.JSONL, bySource: map[string]*historySource{}, at: map[string]int{},
+// NewChecking begins a check without a record.
+func NewChecking(w *Whole) *Checking {
+	return &Checking{
+		Whole: w, watch: w.Watch, left: w.Watch.Levels, ReadAs: history.JSONL, bySource: map[string]*historySource{}, at: map[string]int{},
 	}
 }
 
-// stepBytes of records make a step: enough to keep its cost small.
-const stepBytes = 1 << 20
+// StepBytes of records make a step: enough to keep its cost small.
+const StepBytes = 1 << 20
 
-// checking is one file, or what a replay reads, on its way through the machines.
-type checking struct {
+// Checking is one file, or what a replay reads, on its way through the machines.
+type Checking struct {
 	*Whole
 	watch     config.Watch          // with the contract of the format
 	settled   bool                  // it is the format that says start=existing: nothing ran before the first record
 	left      []isolation.Level     // those of Watch.Levels that the machines decide; the others hold
-	format    history.Format        // of what is read
-	replay    string                // how the commands of horizon findings begin
-	admit     func(*event.Batch)    // unless nil, takes out of a batch what does not belong
-	standing  func(*window.Machine) // unless nil, says how far the partitions are read
-	decoder   event.Decoder
+	ReadAs    history.Format        // of what is read
+	Replay    string                // how the commands of horizon findings begin
+	Admit     func(*event.Batch)    // unless nil, takes out of a batch what does not belong
+	Standing  func(*window.Machine) // unless nil, says how far the partitions are read
+	Decoder   event.Decoder
 	assembler event.Assembler
-	batch     event.Batch
+	Batch     event.Batch
 	names     []string // scratch
 	dead      int64
 
 	bySource map[string]*historySource
-	sources  []*historySource // in the order in which they were met
+	Sources  []*historySource // in the order in which they were met
 	effects  window.Effects
-	findings []finding.Finding
+	Findings []finding.Finding
 	at       map[string]int // index into findings, by id
 }
 
@@ -155,34 +157,34 @@ type historySource struct {
 	txns    []int32 // of the batch
 }
 
-// stepUnder makes a step under what a format says of the capture.
-func (h *checking) stepUnder(contract string) error {
-	if contract != "" && !h.FixedContract && len(h.sources) == 0 {
+// StepUnder makes a step under what a format says of the capture.
+func (h *Checking) StepUnder(contract string) error {
+	if contract != "" && !h.FixedContract && len(h.Sources) == 0 {
 		if err := h.watch.Contract.Set(contract); err != nil {
 			return err
 		}
 		h.settled = h.watch.Contract.Existing && !h.Watch.Contract.Existing
 	}
-	h.step()
+	h.Step()
 	return nil
 }
 
-// step gives the batch to the machines and empties it.
-func (h *checking) step() {
-	b := &h.batch
+// Step gives the batch to the machines and empties it.
+func (h *Checking) Step() {
+	b := &h.Batch
 	if len(b.Parts) > 0 || h.assembler.Len() > 0 {
 		h.assembler.Add(b)
-		for _, s := range h.sources {
+		for _, s := range h.Sources {
 			h.assembler.Expire(b, []byte(s.name), s.machine.Reached(), int64(h.Watch.MaxTransaction))
 		}
 	}
 	h.run()
 }
 
-func (h *checking) run() {
-	b := &h.batch
-	if h.admit != nil {
-		h.admit(b)
+func (h *Checking) run() {
+	b := &h.Batch
+	if h.Admit != nil {
+		h.Admit(b)
 	}
 	for i := range b.Bad {
 		h.dead++
@@ -194,9 +196,9 @@ func (h *checking) run() {
 		s := h.source(b.Bytes(b.Txns[i].Source))
 		s.txns = append(s.txns, int32(i))
 	}
-	for _, s := range h.sources {
-		if h.standing != nil {
-			h.standing(s.machine)
+	for _, s := range h.Sources {
+		if h.Standing != nil {
+			h.Standing(s.machine)
 		}
 		during, after := h.assembler.Oldest([]byte(s.name))
 		s.machine.Hold(during)
@@ -210,16 +212,16 @@ func (h *checking) run() {
 	b.Partitions = append(b.Partitions, h.names...)
 }
 
-// end closes the watermark: what is still open never ends, and what waited for
+// End closes the watermark: what is still open never ends, and what waited for
 // further records is decided. gaps are what is lost of the input.
-func (h *checking) end(gaps []window.Gap) {
-	h.step()
-	h.assembler.ExpireAll(&h.batch, int64(h.Watch.MaxTransaction))
+func (h *Checking) End(gaps []window.Gap) {
+	h.Step()
+	h.assembler.ExpireAll(&h.Batch, int64(h.Watch.MaxTransaction))
 	h.run()
-	if len(h.sources) == 0 {
+	if len(h.Sources) == 0 {
 		h.source([]byte(event.DefaultSource))
 	}
-	for _, s := range h.sources {
+	for _, s := range h.Sources {
 		for _, g := range gaps {
 			s.machine.Lose(g, 0, &h.effects)
 		}
@@ -229,7 +231,7 @@ func (h *checking) end(gaps []window.Gap) {
 	}
 }
 
-func (h *checking) source(name []byte) *historySource {
+func (h *Checking) source(name []byte) *historySource {
 	if s := h.bySource[string(name)]; s != nil {
 		return s
 	}
@@ -238,45 +240,54 @@ func (h *checking) source(name []byte) *historySource {
 		watch.Levels = []isolation.Level{{Base: isolation.ReadCommitted}} // the cheapest to watch
 	}
 	watch.Expect = watch.Levels[0]
-	c := machineConfig(&watch)
+	c := MachineConfig(&watch)
 	if !h.Bounded {
 		c.Levels = checked(watch.Levels, true)
 	}
 	c.Contract.Settled = h.settled
 	c.Expect = h.Watch.Levels[0] // which findings are expected is said at the end
 	c.Asking = !h.Expecting
-	c.Source, c.Unbounded, c.Clamp, c.Replay = string(name), !h.Bounded, false, h.replay
+	c.Source, c.Unbounded, c.Clamp, c.Replay = string(name), !h.Bounded, false, h.Replay
 	s := &historySource{name: c.Source, machine: window.New(c)}
 	h.bySource[s.name] = s
-	h.sources = append(h.sources, s)
+	h.Sources = append(h.Sources, s)
 	return s
 }
 
 // collect keeps the latest revision of every finding.
-func (h *checking) collect() {
+func (h *Checking) collect() {
 	for _, f := range h.effects.Findings {
 		at, known := h.at[f.ID]
 		if !known {
-			at = len(h.findings)
+			at = len(h.Findings)
 			h.at[f.ID] = at
-			h.findings = append(h.findings, f)
+			h.Findings = append(h.Findings, f)
 		}
-		h.findings[at] = f
+		h.Findings[at] = f
 	}
 	h.effects.Reset()
 }
 
-func (h *checking) report(name string) *Report {
+// Machine is that of the source, nil before its first record.
+func (h *Checking) Machine(source string) *window.Machine {
+	if s := h.bySource[source]; s != nil {
+		return s.machine
+	}
+	return nil
+}
+
+// Report is the answer on what was read. End comes before.
+func (h *Checking) Report(name string) *Report {
 	r := &Report{
-		File: name, Format: string(h.format), Verdicts: map[string]string{}, Reasons: map[string]string{},
+		File: name, Format: string(h.ReadAs), Verdicts: map[string]string{}, Reasons: map[string]string{},
 		Findings: []finding.Finding{},
 	}
 	asked := h.Watch.Levels
 	if h.Expecting {
 		r.Expect, asked = asked[0].String(), asked[:1]
 	}
-	for _, s := range h.sources {
-		r.Counters.add(s.machine.Totals())
+	for _, s := range h.Sources {
+		r.Counters.Add(s.machine.Totals())
 	}
 	r.Counters.DeadLetters = h.dead
 	r.Transactions = r.Counters.Committed + r.Counters.Aborted + r.Counters.Unknown
@@ -285,12 +296,12 @@ func (h *checking) report(name string) *Report {
 			h.judge(r, level)
 		} else {
 			r.Verdicts[level.String()] = window.OK
-			r.decide(level.String(), window.Decided{Share: 1})
+			r.Decide(level.String(), window.Decided{Share: 1})
 		}
 	}
-	for _, f := range h.findings {
+	for _, f := range h.Findings {
 		if f.State != finding.Withdrawn {
-			f.Expected = f.Kind != finding.KindRecord && !refutesAny(f.Refutes, asked)
+			f.Expected = f.Kind != finding.KindRecord && !RefutesAny(f.Refutes, asked)
 			r.Findings = append(r.Findings, f)
 		}
 	}
@@ -298,18 +309,18 @@ func (h *checking) report(name string) *Report {
 }
 
 // judge gives the worst verdict on level over the sources, and why it is unknown.
-func (h *checking) judge(r *Report, level isolation.Level) {
+func (h *Checking) judge(r *Report, level isolation.Level) {
 	verdict := ""
 	var reasons []string
 	var decided window.Decided
-	for _, s := range h.sources {
+	for _, s := range h.Sources {
 		v, why := s.machine.Verdict(level)
 		decided = decided.With(s.machine.Decided(level))
-		verdict = worse(verdict, v)
+		verdict = Worse(verdict, v)
 		if v != window.Unknown {
 			continue
 		}
-		if len(h.sources) > 1 {
+		if len(h.Sources) > 1 {
 			why = fmt.Sprintf("source %s: %s", s.name, why)
 		}
 		reasons = append(reasons, why)
@@ -318,14 +329,14 @@ func (h *checking) judge(r *Report, level isolation.Level) {
 		return // the records cannot decide it, and it was not asked for by name
 	}
 	r.Verdicts[level.String()] = verdict
-	r.decide(level.String(), decided)
+	r.Decide(level.String(), decided)
 	if verdict == window.Unknown {
 		r.Reasons[level.String()] = strings.Join(reasons, "; ")
 	}
 }
 
-// decide notes what part of the reads is decided at the level.
-func (r *Report) decide(level string, d window.Decided) {
+// Decide notes what part of the reads is decided at the level.
+func (r *Report) Decide(level string, d window.Decided) {
 	if r.Decided == nil {
 		r.Decided, r.Why = map[string]float64{}, map[string][]window.Why{}
 	}
@@ -344,9 +355,9 @@ func (r *Report) Share(level string) string {
 	return window.Decided{Share: share}.Percent()
 }
 
-// refutesAny says whether a finding that refutes the named levels refutes one of
+// RefutesAny says whether a finding that refutes the named levels refutes one of
 // those asked for.
-func refutesAny(names []string, asked []isolation.Level) bool {
+func RefutesAny(names []string, asked []isolation.Level) bool {
 	var weakest []isolation.Level
 	for _, name := range names {
 		if l, err := isolation.ParseLevel(name); err == nil {
@@ -356,8 +367,8 @@ func refutesAny(names []string, asked []isolation.Level) bool {
 	return slices.ContainsFunc(asked, func(l isolation.Level) bool { return l.Refuted(weakest) })
 }
 
-// partitionOf is the name under which positions in a file are printed.
-func partitionOf(name string) string {
+// PartitionOf is the name under which positions in a file are printed.
+func PartitionOf(name string) string {
 	if name == "-" {
 		return stdin.Partition
 	}

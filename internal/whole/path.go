@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"errors"
@@ -23,11 +23,11 @@ import (
 // where they are violated or a history is odd, go through the machine of package
 // window, which finds what is wrong and explains it: the history is read again.
 func (w *Whole) CheckFile(name string) (*Report, error) {
-	in, err := openRecording(name, w.Stdin, w.Format)
+	in, err := OpenRecording(name, w.Stdin, w.Format)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
+	defer in.Close()
 	var holding []isolation.Level
 	if w.atOnce() {
 		var h *registers.History
@@ -54,17 +54,17 @@ func withImplied(holding, levels []isolation.Level) []isolation.Level {
 
 // throughMachines checks the recording at the levels that are asked for, but for
 // those of which it is known that they hold.
-func (w *Whole) throughMachines(name string, in *recording, holding []isolation.Level) (*Report, error) {
-	h := newChecking(w)
+func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.Level) (*Report, error) {
+	h := NewChecking(w)
 	h.left = slices.DeleteFunc(slices.Clone(w.Watch.Levels), func(l isolation.Level) bool { return slices.Contains(holding, l) })
-	h.format = in.format
-	h.batch.Partitions = []string{partitionOf(name)}
-	h.replay = w.command(name)
-	if err := in.read(&h.decoder, &h.batch, h.stepUnder); err != nil {
+	h.ReadAs = in.Format
+	h.Batch.Partitions = []string{PartitionOf(name)}
+	h.Replay = w.command(name)
+	if err := in.Read(&h.Decoder, &h.Batch, h.StepUnder); err != nil {
 		return nil, err
 	}
-	h.end(nil)
-	return h.report(name), nil
+	h.End(nil)
+	return h.Report(name), nil
 }
 
 // atOnce says whether some level that is asked for may be decided at once: of a whole
@@ -79,7 +79,7 @@ var errOdd = errors.New("not a history that is decided at once")
 
 // decideAtOnce reads the recording, puts it back to its beginning, and returns those
 // of the levels of which the history is known to satisfy them.
-func (w *Whole) decideAtOnce(in *recording, name string) (*registers.History, []isolation.Level, error) {
+func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []isolation.Level, error) {
 	if err := in.keep(); err != nil {
 		return nil, nil, err
 	}
@@ -93,7 +93,7 @@ func (w *Whole) decideAtOnce(in *recording, name string) (*registers.History, []
 }
 
 // attempt is one way of decideAtOnce to read the recording.
-func (w *Whole) attempt(in *recording, name string) (*registers.History, []isolation.Level, error) {
+func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isolation.Level, error) {
 	if !w.beside { // the setting is the whole program's
 		// What is read grows steadily, in arrays without pointers: it costs little to look
 		// often for what they have outgrown, and half of the memory not to.
@@ -103,16 +103,16 @@ func (w *Whole) attempt(in *recording, name string) (*registers.History, []isola
 	h := &registers.History{
 		Timed: slices.ContainsFunc(w.Watch.Levels, strong), Drift: int64(w.Watch.Contract.ClockDrift),
 	}
-	b := event.Batch{Partitions: []string{partitionOf(name)}}
+	b := event.Batch{Partitions: []string{PartitionOf(name)}}
 	var partitions []string
 	expected := false
-	err := in.read(&event.Decoder{}, &b, func(contract string) error {
+	err := in.Read(&event.Decoder{}, &b, func(contract string) error {
 		h.Add(&b)
 		if h.Odd() != "" || contract != "" {
 			return errOdd
 		}
-		if !expected && in.done > in.size/32 && in.size > 0 {
-			h.Expect(float64(in.size) / float64(in.done))
+		if !expected && in.done > in.Size/32 && in.Size > 0 {
+			h.Expect(float64(in.Size) / float64(in.done))
 			expected = true
 		}
 		partitions = append(partitions[:0], b.Partitions...)
@@ -137,9 +137,9 @@ func (w *Whole) attempt(in *recording, name string) (*registers.History, []isola
 }
 
 // reportAtOnce is the report on a history that satisfies all that is asked.
-func (w *Whole) reportAtOnce(name string, in *recording, of *registers.History) *Report {
+func (w *Whole) reportAtOnce(name string, in *Recording, of *registers.History) *Report {
 	r := &Report{
-		File: name, Format: string(in.format), Transactions: of.Committed + of.Aborted,
+		File: name, Format: string(in.Format), Transactions: of.Committed + of.Aborted,
 		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []finding.Finding{},
 		Counters: ReportCounters{Sources: 1, Committed: of.Committed, Aborted: of.Aborted, Operations: of.Operations},
 	}
@@ -148,7 +148,7 @@ func (w *Whole) reportAtOnce(name string, in *recording, of *registers.History) 
 	}
 	for _, l := range w.Watch.Levels {
 		r.Verdicts[l.String()] = window.OK
-		r.decide(l.String(), window.Decided{Share: 1})
+		r.Decide(l.String(), window.Decided{Share: 1})
 	}
 	return r
 }

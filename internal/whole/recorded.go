@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"bytes"
@@ -14,37 +14,37 @@ import (
 	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
-// recording is a recorded history, open for reading.
-type recording struct {
-	name   string
-	format history.Format
-	file   io.Reader // nil for a folder
-	opened *os.File  // what file reads, unless it is standard input or was kept
-	size   int64     // of the file, 0 if it is not known
-	done   int64     // bytes that were read since it was opened or put back
-	stream bool      // see [history.Reader]
-	dir    fs.FS
-	close  func() error
+// Recording is a recorded history, open for reading.
+type Recording struct {
+	Name    string
+	Format  history.Format
+	file    io.Reader // nil for a folder
+	opened  *os.File  // what file reads, unless it is standard input or was kept
+	Size    int64     // of the file, 0 if it is not known
+	done    int64     // bytes that were read since it was opened or put back
+	stream  bool      // see [history.Reader]
+	dir     fs.FS
+	closing func() error
 }
 
-// openRecording opens the file or folder, or standard input for the name "-".
+// OpenRecording opens the file or folder, or standard input for the name "-".
 // Without a format it is recognised.
-func openRecording(name string, standard io.Reader, format history.Format) (*recording, error) {
+func OpenRecording(name string, standard io.Reader, format history.Format) (*Recording, error) {
 	if name == "-" {
-		r := &recording{name: name, format: format, close: func() error { return nil }}
+		r := &Recording{Name: name, Format: format, closing: func() error { return nil }}
 		return r, r.recognise(standard)
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{name: name, format: format, close: f.Close}
+	r := &Recording{Name: name, Format: format, closing: f.Close}
 	if info, e := f.Stat(); e == nil && info.IsDir() {
 		r.dir = os.DirFS(name)
 		err = r.recogniseFolder()
 	} else {
 		if r.opened = f; e == nil && info.Mode().IsRegular() {
-			r.size = info.Size()
+			r.Size = info.Size()
 		}
 		err = r.recognise(f)
 	}
@@ -54,24 +54,27 @@ func openRecording(name string, standard io.Reader, format history.Format) (*rec
 	return r, nil
 }
 
+// Close closes what was opened.
+func (r *Recording) Close() error { return r.closing() }
+
 // recognise makes the content of in, unpacked and without a mark at its beginning,
 // what is read.
-func (r *recording) recognise(in io.Reader) error {
+func (r *Recording) recognise(in io.Reader) error {
 	head, packed, err := lines.Unpack(in)
 	if err != nil {
 		return err
 	}
 	if r.file = head; packed {
-		r.size = 0
+		r.Size = 0
 	}
 	text, err := head.Peek(history.HeadBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if r.format == "" {
-		r.format = history.Detect(text)
+	if r.Format == "" {
+		r.Format = history.Detect(text)
 	}
-	if r.format != history.DBCop && bytes.HasPrefix(text, []byte(lines.Mark)) {
+	if r.Format != history.DBCop && bytes.HasPrefix(text, []byte(lines.Mark)) {
 		_, err = head.Discard(len(lines.Mark))
 	} else {
 		err = nil
@@ -79,28 +82,28 @@ func (r *recording) recognise(in io.Reader) error {
 	return err
 }
 
-func (r *recording) recogniseFolder() (err error) {
-	if r.format == "" {
-		r.format, err = history.DetectDir(r.dir)
-	} else if !r.format.IsFolder() {
-		err = fmt.Errorf("is a folder, and %s is a file", r.format)
+func (r *Recording) recogniseFolder() (err error) {
+	if r.Format == "" {
+		r.Format, err = history.DetectDir(r.dir)
+	} else if !r.Format.IsFolder() {
+		err = fmt.Errorf("is a folder, and %s is a file", r.Format)
 	}
 	return err
 }
 
 // keep makes sure that the recording can be read twice: what cannot be put back to
 // its beginning is read into memory.
-func (r *recording) keep() error {
+func (r *Recording) keep() error {
 	if r.dir != nil || r.opened != nil && r.rewind() == nil {
 		return nil
 	}
 	data, err := io.ReadAll(r.file)
-	r.opened, r.file, r.size = nil, bytes.NewReader(data), int64(len(data))
+	r.opened, r.file, r.Size = nil, bytes.NewReader(data), int64(len(data))
 	return err
 }
 
 // rewind puts the recording back to its beginning.
-func (r *recording) rewind() error {
+func (r *Recording) rewind() error {
 	r.done = 0
 	if r.dir != nil {
 		return nil
@@ -116,17 +119,17 @@ func (r *recording) rewind() error {
 	return err
 }
 
-// read appends what the recording holds to b, whose last partition is its name.
+// Read appends what the recording holds to b, whose last partition is its name.
 // flush is called where the batch holds a step, and empties it; what comes last is
 // left in the batch.
-func (r *recording) read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
+func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
 	partition := uint32(len(b.Partitions) - 1)
 	file := &counted{r.file, &r.done}
-	if r.format == history.JSONL || r.format == history.Proto {
-		var s sight
+	if r.Format == history.JSONL || r.Format == history.Proto {
+		var s Sight
 		err := eachMessage(file, func(m ingest.Message) error {
-			s.decode(d, b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
-			if len(b.Data) < stepBytes {
+			s.Decode(d, b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
+			if len(b.Data) < StepBytes {
 				return nil
 			}
 			return flush("")
@@ -134,15 +137,15 @@ func (r *recording) read(d *event.Decoder, b *event.Batch, flush func(contract s
 		if err != nil {
 			return err
 		}
-		return s.fault()
+		return s.Fault()
 	}
-	reader := history.Reader{Batch: b, Decoder: d, Size: r.size, Stream: r.stream}
+	reader := history.Reader{Batch: b, Decoder: d, Size: r.Size, Stream: r.stream}
 	reader.Flush = func() error { return flush(reader.Contract) }
 	var err error
 	if r.dir != nil {
-		err = reader.ReadDir(r.format, r.dir)
+		err = reader.ReadDir(r.Format, r.dir)
 	} else {
-		err = reader.Read(r.format, file)
+		err = reader.Read(r.Format, file)
 	}
 	if err != nil {
 		return err

@@ -1,10 +1,9 @@
-package alert
+// Package words says what findings mean, for people.
+package words
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,38 +11,16 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Text writes findings for people on a terminal.
-type Text struct {
-	w     io.Writer
-	color bool
-}
-
-// NewText writes to w, with ANSI colours if asked; words say what colours say.
-func NewText(w io.Writer, color bool) *Text { return &Text{w, color} }
-
-// Name is "text".
-func (t *Text) Name() string { return "text" }
-
-// Deliver writes the findings in one write.
-func (t *Text) Deliver(_ context.Context, findings []Delivery) error {
-	var out []byte
-	for i := range findings {
-		out = AppendText(out, &findings[i].Finding, t.color)
-	}
-	_, err := t.w.Write(out)
-	return err
-}
-
-// AppendText appends the finding in its human form, closed by an empty line:
+// Append appends the finding in its human form, closed by an empty line:
 // verdict and name, what it refutes, the cycle, the explanation. Texts that
 // came with the events cannot steer the terminal: control characters are shown
 // as \xNN.
-func AppendText(dst []byte, f *finding.Finding, color bool) []byte {
+func Append(dst []byte, f *finding.Finding, color bool) []byte {
 	verdict, sentence := VerdictOf(f)
 	return appendText(dst, f, color, verdict, sentence)
 }
 
-// AppendAsked is AppendText in an answer on levels that were asked for: none of them is
+// AppendAsked is Append in an answer on levels that were asked for: none of them is
 // the expected one.
 func AppendAsked(dst []byte, f *finding.Finding, color bool) []byte {
 	verdict, sentence := VerdictOf(f)
@@ -56,11 +33,11 @@ func AppendAsked(dst []byte, f *finding.Finding, color bool) []byte {
 func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sentence string) []byte {
 	paint := painter(color)
 	b := bytes.NewBuffer(dst)
-	fmt.Fprintf(b, "%s  %s", paint(verdict, strings.ToUpper(string(verdict))), paint("", visible(f.Title)))
+	fmt.Fprintf(b, "%s  %s", paint(verdict, strings.ToUpper(string(verdict))), paint("", Visible(f.Title)))
 	if f.Anomaly != f.Title {
-		fmt.Fprintf(b, " (%s)", visible(f.Anomaly))
+		fmt.Fprintf(b, " (%s)", Visible(f.Anomaly))
 	}
-	fmt.Fprintf(b, "  %s  finding %s", sourceOf(f), visible(f.ID))
+	fmt.Fprintf(b, "  %s  finding %s", sourceOf(f), Visible(f.ID))
 	if f.Revision > 0 {
 		fmt.Fprintf(b, " revision %d", f.Revision)
 	}
@@ -70,22 +47,22 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 			fmt.Fprintf(b, "  %s\n", text)
 		}
 	}
-	line(visible(sentence))
+	line(Visible(sentence))
 	if f.AtLeast {
 		line("At least: the search for a worse cycle ran out of budget.")
 	}
 	if f.Count > 1 {
 		line(fmt.Sprintf("It stands for %d findings that share its dependencies.", f.Count))
 	}
-	line(visible(Cycle(f)))
+	line(Visible(Cycle(f)))
 	for text := range strings.SplitSeq(Proof(f), "\n") {
-		line(visible(text))
+		line(Visible(text))
 	}
 	if f.Command != "" {
-		line("Replay: " + visible(f.Command))
+		line("Replay: " + Visible(f.Command))
 	}
 	if f.FirstPosition != "" {
-		line("From " + visible(f.FirstPosition) + " to " + visible(f.LastPosition))
+		line("From " + Visible(f.FirstPosition) + " to " + Visible(f.LastPosition))
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
@@ -93,9 +70,9 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 
 func sourceOf(f *finding.Finding) string {
 	if f.Epoch == "" {
-		return visible(f.Source)
+		return Visible(f.Source)
 	}
-	return visible(f.Source) + "/" + visible(f.Epoch)
+	return Visible(f.Source) + "/" + Visible(f.Epoch)
 }
 
 // painter sets a verdict, or "" for bold, in colour.
@@ -110,9 +87,9 @@ func painter(color bool) func(Verdict, string) string {
 	return func(v Verdict, text string) string { return "\x1b[" + codes[v] + "m" + text + "\x1b[0m" }
 }
 
-// visible is text with control and formatting characters, and bytes that are
+// Visible is text with control and formatting characters, and bytes that are
 // not UTF-8, written out.
-func visible(text string) string {
+func Visible(text string) string {
 	if !strings.ContainsFunc(text, hidden) && utf8.ValidString(text) {
 		return text
 	}

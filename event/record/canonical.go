@@ -1,4 +1,4 @@
-package event
+package record
 
 import (
 	"unicode/utf16"
@@ -10,8 +10,9 @@ import (
 // for the quote, the backslash and control characters (\b \f \n \r \t, else
 // \u00xx in lower case). Two strings are equal exactly if these texts are.
 
-// appendCanonical appends the canonical text of v, a value that was scanned.
-func appendCanonical(dst, v []byte) []byte {
+// AppendCanonical appends the canonical text of v, which must be one valid JSON
+// value.
+func AppendCanonical(dst, v []byte) []byte {
 	for i := 0; i < len(v); {
 		switch c := v[i]; c {
 		case ' ', '\t', '\n', '\r':
@@ -56,9 +57,9 @@ func appendCanonicalString(dst, s []byte) []byte {
 	return dst
 }
 
-// appendUnescaped appends the text that s, the inside of a JSON string that
-// was scanned, stands for.
-func appendUnescaped(dst, s []byte) []byte {
+// AppendUnescaped appends the text that s, the inside of a valid JSON string,
+// stands for.
+func AppendUnescaped(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		if s[i] != '\\' {
 			dst = append(dst, s[i])
@@ -86,19 +87,20 @@ func unescape(s []byte) (rune, int) {
 	case 't':
 		return '\t', 2
 	case 'u':
-		r, _ := hex4(s[2:])
+		r, _ := Hex4(s[2:])
 		if !utf16.IsSurrogate(r) {
 			return r, 6
 		}
-		low, _ := hex4(s[8:])
+		low, _ := Hex4(s[8:])
 		return utf16.DecodeRune(r, low), 12
 	default: // the quote, the slash and the backslash stand for themselves
 		return rune(s[1]), 2
 	}
 }
 
-// hex4 reads four hexadecimal digits.
-func hex4(s []byte) (r rune, ok bool) {
+// Hex4 reads the four hexadecimal digits that s begins with; ok is false where
+// they are none. s has at least 4 bytes.
+func Hex4(s []byte) (r rune, ok bool) {
 	for _, c := range s[:4] {
 		switch {
 		case c-'0' <= 9:
@@ -138,8 +140,8 @@ func appendEscaped(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// appendQuoted appends the raw text s as a canonical JSON string.
-func appendQuoted(dst []byte, s string) []byte {
+// AppendQuoted appends the raw text s as a canonical JSON string.
+func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {

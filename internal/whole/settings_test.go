@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -44,7 +43,7 @@ func TestMachineConfig(t *testing.T) {
 	w.Levels = levels(t, "snapshot-isolation")
 	w.Window = config.Window{Duration: time.Hour, Txns: 77}
 	w.Lateness = 0
-	got := machineConfig(&w).WithDefaults()
+	got := MachineConfig(&w).WithDefaults()
 	if got.Window != window.For(time.Hour) || got.WindowTxns != 77 || got.Lateness != window.For(0) {
 		t.Errorf("window %+v, %d txns, lateness %+v", got.Window, got.WindowTxns, got.Lateness)
 	}
@@ -72,32 +71,6 @@ func TestContractText(t *testing.T) {
 		want := strings.Replace(c.String(), "wfr-keys=true,", "", 1) // it is always true
 		if got := machineContract(c).String(); got != want {
 			t.Errorf("%s\nwant %s", got, want)
-		}
-	}
-}
-
-func TestOutcome(t *testing.T) {
-	verdicts := func(ser, si string) engine.SourceStatus {
-		return engine.SourceStatus{Verdicts: map[string]engine.Verdict{
-			"serializable": {Verdict: ser}, "snapshot-isolation": {Verdict: si},
-		}}
-	}
-	both := levels(t, "serializable,snapshot-isolation")
-	for _, c := range []struct {
-		sources []engine.SourceStatus
-		asked   []isolation.Level
-		want    string
-	}{
-		{nil, both, "ok"},
-		{[]engine.SourceStatus{verdicts("ok", "ok")}, both, "ok"},
-		{[]engine.SourceStatus{verdicts("ok", "unknown")}, both, "unknown"},
-		{[]engine.SourceStatus{verdicts("violated", "unknown")}, both, "violated"},
-		{[]engine.SourceStatus{verdicts("violated", "unknown")}, both[1:], "unknown"},
-		{[]engine.SourceStatus{verdicts("unknown", "ok"), verdicts("violated", "ok"), verdicts("ok", "ok")}, both, "violated"},
-		{[]engine.SourceStatus{verdicts("violated", "ok"), verdicts("ok", "ok")}, both[1:], "ok"},
-	} {
-		if got := Outcome(&engine.Status{Sources: c.sources}, func(string) []isolation.Level { return c.asked }); got != c.want {
-			t.Errorf("%+v, asked %v: %s, want %s", c.sources, c.asked, got, c.want)
 		}
 	}
 }

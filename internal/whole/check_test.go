@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"bytes"
@@ -12,6 +12,11 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/workload"
+)
+
+const (
+	skewOne = `{"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","value":[]},{"op":"append","key":"y","value":1}]}`
+	skewTwo = `{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`
 )
 
 func whole() *Whole { return &Whole{Watch: config.DefaultWatch(config.WholeContract())} }
@@ -67,7 +72,7 @@ func TestCheckGenerated(t *testing.T) {
 			for txn, ok := g.Next(); ok; txn, ok = g.Next() {
 				text = append(workload.AppendJSON(text, &txn), '\n')
 			}
-			if len(text) < 2*stepBytes {
+			if len(text) < 2*StepBytes {
 				t.Fatalf("%d bytes are one step", len(text))
 			}
 			w := whole()

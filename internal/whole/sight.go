@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"bytes"
@@ -11,15 +11,15 @@ import (
 // ErrForeign: a file is no history in a format that is known.
 var ErrForeign = errors.New("no line of it is a record, and it is a history in no other format that is known")
 
-// sight tells a history with bad records from what is none at all.
-type sight struct {
+// Sight tells a history with bad records from what is none at all.
+type Sight struct {
 	known bool   // a record was read, or a line begins like one and has the field txn
 	bad   bool   // there are bad records
 	first []byte // the beginning of the first one
 }
 
-// decode appends the records of a message to b.
-func (s *sight) decode(d *event.Decoder, b *event.Batch, pos event.Position, msg []byte) {
+// Decode appends the records of a message to b.
+func (s *Sight) Decode(d *event.Decoder, b *event.Batch, pos event.Position, msg []byte) {
 	txns, parts, bad := len(b.Txns), len(b.Parts), len(b.Bad)
 	d.DecodeMessage(b, pos, msg)
 	if s.known {
@@ -35,8 +35,8 @@ func (s *sight) decode(d *event.Decoder, b *event.Batch, pos event.Position, msg
 	}
 }
 
-// fault is ErrForeign, with a hint where the first line gives one.
-func (s *sight) fault() error {
+// Fault is ErrForeign, with a hint where the first line gives one.
+func (s *Sight) Fault() error {
 	if s.known || !s.bad {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package event
+package record
 
 import "strconv"
 
@@ -6,7 +6,7 @@ import "strconv"
 // end. Decoding it gives the same transaction.
 func AppendJSON(dst []byte, r *Record) []byte {
 	dst = append(dst, `{"txn":`...)
-	dst = appendQuoted(dst, r.ID)
+	dst = AppendQuoted(dst, r.ID)
 	if r.Source != DefaultSource {
 		dst = appendName(dst, "source", r.Source)
 	}
@@ -24,24 +24,25 @@ func AppendJSON(dst []byte, r *Record) []byte {
 	dst = appendTrue(dst, "stale", r.Flags&Stale != 0)
 	dst = appendName(dst, "name", r.Name)
 	dst = appendName(dst, "trace_id", r.TraceID)
-	dst = appendLabelsJSON(dst, r.Labels)
+	dst = appendLabels(dst, r.Labels)
 	dst = append(dst, `,"ops":[`...)
 	for i := range r.Ops {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendOpJSON(dst, &r.Ops[i])
+		dst = AppendOp(dst, &r.Ops[i])
 	}
 	return append(dst, "]}"...)
 }
 
-func appendOpJSON(dst []byte, o *RecordOp) []byte {
+// AppendOp appends o as an element of "ops".
+func AppendOp(dst []byte, o *Op) []byte {
 	dst = append(dst, `{"op":"`...)
 	dst = append(dst, o.Kind.String()...)
 	dst = append(dst, '"')
 	if o.Kind != Range || o.Key != "" {
 		dst = appendField(dst, "key")
-		dst = appendQuoted(dst, o.Key)
+		dst = AppendQuoted(dst, o.Key)
 	}
 	if o.Data != AnyKind {
 		dst = appendName(dst, "kind", o.Data.String())
@@ -67,14 +68,14 @@ func appendOpJSON(dst []byte, o *RecordOp) []byte {
 	return append(dst, '}')
 }
 
-func appendRangeJSON(dst []byte, o *RecordOp) []byte {
+func appendRangeJSON(dst []byte, o *Op) []byte {
 	if o.HasFrom {
 		dst = appendField(dst, "from")
-		dst = appendQuoted(dst, o.From)
+		dst = AppendQuoted(dst, o.From)
 	}
 	if o.HasTo {
 		dst = appendField(dst, "to")
-		dst = appendQuoted(dst, o.To)
+		dst = AppendQuoted(dst, o.To)
 	}
 	dst = appendTrue(dst, "desc", o.Desc)
 	dst = appendInt(dst, "limit", o.Limit, o.Limit != 0)
@@ -84,7 +85,7 @@ func appendRangeJSON(dst []byte, o *RecordOp) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"key":`...)
-		dst = appendQuoted(dst, row.Key)
+		dst = AppendQuoted(dst, row.Key)
 		dst = appendRaw(dst, "value", row.Value)
 		dst = append(dst, '}')
 	}
@@ -102,7 +103,7 @@ func appendName(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst
 	}
-	return appendQuoted(appendField(dst, name), text)
+	return AppendQuoted(appendField(dst, name), text)
 }
 
 // appendRaw appends a field whose text is canonical JSON, unless it is absent.

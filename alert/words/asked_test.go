@@ -1,4 +1,4 @@
-package alert
+package words
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ func TestAppendAsked(t *testing.T) {
 		t.Error(got)
 	}
 	f.Expected = false
-	if got := string(AppendAsked(nil, &f, false)); got != string(AppendText(nil, &f, false)) {
+	if got := string(AppendAsked(nil, &f, false)); got != string(Append(nil, &f, false)) {
 		t.Error(got)
 	}
 }

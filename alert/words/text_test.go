@@ -1,9 +1,6 @@
-package alert
+package words
 
 import (
-	"bytes"
-	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -24,7 +21,7 @@ func TestText(t *testing.T) {
   From nats:ISOWATCH/7 to nats:ISOWATCH/9
 
 `
-	if got := string(AppendText(nil, &f, false)); got != want {
+	if got := string(Append(nil, &f, false)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	f.Revision, f.Epoch, f.AtLeast, f.Title, f.Command = 1, "e2", true, "G2-item", "monitor replay --from 1"
@@ -37,14 +34,14 @@ func TestText(t *testing.T) {
   Replay: monitor replay --from 1
 
 `
-	if got := string(AppendText([]byte("before\n"), &f, false)); got != "before\n"+want {
+	if got := string(Append([]byte("before\n"), &f, false)); got != "before\n"+want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestColourAddsNothingButColour(t *testing.T) {
 	f := skew()
-	plain, painted := string(AppendText(nil, &f, false)), string(AppendText(nil, &f, true))
+	plain, painted := string(Append(nil, &f, false)), string(Append(nil, &f, true))
 	stripped := painted
 	for _, code := range []string{"\x1b[1;31m", "\x1b[1m", "\x1b[0m"} {
 		stripped = strings.ReplaceAll(stripped, code, "")
@@ -62,7 +59,7 @@ func TestTextCannotSteerTheTerminal(t *testing.T) {
 	f.Edges[0].From, f.Edges[0].Key, f.Edges[0].Type = attack, attack, attack
 	for _, kind := range []finding.Kind{finding.KindViolation, finding.KindHorizon, finding.KindGap} {
 		f.Kind = kind
-		got := string(AppendText(nil, &f, false))
+		got := string(Append(nil, &f, false))
 		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && hidden(r) }); i >= 0 {
 			t.Errorf("%s: byte %d of the text is %q", kind, i, got[i:min(i+4, len(got))])
 		}
@@ -77,8 +74,8 @@ func TestTextCannotSteerTheTerminal(t *testing.T) {
 		"\xffx":    `\xffx`,
 		"\ufffd":   "\ufffd",
 	} {
-		if got := visible(in); got != want {
-			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		if got := Visible(in); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -141,57 +138,5 @@ func TestShortName(t *testing.T) {
 	}
 	if got := ShortName(&f, "stranger"); got != "stranger" {
 		t.Errorf("a transaction that is no member is called %q", got)
-	}
-}
-
-func TestWriters(t *testing.T) {
-	outbox := &memory{}
-	second := skew()
-	second.ID = "8b00"
-	outbox.add(skew(), second)
-	var jsonl, text bytes.Buffer
-	if err := NewJSONL(&jsonl).Deliver(t.Context(), outbox.all); err != nil {
-		t.Fatal(err)
-	}
-	if want := string(outbox.all[0].JSON) + "\n" + string(outbox.all[1].JSON) + "\n"; jsonl.String() != want {
-		t.Errorf("JSONL wrote\n%swant\n%s", &jsonl, want)
-	}
-	if err := NewText(&text, false).Deliver(t.Context(), outbox.all); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(text.String(), "VIOLATED") != 2 || !strings.Contains(text.String(), "finding 8b00\n") {
-		t.Errorf("text: %s", &text)
-	}
-	for _, sink := range []Sink{NewJSONL(failingWriter{}), NewText(failingWriter{}, false)} {
-		if err := sink.Deliver(t.Context(), outbox.all); !errors.Is(err, errDown) {
-			t.Errorf("%s: Deliver = %v, want the writer's error", sink.Name(), err)
-		}
-	}
-}
-
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, errDown }
-
-func TestLog(t *testing.T) {
-	outbox := &memory{}
-	allowed := skew()
-	allowed.Expected = true
-	outbox.add(skew(), allowed)
-	var b bytes.Buffer
-	plain := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-	if err := NewLog(plain).Deliver(t.Context(), outbox.all); err != nil {
-		t.Fatal(err)
-	}
-	want := `level=WARN msg=finding verdict=violated anomaly=G2-item title="write skew" source=orders id=7f3a revision=0 state=provisional refutes=[serializable] summary="Refutes serializable, and with it 2 stronger levels." txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1"
-level=INFO msg=finding verdict=allowed anomaly=G2-item title="write skew" source=orders id=7f3a revision=0 state=provisional refutes=[serializable] summary="Allowed by the expected level. Refutes serializable, and with it 2 stronger levels." txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1"
-`
-	if b.String() != want {
-		t.Errorf("logged\n%swant\n%s", &b, want)
 	}
 }

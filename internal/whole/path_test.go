@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"bytes"
@@ -91,7 +91,7 @@ func TestPaths(t *testing.T) {
 		pathLevels(rng, w)
 		got := checkText(t, w, text)
 		w.Stdin = strings.NewReader(text)
-		in, err := openRecording("-", w.Stdin, history.JSONL)
+		in, err := OpenRecording("-", w.Stdin, history.JSONL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestPaths(t *testing.T) {
 		if what := differs(got, want); what != "" {
 			t.Fatalf("history %d at %v: %s\n%s", i, isolation.LevelNames(w.Watch.Levels), what, text)
 		}
-		in, _ = openRecording("-", strings.NewReader(text), history.JSONL)
+		in, _ = OpenRecording("-", strings.NewReader(text), history.JSONL)
 		_, holding, err := w.decideAtOnce(in, "-")
 		switch {
 		case err != nil:
