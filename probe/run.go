@@ -80,6 +80,8 @@ type client struct {
 	rng     *rand.Rand
 	session Session
 
+	operated time.Duration // of its transaction's operations
+
 	name   string
 	seq    int64
 	end    int64 // of its latest transaction, ns since the Unix epoch
@@ -107,10 +109,12 @@ func (c *client) run(ctx context.Context, emit func(event.Record)) {
 			continue
 		}
 		name, body := c.work.next(c)
+		c.o.Observer.Begins()
 		// A transaction that has begun is finished, within its time-out.
 		if r, began, _ := c.transaction(context.WithoutCancel(ctx), name, body); began {
 			emit(r)
 		}
+		c.o.Observer.Ends()
 	}
 }
 
@@ -126,7 +130,8 @@ func (c *client) between() time.Duration {
 
 // reopen takes the place of a connection that is gone, or waits a while.
 func (c *client) reopen(ctx context.Context) bool {
-	s, err := c.db.Open(ctx)
+	var s Session
+	err := c.timed(Connect, func() (err error) { s, err = c.db.Open(ctx); return err })
 	if err != nil {
 		c.o.Sleep(ctx, reopenPause)
 		return false
@@ -141,12 +146,14 @@ func (c *client) transaction(ctx context.Context, name string, body func(*Tx)) (
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
 	start := max(c.o.Now().UnixNano(), c.end) // a clock that was set back must not let it overlap itself
-	if err := c.session.Begin(ctx); err != nil {
+	if err := c.timed(Begin, func() error { return c.session.Begin(ctx) }); err != nil {
 		c.drop()
 		return event.Record{}, false, err
 	}
 	tx := &Tx{ctx: ctx, session: c.session, pause: func() { c.think(ctx) }}
+	from := time.Now()
 	body(tx)
+	c.operated = time.Since(from)
 	status, err := c.conclude(tx)
 	c.end = max(c.o.Now().UnixNano(), start)
 	c.seq++
@@ -172,16 +179,24 @@ func (c *client) conclude(tx *Tx) (event.Status, error) {
 		tx.err = errGivenUp
 	}
 	if tx.err != nil {
+		var gone error
 		if tx.ctx.Err() != nil || c.session.Rollback(tx.ctx) != nil {
+			gone = tx.err
 			c.drop()
 		}
+		c.o.Observer.Phase(Operations, c.operated, gone)
 		return event.Aborted, tx.err // nobody asked for the commit
 	}
+	c.o.Observer.Phase(Operations, c.operated, nil)
 	tx.pause()
+	from := time.Now()
 	status, err := c.session.Commit(tx.ctx)
+	var gone error
 	if status == event.Unknown {
+		gone = err
 		c.drop()
 	}
+	c.o.Observer.Phase(Commit, time.Since(from), gone)
 	return status, err
 }
 
