@@ -143,6 +143,23 @@ func (s *Service) placed() []placedInput {
 	return all
 }
 
+// Holding is s with the source of a probe that names nothing itself held to what is expected;
+// nil if it is already.
+func (s *Service) Holding(source, expected string) *Service {
+	for i := range s.Inputs {
+		p := s.Inputs[i].Probe
+		if p == nil || p.SourceName() != source || p.Expected() == expected {
+			continue
+		}
+		next, held := *s, *p
+		held.Expect = expected
+		next.Inputs = slices.Clone(s.Inputs)
+		next.Inputs[i].Probe = &held
+		return &next
+	}
+	return nil
+}
+
 // UsesEmbedded says whether no input is named.
 func (s *Service) UsesEmbedded() bool { return len(s.placed()) == 0 }
 
@@ -273,8 +290,8 @@ func (s *Service) validateSinks(f *faults) {
 		f.in(path, strings.TrimSpace("sink "+x.Label()), x.Validate())
 		if name := x.Label(); name != "" && seen[name] {
 			f.add(join(path, "name"), "two sinks are called %q: give each a name", name)
-		} else if slices.Contains([]string{"text", "jsonl", "log"}, name) {
-			f.add(join(path, "name"), "sink %q: standard output has this name", name)
+		} else if slices.Contains([]string{"text", "jsonl", "log", SelfTestSource}, name) {
+			f.add(join(path, "name"), "sink %q: standard output, or the self-test, has this name", name)
 		} else {
 			seen[name] = true
 		}
