@@ -19,13 +19,14 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert alert/words config event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/sqlite window
+cmd/monitor           : alert alert/words config docs event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/sqlite window
 alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
 alert/words           : finding
 check                 : alert/words config event finding history internal/whole isolation
 config                : internal/pattern isolation
+docs                  :
 event                 : event/record
 event/record          :
 finding               : event
@@ -62,11 +63,13 @@ internal/workload     : event
 isolation             : event finding incremental
 linear                :
 probe                 : event
+probe/child           : event probe
 probe/epoch           : probe
 probe/mysql           : event probe probe/epoch
 probe/postgres        : event probe probe/epoch
 probe/sqlite          : event probe
-probe/target          : probe probe/mysql probe/postgres probe/sqlite
+probe/sim             : event internal/workload probe
+probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres probe/sim probe/sqlite
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :

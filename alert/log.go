@@ -31,6 +31,7 @@ func (l *Log) Deliver(ctx context.Context, findings []Delivery) error {
 			slog.String("verdict", string(verdict)),
 			slog.String("anomaly", f.Anomaly),
 			slog.String("title", f.Title),
+			slog.String("headline", f.Headline),
 			slog.String("source", f.Source),
 			slog.String("id", f.ID),
 			slog.Int("revision", f.Revision),

@@ -27,7 +27,7 @@ func TestParseFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := regexp.MustCompile(`the levels are .*`)
+	long := regexp.MustCompile(`the nearest are .*`)
 	for _, section := range strings.Split(string(text), "\n=== ")[1:] {
 		name, body, _ := strings.Cut(section, "\n")
 		file, want, ok := strings.Cut("\n"+body, "\n----")
@@ -38,7 +38,7 @@ func TestParseFaults(t *testing.T) {
 			_, err := Parse("f", []byte(strings.TrimPrefix(file, "\n")), nil)
 			got := ""
 			if err != nil {
-				got = long.ReplaceAllString(err.Error(), "the levels are ...")
+				got = long.ReplaceAllString(err.Error(), "the nearest are ...")
 			}
 			if want = strings.TrimSpace(want); got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)

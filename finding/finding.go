@@ -44,6 +44,8 @@ type Finding struct {
 	AtLeast       bool              `json:"at_least,omitempty"`
 	Anomaly       string            `json:"anomaly"`
 	Title         string            `json:"title"`
+	Headline      string            `json:"headline,omitempty"` // what happened, in one sentence
+	Meaning       string            `json:"meaning,omitempty"`  // what that means in practice
 	Refutes       []string          `json:"refutes"`
 	AlsoRefutes   []string          `json:"also_refutes"`
 	ElleNot       []string          `json:"elle_not,omitempty"`

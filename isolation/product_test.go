@@ -18,7 +18,8 @@ func TestParseExpected(t *testing.T) {
 		{"sqlite/serializable", "strong-session-serializable", "sqlite", ""},
 		{"oracle/serializable", "", "", `no product is called "oracle"; those known are postgresql, mysql, mariadb, sqlite,`},
 		{"etcd/eventual", "", "", `etcd has no setting "eventual"; those known are etcd/serializable, etcd/linearizable`},
-		{"repeatable-read", "", "", "no isolation level is called"},
+		{"repeatable-read", "", "", "repeatable-read means different things"}, {"postgresql", "", "", "name one of postgresql/read-uncommitted"},
+		{"Postgres/serializable", "strong-session-serializable", "postgresql", ""}, {"strict-serializable", "strong-serializable", "", ""},
 	} {
 		l, product, err := ParseExpected(c.text)
 		if c.fault != "" {

@@ -105,6 +105,7 @@ func NameOf(kind finding.AnomalyKind) Name {
 func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 	w := (&witness{Witness: of}).shownFirst(&n)
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
+	f.Headline, f.Meaning = Cut(w.shorten(n.summary(w)), maxValue), MeaningOf(n.Anomaly)
 	SetRefuted(f, n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
 	if w.Anomaly == finding.Internal && interleaved(w) {

@@ -47,6 +47,8 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 			fmt.Fprintf(b, "  %s\n", text)
 		}
 	}
+	line(Visible(f.Headline))
+	line(Visible(f.Meaning))
 	line(Visible(sentence))
 	if f.AtLeast {
 		line("At least: the search for a worse cycle ran out of budget.")

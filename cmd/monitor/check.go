@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
@@ -55,7 +56,7 @@ func (v formatValue) Set(text string) (err error) {
 func checkCommand(t *terminal) *cobra.Command {
 	w := config.DefaultWatch(config.WholeContract())
 	var format history.Format
-	output := "text"
+	output, allowEmpty := "text", false
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check whole histories, exactly",
@@ -78,7 +79,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			if expecting {
 				expectAlone(&w, c.Flags().Changed("levels"))
 			}
-			return checkFiles(t, files, output, &whole.Whole{
+			return checkFiles(t, files, output, allowEmpty, &whole.Whole{
 				Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
 				Format: format, FixedContract: c.Flags().Changed("contract"),
 			})
@@ -90,7 +91,8 @@ func checkCommand(t *terminal) *cobra.Command {
 	f.Lookup("expect").DefValue = "" // without it all levels are asked for alike
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
-	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	f.BoolVar(&allowEmpty, "allow-empty", false, "a file without transactions is ok, and not unknown")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the answer; junit: a test suite for CI, with a case for each file and level")
 	return c
 }
 
@@ -108,28 +110,42 @@ func expectAlone(w *config.Watch, others bool) {
 
 // checkFiles answers on the files in their order. What is unreadable outweighs every
 // verdict, since the answer is then not complete.
-func checkFiles(t *terminal, files []string, output string, w *whole.Whole) error {
+func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *whole.Whole) error {
 	worst, unreadable := 0, 0
-	err := w.CheckFiles(files, func(a *whole.Answer) (err error) {
-		for _, d := range a.DeadLetters {
-			t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
-		}
-		if more := a.NumDead - len(a.DeadLetters); more > 0 {
-			t.say("monitor: %d more bad records in %s", more, a.File)
-		}
-		switch r := a.Report; {
-		case a.Err != nil:
+	var first *finding.Finding
+	suite := junitSuite{}
+	err := w.CheckFiles(files, func(a *whole.Answer) error {
+		tellDeadLetters(t, a)
+		r := a.Report
+		if a.Err != nil {
 			unreadable++
-			err = tellUnreadable(t, a.File, output, a.Err)
-		default:
-			if r.Transactions == 0 {
-				t.say("monitor: warning: %s holds no transactions", a.File)
+			if output == "junit" {
+				suite.unreadable(a.File, a.Err)
 			}
-			worst = max(worst, rank(r.Outcome()))
-			err = tellReport(t, r, output)
+			return tellUnreadable(t, a.File, output, a.Err)
 		}
-		return err
+		if r.Transactions == 0 {
+			t.say("monitor: warning: %s holds no transactions", printable(a.File))
+			if !allowEmpty {
+				nothingDecided(r)
+			}
+		}
+		worst = max(worst, rank(r.Outcome()))
+		if first == nil && len(r.Findings) > 0 {
+			first = &r.Findings[0]
+		}
+		if output == "junit" {
+			suite.add(r)
+			return nil
+		}
+		return tellReport(t, r, output)
 	})
+	switch {
+	case err == nil && output == "junit":
+		err = suite.write(t.stdout)
+	case err == nil && first != nil && output == "text":
+		_, err = t.stdout.Write(appendAdvice(nil, first))
+	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
@@ -137,6 +153,23 @@ func checkFiles(t *terminal, files []string, output string, w *whole.Whole) erro
 		return exitError{exitUsage}
 	}
 	return exitWith([]string{window.OK, window.Unknown, window.Violated}[worst])
+}
+
+func tellDeadLetters(t *terminal, a *whole.Answer) {
+	for _, d := range a.DeadLetters {
+		t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
+	}
+	if more := a.NumDead - len(a.DeadLetters); more > 0 {
+		t.say("monitor: %d more bad records in %s", more, printable(a.File))
+	}
+}
+
+// nothingDecided says of a file without transactions that it shows nothing.
+func nothingDecided(r *whole.Report) {
+	for level := range r.Verdicts {
+		r.Verdicts[level] = window.Unknown
+		r.Reasons[level] = "the file holds no transactions (--allow-empty takes that for ok)"
+	}
 }
 
 // rank orders verdicts by what the exit code says of several.

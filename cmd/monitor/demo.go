@@ -98,5 +98,6 @@ func appendSummary(dst []byte, s *app.DemoSummary, took time.Duration) []byte {
 	for _, f := range s.Findings {
 		dst = fmt.Appendf(dst, "  %5d  %s\n", f.Count, f.Anomaly)
 	}
+	dst = fmt.Appendf(dst, "monitor explain %s tells what that means, and what to do.\n", s.Findings[0].Anomaly)
 	return dst
 }

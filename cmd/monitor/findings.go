@@ -72,7 +72,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 	f.BoolVar(&dead, "dead-letters", false, "print the records that could not be decoded instead")
 	f.BoolVar(&panes, "panes", false, "print the verdicts by stretch of time instead")
 	f.StringVar(&id, "id", "", "print this finding only")
-	f.Var(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "form of the answer")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "o", "form of the answer")
 	return c
 }
 

@@ -100,7 +100,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.Var(expectValue{&r.Watch}, "expect", "level by which --finding is closed: the one that its service expects")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
-	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the answer")
 	f.StringVar(&logLevel, "log-level", logLevel, "least level of the log: debug, info, warn, error")
 	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")
 	return c

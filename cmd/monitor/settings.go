@@ -67,7 +67,7 @@ func settingUsage(path string) string {
 }
 
 func outputFlag(f *pflag.FlagSet, to *string) {
-	f.Var(choiceValue{to, []string{"text", "jsonl", "log"}}, "output", "form of the findings on standard output; log: in the log instead")
+	f.VarP(choiceValue{to, []string{"text", "jsonl", "log"}}, "output", "o", "form of the findings on standard output; log: in the log instead")
 }
 
 func logFlags(f *pflag.FlagSet, l *config.Log) {

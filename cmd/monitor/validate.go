@@ -33,7 +33,7 @@ func validateCommand(t *terminal) *cobra.Command {
 			return validateFiles(t, files, output)
 		},
 	}
-	c.Flags().Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	c.Flags().VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the answer")
 	c.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of a record instead")
 	return c
 }
