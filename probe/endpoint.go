@@ -42,7 +42,8 @@ const (
 // link is a client's session at one endpoint.
 type link struct {
 	Endpoint
-	session  Session // nil: there is none
+	labels   map[string]string // of records
+	session  Session           // nil: there is none
 	readOnly bool
 	asked    time.Time // about readOnly
 	pause    time.Duration
@@ -56,7 +57,11 @@ func linksOf(db Database) []link {
 	}
 	var all []link
 	for _, e := range replicated.Endpoints() {
-		all = append(all, link{Endpoint: e})
+		l := link{Endpoint: e}
+		if e.Name != "" {
+			l.labels = map[string]string{"endpoint": e.Name}
+		}
+		all = append(all, l)
 	}
 	return all
 }
@@ -68,7 +73,7 @@ func (l *link) ready(ctx context.Context, o *Options, rng *rand.Rand) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	if l.open(ctx) == nil && l.ask(ctx, o) == nil {
+	if l.open(ctx, o) == nil && l.ask(ctx, o) == nil {
 		l.pause = 0
 		return true
 	}
@@ -78,9 +83,11 @@ func (l *link) ready(ctx context.Context, o *Options, rng *rand.Rand) bool {
 	return false
 }
 
-func (l *link) open(ctx context.Context) (err error) {
+func (l *link) open(ctx context.Context, o *Options) (err error) {
 	if l.session == nil {
+		from := time.Now()
 		l.session, err = l.Database.Open(ctx)
+		o.Observer.Phase(Connect, time.Since(from), err)
 		l.asked = time.Time{}
 	}
 	return err
