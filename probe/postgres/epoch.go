@@ -68,7 +68,7 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 // settle sets the isolation of the sessions.
 func (f *Facts) settle(d *probe.Dialect, isolation string) {
 	d.Isolation = levels[isolation]
-	if f.Isolation == "serializable" && f.Product == "postgresql" {
+	if f.Product == "postgresql" && (f.Isolation == "serializable" || isolation == "serializable") {
 		d.Follower = sql.LevelRepeatableRead // a hot standby refuses serializable transactions
 	}
 }

@@ -42,6 +42,9 @@ func (f *Facts) learn(ctx context.Context, db *sql.DB, isolation string) error {
 		return err
 	}
 	f.ReadOnly = f.Replica || readOnly == "on"
+	if f.Replica && level == sql.LevelSerializable {
+		level = sql.LevelRepeatableRead // a hot standby refuses the other
+	}
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return err
