@@ -30,11 +30,12 @@ tools:
 	GOBIN=$(CURDIR)/.tools go install $(STATICCHECK)
 	GOBIN=$(CURDIR)/.tools go install $(GOVULNCHECK)
 
-# What the bar is about: decoding, the core, and from input to durable verdict, one
-# at a time. Kafka needs java and mvn, and is left out without them.
+# What the bar is about: decoding, the core, from input to durable verdict, one at a
+# time, and what recording a transaction costs a service. Kafka needs java and mvn, and
+# is left out without them.
 bench:
-	go test -tags integration -run '^$$' -bench 'Decode$$|Core|File|NATS|Kafka' -benchtime $(BENCHTIME) -timeout 1h -p 1 \
-		./event ./window ./internal/bench
+	go test -tags integration -run '^$$' -bench 'Decode$$|Core|File|NATS|Kafka|Capture' -benchtime $(BENCHTIME) -timeout 1h -p 1 \
+		./event ./window ./internal/bench ./capture
 
 # Weak levels: whole processes of monitor check.
 bench-weak:
