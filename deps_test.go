@@ -24,15 +24,20 @@ alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
 alert/words           : finding
-capture               : event/record
+capture               : capture/internal/statement event/record
 capture/internal/message : capture
+capture/internal/statement :
 capture/kafka         : capture capture/internal/message
 capture/nats          : capture capture/internal/message
+capture/pgx           : capture capture/internal/statement capture/rows
+capture/rows          : capture
 check                 : alert/words config event finding history internal/whole isolation
 config                : internal/pattern isolation
 docs                  :
 event                 : event/record
 event/record          :
+examples/shop         : capture capture/pgx capture/rows
+examples/shop/before  :
 finding               : event
 incremental           : internal/flat
 history               : event
@@ -57,6 +62,7 @@ internal/picture      : finding
 internal/probelive    : *
 internal/recorded     : *
 internal/simtest      : *
+internal/testcapture  : capture
 internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
@@ -86,7 +92,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
@@ -102,7 +108,7 @@ const onlyIn = `
 github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
-github.com/jackc/pgx/v5                : probe/postgres
+github.com/jackc/pgx/v5                : capture/pgx examples/shop examples/shop/before probe/postgres
 github.com/nats-io/nats-server/v2      : internal/broker/nats
 github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/testnats probe/publisher
 github.com/prometheus/client_golang    : alert internal/app internal/web
@@ -122,7 +128,12 @@ type source struct {
 
 func (s source) dir() string     { return path.Dir(s.name) }
 func (s source) isTest() bool    { return strings.HasSuffix(s.name, "_test.go") }
-func (s source) isCommand() bool { return strings.HasPrefix(s.name, "cmd/") }
+func (s source) isCommand() bool { return isCommand(s.name) }
+
+// isCommand says whether the package or file is a command's.
+func isCommand(name string) bool {
+	return strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "examples/")
+}
 
 // rules are the tables, read.
 type rules struct {
@@ -216,7 +227,7 @@ func (r rules) refuses(dir, path string) string {
 	case isOurs:
 		allowed, _ := r.row(r.ours, dir)
 		switch {
-		case strings.HasPrefix(ours, "cmd/"):
+		case isCommand(ours):
 			return "imports the command " + ours
 		case slices.Contains(testOnly, ours) && !slices.Contains(testOnly, dir):
 			return "imports " + ours + ", which is for tests"
@@ -227,7 +238,7 @@ func (r rules) refuses(dir, path string) string {
 		if slices.Contains(pure, dir) && slices.Contains(impure, path) {
 			return "is pure and may not import " + path
 		}
-		if path == "os/signal" && !strings.HasPrefix(dir, "cmd/") {
+		if path == "os/signal" && !isCommand(dir) {
 			return "may not import os/signal: signals are the command's"
 		}
 	default:
@@ -289,7 +300,7 @@ func TestDependencies(t *testing.T) {
 			return err
 		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || base == "testdata"):
 			return fs.SkipDir
-		case name == "deploy/test": // a module of its own
+		case name == "deploy/test", name == "capture/ormtest": // modules of their own
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil
@@ -315,7 +326,7 @@ func TestDependencies(t *testing.T) {
 
 // lean packages need nothing but the standard library, of all that they import:
 // what a service takes in to be captured.
-var lean = []string{"capture", "event/record"}
+var lean = []string{"capture", "capture/internal/statement", "capture/rows", "event/record"}
 
 func TestLean(t *testing.T) {
 	for _, dir := range lean {
