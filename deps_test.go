@@ -31,7 +31,7 @@ capture/kafka         : capture capture/internal/message
 capture/nats          : capture capture/internal/message
 capture/pgx           : capture capture/internal/statement capture/rows
 capture/rows          : capture
-check                 : alert/words config event finding history internal/whole isolation
+check                 : alert/words config event finding internal/whole isolation window
 config                : internal/pattern isolation
 docs                  :
 event                 : event/record
@@ -54,6 +54,7 @@ internal/broker/kafka :
 internal/broker/nats  :
 internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
+internal/guides       : *
 internal/invariants   :
 internal/live         : *
 internal/oracle       : event internal/workload
@@ -68,7 +69,7 @@ internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
 internal/web          : alert/words finding internal/picture isolation
-internal/whole        : config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
+internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
@@ -92,7 +93,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
