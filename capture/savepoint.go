@@ -17,7 +17,7 @@ func (t *Txn) Savepoint(name string) {
 func (t *Txn) RollbackTo(name string) {
 	t.do(func() {
 		for i := len(t.saved) - 1; i >= 0; i-- {
-			if p := t.saved[i]; p.name == name && t.broken == whole {
+			if p := t.saved[i]; p.name == name && t.broken == intact {
 				t.saved = t.saved[:i+1] // it can be rolled back to again
 				t.scratch.ops, t.ops = t.scratch.ops[:p.bytes], p.ops
 				return
