@@ -60,6 +60,7 @@ internal/live         : *
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
 internal/picture      : finding
+internal/probelive    : *
 internal/recorded     : *
 internal/simtest      : *
 internal/testcapture  : capture
@@ -74,12 +75,14 @@ internal/workload     : event
 isolation             : event finding incremental
 linear                :
 probe                 : event
+probe/child           : event probe
 probe/epoch           : probe
 probe/mysql           : event probe probe/epoch
 probe/postgres        : event probe probe/epoch
-probe/publisher         : internal/broker/kafka internal/broker/nats
-probe/sqlite          : event probe
-probe/target          : probe probe/mysql probe/postgres probe/sqlite
+probe/publisher       : internal/broker/kafka internal/broker/nats
+probe/sqlite          : event probe probe/epoch
+probe/sim             : event internal/workload probe
+probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres probe/sim probe/sqlite
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
@@ -90,7 +93,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.

@@ -7,19 +7,20 @@ const batchBytes = 256 << 10
 
 // batch is records one behind the other, each with a line feed.
 type batch struct {
-	data []byte
-	ends []int // behind each line feed
+	data  []byte
+	ends  []int    // behind each line feed
+	views [][]byte // see lines
 }
 
-// lines are the records, without their line feeds.
+// lines are the records, without their line feeds, until the next call.
 func (b *batch) lines() [][]byte {
-	lines := make([][]byte, len(b.ends))
+	b.views = b.views[:0]
 	from := 0
-	for i, end := range b.ends {
-		lines[i] = b.data[from : end-1 : end-1]
+	for _, end := range b.ends {
+		b.views = append(b.views, b.data[from:end-1:end-1])
 		from = end
 	}
-	return lines
+	return b.views
 }
 
 func (b *batch) add(line []byte) {

@@ -179,6 +179,7 @@ type begun struct {
 func (g *generator) begin(ctx context.Context, t *terminal, database string, work *probe.Workload) (*begun, error) {
 	connecting, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
+	g.target.Log = func(line string) { t.say("child: %s", printable(line)) }
 	db, err := target.Open(connecting, database, g.target)
 	if err != nil {
 		return nil, notBegun(ctx, database, err)
@@ -197,7 +198,11 @@ func notBegun(ctx context.Context, database string, err error) error {
 	if ctx.Err() != nil {
 		return exitError{exitUnknown} // nothing is known of the database
 	}
-	if name := target.Redact(database); !strings.Contains(err.Error(), name) {
+	name := target.Redact(database)
+	if strings.HasPrefix(name, "exec:") {
+		name = "exec" // the command may be long, and hold secrets
+	}
+	if !strings.Contains(err.Error(), name) {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return usageError{errors.New(printable(err.Error()))}

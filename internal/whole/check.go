@@ -32,10 +32,12 @@ type Whole struct {
 	Expecting bool
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
-	// Beside: the process does other work at the same time, and its settings stay.
-	Beside bool
+
 	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
 	Tell func(bytes int)
+
+	// Beside: the process does other work at the same time, and its settings stay.
+	Beside bool
 }
 
 // Report is the answer on one file.

@@ -142,21 +142,6 @@ func fill(t *testing.T, to *Target) {
 	}
 }
 
-// refused is one sentence that holds the text, and no password.
-func refused(t *testing.T, url string, o Options, text string) {
-	t.Helper()
-	to, err := Open(t.Context(), url, o)
-	if err == nil {
-		to.Close()
-		t.Errorf("%s was opened; want %q", url, text)
-		return
-	}
-	t.Log(err)
-	if !strings.Contains(err.Error(), text) || strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "se cret") || strings.Contains(err.Error(), "se%20cret") {
-		t.Errorf("got %q, want %q", err, text)
-	}
-}
-
 // A run uses its own tables, keeps others out, drops what an earlier one left, and leaves
 // nothing.
 func TestEpochs(t *testing.T) {
