@@ -31,6 +31,9 @@ func TestSelfTest(t *testing.T) {
 	if f := sink.next(t); f.Source != config.DefaultSource {
 		t.Errorf("a sink is given %+v", f)
 	}
+	if n := a.Status().Records; n != 2 {
+		t.Errorf("%d records are counted, want the two that were sent", n)
+	}
 	metrics := get(t, a, "/metrics")
 	if strings.Contains(metrics, `source="isowatch-self-test"`) || !strings.Contains(metrics, "\nisowatch_self_test_failures_total 0\n") {
 		t.Errorf("metrics:\n%s", metrics)
