@@ -69,7 +69,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			"--levels asks for others beside it. A level that some transactions did not ask for (isolation in their records) is\n" +
 			"unknown unless it is violated; --contract isolation=ignore judges all by it.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated,\n" +
-			"254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
+			"130 interrupted, 254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
 			if err := w.Validate(); err != nil {
@@ -79,9 +79,12 @@ func checkCommand(t *terminal) *cobra.Command {
 			if expecting {
 				expectAlone(&w, c.Flags().Changed("levels"))
 			}
-			return checkFiles(t, files, output, allowEmpty, &whole.Whole{
-				Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
-				Format: format, FixedContract: c.Flags().Changed("contract"),
+			reading := newReading(t, files)
+			return reading.while(c.Context(), func() error {
+				return checkFiles(t, files, output, allowEmpty, &whole.Whole{
+					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
+					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: reading.tell,
+				})
 			})
 		},
 	}

@@ -89,6 +89,8 @@ type service struct {
 	*terminal
 	config config.Service
 	output string // form of the findings on standard output
+	// violations: what is expected, and what is uncertain, is counted and not shown.
+	violations bool
 	// reload, unless nil, reads the settings again at SIGHUP. Without it SIGHUP ends the
 	// process, unless keep says that it is ignored.
 	reload func() (config.Service, error)
@@ -105,6 +107,9 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		return err
 	}
 	route := alert.Route{Filter: alert.Everything()}
+	if p.violations {
+		route.Filter = alert.Filter{}
+	}
 	switch p.output {
 	case "jsonl":
 		route.Sink = alert.NewJSONL(p.stdout)

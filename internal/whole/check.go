@@ -32,6 +32,9 @@ type Whole struct {
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
 
+	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
+	Tell func(bytes int)
+
 	beside bool // other histories are checked at the same time
 }
 

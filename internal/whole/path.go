@@ -27,6 +27,7 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.Tell = w.Tell
 	defer in.Close()
 	var holding []isolation.Level
 	if w.atOnce() {
