@@ -67,7 +67,7 @@ probe/child           : event probe
 probe/epoch           : probe
 probe/mysql           : event probe probe/epoch
 probe/postgres        : event probe probe/epoch
-probe/sqlite          : event probe
+probe/sqlite          : event probe probe/epoch
 probe/sim             : event internal/workload probe
 probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres probe/sim probe/sqlite
 registers             : event isolation saturation

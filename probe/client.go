@@ -124,9 +124,10 @@ func (c *client) transaction(ctx context.Context, t template, body func(*Tx)) (r
 	start := max(c.o.Now().UnixNano(), c.end) // a clock that was set back must not let it overlap itself
 	session := c.link().session
 	if err := c.timed(Begin, func() error { return session.Begin(ctx) }); err != nil {
-		c.drop()
+		c.link().fail(&c.o, c.rng)
 		return event.Record{}, false, err
 	}
+	c.link().pause = 0
 	tx := &Tx{ctx: ctx, session: session, id: c.name + "-" + strconv.FormatInt(c.seq+1, 10), pause: func() { c.think(ctx) }}
 	from := time.Now()
 	body(tx)
@@ -143,8 +144,8 @@ func (c *client) transaction(ctx context.Context, t template, body func(*Tx)) (r
 // record is what is told of the transaction.
 func (c *client) record(tx *Tx, name string, status event.Status, start int64) event.Record {
 	r := event.Record{
-		ID: tx.id, Source: c.o.Source, Epoch: c.o.Epoch, Session: c.name, Name: name,
-		Isolation: c.o.Isolation, Status: status, Flags: event.HasSeq | event.HasTimes, Seq: c.seq, Start: start, End: c.end, Ops: tx.answered,
+		ID: tx.id, Source: c.o.Source, Epoch: c.o.Epoch, Session: c.name, Name: name, Labels: c.link().labels, Isolation: c.o.Isolation,
+		Status: status, Flags: event.HasSeq | event.HasTimes, Seq: c.seq, Start: start, End: c.end, Ops: tx.answered,
 	}
 	if r.Source == "" {
 		r.Source = event.DefaultSource

@@ -74,13 +74,18 @@ func (l *link) ready(ctx context.Context, o *Options, rng *rand.Rand) bool {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if l.open(ctx, o) == nil && l.ask(ctx, o) == nil {
-		l.pause = 0
 		return true
 	}
+	l.fail(o, rng)
+	return false
+}
+
+// fail closes a session that could not be opened or begun, and has the next one wait. A
+// transaction that begins ends the waiting.
+func (l *link) fail(o *Options, rng *rand.Rand) {
 	l.close()
 	l.pause = min(max(2*l.pause, shortPause), longPause)
 	l.until = o.Now().Add(time.Duration(float64(l.pause) * (0.5 + rng.Float64())))
-	return false
 }
 
 func (l *link) open(ctx context.Context, o *Options) (err error) {

@@ -165,11 +165,13 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 		return err
 	}
 	if !there {
-		_, err := e.DB.ExecContext(ctx, "CREATE DATABASE "+quoted(e.Schema))
+		_, err := e.DB.ExecContext(ctx, createSchema(e.Schema))
 		return err
 	}
 	return e.Drop(ctx)
 }
+
+func createSchema(name string) string { return "CREATE DATABASE " + quoted(name) }
 
 const (
 	// readOnlyNow is 0, 1 or, from MariaDB 12.0 on, a word.

@@ -68,7 +68,7 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 // settle sets the isolation of the sessions.
 func (f *Facts) settle(d *probe.Dialect, isolation string) {
 	d.Isolation = levels[isolation]
-	if f.Isolation == "serializable" && f.Product == "postgresql" {
+	if f.Product == "postgresql" && (f.Isolation == "serializable" || isolation == "serializable") {
 		d.Follower = sql.LevelRepeatableRead // a hot standby refuses serializable transactions
 	}
 }
@@ -121,15 +121,18 @@ func (o *EpochOptions) config(url string) (*pgx.ConnConfig, error) {
 		config.Password = o.Password
 	}
 	config.ConnectTimeout = o.Timeout
-	timeout := strconv.FormatInt(o.Timeout.Milliseconds(), 10)
-	for name, value := range map[string]string{
-		"application_name": "isowatch probe", "statement_timeout": timeout, "idle_in_transaction_session_timeout": timeout,
-	} {
-		if _, named := config.RuntimeParams[name]; !named {
-			config.RuntimeParams[name] = value
+	for _, s := range o.settings() {
+		if _, named := config.RuntimeParams[s[0]]; !named {
+			config.RuntimeParams[s[0]] = s[1]
 		}
 	}
 	return config, nil
+}
+
+// settings are those of a connection, unless the URL has others.
+func (o *EpochOptions) settings() [][2]string {
+	timeout := strconv.FormatInt(o.Timeout.Milliseconds(), 10)
+	return [][2]string{{"application_name", "isowatch probe"}, {"statement_timeout", timeout}, {"idle_in_transaction_session_timeout", timeout}}
 }
 
 func (o *EpochOptions) tables(config *pgx.ConnConfig) epoch.Tables {
@@ -174,7 +177,7 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 		return err
 	}
 	if !there {
-		_, err := e.DB.ExecContext(ctx, "CREATE SCHEMA "+pgx.Identifier{e.Schema}.Sanitize())
+		_, err := e.DB.ExecContext(ctx, createSchema(e.Schema))
 		return err
 	}
 	for _, right := range []string{"USAGE", "CREATE"} {
@@ -188,6 +191,8 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 	}
 	return e.Drop(ctx)
 }
+
+func createSchema(name string) string { return "CREATE SCHEMA " + pgx.Identifier{name}.Sanitize() }
 
 const (
 	readOnly    = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'"

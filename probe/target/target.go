@@ -135,9 +135,3 @@ func words(name string) string {
 
 // setting is the level as package isolation names it.
 func setting(words string) string { return strings.ReplaceAll(words, " ", "-") }
-
-// Statements are all that Open, probe.Fill and Close run on the database, in their order,
-// without connecting.
-func Statements(url string, o Options) ([]string, error) {
-	return nil, unknown(url)
-}
