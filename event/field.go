@@ -41,6 +41,7 @@ const (
 	fResult
 	fSpread
 	fCount
+	fText
 	fSpecVersion // of a CloudEvent, as are the next two
 	fData
 	fDataBase64
@@ -176,6 +177,8 @@ func rareFieldOf(name []byte) field {
 		return fSpread
 	case "count":
 		return fCount
+	case "text":
+		return fText
 	case "specversion":
 		return fSpecVersion
 	case "data":

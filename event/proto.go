@@ -61,7 +61,7 @@ func (d *Decoder) protoFits(b *Batch, rec []byte) bool {
 }
 
 var recordNames = []string{"", "txn", "status", "source", "epoch", "session", "seq", "start", "end", "ops",
-	"start_ts", "commit_ts", "isolation", "stale", "name", "trace_id", "type", "index", "count", "spread", "labels"}
+	"start_ts", "commit_ts", "isolation", "stale", "name", "trace_id", "type", "index", "count", "spread", "labels", "text"}
 
 const (
 	pStart  = 7
@@ -69,7 +69,11 @@ const (
 	pIndex  = 17
 	pCount  = 18
 	pLabels = 20
+	pText   = 21
 )
+
+// protoMarkType is TYPE_MARK.
+const protoMarkType = uint64(Abort) + 1
 
 // protoHead is what a record says beside its operations and what Txn holds.
 type protoHead struct {
@@ -80,6 +84,7 @@ type protoHead struct {
 	count      uint64
 	spread     bool
 	start, end int64
+	text       Span
 }
 
 func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
@@ -95,7 +100,7 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 		}
 		i = next
 	}
-	if t.ID.Len == 0 {
+	if t.ID.Len == 0 && h.kind != protoMarkType {
 		return d.fail(len(d.rec), "txn is missing or empty")
 	}
 	t.IDHash = hashBytes(b.Bytes(t.ID))
@@ -108,7 +113,11 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 	if len(d.labelFields) > 0 {
 		t.Labels = d.protoLabels(b)
 	}
-	if h.kind != 0 {
+	switch h.kind {
+	case 0:
+	case protoMarkType:
+		return d.protoMark(b, &t, &h)
+	default:
 		return d.protoPart(b, &t, &h)
 	}
 	if h.status == 0 || h.status > uint64(Unknown) {
@@ -142,7 +151,7 @@ func (d *Decoder) protoHeadField(b *Batch, t *Txn, h *protoHead, f *wireField, a
 	}
 	var wire uint8
 	switch f.num {
-	case 1, 3, 4, 5, 12, 14, 15:
+	case 1, 3, 4, 5, 12, 14, 15, pText:
 		wire = wireBytes
 	case pStart, pEnd:
 		wire = wireFixed8
@@ -192,6 +201,8 @@ func (d *Decoder) protoHeadField(b *Batch, t *Txn, h *protoHead, f *wireField, a
 		h.count = f.n
 	case 19:
 		h.spread = f.n != 0
+	case pText:
+		return d.protoText(&h.text, f)
 	}
 	return true
 }
@@ -212,7 +223,7 @@ func (d *Decoder) protoText(s *Span, f *wireField) bool {
 // appended to b.Ops.
 func (d *Decoder) protoPart(b *Batch, t *Txn, h *protoHead) bool {
 	if h.kind > uint64(Abort) {
-		return d.fail(len(d.rec), fmt.Sprintf("type %d is none of 0 to %d", h.kind, Abort))
+		return d.fail(len(d.rec), fmt.Sprintf("type %d is none of 0 to %d", h.kind, protoMarkType))
 	}
 	p := Part{Pos: t.Pos, Kind: PartKind(h.kind), Raw: Span{d.base, uint32(len(d.rec))}}
 	p.setHead(t)

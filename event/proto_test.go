@@ -368,7 +368,7 @@ func wrongProto() []wrong {
 		{"cas without expected", op(pf(1, 7), pf(3, pf(2, 2)), pf(10, 1)), "byte 15, ops[0]: expected is missing"},
 		{"a row without a value", op(pf(1, 10), pf(15, pf(1, "a"))), "byte 14, ops[0]: a row of a result needs key and value"},
 		{"a limit below 1", op(pf(1, 10), pf(14, -1)), "byte 20, ops[0]: limit is below 1"},
-		{"an unknown type", rec(pf(1, "t"), pf(16, 5)), "byte 6: type 5 is none of 0 to 4"},
+		{"an unknown type", rec(pf(1, "t"), pf(16, 6)), "byte 6: type 6 is none of 0 to 5"},
 		{"a piece without its operation", rec(pf(1, "t"), pf(16, 2), pf(17, 0)), "byte 9: 0 operations in a record of one"},
 		{"a piece without index", rec(pf(1, "t"), pf(16, 2), pf(9, pf(1, 9))), "byte 10: index is missing"},
 		{"a piece of a high index", rec(pf(1, "t"), pf(16, 2), pf(17, MaxOps), pf(9, pf(1, 9))), "byte 15: index is not within 0 and 99999"},
