@@ -50,21 +50,25 @@ func New(sink Sink, source string, opts ...Option) (*Recorder, error) {
 // end hands over the record of t, which has ended.
 func (r *Recorder) end(t *Txn) {
 	r.stats.open.Add(-1)
-	defer func() {
-		t.scratch.reset()
-		r.free.Put(t.scratch)
-	}()
-	if t.session != nil {
-		defer t.session.busy.Store(false)
-	}
-	if t.left && t.ops == 0 {
+	switch {
+	case t.left && t.ops == 0:
 		r.stats.unsampled.Add(1)
-		return
-	}
-	if t.session != nil {
+	case t.session != nil:
 		t.head.Session, t.head.Seq = t.session.name, t.session.seq.Add(1)
 		t.head.Flags |= record.HasSeq
+		fallthrough
+	default:
+		r.record(t)
 	}
+	if t.session != nil {
+		t.session.busy.Store(false)
+	}
+	t.scratch.reset()
+	r.free.Put(t.scratch)
+}
+
+// record encodes t and queues it, or drops it.
+func (r *Recorder) record(t *Txn) {
 	switch t.broken {
 	case tooLong:
 		r.drop(&r.stats.tooLong)
