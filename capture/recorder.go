@@ -23,6 +23,7 @@ type Recorder struct {
 	txns, sessions atomic.Int64 // made so far
 	stats          counters
 	queue          queue
+	marks          int64 // see gap; under the queue's lock
 	sender         *sender
 }
 
@@ -42,7 +43,7 @@ func New(sink Sink, source string, opts ...Option) (*Recorder, error) {
 	if !o.PlainValues || o.HashedKeys {
 		r.hashKey = hashKey(o.Key, o.Source)
 	}
-	r.queue.init(o.Queue)
+	r.queue.init(o.Queue, r.gap)
 	r.sender = startSender(r, sink)
 	return r, nil
 }
@@ -85,7 +86,7 @@ func (r *Recorder) record(t *Txn) {
 	case len(s.line) > r.opt.MaxRecord:
 		r.drop(&r.stats.tooLong)
 	case !r.queue.put(s.line):
-		r.drop(&r.stats.full)
+		r.stats.full.Add(1) // the queue has it told
 	default:
 		r.stats.recorded.Add(1)
 	}
