@@ -40,6 +40,7 @@ type Txn struct {
 	left    bool // there were operations on keys outside of the sample
 	broken  brokenBy
 	ended   bool
+	saved   []savepoint
 }
 
 type brokenBy uint8
