@@ -67,6 +67,18 @@ func asked[T any](method func() (T, error)) (answer T, err error) {
 	return method()
 }
 
+// validLabels is a copy of labels: the caller may go on with them.
+func validLabels(labels map[string]string) map[string]string {
+	if len(labels) == 0 {
+		return nil
+	}
+	valid := make(map[string]string, len(labels))
+	for name, text := range labels {
+		valid[validText(name)] = validText(text)
+	}
+	return valid
+}
+
 // validText is s itself, or, where it is not UTF-8, with each wrong byte as U+FFFD
 // and two hexadecimal digits, so that different texts stay different.
 func validText(s string) string {
