@@ -161,8 +161,11 @@ func (t *Table) putText(args []any) *text {
 
 func (t *Table) deleteText(key any) *text {
 	x := t.text(key).add("DELETE FROM # WHERE @ = ?1")
-	if t.Dialect == PostgreSQL {
-		x.add(" RETURNING " + t.version(""))
+	switch {
+	case t.Version == XMin:
+		x.add(" RETURNING xmin::text, pg_current_xact_id()::xid::text")
+	case t.Dialect == PostgreSQL:
+		x.add(" RETURNING " + t.version("") + ", NULL")
 	}
 	return x
 }
