@@ -19,7 +19,7 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert alert/words config docs event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/sqlite window
+cmd/monitor           : alert alert/words config docs event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/publisher probe/target window
 alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
@@ -31,7 +31,7 @@ capture/kafka         : capture capture/internal/message
 capture/nats          : capture capture/internal/message
 capture/pgx           : capture capture/internal/statement capture/rows
 capture/rows          : capture
-check                 : alert/words config event finding history internal/whole isolation
+check                 : alert/words config event finding internal/whole isolation window
 config                : internal/pattern isolation
 docs                  :
 event                 : event/record
@@ -54,11 +54,13 @@ internal/broker/kafka :
 internal/broker/nats  :
 internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
+internal/guides       : *
 internal/invariants   :
 internal/live         : *
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
 internal/picture      : finding
+internal/probelive    : *
 internal/recorded     : *
 internal/simtest      : *
 internal/testcapture  : capture
@@ -67,16 +69,20 @@ internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
 internal/web          : alert/words finding internal/picture isolation
-internal/whole        : config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
+internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
 linear                :
 probe                 : event
-probe/mysql           : event probe
-probe/postgres        : event probe
-probe/sqlite          : event probe
-probe/target          : probe probe/mysql probe/postgres probe/sqlite
+probe/child           : event probe
+probe/epoch           : probe
+probe/mysql           : event probe probe/epoch
+probe/postgres        : event probe probe/epoch
+probe/publisher       : internal/broker/kafka internal/broker/nats
+probe/sqlite          : event probe probe/epoch
+probe/sim             : event internal/workload probe
+probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres probe/sim probe/sqlite
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
@@ -87,7 +93,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
@@ -105,9 +111,9 @@ github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
 github.com/jackc/pgx/v5                : capture/pgx examples/shop examples/shop/before probe/postgres
 github.com/nats-io/nats-server/v2      : internal/broker/nats
-github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/testnats
+github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/testnats probe/publisher
 github.com/prometheus/client_golang    : alert internal/app internal/web
-github.com/segmentio/kafka-go          : alert/kafka capture/kafka ingest/kafka internal/broker/kafka internal/testkafka
+github.com/segmentio/kafka-go          : alert/kafka capture/kafka ingest/kafka internal/broker/kafka internal/testkafka probe/publisher
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config

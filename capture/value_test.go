@@ -3,6 +3,7 @@ package capture
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -15,6 +16,10 @@ import (
 func nested(n int) json.RawMessage {
 	return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
 }
+
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("no") }
 
 // A value that the format cannot hold drops its transaction, unless it is hashed.
 func TestValues(t *testing.T) {
@@ -48,6 +53,7 @@ func TestValues(t *testing.T) {
 		{"not a number", math.NaN(), "", false, nil},
 		{"a channel", make(chan int), "", false, nil},
 		{"no JSON", json.RawMessage("{"), "", false, nil},
+		{"a method that panics", panics{}, "", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checkValue(t, c.value, c.want, c.onlyHashed)
@@ -92,6 +98,37 @@ func checkValue(t *testing.T, v any, want string, onlyHashed bool) {
 		want = `"` + hashed("0123456789abcdef", "bank", want) + `"`
 	}
 	is(recorded(t, write, WithKey([]byte("0123456789abcdef"))), want)
+}
+
+// FuzzValue compares the canonical text of JSON with that of the decoder of records.
+func FuzzValue(f *testing.F) {
+	for _, seed := range []string{`1.0`, `"\u0061\/\ud83d\ude00"`, `"\ud800"`, "\"\xff\"", ` { "a" : [ 1 , {"b":null} ] , "c":"<>&\u2028" } `, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `-0.5E+10`, `[[],{}]`, `"\u0000"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var d event.Decoder
+		var b event.Batch
+		d.Decode(&b, event.Position{}, []byte(`{"txn":"t","status":"committed","ops":[{"op":"w","key":"k","value":`+string(raw)+`}]}`))
+		text, err := appendValue(nil, json.RawMessage(raw), true)
+		hashed, errHashed := appendValue(nil, json.RawMessage(raw), false)
+		if len(b.Bad) > 0 { // refused there: what is recorded in its place must not be
+			d.Decode(&b, event.Position{}, []byte(`{"txn":"t","status":"committed","ops":[{"op":"w","key":"k","value":`+string(text)+`}]}`))
+			if err == nil && len(b.Bad) > 1 {
+				t.Errorf("%q is recorded as %q: %s", raw, text, b.Bad[1].Reason)
+			}
+			return
+		}
+		if !json.Valid(raw) {
+			return // more than a value: fields that follow
+		}
+		want := b.Text(b.Ops[0].Value)
+		if errHashed != nil || string(hashed) != want {
+			t.Errorf("%q is hashed as %q, want %q", raw, hashed, want)
+		}
+		if string(text) != want && (err == nil || errors.Is(err, errTwice)) {
+			t.Errorf("%q is %q, %v, want %q", raw, text, err, want)
+		}
+	})
 }
 
 // What docs/capture.md says of the hash, made with Python:

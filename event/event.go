@@ -75,6 +75,7 @@ type Txn struct {
 
 	ID, Source, Epoch, Session Span // raw texts, unescaped
 	Name, Isolation, TraceID   Span
+	Labels                     Span // read by Batch.Label
 
 	IDHash      Hash // of ID
 	SessionHash Hash // of Session; zero when absent
@@ -118,6 +119,7 @@ type Batch struct {
 	Extras     []Extra
 	Rows       []Row
 	Parts      []Part // operation-level records, which an [Assembler] turns into Txns
+	Marks      []Mark // in input order
 	Bad        []BadRecord
 	Records    []byte // compact records, which [Batch.Pack] makes
 }
@@ -127,7 +129,7 @@ func (b *Batch) Reset() {
 	b.Data, b.Partitions = b.Data[:0], b.Partitions[:0]
 	b.Txns, b.Ops, b.Elems = b.Txns[:0], b.Ops[:0], b.Elems[:0]
 	b.Extras, b.Rows, b.Bad = b.Extras[:0], b.Rows[:0], b.Bad[:0]
-	b.Parts, b.Records = b.Parts[:0], b.Records[:0]
+	b.Parts, b.Records, b.Marks = b.Parts[:0], b.Records[:0], b.Marks[:0]
 }
 
 // Pack makes the compact records of the transactions that have none yet. It is

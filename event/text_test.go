@@ -97,6 +97,9 @@ func show(b *Batch) string {
 		}
 		out.WriteByte('\n')
 	}
+	for i := range b.Marks {
+		fmt.Fprintf(&out, "behind %d: %s\n", b.Marks[i].Before, AppendMark(nil, &b.Marks[i]))
+	}
 	for _, bad := range b.Bad {
 		fmt.Fprintf(&out, "bad %d#%d %s\n", bad.Pos.Offset, bad.Pos.Sub, bad.Reason)
 	}

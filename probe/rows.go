@@ -1,10 +1,15 @@
 package probe
 
-// nextRows creates, changes and deletes rows, and reads ranges of them.
-func nextRows(c *client) (string, func(*Tx)) {
-	return c.draw([]template{
-		{4, "change", func(c *client) func(*Tx) {
-			key, gone := register(c.rng.IntN(c.o.Keys)), c.rng.IntN(3) == 0
+import "fmt"
+
+// row is the key of a row. All of them are from "r" on and before "s".
+func row(n int) string { return fmt.Sprintf("r%03d", n) }
+
+// rows creates, changes and deletes rows, and reads ranges of them.
+func rows() []template {
+	return []template{
+		{4, "change", onRows | computes, func(c *client) func(*Tx) {
+			key, gone := row(c.rng.IntN(c.o.Keys)), c.rng.IntN(3) == 0
 			return func(tx *Tx) {
 				switch _, found := tx.read(key); {
 				case !found:
@@ -16,34 +21,34 @@ func nextRows(c *client) (string, func(*Tx)) {
 				}
 			}
 		}},
-		{2, "put", func(c *client) func(*Tx) {
-			key := register(c.rng.IntN(c.o.Keys))
+		{2, "put", onRows, func(c *client) func(*Tx) {
+			key := row(c.rng.IntN(c.o.Keys))
 			return func(tx *Tx) {
 				tx.read(key)
 				tx.upsert(key, c.unique())
 			}
 		}},
-		{1, "remove", func(c *client) func(*Tx) {
-			key := register(c.rng.IntN(c.o.Keys))
+		{1, "remove", onRows, func(c *client) func(*Tx) {
+			key := row(c.rng.IntN(c.o.Keys))
 			return func(tx *Tx) {
-				tx.scan("k", "l")
+				tx.scan("r", "s")
 				tx.delete(key)
 			}
 		}},
-		{1, "scan and put", func(c *client) func(*Tx) { // phantoms
-			key := register(c.rng.IntN(c.o.Keys))
+		{1, "scan and put", onRows, func(c *client) func(*Tx) { // phantoms
+			key := row(c.rng.IntN(c.o.Keys))
 			return func(tx *Tx) {
-				tx.scan("k", "l")
+				tx.scan("r", "s")
 				tx.upsert(key, c.unique())
 			}
 		}},
-		{2, "scan", func(c *client) func(*Tx) {
+		{2, "scan", onRows | looks, func(c *client) func(*Tx) {
 			from := c.rng.IntN(c.o.Keys / 2)
 			to := from + c.o.Keys/2
 			return func(tx *Tx) {
-				tx.scan(register(from), register(to))
-				tx.scan("k", "l")
+				tx.scan(row(from), row(to))
+				tx.scan("r", "s")
 			}
 		}},
-	})
+	}
 }

@@ -13,6 +13,7 @@ import (
 type Tx struct {
 	ctx     context.Context
 	session Session
+	id      string // of the record
 	pause   func() // before each operation but the first
 
 	answered []event.RecordOp // what the record says

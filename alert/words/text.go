@@ -60,6 +60,9 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 	for text := range strings.SplitSeq(Proof(f), "\n") {
 		line(Visible(text))
 	}
+	for i := range f.During {
+		line(Visible(During(&f.During[i])))
+	}
 	if f.Command != "" {
 		line("Replay: " + Visible(f.Command))
 	}

@@ -26,11 +26,17 @@ func TestText(t *testing.T) {
 	}
 	f.Revision, f.Epoch, f.AtLeast, f.Title, f.Command = 1, "e2", true, "G2-item", "monitor replay --from 1"
 	f.Explanation, f.FirstPosition, f.AlsoRefutes = "one line", "", nil
+	f.During = []finding.Mark{
+		{Name: "fault", Text: "exit status 1", Start: "2026-11-20T19:00:00Z", End: "2026-11-20T19:00:05Z"},
+		{Name: "fault", Start: "2026-11-20T19:00:30Z"},
+	}
 	want = `VIOLATED  G2-item  orders/e2  finding 7f3a revision 1
   Refutes serializable.
   At least: the search for a worse cycle ran out of budget.
   T1 -rw x-> T2 -rw y-> T1
   one line
+  During fault, 2026-11-20T19:00:00Z to 2026-11-20T19:00:05Z: exit status 1
+  During fault, 2026-11-20T19:00:30Z, which had not ended
   Replay: monitor replay --from 1
 
 `
@@ -56,6 +62,7 @@ func TestTextCannotSteerTheTerminal(t *testing.T) {
 	attack := "\x1b]0;title\x07 \x9b31m \u202e \u2028 \xff\r"
 	f.ID, f.Source, f.Epoch, f.Title, f.Anomaly, f.Command, f.FirstPosition = attack, attack, attack, attack, attack, attack, attack
 	f.Explanation, f.Refutes, f.Txns = attack, []string{attack}, []string{attack}
+	f.During = []finding.Mark{{Name: attack, Text: attack, Start: attack, End: attack}}
 	f.Edges[0].From, f.Edges[0].Key, f.Edges[0].Type = attack, attack, attack
 	for _, kind := range []finding.Kind{finding.KindViolation, finding.KindHorizon, finding.KindGap} {
 		f.Kind = kind

@@ -119,3 +119,17 @@ func EdgeLabel(e finding.Edge) string {
 	}
 	return label + " " + e.Key
 }
+
+// During says of a mark in one line when it was, and what is told of it.
+func During(m *finding.Mark) string {
+	line := "During " + m.Name + ", " + m.Start
+	if m.End == "" {
+		line += ", which had not ended"
+	} else {
+		line += " to " + m.End
+	}
+	if m.Text != "" {
+		line += ": " + m.Text
+	}
+	return line
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -168,7 +169,7 @@ func (p *service) tellVerdicts(reports []app.Report) error {
 		if len(r.Verdicts) == 0 {
 			continue
 		}
-		if _, err := out.Write(appendVerdicts(nil, r, color)); err != nil {
+		if _, err := out.Write(whole.AppendVerdicts(nil, r, color)); err != nil {
 			return err
 		}
 	}

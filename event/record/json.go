@@ -43,7 +43,8 @@ func appendHead(dst []byte, r *Record) []byte {
 	dst = appendName(dst, "isolation", r.Isolation)
 	dst = appendTrue(dst, "stale", r.Flags&Stale != 0)
 	dst = appendName(dst, "name", r.Name)
-	return appendName(dst, "trace_id", r.TraceID)
+	dst = appendName(dst, "trace_id", r.TraceID)
+	return appendLabels(dst, r.Labels)
 }
 
 // AppendOp appends o as an element of "ops".

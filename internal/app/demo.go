@@ -37,8 +37,8 @@ type PlantedBugs struct {
 	Took           time.Duration // from its end until it was found
 }
 
-// planted is a transaction that suffered a bug.
-type planted struct {
+// plantedBug is a transaction that suffered a bug.
+type plantedBug struct {
 	bug, txn string
 	end      time.Time
 }
@@ -87,12 +87,12 @@ func RunDemo(ctx context.Context, a *App) (DemoSummary, error) {
 	var published atomic.Int64
 	began := time.Now()
 	var mu sync.Mutex
-	var bugs []planted
+	var bugs []plantedBug
 	err = workload.RunClients(ctx, st, demoClients(), func(t workload.Txn) error {
 		t.Source = DemoSource
 		if t.Bug != "" {
 			mu.Lock()
-			bugs = append(bugs, planted{t.Bug, t.ID, time.Unix(0, t.End)})
+			bugs = append(bugs, plantedBug{t.Bug, t.ID, time.Unix(0, t.End)})
 			mu.Unlock()
 		}
 		publishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -113,7 +113,7 @@ func RunDemo(ctx context.Context, a *App) (DemoSummary, error) {
 }
 
 // compare says which of the planted bugs findings name.
-func (s *DemoSummary) compare(a *App, began time.Time, bugs []planted) error {
+func (s *DemoSummary) compare(a *App, began time.Time, bugs []plantedBug) error {
 	found := map[string]time.Time{} // when a finding first named the transaction
 	_, err := engine.Reader{Store: a.store}.List("", func(f *finding.Finding) bool {
 		at, err := time.Parse(time.RFC3339, f.FoundAt)
@@ -127,7 +127,7 @@ func (s *DemoSummary) compare(a *App, began time.Time, bugs []planted) error {
 		}
 		return true
 	})
-	slices.SortFunc(bugs, func(x, y planted) int { return x.end.Compare(y.end) })
+	slices.SortFunc(bugs, func(x, y plantedBug) int { return x.end.Compare(y.end) })
 	for _, b := range bugs {
 		i := slices.IndexFunc(s.Planted, func(p PlantedBugs) bool { return p.Bug == b.bug })
 		if i < 0 {

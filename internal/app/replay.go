@@ -275,29 +275,27 @@ func (p *replaying) admit(b *event.Batch) {
 	if p.allEarly {
 		b.Bad = b.Bad[:0]
 	}
-	kept := b.Txns[:0]
-	for i := range b.Txns {
-		t := &b.Txns[i]
+	b.Marks = slices.DeleteFunc(b.Marks, func(m event.Mark) bool { return c.Source != "" && m.Source != c.Source })
+	b.KeepTxns(func(t *event.Txn) bool {
 		timed := t.Flags&event.HasTimes != 0
 		switch {
 		case c.Source != "" && string(b.Bytes(t.Source)) != c.Source:
 			p.out.Outside++
-			continue
+			return false
 		case !timed && (c.From.Kind == config.AtTime || c.To.Kind == config.AtTime):
 			p.out.Untimed++
-			continue
+			return false
 		case c.From.Kind == config.AtTime && t.End < c.From.Time, c.To.Kind == config.AtTime && t.Start >= c.To.Time:
 			p.out.Outside++
-			continue
+			return false
 		}
 		if len(c.Txns) > 0 && string(b.Bytes(t.Epoch)) == c.Epoch && string(b.Bytes(t.Source)) == p.source() {
 			if id := b.Text(t.ID); slices.Contains(c.Txns, id) {
 				p.seen[id] = true
 			}
 		}
-		kept = append(kept, *t)
-	}
-	b.Txns = kept
+		return true
+	})
 }
 
 // stand tells a machine, before it takes a step, which partitions there are: those

@@ -100,7 +100,7 @@ type surveyor struct {
 // does not decode, or an operation-level one that fits no transaction.
 func (s *surveyor) take() {
 	b := &s.batch
-	s.Records += int64(len(b.Txns) + len(b.Parts) + len(b.Bad)) // before parts make further ones
+	s.Records += int64(len(b.Txns) + len(b.Parts) + len(b.Marks) + len(b.Bad)) // before parts make further ones
 	s.assembler.Add(b)
 	for i := range b.Bad {
 		s.Invalid++

@@ -28,6 +28,15 @@ func (s *Server) Kill(t testing.TB) {
 	}
 }
 
+// Checkpoint has a PostgreSQL write all that was committed so far: a table that was just
+// made is lost at a Kill otherwise, where commits are asynchronous.
+func (s *Server) Checkpoint(t testing.TB) {
+	t.Helper()
+	if err := s.psql(t.Context(), "CHECKPOINT"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Restart starts a server that was killed anew, on its files, and waits until it answers.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()

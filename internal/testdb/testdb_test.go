@@ -25,6 +25,7 @@ func TestServers(t *testing.T) {
 	}{
 		{"pgx", func(t testing.TB) string { return Postgres(t, "max_connections=77") }, "SHOW max_connections", "77"},
 		{"mysql", func(t testing.TB) string { return MariaDB(t, "--max-connections=77") }, "SELECT @@max_connections", "77"},
+		{"mysql", func(t testing.TB) string { return MySQL(t, "--transaction-isolation=SERIALIZABLE") }, "SELECT @@transaction_isolation", "SERIALIZABLE"},
 	} {
 		t.Run(c.driver, func(t *testing.T) {
 			db, err := sql.Open(c.driver, c.start(t))

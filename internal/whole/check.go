@@ -21,6 +21,7 @@ type Whole struct {
 	// Bounded keeps no more than Watch.Window of the history in memory.
 	Bounded bool
 	Stdin   io.Reader // what the name "-" reads
+	Called  string    // what positions in it begin with; "": stdin
 	// Format of the files; "": each is recognised.
 	Format history.Format
 	// FixedContract: Watch.Contract holds also where a format has another one.
@@ -35,7 +36,8 @@ type Whole struct {
 	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
 	Tell func(bytes int)
 
-	beside bool // other histories are checked at the same time
+	// Beside: the process does other work at the same time, and its settings stay.
+	Beside bool
 }
 
 // Report is the answer on one file.
@@ -198,6 +200,9 @@ func (h *Checking) run() {
 	for i := range b.Txns {
 		s := h.source(b.Bytes(b.Txns[i].Source))
 		s.txns = append(s.txns, int32(i))
+	}
+	for i := range b.Marks {
+		h.source([]byte(b.Marks[i].Source))
 	}
 	for _, s := range h.Sources {
 		if h.Standing != nil {
@@ -376,4 +381,12 @@ func PartitionOf(name string) string {
 		return stdin.Partition
 	}
 	return "file:" + name
+}
+
+// partition is PartitionOf, or what standard input is called.
+func (w *Whole) partition(name string) string {
+	if name == "-" && w.Called != "" {
+		return w.Called
+	}
+	return PartitionOf(name)
 }

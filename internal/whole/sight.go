@@ -13,25 +13,25 @@ var ErrForeign = errors.New("no line of it is a record, and it is a history in n
 
 // Sight tells a history with bad records from what is none at all.
 type Sight struct {
-	known bool   // a record was read, or a line begins like one and has the field txn
+	known bool   // a record was read, or a line begins like one and has the field txn or the type mark
 	bad   bool   // there are bad records
 	first []byte // the beginning of the first one
 }
 
 // Decode appends the records of a message to b.
 func (s *Sight) Decode(d *event.Decoder, b *event.Batch, pos event.Position, msg []byte) {
-	txns, parts, bad := len(b.Txns), len(b.Parts), len(b.Bad)
+	before, bad := len(b.Txns)+len(b.Parts)+len(b.Marks), len(b.Bad)
 	d.DecodeMessage(b, pos, msg)
 	if s.known {
 		return
 	}
-	s.known = len(b.Txns) > txns || len(b.Parts) > parts
+	s.known = len(b.Txns)+len(b.Parts)+len(b.Marks) > before
 	for i := bad; i < len(b.Bad) && !s.known; i++ {
 		raw := b.Bytes(b.Bad[i].Raw)
 		if !s.bad {
 			s.bad, s.first = true, bytes.Clone(raw[:min(len(raw), 16)])
 		}
-		s.known = bytes.HasPrefix(bytes.TrimLeft(raw, " \t"), []byte("{")) && bytes.Contains(raw, []byte(`"txn"`))
+		s.known = bytes.HasPrefix(bytes.TrimLeft(raw, " \t"), []byte("{")) && (bytes.Contains(raw, []byte(`"txn"`)) || bytes.Contains(raw, []byte(`"mark"`)))
 	}
 }
 

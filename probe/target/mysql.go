@@ -2,37 +2,35 @@ package target
 
 import (
 	"context"
-	"net/url"
-	"strings"
 
+	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/probe/mysql"
 )
 
-func openMySQL(ctx context.Context, target string, o Options) (*Target, error) {
-	u, err := url.Parse(target)
-	if err != nil {
-		return nil, unknown(target)
-	}
-	password, _ := u.User.Password()
-	if o.Password != "" {
-		password = o.Password
-	}
-	db, err := mysql.Open(u.User.Username()+":"+password+"@tcp("+u.Host+")/", mysql.Options{Schema: o.Schema, Isolation: levels[words(o.Isolation)]})
+func openMySQL(ctx context.Context, url string, o Options) (*Target, error) {
+	options := mysqlOptions(o)
+	e, err := mysql.OpenEpoch(ctx, url, options)
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Database: db, Product: "mysql", Isolation: words(o.Isolation), close: db.Close}
-	var level string
-	if err := db.DB.QueryRowContext(ctx, "SELECT VERSION(), @@tx_isolation").Scan(&t.Version, &level); err != nil {
-		db.Close()
+	t := &Target{
+		Database: e, Product: e.Product, Version: e.Version, Setting: setting(e.Isolation), Isolation: e.Isolation, close: e.Close,
+	}
+	err = t.addEndpoints(e.Name, o, func(url string) (other, error) {
+		e, err := mysql.OpenEndpoint(ctx, url, options)
+		if err != nil {
+			return other{}, err
+		}
+		return other{probe.Endpoint{Database: e.SQL, Name: e.Name}, e.Product, e.Replica, e.Close}, nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(t.Version, "MariaDB") {
-		t.Product = "mariadb"
-	}
-	if t.Isolation == "" {
-		t.Isolation = words(level)
-	}
-	t.Setting = setting(t.Isolation)
 	return t, nil
+}
+
+func mysqlOptions(o Options) mysql.EpochOptions {
+	return mysql.EpochOptions{
+		Epoch: o.Epoch, Schema: o.Schema, Isolation: words(o.Isolation), Password: o.Password, Timeout: o.Timeout, Connections: o.Sessions,
+	}
 }

@@ -2,26 +2,35 @@ package target
 
 import (
 	"context"
-	"strings"
 
+	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/probe/postgres"
 )
 
 func openPostgres(ctx context.Context, url string, o Options) (*Target, error) {
-	db, err := postgres.Open(url, postgres.Options{Schema: o.Schema, Isolation: levels[words(o.Isolation)]})
+	options := postgresOptions(o)
+	e, err := postgres.OpenEpoch(ctx, url, options)
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Database: db, Product: "postgresql", Isolation: words(o.Isolation), close: db.Close}
-	err = db.DB.QueryRowContext(ctx, "SHOW server_version").Scan(&t.Version)
-	if err == nil && t.Isolation == "" {
-		err = db.DB.QueryRowContext(ctx, "SHOW default_transaction_isolation").Scan(&t.Isolation)
+	t := &Target{
+		Database: e, Product: e.Product, Version: e.Version, Setting: setting(e.Isolation), Isolation: e.Isolation, close: e.Close,
 	}
+	err = t.addEndpoints(e.Name, o, func(url string) (other, error) {
+		e, err := postgres.OpenEndpoint(ctx, url, options)
+		if err != nil {
+			return other{}, err
+		}
+		return other{probe.Endpoint{Database: e.SQL, Name: e.Name}, e.Product, e.Replica, e.Close}, nil
+	})
 	if err != nil {
-		db.Close()
 		return nil, err
 	}
-	t.Isolation = strings.ToLower(t.Isolation)
-	t.Setting = setting(t.Isolation)
 	return t, nil
+}
+
+func postgresOptions(o Options) postgres.EpochOptions {
+	return postgres.EpochOptions{
+		Epoch: o.Epoch, Schema: o.Schema, Isolation: words(o.Isolation), Password: o.Password, Timeout: o.Timeout, Connections: o.Sessions,
+	}
 }

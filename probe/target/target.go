@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +19,8 @@ type Options struct {
 	Stale     bool          // reads of replicas are declared stale
 	Timeout   time.Duration // of a statement; default 10 s
 	Sessions  int           // connections an endpoint, at most; default 8
+	// Log gets what children of exec: write on standard error; default: nobody does.
+	Log func(line string)
 }
 
 func (o Options) withDefaults() Options {
@@ -38,21 +39,53 @@ func (o Options) withDefaults() Options {
 // Target is a database that is ready for [probe.Fill] and [probe.Run].
 type Target struct {
 	probe.Database
-	Product   string // as package isolation names it: postgresql, mysql, mariadb, sqlite; "" is not known
+	Product   string // as package isolation names it: postgresql, mysql, mariadb, sqlite; sim; "" is not known
 	Version   string // as the product says it; "" is not known
 	Setting   string // as package isolation names it: repeatable-read
 	Isolation string // the same in SQL's words: repeatable read
+	Replicas  bool   // some endpoints follow another server
 
-	close func() error
+	endpoints []probe.Endpoint // the database and others; none: it is alone
+	close     func() error
 }
 
 // Expect is what the product documents for the setting, as --expect takes it:
-// postgresql/repeatable-read. "" says that the product is not known.
+// postgresql/repeatable-read, or a level. "" says that the product is not known.
 func (t *Target) Expect() string {
-	if t.Product == "" || t.Setting == "" {
+	switch {
+	case t.Product == "" || t.Setting == "":
 		return ""
+	case t.Product == sim:
+		return t.Setting
+	case t.Replicas:
+		return t.expectOfReplicas()
 	}
 	return t.Product + "/" + t.Setting
+}
+
+// expectOfReplicas is what primary and replicas promise together. A replica of MySQL or
+// MariaDB shows states that its primary had, but no session sees what it did, and nothing
+// says that all replicas commit in one order.
+func (t *Target) expectOfReplicas() string {
+	committed := t.Setting
+	if committed == "read-uncommitted" && t.Product == "postgresql" {
+		committed = "read-committed" // the same in PostgreSQL
+	}
+	switch {
+	case t.Product == "postgresql":
+		return t.Product + "/" + committed + "-with-replicas"
+	case committed == "read-uncommitted":
+		return committed
+	}
+	return "read-committed"
+}
+
+// Limits implements [probe.Limited].
+func (t *Target) Limits() probe.Limits {
+	if l, limited := t.Database.(probe.Limited); limited {
+		return l.Limits()
+	}
+	return probe.Limits{}
 }
 
 // Close drops the tables, releases the lock and closes all connections.
@@ -67,15 +100,24 @@ func Open(ctx context.Context, url string, o Options) (*Target, error) {
 		return openPostgres(ctx, url, o)
 	case "mysql", "mariadb":
 		return openMySQL(ctx, url, o)
+	}
+	if err := noEndpoints(o); err != nil {
+		return nil, err
+	}
+	switch scheme(url) {
 	case "sqlite":
 		return openSQLite(ctx, url, o)
+	case "sim":
+		return openSim(url, o)
+	case "exec":
+		return openCommand(url, o)
 	}
 	return nil, unknown(url)
 }
 
 // unknown is the error of a URL that names nothing that can be probed.
 func unknown(url string) error {
-	return fmt.Errorf("the URL %q names no database that can be probed: want postgres://, mysql:// or sqlite:///FILE", Redact(url))
+	return fmt.Errorf("the URL %q names no database that can be probed: want postgres://, mysql://, sqlite:///FILE, sim:LEVEL or exec:COMMAND", Redact(url))
 }
 
 func scheme(url string) string {
@@ -86,14 +128,6 @@ func scheme(url string) string {
 	return before
 }
 
-// levels are the settings by SQL's words.
-var levels = map[string]sql.IsolationLevel{
-	"read uncommitted": sql.LevelReadUncommitted,
-	"read committed":   sql.LevelReadCommitted,
-	"repeatable read":  sql.LevelRepeatableRead,
-	"serializable":     sql.LevelSerializable,
-}
-
 // words are a level's in SQL, from what a person or a database calls it: REPEATABLE-READ.
 func words(name string) string {
 	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(strings.TrimSpace(name)))
@@ -101,9 +135,3 @@ func words(name string) string {
 
 // setting is the level as package isolation names it.
 func setting(words string) string { return strings.ReplaceAll(words, " ", "-") }
-
-// Statements are all that Open, probe.Fill and Close run on the database, in their order,
-// without connecting.
-func Statements(url string, o Options) ([]string, error) {
-	return nil, unknown(url)
-}

@@ -8,7 +8,11 @@ import (
 
 func counter(n int) string { return fmt.Sprintf("c%03d", n) }
 
+// fillCounters creates the counters where an increment does not.
 func fillCounters(tx *Tx, keys int) {
+	if _, whole := tx.session.(*wholeSession); whole {
+		return
+	}
 	for n := range keys {
 		tx.create(counter(n))
 	}
@@ -23,17 +27,18 @@ func tellCounters(ops []event.RecordOp) []event.RecordOp {
 	return ops
 }
 
-// nextCounters adds to counters, moves between them, and reads them.
-func nextCounters(c *client) (string, func(*Tx)) {
-	return c.draw([]template{
-		{3, "add", func(c *client) func(*Tx) {
+// counters adds to counters, moves between them, and reads them.
+func counters() []template {
+	return []template{
+		{3, "add", onCounters, func(c *client) func(*Tx) {
 			a, b := c.two(c.o.Keys)
+			n := 1 + c.rng.Int64N(9)
 			return func(tx *Tx) {
-				tx.inc(counter(a), 1+c.rng.Int64N(9))
+				tx.inc(counter(a), n)
 				tx.counter(counter(b))
 			}
 		}},
-		{2, "move", func(c *client) func(*Tx) {
+		{2, "move", onCounters, func(c *client) func(*Tx) {
 			a, b := c.two(c.o.Keys)
 			n := 1 + c.rng.Int64N(9)
 			return func(tx *Tx) {
@@ -41,12 +46,12 @@ func nextCounters(c *client) (string, func(*Tx)) {
 				tx.inc(counter(b), n)
 			}
 		}},
-		{3, "look", func(c *client) func(*Tx) {
+		{3, "look", onCounters | looks, func(c *client) func(*Tx) {
 			a, b := c.two(c.o.Keys)
 			return func(tx *Tx) {
 				tx.counter(counter(a))
 				tx.counter(counter(b))
 			}
 		}},
-	})
+	}
 }
