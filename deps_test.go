@@ -69,7 +69,7 @@ probe/epoch           : probe
 probe/mysql           : event probe probe/epoch
 probe/postgres        : event probe probe/epoch
 probe/publisher       : internal/broker/kafka internal/broker/nats
-probe/sqlite          : event probe
+probe/sqlite          : event probe probe/epoch
 probe/sim             : event internal/workload probe
 probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres probe/sim probe/sqlite
 registers             : event isolation saturation

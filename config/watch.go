@@ -143,8 +143,8 @@ func (w *Watch) fields() []field {
 		{"live-cap", number{&w.LiveCap}},
 		{"key-cap", number{&w.KeyCap}},
 		{"contract", &w.Contract},
-		{"patterns", listing{&w.Patterns, false}},
-		{"sessions", listing{&w.Sessions, false}},
+		{"patterns", listing{to: &w.Patterns}},
+		{"sessions", listing{to: &w.Sessions}},
 	}
 }
 

@@ -197,7 +197,7 @@ func (a *Assembler) begin(b *Batch, p *Part, id Hash, open *openTxn) {
 func (p *Part) txn() Txn {
 	return Txn{
 		ID: p.ID, Source: p.Source, Epoch: p.Epoch, Session: p.Session,
-		Name: p.Name, Isolation: p.Isolation, TraceID: p.TraceID,
+		Name: p.Name, Isolation: p.Isolation, TraceID: p.TraceID, Labels: p.Labels,
 		StartTS: p.StartTS, CommitTS: p.CommitTS, Seq: p.Seq,
 		Status: Unknown, Flags: p.Flags,
 	}
@@ -279,7 +279,7 @@ func (t *Txn) add(p *Part) {
 	if t.Session.Len == 0 {
 		t.Session, t.SessionHash = p.Session, p.SessionHash
 	}
-	for _, s := range [...]struct{ to, from *Span }{{&t.Name, &p.Name}, {&t.Isolation, &p.Isolation}, {&t.TraceID, &p.TraceID}} {
+	for _, s := range [...]struct{ to, from *Span }{{&t.Name, &p.Name}, {&t.Isolation, &p.Isolation}, {&t.TraceID, &p.TraceID}, {&t.Labels, &p.Labels}} {
 		if s.to.Len == 0 {
 			*s.to = *s.from
 		}

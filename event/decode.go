@@ -26,7 +26,9 @@ type Decoder struct {
 	scratch       []byte
 	fallback      Span // where the source of a record that names none was last written
 
-	proto   protoOperation
+	proto       protoOperation
+	labelFields []protoLabel // of the record
+
 	wrapped bool // within an envelope
 
 	numOps  int // operations of the record so far

@@ -216,7 +216,7 @@ func partKindOf(word []byte) PartKind {
 // setHead takes over what the head of the record says.
 func (p *Part) setHead(t *Txn) {
 	p.ID, p.Source, p.Epoch, p.Session = t.ID, t.Source, t.Epoch, t.Session
-	p.Name, p.Isolation, p.TraceID = t.Name, t.Isolation, t.TraceID
+	p.Name, p.Isolation, p.TraceID, p.Labels = t.Name, t.Isolation, t.TraceID, t.Labels
 	p.SessionHash = t.SessionHash
 	p.StartTS, p.CommitTS, p.Seq, p.Flags = t.StartTS, t.CommitTS, t.Seq, t.Flags
 }

@@ -75,6 +75,7 @@ type Txn struct {
 
 	ID, Source, Epoch, Session Span // raw texts, unescaped
 	Name, Isolation, TraceID   Span
+	Labels                     Span // read by Batch.Label
 
 	IDHash      Hash // of ID
 	SessionHash Hash // of Session; zero when absent

@@ -22,6 +22,7 @@ const (
 	fStale
 	fName
 	fTraceID
+	fLabels
 	fIndex
 	fOp
 	fKey
@@ -146,6 +147,8 @@ func rareFieldOf(name []byte) field {
 		return fName
 	case "trace_id":
 		return fTraceID
+	case "labels":
+		return fLabels
 	case "index":
 		return fIndex
 	case "kind":

@@ -21,6 +21,8 @@ const (
 	MaxRecord     = record.MaxRecord
 	MaxOps        = record.MaxOps
 	MaxDepth      = record.MaxDepth
+	MaxLabels     = record.MaxLabels
+	MaxLabelText  = record.MaxLabelText
 
 	Committed = record.Committed
 	Aborted   = record.Aborted

@@ -61,14 +61,15 @@ func (d *Decoder) protoFits(b *Batch, rec []byte) bool {
 }
 
 var recordNames = []string{"", "txn", "status", "source", "epoch", "session", "seq", "start", "end", "ops",
-	"start_ts", "commit_ts", "isolation", "stale", "name", "trace_id", "type", "index", "count", "spread", "text"}
+	"start_ts", "commit_ts", "isolation", "stale", "name", "trace_id", "type", "index", "count", "spread", "labels", "text"}
 
 const (
-	pStart = 7
-	pEnd   = 8
-	pIndex = 17
-	pCount = 18
-	pText  = 20
+	pStart  = 7
+	pEnd    = 8
+	pIndex  = 17
+	pCount  = 18
+	pLabels = 20
+	pText   = 21
 )
 
 // protoMarkType is TYPE_MARK.
@@ -90,7 +91,7 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 	var h protoHead
 	var t Txn
 	t.Pos, t.FirstOp = pos, uint32(len(b.Ops))
-	d.numOps = 0
+	d.numOps, d.labelFields = 0, d.labelFields[:0]
 	for i := 0; i < len(d.rec); {
 		var f wireField
 		next := d.wire(&f, i, len(d.rec))
@@ -108,6 +109,9 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 	}
 	if t.Session.Len > 0 {
 		t.SessionHash = hashBytes(b.Bytes(t.Session))
+	}
+	if len(d.labelFields) > 0 {
+		t.Labels = d.protoLabels(b)
 	}
 	switch h.kind {
 	case 0:
@@ -133,11 +137,14 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 }
 
 func (d *Decoder) protoHeadField(b *Batch, t *Txn, h *protoHead, f *wireField, at int) bool {
-	if f.num == 9 {
+	switch f.num { // these two are repeated
+	case 9:
 		if f.wire != wireBytes {
 			return d.fail(at, "ops has another wire type")
 		}
 		return d.protoOp(b, f)
+	case pLabels:
+		return d.protoLabel(f, at)
 	}
 	if f.num >= uint32(len(recordNames)) {
 		return true

@@ -17,6 +17,7 @@ func (b *Batch) Record(t *Txn) Record {
 	r := Record{
 		ID: b.Text(t.ID), Source: b.Text(t.Source), Epoch: b.Text(t.Epoch), Session: b.Text(t.Session),
 		Name: b.Text(t.Name), Isolation: b.Text(t.Isolation), TraceID: b.Text(t.TraceID),
+		Labels: b.labelsOf(t.Labels),
 		Status: t.Status, Flags: t.Flags,
 		Seq: t.Seq, Start: t.Start, End: t.End, StartTS: t.StartTS, CommitTS: t.CommitTS,
 	}

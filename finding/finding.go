@@ -16,6 +16,9 @@ const (
 // their source is expected to give.
 const WeakerThanExpected = "weaker-than-expected"
 
+// EndpointLabel is the label of a record that names the server its client spoke to.
+const EndpointLabel = "endpoint"
+
 // State is where a finding is in its life.
 type State string
 
@@ -50,8 +53,9 @@ type Finding struct {
 	Expected      bool              `json:"expected"`        // the expected level allows it: counted, not alerted
 	Txns          []string          `json:"txns"`
 	Levels        map[string]string `json:"levels,omitempty"`
-	Names         map[string]string `json:"names,omitempty"`  // of transactions that have one
-	During        []Mark            `json:"during,omitempty"` // what happened beside them, the latest last
+	Names         map[string]string `json:"names,omitempty"`     // of transactions that have one
+	Endpoints     map[string]string `json:"endpoints,omitempty"` // by id, the transaction's label EndpointLabel
+	During        []Mark            `json:"during,omitempty"`    // what happened beside them, the latest last
 	Edges         []Edge            `json:"edges,omitempty"`
 	Explanation   string            `json:"explanation"`
 	Command       string            `json:"command,omitempty"`

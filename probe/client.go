@@ -22,6 +22,8 @@ type client struct {
 	links     []link
 	at        int // the one that it visits
 
+	operated time.Duration // of its transaction's operations
+
 	lists      *generations // nil: none are used
 	generation int64        // of the lists that its transaction uses
 
@@ -84,10 +86,12 @@ func (c *client) step(ctx context.Context, emit func(event.Record)) bool {
 			}
 		}()
 	}
+	c.o.Observer.Begins()
 	r, began, _ := c.transaction(ctx, t, t.body(c))
 	if began {
 		emit(r)
 	}
+	c.o.Observer.Ends()
 	return true
 }
 
@@ -119,12 +123,15 @@ func (c *client) transaction(ctx context.Context, t template, body func(*Tx)) (r
 	defer cancel()
 	start := max(c.o.Now().UnixNano(), c.end) // a clock that was set back must not let it overlap itself
 	session := c.link().session
-	if err := session.Begin(ctx); err != nil {
-		c.drop()
+	if err := c.timed(Begin, func() error { return session.Begin(ctx) }); err != nil {
+		c.link().fail(&c.o, c.rng)
 		return event.Record{}, false, err
 	}
+	c.link().pause = 0
 	tx := &Tx{ctx: ctx, session: session, id: c.name + "-" + strconv.FormatInt(c.seq+1, 10), pause: func() { c.think(ctx) }}
+	from := time.Now()
 	body(tx)
+	c.operated = time.Since(from)
 	status, err := c.conclude(tx)
 	if whole, is := session.(*wholeSession); is {
 		tx.answered = whole.answers
@@ -137,8 +144,8 @@ func (c *client) transaction(ctx context.Context, t template, body func(*Tx)) (r
 // record is what is told of the transaction.
 func (c *client) record(tx *Tx, name string, status event.Status, start int64) event.Record {
 	r := event.Record{
-		ID: tx.id, Source: c.o.Source, Epoch: c.o.Epoch, Session: c.name, Name: name,
-		Isolation: c.o.Isolation, Status: status, Flags: event.HasSeq | event.HasTimes, Seq: c.seq, Start: start, End: c.end, Ops: tx.answered,
+		ID: tx.id, Source: c.o.Source, Epoch: c.o.Epoch, Session: c.name, Name: name, Labels: c.link().labels, Isolation: c.o.Isolation,
+		Status: status, Flags: event.HasSeq | event.HasTimes, Seq: c.seq, Start: start, End: c.end, Ops: tx.answered,
 	}
 	if r.Source == "" {
 		r.Source = event.DefaultSource
@@ -161,16 +168,24 @@ func (c *client) conclude(tx *Tx) (event.Status, error) {
 		tx.err = errGivenUp
 	}
 	if tx.err != nil {
+		var gone error
 		if tx.ctx.Err() != nil || tx.session.Rollback(tx.ctx) != nil {
+			gone = tx.err
 			c.drop()
 		}
+		c.o.Observer.Phase(Operations, c.operated, gone)
 		return event.Aborted, tx.err // nobody asked for the commit
 	}
+	c.o.Observer.Phase(Operations, c.operated, nil)
 	tx.pause()
+	from := time.Now()
 	status, err := tx.session.Commit(tx.ctx)
+	var gone error
 	if status == event.Unknown {
+		gone = err
 		c.drop()
 	}
+	c.o.Observer.Phase(Commit, time.Since(from), gone)
 	return status, err
 }
 

@@ -8,7 +8,11 @@ import (
 
 func counter(n int) string { return fmt.Sprintf("c%03d", n) }
 
+// fillCounters creates the counters where an increment does not.
 func fillCounters(tx *Tx, keys int) {
+	if _, whole := tx.session.(*wholeSession); whole {
+		return
+	}
 	for n := range keys {
 		tx.create(counter(n))
 	}

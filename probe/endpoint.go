@@ -42,7 +42,8 @@ const (
 // link is a client's session at one endpoint.
 type link struct {
 	Endpoint
-	session  Session // nil: there is none
+	labels   map[string]string // of records
+	session  Session           // nil: there is none
 	readOnly bool
 	asked    time.Time // about readOnly
 	pause    time.Duration
@@ -56,7 +57,11 @@ func linksOf(db Database) []link {
 	}
 	var all []link
 	for _, e := range replicated.Endpoints() {
-		all = append(all, link{Endpoint: e})
+		l := link{Endpoint: e}
+		if e.Name != "" {
+			l.labels = map[string]string{"endpoint": e.Name}
+		}
+		all = append(all, l)
 	}
 	return all
 }
@@ -68,19 +73,26 @@ func (l *link) ready(ctx context.Context, o *Options, rng *rand.Rand) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	if l.open(ctx) == nil && l.ask(ctx, o) == nil {
-		l.pause = 0
+	if l.open(ctx, o) == nil && l.ask(ctx, o) == nil {
 		return true
 	}
-	l.close()
-	l.pause = min(max(2*l.pause, shortPause), longPause)
-	l.until = o.Now().Add(time.Duration(float64(l.pause) * (0.5 + rng.Float64())))
+	l.fail(o, rng)
 	return false
 }
 
-func (l *link) open(ctx context.Context) (err error) {
+// fail closes a session that could not be opened or begun, and has the next one wait. A
+// transaction that begins ends the waiting.
+func (l *link) fail(o *Options, rng *rand.Rand) {
+	l.close()
+	l.pause = min(max(2*l.pause, shortPause), longPause)
+	l.until = o.Now().Add(time.Duration(float64(l.pause) * (0.5 + rng.Float64())))
+}
+
+func (l *link) open(ctx context.Context, o *Options) (err error) {
 	if l.session == nil {
+		from := time.Now()
 		l.session, err = l.Database.Open(ctx)
+		o.Observer.Phase(Connect, time.Since(from), err)
 		l.asked = time.Time{}
 	}
 	return err

@@ -25,7 +25,7 @@ func Fill(ctx context.Context, db Database, w *Workload, o Options) (event.Recor
 	o.Think, o.Aborted = 0, 0
 	c := newClient(db, w, o, 0, nil)
 	c.name = "init"
-	if err := c.link().open(ctx); err != nil {
+	if err := c.link().open(ctx, &o); err != nil {
 		return event.Record{}, fmt.Errorf("opening a session: %w", err)
 	}
 	defer c.link().close()
@@ -60,7 +60,7 @@ func Run(ctx context.Context, db Database, w *Workload, o Options, emit func(eve
 	clients := make([]*client, o.Sessions)
 	for n := range clients {
 		clients[n] = newClient(db, w, o, n, g)
-		if err := clients[n].link().open(ctx); err != nil {
+		if err := clients[n].link().open(ctx, &o); err != nil {
 			for _, c := range clients[:n+1] {
 				c.close()
 			}

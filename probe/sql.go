@@ -36,6 +36,8 @@ type Dialect struct {
 	// ReadOnly, unless empty, is a query whose one value says whether the server takes no
 	// writes.
 	ReadOnly string
+	// Follower is the isolation at a server that takes no writes, where it is another one.
+	Follower sql.IsolationLevel
 	// Outcome is what is known after a commit failed with err: Aborted or Unknown.
 	Outcome func(err error) event.Status
 }
@@ -80,11 +82,16 @@ type sqlSession struct {
 	texts   map[string]string
 	conn    *sql.Conn
 	tx      *sql.Tx
+	follows bool // the server takes no writes, as far as is known
 }
 
 // Begin implements [Session].
 func (s *sqlSession) Begin(ctx context.Context) (err error) {
-	s.tx, err = s.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.Isolation})
+	level := s.dialect.Isolation
+	if s.follows && s.dialect.Follower != sql.LevelDefault {
+		level = s.dialect.Follower
+	}
+	s.tx, err = s.conn.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	return err
 }
 
@@ -104,8 +111,8 @@ func (s *sqlSession) ReadOnly(ctx context.Context) (is bool, err error) {
 	if s.dialect.ReadOnly == "" {
 		return false, nil
 	}
-	err = s.conn.QueryRowContext(ctx, s.dialect.ReadOnly).Scan(&is)
-	return is, err
+	err = s.conn.QueryRowContext(ctx, s.dialect.ReadOnly).Scan(&s.follows)
+	return s.follows, err
 }
 
 // Close implements [Session]. A connection waits for its transaction, so that one which

@@ -12,7 +12,8 @@ import (
 type Client interface {
 	// Transact runs ops as one transaction, and returns them with what reads and ranges
 	// found, in the same order. A read that found nothing has the flag event.NotFound; a
-	// delete of what was not there is answered by such a read.
+	// delete of what was not there is answered by such a read. An increment creates a counter
+	// that is not there, which holds 0 before.
 	//
 	// The outcome is Aborted only when nothing took effect for certain; after a lost
 	// connection, a time-out or when ctx ends it is Unknown. A client with an unknown

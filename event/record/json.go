@@ -24,6 +24,7 @@ func AppendJSON(dst []byte, r *Record) []byte {
 	dst = appendTrue(dst, "stale", r.Flags&Stale != 0)
 	dst = appendName(dst, "name", r.Name)
 	dst = appendName(dst, "trace_id", r.TraceID)
+	dst = appendLabels(dst, r.Labels)
 	dst = append(dst, `,"ops":[`...)
 	for i := range r.Ops {
 		if i > 0 {

@@ -7,8 +7,12 @@ package record
 // DefaultSource is the source of a record that names none.
 const DefaultSource = "default"
 
-// Limits of a record. Beyond them it is a dead letter.
+// Limits of a record. Beyond them it is a dead letter; labels beyond theirs are left out
+// when it is read.
 const (
+	MaxLabels    = 16  // of one record
+	MaxLabelText = 256 // bytes of a label's name, and of its value
+
 	MaxRecord = 16 << 20 // bytes of one record
 	MaxOps    = 100_000  // operations of one transaction
 	MaxDepth  = 32       // nested arrays and objects, the record itself included
@@ -18,6 +22,7 @@ const (
 type Record struct {
 	ID, Source, Epoch, Session string
 	Name, Isolation, TraceID   string
+	Labels                     map[string]string // at most MaxLabels; nil without any
 
 	Status            Status
 	Flags             TxnFlags

@@ -34,9 +34,9 @@ def run(db, op):
     elif what == "append":
         db.execute("INSERT INTO lists VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = v || ',' || excluded.v", (key, value))
     elif what == "insert":
-        db.execute("INSERT INTO %s VALUES (?, ?)" % ("counters" if kind == "counter" else "registers"), (key, value))
+        db.execute("INSERT INTO registers VALUES (?, ?)", (key, value))
     elif what == "inc":
-        db.execute("UPDATE counters SET n = n + ? WHERE k = ?", (op["value"], key))
+        db.execute("INSERT INTO counters VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET n = n + excluded.n", (key, op["value"]))
     elif what == "delete":
         if not db.execute("DELETE FROM %ss WHERE k = ?" % kind, (key,)).rowcount:
             op.update(op="r", value=None)  # there was nothing

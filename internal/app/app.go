@@ -70,6 +70,8 @@ type App struct {
 	engine      *engine.Engine
 	embedded    *brokernats.Embedded
 	inputs      []*input
+	probes      []*probed
+	selfTest    *selfTest  // nil: it is off
 	tailed      []string   // patterns of the inputs so far: what those match is theirs
 	made        []madeSink // of the configuration
 	sinkMetrics *alert.Metrics
@@ -99,6 +101,9 @@ func New(o Options) (*App, error) {
 	}
 	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(), reloading: make(chan struct{}, 1)}
 	a.current.Store(&a.config)
+	if a.config.SelfTest > 0 {
+		a.selfTest = newSelfTest(a.config.SelfTest, o.Now, a.log)
+	}
 	return a, nil
 }
 
@@ -287,5 +292,5 @@ func (a *App) NATSURL() string {
 	return a.embedded.URL()
 }
 
-// Status is what was known after the last commit.
-func (a *App) Status() *engine.Status { return a.engine.Status() }
+// Status is what was known after the last commit, but for the self-test.
+func (a *App) Status() *engine.Status { return withoutSelfTest(a.engine.Status()) }

@@ -27,7 +27,7 @@ type replayable struct {
 // each kind is named. A source with inputs of its own is in none of the others, unless
 // their records name it.
 func (r *replayable) command(source string, watch *config.Watch) string {
-	if slices.ContainsFunc(r.inputs, func(in config.PlacedInput) bool { return in.Stdin }) {
+	if slices.ContainsFunc(r.inputs, func(in config.PlacedInput) bool { return in.Stdin || in.Probe != nil && in.Source == source }) {
 		return ""
 	}
 	var flags []string
@@ -80,7 +80,7 @@ func (r *replayable) together(source string) bool {
 	inputs, _ := r.inputsOf(source)
 	for _, in := range inputs {
 		switch {
-		case in.Stdin:
+		case in.Stdin, in.Probe != nil && in.Source == source:
 			return false
 		case in.NATS != nil:
 			nats++

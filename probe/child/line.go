@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/isowatch/isowatch/event"
 )
@@ -74,4 +75,20 @@ func parse(line []byte) (answer, error) {
 		a.err = fmt.Errorf("the child says %s: %s", r.Status, short([]byte(said.Error)))
 	}
 	return a, nil
+}
+
+// Requests are examples of what a child gets: each operation once.
+func Requests(prefix string) []string {
+	k, l, c := prefix+"k000", prefix+"l0.0", prefix+"c000"
+	var lines []string
+	for _, ops := range [][]event.RecordOp{
+		{{Kind: event.Read, Key: k}, {Kind: event.Write, Key: k, Value: "17"}},
+		{{Kind: event.Read, Data: event.List, Key: l}, {Kind: event.Append, Key: l, Value: "18"}},
+		{{Kind: event.Delete, Data: event.List, Key: l}},
+		{{Kind: event.Range, From: prefix + "r", To: prefix + "s"}, {Kind: event.Delete, Key: prefix + "r000"}},
+		{{Kind: event.Inc, Key: c, Value: "3"}, {Kind: event.Read, Data: event.Counter, Key: c}},
+	} {
+		lines = append(lines, strings.TrimSuffix(string(request(ops)), "\n"))
+	}
+	return lines
 }

@@ -12,7 +12,7 @@ import (
 const (
 	// look is between two looks at the lock's connection, and between two attempts to take
 	// the lock again.
-	look = 5 * time.Second
+	look = time.Second
 	// answer is how long the database may take to answer such a look.
 	answer = 5 * time.Second
 	// patience is how long the lock may still be held by a probe that has ended: the

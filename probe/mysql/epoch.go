@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -29,6 +30,7 @@ type EpochOptions struct {
 type Epoch struct {
 	epoch.Tables
 	Facts
+	Name string // the server's address
 }
 
 // OpenEpoch opens a server that may be somebody else's: in the schema there may be tables of
@@ -47,9 +49,9 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 	if err != nil {
 		return nil, explain(err, config, o.Schema)
 	}
+	e := &Epoch{Tables: t, Name: config.Addr}
 	ctx, cancel := context.WithTimeout(ctx, 3*o.Timeout)
 	defer cancel()
-	e := &Epoch{Tables: t}
 	err = e.learn(ctx, e.DB, o.Isolation)
 	if err == nil && e.ReadOnly {
 		err = errReadOnly
@@ -61,9 +63,50 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 		_ = e.Abandon() // what matters is why
 		return nil, explain(err, config, o.Schema)
 	}
-	e.Dialect.Isolation = levels[o.Isolation]
-	e.Dialect.Session = e.session(o.Isolation, o.Timeout)
+	e.settle(&e.Dialect, &o)
 	return e, nil
+}
+
+// settle sets the isolation of the sessions, and how they begin.
+func (f *Facts) settle(d *probe.Dialect, o *EpochOptions) {
+	d.Isolation = levels[o.Isolation]
+	d.Session = f.session(o.Isolation, o.Timeout)
+}
+
+// Endpoint is another server of the same database.
+type Endpoint struct {
+	*probe.SQL
+	Facts
+	Name string // its address
+}
+
+// OpenEndpoint opens a replica, or a node, of the database whose tables are those of an
+// [Epoch]. It makes nothing there. An error is one sentence without secrets.
+func OpenEndpoint(ctx context.Context, url string, o EpochOptions) (*Endpoint, error) {
+	config, err := o.config(url)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, explain(err, config, o.Schema)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*o.Timeout)
+	defer cancel()
+	e := &Endpoint{SQL: probe.OpenSQL(o.connect(connector), epochDialect(o.Schema, o.Epoch)), Name: config.Addr}
+	if err := e.learn(ctx, e.DB, o.Isolation); err != nil {
+		_ = e.Close() // what matters is why
+		return nil, explain(err, config, o.Schema)
+	}
+	e.settle(&e.Dialect, &o)
+	return e, nil
+}
+
+// connect has a bounded number of connections.
+func (o *EpochOptions) connect(connector driver.Connector) *sql.DB {
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(o.Connections)
+	return db
 }
 
 func (o *EpochOptions) config(url string) (*mysql.Config, error) {
@@ -86,8 +129,7 @@ func (o *EpochOptions) tables(config *mysql.Config) (epoch.Tables, error) {
 	if err != nil {
 		return epoch.Tables{}, err
 	}
-	db, locks := sql.OpenDB(connector), sql.OpenDB(connector)
-	db.SetMaxOpenConns(o.Connections)
+	db, locks := o.connect(connector), sql.OpenDB(connector)
 	locks.SetMaxOpenConns(1)
 	return epoch.Tables{
 		SQL:    probe.OpenSQL(db, epochDialect(o.Schema, o.Epoch)),
@@ -100,6 +142,7 @@ func (o *EpochOptions) tables(config *mysql.Config) (epoch.Tables, error) {
 
 func epochDialect(schema, name string) probe.Dialect {
 	d := dialect()
+	d.ReadOnly = readOnlyNow
 	d.Prefix = quoted(schema) + "." + name + "_"
 	for _, columns := range tables {
 		d.Reset = append(d.Reset, "CREATE TABLE "+columns+" ENGINE=InnoDB COMMENT='"+epoch.Mark+"'")
@@ -122,13 +165,17 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 		return err
 	}
 	if !there {
-		_, err := e.DB.ExecContext(ctx, "CREATE DATABASE "+quoted(e.Schema))
+		_, err := e.DB.ExecContext(ctx, createSchema(e.Schema))
 		return err
 	}
 	return e.Drop(ctx)
 }
 
+func createSchema(name string) string { return "CREATE DATABASE " + quoted(name) }
+
 const (
+	// readOnlyNow is 0, 1 or, from MariaDB 12.0 on, a word.
+	readOnlyNow = "SELECT CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF')"
 	getLock     = "SELECT GET_LOCK(?, 0)"
 	schemaThere = "SELECT COUNT(*) > 0 FROM information_schema.schemata WHERE schema_name = ?"
 	listTables  = "SELECT table_name, table_comment FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name"

@@ -45,7 +45,7 @@ func (f *Facts) learn(ctx context.Context, db *sql.DB, isolation string) error {
 		return err
 	}
 	f.Product, f.Version = productOf(set["version"])
-	f.ReadOnly = set["read_only"] == "ON"
+	f.ReadOnly = set["read_only"] != "OFF" && set["read_only"] != ""
 	f.Replica = f.ReadOnly
 	f.Isolation = isolation
 	if isolation == "" {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"hash/fnv"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type EpochOptions struct {
 type Epoch struct {
 	epoch.Tables
 	Facts
+	Name string // the server's address
 }
 
 // OpenEpoch opens a database that may be somebody else's: in the schema there may be tables
@@ -47,7 +49,7 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*o.Timeout)
 	defer cancel()
-	e := &Epoch{Tables: o.tables(config)}
+	e := &Epoch{Tables: o.tables(config), Name: nameOf(config)}
 	err = e.learn(ctx, e.DB, o.Isolation)
 	if err == nil && e.ReadOnly {
 		err = errReadOnly
@@ -59,8 +61,53 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 		_ = e.Abandon() // what matters is why
 		return nil, explain(err, config, o.Schema)
 	}
-	e.Dialect.Isolation = levels[o.Isolation]
+	e.settle(&e.Dialect, o.Isolation)
 	return e, nil
+}
+
+// settle sets the isolation of the sessions.
+func (f *Facts) settle(d *probe.Dialect, isolation string) {
+	d.Isolation = levels[isolation]
+	if f.Product == "postgresql" && (f.Isolation == "serializable" || isolation == "serializable") {
+		d.Follower = sql.LevelRepeatableRead // a hot standby refuses serializable transactions
+	}
+}
+
+// Endpoint is another server of the same database.
+type Endpoint struct {
+	*probe.SQL
+	Facts
+	Name string // its address
+}
+
+// OpenEndpoint opens a replica, or a node, of the database whose tables are those of an
+// [Epoch]. It makes nothing there. An error is one sentence without secrets.
+func OpenEndpoint(ctx context.Context, url string, o EpochOptions) (*Endpoint, error) {
+	config, err := o.config(url)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*o.Timeout)
+	defer cancel()
+	e := &Endpoint{SQL: probe.OpenSQL(o.connect(config), epochDialect(o.Schema, o.Epoch)), Name: nameOf(config)}
+	if err := e.learn(ctx, e.DB, o.Isolation); err != nil {
+		_ = e.Close() // what matters is why
+		return nil, explain(err, config, o.Schema)
+	}
+	e.settle(&e.Dialect, o.Isolation)
+	return e, nil
+}
+
+// nameOf is the server's address.
+func nameOf(config *pgx.ConnConfig) string {
+	return net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+}
+
+// connect has a bounded number of connections.
+func (o *EpochOptions) connect(config *pgx.ConnConfig) *sql.DB {
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(o.Connections)
+	return db
 }
 
 // config is how to connect. The server, too, ends what takes too long, whatever becomes of
@@ -74,20 +121,22 @@ func (o *EpochOptions) config(url string) (*pgx.ConnConfig, error) {
 		config.Password = o.Password
 	}
 	config.ConnectTimeout = o.Timeout
-	timeout := strconv.FormatInt(o.Timeout.Milliseconds(), 10)
-	for name, value := range map[string]string{
-		"application_name": "isowatch probe", "statement_timeout": timeout, "idle_in_transaction_session_timeout": timeout,
-	} {
-		if _, named := config.RuntimeParams[name]; !named {
-			config.RuntimeParams[name] = value
+	for _, s := range o.settings() {
+		if _, named := config.RuntimeParams[s[0]]; !named {
+			config.RuntimeParams[s[0]] = s[1]
 		}
 	}
 	return config, nil
 }
 
+// settings are those of a connection, unless the URL has others.
+func (o *EpochOptions) settings() [][2]string {
+	timeout := strconv.FormatInt(o.Timeout.Milliseconds(), 10)
+	return [][2]string{{"application_name", "isowatch probe"}, {"statement_timeout", timeout}, {"idle_in_transaction_session_timeout", timeout}}
+}
+
 func (o *EpochOptions) tables(config *pgx.ConnConfig) epoch.Tables {
-	db, locks := stdlib.OpenDB(*config), stdlib.OpenDB(*config)
-	db.SetMaxOpenConns(o.Connections)
+	db, locks := o.connect(config), stdlib.OpenDB(*config)
 	locks.SetMaxOpenConns(1)
 	return epoch.Tables{
 		SQL:    probe.OpenSQL(db, epochDialect(o.Schema, o.Epoch)),
@@ -106,7 +155,7 @@ func prefix(schema, epoch string) string {
 func epochDialect(schema, name string) probe.Dialect {
 	d := dialect()
 	d.Prefix = prefix(schema, name)
-	d.Reset = nil
+	d.ReadOnly = readOnly
 	for _, columns := range tables {
 		table, _, _ := strings.Cut(columns, " ")
 		d.Reset = append(d.Reset, "CREATE TABLE "+columns+"; COMMENT ON TABLE "+table+" IS '"+epoch.Mark+"'")
@@ -128,7 +177,7 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 		return err
 	}
 	if !there {
-		_, err := e.DB.ExecContext(ctx, "CREATE SCHEMA "+pgx.Identifier{e.Schema}.Sanitize())
+		_, err := e.DB.ExecContext(ctx, createSchema(e.Schema))
 		return err
 	}
 	for _, right := range []string{"USAGE", "CREATE"} {
@@ -143,7 +192,10 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 	return e.Drop(ctx)
 }
 
+func createSchema(name string) string { return "CREATE SCHEMA " + pgx.Identifier{name}.Sanitize() }
+
 const (
+	readOnly    = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'"
 	tryLock     = "SELECT pg_try_advisory_lock($1)"
 	schemaThere = "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)"
 	mayUse      = "SELECT has_schema_privilege($1, $2)"

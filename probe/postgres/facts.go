@@ -26,6 +26,12 @@ var levels = map[string]sql.IsolationLevel{
 
 var errReadOnly = errors.New("the database is read-only: a replica is no target, name its primary")
 
+const (
+	askVersion   = "SELECT version(), pg_is_in_recovery()"
+	askReadOnly  = "SHOW transaction_read_only"
+	askIsolation = "SHOW transaction_isolation"
+)
+
 // learn asks the database, and what transactions get that ask for the isolation: some
 // products give another level than was asked for.
 func (f *Facts) learn(ctx context.Context, db *sql.DB, isolation string) error {
@@ -34,20 +40,23 @@ func (f *Facts) learn(ctx context.Context, db *sql.DB, isolation string) error {
 		return fmt.Errorf("the isolation %q: want read uncommitted, read committed, repeatable read or serializable", isolation)
 	}
 	var version, readOnly string
-	if err := db.QueryRowContext(ctx, "SELECT version(), pg_is_in_recovery()").Scan(&version, &f.Replica); err != nil {
+	if err := db.QueryRowContext(ctx, askVersion).Scan(&version, &f.Replica); err != nil {
 		return err
 	}
 	f.Product, f.Version = productOf(version)
-	if err := db.QueryRowContext(ctx, "SHOW transaction_read_only").Scan(&readOnly); err != nil {
+	if err := db.QueryRowContext(ctx, askReadOnly).Scan(&readOnly); err != nil {
 		return err
 	}
 	f.ReadOnly = f.Replica || readOnly == "on"
+	if f.Replica && level == sql.LevelSerializable {
+		level = sql.LevelRepeatableRead // a hot standby refuses the other
+	}
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	err = tx.QueryRowContext(ctx, "SHOW transaction_isolation").Scan(&f.Isolation)
+	err = tx.QueryRowContext(ctx, askIsolation).Scan(&f.Isolation)
 	f.Isolation = strings.ToLower(f.Isolation)
 	return err
 }

@@ -43,20 +43,41 @@ type Target struct {
 	Version   string // as the product says it; "" is not known
 	Setting   string // as package isolation names it: repeatable-read
 	Isolation string // the same in SQL's words: repeatable read
+	Replicas  bool   // some endpoints follow another server
 
-	close func() error
+	endpoints []probe.Endpoint // the database and others; none: it is alone
+	close     func() error
 }
 
 // Expect is what the product documents for the setting, as --expect takes it:
-// postgresql/repeatable-read. "" says that the product is not known.
+// postgresql/repeatable-read, or a level. "" says that the product is not known.
 func (t *Target) Expect() string {
 	switch {
 	case t.Product == "" || t.Setting == "":
 		return ""
 	case t.Product == sim:
 		return t.Setting
+	case t.Replicas:
+		return t.expectOfReplicas()
 	}
 	return t.Product + "/" + t.Setting
+}
+
+// expectOfReplicas is what primary and replicas promise together. A replica of MySQL or
+// MariaDB shows states that its primary had, but no session sees what it did, and nothing
+// says that all replicas commit in one order.
+func (t *Target) expectOfReplicas() string {
+	committed := t.Setting
+	if committed == "read-uncommitted" && t.Product == "postgresql" {
+		committed = "read-committed" // the same in PostgreSQL
+	}
+	switch {
+	case t.Product == "postgresql":
+		return t.Product + "/" + committed + "-with-replicas"
+	case committed == "read-uncommitted":
+		return committed
+	}
+	return "read-committed"
 }
 
 // Limits implements [probe.Limited].
@@ -79,6 +100,11 @@ func Open(ctx context.Context, url string, o Options) (*Target, error) {
 		return openPostgres(ctx, url, o)
 	case "mysql", "mariadb":
 		return openMySQL(ctx, url, o)
+	}
+	if err := noEndpoints(o); err != nil {
+		return nil, err
+	}
+	switch scheme(url) {
 	case "sqlite":
 		return openSQLite(ctx, url, o)
 	case "sim":
@@ -109,9 +135,3 @@ func words(name string) string {
 
 // setting is the level as package isolation names it.
 func setting(words string) string { return strings.ReplaceAll(words, " ", "-") }
-
-// Statements are all that Open, probe.Fill and Close run on the database, in their order,
-// without connecting.
-func Statements(url string, o Options) ([]string, error) {
-	return nil, unknown(url)
-}

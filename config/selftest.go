@@ -1,0 +1,35 @@
+package config
+
+import (
+	"time"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// SelfTestSource is the source of what the self-test plants.
+const SelfTestSource = "isowatch-self-test"
+
+// minSelfTest keeps what is planted few.
+const minSelfTest = 5 * time.Second
+
+// selfTestWatch finds an aborted read at once, and soon forgets it.
+func selfTestWatch() Watch {
+	w := DefaultWatch(WholeContract())
+	w.KeyCap = 1000
+	w.Contract.IgnoreIsolation = true
+	w.Expect = isolation.Level{Base: isolation.ReadCommitted}
+	w.Levels, w.Named = []isolation.Level{w.Expect}, true
+	w.Window.Duration, w.Lateness, w.MaxTransaction, w.Idle = 10*time.Second, 0, time.Second, time.Second
+	w.Pane = time.Hour // nobody looks at them
+	return w
+}
+
+func (s *Service) validateSelfTest(f *faults) {
+	switch {
+	case s.SelfTest == 0:
+	case s.SelfTest < minSelfTest:
+		f.add("self-test", "self-test %v: at least %v; 0: none", s.SelfTest, minSelfTest)
+	case s.UsesStdin():
+		f.add("self-test", "self-test: it never ends, and standard input does: leave one out")
+	}
+}
