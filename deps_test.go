@@ -24,11 +24,20 @@ alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
 alert/words           : finding
-check                 : alert/words config event finding history internal/whole isolation
+capture               : capture/internal/statement event/record
+capture/internal/message : capture
+capture/internal/statement :
+capture/kafka         : capture capture/internal/message
+capture/nats          : capture capture/internal/message
+capture/pgx           : capture capture/internal/statement capture/rows
+capture/rows          : capture
+check                 : alert/words config event finding internal/whole isolation window
 config                : internal/pattern isolation
 docs                  :
 event                 : event/record
 event/record          :
+examples/shop         : capture capture/pgx capture/rows
+examples/shop/before  :
 finding               : event
 incremental           : internal/flat
 history               : event
@@ -45,6 +54,7 @@ internal/broker/kafka :
 internal/broker/nats  :
 internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
+internal/guides       : *
 internal/invariants   :
 internal/live         : *
 internal/oracle       : event internal/workload
@@ -53,12 +63,13 @@ internal/picture      : finding
 internal/probelive    : *
 internal/recorded     : *
 internal/simtest      : *
+internal/testcapture  : capture
 internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
 internal/web          : alert/words finding internal/picture isolation
-internal/whole        : config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
+internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
@@ -82,7 +93,7 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
@@ -98,11 +109,11 @@ const onlyIn = `
 github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
-github.com/jackc/pgx/v5                : probe/postgres
+github.com/jackc/pgx/v5                : capture/pgx examples/shop examples/shop/before probe/postgres
 github.com/nats-io/nats-server/v2      : internal/broker/nats
-github.com/nats-io/nats.go             : alert/nats ingest/nats internal/app internal/broker/nats internal/testnats probe/publisher
+github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/testnats probe/publisher
 github.com/prometheus/client_golang    : alert internal/app internal/web
-github.com/segmentio/kafka-go          : alert/kafka ingest/kafka internal/broker/kafka internal/testkafka probe/publisher
+github.com/segmentio/kafka-go          : alert/kafka capture/kafka ingest/kafka internal/broker/kafka internal/testkafka probe/publisher
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config
@@ -118,7 +129,12 @@ type source struct {
 
 func (s source) dir() string     { return path.Dir(s.name) }
 func (s source) isTest() bool    { return strings.HasSuffix(s.name, "_test.go") }
-func (s source) isCommand() bool { return strings.HasPrefix(s.name, "cmd/") }
+func (s source) isCommand() bool { return isCommand(s.name) }
+
+// isCommand says whether the package or file is a command's.
+func isCommand(name string) bool {
+	return strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "examples/")
+}
 
 // rules are the tables, read.
 type rules struct {
@@ -212,7 +228,7 @@ func (r rules) refuses(dir, path string) string {
 	case isOurs:
 		allowed, _ := r.row(r.ours, dir)
 		switch {
-		case strings.HasPrefix(ours, "cmd/"):
+		case isCommand(ours):
 			return "imports the command " + ours
 		case slices.Contains(testOnly, ours) && !slices.Contains(testOnly, dir):
 			return "imports " + ours + ", which is for tests"
@@ -223,7 +239,7 @@ func (r rules) refuses(dir, path string) string {
 		if slices.Contains(pure, dir) && slices.Contains(impure, path) {
 			return "is pure and may not import " + path
 		}
-		if path == "os/signal" && !strings.HasPrefix(dir, "cmd/") {
+		if path == "os/signal" && !isCommand(dir) {
 			return "may not import os/signal: signals are the command's"
 		}
 	default:
@@ -285,7 +301,7 @@ func TestDependencies(t *testing.T) {
 			return err
 		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || base == "testdata"):
 			return fs.SkipDir
-		case name == "deploy/test": // a module of its own
+		case name == "deploy/test", name == "capture/ormtest": // modules of their own
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil
@@ -311,7 +327,7 @@ func TestDependencies(t *testing.T) {
 
 // lean packages need nothing but the standard library, of all that they import:
 // what a service takes in to be captured.
-var lean = []string{"event/record"}
+var lean = []string{"capture", "capture/internal/statement", "capture/rows", "event/record"}
 
 func TestLean(t *testing.T) {
 	for _, dir := range lean {

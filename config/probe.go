@@ -125,6 +125,8 @@ func (p *Probe) Expected() string {
 	switch {
 	case p.Expect != "":
 		return p.Expect
+	case strings.HasPrefix(p.URL, "sim:"):
+		return strings.TrimPrefix(p.URL, "sim:") // the level that is simulated
 	case product == "":
 		return ""
 	case p.Isolation != "":
@@ -194,13 +196,14 @@ func (p *Probe) validateLevel(f *faults) {
 			return
 		}
 	}
-	if p.Expect == "" {
-		if product == "" && probeURL(p.URL) == nil {
-			f.add("expect", "expect: of this URL no product is known: name the level that is expected")
-		}
+	expected := p.Expected()
+	if expected == "" && probeURL(p.URL) == nil {
+		f.add("expect", "expect: of this URL no product is known: name the level that is expected")
+	}
+	if expected == "" || p.Expect == "" && product != "" {
 		return
 	}
-	if _, _, err := isolation.ParseExpected(p.Expect); err != nil {
+	if _, _, err := isolation.ParseExpected(expected); err != nil {
 		f.add("expect", "expect: %v", err)
 	}
 }

@@ -138,6 +138,26 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
+// What a URL and an isolation level document, unless expect says it.
+func TestProbeExpected(t *testing.T) {
+	for _, c := range []struct{ url, isolation, expect, want string }{
+		{"postgres://h/d", "", "", "postgresql/read-committed"},
+		{"postgresql://h/d", "Repeatable Read", "", "postgresql/repeatable-read"},
+		{"mariadb://h/d", "", "", "mariadb/repeatable-read"},
+		{"mysql://h/d", "SERIALIZABLE", "", "mysql/serializable"},
+		{"sqlite:///f", "", "", "sqlite/serializable"},
+		{"sim:snapshot-isolation", "", "", "snapshot-isolation"},
+		{"exec:client", "", "", ""},
+		{"exec:client", "", "causal", "causal"},
+		{"postgres://h/d", "repeatable read", "serializable", "serializable"},
+	} {
+		p := Probe{URL: c.url, Isolation: c.isolation, Expect: c.expect}
+		if got := p.Expected(); got != c.want {
+			t.Errorf("%+v is held to %q, want %q", c, got, c.want)
+		}
+	}
+}
+
 func TestMaskDatabaseURL(t *testing.T) {
 	for url, want := range map[string]string{
 		"":                                     "",

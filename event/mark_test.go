@@ -39,7 +39,7 @@ func TestMarkInProto(t *testing.T) {
 	mark := func(fields ...[]byte) []byte { return pf(2, join(append(fields, pf(16, 5))...)) }
 	at := func(num int, ns int64) []byte { return appendProtoTime(nil, num, ns, true) }
 	message := join(
-		mark(pf(14, "fault"), pf(3, "orders"), pf(4, "e1"), pf(21, "exit code 1"), at(7, 10), at(8, 20)),
+		mark(pf(14, "fault"), pf(3, "orders"), pf(4, "e1"), pf(pText, "exit code 1"), at(7, 10), at(8, 20)),
 		mark(pf(14, "fault"), at(7, 30)),
 		mark(at(7, 30)), mark(pf(14, "fault")), mark(pf(14, "fault"), at(7, 2), at(8, 1)), mark(pf(14, "fault"), at(7, 2), pf(9, pf(1, 1))),
 	)

@@ -54,8 +54,8 @@ type Finding struct {
 	Txns          []string          `json:"txns"`
 	Levels        map[string]string `json:"levels,omitempty"`
 	Names         map[string]string `json:"names,omitempty"`     // of transactions that have one
-	Endpoints     map[string]string `json:"endpoints,omitempty"` // by id, the transaction's label EndpointLabel
 	During        []Mark            `json:"during,omitempty"`    // what happened beside them, the latest last
+	Endpoints     map[string]string `json:"endpoints,omitempty"` // by id, the transaction's label EndpointLabel
 	Edges         []Edge            `json:"edges,omitempty"`
 	Explanation   string            `json:"explanation"`
 	Command       string            `json:"command,omitempty"`

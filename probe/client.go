@@ -81,7 +81,7 @@ func (c *client) step(ctx context.Context, emit func(event.Record)) bool {
 	if t.traits&onLists != 0 {
 		c.generation = c.lists.enter()
 		defer func() {
-			if dead, is := c.lists.leave(c.generation); is {
+			if dead, is := c.lists.leave(c.generation, !c.link().readOnly); is {
 				c.forget(ctx, dead)
 			}
 		}()

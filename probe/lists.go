@@ -18,11 +18,16 @@ const listLength = 20
 type generations struct {
 	keys int // Options.Keys
 
-	mu    sync.Mutex
-	used  int64         // transactions so far
-	inUse map[int64]int // transactions that run, by their generation
-	gone  int64         // generations before it are deleted, or being deleted
+	mu     sync.Mutex
+	used   int64         // transactions so far
+	inUse  map[int64]int // transactions that run, by their generation
+	gone   int64         // generations before it are deleted, or being deleted
+	failed []int64       // of those, the ones that could not be deleted, at most mostFailed
 }
+
+// mostFailed generations are remembered that could not be deleted. A database that deletes
+// nothing keeps the lists of the others.
+const mostFailed = 64
 
 func newGenerations(keys int) *generations {
 	return &generations{keys: keys, inUse: map[int64]int{}}
@@ -38,9 +43,10 @@ func (g *generations) enter() int64 {
 	return n
 }
 
-// leave ends a transaction's use, and says which generation the caller is to delete, if any.
-// The one before a generation in use stays: an outcome that is unknown may still come true.
-func (g *generations) leave(n int64) (dead int64, is bool) {
+// leave ends a transaction's use, and says which generation the caller is to delete, if any
+// and if it can. The one before a generation in use stays: an outcome that is unknown may
+// still come true.
+func (g *generations) leave(n int64, can bool) (dead int64, is bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.inUse[n]--; g.inUse[n] == 0 {
@@ -50,11 +56,26 @@ func (g *generations) leave(n int64) (dead int64, is bool) {
 	for used := range g.inUse {
 		oldest = min(oldest, used)
 	}
-	if g.gone+1 >= oldest {
+	switch {
+	case !can:
 		return 0, false
+	case g.gone+1 < oldest:
+		g.gone++
+		return g.gone - 1, true
+	case len(g.failed) > 0:
+		dead, g.failed = g.failed[0], g.failed[1:]
+		return dead, true
 	}
-	g.gone++
-	return g.gone - 1, true
+	return 0, false
+}
+
+// fail has somebody else try again to delete a generation.
+func (g *generations) fail(dead int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.failed) < mostFailed {
+		g.failed = append(g.failed, dead)
+	}
 }
 
 func listKey(generation int64, n int) string { return fmt.Sprintf("l%d.%d", generation, n) }
@@ -62,24 +83,35 @@ func listKey(generation int64, n int) string { return fmt.Sprintf("l%d.%d", gene
 // list is the key of a list of the transaction's generation.
 func (c *client) list(n int) string { return listKey(c.generation, n) }
 
-// forget deletes the lists of a generation. What fails is left: the tables of the epoch go
-// as a whole, and it is a row a list.
+// forget deletes the lists of a generation, in a transaction without a record.
 func (c *client) forget(ctx context.Context, generation int64) {
 	session := c.link().session
 	if session == nil {
+		c.lists.fail(generation)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
-	err := session.Begin(ctx)
+	if err := session.Begin(ctx); err != nil {
+		c.lists.fail(generation)
+		c.link().fail(&c.o, c.rng)
+		return
+	}
+	var err error
 	for n := 0; n < c.o.Keys && err == nil; n++ {
 		err = session.Do(ctx, &Op{RecordOp: event.RecordOp{Kind: event.Delete, Data: event.List, Key: listKey(generation, n)}})
 	}
+	status := event.Aborted
 	if err == nil {
-		_, err = session.Commit(ctx)
+		status, _ = session.Commit(ctx)
+	} else if session.Rollback(ctx) != nil {
+		status = event.Unknown
 	}
-	if err != nil {
+	if status == event.Unknown {
 		c.drop()
+	}
+	if status != event.Committed {
+		c.lists.fail(generation)
 	}
 }
 

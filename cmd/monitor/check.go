@@ -13,7 +13,6 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/whole"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -69,7 +68,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			"--levels asks for others beside it. A level that some transactions did not ask for (isolation in their records) is\n" +
 			"unknown unless it is violated; --contract isolation=ignore judges all by it.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated,\n" +
-			"254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
+			"130 interrupted, 254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
 			if err := w.Validate(); err != nil {
@@ -77,11 +76,14 @@ func checkCommand(t *terminal) *cobra.Command {
 			}
 			expecting := c.Flags().Changed("expect")
 			if expecting {
-				expectAlone(&w, c.Flags().Changed("levels"))
+				w.AskExpected(c.Flags().Changed("levels"))
 			}
-			return checkFiles(t, files, output, allowEmpty, &whole.Whole{
-				Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
-				Format: format, FixedContract: c.Flags().Changed("contract"),
+			reading := newReading(t, files)
+			return reading.while(c.Context(), func() error {
+				return checkFiles(t, files, output, allowEmpty, &whole.Whole{
+					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
+					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: reading.tell,
+				})
 			})
 		},
 	}
@@ -94,18 +96,6 @@ func checkCommand(t *terminal) *cobra.Command {
 	f.BoolVar(&allowEmpty, "allow-empty", false, "a file without transactions is ok, and not unknown")
 	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the answer; junit: a test suite for CI, with a case for each file and level")
 	return c
-}
-
-// expectAlone makes the expected level the only one that is asked for, or the first where
-// others were named.
-func expectAlone(w *config.Watch, others bool) {
-	levels := []isolation.Level{w.Expect}
-	for _, l := range w.Levels {
-		if others && l != w.Expect {
-			levels = append(levels, l)
-		}
-	}
-	w.Levels, w.Named = levels, true
 }
 
 // checkFiles answers on the files in their order. What is unreadable outweighs every
@@ -187,7 +177,7 @@ func tellReport(t *terminal, r *whole.Report, output string) error {
 	if output == "jsonl" {
 		return json.NewEncoder(t.stdout).Encode(r)
 	}
-	_, err := t.stdout.Write(appendReport(nil, r, t.colors()))
+	_, err := t.stdout.Write(whole.AppendReport(nil, r, t.colors()))
 	return err
 }
 

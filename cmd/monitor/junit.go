@@ -46,7 +46,7 @@ func (s *junitSuite) add(r *whole.Report) {
 		c := junitCase{Class: printable(r.File), Name: l.String()}
 		switch verdict {
 		case window.Violated:
-			c.Failure = &junitFault{Message: refuting(r, l), Text: string(appendReport(nil, r, false))}
+			c.Failure = &junitFault{Message: refuting(r, l), Text: string(whole.AppendReport(nil, r, false))}
 			s.Failures++
 		case window.Unknown:
 			c.Skipped = &junitFault{Message: r.Reasons[l.String()]}

@@ -139,10 +139,10 @@ func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string)
 		if r.Closed != nil {
 			faults = append(faults, out.Encode(r.Closed))
 		}
-		_, err := t.stderr.Write(appendVerdicts(nil, &r.Report, false))
+		_, err := t.stderr.Write(whole.AppendVerdicts(nil, &r.Report, false))
 		return errors.Join(append(faults, err)...)
 	}
-	text := appendReport(nil, &r.Report, t.colors())
+	text := whole.AppendReport(nil, &r.Report, t.colors())
 	if r.Closed != nil {
 		text = words.Append(text, r.Closed, t.colors())
 	}

@@ -18,19 +18,20 @@ func validateCommand(t *terminal) *cobra.Command {
 		Short: "Check records against the format, and say what they can reveal",
 		Long: "Validate reads files of records, one JSON object a line, says which of them are invalid and where, and which\n" +
 			"anomalies the records can not reveal, whatever the database does. FILE - is standard input.\n\n" +
-			"Exit codes: 0 all records are valid, 1 one is not, 254 wrong usage or a file that cannot be read.",
+			"Exit codes: 0 all records are valid, 1 one is not, 130 interrupted, 254 wrong usage or a file that cannot be read.",
 		Args: func(c *cobra.Command, args []string) error {
 			if schema {
 				return cobra.NoArgs(c, args)
 			}
 			return cobra.MinimumNArgs(1)(c, args)
 		},
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(c *cobra.Command, files []string) error {
 			if schema {
 				_, err := fmt.Fprint(t.stdout, event.Schema)
 				return err
 			}
-			return validateFiles(t, files, output)
+			reading := newReading(t, files)
+			return reading.while(c.Context(), func() error { return validateFiles(t, files, output, reading.tell) })
 		},
 	}
 	c.Flags().VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the answer")
@@ -38,10 +39,10 @@ func validateCommand(t *terminal) *cobra.Command {
 	return c
 }
 
-func validateFiles(t *terminal, files []string, output string) error {
+func validateFiles(t *terminal, files []string, output string, tell func(bytes int)) error {
 	invalid, unreadable := false, false
 	for _, file := range files {
-		s, err := app.SurveyFile(file, t.stdin)
+		s, err := app.SurveyFile(file, t.stdin, tell)
 		switch {
 		case err != nil:
 			unreadable = true

@@ -5,6 +5,26 @@ import "strconv"
 // AppendJSON appends r as one line of the documented format, without the line
 // end. Decoding it gives the same transaction.
 func AppendJSON(dst []byte, r *Record) []byte {
+	dst = append(appendHead(dst, r), `,"ops":[`...)
+	for i := range r.Ops {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendOp(dst, &r.Ops[i])
+	}
+	return append(dst, "]}"...)
+}
+
+// AppendJSONWith appends r with ops for r.Ops: operations as [AppendOp] wrote them,
+// with commas between them.
+func AppendJSONWith(dst []byte, r *Record, ops []byte) []byte {
+	dst = append(appendHead(dst, r), `,"ops":[`...)
+	dst = append(dst, ops...)
+	return append(dst, "]}"...)
+}
+
+// appendHead appends all of r but its operations, without the brace at the end.
+func appendHead(dst []byte, r *Record) []byte {
 	dst = append(dst, `{"txn":`...)
 	dst = AppendQuoted(dst, r.ID)
 	if r.Source != DefaultSource {
@@ -24,15 +44,7 @@ func AppendJSON(dst []byte, r *Record) []byte {
 	dst = appendTrue(dst, "stale", r.Flags&Stale != 0)
 	dst = appendName(dst, "name", r.Name)
 	dst = appendName(dst, "trace_id", r.TraceID)
-	dst = appendLabels(dst, r.Labels)
-	dst = append(dst, `,"ops":[`...)
-	for i := range r.Ops {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = AppendOp(dst, &r.Ops[i])
-	}
-	return append(dst, "]}"...)
+	return appendLabels(dst, r.Labels)
 }
 
 // AppendOp appends o as an element of "ops".

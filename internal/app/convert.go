@@ -15,6 +15,7 @@ type Convert struct {
 	Stdin    io.Reader      // what the name "-" reads
 	// BadRecord is told of every record that cannot be read, and is left out.
 	BadRecord func(position, reason string)
+	Tell      func(bytes int) // unless nil, is told of what is read
 }
 
 // Converted says what a conversion read.
@@ -34,6 +35,7 @@ func (c *Convert) File(name string, out io.Writer) (*Converted, error) {
 		return nil, err
 	}
 	defer in.Close()
+	in.Tell = c.Tell
 	answer := &Converted{Format: in.Format}
 	var b event.Batch
 	var decoder event.Decoder

@@ -52,7 +52,7 @@ func TestCheckProto(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got.Counters, want.Counters)
 		}
 	}
-	survey, err := SurveyFile("-", bytes.NewReader(proto))
+	survey, err := SurveyFile("-", bytes.NewReader(proto), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,14 +64,15 @@ type SurveyHeld struct {
 // maxFaults are listed; more are counted only.
 const maxFaults = 100
 
-// SurveyFile reads one recorded history.
-func SurveyFile(name string, standard io.Reader) (*Survey, error) {
+// SurveyFile reads one recorded history. tell, unless nil, is told of what is read.
+func SurveyFile(name string, standard io.Reader, tell func(bytes int)) (*Survey, error) {
 	s := &surveyor{written: map[[2]event.Hash]bool{}, touched: map[event.Hash]bool{}}
 	in, err := whole.OpenRecording(name, standard, "")
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
+	in.Tell = tell
 	s.File, s.Format, s.Faults = name, string(in.Format), []Fault{}
 	s.batch.Partitions = []string{whole.PartitionOf(name)}
 	if err := in.Read(&s.decoder, &s.batch, func(string) error { s.take(); return nil }); err != nil {

@@ -21,6 +21,7 @@ type Whole struct {
 	// Bounded keeps no more than Watch.Window of the history in memory.
 	Bounded bool
 	Stdin   io.Reader // what the name "-" reads
+	Called  string    // what positions in it begin with; "": stdin
 	// Format of the files; "": each is recognised.
 	Format history.Format
 	// FixedContract: Watch.Contract holds also where a format has another one.
@@ -32,7 +33,11 @@ type Whole struct {
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
 
-	beside bool // other histories are checked at the same time
+	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
+	Tell func(bytes int)
+
+	// Beside: the process does other work at the same time, and its settings stay.
+	Beside bool
 }
 
 // Report is the answer on one file.
@@ -376,4 +381,12 @@ func PartitionOf(name string) string {
 		return stdin.Partition
 	}
 	return "file:" + name
+}
+
+// partition is PartitionOf, or what standard input is called.
+func (w *Whole) partition(name string) string {
+	if name == "-" && w.Called != "" {
+		return w.Called
+	}
+	return PartitionOf(name)
 }

@@ -79,7 +79,7 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 func (w *Whole) answer(name string, beside bool) *Answer {
 	a := &Answer{File: name}
 	one := *w
-	one.beside = beside
+	one.Beside = beside
 	one.DeadLetter = func(position, reason string) {
 		if a.NumDead++; a.NumDead <= MaxDeadLetters {
 			a.DeadLetters = append(a.DeadLetters, DeadLetter{position, reason})

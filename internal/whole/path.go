@@ -27,6 +27,7 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.Tell = w.Tell
 	defer in.Close()
 	var holding []isolation.Level
 	if w.atOnce() {
@@ -58,7 +59,7 @@ func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.
 	h := NewChecking(w)
 	h.left = slices.DeleteFunc(slices.Clone(w.Watch.Levels), func(l isolation.Level) bool { return slices.Contains(holding, l) })
 	h.ReadAs = in.Format
-	h.Batch.Partitions = []string{PartitionOf(name)}
+	h.Batch.Partitions = []string{w.partition(name)}
 	h.Replay = w.command(name)
 	if err := in.Read(&h.Decoder, &h.Batch, h.StepUnder); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []
 
 // attempt is one way of decideAtOnce to read the recording.
 func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isolation.Level, error) {
-	if !w.beside { // the setting is the whole program's
+	if !w.Beside { // the setting is the whole program's
 		// What is read grows steadily, in arrays without pointers: it costs little to look
 		// often for what they have outgrown, and half of the memory not to.
 		defer debug.SetGCPercent(debug.SetGCPercent(25))
@@ -103,7 +104,7 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 	h := &registers.History{
 		Timed: slices.ContainsFunc(w.Watch.Levels, strong), Drift: int64(w.Watch.Contract.ClockDrift),
 	}
-	b := event.Batch{Partitions: []string{PartitionOf(name)}}
+	b := event.Batch{Partitions: []string{w.partition(name)}}
 	var partitions []string
 	expected := false
 	err := in.Read(&event.Decoder{}, &b, func(contract string) error {
@@ -130,7 +131,7 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 	if err != nil || h.Odd() != "" {
 		return h, nil, nil
 	}
-	if h.Close(); !w.beside {
+	if h.Close(); !w.Beside {
 		runtime.GC() // or what comes would have memory of its own beside
 	}
 	return h, h.Holding(w.Watch.Levels), nil

@@ -25,6 +25,7 @@ type Recording struct {
 	stream  bool      // see [history.Reader]
 	dir     fs.FS
 	closing func() error
+	Tell    func(bytes int) // unless nil, is told of what is read, unpacked
 }
 
 // OpenRecording opens the file or folder, or standard input for the name "-".
@@ -124,7 +125,7 @@ func (r *Recording) rewind() error {
 // left in the batch.
 func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
 	partition := uint32(len(b.Partitions) - 1)
-	file := &counted{r.file, &r.done}
+	file := &counted{r.file, &r.done, r.Tell}
 	if r.Format == history.JSONL || r.Format == history.Proto {
 		var s Sight
 		err := eachMessage(file, func(m ingest.Message) error {
@@ -156,11 +157,15 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 // counted adds to n what is read.
 type counted struct {
 	io.Reader
-	n *int64
+	n    *int64
+	tell func(bytes int)
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	*c.n += int64(n)
+	if c.tell != nil {
+		c.tell(n)
+	}
 	return n, err
 }

@@ -1,11 +1,10 @@
-package main
+package whole
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/isowatch/isowatch/alert/words"
-	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -13,10 +12,10 @@ import (
 // maxShown findings are printed of a file; all are counted.
 const maxShown = 20
 
-// appendReport is the answer on a file for people: the verdicts, then what they
+// AppendReport appends the answer on a file for people: the verdicts, then what they
 // rest on.
-func appendReport(dst []byte, r *whole.Report, color bool) []byte {
-	dst = append(appendVerdicts(dst, r, color), '\n')
+func AppendReport(dst []byte, r *Report, color bool) []byte {
+	dst = append(AppendVerdicts(dst, r, color), '\n')
 	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
 		dst = words.AppendAsked(dst, &r.Findings[i], color)
 	}
@@ -26,7 +25,8 @@ func appendReport(dst []byte, r *whole.Report, color bool) []byte {
 	return dst
 }
 
-func appendVerdicts(dst []byte, r *whole.Report, color bool) []byte {
+// AppendVerdicts appends the verdicts, the weakest level first.
+func AppendVerdicts(dst []byte, r *Report, color bool) []byte {
 	dst = fmt.Appendf(dst, "%s: %d transactions, %d operations\n", r.File, r.Transactions, r.Counters.Operations)
 	width := 0
 	for level := range r.Verdicts {
