@@ -252,7 +252,8 @@ func (h *checking) source(name []byte) *historySource {
 	return s
 }
 
-// collect keeps the latest revision of every finding.
+// collect keeps the latest revision of every finding. Those that waited and are none count as
+// withdrawn.
 func (h *checking) collect() {
 	for _, f := range h.effects.Findings {
 		at, known := h.at[f.ID]
@@ -262,6 +263,11 @@ func (h *checking) collect() {
 			h.findings = append(h.findings, f)
 		}
 		h.findings[at] = f
+	}
+	for _, id := range h.effects.Fallen {
+		if at, known := h.at[id]; known {
+			h.findings[at].State = finding.Withdrawn
+		}
 	}
 	h.effects.Reset()
 }
