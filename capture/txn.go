@@ -44,6 +44,7 @@ type Txn struct {
 	broken  brokenBy
 	ended   bool
 	saved   []savepoint
+	writer  string // see SetWriter
 }
 
 type brokenBy uint8
