@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,22 +136,27 @@ func readPassword(file string) (string, error) {
 	return string(line), nil
 }
 
-// warnOfPasswords tells of those that other users can see among the arguments of the process.
-func (g *generator) warnOfPasswords(t *terminal, args []string, given func(flag string) bool) {
-	urls := args
-	if given("endpoint") {
-		urls = append(urls[:len(urls):len(urls)], g.target.Endpoints...)
-	}
+// warnOfPasswords tells of those in URLs among the arguments, which other users can see.
+func warnOfPasswords(t *terminal, urls ...string) {
 	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.User == nil {
 			continue
 		}
 		if _, has := u.User.Password(); has {
-			t.say("monitor: warning: the password in the URL shows in the list of processes: name a file with --password-file or %s, or with PGPASSFILE for PostgreSQL", variableOf("password-file"))
+			t.say("monitor: warning: the password in a URL shows in the list of processes: name a file with --password-file (%s), or with PGPASSFILE for PostgreSQL", variableOf("password-file"))
 			return
 		}
 	}
+}
+
+// arguments are the URLs of the database that stand in the command line, and not in the
+// environment.
+func (g *generator) arguments(t *terminal, args []string) []string {
+	if _, ok := t.lookupEnv(variableOf("endpoint")); ok {
+		return args
+	}
+	return slices.Concat(args, g.target.Endpoints)
 }
 
 // tellStatements is --dry-run.

@@ -64,7 +64,7 @@ func probeCommand(t *terminal) *cobra.Command {
 			if p.dryRun {
 				return p.tellStatements(t, args[0])
 			}
-			p.warnOfPasswords(t, args, c.Flags().Changed)
+			warnOfPasswords(t, p.arguments(t, args)...)
 			if !c.Flags().Changed("data") {
 				remove, err := temporaryData(s)
 				if err != nil {
@@ -94,6 +94,7 @@ func probeCommand(t *terminal) *cobra.Command {
 // run opens the database and makes everything that may be refused before the monitor
 // starts. expects says that the level was named.
 func (p *probeFlags) run(ctx context.Context, t *terminal, database string, work *probe.Workload, expects bool) (err error) {
+	t = withScreen(t, p.output)
 	if p.service.Sinks, err = p.sinks.named(); err != nil {
 		return err
 	}
@@ -154,15 +155,15 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 	defer input.Close()
 	own := *t
 	own.stdin = input
-	view := newView(&own, p, &records.stats)
+	view := newView(t, p, &records.stats)
 	service := service{terminal: &own, config: p.service, output: p.output, keep: true}
 	service.during = func(ctx context.Context, a *app.App) error {
-		own.say("probing %s", b.what())
+		t.say("probing %s", b.what())
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go func() { <-a.Done(); cancel(); input.Close() }() // a monitor that failed reads no more
 		stop := view.follow(a)
-		err := b.run(ctx, &own, records)
+		err := b.run(ctx, t, records)
 		records.monitor.Close()
 		if err == nil {
 			<-a.Done()

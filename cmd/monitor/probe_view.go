@@ -32,16 +32,25 @@ type view struct {
 	verdict string // that was told last
 }
 
-// newView makes the outputs of t go above the table.
+// withScreen is t with a screen, where people read text on a terminal.
+func withScreen(t *terminal, output string) *terminal {
+	own := *t
+	if output != "text" || !isTerminal(t.stdout) {
+		return &own
+	}
+	s := &screen{out: t.stdout}
+	own.stdout = above{s, t.stdout}
+	if isTerminal(t.stderr) {
+		own.stderr = above{s, t.stderr}
+	}
+	return &own
+}
+
+// newView draws on the screen of t, if it has one.
 func newView(t *terminal, p *probeFlags, stats *probe.Stats) *view {
-	w := p.service.WatchOf(probeSource)
-	v := &view{t: t, shown: p.output == "text", expect: w.Expect, stats: stats}
-	if v.shown && isTerminal(t.stdout) {
-		v.screen = &screen{out: t.stdout}
-		t.stdout = above{v.screen, t.stdout}
-		if isTerminal(t.stderr) {
-			t.stderr = above{v.screen, t.stderr}
-		}
+	v := &view{t: t, shown: p.output == "text", expect: p.service.WatchOf(probeSource).Expect, stats: stats}
+	if out, ok := t.stdout.(above); ok {
+		v.screen = out.screen
 	}
 	return v
 }

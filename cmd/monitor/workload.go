@@ -51,7 +51,7 @@ func workloadCommand(t *terminal) *cobra.Command {
 			if w.dryRun {
 				return w.tellStatements(t, args[0])
 			}
-			w.warnOfPasswords(t, args, c.Flags().Changed)
+			warnOfPasswords(t, append(w.arguments(t, args), w.to)...)
 			return w.run(c.Context(), t, args[0], work)
 		},
 	}

@@ -27,11 +27,15 @@ type Tables struct {
 
 // Open implements [probe.Database].
 func (t *Tables) Open(ctx context.Context) (probe.Session, error) {
-	if err := t.Lock.Err(); err != nil {
+	if err := t.Err(); err != nil {
 		return nil, err
 	}
 	return t.SQL.Open(ctx)
 }
+
+// Err says that another probe has the lock now, and has dropped the tables; nil as long as
+// that has not happened.
+func (t *Tables) Err() error { return t.Lock.Err() }
 
 // Drop drops the tables of all epochs, and is an error if somebody else's are among them.
 func (t *Tables) Drop(ctx context.Context) error {
@@ -54,7 +58,7 @@ func (t *Tables) Drop(ctx context.Context) error {
 func (t *Tables) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
-	err := t.Lock.Err() // then the tables are the other probe's
+	err := t.Err() // then the tables are the other probe's
 	if err == nil {
 		err = t.Drop(ctx)
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/isowatch/isowatch/probe"
@@ -65,10 +67,16 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 	return e, nil
 }
 
-// settle sets the isolation of the sessions.
+// settle sets the isolation of the sessions. Below serializable, ON CONFLICT DO UPDATE inserts
+// another row where the one that the transaction read was deleted since; PostgreSQL's
+// repeatable read promises nothing about that, and refuses an UPDATE.
 func (f *Facts) settle(d *probe.Dialect, isolation string) {
 	d.Isolation = levels[isolation]
-	if f.Product == "postgresql" && (f.Isolation == "serializable" || isolation == "serializable") {
+	serializable := f.Isolation == "serializable" || isolation == "serializable"
+	if !serializable {
+		d.Upsert = ""
+	}
+	if f.Product == "postgresql" && serializable {
 		d.Follower = sql.LevelRepeatableRead // a hot standby refuses serializable transactions
 	}
 }
@@ -168,6 +176,9 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 	where := "the schema " + e.Schema
 	if e.Lock, err = epoch.Hold(ctx, e.Locks, where, func(ctx context.Context, conn *sql.Conn) (taken bool, err error) {
 		err = conn.QueryRowContext(ctx, tryLock, lockNumber(e.Schema)).Scan(&taken)
+		if lockless(err) {
+			return true, nil
+		}
 		return taken, err
 	}); err != nil {
 		return err
@@ -190,6 +201,13 @@ func (e *Epoch) claim(ctx context.Context) (err error) {
 		}
 	}
 	return e.Drop(ctx)
+}
+
+// lockless says that the product has no advisory locks, as YugabyteDB before 2.25: nothing
+// keeps two probes of a schema apart there.
+func lockless(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == featureNotSupported
 }
 
 func createSchema(name string) string { return "CREATE SCHEMA " + pgx.Identifier{name}.Sanitize() }

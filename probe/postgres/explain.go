@@ -12,6 +12,7 @@ import (
 
 // SQLSTATEs of which more can be said than the server does.
 const (
+	featureNotSupported   = "0A000"
 	insufficientPrivilege = "42501"
 	readOnlyTransaction   = "25006"
 )

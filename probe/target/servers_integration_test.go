@@ -18,6 +18,8 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/testdb"
 	"github.com/isowatch/isowatch/probe"
+	mysqldb "github.com/isowatch/isowatch/probe/mysql"
+	"github.com/isowatch/isowatch/probe/postgres"
 )
 
 // server is a real one, with what its root user may do.
@@ -285,8 +287,87 @@ func TestLostLock(t *testing.T) {
 			session.Close()
 			time.Sleep(50 * time.Millisecond)
 		}
-		if err := to.Close(); err == nil {
+		if to.Err() == nil || to.Close() == nil {
 			t.Error("closed without a word")
+		}
+	})
+}
+
+// While somebody locks the tables, transactions are given up in time, and nothing gets
+// stuck; then they go on. The server ends a statement, too.
+func TestLockedTables(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		to, err := Open(t.Context(), s.url, Options{Epoch: "e1", Timeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := record(t, to, probe.Options{Sessions: 4, Keys: 6, Seed: 7, Timeout: 300 * time.Millisecond})
+		committed := func(r *event.Record) bool { return r.Status == event.Committed }
+		run.await(t, 50, committed)
+		conn, err := s.root.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock, unlock := []string{"BEGIN", "LOCK TABLE isowatch_probe.e1_registers"}, "COMMIT"
+		if s.product == "mariadb" {
+			lock, unlock = []string{"LOCK TABLES isowatch_probe.e1_registers WRITE"}, "UNLOCK TABLES"
+		}
+		for _, statement := range lock {
+			if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run.await(t, 6, func(r *event.Record) bool { return r.Status == event.Aborted })
+		if _, err := conn.ExecContext(t.Context(), unlock); err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+		run.await(t, 50, committed)
+		if got := judge(t, run.end(t), "read-committed"); got["read-committed"] != "ok" {
+			t.Errorf("verdicts %v", got)
+		}
+		if err := to.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A session has what bounds it at the server.
+func TestServerBounds(t *testing.T) {
+	ask := map[string]string{
+		"postgresql": "SELECT current_setting('statement_timeout') || ' ' || current_setting('idle_in_transaction_session_timeout')",
+		"mariadb":    "SELECT CONCAT(@@max_statement_time, ' ', @@innodb_lock_wait_timeout, ' ', @@idle_transaction_timeout)",
+	}
+	want := map[string]string{"postgresql": "3s 3s", "mariadb": "3.000000 3 3"}
+	each(t, func(t *testing.T, s *server) {
+		to, err := Open(t.Context(), s.url, Options{Epoch: "e1", Timeout: 3 * time.Second, Sessions: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer to.Close()
+		var db *probe.SQL
+		switch e := to.Database.(type) {
+		case *postgres.Epoch:
+			db = e.SQL
+		case *mysqldb.Epoch:
+			db = e.SQL
+		}
+		conn, err := db.DB.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for _, statement := range db.Dialect.Session {
+			if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got string
+		if err := conn.QueryRowContext(t.Context(), ask[s.product]).Scan(&got); err != nil || got != want[s.product] {
+			t.Errorf("got %q, %v", got, err)
+		}
+		if n := db.DB.Stats().MaxOpenConnections; n != 2 {
+			t.Errorf("%d connections", n)
 		}
 	})
 }

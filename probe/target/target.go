@@ -88,6 +88,15 @@ func (t *Target) Limits() probe.Limits {
 	return probe.Limits{}
 }
 
+// Err says that another probe has dropped the tables, since the connection was lost that
+// held the lock: no session can be opened any more. nil as long as that has not happened.
+func (t *Target) Err() error {
+	if e, locked := t.Database.(interface{ Err() error }); locked {
+		return e.Err()
+	}
+	return nil
+}
+
 // Close drops the tables, releases the lock and closes all connections.
 func (t *Target) Close() error { return t.close() }
 
