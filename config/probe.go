@@ -190,6 +190,9 @@ func (p *Probe) validate() error {
 // validateLevel looks at isolation and expect.
 func (p *Probe) validateLevel(f *faults) {
 	product := p.product()
+	if p.Isolation != "" && product == "" && probeURL(p.URL) == nil {
+		f.add("isolation", "isolation: it is SQL's, and this URL names the level or the command that sets it")
+	}
 	if p.Isolation != "" && product != "" {
 		if _, _, err := isolation.ParseExpected(product + "/" + setting(p.Isolation)); err != nil {
 			f.add("isolation", "isolation %q: %v", p.Isolation, err)

@@ -72,6 +72,7 @@ type App struct {
 	inputs      []*input
 	probes      []*probed
 	selfTest    *selfTest  // nil: it is off
+	planted     int64      // by the self-tests of processes before
 	tailed      []string   // patterns of the inputs so far: what those match is theirs
 	made        []madeSink // of the configuration
 	sinkMetrics *alert.Metrics
@@ -193,7 +194,7 @@ func (a *App) openEngine(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%w %s: %w%s", ErrStore, a.path(storeFolder), err, a.remedy(err))
 	}
-	a.engine = e
+	a.engine, a.planted = e, plantedIn(e.Status())
 	a.cleanups.push("engine", func(context.Context) error { return e.Close() })
 	a.log.Info("recovered", "sources", len(e.Status().Sources), "took", time.Since(began).Round(time.Millisecond))
 	return nil
@@ -293,4 +294,4 @@ func (a *App) NATSURL() string {
 }
 
 // Status is what was known after the last commit, but for the self-test.
-func (a *App) Status() *engine.Status { return withoutSelfTest(a.engine.Status()) }
+func (a *App) Status() *engine.Status { return withoutSelfTest(a.engine.Status(), a.planted) }

@@ -206,6 +206,7 @@ func (p *probed) open(ctx context.Context, epoch string) (*target.Target, error)
 	return target.Open(ctx, p.config.URL, target.Options{
 		Epoch: epoch, Schema: p.config.Schema, Isolation: p.config.Isolation, Password: string(secret),
 		Endpoints: p.config.Endpoints, Stale: p.config.Stale, Sessions: p.config.Sessions,
+		Log: func(line string) { p.log.Debug("a probe's command says", "source", p.source, "line", line) },
 	})
 }
 

@@ -4,9 +4,7 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/testdb"
 )
@@ -52,21 +49,6 @@ func probingPostgres(t *testing.T, server *testdb.Server) (s config.Service, pas
 	s = liveService(t)
 	s.Inputs = []config.Input{{Probe: &p}}
 	return s, p.Password.File
-}
-
-func startLogged(t *testing.T, s config.Service, log *lockedBuffer, sink alert.Sink) *App {
-	t.Helper()
-	a, err := New(Options{
-		Config: s, Log: slog.New(slog.NewTextHandler(log, nil)), Sinks: []alert.Route{{Sink: sink, Filter: alert.Everything()}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Stop(context.Background()) })
-	return a
 }
 
 // A server that is killed and started is told of, and worked on again, in the same epoch:
