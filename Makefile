@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live deploy tools
+.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live probelive docs-code databases deploy tools
 
 SIM ?= 33000
 FROM ?= 0
@@ -22,6 +22,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
 	go mod tidy -diff
 	cd deploy/test && go mod tidy -diff
+	cd capture/ormtest && go mod tidy -diff
 	go vet ./...
 	go vet -tags integration ./...
 	.tools/staticcheck ./...
@@ -30,11 +31,12 @@ tools:
 	GOBIN=$(CURDIR)/.tools go install $(STATICCHECK)
 	GOBIN=$(CURDIR)/.tools go install $(GOVULNCHECK)
 
-# What the bar is about: decoding, the core, and from input to durable verdict, one
-# at a time. Kafka needs java and mvn, and is left out without them.
+# What the bar is about: decoding, the core, from input to durable verdict, one at a
+# time, and what recording a transaction costs a service. Kafka needs java and mvn, and
+# is left out without them.
 bench:
-	go test -tags integration -run '^$$' -bench 'Decode$$|Core|File|NATS|Kafka' -benchtime $(BENCHTIME) -timeout 1h -p 1 \
-		./event ./window ./internal/bench
+	go test -tags integration -run '^$$' -bench 'Decode$$|Core|File|NATS|Kafka|Capture' -benchtime $(BENCHTIME) -timeout 1h -p 1 \
+		./event ./window ./internal/bench ./capture
 
 # Weak levels: whole processes of monitor check.
 bench-weak:
@@ -80,12 +82,28 @@ vuln:
 # the first time), PostgreSQL and MariaDB.
 integration:
 	CI=true go test -tags integration -timeout 30m \
-		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -v '^./internal/live$$')
+		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^./(internal/(probe)?live|capture/ormtest)$$')
+	cd capture/ormtest && CI=true go test -tags integration ./...
 
 # PostgreSQL, MariaDB and SQLite, judged while they run. It needs the machine alone:
 # a record that waits for a second is late.
 live:
 	CI=true go test -tags integration -count=1 -timeout 0 -v ./internal/live
+
+# monitor probe on PostgreSQL, MariaDB and SQLite, which are weaker than is expected of them,
+# keep it, are killed, or have a replica that is behind.
+probelive:
+	CI=true go test -tags integration -count=1 -timeout 10m -v ./internal/probelive
+
+# The code and the commands of docs/python.md, java.md and start.md: PostgreSQL, python3 with
+# psycopg, a JDK and mvn.
+docs-code:
+	CI=true go test -tags integration -count=1 -timeout 20m ./internal/guides
+
+# The table of docs/databases.md: PostgreSQL, MariaDB and SQLite under the probe's workloads, some
+# 4 minutes.
+databases:
+	CI=true go test -tags integration -count=1 -timeout 30m -run '^TestDatabases$$' ./internal/guides -update
 
 # The chart, the Dockerfile, the compose example and the rules; promtool is Prometheus'.
 deploy:

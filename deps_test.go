@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -18,12 +19,25 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert config event finding history internal/app internal/engine internal/picture isolation probe probe/sqlite window
-alert                 : finding
+cmd/monitor           : alert alert/words config docs event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/publisher probe/target window
+alert                 : alert/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
+alert/words           : finding
+capture               : capture/internal/statement event/record
+capture/internal/message : capture
+capture/internal/statement :
+capture/kafka         : capture capture/internal/message
+capture/nats          : capture capture/internal/message
+capture/pgx           : capture capture/internal/statement capture/rows
+capture/rows          : capture
+check                 : alert/words config event finding internal/whole isolation window
 config                : internal/pattern isolation
-event                 :
+docs                  :
+event                 : event/record
+event/record          :
+examples/shop         : capture capture/pgx capture/rows
+examples/shop/before  :
 finding               : event
 incremental           : internal/flat
 history               : event
@@ -40,26 +54,35 @@ internal/broker/kafka :
 internal/broker/nats  :
 internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
+internal/guides       : *
 internal/invariants   :
 internal/live         : *
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
 internal/picture      : finding
+internal/probelive    : *
 internal/recorded     : *
 internal/simtest      : *
+internal/testcapture  : capture
 internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
 internal/verify       : event finding
-internal/web          : alert finding internal/picture isolation
+internal/web          : alert/words finding internal/picture isolation
+internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental
 linear                :
 probe                 : event
-probe/mysql           : event probe
-probe/postgres        : event probe
-probe/sqlite          : event probe
+probe/child           : event probe
+probe/epoch           : probe
+probe/mysql           : event probe probe/epoch
+probe/postgres        : event probe probe/epoch
+probe/publisher       : internal/broker/kafka internal/broker/nats
+probe/sqlite          : event probe probe/epoch
+probe/sim             : event internal/workload probe
+probe/target          : probe probe/child probe/epoch probe/mysql probe/postgres probe/sim probe/sqlite
 registers             : event isolation saturation
 saturation            : internal/flat
 solve                 :
@@ -70,12 +93,12 @@ window                : event finding incremental infer internal/flat internal/i
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/live", "internal/oracle", "internal/recorded", "internal/simtest", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"event", "event/record", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
@@ -86,11 +109,11 @@ const onlyIn = `
 github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
-github.com/jackc/pgx/v5                : probe/postgres
+github.com/jackc/pgx/v5                : capture/pgx examples/shop examples/shop/before probe/postgres
 github.com/nats-io/nats-server/v2      : internal/broker/nats
-github.com/nats-io/nats.go             : alert/nats ingest/nats internal/app internal/broker/nats internal/testnats
+github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/testnats probe/publisher
 github.com/prometheus/client_golang    : alert internal/app internal/web
-github.com/segmentio/kafka-go          : alert/kafka ingest/kafka internal/broker/kafka internal/testkafka
+github.com/segmentio/kafka-go          : alert/kafka capture/kafka ingest/kafka internal/broker/kafka internal/testkafka probe/publisher
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config
@@ -106,7 +129,12 @@ type source struct {
 
 func (s source) dir() string     { return path.Dir(s.name) }
 func (s source) isTest() bool    { return strings.HasSuffix(s.name, "_test.go") }
-func (s source) isCommand() bool { return strings.HasPrefix(s.name, "cmd/") }
+func (s source) isCommand() bool { return isCommand(s.name) }
+
+// isCommand says whether the package or file is a command's.
+func isCommand(name string) bool {
+	return strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "examples/")
+}
 
 // rules are the tables, read.
 type rules struct {
@@ -200,7 +228,7 @@ func (r rules) refuses(dir, path string) string {
 	case isOurs:
 		allowed, _ := r.row(r.ours, dir)
 		switch {
-		case strings.HasPrefix(ours, "cmd/"):
+		case isCommand(ours):
 			return "imports the command " + ours
 		case slices.Contains(testOnly, ours) && !slices.Contains(testOnly, dir):
 			return "imports " + ours + ", which is for tests"
@@ -211,7 +239,7 @@ func (r rules) refuses(dir, path string) string {
 		if slices.Contains(pure, dir) && slices.Contains(impure, path) {
 			return "is pure and may not import " + path
 		}
-		if path == "os/signal" && !strings.HasPrefix(dir, "cmd/") {
+		if path == "os/signal" && !isCommand(dir) {
 			return "may not import os/signal: signals are the command's"
 		}
 	default:
@@ -273,7 +301,7 @@ func TestDependencies(t *testing.T) {
 			return err
 		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || base == "testdata"):
 			return fs.SkipDir
-		case name == "deploy/test": // a module of its own
+		case name == "deploy/test", name == "capture/ormtest": // modules of their own
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil
@@ -294,6 +322,24 @@ func TestDependencies(t *testing.T) {
 	}
 	if len(files) < 100 {
 		t.Errorf("%d files were looked at: the module has more", len(files))
+	}
+}
+
+// lean packages need nothing but the standard library, of all that they import:
+// what a service takes in to be captured.
+var lean = []string{"capture", "capture/internal/statement", "capture/rows", "event/record"}
+
+func TestLean(t *testing.T) {
+	for _, dir := range lean {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+dir).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range strings.Fields(string(out)) {
+			if !slices.Contains(lean, strings.TrimPrefix(path, module+"/")) {
+				t.Errorf("%s needs %s, which is not of the standard library", dir, path)
+			}
+		}
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write docs/alert.svg anew")
@@ -20,7 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "write docs/alert.svg anew")
 // exampleFinding is what the history of docs/alert.jsonl contains.
 func exampleFinding(t *testing.T) finding.Finding {
 	t.Helper()
-	whole := app.Whole{Watch: config.DefaultWatch(config.WholeContract())}
+	whole := whole.Whole{Watch: config.DefaultWatch(config.WholeContract())}
 	r, err := whole.CheckFile("docs/alert.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestReadmeAlert(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := exampleFinding(t)
-	text := strings.TrimSpace(string(alert.AppendText(nil, &f, false)))
+	text := strings.TrimSpace(string(words.Append(nil, &f, false)))
 	if !strings.Contains(string(readme), text) {
 		t.Errorf("README.md does not hold the alert as it is printed:\n%s", text)
 	}

@@ -63,6 +63,14 @@ type Filter struct {
 	Expected bool
 	// Uncertain: findings that a record not captured could explain away.
 	Uncertain bool
+	// Only and Except are sources: a sink gets findings of the one alone, and none of the
+	// other. "": of all, and of all. These are not counted.
+	Only, Except string
+}
+
+// about says whether the finding is of a source that the sink is about.
+func (f Filter) about(of *finding.Finding) bool {
+	return (f.Only == "" || f.Only == of.Source) && (f.Except == "" || f.Except != of.Source)
 }
 
 // Everything is the filter that leaves nothing out, for sinks that show

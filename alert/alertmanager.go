@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/finding"
 )
 
@@ -62,6 +63,8 @@ type alertState struct {
 	Open     int       `json:"open"`     // of these, not withdrawn
 	ID       string    `json:"id"`       // of the latest
 	Title    string    `json:"title"`
+	Headline string    `json:"headline,omitempty"`
+	Meaning  string    `json:"meaning,omitempty"`
 	Summary  string    `json:"summary"`
 	Cycle    string    `json:"cycle"`
 }
@@ -246,6 +249,12 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 	if x.Pattern.Anomaly == finding.WeakerThanExpected {
 		texts["summary"] = "Clients ask for less isolation than is expected."
 	}
+	if x.Headline != "" {
+		texts["headline"] = x.Headline
+	}
+	if x.Meaning != "" {
+		texts["meaning"] = x.Meaning
+	}
 	if x.Cycle != "" {
 		texts["cycle"] = x.Cycle
 	}
@@ -275,14 +284,14 @@ func alertName(x *alertState) string {
 }
 
 func severity(f *finding.Finding) string {
-	if v, _ := VerdictOf(f); v == Violated {
+	if v, _ := words.VerdictOf(f); v == words.Violated {
 		return "critical"
 	}
 	return "warning"
 }
 
 // label is text that a client may have chosen, short and printable.
-func label(text string) string { return cut(visible(text), maxLabel) }
+func label(text string) string { return cut(words.Visible(text), maxLabel) }
 
 func cut(text string, most int) string {
 	if len(text) <= most {
@@ -343,8 +352,9 @@ func (s *firing) take(f *finding.Finding, now time.Time, touched map[string]bool
 	}
 	x.Open++
 	x.Last = now
-	x.ID, x.Title, x.Cycle = f.ID, f.Title, cut(visible(Cycle(f)), maxText)
-	_, x.Summary = VerdictOf(f)
+	x.ID, x.Title, x.Cycle = f.ID, f.Title, cut(words.Visible(words.Cycle(f)), maxText)
+	x.Headline, x.Meaning = cut(words.Visible(f.Headline), maxText), f.Meaning
+	_, x.Summary = words.VerdictOf(f)
 	s.IDs = append(s.IDs, alertID{f.ID, key})
 	s.IDs = s.IDs[max(0, len(s.IDs)-maxAlertIDs):]
 	touched[key] = true

@@ -306,7 +306,11 @@ func (w *worker) deliver(batch []Delivery) error {
 	wanted := make([]Delivery, 0, len(batch))
 	suppressed := map[string]int{}
 	for i := range batch {
-		if reason := w.Filter.suppresses(&batch[i].Finding); reason != "" {
+		f := &batch[i].Finding
+		if !w.Filter.about(f) {
+			continue
+		}
+		if reason := w.Filter.suppresses(f); reason != "" {
 			suppressed[reason]++
 		} else {
 			wanted = append(wanted, batch[i])

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+
+	"github.com/isowatch/isowatch/alert/words"
 )
 
 // Log writes findings as structured log lines: violations as warnings, the rest
@@ -20,15 +22,16 @@ func (l *Log) Name() string { return "log" }
 func (l *Log) Deliver(ctx context.Context, findings []Delivery) error {
 	for i := range findings {
 		f := &findings[i].Finding
-		verdict, sentence := VerdictOf(f)
+		verdict, sentence := words.VerdictOf(f)
 		level := slog.LevelInfo
-		if verdict == Violated {
+		if verdict == words.Violated {
 			level = slog.LevelWarn
 		}
 		l.to.LogAttrs(ctx, level, "finding",
 			slog.String("verdict", string(verdict)),
 			slog.String("anomaly", f.Anomaly),
 			slog.String("title", f.Title),
+			slog.String("headline", f.Headline),
 			slog.String("source", f.Source),
 			slog.String("id", f.ID),
 			slog.Int("revision", f.Revision),
@@ -36,7 +39,7 @@ func (l *Log) Deliver(ctx context.Context, findings []Delivery) error {
 			slog.Any("refutes", f.Refutes),
 			slog.String("summary", strings.TrimSpace(sentence)),
 			slog.Any("txns", f.Txns),
-			slog.String("cycle", Cycle(f)),
+			slog.String("cycle", words.Cycle(f)),
 		)
 	}
 	return nil

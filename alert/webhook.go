@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/isowatch/isowatch/alert/words"
 )
 
 // WebhookOptions say where findings are posted.
@@ -107,5 +109,5 @@ func idempotencyKey(findings []Delivery) string {
 // excerpt is the start of an answer, fit for one log line.
 func excerpt(answer []byte) string {
 	text := strings.Join(strings.Fields(string(answer[:min(len(answer), 200)])), " ")
-	return visible(text)
+	return words.Visible(text)
 }

@@ -20,6 +20,7 @@ func (s *Service) Fixed(next *Service) []string {
 		{"http", s.HTTP == next.HTTP},
 		{"inputs", slices.EqualFunc(s.AllInputs(), next.AllInputs(), func(a, b PlacedInput) bool { return reflect.DeepEqual(a, b) })},
 		{"embedded-nats", s.Embedded == next.Embedded},
+		{"self-test", s.SelfTest == next.SelfTest},
 		{"retention", s.Retention == next.Retention},
 	} {
 		if !x.same {

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Input is one of NATS, Kafka, Tail and Stdin.
+// Input is one of NATS, Kafka, Tail, Probe and Stdin.
 type Input struct {
 	NATS  *NATS
 	Kafka *Kafka
 	Tail  []string // patterns of files to follow
+	Probe *Probe   // its records are made here
 	Stdin bool     // alone: the service ends with it
 }
 
@@ -42,6 +43,7 @@ func (i *Input) fields() []field {
 		{"nats", maybe(&i.NATS, nil)},
 		{"kafka", maybe(&i.Kafka, nil)},
 		{"tail", listing{to: &i.Tail}},
+		{"probe", maybe(&i.Probe, NewProbe)},
 		{"stdin", truth{&i.Stdin}},
 	}
 }
@@ -49,7 +51,7 @@ func (i *Input) fields() []field {
 func (n *NATS) fields() []field {
 	return slices.Concat(
 		[]field{
-			{"urls", listing{to: &n.URLs, urls: true}},
+			{"urls", listing{to: &n.URLs, shown: MaskURL}},
 			{"stream", text{&n.Stream}},
 			{"subjects", listing{to: &n.Subjects}},
 		},
@@ -93,7 +95,7 @@ func (k *Kafka) login() []field {
 }
 
 // Names are what the input reads: "nats:STREAM", "kafka:TOPIC", "file:PATTERN",
-// "stdin". Positions are told apart by them.
+// "probe:SOURCE", "stdin". Positions are told apart by them.
 func (i *Input) Names() []string {
 	var names []string
 	if i.NATS != nil {
@@ -106,6 +108,9 @@ func (i *Input) Names() []string {
 	}
 	for _, p := range i.Tail {
 		names = append(names, "file:"+p)
+	}
+	if i.Probe != nil {
+		names = append(names, "probe:"+i.Probe.SourceName())
 	}
 	if i.Stdin {
 		names = append(names, "stdin")
@@ -146,14 +151,18 @@ func (i *Input) Validate() error {
 		kinds++
 		f.each("", "tail", i.Tail, tailPattern)
 	}
+	if i.Probe != nil {
+		kinds++
+		f.in("probe", "probe", i.Probe.validate())
+	}
 	if i.Stdin {
 		kinds++
 	}
 	switch {
 	case kinds == 0:
-		f.add("", "input: want one of nats, kafka, tail and stdin")
+		f.add("", "input: want one of nats, kafka, tail, probe and stdin")
 	case kinds > 1:
-		f.add("", "input: nats, kafka, tail and stdin exclude each other; each is an input of its own")
+		f.add("", "input: nats, kafka, tail, probe and stdin exclude each other; each is an input of its own")
 	}
 	return f.err()
 }
@@ -202,9 +211,13 @@ func checkInputs(f *faults, inputs []placedInput) {
 	seen := map[string]string{}
 	for _, x := range inputs {
 		for _, name := range x.Names() {
-			if first, twice := seen[name]; twice {
+			first, twice := seen[name]
+			switch {
+			case twice && x.Probe != nil:
+				f.add(x.path, "source %s is probed twice, by %s and %s: give one of them another source", x.Probe.SourceName(), first, x.path)
+			case twice:
 				f.add(x.path, "%s is read twice, by %s and %s: positions name no cluster", name, first, x.path)
-			} else {
+			default:
 				seen[name] = x.path
 			}
 		}

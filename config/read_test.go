@@ -27,7 +27,7 @@ func TestParseFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := regexp.MustCompile(`the levels are .*`)
+	long := regexp.MustCompile(`the nearest are .*`)
 	for _, section := range strings.Split(string(text), "\n=== ")[1:] {
 		name, body, _ := strings.Cut(section, "\n")
 		file, want, ok := strings.Cut("\n"+body, "\n----")
@@ -38,7 +38,7 @@ func TestParseFaults(t *testing.T) {
 			_, err := Parse("f", []byte(strings.TrimPrefix(file, "\n")), nil)
 			got := ""
 			if err != nil {
-				got = long.ReplaceAllString(err.Error(), "the levels are ...")
+				got = long.ReplaceAllString(err.Error(), "the nearest are ...")
 			}
 			if want = strings.TrimSpace(want); got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -47,6 +47,14 @@ func TestParseFaults(t *testing.T) {
 				t.Error("a secret is shown")
 			}
 		})
+	}
+}
+
+func everyProbe() Probe {
+	return Probe{
+		URL: "postgres://canary:hidden@db.example:5432/shop?sslpassword=hidden", Source: "shop-probe", Isolation: "REPEATABLE READ",
+		Expect: "postgresql/serializable", Rate: 2.5, Sessions: 4, Keys: 10, Workload: "bank", Schema: "canary",
+		Endpoints: []string{"postgres://canary:hidden@replica/shop"}, Stale: true,
 	}
 }
 
@@ -68,8 +76,14 @@ func TestParseEverything(t *testing.T) {
 		"own contract":    !orders.Contract.Complete && !orders.Contract.Existing,
 		"inherited":       orders.Lateness == 2*time.Second && reflect.DeepEqual(*billing, s.Watch),
 		"unnamed source":  s.WatchOf("other") == &s.Watch,
-		"inputs":          len(s.AllInputs()) == 3 && s.AllInputs()[0].Source == DefaultSource && s.AllInputs()[2].Source == "orders",
-		"kafka":           s.AllInputs()[2].Kafka.Mechanism == "SCRAM-SHA-512" && s.AllInputs()[2].Kafka.Topics[0] == "orders",
+		"inputs":          len(s.AllInputs()) == 5 && s.AllInputs()[0].Source == DefaultSource && s.AllInputs()[4].Source == "orders",
+		"kafka":           s.AllInputs()[4].Kafka.Mechanism == "SCRAM-SHA-512" && s.AllInputs()[4].Kafka.Topics[0] == "orders",
+		"probe":           s.AllInputs()[2].Source == "shop-probe" && reflect.DeepEqual(*s.Probes()[0], everyProbe()),
+		"probe, usual":    s.AllInputs()[3].Source == "db/shop" && s.Probes()[1].Password.Env == "CANARY_PASSWORD" && s.Probes()[1].Rate == DefaultProbeRate,
+		"probe's watch":   s.WatchOf("shop-probe").Expected() == "postgresql/serializable" && s.WatchOf("db/shop").Expected() == "mysql/repeatable-read",
+		"probe's window":  s.WatchOf("db/shop").Window == s.Watch.Window && s.WatchOf("db/shop").Lateness == time.Second && s.WatchOf("db/shop").Contract == Contract{Complete: true, IgnoreIsolation: true},
+		"source names":    slices.Equal(s.SourceNames(), []string{"orders", "billing", "shop-probe", "db/shop"}),
+		"self-test":       s.SelfTest == 30*time.Second && s.WatchOf(SelfTestSource).Expect.String() == "read-committed",
 		"pager":           s.Sinks[0].Label() == "pager" && s.Sinks[0].Limit() == 3 && s.Sinks[0].Every == 5*time.Minute,
 		"alertmanager":    s.Sinks[1].Label() == "alertmanager" && s.Sinks[1].Limit() == 0 && s.Sinks[1].Alertmanager.Hold == 30*time.Minute,
 		"broker sinks":    s.Sinks[2].NATS.JetStream && s.Sinks[3].Kafka.Topic == "findings" && s.Sinks[4].File.Path != "",
@@ -102,6 +116,8 @@ func TestYAMLRoundTrip(t *testing.T) {
 		}
 		if name == "full" {
 			s.Inputs[0].NATS.URLs[0] = "nats://(secret)@n1:4222"
+			s.Inputs[2].Probe.URL = "postgres://canary:(secret)@db.example:5432/shop?(secret)"
+			s.Inputs[2].Probe.Endpoints[0] = "postgres://canary:(secret)@replica/shop"
 			s.Sinks[0].Webhook.URL = "https://hooks.example/(secret)"
 			s.Sinks[1].Alertmanager.URLs[1] = "https://(secret)@am2/(secret)"
 		}
@@ -119,6 +135,61 @@ func TestOverlay(t *testing.T) {
 	}
 	if a, b := s.WatchOf("a").Lateness, s.WatchOf("b").Lateness; a != 3*time.Second || b != 2*time.Second {
 		t.Errorf("lateness %v and %v", a, b)
+	}
+}
+
+// What a URL and an isolation level document, unless expect says it.
+func TestProbeExpected(t *testing.T) {
+	for _, c := range []struct{ url, isolation, expect, want string }{
+		{"postgres://h/d", "", "", "postgresql/read-committed"},
+		{"postgresql://h/d", "Repeatable Read", "", "postgresql/repeatable-read"},
+		{"mariadb://h/d", "", "", "mariadb/repeatable-read"},
+		{"mysql://h/d", "SERIALIZABLE", "", "mysql/serializable"},
+		{"sqlite:///f", "", "", "sqlite/serializable"},
+		{"sim:snapshot-isolation", "", "", "snapshot-isolation"},
+		{"exec:client", "", "", ""},
+		{"exec:client", "", "causal", "causal"},
+		{"postgres://h/d", "repeatable read", "serializable", "serializable"},
+	} {
+		p := Probe{URL: c.url, Isolation: c.isolation, Expect: c.expect}
+		if got := p.Expected(); got != c.want {
+			t.Errorf("%+v is held to %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+func TestMaskDatabaseURL(t *testing.T) {
+	for url, want := range map[string]string{
+		"":                                     "",
+		"postgres://h/db":                      "postgres://h/db",
+		"postgres://u:p%20w@h:1/db?password=x": "postgres://u:(secret)@h:1/db?(secret)",
+		"mysql://u@h/":                         "mysql://u@h/",
+		"sqlite:////var/lib/x.db":              "sqlite:////var/lib/x.db",
+		"sim:serializable":                     "sim:serializable",
+		"exec:python3 client.py --password x":  "exec:python3 (secret)",
+		"exec:client":                          "exec:client",
+		"postgres://u:p w@h/db":                "(secret)",
+		"u:p@h":                                "(secret)",
+	} {
+		if got := MaskDatabaseURL(url); got != want {
+			t.Errorf("%q is shown as %q, want %q", url, got, want)
+		}
+	}
+}
+
+func TestProbeSourceNames(t *testing.T) {
+	for url, want := range map[string]string{
+		"postgres://u:hidden@db.example:5432/shop?x=hidden": "db.example:5432/shop",
+		"postgres:///shop?host=/run/postgresql":             "localhost/shop",
+		"mysql://h":                                         "h",
+		"sqlite:////var/lib/shop.db":                        "shop.db",
+		"sim:serializable":                                  "sim:serializable",
+		"exec:/usr/bin/client --token hidden":               "exec:client",
+		"postgres://u:p w@h/db":                             "postgres",
+	} {
+		if got := (&Probe{URL: url}).SourceName(); got != want {
+			t.Errorf("%q gives source %q, want %q", url, got, want)
+		}
 	}
 }
 

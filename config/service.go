@@ -36,12 +36,14 @@ type Service struct {
 	// Durability is what a committed step survives: Async or Fsync.
 	Durability string
 	// MinFree is the free space of the folder's disk below which no input is taken.
-	MinFree   Size
-	Log       Log
-	HTTP      HTTP
-	Watch     Watch    // of sources that are not named
-	Sources   []Source // their metrics exist from the start
-	Inputs    []Input  // whose records name their sources; none at all: the embedded server
+	MinFree Size
+	Log     Log
+	HTTP    HTTP
+	Watch   Watch    // of sources that are not named
+	Sources []Source // their metrics exist from the start
+	// SelfTest is how often a false record is planted that has to be found; 0: never.
+	SelfTest  time.Duration
+	Inputs    []Input // whose records name their sources; none at all: the embedded server
 	Embedded  Embedded
 	Sinks     []Sink // beside standard output
 	Retention Retention
@@ -84,6 +86,7 @@ func (s *Service) fields() []field {
 		{"sources", several(&s.Sources, s.newSource)},
 		{"inputs", several(&s.Inputs, nil)},
 		{"embedded-nats", &s.Embedded},
+		{"self-test", period{&s.SelfTest}},
 		{"sinks", several(&s.Sinks, NewSink)},
 		{"retention", &s.Retention},
 	}
@@ -126,7 +129,11 @@ func (s *Service) AllInputs() []PlacedInput {
 func (s *Service) placed() []placedInput {
 	var all []placedInput
 	for i := range s.Inputs {
-		all = append(all, placedInput{&s.Inputs[i], DefaultSource, at("inputs", i)})
+		of := DefaultSource
+		if p := s.Inputs[i].Probe; p != nil {
+			of = p.SourceName()
+		}
+		all = append(all, placedInput{&s.Inputs[i], of, at("inputs", i)})
 	}
 	for n := range s.Sources {
 		for i := range s.Sources[n].Inputs {
@@ -134,6 +141,23 @@ func (s *Service) placed() []placedInput {
 		}
 	}
 	return all
+}
+
+// Holding is s with the source of a probe that names nothing itself held to what is expected;
+// nil if it is already.
+func (s *Service) Holding(source, expected string) *Service {
+	for i := range s.Inputs {
+		p := s.Inputs[i].Probe
+		if p == nil || p.SourceName() != source || p.Expected() == expected {
+			continue
+		}
+		next, held := *s, *p
+		held.Expect = expected
+		next.Inputs = slices.Clone(s.Inputs)
+		next.Inputs[i].Probe = &held
+		return &next
+	}
+	return nil
 }
 
 // UsesEmbedded says whether no input is named.
@@ -144,6 +168,17 @@ func (s *Service) UsesStdin() bool {
 	return slices.ContainsFunc(s.placed(), func(x placedInput) bool { return x.Stdin })
 }
 
+// Probes are those among the inputs.
+func (s *Service) Probes() []*Probe {
+	var all []*Probe
+	for i := range s.Inputs {
+		if p := s.Inputs[i].Probe; p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
 // WatchOf is how a source is watched.
 func (s *Service) WatchOf(source string) *Watch {
 	for i := range s.Sources {
@@ -151,22 +186,39 @@ func (s *Service) WatchOf(source string) *Watch {
 			return &s.Sources[i].Watch
 		}
 	}
+	for _, p := range s.Probes() {
+		if p.SourceName() == source {
+			w := p.Watch(s.Watch)
+			return &w
+		}
+	}
+	if source == SelfTestSource && s.SelfTest > 0 {
+		w := selfTestWatch()
+		return &w
+	}
 	return &s.Watch
 }
 
 // Differ says whether named sources promise different levels.
 func (s *Service) Differ() bool {
-	return slices.ContainsFunc(s.Sources, func(x Source) bool { return x.Watch.Expect != s.Sources[0].Watch.Expect })
+	names := s.SourceNames()
+	first := s.WatchOf(names[0]).Expect
+	return slices.ContainsFunc(names, func(name string) bool { return s.WatchOf(name).Expect != first })
 }
 
-// SourceNames are those that are named, or else the default one.
+// SourceNames are those that are named and those of probes, or else the default one. It is
+// among them too where there are other inputs than probes, and no source is named.
 func (s *Service) SourceNames() []string {
-	if len(s.Sources) == 0 {
-		return []string{DefaultSource}
-	}
 	var names []string
 	for i := range s.Sources {
 		names = append(names, s.Sources[i].Name)
+	}
+	probes := s.Probes()
+	if len(names) == 0 && (len(probes) == 0 || len(probes) < len(s.Inputs)) {
+		names = []string{DefaultSource}
+	}
+	for _, p := range probes {
+		names = append(names, p.SourceName())
 	}
 	return names
 }
@@ -190,6 +242,7 @@ func (s *Service) Validate() error {
 	}
 	s.validateSources(&f)
 	s.validateInputs(&f)
+	s.validateSelfTest(&f)
 	s.validateSinks(&f)
 	f.in("retention", "", s.Retention.validate())
 	return f.err()
@@ -204,6 +257,10 @@ func (s *Service) validateSources(f *faults) {
 			f.add(path, "source %d: it has no name", i+1)
 		case seen[x.Name]:
 			f.add(join(path, "name"), "source %s is named twice", x.Name)
+		case x.Name == SelfTestSource:
+			f.add(join(path, "name"), "source %s: the self-test has this name", x.Name)
+		case slices.ContainsFunc(s.Probes(), func(p *Probe) bool { return p.SourceName() == x.Name }):
+			f.add(join(path, "name"), "source %s is that of a probe, which says itself what is expected: leave it out here", x.Name)
 		}
 		seen[x.Name] = true
 		if x.Watch.Validate() != nil && s.Watch.Validate() == nil { // else it may be that of all
@@ -216,6 +273,9 @@ func (s *Service) validateInputs(f *faults) {
 	all := s.placed()
 	for _, x := range all {
 		f.in(x.path, "", x.Validate())
+		if x.Probe != nil && strings.HasPrefix(x.path, "sources") {
+			f.add(x.path, "probe: it has a source of its own: put it under inputs at the top, and name its source there")
+		}
 	}
 	if s.UsesStdin() && len(all) > 1 {
 		f.add("inputs", "standard input ends, and cannot be read beside inputs that do not")
@@ -230,8 +290,8 @@ func (s *Service) validateSinks(f *faults) {
 		f.in(path, strings.TrimSpace("sink "+x.Label()), x.Validate())
 		if name := x.Label(); name != "" && seen[name] {
 			f.add(join(path, "name"), "two sinks are called %q: give each a name", name)
-		} else if slices.Contains([]string{"text", "jsonl", "log"}, name) {
-			f.add(join(path, "name"), "sink %q: standard output has this name", name)
+		} else if slices.Contains([]string{"text", "jsonl", "log", SelfTestSource}, name) {
+			f.add(join(path, "name"), "sink %q: standard output, or the self-test, has this name", name)
 		} else {
 			seen[name] = true
 		}

@@ -40,8 +40,8 @@ func valueOf(to any) *yaml.Node {
 		}
 		texts := slices.Clone(*to.to)
 		for i := range texts {
-			if to.urls {
-				texts[i] = MaskURL(texts[i])
+			if to.shown != nil {
+				texts[i] = to.shown(texts[i])
 			}
 		}
 		return list(texts)

@@ -100,7 +100,7 @@ func (w *Webhook) fields() []field {
 
 func (a *Alertmanager) fields() []field {
 	return slices.Concat([]field{
-		{"urls", listing{to: &a.URLs, urls: true}},
+		{"urls", listing{to: &a.URLs, shown: MaskURL}},
 		{"hold", period{&a.Hold}},
 		{"resend", period{&a.Resend}},
 		{"labels", listing{to: &a.Labels}},
@@ -110,7 +110,7 @@ func (a *Alertmanager) fields() []field {
 
 func (n *NATSSink) fields() []field {
 	return slices.Concat([]field{
-		{"urls", listing{to: &n.URLs, urls: true}},
+		{"urls", listing{to: &n.URLs, shown: MaskURL}},
 		{"subject", text{&n.Subject}},
 		{"jetstream", truth{&n.JetStream}},
 	}, n.login())

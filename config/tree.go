@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +26,10 @@ type leaf interface {
 	String() string
 }
 
-// listing is a list of texts; urls are shown as [MaskURL] has them.
+// listing is a list of texts, each shown as shown has it; nil: as it is.
 type listing struct {
-	to   *[]string
-	urls bool
+	to    *[]string
+	shown func(string) string
 }
 
 // option is a part that may be left out.
@@ -120,6 +121,18 @@ func (l numberIfSet) set(value string) error {
 		return err
 	}
 	*l.to = &n
+	return nil
+}
+
+type decimal struct{ to *float64 }
+
+func (l decimal) String() string { return strconv.FormatFloat(*l.to, 'g', -1, 64) }
+func (l decimal) set(value string) error {
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return fmt.Errorf("%q: want a number", value)
+	}
+	*l.to = n
 	return nil
 }
 

@@ -88,6 +88,18 @@ func (w *Watch) Expected() string {
 	return w.Expect.String()
 }
 
+// AskExpected makes the expected level the only one that gets a verdict, or the first where
+// others were named.
+func (w *Watch) AskExpected(others bool) {
+	levels := []isolation.Level{w.Expect}
+	for _, l := range w.Levels {
+		if others && l != w.Expect {
+			levels = append(levels, l)
+		}
+	}
+	w.Levels, w.Named = levels, true
+}
+
 // Product is the database's product, "" if it was not named.
 func (w *Watch) Product() string {
 	product, _, _ := strings.Cut(w.Setting, "/")
@@ -143,8 +155,8 @@ func (w *Watch) fields() []field {
 		{"live-cap", number{&w.LiveCap}},
 		{"key-cap", number{&w.KeyCap}},
 		{"contract", &w.Contract},
-		{"patterns", listing{&w.Patterns, false}},
-		{"sessions", listing{&w.Sessions, false}},
+		{"patterns", listing{to: &w.Patterns}},
+		{"sessions", listing{to: &w.Sessions}},
 	}
 }
 

@@ -39,7 +39,7 @@ type Assembler struct {
 
 	decoder Decoder
 	scratch []byte
-	before  []uint32 // of the transactions that a call of Add finished: whole ones before them
+	ender   []int // of the transactions that a call of Add finished: the index of the part that did
 	merged  []Txn
 }
 
@@ -108,7 +108,7 @@ func (a *Assembler) Add(b *Batch) {
 	a.round++
 	a.sweep()
 	whole := len(b.Txns)
-	a.before = a.before[:0]
+	a.ender = a.ender[:0]
 	defer func() { a.merge(b, whole) }()
 	for i := range b.Parts {
 		p := &b.Parts[i]
@@ -126,8 +126,8 @@ func (a *Assembler) Add(b *Batch) {
 		default:
 			a.end(b, p, open)
 		}
-		for len(a.before) < len(b.Txns)-whole {
-			a.before = append(a.before, p.Before)
+		for len(a.ender) < len(b.Txns)-whole {
+			a.ender = append(a.ender, i)
 		}
 	}
 }
@@ -139,15 +139,22 @@ func (a *Assembler) merge(b *Batch, whole int) {
 		return
 	}
 	a.merged = a.merged[:0]
-	next := 0
-	for i, t := range b.Txns[whole:] {
-		for next < int(a.before[i]) && next < whole {
+	next, mark := 0, 0
+	passTo := func(end int) {
+		for ; next < end; next++ {
+			mark = b.moveMarks(mark, next, math.MaxInt, len(a.merged))
 			a.merged = append(a.merged, b.Txns[next])
-			next++
 		}
+	}
+	for i, t := range b.Txns[whole:] {
+		at := a.ender[i]
+		before := int(b.Parts[at].Before)
+		passTo(min(before, whole))
+		mark = b.moveMarks(mark, before, at, len(a.merged))
 		a.merged = append(a.merged, t)
 	}
-	a.merged = append(a.merged, b.Txns[next:whole]...)
+	passTo(whole)
+	b.moveMarks(mark, whole, math.MaxInt, len(a.merged))
 	copy(b.Txns, a.merged)
 }
 
@@ -190,7 +197,7 @@ func (a *Assembler) begin(b *Batch, p *Part, id Hash, open *openTxn) {
 func (p *Part) txn() Txn {
 	return Txn{
 		ID: p.ID, Source: p.Source, Epoch: p.Epoch, Session: p.Session,
-		Name: p.Name, Isolation: p.Isolation, TraceID: p.TraceID,
+		Name: p.Name, Isolation: p.Isolation, TraceID: p.TraceID, Labels: p.Labels,
 		StartTS: p.StartTS, CommitTS: p.CommitTS, Seq: p.Seq,
 		Status: Unknown, Flags: p.Flags,
 	}
@@ -272,7 +279,7 @@ func (t *Txn) add(p *Part) {
 	if t.Session.Len == 0 {
 		t.Session, t.SessionHash = p.Session, p.SessionHash
 	}
-	for _, s := range [...]struct{ to, from *Span }{{&t.Name, &p.Name}, {&t.Isolation, &p.Isolation}, {&t.TraceID, &p.TraceID}} {
+	for _, s := range [...]struct{ to, from *Span }{{&t.Name, &p.Name}, {&t.Isolation, &p.Isolation}, {&t.TraceID, &p.TraceID}, {&t.Labels, &p.Labels}} {
 		if s.to.Len == 0 {
 			*s.to = *s.from
 		}

@@ -162,7 +162,7 @@ func (b *Batch) pieceOf(dst *Batch) Part {
 	}
 	return Part{
 		Session: copied(t.Session), SessionHash: t.SessionHash,
-		Name: copied(t.Name), Isolation: copied(t.Isolation), TraceID: copied(t.TraceID),
+		Name: copied(t.Name), Isolation: copied(t.Isolation), TraceID: copied(t.TraceID), Labels: copied(t.Labels),
 		Seq: t.Seq, StartTS: t.StartTS, CommitTS: t.CommitTS, Flags: t.Flags,
 	}
 }

@@ -3,8 +3,8 @@ package event
 import "math/bits"
 
 // ContentHash is over everything that makes two records with the same id the
-// same record: status, session, times, operations. Position, name and trace id
-// are not part of it, since a repeated report may differ in them. It is the
+// same record: status, session, times, operations. Position, name, trace id
+// and labels are not part of it, since a repeated report may differ in them. It is the
 // same in every process.
 func ContentHash(b *Batch, t *Txn) uint64 {
 	h := fold(t.IDHash.Lo, t.IDHash.Hi)

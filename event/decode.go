@@ -9,14 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a record. Beyond them it is a dead letter.
-const (
-	MaxRecord = 16 << 20 // bytes of one record
-	MaxOps    = 100_000  // operations of one transaction
-	MaxDepth  = 32       // nested arrays and objects, the record itself included
-
-	maxRaw = 64 << 10 // bytes of a bad record that are kept
-)
+// maxRaw is how many bytes of a bad record are kept.
+const maxRaw = 64 << 10
 
 // Decoder turns records into batches. The zero Decoder is ready; it keeps
 // scratch memory between records, so one goroutine uses it at a time.
@@ -32,7 +26,9 @@ type Decoder struct {
 	scratch       []byte
 	fallback      Span // where the source of a record that names none was last written
 
-	proto   protoOperation
+	proto       protoOperation
+	labelFields []protoLabel // of the record
+
 	wrapped bool // within an envelope
 
 	numOps  int // operations of the record so far
@@ -99,8 +95,8 @@ func blank(line []byte) bool {
 	return true
 }
 
-// Decode reads one record in JSON and appends to b exactly one Txn, one Part,
-// or, where the record is wrong, one BadRecord.
+// Decode reads one record in JSON and appends to b exactly one Txn, one Part, one
+// Mark, or, where the record is wrong, one BadRecord.
 func (d *Decoder) Decode(b *Batch, pos Position, rec []byte) {
 	before := markOf(b)
 	d.rec, d.op, d.errAt, d.errWhat = rec, -1, 0, ""
@@ -156,6 +152,9 @@ func (d *Decoder) record(b *Batch, pos Position) bool {
 	}
 	if d.top.opt(fType).class == absent {
 		return d.txn(b, pos)
+	}
+	if d.isMark() {
+		return d.mark(b, pos)
 	}
 	return d.part(b, pos)
 }
@@ -303,14 +302,14 @@ func (b *Batch) AddBad(pos Position, raw []byte, reason string) {
 }
 
 // mark is how far a batch was filled.
-type mark struct{ data, txns, ops, elems, extras, rows, parts int }
+type mark struct{ data, txns, ops, elems, extras, rows, parts, marks int }
 
 func markOf(b *Batch) mark {
-	return mark{len(b.Data), len(b.Txns), len(b.Ops), len(b.Elems), len(b.Extras), len(b.Rows), len(b.Parts)}
+	return mark{len(b.Data), len(b.Txns), len(b.Ops), len(b.Elems), len(b.Extras), len(b.Rows), len(b.Parts), len(b.Marks)}
 }
 
 func (m mark) restore(b *Batch) {
 	b.Data, b.Txns, b.Ops = b.Data[:m.data], b.Txns[:m.txns], b.Ops[:m.ops]
 	b.Elems, b.Extras, b.Rows = b.Elems[:m.elems], b.Extras[:m.extras], b.Rows[:m.rows]
-	b.Parts = b.Parts[:m.parts]
+	b.Parts, b.Marks = b.Parts[:m.parts], b.Marks[:m.marks]
 }

@@ -140,7 +140,7 @@ func (d *Decoder) part(b *Batch, pos Position) bool {
 		p.Kind = partKindOf(d.rec[typ.off+1 : typ.end-1])
 	}
 	if p.Kind == 0 {
-		return d.fail(int(typ.off), fmt.Sprintf("type %s is none of begin, op, commit, abort", d.quote(typ)))
+		return d.fail(int(typ.off), fmt.Sprintf("type %s is none of begin, op, commit, abort, mark", d.quote(typ)))
 	}
 	if ops := f.opt(fOps); ops.class != absent {
 		return d.fail(int(ops.off), "ops in a record with a type: a whole transaction has none")
@@ -216,7 +216,7 @@ func partKindOf(word []byte) PartKind {
 // setHead takes over what the head of the record says.
 func (p *Part) setHead(t *Txn) {
 	p.ID, p.Source, p.Epoch, p.Session = t.ID, t.Source, t.Epoch, t.Session
-	p.Name, p.Isolation, p.TraceID = t.Name, t.Isolation, t.TraceID
+	p.Name, p.Isolation, p.TraceID, p.Labels = t.Name, t.Isolation, t.TraceID, t.Labels
 	p.SessionHash = t.SessionHash
 	p.StartTS, p.CommitTS, p.Seq, p.Flags = t.StartTS, t.CommitTS, t.Seq, t.Flags
 }

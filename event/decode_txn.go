@@ -5,9 +5,6 @@ import (
 	"fmt"
 )
 
-// DefaultSource is the source of a record that names none.
-const DefaultSource = "default"
-
 // txn appends the transaction whose fields are in d.top.
 func (d *Decoder) txn(b *Batch, pos Position) bool {
 	b.Txns = append(b.Txns, Txn{Pos: pos})
@@ -96,7 +93,7 @@ func (d *Decoder) head(b *Batch, t *Txn) bool {
 	if present {
 		t.Flags |= HasSeq
 	}
-	const rare = 1<<fEpoch | 1<<fName | 1<<fIsolation | 1<<fTraceID | 1<<fStartTS | 1<<fCommitTS | 1<<fStale
+	const rare = 1<<fEpoch | 1<<fName | 1<<fIsolation | 1<<fTraceID | 1<<fLabels | 1<<fStartTS | 1<<fCommitTS | 1<<fStale
 	return f.mask&rare == 0 || d.rareHead(b, t)
 }
 
@@ -114,6 +111,9 @@ func (d *Decoder) rareHead(b *Batch, t *Txn) bool {
 		return false
 	}
 	if t.TraceID, ok = d.text(b, f.opt(fTraceID), "trace_id"); !ok {
+		return false
+	}
+	if t.Labels, ok = d.labels(b, f.opt(fLabels)); !ok {
 		return false
 	}
 	if t.StartTS, present, ok = d.integer(f.opt(fStartTS), "start_ts"); !ok {

@@ -1,6 +1,10 @@
 package event
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+
+	"github.com/isowatch/isowatch/event/record"
+)
 
 // envelope reads the record that a CloudEvent in structured mode carries: the
 // object in data, or the bytes in data_base64, JSON or one Records message. The
@@ -37,7 +41,7 @@ func (d *Decoder) envelope(b *Batch, pos Position) bool {
 func (d *Decoder) envelopeBytes(b *Batch, pos Position, t token) bool {
 	text := d.rec[t.off+1 : t.end-1]
 	if t.dirty {
-		text = appendUnescaped(nil, text)
+		text = record.AppendUnescaped(nil, text)
 	}
 	inside, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {

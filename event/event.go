@@ -19,60 +19,6 @@ type Span struct{ Off, Len uint32 }
 // searches for collisions.
 type Hash struct{ Lo, Hi uint64 }
 
-// Status is the outcome of a transaction as its client knows it.
-type Status uint8
-
-const (
-	// Committed: the client was told that the commit succeeded.
-	Committed Status = iota + 1
-	// Aborted: the database proved that nothing took effect.
-	Aborted
-	// Unknown: anything else, a timeout on commit above all.
-	Unknown
-)
-
-// OpKind is what an operation does.
-type OpKind uint8
-
-const (
-	Read   OpKind = iota + 1 // "r"
-	Write                    // "w"
-	Append                   // "append"
-	Add                      // "add"
-	Remove                   // "remove"
-	Inc                      // "inc"
-	CAS                      // "cas"
-	Insert                   // "insert"
-	Delete                   // "delete"
-	Range                    // "range"
-)
-
-// DataKind is the kind of object that a key names.
-type DataKind uint8
-
-const (
-	AnyKind DataKind = iota // not stated: decided by the key's writes
-	Register
-	List
-	Set
-	Counter
-)
-
-// OpFlags are facts of an operation that fit a bit.
-type OpFlags uint8
-
-const (
-	// NotFound: a read that found no value for the key ("found": false, or a
-	// null value without "found").
-	NotFound OpFlags = 1 << iota
-	// IsArray: the value is a JSON array; its elements are Op.Elems.
-	IsArray
-	// Success: a cas that took effect.
-	Success
-	// HasExtra: Op.Extra is an index into Batch.Extras.
-	HasExtra
-)
-
 // Op is one operation, in program order within its transaction.
 type Op struct {
 	Kind  OpKind
@@ -123,23 +69,13 @@ type Row struct {
 	ValueHash  Hash
 }
 
-// TxnFlags say which optional fields of a transaction are present.
-type TxnFlags uint8
-
-const (
-	HasSeq TxnFlags = 1 << iota
-	HasTimes
-	HasStartTS
-	HasCommitTS
-	Stale // asked for old data: no session, no real-time edges
-)
-
 // Txn is one finished transaction.
 type Txn struct {
 	Pos Position
 
 	ID, Source, Epoch, Session Span // raw texts, unescaped
 	Name, Isolation, TraceID   Span
+	Labels                     Span // read by Batch.Label
 
 	IDHash      Hash // of ID
 	SessionHash Hash // of Session; zero when absent
@@ -183,6 +119,7 @@ type Batch struct {
 	Extras     []Extra
 	Rows       []Row
 	Parts      []Part // operation-level records, which an [Assembler] turns into Txns
+	Marks      []Mark // in input order
 	Bad        []BadRecord
 	Records    []byte // compact records, which [Batch.Pack] makes
 }
@@ -192,7 +129,7 @@ func (b *Batch) Reset() {
 	b.Data, b.Partitions = b.Data[:0], b.Partitions[:0]
 	b.Txns, b.Ops, b.Elems = b.Txns[:0], b.Ops[:0], b.Elems[:0]
 	b.Extras, b.Rows, b.Bad = b.Extras[:0], b.Rows[:0], b.Bad[:0]
-	b.Parts, b.Records = b.Parts[:0], b.Records[:0]
+	b.Parts, b.Records, b.Marks = b.Parts[:0], b.Records[:0], b.Marks[:0]
 }
 
 // Pack makes the compact records of the transactions that have none yet. It is

@@ -22,6 +22,7 @@ const (
 	fStale
 	fName
 	fTraceID
+	fLabels
 	fIndex
 	fOp
 	fKey
@@ -40,6 +41,7 @@ const (
 	fResult
 	fSpread
 	fCount
+	fText
 	fSpecVersion // of a CloudEvent, as are the next two
 	fData
 	fDataBase64
@@ -145,6 +147,8 @@ func rareFieldOf(name []byte) field {
 		return fName
 	case "trace_id":
 		return fTraceID
+	case "labels":
+		return fLabels
 	case "index":
 		return fIndex
 	case "kind":
@@ -173,6 +177,8 @@ func rareFieldOf(name []byte) field {
 		return fSpread
 	case "count":
 		return fCount
+	case "text":
+		return fText
 	case "specversion":
 		return fSpecVersion
 	case "data":

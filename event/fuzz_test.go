@@ -45,8 +45,8 @@ func FuzzDecode(f *testing.F) {
 		var d Decoder
 		var b Batch
 		d.Decode(&b, Position{}, rec)
-		if len(b.Txns)+len(b.Parts)+len(b.Bad) != 1 {
-			t.Fatalf("%d transactions, %d parts, %d dead letters", len(b.Txns), len(b.Parts), len(b.Bad))
+		if len(b.Txns)+len(b.Parts)+len(b.Marks)+len(b.Bad) != 1 {
+			t.Fatalf("%d transactions, %d parts, %d marks, %d dead letters", len(b.Txns), len(b.Parts), len(b.Marks), len(b.Bad))
 		}
 		checkHashes(t, &b)
 		checkRoundTrips(t, &b)

@@ -62,6 +62,7 @@ func oracleTxn(top object) *Record {
 	r := &Record{
 		ID: top.name("txn"), Source: top.name("source"), Epoch: top.name("epoch"), Session: top.name("session"),
 		Name: top.name("name"), Isolation: top.name("isolation"), TraceID: top.name("trace_id"),
+		Labels: top.labels(),
 	}
 	list, given := top["ops"] // null says that there are none
 	reject(r.ID == "" || !top.has("status") || !given)
@@ -168,7 +169,7 @@ func oracleRange(f object, o *RecordOp) {
 	for _, raw := range rows {
 		row := fieldsOf(raw)
 		reject(!row.has("key") || row["value"] == nil)
-		o.Rows = append(o.Rows, RecordRow{row.name("key"), canonicalJSON(row["value"])})
+		o.Rows = append(o.Rows, RecordRow{Key: row.name("key"), Value: canonicalJSON(row["value"])})
 	}
 }
 
@@ -182,6 +183,32 @@ func (o object) name(name string) string {
 	}
 	reject(!strings.ContainsAny(string(o[name][:1]), "-0123456789"))
 	return string(o[name])
+}
+
+// labels are the first strings of the object within the limits, in its order.
+func (o object) labels() map[string]string {
+	if !o.has("labels") {
+		return nil
+	}
+	values := fieldsOf(o["labels"])
+	in := json.NewDecoder(bytes.NewReader(o["labels"]))
+	_, _ = in.Token()
+	var got map[string]string
+	for in.More() && len(got) < MaxLabels {
+		name, _ := in.Token()
+		var skip json.RawMessage
+		reject(in.Decode(&skip) != nil)
+		var value *string
+		n := name.(string)
+		if json.Unmarshal(values[n], &value) != nil || value == nil || n == "" || len(n) > MaxLabelText || len(*value) > MaxLabelText {
+			continue
+		}
+		if got == nil {
+			got = map[string]string{}
+		}
+		got[n] = *value
+	}
+	return got
 }
 
 func (o object) version(name string) string {

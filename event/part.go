@@ -19,6 +19,7 @@ type Part struct {
 
 	ID, Source, Epoch, Session Span // raw texts, unescaped
 	Name, Isolation, TraceID   Span
+	Labels                     Span
 
 	SessionHash Hash // of Session; zero when absent
 

@@ -61,14 +61,19 @@ func (d *Decoder) protoFits(b *Batch, rec []byte) bool {
 }
 
 var recordNames = []string{"", "txn", "status", "source", "epoch", "session", "seq", "start", "end", "ops",
-	"start_ts", "commit_ts", "isolation", "stale", "name", "trace_id", "type", "index", "count", "spread"}
+	"start_ts", "commit_ts", "isolation", "stale", "name", "trace_id", "type", "index", "count", "spread", "labels", "text"}
 
 const (
-	pStart = 7
-	pEnd   = 8
-	pIndex = 17
-	pCount = 18
+	pStart  = 7
+	pEnd    = 8
+	pIndex  = 17
+	pCount  = 18
+	pLabels = 20
+	pText   = 21
 )
+
+// protoMarkType is TYPE_MARK.
+const protoMarkType = uint64(Abort) + 1
 
 // protoHead is what a record says beside its operations and what Txn holds.
 type protoHead struct {
@@ -79,13 +84,14 @@ type protoHead struct {
 	count      uint64
 	spread     bool
 	start, end int64
+	text       Span
 }
 
 func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 	var h protoHead
 	var t Txn
 	t.Pos, t.FirstOp = pos, uint32(len(b.Ops))
-	d.numOps = 0
+	d.numOps, d.labelFields = 0, d.labelFields[:0]
 	for i := 0; i < len(d.rec); {
 		var f wireField
 		next := d.wire(&f, i, len(d.rec))
@@ -94,7 +100,7 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 		}
 		i = next
 	}
-	if t.ID.Len == 0 {
+	if t.ID.Len == 0 && h.kind != protoMarkType {
 		return d.fail(len(d.rec), "txn is missing or empty")
 	}
 	t.IDHash = hashBytes(b.Bytes(t.ID))
@@ -104,7 +110,14 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 	if t.Session.Len > 0 {
 		t.SessionHash = hashBytes(b.Bytes(t.Session))
 	}
-	if h.kind != 0 {
+	if len(d.labelFields) > 0 {
+		t.Labels = d.protoLabels(b)
+	}
+	switch h.kind {
+	case 0:
+	case protoMarkType:
+		return d.protoMark(b, &t, &h)
+	default:
 		return d.protoPart(b, &t, &h)
 	}
 	if h.status == 0 || h.status > uint64(Unknown) {
@@ -124,18 +137,21 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 }
 
 func (d *Decoder) protoHeadField(b *Batch, t *Txn, h *protoHead, f *wireField, at int) bool {
-	if f.num == 9 {
+	switch f.num { // these two are repeated
+	case 9:
 		if f.wire != wireBytes {
 			return d.fail(at, "ops has another wire type")
 		}
 		return d.protoOp(b, f)
+	case pLabels:
+		return d.protoLabel(f, at)
 	}
 	if f.num >= uint32(len(recordNames)) {
 		return true
 	}
 	var wire uint8
 	switch f.num {
-	case 1, 3, 4, 5, 12, 14, 15:
+	case 1, 3, 4, 5, 12, 14, 15, pText:
 		wire = wireBytes
 	case pStart, pEnd:
 		wire = wireFixed8
@@ -185,6 +201,8 @@ func (d *Decoder) protoHeadField(b *Batch, t *Txn, h *protoHead, f *wireField, a
 		h.count = f.n
 	case 19:
 		h.spread = f.n != 0
+	case pText:
+		return d.protoText(&h.text, f)
 	}
 	return true
 }
@@ -205,7 +223,7 @@ func (d *Decoder) protoText(s *Span, f *wireField) bool {
 // appended to b.Ops.
 func (d *Decoder) protoPart(b *Batch, t *Txn, h *protoHead) bool {
 	if h.kind > uint64(Abort) {
-		return d.fail(len(d.rec), fmt.Sprintf("type %d is none of 0 to %d", h.kind, Abort))
+		return d.fail(len(d.rec), fmt.Sprintf("type %d is none of 0 to %d", h.kind, protoMarkType))
 	}
 	p := Part{Pos: t.Pos, Kind: PartKind(h.kind), Raw: Span{d.base, uint32(len(d.rec))}}
 	p.setHead(t)

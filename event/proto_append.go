@@ -1,6 +1,10 @@
 package event
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/isowatch/isowatch/event/record"
+)
 
 // AppendProto appends r as a Records message of isowatch.proto with one record.
 // Decoding it gives the same transaction.
@@ -68,7 +72,18 @@ func appendProtoRecord(dst []byte, r *Record) []byte {
 	dst = appendProtoText(dst, 12, r.Isolation, r.Isolation != "")
 	dst = appendProtoInt(dst, 13, 1, r.Flags&Stale != 0)
 	dst = appendProtoText(dst, 14, r.Name, r.Name != "")
-	return appendProtoText(dst, 15, r.TraceID, r.TraceID != "")
+	dst = appendProtoText(dst, 15, r.TraceID, r.TraceID != "")
+	return appendProtoLabels(dst, r.Labels)
+}
+
+func appendProtoLabels(dst []byte, labels map[string]string) []byte {
+	for _, name := range record.LabelNames(labels) {
+		dst = appendMessage(dst, pLabels, func(dst []byte) []byte {
+			dst = appendProtoText(dst, 1, name, true)
+			return appendProtoText(dst, 2, labels[name], true)
+		})
+	}
+	return dst
 }
 
 func appendProtoOp(dst []byte, o *RecordOp) []byte {

@@ -19,6 +19,7 @@ import (
 var (
 	protoBlock = regexp.MustCompile(`^(message|enum) (\w+) \{$`)
 	protoField = regexp.MustCompile(`^(optional |repeated )?(\w+) (\w+) = (\d+);`)
+	protoMap   = regexp.MustCompile(`^map<string, string> (\w+) = (\d+);`)
 	protoEnum  = regexp.MustCompile(`^(\w+) = (\d+);`)
 )
 
@@ -54,6 +55,8 @@ func published(t *testing.T) protoreflect.FileDescriptor {
 			message.OneofDecl = append(message.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("value")})
 		case line == "}":
 			oneof = false
+		case protoMap.MatchString(line):
+			addMap(message, protoMap.FindStringSubmatch(line))
 		case message != nil && protoField.MatchString(line):
 			m := protoField.FindStringSubmatch(line)
 			addField(message, m, enums, oneof)
@@ -76,6 +79,16 @@ func published(t *testing.T) protoreflect.FileDescriptor {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// addMap adds a map of strings, which is a list of entries.
+func addMap(message *descriptorpb.DescriptorProto, m []string) {
+	entry := strings.ToUpper(m[1][:1]) + m[1][1:] + "Entry"
+	nested := &descriptorpb.DescriptorProto{Name: &entry, Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)}}
+	addField(nested, []string{"", "", "string", "key", "1"}, nil, false)
+	addField(nested, []string{"", "", "string", "value", "2"}, nil, false)
+	message.NestedType = append(message.NestedType, nested)
+	addField(message, []string{"", "repeated ", message.GetName() + "." + entry, m[1], m[2]}, nil, false)
 }
 
 func addField(message *descriptorpb.DescriptorProto, m []string, enums map[string]bool, oneof bool) {
@@ -126,6 +139,10 @@ func (p pb) message(name string, fields set) protoreflect.Message {
 			}
 		case protoreflect.Message:
 			m.Set(fd, protoreflect.ValueOfMessage(v))
+		case map[string]string:
+			for name, text := range v {
+				m.Mutable(fd).Map().Set(protoreflect.ValueOfString(name).MapKey(), protoreflect.ValueOfString(text))
+			}
 		case string:
 			if fd.Kind() == protoreflect.EnumKind {
 				e := fd.Enum().Values().ByName(protoreflect.Name(v))
@@ -171,6 +188,7 @@ func TestProtoTwin(t *testing.T) {
 			"txn": "w12-9", "source": "orders", "epoch": "e", "session": "w12", "seq": int64(-9), "status": "STATUS_COMMITTED",
 			"start": int64(1760000000123456789), "end": int64(1760000000125456789), "start_ts": int64(-1), "commit_ts": int64(5),
 			"isolation": "REPEATABLE READ", "stale": true, "name": "pay", "trace_id": "4bf9",
+			"labels": map[string]string{"endpoint": "db-2", "": "no name", "app": "shop", "empty": ""},
 			"ops": []protoreflect.Message{
 				op(set{"op": "OP_R", "key": "a", "found": false}),
 				op(set{"op": "OP_R", "key": "b", "value": p.value("null", true)}),
@@ -203,7 +221,7 @@ func TestProtoTwin(t *testing.T) {
 		p.message("Record", set{"txn": "last", "status": "STATUS_UNKNOWN"}),
 	)
 	twin := `{"txn":"w12-9","source":"orders","epoch":"e","session":"w12","seq":-9,"status":"committed","start":1760000000123456789,"end":1760000000125456789,` +
-		`"start_ts":-1,"commit_ts":5,"isolation":"REPEATABLE READ","stale":true,"name":"pay","trace_id":"4bf9","ops":[` +
+		`"start_ts":-1,"commit_ts":5,"isolation":"REPEATABLE READ","stale":true,"name":"pay","trace_id":"4bf9","labels":{"app":"shop","empty":"","endpoint":"db-2"},"ops":[` +
 		`{"op":"r","key":"a","found":false},{"op":"r","key":"b","value":null},{"op":"r","key":"c","value":null,"found":true},{"op":"w","key":"","value":"a\"\n"},` +
 		`{"op":"w","key":"u","value":18446744073709551615},{"op":"w","key":"b","value":"/wA="},{"op":"w","key":"t","value":true},` +
 		`{"op":"w","key":"j","value":{"a":[1.50,"A"]},"version":7,"prev_version":"6"},{"op":"append","key":"l","value":-3},` +
@@ -350,7 +368,7 @@ func wrongProto() []wrong {
 		{"cas without expected", op(pf(1, 7), pf(3, pf(2, 2)), pf(10, 1)), "byte 15, ops[0]: expected is missing"},
 		{"a row without a value", op(pf(1, 10), pf(15, pf(1, "a"))), "byte 14, ops[0]: a row of a result needs key and value"},
 		{"a limit below 1", op(pf(1, 10), pf(14, -1)), "byte 20, ops[0]: limit is below 1"},
-		{"an unknown type", rec(pf(1, "t"), pf(16, 5)), "byte 6: type 5 is none of 0 to 4"},
+		{"an unknown type", rec(pf(1, "t"), pf(16, 6)), "byte 6: type 6 is none of 0 to 5"},
 		{"a piece without its operation", rec(pf(1, "t"), pf(16, 2), pf(17, 0)), "byte 9: 0 operations in a record of one"},
 		{"a piece without index", rec(pf(1, "t"), pf(16, 2), pf(9, pf(1, 9))), "byte 10: index is missing"},
 		{"a piece of a high index", rec(pf(1, "t"), pf(16, 2), pf(17, MaxOps), pf(9, pf(1, 9))), "byte 15: index is not within 0 and 99999"},

@@ -3,6 +3,8 @@ package event
 import (
 	"encoding/base64"
 	"strconv"
+
+	"github.com/isowatch/isowatch/event/record"
 )
 
 // protoValue appends the canonical JSON text of the Value that f holds to
@@ -87,7 +89,7 @@ func (d *Decoder) appendOneOf(b *Batch, v *wireField, at, depth int, elems bool)
 func appendQuotedBytes(dst, s []byte) []byte {
 	for _, c := range s {
 		if c < ' ' || c == '"' || c == '\\' {
-			return appendQuoted(dst, string(s))
+			return record.AppendQuoted(dst, string(s))
 		}
 	}
 	dst = append(dst, '"')
@@ -113,7 +115,7 @@ func (d *Decoder) appendProtoJSON(b *Batch, v *wireField, depth int, elems bool)
 	}
 	from := len(b.Data)
 	if t.dirty {
-		b.Data = appendCanonical(b.Data, d.rec[t.off:t.end])
+		b.Data = record.AppendCanonical(b.Data, d.rec[t.off:t.end])
 	} else {
 		b.Data = append(b.Data, d.rec[t.off:t.end]...)
 	}

@@ -10,6 +10,7 @@ import "encoding/binary"
 //	byte     which of the texts below are present (hasSource ...)
 //	text     txn
 //	text     source, epoch, session, name, isolation, trace_id: the present ones
+//	text     labels, if present: of each one its name and its value, as texts
 //	int      seq                      with HasSeq
 //	8 bytes  start, little-endian     with HasTimes
 //	uint     end - start              with HasTimes
@@ -35,6 +36,7 @@ const (
 	hasName
 	hasIsolation
 	hasTraceID
+	hasLabels
 )
 
 const (
@@ -77,12 +79,15 @@ func AppendRecord(dst []byte, b *Batch, t *Txn) []byte {
 	if t.TraceID.Len > 0 {
 		has |= hasTraceID
 	}
+	if t.Labels.Len > 0 {
+		has |= hasLabels
+	}
 	dst = append(dst, recordVersion, byte(t.Status)|byte(t.Flags)<<2, has)
 	dst = appendText(dst, b, t.ID)
 	if has&hasSource != 0 {
 		dst = appendText(dst, b, t.Source)
 	}
-	for _, s := range [...]Span{t.Epoch, t.Session, t.Name, t.Isolation, t.TraceID} {
+	for _, s := range [...]Span{t.Epoch, t.Session, t.Name, t.Isolation, t.TraceID, t.Labels} {
 		if s.Len > 0 {
 			dst = appendText(dst, b, s)
 		}

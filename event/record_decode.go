@@ -156,7 +156,7 @@ func (d *Decoder) readTxn(b *Batch, r *recordReader, t *Txn) {
 	}
 	flags, has := r.byte(), r.byte()
 	t.Status, t.Flags = Status(flags&3), TxnFlags(flags>>2)
-	if t.Status == 0 || flags>>2 >= uint8(Stale)<<1 || has >= hasTraceID<<1 {
+	if t.Status == 0 || flags>>2 >= uint8(Stale)<<1 || has >= hasLabels<<1 {
 		r.fail("unknown status or flags")
 		return
 	}
@@ -180,6 +180,9 @@ func (d *Decoder) readTxn(b *Batch, r *recordReader, t *Txn) {
 	}
 	if has&hasTraceID != 0 {
 		t.TraceID, _ = r.present()
+	}
+	if has&hasLabels != 0 {
+		t.Labels = readLabels(r)
 	}
 	readNumbers(r, t)
 	t.FirstOp, t.NumOps = uint32(len(b.Ops)), r.count(2)

@@ -88,7 +88,7 @@ func TestRecordSize(t *testing.T) {
 // transaction, and an error leaves the batch as it was.
 func TestDecodeRecordDamaged(t *testing.T) {
 	b := decodeOne(t, `{"txn":"t","source":"s","epoch":"e","session":"c","seq":1,"status":"committed","start":1,"end":2,"start_ts":3,`+
-		`"commit_ts":4,"isolation":"serializable","name":"n","trace_id":"i","ops":[{"op":"r","key":"x","value":[1,[2],{"a":"b"}],"version":1},`+
+		`"commit_ts":4,"isolation":"serializable","name":"n","trace_id":"i","labels":{"endpoint":"db","b":""},"ops":[{"op":"r","key":"x","value":[1,[2],{"a":"b"}],"version":1},`+
 		`{"op":"cas","key":"y","expected":1,"value":2,"success":true,"seen":1},{"op":"range","from":"a","limit":2,"result":[{"key":"k","value":9}]}]}`)
 	rec := AppendRecord(nil, b, &b.Txns[0])
 	var d Decoder

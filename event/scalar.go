@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/isowatch/isowatch/event/record"
 )
 
 func hashBytes(b []byte) Hash {
@@ -18,7 +20,7 @@ func (d *Decoder) canonical(b *Batch, v token) Span {
 		return Span{d.base + v.off, v.end - v.off}
 	}
 	off := len(b.Data)
-	b.Data = appendCanonical(b.Data, d.rec[v.off:v.end])
+	b.Data = record.AppendCanonical(b.Data, d.rec[v.off:v.end])
 	return Span{uint32(off), uint32(len(b.Data) - off)}
 }
 
@@ -35,7 +37,7 @@ func (d *Decoder) text(b *Batch, t token, name string) (Span, bool) {
 			return Span{d.base + t.off + 1, t.end - t.off - 2}, true
 		}
 		off := len(b.Data)
-		b.Data = appendUnescaped(b.Data, d.rec[t.off+1:t.end-1])
+		b.Data = record.AppendUnescaped(b.Data, d.rec[t.off+1:t.end-1])
 		return Span{uint32(off), uint32(len(b.Data) - off)}, true
 	}
 	return Span{}, d.fail(int(t.off), name+" is neither a string nor a number")
@@ -93,7 +95,7 @@ func (d *Decoder) time(t token, name string) (ns int64, present, ok bool) {
 	var at time.Time
 	text := d.rec[t.off+1 : t.end-1]
 	if t.dirty {
-		text = appendUnescaped(nil, text)
+		text = record.AppendUnescaped(nil, text)
 	}
 	if err := at.UnmarshalText(text); err != nil {
 		return 0, false, d.fail(int(t.off), name+" is neither an integer nor RFC 3339 with offset")

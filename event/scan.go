@@ -3,6 +3,8 @@ package event
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/isowatch/isowatch/event/record"
 )
 
 // class is what a JSON value is, told by its first byte.
@@ -196,7 +198,7 @@ func (d *Decoder) hex4(i int) (rune, bool) {
 	if i+4 > len(d.rec) {
 		return 0, false
 	}
-	return hex4(d.rec[i:])
+	return record.Hex4(d.rec[i:])
 }
 
 // elements scans the array whose bracket is at i and returns the offset behind
@@ -291,6 +293,6 @@ func (d *Decoder) nameText(name token) []byte {
 	if !name.dirty {
 		return text
 	}
-	d.scratch = appendUnescaped(d.scratch[:0], text)
+	d.scratch = record.AppendUnescaped(d.scratch[:0], text)
 	return d.scratch
 }

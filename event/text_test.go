@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/isowatch/isowatch/event/record"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what was found into testdata instead of comparing")
@@ -82,7 +84,7 @@ func show(b *Batch) string {
 		fmt.Fprintf(&out, "%s %s of %s", p.Kind, b.Text(p.ID), b.Text(p.Source))
 		if p.Kind == OpPart {
 			o := b.recordOp(&b.Ops[p.Op])
-			fmt.Fprintf(&out, " [%d] %s", p.Index, appendOpJSON(nil, &o))
+			fmt.Fprintf(&out, " [%d] %s", p.Index, record.AppendOp(nil, &o))
 		}
 		if p.HasStart {
 			fmt.Fprintf(&out, " start %d", p.Start)
@@ -94,6 +96,9 @@ func show(b *Batch) string {
 			fmt.Fprintf(&out, " spread, count %d", p.Count)
 		}
 		out.WriteByte('\n')
+	}
+	for i := range b.Marks {
+		fmt.Fprintf(&out, "behind %d: %s\n", b.Marks[i].Before, AppendMark(nil, &b.Marks[i]))
 	}
 	for _, bad := range b.Bad {
 		fmt.Fprintf(&out, "bad %d#%d %s\n", bad.Pos.Offset, bad.Pos.Sub, bad.Reason)

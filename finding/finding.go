@@ -16,6 +16,9 @@ const (
 // their source is expected to give.
 const WeakerThanExpected = "weaker-than-expected"
 
+// EndpointLabel is the label of a record that names the server its client spoke to.
+const EndpointLabel = "endpoint"
+
 // State is where a finding is in its life.
 type State string
 
@@ -41,6 +44,8 @@ type Finding struct {
 	AtLeast       bool              `json:"at_least,omitempty"`
 	Anomaly       string            `json:"anomaly"`
 	Title         string            `json:"title"`
+	Headline      string            `json:"headline,omitempty"` // what happened, in one sentence
+	Meaning       string            `json:"meaning,omitempty"`  // what that means in practice
 	Refutes       []string          `json:"refutes"`
 	AlsoRefutes   []string          `json:"also_refutes"`
 	ElleNot       []string          `json:"elle_not,omitempty"`
@@ -48,7 +53,9 @@ type Finding struct {
 	Expected      bool              `json:"expected"`        // the expected level allows it: counted, not alerted
 	Txns          []string          `json:"txns"`
 	Levels        map[string]string `json:"levels,omitempty"`
-	Names         map[string]string `json:"names,omitempty"` // of transactions that have one
+	Names         map[string]string `json:"names,omitempty"`     // of transactions that have one
+	During        []Mark            `json:"during,omitempty"`    // what happened beside them, the latest last
+	Endpoints     map[string]string `json:"endpoints,omitempty"` // by id, the transaction's label EndpointLabel
 	Edges         []Edge            `json:"edges,omitempty"`
 	Explanation   string            `json:"explanation"`
 	Command       string            `json:"command,omitempty"`
@@ -58,6 +65,15 @@ type Finding struct {
 	DetectedAt    string            `json:"detected_at,omitempty"` // when this revision left, or began to wait
 	History       []json.RawMessage `json:"history,omitempty"`     // records of the transactions that it rests on
 	Cut           bool              `json:"cut,omitempty"`         // there are more transactions or edges than it names
+}
+
+// Mark is something that happened beside the transactions, a fault that was injected for
+// example, as their source was told (docs/format.md).
+type Mark struct {
+	Name  string `json:"name"`
+	Text  string `json:"text,omitempty"`
+	Start string `json:"start"`         // RFC 3339
+	End   string `json:"end,omitempty"` // "": it had not ended when the finding left
 }
 
 // Edge is one edge of a finding's cycle, with what proves it.

@@ -84,6 +84,7 @@ func (s *State) empty(k uint32) {
 	}
 	if s.keys[k].flags&foundNothing != 0 {
 		s.Counters.Repeated++
+		s.Counters.Emptied++
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		s.writes[id].blind = true

@@ -174,6 +174,7 @@ type Counters struct {
 	Repeating      int64 `json:"repeating"`            // reads of keys whose values repeat: what they saw is not known
 	Versioned      int64 `json:"versioned_keys"`       // keys whose versions operations tell, without being asked to
 	Repeated       int64 `json:"repeated"`             // reads of registers' values that several may have written: whose they are is searched
+	Emptied        int64 `json:"emptied"`              // those of them that found nothing
 	Uncheckable    int64 `json:"uncheckable"`          // keys whose version order cannot be known
 	Unordered      int64 `json:"unordered"`            // keys whose version order nobody saw: blind writes
 	Gaps           int64 `json:"gaps"`                 // records known to be missing: members of sessions that never came, lost input

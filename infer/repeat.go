@@ -48,6 +48,9 @@ func (s *State) countAmbiguous(v uint32) {
 		return
 	}
 	s.Counters.Repeated++
+	if s.versions[v].flags&nothing != 0 {
+		s.Counters.Emptied++
+	}
 	s.unorder(s.versions[v].key)
 }
 

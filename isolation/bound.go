@@ -49,7 +49,7 @@ func Bound(f *finding.Finding) {
 	f.Explanation, f.Command = Cut(f.Explanation, maxExplanation), Cut(f.Command, maxExplanation)
 	boundTxns(f)
 	boundEdges(f)
-	f.Levels, f.Names = boundMap(f, f.Levels), boundMap(f, f.Names)
+	f.Levels, f.Names, f.Endpoints = boundMap(f, f.Levels), boundMap(f, f.Names), boundMap(f, f.Endpoints)
 }
 
 // boundTxns keeps the first transactions where all are too many.

@@ -38,7 +38,7 @@ func TestCut(t *testing.T) {
 func TestBound(t *testing.T) {
 	short := finding.Finding{
 		ID: "0123456789abcdef", Source: "s", Epoch: "e", Explanation: "because", Txns: []string{"a", "b"},
-		Levels: map[string]string{"a": "serializable"}, Names: map[string]string{"b": "transfer"},
+		Levels: map[string]string{"a": "serializable"}, Names: map[string]string{"b": "transfer"}, Endpoints: map[string]string{"a": "db-1"},
 		Edges: []finding.Edge{{From: "a", To: "b", Type: "ww", Key: "x", Value: "1", Evidence: "so"}},
 	}
 	same := short
@@ -53,13 +53,13 @@ func TestBound(t *testing.T) {
 	id := func(i int) string { return fmt.Sprintf("%d %s %d", i, huge, i) }
 	long := finding.Finding{
 		ID: "0123456789abcdef", Source: huge, Epoch: huge, Explanation: huge, Command: huge, FirstPosition: huge, LastPosition: huge,
-		Txns: []string{id(1), id(2)}, Levels: map[string]string{id(1): "serializable"}, Names: map[string]string{id(2): huge},
+		Txns: []string{id(1), id(2)}, Levels: map[string]string{id(1): "serializable"}, Names: map[string]string{id(2): huge}, Endpoints: map[string]string{id(1): "db-1"},
 		Edges: []finding.Edge{{From: id(1), To: id(2), Type: "ww", Key: huge, Value: huge, Evidence: huge}, {From: id(2), To: id(1), Type: "rw", Key: "k"}},
 	}
 	cut := long
 	Bound(&cut)
 	if cut.Cut || cut.ID != long.ID || len(cut.Edges) != 2 || cut.Edges[0].From != cut.Txns[0] || cut.Edges[0].To != cut.Txns[1] ||
-		cut.Txns[0] == cut.Txns[1] || cut.Levels[cut.Txns[0]] != "serializable" || len(cut.Names[cut.Txns[1]]) != maxName {
+		cut.Txns[0] == cut.Txns[1] || cut.Levels[cut.Txns[0]] != "serializable" || cut.Endpoints[cut.Txns[0]] != "db-1" || len(cut.Names[cut.Txns[1]]) != maxName {
 		t.Errorf("the parts of the finding do not agree: %d edges, cut %v", len(cut.Edges), cut.Cut)
 	}
 	if len(long.Txns[0]) < len(huge) || long.Edges[0].Value != huge || long.Levels[id(1)] == "" {

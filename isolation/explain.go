@@ -54,7 +54,7 @@ func (w *witness) short(i int) string {
 	return w.Txns[i].ID
 }
 
-// describe is one line for a transaction: id, session, outcome, operations.
+// describe is one line for a transaction: id, session, endpoint, outcome, operations.
 func (w *witness) describe(i int) string {
 	t := &w.Txns[i]
 	var about []string
@@ -67,6 +67,9 @@ func (w *witness) describe(i int) string {
 			s += fmt.Sprintf(" #%d", t.Seq)
 		}
 		about = append(about, s)
+	}
+	if on := t.Labels[finding.EndpointLabel]; on != "" {
+		about = append(about, "on "+on)
 	}
 	if t.Status != event.Committed {
 		about = append(about, t.Status.String())

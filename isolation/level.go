@@ -83,22 +83,28 @@ func AllLevels() []Level {
 	return append(ls, Level{Special: GeneralizedSI}, Level{Special: Linearizable})
 }
 
-// ParseLevel reads a level's name.
+// ParseLevel reads a level by its name, or by another one that people use for it: see [Meant].
 func ParseLevel(name string) (Level, error) {
-	l, err := parseName(name)
-	if other := meant(name); err != nil && other != "" {
-		err = fmt.Errorf("no isolation level is called %q (did you mean %s?); the levels are %s", name, other, strings.Join(LevelNames(AllLevels()), ", "))
+	if l, ok := named(name); ok {
+		return l, nil
 	}
-	return l, err
+	if l, ok := named(Meant(name)); ok {
+		return l, nil
+	}
+	if why := Otherwise(name); why != "" {
+		return Level{}, fmt.Errorf("%s", why)
+	}
+	return Level{}, fmt.Errorf("no isolation level is called %q; %s", name, nearest(name, LevelNames(AllLevels())))
 }
 
-func parseName(name string) (Level, error) {
+// named is the level of exactly that name.
+func named(name string) (Level, bool) {
 	for _, l := range AllLevels() {
 		if l.String() == name {
-			return l, nil
+			return l, true
 		}
 	}
-	return Level{}, fmt.Errorf("no isolation level is called %q; the levels are %s", name, strings.Join(LevelNames(AllLevels()), ", "))
+	return Level{}, false
 }
 
 // ParseLevels reads a comma-separated list of levels, each once in the order of its first

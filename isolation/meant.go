@@ -1,11 +1,15 @@
 package isolation
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
-// meant is the level that a name which is none stands for elsewhere: in other letters,
-// with blanks or underscores, in British spelling, or abbreviated as in the papers. "":
-// there is none.
-func meant(name string) string {
+// Meant is the level that a name which is none stands for elsewhere: in other letters,
+// with blanks or underscores, in British spelling, abbreviated, or as the papers and other checkers
+// call it. "": there is none, or the name means different things to different people.
+func Meant(name string) string {
 	name = strings.NewReplacer("_", "-", " ", "-", "isab", "izab", "generalised", "generalized").Replace(strings.ToLower(strings.TrimSpace(name)))
 	for _, family := range []string{"", "strong-session-", "strong-"} {
 		rest, ok := strings.CutPrefix(name, family)
@@ -15,14 +19,15 @@ func meant(name string) string {
 		if level, ok := abbreviation(rest); ok && (family == "" || !strings.HasPrefix(level, "strong-")) {
 			rest = level
 		}
-		if l, err := parseName(family + rest); err == nil {
+		if l, ok := named(family + rest); ok {
 			return l.String()
 		}
 	}
 	return ""
 }
 
-// abbreviation is the level that the letters stand for.
+// abbreviation is the level that the letters stand for: Adya's portable levels (PL-), and the
+// short names of dbcop, AWDIT, Plume and MTC.
 func abbreviation(letters string) (level string, ok bool) {
 	switch letters {
 	case "ru", "pl-1":
@@ -33,20 +38,78 @@ func abbreviation(letters string) (level string, ok bool) {
 		return "monotonic-atomic-view", true
 	case "ra":
 		return "read-atomic", true
-	case "cc", "causal-consistency":
+	case "cc", "causal-consistency", "causal-cerone":
 		return "causal", true
-	case "pc", "prefix-consistency":
+	case "pc", "prefix-consistency", "consistent-prefix":
 		return "prefix", true
-	case "si", "snapshot":
+	case "si", "snapshot", "pl-si", "adya-si":
 		return "snapshot-isolation", true
 	case "gsi":
 		return "generalized-snapshot-isolation", true
-	case "ser", "serializability", "pl-3":
+	case "ser", "serializability", "pl-3", "conflict-serializable":
 		return "serializable", true
-	case "sser", "strict-serializable", "strict-serializability":
+	case "sser", "strict-serializable", "strict-serializability", "pl-ss":
 		return "strong-serializable", true
 	case "lin", "linearizability":
 		return "linearizable", true
 	}
 	return "", false
+}
+
+// Otherwise says of a name that the field knows and this program has no level for which one is
+// nearest; "" for other names.
+func Otherwise(name string) string {
+	switch strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(name))) {
+	case "repeatable-read", "rr":
+		return "repeatable-read means different things: in PostgreSQL snapshot-isolation, in MySQL and MariaDB little more than read-committed, " +
+			"in Adya's theory PL-2.99. Name the product, as in postgresql/repeatable-read"
+	case "pl-2.99":
+		return "PL-2.99 (Adya's repeatable read) is not checked by itself; serializable is the nearest stronger level, read-committed the nearest weaker one"
+	case "cursor-stability", "pl-cs":
+		return "cursor-stability is not checked by itself; snapshot-isolation is the nearest stronger level, read-committed the nearest weaker one"
+	case "parallel-snapshot-isolation", "psi":
+		return "parallel-snapshot-isolation is not checked by itself; snapshot-isolation is the nearest stronger level, causal the nearest weaker one"
+	case "sequential", "sequential-consistency":
+		return "sequential consistency of transactions is strong-session-serializable"
+	case "read-your-writes", "monotonic-reads", "monotonic-writes", "writes-follow-reads", "pram":
+		return "the session guarantees are not checked one by one; strong-session-causal has them all"
+	}
+	return ""
+}
+
+// nearest offers up to five of the names, those that differ least from the one given.
+func nearest(name string, names []string) string {
+	names = slices.Clone(names)
+	name = strings.ToLower(name)
+	distance := map[string]int{}
+	for _, n := range names {
+		distance[n] = edits(name, n)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
+	best := names[0]
+	if distance[best] <= max(1, len(name)/4) {
+		return fmt.Sprintf("did you mean %s?", best)
+	}
+	return "the nearest are " + strings.Join(names[:min(len(names), 5)], ", ") + " (monitor explain lists all)"
+}
+
+// edits is how many bytes must be put in, taken out or changed to make b of a (Levenshtein).
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }

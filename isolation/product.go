@@ -32,13 +32,18 @@ type product struct {
 }
 
 // products lists what `expect` knows by name, without what only some deployments
-// promise: reads of replicas are to be marked stale or get a source of their own.
+// promise: reads of replicas are to be marked stale or get a source of their own, unless
+// the setting names them.
 // docs/semantics.md, section 12, has the same table, and says why each setting stands
 // for its level, and where versions are known to break it.
 var products = []product{
 	{"postgresql", []promise{
 		{"read-uncommitted", session(ReadCommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
 		{"repeatable-read", session(SnapshotIsolation), Rules{Rows: true}}, {"serializable", session(Serializable), Rules{Tracked: true}},
+		// Reads of replicas are judged beside those of the primary. What they promise together lies
+		// between causal and snapshot isolation: parallel snapshot isolation, which is no level here.
+		{"read-committed-with-replicas", plain(ReadCommitted), Rules{}},
+		{"repeatable-read-with-replicas", plain(Causal), Rules{Rows: true}}, {"serializable-with-replicas", plain(Causal), Rules{}},
 	}},
 	{"mysql", []promise{
 		{"read-uncommitted", session(ReadUncommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
@@ -99,12 +104,14 @@ func session(b Base) Level { return Level{Base: b, Family: StrongSession} }
 // as well.
 func ParseExpected(text string) (l Level, product string, err error) {
 	name, setting, named := strings.Cut(text, "/")
-	if !named {
+	p := productOf(name)
+	switch {
+	case !named && p != nil:
+		return l, "", fmt.Errorf("%s promises different things at its settings: name one of %s", p.name, strings.Join(p.names(), ", "))
+	case !named:
 		l, err = ParseLevel(text)
 		return l, "", err
-	}
-	p := productOf(name)
-	if p == nil {
+	case p == nil:
 		var known []string
 		for i := range products {
 			known = append(known, products[i].name)
@@ -114,14 +121,39 @@ func ParseExpected(text string) (l Level, product string, err error) {
 	if l, ok := p.at(setting); ok {
 		return l, p.name, nil
 	}
-	var known []string
+	return l, "", fmt.Errorf("%s has no setting %q; those known are %s", p.name, setting, strings.Join(p.names(), ", "))
+}
+
+// names are the product's settings as --expect takes them.
+func (p *product) names() []string {
+	var names []string
 	for _, s := range p.settings {
-		known = append(known, p.name+"/"+s.setting)
+		names = append(names, p.name+"/"+s.setting)
 	}
-	return l, "", fmt.Errorf("%s has no setting %q; those known are %s", p.name, setting, strings.Join(known, ", "))
+	return names
+}
+
+// otherNames are what people call products.
+func otherNames(name string) string {
+	switch name = strings.ToLower(name); name {
+	case "postgres", "pg", "pgsql":
+		return "postgresql"
+	case "maria":
+		return "mariadb"
+	case "cockroach", "crdb":
+		return "cockroachdb"
+	case "yugabyte":
+		return "yugabytedb"
+	case "mongo":
+		return "mongodb"
+	case "sqlite3":
+		return "sqlite"
+	}
+	return name
 }
 
 func productOf(name string) *product {
+	name = otherNames(name)
 	i := slices.IndexFunc(products, func(p product) bool { return p.name == name })
 	if i < 0 {
 		return nil

@@ -11,13 +11,15 @@ func TestParseExpected(t *testing.T) {
 		{"serializable", "serializable", "", ""},
 		{"strong-session-causal", "strong-session-causal", "", ""},
 		{"postgresql/repeatable-read", "strong-session-snapshot-isolation", "postgresql", ""},
+		{"postgresql/repeatable-read-with-replicas", "causal", "postgresql", ""},
 		{"mysql/repeatable-read", "strong-session-read-committed", "mysql", ""},
 		{"spanner/serializable", "strong-serializable", "spanner", ""},
 		{"cassandra/lwt", "linearizable", "cassandra", ""},
 		{"sqlite/serializable", "strong-session-serializable", "sqlite", ""},
 		{"oracle/serializable", "", "", `no product is called "oracle"; those known are postgresql, mysql, mariadb, sqlite,`},
 		{"etcd/eventual", "", "", `etcd has no setting "eventual"; those known are etcd/serializable, etcd/linearizable`},
-		{"repeatable-read", "", "", "no isolation level is called"},
+		{"repeatable-read", "", "", "repeatable-read means different things"}, {"postgresql", "", "", "name one of postgresql/read-uncommitted"},
+		{"Postgres/serializable", "strong-session-serializable", "postgresql", ""}, {"strict-serializable", "strong-serializable", "", ""},
 	} {
 		l, product, err := ParseExpected(c.text)
 		if c.fault != "" {
@@ -52,6 +54,7 @@ func TestAskedOf(t *testing.T) {
 		{"mysql", "READ-UNCOMMITTED", ReadUncommitted},
 		{"", "REPEATABLE-READ", ReadCommitted},
 		{"postgresql", "snapshot-isolation", SnapshotIsolation},
+		{"postgresql", "SERIALIZABLE", Serializable},
 		{"mysql", "", 0},
 		{"mysql", "whatever", 0},
 	} {

@@ -105,29 +105,22 @@ func NameOf(kind finding.AnomalyKind) Name {
 func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 	w := (&witness{Witness: of}).shownFirst(&n)
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
+	f.Headline, f.Meaning = Cut(w.shorten(n.summary(w)), maxValue), MeaningOf(n.Anomaly)
 	SetRefuted(f, n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
 	if w.Anomaly == finding.Internal && interleaved(w) {
 		f.ElleNot = anomalies["G0"].elleNot
 	}
-	f.Txns, f.Edges, f.Levels, f.Names = nil, nil, nil, nil
+	f.Txns, f.Edges, f.Levels, f.Names, f.Endpoints = nil, nil, nil, nil, nil
 	members := w.members()
 	for i := range members {
 		f.Txns = append(f.Txns, w.Txns[i].ID)
 	}
 	for i := range w.Txns[:members] {
-		if w.Txns[i].Isolation != "" {
-			if f.Levels == nil {
-				f.Levels = map[string]string{}
-			}
-			f.Levels[w.Txns[i].ID] = w.Txns[i].Isolation
-		}
-		if w.Txns[i].Name != "" {
-			if f.Names == nil {
-				f.Names = map[string]string{}
-			}
-			f.Names[w.Txns[i].ID] = w.Txns[i].Name
-		}
+		t := &w.Txns[i]
+		note(&f.Levels, t.ID, t.Isolation)
+		note(&f.Names, t.ID, t.Name)
+		note(&f.Endpoints, t.ID, t.Labels[finding.EndpointLabel])
 	}
 	edges := w.shownEdges(&n)
 	for i := range edges {
@@ -138,6 +131,17 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 		})
 	}
 	f.Explanation = Cut(w.shorten(Explain(w, n.headline(f))), maxExplanation)
+}
+
+// note keeps text by id in of, which may be nil, unless the text is empty.
+func note(of *map[string]string, id, text string) {
+	if text == "" {
+		return
+	}
+	if *of == nil {
+		*of = map[string]string{}
+	}
+	(*of)[id] = text
 }
 
 // Members are the ids of the transactions that a witness is about.

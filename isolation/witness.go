@@ -45,6 +45,6 @@ func (w *witness) labels() []finding.Label {
 
 // level is that at which choices are argued, the zero one for none.
 func (w *witness) level() Level {
-	l, _ := parseName(w.Level)
+	l, _ := named(w.Level)
 	return l
 }

@@ -13,11 +13,11 @@ func fillBalances(tx *Tx, keys int) {
 	}
 }
 
-// nextBalances moves small amounts between accounts. A balance is stored as it is, so
+// balances moves small amounts between accounts. A balance is stored as it is, so
 // that the same one comes again and again, as in an ordinary application.
-func nextBalances(c *client) (string, func(*Tx)) {
-	return c.draw([]template{
-		{4, "transfer", func(c *client) func(*Tx) {
+func balances() []template {
+	return []template{
+		{4, "transfer", 0, func(c *client) func(*Tx) {
 			a, b := c.two(c.o.Keys)
 			amount := 1 + c.rng.Int64N(5)
 			return func(tx *Tx) {
@@ -29,19 +29,19 @@ func nextBalances(c *client) (string, func(*Tx)) {
 				tx.update(account(b), text(to+amount))
 			}
 		}},
-		{1, "total", func(c *client) func(*Tx) {
+		{1, "total", looks, func(c *client) func(*Tx) {
 			return func(tx *Tx) {
 				for n := range c.o.Keys {
 					tx.read(account(n))
 				}
 			}
 		}},
-		{1, "look", func(c *client) func(*Tx) {
+		{1, "look", looks, func(c *client) func(*Tx) {
 			a, b := c.two(c.o.Keys)
 			return func(tx *Tx) {
 				tx.read(account(a))
 				tx.read(account(b))
 			}
 		}},
-	})
+	}
 }

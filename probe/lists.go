@@ -2,45 +2,44 @@ package probe
 
 import "fmt"
 
-// listLength is how many transactions a session makes before it turns to new lists:
-// a list gets some 2 * sessions * listLength / keys elements, so its reads stay small.
-const listLength = 40
+func listKey(generation int64, n int) string { return fmt.Sprintf("l%d.%d", generation, n) }
 
-// nextAppend appends to lists and reads them. They are named by a number and a
-// generation, as "l4.0".
-func nextAppend(c *client) (string, func(*Tx)) {
-	list := func(n int) string { return fmt.Sprintf("l%d.%d", n, c.seq/listLength) }
-	return c.draw([]template{
-		{3, "append", func(c *client) func(*Tx) { // write skew
+// list is the key of a list of the transaction's generation.
+func (c *client) list(n int) string { return listKey(c.generation, n) }
+
+// lists appends to lists and reads them.
+func lists() []template {
+	return []template{
+		{3, "append", onLists | passing, func(c *client) func(*Tx) { // write skew
 			a, b := c.pair(c.o.Keys)
 			return func(tx *Tx) {
-				tx.list(list(a))
-				tx.append(list(b), c.unique())
+				tx.list(c.list(a))
+				tx.append(c.list(b), c.unique())
 			}
 		}},
-		{2, "append twice", func(c *client) func(*Tx) { // reads of what is not the last
+		{2, "append twice", onLists | passing, func(c *client) func(*Tx) { // reads of what is not the last
 			a, b := c.two(c.o.Keys)
 			return func(tx *Tx) {
-				tx.append(list(a), c.unique())
-				tx.append(list(b), c.unique())
-				tx.append(list(a), c.unique())
-				tx.list(list(b))
+				tx.append(c.list(a), c.unique())
+				tx.append(c.list(b), c.unique())
+				tx.append(c.list(a), c.unique())
+				tx.list(c.list(b))
 			}
 		}},
-		{1, "append and look", func(c *client) func(*Tx) { // lost updates
+		{1, "append and look", onLists | passing, func(c *client) func(*Tx) { // lost updates
 			a, b := c.two(c.o.Keys)
 			return func(tx *Tx) {
-				tx.list(list(a))
-				tx.append(list(a), c.unique())
-				tx.list(list(b))
+				tx.list(c.list(a))
+				tx.append(c.list(a), c.unique())
+				tx.list(c.list(b))
 			}
 		}},
-		{2, "look", func(c *client) func(*Tx) {
+		{2, "look at lists", onLists | passing | looks, func(c *client) func(*Tx) {
 			a, b := c.two(c.o.Keys)
 			return func(tx *Tx) {
-				tx.list(list(a))
-				tx.list(list(b))
+				tx.list(c.list(a))
+				tx.list(c.list(b))
 			}
 		}},
-	})
+	}
 }

@@ -22,6 +22,8 @@ type Options struct {
 	Timeout  time.Duration // of one transaction; default 10 s
 	Seed     uint64        // of what the sessions choose; their interleaving is the database's
 
+	// Observer is told how the run fares; default nobody.
+	Observer Observer
 	// Now is the clock of the records; default the machine's.
 	Now func() time.Time
 	// Sleep waits, and returns early when ctx ends; default the machine's clock.
@@ -37,6 +39,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
+	}
+	if o.Observer == nil {
+		o.Observer = nobody{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -1,10 +1,37 @@
 package probe
 
-// nextRows creates, changes and deletes rows, and reads ranges of them.
-func nextRows(c *client) (string, func(*Tx)) {
-	return c.draw([]template{
-		{4, "change", func(c *client) func(*Tx) {
-			key, gone := register(c.rng.IntN(c.o.Keys)), c.rng.IntN(3) == 0
+import "fmt"
+
+// row is the key of a row. All of them are from "r" on and before "s".
+func row(n int) string { return fmt.Sprintf("r%03d", n) }
+
+func passingRow(generation int64, n int) string { return fmt.Sprintf("p%d.%d", generation, n) }
+
+// phantoms reads the rows of a generation, and writes one of them.
+func phantoms() []template {
+	rows := func(c *client, tx *Tx) { tx.scan(fmt.Sprintf("p%d.", c.generation), fmt.Sprintf("p%d/", c.generation)) }
+	return []template{
+		{4, "scan and insert", onRows | passing, func(c *client) func(*Tx) { // write skew through ranges
+			n := c.rng.IntN(c.o.Keys)
+			return func(tx *Tx) {
+				rows(c, tx)
+				tx.upsert(passingRow(c.generation, n), c.unique())
+			}
+		}},
+		{4, "scan rows", onRows | passing | looks, func(c *client) func(*Tx) {
+			return func(tx *Tx) {
+				rows(c, tx)
+				rows(c, tx)
+			}
+		}},
+	}
+}
+
+// rows creates, changes and deletes rows, and reads ranges of them.
+func rows() []template {
+	return []template{
+		{4, "change", onRows | computes, func(c *client) func(*Tx) {
+			key, gone := row(c.rng.IntN(c.o.Keys)), c.rng.IntN(3) == 0
 			return func(tx *Tx) {
 				switch _, found := tx.read(key); {
 				case !found:
@@ -16,34 +43,34 @@ func nextRows(c *client) (string, func(*Tx)) {
 				}
 			}
 		}},
-		{2, "put", func(c *client) func(*Tx) {
-			key := register(c.rng.IntN(c.o.Keys))
+		{2, "put", onRows, func(c *client) func(*Tx) {
+			key := row(c.rng.IntN(c.o.Keys))
 			return func(tx *Tx) {
 				tx.read(key)
 				tx.upsert(key, c.unique())
 			}
 		}},
-		{1, "remove", func(c *client) func(*Tx) {
-			key := register(c.rng.IntN(c.o.Keys))
+		{1, "remove", onRows, func(c *client) func(*Tx) {
+			key := row(c.rng.IntN(c.o.Keys))
 			return func(tx *Tx) {
-				tx.scan("k", "l")
+				tx.scan("r", "s")
 				tx.delete(key)
 			}
 		}},
-		{1, "scan and put", func(c *client) func(*Tx) { // phantoms
-			key := register(c.rng.IntN(c.o.Keys))
+		{1, "scan and put", onRows, func(c *client) func(*Tx) { // phantoms
+			key := row(c.rng.IntN(c.o.Keys))
 			return func(tx *Tx) {
-				tx.scan("k", "l")
+				tx.scan("r", "s")
 				tx.upsert(key, c.unique())
 			}
 		}},
-		{2, "scan", func(c *client) func(*Tx) {
+		{2, "scan", onRows | looks, func(c *client) func(*Tx) {
 			from := c.rng.IntN(c.o.Keys / 2)
 			to := from + c.o.Keys/2
 			return func(tx *Tx) {
-				tx.scan(register(from), register(to))
-				tx.scan("k", "l")
+				tx.scan(row(from), row(to))
+				tx.scan("r", "s")
 			}
 		}},
-	})
+	}
 }

@@ -64,7 +64,7 @@ func ticking() (now func() time.Time, sleep func(context.Context, time.Duration)
 // One session sees what it has written, in every workload: what is recorded is what
 // was done.
 func TestOneSession(t *testing.T) {
-	for _, w := range probe.Workloads() {
+	for _, w := range slices.Concat(probe.Workloads(), probe.Repeating()) {
 		t.Run(w.Name(), func(t *testing.T) {
 			t.Parallel()
 			m := newModel()
@@ -86,7 +86,7 @@ func TestOneSession(t *testing.T) {
 // What several sessions record is in the documented form; ids and times are those of
 // single-threaded clients, and no session misses a number.
 func TestSessions(t *testing.T) {
-	for _, w := range probe.Workloads() {
+	for _, w := range slices.Concat(probe.Workloads(), probe.Repeating()) {
 		t.Run(w.Name(), func(t *testing.T) {
 			t.Parallel()
 			o := probe.Options{Source: "s", Epoch: "e", Isolation: "serializable", Sessions: 4, Keys: 6, Aborted: 0.1, Think: 200 * time.Microsecond, Seed: 7}
@@ -129,7 +129,7 @@ func checkForm(t *testing.T, records []event.Record) {
 // The first transactions of each workload, as they are recorded.
 func TestWorkloads(t *testing.T) {
 	var out strings.Builder
-	for _, w := range probe.Workloads() {
+	for _, w := range slices.Concat(probe.Workloads(), probe.Repeating()) {
 		fmt.Fprintf(&out, "=== %s\n", w.Name())
 		now, sleep := ticking()
 		o := probe.Options{Sessions: 1, Keys: 4, Rate: 10, Aborted: 0.1, Seed: 1, Now: now, Sleep: sleep}
@@ -171,7 +171,7 @@ probe: timeout -1ns: must be positive`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
-	if _, err := probe.ByName("mixed"); err == nil || !strings.Contains(err.Error(), "there are mix, blind,") {
+	if _, err := probe.ByName("mixed"); err == nil || !strings.Contains(err.Error(), "there are mix, register,") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -23,11 +23,11 @@ func fillShop(tx *Tx, keys int) {
 	}
 }
 
-// nextShop is a small shop as an object-relational mapper runs it: stock is read,
+// shop is a small shop as an object-relational mapper runs it: stock is read,
 // changed in the program and written back; stock and statuses repeat.
-func nextShop(c *client) (string, func(*Tx)) {
-	return c.draw([]template{
-		{4, "browse", func(c *client) func(*Tx) {
+func shop() []template {
+	return []template{
+		{4, "browse", looks, func(c *client) func(*Tx) {
 			from := c.rng.IntN(c.o.Keys)
 			return func(tx *Tx) {
 				for n := range 3 {
@@ -35,10 +35,10 @@ func nextShop(c *client) (string, func(*Tx)) {
 				}
 			}
 		}},
-		{3, "order", order},
-		{2, "pay", func(c *client) func(*Tx) { return turn(c.someOrder(), placed, paid) }},
-		{1, "ship", func(c *client) func(*Tx) { return turn(c.someOrder(), paid, shipped) }},
-		{1, "cancel", func(c *client) func(*Tx) {
+		{3, "order", 0, order},
+		{2, "pay", 0, func(c *client) func(*Tx) { return turn(c.someOrder(), placed, paid) }},
+		{1, "ship", 0, func(c *client) func(*Tx) { return turn(c.someOrder(), paid, shipped) }},
+		{1, "cancel", 0, func(c *client) func(*Tx) {
 			key, a := c.someOrder(), c.rng.IntN(c.o.Keys)
 			return func(tx *Tx) {
 				if status, _ := tx.read(key); status == placed {
@@ -47,7 +47,7 @@ func nextShop(c *client) (string, func(*Tx)) {
 				}
 			}
 		}},
-		{1, "deliver", func(c *client) func(*Tx) {
+		{1, "deliver", 0, func(c *client) func(*Tx) {
 			a := c.rng.IntN(c.o.Keys)
 			return func(tx *Tx) {
 				if tx.number(product(a)) < stocked/2 {
@@ -55,7 +55,7 @@ func nextShop(c *client) (string, func(*Tx)) {
 				}
 			}
 		}},
-	})
+	}
 }
 
 // order takes one each of two products.

@@ -22,7 +22,8 @@ type Dialect struct {
 	// Reset are the statements that make the tables anew: registers (k, v), lists (k, v)
 	// with elements joined by commas, and counters (k, n).
 	Reset []string
-	// Upsert and Append take a key and a value. Parameters are written as "?".
+	// Upsert and Append take a key and a value. Parameters are written as "?". Without an
+	// Upsert a register is updated, and inserted if it is not there.
 	Upsert, Append string
 	// Numbered parameters are $1, $2 and so on.
 	Numbered bool
@@ -33,6 +34,11 @@ type Dialect struct {
 	Isolation sql.IsolationLevel
 	// Session are statements that prepare a connection.
 	Session []string
+	// ReadOnly, unless empty, is a query whose one value says whether the server takes no
+	// writes.
+	ReadOnly string
+	// Follower is the isolation at a server that takes no writes, where it is another one.
+	Follower sql.IsolationLevel
 	// Outcome is what is known after a commit failed with err: Aborted or Unknown.
 	Outcome func(err error) event.Status
 }
@@ -77,11 +83,16 @@ type sqlSession struct {
 	texts   map[string]string
 	conn    *sql.Conn
 	tx      *sql.Tx
+	follows bool // the server takes no writes, as far as is known
 }
 
 // Begin implements [Session].
 func (s *sqlSession) Begin(ctx context.Context) (err error) {
-	s.tx, err = s.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.Isolation})
+	level := s.dialect.Isolation
+	if s.follows && s.dialect.Follower != sql.LevelDefault {
+		level = s.dialect.Follower
+	}
+	s.tx, err = s.conn.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	return err
 }
 
@@ -95,6 +106,15 @@ func (s *sqlSession) Commit(context.Context) (event.Status, error) {
 
 // Rollback implements [Session].
 func (s *sqlSession) Rollback(context.Context) error { return s.tx.Rollback() }
+
+// ReadOnly implements [Follower].
+func (s *sqlSession) ReadOnly(ctx context.Context) (is bool, err error) {
+	if s.dialect.ReadOnly == "" {
+		return false, nil
+	}
+	err = s.conn.QueryRowContext(ctx, s.dialect.ReadOnly).Scan(&s.follows)
+	return s.follows, err
+}
 
 // Close implements [Session]. A connection waits for its transaction, so that one which
 // is open must be ended before.

@@ -23,6 +23,7 @@ const (
 	insertRegister = "INSERT INTO registers (k, v) VALUES (?, ?) RETURNING"
 	insertCounter  = "INSERT INTO counters (k, n) VALUES (?, ?) RETURNING"
 	deleteRegister = "DELETE FROM registers WHERE k = ?"
+	deleteList     = "DELETE FROM lists WHERE k = ?"
 	incCounter     = "UPDATE counters SET n = n + ? WHERE k = ? RETURNING"
 	// upsertRegister and appendList stand for the dialect's own.
 	upsertRegister = "upsert"
@@ -36,7 +37,7 @@ var tables = regexp.MustCompile(`\b(registers|lists|counters)\b`)
 func (d *Dialect) texts() map[string]string {
 	texts := map[string]string{upsertRegister: d.text(d.Upsert + " RETURNING"), appendList: d.text(d.Append + " RETURNING")}
 	for _, t := range []string{
-		readRegister, readList, readCounter, rangeRegisters, updateRegister, insertRegister, insertCounter, deleteRegister, incCounter,
+		readRegister, readList, readCounter, rangeRegisters, updateRegister, insertRegister, insertCounter, deleteRegister, deleteList, incCounter,
 	} {
 		texts[t] = d.text(t)
 	}
@@ -45,7 +46,7 @@ func (d *Dialect) texts() map[string]string {
 
 func (d *Dialect) text(t string) string {
 	if d.Prefix != "" {
-		t = tables.ReplaceAllString(t, d.Prefix+"$0")
+		t = tables.ReplaceAllStringFunc(t, func(table string) string { return d.Prefix + table })
 	}
 	column, returning := "", ""
 	if d.Version != "" {
@@ -76,11 +77,17 @@ func (s *sqlSession) Do(ctx context.Context, op *Op) error {
 		}
 		return s.write(ctx, op, insertRegister, op.Key, op.Value)
 	case event.Write:
+		if !op.Update && s.dialect.Upsert == "" {
+			return s.put(ctx, op)
+		}
 		if !op.Update {
 			return s.write(ctx, op, upsertRegister, op.Key, op.Value)
 		}
 		return s.change(ctx, op, updateRegister, op.Value, op.Key)
 	case event.Delete:
+		if op.Data == event.List {
+			return s.change(ctx, op, deleteList, op.Key)
+		}
 		return s.change(ctx, op, deleteRegister, op.Key)
 	case event.Inc:
 		n, err := strconv.ParseInt(op.Value, 10, 64)
@@ -146,6 +153,15 @@ func (s *sqlSession) write(ctx context.Context, op *Op, statement string, args .
 	return err
 }
 
+// put updates a register, or inserts it.
+func (s *sqlSession) put(ctx context.Context, op *Op) error {
+	written, err := s.affect(ctx, op, updateRegister, op.Value, op.Key)
+	if err != nil || written {
+		return err
+	}
+	return s.write(ctx, op, insertRegister, op.Key, op.Value)
+}
+
 // change runs a statement that writes one row, or finds that there is none.
 func (s *sqlSession) change(ctx context.Context, op *Op, statement string, args ...any) error {
 	written, err := s.affect(ctx, op, statement, args...)
@@ -158,7 +174,7 @@ func (s *sqlSession) change(ctx context.Context, op *Op, statement string, args 
 // affect runs a statement and says whether it wrote something, and the version that
 // it made.
 func (s *sqlSession) affect(ctx context.Context, op *Op, statement string, args ...any) (bool, error) {
-	if s.dialect.Version != "" && statement != deleteRegister {
+	if s.dialect.Version != "" && statement != deleteRegister && statement != deleteList {
 		err := s.tx.QueryRowContext(ctx, s.texts[statement], args...).Scan(&op.Version)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil

@@ -27,12 +27,12 @@ func fillTPCB(tx *Tx, keys int) {
 	}
 }
 
-// nextTPCB is the transaction of TPC-B, and one that audits a branch. The balances
+// tpcb is the transaction of TPC-B, and one that audits a branch. The balances
 // are changed by the database (bal = bal + delta), and told as the values that they
 // became: blind writes of values that repeat.
-func nextTPCB(c *client) (string, func(*Tx)) {
-	return c.draw([]template{
-		{4, "tpcb", func(c *client) func(*Tx) {
+func tpcb() []template {
+	return []template{
+		{4, "tpcb", 0, func(c *client) func(*Tx) {
 			teller := c.rng.IntN(branches(c.o.Keys) * tellersOf)
 			branch := teller / tellersOf
 			to := account(branch*accountsOf + c.rng.IntN(accountsOf))
@@ -50,7 +50,7 @@ func nextTPCB(c *client) (string, func(*Tx)) {
 				tx.insert(history, text(delta))
 			}
 		}},
-		{1, "audit", func(c *client) func(*Tx) {
+		{1, "audit", looks, func(c *client) func(*Tx) {
 			branch := c.rng.IntN(branches(c.o.Keys))
 			return func(tx *Tx) {
 				tx.counter(fmt.Sprintf("branches/%d", branch))
@@ -59,7 +59,7 @@ func nextTPCB(c *client) (string, func(*Tx)) {
 				}
 			}
 		}},
-	})
+	}
 }
 
 // tellTPCB tells counters as registers: an increment and the read behind it are the

@@ -13,6 +13,7 @@ import (
 type Tx struct {
 	ctx     context.Context
 	session Session
+	id      string // of the record
 	pause   func() // before each operation but the first
 
 	answered []event.RecordOp // what the record says
@@ -92,6 +93,13 @@ func (tx *Tx) inc(key string, n int64) {
 // scan reads the registers whose keys are from one text on and before another.
 func (tx *Tx) scan(from, to string) {
 	tx.do(Op{RecordOp: event.RecordOp{Kind: event.Range, From: from, To: to, HasFrom: true, HasTo: true}})
+}
+
+// giveUp has the transaction end with a rollback.
+func (tx *Tx) giveUp() {
+	if tx.err == nil {
+		tx.err = errGivenUp
+	}
 }
 
 // text is n as JSON.

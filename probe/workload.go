@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
@@ -13,27 +14,37 @@ type Workload struct {
 	// fill is the one transaction that makes what is there before; keys is
 	// Options.Keys.
 	fill func(tx *Tx, keys int)
-	// next is a session's next transaction, and the name of its template.
-	next func(c *client) (name string, body func(*Tx))
+	// templates are the transactions of a session.
+	templates func() []template
 	// tell, unless nil, turns the operations as they were run into those of the record.
 	tell func(ops []event.RecordOp) []event.RecordOp
 }
 
-// Workloads are all there are.
+// Workloads are those whose values are unique, and whose tables stay small for ever. The
+// first is the default.
 func Workloads() []*Workload {
 	return []*Workload{
-		{name: "mix", fill: fillRegisters, next: nextMix},
-		{name: "blind", fill: fillRegisters, next: nextBlind},
-		{name: "append", fill: fillNothing, next: nextAppend},
-		{name: "rows", fill: fillNothing, next: nextRows},
-		{name: "balances", fill: fillBalances, next: nextBalances},
-		{name: "counters", fill: fillCounters, next: nextCounters, tell: tellCounters},
-		{name: "shop", fill: fillShop, next: nextShop},
-		{name: "tpcb", fill: fillTPCB, next: nextTPCB, tell: tellTPCB},
+		{name: "mix", fill: fillRegisters, templates: mix},
+		{name: "register", fill: fillRegisters, templates: registers},
+		{name: "append", fill: fillNothing, templates: lists},
+		{name: "rows", fill: fillNothing, templates: rows},
+		{name: "bank", fill: fillBank, templates: bank},
+		{name: "blind", fill: fillRegisters, templates: blind},
+		{name: "counter", fill: fillCounters, templates: counters, tell: tellCounters},
 	}
 }
 
-// ByName is the workload of that name.
+// Repeating are workloads like ordinary applications: their values come again, and the
+// tables of some grow.
+func Repeating() []*Workload {
+	return []*Workload{
+		{name: "balances", fill: fillBalances, templates: balances},
+		{name: "shop", fill: fillShop, templates: shop},
+		{name: "tpcb", fill: fillTPCB, templates: tpcb, tell: tellTPCB},
+	}
+}
+
+// ByName is the one of [Workloads] with that name.
 func ByName(name string) (*Workload, error) {
 	var known []string
 	for _, w := range Workloads() {
@@ -42,29 +53,80 @@ func ByName(name string) (*Workload, error) {
 		}
 		known = append(known, w.name)
 	}
-	return nil, fmt.Errorf("probe: no workload is called %q; there are %s", name, strings.Join(known, ", "))
+	return nil, fmt.Errorf("no workload is called %q; there are %s", name, strings.Join(known, ", "))
 }
 
 // Name is the workload's.
 func (w *Workload) Name() string { return w.name }
 
+// Fits refuses a database that cannot run the workload. Of a workload that is a mixture it
+// may be that only a part is run.
+func (w *Workload) Fits(db Database) error {
+	cannot := limitsOf(db)
+	writes := func(t template) bool { return t.traits&looks == 0 && t.traits&cannot == 0 }
+	if slices.ContainsFunc(w.templates(), writes) {
+		return nil
+	}
+	var wants traits
+	for _, t := range w.templates() {
+		wants |= t.traits
+	}
+	return fmt.Errorf("the workload %s cannot run here: %s", w.name, (wants & cannot).why())
+}
+
 // template is a transaction that a session runs with a weight.
 type template struct {
 	weight int
 	name   string
+	traits traits
 	body   func(c *client) func(*Tx)
 }
 
-// draw chooses one of them.
-func (c *client) draw(templates []template) (name string, body func(*Tx)) {
+// traits say what a transaction asks of a database.
+type traits uint8
+
+const (
+	looks      traits = 1 << iota // it only reads
+	computes                      // what it writes depends on what it has read
+	onLists                       // it appends to lists
+	onRows                        // it inserts, reads ranges, and may delete
+	onCounters                    // it adds to counters
+	passing                       // its keys are of a generation: see generations
+	givesUp                       // it ends with a rollback
+)
+
+// why says what a database with these limits cannot do.
+func (t traits) why() string {
+	switch {
+	case t&computes != 0:
+		return "what it writes depends on what it has read, and this target takes whole transactions"
+	case t&onLists != 0:
+		return "the target has no lists"
+	case t&onRows != 0:
+		return "the target has no ranges and no deletes"
+	default:
+		return "the target has no counters"
+	}
+}
+
+// draw chooses one of the templates that the database can run and that have the traits.
+func (c *client) draw(need traits) (template, bool) {
 	all := 0
-	for _, t := range templates {
-		all += t.weight
+	for _, t := range c.templates {
+		if t.traits&need == need {
+			all += t.weight
+		}
+	}
+	if all == 0 {
+		return template{}, false
 	}
 	at := c.rng.IntN(all)
-	for _, t := range templates {
+	for _, t := range c.templates {
+		if t.traits&need != need {
+			continue
+		}
 		if at -= t.weight; at < 0 {
-			return t.name, t.body(c)
+			return t, true
 		}
 	}
 	panic("probe: weights that do not add up")

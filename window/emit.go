@@ -3,7 +3,6 @@ package window
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
@@ -24,6 +23,9 @@ func (m *Machine) countFound(f *finding.Finding) {
 
 func (m *Machine) emit(f *openFinding) {
 	f.Finding.DetectedAt = m.detectedAt()
+	if len(m.marks) > 0 {
+		f.Finding.During = m.during(f.members, f.Finding.Epoch)
+	}
 	if f.Finding.FoundAt == "" {
 		f.Finding.FoundAt = f.Finding.DetectedAt
 	}
@@ -45,7 +47,7 @@ func (m *Machine) detectedAt() string {
 	if m.tick == 0 {
 		return ""
 	}
-	return time.Unix(0, m.tick).UTC().Format(time.RFC3339Nano)
+	return wallTime(m.tick)
 }
 
 // identified is what tells a finding from others of its source, epoch and kind.

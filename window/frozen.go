@@ -129,40 +129,51 @@ func (r *frozenRun) run(nodes []uint32) {
 }
 
 // readBehind says whether a live reader of what x left in k stands behind node n,
-// which replaces it.
+// which replaces it, and nobody left it again between the two.
 func (r *frozenRun) readBehind(k uint32, x lastFrozen, n uint32) bool {
 	if r.missed || x.key == 0 {
 		return false
 	}
 	g, behind := r.m.graph, false
 	t := g.VertexOf(r.view, n)
+	var again uint32 // node of who leaves it again
+	asked, left := false, false
 	r.m.infer.EachReaderOf(k, x.value, func(reader, version uint32) {
 		v := incremental.Vertex(reader)
 		if behind || v == t || !g.Known(v) || g.Retired(r.view, v) {
 			return
 		}
 		node, _, _ := g.Ends(r.view, v, t, incremental.Labels(infer.RW))
-		behind = g.Before(r.view, n, node) && !r.leftAgain(version, n, node)
+		if !g.Before(r.view, n, node) {
+			return
+		}
+		if !asked { // all of them read one version
+			again, left = r.leftAgain(version, n)
+			asked = true
+		}
+		behind = !left || again != n && !g.Before(r.view, again, node)
 	})
 	return behind
 }
 
-// leftAgain says whether v is left again by node n, or by one between it and the reader's
-// node.
-func (r *frozenRun) leftAgain(v, n, reader uint32) (again bool) {
+// leftAgain is the first node that leaves v again, from node n on.
+func (r *frozenRun) leftAgain(v, n uint32) (first uint32, left bool) {
 	if !r.m.infer.IsRepeated(v) {
-		return false
+		return 0, false
 	}
 	g := r.m.graph
 	r.m.infer.EachWriter(v, func(w uint32) {
 		x := incremental.Vertex(w)
-		if again || !g.Known(x) || g.Retired(r.view, x) {
+		if !g.Known(x) || g.Retired(r.view, x) {
 			return
 		}
 		node, _, _ := g.Ends(r.view, x, x, incremental.Labels(infer.WW))
-		again = node == n || node != reader && g.Before(r.view, n, node) && g.Before(r.view, node, reader)
+		if node != n && !g.Before(r.view, n, node) || left && !g.Before(r.view, node, first) {
+			return
+		}
+		first, left = node, true
 	})
-	return again
+	return first, left
 }
 
 // keep makes what was run part of what is frozen, and ends the run.
@@ -245,6 +256,10 @@ func (m *Machine) orderLive(i, due int, misfits bool) {
 		if c == nil || m.adoptGuessed(i, c) || m.views[i].Family == isolation.Plain && m.adoptOf(i, c, &c.problem) {
 			return
 		}
+		if c.rows {
+			m.adoptOf(i, c, &c.problem)
+			return
+		}
 		if c.repeats {
 			c = m.live(i, nodes, 0, relaxed, true)
 		} else {
@@ -311,6 +326,7 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	}
 	elements := !known && !m.graph.Split(i) // to add what is there is no conflict, and a witness does not tell elements apart
 	ok := m.infer.EachPiece(txns, live, elements, func(p *infer.Piece) {
+		c.rows = c.rows || p.Rows
 		c.repeats = c.repeats || m.infer.OfElement(p.Versions[0]) // what cannot be ordered is asked again without them
 		asked = asked || m.anyAskedLess([]infer.Chain{p.Chain}, m.views[i])
 		x := piece{at: -1, key: p.Key, hash: m.infer.KeyHash(p.Key), unit: m.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}

@@ -151,7 +151,8 @@ type Machine struct {
 	begun      []begun
 	ended      []ended
 	lost       Lost
-	apart      int64 // of Counters.Horizon: those that concern only levels that began later
+	marks      []event.Mark // the latest: see marks.go
+	apart      int64        // of Counters.Horizon: those that concern only levels that began later
 
 	// Scratch.
 	out     infer.Out
@@ -240,7 +241,11 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
 	m.looked = false
 	m.reviseWeaker()
+	mark := 0
 	for at, i := range txns {
+		if len(b.Marks) > 0 {
+			mark = m.takeMarks(b, mark, int(i))
+		}
 		if at%warmAhead == 0 {
 			m.graph.WarmEnds(m.infer.Plan(b, txns[at:min(at+warmAhead, len(txns))]))
 		}
@@ -248,6 +253,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 		t.Pos.Partition = m.meet(b, t.Pos.Partition)
 		m.take(b, &t)
 	}
+	m.takeMarks(b, mark, math.MaxInt)
 	for i := range b.Partitions {
 		m.meet(b, uint32(i))
 	}

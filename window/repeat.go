@@ -151,9 +151,14 @@ func (m *Machine) sayNothing(w *finding.Witness, txns []uint32) {
 
 // undecidedReads is how many reads of repeated values are not decided at the level. With a
 // window, those of the levels that ask for an order are told by the misfits of it; a weaker
-// level holds where one that implies it does.
+// level holds where one that implies it does. Read committed and read uncommitted ask of a read
+// only that its writer comes before it: one that found nothing may have found the initial
+// state, which everything comes behind.
 func (m *Machine) undecidedReads(l isolation.Level) int64 {
 	n := m.infer.Counters.Repeated
+	if l.Special == 0 && l.Base <= isolation.ReadCommitted {
+		n -= m.infer.Counters.Emptied // all may have found what was there at first
+	}
 	switch {
 	case n == 0 || m.orderOf(l) == orderable:
 		return 0

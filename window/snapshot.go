@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -16,7 +17,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
-const layoutVersion = 11
+const layoutVersion = 12
 
 // With a turn of the levels, records of before it have another form: programs that do
 // not know of turns must not read them.
@@ -61,6 +62,7 @@ type head struct {
 	Sessions     *closedSessions `json:",omitempty"`
 	Faults       []*fault        `json:",omitempty"`
 	Lost         *Lost           // nil: of an earlier version
+	Marks        []event.Mark    `json:",omitempty"`
 
 	Turns      []savedTurn  `json:",omitempty"`
 	ForcedFrom int          `json:",omitempty"`
@@ -130,7 +132,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.counting.Keys) > 0 {
 		h.Counting = &m.counting
 	}
-	h.Sessions, h.Faults = m.closedSessions, m.faults.list
+	h.Sessions, h.Faults, h.Marks = m.closedSessions, m.faults.list, m.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.fitted), m.askedFor, m.asManyMeanings
 	if len(m.weaker.Totals) > 0 {
 		h.Weaker = &m.weaker
@@ -314,6 +316,7 @@ func (m *Machine) restore(h *head) error {
 	}
 	m.closedSessions.take(h.Sessions)
 	m.faults = newFaults(h.Faults)
+	m.marks = h.Marks
 	m.contradicted = h.Contradicted
 	m.asManyMeanings = h.ManyMeanings
 	if h.Weaker != nil {

@@ -27,7 +27,7 @@ func (m *Machine) mayTry() bool {
 	c, x := &m.cfg.Contract, &m.infer.Counters
 	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen && !c.Observed &&
 		!c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
-	return m.cfg.Unbounded && declared && len(m.asked) == 0 && !m.cfg.Rules.Tracked && x.Missing() == 0 &&
+	return m.cfg.Unbounded && declared && len(m.asked) == 0 && x.Missing() == 0 &&
 		x.Versioned == 0 && x.Repeating == 0 && m.Counters.Unverified == 0 && m.Counters.LeftOutEdges == 0
 }
 

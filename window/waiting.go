@@ -157,6 +157,7 @@ func (m *Machine) releaseDue() {
 			continue
 		}
 		w.Finding.DetectedAt = m.detectedAt()
+		m.renewMarks(&w.Finding)
 		if told := w.Finding; told.State == finding.Final { // which by itself is not delivered
 			told.State = finding.Provisional
 			m.leave(&told, w.Shares, w.First && !w.again(m))

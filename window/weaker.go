@@ -117,6 +117,12 @@ func (m *Machine) nameWeaker(f *finding.Finding, b *event.Batch, t *event.Txn) {
 		}
 		f.Names[id] = b.Text(t.Name)
 	}
+	if on := b.Label(t, finding.EndpointLabel); on != "" {
+		if f.Endpoints == nil {
+			f.Endpoints = map[string]string{}
+		}
+		f.Endpoints[id] = on
+	}
 }
 
 func (w *weaker) count(asked, expected string) {
@@ -187,7 +193,10 @@ func (m *Machine) tellWeaker(g *weakerGroup, state finding.State) {
 	f.Revision++
 	g.Told, g.ToldAt = g.Count, m.weakerClock(g)
 	out := *f
-	out.Txns, out.Levels, out.Names = slices.Clone(f.Txns), maps.Clone(f.Levels), maps.Clone(f.Names)
+	out.Txns, out.Levels = slices.Clone(f.Txns), maps.Clone(f.Levels)
+	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
+	out.Headline = fmt.Sprintf("%s did not ask for %s.", counted(g.Count, "transaction", "transactions"), g.Expected)
+	out.Meaning = isolation.MeaningOf(f.Anomaly)
 	out.Explanation = m.explainWeaker(g)
 	if f.Revision == 1 {
 		m.countFound(f)

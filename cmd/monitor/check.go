@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
-	"github.com/isowatch/isowatch/internal/app"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -55,7 +55,7 @@ func (v formatValue) Set(text string) (err error) {
 func checkCommand(t *terminal) *cobra.Command {
 	w := config.DefaultWatch(config.WholeContract())
 	var format history.Format
-	output := "text"
+	output, allowEmpty := "text", false
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check whole histories, exactly",
@@ -68,7 +68,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			"--levels asks for others beside it. A level that some transactions did not ask for (isolation in their records) is\n" +
 			"unknown unless it is violated; --contract isolation=ignore judges all by it.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated,\n" +
-			"254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
+			"130 interrupted, 254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
 			if err := w.Validate(); err != nil {
@@ -76,11 +76,14 @@ func checkCommand(t *terminal) *cobra.Command {
 			}
 			expecting := c.Flags().Changed("expect")
 			if expecting {
-				expectAlone(&w, c.Flags().Changed("levels"))
+				w.AskExpected(c.Flags().Changed("levels"))
 			}
-			return checkFiles(t, files, output, &app.Whole{
-				Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
-				Format: format, FixedContract: c.Flags().Changed("contract"),
+			reading := newReading(t, files)
+			return reading.while(c.Context(), func() error {
+				return checkFiles(t, files, output, allowEmpty, &whole.Whole{
+					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
+					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: reading.tell,
+				})
 			})
 		},
 	}
@@ -90,46 +93,49 @@ func checkCommand(t *terminal) *cobra.Command {
 	f.Lookup("expect").DefValue = "" // without it all levels are asked for alike
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
-	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	f.BoolVar(&allowEmpty, "allow-empty", false, "a file without transactions is ok, and not unknown")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the answer; junit: a test suite for CI, with a case for each file and level")
 	return c
-}
-
-// expectAlone makes the expected level the only one that is asked for, or the first where
-// others were named.
-func expectAlone(w *config.Watch, others bool) {
-	levels := []isolation.Level{w.Expect}
-	for _, l := range w.Levels {
-		if others && l != w.Expect {
-			levels = append(levels, l)
-		}
-	}
-	w.Levels, w.Named = levels, true
 }
 
 // checkFiles answers on the files in their order. What is unreadable outweighs every
 // verdict, since the answer is then not complete.
-func checkFiles(t *terminal, files []string, output string, whole *app.Whole) error {
+func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *whole.Whole) error {
 	worst, unreadable := 0, 0
-	err := whole.CheckFiles(files, func(a *app.Answer) (err error) {
-		for _, d := range a.DeadLetters {
-			t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
-		}
-		if more := a.NumDead - len(a.DeadLetters); more > 0 {
-			t.say("monitor: %d more bad records in %s", more, a.File)
-		}
-		switch r := a.Report; {
-		case a.Err != nil:
+	var first *finding.Finding
+	suite := junitSuite{}
+	err := w.CheckFiles(files, func(a *whole.Answer) error {
+		tellDeadLetters(t, a)
+		r := a.Report
+		if a.Err != nil {
 			unreadable++
-			err = tellUnreadable(t, a.File, output, a.Err)
-		default:
-			if r.Transactions == 0 {
-				t.say("monitor: warning: %s holds no transactions", a.File)
+			if output == "junit" {
+				suite.unreadable(a.File, a.Err)
 			}
-			worst = max(worst, rank(r.Outcome()))
-			err = tellReport(t, r, output)
+			return tellUnreadable(t, a.File, output, a.Err)
 		}
-		return err
+		if r.Transactions == 0 {
+			t.say("monitor: warning: %s holds no transactions", printable(a.File))
+			if !allowEmpty {
+				nothingDecided(r)
+			}
+		}
+		worst = max(worst, rank(r.Outcome()))
+		if first == nil && len(r.Findings) > 0 {
+			first = &r.Findings[0]
+		}
+		if output == "junit" {
+			suite.add(r)
+			return nil
+		}
+		return tellReport(t, r, output)
 	})
+	switch {
+	case err == nil && output == "junit":
+		err = suite.write(t.stdout)
+	case err == nil && first != nil && output == "text":
+		_, err = t.stdout.Write(appendAdvice(nil, first))
+	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
@@ -137,6 +143,23 @@ func checkFiles(t *terminal, files []string, output string, whole *app.Whole) er
 		return exitError{exitUsage}
 	}
 	return exitWith([]string{window.OK, window.Unknown, window.Violated}[worst])
+}
+
+func tellDeadLetters(t *terminal, a *whole.Answer) {
+	for _, d := range a.DeadLetters {
+		t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
+	}
+	if more := a.NumDead - len(a.DeadLetters); more > 0 {
+		t.say("monitor: %d more bad records in %s", more, printable(a.File))
+	}
+}
+
+// nothingDecided says of a file without transactions that it shows nothing.
+func nothingDecided(r *whole.Report) {
+	for level := range r.Verdicts {
+		r.Verdicts[level] = window.Unknown
+		r.Reasons[level] = "the file holds no transactions (--allow-empty takes that for ok)"
+	}
 }
 
 // rank orders verdicts by what the exit code says of several.
@@ -150,11 +173,11 @@ func rank(verdict string) int {
 	return 0
 }
 
-func tellReport(t *terminal, r *app.Report, output string) error {
+func tellReport(t *terminal, r *whole.Report, output string) error {
 	if output == "jsonl" {
 		return json.NewEncoder(t.stdout).Encode(r)
 	}
-	_, err := t.stdout.Write(appendReport(nil, r, t.colors()))
+	_, err := t.stdout.Write(whole.AppendReport(nil, r, t.colors()))
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 func convertCommand(t *terminal) *cobra.Command {
@@ -27,34 +28,40 @@ func convertCommand(t *terminal) *cobra.Command {
 			"Exit codes: 0 all is written, 1 records that could not be read are left out, 254 wrong usage, a file that cannot be read,\n" +
 			"or a history that the format cannot hold, 255 internal error.",
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(c *cobra.Command, files []string) error {
 			convert.To = history.Format(to)
-			told := 0
-			convert.BadRecord = func(position, reason string) {
-				if told++; told <= app.MaxDeadLetters {
-					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
-				}
-			}
-			out := bufio.NewWriter(t.stdout)
-			answer, err := convert.File(files[0], out)
-			if err != nil {
-				return fmt.Errorf("%w: %s: %w", app.ErrInput, files[0], err)
-			}
-			if err := out.Flush(); err != nil {
-				return fmt.Errorf("write the history: %w", err)
-			}
-			if answer.Contract != "" {
-				t.say("monitor: the format %s implies what the written form does not say: check it with --contract %s", answer.Format, answer.Contract)
-			}
-			if answer.Bad > 0 {
-				t.say("monitor: %d bad records are left out", answer.Bad)
-				return exitError{exitViolated}
-			}
-			return nil
+			reading := newReading(t, files)
+			convert.Tell = reading.tell
+			return reading.while(c.Context(), func() error { return convertFile(t, &convert, files[0]) })
 		},
 	}
 	f := c.Flags()
 	f.Var(formatValue{&convert.From}, "format", formatUsage("format of the file"))
 	f.Var(choiceValue{&to, names}, "to", "format to write")
 	return c
+}
+
+func convertFile(t *terminal, convert *app.Convert, file string) error {
+	told := 0
+	convert.BadRecord = func(position, reason string) {
+		if told++; told <= whole.MaxDeadLetters {
+			t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
+		}
+	}
+	out := bufio.NewWriter(t.stdout)
+	answer, err := convert.File(file, out)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", app.ErrInput, file, err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write the history: %w", err)
+	}
+	if answer.Contract != "" {
+		t.say("monitor: the format %s implies what the written form does not say: check it with --contract %s", answer.Format, answer.Contract)
+	}
+	if answer.Bad > 0 {
+		t.say("monitor: %d bad records are left out", answer.Bad)
+		return exitError{exitViolated}
+	}
+	return nil
 }

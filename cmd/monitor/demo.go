@@ -61,10 +61,11 @@ func demoCommand(t *terminal) *cobra.Command {
 func runDemo(ctx context.Context, t *terminal, s config.Service, output string, length time.Duration) error {
 	var summary app.DemoSummary
 	began := time.Now()
-	p := service{terminal: t, config: s, output: output}
+	p := service{terminal: t, config: s, output: output, violations: output == "text"}
 	p.during = func(ctx context.Context, a *app.App) error {
 		if addr := a.HTTPAddr(); addr != "" {
-			t.say("Pages at http://%s/. Ctrl-C ends the demo.", addr)
+			t.say("Pages at http://%s/ (--http chooses the port; another one is taken where it is in use). Ctrl-C ends the demo.", addr)
+			t.say("A bank whose database loses updates, skews writes, and serves old and uncommitted data now and then. Violations follow.")
 		}
 		if length > 0 {
 			limited, cancel := context.WithTimeout(ctx, length)
@@ -85,18 +86,24 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 	return err
 }
 
-// appendSummary is what the demo saw, beside what its database did.
+// appendSummary sets what the demo's database did wrong against what was found.
 func appendSummary(dst []byte, s *app.DemoSummary, took time.Duration) []byte {
-	dst = fmt.Appendf(dst, "%d transactions checked in %.1f s. The database broke its promise in %d of them:\n"+
-		"  %d lost updates, %d write skews, %d stale reads, %d dirty reads let through.\n"+
-		"One that is let through is an anomaly only if some transaction sees it.\n",
-		s.Transactions, took.Seconds(), s.Bugs(), s.LostUpdates, s.WriteSkews, s.StaleReads, s.DirtyReads)
+	dst = fmt.Appendf(dst, "%d transactions checked in %.1f s. The database broke its promise in %d of them:\n\n", s.Transactions, took.Seconds(), s.Bugs())
+	dst = fmt.Appendf(dst, "  %-12s %8s %6s   %s\n", "bug", "planted", "found", "the first one")
+	for _, p := range s.Planted {
+		first := "none was seen"
+		if p.Found > 0 {
+			first = fmt.Sprintf("planted at %.1f s, found %s later", p.First.Seconds(), short(p.Took))
+		}
+		dst = fmt.Appendf(dst, "  %-12s %8d %6d   %s\n", p.Bug, p.Planted, p.Found, first)
+	}
+	dst = fmt.Appendf(dst, "\nA bug is an anomaly only if some transaction sees it: the others left no trace.\n")
 	if len(s.Findings) == 0 {
 		return fmt.Appendf(dst, "No findings yet.\n")
 	}
-	dst = fmt.Appendf(dst, "Findings by anomaly:\n")
+	dst = fmt.Appendf(dst, "\nFindings by anomaly, with those that the expected level allows:\n")
 	for _, f := range s.Findings {
-		dst = fmt.Appendf(dst, "  %5d  %s\n", f.Count, f.Anomaly)
+		dst = fmt.Appendf(dst, "  %5d  %-24s monitor explain %s\n", f.Count, f.Anomaly, f.Anomaly)
 	}
 	return dst
 }

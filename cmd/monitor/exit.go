@@ -10,11 +10,12 @@ import (
 
 // Exit codes, for scripts.
 const (
-	exitOK       = 0   // all asked levels hold
-	exitViolated = 1   // one is violated; validate: a record is invalid
-	exitUnknown  = 2   // none is violated, one is unknown
-	exitUsage    = 254 // wrong usage, configuration or unreadable input
-	exitInternal = 255
+	exitOK          = 0   // all asked levels hold
+	exitViolated    = 1   // one is violated; validate: a record is invalid
+	exitUnknown     = 2   // none is violated, one is unknown
+	exitInterrupted = 130 // a signal came before the answer was there
+	exitUsage       = 254 // wrong usage, configuration or unreadable input
+	exitInternal    = 255
 )
 
 // usageError is a mistake of the caller.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
@@ -72,7 +72,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 	f.BoolVar(&dead, "dead-letters", false, "print the records that could not be decoded instead")
 	f.BoolVar(&panes, "panes", false, "print the verdicts by stretch of time instead")
 	f.StringVar(&id, "id", "", "print this finding only")
-	f.Var(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "form of the answer")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "o", "form of the answer")
 	return c
 }
 
@@ -95,7 +95,7 @@ func showText(kind app.Kind, color bool) func(dst, record []byte) ([]byte, error
 	return func(dst, record []byte) ([]byte, error) {
 		var f finding.Finding
 		err := json.Unmarshal(record, &f)
-		return alert.AppendText(dst, &f, color), err
+		return words.Append(dst, &f, color), err
 	}
 }
 

@@ -1,83 +1,70 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/probe"
-	"github.com/isowatch/isowatch/probe/sqlite"
 )
-
-// probeSource is the source of a probe's records.
-const probeSource = "probe"
-
-// connectWait bounds the first connection and the making of the tables.
-const connectWait = 30 * time.Second
-
-// mostSessions is what a database is asked for at most.
-const mostSessions = 1000
 
 // probeFlags are what a probe is told.
 type probeFlags struct {
-	service  config.Service
-	sinks    sinkFlags
-	output   string
-	options  probe.Options
-	workload string
-	stress   bool
-	history  string
-	report   string
+	generator
+	service config.Service
+	sinks   sinkFlags
+	output  string
+	history string
+	report  string
 }
 
-func probeCommand(t *terminal) *cobra.Command {
-	p := probeFlags{
-		service: config.DefaultService(), output: "text", workload: "mix",
-		options: probe.Options{Source: probeSource, Rate: 50, Sessions: 8, Keys: 20},
-	}
+func newProbe() *probeFlags {
+	p := &probeFlags{generator: newGenerator(), service: config.DefaultService(), output: "text"}
 	s := &p.service
 	s.Watch = config.DefaultWatch(config.WholeContract())
 	s.Watch.KeyCap = config.DefaultKeyCap
 	s.Watch.Contract.IgnoreIsolation = true
 	s.Watch.Lateness = time.Second // all clients are in this process
 	s.HTTP.Address, s.Log.Level = config.Off, "warn"
+	s.Inputs = []config.Input{{Stdin: true}} // the records come as lines, as from any other client
+	return p
+}
+
+func probeCommand(t *terminal) *cobra.Command {
+	p := newProbe()
+	s := &p.service
 	c := &cobra.Command{
 		Use:   "probe URL",
 		Short: "Run a small workload on a database, and watch it",
 		Long: "Probe runs a small, steady workload on a database, in tables of its own, and watches what the database answers:\n" +
-			"does it keep its promise? URL is sqlite:///FILE. No other table is touched; the tables are dropped at the end.\n\n" +
-			"It ends after --duration, or at Ctrl-C or SIGTERM: transactions that run are finished, and all is decided.\n\n" +
+			"does it keep its promise? No other table is touched; the tables are dropped at the end. URL is one of\n\n" +
+			"  postgres://USER@HOST/DATABASE    mysql://USER@HOST/    sqlite:///FILE\n" +
+			"  exec:COMMAND                     any database, through a program that speaks for it (docs/probe.md)\n" +
+			"  sim:LEVEL                        a simulated store that promises a level, to try things\n\n" +
+			"A password in the URL shows in the list of processes: use --password-file, or PGPASSFILE.\n\n" +
+			"It ends after --duration, or at Ctrl-C or SIGTERM: transactions that run are finished, a fault is healed, and all\n" +
+			"is decided. A second signal ends it at once.\n\n" +
 			"Exit codes: 0 the expected level holds, 1 it is violated, 2 it is unknown; 254 wrong usage, or a database that\n" +
 			"cannot be reached or refuses us, 255 internal error.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !c.Flags().Changed("expect") {
-				if err := s.Watch.SetExpect("sqlite/serializable"); err != nil {
-					return err
-				}
+			work, err := p.settle()
+			if err != nil {
+				return err
 			}
-			if p.stress {
-				p.options.Rate = 0
-			} else if p.options.Rate <= 0 {
-				return usagef("--rate %g: must be positive; --stress goes as fast as the database", p.options.Rate)
+			if p.dryRun {
+				return p.tellStatements(t, args[0])
 			}
+			warnOfPasswords(t, p.arguments(t, args)...)
 			if !c.Flags().Changed("data") {
 				remove, err := temporaryData(s)
 				if err != nil {
@@ -85,17 +72,11 @@ func probeCommand(t *terminal) *cobra.Command {
 				}
 				defer remove()
 			}
-			return p.run(c.Context(), t, args[0])
+			return p.run(c.Context(), t, args[0], work, c.Flags().Changed("expect"))
 		},
 	}
 	f := c.Flags()
-	f.DurationVar(&p.options.Duration, "duration", 0, "end after this time; 0: at Ctrl-C")
-	f.Float64Var(&p.options.Rate, "rate", p.options.Rate, "transactions a second, of all sessions")
-	f.IntVar(&p.options.Sessions, "sessions", p.options.Sessions, "concurrent clients, with a connection each")
-	f.IntVar(&p.options.Keys, "keys", p.options.Keys, "keys in use at a time, from 4")
-	f.Uint64Var(&p.options.Seed, "seed", 0, "what the sessions choose follows from it; 0: another one each time")
-	f.BoolVar(&p.stress, "stress", false, "as fast as the database goes, whatever --rate says")
-	f.StringVar(&p.workload, "workload", p.workload, "what the sessions do: mix, blind, append, rows")
+	p.generator.register(f)
 	f.StringVar(&p.history, "history", "", "file that keeps the records, as JSON lines")
 	f.StringVar(&p.report, "report", "", "file that gets the verdict at the end, as JSON")
 	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; a temporary one, unless named")
@@ -110,79 +91,57 @@ func probeCommand(t *terminal) *cobra.Command {
 	return c
 }
 
-// run makes everything that may be refused before the monitor starts.
-func (p *probeFlags) run(ctx context.Context, t *terminal, target string) (err error) {
-	s := &p.service
-	s.Inputs = []config.Input{{Stdin: true}} // the records come as lines, as from any other client
-	s.Sources = []config.Source{{Name: probeSource, Watch: s.Watch}}
-	if s.Sinks, err = p.sinks.named(); err != nil {
+// run opens the database and makes everything that may be refused before the monitor
+// starts. expects says that the level was named.
+func (p *probeFlags) run(ctx context.Context, t *terminal, database string, work *probe.Workload, expects bool) (err error) {
+	t = withScreen(t, p.output)
+	if p.service.Sinks, err = p.sinks.named(); err != nil {
 		return err
 	}
-	if err := s.Validate(); err != nil {
+	if err := p.place(); err != nil {
+		return err
+	}
+	b, err := p.begin(ctx, t, database, work)
+	if err != nil {
+		return err
+	}
+	defer b.close(t)
+	if !expects {
+		if err := p.expect(b.db.Expect()); err != nil {
+			return err
+		}
+	}
+	return p.watch(ctx, t, b)
+}
+
+// place puts what is watched for into the settings, and checks them.
+func (p *probeFlags) place() error {
+	p.service.Sources = []config.Source{{Name: probeSource, Watch: p.service.Watch}}
+	if err := p.service.Validate(); err != nil {
 		return usageError{err}
 	}
-	switch o := &p.options; {
-	case o.Sessions <= 0 || o.Sessions > mostSessions:
-		return usagef("--sessions %d: want 1 to %d", o.Sessions, mostSessions)
-	case o.Keys < 4:
-		return usagef("--keys %d: must be at least 4", o.Keys)
-	case o.Duration < 0:
-		return usagef("--duration %v: must not be negative", o.Duration)
-	case o.Duration == 0 && p.workload == "append":
-		return usagef("--workload append makes new lists as it goes: it needs a --duration")
-	}
-	work, err := steadyWorkload(p.workload)
-	if err != nil {
-		return err
-	}
-	file, err := sqliteFile(target)
-	if err != nil {
-		return err
-	}
-	var drawn [8]byte
-	rand.Read(drawn[:])
-	if p.options.Seed == 0 {
-		p.options.Seed = uint64(binary.BigEndian.Uint32(drawn[:]))
-	}
-	p.options.Epoch = "e" + strconv.FormatInt(time.Now().UnixMicro(), 36) + strconv.FormatUint(uint64(binary.BigEndian.Uint32(drawn[4:])), 36)
-
-	connecting, cancel := context.WithTimeout(ctx, connectWait)
-	defer cancel()
-	db, err := sqlite.OpenEpoch(connecting, file, p.options.Epoch)
-	if err != nil {
-		return notBegun(ctx, target, err)
-	}
-	defer func() {
-		if closing := db.Close(); closing != nil {
-			t.say("monitor: warning: the tables of the probe remain: %s", printable(closing.Error()))
-		}
-	}()
-	first, err := probe.Fill(connecting, db, work, p.options)
-	if err != nil {
-		return notBegun(ctx, target, err)
-	}
-	return p.watch(ctx, t, db, work, first)
+	return nil
 }
 
-// notBegun is a fault of the target, or a signal during the start.
-func notBegun(ctx context.Context, target string, err error) error {
-	if ctx.Err() != nil {
-		return exitError{exitUnknown} // nothing is known of the database
+// expect takes what the product documents as what is expected.
+func (p *probeFlags) expect(documented string) error {
+	if documented == "" {
+		return usagef("what this database promises is not known: name it with --expect, such as --expect serializable")
 	}
-	return usagef("%s: %w", printable(target), err) // a file has no password
+	if err := p.service.Watch.SetExpect(documented); err != nil {
+		return usagef("what %s promises is not known: name the level with --expect", documented)
+	}
+	return p.place()
 }
 
-// watch runs the workload and the monitor beside each other. first is the record of what
-// was there at the start.
-func (p *probeFlags) watch(ctx context.Context, t *terminal, db probe.Database, work *probe.Workload, first event.Record) (err error) {
+// watch runs the workload and the monitor beside each other.
+func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err error) {
 	records := &recordWriter{}
 	if p.history != "" {
-		file, err := os.Create(p.history)
-		if err != nil {
-			return usageError{err}
+		if err := records.keep(p.history); err != nil {
+			return err
 		}
-		records.history = bufio.NewWriter(file)
-		defer func() { err = errors.Join(err, records.history.Flush(), file.Close()) }()
+		defer func() { err = errors.Join(err, records.close()) }()
 	}
 	var report *os.File
 	if p.report != "" {
@@ -196,18 +155,20 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, db probe.Database, 
 	defer input.Close()
 	own := *t
 	own.stdin = input
+	view := newView(t, p, &records.stats)
 	service := service{terminal: &own, config: p.service, output: p.output, keep: true}
 	service.during = func(ctx context.Context, a *app.App) error {
-		t.say("probing epoch=%s workload=%s seed=%d", p.options.Epoch, work.Name(), p.options.Seed)
+		t.say("probing %s", b.what())
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go func() { <-a.Done(); cancel(); input.Close() }() // a monitor that failed reads no more
-		records.emit(first)
-		err := probe.Run(ctx, db, work, p.options, records.emit)
+		stop := view.follow(a)
+		err := b.run(ctx, t, records)
 		records.monitor.Close()
 		if err == nil {
 			<-a.Done()
 		}
+		stop()
 		return err
 	}
 	asked := func(source string) []isolation.Level { return []isolation.Level{p.service.WatchOf(source).Expect} }
@@ -239,56 +200,21 @@ func (p *probeFlags) tell(t *terminal, service *service, report *os.File, report
 	if p.output == "text" {
 		out = t.stdout
 	}
-	committed, aborted, unknown := s.Outcomes()
-	if _, err := fmt.Fprintf(out, "%d transactions: %d committed, %d aborted, %d of unknown outcome; latency p50 %v, p99 %v, max %v\n",
-		committed+aborted+unknown, committed, aborted, unknown, short(s.Latency(0.5)), short(s.Latency(0.99)), short(s.Latency(1))); err != nil {
+	text := counted(s)
+	if faults := p.faults.summary(); faults != "" {
+		text += "\n" + faults
+	}
+	if _, err := fmt.Fprintln(out, text); err != nil {
 		return err
 	}
 	return service.tellVerdicts(reports)
 }
 
+// counted are transactions, outcomes and latencies on one line.
+func counted(s *probe.Stats) string {
+	committed, aborted, unknown := s.Outcomes()
+	return fmt.Sprintf("%d transactions: %d committed, %d aborted, %d of unknown outcome; latency p50 %v, p99 %v, max %v",
+		committed+aborted+unknown, committed, aborted, unknown, short(s.Latency(0.5)), short(s.Latency(0.99)), short(s.Latency(1)))
+}
+
 func short(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
-
-// steadyWorkload is one whose values are unique. The tables of all but append stay as
-// large as --keys makes them.
-func steadyWorkload(name string) (*probe.Workload, error) {
-	switch name {
-	case "mix", "blind", "append", "rows":
-		return probe.ByName(name)
-	}
-	return nil, usagef("--workload %q: want mix, blind, append or rows", name)
-}
-
-// sqliteFile is the file of a URL.
-func sqliteFile(target string) (string, error) {
-	u, err := url.Parse(target)
-	if err != nil {
-		return "", usagef("the URL %q cannot be read: want sqlite:///FILE", printable(config.MaskURL(target)))
-	}
-	file := strings.TrimPrefix(u.Path, "/")
-	if u.Scheme != "sqlite" || u.Host != "" || file == "" || u.RawQuery != "" {
-		return "", usagef("the URL %q names no database that can be probed: want sqlite:///FILE, with a fourth slash where the path is absolute", printable(config.MaskURL(target)))
-	}
-	return file, nil
-}
-
-// recordWriter hands each record to the monitor, and to the history.
-type recordWriter struct {
-	mu      sync.Mutex
-	monitor *io.PipeWriter
-	history *bufio.Writer // nil: none
-	stats   probe.Stats
-	line    []byte
-	fault   error // the first of the history
-}
-
-func (w *recordWriter) emit(r event.Record) {
-	w.stats.Add(&r)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.line = append(event.AppendJSON(w.line[:0], &r), '\n')
-	if w.history != nil && w.fault == nil {
-		_, w.fault = w.history.Write(w.line)
-	}
-	_, _ = w.monitor.Write(w.line) // fails only when the monitor has ended, which tells why
-}

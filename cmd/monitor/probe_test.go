@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/probe/sqlite"
+	"github.com/isowatch/isowatch/probe/target"
 )
 
 // stale is a database whose sessions see each register as they first saw it.
@@ -46,16 +46,13 @@ func TestProbeOfStaleDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	p := probeFlags{
-		service: config.DefaultService(), output: "jsonl",
-		options: probe.Options{Source: probeSource, Epoch: "e1", Sessions: 4, Keys: 4, Seed: 1, Duration: time.Second},
+	p := newProbe()
+	p.output = "jsonl"
+	p.options = probe.Options{Source: probeSource, Epoch: "e1", Sessions: 4, Keys: 4, Seed: 1, Duration: time.Second}
+	p.service.Data = t.TempDir()
+	if err := p.place(); err != nil {
+		t.Fatal(err)
 	}
-	s := &p.service
-	s.Watch = config.DefaultWatch(config.WholeContract())
-	s.Watch.Lateness = time.Second
-	s.HTTP.Address, s.Log.Level, s.Data = config.Off, "warn", t.TempDir()
-	s.Inputs = []config.Input{{Stdin: true}}
-	s.Sources = []config.Source{{Name: probeSource, Watch: s.Watch}}
 	work, err := probe.ByName("mix")
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +63,7 @@ func TestProbeOfStaleDatabase(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	term := &terminal{stdout: &stdout, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}
-	err = p.watch(t.Context(), term, stale{db}, work, first)
+	err = p.watch(t.Context(), term, &begun{&p.generator, &target.Target{Database: stale{db}}, work, first})
 	if code, _ := codeOf(err); code != exitViolated || !strings.Contains(stdout.String(), `"kind":"violation"`) {
 		t.Errorf("exit code %d (%v), want %d\n%s\n%s", code, err, exitViolated, stdout.String(), stderr.String())
 	}

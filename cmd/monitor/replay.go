@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 func replayCommand(t *terminal) *cobra.Command {
@@ -49,7 +50,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			replay := &app.Replay{Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract")}
 			told := 0
 			replay.DeadLetter = func(position, reason string) {
-				if told++; told <= app.MaxDeadLetters {
+				if told++; told <= whole.MaxDeadLetters {
 					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
 				}
 			}
@@ -62,8 +63,8 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if told > app.MaxDeadLetters {
-				t.say("monitor: %d more bad records", told-app.MaxDeadLetters)
+			if told > whole.MaxDeadLetters {
+				t.say("monitor: %d more bad records", told-whole.MaxDeadLetters)
 			}
 			var untold error
 			if r.Data != "" && answer.Closed != nil {
@@ -99,7 +100,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.Var(expectValue{&r.Watch}, "expect", "level by which --finding is closed: the one that its service expects")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
-	f.Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the answer")
 	f.StringVar(&logLevel, "log-level", logLevel, "least level of the log: debug, info, warn, error")
 	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")
 	return c
@@ -138,12 +139,12 @@ func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string)
 		if r.Closed != nil {
 			faults = append(faults, out.Encode(r.Closed))
 		}
-		_, err := t.stderr.Write(appendVerdicts(nil, &r.Report, false))
+		_, err := t.stderr.Write(whole.AppendVerdicts(nil, &r.Report, false))
 		return errors.Join(append(faults, err)...)
 	}
-	text := appendReport(nil, &r.Report, t.colors())
+	text := whole.AppendReport(nil, &r.Report, t.colors())
 	if r.Closed != nil {
-		text = alert.AppendText(text, r.Closed, t.colors())
+		text = words.Append(text, r.Closed, t.colors())
 	}
 	_, err := t.stdout.Write(text)
 	return err

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // run executes a command line and returns the exit code.
@@ -50,8 +53,12 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
-	root.AddCommand(demoCommand(t), probeCommand(t), runCommand(t), checkCommand(t), convertCommand(t), replayCommand(t), findingsCommand(t), validateCommand(t), configCommand(t), manCommand(t), versionCommand(t))
+	root.AddCommand(demoCommand(t), probeCommand(t), workloadCommand(t), runCommand(t), checkCommand(t), convertCommand(t), replayCommand(t), findingsCommand(t), explainCommand(t), validateCommand(t), configCommand(t), manCommand(t), versionCommand(t))
+	b := app.BuildInfo()
+	root.Version = fmt.Sprintf("%s, revision %s, %s", b[0], b[1], b[2])
+	root.SetVersionTemplate("monitor {{.Version}}\n")
 	nameVariables(root)
+	completeValues(root)
 	return root
 }
 
@@ -60,6 +67,33 @@ func nameVariables(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		sub.Flags().VisitAll(func(f *pflag.Flag) { f.Usage += " [" + variableOf(f.Name) + "]" })
 		nameVariables(sub)
+	}
+}
+
+// completeValues has the shell complete the values of flags that have a known set of them.
+func completeValues(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		var values []string
+		switch v := f.Value.(type) {
+		case choiceValue:
+			values = v.choices
+		case levelsValue:
+			values = append([]string{"default", "all"}, isolation.LevelNames(isolation.AllLevels())...)
+		case expectValue:
+			values = isolation.LevelNames(isolation.AllLevels())
+			for _, s := range isolation.Settings("") {
+				values = append(values, s.String())
+			}
+		case formatValue:
+			values = formats()
+		default:
+			return
+		}
+		// It fails only where a completion is registered twice.
+		_ = c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	})
+	for _, sub := range c.Commands() {
+		completeValues(sub)
 	}
 }
 

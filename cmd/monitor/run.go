@@ -13,6 +13,7 @@ import (
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -89,6 +90,8 @@ type service struct {
 	*terminal
 	config config.Service
 	output string // form of the findings on standard output
+	// violations: what is expected, and what is uncertain, is counted and not shown.
+	violations bool
 	// reload, unless nil, reads the settings again at SIGHUP. Without it SIGHUP ends the
 	// process, unless keep says that it is ignored.
 	reload func() (config.Service, error)
@@ -105,6 +108,9 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		return err
 	}
 	route := alert.Route{Filter: alert.Everything()}
+	if p.violations {
+		route.Filter = alert.Filter{}
+	}
 	switch p.output {
 	case "jsonl":
 		route.Sink = alert.NewJSONL(p.stdout)
@@ -163,7 +169,7 @@ func (p *service) tellVerdicts(reports []app.Report) error {
 		if len(r.Verdicts) == 0 {
 			continue
 		}
-		if _, err := out.Write(appendVerdicts(nil, r, color)); err != nil {
+		if _, err := out.Write(whole.AppendVerdicts(nil, r, color)); err != nil {
 			return err
 		}
 	}

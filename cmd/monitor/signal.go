@@ -17,7 +17,7 @@ func untilSignalled(exit func(code int)) (ctx context.Context, stop func()) {
 		<-signals
 		cancel()
 		<-signals
-		exit(exitInternal)
+		exit(exitInterrupted)
 	}()
 	return ctx, func() { signal.Stop(signals) }
 }

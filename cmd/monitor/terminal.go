@@ -26,6 +26,9 @@ func (t *terminal) colors() bool {
 }
 
 func isTerminal(w io.Writer) bool {
+	if a, ok := w.(above); ok {
+		w = a.to
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 func validateCommand(t *terminal) *cobra.Command {
@@ -17,30 +18,31 @@ func validateCommand(t *terminal) *cobra.Command {
 		Short: "Check records against the format, and say what they can reveal",
 		Long: "Validate reads files of records, one JSON object a line, says which of them are invalid and where, and which\n" +
 			"anomalies the records can not reveal, whatever the database does. FILE - is standard input.\n\n" +
-			"Exit codes: 0 all records are valid, 1 one is not, 254 wrong usage or a file that cannot be read.",
+			"Exit codes: 0 all records are valid, 1 one is not, 130 interrupted, 254 wrong usage or a file that cannot be read.",
 		Args: func(c *cobra.Command, args []string) error {
 			if schema {
 				return cobra.NoArgs(c, args)
 			}
 			return cobra.MinimumNArgs(1)(c, args)
 		},
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(c *cobra.Command, files []string) error {
 			if schema {
 				_, err := fmt.Fprint(t.stdout, event.Schema)
 				return err
 			}
-			return validateFiles(t, files, output)
+			reading := newReading(t, files)
+			return reading.while(c.Context(), func() error { return validateFiles(t, files, output, reading.tell) })
 		},
 	}
-	c.Flags().Var(choiceValue{&output, []string{"text", "jsonl"}}, "output", "form of the answer")
+	c.Flags().VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the answer")
 	c.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of a record instead")
 	return c
 }
 
-func validateFiles(t *terminal, files []string, output string) error {
+func validateFiles(t *terminal, files []string, output string, tell func(bytes int)) error {
 	invalid, unreadable := false, false
 	for _, file := range files {
-		s, err := app.SurveyFile(file, t.stdin)
+		s, err := app.SurveyFile(file, t.stdin, tell)
 		switch {
 		case err != nil:
 			unreadable = true
@@ -69,7 +71,7 @@ func appendSurvey(dst []byte, s *app.Survey) []byte {
 	h := &s.Held
 	dst = fmt.Appendf(dst, "%s: %d records, %d invalid; %d transactions (%d committed, %d aborted, %d unknown), %d operations\n",
 		s.File, s.Records, s.Invalid, s.Transactions, h.Committed, h.Aborted, h.Unknown, s.Operations)
-	shown := s.Faults[:min(len(s.Faults), app.MaxDeadLetters)]
+	shown := s.Faults[:min(len(s.Faults), whole.MaxDeadLetters)]
 	for _, f := range shown {
 		dst = fmt.Appendf(dst, "  invalid  %s: %s\n", printable(f.Position), printable(f.Reason))
 	}

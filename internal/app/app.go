@@ -23,6 +23,7 @@ import (
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
@@ -69,6 +70,9 @@ type App struct {
 	engine      *engine.Engine
 	embedded    *brokernats.Embedded
 	inputs      []*input
+	probes      []*probed
+	selfTest    *selfTest  // nil: it is off
+	planted     int64      // by the self-tests of processes before
 	tailed      []string   // patterns of the inputs so far: what those match is theirs
 	made        []madeSink // of the configuration
 	sinkMetrics *alert.Metrics
@@ -98,6 +102,9 @@ func New(o Options) (*App, error) {
 	}
 	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(), reloading: make(chan struct{}, 1)}
 	a.current.Store(&a.config)
+	if a.config.SelfTest > 0 {
+		a.selfTest = newSelfTest(a.config.SelfTest, o.Now, a.log)
+	}
 	return a, nil
 }
 
@@ -108,7 +115,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.makeSinks, a.makeData, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
+		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanups.run(ctx))
@@ -170,7 +177,7 @@ func (a *App) remedy(err error) string {
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.Open(a.store, engine.Options{
-		Configure:     a.machineOf(&a.config),
+		Configure:     a.machineOf(a.current.Load()),
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.room.wait, HasRoom: a.room.has,
@@ -187,7 +194,7 @@ func (a *App) openEngine(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%w %s: %w%s", ErrStore, a.path(storeFolder), err, a.remedy(err))
 	}
-	a.engine = e
+	a.engine, a.planted = e, plantedIn(e.Status())
 	a.cleanups.push("engine", func(context.Context) error { return e.Close() })
 	a.log.Info("recovered", "sources", len(e.Status().Sources), "took", time.Since(began).Round(time.Millisecond))
 	return nil
@@ -206,7 +213,7 @@ func machineRetention(r *config.Retention) engine.Retention {
 func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 	return func(source string) window.Config {
 		watch := c.WatchOf(source)
-		machine := machineConfig(watch)
+		machine := whole.MachineConfig(watch)
 		again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL(), data: a.config.Data}
 		machine.Replay = again.command(source, watch)
 		return machine
@@ -286,5 +293,5 @@ func (a *App) NATSURL() string {
 	return a.embedded.URL()
 }
 
-// Status is what was known after the last commit.
-func (a *App) Status() *engine.Status { return a.engine.Status() }
+// Status is what was known after the last commit, but for the self-test.
+func (a *App) Status() *engine.Status { return withoutSelfTest(a.engine.Status(), a.planted) }

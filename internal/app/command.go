@@ -2,13 +2,11 @@ package app
 
 import (
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/isolation"
-	"github.com/isowatch/isowatch/window"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 // replayable is where the records of a service's or a bounded replay's sources can be
@@ -29,12 +27,12 @@ type replayable struct {
 // each kind is named. A source with inputs of its own is in none of the others, unless
 // their records name it.
 func (r *replayable) command(source string, watch *config.Watch) string {
-	if slices.ContainsFunc(r.inputs, func(in config.PlacedInput) bool { return in.Stdin }) {
+	if slices.ContainsFunc(r.inputs, func(in config.PlacedInput) bool { return in.Stdin || in.Probe != nil && in.Source == source }) {
 		return ""
 	}
 	var flags []string
 	if r.data != "" {
-		flags = []string{"--data", absolute(r.data)}
+		flags = []string{"--data", whole.Absolute(r.data)}
 	}
 	if r.embedded != "" {
 		flags = append(flags, "--nats", r.embedded, "--stream", config.DefaultStream)
@@ -54,10 +52,10 @@ func (r *replayable) command(source string, watch *config.Watch) string {
 			flags = append(flags, kafkaFlags(in.Kafka)...)
 		}
 		for _, glob := range in.Tail {
-			flags = append(flags, fileFlag(glob)...)
+			flags = append(flags, whole.FileFlag(glob)...)
 		}
 	}
-	return replayCommand(watch, flags)
+	return whole.ReplayCommand(watch, flags)
 }
 
 // inputsOf are the inputs that may hold records of the source: its own, or else all.
@@ -82,7 +80,7 @@ func (r *replayable) together(source string) bool {
 	inputs, _ := r.inputsOf(source)
 	for _, in := range inputs {
 		switch {
-		case in.Stdin:
+		case in.Stdin, in.Probe != nil && in.Source == source:
 			return false
 		case in.NATS != nil:
 			nats++
@@ -98,88 +96,23 @@ func natsFlags(n *config.NATS) []string {
 	for _, u := range n.URLs {
 		urls = append(urls, withoutLogin(u))
 	}
-	flags := append(listFlag("--nats", urls), "--stream", n.Stream)
-	flags = append(flags, listFlag("--subjects", n.Subjects)...)
+	flags := append(whole.ListFlag("--nats", urls), "--stream", n.Stream)
+	flags = append(flags, whole.ListFlag("--subjects", n.Subjects)...)
 	if n.CAFile != "" {
-		flags = append(flags, "--nats-ca-file", absolute(n.CAFile))
+		flags = append(flags, "--nats-ca-file", whole.Absolute(n.CAFile))
 	}
 	return flags
 }
 
 func kafkaFlags(k *config.Kafka) []string {
-	flags := append(listFlag("--kafka", k.Brokers), listFlag("--topic", k.Topics)...)
+	flags := append(whole.ListFlag("--kafka", k.Brokers), whole.ListFlag("--topic", k.Topics)...)
 	if k.TLS {
 		flags = append(flags, "--kafka-tls")
 	}
 	if k.CAFile != "" {
-		flags = append(flags, "--kafka-ca-file", absolute(k.CAFile))
+		flags = append(flags, "--kafka-ca-file", whole.Absolute(k.CAFile))
 	}
 	return flags
-}
-
-func listFlag(name string, values []string) []string {
-	if len(values) == 0 {
-		return nil
-	}
-	return []string{name, strings.Join(values, ",")}
-}
-
-// replayCommand names the input with flags, and what of w is not a default.
-func replayCommand(w *config.Watch, flags []string) string {
-	d := config.DefaultWatch(config.LiveContract())
-	words := append([]string{"monitor", "replay"}, flags...)
-	levels := slices.Clone(w.Levels)
-	if !slices.Contains(levels, w.Expect) {
-		levels = append(levels, w.Expect)
-	}
-	if w.Expected() != d.Expected() {
-		words = append(words, "--expect", w.Expected())
-	}
-	if !sameLevels(levels, d.Levels) {
-		words = append(words, "--levels", strings.Join(isolation.LevelNames(levels), ","))
-	}
-	if w.Lateness != d.Lateness {
-		words = append(words, "--lateness", w.Lateness.String())
-	}
-	if w.MaxTransaction != d.MaxTransaction {
-		words = append(words, "--max-transaction", w.MaxTransaction.String())
-	}
-	if w.Contract != d.Contract {
-		usual := strings.Split(d.Contract.String(), ",")
-		items := slices.DeleteFunc(strings.Split(w.Contract.String(), ","), func(item string) bool { return slices.Contains(usual, item) })
-		words = append(words, "--contract", strings.Join(items, ","))
-	}
-	words = append(words, listFlag("--patterns", w.Patterns)...)
-	words = append(words, listFlag("--sessions", w.Sessions)...)
-	for i := range words {
-		words[i] = window.ShellQuote(words[i])
-	}
-	return strings.Join(words, " ")
-}
-
-// greatest is the first of the levels that none of the others implies: who asks for
-// several expects all of them.
-func greatest(levels []isolation.Level) isolation.Level {
-	for _, l := range levels {
-		if !slices.ContainsFunc(levels, func(x isolation.Level) bool { return x != l && x.Implies(l) }) {
-			return l
-		}
-	}
-	return levels[0]
-}
-
-func sameLevels(a, b []isolation.Level) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(l isolation.Level) bool { return !slices.Contains(b, l) })
-}
-
-// fileFlag names files from anywhere: the command may be run in another folder.
-func fileFlag(glob string) []string { return []string{"--file", absolute(glob)} }
-
-func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
-	}
-	return path
 }
 
 // withoutLogin is a server's URL without user, password or token. What cannot be

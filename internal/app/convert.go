@@ -6,6 +6,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 // Convert reads one recorded history and writes it in another format.
@@ -14,6 +15,7 @@ type Convert struct {
 	Stdin    io.Reader      // what the name "-" reads
 	// BadRecord is told of every record that cannot be read, and is left out.
 	BadRecord func(position, reason string)
+	Tell      func(bytes int) // unless nil, is told of what is read
 }
 
 // Converted says what a conversion read.
@@ -28,17 +30,18 @@ type Converted struct {
 
 // File converts the file called name.
 func (c *Convert) File(name string, out io.Writer) (*Converted, error) {
-	in, err := openRecording(name, c.Stdin, c.From)
+	in, err := whole.OpenRecording(name, c.Stdin, c.From)
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
-	answer := &Converted{Format: in.format}
+	defer in.Close()
+	in.Tell = c.Tell
+	answer := &Converted{Format: in.Format}
 	var b event.Batch
 	var decoder event.Decoder
 	var assembler event.Assembler
 	var records []event.Record
-	b.Partitions = []string{partitionOf(name)}
+	b.Partitions = []string{whole.PartitionOf(name)}
 	take := func(contract string) error {
 		answer.Contract = contract
 		assembler.Add(&b)
@@ -60,7 +63,7 @@ func (c *Convert) File(name string, out io.Writer) (*Converted, error) {
 		records = records[:0]
 		return err
 	}
-	if err := in.read(&decoder, &b, take); err != nil {
+	if err := in.Read(&decoder, &b, take); err != nil {
 		return nil, err
 	}
 	if err := take(answer.Contract); err != nil {

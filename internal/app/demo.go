@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/isowatch/isowatch/finding"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -22,6 +26,21 @@ type DemoSummary struct {
 	workload.Stats
 	Transactions int64 // taken in
 	Findings     []AnomalyCount
+	Planted      []PlantedBugs // by bug
+}
+
+// PlantedBugs are the transactions that suffered one bug of the demo's database.
+type PlantedBugs struct {
+	Bug            string
+	Planted, Found int           // Found: a finding names the transaction
+	First          time.Duration // when the first that was found was planted, from the demo's begin
+	Took           time.Duration // from its end until it was found
+}
+
+// plantedBug is a transaction that suffered a bug.
+type plantedBug struct {
+	bug, txn string
+	end      time.Time
 }
 
 // AnomalyCount counts findings.
@@ -30,9 +49,12 @@ type AnomalyCount struct {
 	Count   int64
 }
 
-// Bugs is how often the database went wrong.
-func (s *DemoSummary) Bugs() int64 {
-	return s.LostUpdates + s.WriteSkews + s.StaleReads + s.DirtyReads
+// Bugs is in how many transactions the database went wrong.
+func (s *DemoSummary) Bugs() (n int) {
+	for _, p := range s.Planted {
+		n += p.Planted
+	}
+	return n
 }
 
 // demoBugs are chances that make a finding every second or two at the pace of
@@ -63,8 +85,16 @@ func RunDemo(ctx context.Context, a *App) (DemoSummary, error) {
 	}
 	st := workload.NewStore(demoBugs())
 	var published atomic.Int64
+	began := time.Now()
+	var mu sync.Mutex
+	var bugs []plantedBug
 	err = workload.RunClients(ctx, st, demoClients(), func(t workload.Txn) error {
 		t.Source = DemoSource
+		if t.Bug != "" {
+			mu.Lock()
+			bugs = append(bugs, plantedBug{t.Bug, t.ID, time.Unix(0, t.End)})
+			mu.Unlock()
+		}
 		publishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_, err := js.Publish(publishing, "isowatch.events."+DemoSource, workload.AppendJSON(nil, &t))
@@ -79,7 +109,40 @@ func RunDemo(ctx context.Context, a *App) (DemoSummary, error) {
 	a.settle(published.Load(), 10*time.Second)
 	s.Stats = st.Stats()
 	s.count(a)
-	return s, nil
+	return s, s.compare(a, began, bugs)
+}
+
+// compare says which of the planted bugs findings name.
+func (s *DemoSummary) compare(a *App, began time.Time, bugs []plantedBug) error {
+	found := map[string]time.Time{} // when a finding first named the transaction
+	_, err := engine.Reader{Store: a.store}.List("", func(f *finding.Finding) bool {
+		at, err := time.Parse(time.RFC3339, f.FoundAt)
+		if f.Kind != finding.KindViolation || f.State == finding.Withdrawn || err != nil {
+			return true
+		}
+		for _, id := range f.Txns {
+			if first, ok := found[id]; !ok || at.Before(first) {
+				found[id] = at
+			}
+		}
+		return true
+	})
+	slices.SortFunc(bugs, func(x, y plantedBug) int { return x.end.Compare(y.end) })
+	for _, b := range bugs {
+		i := slices.IndexFunc(s.Planted, func(p PlantedBugs) bool { return p.Bug == b.bug })
+		if i < 0 {
+			i = len(s.Planted)
+			s.Planted = append(s.Planted, PlantedBugs{Bug: b.bug})
+		}
+		p := &s.Planted[i]
+		p.Planted++
+		if at, ok := found[b.txn]; ok {
+			if p.Found++; p.Found == 1 {
+				p.First, p.Took = b.end.Sub(began), max(0, at.Sub(b.end))
+			}
+		}
+	}
+	return err
 }
 
 // settle waits until as many records were taken in as were published, at most as long

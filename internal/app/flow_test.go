@@ -10,6 +10,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
@@ -28,7 +29,7 @@ func openEngine(t *testing.T, dir string) (*engine.Engine, *store.Store) {
 	}
 	t.Cleanup(func() { st.Close() })
 	watch := config.DefaultWatch(config.WholeContract())
-	e, err := engine.Open(st, engine.Options{Configure: func(string) window.Config { return machineConfig(&watch) }})
+	e, err := engine.Open(st, engine.Options{Configure: func(string) window.Config { return whole.MachineConfig(&watch) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,12 +29,14 @@ const chunksAhead = 4
 
 // input is a source with what is known of how it fares.
 type input struct {
-	name   string // "nats:STREAM", "kafka:TOPIC,...", "file:GLOB,...", "stdin"
+	name   string // "nats:STREAM", "kafka:TOPIC,...", "file:GLOB,...", "probe:SOURCE", "stdin"
 	of     string // the source of records that name none
 	source ingest.Source
 	// logs says that the source writes its troubles to the log itself.
 	logs bool
-	log  *slog.Logger
+	// ownTroubles says that it tells of them by say alone.
+	ownTroubles bool
+	log         *slog.Logger
 
 	mu       sync.Mutex
 	troubles map[string]string // by partition
@@ -87,6 +89,7 @@ func (i *input) note(c *ingest.Chunk) {
 	defer i.mu.Unlock()
 	old := i.troubles[c.Partition]
 	switch {
+	case i.ownTroubles: // see say
 	case c.Problem != "" && c.Problem != old:
 		i.troubles[c.Partition] = c.Problem
 		if !i.logs {
@@ -107,6 +110,18 @@ func (i *input) note(c *ingest.Chunk) {
 		delete(i.behind, c.Partition)
 	case len(c.Messages) > 0:
 		i.behind[c.Partition] = true
+	}
+}
+
+// say notes a trouble of which no chunk tells, since the watermark does not wait for its
+// end; "": there is none any more.
+func (i *input) say(partition, problem string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if problem == "" {
+		delete(i.troubles, partition)
+	} else {
+		i.troubles[partition] = problem
 	}
 }
 
@@ -139,16 +154,19 @@ func (a *App) openInputs(context.Context) error {
 			return err
 		}
 	}
+	a.openSelfTest()
 	return nil
 }
 
 // addInput adds an input whose records are of the source of where they name none.
 // logs says that it writes its troubles to the log itself.
-func (a *App) addInput(name, of string, source ingest.Source, logs bool) {
-	a.inputs = append(a.inputs, &input{
+func (a *App) addInput(name, of string, source ingest.Source, logs bool) *input {
+	i := &input{
 		name: name, of: of, source: source, logs: logs, log: a.log,
 		troubles: map[string]string{}, behind: map[string]bool{},
-	})
+	}
+	a.inputs = append(a.inputs, i)
+	return i
 }
 
 func (a *App) openInput(in *config.PlacedInput) error {
@@ -172,6 +190,8 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		}
 		a.tailed = append(a.tailed, in.Tail...)
 		a.addInput("file:"+strings.Join(slices.Sorted(slices.Values(in.Tail)), ","), in.Source, source, false)
+	case in.Probe != nil:
+		return a.openProbe(in.Probe)
 	case in.Stdin:
 		a.addInput(stdin.Partition, in.Source, &stdin.Source{Input: a.stdin(), Identity: fmt.Sprint(a.now())}, false)
 	}

@@ -19,10 +19,10 @@ import (
 // register fills the registry.
 func (a *App) register() error {
 	c := newCollector()
-	c.status, c.declared = a.engine.Status, a.config.SourceNames()
+	c.status, c.declared = a.Status, a.config.SourceNames()
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
 	c.store = a.store.Metrics
-	c.inputs = a.inputs
+	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
 	c.room, c.memory, c.reloaded = a.room, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
 		c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -40,6 +40,8 @@ type collector struct {
 	status   func() *engine.Status
 	store    func() store.Metrics
 	inputs   []*input
+	probes   []*probed
+	selfTest *selfTest // nil: it is off
 	room     *room     // nil: not looked at
 	memory   *memory   // the same
 	reloaded *reloaded // the same
@@ -94,6 +96,12 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		gauge("source_up", truth(h.up), h.name)
 		gauge("input_caught_up", truth(h.caughtUp), h.name)
 		gauge("input_last_record_timestamp_seconds", seconds(h.lastTime), h.name)
+	}
+	for _, p := range c.probes {
+		p.watch.collect(p.source, counter, gauge)
+	}
+	if c.selfTest != nil {
+		c.selfTest.collect(counter, gauge)
 	}
 	c.collectLimits(s, counter, gauge)
 	seen := map[string]bool{}

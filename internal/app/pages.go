@@ -15,6 +15,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/web"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -62,7 +63,7 @@ func (a *App) servePages(context.Context) error {
 		Findings: storedFindings{engine.Reader{Store: a.store}},
 		Gatherer: a.registry,
 		Ready:    a.readiness,
-		Status:   func() any { return a.engine.Status() },
+		Status:   func() any { return a.wholeStatus() },
 		Facts:    a.facts,
 		Advice:   a.advice,
 		Nothing:  a.nothing,
@@ -117,6 +118,18 @@ func (a *App) serve(name string, server *http.Server, l net.Listener) {
 	})
 }
 
+// wholeStatus is that of the engine, and of what feeds it.
+func (a *App) wholeStatus() any {
+	whole := struct {
+		*engine.Status
+		Probes []ProbeStatus `json:"probes,omitempty"`
+	}{Status: a.Status()}
+	for _, p := range a.probes {
+		whole.Probes = append(whole.Probes, p.watch.status(p.source))
+	}
+	return whole
+}
+
 func (a *App) readiness() error {
 	switch {
 	case !a.ready.Load():
@@ -124,13 +137,18 @@ func (a *App) readiness() error {
 	case a.Err() != nil:
 		return a.Err()
 	}
+	for _, p := range a.probes {
+		if s := p.watch.status(p.source); !s.Reached {
+			return fmt.Errorf("the database of source %s was not reached yet: %s", s.Source, s.Problem)
+		}
+	}
 	return nil
 }
 
 // advice is what the records of the sources cannot show, at most maxAdvice sentences.
 func (a *App) advice() (all []string) {
 	const maxAdvice = 50
-	for _, x := range a.engine.Status().Sources {
+	for _, x := range a.Status().Sources {
 		of := ""
 		if x.Source != config.DefaultSource {
 			of = "Source " + x.Source + ": "
@@ -150,7 +168,7 @@ func (a *App) advice() (all []string) {
 
 // facts are the figures on top of the pages.
 func (a *App) facts() []web.Fact {
-	s := a.engine.Status()
+	s := a.Status()
 	var txns, live int64
 	verdict, since, decided := "", int64(0), window.Decided{}
 	names := make([]string, 0, len(s.Sources))
@@ -160,7 +178,7 @@ func (a *App) facts() []web.Fact {
 		txns += x.Counters.Committed + x.Counters.Aborted + x.Counters.Unknown
 		live += int64(x.Live)
 		v := x.Verdicts[a.watchOf(x.Source).Expect.String()]
-		verdict, since = worse(verdict, v.Verdict), max(since, v.Since)
+		verdict, since = whole.Worse(verdict, v.Verdict), max(since, v.Since)
 		decided = decided.With(v.Decided)
 	}
 	const most = 5
@@ -181,6 +199,11 @@ func (a *App) facts() []web.Fact {
 		}
 		facts = append(facts, web.Fact{Name: "waits for", Value: value})
 	}
+	for _, p := range a.probes {
+		if x := p.watch.status(p.source); x.Problem != "" {
+			facts = append(facts, web.Fact{Name: "probe " + x.Source, Value: "the database does not answer: " + x.Problem})
+		}
+	}
 	if n := s.DeadLetters; n > 0 {
 		facts = append(facts, web.Fact{Name: "bad records", Value: strconv.FormatInt(n, 10)})
 	}
@@ -196,7 +219,7 @@ func (a *App) facts() []web.Fact {
 	facts = append(facts, web.Fact{Name: "verdict", Value: verdict})
 	if len(decided.Why) > 0 {
 		w := decided.Why[0]
-		facts = append(facts, web.Fact{Name: "not decided", Value: plural(w.Reads, "read", "reads") + ": " + w.Text})
+		facts = append(facts, web.Fact{Name: "not decided", Value: whole.Plural(w.Reads, "read", "reads") + ": " + w.Text})
 	}
 	if since > 0 {
 		facts = append(facts, web.Fact{Name: "watched since", Value: time.Unix(0, since).UTC().Format(time.RFC3339)})
@@ -210,8 +233,8 @@ func (a *App) facts() []web.Fact {
 
 // nothing is what the list of findings says while it is empty.
 func (a *App) nothing() string {
-	s := a.engine.Status()
-	n := plural(s.DeadLetters, "bad record", "bad records")
+	s := a.Status()
+	n := whole.Plural(s.DeadLetters, "bad record", "bad records")
 	switch {
 	case s.DeadLetters == 0:
 		return "No anomaly found so far."
@@ -260,7 +283,7 @@ func (s storedFindings) List(q web.Query) (page []finding.Finding, next string, 
 }
 
 func matches(f *finding.Finding, q *web.Query) bool {
-	return (q.Source == "" || f.Source == q.Source) && (q.Anomaly == "" || f.Anomaly == q.Anomaly) &&
+	return (q.Source == "" && f.Source != config.SelfTestSource || f.Source == q.Source) && (q.Anomaly == "" || f.Anomaly == q.Anomaly) &&
 		(q.Kind == "" || f.Kind == q.Kind) && (q.State == "" || f.State == q.State) &&
 		(q.Expected == "" || strconv.FormatBool(f.Expected) == q.Expected)
 }

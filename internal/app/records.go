@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/window"
@@ -31,7 +32,7 @@ const (
 var errUnknownKind = errors.New("no records of this kind are stored")
 
 // eachStored gives every record of a kind as JSON, oldest first, panes by source
-// and time.
+// and time, but for those of the self-test.
 func eachStored(r engine.Reader, kind Kind, fn func(record []byte) error) error {
 	give := func(value any) error {
 		text, err := json.Marshal(value)
@@ -42,11 +43,21 @@ func eachStored(r engine.Reader, kind Kind, fn func(record []byte) error) error 
 	}
 	switch kind {
 	case Findings:
-		return r.Each(func(f *finding.Finding) error { return give(f) })
+		return r.Each(func(f *finding.Finding) error {
+			if f.Source == config.SelfTestSource {
+				return nil
+			}
+			return give(f)
+		})
 	case DeadLetters:
 		return r.DeadLetters(func(d *engine.DeadLetter) error { return give(d) })
 	case Panes:
-		return r.Panes(func(p *window.Pane) error { return give(p) })
+		return r.Panes(func(p *window.Pane) error {
+			if p.Source == config.SelfTestSource {
+				return nil
+			}
+			return give(p)
+		})
 	}
 	return fmt.Errorf("%w: %q", errUnknownKind, kind)
 }

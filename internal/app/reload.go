@@ -58,6 +58,9 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	kept := *next // what needs a new start stays as it is
+	kept.Inputs, kept.SelfTest = a.current.Load().Inputs, a.config.SelfTest
+	next = &kept
 	guard := a.guarding()
 	if next.HTTP == a.config.HTTP { // else it needs a new start, and its secrets stay too
 		read, err := a.readGuard()

@@ -18,10 +18,11 @@ import (
 	"github.com/isowatch/isowatch/ingest/nats"
 	"github.com/isowatch/isowatch/ingest/tail"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )
 
-// Replay reads stored input again and checks it, as [Whole] does with files. It
+// Replay reads stored input again and checks it, as [whole.Whole] does with files. It
 // keeps nothing and touches nothing that a service has stored.
 //
 // A range leaves out records, so that nothing may be concluded from the absence of
@@ -107,13 +108,13 @@ func (r *Replay) begin() *replaying {
 		watch.Contract.Complete = false
 		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
 	}
-	p.history = newChecking(&Whole{
+	p.history = whole.NewChecking(&whole.Whole{
 		Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter, FixedContract: r.FixedContract,
 	})
-	p.history.decoder.Source = r.Config.DefaultSource
-	p.history.admit, p.history.standing = p.admit, p.stand
+	p.history.Decoder.Source = r.Config.DefaultSource
+	p.history.Admit, p.history.Standing = p.admit, p.stand
 	if r.Config.Bounded {
-		p.history.replay = p.command()
+		p.history.Replay = p.command()
 	}
 	return p
 }
@@ -126,18 +127,18 @@ func (p *replaying) run(ctx context.Context) (*Replayed, error) {
 		return nil, err
 	}
 	if c := &p.Config; len(c.Files) > 0 && !c.Ranged() {
-		if err := p.sight.fault(); err != nil {
+		if err := p.sight.Fault(); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrInput, p.describe(), err)
 		}
 	}
-	p.history.end(p.lost)
+	p.history.End(p.lost)
 	return p.report(), nil
 }
 
 // replaying is a replay at work.
 type replaying struct {
 	*Replay
-	history *checking
+	history *whole.Checking
 	inputs  []*replayInput
 	closers []func()
 	from    map[string]ingest.Cursor
@@ -148,11 +149,11 @@ type replaying struct {
 	seen    map[string]bool // of Config.Txns
 	size    int64           // of files, bytes
 	// recording is the file of another checker; nil: there is none.
-	recording *recording
+	recording *whole.Recording
 	// allEarly: what is in the batch was stored before the range. Records that are
 	// bad there, or that belong to transactions begun before, are none of it.
 	allEarly bool
-	sight    sight
+	sight    whole.Sight
 }
 
 // replayInput is a source with the partitions that it has named.
@@ -264,7 +265,7 @@ func (p *replaying) command() string {
 		again.inputs = append(again.inputs, config.PlacedInput{Input: in, Source: source})
 	}
 	watch := c.Watch
-	watch.Expect = greatest(watch.Levels)
+	watch.Expect = whole.Greatest(watch.Levels)
 	return again.command(source, &watch)
 }
 
@@ -274,36 +275,34 @@ func (p *replaying) admit(b *event.Batch) {
 	if p.allEarly {
 		b.Bad = b.Bad[:0]
 	}
-	kept := b.Txns[:0]
-	for i := range b.Txns {
-		t := &b.Txns[i]
+	b.Marks = slices.DeleteFunc(b.Marks, func(m event.Mark) bool { return c.Source != "" && m.Source != c.Source })
+	b.KeepTxns(func(t *event.Txn) bool {
 		timed := t.Flags&event.HasTimes != 0
 		switch {
 		case c.Source != "" && string(b.Bytes(t.Source)) != c.Source:
 			p.out.Outside++
-			continue
+			return false
 		case !timed && (c.From.Kind == config.AtTime || c.To.Kind == config.AtTime):
 			p.out.Untimed++
-			continue
+			return false
 		case c.From.Kind == config.AtTime && t.End < c.From.Time, c.To.Kind == config.AtTime && t.Start >= c.To.Time:
 			p.out.Outside++
-			continue
+			return false
 		}
 		if len(c.Txns) > 0 && string(b.Bytes(t.Epoch)) == c.Epoch && string(b.Bytes(t.Source)) == p.source() {
 			if id := b.Text(t.ID); slices.Contains(c.Txns, id) {
 				p.seen[id] = true
 			}
 		}
-		kept = append(kept, *t)
-	}
-	b.Txns = kept
+		return true
+	})
 }
 
 // stand tells a machine, before it takes a step, which partitions there are: those
 // that are named and not read to their end hold its watermark, also when the step
 // is its first and has no record of theirs.
 func (p *replaying) stand(m *window.Machine) {
-	for _, name := range p.history.batch.Partitions {
+	for _, name := range p.history.Batch.Partitions {
 		if p.parts[name].done {
 			m.Stand(name, window.Left)
 		} else {
@@ -314,7 +313,7 @@ func (p *replaying) stand(m *window.Machine) {
 
 func (p *replaying) report() *Replayed {
 	r := &p.out
-	r.Report = *p.history.report(p.describe())
+	r.Report = *p.history.Report(p.describe())
 	if key := p.Config.Key; key != "" {
 		other := func(f finding.Finding) bool {
 			named := func(e finding.Edge) bool { return e.Key != "" }
@@ -332,13 +331,6 @@ func (p *replaying) report() *Replayed {
 		r.Closed, r.Undecided = p.answer(r)
 	}
 	return r
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // describe names the inputs.

@@ -11,6 +11,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -24,11 +25,11 @@ import (
 func (p *replaying) answer(r *Replayed) (closed *finding.Finding, why string) {
 	expect := p.Config.Watch.Expect
 	var resting, others, allowed []*finding.Finding
-	for i := range p.history.findings {
-		f := &p.history.findings[i]
+	for i := range p.history.Findings {
+		f := &p.history.Findings[i]
 		switch {
 		case f.Kind != finding.KindViolation || f.State == finding.Withdrawn || !f.Certain || f.Source != p.source():
-		case !refutesAny(f.Refutes, []isolation.Level{expect}):
+		case !whole.RefutesAny(f.Refutes, []isolation.Level{expect}):
 			allowed = append(allowed, f)
 		case p.restsOnNamed(f):
 			resting = append(resting, f)
@@ -42,17 +43,17 @@ func (p *replaying) answer(r *Replayed) (closed *finding.Finding, why string) {
 	undecided := p.undecided(r)
 	if len(others) > 0 {
 		undecided = append(undecided, fmt.Sprintf("the range holds %s of %s, but none in which a transaction takes part that the finding names: see finding %s",
-			plural(int64(len(others)), "violation", "violations"), expect, others[0].ID))
+			whole.Plural(int64(len(others)), "violation", "violations"), expect, others[0].ID))
 	}
 	if len(undecided) > 0 {
 		return nil, strings.Join(undecided, "; ")
 	}
 	f := p.closed(finding.ResolvedOK)
 	f.Explanation = fmt.Sprintf("The range was read as a whole, %s, and holds who wrote what the named transactions read, and no violation of %s.",
-		plural(r.Transactions, "transaction", "transactions"), expect)
+		whole.Plural(r.Transactions, "transaction", "transactions"), expect)
 	if len(allowed) > 0 {
 		f.Explanation += fmt.Sprintf(" It holds %s of other levels, which %s allows: see finding %s.",
-			plural(int64(len(allowed)), "violation", "violations"), expect, allowed[0].ID)
+			whole.Plural(int64(len(allowed)), "violation", "violations"), expect, allowed[0].ID)
 	}
 	return f, ""
 }
@@ -88,7 +89,7 @@ func (p *replaying) violated(resting []*finding.Finding) *finding.Finding {
 	if len(resting) == 1 {
 		which = "It is"
 	}
-	n := plural(int64(len(resting)), "violation", "violations")
+	n := whole.Plural(int64(len(resting)), "violation", "violations")
 	// In one piece: what stands before a blank line and "Let:" is taken for a headline.
 	f.Explanation = fmt.Sprintf("The range that was replayed holds %s of %s in which transactions take part that this finding names.\n%s finding %s: %s",
 		n, p.Config.Watch.Expect, which, resting[0].ID,
@@ -130,11 +131,11 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 		{r.Counters.LeftOutEdges, "dependency that there was no room for", "dependencies that there was no room for"},
 	} {
 		if x.n > 0 {
-			why = append(why, plural(x.n, x.one, x.many))
+			why = append(why, whole.Plural(x.n, x.one, x.many))
 		}
 	}
-	for i := range p.history.findings {
-		if f := &p.history.findings[i]; f.Kind == finding.KindViolation && f.State != finding.Withdrawn && !f.Certain {
+	for i := range p.history.Findings {
+		if f := &p.history.Findings[i]; f.Kind == finding.KindViolation && f.State != finding.Withdrawn && !f.Certain {
 			why = append(why, "there are findings that rest on an incomplete capture")
 			break
 		}
@@ -157,7 +158,7 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 func (p *replaying) missing(r *Replayed) int64 {
 	n := r.Counters.Gaps
 	for _, g := range p.lost {
-		n -= max(1, g.To-g.From) * int64(len(p.history.sources)) // as Machine.Lose counts it
+		n -= max(1, g.To-g.From) * int64(len(p.history.Sources)) // as Machine.Lose counts it
 	}
 	return n
 }
@@ -166,16 +167,16 @@ func (p *replaying) missing(r *Replayed) int64 {
 // in the range.
 func (p *replaying) unread() (why []string) {
 	c := &p.Config
-	s := p.history.bySource[p.source()]
+	m := p.history.Machine(p.source())
 	if len(c.Txns) == 0 {
 		why = append(why, "no transaction is named: --txn")
 	}
 	for _, id := range c.Txns {
-		if !p.seen[id] || s == nil {
+		if !p.seen[id] || m == nil {
 			why = append(why, fmt.Sprintf("transaction %q was not in what was read", id))
 			continue
 		}
-		key, some, known := s.machine.Unattributed(c.Epoch, id)
+		key, some, known := m.Unattributed(c.Epoch, id)
 		switch {
 		case !known:
 			why = append(why, fmt.Sprintf("transaction %q has left the window: replay without --window", id))
@@ -183,15 +184,15 @@ func (p *replaying) unread() (why []string) {
 			why = append(why, fmt.Sprintf("what transaction %q read of %q has no writer in the range, or several%s", id, key, p.hint()))
 		}
 	}
-	if c.Unnamed == 0 || s == nil {
+	if c.Unnamed == 0 || m == nil {
 		return why
 	}
 	if c.Bounded {
-		return append(why, plural(c.Unnamed, "edge leads", "edges lead")+" to transactions that are not named: replay without --window")
+		return append(why, whole.Plural(c.Unnamed, "edge leads", "edges lead")+" to transactions that are not named: replay without --window")
 	}
-	if key, some := s.machine.AnyUnattributed(); some {
+	if key, some := m.AnyUnattributed(); some {
 		why = append(why, fmt.Sprintf("%s to transactions that are not named, and some read of %q has no writer in the range, or several%s",
-			plural(c.Unnamed, "edge leads", "edges lead"), key, p.hint()))
+			whole.Plural(c.Unnamed, "edge leads", "edges lead"), key, p.hint()))
 	}
 	return why
 }

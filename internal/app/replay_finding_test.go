@@ -12,6 +12,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -350,7 +351,7 @@ func TestReplayBounded(t *testing.T) {
 			first.CaughtUp = c.ended
 			chunks := []ingest.Chunk{{Partition: "kafka:t/0"}, {Partition: "kafka:t/1"}, first, records("kafka:t/1", 0, skew[1], skew[2])}
 			for range 3 { // steps of their own
-				chunks = append(chunks, records("kafka:t/1", 2, strings.Repeat(" ", stepBytes)+ran("P", 3600, 3601, "")))
+				chunks = append(chunks, records("kafka:t/1", 2, strings.Repeat(" ", whole.StepBytes)+ran("P", 3600, 3601, "")))
 			}
 			chunks = append(chunks, records("kafka:t/1", 9, skew[3]), ingest.Chunk{Partition: "kafka:t/0", CaughtUp: true}, ingest.Chunk{Partition: "kafka:t/1", CaughtUp: true})
 			r := replayOf()

@@ -14,6 +14,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -81,15 +82,15 @@ func behindEnd(from config.Bound, partition string) error {
 // openOther opens the file if it is of another checker's format. size is that of the
 // others, 0 where it is not known.
 func (p *replaying) openOther(path string) (other bool, size int64, err error) {
-	r, err := openRecording(path, nil, p.Format)
+	r, err := whole.OpenRecording(path, nil, p.Format)
 	if err != nil {
 		return false, 0, err
 	}
-	if r.format == history.JSONL || r.format == history.Proto {
-		return false, r.size, r.close()
+	if r.Format == history.JSONL || r.Format == history.Proto {
+		return false, r.Size, r.Close()
 	}
 	p.recording = r
-	p.closers = append(p.closers, func() { _ = r.close() })
+	p.closers = append(p.closers, func() { _ = r.Close() })
 	return true, 0, nil
 }
 
@@ -99,15 +100,15 @@ func (p *replaying) readOther() error {
 	if r == nil {
 		return nil
 	}
-	h.format = r.format
-	h.standing = nil // nothing else is waited for
-	h.batch.Partitions = append(h.batch.Partitions, partitionOf(r.name))
-	err := r.read(&h.decoder, &h.batch, func(contract string) error {
-		p.out.Read += int64(len(h.batch.Txns) + len(h.batch.Bad))
-		return h.stepUnder(contract)
+	h.ReadAs = r.Format
+	h.Standing = nil // nothing else is waited for
+	h.Batch.Partitions = append(h.Batch.Partitions, whole.PartitionOf(r.Name))
+	err := r.Read(&h.Decoder, &h.Batch, func(contract string) error {
+		p.out.Read += int64(len(h.Batch.Txns) + len(h.Batch.Bad))
+		return h.StepUnder(contract)
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrInput, r.name, err)
+		return fmt.Errorf("%w: %s: %w", ErrInput, r.Name, err)
 	}
 	return nil
 }
@@ -205,7 +206,7 @@ func (p *replaying) part(name string) *replayPart {
 	if x := p.parts[name]; x != nil {
 		return x
 	}
-	x := &replayPart{index: uint32(len(p.history.batch.Partitions)), to: -1}
+	x := &replayPart{index: uint32(len(p.history.Batch.Partitions)), to: -1}
 	for _, in := range p.inputs {
 		if strings.HasPrefix(name, in.name) {
 			x.input = in
@@ -222,7 +223,7 @@ func (p *replaying) part(name string) *replayPart {
 		}
 	}
 	p.parts[name] = x
-	p.history.batch.Partitions = append(p.history.batch.Partitions, name)
+	p.history.Batch.Partitions = append(p.history.Batch.Partitions, name)
 	return x
 }
 
@@ -256,8 +257,8 @@ func (p *replaying) take(c *ingest.Chunk) error {
 			break
 		}
 	}
-	if len(p.history.batch.Data) >= stepBytes {
-		p.history.step()
+	if len(p.history.Batch.Data) >= whole.StepBytes {
+		p.history.Step()
 	}
 	if passed || c.CaughtUp || c.EOF {
 		p.finish(x)
@@ -267,7 +268,7 @@ func (p *replaying) take(c *ingest.Chunk) error {
 
 // finish notes that x is read. A live input is left when all of its partitions are.
 func (p *replaying) finish(x *replayPart) {
-	p.history.step() // before a machine hears that it is left
+	p.history.Step() // before a machine hears that it is left
 	x.done, x.share = true, 1
 	if x.input.name == "file:" {
 		return // the next file comes
@@ -298,17 +299,17 @@ func (p *replaying) finish(x *replayPart) {
 // message decodes m. It is true when m, or what was read before, tells that the
 // partition has passed the range.
 func (p *replaying) message(x *replayPart, m *ingest.Message) (passed bool) {
-	b := &p.history.batch
+	b := &p.history.Batch
 	to := p.Config.To
 	if m.Time > 0 && to.Kind == config.Unbounded && m.Time > p.began.Add(overtaken).UnixNano() {
 		return true
 	}
 	if early := p.early(m); early != p.allEarly {
-		p.history.step()
+		p.history.Step()
 		p.allEarly = early
 	}
 	txns, parts, bad := len(b.Txns), len(b.Parts), len(b.Bad)
-	p.sight.decode(&p.history.decoder, b, event.Position{Partition: x.index, Offset: m.Offset}, m.Value)
+	p.sight.Decode(&p.history.Decoder, b, event.Position{Partition: x.index, Offset: m.Offset}, m.Value)
 	p.out.Read += int64(len(b.Txns) - txns + len(b.Parts) - parts + len(b.Bad) - bad)
 	if x.bytes += int64(len(m.Value)) + 1; m.Time > 0 {
 		p.measure(x, m.Time)

@@ -18,6 +18,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -138,7 +139,7 @@ func (a *App) answers(r *engine.Resolution) error {
 	expect := a.watchOf(r.Finding.Source).Expect
 	again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL()}
 	switch {
-	case r.Finding.State == finding.ResolvedViolated && !refutesAny(r.Finding.Refutes, []isolation.Level{expect}):
+	case r.Finding.State == finding.ResolvedViolated && !whole.RefutesAny(r.Finding.Refutes, []isolation.Level{expect}):
 		return fmt.Errorf("%w: what the range holds is allowed by %s, which is expected", engine.ErrUnresolved, expect)
 	case r.Finding.State == finding.ResolvedOK && r.Expect != expect.String():
 		return fmt.Errorf("%w: the range was not checked for %s, which is expected", engine.ErrUnresolved, expect)

@@ -41,11 +41,17 @@ func (a *App) openSinks(context.Context) error {
 	return nil
 }
 
-// routes are those of the caller and of the sinks made.
+// routes are those of the caller, of the sinks made, and of the self-test.
 func (a *App) routes(made []madeSink) []alert.Route {
 	all := append([]alert.Route(nil), a.options.Sinks...)
 	for i := range made {
 		all = append(all, made[i].route)
+	}
+	for i := range all {
+		all[i].Filter.Except = config.SelfTestSource
+	}
+	if a.selfTest != nil {
+		all = append(all, alert.Route{Sink: a.selfTest, Filter: alert.Filter{Only: config.SelfTestSource}})
 	}
 	return all
 }

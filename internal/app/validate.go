@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 // Survey is what the records of a file hold, and what they cannot reveal.
@@ -63,17 +64,18 @@ type SurveyHeld struct {
 // maxFaults are listed; more are counted only.
 const maxFaults = 100
 
-// SurveyFile reads one recorded history.
-func SurveyFile(name string, standard io.Reader) (*Survey, error) {
+// SurveyFile reads one recorded history. tell, unless nil, is told of what is read.
+func SurveyFile(name string, standard io.Reader, tell func(bytes int)) (*Survey, error) {
 	s := &surveyor{written: map[[2]event.Hash]bool{}, touched: map[event.Hash]bool{}}
-	in, err := openRecording(name, standard, "")
+	in, err := whole.OpenRecording(name, standard, "")
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
-	s.File, s.Format, s.Faults = name, string(in.format), []Fault{}
-	s.batch.Partitions = []string{partitionOf(name)}
-	if err := in.read(&s.decoder, &s.batch, func(string) error { s.take(); return nil }); err != nil {
+	defer in.Close()
+	in.Tell = tell
+	s.File, s.Format, s.Faults = name, string(in.Format), []Fault{}
+	s.batch.Partitions = []string{whole.PartitionOf(name)}
+	if err := in.Read(&s.decoder, &s.batch, func(string) error { s.take(); return nil }); err != nil {
 		return nil, err
 	}
 	s.take()
@@ -98,7 +100,7 @@ type surveyor struct {
 // does not decode, or an operation-level one that fits no transaction.
 func (s *surveyor) take() {
 	b := &s.batch
-	s.Records += int64(len(b.Txns) + len(b.Parts) + len(b.Bad)) // before parts make further ones
+	s.Records += int64(len(b.Txns) + len(b.Parts) + len(b.Marks) + len(b.Bad)) // before parts make further ones
 	s.assembler.Add(b)
 	for i := range b.Bad {
 		s.Invalid++

@@ -41,7 +41,7 @@ func TestSurveyLimits(t *testing.T) {
 			"stale reads by", "1 of 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := SurveyFile("-", strings.NewReader(wellRecorded+c.record))
+			s, err := SurveyFile("-", strings.NewReader(wellRecorded+c.record), nil)
 			if err != nil || s.Invalid > 0 {
 				t.Fatalf("%+v, %v", s, err)
 			}
@@ -68,7 +68,7 @@ func TestSurveyOfLittle(t *testing.T) {
 		{`{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"aborted","ops":[{"op":"append","key":"x","value":1}]}`, []string{"any anomaly that a read"}},
 		{`{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"append","key":"x","value":1},{"op":"r","key":"x","value":[1]}]}`, []string{"reads of aborted"}},
 	} {
-		s, err := SurveyFile("-", strings.NewReader(c.text))
+		s, err := SurveyFile("-", strings.NewReader(c.text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestSurveyCountsRecords(t *testing.T) {
 		`{"type":"commit","txn":"never begun"}`,
 		`{"txn":"B","status":"committed","ops":[]}`,
 		`nonsense`,
-	}, "\n")))
+	}, "\n")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSurveyCountsRecords(t *testing.T) {
 }
 
 func TestSurveyListsTheFirstFaults(t *testing.T) {
-	s, err := SurveyFile("-", strings.NewReader(skewOne+"\n"+strings.Repeat("x\n", 2*maxFaults)))
+	s, err := SurveyFile("-", strings.NewReader(skewOne+"\n"+strings.Repeat("x\n", 2*maxFaults)), nil)
 	if err != nil || s.Invalid != 2*maxFaults || len(s.Faults) != maxFaults {
 		t.Errorf("%d invalid, %d listed, %v", s.Invalid, len(s.Faults), err)
 	}

@@ -2,31 +2,15 @@ package app
 
 import (
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
-// worse is the graver of two verdicts; "" is none.
-func worse(a, b string) string {
-	if gravity(b) > gravity(a) {
-		return b
-	}
-	return a
-}
+// Report is the answer on one source.
+type Report = whole.Report
 
-func gravity(verdict string) int {
-	switch verdict {
-	case window.OK:
-		return 1
-	case window.Unknown:
-		return 2
-	case window.Violated:
-		return 3
-	}
-	return 0
-}
-
-// SourceReports say what was found of each source of s, as [Report] does of a file, on
+// SourceReports say what was found of each source of s, as [whole.Report] does of a file, on
 // the levels that levels names for it. Without a source there is one, called name.
 func SourceReports(s *engine.Status, name string, levels func(source string) []isolation.Level) []Report {
 	list := s.Sources
@@ -37,19 +21,19 @@ func SourceReports(s *engine.Status, name string, levels func(source string) []i
 	for i := range list {
 		x := &list[i]
 		r := Report{File: x.Source, Verdicts: map[string]string{}, Reasons: map[string]string{}}
-		r.Counters.add(x.Counters)
+		r.Counters.Add(x.Counters)
 		r.Counters.DeadLetters = s.DeadLetters
 		r.Transactions = r.Counters.Committed + r.Counters.Aborted + r.Counters.Unknown
 		for _, l := range levels(x.Source) {
 			v, known := x.Verdicts[l.String()]
 			if len(s.Sources) == 0 && s.DeadLetters > 0 {
-				v, known = engine.Verdict{Verdict: window.Unknown, Reason: plural(s.DeadLetters, "bad record", "bad records")}, true
+				v, known = engine.Verdict{Verdict: window.Unknown, Reason: whole.Plural(s.DeadLetters, "bad record", "bad records")}, true
 			}
 			if !known {
 				continue // the records cannot decide it
 			}
 			r.Verdicts[l.String()] = v.Verdict
-			r.decide(l.String(), v.Decided)
+			r.Decide(l.String(), v.Decided)
 			if v.Verdict == window.Unknown {
 				r.Reasons[l.String()] = v.Reason
 			}
@@ -69,7 +53,7 @@ func Outcome(s *engine.Status, levels func(source string) []isolation.Level) str
 	}
 	for i := range s.Sources {
 		for _, l := range levels(s.Sources[i].Source) {
-			outcome = worse(outcome, s.Sources[i].Verdicts[l.String()].Verdict)
+			outcome = whole.Worse(outcome, s.Sources[i].Verdicts[l.String()].Verdict)
 		}
 	}
 	return outcome

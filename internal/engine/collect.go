@@ -93,7 +93,7 @@ func (e *Engine) fresh(w *work) *work {
 }
 
 func (w *work) empty() bool {
-	return len(w.step.batch.Txns) == 0 && len(w.step.batch.Parts) == 0 && len(w.step.gaps) == 0 &&
+	return len(w.step.batch.Txns) == 0 && len(w.step.batch.Parts) == 0 && len(w.step.batch.Marks) == 0 && len(w.step.gaps) == 0 &&
 		len(w.step.stands) == 0 && len(w.cursors) == 0 && len(w.dead) == 0
 }
 

@@ -108,8 +108,44 @@ func appendDelta(dst []byte, s *step) []byte {
 		dst = append(dst, record...)
 	}
 	dst = appendAnswers(dst, s.answers)
+	dst = appendMarks(dst, s.batch.Marks)
 	binary.LittleEndian.PutUint64(dst[begin:], uint64(len(dst)-begin-8))
 	return dst
+}
+
+// appendMarks writes nothing where there are none, as before there were any.
+func appendMarks(dst []byte, marks []event.Mark) []byte {
+	if len(marks) == 0 {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(marks)))
+	for i := range marks {
+		m := &marks[i]
+		for _, s := range [...]string{m.Source, m.Epoch, m.Name, m.Text} {
+			dst = appendText(dst, s)
+		}
+		dst = binary.AppendVarint(dst, m.Start)
+		dst = binary.AppendVarint(dst, m.End)
+		if m.HasEnd {
+			dst = append(dst, 1)
+		} else {
+			dst = append(dst, 0)
+		}
+		dst = binary.AppendUvarint(dst, uint64(m.Before))
+	}
+	return dst
+}
+
+func readMarks(r *deltaReader) (marks []event.Mark) {
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		m := event.Mark{Source: r.text(), Epoch: r.text(), Name: r.text(), Text: r.text(), Start: r.int(), End: r.int()}
+		if ended := r.bytes(1); len(ended) == 1 {
+			m.HasEnd = ended[0] == 1
+		}
+		m.Before = uint32(r.uint())
+		marks = append(marks, m)
+	}
+	return marks
 }
 
 func appendText(dst []byte, s string) []byte {
@@ -206,6 +242,9 @@ func readDelta(d *event.Decoder, s *step, b []byte) error {
 		}
 	}
 	s.answers = readAnswers(r)
+	if len(r.b) > 0 {
+		s.batch.Marks = readMarks(r)
+	}
 	if r.err == nil && len(r.b) > 0 {
 		return fmt.Errorf("%w: %d bytes too long", errDelta, len(r.b))
 	}

@@ -74,6 +74,11 @@ func (e *Engine) replay(first uint64) error {
 				return fmt.Errorf("%w: no configuration of source %q", errDelta, name)
 			}
 		}
+		for i := range st.batch.Marks {
+			if name := st.batch.Marks[i].Source; e.sources.find([]byte(name)) == nil {
+				return fmt.Errorf("%w: no configuration of source %q", errDelta, name)
+			}
+		}
 		e.sources.split(&st)
 		if err := e.sources.run(&st); err != nil {
 			return err

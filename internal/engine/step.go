@@ -135,24 +135,32 @@ func (e *Engine) hold(st *step) {
 // refuse makes dead letters of the records of sources beyond the limits.
 func (e *Engine) refuse(w *work) {
 	b := &w.step.batch
-	kept := b.Txns[:0]
-	for i := range b.Txns {
-		t := b.Txns[i]
-		reason := ""
-		switch name := b.Bytes(t.Source); {
-		case len(name) > maxSourceName:
-			reason = "the source's name is longer than 1 KiB"
-		case !e.meet(name):
-			reason = "too many sources: at most 256"
-		}
+	b.KeepTxns(func(t *event.Txn) bool {
+		reason := e.admit(b.Bytes(t.Source))
 		if reason != "" {
-			r := b.Record(&t)
+			r := b.Record(t)
 			b.AddBad(t.Pos, event.AppendJSON(nil, &r), reason)
-			continue
 		}
-		kept = append(kept, t)
+		return reason == ""
+	})
+	b.Marks = slices.DeleteFunc(b.Marks, func(m event.Mark) bool {
+		reason := e.admit([]byte(m.Source))
+		if reason != "" {
+			b.AddBad(m.Pos, event.AppendMark(nil, &m), reason)
+		}
+		return reason != ""
+	})
+}
+
+// admit meets the source of that name, or says why it does not.
+func (e *Engine) admit(source []byte) (reason string) {
+	switch {
+	case len(source) > maxSourceName:
+		return "the source's name is longer than 1 KiB"
+	case !e.meet(source):
+		return "too many sources: at most 256"
 	}
-	b.Txns = kept
+	return ""
 }
 
 // meet makes the machine of a source that is new. It is false beyond the limit.

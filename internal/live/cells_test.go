@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,7 +89,7 @@ func (c cell) losesUpdates() bool {
 func cells() []cell {
 	var list []cell
 	for _, s := range settings() {
-		for _, w := range probe.Workloads() {
+		for _, w := range slices.Concat(probe.Workloads(), probe.Repeating()) {
 			list = append(list, cell{s, w, false})
 			if s.product == "postgresql" && (w.Name() == "shop" || w.Name() == "tpcb") {
 				list = append(list, cell{s, w, true})

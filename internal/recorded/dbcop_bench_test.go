@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -30,7 +30,7 @@ func BenchmarkDBCop(b *testing.B) {
 			for b.Loop() {
 				findings = 0
 				for _, file := range files {
-					r, err := (&app.Whole{Watch: watch}).CheckFile(file)
+					r, err := (&whole.Whole{Watch: watch}).CheckFile(file)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -21,7 +21,7 @@ func TestFaultsOfCockroachDB(t *testing.T) {
 		}
 		watch := config.DefaultWatch(config.WholeContract())
 		watch.Levels, watch.Named = isolation.AllLevels(), true
-		w := app.Whole{Watch: watch}
+		w := whole.Whole{Watch: watch}
 		r, err := w.CheckFile(file)
 		if err != nil {
 			t.Fatal(err)

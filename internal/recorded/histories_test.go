@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -59,7 +59,7 @@ func check(t *testing.T, file string, expected []expectation) map[string]string 
 		}
 		watch.Levels = append(watch.Levels, l)
 	}
-	w := app.Whole{Watch: watch, DeadLetter: func(position, reason string) {
+	w := whole.Whole{Watch: watch, DeadLetter: func(position, reason string) {
 		t.Errorf("bad record at %s: %s", position, reason)
 	}}
 	r, err := w.CheckFile(filepath.Join(folder, file))

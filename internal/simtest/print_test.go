@@ -47,6 +47,13 @@ func summary(f *finding.Finding) string {
 	if f.AtLeast {
 		b.WriteString(" (at least)")
 	}
+	for _, m := range f.During {
+		b.WriteString(" (during " + m.Name)
+		if m.End == "" {
+			b.WriteString(", which goes on")
+		}
+		b.WriteString(")")
+	}
 	b.WriteString(":")
 	if len(f.Edges) == 0 {
 		return strings.TrimSuffix(b.String()+" "+strings.Join(f.Txns, ", "), ": ")

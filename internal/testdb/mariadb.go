@@ -15,12 +15,19 @@ import (
 // its root user, as the Go driver reads it. Options are such as "--max-connections=300".
 func MariaDB(t testing.TB, options ...string) (name string) {
 	t.Helper()
+	return StartMariaDB(t, options...).URL
+}
+
+// StartMariaDB is [MariaDB] for a test that kills the server. What it loses then is
+// "--innodb-flush-log-at-trx-commit=0": commits of the last second or two.
+func StartMariaDB(t testing.TB, options ...string) *Server {
+	t.Helper()
 	s, name, err := startMariaDB(t.Context(), options)
 	if s != nil {
 		t.Cleanup(func() { s.stop(syscall.SIGTERM) })
 	}
 	must(t, err)
-	return name
+	return &Server{URL: name, server: s}
 }
 
 func startMariaDB(ctx context.Context, options []string) (*server, string, error) {

@@ -20,15 +20,29 @@ const postgresPrograms = "/usr/lib/postgresql/*/bin"
 // database. Settings are such as "max_connections=300".
 func Postgres(t testing.TB, settings ...string) (url string) {
 	t.Helper()
-	s, url, err := startPostgres(t.Context(), settings)
+	return StartPostgres(t, settings...).URL
+}
+
+// StartPostgres is [Postgres] for a test that kills the server.
+func StartPostgres(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return runPostgres(t, func(s *server) error {
+		return s.prepare(t.Context(), s.postgres("initdb"), "-D", s.file("data"), "-A", "trust", "-U", "postgres", "-N", "--no-locale", "-E", "UTF8")
+	}, settings)
+}
+
+// runPostgres starts a server that ends with the test, on the data that fill makes.
+func runPostgres(t testing.TB, fill func(*server) error, settings []string) *Server {
+	t.Helper()
+	s, url, err := startPostgres(t.Context(), fill, settings)
 	if s != nil {
 		t.Cleanup(func() { s.stop(syscall.SIGINT) }) // does not wait for its clients
 	}
 	must(t, err)
-	return url
+	return &Server{URL: url, server: s}
 }
 
-func startPostgres(ctx context.Context, settings []string) (*server, string, error) {
+func startPostgres(ctx context.Context, fill func(*server) error, settings []string) (*server, string, error) {
 	initdb, err := postgresProgram("initdb")
 	if err != nil {
 		return nil, "", err
@@ -37,25 +51,28 @@ func startPostgres(ctx context.Context, settings []string) (*server, string, err
 	if err != nil {
 		return nil, "", err
 	}
+	s.programs = filepath.Dir(initdb)
 	if os.Getuid() == 0 {
 		if err := s.giveTo("postgres"); err != nil {
 			return s, "", err
 		}
 	}
 	s.ready = func(ctx context.Context) error { // it opens its port before it recovers
-		return s.prepare(ctx, filepath.Join(filepath.Dir(initdb), "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port))
+		return s.prepare(ctx, s.postgres("pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port))
 	}
-	data := s.file("data")
-	if err := s.prepare(ctx, initdb, "-D", data, "-A", "trust", "-U", "postgres", "-N", "--no-locale", "-E", "UTF8"); err != nil {
+	if err := fill(s); err != nil {
 		return s, "", err
 	}
-	args := []string{"-D", data, "-p", strconv.Itoa(s.port)}
+	args := []string{"-D", s.file("data"), "-p", strconv.Itoa(s.port)}
 	for _, setting := range append([]string{"listen_addresses=127.0.0.1", "unix_socket_directories=" + s.dir, "fsync=off"}, settings...) {
 		args = append(args, "-c", setting)
 	}
-	err = s.start(ctx, filepath.Join(filepath.Dir(initdb), "postgres"), args...)
+	err = s.start(ctx, s.postgres("postgres"), args...)
 	return s, "postgres://postgres@" + s.address() + "/postgres?sslmode=disable", err
 }
+
+// postgres is a program of the server's version.
+func (s *server) postgres(name string) string { return filepath.Join(s.programs, name) }
 
 // postgresProgram looks for a program of the newest version that is installed.
 func postgresProgram(name string) (string, error) {

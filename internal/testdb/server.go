@@ -28,13 +28,16 @@ var errNoProgram = errors.New("not installed")
 
 // server is a process with its folder.
 type server struct {
-	dir  string // removed at the end; holds server.log
-	port int
-	as   *syscall.Credential // nil: this user
+	dir      string // removed at the end; holds server.log
+	port     int
+	as       *syscall.Credential // nil: this user
+	programs string              // folder of PostgreSQL's
 	// ready says that the server answers. MariaDB does when its port is open.
-	ready func(ctx context.Context) error
-	cmd   *exec.Cmd
-	done  chan struct{} // closed when the process has ended
+	ready   func(ctx context.Context) error
+	program string
+	args    []string
+	cmd     *exec.Cmd
+	done    chan struct{} // closed when the process has ended
 }
 
 // newServer makes the folder, which any user can reach.
@@ -82,12 +85,18 @@ func (s *server) attributes() *syscall.SysProcAttr {
 
 // start starts the server and waits until it answers.
 func (s *server) start(ctx context.Context, program string, args ...string) error {
-	log, err := os.Create(s.file("server.log"))
+	s.program, s.args = program, args
+	return s.restart(ctx)
+}
+
+// restart starts the program of [server.start], on the files that are there.
+func (s *server) restart(ctx context.Context) error {
+	log, err := os.OpenFile(s.file("server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s.cmd = exec.Command(program, args...)
+	s.cmd = exec.Command(s.program, s.args...)
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr, s.cmd.SysProcAttr = s.dir, log, log, s.attributes()
 	s.done = make(chan struct{})
 	started := make(chan error)

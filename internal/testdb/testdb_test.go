@@ -25,6 +25,7 @@ func TestServers(t *testing.T) {
 	}{
 		{"pgx", func(t testing.TB) string { return Postgres(t, "max_connections=77") }, "SHOW max_connections", "77"},
 		{"mysql", func(t testing.TB) string { return MariaDB(t, "--max-connections=77") }, "SELECT @@max_connections", "77"},
+		{"mysql", func(t testing.TB) string { return MySQL(t, "--transaction-isolation=SERIALIZABLE") }, "SELECT @@transaction_isolation", "SERIALIZABLE"},
 	} {
 		t.Run(c.driver, func(t *testing.T) {
 			db, err := sql.Open(c.driver, c.start(t))
@@ -54,7 +55,8 @@ func folders(t *testing.T) []string {
 
 // A server that ends at once tells its log.
 func TestWrongSetting(t *testing.T) {
-	s, _, err := startPostgres(t.Context(), []string{"no_such_setting=1"})
+	initdb := func(s *server) error { return s.prepare(t.Context(), s.postgres("initdb"), "-D", s.file("data")) }
+	s, _, err := startPostgres(t.Context(), initdb, []string{"no_such_setting=1"})
 	if s != nil {
 		defer s.stop(0)
 	}

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/picture"
 	"github.com/isowatch/isowatch/isolation"
@@ -32,7 +32,7 @@ var pages = template.Must(template.New("").Parse(pagesText))
 // card is a finding as the templates show it.
 type card struct {
 	finding.Finding
-	Verdict  alert.Verdict
+	Verdict  words.Verdict
 	Sentence string
 	Cycle    string
 	Proof    string
@@ -42,8 +42,8 @@ type card struct {
 }
 
 func newCard(f finding.Finding) card {
-	c := card{Finding: f, Cycle: alert.Cycle(&f), Proof: alert.Proof(&f), Where: f.Source}
-	c.Verdict, c.Sentence = alert.VerdictOf(&f)
+	c := card{Finding: f, Cycle: words.Cycle(&f), Proof: words.Proof(&f), Where: f.Source}
+	c.Verdict, c.Sentence = words.VerdictOf(&f)
 	if c.Title == "" {
 		c.Title = c.Anomaly
 	}
@@ -57,7 +57,7 @@ func newCard(f finding.Finding) card {
 }
 
 // Name is what the explanation calls a transaction.
-func (c card) Name(id string) string { return alert.ShortName(&c.Finding, id) }
+func (c card) Name(id string) string { return words.ShortName(&c.Finding, id) }
 
 // Path is the finding's own page.
 func (c card) Path() string { return "/findings/" + url.PathEscape(c.ID) }
@@ -65,9 +65,9 @@ func (c card) Path() string { return "/findings/" + url.PathEscape(c.ID) }
 // Badge is what stands on the badge: a sign beside the word, so that colour is
 // not needed to tell them apart.
 func (c card) Badge() string {
-	signs := map[alert.Verdict]string{
-		alert.Violated: "✕", alert.Allowed: "○", alert.Uncertain: "?", alert.Undecided: "…",
-		alert.Lost: "∅", alert.Malformed: "!", alert.Weaker: "↓", alert.Cleared: "✓",
+	signs := map[words.Verdict]string{
+		words.Violated: "✕", words.Allowed: "○", words.Uncertain: "?", words.Undecided: "…",
+		words.Lost: "∅", words.Malformed: "!", words.Weaker: "↓", words.Cleared: "✓",
 	}
 	return signs[c.Verdict] + " " + string(c.Verdict)
 }

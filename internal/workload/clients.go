@@ -114,6 +114,7 @@ func (c *liveClient) transaction(ctx context.Context) (Txn, bool) {
 		txn.Ops = append(txn.Ops, c.run(tx, s)...)
 	}
 	txn.Status = c.conclude(tx, readOnly)
+	txn.Bug = tx.Bug()
 	txn.End = max(c.cfg.Now(), txn.Start+1)
 	c.end = txn.End
 	return txn, true

@@ -77,6 +77,13 @@ func (s *Store) NextValue() int64 {
 	return s.value
 }
 
+// Forget takes a key out that no transaction uses any more: it holds nothing then.
+func (s *Store) Forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.cells, key)
+}
+
 func (s *Store) cell(key string) *cell {
 	c := s.cells[key]
 	if c == nil {

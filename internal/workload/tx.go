@@ -18,6 +18,7 @@ type Tx struct {
 	store    *Store
 	snapshot int64
 	fault    fault
+	struck   bool            // the fault made a difference
 	touched  map[string]bool // keys read and written; true: written
 	writes   []Op            // in program order
 }
@@ -32,6 +33,16 @@ const (
 	staleRead
 	dirtyRead
 )
+
+// Bug is the fault that made a difference to t, in words; "" for none.
+func (t *Tx) Bug() string {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	if !t.struck {
+		return ""
+	}
+	return [...]string{noFault: "", lostUpdate: "lost update", writeSkew: "write skew", staleRead: "stale read", dirtyRead: "dirty read"}[t.fault]
+}
 
 // Begin starts a transaction on the present snapshot. rng decides whether it
 // suffers a bug; the read bugs befall only those begun as readOnly.
@@ -70,6 +81,7 @@ func (t *Tx) Read(key string) Op {
 	c := t.touch(key)
 	if n := len(c.pending); t.fault == dirtyRead && n > 0 {
 		s.stats.DirtyReads++
+		t.struck = true
 		return Read(key, c.pending[n-1].value)
 	}
 	if v := c.at(t.snapshot); v.seq > 0 {
@@ -99,6 +111,7 @@ func (t *Tx) touch(key string) *cell {
 	}
 	if t.fault == staleRead && c.latest().seq > t.snapshot {
 		t.store.stats.StaleReads++
+		t.struck = true
 	}
 	return c
 }
@@ -177,9 +190,11 @@ func (t *Tx) validate() bool {
 	switch {
 	case written && !read && t.fault == lostUpdate:
 		t.store.stats.LostUpdates++
+		t.struck = true
 		return true
 	case read && !written && t.fault == writeSkew:
 		t.store.stats.WriteSkews++
+		t.struck = true
 		return true
 	}
 	return !written && !read

@@ -22,6 +22,8 @@ type Txn struct {
 	Start   int64 // client clock, ns since the Unix epoch
 	End     int64 // as Start; 0: neither was recorded
 	Ops     []Op  // in program order
+
+	Bug string // of the store, which the transaction suffered; no part of its record
 }
 
 // Op is one operation: a register read or write, a list read or an append, or one

@@ -4,7 +4,6 @@ package mysql
 import (
 	"database/sql"
 	"errors"
-	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -30,45 +29,64 @@ func Open(name string, o Options) (*probe.SQL, error) {
 	if o.Schema == "" {
 		o.Schema = "isowatch_probe"
 	}
-	config.ClientFoundRows = true      // a row that is set to the value that it has counts as written
-	config.InterpolateParams = true    // one round trip a statement
-	config.Logger = &mysql.NopLogger{} // what it logs is an error that a session returns
+	complete(config)
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
 	}
-	schema := "`" + strings.ReplaceAll(o.Schema, "`", "``") + "`"
-	d := probe.Dialect{
-		Reset: []string{
-			"DROP DATABASE IF EXISTS " + schema,
-			"CREATE DATABASE " + schema,
-			"CREATE TABLE " + schema + ".registers (k VARBINARY(100) PRIMARY KEY, v MEDIUMBLOB NOT NULL) ENGINE=InnoDB",
-			"CREATE TABLE " + schema + ".lists (k VARBINARY(100) PRIMARY KEY, v MEDIUMBLOB NOT NULL) ENGINE=InnoDB",
-			"CREATE TABLE " + schema + ".counters (k VARBINARY(100) PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB",
-		},
-		Upsert:    "INSERT INTO registers (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)",
-		Append:    "INSERT INTO lists (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = CONCAT(v, ',', VALUES(v))",
-		Isolation: o.Isolation,
-		Session:   []string{"USE " + schema},
-		Outcome:   Outcome,
+	schema := quoted(o.Schema)
+	d := dialect()
+	d.Isolation = o.Isolation
+	d.Session = []string{"USE " + schema}
+	d.Reset = []string{"DROP DATABASE IF EXISTS " + schema, "CREATE DATABASE " + schema}
+	for _, columns := range tables {
+		d.Reset = append(d.Reset, "CREATE TABLE "+schema+"."+columns+" ENGINE=InnoDB")
 	}
 	if o.Snapshot {
-		d.Session = append(d.Session, "SET SESSION innodb_snapshot_isolation = ON")
+		d.Session = append(d.Session, setSnapshot+"ON")
 	}
 	return probe.OpenSQL(sql.OpenDB(connector), d), nil
+}
+
+// complete sets what the statements rely on.
+func complete(config *mysql.Config) {
+	config.ClientFoundRows = true      // a row that is set to the value that it has counts as written
+	config.InterpolateParams = true    // one round trip a statement
+	config.Logger = &mysql.NopLogger{} // what it logs is an error that a session returns
+}
+
+// tables are the tables with their columns.
+var tables = []string{
+	"registers (k VARBINARY(100) PRIMARY KEY, v MEDIUMBLOB NOT NULL)",
+	"lists (k VARBINARY(100) PRIMARY KEY, v MEDIUMBLOB NOT NULL)",
+	"counters (k VARBINARY(100) PRIMARY KEY, n BIGINT NOT NULL)",
+}
+
+func dialect() probe.Dialect {
+	return probe.Dialect{
+		Upsert:  "INSERT INTO registers (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)",
+		Append:  "INSERT INTO lists (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = CONCAT(v, ',', VALUES(v))",
+		Outcome: Outcome,
+	}
 }
 
 // Errors of the server after which the commit may have happened.
 const (
 	serverShutdown   = 1053 // ER_SERVER_SHUTDOWN
 	queryInterrupted = 1317 // ER_QUERY_INTERRUPTED
+	statementTimeout = 1969 // MariaDB's ER_STATEMENT_TIMEOUT
+	queryTimeout     = 3024 // MySQL's ER_QUERY_TIMEOUT
 )
 
 // Outcome is what is known after COMMIT failed with err.
 func Outcome(err error) event.Status {
 	var refused *mysql.MySQLError
-	if !errors.As(err, &refused) || refused.Number == serverShutdown || refused.Number == queryInterrupted {
+	if !errors.As(err, &refused) {
 		return event.Unknown // lost connection, time-out
+	}
+	switch refused.Number {
+	case serverShutdown, queryInterrupted, statementTimeout, queryTimeout:
+		return event.Unknown
 	}
 	return event.Aborted
 }

@@ -35,25 +35,33 @@ func Open(url string, o Options) (*probe.SQL, error) {
 	}
 	schema := pgx.Identifier{o.Schema}.Sanitize()
 	config.RuntimeParams["search_path"] = schema
-	d := probe.Dialect{
-		Reset: []string{
-			"DROP SCHEMA IF EXISTS " + schema + " CASCADE",
-			"CREATE SCHEMA " + schema,
-			// The collation makes ranges of keys those of their bytes.
-			`CREATE TABLE registers (k text COLLATE "C" PRIMARY KEY, v text NOT NULL)`,
-			`CREATE TABLE lists (k text COLLATE "C" PRIMARY KEY, v text NOT NULL)`,
-			`CREATE TABLE counters (k text COLLATE "C" PRIMARY KEY, n bigint NOT NULL)`,
-		},
-		Upsert:    "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
-		Append:    "INSERT INTO lists (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = lists.v || ',' || excluded.v",
-		Numbered:  true,
-		Isolation: o.Isolation,
-		Outcome:   Outcome,
+	d := dialect()
+	d.Isolation = o.Isolation
+	d.Reset = []string{"DROP SCHEMA IF EXISTS " + schema + " CASCADE", "CREATE SCHEMA " + schema}
+	for _, columns := range tables {
+		d.Reset = append(d.Reset, "CREATE TABLE "+columns)
 	}
 	if o.Versions {
 		d.Version = "xmin::text"
 	}
 	return probe.OpenSQL(stdlib.OpenDB(*config), d), nil
+}
+
+// tables are the tables with their columns. The collation makes ranges of keys those of
+// their bytes.
+var tables = []string{
+	`registers (k text COLLATE "C" PRIMARY KEY, v text NOT NULL)`,
+	`lists (k text COLLATE "C" PRIMARY KEY, v text NOT NULL)`,
+	`counters (k text COLLATE "C" PRIMARY KEY, n bigint NOT NULL)`,
+}
+
+func dialect() probe.Dialect {
+	return probe.Dialect{
+		Upsert:   "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+		Append:   "INSERT INTO lists AS l (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = l.v || ',' || excluded.v",
+		Numbered: true,
+		Outcome:  Outcome,
+	}
 }
 
 // Outcome is what is known after COMMIT failed with err.

@@ -65,7 +65,7 @@ func takeLock(ctx context.Context, file string) (*sql.DB, error) {
 		return nil, err
 	}
 	lock.SetMaxOpenConns(1)
-	if _, err = lock.ExecContext(ctx, "BEGIN EXCLUSIVE"); err == nil {
+	if _, err = lock.ExecContext(ctx, takeFile); err == nil {
 		return lock, nil
 	}
 	var refused *sqlite.Error
@@ -75,22 +75,31 @@ func takeLock(ctx context.Context, file string) (*sql.DB, error) {
 	return nil, errors.Join(err, lock.Close())
 }
 
+const (
+	takeFile   = "BEGIN EXCLUSIVE"
+	listTables = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
+)
+
 // drop drops the tables of all epochs.
 func (e *Epoch) drop(ctx context.Context) error {
-	rows, err := e.DB.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table'")
+	rows, err := e.DB.QueryContext(ctx, listTables)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	var names []string
 	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
+		var name, made string
+		if err := rows.Scan(&name, &made); err != nil {
 			return err
 		}
-		if ours.MatchString(name) {
-			names = append(names, name)
+		if !ours.MatchString(name) {
+			continue
 		}
+		if !strings.HasSuffix(made, columnsOf(name)) {
+			return fmt.Errorf("the table %q has the name of a probe's, and other columns: rename it", name)
+		}
+		names = append(names, name)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil || len(names) == 0 {
 		return err

@@ -80,3 +80,21 @@ func TestEpochName(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// A table that only looks like a probe's is not dropped.
+func TestForeignTable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.db")
+	e := openEpoch(t, file, "e1")
+	if _, err := e.DB.ExecContext(t.Context(), "CREATE TABLE isowatch_probe_e0_registers (name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenEpoch(t.Context(), file, "e2"); err == nil || !strings.Contains(err.Error(), `"isowatch_probe_e0_registers" has the name of a probe's`) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(lockFile(file)); !os.IsNotExist(err) {
+		t.Errorf("the lock remains: %v", err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"strings"
 
 	"modernc.org/sqlite"
 
@@ -33,19 +34,39 @@ func connect(file string, pragmas ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", name)
 }
 
+// tables are the tables with their columns.
+var tables = []string{
+	"registers (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
+	"lists (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
+	"counters (k TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID",
+}
+
+// columnsOf are those of a table that a probe made, by its name.
+func columnsOf(name string) string {
+	for _, t := range tables {
+		table, columns, _ := strings.Cut(t, " ")
+		if strings.HasSuffix(name, "_"+table) {
+			return columns
+		}
+	}
+	return ""
+}
+
 func dialect(prefix string) probe.Dialect {
-	return probe.Dialect{
-		Prefix: prefix,
-		Reset: []string{
-			"DROP TABLE IF EXISTS registers", "DROP TABLE IF EXISTS lists", "DROP TABLE IF EXISTS counters",
-			"CREATE TABLE registers (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
-			"CREATE TABLE lists (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
-			"CREATE TABLE counters (k TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID",
-		},
+	d := probe.Dialect{
+		Prefix:  prefix,
 		Upsert:  "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
 		Append:  "INSERT INTO lists (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = v || ',' || excluded.v",
 		Outcome: Outcome,
 	}
+	for _, t := range tables {
+		name, _, _ := strings.Cut(t, " ")
+		d.Reset = append(d.Reset, "DROP TABLE IF EXISTS "+name)
+	}
+	for _, t := range tables {
+		d.Reset = append(d.Reset, "CREATE TABLE "+t)
+	}
+	return d
 }
 
 // Result codes of SQLite, without their upper bits, with which a commit is refused.

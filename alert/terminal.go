@@ -1,0 +1,30 @@
+package alert
+
+import (
+	"context"
+	"io"
+
+	"github.com/isowatch/isowatch/alert/words"
+)
+
+// Text writes findings for people on a terminal.
+type Text struct {
+	w     io.Writer
+	color bool
+}
+
+// NewText writes to w, with ANSI colours if asked; words say what colours say.
+func NewText(w io.Writer, color bool) *Text { return &Text{w, color} }
+
+// Name is "text".
+func (t *Text) Name() string { return "text" }
+
+// Deliver writes the findings in one write.
+func (t *Text) Deliver(_ context.Context, findings []Delivery) error {
+	var out []byte
+	for i := range findings {
+		out = words.Append(out, &findings[i].Finding, t.color)
+	}
+	_, err := t.w.Write(out)
+	return err
+}

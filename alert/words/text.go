@@ -1,0 +1,121 @@
+// Package words says what findings mean, for people.
+package words
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// Append appends the finding in its human form, closed by an empty line:
+// verdict and name, what it refutes, the cycle, the explanation. Texts that
+// came with the events cannot steer the terminal: control characters are shown
+// as \xNN.
+func Append(dst []byte, f *finding.Finding, color bool) []byte {
+	verdict, sentence := VerdictOf(f)
+	return appendText(dst, f, color, verdict, sentence)
+}
+
+// AppendAsked is Append in an answer on levels that were asked for: none of them is
+// the expected one.
+func AppendAsked(dst []byte, f *finding.Finding, color bool) []byte {
+	verdict, sentence := VerdictOf(f)
+	if verdict == Allowed {
+		sentence = "Allowed by the levels asked for. " + refutes(f)
+	}
+	return appendText(dst, f, color, verdict, sentence)
+}
+
+func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sentence string) []byte {
+	paint := painter(color)
+	b := bytes.NewBuffer(dst)
+	fmt.Fprintf(b, "%s  %s", paint(verdict, strings.ToUpper(string(verdict))), paint("", Visible(f.Title)))
+	if f.Anomaly != f.Title {
+		fmt.Fprintf(b, " (%s)", Visible(f.Anomaly))
+	}
+	fmt.Fprintf(b, "  %s  finding %s", sourceOf(f), Visible(f.ID))
+	if f.Revision > 0 {
+		fmt.Fprintf(b, " revision %d", f.Revision)
+	}
+	b.WriteByte('\n')
+	line := func(text string) {
+		if text != "" {
+			fmt.Fprintf(b, "  %s\n", text)
+		}
+	}
+	line(Visible(f.Headline))
+	line(Visible(f.Meaning))
+	line(Visible(sentence))
+	if f.AtLeast {
+		line("At least: the search for a worse cycle ran out of budget.")
+	}
+	if f.Count > 1 {
+		line(fmt.Sprintf("It stands for %d findings that share its dependencies.", f.Count))
+	}
+	line(Visible(Cycle(f)))
+	for text := range strings.SplitSeq(Proof(f), "\n") {
+		line(Visible(text))
+	}
+	for i := range f.During {
+		line(Visible(During(&f.During[i])))
+	}
+	if f.Command != "" {
+		line("Replay: " + Visible(f.Command))
+	}
+	if f.FirstPosition != "" {
+		line("From " + Visible(f.FirstPosition) + " to " + Visible(f.LastPosition))
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+func sourceOf(f *finding.Finding) string {
+	if f.Epoch == "" {
+		return Visible(f.Source)
+	}
+	return Visible(f.Source) + "/" + Visible(f.Epoch)
+}
+
+// painter sets a verdict, or "" for bold, in colour.
+func painter(color bool) func(Verdict, string) string {
+	if !color {
+		return func(_ Verdict, text string) string { return text }
+	}
+	codes := map[Verdict]string{
+		Violated: "1;31", Uncertain: "1;33", Undecided: "1;33", Lost: "1;35", Malformed: "1;35", Weaker: "1;33",
+		Allowed: "1;34", Cleared: "1;32", "": "1",
+	}
+	return func(v Verdict, text string) string { return "\x1b[" + codes[v] + "m" + text + "\x1b[0m" }
+}
+
+// Visible is text with control and formatting characters, and bytes that are
+// not UTF-8, written out.
+func Visible(text string) string {
+	if !strings.ContainsFunc(text, hidden) && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && text[i] != 0xef:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case !hidden(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// hidden: category C (control, format as the bidirectional marks, surrogates)
+// and the line separators.
+func hidden(r rune) bool {
+	return unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
+}

@@ -1,0 +1,27 @@
+package capture
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/isowatch/isowatch/event/record"
+)
+
+// gap is what tells the monitor that transactions are missing, whatever sessions they
+// had: two transactions without operations, of a session of the recorder's own, whose
+// seq leaves room for them. A session that ends with a dropped transaction would not
+// show it, nor would one without a session.
+func (r *Recorder) gap(lost int64) [][]byte {
+	now := time.Now().UnixNano()
+	mark := func() []byte {
+		r.marks++
+		return record.AppendJSON(nil, &record.Record{
+			ID: fmt.Sprintf("%s-gap-%d", r.instance, r.marks), Session: "capture/" + r.instance, Name: "capture.gap",
+			Source: r.opt.Source, Epoch: r.opt.Epoch, Status: record.Committed,
+			Flags: record.HasSeq | record.HasTimes, Seq: r.marks, Start: now, End: now,
+		})
+	}
+	before := mark()
+	r.marks += lost
+	return [][]byte{before, mark()}
+}

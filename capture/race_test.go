@@ -1,0 +1,6 @@
+//go:build race
+
+package capture
+
+// raceEnabled: under the race detector sync.Pool forgets at random.
+const raceEnabled = true

@@ -1,0 +1,39 @@
+// Package check judges recorded transactions in Go tests: does this database, or this
+// store of ours, keep the isolation level that it promises?
+//
+//	result, err := check.History(records, check.Levels(check.Serializable))
+//	if err != nil {
+//		t.Fatal(err) // a record that is none, or a level that does not exist
+//	}
+//	if result.Verdict() != check.OK {
+//		t.Error(result) // verdicts, and each finding with the operations that contradict each other
+//	}
+//
+// It gives the verdicts of the command monitor check, by the same code. It starts no
+// goroutine, opens no connection and writes no file; calls may run beside each other.
+// All that it is given stays in memory until it returns: some 2 KB a transaction of four operations.
+//
+// # What to record
+//
+// One [event.Record] a transaction, as its client saw it; docs/format.md says what each
+// field means. Three things decide what a verdict is worth:
+//
+//   - Status is what the client knows. A commit that timed out is [event.Unknown], never
+//     [event.Aborted].
+//   - Every write of a key installs a value of its own, so that a read names its writer.
+//     Read a register before you write it, or append to lists: the order of writes shows.
+//   - Session and Seq are those of one single-threaded client. Without them the levels that
+//     begin with "strong-session-" are as weak as the plain ones.
+//
+// The history is taken to be whole: all transactions that wrote are in it, aborted ones too,
+// and nothing was there before the first. [Contract] says otherwise.
+//
+// # Stability
+//
+// The functions, types, fields and constants of this package keep their names and meaning
+// until the next major version, as do the fields of [event.Record], [event.RecordOp] and
+// [finding.Finding] that docs/format.md and docs/findings.md name. Fields, levels and kinds of finding
+// are added in minor versions, and so are verdicts: a level that was Unknown may become
+// OK or Violated when the checker learns more. Texts for people may change at any time: do not parse
+// them.
+package check

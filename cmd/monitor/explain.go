@@ -1,0 +1,215 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/docs"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+func explainCommand(t *terminal) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [NAME]",
+		Short: "Tell what an anomaly, a level or a setting of a product means",
+		Long: "Explain prints a page in plain words. NAME is one of\n" +
+			"  an anomaly         G2-item, \"write skew\", LostUpdate, P4\n" +
+			"  a level            snapshot-isolation, SI, PL-3\n" +
+			"  a product          postgresql, or one of its settings: postgresql/repeatable-read\n\n" +
+			"Names of Elle, of the papers and plain ones are understood. Without NAME it lists what there is.",
+		Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return explained(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listExplained(t.stdout)
+			}
+			return explain(t.stdout, strings.Join(args, " "))
+		},
+	}
+}
+
+// explain prints what the name stands for.
+func explain(w io.Writer, name string) error {
+	if p, ok := docs.Find(docs.Anomalies(), name); ok {
+		_, err := io.WriteString(w, readable(p.Text))
+		return err
+	}
+	if l, err := isolation.ParseLevel(name); err == nil {
+		return explainLevel(w, l)
+	}
+	if p, ok := docs.Find(docs.Levels(), name); ok {
+		l, err := isolation.ParseLevel(p.Names[0])
+		if err != nil {
+			return err
+		}
+		return explainLevel(w, l)
+	}
+	return explainProduct(w, name)
+}
+
+// explainLevel prints the level's section, and what it forbids and allows.
+func explainLevel(w io.Writer, l isolation.Level) error {
+	section := isolation.Level{Base: l.Underlying()}.String()
+	if l.Special != 0 {
+		section = l.String()
+	}
+	p, _ := docs.Find(docs.Levels(), section)
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", l)
+	if l.Special == 0 && l.Family != isolation.Plain {
+		fmt.Fprintf(&b, "\nThis is %s with session order", section)
+		if l.Family == isolation.Strong {
+			b.WriteString(" and real time")
+		}
+		b.WriteString(".\n")
+	}
+	_, text, _ := strings.Cut(p.Text, "\n")
+	b.WriteString(readable(text))
+	names := map[isolation.Forbidden][]string{}
+	for _, a := range isolation.AnomalyNames() {
+		if isolation.RefutesLevels(a) {
+			names[l.Forbids(a)] = append(names[l.Forbids(a)], a)
+		}
+	}
+	paragraph(&b, "It forbids", names[isolation.Ruled])
+	paragraph(&b, "It forbids some forms of", names[isolation.Partly])
+	paragraph(&b, "It allows", names[isolation.Allowed])
+	var settings []string
+	for _, s := range isolation.Settings("") {
+		if s.Level == l {
+			settings = append(settings, s.String())
+		}
+	}
+	paragraph(&b, "Products that promise it", settings)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// explainProduct prints the settings of a product, or one of them.
+func explainProduct(w io.Writer, name string) error {
+	product, setting, one := strings.Cut(strings.ToLower(name), "/")
+	settings := isolation.Settings(product)
+	if len(settings) == 0 {
+		if why := isolation.Otherwise(name); why != "" {
+			_, err := fmt.Fprintln(w, why+".")
+			return err
+		}
+		return usagef("nothing is called %q; 'monitor explain' lists what there is", printable(name))
+	}
+	if one {
+		l, _, err := isolation.ParseExpected(product + "/" + setting)
+		if err != nil {
+			return usageError{err}
+		}
+		rules := isolation.RulesOf(product + "/" + setting)
+		fmt.Fprintf(w, "# %s/%s\n\nIt stands for %s.\n", product, setting, l)
+		if rules.Rows {
+			fmt.Fprint(w, "A row, and not its key, is what it is about: a row that was deleted and one that was inserted at its key are two.\n")
+		}
+		if rules.Tracked {
+			fmt.Fprint(w, "Conflicts are found among transactions that asked for serializable only.\n")
+		}
+		fmt.Fprint(w, "\n")
+		return explainLevel(w, l)
+	}
+	fmt.Fprintf(w, "# %s\n\n", product)
+	for _, s := range settings {
+		fmt.Fprintf(w, "%-34s stands for %s\n", s, s.Level)
+	}
+	return nil
+}
+
+// paragraph is a title and names, in lines of at most 100 characters.
+func paragraph(b *strings.Builder, title string, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	line := title + ":"
+	b.WriteString("\n")
+	for i, n := range names {
+		if i < len(names)-1 {
+			n += ","
+		}
+		if len(line)+1+len(n) > 100 {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + n
+	}
+	b.WriteString(line + "\n")
+}
+
+var (
+	pictures = regexp.MustCompile(`(?m)^!\[.*\n\n?`)
+	links    = regexp.MustCompile(`\[([^\]]*)\]\(([^)]*)\)`)
+	fences   = regexp.MustCompile("(?m)^```.*\n")
+	marks    = strings.NewReplacer("**", "", "`", "")
+)
+
+// readable is a page without what only a browser shows.
+func readable(page string) string {
+	page = pictures.ReplaceAllString(page, "")
+	page = fences.ReplaceAllString(page, "")
+	page = links.ReplaceAllStringFunc(page, func(link string) string {
+		m := links.FindStringSubmatch(link)
+		if strings.HasPrefix(m[2], "https://") {
+			return m[1] + " <" + m[2] + ">"
+		}
+		return m[1]
+	})
+	return marks.Replace(page)
+}
+
+// appendAdvice says of a finding what usually causes it, and what to do: the end of an answer
+// that has findings.
+func appendAdvice(dst []byte, f *finding.Finding) []byte {
+	p, ok := docs.Find(docs.Anomalies(), f.Anomaly)
+	if !ok {
+		return dst
+	}
+	dst = fmt.Appendf(dst, "About the first finding, %s: %s\n\n", words.Visible(f.ID), words.Visible(f.Headline))
+	for _, heading := range []string{"Usual causes", "What to do"} {
+		dst = fmt.Appendf(dst, "%s\n%s\n\n", heading, readable(p.Section(heading)))
+	}
+	return fmt.Appendf(dst, "More: monitor explain %s\n", p.Names[0])
+}
+
+// explained are the names of everything that has a page.
+func explained() []string {
+	var names []string
+	for _, p := range docs.Anomalies() {
+		names = append(names, p.Names[0])
+	}
+	names = append(names, isolation.LevelNames(isolation.AllLevels())...)
+	for _, s := range isolation.Settings("") {
+		names = append(names, s.String())
+	}
+	return names
+}
+
+func listExplained(w io.Writer) error {
+	fmt.Fprintln(w, "Anomalies:")
+	for _, p := range docs.Anomalies() {
+		fmt.Fprintf(w, "  %-24s %s\n", p.Names[0], p.Title)
+	}
+	var b strings.Builder
+	var levels, settings []string
+	for _, p := range docs.Levels() {
+		levels = append(levels, p.Names[0])
+	}
+	for _, s := range isolation.Settings("") {
+		settings = append(settings, s.String())
+	}
+	paragraph(&b, "Levels, most also with strong-session- and strong- before the name", levels)
+	paragraph(&b, "Settings of products", settings)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

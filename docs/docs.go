@@ -1,0 +1,78 @@
+// Package docs holds the pages that the program can show: one for each kind of finding
+// (anomalies), and what each level promises (levels.md).
+package docs
+
+import (
+	"embed"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+//go:embed anomalies/*.md levels.md
+var files embed.FS
+
+// Page is a page, or a section of one, in Markdown.
+type Page struct {
+	Title string
+	Names []string // that it goes by, the field's first
+	Text  string
+}
+
+// Anomalies are the pages of all kinds of findings, by their titles.
+func Anomalies() []Page {
+	names, _ := fs.Glob(files, "anomalies/*.md")
+	var pages []Page
+	for _, name := range names {
+		text, _ := files.ReadFile(name) // it is in the program
+		pages = append(pages, pageOf(string(text), "# "))
+	}
+	slices.SortFunc(pages, func(a, b Page) int { return strings.Compare(a.Title, b.Title) })
+	return pages
+}
+
+// Levels are the sections of levels.md that tell of a level.
+func Levels() []Page {
+	text, _ := files.ReadFile("levels.md")
+	var pages []Page
+	for _, section := range strings.Split(string(text), "\n## ")[1:] {
+		if p := pageOf("## "+section, "## "); len(p.Names) > 0 {
+			pages = append(pages, p)
+		}
+	}
+	return pages
+}
+
+// pageOf reads the title, and the names from the line "Names: `a`, b, c.".
+func pageOf(text, heading string) Page {
+	title, _, _ := strings.Cut(strings.TrimPrefix(text, heading), "\n")
+	p := Page{Title: title, Text: strings.TrimSpace(text) + "\n"}
+	if _, rest, ok := strings.Cut(text, "\nNames: "); ok {
+		names, _, _ := strings.Cut(rest, ".\n")
+		p.Names = strings.Split(strings.ReplaceAll(names, "`", ""), ", ")
+	}
+	return p
+}
+
+// Find is the page that goes by the name. Case, spaces, hyphens and underscores make no
+// difference.
+func Find(pages []Page, name string) (Page, bool) {
+	want := plain(name)
+	for _, p := range pages {
+		if slices.ContainsFunc(p.Names, func(n string) bool { return plain(n) == want }) || plain(p.Title) == want {
+			return p, true
+		}
+	}
+	return Page{}, false
+}
+
+func plain(name string) string {
+	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
+}
+
+// Section is what stands below a heading of the page, "" if it has none of that name.
+func (p Page) Section(heading string) string {
+	_, rest, _ := strings.Cut(p.Text, "\n## "+heading+"\n")
+	text, _, _ := strings.Cut(rest, "\n## ")
+	return strings.TrimSpace(text)
+}

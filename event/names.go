@@ -1,0 +1,62 @@
+package event
+
+import "github.com/isowatch/isowatch/event/record"
+
+// What package record holds, under the names that it has here. An Op of that
+// package is a RecordOp here: the Op of this one belongs to a Batch.
+type (
+	Record    = record.Record
+	RecordOp  = record.Op
+	RecordRow = record.Row
+	Status    = record.Status
+	OpKind    = record.OpKind
+	DataKind  = record.DataKind
+	OpFlags   = record.OpFlags
+	TxnFlags  = record.TxnFlags
+)
+
+// See package record.
+const (
+	DefaultSource = record.DefaultSource
+	MaxRecord     = record.MaxRecord
+	MaxOps        = record.MaxOps
+	MaxDepth      = record.MaxDepth
+	MaxLabels     = record.MaxLabels
+	MaxLabelText  = record.MaxLabelText
+
+	Committed = record.Committed
+	Aborted   = record.Aborted
+	Unknown   = record.Unknown
+
+	Read   = record.Read
+	Write  = record.Write
+	Append = record.Append
+	Add    = record.Add
+	Remove = record.Remove
+	Inc    = record.Inc
+	CAS    = record.CAS
+	Insert = record.Insert
+	Delete = record.Delete
+	Range  = record.Range
+
+	AnyKind  = record.AnyKind
+	Register = record.Register
+	List     = record.List
+	Set      = record.Set
+	Counter  = record.Counter
+
+	NotFound = record.NotFound
+	IsArray  = record.IsArray
+	Success  = record.Success
+	HasExtra = record.HasExtra
+
+	HasSeq      = record.HasSeq
+	HasTimes    = record.HasTimes
+	HasStartTS  = record.HasStartTS
+	HasCommitTS = record.HasCommitTS
+	Stale       = record.Stale
+)
+
+// AppendJSON appends r as one line of the documented format, without the line
+// end. Decoding it gives the same transaction.
+func AppendJSON(dst []byte, r *Record) []byte { return record.AppendJSON(dst, r) }

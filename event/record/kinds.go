@@ -1,0 +1,88 @@
+package record
+
+import "fmt"
+
+// Status is the outcome of a transaction as its client knows it.
+type Status uint8
+
+const (
+	// Committed: the client was told that the commit succeeded.
+	Committed Status = iota + 1
+	// Aborted: the database proved that nothing took effect.
+	Aborted
+	// Unknown: anything else, a timeout on commit above all.
+	Unknown
+)
+
+// OpKind is what an operation does.
+type OpKind uint8
+
+const (
+	Read   OpKind = iota + 1 // "r"
+	Write                    // "w"
+	Append                   // "append"
+	Add                      // "add"
+	Remove                   // "remove"
+	Inc                      // "inc"
+	CAS                      // "cas"
+	Insert                   // "insert"
+	Delete                   // "delete"
+	Range                    // "range"
+)
+
+// DataKind is the kind of object that a key names.
+type DataKind uint8
+
+const (
+	AnyKind DataKind = iota // not stated: decided by the key's writes
+	Register
+	List
+	Set
+	Counter
+)
+
+// OpFlags are facts of an operation that fit a bit.
+type OpFlags uint8
+
+const (
+	// NotFound: a read that found no value for the key ("found": false, or a
+	// null value without "found").
+	NotFound OpFlags = 1 << iota
+	// IsArray: the value is a JSON array; its elements are Op.Elems.
+	IsArray
+	// Success: a cas that took effect.
+	Success
+	// HasExtra is package event's own: an operation of a batch has more fields.
+	HasExtra
+)
+
+// TxnFlags say which optional fields of a transaction are present.
+type TxnFlags uint8
+
+const (
+	HasSeq TxnFlags = 1 << iota
+	HasTimes
+	HasStartTS
+	HasCommitTS
+	Stale // asked for old data: no session, no real-time edges
+)
+
+// String is the status as a record writes it.
+func (s Status) String() string { return word(uint8(s), "", "committed", "aborted", "unknown") }
+
+// String is the operation as a record writes it.
+func (k OpKind) String() string {
+	return word(uint8(k), "", "r", "w", "append", "add", "remove", "inc", "cas", "insert", "delete", "range")
+}
+
+// String is the kind of object as a record writes it.
+func (k DataKind) String() string {
+	return word(uint8(k), "any", "register", "list", "set", "counter")
+}
+
+func word(i uint8, words ...string) string {
+	if int(i) < len(words) && words[i] != "" {
+		return words[i]
+	}
+	return fmt.Sprintf("%d", i)
+}

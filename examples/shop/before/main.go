@@ -1,0 +1,121 @@
+// Command shop is a small web shop on PostgreSQL, as it is before it is captured.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+var (
+	errSoldOut   = errors.New("not as many are left")
+	errNoProduct = errors.New("no such product")
+)
+
+type shop struct{ pool *pgxpool.Pool }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "shop:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends. DATABASE_URL and LISTEN say where.
+func run(ctx context.Context) error {
+	config, err := pgxpool.ParseConfig(os.Getenv("DATABASE_URL"))
+	if err != nil {
+		return err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	listener, err := net.Listen("tcp", os.Getenv("LISTEN"))
+	if err != nil {
+		return err
+	}
+	fmt.Println("listening", listener.Addr())
+	s := &shop{pool}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, r *http.Request) {
+		s.postOrder(r.Context(), w, r)
+	})
+	server := &http.Server{Handler: mux}
+	go func() {
+		<-ctx.Done()
+		_ = server.Shutdown(context.Background())
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// postOrder takes product and quantity, and answers with the id of the order.
+func (s *shop) postOrder(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	quantity, err := strconv.Atoi(r.FormValue("quantity"))
+	if err != nil || quantity < 1 {
+		http.Error(w, "quantity is a number from 1 on", http.StatusBadRequest)
+		return
+	}
+	id, err := s.order(ctx, r.FormValue("product"), quantity)
+	switch {
+	case errors.Is(err, errSoldOut), errors.Is(err, errNoProduct):
+		http.Error(w, err.Error(), http.StatusConflict)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	default:
+		fmt.Fprintln(w, id)
+	}
+}
+
+// order takes the quantity out of the stock, and notes the order. It relies on an
+// isolation that PostgreSQL does not have by default: the stock that was read is written back.
+func (s *shop) order(ctx context.Context, product string, quantity int) (id string, err error) {
+	id = rand.Text()
+	return id, s.retried(ctx, func(tx pgx.Tx) error {
+		var left int
+		err := tx.QueryRow(ctx, "SELECT n FROM stock WHERE product = $1", product).Scan(&left)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errNoProduct
+		}
+		if err != nil {
+			return err
+		}
+		if left < quantity {
+			return errSoldOut
+		}
+		if _, err := tx.Exec(ctx, "UPDATE stock SET n = $2 WHERE product = $1", product, left-quantity); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO orders (id, product, quantity) VALUES ($1, $2, $3)", id, product, quantity)
+		return err
+	})
+}
+
+// retried runs f in a transaction, again as long as the database refuses it because of
+// another one.
+func (s *shop) retried(ctx context.Context, f func(tx pgx.Tx) error) error {
+	for {
+		err := pgx.BeginFunc(ctx, s.pool, f)
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "40001" && refused.Code != "40P01" {
+			return err
+		}
+	}
+}

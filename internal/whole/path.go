@@ -1,0 +1,155 @@
+package whole
+
+import (
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/registers"
+	"github.com/isowatch/isowatch/window"
+)
+
+// CheckFile checks one recorded history, from its beginning to its end. Each
+// source in it is a history of its own.
+//
+// There are two ways. Package registers knows of most histories of registers at once that
+// they satisfy the weak levels, and no more than that. All other levels, and these too
+// where they are violated or a history is odd, go through the machine of package
+// window, which finds what is wrong and explains it: the history is read again.
+func (w *Whole) CheckFile(name string) (*Report, error) {
+	in, err := OpenRecording(name, w.Stdin, w.Format)
+	if err != nil {
+		return nil, err
+	}
+	in.Tell = w.Tell
+	defer in.Close()
+	var holding []isolation.Level
+	if w.atOnce() {
+		var h *registers.History
+		if h, holding, err = w.decideAtOnce(in, name); err != nil {
+			return nil, err
+		}
+		if w.Watch.Named || w.Expecting {
+			holding = withImplied(holding, w.Watch.Levels) // others are told only if the records have what they are about
+		}
+		if len(holding) == len(w.Watch.Levels) && !h.Diverged() { // lost updates are told in any case
+			return w.reportAtOnce(name, in, h), nil
+		}
+	}
+	return w.throughMachines(name, in, holding)
+}
+
+// withImplied are those of the levels that hold or are implied by one that does: a level is
+// never unknown while one that implies it is ok.
+func withImplied(holding, levels []isolation.Level) []isolation.Level {
+	return slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {
+		return !slices.ContainsFunc(holding, func(h isolation.Level) bool { return h == l || h.Implies(l) })
+	})
+}
+
+// throughMachines checks the recording at the levels that are asked for, but for
+// those of which it is known that they hold.
+func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.Level) (*Report, error) {
+	h := NewChecking(w)
+	h.left = slices.DeleteFunc(slices.Clone(w.Watch.Levels), func(l isolation.Level) bool { return slices.Contains(holding, l) })
+	h.ReadAs = in.Format
+	h.Batch.Partitions = []string{w.partition(name)}
+	h.Replay = w.command(name)
+	if err := in.Read(&h.Decoder, &h.Batch, h.StepUnder); err != nil {
+		return nil, err
+	}
+	h.End(nil)
+	return h.Report(name), nil
+}
+
+// atOnce says whether some level that is asked for may be decided at once: of a whole
+// history whose capture is complete, without reservations.
+func (w *Whole) atOnce() bool {
+	contract := w.Watch.Contract
+	contract.ClockDrift = 0
+	return !w.Bounded && contract == config.WholeContract() && slices.ContainsFunc(w.Watch.Levels, registers.Decidable)
+}
+
+var errOdd = errors.New("not a history that is decided at once")
+
+// decideAtOnce reads the recording, puts it back to its beginning, and returns those
+// of the levels of which the history is known to satisfy them.
+func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []isolation.Level, error) {
+	if err := in.keep(); err != nil {
+		return nil, nil, err
+	}
+	in.stream = true
+	h, holding, err := w.attempt(in, name)
+	in.stream = false
+	if errors.Is(err, history.ErrWhole) {
+		return w.attempt(in, name)
+	}
+	return h, holding, err
+}
+
+// attempt is one way of decideAtOnce to read the recording.
+func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isolation.Level, error) {
+	if !w.Beside { // the setting is the whole program's
+		// What is read grows steadily, in arrays without pointers: it costs little to look
+		// often for what they have outgrown, and half of the memory not to.
+		defer debug.SetGCPercent(debug.SetGCPercent(25))
+	}
+	strong := func(l isolation.Level) bool { return registers.Decidable(l) && l.Family == isolation.Strong }
+	h := &registers.History{
+		Timed: slices.ContainsFunc(w.Watch.Levels, strong), Drift: int64(w.Watch.Contract.ClockDrift),
+	}
+	b := event.Batch{Partitions: []string{w.partition(name)}}
+	var partitions []string
+	expected := false
+	err := in.Read(&event.Decoder{}, &b, func(contract string) error {
+		h.Add(&b)
+		if h.Odd() != "" || contract != "" {
+			return errOdd
+		}
+		if !expected && in.done > in.Size/32 && in.Size > 0 {
+			h.Expect(float64(in.Size) / float64(in.done))
+			expected = true
+		}
+		partitions = append(partitions[:0], b.Partitions...)
+		b.Reset()
+		b.Partitions = append(b.Partitions, partitions...)
+		return nil
+	})
+	if again := in.rewind(); again != nil {
+		return nil, nil, again // the file would be read on from its middle
+	}
+	if err != nil && !errors.Is(err, errOdd) {
+		return nil, nil, err
+	}
+	h.Add(&b) // what came last
+	if err != nil || h.Odd() != "" {
+		return h, nil, nil
+	}
+	if h.Close(); !w.Beside {
+		runtime.GC() // or what comes would have memory of its own beside
+	}
+	return h, h.Holding(w.Watch.Levels), nil
+}
+
+// reportAtOnce is the report on a history that satisfies all that is asked.
+func (w *Whole) reportAtOnce(name string, in *Recording, of *registers.History) *Report {
+	r := &Report{
+		File: name, Format: string(in.Format), Transactions: of.Committed + of.Aborted,
+		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []finding.Finding{},
+		Counters: ReportCounters{Sources: 1, Committed: of.Committed, Aborted: of.Aborted, Operations: of.Operations},
+	}
+	if w.Expecting {
+		r.Expect = w.Watch.Levels[0].String()
+	}
+	for _, l := range w.Watch.Levels {
+		r.Verdicts[l.String()] = window.OK
+		r.Decide(l.String(), window.Decided{Share: 1})
+	}
+	return r
+}

@@ -1,0 +1,76 @@
+package whole
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// maxShown findings are printed of a file; all are counted.
+const maxShown = 20
+
+// AppendReport appends the answer on a file for people: the verdicts, then what they
+// rest on.
+func AppendReport(dst []byte, r *Report, color bool) []byte {
+	dst = append(AppendVerdicts(dst, r, color), '\n')
+	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
+		dst = words.AppendAsked(dst, &r.Findings[i], color)
+	}
+	if more := len(r.Findings) - maxShown; more > 0 {
+		dst = fmt.Appendf(dst, "%d more findings: see them with --output jsonl\n\n", more)
+	}
+	return dst
+}
+
+// AppendVerdicts appends the verdicts, the weakest level first.
+func AppendVerdicts(dst []byte, r *Report, color bool) []byte {
+	dst = fmt.Appendf(dst, "%s: %d transactions, %d operations\n", r.File, r.Transactions, r.Counters.Operations)
+	width := 0
+	for level := range r.Verdicts {
+		width = max(width, len(level))
+	}
+	for _, l := range isolation.AllLevels() { // weak ones first
+		verdict, asked := r.Verdicts[l.String()]
+		if !asked {
+			continue
+		}
+		dst = fmt.Appendf(dst, "  %-*s  %s\n", width, l, verdictText(verdict, r.Share(l.String()), r.Reasons[l.String()], color))
+		if verdict == window.Unknown {
+			dst = appendWhy(dst, r.Why[l.String()])
+		}
+	}
+	return dst
+}
+
+func verdictText(verdict, share, reason string, color bool) string {
+	text := strings.ToUpper(verdict)
+	code := "1;31"
+	switch verdict {
+	case window.OK:
+		text, code = "ok", "1;32"
+	case window.Unknown:
+		text, code = "unknown", "1;33"
+	}
+	if color {
+		text = "\x1b[" + code + "m" + text + "\x1b[0m"
+	}
+	if verdict == window.Unknown {
+		text += ": no violation found"
+		if share != "" {
+			text += ": " + share + " of reads decided"
+		}
+		text += ", but " + reason
+	}
+	return text
+}
+
+// appendWhy are the causes for which reads are not decided, the heaviest first.
+func appendWhy(dst []byte, why []window.Why) []byte {
+	for _, w := range why {
+		dst = fmt.Appendf(dst, "    not decided: %d, %s\n", w.Reads, w.Text)
+	}
+	return dst
+}

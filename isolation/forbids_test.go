@@ -1,0 +1,42 @@
+package isolation
+
+import "testing"
+
+func TestForbids(t *testing.T) {
+	for _, x := range []struct {
+		level, anomaly string
+		want           Forbidden
+	}{
+		{"snapshot-isolation", "lost-update", Ruled}, {"snapshot-isolation", "G2-item", Allowed}, {"serializable", "G2-item", Ruled},
+		{"causal", "lost-update", Allowed}, {"prefix", "G-nonadjacent-item", Partly}, {"causal", "G-nonadjacent-item", Allowed},
+		{"read-atomic", "internal", Ruled}, {"monotonic-atomic-view", "internal", Partly}, {"read-committed", "internal", Allowed},
+		{"read-uncommitted", "G0", Ruled}, {"read-uncommitted", "G1a", Allowed}, {"read-committed", "G1c-process", Allowed},
+		{"strong-session-read-committed", "G1c-process", Ruled}, {"strong-session-serializable", "G2-realtime", Allowed},
+		{"strong-serializable", "G2-realtime", Ruled}, {"linearizable", "nonlinearizable", Ruled}, {"linearizable", "G0", Allowed},
+		{"generalized-snapshot-isolation", "G0-realtime", Partly}, {"serializable", "horizon", Allowed},
+	} {
+		l, err := ParseLevel(x.level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Forbids(x.anomaly); got != x.want {
+			t.Errorf("%s forbids %s: %d, want %d", x.level, x.anomaly, got, x.want)
+		}
+	}
+}
+
+// A stronger level forbids what a weaker one does.
+func TestForbidsGrows(t *testing.T) {
+	for _, strong := range AllLevels() {
+		for _, weak := range AllLevels() {
+			if !strong.Implies(weak) || weak.Special == Linearizable {
+				continue
+			}
+			for _, a := range AnomalyNames() {
+				if strong.Forbids(a) < weak.Forbids(a) {
+					t.Errorf("%s implies %s, which forbids more of %s", strong, weak, a)
+				}
+			}
+		}
+	}
+}

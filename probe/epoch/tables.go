@@ -1,0 +1,74 @@
+package epoch
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/probe"
+)
+
+// closing bounds what is done at the end: the database may be gone.
+const closing = 10 * time.Second
+
+// Tables are those of one epoch, in a schema that holds no others.
+type Tables struct {
+	*probe.SQL
+	Schema string
+	Lock   *Lock   // nil as long as it is not taken
+	Locks  *sql.DB // for the lock's connection alone
+	// List is the schema's tables.
+	List func(ctx context.Context) ([]Table, error)
+	// Name is a table's in a statement.
+	Name func(table string) string
+}
+
+// Open implements [probe.Database].
+func (t *Tables) Open(ctx context.Context) (probe.Session, error) {
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	return t.SQL.Open(ctx)
+}
+
+// Err says that another probe has the lock now, and has dropped the tables; nil as long as
+// that has not happened.
+func (t *Tables) Err() error { return t.Lock.Err() }
+
+// Drop drops the tables of all epochs, and is an error if somebody else's are among them.
+func (t *Tables) Drop(ctx context.Context) error {
+	tables, err := t.List(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := Ours(t.Schema, tables)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	for i := range names {
+		names[i] = t.Name(names[i])
+	}
+	_, err = t.DB.ExecContext(ctx, "DROP TABLE "+strings.Join(names, ", "))
+	return err
+}
+
+// Close drops the tables, gives the lock back and closes all connections.
+func (t *Tables) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	defer cancel()
+	err := t.Err() // then the tables are the other probe's
+	if err == nil {
+		err = t.Drop(ctx)
+	}
+	return errors.Join(err, t.Abandon())
+}
+
+// Abandon closes all connections and leaves the tables.
+func (t *Tables) Abandon() error {
+	if t.Lock != nil {
+		t.Lock.Close()
+	}
+	return errors.Join(t.Locks.Close(), t.SQL.Close())
+}

@@ -1,0 +1,40 @@
+package mysql
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Numbers of errors of which more can be said than the server does.
+const (
+	deniedDatabase = 1044 // ER_DBACCESS_DENIED_ERROR
+	deniedTable    = 1142 // ER_TABLEACCESS_DENIED_ERROR
+	readOnly       = 1290 // ER_OPTION_PREVENTS_STATEMENT
+)
+
+// explain is one sentence of err, without the password.
+func explain(err error, config *mysql.Config, schema string) error {
+	var refused *mysql.MySQLError
+	var dial *net.OpError
+	text := err.Error()
+	switch {
+	case errors.As(err, &refused) && (refused.Number == deniedDatabase || refused.Number == deniedTable):
+		text = fmt.Sprintf("%s: the user needs all rights on the schema %q", refused.Message, schema)
+	case errors.As(err, &refused) && refused.Number == readOnly:
+		return errReadOnly
+	case refused != nil:
+		text = refused.Message
+	case errors.Is(err, mysql.ErrNoTLS):
+		text = "the server offers no TLS; where that is right, leave tls out of the URL"
+	case errors.As(err, &dial):
+		text = dial.Error()
+	}
+	if config.Passwd != "" {
+		text = strings.ReplaceAll(text, config.Passwd, "xxxxx")
+	}
+	return errors.New(strings.Join(strings.Fields(text), " "))
+}

@@ -1,0 +1,18 @@
+package probe
+
+// Statements are all that a workload may run on the tables: those that make them anew, and
+// those of its transactions. What a parameter stands for is told by its place.
+func (d *Dialect) Statements() []string {
+	var all []string
+	for _, s := range d.Reset {
+		all = append(all, d.text(s))
+	}
+	texts := d.texts()
+	for _, s := range []string{
+		readRegister, updateRegister, upsertRegister, insertRegister, deleteRegister, rangeRegisters,
+		readList, appendList, deleteList, readCounter, insertCounter, incCounter,
+	} {
+		all = append(all, texts[s])
+	}
+	return all
+}

@@ -1,0 +1,66 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/isowatch/isowatch/probe"
+)
+
+// other is a further server of a database.
+type other struct {
+	probe.Endpoint
+	product string
+	replica bool
+	close   func() error
+}
+
+// addEndpoints opens the other servers. primary is the name of the first one. When one
+// cannot be opened, all is closed.
+func (t *Target) addEndpoints(primary string, o Options, open func(url string) (other, error)) (err error) {
+	if len(o.Endpoints) == 0 {
+		return nil
+	}
+	t.endpoints = []probe.Endpoint{{Database: t.Database, Name: primary, Stale: o.Stale}}
+	ends := []func() error{t.close} // the other way around
+	t.close = func() error {
+		var all error
+		for i := len(ends) - 1; i >= 0; i-- {
+			all = errors.Join(all, ends[i]())
+		}
+		return all
+	}
+	for _, url := range o.Endpoints {
+		e, err := open(url)
+		if err == nil {
+			ends = append(ends, e.close)
+			if e.product != t.Product {
+				err = fmt.Errorf("it is %s, and the database is %s", e.product, t.Product)
+			}
+		}
+		if err != nil {
+			_ = t.close() // what matters is why
+			return fmt.Errorf("the endpoint %s: %w", Redact(url), err)
+		}
+		e.Stale = o.Stale
+		t.Replicas = t.Replicas || e.replica
+		t.endpoints = append(t.endpoints, e.Endpoint)
+	}
+	return nil
+}
+
+// Endpoints implements [probe.Replicated].
+func (t *Target) Endpoints() []probe.Endpoint {
+	if len(t.endpoints) == 0 {
+		return []probe.Endpoint{{Database: t.Database}}
+	}
+	return t.endpoints
+}
+
+// noEndpoints refuses other servers of what has none.
+func noEndpoints(o Options) error {
+	if len(o.Endpoints) > 0 {
+		return errors.New("only postgres:// and mysql:// have other endpoints")
+	}
+	return nil
+}
