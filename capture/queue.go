@@ -5,6 +5,9 @@ import "sync"
 // batchBytes is how much the sink gets at once, unless one record is longer.
 const batchBytes = 256 << 10
 
+// maxSpare is how many batches are kept for reuse.
+const maxSpare = 4
+
 // batch is records one behind the other, each with a line feed.
 type batch struct {
 	data  []byte
@@ -29,7 +32,7 @@ func (b *batch) add(line []byte) {
 }
 
 // queue is what waits for the sink, in order, the oldest batch first, that being
-// sent included. Its memory is at most max bytes, and one batch that is kept for reuse.
+// sent included. Its memory is at most max bytes, and maxSpare batches.
 type queue struct {
 	wake chan struct{}             // holds one when there is something to do
 	gap  func(lost int64) [][]byte // the records that tell of lost transactions
@@ -37,8 +40,8 @@ type queue struct {
 
 	mu         sync.Mutex
 	batches    []*batch
-	spare      *batch
-	sending    bool // batches[0] is with the sink
+	spare      []*batch // at most maxSpare
+	sending    bool     // batches[0] is with the sink
 	bytes      int
 	isFull     bool  // a record was refused, and a quarter is not free again
 	lost, told int64 // transactions that were dropped, and of how many the monitor was told
@@ -81,8 +84,9 @@ func (q *queue) push(line []byte) {
 }
 
 func (q *queue) fresh() *batch {
-	if b := q.spare; b != nil {
-		q.spare = nil
+	if n := len(q.spare); n > 0 {
+		b := q.spare[n-1]
+		q.spare = q.spare[:n-1]
 		return b
 	}
 	return &batch{data: make([]byte, 0, batchBytes)}
@@ -124,9 +128,9 @@ func (q *queue) done() {
 	q.batches = q.batches[1:]
 	q.sending = false
 	q.bytes -= len(b.data)
-	if cap(b.data) <= 2*batchBytes {
+	if cap(b.data) <= 2*batchBytes && len(q.spare) < maxSpare {
 		b.data, b.ends = b.data[:0], b.ends[:0]
-		q.spare = b
+		q.spare = append(q.spare, b)
 	}
 }
 

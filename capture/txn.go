@@ -62,13 +62,12 @@ func (r *Recorder) Begin(b Begin) *Txn {
 		return nil
 	}
 	t := &Txn{r: r, began: time.Now(), scratch: r.scratch()}
-	t.head = record.Record{
-		Source: r.opt.Source, Epoch: r.opt.Epoch,
-		Name: validText(b.Name), Isolation: validText(b.Isolation), TraceID: validText(b.TraceID), Flags: record.HasTimes,
-	}
-	t.head.Labels = validLabels(b.Labels)
+	h := &t.head
+	h.Source, h.Epoch, h.Flags = r.opt.Source, r.opt.Epoch, record.HasTimes
+	h.Name, h.Isolation, h.TraceID = validText(b.Name), validText(b.Isolation), validText(b.TraceID)
+	h.Labels = validLabels(b.Labels)
 	if b.Stale {
-		t.head.Flags |= record.Stale
+		h.Flags |= record.Stale
 	}
 	if b.Session.enter(r) {
 		t.session = b.Session
