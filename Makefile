@@ -22,6 +22,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
 	go mod tidy -diff
 	cd deploy/test && go mod tidy -diff
+	cd capture/ormtest && go mod tidy -diff
 	go vet ./...
 	go vet -tags integration ./...
 	.tools/staticcheck ./...
@@ -81,7 +82,8 @@ vuln:
 # the first time), PostgreSQL and MariaDB.
 integration:
 	CI=true go test -tags integration -timeout 30m \
-		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^./internal/(probe)?live$$')
+		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^./(internal/(probe)?live|capture/ormtest)$$')
+	cd capture/ormtest && CI=true go test -tags integration ./...
 
 # PostgreSQL, MariaDB and SQLite, judged while they run. It needs the machine alone:
 # a record that waits for a second is late.
@@ -91,7 +93,7 @@ live:
 # monitor probe on PostgreSQL, MariaDB and SQLite, which are weaker than is expected of them,
 # keep it, are killed, or have a replica that is behind.
 probelive:
-	CI=true go test -tags integration -count=1 -timeout 10m -v ./internal/probelive
+	CI=true go test -tags integration -count=1 -timeout 10m -parallel 4 -v ./internal/probelive
 
 # The code and the commands of docs/python.md, java.md and start.md: PostgreSQL, python3 with
 # psycopg, a JDK and mvn.

@@ -264,6 +264,7 @@ type Piece struct {
 	Key      uint32
 	Closed   bool // the version that the first one replaced has retired
 	Repeated bool // the last version has several possible writers
+	Rows     bool // a row is not its key, and some row of it was deleted
 }
 
 // EachPiece calls fn with the chains of unordered keys as far as their writers live,
@@ -284,11 +285,12 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool
 			if w.intermediate || !s.blindKey(s.versions[v].key) || !elements && s.OfElement(v) {
 				continue
 			}
-			if k := &s.keys[s.versions[v].key]; k.unchained() || s.opt.Rows && k.flags&emptied != 0 {
+			k := &s.keys[s.versions[v].key]
+			if k.unchained() {
 				ok = false
 				continue
 			}
-			p := Piece{Key: s.versions[v].key}
+			p := Piece{Key: s.versions[v].key, Rows: s.opt.Rows && k.flags&emptied != 0}
 			if !w.blind {
 				if liveWriter(w.pred) {
 					continue // it is in the middle of a piece

@@ -22,7 +22,8 @@ type Dialect struct {
 	// Reset are the statements that make the tables anew: registers (k, v), lists (k, v)
 	// with elements joined by commas, and counters (k, n).
 	Reset []string
-	// Upsert and Append take a key and a value. Parameters are written as "?".
+	// Upsert and Append take a key and a value. Parameters are written as "?". Without an
+	// Upsert a register is updated, and inserted if it is not there.
 	Upsert, Append string
 	// Numbered parameters are $1, $2 and so on.
 	Numbered bool

@@ -77,6 +77,9 @@ func (s *sqlSession) Do(ctx context.Context, op *Op) error {
 		}
 		return s.write(ctx, op, insertRegister, op.Key, op.Value)
 	case event.Write:
+		if !op.Update && s.dialect.Upsert == "" {
+			return s.put(ctx, op)
+		}
 		if !op.Update {
 			return s.write(ctx, op, upsertRegister, op.Key, op.Value)
 		}
@@ -148,6 +151,15 @@ func (s *sqlSession) write(ctx context.Context, op *Op, statement string, args .
 		err = fmt.Errorf("probe: %s of %q wrote nothing", op.Kind, op.Key)
 	}
 	return err
+}
+
+// put updates a register, or inserts it.
+func (s *sqlSession) put(ctx context.Context, op *Op) error {
+	written, err := s.affect(ctx, op, updateRegister, op.Value, op.Key)
+	if err != nil || written {
+		return err
+	}
+	return s.write(ctx, op, insertRegister, op.Key, op.Value)
 }
 
 // change runs a statement that writes one row, or finds that there is none.

@@ -352,6 +352,9 @@ type constraints struct {
 	unchained  []uint32 // keys whose versions are not chains
 	repeats    bool     // there are reads of repeated values, or writers of such
 	unread     bool     // one of them has no writer among the nodes
+	// rows: of a key where a row is not its key, writers are not to overlap here, which they may.
+	// An order is one all the same; that there is none says nothing.
+	rows bool
 	// past is the node of what is frozen, behind the others, and the next one that of begins which
 	// are; 0 for none.
 	past int32

@@ -256,6 +256,10 @@ func (m *Machine) orderLive(i, due int, misfits bool) {
 		if c == nil || m.adoptGuessed(i, c) || m.views[i].Family == isolation.Plain && m.adoptOf(i, c, &c.problem) {
 			return
 		}
+		if c.rows {
+			m.adoptOf(i, c, &c.problem)
+			return
+		}
 		if c.repeats {
 			c = m.live(i, nodes, 0, relaxed, true)
 		} else {
@@ -322,6 +326,7 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	}
 	elements := !known && !m.graph.Split(i) // to add what is there is no conflict, and a witness does not tell elements apart
 	ok := m.infer.EachPiece(txns, live, elements, func(p *infer.Piece) {
+		c.rows = c.rows || p.Rows
 		c.repeats = c.repeats || m.infer.OfElement(p.Versions[0]) // what cannot be ordered is asked again without them
 		asked = asked || m.anyAskedLess([]infer.Chain{p.Chain}, m.views[i])
 		x := piece{at: -1, key: p.Key, hash: m.infer.KeyHash(p.Key), unit: m.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}

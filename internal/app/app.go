@@ -115,7 +115,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.makeSinks, a.makeData, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
+		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanups.run(ctx))
@@ -177,7 +177,7 @@ func (a *App) remedy(err error) string {
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.Open(a.store, engine.Options{
-		Configure:     a.machineOf(&a.config),
+		Configure:     a.machineOf(a.current.Load()),
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.room.wait, HasRoom: a.room.has,

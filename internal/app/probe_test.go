@@ -259,6 +259,28 @@ func TestProbeIsHeldToWhatIsMet(t *testing.T) {
 	if asked, said := a.watchOf("asked").Expected(), a.watchOf("said").Expected(); asked != "postgresql/repeatable-read" || said != "postgresql/serializable" {
 		t.Errorf("expected %s and %s", asked, said)
 	}
+	stop(t, a)
+
+	// The next life knows it before it has met the database, as long as it is asked for the same.
+	a = start(t, s)
+	if got := a.watchOf("asked").Expected(); got != "postgresql/repeatable-read" {
+		t.Errorf("after a restart: %s", got)
+	}
+	stop(t, a)
+	p.Isolation = "serializable"
+	a = start(t, s)
+	if got := a.watchOf("asked").Expected(); got != "postgresql/serializable" {
+		t.Errorf("with another level: %s", got)
+	}
+	stop(t, a)
+	p.Isolation = ""
+	if err := os.WriteFile(filepath.Join(s.Data, probesFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a = start(t, s)
+	if got := a.watchOf("asked").Expected(); got != "postgresql/read-committed" {
+		t.Errorf("with a damaged file: %s", got)
+	}
 }
 
 // feedOf is a feed with its chunks, and a clock that stands still.

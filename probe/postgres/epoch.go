@@ -67,10 +67,16 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 	return e, nil
 }
 
-// settle sets the isolation of the sessions.
+// settle sets the isolation of the sessions. Below serializable, ON CONFLICT DO UPDATE inserts
+// another row where the one that the transaction read was deleted since; PostgreSQL's
+// repeatable read promises nothing about that, and refuses an UPDATE.
 func (f *Facts) settle(d *probe.Dialect, isolation string) {
 	d.Isolation = levels[isolation]
-	if f.Product == "postgresql" && (f.Isolation == "serializable" || isolation == "serializable") {
+	serializable := f.Isolation == "serializable" || isolation == "serializable"
+	if !serializable {
+		d.Upsert = ""
+	}
+	if f.Product == "postgresql" && serializable {
 		d.Follower = sql.LevelRepeatableRead // a hot standby refuses serializable transactions
 	}
 }
