@@ -22,6 +22,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
 	go mod tidy -diff
 	cd deploy/test && go mod tidy -diff
+	cd capture/ormtest && go mod tidy -diff
 	go vet ./...
 	go vet -tags integration ./...
 	.tools/staticcheck ./...
@@ -81,7 +82,8 @@ vuln:
 # the first time), PostgreSQL and MariaDB.
 integration:
 	CI=true go test -tags integration -timeout 30m \
-		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^./internal/(probe)?live$$')
+		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^./(internal/(probe)?live|capture/ormtest)$$')
+	cd capture/ormtest && CI=true go test -tags integration ./...
 
 # PostgreSQL, MariaDB and SQLite, judged while they run. It needs the machine alone:
 # a record that waits for a second is late.

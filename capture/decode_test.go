@@ -39,7 +39,7 @@ func FuzzRecord(f *testing.F) {
 			if x.rng.IntN(2) == 0 {
 				session = r.Session("s\"")
 			}
-			txn := r.Begin(Begin{Session: session, Name: "n\n", Isolation: "i", TraceID: "t", Stale: true})
+			txn := r.Begin(Begin{Session: session, Name: "n\n", Isolation: "i", TraceID: "t", Stale: true, Labels: map[string]string{"endpoint": "\"\xff"}})
 			for range x.rng.IntN(20) {
 				x.tell(txn)
 			}
@@ -55,7 +55,8 @@ func FuzzRecord(f *testing.F) {
 		got.Flags &^= event.HasSeq
 		want := event.Record{
 			ID: got.ID, Source: "bank", Session: got.Session, Seq: got.Seq, Name: "n\n", Isolation: "i", TraceID: "t", Status: status,
-			Flags: event.HasTimes | event.HasStartTS | event.HasCommitTS | event.Stale, Start: got.Start, End: got.End, StartTS: 5, CommitTS: 6,
+			Labels: map[string]string{"endpoint": "\"\ufffdff"},
+			Flags:  event.HasTimes | event.HasStartTS | event.HasCommitTS | event.Stale, Start: got.Start, End: got.End, StartTS: 5, CommitTS: 6,
 			Ops: x.want,
 		}
 		if len(want.Ops) == 0 {

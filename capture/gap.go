@@ -11,17 +11,17 @@ import (
 // had: two transactions without operations, of a session of the recorder's own, whose
 // seq leaves room for them. A session that ends with a dropped transaction would not
 // show it, nor would one without a session.
-func (s *sender) gap(lost int64) [][]byte {
+func (r *Recorder) gap(lost int64) [][]byte {
 	now := time.Now().UnixNano()
 	mark := func() []byte {
-		s.marks++
+		r.marks++
 		return record.AppendJSON(nil, &record.Record{
-			ID: fmt.Sprintf("%s-gap-%d", s.r.instance, s.marks), Session: "capture/" + s.r.instance, Name: "capture.gap",
-			Source: s.r.opt.Source, Epoch: s.r.opt.Epoch, Status: record.Committed,
-			Flags: record.HasSeq | record.HasTimes, Seq: s.marks, Start: now, End: now,
+			ID: fmt.Sprintf("%s-gap-%d", r.instance, r.marks), Session: "capture/" + r.instance, Name: "capture.gap",
+			Source: r.opt.Source, Epoch: r.opt.Epoch, Status: record.Committed,
+			Flags: record.HasSeq | record.HasTimes, Seq: r.marks, Start: now, End: now,
 		})
 	}
 	before := mark()
-	s.marks += lost
+	r.marks += lost
 	return [][]byte{before, mark()}
 }

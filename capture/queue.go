@@ -5,6 +5,9 @@ import "sync"
 // batchBytes is how much the sink gets at once, unless one record is longer.
 const batchBytes = 256 << 10
 
+// maxSpare is how many batches are kept for reuse.
+const maxSpare = 4
+
 // batch is records one behind the other, each with a line feed.
 type batch struct {
 	data  []byte
@@ -29,32 +32,42 @@ func (b *batch) add(line []byte) {
 }
 
 // queue is what waits for the sink, in order, the oldest batch first, that being
-// sent included. Its memory is at most max bytes, and one batch that is kept for reuse.
+// sent included. Its memory is at most max bytes, and maxSpare batches.
 type queue struct {
-	wake chan struct{} // holds one when there is something to do
+	wake chan struct{}             // holds one when there is something to do
+	gap  func(lost int64) [][]byte // the records that tell of lost transactions
 	max  int
 
 	mu         sync.Mutex
 	batches    []*batch
-	spare      *batch
-	sending    bool // batches[0] is with the sink
+	spare      []*batch // at most maxSpare
+	sending    bool     // batches[0] is with the sink
 	bytes      int
+	isFull     bool  // a record was refused, and a quarter is not free again
 	lost, told int64 // transactions that were dropped, and of how many the monitor was told
 	isClosed   bool
 }
 
-func (q *queue) init(max int) {
-	q.max, q.wake = max, make(chan struct{}, 1)
+func (q *queue) init(max int, gap func(lost int64) [][]byte) {
+	q.max, q.gap, q.wake = max, gap, make(chan struct{}, 1)
 }
 
-// put queues a record; false: there is no room. It waits for nobody but other calls
-// of this queue, each of which copies one record at most.
+// put queues a record, or counts it as lost; false: there is no room. It waits for nobody but other calls
+// of this queue, each of which copies a few records at most.
+//
+// Once it was full a quarter must be free again, so that what is dropped is one
+// stretch of time. What was lost is told before the record, which may have read it.
 func (q *queue) put(line []byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.isClosed || q.bytes+len(line)+1 > q.max {
+	if q.isClosed || q.bytes+len(line)+1 > q.max || q.isFull && q.bytes > q.max/4*3 {
+		q.isFull = true
+		q.lost++
+		q.signal()
 		return false
 	}
+	q.isFull = false
+	q.tellLost()
 	q.push(line)
 	return true
 }
@@ -71,8 +84,9 @@ func (q *queue) push(line []byte) {
 }
 
 func (q *queue) fresh() *batch {
-	if b := q.spare; b != nil {
-		q.spare = nil
+	if n := len(q.spare); n > 0 {
+		b := q.spare[n-1]
+		q.spare = q.spare[:n-1]
 		return b
 	}
 	return &batch{data: make([]byte, 0, batchBytes)}
@@ -114,21 +128,25 @@ func (q *queue) done() {
 	q.batches = q.batches[1:]
 	q.sending = false
 	q.bytes -= len(b.data)
-	if cap(b.data) <= 2*batchBytes {
+	if cap(b.data) <= 2*batchBytes && len(q.spare) < maxSpare {
 		b.data, b.ends = b.data[:0], b.ends[:0]
-		q.spare = b
+		q.spare = append(q.spare, b)
 	}
 }
 
-// tell queues what say makes of the transactions that were lost since the last call,
-// if any were. There is always room for it.
-func (q *queue) tell(say func(lost int64) [][]byte) {
+// tell queues what tells of transactions that were lost, if there are any. There is
+// always room for it.
+func (q *queue) tell() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.tellLost()
+}
+
+func (q *queue) tellLost() {
 	if q.lost == q.told {
 		return
 	}
-	for _, line := range say(q.lost - q.told) {
+	for _, line := range q.gap(q.lost - q.told) {
 		q.push(line)
 	}
 	q.told = q.lost

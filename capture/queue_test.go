@@ -90,6 +90,59 @@ func TestFullQueue(t *testing.T) {
 	}
 }
 
+// What was lost is told before what comes next, and nothing comes until a quarter is free.
+func TestQueue(t *testing.T) {
+	var q queue
+	q.init(1000, func(lost int64) [][]byte { return lines(fmt.Sprintf("%d lost", lost)) })
+	put := func(n int, want bool) {
+		t.Helper()
+		if got := q.put([]byte(strings.Repeat("x", n-1))); got != want {
+			t.Errorf("%d bytes are taken: %v, beside %d", n, got, q.bytes)
+		}
+	}
+	sent := func(want string) {
+		t.Helper()
+		b, _ := q.take()
+		var got []string
+		for _, line := range b.lines() {
+			got = append(got, strings.ReplaceAll(string(line), "xxxxxxxxx", "x"))
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("sent %v, want %s", got, want)
+		}
+		q.done()
+	}
+	put(10, true)
+	b, _ := q.take() // and is with the sink
+	put(890, true)
+	put(101, false)
+	put(10, false) // there would be room
+	q.lose(5)
+	if b.ends[0] != 10 || len(b.ends) != 1 {
+		t.Errorf("the batch that is being sent grows: %v", b.ends)
+	}
+	q.done()
+	put(10, false) // 890 bytes are more than three quarters
+	q.take()
+	q.done()
+	put(10, true)
+	put(10, true)
+	sent("8 lost,x,x")
+	if q.size() != 0 || q.held() != 0 {
+		t.Errorf("%d bytes, %d records are left", q.size(), q.held())
+	}
+	q.lose(1)
+	q.tell()
+	q.tell()
+	sent("1 lost")
+	if _, ended := q.take(); ended || !q.close() || q.close() {
+		t.Error("it ends before it is closed")
+	}
+	if _, ended := q.take(); !ended {
+		t.Error("it does not end")
+	}
+}
+
 // A session that goes on shows its own gap too.
 func TestDropOfASession(t *testing.T) {
 	lines := recorded(t, func(r *Recorder) {

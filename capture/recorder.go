@@ -23,6 +23,7 @@ type Recorder struct {
 	txns, sessions atomic.Int64 // made so far
 	stats          counters
 	queue          queue
+	marks          int64 // see gap; under the queue's lock
 	sender         *sender
 }
 
@@ -42,7 +43,7 @@ func New(sink Sink, source string, opts ...Option) (*Recorder, error) {
 	if !o.PlainValues || o.HashedKeys {
 		r.hashKey = hashKey(o.Key, o.Source)
 	}
-	r.queue.init(o.Queue)
+	r.queue.init(o.Queue, r.gap)
 	r.sender = startSender(r, sink)
 	return r, nil
 }
@@ -50,21 +51,25 @@ func New(sink Sink, source string, opts ...Option) (*Recorder, error) {
 // end hands over the record of t, which has ended.
 func (r *Recorder) end(t *Txn) {
 	r.stats.open.Add(-1)
-	defer func() {
-		t.scratch.reset()
-		r.free.Put(t.scratch)
-	}()
-	if t.session != nil {
-		defer t.session.busy.Store(false)
-	}
-	if t.left && t.ops == 0 {
+	switch {
+	case t.left && t.ops == 0:
 		r.stats.unsampled.Add(1)
-		return
-	}
-	if t.session != nil {
+	case t.session != nil:
 		t.head.Session, t.head.Seq = t.session.name, t.session.seq.Add(1)
 		t.head.Flags |= record.HasSeq
+		fallthrough
+	default:
+		r.record(t)
 	}
+	if t.session != nil {
+		t.session.busy.Store(false)
+	}
+	t.scratch.reset()
+	r.free.Put(t.scratch)
+}
+
+// record encodes t and queues it, or drops it.
+func (r *Recorder) record(t *Txn) {
 	switch t.broken {
 	case tooLong:
 		r.drop(&r.stats.tooLong)
@@ -81,7 +86,7 @@ func (r *Recorder) end(t *Txn) {
 	case len(s.line) > r.opt.MaxRecord:
 		r.drop(&r.stats.tooLong)
 	case !r.queue.put(s.line):
-		r.drop(&r.stats.full)
+		r.stats.full.Add(1) // the queue has it told
 	default:
 		r.stats.recorded.Add(1)
 	}

@@ -25,7 +25,6 @@ type sender struct {
 	mu       sync.Mutex
 	last     error // of the last write
 	closeErr error // of the sink's Close
-	marks    int64 // see gap.go
 }
 
 func startSender(r *Recorder, sink Sink) *sender {
@@ -51,7 +50,7 @@ func (s *sender) run() {
 		default:
 			s.wait(s.r.queue.wake, nil)
 		}
-		s.r.queue.tell(s.gap)
+		s.r.queue.tell()
 	}
 	s.closeSink()
 }

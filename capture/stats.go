@@ -13,7 +13,7 @@ type Stats struct {
 	// Transactions that were dropped, and told to the monitor as missing.
 	Full    int64 // the queue was full, or the recorder closed
 	TooLong int64 // beyond MaxRecord, 100,000 operations, or the sink's own bound
-	// NoJSON: a value has no JSON, such as NaN or a channel; a plain one is nested over
+	// NoJSON: a value has no JSON, such as NaN or a channel, or its method panics; a plain one is nested over
 	// 24 deep or names a field twice; a range has a key that is no UTF-8.
 	NoJSON int64
 

@@ -17,6 +17,9 @@ type Begin struct {
 	Name      string   // the transaction's template, such as "checkout", for grouping
 	TraceID   string   // for links
 	Stale     bool     // it asks for old data: AS OF, a read of a follower
+	// Labels are names and values of your own, 16 of at most 256 bytes. One means
+	// something: endpoint is the server that runs the transaction, a replica or a node.
+	Labels map[string]string
 }
 
 // Txn is a transaction that runs. A retry is a transaction of its own. Its methods
@@ -41,6 +44,7 @@ type Txn struct {
 	broken  brokenBy
 	ended   bool
 	saved   []savepoint
+	writer  string // see SetWriter
 }
 
 type brokenBy uint8
@@ -58,12 +62,12 @@ func (r *Recorder) Begin(b Begin) *Txn {
 		return nil
 	}
 	t := &Txn{r: r, began: time.Now(), scratch: r.scratch()}
-	t.head = record.Record{
-		Source: r.opt.Source, Epoch: r.opt.Epoch,
-		Name: validText(b.Name), Isolation: validText(b.Isolation), TraceID: validText(b.TraceID), Flags: record.HasTimes,
-	}
+	h := &t.head
+	h.Source, h.Epoch, h.Flags = r.opt.Source, r.opt.Epoch, record.HasTimes
+	h.Name, h.Isolation, h.TraceID = validText(b.Name), validText(b.Isolation), validText(b.TraceID)
+	h.Labels = validLabels(b.Labels)
 	if b.Stale {
-		t.head.Flags |= record.Stale
+		h.Flags |= record.Stale
 	}
 	if b.Session.enter(r) {
 		t.session = b.Session

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -39,13 +40,13 @@ func appendValue(dst []byte, v any, plain bool) ([]byte, error) {
 		dst = append(dst, '"')
 		return append(v.UTC().AppendFormat(dst, time.RFC3339Nano), '"'), nil
 	case driver.Valuer:
-		value, err := driver.DefaultParameterConverter.ConvertValue(v)
+		value, err := asked(func() (any, error) { return driver.DefaultParameterConverter.ConvertValue(v) })
 		if err != nil {
 			return dst, err
 		}
 		return appendValue(dst, value, plain) // which is none of them any more
 	}
-	text, err := json.Marshal(v)
+	text, err := asked(func() ([]byte, error) { return json.Marshal(v) })
 	if err != nil {
 		return dst, err
 	}
@@ -53,6 +54,29 @@ func appendValue(dst []byte, v any, plain bool) ([]byte, error) {
 		return append(dst, text...), nil
 	}
 	return appendTokens(dst, text)
+}
+
+// asked is what a method of the value says. One that panics must not end the service
+// because it is watched.
+func asked[T any](method func() (T, error)) (answer T, err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			err = fmt.Errorf("a method of the value panics: %v", what)
+		}
+	}()
+	return method()
+}
+
+// validLabels is a copy of labels: the caller may go on with them.
+func validLabels(labels map[string]string) map[string]string {
+	if len(labels) == 0 {
+		return nil
+	}
+	valid := make(map[string]string, len(labels))
+	for name, text := range labels {
+		valid[validText(name)] = validText(text)
+	}
+	return valid
 }
 
 // validText is s itself, or, where it is not UTF-8, with each wrong byte as U+FFFD

@@ -17,6 +17,10 @@ func nested(n int) json.RawMessage {
 	return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
 }
 
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("no") }
+
 // A value that the format cannot hold drops its transaction, unless it is hashed.
 func TestValues(t *testing.T) {
 	var none *string
@@ -49,6 +53,7 @@ func TestValues(t *testing.T) {
 		{"not a number", math.NaN(), "", false, nil},
 		{"a channel", make(chan int), "", false, nil},
 		{"no JSON", json.RawMessage("{"), "", false, nil},
+		{"a method that panics", panics{}, "", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checkValue(t, c.value, c.want, c.onlyHashed)

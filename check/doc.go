@@ -11,7 +11,7 @@
 //
 // It gives the verdicts of the command monitor check, by the same code. It starts no
 // goroutine, opens no connection and writes no file; calls may run beside each other.
-// All that it is given stays in memory until it returns: some 1 KB a transaction.
+// All that it is given stays in memory until it returns: some 2 KB a transaction of four operations.
 //
 // # What to record
 //

@@ -29,7 +29,8 @@ const (
 	Strong        = "strong-"
 )
 
-// Option changes what is asked of a history. Of several of one kind the last one counts.
+// Option changes what is asked of a history. Of several [Levels] or [Expect] the last one
+// counts; contracts add up.
 type Option func(*options) error
 
 type options struct {

@@ -101,8 +101,8 @@ func (p *Probe) SourceName() string {
 	return host + strings.TrimRight(u.Path, "/")
 }
 
-// product is the name that package isolation has for what the URL names, "" for none.
-func (p *Probe) product() string {
+// Product is the name that package isolation has for what the URL names, "" for none.
+func (p *Probe) Product() string {
 	scheme, _, _ := strings.Cut(p.URL, ":")
 	switch scheme {
 	case "postgres", "postgresql":
@@ -121,7 +121,7 @@ var usualSettings = map[string]string{
 // Expected is the level or the PRODUCT/SETTING that the database is held to, as far as the
 // configuration tells; "" where the product is not known.
 func (p *Probe) Expected() string {
-	product := p.product()
+	product := p.Product()
 	switch {
 	case p.Expect != "":
 		return p.Expect
@@ -162,7 +162,7 @@ func (p *Probe) validate() error {
 	if hasPassword(p.URL) && p.Password.IsSet() {
 		f.add("url", "url: it has a password, and so has password-file or password-env: leave one out")
 	}
-	if len(p.Endpoints) > 0 && p.product() == "" {
+	if len(p.Endpoints) > 0 && p.Product() == "" {
 		f.add("endpoints", "endpoints: only databases with a URL of their own have several")
 	}
 	if p.Stale && len(p.Endpoints) == 0 {
@@ -189,7 +189,10 @@ func (p *Probe) validate() error {
 
 // validateLevel looks at isolation and expect.
 func (p *Probe) validateLevel(f *faults) {
-	product := p.product()
+	product := p.Product()
+	if p.Isolation != "" && product == "" && probeURL(p.URL) == nil {
+		f.add("isolation", "isolation: it is SQL's, and this URL names the level or the command that sets it")
+	}
 	if p.Isolation != "" && product != "" {
 		if _, _, err := isolation.ParseExpected(product + "/" + setting(p.Isolation)); err != nil {
 			f.add("isolation", "isolation %q: %v", p.Isolation, err)

@@ -9,8 +9,11 @@ import (
 // SelfTestSource is the source of what the self-test plants.
 const SelfTestSource = "isowatch-self-test"
 
-// minSelfTest keeps what is planted few.
-const minSelfTest = 5 * time.Second
+// What is planted is few, and often enough for the alert rule, which waits for 5 minutes.
+const (
+	minSelfTest = 5 * time.Second
+	maxSelfTest = 2 * time.Minute
+)
 
 // selfTestWatch finds an aborted read at once, and soon forgets it.
 func selfTestWatch() Watch {
@@ -27,8 +30,8 @@ func selfTestWatch() Watch {
 func (s *Service) validateSelfTest(f *faults) {
 	switch {
 	case s.SelfTest == 0:
-	case s.SelfTest < minSelfTest:
-		f.add("self-test", "self-test %v: at least %v; 0: none", s.SelfTest, minSelfTest)
+	case s.SelfTest < minSelfTest || s.SelfTest > maxSelfTest:
+		f.add("self-test", "self-test %v: want %v to %v, or 0 for none", s.SelfTest, minSelfTest, maxSelfTest)
 	case s.UsesStdin():
 		f.add("self-test", "self-test: it never ends, and standard input does: leave one out")
 	}

@@ -288,7 +288,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 			continue
 		}
 		if (o.Kind == event.Delete || o.Kind == event.Remove) && s.txns[n].state == tentative {
-			s.deletion(k)
+			s.deletion(k, n)
 			s.deletedRow(k, 0)
 		}
 		v := s.internVersion(k, s.written(b, t, k, o))

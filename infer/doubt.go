@@ -118,7 +118,7 @@ func (s *State) makeAmbiguous(v uint32) {
 // writer, those of the step in work as well, and what else was concluded from
 // the version.
 func (s *State) kill(v, writer uint32, labels Label) {
-	k := Kill{v, writer, labels, false}
+	k := Kill{Version: v, Writer: writer, Labels: labels}
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool {
@@ -131,8 +131,11 @@ func (s *State) kill(v, writer uint32, labels Label) {
 func (s *State) killOrder(v, writer uint32) { s.killEdges(v, writer, WW|RW|OtherRow) }
 
 // killEdges takes back edges with v at its writer. What else was concluded from v stays.
-func (s *State) killEdges(v, writer uint32, labels Label) {
-	k := Kill{v, writer, labels, true}
+func (s *State) killEdges(v, writer uint32, labels Label) { s.killEdgesFrom(0, v, writer, labels) }
+
+// killEdgesFrom is killEdges of those out of from, 0 for any.
+func (s *State) killEdgesFrom(from, v, writer uint32, labels Label) {
+	k := Kill{Version: v, Writer: writer, Labels: labels, Order: true, From: from}
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
 }

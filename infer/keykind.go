@@ -132,7 +132,7 @@ func (s *State) replaced(k uint32) {
 		}
 	case event.Set:
 		for e := x.base; e != 0; e = s.keys[e].base {
-			s.deletion(e)
+			s.deletion(e, 0)
 			for id := s.versions[s.keys[e].initial].over; id != 0; id = s.writes[id].nextOver {
 				void(s.writes[id].version)
 				s.makeAmbiguous(s.writes[id].version)

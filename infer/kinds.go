@@ -36,14 +36,14 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 		s.write(s.touchOf(s.elementKey(k, b.Bytes(o.Value), o.ValueHash)), n, i, o.ValueHash)
 	case event.Remove:
 		e := s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
-		s.deletion(e)
+		s.deletion(e, n)
 		c := s.touchOf(e)
 		s.write(c, n, i, s.written(b, t, e, o))
 		c.flags |= removed
 	case event.Insert:
 		s.writeVersion(b, n, i, k, o, o.ValueHash)
 	case event.Delete:
-		s.deletion(k)
+		s.deletion(k, n)
 		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))
 		if s.keys[k].flags&repeats == 0 {
 			s.versions[s.writes[s.touchOf(k).lastWrite].version].flags |= tombstone
@@ -146,12 +146,14 @@ func tombstoneOf(id event.Hash) event.Hash {
 	return event.Hash{Lo: id.Lo*0x9e3779b97f4a7c15 ^ 0x746f6d6273746f6e, Hi: ^id.Hi}
 }
 
-// deletion notes that k may have been deleted: to find nothing there names the
-// initial version no more.
-func (s *State) deletion(k uint32) {
+// deletion notes that n may have deleted k, 0 if it is not known who: to find nothing there
+// names the initial version no more. Who had ended before did find the initial one, as far as
+// nobody else deleted it.
+func (s *State) deletion(k, n uint32) {
 	x := &s.keys[k]
 	if x.flags&deleted != 0 {
 		x.flags |= deletedAgain
+		s.deletedEarlier(k, n)
 		return
 	}
 	x.flags |= deleted
@@ -166,13 +168,17 @@ func (s *State) deletion(k uint32) {
 	} else {
 		s.mark(v, ambiguous, 0)
 	}
-	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
 	if x.flags&foundNothing != 0 && !again {
 		s.Counters.Ambiguous++
 	}
-	s.kill(v, 0, WR)
-	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
-		s.killEdges(s.writes[id].version, s.writes[id].txn, RW)
+	if s.mayKeep(k, n) {
+		s.keepEarlier(k, n)
+	} else {
+		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+		s.kill(v, 0, WR)
+		for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
+			s.killEdges(s.writes[id].version, s.writes[id].txn, RW)
+		}
 	}
 	s.nothingInOrder(k)
 	if x.flags&element != 0 && !again {
@@ -206,7 +212,7 @@ func (s *State) wroteOther(k uint32, o *event.Op) {
 		}
 	case event.Remove:
 		if e := s.lookupKey(elementHash(s.keys[k].hash, o.ValueHash)); e != 0 {
-			s.deletion(e)
+			s.deletion(e, 0)
 		}
 	}
 }

@@ -89,7 +89,8 @@ type Anomaly struct {
 type Kill struct {
 	Version, Writer uint32
 	Labels          Label
-	Order           bool // only these edges: other findings about the version stay
+	Order           bool   // only these edges: other findings about the version stay
+	From            uint32 // only those out of it; 0: out of any
 }
 
 // Kills says whether k takes back an edge: reads from the writer, what such a read
@@ -97,7 +98,7 @@ type Kill struct {
 // order of what comes behind it.
 func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
 	switch {
-	case version != k.Version:
+	case version != k.Version || k.From != 0 && from != k.From:
 		return false
 	case label&WR != 0:
 		return k.Labels&WR != 0 && from == k.Writer
@@ -143,6 +144,9 @@ type Out struct {
 	// Doubted are the ValueKeys of versions that turned out to have several possible
 	// writers: what was concluded from there being one is void.
 	Doubted []uint64
+	// Deletions are deletes of keys in which nothing had been found, which is void as far as
+	// the delete may have come before.
+	Deletions []Deletion
 	// Emptied are keys in which nothing comes again from now on.
 	Emptied []uint32
 	// OtherRows counts pairs of versions in order that may be of two rows: see rows.go.
@@ -156,6 +160,7 @@ func (o *Out) Reset() {
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
 	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]
 	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
+	o.Deletions = o.Deletions[:0]
 }
 
 // Counters count what the capture could not show. All grow only, but for

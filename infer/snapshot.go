@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 13
+const layoutVersion = 14
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
@@ -85,6 +85,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = s.twice.appendState(dst)
 	dst = s.aborts.appendState(dst)
 	dst = s.appendSigns(dst)
+	dst = s.appendKept(dst)
 	return s.ids.appendState(dst)
 }
 
@@ -144,6 +145,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.twice.readState(r)
 	s.aborts.readState(r)
 	s.readSigns(r)
+	s.readKept(r)
 	s.ids.readState(r)
 	s.seats = nil
 	s.stamp = 0

@@ -192,8 +192,9 @@ type State struct {
 	partial  partial
 	signs    signs
 	sessions []session
-	seqs     []seqSet // by session
-	seats    []seats  // by session
+	seqs     []seqSet   // by session
+	seats    []seats    // by session
+	kept     []keptRead // see found_before.go
 
 	freeTxns, freeVersions, freeWrites, freeReaders flat.Slots
 	freeKeys, freeSessions                          flat.Slots

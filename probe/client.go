@@ -24,8 +24,10 @@ type client struct {
 
 	operated time.Duration // of its transaction's operations
 
-	lists      *generations // nil: none are used
-	generation int64        // of the lists that its transaction uses
+	pace pace
+
+	passing    *generations // nil: none are used
+	generation int64        // of the keys that its transaction uses
 
 	name   string
 	seq    int64
@@ -37,7 +39,7 @@ type client struct {
 func newClient(db Database, w *Workload, o Options, n int, g *generations) *client {
 	cannot := limitsOf(db)
 	return &client{
-		work: w, o: o, n: n, rng: rand.New(rand.NewPCG(o.Seed, uint64(n))), links: linksOf(db), lists: g, name: "s" + strconv.Itoa(n),
+		work: w, o: o, n: n, rng: rand.New(rand.NewPCG(o.Seed, uint64(n))), links: linksOf(db), passing: g, name: "s" + strconv.Itoa(n),
 		templates: slices.DeleteFunc(w.templates(), func(t template) bool { return t.traits&cannot != 0 }),
 	}
 }
@@ -47,17 +49,11 @@ func (c *client) link() *link { return &c.links[c.at] }
 
 func (c *client) run(ctx context.Context, emit func(event.Record)) {
 	defer c.close()
-	due := c.o.Now().Add(c.between())
 	for ctx.Err() == nil {
-		if wait := due.Sub(c.o.Now()); wait > 0 {
+		if wait := c.pace.next(c.o.Now()) + c.late(); wait > 0 {
 			c.o.Sleep(ctx, wait)
-			continue
 		}
-		due = due.Add(c.between())
-		if now := c.o.Now(); due.Before(now) {
-			due = now // what was missed is not made good
-		}
-		if !c.step(ctx, emit) {
+		if ctx.Err() == nil && !c.step(ctx, emit) {
 			c.o.Sleep(ctx, shortPause)
 		}
 	}
@@ -78,10 +74,10 @@ func (c *client) step(ctx context.Context, emit func(event.Record)) bool {
 	}
 	// A transaction that has begun is finished, within its time-out.
 	ctx = context.WithoutCancel(ctx)
-	if t.traits&onLists != 0 {
-		c.generation = c.lists.enter()
+	if t.traits&passing != 0 {
+		c.generation = c.passing.enter()
 		defer func() {
-			if dead, is := c.lists.leave(c.generation, !c.link().readOnly); is {
+			if dead, is := c.passing.leave(c.generation, !c.link().readOnly); is {
 				c.forget(ctx, dead)
 			}
 		}()
@@ -104,16 +100,6 @@ func (c *client) visit(ctx context.Context) bool {
 		}
 	}
 	return false
-}
-
-// between is the time between the starts of two transactions, from half to one and a
-// half of the mean.
-func (c *client) between() time.Duration {
-	if c.o.Rate == 0 {
-		return 0
-	}
-	mean := float64(c.o.Sessions) / c.o.Rate * float64(time.Second)
-	return time.Duration(mean * (0.5 + c.rng.Float64()))
 }
 
 // transaction runs one and records it, unless it has not even begun. err says why it is

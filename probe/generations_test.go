@@ -6,7 +6,7 @@ import "testing"
 // failed.
 func TestGenerations(t *testing.T) {
 	g := newGenerations(4)
-	const each = 4 * listLength
+	const each = 4 * generationLength
 	waits := g.enter()
 	for range 5 * each {
 		if dead, is := g.leave(g.enter(), true); is {

@@ -2,7 +2,8 @@ package probe
 
 // Limits are what a [Database] cannot do. The zero Limits are those of SQL tables: none.
 type Limits struct {
-	// Whole: it takes transactions as a whole, so that no write can depend on a read.
+	// Whole: it takes transactions as a whole, so that no write can depend on a read, and none
+	// is rolled back.
 	Whole bool
 	// NoLists, NoRows and NoCounters: it has no such objects, or no inserts, deletes and
 	// ranges.
@@ -23,7 +24,7 @@ func limitsOf(db Database) traits {
 	}
 	var cannot traits
 	for trait, is := range map[traits]bool{
-		computes: l.Limits().Whole, onLists: l.Limits().NoLists, onRows: l.Limits().NoRows, onCounters: l.Limits().NoCounters,
+		computes | givesUp: l.Limits().Whole, onLists: l.Limits().NoLists, onRows: l.Limits().NoRows, onCounters: l.Limits().NoCounters,
 	} {
 		if is {
 			cannot |= trait

@@ -56,10 +56,11 @@ func Run(ctx context.Context, db Database, w *Workload, o Options, emit func(eve
 		ctx, cancel = context.WithTimeout(ctx, o.Duration)
 		defer cancel()
 	}
-	g := newGenerations(o.Keys)
+	g, began := newGenerations(o.Keys), o.Now()
 	clients := make([]*client, o.Sessions)
 	for n := range clients {
 		clients[n] = newClient(db, w, o, n, g)
+		clients[n].pace = newPace(&o, began)
 		if err := clients[n].link().open(ctx, &o); err != nil {
 			for _, c := range clients[:n+1] {
 				c.close()

@@ -95,5 +95,12 @@ func (tx *Tx) scan(from, to string) {
 	tx.do(Op{RecordOp: event.RecordOp{Kind: event.Range, From: from, To: to, HasFrom: true, HasTo: true}})
 }
 
+// giveUp has the transaction end with a rollback.
+func (tx *Tx) giveUp() {
+	if tx.err == nil {
+		tx.err = errGivenUp
+	}
+}
+
 // text is n as JSON.
 func text(n int64) string { return strconv.FormatInt(n, 10) }

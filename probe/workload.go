@@ -89,8 +89,10 @@ const (
 	looks      traits = 1 << iota // it only reads
 	computes                      // what it writes depends on what it has read
 	onLists                       // it appends to lists
-	onRows                        // it inserts, deletes, and reads ranges
+	onRows                        // it inserts, reads ranges, and may delete
 	onCounters                    // it adds to counters
+	passing                       // its keys are of a generation: see generations
+	givesUp                       // it ends with a rollback
 )
 
 // why says what a database with these limits cannot do.

@@ -91,8 +91,10 @@ func (m *Machine) nothingText() string {
 		return say + ", or record `version`"
 	case len(too) > 0:
 		return found + "had deleted: declare " + listed(too) + " where that is so, which decides them, or record `version`"
-	case m.cfg.Unbounded:
+	case m.cfg.Unbounded && m.untimed:
 		return found + "had deleted, and no order decides: record `version`"
+	case m.cfg.Unbounded: // too many to try all orders; a window goes by one
+		return found + "had deleted, and no order decides: check with --window, which goes by the order in time, or record `version`"
 	}
 	return found + "had removed an element, or deleted a key of which not all is known: a check of the whole history decides them"
 }

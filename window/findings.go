@@ -166,6 +166,7 @@ func (m *Machine) remember(f *openFinding) {
 	m.prove(f)
 	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Beside: f.beside, Shares: f.shares}
 	r.Rows, r.End = m.rowsOf(f)
+	r.Ended = m.endedAt(f)
 	for _, n := range slices.Concat(f.members, f.shown) {
 		r.IDs = append(r.IDs, m.infer.Info(n).ID)
 	}

@@ -36,7 +36,11 @@ type Counters struct {
 	Tolerated int64 `json:"tolerated,omitempty"`
 	// OtherRows counts pairs that replaced one version of a key at which a row was deleted:
 	// where a row is not its key, nothing is known of them.
-	OtherRows  int64 `json:"other_rows,omitempty"`
+	OtherRows int64 `json:"other_rows,omitempty"`
+	// SettledRows counts those of them whose lost update was final: no order of the two is
+	// serial all the same, and nobody looks for that any more.
+	SettledRows int64 `json:"settled_rows,omitempty"`
+
 	Unverified int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
 	// LeftOut counts further violations of violated levels that the verifier did not
 	// accept: not reported, and no verdict rests on them.

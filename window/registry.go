@@ -82,6 +82,7 @@ type recentFinding struct {
 	Shares  []uint64 `json:",omitempty"`
 	Rows    []string `json:",omitempty"` // keys at which a deletion takes it back that began at End or before: see rows.go
 	End     int64    `json:",omitempty"`
+	Ended   int64    // when the last of those was over that it names; math.MaxInt64 if some have no times
 }
 
 // said says whether a final finding says of the same members all that f does.

@@ -85,6 +85,7 @@ func (m *Machine) takeBackFinal(n uint32, epoch, key string, start int64) {
 		}
 		if v := m.infer.ReplacedBy(n, key); v == 0 || !slices.Contains(r.Values, v) {
 			m.Counters.OtherRows++
+			m.Counters.SettledRows++
 			m.withdrawFinal(r)
 		}
 	}

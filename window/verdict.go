@@ -170,7 +170,11 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if n := m.unsettled(l, violated, x); n > 0 {
 		why = append(why, counted(n, "transaction that asked for a weaker level, which is not decided", "transactions that asked for weaker levels, which are not decided"))
 	}
-	if n := m.Counters.OtherRows; n > 0 && l.Underlying() == isolation.SnapshotIsolation {
+	rows := m.Counters.OtherRows
+	if l.Underlying() == isolation.Serializable {
+		rows = m.Counters.SettledRows
+	}
+	if n := rows; n > 0 && l.Underlying() >= isolation.SnapshotIsolation {
 		why = append(why, counted(n, "pair of writers of a key at which a row was deleted", "pairs of writers of keys at which rows were deleted"))
 	}
 	if n := m.Counters.Tolerated; n > 0 && l.Underlying() > isolation.Prefix {

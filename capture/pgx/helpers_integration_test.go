@@ -3,6 +3,7 @@
 package pgx_test
 
 import (
+	"errors"
 	"os"
 	"testing"
 
@@ -138,6 +139,10 @@ func TestHelpers(t *testing.T) {
 			}))
 			if len(names) != 2 || names[0] != "ann" || names[1] != "bob" {
 				t.Errorf("Range by bytes: %q", names)
+			}
+			enough := errors.New("enough")
+			if err := people.Range(ctx, tx, rows.Span{}, func(r *rows.Row) error { return enough }); err != enough {
+				t.Errorf("Range ended with %v", err)
 			}
 			must(t, people.Range(ctx, tx, rows.Span{Desc: true, Limit: 1}, func(r *rows.Row) error { return nil }))
 			_, err := people.Update(ctx, tx, "bob", 41, "b@y")

@@ -3,6 +3,7 @@
 package pgx_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func onCounters(ctx context.Context, tx rows.Tx, rng *rand.Rand) error {
 // The history of a healthy database holds what it promises, and what it does not promise
 // is found.
 func TestJudged(t *testing.T) {
-	url := testdb.Postgres(t)
+	url := testdb.Postgres(t, "track_commit_timestamp=on")
 	monitor := testcapture.Monitor(t)
 	for _, c := range []struct {
 		name  string
@@ -141,12 +142,18 @@ func TestJudged(t *testing.T) {
 		{"serializable, ranges and deletes", pgx.Serializable, onRanges(deletes), "--levels serializable,strong-session-serializable", 2, "no violation found"},
 		{"repeatable read, deletes", pgx.RepeatableRead, onRows(&stock, deletes), "--expect postgresql/repeatable-read --levels strong-session-snapshot-isolation", 2, "no violation found"},
 		{"read committed, ranges and deletes", pgx.ReadCommitted, onRanges(deletes), "--levels read-committed", 2, "no violation found"},
+		{"serializable, commit timestamps", pgx.Serializable, onRows(&stock, noDeletes), "--contract trust-commit-ts=true --levels serializable,strong-session-serializable", 0, ""},
+		{"serializable, deletes, commit timestamps", pgx.Serializable, onRows(&stock, deletes), "--contract trust-commit-ts=true --levels serializable,strong-session-serializable", 2, "no violation found"},
 		{"serializable, counters", pgx.Serializable, onCounters, "--levels serializable", 2, "no violation found"},
 		{"write skew", pgx.RepeatableRead, onRows(&stock, deletes), "--contract isolation=ignore --levels serializable", 1, "G2-item"},
 		{"lost update", pgx.ReadCommitted, onRows(&stock, deletes), "--contract isolation=ignore --levels snapshot-isolation", 1, "lost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pool, r, kept := openAt(t, url)
+			pool, r, kept := openAt(t, url, func(config *pgxpool.Config) {
+				if strings.Contains(c.args, "trust-commit-ts") {
+					capturepgx.WithCommitTimestamps()(config.ConnConfig.Tracer.(*capturepgx.Tracer))
+				}
+			})
 			for _, table := range []string{"stock", "hits", "notes"} {
 				_, err := pool.Exec(t.Context(), "TRUNCATE "+table)
 				must(t, err)
@@ -157,7 +164,12 @@ func TestJudged(t *testing.T) {
 			}
 			load(t, pool, r, c.level, c.next)
 			pool.Close()
-			exit, out := testcapture.Check(t, monitor, kept.Lines(t), strings.Fields(c.args)...)
+			lines := kept.Lines(t)
+			stamped := bytes.Contains(bytes.Join(lines, nil), []byte(`"commit_ts":`))
+			if want := strings.Contains(c.args, "trust-commit-ts"); stamped != want {
+				t.Errorf("commit timestamps are in the records: %v, want %v", stamped, want)
+			}
+			exit, out := testcapture.Check(t, monitor, lines, strings.Fields(c.args)...)
 			if exit != c.exit || !strings.Contains(out, c.want) {
 				t.Errorf("exit code %d, want %d with %q:\n%s", exit, c.exit, c.want, out)
 			}

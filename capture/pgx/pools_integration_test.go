@@ -56,6 +56,16 @@ func TestSQL(t *testing.T) {
 	_, err = db.ExecContext(ctx, "CREATE TABLE stock (id bigint PRIMARY KEY, n bigint NOT NULL)")
 	must(t, err)
 
+	var sum int64 // the driver itself checks arguments, as of arrays
+	must(t, db.QueryRowContext(ctx, "SELECT sum(n) FROM unnest($1::bigint[]) n", []int64{1, 2}).Scan(&sum))
+	prepared, err := db.PrepareContext(ctx, "SELECT sum(n) FROM unnest($1::bigint[]) n")
+	must(t, err)
+	must(t, prepared.QueryRowContext(ctx, []int64{3, 4}).Scan(&sum))
+	must(t, prepared.Close())
+	if sum != 7 {
+		t.Errorf("3 + 4 = %d", sum)
+	}
+
 	must(t, stock.Insert(ctx, rows.SQL(db), 1, 5))
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 	must(t, err)

@@ -2,6 +2,7 @@ package pgx
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,8 +15,10 @@ import (
 // Tracer follows the transactions of connections. It may be that of many connections and
 // pools of one database.
 type Tracer struct {
-	recorder *capture.Recorder
-	level    string
+	recorder  *capture.Recorder
+	level     string
+	stamps    bool        // see WithCommitTimestamps
+	unstamped atomic.Bool // the server does not give them
 }
 
 var _ interface {
@@ -78,6 +81,7 @@ func (t *Tracer) TraceQueryStart(ctx context.Context, conn *pgx.Conn, data pgx.T
 func (t *Tracer) answer(ctx context.Context, conn *pgx.Conn, s *state) {
 	switch a := capture.AskedIn(ctx); {
 	case a == nil:
+	case a.Own && a.Txn != nil: // of a hook of the pool, which runs statements before this one
 	case s.open != nil:
 		a.Answer(s.open, false, Outcome)
 	case conn.PgConn().TxStatus() == idle:
@@ -89,6 +93,9 @@ func (t *Tracer) answer(ctx context.Context, conn *pgx.Conn, s *state) {
 func (t *Tracer) TraceQueryEnd(ctx context.Context, conn *pgx.Conn, data pgx.TraceQueryEndData) {
 	s := stateOf(conn)
 	run, _ := ctx.Value(runningKey{}).(*running)
+	if run != nil && run.verb == statement.Commit && data.Err == nil {
+		t.stamp(ctx, conn.PgConn(), s.open)
+	}
 	if run != nil && s.follow(run, data.CommandTag, data.Err) == capture.Unknown && !conn.IsClosed() {
 		_ = conn.Close(ctx) // there is an error already
 	}

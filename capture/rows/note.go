@@ -1,6 +1,10 @@
 package rows
 
-import "github.com/isowatch/isowatch/capture"
+import (
+	"cmp"
+
+	"github.com/isowatch/isowatch/capture"
+)
 
 // read tells what was read of a row. Where ranges are read, whose rows have no version, the
 // version stands for the value.
@@ -53,6 +57,9 @@ func (c *call) endFound(err error, found bool, d did) error {
 
 func (c *call) tell(d did) {
 	txn := c.asked.Txn
+	if c.t.Version == XMin && c.writer() != "" {
+		txn.SetWriter(c.writer())
+	}
 	if c.t.Counter {
 		if n, ok := integer(c.values[0]); ok && n != 0 {
 			txn.Inc(c.name, n)
@@ -79,6 +86,9 @@ func (c *call) tell(d did) {
 		txn.Write(c.name, value, details...)
 	}
 }
+
+// writer is the id of the transaction, as the database keeps it with the row.
+func (c *call) writer() string { return cmp.Or(c.version.String, c.deleter.String) }
 
 // value is what the call wrote. A sum that was not seen is recorded as the version that it has.
 func (c *call) value() any {

@@ -13,11 +13,21 @@ type text struct {
 	args []any
 }
 
-func (t *Table) text(args ...any) *text { return &text{t: t, args: args} }
+func (t *Table) text(args ...any) *text {
+	x := &text{t: t, args: args}
+	x.Grow(256) // most are shorter
+	return x
+}
 
 // add writes s, in which "#" is the table's name, "@" its key, and "?N" argument N, from 1.
 func (x *text) add(s string) *text {
-	for i := 0; i < len(s); i++ {
+	for {
+		i := strings.IndexAny(s, "#@?")
+		if i < 0 {
+			x.WriteString(s)
+			return x
+		}
+		x.WriteString(s[:i])
 		switch s[i] {
 		case '#':
 			x.WriteString(x.t.Name)
@@ -26,11 +36,9 @@ func (x *text) add(s string) *text {
 		case '?':
 			i++
 			x.arg(int(s[i] - '0'))
-		default:
-			x.WriteByte(s[i])
 		}
+		s = s[i+1:]
 	}
-	return x
 }
 
 // arg refers to argument n. Databases without numbers get arguments in the order in which
@@ -161,8 +169,11 @@ func (t *Table) putText(args []any) *text {
 
 func (t *Table) deleteText(key any) *text {
 	x := t.text(key).add("DELETE FROM # WHERE @ = ?1")
-	if t.Dialect == PostgreSQL {
-		x.add(" RETURNING " + t.version(""))
+	switch {
+	case t.Version == XMin:
+		x.add(" RETURNING xmin::text, pg_current_xact_id()::xid::text")
+	case t.Dialect == PostgreSQL:
+		x.add(" RETURNING " + t.version("") + ", NULL")
 	}
 	return x
 }

@@ -80,7 +80,7 @@ func (t *Table) Delete(ctx context.Context, tx Tx, key any) (found bool, err err
 	if err != nil {
 		return false, err
 	}
-	found, err = c.update(tx, t.deleteText(key), &c.before)
+	found, err = c.update(tx, t.deleteText(key), &c.before, &c.deleter)
 	return found, c.endFound(err, found, wasDeleted)
 }
 
@@ -122,6 +122,7 @@ type call struct {
 	args   []any  // of the statement: the key, the values, a version where writes give one
 
 	version, before sql.NullString // of the row that was written, and of what it replaced
+	deleter         sql.NullString // the transaction that deleted it, with XMin
 }
 
 func (t *Table) call(ctx context.Context, key any, values []any) (*call, error) {

@@ -65,6 +65,9 @@ func probeCommand(t *terminal) *cobra.Command {
 				return p.tellStatements(t, args[0])
 			}
 			warnOfPasswords(t, p.arguments(t, args)...)
+			if p.output == "log" && !c.Flags().Changed("log-level") {
+				s.Log.Level = "info" // it is to hold findings and verdicts
+			}
 			if !c.Flags().Changed("data") {
 				remove, err := temporaryData(s)
 				if err != nil {

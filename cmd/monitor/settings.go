@@ -38,7 +38,7 @@ func (r *settings) register(f *pflag.FlagSet) {
 	outputFlag(f, &r.output)
 	logFlags(f, &s.Log)
 	r.sinks.register(f)
-	for _, x := range s.Settings("min-free", "http", "retention") {
+	for _, x := range s.Settings("min-free", "http", "self-test", "retention") {
 		name := strings.ReplaceAll(x.Path, ".", "-")
 		if f.Lookup(name) != nil || x.Path == "http.address" {
 			continue
@@ -54,6 +54,8 @@ func settingUsage(path string) string {
 	switch path {
 	case "min-free":
 		return "free space of the data folder's disk below which no input is taken; 0: none is asked for"
+	case "self-test":
+		return "how often a false record is planted that has to be found, from 5s to 2m; 0: never"
 	case "http.external-url":
 		return "where people reach the pages, for links in alerts"
 	case "http.pprof":

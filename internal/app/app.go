@@ -72,6 +72,7 @@ type App struct {
 	inputs      []*input
 	probes      []*probed
 	selfTest    *selfTest  // nil: it is off
+	planted     int64      // by the self-tests of processes before
 	tailed      []string   // patterns of the inputs so far: what those match is theirs
 	made        []madeSink // of the configuration
 	sinkMetrics *alert.Metrics
@@ -114,7 +115,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.makeSinks, a.makeData, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
+		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanups.run(ctx))
@@ -176,7 +177,7 @@ func (a *App) remedy(err error) string {
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.Open(a.store, engine.Options{
-		Configure:     a.machineOf(&a.config),
+		Configure:     a.machineOf(a.current.Load()),
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.room.wait, HasRoom: a.room.has,
@@ -193,7 +194,7 @@ func (a *App) openEngine(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%w %s: %w%s", ErrStore, a.path(storeFolder), err, a.remedy(err))
 	}
-	a.engine = e
+	a.engine, a.planted = e, plantedIn(e.Status())
 	a.cleanups.push("engine", func(context.Context) error { return e.Close() })
 	a.log.Info("recovered", "sources", len(e.Status().Sources), "took", time.Since(began).Round(time.Millisecond))
 	return nil
@@ -293,4 +294,4 @@ func (a *App) NATSURL() string {
 }
 
 // Status is what was known after the last commit, but for the self-test.
-func (a *App) Status() *engine.Status { return withoutSelfTest(a.engine.Status()) }
+func (a *App) Status() *engine.Status { return withoutSelfTest(a.engine.Status(), a.planted) }

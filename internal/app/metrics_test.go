@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -42,7 +43,9 @@ func bankStatus() *engine.Status {
 func TestMetricsAreClean(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	alert.NewMetrics(registry)
-	registry.MustRegister(collectorOf(bankStatus(), "default"))
+	c := collectorOf(bankStatus(), "default")
+	c.probes, c.selfTest = []*probed{{source: "canary", watch: newProbeWatch(time.Now)}}, &selfTest{}
+	registry.MustRegister(c)
 	problems, err := testutil.GatherAndLint(registry)
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +160,7 @@ func TestMetricTable(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	c := collectorOf(bankStatus())
 	c.room, c.memory, c.reloaded = newRoom(0, nil, nil), newMemory(), &reloaded{}
+	c.probes, c.selfTest = []*probed{{source: "canary", watch: newProbeWatch(time.Now)}}, &selfTest{}
 	registry.MustRegister(c)
 	families, err := registry.Gather()
 	if err != nil {

@@ -87,6 +87,9 @@ func (a *App) hold(ctx context.Context, source, expected string) error {
 		return err
 	}
 	a.current.Store(next)
+	if err := a.rememberProbes(); err != nil {
+		a.log.Warn("what a probe's database is held to is not kept for the next start", "source", source, "err", err)
+	}
 	a.log.Info("a probe's database is held to what its product documents for its setting", "source", source, "expect", expected)
 	return nil
 }
@@ -206,6 +209,7 @@ func (p *probed) open(ctx context.Context, epoch string) (*target.Target, error)
 	return target.Open(ctx, p.config.URL, target.Options{
 		Epoch: epoch, Schema: p.config.Schema, Isolation: p.config.Isolation, Password: string(secret),
 		Endpoints: p.config.Endpoints, Stale: p.config.Stale, Sessions: p.config.Sessions,
+		Log: func(line string) { p.log.Debug("a probe's command says", "source", p.source, "line", line) },
 	})
 }
 

@@ -41,7 +41,6 @@ type feed struct {
 	since   time.Time // of the first record held
 	sent    time.Time // the latest chunk
 	cut     bool      // no transaction that was passed on overlaps one that was not
-	stopped bool
 }
 
 // begin notes that a transaction is about to begin.

@@ -6,16 +6,16 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/testdb"
 )
@@ -52,21 +52,6 @@ func probingPostgres(t *testing.T, server *testdb.Server) (s config.Service, pas
 	s = liveService(t)
 	s.Inputs = []config.Input{{Probe: &p}}
 	return s, p.Password.File
-}
-
-func startLogged(t *testing.T, s config.Service, log *lockedBuffer, sink alert.Sink) *App {
-	t.Helper()
-	a, err := New(Options{
-		Config: s, Log: slog.New(slog.NewTextHandler(log, nil)), Sinks: []alert.Route{{Sink: sink, Filter: alert.Everything()}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Stop(context.Background()) })
-	return a
 }
 
 // A server that is killed and started is told of, and worked on again, in the same epoch:
@@ -147,4 +132,83 @@ func askForPasswords(t *testing.T, server *testdb.Server) {
 	if _, err := db.ExecContext(t.Context(), "SELECT pg_reload_conf()"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// silence is a way to a server that can stop to pass anything on, with its connections open.
+type silence struct {
+	address string
+	quiet   chan struct{} // closed: nothing passes any more
+}
+
+func silenced(t *testing.T, to string) *silence {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	s := &silence{l.Addr().String(), make(chan struct{})}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				conn.Close()
+				continue
+			}
+			go s.pass(conn, server)
+			go s.pass(server, conn)
+		}
+	}()
+	return s
+}
+
+func (s *silence) pass(to, from net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		select {
+		case <-s.quiet:
+			if err != nil {
+				to.Close()
+				return
+			}
+			continue // it is lost
+		default:
+		}
+		if _, failed := to.Write(buf[:n]); failed != nil || err != nil {
+			to.Close()
+			return
+		}
+	}
+}
+
+// A server of which nothing is heard any more, on connections that stay open, is away after
+// the time-out of a statement; a stop does not wait for it longer than that takes.
+func TestProbePostgresHangs(t *testing.T) {
+	server := testdb.StartPostgres(t)
+	s, _ := probingPostgres(t, server)
+	p := s.Inputs[0].Probe
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	way := silenced(t, u.Host)
+	u.Host = way.address
+	p.URL = u.String()
+	var log lockedBuffer
+	a := startLogged(t, s, &log, make(caught, 100))
+	eventually(t, "transactions are committed", func() bool { return committed(a, "pg") > 20 })
+	close(way.quiet)
+	eventually(t, "it is away", func() bool { return probeState(a).Problem != "" })
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := a.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	t.Logf("stopped after %v", time.Since(began))
 }

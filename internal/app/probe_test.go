@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/probe"
 )
@@ -102,16 +104,7 @@ func TestProbeOfADatabaseThatIsAway(t *testing.T) {
 	s.Inputs = append(s.Inputs, config.Input{Tail: []string{filepath.Join(dir, "*.jsonl")}})
 	var out lockedBuffer
 	sink := make(caught, 10)
-	a, err := New(Options{
-		Config: s, Log: slog.New(slog.NewTextHandler(&out, nil)), Sinks: []alert.Route{{Sink: sink, Filter: alert.Everything()}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer stop(t, a)
+	a := startLogged(t, s, &out, sink)
 	waitFor(t, "it is told why", func() bool {
 		return strings.Contains(probeState(a).Problem, "canary.db") || strings.Contains(probeState(a).Problem, "unable to open")
 	})
@@ -148,7 +141,94 @@ func TestProbeOfADatabaseThatIsAway(t *testing.T) {
 	}
 }
 
-// A workload that is not there is told at the start.
+// Results that contradict what is expected are findings, with all that goes with them.
+func TestProbeFinds(t *testing.T) {
+	s := probing(t, "", func(p *config.Probe) {
+		p.URL, p.Expect = "sim:read-committed", "serializable"
+	})
+	sink := make(caught, 1000)
+	a := start(t, s, sink)
+	for f := sink.next(t); f.Expected || !f.Certain || f.Kind != finding.KindViolation; f = sink.next(t) {
+		if f.Source != "canary" {
+			t.Fatalf("found %+v", f)
+		}
+	}
+	if v := a.Status().Sources[0].Verdicts["serializable"].Verdict; v != "violated" {
+		t.Errorf("verdict %s", v)
+	}
+}
+
+// A database that answers, and commits nothing any more, is begun anew.
+func TestProbeIsStuck(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "canary.db")
+	s := probing(t, file, nil)
+	var out lockedBuffer
+	a := startLogged(t, s, &out, make(caught, 1000))
+	waitFor(t, "transactions are committed", func() bool { return committed(a, "canary") > 20 })
+	dropTables(t, file)
+	w := a.probes[0].watch
+	refused := func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.refused >= stuckTries
+	}
+	waitFor(t, "transactions are refused", refused)
+	w.mu.Lock()
+	w.last = w.last.Add(-stuckAfter) // a minute passes
+	w.mu.Unlock()
+	before := committed(a, "canary")
+	eventually(t, "another epoch is worked on", func() bool { return committed(a, "canary") > before+20 })
+	if log := out.String(); strings.Count(log, "a probe begins") != 2 || !strings.Contains(log, "committed nothing for a minute") {
+		t.Errorf("logged:\n%s", log)
+	}
+}
+
+// dropTables takes a probe's tables away.
+func dropTables(t *testing.T, file string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'isowatch_probe_%'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if rows.Err() != nil || len(names) == 0 {
+		t.Fatalf("%d tables, %v", len(names), rows.Err())
+	}
+	for _, name := range names {
+		if _, err := db.ExecContext(t.Context(), "DROP TABLE "+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func startLogged(t *testing.T, s config.Service, log *lockedBuffer, sink alert.Sink) *App {
+	t.Helper()
+	a, err := New(Options{
+		Config: s, Log: slog.New(slog.NewTextHandler(log, nil)), Sinks: []alert.Route{{Sink: sink, Filter: alert.Everything()}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Stop(context.Background()) })
+	return a
+}
+
+// A secret that cannot be read is told, as what is wrong with a database is.
 func TestProbeRefused(t *testing.T) {
 	s := probing(t, "x.db", func(p *config.Probe) { p.Password.File = filepath.Join(t.TempDir(), "none") })
 	a := start(t, s)
@@ -178,6 +258,28 @@ func TestProbeIsHeldToWhatIsMet(t *testing.T) {
 	}
 	if asked, said := a.watchOf("asked").Expected(), a.watchOf("said").Expected(); asked != "postgresql/repeatable-read" || said != "postgresql/serializable" {
 		t.Errorf("expected %s and %s", asked, said)
+	}
+	stop(t, a)
+
+	// The next life knows it before it has met the database, as long as it is asked for the same.
+	a = start(t, s)
+	if got := a.watchOf("asked").Expected(); got != "postgresql/repeatable-read" {
+		t.Errorf("after a restart: %s", got)
+	}
+	stop(t, a)
+	p.Isolation = "serializable"
+	a = start(t, s)
+	if got := a.watchOf("asked").Expected(); got != "postgresql/serializable" {
+		t.Errorf("with another level: %s", got)
+	}
+	stop(t, a)
+	p.Isolation = ""
+	if err := os.WriteFile(filepath.Join(s.Data, probesFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a = start(t, s)
+	if got := a.watchOf("asked").Expected(); got != "postgresql/read-committed" {
+		t.Errorf("with a damaged file: %s", got)
 	}
 }
 

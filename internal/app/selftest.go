@@ -131,11 +131,23 @@ func (s *selfTest) collect(counter, gauge emit) {
 	counter("self_test_failures_total", float64(s.failures))
 }
 
-// withoutSelfTest is s without the source of the self-test, which is no database's.
-func withoutSelfTest(s *engine.Status) *engine.Status {
+// plantedIn is how many records of the self-test were taken in since the store was made.
+func plantedIn(s *engine.Status) int64 {
+	for i := range s.Sources {
+		if x := &s.Sources[i]; x.Source == config.SelfTestSource {
+			return x.Counters.Committed + x.Counters.Aborted
+		}
+	}
+	return 0
+}
+
+// withoutSelfTest is s without the source of the self-test, which is no database's, and
+// without its records, of which there were before when the process began.
+func withoutSelfTest(s *engine.Status, before int64) *engine.Status {
 	for i := range s.Sources {
 		if s.Sources[i].Source == config.SelfTestSource {
 			rest := *s
+			rest.Records -= plantedIn(s) - before
 			rest.Sources = append(append([]engine.SourceStatus(nil), s.Sources[:i]...), s.Sources[i+1:]...)
 			return &rest
 		}

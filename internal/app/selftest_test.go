@@ -31,6 +31,9 @@ func TestSelfTest(t *testing.T) {
 	if f := sink.next(t); f.Source != config.DefaultSource {
 		t.Errorf("a sink is given %+v", f)
 	}
+	if n := a.Status().Records; n != 2 {
+		t.Errorf("%d records are counted, want the two that were sent", n)
+	}
 	metrics := get(t, a, "/metrics")
 	if strings.Contains(metrics, `source="isowatch-self-test"`) || !strings.Contains(metrics, "\nisowatch_self_test_failures_total 0\n") {
 		t.Errorf("metrics:\n%s", metrics)
@@ -74,19 +77,19 @@ func TestSelfTestFails(t *testing.T) {
 	now = now.Add(time.Minute)
 	s.plant(2)
 	now = now.Add(2 * time.Second)
-	if err := s.Deliver(t.Context(), planted(first)); err != nil || !s.found.IsZero() {
+	if err := s.Deliver(t.Context(), foundIn(first)); err != nil || !s.found.IsZero() {
 		t.Errorf("what was given up counts: %v, %v", s.found, err)
 	}
 	now = now.Add(time.Second)
 	third := s.plant(3)
 	now = now.Add(time.Second)
-	if err := s.Deliver(t.Context(), planted(third)); err != nil || s.took != time.Second || s.failures != 2 || s.failing {
+	if err := s.Deliver(t.Context(), foundIn(third)); err != nil || s.took != time.Second || s.failures != 2 || s.failing {
 		t.Errorf("%v, %d failures, %v", s.took, s.failures, err)
 	}
 }
 
-// planted is the finding of what a message plants.
-func planted(m ingest.Message) []alert.Delivery {
+// foundIn is the finding of what a message plants.
+func foundIn(m ingest.Message) []alert.Delivery {
 	var d event.Decoder
 	var b event.Batch
 	d.DecodeMessage(&b, event.Position{}, m.Value)

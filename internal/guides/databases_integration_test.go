@@ -81,12 +81,29 @@ func TestDatabases(t *testing.T) {
 	}
 }
 
+// tally counts the workloads by their verdicts.
+type tally map[check.Verdict]int
+
+// String is "-" where one is violated, "ok" where all are ok, else how many are.
+func (n tally) String() string {
+	switch all := n[check.OK] + n[check.Unknown]; {
+	case n[check.Violated] > 0:
+		return "-"
+	case n[check.Unknown] == 0:
+		return "ok"
+	case n[check.OK] == 0:
+		return "?"
+	default:
+		return fmt.Sprintf("ok %d/%d", n[check.OK], all)
+	}
+}
+
 // row is what was found at one setting.
 type row struct {
 	expect, version string
 	transactions    int64
-	verdicts        []check.Verdict // by column, of all workloads the gravest
-	anomalies       []string        // their titles, those that are allowed too
+	verdicts        []tally  // by column
+	anomalies       []string // their titles, those that are allowed too
 }
 
 func tableOf(t *testing.T) string {
@@ -109,8 +126,7 @@ func tableOf(t *testing.T) string {
 func writeRow(b *strings.Builder, r *row) {
 	fmt.Fprintf(b, "| `%s` | %s | %d |", r.expect, r.version, r.transactions)
 	for _, v := range r.verdicts {
-		text := map[check.Verdict]string{check.OK: "ok", check.Violated: "-", check.Unknown: "?"}[v]
-		b.WriteString(" " + text + " |")
+		b.WriteString(" " + v.String() + " |")
 	}
 	found := "nothing"
 	if len(r.anomalies) > 0 {
@@ -128,7 +144,10 @@ func workloads() []string {
 }
 
 func rowOf(t *testing.T, url, setting string) *row {
-	r := &row{verdicts: slices.Repeat([]check.Verdict{check.OK}, len(columns))}
+	r := &row{}
+	for range columns {
+		r.verdicts = append(r.verdicts, tally{})
+	}
 	for i, w := range probe.Workloads() {
 		records := run(t, url, setting, fmt.Sprintf("e%d", i), w, r)
 		levels := make([]string, len(columns))
@@ -141,10 +160,7 @@ func rowOf(t *testing.T, url, setting string) *row {
 		}
 		r.transactions += result.Transactions
 		for i, level := range levels {
-			switch v := result.Of(level); {
-			case v == check.Violated, v == check.Unknown && r.verdicts[i] == check.OK:
-				r.verdicts[i] = v
-			}
+			r.verdicts[i][result.Of(level)]++
 		}
 		for _, f := range result.Findings {
 			if !slices.Contains(r.anomalies, f.Title) {
@@ -172,7 +188,7 @@ func run(t *testing.T, url, setting, epoch string, w *probe.Workload, r *row) []
 		}
 	}()
 	r.expect, r.version = db.Expect(), db.Version
-	o := probe.Options{Sessions: 8, Keys: 8, Rate: 200, Duration: *cell, Think: 2 * time.Millisecond, Seed: 1}
+	o := probe.Options{Sessions: 8, Keys: 8, Rate: 200, Duration: *cell, Think: time.Millisecond, Seed: 1}
 	first, err := probe.Fill(ctx, db, w, o)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,6 +29,9 @@ var ways = []struct {
 	{"## 1. Probe", nil, []answer{
 		{1, `VIOLATED  (write skew|anti-dependency cycle)`},
 		{0, `strong-session-snapshot-isolation +ok`},
+	}},
+	{"## 2. Capture", nil, []answer{
+		{1, `VIOLATED  lost update \(lost-update\)  shop`},
 	}},
 	{"## 3. Read a log", []string{"jq"}, []answer{
 		{0, `^$`},
@@ -56,6 +60,10 @@ func TestStart(t *testing.T) {
 				t.Fatalf("%d blocks of commands, and %d answers", len(scripts), len(way.answers))
 			}
 			url, dir := testdb.Postgres(t), t.TempDir()
+			if strings.Contains(section, "\n```go\n") {
+				writeFiles(t, dir, blocks(t, "start.md"), "go", "//")
+				writeModule(t, dir)
+			}
 			for i, script := range scripts {
 				out, err := shell(t, dir, script, nil, "DATABASE_URL="+url)
 				code := 0
@@ -70,6 +78,29 @@ func TestStart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// writeModule makes dir a module that uses this one as it is here, and needs no network.
+func writeModule(t *testing.T, dir string) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "go.mod" {
+			const ours = "github.com/isowatch/isowatch"
+			text = []byte(strings.Replace(string(text), "module "+ours, "module shop", 1) +
+				"\nrequire " + ours + " v0.0.0\n\nreplace " + ours + " => " + root + "\n")
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,15 +34,23 @@ func Possible(h History, l Level) (bool, error) { return PossibleAsVisited(h, l,
 // PossibleAsVisited is Possible for stores whose registers move on as those who visit
 // them one after the other see it.
 func PossibleAsVisited(h History, l Level, v Visits) (bool, error) {
-	return possible(h, l, v, false)
+	return possible(h, l, execution{visits: v})
 }
 
 // PossibleInRows is Possible for stores in which a row that was deleted, and one that was
 // inserted at its key, are two: under snapshot isolation a transaction may insert a row at
 // a key of which it saw another one, when that is gone.
-func PossibleInRows(h History, l Level) (bool, error) { return possible(h, l, Visits{}, true) }
+func PossibleInRows(h History, l Level) (bool, error) { return possible(h, l, execution{rows: true}) }
 
-func possible(h History, l Level, v Visits, rows bool) (bool, error) {
+// PossibleByCause is [Possible], or [PossibleInRows], of stores in which a transaction does not
+// find nothing because of deletes that all began when it had ended. Levels without real time know
+// no such thing.
+func PossibleByCause(h History, l Level, rows bool) (bool, error) {
+	return possible(h, l, execution{rows: rows, byCause: true})
+}
+
+// possible tries orders of a store that is as like says.
+func possible(h History, l Level, like execution) (bool, error) {
 	return someOutcome(h, func(txns []*workload.Txn) bool {
 		written := map[version]bool{}
 		note := func(t *workload.Txn) {
@@ -59,7 +68,8 @@ func possible(h History, l Level, v Visits, rows bool) (bool, error) {
 		for _, t := range txns {
 			note(t)
 		}
-		e := execution{visits: v, level: l, rows: rows, written: written, txns: txns, place: make([]int, len(txns)), states: []state{{}}}
+		e := like
+		e.level, e.written, e.txns, e.place, e.states = l, written, txns, make([]int, len(txns)), []state{{}}
 		for i := range e.place {
 			e.place[i] = -1
 		}
@@ -105,6 +115,7 @@ type execution struct {
 	visits  Visits
 	level   Level
 	rows    bool
+	byCause bool             // see PossibleByCause
 	written map[version]bool // by those that take part, and those that aborted
 	txns    []*workload.Txn
 	place   []int             // of each transaction in the order, -1 while it is not in it
@@ -200,7 +211,7 @@ func (e *execution) commit(i int) (state, bool) {
 		earliest = p
 	}
 	for q := p; q >= earliest; q-- {
-		if result, ok := replay(e.txns[i], e.states[q]); ok {
+		if result, ok := replay(e.txns[i], e.shown(i, q)); ok {
 			return result, true
 		}
 		if q > 0 && e.level.snapshot() && e.conflicts(e.txns[i], e.writes[q-1]) {
@@ -208,6 +219,34 @@ func (e *execution) commit(i int) (state, bool) {
 		}
 	}
 	return nil, false
+}
+
+// ofLater is what the i-th transaction finds where nothing is but for one who began when it
+// had ended: no read shows it.
+const ofLater = -1 << 40
+
+// shown is the store after q commits, as the i-th transaction can have seen it.
+func (e *execution) shown(i, q int) state {
+	if !e.byCause {
+		return e.states[q]
+	}
+	seen := maps.Clone(e.states[q])
+	for cell, now := range seen {
+		if len(now) == 0 && e.deletedLater(i, cell) {
+			seen[cell] = []int64{ofLater}
+		}
+	}
+	return seen
+}
+
+// deletedLater says whether all who delete what is in the cell began when the i-th transaction
+// had ended.
+func (e *execution) deletedLater(i int, cell string) bool {
+	return !slices.ContainsFunc(e.txns, func(t *workload.Txn) bool {
+		return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
+			return (o.Kind == event.Delete || o.Kind == event.Remove) && cellOf(&o) == cell && !ended(e.txns[i], t, 0)
+		})
+	})
 }
 
 // precedes is the session order as far as it binds: a committed transaction

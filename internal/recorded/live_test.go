@@ -276,6 +276,12 @@ func TestCompleteCaptures(t *testing.T) {
 			if got := delivered(t, ls, "strong-session-serializable", captured()); got["G-single-item-process"] != 1 || len(got) != 1 {
 				t.Errorf("a planted stale read of nothing: delivered %v", got)
 			}
+			late := ls[len(ls)-1].End + int64(40*time.Second) // when all has left the patience, and nothing the window
+			x := line{Session: "q", Start: late, End: late + 1000}
+			x.text = fmt.Appendf(nil, `{"txn":"planted-2","session":"q","seq":1,"status":"committed","start":%d,"end":%d,"ops":[{"op":"r","key":"planted","value":"a"},{"op":"delete","key":"planted"}]}`, late, late+1000)
+			if got := delivered(t, append(ls, x), "strong-session-serializable", captured()); got["G-single-item-process"] != 1 || len(got) != 1 {
+				t.Errorf("a planted stale read of nothing, in a row that is deleted in the end: delivered %v", got)
+			}
 		})
 	}
 }

@@ -105,7 +105,7 @@ func innocent(x *witnesses.Witness, w *finding.Witness) (possible, ok bool) {
 	levels := []oracle.Level{"strong-serializable"}
 	levels = append(levels, refutedBy(w)...)
 	for _, l := range levels {
-		p, err := oracle.Possible(h, l)
+		p, err := oracle.PossibleByCause(h, l, false)
 		if err != nil {
 			return false, false
 		}

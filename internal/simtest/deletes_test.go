@@ -71,7 +71,7 @@ func TestDeletesInWindows(t *testing.T) {
 			arrived, _ := outcomesLater(rng, h)
 			m, why := kindsRun(t, cfg, arrived, identity(len(arrived)), restarts)
 			if why == "" {
-				why = impossible(m, h, i, said, oracle.Possible)
+				why = impossible(m, h, i, said, oracle.Possible, byCause(&cfg))
 			}
 			if why != "" {
 				t.Fatalf("history %d: %s\narrived\n%s", i, why, arrived.Text())
@@ -89,7 +89,7 @@ func TestDeletesInWindows(t *testing.T) {
 					decided++
 				}
 			}
-			return impossible(m, h, i, said, oracle.Possible)
+			return impossible(m, h, i, said, oracle.Possible, byCause(&cfg))
 		}
 		if why := fails(h, perm); why != "" {
 			reportKinds(t, i, h, perm, why, fails)

@@ -97,8 +97,8 @@ func disagreement(m *window.Machine, o oracle.Verdicts) string {
 		switch {
 		case o.Torn && strings.HasSuffix(string(l), oracle.AtomicView): // not looked into
 		case got == window.Violated && !o.Violated[l] && m.Totals().Repeated > 0 && !o.Exact(l):
-			// the oracle's graph leaves open whether there is an order
-			if possible, err := oracle.Possible(o.Graph.History, l); err == nil && possible {
+			// the oracle's graph leaves open whether there is an order, and what a list shows once more
+			if possible, err := oracle.PossibleAt(o.Graph.History, l); err == nil && possible {
 				return fmt.Sprintf("%s: reported violated, and is possible", l)
 			}
 		case got == window.Violated && !o.Violated[l] && strings.HasSuffix(string(l), "read-committed") && slices.Contains(o.Names(), "internal"):

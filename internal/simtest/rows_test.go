@@ -45,7 +45,7 @@ func TestRows(t *testing.T) {
 					if why != "" {
 						return why
 					}
-					return impossible(m, h, i, said, oracle.PossibleInRows)
+					return impossible(m, h, i, said, oracle.PossibleInRows, byCause(&cfg))
 				}
 				if why := fails(h, perm); why != "" {
 					reportKinds(t, i, h, perm, why, fails)

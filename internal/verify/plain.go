@@ -85,14 +85,21 @@ func plainly(w *finding.Witness) *finding.Witness {
 
 // deletes says whether a transaction of the plain witness deletes the key.
 func deletes(w *finding.Witness, key string) bool {
-	for i := range w.Txns {
-		for j := range w.Txns[i].Ops {
-			if o := &w.Txns[i].Ops[j]; o.Key == key && o.Kind == event.Write && o.Flags&event.NotFound != 0 && w.Txns[i].Status != event.Aborted {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.Txns, func(t event.Record) bool { return deletesKey(&t, key) })
+}
+
+func deletesKey(t *event.Record, key string) bool {
+	return t.Status != event.Aborted && slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+		return o.Key == key && o.Kind == event.Write && o.Flags&event.NotFound != 0
+	})
+}
+
+// deletesBefore says whether a transaction of the witness deletes the key that may have begun
+// before the reader had ended: of a later one it did not find nothing.
+func deletesBefore(w *finding.Witness, reader *event.Record, key string) bool {
+	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+		return deletesKey(&t, key) && checkTime(reader, &t, w.Drift) != nil
+	})
 }
 
 // overwritten says whether a transaction of the plain witness writes the key as a whole, or

@@ -204,7 +204,7 @@ func checkAntiOf(w *finding.Witness, from, to *event.Record, e *finding.Dependen
 	switch {
 	case (w.Numeric || w.ByCommit) && checkGiven(w, from, to, e, read) == nil:
 		return nil
-	case nothing && deletes(w, e.Key):
+	case nothing && deletesBefore(w, from, e.Key):
 		return fmt.Errorf("%s may have been deleted when %s found nothing", e.Key, from.ID)
 	case nothing:
 		return nil // every write comes after the initial version

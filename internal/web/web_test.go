@@ -63,7 +63,7 @@ func skew(id string) finding.Finding {
 		ID: id, Source: "orders", Kind: finding.KindViolation, State: finding.Final, Certain: true,
 		Anomaly: "G2-item", Title: "write skew",
 		Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong-session-serializable", "strong-serializable"},
-		Txns: []string{"T1", "T2"},
+		Txns: []string{"T1", "T2"}, Endpoints: map[string]string{"T1": "db-1:5432"},
 		Edges: []finding.Edge{
 			{From: "T1", To: "T2", Type: "rw", Key: "x", Value: "2", Evidence: "T1 read x = 1, which T2 overwrote with 2"},
 			{From: "T2", To: "T1", Type: "rw", Key: "y", Value: "2", Evidence: "T2 read y = 1, which T1 overwrote with 2"},
@@ -153,6 +153,13 @@ func TestRoutes(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", c.target, name, got, want)
 			}
 		}
+	}
+}
+
+func TestEndpointsAreShown(t *testing.T) {
+	handler, _, _ := served(skew("1f"))
+	if _, body, _ := get(handler, "/findings/1f"); !strings.Contains(body, "<code>T1</code> on <code>db-1:5432</code>, <code>T2</code><") {
+		t.Errorf("the page does not say on which server T1 was:\n%s", body)
 	}
 }
 

@@ -262,7 +262,8 @@ func (h *Checking) source(name []byte) *historySource {
 	return s
 }
 
-// collect keeps the latest revision of every finding.
+// collect keeps the latest revision of every finding. Those that waited and are none count as
+// withdrawn.
 func (h *Checking) collect() {
 	for _, f := range h.effects.Findings {
 		at, known := h.at[f.ID]
@@ -272,6 +273,11 @@ func (h *Checking) collect() {
 			h.Findings = append(h.Findings, f)
 		}
 		h.Findings[at] = f
+	}
+	for _, id := range h.effects.Fallen {
+		if at, known := h.at[id]; known {
+			h.Findings[at].State = finding.Withdrawn
+		}
 	}
 	h.effects.Reset()
 }
