@@ -56,11 +56,11 @@ func (s *State) readAgain(reads []ExternalRead, n uint32) {
 		r := &reads[i]
 		for j := int(r.First) + 1; j < len(ops); j++ {
 			o := &ops[j]
-			if s.writesOf(txn, o, r.Key) {
-				break // from here on it reads its own
-			}
 			if s.showsAgain(txn, o, r, &ops[r.First]) {
 				r.Last = uint32(j)
+			}
+			if s.writesOf(txn, o, r.Key) {
+				break // from here on it reads its own
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (s *State) readAgain(reads []ExternalRead, n uint32) {
 
 // writesOf says whether o, an operation of the decoded t, writes k.
 func (s *State) writesOf(t *event.Txn, o *event.Op, k uint32) bool {
-	if o.Kind == event.Read || o.Kind == event.Range {
+	if !writesVersion(o) {
 		return false
 	}
 	h := s.inEpoch(&s.scratch, t, o.KeyHash)
@@ -100,17 +100,33 @@ func (s *State) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *ev
 		name := s.nameOf(r.Key)
 		return nothing && !silent && (from == nil || bytes.Compare(name, from) >= 0) && (to == nil || bytes.Compare(name, to) < 0)
 	case k.flags&element != 0:
-		if h != s.keys[k.length].hash {
+		if h != s.keys[k.length].hash || o.Kind != event.Read {
 			return false
 		}
 		there := slices.ContainsFunc(s.scratch.ElemsOf(o), func(e event.Elem) bool { return elementHash(h, e.Hash) == k.hash })
 		return there != nothing && !(nothing && silent)
+	case h == k.hash && o.Kind == event.CAS && k.flags&versioned == 0:
+		shown, hash := s.comparedWith(o)
+		if len(shown) == 0 || string(shown) == "null" {
+			return nothing && len(shown) > 0 && !silent
+		}
+		return !nothing && hash == v.hash
 	case h != k.hash || o.Kind != event.Read:
 		return false
-	case first.Kind == event.Range:
+	case first.Kind == event.Range || first.Kind == event.CAS && k.flags&versioned == 0:
 		return nothing == (o.Flags&event.NotFound != 0) && (nothing || o.ValueHash == v.hash)
 	}
 	return o.ValueHash == first.ValueHash && o.Flags&event.NotFound == first.Flags&event.NotFound
+}
+
+// comparedWith is what a cas of the decoded record shows that it found: what it expected, or
+// what it says that it saw. Empty where it does not say.
+func (s *State) comparedWith(o *event.Op) (text []byte, h event.Hash) {
+	x := &s.scratch.Extras[o.Extra]
+	if o.Flags&event.Success != 0 {
+		return s.scratch.Bytes(x.Expected), x.ExpectedHash
+	}
+	return s.scratch.Bytes(x.Seen), x.SeenHash
 }
 
 // MaxShown bounds the elements that a list read is followed back.

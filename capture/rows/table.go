@@ -84,5 +84,5 @@ func (t *Table) written(n int, does string) error {
 	return t.check(n)
 }
 
-// columns is whether writes give the version column a value.
+// ownVersion says whether writes give the version column a value.
 func (t *Table) ownVersion() bool { return t.Version != "" && t.Version != XMin }

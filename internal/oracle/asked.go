@@ -1,6 +1,9 @@
 package oracle
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // CheckAsked is Check where transactions asked for levels of their own, by id: a
 // base, or "" for what the level promises. In the graph of a level, one that asked
@@ -24,6 +27,9 @@ func checkAsked(h History, asked map[string]string) Verdicts { return check(h, a
 func check(h History, asked map[string]string, tracked bool) Verdicts {
 	g := Dependencies(h)
 	g.asked, g.tracked = asked, tracked
+	if tracked {
+		g.missAll()
+	}
 	v := Verdicts{Violated: map[Level]bool{}, Graph: g, Torn: g.Torn()}
 	anomalies := g.Anomalies
 	g.Anomalies = slices.DeleteFunc(slices.Clone(anomalies), func(a Anomaly) bool { return g.allowed(&a) })
@@ -44,6 +50,31 @@ func check(h History, asked map[string]string, tracked bool) Verdicts {
 	}
 	v.Anomalies = append(append(v.Anomalies, anomalies...), g.cycles()...)
 	return v
+}
+
+// missAll adds the anti-dependencies of list readers on all whose appends they lack: the next one
+// may have asked for less, and then stands for none behind it.
+func (g *Graph) missAll() {
+	for _, key := range slices.Sorted(maps.Keys(g.lists)) {
+		spine := g.spine(key)
+		later := g.unread(key, spine)
+		for at := len(spine) - 1; at >= 0; at-- {
+			if w, ok := g.installer(version{key, spine[at]}); ok {
+				later = append(later, w)
+			}
+			for _, i := range g.users[key] {
+				seen, ok := g.external[i][key]
+				if !ok || !g.Counts[i] || len(seen.list) != at || !slices.Equal(seen.list, spine[:at]) {
+					continue
+				}
+				for _, j := range later {
+					if j != i {
+						g.add(i, j, RW, key)
+					}
+				}
+			}
+		}
+	}
 }
 
 // implies says whether every history that satisfies l satisfies m.

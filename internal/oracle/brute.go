@@ -232,19 +232,18 @@ func (e *execution) shown(i, q int) state {
 	}
 	seen := maps.Clone(e.states[q])
 	for cell, now := range seen {
-		if len(now) == 0 && e.deletedLater(i, cell) {
+		if len(now) == 0 && e.deletedLater(e.txns[i], cell) {
 			seen[cell] = []int64{ofLater}
 		}
 	}
 	return seen
 }
 
-// deletedLater says whether all who delete what is in the cell began when the i-th transaction
-// had ended.
-func (e *execution) deletedLater(i int, cell string) bool {
-	return !slices.ContainsFunc(e.txns, func(t *workload.Txn) bool {
-		return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
-			return (o.Kind == event.Delete || o.Kind == event.Remove) && cellOf(&o) == cell && !ended(e.txns[i], t, 0)
+// deletedLater says whether all who delete what is in the cell began when t had ended.
+func (e *execution) deletedLater(t *workload.Txn, cell string) bool {
+	return !slices.ContainsFunc(e.txns, func(d *workload.Txn) bool {
+		return slices.ContainsFunc(d.Ops, func(o workload.Op) bool {
+			return (o.Kind == event.Delete || o.Kind == event.Remove) && cellOf(&o) == cell && !ended(t, d, 0)
 		})
 	})
 }
@@ -265,8 +264,14 @@ func precedes(a, b *workload.Txn) bool {
 // cells did. Under [PossibleInRows] it does not where it inserts a row that is not there.
 func (e *execution) conflicts(t *workload.Txn, cells map[string]bool) bool {
 	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
-		return changes(&o) && cells[cellOf(&o)] && !(e.rows && len(e.states[len(e.states)-1][o.Key]) == 0 && inserts(t, o.Key))
+		return changes(&o) && cells[cellOf(&o)] && !(e.rows && len(e.states[len(e.states)-1][o.Key]) == 0 && inserts(t, o.Key) && !e.goneLater(t, o.Key))
 	})
+}
+
+// goneLater says, where deletes have effects only behind their beginnings, whether all that
+// delete the row began when t had ended.
+func (e *execution) goneLater(t *workload.Txn, key string) bool {
+	return e.byCause && e.deletedLater(t, key)
 }
 
 // inserts says whether t leaves a row at the key.
