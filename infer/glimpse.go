@@ -152,18 +152,43 @@ func (s *State) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
 	if x := &s.keys[k]; x.kind > event.Register || x.flags&(unsupported|versioned|repeats) != 0 {
 		return
 	}
+	v := s.lookupVersion(k, h)
 	if c := s.touchOf(k); c.flags&wrote != 0 {
-		if int(c.readOp) < i {
+		if s.foresaw(v, n, i) {
+			s.makeAmbiguous(v)
+		} else if int(c.readOp) < i {
 			return
 		}
 		g.replaced = true
 	}
 	s.addGlimpse(g)
-	if v := s.lookupVersion(k, h); v != 0 {
+	if v != 0 {
 		s.glimpseVersion(v, n, g.replaced)
 	} else if g.replaced && s.beganAfterRetired(n) && s.values.has(g.value) {
 		s.sign(k, pattern.CameBack)
 	}
+}
+
+// foresaw says whether n, of unknown outcome, read v with operation i and wrote it later:
+// another one had written it, and who reads it need not have read from n.
+func (s *State) foresaw(v, n uint32, i int) bool {
+	if v == 0 {
+		return false
+	}
+	id := s.writeOf(n, v)
+	return id != 0 && int(s.writes[id].op) > i
+}
+
+// glimpsedBy says whether there is a glimpse of v by n.
+func (s *State) glimpsedBy(v, n uint32) bool {
+	for i := s.glimpsesOf(v); i != 0; {
+		g, older, open := s.glimpseAt(i)
+		if open && g.txn == n {
+			return true
+		}
+		i = older
+	}
+	return false
 }
 
 // glimpseVersion takes the signs of a glimpse of v by n. v names no version any more where the
