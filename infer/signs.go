@@ -549,15 +549,30 @@ func (s *State) disown(v uint32) {
 // Shared says whether one value was seen at two keys of this key's pattern, or the key is not
 // in memory.
 func (s *State) Shared(key, epoch string) bool {
+	k := s.keyNamed(key, epoch)
+	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared
+}
+
+// Repeats says whether the plain values of the key name no version, since those of its pattern
+// repeat, or it is not known: the key is not in memory.
+func (s *State) Repeats(key, epoch string) bool {
+	if !s.opt.Observed {
+		return false
+	}
+	k := s.keyNamed(key, epoch)
+	return k == 0 || s.keys[k].flags&repeats != 0
+}
+
+// keyNamed is the key with this name in the epoch, 0 if it is not in memory.
+func (s *State) keyNamed(key, epoch string) uint32 {
 	h := event.HashText([]byte(key))
 	if epoch != "" {
 		h = underEpoch(h, xxh3.HashString(epoch))
 	}
-	k := uint32(0)
-	if len(s.byKey.slots) > 0 {
-		k = s.lookupKey(h)
+	if len(s.byKey.slots) == 0 {
+		return 0
 	}
-	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared
+	return s.lookupKey(h)
 }
 
 // Patience is how much later than its reader a writer may end, and so be recorded: ns, or
