@@ -310,3 +310,20 @@ func TestText(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 }
+
+// Who lost an update is told with what each had read, which is not always the same.
+func TestLostUpdateText(t *testing.T) {
+	const history = `{"txn":"A","status":"committed","ops":[{"op":"r","key":"x","value":9,"version":"1"},{"op":"w","key":"x","value":8,"version":"2","prev_version":"1"}]}
+{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":8,"version":"2"},{"op":"w","key":"x","value":7,"version":"3","prev_version":"2"}]}
+{"txn":"C","status":"committed","ops":[{"op":"r","key":"x","value":9,"version":"1"},{"op":"w","key":"x","value":8,"version":"4","prev_version":"3"}]}
+`
+	for _, c := range []struct{ history, want string }{
+		{history, "C updated x from \"1\", and overwrote what B had written since; that update was lost."},
+		{strings.Replace(history, `"version":"2"}`, `"version":"1"}`, 1), "both updated x from \"1\"; one update was lost."},
+	} {
+		r, err := check.Reader(strings.NewReader(c.history), check.Contract("start=existing"), check.Expect(check.SnapshotIsolation))
+		if err != nil || !strings.Contains(r.String(), c.want) {
+			t.Errorf("want %q: %v\n%s", c.want, err, r)
+		}
+	}
+}
