@@ -25,6 +25,9 @@
 //   - Session and Seq are those of one single-threaded client. Without them the levels that
 //     begin with "strong-session-" are as weak as the plain ones.
 //
+// Values are JSON texts: 7 is "7", and the text seven is "\"seven\"". A read that found nothing has
+// the flag [event.NotFound], and a cas that took effect [event.Success].
+//
 // The history is taken to be whole: all transactions that wrote are in it, aborted ones too,
 // and nothing was there before the first. [Contract] says otherwise.
 //
