@@ -35,7 +35,7 @@ func (n Name) summary(w *witness) string {
 		return fmt.Sprintf("%s and %s each read what the other one wrote: %s.", w.short(w.Edges[0].From), w.short(w.Edges[1].From), keysOf(w))
 	case len(w.Edges) == 2 && count(w, finding.WW) == 2:
 		return fmt.Sprintf("%s and %s overwrote each other: %s.", w.short(w.Edges[0].From), w.short(w.Edges[1].From), keysOf(w))
-	case strings.HasPrefix(n.Anomaly, "G-nonadjacent"):
+	case strings.HasPrefix(n.Anomaly, "G-nonadjacent") && strings.Contains(keysOf(w), ", "): // changes of one key are not independent
 		return fmt.Sprintf("Two readers saw independent changes in different orders: %s.", keysOf(w))
 	case rw != nil && count(w, finding.RW) == 1:
 		return fmt.Sprintf("%s missed %s, although it had seen what came after it.", w.short(rw.From), change(w, rw))
