@@ -190,6 +190,9 @@ func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
 	if v != 0 {
 		dst = append(dst, s.valueKey(v))
 	}
+	if initial := s.keys[k].initial; !list && v != 0 && v != initial && v == s.absent(k) {
+		dst = append(dst, s.valueKey(initial)) // the reader has moved since: see empty
+	}
 	if list && e.Label&WW != 0 {
 		for id := s.txns[e.From].writes; id != 0; id = s.writes[id].nextOfTxn {
 			if w := s.writes[id].version; s.versions[w].key == k {
