@@ -57,7 +57,7 @@ func TestMetricsAreClean(t *testing.T) {
 
 func TestMetricValues(t *testing.T) {
 	want := `
-# HELP isowatch_transactions_total Transactions taken in, by the outcome that their client knows.
+# HELP isowatch_transactions_total Transactions read, by the status of their records.
 # TYPE isowatch_transactions_total counter
 isowatch_transactions_total{source="bank",status="aborted"} 1
 isowatch_transactions_total{source="bank",status="committed"} 5
