@@ -90,7 +90,7 @@ integration:
 live:
 	CI=true go test -tags integration -count=1 -timeout 0 -v ./internal/live
 
-# monitor probe on PostgreSQL, MariaDB and SQLite, which are weaker than is expected of them,
+# monitor probe on PostgreSQL, MariaDB, MySQL and SQLite, which are weaker than is expected of them,
 # keep it, are killed, or have a replica that is behind.
 probelive:
 	CI=true go test -tags integration -count=1 -timeout 10m -parallel 4 -v ./internal/probelive

@@ -190,6 +190,9 @@ func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
 	if v != 0 {
 		dst = append(dst, s.valueKey(v))
 	}
+	if initial := s.keys[k].initial; !list && v != 0 && v != initial && v == s.absent(k) {
+		dst = append(dst, s.valueKey(initial)) // the reader has moved since: see empty
+	}
 	if list && e.Label&WW != 0 {
 		for id := s.txns[e.From].writes; id != 0; id = s.writes[id].nextOfTxn {
 			if w := s.writes[id].version; s.versions[w].key == k {
@@ -261,7 +264,7 @@ func (s *State) Sizes() Sizes {
 		Bytes: int64(cap(s.txns))*int64(unsafe.Sizeof(txn{})) + int64(cap(s.keys))*int64(unsafe.Sizeof(key{})) +
 			int64(cap(s.versions))*int64(unsafe.Sizeof(version{})) + int64(cap(s.readers))*int64(unsafe.Sizeof(reader{})) +
 			int64(cap(s.writes))*int64(unsafe.Sizeof(write{})) + int64(cap(s.lines))*int64(unsafe.Sizeof(line{})) + int64(tables)*8 + s.records.bytes + s.names.bytes +
-			sessions + filters,
+			int64(cap(s.signs.glimpses.all))*int64(unsafe.Sizeof(glimpse{})) + sessions + filters,
 		FilterBytes: filters,
 	}
 }

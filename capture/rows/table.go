@@ -43,7 +43,9 @@ type Table struct {
 	Columns []string // what is read and written; at least one
 	// Version tells versions of a row apart whose values are the same: XMin, or a text column
 	// of at least 26 characters, to which each write gives a new random text. Every
-	// writer of the table must do that. "": only values tell.
+	// writer of the table must do that. "": only values tell. Then they must be read as they were
+	// written: not so in numeric(10,2), char(8) and jsonb, nor where a trigger changes them. What is
+	// found there is no fault of the database.
 	Version string
 	// Counter: the one column begins at 0 and is changed by Inc alone. Insert, Get and
 	// Inc are its only functions.

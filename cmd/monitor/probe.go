@@ -159,7 +159,7 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 	own := *t
 	own.stdin = input
 	view := newView(t, p, &records.stats)
-	service := service{terminal: &own, config: p.service, output: p.output, keep: true}
+	service := service{terminal: &own, config: p.service, output: p.output, keep: true, violations: p.output == "text"}
 	service.during = func(ctx context.Context, a *app.App) error {
 		t.say("probing %s", b.what())
 		ctx, cancel := context.WithCancel(ctx)
@@ -178,11 +178,12 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 	judged := false
 	err = service.run(ctx, func(a *app.App) error {
 		judged = true
-		reports := app.SourceReports(a.Status(), probeSource, asked)
-		if err := p.tell(t, &service, report, reports, &records.stats); err != nil {
+		status := a.Status()
+		told := p.sumUp(b, status, app.SourceReports(status, probeSource, asked), &records.stats)
+		if err := p.tell(t, &service, report, told, &records.stats); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
-		return errors.Join(records.fault, exitWith(app.Outcome(a.Status(), asked)))
+		return errors.Join(records.fault, exitWith(app.Outcome(status, asked)))
 	})
 	if err == nil && !judged {
 		return exitError{exitUnknown}
@@ -191,11 +192,11 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 }
 
 // tell sums up. report is the file that gets the verdict, nil for none.
-func (p *probeFlags) tell(t *terminal, service *service, report *os.File, reports []app.Report, s *probe.Stats) error {
+func (p *probeFlags) tell(t *terminal, service *service, report *os.File, told *probeReport, s *probe.Stats) error {
 	if report != nil {
 		form := json.NewEncoder(report)
 		form.SetIndent("", "  ")
-		if err := form.Encode(reports); err != nil {
+		if err := form.Encode(told); err != nil {
 			return err
 		}
 	}
@@ -204,13 +205,16 @@ func (p *probeFlags) tell(t *terminal, service *service, report *os.File, report
 		out = t.stdout
 	}
 	text := counted(s)
-	if faults := p.faults.summary(); faults != "" {
-		text += "\n" + faults
+	if told.Faults != "" {
+		text += "\n" + told.Faults
+	}
+	if allowed := anomalies(told.Allowed); allowed != "" {
+		text += "\nAllowed by the expected level, and not shown: " + allowed
 	}
 	if _, err := fmt.Fprintln(out, text); err != nil {
 		return err
 	}
-	return service.tellVerdicts(reports)
+	return service.tellVerdicts(told.Sources)
 }
 
 // counted are transactions, outcomes and latencies on one line.

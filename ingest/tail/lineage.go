@@ -16,15 +16,17 @@ type lineage struct {
 	path string
 	out  chan<- ingest.Chunk
 
-	start   ingest.Cursor // where to begin, until located
-	resumed bool          // there was a cursor, if only the zero one
-	older   []string      // to read before the path's own file, when there was none
-	began   time.Time     // what rotation makes of the path from then on is read, too
+	start   ingest.Cursor   // where to begin, until located
+	resumed bool            // there was a cursor, if only the zero one
+	older   bool            // the patterns name older files, to read before the path's own, when there was no cursor
+	heads   map[string]bool // paths that are read as their own
+	began   time.Time       // what rotation makes of the path from then on is read, too
 	// retired: the path has turned out to be a name that rotation gives to the
 	// files of another path. The file in hand is read to its end, no other.
 	retired bool
 
 	located  bool
+	moving   bool          // files were renamed while the newest ones were looked for
 	gens     []*generation // oldest first; the first one is read, the last one is the path's own, unless that is missing
 	cursor   ingest.Cursor // behind the last chunk sent
 	gaps     []ingest.Gap  // for the next chunk
@@ -45,7 +47,9 @@ type leftover struct {
 // anything.
 func (l *lineage) poll(ctx context.Context, now time.Time) (progress bool, err error) {
 	l.watch(now)
-	if err := l.arrange(); err != nil {
+	err = l.arrange()
+	l.moving = errors.Is(err, errMoving)
+	if err != nil && !l.moving {
 		return false, l.say(ctx, err)
 	}
 	for budget := turn; budget > 0 && len(l.gens) > 0; {
@@ -54,7 +58,11 @@ func (l *lineage) poll(ctx context.Context, now time.Time) (progress bool, err e
 		messages, atEnd, err := g.read()
 		switch {
 		case errors.Is(err, errTruncated):
-			if err := l.truncated(g); err != nil {
+			err := l.truncated(g)
+			if errors.Is(err, errMoving) {
+				return false, nil
+			}
+			if err != nil {
 				return false, l.say(ctx, err)
 			}
 			continue
@@ -86,7 +94,7 @@ func (l *lineage) poll(ctx context.Context, now time.Time) (progress bool, err e
 	if len(l.gens) == 0 && (len(l.gaps) > 0 || l.known && now.Sub(l.said) >= l.opts.idle) {
 		gaps := l.gaps
 		l.gaps, l.said = nil, now
-		if err := l.deliver(ctx, ingest.Chunk{Gaps: gaps, CaughtUp: true}); err != nil {
+		if err := l.deliver(ctx, ingest.Chunk{Gaps: gaps, CaughtUp: !l.moving}); err != nil {
 			return false, err
 		}
 	}
@@ -158,7 +166,7 @@ func (l *lineage) watch(now time.Time) {
 // send passes messages of g on. Without any it says, at the pace of idleEvery,
 // that the path's end is reached.
 func (l *lineage) send(ctx context.Context, g *generation, messages []ingest.Message, atEnd bool, now time.Time) error {
-	caughtUp := atEnd && !slices.ContainsFunc(l.gens[1:], (*generation).hasContent)
+	caughtUp := atEnd && !l.moving && !slices.ContainsFunc(l.gens[1:], (*generation).hasContent)
 	gaps := append(l.gaps, g.gaps...)
 	if len(messages) == 0 && len(gaps) == 0 && !(caughtUp && now.Sub(l.said) >= l.opts.idle) {
 		return nil
@@ -197,10 +205,15 @@ func (l *lineage) say(ctx context.Context, err error) error {
 	return l.deliver(ctx, ingest.Chunk{Problem: text})
 }
 
-func (l *lineage) close() {
+func (l *lineage) closeFiles() {
 	for _, g := range l.gens {
 		g.close()
 	}
+	l.gens = nil
+}
+
+func (l *lineage) close() {
+	l.closeFiles()
 	if l.left != nil {
 		l.left.close()
 	}

@@ -41,86 +41,93 @@ func (l *lineage) newest() *generation {
 	return nil
 }
 
-// extend opens the path's file, and puts before it the files that the path named
-// since its newest one at hand. The path may go on to other files meanwhile:
-// what is opened stays the measure.
+// extend opens the files that the path has named since its newest one at hand, the
+// path's own last. If one was renamed since it was listed, those before it are taken,
+// and the next poll goes on from them.
 func (l *lineage) extend() error {
-	head, err := open(l.path, l.opts, 0)
+	missed, lost, err := l.missed()
 	if err != nil {
-		return err
-	}
-	missed, err := l.missed(head.inode)
-	if err != nil {
-		head.close()
 		return err
 	}
 	for _, s := range missed {
-		if s.inode == head.inode {
-			l.gens = append(l.gens, head)
-			head = nil
-			break // what is newer will be found from there
-		}
-		if l.knows(s) {
-			continue
-		}
-		if err := l.add(s.path, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			head.close()
+		g, err := l.opts.openListed(s, 0)
+		if err != nil {
 			return err
 		}
-	}
-	if head != nil {
-		l.gens = append(l.gens, head)
+		if l.knows(g) {
+			g.close()
+			continue
+		}
+		if lost != nil {
+			g.gaps, lost = append(g.gaps, *lost), nil
+		}
+		l.gens = append(l.gens, g)
 	}
 	return nil
 }
 
-// missed lists what rotation made of the path since the newest file at hand, or
-// since the path was looked at first. The file opened last must be in the list
-// or still at the path: if not, it was renamed during the listing.
-func (l *lineage) missed(opened inode) ([]sibling, error) {
+const missedReason = "the rotated file read last is gone: files that came after it may be gone unread; keep more of them"
+
+// missed lists what rotation made of the path since the newest file at hand, or since
+// the path was looked at first, and the path's own file. Where the newest file is no
+// more among those that rotation keeps, files that came next may have gone with it:
+// lost tells of them.
+func (l *lineage) missed() (missed []sibling, lost *ingest.Gap, err error) {
 	newest, since := l.newest(), l.began
-	if newest == nil && l.resumed {
-		return nil, nil
-	}
-	var found []sibling
-	for range 5 {
-		var err error
-		if found, err = siblings(l.path); err != nil {
-			return nil, err
-		}
-		head, _ := look(l.path)
-		if head.inode == opened || slices.ContainsFunc(found, func(s sibling) bool { return s.inode == opened }) {
-			break
-		}
-	}
 	if newest != nil {
-		if i := slices.IndexFunc(found, func(s sibling) bool { return s.inode == newest.inode }); i >= 0 {
-			return found[i+1:], nil
-		}
 		info, err := newest.file.Stat()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		since = info.ModTime()
 	}
-	return slices.DeleteFunc(found, func(s sibling) bool { return s.written.Before(since) }), nil
+	isNewest := func(s sibling) bool { return newest != nil && s.inode == newest.inode }
+	matters := func(s sibling) bool {
+		if newest == nil && l.resumed {
+			return s.head
+		}
+		return s.head || isNewest(s) || !s.written.Before(since)
+	}
+	found, err := l.opts.siblings(target(l.path), matters)
+	if err != nil {
+		return nil, nil, err
+	}
+	if i := slices.IndexFunc(found, isNewest); i >= 0 {
+		return found[i+1:], nil, nil
+	}
+	found = slices.DeleteFunc(found, func(s sibling) bool { return !matters(s) })
+	if newest == nil || !slices.ContainsFunc(found, func(s sibling) bool { return !s.head }) {
+		return found, nil, nil
+	}
+	for i, s := range found { // it may have been compressed
+		switch now, err := identify(s.path, newest.id.n); {
+		case err == nil && now.inode != s.inode || errors.Is(err, fs.ErrNotExist):
+			return nil, nil, errMoving
+		case err == nil && newest.id.known() && now.sameContent(newest.id):
+			return found[i+1:], nil, nil
+		}
+	}
+	return found, &ingest.Gap{From: newest.split.Next, To: newest.split.Next, Reason: missedReason}, nil
 }
 
 // knows reports that the file is being read or has been read to its end.
-func (l *lineage) knows(s sibling) bool {
+func (l *lineage) knows(g *generation) bool {
 	read := slices.Clone(l.finished)
-	for _, g := range l.gens {
-		if g.inode == s.inode {
+	for _, o := range l.gens {
+		if o.inode == g.inode {
 			return true
 		}
-		if g.id.known() { // it may have been compressed meanwhile
-			read = append(read, g.id)
+		if o.id.known() { // it may have been compressed meanwhile
+			read = append(read, o.id)
 		}
 	}
-	return slices.ContainsFunc(read, func(id identity) bool {
-		now, err := identify(s.path, id.n)
-		return err == nil && now.sameContent(id)
-	})
+	return slices.ContainsFunc(read, g.beginsAs)
+}
+
+// beginsAs reports that the content begins as that of an identity.
+func (g *generation) beginsAs(id identity) bool {
+	hash, err := g.hash(id.n)
+	return err == nil && hash == id.hash
 }
 
 func (l *lineage) add(path string, next int64) error {
@@ -187,55 +194,93 @@ func (l *lineage) instead(id identity) (*generation, error) {
 
 // begin opens the files to read when there is no cursor, or only an offset.
 func (l *lineage) begin(haveHead bool) error {
-	if !haveHead && len(l.older) == 0 {
+	if !haveHead && !l.older {
 		return nil
 	}
-	l.located = true
-	if !l.resumed {
-		for _, path := range byAge(l.older) {
-			if err := l.add(path, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+	if !l.resumed && l.older {
+		if err := l.addOlder(); err != nil {
+			return err
 		}
 	}
-	switch {
-	case !haveHead:
-		return nil
-	case l.start.Next > 0:
-		return l.add(l.path, l.start.Next)
+	if haveHead && l.start.Next > 0 {
+		if err := l.add(l.path, l.start.Next); err != nil {
+			return err
+		}
 	}
-	return l.extend()
+	if l.located = true; haveHead && l.start.Next == 0 {
+		return l.extend()
+	}
+	return nil
+}
+
+// addOlder opens the files that the patterns name as older ones of the path.
+func (l *lineage) addOlder() error {
+	named := func(s sibling) bool {
+		return !s.head && !l.heads[s.path] && Matches(l.opts.Globs, s.path) && !Matches(l.opts.Except, s.path)
+	}
+	found, err := l.opts.siblings(l.path, named)
+	if err != nil {
+		return err
+	}
+	for _, s := range slices.DeleteFunc(found, func(s sibling) bool { return !named(s) }) {
+		g, err := l.opts.openListed(s, 0)
+		if err != nil {
+			l.closeFiles()
+			return err
+		}
+		l.gens = append(l.gens, g)
+	}
+	return nil
 }
 
 // search finds the file of an identity: under its path or a rotated name, or
 // its content in a compressed file or a copy. It returns nil when there is none,
 // but for the one excluded, that reaches to next.
 func (l *lineage) search(id identity, next int64, excluded inode) (*generation, error) {
-	found, err := siblings(l.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	found, err := l.opts.siblings(target(l.path), func(sibling) bool { return true })
+	moving := errors.Is(err, errMoving)
+	if err != nil && !moving && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
-	}
-	if head, ok := look(l.path); ok {
-		found = append(found, head)
 	}
 	for _, sameInode := range []bool{true, false} {
 		for _, s := range found {
-			now, err := identify(s.path, id.n)
-			if err != nil || s.inode == excluded || !now.sameContent(id) || !sameInode && !id.known() || sameInode != (now.inode == id.inode) {
+			if s.inode == excluded || sameInode != (s.inode == id.inode) || !sameInode && !id.known() {
 				continue
 			}
-			g, err := open(s.path, l.opts, next)
-			if err != nil {
-				continue
+			g, err := l.reopen(s, id, next)
+			if err == nil {
+				g.copied = !sameInode && g.content == nil
+				return g, nil
 			}
-			if info, err := g.file.Stat(); g.content == nil && (err != nil || info.Size() < next) {
-				g.close()
-				continue
-			}
-			g.id = identity{inode: g.inode, n: id.n, hash: id.hash}
-			g.copied = !sameInode && g.content == nil
-			return g, nil
+			moving = moving || errors.Is(err, errMoving)
+		}
+		if moving {
+			return nil, errMoving
 		}
 	}
 	return nil, nil
+}
+
+var errOther = errors.New("another file")
+
+// reopen opens a listed file at next if its content is that of the identity, and
+// reaches there.
+func (l *lineage) reopen(s sibling, id identity, next int64) (*generation, error) {
+	g, err := l.opts.openListed(s, 0)
+	if err != nil {
+		return nil, err
+	}
+	same := g.beginsAs(id)
+	if g.close(); !same {
+		return nil, errOther
+	}
+	if g, err = l.opts.openListed(s, next); err != nil {
+		return nil, err
+	}
+	if info, err := g.file.Stat(); g.content == nil && (err != nil || info.Size() < next) {
+		g.close()
+		return nil, errOther
+	}
+	g.id = identity{inode: g.inode, n: id.n, hash: id.hash}
+	return g, nil
 }

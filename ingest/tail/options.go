@@ -64,7 +64,8 @@ type Options struct {
 
 	Logger *slog.Logger // nil: slog.Default()
 
-	idle time.Duration // the pace of CaughtUp chunks; 0: idleEvery
+	idle   time.Duration     // the pace of CaughtUp chunks; 0: idleEvery
+	glance func(path string) // called before a name in a folder is looked at or opened, for tests; nil: nothing is called
 }
 
 func (o *Options) setDefaults() {
@@ -76,6 +77,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.idle == 0 {
 		o.idle = idleEvery
+	}
+	if o.glance == nil {
+		o.glance = func(string) {}
 	}
 	if o.MaxLine == 0 {
 		o.MaxLine = lines.DefaultMax

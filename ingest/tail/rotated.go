@@ -2,11 +2,9 @@ package tail
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // isRotated reports whether name is what rotation makes of base: base with a
@@ -35,50 +33,6 @@ func isStamp(s string) bool {
 		return false
 	}
 	return strings.Trim(s, "0123456789.-:_TZ") == ""
-}
-
-// sibling is a file that may be a generation of a path.
-type sibling struct {
-	path    string
-	inode   inode
-	written time.Time // last
-}
-
-// siblings lists the regular files beside path, or beside what path links to,
-// that rotation may have made of it, in the order of their last writing. The
-// directory is listed twice: a rename during one listing may hide a file from it.
-func siblings(path string) ([]sibling, error) {
-	target := path
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		target = resolved
-	}
-	dir, base := filepath.Split(target)
-	if dir == "" {
-		dir = "."
-	}
-	var found []sibling
-	for range 2 {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if e.Name() == base || !isRotated(base, e.Name()) {
-				continue
-			}
-			s, ok := look(filepath.Join(dir, e.Name()))
-			if ok && !slices.ContainsFunc(found, func(o sibling) bool { return o.inode == s.inode }) {
-				found = append(found, s)
-			}
-		}
-	}
-	// A compressed file is being written as long as what it is made from exists.
-	found = slices.DeleteFunc(found, func(s sibling) bool {
-		from, compressed := strings.CutSuffix(s.path, ".gz")
-		return compressed && exists(from)
-	})
-	sortByAge(found)
-	return found, nil
 }
 
 // sortByAge puts files in the order of their last writing. Fast writers fill
@@ -133,15 +87,6 @@ func digits(s string) int {
 	return n
 }
 
-// look describes the file at path; ok is false where there is no regular file.
-func look(path string) (s sibling, ok bool) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return sibling{}, false
-	}
-	return sibling{path: path, inode: inodeOf(info), written: info.ModTime()}, true
-}
-
 // byAge puts paths in the order of their last writing, and leaves out what is
 // no regular file.
 func byAge(paths []string) []string {
@@ -157,9 +102,4 @@ func byAge(paths []string) []string {
 		out[i] = f.path
 	}
 	return out
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

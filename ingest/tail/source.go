@@ -41,7 +41,7 @@ func (s *Source) run(ctx context.Context, from map[string]ingest.Cursor, out cha
 	defer f.close()
 	for partition := range from {
 		if path, ok := strings.CutPrefix(partition, "file:"); ok && Matches(s.opts.Globs, path) && !Matches(s.opts.Except, path) {
-			f.follow(path, nil, time.Time{})
+			f.follow(path, false, time.Time{})
 		}
 	}
 	// A path without wildcards is looked at in each round from now on. Times of
@@ -49,7 +49,7 @@ func (s *Source) run(ctx context.Context, from map[string]ingest.Cursor, out cha
 	now := time.Now()
 	for _, g := range s.opts.Globs {
 		if !exists(g) && !strings.ContainsAny(g, `*?[\`) && !Matches(f.opts.Except, g) {
-			f.follow(filepath.Clean(g), nil, now.Add(-10*time.Millisecond))
+			f.follow(filepath.Clean(g), false, now.Add(-10*time.Millisecond))
 		}
 	}
 	pause := time.NewTimer(0)
@@ -96,7 +96,7 @@ func (f *following) round(ctx context.Context, now time.Time) (progress bool, er
 		}
 		f.tell(m.without)
 		for _, path := range m.heads {
-			f.follow(path, m.older[path], began)
+			f.follow(path, len(m.older[path]) > 0, began)
 		}
 	}
 	for _, l := range f.lineages {
@@ -127,13 +127,13 @@ func (f *following) tell(without []string) {
 
 // follow begins with a path, unless it is known. Files that it named from began
 // on are its generations.
-func (f *following) follow(path string, older []string, began time.Time) {
+func (f *following) follow(path string, older bool, began time.Time) {
 	if f.known[path] {
 		return
 	}
 	f.known[path] = true
 	cursor, resumed := f.from["file:"+path]
-	l := &lineage{opts: &f.opts, path: path, out: f.out, start: cursor, cursor: cursor, resumed: resumed, known: resumed, older: older, began: began}
+	l := &lineage{opts: &f.opts, path: path, out: f.out, start: cursor, cursor: cursor, resumed: resumed, known: resumed, older: older, heads: f.known, began: began}
 	for _, other := range f.lineages {
 		if _, ok := headOf(path, []string{other.path}); ok {
 			l.retired = true

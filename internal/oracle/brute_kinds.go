@@ -25,7 +25,7 @@ func PossibleAt(h History, l Level) (bool, error) {
 		for i := range h {
 			if h[i].Status == event.Unknown && !slices.Contains(txns, &h[i]) {
 				for _, o := range h[i].Ops {
-					if changes(&o) {
+					if changes(&o) && o.Kind != event.Delete && o.Kind != event.Remove { // these leave nothing to be seen
 						w.leftOut = append(w.leftOut, version{cellOf(&o), o.Value})
 					}
 				}

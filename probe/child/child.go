@@ -185,6 +185,8 @@ func (c *child) gone(ctx context.Context) error {
 		return ctx.Err()
 	}
 	c.kill() // what closed its output may still run
+	for range c.answers { // a line that nobody waits for must not hold the reader
+	}
 	<-c.ended
 	how := "exit status 0"
 	if c.exit != nil {

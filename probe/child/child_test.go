@@ -48,6 +48,7 @@ func TestFaults(t *testing.T) {
 		{"has no status", script("echo '{}'"), 0, `the child's answer 1 is without a status: "{}"`},
 		{"has another status", script(`echo '{"status":"done"}'`), 0, `the child's answer 1 is wrong (`},
 		{"has operations that are none", script(`echo '{"status":"committed","ops":[{"op":"read"}]}'`), 0, `the child's answer 1 is wrong (`},
+		{"speaks and does not listen", "exec 0<&-; echo hello; sleep 60", 0, ""},
 		{"is not alone", "echo hello; " + script(committed), 0, ""}, // told when it is there in time
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -30,7 +30,6 @@ type Lock struct {
 	take func(ctx context.Context, conn *sql.Conn) (taken bool, err error)
 	stop context.CancelFunc
 	done chan struct{} // closed when nobody looks any more
-	look time.Duration // as the constant
 
 	mu   sync.Mutex
 	lost error
@@ -43,11 +42,7 @@ var errTaken = errors.New("another probe is running")
 // asks for the lock without waiting; Hold asks again for two seconds. where names what is locked, for the error that
 // somebody else has it. The caller closes the lock, and db then.
 func Hold(ctx context.Context, db *sql.DB, where string, take func(context.Context, *sql.Conn) (taken bool, err error)) (*Lock, error) {
-	return hold(ctx, db, where, take, look)
-}
-
-func hold(ctx context.Context, db *sql.DB, where string, take func(context.Context, *sql.Conn) (bool, error), look time.Duration) (*Lock, error) {
-	l := &Lock{db: db, take: take, done: make(chan struct{}), look: look}
+	l := &Lock{db: db, take: take, done: make(chan struct{})}
 	conn, err := l.attempt(ctx)
 	for end := time.Now().Add(patience); errors.Is(err, errTaken) && time.Now().Before(end) && ctx.Err() == nil; {
 		time.Sleep(again)
@@ -93,7 +88,7 @@ func (l *Lock) keep(ctx context.Context, conn *sql.Conn) {
 				conn.Close()
 			}
 			return
-		case <-time.After(l.look):
+		case <-time.After(look):
 		}
 		if conn = l.renew(ctx, conn); l.Err() != nil {
 			return

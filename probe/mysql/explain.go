@@ -30,6 +30,8 @@ func explain(err error, config *mysql.Config, schema string) error {
 		text = refused.Message
 	case errors.Is(err, mysql.ErrNoTLS):
 		text = "the server offers no TLS; where that is right, leave tls out of the URL"
+	case strings.Contains(text, "tls: ") || strings.Contains(text, "x509: "):
+		text = "the TLS connection fails: " + text
 	case errors.As(err, &dial):
 		text = dial.Error()
 	}

@@ -35,6 +35,8 @@ func explain(err error, config *pgx.ConnConfig, schema string) error {
 		text = refused.Message
 	case strings.Contains(text, "server refused TLS"):
 		text = "the server offers no TLS; where that is right, add sslmode=disable to the URL"
+	case strings.Contains(text, "tls: ") || strings.Contains(text, "x509: "):
+		text = "the TLS connection fails: " + text
 	case errors.As(err, &name):
 		text = name.Error()
 	case errors.As(err, &dial):

@@ -73,35 +73,49 @@ func (s *server) as(user *url.Userinfo) string {
 	return u.String()
 }
 
-func servers(t *testing.T) []*server {
-	t.Helper()
-	var all []*server
-	add := func(s *server, driver, name string) {
-		var err error
-		if s.root, err = sql.Open(driver, name); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.root.Close() })
-		all = append(all, s)
-	}
-	list := "SELECT table_name FROM information_schema.tables WHERE table_schema = 'SCHEMA'"
-	pg := testdb.Postgres(t, "password_encryption=scram-sha-256")
-	add(&server{product: "postgresql", url: pg, tables: list,
+const listTables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'SCHEMA'"
+
+func startPostgres(t *testing.T) *server {
+	s := &server{
+		product: "postgresql", url: testdb.Postgres(t, "password_encryption=scram-sha-256"), tables: listTables,
 		limit: []string{"CREATE ROLE limited LOGIN PASSWORD 'se cret/1'"},
 		grant: []string{"CREATE SCHEMA isowatch_probe", "GRANT USAGE, CREATE ON SCHEMA isowatch_probe TO limited"},
 		level: "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'",
-	}, "pgx", pg)
-	name := testdb.MariaDB(t)
+	}
+	s.connect(t, "pgx", s.url)
+	return s
+}
+
+func startMariaDB(t *testing.T) *server {
+	return mysqlServer(t, "mariadb", testdb.MariaDB(t), "SET GLOBAL tx_isolation = 'SERIALIZABLE'")
+}
+
+func startMySQL(t *testing.T) *server {
+	return mysqlServer(t, "mysql", testdb.MySQL(t), "SET GLOBAL transaction_isolation = 'SERIALIZABLE'")
+}
+
+func mysqlServer(t *testing.T, product, name, level string) *server {
+	t.Helper()
 	c, err := mysql.ParseDSN(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(&server{product: "mariadb", url: "mysql://root@" + c.Addr + "/", tables: list,
+	s := &server{
+		product: product, url: "mysql://root@" + c.Addr + "/", tables: listTables, level: level,
 		limit: []string{"CREATE USER limited IDENTIFIED BY 'se cret/1'"},
 		grant: []string{"CREATE DATABASE isowatch_probe", "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP ON isowatch_probe.* TO limited"},
-		level: "SET GLOBAL tx_isolation = 'SERIALIZABLE'",
-	}, "mysql", name)
-	return all
+	}
+	s.connect(t, "mysql", name)
+	return s
+}
+
+func (s *server) connect(t *testing.T, driver, name string) {
+	t.Helper()
+	var err error
+	if s.root, err = sql.Open(driver, name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.root.Close() })
 }
 
 // demandPasswords has PostgreSQL ask the user "limited" for a password.
@@ -119,9 +133,8 @@ func (s *server) demandPasswords(t *testing.T) {
 
 // each runs a test on fresh servers.
 func each(t *testing.T, test func(t *testing.T, s *server)) {
-	for _, s := range servers(t) {
-		t.Run(s.product, func(t *testing.T) { test(t, s) })
-	}
+	t.Run("postgresql", func(t *testing.T) { test(t, startPostgres(t)) })
+	t.Run("mariadb", func(t *testing.T) { test(t, startMariaDB(t)) })
 }
 
 func open(t *testing.T, url, epoch string) *Target {
@@ -147,7 +160,7 @@ func fill(t *testing.T, to *Target) {
 // A run uses its own tables, keeps others out, drops what an earlier one left, and leaves
 // nothing.
 func TestEpochs(t *testing.T) {
-	each(t, func(t *testing.T, s *server) {
+	test := func(t *testing.T, s *server) {
 		s.exec(t, s.level)
 		killed := open(t, s.url, "e1")
 		fill(t, killed)
@@ -178,7 +191,9 @@ func TestEpochs(t *testing.T) {
 		if got := s.names(t, "isowatch_probe"); len(got) > 0 {
 			t.Errorf("tables %q remain", got)
 		}
-	})
+	}
+	each(t, test)
+	t.Run("mysql", func(t *testing.T) { test(t, startMySQL(t)) })
 }
 
 // abandon ends as a killed process does.
@@ -213,7 +228,7 @@ func TestForeignTables(t *testing.T) {
 
 // What a user may not, and what is no server, is said in one sentence, and leaves nothing.
 func TestRefused(t *testing.T) {
-	each(t, func(t *testing.T, s *server) {
+	test := func(t *testing.T, s *server) {
 		s.exec(t, s.limit...)
 		limited := s.as(url.UserPassword("limited", "se cret/1"))
 		refused(t, limited, Options{Epoch: "e1"}, "denied")
@@ -226,9 +241,11 @@ func TestRefused(t *testing.T) {
 		if err := to.Close(); err != nil {
 			t.Error(err)
 		}
-		if s.product == "mariadb" {
+		if s.product != "postgresql" {
 			refused(t, s.as(url.UserPassword("limited", "se cret/2")), Options{Epoch: "e3"}, "Access denied for user 'limited'")
-			refused(t, s.url+"?tls=true", Options{Epoch: "e3"}, "offers no TLS")
+			refused(t, s.url+"?tls=true", Options{Epoch: "e3"}, map[string]string{
+				"mariadb": "the server offers no TLS; where that is right", "mysql": "the TLS connection fails: ",
+			}[s.product])
 			s.exec(t, "SET GLOBAL read_only = ON")
 			refused(t, s.url, Options{Epoch: "e3"}, "a replica is no target")
 		} else {
@@ -255,7 +272,9 @@ func TestRefused(t *testing.T) {
 		refused(t, u.String(), Options{Epoch: "e3"}, "no such host")
 		refused(t, s.product+"x://me:se cret@h/", Options{Epoch: "e3"}, "names no database that can be probed")
 		refused(t, u.Scheme+"://me:se cret/1@h:port/", Options{Epoch: "e3"}, "the URL cannot be read")
-	})
+	}
+	each(t, test)
+	t.Run("mysql", func(t *testing.T) { test(t, startMySQL(t)) })
 }
 
 // The lock is taken again when its connection is lost, and tells when another probe has it.
@@ -309,7 +328,7 @@ func TestLockedTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		lock, unlock := []string{"BEGIN", "LOCK TABLE isowatch_probe.e1_registers"}, "COMMIT"
-		if s.product == "mariadb" {
+		if s.product != "postgresql" {
 			lock, unlock = []string{"LOCK TABLES isowatch_probe.e1_registers WRITE"}, "UNLOCK TABLES"
 		}
 		for _, statement := range lock {
@@ -336,10 +355,11 @@ func TestLockedTables(t *testing.T) {
 func TestServerBounds(t *testing.T) {
 	ask := map[string]string{
 		"postgresql": "SELECT current_setting('statement_timeout') || ' ' || current_setting('idle_in_transaction_session_timeout')",
+		"mysql":      "SELECT CONCAT(@@max_execution_time, ' ', @@innodb_lock_wait_timeout)",
 		"mariadb":    "SELECT CONCAT(@@max_statement_time, ' ', @@innodb_lock_wait_timeout, ' ', @@idle_transaction_timeout)",
 	}
-	want := map[string]string{"postgresql": "3s 3s", "mariadb": "3.000000 3 3"}
-	each(t, func(t *testing.T, s *server) {
+	want := map[string]string{"postgresql": "3s 3s", "mariadb": "3.000000 3 3", "mysql": "3000 3"}
+	test := func(t *testing.T, s *server) {
 		to, err := Open(t.Context(), s.url, Options{Epoch: "e1", Timeout: 3 * time.Second, Sessions: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -369,5 +389,7 @@ func TestServerBounds(t *testing.T) {
 		if n := db.DB.Stats().MaxOpenConnections; n != 2 {
 			t.Errorf("%d connections", n)
 		}
-	})
+	}
+	each(t, test)
+	t.Run("mysql", func(t *testing.T) { test(t, startMySQL(t)) })
 }

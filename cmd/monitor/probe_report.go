@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/probe"
+)
+
+// probeReport is what --report gets: what was probed, and what came of it.
+type probeReport struct {
+	Product      string           `json:"product,omitempty"`
+	Version      string           `json:"version,omitempty"`
+	Isolation    string           `json:"isolation,omitempty"` // that transactions asked for
+	Epoch        string           `json:"epoch"`
+	Workload     string           `json:"workload"`
+	Seed         uint64           `json:"seed"`
+	Expect       string           `json:"expect"`
+	Transactions map[string]int64 `json:"transactions"` // by outcome
+	Latency      map[string]int64 `json:"latency_ns"`   // p50, p99, max
+	Violations   map[string]int64 `json:"violations"`   // of the expected level, by anomaly
+	Allowed      map[string]int64 `json:"allowed"`      // by it, by anomaly
+	Faults       string           `json:"faults,omitempty"`
+	Sources      []app.Report     `json:"sources"`
+}
+
+// sumUp is what the status and the counts say together.
+func (p *probeFlags) sumUp(b *begun, status *engine.Status, sources []app.Report, s *probe.Stats) *probeReport {
+	committed, aborted, unknown := s.Outcomes()
+	r := &probeReport{
+		Product: b.db.Product, Version: b.db.Version, Isolation: b.db.Isolation, Epoch: b.options.Epoch, Workload: b.work.Name(), Seed: b.options.Seed,
+		Expect:       p.service.WatchOf(probeSource).Expected(),
+		Transactions: map[string]int64{"committed": committed, "aborted": aborted, "unknown": unknown},
+		Latency:      map[string]int64{"p50": int64(s.Latency(0.5)), "p99": int64(s.Latency(0.99)), "max": int64(s.Latency(1))},
+		Violations:   map[string]int64{}, Allowed: map[string]int64{}, Faults: p.faults.summary(), Sources: sources,
+	}
+	for i := range status.Sources {
+		for anomaly, found := range status.Sources[i].Findings {
+			if found.Violating > 0 {
+				r.Violations[anomaly] += found.Violating
+			}
+			if found.Expected > 0 {
+				r.Allowed[anomaly] += found.Expected
+			}
+		}
+	}
+	return r
+}
+
+// anomalies lists counts by anomaly, as "3 G2, 12 G2-item".
+func anomalies(counts map[string]int64) string {
+	var texts []string
+	for anomaly, n := range counts {
+		texts = append(texts, fmt.Sprintf("%d %s", n, anomaly))
+	}
+	slices.SortFunc(texts, func(a, b string) int {
+		return strings.Compare(a[strings.Index(a, " "):], b[strings.Index(b, " "):])
+	})
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,142 @@
+package tail
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// errMoving means that files were renamed all the while that they were looked for. Look
+// again at the next poll.
+var errMoving = errors.New("the files are being renamed")
+
+// listings bounds how often a folder is listed in one poll until two lists agree.
+const listings = 8
+
+// sibling is a file that may be a generation of a path.
+type sibling struct {
+	path    string
+	inode   inode
+	written time.Time // last
+	head    bool      // the path's own file
+}
+
+func samePlace(a, b sibling) bool { return a.path == b.path && a.inode == b.inode }
+
+// siblings lists the path's own file, last, and before it the files that rotation may
+// have made of it, in the order of their last writing.
+//
+// A folder cannot be read at one moment: a rename meanwhile hides a file, or shows it
+// under a name that is another's by now. Renames move a file on and never back. So two
+// lists that agree are true of the moment between them. Of files that do not matter the
+// lists may differ. Where no two lists agree, the last one is returned with errMoving.
+func (o *Options) siblings(path string, matters func(sibling) bool) ([]sibling, error) {
+	var before []sibling
+	for i := range listings {
+		found, err := o.list(path)
+		if err != nil {
+			return nil, err
+		}
+		now := slices.DeleteFunc(slices.Clone(found), func(s sibling) bool { return !matters(s) })
+		if i > 0 && slices.EqualFunc(before, now, samePlace) {
+			return inOrder(found), nil
+		}
+		if before = now; i == listings-1 {
+			return inOrder(found), errMoving
+		}
+	}
+	return nil, errMoving
+}
+
+// list reads the folder once, in the order of the names. A compressed file is being
+// written as long as what it is made from exists.
+func (o *Options) list(path string) (found []sibling, err error) {
+	dir, base := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if name != base && !isRotated(base, name) {
+			continue
+		}
+		if from, compressed := strings.CutSuffix(name, ".gz"); compressed && name != base && contains(entries, from) {
+			continue
+		}
+		p := filepath.Join(dir, name)
+		o.glance(p)
+		s, ok := look(p)
+		if ok && !slices.ContainsFunc(found, func(o sibling) bool { return o.inode == s.inode }) {
+			s.head = name == base
+			found = append(found, s)
+		}
+	}
+	return found, nil
+}
+
+// contains looks for a name in what os.ReadDir gave, which is sorted.
+func contains(entries []os.DirEntry, name string) bool {
+	_, ok := slices.BinarySearchFunc(entries, name, func(e os.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
+	return ok
+}
+
+// inOrder sorts by age, the path's own file last.
+func inOrder(found []sibling) []sibling {
+	isHead := func(s sibling) bool { return s.head }
+	i := slices.IndexFunc(found, isHead)
+	if i < 0 {
+		sortByAge(found)
+		return found
+	}
+	head := found[i]
+	found = slices.Delete(found, i, i+1)
+	sortByAge(found)
+	return append(found, head)
+}
+
+// openListed opens a file that was listed, to read on from byte next. It returns
+// errMoving if the name leads to nothing or to another file by now.
+func (o *Options) openListed(s sibling, next int64) (*generation, error) {
+	o.glance(s.path)
+	g, err := open(s.path, o, next)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errMoving
+	case err != nil:
+		return nil, err
+	case g.inode != s.inode:
+		g.close()
+		return nil, errMoving
+	}
+	return g, nil
+}
+
+// target is the path, or what it links to: rotation leaves its files beside that.
+func target(path string) string {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	return path
+}
+
+// look describes the file at path; ok is false where there is no regular file.
+func look(path string) (s sibling, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return sibling{}, false
+	}
+	return sibling{path: path, inode: inodeOf(info), written: info.ModTime()}, true
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
