@@ -59,16 +59,16 @@ func checkCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Check whole histories, exactly",
-		Long: "Check reads recorded histories and says whether they satisfy isolation levels: one transaction as JSON a line, or the\n" +
-			"files of another checker (--format), which are recognised by their content. FILE - is standard input. Nothing is\n" +
-			"forgotten on the way unless --window is given. Small files are checked beside each other; answers come in their order.\n\n" +
-			"A record that cannot be decoded is told on standard error and makes verdicts unknown. The sources in a file are\n" +
-			"histories of their own: the verdict on a level is the worst of theirs.\n\n" +
-			"--expect asks for one level, or for what a product promises at a setting: the exit code is its verdict, also where\n" +
-			"--levels asks for others beside it. A level that some transactions did not ask for (isolation in their records) is\n" +
-			"unknown unless it is violated; --contract isolation=ignore judges all by it.\n\n" +
-			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated,\n" +
-			"130 interrupted, 254 wrong usage or a file that cannot be read (the others are still checked), 255 internal error.",
+		Long: "Check reads recorded histories and shows whether they satisfy isolation levels. A file has one transaction as JSON on\n" +
+			"each line, or the format of another checker (--format), which is recognized by the content. FILE - is standard input.\n" +
+			"Check keeps the whole history, unless --window is given. It checks small files at the same time, and answers in order.\n\n" +
+			"A record that cannot be decoded is reported on standard error, and makes verdicts unknown. Each source in a file is\n" +
+			"a history of its own. The verdict on a level is the worst one of all sources.\n\n" +
+			"--expect names one level, or what a product promises at a setting. Its verdict is the exit code, even if --levels\n" +
+			"names more levels. A level that some transactions did not ask for (isolation in their records) is unknown unless it\n" +
+			"is violated. --contract isolation=ignore judges all transactions by it.\n\n" +
+			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted.\n" +
+			"254 wrong usage, or a file that cannot be read (the others are still checked). 255 internal error.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
 			if err := w.Validate(); err != nil {
@@ -89,12 +89,12 @@ func checkCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	watchFlags(f, &w)
-	f.Var(expectValue{&w}, "expect", "level that the histories are expected to satisfy: it is asked for alone, and the exit code is by it")
+	f.Var(expectValue{&w}, "expect", "level that the histories must satisfy: only this level is checked, and the exit code is its verdict")
 	f.Lookup("expect").DefValue = "" // without it all levels are asked for alike
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
-	f.BoolVar(&allowEmpty, "allow-empty", false, "a file without transactions is ok, and not unknown")
-	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the answer; junit: a test suite for CI, with a case for each file and level")
+	f.BoolVar(&allowEmpty, "allow-empty", false, "a file without transactions is ok, not unknown")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the output; junit: a test suite for CI, with a case for each file and level")
 	return c
 }
 

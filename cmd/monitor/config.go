@@ -11,7 +11,7 @@ import (
 func configCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
-		Short: "Check a configuration file, or show what is in effect",
+		Short: "Check a configuration file, or show the settings in effect",
 		Args:  cobra.NoArgs,
 	}
 	c.AddCommand(configCheckCommand(t), configShowCommand(t))
@@ -21,10 +21,10 @@ func configCommand(t *terminal) *cobra.Command {
 func configCheckCommand(t *terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE...",
-		Short: "List everything that is wrong with configuration files, with its line",
-		Long: "Check reads configuration files of 'monitor run --config' and lists everything that is wrong with them. It opens\n" +
-			"nothing else: files of secrets and certificates need not be there.\n\n" +
-			"Exit codes: 0 all are right, 254 one is not.",
+		Short: "List all faults of configuration files, with their lines",
+		Long: "Check reads configuration files of 'monitor run --config' and lists all their faults. It opens\n" +
+			"no other file: files of secrets and certificates need not exist.\n\n" +
+			"Exit codes: 0 all are valid, 254 one is not.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, files []string) error {
 			wrong := false
@@ -53,8 +53,8 @@ func configShowCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show",
 		Short: "Print all settings in effect, with their defaults, as a configuration file",
-		Long: "Show takes the flags of 'monitor run' and prints what that would work with, as a configuration file. Secrets are named\n" +
-			"by their file or variable; of URLs, logins and what stands behind the host are masked.",
+		Long: "Show takes the flags of 'monitor run' and prints the settings that run would use, as a configuration file. Secrets are named\n" +
+			"by their file or variable. Logins in URLs, and all that follows the host, are masked.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)

@@ -21,12 +21,12 @@ func convertCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert FILE",
 		Short: "Write a recorded history in another format",
-		Long: "Convert reads a history in any format that check reads, and writes it to standard output in another one, so that\n" +
-			"other checkers can be run on it. FILE - is standard input.\n\n" +
-			"jsonl holds everything. edn holds lists and registers, polysi and dbcop registers, with numbers for keys and values;\n" +
-			"polysi and dbcop know no transaction whose outcome is unknown: it is committed where somebody read what it wrote, else aborted.\n\n" +
-			"Exit codes: 0 all is written, 1 records that could not be read are left out, 254 wrong usage, a file that cannot be read,\n" +
-			"or a history that the format cannot hold, 255 internal error.",
+		Long: "Convert reads a history in any format that check reads, and writes it to standard output in another format, so that\n" +
+			"other checkers can read it. FILE - is standard input.\n\n" +
+			"jsonl holds everything. edn holds lists and registers. polysi and dbcop hold registers, with numbers for keys and\n" +
+			"values. They have no unknown outcome: such a transaction becomes committed if its writes were read, else aborted.\n\n" +
+			"Exit codes: 0 all is written, 1 records that could not be read are left out. 254 wrong usage, a file that cannot be\n" +
+			"read, or a history that the format cannot hold. 255 internal error.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
 			convert.To = history.Format(to)

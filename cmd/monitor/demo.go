@@ -23,9 +23,9 @@ func demoCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a database with isolation bugs, with nothing installed",
-		Long: "Demo runs everything in one process: a NATS server, clients that use a small in-memory database with isolation\n" +
-			"bugs switched on and publish what they saw, and the monitor, which prints what it finds and serves its pages.\n" +
-			"It ends at Ctrl-C, or after --duration.",
+		Long: "Demo runs everything in one process: a NATS server, a small in-memory database with isolation bugs, its clients, and\n" +
+			"the monitor. The clients publish what they saw. The monitor prints what it finds, and serves its pages.\n" +
+			"Demo ends at Ctrl-C, or after --duration.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if length < 0 {

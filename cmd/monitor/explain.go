@@ -17,12 +17,12 @@ import (
 func explainCommand(t *terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [NAME]",
-		Short: "Tell what an anomaly, a level or a setting of a product means",
+		Short: "Explain an anomaly, a level or a product's setting",
 		Long: "Explain prints a page in plain words. NAME is one of\n" +
 			"  an anomaly         G2-item, \"write skew\", LostUpdate, P4\n" +
 			"  a level            snapshot-isolation, SI, PL-3\n" +
 			"  a product          postgresql, or one of its settings: postgresql/repeatable-read\n\n" +
-			"Names of Elle, of the papers and plain ones are understood. Without NAME it lists what there is.",
+			"Names of Elle, names of the papers and plain names all work. Without NAME, explain lists all pages.",
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return explained(), cobra.ShellCompDirectiveNoFileComp

@@ -32,8 +32,8 @@ type faults struct {
 }
 
 func (x *faults) register(f *pflag.FlagSet) {
-	f.StringVar(&x.command, "fault", "", "shell command that breaks something of the test environment; it runs again and again")
-	f.StringVar(&x.heal, "heal", "", "shell command that mends it; it runs behind each --fault, and at the end")
+	f.StringVar(&x.command, "fault", "", "shell command that breaks something in the test environment; it runs every --fault-every")
+	f.StringVar(&x.heal, "heal", "", "shell command that repairs it; it runs after each --fault, and at the end")
 	f.DurationVar(&x.every, "fault-every", x.every, "time from the start of a fault to the start of the next one")
 	f.DurationVar(&x.last, "fault-for", x.last, "time from a fault to its --heal")
 }

@@ -23,11 +23,11 @@ func findingsCommand(t *terminal) *cobra.Command {
 	dead, panes := false, false
 	c := &cobra.Command{
 		Use:   "findings",
-		Short: "Print what is stored, oldest first, beside a running service too",
-		Long: "Findings prints the latest revision of every finding that a data folder holds, the oldest first. While a service\n" +
-			"has the folder open it is asked over the socket in it; otherwise the folder is opened for reading only.\n\n" +
-			"With --id one finding is printed, also as dot (Graphviz), as svg, or as history: the records of the transactions that it\n" +
-			"rests on, from which \"monitor check --contract start=existing\" makes it again.",
+		Short: "Print stored findings, oldest first, also while a service runs",
+		Long: "Findings prints the latest revision of every finding in a data folder, the oldest first. If a service has the folder\n" +
+			"open, the service answers over the socket in it. Otherwise the folder is opened for reading only.\n\n" +
+			"With --id it prints one finding, also as dot (Graphviz), as svg, or as history. A history holds the records of the\n" +
+			"finding's transactions: \"monitor check --contract start=existing\" on it makes the finding again.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			kind := app.Findings
@@ -72,7 +72,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 	f.BoolVar(&dead, "dead-letters", false, "print the records that could not be decoded instead")
 	f.BoolVar(&panes, "panes", false, "print the verdicts by stretch of time instead")
 	f.StringVar(&id, "id", "", "print this finding only")
-	f.VarP(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "o", "form of the answer")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl", "dot", "svg", "history"}}, "output", "o", "form of the output")
 	return c
 }
 

@@ -24,10 +24,10 @@ type inputFlags struct {
 
 func (in *inputFlags) register(f *pflag.FlagSet, s *config.Service) {
 	in.brokers(f)
-	f.StringArrayVar(&in.tail, "tail", nil, "files to follow, a pattern such as 'log/*.jsonl'; may be repeated")
+	f.StringArrayVar(&in.tail, "tail", nil, "files to follow; a pattern such as 'log/*.jsonl'; may be repeated")
 	f.BoolVar(&in.stdin, "stdin", false, "read standard input to its end")
 	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server inside the process; 0: any")
-	f.DurationVar(&s.Embedded.MaxAge, "nats-max-age", s.Embedded.MaxAge, "how long that server keeps records; 0: for ever")
+	f.DurationVar(&s.Embedded.MaxAge, "nats-max-age", s.Embedded.MaxAge, "how long the NATS server inside the process keeps records; 0: for ever")
 }
 
 // brokers are the flags of the brokers' inputs.
@@ -41,16 +41,16 @@ func (in *inputFlags) brokers(f *pflag.FlagSet) {
 	f.StringVar(&n.TokenFile, "nats-token-file", "", "file with a NATS token")
 	f.StringVar(&n.User, "nats-user", "", "NATS user")
 	f.StringVar(&n.PasswordFile, "nats-password-file", "", "file with the NATS user's password")
-	f.StringVar(&n.CAFile, "nats-ca-file", "", "PEM file of the authorities that sign NATS servers")
+	f.StringVar(&n.CAFile, "nats-ca-file", "", "PEM file of the authorities that sign the NATS servers' certificates")
 	f.StringVar(&n.CertFile, "nats-cert-file", "", "PEM file of the client certificate for NATS")
-	f.StringVar(&n.KeyFile, "nats-key-file", "", "PEM file of its key")
+	f.StringVar(&n.KeyFile, "nats-key-file", "", "PEM file of the key of the client certificate")
 
 	f.StringSliceVar(&k.Brokers, "kafka", nil, "Kafka brokers, HOST:PORT")
 	f.StringSliceVar(&k.Topics, "topic", nil, "Kafka topics to read")
-	f.BoolVar(&k.TLS, "kafka-tls", false, "speak TLS with the brokers; implied by the files below")
-	f.StringVar(&k.CAFile, "kafka-ca-file", "", "PEM file of the authorities that sign brokers")
+	f.BoolVar(&k.TLS, "kafka-tls", false, "use TLS with the brokers; the TLS files imply it")
+	f.StringVar(&k.CAFile, "kafka-ca-file", "", "PEM file of the authorities that sign the brokers' certificates")
 	f.StringVar(&k.CertFile, "kafka-cert-file", "", "PEM file of the client certificate for Kafka")
-	f.StringVar(&k.KeyFile, "kafka-key-file", "", "PEM file of its key")
+	f.StringVar(&k.KeyFile, "kafka-key-file", "", "PEM file of the key of the client certificate")
 	f.StringVar(&k.Mechanism, "kafka-sasl", "", "SASL mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512")
 	f.StringVar(&k.User, "kafka-user", "", "SASL user")
 	f.StringVar(&k.PasswordFile, "kafka-password-file", "", "file with the SASL password; or the variable "+passwordVariable)

@@ -15,7 +15,7 @@ func manCommand(t *terminal) *cobra.Command {
 	dir := ""
 	c := &cobra.Command{
 		Use:   "man",
-		Short: "Print the man page, or write those of all commands to a folder",
+		Short: "Print the man page, or write the man pages of all commands to a folder",
 		Long: "Man prints the page monitor(1). With --dir it writes a page for each command: monitor.1, monitor-run.1 and so on.\n\n" +
 			"  monitor man | man -l -\n" +
 			"  monitor man --dir /usr/local/share/man/man1",

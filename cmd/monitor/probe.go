@@ -48,15 +48,15 @@ func probeCommand(t *terminal) *cobra.Command {
 		Use:   "probe URL",
 		Short: "Run a small workload on a database, and watch it",
 		Long: "Probe runs a small, steady workload on a database, in tables of its own, and watches what the database answers:\n" +
-			"does it keep its promise? No other table is touched; the tables are dropped at the end. URL is one of\n\n" +
+			"does it keep its promise? Probe touches no other table, and drops its own at the end. URL is one of\n\n" +
 			"  postgres://USER@HOST/DATABASE    mysql://USER@HOST/    sqlite:///FILE\n" +
 			"  exec:COMMAND                     any database, through a program that speaks for it (docs/probe.md)\n" +
-			"  sim:LEVEL                        a simulated store that promises a level, to try things\n\n" +
-			"A password in the URL shows in the list of processes: use --password-file, or PGPASSFILE.\n\n" +
-			"It ends after --duration, or at Ctrl-C or SIGTERM: transactions that run are finished, a fault is healed, and all\n" +
-			"is decided. A second signal ends it at once.\n\n" +
-			"Exit codes: 0 the expected level holds, 1 it is violated, 2 it is unknown; 254 wrong usage, or a database that\n" +
-			"cannot be reached or refuses us, 255 internal error.",
+			"  sim:LEVEL                        a simulated store that keeps exactly this level, to try things\n\n" +
+			"The list of processes shows a password in the URL: use --password-file, or PGPASSFILE.\n\n" +
+			"Probe ends after --duration, or at Ctrl-C or SIGTERM. It finishes running transactions, heals a fault, and decides\n" +
+			"everything. A second signal ends it at once.\n\n" +
+			"Exit codes: 0 the expected level holds, 1 it is violated, 2 it is unknown. 254 wrong usage, or a database that\n" +
+			"cannot be reached or refuses the login. 255 internal error.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			work, err := p.settle()
@@ -82,14 +82,14 @@ func probeCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	p.generator.register(f)
-	f.StringVar(&p.history, "history", "", "file that keeps the records, as JSON lines")
-	f.StringVar(&p.report, "report", "", "file that gets the verdict at the end, as JSON")
-	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; a temporary one, unless named")
+	f.StringVar(&p.history, "history", "", "file to keep the records in, as JSON lines")
+	f.StringVar(&p.report, "report", "", "file to write the verdict to at the end, as JSON")
+	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; default: a temporary folder")
 	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
 	f.Var(expectValue{&s.Watch}, "expect", "level that the database promises; default: what its product documents")
 	f.Lookup("expect").DefValue = ""
 	f.Var(windowValue{&s.Watch.Window}, "window", "how long transactions are kept for comparison")
-	f.DurationVar(&s.Watch.Lateness, "lateness", s.Watch.Lateness, "how far behind the latest record another one may come")
+	f.DurationVar(&s.Watch.Lateness, "lateness", s.Watch.Lateness, "how late a record may come, compared with the latest record")
 	outputFlag(f, &p.output)
 	logFlags(f, &s.Log)
 	p.sinks.register(f)

@@ -22,18 +22,19 @@ func replayCommand(t *terminal) *cobra.Command {
 	output, logLevel, logFormat := "text", "error", "text"
 	c := &cobra.Command{
 		Use:   "replay",
-		Short: "Check a range of stored input again, and close a horizon finding",
-		Long: "Replay reads what a broker or files hold, and says whether it satisfies isolation levels. It stores nothing itself. Nothing is\n" +
-			"forgotten on the way unless --window is given. Without --to it reads up to what is there when it begins.\n\n" +
-			"--from and --to (exclusive) are times in RFC 3339, or positions: the sequence of a NATS message, the byte of a line in a\n" +
-			"file, for Kafka PARTITION:OFFSET,... A range of times holds the transactions that ran in it. Since a range leaves out\n" +
-			"records, it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
-			"A horizon finding names the command that decides it. Its --finding is closed in the output: resolved-violated when the\n" +
-			"range holds a violation of --expect in which a --txn takes part, resolved-ok when it was read as a whole, with who wrote\n" +
-			"what these read, and holds none. Otherwise it stays open, and standard error says why. The service that runs in --data\n" +
-			"looks at the answer itself, stores it, and tells its sinks.\n\n" +
-			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated, 254 wrong usage or an input\n" +
-			"that cannot be read, 255 internal error.",
+		Short: "Check a range of the input again, and close a horizon finding",
+		Long: "Replay reads the records that a broker or files hold, and shows whether they satisfy isolation levels. It stores\n" +
+			"nothing itself, and keeps the whole range unless --window is given. Without --to it reads up to what is there when it begins.\n\n" +
+			"--from and --to (exclusive) are times in RFC 3339, or positions. A position is the sequence of a NATS message, the byte\n" +
+			"of a line in a file, or PARTITION:OFFSET,... for Kafka. A range of times holds the transactions that ran in it. A range\n" +
+			"leaves out records, so it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
+			"A horizon finding names the command that decides it. The output closes --finding in one of two ways:\n" +
+			"  resolved-violated   the range holds a violation of --expect in which a --txn takes part\n" +
+			"  resolved-ok         the whole range was read, with the writers of what these read, and holds no such violation\n" +
+			"Otherwise it stays open, and standard error shows the reason. The service that runs in --data checks the answer itself,\n" +
+			"stores it, and sends it to its sinks.\n\n" +
+			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 254 wrong usage, or an input\n" +
+			"that cannot be read. 255 internal error.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.NATS, r.Kafka, err = in.named(c.Flags(), t.lookupEnv); err != nil {
@@ -87,21 +88,21 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringArrayVar(&r.Files, "file", nil, "files to read, a pattern such as 'log/*.jsonl'; may be repeated")
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
 	in.brokers(f)
-	f.Var(boundValue{&r.From}, "from", "where the range begins (default: where the input does)")
-	f.Var(boundValue{&r.To}, "to", "where it ends, exclusive (default: where the input does now)")
+	f.Var(boundValue{&r.From}, "from", "where the range begins (default: the input's beginning)")
+	f.Var(boundValue{&r.To}, "to", "where the range ends, exclusive (default: the input's present end)")
 	f.StringVar(&r.Source, "source", "", "only this source (default all)")
-	f.StringVar(&r.DefaultSource, "default-source", "", "source of the records that name none (default \"default\")")
+	f.StringVar(&r.DefaultSource, "default-source", "", "source of records that name no source (default \"default\")")
 	f.StringVar(&r.Key, "key", "", "show only findings about this key; all keys are checked")
 	f.StringVar(&r.Finding, "finding", "", "id of the horizon finding to close")
-	f.StringVar(&r.Data, "data", "", "folder of the running service in which --finding is closed (default: it is only printed)")
+	f.StringVar(&r.Data, "data", "", "data folder of the running service that --finding is closed in (default: it is only printed)")
 	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that --finding names; may be repeated")
 	f.StringVar(&r.Epoch, "epoch", "", "epoch of these transactions")
-	f.Int64Var(&r.Unnamed, "unnamed", 0, "edges of --finding that lead to transactions which are not named")
-	f.Var(expectValue{&r.Watch}, "expect", "level by which --finding is closed: the one that its service expects")
+	f.Int64Var(&r.Unnamed, "unnamed", 0, "number of edges of --finding to transactions without a name")
+	f.Var(expectValue{&r.Watch}, "expect", "level that decides --finding: the level that its service expects")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
-	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the answer")
-	f.StringVar(&logLevel, "log-level", logLevel, "least level of the log: debug, info, warn, error")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")
+	f.StringVar(&logLevel, "log-level", logLevel, "lowest level that is logged: debug, info, warn, error")
 	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")
 	return c
 }

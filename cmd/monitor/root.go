@@ -36,9 +36,9 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "monitor",
 		Short: "Tell when a database breaks the isolation level that it promises",
-		Long: "Monitor reads the transactions that clients ran against a database, as the clients saw them, and tells when\n" +
-			"their results contradict the isolation level that the database promises.\n\n" +
-			"Try 'monitor demo' first: it needs nothing.",
+		Long: "Monitor reads the transactions that clients ran against a database, as the clients saw them. It reports results\n" +
+			"that contradict the isolation level that the database promises.\n\n" +
+			"Try 'monitor demo' first: it needs no database and no setup.",
 		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			err := fromEnvironment(c.Flags(), t.lookupEnv)

@@ -30,13 +30,13 @@ func runCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Watch transactions as they come in",
-		Long: "Run reads records from NATS, Kafka, files or standard input, and reports findings as they are made. Without an\n" +
+		Long: "Run reads records from NATS, Kafka, files or standard input, and reports findings as it makes them. Without an\n" +
 			"input it starts a NATS server that clients can publish to: stream " + config.DefaultStream + ", subjects " + config.DefaultSubjects + ".\n\n" +
-			"--config names a file that says the same and more, several sources for example (docs/configuration.md). Flags stand\n" +
-			"above the environment, and that above the file.\n\n" +
-			"SIGTERM: what was read is committed, then the service ends. A second signal ends it at once.\n\n" +
-			"Exit codes: 0 after a signal; at the end of standard input 0 all levels hold, 1 one is violated, 2 one is unknown;\n" +
-			"254 wrong usage or configuration, an address or a folder in use, an input that refuses us, 255 internal error.",
+			"--config names a YAML file with the same settings and more, such as several sources (docs/configuration.md). A flag\n" +
+			"counts more than its environment variable, and a variable more than the file.\n\n" +
+			"SIGTERM: the service commits what it has read, then ends. A second signal ends it at once.\n\n" +
+			"Exit codes: 0 after a signal. At the end of standard input: 0 all levels hold, 1 one is violated, 2 one is unknown.\n" +
+			"254 wrong usage or configuration, an address or a folder in use, an input that refuses the login. 255 internal error.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)

@@ -28,11 +28,11 @@ func newSettings() *settings { return &settings{service: config.DefaultService()
 // register adds the flags, with what is set as their defaults.
 func (r *settings) register(f *pflag.FlagSet) {
 	s := &r.service
-	f.StringVar(&r.file, "config", r.file, "YAML file with what flags say, and more")
-	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; for --stdin a temporary one, unless named")
-	f.Var(choiceValue{&s.Durability, []string{config.Async, config.Fsync}}, "durability", "what is committed survives: async, a killed process; fsync, a power cut too, each step waiting for the disk")
+	f.StringVar(&r.file, "config", r.file, "YAML file with these settings and more")
+	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; --stdin uses a temporary folder by default")
+	f.Var(choiceValue{&s.Durability, []string{config.Async, config.Fsync}}, "durability", "what a commit survives; async: a killed process; fsync: a power cut too, but each step waits for the disk")
 	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
-	f.StringSliceVar(&r.sources, "source", r.sources, "sources to expect: their metrics exist from the start")
+	f.StringSliceVar(&r.sources, "source", r.sources, "names of sources; their metrics exist from the start")
 	liveFlags(f, &s.Watch)
 	r.inputs.register(f, s)
 	outputFlag(f, &r.output)
@@ -53,27 +53,27 @@ func (r *settings) register(f *pflag.FlagSet) {
 func settingUsage(path string) string {
 	switch path {
 	case "min-free":
-		return "free space of the data folder's disk below which no input is taken; 0: none is asked for"
+		return "with less free space on the data folder's disk, no input is read; 0: no check"
 	case "self-test":
-		return "how often a false record is planted that has to be found, from 5s to 2m; 0: never"
+		return "how often a test anomaly is planted, which must be found, from 5s to 2m; 0: never"
 	case "http.external-url":
-		return "where people reach the pages, for links in alerts"
+		return "URL of the pages, for links in alerts"
 	case "http.pprof":
 		return "serve profiles at /debug/pprof/"
 	case "http.token-file":
 		return "file with the bearer token that clients must show"
 	case "retention.deltas.bytes":
-		return "what is written between two snapshots: the most that a restart replays"
+		return "most bytes between two snapshots; a restart replays at most these"
 	}
 	return path + " of the configuration file (docs/configuration.md)"
 }
 
 func outputFlag(f *pflag.FlagSet, to *string) {
-	f.VarP(choiceValue{to, []string{"text", "jsonl", "log"}}, "output", "o", "form of the findings on standard output; log: in the log instead")
+	f.VarP(choiceValue{to, []string{"text", "jsonl", "log"}}, "output", "o", "form of findings on standard output; log: write them to the log instead")
 }
 
 func logFlags(f *pflag.FlagSet, l *config.Log) {
-	f.StringVar(&l.Level, "log-level", l.Level, "least level of the log: debug, info, warn, error")
+	f.StringVar(&l.Level, "log-level", l.Level, "lowest level that is logged: debug, info, warn, error")
 	f.StringVar(&l.Format, "log-format", l.Format, "form of the log on standard error: text, json")
 }
 

@@ -15,10 +15,10 @@ func validateCommand(t *terminal) *cobra.Command {
 	output, schema := "text", false
 	c := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check records against the format, and say what they can reveal",
-		Long: "Validate reads files of records, one JSON object a line, says which of them are invalid and where, and which\n" +
-			"anomalies the records can not reveal, whatever the database does. FILE - is standard input.\n\n" +
-			"Exit codes: 0 all records are valid, 1 one is not, 130 interrupted, 254 wrong usage or a file that cannot be read.",
+		Short: "Check records against the format, and show what they can reveal",
+		Long: "Validate reads files of records, one JSON object on each line. It shows which records are invalid, and where. It also\n" +
+			"shows which anomalies the records cannot reveal, whatever the database does. FILE - is standard input.\n\n" +
+			"Exit codes: 0 all records are valid, 1 one is not. 130 interrupted. 254 wrong usage, or a file that cannot be read.",
 		Args: func(c *cobra.Command, args []string) error {
 			if schema {
 				return cobra.NoArgs(c, args)
@@ -34,7 +34,7 @@ func validateCommand(t *terminal) *cobra.Command {
 			return reading.while(c.Context(), func() error { return validateFiles(t, files, output, reading.tell) })
 		},
 	}
-	c.Flags().VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the answer")
+	c.Flags().VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")
 	c.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of a record instead")
 	return c
 }

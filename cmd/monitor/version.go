@@ -11,7 +11,7 @@ import (
 func versionCommand(t *terminal) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print what this program was built from",
+		Short: "Print the version and revision of this program",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := app.BuildInfo()

@@ -36,12 +36,12 @@ func workloadCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "workload URL --to FILE|nats://HOST/STREAM|kafka://HOST/TOPIC",
 		Short: "Run the workload of probe, and write its records",
-		Long: "Workload runs what probe runs on a database (see 'monitor probe --help' for URL), and writes the records to a file,\n" +
-			"a JetStream stream or a Kafka topic, where a monitor reads them. The stream or topic must be there.\n\n" +
-			"That monitor needs to know what is known of these records:\n" +
+		Long: "Workload runs the workload of probe on a database (see 'monitor probe --help' for URL). It writes the records to a file,\n" +
+			"a JetStream stream or a Kafka topic, where a monitor reads them. The stream or topic must exist.\n\n" +
+			"Give that monitor this contract:\n" +
 			"  --contract " + probeContract + "\n\n" +
-			"Exit codes: 0 at the end of --duration or after a signal; 254 wrong usage, or a database or broker that cannot be\n" +
-			"reached or refuses us; 255 internal error, or records that could not be written.",
+			"Exit codes: 0 at the end of --duration or after a signal. 254 wrong usage, or a database or broker that cannot be\n" +
+			"reached or refuses the login. 255 internal error, or records that could not be written.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			work, err := w.settle()
@@ -58,7 +58,7 @@ func workloadCommand(t *terminal) *cobra.Command {
 	f := c.Flags()
 	w.generator.register(f)
 	f.StringVar(&w.options.Source, "source", w.options.Source, "source of the records")
-	f.StringVar(&w.to, "to", "", "where the records go: a file, nats://HOST:PORT/STREAM or kafka://HOST:PORT,.../TOPIC")
+	f.StringVar(&w.to, "to", "", "where to write the records: a file, nats://HOST:PORT/STREAM or kafka://HOST:PORT,.../TOPIC")
 	brokers := pflag.NewFlagSet("", pflag.ContinueOnError)
 	w.broker.brokers(brokers)
 	brokers.VisitAll(func(x *pflag.Flag) {

@@ -57,7 +57,7 @@ func TestMetricsAreClean(t *testing.T) {
 
 func TestMetricValues(t *testing.T) {
 	want := `
-# HELP isowatch_transactions_total Transactions taken in, by the outcome that their client knows.
+# HELP isowatch_transactions_total Transactions read, by the status of their records.
 # TYPE isowatch_transactions_total counter
 isowatch_transactions_total{source="bank",status="aborted"} 1
 isowatch_transactions_total{source="bank",status="committed"} 5
@@ -70,19 +70,19 @@ isowatch_verdict{level="snapshot-isolation",source="bank"} 0
 # HELP isowatch_gaps_total Records known to be missing.
 # TYPE isowatch_gaps_total counter
 isowatch_gaps_total{source="bank"} 8
-# HELP isowatch_watermark_timestamp_seconds Event time up to which all records are believed to have come; 0 before the first, and where records have no times.
+# HELP isowatch_watermark_timestamp_seconds Event time up to which all records are taken to be here. 0 before the first record, and where records have no times.
 # TYPE isowatch_watermark_timestamp_seconds gauge
 isowatch_watermark_timestamp_seconds{source="bank"} 11
-# HELP isowatch_last_tick_timestamp_seconds Clock of the latest committed step; it moves without input too.
+# HELP isowatch_last_tick_timestamp_seconds Clock of the latest committed step. It moves every second, also without input.
 # TYPE isowatch_last_tick_timestamp_seconds gauge
 isowatch_last_tick_timestamp_seconds 12.5
-# HELP isowatch_evicted_transactions_total Begun transactions given up before their time, since too many were open.
+# HELP isowatch_evicted_transactions_total Open transactions that were given up early because too many were open.
 # TYPE isowatch_evicted_transactions_total counter
 isowatch_evicted_transactions_total 4
 # HELP isowatch_source_up Whether an input can be read: 1 or 0.
 # TYPE isowatch_source_up gauge
 isowatch_source_up{input="nats:S"} 1
-# HELP isowatch_input_caught_up Whether an input was read to its end when it was last looked at: 1 or 0.
+# HELP isowatch_input_caught_up Whether an input was read to its end at the last look: 1 or 0.
 # TYPE isowatch_input_caught_up gauge
 isowatch_input_caught_up{input="nats:S"} 0
 # HELP isowatch_store_commits_total Commits of this process.
@@ -145,7 +145,7 @@ func TestFindingsExistAtZero(t *testing.T) {
 // anybody does, so that the first shows as an increase.
 func TestWeakerExistsAtZero(t *testing.T) {
 	want := `
-# HELP isowatch_weaker_than_expected_total Transactions that asked for less than was expected, by both levels.
+# HELP isowatch_weaker_than_expected_total Transactions that asked for a weaker level than is expected of their source, by both levels.
 # TYPE isowatch_weaker_than_expected_total counter
 isowatch_weaker_than_expected_total{asked="read-committed",expected="serializable",source="bank"} 9
 isowatch_weaker_than_expected_total{asked="read-uncommitted",expected="read-committed",source="shop"} 0
