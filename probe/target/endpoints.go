@@ -1,9 +1,12 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/probe"
 )
 
@@ -45,6 +48,9 @@ func (t *Target) addEndpoints(primary string, o Options, open func(url string) (
 		e.Stale = o.Stale
 		t.Replicas = t.Replicas || e.replica
 		t.endpoints = append(t.endpoints, e.Endpoint)
+		if !e.replica {
+			t.nodes = append(t.nodes, e.Endpoint)
+		}
 	}
 	return nil
 }
@@ -55,6 +61,49 @@ func (t *Target) Endpoints() []probe.Endpoint {
 		return []probe.Endpoint{{Database: t.Database}}
 	}
 	return t.endpoints
+}
+
+// Reset implements [probe.Database]. A further node shows the new tables within some
+// seconds, or it belongs to another database. A replica may be further behind.
+func (t *Target) Reset(ctx context.Context) error {
+	if err := t.Database.Reset(ctx); err != nil {
+		return err
+	}
+	for _, e := range t.nodes {
+		if err := awaitTables(ctx, e.Database); err != nil {
+			return fmt.Errorf("the endpoint %s does not show the new tables; is it the same database? %w", e.Name, err)
+		}
+	}
+	return nil
+}
+
+// awaitTables returns once a table can be read there, or why it cannot after some attempts.
+func awaitTables(ctx context.Context, db probe.Database) (err error) {
+	for range 20 { // 5 s
+		if err = readNothing(ctx, db); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+	return err
+}
+
+// readNothing reads a register that is not there.
+func readNothing(ctx context.Context, db probe.Database) error {
+	s, err := db.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Begin(ctx); err != nil {
+		return err
+	}
+	op := probe.Op{RecordOp: event.RecordOp{Kind: event.Read, Key: "none"}}
+	return errors.Join(s.Do(ctx, &op), s.Rollback(ctx))
 }
 
 // noEndpoints refuses other servers of what has none.
