@@ -82,7 +82,8 @@ func probeCommand(t *terminal) *cobra.Command {
 	p.generator.register(f)
 	f.StringVar(&p.history, "history", "", "file that keeps the records, as JSON lines")
 	f.StringVar(&p.report, "report", "", "file that gets the verdict at the end, as JSON")
-	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; a temporary one, unless named")
+	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; default: a temporary one")
+	f.Lookup("data").DefValue = ""
 	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
 	f.Var(expectValue{&s.Watch}, "expect", "level that the database promises; default: what its product documents")
 	f.Lookup("expect").DefValue = ""
