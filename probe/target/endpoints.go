@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/probe"
 )
 
@@ -70,40 +68,11 @@ func (t *Target) Reset(ctx context.Context) error {
 		return err
 	}
 	for _, e := range t.nodes {
-		if err := awaitTables(ctx, e.Database); err != nil {
+		if err := e.AwaitTables(ctx); err != nil {
 			return fmt.Errorf("the endpoint %s does not show the new tables; is it the same database? %w", e.Name, err)
 		}
 	}
 	return nil
-}
-
-// awaitTables returns once a table can be read there, or why it cannot after some attempts.
-func awaitTables(ctx context.Context, db probe.Database) (err error) {
-	for range 20 { // 5 s
-		if err = readNothing(ctx, db); err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(250 * time.Millisecond):
-		}
-	}
-	return err
-}
-
-// readNothing reads a register that is not there.
-func readNothing(ctx context.Context, db probe.Database) error {
-	s, err := db.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	if err := s.Begin(ctx); err != nil {
-		return err
-	}
-	op := probe.Op{RecordOp: event.RecordOp{Kind: event.Read, Key: "none"}}
-	return errors.Join(s.Do(ctx, &op), s.Rollback(ctx))
 }
 
 // noEndpoints refuses other servers of what has none.
