@@ -13,10 +13,18 @@ import (
 // History judges the transactions of records, in any order; where sessions or times are
 // given, the order of those counts. Positions in findings are "records:1" for the first of them.
 //
+// Seq, Start, End, StartTS, CommitTS, From and To count if they are not zero; one that is zero counts
+// with its flag ([event.HasSeq] and so on).
+//
 // An error names a record that is none (without an id or a status, or with an operation
 // that docs/format.md refuses), or an option that is wrong. What is wrong with the database is
 // no error: it is in the result.
 func History(records []event.Record, options ...Option) (*Result, error) {
+	for i := range records {
+		if err := values(&records[i]); err != nil {
+			return nil, fmt.Errorf("check: records:%d: %w", i+1, err)
+		}
+	}
 	result, err := judge("records", &recordReader{left: records}, options)
 	if err != nil {
 		return nil, err
@@ -95,7 +103,8 @@ func (r *recordReader) Read(p []byte) (int, error) {
 		if len(r.left) == 0 {
 			return 0, io.EOF
 		}
-		r.line.Write(append(event.AppendJSON(r.line.AvailableBuffer(), &r.left[0]), '\n'))
+		next := told(r.left[0])
+		r.line.Write(append(event.AppendJSON(r.line.AvailableBuffer(), &next), '\n'))
 		r.left = r.left[1:]
 	}
 	return r.line.Read(p)

@@ -255,7 +255,12 @@ func TestErrors(t *testing.T) {
 			r := committed
 			r.Ops = []event.RecordOp{{Kind: event.Write, Key: "x", Value: "plain text"}}
 			return check.History([]event.Record{r})
-		}, "check: records:1: "},
+		}, "check: records:1: ops[0]: plain text is no JSON: a text stands in quotes"},
+		{"a value that ends its operation", func() (*check.Result, error) {
+			r := committed
+			r.Ops = []event.RecordOp{{Kind: event.Write, Key: "x", Value: "1},{}"}}
+			return check.History([]event.Record{r})
+		}, "check: records:1: ops[0]: 1},{} is no JSON"},
 		{"a reader", func() (*check.Result, error) { return check.Reader(broken{}) }, "check: broken"},
 		{"no history", func() (*check.Result, error) { return check.Reader(strings.NewReader("hello\n")) }, "no line of it is a record"},
 		{"no file", func() (*check.Result, error) { return check.File("no-such-file") }, "no-such-file"},
@@ -308,5 +313,51 @@ func TestText(t *testing.T) {
 	}
 	if len(r.Findings) == 0 || !strings.Contains(r.String(), check.Text(&r.Findings[0])) || !strings.Contains(check.Text(&r.Findings[0]), "write skew") {
 		t.Errorf("%v", r)
+	}
+}
+
+// Who lost an update is told with what each had read, which is not always the same.
+func TestLostUpdateText(t *testing.T) {
+	const history = `{"txn":"A","status":"committed","ops":[{"op":"r","key":"x","value":9,"version":"1"},{"op":"w","key":"x","value":8,"version":"2","prev_version":"1"}]}
+{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":8,"version":"2"},{"op":"w","key":"x","value":7,"version":"3","prev_version":"2"}]}
+{"txn":"C","status":"committed","ops":[{"op":"r","key":"x","value":9,"version":"1"},{"op":"w","key":"x","value":8,"version":"4","prev_version":"3"}]}
+`
+	for _, c := range []struct{ history, want string }{
+		{history, "C updated x from \"1\", and overwrote what B had written since; that update was lost."},
+		{strings.Replace(history, `"version":"2"}`, `"version":"1"}`, 1), "both updated x from \"1\"; one update was lost."},
+	} {
+		r, err := check.Reader(strings.NewReader(c.history), check.Contract("start=existing"), check.Expect(check.SnapshotIsolation))
+		if err != nil || !strings.Contains(r.String(), c.want) {
+			t.Errorf("want %q: %v\n%s", c.want, err, r)
+		}
+	}
+}
+
+// What is given counts without its flag: the session's order, time, and the bounds of a range.
+func TestFieldsCount(t *testing.T) {
+	write := event.RecordOp{Kind: event.Write, Key: "x", Value: "1"}
+	nothing := event.RecordOp{Kind: event.Read, Key: "x", Flags: event.NotFound}
+	for _, c := range []struct {
+		name, level  string
+		first, later event.Record
+		want         check.Verdict
+	}{
+		{"seq", check.StrongSession + check.Serializable, event.Record{Session: "s", Seq: 1, Ops: []event.RecordOp{write}},
+			event.Record{Session: "s", Seq: 2, Ops: []event.RecordOp{nothing}}, check.Violated},
+		{"seq, the other way", check.StrongSession + check.Serializable, event.Record{Session: "s", Seq: 2, Ops: []event.RecordOp{write}},
+			event.Record{Session: "s", Seq: 1, Ops: []event.RecordOp{nothing}}, check.OK},
+		{"times", check.StrictSerializable, event.Record{Start: 0, End: 5, Ops: []event.RecordOp{write}},
+			event.Record{Start: 6, End: 7, Ops: []event.RecordOp{nothing}}, check.Violated},
+		{"bounds", check.StrictSerializable, event.Record{Start: 1, End: 5, Ops: []event.RecordOp{write}},
+			event.Record{Start: 6, End: 7, Ops: []event.RecordOp{{Kind: event.Range, From: "y", To: "z"}}}, check.OK},
+	} {
+		c.first.ID, c.later.ID, c.first.Status, c.later.Status = "first", "later", event.Committed, event.Committed
+		r, err := check.History([]event.Record{c.first, c.later}, check.Levels(c.level))
+		if err != nil || r.Verdict() != c.want {
+			t.Errorf("%s: %v, want %s\n%s", c.name, err, c.want, r)
+		}
+		if c.later.Ops[0].HasFrom {
+			t.Error("the caller's record was changed")
+		}
 	}
 }

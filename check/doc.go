@@ -23,7 +23,10 @@
 //   - Every write of a key installs a value of its own, so that a read names its writer.
 //     Read a register before you write it, or append to lists: the order of writes shows.
 //   - Session and Seq are those of one single-threaded client. Without them the levels that
-//     begin with "strong-session-" are as weak as the plain ones.
+//     begin with "strong-session-" are [Unknown] at best. [Expect] of a product is one of these.
+//
+// Values are JSON texts: 7 is "7", and the text seven is "\"seven\"". A read that found nothing has
+// the flag [event.NotFound], and a cas that took effect [event.Success].
 //
 // The history is taken to be whole: all transactions that wrote are in it, aborted ones too,
 // and nothing was there before the first. [Contract] says otherwise.

@@ -122,6 +122,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	default:
 		x.state = tentative
 		s.noteWrites(b, t, n)
+		s.glimpse(b, t, n)
 	}
 	if x := &s.txns[n]; x.state != counted {
 		s.expiry.push(x.end, n, x.gen, 0, 0, 0)
@@ -299,6 +300,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		s.addWrite(n, v, uint32(i))
 		if s.txns[n].state == tentative {
 			s.possibleWriter(v, n)
+			s.writtenLate(v, n)
 		} else {
 			s.awaitAgain(v)
 		}

@@ -188,6 +188,10 @@ func (s *State) disambiguate(v uint32) {
 		n := s.writes[id].txn
 		switch s.txns[n].state {
 		case tentative:
+			if s.glimpsedBy(v, n) { // before it wrote it
+				s.mark(v, ambiguous, 0)
+				return
+			}
 			if s.observed(v) {
 				s.replaceAgain(v, n)
 				s.promote = append(s.promote, n)

@@ -23,13 +23,8 @@ func (s *State) touchOf(k uint32) *touch {
 	return c
 }
 
-// count makes n, whose operations are those of t, part of the history.
-func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
-	s.out.Nodes = append(s.out.Nodes, n)
-	s.working = n
-	if s.opt.TrustCommitTS {
-		s.commitTS = s.commitNumber(t)
-	}
+// beginTouching begins the work on another transaction: no key was touched.
+func (s *State) beginTouching() {
 	if s.stamp++; s.stamp == 0 { // around after 2^32 transactions: no key may look touched
 		for k := range s.keys {
 			s.keys[k].stamp = 0
@@ -37,6 +32,16 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		s.stamp = 1
 	}
 	s.touches = s.touches[:0]
+}
+
+// count makes n, whose operations are those of t, part of the history.
+func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
+	s.out.Nodes = append(s.out.Nodes, n)
+	s.working = n
+	if s.opt.TrustCommitTS {
+		s.commitTS = s.commitNumber(t)
+	}
+	s.beginTouching()
 	s.own = s.own[:0]
 	ops := b.OpsOf(t)
 	for i := range ops {

@@ -35,6 +35,7 @@ type signs struct {
 	// latest of each slot. They are made when first needed.
 	twoKeys, twoVersions []sighting
 	new                  []pattern.ID // that have shown a sign in the record in work
+	glimpses             glimpses     // see glimpse.go
 	endRetired           int64        // greatest end of what has retired
 	told                 bool         // some pattern's sign is not told yet
 }
@@ -374,6 +375,7 @@ func (s *State) appendSigns(dst []byte) []byte {
 	dst = s.signs.patterns.AppendState(dst)
 	dst = flat.Append(dst, s.signs.twoKeys)
 	dst = flat.Append(dst, s.signs.twoVersions)
+	dst = s.signs.glimpses.appendState(dst)
 	return flat.AppendValue(dst, &s.signs.endRetired)
 }
 
@@ -382,6 +384,7 @@ func (s *State) readSigns(r *flat.Reader) {
 	s.signs.patterns.ReadState(r)
 	flat.Read(r, &s.signs.twoKeys)
 	flat.Read(r, &s.signs.twoVersions)
+	s.signs.glimpses.readState(r)
 	if len(s.signs.twoKeys) == 0 {
 		s.signs.twoKeys = nil
 	}
@@ -417,6 +420,9 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 			return true
 		}
 	}
+	if s.glimpsedBefore(v, writer) {
+		return true
+	}
 	if s.opt.strangers() && s.versions[v].flags&(seen|lateReaders) != 0 {
 		// Who has retired had ended as well; or the record is late, and says nothing.
 		if w := &s.txns[writer]; w.flags&hasTimes != 0 && w.start-s.signs.endRetired > s.opt.ClockDrift {
@@ -438,7 +444,7 @@ func (s *State) replacedBefore(v, n uint32) (back bool) {
 			back = true
 		}
 	}
-	return back
+	return s.glimpsedBack(v, n) || back
 }
 
 // A version that names none any more shows signs all the same: otherwise these would hang on the
@@ -457,17 +463,19 @@ func (s *State) replacedTwice(v, n uint32) {
 			s.cameBack(v, x.txn, n, true)
 		}
 	}
+	s.glimpsedBack(v, n)
 }
 
 // writtenLate takes the sign that a reader of v was over when n, which wrote it, began.
 // O(readers).
 func (s *State) writtenLate(v, n uint32) {
-	if !s.opt.Observed || s.txns[n].state != counted || s.retried(v) {
+	if !s.opt.Observed || s.retried(v) {
 		return
 	}
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		s.readBefore(v, n, s.readers[r].txn)
 	}
+	s.glimpsedBefore(v, n)
 }
 
 // readEarly takes the sign that n, which read v, was over when a writer of it began.
@@ -477,7 +485,7 @@ func (s *State) readEarly(v, n uint32) {
 		return
 	}
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
-		if w := s.writes[id].txn; s.txns[w].state == counted {
+		if w := s.writes[id].txn; s.txns[w].state != aborted {
 			s.readBefore(v, w, n)
 		}
 	}
@@ -501,10 +509,15 @@ func (s *State) retried(v uint32) bool {
 // goneBefore takes the sign that n replaced v, of which nobody in memory is the writer, when
 // one had written it, and others replaced it, who have left memory.
 func (s *State) goneBefore(v, n uint32) {
-	if s.opt.Observed && s.opt.UnmonitoredWriters && s.versions[v].flags&unrecorded != 0 &&
-		s.txns[n].flags&hasTimes != 0 && s.txns[n].start-s.signs.endRetired > s.opt.ClockDrift && s.values.has(s.valueKey(v)) {
+	if s.versions[v].flags&unrecorded != 0 && s.beganAfterRetired(n) && s.values.has(s.valueKey(v)) {
 		s.sign(s.versions[v].key, pattern.CameBack)
 	}
+}
+
+// beganAfterRetired says whether n began when all who have retired were over, and what it
+// replaced may have come back.
+func (s *State) beganAfterRetired(n uint32) bool {
+	return s.opt.Observed && s.opt.UnmonitoredWriters && s.txns[n].flags&hasTimes != 0 && s.txns[n].start-s.signs.endRetired > s.opt.ClockDrift
 }
 
 // notThat says whether the read of v by n, which replaced it or not, cannot be of the one
@@ -536,15 +549,30 @@ func (s *State) disown(v uint32) {
 // Shared says whether one value was seen at two keys of this key's pattern, or the key is not
 // in memory.
 func (s *State) Shared(key, epoch string) bool {
+	k := s.keyNamed(key, epoch)
+	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared
+}
+
+// Repeats says whether the plain values of the key name no version, since those of its pattern
+// repeat, or it is not known: the key is not in memory.
+func (s *State) Repeats(key, epoch string) bool {
+	if !s.opt.Observed {
+		return false
+	}
+	k := s.keyNamed(key, epoch)
+	return k == 0 || s.keys[k].flags&repeats != 0
+}
+
+// keyNamed is the key with this name in the epoch, 0 if it is not in memory.
+func (s *State) keyNamed(key, epoch string) uint32 {
 	h := event.HashText([]byte(key))
 	if epoch != "" {
 		h = underEpoch(h, xxh3.HashString(epoch))
 	}
-	k := uint32(0)
-	if len(s.byKey.slots) > 0 {
-		k = s.lookupKey(h)
+	if len(s.byKey.slots) == 0 {
+		return 0
 	}
-	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared
+	return s.lookupKey(h)
 }
 
 // Patience is how much later than its reader a writer may end, and so be recorded: ns, or

@@ -7,7 +7,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 14
+const layoutVersion = 15
 
 // Signature names the layout of AppendState.
 func Signature() []byte {

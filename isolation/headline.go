@@ -17,6 +17,8 @@ func (n Name) summary(w *witness) string {
 	}
 	rw := first(w, finding.RW)
 	switch {
+	case n.Anomaly == "lost-update" && rw != nil && overwrote(w, rw):
+		return fmt.Sprintf("%s updated %s%s, and overwrote what %s had written since; that update was lost.", w.short(rw.From), shownKey(rw), wasBefore(w, rw), w.short(rw.To))
 	case n.Anomaly == "lost-update" && rw != nil:
 		return fmt.Sprintf("%s and %s both updated %s%s; one update was lost.", w.short(rw.From), w.short(rw.To), shownKey(rw), wasBefore(w, rw))
 	case rw != nil && count(w, finding.RW) == 1 && last(w, rw).Label&finding.Realtime != 0 && len(w.Edges) == 2:
@@ -33,7 +35,7 @@ func (n Name) summary(w *witness) string {
 		return fmt.Sprintf("%s and %s each read what the other one wrote: %s.", w.short(w.Edges[0].From), w.short(w.Edges[1].From), keysOf(w))
 	case len(w.Edges) == 2 && count(w, finding.WW) == 2:
 		return fmt.Sprintf("%s and %s overwrote each other: %s.", w.short(w.Edges[0].From), w.short(w.Edges[1].From), keysOf(w))
-	case strings.HasPrefix(n.Anomaly, "G-nonadjacent"):
+	case strings.HasPrefix(n.Anomaly, "G-nonadjacent") && strings.Contains(keysOf(w), ", "): // changes of one key are not independent
 		return fmt.Sprintf("Two readers saw independent changes in different orders: %s.", keysOf(w))
 	case rw != nil && count(w, finding.RW) == 1:
 		return fmt.Sprintf("%s missed %s, although it had seen what came after it.", w.short(rw.From), change(w, rw))
@@ -104,7 +106,19 @@ func shownKey(e *finding.Dependency) string {
 	return of.Key
 }
 
-// wasBefore is what both had read.
+// overwrote says whether who read the version of e wrote over what the other one left, which
+// had read another version.
+func overwrote(w *witness, e *finding.Dependency) bool {
+	if back := last(w, e); back.From != e.To || back.Label&finding.WW == 0 {
+		return false
+	}
+	p := plainly(w)
+	a, read := externalRead(&p.Txns[e.From], e.Key)
+	b, both := externalRead(&p.Txns[e.To], e.Key)
+	return read && !(both && a.Nothing() == b.Nothing() && a.Value == b.Value)
+}
+
+// wasBefore is what was read, by both if both updated the same version.
 func wasBefore(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
 	if o, ok := externalRead(&p.Txns[e.From], e.Key); ok && o.Flags&(event.NotFound|event.IsArray) == 0 && o.Value != "" {

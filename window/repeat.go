@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -140,13 +141,35 @@ func (m *Machine) writersOf(f *openFinding, w *finding.Witness, c *constraints, 
 }
 
 // sayNothing notes the reads of the witness's transactions that several may have
-// written.
+// written, and those of keys whose values repeat.
 func (m *Machine) sayNothing(w *finding.Witness, txns []uint32) {
 	for at, n := range txns {
 		m.infer.EachRepeatedRead(n, func(v uint32) {
 			w.Repeated = append(w.Repeated, finding.RepeatedRead{Txn: at, Key: m.infer.Key(v)})
 		})
+		t := &w.Txns[at]
+		for i := range t.Ops {
+			for _, key := range keysOf(&t.Ops[i]) {
+				r := finding.RepeatedRead{Txn: at, Key: key}
+				if m.infer.Repeats(key, t.Epoch) && !slices.Contains(w.Repeated, r) {
+					w.Repeated = append(w.Repeated, r)
+				}
+			}
+		}
 	}
+}
+
+// keysOf are the keys that o shows values of.
+func keysOf(o *event.RecordOp) (keys []string) {
+	switch o.Kind {
+	case event.Read, event.CAS:
+		return []string{o.Key}
+	case event.Range:
+		for _, row := range o.Rows {
+			keys = append(keys, row.Key)
+		}
+	}
+	return keys
 }
 
 // undecidedReads is how many reads of repeated values are not decided at the level. With a

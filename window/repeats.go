@@ -19,6 +19,12 @@ func repeatsOf(name string, p *pattern.Pattern) Repeats {
 	return Repeats{name, p.Repeats.String(), p.Reads, max(0, p.Reads-p.Undecided)}
 }
 
+// ByVersion says that no plain value was read so far: what was recorded of the pattern told its
+// version, so that nobody needs to do anything.
+func (r *Repeats) ByVersion() bool {
+	return r.Reads == 0 && r.Why == pattern.TwoVersions.String()
+}
+
 // Keys names the pattern.
 func (r *Repeats) Keys() string {
 	if r.Pattern == "" {

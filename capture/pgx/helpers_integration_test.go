@@ -60,7 +60,7 @@ var (
 	notes  = rows.Table{Name: "notes", Key: "id", Columns: []string{"body"}, Version: "version"}
 	// numbered is notes with a number.
 	numbered = rows.Table{Name: "notes", Key: "id", Columns: []string{"n"}, Version: "version"}
-	plain    = rows.Table{Name: "people", Key: "name", Columns: []string{"age", "mail"}}
+	plain    = rows.Table{Name: "people", Key: "name", Columns: []string{"age", "mail"}, Version: rows.OnlyValues}
 )
 
 func must(t *testing.T, err error) {

@@ -1,6 +1,7 @@
 package pgx
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -21,11 +22,19 @@ func Outcome(err error) capture.Status {
 		return capture.Aborted
 	case errors.As(err, &refused):
 		return refusal(refused.Code)
-	case pgconn.SafeToRetry(err): // nothing was sent
+	case unsent(err):
 		return capture.Aborted
 	default: // lost connection, time-out
 		return capture.Unknown
 	}
+}
+
+// unsent says whether the context had ended before anything was sent. pgconn.SafeToRetry alone is not
+// enough: it also holds of "conn closed", which pgconn 5.12 answers when the server goes away after COMMIT
+// was sent (MultiResultReader.NextResult drops the error that it meets first).
+func unsent(err error) bool {
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return ended && pgconn.SafeToRetry(err)
 }
 
 // refusal is what an error of the server says of the transaction.

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -53,6 +54,22 @@ func TestValueOf(t *testing.T) {
 	two := Table{Columns: []string{"a", "b"}}
 	if got := fmt.Sprint(two.valueOf([]any{&n, nil})); got != "map[a:7 b:<nil>]" {
 		t.Error(got)
+	}
+}
+
+// In a row of several columns a value counts as it does alone, whatever type holds it.
+func TestValueInRow(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	table := Table{Columns: []string{"n", "text", "at", "none"}}
+	want := `{"at":"2026-01-02T03:04:05.000006Z","n":7,"none":null,"text":"x"}`
+	for _, columns := range [][]any{
+		{7, "x", at, nil},
+		{int64(7), []byte("x"), at.In(time.FixedZone("", 7200)), []byte(nil)},
+		{&sql.NullInt64{Int64: 7, Valid: true}, &sql.NullString{String: "x", Valid: true}, &sql.NullTime{Time: at, Valid: true}, &sql.NullBool{}},
+	} {
+		if got, err := json.Marshal(table.valueOf(columns)); err != nil || string(got) != want {
+			t.Errorf("%v: %s, %v, want %s", columns, got, err, want)
+		}
 	}
 }
 

@@ -11,6 +11,11 @@ import (
 // transaction share it.
 const XMin = "xmin"
 
+// OnlyValues as a table's Version says that no version is recorded: values alone tell. Then they
+// must be read as they were written. They are not in numeric(10,2), char(8) and jsonb, nor where a trigger
+// changes them: what is found there is no fault of the database.
+const OnlyValues = "-"
+
 // Dialect is how a database writes what differs.
 type Dialect uint8
 
@@ -43,7 +48,7 @@ type Table struct {
 	Columns []string // what is read and written; at least one
 	// Version tells versions of a row apart whose values are the same: XMin, or a text column
 	// of at least 26 characters, to which each write gives a new random text. Every
-	// writer of the table must do that. "": only values tell.
+	// writer of the table must do that. It must be named, OnlyValues if there is none; a Counter has none.
 	Version string
 	// Counter: the one column begins at 0 and is changed by Inc alone. Insert, Get and
 	// Inc are its only functions.
@@ -61,6 +66,8 @@ func (t *Table) check(n int) error {
 		return errors.New("rows: a table needs Name, Key and Columns")
 	case t.Counter && (len(t.Columns) > 1 || t.Ranges != NoRanges):
 		return t.fault("a counter has one column, and no ranges")
+	case t.Version == "" && !t.Counter:
+		return t.fault("it needs a Version: rows.XMin on PostgreSQL, else a text column, or rows.OnlyValues")
 	case t.Version == XMin && t.Dialect != PostgreSQL:
 		return t.fault("xmin is PostgreSQL's: name a text column as Version")
 	case n >= 0 && n != len(t.Columns):
@@ -78,11 +85,19 @@ func (t *Table) written(n int, does string) error {
 	switch {
 	case t.Counter:
 		return t.fault("a counter has no %s", does)
-	case t.Dialect == MySQL && t.Version == "":
+	case t.Dialect == MySQL && t.versionColumn() == "":
 		return t.fault("%s needs a Version: MySQL does not tell a row that stays as it is from none", does)
 	}
 	return t.check(n)
 }
 
 // ownVersion says whether writes give the version column a value.
-func (t *Table) ownVersion() bool { return t.Version != "" && t.Version != XMin }
+func (t *Table) ownVersion() bool { return t.versionColumn() != "" && t.Version != XMin }
+
+// versionColumn is the column that tells versions, "" for none.
+func (t *Table) versionColumn() string {
+	if t.Version == OnlyValues {
+		return ""
+	}
+	return t.Version
+}

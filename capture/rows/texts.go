@@ -95,7 +95,7 @@ func (x *text) taken() *text {
 // version is an expression that gives a row's version as text, NULL without one.
 func (t *Table) version(of string) string {
 	switch {
-	case t.Version == "":
+	case t.versionColumn() == "":
 		return "NULL"
 	case t.Dialect != PostgreSQL:
 		return of + t.Version

@@ -1,8 +1,11 @@
 package rows
 
 import (
+	"database/sql/driver"
+	"encoding/json"
 	"reflect"
 	"time"
+	"unicode/utf8"
 )
 
 // valueOf is what is recorded of a row's columns, which are values or pointers to them.
@@ -12,7 +15,7 @@ func (t *Table) valueOf(columns []any) any {
 	}
 	row := make(map[string]any, len(columns))
 	for i, c := range t.Columns {
-		row[c] = plainOf(columns[i])
+		row[c] = inObject(plainOf(columns[i]))
 	}
 	return row
 }
@@ -30,4 +33,35 @@ func plainOf(v any) any {
 		return at.Truncate(time.Microsecond)
 	}
 	return v
+}
+
+// inObject is a value as it counts alone. encoding/json would write a text of bytes in base64, a time
+// in the zone that it has, and a sql.NullInt64 as an object.
+func inObject(v any) any {
+	switch x := v.(type) {
+	case time.Time:
+		return x.UTC()
+	case []byte:
+		if x == nil {
+			return nil
+		}
+		if utf8.Valid(x) {
+			return string(x)
+		}
+	case driver.Valuer:
+		return valuer{x}
+	}
+	return v
+}
+
+// valuer asks for the value when it is encoded: whoever encodes bears what it panics with.
+type valuer struct{ driver.Valuer }
+
+// MarshalJSON implements [json.Marshaler].
+func (v valuer) MarshalJSON() ([]byte, error) {
+	value, err := driver.DefaultParameterConverter.ConvertValue(v.Valuer)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(inObject(plainOf(value)))
 }

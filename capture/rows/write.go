@@ -91,7 +91,7 @@ func (t *Table) Inc(ctx context.Context, tx Tx, key any, n int64) (found bool, e
 	switch {
 	case len(t.Columns) != 1:
 		return false, t.fault("Inc needs a table of one column")
-	case !t.Counter && t.Dialect != PostgreSQL && t.Version == "":
+	case !t.Counter && t.Dialect != PostgreSQL && t.versionColumn() == "":
 		return false, t.fault("Inc needs a Version, or a Counter")
 	}
 	if err := t.check(1); err != nil {

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/probe"
@@ -147,6 +149,13 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		}
 		defer func() { err = errors.Join(err, records.close()) }()
 	}
+	if err := os.MkdirAll(p.service.Data, 0o700); err != nil {
+		return usageError{err}
+	}
+	if records.again, err = newAgain(p.service.Data); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, records.again.remove()) }()
 	var report *os.File
 	if p.report != "" {
 		if report, err = os.Create(p.report); err != nil {
@@ -181,10 +190,15 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		judged = true
 		status := a.Status()
 		told := p.sumUp(b, status, app.SourceReports(status, probeSource, asked), &records.stats)
-		if err := p.tell(t, &service, report, told, &records.stats); err != nil {
+		outcome := app.Outcome(status, asked)
+		found := records.again.decide(p, told)
+		if told.Again {
+			outcome = told.Sources[0].Verdicts[told.level]
+		}
+		if err := errors.Join(p.print(t, found), p.tell(t, &service, report, told, &records.stats)); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
-		return errors.Join(records.fault, exitWith(app.Outcome(status, asked)))
+		return errors.Join(records.fault, exitWith(outcome))
 	})
 	if err == nil && !judged {
 		return exitError{exitUnknown}
@@ -209,13 +223,34 @@ func (p *probeFlags) tell(t *terminal, service *service, report *os.File, told *
 	if told.Faults != "" {
 		text += "\n" + told.Faults
 	}
-	if allowed := anomalies(told.Allowed); allowed != "" {
+	if told.Again {
+		text += "\nThe stream left the level open. All records together, as one history, decide it."
+	}
+	if allowed := anomalies(told.Allowed); allowed != "" && p.output == "text" {
 		text += "\nAllowed by the expected level, and not shown: " + allowed
 	}
 	if _, err := fmt.Fprintln(out, text); err != nil {
 		return err
 	}
 	return service.tellVerdicts(told.Sources)
+}
+
+// print shows findings that were not made by the service.
+func (p *probeFlags) print(t *terminal, found []finding.Finding) error {
+	for i := range found {
+		text := words.Append(nil, &found[i], t.colors())
+		if p.output != "text" {
+			line, err := json.Marshal(&found[i])
+			if err != nil {
+				return err
+			}
+			text = append(line, '\n')
+		}
+		if _, err := t.stdout.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // counted are transactions, outcomes and latencies on one line.

@@ -24,7 +24,10 @@ type probeReport struct {
 	Violations   map[string]int64 `json:"violations"`   // of the expected level, by anomaly
 	Allowed      map[string]int64 `json:"allowed"`      // by it, by anomaly
 	Faults       string           `json:"faults,omitempty"`
+	Again        bool             `json:"as_one_history,omitempty"` // the stream left the level open, and all records together decide it
 	Sources      []app.Report     `json:"sources"`
+
+	level string // that is expected, by its name
 }
 
 // sumUp is what the status and the counts say together.
@@ -33,6 +36,7 @@ func (p *probeFlags) sumUp(b *begun, status *engine.Status, sources []app.Report
 	r := &probeReport{
 		Product: b.db.Product, Version: b.db.Version, Isolation: b.db.Isolation, Epoch: b.options.Epoch, Workload: b.work.Name(), Seed: b.options.Seed,
 		Expect:       p.service.WatchOf(probeSource).Expected(),
+		level:        p.service.WatchOf(probeSource).Expect.String(),
 		Transactions: map[string]int64{"committed": committed, "aborted": aborted, "unknown": unknown},
 		Latency:      map[string]int64{"p50": int64(s.Latency(0.5)), "p99": int64(s.Latency(0.99)), "max": int64(s.Latency(1))},
 		Violations:   map[string]int64{}, Allowed: map[string]int64{}, Faults: p.faults.summary(), Sources: sources,

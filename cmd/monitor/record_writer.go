@@ -19,6 +19,7 @@ type recordWriter struct {
 	monitor *io.PipeWriter
 	file    *os.File
 	history *bufio.Writer // nil: none
+	again   *again        // nil: none
 	line    []byte
 	fault   error // the first of the history
 }
@@ -55,6 +56,9 @@ func (w *recordWriter) write(form func([]byte) []byte) {
 	w.line = append(form(w.line[:0]), '\n')
 	if w.history != nil && w.fault == nil {
 		_, w.fault = w.history.Write(w.line)
+	}
+	if w.again != nil {
+		w.again.write(w.line)
 	}
 	_, _ = w.monitor.Write(w.line) // fails only when the monitor has ended, which tells why
 }

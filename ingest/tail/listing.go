@@ -68,7 +68,7 @@ func (o *Options) list(path string) (found []sibling, err error) {
 		if name != base && !isRotated(base, name) {
 			continue
 		}
-		if from, compressed := strings.CutSuffix(name, ".gz"); compressed && contains(entries, from) {
+		if from, compressed := strings.CutSuffix(name, ".gz"); compressed && name != base && contains(entries, from) {
 			continue
 		}
 		p := filepath.Join(dir, name)

@@ -161,7 +161,12 @@ func TestAdviceIsShown(t *testing.T) {
 	send(t, a, `{"txn":"T1","status":"committed","ops":[{"op":"w","key":"stock/1","value":1}]}`,
 		`{"txn":"T2","status":"committed","ops":[{"op":"w","key":"stock/1","value":1}]}`,
 		`{"txn":"T3","status":"committed","ops":[{"op":"r","key":"stock/1","value":1},{"op":"r","key":"a","value":1,"kind":"counter"},{"op":"r","key":"b","value":1,"kind":"counter"}]}`)
-	waitFor(t, "the records", func() bool { s := a.Status().Sources; return len(s) == 1 && s[0].Counters.Committed == 3 })
+	send(t, a, `{"txn":"T4","status":"committed","ops":[{"op":"r","key":"paid/1","value":1,"version":"7"},{"op":"w","key":"paid/1","value":2,"version":"8"}]}`,
+		`{"txn":"T5","status":"committed","ops":[{"op":"r","key":"paid/1","value":2,"version":"8"},{"op":"w","key":"paid/1","value":1,"version":"9"}]}`)
+	waitFor(t, "the records", func() bool { s := a.Status().Sources; return len(s) == 1 && s[0].Counters.Committed == 5 })
+	if page := get(t, a, "/"); strings.Contains(page, "paid/#") {
+		t.Errorf("a version is asked for where each operation has one:\n%s", page)
+	}
 	for path, want := range map[string]string{
 		"/":              "Values of keys stock/# repeat (two transactions wrote one value of a key), so that they do not say which transaction wrote them: 0 of 1 reads are decided.",
 		"/api/v1/status": `"repeating":[{"pattern":"stock/#",`,

@@ -154,7 +154,9 @@ func (a *App) advice() (all []string) {
 			of = "Source " + x.Source + ": "
 		}
 		for i := range x.Repeating {
-			all = append(all, of+x.Repeating[i].String())
+			if r := &x.Repeating[i]; !r.ByVersion() {
+				all = append(all, of+r.String())
+			}
 		}
 		if x.TotalsOff != nil {
 			all = append(all, of+x.TotalsOff.String())

@@ -57,8 +57,8 @@ type SurveyHeld struct {
 	NotFound    int64 `json:"not_found"`  // reads that found nothing, without a version
 	Ranges      int64 `json:"ranges"`
 	Versions    int64 `json:"versions"`        // operations that name a version
-	BlindWrites int64 `json:"blind_writes"`    // register writes without an own read of the key before
-	Repeated    int64 `json:"repeated_values"` // writes of a value that its key was given before
+	BlindWrites int64 `json:"blind_writes"`    // register writes without an own read of the key before, or a prev_version
+	Repeated    int64 `json:"repeated_values"` // writes of a value that its key was given before, without a version
 }
 
 // maxFaults are listed; more are counted only.
@@ -151,14 +151,14 @@ func (s *surveyor) op(o *event.Op) {
 		h.Reads++
 	case event.Write:
 		h.Writes++
-		if !s.touched[o.KeyHash] {
+		if !s.touched[o.KeyHash] && !s.replaces(o) {
 			h.BlindWrites++
 		}
 	case event.Append:
 		h.Appends++
 	}
 	s.other(o)
-	if o.Kind == event.Write || o.Kind == event.Append {
+	if o.Kind == event.Write && !s.tellsVersion(o) || o.Kind == event.Append {
 		id := [2]event.Hash{o.KeyHash, o.ValueHash}
 		if s.written[id] {
 			h.Repeated++
@@ -168,10 +168,21 @@ func (s *surveyor) op(o *event.Op) {
 	s.touched[o.KeyHash] = true
 }
 
+// tellsVersion says whether the operation names its version, which then tells it from others of
+// the same value.
+func (s *surveyor) tellsVersion(o *event.Op) bool {
+	return o.Flags&event.HasExtra != 0 && s.batch.Extras[o.Extra].Version.Len > 0
+}
+
+// replaces says whether a write names the version that it replaced.
+func (s *surveyor) replaces(o *event.Op) bool {
+	return o.Flags&event.HasExtra != 0 && s.batch.Extras[o.Extra].PrevVersion.Len > 0
+}
+
 // other counts what operations of other kinds, and versions, are there.
 func (s *surveyor) other(o *event.Op) {
 	h := &s.Held
-	versioned := o.Flags&event.HasExtra != 0 && s.batch.Extras[o.Extra].Version.Len > 0
+	versioned := s.tellsVersion(o)
 	if versioned {
 		h.Versions++
 	}
@@ -221,17 +232,15 @@ func (s *surveyor) limits() []Limit {
 		{h.Times < n, Limit{"real-time order; windows count transactions instead of time",
 			of(n-h.Times, n, "transactions have no start and end"), "set start and end from the client's clock"}},
 		{h.BlindWrites > 0, Limit{"the order of versions, and what rests on it, on the keys written so",
-			of(h.BlindWrites, h.Writes, "register writes come without a read of the key before them in the transaction"), "read before writing, or use lists"}},
+			of(h.BlindWrites, h.Writes, "register writes come without a read of the key before them in the transaction"), "read before writing, record prev_version, or use lists"}},
 		{h.Repeated > 0, Limit{"which transaction a read of such a value saw: some is found for registers, where the order of writers is searched",
 			of(h.Repeated, h.Writes+h.Appends, "writes repeat a value that the key was given before"), "make values unique for their key"}},
 		{h.SilentCAS > 0, Limit{"what such an operation saw",
 			of(h.SilentCAS, h.CAS, "cas failed and do not say what they saw"), "record seen"}},
 		{h.Deletes > 0 && h.NotFound+h.Ranges > 0, Limit{"stale reads of what was deleted, where nothing was found: it may never have been there, or be deleted",
-			fmt.Sprintf("%d operations delete, and reads that found nothing have no version", h.Deletes), "record the version of what was deleted, and --contract value-identity=version"}},
+			fmt.Sprintf("%d operations delete, and reads that found nothing have no version", h.Deletes), "record version with deletes, and with reads that find nothing; or mark rows as deleted in a column"}},
 		{h.Incs > 0, Limit{"the order of increments: sums are compared, and that a level holds is said of whole histories only",
 			of(h.Incs, s.Operations, "operations increment counters"), "check whole histories"}},
-		{h.Versions > 0, Limit{"the order of versions, unless the contract says what they are",
-			of(h.Versions, s.Operations, "operations name a version"), "--contract value-identity=version, or version-order=numeric"}},
 		{n > 0 && h.Aborted == 0, Limit{"reads of aborted writes", "no transaction is recorded as aborted", "record aborted transactions too"}},
 		{h.Stale > 0, Limit{"stale reads by the transactions that asked for them", of(h.Stale, n, "transactions are marked stale"), ""}},
 	}

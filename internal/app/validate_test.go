@@ -36,7 +36,11 @@ func TestSurveyLimits(t *testing.T) {
 		{"range", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"range","from":"a","to":"c","result":[]}]}`,
 			"", ""},
 		{"version", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"r","key":"x","value":1,"version":1}]}`,
-			"unless the contract says", "1 of 4"},
+			"", ""},
+		{"blind write that says what it replaced", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"w","key":"x","value":1,"version":2,"prev_version":1}]}`,
+			"", ""},
+		{"blind write with a version", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"w","key":"x","value":1,"version":2}]}`,
+			"order of versions", "1 of 2"},
 		{"stale", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","stale":true,"ops":[]}`,
 			"stale reads by", "1 of 3"},
 	} {

@@ -48,6 +48,9 @@ func warnDead(log *slog.Logger, d *DeadLetter, n int) {
 
 // warnRepeats tells what to do about a key pattern whose values repeat.
 func warnRepeats(log *slog.Logger, source string, r *window.Repeats) {
+	if r.ByVersion() {
+		return
+	}
 	log.Warn("values repeat, so that they do not say which transaction wrote them: reads of these keys are not decided. Record a version with each operation (PostgreSQL: xmin)",
 		"source", source, "keys", r.Keys(), "why", r.Why, "reads", r.Reads, "decided", r.Decided)
 }

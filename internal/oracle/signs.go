@@ -20,7 +20,7 @@ type Signs struct {
 	Repeats map[string]bool
 	// Perhaps are the patterns with a sign that the retry of a transaction which aborted, or whose
 	// outcome is unknown, explains: it is one where the retry's record comes first, since signs are
-	// not taken back. So are signs of readers of unknown outcome, until somebody reads from them.
+	// not taken back.
 	Perhaps map[string]bool
 	// Ambiguous are values of other patterns that do not: the clocks allow two stories.
 	Ambiguous map[Value]bool
@@ -85,7 +85,7 @@ func (s *Signs) early(h History, w *workload.Txn, v Value, drift int64) {
 		}
 		switch gap := w.Start - r.End; {
 		case r.Session != "" && r.Session == w.Session && r.Seq < w.Seq, r.End != 0 && w.End != 0 && gap > drift:
-			s.sign(h, v, r)
+			s.sign(h, v)
 		case r.End != 0 && w.End != 0 && gap > 0:
 			s.Ambiguous[v] = true
 		}
@@ -103,17 +103,16 @@ func (s *Signs) back(h History, r *workload.Txn, v Value, drift int64) {
 			continue
 		}
 		if replaces(r, v.Key) {
-			s.sign(h, v, r)
+			s.sign(h, v)
 		} else {
 			s.Ambiguous[v] = true
 		}
 	}
 }
 
-// sign notes that the read of v by r shows a sign: for certain unless a retry explains it, or
-// the outcome of r is unknown.
-func (s *Signs) sign(h History, v Value, r *workload.Txn) {
-	if retried(h, v) || r.Status == event.Unknown {
+// sign notes that a read of v shows a sign: for certain unless a retry explains it.
+func (s *Signs) sign(h History, v Value) {
+	if retried(h, v) {
 		s.Perhaps[PatternOf(v.Key)] = true
 	} else {
 		s.Repeats[PatternOf(v.Key)] = true

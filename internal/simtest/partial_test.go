@@ -109,7 +109,8 @@ func without(rng *rand.Rand, h oracle.History) oracle.History {
 }
 
 // shown says whether every pattern of keys that repeats in whole shows it in what is left of it: what
-// nobody recorded installs no value that was recorded, where a pattern has never repeated.
+// nobody recorded installs no value that was recorded, where a pattern has never repeated. Nor does
+// it try again what aborted, or what nobody knows the outcome of.
 func shown(whole, h oracle.History) bool {
 	is := oracle.SignsOf(h, 0).Repeats
 	was := oracle.SignsOf(whole, 0)
@@ -118,7 +119,25 @@ func shown(whole, h oracle.History) bool {
 			return false
 		}
 	}
-	return len(was.Perhaps) == 0
+	return len(was.Perhaps) == 0 && !triedElsewhere(whole, h, is)
+}
+
+// triedElsewhere says whether one of whole that is not in h wrote what one in h wrote too, and the
+// pattern is not known to repeat.
+func triedElsewhere(whole, h oracle.History, repeats map[string]bool) bool {
+	by := map[oracle.Value]bool{}
+	each := func(x *workload.Txn, fn func(v oracle.Value) bool) bool {
+		return slices.ContainsFunc(x.Ops, func(o workload.Op) bool {
+			return (o.Kind == event.Write || o.Kind == event.Insert) && !repeats[oracle.PatternOf(o.Key)] && fn(oracle.Value{Key: o.Key, Value: o.Value})
+		})
+	}
+	for i := range h {
+		each(&h[i], func(v oracle.Value) bool { by[v] = true; return false })
+	}
+	return slices.ContainsFunc(whole, func(x workload.Txn) bool {
+		left := !slices.ContainsFunc(h, func(y workload.Txn) bool { return x.ID == y.ID })
+		return left && x.Status != event.Aborted && each(&x, func(v oracle.Value) bool { return by[v] })
+	})
 }
 
 // TestPartialCaptures: of histories that keep every level some transactions or sessions are left

@@ -1,0 +1,53 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// told is r with the flags of the fields that are set: one who gives a Seq need not say that
+// there is one. Of a field that is 0 only its flag says that it was given.
+func told(r event.Record) event.Record {
+	for _, x := range []struct {
+		set  bool
+		flag event.TxnFlags
+	}{
+		{r.Seq != 0, event.HasSeq},
+		{r.Start != 0 || r.End != 0, event.HasTimes},
+		{r.StartTS != 0, event.HasStartTS},
+		{r.CommitTS != 0, event.HasCommitTS},
+	} {
+		if x.set {
+			r.Flags |= x.flag
+		}
+	}
+	if slices.ContainsFunc(r.Ops, func(o event.RecordOp) bool { return o.From != "" || o.To != "" }) {
+		r.Ops = slices.Clone(r.Ops)
+		for i := range r.Ops {
+			o := &r.Ops[i]
+			o.HasFrom, o.HasTo = o.HasFrom || o.From != "", o.HasTo || o.To != ""
+		}
+	}
+	return r
+}
+
+// values says which value of r is no JSON text.
+func values(r *event.Record) error {
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		for _, text := range []string{o.Value, o.Expected, o.Seen, o.Version, o.PrevVersion} {
+			if text != "" && !json.Valid([]byte(text)) {
+				return fmt.Errorf("ops[%d]: %.100s is no JSON: a text stands in quotes, as json.Marshal gives it", i, text)
+			}
+		}
+		for _, row := range o.Rows {
+			if row.Value != "" && !json.Valid([]byte(row.Value)) {
+				return fmt.Errorf("ops[%d]: %.100s of row %s is no JSON: a text stands in quotes, as json.Marshal gives it", i, row.Value, row.Key)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/internal/pattern"
+)
+
+// What a transaction of unknown outcome read it has read, whatever became of it: its client was
+// told so. As long as nobody observed what it wrote it is no reader of a version, and gives no
+// edge. Its reads are signs all the same, and show that a later writer is not whom it read: they
+// are glimpses, and are kept by value as long as the transaction is in memory.
+
+// glimpse is a read of a plain value by a transaction of unknown outcome, 24 bytes.
+type glimpse struct {
+	value    uint64 // valueKey
+	txn, gen uint32
+	older    uint32 // the one before of the same value: its place, from 1
+	replaced bool   // the transaction wrote the key behind it
+	_        [3]byte
+}
+
+// glimpses are those of all values, the oldest first.
+type glimpses struct {
+	all    []glimpse
+	full   int64             // the length at which those are let go whose transactions are gone
+	latest map[uint64]uint32 // by value: the place, from 1; made from all
+}
+
+// maxGlimpses bounds them: 6 MiB, and their table. Beyond it the older half goes.
+const maxGlimpses = 1 << 18
+
+// minGlimpses is how many are kept before any is let go.
+const minGlimpses = 1 << 10
+
+// glimpsesOf is the latest glimpse of v, 0 if there is none.
+func (s *State) glimpsesOf(v uint32) uint32 {
+	if len(s.signs.glimpses.all) == 0 {
+		return 0
+	}
+	return s.signs.glimpses.latest[s.valueKey(v)]
+}
+
+// glimpseAt is the one at place i, the place behind it, and whether its transaction is in memory
+// and does not count.
+func (s *State) glimpseAt(i uint32) (g *glimpse, older uint32, open bool) {
+	g = &s.signs.glimpses.all[i-1]
+	t := &s.txns[g.txn]
+	return g, g.older, t.gen == g.gen && t.state == tentative && t.flags&retired == 0
+}
+
+// lasts says whether the glimpse may be of use: its transaction may not count again.
+func (s *State) lasts(g *glimpse) bool {
+	t := &s.txns[g.txn]
+	return t.gen == g.gen && t.flags&(unknown|retired) == unknown
+}
+
+func (s *State) addGlimpse(g glimpse) {
+	x := &s.signs.glimpses
+	if int64(len(x.all)) >= max(x.full, minGlimpses) {
+		x.all = slices.DeleteFunc(x.all, func(g glimpse) bool { return !s.lasts(&g) })
+		if len(x.all) > maxGlimpses/2 {
+			x.all = append(x.all[:0], x.all[len(x.all)-maxGlimpses/2:]...)
+		}
+		x.full = 2 * int64(len(x.all))
+		x.link()
+	}
+	x.all = append(x.all, g)
+	x.enter(len(x.all))
+}
+
+// link makes the table anew.
+func (x *glimpses) link() {
+	x.latest = make(map[uint64]uint32, len(x.all))
+	for place := range x.all {
+		x.enter(place + 1)
+	}
+}
+
+// enter makes the glimpse at this place the latest of its value.
+func (x *glimpses) enter(place int) {
+	if x.latest == nil {
+		x.latest = map[uint64]uint32{}
+	}
+	g := &x.all[place-1]
+	g.older = x.latest[g.value]
+	x.latest[g.value] = uint32(place)
+}
+
+// glimpse takes in what n, of unknown outcome, read of others. O(operations).
+func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
+	if !s.opt.causal() {
+		return
+	}
+	s.beginTouching()
+	ops := b.OpsOf(t)
+	for i := range ops {
+		if o := &ops[i]; writesVersion(o) && !ofElement(o) {
+			if c := s.touchOf(s.keyOf(b, t, o)); c.flags&wrote == 0 {
+				c.flags, c.readOp = wrote, uint32(i)
+			}
+		}
+	}
+	for i := range ops {
+		o := &ops[i]
+		switch {
+		case o.Kind == event.Range:
+			x := &b.Extras[o.Extra]
+			for _, r := range b.Rows[x.FirstRow : x.FirstRow+x.NumRows] {
+				s.glimpseValue(s.inEpoch(b, t, r.KeyHash), n, i, r.ValueHash)
+			}
+		case tells(b, o):
+		case o.Kind == event.Read && o.Flags&event.IsArray != 0 && s.keys[s.keyOf(b, t, o)].kind == event.Set:
+			for _, e := range b.ElemsOf(o) {
+				s.glimpseValue(elementHash(s.inEpoch(b, t, o.KeyHash), e.Hash), n, i, e.Hash)
+			}
+		default:
+			if h, ok := shown(b, o); ok {
+				s.glimpseValue(s.inEpoch(b, t, o.KeyHash), n, i, h)
+			}
+		}
+	}
+}
+
+// shown is the plain value that o says was there.
+func shown(b *event.Batch, o *event.Op) (h event.Hash, ok bool) {
+	if o.Kind == event.Read {
+		return o.ValueHash, !o.Nothing() && o.Data <= event.Register
+	}
+	if o.Kind != event.CAS {
+		return h, false
+	}
+	x := &b.Extras[o.Extra]
+	text, h := x.Seen, x.SeenHash
+	if o.Flags&event.Success != 0 {
+		text, h = x.Expected, x.ExpectedHash
+	}
+	return h, text.Len > 0 && string(b.Bytes(text)) != "null"
+}
+
+// glimpseValue takes in that operation i of n read the value of the key with this hash, if it was
+// not its own.
+func (s *State) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
+	g := glimpse{value: versionHash(0, h) ^ key.Lo, txn: n, gen: s.txns[n].gen}
+	k := s.lookupKey(key)
+	if k == 0 {
+		s.addGlimpse(g)
+		return
+	}
+	if x := &s.keys[k]; x.kind > event.Register || x.flags&(unsupported|versioned|repeats) != 0 {
+		return
+	}
+	v := s.lookupVersion(k, h)
+	if c := s.touchOf(k); c.flags&wrote != 0 {
+		if s.foresaw(v, n, i) {
+			s.makeAmbiguous(v)
+		} else if int(c.readOp) < i {
+			return
+		}
+		g.replaced = true
+	}
+	s.addGlimpse(g)
+	if v != 0 {
+		s.glimpseVersion(v, n, g.replaced)
+	} else if g.replaced && s.beganAfterRetired(n) && s.values.has(g.value) {
+		s.sign(k, pattern.CameBack)
+	}
+}
+
+// foresaw says whether n, of unknown outcome, read v with operation i and wrote it later:
+// another one had written it, and who reads it need not have read from n.
+func (s *State) foresaw(v, n uint32, i int) bool {
+	if v == 0 {
+		return false
+	}
+	id := s.writeOf(n, v)
+	return id != 0 && int(s.writes[id].op) > i
+}
+
+// glimpsedBy says whether there is a glimpse of v by n.
+func (s *State) glimpsedBy(v, n uint32) bool {
+	for i := s.glimpsesOf(v); i != 0; {
+		g, older, open := s.glimpseAt(i)
+		if open && g.txn == n {
+			return true
+		}
+		i = older
+	}
+	return false
+}
+
+// glimpseVersion takes the signs of a glimpse of v by n. v names no version any more where the
+// clocks allow another story.
+func (s *State) glimpseVersion(v, n uint32, replaced bool) {
+	if s.versions[v].flags&ambiguous == 0 && s.notThat(v, n, replaced) {
+		s.makeAmbiguous(v)
+	}
+	s.readEarly(v, n)
+	if !replaced {
+		return
+	}
+	s.goneBefore(v, n)
+	if !s.opt.Observed || s.retried(v) {
+		return
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		if x := &s.readers[r]; x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0 {
+			s.cameBack(v, x.txn, n, true)
+		}
+	}
+}
+
+// glimpsedBefore is readBefore of all glimpses of v.
+func (s *State) glimpsedBefore(v, writer uint32) (before bool) {
+	for i := s.glimpsesOf(v); i != 0; {
+		g, older, open := s.glimpseAt(i)
+		if open && s.readBefore(v, writer, g.txn) {
+			before = true
+		}
+		i = older
+	}
+	return before
+}
+
+// glimpsedBack is cameBack of all glimpses of v, when n had read and replaced it.
+func (s *State) glimpsedBack(v, n uint32) (back bool) {
+	for i := s.glimpsesOf(v); i != 0; {
+		g, older, open := s.glimpseAt(i)
+		if open && s.cameBack(v, n, g.txn, g.replaced) {
+			back = true
+		}
+		i = older
+	}
+	return back
+}
+
+func (x *glimpses) appendState(dst []byte) []byte {
+	return flat.AppendValue(flat.Append(dst, x.all), &x.full)
+}
+
+func (x *glimpses) readState(r *flat.Reader) {
+	flat.Read(r, &x.all)
+	flat.ReadValue(r, &x.full)
+	x.link()
+}
