@@ -2,8 +2,11 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/isowatch/isowatch/event"
 )
 
 // Endpoint is one server of a database: its primary, a replica or a node.
@@ -114,4 +117,34 @@ func (l *link) close() {
 		l.session.Close() // the database undoes what is open
 		l.session = nil
 	}
+}
+
+// AwaitTables returns once tables that were made at another endpoint can be read at this
+// one, or after 5 s why they cannot.
+func (e *Endpoint) AwaitTables(ctx context.Context) (err error) {
+	for range 20 {
+		if err = readNothing(ctx, e.Database); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+	return err
+}
+
+// readNothing reads a register that is not there.
+func readNothing(ctx context.Context, db Database) error {
+	s, err := db.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Begin(ctx); err != nil {
+		return err
+	}
+	op := Op{RecordOp: event.RecordOp{Kind: event.Read, Key: "none"}}
+	return errors.Join(s.Do(ctx, &op), s.Rollback(ctx))
 }

@@ -214,9 +214,14 @@ func notBegun(ctx context.Context, database string, err error) error {
 	return usageError{errors.New(printable(err.Error()))}
 }
 
+// oneLine is an error whose text a driver may have broken into lines.
+func oneLine(err error) string {
+	return printable(strings.Join(strings.Fields(err.Error()), " "))
+}
+
 func (b *begun) close(t *terminal) {
 	if err := b.db.Close(); err != nil {
-		t.say("monitor: warning: the tables of epoch %s may remain; the next probe drops them: %s", b.options.Epoch, printable(err.Error()))
+		t.say("monitor: warning: the tables of epoch %s may remain; the next probe drops them: %s", b.options.Epoch, oneLine(err))
 	}
 }
 

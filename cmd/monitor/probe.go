@@ -85,6 +85,7 @@ func probeCommand(t *terminal) *cobra.Command {
 	f.StringVar(&p.history, "history", "", "file to keep the records in, as JSON lines")
 	f.StringVar(&p.report, "report", "", "file to write the verdict to at the end, as JSON")
 	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; default: a temporary folder")
+	f.Lookup("data").DefValue = ""
 	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
 	f.Var(expectValue{&s.Watch}, "expect", "level that the database promises; default: what its product documents")
 	f.Lookup("expect").DefValue = ""

@@ -184,7 +184,7 @@ func (c *child) gone(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	c.kill() // what closed its output may still run
+	c.kill()              // what closed its output may still run
 	for range c.answers { // a line that nobody waits for must not hold the reader
 	}
 	<-c.ended

@@ -110,7 +110,7 @@ func (l *Lock) renew(ctx context.Context, conn *sql.Conn) *sql.Conn {
 	conn, err := l.attempt(ctx)
 	if errors.Is(err, errTaken) {
 		l.mu.Lock()
-		l.lost = errors.New("the connection that held the lock was lost, and another probe has it now")
+		l.lost = errors.New("the connection that held the lock was lost, and another probe has it now, or the server has not noticed the loss")
 		l.mu.Unlock()
 	}
 	return conn

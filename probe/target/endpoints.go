@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -45,6 +46,9 @@ func (t *Target) addEndpoints(primary string, o Options, open func(url string) (
 		e.Stale = o.Stale
 		t.Replicas = t.Replicas || e.replica
 		t.endpoints = append(t.endpoints, e.Endpoint)
+		if !e.replica {
+			t.nodes = append(t.nodes, e.Endpoint)
+		}
 	}
 	return nil
 }
@@ -55,6 +59,20 @@ func (t *Target) Endpoints() []probe.Endpoint {
 		return []probe.Endpoint{{Database: t.Database}}
 	}
 	return t.endpoints
+}
+
+// Reset implements [probe.Database]. A further node shows the new tables within some
+// seconds, or it belongs to another database. A replica may be further behind.
+func (t *Target) Reset(ctx context.Context) error {
+	if err := t.Database.Reset(ctx); err != nil {
+		return err
+	}
+	for _, e := range t.nodes {
+		if err := e.AwaitTables(ctx); err != nil {
+			return fmt.Errorf("the endpoint %s does not show the new tables; is it the same database? %w", e.Name, err)
+		}
+	}
+	return nil
 }
 
 // noEndpoints refuses other servers of what has none.

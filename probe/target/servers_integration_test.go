@@ -277,6 +277,36 @@ func TestRefused(t *testing.T) {
 	t.Run("mysql", func(t *testing.T) { test(t, startMySQL(t)) })
 }
 
+// An endpoint of another database is refused, and nothing is left. The same server twice is
+// two nodes.
+func TestOtherDatabase(t *testing.T) {
+	s := startPostgres(t)
+	s.exec(t, "CREATE DATABASE elsewhere")
+	w, err := probe.ByName("mix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ endpoint, want string }{
+		{s.url, ""},
+		{strings.Replace(s.url, "/postgres?", "/elsewhere?", 1), "does not show the new tables; is it the same database?"},
+	} {
+		to, err := Open(t.Context(), s.url, Options{Epoch: "e1", Endpoints: []string{c.endpoint}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = probe.Fill(t.Context(), to, w, probe.Options{})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+		if err := to.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := s.names(t, "isowatch_probe"); len(got) > 0 {
+			t.Errorf("tables %q", got)
+		}
+	}
+}
+
 // The lock is taken again when its connection is lost, and tells when another probe has it.
 func TestLostLock(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
