@@ -17,7 +17,7 @@ import (
 const (
 	testStream   = "EVENTS"
 	testSubjects = "events.>"
-	patience     = 20 * time.Second
+	patience     = 60 * time.Second
 )
 
 // site is a server with its stream, and a client.
