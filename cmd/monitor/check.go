@@ -156,7 +156,10 @@ func tellDeadLetters(t *terminal, a *whole.Answer) {
 
 // nothingDecided says of a file without transactions that it shows nothing.
 func nothingDecided(r *whole.Report) {
-	for level := range r.Verdicts {
+	for level, verdict := range r.Verdicts {
+		if verdict == window.Unknown {
+			continue // there is another reason, as bad records
+		}
 		r.Verdicts[level] = window.Unknown
 		r.Reasons[level] = "the file holds no transactions (--allow-empty takes that for ok)"
 	}
