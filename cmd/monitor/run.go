@@ -92,6 +92,7 @@ type service struct {
 	output string // form of the findings on standard output
 	// violations: what is expected, and what is uncertain, is counted and not shown.
 	violations bool
+	also       []alert.Route // other sinks in this process
 	// reload, unless nil, reads the settings again at SIGHUP. Without it SIGHUP ends the
 	// process, unless keep says that it is ignored.
 	reload func() (config.Service, error)
@@ -125,7 +126,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: []alert.Route{route}, Stdin: p.stdin, Log: log})
+	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, Log: log})
 	if err != nil {
 		return usageError{err}
 	}

@@ -422,7 +422,7 @@ func TestDemo(t *testing.T) {
 	a := start(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	summary, err := RunDemo(ctx, a)
+	summary, err := RunDemo(ctx, a, func(string, string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
