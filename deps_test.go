@@ -44,7 +44,7 @@ history               : event
 infer                 : event finding internal/flat internal/invariants internal/pattern
 ingest                :
 ingest/kafka          : ingest internal/broker/kafka
-ingest/nats           : ingest
+ingest/nats           : ingest internal/broker/nats
 ingest/stdin          : ingest ingest/tail/lines
 ingest/tail           : ingest ingest/tail/lines
 ingest/tail/lines     : ingest

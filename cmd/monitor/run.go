@@ -104,6 +104,9 @@ type service struct {
 // run starts the app, and stops it when ctx ends, the input does or something
 // fails. ended gives the answer when nothing failed.
 func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
+	if p.config.Log.Format == "json" { // which the file of settings can say too
+		p.asJSON()
+	}
 	log, err := p.logger(p.config.Log.Level, p.config.Log.Format)
 	if err != nil {
 		return err
