@@ -4,6 +4,7 @@ package guides
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,9 @@ var ways = []struct {
 	needs   []string // programs
 	answers []answer
 }{
+	{"## Demo", nil, []answer{
+		{0, `found:   (lost update|dirty read|stale read|write skew) of client`},
+	}},
 	{"## 1. Probe", nil, []answer{
 		{1, `VIOLATED  (write skew|anti-dependency cycle)`},
 		{0, `strong-session-snapshot-isolation +ok`},
@@ -79,6 +83,57 @@ func TestStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAlert runs the last part of the page, whose commands belong together, on ports that are free: an
+// alert of the monitor and one of Prometheus arrive in a real Alertmanager.
+func TestAlert(t *testing.T) {
+	for _, program := range []string{"prometheus", "prometheus-alertmanager", "amtool", "timeout"} {
+		_, err := exec.LookPath(program)
+		need(t, err)
+	}
+	page, err := os.ReadFile("../../docs/start.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## 4. Alert")
+	section, _, _ = strings.Cut(section, "\n## ")
+	script := strings.Join(shellBlocks(section), "")
+	for _, port := range []string{":9193", ":9190", ":8181"} {
+		if !strings.Contains(script, port) {
+			t.Fatalf("the page does not name port %s", port)
+		}
+		script = strings.ReplaceAll(script, port, freePort(t))
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "alert.sh"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// timeout ends all that the script started, also where an alert never comes.
+	out, err := shell(t, dir, "timeout 180 sh -eu alert.sh", nil, "ISOWATCH="+root)
+	if err != nil || !strings.Contains(out, "IsolationViolated") || !strings.Contains(out, "IsowatchAnomaly") {
+		for _, name := range []string{"alertmanager.log", "monitor.log", "prometheus.log"} {
+			text, _ := os.ReadFile(filepath.Join(dir, name))
+			t.Logf("%s: %.2000s", name, text)
+		}
+		t.Errorf("%v\n%.4000s", err, out)
+	}
+}
+
+// freePort is :N for a port that nothing listens on now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return ":" + port
 }
 
 // writeModule makes dir a module that uses this one as it is here, and needs no network.
