@@ -214,7 +214,7 @@ func (w *worker) restore() error {
 		return fmt.Errorf("read what the sink remembers: %w", err)
 	}
 	if err := w.keeper.Restore(state); err != nil {
-		w.options.Log.Error("what a sink remembers cannot be read, and is forgotten: it may be given again what it had",
+		w.options.Log.Error("the stored state of a sink cannot be read, and is dropped: it may get findings again",
 			"sink", w.Sink.Name(), "bytes", len(state), "err", err)
 	}
 	return nil

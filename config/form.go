@@ -36,7 +36,7 @@ func natsServer(s string) error {
 // streamName says what is wrong with the name of a JetStream stream (NATS, ADR-6).
 func streamName(s string) error {
 	if strings.ContainsAny(s, " \t\r\n.*>/\\") {
-		return fmt.Errorf("%q is no name of a stream: it has a space, or one of . * > / \\", s)
+		return fmt.Errorf("%q cannot be the name of a stream: it has a space, or one of . * > / \\", s)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func subject(s string) error {
 			return fmt.Errorf("subject %q has an empty token", s)
 		}
 		if t == ">" && i < len(tokens)-1 {
-			return fmt.Errorf("subject %q goes on behind >", s)
+			return fmt.Errorf("subject %q: > must be its last token", s)
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 // kafkaTopic says what is wrong with the name of a topic (Apache Kafka, Topic.validate).
 func kafkaTopic(s string) error {
 	if !topicName.MatchString(s) || s == "." || s == ".." {
-		return fmt.Errorf("%q is no name of a topic: want up to 249 of a-z, A-Z, 0-9, dot, underscore, hyphen", s)
+		return fmt.Errorf("%q cannot be the name of a topic: want up to 249 of a-z, A-Z, 0-9, dot, underscore, hyphen", s)
 	}
 	return nil
 }

@@ -221,7 +221,7 @@ func probeURL(text string) error {
 		return errors.New("not a URL")
 	case scheme == "sim" || scheme == "exec":
 		if strings.TrimSpace(rest) == "" {
-			return fmt.Errorf("%s: nothing is named behind it", scheme)
+			return fmt.Errorf("%s: what follows it is missing", scheme)
 		}
 		return nil
 	}
@@ -235,7 +235,7 @@ func probeURL(text string) error {
 		}
 		return nil
 	case !slices.Contains([]string{"postgres", "postgresql", "mysql", "mariadb"}, scheme):
-		return fmt.Errorf("scheme %q is none of postgres, mysql, mariadb, sqlite, sim and exec", scheme)
+		return fmt.Errorf("scheme %q is not one of postgres, mysql, mariadb, sqlite, sim and exec", scheme)
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func (d *Decoder) part(b *Batch, pos Position) bool {
 		p.Kind = partKindOf(d.rec[typ.off+1 : typ.end-1])
 	}
 	if p.Kind == 0 {
-		return d.fail(int(typ.off), fmt.Sprintf("type %s is none of begin, op, commit, abort, mark", d.quote(typ)))
+		return d.fail(int(typ.off), fmt.Sprintf("type %s is not one of begin, op, commit, abort, mark", d.quote(typ)))
 	}
 	if ops := f.opt(fOps); ops.class != absent {
 		return d.fail(int(ops.off), "ops in a record with a type: a whole transaction has none")

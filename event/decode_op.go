@@ -88,14 +88,14 @@ func (d *Decoder) operation(b *Batch, f *fields, brace int) bool {
 		o.Kind = opKindOf(d.rec[op.off+1 : op.end-1])
 	}
 	if o.Kind == 0 {
-		return d.fail(int(op.off), fmt.Sprintf("op %s is none of r, w, append, add, remove, insert, inc, delete, cas, range", d.quote(op)))
+		return d.fail(int(op.off), fmt.Sprintf("op %s is not one of r, w, append, add, remove, insert, inc, delete, cas, range", d.quote(op)))
 	}
 	if kind := f.opt(fKind); kind.class != absent {
 		if kind.class == isString {
 			o.Data = dataKindOf(d.rec[kind.off+1 : kind.end-1])
 		}
 		if o.Data == AnyKind {
-			return d.fail(int(kind.off), fmt.Sprintf("kind %s is none of register, list, set, counter", d.quote(kind)))
+			return d.fail(int(kind.off), fmt.Sprintf("kind %s is not one of register, list, set, counter", d.quote(kind)))
 		}
 	}
 	key := f.opt(fKey)

@@ -17,7 +17,7 @@ func (d *Decoder) txn(b *Batch, pos Position) bool {
 		t.Status = statusOf(d.rec[status.off+1 : status.end-1])
 	}
 	if t.Status == 0 {
-		return d.fail(int(status.off), fmt.Sprintf("status %s is none of committed, aborted, unknown", d.quote(status)))
+		return d.fail(int(status.off), fmt.Sprintf("status %s is not one of committed, aborted, unknown", d.quote(status)))
 	}
 	switch ops := d.top.get(fOps); ops.class {
 	case absent:

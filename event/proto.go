@@ -121,7 +121,7 @@ func (d *Decoder) protoRecord(b *Batch, pos Position) bool {
 		return d.protoPart(b, &t, &h)
 	}
 	if h.status == 0 || h.status > uint64(Unknown) {
-		return d.fail(len(d.rec), fmt.Sprintf("status %d is none of 1 (committed), 2 (aborted), 3 (unknown)", h.status))
+		return d.fail(len(d.rec), fmt.Sprintf("status %d is not one of 1 (committed), 2 (aborted), 3 (unknown)", h.status))
 	}
 	t.Status, t.NumOps = Status(h.status), uint32(d.numOps)
 	const times = 1<<pStart | 1<<pEnd
@@ -223,7 +223,7 @@ func (d *Decoder) protoText(s *Span, f *wireField) bool {
 // appended to b.Ops.
 func (d *Decoder) protoPart(b *Batch, t *Txn, h *protoHead) bool {
 	if h.kind > uint64(Abort) {
-		return d.fail(len(d.rec), fmt.Sprintf("type %d is none of 0 to %d", h.kind, protoMarkType))
+		return d.fail(len(d.rec), fmt.Sprintf("type %d is not one of 0 to %d", h.kind, protoMarkType))
 	}
 	p := Part{Pos: t.Pos, Kind: PartKind(h.kind), Raw: Span{d.base, uint32(len(d.rec))}}
 	p.setHead(t)

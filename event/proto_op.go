@@ -47,10 +47,10 @@ func (d *Decoder) protoOp(b *Batch, f *wireField) bool {
 		i = next
 	}
 	if p.op == 0 || p.op > uint64(Range) {
-		return d.fail(end, fmt.Sprintf("op %d is none of 1 to %d", p.op, Range))
+		return d.fail(end, fmt.Sprintf("op %d is not one of 1 to %d", p.op, Range))
 	}
 	if p.kind > uint64(Counter) {
-		return d.fail(end, fmt.Sprintf("kind %d is none of 1 to %d", p.kind, Counter))
+		return d.fail(end, fmt.Sprintf("kind %d is not one of 1 to %d", p.kind, Counter))
 	}
 	o.Kind, o.Data = OpKind(p.op), DataKind(p.kind)
 	if o.Kind != Range {

@@ -182,7 +182,7 @@ func checkType(arg, v any) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%v is none of %v", v, names)
+	return fmt.Errorf("%v is not one of %v", v, names)
 }
 
 func checkEnum(keyword string, arg, v any) error {
@@ -195,7 +195,7 @@ func checkEnum(keyword string, arg, v any) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%v is none of %v", v, allowed)
+	return fmt.Errorf("%v is not one of %v", v, allowed)
 }
 
 func parse(text []byte) (any, error) {

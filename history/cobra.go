@@ -32,7 +32,7 @@ func (p *plain) cobraFile(data []byte, session uint32) error {
 		at, c := i, data[i]
 		size, known := cobraSizes[c]
 		if !known {
-			return atByte(at, "%q is none of S, R, W, C, A", c)
+			return atByte(at, "%q is not one of S, R, W, C, A", c)
 		}
 		if len(data)-i-1 < size {
 			return atByte(at, "the file ends within %q", c)

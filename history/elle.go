@@ -175,7 +175,7 @@ func (e *elleReader) abandon(o *elleOp) {
 func (e *elleReader) settle(at int) error {
 	for _, o := range e.waiting {
 		if o.outcome == 0 {
-			return e.nodes.fail(at, "the type is none of :invoke, :ok, :fail, :info")
+			return e.nodes.fail(at, "the type is not one of :invoke, :ok, :fail, :info")
 		}
 	}
 	if !e.mapped {
@@ -358,7 +358,7 @@ func (e *elleEmitter) micro(o *elleOp, m *node) error {
 		e.operation(string(f.text), key)
 		e.field("value", value)
 	default:
-		return e.unreadable("micro-operation " + string(f.name()) + " is none of r, w, append")
+		return e.unreadable("micro-operation " + string(f.name()) + " is not one of r, w, append")
 	}
 	e.buf = append(e.buf, '}')
 	return nil

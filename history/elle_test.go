@@ -123,7 +123,7 @@ T1 aborted 0/1 12-13 w(1 2) line 4`},
 {:type :ok :process 0 :value [[:frob 1 1]]}
 {:type :ok :process 0 :value 7}`, `
 T0 committed 0/0 w(1 1) line 2
-bad: micro-operation frob is none of r, w, append
+bad: micro-operation frob is not one of r, w, append
 bad: the value is no vector of operations`},
 		{"values of all kinds", `
 {:type :ok :value [[:w [1 "a"] {:k "v\n\"", :l [true nil 1.50 1/2 \a]}] [:w "q\"" "é\u00e9"] [:w -3 +7]]}`, `
@@ -277,13 +277,13 @@ func TestElleFaults(t *testing.T) {
 		{EDN, `{:a "x`, "line 1: a string is never closed"},
 		{EDN, "{:a ]}", "line 1: ']' where a value is expected"},
 		{EDN, "\n\n7", "line 3: a map is expected"},
-		{EDN, "{:type :frob :process 0 :value [[:w 1 1]]}", "line 1: the type is none of"},
+		{EDN, "{:type :frob :process 0 :value [[:w 1 1]]}", "line 1: the type is not one of"},
 		{EDN, "{:type :ok :f :enqueue :value 1}", `line 1: operations called ["enqueue"]`},
 		{EDN, strings.Repeat("[", 500), "line 1: nested too deeply"},
 		{EDN, "{:a :}", "line 1: a keyword without a name"},
 		{ElleJSON, `[{"type":"ok","value":[["w",1,1]]`, "line 1: "},
 		{Porcupine, "INFO  jepsen.util - 0\t:invoke\t:read\t[", "line 1: a process, a type"},
-		{Porcupine, "\nINFO  jepsen.util - 0\t:frob\t:read\tnil", "line 2: the type is none"},
+		{Porcupine, "\nINFO  jepsen.util - 0\t:frob\t:read\tnil", "line 2: the type is not one"},
 		{TimeKiller, `[{"tid":1,"sts":{"p":"x"},"cts":{"p":1},"ops":[]}]`, "line 1: sts is no timestamp"},
 		{TimeKiller, `[{"sts":{"p":1},"cts":{"p":1},"ops":[]}]`, "line 1: a transaction without tid or ops"},
 		{DBCopJSON, `[[{"events":[{"Write":{"variable":0}}],"committed":true}]]`, "byte 37: an event without"},

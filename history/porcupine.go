@@ -69,7 +69,7 @@ func (e *elleReader) logLine(text []byte) error {
 	}
 	o := e.waiting[len(e.waiting)-1]
 	if o.outcome == 0 {
-		return atLine(int64(e.line), "the type is none of :invoke, :ok, :fail, :info")
+		return atLine(int64(e.line), "the type is not one of :invoke, :ok, :fail, :info")
 	}
 	if o.outcome == event.Aborted && o.f.is("cas") && o.completed.kind == vector {
 		o.outcome, o.refused = event.Committed, true

@@ -152,7 +152,7 @@ func TestFaults(t *testing.T) {
 		{DBCop, strings.Replace(string(whole), "\x01\x01\x00", "\x07\x01\x00", 1), "byte 92: write is 7, neither 0 nor 1"},
 		{DBCop, "", "byte 0: the file ends early"},
 		{Viper, `{"value": [["w", 1, 2, true]}`, "line 1: byte 28: ',' or ']' is expected"},
-		{Viper, "\n" + `{"value": [["x", 1, 2]]}`, `line 2: byte 15: operation "x" is none of`},
+		{Viper, "\n" + `{"value": [["x", 1, 2]]}`, `line 2: byte 15: operation "x" is not one of`},
 		{Viper, `{"valued": 1}`, "line 1: byte 13: a transaction without"},
 		{Viper, `{"value": [["w", 1, nil]]}`, "line 1: "},
 	} {
@@ -235,7 +235,7 @@ S4.T1 session=4 seq=0 committed r(1 2) r(1)`},
 		{session('C', 1), "T0.log: byte 0: 'C' where a transaction is not open"},
 		{session('S', 1, 'C', 2), "T0.log: byte 9: 'C' of transaction 2, 1 is open"},
 		{&fstest.MapFile{Data: []byte("Sx")}, "T0.log: byte 0: the file ends within 'S'"},
-		{&fstest.MapFile{Data: []byte("x")}, "T0.log: byte 0: 'x' is none of S, R, W, C, A"},
+		{&fstest.MapFile{Data: []byte("x")}, "T0.log: byte 0: 'x' is not one of S, R, W, C, A"},
 	} {
 		r := Reader{Batch: &event.Batch{}}
 		if err := r.ReadDir(Cobra, fstest.MapFS{"T0.log": c.log}); err == nil || err.Error() != c.want {

@@ -87,7 +87,7 @@ func (l *viperLog) operation() error {
 	case "range":
 		return l.scan()
 	default:
-		return l.want("operation %q is none of r, w, i, d, range", name)
+		return l.want("operation %q is not one of r, w, i, d, range", name)
 	}
 	o := plainOp{}
 	if name != "r" {

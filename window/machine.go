@@ -45,7 +45,7 @@ type Counters struct {
 	// LeftOut counts further violations of violated levels that the verifier did not
 	// accept: not reported, and no verdict rests on them.
 	LeftOut int64 `json:"left_out"`
-	// LeftOutEdges counts dependencies that the orders had no room for: see crowd.go.
+	// LeftOutEdges counts dependencies that were left out to limit memory: see crowd.go.
 	LeftOutEdges int64 `json:"left_out_edges"`
 	// Merged counts findings that were not told because another one stands for them.
 	Merged int64 `json:"merged,omitempty"`

@@ -82,7 +82,7 @@ func compareIDs(t *testing.T, got map[string]int, want map[string]bool) {
 	}
 	for id := range got {
 		if !want[id] {
-			t.Errorf("finding %s is none of the undisturbed check", id)
+			t.Errorf("finding %s is not one of the undisturbed check", id)
 		}
 	}
 }

@@ -88,9 +88,9 @@ func (a *App) hold(ctx context.Context, source, expected string) error {
 	}
 	a.current.Store(next)
 	if err := a.rememberProbes(); err != nil {
-		a.log.Warn("what a probe's database is held to is not kept for the next start", "source", source, "err", err)
+		a.log.Warn("the expected level of a probe could not be stored: the next start asks the database again", "source", source, "err", err)
 	}
-	a.log.Info("a probe's database is held to what its product documents for its setting", "source", source, "expect", expected)
+	a.log.Info("a probe expects the level that the product documents for its setting", "source", source, "expect", expected)
 	return nil
 }
 

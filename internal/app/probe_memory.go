@@ -38,7 +38,7 @@ func (a *App) recallProbes(context.Context) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		a.log.Warn("what the databases of probes were held to is not known: they are asked again", "err", err)
+		a.log.Warn("the stored levels of probes cannot be read: their databases are asked again", "err", err)
 		return nil
 	}
 	for _, p := range probes {

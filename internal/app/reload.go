@@ -95,7 +95,7 @@ func (a *App) swapSinks(made []madeSink) error {
 	}
 	routes := a.routes(made)
 	if hanging != nil {
-		a.log.Error("sinks do not end their last delivery, and are given nothing until the next reload", "sinks", strings.Join(hanging.Sinks, ", "))
+		a.log.Error("sinks have not finished their last delivery: they get nothing until the next reload", "sinks", strings.Join(hanging.Sinks, ", "))
 		routes = slices.DeleteFunc(routes, func(r alert.Route) bool { return slices.Contains(hanging.Sinks, r.Sink.Name()) })
 	}
 	if err := a.engine.SetSinks(names(a.routes(made))); err != nil {

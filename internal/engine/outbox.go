@@ -96,6 +96,6 @@ func (e *Engine) lament(before, after *head) {
 		return
 	}
 	e.lamented = true
-	e.log.Error("the outbox is full: a sink has not taken what it was given, and the oldest findings are not delivered to it any more; they stay stored",
+	e.log.Error("the outbox is full: a sink takes nothing, and the oldest findings are not sent to it any more. They stay stored",
 		"kept", after.Outbox-after.Trimmed, "bytes", after.OutboxBytes, "sinks", *e.sinks.Load())
 }

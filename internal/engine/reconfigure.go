@@ -57,7 +57,7 @@ func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) er
 			return fmt.Errorf("%w: %w", ErrSettings, err)
 		}
 		if tell && (c.Contract != asked.Contract || c.Pane != asked.Pane) {
-			e.log.Warn("settings of the folder's beginning stay: a contract only becomes weaker, and panes keep their length",
+			e.log.Warn("some settings stay as the data folder began with them: a contract can only become weaker, and panes keep their length",
 				"source", x.name, "contract", c.Contract.String(), "pane", c.Pane.String())
 		}
 		before := x.machine.Config()

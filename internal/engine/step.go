@@ -66,7 +66,7 @@ func (e *Engine) doStep(w *work) error {
 			warnRepeats(e.log, x.name, &x.effects.Repeats[i])
 		}
 		if s := x.effects.Stranger; s != nil {
-			e.log.Warn("a transaction is of no session that sessions=closed lists: findings wait for max-transaction again", "source", x.name, "txn", s.Txn, "session", s.Session)
+			e.log.Warn("a session is not in the list of sessions=closed: findings wait for max-transaction again", "source", x.name, "txn", s.Txn, "session", s.Session)
 		}
 	}
 	w.puts = e.puts(w.puts)

@@ -146,7 +146,7 @@ func (t *Txn) setField(name, value string) (err error) {
 		case "unknown":
 			t.Status = event.Unknown
 		default:
-			err = fmt.Errorf("status %q is none of committed, aborted, unknown", value)
+			err = fmt.Errorf("status %q is not one of committed, aborted, unknown", value)
 		}
 	default:
 		err = fmt.Errorf("unknown field %q", name)
@@ -214,7 +214,7 @@ func parseKinds(words []string, s string) (Op, error) {
 	case "append":
 		return Append(key, v), nil
 	}
-	return Op{}, fmt.Errorf("operation %q: %q is none of read, write, append", s, kind)
+	return Op{}, fmt.Errorf("operation %q: %q is not one of read, write, append", s, kind)
 }
 
 func parseList(s string) ([]int64, error) {

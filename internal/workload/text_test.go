@@ -51,7 +51,7 @@ func TestParseErrorsNameTheLine(t *testing.T) {
 		{"txn 1: read x [1", "no closing bracket"},
 		{"txn 1: read x [1,b]", `element "b"`},
 		{"txn 1: write x nil", `value "nil" is not an integer`},
-		{"txn 1: delete x 1", `"delete" is none of`},
+		{"txn 1: delete x 1", `"delete" is not one of`},
 	} {
 		if _, err := Parse(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Parse(%q) error is %v, want one with %q", c.text, err, c.want)

@@ -90,7 +90,7 @@ func logged(l *slog.Logger) []nats.Option {
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil && err.Error() != reason {
 				reason = err.Error()
-				l.Warn("nats cannot connect, trying on", "err", err)
+				l.Warn("nats cannot connect yet; it keeps trying", "err", err)
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
