@@ -44,6 +44,7 @@ type frozenRun struct {
 	// missed says that somebody behind what was run read a version that was replaced
 	// there: a misfit to come.
 	missed bool
+	absent []absentRead // reads of nothing that do not fit, or will not
 }
 
 func (m *Machine) newRun(i int) *frozenRun {
@@ -104,8 +105,9 @@ func (r *frozenRun) run(nodes []uint32) {
 		if !r.split || n&1 == 0 {
 			if !r.m.askedUnder(t, r.m.views[r.view]) {
 				r.m.infer.EachBlindRead(t, func(k, v uint32) {
-					if !r.ahead || !r.m.infer.Unwritten(v) {
-						fits = fits && r.m.leftThere(r.view, r.last(k), v)
+					if (!r.ahead || !r.m.infer.Unwritten(v)) && !r.m.leftThere(r.view, r.last(k), v) {
+						fits = false
+						r.noteAbsent(t, v)
 					}
 				})
 			}
@@ -151,7 +153,9 @@ func (r *frozenRun) readBehind(k uint32, x lastFrozen, n uint32) bool {
 			again, left = r.leftAgain(version, n)
 			asked = true
 		}
-		behind = !left || again != n && !g.Before(r.view, again, node)
+		if behind = !left || again != n && !g.Before(r.view, again, node); behind {
+			r.noteAbsent(reader, version)
+		}
 	})
 	return behind
 }
@@ -542,6 +546,7 @@ func (m *Machine) fitsToTheEnd() {
 			continue
 		}
 		if !m.fitsNow(i) {
+			m.decideAbsent(i, m.graph.Nodes(i))
 			m.orderings[i] = beyond
 			continue
 		}
@@ -591,6 +596,7 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 		case len(r.misfits) > 0 || r.missed:
 			r.drop()
 			m.orderLive(i, n, len(r.misfits) > 0)
+			m.decideAbsent(i, n)
 			clear(clean) // others may have been given another order
 		case spoken && !r.timed: // bounds are raised when it freezes
 			clean[i] = r
