@@ -12,7 +12,7 @@ import (
 // saw in order. It is run as it freezes: a read of an unordered key must be of what
 // the frozen order left there, and under snapshot isolation no writer of a key may
 // freeze between the begin and the commit of another. If all fit, the frozen order
-// is an execution (docs/semantics.md, section 8). What does not fit is counted, by
+// is an execution (docs/proofs.md, section 8). What does not fit is counted, by
 // view: the level is unknown then.
 
 // lastFrozen is what the frozen order of a view left in a key.
