@@ -9,7 +9,7 @@ import (
 
 // A read of nothing is of the initial state or of a delete. Where no order was found in which it
 // is of what the last one left, the transactions that wrote its key are tried by themselves, in all
-// orders (docs/semantics.md, section 3, *Trying orders*): as long as all deletes of the key are in
+// orders (docs/proofs.md, section 3, *Trying orders*): as long as all deletes of the key are in
 // memory, that shows what no order explains. It is looked at before the first of them leave.
 
 // absentRead is a read of nothing that an order does not fit.
