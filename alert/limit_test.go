@@ -295,7 +295,7 @@ func TestForgottenStateIsTold(t *testing.T) {
 		synctest.Wait()
 		d.Close()
 		sink.want(t, "0s: a b")
-		if n := strings.Count(logged.String(), "is forgotten"); n != 1 || !strings.Contains(logged.String(), "sink=reader") {
+		if n := strings.Count(logged.String(), "is dropped"); n != 1 || !strings.Contains(logged.String(), "sink=reader") {
 			t.Errorf("told %d times:\n%s", n, &logged)
 		}
 	})
