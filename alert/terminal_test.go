@@ -12,18 +12,21 @@ func TestWriters(t *testing.T) {
 	outbox := &memory{}
 	second := skew()
 	second.ID = "8b00"
-	outbox.add(skew(), second)
+	second.Next = []string{"Lock."}
+	third := second
+	third.ID = "8b01"
+	outbox.add(skew(), second, third)
 	var jsonl, text bytes.Buffer
 	if err := NewJSONL(&jsonl).Deliver(t.Context(), outbox.all); err != nil {
 		t.Fatal(err)
 	}
-	if want := string(outbox.all[0].JSON) + "\n" + string(outbox.all[1].JSON) + "\n"; jsonl.String() != want {
+	if want := string(outbox.all[0].JSON) + "\n" + string(outbox.all[1].JSON) + "\n" + string(outbox.all[2].JSON) + "\n"; jsonl.String() != want {
 		t.Errorf("JSONL wrote\n%swant\n%s", &jsonl, want)
 	}
 	if err := NewText(&text, false).Deliver(t.Context(), outbox.all); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(text.String(), "VIOLATED") != 2 || !strings.Contains(text.String(), "finding 8b00\n") {
+	if strings.Count(text.String(), "VIOLATED") != 3 || strings.Count(text.String(), "    1. Lock.") != 1 || !strings.Contains(text.String(), "    1. The same as for finding 8b00.") || !strings.Contains(text.String(), "finding 8b00\n") {
 		t.Errorf("text: %s", &text)
 	}
 	for _, sink := range []Sink{NewJSONL(failingWriter{}), NewText(failingWriter{}, false)} {

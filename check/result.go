@@ -69,8 +69,9 @@ func (r *Result) String() string {
 	for _, b := range r.Bad[:min(len(r.Bad), maxShown)] {
 		text = fmt.Appendf(text, "bad record at %s: %s\n", words.Visible(b.Position), words.Visible(b.Reason))
 	}
+	var advised words.Advised
 	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
-		text = words.AppendAsked(text, &r.Findings[i], false)
+		text = words.AppendAsked(text, advised.Once(&r.Findings[i]), false)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
 		text = fmt.Appendf(text, "%d more findings\n", more)

@@ -76,24 +76,6 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 	return b.Bytes()
 }
 
-// Advice is what is likely to have caused the finding, and what to do, "" if it has neither.
-func Advice(f *finding.Finding) string {
-	var b strings.Builder
-	if len(f.Causes) > 0 {
-		b.WriteString("Likely causes:\n")
-	}
-	for _, text := range f.Causes {
-		fmt.Fprintf(&b, "  - %s\n", text)
-	}
-	if len(f.Next) > 0 {
-		b.WriteString("What to do:\n")
-	}
-	for i, text := range f.Next {
-		fmt.Fprintf(&b, "  %d. %s\n", i+1, text)
-	}
-	return b.String()
-}
-
 func sourceOf(f *finding.Finding) string {
 	if f.Epoch == "" {
 		return Visible(f.Source)

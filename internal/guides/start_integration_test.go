@@ -88,7 +88,7 @@ func TestStart(t *testing.T) {
 // TestAlert runs the last part of the page, whose commands belong together, on ports that are free: an
 // alert of the monitor and one of Prometheus arrive in a real Alertmanager.
 func TestAlert(t *testing.T) {
-	for _, program := range []string{"prometheus", "prometheus-alertmanager", "amtool", "timeout"} {
+	for _, program := range []string{"prometheus", "prometheus-alertmanager", "amtool", "curl", "jq", "timeout"} {
 		_, err := exec.LookPath(program)
 		need(t, err)
 	}
@@ -115,7 +115,7 @@ func TestAlert(t *testing.T) {
 	}
 	// timeout ends all that the script started, also where an alert never comes.
 	out, err := shell(t, dir, "timeout 180 sh -eu alert.sh", nil, "ISOWATCH="+root)
-	if err != nil || !strings.Contains(out, "IsolationViolated") || !strings.Contains(out, "IsowatchAnomaly") {
+	if err != nil || !strings.Contains(out, "IsolationViolated") || !strings.Contains(out, `"causes": "`) || !strings.Contains(out, "IsowatchAnomaly") {
 		for _, name := range []string{"alertmanager.log", "monitor.log", "prometheus.log"} {
 			text, _ := os.ReadFile(filepath.Join(dir, name))
 			t.Logf("%s: %.2000s", name, text)

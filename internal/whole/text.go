@@ -16,8 +16,9 @@ const maxShown = 20
 // rest on.
 func AppendReport(dst []byte, r *Report, color bool) []byte {
 	dst = append(AppendVerdicts(dst, r, color), '\n')
+	var advised words.Advised
 	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
-		dst = words.AppendAsked(dst, &r.Findings[i], color)
+		dst = words.AppendAsked(dst, advised.Once(&r.Findings[i]), color)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
 		dst = fmt.Appendf(dst, "%d more findings: see them with --output jsonl\n\n", more)
