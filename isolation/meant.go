@@ -77,6 +77,37 @@ func Otherwise(name string) string {
 	return ""
 }
 
+// Taken says, of a name that means one thing here and another to other people, which is taken. ""
+// for other names.
+func Taken(name string) string {
+	const as = "%s is taken as %s. %s: that is %s here"
+	name = strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(name)))
+	level, _ := abbreviation(name)
+	switch name {
+	case "causal", "cc", "causal-consistency":
+		return fmt.Sprintf(as, name, "causal", "dbcop, AWDIT and Plume mean it with session order", "strong-session-causal")
+	case "ser", "si", "ra", "pc":
+		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean it with session order", "strong-session-"+level)
+	case "rc":
+		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean one that orders what a transaction reads", "strong-session-monotonic-atomic-view")
+	case "pl-si":
+		return fmt.Sprintf(as, name, level, "Adya's thesis means it in real time", "strong-snapshot-isolation")
+	}
+	return ""
+}
+
+// Closest is the name that differs least from the one given, "" if none is near.
+func Closest(name string, names []string) string {
+	name = strings.ToLower(name)
+	best, least := "", max(1, len(name)/4)+1
+	for _, n := range names {
+		if d := edits(name, n); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
 // nearest offers up to five of the names, those that differ least from the one given.
 func nearest(name string, names []string) string {
 	names = slices.Clone(names)
@@ -86,8 +117,7 @@ func nearest(name string, names []string) string {
 		distance[n] = edits(name, n)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
-	best := names[0]
-	if distance[best] <= max(1, len(name)/4) {
+	if best := Closest(name, names); best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
 	return "the nearest are " + strings.Join(names[:min(len(names), 5)], ", ") + " (monitor explain lists all)"

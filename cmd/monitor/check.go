@@ -89,7 +89,7 @@ func checkCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	watchFlags(f, &w)
-	f.Var(expectValue{&w}, "expect", "level that the histories must satisfy: only this level is checked, and the exit code is its verdict")
+	f.Var(newExpect(&w), "expect", "level that the histories must satisfy: only this level is checked, and the exit code is its verdict")
 	f.Lookup("expect").DefValue = "" // without it all levels are asked for alike
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
@@ -104,11 +104,13 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 	worst, unreadable := 0, 0
 	var first *finding.Finding
 	suite := junitSuite{}
+	table := summary{{"file", "transactions", "findings", "verdict"}}
 	err := w.CheckFiles(files, func(a *whole.Answer) error {
 		tellDeadLetters(t, a)
 		r := a.Report
 		if a.Err != nil {
 			unreadable++
+			table.add(printable(a.File), "-", "-", "cannot be read")
 			if output == "junit" {
 				suite.unreadable(a.File, a.Err)
 			}
@@ -121,6 +123,7 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 			}
 		}
 		worst = max(worst, rank(r.Outcome()))
+		table.add(printable(a.File), fmt.Sprint(r.Transactions), fmt.Sprint(len(r.Findings)), r.Outcome())
 		for i := range r.Findings {
 			first = worse(first, &r.Findings[i])
 		}
@@ -133,8 +136,15 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 	switch {
 	case err == nil && output == "junit":
 		err = suite.write(t.stdout)
-	case err == nil && first != nil && output == "text":
-		_, err = t.stdout.Write(appendAdvice(nil, first))
+	case err == nil && output == "text":
+		var end []byte
+		if first != nil {
+			end = appendAdvice(nil, first)
+		}
+		if unreadable < len(files) {
+			end = table.append(end)
+		}
+		_, err = t.stdout.Write(end)
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)

@@ -56,6 +56,7 @@ func convertFile(t *terminal, convert *app.Convert, file string) error {
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the history: %w", err)
 	}
+	t.say("%d transactions of %s, in the format %s, are written as %s", answer.Transactions, printable(file), answer.Format, convert.To)
 	if answer.Contract != "" {
 		t.say("monitor: the format %s implies what the written form does not say: check it with --contract %s", answer.Format, answer.Contract)
 	}

@@ -9,7 +9,12 @@ import (
 
 // The types of flags with a syntax of their own, as pflag.Value.
 
-type expectValue struct{ to *config.Watch }
+type expectValue struct {
+	to   *config.Watch
+	text *string // as it was given
+}
+
+func newExpect(to *config.Watch) expectValue { return expectValue{to, new(string)} }
 
 func (v expectValue) String() string {
 	if v.to == nil { // pflag asks the zero value
@@ -17,8 +22,11 @@ func (v expectValue) String() string {
 	}
 	return v.to.Expected()
 }
-func (v expectValue) Type() string          { return "LEVEL|PRODUCT/SETTING" }
-func (v expectValue) Set(text string) error { return v.to.SetExpect(text) }
+func (v expectValue) Type() string { return "LEVEL|PRODUCT/SETTING" }
+func (v expectValue) Set(text string) error {
+	*v.text = text
+	return v.to.SetExpect(text)
+}
 
 type levelsValue struct {
 	to    *config.Watch

@@ -49,11 +49,13 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 				return err // otherwise it is told together with what is wrong with the file
 			}
 			*began = true
+			t.tellTaken(c.Flags())
 			return nil
 		},
 	}
 	logFormat := "text"
 	root.PersistentFlags().Var(choiceValue{&logFormat, []string{"text", "json"}}, "log-format", "form of what is written to standard error: text, json ["+variableOf("log-format")+"]")
+	root.SetFlagErrorFunc(meantFlag)
 	root.DisableAutoGenTag = true // man pages are the same whenever they are made
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)

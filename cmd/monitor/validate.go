@@ -41,20 +41,28 @@ func validateCommand(t *terminal) *cobra.Command {
 
 func validateFiles(t *terminal, files []string, output string, tell func(bytes int)) error {
 	invalid, unreadable := false, false
+	table := summary{{"file", "records", "invalid", "transactions"}}
 	for _, file := range files {
 		s, err := app.SurveyFile(file, t.stdin, tell)
 		switch {
 		case err != nil:
 			unreadable = true
+			table.add(printable(file), "cannot be read", "", "")
 			err = tellUnreadable(t, file, output, err)
 		case output == "jsonl":
 			invalid = invalid || s.Invalid > 0
 			err = json.NewEncoder(t.stdout).Encode(s)
 		default:
 			invalid = invalid || s.Invalid > 0
+			table.add(printable(file), fmt.Sprint(s.Records), fmt.Sprint(s.Invalid), fmt.Sprint(s.Transactions))
 			_, err = t.stdout.Write(appendSurvey(nil, s))
 		}
 		if err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+	}
+	if output == "text" {
+		if _, err := t.stdout.Write(table.append(nil)); err != nil {
 			return fmt.Errorf("write the answer: %w", err)
 		}
 	}
