@@ -33,12 +33,13 @@ func root(t *testing.T, driver, name string, statements ...string) {
 
 // TestServers runs testdata/servers/*.txt, scripts as those of TestScripts, on real servers.
 // URL is that of a user who may do all; LIMITED has the user "limited", who may only connect,
-// by a password that a file "password" is to hold.
+// by a password that a file "password" is to hold. OTHER and OTHER_REPLICA are servers of other
+// databases; the second takes no writes.
 func TestServers(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) string{"postgres": startPostgres, "mariadb": startMariaDB} {
+	for name, start := range map[string]func(*testing.T) servers{"postgres": startPostgres, "mariadb": startMariaDB} {
 		t.Run(name, func(t *testing.T) {
-			server := start(t)
-			limited, err := url.Parse(server)
+			running := start(t)
+			limited, err := url.Parse(running.url)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +47,10 @@ func TestServers(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files: []string{"testdata/servers/" + name + ".txt"},
 				Setup: func(env *testscript.Env) error {
-					for key, value := range map[string]string{"NO_COLOR": "1", "URL": server, "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port()} {
+					for key, value := range map[string]string{
+						"NO_COLOR": "1", "URL": running.url, "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port(),
+						"OTHER": running.other, "OTHER_REPLICA": running.replica,
+					} {
 						env.Setenv(key, value)
 					}
 					return nil
@@ -57,7 +61,16 @@ func TestServers(t *testing.T) {
 	}
 }
 
-func startPostgres(t *testing.T) string {
+// servers are URLs of users who may do all.
+type servers struct{ url, other, replica string }
+
+func startPostgres(t *testing.T) servers {
+	primary, replica := testdb.PostgresReplicated(t)
+	return servers{startGuarded(t), primary.URL, replica.URL}
+}
+
+// startGuarded starts a PostgreSQL that asks the user "limited" for a password.
+func startGuarded(t *testing.T) string {
 	server := testdb.Postgres(t, "password_encryption=scram-sha-256")
 	var file string
 	db, err := sql.Open("pgx", server)
@@ -89,12 +102,18 @@ func startPostgres(t *testing.T) string {
 	}
 }
 
-func startMariaDB(t *testing.T) string {
+func startMariaDB(t *testing.T) servers {
 	name := testdb.MariaDB(t)
+	root(t, "mysql", name, "CREATE USER limited IDENTIFIED BY 'hidden'")
+	return servers{mysqlURL(t, name), mysqlURL(t, testdb.MariaDB(t)), mysqlURL(t, testdb.MariaDB(t, "--read-only"))}
+}
+
+// mysqlURL is the URL of a data source name of package testdb.
+func mysqlURL(t *testing.T, name string) string {
+	t.Helper()
 	c, err := mysql.ParseDSN(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	root(t, "mysql", name, "CREATE USER limited IDENTIFIED BY 'hidden'")
 	return "mysql://root@" + c.Addr + "/"
 }

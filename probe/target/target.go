@@ -46,7 +46,6 @@ type Target struct {
 	Replicas  bool   // some endpoints follow another server
 
 	endpoints []probe.Endpoint // the database and others; none: it is alone
-	nodes     []probe.Endpoint // those of the others that took writes when they were opened
 	close     func() error
 }
 
