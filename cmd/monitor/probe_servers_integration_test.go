@@ -44,21 +44,38 @@ func TestServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			limited.User = url.User("limited")
-			testscript.Run(t, testscript.Params{
-				Files: []string{"testdata/servers/" + name + ".txt"},
-				Setup: func(env *testscript.Env) error {
-					for key, value := range map[string]string{
-						"NO_COLOR": "1", "URL": running.url, "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port(),
-						"OTHER": running.other, "OTHER_REPLICA": running.replica,
-					} {
-						env.Setenv(key, value)
-					}
-					return nil
-				},
-				Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
+			runScript(t, "testdata/servers/"+name+".txt", map[string]string{
+				"URL": running.url, "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port(),
+				"OTHER": running.other, "OTHER_REPLICA": running.replica,
 			})
 		})
 	}
+}
+
+// TestTLS runs a script on servers whose certificates nobody knows. POSTGRES and MARIADB are
+// URLs without their options, LOCALHOST the first one by another name, and POSTGRES_CERTIFICATE and MARIADB_CERTIFICATE the files.
+func TestTLS(t *testing.T) {
+	postgres, known := testdb.PostgresTLS(t)
+	mariadb, alsoKnown := testdb.MariaDBTLS(t)
+	url, _, _ := strings.Cut(postgres.URL, "?")
+	runScript(t, "testdata/servers/tls.txt", map[string]string{
+		"POSTGRES": url, "LOCALHOST": strings.Replace(url, "127.0.0.1", "localhost", 1), "POSTGRES_CERTIFICATE": known, "MARIADB": mysqlURL(t, mariadb.URL), "MARIADB_CERTIFICATE": alsoKnown,
+	})
+}
+
+func runScript(t *testing.T, file string, variables map[string]string) {
+	t.Helper()
+	testscript.Run(t, testscript.Params{
+		Files: []string{file},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NO_COLOR", "1")
+			for key, value := range variables {
+				env.Setenv(key, value)
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
+	})
 }
 
 // servers are URLs of users who may do all.
