@@ -96,6 +96,8 @@ type service struct {
 	// process, unless keep says that it is ignored.
 	reload func() (config.Service, error)
 	keep   bool
+	// reads names what comes on standard input in positions; default stdin.
+	reads string
 	// during, unless nil, runs beside the started app until its context ends.
 	during func(ctx context.Context, a *app.App) error
 }
@@ -125,7 +127,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: []alert.Route{route}, Stdin: p.stdin, Log: log})
+	a, err := app.New(app.Options{Config: p.config, Sinks: []alert.Route{route}, Stdin: p.stdin, StdinName: p.reads, Log: log})
 	if err != nil {
 		return usageError{err}
 	}
