@@ -40,8 +40,5 @@ func explain(err error, config *mysql.Config, schema string) error {
 	case errors.As(err, &dial):
 		text = dial.Error()
 	}
-	if config.Passwd != "" {
-		text = strings.ReplaceAll(text, config.Passwd, "xxxxx")
-	}
-	return errors.New(strings.Join(strings.Fields(text), " "))
+	return errors.New(strings.Join(strings.Fields(epoch.Mask(text, config.Passwd)), " "))
 }

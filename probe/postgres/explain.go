@@ -55,8 +55,5 @@ func explain(err error, config *pgx.ConnConfig, schema string) error {
 	case errors.As(err, &dial):
 		text = dial.Error()
 	}
-	if config.Password != "" {
-		text = strings.ReplaceAll(text, config.Password, "xxxxx")
-	}
-	return errors.New(strings.Join(strings.Fields(text), " "))
+	return errors.New(strings.Join(strings.Fields(epoch.Mask(text, config.Password)), " "))
 }
