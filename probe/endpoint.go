@@ -95,7 +95,7 @@ func (l *link) open(ctx context.Context, o *Options) (err error) {
 	if l.session == nil {
 		from := time.Now()
 		l.session, err = l.Database.Open(ctx)
-		o.Observer.Phase(Connect, time.Since(from), err)
+		o.Observer.Phase(l.Name, Connect, time.Since(from), err)
 		l.asked = time.Time{}
 	}
 	return err

@@ -63,8 +63,29 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-func runScript(t *testing.T, file string, variables map[string]string) {
+// TestRestart runs a script on servers that its command "restart" kills and starts again.
+func TestRestart(t *testing.T) {
+	postgres, mariadb := testdb.StartPostgres(t), testdb.StartMariaDB(t)
+	restart := func(ts *testscript.TestScript, _ bool, args []string) {
+		server := map[string]*testdb.Server{"postgres": postgres, "mariadb": mariadb}[args[0]]
+		server.Kill(t)
+		server.Restart(t)
+	}
+	runScript(t, "testdata/servers/restart.txt", map[string]string{"POSTGRES": postgres.URL, "MARIADB": mysqlURL(t, mariadb.URL)}, command{"restart", restart})
+}
+
+// command is one that a script has beside the others.
+type command struct {
+	name string
+	run  func(*testscript.TestScript, bool, []string)
+}
+
+func runScript(t *testing.T, file string, variables map[string]string, more ...command) {
 	t.Helper()
+	commands := map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually}
+	for _, c := range more {
+		commands[c.name] = c.run
+	}
 	testscript.Run(t, testscript.Params{
 		Files: []string{file},
 		Setup: func(env *testscript.Env) error {
@@ -74,7 +95,7 @@ func runScript(t *testing.T, file string, variables map[string]string) {
 			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
+		Cmds: commands,
 	})
 }
 

@@ -77,10 +77,30 @@ func (t *Target) Reset(ctx context.Context) error {
 // others are the endpoints without the database itself.
 func (t *Target) others() []probe.Endpoint { return t.endpoints[min(1, len(t.endpoints)):] }
 
-// noEndpoints refuses other servers of what has none.
-func noEndpoints(o Options) error {
-	if len(o.Endpoints) > 0 {
-		return errors.New("only postgres:// and mysql:// have other endpoints")
+// fits refuses endpoints that are no server of the database's kind, and all where it has one server.
+func fits(url string, endpoints []string) error {
+	kind := kindOf(url)
+	for _, e := range endpoints {
+		switch other := kindOf(e); {
+		case kind != "postgres" && kind != "mysql":
+			return errors.New("only postgres:// and mysql:// have other endpoints")
+		case other == "":
+			return fmt.Errorf("the endpoint %q is no URL: want %s://USER@HOST", Redact(e), kind)
+		case other != kind:
+			return fmt.Errorf("the endpoint %s is another kind of database: want %s://, as the URL of the database", Redact(e), kind)
+		}
 	}
 	return nil
+}
+
+// kindOf is the scheme of a URL, of those for one kind of database the first.
+func kindOf(url string) string {
+	switch s := scheme(url); s {
+	case "postgresql":
+		return "postgres"
+	case "mariadb":
+		return "mysql"
+	default:
+		return s
+	}
 }
