@@ -54,7 +54,7 @@ func runCommand(t *terminal) *cobra.Command {
 				return []isolation.Level{s.WatchOf(source).Expect}
 			}
 			if s.UsesStdin() && !c.Flags().Changed("data") && s.Data == config.DefaultData {
-				remove, err := temporaryData(&s)
+				remove, err := temporaryData(t, &s)
 				if err != nil {
 					return err
 				}

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// untilSignalled ends the context at the first SIGINT or SIGTERM, and the
-// process at the second one.
-func untilSignalled(exit func(code int)) (ctx context.Context, stop func()) {
+// untilSignalled ends the context at the first SIGINT or SIGTERM. At the second one it
+// undoes what must not stay and ends the process, at the third one it ends it at once.
+func untilSignalled(undo func(), exit func(code int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -17,6 +17,11 @@ func untilSignalled(exit func(code int)) (ctx context.Context, stop func()) {
 		<-signals
 		cancel()
 		<-signals
+		go func() {
+			<-signals
+			exit(exitInterrupted)
+		}()
+		undo()
 		exit(exitInterrupted)
 	}()
 	return ctx, func() { signal.Stop(signals) }
