@@ -256,8 +256,11 @@ func (s *State) sawAgain(v, n uint32) {
 func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	var v uint32
 	if nothing {
+		s.foundNothing(c.key)
 		s.mayHaveBeenDeleted(c.key)
 		if s.absentUnknown(c.key) {
+			s.Counters.Ambiguous++
+			s.readOpen(OpenNothing)
 			return
 		}
 		v = s.absent(c.key)

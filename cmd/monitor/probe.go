@@ -203,7 +203,10 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		if err := errors.Join(p.print(t, found), p.tell(t, &service, report, told, &records.stats)); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
-		return errors.Join(records.fault, exitWith(outcome))
+		if records.fault != nil { // what is not complete is no answer
+			return usageError{records.fault}
+		}
+		return exitWith(outcome)
 	})
 	if err == nil && !judged {
 		return exitError{exitUnknown}

@@ -92,6 +92,7 @@ type service struct {
 	output string // form of the findings on standard output
 	// violations: what is expected, and what is uncertain, is counted and not shown.
 	violations bool
+	also       []alert.Route // other sinks in this process
 	// reload, unless nil, reads the settings again at SIGHUP. Without it SIGHUP ends the
 	// process, unless keep says that it is ignored.
 	reload func() (config.Service, error)
@@ -105,6 +106,9 @@ type service struct {
 // run starts the app, and stops it when ctx ends, the input does or something
 // fails. ended gives the answer when nothing failed.
 func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
+	if p.config.Log.Format == "json" { // which the file of settings can say too
+		p.asJSON()
+	}
 	log, err := p.logger(p.config.Log.Level, p.config.Log.Format)
 	if err != nil {
 		return err
@@ -127,7 +131,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: []alert.Route{route}, Stdin: p.stdin, StdinName: p.reads, Log: log})
+	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log})
 	if err != nil {
 		return usageError{err}
 	}

@@ -5,7 +5,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// sameSignal is how long after a signal another one is taken for the same: timeout(1) sends
+// its signal to the process, and then to the process group.
+const sameSignal = 200 * time.Millisecond
 
 // untilSignalled ends the context at the first SIGINT or SIGTERM. At the second one it
 // undoes what must not stay and ends the process, at the third one it ends it at once.
@@ -16,15 +21,24 @@ func untilSignalled(undo func(), exit func(code int)) (ctx context.Context, stop
 	go func() {
 		<-signals
 		cancel()
-		<-signals
+		another(signals)
 		go func() {
-			<-signals
+			another(signals)
 			exit(exitInterrupted)
 		}()
 		undo()
 		exit(exitInterrupted)
 	}()
 	return ctx, func() { signal.Stop(signals) }
+}
+
+// another waits for a signal that is not that of just now again.
+func another(signals <-chan os.Signal) {
+	for before := time.Now(); ; {
+		if <-signals; time.Since(before) > sameSignal {
+			return
+		}
+	}
 }
 
 // onHangup tells of each SIGHUP, until stop.

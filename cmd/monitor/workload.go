@@ -42,7 +42,7 @@ func workloadCommand(t *terminal) *cobra.Command {
 			"Give that monitor this contract:\n" +
 			"  --contract " + probeContract + "\n\n" +
 			"Exit codes: 0 at the end of --duration or after a signal. 254 wrong usage, or a database or broker that cannot be\n" +
-			"reached or refuses the login. 255 internal error, or records that could not be written.",
+			"reached or refuses the login, or records that could not be written. 255 internal error.",
 		Example: "  monitor workload sqlite:///orders.db --to history.jsonl --duration 1m\n" +
 			"  monitor check --contract isolation=ignore --expect serializable history.jsonl\n\n" +
 			"  monitor workload postgres://probe@db.example/orders --to nats://broker:4222/TRANSACTIONS --isolation serializable",
@@ -110,7 +110,7 @@ func (w *workloadFlags) run(ctx context.Context, t *terminal, database string, w
 	closing, cancelClosing := context.WithTimeout(p.ctx, flushWait)
 	defer cancelClosing()
 	if err = errors.Join(err, p.fault, to.Close(closing)); err != nil {
-		return err
+		return usageError{err}
 	}
 	t.say("%s", counted(&p.stats))
 	if faults := w.faults.summary(); faults != "" {

@@ -138,7 +138,7 @@ func (a *App) makeData(context.Context) error {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: data folder: %w\nName another folder with --data.", ErrConfig, err)
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrStore, err)
+		return fmt.Errorf("%w: %w\nName another folder with --data.", ErrStore, err)
 	}
 	return nil
 }
@@ -177,8 +177,19 @@ func (a *App) remedy(err error) string {
 		return "\nStop the other process, or name another folder with --data."
 	case errors.Is(err, store.ErrFormat):
 		return fmt.Sprintf("\nRun the version that wrote %s, or name another folder with --data.", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("\nGive this user the right to read and write %s, or name another folder with --data.", dir)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Sprintf("\nMake room on the disk of %s, and start again: nothing that was acknowledged is lost.", dir)
+	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+		return damaged(dir)
 	}
 	return ""
+}
+
+// damaged is what a person can do about a folder that cannot be read.
+func damaged(dir string) string {
+	return fmt.Sprintf("\nThe folder may be damaged. Move %s away and start again: it is built anew from the input, which is read from its beginning.", dir)
 }
 
 func (a *App) openEngine(ctx context.Context) error {
@@ -271,6 +282,9 @@ func (a *App) Err() error {
 	}
 	select {
 	case <-a.flow.done:
+		if err := a.flow.err; errors.Is(err, ErrStore) {
+			return fmt.Errorf("%w%s", err, a.remedy(err))
+		}
 		return a.flow.err
 	default:
 		return nil
