@@ -105,8 +105,8 @@ probelive:
 docs-code:
 	CI=true go test -tags integration -count=1 -timeout 20m ./internal/guides
 
-# The table of docs/databases.md: PostgreSQL, MariaDB and SQLite under the probe's workloads, some
-# 4 minutes.
+# The table of docs/databases.md: PostgreSQL, MySQL, MariaDB and SQLite under the probe's workloads,
+# some 6 minutes.
 databases:
 	CI=true go test -tags integration -count=1 -timeout 30m -run '^TestDatabases$$' ./internal/guides -update
 

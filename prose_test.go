@@ -16,7 +16,7 @@ const maxWords = 30
 // unfinished are the documents that do not keep the rules yet, and how many faults they
 // have. The numbers may only fall: write the smaller one here when you have mended some.
 var unfinished = map[string]int{
-	"docs/databases.md": 2, "docs/design.md": 41,
+	"docs/design.md": 41,
 	"docs/proofs.md": 121, "docs/testing.md": 1,
 }
 

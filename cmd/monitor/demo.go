@@ -42,7 +42,7 @@ func demoCommand(t *terminal) *cobra.Command {
 			if err := s.Validate(); err != nil {
 				return usageError{err}
 			}
-			remove, err := temporaryData(&s)
+			remove, err := temporaryData(t, &s)
 			if err != nil {
 				return err
 			}

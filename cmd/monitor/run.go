@@ -54,7 +54,7 @@ func runCommand(t *terminal) *cobra.Command {
 				return []isolation.Level{s.WatchOf(source).Expect}
 			}
 			if s.UsesStdin() && !c.Flags().Changed("data") && s.Data == config.DefaultData {
-				remove, err := temporaryData(&s)
+				remove, err := temporaryData(t, &s)
 				if err != nil {
 					return err
 				}
@@ -97,6 +97,8 @@ type service struct {
 	// process, unless keep says that it is ignored.
 	reload func() (config.Service, error)
 	keep   bool
+	// reads names what comes on standard input in positions; default stdin.
+	reads string
 	// during, unless nil, runs beside the started app until its context ends.
 	during func(ctx context.Context, a *app.App) error
 }
@@ -129,7 +131,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, Log: log})
+	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log})
 	if err != nil {
 		return usageError{err}
 	}

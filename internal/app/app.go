@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,9 @@ var (
 // folder, as when a container is replaced.
 const lockWait = 10 * time.Second
 
+// ProbeInput is the name of standard input, as Options have it, where `monitor probe` hands on its records.
+const ProbeInput = "probe"
+
 // Options are what the caller's process gives.
 type Options struct {
 	Config config.Service
@@ -51,6 +55,8 @@ type Options struct {
 	Stdin io.Reader        // for an input of standard input; nil: empty
 	Now   func() time.Time // nil: time.Now
 	Log   *slog.Logger     // nil: nothing is logged
+	// StdinName names the input of standard input in positions; "": stdin.
+	StdinName string
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
 	Free func() (int64, error)
 }
@@ -97,6 +103,7 @@ func New(o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.StdinName = cmp.Or(o.StdinName, stdin.Partition)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -238,7 +245,10 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 func (a *App) checkInputs(context.Context) error {
 	cursors := a.engine.Cursors()
 	_, left := cursors[stdin.Partition]
+	_, leftProbe := cursors[ProbeInput]
 	switch {
+	case leftProbe:
+		return fmt.Errorf("%w: %s holds the findings of a probe that was killed and cannot be continued: name another folder with --data", ErrInput, a.config.Data)
 	case left:
 		return fmt.Errorf("%w: %s holds the findings of a standard input that was left in the middle and cannot be continued: name another folder with --data",
 			ErrInput, a.config.Data)
