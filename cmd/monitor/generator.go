@@ -266,6 +266,9 @@ func (b *begun) run(ctx context.Context, t *terminal, to emitter) error {
 	out := newOutages(ctx, t, &o)
 	o.Observer = out
 	err := probe.Run(ctx, b.db, b.work, o, to.emit)
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		err = nil // ended while it opened its sessions
+	}
 	out.end()
 	cancel()
 	<-healed
