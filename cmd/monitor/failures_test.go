@@ -75,6 +75,7 @@ var failures = []failure{
 	{"a file as data folder", "run --stdin --http off --data good.jsonl", `good.jsonl(.|\n)*--data`},
 	{"a file above the data folder", "run --stdin --http off --data good.jsonl/data", `good.jsonl`},
 	{"a data folder that cannot be made", "run --stdin --http off --data /proc/isowatch", `/proc/isowatch(.|\n)*--data`},
+	{"no permission for a data folder", "run --stdin --http off --data /sys/isowatch", `/sys/isowatch(.|\n)*--data`},
 	{"a data folder with a long name", "run --stdin --http off --data " + strings.Repeat("long", 70), `file name too long`},
 	{"a damaged store", "run --stdin --http off --data damaged", `damaged/store(.|\n)*Move damaged/store away`},
 	{"a damaged store, read", "findings --data damaged", `damaged`},

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -179,12 +180,18 @@ func (a *App) remedy(err error) string {
 		return fmt.Sprintf("\nRun the version that wrote %s, or name another folder with --data.", dir)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("\nGive this user the right to read and write %s, or name another folder with --data.", dir)
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case tells(err, syscall.ENOSPC), tells(err, syscall.EDQUOT), tells(err, syscall.EFBIG):
 		return fmt.Sprintf("\nMake room on the disk of %s, and start again: nothing that was acknowledged is lost.", dir)
 	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		return damaged(dir)
 	}
 	return ""
+}
+
+// tells says whether err is the system's answer, or holds its text: the store's library does not
+// wrap every error.
+func tells(err error, number syscall.Errno) bool {
+	return errors.Is(err, number) || strings.Contains(err.Error(), number.Error())
 }
 
 // damaged is what a person can do about a folder that cannot be read.

@@ -28,7 +28,7 @@ var errNoService = errors.New("no service at the socket")
 func ReadStored(ctx context.Context, dir string, kind Kind, fn func(record []byte) error) error {
 	switch info, err := os.Stat(dir); {
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrInput, err)
+		return fmt.Errorf("%w: %w\n'monitor run' makes the data folder. Name another one with --data.", ErrInput, err)
 	case !info.IsDir():
 		return fmt.Errorf("%w: %s is no folder", ErrInput, dir)
 	}
