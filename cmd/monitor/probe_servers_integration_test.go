@@ -65,7 +65,7 @@ func TestTLS(t *testing.T) {
 
 // TestRestart runs a script on servers that its command "restart" kills and starts again.
 func TestRestart(t *testing.T) {
-	postgres, mariadb := testdb.StartPostgres(t), testdb.StartMariaDB(t)
+	postgres, mariadb := testdb.StartPostgres(t), testdb.StartMariaDB(t, "--innodb-flush-log-at-trx-commit=1") // which loses no commits
 	restart := func(ts *testscript.TestScript, _ bool, args []string) {
 		server := map[string]*testdb.Server{"postgres": postgres, "mariadb": mariadb}[args[0]]
 		server.Kill(t)

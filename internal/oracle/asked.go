@@ -17,7 +17,8 @@ func CheckAsked(h History, asked map[string]string) Verdicts {
 
 // CheckTracked is CheckAsked where conflicts are found among those that asked for
 // serializable, or for nothing, only: in the graph of a serializable level an
-// anti-dependency on any other is missing too.
+// anti-dependency on any other is missing too, and so is one on who replaced a later
+// version. PostgreSQL looks at who read the version that is replaced, and at no others.
 func CheckTracked(h History, asked map[string]string) Verdicts {
 	return decide(h, func(h History) Verdicts { return check(h, asked, true) })
 }
@@ -90,10 +91,20 @@ func (g *Graph) asksLess(id, base string) bool {
 
 // leaves says whether the graph of the level goes without the edge.
 func (g *Graph) leaves(e Edge, l Level) bool {
-	if g.tracked && e.Type == RW && l.base() == "serializable" && g.asksLess(g.History[e.To].ID, l.base()) {
+	if g.tracked && e.Type == RW && l.base() == "serializable" && (g.asksLess(g.History[e.To].ID, l.base()) || g.replacedLater(e)) {
 		return true
 	}
 	return e.Type == RW && g.asksLess(g.History[e.From].ID, l.base()) || e.Type == WR && g.readsAnything(e.To)
+}
+
+// replacedLater says whether e.To replaced another version of a register than e.From read.
+func (g *Graph) replacedLater(e Edge) bool {
+	read, ok := g.external[e.From][e.Key]
+	was, replaced := g.external[e.To][e.Key]
+	if !ok || !replaced || g.lists[e.Key] {
+		return false
+	}
+	return read.absent != was.absent || read.value != was.value
 }
 
 // readsAnything says whether the i-th transaction asked for read uncommitted.

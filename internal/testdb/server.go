@@ -71,12 +71,15 @@ func (s *server) file(name string) string { return filepath.Join(s.dir, name) }
 // prepare runs a program to its end.
 func (s *server) prepare(ctx context.Context, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.SysProcAttr = s.dir, s.attributes()
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = s.dir, s.environ(), s.attributes()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", program, err, out)
 	}
 	return nil
 }
+
+// environ keeps temporary files apart: a MariaDB that starts removes those of others.
+func (s *server) environ() []string { return append(os.Environ(), "TMPDIR="+s.dir) }
 
 func (s *server) attributes() *syscall.SysProcAttr {
 	// The server ends with the test process, however that ends.
@@ -97,6 +100,7 @@ func (s *server) restart(ctx context.Context) error {
 	}
 	defer log.Close()
 	s.cmd = exec.Command(s.program, s.args...)
+	s.cmd.Env = s.environ()
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr, s.cmd.SysProcAttr = s.dir, log, log, s.attributes()
 	s.done = make(chan struct{})
 	started := make(chan error)
