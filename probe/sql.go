@@ -86,13 +86,14 @@ type sqlSession struct {
 	follows bool // the server takes no writes, as far as is known
 }
 
-// Begin implements [Session].
+// Begin implements [Session]. A server that takes no writes is asked for none: its user may
+// have the right to write all the same.
 func (s *sqlSession) Begin(ctx context.Context) (err error) {
 	level := s.dialect.Isolation
 	if s.follows && s.dialect.Follower != sql.LevelDefault {
 		level = s.dialect.Follower
 	}
-	s.tx, err = s.conn.BeginTx(ctx, &sql.TxOptions{Isolation: level})
+	s.tx, err = s.conn.BeginTx(ctx, &sql.TxOptions{Isolation: level, ReadOnly: s.follows})
 	return err
 }
 

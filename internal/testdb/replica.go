@@ -63,6 +63,14 @@ func (r *Replica) Resume(t testing.TB) {
 	}
 }
 
+// Promote makes the replica a primary of its own, which takes writes.
+func (r *Replica) Promote(t testing.TB) {
+	t.Helper()
+	if err := r.psql(t.Context(), "SELECT 1/pg_promote(true, 60)::int"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // psql runs a statement.
 func (s *server) psql(ctx context.Context, statement string) error {
 	return s.prepare(ctx, s.postgres("psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port),

@@ -14,6 +14,10 @@ func Statements(o EpochOptions) []string {
 	if o.Isolation != "" {
 		begin += " ISOLATION LEVEL " + strings.ToUpper(o.Isolation)
 	}
+	look := begin
+	if o.Isolation == "serializable" {
+		look = "BEGIN ISOLATION LEVEL REPEATABLE READ" // a hot standby refuses the other one
+	}
 	d := epochDialect(o.Schema, o.Epoch)
 	all := []string{"-- each connection"}
 	for _, s := range o.settings() {
@@ -25,5 +29,5 @@ func Statements(o EpochOptions) []string {
 		"-- the tables and the transactions")
 	all = append(all, d.Statements()...)
 	drop := "DROP TABLE " + d.Prefix + strings.Join(epoch.Names(), ", "+d.Prefix)
-	return append(all, begin, "COMMIT", "ROLLBACK", d.ReadOnly, "-- at the end", listTables, drop)
+	return append(all, begin, "COMMIT", "ROLLBACK", d.ReadOnly, "-- at a server that takes no writes", look+" READ ONLY", "-- at the end", listTables, drop)
 }

@@ -184,6 +184,31 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
+// When the primary is gone and the replica takes its place, the sessions write there, and go
+// on visiting it alone. They do not wait for the one that is gone.
+func TestFailover(t *testing.T) {
+	primary, replica := testdb.PostgresReplicated(t)
+	to, err := Open(t.Context(), primary.URL, Options{Epoch: "e1", Endpoints: []string{replica.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := record(t, to, probe.Options{Sessions: 4, Keys: 6, Seed: 7, Rate: 400})
+	next := hostOf(t, replica.URL)
+	wrote := func(there bool) func(*event.Record) bool {
+		return func(r *event.Record) bool {
+			return r.Status == event.Committed && writes(r) && (r.Labels["endpoint"] == next) == there
+		}
+	}
+	run.await(t, 50, wrote(false))
+	primary.Kill(t)
+	replica.Promote(t)
+	run.await(t, 100, wrote(true))
+	run.end(t)
+	if err := to.Close(); err == nil {
+		t.Error("the tables of a primary that is gone were dropped, and nothing was said")
+	}
+}
+
 // awaitLock waits until a probe has its lock again.
 func awaitLock(t *testing.T, product, name string) {
 	t.Helper()

@@ -381,6 +381,40 @@ func TestLockedTables(t *testing.T) {
 	})
 }
 
+// At a server that takes no writes, transactions ask for none: root may write there all the same.
+func TestFollowerAsksForNoWrites(t *testing.T) {
+	test := func(t *testing.T, s *server) {
+		to := open(t, s.url, "e1")
+		defer to.Close()
+		fill(t, to)
+		session, err := to.Database.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		for _, set := range []string{"OFF", "ON"} {
+			s.exec(t, "SET GLOBAL read_only = "+set)
+			follows, err := session.(probe.Follower).ReadOnly(t.Context())
+			if err == nil {
+				err = session.Begin(t.Context())
+			}
+			if err != nil || follows != (set == "ON") {
+				t.Fatal(follows, err)
+			}
+			err = session.Do(t.Context(), &probe.Op{RecordOp: event.RecordOp{Kind: event.Write, Key: "other", Value: "1"}})
+			if (err != nil) != follows {
+				t.Errorf("read_only %s: a write: %v", set, err)
+			}
+			if err := session.Rollback(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		s.exec(t, "SET GLOBAL read_only = OFF")
+	}
+	t.Run("mariadb", func(t *testing.T) { test(t, startMariaDB(t)) })
+	t.Run("mysql", func(t *testing.T) { test(t, startMySQL(t)) })
+}
+
 // A session has what bounds it at the server.
 func TestServerBounds(t *testing.T) {
 	ask := map[string]string{
