@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/isowatch/isowatch/check"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/probe"
 )
@@ -57,15 +58,21 @@ func ExampleClients() {
 	}
 	fmt.Println(first.Session, first.Status, first.Ops[0].Kind, first.Ops[0].Key, first.Ops[0].Value)
 
-	var stats probe.Stats
+	var mu sync.Mutex // sessions run beside each other
+	records := []event.Record{first}
 	if err := probe.Run(context.Background(), clients, workload, options, func(r event.Record) {
-		stats.Add(&r) // a monitor reads event.AppendJSON(nil, &r)
+		mu.Lock()
+		defer mu.Unlock()
+		records = append(records, r) // a monitor reads event.AppendJSON(nil, &r)
 	}); err != nil {
 		panic(err)
 	}
-	committed, aborted, unknown := stats.Outcomes()
-	fmt.Println(committed > 0, aborted, unknown)
+	result, err := check.History(records, check.Expect("serializable"))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(len(records) > 1, result.Verdict())
 	// Output:
 	// init committed w e1/k000 -1
-	// true 0 0
+	// true ok
 }

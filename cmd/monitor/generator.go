@@ -142,15 +142,24 @@ func readPassword(file string) (string, error) {
 // warnOfPasswords tells of those in URLs among the arguments, which other users can see.
 func warnOfPasswords(t *terminal, urls ...string) {
 	for _, text := range urls {
-		u, err := url.Parse(text)
-		if err != nil || u.User == nil {
-			continue
-		}
-		if _, has := u.User.Password(); has {
+		if showsPassword(text) {
 			t.say("monitor: warning: the password in a URL shows in the list of processes: name a file with --password-file (%s), or with PGPASSFILE for PostgreSQL", variableOf("password-file"))
 			return
 		}
 	}
+}
+
+// showsPassword says whether a URL has a password: behind the user's name, or among its options. Of
+// one that cannot be read, it says whether it may have one.
+func showsPassword(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		_, rest, _ := strings.Cut(text, "://")
+		user, _, found := strings.Cut(rest, "@")
+		return found && strings.Contains(user, ":")
+	}
+	_, has := u.User.Password()
+	return has || u.Query().Get("password") != ""
 }
 
 // arguments are the URLs of the database that stand in the command line, and not in the

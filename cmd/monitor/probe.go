@@ -18,6 +18,7 @@ import (
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/probe"
+	"github.com/isowatch/isowatch/window"
 )
 
 // probeFlags are what a probe is told.
@@ -199,6 +200,9 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		found := records.again.decide(p, told)
 		if told.Again {
 			outcome = told.Sources[0].Verdicts[told.level]
+		}
+		if told.refused() {
+			outcome = window.Unknown
 		}
 		if err := errors.Join(p.print(t, found), p.tell(t, &service, report, told, &records.stats)); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)

@@ -8,6 +8,7 @@ import (
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/probe"
+	"github.com/isowatch/isowatch/window"
 )
 
 // probeReport is what --report gets: what was probed, and what came of it.
@@ -52,6 +53,21 @@ func (p *probeFlags) sumUp(b *begun, status *engine.Status, sources []app.Report
 		}
 	}
 	return r
+}
+
+// enoughTries is how many transactions must have failed before a database is said to commit nothing.
+const enoughTries = 20
+
+// refused says that the database committed nothing but the first rows, in many tries. Nothing
+// was violated then, and nothing was seen either: the verdict is unknown.
+func (r *probeReport) refused() bool {
+	n, verdicts := r.Transactions, r.Sources[0].Verdicts
+	if n["committed"] > 1 || n["aborted"]+n["unknown"] < enoughTries || verdicts[r.level] != window.OK {
+		return false
+	}
+	verdicts[r.level] = window.Unknown
+	r.Sources[0].Reasons[r.level] = "only the transaction that made the first rows has committed"
+	return true
 }
 
 // anomalies lists counts by anomaly, as "3 G2, 12 G2-item".
