@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/trial"
 )
@@ -65,7 +66,8 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 		Deleted: func(k string) bool { return k != key },
 	}
 	for _, n := range txns {
-		in.Records, in.Maybe = append(in.Records, m.record(n)), append(in.Maybe, !m.infer.Counts(n))
+		r := m.record(n)
+		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
 	}
 	h, err := trial.Read(&in)
 	if err != nil {
