@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/trial"
 )
@@ -59,9 +60,14 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 		return false
 	}
 	f := &openFinding{level: l, versions: []uint32{x.version}}
-	in := trial.Input{Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, m.infer.Key(x.version))}
+	key := m.infer.Key(x.version)
+	in := trial.Input{
+		Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, key),
+		Deleted: func(k string) bool { return k != key },
+	}
 	for _, n := range txns {
-		in.Records, in.Maybe = append(in.Records, m.record(n)), append(in.Maybe, !m.infer.Counts(n))
+		r := m.record(n)
+		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
 	}
 	h, err := trial.Read(&in)
 	if err != nil {
@@ -75,8 +81,9 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	return true
 }
 
-// tellingReads says which reads of txns count where nobody else is looked at: those of the key, and
-// of registers of which the one writer is among them. f rests on these versions.
+// tellingReads says which reads of txns count where nobody else is looked at: those of the key, if
+// none of those who may have left the value was let go, and of registers of which the one writer is
+// among them. f rests on these versions.
 func (m *Machine) tellingReads(f *openFinding, txns []uint32, key string) func(at int, key string) bool {
 	type read struct {
 		at  int
@@ -87,11 +94,12 @@ func (m *Machine) tellingReads(f *openFinding, txns []uint32, key string) func(a
 		m.infer.SureReads(n, func(v, w uint32) {
 			r := read{at, m.infer.Key(v)}
 			sure, met := tells[r]
-			tells[r] = (sure || !met) && w != 0 && slices.Contains(txns, w)
+			known := w != 0 && slices.Contains(txns, w) || r.key == key && m.infer.LeftInMemory(v)
+			tells[r] = (sure || !met) && known
 			if tells[r] && !slices.Contains(f.versions, v) {
 				f.versions = append(f.versions, v)
 			}
 		})
 	}
-	return func(at int, k string) bool { return k == key || tells[read{at, k}] }
+	return func(at int, k string) bool { return tells[read{at, k}] }
 }
