@@ -183,6 +183,7 @@ type Counters struct {
 	Sessionless    int64 `json:"sessionless"`          // transactions that count and have no place in a session
 	Placeless      int64 `json:"placeless"`            // keys of transactions that got no position for linearizability, if it is asked for
 	Countable      int64 `json:"counter_keys"`         // keys that are counters
+	Loose          int64 `json:"counter_keys_loose"`   // those of them whose increments have no known order
 	DeadLetters    int64 `json:"dead_letters"`         // records that could not be decoded: the driver's
 }
 

@@ -71,7 +71,7 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 // the transaction has not read the key before. c.readLen is that version.
 func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	_, prev := versionOf(b, o)
-	if len(prev) == 0 || c.flags&(wrote|misread) != 0 {
+	if len(prev) == 0 || c.flags&(wrote|nameless) != 0 {
 		return
 	}
 	h := versionIdentity(prev)

@@ -93,6 +93,9 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 			s.install(c, n)
 		}
 	}
+	if len(s.counted) > 0 {
+		s.sumUp()
+	}
 	if s.opt.Linear {
 		s.lineUp(n)
 	}

@@ -47,7 +47,7 @@ func openCauses() []openReads {
 		{"searched-values", (*Machine).searchedOpen, text("several transactions may have left what they saw, or nothing, and no order decides: record `version`, or write values that are unique")},
 		{"no-writer", by(infer.OpenUnattributed), text("no record wrote what they saw, and the contract leaves nobody else: some writer is not captured")},
 		{"no-version", by(infer.OpenNameless), text("they have no `version`, and other operations on their keys do: record it with every read")},
-		{"counters", (*Machine).countersOpen, text("they are of counters, and no order of the increments is known: record the value and `version`")},
+		{"counters", (*Machine).countersOpen, text("they are of counters, and no order of the increments is known: record `version` with reads, and with increments `prev_version` too")},
 		{"blind-writes", (*Machine).misfitsOpen, text("they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or a wider --window")},
 		{"not-checked", (*Machine).ignoredOpen, text("operations of kinds, or on keys, that are not checked")},
 		{"horizon", func(m *Machine, l isolation.Level, _ *infer.Reads) int64 { return m.horizonOf(l) }, text("they reach back behind the window: replay them, or a wider --window")},
@@ -127,7 +127,7 @@ func (m *Machine) countersOpen(l isolation.Level, r *infer.Reads) int64 {
 	if m.fits(l) {
 		return 0
 	}
-	return r.Open[infer.OpenCounter]
+	return r.Open[infer.OpenCounter] + r.Loose
 }
 
 // misfitsOpen are at most as many as there are reads.
