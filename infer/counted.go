@@ -132,7 +132,7 @@ func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	case c.flags&misread != 0: // reported once
 	case !own.read:
 		own.read, own.seen = true, before
-	case own.seen != before && (!told || c.readLen == 0):
+	case own.seen != before:
 		s.misreads(Nonrepeatable, c, n, i, 0)
 	}
 }
@@ -150,7 +150,6 @@ func (s *State) readCount(b *event.Batch, c *touch, n, i, k uint32, o *event.Op,
 	at := s.keys[k].initial
 	if len(version) > 0 {
 		at = s.internVersion(k, h)
-		s.numberText(k, at, n, version)
 	}
 	if c.flags&wrote == 0 {
 		s.holds(at, v)
@@ -173,10 +172,6 @@ func (s *State) sumUp() {
 			continue
 		}
 		w := &s.writes[c.lastWrite]
-		if w.blind && s.opt.Ordered {
-			s.loosen(c.key) // it may have a place behind others
-			continue
-		}
 		a := s.holdingOf(w.version)
 		a.inc, a.linked = own.inc, true
 		if own.reread {

@@ -106,7 +106,7 @@ func (s *State) ordered1(v uint32) bool {
 // number puts v, which n wrote or saw, into its place.
 func (s *State) number(k, v, n uint32, num int64) {
 	x, y := &s.keys[k], &s.versions[v]
-	if x.kind != event.Register || x.length == notOrdered || y.flags&(initialVersion|ambiguous) != 0 ||
+	if x.kind != event.Register || x.flags&sums != 0 || x.length == notOrdered || y.flags&(initialVersion|ambiguous) != 0 ||
 		y.flags&overwrittenByWriter != 0 && !s.installed(v) && !s.left(n, v) {
 		return // an intermediate version has no place in the order
 	}

@@ -277,6 +277,9 @@ func (s *State) install(c *touch, n uint32) {
 	pred := c.readVer
 	if k.flags&versioned != 0 && c.readLen != 0 { // it says that it replaced another version than it read
 		pred = c.readLen
+		if s.wroteIn(c, pred) { // or that it replaced its own
+			s.makeAmbiguous(pred)
+		}
 		s.saw(pred, n, c.readOp, true)
 	}
 	if pred != 0 && s.versions[pred].flags&initialVersion == 0 && s.opt.Observed {

@@ -90,6 +90,9 @@ func (w *witness) sideEdges(key string, x side) []finding.Dependency {
 		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.repeated(r, key) {
 			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}
+		if r != x.then && names(&w.Txns[r], key, before.Value) && !names(&w.Txns[x.then], key, before.Value) { // nothing comes between
+			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.WW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
+		}
 	}
 	return es
 }

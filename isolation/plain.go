@@ -268,6 +268,16 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	return append(plain, r)
 }
 
+// names says whether t's first write of the key says that it replaced this version.
+func names(t *event.Record, key, version string) bool {
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
+			return o.PrevVersion != "" && o.PrevVersion == version
+		}
+	}
+	return false
+}
+
 // replaced is what t's write of the key says, or its read before shows, that it
 // replaced.
 func replaced(t *event.Record, key string) (value string, nothing, ok bool) {

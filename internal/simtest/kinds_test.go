@@ -25,13 +25,22 @@ func mixes() map[string]oracle.Kinds {
 		return k
 	}
 	return map[string]oracle.Kinds{
-		"cas":        with(func(k *oracle.Kinds) { k.CAS = true }),
-		"sets":       with(func(k *oracle.Kinds) { k.Sets = true }),
-		"removes":    with(func(k *oracle.Kinds) { k.Sets, k.Removes = true, true }),
-		"versions":   with(func(k *oracle.Kinds) { k.Versions, k.Blind = true, 0.5 }),
-		"timestamps": with(func(k *oracle.Kinds) { k.Timestamps, k.Blind = true, 0.5 }),
-		"counters":   with(func(k *oracle.Kinds) { k.Counters = true }),
-		"totals":     with(func(k *oracle.Kinds) { k.Totals = true }),
+		"cas":         with(func(k *oracle.Kinds) { k.CAS = true }),
+		"sets":        with(func(k *oracle.Kinds) { k.Sets = true }),
+		"removes":     with(func(k *oracle.Kinds) { k.Sets, k.Removes = true, true }),
+		"versions":    with(func(k *oracle.Kinds) { k.Versions, k.Blind = true, 0.5 }),
+		"timestamps":  with(func(k *oracle.Kinds) { k.Timestamps, k.Blind = true, 0.5 }),
+		"counters":    with(func(k *oracle.Kinds) { k.Counters = true }),
+		"counted":     with(func(k *oracle.Kinds) { k.Counters, k.Counted = true, true }),
+		"untold":      with(func(k *oracle.Kinds) { k.Counters, k.Counted, k.Untold = true, true, 0.1 }),
+		"told totals": with(func(k *oracle.Kinds) { k.Totals, k.Counted = true, true }),
+		"counted, numbered": with(func(k *oracle.Kinds) {
+			k.Counters, k.Counted, k.Untold, k.Versions, k.Blind = true, true, 0.05, true, 0.3
+		}),
+		"counted, deletes and ranges": with(func(k *oracle.Kinds) {
+			k.Counters, k.Counted, k.Deletes, k.Ranges, k.Untold = true, true, true, true, 0.05
+		}),
+		"totals": with(func(k *oracle.Kinds) { k.Totals = true }),
 		"all": with(func(k *oracle.Kinds) {
 			k.CAS, k.Deletes, k.Ranges, k.Sets, k.Removes, k.Counters, k.Blind = true, true, true, true, true, true, 0.1
 		}),

@@ -62,6 +62,9 @@ func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 			own += n
 		case event.Read:
 			if o.Flags&event.NotFound != 0 {
+				if t.Status == event.Unknown {
+					continue // that nothing is noted does not say that nothing was seen
+				}
 				return -own, true
 			}
 			v, ok := number(o.Value)
