@@ -71,10 +71,16 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 // the transaction has not read the key before. c.readLen is that version.
 func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	_, prev := versionOf(b, o)
-	if len(prev) == 0 || c.flags&(wrote|nameless) != 0 {
+	if len(prev) == 0 || c.flags&nameless != 0 {
 		return
 	}
 	h := versionIdentity(prev)
+	if c.flags&wrote != 0 {
+		if v := s.lookupVersion(c.key, h); h != c.current && (v == 0 || v != c.readVer && v != c.readLen) {
+			s.Counters.Ambiguous++ // another transaction's, though it should be its own
+		}
+		return
+	}
 	v := s.internVersion(c.key, h)
 	s.numberText(c.key, v, n, prev)
 	if c.flags&hasRead == 0 {

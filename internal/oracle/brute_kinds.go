@@ -40,7 +40,7 @@ func PossibleAt(h History, l Level) (bool, error) {
 			w.sights = append(w.sights, seen)
 		}
 		w.txns = txns
-		return w.extend(nil, nil)
+		return (w.base == "read-uncommitted" || allThere(txns)) && w.extend(nil, nil)
 	})
 }
 

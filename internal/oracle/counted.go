@@ -114,7 +114,7 @@ func asRegisters(h History) History {
 			case !isCounted(&o) || !told[o.Key]:
 				t.Ops = append(t.Ops, o)
 			case o.Kind == event.Inc:
-				if o.PrevVersion != 0 && (!met(h[i].Ops[:j], o.Key) || unfinished(h, i, &o)) {
+				if o.PrevVersion != 0 && (!met(h[i].Ops[:j], o.Key) || nobodyLeft(h, i, &o)) && !added(h[i].Ops[:j], o.Key) {
 					t.Ops = append(t.Ops, workload.Read(o.Key, o.PrevVersion))
 				}
 				write := workload.Write(o.Key, o.Version)
@@ -132,20 +132,52 @@ func asRegisters(h History) History {
 	return plain
 }
 
-// unfinished says whether o says that it replaced what another transaction left for a while only:
-// it must have seen that.
-func unfinished(h History, i int, o *workload.Op) bool {
-	for j := range h {
-		if j != i && slices.ContainsFunc(h[j].Ops, func(p workload.Op) bool {
-			return p.Kind == event.Inc && p.Key == o.Key && p.Version == o.PrevVersion && leaves(&h[j], o.Key) != p.Version
-		}) {
-			return true
+// Uncounted is h with counters that tell no versions.
+func Uncounted(h History) History {
+	plain := h.Clone()
+	for i := range plain {
+		for j := range plain[i].Ops {
+			if o := &plain[i].Ops[j]; isCounted(o) {
+				o.Version, o.PrevVersion, o.Absent = 0, 0, false
+			}
 		}
 	}
-	return false
+	return plain
+}
+
+func added(ops []workload.Op, key string) bool {
+	return slices.ContainsFunc(ops, func(o workload.Op) bool { return o.Key == key && o.Kind == event.Inc })
+}
+
+// nobodyLeft says whether no other transaction may have left what o says that it replaced: it must
+// have seen that then.
+func nobodyLeft(h History, i int, o *workload.Op) bool {
+	for j := range h {
+		if j != i && h[j].Status != event.Aborted && leaves(&h[j], o.Key) == o.PrevVersion {
+			return false
+		}
+	}
+	return true
 }
 
 func isCounted(o *workload.Op) bool { return o.Kind == event.Inc || o.Data == event.Counter }
+
+// allThere says whether what each says that it replaced of a register was left by somebody.
+func allThere(txns []*workload.Txn) bool {
+	for _, t := range txns {
+		for i := range t.Ops {
+			o := &t.Ops[i]
+			first := !slices.ContainsFunc(t.Ops[:i], func(p workload.Op) bool { return p.Kind == event.Write && p.Key == o.Key })
+			if o.Kind == event.Write && first && o.PrevVersion != 0 && !slices.ContainsFunc(txns, func(p *workload.Txn) bool {
+				left := &workload.Txn{Ops: []workload.Op{{Kind: event.Write, Key: o.Key, Other: workload.Other{PrevVersion: o.PrevVersion}}}}
+				return p != t && comesBehind(left, p)
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // comesBehind says whether t replaces, by what it says, what other left of a register.
 func comesBehind(t, other *workload.Txn) bool {

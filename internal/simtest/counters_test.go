@@ -18,7 +18,7 @@ import (
 // TestCounterStreams: what a window says of counters in the end, whatever it had said and
 // taken back before, is what is said of the whole history.
 func TestCounterStreams(t *testing.T) {
-	for _, name := range []string{"counters", "totals"} {
+	for _, name := range []string{"counters", "totals", "counted", "untold", "told totals"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := map[string]int{}

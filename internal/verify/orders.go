@@ -184,10 +184,10 @@ func (o *orders) edgesOf(x way) []finding.Dependency {
 }
 
 // behind are the transactions that say that they replaced what first had left: nothing comes
-// between, unless then says so too.
+// between, but at prefix, and where then says so too.
 func (o *orders) behind(x way) (all []int) {
 	left, ok := finalWrite(&o.witness.Txns[x.first], x.key)
-	if !ok || names(&o.witness.Txns[x.then], x.key, left.Value) {
+	if !ok || o.level.chain || names(&o.witness.Txns[x.then], x.key, left.Value) {
 		return nil
 	}
 	for r := range o.witness.Txns {

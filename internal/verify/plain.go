@@ -70,6 +70,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	for i := range p.Txns {
 		t := &p.Txns[i]
 		op := -1
+		e.silent = t.Status == event.Unknown
 		t.Ops, op = e.ops(t.Ops, w.Op, p.Key)
 		if i == 0 && op >= 0 {
 			p.Op = op
@@ -126,6 +127,7 @@ type expansion struct {
 	byVersion map[string]bool // keys whose versions are told by their texts
 	declared  bool            // those of all registers are; else a read without a version shows a value
 	counters  map[string]bool // what a read without a version shows of these is no version
+	silent    bool            // of the transaction in work: that it found nothing says nothing
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
 	keys      []string            // those that the witness is about
@@ -263,7 +265,10 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 			r.Flags = event.NotFound
 		}
 	}
-	if first := !slices.ContainsFunc(plain, func(p event.RecordOp) bool { return p.Key == o.Key }); first && r.PrevVersion != "" {
+	met := func(p event.RecordOp) bool {
+		return p.Key == o.Key && !(e.silent && p.Kind == event.Read && p.Nothing())
+	}
+	if first := !slices.ContainsFunc(plain, met); first && r.PrevVersion != "" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Value: r.PrevVersion}) // which it has then seen
 	} else if first && r.Kind == event.Write && o.Kind == event.CAS && o.Expected == "null" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Flags: event.NotFound})
