@@ -88,10 +88,9 @@ func (s *State) countIncrement(b *event.Batch, t *event.Txn, n, i, k uint32, o *
 		s.nameless = true // what was told so may be its version
 		s.loosen(k)
 	}
-	switch {
-	case len(version)+len(prev) > 0 || c.flags&wrote != 0:
+	if len(version)+len(prev) > 0 || c.flags&wrote != 0 {
 		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))
-	case s.keys[k].flags&sums != 0:
+	} else {
 		c.flags |= nameless
 	}
 	own.inc += d
