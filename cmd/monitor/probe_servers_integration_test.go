@@ -31,7 +31,7 @@ func root(t *testing.T, driver, name string, statements ...string) {
 	}
 }
 
-// TestServers runs testdata/servers/*.txt, scripts as those of TestScripts, on real servers.
+// TestServers runs testdata/servers/NAME.txt and counted.txt, scripts as those of TestScripts, on real servers.
 // URL is that of a user who may do all; LIMITED has the user "limited", who may only connect,
 // by a password that a file "password" is to hold.
 func TestServers(t *testing.T) {
@@ -44,7 +44,7 @@ func TestServers(t *testing.T) {
 			}
 			limited.User = url.User("limited")
 			testscript.Run(t, testscript.Params{
-				Files: []string{"testdata/servers/" + name + ".txt"},
+				Files: []string{"testdata/servers/" + name + ".txt", "testdata/servers/counted.txt"},
 				Setup: func(env *testscript.Env) error {
 					for key, value := range map[string]string{"NO_COLOR": "1", "URL": server, "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port()} {
 						env.Setenv(key, value)

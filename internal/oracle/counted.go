@@ -122,6 +122,7 @@ func asRegisters(h History) History {
 					write.Value = -int64(100*i + j + 1) // nobody names it
 				}
 				t.Ops = append(t.Ops, write)
+			case ownUntold(h[i].Ops[:j], o.Key):
 			case o.Absent:
 				t.Ops = append(t.Ops, workload.ReadAbsent(o.Key))
 			case o.Version != 0:
@@ -143,6 +144,16 @@ func Uncounted(h History) History {
 		}
 	}
 	return plain
+}
+
+// ownUntold says whether the last increment does not tell what it left.
+func ownUntold(ops []workload.Op, key string) (is bool) {
+	for _, o := range ops {
+		if o.Kind == event.Inc && o.Key == key {
+			is = o.Version == 0
+		}
+	}
+	return is
 }
 
 func added(ops []workload.Op, key string) bool {
