@@ -32,7 +32,7 @@ func root(t *testing.T, driver, name string, statements ...string) {
 }
 
 // TestServers runs testdata/servers/NAME.txt and counted.txt, scripts as those of TestScripts, on real servers.
-// URL is that of a user who may do all; LIMITED has the user "limited", who may only connect,
+// URL is that of a user who may do all, QUICK too, where deadlocks end at once; LIMITED has the user "limited", who may only connect,
 // by a password that a file "password" is to hold.
 func TestServers(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) string{"postgres": startPostgres, "mariadb": startMariaDB} {
@@ -46,7 +46,7 @@ func TestServers(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files: []string{"testdata/servers/" + name + ".txt", "testdata/servers/counted.txt"},
 				Setup: func(env *testscript.Env) error {
-					for key, value := range map[string]string{"NO_COLOR": "1", "URL": server, "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port()} {
+					for key, value := range map[string]string{"NO_COLOR": "1", "URL": server, "QUICK": quick(server), "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port()} {
 						env.Setenv(key, value)
 					}
 					return nil
@@ -55,6 +55,14 @@ func TestServers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// quick has PostgreSQL look for deadlocks at once, and not after a second.
+func quick(server string) string {
+	if strings.HasPrefix(server, "postgres") {
+		return server + "&deadlock_timeout=5ms"
+	}
+	return server
 }
 
 func startPostgres(t *testing.T) string {
