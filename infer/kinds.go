@@ -173,7 +173,7 @@ func (s *State) deletion(k, n uint32) {
 		s.mark(v, ambiguous, 0)
 	}
 	if x.flags&foundNothing != 0 && !again {
-		s.Counters.Ambiguous++
+		s.countAbsent()
 	}
 	if s.mayKeep(k, n) {
 		s.keepEarlier(k, n)

@@ -107,7 +107,7 @@ func (s *State) scansAbsence(n uint32) bool {
 		return false // what it saw is not known
 	}
 	if s.opt.vacant() {
-		s.Counters.Ambiguous++
+		s.countAbsent()
 		s.readOpen(OpenNothing)
 		return false
 	}

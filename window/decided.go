@@ -41,7 +41,7 @@ func openCauses() []openReads {
 	text := func(s string) func(*Machine) string { return func(*Machine) string { return s } }
 	return []openReads{
 		{"repeating-values", by(infer.OpenRepeating), text("the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)")},
-		{"found-nothing", by(infer.OpenNothing), (*Machine).nothingText},
+		{"found-nothing", (*Machine).absentOpen, (*Machine).nothingText},
 		{"unrecorded-values", by(infer.OpenUnrecorded), text("no record wrote what they saw: capture all writers, and declare unmonitored-writers=no, or record `version`")},
 		{"several-writers", by(infer.OpenSeveral), text("several transactions may have written what they saw: record `version`, or write values that are unique")},
 		{"searched-values", (*Machine).searchedOpen, text("several transactions may have left what they saw, or nothing, and no order decides: record `version`, or write values that are unique")},
@@ -121,6 +121,13 @@ func (m *Machine) searchedOpen(l isolation.Level, r *infer.Reads) int64 {
 		return 0
 	}
 	return r.Open[infer.OpenSearched]
+}
+
+func (m *Machine) absentOpen(l isolation.Level, r *infer.Reads) int64 {
+	if m.absentHolds(l) {
+		return 0
+	}
+	return r.Open[infer.OpenNothing]
 }
 
 func (m *Machine) countersOpen(l isolation.Level, r *infer.Reads) int64 {

@@ -200,6 +200,12 @@ func (m *Machine) undecidedReads(l isolation.Level) int64 {
 	return n
 }
 
+// absentHolds says whether a read that found nothing may be of the initial state at the level,
+// whoever deleted the key: see undecidedReads. The initial state must be empty for that.
+func (m *Machine) absentHolds(l isolation.Level) bool {
+	return l.Special == 0 && l.Base <= isolation.ReadCommitted && !m.cfg.Contract.Existing
+}
+
 // openReadsAt is how many reads of repeated values may not be decided at the level: as many as there
 // are misfits, at most.
 func (m *Machine) openReadsAt(l isolation.Level) int64 {

@@ -224,6 +224,9 @@ func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.vie
 // shortfalls are the counters that forbid to say that l holds.
 func (m *Machine) shortfalls(l isolation.Level) []string {
 	c := m.infer.Counters
+	if m.absentHolds(l) {
+		c.Ambiguous -= c.Absent
+	}
 	c.Ambiguous += m.undecidedReads(l)
 	if l.Special == isolation.Linearizable && m.cfg.Unbounded { // decided by the operations, not by what follows from values
 		c.Unattributed, c.Ambiguous, c.Uncheckable, c.Ignored = 0, 0, 0, 0

@@ -276,26 +276,22 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	return append(plain, r)
 }
 
-// names says whether t's first write of the key says that it replaced this version.
-func names(t *event.Record, key, version string) bool {
+// named is the version that t's first write of the key says it replaced, "" for none: the later
+// ones replace its own.
+func named(t *event.Record, key string) string {
 	for i := range t.Ops {
 		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
-			return o.PrevVersion != "" && o.PrevVersion == version
+			return o.PrevVersion
 		}
 	}
-	return false
+	return ""
 }
 
 // replaced is what t's write of the key says, or its read before shows, that it
 // replaced.
 func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
-	for i := range t.Ops { // the first write: the later ones replace its own
-		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
-			if o.PrevVersion != "" {
-				return o.PrevVersion, false, true
-			}
-			break
-		}
+	if version := named(t, key); version != "" {
+		return version, false, true
 	}
 	o, ok := externalRead(t, key)
 	if !ok {
