@@ -167,7 +167,7 @@ func checkIntermediate(a, b *event.Record, w *finding.Witness) error {
 			return nil
 		}
 	}
-	if w.Value != "" && named(a, w.Key) == w.Value {
+	if named(a, w.Key) == w.Value {
 		return nil // it says that it replaced it
 	}
 	return fmt.Errorf("no read of %s ends with %s", a.ID, w.Value)
