@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live probelive docs-code databases deploy tools
+.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live probelive docs-code databases deploy tools man
 
 SIM ?= 33000
 FROM ?= 0
@@ -13,6 +13,11 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 build:
 	go build -o bin/monitor ./cmd/monitor
+
+# The man pages, in bin/man1: man -M bin monitor
+man: build
+	mkdir -p bin/man1
+	bin/monitor man --dir bin/man1
 
 test:
 	go test ./...
@@ -100,8 +105,8 @@ probelive:
 docs-code:
 	CI=true go test -tags integration -count=1 -timeout 20m ./internal/guides
 
-# The table of docs/databases.md: PostgreSQL, MariaDB and SQLite under the probe's workloads, some
-# 4 minutes.
+# The table of docs/databases.md: PostgreSQL, MySQL, MariaDB and SQLite under the probe's workloads,
+# some 6 minutes.
 databases:
 	CI=true go test -tags integration -count=1 -timeout 30m -run '^TestDatabases$$' ./internal/guides -update
 

@@ -44,7 +44,7 @@ history               : event
 infer                 : event finding internal/flat internal/invariants internal/pattern
 ingest                :
 ingest/kafka          : ingest internal/broker/kafka
-ingest/nats           : ingest
+ingest/nats           : ingest internal/broker/nats
 ingest/stdin          : ingest ingest/tail/lines
 ingest/tail           : ingest ingest/tail/lines
 ingest/tail/lines     : ingest
@@ -88,7 +88,7 @@ saturation            : internal/flat
 solve                 :
 store                 :
 trial                 : event
-window                : event finding incremental infer internal/flat internal/invariants internal/pattern internal/verify isolation linear saturation solve trial
+window                : docs event finding incremental infer internal/flat internal/invariants internal/pattern internal/verify isolation linear saturation solve trial
 `
 
 // testOnly packages are imported by tests and by each other only.
@@ -98,7 +98,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"event", "event/record", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

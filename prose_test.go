@@ -16,8 +16,8 @@ const maxWords = 30
 // unfinished are the documents that do not keep the rules yet, and how many faults they
 // have. The numbers may only fall: write the smaller one here when you have mended some.
 var unfinished = map[string]int{
-	"docs/capture.md": 2, "docs/databases.md": 7, "docs/design.md": 41, "docs/format.md": 4,
-	"docs/semantics.md": 122, "docs/testing.md": 1,
+	"docs/capture.md": 2, "docs/databases.md": 5, "docs/design.md": 41, "docs/format.md": 4,
+	"docs/proofs.md": 122, "docs/testing.md": 1,
 }
 
 // phrases are not to be used, each with what to write instead.

@@ -65,6 +65,8 @@ type alertState struct {
 	Title    string    `json:"title"`
 	Headline string    `json:"headline,omitempty"`
 	Meaning  string    `json:"meaning,omitempty"`
+	Causes   string    `json:"causes,omitempty"` // a line each
+	Next     string    `json:"next,omitempty"`   // a line each
 	Summary  string    `json:"summary"`
 	Cycle    string    `json:"cycle"`
 }
@@ -249,14 +251,12 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 	if x.Pattern.Anomaly == finding.WeakerThanExpected {
 		texts["summary"] = "Clients ask for less isolation than is expected."
 	}
-	if x.Headline != "" {
-		texts["headline"] = x.Headline
-	}
-	if x.Meaning != "" {
-		texts["meaning"] = x.Meaning
-	}
-	if x.Cycle != "" {
-		texts["cycle"] = x.Cycle
+	for name, text := range map[string]string{
+		"headline": x.Headline, "meaning": x.Meaning, "causes": x.Causes, "next": x.Next, "cycle": x.Cycle,
+	} {
+		if text != "" {
+			texts[name] = text
+		}
 	}
 	if len(x.Pattern.Names) > 0 {
 		texts["transactions"] = label(strings.Join(x.Pattern.Names, ", "))
@@ -354,6 +354,7 @@ func (s *firing) take(f *finding.Finding, now time.Time, touched map[string]bool
 	x.Last = now
 	x.ID, x.Title, x.Cycle = f.ID, f.Title, cut(words.Visible(words.Cycle(f)), maxText)
 	x.Headline, x.Meaning = cut(words.Visible(f.Headline), maxText), f.Meaning
+	x.Causes, x.Next = strings.Join(f.Causes, "\n"), strings.Join(f.Next, "\n")
 	_, x.Summary = words.VerdictOf(f)
 	s.IDs = append(s.IDs, alertID{f.ID, key})
 	s.IDs = s.IDs[max(0, len(s.IDs)-maxAlertIDs):]

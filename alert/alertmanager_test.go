@@ -36,6 +36,24 @@ func alerts(t *testing.T, bodies []string, now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
+// What a finding says for people stands in the annotations of its alert.
+func TestAnnotations(t *testing.T) {
+	f := of("1", "G2-item", "pay", "audit")
+	f.Headline, f.Meaning = "Two skewed.", "A rule may be broken."
+	f.Causes, f.Next = []string{"Snapshot isolation.", "A bug."}, []string{"Lock."}
+	s := firing{Alerts: map[string]*alertState{}}
+	s.take(&f, time.Unix(0, 0), map[string]bool{})
+	key := PatternOf(&f).Key()
+	texts := (&Alertmanager{}).post(key, s.Alerts[key], time.Unix(900, 0)).Annotations
+	for name, want := range map[string]string{
+		"headline": "Two skewed.", "meaning": "A rule may be broken.", "causes": "Snapshot isolation.\nA bug.", "next": "Lock.",
+	} {
+		if texts[name] != want {
+			t.Errorf("annotation %s is %q, want %q", name, texts[name], want)
+		}
+	}
+}
+
 func TestAlertmanager(t *testing.T) {
 	var requests *[]*http.Request
 	var bodies *[]string

@@ -52,8 +52,8 @@ func TestLog(t *testing.T) {
 	if err := NewLog(plain).Deliver(t.Context(), outbox.all); err != nil {
 		t.Fatal(err)
 	}
-	want := `level=WARN msg=finding verdict=violated anomaly=G2-item title="write skew" headline="" source=orders id=7f3a revision=0 state=provisional refutes=[serializable] summary="Refutes serializable, and with it 2 stronger levels." txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1"
-level=INFO msg=finding verdict=allowed anomaly=G2-item title="write skew" headline="" source=orders id=7f3a revision=0 state=provisional refutes=[serializable] summary="Allowed by the expected level. Refutes serializable, and with it 2 stronger levels." txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1"
+	want := `level=WARN msg=finding verdict=violated anomaly=G2-item title="write skew" headline="" meaning="" causes=[] next=[] source=orders id=7f3a revision=0 state=provisional refutes=[serializable] summary="Refutes serializable, and with it 2 stronger levels." txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1"
+level=INFO msg=finding verdict=allowed anomaly=G2-item title="write skew" headline="" meaning="" causes=[] next=[] source=orders id=7f3a revision=0 state=provisional refutes=[serializable] summary="Allowed by the expected level. Refutes serializable, and with it 2 stronger levels." txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1"
 `
 	if b.String() != want {
 		t.Errorf("logged\n%swant\n%s", &b, want)

@@ -97,6 +97,7 @@ func (c *conn) end(s Status) {
 // committed ends the open transaction, whose COMMIT was answered with err.
 func (c *conn) committed(err error) {
 	if err == nil {
+		c.stamp()
 		c.end(Committed)
 		return
 	}

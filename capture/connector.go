@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"io"
+	"sync/atomic"
 )
 
 // ConnectorOption changes what [Connector] does.
@@ -53,6 +54,9 @@ type connector struct {
 	recorder *Recorder
 	outcome  func(error) Status
 	level    string
+
+	stamps    bool        // see WithCommitTimestamps
+	unstamped atomic.Bool // the server does not give them
 }
 
 // Connect implements [driver.Connector].

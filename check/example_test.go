@@ -40,6 +40,15 @@ func ExampleHistory() {
 	// VIOLATED  write skew (G2-item)  default  finding 42ebb60aadb6be03f82ea43b revision 1
 	//   bob-leaves and alice-leaves each changed what the other one had read: alice, bob.
 	//   Each transaction is right by itself, and together they may break a rule: a room booked twice, an account overdrawn.
+	//   Likely causes:
+	//     - PostgreSQL at repeatable read, MariaDB with innodb_snapshot_isolation, YugabyteDB at repeatable read, MongoDB snapshot, TiDB optimistic: they give snapshot isolation, which allows it.
+	//     - PostgreSQL at serializable before 12.4, 11.9, 10.14, 9.6.19 and 9.5.23: a bug of these versions.
+	//     - Oracle's SERIALIZABLE is snapshot isolation.
+	//     - PostgreSQL at serializable, where a part of the transactions runs at a lower level: only serializable ones are tracked.
+	//   What to do:
+	//     1. Find the transactions by their ids in your own logs. Their records: monitor findings --id 42ebb60aadb6be03f82ea43b --output history.
+	//     2. If snapshot isolation is what you pay for, say so: --expect snapshot-isolation or --expect postgresql/repeatable-read. It is then counted and not alerted.
+	//     3. If the rule matters, run these transactions at serializable, or lock what they rely on (SELECT ... FOR UPDATE).
 	//   Refutes serializable, and with it 2 stronger levels.
 	//   bob-leaves -rw alice-> alice-leaves -rw bob-> bob-leaves
 	//   Let:

@@ -16,6 +16,9 @@ func checkRoundTrips(t *testing.T, b *Batch) {
 		want := b.Record(txn)
 		hash := ContentHash(b, txn)
 		rec := AppendRecord(nil, b, txn)
+		if epoch := RecordEpoch(rec); string(epoch) != want.Epoch {
+			t.Errorf("%s: epoch of the compact record is %q, want %q", want.ID, epoch, want.Epoch)
+		}
 
 		var d Decoder
 		back := Batch{Data: []byte("what a batch holds already")}

@@ -46,6 +46,8 @@ type Finding struct {
 	Title         string            `json:"title"`
 	Headline      string            `json:"headline,omitempty"` // what happened, in one sentence
 	Meaning       string            `json:"meaning,omitempty"`  // what that means in practice
+	Causes        []string          `json:"causes,omitempty"`   // the likely ones, the likeliest first
+	Next          []string          `json:"next,omitempty"`     // what to do, in this order
 	Refutes       []string          `json:"refutes"`
 	AlsoRefutes   []string          `json:"also_refutes"`
 	ElleNot       []string          `json:"elle_not,omitempty"`

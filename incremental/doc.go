@@ -26,7 +26,7 @@
 // The frozen order. Nodes retire only from the low end of a view's order; a
 // retired node's rank is final, and the highest of them is the frontier. No
 // node is ranked below it afterwards. An edge u->v is then handled by one of
-// four rules (docs/semantics.md proves what follows from them):
+// four rules (docs/proofs.md proves what follows from them):
 //
 //	(a) both live: inserted, or refused because it closes a cycle
 //	(b) u retired, v live: nothing to do

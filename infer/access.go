@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/zeebo/xxh3"
 )
 
 // Info is what explaining, ranking and retiring need of a transaction.
@@ -43,6 +44,15 @@ func (s *State) Record(n uint32) []byte {
 		return nil
 	}
 	return s.records.get(s.txns[n].record)
+}
+
+// Epoch is a hash of n's epoch, 0 where its record names none or has left memory.
+func (s *State) Epoch(n uint32) uint64 {
+	epoch := event.RecordEpoch(s.Record(n))
+	if len(epoch) == 0 {
+		return 0
+	}
+	return xxh3.Hash(epoch)
 }
 
 // Pending says whether n will still retire: it counts, and has not.

@@ -119,6 +119,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	case event.Aborted:
 		x.state = aborted
 		s.noteWrites(b, t, n)
+		s.glimpse(b, t, n)
 		s.linkSession(n)
 	default:
 		x.state = tentative

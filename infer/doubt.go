@@ -25,8 +25,10 @@ func (s *State) awaitAgain(v uint32) {
 func (s *State) possibleWriter(v, n uint32) {
 	x := &s.versions[v]
 	x.possible++
-	if x.flags&nothing != 0 {
-		return // nothing rests on who left it
+	if x.flags&nothing != 0 { // what rests on who was known to have left it is void
+		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+		s.out.Kills = append(s.out.Kills, Kill{Version: v})
+		return
 	}
 	s.supplied(v)
 	if s.opt.Observed {

@@ -39,7 +39,7 @@ func TestFilterRemembers(t *testing.T) {
 }
 
 // TestFilterBudgets: what the filters of a source take when they are full, which
-// docs/semantics.md tells.
+// docs/proofs.md tells.
 func TestFilterBudgets(t *testing.T) {
 	s := New(Options{})
 	if got := s.values.limit; got != 64<<20 {

@@ -12,13 +12,17 @@ import (
 // told so. As long as nobody observed what it wrote it is no reader of a version, and gives no
 // edge. Its reads are signs all the same, and show that a later writer is not whom it read: they
 // are glimpses, and are kept by value as long as the transaction is in memory.
+//
+// What an aborted transaction read was there as well: who began to write it later is not whom it
+// read. Nothing else follows. That the value had been replaced is no sign that it came back: to
+// read an old state, and be refused for it, is how many databases keep their promise.
 
-// glimpse is a read of a plain value by a transaction of unknown outcome, 24 bytes.
+// glimpse is a read of a plain value by a transaction that does not count, 24 bytes.
 type glimpse struct {
 	value    uint64 // valueKey
 	txn, gen uint32
 	older    uint32 // the one before of the same value: its place, from 1
-	replaced bool   // the transaction wrote the key behind it
+	replaced bool   // the transaction wrote the key behind it, and has not aborted
 	_        [3]byte
 }
 
@@ -48,13 +52,13 @@ func (s *State) glimpsesOf(v uint32) uint32 {
 func (s *State) glimpseAt(i uint32) (g *glimpse, older uint32, open bool) {
 	g = &s.signs.glimpses.all[i-1]
 	t := &s.txns[g.txn]
-	return g, g.older, t.gen == g.gen && t.state == tentative && t.flags&retired == 0
+	return g, g.older, t.gen == g.gen && (t.state == tentative || t.state == aborted) && t.flags&retired == 0
 }
 
 // lasts says whether the glimpse may be of use: its transaction may not count again.
 func (s *State) lasts(g *glimpse) bool {
 	t := &s.txns[g.txn]
-	return t.gen == g.gen && t.flags&(unknown|retired) == unknown
+	return t.gen == g.gen && t.flags&retired == 0 && (t.flags&unknown != 0 || t.state == aborted)
 }
 
 func (s *State) addGlimpse(g glimpse) {
@@ -89,7 +93,7 @@ func (x *glimpses) enter(place int) {
 	x.latest[g.value] = uint32(place)
 }
 
-// glimpse takes in what n, of unknown outcome, read of others. O(operations).
+// glimpse takes in what n, which does not count, read of others. O(operations).
 func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 	if !s.opt.causal() {
 		return
@@ -112,9 +116,13 @@ func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 				s.glimpseValue(s.inEpoch(b, t, r.KeyHash), n, i, r.ValueHash)
 			}
 		case tells(b, o):
-		case o.Kind == event.Read && o.Flags&event.IsArray != 0 && s.keys[s.keyOf(b, t, o)].kind == event.Set:
+		case o.Kind == event.Read && o.Flags&event.IsArray != 0:
+			key := s.inEpoch(b, t, o.KeyHash)
+			if k := s.lookupKey(key); k == 0 || s.keys[k].kind != event.Set {
+				continue
+			}
 			for _, e := range b.ElemsOf(o) {
-				s.glimpseValue(elementHash(s.inEpoch(b, t, o.KeyHash), e.Hash), n, i, e.Hash)
+				s.glimpseValue(elementHash(key, e.Hash), n, i, e.Hash)
 			}
 		default:
 			if h, ok := shown(b, o); ok {
@@ -153,13 +161,19 @@ func (s *State) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
 		return
 	}
 	v := s.lookupVersion(k, h)
+	failed := s.txns[n].state == aborted
 	if c := s.touchOf(k); c.flags&wrote != 0 {
-		if s.foresaw(v, n, i) {
+		switch {
+		case !s.foresaw(v, n, i):
+			if int(c.readOp) < i {
+				return
+			}
+		case failed:
+			defer s.disclaim(v, n)
+		default:
 			s.makeAmbiguous(v)
-		} else if int(c.readOp) < i {
-			return
 		}
-		g.replaced = true
+		g.replaced = !failed
 	}
 	s.addGlimpse(g)
 	if v != 0 {
@@ -169,7 +183,16 @@ func (s *State) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
 	}
 }
 
-// foresaw says whether n, of unknown outcome, read v with operation i and wrote it later:
+// disclaim takes n, which aborted, from those who wrote v: it had read v before, so that a reader
+// of v need not have read from n.
+func (s *State) disclaim(v, n uint32) {
+	id := s.writeOf(n, v)
+	s.unlinkFromTxn(id)
+	s.dropWrite(id)
+	s.dropIfUnused(v)
+}
+
+// foresaw says whether n, which does not count, read v with operation i and wrote it later:
 // another one had written it, and who reads it need not have read from n.
 func (s *State) foresaw(v, n uint32, i int) bool {
 	if v == 0 {

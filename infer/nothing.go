@@ -125,6 +125,40 @@ func (s *State) WasAbsent(v uint32) bool {
 	return x.flags&(initialVersion|ambiguous) == initialVersion|ambiguous && s.keys[x.key].flags&emptied != 0
 }
 
+// FoundKnown says whether all who may have left the nothing v, as n found it, are in memory: their
+// records have come by now, and none of them was let go.
+func (s *State) FoundKnown(v, n uint32, now int64) bool {
+	return s.certain() && !s.opt.Existing && !s.values.forgot && !s.values.has(s.valueKey(v)) && s.txns[n].end+s.patience() < now
+}
+
+// EachUser calls fn with those in memory that wrote k and did not abort, perhaps more than once.
+// O(writes in memory).
+func (s *State) EachUser(k uint32, fn func(n uint32)) {
+	for id := range s.writes {
+		w := &s.writes[id]
+		if w.version == 0 || s.versions[w.version].key != k {
+			continue
+		}
+		if t := &s.txns[w.txn]; t.state == counted || t.state == tentative {
+			fn(w.txn)
+		}
+	}
+}
+
+// SureReads calls fn with what n read, and who wrote it: 0 if that is not known to be one
+// transaction in memory, or v is no plain register's.
+func (s *State) SureReads(n uint32, fn func(v, w uint32)) {
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		v, w := s.readers[id].version, uint32(0)
+		x := &s.versions[v]
+		plain := s.keys[x.key].kind == event.Register && s.keys[x.key].flags&element == 0
+		if plain && x.flags&(ambiguous|initialVersion|unattributed|unrecorded|overwrittenByWriter) == 0 && x.writer != 0 && s.txns[x.writer].state == counted {
+			w = x.writer
+		}
+		fn(v, w)
+	}
+}
+
 // NothingKey is the ValueKey of what deletes leave in k.
 func (s *State) NothingKey(k uint32) uint64 {
 	return versionHash(0, nothingHash()) ^ s.keys[k].hash.Lo

@@ -179,6 +179,25 @@ func (s *State) ShownOf(v, writer uint32) uint32 {
 	return 0
 }
 
+// EachReadFrom calls fn with the versions by writer that reader is known to have read first of their
+// keys, those that a list showed before its end included.
+func (s *State) EachReadFrom(writer, reader uint32, fn func(version uint32)) {
+	s.fromOne = s.ExternalReads(s.fromOne[:0], reader)
+	for i := range s.fromOne {
+		r := &s.fromOne[i]
+		if r.Reread {
+			continue
+		}
+		v := r.Version
+		if r.Writer != writer {
+			v = s.ShownOf(v, writer)
+		}
+		if v != 0 {
+			fn(v)
+		}
+	}
+}
+
 // WrittenKeys appends the keys that n wrote, each once.
 func (s *State) WrittenKeys(dst []uint32, n uint32) []uint32 {
 	from := len(dst)
@@ -256,8 +275,11 @@ func (s *State) sawAgain(v, n uint32) {
 func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	var v uint32
 	if nothing {
+		s.foundNothing(c.key)
 		s.mayHaveBeenDeleted(c.key)
 		if s.absentUnknown(c.key) {
+			s.Counters.Ambiguous++
+			s.readOpen(OpenNothing)
 			return
 		}
 		v = s.absent(c.key)

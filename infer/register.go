@@ -170,9 +170,9 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case s.keys[c.key].flags&repeats != 0:
 		s.readRepeated(c, n, op, h, nothing)
+	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case c.flags&misread != 0 && c.flags&wrote == 0: // reported once
 		s.sawAnother(c, n, op, h, nothing)
-	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case c.flags&wrote != 0:
 		s.readOwn(c, n, op, h, nothing)
 	case c.flags&hasRead != 0:

@@ -65,7 +65,7 @@ func (s *State) dropWrites(n uint32) {
 
 // Retire lets go of n, which has left every order: its reads, its place in its
 // session, and those of its versions that no later transaction can need. What
-// stays is the state of lemma 2 (docs/semantics.md): the current version of each
+// stays is the state of lemma 2 (docs/proofs.md): the current version of each
 // key with its writer's ranks, unplaced appends, and the session's last member.
 func (s *State) Retire(n uint32, out *Out) {
 	s.begin(out)

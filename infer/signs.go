@@ -204,6 +204,9 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 		return false
 	}
 	w, r := &s.txns[writer], &s.txns[reader]
+	if r.state == aborted && s.retried(v) {
+		return false // it may have aborted since it had read of the first try
+	}
 	// The number of a session is used again when all of it has retired.
 	behind := w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && r.seq < w.seq
 	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
@@ -225,7 +228,7 @@ func (s *State) cameBack(v, over, reader uint32, replaced bool) bool {
 		return false
 	}
 	o, r := &s.txns[over], &s.txns[reader]
-	if over == reader || o.flags&r.flags&hasTimes == 0 || o.flags&unknown != 0 || r.start-o.end <= s.opt.ClockDrift || r.start <= o.end {
+	if over == reader || r.state == aborted || o.flags&r.flags&hasTimes == 0 || o.flags&unknown != 0 || r.start-o.end <= s.opt.ClockDrift || r.start <= o.end {
 		return false
 	}
 	if replaced {
@@ -422,12 +425,11 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	if !s.opt.causal() {
 		return false
 	}
+	before := false // by less than the drift, perhaps; another one may be a sign
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-		if s.readBefore(v, writer, s.readers[r].txn) {
-			return true
-		}
+		before = s.readBefore(v, writer, s.readers[r].txn) || before
 	}
-	if s.glimpsedBefore(v, writer) {
+	if before = s.glimpsedBefore(v, writer) || before; before {
 		return true
 	}
 	if s.opt.strangers() && s.versions[v].flags&(seen|lateReaders) != 0 {

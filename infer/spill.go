@@ -7,7 +7,7 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// What is kept of retired transactions (docs/semantics.md, section 8) grows with
+// What is kept of retired transactions (docs/proofs.md, section 8) grows with
 // the keys that a source ever had. Beyond a cap, what is cold goes out as one
 // record a key, a session and a retired transaction that these name, and comes
 // back, exactly as it was, before a transaction that touches it is added.

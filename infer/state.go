@@ -252,6 +252,8 @@ type State struct {
 	reopened  []uint32
 	// parted are write records that diverged from one which is taken back.
 	parted []uint32
+	// fromOne is scratch of EachReadFrom.
+	fromOne []ExternalRead
 	// unaccused are versions with a finding that may have been about a read which
 	// does not count any more.
 	unaccused []uint32

@@ -63,7 +63,7 @@ var familySuffix = [...]string{Plain: "", StrongSession: "-process", Strong: "-r
 func cycleName(c class, f Family) string { return classNames[c] + familySuffix[f] }
 
 // weakest are the weakest levels that a cycle refutes by itself, by the encodings
-// of docs/semantics.md with only the cycle's edges in them:
+// of docs/proofs.md with only the cycle's edges in them:
 //   - without anti-dependency: read-uncommitted if every edge is ww, otherwise
 //     read-committed
 //   - one anti-dependency T1 -> T2 closed by reads: T2 is in the past of T1,

@@ -3,5 +3,5 @@
 // its witness refutes, the explanation, and the proof that separate code checks.
 //
 // Names of anomalies are Elle's (elle.txn, elle.consistency-model); names of
-// levels are those of docs/semantics.md.
+// levels are those of docs/proofs.md.
 package isolation

@@ -16,7 +16,7 @@ const (
 )
 
 // View is the encoding of l as an order, and ok is false for levels that have
-// none here (docs/semantics.md, section 4):
+// none here (docs/proofs.md, section 4):
 //   - read uncommitted and read committed are the acyclicity of the write
 //     dependencies, and of write and read dependencies (PL-1 and PL-2, Adya)
 //   - monotonic atomic view, read atomic and causal are that of write and read

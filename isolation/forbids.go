@@ -12,7 +12,7 @@ const (
 )
 
 // reach is the weakest base that rules out some form of an anomaly, and the weakest that rules
-// out all of them (docs/semantics.md, section 5).
+// out all of them (docs/proofs.md, section 5).
 type reach struct{ some, all Base }
 
 // reaches holds the anomalies that refute a level, without the variants with session order or

@@ -34,7 +34,7 @@ type product struct {
 // products lists what `expect` knows by name, without what only some deployments
 // promise: reads of replicas are to be marked stale or get a source of their own, unless
 // the setting names them.
-// docs/semantics.md, section 12, has the same table, and says why each setting stands
+// docs/proofs.md, section 12, has the same table, and says why each setting stands
 // for its level, and where versions are known to break it.
 var products = []product{
 	{"postgresql", []promise{

@@ -75,10 +75,10 @@ func promises() []string {
 	return names
 }
 
-// TestProductsAreDocumented: the table of docs/semantics.md, section 12, has every setting
+// TestProductsAreDocumented: the table of docs/proofs.md, section 12, has every setting
 // once, with its level and its rules, and no other one.
 func TestProductsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/semantics.md")
+	text, err := os.ReadFile("../docs/proofs.md")
 	if err != nil {
 		t.Fatal(err)
 	}

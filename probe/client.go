@@ -159,10 +159,10 @@ func (c *client) conclude(tx *Tx) (event.Status, error) {
 			gone = tx.err
 			c.drop()
 		}
-		c.o.Observer.Phase(Operations, c.operated, gone)
+		c.observe(Operations, c.operated, gone)
 		return event.Aborted, tx.err // nobody asked for the commit
 	}
-	c.o.Observer.Phase(Operations, c.operated, nil)
+	c.observe(Operations, c.operated, nil)
 	tx.pause()
 	from := time.Now()
 	status, err := tx.session.Commit(tx.ctx)
@@ -171,7 +171,7 @@ func (c *client) conclude(tx *Tx) (event.Status, error) {
 		gone = err
 		c.drop()
 	}
-	c.o.Observer.Phase(Commit, time.Since(from), gone)
+	c.observe(Commit, time.Since(from), gone)
 	return status, err
 }
 

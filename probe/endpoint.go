@@ -95,7 +95,7 @@ func (l *link) open(ctx context.Context, o *Options) (err error) {
 	if l.session == nil {
 		from := time.Now()
 		l.session, err = l.Database.Open(ctx)
-		o.Observer.Phase(Connect, time.Since(from), err)
+		o.Observer.Phase(l.Name, Connect, time.Since(from), err)
 		l.asked = time.Time{}
 	}
 	return err
@@ -119,20 +119,25 @@ func (l *link) close() {
 	}
 }
 
+// TablesWait is how long an endpoint may take to show tables that were made at another one.
+const TablesWait = 10 * time.Second
+
 // AwaitTables returns once tables that were made at another endpoint can be read at this
-// one, or after 5 s why they cannot.
+// one, or after [TablesWait] why they cannot.
 func (e *Endpoint) AwaitTables(ctx context.Context) (err error) {
-	for range 20 {
+	late := time.After(TablesWait)
+	for {
 		if err = readNothing(ctx, e.Database); err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return err
+		case <-late:
+			return err
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
-	return err
 }
 
 // readNothing reads a register that is not there.
@@ -142,6 +147,11 @@ func readNothing(ctx context.Context, db Database) error {
 		return err
 	}
 	defer s.Close()
+	if f, follows := s.(Follower); follows { // it may begin its transactions in another way
+		if _, err := f.ReadOnly(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.Begin(ctx); err != nil {
 		return err
 	}

@@ -25,9 +25,9 @@ func (p Phase) String() string {
 type Observer interface {
 	// Begins: a transaction is about to begin.
 	Begins()
-	// Phase: one is over, which took so long by the machine's clock. err says why the database gave no answer; an answer may be that
-	// it aborts the transaction.
-	Phase(p Phase, took time.Duration, err error)
+	// Phase: one is over, which took so long by the machine's clock, at the endpoint of that name; "": the database has no other.
+	// err says why the database gave no answer; an answer may be that it aborts the transaction.
+	Phase(endpoint string, p Phase, took time.Duration, err error)
 	// Ends: a transaction is over, and its record emitted, if it has one.
 	Ends()
 }
@@ -35,14 +35,19 @@ type Observer interface {
 // nobody observes.
 type nobody struct{}
 
-func (nobody) Begins()                           {}
-func (nobody) Phase(Phase, time.Duration, error) {}
-func (nobody) Ends()                             {}
+func (nobody) Begins()                                   {}
+func (nobody) Phase(string, Phase, time.Duration, error) {}
+func (nobody) Ends()                                     {}
 
 // timed runs a part of a transaction, and tells the observer.
 func (c *client) timed(p Phase, run func() error) error {
 	from := time.Now()
 	err := run()
-	c.o.Observer.Phase(p, time.Since(from), err)
+	c.observe(p, time.Since(from), err)
 	return err
+}
+
+// observe tells the observer of a part at the endpoint that it visits.
+func (c *client) observe(p Phase, took time.Duration, err error) {
+	c.o.Observer.Phase(c.link().Name, p, took, err)
 }

@@ -44,6 +44,16 @@ func (h *History) Decide(l Level) (Verdict, *Core) {
 	return Unknown, nil
 }
 
+// Core is why the history has no order at the level, as far as its reads count. nil if it is
+// not known: there may be one.
+func (h *History) Core(l Level) *Core {
+	if l.Base < prefix && len(h.txns) > maxPasts {
+		return nil
+	}
+	left := ofCores
+	return h.core(l, nil, &left)
+}
+
 // around are the transactions that used the cell, nil if they are too many or all.
 func (h *History) around(c int32) []bool {
 	in, n := make([]bool, len(h.txns)), 0

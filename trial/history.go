@@ -16,6 +16,8 @@ type History struct {
 	names map[string]int32
 	drift int64
 	rows  bool
+	// counts is Input.Counts.
+	counts func(record int, key string) bool
 }
 
 // cell is a place with what it holds, and who changes it.
@@ -89,12 +91,15 @@ type Input struct {
 	Maybe   []bool // by record: nobody observed it, and its outcome is unknown
 	Drift   int64  // ns that clocks may be apart
 	Rows    bool   // a row that was deleted, and one that was inserted at its key, are two
+	// Counts says whether what a record's transaction, by its index, read of a key tells anything:
+	// whether all that it can be of are among the records. nil: all does. Only [History.Core] asks.
+	Counts func(record int, key string) bool
 }
 
 // Read takes the records of transactions that did not abort, all of one epoch, in an order in
 // which they may well have taken effect. It errors where an operation is none that is tried.
 func Read(in *Input) (*History, error) {
-	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows}
+	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows, counts: in.Counts}
 	kinds := map[string]kind{}
 	for i := range in.Records {
 		for j := range in.Records[i].Ops {

@@ -32,7 +32,7 @@ func (h *History) part(in []bool) *part {
 		var kept []sight
 		open := map[int32]bool{} // cells
 		for _, s := range t.sights {
-			if in != nil && s.how != misread && !h.decided(&s, i, in) {
+			if in != nil && !h.tells(&s, i, in) {
 				open[s.cell] = true
 				p.silence(int(i), s.cell)
 			}
@@ -88,6 +88,14 @@ func (p *part) silence(i int, c int32) {
 	if !slices.Contains(p.silent, r) {
 		p.silent = append(p.silent, r)
 	}
+}
+
+// tells says whether the sight of transaction i counts in a part.
+func (h *History) tells(s *sight, i int32, in []bool) bool {
+	if h.counts != nil && !h.counts(int(i), h.cells[s.cell].name) {
+		return false
+	}
+	return s.how == misread || h.decided(s, i, in)
 }
 
 // decided says whether all that the sight of transaction i can be of are in the part. What nobody

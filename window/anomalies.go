@@ -78,6 +78,9 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		return // nobody promised it to this transaction
 	}
 	m.publish(f, name, &w)
+	if a.Kind == infer.Divergence {
+		m.fractured(a)
+	}
 }
 
 // isList says whether the operation that w is about read a list.

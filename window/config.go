@@ -73,6 +73,9 @@ type Config struct {
 	// Product is the database's, for the SQL names of levels that transactions ask
 	// for; "" if it is not known.
 	Product string
+	// Setting is what Expect was named by, such as postgresql/repeatable-read: findings name
+	// causes that are likely there. "" if Expect was named as a level.
+	Setting string
 	// Rules are what the product does at the setting that Expect was named by.
 	Rules    isolation.Rules
 	Contract Contract

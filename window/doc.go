@@ -10,5 +10,5 @@
 // The watermark trails the slowest input partition by the allowed lateness. A
 // transaction has settled when its end plus the window is behind the watermark;
 // settled transactions retire from the low end of every level's order, and what
-// may be forgotten then is proven in docs/semantics.md (the window theorem).
+// may be forgotten then is proven in docs/proofs.md (the window theorem).
 package window

@@ -3,7 +3,9 @@ package window
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -36,10 +38,25 @@ func (m *Machine) emit(f *openFinding) {
 // whole of it.
 func (m *Machine) hand(f finding.Finding) {
 	isolation.Bound(&f)
+	m.advise(&f)
 	if i := slices.Index(m.effects.Fallen, f.ID); i >= 0 {
 		m.effects.Fallen = slices.Delete(m.effects.Fallen, i, i+1)
 	}
 	m.effects.Findings = append(m.effects.Findings, f)
+}
+
+// advise writes what the finding means, what is likely to cause it at the expected setting, and
+// what to do. There is nothing to do about one that is taken back.
+func (m *Machine) advise(f *finding.Finding) {
+	if f.State == finding.Withdrawn || f.State == finding.ResolvedOK {
+		f.Causes, f.Next = nil, nil
+		return
+	}
+	advice := docs.AdviceOn(f.Anomaly, m.cfg.Setting)
+	f.Meaning, f.Causes, f.Next = isolation.MeaningOf(f.Anomaly), advice.Causes, advice.Next
+	for i := range f.Next {
+		f.Next[i] = strings.ReplaceAll(f.Next[i], "--id ID", "--id "+f.ID)
+	}
 }
 
 // detectedAt is the tick, or nothing where no clock is given.

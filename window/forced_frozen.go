@@ -126,7 +126,7 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 			f.taken[n] = takenTxn{}
 		}
 	}
-	if x := &f.timed; len(x.overs) > 2*m.graph.NumLive()+64 {
+	if x := &f.timed; x.passed > 2*int64(m.graph.NumLive())+64 {
 		m.forgetOvers()
 	}
 }

@@ -10,7 +10,7 @@ import (
 // dependencies lead from T2 to T1 already. If not, T3 has an anti-dependency, and from
 // there they lead to T2, which leads to T3: a cycle, which the order refuses, so that it is
 // divided. Then, or when anything else happens by which the order of a key may not be
-// known, what lives is taken in, and from there on all that comes (docs/semantics.md,
+// known, what lives is taken in, and from there on all that comes (docs/proofs.md,
 // section 8, Forced orders).
 
 // mayIdle says whether forced orders need not be looked at from the beginning on.

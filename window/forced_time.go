@@ -31,7 +31,8 @@ type timed struct {
 	beside, behind [saturation.Causal + 1]incremental.Views
 	pasts          *saturation.State // causal ones; nil when nobody asks for them
 
-	overs  []over      // in the order of until
+	overs  []overs     // by epoch
+	passed int64       // that all of these hold
 	writes []overWrite // of keys, linked; at 0 there is none
 	latest []uint32    // by key: its write with the greatest until
 	begun  int64       // greatest start that a past was made for
@@ -40,6 +41,14 @@ type timed struct {
 
 	edges []saturation.Edge // scratch
 	preds []uint32
+}
+
+// overs are the transactions of one epoch that have ended. Time orders those of two epochs too,
+// and nothing follows: of a past that leaves an epoch and comes back, either one step in time
+// leads past the other epoch, or that one goes back in time by itself.
+type overs struct {
+	epoch uint64 // as infer.Epoch has it
+	list  []over // in the order of until
 }
 
 // over is a transaction that has ended, from when to when it ran, the drift of clocks
@@ -94,7 +103,7 @@ func (m *Machine) forceInTime(n uint32, t saturation.Txn, again bool) (grown boo
 	from, _, _ := m.timesOf(n)
 	x.begun = max(x.begun, from)
 	if x.pasts != nil && !x.pasts.TooWide {
-		x.preds = m.overBefore(append(x.preds[:0], t.Preds...), from)
+		x.preds = m.overBefore(append(x.preds[:0], t.Preds...), n, from)
 		t.Preds = x.preds
 		if again {
 			grown = x.pasts.Renew(&t)
@@ -108,21 +117,22 @@ func (m *Machine) forceInTime(n uint32, t saturation.Txn, again bool) (grown boo
 	return grown
 }
 
-// overBefore appends those that were over before from and that no other of these began
-// behind, the latest first.
-func (m *Machine) overBefore(dst []uint32, from int64) []uint32 {
+// overBefore appends those of n's epoch that were over before from and that no other of these
+// began behind, the latest first.
+func (m *Machine) overBefore(dst []uint32, n uint32, from int64) []uint32 {
 	x := &m.forced.timed
-	k := sort.Search(len(x.overs), func(i int) bool { return x.overs[i].until >= from })
+	list := x.of(m.infer.Epoch(n))
+	k := sort.Search(len(list), func(i int) bool { return list[i].until >= from })
 	if k == 0 {
 		return dst
 	}
-	begun := x.overs[k-1].begun
-	for i := k - 1; i >= 0 && x.overs[i].until >= begun; i-- {
+	begun := list[k-1].begun
+	for i := k - 1; i >= 0 && list[i].until >= begun; i-- {
 		if k-i > maxBeside {
 			x.wide = true
 			return dst
 		}
-		if o := &x.overs[i]; m.stillIn(o.n, o.gen) {
+		if o := &list[i]; m.stillIn(o.n, o.gen) {
 			dst = append(dst, o.n)
 		}
 	}
@@ -219,18 +229,7 @@ func (m *Machine) passInTime(n, gen uint32) {
 	if until == math.MaxInt64 || !m.stillIn(n, gen) {
 		return
 	}
-	at := len(x.overs)
-	for at > 0 && x.overs[at-1].until > until {
-		at--
-	}
-	x.overs = slices.Insert(x.overs, at, over{from: from, until: until, n: n, gen: gen})
-	for ; at < len(x.overs); at++ {
-		o := &x.overs[at]
-		o.begun = min(o.from, o.until)
-		if at > 0 {
-			o.begun = max(o.begun, x.overs[at-1].begun)
-		}
-	}
+	x.pass(m.infer.Epoch(n), over{from: from, until: until, n: n, gen: gen})
 	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
 	for _, k := range f.writes {
 		for int(k) >= len(x.latest) {
@@ -246,15 +245,56 @@ func (m *Machine) passInTime(n, gen uint32) {
 	}
 }
 
+// of is the list of an epoch.
+func (x *timed) of(epoch uint64) []over {
+	if at := x.at(epoch); at >= 0 {
+		return x.overs[at].list
+	}
+	return nil
+}
+
+// at is where the epoch's list is, -1 if there is none.
+func (x *timed) at(epoch uint64) int {
+	at := len(x.overs) - 1
+	for at >= 0 && x.overs[at].epoch != epoch {
+		at--
+	}
+	return at
+}
+
+// pass puts o in its place in the epoch's list.
+func (x *timed) pass(epoch uint64, o over) {
+	which := x.at(epoch)
+	if which < 0 {
+		which, x.overs = len(x.overs), append(x.overs, overs{epoch: epoch})
+	}
+	list := &x.overs[which].list
+	at := len(*list)
+	for at > 0 && (*list)[at-1].until > o.until {
+		at--
+	}
+	*list = slices.Insert(*list, at, o)
+	for ; at < len(*list); at++ {
+		o := &(*list)[at]
+		o.begun = min(o.from, o.until)
+		if at > 0 {
+			o.begun = max(o.begun, (*list)[at-1].begun)
+		}
+	}
+	x.passed++
+}
+
 // forgetOvers forgets those that have left memory.
 func (m *Machine) forgetOvers() {
 	x := &m.forced.timed
-	overs := x.overs
-	x.overs, x.writes = x.overs[:0], x.writes[:1]
+	all := x.overs
+	x.overs, x.passed, x.writes = nil, 0, x.writes[:1]
 	clear(x.latest)
-	for _, o := range overs {
-		if m.stillIn(o.n, o.gen) {
-			m.passInTime(o.n, o.gen)
+	for i := range all {
+		for _, o := range all[i].list {
+			if m.stillIn(o.n, o.gen) {
+				m.passInTime(o.n, o.gen)
+			}
 		}
 	}
 }
@@ -274,7 +314,7 @@ func (m *Machine) overNear(from, n uint32) []uint32 {
 		return append(x.preds[:0], from)
 	}
 	begin, _, _ := m.timesOf(n)
-	x.preds = m.overBefore(x.preds[:0], begin)
+	x.preds = m.overBefore(x.preds[:0], n, begin)
 	return x.preds
 }
 
@@ -304,7 +344,12 @@ func (x *timed) appendState(dst []byte) []byte {
 	if x.views == 0 {
 		return dst
 	}
-	dst = flat.Append(flat.Append(flat.Append(dst, x.overs), x.writes), x.latest)
+	count := uint64(len(x.overs))
+	dst = flat.AppendValue(dst, &count)
+	for i := range x.overs {
+		dst = flat.Append(flat.AppendValue(dst, &x.overs[i].epoch), x.overs[i].list)
+	}
+	dst = flat.AppendValue(flat.Append(flat.Append(dst, x.writes), x.latest), &x.passed)
 	dst = flat.AppendValue(flat.AppendValue(flat.AppendValue(dst, &x.begun), &x.late), &x.wide)
 	if x.pasts != nil {
 		dst = x.pasts.AppendState(dst)
@@ -316,9 +361,17 @@ func (x *timed) readState(r *flat.Reader) {
 	if x.views == 0 {
 		return
 	}
-	flat.Read(r, &x.overs)
+	var count uint64
+	flat.ReadValue(r, &count)
+	for x.overs = nil; count > 0 && r.Err == nil; count-- {
+		var o overs
+		flat.ReadValue(r, &o.epoch)
+		flat.Read(r, &o.list)
+		x.overs = append(x.overs, o)
+	}
 	flat.Read(r, &x.writes)
 	flat.Read(r, &x.latest)
+	flat.ReadValue(r, &x.passed)
 	flat.ReadValue(r, &x.begun)
 	flat.ReadValue(r, &x.late)
 	flat.ReadValue(r, &x.wide)

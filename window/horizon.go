@@ -256,7 +256,6 @@ func (m *Machine) publishGroup(g *horizonGroup) {
 	edges := counted(g.Count, "edge could not be placed, because the window has passed what it leads to",
 		"edges could not be placed, because the window has passed what they lead to")
 	f.Headline = counted(g.Count, "read or write", "reads and writes") + " depend on transactions that had left the window."
-	f.Meaning = isolation.MeaningOf(f.Anomaly)
 	f.Explanation = fmt.Sprintf("%s:\n  - %s\nReplaying the range decides.",
 		edges, strings.Join(g.Examples, "\n  - "))
 	out := *f

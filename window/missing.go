@@ -8,7 +8,7 @@ import (
 
 // A record that is missing, that could not be read or that contradicts another one may be of
 // a delete, or of a writer: what rests on there being none is not certain beside it
-// (docs/semantics.md, section 6).
+// (docs/proofs.md, section 6).
 
 const restsOnAbsence = "capture=complete" // as rest says it
 

@@ -268,7 +268,7 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 	}
 	m.countUnread(k, -1, since)
 	if since < m.forcedFrom {
-		drops = uint64(m.forced.drops) // some may have been
+		drops = 0 // they left before the present forcing began, which says nothing of what had left
 	}
 	m.forced.setDropped(k, dropped{when: uint32(drops)}) // whose it was matters to who read the key before it went out: nobody live
 	if views == 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 // Repeats is a key pattern whose plain values repeat, so that nothing is concluded from them
-// (docs/semantics.md, section 2).
+// (docs/proofs.md, section 2).
 type Repeats struct {
 	Pattern string `json:"pattern"` // "" for the one that keys beyond the bound share
 	Why     string `json:"why"`

@@ -17,7 +17,7 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes beside the slabs.
-const layoutVersion = 12
+const layoutVersion = 13
 
 // With a turn of the levels, records of before it have another form: programs that do
 // not know of turns must not read them.

@@ -24,11 +24,15 @@ const maxTried = 4096
 // mayTry says whether the records are all that there is to explain: nothing is missing, and
 // values name their writers.
 func (m *Machine) mayTry() bool {
+	return m.cfg.Unbounded && m.allTold() && m.Counters.Unverified == 0 && m.Counters.LeftOutEdges == 0
+}
+
+// allTold says whether the contract leaves nobody else, and no record is missing.
+func (m *Machine) allTold() bool {
 	c, x := &m.cfg.Contract, &m.infer.Counters
 	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen && !c.Observed &&
 		!c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
-	return m.cfg.Unbounded && declared && len(m.asked) == 0 && x.Missing() == 0 &&
-		x.Versioned == 0 && x.Repeating == 0 && m.Counters.Unverified == 0 && m.Counters.LeftOutEdges == 0
+	return declared && len(m.asked) == 0 && x.Missing() == 0 && x.Versioned == 0 && x.Repeating == 0
 }
 
 // mayTryAt says whether orders are tried at the level.
@@ -60,7 +64,7 @@ func (m *Machine) tryOrders() {
 		case trial.Possible:
 			m.tried = append(m.tried, l)
 		case trial.Impossible:
-			m.hasNoOrder(h, core, txns, l)
+			m.hasNoOrder(h, core, txns, &openFinding{level: l})
 		}
 	}
 	if h != nil {
@@ -108,9 +112,12 @@ func triedLevel(l isolation.Level) trial.Level {
 	return t
 }
 
-// takeTrialsBack withdraws what was found by trying: a record that comes now may explain it.
+// takeTrialsBack withdraws what was found by trying a whole history: a record that comes now may
+// explain it.
 func (m *Machine) takeTrialsBack() {
-	m.tried = nil
+	if m.tried = nil; !m.cfg.Unbounded {
+		return
+	}
 	for i := range m.open.recent {
 		if r := &m.open.recent[i]; r.Finding.State != finding.Withdrawn && isolation.IsTried(r.Finding.Title) {
 			m.withdrawFinal(r)
@@ -123,11 +130,10 @@ func (m *Machine) takeTrialsBack() {
 	}
 }
 
-// hasNoOrder reports the core, and what is refuted by it: l and perhaps weaker levels.
-func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, l isolation.Level) {
+// hasNoOrder reports the core, and what is refuted by it: f's level and perhaps weaker ones.
+func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, f *openFinding) {
 	w := finding.Witness{Anomaly: infer.NoOrder}
 	m.given(&w)
-	f := &openFinding{level: l}
 	for _, i := range core.Txns {
 		if n := txns[i]; m.infer.Counts(n) {
 			f.members = append(f.members, n)
@@ -142,7 +148,7 @@ func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, 
 		w.Repeated = append(w.Repeated, r)
 	}
 	w.Deleted = core.Rows
-	weakest := m.weakestTried(h, core, l)
+	weakest := m.weakestTried(h, core, f.level)
 	if len(weakest) == 0 {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// The watched levels can change between two steps (docs/semantics.md, section 8, Levels
+// The watched levels can change between two steps (docs/proofs.md, section 8, Levels
 // that begin later). A level that goes takes its order with it, and what was found stays. One that
 // comes begins with the frozen order of a level that was there: as a copy, to which the
 // edges among live transactions are offered, where that level's order has them all, and

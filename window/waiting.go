@@ -9,7 +9,7 @@ import (
 )
 
 // A finding leaves when it is due: when no record that may still be on its way can take away
-// what it rests on (docs/semantics.md, section 7). Until then it is stored as waiting, told to
+// what it rests on (docs/proofs.md, section 7). Until then it is stored as waiting, told to
 // nobody, and counted nowhere; if it falls it is dropped. What it rests on (isolation.Basis)
 // says when that is:
 //

@@ -196,7 +196,6 @@ func (m *Machine) tellWeaker(g *weakerGroup, state finding.State) {
 	out.Txns, out.Levels = slices.Clone(f.Txns), maps.Clone(f.Levels)
 	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
 	out.Headline = fmt.Sprintf("%s did not ask for %s.", counted(g.Count, "transaction", "transactions"), g.Expected)
-	out.Meaning = isolation.MeaningOf(f.Anomaly)
 	out.Explanation = m.explainWeaker(g)
 	if f.Revision == 1 {
 		m.countFound(f)

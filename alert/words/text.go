@@ -49,6 +49,9 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 	}
 	line(Visible(f.Headline))
 	line(Visible(f.Meaning))
+	for text := range strings.SplitSeq(Advice(f), "\n") {
+		line(Visible(text))
+	}
 	line(Visible(sentence))
 	if f.AtLeast {
 		line("At least: the search for a worse cycle ran out of budget.")
@@ -71,6 +74,24 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
+}
+
+// Advice is what is likely to have caused the finding, and what to do, "" if it has neither.
+func Advice(f *finding.Finding) string {
+	var b strings.Builder
+	if len(f.Causes) > 0 {
+		b.WriteString("Likely causes:\n")
+	}
+	for _, text := range f.Causes {
+		fmt.Fprintf(&b, "  - %s\n", text)
+	}
+	if len(f.Next) > 0 {
+		b.WriteString("What to do:\n")
+	}
+	for i, text := range f.Next {
+		fmt.Fprintf(&b, "  %d. %s\n", i+1, text)
+	}
+	return b.String()
 }
 
 func sourceOf(f *finding.Finding) string {

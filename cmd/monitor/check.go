@@ -121,8 +121,8 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 			}
 		}
 		worst = max(worst, rank(r.Outcome()))
-		if first == nil && len(r.Findings) > 0 {
-			first = &r.Findings[0]
+		for i := range r.Findings {
+			first = worse(first, &r.Findings[i])
 		}
 		if output == "junit" {
 			suite.add(r)

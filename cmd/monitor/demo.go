@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/app"
 )
@@ -25,6 +27,7 @@ func demoCommand(t *terminal) *cobra.Command {
 		Short: "Watch a database with isolation bugs, with nothing installed",
 		Long: "Demo runs everything in one process: a NATS server, a small in-memory database with isolation bugs, its clients, and\n" +
 			"the monitor. The clients publish what they saw. The monitor prints what it finds, and serves its pages.\n" +
+			"Each bug is told when it is planted and when it is found. The end is a table of both.\n\n" +
 			"Demo ends at Ctrl-C, or after --duration.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -39,7 +42,7 @@ func demoCommand(t *terminal) *cobra.Command {
 			if err := s.Validate(); err != nil {
 				return usageError{err}
 			}
-			remove, err := temporaryData(&s)
+			remove, err := temporaryData(t, &s)
 			if err != nil {
 				return err
 			}
@@ -60,20 +63,17 @@ func demoCommand(t *terminal) *cobra.Command {
 
 func runDemo(ctx context.Context, t *terminal, s config.Service, output string, length time.Duration) error {
 	var summary app.DemoSummary
-	began := time.Now()
-	p := service{terminal: t, config: s, output: output, violations: output == "text"}
+	told := newStory(t.say)
+	p := service{terminal: t, config: s, output: output, violations: output == "text", also: []alert.Route{{Sink: told, Filter: alert.Everything()}}}
 	p.during = func(ctx context.Context, a *app.App) error {
-		if addr := a.HTTPAddr(); addr != "" {
-			t.say("Pages at http://%s/ (--http chooses the port; another one is taken where it is in use). Ctrl-C ends the demo.", addr)
-			t.say("A bank whose database loses updates, skews writes, and serves old and uncommitted data now and then. Violations follow.")
-		}
+		t.introduce(a, &s)
 		if length > 0 {
 			limited, cancel := context.WithTimeout(ctx, length)
 			defer cancel()
 			ctx = limited
 		}
 		var err error
-		summary, err = app.RunDemo(ctx, a)
+		summary, err = app.RunDemo(ctx, a, told.plant)
 		return err
 	}
 	if err := p.run(ctx, func(*app.App) error { return nil }); err != nil {
@@ -82,28 +82,38 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 	if output != "text" {
 		return nil // standard output belongs to the findings
 	}
-	_, err := t.stdout.Write(appendSummary(nil, &summary, time.Since(began)))
+	var text []byte
+	if told.first != nil {
+		text = append(appendAdvice(text, told.first), '\n')
+	}
+	text = appendFindings(text, &summary)
+	_, err := t.stdout.Write(told.appendTable(text, summary.Transactions))
 	return err
 }
 
-// appendSummary sets what the demo's database did wrong against what was found.
-func appendSummary(dst []byte, s *app.DemoSummary, took time.Duration) []byte {
-	dst = fmt.Appendf(dst, "%d transactions checked in %.1f s. The database broke its promise in %d of them:\n\n", s.Transactions, took.Seconds(), s.Bugs())
-	dst = fmt.Appendf(dst, "  %-12s %8s %6s   %s\n", "bug", "planted", "found", "the first one")
-	for _, p := range s.Planted {
-		first := "none was seen"
-		if p.Found > 0 {
-			first = fmt.Sprintf("planted at %.1f s, found %s later", p.First.Seconds(), short(p.Took))
-		}
-		dst = fmt.Appendf(dst, "  %-12s %8d %6d   %s\n", p.Bug, p.Planted, p.Found, first)
+// introduce says what the demo is about to do, and where it can be watched.
+func (t *terminal) introduce(a *app.App, s *config.Service) {
+	t.say("A bank keeps its accounts in a database with four bugs: it loses updates, skews writes, and serves old and uncommitted data now and then.")
+	t.say("Each bug is told when it is planted, and when the monitor has found it. The monitor sees only what the clients were answered.")
+	addr := a.HTTPAddr()
+	switch _, port, _ := net.SplitHostPort(s.HTTP.Address); {
+	case addr == "":
+		t.say("There are no pages, because of --http off. Ctrl-C ends the demo.")
+	case port != "0" && addr != s.HTTP.Address:
+		t.say("Pages at http://%s/, since %s is in use (--http chooses another address). Ctrl-C ends the demo.", addr, s.HTTP.Address)
+	default:
+		t.say("Pages at http://%s/ (--http chooses another address). Ctrl-C ends the demo.", addr)
 	}
-	dst = fmt.Appendf(dst, "\nA bug is an anomaly only if some transaction sees it: the others left no trace.\n")
+}
+
+// appendFindings counts the findings by anomaly.
+func appendFindings(dst []byte, s *app.DemoSummary) []byte {
 	if len(s.Findings) == 0 {
-		return fmt.Appendf(dst, "No findings yet.\n")
+		return fmt.Appendf(dst, "No findings yet.\n\n")
 	}
-	dst = fmt.Appendf(dst, "\nFindings by anomaly, with those that the expected level allows:\n")
+	dst = fmt.Appendf(dst, "Findings by anomaly, with those that the expected level allows:\n")
 	for _, f := range s.Findings {
 		dst = fmt.Appendf(dst, "  %5d  %-24s monitor explain %s\n", f.Count, f.Anomaly, f.Anomaly)
 	}
-	return dst
+	return append(dst, '\n')
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ func explainCommand(t *terminal) *cobra.Command {
 // explain prints what the name stands for.
 func explain(w io.Writer, name string) error {
 	if p, ok := docs.Find(docs.Anomalies(), name); ok {
-		_, err := io.WriteString(w, readable(p.Text))
+		_, err := io.WriteString(w, docs.Readable(p.Text))
 		return err
 	}
 	if l, err := isolation.ParseLevel(name); err == nil {
@@ -72,7 +71,7 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 		b.WriteString(".\n")
 	}
 	_, text, _ := strings.Cut(p.Text, "\n")
-	b.WriteString(readable(text))
+	b.WriteString(docs.Readable(text))
 	names := map[isolation.Forbidden][]string{}
 	for _, a := range isolation.AnomalyNames() {
 		if isolation.RefutesLevels(a) {
@@ -147,39 +146,32 @@ func paragraph(b *strings.Builder, title string, names []string) {
 	b.WriteString(line + "\n")
 }
 
-var (
-	pictures = regexp.MustCompile(`(?m)^!\[.*\n\n?`)
-	links    = regexp.MustCompile(`\[([^\]]*)\]\(([^)]*)\)`)
-	fences   = regexp.MustCompile("(?m)^```.*\n")
-	marks    = strings.NewReplacer("**", "", "`", "")
-)
-
-// readable is a page without what only a browser shows.
-func readable(page string) string {
-	page = pictures.ReplaceAllString(page, "")
-	page = fences.ReplaceAllString(page, "")
-	page = links.ReplaceAllStringFunc(page, func(link string) string {
-		m := links.FindStringSubmatch(link)
-		if strings.HasPrefix(m[2], "https://") {
-			return m[1] + " <" + m[2] + ">"
-		}
-		return m[1]
-	})
-	return marks.Replace(page)
-}
-
-// appendAdvice says of a finding what usually causes it, and what to do: the end of an answer
-// that has findings.
+// appendAdvice explains one of the findings, which stand above: the end of an answer that has some.
 func appendAdvice(dst []byte, f *finding.Finding) []byte {
 	p, ok := docs.Find(docs.Anomalies(), f.Anomaly)
 	if !ok {
 		return dst
 	}
 	dst = fmt.Appendf(dst, "About the first finding, %s: %s\n\n", words.Visible(f.ID), words.Visible(f.Headline))
-	for _, heading := range []string{"Usual causes", "What to do"} {
-		dst = fmt.Appendf(dst, "%s\n%s\n\n", heading, readable(p.Section(heading)))
+	dst = fmt.Appendf(dst, "%s\n\n%s\n", docs.Readable(p.Section("What happened")), words.Visible(f.Meaning))
+	if advice := words.Advice(f); advice != "" {
+		dst = fmt.Appendf(dst, "\n%s", advice)
 	}
-	return fmt.Appendf(dst, "More: monitor explain %s\n", p.Names[0])
+	return fmt.Appendf(dst, "\nMore: monitor explain %s\n", p.Names[0])
+}
+
+// worse is the finding of the two to explain, the first unless only the other is a violation of
+// what is expected.
+func worse(first, next *finding.Finding) *finding.Finding {
+	if first == nil {
+		return next
+	}
+	was, _ := words.VerdictOf(first)
+	is, _ := words.VerdictOf(next)
+	if was != words.Violated && is == words.Violated {
+		return next
+	}
+	return first
 }
 
 // explained are the names of everything that has a page.

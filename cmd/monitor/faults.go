@@ -74,18 +74,21 @@ func (x *faults) run(ctx context.Context, t *terminal, mark func(event.Mark)) {
 
 // once breaks, waits and heals.
 func (x *faults) once(ctx context.Context, t *terminal, mark func(event.Mark)) {
+	over, healed := x.healing(t)
+	defer over()
 	m := event.Mark{Name: faultMark, Start: time.Now().UnixNano()}
 	mark(m)
 	x.ran++
-	over := time.NewTimer(x.last)
-	defer over.Stop()
+	end := time.NewTimer(x.last)
+	defer end.Stop()
 	said := x.shell(ctx, t, "--fault", x.command)
 	select {
 	case <-ctx.Done():
-	case <-over.C:
+	case <-end.C:
 	}
 	if x.heal != "" {
 		x.broken = x.shell(context.WithoutCancel(ctx), t, "--heal", x.heal)
+		close(healed)
 		said = errors.Join(said, x.broken)
 	}
 	m.End, m.HasEnd = max(time.Now().UnixNano(), m.Start), true
@@ -93,6 +96,18 @@ func (x *faults) once(ctx context.Context, t *terminal, mark func(event.Mark)) {
 		m.Text = strings.ReplaceAll(said.Error(), "\n", "; ")
 	}
 	mark(m)
+}
+
+// healing has a second signal wait for the heal, which the first one begins.
+func (x *faults) healing(t *terminal) (over func(), healed chan struct{}) {
+	healed = make(chan struct{})
+	if x.heal == "" {
+		return func() {}, healed
+	}
+	return t.undo.add(func() {
+		t.say("monitor: the --heal command runs; another signal ends monitor without waiting for it")
+		<-healed
+	}), healed
 }
 
 // shell runs a command. It is in a process group of its own, so that Ctrl-C does not reach

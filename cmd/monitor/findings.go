@@ -14,6 +14,7 @@ import (
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -116,8 +117,8 @@ func appendPane(dst []byte, p *window.Pane) []byte {
 	for _, n := range p.Findings {
 		findings += n
 	}
-	return fmt.Appendf(dst, "%s  %s to %s  %d transactions, %d findings  %s\n",
-		printable(p.Source), from, to, p.Transactions, findings, strings.Join(verdicts, ", "))
+	return fmt.Appendf(dst, "%s  %s to %s  %s, %s  %s\n", printable(p.Source), from, to,
+		whole.Plural(p.Transactions, "transaction", "transactions"), whole.Plural(findings, "finding", "findings"), strings.Join(verdicts, ", "))
 }
 
 func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05Z") }

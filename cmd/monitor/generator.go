@@ -28,6 +28,9 @@ const probeSource = "probe"
 // connectWait bounds the first connection and the making of the tables.
 const connectWait = 30 * time.Second
 
+// transactionWait bounds a transaction.
+const transactionWait = 10 * time.Second
+
 // mostSessions is what a database is asked for at most.
 const mostSessions = 1000
 
@@ -48,8 +51,8 @@ type generator struct {
 func newGenerator() generator {
 	return generator{
 		workload: "mix",
-		options:  probe.Options{Source: probeSource, Rate: 50, Sessions: 8, Keys: 20},
-		target:   target.Options{Schema: "isowatch_probe"},
+		options:  probe.Options{Source: probeSource, Rate: 50, Sessions: 8, Keys: 20, Timeout: transactionWait},
+		target:   target.Options{Schema: "isowatch_probe", Timeout: transactionWait},
 		faults:   faults{every: 30 * time.Second, last: 5 * time.Second},
 	}
 }
@@ -260,7 +263,10 @@ func (b *begun) run(ctx context.Context, t *terminal, to emitter) error {
 		})
 	}()
 	o.Duration = 0 // the context tells, for the faults too
+	out := newOutages(ctx, t, &o)
+	o.Observer = out
 	err := probe.Run(ctx, b.db, b.work, o, to.emit)
+	out.end()
 	cancel()
 	<-healed
 	return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"slices"
 	"strings"
 
@@ -107,14 +106,4 @@ func (in *inputFlags) named(f *pflag.FlagSet, lookup func(string) (string, bool)
 		return nil, nil, usagef("%s: of no use without --kafka", strings.Join(names, ", "))
 	}
 	return nats, kafka, nil
-}
-
-// temporaryData gives the run a folder of its own; remove deletes it.
-func temporaryData(s *config.Service) (remove func(), err error) {
-	dir, err := os.MkdirTemp("", "isowatch-")
-	if err != nil {
-		return nil, err
-	}
-	s.Data = dir
-	return func() { os.RemoveAll(dir) }, nil
 }

@@ -6,9 +6,10 @@ package main
 import "os"
 
 func main() {
-	ctx, stop := untilSignalled(os.Exit)
+	var undo undoing
+	ctx, stop := untilSignalled(undo.run, os.Exit)
 	code := run(ctx, os.Args[1:], terminal{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ, undo: &undo,
 	})
 	stop()
 	os.Exit(code)

@@ -15,6 +15,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/probe"
 )
@@ -54,9 +55,13 @@ func probeCommand(t *terminal) *cobra.Command {
 			"  sim:LEVEL                        a simulated store that keeps exactly this level, to try things\n\n" +
 			"The list of processes shows a password in the URL: use --password-file, or PGPASSFILE.\n\n" +
 			"Probe ends after --duration, or at Ctrl-C or SIGTERM. It finishes running transactions, heals a fault, and decides\n" +
-			"everything. A second signal ends it at once.\n\n" +
+			"everything. A second signal does no more than heal and clean up, a third one ends it at once.\n\n" +
 			"Exit codes: 0 the expected level holds, 1 it is violated, 2 it is unknown. 254 wrong usage, or a database that\n" +
 			"cannot be reached or refuses the login. 255 internal error.",
+		Example: "  monitor probe sim:snapshot-isolation --expect serializable --duration 10s\n" +
+			"  monitor probe sqlite:///orders.db --duration 1m\n" +
+			"  monitor probe postgres://probe@db.example/orders --password-file password --duration 10m\n" +
+			"  monitor probe postgres://probe@db.example/orders --isolation 'repeatable read' --expect serializable --duration 1m",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			work, err := p.settle()
@@ -71,7 +76,7 @@ func probeCommand(t *terminal) *cobra.Command {
 				s.Log.Level = "info" // it is to hold findings and verdicts
 			}
 			if !c.Flags().Changed("data") {
-				remove, err := temporaryData(s)
+				remove, err := temporaryData(t, s)
 				if err != nil {
 					return err
 				}
@@ -169,7 +174,7 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 	own := *t
 	own.stdin = input
 	view := newView(t, p, &records.stats)
-	service := service{terminal: &own, config: p.service, output: p.output, keep: true, violations: p.output == "text"}
+	service := service{terminal: &own, config: p.service, output: p.output, keep: true, violations: p.output == "text", reads: app.ProbeInput}
 	service.during = func(ctx context.Context, a *app.App) error {
 		t.say("probing %s", b.what())
 		ctx, cancel := context.WithCancel(ctx)
@@ -198,7 +203,10 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		if err := errors.Join(p.print(t, found), p.tell(t, &service, report, told, &records.stats)); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
-		return errors.Join(records.fault, exitWith(outcome))
+		if records.fault != nil { // what is not complete is no answer
+			return usageError{records.fault}
+		}
+		return exitWith(outcome)
 	})
 	if err == nil && !judged {
 		return exitError{exitUnknown}
@@ -227,7 +235,7 @@ func (p *probeFlags) tell(t *terminal, service *service, report *os.File, told *
 		text += "\nThe stream left the level open. All records together, as one history, decide it."
 	}
 	if allowed := anomalies(told.Allowed); allowed != "" && p.output == "text" {
-		text += "\nAllowed by the expected level, and not shown: " + allowed
+		text += "\nAllowed by the expected level, and not shown: " + allowed + ". --output jsonl shows all findings."
 	}
 	if _, err := fmt.Fprintln(out, text); err != nil {
 		return err
@@ -256,8 +264,8 @@ func (p *probeFlags) print(t *terminal, found []finding.Finding) error {
 // counted are transactions, outcomes and latencies on one line.
 func counted(s *probe.Stats) string {
 	committed, aborted, unknown := s.Outcomes()
-	return fmt.Sprintf("%d transactions: %d committed, %d aborted, %d of unknown outcome; latency p50 %v, p99 %v, max %v",
-		committed+aborted+unknown, committed, aborted, unknown, short(s.Latency(0.5)), short(s.Latency(0.99)), short(s.Latency(1)))
+	return fmt.Sprintf("%s: %d committed, %d aborted, %d of unknown outcome; latency p50 %v, p99 %v, max %v",
+		whole.Plural(committed+aborted+unknown, "transaction", "transactions"), committed, aborted, unknown, short(s.Latency(0.5)), short(s.Latency(0.99)), short(s.Latency(1)))
 }
 
 func short(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }

@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"errors"
+	"io"
 	"os"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -58,8 +60,11 @@ func (x *again) decide(p *probeFlags, told *probeReport) (found []finding.Findin
 		return nil
 	}
 	watch.Levels, watch.Named = []isolation.Level{watch.Expect}, true
-	w := whole.Whole{Watch: watch, Expecting: true, FixedContract: true}
-	r, err := w.CheckFile(x.file.Name())
+	if _, err := x.file.Seek(0, io.SeekStart); err != nil {
+		return nil
+	}
+	w := whole.Whole{Watch: watch, Expecting: true, FixedContract: true, Stdin: x.file, Called: app.ProbeInput}
+	r, err := w.CheckFile("-")
 	if err != nil || r.Outcome() == window.Unknown {
 		return nil
 	}

@@ -33,26 +33,22 @@ func root(t *testing.T, driver, name string, statements ...string) {
 
 // TestServers runs testdata/servers/NAME.txt and counted.txt, scripts as those of TestScripts, on real servers.
 // URL is that of a user who may do all, QUICK too, where deadlocks end at once; LIMITED has the user "limited", who may only connect,
-// by a password that a file "password" is to hold.
+// by a password that a file "password" is to hold. OTHER and OTHER_REPLICA are servers of other
+// databases; the second takes no writes.
 func TestServers(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) string{"postgres": startPostgres, "mariadb": startMariaDB} {
+	for name, start := range map[string]func(*testing.T) servers{"postgres": startPostgres, "mariadb": startMariaDB} {
 		t.Run(name, func(t *testing.T) {
-			server := start(t)
-			limited, err := url.Parse(server)
+			running := start(t)
+			limited, err := url.Parse(running.url)
 			if err != nil {
 				t.Fatal(err)
 			}
 			limited.User = url.User("limited")
-			testscript.Run(t, testscript.Params{
-				Files: []string{"testdata/servers/" + name + ".txt", "testdata/servers/counted.txt"},
-				Setup: func(env *testscript.Env) error {
-					for key, value := range map[string]string{"NO_COLOR": "1", "URL": server, "QUICK": quick(server), "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port()} {
-						env.Setenv(key, value)
-					}
-					return nil
-				},
-				Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
+			runScript(t, "testdata/servers/"+name+".txt", map[string]string{
+				"URL": running.url, "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port(),
+				"OTHER": running.other, "OTHER_REPLICA": running.replica,
 			})
+			runScript(t, "testdata/servers/counted.txt", map[string]string{"QUICK": quick(running.url)})
 		})
 	}
 }
@@ -65,7 +61,63 @@ func quick(server string) string {
 	return server
 }
 
-func startPostgres(t *testing.T) string {
+// TestTLS runs a script on servers whose certificates nobody knows. POSTGRES and MARIADB are
+// URLs without their options, LOCALHOST the first one by another name, and POSTGRES_CERTIFICATE and MARIADB_CERTIFICATE the files.
+func TestTLS(t *testing.T) {
+	postgres, known := testdb.PostgresTLS(t)
+	mariadb, alsoKnown := testdb.MariaDBTLS(t)
+	url, _, _ := strings.Cut(postgres.URL, "?")
+	runScript(t, "testdata/servers/tls.txt", map[string]string{
+		"POSTGRES": url, "LOCALHOST": strings.Replace(url, "127.0.0.1", "localhost", 1), "POSTGRES_CERTIFICATE": known, "MARIADB": mysqlURL(t, mariadb.URL), "MARIADB_CERTIFICATE": alsoKnown,
+	})
+}
+
+// TestRestart runs a script on servers that its command "restart" kills and starts again.
+func TestRestart(t *testing.T) {
+	postgres, mariadb := testdb.StartPostgres(t), testdb.StartMariaDB(t)
+	restart := func(ts *testscript.TestScript, _ bool, args []string) {
+		server := map[string]*testdb.Server{"postgres": postgres, "mariadb": mariadb}[args[0]]
+		server.Kill(t)
+		server.Restart(t)
+	}
+	runScript(t, "testdata/servers/restart.txt", map[string]string{"POSTGRES": postgres.URL, "MARIADB": mysqlURL(t, mariadb.URL)}, command{"restart", restart})
+}
+
+// command is one that a script has beside the others.
+type command struct {
+	name string
+	run  func(*testscript.TestScript, bool, []string)
+}
+
+func runScript(t *testing.T, file string, variables map[string]string, more ...command) {
+	t.Helper()
+	commands := map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually}
+	for _, c := range more {
+		commands[c.name] = c.run
+	}
+	testscript.Run(t, testscript.Params{
+		Files: []string{file},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NO_COLOR", "1")
+			for key, value := range variables {
+				env.Setenv(key, value)
+			}
+			return nil
+		},
+		Cmds: commands,
+	})
+}
+
+// servers are URLs of users who may do all.
+type servers struct{ url, other, replica string }
+
+func startPostgres(t *testing.T) servers {
+	primary, replica := testdb.PostgresReplicated(t)
+	return servers{startGuarded(t), primary.URL, replica.URL}
+}
+
+// startGuarded starts a PostgreSQL that asks the user "limited" for a password.
+func startGuarded(t *testing.T) string {
 	server := testdb.Postgres(t, "password_encryption=scram-sha-256")
 	var file string
 	db, err := sql.Open("pgx", server)
@@ -97,12 +149,18 @@ func startPostgres(t *testing.T) string {
 	}
 }
 
-func startMariaDB(t *testing.T) string {
+func startMariaDB(t *testing.T) servers {
 	name := testdb.MariaDB(t)
+	root(t, "mysql", name, "CREATE USER limited IDENTIFIED BY 'hidden'")
+	return servers{mysqlURL(t, name), mysqlURL(t, testdb.MariaDB(t)), mysqlURL(t, testdb.MariaDB(t, "--read-only"))}
+}
+
+// mysqlURL is the URL of a data source name of package testdb.
+func mysqlURL(t *testing.T, name string) string {
+	t.Helper()
 	c, err := mysql.ParseDSN(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	root(t, "mysql", name, "CREATE USER limited IDENTIFIED BY 'hidden'")
 	return "mysql://root@" + c.Addr + "/"
 }

@@ -111,15 +111,15 @@ func replayCommand(t *terminal) *cobra.Command {
 // the closed horizon finding last. As JSON, verdicts go to standard error.
 func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string) error {
 	for _, x := range []struct {
-		n    int64
-		what string
+		n         int64
+		one, many string
 	}{
-		{r.Outside, "records are outside of the range or of another source"},
-		{r.Untimed, "records have no times, and are in no range of times"},
-		{int64(r.Hidden), "findings are about other keys, and not shown"},
+		{r.Outside, "record is outside of the range or of another source", "records are outside of the range or of another source"},
+		{r.Untimed, "record has no times, and is in no range of times", "records have no times, and are in no range of times"},
+		{int64(r.Hidden), "finding is about other keys, and not shown", "findings are about other keys, and not shown"},
 	} {
 		if x.n > 0 {
-			t.say("monitor: %d %s", x.n, x.what)
+			t.say("monitor: %s", whole.Plural(x.n, x.one, x.many))
 		}
 	}
 	for _, g := range r.Gaps {

@@ -15,6 +15,9 @@ import (
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, t terminal) int {
+	if asksForJSON(args, t.lookupEnv) {
+		t.asJSON()
+	}
 	began := false // the command line was understood
 	root := rootCommand(&t, &began)
 	root.SetArgs(args)
@@ -24,7 +27,7 @@ func run(ctx context.Context, args []string, t terminal) int {
 	}
 	code, tell := codeOf(err)
 	if tell {
-		t.say("monitor: %v", err)
+		t.fail(err)
 		if !began {
 			t.say("See 'monitor --help', or 'monitor COMMAND --help'.")
 		}
@@ -49,6 +52,8 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 			return nil
 		},
 	}
+	logFormat := "text"
+	root.PersistentFlags().Var(choiceValue{&logFormat, []string{"text", "json"}}, "log-format", "form of what is written to standard error: text, json ["+variableOf("log-format")+"]")
 	root.DisableAutoGenTag = true // man pages are the same whenever they are made
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)

@@ -54,7 +54,7 @@ func runCommand(t *terminal) *cobra.Command {
 				return []isolation.Level{s.WatchOf(source).Expect}
 			}
 			if s.UsesStdin() && !c.Flags().Changed("data") && s.Data == config.DefaultData {
-				remove, err := temporaryData(&s)
+				remove, err := temporaryData(t, &s)
 				if err != nil {
 					return err
 				}
@@ -92,10 +92,13 @@ type service struct {
 	output string // form of the findings on standard output
 	// violations: what is expected, and what is uncertain, is counted and not shown.
 	violations bool
+	also       []alert.Route // other sinks in this process
 	// reload, unless nil, reads the settings again at SIGHUP. Without it SIGHUP ends the
 	// process, unless keep says that it is ignored.
 	reload func() (config.Service, error)
 	keep   bool
+	// reads names what comes on standard input in positions; default stdin.
+	reads string
 	// during, unless nil, runs beside the started app until its context ends.
 	during func(ctx context.Context, a *app.App) error
 }
@@ -103,6 +106,9 @@ type service struct {
 // run starts the app, and stops it when ctx ends, the input does or something
 // fails. ended gives the answer when nothing failed.
 func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
+	if p.config.Log.Format == "json" { // which the file of settings can say too
+		p.asJSON()
+	}
 	log, err := p.logger(p.config.Log.Level, p.config.Log.Format)
 	if err != nil {
 		return err
@@ -125,7 +131,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: []alert.Route{route}, Stdin: p.stdin, Log: log})
+	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log})
 	if err != nil {
 		return usageError{err}
 	}

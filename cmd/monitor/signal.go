@@ -5,21 +5,40 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
-// untilSignalled ends the context at the first SIGINT or SIGTERM, and the
-// process at the second one.
-func untilSignalled(exit func(code int)) (ctx context.Context, stop func()) {
+// sameSignal is how long after a signal another one is taken for the same: timeout(1) sends
+// its signal to the process, and then to the process group.
+const sameSignal = 200 * time.Millisecond
+
+// untilSignalled ends the context at the first SIGINT or SIGTERM. At the second one it
+// undoes what must not stay and ends the process, at the third one it ends it at once.
+func untilSignalled(undo func(), exit func(code int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
 		cancel()
-		<-signals
+		another(signals)
+		go func() {
+			another(signals)
+			exit(exitInterrupted)
+		}()
+		undo()
 		exit(exitInterrupted)
 	}()
 	return ctx, func() { signal.Stop(signals) }
+}
+
+// another waits for a signal that is not that of just now again.
+func another(signals <-chan os.Signal) {
+	for before := time.Now(); ; {
+		if <-signals; time.Since(before) > sameSignal {
+			return
+		}
+	}
 }
 
 // onHangup tells of each SIGHUP, until stop.

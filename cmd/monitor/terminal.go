@@ -13,6 +13,7 @@ type terminal struct {
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
 	environ        func() []string // NAME=VALUE
+	undo           *undoing        // nil: nothing is undone at a second signal
 	unread         error           // what is wrong with the environment, for commands with --config
 }
 

@@ -69,8 +69,9 @@ func validateFiles(t *terminal, files []string, output string, tell func(bytes i
 
 func appendSurvey(dst []byte, s *app.Survey) []byte {
 	h := &s.Held
-	dst = fmt.Appendf(dst, "%s: %d records, %d invalid; %d transactions (%d committed, %d aborted, %d unknown), %d operations\n",
-		s.File, s.Records, s.Invalid, s.Transactions, h.Committed, h.Aborted, h.Unknown, s.Operations)
+	dst = fmt.Appendf(dst, "%s: %s, %d invalid; %s (%d committed, %d aborted, %d unknown), %s\n",
+		s.File, whole.Plural(s.Records, "record", "records"), s.Invalid, whole.Plural(s.Transactions, "transaction", "transactions"),
+		h.Committed, h.Aborted, h.Unknown, whole.Plural(s.Operations, "operation", "operations"))
 	shown := s.Faults[:min(len(s.Faults), whole.MaxDeadLetters)]
 	for _, f := range shown {
 		dst = fmt.Appendf(dst, "  invalid  %s: %s\n", printable(f.Position), printable(f.Reason))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,10 @@ func workloadCommand(t *terminal) *cobra.Command {
 			"Give that monitor this contract:\n" +
 			"  --contract " + probeContract + "\n\n" +
 			"Exit codes: 0 at the end of --duration or after a signal. 254 wrong usage, or a database or broker that cannot be\n" +
-			"reached or refuses the login. 255 internal error, or records that could not be written.",
+			"reached or refuses the login, or records that could not be written. 255 internal error.",
+		Example: "  monitor workload sqlite:///orders.db --to history.jsonl --duration 1m\n" +
+			"  monitor check --contract isolation=ignore --expect serializable history.jsonl\n\n" +
+			"  monitor workload postgres://probe@db.example/orders --to nats://broker:4222/TRANSACTIONS --isolation serializable",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			work, err := w.settle()
@@ -50,6 +54,9 @@ func workloadCommand(t *terminal) *cobra.Command {
 			}
 			if w.dryRun {
 				return w.tellStatements(t, args[0])
+			}
+			if err := w.fits(t, c.Flags()); err != nil {
+				return err
 			}
 			warnOfPasswords(t, append(w.arguments(t, args), w.to)...)
 			return w.run(c.Context(), t, args[0], work)
@@ -103,13 +110,35 @@ func (w *workloadFlags) run(ctx context.Context, t *terminal, database string, w
 	closing, cancelClosing := context.WithTimeout(p.ctx, flushWait)
 	defer cancelClosing()
 	if err = errors.Join(err, p.fault, to.Close(closing)); err != nil {
-		return err
+		return usageError{err}
 	}
 	t.say("%s", counted(&p.stats))
 	if faults := w.faults.summary(); faults != "" {
 		t.say("%s", faults)
 	}
 	return nil
+}
+
+// fits refuses flags of another destination than --to. A variable may be meant for another command.
+func (w *workloadFlags) fits(t *terminal, f *pflag.FlagSet) (err error) {
+	brokers := map[string]string{"nats": "nats", "tls": "nats", "kafka": "kafka"} // by scheme; their flags begin so
+	scheme, _, _ := strings.Cut(w.to, "://")
+	f.Visit(func(x *pflag.Flag) {
+		broker, _, _ := strings.Cut(x.Name, "-")
+		_, set := t.lookupEnv(variableOf(x.Name))
+		if w.to != "" && !set && brokers[broker] == broker && brokers[scheme] != broker {
+			err = cmp.Or(err, usagef("--%s is of no use with --to %s", x.Name, w.called()))
+		}
+	})
+	return err
+}
+
+// called is --to in messages.
+func (w *workloadFlags) called() string {
+	if strings.Contains(w.to, "://") {
+		return printable(target.Redact(w.to))
+	}
+	return printable(w.to)
 }
 
 // destination reads --to: how it is opened, and what messages call it.
@@ -119,9 +148,9 @@ func (w *workloadFlags) destination(t *terminal) (open func(context.Context) (pu
 	}
 	scheme, rest, ok := strings.Cut(w.to, "://")
 	if !ok {
-		return func(context.Context) (publisher.Writer, error) { return publisher.File(w.to) }, printable(w.to), nil
+		return func(context.Context) (publisher.Writer, error) { return publisher.File(w.to) }, w.called(), nil
 	}
-	name = printable(target.Redact(w.to))
+	name = w.called()
 	at := strings.LastIndexByte(rest, '/')
 	if at <= 0 || at == len(rest)-1 {
 		return nil, "", fmt.Errorf("--to %s: want nats://HOST:PORT/STREAM or kafka://HOST:PORT/TOPIC", name)

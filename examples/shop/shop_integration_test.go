@@ -98,7 +98,7 @@ func start(t *testing.T, monitor, shop string, settings ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.NewReplacer("/var/log/shop", dir, "/var/lib/isowatch", filepath.Join(dir, "data"), "http://127.0.0.1:9093/alert", receiver.URL).Replace(string(config))
+	text := strings.NewReplacer("/var/log/shop", dir, "/var/lib/isowatch", filepath.Join(dir, "data"), "http://127.0.0.1:9000/alert", receiver.URL).Replace(string(config))
 	file := filepath.Join(dir, "isowatch.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

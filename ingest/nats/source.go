@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/isowatch/isowatch/ingest"
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 )
 
 // Source reads one stream as the partition "nats:STREAM".
@@ -135,9 +136,9 @@ func (r *run) deliver(ctx context.Context, c ingest.Chunk) bool {
 func (r *run) locate(ctx context.Context) (*jetstream.StreamInfo, error) {
 	if st := r.opts.Conn.Status(); st != nats.CONNECTED {
 		if err := r.opts.Conn.LastError(); err != nil {
-			return nil, fmt.Errorf("not connected: %w", err)
+			return nil, fmt.Errorf("not connected to %s: %w", brokernats.Addresses(r.opts.Conn), err)
 		}
-		return nil, errors.New("not connected")
+		return nil, fmt.Errorf("not connected to %s", brokernats.Addresses(r.opts.Conn))
 	}
 	info, err := r.info(ctx)
 	if err != nil {

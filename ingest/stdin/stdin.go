@@ -2,6 +2,7 @@
 package stdin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"github.com/isowatch/isowatch/ingest/tail/lines"
 )
 
-// Partition is the name of the one partition.
+// Partition is the name of the one partition, unless the source has another.
 const Partition = "stdin"
 
 // idleEvery is the pace of CaughtUp chunks while the writer writes nothing.
@@ -32,6 +33,8 @@ type Source struct {
 	// began at 1 as well; the time of the start will do. A cursor of an earlier
 	// run is not resumed from.
 	Identity string
+	// Name is that of the partition; "": Partition.
+	Name string
 	// MaxLine is the longest line passed on whole; 0: lines.DefaultMax.
 	MaxLine int
 }
@@ -66,7 +69,7 @@ func (s *Source) Run(ctx context.Context, _ map[string]ingest.Cursor, out chan<-
 		ended := p.err == io.EOF
 		if len(p.messages) > 0 || ended || waited {
 			c := ingest.Chunk{
-				Partition: Partition, Messages: p.messages, CaughtUp: ended || waited, EOF: ended,
+				Partition: cmp.Or(s.Name, Partition), Messages: p.messages, CaughtUp: ended || waited, EOF: ended,
 				Cursor: ingest.Cursor{Next: p.next, Identity: s.Identity},
 			}
 			select {

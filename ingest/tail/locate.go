@@ -93,7 +93,7 @@ func (l *lineage) missed() (missed []sibling, lost *ingest.Gap, err error) {
 		return nil, nil, err
 	}
 	if i := slices.IndexFunc(found, isNewest); i >= 0 {
-		return found[i+1:], nil, nil
+		return append(tied(found[:i], found[i]), found[i+1:]...), nil, nil
 	}
 	found = slices.DeleteFunc(found, func(s sibling) bool { return !matters(s) })
 	if newest == nil || !slices.ContainsFunc(found, func(s sibling) bool { return !s.head }) {
@@ -108,6 +108,17 @@ func (l *lineage) missed() (missed []sibling, lost *ingest.Gap, err error) {
 		}
 	}
 	return found, &ingest.Gap{From: newest.split.Next, To: newest.split.Next, Reason: missedReason}, nil
+}
+
+// tied are the files that were written in the same step of the clock as the newest one at hand:
+// they may be newer. Those that were read are known.
+func tied(before []sibling, newest sibling) (files []sibling) {
+	for _, s := range before {
+		if s.written.Equal(newest.written) {
+			files = append(files, s)
+		}
+	}
+	return files
 }
 
 // knows reports that the file is being read or has been read to its end.
@@ -160,9 +171,7 @@ func (l *lineage) locate() error {
 	case g == nil && !haveHead:
 		return nil // wait for either
 	case g == nil:
-		if g, err = l.instead(id); err != nil {
-			return err
-		}
+		return l.instead(id)
 	}
 	l.gens, l.cursor, l.located = []*generation{g}, g.cursor(), true
 	if g.copied {
@@ -174,22 +183,47 @@ func (l *lineage) locate() error {
 	return nil
 }
 
-// instead opens the path's file in the place of one that is not found.
-func (l *lineage) instead(id identity) (*generation, error) {
+// instead opens the files that are there in the place of one that is not found. Rotation removes
+// the oldest first, so that all of them are newer.
+func (l *lineage) instead(id identity) error {
 	gap := ingest.Gap{From: l.start.Next, To: l.start.Next, Reason: "the file read before is gone: what it held behind is lost"}
-	g, err := open(l.path, l.opts, 0)
-	if err != nil {
-		return nil, err
-	}
 	if now, err := identify(l.path, id.n); err == nil && now == id {
-		g.id, gap.Reason = id, truncatedReason
-		if _, err := g.wasCut(); err != nil {
+		gap.Reason = truncatedReason
+		if err := l.anew(id); err != nil {
+			return err
+		}
+	} else if err := l.addRotated(func(s sibling) bool { return !l.heads[s.path] }); err != nil {
+		return err
+	}
+	l.gens = slices.DeleteFunc(l.gens, func(g *generation) bool { // a copy, of less than was read
+		copied := id.known() && gap.Reason != truncatedReason && g.beginsAs(id)
+		if copied {
 			g.close()
-			return nil, err
+		}
+		return copied
+	})
+	l.gaps, l.located = append(l.gaps, gap), true
+	if len(l.gens) == 0 {
+		if err := l.add(l.path, 0); err != nil {
+			return err
 		}
 	}
-	l.gaps = append(l.gaps, gap)
-	return g, nil
+	l.cursor = l.gens[0].cursor()
+	return l.arrange()
+}
+
+// anew opens the path's file, which was cut and begins as before.
+func (l *lineage) anew(id identity) error {
+	if err := l.add(l.path, 0); err != nil {
+		return err
+	}
+	g := l.gens[0]
+	g.id = id
+	if _, err := g.wasCut(); err != nil {
+		l.closeFiles()
+		return err
+	}
+	return nil
 }
 
 // begin opens the files to read when there is no cursor, or only an offset.
@@ -215,14 +249,22 @@ func (l *lineage) begin(haveHead bool) error {
 
 // addOlder opens the files that the patterns name as older ones of the path.
 func (l *lineage) addOlder() error {
-	named := func(s sibling) bool {
-		return !s.head && !l.heads[s.path] && Matches(l.opts.Globs, s.path) && !Matches(l.opts.Except, s.path)
-	}
-	found, err := l.opts.siblings(l.path, named)
+	return l.addRotated(func(s sibling) bool {
+		return !l.heads[s.path] && Matches(l.opts.Globs, s.path) && !Matches(l.opts.Except, s.path)
+	})
+}
+
+// addRotated opens the files that rotation made of the path and that are wanted.
+func (l *lineage) addRotated(wanted func(sibling) bool) error {
+	rotated := func(s sibling) bool { return !s.head && wanted(s) }
+	found, err := l.opts.siblings(target(l.path), rotated)
 	if err != nil {
 		return err
 	}
-	for _, s := range slices.DeleteFunc(found, func(s sibling) bool { return !named(s) }) {
+	for _, s := range found {
+		if !rotated(s) {
+			continue
+		}
 		g, err := l.opts.openListed(s, 0)
 		if err != nil {
 			l.closeFiles()

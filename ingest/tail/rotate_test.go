@@ -2,9 +2,11 @@ package tail
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/ingest"
 )
@@ -229,7 +231,15 @@ func TestGoneWhileAway(t *testing.T) {
 			f.copy("x", "app.log.1")
 			f.truncate("app.log.1", 2)
 			f.add("app.log", "3\n")
-		}, "3"},
+		}, "1 3"}, // too short to be told from one that was not read
+		{"rotated until it was deleted", func(f *folder) {
+			f.remove("app.log")
+			f.add("app.log.2", "3\n")
+			later()
+			f.add("app.log.1", "4\n")
+			later()
+			f.add("app.log", "5\n")
+		}, "3 4 5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFolder(t)
@@ -246,6 +256,26 @@ func TestGoneWhileAway(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWrittenInOneTick: the highest number is the newest, which no other file shows. What was
+// written in the same step of the clock as the file that was read last is read, whatever its name.
+func TestWrittenInOneTick(t *testing.T) {
+	f := newFolder(t)
+	f.add("app.log", "1\n")
+	r := f.follow(nil, "app.log")
+	r.untilLines("1")
+	cursors := r.stop()
+	f.rename("app.log", "app.log.1")
+	f.add("app.log.2", "2\n")
+	at := time.Now()
+	f.must(os.Chtimes(f.path("app.log.1"), at, at))
+	f.must(os.Chtimes(f.path("app.log.2"), at, at))
+	later()
+	f.add("app.log", "3\n")
+	r = f.follow(cursors, "app.log")
+	r.untilLines("2", "3")
+	r.wantGaps(0)
 }
 
 func TestWrittenAfterItWasComplete(t *testing.T) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,9 @@ var (
 // folder, as when a container is replaced.
 const lockWait = 10 * time.Second
 
+// ProbeInput is the name of standard input, as Options have it, where `monitor probe` hands on its records.
+const ProbeInput = "probe"
+
 // Options are what the caller's process gives.
 type Options struct {
 	Config config.Service
@@ -51,6 +55,8 @@ type Options struct {
 	Stdin io.Reader        // for an input of standard input; nil: empty
 	Now   func() time.Time // nil: time.Now
 	Log   *slog.Logger     // nil: nothing is logged
+	// StdinName names the input of standard input in positions; "": stdin.
+	StdinName string
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
 	Free func() (int64, error)
 }
@@ -97,6 +103,7 @@ func New(o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.StdinName = cmp.Or(o.StdinName, stdin.Partition)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -131,7 +138,7 @@ func (a *App) makeData(context.Context) error {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: data folder: %w\nName another folder with --data.", ErrConfig, err)
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrStore, err)
+		return fmt.Errorf("%w: %w\nName another folder with --data.", ErrStore, err)
 	}
 	return nil
 }
@@ -170,8 +177,19 @@ func (a *App) remedy(err error) string {
 		return "\nStop the other process, or name another folder with --data."
 	case errors.Is(err, store.ErrFormat):
 		return fmt.Sprintf("\nRun the version that wrote %s, or name another folder with --data.", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("\nGive this user the right to read and write %s, or name another folder with --data.", dir)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Sprintf("\nMake room on the disk of %s, and start again: nothing that was acknowledged is lost.", dir)
+	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+		return damaged(dir)
 	}
 	return ""
+}
+
+// damaged is what a person can do about a folder that cannot be read.
+func damaged(dir string) string {
+	return fmt.Sprintf("\nThe folder may be damaged. Move %s away and start again: it is built anew from the input, which is read from its beginning.", dir)
 }
 
 func (a *App) openEngine(ctx context.Context) error {
@@ -227,7 +245,10 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 func (a *App) checkInputs(context.Context) error {
 	cursors := a.engine.Cursors()
 	_, left := cursors[stdin.Partition]
+	_, leftProbe := cursors[ProbeInput]
 	switch {
+	case leftProbe:
+		return fmt.Errorf("%w: %s holds the findings of a probe that was killed and cannot be continued: name another folder with --data", ErrInput, a.config.Data)
 	case left:
 		return fmt.Errorf("%w: %s holds the findings of a standard input that was left in the middle and cannot be continued: name another folder with --data",
 			ErrInput, a.config.Data)
@@ -261,6 +282,9 @@ func (a *App) Err() error {
 	}
 	select {
 	case <-a.flow.done:
+		if err := a.flow.err; errors.Is(err, ErrStore) {
+			return fmt.Errorf("%w%s", err, a.remedy(err))
+		}
 		return a.flow.err
 	default:
 		return nil

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -407,7 +409,8 @@ func TestStartFails(t *testing.T) {
 func TestRemedies(t *testing.T) {
 	a := &App{config: config.Service{Data: "dir"}}
 	for err, want := range map[error]string{
-		store.ErrHole: "Move dir/store away", store.ErrLocked: "other process", store.ErrFormat: "version", io.EOF: "",
+		store.ErrHole: "Move dir/store away", store.ErrLocked: "other process", store.ErrFormat: "version", context.Canceled: "",
+		io.EOF: "damaged. Move dir/store away", fs.ErrPermission: "right to read and write", syscall.ENOSPC: "Make room",
 	} {
 		if got := a.remedy(err); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("remedy for %v: %q", err, got)
@@ -422,7 +425,7 @@ func TestDemo(t *testing.T) {
 	a := start(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	summary, err := RunDemo(ctx, a)
+	summary, err := RunDemo(ctx, a, func(string, string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/isowatch/isowatch/finding"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
-	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -26,35 +22,12 @@ type DemoSummary struct {
 	workload.Stats
 	Transactions int64 // taken in
 	Findings     []AnomalyCount
-	Planted      []PlantedBugs // by bug
-}
-
-// PlantedBugs are the transactions that suffered one bug of the demo's database.
-type PlantedBugs struct {
-	Bug            string
-	Planted, Found int           // Found: a finding names the transaction
-	First          time.Duration // when the first that was found was planted, from the demo's begin
-	Took           time.Duration // from its end until it was found
-}
-
-// plantedBug is a transaction that suffered a bug.
-type plantedBug struct {
-	bug, txn string
-	end      time.Time
 }
 
 // AnomalyCount counts findings.
 type AnomalyCount struct {
 	Anomaly string
 	Count   int64
-}
-
-// Bugs is in how many transactions the database went wrong.
-func (s *DemoSummary) Bugs() (n int) {
-	for _, p := range s.Planted {
-		n += p.Planted
-	}
-	return n
 }
 
 // demoBugs are chances that make a finding every second or two at the pace of
@@ -71,8 +44,9 @@ func demoClients() workload.ClientsConfig {
 }
 
 // RunDemo runs clients that publish to the embedded server of a until ctx ends,
-// then lets the app catch up.
-func RunDemo(ctx context.Context, a *App) (DemoSummary, error) {
+// then lets the app catch up. It tells planted of each transaction that suffered a bug of the
+// database, before it publishes its record; several clients do so at the same time.
+func RunDemo(ctx context.Context, a *App, planted func(bug, txn string)) (DemoSummary, error) {
 	var s DemoSummary
 	conn, err := brokernats.Connect(brokernats.Options{URLs: []string{a.NATSURL()}, Name: "demo clients", Logger: a.log})
 	if err != nil {
@@ -85,15 +59,10 @@ func RunDemo(ctx context.Context, a *App) (DemoSummary, error) {
 	}
 	st := workload.NewStore(demoBugs())
 	var published atomic.Int64
-	began := time.Now()
-	var mu sync.Mutex
-	var bugs []plantedBug
 	err = workload.RunClients(ctx, st, demoClients(), func(t workload.Txn) error {
 		t.Source = DemoSource
 		if t.Bug != "" {
-			mu.Lock()
-			bugs = append(bugs, plantedBug{t.Bug, t.ID, time.Unix(0, t.End)})
-			mu.Unlock()
+			planted(t.Bug, t.ID)
 		}
 		publishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
@@ -109,40 +78,7 @@ func RunDemo(ctx context.Context, a *App) (DemoSummary, error) {
 	a.settle(published.Load(), 10*time.Second)
 	s.Stats = st.Stats()
 	s.count(a)
-	return s, s.compare(a, began, bugs)
-}
-
-// compare says which of the planted bugs findings name.
-func (s *DemoSummary) compare(a *App, began time.Time, bugs []plantedBug) error {
-	found := map[string]time.Time{} // when a finding first named the transaction
-	_, err := engine.Reader{Store: a.store}.List("", func(f *finding.Finding) bool {
-		at, err := time.Parse(time.RFC3339, f.FoundAt)
-		if f.Kind != finding.KindViolation || f.State == finding.Withdrawn || err != nil {
-			return true
-		}
-		for _, id := range f.Txns {
-			if first, ok := found[id]; !ok || at.Before(first) {
-				found[id] = at
-			}
-		}
-		return true
-	})
-	slices.SortFunc(bugs, func(x, y plantedBug) int { return x.end.Compare(y.end) })
-	for _, b := range bugs {
-		i := slices.IndexFunc(s.Planted, func(p PlantedBugs) bool { return p.Bug == b.bug })
-		if i < 0 {
-			i = len(s.Planted)
-			s.Planted = append(s.Planted, PlantedBugs{Bug: b.bug})
-		}
-		p := &s.Planted[i]
-		p.Planted++
-		if at, ok := found[b.txn]; ok {
-			if p.Found++; p.Found == 1 {
-				p.First, p.Took = b.end.Sub(began), max(0, at.Sub(b.end))
-			}
-		}
-	}
-	return err
+	return s, nil
 }
 
 // settle waits until as many records were taken in as were published, at most as long

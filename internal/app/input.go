@@ -193,7 +193,7 @@ func (a *App) openInput(in *config.PlacedInput) error {
 	case in.Probe != nil:
 		return a.openProbe(in.Probe)
 	case in.Stdin:
-		a.addInput(stdin.Partition, in.Source, &stdin.Source{Input: a.stdin(), Identity: fmt.Sprint(a.now())}, false)
+		a.addInput(a.options.StdinName, in.Source, &stdin.Source{Input: a.stdin(), Name: a.options.StdinName, Identity: fmt.Sprint(a.now())}, false)
 	}
 	return nil
 }

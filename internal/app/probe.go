@@ -234,7 +234,9 @@ func (o observing) Begins() { o.feed.begin() }
 func (o observing) Ends() { o.feed.end() }
 
 // Phase implements [probe.Observer].
-func (o observing) Phase(p probe.Phase, took time.Duration, err error) { o.note(p, took, err) }
+func (o observing) Phase(_ string, p probe.Phase, took time.Duration, err error) {
+	o.note(p, took, err)
+}
 
 // note takes down how a phase went. That the database is away is logged once, as is that it
 // is there again.

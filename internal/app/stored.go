@@ -62,7 +62,7 @@ func readStore(dir string, kind Kind, fn func([]byte) error) error {
 	case errors.Is(err, store.ErrEmpty):
 		return nil // its service was killed at its first start
 	case err != nil:
-		return err
+		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	r := engine.Reader{Store: st}
 	if err = r.Check(); err == nil {

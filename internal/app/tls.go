@@ -19,7 +19,7 @@ func secure(l net.Listener, h *config.HTTP) (net.Listener, error) {
 	}
 	pair := &certificate{cert: h.CertFile, key: h.KeyFile}
 	if _, err := pair.load(); err != nil {
-		return nil, fmt.Errorf("%w: http: certificate: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: http: certificate %s with key %s: %w", ErrConfig, h.CertFile, h.KeyFile, err)
 	}
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},

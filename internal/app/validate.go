@@ -238,7 +238,7 @@ func (s *surveyor) limits() []Limit {
 		{h.SilentCAS > 0, Limit{"what such an operation saw",
 			of(h.SilentCAS, h.CAS, "cas failed and do not say what they saw"), "record seen"}},
 		{h.Deletes > 0 && h.NotFound+h.Ranges > 0, Limit{"stale reads of what was deleted, where nothing was found: it may never have been there, or be deleted",
-			fmt.Sprintf("%d operations delete, and reads that found nothing have no version", h.Deletes), "record version with deletes, and with reads that find nothing; or mark rows as deleted in a column"}},
+			whole.Plural(h.Deletes, "operation deletes", "operations delete") + ", and reads that found nothing have no version", "record version with deletes, and with reads that find nothing; or mark rows as deleted in a column"}},
 		{h.Incs > 0, Limit{"the order of increments: sums are compared, and that a level holds is said of whole histories only",
 			of(h.Incs, s.Operations, "operations increment counters"), "check whole histories"}},
 		{n > 0 && h.Aborted == 0, Limit{"reads of aborted writes", "no transaction is recorded as aborted", "record aborted transactions too"}},

@@ -30,7 +30,7 @@ func TestSurveyLimits(t *testing.T) {
 		{"cas that says it", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"cas","key":"x","expected":1,"value":2,"success":false,"seen":3}]}`,
 			"", ""},
 		{"delete", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"r","key":"x","value":1},{"op":"delete","key":"x"}]}`,
-			"stale reads of what was deleted", "1 operations delete"},
+			"stale reads of what was deleted", "1 operation deletes"},
 		{"set", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"add","key":"s","value":1},{"op":"r","key":"s","kind":"set","value":[1]}]}`,
 			"", ""},
 		{"range", `{"txn":"A","session":"s","seq":3,"start":5,"end":6,"status":"committed","ops":[{"op":"range","from":"a","to":"c","result":[]}]}`,

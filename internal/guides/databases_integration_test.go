@@ -41,9 +41,11 @@ type server struct {
 }
 
 func servers() []server {
+	mysql := func(t *testing.T) string { return mysqlURL(t, testdb.MySQL(t)) }
 	mariadb := func(t *testing.T) string { return mysqlURL(t, testdb.MariaDB(t)) }
 	return []server{
 		{func(t *testing.T) string { return testdb.Postgres(t, "max_connections=100") }, []string{"read committed", "repeatable read", "serializable"}},
+		{mysql, []string{"read uncommitted", "read committed", "repeatable read", "serializable"}},
 		{mariadb, []string{"read uncommitted", "read committed", "repeatable read", "snapshot isolation", "serializable"}},
 		{func(t *testing.T) string { return "sqlite:///" + filepath.Join(t.TempDir(), "probe.db") }, []string{""}},
 	}
@@ -130,7 +132,7 @@ func writeRow(b *strings.Builder, r *row) {
 	}
 	found := "nothing"
 	if len(r.anomalies) > 0 {
-		found = strings.Join(r.anomalies, ", ")
+		found = strings.Join(r.anomalies, " · ")
 	}
 	b.WriteString(" " + found + " |\n")
 }

@@ -52,6 +52,7 @@ func TestTable(t *testing.T) {
 	}
 	for _, setting := range []string{
 		"postgresql/read-committed", "postgresql/repeatable-read", "postgresql/serializable", "mariadb/read-uncommitted", "mariadb/read-committed",
+		"mysql/read-uncommitted", "mysql/read-committed", "mysql/repeatable-read", "mysql/serializable",
 		"mariadb/repeatable-read", "mariadb/snapshot-isolation", "mariadb/serializable", "sqlite/serializable",
 	} {
 		if !strings.Contains(table, "| `"+setting+"` |") {

@@ -179,7 +179,9 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 		s := &seen[i]
 		first := !slices.ContainsFunc(seen[:i], func(x sight) bool { return x.cell == s.cell && !x.other })
 		s.over = first && slices.ContainsFunc(t.Ops[s.at:], func(o workload.Op) bool { return changes(&o) && cellOf(&o) == s.cell })
-		s.again = slices.ContainsFunc(t.Ops[:s.at], func(o workload.Op) bool { return o.Kind == event.Read && o.IsList && o.Key == s.cell })
+		s.again = slices.ContainsFunc(t.Ops[:s.at], func(o workload.Op) bool {
+			return o.Kind == event.Read && o.IsList && o.Key == s.cell && !(o.Nothing() && unknown) // which is no evidence
+		})
 	}
 	return seen, ok
 }

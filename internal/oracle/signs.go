@@ -80,7 +80,7 @@ func (s *Signs) early(h History, w *workload.Txn, v Value, drift int64) {
 	}
 	for i := range h {
 		r := &h[i]
-		if r == w || r.Status == event.Aborted || !has(seen(r), v) {
+		if r == w || !has(seen(r), v) {
 			continue
 		}
 		switch gap := w.Start - r.End; {

@@ -38,7 +38,7 @@ func blindly(rng *rand.Rand, h oracle.History) {
 	}
 }
 
-// TestDeletesInWindows: in streams with windows of 0 to 3 transactions whose keys are deleted
+// TestDeletesInWindows: in streams with windows of 0 to 3 transactions, or of all, whose keys are deleted
 // and inserted again, in any order of arrival, with restarts, records that come twice and
 // outcomes that come later: what is reported is impossible by trial of all orders, and what
 // is said to hold is possible. It counts how many streams that keep serializability are said to.
@@ -60,6 +60,9 @@ func TestDeletesInWindows(t *testing.T) {
 			cfg.Levels = proven()
 		}
 		smallWindow(&cfg, rng)
+		if i%5 == 1 {
+			cfg.Window = window.For(time.Second)
+		}
 		if i%6 == 0 {
 			cfg.LiveCap = 2 + rng.IntN(3)
 		}

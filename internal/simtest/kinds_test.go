@@ -186,6 +186,9 @@ func impossible(m *window.Machine, h oracle.History, i int, said map[string]int,
 		}
 		possible, err := whole(h, l)
 		said[got[l]]++
+		if !possible {
+			said["broken"]++
+		}
 		switch {
 		case err != nil:
 			return err.Error()

@@ -114,7 +114,7 @@ func validStream(t *testing.T, kind workload.Kind, unknown float64, levels []iso
 	for _, l := range levels {
 		v, why := m.Verdict(l)
 		// Of lists that nobody reads again the last appends retire without an order
-		// (docs/semantics.md, section 10), in a stream that is long enough.
+		// (docs/proofs.md, section 10), in a stream that is long enough.
 		unread := kind == workload.Lists && l.Base == isolation.SnapshotIsolation && n > 100_000 &&
 			v == window.Unknown && strings.HasSuffix(why, "pairs of unread appends without an order")
 		if v != window.OK && !unread {

@@ -26,9 +26,12 @@ func Postgres(t testing.TB, settings ...string) (url string) {
 // StartPostgres is [Postgres] for a test that kills the server.
 func StartPostgres(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	return runPostgres(t, func(s *server) error {
-		return s.prepare(t.Context(), s.postgres("initdb"), "-D", s.file("data"), "-A", "trust", "-U", "postgres", "-N", "--no-locale", "-E", "UTF8")
-	}, settings)
+	return runPostgres(t, func(s *server) error { return s.initdb(t.Context()) }, settings)
+}
+
+// initdb makes the files of a new server.
+func (s *server) initdb(ctx context.Context) error {
+	return s.prepare(ctx, s.postgres("initdb"), "-D", s.file("data"), "-A", "trust", "-U", "postgres", "-N", "--no-locale", "-E", "UTF8")
 }
 
 // runPostgres starts a server that ends with the test, on the data that fill makes.

@@ -73,7 +73,7 @@ func checkGarbage(w *finding.Witness, a *event.Record) error {
 			}
 		}
 	}
-	if before := named(a, w.Key); before != "" && (w.Value == "" || before == w.Value) {
+	if before := replacedBy(a, w.Key); before != "" && (w.Value == "" || before == w.Value) {
 		return nil // it says that it replaced it
 	}
 	for i := range a.Ops {
@@ -167,7 +167,7 @@ func checkIntermediate(a, b *event.Record, w *finding.Witness) error {
 			return nil
 		}
 	}
-	if named(a, w.Key) == w.Value {
+	if replacedBy(a, w.Key) == w.Value {
 		return nil // it says that it replaced it
 	}
 	return fmt.Errorf("no read of %s ends with %s", a.ID, w.Value)

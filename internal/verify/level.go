@@ -16,7 +16,7 @@ type encoding struct {
 	commits bool // it leads from commit to commit; else to the begin
 }
 
-// encodingOf is that of the level with this name: docs/semantics.md, section 4. Levels
+// encodingOf is that of the level with this name: docs/proofs.md, section 4. Levels
 // below prefix are no acyclic graphs over choices.
 func encodingOf(level string) (e encoding, err error) {
 	if level == "generalized-snapshot-isolation" {

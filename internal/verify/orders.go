@@ -187,11 +187,11 @@ func (o *orders) edgesOf(x way) []finding.Dependency {
 // between, but at prefix, and where then says so too.
 func (o *orders) behind(x way) (all []int) {
 	left, ok := finalWrite(&o.witness.Txns[x.first], x.key)
-	if !ok || left.Value == "" || o.level.chain || named(&o.witness.Txns[x.then], x.key) == left.Value {
+	if !ok || left.Value == "" || o.level.chain || replacedBy(&o.witness.Txns[x.then], x.key) == left.Value {
 		return nil
 	}
 	for r := range o.witness.Txns {
-		if named(&o.witness.Txns[r], x.key) == left.Value {
+		if replacedBy(&o.witness.Txns[r], x.key) == left.Value {
 			all = append(all, r)
 		}
 	}

@@ -24,7 +24,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	p := *w
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	sets, counters, byVersion := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	sets, counters, byVersion, told := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[named]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
@@ -37,9 +37,10 @@ func plainly(w *finding.Witness) *finding.Witness {
 			if w.ByVersion || tellsVersion(o) {
 				byVersion[o.Key] = true
 			}
+			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
 		}
 	}
-	e := expansion{sets: sets, counters: counters, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion, vacant: w.Vacant}
+	e := expansion{sets: sets, counters: counters, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -125,6 +126,7 @@ func special(t event.Record) bool {
 // expansion is what the keys of a witness's records are to become.
 type expansion struct {
 	byVersion map[string]bool // keys whose versions are told by their texts
+	told      map[named]bool  // these texts
 	declared  bool            // those of all registers are; else a read without a version shows a value
 	counters  map[string]bool // what a read without a version shows of these is no version
 	silent    bool            // of the transaction in work: that it found nothing says nothing
@@ -242,11 +244,25 @@ func tellsVersion(o *event.RecordOp) bool {
 	return versioned(o) && (o.Version != "" || o.PrevVersion != "")
 }
 
+// named is a version of a key, by its text.
+type named struct{ key, version string }
+
+// valueMark is behind a value that is also the text of a version of its key: they are two.
+const valueMark = "\xfe"
+
+// unnamed is what stands for a value that has no version.
+func (e *expansion) unnamed(key, value string) string {
+	if value != "" && e.told[named{key, value}] {
+		return value + valueMark
+	}
+	return value
+}
+
 // version tells o by the texts of its versions. A read without one says nothing, but
 // that nothing was found; a write without one is told by its value, and an increment without
 // one by nothing.
 func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
-	r := event.RecordOp{Kind: event.Write, Key: o.Key, Value: o.Value, PrevVersion: o.PrevVersion}
+	r := event.RecordOp{Kind: event.Write, Key: o.Key, Value: e.unnamed(o.Key, o.Value), PrevVersion: o.PrevVersion}
 	if o.Version != "" || o.Kind == event.Inc {
 		r.Value = o.Version
 	} else if o.Kind == event.Delete {
@@ -258,7 +274,9 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 			if e.declared || o.Kind != event.Read || e.counters[o.Key] {
 				return plain
 			}
-			return append(plain, *o)
+			read := *o
+			read.Value = r.Value
+			return append(plain, read)
 		}
 		r.Kind, r.Value, r.PrevVersion = event.Read, o.Version, ""
 		if o.Version == "" {
@@ -276,9 +294,9 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	return append(plain, r)
 }
 
-// named is the version that t's first write of the key says it replaced, "" for none: the later
+// replacedBy is the version that t's first write of the key says it replaced, "" for none: the later
 // ones replace its own.
-func named(t *event.Record, key string) string {
+func replacedBy(t *event.Record, key string) string {
 	for i := range t.Ops {
 		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
 			return o.PrevVersion
@@ -290,7 +308,7 @@ func named(t *event.Record, key string) string {
 // replaced is what t's write of the key says, or its read before shows, that it
 // replaced.
 func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
-	if version := named(t, key); version != "" {
+	if version := replacedBy(t, key); version != "" {
 		return version, false, true
 	}
 	o, ok := externalRead(t, key)

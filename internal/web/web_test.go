@@ -61,7 +61,8 @@ func (s *shelf) Get(id string) (finding.Finding, bool, error) {
 func skew(id string) finding.Finding {
 	return finding.Finding{
 		ID: id, Source: "orders", Kind: finding.KindViolation, State: finding.Final, Certain: true,
-		Anomaly: "G2-item", Title: "write skew",
+		Anomaly: "G2-item", Title: "write skew", Headline: "T1 and T2 skewed", Meaning: "A rule may be broken.",
+		Causes: []string{"Snapshot isolation."}, Next: []string{"Find them.", "Lock the rows."},
 		Refutes: []string{"serializable"}, AlsoRefutes: []string{"strong-session-serializable", "strong-serializable"},
 		Txns: []string{"T1", "T2"}, Endpoints: map[string]string{"T1": "db-1:5432"},
 		Edges: []finding.Edge{
@@ -152,6 +153,20 @@ func TestRoutes(t *testing.T) {
 			if got := header.Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", c.target, name, got, want)
 			}
+		}
+	}
+}
+
+// The pages and the API say what a finding means, what is likely to cause it, and what to do.
+func TestAdviceIsShown(t *testing.T) {
+	handler, _, _ := served(skew("1f"))
+	const list = "<p class=\"sentence\">A rule may be broken.</p><div class=\"sentence\">Likely causes:<ul><li>Snapshot isolation.</li></ul></div>" +
+		"<div class=\"sentence\">What to do:<ol><li>Find them.</li><li>Lock the rows.</li></ol></div>"
+	for target, want := range map[string]string{
+		"/": list, "/findings/1f": list, "/api/v1/findings/1f": `"meaning":"A rule may be broken.","causes":["Snapshot isolation."],"next":["Find them.","Lock the rows."]`,
+	} {
+		if _, body, _ := get(handler, target); !strings.Contains(body, want) {
+			t.Errorf("%s does not hold %s:\n%s", target, want, body)
 		}
 	}
 }

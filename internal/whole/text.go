@@ -20,14 +20,14 @@ func AppendReport(dst []byte, r *Report, color bool) []byte {
 		dst = words.AppendAsked(dst, &r.Findings[i], color)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
-		dst = fmt.Appendf(dst, "%d more findings: see them with --output jsonl\n\n", more)
+		dst = fmt.Appendf(dst, "%s: see them with --output jsonl\n\n", Plural(int64(more), "more finding", "more findings"))
 	}
 	return dst
 }
 
 // AppendVerdicts appends the verdicts, the weakest level first.
 func AppendVerdicts(dst []byte, r *Report, color bool) []byte {
-	dst = fmt.Appendf(dst, "%s: %d transactions, %d operations\n", r.File, r.Transactions, r.Counters.Operations)
+	dst = fmt.Appendf(dst, "%s: %s, %s\n", r.File, Plural(r.Transactions, "transaction", "transactions"), Plural(r.Counters.Operations, "operation", "operations"))
 	width := 0
 	for level := range r.Verdicts {
 		width = max(width, len(level))

@@ -179,7 +179,7 @@ func (c *child) Transact(ctx context.Context, ops []event.RecordOp) ([]event.Rec
 // gone says why no answer comes.
 func (c *child) gone(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("the child did not answer line %d in time", c.asked)
+		return fmt.Errorf("the child did not answer line %d within %v", c.asked, c.o.Timeout)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 		{"ends well", "true", 0, "the child ended before its first answer: "},
 		{"ends later", "read -r line; " + committed + "; read -r line; exit 4", 1, "the child ended before it answered line 2: exit status 4"},
 		{"closes its output", "exec 1>&-; sleep 60", 0, "the child ended before its first answer: "},
-		{"hangs", "sleep 60", 0, "the child did not answer line 1 in time"},
+		{"hangs", "sleep 60", 0, "the child did not answer line 1 within 100ms"},
 		{"is no JSON", script("echo hello"), 0, `the child's answer 1 is no JSON object: "hello"`},
 		{"is half", script("printf '{\"status\":'; exit 0"), 0, "the child ended before its first answer"},
 		{"has no status", script("echo '{}'"), 0, `the child's answer 1 is without a status: "{}"`},

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/isowatch/isowatch/probe/epoch"
 )
 
 // Numbers of errors of which more can be said than the server does.
@@ -21,7 +23,10 @@ func explain(err error, config *mysql.Config, schema string) error {
 	var refused *mysql.MySQLError
 	var dial *net.OpError
 	text := err.Error()
+	why, untrusted := epoch.Refused(err, "add its authority's certificate to those of the system, or name its file in the variable SSL_CERT_FILE")
 	switch {
+	case untrusted:
+		text = why
 	case errors.As(err, &refused) && (refused.Number == deniedDatabase || refused.Number == deniedTable):
 		text = fmt.Sprintf("%s: the user needs all rights on the schema %q", refused.Message, schema)
 	case errors.As(err, &refused) && refused.Number == readOnly:
@@ -35,8 +40,5 @@ func explain(err error, config *mysql.Config, schema string) error {
 	case errors.As(err, &dial):
 		text = dial.Error()
 	}
-	if config.Passwd != "" {
-		text = strings.ReplaceAll(text, config.Passwd, "xxxxx")
-	}
-	return errors.New(strings.Join(strings.Fields(text), " "))
+	return errors.New(strings.Join(strings.Fields(epoch.Mask(text, config.Passwd)), " "))
 }

@@ -123,7 +123,7 @@ func (o *EpochOptions) connect(config *pgx.ConnConfig) *sql.DB {
 func (o *EpochOptions) config(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, errURL
+		return nil, unread(err)
 	}
 	if o.Password != "" {
 		config.Password = o.Password

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/isowatch/isowatch/probe/epoch"
 )
 
 // SQLSTATEs of which more can be said than the server does.
@@ -20,13 +22,24 @@ const (
 // errURL has no part of the URL: it may hold a password.
 var errURL = errors.New("the URL cannot be read: want postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require, with special characters of the password as %40 for @")
 
+// unread is why a URL could not be read. What pgx says of TLS names files, and no part of the URL else.
+func unread(err error) error {
+	if why := errors.Unwrap(err); why != nil && strings.Contains(err.Error(), "failed to configure TLS") {
+		return fmt.Errorf("the options of the URL for TLS: %w", why)
+	}
+	return errURL
+}
+
 // explain is one sentence of err, without the password of config.
 func explain(err error, config *pgx.ConnConfig, schema string) error {
 	var refused *pgconn.PgError
 	var name *net.DNSError
 	var dial *net.OpError
 	text := err.Error()
+	why, untrusted := epoch.Refused(err, "name the file with its authority's certificate as sslrootcert in the URL")
 	switch {
+	case untrusted:
+		text = why
 	case errors.As(err, &refused) && refused.Code == insufficientPrivilege:
 		text = fmt.Sprintf("%s: the user needs the right to create the schema %q, or the rights USAGE and CREATE on it", refused.Message, schema)
 	case errors.As(err, &refused) && refused.Code == readOnlyTransaction:
@@ -42,8 +55,5 @@ func explain(err error, config *pgx.ConnConfig, schema string) error {
 	case errors.As(err, &dial):
 		text = dial.Error()
 	}
-	if config.Password != "" {
-		text = strings.ReplaceAll(text, config.Password, "xxxxx")
-	}
-	return errors.New(strings.Join(strings.Fields(text), " "))
+	return errors.New(strings.Join(strings.Fields(epoch.Mask(text, config.Password)), " "))
 }

@@ -82,7 +82,7 @@ func connected(ctx context.Context, conn *nats.Conn) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("no server answers: %w", ctx.Err())
+			return fmt.Errorf("no server answers at %s: %w", brokernats.Addresses(conn), ctx.Err())
 		case <-ticker.C:
 		}
 	}

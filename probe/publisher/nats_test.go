@@ -78,7 +78,7 @@ func TestNATS(t *testing.T) {
 
 func TestNATSWithoutServer(t *testing.T) {
 	_, err := NATS(within(t, time.Second), brokernats.Options{URLs: []string{"nats://127.0.0.1:1"}}, "TXNS")
-	if err == nil || !strings.Contains(err.Error(), "nats: stream TXNS: ") {
+	if err == nil || !strings.Contains(err.Error(), "nats: stream TXNS: no server answers at 127.0.0.1:1") {
 		t.Errorf("no server: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/isowatch/isowatch/probe"
 )
@@ -46,9 +47,6 @@ func (t *Target) addEndpoints(primary string, o Options, open func(url string) (
 		e.Stale = o.Stale
 		t.Replicas = t.Replicas || e.replica
 		t.endpoints = append(t.endpoints, e.Endpoint)
-		if !e.replica {
-			t.nodes = append(t.nodes, e.Endpoint)
-		}
 	}
 	return nil
 }
@@ -61,24 +59,48 @@ func (t *Target) Endpoints() []probe.Endpoint {
 	return t.endpoints
 }
 
-// Reset implements [probe.Database]. A further node shows the new tables within some
-// seconds, or it belongs to another database. A replica may be further behind.
+// Reset implements [probe.Database]. An endpoint that does not show the new tables soon is
+// one of another database, or a replica of which nothing could be learned.
 func (t *Target) Reset(ctx context.Context) error {
 	if err := t.Database.Reset(ctx); err != nil {
 		return err
 	}
-	for _, e := range t.nodes {
+	for _, e := range t.others() {
 		if err := e.AwaitTables(ctx); err != nil {
-			return fmt.Errorf("the endpoint %s does not show the new tables; is it the same database? %w", e.Name, err)
+			return fmt.Errorf("the endpoint %s does not show the probe's new tables within %v: it is another database, or a replica that is too far behind (%s)",
+				e.Name, probe.TablesWait, strings.Join(strings.Fields(err.Error()), " "))
 		}
 	}
 	return nil
 }
 
-// noEndpoints refuses other servers of what has none.
-func noEndpoints(o Options) error {
-	if len(o.Endpoints) > 0 {
-		return errors.New("only postgres:// and mysql:// have other endpoints")
+// others are the endpoints without the database itself.
+func (t *Target) others() []probe.Endpoint { return t.endpoints[min(1, len(t.endpoints)):] }
+
+// fits refuses endpoints that are no server of the database's kind, and all where it has one server.
+func fits(url string, endpoints []string) error {
+	kind := kindOf(url)
+	for _, e := range endpoints {
+		switch other := kindOf(e); {
+		case kind != "postgres" && kind != "mysql":
+			return errors.New("only postgres:// and mysql:// have other endpoints")
+		case other == "":
+			return fmt.Errorf("the endpoint %q is no URL: want %s://USER@HOST", Redact(e), kind)
+		case other != kind:
+			return fmt.Errorf("the endpoint %s is another kind of database: want %s://, as the URL of the database", Redact(e), kind)
+		}
 	}
 	return nil
+}
+
+// kindOf is the scheme of a URL, of those for one kind of database the first.
+func kindOf(url string) string {
+	switch s := scheme(url); s {
+	case "postgresql":
+		return "postgres"
+	case "mariadb":
+		return "mysql"
+	default:
+		return s
+	}
 }

@@ -16,6 +16,9 @@ func Statements(url string, o Options) ([]string, error) {
 	if err := epoch.Check(o.Epoch); err != nil {
 		return nil, err
 	}
+	if err := fits(url, o.Endpoints); err != nil {
+		return nil, err
+	}
 	switch scheme(url) {
 	case "postgres", "postgresql":
 		return postgres.Statements(postgresOptions(o)), nil

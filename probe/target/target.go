@@ -46,7 +46,6 @@ type Target struct {
 	Replicas  bool   // some endpoints follow another server
 
 	endpoints []probe.Endpoint // the database and others; none: it is alone
-	nodes     []probe.Endpoint // those of the others that took writes when they were opened
 	close     func() error
 }
 
@@ -105,16 +104,14 @@ func (t *Target) Close() error { return t.close() }
 // tables of earlier epochs. An error is one sentence without secrets.
 func Open(ctx context.Context, url string, o Options) (*Target, error) {
 	o = o.withDefaults()
-	switch scheme(url) {
-	case "postgres", "postgresql":
-		return openPostgres(ctx, url, o)
-	case "mysql", "mariadb":
-		return openMySQL(ctx, url, o)
-	}
-	if err := noEndpoints(o); err != nil {
+	if err := fits(url, o.Endpoints); err != nil {
 		return nil, err
 	}
-	switch scheme(url) {
+	switch kindOf(url) {
+	case "postgres":
+		return openPostgres(ctx, url, o)
+	case "mysql":
+		return openMySQL(ctx, url, o)
 	case "sqlite":
 		return openSQLite(ctx, url, o)
 	case "sim":

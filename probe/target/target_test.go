@@ -27,6 +27,25 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
+// What is no endpoint of the database is told before anything is opened.
+func TestEndpoints(t *testing.T) {
+	const nowhere = "postgres://me@127.0.0.1:1/x"
+	for _, c := range []struct{ url, endpoint, want string }{
+		{nowhere, "mysql://me:se%20cret@h/", "the endpoint mysql://me:xxxxx@h/ is another kind of database: want postgres://, as the URL of the database"},
+		{nowhere, "se cret", `the endpoint "..." is no URL: want postgres://USER@HOST`},
+		{"mysql://me@127.0.0.1:1/", "sqlite:///x.db", "the endpoint sqlite:///x.db is another kind of database: want mysql://"},
+		{nowhere, "postgresql://me@h/x", "connection refused"},
+		{"mariadb://me@127.0.0.1:1/", "mysql://me@h/", "connection refused"},
+		{"sqlite:///none/x.db", "sqlite:///y.db", "only postgres:// and mysql:// have other endpoints"},
+	} {
+		o := Options{Epoch: "e1", Endpoints: []string{c.endpoint}}
+		refused(t, c.url, o, c.want)
+		if _, err := Statements(c.url, o); c.want != "connection refused" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("statements: %v, want %q", err, c.want)
+		}
+	}
+}
+
 // refused is one sentence that holds the text, and no password.
 func refused(t *testing.T, url string, o Options, text string) {
 	t.Helper()

@@ -31,7 +31,7 @@ func (o Options) tlsConfig() (*tls.Config, error) {
 	if o.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("kafka: client certificate: %w", err)
+			return nil, fmt.Errorf("kafka: client certificate %s with key %s: %w", o.CertFile, o.KeyFile, err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

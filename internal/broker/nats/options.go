@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -105,10 +106,27 @@ func checkURL(s string) error {
 	return nil
 }
 
+// userSeed is the line of a credentials file that signs.
+var userSeed = regexp.MustCompile(`(?m)^\s*SU[A-Z2-7]+\s*$`)
+
+// Addresses are the servers of a connection, HOST:PORT, without what else their URLs hold.
+func Addresses(c *nats.Conn) string {
+	var all []string
+	for _, s := range c.Servers() {
+		if u, err := url.Parse(s); err == nil {
+			all = append(all, u.Host)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // credentials are the connection options that authenticate.
 func (o *Options) credentials() ([]nats.Option, error) {
 	switch {
 	case o.CredsFile != "":
+		if text, err := os.ReadFile(o.CredsFile); err != nil || !userSeed.Match(text) {
+			return nil, fmt.Errorf("nats: credentials file %s holds no user seed: it is to be one that nsc wrote", o.CredsFile)
+		}
 		return []nats.Option{nats.UserCredentials(o.CredsFile)}, nil
 	case o.NKeyFile != "":
 		opt, err := nats.NkeyOptionFromSeed(o.NKeyFile)

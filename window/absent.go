@@ -1,0 +1,97 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/trial"
+)
+
+// A read of nothing is of the initial state or of a delete. Where no order was found in which it
+// is of what the last one left, the transactions that wrote its key are tried by themselves, in all
+// orders (docs/proofs.md, section 3, *Trying orders*): as long as all deletes of the key are in
+// memory, that shows what no order explains. It is looked at before the first of them leave.
+
+// absentRead is a read of nothing that an order does not fit.
+type absentRead struct{ reader, version uint32 }
+
+// maxAbsent bounds how many are tried when an order is looked for, and maxUsers those who wrote
+// the key: each takes some 10 ms at most.
+const maxAbsent, maxUsers = 4, 24
+
+// noteAbsent notes that the order does not fit what t read, if that is nothing.
+func (r *frozenRun) noteAbsent(t, v uint32) {
+	x := absentRead{t, v}
+	if len(r.absent) < maxAbsent && r.m.infer.IsNothing(v) && !r.m.infer.OfElement(v) && !slices.Contains(r.absent, x) {
+		r.absent = append(r.absent, x)
+	}
+}
+
+// decideAbsent tries the reads of nothing that the i-th view does not fit, of the nodes about the
+// first due ones.
+func (m *Machine) decideAbsent(i, due int) {
+	l := m.views[i]
+	if m.infer.Counters.Emptied == 0 || refuted(m.verdicts.certain, l) || !m.mayTryAt(l) || !m.allTold() {
+		return
+	}
+	r := m.newRun(i)
+	r.ahead = true
+	r.run(m.graph.First(i, lookedAt(due)))
+	reads := r.absent
+	r.drop()
+	for _, x := range reads {
+		if m.infer.FoundKnown(x.version, x.reader, m.watermark) && m.tryAbsent(l, x) {
+			return
+		}
+	}
+}
+
+// tryAbsent says whether those who wrote what x is of have no order at l, and reports it.
+func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
+	k := m.infer.KeyOfVersion(x.version)
+	txns := []uint32{x.reader}
+	m.infer.EachUser(k, func(n uint32) {
+		if len(txns) <= maxUsers && !slices.Contains(txns, n) {
+			txns = append(txns, n)
+		}
+	})
+	if len(txns) > maxUsers {
+		return false
+	}
+	f := &openFinding{level: l, versions: []uint32{x.version}}
+	in := trial.Input{Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, m.infer.Key(x.version))}
+	for _, n := range txns {
+		in.Records, in.Maybe = append(in.Records, m.record(n)), append(in.Maybe, !m.infer.Counts(n))
+	}
+	h, err := trial.Read(&in)
+	if err != nil {
+		return false
+	}
+	core := h.Core(triedLevel(l))
+	if core == nil {
+		return false
+	}
+	m.hasNoOrder(h, core, txns, f)
+	return true
+}
+
+// tellingReads says which reads of txns count where nobody else is looked at: those of the key, and
+// of registers of which the one writer is among them. f rests on these versions.
+func (m *Machine) tellingReads(f *openFinding, txns []uint32, key string) func(at int, key string) bool {
+	type read struct {
+		at  int
+		key string
+	}
+	tells := map[read]bool{}
+	for at, n := range txns {
+		m.infer.SureReads(n, func(v, w uint32) {
+			r := read{at, m.infer.Key(v)}
+			sure, met := tells[r]
+			tells[r] = (sure || !met) && w != 0 && slices.Contains(txns, w)
+			if tells[r] && !slices.Contains(f.versions, v) {
+				f.versions = append(f.versions, v)
+			}
+		})
+	}
+	return func(at int, k string) bool { return k == key || tells[read{at, k}] }
+}

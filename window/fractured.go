@@ -1,0 +1,63 @@
+package window
+
+import (
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// fractured looks for what is worse than a lost update: one of the two also read from the other
+// one, whose write it missed. It is told whichever levels are watched, and takes the place of the
+// lost update: no level below read atomic has the anti-dependency in its order, and none from
+// snapshot isolation on looks for more than the loss. Where transactions asked for levels of their
+// own, it is left to the orders.
+func (m *Machine) fractured(a *infer.Anomaly) {
+	if len(m.asked) > 0 {
+		return
+	}
+	var worst fracture
+	for _, p := range [...][2]uint32{{a.A, a.B}, {a.B, a.A}} {
+		written := m.infer.Missed(p[0], a.Version)
+		if written == 0 {
+			continue
+		}
+		m.infer.EachReadFrom(p[0], p[1], func(read uint32) {
+			if x, ok := m.fractureOf(p[0], p[1], read, written); ok && (worst.all == nil || x.worseThan(&worst)) {
+				worst = x
+			}
+		})
+	}
+	if worst.all == nil {
+		return
+	}
+	f := &openFinding{members: worst.all, versions: []uint32{a.Version, worst.read, worst.written}}
+	f.Finding.Certain = a.Certain
+	m.publish(f, worst.name, &worst.w)
+}
+
+// fracture is a read of what one transaction left, beside its write that was missed.
+type fracture struct {
+	read, written uint32 // versions
+	w             finding.Witness
+	all           []uint32
+	name          isolation.Name
+}
+
+// fractureOf is the cycle of a read of from's version, and of its write that by missed. ok is false
+// where the records do not show it.
+func (m *Machine) fractureOf(from, by, read, written uint32) (x fracture, ok bool) {
+	x.read, x.written = read, written
+	x.w, x.all = m.witnessOf([]step{
+		{Edge: infer.Edge{From: from, To: by, Label: infer.WR, Version: read}},
+		{Edge: infer.Edge{From: by, To: from, Label: infer.RW, Version: written}},
+	})
+	if m.verify(&x.w) != nil || m.unproven(x.all) != 0 {
+		return x, false
+	}
+	x.name = m.weigh(&x.w)
+	return x, true
+}
+
+func (x *fracture) worseThan(y *fracture) bool {
+	return !covers(y.name.Weakest, x.name.Weakest)
+}
