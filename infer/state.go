@@ -62,7 +62,7 @@ type txn struct {
 	_         [8]byte
 }
 
-type keyFlags uint32
+type keyFlags uint16
 
 const (
 	uncheckable  keyFlags = 1 << iota // its order cannot be known; counted
@@ -81,8 +81,10 @@ const (
 	emptied                           // nothing is a value of it that comes again: see nothing.go
 	rowsApart                         // a delete without a place in the order of its versions is recorded: see rows.go
 	sums                              // a counter of which operations tell versions: see counted.go
-	loose                             // a counter whose increments have no known order; counted
 )
+
+// loose is of counters, of which no delete is recorded: the increments have no known order; counted.
+const loose = rowsApart
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are
 // reused.
