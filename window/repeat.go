@@ -183,7 +183,11 @@ func (m *Machine) undecidedReads(l isolation.Level) int64 {
 		n -= m.infer.Counters.Emptied // all may have found what was there at first
 	}
 	switch {
-	case n == 0 || m.orderOf(l) == orderable:
+	case n == 0:
+		return 0
+	case !m.cfg.Unbounded && m.askedBetween(l): // the order that was found leaves out what they read
+		return n
+	case m.orderOf(l) == orderable:
 		return 0
 	case m.cfg.Unbounded:
 		return n
@@ -204,6 +208,17 @@ func (m *Machine) undecidedReads(l isolation.Level) int64 {
 // whoever deleted the key: see undecidedReads. The initial state must be empty for that.
 func (m *Machine) absentHolds(l isolation.Level) bool {
 	return l.Special == 0 && l.Base <= isolation.ReadCommitted && !m.cfg.Contract.Existing
+}
+
+// askedBetween says whether a transaction asked for less than l, and for more than read uncommitted:
+// whom it read from counts there.
+func (m *Machine) askedBetween(l isolation.Level) bool {
+	for b := isolation.ReadCommitted; b < l.Underlying() && int(b) < len(m.askedFor); b++ {
+		if m.askedFor[b] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // openReadsAt is how many reads of repeated values may not be decided at the level: as many as there
