@@ -127,8 +127,8 @@ func TestSimRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for workload, text := range map[string]string{
-		"bank":    "the workload bank cannot run here: what it writes depends on what it has read, and this target takes whole transactions",
-		"rows":    "the workload rows cannot run here: what it writes depends on what it has read, and this target takes whole transactions",
+		"bank": "the workload bank cannot run here: what it writes depends on what it has read, and this target takes whole transactions",
+		"rows": "the workload rows cannot run here: what it writes depends on what it has read, and this target takes whole transactions",
 	} {
 		w, err := probe.ByName(workload)
 		if err != nil {
