@@ -171,6 +171,7 @@ type Counters struct {
 	Contradictory  int64 `json:"contradictory"`
 	Unattributed   int64 `json:"unattributed"`         // reads that match no write
 	Ambiguous      int64 `json:"ambiguous"`            // versions with several possible writers that were read
+	Absent         int64 `json:"ambiguous_absent"`     // those of them that found nothing
 	Repeating      int64 `json:"repeating"`            // reads of keys whose values repeat: what they saw is not known
 	Versioned      int64 `json:"versioned_keys"`       // keys whose versions operations tell, without being asked to
 	Repeated       int64 `json:"repeated"`             // reads of registers' values that several may have written: whose they are is searched
@@ -183,6 +184,7 @@ type Counters struct {
 	Sessionless    int64 `json:"sessionless"`          // transactions that count and have no place in a session
 	Placeless      int64 `json:"placeless"`            // keys of transactions that got no position for linearizability, if it is asked for
 	Countable      int64 `json:"counter_keys"`         // keys that are counters
+	Loose          int64 `json:"counter_keys_loose"`   // those of them whose increments have no known order
 	DeadLetters    int64 `json:"dead_letters"`         // records that could not be decoded: the driver's
 }
 
