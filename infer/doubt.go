@@ -38,8 +38,8 @@ func (s *State) possibleWriter(v, n uint32) {
 		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 			w := s.writes[id].txn
-			if x.flags&ambiguous != 0 && w != n {
-				break // the others were looked at when v became ambiguous
+			if x.flags&ambiguous != 0 && x.possible > 2 && w != n {
+				break // the others were looked at when the second one came
 			}
 			if s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
 				s.demote = append(s.demote, w)
