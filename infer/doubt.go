@@ -25,9 +25,8 @@ func (s *State) awaitAgain(v uint32) {
 func (s *State) possibleWriter(v, n uint32) {
 	x := &s.versions[v]
 	x.possible++
-	if x.flags&nothing != 0 { // what rests on who was known to have left it is void
-		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
-		s.out.Kills = append(s.out.Kills, Kill{Version: v})
+	if x.flags&nothing != 0 {
+		s.out.Left = append(s.out.Left, Left{Value: s.valueKey(v), By: n})
 		return
 	}
 	s.supplied(v)

@@ -1,9 +1,12 @@
 package window
 
 import (
+	"math"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/trial"
 )
@@ -102,4 +105,35 @@ func (m *Machine) tellingReads(f *openFinding, txns []uint32, key string) func(a
 		})
 	}
 	return func(at int, k string) bool { return tells[read{at, k}] }
+}
+
+// leftNothing takes back what was tried without who left nothing just now, unless all had ended
+// before that one began. O(findings that are open or can be withdrawn).
+func (m *Machine) leftNothing(x infer.Left) {
+	fell := false
+	for i := range m.open.recent {
+		r := &m.open.recent[i]
+		if r.Finding.State != finding.Withdrawn && isolation.IsTried(r.Finding.Title) && slices.Contains(r.Values, x.Value) && m.mayHaveLeft(x.By, r.Ended) {
+			m.withdrawFinal(r)
+			fell = true
+		}
+	}
+	for _, f := range m.open.list {
+		if f.closed || !isolation.IsTried(f.Finding.Title) || !m.mayHaveLeft(x.By, m.endedAt(f)) {
+			continue
+		}
+		if slices.ContainsFunc(f.versions, func(v uint32) bool { return m.infer.ValueKey(v) == x.Value }) {
+			m.doomed = append(m.doomed, f)
+			fell = true
+		}
+	}
+	if fell { // what froze meanwhile was not looked at with that one
+		m.infer.Counters.Ambiguous++
+	}
+}
+
+// mayHaveLeft says whether one who had ended by then may have found what n left.
+func (m *Machine) mayHaveLeft(n uint32, ended int64) bool {
+	r := m.record(n)
+	return ended == math.MaxInt64 || r.Flags&event.HasTimes == 0 || m.infer.Info(n).Start <= ended+int64(m.cfg.Contract.ClockDrift)
 }
