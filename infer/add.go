@@ -15,6 +15,7 @@ type touch struct {
 	readLen   uint32     // lists: elements of it
 	readOp    uint32
 	lastWrite uint32     // write record of the latest write
+	count     uint32     // counters: place in State.counted, from 1
 	current   event.Hash // registers: value of the latest own write
 	firstOwn  uint32     // own writes, linked in State.own, from 1; 0 is none
 	lastOwn   uint32
@@ -241,7 +242,7 @@ func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		if !writesVersion(o) {
+		if !writesVersion(o) && !(o.Kind == event.Inc && tells(b, o)) {
 			continue
 		}
 		h := s.inEpoch(b, t, o.KeyHash)
@@ -264,16 +265,18 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
+		told := false
 		switch o.Kind {
 		case event.Range:
 			s.rangesOf(s.keyOf(b, t, o))
 		case event.Inc:
 			k := s.keyOf(b, t, o)
-			if _, ok := amount(b, o); s.settleKind(k, o) && !ok {
+			_, ok := amount(b, o)
+			if told = s.settleKind(k, o) && ok && tells(b, o); !ok && s.keys[k].flags&unsupported == 0 {
 				s.giveUp(k)
 			}
 		}
-		if !writesVersion(o) {
+		if !writesVersion(o) && !told {
 			continue
 		}
 		k := s.keyOf(b, t, o)

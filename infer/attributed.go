@@ -73,7 +73,7 @@ func (s *State) untraced(b *event.Batch, t *event.Txn, o *event.Op) bool {
 	}
 	x := &s.keys[k]
 	switch {
-	case k == 0 || x.flags&unsupported != 0 || x.kind == event.Counter:
+	case k == 0 || x.flags&(unsupported|loose) != 0 || x.kind == event.Counter:
 		return true
 	case x.kind == event.Set:
 		return s.Counters.Ambiguous > 0
@@ -90,7 +90,7 @@ func (s *State) AnyUnattributed() (key string, ok bool) {
 		}
 	}
 	for k := 1; k < len(s.keys); k++ {
-		if x := &s.keys[k]; x.flags&unsupported != 0 || x.kind == event.Counter && x.count > 0 {
+		if x := &s.keys[k]; x.flags&(unsupported|loose) != 0 || x.kind == event.Counter && x.count > 0 {
 			return s.KeyName(uint32(k)), true
 		}
 	}

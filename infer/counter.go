@@ -9,43 +9,10 @@ import (
 )
 
 // A counter's reads show a sum: which increments are in it is not known, so that
-// no edge follows from one read alone (Elle, 3: counters are not recoverable). Here
-// its reads are compared within each transaction only. What all increments and reads
-// of a whole history say together is looked at in its end, with [State.CounterTxns].
-
-// countIncrement takes an inc of the counter k.
-func (s *State) countIncrement(b *event.Batch, k uint32, o *event.Op) {
-	d, ok := amount(b, o)
-	if !ok {
-		s.giveUp(k)
-		return
-	}
-	s.touchOf(k).current.Lo += uint64(d)
-}
-
-// readCounter takes a read of the counter k: what it shows without the transaction's
-// own increments must stay the same.
-func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
-	if o.Flags&event.NotFound != 0 && s.txns[n].flags&unknown != 0 {
-		return // what it saw is not known
-	}
-	v, ok := amount(b, o)
-	if !ok {
-		s.giveUp(k)
-		return
-	}
-	c := s.touchOf(k)
-	before := uint64(v) - c.current.Lo
-	switch {
-	case c.flags&misread != 0: // reported once
-	case c.flags&hasRead == 0:
-		c.flags |= hasRead
-		c.readHash.Lo = before
-		s.readOpen(OpenCounter)
-	case c.readHash.Lo != before:
-		s.misreads(Nonrepeatable, c, n, i, 0)
-	}
-}
+// no edge follows from one read alone (Elle, 3: counters are not recoverable), unless
+// operations tell versions: see counted.go. Without them its reads are compared within each
+// transaction only. What all increments and reads of a whole history say together is looked
+// at in its end, with [State.CounterTxns].
 
 // amount is the integer that o adds or read; nothing is 0.
 func amount(b *event.Batch, o *event.Op) (int64, bool) {
@@ -63,7 +30,7 @@ func amount(b *event.Batch, o *event.Op) (int64, bool) {
 // counter's hash; is says whether its key is one, and o has an amount. Nothing is 0.
 func (s *State) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.Hash, v int64, is bool) {
 	h = s.inEpoch(b, t, o.KeyHash)
-	if k := s.lookupKey(h); k == 0 || s.keys[k].kind != event.Counter || s.keys[k].flags&unsupported != 0 {
+	if k := s.lookupKey(h); k == 0 || !s.isCounter(k) || s.keys[k].flags&unsupported != 0 {
 		return h, 0, false
 	}
 	v, is = amount(b, o)
@@ -88,6 +55,10 @@ type Counted struct {
 	Read bool
 	Seen int64  // what its first read showed, without its own increments before
 	Op   uint32 // that read
+	// At is the version that it names, Over the one that the first increment says it replaced, and
+	// Left that of the last one: hashes, 0 where they are not told.
+	At, Over, Left uint64
+	Added          bool // it has increments
 	// Beyond says that Inc exceeds 2^61 either way: nothing is concluded from it.
 	Beyond bool
 }
@@ -138,7 +109,7 @@ func (s *State) CounterTxns() []CounterTxn {
 // countUse adds the i-th operation to t. The map has the places of the keys in t.Uses.
 func (s *State) countUse(t *CounterTxn, places map[uint32]int, i uint32, o *event.Op) {
 	k := s.lookupKey(s.inEpoch(&s.scratch, &s.scratch.Txns[0], o.KeyHash))
-	if k == 0 || s.keys[k].kind != event.Counter || s.keys[k].flags&unsupported != 0 {
+	if k == 0 || !s.isCounter(k) || s.keys[k].flags&unsupported != 0 {
 		return
 	}
 	v, ok := amount(&s.scratch, o)
@@ -154,11 +125,27 @@ func (s *State) countUse(t *CounterTxn, places map[uint32]int, i uint32, o *even
 	c := &t.Uses[at]
 	switch {
 	case o.Kind == event.Inc:
+		version, prev := versionOf(&s.scratch, o)
+		if !c.Added {
+			c.Over = nameOf(prev)
+		}
+		c.Added, c.Left = true, nameOf(version)
 		if c.Inc += v; c.Inc > maxAdded || c.Inc < -maxAdded {
 			c.Inc, c.Beyond = 0, true
 		}
 	case c.Read || o.Flags&event.NotFound != 0 && s.txns[t.Txn].flags&unknown != 0:
 	default:
 		c.Read, c.Seen, c.Op = true, v-c.Inc, i
+		if version, _ := versionOf(&s.scratch, o); !c.Added {
+			c.At = nameOf(version)
+		}
 	}
+}
+
+// nameOf is the hash of a version's text, 0 for none.
+func nameOf(text []byte) uint64 {
+	if len(text) == 0 {
+		return 0
+	}
+	return versionIdentity(text).Lo | 1
 }

@@ -25,9 +25,8 @@ func (s *State) awaitAgain(v uint32) {
 func (s *State) possibleWriter(v, n uint32) {
 	x := &s.versions[v]
 	x.possible++
-	if x.flags&nothing != 0 { // what rests on who was known to have left it is void
-		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
-		s.out.Kills = append(s.out.Kills, Kill{Version: v})
+	if x.flags&nothing != 0 {
+		s.out.Left = append(s.out.Left, Left{Value: s.valueKey(v), By: n})
 		return
 	}
 	s.supplied(v)
@@ -38,8 +37,8 @@ func (s *State) possibleWriter(v, n uint32) {
 		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 			w := s.writes[id].txn
-			if x.flags&ambiguous != 0 && w != n {
-				break // the others were looked at when v became ambiguous
+			if x.flags&ambiguous != 0 && x.possible > 2 && w != n {
+				break // the others were looked at when the second one came
 			}
 			if s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
 				s.demote = append(s.demote, w)

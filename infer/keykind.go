@@ -73,8 +73,9 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		if kind == event.Register && !readBefore && len(s.ordered) > 0 {
 			s.enroll(k)
 		}
-	case x.kind != kind:
-		if kind == event.Register && writesVersion(o) {
+	case x.flags&sums != 0 && kind == event.Counter:
+	case x.kind != kind || x.flags&sums != 0:
+		if x.kind != kind && kind == event.Register && writesVersion(o) {
 			x.flags |= deleted // what was appended or added may be gone
 		}
 		s.wroteOther(k, o)
@@ -111,6 +112,8 @@ func (s *State) giveUp(k uint32) {
 	s.uncheckable(k)
 	if x.flags&deleted != 0 {
 		s.replaced(k)
+	} else if x.flags&sums != 0 {
+		s.deletion(k, 0) // somebody takes it for something else, and may have deleted it
 	}
 }
 

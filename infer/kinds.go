@@ -12,7 +12,7 @@ import "github.com/isowatch/isowatch/event"
 //   - a range is a read of each row, and one of nothing of each other key
 //     between its bounds; see scan.go
 //
-// A counter is none of these; see counter.go.
+// A counter is none of these unless its versions are told; see counter.go and counted.go.
 
 // countOther takes an operation of n, which counts, that is not one of a plain
 // register or list, or of a key that is neither.
@@ -23,7 +23,7 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 			s.readSet(b, n, i, k, o)
 			return
 		}
-		if s.keys[k].kind == event.Counter {
+		if s.isCounter(k) {
 			s.readCounter(b, n, i, k, o)
 			return
 		}
@@ -31,7 +31,7 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 	case event.Range:
 		s.readRange(b, t, n, i, k, o)
 	case event.Inc:
-		s.countIncrement(b, k, o)
+		s.countIncrement(b, t, n, i, k, o)
 	case event.Add:
 		s.write(s.touchOf(s.elementKey(k, b.Bytes(o.Value), o.ValueHash)), n, i, o.ValueHash)
 	case event.Remove:
@@ -130,6 +130,10 @@ func (s *State) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) eve
 		if s.keys[k].flags&versioned != 0 {
 			s.nameless = s.nameless || o.Kind == event.Write || o.Kind == event.CAS
 		}
+		if o.Kind == event.Inc {
+			s.nameless = true
+			return tombstoneOf(s.inEpoch(b, t, t.IDHash)) // that nobody can have named
+		}
 	}
 	if o.Kind == event.Delete || o.Kind == event.Remove {
 		if s.keys[k].flags&(emptied|versioned) == emptied && t.Status != event.Aborted {
@@ -169,7 +173,7 @@ func (s *State) deletion(k, n uint32) {
 		s.mark(v, ambiguous, 0)
 	}
 	if x.flags&foundNothing != 0 && !again {
-		s.Counters.Ambiguous++
+		s.countAbsent()
 	}
 	if s.mayKeep(k, n) {
 		s.keepEarlier(k, n)
@@ -226,7 +230,9 @@ func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h even
 		s.replaces(b, c, n, i, o)
 		if len(version) > 0 {
 			h = versionIdentity(version)
-			s.noteVersion(k, o.ValueHash, h)
+			if o.Kind != event.Inc { // which does not say what the version holds
+				s.noteVersion(k, o.ValueHash, h)
+			}
 			c.flags &^= nameless
 		} else {
 			s.nameless = true

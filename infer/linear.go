@@ -96,7 +96,7 @@ func (s *State) lineUp(n uint32) {
 	for i := range s.touches {
 		c := &s.touches[i]
 		k := &s.keys[c.key]
-		if k.kind != event.Register && k.kind != event.AnyKind || k.flags&(element|unsupported) != 0 || c.flags&misread != 0 {
+		if k.kind != event.Register && k.kind != event.AnyKind || k.flags&(element|unsupported|sums) != 0 || c.flags&misread != 0 {
 			s.Counters.Placeless++
 			continue
 		}

@@ -159,6 +159,10 @@ func (s *State) SureReads(n uint32, fn func(v, w uint32)) {
 	}
 }
 
+// LeftInMemory says whether nobody who left the value v in its key was let go, so far as is known:
+// see FoundKnown.
+func (s *State) LeftInMemory(v uint32) bool { return !s.values.has(s.valueKey(v)) }
+
 // NothingKey is the ValueKey of what deletes leave in k.
 func (s *State) NothingKey(k uint32) uint64 {
 	return versionHash(0, nothingHash()) ^ s.keys[k].hash.Lo

@@ -110,6 +110,13 @@ func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
 	return k.Labels&label != 0 && (from == k.Writer || to == k.Writer)
 }
 
+// Left says that By left nothing in a key that comes again: whoever ended before it began did not
+// find that.
+type Left struct {
+	Value uint64 // ValueKey
+	By    uint32
+}
+
 // Shown says that the edges into Writer whose order the read of Was showed are shown by
 // that of Now: what Was read does not count any more.
 type Shown struct{ Writer, Was, Now uint32 }
@@ -135,6 +142,7 @@ type Out struct {
 	Replaced  []uint64
 	Edges     []Edge
 	Kills     []Kill
+	Left      []Left
 	Shown     []Shown
 	Anomalies []Anomaly
 	Steps     []Step // of the circles that are among Anomalies
@@ -158,7 +166,7 @@ func (o *Out) Reset() {
 	o.Refused, o.Again, o.OtherRows = Taken, false, 0
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
-	o.Supplied, o.Doubted = o.Supplied[:0], o.Doubted[:0]
+	o.Supplied, o.Doubted, o.Left = o.Supplied[:0], o.Doubted[:0], o.Left[:0]
 	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
 	o.Deletions = o.Deletions[:0]
 }
@@ -171,6 +179,7 @@ type Counters struct {
 	Contradictory  int64 `json:"contradictory"`
 	Unattributed   int64 `json:"unattributed"`         // reads that match no write
 	Ambiguous      int64 `json:"ambiguous"`            // versions with several possible writers that were read
+	Absent         int64 `json:"ambiguous_absent"`     // those of them that found nothing
 	Repeating      int64 `json:"repeating"`            // reads of keys whose values repeat: what they saw is not known
 	Versioned      int64 `json:"versioned_keys"`       // keys whose versions operations tell, without being asked to
 	Repeated       int64 `json:"repeated"`             // reads of registers' values that several may have written: whose they are is searched
@@ -183,6 +192,7 @@ type Counters struct {
 	Sessionless    int64 `json:"sessionless"`          // transactions that count and have no place in a session
 	Placeless      int64 `json:"placeless"`            // keys of transactions that got no position for linearizability, if it is asked for
 	Countable      int64 `json:"counter_keys"`         // keys that are counters
+	Loose          int64 `json:"counter_keys_loose"`   // those of them whose increments have no known order
 	DeadLetters    int64 `json:"dead_letters"`         // records that could not be decoded: the driver's
 }
 

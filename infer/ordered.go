@@ -71,10 +71,16 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 // the transaction has not read the key before. c.readLen is that version.
 func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	_, prev := versionOf(b, o)
-	if len(prev) == 0 || c.flags&(wrote|misread) != 0 {
+	if len(prev) == 0 || c.flags&nameless != 0 {
 		return
 	}
 	h := versionIdentity(prev)
+	if c.flags&wrote != 0 {
+		if v := s.lookupVersion(c.key, h); h != c.current && (v == 0 || v != c.readVer && v != c.readLen) {
+			s.Counters.Ambiguous++ // another transaction's, though it should be its own
+		}
+		return
+	}
 	v := s.internVersion(c.key, h)
 	s.numberText(c.key, v, n, prev)
 	if c.flags&hasRead == 0 {
@@ -106,7 +112,7 @@ func (s *State) ordered1(v uint32) bool {
 // number puts v, which n wrote or saw, into its place.
 func (s *State) number(k, v, n uint32, num int64) {
 	x, y := &s.keys[k], &s.versions[v]
-	if x.kind != event.Register || x.length == notOrdered || y.flags&(initialVersion|ambiguous) != 0 ||
+	if x.kind != event.Register || x.flags&sums != 0 || x.length == notOrdered || y.flags&(initialVersion|ambiguous) != 0 ||
 		y.flags&overwrittenByWriter != 0 && !s.installed(v) && !s.left(n, v) {
 		return // an intermediate version has no place in the order
 	}

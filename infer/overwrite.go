@@ -323,6 +323,9 @@ func (s *State) countRoots(k uint32) {
 	if roots+fromInitial+given >= 2 {
 		x.flags |= unordered
 		s.Counters.Unordered++
+		if x.flags&sums != 0 {
+			s.loosen(k)
+		}
 	}
 }
 

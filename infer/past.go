@@ -278,7 +278,7 @@ func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 		s.foundNothing(c.key)
 		s.mayHaveBeenDeleted(c.key)
 		if s.absentUnknown(c.key) {
-			s.Counters.Ambiguous++
+			s.countAbsent()
 			s.readOpen(OpenNothing)
 			return
 		}

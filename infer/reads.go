@@ -27,6 +27,7 @@ const (
 type Reads struct {
 	Total int64
 	Open  [openCauses]int64 // by cause; what is counted as decided is not kept
+	Loose int64             // of counters whose increments have no known order, though their versions are known
 }
 
 // Reads says how many were taken in, and how many are open.

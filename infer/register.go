@@ -93,6 +93,9 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 			s.install(c, n)
 		}
 	}
+	if len(s.counted) > 0 {
+		s.sumUp()
+	}
 	if s.opt.Linear {
 		s.lineUp(n)
 	}
@@ -188,7 +191,7 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 			s.foundNothing(c.key)
 			s.mayHaveBeenDeleted(c.key)
 			if s.absentUnknown(c.key) {
-				s.Counters.Ambiguous++
+				s.countAbsent()
 				s.readOpen(OpenNothing)
 				return
 			}
@@ -274,6 +277,9 @@ func (s *State) install(c *touch, n uint32) {
 	pred := c.readVer
 	if k.flags&versioned != 0 && c.readLen != 0 { // it says that it replaced another version than it read
 		pred = c.readLen
+		if s.wroteIn(c, pred) { // or that it replaced its own
+			s.makeAmbiguous(pred)
+		}
 		s.saw(pred, n, c.readOp, true)
 	}
 	if pred != 0 && s.versions[pred].flags&initialVersion == 0 && s.opt.Observed {

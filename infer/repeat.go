@@ -44,7 +44,9 @@ func (s *State) searched(v uint32) bool { return s.versions[v].possible > 1 && s
 // looked whether the frozen order left it there.
 func (s *State) countAmbiguous(v uint32) {
 	if !s.searchable(v) || s.versions[v].flags&lateReaders != 0 {
-		s.Counters.Ambiguous++
+		if s.Counters.Ambiguous++; s.versions[v].flags&initialVersion != 0 {
+			s.Counters.Absent++
+		}
 		return
 	}
 	s.Counters.Repeated++
@@ -52,6 +54,12 @@ func (s *State) countAmbiguous(v uint32) {
 		s.Counters.Emptied++
 	}
 	s.unorder(s.versions[v].key)
+}
+
+// countAbsent counts that it is not known what was seen by who found nothing.
+func (s *State) countAbsent() {
+	s.Counters.Ambiguous++
+	s.Counters.Absent++
 }
 
 // unorder notes that the order of the versions of k is not known.

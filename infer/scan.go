@@ -107,7 +107,7 @@ func (s *State) scansAbsence(n uint32) bool {
 		return false // what it saw is not known
 	}
 	if s.opt.vacant() {
-		s.Counters.Ambiguous++
+		s.countAbsent()
 		s.readOpen(OpenNothing)
 		return false
 	}
@@ -238,7 +238,7 @@ func covered(b *event.Batch, x *event.Extra, rows []event.Row) (from, to []byte)
 // asRegister says whether what a range shows of k can be used, and counts it if not.
 func (s *State) asRegister(k uint32) bool {
 	x := &s.keys[k]
-	if x.flags&unsupported != 0 || x.kind > event.Register {
+	if x.flags&(unsupported|sums) != 0 || x.kind > event.Register {
 		s.Counters.Ignored++
 		return false
 	}
@@ -295,7 +295,7 @@ func (s *State) nameOf(k uint32) []byte { return s.names.get(s.keys[k].name) }
 func (s *State) within(k, domain uint32) bool {
 	name := s.nameOf(k)
 	y := &s.keys[k]
-	if k == domain || y.flags&element != 0 || y.kind > event.Register || y.kind == event.AnyKind && y.length == 0 {
+	if k == domain || y.flags&(element|sums) != 0 || y.kind > event.Register || y.kind == event.AnyKind && y.length == 0 {
 		return false
 	}
 	h, x, d := xxh3.Hash128(name), s.keys[k].hash, s.keys[domain].hash

@@ -99,6 +99,13 @@ func tells(b *event.Batch, o *event.Op) bool {
 // that told none.
 func (s *State) tellByVersion(k uint32) {
 	x := &s.keys[k]
+	if x.kind == event.Counter {
+		if x.flags&versioned == 0 {
+			s.Counters.Versioned++
+		}
+		s.tellCounter(k)
+		return
+	}
 	if x.flags&versioned != 0 || x.kind > event.Register || x.flags&element != 0 {
 		return
 	}

@@ -7,12 +7,12 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 15
+const layoutVersion = 16
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
 	return flat.Signature(layoutVersion, unsafe.Sizeof(txn{}), unsafe.Sizeof(key{}), unsafe.Sizeof(version{}),
-		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(line{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}))
+		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(line{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}), unsafe.Sizeof(holding{}))
 }
 
 type scalars struct {
@@ -53,6 +53,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, s.writes)
 	dst = flat.Append(dst, s.readers)
 	dst = flat.Append(dst, s.lines)
+	dst = flat.Append(dst, s.holdings)
 	dst = flat.Append(dst, s.sessions)
 	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		dst = free.AppendState(dst)
@@ -106,6 +107,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, &s.writes)
 	flat.Read(r, &s.readers)
 	flat.Read(r, &s.lines)
+	flat.Read(r, &s.holdings)
 	flat.Read(r, &s.sessions)
 	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		free.ReadState(r)

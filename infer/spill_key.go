@@ -84,7 +84,7 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(x.length))
 	dst = binary.AppendUvarint(dst, uint64(x.base))
-	return binary.AppendUvarint(dst, x.basePrefix)
+	return s.appendHoldings(binary.AppendUvarint(dst, x.basePrefix), k, vs)
 }
 
 // membersOf are the transactions that the versions name, some perhaps twice:
@@ -217,6 +217,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 	x.initial = vs[0]
 	x.first, x.last, x.lastBlind, x.unplaced = version(), version(), version(), version()
 	x.length, x.base, x.basePrefix = r.uint32(), r.uint32(), r.uint()
+	s.readHoldings(&r, k, vs)
 	if r.err != nil {
 		return 0, nil, fmt.Errorf("key: %w", r.err)
 	}

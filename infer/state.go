@@ -80,7 +80,11 @@ const (
 	deletedAgain                      // more than once
 	emptied                           // nothing is a value of it that comes again: see nothing.go
 	rowsApart                         // a delete without a place in the order of its versions is recorded: see rows.go
+	sums                              // a counter of which operations tell versions: see counted.go
 )
+
+// loose is of counters, of which no delete is recorded: the increments have no known order; counted.
+const loose = rowsApart
 
 // key is what is known of a key, 80 bytes, what registers need first. Numbers are
 // reused.
@@ -188,7 +192,8 @@ type State struct {
 	versions []version
 	writes   []write
 	readers  []reader
-	lines    []line // by version: see linear.go
+	lines    []line    // by version: see linear.go
+	holdings []holding // by version: see counted.go
 	partial  partial
 	signs    signs
 	sessions []session
@@ -243,6 +248,8 @@ type State struct {
 	name      []byte
 	touches   []touch
 	own       []own
+	counted   []ownCount // counters that the transaction in work used
+	following []uint32
 	prefixes  []uint64
 	reopened  []uint32
 	// parted are write records that diverged from one which is taken back.

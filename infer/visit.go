@@ -25,7 +25,7 @@ func (s *State) visitKeys(n uint32) {
 	for i := range s.touches {
 		c := &s.touches[i]
 		k := &s.keys[c.key]
-		if k.kind != event.Register && k.kind != event.AnyKind || k.flags&(element|unsupported) != 0 || c.flags&misread != 0 {
+		if k.kind != event.Register && k.kind != event.AnyKind || k.flags&(element|unsupported|sums) != 0 || c.flags&misread != 0 {
 			continue
 		}
 		v := visit{txn: n, key: c.key, first: c.readVer, last: c.readVer, session: s.txns[n].session}

@@ -55,7 +55,7 @@ func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency 
 		}
 	}
 	if !x.read {
-		es = w.sideEdges(key, x)
+		es = w.sideEdges(key, x, g.chain)
 		for _, t := range g.taken {
 			if t.read && t.key == key && t.first == x.first {
 				anti(t.then, x.then)
@@ -75,8 +75,9 @@ func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency 
 }
 
 // sideEdges are what follows from first's version of the key coming before that of
-// then: the write dependency and the anti-dependencies of its readers.
-func (w *witness) sideEdges(key string, x side) []finding.Dependency {
+// then: the write dependency and the anti-dependencies of its readers. lost says that updates
+// may be lost at the level, as at prefix.
+func (w *witness) sideEdges(key string, x side, lost bool) []finding.Dependency {
 	write, ok := finalWrite(&w.Txns[x.then], key)
 	if !ok { // an append; nothing is said of its readers here
 		return []finding.Dependency{{From: x.first, To: x.then, Label: finding.WW, Key: key, Shown: -1, Assumed: true}}
@@ -89,6 +90,9 @@ func (w *witness) sideEdges(key string, x side) []finding.Dependency {
 	for r := range w.Txns {
 		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.repeated(r, key) {
 			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
+		}
+		if !lost && r != x.then && names(&w.Txns[r], key, before.Value) && !names(&w.Txns[x.then], key, before.Value) { // nothing comes between
+			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.WW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}
 	}
 	return es

@@ -40,6 +40,9 @@ func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 		case event.Inc:
 			own += number(cmp.Or(o.Value, "1"))
 		case event.Read:
+			if o.Flags&event.NotFound != 0 && t.Status == event.Unknown {
+				continue // that nothing is noted does not say that nothing was seen
+			}
 			return number(o.Value) - own, true
 		}
 	}

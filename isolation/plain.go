@@ -24,19 +24,22 @@ func plainly(w *witness) *witness {
 	p := *w.Witness
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	sets, byVersion := map[string]bool{}, map[string]bool{}
+	sets, counters, byVersion := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
 			if o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove {
 				sets[o.Key] = true
 			}
+			if o.Data == event.Counter || o.Kind == event.Inc {
+				counters[o.Key] = true
+			}
 			if w.ByVersion || tellsVersion(o) {
 				byVersion[o.Key] = true
 			}
 		}
 	}
-	e := expansion{sets: sets, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion}
+	e := expansion{sets: sets, counters: counters, elems: map[string][]string{}, byVersion: byVersion, declared: w.ByVersion}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -68,6 +71,7 @@ func plainly(w *witness) *witness {
 	for i := range p.Txns {
 		t := &p.Txns[i]
 		op := -1
+		e.silent = t.Status == event.Unknown
 		var places []int
 		t.Ops, places, op = e.ops(t.Ops, w.Op, p.Key)
 		placed = append(placed, places)
@@ -119,6 +123,8 @@ func special(t event.Record) bool {
 type expansion struct {
 	byVersion map[string]bool // keys whose versions are told by their texts
 	declared  bool            // those of all registers are; else a read without a version shows a value
+	counters  map[string]bool // what a read without a version shows of these is no version
+	silent    bool            // of the transaction in work: that it found nothing says nothing
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
 	keys      []string            // those that the witness is about
@@ -217,27 +223,28 @@ func covers(o *event.RecordOp, key string) bool {
 	return false
 }
 
-// versioned says whether o is about a version of a register.
+// versioned says whether o is about a version of a register or a counter.
 func versioned(o *event.RecordOp) bool {
 	switch o.Kind {
 	case event.Read:
-		return o.Flags&event.IsArray == 0 && o.Data <= event.Register
-	case event.Write, event.Insert, event.Delete, event.CAS:
+		return o.Flags&event.IsArray == 0 && (o.Data <= event.Register || o.Data == event.Counter)
+	case event.Write, event.Insert, event.Delete, event.CAS, event.Inc:
 		return true
 	}
 	return false
 }
 
-// tellsVersion says whether o says which version of a register it is about, or replaced.
+// tellsVersion says whether o says which version it is about, or replaced.
 func tellsVersion(o *event.RecordOp) bool {
 	return versioned(o) && (o.Version != "" || o.PrevVersion != "")
 }
 
 // version tells o by the texts of its versions. A read without one says nothing, but
-// that nothing was found; a write without one is told by its value.
+// that nothing was found; a write without one is told by its value, and an increment without
+// one by nothing.
 func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
 	r := event.RecordOp{Kind: event.Write, Key: o.Key, Value: o.Value, PrevVersion: o.PrevVersion}
-	if o.Version != "" {
+	if o.Version != "" || o.Kind == event.Inc {
 		r.Value = o.Version
 	} else if o.Kind == event.Delete {
 		r.Flags = event.NotFound
@@ -245,7 +252,7 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	switch {
 	case o.Kind == event.Read || o.Kind == event.CAS && o.Flags&event.Success == 0:
 		if o.Version == "" && o.Flags&event.NotFound == 0 {
-			if e.declared || o.Kind != event.Read {
+			if e.declared || o.Kind != event.Read || e.counters[o.Key] {
 				return plain
 			}
 			return append(plain, *o)
@@ -255,12 +262,25 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 			r.Flags = event.NotFound
 		}
 	}
-	if first := !slices.ContainsFunc(plain, func(p event.RecordOp) bool { return p.Key == o.Key }); first && r.PrevVersion != "" {
+	met := func(p event.RecordOp) bool {
+		return p.Key == o.Key && !(e.silent && p.Kind == event.Read && p.Nothing())
+	}
+	if first := !slices.ContainsFunc(plain, met); first && r.PrevVersion != "" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Value: r.PrevVersion}) // which it has then seen
 	} else if first && r.Kind == event.Write && o.Kind == event.CAS && o.Expected == "null" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Flags: event.NotFound})
 	}
 	return append(plain, r)
+}
+
+// names says whether t's first write of the key says that it replaced this version.
+func names(t *event.Record, key, version string) bool {
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
+			return o.PrevVersion != "" && o.PrevVersion == version
+		}
+	}
+	return false
 }
 
 // replaced is what t's write of the key says, or its read before shows, that it
@@ -300,7 +320,7 @@ func replacedUnread(w, p *witness, i int, key string) (before string, unread boo
 	for k := range w.Txns[i].Ops { // not of the plain ones, where what was replaced has been read
 		switch o := &w.Txns[i].Ops[k]; {
 		case o.Key != key && o.Kind != event.Range:
-		case o.Writes() && o.PrevVersion != "":
+		case (o.Writes() || o.Kind == event.Inc) && o.PrevVersion != "":
 			return before, true
 		default:
 			return before, readsAnother(p, i, key)

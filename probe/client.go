@@ -114,7 +114,7 @@ func (c *client) transaction(ctx context.Context, t template, body func(*Tx)) (r
 		return event.Record{}, false, err
 	}
 	c.link().pause = 0
-	tx := &Tx{ctx: ctx, session: session, id: c.name + "-" + strconv.FormatInt(c.seq+1, 10), pause: func() { c.think(ctx) }}
+	tx := &Tx{ctx: ctx, session: session, id: c.name + "-" + strconv.FormatInt(c.seq+1, 10), pause: func() { c.think(ctx) }, counted: c.work.counted}
 	from := time.Now()
 	body(tx)
 	c.operated = time.Since(from)

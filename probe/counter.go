@@ -8,21 +8,24 @@ import (
 
 func counter(n int) string { return fmt.Sprintf("c%03d", n) }
 
-// fillCounters creates the counters where an increment does not.
+// fillCounters creates the counters. Where no statement creates one, an increment does.
 func fillCounters(tx *Tx, keys int) {
-	if _, whole := tx.session.(*wholeSession); whole {
-		return
-	}
+	_, whole := tx.session.(*wholeSession)
 	for n := range keys {
-		tx.create(counter(n))
+		if whole {
+			tx.inc(counter(n), 0)
+		} else {
+			tx.create(counter(n))
+		}
 	}
 }
 
-// tellCounters leaves out what created the counters: each begins at 0, as one that
-// nobody has created.
+// tellCounters tells what created the counters as increments by 0, which replaced nothing.
 func tellCounters(ops []event.RecordOp) []event.RecordOp {
-	if len(ops) > 0 && ops[0].Kind == event.Insert {
-		return nil
+	for i := range ops {
+		if o := &ops[i]; o.Kind == event.Insert {
+			o.Kind, o.Data = event.Inc, event.AnyKind
+		}
 	}
 	return ops
 }

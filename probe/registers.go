@@ -16,7 +16,7 @@ func fillRegisters(tx *Tx, keys int) {
 }
 
 // mix is what decides most at least cost: mostly registers, some lists, and some ranges of
-// rows. No row is deleted: below snapshot isolation nobody could tell what a read has seen
+// rows. No row is deleted: between read committed and snapshot isolation nobody could tell what a read has seen
 // that found nothing, and a healthy database would end unknown.
 func mix() []template {
 	return slices.Concat(weighted(6, registers()), weighted(1, lists()), weighted(1, phantoms()))

@@ -42,4 +42,7 @@ type Op struct {
 	// Update has a Write change the row that is there and create none. If there is
 	// none, the answer is a Read that found nothing. A Delete answers alike.
 	Update bool
+	// Versions has an operation on a counter tell its version, and the one that an increment
+	// replaced.
+	Versions bool
 }

@@ -20,13 +20,15 @@ type Dialect struct {
 	// Prefix begins the names of the tables in all statements; default none.
 	Prefix string
 	// Reset are the statements that make the tables anew: registers (k, v), lists (k, v)
-	// with elements joined by commas, and counters (k, n).
+	// with elements joined by commas, and counters (k, n, ver), of which ver is 1 at first.
 	Reset []string
 	// Upsert and Append take a key and a value. Parameters are written as "?". Without an
 	// Upsert a register is updated, and inserted if it is not there.
 	Upsert, Append string
 	// Numbered parameters are $1, $2 and so on.
 	Numbered bool
+	// Returning says that the database knows UPDATE ... RETURNING.
+	Returning bool
 	// Version, unless empty, is an expression that gives a row's version as text. It can
 	// be read behind RETURNING.
 	Version string

@@ -25,6 +25,11 @@ const (
 	deleteRegister = "DELETE FROM registers WHERE k = ?"
 	deleteList     = "DELETE FROM lists WHERE k = ?"
 	incCounter     = "UPDATE counters SET n = n + ? WHERE k = ? RETURNING"
+	// Those that tell versions: countCounter raises it by one, and asks for it where the database
+	// returns it; elsewhere readVersion does.
+	readCounted  = "SELECT n, ver FROM counters WHERE k = ?"
+	countCounter = "UPDATE counters SET n = n + ?, ver = ver + 1 WHERE k = ? COUNTED"
+	readVersion  = "SELECT ver FROM counters WHERE k = ?"
 	// upsertRegister and appendList stand for the dialect's own.
 	upsertRegister = "upsert"
 	appendList     = "append"
@@ -38,6 +43,7 @@ func (d *Dialect) texts() map[string]string {
 	texts := map[string]string{upsertRegister: d.text(d.Upsert + " RETURNING"), appendList: d.text(d.Append + " RETURNING")}
 	for _, t := range []string{
 		readRegister, readList, readCounter, rangeRegisters, updateRegister, insertRegister, insertCounter, deleteRegister, deleteList, incCounter,
+		readCounted, countCounter, readVersion,
 	} {
 		texts[t] = d.text(t)
 	}
@@ -56,6 +62,11 @@ func (d *Dialect) text(t string) string {
 	if before, found := strings.CutSuffix(t, " RETURNING"); found {
 		t = before + returning
 	}
+	counted := ""
+	if d.Returning {
+		counted = " RETURNING ver"
+	}
+	t = strings.Replace(t, " COUNTED", counted, 1)
 	for n := 1; d.Numbered && strings.Contains(t, "?"); n++ {
 		t = strings.Replace(t, "?", "$"+strconv.Itoa(n), 1)
 	}
@@ -73,7 +84,11 @@ func (s *sqlSession) Do(ctx context.Context, op *Op) error {
 		return s.write(ctx, op, appendList, op.Key, op.Value)
 	case event.Insert:
 		if op.Data == event.Counter {
-			return s.write(ctx, op, insertCounter, op.Key, op.Value)
+			err := s.write(ctx, op, insertCounter, op.Key, op.Value)
+			if op.Versions {
+				op.Version = "1"
+			}
+			return err
 		}
 		return s.write(ctx, op, insertRegister, op.Key, op.Value)
 	case event.Write:
@@ -94,6 +109,9 @@ func (s *sqlSession) Do(ctx context.Context, op *Op) error {
 		if err != nil {
 			return err
 		}
+		if op.Versions {
+			return s.count(ctx, op, n)
+		}
 		return s.write(ctx, op, incCounter, n, op.Key)
 	default:
 		return fmt.Errorf("probe: %v is no operation of SQL tables", op.Kind)
@@ -107,7 +125,10 @@ func (s *sqlSession) read(ctx context.Context, op *Op) error {
 		statement = readRegister
 	}
 	into := []any{&op.Value}
-	if s.dialect.Version != "" {
+	if op.Versions {
+		statement = readCounted
+	}
+	if s.dialect.Version != "" || op.Versions {
 		into = append(into, &op.Version)
 	}
 	err := s.tx.QueryRowContext(ctx, s.texts[statement], op.Key).Scan(into...)
@@ -150,6 +171,22 @@ func (s *sqlSession) write(ctx context.Context, op *Op, statement string, args .
 	if err == nil && !written {
 		err = fmt.Errorf("probe: %s of %q wrote nothing", op.Kind, op.Key)
 	}
+	return err
+}
+
+// count adds n to a counter, and tells its version and the one before.
+func (s *sqlSession) count(ctx context.Context, op *Op, n int64) error {
+	var version int64
+	var err error
+	if s.dialect.Returning {
+		err = s.tx.QueryRowContext(ctx, s.texts[countCounter], n, op.Key).Scan(&version)
+	} else if _, err = s.tx.ExecContext(ctx, s.texts[countCounter], n, op.Key); err == nil {
+		err = s.tx.QueryRowContext(ctx, s.texts[readVersion], op.Key).Scan(&version)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("probe: inc of %q wrote nothing", op.Key)
+	}
+	op.Version, op.PrevVersion = text(version), text(version-1)
 	return err
 }
 

@@ -10,9 +10,12 @@ func (d *Dialect) Statements() []string {
 	texts := d.texts()
 	for _, s := range []string{
 		readRegister, updateRegister, upsertRegister, insertRegister, deleteRegister, rangeRegisters,
-		readList, appendList, deleteList, readCounter, insertCounter, incCounter,
+		readList, appendList, deleteList, readCounted, insertCounter, countCounter,
 	} {
 		all = append(all, texts[s])
+	}
+	if !d.Returning {
+		all = append(all, texts[readVersion])
 	}
 	return all
 }

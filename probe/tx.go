@@ -15,6 +15,7 @@ type Tx struct {
 	session Session
 	id      string // of the record
 	pause   func() // before each operation but the first
+	counted bool   // counters tell their versions
 
 	answered []event.RecordOp // what the record says
 	err      error
@@ -54,7 +55,7 @@ func (tx *Tx) list(key string) {
 }
 
 func (tx *Tx) counter(key string) {
-	tx.do(Op{RecordOp: event.RecordOp{Kind: event.Read, Data: event.Counter, Key: key}})
+	tx.do(Op{RecordOp: event.RecordOp{Kind: event.Read, Data: event.Counter, Key: key}, Versions: tx.counted})
 }
 
 // upsert writes a register, which it creates if need be; update only one that is
@@ -82,12 +83,12 @@ func (tx *Tx) append(key, value string) {
 
 // create makes a counter that holds 0.
 func (tx *Tx) create(key string) {
-	tx.do(Op{RecordOp: event.RecordOp{Kind: event.Insert, Data: event.Counter, Key: key, Value: "0"}})
+	tx.do(Op{RecordOp: event.RecordOp{Kind: event.Insert, Data: event.Counter, Key: key, Value: "0"}, Versions: tx.counted})
 }
 
 // inc adds n to a counter that is there.
 func (tx *Tx) inc(key string, n int64) {
-	tx.do(Op{RecordOp: event.RecordOp{Kind: event.Inc, Key: key, Value: text(n)}})
+	tx.do(Op{RecordOp: event.RecordOp{Kind: event.Inc, Key: key, Value: text(n)}, Versions: tx.counted})
 }
 
 // scan reads the registers whose keys are from one text on and before another.

@@ -16,8 +16,9 @@ type History struct {
 	names map[string]int32
 	drift int64
 	rows  bool
-	// counts is Input.Counts.
-	counts func(record int, key string) bool
+	// counts and deleted are Input's.
+	counts  func(record int, key string) bool
+	deleted func(key string) bool
 }
 
 // cell is a place with what it holds, and who changes it.
@@ -92,14 +93,18 @@ type Input struct {
 	Drift   int64  // ns that clocks may be apart
 	Rows    bool   // a row that was deleted, and one that was inserted at its key, are two
 	// Counts says whether what a record's transaction, by its index, read of a key tells anything:
-	// whether all that it can be of are among the records. nil: all does. Only [History.Core] asks.
+	// whether all that it can be of are among the records; that it was not some value never does.
+	// nil: all does. Only [History.Core] asks.
 	Counts func(record int, key string) bool
+	// Deleted says whether one who is not among the records may have deleted a row at the key. nil:
+	// nobody. Only [History.Core] asks.
+	Deleted func(key string) bool
 }
 
 // Read takes the records of transactions that did not abort, all of one epoch, in an order in
 // which they may well have taken effect. It errors where an operation is none that is tried.
 func Read(in *Input) (*History, error) {
-	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows, counts: in.Counts}
+	h := &History{names: map[string]int32{}, drift: in.Drift, rows: in.Rows, counts: in.Counts, deleted: in.Deleted}
 	kinds := map[string]kind{}
 	for i := range in.Records {
 		for j := range in.Records[i].Ops {

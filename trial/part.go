@@ -60,10 +60,13 @@ func (h *History) part(in []bool) *part {
 	return p
 }
 
-// deletedOutside are the registers that one deletes who is not in the part: whatever the others
-// write there, that one may have deleted the row between.
+// deletedOutside are the registers that one deletes who is not in the part, or not among the
+// records: whatever the others write there, that one may have deleted the row between.
 func (h *History) deletedOutside(in []bool) []bool {
 	all := make([]bool, len(h.cells))
+	for c := range h.cells {
+		all[c] = h.deleted != nil && h.cells[c].kind == register && h.deleted(h.cells[c].name)
+	}
 	for i := range h.txns {
 		for _, w := range h.txns[i].writes {
 			all[w.cell] = all[w.cell] || !in[i] && w.value == 0 && h.cells[w.cell].kind == register
@@ -92,7 +95,7 @@ func (p *part) silence(i int, c int32) {
 
 // tells says whether the sight of transaction i counts in a part.
 func (h *History) tells(s *sight, i int32, in []bool) bool {
-	if h.counts != nil && !h.counts(int(i), h.cells[s.cell].name) {
+	if h.counts != nil && (s.how == another || !h.counts(int(i), h.cells[s.cell].name)) {
 		return false
 	}
 	return s.how == misread || h.decided(s, i, in)

@@ -1,8 +1,12 @@
 package window
 
 import (
+	"math"
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/trial"
 )
@@ -59,9 +63,14 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 		return false
 	}
 	f := &openFinding{level: l, versions: []uint32{x.version}}
-	in := trial.Input{Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, m.infer.Key(x.version))}
+	key := m.infer.Key(x.version)
+	in := trial.Input{
+		Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows, Counts: m.tellingReads(f, txns, key),
+		Deleted: func(k string) bool { return k != key },
+	}
 	for _, n := range txns {
-		in.Records, in.Maybe = append(in.Records, m.record(n)), append(in.Maybe, !m.infer.Counts(n))
+		r := m.record(n)
+		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
 	}
 	h, err := trial.Read(&in)
 	if err != nil {
@@ -75,8 +84,9 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	return true
 }
 
-// tellingReads says which reads of txns count where nobody else is looked at: those of the key, and
-// of registers of which the one writer is among them. f rests on these versions.
+// tellingReads says which reads of txns count where nobody else is looked at: those of the key, if
+// none of those who may have left the value was let go, and of registers of which the one writer is
+// among them. f rests on these versions.
 func (m *Machine) tellingReads(f *openFinding, txns []uint32, key string) func(at int, key string) bool {
 	type read struct {
 		at  int
@@ -87,11 +97,43 @@ func (m *Machine) tellingReads(f *openFinding, txns []uint32, key string) func(a
 		m.infer.SureReads(n, func(v, w uint32) {
 			r := read{at, m.infer.Key(v)}
 			sure, met := tells[r]
-			tells[r] = (sure || !met) && w != 0 && slices.Contains(txns, w)
+			known := w != 0 && slices.Contains(txns, w) || r.key == key && m.infer.LeftInMemory(v)
+			tells[r] = (sure || !met) && known
 			if tells[r] && !slices.Contains(f.versions, v) {
 				f.versions = append(f.versions, v)
 			}
 		})
 	}
-	return func(at int, k string) bool { return k == key || tells[read{at, k}] }
+	return func(at int, k string) bool { return tells[read{at, k}] }
+}
+
+// leftNothing takes back what was tried without who left nothing just now, unless all had ended
+// before that one began. O(findings that are open or can be withdrawn).
+func (m *Machine) leftNothing(x infer.Left) {
+	fell := false
+	for i := range m.open.recent {
+		r := &m.open.recent[i]
+		if r.Finding.State != finding.Withdrawn && isolation.IsTried(r.Finding.Title) && slices.Contains(r.Values, x.Value) && m.mayHaveLeft(x.By, r.Ended) {
+			m.withdrawFinal(r)
+			fell = true
+		}
+	}
+	for _, f := range m.open.list {
+		if f.closed || !isolation.IsTried(f.Finding.Title) || !m.mayHaveLeft(x.By, m.endedAt(f)) {
+			continue
+		}
+		if slices.ContainsFunc(f.versions, func(v uint32) bool { return m.infer.ValueKey(v) == x.Value }) {
+			m.doomed = append(m.doomed, f)
+			fell = true
+		}
+	}
+	if fell { // what froze meanwhile was not looked at with that one
+		m.infer.Counters.Ambiguous++
+	}
+}
+
+// mayHaveLeft says whether one who had ended by then may have found what n left.
+func (m *Machine) mayHaveLeft(n uint32, ended int64) bool {
+	r := m.record(n)
+	return ended == math.MaxInt64 || r.Flags&event.HasTimes == 0 || m.infer.Info(n).Start <= ended+int64(m.cfg.Contract.ClockDrift)
 }

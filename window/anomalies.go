@@ -127,7 +127,7 @@ func divergenceEdges(w *finding.Witness) []finding.Dependency {
 		e := finding.Dependency{From: i, To: 1 - i, Label: infer.RW, Key: w.Key, Shown: -1}
 		t := &w.Txns[1-i]
 		for j := range t.Ops {
-			if o := &t.Ops[j]; o.Key == w.Key && o.Writes() {
+			if o := &t.Ops[j]; o.Key == w.Key && (o.Writes() || o.Kind == event.Inc) {
 				e.Value = o.Value
 			}
 		}

@@ -18,7 +18,7 @@ func (m *Machine) apply() {
 	if len(o.Edges) > crowdPerTxn {
 		m.crowdOut()
 	}
-	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Deletions)|len(o.Anomalies)|len(m.doomed)|len(m.retries)|len(m.diverged)|len(m.forced.void) == 0 {
+	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.doomed)|len(m.retries)|len(m.diverged)|len(m.forced.void) == 0 {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)
 			if m.forced.on {
@@ -49,6 +49,9 @@ func (m *Machine) apply() {
 	}
 	for _, k := range o.Kills {
 		m.kill(k)
+	}
+	for _, x := range o.Left {
+		m.leftNothing(x)
 	}
 	for i := range o.Deletions {
 		m.deletedSince(&o.Deletions[i])

@@ -54,7 +54,7 @@ func (m *Machine) fit(i int, txns []infer.CounterTxn, compare func(a, b uint32) 
 // fitFound is fit for the order that was found for the problem of the i-th view, or for
 // that of the graph where the problem has no pairs.
 func (m *Machine) fitFound(i int, c *constraints, order []int32) {
-	if m.infer.Counters.Countable == 0 {
+	if m.infer.Counters.Loose == 0 {
 		return
 	}
 	m.fit(i, m.infer.CounterTxns(), func(a, b uint32) int {
@@ -221,8 +221,7 @@ func balanced(txns []infer.CounterTxn, keys []uint32) bool {
 }
 
 // inOrder says whether each counter read shows the sum of the increments before it in
-// this order of the transactions. A counter that was there before begins with what makes
-// its first read right.
+// this order of the transactions, and the version of the latest one where versions are told.
 func (m *Machine) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int) bool {
 	var order []*infer.CounterTxn
 	for j := range txns {
@@ -233,22 +232,54 @@ func (m *Machine) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int
 	slices.SortStableFunc(order, func(a, b *infer.CounterTxn) int {
 		return cmp.Or(compare(a.Txn, b.Txn), cmp.Compare(a.Txn, b.Txn))
 	})
-	sums, known := map[uint32]int64{}, map[uint32]bool{}
+	values := map[uint32]*counterValue{}
 	for _, t := range order {
-		for _, u := range t.Uses {
-			if u.Beyond {
-				return false
+		for i := range t.Uses {
+			u := &t.Uses[i]
+			x := values[u.Key]
+			if x == nil {
+				x = &counterValue{}
+				values[u.Key] = x
 			}
-			if u.Read && m.cfg.Contract.Existing && !known[u.Key] {
-				sums[u.Key], known[u.Key] = u.Seen, true
-			}
-			if u.Read && sums[u.Key] != u.Seen {
+			if u.Beyond || !x.fits(u, m.cfg.Contract.Existing) {
 				return false
 			}
 		}
-		for _, u := range t.Uses {
-			sums[u.Key] += u.Inc
+		for i := range t.Uses {
+			values[t.Uses[i].Key].add(&t.Uses[i])
 		}
 	}
 	return true
+}
+
+// counterValue is what a counter holds at a place of an order.
+type counterValue struct {
+	sum       int64
+	version   uint64 // as infer.Counted has it; 0 is the initial one
+	unnamed   bool   // it has another version, which is not told
+	seen, met bool   // the sum, and the version, are known of a counter that was there before
+}
+
+// fits says whether u finds what the counter holds, and replaces that. One that was there before
+// begins with what makes its first reads right.
+func (x *counterValue) fits(u *infer.Counted, existing bool) bool {
+	if u.Read && existing && !x.seen {
+		x.sum, x.seen = u.Seen, true
+	}
+	for _, version := range [2]uint64{u.At, u.Over} {
+		if version != 0 && existing && !x.met {
+			x.version, x.met = version, true
+		}
+		if version != 0 && (x.unnamed || x.version != version) {
+			return false
+		}
+	}
+	return !u.Read || x.sum == u.Seen
+}
+
+func (x *counterValue) add(u *infer.Counted) {
+	x.sum += u.Inc
+	if u.Added {
+		x.version, x.unnamed, x.met = u.Left, u.Left == 0, true
+	}
 }

@@ -41,13 +41,13 @@ func openCauses() []openReads {
 	text := func(s string) func(*Machine) string { return func(*Machine) string { return s } }
 	return []openReads{
 		{"repeating-values", by(infer.OpenRepeating), text("the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)")},
-		{"found-nothing", by(infer.OpenNothing), (*Machine).nothingText},
+		{"found-nothing", (*Machine).absentOpen, (*Machine).nothingText},
 		{"unrecorded-values", by(infer.OpenUnrecorded), text("no record wrote what they saw: capture all writers, and declare unmonitored-writers=no, or record `version`")},
 		{"several-writers", by(infer.OpenSeveral), text("several transactions may have written what they saw: record `version`, or write values that are unique")},
 		{"searched-values", (*Machine).searchedOpen, text("several transactions may have left what they saw, or nothing, and no order decides: record `version`, or write values that are unique")},
 		{"no-writer", by(infer.OpenUnattributed), text("no record wrote what they saw, and the contract leaves nobody else: some writer is not captured")},
 		{"no-version", by(infer.OpenNameless), text("they have no `version`, and other operations on their keys do: record it with every read")},
-		{"counters", (*Machine).countersOpen, text("they are of counters, and no order of the increments is known: record the value and `version`")},
+		{"counters", (*Machine).countersOpen, text("they are of counters, and no order of the increments is known: record `version` with reads, and with increments `prev_version` too")},
 		{"blind-writes", (*Machine).misfitsOpen, text("they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or a wider --window")},
 		{"not-checked", (*Machine).ignoredOpen, text("operations of kinds, or on keys, that are not checked")},
 		{"horizon", func(m *Machine, l isolation.Level, _ *infer.Reads) int64 { return m.horizonOf(l) }, text("they reach back behind the window: replay them, or a wider --window")},
@@ -123,11 +123,18 @@ func (m *Machine) searchedOpen(l isolation.Level, r *infer.Reads) int64 {
 	return r.Open[infer.OpenSearched]
 }
 
+func (m *Machine) absentOpen(l isolation.Level, r *infer.Reads) int64 {
+	if m.absentHolds(l) {
+		return 0
+	}
+	return r.Open[infer.OpenNothing]
+}
+
 func (m *Machine) countersOpen(l isolation.Level, r *infer.Reads) int64 {
 	if m.fits(l) {
 		return 0
 	}
-	return r.Open[infer.OpenCounter]
+	return r.Open[infer.OpenCounter] + r.Loose
 }
 
 // misfitsOpen are at most as many as there are reads.

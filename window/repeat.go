@@ -204,6 +204,12 @@ func (m *Machine) undecidedReads(l isolation.Level) int64 {
 	return n
 }
 
+// absentHolds says whether a read that found nothing may be of the initial state at the level,
+// whoever deleted the key: see undecidedReads. The initial state must be empty for that.
+func (m *Machine) absentHolds(l isolation.Level) bool {
+	return l.Special == 0 && l.Base <= isolation.ReadCommitted && !m.cfg.Contract.Existing
+}
+
 // askedBetween says whether a transaction asked for less than l, and for more than read uncommitted:
 // whom it read from counts there.
 func (m *Machine) askedBetween(l isolation.Level) bool {

@@ -180,7 +180,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if n := m.Counters.Tolerated; n > 0 && l.Underlying() > isolation.Prefix {
 		why = append(why, counted(n, "lost update that a transaction asked for", "lost updates that transactions asked for"))
 	}
-	if n := m.infer.Counters.Countable; n > 0 && !m.fits(l) {
+	if n := m.infer.Counters.Loose; n > 0 && !m.fits(l) {
 		why = append(why, counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
 	}
 	if c := &m.cfg.Contract; m.infer.Counters.Unordered > 0 && !m.cfg.Unbounded && (c.SequentialKeys || c.LinearizableKeys) {
@@ -224,6 +224,9 @@ func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.vie
 // shortfalls are the counters that forbid to say that l holds.
 func (m *Machine) shortfalls(l isolation.Level) []string {
 	c := m.infer.Counters
+	if m.absentHolds(l) {
+		c.Ambiguous -= c.Absent
+	}
 	c.Ambiguous += m.undecidedReads(l)
 	if l.Special == isolation.Linearizable && m.cfg.Unbounded { // decided by the operations, not by what follows from values
 		c.Unattributed, c.Ambiguous, c.Uncheckable, c.Ignored = 0, 0, 0, 0

@@ -31,8 +31,8 @@ func root(t *testing.T, driver, name string, statements ...string) {
 	}
 }
 
-// TestServers runs testdata/servers/*.txt, scripts as those of TestScripts, on real servers.
-// URL is that of a user who may do all; LIMITED has the user "limited", who may only connect,
+// TestServers runs testdata/servers/NAME.txt and counted.txt, scripts as those of TestScripts, on real servers.
+// URL is that of a user who may do all, QUICK too, where deadlocks end at once; LIMITED has the user "limited", who may only connect,
 // by a password that a file "password" is to hold. OTHER and OTHER_REPLICA are servers of other
 // databases; the second takes no writes.
 func TestServers(t *testing.T) {
@@ -48,8 +48,17 @@ func TestServers(t *testing.T) {
 				"URL": running.url, "LIMITED": limited.String(), "HOST": limited.Host, "PORT": limited.Port(),
 				"OTHER": running.other, "OTHER_REPLICA": running.replica,
 			})
+			runScript(t, "testdata/servers/counted.txt", map[string]string{"QUICK": quick(running.url)})
 		})
 	}
+}
+
+// quick has PostgreSQL look for deadlocks at once, and not after a second.
+func quick(server string) string {
+	if strings.HasPrefix(server, "postgres") {
+		return server + "&deadlock_timeout=5ms"
+	}
+	return server
 }
 
 // TestTLS runs a script on servers whose certificates nobody knows. POSTGRES and MARIADB are

@@ -12,7 +12,7 @@ PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS registers (k TEXT PRIMARY KEY, v TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS lists (k TEXT PRIMARY KEY, v TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS counters (k TEXT PRIMARY KEY, n INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS counters (k TEXT PRIMARY KEY, n INTEGER NOT NULL, ver INTEGER NOT NULL);
 """
 
 
@@ -21,8 +21,8 @@ def run(db, op):
     what, key, kind = op["op"], op.get("key"), op.get("kind", "register")
     value = json.dumps(op.get("value"))
     if what == "r" and kind == "counter":
-        row = db.execute("SELECT n FROM counters WHERE k = ?", (key,)).fetchone()
-        op["value"] = row[0] if row else 0
+        row = db.execute("SELECT n, ver FROM counters WHERE k = ?", (key,)).fetchone()
+        op["value"], op["version"] = row or (None, "")
     elif what == "r" and kind == "list":
         row = db.execute("SELECT v FROM lists WHERE k = ?", (key,)).fetchone()
         op["value"] = json.loads("[" + row[0] + "]") if row else []
@@ -36,7 +36,10 @@ def run(db, op):
     elif what == "insert":
         db.execute("INSERT INTO registers VALUES (?, ?)", (key, value))
     elif what == "inc":
-        db.execute("INSERT INTO counters VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET n = n + excluded.n", (key, op["value"]))
+        db.execute("INSERT INTO counters VALUES (?, ?, 1) ON CONFLICT (k) DO UPDATE SET n = n + excluded.n, ver = ver + 1", (key, op["value"]))
+        (op["version"],) = db.execute("SELECT ver FROM counters WHERE k = ?", (key,)).fetchone()
+        if op["version"] > 1:
+            op["prev_version"] = op["version"] - 1  # the update raised it by one
     elif what == "delete":
         if not db.execute("DELETE FROM %ss WHERE k = ?" % kind, (key,)).rowcount:
             op.update(op="r", value=None)  # there was nothing

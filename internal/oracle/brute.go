@@ -145,10 +145,14 @@ func (e *execution) extend() bool {
 			if isAppended(e.txns[i], k) {
 				v = append(slices.Clone(next[k]), appends(e.txns[i], k)...)
 			}
-			if d, added := increments(e.txns[i], k); added {
-				v = []int64{counted(next[k]) + d}
+			if _, added := increments(e.txns[i], k); added {
+				now, fits := installed(e.txns[i], k, next[k], v)
+				v, ok = now, ok && fits
 			}
 			next[k], keys[k] = v, true
+		}
+		if !ok {
+			continue
 		}
 		e.place[i] = p
 		e.states, e.writes = append(e.states, next), append(e.writes, keys)
@@ -172,7 +176,7 @@ func (e *execution) ascending() bool {
 	for _, t := range order {
 		left := map[string]int64{}
 		for i := range t.Ops {
-			if o := &t.Ops[i]; changes(o) {
+			if o := &t.Ops[i]; changes(o) && o.Kind != event.Inc {
 				left[o.Key] = o.Version
 			}
 		}
@@ -311,7 +315,7 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 		}
 		return snapshot[cell]
 	}
-	for _, o := range t.Ops {
+	for i, o := range t.Ops {
 		now, ok := see(o.Key), true
 		switch o.Kind {
 		case event.Write, event.Insert:
@@ -325,7 +329,7 @@ func replay(t *workload.Txn, snapshot state) (state, bool) {
 		case event.Remove:
 			local[cellOf(&o)] = nil
 		case event.Inc:
-			local[o.Key] = []int64{counted(now) + o.Value}
+			local[o.Key], ok = incremented(now, &o, met(t.Ops[:i], o.Key))
 		case event.CAS:
 			if ok = compared(&o, now, t.Status == event.Unknown); ok && o.Success {
 				local[o.Key] = []int64{o.Value}
@@ -366,7 +370,8 @@ func reads(o *workload.Op, t *workload.Txn, now []int64, snapshot, local state) 
 	case o.Data == event.Set:
 		return agrees(slices.Sorted(slices.Values(o.List)), setOf(o.Key, snapshot, local), t)
 	case o.Data == event.Counter:
-		return counted(now) == o.Value
+		_, own := local[o.Key]
+		return counts(o, now, own)
 	case o.IsList:
 		return slices.Equal(now, o.List)
 	case o.Absent:

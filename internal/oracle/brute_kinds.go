@@ -19,6 +19,7 @@ func PossibleAt(h History, l Level) (bool, error) {
 	if l.forbids("prefix") {
 		return Possible(h, l)
 	}
+	h = asRegisters(h)
 	cells := cellsOf(h)
 	return someOutcome(h, func(txns []*workload.Txn) bool {
 		w := weakTrial{level: l, base: l.base(), cells: cells}
@@ -39,7 +40,7 @@ func PossibleAt(h History, l Level) (bool, error) {
 			w.sights = append(w.sights, seen)
 		}
 		w.txns = txns
-		return w.extend(nil, nil)
+		return (w.base == "read-uncommitted" || allThere(txns)) && w.extend(nil, nil)
 	})
 }
 
@@ -242,7 +243,7 @@ func (w *weakTrial) before(a, b *workload.Txn) bool {
 
 func (w *weakTrial) mayCome(i int) bool {
 	for j := range w.txns {
-		if j != i && w.used>>j&1 == 0 && w.before(w.txns[j], w.txns[i]) {
+		if j != i && w.used>>j&1 == 0 && (w.before(w.txns[j], w.txns[i]) || comesBehind(w.txns[i], w.txns[j])) {
 			return false
 		}
 	}

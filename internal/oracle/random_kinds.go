@@ -15,6 +15,8 @@ type Kinds struct {
 	CAS, Deletes, Ranges, Sets, Removes, Counters bool
 	Lists                                         bool
 	Totals                                        bool    // counters, between which is transferred
+	Counted                                       bool    // counters tell their versions, and which one an increment replaced
+	Untold                                        float64 // an operation on such a counter tells less
 	Versions                                      bool    // registers have versions, numbered as they are installed
 	Timestamps                                    bool    // as Versions, and all that a transaction wrote has one number, which reads do not show
 	Blind                                         float64 // a register write without a read of the key before it
@@ -28,7 +30,7 @@ type Kinds struct {
 func RandomKinds(rng *rand.Rand, k Kinds) History {
 	opt := Options{Min: 3, Max: 6, Keys: 3, Sessions: 2, Registers: true, Aborted: k.Aborted, Unknown: k.Unknown}
 	s := kindSimulation{simulation{rng: rng, opt: opt, policy: policy(rng.IntN(int(policies))), state: state{},
-		changed: map[string]int64{}, used: map[string][]int64{}}, k, nil, nil}
+		changed: map[string]int64{}, used: map[string][]int64{}}, k, nil, nil, 0}
 	var waiting []*client
 	for range opt.Min + rng.IntN(opt.Max-opt.Min+1) {
 		waiting = append(waiting, s.client())
@@ -65,6 +67,7 @@ type kindSimulation struct {
 	kinds     Kinds
 	installed []int64 // values of registers, in order
 	versions  map[int64]int64
+	counts    int64 // versions of counters so far
 }
 
 // number gives the values that were installed their versions, wherever they are
@@ -241,6 +244,11 @@ func (s *kindSimulation) perform(o *workload.Op, view state) bool {
 			o.Value = int64(1 + s.rng.IntN(3))
 		}
 		view[o.Key] = []int64{counted(now) + o.Value}
+		if s.kinds.Counted {
+			s.counts++
+			view[o.Key] = append(view[o.Key], s.counts)
+			s.tell(o, s.counts, versionAt(now))
+		}
 	case event.CAS:
 		s.compareAndSet(o, view)
 	case event.Range:
@@ -252,7 +260,8 @@ func (s *kindSimulation) perform(o *workload.Op, view state) bool {
 		case o.Data == event.Set:
 			o.List = setOf(o.Key, view, nil)
 		case o.Data == event.Counter:
-			o.Value = counted(now)
+			o.Value, o.Absent = counted(now), s.kinds.Counted && len(now) == 0
+			s.tell(o, versionAt(now), 0)
 		case len(now) > 0:
 			o.Absent, o.Value = false, now[0]
 		}
@@ -316,8 +325,14 @@ func (s *kindSimulation) spoil(h History) {
 		o.Rows = slices.Delete(slices.Clone(o.Rows), 0, 1)
 	case (o.Data == event.Set || o.IsList) && len(o.List) > 0:
 		o.List = o.List[:len(o.List)-1]
+	case o.Data == event.Counter && o.Absent:
+		o.Absent, o.Value = false, 1
+	case o.Data == event.Counter && o.Version > 0 && s.rng.IntN(2) == 0:
+		o.Version = 1 + s.rng.Int64N(s.counts)
 	case o.Data == event.Counter:
 		o.Value += int64(s.rng.IntN(3)) - 1
+	case o.Kind == event.Inc && o.PrevVersion > 0 && s.rng.IntN(2) == 0:
+		o.PrevVersion = 1 + s.rng.Int64N(s.counts)
 	case o.Kind == event.CAS && o.Seen.Known:
 		o.Seen = workload.Nothing()
 	case o.Kind == event.Read && o.Data == event.AnyKind && !o.IsList:

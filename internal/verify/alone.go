@@ -73,6 +73,9 @@ func checkGarbage(w *finding.Witness, a *event.Record) error {
 			}
 		}
 	}
+	if before := replacedBy(a, w.Key); before != "" && (w.Value == "" || before == w.Value) {
+		return nil // it says that it replaced it
+	}
 	for i := range a.Ops {
 		o := &a.Ops[i]
 		if o.Key != w.Key || o.Kind != event.Read || o.Nothing() {
@@ -163,6 +166,9 @@ func checkIntermediate(a, b *event.Record, w *finding.Witness) error {
 		if x.value == w.Value {
 			return nil
 		}
+	}
+	if replacedBy(a, w.Key) == w.Value {
+		return nil // it says that it replaced it
 	}
 	return fmt.Errorf("no read of %s ends with %s", a.ID, w.Value)
 }
@@ -269,7 +275,7 @@ func checkFuture(a *event.Record, w *finding.Witness) error {
 		case o.Key != w.Key:
 		case o.Kind == event.Read && (o.Value == w.Value || slices.Contains(o.Elems, w.Value)):
 			read = true
-		case o.Writes() && o.Value == w.Value && read:
+		case o.Writes() && o.Value == w.Value && (read || o.PrevVersion == w.Value): // or it replaced its own version
 			return nil
 		case o.Writes() && o.Value == w.Value:
 			return errors.New("the write came first")

@@ -27,6 +27,17 @@ func added(state []string, inc string) (string, bool) {
 	return strconv.FormatInt(sum, 10), ok
 }
 
+// ofCounter says whether the operation that the witness is about is one on a counter.
+func ofCounter(w *finding.Witness) bool {
+	if len(w.Txns) == 0 || w.Op >= len(w.Txns[0].Ops) {
+		return false
+	}
+	key := w.Txns[0].Ops[w.Op].Key
+	return slices.ContainsFunc(w.Txns[0].Ops, func(o event.RecordOp) bool {
+		return o.Key == key && (o.Kind == event.Inc || o.Data == event.Counter)
+	})
+}
+
 func number(text string) (int64, bool) {
 	v, err := strconv.ParseInt(text, 10, 64)
 	return v, err == nil
@@ -51,6 +62,9 @@ func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 			own += n
 		case event.Read:
 			if o.Flags&event.NotFound != 0 {
+				if t.Status == event.Unknown {
+					continue // that nothing is noted does not say that nothing was seen
+				}
 				return -own, true
 			}
 			v, ok := number(o.Value)

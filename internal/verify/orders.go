@@ -164,6 +164,9 @@ func (o *orders) edgesOf(x way) []finding.Dependency {
 		for _, r := range o.readersOf(x) {
 			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.RW})
 		}
+		for _, r := range o.behind(x) {
+			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.WW})
+		}
 	}
 	for _, t := range o.taken { // a read of first, and an order behind first
 		if t.key != x.key || t.first != x.first || t.read == x.read {
@@ -178,6 +181,21 @@ func (o *orders) edgesOf(x way) []finding.Dependency {
 		}
 	}
 	return es
+}
+
+// behind are the transactions that say that they replaced what first had left: nothing comes
+// between, but at prefix, and where then says so too.
+func (o *orders) behind(x way) (all []int) {
+	left, ok := finalWrite(&o.witness.Txns[x.first], x.key)
+	if !ok || left.Value == "" || o.level.chain || replacedBy(&o.witness.Txns[x.then], x.key) == left.Value {
+		return nil
+	}
+	for r := range o.witness.Txns {
+		if replacedBy(&o.witness.Txns[r], x.key) == left.Value {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // readersOf are the transactions that read what first left in a register, where nobody

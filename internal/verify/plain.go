@@ -24,12 +24,15 @@ func plainly(w *finding.Witness) *finding.Witness {
 	p := *w
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	sets, byVersion, told := map[string]bool{}, map[string]bool{}, map[named]bool{}
+	sets, counters, byVersion, told := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[named]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
 			if o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove {
 				sets[o.Key] = true
+			}
+			if o.Data == event.Counter || o.Kind == event.Inc {
+				counters[o.Key] = true
 			}
 			if w.ByVersion || tellsVersion(o) {
 				byVersion[o.Key] = true
@@ -37,7 +40,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
 		}
 	}
-	e := expansion{sets: sets, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
+	e := expansion{sets: sets, counters: counters, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -68,6 +71,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	for i := range p.Txns {
 		t := &p.Txns[i]
 		op := -1
+		e.silent = t.Status == event.Unknown
 		t.Ops, op = e.ops(t.Ops, w.Op, p.Key)
 		if i == 0 && op >= 0 {
 			p.Op = op
@@ -124,6 +128,8 @@ type expansion struct {
 	byVersion map[string]bool // keys whose versions are told by their texts
 	told      map[named]bool  // these texts
 	declared  bool            // those of all registers are; else a read without a version shows a value
+	counters  map[string]bool // what a read without a version shows of these is no version
+	silent    bool            // of the transaction in work: that it found nothing says nothing
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
 	keys      []string            // those that the witness is about
@@ -222,18 +228,18 @@ func covers(o *event.RecordOp, key string) bool {
 	return false
 }
 
-// versioned says whether o is about a version of a register.
+// versioned says whether o is about a version of a register or a counter.
 func versioned(o *event.RecordOp) bool {
 	switch o.Kind {
 	case event.Read:
-		return o.Flags&event.IsArray == 0 && o.Data <= event.Register
-	case event.Write, event.Insert, event.Delete, event.CAS:
+		return o.Flags&event.IsArray == 0 && (o.Data <= event.Register || o.Data == event.Counter)
+	case event.Write, event.Insert, event.Delete, event.CAS, event.Inc:
 		return true
 	}
 	return false
 }
 
-// tellsVersion says whether o says which version of a register it is about, or replaced.
+// tellsVersion says whether o says which version it is about, or replaced.
 func tellsVersion(o *event.RecordOp) bool {
 	return versioned(o) && (o.Version != "" || o.PrevVersion != "")
 }
@@ -253,10 +259,11 @@ func (e *expansion) unnamed(key, value string) string {
 }
 
 // version tells o by the texts of its versions. A read without one says nothing, but
-// that nothing was found; a write without one is told by its value.
+// that nothing was found; a write without one is told by its value, and an increment without
+// one by nothing.
 func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
 	r := event.RecordOp{Kind: event.Write, Key: o.Key, Value: e.unnamed(o.Key, o.Value), PrevVersion: o.PrevVersion}
-	if o.Version != "" {
+	if o.Version != "" || o.Kind == event.Inc {
 		r.Value = o.Version
 	} else if o.Kind == event.Delete {
 		r.Flags = event.NotFound
@@ -264,7 +271,7 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	switch {
 	case o.Kind == event.Read || o.Kind == event.CAS && o.Flags&event.Success == 0:
 		if o.Version == "" && o.Flags&event.NotFound == 0 {
-			if e.declared || o.Kind != event.Read {
+			if e.declared || o.Kind != event.Read || e.counters[o.Key] {
 				return plain
 			}
 			read := *o
@@ -276,7 +283,10 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 			r.Flags = event.NotFound
 		}
 	}
-	if first := !slices.ContainsFunc(plain, func(p event.RecordOp) bool { return p.Key == o.Key }); first && r.PrevVersion != "" {
+	met := func(p event.RecordOp) bool {
+		return p.Key == o.Key && !(e.silent && p.Kind == event.Read && p.Nothing())
+	}
+	if first := !slices.ContainsFunc(plain, met); first && r.PrevVersion != "" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Value: r.PrevVersion}) // which it has then seen
 	} else if first && r.Kind == event.Write && o.Kind == event.CAS && o.Expected == "null" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Flags: event.NotFound})
@@ -284,16 +294,22 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	return append(plain, r)
 }
 
+// replacedBy is the version that t's first write of the key says it replaced, "" for none: the later
+// ones replace its own.
+func replacedBy(t *event.Record, key string) string {
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
+			return o.PrevVersion
+		}
+	}
+	return ""
+}
+
 // replaced is what t's write of the key says, or its read before shows, that it
 // replaced.
 func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
-	for i := range t.Ops { // the first write: the later ones replace its own
-		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
-			if o.PrevVersion != "" {
-				return o.PrevVersion, false, true
-			}
-			break
-		}
+	if version := replacedBy(t, key); version != "" {
+		return version, false, true
 	}
 	o, ok := externalRead(t, key)
 	if !ok {

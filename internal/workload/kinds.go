@@ -59,7 +59,7 @@ type Row struct {
 // The text forms of these operations:
 //
 //	add s 1, remove s 1, read s {1,2}
-//	inc c 5, count c 7
+//	inc c 5, count c 7, count c nil
 //	cas x 1 2, cas x nil 2, cas x 1 2 failed, cas x 1 2 saw 3
 //	insert x 1, delete x
 //	range a..c [a=1,b=2], range a.. [a=1] limit=1, range .. [] desc
@@ -100,6 +100,9 @@ func (o *Op) otherText() string {
 	case event.Read:
 		switch o.Data {
 		case event.Counter:
+			if o.Absent {
+				value = "nil"
+			}
 			return "count " + o.Key + " " + value
 		case event.Set:
 			elems := make([]string, len(o.List))
@@ -144,6 +147,8 @@ func parseOther(words []string) (o Op, ok bool, err error) {
 		o = Op{Kind: kinds[words[0]], Key: words[1], Value: number(words[2])}
 	case n == 2 && words[0] == "delete":
 		o = Op{Kind: event.Delete, Key: words[1]}
+	case n == 3 && words[0] == "count" && words[2] == "nil":
+		o = Op{Kind: event.Read, Key: words[1], Absent: true, Other: Other{Data: event.Counter}}
 	case n == 3 && words[0] == "count":
 		o = Op{Kind: event.Read, Key: words[1], Value: number(words[2]), Other: Other{Data: event.Counter}}
 	case n == 3 && words[0] == "read" && strings.HasPrefix(words[2], "{"):
@@ -230,6 +235,10 @@ func appendOther(dst []byte, o *Op) ([]byte, bool) {
 	case event.Read:
 		switch o.Data {
 		case event.Counter:
+			if o.Absent {
+				dst = fmt.Appendf(dst, `{"op":"r","kind":"counter","key":%q,"found":false`, o.Key)
+				break
+			}
 			dst = fmt.Appendf(dst, `{"op":"r","kind":"counter","key":%q,"value":%d`, o.Key, o.Value)
 		case event.Set:
 			dst = fmt.Appendf(dst, `{"op":"r","kind":"set","key":%q,"value":[`, o.Key)

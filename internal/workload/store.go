@@ -25,7 +25,7 @@ type Stats struct {
 // no such snapshot can see are dropped.
 const maxLag = 256
 
-// Store is an in-memory multi-version store of registers and lists. A
+// Store is an in-memory multi-version store of registers, lists and counters. A
 // transaction reads the snapshot of its begin and validates all that it touched
 // when it commits, so that without Bugs it happens at the instant of its commit
 // (read-only: of its begin). Safe for concurrent use.

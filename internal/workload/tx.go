@@ -21,6 +21,7 @@ type Tx struct {
 	struck   bool            // the fault made a difference
 	touched  map[string]bool // keys read and written; true: written
 	writes   []Op            // in program order
+	commit   int64           // its own among all, once it is there
 }
 
 // fault is the bug that a transaction suffers.
@@ -136,6 +137,33 @@ func (t *Tx) Append(key string, v int64) Op {
 	return o
 }
 
+// Inc adds n to a counter at commit, and returns the version of the one that it replaces, 0 for
+// nothing.
+func (t *Tx) Inc(key string, n int64) (replaced int64) {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	replaced = t.store.cell(key).at(t.snapshot).seq
+	t.touched[key] = true
+	t.writes = append(t.writes, Op{Kind: event.Inc, Key: key, Value: n})
+	return replaced
+}
+
+// Count reads a counter. own says that t has added to it: its version is then [Tx.Version].
+func (t *Tx) Count(key string) (value, version int64, own bool) {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	v := t.touch(key).at(t.snapshot)
+	for _, w := range t.writes {
+		if w.Key == key {
+			v.value, own = v.value+w.Value, true
+		}
+	}
+	return v.value, v.seq, own
+}
+
+// Version is that of what t has written, once it has committed.
+func (t *Tx) Version() int64 { return t.commit }
+
 // Abort ends t without effect.
 func (t *Tx) Abort() {
 	t.store.mu.Lock()
@@ -167,15 +195,27 @@ func (t *Tx) Commit() error {
 	}
 	s.stats.Commits++
 	s.seq++
+	t.commit = s.seq
 	for _, w := range t.writes {
 		c := s.cell(w.Key)
 		v := cellVersion{seq: s.seq, value: w.Value}
 		if w.Kind == event.Append {
 			v.list = append(slices.Clone(c.latest().list), w.Value)
 		}
+		if w.Kind == event.Inc {
+			v.value += t.before(c).value
+		}
 		c.install(v, s.seq-maxLag)
 	}
 	return nil
+}
+
+// before is the counter that t adds to: that of its snapshot, or its own. The store is locked.
+func (t *Tx) before(c *cell) cellVersion {
+	if now := c.latest(); now.seq == t.commit {
+		return now
+	}
+	return c.at(t.snapshot)
 }
 
 // validate says whether nothing that t touched has changed since its snapshot,

@@ -59,7 +59,7 @@ func complete(config *mysql.Config) {
 var tables = []string{
 	"registers (k VARBINARY(100) PRIMARY KEY, v MEDIUMBLOB NOT NULL)",
 	"lists (k VARBINARY(100) PRIMARY KEY, v MEDIUMBLOB NOT NULL)",
-	"counters (k VARBINARY(100) PRIMARY KEY, n BIGINT NOT NULL)",
+	"counters (k VARBINARY(100) PRIMARY KEY, n BIGINT NOT NULL, ver BIGINT NOT NULL DEFAULT 1)",
 }
 
 func dialect() probe.Dialect {

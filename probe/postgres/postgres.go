@@ -52,15 +52,16 @@ func Open(url string, o Options) (*probe.SQL, error) {
 var tables = []string{
 	`registers (k text COLLATE "C" PRIMARY KEY, v text NOT NULL)`,
 	`lists (k text COLLATE "C" PRIMARY KEY, v text NOT NULL)`,
-	`counters (k text COLLATE "C" PRIMARY KEY, n bigint NOT NULL)`,
+	`counters (k text COLLATE "C" PRIMARY KEY, n bigint NOT NULL, ver bigint NOT NULL DEFAULT 1)`,
 }
 
 func dialect() probe.Dialect {
 	return probe.Dialect{
-		Upsert:   "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
-		Append:   "INSERT INTO lists AS l (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = l.v || ',' || excluded.v",
-		Numbered: true,
-		Outcome:  Outcome,
+		Upsert:    "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+		Append:    "INSERT INTO lists AS l (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = l.v || ',' || excluded.v",
+		Numbered:  true,
+		Returning: true,
+		Outcome:   Outcome,
 	}
 }
 

@@ -46,7 +46,7 @@ func Open(level, prefix string) (*probe.Clients, error) {
 			store, opened := workload.NewStore(l.bugs), new(atomic.Uint64)
 			return &probe.Clients{
 				Prefix: prefix,
-				Limit:  probe.Limits{NoRows: true, NoCounters: true},
+				Limit:  probe.Limits{NoRows: true},
 				Connect: func(context.Context) (probe.Client, error) {
 					return &client{store: store, rng: rand.New(rand.NewPCG(opened.Add(1), 0))}, nil
 				},
@@ -67,7 +67,7 @@ func (c *client) Transact(ctx context.Context, ops []event.RecordOp) ([]event.Re
 	for i := range ops {
 		if ops[i].Kind == event.Delete {
 			c.store.Forget(ops[i].Key)
-		} else if ops[i].Writes() {
+		} else if ops[i].Writes() || ops[i].Kind == event.Inc {
 			writes++
 		}
 	}
@@ -88,7 +88,38 @@ func (c *client) Transact(ctx context.Context, ops []event.RecordOp) ([]event.Re
 	if err := tx.Commit(); err != nil {
 		return nil, event.Aborted, err
 	}
+	for i := range ops {
+		if ops[i].Version == ownVersion {
+			ops[i].Version = strconv.FormatInt(tx.Version(), 10)
+		}
+	}
 	return ops, event.Committed, nil
+}
+
+// ownVersion stands for the version that a transaction leaves, which it gets when it commits.
+const ownVersion = "own"
+
+// count reads a counter, and tells its version.
+func count(tx *workload.Tx, o *event.RecordOp) {
+	value, version, own := tx.Count(o.Key)
+	switch {
+	case own:
+		o.Version = ownVersion
+	case version == 0:
+		o.Flags = event.NotFound
+		return
+	default:
+		o.Version = strconv.FormatInt(version, 10)
+	}
+	o.Value = strconv.FormatInt(value, 10)
+}
+
+// add adds to a counter.
+func add(tx *workload.Tx, o *event.RecordOp, n int64) {
+	o.Version = ownVersion
+	if replaced := tx.Inc(o.Key, n); replaced > 0 {
+		o.PrevVersion = strconv.FormatInt(replaced, 10)
+	}
 }
 
 // run runs one operation, and puts the answer into it.
@@ -100,6 +131,9 @@ func run(tx *workload.Tx, o *event.RecordOp) error {
 			o.Elems = append(o.Elems, strconv.FormatInt(e, 10))
 		}
 		o.Value, o.Flags = "["+strings.Join(o.Elems, ",")+"]", event.IsArray
+		return nil
+	case o.Kind == event.Read && o.Data == event.Counter:
+		count(tx, o)
 		return nil
 	case o.Kind == event.Read:
 		if read := tx.Read(o.Key); read.Absent {
@@ -119,6 +153,8 @@ func run(tx *workload.Tx, o *event.RecordOp) error {
 		tx.Append(o.Key, value)
 	case o.Kind == event.Write:
 		tx.Write(o.Key, value)
+	case o.Kind == event.Inc:
+		add(tx, o, value)
 	default:
 		return fmt.Errorf("the simulated store has no operation %s", o.Kind)
 	}

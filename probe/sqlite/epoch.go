@@ -96,7 +96,7 @@ func (e *Epoch) drop(ctx context.Context) error {
 		if !ours.MatchString(name) {
 			continue
 		}
-		if !strings.HasSuffix(made, columnsOf(name)) {
+		if !strings.HasSuffix(made, columnsOf(name)) && !strings.HasSuffix(made, oldCounters) {
 			return fmt.Errorf("the table %q has the name of a probe's, and other columns: rename it", name)
 		}
 		names = append(names, name)

@@ -38,8 +38,11 @@ func connect(file string, pragmas ...string) (*sql.DB, error) {
 var tables = []string{
 	"registers (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
 	"lists (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
-	"counters (k TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID",
+	"counters (k TEXT PRIMARY KEY, n INTEGER NOT NULL, ver INTEGER NOT NULL DEFAULT 1) WITHOUT ROWID",
 }
+
+// oldCounters are the columns that counters had in earlier builds: a probe that was killed has left them.
+const oldCounters = "(k TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID"
 
 // columnsOf are those of a table that a probe made, by its name.
 func columnsOf(name string) string {
@@ -54,10 +57,11 @@ func columnsOf(name string) string {
 
 func dialect(prefix string) probe.Dialect {
 	d := probe.Dialect{
-		Prefix:  prefix,
-		Upsert:  "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
-		Append:  "INSERT INTO lists (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = v || ',' || excluded.v",
-		Outcome: Outcome,
+		Prefix:    prefix,
+		Upsert:    "INSERT INTO registers (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+		Append:    "INSERT INTO lists (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = v || ',' || excluded.v",
+		Returning: true,
+		Outcome:   Outcome,
 	}
 	for _, t := range tables {
 		name, _, _ := strings.Cut(t, " ")
