@@ -177,6 +177,10 @@ func (g *generator) tellStatements(t *terminal, database string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(t.stdout, "-- no statements: this target takes whole transactions, as JSON or in memory")
+		return err
+	}
 	for _, s := range all {
 		if _, err := fmt.Fprintln(t.stdout, s); err != nil {
 			return err
