@@ -26,8 +26,9 @@ func PossibleAt(h History, l Level) (bool, error) {
 		for i := range h {
 			if h[i].Status == event.Unknown && !slices.Contains(txns, &h[i]) {
 				for _, o := range h[i].Ops {
-					if changes(&o) && o.Kind != event.Delete && o.Kind != event.Remove { // these leave nothing to be seen
-						w.leftOut = append(w.leftOut, version{cellOf(&o), o.Value})
+					v := version{cellOf(&o), o.Value}
+					if changes(&o) && o.Kind != event.Delete && o.Kind != event.Remove && !slices.ContainsFunc(txns, v.writtenBy) { // these leave nothing to be seen
+						w.leftOut = append(w.leftOut, v)
 					}
 				}
 			}
@@ -184,6 +185,11 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 		})
 	}
 	return seen, ok
+}
+
+// writtenBy says whether t wrote the value too.
+func (v version) writtenBy(t *workload.Txn) bool {
+	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool { return changes(&o) && cellOf(&o) == v.key && o.Value == v.value })
 }
 
 func contentsOf(m workload.Maybe) []int64 {
