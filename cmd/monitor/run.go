@@ -257,6 +257,10 @@ func (p *service) wait(ctx context.Context, a *app.App) error {
 	}
 	select {
 	case <-a.Done():
+		if p.during != nil { // it ends with the monitor, and writes no line behind what follows
+			cancel()
+			<-beside
+		}
 	case <-ctx.Done():
 		if p.during != nil {
 			return <-beside
