@@ -148,7 +148,7 @@ func TestJudged(t *testing.T) {
 		{"write skew", pgx.RepeatableRead, onRows(&stock, deletes), "--contract isolation=ignore --levels serializable", 1, "G2-item"},
 		{"lost update", pgx.ReadCommitted, onRows(&stock, deletes), "--contract isolation=ignore --levels snapshot-isolation", 1, "lost"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		judge := func(t *testing.T) (exit int, out string) {
 			pool, r, kept := openAt(t, url, func(config *pgxpool.Config) {
 				if strings.Contains(c.args, "trust-commit-ts") {
 					capturepgx.WithCommitTimestamps()(config.ConnConfig.Tracer.(*capturepgx.Tracer))
@@ -169,7 +169,13 @@ func TestJudged(t *testing.T) {
 			if want := strings.Contains(c.args, "trust-commit-ts"); stamped != want {
 				t.Errorf("commit timestamps are in the records: %v, want %v", stamped, want)
 			}
-			exit, out := testcapture.Check(t, monitor, lines, strings.Fields(c.args)...)
+			return testcapture.Check(t, monitor, lines, strings.Fields(c.args)...)
+		}
+		t.Run(c.name, func(t *testing.T) {
+			exit, out := judge(t)
+			for again := 0; c.exit == 1 && exit != 1 && again < 4; again++ { // on a busy machine too few may overlap
+				exit, out = judge(t)
+			}
 			if exit != c.exit || !strings.Contains(out, c.want) {
 				t.Errorf("exit code %d, want %d with %q:\n%s", exit, c.exit, c.want, out)
 			}
