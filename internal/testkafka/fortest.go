@@ -25,7 +25,7 @@ func ForTest(t testing.TB, c Config) *Broker {
 func mustRun(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ErrNoTool) && os.Getenv("CI") != "true" {
-		t.Skipf("no Kafka: %v", err)
+		t.Skipf("no Kafka, and with CI=true that is a failure: %v", err)
 	}
 	if err != nil {
 		t.Fatalf("no Kafka: %v", err)

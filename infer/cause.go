@@ -1,0 +1,181 @@
+package infer
+
+import "github.com/isowatch/isowatch/internal/pattern"
+
+// Cause precedes effect: who began when a reader had ended, by more than the clock drift, did not
+// write what it read, and who replaced a value that another one read later left it to come back.
+// Where the contract leaves another explanation, such a version names no writer, and it is a sign
+// that values of its pattern repeat (docs/proofs.md, section 2, *Do values name their writers?*).
+
+// causal says whether what a transaction read cannot have been written by one that began when
+// it had ended: where the contract leaves another explanation.
+func (o *Options) causal() bool { return o.Observed || o.Existing || o.UnmonitoredWriters }
+
+// readBefore says whether reader, who read v, had ended when its writer began, so that the
+// writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
+// times and session order, never by the order of arrival.
+func (s *State) readBefore(v, writer, reader uint32) bool {
+	if writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
+		return false
+	}
+	w, r := &s.txns[writer], &s.txns[reader]
+	if r.state == aborted && s.retried(v) {
+		return false // it may have aborted since it had read of the first try
+	}
+	// The number of a session is used again when all of it has retired.
+	behind := w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && r.seq < w.seq
+	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
+		if w.start-r.end <= s.opt.ClockDrift && !behind {
+			return s.opt.Observed
+		}
+		behind = true
+	}
+	if behind {
+		s.sign(s.versions[v].key, pattern.LateWriter)
+	}
+	return behind
+}
+
+// cameBack says whether reader read v when a transaction that had read and replaced it was
+// over. replaced says that it wrote the key too.
+func (s *State) cameBack(v, over, reader uint32, replaced bool) bool {
+	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.keys[s.versions[v].key].flags&versioned != 0 {
+		return false
+	}
+	o, r := &s.txns[over], &s.txns[reader]
+	if over == reader || r.state == aborted || o.flags&r.flags&hasTimes == 0 || o.flags&unknown != 0 || r.start-o.end <= s.opt.ClockDrift || r.start <= o.end {
+		return false
+	}
+	if replaced {
+		s.sign(s.versions[v].key, pattern.CameBack)
+	}
+	return true
+}
+
+// nobodyKnown says whether no known transaction wrote v, where one without a record may have:
+// then v names no version, until its writer is known.
+func (s *State) nobodyKnown(v uint32) bool {
+	x := &s.versions[v]
+	return s.opt.strangers() && x.flags&initialVersion == 0 && x.writer == 0 && x.possible == 0 && s.keys[x.key].flags&versioned == 0
+}
+
+// readBeforeAll is readBefore of all who read v. O(readers).
+func (s *State) readBeforeAll(v, writer uint32) bool {
+	if !s.opt.causal() {
+		return false
+	}
+	before := false // by less than the drift, perhaps; another one may be a sign
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		before = s.readBefore(v, writer, s.readers[r].txn) || before
+	}
+	if before = s.glimpsedBefore(v, writer) || before; before {
+		return true
+	}
+	if s.opt.strangers() && s.versions[v].flags&(seen|lateReaders) != 0 {
+		// Who has retired had ended as well; or the record is late, and says nothing.
+		if w := &s.txns[writer]; w.flags&hasTimes != 0 && w.start-s.signs.endRetired > s.opt.ClockDrift {
+			s.sign(s.versions[v].key, pattern.LateWriter)
+		}
+		return true
+	}
+	return false
+}
+
+// replacedBefore says whether one of those who read v began when another one was over that
+// had read and replaced it: n, which is about to replace it, or one before. O(readers).
+func (s *State) replacedBefore(v, n uint32) (back bool) {
+	if !s.opt.Observed || !s.opt.UnmonitoredWriters {
+		return false
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		if x := &s.readers[r]; s.cameBack(v, n, x.txn, x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0) {
+			back = true
+		}
+	}
+	return s.glimpsedBack(v, n) || back
+}
+
+// replacedTwice takes the sign that v was read and replaced by one that was over when another
+// one began that did the same: n, which is about to replace it, or one before. O(readers).
+func (s *State) replacedTwice(v, n uint32) {
+	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.retried(v) {
+		return
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		x := &s.readers[r]
+		if x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0 {
+			s.cameBack(v, n, x.txn, true)
+			s.cameBack(v, x.txn, n, true)
+		}
+	}
+	s.glimpsedBack(v, n)
+}
+
+// writtenLate takes the sign that a reader of v was over when n, which wrote it, began.
+// O(readers).
+func (s *State) writtenLate(v, n uint32) {
+	if !s.opt.Observed || s.retried(v) {
+		return
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		s.readBefore(v, n, s.readers[r].txn)
+	}
+	s.glimpsedBefore(v, n)
+}
+
+// readEarly takes the sign that n, which read v, was over when a writer of it began.
+// O(writers).
+func (s *State) readEarly(v, n uint32) {
+	if !s.opt.Observed || s.retried(v) {
+		return
+	}
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; s.txns[w].state != aborted {
+			s.readBefore(v, w, n)
+		}
+	}
+}
+
+// retried says whether v was written by several of whom one aborted, or has an unknown outcome.
+func (s *State) retried(v uint32) bool {
+	several, failed := false, false
+	first := uint32(0)
+	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
+		w := s.writes[id].txn
+		if first == 0 {
+			first = w
+		}
+		several = several || w != first
+		failed = failed || s.txns[w].state != counted || s.txns[w].flags&unknown != 0
+	}
+	return several && failed
+}
+
+// goneBefore takes the sign that n replaced v, of which nobody in memory is the writer, when
+// one had written it, and others replaced it, who have left memory.
+func (s *State) goneBefore(v, n uint32) {
+	if s.versions[v].flags&unrecorded != 0 && s.beganAfterRetired(n) && s.values.has(s.valueKey(v)) {
+		s.sign(s.versions[v].key, pattern.CameBack)
+	}
+}
+
+// beganAfterRetired says whether n began when all who have retired were over, and what it
+// replaced may have come back.
+func (s *State) beganAfterRetired(n uint32) bool {
+	return s.opt.Observed && s.opt.UnmonitoredWriters && s.txns[n].flags&hasTimes != 0 && s.txns[n].start-s.signs.endRetired > s.opt.ClockDrift
+}
+
+// notThat says whether the read of v by n, which replaced it or not, cannot be of the one
+// version that v is taken for.
+func (s *State) notThat(v, n uint32, replaced bool) bool {
+	x := &s.versions[v]
+	if x.writer != 0 && s.opt.causal() && s.readBefore(v, x.writer, n) {
+		return true
+	}
+	for id := x.over; id != 0; id = s.writes[id].nextOver {
+		if w := &s.writes[id]; !w.blind && s.cameBack(v, w.txn, n, replaced) {
+			return true
+		}
+	}
+	return false
+}
