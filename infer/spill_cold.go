@@ -60,7 +60,7 @@ func (s *State) coldGroup(k uint32, pinned []uint32) bool {
 		if s.sessions[x.session].unsure == u.txn {
 			u.pins++ // its session's order asks for its ranks only
 		}
-		if x.pins != u.pins {
+		if x.pins != u.pins || x.due > 0 { // what it read is asked about: the answer rests on who saw it take effect
 			return false
 		}
 	}
