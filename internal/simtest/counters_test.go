@@ -58,7 +58,7 @@ func counterStream(t *testing.T, whole, cfg window.Config, h oracle.History, per
 		return err.Error()
 	}
 	want, _ := aboutCounters(found)
-	unproven, _ := aboutCounters(slices.DeleteFunc(found, func(f finding.Finding) bool { return !ofUnknown(h, &f) }))
+	unproven, _ := aboutCounters(slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return !ofUnknown(h, &f) }))
 	m := window.New(cfg)
 	var eff window.Effects
 	var d event.Decoder
