@@ -51,7 +51,7 @@ func (m *Machine) backInTime(e *infer.Edge, refused incremental.Views) {
 			es = append(es, step{Edge: *inferred(m.graph.Edge(id)), id: id})
 		}
 		m.forced.refusing = 1 << i
-		w, all := m.witnessOf(inTime(append(es, step{Edge: *e})))
+		w, all := m.witnessOf(m.ofOneEpoch(inTime(append(es, step{Edge: *e}))))
 		m.forced.refusing = 0
 		if err := m.verify(&w); err != nil {
 			m.Counters.Unverified++
@@ -129,10 +129,10 @@ func (m *Machine) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge
 // with.
 const maxStepsInTime = 1000
 
-// stepsInTime puts steps in real time, from what was over to what began later, in the
-// place of the line of moments in the core, and returns them. ok is false when they
-// are too many.
-func (c *constraints) stepsInTime(core *solve.Core) (steps []solve.Edge, ok bool) {
+// stepsInTime puts steps in real time, from what was over to what began later within its epoch
+// (see [Machine.ofOneEpoch]), in the place of the line of moments in the core, and returns them. ok
+// is false when they are too many.
+func (m *Machine) stepsInTime(i int, c *constraints, core *solve.Core) (steps []solve.Edge, ok bool) {
 	moments := int32(len(c.nodes))
 	var over, begun []solve.Edge
 	rest := core.Edges[:0:0]
@@ -150,9 +150,14 @@ func (c *constraints) stepsInTime(core *solve.Core) (steps []solve.Edge, ok bool
 	if len(rest) == len(core.Edges) {
 		return nil, true
 	}
+	epochs := make([]uint64, len(begun))
+	for k, b := range begun {
+		epochs[k] = m.infer.Epoch(m.txnAt(i, c, b.To))
+	}
 	for _, a := range over {
-		for _, b := range begun {
-			if a.To < b.From { // moments are numbered in the order of time
+		epoch := m.infer.Epoch(m.txnAt(i, c, a.From))
+		for k, b := range begun {
+			if a.To < b.From && epochs[k] == epoch { // moments are numbered in the order of time
 				rest = append(rest, solve.Edge{From: a.From, To: b.To})
 			}
 		}

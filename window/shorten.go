@@ -36,7 +36,43 @@ func (m *Machine) steps(ids []incremental.EdgeID) (all []step) {
 	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
 		all = append(all, step{Edge: *inferred(m.graph.Edge(id)), id: id})
 	}
-	return inTime(all)
+	return m.ofOneEpoch(inTime(all))
+}
+
+// ofOneEpoch is the cycle within one epoch. Time orders the transactions of two, and nothing else
+// joins them: one step in time leads past the other epoch, or that one has a cycle by itself
+// (docs/proofs.md, section 4, *real time in pasts*).
+func (m *Machine) ofOneEpoch(steps []step) []step {
+	for i := range steps {
+		if of := m.infer.Epoch(steps[i].From); i == 0 || of != m.infer.Epoch(steps[i-1].From) {
+			if own := m.within(of, steps, i); own != nil {
+				return own
+			}
+		}
+	}
+	return steps
+}
+
+// within is the cycle with a step in time in the place of each stretch that leaves the epoch, that of
+// the first-th step's begin; nil where none leads past it.
+func (m *Machine) within(epoch uint64, steps []step, first int) (own []step) {
+	left := -1 // which step leaves the epoch
+	for k := range steps {
+		at := (first + k) % len(steps)
+		stays := m.infer.Epoch(steps[at].To) == epoch
+		switch {
+		case left < 0 && stays:
+			own = append(own, steps[at])
+		case left < 0:
+			left = at
+		case stays && !m.wasOver(steps[left].From, steps[at].To):
+			return nil
+		case stays:
+			own = append(own, step{Edge: infer.Edge{From: steps[left].From, To: steps[at].To, Label: infer.Realtime}})
+			left = -1
+		}
+	}
+	return lastly(own, &steps[len(steps)-1])
 }
 
 // inTime adds the steps in real time between those that do not meet.

@@ -14,7 +14,7 @@ import (
 // known edges and pairs of writers, in terms of operations. It returns false when
 // the verifier does not accept that.
 func (m *Machine) cannotOrder(i int, c *constraints, core *solve.Core) bool {
-	inTime, ok := c.stepsInTime(core)
+	inTime, ok := m.stepsInTime(i, c, core)
 	if !ok || m.isMaybe(c, core) || len(core.Reads) > 0 && len(core.Pairs)+len(core.Reads) > maxReadCore {
 		var keys []uint32
 		for _, p := range core.Pairs {

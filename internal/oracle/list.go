@@ -123,11 +123,12 @@ func (g *Graph) listRead(i int, key string, list []int64) {
 	}
 }
 
-// appendedBefore says whether transaction i appends e to key before it first reads it.
+// appendedBefore says whether transaction i appends e to key before its first read of it that is
+// evidence (one of nothing by an unknown transaction is none).
 func (g *Graph) appendedBefore(i int, key string, e int64) bool {
 	for _, o := range g.History[i].Ops {
 		switch {
-		case o.Key != key:
+		case o.Key != key, o.Nothing() && g.History[i].Status == event.Unknown:
 		case o.Kind == event.Read:
 			return false
 		case o.Value == e:
