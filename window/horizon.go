@@ -217,7 +217,7 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 		m.publishGroup(g)
 		m.countFound(&g.Finding)
 		if !strings.HasPrefix(class, classOfBegun) {
-			m.panes.horizon(m, live.end)
+			m.panes.horizon(live.end)
 		}
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -113,10 +114,10 @@ func (p *panes) leave(end int64) { p.at(end).live-- }
 
 // found counts f in the panes of its members, and with d = -1 takes it back: it fell, or
 // something else is said in its place. Of what is not certain no pane is violated.
-func (p *panes) found(m *Machine, f *openFinding, d int64) {
+func (p *panes) found(of *infer.State, f *openFinding, d int64) {
 	var last *Pane
 	for _, n := range f.members {
-		x := p.at(m.infer.Info(n).End)
+		x := p.at(of.Info(n).End)
 		if f.Finding.Certain {
 			x.refute(f.weakest, d)
 		}
@@ -144,7 +145,7 @@ func (x *Pane) refute(weakest []isolation.Level, d int64) {
 	}
 }
 
-func (p *panes) horizon(_ *Machine, end int64) { p.at(end).Horizon++ }
+func (p *panes) horizon(end int64) { p.at(end).Horizon++ }
 
 // closeSettled hands out the panes whose last transaction has retired.
 func (p *panes) closeSettled(m *Machine) {

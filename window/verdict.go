@@ -42,7 +42,7 @@ func (v *verdicts) add(f *openFinding, d int64) {
 // takes it back: before anything that it says changes.
 func (m *Machine) tally(f *openFinding, d int64) {
 	m.verdicts.add(f, d)
-	m.panes.found(m, f, d)
+	m.panes.found(m.infer, f, d)
 }
 
 func refuted(by map[isolation.Level]int64, l isolation.Level) bool {

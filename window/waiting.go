@@ -160,19 +160,19 @@ func (m *Machine) releaseDue() {
 		m.renewMarks(&w.Finding)
 		if told := w.Finding; told.State == finding.Final { // which by itself is not delivered
 			told.State = finding.Provisional
-			m.leave(&told, w.Shares, w.First && !w.again(m))
+			m.leave(&told, w.Shares, w.First && !m.open.hadGone(w))
 			m.leave(&w.Finding, w.Shares, false)
 			continue
 		}
-		m.leave(&w.Finding, w.Shares, w.First && !w.again(m))
+		m.leave(&w.Finding, w.Shares, w.First && !m.open.hadGone(w))
 	}
 	clear(r.list[len(kept):])
 	r.list = kept
 	r.earliest()
 }
 
-// again says whether the finding was counted before: it was withdrawn and came back.
-func (w *waitingFinding) again(m *Machine) bool { return m.open.revisions[w.Finding.ID] > 0 }
+// hadGone says whether the finding was counted before: it was withdrawn and came back.
+func (r *registry) hadGone(w *waitingFinding) bool { return r.revisions[w.Finding.ID] > 0 }
 
 // refutedSurely says whether a finding that has left refutes l.
 func (m *Machine) refutedSurely(l isolation.Level) bool {
