@@ -66,6 +66,9 @@ func isForced(l isolation.Level) bool {
 	return l.Special == 0 && l.Base >= isolation.MonotonicAtomicView && l.Base <= isolation.Causal
 }
 
+// reset forgets all.
+func (f *forcing) reset() { *f = forcing{} }
+
 // share says which of the levels take what; clocked is whether any needs pasts with
 // session order.
 func (f *forcing) share(levels []isolation.Level) (clocked bool) {

@@ -23,7 +23,7 @@ func (m *Machine) canTurn(levels []isolation.Level) error {
 		return errors.New("an order of transactions is needed to go on: watch a level that has one (serializable has), before and after the change")
 	}
 	kept := slices.ContainsFunc(next, func(l isolation.Level) bool { return isForced(l) && m.watches(l) })
-	if f := (forcing{}); kept && f.share(next) && !m.forced.clocked {
+	if asked := (forcing{}); kept && asked.share(next) && !m.forced.clocked {
 		return fmt.Errorf("of the levels %v some need pasts with session order, which were not kept for those watched so far, %v: take monotonic-atomic-view, read-atomic and causal away first, and add them together",
 			isolation.LevelNames(next), isolation.LevelNames(m.views))
 	}
@@ -39,14 +39,14 @@ func (m *Machine) turnForced() {
 	f.share(m.views)
 	switch {
 	case !f.on:
-		*f = forcing{}
+		f.reset()
 	case was && kept:
 		if f.unclosed == 0 {
 			f.plain = nil
 		}
 		f.timed = f.timed.anew()
 	default:
-		*f = forcing{}
+		f.reset()
 		f.init(m.views, m.cfg.Unbounded)
 		m.forcedFrom = len(m.turns)
 		m.wakeForced()

@@ -181,8 +181,8 @@ func (m *Machine) skipVertex(record []byte) ([]byte, error) {
 // it is the same view, or at least one with the same frozen order; -1 otherwise.
 func (m *Machine) cameFrom(i, since int) (before int, same bool) {
 	same = true
-	for t := len(m.turns) - 1; t >= since; t-- {
-		x := &m.turns[t]
+	for at := len(m.turns) - 1; at >= since; at-- {
+		x := &m.turns[at]
 		switch from := x.from[i]; {
 		case from.Start == incremental.Kept:
 			i = from.View

@@ -347,14 +347,14 @@ func (m *Machine) restore(h *head) error {
 func (m *Machine) restoreTurns(h *head) (err error) {
 	m.forcedFrom, m.apart = h.ForcedFrom, h.Apart
 	for _, x := range h.Turns {
-		t := levelTurn{from: x.From}
-		if t.before, err = parseAll(x.Before); err != nil {
+		turn := levelTurn{from: x.From}
+		if turn.before, err = parseAll(x.Before); err != nil {
 			return err
 		}
-		if t.after, err = parseAll(x.After); err != nil {
+		if turn.after, err = parseAll(x.After); err != nil {
 			return err
 		}
-		m.turns = append(m.turns, t)
+		m.turns = append(m.turns, turn)
 	}
 	for _, x := range h.Begun {
 		if x.level, err = isolation.ParseLevel(x.Level); err != nil {
