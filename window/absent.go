@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -62,6 +63,7 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	if len(txns) > maxUsers {
 		return false
 	}
+	m.byArrival(txns[1:])
 	f := &openFinding{level: l, versions: []uint32{x.version}}
 	key := m.infer.Key(x.version)
 	in := trial.Input{
@@ -82,6 +84,15 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 	}
 	m.hasNoOrder(h, core, txns, f)
 	return true
+}
+
+// byArrival sorts transactions by where their records stood: which vertex each has depends on
+// what was on disk.
+func (o *core) byArrival(txns []uint32) {
+	slices.SortFunc(txns, func(a, b uint32) int {
+		x, y := o.infer.Info(a), o.infer.Info(b)
+		return cmp.Or(cmp.Compare(x.Partition, y.Partition), cmp.Compare(x.Offset, y.Offset), cmp.Compare(x.Sub, y.Sub))
+	})
 }
 
 // tellingReads says which reads of txns count where nobody else is looked at: those of the key, if
