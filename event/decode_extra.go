@@ -1,6 +1,9 @@
 package event
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // extra reads the fields that few operations carry: versions, and what belongs
 // to cas and range.
@@ -13,6 +16,7 @@ func (d *Decoder) extra(b *Batch, f *fields, o *Op, brace int) bool {
 	if x.PrevVersion, ok = d.version(b, f.opt(fPrevVersion), "prev_version"); !ok {
 		return false
 	}
+	x.replacesAnother(b)
 	switch o.Kind {
 	case CAS:
 		ok = d.cas(b, f, o, &x, brace)
@@ -28,6 +32,14 @@ func (d *Decoder) extra(b *Batch, f *fields, o *Op, brace int) bool {
 		b.Extras = append(b.Extras, x)
 	}
 	return true
+}
+
+// replacesAnother forgets a prev_version that is the version. No operation replaces what it makes: an
+// update that changed nothing left the row's version as it was, and says not what came before.
+func (x *Extra) replacesAnother(b *Batch) {
+	if bytes.Equal(b.Bytes(x.Version), b.Bytes(x.PrevVersion)) {
+		x.PrevVersion = Span{}
+	}
 }
 
 func (d *Decoder) version(b *Batch, t token, name string) (Span, bool) {

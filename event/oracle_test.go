@@ -109,6 +109,9 @@ func oracleOp(f object) RecordOp {
 		o.Data = kind
 	}
 	o.Version, o.PrevVersion = f.version("version"), f.version("prev_version")
+	if o.Version == o.PrevVersion {
+		o.PrevVersion = ""
+	}
 	value := f["value"]
 	switch o.Kind {
 	case Read:

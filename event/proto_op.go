@@ -194,6 +194,7 @@ func (d *Decoder) protoExtra(b *Batch, o *Op, p *protoOperation, end int) bool {
 			*v.text = text
 		}
 	}
+	x.replacesAnother(b)
 	switch o.Kind {
 	case CAS:
 		if !d.protoCAS(b, o, p, &x, end) {

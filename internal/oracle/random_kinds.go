@@ -332,7 +332,9 @@ func (s *kindSimulation) spoil(h History) {
 	case o.Data == event.Counter:
 		o.Value += int64(s.rng.IntN(3)) - 1
 	case o.Kind == event.Inc && o.PrevVersion > 0 && s.rng.IntN(2) == 0:
-		o.PrevVersion = 1 + s.rng.Int64N(s.counts)
+		if o.PrevVersion = 1 + s.rng.Int64N(s.counts); o.PrevVersion == o.Version {
+			o.PrevVersion = 0 // as it is read: see format.md
+		}
 	case o.Kind == event.CAS && o.Seen.Known:
 		o.Seen = workload.Nothing()
 	case o.Kind == event.Read && o.Data == event.AnyKind && !o.IsList:
