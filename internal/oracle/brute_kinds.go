@@ -27,7 +27,7 @@ func PossibleAt(h History, l Level) (bool, error) {
 			if h[i].Status == event.Unknown && !slices.Contains(txns, &h[i]) {
 				for _, o := range h[i].Ops {
 					v := version{cellOf(&o), o.Value}
-					if changes(&o) && o.Kind != event.Delete && o.Kind != event.Remove && !slices.ContainsFunc(txns, v.writtenBy) { // these leave nothing to be seen
+					if leavesValue(&o) && !slices.ContainsFunc(txns, v.writtenBy) {
 						w.leftOut = append(w.leftOut, v)
 					}
 				}
@@ -189,7 +189,12 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 
 // writtenBy says whether t wrote the value too.
 func (v version) writtenBy(t *workload.Txn) bool {
-	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool { return changes(&o) && cellOf(&o) == v.key && o.Value == v.value })
+	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool { return leavesValue(&o) && cellOf(&o) == v.key && o.Value == v.value })
+}
+
+// leavesValue says whether o changes a cell and leaves something to be seen in it.
+func leavesValue(o *workload.Op) bool {
+	return changes(o) && o.Kind != event.Delete && o.Kind != event.Remove
 }
 
 func contentsOf(m workload.Maybe) []int64 {
