@@ -35,16 +35,16 @@ func (r *frozenRun) noteAbsent(t, v uint32) {
 // first due ones.
 func (m *Machine) decideAbsent(i, due int) {
 	l := m.views[i]
-	if m.infer.Counters.Emptied == 0 || refuted(m.verdicts.certain, l) || !m.mayTryAt(l) || !m.allTold() {
+	if m.infer.Counters.Emptied == 0 || refuted(m.reports.verdicts.certain, l) || !m.mayTryAt(l) || !m.asking.allTold() {
 		return
 	}
-	r := m.newRun(i)
+	r := m.choices.newRun(i)
 	r.ahead = true
 	r.run(m.graph.First(i, lookedAt(due)))
 	reads := r.absent
 	r.drop()
 	for _, x := range reads {
-		if m.infer.FoundKnown(x.version, x.reader, m.watermark) && m.tryAbsent(l, x) {
+		if m.infer.FoundKnown(x.version, x.reader, m.clock.watermark) && m.tryAbsent(l, x) {
 			return
 		}
 	}
@@ -87,17 +87,17 @@ func (m *Machine) tryAbsent(l isolation.Level, x absentRead) bool {
 // tellingReads says which reads of txns count where nobody else is looked at: those of the key, if
 // none of those who may have left the value was let go, and of registers of which the one writer is
 // among them. f rests on these versions.
-func (m *Machine) tellingReads(f *openFinding, txns []uint32, key string) func(at int, key string) bool {
+func (o *core) tellingReads(f *openFinding, txns []uint32, key string) func(at int, key string) bool {
 	type read struct {
 		at  int
 		key string
 	}
 	tells := map[read]bool{}
 	for at, n := range txns {
-		m.infer.SureReads(n, func(v, w uint32) {
-			r := read{at, m.infer.Key(v)}
+		o.infer.SureReads(n, func(v, w uint32) {
+			r := read{at, o.infer.Key(v)}
 			sure, met := tells[r]
-			known := w != 0 && slices.Contains(txns, w) || r.key == key && m.infer.LeftInMemory(v)
+			known := w != 0 && slices.Contains(txns, w) || r.key == key && o.infer.LeftInMemory(v)
 			tells[r] = (sure || !met) && known
 			if tells[r] && !slices.Contains(f.versions, v) {
 				f.versions = append(f.versions, v)
@@ -109,31 +109,31 @@ func (m *Machine) tellingReads(f *openFinding, txns []uint32, key string) func(a
 
 // leftNothing takes back what was tried without who left nothing just now, unless all had ended
 // before that one began. O(findings that are open or can be withdrawn).
-func (m *Machine) leftNothing(x infer.Left) {
+func (h *finder) leftNothing(x infer.Left) {
 	fell := false
-	for i := range m.open.recent {
-		r := &m.open.recent[i]
-		if r.Finding.State != finding.Withdrawn && isolation.IsTried(r.Finding.Title) && slices.Contains(r.Values, x.Value) && m.mayHaveLeft(x.By, r.Ended) {
-			m.withdrawFinal(r)
+	for i := range h.reports.open.recent {
+		r := &h.reports.open.recent[i]
+		if r.Finding.State != finding.Withdrawn && isolation.IsTried(r.Finding.Title) && slices.Contains(r.Values, x.Value) && h.mayHaveLeft(x.By, r.Ended) {
+			h.reports.withdrawFinal(r)
 			fell = true
 		}
 	}
-	for _, f := range m.open.list {
-		if f.closed || !isolation.IsTried(f.Finding.Title) || !m.mayHaveLeft(x.By, m.endedAt(f)) {
+	for _, f := range h.reports.open.list {
+		if f.closed || !isolation.IsTried(f.Finding.Title) || !h.mayHaveLeft(x.By, h.endedAt(f)) {
 			continue
 		}
-		if slices.ContainsFunc(f.versions, func(v uint32) bool { return m.infer.ValueKey(v) == x.Value }) {
-			m.doomed = append(m.doomed, f)
+		if slices.ContainsFunc(f.versions, func(v uint32) bool { return h.infer.ValueKey(v) == x.Value }) {
+			h.doomed = append(h.doomed, f)
 			fell = true
 		}
 	}
 	if fell { // what froze meanwhile was not looked at with that one
-		m.infer.Counters.Ambiguous++
+		h.infer.Counters.Ambiguous++
 	}
 }
 
 // mayHaveLeft says whether one who had ended by then may have found what n left.
-func (m *Machine) mayHaveLeft(n uint32, ended int64) bool {
-	r := m.record(n)
-	return ended == math.MaxInt64 || r.Flags&event.HasTimes == 0 || m.infer.Info(n).Start <= ended+int64(m.cfg.Contract.ClockDrift)
+func (h *finder) mayHaveLeft(n uint32, ended int64) bool {
+	r := h.record(n)
+	return ended == math.MaxInt64 || r.Flags&event.HasTimes == 0 || h.infer.Info(n).Start <= ended+int64(h.cfg.Contract.ClockDrift)
 }

@@ -11,17 +11,17 @@ import (
 )
 
 // anomaly reports what inference found without a cycle.
-func (m *Machine) anomaly(a *infer.Anomaly) {
+func (h *finder) anomaly(a *infer.Anomaly) {
 	name := isolation.NameOf(a.Kind)
 	switch {
 	case a.Kind == infer.Nonlinearizable:
-		m.reportLine(a)
+		h.reportLine(a)
 		return
 	case name.Kind == finding.KindHorizon:
-		m.beyond(a)
+		h.beyond(a)
 		return
 	case a.Kind == infer.UnattributedRead:
-		m.unattributed(a)
+		h.unattributed(a)
 		return
 	}
 	f := &openFinding{members: []uint32{a.A}}
@@ -29,20 +29,20 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		f.members = append(f.members, a.B)
 	}
 	f.Finding.Certain, f.about = a.Certain, a.Version
-	w := m.anomalyWitness(a, f.members)
+	w := h.anomalyWitness(a, f.members)
 	if a.Kind == infer.Internal || a.Kind == infer.Nonrepeatable && isList(&w) {
-		m.Counters.Misread++ // a register's other version is taken in
+		h.Counters.Misread++ // a register's other version is taken in
 	}
-	if m.hidesLoss(a, &w) {
+	if h.hidesLoss(a, &w) {
 		return
 	}
 	if a.Kind == infer.Divergence {
 		if !hasAppend(&w) {
-			m.Counters.Diverged++
+			h.Counters.Diverged++
 		}
-		if m.askedLess(a.A, name.Weakest) || m.askedLess(a.B, name.Weakest) {
+		if h.asking.askedLess(a.A, name.Weakest) || h.asking.askedLess(a.B, name.Weakest) {
 			if !hasAppend(&w) {
-				m.Counters.Tolerated++
+				h.Counters.Tolerated++
 			}
 			return // it may come last then, over what it has not seen
 		}
@@ -54,32 +54,32 @@ func (m *Machine) anomaly(a *infer.Anomaly) {
 		f.versions = []uint32{a.Version, a.Other}
 	}
 	if a.Kind == infer.CyclicVersions && a.Count > 0 {
-		m.circle(a, f, &w)
+		h.circle(a, f, &w)
 	}
 	if a.Kind == infer.Divergence {
 		w.Edges = divergenceEdges(&w)
 	}
-	if m.linearizes() && name.Kind == finding.KindViolation {
+	if h.linearizes() && name.Kind == finding.KindViolation {
 		name.RefuteLinear(a.Kind, &w)
 	}
 	switch a.Kind {
 	case infer.G1a, infer.DirtyUpdate, infer.GarbageRead, infer.FutureRead, infer.DuplicateElements:
 		f.values = []uint64{a.Value}
 	}
-	if err := m.verify(&w); err != nil {
-		m.Counters.Unverified++
-		m.Unverified = err
+	if err := h.verify(&w); err != nil {
+		h.Counters.Unverified++
+		h.unverified = err
 		return
 	}
 	if a.Kind == infer.IncompatibleOrder {
-		m.contradict(w.Key)
+		h.reports.contradict(w.Key)
 	}
-	if name.Weakest != nil && m.askedLess(f.members[0], name.Weakest) {
+	if name.Weakest != nil && h.asking.askedLess(f.members[0], name.Weakest) {
 		return // nobody promised it to this transaction
 	}
-	m.publish(f, name, &w)
+	h.publish(f, name, &w)
 	if a.Kind == infer.Divergence {
-		m.fractured(a)
+		h.fractured(a)
 	}
 }
 
@@ -96,23 +96,23 @@ func hasAppend(w *finding.Witness) bool {
 
 // askedLess says whether transaction n asked for a level that allows what these
 // weakest levels forbid.
-func (m *Machine) askedLess(n uint32, weakest []isolation.Level) bool {
-	asked := m.askedBy(n)
+func (a *asking) askedLess(n uint32, weakest []isolation.Level) bool {
+	asked := a.askedBy(n)
 	return asked != 0 && !(isolation.Level{Base: asked}).Refuted(weakest)
 }
 
-func (m *Machine) anomalyWitness(a *infer.Anomaly, members []uint32) finding.Witness {
+func (h *finder) anomalyWitness(a *infer.Anomaly, members []uint32) finding.Witness {
 	w := finding.Witness{Anomaly: a.Kind, Op: int(a.OpA)}
-	m.given(&w)
+	h.given(&w)
 	for _, n := range members {
-		w.Txns = append(w.Txns, m.record(n))
+		w.Txns = append(w.Txns, h.record(n))
 	}
 	if a.Kind == infer.Internal && a.B != 0 {
-		w.Txns = append(w.Txns, m.record(a.B))
+		w.Txns = append(w.Txns, h.record(a.B))
 	}
 	if a.Version != 0 {
-		w.Key = m.infer.Key(a.Version)
-		w.Value = m.infer.Value(a.Version, &m.scratch)
+		w.Key = h.infer.Key(a.Version)
+		w.Value = h.infer.Value(a.Version, &h.scratch)
 	} else if len(w.Txns) > 0 && w.Op < len(w.Txns[0].Ops) {
 		w.Key, w.Value = w.Txns[0].Ops[w.Op].Key, w.Txns[0].Ops[w.Op].Value
 	}
@@ -138,16 +138,16 @@ func divergenceEdges(w *finding.Witness) []finding.Dependency {
 
 // unattributed notes once for a class of keys that values are read there which
 // no record wrote.
-func (m *Machine) unattributed(a *infer.Anomaly) {
-	key := m.infer.Key(a.Version)
+func (h *finder) unattributed(a *infer.Anomaly) {
+	key := h.infer.Key(a.Version)
 	class := keyClass(key)
-	if m.horizon.noticed[class] || len(m.horizon.noticed) >= maxClasses {
+	if h.reports.horizon.noticed[class] || len(h.reports.horizon.noticed) >= maxClasses {
 		return
 	}
-	m.horizon.noticed[class] = true
+	h.reports.horizon.noticed[class] = true
 	f := &openFinding{members: []uint32{a.A}}
-	w := m.anomalyWitness(a, f.members)
-	m.publish(f, isolation.NameOf(a.Kind), &w)
+	w := h.anomalyWitness(a, f.members)
+	h.publish(f, isolation.NameOf(a.Kind), &w)
 }
 
 // keyClass is what keys of one table or kind share: the part before the first

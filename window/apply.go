@@ -18,77 +18,77 @@ func (m *Machine) apply() {
 	if len(o.Edges) > crowdPerTxn {
 		m.crowdOut()
 	}
-	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.doomed)|len(m.retries)|len(m.diverged)|len(m.forced.void) == 0 {
+	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)
-			if m.forced.on {
-				m.noteForced(o)
+			if m.saturated.on {
+				m.reports.noteForced(o)
 			}
-			if len(m.retries)|len(m.diverged)|len(m.forced.void) > 0 {
-				m.retryAsides()
+			if len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) > 0 {
+				m.finder.retryAsides()
 			}
 		}
 		return
 	}
-	m.forced.odd = m.forced.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Doubted)|len(o.Deletions)|len(o.Anomalies) != 0
-	switch m.cause = causeRecord; {
+	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Doubted)|len(o.Deletions)|len(o.Anomalies) != 0
+	switch m.reports.cause = causeRecord; {
 	case m.infer.Signed(m.noteRepeating):
-		m.cause = causeRepetition
+		m.reports.cause = causeRepetition
 	case len(o.Replaced) > 0:
-		m.cause = causeOutcome
+		m.reports.cause = causeOutcome
 	}
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)
 	for _, n := range o.Gone {
-		m.removeVertex(n)
+		m.finder.removeVertex(n)
 	}
 	for _, x := range o.Shown {
-		m.showAnew(x)
+		m.finder.showAnew(x)
 	}
 	for _, id := range o.Replaced {
-		m.withdrawReplaced(id)
+		m.finder.withdrawReplaced(id)
 	}
 	for _, k := range o.Kills {
-		m.kill(k)
+		m.finder.kill(k)
 	}
 	for _, x := range o.Left {
-		m.leftNothing(x)
+		m.finder.leftNothing(x)
 	}
 	for i := range o.Deletions {
 		m.deletedSince(&o.Deletions[i])
 	}
-	m.countBroken(gone)
-	for _, f := range m.doomed {
-		m.withdraw(f)
+	m.finder.countBroken(gone)
+	for _, f := range m.finder.doomed {
+		m.finder.withdraw(f)
 	}
-	m.doomed = m.doomed[:0]
-	m.retryAsides()
+	m.finder.doomed = m.finder.doomed[:0]
+	m.finder.retryAsides()
 	if len(o.Nodes) > 0 || len(o.Edges) > 0 {
 		m.grow(o)
-		if m.forced.on {
-			m.noteForced(o)
+		if m.saturated.on {
+			m.reports.noteForced(o)
 		}
 	}
 	for _, v := range o.Supplied {
-		m.supply(v)
+		m.finder.supply(v)
 	}
 	for _, v := range o.Doubted {
 		m.doubt(v)
 	}
-	m.retryAsides()
+	m.finder.retryAsides()
 	for i := range o.Anomalies {
 		if a := &o.Anomalies[i]; a.Kind != infer.Divergence {
-			m.anomaly(a)
+			m.finder.anomaly(a)
 		}
 	}
 	for _, k := range o.Emptied {
-		m.beginEmpty(k)
+		m.choices.beginEmpty(k)
 	}
 }
 
 func (m *Machine) grow(o *infer.Out) {
-	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && len(m.asked) == 0 && m.graph.Plain() {
+	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && len(m.asking.asked) == 0 && m.graph.Plain() {
 		n := o.Nodes[0]
-		if done := m.graph.AddWith(incremental.Vertex(n), m.enter(n), arcs(o.Edges)); done < len(o.Edges) {
+		if done := m.graph.AddWith(incremental.Vertex(n), m.reports.enter(n), arcs(o.Edges)); done < len(o.Edges) {
 			m.convert(o.Edges[done:])
 			m.insert()
 		}
@@ -96,14 +96,14 @@ func (m *Machine) grow(o *infer.Out) {
 	}
 	m.convert(o.Edges)
 	for _, n := range o.Nodes {
-		m.graph.AddVertex(incremental.Vertex(n), m.enter(n), arcs(o.Edges))
+		m.graph.AddVertex(incremental.Vertex(n), m.reports.enter(n), arcs(o.Edges))
 		if m.realTime {
-			m.noteLate(n)
+			m.reports.noteLate(n)
 		}
 	}
 	for i := range o.Anomalies {
 		if a := &o.Anomalies[i]; a.Kind == infer.Divergence {
-			m.anomaly(a) // before the edges that close its cycle
+			m.finder.anomaly(a) // before the edges that close its cycle
 		}
 	}
 	m.insert()
@@ -132,8 +132,8 @@ func (m *Machine) convert(es []infer.Edge) {
 	for i := range es {
 		e := &es[i]
 		label := e.Label
-		if label&infer.Reread != 0 && len(m.asked) > 0 {
-			label = m.rereadAs(e)
+		if label&infer.Reread != 0 && len(m.asking.asked) > 0 {
+			label = m.asking.rereadAs(e)
 		}
 		if label&m.follows == 0 {
 			continue
@@ -149,8 +149,8 @@ func (m *Machine) convert(es []infer.Edge) {
 // rereadAs is the label of what a transaction saw of a key when it had seen another version
 // of it. One that asked for less than read atomic may, so that the levels from there on do
 // not fall with it, and need it as any other read.
-func (m *Machine) rereadAs(e *infer.Edge) infer.Label {
-	switch asked := m.askedBy(e.To); {
+func (a *asking) rereadAs(e *infer.Edge) infer.Label {
+	switch asked := a.askedBy(e.To); {
 	case asked == isolation.ReadUncommitted:
 		return 0
 	case asked != 0 && asked < isolation.ReadAtomic:
@@ -160,18 +160,18 @@ func (m *Machine) rereadAs(e *infer.Edge) infer.Label {
 }
 
 // enter counts n in its pane, and gives its place in the orders.
-func (m *Machine) enter(n uint32) incremental.Place {
-	p := m.spanOf(n)
-	m.panes.enter(p.Settle)
-	if m.realTime {
-		m.timePlace(n, &p)
+func (s *reports) enter(n uint32) incremental.Place {
+	p := s.spanOf(n)
+	s.panes.enter(p.Settle)
+	if s.realTime {
+		s.timePlace(n, &p)
 	}
 	return p
 }
 
 // spanOf is the place of n without real time.
-func (m *Machine) spanOf(n uint32) incremental.Place {
-	start, end, unknown := m.infer.Span(n)
+func (o *core) spanOf(n uint32) incremental.Place {
+	start, end, unknown := o.infer.Span(n)
 	p := incremental.Place{Begin: start, Commit: end, Settle: end}
 	if unknown {
 		p.Commit = start // it may have taken effect at any time from here on
@@ -184,20 +184,20 @@ func (m *Machine) insert() {
 	all := incremental.Views(1)<<len(m.views) - 1
 	for i := range m.edges {
 		e, in := &m.edges[i], all
-		if len(m.asked) > 0 {
-			in = m.viewsOf(e)
+		if len(m.asking.asked) > 0 {
+			in = m.asking.viewsOf(e)
 		}
 		id, ref := m.graph.AddEdgeIn(e, in)
 		if ref.Cycle != 0 {
-			m.cycle(id, ref.Cycle)
+			m.finder.cycle(id, ref.Cycle)
 		}
 		if ref.Past|ref.Behind != 0 {
 			x := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
 			if ref.Past != 0 {
-				m.backInTime(&x, ref.Past)
+				m.finder.backInTime(&x, ref.Past)
 			}
 			if ref.Behind != 0 {
-				m.behind(&x, ref.Behind)
+				m.reports.behind(&x, ref.Behind)
 			}
 		}
 	}
@@ -208,26 +208,26 @@ func (m *Machine) insert() {
 // for read-uncommitted takes no read dependency in (Adya's mixing-correct
 // histories). Where conflicts are tracked among serializable transactions only, nobody is
 // promised to come before one that asked for less.
-func (m *Machine) viewsOf(e *incremental.Edge) incremental.Views {
-	all := incremental.Views(1)<<len(m.views) - 1
+func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
+	all := incremental.Views(1)<<len(a.views) - 1
 	switch l := infer.Label(e.Labels); {
 	case l&infer.RW != 0:
-		if asked := m.askedBy(uint32(e.To)); m.cfg.Rules.Tracked && asked != 0 && asked < isolation.Serializable {
-			for i, level := range m.views {
+		if asked := a.askedBy(uint32(e.To)); a.cfg.Rules.Tracked && asked != 0 && asked < isolation.Serializable {
+			for i, level := range a.views {
 				if level.Underlying() == isolation.Serializable {
 					all &^= 1 << i
 				}
 			}
 		}
-		if asked := m.askedBy(uint32(e.From)); asked != 0 {
-			for i, level := range m.views {
+		if asked := a.askedBy(uint32(e.From)); asked != 0 {
+			for i, level := range a.views {
 				if asked < level.Underlying() {
 					all &^= 1 << i
 				}
 			}
 		}
 	case l&infer.WR != 0:
-		if m.askedBy(uint32(e.To)) == isolation.ReadUncommitted {
+		if a.askedBy(uint32(e.To)) == isolation.ReadUncommitted {
 			if l == infer.WR {
 				return 0
 			}
@@ -237,92 +237,92 @@ func (m *Machine) viewsOf(e *incremental.Edge) incremental.Views {
 	return all
 }
 
-func (m *Machine) askedBy(n uint32) isolation.Base {
-	if int(n) >= len(m.asked) {
+func (a *asking) askedBy(n uint32) isolation.Base {
+	if int(n) >= len(a.asked) {
 		return 0
 	}
-	return m.asked[n]
+	return a.asked[n]
 }
 
-func (m *Machine) askedOf(v incremental.Vertex) isolation.Base { return m.askedBy(uint32(v)) }
+func (a *asking) askedOf(v incremental.Vertex) isolation.Base { return a.askedBy(uint32(v)) }
 
 // removeVertex takes back a transaction that a later record replaced.
-func (m *Machine) removeVertex(n uint32) {
+func (h *finder) removeVertex(n uint32) {
 	v := incremental.Vertex(n)
-	if !m.graph.Known(v) {
+	if !h.graph.Known(v) {
 		return
 	}
-	for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
-		m.removeEdge(id)
+	for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
+		h.removeEdge(id)
 	}
-	for id := m.graph.FirstIn(v); id != 0; id = m.graph.NextIn(id) {
-		m.removeEdge(id)
+	for id := h.graph.FirstIn(v); id != 0; id = h.graph.NextIn(id) {
+		h.removeEdge(id)
 	}
-	m.open.forEach(n, func(f *openFinding) { m.doomed = append(m.doomed, f) })
-	m.removeForced(n)
-	m.panes.leave(m.graph.Settle(v))
-	m.graph.Free(v)
+	h.reports.open.forEach(n, func(f *openFinding) { h.doomed = append(h.doomed, f) })
+	h.saturated.removeForced(n)
+	h.reports.panes.leave(h.graph.Settle(v))
+	h.graph.Free(v)
 }
 
 // showAnew lets the read of another transaction show the orders that one did which does
 // not count any more. What was told with that one's record is told again.
-func (m *Machine) showAnew(x infer.Shown) {
+func (h *finder) showAnew(x infer.Shown) {
 	v := incremental.Vertex(x.Writer)
-	if !m.graph.Known(v) {
+	if !h.graph.Known(v) {
 		return
 	}
-	for id := m.graph.FirstIn(v); id != 0; id = m.graph.NextIn(id) {
-		if e := m.graph.Edge(id); infer.Label(e.Labels)&infer.WW != 0 && e.Note[1] == x.Was {
+	for id := h.graph.FirstIn(v); id != 0; id = h.graph.NextIn(id) {
+		if e := h.graph.Edge(id); infer.Label(e.Labels)&infer.WW != 0 && e.Note[1] == x.Was {
 			e.Note[1] = x.Now
 		}
 	}
-	for _, f := range m.open.list {
-		if !f.closed && slices.Contains(f.shown, x.Was) && !slices.Contains(m.doomed, f) {
-			m.doomed = append(m.doomed, f)
+	for _, f := range h.reports.open.list {
+		if !f.closed && slices.Contains(f.shown, x.Was) && !slices.Contains(h.doomed, f) {
+			h.doomed = append(h.doomed, f)
 		}
 	}
 }
 
-func (m *Machine) kill(k infer.Kill) {
-	value := m.infer.ValueKey(k.Version)
-	for _, f := range slices.Clone(m.open.list) {
+func (h *finder) kill(k infer.Kill) {
+	value := h.infer.ValueKey(k.Version)
+	for _, f := range slices.Clone(h.reports.open.list) {
 		if k.Order || f.closed {
 			continue
 		}
 		if value != 0 && slices.Contains(f.rests, value) {
-			m.doomed = append(m.doomed, f)
+			h.doomed = append(h.doomed, f)
 		} else if slices.Contains(f.versions, k.Version) {
 			f.versions = slices.DeleteFunc(f.versions, func(v uint32) bool { return v == k.Version }) // the rest may still hold
-			m.doomed = append(m.doomed, f)
+			h.doomed = append(h.doomed, f)
 		}
 	}
 	v := incremental.Vertex(k.Writer)
-	if !m.graph.Known(v) {
+	if !h.graph.Known(v) {
 		return
 	}
 	hit := func(id incremental.EdgeID) {
-		if e := m.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) {
-			m.removeEdge(id)
+		if e := h.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) {
+			h.removeEdge(id)
 		}
 	}
-	for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
+	for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
 		hit(id)
 	}
-	for id := m.graph.FirstIn(v); id != 0; id = m.graph.NextIn(id) {
+	for id := h.graph.FirstIn(v); id != 0; id = h.graph.NextIn(id) {
 		hit(id)
 	}
 }
 
 // removeEdge takes an edge that no longer holds out of the orders, and back what
 // was reported because of it.
-func (m *Machine) removeEdge(id incremental.EdgeID) {
-	from := uint32(m.graph.Edge(id).From)
-	m.loseForced(m.graph.Edge(id))
-	m.graph.RemoveEdge(id)
-	m.open.forEach(from, func(f *openFinding) {
+func (h *finder) removeEdge(id incremental.EdgeID) {
+	from := uint32(h.graph.Edge(id).From)
+	h.saturated.loseForced(h.graph.Edge(id))
+	h.graph.RemoveEdge(id)
+	h.reports.open.forEach(from, func(f *openFinding) {
 		for _, e := range f.edges {
 			if e == id {
-				m.doomed = append(m.doomed, f)
+				h.doomed = append(h.doomed, f)
 				return
 			}
 		}
@@ -331,14 +331,14 @@ func (m *Machine) removeEdge(id incremental.EdgeID) {
 
 // release lets go of transactions that have left every order.
 func (m *Machine) release(retired []incremental.Vertex) {
-	if m.forced.on {
-		m.dropForced(retired)
+	if m.saturated.on {
+		m.finder.dropForced(retired)
 	}
-	if len(m.open.by) > 0 {
+	if len(m.reports.open.by) > 0 {
 		for _, v := range retired {
-			for made := -1; made != m.open.made; { // what settles may show a worse cycle
-				made = m.open.made
-				m.open.forEach(uint32(v), m.settleUnlessAccusing)
+			for made := -1; made != m.reports.open.made; { // what settles may show a worse cycle
+				made = m.reports.open.made
+				m.reports.open.forEach(uint32(v), m.finder.settleUnlessAccusing)
 			}
 		}
 	}
@@ -347,10 +347,10 @@ func (m *Machine) release(retired []incremental.Vertex) {
 			m.warmRetired(retired[i:min(i+warmAhead, len(retired))])
 		}
 		n := uint32(v)
-		m.panes.leave(m.graph.Settle(v))
+		m.reports.panes.leave(m.graph.Settle(v))
 		m.graph.Free(v)
-		if m.forced.on && !m.forced.idle {
-			m.freezeBehind(n)
+		if m.saturated.on && !m.saturated.idle {
+			m.saturated.freezeBehind(n)
 		}
 		m.out.Reset()
 		m.infer.Retire(n, &m.out)

@@ -19,7 +19,7 @@ func TestLeftOut(t *testing.T) {
 {"txn":"T8","session":"s0","seq":2,"start":1070000000,"end":1141000000,"status":"committed","ops":[{"op":"w","key":"x","value":4},{"op":"r","key":"z","value":null}]}
 {"txn":"T5","start":1032000000,"end":1147000000,"status":"committed","ops":[{"op":"w","key":"x","value":2},{"op":"w","key":"z","value":9}]}`)
 	if m.Counters.LeftOut == 0 || m.Counters.Unverified != 0 {
-		t.Errorf("%d left out, %d unverified (%v)", m.Counters.LeftOut, m.Counters.Unverified, m.Unverified)
+		t.Errorf("%d left out, %d unverified (%v)", m.Counters.LeftOut, m.Counters.Unverified, m.finder.unverified)
 	}
 	for _, l := range levels {
 		if v, why := m.Verdict(l); v != Violated {

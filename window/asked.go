@@ -14,33 +14,33 @@ import (
 
 // baseAsked is the level that the name stands for, 0 if it stands for none or is not to be
 // looked at.
-func (m *Machine) baseAsked(name []byte) isolation.Base {
-	if m.cfg.Contract.IgnoreIsolation {
+func (a *asking) baseAsked(name []byte) isolation.Base {
+	if a.cfg.Contract.IgnoreIsolation {
 		return 0
 	}
-	if !bytes.Equal(name, m.lastName) || m.lastProduct != m.cfg.Product {
-		m.lastName, m.lastProduct = append(m.lastName[:0], name...), m.cfg.Product
-		m.lastBase = isolation.AskedOf(m.cfg.Product, name)
+	if !bytes.Equal(name, a.lastName) || a.lastProduct != a.cfg.Product {
+		a.lastName, a.lastProduct = append(a.lastName[:0], name...), a.cfg.Product
+		a.lastBase = isolation.AskedOf(a.cfg.Product, name)
 	}
-	return m.lastBase
+	return a.lastBase
 }
 
 // ask notes the level that transaction n, t in the batch b, asked for.
-func (m *Machine) ask(n uint32, b *event.Batch, t *event.Txn, end int64) {
+func (h *finder) ask(n uint32, b *event.Batch, t *event.Txn, end int64) {
 	name := b.Bytes(t.Isolation)
-	base := m.baseAsked(name)
-	m.setAsked(n, base)
-	if base == 0 || m.out.Again {
+	base := h.asking.baseAsked(name)
+	h.setAsked(n, base)
+	if base == 0 || h.out.Again {
 		return // it was counted when its outcome was not known
 	}
-	m.noteWeaker(b, t, base, end)
+	h.reports.noteWeaker(b, t, base, end)
 	if t.Status == event.Aborted {
 		return // nothing is promised to it
 	}
-	m.askedFor = countAsked(m.askedFor, base)
-	x := m.panes.at(end)
+	h.asking.askedFor = countAsked(h.asking.askedFor, base)
+	x := h.reports.panes.at(end)
 	x.asked = countAsked(x.asked, base)
-	m.asManyMeanings = m.asManyMeanings || m.cfg.Product == "" && isolation.Ambiguous(name)
+	h.asking.asManyMeanings = h.asking.asManyMeanings || h.cfg.Product == "" && isolation.Ambiguous(name)
 }
 
 // countAsked counts one more in the counts by base.
@@ -52,22 +52,22 @@ func countAsked(by []int64, base isolation.Base) []int64 {
 	return by
 }
 
-func (m *Machine) setAsked(n uint32, base isolation.Base) {
-	if base == 0 && len(m.asked) == 0 {
+func (h *finder) setAsked(n uint32, base isolation.Base) {
+	if base == 0 && len(h.asking.asked) == 0 {
 		return
 	}
-	for int(n) >= len(m.asked) {
-		m.asked = append(m.asked, 0)
+	for int(n) >= len(h.asking.asked) {
+		h.asking.asked = append(h.asking.asked, 0)
 	}
-	if m.searcher.Asked == nil {
-		m.searcher.Asked = m.askedOf
+	if h.searcher.Asked == nil {
+		h.searcher.Asked = h.asking.askedOf
 	}
-	m.asked[n] = base
+	h.asking.asked[n] = base
 }
 
 // withoutLess is the verdict on l where that holds of what each transaction asked for: not
 // ok if some asked for less than l. by counts them by what they asked for.
-func (m *Machine) withoutLess(l isolation.Level, by []int64, verdict, reason string) (string, string) {
+func (a *asking) withoutLess(l isolation.Level, by []int64, verdict, reason string) (string, string) {
 	less, n := []string{}, int64(0)
 	for b := isolation.ReadUncommitted; b < l.Underlying() && int(b) < len(by); b++ {
 		if by[b] > 0 {
@@ -79,7 +79,7 @@ func (m *Machine) withoutLess(l isolation.Level, by []int64, verdict, reason str
 		return verdict, reason
 	}
 	why := fmt.Sprintf("%s (%s)", counted(n, "transaction asked for less", "transactions asked for less"), strings.Join(less, ", "))
-	if m.asManyMeanings {
+	if a.asManyMeanings {
 		why += ", by a name that is taken as the least that a product makes of it, since no product is named (--expect postgresql/repeatable-read)"
 	}
 	if reason != "" {

@@ -64,18 +64,18 @@ func (c *closedSessions) take(was *closedSessions) {
 }
 
 // goOn notes that a transaction of a session began.
-func (m *Machine) goOn(b *event.Batch, t *event.Txn, start int64) {
-	c := m.closedSessions
+func (k *clock) goOn(b *event.Batch, t *event.Txn, start int64) {
+	c := k.closedSessions
 	if c.Broken {
 		return
 	}
 	i, ok := c.at[b.Text(t.Session)]
-	if !ok || m.untimed {
+	if !ok || k.untimed {
 		c.Broken = true
-		m.effects.Stranger = &Stranger{Txn: b.Text(t.ID), Session: b.Text(t.Session)}
+		k.effects.Stranger = &Stranger{Txn: b.Text(t.ID), Session: b.Text(t.Session)}
 		return
 	}
-	c.List[i].begin(start, m.watermark, m.lateness())
+	c.List[i].begin(start, k.watermark, k.lateness())
 	if t.Flags&event.HasSeq != 0 {
 		c.List[i].count(t.Seq, b.Text(t.Epoch))
 	}
@@ -112,15 +112,15 @@ func (s *closedSession) count(seq int64, epoch string) {
 }
 
 // wentOn is the time before which whatever began has come; math.MinInt64: none is known.
-func (m *Machine) wentOn() int64 {
-	c := m.closedSessions
+func (k *clock) wentOn() int64 {
+	c := k.closedSessions
 	if c == nil || c.Broken {
 		return math.MinInt64
 	}
 	least := int64(math.MaxInt64)
 	for i := range c.List {
 		s := &c.List[i]
-		if n, _ := slices.BinarySearch(s.Ahead, m.watermark); n > 0 {
+		if n, _ := slices.BinarySearch(s.Ahead, k.watermark); n > 0 {
 			s.Passed = max(s.Passed, s.Ahead[n-1])
 			s.Ahead = slices.Delete(s.Ahead, 0, n)
 		}

@@ -212,7 +212,7 @@ func (m *Machine) Following(c Config) (Config, error) {
 			c.Levels = append(c.Levels, l)
 		}
 	}
-	if err := m.canTurn(c.Levels); err != nil {
+	if err := m.saturated.canTurn(c.Levels); err != nil {
 		return c, fmt.Errorf("source %s: %w", m.cfg.Source, err)
 	}
 	return c, nil
@@ -240,21 +240,21 @@ func (m *Machine) Configure(c Config) error {
 	}
 	m.cfg = next
 	sessions := closeSessions(&next)
-	sessions.take(m.closedSessions)
-	m.closedSessions = sessions
-	m.turning = !slices.Equal(next.Levels, m.watched)
-	m.infer.SetOptions(m.inferOptions())
-	m.searcher.Budget, m.searcher.Tracked = next.SearchBudget, next.Rules.Tracked
+	sessions.take(m.clock.closedSessions)
+	m.clock.closedSessions = sessions
+	m.turning.due = !slices.Equal(next.Levels, m.turning.watched)
+	m.infer.SetOptions(m.saturated.inferOptions())
+	m.finder.searcher.Budget, m.finder.searcher.Tracked = next.SearchBudget, next.Rules.Tracked
 	return nil
 }
 
 // inferOptions are those of the machine's inference.
-func (m *Machine) inferOptions() infer.Options {
-	o := m.cfg.inferOptions()
-	o.Linear = slices.Contains(m.watched, linearizable)
-	o.RealTime = m.realTime
-	if !m.forced.on { // what is forced is found from all edges
-		o.Labels = m.follows
+func (f *saturated) inferOptions() infer.Options {
+	o := f.cfg.inferOptions()
+	o.Linear = slices.Contains(f.turning.watched, linearizable)
+	o.RealTime = f.realTime
+	if !f.on { // what is forced is found from all edges
+		o.Labels = f.follows
 	}
 	return o
 }

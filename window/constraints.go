@@ -26,49 +26,49 @@ const (
 // level comes first: what it allows, the weaker ones do. Where it does not, the
 // weakest one follows, and so on upwards: what that forbids, the stronger ones do.
 func (m *Machine) orderBlind() {
-	m.orderings = append(m.orderings[:0], make([]ordering, len(m.views))...)
-	m.givenUp, m.unchained, m.unsureWriter = m.givenUp[:0], 0, false
+	m.choices.orderings = append(m.choices.orderings[:0], make([]ordering, len(m.views))...)
+	m.choices.givenUp, m.choices.unchained, m.choices.unsureWriter = m.choices.givenUp[:0], 0, false
 	if !m.cfg.Unbounded {
 		m.fitsToTheEnd()
 		return
 	}
 	if len(m.views) > 1 && m.graph.Orders() == 1 && m.graph.Serial(0) && !m.anyUnordered() { // an execution at each of the levels
-		for i := range m.orderings {
-			m.orderings[i] = orderable
+		for i := range m.choices.orderings {
+			m.choices.orderings[i] = orderable
 		}
 		return
 	}
 	m.aloneOrdered()
 	strongest := -1
 	for _, i := range m.weakFirst {
-		if m.orders(i) {
+		if m.reports.orders(i) {
 			strongest = i
 		}
 	}
 	if strongest >= 0 {
 		m.orderAll(strongest)
 	}
-	m.huntAll()
+	m.choices.huntAll()
 }
 
 // anyUnordered says whether there is a key of which the order is not known by itself,
 // appends that no read shows aside.
-func (m *Machine) anyUnordered() (any bool) {
+func (o *core) anyUnordered() (any bool) {
 	note := func(uint32, []infer.Chain) { any = true }
-	m.infer.EachUnordered(false, note)
-	m.infer.EachVersions(note)
+	o.infer.EachUnordered(false, note)
+	o.infer.EachVersions(note)
 	return any
 }
 
 // aloneOrdered gives each view that asks for an order of the writers one of its own.
-func (m *Machine) aloneOrdered() {
+func (o *core) aloneOrdered() {
 	views := incremental.Views(0)
-	for i := range m.views {
-		if m.needsOrder(i) {
+	for i := range o.views {
+		if o.needsOrder(i) {
 			views |= 1 << i
 		}
 	}
-	m.graph.Alone(views)
+	o.graph.Alone(views)
 }
 
 // orderAll decides the views that are not violated.
@@ -76,66 +76,66 @@ func (m *Machine) orderAll(strongest int) {
 	c, core := m.orderView(strongest)
 	for _, i := range m.weakFirst {
 		switch {
-		case !m.orders(i) || m.orderings[i] != unasked:
+		case !m.reports.orders(i) || m.choices.orderings[i] != unasked:
 		case i == strongest:
 		default:
-			if c, core := m.orderView(i); core != nil && !m.cannotOrder(i, c, core) {
-				m.orderings[i] = beyond
+			if c, core := m.orderView(i); core != nil && !m.choices.cannotOrder(i, c, core) {
+				m.choices.orderings[i] = beyond
 			}
 		}
 	}
-	if core != nil && m.orders(strongest) && !m.cannotOrder(strongest, c, core) {
-		m.orderings[strongest] = beyond
+	if core != nil && m.reports.orders(strongest) && !m.choices.cannotOrder(strongest, c, core) {
+		m.choices.orderings[strongest] = beyond
 	}
 }
 
 // needsOrder says whether the i-th view is of a level that asks for an order of the
 // writers. Without anti-dependencies, as in read uncommitted and read committed, any
 // order of the transactions orders them.
-func (m *Machine) needsOrder(i int) bool {
-	l := m.views[i]
+func (o *core) needsOrder(i int) bool {
+	l := o.views[i]
 	return l.Underlying() >= isolation.Prefix
 }
 
 // orders says whether the i-th view is one to find an order in: one that needs it
 // and is not violated already.
-func (m *Machine) orders(i int) bool {
-	return m.needsOrder(i) && !refuted(m.verdicts.certain, m.views[i])
+func (s *reports) orders(i int) bool {
+	return s.needsOrder(i) && !refuted(s.verdicts.certain, s.views[i])
 }
 
 // orderView decides the i-th view, and what follows for weaker ones. It returns
 // what cannot be ordered.
 func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
-	c := m.constraints(i, false)
+	c := m.choices.constraints(i, false)
 	if len(c.unchained) > 0 {
-		m.orderings[i] = beyond
-		m.unchained = max(m.unchained, int64(len(c.unchained)))
+		m.choices.orderings[i] = beyond
+		m.choices.unchained = max(m.choices.unchained, int64(len(c.unchained)))
 		return nil, nil
 	}
 	if len(c.problem.Keys) == 0 && !c.aside {
-		m.orderings[i] = orderable
-		m.fitFound(i, c, nil)
+		m.choices.orderings[i] = orderable
+		m.sums.fitFound(i, c, nil)
 		return nil, nil
 	}
-	r := m.solveInTime(i, c)
+	r := m.clock.solveInTime(i, c)
 	switch r.Verdict {
 	case solve.Satisfiable:
 		for j, l := range m.views {
-			if m.speaksFor(i, l) {
-				m.orderings[j] = orderable
+			if m.turning.speaksFor(i, l) {
+				m.choices.orderings[j] = orderable
 			}
 		}
-		m.fitFound(i, c, r.Order)
+		m.sums.fitFound(i, c, r.Order)
 	case solve.Unsatisfiable:
-		m.orderings[i] = opposed
+		m.choices.orderings[i] = opposed
 		return c, &r.Core
 	default:
-		m.orderings[i] = beyond
+		m.choices.orderings[i] = beyond
 		var keys []uint32
 		for _, u := range r.Component {
 			keys = append(keys, m.infer.KeyOfVersion(c.chains[u].Versions[0]))
 		}
-		m.giveUp(keys)
+		m.choices.giveUp(keys)
 	}
 	return nil, nil
 }
@@ -145,45 +145,45 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 const guessBudget = solve.DefaultBudget / 10
 
 // solve decides a problem of the i-th view.
-func (m *Machine) solve(i int, c *constraints) solve.Result {
-	r := solve.Solve(m.inSessions(i, c))
-	if r.Verdict != solve.Satisfiable && m.views[i].Family == isolation.Plain {
+func (o *core) solve(i int, c *constraints) solve.Result {
+	r := solve.Solve(o.inSessions(i, c))
+	if r.Verdict != solve.Satisfiable && o.views[i].Family == isolation.Plain {
 		r = solve.Solve(&c.problem)
 	}
 	return r
 }
 
 // solveInTime is solve, and tries real time before where there are times.
-func (m *Machine) solveInTime(i int, c *constraints) solve.Result {
-	if m.timed && !m.untimed && !m.views[i].RealTime() {
-		p := m.guessedInTime(i, c)
+func (k *clock) solveInTime(i int, c *constraints) solve.Result {
+	if k.timed && !k.untimed && !k.views[i].RealTime() {
+		p := k.guessedInTime(i, c)
 		p.Budget = guessBudget
 		if r := solve.Solve(p); r.Verdict == solve.Satisfiable {
 			return r
 		}
 	}
-	return m.solve(i, c)
+	return k.solve(i, c)
 }
 
 // inSessions is the problem of a level without session order, with it: most
 // databases keep it, and it leaves little to search. An order that has it is one
 // without; if there is none, nothing follows.
-func (m *Machine) inSessions(i int, c *constraints) *solve.Problem {
+func (o *core) inSessions(i int, c *constraints) *solve.Problem {
 	p := c.problem
-	if m.views[i].Family != isolation.Plain {
+	if o.views[i].Family != isolation.Plain {
 		return &p
 	}
 	var lines []solve.Edge
 	for _, n := range c.nodes {
-		if m.graph.Split(i) && n&1 == 0 {
+		if o.graph.Split(i) && n&1 == 0 {
 			continue
 		}
-		before := m.graph.VertexOf(i, n)
-		after := m.infer.Successor(uint32(before))
+		before := o.graph.VertexOf(i, n)
+		after := o.infer.Successor(uint32(before))
 		if after == 0 {
 			continue
 		}
-		_, to, _ := m.graph.Ends(i, before, incremental.Vertex(after), incremental.Labels(infer.WR))
+		_, to, _ := o.graph.Ends(i, before, incremental.Vertex(after), incremental.Labels(infer.WR))
 		if y := c.nodeAt(to); y >= 0 {
 			lines = append(lines, solve.Edge{From: c.nodeAt(n), To: y})
 		}
@@ -199,12 +199,12 @@ func (m *Machine) inSessions(i int, c *constraints) *solve.Problem {
 //
 // A line of nodes stands for time: who has ended leads to the next of them, and each
 // leads to those who begin behind it. Two edges a transaction.
-func (m *Machine) guessedInTime(i int, c *constraints) *solve.Problem {
-	if m.views[i].RealTime() {
-		return m.inSessions(i, c) // it is known
+func (o *core) guessedInTime(i int, c *constraints) *solve.Problem {
+	if o.views[i].RealTime() {
+		return o.inSessions(i, c) // it is known
 	}
-	p := *m.inSessions(i, c)
-	split := m.graph.Split(i)
+	p := *o.inSessions(i, c)
+	split := o.graph.Split(i)
 	type instant struct {
 		at   int64
 		node solve.Node
@@ -212,7 +212,7 @@ func (m *Machine) guessedInTime(i int, c *constraints) *solve.Problem {
 	}
 	var all []instant
 	for at, n := range c.nodes {
-		start, end, unknown := m.infer.Span(uint32(m.graph.VertexOf(i, n)))
+		start, end, unknown := o.infer.Span(uint32(o.graph.VertexOf(i, n)))
 		if !split || n&1 == 0 {
 			all = append(all, instant{start, solve.Node(at), false})
 		}
@@ -265,45 +265,45 @@ func (m *Machine) guessedInTime(i int, c *constraints) *solve.Problem {
 }
 
 // giveUp notes keys that were not ordered, for the reason of the verdict.
-func (m *Machine) giveUp(keys []uint32) {
+func (o *choices) giveUp(keys []uint32) {
 	for _, k := range keys {
-		if name := m.infer.KeyName(k); len(m.givenUp) < maxExamples && !slices.Contains(m.givenUp, name) {
-			m.givenUp = append(m.givenUp, name)
+		if name := o.infer.KeyName(k); len(o.givenUp) < maxExamples && !slices.Contains(o.givenUp, name) {
+			o.givenUp = append(o.givenUp, name)
 		}
 	}
 }
 
 // unorderedReason is why the level's verdict is unknown for keys whose order nobody
 // saw, "" if it is not.
-func (m *Machine) unorderedReason(l isolation.Level) string {
+func (o *choices) unorderedReason(l isolation.Level) string {
 	if l.Special == isolation.Linearizable || l.Special == 0 && l.Base <= isolation.Causal {
 		return "" // any order of the transactions orders the writers, with what is forced
 	}
-	if !m.closed && !m.cfg.Unbounded && m.watches(l) {
-		return m.misfitReason(l)
+	if !o.closed && !o.cfg.Unbounded && o.watches(l) {
+		return o.misfitReason(l)
 	}
-	switch m.orderOf(l) {
+	switch o.orderOf(l) {
 	case orderable, opposed:
 		return ""
 	case beyond:
-		if !m.cfg.Unbounded {
+		if !o.cfg.Unbounded {
 			return "no order of the keys without a known version order was found in which every read fits"
 		}
-		if m.unchained > 0 {
-			return counted(m.unchained, "key without a known version order", "keys without a known version order")
+		if o.unchained > 0 {
+			return counted(o.unchained, "key without a known version order", "keys without a known version order")
 		}
-		if len(m.givenUp) == 0 { // it was not begun: see solve.Solve
+		if len(o.givenUp) == 0 { // it was not begun: see solve.Solve
 			return "there are too many blind writes without a known order to search for one"
 		}
-		if m.unsureWriter {
-			return "a transaction of unknown outcome, or without a record, may have written what was read, among others of " + strings.Join(m.givenUp, ", ")
+		if o.unsureWriter {
+			return "a transaction of unknown outcome, or without a record, may have written what was read, among others of " + strings.Join(o.givenUp, ", ")
 		}
-		return "the order of blind writes was not found within the budget, among others of " + strings.Join(m.givenUp, ", ")
+		return "the order of blind writes was not found within the budget, among others of " + strings.Join(o.givenUp, ", ")
 	}
-	if reason := m.misfitReason(l); reason != "" && !m.cfg.Unbounded {
+	if reason := o.misfitReason(l); reason != "" && !o.cfg.Unbounded {
 		return reason
 	}
-	if n := m.infer.Counters.Unordered; n > 0 {
+	if n := o.infer.Counters.Unordered; n > 0 {
 		return counted(n, "key without a known version order", "keys without a known version order")
 	}
 	return ""
@@ -311,11 +311,11 @@ func (m *Machine) unorderedReason(l isolation.Level) string {
 
 // leastMisfits is how many transactions do not fit the frozen order at the level, or at
 // one that is not violated and speaks for it.
-func (m *Machine) leastMisfits(l isolation.Level) int64 {
+func (o *choices) leastMisfits(l isolation.Level) int64 {
 	least := int64(-1)
-	for i := range m.views {
-		if i < len(m.misfits) && m.speaksFor(i, l) && (m.views[i] == l || !refuted(m.verdicts.certain, m.views[i])) && (least < 0 || m.misfits[i] < least) {
-			least = m.misfits[i]
+	for i := range o.views {
+		if i < len(o.misfits) && o.turning.speaksFor(i, l) && (o.views[i] == l || !refuted(o.reports.verdicts.certain, o.views[i])) && (least < 0 || o.misfits[i] < least) {
+			least = o.misfits[i]
 		}
 	}
 	return max(least, 0)
@@ -324,8 +324,8 @@ func (m *Machine) leastMisfits(l isolation.Level) int64 {
 // misfitReason is why the level's verdict is unknown while a stream runs: what has
 // frozen of keys whose order nobody saw is no execution at the level, as far as is
 // known. What is live is not decided yet.
-func (m *Machine) misfitReason(l isolation.Level) string {
-	least := m.leastMisfits(l)
+func (o *choices) misfitReason(l isolation.Level) string {
+	least := o.leastMisfits(l)
 	if least == 0 {
 		return ""
 	}
@@ -377,35 +377,35 @@ type repeatedRead struct {
 
 // constraints are those of the i-th view of a whole history; relaxed: without what is
 // set aside.
-func (m *Machine) constraints(i int, relaxed bool) *constraints {
-	m.graph.Alone(1 << i)
-	c := m.graphOf(i, m.graph.Order(i), relaxed)
+func (o *choices) constraints(i int, relaxed bool) *constraints {
+	o.graph.Alone(1 << i)
+	c := o.graphOf(i, o.graph.Order(i), relaxed)
 	p := &c.problem
-	repeated := m.infer.RepeatedVersions()
+	repeated := o.infer.RepeatedVersions()
 	take := func(key uint32, chains []infer.Chain) {
-		if chains == nil || m.anyAskedLess(chains, m.views[i]) || !m.readsOf(i, c, repeated[key], chains, int32(len(p.Units)), relaxed) {
+		if chains == nil || o.asking.anyAskedLess(chains, o.views[i]) || !o.readsOf(i, c, repeated[key], chains, int32(len(p.Units)), relaxed) {
 			c.unchained = append(c.unchained, key)
 			return
 		}
 		p.Keys = append(p.Keys, int32(len(p.Units)))
 		p.Units, c.chains = roomFor(p.Units, len(chains)), roomFor(c.chains, len(chains))
 		for _, x := range chains {
-			if relaxed && m.isAside(i, key, &x) {
+			if relaxed && o.isAside(i, key, &x) {
 				continue
 			}
-			p.Units = append(p.Units, m.unit(i, c, &x))
+			p.Units = append(p.Units, o.unit(i, c, &x))
 			c.chains = append(c.chains, infer.Chain{
 				Txns: c.held.keep(x.Txns), Versions: c.held.keep(x.Versions), Readers: c.held.keep(x.Readers),
 			})
 		}
 	}
-	if m.views[i].Base == isolation.Prefix {
-		m.infer.EachVersions(func(key uint32, chains []infer.Chain) {
+	if o.views[i].Base == isolation.Prefix {
+		o.infer.EachVersions(func(key uint32, chains []infer.Chain) {
 			take(key, chains)
-			m.missInitial(i, c, key, chains)
+			o.missInitial(i, c, key, chains)
 		})
 	} else {
-		m.infer.EachUnordered(m.graph.Split(i), take)
+		o.infer.EachUnordered(o.graph.Split(i), take)
 	}
 	return c
 }
@@ -435,7 +435,7 @@ func (h *held[T]) keep(list []T) []T {
 }
 
 // graphOf is the graph of these nodes of the i-th view, which are in its order.
-func (m *Machine) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
+func (o *choices) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 	c := &constraints{nodes: nodes, relaxed: relaxed}
 	most := uint32(0)
 	for _, n := range c.nodes {
@@ -450,7 +450,7 @@ func (m *Machine) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 	}
 	p := &c.problem
 	p.Nodes = len(c.nodes)
-	split := m.graph.Split(i)
+	split := o.graph.Split(i)
 	if split {
 		for _, n := range c.nodes {
 			if n&1 == 0 && c.nodeAt(n+1) >= 0 {
@@ -461,7 +461,7 @@ func (m *Machine) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 	var rest []solve.Edge
 	take := func(id incremental.EdgeID, from, to uint32) {
 		e := solve.Edge{From: c.nodeAt(from), To: c.nodeAt(to)}
-		x := m.graph.Edge(id)
+		x := o.graph.Edge(id)
 		aside := x.In&(1<<i) == 0
 		if e.From < 0 || e.To < 0 || aside && relaxed {
 			return
@@ -476,11 +476,11 @@ func (m *Machine) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 	for _, n := range c.nodes {
 		// A vertex of which only C is left comes once, and so does one with both nodes.
 		if !split || n&1 == 0 || c.nodeAt(n-1) < 0 {
-			m.graph.ArcsOf(i, m.graph.VertexOf(i, n), take)
+			o.graph.ArcsOf(i, o.graph.VertexOf(i, n), take)
 		}
 	}
-	if m.views[i].RealTime() {
-		rest = m.moments(i, c, rest)
+	if o.views[i].RealTime() {
+		rest = o.moments(i, c, rest)
 	}
 	p.Lines = len(p.Edges)
 	p.Edges = append(p.Edges, rest...)
@@ -488,9 +488,9 @@ func (m *Machine) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 }
 
 // missInitial adds that who saw no value of the key comes before all its writers.
-func (m *Machine) missInitial(i int, c *constraints, key uint32, chains []infer.Chain) {
-	for _, r := range m.infer.InitialReaders(nil, key) {
-		if m.askedUnder(r, m.views[i]) {
+func (o *choices) missInitial(i int, c *constraints, key uint32, chains []infer.Chain) {
+	for _, r := range o.infer.InitialReaders(nil, key) {
+		if o.askedUnder(r, o.views[i]) {
 			continue
 		}
 		for _, x := range chains {
@@ -498,7 +498,7 @@ func (m *Machine) missInitial(i int, c *constraints, key uint32, chains []infer.
 			if w == r {
 				continue
 			}
-			from, to, _ := m.graph.Ends(i, incremental.Vertex(r), incremental.Vertex(w), incremental.Labels(infer.RW))
+			from, to, _ := o.graph.Ends(i, incremental.Vertex(r), incremental.Vertex(w), incremental.Labels(infer.RW))
 			e := solve.Edge{From: c.at[from], To: c.at[to]}
 			c.problem.Edges = append(c.problem.Edges, e)
 			c.missed = append(c.missed, missed{e, r, w, x.Versions[0]})
@@ -507,14 +507,14 @@ func (m *Machine) missInitial(i int, c *constraints, key uint32, chains []infer.
 }
 
 // unit is a chain in the terms of the i-th view.
-func (m *Machine) unit(i int, c *constraints, x *infer.Chain) solve.Unit {
+func (o *choices) unit(i int, c *constraints, x *infer.Chain) solve.Unit {
 	first, last := incremental.Vertex(x.Txns[0]), incremental.Vertex(x.Txns[len(x.Txns)-1])
-	out, in, _ := m.graph.Ends(i, last, first, incremental.Labels(infer.WW))
-	_, anti, _ := m.graph.Ends(i, last, first, incremental.Labels(infer.RW))
+	out, in, _ := o.graph.Ends(i, last, first, incremental.Labels(infer.WW))
+	_, anti, _ := o.graph.Ends(i, last, first, incremental.Labels(infer.RW))
 	u := solve.Unit{In: c.nodeAt(in), InAnti: c.nodeAt(anti), Out: c.nodeAt(out)}
 	c.some = c.some[:0]
 	for _, r := range x.Readers {
-		from, _, _ := m.graph.Ends(i, incremental.Vertex(r), first, incremental.Labels(infer.RW))
+		from, _, _ := o.graph.Ends(i, incremental.Vertex(r), first, incremental.Labels(infer.RW))
 		if at := c.nodeAt(from); at >= 0 {
 			c.some = append(c.some, at)
 		}
@@ -533,12 +533,12 @@ func (c *constraints) nodeAt(n uint32) int32 {
 
 // anyAskedLess says whether a transaction of a chain asked for less than the level:
 // its reads promise nothing there, and chains need not be closed.
-func (m *Machine) anyAskedLess(chains []infer.Chain, l isolation.Level) bool {
-	if len(m.asked) == 0 {
+func (a *asking) anyAskedLess(chains []infer.Chain, l isolation.Level) bool {
+	if len(a.asked) == 0 {
 		return false
 	}
 	less := func(n uint32) bool {
-		asked := m.askedBy(n)
+		asked := a.askedBy(n)
 		return asked != 0 && asked < l.Underlying()
 	}
 	for i := range chains {
@@ -551,15 +551,15 @@ func (m *Machine) anyAskedLess(chains []infer.Chain, l isolation.Level) bool {
 
 // stands says whether an order at the level v is one at l. Where transactions asked for
 // levels of their own, the encoding of a weaker one holds more of what they read.
-func (m *Machine) stands(v, l isolation.Level) bool {
-	return v == l || len(m.asked) == 0 && v.Implies(l)
+func (a *asking) stands(v, l isolation.Level) bool {
+	return v == l || len(a.asked) == 0 && v.Implies(l)
 }
 
 // orderOf says what is known of the unordered keys at the level.
-func (m *Machine) orderOf(l isolation.Level) ordering {
-	i := slices.Index(m.views, l)
-	if !m.closed || i < 0 || i >= len(m.orderings) {
+func (o *choices) orderOf(l isolation.Level) ordering {
+	i := slices.Index(o.views, l)
+	if !o.closed || i < 0 || i >= len(o.orderings) {
 		return unasked
 	}
-	return m.orderings[i]
+	return o.orderings[i]
 }

@@ -21,83 +21,80 @@ const maxContradicted = 1024
 
 // contradict notes that reads of the key exclude each other, and takes back what
 // was said of read uncommitted.
-func (m *Machine) contradict(key string) {
-	i, known := slices.BinarySearch(m.contradicted, key)
-	if known || len(m.contradicted) > maxContradicted {
+func (s *reports) contradict(key string) {
+	i, known := slices.BinarySearch(s.contradicted, key)
+	if known || len(s.contradicted) > maxContradicted {
 		return
 	}
-	m.contradicted = slices.Insert(m.contradicted, i, key)
-	for _, f := range slices.Clone(m.open.list) {
-		if f.closed || !m.overContradicted(&f.Finding, f.beside) || !weakens(f.weakest) {
+	s.contradicted = slices.Insert(s.contradicted, i, key)
+	for _, f := range slices.Clone(s.open.list) {
+		if f.closed || !s.overContradicted(&f.Finding) || !weakens(f.weakest) {
 			continue
 		}
-		m.tally(f, -1)
+		s.tally(f, -1)
 		f.weakest = weakened(f.weakest)
-		m.tally(f, +1)
-		isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
+		s.tally(f, +1)
+		isolation.SetRefuted(&f.Finding, f.weakest, s.cfg.Expect)
 		f.Finding.Revision++
-		m.emit(f)
+		s.emit(f)
 	}
-	for i := range m.open.recent {
-		r := &m.open.recent[i]
+	for i := range s.open.recent {
+		r := &s.open.recent[i]
 		weakest, err := parseAll(r.Weakest)
-		if err != nil || r.Finding.State == finding.Withdrawn || !m.overContradicted(&r.Finding, r.Beside) || !weakens(weakest) {
+		if err != nil || r.Finding.State == finding.Withdrawn || !s.overContradicted(&r.Finding) || !weakens(weakest) {
 			continue
 		}
 		f := &openFinding{Finding: r.Finding, weakest: weakest}
-		m.tally(f, -1)
+		s.tally(f, -1)
 		f.weakest = weakened(weakest)
-		m.tally(f, +1)
-		isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
+		s.tally(f, +1)
+		isolation.SetRefuted(&f.Finding, f.weakest, s.cfg.Expect)
 		f.Finding.Revision++
-		m.open.revisions[f.Finding.ID] = f.Finding.Revision
+		s.open.revisions[f.Finding.ID] = f.Finding.Revision
 		r.Finding, r.Weakest = f.Finding, isolation.LevelNames(f.weakest)
-		m.emit(f)
+		s.emit(f)
 	}
 }
 
 // contradictOwn notes the lists of a cycle of write dependencies that show the appends
 // of one transaction in another order than it made them: who read one saw what
 // was never committed, and the order of what stands between them is not known.
-func (m *Machine) contradictOwn(es []step) {
+func (h *finder) contradictOwn(es []step) {
 	for i := range es {
 		if es[i].Label&(infer.WW|infer.Process|infer.Realtime) == 0 {
 			return // it says nothing of read uncommitted
 		}
 	}
 	for i := range es {
-		if e := &es[i].Edge; e.Label&infer.WW != 0 && e.Version != 0 && !m.isContradicted(m.infer.Key(e.Version)) && m.infer.MisorderedList(e.Version) {
-			m.contradict(m.infer.Key(e.Version))
+		if e := &es[i].Edge; e.Label&infer.WW != 0 && e.Version != 0 && !h.reports.isContradicted(h.infer.Key(e.Version)) && h.infer.MisorderedList(e.Version) {
+			h.reports.contradict(h.infer.Key(e.Version))
 		}
 	}
 }
 
-// overContradicted says whether the finding is about a key of which reads exclude each
-// other. The cycle that is shown need not be the one with the write dependency: what a
-// former witness refuted stays refuted. beside are the keys of further cycles.
-func (m *Machine) overContradicted(f *finding.Finding, beside []string) bool {
-	return slices.ContainsFunc(f.Edges, func(e finding.Edge) bool {
-		return m.isContradicted(e.Key)
-	}) || slices.ContainsFunc(beside, m.isContradicted)
+// overContradicted says whether the finding's cycle leads over a key of which reads exclude each
+// other.
+func (s *reports) overContradicted(f *finding.Finding) bool {
+	return slices.ContainsFunc(f.Edges, func(e finding.Edge) bool { return s.isContradicted(e.Key) })
 }
 
-func (m *Machine) isContradicted(key string) bool {
-	_, known := slices.BinarySearch(m.contradicted, key)
-	return known || len(m.contradicted) > maxContradicted
+func (s *reports) isContradicted(key string) bool {
+	_, known := slices.BinarySearch(s.contradicted, key)
+	return known || len(s.contradicted) > maxContradicted
 }
 
 // weigh is the name of a cycle, with what follows from contradicted keys.
-func (m *Machine) weigh(w *finding.Witness) isolation.Name {
+func (s *reports) weigh(w *finding.Witness) isolation.Name {
 	name := isolation.NameCycle(w)
-	if m.linearizes() {
+	if s.linearizes() {
 		name.RefuteLinear(0, w)
 	}
-	if len(m.contradicted) > 0 && slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
-		return e.Label&infer.WW != 0 && m.isContradicted(e.Key)
+	if len(s.contradicted) > 0 && slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
+		return e.Label&infer.WW != 0 && s.isContradicted(e.Key)
 	}) {
 		name.Weakest = weakened(name.Weakest)
 	}
-	if len(m.asked) > 0 && slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return e.Label&infer.RW != 0 && m.allowsSkew(&w.Txns[e.From]) }) {
+	if len(s.asking.asked) > 0 && slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return e.Label&infer.RW != 0 && s.allowsSkew(&w.Txns[e.From]) }) {
 		name.Weakest = slices.DeleteFunc(slices.Clone(name.Weakest), func(l isolation.Level) bool { return l.Special == isolation.GeneralizedSI })
 	}
 	return name
@@ -105,8 +102,8 @@ func (m *Machine) weigh(w *finding.Witness) isolation.Name {
 
 // allowsSkew says whether the transaction asked for less than snapshot isolation: in the
 // encoding of the generalized one, too, it gives no anti-dependency then.
-func (m *Machine) allowsSkew(t *event.Record) bool {
-	asked := m.baseAsked([]byte(t.Isolation))
+func (s *reports) allowsSkew(t *event.Record) bool {
+	asked := s.asking.baseAsked([]byte(t.Isolation))
 	return asked != 0 && asked < isolation.SnapshotIsolation
 }
 

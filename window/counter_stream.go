@@ -17,7 +17,7 @@ import (
 // later, and makes it right, takes the finding back. All of it is asked only under a
 // capture that excludes that records are missing.
 //
-// In whole histories see [Machine.checkCounters].
+// In whole histories see [sums.checkCounters].
 type counting struct {
 	Keys    []streamCounter
 	Waiting []waitingReads // by Due, then in the order of arrival
@@ -110,9 +110,9 @@ type streamUse struct {
 }
 
 // noteCounters takes in what the i-th transaction of the machine did to counters.
-func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64) {
-	c := &m.counting
-	beyond := m.counterUses(b, t)
+func (s *sums) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64) {
+	c := &s.counting
+	beyond := s.counterUses(b, t)
 	changed := c.void
 	c.void = false
 	root, sum := int32(-1), int64(0)
@@ -124,9 +124,9 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 		x.Up, x.Down = x.Up+max(u.inc, 0), x.Down+min(u.inc, 0)
 		if x.Up > maxSum || x.Down < -maxSum {
 			x.Up, x.Down = min(x.Up, maxSum), max(x.Down, -maxSum)
-			m.giveUpCounter(u.counter)
+			s.giveUpCounter(u.counter)
 		}
-		m.recheckReads(x)
+		s.recheckReads(x)
 		if sum += u.inc; sum > maxSum || sum < -maxSum {
 			sum, beyond = 0, true
 		}
@@ -143,14 +143,14 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 	}
 	if changed || c.void {
 		c.void = false
-		m.recheckGroups()
+		s.recheckGroups()
 	}
 	if t.Status != event.Committed {
 		return
 	}
-	w := waitingReads{Due: end + int64(m.cfg.MaxTxn), Txn: n}
-	if m.infer.Untimed > 0 {
-		w.Due = end + m.infer.Untimed
+	w := waitingReads{Due: end + int64(s.cfg.MaxTxn), Txn: n}
+	if s.infer.Untimed > 0 {
+		w.Due = end + s.infer.Untimed
 	}
 	for _, u := range c.uses {
 		if u.read {
@@ -161,7 +161,7 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 		return
 	}
 	c.Together = c.Together || len(w.Reads) > 1
-	m.infer.Keep(n)
+	s.infer.Keep(n)
 	at := len(c.Waiting)
 	for at > 0 && c.Waiting[at-1].Due > w.Due {
 		at--
@@ -170,8 +170,8 @@ func (m *Machine) noteCounters(b *event.Batch, t *event.Txn, n uint32, end int64
 }
 
 // counterUses fills c.uses. It says whether t adds to a counter that is not followed.
-func (m *Machine) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
-	c := &m.counting
+func (s *sums) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
+	c := &s.counting
 	c.uses = c.uses[:0]
 	c.round++
 	ops := b.OpsOf(t)
@@ -180,12 +180,12 @@ func (m *Machine) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
 		if o.Kind == event.Range {
 			continue
 		}
-		h, v, is := m.infer.CounterUse(b, t, o)
+		h, v, is := s.infer.CounterUse(b, t, o)
 		at, known := c.at[h]
 		other := o.Kind != event.Inc && o.Kind != event.Read // by an unknown outcome, of which inference has not made up its mind
 		switch {
 		case known && (!is || other):
-			m.giveUpCounter(at)
+			s.giveUpCounter(at)
 			continue
 		case !is && o.Kind != event.Inc:
 			continue
@@ -210,7 +210,7 @@ func (m *Machine) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
 		case o.Kind == event.Inc:
 			if u.inc += v; u.inc > maxSum || u.inc < -maxSum {
 				u.inc, beyond = 0, true
-				m.giveUpCounter(at)
+				s.giveUpCounter(at)
 			}
 		case !u.read:
 			u.read, u.seen, u.op = true, v-u.inc, uint32(i)
@@ -265,59 +265,59 @@ func (c *counting) moved(counters []int32) bool {
 }
 
 // decideCounters looks at the reads that have waited long enough.
-func (m *Machine) decideCounters() {
-	c := &m.counting
-	for len(c.Waiting) > 0 && c.Waiting[0].Due < m.watermark {
+func (s *sums) decideCounters() {
+	c := &s.counting
+	for len(c.Waiting) > 0 && c.Waiting[0].Due < s.clock.watermark {
 		w := c.Waiting[0]
 		c.Waiting = c.Waiting[1:]
-		if m.knowsSums() && m.bounds(w.Txn) {
-			m.decideBounds(&w)
-			m.decideTotal(&w)
+		if s.knowsSums() && s.bounds(w.Txn) {
+			s.decideBounds(&w)
+			s.decideTotal(&w)
 		}
-		m.infer.LetGo(w.Txn)
+		s.infer.LetGo(w.Txn)
 	}
 }
 
-func (m *Machine) decideBounds(w *waitingReads) {
-	if m.askedLess(w.Txn, isolation.NameOf(infer.OutOfBounds).Weakest) {
+func (s *sums) decideBounds(w *waitingReads) {
+	if s.asking.askedLess(w.Txn, isolation.NameOf(infer.OutOfBounds).Weakest) {
 		return
 	}
 	for _, r := range w.Reads {
-		x := &m.counting.Keys[r.Counter]
+		x := &s.counting.Keys[r.Counter]
 		switch {
 		case x.GivenUp || len(x.Told) >= maxCounterFindings:
-		case !m.cfg.Contract.Existing:
+		case !s.cfg.Contract.Existing:
 			if r.Seen < x.Down || r.Seen > x.Up {
-				m.tellRead(x, w.Txn, r.Op, nil, toldRead{Low: r.Seen, Top: r.Seen})
+				s.tellRead(x, w.Txn, r.Op, nil, toldRead{Low: r.Seen, Top: r.Seen})
 			}
 		default:
-			m.decideSpan(x, w.Txn, &r)
+			s.decideSpan(x, w.Txn, &r)
 		}
 	}
 }
 
 // decideSpan compares a read with the lowest and the highest one so far.
-func (m *Machine) decideSpan(x *streamCounter, n uint32, r *streamRead) {
+func (s *sums) decideSpan(x *streamCounter, n uint32, r *streamRead) {
 	if x.Lowest != nil && r.Seen-x.Lowest.Seen > x.Up-x.Down {
-		m.tellRead(x, n, r.Op, x.Lowest.Record, toldRead{Low: x.Lowest.Seen, Top: r.Seen, Two: true})
+		s.tellRead(x, n, r.Op, x.Lowest.Record, toldRead{Low: x.Lowest.Seen, Top: r.Seen, Two: true})
 	} else if x.Highest != nil && x.Highest.Seen-r.Seen > x.Up-x.Down {
-		m.tellRead(x, n, r.Op, x.Highest.Record, toldRead{Low: r.Seen, Top: x.Highest.Seen, Two: true})
+		s.tellRead(x, n, r.Op, x.Highest.Record, toldRead{Low: r.Seen, Top: x.Highest.Seen, Two: true})
 	}
 	if x.Lowest == nil || r.Seen < x.Lowest.Seen {
-		m.storeRead(&x.Lowest, n, r.Seen)
+		s.storeRead(&x.Lowest, n, r.Seen)
 	}
 	if x.Highest == nil || r.Seen > x.Highest.Seen {
-		m.storeRead(&x.Highest, n, r.Seen)
+		s.storeRead(&x.Highest, n, r.Seen)
 	}
 }
 
 // storeRead replaces a read by that of n, if there is room for its record.
-func (m *Machine) storeRead(at **storedRead, n uint32, seen int64) {
-	c, size := &m.counting, 0
+func (s *sums) storeRead(at **storedRead, n uint32, seen int64) {
+	c, size := &s.counting, 0
 	if *at != nil {
 		size = len((*at).Record)
 	}
-	record := m.infer.Record(n)
+	record := s.infer.Record(n)
 	if c.Stored-size+len(record) > maxStored {
 		return
 	}
@@ -333,16 +333,16 @@ func (c *counting) dropRead(at **storedRead) {
 	}
 }
 
-func (m *Machine) tellRead(x *streamCounter, n, op uint32, other []byte, told toldRead) {
-	if told.Finding = m.tellCounter(infer.OutOfBounds, n, op, other); told.Finding != "" {
+func (s *sums) tellRead(x *streamCounter, n, op uint32, other []byte, told toldRead) {
+	if told.Finding = s.finder.tellCounter(infer.OutOfBounds, n, op, other); told.Finding != "" {
 		x.Told = append(x.Told, told)
 	}
 }
 
 // decideTotal compares the total of what was read together with what was read first.
-func (m *Machine) decideTotal(w *waitingReads) {
-	c := &m.counting
-	if len(w.Reads) < 2 || len(w.Reads) > maxGroup || !m.totals(w.Txn) || m.askedLess(w.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
+func (s *sums) decideTotal(w *waitingReads) {
+	c := &s.counting
+	if len(w.Reads) < 2 || len(w.Reads) > maxGroup || !s.totals(w.Txn) || s.asking.askedLess(w.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
 		return
 	}
 	var counters []int32
@@ -358,7 +358,7 @@ func (m *Machine) decideTotal(w *waitingReads) {
 			c.off(counters)
 			return
 		}
-		record := m.infer.Record(w.Txn)
+		record := s.infer.Record(w.Txn)
 		if len(c.Groups) < maxGroups && c.Stored+len(record) <= maxStored {
 			c.Stored += len(record)
 			c.Groups = append(c.Groups, counterGroup{Counters: counters, Total: total, Record: slices.Clone(record)})
@@ -366,7 +366,7 @@ func (m *Machine) decideTotal(w *waitingReads) {
 		return
 	}
 	if g := &c.Groups[at]; !g.Void && total != g.Total && len(g.Told) < maxCounterFindings {
-		if id := m.tellCounter(infer.WrongTotal, w.Txn, 0, g.Record); id != "" {
+		if id := s.finder.tellCounter(infer.WrongTotal, w.Txn, 0, g.Record); id != "" {
 			g.Told = append(g.Told, id)
 		}
 	}
@@ -374,11 +374,11 @@ func (m *Machine) decideTotal(w *waitingReads) {
 
 // tellCounter reports what n read, and what another one did where that is needed. It
 // returns the finding, "" if there is none.
-func (m *Machine) tellCounter(kind infer.AnomalyKind, n, op uint32, other []byte) string {
+func (h *finder) tellCounter(kind infer.AnomalyKind, n, op uint32, other []byte) string {
 	f := &openFinding{members: []uint32{n}}
 	f.Finding.Certain = true
-	w := finding.Witness{Anomaly: kind, Op: int(op), Txns: []event.Record{m.record(n)}}
-	m.given(&w)
+	w := finding.Witness{Anomaly: kind, Op: int(op), Txns: []event.Record{h.record(n)}}
+	h.given(&w)
 	if w.Op < len(w.Txns[0].Ops) {
 		w.Key, w.Value = w.Txns[0].Ops[w.Op].Key, w.Txns[0].Ops[w.Op].Value
 	}
@@ -390,20 +390,20 @@ func (m *Machine) tellCounter(kind infer.AnomalyKind, n, op uint32, other []byte
 		w.Txns = append(w.Txns, r)
 	}
 	name := isolation.NameOf(kind)
-	if m.linearizes() {
+	if h.linearizes() {
 		name.RefuteLinear(kind, &w)
 	}
-	if err := m.verify(&w); err != nil {
-		m.Counters.Unverified++
-		m.Unverified = err
+	if err := h.verify(&w); err != nil {
+		h.Counters.Unverified++
+		h.unverified = err
 		return ""
 	}
-	m.publish(f, name, &w)
+	h.publish(f, name, &w)
 	return f.Finding.ID
 }
 
 // recheckReads takes back what was said of reads of x that its increments now explain.
-func (m *Machine) recheckReads(x *streamCounter) {
+func (s *sums) recheckReads(x *streamCounter) {
 	if len(x.Told) == 0 {
 		return
 	}
@@ -421,44 +421,44 @@ func (m *Machine) recheckReads(x *streamCounter) {
 	void = slices.DeleteFunc(void, func(id string) bool {
 		return slices.ContainsFunc(x.Told, func(r toldRead) bool { return r.Finding == id })
 	})
-	m.takeBackCounters(void)
+	s.takeBackCounters(void)
 }
 
-func (m *Machine) giveUpCounter(i int32) {
-	x := &m.counting.Keys[i]
+func (s *sums) giveUpCounter(i int32) {
+	x := &s.counting.Keys[i]
 	if x.GivenUp {
 		return
 	}
-	x.GivenUp, m.counting.void = true, true
-	m.counting.dropRead(&x.Lowest)
-	m.counting.dropRead(&x.Highest)
-	m.recheckReads(x)
+	x.GivenUp, s.counting.void = true, true
+	s.counting.dropRead(&x.Lowest)
+	s.counting.dropRead(&x.Highest)
+	s.recheckReads(x)
 }
 
 // recheckGroups takes back what was said of totals that need not be the same.
-func (m *Machine) recheckGroups() {
-	c := &m.counting
+func (s *sums) recheckGroups() {
+	c := &s.counting
 	for i := range c.Groups {
 		if g := &c.Groups[i]; !g.Void && !c.moved(g.Counters) {
 			c.off(g.Counters)
 			void := g.Told
 			c.Stored -= len(g.Record)
 			g.Void, g.Told, g.Record = true, nil, nil
-			m.takeBackCounters(void)
+			s.takeBackCounters(void)
 		}
 	}
 }
 
 // takeBackCounters withdraws findings.
-func (m *Machine) takeBackCounters(ids []string) {
+func (s *sums) takeBackCounters(ids []string) {
 	for _, id := range ids {
-		if f := m.open.ids[id]; f != nil {
-			m.withdraw(f)
+		if f := s.reports.open.ids[id]; f != nil {
+			s.finder.withdraw(f)
 			continue
 		}
-		for i := range m.open.recent {
-			if r := &m.open.recent[i]; r.Finding.ID == id && r.Finding.State != finding.Withdrawn {
-				m.withdrawFinal(r)
+		for i := range s.reports.open.recent {
+			if r := &s.reports.open.recent[i]; r.Finding.ID == id && r.Finding.State != finding.Withdrawn {
+				s.reports.withdrawFinal(r)
 			}
 		}
 	}

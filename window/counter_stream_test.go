@@ -24,8 +24,8 @@ func TestReadsOfCountersAreBounded(t *testing.T) {
 		Window: For(time.Nanosecond), Lateness: For(0), MaxTxn: time.Nanosecond, Contract: Contract{Complete: true, Existing: true},
 	}, lines)
 	size, kept := 0, 0
-	for i := range m.counting.Keys {
-		x := &m.counting.Keys[i]
+	for i := range m.sums.counting.Keys {
+		x := &m.sums.counting.Keys[i]
 		for _, r := range []*storedRead{x.Lowest, x.Highest} {
 			if r != nil {
 				size += len(r.Record)
@@ -33,8 +33,8 @@ func TestReadsOfCountersAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if size != m.counting.Stored || size > maxStored || kept == 0 || kept == 2*counters {
-		t.Errorf("%d records of %d bytes are kept, %d counted", kept, size, m.counting.Stored)
+	if size != m.sums.counting.Stored || size > maxStored || kept == 0 || kept == 2*counters {
+		t.Errorf("%d records of %d bytes are kept, %d counted", kept, size, m.sums.counting.Stored)
 	}
 	if len(eff.Findings) == 0 {
 		t.Error("what is kept was compared with nothing")

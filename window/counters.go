@@ -24,43 +24,43 @@ const maxCounterFindings = 16
 const maxGroup = 64
 
 // checkCounters looks at all counters, and notes which levels they agree with.
-func (m *Machine) checkCounters() {
-	m.fitted = m.fitted[:0]
-	if !m.cfg.Unbounded {
+func (s *sums) checkCounters() {
+	s.fitted = s.fitted[:0]
+	if !s.cfg.Unbounded {
 		return
 	}
-	txns := m.infer.CounterTxns()
+	txns := s.infer.CounterTxns()
 	if len(txns) == 0 {
 		return
 	}
-	m.counterBounds(txns)
-	m.counterTotals(txns)
-	if m.anyUnordered() {
+	s.counterBounds(txns)
+	s.counterTotals(txns)
+	if s.anyUnordered() {
 		return // the order that fits is one that is searched: see orderView
 	}
-	for i := range m.views {
-		m.fit(i, txns, func(a, b uint32) int { return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b)) })
+	for i := range s.views {
+		s.fit(i, txns, func(a, b uint32) int { return s.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b)) })
 	}
 }
 
 // fit notes the level of the i-th view if the counters agree with this order of it.
-func (m *Machine) fit(i int, txns []infer.CounterTxn, compare func(a, b uint32) int) {
-	level := m.views[i]
-	if v, _ := level.View(); !v.Split && level.Base == isolation.Serializable && m.inOrder(txns, compare) {
-		m.fitted = append(m.fitted, level)
+func (s *sums) fit(i int, txns []infer.CounterTxn, compare func(a, b uint32) int) {
+	level := s.views[i]
+	if v, _ := level.View(); !v.Split && level.Base == isolation.Serializable && s.inOrder(txns, compare) {
+		s.fitted = append(s.fitted, level)
 	}
 }
 
 // fitFound is fit for the order that was found for the problem of the i-th view, or for
 // that of the graph where the problem has no pairs.
-func (m *Machine) fitFound(i int, c *constraints, order []int32) {
-	if m.infer.Counters.Loose == 0 {
+func (s *sums) fitFound(i int, c *constraints, order []int32) {
+	if s.infer.Counters.Loose == 0 {
 		return
 	}
-	m.fit(i, m.infer.CounterTxns(), func(a, b uint32) int {
+	s.fit(i, s.infer.CounterTxns(), func(a, b uint32) int {
 		x, y := c.nodeAt(a), c.nodeAt(b)
 		if order == nil || x < 0 || y < 0 {
-			return m.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
+			return s.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
 		}
 		return cmp.Compare(order[x], order[y])
 	})
@@ -68,9 +68,9 @@ func (m *Machine) fitFound(i int, c *constraints, order []int32) {
 
 // fits says whether an order was found in which the counters agree with l, or with a
 // level that implies it and is not violated.
-func (m *Machine) fits(l isolation.Level) bool {
-	return slices.ContainsFunc(m.fitted, func(f isolation.Level) bool {
-		return m.stands(f, l) && !refuted(m.verdicts.certain, f)
+func (s *sums) fits(l isolation.Level) bool {
+	return slices.ContainsFunc(s.fitted, func(f isolation.Level) bool {
+		return s.asking.stands(f, l) && !refuted(s.reports.verdicts.certain, f)
 	})
 }
 
@@ -83,7 +83,7 @@ type counterRead struct {
 // counterBounds reports the reads that no increments sum up to: the sum of all that
 // add, or of all that subtract, bounds them. Where the counter's value in the
 // beginning is not known, two reads bound it.
-func (m *Machine) counterBounds(txns []infer.CounterTxn) {
+func (s *sums) counterBounds(txns []infer.CounterTxn) {
 	type counter struct {
 		up, down int64 // sums of increments that may have taken effect
 		beyond   bool  // they exceed maxSum
@@ -104,7 +104,7 @@ func (m *Machine) counterBounds(txns []infer.CounterTxn) {
 			}
 			c.up, c.down = c.up+max(u.Inc, 0), c.down+min(u.Inc, 0)
 			c.beyond = c.up > maxSum || c.down < -maxSum
-			if u.Read && txns[i].Counts && m.bounds(txns[i].Txn) && !m.askedLess(txns[i].Txn, isolation.NameOf(infer.OutOfBounds).Weakest) {
+			if u.Read && txns[i].Counts && s.bounds(txns[i].Txn) && !s.asking.askedLess(txns[i].Txn, isolation.NameOf(infer.OutOfBounds).Weakest) {
 				c.reads = append(c.reads, counterRead{txns[i].Txn, u.Op, u.Seen})
 			}
 		}
@@ -123,45 +123,45 @@ func (m *Machine) counterBounds(txns []infer.CounterTxn) {
 			if r.seen > highest.seen {
 				highest = r
 			}
-			if !m.cfg.Contract.Existing && (r.seen < c.down || r.seen > c.up) && found < maxCounterFindings {
+			if !s.cfg.Contract.Existing && (r.seen < c.down || r.seen > c.up) && found < maxCounterFindings {
 				found++
-				m.counterAnomaly(infer.Anomaly{Kind: infer.OutOfBounds, A: r.txn, OpA: r.op})
+				s.counterAnomaly(infer.Anomaly{Kind: infer.OutOfBounds, A: r.txn, OpA: r.op})
 			}
 		}
-		if m.cfg.Contract.Existing && highest.seen-lowest.seen > c.up-c.down {
-			m.counterAnomaly(infer.Anomaly{Kind: infer.OutOfBounds, A: highest.txn, B: lowest.txn, OpA: highest.op})
+		if s.cfg.Contract.Existing && highest.seen-lowest.seen > c.up-c.down {
+			s.counterAnomaly(infer.Anomaly{Kind: infer.OutOfBounds, A: highest.txn, B: lowest.txn, OpA: highest.op})
 		}
 	}
 }
 
-func (m *Machine) counterAnomaly(a infer.Anomaly) {
-	a.Certain = m.knowsSums()
-	m.anomaly(&a)
+func (s *sums) counterAnomaly(a infer.Anomaly) {
+	a.Certain = s.knowsSums()
+	s.finder.anomaly(&a)
 }
 
 // knowsSums says whether all increments are on record, each as it was.
-func (m *Machine) knowsSums() bool {
-	x := &m.cfg.Contract
-	return x.Complete && !x.UnmonitoredWriters && m.infer.Counters.Missing() == 0
+func (s *sums) knowsSums() bool {
+	x := &s.cfg.Contract
+	return x.Complete && !x.UnmonitoredWriters && s.infer.Counters.Missing() == 0
 }
 
 // bounds says whether what transaction n read of a counter bounds what others can have read.
 // Where the counter was there before the first record, it does not if n may have read what
 // was there before another transaction without a record; nor if somebody may have deleted
 // the counter in between.
-func (m *Machine) bounds(n uint32) bool {
-	x := &m.cfg.Contract
-	return !x.Existing || !x.DeletesUnseen && (x.Settled || m.infer.SinceJoin(n, int64(x.ClockDrift)))
+func (s *sums) bounds(n uint32) bool {
+	x := &s.cfg.Contract
+	return !x.Existing || !x.DeletesUnseen && (x.Settled || s.infer.SinceJoin(n, int64(x.ClockDrift)))
 }
 
 // totals says whether the total that transaction n read can be compared with others.
-func (m *Machine) totals(n uint32) bool { return !m.cfg.Contract.DeletesUnseen && m.bounds(n) }
+func (s *sums) totals(n uint32) bool { return !s.cfg.Contract.DeletesUnseen && s.bounds(n) }
 
 // counterTotals reports reads of the same counters with different totals, when every
 // transaction moves amounts between these counters only. Elsewhere an atomic view
 // has one total, whichever it is: each that differs from the first saw a part of a
 // transaction, or what none left.
-func (m *Machine) counterTotals(txns []infer.CounterTxn) {
+func (s *sums) counterTotals(txns []infer.CounterTxn) {
 	type group struct {
 		keys  []uint32
 		first *infer.CounterTxn
@@ -180,7 +180,7 @@ func (m *Machine) counterTotals(txns []infer.CounterTxn) {
 				hash += uint64(u.Key) * 0x9e3779b97f4a7c15
 			}
 		}
-		if len(keys) < 2 || len(keys) > maxGroup || !t.Counts || !m.totals(t.Txn) || m.askedLess(t.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
+		if len(keys) < 2 || len(keys) > maxGroup || !t.Counts || !s.totals(t.Txn) || s.asking.askedLess(t.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
 			continue
 		}
 		slices.Sort(keys)
@@ -195,7 +195,7 @@ func (m *Machine) counterTotals(txns []infer.CounterTxn) {
 		}
 		if g := groups[hash][at]; total != g.total && g.found < maxCounterFindings {
 			g.found++
-			m.counterAnomaly(infer.Anomaly{Kind: infer.WrongTotal, A: t.Txn, B: g.first.Txn})
+			s.counterAnomaly(infer.Anomaly{Kind: infer.WrongTotal, A: t.Txn, B: g.first.Txn})
 		}
 	}
 }
@@ -222,7 +222,7 @@ func balanced(txns []infer.CounterTxn, keys []uint32) bool {
 
 // inOrder says whether each counter read shows the sum of the increments before it in
 // this order of the transactions, and the version of the latest one where versions are told.
-func (m *Machine) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int) bool {
+func (s *sums) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int) bool {
 	var order []*infer.CounterTxn
 	for j := range txns {
 		if t := &txns[j]; t.Counts {
@@ -241,7 +241,7 @@ func (m *Machine) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int
 				x = &counterValue{}
 				values[u.Key] = x
 			}
-			if u.Beyond || !x.fits(u, m.cfg.Contract.Existing) {
+			if u.Beyond || !x.fits(u, s.cfg.Contract.Existing) {
 				return false
 			}
 		}

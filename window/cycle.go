@@ -14,50 +14,50 @@ import (
 
 // cycle reports the edge id, which the given views refused. One witness can
 // speak for several views; the others get one of their own.
-func (m *Machine) cycle(id incremental.EdgeID, refused incremental.Views) {
+func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 	var spokenFor []isolation.Level
-	if m.knownDivergence(id) { // weaker levels allow it, and refuse the edge for another cycle
+	if h.reports.knownDivergence(id) { // weaker levels allow it, and refuse the edge for another cycle
 		spokenFor = []isolation.Level{{Base: isolation.SnapshotIsolation}}
 	}
-	for _, i := range m.weakFirst {
-		level := m.views[i]
+	for _, i := range h.weakFirst {
+		level := h.views[i]
 		if refused&(1<<i) == 0 || level.Refuted(spokenFor) {
 			continue
 		}
-		path := append([]incremental.EdgeID{}, m.graph.CyclePath(i)...)
-		c := m.searcher.Worst(m.graph, id, level, path)
-		if slices.ContainsFunc(c.Edges, func(e incremental.EdgeID) bool { return m.forcedElsewhere(e, i) }) {
+		path := append([]incremental.EdgeID{}, h.graph.CyclePath(i)...)
+		c := h.searcher.Worst(h.graph, id, level, path)
+		if slices.ContainsFunc(c.Edges, func(e incremental.EdgeID) bool { return h.forcedElsewhere(e, i) }) {
 			c.Edges = append([]incremental.EdgeID{id}, path...)
 		}
-		m.forced.refusing = 1 << i
-		spokenFor = append(spokenFor, m.reportCycle(c, id, level)...)
+		h.saturated.refusing = 1 << i
+		spokenFor = append(spokenFor, h.reportCycle(c, id, level)...)
 	}
-	m.forced.refusing = 0
+	h.saturated.refusing = 0
 }
 
 // forcedElsewhere says whether the edge is forced in other views than the i-th: there by
 // larger pasts, so that a cycle with it does not refute this one's level.
-func (m *Machine) forcedElsewhere(id incremental.EdgeID, i int) bool {
-	e := m.graph.Edge(id)
+func (h *finder) forcedElsewhere(id incremental.EdgeID, i int) bool {
+	e := h.graph.Edge(id)
 	return infer.Label(e.Labels)&infer.Forced != 0 && (e.In|e.Aside)&(1<<i) == 0
 }
 
 // knownDivergence says whether the edge closes the cycle of two anti-dependencies
 // that is a lost update already reported, and notes it there.
-func (m *Machine) knownDivergence(id incremental.EdgeID) bool {
-	e := m.graph.Edge(id)
+func (s *reports) knownDivergence(id incremental.EdgeID) bool {
+	e := s.graph.Edge(id)
 	if infer.Label(e.Labels) != infer.RW {
 		return false
 	}
 	from, to := uint32(e.From), uint32(e.To)
-	pred := m.infer.Saw(from, e.Note[0])
-	if pred == 0 || m.infer.Saw(to, e.Note[0]) != pred || !m.infer.Overwrote(from, pred) || !m.infer.Overwrote(to, pred) {
+	pred := s.infer.Saw(from, e.Note[0])
+	if pred == 0 || s.infer.Saw(to, e.Note[0]) != pred || !s.infer.Overwrote(from, pred) || !s.infer.Overwrote(to, pred) {
 		return false
 	}
 	for _, n := range []uint32{from, to} {
-		for _, f := range m.open.by[n] {
+		for _, f := range s.open.by[n] {
 			if !f.closed && slices.Contains(f.versions, pred) {
-				f.asides = append(f.asides, asideOf(m.graph, id))
+				f.asides = append(f.asides, asideOf(s.graph, id))
 				return true
 			}
 		}
@@ -66,51 +66,51 @@ func (m *Machine) knownDivergence(id incremental.EdgeID) bool {
 }
 
 // reportCycle verifies the cycle and reports it. It returns the levels that the cycle refutes.
-func (m *Machine) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
-	if bad := m.unforced(c.Edges); bad != 0 {
-		m.forced.void = append(m.forced.void, asideOf(m.graph, bad))
+func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
+	if bad := h.unforced(c.Edges); bad != 0 {
+		h.saturated.void = append(h.saturated.void, asideOf(h.graph, bad))
 		if bad != id {
-			m.retries = append(m.retries, asideOf(m.graph, id))
+			h.retries = append(h.retries, asideOf(h.graph, id))
 		}
 		return nil
 	}
-	steps, w, all, name, err := m.told(m.steps(c.Edges))
+	steps, w, all, name, err := h.told(h.steps(c.Edges))
 	if err != nil {
-		m.Counters.Unverified++
-		m.Unverified = err
+		h.Counters.Unverified++
+		h.unverified = err
 		return nil
 	}
-	if n := m.unproven(all); n != 0 {
-		m.note("outcome", doubt, m.noted(n))
+	if n := h.unproven(all); n != 0 {
+		h.reports.note("outcome", doubt, h.clock.noted(n))
 		return nil
 	}
-	m.publishCycle(c, steps, &w, all, name, id, level)
+	h.publishCycle(c, steps, &w, all, name, id, level)
 	return name.Weakest
 }
 
 // publishCycle hands out a verified cycle that was set aside at the edge id. all are the
 // transactions of its witness.
-func (m *Machine) publishCycle(c isolation.Cycle, steps []step, w *finding.Witness, all []uint32, name isolation.Name, id incremental.EdgeID, level isolation.Level) {
+func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witness, all []uint32, name isolation.Name, id incremental.EdgeID, level isolation.Level) {
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
-	rests, versions := m.restsOn(c.Edges)
-	if len(rests) > 0 || m.restsOnTime(c.Edges) || slices.ContainsFunc(steps, derived) { // those that a past leads through are looked up like members
+	rests, versions := h.restsOn(c.Edges)
+	if len(rests) > 0 || h.saturated.restsOnTime(c.Edges) || slices.ContainsFunc(steps, derived) { // those that a past leads through are looked up like members
 		members, shown = all, nil
 	}
-	if from := uint32(m.graph.Edge(id).From); !slices.Contains(members, from) {
+	if from := uint32(h.graph.Edge(id).From); !slices.Contains(members, from) {
 		members = append(slices.Clip(members), from) // by whom it is found that a worse cycle runs through what is set aside
 	}
-	f := &openFinding{members: members, edges: append(rests, kept(steps)...), versions: versions, asides: []aside{asideOf(m.graph, id)}, level: level}
+	f := &openFinding{members: members, edges: append(rests, kept(steps)...), versions: versions, asides: []aside{asideOf(h.graph, id)}, level: level}
 	f.Finding.AtLeast = c.AtLeast
 	f.Finding.Certain = true
-	m.show(f, shown)
-	m.publish(f, name, w)
+	h.show(f, shown)
+	h.publish(f, name, w)
 }
 
 // witnessOf is the cycle in terms of operations. all are the transactions of the witness:
 // those on the cycle, one a step, then those whose reads show an order.
-func (m *Machine) witnessOf(steps []step) (w finding.Witness, all []uint32) {
-	m.given(&w)
-	m.contradictOwn(steps)
+func (h *finder) witnessOf(steps []step) (w finding.Witness, all []uint32) {
+	h.given(&w)
+	h.contradictOwn(steps)
 	for i := range steps {
 		all = append(all, steps[i].From)
 	}
@@ -125,8 +125,8 @@ func (m *Machine) witnessOf(steps []step) (w finding.Witness, all []uint32) {
 		e := &steps[i].Edge
 		edge := finding.Dependency{From: i, To: (i + 1) % len(steps), Label: e.Label, Shown: -1}
 		if e.Version != 0 {
-			edge.Key = m.infer.Key(e.Version)
-			edge.Value = m.infer.Value(e.Version, &m.scratch)
+			edge.Key = h.infer.Key(e.Version)
+			edge.Value = h.infer.Value(e.Version, &h.scratch)
 		}
 		if e.Witness != 0 {
 			edge.Shown = index(e.Witness)
@@ -134,26 +134,26 @@ func (m *Machine) witnessOf(steps []step) (w finding.Witness, all []uint32) {
 		if edge.Label&infer.Reread != 0 {
 			edge.Label = infer.WR
 		}
-		m.shownByVisits(&edge, e, index)
+		h.shownByVisits(&edge, e, index)
 		if edge.Label&infer.Forced != 0 {
-			m.evidence(&edge, m.edgeAs(e), index)
+			h.evidence(&edge, h.saturated.edgeAs(e), index)
 		}
 		if len(steps[i].chain) > 0 {
-			edge.Past = m.chainOf(steps[i].chain, index)
+			edge.Past = h.chainOf(steps[i].chain, index)
 		}
 		w.Edges = append(w.Edges, edge)
 	}
 	for _, n := range all {
-		w.Txns = append(w.Txns, m.record(n))
+		w.Txns = append(w.Txns, h.record(n))
 	}
 	return w, all
 }
 
 // chainOf are the edges that show a derived one, in terms of operations.
-func (m *Machine) chainOf(ids []incremental.EdgeID, index func(uint32) int) (past []finding.Dependency) {
+func (h *finder) chainOf(ids []incremental.EdgeID, index func(uint32) int) (past []finding.Dependency) {
 	for _, id := range ids {
-		e := m.graph.Edge(id)
-		x := m.witnessEdge(e, index(uint32(e.From)), index(uint32(e.To)))
+		e := h.graph.Edge(id)
+		x := h.witnessEdge(e, index(uint32(e.From)), index(uint32(e.To)))
 		if e.Note[1] != 0 {
 			x.Shown = index(e.Note[1])
 		}
@@ -164,12 +164,12 @@ func (m *Machine) chainOf(ids []incremental.EdgeID, index func(uint32) int) (pas
 
 // edgeAs is a copy of the edge as the orders hold it: of several that are alike but for
 // what forces them in which views, that of the view which refuses an edge.
-func (m *Machine) edgeAs(e *infer.Edge) *incremental.Edge {
+func (f *saturated) edgeAs(e *infer.Edge) *incremental.Edge {
 	var other *incremental.Edge
-	for id := m.graph.FirstOut(incremental.Vertex(e.From)); id != 0; id = m.graph.NextOut(id) {
-		x := *m.graph.Edge(id)
+	for id := f.graph.FirstOut(incremental.Vertex(e.From)); id != 0; id = f.graph.NextOut(id) {
+		x := *f.graph.Edge(id)
 		if uint32(x.To) == e.To && infer.Label(x.Labels) == e.Label && x.Note == [2]uint32{e.Version, e.Witness} {
-			if (x.In|x.Aside)&m.forced.refusing != 0 {
+			if (x.In|x.Aside)&f.refusing != 0 {
 				return &x
 			}
 			other = &x
@@ -183,8 +183,8 @@ func (m *Machine) edgeAs(e *infer.Edge) *incremental.Edge {
 	}
 }
 
-func (m *Machine) record(n uint32) event.Record {
-	r, err := event.ReadRecord(m.infer.Record(n))
+func (o *core) record(n uint32) event.Record {
+	r, err := event.ReadRecord(o.infer.Record(n))
 	if err != nil {
 		return event.Record{ID: fmt.Sprintf("transaction %d, no longer in memory", n)}
 	}
@@ -192,9 +192,9 @@ func (m *Machine) record(n uint32) event.Record {
 }
 
 // verify says why w is no contradiction, by code that shares none with what found it.
-func (m *Machine) verify(w *finding.Witness) error {
-	if m.cfg.Verify != nil {
-		return m.cfg.Verify(w)
+func (o *core) verify(w *finding.Witness) error {
+	if o.cfg.Verify != nil {
+		return o.cfg.Verify(w)
 	}
 	return verify.Verify(w)
 }

@@ -29,35 +29,34 @@ type Why struct {
 // openReads is how many reads are open at the level for a cause, and what is to be done.
 type openReads struct {
 	cause string
-	count func(m *Machine, l isolation.Level, r *infer.Reads) int64
-	text  func(m *Machine) string
+	count func(l isolation.Level, r *infer.Reads) int64
+	text  string
 }
 
 // openCauses are in the order in which equal ones are told. A cause of its own gets a row.
-func openCauses() []openReads {
-	by := func(why infer.OpenRead) func(*Machine, isolation.Level, *infer.Reads) int64 {
-		return func(_ *Machine, _ isolation.Level, r *infer.Reads) int64 { return r.Open[why] }
+func (m *Machine) openCauses() []openReads {
+	by := func(why infer.OpenRead) func(isolation.Level, *infer.Reads) int64 {
+		return func(_ isolation.Level, r *infer.Reads) int64 { return r.Open[why] }
 	}
-	text := func(s string) func(*Machine) string { return func(*Machine) string { return s } }
 	return []openReads{
-		{"repeating-values", by(infer.OpenRepeating), text("the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)")},
-		{"found-nothing", (*Machine).absentOpen, (*Machine).nothingText},
-		{"unrecorded-values", by(infer.OpenUnrecorded), text("no record wrote what they saw: capture all writers, and declare unmonitored-writers=no, or record `version`")},
-		{"several-writers", by(infer.OpenSeveral), text("several transactions may have written what they saw: record `version`, or write values that are unique")},
-		{"searched-values", (*Machine).searchedOpen, text("several transactions may have left what they saw, or nothing, and no order decides: record `version`, or write values that are unique")},
-		{"no-writer", by(infer.OpenUnattributed), text("no record wrote what they saw, and the contract leaves nobody else: some writer is not captured")},
-		{"no-version", by(infer.OpenNameless), text("they have no `version`, and other operations on their keys do: record it with every read")},
-		{"counters", (*Machine).countersOpen, text("they are of counters, and no order of the increments is known: record `version` with reads, and with increments `prev_version` too")},
-		{"blind-writes", (*Machine).misfitsOpen, text("they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or a wider --window")},
-		{"not-checked", (*Machine).ignoredOpen, text("operations of kinds, or on keys, that are not checked")},
-		{"horizon", func(m *Machine, l isolation.Level, _ *infer.Reads) int64 { return m.horizonOf(l) }, text("they reach back behind the window: replay them, or a wider --window")},
+		{"repeating-values", by(infer.OpenRepeating), "the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)"},
+		{"found-nothing", m.absentOpen, m.nothingText()},
+		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what they saw: capture all writers, and declare unmonitored-writers=no, or record `version`"},
+		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what they saw: record `version`, or write values that are unique"},
+		{"searched-values", m.choices.searchedOpen, "several transactions may have left what they saw, or nothing, and no order decides: record `version`, or write values that are unique"},
+		{"no-writer", by(infer.OpenUnattributed), "no record wrote what they saw, and the contract leaves nobody else: some writer is not captured"},
+		{"no-version", by(infer.OpenNameless), "they have no `version`, and other operations on their keys do: record it with every read"},
+		{"counters", m.sums.countersOpen, "they are of counters, and no order of the increments is known: record `version` with reads, and with increments `prev_version` too"},
+		{"blind-writes", m.choices.misfitsOpen, "they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or a wider --window"},
+		{"not-checked", m.ignoredOpen, "operations of kinds, or on keys, that are not checked"},
+		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.turning.horizonOf(l) }, "they reach back behind the window: replay them, or a wider --window"},
 	}
 }
 
 // nothingText says what decides the reads that found nothing where somebody may have deleted.
 // What the contract has already is not asked for.
-func (m *Machine) nothingText() string {
-	c := &m.cfg.Contract
+func (o *core) nothingText() string {
+	c := &o.cfg.Contract
 	const found = "they found nothing where somebody "
 	var where, too []string // to tell that nobody deleted; and, of a key that was deleted, who did
 	if c.DeletesUnseen {
@@ -91,9 +90,9 @@ func (m *Machine) nothingText() string {
 		return say + ", or record `version`"
 	case len(too) > 0:
 		return found + "had deleted: declare " + listed(too) + " where that is so, which decides them, or record `version`"
-	case m.cfg.Unbounded && m.untimed:
+	case o.cfg.Unbounded && o.untimed:
 		return found + "had deleted, and no order decides: record `version`"
-	case m.cfg.Unbounded: // too many to try all orders; a window goes by one
+	case o.cfg.Unbounded: // too many to try all orders; a window goes by one
 		return found + "had deleted, and no order decides: check with --window, which goes by the order in time, or record `version`"
 	}
 	return found + "had removed an element, or deleted a key of which not all is known: a check of the whole history decides them"
@@ -110,42 +109,42 @@ func listed(s []string) string {
 // Causes are the names of all, in their order.
 func Causes() []string {
 	var names []string
-	for _, c := range openCauses() {
+	for _, c := range new(Machine).openCauses() {
 		names = append(names, c.cause)
 	}
 	return names
 }
 
-func (m *Machine) searchedOpen(l isolation.Level, r *infer.Reads) int64 {
-	if m.undecidedReads(l) == 0 {
+func (o *choices) searchedOpen(l isolation.Level, r *infer.Reads) int64 {
+	if o.undecidedReads(l) == 0 {
 		return 0
 	}
 	return r.Open[infer.OpenSearched]
 }
 
-func (m *Machine) absentOpen(l isolation.Level, r *infer.Reads) int64 {
-	if m.absentHolds(l) {
+func (o *core) absentOpen(l isolation.Level, r *infer.Reads) int64 {
+	if o.absentHolds(l) {
 		return 0
 	}
 	return r.Open[infer.OpenNothing]
 }
 
-func (m *Machine) countersOpen(l isolation.Level, r *infer.Reads) int64 {
-	if m.fits(l) {
+func (s *sums) countersOpen(l isolation.Level, r *infer.Reads) int64 {
+	if s.fits(l) {
 		return 0
 	}
 	return r.Open[infer.OpenCounter] + r.Loose
 }
 
 // misfitsOpen are at most as many as there are reads.
-func (m *Machine) misfitsOpen(l isolation.Level, _ *infer.Reads) int64 {
-	if m.cfg.Unbounded || l.Special != 0 || l.Base < isolation.Prefix {
+func (o *choices) misfitsOpen(l isolation.Level, _ *infer.Reads) int64 {
+	if o.cfg.Unbounded || l.Special != 0 || l.Base < isolation.Prefix {
 		return 0
 	}
-	return m.leastMisfits(l)
+	return o.leastMisfits(l)
 }
 
-func (m *Machine) ignoredOpen(isolation.Level, *infer.Reads) int64 { return m.infer.Counters.Ignored }
+func (o *core) ignoredOpen(isolation.Level, *infer.Reads) int64 { return o.infer.Counters.Ignored }
 
 // Decided says what part of the reads is decided at the level, over all that was seen.
 func (m *Machine) Decided(l isolation.Level) Decided {
@@ -155,9 +154,9 @@ func (m *Machine) Decided(l isolation.Level) Decided {
 		d.settle()
 		return d
 	}
-	for _, c := range openCauses() {
-		if n := c.count(m, l, &r); n > 0 {
-			d.Why = append(d.Why, Why{c.cause, n, c.text(m)})
+	for _, c := range m.openCauses() {
+		if n := c.count(l, &r); n > 0 {
+			d.Why = append(d.Why, Why{c.cause, n, c.text})
 		}
 	}
 	d.settle()

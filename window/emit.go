@@ -13,46 +13,46 @@ import (
 )
 
 // countFound counts a finding that is new.
-func (m *Machine) countFound(f *finding.Finding) {
-	n := m.found[f.Anomaly]
+func (s *reports) countFound(f *finding.Finding) {
+	n := s.found[f.Anomaly]
 	if f.Expected {
 		n[1]++
 	} else {
 		n[0]++
 	}
-	m.found[f.Anomaly] = n
+	s.found[f.Anomaly] = n
 }
 
-func (m *Machine) emit(f *openFinding) {
-	f.Finding.DetectedAt = m.detectedAt()
-	if len(m.marks) > 0 {
-		f.Finding.During = m.during(f.members, f.Finding.Epoch)
+func (s *reports) emit(f *openFinding) {
+	f.Finding.DetectedAt = s.clock.detectedAt()
+	if len(s.marks) > 0 {
+		f.Finding.During = s.during(f.members, f.Finding.Epoch)
 	}
 	if f.Finding.FoundAt == "" {
 		f.Finding.FoundAt = f.Finding.DetectedAt
 	}
-	m.emitWhenDue(&f.Finding, f.shares, f.due, f.sooner)
+	s.emitWhenDue(&f.Finding, f.shares, f.due, f.sooner)
 }
 
 // hand gives f out, with what it prints cut to its bounds. The machine goes on with the
 // whole of it.
-func (m *Machine) hand(f finding.Finding) {
+func (o *core) hand(f finding.Finding) {
 	isolation.Bound(&f)
-	m.advise(&f)
-	if i := slices.Index(m.effects.Fallen, f.ID); i >= 0 {
-		m.effects.Fallen = slices.Delete(m.effects.Fallen, i, i+1)
+	o.advise(&f)
+	if i := slices.Index(o.effects.Fallen, f.ID); i >= 0 {
+		o.effects.Fallen = slices.Delete(o.effects.Fallen, i, i+1)
 	}
-	m.effects.Findings = append(m.effects.Findings, f)
+	o.effects.Findings = append(o.effects.Findings, f)
 }
 
 // advise writes what the finding means, what is likely to cause it at the expected setting, and
 // what to do. There is nothing to do about one that is taken back.
-func (m *Machine) advise(f *finding.Finding) {
+func (o *core) advise(f *finding.Finding) {
 	if f.State == finding.Withdrawn || f.State == finding.ResolvedOK {
 		f.Causes, f.Next = nil, nil
 		return
 	}
-	advice := docs.AdviceOn(f.Anomaly, m.cfg.Setting)
+	advice := docs.AdviceOn(f.Anomaly, o.cfg.Setting)
 	f.Meaning, f.Causes, f.Next = isolation.MeaningOf(f.Anomaly), advice.Causes, advice.Next
 	for i := range f.Next {
 		f.Next[i] = strings.ReplaceAll(f.Next[i], "--id ID", "--id "+f.ID)
@@ -60,11 +60,11 @@ func (m *Machine) advise(f *finding.Finding) {
 }
 
 // detectedAt is the tick, or nothing where no clock is given.
-func (m *Machine) detectedAt() string {
-	if m.tick == 0 {
+func (k *clock) detectedAt() string {
+	if k.tick == 0 {
 		return ""
 	}
-	return wallTime(m.tick)
+	return wallTime(k.tick)
 }
 
 // identified is what tells a finding from others of its source, epoch and kind.
@@ -82,7 +82,7 @@ const membersDigits = 16
 // as first reported; the last 8 also of the levels that these refute, as first reported. Two
 // cycles of the same members that refute different levels are so two findings, and what a
 // finding refutes is the same whichever levels are watched.
-func (m *Machine) identity(f *finding.Finding, of identified) string {
+func (o *core) identity(f *finding.Finding, of identified) string {
 	kind := string(f.Kind)
 	if of.anomaly != "" {
 		kind += " " + of.anomaly
@@ -100,24 +100,24 @@ func (m *Machine) identity(f *finding.Finding, of identified) string {
 }
 
 // locate sets the positions of the first and the last member in input order.
-func (m *Machine) locate(f *finding.Finding, members []uint32) {
+func (k *clock) locate(f *finding.Finding, members []uint32) {
 	first, last := "", ""
 	var lo, hi uint32
 	for _, n := range members {
-		x := m.infer.Info(n)
+		x := k.infer.Info(n)
 		if first == "" || x.Gen < lo {
-			first, lo = m.position(x), x.Gen
+			first, lo = k.position(x), x.Gen
 		}
 		if last == "" || x.Gen > hi {
-			last, hi = m.position(x), x.Gen
+			last, hi = k.position(x), x.Gen
 		}
 	}
 	f.FirstPosition, f.LastPosition = first, last
 }
 
-func (m *Machine) position(x infer.Info) string {
-	if int(x.Partition) >= len(m.partitions) {
+func (k *clock) position(x infer.Info) string {
+	if int(x.Partition) >= len(k.partitions) {
 		return ""
 	}
-	return positionText(m.partitions[x.Partition].Name, x.Offset)
+	return positionText(k.partitions[x.Partition].Name, x.Offset)
 }

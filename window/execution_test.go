@@ -52,7 +52,7 @@ type visit struct {
 func executionAt(t *testing.T, m *Machine, l isolation.Level) []visit {
 	t.Helper()
 	i := slices.Index(m.views, l)
-	c := m.constraints(i, false)
+	c := m.choices.constraints(i, false)
 	if len(c.unchained) > 0 {
 		t.Fatalf("%d keys have no chains", len(c.unchained))
 	}

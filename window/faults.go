@@ -174,10 +174,10 @@ func (fs *faults) standing(f *finding.Finding, edges []uint64) (first *fault) {
 
 // tellFault hands f out, unless another finding stands for it. It says whether it did.
 // edges are what f shares with others.
-func (m *Machine) tellFault(f *finding.Finding, edges []uint64) bool {
-	fs := &m.faults
+func (s *reports) tellFault(f *finding.Finding, edges []uint64) bool {
+	fs := &s.faults
 	if x := fs.byID[f.ID]; x != nil {
-		m.tellAgain(x, f, edges)
+		s.tellAgain(x, f, edges)
 		return true
 	}
 	if x := fs.silent[f.ID]; x != nil {
@@ -193,57 +193,57 @@ func (m *Machine) tellFault(f *finding.Finding, edges []uint64) bool {
 		}
 	}
 	if f.Kind != finding.KindViolation || len(edges) == 0 || f.State == finding.Withdrawn {
-		m.hand(*f)
+		s.hand(*f)
 		return true
 	}
 	if x := fs.standing(f, edges); x != nil {
-		m.joinFault(x, f, edges)
+		s.joinFault(x, f, edges)
 		return false
 	}
 	if len(fs.list) >= maxFaults {
 		old := fs.list[0]
-		m.recount(old)
+		s.clock.recount(old)
 		fs.leave(old)
 		fs.unname(old)
 	}
-	x := &fault{Told: *f, Edges: edges, Count: 1, Said: 1, At: m.watermark}
+	x := &fault{Told: *f, Edges: edges, Count: 1, Said: 1, At: s.clock.watermark}
 	fs.list = append(fs.list, x)
 	fs.enter(x)
-	m.hand(*f)
+	s.hand(*f)
 	return true
 }
 
 // tellAgain hands out a new revision of x's finding.
-func (m *Machine) tellAgain(x *fault, f *finding.Finding, edges []uint64) {
+func (s *reports) tellAgain(x *fault, f *finding.Finding, edges []uint64) {
 	f.Revision += x.Extra
 	if f.State == finding.Withdrawn {
-		m.open.revisions[f.ID] = f.Revision
-		m.hand(*f)
-		m.faults.leave(x)
-		m.faults.fallen = append(m.faults.fallen, x)
+		s.open.revisions[f.ID] = f.Revision
+		s.hand(*f)
+		s.faults.leave(x)
+		s.faults.fallen = append(s.faults.fallen, x)
 		return
 	}
-	m.faults.know(x, edges) // a worse cycle took its place
+	s.faults.know(x, edges) // a worse cycle took its place
 	f.Count = x.count()
-	x.Told, x.Said, x.At = *f, x.Count, m.watermark
-	m.hand(*f)
+	x.Told, x.Said, x.At = *f, x.Count, s.clock.watermark
+	s.hand(*f)
 }
 
 // joinFault lets x stand for f, and for what shares an edge with f.
-func (m *Machine) joinFault(x *fault, f *finding.Finding, edges []uint64) {
-	m.faults.know(x, edges)
-	m.effects.Fallen = append(m.effects.Fallen, f.ID) // if it waited
+func (s *reports) joinFault(x *fault, f *finding.Finding, edges []uint64) {
+	s.faults.know(x, edges)
+	s.effects.Fallen = append(s.effects.Fallen, f.ID) // if it waited
 	if len(x.Silent) >= maxSilent {
 		if f.State == finding.Final {
 			return // it was counted when it was found
 		}
 	} else {
 		x.Silent = append(x.Silent, f.ID)
-		m.faults.silent[f.ID] = x
+		s.faults.silent[f.ID] = x
 	}
 	x.Count++
-	m.Counters.Merged++
-	m.faults.next = min(m.faults.next, x.At+countEvery)
+	s.Counters.Merged++
+	s.faults.next = min(s.faults.next, x.At+countEvery)
 }
 
 // count is what a finding says of it: nothing where it stands for itself alone.
@@ -255,43 +255,43 @@ func (x *fault) count() int64 {
 }
 
 // recount tells the finding again if its count is another.
-func (m *Machine) recount(x *fault) {
+func (k *clock) recount(x *fault) {
 	if x.Count == x.Said || x.Told.State == finding.Withdrawn {
 		return
 	}
 	x.Extra++
 	x.Told.Revision++
-	x.Told.Count, x.Said, x.At = x.count(), x.Count, m.watermark
-	x.Told.DetectedAt = m.detectedAt()
-	m.hand(x.Told)
+	x.Told.Count, x.Said, x.At = x.count(), x.Count, k.watermark
+	x.Told.DetectedAt = k.detectedAt()
+	k.hand(x.Told)
 }
 
 // recountAll is for the end of an input.
-func (m *Machine) recountAll() {
-	for _, x := range m.faults.list {
-		m.recount(x)
+func (s *reports) recountAll() {
+	for _, x := range s.faults.list {
+		s.clock.recount(x)
 	}
-	m.faults.earliest()
+	s.faults.earliest()
 }
 
 // settleFaults is for the end of a step: it tells what fallen findings stood for, and the
 // counts that are due.
-func (m *Machine) settleFaults() {
-	fs := &m.faults
+func (s *reports) settleFaults() {
+	fs := &s.faults
 	for len(fs.fallen) > 0 {
 		x := fs.fallen[0]
 		fs.fallen = fs.fallen[1:]
 		fs.unname(x)
 		for _, id := range x.Silent {
-			m.promote(id)
+			s.promote(id)
 		}
 	}
-	if m.cfg.Unbounded || m.watermark < fs.next || m.closed {
+	if s.cfg.Unbounded || s.clock.watermark < fs.next || s.closed {
 		return
 	}
 	for _, x := range fs.list {
-		if m.watermark-x.At >= countEvery {
-			m.recount(x)
+		if s.clock.watermark-x.At >= countEvery {
+			s.clock.recount(x)
 		}
 	}
 	fs.earliest()
@@ -299,30 +299,30 @@ func (m *Machine) settleFaults() {
 
 // promote tells the finding id, which another one stood for, if it still stands: the first
 // of them by itself, and the others with it where they share an edge.
-func (m *Machine) promote(id string) {
+func (s *reports) promote(id string) {
 	var told finding.Finding
 	var edges []uint64
-	if f := m.open.ids[id]; f != nil {
-		if m.waiting.index(id) >= 0 {
+	if f := s.open.ids[id]; f != nil {
+		if s.waiting.index(id) >= 0 {
 			return
 		}
 		told, edges = f.Finding, f.shares
 	} else {
-		i := slices.IndexFunc(m.open.recent, func(r recentFinding) bool { return r.Finding.ID == id && r.Finding.State != finding.Withdrawn })
+		i := slices.IndexFunc(s.open.recent, func(r recentFinding) bool { return r.Finding.ID == id && r.Finding.State != finding.Withdrawn })
 		if i < 0 {
 			return
 		}
-		told, edges = m.open.recent[i].Finding, m.open.recent[i].Shares
+		told, edges = s.open.recent[i].Finding, s.open.recent[i].Shares
 	}
-	told.DetectedAt = m.detectedAt()
+	told.DetectedAt = s.clock.detectedAt()
 	state := told.State
 	told.State = finding.Provisional // a final one is not delivered by itself
-	if !m.tellFault(&told, edges) {
+	if !s.tellFault(&told, edges) {
 		return
 	}
-	m.countFound(&told)
+	s.countFound(&told)
 	if state == finding.Final {
 		told.State = state
-		m.tellFault(&told, edges)
+		s.tellFault(&told, edges)
 	}
 }

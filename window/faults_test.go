@@ -13,7 +13,7 @@ import (
 // toldMachine is a machine of which only what is told is looked at.
 func toldMachine() (*Machine, *Effects) {
 	m, eff := New(Config{Contract: Contract{Complete: true}}), &Effects{}
-	m.effects, m.watermark = eff, 0
+	m.effects, m.clock.watermark = eff, 0
 	return m, eff
 }
 
@@ -24,17 +24,17 @@ func violation(id string, refutes ...string) finding.Finding {
 // say tells the finding, as it is when it is found.
 func say(m *Machine, id string, edges []uint64, refutes ...string) {
 	f := violation(id, refutes...)
-	m.open.add(&openFinding{Finding: f, shares: edges})
-	m.leave(&f, edges, true)
+	m.reports.open.add(&openFinding{Finding: f, shares: edges})
+	m.reports.leave(&f, edges, true)
 }
 
 // fell withdraws the finding.
 func fell(m *Machine, id string) {
-	f := m.open.ids[id]
+	f := m.reports.open.ids[id]
 	f.Finding.State = finding.Withdrawn
 	f.Finding.Revision++
-	m.emit(f)
-	m.open.close(f)
+	m.reports.emit(f)
+	m.reports.open.close(f)
 }
 
 func toldOf(eff *Effects) string {
@@ -65,8 +65,8 @@ func TestSeparateFaults(t *testing.T) {
 	say(m, "c", []uint64{4}, "causal")
 	say(m, "d", []uint64{2}, "read-atomic")
 	wantTold(t, eff, "a provisional r1, c provisional r1, d provisional r1")
-	if m.Counters.Merged != 1 || m.found["G-single-item"] != [2]int64{3, 0} {
-		t.Errorf("%d merged, found %v", m.Counters.Merged, m.found)
+	if m.Counters.Merged != 1 || m.reports.found["G-single-item"] != [2]int64{3, 0} {
+		t.Errorf("%d merged, found %v", m.Counters.Merged, m.reports.found)
 	}
 }
 
@@ -78,20 +78,20 @@ func TestPromoted(t *testing.T) {
 	say(m, "b", []uint64{1}, "causal")
 	say(m, "c", []uint64{2, 5}, "causal")
 	say(m, "d", []uint64{3, 5}, "causal")
-	settled := m.open.ids["d"]
+	settled := m.reports.open.ids["d"]
 	settled.Finding.State = finding.Final
-	m.open.recent = append(m.open.recent, recentFinding{Finding: settled.Finding, Shares: settled.shares})
-	m.open.close(settled)
+	m.reports.open.recent = append(m.reports.open.recent, recentFinding{Finding: settled.Finding, Shares: settled.shares})
+	m.reports.open.close(settled)
 	eff.Reset()
 	fell(m, "a")
 	fell(m, "b")
-	m.settleFaults()
+	m.reports.settleFaults()
 	wantTold(t, eff, "a withdrawn r2, c provisional r1")
 	if m.Counters.WithdrawnRecord != 1 {
 		t.Errorf("%d withdrawn", m.Counters.WithdrawnRecord)
 	}
 	fell(m, "c")
-	m.settleFaults()
+	m.reports.settleFaults()
 	wantTold(t, eff, "c withdrawn r2, d provisional r1, d final r1")
 }
 
@@ -100,20 +100,20 @@ func TestCountIsToldOnceAMinute(t *testing.T) {
 	m, eff := toldMachine()
 	say(m, "a", []uint64{1}, "causal")
 	say(m, "b", []uint64{1}, "causal")
-	m.watermark += int64(time.Minute) - 1
-	m.settleFaults()
+	m.clock.watermark += int64(time.Minute) - 1
+	m.reports.settleFaults()
 	wantTold(t, eff, "a provisional r1")
-	m.watermark++
-	m.settleFaults()
-	m.settleFaults()
+	m.clock.watermark++
+	m.reports.settleFaults()
+	m.reports.settleFaults()
 	wantTold(t, eff, "a provisional r2 of 2")
 	say(m, "c", []uint64{1}, "causal")
-	m.settleFaults()
+	m.reports.settleFaults()
 	wantTold(t, eff, "")
 	fell(m, "a")
 	wantTold(t, eff, "a withdrawn r3")
-	if m.open.revisions["a"] != 3 {
-		t.Errorf("it would come back with revision %d", m.open.revisions["a"]+1)
+	if m.reports.open.revisions["a"] != 3 {
+		t.Errorf("it would come back with revision %d", m.reports.open.revisions["a"]+1)
 	}
 }
 
@@ -133,10 +133,10 @@ func TestFaultsAreSaved(t *testing.T) {
 		eff *Effects
 	}{{m, eff}, {again, out}} {
 		say(x.m, "c", []uint64{2}, "causal")
-		x.m.watermark += int64(time.Minute)
-		x.m.settleFaults()
+		x.m.clock.watermark += int64(time.Minute)
+		x.m.reports.settleFaults()
 		fell(x.m, "a")
-		x.m.settleFaults()
+		x.m.reports.settleFaults()
 		wantTold(t, x.eff, "a provisional r2 of 3, a withdrawn r3, b provisional r1, c provisional r1")
 	}
 }

@@ -10,19 +10,19 @@ import (
 
 // publish gives a new finding its identity and hands it out. An open finding of the same
 // transactions that says as much takes it in.
-func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witness) {
-	if n := m.unproven(f.members); n != 0 && name.Kind == finding.KindViolation {
-		m.note("outcome", doubt, m.noted(n))
+func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness) {
+	if n := h.unproven(f.members); n != 0 && name.Kind == finding.KindViolation {
+		h.reports.note("outcome", doubt, h.clock.noted(n))
 		return
 	}
 	f.weakest, f.severity = name.Weakest, name.Severity
-	f.Finding.Source = m.cfg.Source
+	f.Finding.Source = h.cfg.Source
 	f.Finding.Epoch = w.Txns[0].Epoch
 	f.Finding.State = finding.Provisional
-	name.Fill(&f.Finding, w, m.cfg.Expect)
+	name.Fill(&f.Finding, w, h.cfg.Expect)
 	f.shares = shares(w, f.Finding.Anomaly)
-	m.rest(f, w)
-	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
+	h.rest(f, w)
+	isolation.SetHistory(&f.Finding, h.restingOn(f, w))
 	counter := ""
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
 		counter = w.Key
@@ -31,50 +31,45 @@ func (m *Machine) publish(f *openFinding, name isolation.Name, w *finding.Witnes
 	if len(w.Edges) == 0 {
 		id.anomaly = f.Finding.Anomaly
 	}
-	f.Finding.ID = m.identity(&f.Finding, id)
-	if old := m.open.of(f); old != nil {
+	f.Finding.ID = h.identity(&f.Finding, id)
+	if old := h.reports.open.of(f); old != nil {
 		if !old.upgraded && old.lessThan(f) {
 			old.asides, old.versions = append(old.asides, f.asides...), append(old.versions, f.versions...)
-			m.show(old, f.shown)
-			m.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
+			h.show(old, f.shown)
+			h.reports.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
 		} else {
-			m.merge(old, f)
+			h.merge(old, f)
 		}
-		m.unshow(f)
+		h.unshow(f)
 		return
 	}
-	if m.open.said(f) {
-		m.unshow(f)
+	if h.reports.open.said(f) {
+		h.unshow(f)
 		return
 	}
-	f.Finding.Revision = m.open.revisions[f.Finding.ID] + 1
-	m.locate(&f.Finding, f.members)
+	f.Finding.Revision = h.reports.open.revisions[f.Finding.ID] + 1
+	h.clock.locate(&f.Finding, f.members)
 	for _, n := range f.members {
-		m.infer.Keep(n)
+		h.infer.Keep(n)
 	}
-	m.prove(f)
-	m.open.add(f)
-	m.tally(f, +1)
-	m.emit(f)
-	if !m.closed && !slices.ContainsFunc(f.members, func(n uint32) bool { return m.infer.Pending(n) }) {
-		m.settleUnlessAccusing(f) // nothing will come that settles it
+	h.prove(f)
+	h.reports.open.add(f)
+	h.reports.tally(f, +1)
+	h.reports.emit(f)
+	if !h.closed && !slices.ContainsFunc(f.members, func(n uint32) bool { return h.infer.Pending(n) }) {
+		h.settleUnlessAccusing(f) // nothing will come that settles it
 	}
 }
 
 // merge adds a second cycle of the same members to the finding they have, which says all
 // that it does.
-func (m *Machine) merge(old, f *openFinding) {
+func (h *finder) merge(old, f *openFinding) {
 	old.asides = append(old.asides, f.asides...)
 	old.values = append(old.values, f.values...)
 	old.edges = append(old.edges, f.edges...) // what either rests on, both rest on
 	old.versions = append(old.versions, f.versions...)
-	for i := range f.Finding.Edges {
-		if k := f.Finding.Edges[i].Key; k != "" && !slices.Contains(old.beside, k) {
-			old.beside = append(old.beside, k)
-		}
-	}
-	m.show(old, f.shown)
-	m.prove(old)
+	h.show(old, f.shown)
+	h.prove(old)
 	old.due, old.sooner = max(old.due, f.due), max(old.sooner, f.sooner)
 }
 
@@ -97,94 +92,94 @@ func (f *openFinding) lessThan(g *openFinding) bool {
 }
 
 // upgrade replaces what is said of f by a worse cycle, once.
-func (m *Machine) upgrade(f *openFinding, name isolation.Name, w *finding.Witness, members []uint32, c isolation.Cycle) {
-	m.tally(f, -1)
+func (s *reports) upgrade(f *openFinding, name isolation.Name, w *finding.Witness, members []uint32, c isolation.Cycle) {
+	s.tally(f, -1)
 	all := slices.Clone(f.members) // what the first witness refuted rests on its own still
 	for _, n := range members {
 		if !slices.Contains(all, n) {
-			m.infer.Keep(n)
+			s.infer.Keep(n)
 			all = append(all, n)
 		}
 	}
-	m.open.move(f, all)
+	s.open.move(f, all)
 	f.members, f.edges = all, append(slices.Clone(c.Edges), f.edges...)
 	f.severity, f.upgraded = name.Severity, true
-	m.prove(f)
+	s.prove(f)
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
-	name.Fill(&f.Finding, w, m.cfg.Expect)
+	name.Fill(&f.Finding, w, s.cfg.Expect)
 	f.shares = shares(w, f.Finding.Anomaly)
-	m.rest(f, w)
-	isolation.SetHistory(&f.Finding, m.restingOn(f, w))
-	isolation.SetRefuted(&f.Finding, f.weakest, m.cfg.Expect)
+	s.rest(f, w)
+	isolation.SetHistory(&f.Finding, s.restingOn(f, w))
+	isolation.SetRefuted(&f.Finding, f.weakest, s.cfg.Expect)
 	f.Finding.State = finding.Provisional
 	f.Finding.Revision++
-	m.locate(&f.Finding, members)
-	m.tally(f, +1)
-	m.emit(f)
+	s.clock.locate(&f.Finding, members)
+	s.tally(f, +1)
+	s.emit(f)
 }
 
 // settle makes f final and forgets it, since one of its members is about to leave
 // memory.
-func (m *Machine) settle(f *openFinding) {
-	m.conclude(f)
-	m.remember(f)
-	m.forget(f)
+func (h *finder) settle(f *openFinding) {
+	h.conclude(f)
+	h.reports.remember(f)
+	h.reports.forget(f)
 }
 
 // conclude makes f final: the last chance to find a worse cycle through what it
 // set aside.
-func (m *Machine) conclude(f *openFinding) {
+func (h *finder) conclude(f *openFinding) {
 	if !f.upgraded && len(f.asides) > 0 && f.severity > 1 {
 		strongest := isolation.Level{Base: isolation.Serializable, Family: f.level.Family}
 		if f.level.RealTime() {
 			strongest.Family = isolation.Strong
 		}
 		for _, a := range f.asides {
-			if !a.there(m.graph) {
+			if !a.there(h.graph) {
 				continue
 			}
-			c := m.searcher.Worst(m.graph, a.ID, strongest, nil)
-			if c.Edges == nil || m.unforced(c.Edges) != 0 {
+			c := h.searcher.Worst(h.graph, a.ID, strongest, nil)
+			if c.Edges == nil || h.unforced(c.Edges) != 0 {
 				continue
 			}
-			steps, w, all, name, err := m.told(m.steps(c.Edges))
-			if err == nil && (name.Severity < f.severity || !covers(f.weakest, name.Weakest)) && m.unproven(all) == 0 {
-				m.publishCycle(c, steps, &w, all, name, a.ID, f.level)
+			steps, w, all, name, err := h.told(h.steps(c.Edges))
+			if err == nil && (name.Severity < f.severity || !covers(f.weakest, name.Weakest)) && h.unproven(all) == 0 {
+				h.publishCycle(c, steps, &w, all, name, a.ID, f.level)
 				break
 			}
 		}
 	}
 	if f.Finding.State != finding.Final { // it is after the end of an input
 		f.Finding.State = finding.Final
-		m.emit(f)
+		h.reports.emit(f)
 	}
 }
 
 // remember keeps what a final finding rests on.
-func (m *Machine) remember(f *openFinding) {
-	m.prove(f)
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Beside: f.beside, Shares: f.shares}
-	r.Rows, r.End = m.rowsOf(f)
-	r.Ended = m.endedAt(f)
+func (s *reports) remember(f *openFinding) {
+	s.prove(f)
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Shares: f.shares}
+	r.Rows, r.End = s.rowsOf(f)
+	r.Ended = s.endedAt(f)
 	for _, n := range slices.Concat(f.members, f.shown) {
-		r.IDs = append(r.IDs, m.infer.Info(n).ID)
+		r.IDs = append(r.IDs, s.infer.Info(n).ID)
 	}
 	for _, version := range f.versions {
-		if v := m.infer.ValueKey(version); v != 0 {
+		if v := s.infer.ValueKey(version); v != 0 {
 			r.Values = append(r.Values, v)
 		}
 	}
 	r.Values = append(r.Values, f.rests...)
 	for _, id := range f.edges {
-		e := m.graph.Edge(id)
-		r.Values = m.infer.RestsOn(r.Values, infer.Edge{
+		e := s.graph.Edge(id)
+		r.Values = s.infer.RestsOn(r.Values, infer.Edge{
 			From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0],
 		})
 	}
-	m.open.recent = append(m.open.recent, r)
-	if k := len(m.open.recent); k >= 2*maxRecent {
-		m.open.recent = slices.Clone(m.open.recent[k-maxRecent:])
+	s.open.recent = append(s.open.recent, r)
+	if k := len(s.open.recent); k >= 2*maxRecent {
+		s.open.recent = slices.Clone(s.open.recent[k-maxRecent:])
 	}
 }
 
@@ -194,44 +189,44 @@ const maxAccusations = 1024
 
 // settleUnlessAccusing makes f final, unless a record can still supply what it
 // says is missing.
-func (m *Machine) settleUnlessAccusing(f *openFinding) {
+func (h *finder) settleUnlessAccusing(f *openFinding) {
 	if len(f.values) == 0 {
-		m.settle(f)
+		h.settle(f)
 		return
 	}
 	if f.waiting {
 		return
 	}
 	f.waiting = true
-	m.open.accusing = append(m.open.accusing, f)
-	if len(m.open.accusing) > maxAccusations {
-		old := m.open.accusing[0]
-		m.open.accusing = append(m.open.accusing[:0], m.open.accusing[1:]...)
+	h.reports.open.accusing = append(h.reports.open.accusing, f)
+	if len(h.reports.open.accusing) > maxAccusations {
+		old := h.reports.open.accusing[0]
+		h.reports.open.accusing = append(h.reports.open.accusing[:0], h.reports.open.accusing[1:]...)
 		if !old.closed {
-			m.settle(old)
+			h.settle(old)
 		}
 	}
 }
 
-func (m *Machine) forget(f *openFinding) {
-	m.open.close(f)
+func (s *reports) forget(f *openFinding) {
+	s.open.close(f)
 	for _, n := range f.members {
-		m.infer.LetGo(n)
+		s.infer.LetGo(n)
 	}
-	m.unshow(f)
+	s.unshow(f)
 }
 
 // finalise makes all open findings final. Those that a further input can still
 // speak against stay open.
-func (m *Machine) finalise() {
-	for _, f := range slices.Clone(m.open.list) {
+func (h *finder) finalise() {
+	for _, f := range slices.Clone(h.reports.open.list) {
 		if f.closed {
 			continue
 		}
-		m.conclude(f)
-		if !slices.ContainsFunc(f.members, func(n uint32) bool { return m.infer.Pending(n) }) {
-			m.settleUnlessAccusing(f)
+		h.conclude(f)
+		if !slices.ContainsFunc(f.members, func(n uint32) bool { return h.infer.Pending(n) }) {
+			h.settleUnlessAccusing(f)
 		}
 	}
-	m.flushHorizon()
+	h.flushHorizon()
 }

@@ -34,8 +34,8 @@ func TestOneOrder(t *testing.T) {
 			before := m.Live()
 			m.Step(&b, []int32{0}, 0, &eff)
 			retired += max(0, before-m.Live())
-			if m.Orders() != 1 || !m.forced.idle {
-				t.Fatalf("%v: after %d transactions there are %d orders, forced ones are not looked at: %v", kind, i+1, m.Orders(), m.forced.idle)
+			if m.Orders() != 1 || !m.saturated.idle {
+				t.Fatalf("%v: after %d transactions there are %d orders, forced ones are not looked at: %v", kind, i+1, m.Orders(), m.saturated.idle)
 			}
 		}
 		m.Close(&eff)
@@ -103,8 +103,8 @@ func TestDivided(t *testing.T) {
 			if n := m.Orders(); n < c.least || n > c.most {
 				t.Errorf("%d orders, want %d to %d", n, c.least, c.most)
 			}
-			if m.forced.idle != c.idle {
-				t.Errorf("forced orders are not looked at: %v", m.forced.idle)
+			if m.saturated.idle != c.idle {
+				t.Errorf("forced orders are not looked at: %v", m.saturated.idle)
 			}
 			if (m.Counters.Horizon > 0) != (c.horizon > 0) {
 				t.Errorf("%d edges behind the horizon", m.Counters.Horizon)

@@ -10,12 +10,17 @@ import (
 	"github.com/isowatch/isowatch/saturation"
 )
 
-// forcing derives the orders that monotonic atomic view, read atomic and causal
+// saturated derives the orders that monotonic atomic view, read atomic and causal
 // consistency force (package saturation). A transaction is taken in when the
 // watermark passes its end: then what it depends on has come, but for what is late.
 // One that turns out later to depend on more is taken in anew, and so are those
 // behind it whose past has grown by that.
-type forcing struct {
+type saturated struct {
+	*core
+	clock   *clock
+	asking  *asking
+	turning *turning
+
 	on      bool
 	idle    bool              // see forced_idle.go
 	odd     bool              // something has happened that ends that
@@ -66,9 +71,14 @@ func isForced(l isolation.Level) bool {
 	return l.Special == 0 && l.Base >= isolation.MonotonicAtomicView && l.Base <= isolation.Causal
 }
 
+// reset forgets all.
+func (f *saturated) reset() {
+	*f = saturated{core: f.core, clock: f.clock, asking: f.asking, turning: f.turning}
+}
+
 // share says which of the levels take what; clocked is whether any needs pasts with
 // session order.
-func (f *forcing) share(levels []isolation.Level) (clocked bool) {
+func (f *saturated) share(levels []isolation.Level) (clocked bool) {
 	f.on, f.views, f.unclosed = false, 0, 0
 	clear(f.by[:])
 	atomic, causal := incremental.Views(0), incremental.Views(0) // of the strong levels
@@ -108,7 +118,7 @@ func (f *forcing) share(levels []isolation.Level) (clocked bool) {
 	return clocked
 }
 
-func (f *forcing) init(levels []isolation.Level, unbounded bool) {
+func (f *saturated) init(levels []isolation.Level, unbounded bool) {
 	f.clocked = f.share(levels)
 	if !f.on {
 		return
@@ -119,7 +129,7 @@ func (f *forcing) init(levels []isolation.Level, unbounded bool) {
 }
 
 // initPlain begins the pasts without session order, if they are asked for.
-func (f *forcing) initPlain(unbounded bool) {
+func (f *saturated) initPlain(unbounded bool) {
 	if f.unclosed == 0 {
 		return
 	}
@@ -132,19 +142,19 @@ func (f *forcing) initPlain(unbounded bool) {
 
 // noteForced takes in what a step of inference gave: transactions to wait for, and
 // dependencies of those that did not wait for them.
-func (m *Machine) noteForced(o *infer.Out) {
-	f := &m.forced
+func (s *reports) noteForced(o *infer.Out) {
+	f := s.saturated
 	if f.idle {
 		for i := range o.Edges {
 			if e := &o.Edges[i]; e.Label&infer.RW != 0 {
-				m.missedRetired(e)
+				s.missedRetired(e)
 			}
 		}
 		return
 	}
 	for _, n := range o.Nodes {
-		_, end, _ := m.infer.Span(n)
-		f.wait(n, m.infer.Generation(n), end)
+		_, end, _ := s.infer.Span(n)
+		f.wait(n, s.infer.Generation(n), end)
 		for int(n) >= len(f.taken) {
 			f.taken = flat.Push(f.taken, takenTxn{})
 		}
@@ -154,63 +164,62 @@ func (m *Machine) noteForced(o *infer.Out) {
 		e := &o.Edges[i]
 		switch {
 		case e.Label&(infer.WR|infer.Process|infer.Reread) != 0:
-			if f.isTaken(e.To, m.infer.Generation(e.To)) {
+			if f.isTaken(e.To, s.infer.Generation(e.To)) {
 				f.late = append(f.late, e.To)
 			}
 		case e.Label&infer.RW != 0:
-			m.missedRetired(e)
+			s.missedRetired(e)
 		}
 	}
 	for i := range o.Anomalies {
 		if a := &o.Anomalies[i]; a.Kind == infer.Divergence {
-			m.missedDiverged(a)
+			s.missedDiverged(a)
 		}
 	}
 }
 
 // force takes in what the watermark has passed.
-func (m *Machine) force() {
-	f := &m.forced
-	if m.forcesNothing() {
+func (h *finder) force() {
+	f := h.saturated
+	if h.saturated.forcesNothing() {
 		return
 	}
-	for len(f.due) > 0 && f.due[0].end < m.watermark {
+	for len(f.due) > 0 && f.due[0].end < h.clock.watermark {
 		d := f.pop()
-		m.forceDue(d)
+		h.forceDue(d)
 		if f.timed.views != 0 {
-			m.overInTime(d.n, d.gen)
+			h.saturated.overInTime(d.n, d.gen)
 		}
 	}
-	m.forceLate()
-	m.retryAsides()
+	h.forceLate()
+	h.retryAsides()
 }
 
 // forceDue takes in the one that is due, and before it those that it depends on: to
 // take in anew costs more, and all that depends on it is then taken in anew as well.
 // One that ended behind the limit is taken in if its outcome is known: it committed
 // before that, and what it depends on has come as well, but for what is late.
-func (m *Machine) forceDue(d dueTxn) {
-	f := &m.forced
-	if !m.enterForced(d.n, d.gen) {
+func (h *finder) forceDue(d dueTxn) {
+	f := h.saturated
+	if !h.saturated.enterForced(d.n, d.gen) {
 		return
 	}
 	f.stack = append(f.stack[:0], d.n)
 	for len(f.stack) > 0 {
 		n := f.stack[len(f.stack)-1]
-		if before := m.notTaken(n); before != 0 {
+		if before := h.saturated.notTaken(n); before != 0 {
 			f.stack = append(f.stack, before)
 			continue
 		}
 		f.stack = f.stack[:len(f.stack)-1]
-		m.forceOne(n)
+		h.forceOne(n)
 	}
 }
 
 // enterForced notes that n is about to be taken in, unless it does not count, is
 // taken in already, or has left: the live cap takes those in before they are due.
-func (m *Machine) enterForced(n, gen uint32) bool {
-	f := &m.forced
-	if !m.infer.Counts(n) || m.infer.Generation(n) != gen || f.isTaken(n, gen) || !m.graph.Known(incremental.Vertex(n)) {
+func (f *saturated) enterForced(n, gen uint32) bool {
+	if !f.infer.Counts(n) || f.infer.Generation(n) != gen || f.isTaken(n, gen) || !f.graph.Known(incremental.Vertex(n)) {
 		return false
 	}
 	f.taken[n].gen = gen
@@ -218,10 +227,9 @@ func (m *Machine) enterForced(n, gen uint32) bool {
 }
 
 // notTaken enters one that n depends on and that was not taken in; 0 if there is none.
-func (m *Machine) notTaken(n uint32) uint32 {
-	f := &m.forced
-	for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {
-		e := m.graph.Edge(id)
+func (f *saturated) notTaken(n uint32) uint32 {
+	for id := f.graph.FirstIn(incremental.Vertex(n)); id != 0; id = f.graph.NextIn(id) {
+		e := f.graph.Edge(id)
 		if infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) == 0 {
 			continue
 		}
@@ -229,7 +237,7 @@ func (m *Machine) notTaken(n uint32) uint32 {
 		if int(p) < len(f.taken) && f.taken[p].gen != 0 {
 			continue
 		}
-		if _, end, unsure := m.infer.Span(p); (end < m.watermark || !unsure) && m.enterForced(p, m.infer.Generation(p)) {
+		if _, end, unsure := f.infer.Span(p); (end < f.clock.watermark || !unsure) && f.enterForced(p, f.infer.Generation(p)) {
 			return p
 		}
 	}
@@ -237,45 +245,45 @@ func (m *Machine) notTaken(n uint32) uint32 {
 }
 
 // forceOne takes n in, which was entered.
-func (m *Machine) forceOne(n uint32) {
-	f := &m.forced
-	t := m.describe(n)
-	t.Behind = m.readRetired() || t.Session != 0 && t.After == 0 && m.infer.SessionRetired(t.Session)
-	m.checkFrozen(n, true)
+func (h *finder) forceOne(n uint32) {
+	f := h.saturated
+	t := h.saturated.describe(n)
+	t.Behind = h.saturated.readRetired() || t.Session != 0 && t.After == 0 && h.infer.SessionRetired(t.Session)
+	h.checkFrozen(n, true)
 	f.taken[n].drops = f.drops
-	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
+	f.writes = h.infer.WrittenKeys(f.writes[:0], n)
 	f.sessions.Add(&t, f.writes)
-	m.takeForced(n, f.sessions.Out, &f.by)
+	h.takeForced(n, f.sessions.Out, &f.by)
 	if f.timed.views != 0 {
-		m.forceInTime(n, t, false)
+		h.forceInTime(n, t, false)
 	}
 	if f.plain != nil && !f.plain.TooWide {
 		t.Session, t.After, t.Preds = 0, 0, nil
 		f.plain.Add(&t, f.writes)
-		m.takeForced(n, f.plain.Out, &f.byReads)
+		h.takeForced(n, f.plain.Out, &f.byReads)
 	}
-	m.forceTorn(n)
-	m.renewBehind(n)
+	h.forceTorn(n)
+	h.saturated.renewBehind(n)
 }
 
 // forceTorn reports list reads of n that end with an append of a transaction and
 // lack another one of the same: read atomic forbids it.
-func (m *Machine) forceTorn(n uint32) {
-	f := &m.forced
+func (h *finder) forceTorn(n uint32) {
+	f := h.saturated
 	in := f.by[saturation.Atomic]
-	if asked := m.askedBy(n); asked != 0 {
-		in = m.without(in, asked)
+	if asked := h.asking.askedBy(n); asked != 0 {
+		in = h.without(in, asked)
 	}
 	for i := 0; in != 0 && i < len(f.reads); i++ {
-		if r := f.reads[i]; r.Writer != 0 && m.infer.Missed(r.Writer, r.Version) != 0 {
-			m.missed(&saturation.Edge{From: r.Writer, To: r.Writer, By: n, Key: r.Key}, r.Version, 0, in)
+		if r := f.reads[i]; r.Writer != 0 && h.infer.Missed(r.Writer, r.Version) != 0 {
+			h.missed(&saturation.Edge{From: r.Writer, To: r.Writer, By: n, Key: r.Key}, r.Version, 0, in)
 		}
 	}
 }
 
 // without takes out of in the views of levels above the one that was asked for.
-func (m *Machine) without(in incremental.Views, asked isolation.Base) incremental.Views {
-	for i, level := range m.views {
+func (h *finder) without(in incremental.Views, asked isolation.Base) incremental.Views {
+	for i, level := range h.views {
 		if asked < level.Base {
 			in &^= 1 << i
 		}
@@ -284,34 +292,32 @@ func (m *Machine) without(in incremental.Views, asked isolation.Base) incrementa
 }
 
 // renewBehind queues those behind n that were taken in before.
-func (m *Machine) renewBehind(n uint32) {
-	f := &m.forced
-	for id := m.graph.FirstOut(incremental.Vertex(n)); id != 0; id = m.graph.NextOut(id) {
-		e := m.graph.Edge(id)
+func (f *saturated) renewBehind(n uint32) {
+	for id := f.graph.FirstOut(incremental.Vertex(n)); id != 0; id = f.graph.NextOut(id) {
+		e := f.graph.Edge(id)
 		to := uint32(e.To)
-		if infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) != 0 && f.isTaken(to, m.infer.Generation(to)) {
+		if infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) != 0 && f.isTaken(to, f.infer.Generation(to)) {
 			f.late = append(f.late, to)
 		}
 		if infer.Label(e.Labels) == infer.WW {
-			m.renewShown(e)
+			f.renewShown(e)
 		}
 	}
 }
 
 // renewShown queues those that read a list up to an element behind one of e.From's,
 // which showed them that, too. Where elements are linked, each is with the next one.
-func (m *Machine) renewShown(e *incremental.Edge) {
-	f := &m.forced
+func (f *saturated) renewShown(e *incremental.Edge) {
 	for n := 0; e != nil && n < infer.MaxShown; n++ {
-		key := m.infer.KeyOfVersion(e.Note[0])
+		key := f.infer.KeyOfVersion(e.Note[0])
 		var next *incremental.Edge
-		for id := m.graph.FirstOut(e.To); id != 0; id = m.graph.NextOut(id) {
-			x := m.graph.Edge(id)
+		for id := f.graph.FirstOut(e.To); id != 0; id = f.graph.NextOut(id) {
+			x := f.graph.Edge(id)
 			to, l := uint32(x.To), infer.Label(x.Labels)
-			if l&(infer.WR|infer.WW) == 0 || m.infer.KeyOfVersion(x.Note[0]) != key {
+			if l&(infer.WR|infer.WW) == 0 || f.infer.KeyOfVersion(x.Note[0]) != key {
 				continue
 			}
-			if l&infer.WR != 0 && f.isTaken(to, m.infer.Generation(to)) {
+			if l&infer.WR != 0 && f.isTaken(to, f.infer.Generation(to)) {
 				f.late = append(f.late, to)
 			}
 			if l == infer.WW && next == nil {
@@ -323,44 +329,43 @@ func (m *Machine) renewShown(e *incremental.Edge) {
 }
 
 // forceLate takes in anew what depends on more than it was taken in with.
-func (m *Machine) forceLate() {
-	f := &m.forced
+func (h *finder) forceLate() {
+	f := h.saturated
 	for len(f.late) > 0 {
 		n := f.late[len(f.late)-1]
 		f.late = f.late[:len(f.late)-1]
-		if !m.infer.Counts(n) || !f.isTaken(n, m.infer.Generation(n)) {
+		if !h.infer.Counts(n) || !f.isTaken(n, h.infer.Generation(n)) {
 			continue
 		}
-		t := m.describe(n)
+		t := h.saturated.describe(n)
 		grown := f.sessions.Renew(&t)
 		missed := f.sessions.Missed
-		m.takeForced(n, f.sessions.Out, &f.by)
+		h.takeForced(n, f.sessions.Out, &f.by)
 		if f.timed.views != 0 {
-			grown = m.forceInTime(n, t, true) || grown
+			grown = h.forceInTime(n, t, true) || grown
 		}
 		if f.plain != nil && !f.plain.TooWide {
 			t.Session, t.After, t.Preds = 0, 0, nil
 			grown = f.plain.Renew(&t) || grown
 			missed = missed || f.plain.Missed
-			m.takeForced(n, f.plain.Out, &f.byReads)
+			h.takeForced(n, f.plain.Out, &f.byReads)
 		}
-		m.checkFrozen(n, missed)
-		m.forceTorn(n)
+		h.checkFrozen(n, missed)
+		h.forceTorn(n)
 		if grown {
-			m.renewBehind(n)
+			h.saturated.renewBehind(n)
 		}
 	}
 }
 
 // describe is n as package saturation wants it.
-func (m *Machine) describe(n uint32) saturation.Txn {
-	f := &m.forced
-	f.reads = m.infer.ExternalReads(f.reads[:0], n)
+func (f *saturated) describe(n uint32) saturation.Txn {
+	f.reads = f.infer.ExternalReads(f.reads[:0], n)
 	f.given, f.shown, f.reread = f.given[:0], f.shown[:0], false
 	for i := range f.reads {
 		r := &f.reads[i]
 		f.reread = f.reread || r.Reread
-		if !m.infer.Shown(r.Version, func(w uint32) {
+		if !f.infer.Shown(r.Version, func(w uint32) {
 			if w != n {
 				f.shown = append(f.shown, saturation.Shown{Writer: w, First: r.First})
 			}
@@ -370,17 +375,17 @@ func (m *Machine) describe(n uint32) saturation.Txn {
 		f.given = append(f.given, saturation.Read{Key: r.Key, Writer: r.Writer, First: r.First, Last: r.Last})
 	}
 	t := saturation.Txn{Number: n, Reads: f.given, Shown: f.shown}
-	if m.askedBy(n) == isolation.ReadUncommitted {
+	if f.asking.askedBy(n) == isolation.ReadUncommitted {
 		t.Reads, t.Shown = nil, nil // what it saw need not have been there
 	}
-	t.Session, t.Open = m.infer.Session(n)
+	t.Session, t.Open = f.infer.Session(n)
 	f.preds = f.preds[:0]
-	for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {
-		e := m.graph.Edge(id)
+	for id := f.graph.FirstIn(incremental.Vertex(n)); id != 0; id = f.graph.NextIn(id) {
+		e := f.graph.Edge(id)
 		if infer.Label(e.Labels)&infer.Process == 0 {
 			continue
 		}
-		if from := uint32(e.From); t.After == 0 || m.infer.Follows(t.After, from) {
+		if from := uint32(e.From); t.After == 0 || f.infer.Follows(t.After, from) {
 			t.After = from
 		}
 		f.preds = append(f.preds, uint32(e.From))
@@ -391,8 +396,8 @@ func (m *Machine) describe(n uint32) saturation.Txn {
 
 // takeForced puts edges that n's reads force into the orders of the views that take
 // them, by rule.
-func (m *Machine) takeForced(n uint32, es []saturation.Edge, by *[saturation.Causal + 1]incremental.Views) {
-	f := &m.forced
+func (h *finder) takeForced(n uint32, es []saturation.Edge, by *[saturation.Causal + 1]incremental.Views) {
+	f := h.saturated
 	if len(es) == 0 {
 		return
 	}
@@ -400,8 +405,8 @@ func (m *Machine) takeForced(n uint32, es []saturation.Edge, by *[saturation.Cau
 	for i := range f.edges {
 		e := &f.edges[i]
 		in := by[e.Rule]
-		if asked := m.askedBy(n); asked != 0 {
-			in = m.without(in, asked)
+		if asked := h.asking.askedBy(n); asked != 0 {
+			in = h.without(in, asked)
 		}
 		if f.reread {
 			in &^= f.by[saturation.Atomic]
@@ -416,20 +421,20 @@ func (m *Machine) takeForced(n uint32, es []saturation.Edge, by *[saturation.Cau
 			}
 		}
 		if version != 0 {
-			m.forceEdge(e, version, in)
+			h.forceEdge(e, version, in)
 		}
 	}
 }
 
 // forcedShortfall says why the level, one of the weak ones, cannot be ok.
-func (m *Machine) forcedShortfall(l isolation.Level) string {
-	f := &m.forced
+func (s *reports) forcedShortfall(l isolation.Level) string {
+	f := s.saturated
 	if l.Special != 0 || l.Base < isolation.MonotonicAtomicView || l.Base > isolation.Causal {
 		return ""
 	}
 	wide := f.sessions != nil && f.sessions.TooWide && l.Family != isolation.Plain && l.Base > isolation.MonotonicAtomicView
 	if l.Family == isolation.Plain && l.Base == isolation.Causal && f.plain != nil && f.plain.TooWide {
-		wide = m.weakerUnsure(l)
+		wide = s.weakerUnsure(l)
 	}
 	switch {
 	case wide:
@@ -442,16 +447,16 @@ func (m *Machine) forcedShortfall(l isolation.Level) string {
 
 // weakerUnsure says whether plain causal consistency is not known to hold by its
 // twin with session order, whose pasts are larger.
-func (m *Machine) weakerUnsure(l isolation.Level) bool {
+func (s *reports) weakerUnsure(l isolation.Level) bool {
 	twin := l
 	twin.Family = isolation.StrongSession
-	if !m.watches(twin) || m.forced.sessions.TooWide || m.infer.Counters.Overlapping > 0 {
+	if !s.watches(twin) || s.saturated.sessions.TooWide || s.infer.Counters.Overlapping > 0 {
 		return true
 	}
-	return refuted(m.verdicts.certain, twin) || refuted(m.verdicts.uncertain, twin)
+	return refuted(s.verdicts.certain, twin) || refuted(s.verdicts.uncertain, twin)
 }
 
-func (f *forcing) appendState(dst []byte) []byte {
+func (f *saturated) appendState(dst []byte) []byte {
 	if !f.on {
 		return dst
 	}
@@ -471,7 +476,7 @@ func (f *forcing) appendState(dst []byte) []byte {
 	return f.timed.appendState(dst)
 }
 
-func (f *forcing) readState(r *flat.Reader) {
+func (f *saturated) readState(r *flat.Reader) {
 	if !f.on {
 		return
 	}
@@ -492,7 +497,7 @@ func (f *forcing) readState(r *flat.Reader) {
 	f.timed.readState(r)
 }
 
-func (f *forcing) check() error {
+func (f *saturated) check() error {
 	for i := range f.due {
 		if i > 0 && f.due[i].before(&f.due[(i-1)/2]) {
 			return fmt.Errorf("what waits for the watermark is out of order at %d", i)

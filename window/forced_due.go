@@ -10,11 +10,11 @@ type dueTxn struct {
 // takenTxn is a transaction that was or is to be taken in.
 type takenTxn struct {
 	gen   uint32 // 0: it was not
-	drops uint32 // forcing.drops then; when it arrived if it was not
+	drops uint32 // saturated.drops then; when it arrived if it was not
 }
 
 // wait queues the transactions that count from now on.
-func (f *forcing) wait(n, gen uint32, end int64) {
+func (f *saturated) wait(n, gen uint32, end int64) {
 	h := append(f.due, dueTxn{end, n, gen})
 	for i := len(h) - 1; i > 0 && h[i].before(&h[(i-1)/2]); i = (i - 1) / 2 {
 		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
@@ -24,7 +24,7 @@ func (f *forcing) wait(n, gen uint32, end int64) {
 
 func (d *dueTxn) before(e *dueTxn) bool { return d.end < e.end || d.end == e.end && d.gen < e.gen }
 
-func (f *forcing) pop() dueTxn {
+func (f *saturated) pop() dueTxn {
 	h := f.due
 	top, k := h[0], len(h)-1
 	h[0] = h[k]
@@ -47,6 +47,6 @@ func (f *forcing) pop() dueTxn {
 	return top
 }
 
-func (f *forcing) isTaken(n, gen uint32) bool {
+func (f *saturated) isTaken(n, gen uint32) bool {
 	return int(n) < len(f.taken) && f.taken[n].gen == gen && gen != 0
 }

@@ -11,17 +11,17 @@ import (
 
 // missedRetired reports a read of what a transaction overwrote that has retired:
 // whether the reader has it in its past is not known any more. It says whether it has.
-func (m *Machine) missedRetired(e *infer.Edge) bool {
+func (s *reports) missedRetired(e *infer.Edge) bool {
 	v := incremental.Vertex(e.To)
-	if m.forced.views == 0 {
+	if s.saturated.views == 0 {
 		return false
 	}
-	for i := range m.views {
-		if m.forced.views&(1<<i) != 0 && !m.graph.Retired(i, v) {
+	for i := range s.views {
+		if s.saturated.views&(1<<i) != 0 && !s.graph.Retired(i, v) {
 			return false
 		}
 	}
-	m.behind(e, m.forced.views)
+	s.behind(e, s.saturated.views)
 	return true
 }
 
@@ -31,28 +31,28 @@ const maxDiverged = 256
 
 // missedDiverged is missedRetired of all that replaced the version which a.A replaced too:
 // an edge leads to one of them only. Of very many that one may have retired is enough.
-func (m *Machine) missedDiverged(a *infer.Anomaly) {
-	if m.cfg.Unbounded || m.forced.droppedOf(m.infer.KeyOfVersion(a.Version)).when == 0 {
+func (s *reports) missedDiverged(a *infer.Anomaly) {
+	if s.cfg.Unbounded || s.saturated.droppedOf(s.infer.KeyOfVersion(a.Version)).when == 0 {
 		return
 	}
 	looked := 0
-	m.infer.EachReplaced(a.Version, func(n, version uint32) bool {
+	s.infer.EachReplaced(a.Version, func(n, version uint32) bool {
 		if n == a.A {
 			return true
 		}
 		e := infer.Edge{From: a.A, To: n, Label: infer.RW, Version: version}
 		if looked++; looked > maxDiverged {
-			m.behind(&e, m.forced.views)
+			s.behind(&e, s.saturated.views)
 			return false
 		}
-		return !m.missedRetired(&e)
+		return !s.missedRetired(&e)
 	})
 }
 
 // dropped is the latest of the writers of a key that were let go of.
 type dropped struct {
 	txn  uint32
-	when uint32 // forcing.drops then, 0 if none was
+	when uint32 // saturated.drops then, 0 if none was
 }
 
 // checkFrozen reports reads by n of what has retired where what retired behind it may
@@ -63,58 +63,57 @@ type dropped struct {
 // that says nothing of that (freezeBehind). Or n saw another version before, of which
 // no edge tells: who was let go of while forced orders were not looked at can be a
 // writer of the key then as well, if n read from it.
-func (m *Machine) checkFrozen(n uint32, missed bool) {
-	f := &m.forced
+func (h *finder) checkFrozen(n uint32, missed bool) {
+	f := h.saturated
 	for i := range f.reads {
 		r := &f.reads[i]
 		d := f.droppedOf(r.Key)
-		if d.when == 0 && !(r.Reread && f.woken && m.readRetired()) {
+		if d.when == 0 && !(r.Reread && f.woken && h.saturated.readRetired()) {
 			continue
 		}
 		if missed && len(f.passed) > 0 {
-			m.checkPassed(n, r)
+			h.checkPassed(n, r)
 		}
-		if r.Writer != 0 && m.graph.Live(incremental.Vertex(r.Writer)) {
+		if r.Writer != 0 && h.graph.Live(incremental.Vertex(r.Writer)) {
 			continue // rule (b), but for what was passed
 		}
-		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || m.infer.Overtaken(r.Version))
+		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || h.infer.Overtaken(r.Version))
 		if r.Reread || missed && since {
-			m.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
+			h.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
 		}
 	}
 }
 
 // readRetired says whether the transaction that was described read from one that has
 // retired.
-func (m *Machine) readRetired() bool {
-	f := &m.forced
-	gone := func(w uint32) bool { return w != 0 && !m.graph.Live(incremental.Vertex(w)) }
+func (f *saturated) readRetired() bool {
+	gone := func(w uint32) bool { return w != 0 && !f.graph.Live(incremental.Vertex(w)) }
 	return slices.ContainsFunc(f.reads, func(r infer.ExternalRead) bool { return gone(r.Writer) }) ||
 		slices.ContainsFunc(f.shown, func(s saturation.Shown) bool { return gone(s.Writer) })
 }
 
 // dropForced lets go of transactions that have left every order.
-func (m *Machine) dropForced(retired []incremental.Vertex) {
-	f := &m.forced
-	if m.forcesNothing() {
+func (h *finder) dropForced(retired []incremental.Vertex) {
+	f := h.saturated
+	if h.saturated.forcesNothing() {
 		return
 	}
-	m.forceLate()
-	m.leavePartly()
+	h.forceLate()
+	h.saturated.leavePartly()
 	for _, v := range retired { // those that the live cap froze before they were due
-		m.forceDue(dueTxn{n: uint32(v), gen: m.infer.Generation(uint32(v))})
+		h.forceDue(dueTxn{n: uint32(v), gen: h.infer.Generation(uint32(v))})
 	}
 	for _, v := range retired {
-		m.forceBehind(v)
+		h.forceBehind(v)
 	}
 	for _, v := range retired {
 		n := uint32(v)
 		f.drops++
-		f.writes = m.infer.WrittenKeys(f.writes[:0], n)
+		f.writes = h.infer.WrittenKeys(f.writes[:0], n)
 		for _, k := range f.writes {
 			f.setDropped(k, dropped{n, f.drops})
 		}
-		m.passPartly(n)
+		h.saturated.passPartly(n)
 		f.sessions.Drop(n)
 		if f.plain != nil {
 			f.plain.Drop(n)
@@ -126,31 +125,31 @@ func (m *Machine) dropForced(retired []incremental.Vertex) {
 			f.taken[n] = takenTxn{}
 		}
 	}
-	if x := &f.timed; x.passed > 2*int64(m.graph.NumLive())+64 {
-		m.forgetOvers()
+	if x := &f.timed; x.passed > 2*int64(h.graph.NumLive())+64 {
+		h.saturated.forgetOvers()
 	}
 }
 
 // forceBehind takes in those that depend on v, which is about to be let go of: who is in
 // v's past may live on in another order, and is in theirs by v only.
-func (m *Machine) forceBehind(v incremental.Vertex) {
-	f := &m.forced
-	for id := m.graph.FirstOut(v); id != 0; id = m.graph.NextOut(id) {
-		e := m.graph.Edge(id)
+func (h *finder) forceBehind(v incremental.Vertex) {
+	f := h.saturated
+	for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
+		e := h.graph.Edge(id)
 		if to := uint32(e.To); infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) != 0 && f.taken[to].gen == 0 {
-			m.forceDue(dueTxn{n: to, gen: m.infer.Generation(to)})
+			h.forceDue(dueTxn{n: to, gen: h.infer.Generation(to)})
 		}
 	}
 }
 
-func (f *forcing) droppedOf(k uint32) dropped {
+func (f *saturated) droppedOf(k uint32) dropped {
 	if int(k) >= len(f.keys) {
 		return dropped{}
 	}
 	return f.keys[k]
 }
 
-func (f *forcing) setDropped(k uint32, d dropped) {
+func (f *saturated) setDropped(k uint32, d dropped) {
 	if d.when == 0 && int(k) >= len(f.keys) {
 		return
 	}
@@ -163,24 +162,23 @@ func (f *forcing) setDropped(k uint32, d dropped) {
 // freezeBehind notes that n retires behind other writers of registers that it wrote:
 // whoever reads what these left from now on has missed n, or has it before them. Where
 // a view has one of them behind n, that is not known of n either.
-func (m *Machine) freezeBehind(n uint32) {
-	f := &m.forced
-	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
+func (f *saturated) freezeBehind(n uint32) {
+	f.writes = f.infer.WrittenKeys(f.writes[:0], n)
 	for _, k := range f.writes {
 		mixed := false
-		m.infer.EachKept(k, func(v, w uint32) {
+		f.infer.EachKept(k, func(v, w uint32) {
 			if w == n {
 				return
 			}
-			m.infer.Overtake(v)
-			for i := range m.views {
-				if f.views&(1<<i) != 0 && m.graph.CompareCommits(i, incremental.Vertex(w), incremental.Vertex(n)) > 0 {
+			f.infer.Overtake(v)
+			for i := range f.core.views {
+				if f.views&(1<<i) != 0 && f.graph.CompareCommits(i, incremental.Vertex(w), incremental.Vertex(n)) > 0 {
 					mixed = true
 				}
 			}
 		})
 		if mixed {
-			m.infer.OvertakeLast(n, k)
+			f.infer.OvertakeLast(n, k)
 		}
 	}
 }

@@ -14,16 +14,16 @@ import (
 // section 8, Forced orders).
 
 // mayIdle says whether forced orders need not be looked at from the beginning on.
-func (m *Machine) mayIdle() bool {
-	c := &m.cfg.Contract
-	return m.forced.on && m.guarded() && !c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
+func (f *saturated) mayIdle() bool {
+	c := &f.cfg.Contract
+	return f.on && f.guarded() && !c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
 }
 
 // guarded says whether the weak levels follow some that are about anti-dependencies.
-func (m *Machine) guarded() bool {
-	views := m.forced.views | m.forced.timed.views
-	for i := range m.views {
-		if views&(1<<i) != 0 && !m.graph.Guarded(i) {
+func (f *saturated) guarded() bool {
+	views := f.views | f.timed.views
+	for i := range f.core.views {
+		if views&(1<<i) != 0 && !f.graph.Guarded(i) {
 			return false
 		}
 	}
@@ -32,29 +32,27 @@ func (m *Machine) guarded() bool {
 
 // forcesNothing says whether forced orders still need not be looked at; if that is over
 // now, what lives waits to be taken in.
-func (m *Machine) forcesNothing() bool {
-	f := &m.forced
+func (f *saturated) forcesNothing() bool {
 	if !f.idle {
 		return false
 	}
-	x := &m.infer.Counters
+	x := &f.infer.Counters
 	strange := x.Unordered | x.Ambiguous | x.Repeating | x.Versioned | x.Repeated | x.Uncheckable | x.Ignored | x.Unattributed | x.Overlapping | x.Contradictory
-	if !f.odd && strange == 0 && len(m.asked) == 0 && m.guarded() {
+	if !f.odd && strange == 0 && len(f.asking.asked) == 0 && f.guarded() {
 		return true
 	}
-	m.wakeForced()
+	f.wakeForced()
 	return false
 }
 
 // wakeForced lets what lives wait to be taken in.
-func (m *Machine) wakeForced() {
-	f := &m.forced
+func (f *saturated) wakeForced() {
 	f.idle, f.woken = false, true
-	f.taken = make([]takenTxn, m.infer.Slots())
-	for v := range m.infer.Slots() {
-		if m.graph.Live(incremental.Vertex(v)) {
-			_, end, _ := m.infer.Span(v)
-			f.wait(v, m.infer.Generation(v), end)
+	f.taken = make([]takenTxn, f.infer.Slots())
+	for v := range f.infer.Slots() {
+		if f.graph.Live(incremental.Vertex(v)) {
+			_, end, _ := f.infer.Span(v)
+			f.wait(v, f.infer.Generation(v), end)
 		}
 	}
 }

@@ -25,25 +25,23 @@ type passed struct {
 type partly map[uint32][]uint32
 
 // leavePartly notes what has left an order of several.
-func (m *Machine) leavePartly() {
-	f := &m.forced
+func (f *saturated) leavePartly() {
 	if f.partly == nil {
 		f.partly = partly{}
-		for n := range m.infer.Slots() {
-			if v := incremental.Vertex(n); m.graph.Live(v) && !m.graph.AllLive(v) {
-				m.addPartly(n)
+		for n := range f.infer.Slots() {
+			if v := incremental.Vertex(n); f.graph.Live(v) && !f.graph.AllLive(v) {
+				f.addPartly(n)
 			}
 		}
 		return
 	}
-	for _, v := range m.graph.Partly() {
-		m.addPartly(uint32(v))
+	for _, v := range f.graph.Partly() {
+		f.addPartly(uint32(v))
 	}
 }
 
-func (m *Machine) addPartly(n uint32) {
-	f := &m.forced
-	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
+func (f *saturated) addPartly(n uint32) {
+	f.writes = f.infer.WrittenKeys(f.writes[:0], n)
 	for _, k := range f.writes {
 		if !slices.Contains(f.partly[k], n) {
 			f.partly[k] = append(f.partly[k], n)
@@ -52,8 +50,7 @@ func (m *Machine) addPartly(n uint32) {
 }
 
 // passPartly notes that n, which wrote f.writes, is let go of.
-func (m *Machine) passPartly(n uint32) {
-	f := &m.forced
+func (f *saturated) passPartly(n uint32) {
 	for _, k := range f.writes {
 		writers := f.partly[k]
 		if len(writers) == 0 {
@@ -67,26 +64,25 @@ func (m *Machine) passPartly(n uint32) {
 			f.partly[k] = writers
 		}
 		for _, w := range writers {
-			m.pass(passed{txn: w, key: k, in: m.frozeBehind(n, w)})
+			f.pass(passed{txn: w, key: k, in: f.frozeBehind(n, w)})
 		}
 	}
 	f.forgetPassed(n)
 }
 
 // frozeBehind are the views with forced orders that w has left, in which n comes behind it.
-func (m *Machine) frozeBehind(n, w uint32) (in incremental.Views) {
-	for i := range m.views {
+func (f *saturated) frozeBehind(n, w uint32) (in incremental.Views) {
+	for i := range f.core.views {
 		v := incremental.Vertex(w)
-		if m.forced.views&(1<<i) != 0 && m.graph.Live(v) && m.graph.Retired(i, v) && m.graph.CompareCommits(i, v, incremental.Vertex(n)) < 0 {
+		if f.views&(1<<i) != 0 && f.graph.Live(v) && f.graph.Retired(i, v) && f.graph.CompareCommits(i, v, incremental.Vertex(n)) < 0 {
 			in |= 1 << i
 		}
 	}
 	return in
 }
 
-func (m *Machine) pass(p passed) {
-	f := &m.forced
-	if p.in == 0 || !slices.Contains(m.infer.WrittenKeys(nil, p.txn), p.key) {
+func (f *saturated) pass(p passed) {
+	if p.in == 0 || !slices.Contains(f.infer.WrittenKeys(nil, p.txn), p.key) {
 		return
 	}
 	at, known := slices.BinarySearchFunc(f.passed, p, func(a, b passed) int {
@@ -100,12 +96,12 @@ func (m *Machine) pass(p passed) {
 }
 
 // forgetPassed forgets n, which leaves.
-func (f *forcing) forgetPassed(n uint32) {
+func (f *saturated) forgetPassed(n uint32) {
 	f.passed = slices.DeleteFunc(f.passed, func(p passed) bool { return p.txn == n })
 }
 
 // turnPassed takes over new numbers of views, of which each began as one of before.
-func (f *forcing) turnPassed(from []incremental.Origin) {
+func (f *saturated) turnPassed(from []incremental.Origin) {
 	f.partly = nil
 	for i := range f.passed {
 		p := &f.passed[i]
@@ -118,12 +114,12 @@ func (f *forcing) turnPassed(from []incremental.Origin) {
 }
 
 // checkPassed reports n's reads of what live transactions wrote that others froze behind.
-func (m *Machine) checkPassed(n uint32, r *infer.ExternalRead) {
-	for _, p := range m.forced.passed {
+func (h *finder) checkPassed(n uint32, r *infer.ExternalRead) {
+	for _, p := range h.saturated.passed {
 		if p.txn == r.Writer && p.key == r.Key {
-			key := m.infer.Key(r.Version)
-			m.forced.odd = true
-			m.noteIn(p.in, keyClass(key), "read of an old version of "+key, m.noted(n))
+			key := h.infer.Key(r.Version)
+			h.saturated.odd = true
+			h.reports.noteIn(p.in, keyClass(key), "read of an old version of "+key, h.clock.noted(n))
 		}
 	}
 }

@@ -97,31 +97,31 @@ func (x *timed) anew() timed {
 
 // forceInTime derives the orders that n's reads force by real time. It says whether n's
 // past has grown; again says that n was taken in before.
-func (m *Machine) forceInTime(n uint32, t saturation.Txn, again bool) (grown bool) {
-	f := &m.forced
+func (h *finder) forceInTime(n uint32, t saturation.Txn, again bool) (grown bool) {
+	f := h.saturated
 	x := &f.timed
-	from, _, _ := m.timesOf(n)
+	from, _, _ := h.timesOf(n)
 	x.begun = max(x.begun, from)
 	if x.pasts != nil && !x.pasts.TooWide {
-		x.preds = m.overBefore(append(x.preds[:0], t.Preds...), n, from)
+		x.preds = h.saturated.overBefore(append(x.preds[:0], t.Preds...), n, from)
 		t.Preds = x.preds
 		if again {
 			grown = x.pasts.Renew(&t)
 		} else {
 			x.pasts.Add(&t, f.writes)
 		}
-		m.takeForced(n, x.pasts.Out, &x.behind)
+		h.takeForced(n, x.pasts.Out, &x.behind)
 	}
-	m.besideInTime(n, from, t.Reads)
-	m.takeForced(n, x.edges, &x.beside)
+	h.saturated.besideInTime(n, from, t.Reads)
+	h.takeForced(n, x.edges, &x.beside)
 	return grown
 }
 
 // overBefore appends those of n's epoch that were over before from and that no other of these
 // began behind, the latest first.
-func (m *Machine) overBefore(dst []uint32, n uint32, from int64) []uint32 {
-	x := &m.forced.timed
-	list := x.of(m.infer.Epoch(n))
+func (f *saturated) overBefore(dst []uint32, n uint32, from int64) []uint32 {
+	x := &f.timed
+	list := x.of(f.infer.Epoch(n))
 	k := sort.Search(len(list), func(i int) bool { return list[i].until >= from })
 	if k == 0 {
 		return dst
@@ -132,21 +132,21 @@ func (m *Machine) overBefore(dst []uint32, n uint32, from int64) []uint32 {
 			x.wide = true
 			return dst
 		}
-		if o := &list[i]; m.stillIn(o.n, o.gen) {
+		if o := &list[i]; f.stillIn(o.n, o.gen) {
 			dst = append(dst, o.n)
 		}
 	}
 	return dst
 }
 
-func (m *Machine) stillIn(n, gen uint32) bool { return m.forced.isTaken(n, gen) && m.infer.Counts(n) }
+func (f *saturated) stillIn(n, gen uint32) bool { return f.isTaken(n, gen) && f.infer.Counts(n) }
 
 // besideInTime gives the edges of direct pasts: whoever wrote what n read, and was over
 // before n began, comes before the one that n read it from. Those that were over before
 // that one began do so anyway; one that began when that one was over contradicts it, and
 // is the last that has to be looked at.
-func (m *Machine) besideInTime(n uint32, from int64, reads []saturation.Read) {
-	x := &m.forced.timed
+func (f *saturated) besideInTime(n uint32, from int64, reads []saturation.Read) {
+	x := &f.timed
 	x.edges = x.edges[:0]
 	for i := range reads {
 		r := &reads[i]
@@ -155,7 +155,7 @@ func (m *Machine) besideInTime(n uint32, from int64, reads []saturation.Read) {
 		}
 		began, ended := int64(math.MinInt64), int64(math.MinInt64)
 		if r.Writer != 0 {
-			began, ended, _ = m.timesOf(r.Writer)
+			began, ended, _ = f.timesOf(r.Writer)
 		}
 		most := len(x.edges) + maxBeside
 		for id := x.latest[r.Key]; id != 0; id = x.writes[id].prev {
@@ -164,7 +164,7 @@ func (m *Machine) besideInTime(n uint32, from int64, reads []saturation.Read) {
 				x.wide = true
 				break
 			}
-			if w.until >= from || w.n == r.Writer || w.n == n || !m.stillIn(w.n, w.gen) {
+			if w.until >= from || w.n == r.Writer || w.n == n || !f.stillIn(w.n, w.gen) {
 				continue
 			}
 			if r.Writer != 0 && w.until < began {
@@ -179,11 +179,11 @@ func (m *Machine) besideInTime(n uint32, from int64, reads []saturation.Read) {
 }
 
 // overInTime notes that the watermark has passed the end of a transaction.
-func (m *Machine) overInTime(n, gen uint32) {
-	if _, until, _ := m.timesOf(n); until < m.forced.timed.begun && m.stillIn(n, gen) {
-		m.forced.timed.late++
+func (f *saturated) overInTime(n, gen uint32) {
+	if _, until, _ := f.timesOf(n); until < f.timed.begun && f.stillIn(n, gen) {
+		f.timed.late++
 	}
-	m.passInTime(n, gen)
+	f.passInTime(n, gen)
 }
 
 // maxRenewals bounds how often the pasts of a whole history are made anew.
@@ -192,45 +192,44 @@ const maxRenewals = 8
 // renewInTime makes the pasts of a whole history anew where somebody was taken in after one
 // that began behind its end: one whose outcome is unknown can have read from the latter. It
 // goes on until no past grows, and says nothing is missing then.
-func (m *Machine) renewInTime() {
-	f := &m.forced
-	if !m.cfg.Unbounded || f.timed.late == 0 {
+func (h *finder) renewInTime() {
+	f := h.saturated
+	if !h.cfg.Unbounded || f.timed.late == 0 {
 		return
 	}
 	var taken []uint32
 	for n := range f.taken {
-		if t := uint32(n); m.stillIn(t, m.infer.Generation(t)) {
+		if t := uint32(n); h.saturated.stillIn(t, h.infer.Generation(t)) {
 			taken = append(taken, t)
 		}
 	}
 	slices.SortFunc(taken, func(a, b uint32) int {
-		x, _, _ := m.timesOf(a)
-		y, _, _ := m.timesOf(b)
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(m.infer.Generation(a), m.infer.Generation(b)))
+		x, _, _ := h.timesOf(a)
+		y, _, _ := h.timesOf(b)
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(h.infer.Generation(a), h.infer.Generation(b)))
 	})
 	for range maxRenewals {
 		grown := false
 		for _, n := range taken {
-			grown = m.forceInTime(n, m.describe(n), true) || grown
+			grown = h.forceInTime(n, h.saturated.describe(n), true) || grown
 		}
 		if !grown {
 			f.timed.late = 0
 			break
 		}
 	}
-	m.retryAsides()
+	h.retryAsides()
 }
 
 // passInTime takes one that is over and still in memory into the lists.
-func (m *Machine) passInTime(n, gen uint32) {
-	f := &m.forced
+func (f *saturated) passInTime(n, gen uint32) {
 	x := &f.timed
-	from, until, _ := m.timesOf(n)
-	if until == math.MaxInt64 || !m.stillIn(n, gen) {
+	from, until, _ := f.timesOf(n)
+	if until == math.MaxInt64 || !f.stillIn(n, gen) {
 		return
 	}
-	x.pass(m.infer.Epoch(n), over{from: from, until: until, n: n, gen: gen})
-	f.writes = m.infer.WrittenKeys(f.writes[:0], n)
+	x.pass(f.infer.Epoch(n), over{from: from, until: until, n: n, gen: gen})
+	f.writes = f.infer.WrittenKeys(f.writes[:0], n)
 	for _, k := range f.writes {
 		for int(k) >= len(x.latest) {
 			x.latest = flat.Push(x.latest, 0)
@@ -285,42 +284,42 @@ func (x *timed) pass(epoch uint64, o over) {
 }
 
 // forgetOvers forgets those that have left memory.
-func (m *Machine) forgetOvers() {
-	x := &m.forced.timed
+func (f *saturated) forgetOvers() {
+	x := &f.timed
 	all := x.overs
 	x.overs, x.passed, x.writes = nil, 0, x.writes[:1]
 	clear(x.latest)
 	for i := range all {
 		for _, o := range all[i].list {
-			if m.stillIn(o.n, o.gen) {
-				m.passInTime(o.n, o.gen)
+			if f.stillIn(o.n, o.gen) {
+				f.passInTime(o.n, o.gen)
 			}
 		}
 	}
 }
 
 // wasOver says whether a was over before b began.
-func (m *Machine) wasOver(a, b uint32) bool {
-	_, until, _ := m.timesOf(a)
-	from, _, _ := m.timesOf(b)
+func (o *core) wasOver(a, b uint32) bool {
+	_, until, _ := o.timesOf(a)
+	from, _, _ := o.timesOf(b)
 	return until < from
 }
 
 // overNear are those that were over before n began: from alone, if it was, and else
 // those that bring all others.
-func (m *Machine) overNear(from, n uint32) []uint32 {
-	x := &m.forced.timed
-	if m.wasOver(from, n) {
+func (f *saturated) overNear(from, n uint32) []uint32 {
+	x := &f.timed
+	if f.wasOver(from, n) {
 		return append(x.preds[:0], from)
 	}
-	begin, _, _ := m.timesOf(n)
-	x.preds = m.overBefore(x.preds[:0], n, begin)
+	begin, _, _ := f.timesOf(n)
+	x.preds = f.overBefore(x.preds[:0], n, begin)
 	return x.preds
 }
 
 // inTime is whether a past that forces an edge in these views may have real time in it:
 // no other level than the two takes the edge.
-func (f *forcing) inTime(in incremental.Views) bool {
+func (f *saturated) inTime(in incremental.Views) bool {
 	return in&f.timed.views != 0 && in&^f.timed.views == 0
 }
 

@@ -11,60 +11,59 @@ import (
 )
 
 // canTurn says why the levels cannot take the place of those that are watched.
-func (m *Machine) canTurn(levels []isolation.Level) error {
+func (f *saturated) canTurn(levels []isolation.Level) error {
 	_, next := views(levels)
-	if slices.Equal(next, m.views) {
+	if slices.Equal(next, f.core.views) {
 		return nil
 	}
-	if m.cfg.Unbounded {
+	if f.cfg.Unbounded {
 		return errors.New("a whole history is checked at the levels that it began with")
 	}
-	if len(next) == 0 || len(m.views) == 0 {
+	if len(next) == 0 || len(f.core.views) == 0 {
 		return errors.New("an order of transactions is needed to go on: watch a level that has one (serializable has), before and after the change")
 	}
-	kept := slices.ContainsFunc(next, func(l isolation.Level) bool { return isForced(l) && m.watches(l) })
-	if f := (forcing{}); kept && f.share(next) && !m.forced.clocked {
+	kept := slices.ContainsFunc(next, func(l isolation.Level) bool { return isForced(l) && f.watches(l) })
+	if asked := (saturated{}); kept && asked.share(next) && !f.clocked {
 		return fmt.Errorf("of the levels %v some need pasts with session order, which were not kept for those watched so far, %v: take monotonic-atomic-view, read-atomic and causal away first, and add them together",
-			isolation.LevelNames(next), isolation.LevelNames(m.views))
+			isolation.LevelNames(next), isolation.LevelNames(f.core.views))
 	}
 	return nil
 }
 
 // turnForced gives the forced orders to the views that are about them now. The state of
 // levels that stay stays; where there are none, it begins with what is live.
-func (m *Machine) turnForced() {
-	f := &m.forced
+func (f *saturated) turnForced() {
 	was := f.on
-	kept := slices.ContainsFunc(m.turns[len(m.turns)-1].before, func(l isolation.Level) bool { return isForced(l) && m.watches(l) })
-	f.share(m.views)
+	kept := slices.ContainsFunc(f.turning.turns[len(f.turning.turns)-1].before, func(l isolation.Level) bool { return isForced(l) && f.watches(l) })
+	f.share(f.core.views)
 	switch {
 	case !f.on:
-		*f = forcing{}
+		f.reset()
 	case was && kept:
 		if f.unclosed == 0 {
 			f.plain = nil
 		}
 		f.timed = f.timed.anew()
 	default:
-		*f = forcing{}
-		f.init(m.views, m.cfg.Unbounded)
-		m.forcedFrom = len(m.turns)
-		m.wakeForced()
+		f.reset()
+		f.init(f.core.views, f.cfg.Unbounded)
+		f.turning.forcedFrom = len(f.turning.turns)
+		f.wakeForced()
 	}
 }
 
 // takeForcedAnew derives the orders that live transactions force which were taken in
 // before, for views that have begun: those that have them take no second one.
-func (m *Machine) takeForcedAnew() {
-	f := &m.forced
+func (h *finder) takeForcedAnew() {
+	f := h.saturated
 	if !f.on {
 		return
 	}
 	fresh := f.unclosed != 0 && f.plain == nil
 	if fresh {
-		f.initPlain(m.cfg.Unbounded)
+		f.initPlain(h.cfg.Unbounded)
 	}
-	x, begun := &m.turns[len(m.turns)-1], fresh || f.timed.views != 0
+	x, begun := &h.turning.turns[len(h.turning.turns)-1], fresh || f.timed.views != 0
 	for i, from := range x.from {
 		begun = begun || from.Start != incremental.Kept && isForced(x.after[i])
 	}
@@ -73,33 +72,33 @@ func (m *Machine) takeForcedAnew() {
 	}
 	var taken []dueTxn
 	for n := range f.taken {
-		if t := uint32(n); m.infer.Counts(t) && f.isTaken(t, m.infer.Generation(t)) {
-			_, end, _ := m.infer.Span(t)
-			taken = append(taken, dueTxn{end, t, m.infer.Generation(t)})
+		if t := uint32(n); h.infer.Counts(t) && f.isTaken(t, h.infer.Generation(t)) {
+			_, end, _ := h.infer.Span(t)
+			taken = append(taken, dueTxn{end, t, h.infer.Generation(t)})
 		}
 	}
 	slices.SortFunc(taken, func(a, b dueTxn) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.gen, b.gen)) })
 	lost := f.lost
 	for _, d := range taken {
-		t := m.describe(d.n)
+		t := h.saturated.describe(d.n)
 		f.sessions.Renew(&t)
-		m.takeForced(d.n, f.sessions.Out, &f.by)
+		h.takeForced(d.n, f.sessions.Out, &f.by)
 		if f.timed.views != 0 { // begun anew
-			f.writes = m.infer.WrittenKeys(f.writes[:0], d.n)
-			m.forceInTime(d.n, t, false)
-			if d.end < m.watermark {
-				m.passInTime(d.n, d.gen)
+			f.writes = h.infer.WrittenKeys(f.writes[:0], d.n)
+			h.forceInTime(d.n, t, false)
+			if d.end < h.clock.watermark {
+				h.saturated.passInTime(d.n, d.gen)
 			}
-			m.renewBehind(d.n)
+			h.saturated.renewBehind(d.n)
 		}
 		if fresh && !f.plain.TooWide {
-			f.writes = m.infer.WrittenKeys(f.writes[:0], d.n)
+			f.writes = h.infer.WrittenKeys(f.writes[:0], d.n)
 			t.Session, t.After, t.Preds = 0, 0, nil
 			f.plain.Add(&t, f.writes)
-			m.takeForced(d.n, f.plain.Out, &f.byReads)
-			m.renewBehind(d.n) // one that ended later than who read from it
+			h.takeForced(d.n, f.plain.Out, &f.byReads)
+			h.saturated.renewBehind(d.n) // one that ended later than who read from it
 		}
 	}
-	m.forceLate()
+	h.forceLate()
 	f.lost = lost
 }

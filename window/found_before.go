@@ -12,29 +12,29 @@ import (
 // deletedSince takes back what rests on nothing having been found in a key, where the deleter
 // may have come before: not of those who had all ended when it began.
 func (m *Machine) deletedSince(d *infer.Deletion) {
-	for i := range m.open.recent {
-		r := &m.open.recent[i]
+	for i := range m.reports.open.recent {
+		r := &m.reports.open.recent[i]
 		if r.Finding.State != finding.Withdrawn && slices.Contains(r.Values, d.Value) && r.Ended >= d.Began {
 			m.countVoid()
-			m.withdrawFinal(r)
+			m.reports.withdrawFinal(r)
 		}
 	}
-	for _, f := range m.open.list {
+	for _, f := range m.reports.open.list {
 		rests := slices.Contains(f.rests, d.Value) || slices.Contains(f.versions, d.Version)
-		if !f.closed && rests && m.endedAt(f) >= d.Began && !slices.Contains(m.doomed, f) {
-			m.doomed = append(m.doomed, f)
+		if !f.closed && rests && m.endedAt(f) >= d.Began && !slices.Contains(m.finder.doomed, f) {
+			m.finder.doomed = append(m.finder.doomed, f)
 		}
 	}
 }
 
 // endedAt is when the last of f's members was over, by their clocks.
-func (m *Machine) endedAt(f *openFinding) int64 {
+func (o *core) endedAt(f *openFinding) int64 {
 	last := int64(math.MinInt64)
 	for _, n := range slices.Concat(f.members, f.shown) {
-		if r := m.record(n); r.Flags&event.HasTimes == 0 {
+		if r := o.record(n); r.Flags&event.HasTimes == 0 {
 			return math.MaxInt64
 		}
-		last = max(last, m.infer.Info(n).End)
+		last = max(last, o.infer.Info(n).End)
 	}
 	return last
 }

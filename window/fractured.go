@@ -11,18 +11,18 @@ import (
 // lost update: no level below read atomic has the anti-dependency in its order, and none from
 // snapshot isolation on looks for more than the loss. Where transactions asked for levels of their
 // own, it is left to the orders.
-func (m *Machine) fractured(a *infer.Anomaly) {
-	if len(m.asked) > 0 {
+func (h *finder) fractured(a *infer.Anomaly) {
+	if len(h.asking.asked) > 0 {
 		return
 	}
 	var worst fracture
 	for _, p := range [...][2]uint32{{a.A, a.B}, {a.B, a.A}} {
-		written := m.infer.Missed(p[0], a.Version)
+		written := h.infer.Missed(p[0], a.Version)
 		if written == 0 {
 			continue
 		}
-		m.infer.EachReadFrom(p[0], p[1], func(read uint32) {
-			if x, ok := m.fractureOf(p[0], p[1], read, written); ok && (worst.all == nil || x.worseThan(&worst)) {
+		h.infer.EachReadFrom(p[0], p[1], func(read uint32) {
+			if x, ok := h.fractureOf(p[0], p[1], read, written); ok && (worst.all == nil || x.worseThan(&worst)) {
 				worst = x
 			}
 		})
@@ -32,7 +32,7 @@ func (m *Machine) fractured(a *infer.Anomaly) {
 	}
 	f := &openFinding{members: worst.all, versions: []uint32{a.Version, worst.read, worst.written}}
 	f.Finding.Certain = a.Certain
-	m.publish(f, worst.name, &worst.w)
+	h.publish(f, worst.name, &worst.w)
 }
 
 // fracture is a read of what one transaction left, beside its write that was missed.
@@ -45,16 +45,16 @@ type fracture struct {
 
 // fractureOf is the cycle of a read of from's version, and of its write that by missed. ok is false
 // where the records do not show it.
-func (m *Machine) fractureOf(from, by, read, written uint32) (x fracture, ok bool) {
+func (h *finder) fractureOf(from, by, read, written uint32) (x fracture, ok bool) {
 	x.read, x.written = read, written
-	x.w, x.all = m.witnessOf([]step{
+	x.w, x.all = h.witnessOf([]step{
 		{Edge: infer.Edge{From: from, To: by, Label: infer.WR, Version: read}},
 		{Edge: infer.Edge{From: by, To: from, Label: infer.RW, Version: written}},
 	})
-	if m.verify(&x.w) != nil || m.unproven(x.all) != 0 {
+	if h.verify(&x.w) != nil || h.unproven(x.all) != 0 {
 		return x, false
 	}
-	x.name = m.weigh(&x.w)
+	x.name = h.reports.weigh(&x.w)
 	return x, true
 }
 

@@ -28,7 +28,7 @@ type lastFrozen struct {
 // frozenRun runs nodes of a view over what was frozen before, without changing it
 // unless keep is called.
 type frozenRun struct {
-	m      *Machine
+	m      *choices
 	view   int
 	split  bool
 	prefix bool
@@ -45,12 +45,12 @@ type frozenRun struct {
 	absent []absentRead // reads of nothing that do not fit, or will not
 }
 
-func (m *Machine) newRun(i int) *frozenRun {
-	r := &frozenRun{m: m, view: i, split: m.graph.Split(i), prefix: m.views[i].Base == isolation.Prefix, news: m.spareNews}
-	if m.spareNews = nil; r.news == nil {
+func (o *choices) newRun(i int) *frozenRun {
+	r := &frozenRun{m: o, view: i, split: o.graph.Split(i), prefix: o.views[i].Base == isolation.Prefix, news: o.spareNews}
+	if o.spareNews = nil; r.news == nil {
 		r.news = map[uint32]lastFrozen{}
 	}
-	if r.timed = m.views[i].RealTime(); r.timed {
+	if r.timed = o.views[i].RealTime(); r.timed {
 		r.lows = map[uint32]int64{}
 	}
 	return r
@@ -64,11 +64,11 @@ func (r *frozenRun) last(k uint32) lastFrozen {
 }
 
 // frozenLast is what the frozen order of the i-th view left in k.
-func (m *Machine) frozenLast(i int, k uint32) lastFrozen {
-	if int(k) >= len(m.frozen[i]) {
+func (o *choices) frozenLast(i int, k uint32) lastFrozen {
+	if int(k) >= len(o.frozen[i]) {
 		return lastFrozen{}
 	}
-	x, now := m.frozen[i][k], m.infer.KeyHash(k)
+	x, now := o.frozen[i][k], o.infer.KeyHash(k)
 	if x.key != now {
 		x = lastFrozen{met: x.met}
 	}
@@ -79,16 +79,16 @@ func (m *Machine) frozenLast(i int, k uint32) lastFrozen {
 }
 
 // knowsFrozen says whether anything is known of k in the frozen order of the i-th view.
-func (m *Machine) knowsFrozen(i int, k uint32) bool {
-	x := m.frozenLast(i, k)
+func (o *choices) knowsFrozen(i int, k uint32) bool {
+	x := o.frozenLast(i, k)
 	return !x.empty()
 }
 
 // empty says whether nothing is known.
 func (x *lastFrozen) empty() bool { return x.key == 0 && x.met.key == 0 }
 
-func (m *Machine) setFrozen(i int, k uint32, x lastFrozen) {
-	f := &m.frozen[i]
+func (o *choices) setFrozen(i int, k uint32, x lastFrozen) {
+	f := &o.frozen[i]
 	for int(k) >= len(*f) {
 		*f = append(*f, lastFrozen{})
 	}
@@ -201,14 +201,14 @@ func (r *frozenRun) drop() {
 
 // askedUnder says whether transaction n asked for less than the level: what it read
 // promises nothing there.
-func (m *Machine) askedUnder(n uint32, l isolation.Level) bool {
-	asked := m.askedBy(n)
+func (o *choices) askedUnder(n uint32, l isolation.Level) bool {
+	asked := o.asking.askedBy(n)
 	return asked != 0 && asked < l.Underlying()
 }
 
 // freezing says whether the order of writers that nobody saw is looked at as it
 // freezes.
-func (m *Machine) freezing() bool { return m.infer.Counters.Unordered > 0 && !m.cfg.Unbounded }
+func (o *core) freezing() bool { return o.infer.Counters.Unordered > 0 && !o.cfg.Unbounded }
 
 // runFrozen runs what is about to freeze, by view: due gives the nodes. Before that
 // the live part is ordered anew where it would not fit.
@@ -220,17 +220,17 @@ func (m *Machine) runFrozen(due func(i int) []uint32) {
 		}
 		r := clean[i]
 		if r == nil {
-			r = m.newRun(i)
+			r = m.choices.newRun(i)
 			r.freezes = true
 			r.run(due(i))
 		}
 		r.keep()
-		m.misfits[i] += int64(len(r.misfits))
+		m.choices.misfits[i] += int64(len(r.misfits))
 		// Where values are only observed to name their writers, a read that does not fit
 		// may be of somebody else's value: it is counted, and the verdict says so.
-		if l == m.cfg.Expect && !refuted(m.verdicts.certain, l) && !m.cfg.Contract.Observed {
+		if l == m.cfg.Expect && !refuted(m.reports.verdicts.certain, l) && !m.cfg.Contract.Observed {
 			for _, n := range r.misfits {
-				m.noteGroup("blind writes", "read of blind writes", m.noted(n))
+				m.reports.noteGroup("blind writes", "read of blind writes", m.clock.noted(n))
 			}
 		}
 	}
@@ -239,12 +239,12 @@ func (m *Machine) runFrozen(due func(i int) []uint32) {
 // leftThere says whether v is what the frozen order of the i-th view left in its key, which
 // is x. Before the first of those who write it froze that were run, nothing of known order
 // need be looked at.
-func (m *Machine) leftThere(i int, x lastFrozen, v uint32) bool {
+func (o *choices) leftThere(i int, x lastFrozen, v uint32) bool {
 	if x.key != 0 {
-		return x.value == m.infer.ValueKey(v)
+		return x.value == o.infer.ValueKey(v)
 	}
-	return !m.infer.IsRepeated(v) || !m.infer.IsNothing(v) && m.infer.LeftAlone(v, func(n uint32) bool {
-		return !m.graph.Known(incremental.Vertex(n)) || m.graph.Retired(i, incremental.Vertex(n))
+	return !o.infer.IsRepeated(v) || !o.infer.IsNothing(v) && o.infer.LeftAlone(v, func(n uint32) bool {
+		return !o.graph.Known(incremental.Vertex(n)) || o.graph.Retired(i, incremental.Vertex(n))
 	})
 }
 
@@ -255,26 +255,26 @@ func (m *Machine) fitsToTheEnd() {
 	}
 	m.orderBefore(m.graph.Order)
 	for i := range m.views {
-		if !m.orders(i) || m.misfits[i] > 0 {
+		if !m.reports.orders(i) || m.choices.misfits[i] > 0 {
 			continue
 		}
-		if !m.fitsNow(i) {
+		if !m.choices.fitsNow(i) {
 			m.decideAbsent(i, m.graph.Nodes(i))
-			m.orderings[i] = beyond
+			m.choices.orderings[i] = beyond
 			continue
 		}
 		for j, weaker := range m.views {
-			if m.speaksFor(i, weaker) {
-				m.orderings[j] = orderable
+			if m.turning.speaksFor(i, weaker) {
+				m.choices.orderings[j] = orderable
 			}
 		}
 	}
 }
 
-func (m *Machine) initFrozen() {
-	if len(m.frozen) == 0 {
-		m.aloneOrdered()
-		m.frozen, m.misfits = make([][]lastFrozen, len(m.views)), make([]int64, len(m.views))
+func (o *choices) initFrozen() {
+	if len(o.frozen) == 0 {
+		o.aloneOrdered()
+		o.frozen, o.misfits = make([][]lastFrozen, len(o.views)), make([]int64, len(o.views))
 	}
 }
 
@@ -284,13 +284,13 @@ func (m *Machine) initFrozen() {
 // weaker one has, or be violated later, and then says nothing of it any more. It returns the runs of what is due
 // that need not be run again.
 func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
-	m.initFrozen()
-	m.dropAside()
+	m.choices.initFrozen()
+	m.choices.dropAside()
 	var fitting []int
 	clean = make([]*frozenRun, len(m.views))
 	for at := range m.weakFirst {
 		i := m.weakFirst[len(m.weakFirst)-1-at]
-		if !m.orders(i) && !(m.hunted(i) && m.cfg.Expect.Implies(m.views[i])) {
+		if !m.reports.orders(i) && !(m.choices.hunted(i) && m.cfg.Expect.Implies(m.views[i])) {
 			continue
 		}
 		nodes := due(i)
@@ -300,15 +300,15 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 		}
 		// Where a stronger level's order fits, which this one mostly has too, it is enough to look
 		// at what is due.
-		r := m.newRun(i)
-		spoken := slices.ContainsFunc(fitting, func(j int) bool { return m.speaksFor(j, m.views[i]) })
+		r := m.choices.newRun(i)
+		spoken := slices.ContainsFunc(fitting, func(j int) bool { return m.turning.speaksFor(j, m.views[i]) })
 		if r.freezes = spoken && !r.timed; !spoken {
 			r.ahead, nodes = true, m.graph.First(i, lookedAt(n))
 		}
 		switch r.run(nodes); {
 		case len(r.misfits) > 0 || r.missed:
 			r.drop()
-			m.orderLive(i, n, len(r.misfits) > 0)
+			m.choices.orderLive(i, n, len(r.misfits) > 0)
 			m.decideAbsent(i, n)
 			clear(clean) // others may have been given another order
 		case spoken && !r.timed: // bounds are raised when it freezes

@@ -25,17 +25,17 @@ type Lost struct {
 }
 
 // Lost is what Lose was told of.
-func (m *Machine) Lost() Lost { return m.lost }
+func (m *Machine) Lost() Lost { return m.reports.lost }
 
 // Lose takes note of lost input: edges may be missing from now on, and what
 // rests on the absence of a record is not certain any more.
 func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	m.effects = eff
-	m.tick = max(m.tick, tick)
+	m.clock.tick = max(m.clock.tick, tick)
 	m.infer.Counters.Gaps += max(1, g.To-g.From)
-	m.lost.Pieces++
-	if m.tick != 0 { // what is lost by now had ended by now
-		m.lost.Before = m.tick + int64(m.cfg.Contract.ClockDrift) + 1
+	m.reports.lost.Pieces++
+	if m.clock.tick != 0 { // what is lost by now had ended by now
+		m.reports.lost.Before = m.clock.tick + int64(m.cfg.Contract.ClockDrift) + 1
 	}
 	n := isolation.NameOf(infer.SequenceGap)
 	f := finding.Finding{
@@ -43,12 +43,12 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{}, Refutes: []string{}, AlsoRefutes: []string{},
 		Explanation:   fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason),
 		FirstPosition: positionText(g.Partition, g.From), LastPosition: positionText(g.Partition, g.To),
-		DetectedAt: m.detectedAt(),
+		DetectedAt: m.clock.detectedAt(),
 	}
 	id := f
 	id.Txns = []string{f.FirstPosition, f.LastPosition}
 	f.ID = m.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})
-	m.countFound(&f)
+	m.reports.countFound(&f)
 	m.hand(f)
 }
 

@@ -76,46 +76,46 @@ func (h *horizon) init() {
 }
 
 // behind reports an edge whose head is retired in these views: rule (d).
-func (m *Machine) behind(e *infer.Edge, in incremental.Views) {
-	m.forced.odd = true
-	if in = m.toTell(in); in == 0 {
+func (s *reports) behind(e *infer.Edge, in incremental.Views) {
+	s.saturated.odd = true
+	if in = s.saturated.toTell(in); in == 0 {
 		return
 	}
 	what := fmt.Sprintf("%s of the session", e.Label)
 	class := "session"
 	if e.Version != 0 {
-		key := m.infer.Key(e.Version)
+		key := s.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
-	m.noteIn(in, class, what, m.noted(e.From), m.noted(e.To))
+	s.noteIn(in, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
 // toTell are those of the views of which it is told that an edge has no place. With a
 // window the levels that have real time in pasts are said to hold only where another level
 // does, of which that is told as well.
-func (m *Machine) toTell(in incremental.Views) incremental.Views {
-	if m.cfg.Unbounded {
+func (f *saturated) toTell(in incremental.Views) incremental.Views {
+	if f.cfg.Unbounded {
 		return in
 	}
-	return in &^ m.forced.timed.views
+	return in &^ f.timed.views
 }
 
 // beyond reports a read of what is no longer kept, or a write of what a retired
 // transaction had read.
-func (m *Machine) beyond(a *infer.Anomaly) {
+func (h *finder) beyond(a *infer.Anomaly) {
 	what, class := "read of an old state", ""
 	if a.Version != 0 {
-		key := m.infer.Key(a.Version)
+		key := h.infer.Key(a.Version)
 		what, class = "read of an old version of "+key, keyClass(key)
 		if a.Kind == infer.RetiredReader {
 			what = "write of what a retired transaction had read of " + key
 		}
-	} else if r := m.record(a.A); int(a.OpA) < len(r.Ops) {
+	} else if r := h.record(a.A); int(a.OpA) < len(r.Ops) {
 		key := r.Ops[a.OpA].Key
 		what, class = "read of an old state of "+key, keyClass(key)
-		m.contradict(key) // of a list; whether it agrees with those that have retired is not known
+		h.reports.contradict(key) // of a list; whether it agrees with those that have retired is not known
 	}
-	m.note(class, what, m.noted(a.A))
+	h.reports.note(class, what, h.clock.noted(a.A))
 }
 
 // noted is what a horizon finding says of a transaction.
@@ -126,13 +126,13 @@ type noted struct {
 	position   string
 }
 
-func (m *Machine) noted(n uint32) noted {
-	x, r := m.infer.Info(n), m.record(n)
+func (k *clock) noted(n uint32) noted {
+	x, r := k.infer.Info(n), k.record(n)
 	reached := x.End
-	if int(x.Partition) < len(m.partitions) {
-		reached = max(reached, m.partitions[x.Partition].Max)
+	if int(x.Partition) < len(k.partitions) {
+		reached = max(reached, k.partitions[x.Partition].Max)
 	}
-	return noted{r.ID, r.Epoch, x.Start, x.End, reached, m.position(x)}
+	return noted{r.ID, r.Epoch, x.Start, x.End, reached, k.position(x)}
 }
 
 // note counts an edge between two transactions that could not be placed, or what
@@ -143,51 +143,51 @@ func (m *Machine) noted(n uint32) noted {
 // now lives or has lived beside it, also where u came late: so the range reaches
 // from v's start to how far events had come when the edge was met. Where only u is
 // given, v is one of which nothing is kept: the range begins where the input does.
-func (m *Machine) note(class, what string, txns ...noted) {
-	m.Counters.Horizon++
-	m.noteGroup(class, what, txns...)
+func (s *reports) note(class, what string, txns ...noted) {
+	s.Counters.Horizon++
+	s.noteGroup(class, what, txns...)
 }
 
 // noteIn is note for what concerns these views only. Levels that have been watched from
 // the beginning on are not concerned by what those have not seen that began later.
-func (m *Machine) noteIn(in incremental.Views, class, what string, txns ...noted) {
-	for i, l := range m.views {
-		if in&(1<<i) != 0 && m.begunOf(l) == nil {
-			m.note(class, what, txns...)
+func (s *reports) noteIn(in incremental.Views, class, what string, txns ...noted) {
+	for i, l := range s.views {
+		if in&(1<<i) != 0 && s.turning.begunOf(l) == nil {
+			s.note(class, what, txns...)
 			return
 		}
 	}
-	m.Counters.Horizon++
-	m.apart++
-	for i, l := range m.views {
-		if b := m.begunOf(l); b != nil && in&(1<<i) != 0 {
+	s.Counters.Horizon++
+	s.turning.apart++
+	for i, l := range s.views {
+		if b := s.turning.begunOf(l); b != nil && in&(1<<i) != 0 {
 			b.Horizon++
-			b.Reached = max(b.Reached, (m.panes.index(txns[0].end)+1)*m.panes.length)
+			b.Reached = max(b.Reached, (s.panes.index(txns[0].end)+1)*s.panes.length)
 		}
 	}
-	m.noteGroup(classOfBegun+class, what, txns...)
+	s.noteGroup(classOfBegun+class, what, txns...)
 }
 
 // classOfBegun stands before the class of what concerns only levels that began later.
 const classOfBegun = "levels begun later: "
 
 // noteGroup is note for what is counted elsewhere.
-func (m *Machine) noteGroup(class, what string, txns ...noted) {
+func (s *reports) noteGroup(class, what string, txns ...noted) {
 	live := txns[0]
 	at := live.end // the pane that is open where the watermark stands
-	if m.watermark != math.MinInt64 && m.watermark != math.MaxInt64 {
-		at = max(at, m.watermark)
+	if s.clock.watermark != math.MinInt64 && s.clock.watermark != math.MaxInt64 {
+		at = max(at, s.clock.watermark)
 	}
-	key := horizonKey{class, m.panes.index(at)}
-	g := m.horizon.groups[key]
-	if g == nil && m.horizon.crowded(key.pane) {
+	key := horizonKey{class, s.panes.index(at)}
+	g := s.horizon.groups[key]
+	if g == nil && s.horizon.crowded(key.pane) {
 		key.class = otherClasses
-		g = m.horizon.groups[key]
+		g = s.horizon.groups[key]
 	}
 	if g == nil {
 		g = &horizonGroup{Pane: key.pane, From: live.start, To: live.end, Named: []string{}}
-		m.horizon.groups[key] = g
-		m.horizon.order = append(m.horizon.order, key)
+		s.horizon.groups[key] = g
+		s.horizon.order = append(s.horizon.order, key)
 	}
 	g.Count++
 	var names []string
@@ -197,8 +197,8 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 	}
 	g.Older = g.Older || len(txns) == 1
 	g.To = max(g.To, live.reached)
-	if m.watermark != math.MaxInt64 {
-		g.To = max(g.To, m.watermark)
+	if s.clock.watermark != math.MaxInt64 {
+		g.To = max(g.To, s.clock.watermark)
 	}
 	if len(g.Examples) < maxExamples {
 		g.Examples = append(g.Examples, isolation.Cut(fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")), maxExample))
@@ -206,18 +206,18 @@ func (m *Machine) noteGroup(class, what string, txns ...noted) {
 	g.Finding.LastPosition = live.position
 	if g.Count == 1 {
 		g.Finding.Txns = names
-		g.Finding.Source, g.Finding.Epoch = m.cfg.Source, live.epoch
+		g.Finding.Source, g.Finding.Epoch = s.cfg.Source, live.epoch
 		g.Finding.FirstPosition = live.position
 		n := isolation.NameOf(infer.RetiredRead)
 		g.Finding.Kind, g.Finding.Anomaly, g.Finding.Title = n.Kind, n.Anomaly, n.Title
 		g.Finding.Refutes, g.Finding.AlsoRefutes = []string{}, []string{}
 		g.Finding.State = finding.Provisional
-		g.Finding.ID = m.groupID(key.class, key.pane)
+		g.Finding.ID = s.groupID(key.class, key.pane)
 		g.name(txns)
-		m.publishGroup(g)
-		m.countFound(&g.Finding)
+		s.publishGroup(g)
+		s.countFound(&g.Finding)
 		if !strings.HasPrefix(class, classOfBegun) {
-			m.panes.horizon(m, live.end)
+			s.panes.horizon(live.end)
 		}
 		return
 	}
@@ -243,16 +243,16 @@ func (g *horizonGroup) name(txns []noted) {
 	}
 }
 
-func (m *Machine) groupID(class string, pane int64) string {
-	f := finding.Finding{Source: m.cfg.Source, Kind: finding.KindHorizon, Txns: []string{class, fmt.Sprint(pane)}}
-	return m.identity(&f, identified{members: f.Txns})
+func (s *reports) groupID(class string, pane int64) string {
+	f := finding.Finding{Source: s.cfg.Source, Kind: finding.KindHorizon, Txns: []string{class, fmt.Sprint(pane)}}
+	return s.identity(&f, identified{members: f.Txns})
 }
 
-func (m *Machine) publishGroup(g *horizonGroup) {
+func (s *reports) publishGroup(g *horizonGroup) {
 	f := &g.Finding
 	f.Revision++
-	f.DetectedAt = m.detectedAt()
-	f.Command = m.replayCommand(g)
+	f.DetectedAt = s.clock.detectedAt()
+	f.Command = s.replayCommand(g)
 	edges := counted(g.Count, "edge could not be placed, because the window has passed what it leads to",
 		"edges could not be placed, because the window has passed what they lead to")
 	f.Headline = counted(g.Count, "read or write", "reads and writes") + " depend on transactions that had left the window."
@@ -260,19 +260,19 @@ func (m *Machine) publishGroup(g *horizonGroup) {
 		edges, strings.Join(g.Examples, "\n  - "))
 	out := *f
 	out.Txns = slices.Clone(f.Txns)
-	m.hand(out)
+	s.hand(out)
 }
 
 // replayCommand replays the range of g, widened by how far ranks and event times
 // may lie apart: a window, over which neighbours live together, with the longest
 // transaction and the lateness.
-func (m *Machine) replayCommand(g *horizonGroup) string {
-	if m.cfg.Replay == "" {
+func (s *reports) replayCommand(g *horizonGroup) string {
+	if s.cfg.Replay == "" {
 		return ""
 	}
-	command := m.cfg.Replay + " --source " + ShellQuote(m.cfg.Source)
-	if !m.untimed {
-		margin := int64(m.cfg.Window.D + m.cfg.MaxTxn + m.cfg.Lateness.D)
+	command := s.cfg.Replay + " --source " + ShellQuote(s.cfg.Source)
+	if !s.untimed {
+		margin := int64(s.cfg.Window.D + s.cfg.MaxTxn + s.cfg.Lateness.D)
 		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
 		if !g.Older {
 			command += " --from " + at(g.From-margin)
@@ -313,22 +313,22 @@ func ShellQuote(text string) string {
 
 // flushHorizon hands out the groups that have grown, and forgets those of panes
 // that are over.
-func (m *Machine) flushHorizon() { m.flushHorizonBefore(1<<63 - 1) }
+func (h *finder) flushHorizon() { h.reports.flushHorizonBefore(1<<63 - 1) }
 
-func (m *Machine) flushHorizonBefore(pane int64) {
-	if len(m.horizon.order) == 0 {
+func (s *reports) flushHorizonBefore(pane int64) {
+	if len(s.horizon.order) == 0 {
 		return
 	}
-	kept := m.horizon.order[:0]
-	for _, k := range m.horizon.order {
-		g := m.horizon.groups[k]
+	kept := s.horizon.order[:0]
+	for _, k := range s.horizon.order {
+		g := s.horizon.groups[k]
 		if k.pane >= pane {
 			kept = append(kept, k)
 			continue
 		}
 		g.Finding.State = finding.Final
-		m.publishGroup(g)
-		delete(m.horizon.groups, k)
+		s.publishGroup(g)
+		delete(s.horizon.groups, k)
 	}
-	m.horizon.order = kept
+	s.horizon.order = kept
 }

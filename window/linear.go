@@ -25,7 +25,7 @@ import (
 var linearizable = isolation.Level{Special: isolation.Linearizable}
 
 // linearizes says whether the level is asked for.
-func (m *Machine) linearizes() bool { return slices.Contains(m.cfg.Levels, linearizable) }
+func (o *core) linearizes() bool { return slices.Contains(o.cfg.Levels, linearizable) }
 
 // linearBudget is how many steps the search for an order of one key may take.
 const linearBudget = 5_000_000
@@ -47,28 +47,28 @@ type linearKey struct {
 }
 
 // linearize decides all keys.
-func (m *Machine) linearize() {
-	m.linear = linearized{}
-	if !m.cfg.Unbounded || !m.linearizes() {
+func (l *linearizing) linearize() {
+	l.linear = linearized{}
+	if !l.cfg.Unbounded || !l.linearizes() {
 		return
 	}
-	m.linear.done = true
-	c := m.infer.Counters
-	if t := m.cfg.Contract; !t.Complete || t.Existing || t.UnmonitoredWriters || c.Missing() > 0 {
-		m.linear.Why = "operations on the keys may be missing"
+	l.linear.done = true
+	c := l.infer.Counters
+	if t := l.cfg.Contract; !t.Complete || t.Existing || t.UnmonitoredWriters || c.Missing() > 0 {
+		l.linear.Why = "operations on the keys may be missing"
 		return // what is missing may have written what was read
 	}
-	for _, k := range m.linearKeys() {
-		if !m.linearOne(&k) {
+	for _, k := range l.linearKeys() {
+		if !l.linearOne(&k) {
 			return
 		}
 	}
 }
 
 // linearOne decides one key; false when no other needs to be.
-func (m *Machine) linearOne(k *linearKey) bool {
+func (l *linearizing) linearOne(k *linearKey) bool {
 	v := linear.Chain(k.ops)
-	if v == linear.Holds || v == linear.Fails && m.toldNonlinearizable(k) {
+	if v == linear.Holds || v == linear.Fails && l.reports.toldNonlinearizable(k) {
 		return true
 	}
 	budget := min(linearBudget, linearBytes/(len(k.ops)/8+256))
@@ -77,43 +77,43 @@ func (m *Machine) linearOne(k *linearKey) bool {
 	case linear.Holds:
 		return true
 	case linear.Unknown:
-		m.linear.Why = fmt.Sprintf("no order of the operations on %s was found within the budget", k.name)
+		l.linear.Why = fmt.Sprintf("no order of the operations on %s was found within the budget", k.name)
 		return true
 	}
 	at, refuted := linear.Refute(k.ops, budget)
 	if !refuted {
-		m.linear.Why = fmt.Sprintf("that the operations on %s have no order was not confirmed within the budget", k.name)
+		l.linear.Why = fmt.Sprintf("that the operations on %s have no order was not confirmed within the budget", k.name)
 		return true
 	}
-	if m.toldNonlinearizable(k) {
+	if l.reports.toldNonlinearizable(k) {
 		return true
 	}
-	m.reportLinear(k, at, r.Order)
+	l.reportLinear(k, at, r.Order)
 	return true
 }
 
 // toldNonlinearizable says whether a contradiction on the key was found when its records
 // came.
-func (m *Machine) toldNonlinearizable(k *linearKey) bool {
+func (s *reports) toldNonlinearizable(k *linearKey) bool {
 	about := func(f *finding.Finding) bool {
 		return f.State != finding.Withdrawn && len(f.Edges) > 0 && f.Edges[0].Key == k.name && f.Epoch == k.epoch &&
 			slices.Contains(f.Refutes, linearizable.String())
 	}
-	return slices.ContainsFunc(m.open.list, func(f *openFinding) bool { return !f.closed && about(&f.Finding) }) ||
-		slices.ContainsFunc(m.open.recent, func(r recentFinding) bool { return about(&r.Finding) })
+	return slices.ContainsFunc(s.open.list, func(f *openFinding) bool { return !f.closed && about(&f.Finding) }) ||
+		slices.ContainsFunc(s.open.recent, func(r recentFinding) bool { return about(&r.Finding) })
 }
 
 // linearKeys are the keys in the order of their names.
-func (m *Machine) linearKeys() []linearKey {
+func (l *linearizing) linearKeys() []linearKey {
 	at := map[string]int{}
 	var keys []linearKey
-	m.infer.EachTaken(func(n uint32) {
-		r := m.record(n)
+	l.infer.EachTaken(func(n uint32) {
+		r := l.record(n)
 		if r.Flags&event.Stale != 0 {
 			return
 		}
 		if r.Flags&event.HasTimes == 0 {
-			m.linear.Why = "transactions without start and end"
+			l.linear.Why = "transactions without start and end"
 			return
 		}
 		steps := map[string][]linear.Step{}
@@ -122,7 +122,7 @@ func (m *Machine) linearKeys() []linearKey {
 			o := &r.Ops[i]
 			s, ok := linearStep(o, r.Status == event.Unknown)
 			if !ok {
-				m.linear.Why = fmt.Sprintf("operations of the kind %s", o.Kind)
+				l.linear.Why = fmt.Sprintf("operations of the kind %s", o.Kind)
 				continue
 			}
 			if s == nil {
@@ -141,9 +141,9 @@ func (m *Machine) linearKeys() []linearKey {
 				at[name] = i
 				keys = append(keys, linearKey{epoch: r.Epoch, name: key})
 			}
-			op := linear.Op{Call: r.Start, Return: r.End + int64(m.cfg.Contract.ClockDrift), Steps: steps[key]}
+			op := linear.Op{Call: r.Start, Return: r.End + int64(l.cfg.Contract.ClockDrift), Steps: steps[key]}
 			if r.Status == event.Unknown {
-				op.Return, op.Open = math.MaxInt64, !m.infer.Info(n).Counted // it took effect at some time, if somebody saw it
+				op.Return, op.Open = math.MaxInt64, !l.infer.Info(n).Counted // it took effect at some time, if somebody saw it
 			}
 			keys[i].ops = append(keys[i].ops, op)
 			keys[i].txns = append(keys[i].txns, n)
@@ -205,7 +205,7 @@ const maxLinearMembers = 12
 
 // reportLinear reports that the operations on k have no order: the one whose return
 // leaves nothing possible, those that ran beside it, and the last ones that do fit.
-func (m *Machine) reportLinear(k *linearKey, at int, order []int) {
+func (l *linearizing) reportLinear(k *linearKey, at int, order []int) {
 	stuck := k.ops[at]
 	members := []uint32{k.txns[at]}
 	take := func(i int) {
@@ -227,26 +227,26 @@ func (m *Machine) reportLinear(k *linearKey, at int, order []int) {
 	f.Finding.Certain = true
 	w := finding.Witness{Anomaly: infer.Nonlinearizable, Key: k.name}
 	for _, n := range members {
-		w.Txns = append(w.Txns, m.record(n))
+		w.Txns = append(w.Txns, l.record(n))
 	}
-	m.publish(f, isolation.NameLinear(), &w)
+	l.finder.publish(f, isolation.NameLinear(), &w)
 }
 
 // linearReason says why linearizability is not known, "" if it is. In a stream, the
 // keys must be registers whose writers say what they replaced.
-func (m *Machine) linearReason() string {
-	c := m.infer.Counters
+func (l *linearizing) linearReason() string {
+	c := l.infer.Counters
 	switch {
-	case !m.cfg.Unbounded && c.Placeless > 0:
+	case !l.cfg.Unbounded && c.Placeless > 0:
 		return counted(c.Placeless, "operation without a place among those on its key", "operations without a place among those on their keys")
-	case !m.cfg.Unbounded && c.Unordered > 0:
+	case !l.cfg.Unbounded && c.Unordered > 0:
 		return counted(c.Unordered, "key of which two writes do not say what they replaced", "keys of which two writes do not say what they replaced")
-	case !m.cfg.Unbounded:
+	case !l.cfg.Unbounded:
 		return ""
-	case !m.linear.done:
+	case !l.linear.done:
 		return "the history has not ended"
 	}
-	return m.linear.Why
+	return l.linear.Why
 }
 
 // maxLinearPath bounds the transactions of a finding from a stream: the two that
@@ -256,32 +256,32 @@ const maxLinearPath = 256
 // reportLine reports a transaction that began after another had ended which comes
 // later on the key, or that replaced what rests on it: each between them replaced or
 // read what the one before left.
-func (m *Machine) reportLine(a *infer.Anomaly) {
-	path := m.infer.Line(nil, a.Other, a.Version)
+func (h *finder) reportLine(a *infer.Anomaly) {
+	path := h.infer.Line(nil, a.Other, a.Version)
 	if path == nil {
 		return // taken back by what else the record said
 	}
-	key := m.infer.Key(a.Version)
+	key := h.infer.Key(a.Version)
 	if len(path) > maxLinearPath {
-		m.note(keyClass(key), fmt.Sprintf("%d operations on %s between two that contradict each other", len(path), key), m.noted(a.B))
+		h.reports.note(keyClass(key), fmt.Sprintf("%d operations on %s between two that contradict each other", len(path), key), h.clock.noted(a.B))
 		return
 	}
 	f := &openFinding{members: []uint32{a.A}, versions: path}
 	f.Finding.Certain = a.Certain
-	w := finding.Witness{Anomaly: infer.Nonlinearizable, Key: key, Drift: int64(m.cfg.Contract.ClockDrift)}
-	m.given(&w)
+	w := finding.Witness{Anomaly: infer.Nonlinearizable, Key: key, Drift: int64(h.cfg.Contract.ClockDrift)}
+	h.given(&w)
 	step := func(to uint32, label infer.Label, v uint32) {
 		e := finding.Dependency{From: len(f.members) - 1, To: len(f.members), Label: label, Shown: -1}
 		if v != 0 {
-			e.Key, e.Value = key, m.infer.Value(v, &m.scratch)
+			e.Key, e.Value = key, h.infer.Value(v, &h.scratch)
 		}
 		w.Edges = append(w.Edges, e)
 		f.members = append(f.members, to)
 	}
 	at := a.A
 	for i := 1; i < len(path); i++ {
-		to := m.infer.WriterOf(path[i])
-		if m.infer.WriterOf(path[i-1]) == at {
+		to := h.infer.WriterOf(path[i])
+		if h.infer.WriterOf(path[i-1]) == at {
 			step(to, infer.WW|infer.WR, path[i-1])
 		} else {
 			step(to, infer.RW, path[i])
@@ -299,12 +299,12 @@ func (m *Machine) reportLine(a *infer.Anomaly) {
 	f.members = f.members[:len(f.members)-1]
 	w.Edges[len(w.Edges)-1].To = 0
 	for _, n := range f.members {
-		w.Txns = append(w.Txns, m.record(n))
+		w.Txns = append(w.Txns, h.record(n))
 	}
-	if err := m.verify(&w); err != nil {
-		m.Counters.Unverified++
-		m.Unverified = err
+	if err := h.verify(&w); err != nil {
+		h.Counters.Unverified++
+		h.unverified = err
 		return
 	}
-	m.publish(f, isolation.NameLinear(), &w)
+	h.publish(f, isolation.NameLinear(), &w)
 }

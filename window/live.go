@@ -18,40 +18,40 @@ import (
 // Of the live nodes only those about the due ones are ordered, twice as many as are
 // looked at: the work is in proportion to what freezes, and not to the window. What
 // comes behind stays there. If that fails, all live nodes are.
-func (m *Machine) orderLive(i, due int, misfits bool) {
-	relaxed := refuted(m.verdicts.certain, m.views[i])
-	if part := lookedAt(lookedAt(due)); part < m.graph.Nodes(i) {
-		c := m.live(i, m.graph.First(i, part), lookedAt(due), relaxed, false)
-		if c == nil || !c.unread && m.adoptGuessed(i, c) {
+func (o *choices) orderLive(i, due int, misfits bool) {
+	relaxed := refuted(o.reports.verdicts.certain, o.views[i])
+	if part := lookedAt(lookedAt(due)); part < o.graph.Nodes(i) {
+		c := o.live(i, o.graph.First(i, part), lookedAt(due), relaxed, false)
+		if c == nil || !c.unread && o.adoptGuessed(i, c) {
 			return
 		}
 	}
-	nodes := m.graph.Order(i)
+	nodes := o.graph.Order(i)
 	for n := 0; n < maxHunt; n++ {
-		c := m.live(i, nodes, 0, relaxed, false)
-		if c == nil || m.adoptGuessed(i, c) || m.views[i].Family == isolation.Plain && m.adoptOf(i, c, &c.problem) {
+		c := o.live(i, nodes, 0, relaxed, false)
+		if c == nil || o.adoptGuessed(i, c) || o.views[i].Family == isolation.Plain && o.adoptOf(i, c, &c.problem) {
 			return
 		}
 		if c.rows {
-			m.adoptOf(i, c, &c.problem)
+			o.adoptOf(i, c, &c.problem)
 			return
 		}
 		if c.repeats {
-			c = m.live(i, nodes, 0, relaxed, true)
+			c = o.live(i, nodes, 0, relaxed, true)
 		} else {
 			c.problem.Edges = c.problem.Edges[:len(c.problem.Edges)-c.assumed]
 		}
-		r := m.solve(i, c)
+		r := o.solve(i, c)
 		switch r.Verdict {
 		case solve.Satisfiable:
 			if misfits {
-				m.adopt(i, c, r.Order)
+				o.adopt(i, c, r.Order)
 			}
 			return
 		case solve.Unknown:
 			return
 		}
-		if relaxed && !m.another(i, c, &r.Core) || !relaxed && !m.cannotOrder(i, c, &r.Core) || !m.hunted(i) || len(r.Core.Pairs)+len(r.Core.Reads) == 0 {
+		if relaxed && !o.another(i, c, &r.Core) || !relaxed && !o.cannotOrder(i, c, &r.Core) || !o.hunted(i) || len(r.Core.Pairs)+len(r.Core.Reads) == 0 {
 			return
 		}
 		relaxed = true
@@ -59,8 +59,8 @@ func (m *Machine) orderLive(i, due int, misfits bool) {
 }
 
 // adoptGuessed takes an order that has real time and session order, or session order.
-func (m *Machine) adoptGuessed(i int, c *constraints) bool {
-	return !m.untimed && m.adoptOf(i, c, m.guessedInTime(i, c)) || m.adoptOf(i, c, m.inSessions(i, c))
+func (o *choices) adoptGuessed(i int, c *constraints) bool {
+	return !o.untimed && o.adoptOf(i, c, o.guessedInTime(i, c)) || o.adoptOf(i, c, o.inSessions(i, c))
 }
 
 // readBudget is what the search may take for an order with reads of repeated values, about
@@ -68,12 +68,12 @@ func (m *Machine) adoptGuessed(i int, c *constraints) bool {
 const readBudget = solve.DefaultBudget / 20
 
 // adoptOf takes the order of the problem, if it has one.
-func (m *Machine) adoptOf(i int, c *constraints, p *solve.Problem) bool {
+func (o *choices) adoptOf(i int, c *constraints, p *solve.Problem) bool {
 	if len(p.Reads) > 0 {
 		p.Budget = readBudget
 	}
 	r := solve.Solve(p)
-	return r.Verdict == solve.Satisfiable && m.adopt(i, c, r.Order)
+	return r.Verdict == solve.Satisfiable && o.adopt(i, c, r.Order)
 }
 
 // lookedAt is how many live nodes are looked at before the first of them freeze: some
@@ -85,49 +85,49 @@ func lookedAt(due int) int { return due + max(due/4, 512) }
 // first of these, up to until; and from what is frozen. nil where versions are no
 // chains. Reads of repeated values are among them as far as a writer is; if all has to be
 // known, as far as all writers are.
-func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *constraints {
-	c := m.graphOf(i, nodes, relaxed)
+func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *constraints {
+	c := o.graphOf(i, nodes, relaxed)
 	var txns []uint32
 	for _, n := range c.nodes {
-		if !m.graph.Split(i) || n&1 == 1 {
-			txns = append(txns, uint32(m.graph.VertexOf(i, n)))
+		if !o.graph.Split(i) || n&1 == 1 {
+			txns = append(txns, uint32(o.graph.VertexOf(i, n)))
 		}
 	}
 	pieces := make([]piece, 0, 4*len(txns))
 	var begun []solve.Edge
 	asked := false
 	live := func(n uint32) bool {
-		out, _, _ := m.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.WW))
+		out, _, _ := o.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.WW))
 		return c.nodeAt(out) >= 0
 	}
-	elements := !known && !m.graph.Split(i) // to add what is there is no conflict, and a witness does not tell elements apart
-	ok := m.infer.EachPiece(txns, live, elements, func(p *infer.Piece) {
+	elements := !known && !o.graph.Split(i) // to add what is there is no conflict, and a witness does not tell elements apart
+	ok := o.infer.EachPiece(txns, live, elements, func(p *infer.Piece) {
 		c.rows = c.rows || p.Rows
-		c.repeats = c.repeats || m.infer.OfElement(p.Versions[0]) // what cannot be ordered is asked again without them
-		asked = asked || m.anyAskedLess([]infer.Chain{p.Chain}, m.views[i])
-		x := piece{at: -1, key: p.Key, hash: m.infer.KeyHash(p.Key), unit: m.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}
+		c.repeats = c.repeats || o.infer.OfElement(p.Versions[0]) // what cannot be ordered is asked again without them
+		asked = asked || o.asking.anyAskedLess([]infer.Chain{p.Chain}, o.views[i])
+		x := piece{at: -1, key: p.Key, hash: o.infer.KeyHash(p.Key), unit: o.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}
 		x.closed = x.closed || x.unit.In < 0 || x.unit.InAnti < 0
 		x.later = until > 0 && slices.ContainsFunc(p.Readers, func(n uint32) bool {
-			node, _, _ := m.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.RW))
-			return c.nodeAt(node) < 0 && m.graph.Known(incremental.Vertex(n)) && !m.graph.Retired(i, incremental.Vertex(n))
+			node, _, _ := o.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.RW))
+			return c.nodeAt(node) < 0 && o.graph.Known(incremental.Vertex(n)) && !o.graph.Retired(i, incremental.Vertex(n))
 		})
-		x.later = x.later || until > 0 && p.Repeated && m.readFurtherBack(i, c, p.Versions[len(p.Versions)-1])
+		x.later = x.later || until > 0 && p.Repeated && o.readFurtherBack(i, c, p.Versions[len(p.Versions)-1])
 		if p.Repeated && x.unit.In < 0 && x.unit.InAnti >= 0 && x.unit.Out >= 0 && !known {
 			x.unit.In = c.begun()
 			begun = append(begun, solve.Edge{From: x.unit.In, To: x.unit.InAnti})
 		}
 		x.repeated = p.Repeated && x.unit.In >= 0 && x.unit.InAnti >= 0
-		if x.unit.Out >= 0 && !(relaxed && m.isAside(i, p.Key, &p.Chain)) {
+		if x.unit.Out >= 0 && !(relaxed && o.isAside(i, p.Key, &p.Chain)) {
 			pieces = append(pieces, x)
 		}
 	})
-	if !ok || asked || m.views[i].Base == isolation.Prefix {
+	if !ok || asked || o.views[i].Base == isolation.Prefix {
 		return nil
 	}
 	pieces = sortedPieces(pieces)
 	p := &c.problem
 	p.Units, c.chains = make([]solve.Unit, 0, len(pieces)), make([]infer.Chain, 0, len(pieces))
-	reads := m.openReads(i, c, pieces, elements)
+	reads := o.openReads(i, c, pieces, elements)
 	var later, assumed []solve.Edge
 	for from := 0; from < len(pieces); {
 		to := from + 1
@@ -169,7 +169,7 @@ func (m *Machine) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	if known {
 		return c
 	}
-	assumed = append(m.readersOfFrozen(i, c, txns, assumed), begun...)
+	assumed = append(o.readersOfFrozen(i, c, txns, assumed), begun...)
 	if c.past > 0 {
 		assumed = append(assumed, solve.Edge{From: c.past, To: c.past + 1})
 	}
@@ -204,21 +204,21 @@ func sortedPieces(pieces []piece) []piece {
 
 // readersOfFrozen appends that live readers of what is frozen come before the live
 // writers of the key.
-func (m *Machine) readersOfFrozen(i int, c *constraints, txns []uint32, dst []solve.Edge) []solve.Edge {
+func (o *choices) readersOfFrozen(i int, c *constraints, txns []uint32, dst []solve.Edge) []solve.Edge {
 	p := &c.problem
 	byKey := map[uint32]int{}
 	for k := range p.Keys {
 		if from, _ := p.Range(k); int(from) < len(p.Units) {
-			byKey[m.infer.KeyOfVersion(c.chains[from].Versions[0])] = k
+			byKey[o.infer.KeyOfVersion(c.chains[from].Versions[0])] = k
 		}
 	}
 	for _, t := range txns {
-		m.infer.EachBlindRead(t, func(key, v uint32) {
+		o.infer.EachBlindRead(t, func(key, v uint32) {
 			k, ok := byKey[key]
-			if !ok || m.liveVersion(i, v) || m.infer.IsRepeated(v) || m.infer.Unwritten(v) {
+			if !ok || o.liveVersion(i, v) || o.infer.IsRepeated(v) || o.infer.Unwritten(v) {
 				return
 			}
-			node, _, _ := m.graph.Ends(i, incremental.Vertex(t), incremental.Vertex(t), incremental.Labels(infer.RW))
+			node, _, _ := o.graph.Ends(i, incremental.Vertex(t), incremental.Vertex(t), incremental.Labels(infer.RW))
 			r := c.nodeAt(node)
 			if r < 0 {
 				return
@@ -235,19 +235,19 @@ func (m *Machine) readersOfFrozen(i int, c *constraints, txns []uint32, dst []so
 }
 
 // liveVersion says whether the writer of v is live in the i-th view.
-func (m *Machine) liveVersion(i int, v uint32) bool {
-	w := m.infer.WriterOf(v)
-	return w != 0 && m.graph.Known(incremental.Vertex(w)) && !m.graph.Retired(i, incremental.Vertex(w))
+func (o *choices) liveVersion(i int, v uint32) bool {
+	w := o.infer.WriterOf(v)
+	return w != 0 && o.graph.Known(incremental.Vertex(w)) && !o.graph.Retired(i, incremental.Vertex(w))
 }
 
 // adopt gives the order to the i-th view, and to the views of weaker levels. It
 // returns false when the i-th view does not take it.
-func (m *Machine) adopt(i int, c *constraints, order []int32) bool {
+func (o *choices) adopt(i int, c *constraints, order []int32) bool {
 	place := func(j int, n uint32) (at int64, known bool) {
-		v := uint32(m.graph.VertexOf(j, n))
+		v := uint32(o.graph.VertexOf(j, n))
 		node := v
-		if m.graph.Split(i) {
-			if node = 2*v + 1; m.graph.Split(j) {
+		if o.graph.Split(i) {
+			if node = 2*v + 1; o.graph.Split(j) {
 				node = n
 			}
 		}
@@ -255,30 +255,30 @@ func (m *Machine) adopt(i int, c *constraints, order []int32) bool {
 			return 2*int64(order[at]) + int64(n&1), true
 		}
 		// What has retired in the i-th view comes first.
-		return -1, m.graph.Retired(i, incremental.Vertex(v)) || m.graph.Split(i) && node&1 == 0 && c.nodeAt(node+1) >= 0
+		return -1, o.graph.Retired(i, incremental.Vertex(v)) || o.graph.Split(i) && node&1 == 0 && c.nodeAt(node+1) >= 0
 	}
 	taken := false
-	for j, l := range m.views {
-		if j != i && (c.relaxed || !m.speaksFor(i, l)) || l.Underlying() < isolation.Prefix {
+	for j, l := range o.views {
+		if j != i && (c.relaxed || !o.turning.speaksFor(i, l)) || l.Underlying() < isolation.Prefix {
 			continue
 		}
-		taken = m.graph.Reorder(j, m.arranged(j, c, place)) && j == i || taken
+		taken = o.graph.Reorder(j, o.arranged(j, c, place)) && j == i || taken
 	}
 	return taken
 }
 
 // arranged are the live nodes of the j-th view by their new places, as far as those
 // are known: they stand where such nodes stood before, the others stay where they are.
-func (m *Machine) arranged(j int, c *constraints, place func(j int, n uint32) (int64, bool)) []uint32 {
+func (o *choices) arranged(j int, c *constraints, place func(j int, n uint32) (int64, bool)) []uint32 {
 	type placed struct {
 		n  uint32
 		at int64
 	}
-	last := m.graph.Nodes(j)
+	last := o.graph.Nodes(j)
 	if k := 3*len(c.nodes) + 1024; k < last { // whole views where they differ by more than that
 		last = k
 	}
-	nodes := m.graph.First(j, last)
+	nodes := o.graph.First(j, last)
 	var slots []int
 	var moved []placed
 	for k, n := range nodes {

@@ -84,128 +84,65 @@ type partition struct {
 
 // Machine is the state of one source. Use [New].
 type Machine struct {
-	cfg   Config
-	infer *infer.State
-	graph *incremental.Graph
-	views []isolation.Level // by view
-	// follows are the labels of edges that some view is about.
-	follows infer.Label
-	// weakFirst are the views, weak bases first, plain ones before those with
-	// session order.
-	weakFirst []int
-	realTime  bool              // some view is timed
-	fitted    []isolation.Level // views whose order the counters agree with, since Close
-	counting  counting          // of counters, while records come
-	faults    faults            // that were told
-	// closedSessions are those of sessions=closed, nil otherwise.
-	closedSessions *closedSessions
+	core
+	clock       clock
+	asking      asking
+	turning     turning
+	saturated   saturated
+	reports     reports
+	finder      finder
+	choices     choices
+	linearizing linearizing
+	sums        sums
 
-	asked    []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
-	askedFor []int64          // how many did that did not abort, by what they asked for; empty while none did
-	// asManyMeanings: some did by a name that products mean different things by.
-	asManyMeanings bool
-	weaker         weaker // of these, what is less than expected
-	partitions     []partition
-	watermark      int64
-	held           int64 // the watermark does not pass it: see Hold
-	retiredAt      int64 // watermark when transactions retired last
-	tick           int64
-	logical        int64 // time of sources without times: 1024 a transaction
-	untimed        bool
-	timed          bool
-	closed         bool
-	before         int64 // watermark before Close
-
-	open     registry
-	verdicts verdicts
-	waiting  waitingRoom
-	cause    string // of the withdrawals in work
-	panes    panes
-	horizon  horizon
-	found    map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
-	Counters Counters
-
-	// Unverified is why the verifier did not accept the latest such witness.
-	Unverified error
-
-	contradicted []string              // keys, sorted: see contradicted.go
-	orderings    []ordering            // by view, at the end of an input
-	givenUp      []string              // keys that could not be ordered then
-	unchained    int64                 // keys that can not be, since their versions are not chains
-	unsureWriter bool                  // a read that was not decided may be of a transaction of unknown outcome
-	frozen       [][]lastFrozen        // by view and key: see frozen.go
-	spareNews    map[uint32]lastFrozen // memory of the next frozenRun; empty
-	misfits      []int64               // by view: transactions that do not fit what had frozen
-	aside        []setAside            // see aside.go
 	// tried are the levels of which an order was found by trying, at the end of an input.
-	tried  []isolation.Level
-	forced forcing
-	linear linearized
-
-	unreadOut []int64 // by view: pairs of unread appends without an order, of lists that are out
-
-	watched    []isolation.Level // since the latest turn; cfg.Levels when turning is false
-	turning    bool              // the levels of cfg take effect with the next step
-	turns      []levelTurn
-	forcedFrom int // of turns: those before the present forcing began
-	begun      []begun
-	ended      []ended
-	lost       Lost
-	marks      []event.Mark // the latest: see marks.go
-	apart      int64        // of Counters.Horizon: those that concern only levels that began later
+	tried   []isolation.Level
+	missing int64 // how many records were known to be so when absence was last doubted
 
 	// Scratch.
-	out     infer.Out
-	pinned  []uint32
-	edges   []incremental.Edge
-	scratch event.Batch
-	normal  []byte // pattern of a session
-	// What the level is that was asked for last: mostly it is the next one's too.
-	lastName    []byte
-	lastProduct string
-	lastBase    isolation.Base
-	warm        [warmAhead]uint32
-	room        int64           // for edges: crowdRoom, less in tests
-	ambiguous   int64           // counted before the record in work
-	parts       []int32         // of the batch in work: partition+1, 0 before it is met
-	looked      bool            // whether a record of the batch in work has moved the watermark as far as it goes
-	doomed      []*openFinding  // an edge of theirs no longer holds
-	retries     []aside         // set aside by findings that were withdrawn
-	missing     int64           // how many records were known to be so when absence was last doubted
-	diverged    []infer.Anomaly // lost updates and intermediate reads of withdrawn findings, to be told again
-	searcher    isolation.Searcher
-	effects     *Effects
+	pinned    []uint32
+	edges     []incremental.Edge
+	warm      [warmAhead]uint32
+	room      int64 // for edges: crowdRoom, less in tests
+	ambiguous int64 // counted before the record in work
 }
 
 // New returns the machine of a source that nothing is known of. Zero fields of
 // cfg get their defaults.
 func New(cfg Config) *Machine {
 	cfg = cfg.WithDefaults()
-	m := &Machine{cfg: cfg, infer: infer.New(cfg.inferOptions()), room: crowdRoom, watermark: math.MinInt64, held: math.MaxInt64, retiredAt: math.MinInt64 / 2}
-	m.watched = cfg.Levels
+	m := &Machine{room: crowdRoom}
+	m.cfg, m.infer = cfg, infer.New(cfg.inferOptions())
+	m.furnish()
+	m.clock.watermark, m.clock.held, m.clock.retiredAt = math.MinInt64, math.MaxInt64, math.MinInt64/2
+	m.turning.watched = cfg.Levels
 	vs := m.setViews(cfg.Levels)
 	m.graph = incremental.NewFollowing(m.implied(), vs...)
-	m.unreadOut = make([]int64, len(m.views))
-	m.forced.init(m.views, cfg.Unbounded)
-	m.forced.idle = m.mayIdle()
-	m.infer.SetOptions(m.inferOptions())
-	m.searcher.Budget, m.searcher.Tracked = cfg.SearchBudget, cfg.Rules.Tracked
-	m.open.init()
-	m.horizon.init()
-	m.found = map[string][2]int64{}
-	m.panes.length = int64(cfg.Pane)
-	m.closedSessions = closeSessions(&cfg)
-	m.faults = newFaults(nil)
+	m.choices.unreadOut = make([]int64, len(m.views))
+	m.saturated.init(m.views, cfg.Unbounded)
+	m.saturated.idle = m.saturated.mayIdle()
+	m.infer.SetOptions(m.saturated.inferOptions())
+	m.finder.searcher.Budget, m.finder.searcher.Tracked = cfg.SearchBudget, cfg.Rules.Tracked
+	m.reports.open.init()
+	m.reports.horizon.init()
+	m.reports.found = map[string][2]int64{}
+	m.reports.panes.length = int64(cfg.Pane)
+	m.clock.closedSessions = closeSessions(&cfg)
+	m.reports.faults = newFaults(nil)
 	return m
 }
 
 // Watermark is the event time, ns, up to which all is believed to have arrived;
 // math.MinInt64 before the first.
-func (m *Machine) Watermark() int64 { return m.watermark }
+func (m *Machine) Watermark() int64 { return m.clock.watermark }
 
 // Untimed says whether the first record had no times: then each counts 1024 in the
 // watermark, which is no time.
 func (m *Machine) Untimed() bool { return m.untimed }
+
+// Unverified is why the verifier did not accept the latest witness that Counters.Unverified
+// counts; nil while there is none.
+func (m *Machine) Unverified() error { return m.finder.unverified }
 
 // Live is the number of transactions in the orders.
 func (m *Machine) Live() int { return m.graph.NumLive() }
@@ -234,28 +171,28 @@ func (m *Machine) StateBytes() int64 { return m.infer.Sizes().Bytes + m.graph.By
 func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.effects = eff
 	m.reopen()
-	m.tick = max(m.tick, tick)
-	if m.turning {
+	m.clock.tick = max(m.clock.tick, tick)
+	if m.turning.due {
 		m.turnLevels()
 	}
-	m.parts = append(m.parts[:0], make([]int32, len(b.Partitions))...)
-	m.looked = false
-	m.reviseWeaker()
+	m.clock.parts = append(m.clock.parts[:0], make([]int32, len(b.Partitions))...)
+	m.clock.looked = false
+	m.reports.reviseWeaker()
 	mark := 0
 	for at, i := range txns {
 		if len(b.Marks) > 0 {
-			mark = m.takeMarks(b, mark, int(i))
+			mark = m.reports.takeMarks(b, mark, int(i))
 		}
 		if at%warmAhead == 0 {
 			m.graph.WarmEnds(m.infer.Plan(b, txns[at:min(at+warmAhead, len(txns))]))
 		}
 		t := b.Txns[i]
-		t.Pos.Partition = m.meet(b, t.Pos.Partition)
+		t.Pos.Partition = m.clock.meet(b, t.Pos.Partition)
 		m.take(b, &t)
 	}
-	m.takeMarks(b, mark, math.MaxInt)
+	m.reports.takeMarks(b, mark, math.MaxInt)
 	for i := range b.Partitions {
-		m.meet(b, uint32(i))
+		m.clock.meet(b, uint32(i))
 	}
 	m.advance()
 	m.spill(len(txns))
@@ -271,8 +208,8 @@ const warmAhead = 32
 
 // take takes in one transaction.
 func (m *Machine) take(b *event.Batch, t *event.Txn) {
-	start, end := m.time(t)
-	if end < m.watermark {
+	start, end := m.clock.time(t)
+	if end < m.clock.watermark {
 		m.Counters.Late++
 	}
 	m.ambiguous = m.countedAmbiguous()
@@ -290,60 +227,60 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.Counters.Operations += int64(t.NumOps)
 	}
 	if n != 0 {
-		if t.Isolation.Len > 0 || len(m.asked) > 0 {
-			m.ask(n, b, t, end)
+		if t.Isolation.Len > 0 || len(m.asking.asked) > 0 {
+			m.finder.ask(n, b, t, end)
 		}
-		m.panes.count(end, t)
+		m.reports.panes.count(end, t)
 	} else if m.out.Refused > infer.Repeated && len(m.out.Anomalies) == 0 {
-		m.refused(b, t, start, end)
+		m.reports.refused(b, t, start, end)
 	}
-	if m.closedSessions != nil {
-		m.goOn(b, t, start)
+	if m.clock.closedSessions != nil {
+		m.clock.goOn(b, t, start)
 	}
 	m.apply()
-	m.settleFaults()
+	m.reports.settleFaults()
 	if m.cfg.Rules.Rows {
-		m.rowsDeleted(b, t, n, start)
+		m.finder.rowsDeleted(b, t, n, start)
 	}
 	if m.infer.Counters.Countable > 0 && n != 0 && !m.cfg.Unbounded && t.Status != event.Aborted {
-		m.noteCounters(b, t, n, end)
+		m.sums.noteCounters(b, t, n, end)
 	}
-	p := &m.partitions[t.Pos.Partition]
-	if end <= p.Max && p.Seen && p.Quiet == m.tick && p.Standing != Left && m.looked && !m.untimed && m.graph.NumLive() <= m.cfg.LiveCap {
+	p := &m.clock.partitions[t.Pos.Partition]
+	if end <= p.Max && p.Seen && p.Quiet == m.clock.tick && p.Standing != Left && m.clock.looked && !m.untimed && m.graph.NumLive() <= m.cfg.LiveCap {
 		return // the watermark stays where it is: most records end before the latest one
 	}
-	p.Quiet = m.tick
+	p.Quiet = m.clock.tick
 	if p.Standing == Left {
 		p.Standing = Behind
 	}
 	if !p.Seen || end > p.Max {
 		p.Max, p.Seen = end, true
 	}
-	m.looked = true
+	m.clock.looked = true
 	m.advance()
 }
 
 // time gives the times of t that the window works with: its own, clamped to the
 // tick, or its position where it has none. A source is timed or not from its
 // first record on.
-func (m *Machine) time(t *event.Txn) (start, end int64) {
+func (k *clock) time(t *event.Txn) (start, end int64) {
 	// Sums and differences of times stay within int64: years 1823 to 2116, ns.
 	const most = 1 << 62
 	start, end = max(-most, min(t.Start, most)), max(-most, min(t.End, most))
 	hasTimes := t.Flags&event.HasTimes != 0
-	m.untimed = m.untimed || !hasTimes && !m.timed
+	k.untimed = k.untimed || !hasTimes && !k.timed
 	switch {
-	case m.untimed:
-		m.infer.Untimed = max(1024, m.cfg.WindowTxns/10*1024)
-		m.logical += 1024
-		return m.logical, m.logical
+	case k.untimed:
+		k.infer.Untimed = max(1024, k.cfg.WindowTxns/10*1024)
+		k.logical += 1024
+		return k.logical, k.logical
 	case !hasTimes:
-		at := m.partitions[t.Pos.Partition].Max
+		at := k.partitions[t.Pos.Partition].Max
 		return at, at
 	}
-	m.timed = true
-	if limit := m.tick + int64(m.cfg.Contract.ClockDrift); m.cfg.Clamp && m.tick > 0 && end > limit {
-		m.Counters.Clamped++
+	k.timed = true
+	if limit := k.tick + int64(k.cfg.Contract.ClockDrift); k.cfg.Clamp && k.tick > 0 && end > limit {
+		k.Counters.Clamped++
 		return min(start, limit), limit
 	}
 	return start, end
@@ -355,27 +292,27 @@ func (m *Machine) time(t *event.Txn) (start, end int64) {
 func (m *Machine) Close(eff *Effects) {
 	m.effects = eff
 	if !m.closed {
-		m.before = m.watermark
+		m.clock.before = m.clock.watermark
 	}
 	m.closed = true
-	m.watermark = math.MaxInt64
+	m.clock.watermark = math.MaxInt64
 	m.decide()
-	if m.forced.on {
-		m.force()
-		m.renewInTime()
+	if m.saturated.on {
+		m.finder.force()
+		m.finder.renewInTime()
 	}
-	m.linearize()
-	m.decideCounters()
-	m.checkCounters()
+	m.linearizing.linearize()
+	m.sums.decideCounters()
+	m.sums.checkCounters()
 	m.orderBlind()
-	m.finalise()
-	m.closeWeaker()
-	m.orderUnread()
+	m.finder.finalise()
+	m.reports.closeWeaker()
+	m.choices.orderUnread()
 	m.tryOrders()
 	m.releaseDue()
-	m.settleFaults()
-	m.recountAll()
-	m.panes.closeAll(m)
+	m.reports.settleFaults()
+	m.reports.recountAll()
+	m.reports.panes.closeAll(m)
 }
 
 // reopen begins a new input after Close: the watermark is where the records of the
@@ -386,13 +323,13 @@ func (m *Machine) reopen() {
 		return
 	}
 	m.closed = false
-	m.watermark = m.before
-	m.partitions = nil
-	m.fitted = nil
+	m.clock.watermark = m.clock.before
+	m.clock.partitions = nil
+	m.sums.fitted = nil
 	m.takeTrialsBack()
 	m.Counters.Undecided = 0 // the next Close counts them all
-	for i := range m.begun {
-		m.begun[i].Undecided = 0
+	for i := range m.turning.begun {
+		m.turning.begun[i].Undecided = 0
 	}
 }
 
@@ -401,7 +338,7 @@ func (m *Machine) Check() error {
 	if err := m.graph.Check(); err != nil {
 		return err
 	}
-	if err := m.forced.check(); err != nil {
+	if err := m.saturated.check(); err != nil {
 		return err
 	}
 	return m.infer.Check()

@@ -24,40 +24,40 @@ const (
 
 // takeMarks takes in the marks of this source from the next one on that came behind at most
 // so many transactions of the batch. It returns the first that is left.
-func (m *Machine) takeMarks(b *event.Batch, next, behind int) int {
+func (s *reports) takeMarks(b *event.Batch, next, behind int) int {
 	for ; next < len(b.Marks) && int(b.Marks[next].Before) <= behind; next++ {
-		if b.Marks[next].Source == m.cfg.Source {
-			m.takeMark(b.Marks[next])
+		if b.Marks[next].Source == s.cfg.Source {
+			s.takeMark(b.Marks[next])
 		}
 	}
 	return next
 }
 
-func (m *Machine) takeMark(x event.Mark) {
+func (s *reports) takeMark(x event.Mark) {
 	x.Epoch, x.Name, x.Text = isolation.Cut(x.Epoch, markText), isolation.Cut(x.Name, markText), isolation.Cut(x.Text, markText)
 	x.Source = "" // it is the machine's
-	same := slices.IndexFunc(m.marks, func(y event.Mark) bool {
+	same := slices.IndexFunc(s.marks, func(y event.Mark) bool {
 		return y.Epoch == x.Epoch && y.Name == x.Name && y.Start == x.Start
 	})
 	switch {
-	case same >= 0 && (x.HasEnd || !m.marks[same].HasEnd):
-		m.marks[same] = x
+	case same >= 0 && (x.HasEnd || !s.marks[same].HasEnd):
+		s.marks[same] = x
 	case same >= 0: // the end came first
-	case len(m.marks) < maxMarks:
-		m.marks = append(m.marks, x)
+	case len(s.marks) < maxMarks:
+		s.marks = append(s.marks, x)
 	default:
-		m.marks = append(slices.Delete(m.marks, 0, 1), x)
+		s.marks = append(slices.Delete(s.marks, 0, 1), x)
 	}
 }
 
 // during are the marks that concern the members of a finding: one of these ran meanwhile, or
 // began no later than aftermath behind it.
-func (m *Machine) during(members []uint32, epoch string) (list []finding.Mark) {
-	if m.untimed {
+func (s *reports) during(members []uint32, epoch string) (list []finding.Mark) {
+	if s.untimed {
 		return nil
 	}
-	for i := range m.marks {
-		x := &m.marks[i]
+	for i := range s.marks {
+		x := &s.marks[i]
 		if x.Epoch != "" && x.Epoch != epoch {
 			continue
 		}
@@ -66,7 +66,7 @@ func (m *Machine) during(members []uint32, epoch string) (list []finding.Mark) {
 			over = x.End + aftermath
 		}
 		if slices.ContainsFunc(members, func(n uint32) bool {
-			t := m.infer.Info(n)
+			t := s.infer.Info(n)
 			return t.HasTimes && t.Start <= over && t.End >= x.Start
 		}) {
 			list = append(list, markOf(x))
@@ -85,9 +85,9 @@ func markOf(x *event.Mark) finding.Mark {
 
 // renewMarks lists the marks again that concern a finding which has waited: one may have ended,
 // or come, meanwhile. Its members are known as long as it is open.
-func (m *Machine) renewMarks(f *finding.Finding) {
-	if open := m.open.ids[f.ID]; open != nil && len(m.marks) > 0 {
-		f.During = m.during(open.members, f.Epoch)
+func (s *reports) renewMarks(f *finding.Finding) {
+	if open := s.open.ids[f.ID]; open != nil && len(s.marks) > 0 {
+		f.During = s.during(open.members, f.Epoch)
 	}
 }
 

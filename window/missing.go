@@ -13,9 +13,9 @@ import (
 const restsOnAbsence = "capture=complete" // as rest says it
 
 // mayBeMissing says whether there may be records that this source was not given.
-func (m *Machine) mayBeMissing() bool {
-	c := &m.cfg.Contract
-	return !c.Complete || c.UnmonitoredWriters || m.infer.Counters.Missing() > 0
+func (o *core) mayBeMissing() bool {
+	c := &o.cfg.Contract
+	return !c.Complete || c.UnmonitoredWriters || o.infer.Counters.Missing() > 0
 }
 
 // doubtAbsence makes findings that rest on absence uncertain once a record is known to be
@@ -30,15 +30,15 @@ func (m *Machine) doubtAbsence() {
 	m.missing = missing
 	doubtful := func(f *finding.Finding) bool {
 		return f.Certain && f.State != finding.Withdrawn && f.Kind == finding.KindViolation && slices.Contains(f.RestsOn, restsOnAbsence) &&
-			(m.cfg.Unbounded || m.waiting.index(f.ID) >= 0)
+			(m.cfg.Unbounded || m.reports.waiting.index(f.ID) >= 0)
 	}
-	for _, f := range slices.Clone(m.open.list) {
+	for _, f := range slices.Clone(m.reports.open.list) {
 		if !f.closed && doubtful(&f.Finding) {
-			m.makeUncertain(f)
+			m.reports.makeUncertain(f)
 		}
 	}
-	for i := range m.open.recent {
-		r := &m.open.recent[i]
+	for i := range m.reports.open.recent {
+		r := &m.reports.open.recent[i]
 		if !doubtful(&r.Finding) {
 			continue
 		}
@@ -47,16 +47,16 @@ func (m *Machine) doubtAbsence() {
 			continue // they were written by LevelNames
 		}
 		f := &openFinding{Finding: r.Finding, weakest: weakest, shares: r.Shares}
-		m.makeUncertain(f)
+		m.reports.makeUncertain(f)
 		r.Finding = f.Finding
 	}
 }
 
 // makeUncertain tells f again, as uncertain.
-func (m *Machine) makeUncertain(f *openFinding) {
-	m.tally(f, -1)
+func (s *reports) makeUncertain(f *openFinding) {
+	s.tally(f, -1)
 	f.Finding.Certain = false
-	m.tally(f, +1)
+	s.tally(f, +1)
 	f.Finding.Revision++
-	m.emit(f)
+	s.emit(f)
 }

@@ -118,7 +118,7 @@ func (m *Machine) Bring(a *Answers) error {
 			if x.Ref.Kind != kind || x.Record == nil {
 				continue
 			}
-			if err := m.bring(x.Ref, x.Record); err != nil {
+			if err := m.choices.bring(x.Ref, x.Record); err != nil {
 				return fmt.Errorf("bring back %x%x: %w", x.Ref.Hash.Hi, x.Ref.Hash.Lo, err)
 			}
 		}
@@ -126,47 +126,47 @@ func (m *Machine) Bring(a *Answers) error {
 	return nil
 }
 
-func (m *Machine) bring(ref infer.Ref, record []byte) error {
+func (o *choices) bring(ref infer.Ref, record []byte) error {
 	switch ref.Kind {
 	case infer.TxnRecord:
-		rest, err := m.skipVertex(record)
+		rest, err := o.skipVertex(record)
 		if err != nil {
 			return err
 		}
-		n, err := m.infer.BringTxn(ref.Hash, rest)
+		n, err := o.infer.BringTxn(ref.Hash, rest)
 		if n == 0 || err != nil {
 			return err
 		}
-		m.setAsked(n, isolation.Base(record[0]))
-		from, until, _ := m.timesOf(n)
-		if !m.graph.PutRanks(incremental.Vertex(n), record[3:len(record)-len(rest)], from, until) {
+		o.finder.setAsked(n, isolation.Base(record[0]))
+		from, until, _ := o.timesOf(n)
+		if !o.graph.PutRanks(incremental.Vertex(n), record[3:len(record)-len(rest)], from, until) {
 			return infer.ErrRecord
 		}
 	case infer.SessionRecord:
-		return m.infer.BringSession(ref.Hash, record)
+		return o.infer.BringSession(ref.Hash, record)
 	case infer.KeyRecord:
-		k, rest, err := m.infer.BringKey(ref.Hash, record)
+		k, rest, err := o.infer.BringKey(ref.Hash, record)
 		if k == 0 || err != nil {
 			return err
 		}
-		return m.bringFrozen(k, rest)
+		return o.bringFrozen(k, rest)
 	}
 	return nil
 }
 
 // A transaction's record begins with the level that it asked for, and the ranks
 // behind their length in two bytes.
-func (m *Machine) appendVertex(dst []byte, n uint32) []byte {
-	asked := m.askedBy(n)
+func (a *asking) appendVertex(dst []byte, n uint32) []byte {
+	asked := a.askedBy(n)
 	at := len(dst)
 	dst = append(dst, byte(asked), 0, 0)
-	dst = m.graph.AppendRanks(dst, incremental.Vertex(n))
+	dst = a.graph.AppendRanks(dst, incremental.Vertex(n))
 	size := len(dst) - at - 3 // at most 2 nodes of 25 bytes a view, and few more
 	dst[at+1], dst[at+2] = byte(size), byte(size>>8)
 	return dst
 }
 
-func (m *Machine) skipVertex(record []byte) ([]byte, error) {
+func (o *core) skipVertex(record []byte) ([]byte, error) {
 	if len(record) < 3 {
 		return nil, infer.ErrRecord
 	}
@@ -179,10 +179,10 @@ func (m *Machine) skipVertex(record []byte) ([]byte, error) {
 
 // cameFrom is the number that the i-th view had before the turns since then, and whether
 // it is the same view, or at least one with the same frozen order; -1 otherwise.
-func (m *Machine) cameFrom(i, since int) (before int, same bool) {
+func (t *turning) cameFrom(i, since int) (before int, same bool) {
 	same = true
-	for t := len(m.turns) - 1; t >= since; t-- {
-		x := &m.turns[t]
+	for at := len(t.turns) - 1; at >= since; at-- {
+		x := &t.turns[at]
 		switch from := x.from[i]; {
 		case from.Start == incremental.Kept:
 			i = from.View
@@ -202,22 +202,22 @@ const viewsMost = 64
 // frozen orders left there: nothing, or the number of views, and of each whether there
 // is a value, it and its place. To the number of views viewsMost is added for each
 // turn of the levels before. Records of before have none of it.
-func (m *Machine) appendFrozen(dst []byte, k uint32) []byte {
-	dst = binary.AppendUvarint(dst, uint64(m.forced.droppedOf(k).when))
+func (o *choices) appendFrozen(dst []byte, k uint32) []byte {
+	dst = binary.AppendUvarint(dst, uint64(o.saturated.droppedOf(k).when))
 	known := false
-	for i := range m.frozen {
-		known = known || m.knowsFrozen(i, k)
+	for i := range o.frozen {
+		known = known || o.knowsFrozen(i, k)
 	}
-	count := uint64(len(m.turns) * viewsMost)
+	count := uint64(len(o.turning.turns) * viewsMost)
 	if !known {
 		if count > 0 {
 			dst = binary.AppendUvarint(dst, count)
 		}
 		return dst
 	}
-	dst = binary.AppendUvarint(dst, count+uint64(len(m.frozen)))
-	for i := range m.frozen {
-		x := m.frozenLast(i, k)
+	dst = binary.AppendUvarint(dst, count+uint64(len(o.frozen)))
+	for i := range o.frozen {
+		x := o.frozenLast(i, k)
 		which := byte(0)
 		if x.key != 0 {
 			which = leftSome
@@ -243,10 +243,10 @@ const (
 	leftMet              // the bounds in time of those that met it
 )
 
-func (m *Machine) bringFrozen(k uint32, record []byte) error {
+func (o *choices) bringFrozen(k uint32, record []byte) error {
 	if len(record) == 0 {
-		m.countUnread(k, -1, 0)
-		m.forced.setDropped(k, dropped{when: m.forced.drops}) // some may have been
+		o.countUnread(k, -1, 0)
+		o.saturated.setDropped(k, dropped{when: o.saturated.drops}) // some may have been
 		return nil
 	}
 	bad := false
@@ -263,18 +263,18 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 		next(n)
 	}
 	since, views := int(count/viewsMost), int(count%viewsMost)
-	if bad || count > viewsMost*uint64(len(m.turns)+1) || views > 0 && views != m.viewsAt(since) {
+	if bad || count > viewsMost*uint64(len(o.turning.turns)+1) || views > 0 && views != o.turning.viewsAt(since) {
 		return infer.ErrRecord
 	}
-	m.countUnread(k, -1, since)
-	if since < m.forcedFrom {
+	o.countUnread(k, -1, since)
+	if since < o.turning.forcedFrom {
 		drops = 0 // they left before the present forcing began, which says nothing of what had left
 	}
-	m.forced.setDropped(k, dropped{when: uint32(drops)}) // whose it was matters to who read the key before it went out: nobody live
+	o.saturated.setDropped(k, dropped{when: uint32(drops)}) // whose it was matters to who read the key before it went out: nobody live
 	if views == 0 {
 		return nil
 	}
-	m.initFrozen()
+	o.initFrozen()
 	left := make([]lastFrozen, views)
 	for i := range left {
 		if len(record) == 0 {
@@ -287,7 +287,7 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 			if len(record) < 8 {
 				return infer.ErrRecord
 			}
-			x.key, x.value = m.infer.KeyHash(k), binary.LittleEndian.Uint64(record)
+			x.key, x.value = o.infer.KeyHash(k), binary.LittleEndian.Uint64(record)
 			next(8)
 			x.at, n = binary.Varint(record)
 			next(n)
@@ -296,7 +296,7 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 			x.seq = uint32(seq)
 		}
 		if which&leftMet != 0 {
-			x.met.key = m.infer.KeyHash(k)
+			x.met.key = o.infer.KeyHash(k)
 			x.met.all, n = binary.Varint(record)
 			next(n)
 			x.met.writer, n = binary.Varint(record)
@@ -306,20 +306,20 @@ func (m *Machine) bringFrozen(k uint32, record []byte) error {
 			return infer.ErrRecord
 		}
 	}
-	for i := range m.views {
-		if before, _ := m.cameFrom(i, since); before >= 0 && !left[before].empty() {
-			m.setFrozen(i, k, left[before])
+	for i := range o.views {
+		if before, _ := o.turning.cameFrom(i, since); before >= 0 && !left[before].empty() {
+			o.setFrozen(i, k, left[before])
 		}
 	}
 	return nil
 }
 
 // viewsAt is how many views there were after so many turns.
-func (m *Machine) viewsAt(turns int) int {
-	if turns == len(m.turns) {
-		return len(m.views)
+func (t *turning) viewsAt(turns int) int {
+	if turns == len(t.turns) {
+		return len(t.views)
 	}
-	return len(m.turns[turns].before)
+	return len(t.turns[turns].before)
 }
 
 // Bounds of what a step does beside its transactions.
@@ -347,7 +347,7 @@ func (m *Machine) spill(txns int) {
 		m.effects.Puts = append(m.effects.Puts, Put{Ref: r, Size: bytes})
 	})
 	for n := m.infer.ColdTxn(); n != 0; n = m.infer.ColdTxn() {
-		put(m.infer.SpillTxn(m.appendVertex([]byte{}, n), n))
+		put(m.infer.SpillTxn(m.asking.appendVertex([]byte{}, n), n))
 	}
 	if over := m.infer.KeysInMemory() - m.cfg.KeyCap; over > 0 {
 		pinned := m.pinnedKeys()
@@ -358,13 +358,13 @@ func (m *Machine) spill(txns int) {
 				break
 			}
 			for _, k := range keys {
-				m.countUnread(k, +1, len(m.turns))
-				frozen := m.appendFrozen(nil, k)
+				m.choices.countUnread(k, +1, len(m.turning.turns))
+				frozen := m.choices.appendFrozen(nil, k)
 				ref, record := m.infer.SpillKey([]byte{}, k)
 				if record != nil {
 					record = append(record, frozen...)
 				}
-				m.forced.setDropped(k, dropped{}) // the number may become another key's
+				m.saturated.setDropped(k, dropped{}) // the number may become another key's
 				put(ref, record)
 			}
 			over -= len(keys)
@@ -385,7 +385,7 @@ func (m *Machine) spill(txns int) {
 // pinnedKeys are the keys that open findings are about.
 func (m *Machine) pinnedKeys() []uint32 {
 	m.pinned = m.pinned[:0]
-	for _, f := range m.open.list {
+	for _, f := range m.reports.open.list {
 		for _, v := range f.versions {
 			if k := m.infer.KeyOf(v); !f.closed && !slices.Contains(m.pinned, k) {
 				m.pinned = append(m.pinned, k)
@@ -399,15 +399,15 @@ func (m *Machine) pinnedKeys() []uint32 {
 // orderUnread counts them, of the lists that are out: their writers have all
 // retired, so that it is final. since is how many turns of the levels there had been
 // when the list went out: a view that began later did not count it.
-func (m *Machine) countUnread(k uint32, d int64, since int) {
-	m.infer.Unread(k, func(writers []uint32) {
-		for i, level := range m.views {
-			if _, same := m.cameFrom(i, since); !same {
+func (o *choices) countUnread(k uint32, d int64, since int) {
+	o.infer.Unread(k, func(writers []uint32) {
+		for i, level := range o.views {
+			if _, same := o.turning.cameFrom(i, since); !same {
 				continue
 			}
 			if v, _ := level.View(); v.Split {
-				n, _ := m.undecidedPairs(i, writers, nil) // all have retired: no edge is needed
-				m.unreadOut[i] += d * n
+				n, _ := o.undecidedPairs(i, writers, nil) // all have retired: no edge is needed
+				o.unreadOut[i] += d * n
 			}
 		}
 	})

@@ -47,25 +47,25 @@ type openRead struct {
 const maxNear = 8
 
 // openReads are the reads of repeated values by the nodes.
-func (m *Machine) openReads(i int, c *constraints, pieces []piece, elements bool) (reads []openRead) {
+func (o *choices) openReads(i int, c *constraints, pieces []piece, elements bool) (reads []openRead) {
 	c.repeats = c.repeats || slices.ContainsFunc(pieces, func(x piece) bool { return x.repeated })
-	if m.infer.Counters.Repeated == 0 {
+	if o.infer.Counters.Repeated == 0 {
 		return nil
 	}
 	for at, n := range c.nodes {
-		t := uint32(m.graph.VertexOf(i, n))
-		if m.graph.Split(i) && n&1 == 1 || m.askedUnder(t, m.views[i]) {
+		t := uint32(o.graph.VertexOf(i, n))
+		if o.graph.Split(i) && n&1 == 1 || o.askedUnder(t, o.views[i]) {
 			continue
 		}
-		m.infer.EachOpenRead(t, m.watermark, func(v uint32, writers int, sure bool) {
-			if !elements && m.infer.OfElement(v) {
+		o.infer.EachOpenRead(t, o.clock.watermark, func(v uint32, writers int, sure bool) {
+			if !elements && o.infer.OfElement(v) {
 				return
 			}
-			k := m.infer.KeyOfVersion(v)
+			k := o.infer.KeyOfVersion(v)
 			reads = append(reads, openRead{
-				reader: t, version: v, key: k, hash: m.infer.KeyHash(k), node: int32(at), writers: writers,
+				reader: t, version: v, key: k, hash: o.infer.KeyHash(k), node: int32(at), writers: writers,
 				sure: sure,
-				left: m.leftThere(i, m.frozenLast(i, k), v), past: -1,
+				left: o.leftThere(i, o.frozenLast(i, k), v), past: -1,
 			})
 		})
 	}
@@ -209,23 +209,23 @@ func leftLater(pieces []piece, x *piece) bool {
 
 // readFurtherBack says whether a live reader of v stands behind the nodes, and nobody between
 // leaves v.
-func (m *Machine) readFurtherBack(i int, c *constraints, v uint32) (read bool) {
+func (o *choices) readFurtherBack(i int, c *constraints, v uint32) (read bool) {
 	behind := func(n uint32, l infer.Label) (node uint32, ok bool) {
 		x := incremental.Vertex(n)
-		if !m.graph.Known(x) || m.graph.Retired(i, x) {
+		if !o.graph.Known(x) || o.graph.Retired(i, x) {
 			return 0, false
 		}
-		node, _, _ = m.graph.Ends(i, x, x, incremental.Labels(l))
+		node, _, _ = o.graph.Ends(i, x, x, incremental.Labels(l))
 		return node, c.nodeAt(node) < 0
 	}
 	first := uint32(math.MaxUint32) // of the writers behind the nodes
-	m.infer.EachWriter(v, func(n uint32) {
-		if node, ok := behind(n, infer.WW); ok && (first == math.MaxUint32 || m.graph.Before(i, node, first)) {
+	o.infer.EachWriter(v, func(n uint32) {
+		if node, ok := behind(n, infer.WW); ok && (first == math.MaxUint32 || o.graph.Before(i, node, first)) {
 			first = node
 		}
 	})
-	m.infer.EachReader(v, func(n uint32) {
-		if node, ok := behind(n, infer.RW); ok && (first == math.MaxUint32 || m.graph.Before(i, node, first)) {
+	o.infer.EachReader(v, func(n uint32) {
+		if node, ok := behind(n, infer.RW); ok && (first == math.MaxUint32 || o.graph.Before(i, node, first)) {
 			read = true
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -113,10 +114,10 @@ func (p *panes) leave(end int64) { p.at(end).live-- }
 
 // found counts f in the panes of its members, and with d = -1 takes it back: it fell, or
 // something else is said in its place. Of what is not certain no pane is violated.
-func (p *panes) found(m *Machine, f *openFinding, d int64) {
+func (p *panes) found(of *infer.State, f *openFinding, d int64) {
 	var last *Pane
 	for _, n := range f.members {
-		x := p.at(m.infer.Info(n).End)
+		x := p.at(of.Info(n).End)
 		if f.Finding.Certain {
 			x.refute(f.weakest, d)
 		}
@@ -144,19 +145,19 @@ func (x *Pane) refute(weakest []isolation.Level, d int64) {
 	}
 }
 
-func (p *panes) horizon(_ *Machine, end int64) { p.at(end).Horizon++ }
+func (p *panes) horizon(end int64) { p.at(end).Horizon++ }
 
 // closeSettled hands out the panes whose last transaction has retired.
 func (p *panes) closeSettled(m *Machine) {
-	limit := m.watermark - m.window()
+	limit := m.clock.watermark - m.window()
 	for len(p.list) > 0 && p.list[0].End <= limit && p.list[0].live <= 0 {
 		p.close(m)
 	}
 	p.amend(m)
 	// What is noted now is noted where the watermark stands, or later: the groups of
 	// panes before that grow no more, also when no record ever comes to those panes.
-	if len(m.horizon.order) > 0 && m.watermark != math.MinInt64 {
-		m.flushHorizonBefore(p.index(m.watermark))
+	if len(m.reports.horizon.order) > 0 && m.clock.watermark != math.MinInt64 {
+		m.reports.flushHorizonBefore(p.index(m.clock.watermark))
 	}
 }
 
@@ -185,7 +186,7 @@ func (p *panes) close(m *Machine) {
 	if p.last == x {
 		p.last = nil
 	}
-	m.flushHorizonBefore(p.index(x.End-1) + 1)
+	m.reports.flushHorizonBefore(p.index(x.End-1) + 1)
 	p.write(m, x)
 	at := len(p.closed)
 	for at > 0 && p.closed[at-1].Start > x.Start {
@@ -212,14 +213,14 @@ func (p *panes) write(m *Machine, x *Pane) {
 	x.Counters.Counters = m.infer.Counters
 	before := x.Verdicts
 	x.Verdicts = map[string]string{}
-	for _, e := range m.ended { // what was said of a level that is no longer watched stays
+	for _, e := range m.turning.ended { // what was said of a level that is no longer watched stays
 		if v := before[e.level.String()]; v != "" {
 			x.Verdicts[e.level.String()] = v
 		}
 	}
 	for _, l := range m.cfg.Levels {
 		v, why := m.verdictOf(l, func(l isolation.Level) bool { return refuted(x.violated, l) }, x)
-		if v, _ = m.withoutLess(l, x.asked, v, why); v != "" {
+		if v, _ = m.asking.withoutLess(l, x.asked, v, why); v != "" {
 			x.Verdicts[l.String()] = v
 		}
 	}

@@ -28,39 +28,38 @@ const maxPast = 1 << 18
 // In the past of plain causal consistency only reads count, and in those of strong
 // levels real time as well: there it is one step where direct pasts are asked for, and
 // otherwise what is left where the others do not lead.
-func (m *Machine) past(from, by uint32, in incremental.Views) []pastStep {
-	bare, timed := in&m.forced.unclosed != 0, m.forced.inTime(in)
-	f := &m.forced
-	f.readsOf = m.infer.ExternalReads(f.readsOf[:0], by)
+func (f *saturated) past(from, by uint32, in incremental.Views) []pastStep {
+	bare, timed := in&f.unclosed != 0, f.inTime(in)
+	f.readsOf = f.infer.ExternalReads(f.readsOf[:0], by)
 	for i := range f.readsOf {
 		r := &f.readsOf[i]
 		if r.Writer == from {
-			return []pastStep{{from, by, infer.WR, r.Version, m.stored(from, by, infer.WR)}}
+			return []pastStep{{from, by, infer.WR, r.Version, f.stored(from, by, infer.WR)}}
 		}
-		if v := m.infer.ShownOf(r.Version, from); v != 0 {
-			return []pastStep{{from, by, infer.WR, v, m.stored(r.Writer, by, infer.WR)}}
+		if v := f.infer.ShownOf(r.Version, from); v != 0 {
+			return []pastStep{{from, by, infer.WR, v, f.stored(r.Writer, by, infer.WR)}}
 		}
 	}
-	if !bare && m.infer.Follows(from, by) {
-		return []pastStep{{from, by, infer.Process, 0, m.stored(from, by, infer.Process)}}
+	if !bare && f.infer.Follows(from, by) {
+		return []pastStep{{from, by, infer.Process, 0, f.stored(from, by, infer.Process)}}
 	}
-	if timed && in != m.forced.timed.causal && m.wasOver(from, by) {
+	if timed && in != f.timed.causal && f.wasOver(from, by) {
 		return []pastStep{{from, by, infer.Realtime, 0, 0}}
 	}
-	if steps := m.pastBy(from, by, infer.WR); steps != nil || bare {
+	if steps := f.pastBy(from, by, infer.WR); steps != nil || bare {
 		return steps
 	}
-	if steps := m.pastBy(from, by, infer.WR|infer.Process); steps != nil || !timed {
-		return m.joinPast(steps)
+	if steps := f.pastBy(from, by, infer.WR|infer.Process); steps != nil || !timed {
+		return f.joinPast(steps)
 	}
-	return m.joinPast(m.pastBy(from, by, infer.WR|infer.Process|infer.Realtime))
+	return f.joinPast(f.pastBy(from, by, infer.WR|infer.Process|infer.Realtime))
 }
 
 // joinPast makes one of steps in real time, or of one session, that follow one another.
-func (m *Machine) joinPast(steps []pastStep) []pastStep {
+func (f *saturated) joinPast(steps []pastStep) []pastStep {
 	joined := steps[:0]
 	for _, s := range steps {
-		if k := len(joined); k > 0 && s.label != infer.WR && s.label == joined[k-1].label && (s.label == infer.Realtime || m.infer.Follows(joined[k-1].from, s.to)) {
+		if k := len(joined); k > 0 && s.label != infer.WR && s.label == joined[k-1].label && (s.label == infer.Realtime || f.infer.Follows(joined[k-1].from, s.to)) {
 			joined[k-1].to, joined[k-1].id = s.to, 0
 			continue
 		}
@@ -70,9 +69,9 @@ func (m *Machine) joinPast(steps []pastStep) []pastStep {
 }
 
 // stored is the edge from one to the other with the label, 0 if there is none.
-func (m *Machine) stored(from, to uint32, label infer.Label) incremental.EdgeID {
-	for id := m.graph.FirstIn(incremental.Vertex(to)); id != 0; id = m.graph.NextIn(id) {
-		if e := m.graph.Edge(id); uint32(e.From) == from && infer.Label(e.Labels)&label != 0 {
+func (o *core) stored(from, to uint32, label infer.Label) incremental.EdgeID {
+	for id := o.graph.FirstIn(incremental.Vertex(to)); id != 0; id = o.graph.NextIn(id) {
+		if e := o.graph.Edge(id); uint32(e.From) == from && infer.Label(e.Labels)&label != 0 {
 			return id
 		}
 	}
@@ -81,7 +80,7 @@ func (m *Machine) stored(from, to uint32, label infer.Label) incremental.EdgeID 
 
 // pastBy searches back from by over the edges with one of the labels, and from a list
 // read over all appends that it shows.
-func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep) {
+func (f *saturated) pastBy(from, by uint32, labels infer.Label) (steps []pastStep) {
 	type visit struct {
 		pastStep
 		at int // of the one that it was reached from
@@ -104,22 +103,22 @@ func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep)
 	budget := maxPast
 	for i := 0; i < len(queue); i++ {
 		n := queue[i].from
-		if !m.graph.Known(incremental.Vertex(n)) {
+		if !f.graph.Known(incremental.Vertex(n)) {
 			continue // it has left memory, or is being taken in
 		}
 		if labels&infer.Realtime != 0 {
-			for _, p := range m.overNear(from, n) {
+			for _, p := range f.overNear(from, n) {
 				budget--
 				if reach(pastStep{from: p, to: n, label: infer.Realtime}, i); steps != nil {
 					return steps
 				}
 			}
 		}
-		for id := m.graph.FirstIn(incremental.Vertex(n)); id != 0; id = m.graph.NextIn(id) {
+		for id := f.graph.FirstIn(incremental.Vertex(n)); id != 0; id = f.graph.NextIn(id) {
 			if budget--; budget < 0 {
 				return nil
 			}
-			e := m.graph.Edge(id)
+			e := f.graph.Edge(id)
 			s := pastStep{uint32(e.From), n, infer.Label(e.Labels) & labels, e.Note[0], id}
 			if s.label == 0 {
 				continue
@@ -130,12 +129,12 @@ func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep)
 			if reach(s, i); steps != nil {
 				return steps
 			}
-			if s.label != infer.WR || !m.infer.ReadUpTo(n, s.version) {
+			if s.label != infer.WR || !f.infer.ReadUpTo(n, s.version) {
 				continue
 			}
-			m.infer.Shown(s.version, func(w uint32) {
+			f.infer.Shown(s.version, func(w uint32) {
 				if steps == nil && !seen[w] {
-					reach(pastStep{w, n, infer.WR, m.infer.ShownOf(s.version, w), id}, i)
+					reach(pastStep{w, n, infer.WR, f.infer.ShownOf(s.version, w), id}, i)
 				}
 			})
 			if steps != nil {
@@ -147,32 +146,32 @@ func (m *Machine) pastBy(from, by uint32, labels infer.Label) (steps []pastStep)
 }
 
 // pastOf is the past that forces the stored edge e.
-func (m *Machine) pastOf(e *incremental.Edge) []pastStep {
-	return m.past(uint32(e.From), e.Note[1], e.In|e.Aside)
+func (f *saturated) pastOf(e *incremental.Edge) []pastStep {
+	return f.past(uint32(e.From), e.Note[1], e.In|e.Aside)
 }
 
 // evidence says in the witness what forces the edge. index numbers transactions in
 // it.
-func (m *Machine) evidence(x *finding.Dependency, e *incremental.Edge, index func(uint32) int) {
-	for _, s := range m.pastOf(e) {
-		x.Past = append(x.Past, m.stepEdge(&s, index))
+func (h *finder) evidence(x *finding.Dependency, e *incremental.Edge, index func(uint32) int) {
+	for _, s := range h.saturated.pastOf(e) {
+		x.Past = append(x.Past, h.stepEdge(&s, index))
 	}
 }
 
-func (m *Machine) stepEdge(s *pastStep, index func(uint32) int) finding.Dependency {
+func (h *finder) stepEdge(s *pastStep, index func(uint32) int) finding.Dependency {
 	x := finding.Dependency{From: index(s.from), To: index(s.to), Label: s.label, Shown: -1}
 	if s.version != 0 {
-		x.Key = m.infer.Key(s.version)
-		x.Value = m.infer.Value(s.version, &m.scratch)
+		x.Key = h.infer.Key(s.version)
+		x.Value = h.infer.Value(s.version, &h.scratch)
 	}
 	return x
 }
 
 // unforced is an edge of the cycle that nothing forces any more, 0 if there is none.
-func (m *Machine) unforced(ids []incremental.EdgeID) incremental.EdgeID {
+func (h *finder) unforced(ids []incremental.EdgeID) incremental.EdgeID {
 	for _, id := range ids {
-		e := *m.graph.Edge(id)
-		if infer.Label(e.Labels)&infer.Forced != 0 && (!m.stillRead(&e) || m.pastOf(&e) == nil) {
+		e := *h.graph.Edge(id)
+		if infer.Label(e.Labels)&infer.Forced != 0 && (!h.saturated.stillRead(&e) || h.saturated.pastOf(&e) == nil) {
 			return id
 		}
 	}
@@ -181,27 +180,26 @@ func (m *Machine) unforced(ids []incremental.EdgeID) incremental.EdgeID {
 
 // stillRead says whether the reader that forces the edge is known to have read from its
 // end: the version can have got another writer, and the reader another record.
-func (m *Machine) stillRead(e *incremental.Edge) bool {
-	f := &m.forced
-	f.readsOf = m.infer.ExternalReads(f.readsOf[:0], e.Note[1])
+func (f *saturated) stillRead(e *incremental.Edge) bool {
+	f.readsOf = f.infer.ExternalReads(f.readsOf[:0], e.Note[1])
 	return slices.ContainsFunc(f.readsOf, func(r infer.ExternalRead) bool { return r.Version == e.Note[0] && r.Writer == uint32(e.To) })
 }
 
 // restsOn are the stored edges of the reads, and of their pasts, that force edges of
 // the cycle, and the versions that were read there.
-func (m *Machine) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, versions []uint32) {
+func (h *finder) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, versions []uint32) {
 	for _, id := range ids {
-		e := *m.graph.Edge(id)
+		e := *h.graph.Edge(id)
 		if infer.Label(e.Labels)&infer.Forced == 0 {
 			continue
 		}
-		if read := m.stored(uint32(e.To), e.Note[1], infer.WR|infer.Reread); read != 0 {
+		if read := h.stored(uint32(e.To), e.Note[1], infer.WR|infer.Reread); read != 0 {
 			all = append(all, read)
 		}
 		if !slices.Contains(versions, e.Note[0]) {
 			versions = append(versions, e.Note[0])
 		}
-		for _, s := range m.pastOf(&e) {
+		for _, s := range h.saturated.pastOf(&e) {
 			if s.id != 0 {
 				all = append(all, s.id)
 			}
@@ -213,11 +211,11 @@ func (m *Machine) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, v
 
 // restsOnTime says whether real time takes part in a past that forces an edge of the
 // cycle.
-func (m *Machine) restsOnTime(ids []incremental.EdgeID) bool {
+func (f *saturated) restsOnTime(ids []incremental.EdgeID) bool {
 	return slices.ContainsFunc(ids, func(id incremental.EdgeID) bool {
-		e := *m.graph.Edge(id)
-		return infer.Label(e.Labels)&infer.Forced != 0 && m.forced.inTime(e.In|e.Aside) &&
-			slices.ContainsFunc(m.pastOf(&e), func(s pastStep) bool { return s.label == infer.Realtime })
+		e := *f.graph.Edge(id)
+		return infer.Label(e.Labels)&infer.Forced != 0 && f.inTime(e.In|e.Aside) &&
+			slices.ContainsFunc(f.pastOf(&e), func(s pastStep) bool { return s.label == infer.Realtime })
 	})
 }
 
@@ -234,17 +232,17 @@ func (s *pastStep) appendShown(versions []uint32) []uint32 {
 // although it had e.From in its past: an anti-dependency, and the way back. The
 // edge id, 0 if there is none, is what the views refused. false when the order of
 // the two versions is not known by itself.
-func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.EdgeID, refused incremental.Views) bool {
-	written := m.infer.Missed(e.From, version)
+func (h *finder) missed(e *saturation.Edge, version uint32, id incremental.EdgeID, refused incremental.Views) bool {
+	written := h.infer.Missed(e.From, version)
 	if written == 0 {
 		return false
 	}
-	steps := m.past(e.From, e.By, refused)
+	steps := h.saturated.past(e.From, e.By, refused)
 	if steps == nil {
 		return id == 0
 	}
 	var w finding.Witness
-	m.given(&w)
+	h.given(&w)
 	var members []uint32
 	index := func(n uint32) int {
 		if i := slices.Index(members, n); i >= 0 {
@@ -255,7 +253,7 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 	}
 	f := &openFinding{versions: []uint32{version, written}}
 	for i := range steps {
-		w.Edges = append(w.Edges, m.stepEdge(&steps[i], index))
+		w.Edges = append(w.Edges, h.stepEdge(&steps[i], index))
 		if steps[i].id != 0 {
 			f.edges = append(f.edges, steps[i].id)
 		}
@@ -263,31 +261,31 @@ func (m *Machine) missed(e *saturation.Edge, version uint32, id incremental.Edge
 	}
 	w.Edges = append(w.Edges, finding.Dependency{
 		From: index(e.By), To: index(e.From), Label: infer.RW, Shown: -1,
-		Key: m.infer.Key(written), Value: m.infer.Value(written, &m.scratch),
+		Key: h.infer.Key(written), Value: h.infer.Value(written, &h.scratch),
 	})
 	for _, n := range members {
-		w.Txns = append(w.Txns, m.record(n))
+		w.Txns = append(w.Txns, h.record(n))
 	}
-	if err := m.verify(&w); err != nil {
-		m.Counters.Unverified++
-		m.Unverified = err
+	if err := h.verify(&w); err != nil {
+		h.Counters.Unverified++
+		h.unverified = err
 		return true
 	}
-	if n := m.unproven(members); n != 0 {
-		m.note("outcome", doubt, m.noted(n))
+	if n := h.unproven(members); n != 0 {
+		h.reports.note("outcome", doubt, h.clock.noted(n))
 		return true
 	}
 	f.members = members
 	f.Finding.Certain = true
 	if id != 0 {
-		f.asides = []aside{asideOf(m.graph, id)}
+		f.asides = []aside{asideOf(h.graph, id)}
 	}
-	for _, i := range m.weakFirst {
+	for _, i := range h.weakFirst {
 		if refused&(1<<i) != 0 {
-			f.level = m.views[i]
+			f.level = h.views[i]
 			break
 		}
 	}
-	m.publish(f, m.weigh(&w), &w)
+	h.publish(f, h.reports.weigh(&w), &w)
 	return true
 }

@@ -19,10 +19,10 @@ const doubt = "contradiction with a retired transaction of unknown outcome"
 
 // unproven is the first of the transactions of which nothing shows that it took
 // effect, 0 if there is none.
-func (m *Machine) unproven(txns []uint32) uint32 {
+func (h *finder) unproven(txns []uint32) uint32 {
 	for _, n := range txns {
-		if m.infer.Info(n).Unknown {
-			if _, ok := m.infer.Proofs(nil, n); !ok {
+		if h.infer.Info(n).Unknown {
+			if _, ok := h.infer.Proofs(nil, n); !ok {
 				return n
 			}
 		}
@@ -31,30 +31,30 @@ func (m *Machine) unproven(txns []uint32) uint32 {
 }
 
 // show notes transactions whose reads show an order that f rests on.
-func (m *Machine) show(f *openFinding, txns []uint32) {
+func (h *finder) show(f *openFinding, txns []uint32) {
 	for _, n := range txns {
-		m.infer.Keep(n)
+		h.infer.Keep(n)
 		f.shown = append(f.shown, n)
 	}
 }
 
-func (m *Machine) unshow(f *openFinding) {
+func (o *core) unshow(f *openFinding) {
 	for _, n := range f.shown {
-		m.infer.LetGo(n)
+		o.infer.LetGo(n)
 	}
 	f.shown = nil
 }
 
 // prove notes what f rests on as of now, if all of it is still in memory;
 // otherwise what was noted stays.
-func (m *Machine) prove(f *openFinding) bool {
+func (o *core) prove(f *openFinding) bool {
 	var proofs [][]uint64
 	for _, n := range slices.Concat(f.members, f.shown) {
-		if !m.infer.Info(n).Unknown {
+		if !o.infer.Info(n).Unknown {
 			continue
 		}
 		var ok bool
-		if proofs, ok = m.infer.Proofs(proofs, n); !ok {
+		if proofs, ok = o.infer.Proofs(proofs, n); !ok {
 			return false
 		}
 	}
@@ -80,11 +80,11 @@ func without(values []uint64, v uint64) []uint64 {
 }
 
 // countedAmbiguous is what countVoid compares with what was counted before the step.
-func (m *Machine) countedAmbiguous() int64 {
-	if m.cfg.Unbounded {
-		return m.infer.Counters.Ambiguous + m.infer.Counters.Repeated
+func (o *core) countedAmbiguous() int64 {
+	if o.cfg.Unbounded {
+		return o.infer.Counters.Ambiguous + o.infer.Counters.Repeated
 	}
-	return m.infer.Counters.Ambiguous
+	return o.infer.Counters.Ambiguous
 }
 
 // countVoid counts the value as ambiguous when inference, which has forgotten
@@ -98,19 +98,19 @@ func (m *Machine) countVoid() {
 
 // restingOn are the records of the transactions that f rests on: those of the witness,
 // and who saw those of unknown outcome.
-func (m *Machine) restingOn(f *openFinding, w *finding.Witness) []event.Record {
+func (o *core) restingOn(f *openFinding, w *finding.Witness) []event.Record {
 	var observers []uint32
 	known := slices.Concat(f.members, f.shown)
 	for _, n := range known {
-		observers = m.infer.Observers(observers, n)
+		observers = o.infer.Observers(observers, n)
 	}
 	if w.Anomaly == infer.DuplicateElements || w.Anomaly == infer.FutureRead {
-		observers = m.infer.Writers(observers, f.about) // that it is the only one is what they rest on
+		observers = o.infer.Writers(observers, f.about) // that it is the only one is what they rest on
 	}
 	records := slices.Clone(w.Txns)
 	for _, n := range observers {
 		if !slices.Contains(known, n) {
-			records = append(records, m.record(n))
+			records = append(records, o.record(n))
 		}
 	}
 	return records
@@ -118,9 +118,9 @@ func (m *Machine) restingOn(f *openFinding, w *finding.Witness) []event.Record {
 
 // given tells the verifier how the contract tells versions from each other and orders
 // them.
-func (m *Machine) given(w *finding.Witness) {
-	c := &m.cfg.Contract
+func (o *core) given(w *finding.Witness) {
+	c := &o.cfg.Contract
 	w.Drift = int64(c.ClockDrift)
-	w.Rows, w.Vacant = m.cfg.Rules.Rows, c.DeletesUnseen || c.UnmonitoredWriters
+	w.Rows, w.Vacant = o.cfg.Rules.Rows, c.DeletesUnseen || c.UnmonitoredWriters
 	w.ByVersion, w.Numeric, w.ByCommit = c.ByVersion || c.NumericVersions, c.NumericVersions, c.TrustCommitTS
 }

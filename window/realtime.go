@@ -16,22 +16,22 @@ import (
 // client's clock shows may be off by the drift. A transaction of unknown outcome
 // may take effect at any later time, one that asked for old data is not bound, and
 // of one whose times are not its client's (none, or clamped) nothing is known.
-func (m *Machine) timePlace(n uint32, p *incremental.Place) {
+func (s *reports) timePlace(n uint32, p *incremental.Place) {
 	timeless := false
-	if p.NotBefore, p.NotAfter, timeless = m.timesOf(n); timeless {
-		m.Counters.Timeless++
+	if p.NotBefore, p.NotAfter, timeless = s.timesOf(n); timeless {
+		s.Counters.Timeless++
 	}
 }
 
 // timesOf bounds n in real time, and says whether its times are missing.
-func (m *Machine) timesOf(n uint32) (notBefore, notAfter int64, timeless bool) {
-	x := m.infer.Info(n)
+func (o *core) timesOf(n uint32) (notBefore, notAfter int64, timeless bool) {
+	x := o.infer.Info(n)
 	notBefore, notAfter = math.MinInt64, math.MaxInt64
 	if x.Stale || !x.HasTimes {
 		return notBefore, notAfter, !x.Stale
 	}
 	if !x.Unknown {
-		notAfter = x.End + int64(m.cfg.Contract.ClockDrift)
+		notAfter = x.End + int64(o.cfg.Contract.ClockDrift)
 	}
 	return x.Start, notAfter, false
 }
@@ -39,41 +39,41 @@ func (m *Machine) timesOf(n uint32) (notBefore, notAfter int64, timeless bool) {
 // backInTime reports an edge by which a path goes back in real time, and one end of which
 // has left the orders: a stale read of what a retired transaction overwrote, most
 // often. The edge is not stored, so that it is no part of other cycles.
-func (m *Machine) backInTime(e *infer.Edge, refused incremental.Views) {
+func (h *finder) backInTime(e *infer.Edge, refused incremental.Views) {
 	var spokenFor []isolation.Level
-	for _, i := range m.weakFirst {
-		if refused&(1<<i) == 0 || m.views[i].Refuted(spokenFor) {
+	for _, i := range h.weakFirst {
+		if refused&(1<<i) == 0 || h.views[i].Refuted(spokenFor) {
 			continue
 		}
 		var es []step
-		path := m.graph.CyclePath(i)
+		path := h.graph.CyclePath(i)
 		for _, id := range path {
-			es = append(es, step{Edge: *inferred(m.graph.Edge(id)), id: id})
+			es = append(es, step{Edge: *inferred(h.graph.Edge(id)), id: id})
 		}
-		m.forced.refusing = 1 << i
-		w, all := m.witnessOf(m.ofOneEpoch(inTime(append(es, step{Edge: *e}))))
-		m.forced.refusing = 0
-		if err := m.verify(&w); err != nil {
-			m.Counters.Unverified++
-			m.Unverified = err
+		h.saturated.refusing = 1 << i
+		w, all := h.witnessOf(h.ofOneEpoch(inTime(append(es, step{Edge: *e}))))
+		h.saturated.refusing = 0
+		if err := h.verify(&w); err != nil {
+			h.Counters.Unverified++
+			h.unverified = err
 			continue
 		}
-		if n := m.unproven(all); n != 0 {
-			m.note("outcome", doubt, m.noted(n))
+		if n := h.unproven(all); n != 0 {
+			h.reports.note("outcome", doubt, h.clock.noted(n))
 			continue
 		}
-		name := m.weigh(&w)
-		f := &openFinding{members: all[:len(w.Edges)], level: m.views[i]}
+		name := h.reports.weigh(&w)
+		f := &openFinding{members: all[:len(w.Edges)], level: h.views[i]}
 		f.edges = append(f.edges, path...)
 		f.Finding.Certain = true
 		// By value: nothing keeps the version, whose number may be another's before the
 		// finding is final.
-		f.rests = m.infer.RestsOn(nil, *e)
-		if v := m.infer.ValueKey(e.Version); v != 0 && !slices.Contains(f.rests, v) {
+		f.rests = h.infer.RestsOn(nil, *e)
+		if v := h.infer.ValueKey(e.Version); v != 0 && !slices.Contains(f.rests, v) {
 			f.rests = append(f.rests, v)
 		}
-		m.show(f, all[len(w.Edges):])
-		m.publish(f, name, &w)
+		h.show(f, all[len(w.Edges):])
+		h.publish(f, name, &w)
 		spokenFor = append(spokenFor, name.Weakest...)
 	}
 }
@@ -82,7 +82,7 @@ func (m *Machine) backInTime(e *infer.Edge, refused incremental.Views) {
 // starts and the ends, in the order of time; what was over leads to the node of its
 // end, and the node of its start leads to a transaction. At one time starts come
 // first: what begins as another ends does not come after it.
-func (m *Machine) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge {
+func (o *choices) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge {
 	type moment struct {
 		at   int64
 		end  bool
@@ -91,8 +91,8 @@ func (m *Machine) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge
 	var all []moment
 	p := &c.problem
 	for at, n := range c.nodes {
-		from, until := m.graph.Bounds(i, n)
-		p.Place = append(p.Place, m.graph.Low(i, n))
+		from, until := o.graph.Bounds(i, n)
+		p.Place = append(p.Place, o.graph.Low(i, n))
 		if from != math.MinInt64 {
 			all = append(all, moment{from, false, int32(at)})
 		}
@@ -130,9 +130,9 @@ func (m *Machine) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge
 const maxStepsInTime = 1000
 
 // stepsInTime puts steps in real time, from what was over to what began later within its epoch
-// (see [Machine.ofOneEpoch]), in the place of the line of moments in the core, and returns them. ok
+// (see [finder.ofOneEpoch]), in the place of the line of moments in the core, and returns them. ok
 // is false when they are too many.
-func (m *Machine) stepsInTime(i int, c *constraints, core *solve.Core) (steps []solve.Edge, ok bool) {
+func (o *choices) stepsInTime(i int, c *constraints, core *solve.Core) (steps []solve.Edge, ok bool) {
 	moments := int32(len(c.nodes))
 	var over, begun []solve.Edge
 	rest := core.Edges[:0:0]
@@ -152,10 +152,10 @@ func (m *Machine) stepsInTime(i int, c *constraints, core *solve.Core) (steps []
 	}
 	epochs := make([]uint64, len(begun))
 	for k, b := range begun {
-		epochs[k] = m.infer.Epoch(m.txnAt(i, c, b.To))
+		epochs[k] = o.infer.Epoch(o.txnAt(i, c, b.To))
 	}
 	for _, a := range over {
-		epoch := m.infer.Epoch(m.txnAt(i, c, a.From))
+		epoch := o.infer.Epoch(o.txnAt(i, c, a.From))
 		for k, b := range begun {
 			if a.To < b.From && epochs[k] == epoch { // moments are numbered in the order of time
 				rest = append(rest, solve.Edge{From: a.From, To: b.To})
@@ -178,14 +178,14 @@ func (m *Machine) stepsInTime(i int, c *constraints, core *solve.Core) (steps []
 
 // noteLate reports a transaction that comes when what began after its end has
 // retired: what that read may have been overwritten by this one.
-func (m *Machine) noteLate(n uint32) {
+func (s *reports) noteLate(n uint32) {
 	late := incremental.Views(0)
-	for i := range m.views {
-		if m.views[i].RealTime() && m.graph.Late(i) {
+	for i := range s.views {
+		if s.views[i].RealTime() && s.graph.Late(i) {
 			late |= 1 << i
 		}
 	}
-	if late = m.toTell(late); late != 0 {
-		m.noteIn(late, "real time", "late transaction in real time", m.noted(n))
+	if late = s.saturated.toTell(late); late != 0 {
+		s.noteIn(late, "real time", "late transaction in real time", s.clock.noted(n))
 	}
 }

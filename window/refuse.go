@@ -11,24 +11,24 @@ import (
 
 // refused reports a record whose id was seen before, when the record that was
 // kept has left memory.
-func (m *Machine) refused(b *event.Batch, t *event.Txn, start, end int64) {
+func (s *reports) refused(b *event.Batch, t *event.Txn, start, end int64) {
 	position := ""
-	if int(t.Pos.Partition) < len(m.partitions) {
-		position = positionText(m.partitions[t.Pos.Partition].Name, t.Pos.Offset)
+	if int(t.Pos.Partition) < len(s.clock.partitions) {
+		position = positionText(s.clock.partitions[t.Pos.Partition].Name, t.Pos.Offset)
 	}
 	id, epoch := b.Text(t.ID), b.Text(t.Epoch)
-	if m.out.Refused == infer.TooLate {
-		m.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), noted{id, epoch, start, end, end, position})
+	if s.out.Refused == infer.TooLate {
+		s.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), noted{id, epoch, start, end, end, position})
 		return
 	}
 	n := isolation.NameOf(infer.Contradictory)
 	f := finding.Finding{
-		Source: m.cfg.Source, Epoch: epoch, Kind: n.Kind, State: finding.Final, Revision: 1, Certain: true,
+		Source: s.cfg.Source, Epoch: epoch, Kind: n.Kind, State: finding.Final, Revision: 1, Certain: true,
 		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{id}, Refutes: []string{}, AlsoRefutes: []string{},
 		Explanation:   fmt.Sprintf("a second record has the id of %s and other content; the first one, which has left memory, is kept", id),
-		FirstPosition: position, LastPosition: position, DetectedAt: m.detectedAt(),
+		FirstPosition: position, LastPosition: position, DetectedAt: s.clock.detectedAt(),
 	}
-	f.ID = m.identity(&f, identified{members: f.Txns, anomaly: f.Anomaly})
-	m.countFound(&f)
-	m.hand(f)
+	f.ID = s.identity(&f, identified{members: f.Txns, anomaly: f.Anomaly})
+	s.countFound(&f)
+	s.hand(f)
 }

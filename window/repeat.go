@@ -25,7 +25,7 @@ const maxCandidates, maxReadCore = 1 << 16, 1600
 // readsOf adds the reads of a key's repeated values to the problem, whose units from
 // first on are those of the chains that take part. It returns false where a read has no
 // writer that counts, or its writers are not looked for.
-func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []infer.Chain, first int32, relaxed bool) bool {
+func (o *choices) readsOf(i int, c *constraints, versions []uint32, chains []infer.Chain, first int32, relaxed bool) bool {
 	if len(versions) == 0 {
 		return true
 	}
@@ -33,23 +33,23 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 	unit := make([]int32, len(chains))
 	at := first
 	for a := range chains {
-		if unit[a] = -1; !relaxed || !m.isAside(i, m.infer.KeyOfVersion(versions[0]), &chains[a]) {
+		if unit[a] = -1; !relaxed || !o.isAside(i, o.infer.KeyOfVersion(versions[0]), &chains[a]) {
 			unit[a] = at
 			at++
 		}
 	}
 	ok, before, candidates := true, len(c.reads), c.candidates
 	for _, v := range versions {
-		known := m.infer.RepeatedReads(v, func(reader uint32, maybe bool) {
+		known := o.infer.RepeatedReads(v, func(reader uint32, maybe bool) {
 			if !ok {
 				return
 			}
-			if m.askedUnder(reader, m.views[i]) {
+			if o.askedUnder(reader, o.views[i]) {
 				// What it read promises nothing here, but may to who promised it less.
-				ok = m.askedBy(reader) == isolation.ReadUncommitted
+				ok = o.asking.askedBy(reader) == isolation.ReadUncommitted
 				return
 			}
-			node, _, _ := m.graph.Ends(i, incremental.Vertex(reader), incremental.Vertex(reader), incremental.Labels(infer.RW))
+			node, _, _ := o.graph.Ends(i, incremental.Vertex(reader), incremental.Vertex(reader), incremental.Labels(infer.RW))
 			r := solve.Read{Node: c.nodeAt(node), Own: -1}
 			whole := true
 			for a := range chains {
@@ -65,7 +65,7 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 				whole = whole && unit[a] >= 0
 			}
 			c.candidates += len(r.Candidates)
-			if m.writersBeside(v, reader) != len(r.Candidates) { // one replaced what nobody wrote: it is in no chain
+			if o.writersBeside(v, reader) != len(r.Candidates) { // one replaced what nobody wrote: it is in no chain
 				ok = false
 				return
 			}
@@ -85,8 +85,8 @@ func (m *Machine) readsOf(i int, c *constraints, versions []uint32, chains []inf
 }
 
 // writersBeside is how many others than the reader count and left v.
-func (m *Machine) writersBeside(v, reader uint32) (n int) {
-	m.infer.EachWriter(v, func(w uint32) {
+func (o *choices) writersBeside(v, reader uint32) (n int) {
+	o.infer.EachWriter(v, func(w uint32) {
 		if w != reader {
 			n++
 		}
@@ -116,8 +116,8 @@ func (c *constraints) renumberReads(left []int32) {
 
 // isMaybe says whether one of unknown outcome, or one of which there is no good record,
 // may have written what a read of the core saw: then it proves nothing.
-func (m *Machine) isMaybe(c *constraints, core *solve.Core) bool {
-	if len(core.Reads) > 0 && m.infer.Counters.Missing() > 0 {
+func (o *choices) isMaybe(c *constraints, core *solve.Core) bool {
+	if len(core.Reads) > 0 && o.infer.Counters.Missing() > 0 {
 		return true
 	}
 	return slices.ContainsFunc(core.Reads, func(r int32) bool { return c.reads[r].maybe })
@@ -125,10 +125,10 @@ func (m *Machine) isMaybe(c *constraints, core *solve.Core) bool {
 
 // writersOf adds the reads of the core to the witness, as choices among the writers, and
 // says which reads of its transactions say nothing by themselves.
-func (m *Machine) writersOf(f *openFinding, w *finding.Witness, c *constraints, core *solve.Core, index func(n uint32) int) {
+func (o *choices) writersOf(f *openFinding, w *finding.Witness, c *constraints, core *solve.Core, index func(n uint32) int) {
 	for _, r := range core.Reads {
 		x := &c.reads[r]
-		choice := finding.Choice{Key: m.infer.Key(x.version), A: index(x.reader)}
+		choice := finding.Choice{Key: o.infer.Key(x.version), A: index(x.reader)}
 		for _, u := range c.problem.Reads[r].Candidates {
 			txns := c.chains[u].Txns
 			choice.Writers = append(choice.Writers, index(txns[len(txns)-1]))
@@ -142,16 +142,16 @@ func (m *Machine) writersOf(f *openFinding, w *finding.Witness, c *constraints, 
 
 // sayNothing notes the reads of the witness's transactions that several may have
 // written, and those of keys whose values repeat.
-func (m *Machine) sayNothing(w *finding.Witness, txns []uint32) {
+func (o *choices) sayNothing(w *finding.Witness, txns []uint32) {
 	for at, n := range txns {
-		m.infer.EachRepeatedRead(n, func(v uint32) {
-			w.Repeated = append(w.Repeated, finding.RepeatedRead{Txn: at, Key: m.infer.Key(v)})
+		o.infer.EachRepeatedRead(n, func(v uint32) {
+			w.Repeated = append(w.Repeated, finding.RepeatedRead{Txn: at, Key: o.infer.Key(v)})
 		})
 		t := &w.Txns[at]
 		for i := range t.Ops {
 			for _, key := range keysOf(&t.Ops[i]) {
 				r := finding.RepeatedRead{Txn: at, Key: key}
-				if m.infer.Repeats(key, t.Epoch) && !slices.Contains(w.Repeated, r) {
+				if o.infer.Repeats(key, t.Epoch) && !slices.Contains(w.Repeated, r) {
 					w.Repeated = append(w.Repeated, r)
 				}
 			}
@@ -177,27 +177,27 @@ func keysOf(o *event.RecordOp) (keys []string) {
 // level holds where one that implies it does. Read committed and read uncommitted ask of a read
 // only that its writer comes before it: one that found nothing may have found the initial
 // state, which everything comes behind.
-func (m *Machine) undecidedReads(l isolation.Level) int64 {
-	n := m.infer.Counters.Repeated
+func (o *choices) undecidedReads(l isolation.Level) int64 {
+	n := o.infer.Counters.Repeated
 	if l.Special == 0 && l.Base <= isolation.ReadCommitted {
-		n -= m.infer.Counters.Emptied // all may have found what was there at first
+		n -= o.infer.Counters.Emptied // all may have found what was there at first
 	}
 	switch {
 	case n == 0:
 		return 0
-	case !m.cfg.Unbounded && m.askedBetween(l): // the order that was found leaves out what they read
+	case !o.cfg.Unbounded && o.asking.askedBetween(l): // the order that was found leaves out what they read
 		return n
-	case m.orderOf(l) == orderable:
+	case o.orderOf(l) == orderable:
 		return 0
-	case m.cfg.Unbounded:
+	case o.cfg.Unbounded:
 		return n
-	case len(m.asked) > 0 || l.Special == isolation.Linearizable: // what a read promises to who asked for less is not looked at
+	case len(o.asking.asked) > 0 || l.Special == isolation.Linearizable: // what a read promises to who asked for less is not looked at
 		return n
 	case l.Underlying() >= isolation.Prefix:
 		return 0
 	}
-	for i, v := range m.views {
-		if !m.closed && m.orders(i) && m.misfitsOf(i) == 0 && m.speaksFor(i, l) && !refuted(m.verdicts.uncertain, v) {
+	for i, v := range o.views {
+		if !o.closed && o.reports.orders(i) && o.misfitsOf(i) == 0 && o.turning.speaksFor(i, l) && !refuted(o.reports.verdicts.uncertain, v) {
 			return 0
 		}
 	}
@@ -206,15 +206,15 @@ func (m *Machine) undecidedReads(l isolation.Level) int64 {
 
 // absentHolds says whether a read that found nothing may be of the initial state at the level,
 // whoever deleted the key: see undecidedReads. The initial state must be empty for that.
-func (m *Machine) absentHolds(l isolation.Level) bool {
-	return l.Special == 0 && l.Base <= isolation.ReadCommitted && !m.cfg.Contract.Existing
+func (o *core) absentHolds(l isolation.Level) bool {
+	return l.Special == 0 && l.Base <= isolation.ReadCommitted && !o.cfg.Contract.Existing
 }
 
 // askedBetween says whether a transaction asked for less than l, and for more than read uncommitted:
 // whom it read from counts there.
-func (m *Machine) askedBetween(l isolation.Level) bool {
-	for b := isolation.ReadCommitted; b < l.Underlying() && int(b) < len(m.askedFor); b++ {
-		if m.askedFor[b] > 0 {
+func (a *asking) askedBetween(l isolation.Level) bool {
+	for b := isolation.ReadCommitted; b < l.Underlying() && int(b) < len(a.askedFor); b++ {
+		if a.askedFor[b] > 0 {
 			return true
 		}
 	}
@@ -223,35 +223,35 @@ func (m *Machine) askedBetween(l isolation.Level) bool {
 
 // openReadsAt is how many reads of repeated values may not be decided at the level: as many as there
 // are misfits, at most.
-func (m *Machine) openReadsAt(l isolation.Level) int64 {
-	n := m.undecidedReads(l)
+func (o *choices) openReadsAt(l isolation.Level) int64 {
+	n := o.undecidedReads(l)
 	switch {
-	case m.cfg.Unbounded || n > 0 || l.Underlying() < isolation.Prefix:
+	case o.cfg.Unbounded || n > 0 || l.Underlying() < isolation.Prefix:
 		return n
-	case m.closed && m.orderOf(l) >= orderable:
+	case o.closed && o.orderOf(l) >= orderable:
 		return 0
-	case m.closed && m.leastMisfits(l) == 0: // what was left at the end does not fit
-		return m.infer.Counters.Repeated
+	case o.closed && o.leastMisfits(l) == 0: // what was left at the end does not fit
+		return o.infer.Counters.Repeated
 	}
-	return min(m.infer.Counters.Repeated, m.leastMisfits(l))
+	return min(o.infer.Counters.Repeated, o.leastMisfits(l))
 }
 
 // misfitsOf is how many transactions do not fit what has frozen in the i-th view.
-func (m *Machine) misfitsOf(i int) int64 {
-	if i >= len(m.misfits) { // nothing has frozen that was run
+func (o *choices) misfitsOf(i int) int64 {
+	if i >= len(o.misfits) { // nothing has frozen that was run
 		return 0
 	}
-	return m.misfits[i]
+	return o.misfits[i]
 }
 
 // mostOpenReads is how many reads of repeated values may not be decided at some level.
-func (m *Machine) mostOpenReads() (n int64) {
-	if m.infer.Counters.Repeated == 0 {
+func (o *choices) mostOpenReads() (n int64) {
+	if o.infer.Counters.Repeated == 0 {
 		return 0
 	}
-	for _, l := range m.views {
-		if !refuted(m.verdicts.certain, l) {
-			n = max(n, m.openReadsAt(l))
+	for _, l := range o.views {
+		if !refuted(o.reports.verdicts.certain, l) {
+			n = max(n, o.openReadsAt(l))
 		}
 	}
 	return n
@@ -262,44 +262,44 @@ func (m *Machine) mostOpenReads() (n int64) {
 // transactions that have frozen meanwhile, or a transaction that has frozen. Nobody has
 // looked whether the reads of these fit. broken says that there is such a transaction. So it
 // is where one who read a value froze before any writer of it was known.
-func (m *Machine) countBroken(broken bool) {
-	if m.cfg.Unbounded || m.infer.Counters.Repeated == 0 {
+func (h *finder) countBroken(broken bool) {
+	if h.cfg.Unbounded || h.infer.Counters.Repeated == 0 {
 		return
 	}
-	if !broken && slices.ContainsFunc(m.out.Kills, func(k infer.Kill) bool {
-		return k.Version != 0 && (m.infer.IsRepeated(k.Version) || m.infer.WasAbsent(k.Version))
+	if !broken && slices.ContainsFunc(h.out.Kills, func(k infer.Kill) bool {
+		return k.Version != 0 && (h.infer.IsRepeated(k.Version) || h.infer.WasAbsent(k.Version))
 	}) {
-		for _, f := range m.doomed {
+		for _, f := range h.doomed {
 			ends := slices.Clone(f.members)
 			for _, a := range f.asides {
 				ends = append(ends, uint32(a.From), uint32(a.To))
 			}
 			broken = broken || slices.ContainsFunc(ends, func(n uint32) bool {
-				return !slices.Contains(m.out.Gone, n) && m.hasFrozen(n)
+				return !slices.Contains(h.out.Gone, n) && h.hasFrozen(n)
 			})
 		}
 	}
-	if broken || m.frozenUnwritten() {
-		m.infer.Counters.Ambiguous++
+	if broken || h.frozenUnwritten() {
+		h.infer.Counters.Ambiguous++
 	}
 }
 
 // frozenUnwritten says whether a value has got several possible writers in the step in work of
 // which none was known when one who read it froze in some view: what froze there was not asked
 // whether it had left the value. Who has frozen in all views by then is infer's (lateReaders).
-func (m *Machine) frozenUnwritten() (frozen bool) {
-	for _, k := range m.out.Kills {
-		if k.Writer != 0 || k.Labels&infer.WR == 0 || !m.infer.IsRepeated(k.Version) {
+func (h *finder) frozenUnwritten() (frozen bool) {
+	for _, k := range h.out.Kills {
+		if k.Writer != 0 || k.Labels&infer.WR == 0 || !h.infer.IsRepeated(k.Version) {
 			continue
 		}
-		m.infer.EachReader(k.Version, func(n uint32) {
-			frozen = frozen || m.graph.Known(incremental.Vertex(n)) && m.hasFrozen(n)
+		h.infer.EachReader(k.Version, func(n uint32) {
+			frozen = frozen || h.graph.Known(incremental.Vertex(n)) && h.hasFrozen(n)
 		})
 	}
 	return frozen
 }
 
 // hasFrozen says whether a node of n has retired in some view.
-func (m *Machine) hasFrozen(n uint32) bool {
-	return !m.graph.AllLive(incremental.Vertex(n))
+func (o *core) hasFrozen(n uint32) bool {
+	return !o.graph.AllLive(incremental.Vertex(n))
 }

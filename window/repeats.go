@@ -39,8 +39,8 @@ func (r *Repeats) String() string {
 		r.Keys(), r.Why, r.Decided, r.Reads)
 }
 
-func (m *Machine) noteRepeating(name string, p *pattern.Pattern) {
-	m.effects.Repeats = append(m.effects.Repeats, repeatsOf(name, p))
+func (o *core) noteRepeating(name string, p *pattern.Pattern) {
+	o.effects.Repeats = append(o.effects.Repeats, repeatsOf(name, p))
 }
 
 // Repeating are the key patterns whose values repeat, in the order in which they were met.

@@ -15,16 +15,16 @@ import (
 // so if anybody deleted the key between them.
 
 // hidesLoss says whether the two that diverged are no lost update as far as is known.
-func (m *Machine) hidesLoss(a *infer.Anomaly, w *finding.Witness) bool {
-	if !m.cfg.Rules.Rows || a.Kind != infer.Divergence || hasAppend(w) || !m.infer.MayBeOtherRows(a.Version) {
+func (h *finder) hidesLoss(a *infer.Anomaly, w *finding.Witness) bool {
+	if !h.cfg.Rules.Rows || a.Kind != infer.Divergence || hasAppend(w) || !h.infer.MayBeOtherRows(a.Version) {
 		return false
 	}
 	deletes := deletesRow(&w.Txns[0], w.Key)
 	if deletes && deletesRow(&w.Txns[len(w.Txns)-1], w.Key) {
 		return false // only one can have deleted it
 	}
-	m.Counters.Diverged++
-	m.Counters.OtherRows++
+	h.Counters.Diverged++
+	h.Counters.OtherRows++
 	return true
 }
 
@@ -41,8 +41,8 @@ func deletesRow(t *event.Record, key string) bool {
 
 // rowsDeleted takes back the lost updates at the keys that t, which is n, deletes, unless it
 // began when they were over.
-func (m *Machine) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int64) {
-	if t.Status == event.Aborted || len(m.open.by)+len(m.open.recent) == 0 {
+func (h *finder) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int64) {
+	if t.Status == event.Aborted || len(h.reports.open.by)+len(h.reports.open.recent) == 0 {
 		return
 	}
 	if t.Flags&event.HasTimes == 0 {
@@ -54,55 +54,55 @@ func (m *Machine) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int6
 		}
 		key := b.Text(o.Key)
 		if n != 0 { // else it is known
-			m.takeBackFinal(n, b.Text(t.Epoch), key, start)
+			h.reports.takeBackFinal(n, b.Text(t.Epoch), key, start)
 		}
-		for _, f := range slices.Clone(m.open.list) {
-			if !f.closed && f.Finding.Anomaly == lostUpdate && m.mayBeBetween(f, start) {
-				m.takeBackLoss(f, key)
+		for _, f := range slices.Clone(h.reports.open.list) {
+			if !f.closed && f.Finding.Anomaly == lostUpdate && h.mayBeBetween(f, start) {
+				h.takeBackLoss(f, key)
 			}
 		}
 	}
-	m.retryAsides()
+	h.retryAsides()
 }
 
 // lostUpdate is the name of two that replaced one version.
 const lostUpdate = "lost-update"
 
 // mayBeBetween says whether what began then may have ended before the last of f's members.
-func (m *Machine) mayBeBetween(f *openFinding, start int64) bool {
-	return m.untimed || slices.ContainsFunc(f.members, func(n uint32) bool {
-		return start <= m.infer.Info(n).End+int64(m.cfg.Contract.ClockDrift)
+func (h *finder) mayBeBetween(f *openFinding, start int64) bool {
+	return h.untimed || slices.ContainsFunc(f.members, func(n uint32) bool {
+		return start <= h.infer.Info(n).End+int64(h.cfg.Contract.ClockDrift)
 	})
 }
 
 // takeBackFinal does that for final findings, but for those of a version that n had read: who
 // replaced it too is not behind n.
-func (m *Machine) takeBackFinal(n uint32, epoch, key string, start int64) {
-	for i := range m.open.recent {
-		r := &m.open.recent[i]
-		if r.Finding.State == finding.Withdrawn || r.Finding.Epoch != epoch || !slices.Contains(r.Rows, key) || !m.untimed && start > r.End {
+func (s *reports) takeBackFinal(n uint32, epoch, key string, start int64) {
+	for i := range s.open.recent {
+		r := &s.open.recent[i]
+		if r.Finding.State == finding.Withdrawn || r.Finding.Epoch != epoch || !slices.Contains(r.Rows, key) || !s.untimed && start > r.End {
 			continue
 		}
-		if v := m.infer.ReplacedBy(n, key); v == 0 || !slices.Contains(r.Values, v) {
-			m.Counters.OtherRows++
-			m.Counters.SettledRows++
-			m.withdrawFinal(r)
+		if v := s.infer.ReplacedBy(n, key); v == 0 || !slices.Contains(r.Values, v) {
+			s.Counters.OtherRows++
+			s.Counters.SettledRows++
+			s.withdrawFinal(r)
 		}
 	}
 }
 
 // rowsOf are the keys at which a deletion takes f back, and when its last member ended, by the
 // clock that is the furthest behind.
-func (m *Machine) rowsOf(f *openFinding) (keys []string, end int64) {
-	if !m.cfg.Rules.Rows || f.Finding.Anomaly != lostUpdate {
+func (s *reports) rowsOf(f *openFinding) (keys []string, end int64) {
+	if !s.cfg.Rules.Rows || f.Finding.Anomaly != lostUpdate {
 		return nil, 0
 	}
 	end = math.MinInt64
 	for _, n := range f.members {
-		end = max(end, m.infer.Info(n).End+int64(m.cfg.Contract.ClockDrift))
+		end = max(end, s.infer.Info(n).End+int64(s.cfg.Contract.ClockDrift))
 	}
 	for _, v := range f.versions {
-		if key := m.infer.Key(v); !slices.Contains(keys, key) && m.deletionsBy(f, key) < 2 {
+		if key := s.infer.Key(v); !slices.Contains(keys, key) && s.deletionsBy(f, key) < 2 {
 			keys = append(keys, key)
 		}
 	}
@@ -110,9 +110,9 @@ func (m *Machine) rowsOf(f *openFinding) (keys []string, end int64) {
 }
 
 // deletionsBy counts f's members that left no row at the key.
-func (m *Machine) deletionsBy(f *openFinding, key string) (count int) {
+func (o *core) deletionsBy(f *openFinding, key string) (count int) {
 	for _, n := range f.members {
-		if r := m.record(n); deletesRow(&r, key) {
+		if r := o.record(n); deletesRow(&r, key) {
 			count++
 		}
 	}
@@ -120,21 +120,21 @@ func (m *Machine) deletionsBy(f *openFinding, key string) (count int) {
 }
 
 // takeBackLoss withdraws f if it is about writes of the key.
-func (m *Machine) takeBackLoss(f *openFinding, key string) {
-	about := func(v uint32) bool { return m.infer.Key(v) == key && m.infer.MayBeOtherRows(v) }
+func (h *finder) takeBackLoss(f *openFinding, key string) {
+	about := func(v uint32) bool { return h.infer.Key(v) == key && h.infer.MayBeOtherRows(v) }
 	if !slices.ContainsFunc(f.versions, about) {
 		return
 	}
-	if m.deletionsBy(f, key) > 1 {
+	if h.deletionsBy(f, key) > 1 {
 		return
 	}
 	f.versions = slices.DeleteFunc(f.versions, about) // the rest may still hold
-	m.Counters.OtherRows++
-	m.withdraw(f)
+	h.Counters.OtherRows++
+	h.withdraw(f)
 }
 
 // anotherRow says whether who wrote v to k began another row than those did who wrote k since
 // its begin: the last of them deleted the row.
-func (m *Machine) anotherRow(x lastFrozen, k, v uint32) bool {
-	return m.cfg.Rules.Rows && x.value == m.infer.NothingKey(k) && !m.infer.IsNothing(v)
+func (o *core) anotherRow(x lastFrozen, k, v uint32) bool {
+	return o.cfg.Rules.Rows && x.value == o.infer.NothingKey(k) && !o.infer.IsNothing(v)
 }

@@ -32,20 +32,20 @@ const (
 
 // steps are those of the cycle, the closing one last, so that it is the contradiction. One
 // that does not begin at the end of the one before it follows a step in real time.
-func (m *Machine) steps(ids []incremental.EdgeID) (all []step) {
+func (h *finder) steps(ids []incremental.EdgeID) (all []step) {
 	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
-		all = append(all, step{Edge: *inferred(m.graph.Edge(id)), id: id})
+		all = append(all, step{Edge: *inferred(h.graph.Edge(id)), id: id})
 	}
-	return m.ofOneEpoch(inTime(all))
+	return h.ofOneEpoch(inTime(all))
 }
 
 // ofOneEpoch is the cycle within one epoch. Time orders the transactions of two, and nothing else
 // joins them: one step in time leads past the other epoch, or that one has a cycle by itself
 // (docs/proofs.md, section 4, *real time in pasts*).
-func (m *Machine) ofOneEpoch(steps []step) []step {
+func (h *finder) ofOneEpoch(steps []step) []step {
 	for i := range steps {
-		if of := m.infer.Epoch(steps[i].From); i == 0 || of != m.infer.Epoch(steps[i-1].From) {
-			if own := m.within(of, steps, i); own != nil {
+		if of := h.infer.Epoch(steps[i].From); i == 0 || of != h.infer.Epoch(steps[i-1].From) {
+			if own := h.within(of, steps, i); own != nil {
 				return own
 			}
 		}
@@ -55,17 +55,17 @@ func (m *Machine) ofOneEpoch(steps []step) []step {
 
 // within is the cycle with a step in time in the place of each stretch that leaves the epoch, that of
 // the first-th step's begin; nil where none leads past it.
-func (m *Machine) within(epoch uint64, steps []step, first int) (own []step) {
+func (h *finder) within(epoch uint64, steps []step, first int) (own []step) {
 	left := -1 // which step leaves the epoch
 	for k := range steps {
 		at := (first + k) % len(steps)
-		stays := m.infer.Epoch(steps[at].To) == epoch
+		stays := h.infer.Epoch(steps[at].To) == epoch
 		switch {
 		case left < 0 && stays:
 			own = append(own, steps[at])
 		case left < 0:
 			left = at
-		case stays && !m.wasOver(steps[left].From, steps[at].To):
+		case stays && !h.wasOver(steps[left].From, steps[at].To):
 			return nil
 		case stays:
 			own = append(own, step{Edge: infer.Edge{From: steps[left].From, To: steps[at].To, Label: infer.Realtime}})
@@ -87,21 +87,21 @@ func inTime(of []step) (all []step) {
 }
 
 // told is the shortest form of the cycle that the verifier accepts, with its witness.
-func (m *Machine) told(steps []step) (_ []step, w finding.Witness, all []uint32, name isolation.Name, err error) {
-	w, all = m.witnessOf(steps)
-	if err = m.verify(&w); err != nil {
+func (h *finder) told(steps []step) (_ []step, w finding.Witness, all []uint32, name isolation.Name, err error) {
+	w, all = h.witnessOf(steps)
+	if err = h.verify(&w); err != nil {
 		return steps, w, all, name, err
 	}
-	name = m.weigh(&w)
-	short := m.shortened(steps)
+	name = h.reports.weigh(&w)
+	short := h.shortened(steps)
 	if slices.EqualFunc(short, steps, func(a, b step) bool { return a.From == b.From && a.To == b.To && a.Label == b.Label }) {
 		return steps, w, all, name, nil
 	}
-	v, some := m.witnessOf(short)
-	if m.verify(&v) != nil || m.unproven(some) != 0 {
+	v, some := h.witnessOf(short)
+	if h.verify(&v) != nil || h.unproven(some) != 0 {
 		return steps, w, all, name, nil
 	}
-	n := m.weigh(&v)
+	n := h.reports.weigh(&v)
 	if slices.ContainsFunc(name.Weakest, func(l isolation.Level) bool { return !l.Refuted(n.Weakest) }) || n.Severity > name.Severity {
 		return steps, w, all, name, nil
 	}
@@ -114,30 +114,30 @@ func (m *Machine) told(steps []step) (_ []step, w finding.Witness, all []uint32,
 }
 
 // shortened is the cycle with as few steps as are found for what it shows.
-func (m *Machine) shortened(steps []step) []step {
+func (h *finder) shortened(steps []step) []step {
 	if slices.ContainsFunc(steps, forced) {
-		if steps = m.seen(steps); slices.ContainsFunc(steps, forced) {
-			return m.joined(steps)
+		if steps = h.seen(steps); slices.ContainsFunc(steps, forced) {
+			return h.joined(steps)
 		}
 	}
-	s := m.chorded(m.joined(steps))
-	return m.joined(m.chorded(m.chained(m.tightened(s))))
+	s := h.chorded(h.joined(steps))
+	return h.joined(h.chorded(h.chained(h.asking.tightened(s))))
 }
 
 // seen is the cycle without forced edges, where one of them can be told by what operations
 // show: its reader missed what leads to it, by an order of the key that is known.
-func (m *Machine) seen(steps []step) []step {
+func (h *finder) seen(steps []step) []step {
 	for i := range steps {
 		s := &steps[i]
 		if !forced(*s) || s.id == 0 || s.Version == 0 {
 			continue
 		}
-		for id := m.graph.FirstOut(incremental.Vertex(s.Witness)); id != 0; id = m.graph.NextOut(id) {
-			e := inferred(m.graph.Edge(id))
-			if e.Label&infer.RW == 0 || !m.ofOneKey(e.Version, s.Version) {
+		for id := h.graph.FirstOut(incremental.Vertex(s.Witness)); id != 0; id = h.graph.NextOut(id) {
+			e := inferred(h.graph.Edge(id))
+			if e.Label&infer.RW == 0 || !h.ofOneKey(e.Version, s.Version) {
 				continue
 			}
-			if way := m.missedBy(step{Edge: *e, id: id}, s); way != nil {
+			if way := h.missedBy(step{Edge: *e, id: id}, s); way != nil {
 				return way
 			}
 		}
@@ -147,16 +147,16 @@ func (m *Machine) seen(steps []step) []step {
 
 // missedBy is the cycle of the anti-dependency, or one on a later writer of its key, and the
 // past that forces s, nil if it does not lead to where s begins.
-func (m *Machine) missedBy(rw step, s *step) (way []step) {
+func (h *finder) missedBy(rw step, s *step) (way []step) {
 	if rw.To != s.From {
-		links := m.writesBehind(&rw)
-		k := slices.IndexFunc(links, func(id incremental.EdgeID) bool { return uint32(m.graph.Edge(id).To) == s.From })
+		links := h.writesBehind(&rw)
+		k := slices.IndexFunc(links, func(id incremental.EdgeID) bool { return uint32(h.graph.Edge(id).To) == s.From })
 		if k < 0 {
 			return nil
 		}
-		rw = m.chainStep(&rw, append([]incremental.EdgeID{rw.id}, links[:k+1]...))
+		rw = h.chainStep(&rw, append([]incremental.EdgeID{rw.id}, links[:k+1]...))
 	}
-	for _, p := range m.pastOf(m.graph.Edge(s.id)) {
+	for _, p := range h.saturated.pastOf(h.graph.Edge(s.id)) {
 		way = append(way, step{Edge: infer.Edge{From: p.from, To: p.to, Label: p.label, Version: p.version}, id: p.id})
 	}
 	if way == nil {
@@ -167,19 +167,19 @@ func (m *Machine) missedBy(rw step, s *step) (way []step) {
 
 // followsBy is the label of a step in session order or real time that leads from one to the
 // other, 0 if none does.
-func (m *Machine) followsBy(from, to uint32, allowed infer.Label) infer.Label {
+func (h *finder) followsBy(from, to uint32, allowed infer.Label) infer.Label {
 	switch {
 	case from == to:
-	case allowed&infer.Process != 0 && m.infer.Follows(from, to):
+	case allowed&infer.Process != 0 && h.infer.Follows(from, to):
 		return infer.Process
-	case allowed&infer.Realtime != 0 && m.wasOver(from, to):
+	case allowed&infer.Realtime != 0 && h.wasOver(from, to):
 		return infer.Realtime
 	}
 	return 0
 }
 
 // joined makes one step of those in session order or real time that follow one another.
-func (m *Machine) joined(steps []step) []step {
+func (h *finder) joined(steps []step) []step {
 	const ordered = infer.Process | infer.Realtime
 	out := slices.Clone(steps)
 	for i := 0; i < len(out) && len(out) > 2; {
@@ -187,7 +187,7 @@ func (m *Machine) joined(steps []step) []step {
 		a, b := &out[i], &out[k]
 		label := infer.Label(0)
 		if a.Label&ordered != 0 && b.Label&ordered != 0 {
-			label = m.followsBy(a.From, b.To, a.Label|b.Label)
+			label = h.followsBy(a.From, b.To, a.Label|b.Label)
 		}
 		if label == 0 {
 			i++
@@ -202,7 +202,7 @@ func (m *Machine) joined(steps []step) []step {
 
 // chorded puts steps in session order or real time, where such are on the cycle, in the
 // place of all between two that they order, if no less is refuted: the longest stretch first.
-func (m *Machine) chorded(steps []step) []step {
+func (h *finder) chorded(steps []step) []step {
 	allowed := infer.Label(0)
 	for i := range steps {
 		allowed |= steps[i].Label & (infer.Process | infer.Realtime)
@@ -212,8 +212,8 @@ func (m *Machine) chorded(steps []step) []step {
 	}
 	for n := len(steps) - 1; n > 1; n-- {
 		for i := range steps {
-			if short := m.chord(steps, i, n, allowed); short != nil {
-				return m.chorded(short)
+			if short := h.chord(steps, i, n, allowed); short != nil {
+				return h.chorded(short)
 			}
 		}
 	}
@@ -222,9 +222,9 @@ func (m *Machine) chorded(steps []step) []step {
 
 // chord is the cycle with one step for the n from the i-th on, nil where that is none or
 // refutes less.
-func (m *Machine) chord(steps []step, i, n int, allowed infer.Label) []step {
+func (h *finder) chord(steps []step, i, n int, allowed infer.Label) []step {
 	from, to := steps[i].From, steps[(i+n-1)%len(steps)].To
-	label := m.followsBy(from, to, allowed)
+	label := h.followsBy(from, to, allowed)
 	if label == 0 {
 		return nil
 	}
@@ -257,19 +257,19 @@ func labelsOf(steps []step) (all []infer.Label) {
 
 // chained makes one step of writes of one key that follow one another, and of a read that
 // missed the first of them.
-func (m *Machine) chained(steps []step) []step {
-	if !slices.ContainsFunc(steps, func(s step) bool { return s.Label&infer.WW == 0 || !m.ofOneKey(s.Version, steps[0].Version) }) {
+func (h *finder) chained(steps []step) []step {
+	if !slices.ContainsFunc(steps, func(s step) bool { return s.Label&infer.WW == 0 || !h.ofOneKey(s.Version, steps[0].Version) }) {
 		return steps // a circle of writes of one key is about all of them
 	}
 	out := slices.Clone(steps)
 	for i := 0; i < len(out) && len(out) > 2; {
 		k := (i + 1) % len(out)
 		a, b := &out[i], &out[k]
-		if a.Label&(infer.WW|infer.RW) == 0 || b.Label&infer.WW == 0 || b.chain != nil || a.From == b.To || !m.ofOneKey(a.Version, b.Version) {
+		if a.Label&(infer.WW|infer.RW) == 0 || b.Label&infer.WW == 0 || b.chain != nil || a.From == b.To || !h.ofOneKey(a.Version, b.Version) {
 			i++
 			continue
 		}
-		out[k] = m.chainStep(a, append(slices.Clone(a.links()), b.id))
+		out[k] = h.chainStep(a, append(slices.Clone(a.links()), b.id))
 		out = slices.Delete(out, i, i+1)
 		i = max(0, i-1)
 	}
@@ -288,29 +288,29 @@ func (s *step) links() []incremental.EdgeID {
 }
 
 // chainStep is the step from where s begins along these edges of its key.
-func (m *Machine) chainStep(s *step, links []incremental.EdgeID) step {
-	last := m.graph.Edge(links[len(links)-1])
+func (o *core) chainStep(s *step, links []incremental.EdgeID) step {
+	last := o.graph.Edge(links[len(links)-1])
 	x := step{Edge: infer.Edge{From: s.From, To: uint32(last.To), Label: infer.WW, Version: last.Note[0]}, chain: links}
 	if s.Label&infer.RW != 0 {
 		x.Label = infer.RW
 	}
 	if infer.Label(last.Labels)&infer.WR != 0 { // it tells the version that was replaced
-		x.Version = m.infer.Left(x.To, m.infer.KeyOfVersion(last.Note[0]))
+		x.Version = o.infer.Left(x.To, o.infer.KeyOfVersion(last.Note[0]))
 	}
 	return x
 }
 
 // ofOneKey says whether two versions are of one key that is no element of a set.
-func (m *Machine) ofOneKey(a, b uint32) bool {
-	if a == 0 || b == 0 || m.infer.KeyOfVersion(a) != m.infer.KeyOfVersion(b) {
+func (o *core) ofOneKey(a, b uint32) bool {
+	if a == 0 || b == 0 || o.infer.KeyOfVersion(a) != o.infer.KeyOfVersion(b) {
 		return false
 	}
-	return m.infer.Key(a) == m.infer.KeyName(m.infer.KeyOfVersion(a))
+	return o.infer.Key(a) == o.infer.KeyName(o.infer.KeyOfVersion(a))
 }
 
 // tightened is a cycle of one anti-dependency with the shortest way back from any of those
 // that wrote the key behind the one whose write was missed.
-func (m *Machine) tightened(steps []step) []step {
+func (a *asking) tightened(steps []step) []step {
 	at, allowed := -1, infer.WW|infer.WR
 	for i := range steps {
 		switch s := &steps[i]; {
@@ -323,19 +323,19 @@ func (m *Machine) tightened(steps []step) []step {
 		}
 		allowed |= steps[i].Label & infer.Process
 	}
-	if at < 0 || len(steps) < 3 || m.cfg.Rules.Tracked && len(m.asked) > 0 {
+	if at < 0 || len(steps) < 3 || a.cfg.Rules.Tracked && len(a.asked) > 0 {
 		return steps
 	}
 	missed := &steps[at]
-	links := m.writesBehind(missed)
+	links := a.writesBehind(missed)
 	for _, labels := range []infer.Label{infer.WR | allowed&infer.Process, allowed} {
-		back, k := m.wayBack(missed, links, labels, len(steps)-2)
+		back, k := a.wayBack(missed, links, labels, len(steps)-2)
 		if back == nil {
 			continue
 		}
 		short := append(back, *missed)
 		if k > 0 {
-			short[len(back)] = m.chainStep(missed, append(missed.links(), links[:k]...))
+			short[len(back)] = a.chainStep(missed, append(missed.links(), links[:k]...))
 		}
 		if isolation.AsTelling(labelsOf(short), labelsOf(steps)) {
 			return short
@@ -346,13 +346,13 @@ func (m *Machine) tightened(steps []step) []step {
 
 // writesBehind are the edges from the write that was missed to those behind it, one after
 // the other.
-func (m *Machine) writesBehind(missed *step) (links []incremental.EdgeID) {
+func (o *core) writesBehind(missed *step) (links []incremental.EdgeID) {
 	at := incremental.Vertex(missed.To)
 next:
 	for len(links) < maxChain {
-		for id := m.graph.FirstOut(at); id != 0; id = m.graph.NextOut(id) {
-			e := m.graph.Edge(id)
-			if infer.Label(e.Labels)&infer.WW != 0 && uint32(e.To) != missed.From && m.ofOneKey(e.Note[0], missed.Version) {
+		for id := o.graph.FirstOut(at); id != 0; id = o.graph.NextOut(id) {
+			e := o.graph.Edge(id)
+			if infer.Label(e.Labels)&infer.WW != 0 && uint32(e.To) != missed.From && o.ofOneKey(e.Note[0], missed.Version) {
 				links, at = append(links, id), e.To
 				continue next
 			}
@@ -365,10 +365,10 @@ next:
 // wayBack is the shortest way of at most so many steps that leads from the write that was
 // missed, or one of those that the links lead to, to the one that missed it: nil if there is
 // none. It begins behind the k-th link.
-func (m *Machine) wayBack(missed *step, links []incremental.EdgeID, labels infer.Label, most int) (way []step, k int) {
+func (a *asking) wayBack(missed *step, links []incremental.EdgeID, labels infer.Label, most int) (way []step, k int) {
 	behind := map[uint32]int{missed.To: 0}
 	for i, id := range links {
-		behind[uint32(m.graph.Edge(id).To)] = i + 1
+		behind[uint32(a.graph.Edge(id).To)] = i + 1
 	}
 	type visit struct {
 		n, depth, by int
@@ -378,13 +378,13 @@ func (m *Machine) wayBack(missed *step, links []incremental.EdgeID, labels infer
 	queue := []visit{{n: int(missed.From), by: -1}}
 	budget := maxTighten
 	for i := 0; i < len(queue) && queue[i].depth < most; i++ {
-		for id := m.graph.FirstIn(incremental.Vertex(queue[i].n)); id != 0; id = m.graph.NextIn(id) {
+		for id := a.graph.FirstIn(incremental.Vertex(queue[i].n)); id != 0; id = a.graph.NextIn(id) {
 			if budget--; budget < 0 {
 				return nil, 0
 			}
-			e := m.graph.Edge(id)
+			e := a.graph.Edge(id)
 			from := uint32(e.From)
-			if infer.Label(e.Labels)&labels == 0 || infer.Label(e.Labels)&(infer.RW|infer.Forced|infer.Reread) != 0 || seen[from] || !m.graph.Known(e.From) {
+			if infer.Label(e.Labels)&labels == 0 || infer.Label(e.Labels)&(infer.RW|infer.Forced|infer.Reread) != 0 || seen[from] || !a.graph.Known(e.From) {
 				continue
 			}
 			seen[from] = true
@@ -394,7 +394,7 @@ func (m *Machine) wayBack(missed *step, links []incremental.EdgeID, labels infer
 				continue
 			}
 			for v := queue[len(queue)-1]; v.by >= 0; v = queue[v.by] {
-				way = append(way, step{Edge: *inferred(m.graph.Edge(v.id)), id: v.id})
+				way = append(way, step{Edge: *inferred(a.graph.Edge(v.id)), id: v.id})
 			}
 			return way, at
 		}

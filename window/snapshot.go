@@ -23,9 +23,9 @@ const layoutVersion = 13
 // not know of turns must not read them.
 const afterTurns = " turned"
 
-func (m *Machine) signature() []byte {
+func (o *core) signature() []byte {
 	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)), unsafe.Sizeof(over{}), unsafe.Sizeof(overWrite{}))
-	return fmt.Appendf(sig, " %s %s %v", infer.Signature(), saturation.Signature(), isolation.LevelNames(m.views))
+	return fmt.Appendf(sig, " %s %s %v", infer.Signature(), saturation.Signature(), isolation.LevelNames(o.views))
 }
 
 // head is the part of a machine that is small: written as JSON.
@@ -102,7 +102,6 @@ type savedFinding struct {
 	Proofs   [][]uint64
 	Upgraded bool
 	Waiting  bool
-	Beside   []string `json:",omitempty"`
 	Due      int64    `json:",omitempty"`
 	Sooner   int64    `json:",omitempty"`
 	Shares   []uint64 `json:",omitempty"`
@@ -123,54 +122,54 @@ type savedGroup struct {
 // AppendState writes all that the machine remembers to dst.
 func (m *Machine) AppendState(dst []byte) []byte {
 	h := head{
-		Partitions: m.partitions, Watermark: m.watermark, Before: m.before, Ended: m.closed, RetiredAt: m.retiredAt, Tick: m.tick, Logical: m.logical,
-		Untimed: m.untimed, Timed: m.timed, Counters: m.Counters,
-		Certain: named(m.verdicts.certain), Uncertain: named(m.verdicts.uncertain),
-		Revisions: m.open.revisions, Recent: m.open.recent, Waiting: m.waiting.list, Found: m.found,
-		Contradicted: m.contradicted, Lost: &m.lost,
+		Partitions: m.clock.partitions, Watermark: m.clock.watermark, Before: m.clock.before, Ended: m.closed, RetiredAt: m.clock.retiredAt, Tick: m.clock.tick, Logical: m.clock.logical,
+		Untimed: m.untimed, Timed: m.clock.timed, Counters: m.Counters,
+		Certain: named(m.reports.verdicts.certain), Uncertain: named(m.reports.verdicts.uncertain),
+		Revisions: m.reports.open.revisions, Recent: m.reports.open.recent, Waiting: m.reports.waiting.list, Found: m.reports.found,
+		Contradicted: m.reports.contradicted, Lost: &m.reports.lost,
 	}
-	if len(m.counting.Keys) > 0 {
-		h.Counting = &m.counting
+	if len(m.sums.counting.Keys) > 0 {
+		h.Counting = &m.sums.counting
 	}
-	h.Sessions, h.Faults, h.Marks = m.closedSessions, m.faults.list, m.marks
-	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.fitted), m.askedFor, m.asManyMeanings
-	if len(m.weaker.Totals) > 0 {
-		h.Weaker = &m.weaker
+	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
+	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
+	if len(m.reports.weaker.Totals) > 0 {
+		h.Weaker = &m.reports.weaker
 	}
-	for _, f := range m.open.list {
+	for _, f := range m.reports.open.list {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
 				f.Finding, f.members, f.edges, f.asides, f.level.String(), isolation.LevelNames(f.weakest),
-				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.beside, f.due, f.sooner, f.shares,
+				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares,
 			})
 		}
 	}
-	for _, f := range m.open.accusing {
+	for _, f := range m.reports.open.accusing {
 		if !f.closed {
 			h.Accusing = append(h.Accusing, f.Finding.ID)
 		}
 	}
-	for _, p := range m.panes.list {
+	for _, p := range m.reports.panes.list {
 		h.Panes = append(h.Panes, savedPane{*p, p.live, named(p.violated), p.asked})
 	}
-	for _, p := range m.panes.closed {
+	for _, p := range m.reports.panes.closed {
 		h.Closed = append(h.Closed, savedPane{*p, p.live, named(p.violated), p.asked})
 	}
-	for _, k := range m.horizon.order {
-		h.Groups = append(h.Groups, savedGroup{k.class, *m.horizon.groups[k]})
+	for _, k := range m.reports.horizon.order {
+		h.Groups = append(h.Groups, savedGroup{k.class, *m.reports.horizon.groups[k]})
 	}
-	for class := range m.horizon.noticed {
+	for class := range m.reports.horizon.noticed {
 		h.Noticed = append(h.Noticed, class)
 	}
 	slices.Sort(h.Noticed)
-	h.ForcedFrom, h.Clocked, h.Apart = m.forcedFrom, m.forced.clocked, m.apart
-	for _, t := range m.turns {
+	h.ForcedFrom, h.Clocked, h.Apart = m.turning.forcedFrom, m.saturated.clocked, m.turning.apart
+	for _, t := range m.turning.turns {
 		h.Turns = append(h.Turns, savedTurn{isolation.LevelNames(t.before), isolation.LevelNames(t.after), t.from})
 	}
-	for _, b := range m.begun {
+	for _, b := range m.turning.begun {
 		h.Begun = append(h.Begun, savedBegun{b.level.String(), b})
 	}
-	for _, e := range m.ended {
+	for _, e := range m.turning.ended {
 		h.Gone = append(h.Gone, savedEnded{e.level.String(), e.Ended})
 	}
 	text, err := json.Marshal(&h)
@@ -178,24 +177,24 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		panic(fmt.Sprintf("window: head of a snapshot: %v", err)) // only strings and numbers are in it
 	}
 	sig := m.signature()
-	if len(m.turns) > 0 {
+	if len(m.turning.turns) > 0 {
 		sig = append(sig, afterTurns...)
 	}
 	dst = flat.Append(dst, sig)
 	dst = flat.Append(dst, text)
-	dst = flat.Append(dst, m.asked)
-	dst = flat.Append(dst, m.unreadOut)
-	dst = flat.Append(dst, m.misfits)
-	dst = flat.Append(dst, m.aside)
+	dst = flat.Append(dst, m.asking.asked)
+	dst = flat.Append(dst, m.choices.unreadOut)
+	dst = flat.Append(dst, m.choices.misfits)
+	dst = flat.Append(dst, m.choices.aside)
 	for i := range m.views {
 		var f []lastFrozen
-		if i < len(m.frozen) {
-			f = m.frozen[i]
+		if i < len(m.choices.frozen) {
+			f = m.choices.frozen[i]
 		}
 		dst = flat.Append(dst, f)
 	}
 	dst = m.graph.AppendState(dst)
-	dst = m.forced.appendState(dst)
+	dst = m.saturated.appendState(dst)
 	return m.infer.AppendState(dst)
 }
 
@@ -224,63 +223,63 @@ func (m *Machine) ReadState(state []byte) error {
 	if err := json.Unmarshal(text, &h); err != nil {
 		return fmt.Errorf("head of the snapshot: %w", err)
 	}
-	if h.Clocked && !m.forced.clocked {
-		m.forced.clocked, m.forced.sessions = true, saturation.New(true)
+	if h.Clocked && !m.saturated.clocked {
+		m.saturated.clocked, m.saturated.sessions = true, saturation.New(true)
 	}
-	flat.Read(r, &m.asked)
-	if len(m.asked) > 0 {
-		m.searcher.Asked = m.askedOf
+	flat.Read(r, &m.asking.asked)
+	if len(m.asking.asked) > 0 {
+		m.finder.searcher.Asked = m.asking.askedOf
 	}
-	flat.Read(r, &m.unreadOut)
-	flat.Read(r, &m.misfits)
-	flat.Read(r, &m.aside)
-	m.frozen = make([][]lastFrozen, len(m.views))
-	for i := range m.frozen {
-		flat.Read(r, &m.frozen[i])
+	flat.Read(r, &m.choices.unreadOut)
+	flat.Read(r, &m.choices.misfits)
+	flat.Read(r, &m.choices.aside)
+	m.choices.frozen = make([][]lastFrozen, len(m.views))
+	for i := range m.choices.frozen {
+		flat.Read(r, &m.choices.frozen[i])
 	}
-	if len(m.misfits) == 0 {
-		m.frozen = nil
+	if len(m.choices.misfits) == 0 {
+		m.choices.frozen = nil
 	}
 	m.graph.ReadState(r)
-	m.forced.readState(r)
+	m.saturated.readState(r)
 	m.infer.ReadState(r)
-	if r.Err == nil && len(m.unreadOut) != len(m.views) {
+	if r.Err == nil && len(m.choices.unreadOut) != len(m.views) {
 		r.Err = flat.ErrShort
 	}
 	if r.Err != nil {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}
-	return m.restore(&h)
+	return m.sums.restore(&h)
 }
 
-func (m *Machine) restore(h *head) error {
-	m.retiredAt, m.before, m.closed = h.RetiredAt, h.Before, h.Ended
-	m.partitions, m.watermark, m.tick, m.logical = h.Partitions, h.Watermark, h.Tick, h.Logical
-	m.untimed, m.timed, m.Counters, m.askedFor = h.Untimed, h.Timed, h.Counters, h.AskedFor
+func (s *sums) restore(h *head) error {
+	s.clock.retiredAt, s.clock.before, s.closed = h.RetiredAt, h.Before, h.Ended
+	s.clock.partitions, s.clock.watermark, s.clock.tick, s.clock.logical = h.Partitions, h.Watermark, h.Tick, h.Logical
+	s.untimed, s.clock.timed, s.Counters, s.asking.askedFor = h.Untimed, h.Timed, h.Counters, h.AskedFor
 	if h.Lost != nil {
-		m.lost = *h.Lost
+		s.reports.lost = *h.Lost
 	} else {
-		m.lost.Pieces = m.infer.Counters.Gaps // or the sessions' own: it is not known
+		s.reports.lost.Pieces = s.infer.Counters.Gaps // or the sessions' own: it is not known
 	}
 	var err error
-	if m.verdicts.certain, err = unnamed(h.Certain); err != nil {
+	if s.reports.verdicts.certain, err = unnamed(h.Certain); err != nil {
 		return err
 	}
-	if m.verdicts.uncertain, err = unnamed(h.Uncertain); err != nil {
+	if s.reports.verdicts.uncertain, err = unnamed(h.Uncertain); err != nil {
 		return err
 	}
-	m.open.init()
+	s.reports.open.init()
 	if h.Revisions != nil {
-		m.open.revisions = h.Revisions
+		s.reports.open.revisions = h.Revisions
 	}
-	m.open.recent = h.Recent
-	m.waiting.list = h.Waiting
-	m.waiting.earliest()
+	s.reports.open.recent = h.Recent
+	s.reports.waiting.list = h.Waiting
+	s.reports.waiting.earliest()
 	for i := range h.Open {
 		x := &h.Open[i]
 		f := &openFinding{
 			Finding: x.Finding, members: x.Members, edges: x.Edges, asides: x.Asides, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, beside: x.Beside, due: x.Due, sooner: x.Sooner, shares: x.Shares,
+			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {
@@ -290,85 +289,85 @@ func (m *Machine) restore(h *head) error {
 		if f.weakest, err = parseAll(x.Weakest); err != nil {
 			return err
 		}
-		m.open.add(f)
+		s.reports.open.add(f)
 	}
 	for _, id := range h.Accusing {
-		if f := m.open.ids[id]; f != nil {
-			m.open.accusing = append(m.open.accusing, f)
+		if f := s.reports.open.ids[id]; f != nil {
+			s.reports.open.accusing = append(s.reports.open.accusing, f)
 		}
 	}
-	if m.panes.list, err = restorePanes(h.Panes); err != nil {
+	if s.reports.panes.list, err = restorePanes(h.Panes); err != nil {
 		return err
 	}
-	if m.panes.closed, err = restorePanes(h.Closed); err != nil {
+	if s.reports.panes.closed, err = restorePanes(h.Closed); err != nil {
 		return err
 	}
-	for _, p := range m.panes.closed {
+	for _, p := range s.reports.panes.closed {
 		if !p.Closed {
-			m.panes.dirty++
+			s.reports.panes.dirty++
 		}
 	}
 	if h.Found != nil {
-		m.found = h.Found
+		s.reports.found = h.Found
 	}
-	if err = m.restoreTurns(h); err != nil {
+	if err = s.turning.restoreTurns(h); err != nil {
 		return err
 	}
-	m.closedSessions.take(h.Sessions)
-	m.faults = newFaults(h.Faults)
-	m.marks = h.Marks
-	m.contradicted = h.Contradicted
-	m.asManyMeanings = h.ManyMeanings
+	s.clock.closedSessions.take(h.Sessions)
+	s.reports.faults = newFaults(h.Faults)
+	s.reports.marks = h.Marks
+	s.reports.contradicted = h.Contradicted
+	s.asking.asManyMeanings = h.ManyMeanings
 	if h.Weaker != nil {
-		m.weaker = *h.Weaker
+		s.reports.weaker = *h.Weaker
 	}
 	if h.Counting != nil {
-		m.counting = *h.Counting
-		m.counting.restored()
+		s.counting = *h.Counting
+		s.counting.restored()
 	}
-	if m.fitted, err = parseAll(h.Fitted); err != nil {
+	if s.fitted, err = parseAll(h.Fitted); err != nil {
 		return err
 	}
-	m.horizon.init()
+	s.reports.horizon.init()
 	for i := range h.Groups {
 		g := h.Groups[i].Group
 		if g.Named == nil { // of an earlier version, whose command named the first edge's
 			g.Named, g.Unnamed = slices.Clone(g.Finding.Txns), g.Count-1
 		}
 		k := horizonKey{h.Groups[i].Class, g.Pane}
-		m.horizon.groups[k] = &g
-		m.horizon.order = append(m.horizon.order, k)
+		s.reports.horizon.groups[k] = &g
+		s.reports.horizon.order = append(s.reports.horizon.order, k)
 	}
 	for _, class := range h.Noticed {
-		m.horizon.noticed[class] = true
+		s.reports.horizon.noticed[class] = true
 	}
 	return nil
 }
 
-func (m *Machine) restoreTurns(h *head) (err error) {
-	m.forcedFrom, m.apart = h.ForcedFrom, h.Apart
+func (t *turning) restoreTurns(h *head) (err error) {
+	t.forcedFrom, t.apart = h.ForcedFrom, h.Apart
 	for _, x := range h.Turns {
-		t := levelTurn{from: x.From}
-		if t.before, err = parseAll(x.Before); err != nil {
+		turn := levelTurn{from: x.From}
+		if turn.before, err = parseAll(x.Before); err != nil {
 			return err
 		}
-		if t.after, err = parseAll(x.After); err != nil {
+		if turn.after, err = parseAll(x.After); err != nil {
 			return err
 		}
-		m.turns = append(m.turns, t)
+		t.turns = append(t.turns, turn)
 	}
 	for _, x := range h.Begun {
 		if x.level, err = isolation.ParseLevel(x.Level); err != nil {
 			return err
 		}
-		m.begun = append(m.begun, x.begun)
+		t.begun = append(t.begun, x.begun)
 	}
 	for _, x := range h.Gone {
 		l, err := isolation.ParseLevel(x.Level)
 		if err != nil {
 			return err
 		}
-		m.ended = append(m.ended, ended{l, x.Ended})
+		t.ended = append(t.ended, ended{l, x.Ended})
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ type unbalanced struct {
 func (m *Machine) TotalsOff() *TotalsOff {
 	x := &m.cfg.Contract
 	switch {
-	case !m.counting.Together:
+	case !m.sums.counting.Together:
 		return nil
 	case !x.Complete:
 		return &TotalsOff{Reason: "the capture is partial, so that an increment may have no record: declare capture=complete where it is"}
@@ -44,7 +44,7 @@ func (m *Machine) TotalsOff() *TotalsOff {
 	case m.infer.Counters.Missing() > 0:
 		return &TotalsOff{Reason: "records are missing, bad or contradictory"}
 	}
-	return m.counting.Off
+	return m.sums.counting.Off
 }
 
 // unbalance notes that t added the sum, or more than can be followed, to the counters below root.

@@ -23,29 +23,29 @@ const maxTried = 4096
 
 // mayTry says whether the records are all that there is to explain: nothing is missing, and
 // values name their writers.
-func (m *Machine) mayTry() bool {
-	return m.cfg.Unbounded && m.allTold() && m.Counters.Unverified == 0 && m.Counters.LeftOutEdges == 0
+func (a *asking) mayTry() bool {
+	return a.cfg.Unbounded && a.allTold() && a.Counters.Unverified == 0 && a.Counters.LeftOutEdges == 0
 }
 
 // allTold says whether the contract leaves nobody else, and no record is missing.
-func (m *Machine) allTold() bool {
-	c, x := &m.cfg.Contract, &m.infer.Counters
+func (a *asking) allTold() bool {
+	c, x := &a.cfg.Contract, &a.infer.Counters
 	declared := c.Complete && !c.Existing && !c.UnmonitoredWriters && !c.DeletesUnseen && !c.Observed &&
 		!c.ByVersion && !c.NumericVersions && !c.TrustCommitTS && !c.SequentialKeys && !c.LinearizableKeys
-	return declared && len(m.asked) == 0 && x.Missing() == 0 && x.Versioned == 0 && x.Repeating == 0
+	return declared && len(a.asked) == 0 && x.Missing() == 0 && x.Versioned == 0 && x.Repeating == 0
 }
 
 // mayTryAt says whether orders are tried at the level.
-func (m *Machine) mayTryAt(l isolation.Level) bool {
-	return l.Special != isolation.Linearizable && m.watches(l) &&
-		(l.Family == isolation.Plain || m.infer.Counters.Overlapping == 0) && (!l.RealTime() || m.Counters.Clamped == 0)
+func (o *core) mayTryAt(l isolation.Level) bool {
+	return l.Special != isolation.Linearizable && o.watches(l) &&
+		(l.Family == isolation.Plain || o.infer.Counters.Overlapping == 0) && (!l.RealTime() || o.Counters.Clamped == 0)
 }
 
 // tryOrders decides the levels that are still unknown, strong ones first: what holds there
 // holds at those that it implies.
 func (m *Machine) tryOrders() {
 	m.tried = nil
-	if !m.mayTry() {
+	if !m.asking.mayTry() {
 		return
 	}
 	var h *trial.History
@@ -68,13 +68,13 @@ func (m *Machine) tryOrders() {
 		}
 	}
 	if h != nil {
-		m.finalise()
+		m.finder.finalise()
 	}
 }
 
 // isOpen says whether the level's verdict is unknown for what orders decide.
 func (m *Machine) isOpen(l isolation.Level) bool {
-	if m.foundByTrial(l) || refuted(m.verdicts.certain, l) {
+	if m.foundByTrial(l) || refuted(m.reports.verdicts.certain, l) {
 		return false
 	}
 	verdict, _ := m.VerdictAsAsked(l)
@@ -87,14 +87,14 @@ func (m *Machine) foundByTrial(l isolation.Level) bool {
 }
 
 // history is what there is to explain, and its transactions, nil if it is not tried.
-func (m *Machine) history() (*trial.History, []uint32) {
-	txns, _ := m.infer.MayCount(nil)
+func (o *core) history() (*trial.History, []uint32) {
+	txns, _ := o.infer.MayCount(nil)
 	if len(txns) == 0 || len(txns) > maxTried {
 		return nil, nil
 	}
-	in := trial.Input{Drift: int64(m.cfg.Contract.ClockDrift), Rows: m.cfg.Rules.Rows}
+	in := trial.Input{Drift: int64(o.cfg.Contract.ClockDrift), Rows: o.cfg.Rules.Rows}
 	for _, n := range txns {
-		r := m.record(n)
+		r := o.record(n)
 		in.Records, in.Maybe = append(in.Records, r), append(in.Maybe, r.Status == event.Unknown)
 	}
 	h, err := trial.Read(&in)
@@ -118,14 +118,14 @@ func (m *Machine) takeTrialsBack() {
 	if m.tried = nil; !m.cfg.Unbounded {
 		return
 	}
-	for i := range m.open.recent {
-		if r := &m.open.recent[i]; r.Finding.State != finding.Withdrawn && isolation.IsTried(r.Finding.Title) {
-			m.withdrawFinal(r)
+	for i := range m.reports.open.recent {
+		if r := &m.reports.open.recent[i]; r.Finding.State != finding.Withdrawn && isolation.IsTried(r.Finding.Title) {
+			m.reports.withdrawFinal(r)
 		}
 	}
-	for _, f := range slices.Clone(m.open.list) {
+	for _, f := range slices.Clone(m.reports.open.list) {
 		if isolation.IsTried(f.Finding.Title) {
-			m.withdraw(f)
+			m.finder.withdraw(f)
 		}
 	}
 }
@@ -156,12 +156,12 @@ func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, 
 		w.Level = weakest[i].String()
 		if err := verify.Verify(&w); err != nil {
 			m.Counters.Unverified++
-			m.Unverified = err
+			m.finder.unverified = err
 			return
 		}
 	}
 	f.Finding.Certain = true
-	m.publish(f, isolation.NameTried(weakest), &w)
+	m.finder.publish(f, isolation.NameTried(weakest), &w)
 }
 
 // weakestTried are the weakest levels that the core refutes, up to l, at which it has no order.

@@ -40,9 +40,9 @@ func (v *verdicts) add(f *openFinding, d int64) {
 
 // tally counts a finding in the verdicts, over all and of its members' panes, or with d = -1
 // takes it back: before anything that it says changes.
-func (m *Machine) tally(f *openFinding, d int64) {
-	m.verdicts.add(f, d)
-	m.panes.found(m, f, d)
+func (s *reports) tally(f *openFinding, d int64) {
+	s.verdicts.add(f, d)
+	s.panes.found(s.infer, f, d)
 }
 
 func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
@@ -59,13 +59,13 @@ func refuted(by map[isolation.Level]int64, l isolation.Level) bool {
 // name. Where some transactions asked for less it is not ok.
 func (m *Machine) Verdict(l isolation.Level) (verdict, reason string) {
 	verdict, reason = m.VerdictAsAsked(l)
-	return m.withoutLess(l, m.askedFor, verdict, reason)
+	return m.asking.withoutLess(l, m.asking.askedFor, verdict, reason)
 }
 
 // VerdictAsAsked is Verdict where each transaction is judged by no more than it asked for.
 func (m *Machine) VerdictAsAsked(l isolation.Level) (verdict, reason string) {
-	verdict, reason = m.verdictOf(l, m.refutedSurely, nil)
-	if verdict != Violated && verdict != "" && refuted(m.verdicts.certain, l) {
+	verdict, reason = m.verdictOf(l, m.reports.refutedSurely, nil)
+	if verdict != Violated && verdict != "" && refuted(m.reports.verdicts.certain, l) {
 		if reason != "" {
 			reason = "; " + reason
 		}
@@ -82,7 +82,7 @@ func (m *Machine) verdictOf(l isolation.Level, violated func(isolation.Level) bo
 		return verdict, reason
 	}
 	for _, v := range m.views {
-		if v == l || !m.stands(v, l) {
+		if v == l || !m.asking.stands(v, l) {
 			continue
 		}
 		if stronger, _ := m.verdictAlone(v, violated, x); stronger == OK {
@@ -100,7 +100,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	between := l.Neighbours() != nil && !m.cfg.Unbounded
 	if between {
 		for _, v := range m.views {
-			if m.stands(v, l) && v.RealTime() && v.Neighbours() == nil {
+			if m.asking.stands(v, l) && v.RealTime() && v.Neighbours() == nil {
 				if verdict, _ := m.verdictAlone(v, violated, x); verdict == OK {
 					return OK, ""
 				}
@@ -119,7 +119,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 			why = append(why, counted(m.infer.Counters.Sessionless, "transaction without a place in a session", "transactions without a place in a session"))
 		}
 		if n := m.Counters.Timeless; n > 0 {
-			if !m.timed && !m.cfg.Named && l != m.cfg.Expect {
+			if !m.clock.timed && !m.cfg.Named && l != m.cfg.Expect {
 				return "", ""
 			}
 			why = append(why, counted(n, "transaction without times", "transactions without times"))
@@ -129,7 +129,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		}
 	}
 	if l.Special == isolation.Linearizable {
-		if reason := m.linearReason(); reason != "" {
+		if reason := m.linearizing.linearReason(); reason != "" {
 			why = append(why, reason)
 		}
 	} else if between {
@@ -143,7 +143,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if !m.cfg.Contract.Complete {
 		why = append(why, "the capture is declared partial")
 	}
-	if refuted(m.verdicts.uncertain, l) {
+	if refuted(m.reports.verdicts.uncertain, l) {
 		why = append(why, "there are findings that rest on an incomplete capture")
 	}
 	if x != nil && x.Horizon > 0 {
@@ -155,16 +155,16 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		}
 		return OK, ""
 	}
-	if n := m.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
+	if n := m.turning.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
 		why = append(why, counted(n, "pair of unread appends without an order", "pairs of unread appends without an order"))
 	}
 	if n := m.Counters.Misread; n > 0 && l.Special == 0 && l.Base < isolation.ReadAtomic {
 		why = append(why, counted(n, "transaction that misread a key, which it may", "transactions that misread a key, which they may"))
 	}
-	if n := int64(len(m.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
+	if n := int64(len(m.reports.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
 		why = append(why, counted(n, "key of which reads exclude each other", "keys of which reads exclude each other"))
 	}
-	if n := m.Counters.Diverged; n > 0 && (m.orderOf(l) < orderable || !m.cfg.Unbounded) && l.Special == 0 && l.Base == isolation.Prefix {
+	if n := m.Counters.Diverged; n > 0 && (m.choices.orderOf(l) < orderable || !m.cfg.Unbounded) && l.Special == 0 && l.Base == isolation.Prefix {
 		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
 	if n := m.unsettled(l, violated, x); n > 0 {
@@ -180,7 +180,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if n := m.Counters.Tolerated; n > 0 && l.Underlying() > isolation.Prefix {
 		why = append(why, counted(n, "lost update that a transaction asked for", "lost updates that transactions asked for"))
 	}
-	if n := m.infer.Counters.Loose; n > 0 && !m.fits(l) {
+	if n := m.infer.Counters.Loose; n > 0 && !m.sums.fits(l) {
 		why = append(why, counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
 	}
 	if c := &m.cfg.Contract; m.infer.Counters.Unordered > 0 && !m.cfg.Unbounded && (c.SequentialKeys || c.LinearizableKeys) {
@@ -189,10 +189,10 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
 		why = append(why, counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}
-	if short := m.forcedShortfall(l); short != "" {
+	if short := m.reports.forcedShortfall(l); short != "" {
 		why = append(why, short)
 	}
-	why = append(why, m.shortfalls(l)...)
+	why = append(why, m.choices.shortfalls(l)...)
 	if len(why) > 0 {
 		return Unknown, strings.Join(why, "; ")
 	}
@@ -207,28 +207,28 @@ func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bo
 		return 0
 	}
 	n := int64(0)
-	for b := isolation.ReadUncommitted; b < l.Underlying() && int(b) < len(m.askedFor); b++ {
+	for b := isolation.ReadUncommitted; b < l.Underlying() && int(b) < len(m.asking.askedFor); b++ {
 		weaker := isolation.Level{Base: b, Family: l.Family}
-		if m.askedFor[b] == 0 || b <= isolation.ReadCommitted && (!m.watches(weaker) || m.begunOf(weaker) != nil) {
+		if m.asking.askedFor[b] == 0 || b <= isolation.ReadCommitted && (!m.watches(weaker) || m.turning.begunOf(weaker) != nil) {
 			continue
 		}
 		if verdict, _ := m.verdictOf(weaker, violated, x); verdict != OK || !m.watches(weaker) {
-			n += m.askedFor[b]
+			n += m.asking.askedFor[b]
 		}
 	}
 	return n
 }
 
-func (m *Machine) watches(l isolation.Level) bool { return slices.Contains(m.views, l) }
+func (o *core) watches(l isolation.Level) bool { return slices.Contains(o.views, l) }
 
 // shortfalls are the counters that forbid to say that l holds.
-func (m *Machine) shortfalls(l isolation.Level) []string {
-	c := m.infer.Counters
-	if m.absentHolds(l) {
+func (o *choices) shortfalls(l isolation.Level) []string {
+	c := o.infer.Counters
+	if o.absentHolds(l) {
 		c.Ambiguous -= c.Absent
 	}
-	c.Ambiguous += m.undecidedReads(l)
-	if l.Special == isolation.Linearizable && m.cfg.Unbounded { // decided by the operations, not by what follows from values
+	c.Ambiguous += o.undecidedReads(l)
+	if l.Special == isolation.Linearizable && o.cfg.Unbounded { // decided by the operations, not by what follows from values
 		c.Unattributed, c.Ambiguous, c.Uncheckable, c.Ignored = 0, 0, 0, 0
 	}
 	var why []string
@@ -243,16 +243,16 @@ func (m *Machine) shortfalls(l isolation.Level) []string {
 		{c.Ignored, "operation of a kind that is not checked", "operations of kinds that are not checked"},
 		{c.Gaps, "missing record", "missing records"},
 		{c.Contradictory, "contradictory record", "contradictory records"},
-		{m.horizonOf(l), "edge behind the horizon", "edges behind the horizon"},
+		{o.turning.horizonOf(l), "edge behind the horizon", "edges behind the horizon"},
 		{c.DeadLetters, "bad record", "bad records"},
-		{m.Counters.LeftOutEdges, "dependency that there was no room for", "dependencies that there was no room for"},
-		{m.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
+		{o.Counters.LeftOutEdges, "dependency that there was no room for", "dependencies that there was no room for"},
+		{o.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
 	} {
 		if x.n > 0 {
 			why = append(why, counted(x.n, x.one, x.many))
 		}
 		if x.one == "key without a known version order" {
-			if reason := m.unorderedReason(l); reason != "" {
+			if reason := o.unorderedReason(l); reason != "" {
 				why = append(why, reason)
 			}
 		}
@@ -261,20 +261,20 @@ func (m *Machine) shortfalls(l isolation.Level) []string {
 }
 
 // horizonOf counts the edges behind the horizon that concern l.
-func (m *Machine) horizonOf(l isolation.Level) int64 {
-	n := m.Counters.Horizon - m.apart
-	if b := m.begunOf(l); b != nil {
+func (t *turning) horizonOf(l isolation.Level) int64 {
+	n := t.Counters.Horizon - t.apart
+	if b := t.begunOf(l); b != nil {
 		n += b.Horizon
 	}
 	return n
 }
 
 // undecidedOf counts the pairs of unread appends for which no order at l was found.
-func (m *Machine) undecidedOf(l isolation.Level) int64 {
-	if b := m.begunOf(l); b != nil {
-		return max(m.Counters.Undecided, b.Undecided)
+func (t *turning) undecidedOf(l isolation.Level) int64 {
+	if b := t.begunOf(l); b != nil {
+		return max(t.Counters.Undecided, b.Undecided)
 	}
-	return m.Counters.Undecided
+	return t.Counters.Undecided
 }
 
 // counted is "1 edge" or "2 edges".
@@ -292,18 +292,18 @@ func counted(n int64, one, many string) string {
 func (m *Machine) Totals() Counters {
 	c := m.Counters
 	c.Counters = m.infer.Counters
-	if !m.allOrdered() {
+	if !m.choices.allOrdered() {
 		c.Uncheckable += c.Unordered
 	}
-	c.Ambiguous += m.mostOpenReads()
+	c.Ambiguous += m.choices.mostOpenReads()
 	return c
 }
 
 // allOrdered says whether it is known at every level whether the unordered keys have
 // an order.
-func (m *Machine) allOrdered() bool {
-	for i, l := range m.views {
-		if l.Underlying() >= isolation.Prefix && !refuted(m.verdicts.certain, l) && m.orderOf(m.views[i]) < orderable && m.unorderedReason(l) != "" {
+func (o *choices) allOrdered() bool {
+	for i, l := range o.views {
+		if l.Underlying() >= isolation.Prefix && !refuted(o.reports.verdicts.certain, l) && o.orderOf(o.views[i]) < orderable && o.unorderedReason(l) != "" {
 			return false
 		}
 	}
@@ -317,7 +317,7 @@ func (m *Machine) Levels() []isolation.Level { return m.cfg.Levels }
 // with the numbers of findings that the expected level forbids and allows.
 func (m *Machine) EachFound(fn func(anomaly string, violating, expected int64)) {
 	for _, name := range isolation.AnomalyNames() {
-		if n, ok := m.found[name]; ok {
+		if n, ok := m.reports.found[name]; ok {
 			fn(name, n[0], n[1])
 		}
 	}

@@ -49,37 +49,37 @@ func (r *waitingRoom) earliest() {
 }
 
 // rest says what f, whose witness is w, rests on, and when it is due.
-func (m *Machine) rest(f *openFinding, w *finding.Witness) {
+func (o *core) rest(f *openFinding, w *finding.Witness) {
 	b := isolation.BasisOf(w)
-	c := &m.cfg.Contract
+	c := &o.cfg.Contract
 	f.Finding.RestsOn = nil
 	if len(b.Identity) > 0 {
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "value-identity="+c.identity())
 	}
 	if b.Absence {
 		f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence, "unmonitored-writers=no", "deletes=recorded")
-		if m.mayBeMissing() {
+		if o.mayBeMissing() {
 			f.Finding.Certain = false
 		}
 	}
-	if m.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
+	if o.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
 		return
 	}
 	end := int64(math.MinInt64)
 	for _, n := range f.members {
-		end = max(end, m.infer.Info(n).End)
+		end = max(end, o.infer.Info(n).End)
 	}
-	if m.cfg.Rules.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
+	if o.cfg.Rules.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
 		f.due = max(f.due, end+int64(c.ClockDrift))
 	}
 	switch {
 	case b.Absence:
-		f.due = max(f.due, end+m.infer.Patience())
+		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	case len(b.Identity) == 0 || !c.Observed:
-	case slices.ContainsFunc(b.Identity, func(key string) bool { return m.infer.Shared(key, f.Finding.Epoch) }):
-		f.due = max(f.due, end+m.infer.Patience())
+	case slices.ContainsFunc(b.Identity, func(key string) bool { return o.infer.Shared(key, f.Finding.Epoch) }):
+		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	default:
 		f.due = max(f.due, end)
@@ -87,8 +87,8 @@ func (m *Machine) rest(f *openFinding, w *finding.Witness) {
 }
 
 // emitWhenDue hands out f, as it is by now, or lets it wait.
-func (m *Machine) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner int64) {
-	r := &m.waiting
+func (s *reports) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner int64) {
+	r := &s.waiting
 	at := -1
 	if len(r.list) > 0 {
 		at = r.index(f.ID)
@@ -100,91 +100,91 @@ func (m *Machine) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner in
 		r.list = slices.Delete(r.list, at, at+1)
 		r.earliest()
 		if was.First {
-			m.effects.Fallen = append(m.effects.Fallen, f.ID)
+			s.effects.Fallen = append(s.effects.Fallen, f.ID)
 			return
 		}
-		m.leave(f, edges, false)
+		s.leave(f, edges, false)
 	case at >= 0:
 		x := &r.list[at]
 		x.Finding, x.Due, x.Sooner, x.Shares = *f, max(x.Due, due), max(x.Sooner, sooner), edges
 		r.earliest()
-		m.handWaiting(f)
-	case due < m.watermark || due == 0 || m.closed || m.cfg.Unbounded || !f.Certain || f.State == finding.Withdrawn || f.State == finding.Final:
-		m.leave(f, edges, first)
+		s.handWaiting(f)
+	case due < s.clock.watermark || due == 0 || s.closed || s.cfg.Unbounded || !f.Certain || f.State == finding.Withdrawn || f.State == finding.Final:
+		s.leave(f, edges, first)
 	default:
-		r.list = append(r.list, waitingFinding{*f, due, sooner, first || f.State == finding.Provisional && m.open.revisions[f.ID] > 0, edges})
+		r.list = append(r.list, waitingFinding{*f, due, sooner, first || f.State == finding.Provisional && s.open.revisions[f.ID] > 0, edges})
 		r.earliest()
-		m.handWaiting(f)
+		s.handWaiting(f)
 	}
 }
 
 // leave hands f out, and counts it, unless another finding stands for it.
-func (m *Machine) leave(f *finding.Finding, edges []uint64, first bool) {
-	if !m.tellFault(f, edges) {
+func (s *reports) leave(f *finding.Finding, edges []uint64, first bool) {
+	if !s.tellFault(f, edges) {
 		return
 	}
 	if first {
-		m.countFound(f)
+		s.countFound(f)
 	}
 	if f.State == finding.Withdrawn && f.Certain { // what is not certain is not told by default
-		m.countWithdrawn()
+		s.countWithdrawn()
 	}
 }
 
 // handWaiting gives out that f waits.
-func (m *Machine) handWaiting(f *finding.Finding) {
+func (s *reports) handWaiting(f *finding.Finding) {
 	w := *f
 	w.State = finding.Waiting
-	m.hand(w)
+	s.hand(w)
 }
 
 // releaseDue hands out what is due.
 func (m *Machine) releaseDue() {
 	m.doubtAbsence()
-	r := &m.waiting
+	r := &m.reports.waiting
 	if len(r.list) == 0 {
 		return
 	}
-	wentOn := m.wentOn()
-	if r.next >= m.watermark && !m.closed && wentOn == math.MinInt64 {
+	wentOn := m.clock.wentOn()
+	if r.next >= m.clock.watermark && !m.closed && wentOn == math.MinInt64 {
 		return
 	}
 	kept := r.list[:0]
 	for i := range r.list {
 		w := &r.list[i]
-		if w.Due >= m.watermark && !m.closed && (w.Sooner == 0 || w.Sooner >= wentOn) {
+		if w.Due >= m.clock.watermark && !m.closed && (w.Sooner == 0 || w.Sooner >= wentOn) {
 			kept = append(kept, *w)
 			continue
 		}
-		w.Finding.DetectedAt = m.detectedAt()
-		m.renewMarks(&w.Finding)
+		w.Finding.DetectedAt = m.clock.detectedAt()
+		m.reports.renewMarks(&w.Finding)
 		if told := w.Finding; told.State == finding.Final { // which by itself is not delivered
 			told.State = finding.Provisional
-			m.leave(&told, w.Shares, w.First && !w.again(m))
-			m.leave(&w.Finding, w.Shares, false)
+			m.reports.leave(&told, w.Shares, w.First && !m.reports.open.hadGone(w))
+			m.reports.leave(&w.Finding, w.Shares, false)
 			continue
 		}
-		m.leave(&w.Finding, w.Shares, w.First && !w.again(m))
+		m.reports.leave(&w.Finding, w.Shares, w.First && !m.reports.open.hadGone(w))
 	}
 	clear(r.list[len(kept):])
 	r.list = kept
 	r.earliest()
 }
 
-// again says whether the finding was counted before: it was withdrawn and came back.
-func (w *waitingFinding) again(m *Machine) bool { return m.open.revisions[w.Finding.ID] > 0 }
+// hadGone says whether the finding was counted before: it was withdrawn and came back.
+func (r *registry) hadGone(w *waitingFinding) bool { return r.revisions[w.Finding.ID] > 0 }
 
 // refutedSurely says whether a finding that has left refutes l.
-func (m *Machine) refutedSurely(l isolation.Level) bool {
-	if len(m.waiting.list) == 0 {
-		return refuted(m.verdicts.certain, l)
+func (s *reports) refutedSurely(l isolation.Level) bool {
+	if len(s.waiting.list) == 0 {
+		return refuted(s.verdicts.certain, l)
 	}
 	left := map[isolation.Level]int64{}
-	for w, n := range m.verdicts.certain {
+	for w, n := range s.verdicts.certain {
 		left[w] = n
 	}
-	for i := range m.waiting.list {
-		if levels, err := parseAll(m.waiting.list[i].Finding.Refutes); err == nil && m.waiting.list[i].First {
+	for i := range s.waiting.list {
+		if levels, err := parseAll(s.waiting.list[i].Finding.Refutes); err == nil && s.waiting.list[i].First {
 			for _, w := range levels {
 				left[w]--
 			}
@@ -201,16 +201,16 @@ const (
 )
 
 // countWithdrawn counts a finding that had left and is taken back.
-func (m *Machine) countWithdrawn() {
-	switch m.cause {
+func (s *reports) countWithdrawn() {
+	switch s.cause {
 	case causeOutcome:
-		m.Counters.WithdrawnOutcome++
+		s.Counters.WithdrawnOutcome++
 	case causeRepetition:
-		m.Counters.WithdrawnRepetition++
+		s.Counters.WithdrawnRepetition++
 	default:
-		m.Counters.WithdrawnRecord++
+		s.Counters.WithdrawnRecord++
 	}
 }
 
 // Waiting is how many findings are not due.
-func (m *Machine) Waiting() int { return len(m.waiting.list) }
+func (m *Machine) Waiting() int { return len(m.reports.waiting.list) }

@@ -9,17 +9,17 @@ import (
 )
 
 // meet finds or makes the i-th partition of the batch in work.
-func (m *Machine) meet(b *event.Batch, i uint32) uint32 {
-	if p := m.parts[i]; p > 0 {
+func (k *clock) meet(b *event.Batch, i uint32) uint32 {
+	if p := k.parts[i]; p > 0 {
 		return uint32(p - 1)
 	}
 	name := b.Partitions[i]
-	at := slices.IndexFunc(m.partitions, func(p partition) bool { return p.Name == name })
+	at := slices.IndexFunc(k.partitions, func(p partition) bool { return p.Name == name })
 	if at < 0 {
-		at = len(m.partitions)
-		m.partitions = append(m.partitions, partition{Name: name, Quiet: m.tick})
+		at = len(k.partitions)
+		k.partitions = append(k.partitions, partition{Name: name, Quiet: k.tick})
 	}
-	m.parts[i] = int32(at) + 1
+	k.parts[i] = int32(at) + 1
 	return uint32(at)
 }
 
@@ -52,53 +52,53 @@ func (m *Machine) Stand(name string, s Standing) {
 		return
 	}
 	m.reopen()
-	i := slices.IndexFunc(m.partitions, func(p partition) bool { return p.Name == name })
+	i := slices.IndexFunc(m.clock.partitions, func(p partition) bool { return p.Name == name })
 	if i < 0 {
-		i = len(m.partitions)
-		m.partitions = append(m.partitions, partition{Name: name, Quiet: m.tick})
+		i = len(m.clock.partitions)
+		m.clock.partitions = append(m.clock.partitions, partition{Name: name, Quiet: m.clock.tick})
 	}
-	p := &m.partitions[i]
+	p := &m.clock.partitions[i]
 	p.Standing = s
 	if s != AtEnd {
 		return
 	}
-	if m.tick-p.Confirmed > confirmEvery {
-		p.Quiet = m.tick
+	if m.clock.tick-p.Confirmed > confirmEvery {
+		p.Quiet = m.clock.tick
 	}
-	p.Confirmed = m.tick
+	p.Confirmed = m.clock.tick
 }
 
 // idle says whether p has been silent for longer than the idle time-out, and
 // still is as far as one can know.
-func (m *Machine) idle(p *partition) bool {
-	return p.Confirmed-p.Quiet > int64(m.cfg.Idle) && p.Standing == AtEnd && m.tick-p.Confirmed <= confirmEvery
+func (k *clock) idle(p *partition) bool {
+	return p.Confirmed-p.Quiet > int64(k.cfg.Idle) && p.Standing == AtEnd && k.tick-p.Confirmed <= confirmEvery
 }
 
 // lateness and window in the time that the source lives in.
-func (m *Machine) lateness() int64 {
-	if m.untimed {
+func (o *core) lateness() int64 {
+	if o.untimed {
 		return 0
 	}
-	return int64(m.cfg.Lateness.D)
+	return int64(o.cfg.Lateness.D)
 }
 
-func (m *Machine) window() int64 {
-	if m.untimed {
-		return m.cfg.WindowTxns * 1024
+func (o *core) window() int64 {
+	if o.untimed {
+		return o.cfg.WindowTxns * 1024
 	}
-	return int64(m.cfg.Window.D)
+	return int64(o.cfg.Window.D)
 }
 
 // low is the time that the slowest partition has reached; partitions that are
 // idle or left hold nothing back, and when all are, the clock carries the time on.
-func (m *Machine) low() (int64, bool) {
-	if m.untimed {
-		return m.logical, true
+func (k *clock) low() (int64, bool) {
+	if k.untimed {
+		return k.logical, true
 	}
 	low, known, seen := int64(math.MaxInt64), false, false
-	for i := range m.partitions {
-		p := &m.partitions[i]
-		if m.idle(p) || p.Standing == Left {
+	for i := range k.partitions {
+		p := &k.partitions[i]
+		if k.idle(p) || p.Standing == Left {
 			seen = seen || p.Seen
 			continue
 		}
@@ -107,8 +107,8 @@ func (m *Machine) low() (int64, bool) {
 		}
 		low, known = min(low, p.Max), true
 	}
-	if !known && seen && m.tick > 0 && m.timed && m.cfg.Clamp {
-		return m.tick - int64(m.cfg.Idle), true
+	if !known && seen && k.tick > 0 && k.timed && k.cfg.Clamp {
+		return k.tick - int64(k.cfg.Idle), true
 	}
 	return low, known
 }
@@ -117,12 +117,12 @@ func (m *Machine) low() (int64, bool) {
 // steps to come the watermark does not pass it. math.MaxInt64 holds nothing. It is
 // input, given before every step, and no part of the state. Sources that live in
 // logical time are not held back: their transactions begin when they come.
-func (m *Machine) Hold(start int64) { m.held = start }
+func (m *Machine) Hold(start int64) { m.clock.held = start }
 
 // Release is Hold for what is open behind a step, which the watermark follows.
 func (m *Machine) Release(start int64, eff *Effects) {
 	m.effects = eff
-	m.held = start
+	m.clock.held = start
 	m.advance()
 }
 
@@ -130,7 +130,7 @@ func (m *Machine) Release(start int64, eff *Effects) {
 // math.MinInt64 while that is not known. Open transactions are given up by it: by
 // the watermark, those that hold it would never be.
 func (m *Machine) Reached() int64 {
-	if low, ok := m.low(); ok && !m.cfg.Unbounded && !m.untimed && !m.closed {
+	if low, ok := m.clock.low(); ok && !m.cfg.Unbounded && !m.untimed && !m.closed {
 		return low - m.lateness()
 	}
 	return math.MinInt64
@@ -142,26 +142,26 @@ func (m *Machine) advance() {
 	if m.cfg.Unbounded {
 		return
 	}
-	defer m.settleFaults()
+	defer m.reports.settleFaults()
 	if m.graph.NumLive() > m.cfg.LiveCap {
 		m.freeze()
 	}
-	low, ok := m.low()
-	if !ok || low-m.lateness() <= m.watermark || m.held <= m.watermark && !m.untimed {
+	low, ok := m.clock.low()
+	if !ok || low-m.lateness() <= m.clock.watermark || m.clock.held <= m.clock.watermark && !m.untimed {
 		return
 	}
-	m.watermark = low - m.lateness()
+	m.clock.watermark = low - m.lateness()
 	if !m.untimed {
-		m.watermark = min(m.watermark, m.held)
+		m.clock.watermark = min(m.clock.watermark, m.clock.held)
 	}
 	m.decide()
 	m.releaseDue()
-	m.endWeaker()
-	if len(m.counting.Waiting) > 0 {
-		m.decideCounters()
+	m.reports.endWeaker()
+	if len(m.sums.counting.Waiting) > 0 {
+		m.sums.decideCounters()
 	}
-	if m.forced.on {
-		m.force()
+	if m.saturated.on {
+		m.finder.force()
 	}
 	// Retiring goes in strides of a small part of the window, so that what is
 	// touched then is touched together.
@@ -169,28 +169,28 @@ func (m *Machine) advance() {
 	if m.freezing() {
 		stride = m.window() / 32 // what is about to freeze may have to be ordered
 	}
-	if m.watermark-m.retiredAt < stride {
+	if m.clock.watermark-m.clock.retiredAt < stride {
 		return
 	}
-	m.retiredAt = m.watermark
+	m.clock.retiredAt = m.clock.watermark
 	m.retire()
-	m.panes.closeSettled(m)
+	m.reports.panes.closeSettled(m)
 }
 
 // decide answers what rested on records that should have come by now.
 func (m *Machine) decide() {
-	gone := m.wentOn()
-	if !m.infer.Undecided(m.watermark, gone) {
+	gone := m.clock.wentOn()
+	if !m.infer.Undecided(m.clock.watermark, gone) {
 		return
 	}
 	m.out.Reset()
-	m.infer.Decide(m.watermark, gone, &m.out)
+	m.infer.Decide(m.clock.watermark, gone, &m.out)
 	m.apply()
 }
 
 // retire lets settled transactions go, and the lowest ones beyond the live cap.
 func (m *Machine) retire() {
-	limit := m.watermark - m.window()
+	limit := m.clock.watermark - m.window()
 	if m.freezing() {
 		m.runFrozen(func(i int) []uint32 { return m.graph.Due(i, limit) })
 	}

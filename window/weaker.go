@@ -62,7 +62,7 @@ type weakerGroup struct {
 // Weaker are the transactions that asked for less than was expected, by both levels: in
 // the order in which the pairs were met, and then, with 0, those that can be.
 func (m *Machine) Weaker() []WeakerTotal {
-	return WeakerThan(m.cfg.Expect, slices.Clone(m.weaker.Totals))
+	return WeakerThan(m.cfg.Expect, slices.Clone(m.reports.weaker.Totals))
 }
 
 // WeakerThan adds to the totals, with 0, the levels weaker than l that are not among them.
@@ -77,34 +77,34 @@ func WeakerThan(l isolation.Level, totals []WeakerTotal) []WeakerTotal {
 }
 
 // noteWeaker counts t, which asked for base, if less was asked for than is expected.
-func (m *Machine) noteWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) {
-	if m.cfg.Asking || base >= m.cfg.Expect.Underlying() {
+func (s *reports) noteWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) {
+	if s.cfg.Asking || base >= s.cfg.Expect.Underlying() {
 		return
 	}
-	expected := m.cfg.Expect.String()
-	m.weaker.count(isolation.Level{Base: base}.String(), expected)
-	m.normal = pattern.AppendNormal(m.normal[:0], b.Bytes(t.Session))
-	g := m.weaker.group(b.Bytes(t.Epoch), isolation.Cut(string(m.normal), maxSessionText), base, expected)
+	expected := s.cfg.Expect.String()
+	s.weaker.count(isolation.Level{Base: base}.String(), expected)
+	s.normal = pattern.AppendNormal(s.normal[:0], b.Bytes(t.Session))
+	g := s.weaker.group(b.Bytes(t.Epoch), isolation.Cut(string(s.normal), maxSessionText), base, expected)
 	if g == nil {
-		g = m.newWeaker(b, t, base, end)
+		g = s.newWeaker(b, t, base, end)
 	}
 	if g.Count == g.Told {
-		m.weaker.Untold++
+		s.weaker.Untold++
 	}
 	g.Count++
-	g.Since, g.Last, g.LastTick = min(g.Since, end), max(g.Last, end), m.tick
+	g.Since, g.Last, g.LastTick = min(g.Since, end), max(g.Last, end), s.clock.tick
 	f := &g.Finding
-	f.LastPosition = positionText(m.partitions[t.Pos.Partition].Name, t.Pos.Offset)
+	f.LastPosition = positionText(s.clock.partitions[t.Pos.Partition].Name, t.Pos.Offset)
 	if len(f.Txns) < maxWeakerTxns {
-		m.nameWeaker(f, b, t)
+		s.nameWeaker(f, b, t)
 	}
-	if g.Told == 0 || m.weakerClock(g)-g.ToldAt >= weakerRevised {
-		m.tellWeaker(g, finding.Provisional)
+	if g.Told == 0 || s.clock.weakerClock(g)-g.ToldAt >= weakerRevised {
+		s.tellWeaker(g, finding.Provisional)
 	}
 }
 
 // nameWeaker takes t among the transactions that the finding names.
-func (m *Machine) nameWeaker(f *finding.Finding, b *event.Batch, t *event.Txn) {
+func (s *reports) nameWeaker(f *finding.Finding, b *event.Batch, t *event.Txn) {
 	id := b.Text(t.ID)
 	if slices.Contains(f.Txns, id) {
 		return
@@ -153,58 +153,58 @@ func (w *weaker) group(epoch []byte, sessions string, asked isolation.Base, expe
 	return nil
 }
 
-func (m *Machine) newWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) *weakerGroup {
-	g := &weakerGroup{Pattern: isolation.Cut(string(m.normal), maxSessionText), Asked: base, Name: isolation.Cut(b.Text(t.Isolation), maxSessionText), Expected: m.cfg.Expect.String(), Since: end, Last: end}
+func (s *reports) newWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) *weakerGroup {
+	g := &weakerGroup{Pattern: isolation.Cut(string(s.normal), maxSessionText), Asked: base, Name: isolation.Cut(b.Text(t.Isolation), maxSessionText), Expected: s.cfg.Expect.String(), Since: end, Last: end}
 	f := &g.Finding
 	f.Epoch = b.Text(t.Epoch)
-	if len(m.weaker.Groups) >= maxWeaker {
+	if len(s.weaker.Groups) >= maxWeaker {
 		g.Pattern, g.Asked, f.Epoch = otherSessions, 0, ""
 	}
-	f.Source, f.Certain, f.Levels = m.cfg.Source, true, map[string]string{}
+	f.Source, f.Certain, f.Levels = s.cfg.Source, true, map[string]string{}
 	f.Kind, f.Anomaly, f.Title = finding.KindRecord, finding.WeakerThanExpected, isolation.TitleOf(finding.WeakerThanExpected)
 	f.Refutes, f.AlsoRefutes = []string{}, []string{}
-	f.FirstPosition = positionText(m.partitions[t.Pos.Partition].Name, t.Pos.Offset)
+	f.FirstPosition = positionText(s.clock.partitions[t.Pos.Partition].Name, t.Pos.Offset)
 	id := *f
 	id.Txns = []string{g.Pattern, isolation.Level{Base: g.Asked}.String(), g.Expected, b.Text(t.ID), fmt.Sprint(end)}
-	f.ID = m.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})
-	m.weaker.Groups = append(m.weaker.Groups, g)
+	f.ID = s.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})
+	s.weaker.Groups = append(s.weaker.Groups, g)
 	return g
 }
 
 // weakerClock is what the minutes between revisions are counted by: the wall clock, or
 // event time where there is none. Sources without either are told of at the end.
-func (m *Machine) weakerClock(g *weakerGroup) int64 {
+func (k *clock) weakerClock(g *weakerGroup) int64 {
 	switch {
-	case m.tick > 0:
-		return m.tick
-	case m.untimed:
+	case k.tick > 0:
+		return k.tick
+	case k.untimed:
 		return g.ToldAt
 	}
 	return g.Last
 }
 
 // tellWeaker hands out the group as it is now.
-func (m *Machine) tellWeaker(g *weakerGroup, state finding.State) {
+func (s *reports) tellWeaker(g *weakerGroup, state finding.State) {
 	if g.Count != g.Told {
-		m.weaker.Untold--
+		s.weaker.Untold--
 	}
 	f := &g.Finding
-	f.State, f.DetectedAt = state, m.detectedAt()
+	f.State, f.DetectedAt = state, s.clock.detectedAt()
 	f.Revision++
-	g.Told, g.ToldAt = g.Count, m.weakerClock(g)
+	g.Told, g.ToldAt = g.Count, s.clock.weakerClock(g)
 	out := *f
 	out.Txns, out.Levels = slices.Clone(f.Txns), maps.Clone(f.Levels)
 	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
 	out.Headline = fmt.Sprintf("%s did not ask for %s.", counted(g.Count, "transaction", "transactions"), g.Expected)
-	out.Explanation = m.explainWeaker(g)
+	out.Explanation = s.explainWeaker(g)
 	if f.Revision == 1 {
-		m.countFound(f)
+		s.countFound(f)
 	}
-	m.hand(out)
+	s.hand(out)
 }
 
 // explainWeaker says who asks for what, how many, and since when.
-func (m *Machine) explainWeaker(g *weakerGroup) string {
+func (s *reports) explainWeaker(g *weakerGroup) string {
 	asked := isolation.Level{Base: g.Asked}.String()
 	switch {
 	case g.Asked == 0:
@@ -214,7 +214,7 @@ func (m *Machine) explainWeaker(g *weakerGroup) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is expected, and %s asked for %s.", g.Expected, counted(g.Count, "transaction", "transactions"), asked)
-	if m.cfg.Product == "" && isolation.Ambiguous([]byte(g.Name)) {
+	if s.cfg.Product == "" && isolation.Ambiguous([]byte(g.Name)) {
 		b.WriteString(" Of what products make of the name it is the least: name yours with --expect, as in postgresql/repeatable-read.")
 	}
 	switch g.Pattern {
@@ -225,7 +225,7 @@ func (m *Machine) explainWeaker(g *weakerGroup) string {
 	default:
 		fmt.Fprintf(&b, "\n  - sessions: %s", g.Pattern)
 	}
-	if !m.untimed {
+	if !s.untimed {
 		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
 		fmt.Fprintf(&b, "\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
 	}
@@ -238,43 +238,43 @@ func (m *Machine) explainWeaker(g *weakerGroup) string {
 // reviseWeaker hands out groups that have grown and were not told for a minute by the wall
 // clock, and forgets those of sources without times that have stopped. It is asked when
 // the clock has moved, before the records of a step.
-func (m *Machine) reviseWeaker() {
-	if m.tick == 0 || len(m.weaker.Groups) == 0 {
+func (s *reports) reviseWeaker() {
+	if s.clock.tick == 0 || len(s.weaker.Groups) == 0 {
 		return
 	}
-	for _, g := range m.weaker.Groups {
-		if m.weaker.Untold > 0 && g.Count != g.Told && m.tick-g.ToldAt >= weakerRevised {
-			m.tellWeaker(g, finding.Provisional)
+	for _, g := range s.weaker.Groups {
+		if s.weaker.Untold > 0 && g.Count != g.Told && s.clock.tick-g.ToldAt >= weakerRevised {
+			s.tellWeaker(g, finding.Provisional)
 		}
 	}
-	if m.untimed {
-		m.resolveWeaker(func(g *weakerGroup) bool { return m.tick-g.LastTick >= weakerResolved })
+	if s.untimed {
+		s.resolveWeaker(func(g *weakerGroup) bool { return s.clock.tick-g.LastTick >= weakerResolved })
 	}
 }
 
 // endWeaker resolves the groups of which there was no transaction for an hour of event
 // time, as far as the watermark knows.
-func (m *Machine) endWeaker() {
-	if len(m.weaker.Groups) > 0 && !m.untimed {
-		m.resolveWeaker(func(g *weakerGroup) bool { return m.watermark-g.Last >= weakerResolved })
+func (s *reports) endWeaker() {
+	if len(s.weaker.Groups) > 0 && !s.untimed {
+		s.resolveWeaker(func(g *weakerGroup) bool { return s.clock.watermark-g.Last >= weakerResolved })
 	}
 }
 
-func (m *Machine) resolveWeaker(stopped func(*weakerGroup) bool) {
-	m.weaker.Groups = slices.DeleteFunc(m.weaker.Groups, func(g *weakerGroup) bool {
+func (s *reports) resolveWeaker(stopped func(*weakerGroup) bool) {
+	s.weaker.Groups = slices.DeleteFunc(s.weaker.Groups, func(g *weakerGroup) bool {
 		if !stopped(g) {
 			return false
 		}
-		m.tellWeaker(g, finding.ResolvedOK)
+		s.tellWeaker(g, finding.ResolvedOK)
 		return true
 	})
 }
 
 // closeWeaker tells at the end of the input what the groups have come to.
-func (m *Machine) closeWeaker() {
-	for _, g := range m.weaker.Groups {
+func (s *reports) closeWeaker() {
+	for _, g := range s.weaker.Groups {
 		if g.Finding.State != finding.Final || g.Count != g.Told {
-			m.tellWeaker(g, finding.Final)
+			s.tellWeaker(g, finding.Final)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func mixedLevels(t *testing.T, n int, tracked bool, check func(oracle.History, m
 			}
 			m.Close(&eff)
 			if m.Counters.Unverified > 0 {
-				return fmt.Sprintf("a witness is not verified: %v", m.Unverified)
+				return fmt.Sprintf("a witness is not verified: %v", m.Unverified())
 			}
 			for _, verdict := range verdicts(m) {
 				said[verdict]++

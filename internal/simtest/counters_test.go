@@ -74,7 +74,7 @@ func counterStream(t *testing.T, whole, cfg window.Config, h oracle.History, per
 	}
 	m.Close(&eff)
 	if m.Counters.Unverified > 0 {
-		return fmt.Sprintf("a witness is not verified: %v", m.Unverified)
+		return fmt.Sprintf("a witness is not verified: %v", m.Unverified())
 	}
 	got, back := aboutCounters(eff.Findings)
 	said["taken back"] += back

@@ -289,7 +289,7 @@ func TestPartitions(t *testing.T) {
 		}
 		m.Close(&eff)
 		if s := disagreement(m, oracle.Check(h)); s != "" || m.Counters.Unverified > 0 {
-			t.Fatalf("history %d: %s %v\n%s%s", i, s, m.Unverified, h.Text(), lines(eff.Findings))
+			t.Fatalf("history %d: %s %v\n%s%s", i, s, m.Unverified(), h.Text(), lines(eff.Findings))
 		}
 	}
 }
@@ -388,7 +388,7 @@ func TestContinued(t *testing.T) {
 		m.Close(&eff)
 		s := disagreement(m, oracle.Check(h))
 		if s == "" && m.Counters.Unverified > 0 {
-			s = m.Unverified.Error()
+			s = m.Unverified().Error()
 		}
 		if s != "" {
 			t.Fatalf("history %d ends at %v: %s\n%s%s", i, ends, s, h.Text(), lines(eff.Findings))

@@ -149,7 +149,7 @@ func kindsFound(t *testing.T, cfg window.Config, h oracle.History, perm []int, r
 	}
 	m.Close(&eff)
 	if m.Counters.Unverified > 0 {
-		return m, eff.Findings, fmt.Sprintf("a witness is not verified: %v", m.Unverified)
+		return m, eff.Findings, fmt.Sprintf("a witness is not verified: %v", m.Unverified())
 	}
 	return m, eff.Findings, ""
 }

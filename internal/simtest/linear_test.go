@@ -45,7 +45,7 @@ func linearRun(t *testing.T, cfg window.Config, h oracle.History, perm []int, re
 	m.Close(&eff)
 	look(len(perm))
 	if m.Counters.Unverified > 0 {
-		return m, first, fmt.Sprintf("a witness is not verified: %v", m.Unverified)
+		return m, first, fmt.Sprintf("a witness is not verified: %v", m.Unverified())
 	}
 	return m, first, ""
 }

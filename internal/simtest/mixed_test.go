@@ -194,7 +194,7 @@ func mixedRun(t *testing.T, cfg window.Config, as []arrived) string {
 	}
 	m.Close(&eff)
 	if m.Counters.Unverified > 0 {
-		return fmt.Sprintf("a witness is not verified: %v", m.Unverified)
+		return fmt.Sprintf("a witness is not verified: %v", m.Unverified())
 	}
 	if why := disagreement(m, both(accepted(as))); why != "" {
 		return fmt.Sprintf("%s\n%s%+v", why, lines(eff.Findings), m.Totals())

@@ -383,7 +383,7 @@ func (x *paperExample) run(t *testing.T, cfg window.Config, b *event.Batch, perm
 	}
 	m.Close(&eff)
 	if err := m.Check(); err != nil || m.Counters.Unverified > 0 {
-		t.Fatalf("in the order %v: %v %v", perm, err, m.Unverified)
+		t.Fatalf("in the order %v: %v %v", perm, err, m.Unverified())
 	}
 	latest := map[string]finding.Finding{}
 	for _, f := range eff.Findings {

@@ -53,7 +53,7 @@ func runRestarting(t *testing.T, cfg window.Config, b *event.Batch, check bool, 
 	}
 	m.Close(&eff)
 	if m.Counters.Unverified > 0 {
-		return m, eff.Findings, fmt.Errorf("%d witnesses not verified: %w", m.Counters.Unverified, m.Unverified)
+		return m, eff.Findings, fmt.Errorf("%d witnesses not verified: %w", m.Counters.Unverified, m.Unverified())
 	}
 	return m, eff.Findings, m.Check()
 }

@@ -85,7 +85,7 @@ func runTurns(cfg window.Config, b *event.Batch, turns []turn) (m *window.Machin
 	}
 	m.Close(&eff)
 	if m.Counters.Unverified > 0 {
-		return m, began, fmt.Errorf("%d witnesses not verified: %w", m.Counters.Unverified, m.Unverified)
+		return m, began, fmt.Errorf("%d witnesses not verified: %w", m.Counters.Unverified, m.Unverified())
 	}
 	return m, began, m.Check()
 }

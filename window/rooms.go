@@ -1,0 +1,181 @@
+package window
+
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// The machine's rooms, lowest first. Each has its own fields and methods. It may use the rooms
+// below it, which are its fields, and knows nothing of those above.
+
+// core is what every room uses: the settings, the ledger of transactions and the graph over
+// it.
+type core struct {
+	cfg   Config
+	infer *infer.State
+	graph *incremental.Graph
+	views []isolation.Level // by view
+	// follows are the labels of edges that some view is about.
+	follows infer.Label
+	// weakFirst are the views, weak bases first, plain ones before those with
+	// session order.
+	weakFirst []int
+	realTime  bool // some view is timed
+	untimed   bool // the first record had no times
+	closed    bool // the input is at its end
+	Counters  Counters
+
+	effects *Effects
+	// Scratch.
+	out     infer.Out
+	scratch event.Batch
+}
+
+// clock is the time of the source: how far its partitions are, and the watermark.
+type clock struct {
+	*core
+	partitions []partition
+	watermark  int64
+	held       int64 // the watermark does not pass it: see Hold
+	retiredAt  int64 // watermark when transactions retired last
+	tick       int64
+	logical    int64 // time of sources without times: 1024 a transaction
+	timed      bool
+	before     int64 // watermark before Close
+	// closedSessions are those of sessions=closed, nil otherwise.
+	closedSessions *closedSessions
+
+	// Scratch.
+	parts  []int32 // of the batch in work: partition+1, 0 before it is met
+	looked bool    // whether a record of the batch in work has moved the watermark as far as it goes
+}
+
+// asking is what transactions asked for.
+type asking struct {
+	*core
+	asked    []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
+	askedFor []int64          // how many did that did not abort, by what they asked for; empty while none did
+	// asManyMeanings: some did by a name that products mean different things by.
+	asManyMeanings bool
+
+	// What the level is that was asked for last: mostly it is the next one's too.
+	lastName    []byte
+	lastProduct string
+	lastBase    isolation.Base
+}
+
+// turning is how the watched levels change while the machine runs.
+type turning struct {
+	*core
+	asking     *asking
+	watched    []isolation.Level // since the latest turn; cfg.Levels when turning is false
+	due        bool              // the levels of cfg take effect with the next step
+	turns      []levelTurn
+	forcedFrom int // of turns: those before the present saturation began
+	begun      []begun
+	ended      []ended
+	apart      int64 // of Counters.Horizon: those that concern only levels that began later
+}
+
+// reports is what is told: findings, panes, and the verdicts that follow.
+type reports struct {
+	*core
+	clock     *clock
+	asking    *asking
+	turning   *turning
+	saturated *saturated
+	open      registry
+	verdicts  verdicts
+	waiting   waitingRoom
+	cause     string // of the withdrawals in work
+	panes     panes
+	horizon   horizon
+	found     map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
+	faults    faults              // that were told
+	marks     []event.Mark        // the latest: see marks.go
+	lost      Lost
+	weaker    weaker // of what was asked for, what is less than expected
+
+	contradicted []string // keys, sorted: see contradicted.go
+	normal       []byte   // scratch: pattern of a session
+}
+
+// finder looks for cycles, has them verified, and takes back what a later record refutes.
+type finder struct {
+	*core
+	clock     *clock
+	asking    *asking
+	turning   *turning
+	saturated *saturated
+	reports   *reports
+
+	// unverified is why the verifier did not accept the latest such witness.
+	unverified error
+	searcher   isolation.Searcher
+
+	// Scratch.
+	doomed   []*openFinding  // an edge of theirs no longer holds
+	retries  []aside         // set aside by findings that were withdrawn
+	diverged []infer.Anomaly // lost updates and intermediate reads of withdrawn findings, to be told again
+}
+
+// choices is the theory of writers whose order nobody saw, and of values that several have
+// written: for each view an order is looked for.
+type choices struct {
+	*core
+	clock     *clock
+	asking    *asking
+	turning   *turning
+	saturated *saturated
+	reports   *reports
+	finder    *finder
+
+	orderings    []ordering            // by view, at the end of an input
+	givenUp      []string              // keys that could not be ordered then
+	unchained    int64                 // keys that can not be, since their versions are not chains
+	unsureWriter bool                  // a read that was not decided may be of a transaction of unknown outcome
+	frozen       [][]lastFrozen        // by view and key: see frozen.go
+	spareNews    map[uint32]lastFrozen // memory of the next frozenRun; empty
+	misfits      []int64               // by view: transactions that do not fit what had frozen
+	aside        []setAside            // see aside.go
+	unreadOut    []int64               // by view: pairs of unread appends without an order, of lists that are out
+}
+
+// linearizing is the theory of linearizability.
+type linearizing struct {
+	*core
+	reports *reports
+	finder  *finder
+	linear  linearized
+}
+
+// sums is the theory of counters.
+type sums struct {
+	*core
+	clock    *clock
+	asking   *asking
+	turning  *turning
+	reports  *reports
+	finder   *finder
+	fitted   []isolation.Level // views whose order the counters agree with, since Close
+	counting counting          // of counters, while records come
+}
+
+// furnish shows each room those below it.
+func (m *Machine) furnish() {
+	o, k, a, t, f, s, h := &m.core, &m.clock, &m.asking, &m.turning, &m.saturated, &m.reports, &m.finder
+	k.core = o
+	a.core = o
+	t.core, t.asking = o, a
+	f.core, f.clock, f.asking, f.turning = o, k, a, t
+	s.core, s.clock, s.asking, s.turning, s.saturated = o, k, a, t, f
+	h.core, h.clock, h.asking, h.turning, h.saturated, h.reports = o, k, a, t, f, s
+	c := &m.choices
+	c.core, c.clock, c.asking, c.turning, c.saturated, c.reports, c.finder = o, k, a, t, f, s, h
+	l := &m.linearizing
+	l.core, l.reports, l.finder = o, s, h
+	n := &m.sums
+	n.core, n.clock, n.asking, n.turning, n.reports, n.finder = o, k, a, t, s, h
+}
