@@ -130,6 +130,29 @@ func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 			}
 		}
 	}
+	if s.txns[n].state == tentative && s.opt.Observed && (s.opt.Existing || s.opt.strangers()) {
+		s.doubtBlind(b, t)
+	}
+}
+
+// doubtBlind takes the plain values that t, of unknown outcome, wrote without having read the key
+// for values that may have been there before: who reads one does not show that t took effect, and
+// need not have read from it. O(operations).
+func (s *State) doubtBlind(b *event.Batch, t *event.Txn) {
+	ops := b.OpsOf(t)
+	for i := range ops {
+		o := &ops[i]
+		if o.Kind != event.Write || tells(b, o) {
+			continue
+		}
+		k := s.lookupKey(s.inEpoch(b, t, o.KeyHash))
+		if k == 0 || s.keys[k].kind > event.Register || s.keys[k].flags&(unsupported|versioned|repeats) != 0 || s.touchOf(k).flags&hasRead != 0 {
+			continue
+		}
+		if v := s.lookupVersion(k, o.ValueHash); v != 0 {
+			s.makeAmbiguous(v)
+		}
+	}
 }
 
 // shown is the plain value that o says was there.
@@ -174,6 +197,9 @@ func (s *State) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
 			s.makeAmbiguous(v)
 		}
 		g.replaced = !failed
+		if int(c.readOp) > i {
+			c.flags |= hasRead
+		}
 	}
 	s.addGlimpse(g)
 	if v != 0 {

@@ -89,7 +89,7 @@ func painter(color bool) func(Verdict, string) string {
 		return func(_ Verdict, text string) string { return text }
 	}
 	codes := map[Verdict]string{
-		Violated: "1;31", Uncertain: "1;33", Undecided: "1;33", Lost: "1;35", Malformed: "1;35", Weaker: "1;33",
+		Violated: "1;31", Uncertain: "1;33", Waiting: "1;33", Undecided: "1;33", Lost: "1;35", Malformed: "1;35", Weaker: "1;33",
 		Allowed: "1;34", Cleared: "1;32", "": "1",
 	}
 	return func(v Verdict, text string) string { return "\x1b[" + codes[v] + "m" + text + "\x1b[0m" }

@@ -98,6 +98,8 @@ func TestVerdict(t *testing.T) {
 		{"expected", func(f *finding.Finding) { f.Expected = true }, Allowed, "Allowed by the expected level. Refutes"},
 		{"uncertain", func(f *finding.Finding) { f.Certain = false }, Uncertain, "not captured"},
 		{"expected and uncertain", func(f *finding.Finding) { f.Expected, f.Certain = true, false }, Allowed, "Allowed"},
+		{"waiting", func(f *finding.Finding) { f.State = finding.Waiting }, Waiting, "still on its way"},
+		{"waiting and expected", func(f *finding.Finding) { f.State, f.Expected = finding.Waiting, true }, Waiting, "still on its way"},
 		{"withdrawn", func(f *finding.Finding) { f.State = finding.Withdrawn }, Cleared, "Withdrawn"},
 		{"horizon", func(f *finding.Finding) { f.Kind = finding.KindHorizon }, Undecided, "replay decides"},
 		{"horizon, replayed well", func(f *finding.Finding) { f.Kind, f.State = finding.KindHorizon, finding.ResolvedOK }, Cleared, "replay found no"},

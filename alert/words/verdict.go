@@ -16,6 +16,7 @@ const (
 	Violated  Verdict = "violated"  // the database broke its promise
 	Allowed   Verdict = "allowed"   // an anomaly that the expected level permits
 	Uncertain Verdict = "uncertain" // violated, unless a record was not captured
+	Waiting   Verdict = "waiting"   // a record on its way could take it back: nobody is told yet
 	Undecided Verdict = "undecided" // a horizon finding that waits for its replay
 	Lost      Verdict = "lost"      // input is missing
 	Malformed Verdict = "malformed" // records contradict each other
@@ -27,6 +28,8 @@ const (
 func VerdictOf(f *finding.Finding) (Verdict, string) {
 	weaker := f.Anomaly == finding.WeakerThanExpected
 	switch f.State {
+	case finding.Waiting:
+		return Waiting, "Waiting: a record that is still on its way could take it back, so nobody is told yet. " + refutes(f)
 	case finding.Withdrawn:
 		return Cleared, "Withdrawn: a later record explains it."
 	case finding.ResolvedOK:

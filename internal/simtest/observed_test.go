@@ -40,6 +40,7 @@ func anybodys(h oracle.History, drift time.Duration) func(*workload.Op) bool {
 		for _, o := range slices.Backward(h[i].Ops) {
 			v := oracle.Value{Key: o.Key, Value: o.Value}
 			switch {
+			case o.Kind == event.Write && h[i].Status == event.Unknown && !readFirst(&h[i], o.Key): // it may have been there before
 			case o.Kind == event.Write && h[i].Status != event.Aborted:
 				mine[v] = true
 			case o.Kind == event.Read && !o.Absent:
@@ -54,6 +55,12 @@ func anybodys(h oracle.History, drift time.Duration) func(*workload.Op) bool {
 		v := oracle.Value{Key: o.Key, Value: o.Value}
 		return !o.IsList && (o.Absent || left[v] == 0 || !signs.Names(v) || signs.Perhaps[oracle.PatternOf(o.Key)])
 	}
+}
+
+// readFirst says whether t read a value of the key before it wrote it.
+func readFirst(t *workload.Txn, key string) bool {
+	i := slices.IndexFunc(t.Ops, func(o workload.Op) bool { return o.Key == key && (o.Kind != event.Read || !o.Absent) })
+	return i >= 0 && t.Ops[i].Kind == event.Read
 }
 
 // balances are histories over a few accounts, whose balances come again, marks, which are

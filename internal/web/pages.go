@@ -66,7 +66,7 @@ func (c card) Path() string { return "/findings/" + url.PathEscape(c.ID) }
 // not needed to tell them apart.
 func (c card) Badge() string {
 	signs := map[words.Verdict]string{
-		words.Violated: "✕", words.Allowed: "○", words.Uncertain: "?", words.Undecided: "…",
+		words.Violated: "✕", words.Allowed: "○", words.Uncertain: "?", words.Waiting: "⧗", words.Undecided: "…",
 		words.Lost: "∅", words.Malformed: "!", words.Weaker: "↓", words.Cleared: "✓",
 	}
 	return signs[c.Verdict] + " " + string(c.Verdict)

@@ -34,7 +34,7 @@ const (
 
 var (
 	kinds  = []finding.Kind{finding.KindViolation, finding.KindHorizon, finding.KindGap, finding.KindRecord}
-	states = []finding.State{finding.Provisional, finding.Final, finding.Withdrawn, finding.ResolvedOK, finding.ResolvedViolated}
+	states = []finding.State{finding.Waiting, finding.Provisional, finding.Final, finding.Withdrawn, finding.ResolvedOK, finding.ResolvedViolated}
 )
 
 // parseQuery reads limit, source, anomaly, state, kind, expected and before, and the names

@@ -218,6 +218,7 @@ func TestSignBesideEachColour(t *testing.T) {
 		func(f *finding.Finding) { f.Kind = finding.KindHorizon },
 		func(f *finding.Finding) { f.Kind = finding.KindGap },
 		func(f *finding.Finding) { f.Kind = finding.KindRecord },
+		func(f *finding.Finding) { f.State = finding.Waiting },
 		func(f *finding.Finding) { f.State = finding.Withdrawn },
 	} {
 		f := skew("1f")
