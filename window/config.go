@@ -244,7 +244,7 @@ func (m *Machine) Configure(c Config) error {
 	m.clock.closedSessions = sessions
 	m.turning.due = !slices.Equal(next.Levels, m.turning.watched)
 	m.infer.SetOptions(m.saturated.inferOptions())
-	m.finder.searcher.Budget, m.finder.searcher.Tracked = next.SearchBudget, next.Rules.Tracked
+	m.finder.searcher.Budget, m.finder.searcher.Untracked = next.SearchBudget, m.asking.tracking()
 	return nil
 }
 
@@ -266,6 +266,7 @@ func (c Config) inferOptions() infer.Options {
 		Whole:           c.Unbounded,
 		ByVersion:       c.Contract.ByVersion || c.Contract.NumericVersions,
 		Rows:            c.Rules.Rows,
+		Tracked:         c.Rules.Tracked,
 		Observed:        c.Contract.Observed && !c.Contract.ByVersion && !c.Contract.NumericVersions,
 		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
 		SequentialKeys: c.Contract.SequentialKeys, LinearizableKeys: c.Contract.LinearizableKeys,

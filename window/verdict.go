@@ -196,6 +196,10 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if len(why) > 0 {
 		return Unknown, strings.Join(why, "; ")
 	}
+	// Where conflicts are tracked, snapshot isolation has edges that serializability has not.
+	if si := (isolation.Level{Base: isolation.SnapshotIsolation, Family: l.Family}); m.cfg.Rules.Tracked && l.Underlying() == isolation.Serializable && m.watches(si) {
+		return m.verdictAlone(si, violated, x)
+	}
 	return OK, ""
 }
 
