@@ -160,7 +160,12 @@ func (a *App) openStore(context.Context) error {
 		return fmt.Errorf("%w: %w%s", ErrStore, err, a.remedy(err))
 	}
 	a.store = st
-	a.cleanups.push("store", func(context.Context) error { return st.Close() })
+	a.cleanups.push("store", func(context.Context) error {
+		if err := st.Close(); !errors.Is(err, store.ErrGone) {
+			return err
+		}
+		return nil // App.Err tells it
+	})
 	return nil
 }
 
@@ -172,6 +177,8 @@ func (a *App) storeOptions() store.Options {
 func (a *App) remedy(err error) string {
 	dir := a.path(storeFolder)
 	switch {
+	case errors.Is(err, store.ErrGone):
+		return fmt.Sprintf("\nMove them back to %s and start again. If they are lost, start again without them: the store is built anew from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrHole):
 		return fmt.Sprintf("\nMove %s away and start again: it is built anew from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrLocked):
