@@ -80,18 +80,18 @@ func Otherwise(name string) string {
 // Taken says, of a name that means one thing here and another to other people, which is taken. ""
 // for other names.
 func Taken(name string) string {
-	const as = "%s is taken as %s. %s: that is %s here"
+	const as = "%s means %s here. %s, called %s here"
 	name = strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(name)))
 	level, _ := abbreviation(name)
 	switch name {
 	case "causal", "cc", "causal-consistency":
-		return fmt.Sprintf(as, name, "causal", "dbcop, AWDIT and Plume mean it with session order", "strong-session-causal")
+		return fmt.Sprintf(as, name, "causal without session order", "dbcop, AWDIT and Plume mean the form with session order", "strong-session-causal")
 	case "ser", "si", "ra", "pc":
-		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean it with session order", "strong-session-"+level)
+		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean the form with session order", "strong-session-"+level)
 	case "rc":
-		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean one that orders what a transaction reads", "strong-session-monotonic-atomic-view")
+		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean a level that also orders the reads of a transaction", "strong-session-monotonic-atomic-view")
 	case "pl-si":
-		return fmt.Sprintf(as, name, level, "Adya's thesis means it in real time", "strong-snapshot-isolation")
+		return fmt.Sprintf(as, name, level, "Adya's thesis means the form in real time", "strong-snapshot-isolation")
 	}
 	return ""
 }
@@ -123,23 +123,29 @@ func nearest(name string, names []string) string {
 	return "the nearest are " + strings.Join(names[:min(len(names), 5)], ", ") + " (monitor explain lists all)"
 }
 
-// edits is how many bytes must be put in, taken out or changed to make b of a (Levenshtein).
+// edits is how many bytes must be put in, taken out or changed, or neighbours swapped, to make b
+// of a (Levenshtein, with swaps).
 func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range len(b) {
+		rows[0][j+1] = j + 1
 	}
 	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
 		for j := range len(b) {
-			change := corner
+			change := rows[i][j]
 			if a[i] != b[j] {
 				change++
 			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			least := min(change, rows[i][j+1]+1, rows[i+1][j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				least = min(least, rows[i-1][j-1]+1)
+			}
+			rows[i+1][j+1] = least
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }
