@@ -56,11 +56,11 @@ func plainSentence(w *witness) string {
 	case finding.G1b:
 		text = fmt.Sprintf("%s read %s = %s, which its writer replaced before it committed", w.short(0), w.Key, clip(w.Value))
 	case finding.DirtyUpdate:
-		text = fmt.Sprintf("%s holds %s, which was rolled back, and a commit on top of it", w.Key, clip(w.Value))
+		text = fmt.Sprintf("%s holds %s, which was rolled back, and committed data that build on it", w.Key, clip(w.Value))
 	case finding.Nonlinearizable:
 		text = fmt.Sprintf("%s got an answer from %s that no order of the operations in time explains", w.short(0), w.Key)
 	case finding.CyclicVersions:
-		text = fmt.Sprintf("What is known of the order of the versions of %s contradicts itself", w.Key)
+		text = fmt.Sprintf("The known order of the versions of %s contradicts itself", w.Key)
 	case finding.NoOrder:
 		text = fmt.Sprintf("No order of %d transactions explains what they read", w.members())
 	default:

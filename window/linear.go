@@ -238,9 +238,9 @@ func (m *Machine) linearReason() string {
 	c := m.infer.Counters
 	switch {
 	case !m.cfg.Unbounded && c.Placeless > 0:
-		return counted(c.Placeless, "operation without a place among those on its key", "operations without a place among those on their keys")
+		return counted(c.Placeless, "operation whose order on its key is not known", "operations whose order on their keys is not known")
 	case !m.cfg.Unbounded && c.Unordered > 0:
-		return counted(c.Unordered, "key of which two writes do not say what they replaced", "keys of which two writes do not say what they replaced")
+		return counted(c.Unordered, "key where two writes do not say what they replaced", "keys where two writes do not say what they replaced")
 	case !m.cfg.Unbounded:
 		return ""
 	case !m.linear.done:

@@ -131,7 +131,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log})
+	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data)})
 	if err != nil {
 		return usageError{err}
 	}

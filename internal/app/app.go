@@ -58,6 +58,8 @@ type Options struct {
 	Log   *slog.Logger     // nil: nothing is logged
 	// StdinName names the input of standard input in positions; "": stdin.
 	StdinName string
+	// Temporary: the data folder goes with the process, and findings name no command on it.
+	Temporary bool
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
 	Free func() (int64, error)
 }
@@ -248,6 +250,9 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 		machine := whole.MachineConfig(watch)
 		again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL(), data: a.config.Data}
 		machine.Replay = again.command(source, watch)
+		if !a.options.Temporary {
+			machine.Data = whole.Absolute(a.config.Data)
+		}
 		return machine
 	}
 }

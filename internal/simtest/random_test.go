@@ -72,7 +72,7 @@ func verdicts(m *window.Machine) map[oracle.Level]string {
 	return v
 }
 
-var noSession = regexp.MustCompile(`^[0-9]+ transactions? without a place in a session(; )?`)
+var noSession = regexp.MustCompile(`^[0-9]+ transactions? not ordered by session and seq(; )?`)
 
 // unimplied names a level that is unknown while one that implies it is ok.
 func unimplied(m *window.Machine) string {
