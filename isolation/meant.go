@@ -108,19 +108,31 @@ func Closest(name string, names []string) string {
 	return best
 }
 
-// nearest offers up to five of the names, those that differ least from the one given.
+// nearest is Offer with where all are.
 func nearest(name string, names []string) string {
+	text := Offer(name, names)
+	if Closest(name, names) == "" {
+		text += " (monitor explain lists all)"
+	}
+	return text
+}
+
+// Offer is the end of an error about a name that is none: the one that was meant, or up to five
+// of the names, those that differ least.
+func Offer(name string, names []string) string {
 	names = slices.Clone(names)
 	name = strings.ToLower(name)
 	distance := map[string]int{}
 	for _, n := range names {
-		distance[n] = edits(name, n)
+		if distance[n] = edits(name, n); len(name) > 2 && strings.Contains(n, name) {
+			distance[n] = 0
+		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
 	if best := Closest(name, names); best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
-	return "the nearest are " + strings.Join(names[:min(len(names), 5)], ", ") + " (monitor explain lists all)"
+	return "the nearest are " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
 // edits is how many bytes must be put in, taken out or changed, or neighbours swapped, to make b

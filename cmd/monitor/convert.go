@@ -58,7 +58,7 @@ func convertFile(t *terminal, convert *app.Convert, file string) error {
 	}
 	t.say("%d transactions of %s, in the format %s, are written as %s", answer.Transactions, printable(file), answer.Format, convert.To)
 	if answer.Contract != "" {
-		t.say("monitor: the format %s implies what the written form does not say: check it with --contract %s", answer.Format, answer.Contract)
+		t.say("monitor: the written form does not hold the contract of the format %s: check it with --contract %s", answer.Format, answer.Contract)
 	}
 	if answer.Bad > 0 {
 		t.say("monitor: %d bad records are left out", answer.Bad)

@@ -237,7 +237,7 @@ func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, 
 				next, err := p.reload()
 				if err != nil {
 					a.RefuseReload()
-					log.Error("the new configuration is refused, and the one before stays", "err", err)
+					log.Error("the new configuration is refused; the old one stays in effect", "err", err)
 					continue
 				}
 				a.Reload(ctx, next) // it logs how that went
