@@ -28,7 +28,7 @@ func (m *Machine) contradict(key string) {
 	}
 	m.contradicted = slices.Insert(m.contradicted, i, key)
 	for _, f := range slices.Clone(m.open.list) {
-		if f.closed || !m.overContradicted(&f.Finding, f.beside) || !weakens(f.weakest) {
+		if f.closed || !m.overContradicted(&f.Finding) || !weakens(f.weakest) {
 			continue
 		}
 		m.tally(f, -1)
@@ -41,7 +41,7 @@ func (m *Machine) contradict(key string) {
 	for i := range m.open.recent {
 		r := &m.open.recent[i]
 		weakest, err := parseAll(r.Weakest)
-		if err != nil || r.Finding.State == finding.Withdrawn || !m.overContradicted(&r.Finding, r.Beside) || !weakens(weakest) {
+		if err != nil || r.Finding.State == finding.Withdrawn || !m.overContradicted(&r.Finding) || !weakens(weakest) {
 			continue
 		}
 		f := &openFinding{Finding: r.Finding, weakest: weakest}
@@ -72,13 +72,10 @@ func (m *Machine) contradictOwn(es []step) {
 	}
 }
 
-// overContradicted says whether the finding is about a key of which reads exclude each
-// other. The cycle that is shown need not be the one with the write dependency: what a
-// former witness refuted stays refuted. beside are the keys of further cycles.
-func (m *Machine) overContradicted(f *finding.Finding, beside []string) bool {
-	return slices.ContainsFunc(f.Edges, func(e finding.Edge) bool {
-		return m.isContradicted(e.Key)
-	}) || slices.ContainsFunc(beside, m.isContradicted)
+// overContradicted says whether the finding's cycle leads over a key of which reads exclude each
+// other.
+func (m *Machine) overContradicted(f *finding.Finding) bool {
+	return slices.ContainsFunc(f.Edges, func(e finding.Edge) bool { return m.isContradicted(e.Key) })
 }
 
 func (m *Machine) isContradicted(key string) bool {

@@ -68,11 +68,6 @@ func (m *Machine) merge(old, f *openFinding) {
 	old.values = append(old.values, f.values...)
 	old.edges = append(old.edges, f.edges...) // what either rests on, both rest on
 	old.versions = append(old.versions, f.versions...)
-	for i := range f.Finding.Edges {
-		if k := f.Finding.Edges[i].Key; k != "" && !slices.Contains(old.beside, k) {
-			old.beside = append(old.beside, k)
-		}
-	}
 	m.show(old, f.shown)
 	m.prove(old)
 	old.due, old.sooner = max(old.due, f.due), max(old.sooner, f.sooner)
@@ -164,7 +159,7 @@ func (m *Machine) conclude(f *openFinding) {
 // remember keeps what a final finding rests on.
 func (m *Machine) remember(f *openFinding) {
 	m.prove(f)
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Beside: f.beside, Shares: f.shares}
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Shares: f.shares}
 	r.Rows, r.End = m.rowsOf(f)
 	r.Ended = m.endedAt(f)
 	for _, n := range slices.Concat(f.members, f.shown) {

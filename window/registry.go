@@ -29,7 +29,6 @@ type openFinding struct {
 	values   []uint64 // ValueKeys, for findings that want of a writer
 	shown    []uint32 // transactions beyond the members whose reads show an order, held as well
 	proofs   [][]uint64
-	beside   []string // keys of further cycles of the members: see merge
 	upgraded bool
 	waiting  bool // in registry.accusing
 	closed   bool
@@ -78,7 +77,6 @@ type recentFinding struct {
 	Values  []uint64 // that it rests on: each has one writer
 	Proofs  [][]uint64
 	IDs     []uint64 // hashes, of members and of those whose reads show an order
-	Beside  []string `json:",omitempty"` // keys of further cycles
 	Shares  []uint64 `json:",omitempty"`
 	Rows    []string `json:",omitempty"` // keys at which a deletion takes it back that began at End or before: see rows.go
 	End     int64    `json:",omitempty"`

@@ -102,7 +102,6 @@ type savedFinding struct {
 	Proofs   [][]uint64
 	Upgraded bool
 	Waiting  bool
-	Beside   []string `json:",omitempty"`
 	Due      int64    `json:",omitempty"`
 	Sooner   int64    `json:",omitempty"`
 	Shares   []uint64 `json:",omitempty"`
@@ -141,7 +140,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
 				f.Finding, f.members, f.edges, f.asides, f.level.String(), isolation.LevelNames(f.weakest),
-				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.beside, f.due, f.sooner, f.shares,
+				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares,
 			})
 		}
 	}
@@ -280,7 +279,7 @@ func (m *Machine) restore(h *head) error {
 		x := &h.Open[i]
 		f := &openFinding{
 			Finding: x.Finding, members: x.Members, edges: x.Edges, asides: x.Asides, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, beside: x.Beside, due: x.Due, sooner: x.Sooner, shares: x.Shares,
+			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {
