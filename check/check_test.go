@@ -247,7 +247,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{"a level", func() (*check.Result, error) { return check.History(nil, check.Levels("no-such-level")) }, `no isolation level is called "no-such-level"`},
-		{"a product", func() (*check.Result, error) { return check.History(nil, check.Expect("oracle/serializable")) }, `no product is called "oracle"`},
+		{"a product", func() (*check.Result, error) { return check.History(nil, check.Expect("teradata/serializable")) }, `no product is called "teradata"`},
 		{"a contract", func() (*check.Result, error) { return check.History(nil, check.Contract("capture=some")) }, "capture"},
 		{"two at once", func() (*check.Result, error) { return check.History(nil, check.Levels("x"), check.Expect("y")) }, `called "y"`},
 		{"a record", func() (*check.Result, error) { return check.History([]event.Record{committed, {ID: "2"}}) }, "check: records:2: "},

@@ -48,7 +48,7 @@ func abbreviation(letters string) (level string, ok bool) {
 		return "generalized-snapshot-isolation", true
 	case "ser", "serializability", "pl-3", "conflict-serializable":
 		return "serializable", true
-	case "sser", "strict-serializable", "strict-serializability", "pl-ss":
+	case "sser", "strict-serializable", "strict-serializability", "pl-ss", "external-consistency":
 		return "strong-serializable", true
 	case "lin", "linearizability":
 		return "linearizable", true
@@ -67,6 +67,12 @@ func Otherwise(name string) string {
 		return "PL-2.99 (Adya's repeatable read) is not checked by itself; serializable is the nearest stronger level, read-committed the nearest weaker one"
 	case "cursor-stability", "pl-cs":
 		return "cursor-stability is not checked by itself; snapshot-isolation is the nearest stronger level, read-committed the nearest weaker one"
+	case "consistent-view", "pl-2+", "forward-consistent-view", "pl-fcv":
+		return "this level is not checked by itself; snapshot-isolation is the nearest stronger level, read-atomic the nearest weaker one"
+	case "update-serializability", "pl-3u":
+		return "update-serializability is not checked by itself; serializable is the nearest stronger level, read-atomic the nearest weaker one"
+	case "oracle", "oracle/serializable":
+		return "oracle has no settings here, and its SERIALIZABLE is snapshot isolation: name the level, as in snapshot-isolation"
 	case "parallel-snapshot-isolation", "psi":
 		return "parallel-snapshot-isolation is not checked by itself; snapshot-isolation is the nearest stronger level, causal the nearest weaker one"
 	case "sequential", "sequential-consistency":

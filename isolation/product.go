@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,6 +116,9 @@ func ParseExpected(text string) (l Level, product string, err error) {
 		l, err = ParseLevel(text)
 		return l, "", err
 	case p == nil:
+		if why := Otherwise(text); why != "" {
+			return l, "", errors.New(why)
+		}
 		return l, "", fmt.Errorf("no product is called %q; %s", name, known(name, productNames(), ""))
 	}
 	if l, ok := p.at(setting); ok {
