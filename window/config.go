@@ -110,6 +110,9 @@ type Config struct {
 	// input and settings. Source, range and finding are put behind it. "" leaves the
 	// command out, for an input that cannot be read again.
 	Replay string
+	// Data is the folder that findings are stored in: what to do about one names a command
+	// on it. "" is nowhere.
+	Data string
 	// SearchBudget is how many edges a search for a witness may look at; 0 is
 	// the default of isolation.Searcher.
 	SearchBudget int
