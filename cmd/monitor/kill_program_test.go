@@ -213,6 +213,8 @@ func (l *lives) stored(t *testing.T, flags ...string) [][]byte {
 	if err != nil {
 		t.Fatalf("findings: %v: %s", err, stderr.String())
 	}
+	// What is to be done about a finding names the folder of its records.
+	out = bytes.ReplaceAll(out, []byte(l.data), []byte("DATA"))
 	var records [][]byte
 	for line := range bytes.Lines(out) {
 		records = append(records, line)
