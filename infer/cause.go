@@ -66,7 +66,8 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	}
 	before := false // by less than the drift, perhaps; another one may be a sign
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-		before = s.readBefore(v, writer, s.readers[r].txn) || before
+		n := s.readers[r].txn
+		before = s.readBefore(v, writer, n) || s.stoodBefore(v, writer, n) || before
 	}
 	if before = s.glimpsedBefore(v, writer) || before; before {
 		return true
@@ -169,7 +170,7 @@ func (s *State) beganAfterRetired(n uint32) bool {
 // version that v is taken for.
 func (s *State) notThat(v, n uint32, replaced bool) bool {
 	x := &s.versions[v]
-	if x.writer != 0 && s.opt.causal() && s.readBefore(v, x.writer, n) {
+	if x.writer != 0 && s.opt.causal() && (s.readBefore(v, x.writer, n) || s.stoodBefore(v, x.writer, n)) {
 		return true
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {

@@ -7,12 +7,12 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 16
+const layoutVersion = 17
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
 	return flat.Signature(layoutVersion, unsafe.Sizeof(txn{}), unsafe.Sizeof(key{}), unsafe.Sizeof(version{}),
-		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(line{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}), unsafe.Sizeof(holding{}))
+		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(line{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}), unsafe.Sizeof(holding{}), unsafe.Sizeof(stand{}))
 }
 
 type scalars struct {
@@ -54,6 +54,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, s.readers)
 	dst = flat.Append(dst, s.lines)
 	dst = flat.Append(dst, s.holdings)
+	dst = flat.Append(dst, s.stood)
 	dst = flat.Append(dst, s.sessions)
 	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		dst = free.AppendState(dst)
@@ -108,6 +109,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, &s.readers)
 	flat.Read(r, &s.lines)
 	flat.Read(r, &s.holdings)
+	flat.Read(r, &s.stood)
 	flat.Read(r, &s.sessions)
 	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		free.ReadState(r)

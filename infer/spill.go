@@ -92,6 +92,9 @@ func (s *State) newKey(h event.Hash, name []byte) uint32 {
 	}
 	s.spill.made++
 	s.keys[k] = key{hash: h, name: s.names.put(name), flags: used}
+	if int(k) < len(s.stood) {
+		s.stood[k] = stand{}
+	}
 	s.byKey.insert(h.Lo, k)
 	s.enterPattern(k, name)
 	return k

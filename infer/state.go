@@ -167,6 +167,7 @@ type write struct {
 	op           uint32
 	intermediate bool
 	blind        bool
+	unread       bool // the transaction had not read the key, and did not insert
 }
 
 // reader links a transaction to the version that its first external read of a
@@ -194,6 +195,7 @@ type State struct {
 	readers  []reader
 	lines    []line    // by version: see linear.go
 	holdings []holding // by version: see counted.go
+	stood    []stand   // by key: see stood.go
 	partial  partial
 	signs    signs
 	sessions []session
