@@ -22,8 +22,7 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 	if r.state == aborted && s.retried(v) {
 		return false // it may have aborted since it had read of the first try
 	}
-	// The number of a session is used again when all of it has retired.
-	behind := w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && r.seq < w.seq
+	behind := beforeInSession(r, w)
 	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
 		if w.start-r.end <= s.opt.ClockDrift && !behind {
 			return s.opt.Observed

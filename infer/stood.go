@@ -1,48 +1,66 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"encoding/binary"
 
-// A transaction may set what is there already: a flag that was set, a price that did not change.
-// Who reads the value while such a transaction runs need not have read from it. That is so where
-// the contract leaves a value from before watching, or of somebody without a record, until the
-// key is known to have held something else (docs/proofs.md, section 2, *A write of what was
-// there*).
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
+)
 
-// stand is what a key is known to have held: the earliest time, ns, at which a committed
-// transaction was over that read something there or left it, and the earliest one of those that
-// say something else than the first. 0 is none.
+// A transaction may write what is there already: a flag that was set, a stock that is 100 again.
+// If it had not read the key, who reads the value while it runs need not have read from it. That
+// is so where the contract leaves the value to be from before watching, or from somebody without
+// a record, and until the key is known to have held something else (docs/proofs.md, section 2,
+// *A write of what was there*).
+
+// stand is what a key is known to have held: the earliest time at which a committed transaction
+// was over that read something there or left it, and the earliest one of those that say something
+// else than the first. 24 bytes.
 type stand struct {
-	value        uint64 // by hash; 0 is nothing
-	first, other int64
+	value        uint64 // what the first one says, by hash; 0 is nothing
+	first, other int64  // ns; 0: none
 }
 
 // doubtsBlind says whether what a transaction wrote without reading the key may have been there.
 func (o *Options) doubtsBlind() bool { return o.Observed && (o.Existing || o.strangers()) }
 
-// stands takes in what n read of its keys, and what it left there. O(keys of n).
+// stands takes in what n, the transaction in work, read of its keys, and what it left there.
+// O(keys of n).
 func (s *State) stands(n uint32) {
-	if t := &s.txns[n]; !s.opt.doubtsBlind() || t.flags&(hasTimes|unknown) != hasTimes {
+	t := &s.txns[n]
+	if !s.opt.doubtsBlind() || t.flags&(hasTimes|unknown) != hasTimes {
 		return
 	}
-	end := s.txns[n].end
 	for i := range s.touches {
 		c := &s.touches[i]
-		if s.keys[c.key].kind > event.Register || s.keys[c.key].flags&(repeats|versioned) != 0 {
+		if x := &s.keys[c.key]; x.kind > event.Register || x.flags&(repeats|versioned) != 0 {
 			continue
 		}
-		for int(c.key) >= len(s.stood) {
-			s.stood = append(s.stood, stand{})
-		}
-		x := &s.stood[c.key]
+		x := s.standOf(c.key)
 		if c.flags&hasRead != 0 {
-			x.note(heldBy(c.readHash, c.flags&readNothing != 0), end)
+			x.note(heldBy(c.readHash, c.flags&readNothing != 0), t.end)
 		}
 		if c.flags&wrote != 0 {
-			x.note(heldBy(c.current, c.flags&removed != 0), end)
+			x.note(heldBy(c.current, c.flags&removed != 0), t.end)
 		}
 	}
 }
 
+func (s *State) standOf(k uint32) *stand {
+	for int(k) >= len(s.stood) {
+		s.stood = flat.Push(s.stood, stand{})
+	}
+	return &s.stood[k]
+}
+
+// standsAnew forgets what the key held that had the number k before.
+func (s *State) standsAnew(k uint32) {
+	if int(k) < len(s.stood) {
+		s.stood[k] = stand{}
+	}
+}
+
+// heldBy is how a stand tells a value. Two values may be taken for one: then less is known.
 func heldBy(h event.Hash, nothing bool) uint64 {
 	if nothing {
 		return 0
@@ -50,6 +68,7 @@ func heldBy(h event.Hash, nothing bool) uint64 {
 	return h.Lo | 1
 }
 
+// note takes in that the key held the value when a transaction was over.
 func (x *stand) note(value uint64, end int64) {
 	switch {
 	case x.first == 0 || value == x.value && end < x.first:
@@ -62,17 +81,24 @@ func (x *stand) note(value uint64, end int64) {
 	}
 }
 
-// stoodBefore says whether reader, who read v, may have found it before writer wrote it.
+// since is from when on the key is known to have held something else than the value, 0 if it is
+// not known.
+func (x *stand) since(value uint64) int64 {
+	if x.value == value {
+		return x.other
+	}
+	return x.first
+}
+
+// stoodBefore says whether reader, who read v, may have found its value there before writer wrote
+// it: both ran at one time, by the clocks.
 func (s *State) stoodBefore(v, writer, reader uint32) bool {
 	if !s.opt.doubtsBlind() || writer == reader {
 		return false
 	}
 	w, r := &s.txns[writer], &s.txns[reader]
 	timed := w.flags&r.flags&hasTimes != 0
-	if timed && r.start > w.end {
-		return false
-	}
-	if w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && w.seq < r.seq {
+	if timed && r.start > w.end || beforeInSession(w, r) {
 		return false
 	}
 	id := s.writeOf(writer, v)
@@ -82,16 +108,35 @@ func (s *State) stoodBefore(v, writer, reader uint32) bool {
 	return !timed || !s.heldAnother(v, r.start)
 }
 
-// heldAnother says whether the key of v held another value by the time at, ns.
+// beforeInSession says whether w comes before r in one session. The number of a session is used
+// again when all of it has retired.
+func beforeInSession(w, r *txn) bool {
+	return w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && w.seq < r.seq
+}
+
+// heldAnother says whether the key of v held something else by the time at, ns, whatever the
+// clocks show.
 func (s *State) heldAnother(v uint32, at int64) bool {
 	k := s.versions[v].key
 	if int(k) >= len(s.stood) {
 		return false
 	}
-	x := &s.stood[k]
-	since := x.first
-	if x.value == heldBy(s.versions[v].hash, false) {
-		since = x.other
-	}
+	since := s.stood[k].since(heldBy(s.versions[v].hash, false))
 	return since != 0 && at > since && at-since > s.opt.ClockDrift
+}
+
+// appendStand writes what the key k is known to have held.
+func (s *State) appendStand(dst []byte, k uint32) []byte {
+	if !s.opt.doubtsBlind() {
+		return dst
+	}
+	x := s.standOf(k)
+	return binary.AppendVarint(binary.AppendVarint(binary.AppendUvarint(dst, x.value), x.first), x.other)
+}
+
+// readStand reads what appendStand wrote.
+func (s *State) readStand(r *recordReader, k uint32) {
+	if s.opt.doubtsBlind() {
+		*s.standOf(k) = stand{value: r.uint(), first: r.int(), other: r.int()}
+	}
 }
