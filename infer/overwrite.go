@@ -20,7 +20,8 @@ func (s *State) settleRegister(v, n uint32) {
 		if s.readers[r].reread {
 			label = Reread
 		}
-		s.edge(n, t, label, v, 0)
+		s.readers[r].unsure = false
+		s.readFrom(v, t, label)
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
 	if s.ordered1(v) {
@@ -54,6 +55,9 @@ func (s *State) namedOnly(v, t uint32) bool {
 	}
 	return false
 }
+
+// surely says whether the transaction read the version, and read it from its writer.
+func (r *reader) surely() bool { return !r.named && !r.unsure }
 
 // saw says whether the transaction read the version, and no other one of the key before.
 func (r *reader) saw() bool { return !r.reread && !r.named }

@@ -344,7 +344,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 	if rmw {
 		label = s.replacing(v, n)
 	}
-	s.edge(x.writer, n, label, v, 0)
+	s.readFrom(v, n, label)
 }
 
 // sawOld is saw for all versions, whatever became of them.
@@ -369,7 +369,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 			if rmw && (x.flags&overwrittenByWriter == 0 || s.installed(v)) && !s.beginsRow(v) {
 				label = s.replacing(v, n)
 			}
-			s.edge(x.writer, n, label, v, 0)
+			s.readFrom(v, n, label)
 			if x.flags&overwrittenByWriter != 0 {
 				s.intermediateRead(v, n, op)
 			}

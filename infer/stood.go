@@ -91,21 +91,65 @@ func (x *stand) since(value uint64) int64 {
 }
 
 // stoodBefore says whether reader, who read v, may have found its value there before writer wrote
-// it: both ran at one time, by the clocks.
+// it: both ran at one time, by their records.
 func (s *State) stoodBefore(v, writer, reader uint32) bool {
 	if !s.opt.doubtsBlind() || writer == reader {
 		return false
 	}
 	w, r := &s.txns[writer], &s.txns[reader]
-	timed := w.flags&r.flags&hasTimes != 0
-	if timed && r.start > w.end || beforeInSession(w, r) {
+	if w.flags&r.flags&hasTimes != 0 && r.start > w.end {
+		return false
+	}
+	return s.mayHaveStood(v, writer, reader)
+}
+
+// stoodByClocks is stoodBefore where writer was over when reader began, by less than the clocks
+// may be apart.
+func (s *State) stoodByClocks(v, writer, reader uint32) bool {
+	w, r := &s.txns[writer], &s.txns[reader]
+	if !s.opt.doubtsBlind() || r.start <= w.end || r.start-w.end > s.opt.ClockDrift || w.flags&r.flags&hasTimes == 0 {
+		return false
+	}
+	return s.mayHaveStood(v, writer, reader)
+}
+
+// mayHaveStood says whether v may have been there before writer wrote it, which reader, who read
+// it, does not come behind in their session. A version that its writer replaced itself is not
+// looked at.
+func (s *State) mayHaveStood(v, writer, reader uint32) bool {
+	w, r := &s.txns[writer], &s.txns[reader]
+	if beforeInSession(w, r) {
 		return false
 	}
 	id := s.writeOf(writer, v)
 	if id == 0 || !s.writes[id].unread || s.writes[id].intermediate {
 		return false
 	}
-	return !timed || !s.heldAnother(v, r.start)
+	return w.flags&r.flags&hasTimes == 0 || !s.heldAnother(v, r.start)
+}
+
+// readFrom gives the edge from the writer of v, known now, to n, who read v. If by the clocks n
+// may have found its value there before, n need not have read from the writer. If n replaced v, it
+// comes after the writer all the same.
+func (s *State) readFrom(v, n uint32, label Label) {
+	w := s.versions[v].writer
+	if s.stoodByClocks(v, w, n) {
+		s.unsureOf(v, n)
+		if label &^= WR | Reread; label == 0 {
+			return
+		}
+	}
+	s.edge(w, n, label, v, 0)
+}
+
+// unsureOf notes that n may have read what was there before v was written.
+func (s *State) unsureOf(v, n uint32) {
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		if x := &s.readers[r]; x.txn == n {
+			x.unsure = true
+		}
+	}
+	s.Counters.Ambiguous++
 }
 
 // beforeInSession says whether w comes before r in one session. The number of a session is used
