@@ -24,6 +24,14 @@ type Signs struct {
 	Perhaps map[string]bool
 	// Ambiguous are values of other patterns that do not: the clocks allow two stories.
 	Ambiguous map[Value]bool
+	// Unsure are the reads of other values that need not be of the writer.
+	Unsure map[Saw]bool
+}
+
+// Saw is a value that the transaction with this id read.
+type Saw struct {
+	Reader string
+	Value
 }
 
 var (
@@ -50,7 +58,7 @@ func (s *Signs) Names(v Value) bool { return !s.Repeats[PatternOf(v.Key)] && !s.
 // SignsOf takes the signs of h, where two clients' clocks may be drift apart, ns, and values may
 // be written by transactions without a record. In any order of arrival they are the same, but for Perhaps.
 func SignsOf(h History, drift int64) Signs {
-	s := Signs{map[string]bool{}, map[string]bool{}, map[Value]bool{}}
+	s := Signs{map[string]bool{}, map[string]bool{}, map[Value]bool{}, map[Saw]bool{}}
 	for i := range h {
 		for _, v := range written(&h[i]) {
 			s.writers(h, &h[i], v)
@@ -94,8 +102,8 @@ func (s *Signs) early(h History, w *workload.Txn, v Value, drift int64) {
 }
 
 // stood: w wrote v without having read the key, and who read v while w ran may have found it
-// there before: the key is not known to have held something else. A value that w replaced itself
-// is not looked at.
+// there before: the key is not known to have held something else. If only by the clocks w may have
+// run, only that read is unsure. A value that w replaced itself is not looked at.
 func (s *Signs) stood(h History, w *workload.Txn, v Value, drift int64) {
 	if w.Status != event.Committed || !blind(w, v) {
 		return
@@ -105,8 +113,11 @@ func (s *Signs) stood(h History, w *workload.Txn, v Value, drift int64) {
 		if r == w || r.Status != event.Committed || !has(seen(r), v) || w.Session != "" && w.Session == r.Session && w.Seq < r.Seq {
 			continue
 		}
-		if timed := w.End != 0 && r.End != 0; !timed || r.Start <= w.End && !heldAnother(h, r, v, drift) {
+		switch timed := w.End != 0 && r.End != 0; {
+		case !timed, r.Start <= w.End && !heldAnother(h, r, v, drift):
 			s.Ambiguous[v] = true
+		case r.Start-w.End <= drift && !heldAnother(h, r, v, drift):
+			s.Unsure[Saw{r.ID, v}] = true
 		}
 	}
 }

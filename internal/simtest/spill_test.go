@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/infer"
@@ -243,6 +244,10 @@ func TestSpill(t *testing.T) {
 		}
 		if rng.IntN(3) == 0 {
 			cfg.Contract = window.Contract{Existing: true, UnmonitoredWriters: rng.IntN(2) == 0}
+		}
+		if i%4 == 3 { // what keys held comes back with them
+			cfg.Contract = defaults()
+			cfg.Contract.ClockDrift = time.Duration(i%3) * 10 * time.Millisecond
 		}
 		if rng.IntN(2) == 0 {
 			h, _ = outcomesLater(rng, h)
