@@ -65,8 +65,9 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	}
 	before := false // by less than the drift, perhaps; another one may be a sign
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-		n := s.readers[r].txn
-		before = s.readBefore(v, writer, n) || s.stoodBefore(v, writer, n) || before
+		x := &s.readers[r]
+		replaced := x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0
+		before = s.readBefore(v, writer, x.txn) || replaced && s.replacedStood(v, writer, x.txn) || before
 	}
 	if before = s.glimpsedBefore(v, writer) || before; before {
 		return true
@@ -169,7 +170,7 @@ func (s *State) beganAfterRetired(n uint32) bool {
 // version that v is taken for.
 func (s *State) notThat(v, n uint32, replaced bool) bool {
 	x := &s.versions[v]
-	if x.writer != 0 && s.opt.causal() && (s.readBefore(v, x.writer, n) || s.stoodBefore(v, x.writer, n)) {
+	if x.writer != 0 && s.opt.causal() && (s.readBefore(v, x.writer, n) || replaced && s.replacedStood(v, x.writer, n)) {
 		return true
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {

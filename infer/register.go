@@ -336,7 +336,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 		s.sawOld(v, n, op, rmw)
 		return
 	}
-	if s.opt.causal() && (s.readBefore(v, x.writer, n) || s.stoodBefore(v, x.writer, n)) {
+	if s.opt.causal() && (s.readBefore(v, x.writer, n) || rmw && s.replacedStood(v, x.writer, n)) {
 		s.makeAmbiguous(v)
 		return
 	}

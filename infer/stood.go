@@ -90,12 +90,10 @@ func (x *stand) since(value uint64) int64 {
 	return x.first
 }
 
-// stoodBefore says whether reader, who read v, may have found its value there before writer wrote
-// it: both ran at one time, by their records.
-func (s *State) stoodBefore(v, writer, reader uint32) bool {
-	if !s.opt.doubtsBlind() || writer == reader {
-		return false
-	}
+// replacedStood says whether reader, who read v and replaced it, may have found its value there
+// before writer wrote it: both ran at one time, by their records. Then what replaced v may come
+// before it, and nothing is known of v.
+func (s *State) replacedStood(v, writer, reader uint32) bool {
 	w, r := &s.txns[writer], &s.txns[reader]
 	if w.flags&r.flags&hasTimes != 0 && r.start > w.end {
 		return false
@@ -103,37 +101,31 @@ func (s *State) stoodBefore(v, writer, reader uint32) bool {
 	return s.mayHaveStood(v, writer, reader)
 }
 
-// stoodByClocks is stoodBefore where writer was over when reader began, by less than the clocks
-// may be apart.
-func (s *State) stoodByClocks(v, writer, reader uint32) bool {
-	w, r := &s.txns[writer], &s.txns[reader]
-	if !s.opt.doubtsBlind() || r.start <= w.end || r.start-w.end > s.opt.ClockDrift || w.flags&r.flags&hasTimes == 0 {
+// mayHaveStood says whether reader, who read v, may have found its value there before writer
+// wrote it: both ran at one time, as far as the clocks and their session show. A version that its
+// writer replaced itself is not looked at.
+func (s *State) mayHaveStood(v, writer, reader uint32) bool {
+	if !s.opt.doubtsBlind() || writer == reader {
 		return false
 	}
-	return s.mayHaveStood(v, writer, reader)
-}
-
-// mayHaveStood says whether v may have been there before writer wrote it, which reader, who read
-// it, does not come behind in their session. A version that its writer replaced itself is not
-// looked at.
-func (s *State) mayHaveStood(v, writer, reader uint32) bool {
 	w, r := &s.txns[writer], &s.txns[reader]
-	if beforeInSession(w, r) {
+	timed := w.flags&r.flags&hasTimes != 0
+	if timed && r.start > w.end && r.start-w.end > s.opt.ClockDrift || beforeInSession(w, r) {
 		return false
 	}
 	id := s.writeOf(writer, v)
 	if id == 0 || !s.writes[id].unread || s.writes[id].intermediate {
 		return false
 	}
-	return w.flags&r.flags&hasTimes == 0 || !s.heldAnother(v, r.start)
+	return !timed || !s.heldAnother(v, r.start)
 }
 
-// readFrom gives the edge from the writer of v, known now, to n, who read v. If by the clocks n
-// may have found its value there before, n need not have read from the writer. If n replaced v, it
-// comes after the writer all the same.
+// readFrom gives the edge from the writer of v, known now, to n, who read v. If n may have found
+// its value there before, n need not have read from the writer: it comes after it only if it
+// replaced v. Before who replaced v it comes anyway.
 func (s *State) readFrom(v, n uint32, label Label) {
 	w := s.versions[v].writer
-	if s.stoodByClocks(v, w, n) {
+	if s.mayHaveStood(v, w, n) {
 		s.unsureOf(v, n)
 		if label &^= WR | Reread; label == 0 {
 			return

@@ -101,9 +101,10 @@ func (s *Signs) early(h History, w *workload.Txn, v Value, drift int64) {
 	}
 }
 
-// stood: w wrote v without having read the key, and who read v while w ran may have found it
-// there before: the key is not known to have held something else. If only by the clocks w may have
-// run, only that read is unsure. A value that w replaced itself is not looked at.
+// stood: w wrote v without having read the key, and who read v while w ran, as far as the clocks
+// show, may have found it there before: the key is not known to have held something else. If it
+// replaced v too, and they ran at one time by their records, nothing is known of v. A value that w
+// replaced itself is not looked at.
 func (s *Signs) stood(h History, w *workload.Txn, v Value, drift int64) {
 	if w.Status != event.Committed || !blind(w, v) {
 		return
@@ -113,11 +114,12 @@ func (s *Signs) stood(h History, w *workload.Txn, v Value, drift int64) {
 		if r == w || r.Status != event.Committed || !has(seen(r), v) || w.Session != "" && w.Session == r.Session && w.Seq < r.Seq {
 			continue
 		}
-		switch timed := w.End != 0 && r.End != 0; {
-		case !timed, r.Start <= w.End && !heldAnother(h, r, v, drift):
+		timed := w.End != 0 && r.End != 0
+		if timed && (r.Start-w.End > drift || heldAnother(h, r, v, drift)) {
+			continue
+		}
+		if s.Unsure[Saw{r.ID, v}] = true; replaces(r, v.Key) && !(timed && r.Start > w.End) {
 			s.Ambiguous[v] = true
-		case r.Start-w.End <= drift && !heldAnother(h, r, v, drift):
-			s.Unsure[Saw{r.ID, v}] = true
 		}
 	}
 }
