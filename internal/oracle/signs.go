@@ -24,8 +24,9 @@ type Signs struct {
 	Perhaps map[string]bool
 	// Ambiguous are values of other patterns that do not: the clocks allow two stories.
 	Ambiguous map[Value]bool
-	// Unsure are the reads of other values that need not be of the writer.
-	Unsure map[Saw]bool
+	// Unsure are reads that need not be of the writer of the value, and Beside those of them that
+	// ran when it did, by their records.
+	Unsure, Beside map[Saw]bool
 }
 
 // Saw is a value that the transaction with this id read.
@@ -58,7 +59,7 @@ func (s *Signs) Names(v Value) bool { return !s.Repeats[PatternOf(v.Key)] && !s.
 // SignsOf takes the signs of h, where two clients' clocks may be drift apart, ns, and values may
 // be written by transactions without a record. In any order of arrival they are the same, but for Perhaps.
 func SignsOf(h History, drift int64) Signs {
-	s := Signs{map[string]bool{}, map[string]bool{}, map[Value]bool{}, map[Saw]bool{}}
+	s := Signs{map[string]bool{}, map[string]bool{}, map[Value]bool{}, map[Saw]bool{}, map[Saw]bool{}}
 	for i := range h {
 		for _, v := range written(&h[i]) {
 			s.writers(h, &h[i], v)
@@ -118,7 +119,11 @@ func (s *Signs) stood(h History, w *workload.Txn, v Value, drift int64) {
 		if timed && (r.Start-w.End > drift || heldAnother(h, r, v, drift)) {
 			continue
 		}
-		if s.Unsure[Saw{r.ID, v}] = true; replaces(r, v.Key) && !(timed && r.Start > w.End) {
+		s.Unsure[Saw{r.ID, v}] = true
+		if timed && r.Start > w.End {
+			continue
+		}
+		if s.Beside[Saw{r.ID, v}] = true; replaces(r, v.Key) {
 			s.Ambiguous[v] = true
 		}
 	}
