@@ -126,7 +126,7 @@ func (s *State) mayHaveStood(v, writer, reader uint32) bool {
 func (s *State) readFrom(v, n uint32, label Label) {
 	w := s.versions[v].writer
 	if s.mayHaveStood(v, w, n) {
-		s.unsureOf(v, n)
+		s.perhapsOf(v, n)
 		if label &^= WR | Reread; label == 0 {
 			return
 		}
@@ -134,11 +134,11 @@ func (s *State) readFrom(v, n uint32, label Label) {
 	s.edge(w, n, label, v, 0)
 }
 
-// unsureOf notes that n may have read what was there before v was written.
-func (s *State) unsureOf(v, n uint32) {
+// perhapsOf notes that n may have read what was there before v was written.
+func (s *State) perhapsOf(v, n uint32) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		if x := &s.readers[r]; x.txn == n {
-			x.unsure = true
+			x.how = perhaps
 		}
 	}
 	s.Counters.Ambiguous++
