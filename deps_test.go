@@ -262,8 +262,23 @@ var exits = []string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "sysca
 // clocks and sleeps are none of a pure package's.
 var clocks = []string{"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker"}
 
+// settings are of the whole process: a library leaves them alone.
+var settings = []string{"runtime.GC", "runtime/debug.SetGCPercent", "runtime/debug.FreeOSMemory"}
+
 func checkCalls(f source, parsed *ast.File, say func(string, ...any)) {
 	isPure := slices.Contains(pure, f.dir())
+	paths := map[string]string{} // of imports, by the names that the file has for them
+	for _, spec := range parsed.Imports {
+		of := strings.Trim(spec.Path.Value, `"`)
+		name := path.Base(of)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		if name == "." {
+			say("imports the names of %s: which calls are its is not seen", of)
+		}
+		paths[name] = of
+	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
@@ -271,9 +286,12 @@ func checkCalls(f source, parsed *ast.File, say func(string, ...any)) {
 			if !ok {
 				break
 			}
-			name := x.Name + "." + n.Sel.Name
+			name := paths[x.Name] + "." + n.Sel.Name
 			if slices.Contains(exits, name) && !f.isCommand() {
 				say("calls %s: only a command ends the process", name)
+			}
+			if slices.Contains(settings, name) && !f.isCommand() {
+				say("calls %s: the process is the command's", name)
 			}
 			if isPure && slices.Contains(clocks, name) {
 				say("is pure and calls %s", name)

@@ -53,7 +53,7 @@ func sentences(page string) []string {
 		case strings.HasPrefix(line, "```"):
 			fenced = !fenced
 			text.WriteString("\n")
-		case fenced:
+		case fenced, strings.HasPrefix(line, "Names: "): // a list
 		case line == "" || strings.HasPrefix(line, "#"):
 			text.WriteString("\n" + line + "\n")
 		default:
@@ -109,6 +109,7 @@ func TestFaultsAreSeen(t *testing.T) {
 		many + "\n\nend.":                 0,
 		"```\n" + many + "end.\n```\n":    0,
 		many + "`code`":                   0,
+		"Names: " + many + "end.":         0,
 		"Of pieces whose begin is late,":  1,
 		"| It ends. Who waits is lost. |": 1,
 	} {

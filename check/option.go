@@ -79,5 +79,5 @@ func (o *options) whole() (*whole.Whole, error) {
 	if err := o.watch.Validate(); err != nil {
 		return nil, fmt.Errorf("check: %w", err)
 	}
-	return &whole.Whole{Watch: o.watch, Expecting: o.expecting, FixedContract: o.fixedContract, Beside: true}, nil
+	return &whole.Whole{Watch: o.watch, Expecting: o.expecting, FixedContract: o.fixedContract}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // Contract is what a source's operator declares about its capture: what the
@@ -112,7 +114,7 @@ func (c *Contract) set(key, value string) error {
 	choices := c.choices()
 	i := slices.IndexFunc(choices, func(x choice) bool { return x.key == key })
 	if i < 0 {
-		return fmt.Errorf("contract: no key is called %q; the keys are %s", key, strings.Join(contractKeys(), ", "))
+		return fmt.Errorf("contract: no key is called %q; %s", key, isolation.Offer(key, contractKeys()))
 	}
 	switch x := choices[i]; value {
 	case x.off:

@@ -17,7 +17,7 @@ func TestExpect(t *testing.T) {
 			t.Errorf("%s: %v of %q, shown as %q, %v", c.text, w.Expect, w.Product(), w.Expected(), err)
 		}
 	}
-	if err := w.SetExpect("oracle/serializable"); err == nil || !strings.Contains(err.Error(), "no product is called") {
-		t.Errorf("oracle/serializable: %v", err)
+	if err := w.SetExpect("teradata/serializable"); err == nil || !strings.Contains(err.Error(), "no product is called") {
+		t.Errorf("teradata/serializable: %v", err)
 	}
 }

@@ -162,7 +162,7 @@ func (i *Input) Validate() error {
 	case kinds == 0:
 		f.add("", "input: want one of nats, kafka, tail, probe and stdin")
 	case kinds > 1:
-		f.add("", "input: nats, kafka, tail, probe and stdin exclude each other; each is an input of its own")
+		f.add("", "input: give only one of nats, kafka, tail, probe and stdin; each is an input of its own")
 	}
 	return f.err()
 }
@@ -196,7 +196,7 @@ func (n *NATS) check(f *faults, path string) {
 		}
 	}
 	if ways > 1 {
-		f.add(path, "nats: creds-file, nkey-file, token-file and user exclude each other")
+		f.add(path, "nats: give only one of creds-file, nkey-file, token-file and user")
 	}
 	if n.User == "" && n.PasswordFile != "" {
 		f.add(join(path, "password-file"), "nats: a password without a user")

@@ -160,13 +160,13 @@ func (p *Probe) validate() error {
 	f.each("", "endpoints", p.Endpoints, probeURL)
 	p.Password.check(&f, "password")
 	if hasPassword(p.URL) && p.Password.IsSet() {
-		f.add("url", "url: it has a password, and so has password-file or password-env: leave one out")
+		f.add("url", "url: the password is given twice, in the URL and by password-file or password-env: leave one out")
 	}
 	if len(p.Endpoints) > 0 && p.Product() == "" {
 		f.add("endpoints", "endpoints: only databases with a URL of their own have several")
 	}
 	if p.Stale && len(p.Endpoints) == 0 {
-		f.add("stale", "stale: it speaks of endpoints, and none is listed")
+		f.add("stale", "stale: it is about endpoints, and none is listed")
 	}
 	if p.Source == SelfTestSource {
 		f.add("source", "source %s: the self-test has this name", p.Source)
@@ -191,7 +191,7 @@ func (p *Probe) validate() error {
 func (p *Probe) validateLevel(f *faults) {
 	product := p.Product()
 	if p.Isolation != "" && product == "" && probeURL(p.URL) == nil {
-		f.add("isolation", "isolation: it is SQL's, and this URL names the level or the command that sets it")
+		f.add("isolation", "isolation: it is for SQL databases; this URL itself names the level, or a command that sets it")
 	}
 	if p.Isolation != "" && product != "" {
 		if _, _, err := isolation.ParseExpected(product + "/" + setting(p.Isolation)); err != nil {
@@ -201,7 +201,7 @@ func (p *Probe) validateLevel(f *faults) {
 	}
 	expected := p.Expected()
 	if expected == "" && probeURL(p.URL) == nil {
-		f.add("expect", "expect: of this URL no product is known: name the level that is expected")
+		f.add("expect", "expect: the URL does not show the product: name the level that is expected")
 	}
 	if expected == "" || p.Expect == "" && product != "" {
 		return

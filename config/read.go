@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // MaxFile bounds a configuration file, in bytes.
@@ -128,7 +130,7 @@ func (r *reader) tree(n *yaml.Node, path string, t tree) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		switch key := n.Content[i]; {
 		case key.Kind != yaml.ScalarNode || !seen[key.Value]:
-			r.fault("", key, "%sno key is called %q; the keys are %s", prefix(path), key.Value, keys(fields))
+			r.fault("", key, "%sno key is called %q; %s", prefix(path), key.Value, isolation.Offer(key.Value, keys(fields)))
 		case met[key.Value]:
 			r.fault("", key, "%s%s is given twice", prefix(path), key.Value)
 		default:
@@ -137,12 +139,12 @@ func (r *reader) tree(n *yaml.Node, path string, t tree) {
 	}
 }
 
-func keys(fields []field) string {
+func keys(fields []field) []string {
 	var names []string
 	for _, f := range fields {
 		names = append(names, f.key)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func prefix(path string) string {

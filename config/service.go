@@ -260,7 +260,7 @@ func (s *Service) validateSources(f *faults) {
 		case x.Name == SelfTestSource:
 			f.add(join(path, "name"), "source %s: the self-test has this name", x.Name)
 		case slices.ContainsFunc(s.Probes(), func(p *Probe) bool { return p.SourceName() == x.Name }):
-			f.add(join(path, "name"), "source %s is that of a probe, which says itself what is expected: leave it out here", x.Name)
+			f.add(join(path, "name"), "source %s belongs to a probe, which has its own settings: leave it out here", x.Name)
 		}
 		seen[x.Name] = true
 		if x.Watch.Validate() != nil && s.Watch.Validate() == nil { // else it may be that of all

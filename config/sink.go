@@ -166,7 +166,7 @@ func (s *Sink) Validate() error {
 	case len(kinds) == 0:
 		f.add("", "want one of webhook, alertmanager, nats, kafka and file")
 	case len(kinds) > 1:
-		f.add("", "%s exclude each other; each is a sink of its own", strings.Join(kinds, " and "))
+		f.add("", "give only one of %s; each is a sink of its own", strings.Join(kinds, " and "))
 	}
 	if n := s.PerPattern; n != nil && *n < 0 {
 		f.add("per-pattern", "per-pattern %d: must not be negative", *n)

@@ -67,7 +67,7 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		x := &s.readers[r]
 		replaced := x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0
-		before = s.readBefore(v, writer, x.txn) || replaced && s.replacedStood(v, writer, x.txn) || before
+		before = s.readBefore(v, writer, x.txn) || replaced && s.signs.stood.before(s, v, writer, x.txn, true) || before
 	}
 	if before = s.glimpsedBefore(v, writer) || before; before {
 		return true
@@ -170,7 +170,7 @@ func (s *State) beganAfterRetired(n uint32) bool {
 // version that v is taken for.
 func (s *State) notThat(v, n uint32, replaced bool) bool {
 	x := &s.versions[v]
-	if x.writer != 0 && s.opt.causal() && (s.readBefore(v, x.writer, n) || replaced && s.replacedStood(v, x.writer, n)) {
+	if x.writer != 0 && s.opt.causal() && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
 		return true
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {

@@ -308,6 +308,10 @@ func (s *State) connect(v, old uint32) {
 				s.edge(s.readers[r].txn, w, RW, v, 0)
 			}
 		}
+	} else if s.opt.Tracked { // they have edges, of which it was not known that it replaced what they saw
+		for r := s.versions[x.prev].readers; r != 0; r = s.olderReader(r) {
+			s.edge(s.readers[r].txn, w, RW, v, 0)
+		}
 	}
 	a := v
 	for ; a != 0 && (a == v || s.versions[a].writer == 0); a = s.versions[a].next {
@@ -337,6 +341,24 @@ func (s *State) checkOwnOrder(p, v uint32) {
 	if s.writes[s.writeOf(w, p)].op > s.writes[s.writeOf(w, v)].op {
 		s.anomaly(Anomaly{Kind: IncompatibleOrder, A: s.versions[v].witness, B: w, Version: v, Other: p, Certain: true})
 	}
+}
+
+// BehindUnseen says whether v is an element of a list, and something else stands between it and what
+// n read, or may stand there: then its append did not replace what n saw, or may not have.
+// O(readers of one state).
+func (s *State) BehindUnseen(v, n uint32) bool {
+	x := &s.versions[v]
+	if s.keys[x.key].kind != event.List {
+		return false
+	}
+	if x.flags&placed != 0 {
+		for r := s.versions[x.prev].readers; r != 0; r = s.olderReader(r) {
+			if s.readers[r].txn == n {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // ShownBy is who shows the place of the list element v, 0 if it has none.

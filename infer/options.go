@@ -18,6 +18,7 @@ type Options struct {
 	// Rows: a delete ends a row, and a later write of the key begins another one. Who
 	// deleted a version and who wrote the key over it do not lose an update.
 	Rows            bool
+	Tracked         bool // of a list, an edge is wanted from who read what an append replaced, once that is known
 	NumericVersions bool // and these are numbers in the order of the versions
 	TrustCommitTS   bool // versions are in the order of their writers' commit timestamps
 	// SequentialKeys and LinearizableKeys: versions are in the order in which a session,

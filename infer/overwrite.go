@@ -23,7 +23,7 @@ func (s *State) settleRegister(v, n uint32) {
 		if s.readers[r].how == perhaps { // before another one that was taken for the writer
 			s.readers[r].how = surely
 		}
-		s.readFrom(v, t, label)
+		s.signs.stood.readFrom(s, v, t, label)
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
 	if s.ordered1(v) {

@@ -36,8 +36,9 @@ type signs struct {
 	twoKeys, twoVersions []sighting
 	new                  []pattern.ID // that have shown a sign in the record in work
 	glimpses             glimpses     // see glimpse.go
-	endRetired           int64        // greatest end of what has retired
-	told                 bool         // some pattern's sign is not told yet
+	stood                stood
+	endRetired           int64 // greatest end of what has retired
+	told                 bool  // some pattern's sign is not told yet
 }
 
 // sighting is a value of a pattern, or of a key, and where it was seen.

@@ -92,7 +92,7 @@ func (s *State) newKey(h event.Hash, name []byte) uint32 {
 	}
 	s.spill.made++
 	s.keys[k] = key{hash: h, name: s.names.put(name), flags: used}
-	s.standsAnew(k)
+	s.signs.stood.forget(k)
 	s.byKey.insert(h.Lo, k)
 	s.enterPattern(k, name)
 	return k

@@ -88,7 +88,10 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(x.length))
 	dst = binary.AppendUvarint(dst, uint64(x.base))
-	dst = s.appendStand(binary.AppendUvarint(dst, x.basePrefix), k)
+	dst = binary.AppendUvarint(dst, x.basePrefix)
+	if s.opt.doubtsBlind() {
+		dst = s.signs.stood.appendState(dst, k)
+	}
 	return s.appendHoldings(dst, k, vs)
 }
 
@@ -222,7 +225,9 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 	x.initial = vs[0]
 	x.first, x.last, x.lastBlind, x.unplaced = version(), version(), version(), version()
 	x.length, x.base, x.basePrefix = r.uint32(), r.uint32(), r.uint()
-	s.readStand(&r, k)
+	if s.opt.doubtsBlind() {
+		s.signs.stood.readState(&r, k)
+	}
 	s.readHoldings(&r, k, vs)
 	if r.err != nil {
 		return 0, nil, fmt.Errorf("key: %w", r.err)

@@ -203,7 +203,6 @@ type State struct {
 	readers  []reader
 	lines    []line    // by version: see linear.go
 	holdings []holding // by version: see counted.go
-	stood    []stand   // by key: see stood.go
 	partial  partial
 	signs    signs
 	sessions []session

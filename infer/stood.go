@@ -24,39 +24,51 @@ type stand struct {
 // doubtsBlind says whether what a transaction wrote without reading the key may have been there.
 func (o *Options) doubtsBlind() bool { return o.Observed && (o.Existing || o.strangers()) }
 
-// stands takes in what n, the transaction in work, read of its keys, and what it left there.
+// stood is what keys are known to have held, by their numbers.
+type stood []stand
+
+func (x *stood) of(k uint32) *stand {
+	for int(k) >= len(*x) {
+		*x = flat.Push(*x, stand{})
+	}
+	return &(*x)[k]
+}
+
+// forget forgets what the key held that had the number k before.
+func (x stood) forget(k uint32) {
+	if int(k) < len(x) {
+		x[k] = stand{}
+	}
+}
+
+// held says whether the key k held something else than the value, by more than the drift before
+// the time at, ns.
+func (x stood) held(k uint32, value uint64, at, drift int64) bool {
+	if int(k) >= len(x) {
+		return false
+	}
+	since := x[k].since(value)
+	return since != 0 && at > since && at-since > drift
+}
+
+// take takes in what n, the transaction in work of s, read of its keys, and what it left there.
 // O(keys of n).
-func (s *State) stands(n uint32) {
+func (x *stood) take(s *State, n uint32) {
 	t := &s.txns[n]
 	if !s.opt.doubtsBlind() || t.flags&(hasTimes|unknown) != hasTimes {
 		return
 	}
 	for i := range s.touches {
 		c := &s.touches[i]
-		if x := &s.keys[c.key]; x.kind > event.Register || x.flags&(repeats|versioned) != 0 {
+		if k := &s.keys[c.key]; k.kind > event.Register || k.flags&(repeats|versioned) != 0 {
 			continue
 		}
-		x := s.standOf(c.key)
 		if c.flags&hasRead != 0 {
-			x.note(heldBy(c.readHash, c.flags&readNothing != 0), t.end)
+			x.of(c.key).note(heldBy(c.readHash, c.flags&readNothing != 0), t.end)
 		}
 		if c.flags&wrote != 0 {
-			x.note(heldBy(c.current, c.flags&removed != 0), t.end)
+			x.of(c.key).note(heldBy(c.current, c.flags&removed != 0), t.end)
 		}
-	}
-}
-
-func (s *State) standOf(k uint32) *stand {
-	for int(k) >= len(s.stood) {
-		s.stood = flat.Push(s.stood, stand{})
-	}
-	return &s.stood[k]
-}
-
-// standsAnew forgets what the key held that had the number k before.
-func (s *State) standsAnew(k uint32) {
-	if int(k) < len(s.stood) {
-		s.stood[k] = stand{}
 	}
 }
 
@@ -90,58 +102,44 @@ func (x *stand) since(value uint64) int64 {
 	return x.first
 }
 
-// replacedStood says whether reader, who read v and replaced it, may have found its value there
-// before writer wrote it: both ran at one time, by their records. Then what replaced v may come
-// before it, and nothing is known of v.
-func (s *State) replacedStood(v, writer, reader uint32) bool {
-	w, r := &s.txns[writer], &s.txns[reader]
-	if w.flags&r.flags&hasTimes != 0 && r.start > w.end {
-		return false
-	}
-	return s.mayHaveStood(v, writer, reader)
-}
-
-// mayHaveStood says whether reader, who read v, may have found its value there before writer
-// wrote it: both ran at one time, as far as the clocks and their session show. A version that its
-// writer replaced itself is not looked at.
-func (s *State) mayHaveStood(v, writer, reader uint32) bool {
+// before says whether reader, who read v, may have found its value there before writer wrote it:
+// both ran at one time, as far as the clocks and their session show. A version that its writer
+// replaced itself is not looked at. If replaced is true, reader replaced v: then they ran at one
+// time by their records, so that what replaced v may come before it, and nothing is known of v.
+func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
 	if !s.opt.doubtsBlind() || writer == reader {
 		return false
 	}
 	w, r := &s.txns[writer], &s.txns[reader]
 	timed := w.flags&r.flags&hasTimes != 0
-	if timed && r.start > w.end && r.start-w.end > s.opt.ClockDrift || beforeInSession(w, r) {
+	if timed && r.start > w.end && (replaced || r.start-w.end > s.opt.ClockDrift) || beforeInSession(w, r) {
 		return false
 	}
 	id := s.writeOf(writer, v)
 	if id == 0 || !s.writes[id].unread || s.writes[id].intermediate {
 		return false
 	}
-	return !timed || !s.heldAnother(v, r.start)
+	y := &s.versions[v]
+	return !timed || !x.held(y.key, heldBy(y.hash, false), r.start, s.opt.ClockDrift)
 }
 
 // readFrom gives the edge from the writer of v, known now, to n, who read v. If n may have found
 // its value there before, n need not have read from the writer: it comes after it only if it
 // replaced v. Before who replaced v it comes anyway.
-func (s *State) readFrom(v, n uint32, label Label) {
+func (x stood) readFrom(s *State, v, n uint32, label Label) {
 	w := s.versions[v].writer
-	if s.mayHaveStood(v, w, n) {
-		s.perhapsOf(v, n)
+	if x.before(s, v, w, n, false) {
+		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+			if s.readers[r].txn == n {
+				s.readers[r].how = perhaps
+			}
+		}
+		s.Counters.Ambiguous++
 		if label &^= WR | Reread; label == 0 {
 			return
 		}
 	}
 	s.edge(w, n, label, v, 0)
-}
-
-// perhapsOf notes that n may have read what was there before v was written.
-func (s *State) perhapsOf(v, n uint32) {
-	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-		if x := &s.readers[r]; x.txn == n {
-			x.how = perhaps
-		}
-	}
-	s.Counters.Ambiguous++
 }
 
 // beforeInSession says whether w comes before r in one session. The number of a session is used
@@ -150,29 +148,13 @@ func beforeInSession(w, r *txn) bool {
 	return w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && w.seq < r.seq
 }
 
-// heldAnother says whether the key of v held something else by the time at, ns, whatever the
-// clocks show.
-func (s *State) heldAnother(v uint32, at int64) bool {
-	k := s.versions[v].key
-	if int(k) >= len(s.stood) {
-		return false
-	}
-	since := s.stood[k].since(heldBy(s.versions[v].hash, false))
-	return since != 0 && at > since && at-since > s.opt.ClockDrift
+// appendState writes what the key k is known to have held.
+func (x *stood) appendState(dst []byte, k uint32) []byte {
+	y := x.of(k)
+	return binary.AppendVarint(binary.AppendVarint(binary.AppendUvarint(dst, y.value), y.first), y.other)
 }
 
-// appendStand writes what the key k is known to have held.
-func (s *State) appendStand(dst []byte, k uint32) []byte {
-	if !s.opt.doubtsBlind() {
-		return dst
-	}
-	x := s.standOf(k)
-	return binary.AppendVarint(binary.AppendVarint(binary.AppendUvarint(dst, x.value), x.first), x.other)
-}
-
-// readStand reads what appendStand wrote.
-func (s *State) readStand(r *recordReader, k uint32) {
-	if s.opt.doubtsBlind() {
-		*s.standOf(k) = stand{value: r.uint(), first: r.int(), other: r.int()}
-	}
+// readState reads what appendState wrote.
+func (x *stood) readState(r *recordReader, k uint32) {
+	*x.of(k) = stand{value: r.uint(), first: r.int(), other: r.int()}
 }

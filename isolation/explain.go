@@ -222,39 +222,39 @@ func sentence(w *witness) string {
 	a, b := w.short(0), w.short(len(w.Txns)-1)
 	switch w.Anomaly {
 	case finding.Internal:
-		return fmt.Sprintf("operation %d of %s reads %s otherwise than it had just written it: %s", w.Op+1, a, key, operation(&w.Txns[0].Ops[w.Op]))
+		return fmt.Sprintf("operation %d of %s read %s and did not get what it had just written: %s", w.Op+1, a, key, operation(&w.Txns[0].Ops[w.Op]))
 	case finding.Nonrepeatable:
-		return fmt.Sprintf("operation %d of %s reads %s otherwise than it had read it before: %s", w.Op+1, a, key, operation(&w.Txns[0].Ops[w.Op]))
+		return fmt.Sprintf("operation %d of %s read %s again and got another answer: %s", w.Op+1, a, key, operation(&w.Txns[0].Ops[w.Op]))
 	case finding.G1a:
-		return fmt.Sprintf("%s read %s of %s, which only %s wrote, and that one aborted", a, value, key, b)
+		return fmt.Sprintf("%s read %s of %s, which only %s wrote, and %s aborted", a, value, key, b, b)
 	case finding.DirtyUpdate:
 		return fmt.Sprintf("%s read %s of the aborted %s in %s, before an append that committed", a, value, b, key)
 	case finding.G1b:
-		return fmt.Sprintf("%s read %s of %s, which %s wrote and then wrote over", a, value, key, b)
+		return fmt.Sprintf("%s read %s of %s, which %s wrote and then overwrote", a, value, key, b)
 	case finding.DuplicateElements:
 		return fmt.Sprintf("%s read %s twice in %s, and it was appended once", a, value, key)
 	case finding.IncompatibleOrder:
-		return fmt.Sprintf("%s and %s saw the elements of %s in orders that exclude each other", a, b, key)
+		return fmt.Sprintf("%s and %s saw the elements of %s in orders that contradict each other", a, b, key)
 	case finding.FutureRead:
 		return fmt.Sprintf("%s read %s of %s before it wrote it itself", a, value, key)
 	case finding.Nonlinearizable:
-		return fmt.Sprintf("when %s ends, no order of all operations on %s so far explains what they returned, with each at some time between its start and its end: a search of all orders, and a way through all states that were possible, both found none", a, key)
+		return fmt.Sprintf("no order of the operations on %s up to the end of %s explains what they returned, if each takes effect between its start and its end: a search of all orders found none, and neither did one of all possible states", key, a)
 	case finding.NoOrder:
 		return triedSentence(w)
 	case finding.GarbageRead:
 		return fmt.Sprintf("%s read %s of %s, which no transaction wrote", a, value, key)
 	case finding.CyclicVersions:
-		return fmt.Sprintf("%s replaced a version of %s that the given order has behind its own, %s, or at its place", a, key, value)
+		return fmt.Sprintf("%s replaced a version of %s that does not come before its own version, %s, in the given order", a, key, value)
 	case finding.OutOfBounds:
 		if a == b {
-			return fmt.Sprintf("%s read %s of %s, which no increments sum up to", a, value, key)
+			return fmt.Sprintf("%s read %s of %s, and no set of increments has that sum", a, value, key)
 		}
 		return fmt.Sprintf("%s read %s of %s, and no increments lead from there to what %s read, or back", a, value, key, b)
 	case finding.WrongTotal:
 		return fmt.Sprintf("%s read a total of %d and %s one of %d, and every transaction only moves amounts between these counters: one of the two saw a part of a transaction, or what none left",
 			a, totalOf(&w.Txns[0], &w.Txns[1]), b, totalOf(&w.Txns[1], &w.Txns[0]))
 	case finding.UnattributedRead:
-		return fmt.Sprintf("%s read %s of %s, which no record wrote; the capture does not exclude that one is missing", a, value, key)
+		return fmt.Sprintf("%s read %s of %s, which no record wrote; a record may be missing", a, value, key)
 	case finding.Contradictory:
 		return fmt.Sprintf("a second record has the id of %s and other content; the first one is kept", a)
 	case finding.SessionOverlap:

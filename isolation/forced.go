@@ -192,6 +192,6 @@ func pastSentence(w *witness, e *finding.Dependency) string {
 		}
 		s += because(w, &e.Past[i])
 	}
-	return fmt.Sprintf("%s read %s = %s of %s and has %s, which wrote %s too, before it: %s",
+	return fmt.Sprintf("%s read %s = %s of %s, and %s, which also wrote %s, comes before that reader: %s",
 		w.short(e.Shown), e.Key, clip(e.Value), w.short(e.To), w.short(e.From), e.Key, s)
 }

@@ -28,7 +28,7 @@ func (n Name) summary(w *witness) string {
 		return fmt.Sprintf("Session %s went back in time: %s missed %s, of the same session and earlier.", w.Txns[rw.From].Session, w.short(rw.From), change(w, rw))
 	case rw != nil && count(w, finding.RW) == 1 && len(w.Edges) == 2 && last(w, rw).Label&finding.WR != 0:
 		back := last(w, rw)
-		return fmt.Sprintf("%s saw one part of %s and missed another: it read %s = %s, and missed %s.", w.short(rw.From), w.short(rw.To), back.Key, clip(back.Value), change(w, rw))
+		return fmt.Sprintf("%s saw one part of %s and missed another: it read %s = %s, and missed %s.", w.short(rw.From), w.short(rw.To), back.Key, withVersion(w, rw.From, back.Key, back.Value), change(w, rw))
 	case count(w, finding.RW) == 2 && len(w.Edges) == 2:
 		return fmt.Sprintf("%s and %s each changed what the other one had read: %s.", w.short(w.Edges[0].From), w.short(w.Edges[1].From), keysOf(w))
 	case rw == nil && len(w.Edges) == 2 && count(w, finding.WR) == 2:
@@ -56,11 +56,11 @@ func plainSentence(w *witness) string {
 	case finding.G1b:
 		text = fmt.Sprintf("%s read %s = %s, which its writer replaced before it committed", w.short(0), w.Key, clip(w.Value))
 	case finding.DirtyUpdate:
-		text = fmt.Sprintf("%s holds %s, which was rolled back, and a commit on top of it", w.Key, clip(w.Value))
+		text = fmt.Sprintf("%s holds %s, which was rolled back, and committed data that build on it", w.Key, clip(w.Value))
 	case finding.Nonlinearizable:
 		text = fmt.Sprintf("%s got an answer from %s that no order of the operations in time explains", w.short(0), w.Key)
 	case finding.CyclicVersions:
-		text = fmt.Sprintf("What is known of the order of the versions of %s contradicts itself", w.Key)
+		text = fmt.Sprintf("The known order of the versions of %s contradicts itself", w.Key)
 	case finding.NoOrder:
 		text = fmt.Sprintf("No order of %d transactions explains what they read", w.members())
 	default:
@@ -122,9 +122,25 @@ func overwrote(w *witness, e *finding.Dependency) bool {
 func wasBefore(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
 	if o, ok := externalRead(&p.Txns[e.From], e.Key); ok && o.Flags&(event.NotFound|event.IsArray) == 0 && o.Value != "" {
-		return " from " + clip(o.Value)
+		return " from " + withVersion(w, e.From, e.Key, o.Value)
 	}
 	return ""
+}
+
+// withVersion is a text that tells a version of the key in the transaction: the value, and the
+// version behind it where the text is the version's.
+func withVersion(w *witness, txn int, key, text string) string {
+	version := ""
+	for i := range w.Txns[txn].Ops {
+		switch o := &w.Txns[txn].Ops[i]; {
+		case o.Key != key || text == "":
+		case o.Version == text && o.Value != "" && o.Value != text:
+			return fmt.Sprintf("%s (version %s)", clip(o.Value), clip(text))
+		case o.PrevVersion == text:
+			version = "version "
+		}
+	}
+	return version + clip(text)
 }
 
 // change is what the writer of an anti-dependency did.
@@ -133,7 +149,7 @@ func change(w *witness, e *finding.Dependency) string {
 	if of.Value == "" {
 		return fmt.Sprintf("that %s deleted %s", w.short(e.To), of.Key)
 	}
-	return fmt.Sprintf("%s = %s of %s", of.Key, clip(of.Value), w.short(e.To))
+	return fmt.Sprintf("%s = %s of %s", of.Key, withVersion(w, e.To, of.Key, of.Value), w.short(e.To))
 }
 
 // keysOf are the keys of the cycle, each once, four at most.

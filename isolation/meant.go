@@ -48,7 +48,7 @@ func abbreviation(letters string) (level string, ok bool) {
 		return "generalized-snapshot-isolation", true
 	case "ser", "serializability", "pl-3", "conflict-serializable":
 		return "serializable", true
-	case "sser", "strict-serializable", "strict-serializability", "pl-ss":
+	case "sser", "strict-serializable", "strict-serializability", "pl-ss", "external-consistency":
 		return "strong-serializable", true
 	case "lin", "linearizability":
 		return "linearizable", true
@@ -67,6 +67,12 @@ func Otherwise(name string) string {
 		return "PL-2.99 (Adya's repeatable read) is not checked by itself; serializable is the nearest stronger level, read-committed the nearest weaker one"
 	case "cursor-stability", "pl-cs":
 		return "cursor-stability is not checked by itself; snapshot-isolation is the nearest stronger level, read-committed the nearest weaker one"
+	case "consistent-view", "pl-2+", "forward-consistent-view", "pl-fcv":
+		return "this level is not checked by itself; snapshot-isolation is the nearest stronger level, read-atomic the nearest weaker one"
+	case "update-serializability", "pl-3u":
+		return "update-serializability is not checked by itself; serializable is the nearest stronger level, read-atomic the nearest weaker one"
+	case "oracle", "oracle/serializable":
+		return "oracle has no settings here, and its SERIALIZABLE is snapshot isolation: name the level, as in snapshot-isolation"
 	case "parallel-snapshot-isolation", "psi":
 		return "parallel-snapshot-isolation is not checked by itself; snapshot-isolation is the nearest stronger level, causal the nearest weaker one"
 	case "sequential", "sequential-consistency":
@@ -80,18 +86,18 @@ func Otherwise(name string) string {
 // Taken says, of a name that means one thing here and another to other people, which is taken. ""
 // for other names.
 func Taken(name string) string {
-	const as = "%s is taken as %s. %s: that is %s here"
+	const as = "%s means %s here. %s, called %s here"
 	name = strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(name)))
 	level, _ := abbreviation(name)
 	switch name {
 	case "causal", "cc", "causal-consistency":
-		return fmt.Sprintf(as, name, "causal", "dbcop, AWDIT and Plume mean it with session order", "strong-session-causal")
+		return fmt.Sprintf(as, name, "causal without session order", "dbcop, AWDIT and Plume mean the form with session order", "strong-session-causal")
 	case "ser", "si", "ra", "pc":
-		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean it with session order", "strong-session-"+level)
+		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean the form with session order", "strong-session-"+level)
 	case "rc":
-		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean one that orders what a transaction reads", "strong-session-monotonic-atomic-view")
+		return fmt.Sprintf(as, name, level, "dbcop, AWDIT and Plume mean a level that also orders the reads of a transaction", "strong-session-monotonic-atomic-view")
 	case "pl-si":
-		return fmt.Sprintf(as, name, level, "Adya's thesis means it in real time", "strong-snapshot-isolation")
+		return fmt.Sprintf(as, name, level, "Adya's thesis means the form in real time", "strong-snapshot-isolation")
 	}
 	return ""
 }
@@ -108,38 +114,56 @@ func Closest(name string, names []string) string {
 	return best
 }
 
-// nearest offers up to five of the names, those that differ least from the one given.
+// nearest is Offer with where all are.
 func nearest(name string, names []string) string {
+	text := Offer(name, names)
+	if Closest(name, names) == "" {
+		text += " (monitor explain lists all)"
+	}
+	return text
+}
+
+// Offer is the end of an error about a name that is none: the one that was meant, or up to five
+// of the names, those that differ least.
+func Offer(name string, names []string) string {
 	names = slices.Clone(names)
 	name = strings.ToLower(name)
 	distance := map[string]int{}
 	for _, n := range names {
-		distance[n] = edits(name, n)
+		if distance[n] = edits(name, n); len(name) > 2 && strings.Contains(n, name) {
+			distance[n] = 0
+		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
 	if best := Closest(name, names); best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
-	return "the nearest are " + strings.Join(names[:min(len(names), 5)], ", ") + " (monitor explain lists all)"
+	return "the nearest are " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
-// edits is how many bytes must be put in, taken out or changed to make b of a (Levenshtein).
+// edits is how many bytes must be put in, taken out or changed, or neighbours swapped, to make b
+// of a (Levenshtein, with swaps).
 func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range len(b) {
+		rows[0][j+1] = j + 1
 	}
 	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
 		for j := range len(b) {
-			change := corner
+			change := rows[i][j]
 			if a[i] != b[j] {
 				change++
 			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			least := min(change, rows[i][j+1]+1, rows[i+1][j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				least = min(least, rows[i-1][j-1]+1)
+			}
+			rows[i+1][j+1] = least
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

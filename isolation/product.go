@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,21 +108,47 @@ func ParseExpected(text string) (l Level, product string, err error) {
 	p := productOf(name)
 	switch {
 	case !named && p != nil:
-		return l, "", fmt.Errorf("%s promises different things at its settings: name one of %s", p.name, strings.Join(p.names(), ", "))
+		return l, "", fmt.Errorf("%s promises different things at its settings: name one of %s", p.name, firstOf(p.names(), p.name))
 	case !named:
+		if best := Closest(text, productNames()); best != "" {
+			return l, "", fmt.Errorf("no isolation level or product is called %q; did you mean %s?", text, best)
+		}
 		l, err = ParseLevel(text)
 		return l, "", err
 	case p == nil:
-		var known []string
-		for i := range products {
-			known = append(known, products[i].name)
+		if why := Otherwise(text); why != "" {
+			return l, "", errors.New(why)
 		}
-		return l, "", fmt.Errorf("no product is called %q; those known are %s", name, strings.Join(known, ", "))
+		return l, "", fmt.Errorf("no product is called %q; %s", name, known(name, productNames(), ""))
 	}
 	if l, ok := p.at(setting); ok {
 		return l, p.name, nil
 	}
-	return l, "", fmt.Errorf("%s has no setting %q; those known are %s", p.name, setting, strings.Join(p.names(), ", "))
+	return l, "", fmt.Errorf("%s has no setting %q; %s", p.name, setting, known(p.name+"/"+setting, p.names(), p.name))
+}
+
+func productNames() []string {
+	var names []string
+	for i := range products {
+		names = append(names, products[i].name)
+	}
+	return names
+}
+
+// known is the name that was meant, or those that there are; page lists them.
+func known(name string, names []string, page string) string {
+	if best := Closest(name, names); best != "" {
+		return fmt.Sprintf("did you mean %s?", best)
+	}
+	return "those known are " + firstOf(names, page)
+}
+
+// firstOf are five of the names at most, and where the others are.
+func firstOf(names []string, page string) string {
+	if len(names) <= 5 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and others (%s lists all)", strings.Join(names[:5], ", "), strings.TrimSpace("monitor explain "+page))
 }
 
 // names are the product's settings as --expect takes them.

@@ -16,9 +16,13 @@ func TestParseExpected(t *testing.T) {
 		{"spanner/serializable", "strong-serializable", "spanner", ""},
 		{"cassandra/lwt", "linearizable", "cassandra", ""},
 		{"sqlite/serializable", "strong-session-serializable", "sqlite", ""},
-		{"oracle/serializable", "", "", `no product is called "oracle"; those known are postgresql, mysql, mariadb, sqlite,`},
+		{"oracle/serializable", "", "", "its SERIALIZABLE is snapshot isolation"},
+		{"teradata/serializable", "", "", `no product is called "teradata"; those known are postgresql, mysql, mariadb, sqlite, cockroachdb and others (monitor explain lists all)`},
 		{"etcd/eventual", "", "", `etcd has no setting "eventual"; those known are etcd/serializable, etcd/linearizable`},
 		{"repeatable-read", "", "", "repeatable-read means different things"}, {"postgresql", "", "", "name one of postgresql/read-uncommitted"},
+		{"postgresql", "", "", "postgresql/read-committed-with-replicas and others (monitor explain postgresql lists all)"},
+		{"postgresq", "", "", "did you mean postgresql?"}, {"mariadb/serialisable", "", "", "did you mean mariadb/serializable?"},
+		{"postgresqll/serializable", "", "", "did you mean postgresql?"},
 		{"Postgres/serializable", "strong-session-serializable", "postgresql", ""}, {"strict-serializable", "strong-serializable", "", ""},
 	} {
 		l, product, err := ParseExpected(c.text)

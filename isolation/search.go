@@ -16,8 +16,8 @@ type Searcher struct {
 	// Asked is what a transaction asked for, 0 if it did not say; nil while none did. The
 	// anti-dependencies of one that asked for less are no part of a level's encoding.
 	Asked func(incremental.Vertex) Base
-	// Tracked is that of [Rules].
-	Tracked bool
+	// Untracked says of an anti-dependency that no serializable transaction is promised it; nil: all are.
+	Untracked func(*incremental.Edge) bool
 
 	floor Base // anti-dependencies of those that asked for less are passed over
 	seen  []uint32
@@ -202,7 +202,7 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 // floors are what those whose anti-dependencies a search follows have asked for at
 // least: anything, then the level itself.
 func (s *Searcher) floors(level Level) []Base {
-	if s.Asked == nil {
+	if s.Asked == nil && s.Untracked == nil {
 		return []Base{0}
 	}
 	return []Base{0, level.Underlying()}
@@ -219,16 +219,17 @@ func (s *Searcher) search(g *incremental.Graph, closing *incremental.Edge, p pla
 }
 
 // promisesLess says whether e is an anti-dependency of a transaction that asked for
-// less than the base, or one on such a transaction that nobody tracks.
+// less than the base, or one that nobody tracks.
 func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
-	if s.Asked == nil || finding.Label(e.Labels)&finding.RW == 0 {
+	if finding.Label(e.Labels)&finding.RW == 0 {
 		return false
 	}
-	less := func(v incremental.Vertex) bool {
-		asked := s.Asked(v)
-		return asked != 0 && asked < base
+	if s.Asked != nil {
+		if asked := s.Asked(e.From); asked != 0 && asked < base {
+			return true
+		}
 	}
-	return less(e.From) || s.Tracked && base == Serializable && less(e.To)
+	return base == Serializable && s.Untracked != nil && s.Untracked(e)
 }
 
 // promised says whether what the cycle refutes was promised to all whose reads it

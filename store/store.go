@@ -50,6 +50,8 @@ var (
 	// ErrHole: a power cut lost a commit older than the last one that survived.
 	// The folder must be given up and rebuilt from the input.
 	ErrHole = errors.New("store lost commits in a power cut")
+	// ErrGone: the files were removed or moved away while the store was open.
+	ErrGone = errors.New("the store's files were removed or moved away while they were in use")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store is closed")
 	// ErrReadOnly: a change was asked of a store opened read-only.
@@ -101,7 +103,8 @@ type Store struct {
 	syncing sync.Mutex // held for a sync: the next one must not find nothing dirty while it runs
 
 	dirty  atomic.Bool           // something was written since the last sync
-	failed atomic.Pointer[error] // the first failed sync: nothing may be acknowledged after it
+	failed atomic.Pointer[error] // the first failed sync, or [ErrGone]: nothing may be acknowledged after it
+	broken chan struct{}         // closed when failed is set
 	clean  chan struct{}         // wakes the upkeep after a flip
 
 	ctx    context.Context
@@ -126,7 +129,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
-	s := &Store{db: db, dir: dir, options: o, log: o.Logger, clean: make(chan struct{}, 1)}
+	s := &Store{db: db, dir: dir, options: o, log: o.Logger, clean: make(chan struct{}, 1), broken: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.load(); err != nil {
 		s.cancel()
@@ -283,6 +286,9 @@ func (s *Store) Close() error {
 		if !s.options.ReadOnly {
 			err = s.syncFiles()
 		}
+		if errors.Is(err, ErrGone) {
+			return // Badger would try for ever to write its table of memory
+		}
 		err = errors.Join(err, s.db.Close())
 	})
 	return err
@@ -296,8 +302,24 @@ func (s *Store) writable() error {
 	case s.options.ReadOnly:
 		return ErrReadOnly
 	}
+	return s.Failure()
+}
+
+// Broken is closed when the store fails for good: no later commit is taken. [Store.Failure] tells
+// why.
+func (s *Store) Broken() <-chan struct{} { return s.broken }
+
+// Failure is what the store failed with for good, a failed sync or [ErrGone]; nil while it works.
+func (s *Store) Failure() error {
 	if err := s.failed.Load(); err != nil {
 		return *err
 	}
 	return nil
+}
+
+// fail sets the failure, unless there is one.
+func (s *Store) fail(err error) {
+	if s.failed.CompareAndSwap(nil, &err) {
+		close(s.broken)
+	}
 }

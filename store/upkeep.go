@@ -37,11 +37,23 @@ func (s *Store) syncLoop() {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
+			s.look()
 			if err := s.Sync(); err != nil {
-				s.log.Error("store: sync failed, no more commits are taken", "err", err)
+				s.log.Error("store: no more commits are taken", "err", err)
 				return
 			}
 		}
+	}
+}
+
+// look finds out whether the files are still there. Badger works on without them, on files that
+// no longer have a name, and all of it would be lost.
+func (s *Store) look() {
+	if s.options.InMemory {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, badger.ManifestFilename)); errors.Is(err, os.ErrNotExist) {
+		s.fail(fmt.Errorf("%w: %w", ErrGone, err))
 	}
 }
 
@@ -89,8 +101,8 @@ func (s *Store) Sync() error {
 func (s *Store) syncFiles() error {
 	s.syncing.Lock()
 	defer s.syncing.Unlock()
-	if err := s.failed.Load(); err != nil {
-		return *err
+	if err := s.Failure(); err != nil {
+		return err
 	}
 	if !s.dirty.Swap(false) {
 		return nil
@@ -102,7 +114,7 @@ func (s *Store) syncFiles() error {
 	}
 	if err != nil {
 		err = fmt.Errorf("sync store %s: %w", s.dir, err)
-		s.failed.CompareAndSwap(nil, &err)
+		s.fail(err)
 		return err
 	}
 	s.counts.synced(time.Since(started))

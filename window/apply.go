@@ -86,7 +86,7 @@ func (m *Machine) apply() {
 }
 
 func (m *Machine) grow(o *infer.Out) {
-	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && len(m.asking.asked) == 0 && m.graph.Plain() {
+	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && !m.asking.counts() && m.graph.Plain() {
 		n := o.Nodes[0]
 		if done := m.graph.AddWith(incremental.Vertex(n), m.reports.enter(n), arcs(o.Edges)); done < len(o.Edges) {
 			m.convert(o.Edges[done:])
@@ -184,7 +184,7 @@ func (m *Machine) insert() {
 	all := incremental.Views(1)<<len(m.views) - 1
 	for i := range m.edges {
 		e, in := &m.edges[i], all
-		if len(m.asking.asked) > 0 {
+		if m.asking.counts() {
 			in = m.asking.viewsOf(e)
 		}
 		id, ref := m.graph.AddEdgeIn(e, in)
@@ -207,12 +207,14 @@ func (m *Machine) insert() {
 // transaction that asked for less gives no anti-dependency, and one that asked
 // for read-uncommitted takes no read dependency in (Adya's mixing-correct
 // histories). Where conflicts are tracked among serializable transactions only, nobody is
-// promised to come before one that asked for less.
+// promised to come before one that asked for less, or who did not replace what was read.
+//
+// It is asked about where it counts: see counts.
 func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
 	all := incremental.Views(1)<<len(a.views) - 1
 	switch l := infer.Label(e.Labels); {
 	case l&infer.RW != 0:
-		if asked := a.askedBy(uint32(e.To)); a.cfg.Rules.Tracked && asked != 0 && asked < isolation.Serializable {
+		if a.untracked(e) {
 			for i, level := range a.views {
 				if level.Underlying() == isolation.Serializable {
 					all &^= 1 << i
@@ -235,6 +237,11 @@ func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
 		}
 	}
 	return all
+}
+
+// counts says whether some edge may not be in all views.
+func (a *asking) counts() bool {
+	return len(a.asked) > 0 || a.cfg.Rules.Tracked && a.cfg.Contract.UnmonitoredWriters
 }
 
 func (a *asking) askedBy(n uint32) isolation.Base {

@@ -3,9 +3,12 @@ package window
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -38,9 +41,65 @@ func (h *finder) ask(n uint32, b *event.Batch, t *event.Txn, end int64) {
 		return // nothing is promised to it
 	}
 	h.asking.askedFor = countAsked(h.asking.askedFor, base)
+	if base < isolation.Serializable && !h.asking.mixed {
+		h.asking.mixed = true
+		h.loseTrack()
+	}
 	x := h.reports.panes.at(end)
 	x.asked = countAsked(x.asked, base)
 	h.asking.asManyMeanings = h.asking.asManyMeanings || h.cfg.Product == "" && isolation.Ambiguous(name)
+}
+
+// untracked says of an anti-dependency whether conflicts are tracked among serializable
+// transactions only, and this may be none of those: who it leads to asked for less, or did not
+// replace what was read. Of a list that is not known while another append may stand between, of
+// somebody who asked for less or has no record (docs/proofs.md, section 12).
+func (a *asking) untracked(e *incremental.Edge) bool {
+	if !a.cfg.Rules.Tracked {
+		return false
+	}
+	if asked := a.askedBy(uint32(e.To)); asked != 0 && asked < isolation.Serializable {
+		return true
+	}
+	return (a.mixed || a.cfg.Contract.UnmonitoredWriters) && a.infer.BehindUnseen(e.Note[0], uint32(e.From))
+}
+
+// tracking is untracked where it can be true.
+func (a *asking) tracking() func(*incremental.Edge) bool {
+	if !a.cfg.Rules.Tracked {
+		return nil
+	}
+	return a.untracked
+}
+
+// isMixed says whether some of those counted asked for less than serializable.
+func (a *asking) isMixed() bool {
+	return slices.ContainsFunc(a.askedFor[:min(len(a.askedFor), int(isolation.Serializable))], func(n int64) bool { return n > 0 })
+}
+
+// loseTrack takes from the serializable orders what is not tracked since now some ask for less.
+func (h *finder) loseTrack() {
+	if !h.cfg.Rules.Tracked || h.cfg.Contract.UnmonitoredWriters {
+		return // as before
+	}
+	var ids []incremental.EdgeID
+	for n := range h.infer.Slots() {
+		v := incremental.Vertex(n)
+		if !h.graph.Known(v) {
+			continue
+		}
+		for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
+			if e := h.graph.Edge(id); infer.Label(e.Labels)&infer.RW != 0 && h.asking.untracked(e) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	for _, id := range ids {
+		e := *h.graph.Edge(id)
+		h.removeEdge(id)
+		in := h.asking.viewsOf(&e)
+		h.graph.AddEdgeIn(&incremental.Edge{From: e.From, To: e.To, Labels: e.Labels, Note: e.Note}, in)
+	}
 }
 
 // countAsked counts one more in the counts by base.
@@ -80,7 +139,7 @@ func (a *asking) withoutLess(l isolation.Level, by []int64, verdict, reason stri
 	}
 	why := fmt.Sprintf("%s (%s)", counted(n, "transaction asked for less", "transactions asked for less"), strings.Join(less, ", "))
 	if a.asManyMeanings {
-		why += ", by a name that is taken as the least that a product makes of it, since no product is named (--expect postgresql/repeatable-read)"
+		why += ", by a name that means different levels in different products: it is taken as the weakest of them; name the product, as in --expect postgresql/repeatable-read"
 	}
 	if reason != "" {
 		why = reason + "; " + why

@@ -110,6 +110,9 @@ type Config struct {
 	// input and settings. Source, range and finding are put behind it. "" leaves the
 	// command out, for an input that cannot be read again.
 	Replay string
+	// Data is the folder that findings are stored in: what to do about one names a command
+	// on it. "" is nowhere.
+	Data string
 	// SearchBudget is how many edges a search for a witness may look at; 0 is
 	// the default of isolation.Searcher.
 	SearchBudget int
@@ -244,7 +247,7 @@ func (m *Machine) Configure(c Config) error {
 	m.clock.closedSessions = sessions
 	m.turning.due = !slices.Equal(next.Levels, m.turning.watched)
 	m.infer.SetOptions(m.saturated.inferOptions())
-	m.finder.searcher.Budget, m.finder.searcher.Tracked = next.SearchBudget, next.Rules.Tracked
+	m.finder.searcher.Budget, m.finder.searcher.Untracked = next.SearchBudget, m.asking.tracking()
 	return nil
 }
 
@@ -266,6 +269,7 @@ func (c Config) inferOptions() infer.Options {
 		Whole:           c.Unbounded,
 		ByVersion:       c.Contract.ByVersion || c.Contract.NumericVersions,
 		Rows:            c.Rules.Rows,
+		Tracked:         c.Rules.Tracked,
 		Observed:        c.Contract.Observed && !c.Contract.ByVersion && !c.Contract.NumericVersions,
 		NumericVersions: c.Contract.NumericVersions, TrustCommitTS: c.Contract.TrustCommitTS,
 		SequentialKeys: c.Contract.SequentialKeys, LinearizableKeys: c.Contract.LinearizableKeys,

@@ -329,7 +329,7 @@ func (o *choices) misfitReason(l isolation.Level) string {
 	if least == 0 {
 		return ""
 	}
-	return counted(least, "read of blind writes that does not fit the order in which the window froze", "reads of blind writes that do not fit the order in which the window froze")
+	return counted(least, "read of blind writes that does not fit the order of what left the window", "reads of blind writes that do not fit the order of what left the window")
 }
 
 // constraints are a view's graph and its unordered keys in the terms of package

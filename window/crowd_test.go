@@ -63,7 +63,7 @@ func TestCrowd(t *testing.T) {
 			for _, l := range levels {
 				if got, why := m.Verdict(l); got != c.want {
 					t.Errorf("%s is %s (%s), want %s", l, got, why, c.want)
-				} else if c.want == Unknown && !strings.Contains(why, "dependencies that there was no room for") {
+				} else if c.want == Unknown && !strings.Contains(why, "dependencies that were left out to save memory") {
 					t.Errorf("%s is unknown because of %q", l, why)
 				}
 			}

@@ -46,10 +46,10 @@ func (m *Machine) openCauses() []openReads {
 		{"searched-values", m.choices.searchedOpen, "several transactions may have left what they saw, or nothing, and no order decides: record `version`, or write values that are unique"},
 		{"no-writer", by(infer.OpenUnattributed), "no record wrote what they saw, and the contract leaves nobody else: some writer is not captured"},
 		{"no-version", by(infer.OpenNameless), "they have no `version`, and other operations on their keys do: record it with every read"},
-		{"counters", m.sums.countersOpen, "they are of counters, and no order of the increments is known: record `version` with reads, and with increments `prev_version` too"},
-		{"blind-writes", m.choices.misfitsOpen, "they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or a wider --window"},
-		{"not-checked", m.ignoredOpen, "operations of kinds, or on keys, that are not checked"},
-		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.turning.horizonOf(l) }, "they reach back behind the window: replay them, or a wider --window"},
+		{"counters", m.sums.countersOpen, "they read counters, and the order of the increments is not known: record `version` with reads, and with increments `prev_version` too"},
+		{"blind-writes", m.choices.misfitsOpen, "they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window"},
+		{"not-checked", m.ignoredOpen, "their operations or keys are of a kind that is not checked"},
+		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.turning.horizonOf(l) }, "they reach back behind the window: replay them, or use a wider --window"},
 	}
 }
 
@@ -85,17 +85,17 @@ func (o *core) nothingText() string {
 		}
 		say += "declare " + listed(where)
 		if len(too) > 0 {
-			say += " (and " + listed(too) + ", which decide those of keys that are deleted)"
+			say += " (for keys that are deleted, " + listed(too) + " too)"
 		}
 		return say + ", or record `version`"
 	case len(too) > 0:
-		return found + "had deleted: declare " + listed(too) + " where that is so, which decides them, or record `version`"
+		return found + "had deleted: declare " + listed(too) + " if that is true, or record `version`"
 	case o.cfg.Unbounded && o.untimed:
 		return found + "had deleted, and no order decides: record `version`"
 	case o.cfg.Unbounded: // too many to try all orders; a window goes by one
-		return found + "had deleted, and no order decides: check with --window, which goes by the order in time, or record `version`"
+		return found + "had deleted, and no order decides: check with --window, which uses the order in time, or record `version`"
 	}
-	return found + "had removed an element, or deleted a key of which not all is known: a check of the whole history decides them"
+	return found + "had removed an element, or had deleted a key that is not fully known: a check of the whole history decides them"
 }
 
 // listed is "a, b and c".

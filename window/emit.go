@@ -55,8 +55,18 @@ func (o *core) advise(f *finding.Finding) {
 	advice := docs.AdviceOn(f.Anomaly, o.cfg.Setting)
 	f.Meaning, f.Causes, f.Next = isolation.MeaningOf(f.Anomaly), advice.Causes, advice.Next
 	for i := range f.Next {
-		f.Next[i] = strings.ReplaceAll(f.Next[i], "--id ID", "--id "+f.ID)
+		f.Next[i] = o.withRecords(f.Next[i], f.ID)
 	}
+}
+
+// withRecords is a step with the command that prints the records of the finding, or without it
+// where no folder holds them.
+func (o *core) withRecords(step, id string) string {
+	const command = "monitor findings --id ID --output history"
+	if o.cfg.Data == "" {
+		return strings.Replace(step, " Their records: "+command+".", "", 1)
+	}
+	return strings.Replace(step, command, "monitor findings --data "+ShellQuote(o.cfg.Data)+" --id "+id+" --output history", 1)
 }
 
 // detectedAt is the tick, or nothing where no clock is given.

@@ -107,7 +107,7 @@ func TestDivided(t *testing.T) {
 				t.Errorf("forced orders are not looked at: %v", m.saturated.idle)
 			}
 			if (m.Counters.Horizon > 0) != (c.horizon > 0) {
-				t.Errorf("%d edges behind the horizon", m.Counters.Horizon)
+				t.Errorf("%d dependencies on transactions that had left the window", m.Counters.Horizon)
 			}
 			for want, name := range map[string]string{OK: c.holds, Violated: c.falls} {
 				if name == "" {

@@ -438,7 +438,7 @@ func (s *reports) forcedShortfall(l isolation.Level) string {
 	}
 	switch {
 	case wide:
-		return "too many transactions that nobody orders for causal pasts"
+		return "too many transactions without an order to follow what each one had seen"
 	case f.lost > 0:
 		return counted(f.lost, "dependency that was taken back", "dependencies that were taken back")
 	}

@@ -334,7 +334,7 @@ func (x *timed) shortfall(l isolation.Level) string {
 	case x.late > 0:
 		return counted(x.late, "transaction that came later than one that began behind it", "transactions that came later than ones that began behind them")
 	case x.pasts != nil && x.pasts.TooWide && l.Base == isolation.Causal:
-		return "too many transactions that nobody orders for causal pasts"
+		return "too many transactions without an order to follow what each one had seen"
 	}
 	return ""
 }

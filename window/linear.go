@@ -238,9 +238,9 @@ func (l *linearizing) linearReason() string {
 	c := l.infer.Counters
 	switch {
 	case !l.cfg.Unbounded && c.Placeless > 0:
-		return counted(c.Placeless, "operation without a place among those on its key", "operations without a place among those on their keys")
+		return counted(c.Placeless, "operation whose order on its key is not known", "operations whose order on their keys is not known")
 	case !l.cfg.Unbounded && c.Unordered > 0:
-		return counted(c.Unordered, "key of which two writes do not say what they replaced", "keys of which two writes do not say what they replaced")
+		return counted(c.Unordered, "key where two writes do not say what they replaced", "keys where two writes do not say what they replaced")
 	case !l.cfg.Unbounded:
 		return ""
 	case !l.linear.done:

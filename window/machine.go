@@ -122,7 +122,7 @@ func New(cfg Config) *Machine {
 	m.saturated.init(m.views, cfg.Unbounded)
 	m.saturated.idle = m.saturated.mayIdle()
 	m.infer.SetOptions(m.saturated.inferOptions())
-	m.finder.searcher.Budget, m.finder.searcher.Tracked = cfg.SearchBudget, cfg.Rules.Tracked
+	m.finder.searcher.Budget, m.finder.searcher.Untracked = cfg.SearchBudget, m.asking.tracking()
 	m.reports.open.init()
 	m.reports.horizon.init()
 	m.reports.found = map[string][2]int64{}

@@ -59,6 +59,7 @@ type asking struct {
 	askedFor []int64          // how many did that did not abort, by what they asked for; empty while none did
 	// asManyMeanings: some did by a name that products mean different things by.
 	asManyMeanings bool
+	mixed          bool // some asked for less than serializable
 
 	// What the level is that was asked for last: mostly it is the next one's too.
 	lastName    []byte

@@ -256,6 +256,7 @@ func (s *sums) restore(h *head) error {
 	s.clock.retiredAt, s.clock.before, s.closed = h.RetiredAt, h.Before, h.Ended
 	s.clock.partitions, s.clock.watermark, s.clock.tick, s.clock.logical = h.Partitions, h.Watermark, h.Tick, h.Logical
 	s.untimed, s.clock.timed, s.Counters, s.asking.askedFor = h.Untimed, h.Timed, h.Counters, h.AskedFor
+	s.asking.mixed = s.asking.isMixed()
 	if h.Lost != nil {
 		s.reports.lost = *h.Lost
 	} else {

@@ -266,14 +266,14 @@ func (h *finder) offerLive(i int) {
 		}
 		at := len(ids)
 		for id := h.graph.FirstIn(v); id != 0; id = h.graph.NextIn(id) {
-			if e := *h.graph.Edge(id); infer.Label(e.Labels)&infer.Forced == 0 && (len(h.asking.asked) == 0 || h.asking.viewsOf(&e)&(1<<i) != 0) {
+			if e := *h.graph.Edge(id); infer.Label(e.Labels)&infer.Forced == 0 && (!h.asking.counts() || h.asking.viewsOf(&e)&(1<<i) != 0) {
 				ids = append(ids, id)
 			}
 		}
 		slices.Reverse(ids[at:])
 		for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
 			if e := *h.graph.Edge(id); h.graph.Known(e.To) && h.graph.Retired(i, e.To) && infer.Label(e.Labels)&infer.Forced == 0 &&
-				(len(h.asking.asked) == 0 || h.asking.viewsOf(&e)&(1<<i) != 0) {
+				(!h.asking.counts() || h.asking.viewsOf(&e)&(1<<i) != 0) {
 				ids = append(ids, id) // into what has retired here: behind
 			}
 		}

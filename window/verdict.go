@@ -112,11 +112,11 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		if !m.infer.SessionOrder() && !m.cfg.Named && l != m.cfg.Expect {
 			return "", ""
 		}
-		why = append(why, counted(n, "transaction without a place in a session", "transactions without a place in a session"))
+		why = append(why, counted(n, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
 	}
 	if l.RealTime() && l.Special != isolation.Linearizable {
 		if m.infer.SessionOrder() && m.infer.Counters.Sessionless > 0 && l.Family == isolation.Strong {
-			why = append(why, counted(m.infer.Counters.Sessionless, "transaction without a place in a session", "transactions without a place in a session"))
+			why = append(why, counted(m.infer.Counters.Sessionless, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
 		}
 		if n := m.Counters.Timeless; n > 0 {
 			if !m.clock.timed && !m.cfg.Named && l != m.cfg.Expect {
@@ -125,7 +125,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 			why = append(why, counted(n, "transaction without times", "transactions without times"))
 		}
 		if n := m.Counters.Clamped; n > 0 {
-			why = append(why, counted(n, "event time further ahead than clocks may be apart", "event times further ahead than clocks may be apart"))
+			why = append(why, counted(n, "event time that is ahead by more than clock-drift allows", "event times that are ahead by more than clock-drift allows"))
 		}
 	}
 	if l.Special == isolation.Linearizable {
@@ -133,9 +133,9 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 			why = append(why, reason)
 		}
 	} else if between {
-		why = append(why, "with a window, real time in pasts shows violations, and is not known to show all: the level holds where strong-prefix does")
+		why = append(why, "with a window, not all violations of this level are found: it is ok only where strong-prefix is")
 	} else if !m.watches(l) {
-		why = append(why, "it is not watched")
+		why = append(why, "this level is not watched")
 	}
 	if missed := m.missedBefore(l, violated, x); missed != "" {
 		why = append(why, missed)
@@ -144,10 +144,10 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		why = append(why, "the capture is declared partial")
 	}
 	if refuted(m.reports.verdicts.uncertain, l) {
-		why = append(why, "there are findings that rest on an incomplete capture")
+		why = append(why, "there are uncertain findings, which a missing record could explain")
 	}
 	if x != nil && x.Horizon > 0 {
-		why = append(why, "edges behind the horizon")
+		why = append(why, "dependencies on transactions that had left the window")
 	}
 	if m.foundByTrial(l) {
 		if len(why) > 0 {
@@ -156,35 +156,35 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		return OK, ""
 	}
 	if n := m.turning.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
-		why = append(why, counted(n, "pair of unread appends without an order", "pairs of unread appends without an order"))
+		why = append(why, counted(n, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order"))
 	}
 	if n := m.Counters.Misread; n > 0 && l.Special == 0 && l.Base < isolation.ReadAtomic {
-		why = append(why, counted(n, "transaction that misread a key, which it may", "transactions that misread a key, which they may"))
+		why = append(why, counted(n, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows"))
 	}
 	if n := int64(len(m.reports.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
-		why = append(why, counted(n, "key of which reads exclude each other", "keys of which reads exclude each other"))
+		why = append(why, counted(n, "key whose reads contradict each other", "keys whose reads contradict each other"))
 	}
 	if n := m.Counters.Diverged; n > 0 && (m.choices.orderOf(l) < orderable || !m.cfg.Unbounded) && l.Special == 0 && l.Base == isolation.Prefix {
 		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
 	if n := m.unsettled(l, violated, x); n > 0 {
-		why = append(why, counted(n, "transaction that asked for a weaker level, which is not decided", "transactions that asked for weaker levels, which are not decided"))
+		why = append(why, counted(n, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided"))
 	}
 	rows := m.Counters.OtherRows
 	if l.Underlying() == isolation.Serializable {
 		rows = m.Counters.SettledRows
 	}
 	if n := rows; n > 0 && l.Underlying() >= isolation.SnapshotIsolation {
-		why = append(why, counted(n, "pair of writers of a key at which a row was deleted", "pairs of writers of keys at which rows were deleted"))
+		why = append(why, counted(n, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted"))
 	}
 	if n := m.Counters.Tolerated; n > 0 && l.Underlying() > isolation.Prefix {
-		why = append(why, counted(n, "lost update that a transaction asked for", "lost updates that transactions asked for"))
+		why = append(why, counted(n, "lost update at a level that allows it", "lost updates at levels that allow them"))
 	}
 	if n := m.infer.Counters.Loose; n > 0 && !m.sums.fits(l) {
 		why = append(why, counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
 	}
 	if c := &m.cfg.Contract; m.infer.Counters.Unordered > 0 && !m.cfg.Unbounded && (c.SequentialKeys || c.LinearizableKeys) {
-		why = append(why, "keys with blind writes, of which the window may have forgotten who met them")
+		why = append(why, "keys with blind writes: the window may have forgotten who read or replaced them")
 	}
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
 		why = append(why, counted(n, "session that is not sequential", "sessions that are not sequential"))
@@ -195,6 +195,10 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	why = append(why, m.choices.shortfalls(l)...)
 	if len(why) > 0 {
 		return Unknown, strings.Join(why, "; ")
+	}
+	// Where conflicts are tracked, snapshot isolation has edges that serializability has not.
+	if si := (isolation.Level{Base: isolation.SnapshotIsolation, Family: l.Family}); m.cfg.Rules.Tracked && l.Underlying() == isolation.Serializable && m.watches(si) {
+		return m.verdictAlone(si, violated, x)
 	}
 	return OK, ""
 }
@@ -243,10 +247,10 @@ func (o *choices) shortfalls(l isolation.Level) []string {
 		{c.Ignored, "operation of a kind that is not checked", "operations of kinds that are not checked"},
 		{c.Gaps, "missing record", "missing records"},
 		{c.Contradictory, "contradictory record", "contradictory records"},
-		{o.turning.horizonOf(l), "edge behind the horizon", "edges behind the horizon"},
+		{o.turning.horizonOf(l), "dependency on a transaction that had left the window", "dependencies on transactions that had left the window"},
 		{c.DeadLetters, "bad record", "bad records"},
-		{o.Counters.LeftOutEdges, "dependency that there was no room for", "dependencies that there was no room for"},
-		{o.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
+		{o.Counters.LeftOutEdges, "dependency that was left out to save memory", "dependencies that were left out to save memory"},
+		{o.Counters.Unverified, "proof that could not be verified", "proofs that could not be verified"},
 	} {
 		if x.n > 0 {
 			why = append(why, counted(x.n, x.one, x.many))

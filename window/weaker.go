@@ -215,7 +215,7 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is expected, and %s asked for %s.", g.Expected, counted(g.Count, "transaction", "transactions"), asked)
 	if s.cfg.Product == "" && isolation.Ambiguous([]byte(g.Name)) {
-		b.WriteString(" Of what products make of the name it is the least: name yours with --expect, as in postgresql/repeatable-read.")
+		b.WriteString(" The name means different levels in different products. It is taken as the weakest: name your product, as in --expect postgresql/repeatable-read.")
 	}
 	switch g.Pattern {
 	case "":

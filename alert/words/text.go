@@ -54,7 +54,7 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 	}
 	line(Visible(sentence))
 	if f.AtLeast {
-		line("At least: the search for a worse cycle ran out of budget.")
+		line("At least: the search for a worse anomaly stopped at its limit.")
 	}
 	if f.Count > 1 {
 		line(fmt.Sprintf("It stands for %d findings that share its dependencies.", f.Count))

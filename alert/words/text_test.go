@@ -32,7 +32,7 @@ func TestText(t *testing.T) {
 	}
 	want = `VIOLATED  G2-item  orders/e2  finding 7f3a revision 1
   Refutes serializable.
-  At least: the search for a worse cycle ran out of budget.
+  At least: the search for a worse anomaly stopped at its limit.
   T1 -rw x-> T2 -rw y-> T1
   one line
   During fault, 2026-11-20T19:00:00Z to 2026-11-20T19:00:05Z: exit status 1

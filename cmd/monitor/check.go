@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,6 +85,7 @@ func checkCommand(t *terminal) *cobra.Command {
 				return checkFiles(t, files, output, allowEmpty, &whole.Whole{
 					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
 					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: reading.tell,
+					Collector: &whole.Collector{SetPercent: debug.SetGCPercent, Collect: runtime.GC},
 				})
 			})
 		},

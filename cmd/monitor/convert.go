@@ -25,8 +25,8 @@ func convertCommand(t *terminal) *cobra.Command {
 			"other checkers can read it. FILE - is standard input.\n\n" +
 			"jsonl holds everything. edn holds lists and registers. polysi and dbcop hold registers, with numbers for keys and\n" +
 			"values. They have no unknown outcome: such a transaction becomes committed if its writes were read, else aborted.\n\n" +
-			"Exit codes: 0 all is written, 1 records that could not be read are left out. 254 wrong usage, a file that cannot be\n" +
-			"read, or a history that the format cannot hold. 255 internal error.",
+			"Exit codes: 0 all is written, 1 records that could not be read are left out. 130 interrupted.\n" +
+			"254 wrong usage, a file that cannot be read, or a history that the format cannot hold. 255 internal error.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
 			convert.To = history.Format(to)
@@ -58,7 +58,7 @@ func convertFile(t *terminal, convert *app.Convert, file string) error {
 	}
 	t.say("%d transactions of %s, in the format %s, are written as %s", answer.Transactions, printable(file), answer.Format, convert.To)
 	if answer.Contract != "" {
-		t.say("monitor: the format %s implies what the written form does not say: check it with --contract %s", answer.Format, answer.Contract)
+		t.say("monitor: the written form does not hold the contract of the format %s: check it with --contract %s", answer.Format, answer.Contract)
 	}
 	if answer.Bad > 0 {
 		t.say("monitor: %d bad records are left out", answer.Bad)

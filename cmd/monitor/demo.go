@@ -27,7 +27,7 @@ func demoCommand(t *terminal) *cobra.Command {
 		Short: "Watch a database with isolation bugs, with nothing installed",
 		Long: "Demo runs everything in one process: a NATS server, a small in-memory database with isolation bugs, its clients, and\n" +
 			"the monitor. The clients publish what they saw. The monitor prints what it finds, and serves its pages.\n" +
-			"Each bug is told when it is planted and when it is found. The end is a table of both.\n\n" +
+			"The demo says when it plants a bug, and when the monitor finds it. It ends with a table of both.\n\n" +
 			"Demo ends at Ctrl-C, or after --duration.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -94,7 +94,7 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 // introduce says what the demo is about to do, and where it can be watched.
 func (t *terminal) introduce(a *app.App, s *config.Service) {
 	t.say("A bank keeps its accounts in a database with four bugs: it loses updates, skews writes, and serves old and uncommitted data now and then.")
-	t.say("Each bug is told when it is planted, and when the monitor has found it. The monitor sees only what the clients were answered.")
+	t.say("The demo says when it plants a bug, and when the monitor finds it. The monitor sees only what the clients were answered.")
 	addr := a.HTTPAddr()
 	switch _, port, _ := net.SplitHostPort(s.HTTP.Address); {
 	case addr == "":

@@ -25,7 +25,7 @@ func (t *terminal) warnOfUnknown(c *cobra.Command, s *config.Service) {
 	for _, x := range t.environ() {
 		name, _, _ := strings.Cut(x, "=")
 		if strings.HasPrefix(name, variablePrefix) && !known[name] && !serviceLink.MatchString(name) && !bytes.Contains(shown, []byte(name)) {
-			t.say("monitor: warning: the environment sets %s, which is no setting", printable(name))
+			t.say("monitor: warning: the environment sets %s, which is not a setting", printable(name))
 		}
 	}
 }

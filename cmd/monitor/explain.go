@@ -42,6 +42,9 @@ func explain(w io.Writer, name string) error {
 		return err
 	}
 	if l, err := isolation.ParseLevel(name); err == nil {
+		if text := isolation.Taken(name); text != "" {
+			fmt.Fprintf(w, "Note: %s.\n\n", text)
+		}
 		return explainLevel(w, l)
 	}
 	if p, ok := docs.Find(docs.Levels(), name); ok {
@@ -71,16 +74,20 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 		b.WriteString(".\n")
 	}
 	_, text, _ := strings.Cut(p.Text, "\n")
-	b.WriteString(docs.Readable(text))
+	text = docs.Readable(text)
+	if section != l.String() {
+		text = strings.Replace(text, "\nNames: ", fmt.Sprintf("\nNames of %s: ", section), 1)
+	}
+	b.WriteString(text)
 	names := map[isolation.Forbidden][]string{}
 	for _, a := range isolation.AnomalyNames() {
 		if isolation.RefutesLevels(a) {
 			names[l.Forbids(a)] = append(names[l.Forbids(a)], a)
 		}
 	}
-	paragraph(&b, "It forbids", names[isolation.Ruled])
-	paragraph(&b, "It forbids some forms of", names[isolation.Partly])
-	paragraph(&b, "It allows", names[isolation.Allowed])
+	byPage(&b, "It forbids", names[isolation.Ruled])
+	byPage(&b, "It forbids some forms of", names[isolation.Partly])
+	byPage(&b, "It allows", names[isolation.Allowed])
 	var settings []string
 	for _, s := range isolation.Settings("") {
 		if s.Level == l {
@@ -101,6 +108,9 @@ func explainProduct(w io.Writer, name string) error {
 			_, err := fmt.Fprintln(w, why+".")
 			return err
 		}
+		if best := isolation.Closest(name, everyName()); best != "" {
+			return usagef("nothing is called %q; did you mean %q?", printable(name), best)
+		}
 		return usagef("nothing is called %q; 'monitor explain' lists what there is", printable(name))
 	}
 	if one {
@@ -109,21 +119,40 @@ func explainProduct(w io.Writer, name string) error {
 			return usageError{err}
 		}
 		rules := isolation.RulesOf(product + "/" + setting)
-		fmt.Fprintf(w, "# %s/%s\n\nIt stands for %s.\n", product, setting, l)
+		fmt.Fprintf(w, "# %s/%s\n\nIt stands for %s.\n", settings[0].Product, setting, l)
 		if rules.Rows {
-			fmt.Fprint(w, "A row, and not its key, is what it is about: a row that was deleted and one that was inserted at its key are two.\n")
+			fmt.Fprint(w, "It is about rows, not keys. A row that is inserted after another one with its key was deleted is a new row.\n")
 		}
 		if rules.Tracked {
-			fmt.Fprint(w, "Conflicts are found among transactions that asked for serializable only.\n")
+			fmt.Fprint(w, "It covers only transactions that asked for serializable. A conflict with any other transaction is no violation.\n")
 		}
 		fmt.Fprint(w, "\n")
 		return explainLevel(w, l)
 	}
-	fmt.Fprintf(w, "# %s\n\n", product)
+	fmt.Fprintf(w, "# %s\n\n", settings[0].Product)
 	for _, s := range settings {
-		fmt.Fprintf(w, "%-34s stands for %s\n", s, s.Level)
+		fmt.Fprintf(w, "%-44s stands for %s\n", s, s.Level)
 	}
 	return nil
+}
+
+// byPage lists anomalies with the titles of their pages: codes alone say little.
+func byPage(b *strings.Builder, title string, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for _, p := range docs.Anomalies() {
+		var here []string
+		for _, n := range names {
+			if q, ok := docs.Find(docs.Anomalies(), n); ok && q.Title == p.Title {
+				here = append(here, n)
+			}
+		}
+		if len(here) > 0 {
+			fmt.Fprintf(b, "  %-28s %s\n", p.Title, strings.Join(here, ", "))
+		}
+	}
 }
 
 // paragraph is a title and names, in lines of at most 100 characters.
@@ -172,6 +201,15 @@ func worse(first, next *finding.Finding) *finding.Finding {
 		return next
 	}
 	return first
+}
+
+// everyName are the names of everything that has a page, with the other names of anomalies.
+func everyName() []string {
+	names := explained()
+	for _, p := range docs.Anomalies() {
+		names = append(names, p.Names...)
+	}
+	return names
 }
 
 // explained are the names of everything that has a page.

@@ -34,9 +34,9 @@ func findingsCommand(t *terminal) *cobra.Command {
 			kind := app.Findings
 			switch {
 			case dead && panes:
-				return usagef("--dead-letters and --panes exclude each other")
+				return usagef("use --dead-letters or --panes, not both")
 			case id == "" && pictured(output):
-				return usagef("--output %s is of one finding: give its --id", output)
+				return usagef("--output %s prints one finding: name it with --id", output)
 			case id != "" && (dead || panes):
 				return usagef("--id names a finding, not a dead letter or a pane")
 			case dead:

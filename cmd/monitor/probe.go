@@ -56,7 +56,7 @@ func probeCommand(t *terminal) *cobra.Command {
 			"  sim:LEVEL                        a simulated store that keeps exactly this level, to try things\n\n" +
 			"The list of processes shows a password in the URL: use --password-file, or PGPASSFILE.\n\n" +
 			"Probe ends after --duration, or at Ctrl-C or SIGTERM. It finishes running transactions, heals a fault, and decides\n" +
-			"everything. A second signal does no more than heal and clean up, a third one ends it at once.\n\n" +
+			"everything. A second signal only heals and cleans up. A third one ends it at once.\n\n" +
 			"Exit codes: 0 the expected level holds, 1 it is violated, 2 it is unknown. 254 wrong usage, or a database that\n" +
 			"cannot be reached or refuses the login. 255 internal error.",
 		Example: "  monitor probe sim:snapshot-isolation --expect serializable --duration 10s\n" +

@@ -35,3 +35,15 @@ func TestSignalEndsReading(t *testing.T) {
 		never.Close()
 	}
 }
+
+// A signal ends a replay too, while it reads.
+func TestSignalEndsReplay(t *testing.T) {
+	mess(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	term := terminal{stdout: &out, stderr: &out, lookupEnv: func(string) (string, bool) { return "", false }}
+	if code := run(ctx, []string{"replay", "--file", "good.jsonl"}, term); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d:\n%s", code, exitInterrupted, out.String())
+	}
+}

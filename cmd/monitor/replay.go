@@ -33,8 +33,8 @@ func replayCommand(t *terminal) *cobra.Command {
 			"  resolved-ok         the whole range was read, with the writers of what these read, and holds no such violation\n" +
 			"Otherwise it stays open, and standard error shows the reason. The service that runs in --data checks the answer itself,\n" +
 			"stores it, and sends it to its sinks.\n\n" +
-			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 254 wrong usage, or an input\n" +
-			"that cannot be read. 255 internal error.",
+			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted. 254 wrong\n" +
+			"usage, or an input that cannot be read. 255 internal error.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.NATS, r.Kafka, err = in.named(c.Flags(), t.lookupEnv); err != nil {
@@ -61,6 +61,9 @@ func replayCommand(t *terminal) *cobra.Command {
 			}
 			answer, err := replay.Run(c.Context())
 			bar.clear()
+			if c.Context().Err() != nil {
+				return exitError{exitInterrupted}
+			}
 			if err != nil {
 				return err
 			}

@@ -131,7 +131,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log})
+	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data)})
 	if err != nil {
 		return usageError{err}
 	}
@@ -237,7 +237,7 @@ func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, 
 				next, err := p.reload()
 				if err != nil {
 					a.RefuseReload()
-					log.Error("the new configuration is refused, and the one before stays", "err", err)
+					log.Error("the new configuration is refused; the old one stays in effect", "err", err)
 					continue
 				}
 				a.Reload(ctx, next) // it logs how that went

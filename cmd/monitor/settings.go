@@ -58,6 +58,32 @@ func settingUsage(path string) string {
 		return "how often a test anomaly is planted, which must be found, from 5s to 2m; 0: never"
 	case "http.external-url":
 		return "URL of the pages, for links in alerts"
+	case "http.cert-file":
+		return "PEM file of the server's certificate; with it, pages are served over TLS"
+	case "http.key-file":
+		return "PEM file of the key of the server's certificate"
+	case "http.client-ca-file":
+		return "PEM file of the authorities that sign clients' certificates; clients must show one"
+	case "http.user":
+		return "user of basic authentication"
+	case "http.password-file":
+		return "file with the password of basic authentication"
+	case "http.password-env":
+		return "environment variable with the password of basic authentication"
+	case "http.token-env":
+		return "environment variable with the bearer token that clients must show"
+	case "retention.findings.age":
+		return "longest time that a finding is stored"
+	case "retention.findings.bytes":
+		return "most bytes of stored findings; the oldest are removed first"
+	case "retention.dead-letters.age":
+		return "longest time that a bad record is stored"
+	case "retention.dead-letters.bytes":
+		return "most bytes of stored bad records; the oldest are removed first"
+	case "retention.panes.age":
+		return "longest time that the verdict on a stretch of time is stored, in event time"
+	case "retention.deltas.age":
+		return "longest time between two snapshots"
 	case "http.pprof":
 		return "serve profiles at /debug/pprof/"
 	case "http.token-file":
@@ -93,7 +119,7 @@ func (r *settings) effective(f *pflag.FlagSet, lookup func(string) (string, bool
 		return s, err
 	}
 	if len(inputs) > 0 && !s.UsesEmbedded() {
-		return s, usagef("%s names inputs already: an input on the command line or in the environment has no place beside them", r.file)
+		return s, usagef("%s names inputs: give no other one on the command line or in the environment", r.file)
 	}
 	s.Inputs = append(s.Inputs, inputs...)
 	for _, name := range all.sources {

@@ -42,6 +42,12 @@ func temporaryData(t *terminal, s *config.Service) (remove func(), err error) {
 	}, nil
 }
 
+// temporary says whether the folder is one of temporaryData.
+func temporary(dir string) bool {
+	name := filepath.Base(dir)
+	return filepath.Dir(dir) == filepath.Clean(os.TempDir()) && (strings.HasPrefix(name, temporaryFolder) || strings.HasPrefix(name, unlockedFolder))
+}
+
 // removeInUse deletes a folder that its process may still write to.
 func removeInUse(dir string) {
 	for range 10 {

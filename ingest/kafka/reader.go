@@ -287,7 +287,7 @@ func (r *reader) hole(ctx context.Context, begins int64) error {
 	if err != nil {
 		why = "its cleanup.policy cannot be read: " + err.Error()
 	}
-	r.logger.Warn("offsets are missing; loss cannot be told from compaction here",
+	r.logger.Warn("offsets are missing: they are lost or compacted, which cannot be told apart here",
 		"partition", r.name, "from", r.next, "to", begins, "why", why)
 	return nil
 }

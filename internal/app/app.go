@@ -58,6 +58,8 @@ type Options struct {
 	Log   *slog.Logger     // nil: nothing is logged
 	// StdinName names the input of standard input in positions; "": stdin.
 	StdinName string
+	// Temporary: the data folder goes with the process, and findings name no command on it.
+	Temporary bool
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
 	Free func() (int64, error)
 }
@@ -160,7 +162,12 @@ func (a *App) openStore(context.Context) error {
 		return fmt.Errorf("%w: %w%s", ErrStore, err, a.remedy(err))
 	}
 	a.store = st
-	a.cleanups.push("store", func(context.Context) error { return st.Close() })
+	a.cleanups.push("store", func(context.Context) error {
+		if err := st.Close(); !errors.Is(err, store.ErrGone) {
+			return err
+		}
+		return nil // App.Err tells it
+	})
 	return nil
 }
 
@@ -172,6 +179,8 @@ func (a *App) storeOptions() store.Options {
 func (a *App) remedy(err error) string {
 	dir := a.path(storeFolder)
 	switch {
+	case errors.Is(err, store.ErrGone):
+		return fmt.Sprintf("\nMove them back to %s and start again. If they are lost, start again without them: the store is built anew from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrHole):
 		return fmt.Sprintf("\nMove %s away and start again: it is built anew from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrLocked):
@@ -241,6 +250,9 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 		machine := whole.MachineConfig(watch)
 		again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL(), data: a.config.Data}
 		machine.Replay = again.command(source, watch)
+		if !a.options.Temporary {
+			machine.Data = whole.Absolute(a.config.Data)
+		}
 		return machine
 	}
 }

@@ -265,7 +265,7 @@ func (p *probed) tell(change string) {
 	p.trouble(s.Problem)
 	switch change {
 	case "down":
-		p.log.Warn("a probe's database does not answer; it is asked again and again", "source", p.source, "err", s.Problem)
+		p.log.Warn("a probe's database does not answer; the probe keeps trying", "source", p.source, "err", s.Problem)
 	case "up":
 		p.log.Info("a probe's database answers again", "source", p.source)
 	}

@@ -30,12 +30,12 @@ func (a *App) Reload(ctx context.Context, next config.Service) error {
 	err := a.reload(ctx, &next)
 	a.reloaded.note(err == nil, a.now())
 	if err != nil {
-		a.log.Error("the new configuration is refused, and the one before stays", "err", err)
+		a.log.Error("the new configuration is refused; the old one stays in effect", "err", err)
 		return err
 	}
 	fixed := a.config.Fixed(&next)
 	if len(fixed) > 0 {
-		a.log.Warn("the new configuration is in effect, but for what needs a new start", "keys", strings.Join(fixed, ", "))
+		a.log.Warn("the new configuration is in effect, except for settings that need a new start", "keys", strings.Join(fixed, ", "))
 	} else {
 		a.log.Info("the new configuration is in effect")
 	}

@@ -126,9 +126,9 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 		{p.missing(r), "record of a session is missing", "records of sessions are missing"},
 		{r.Counters.Contradict, "record contradicts another", "records contradict others"},
 		{r.Untimed, "record has no times", "records have no times"},
-		{r.Counters.Horizon, "edge behind the horizon", "edges behind the horizon"},
-		{r.Counters.Unverified, "witness that could not be verified", "witnesses that could not be verified"},
-		{r.Counters.LeftOutEdges, "dependency that there was no room for", "dependencies that there was no room for"},
+		{r.Counters.Horizon, "dependency on a transaction that had left the window", "dependencies on transactions that had left the window"},
+		{r.Counters.Unverified, "proof that could not be verified", "proofs that could not be verified"},
+		{r.Counters.LeftOutEdges, "dependency that was left out to save memory", "dependencies that were left out to save memory"},
 	} {
 		if x.n > 0 {
 			why = append(why, whole.Plural(x.n, x.one, x.many))
@@ -136,7 +136,7 @@ func (p *replaying) undecided(r *Replayed) (why []string) {
 	}
 	for i := range p.history.Findings {
 		if f := &p.history.Findings[i]; f.Kind == finding.KindViolation && f.State != finding.Withdrawn && !f.Certain {
-			why = append(why, "there are findings that rest on an incomplete capture")
+			why = append(why, "there are uncertain findings, which a missing record could explain")
 			break
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -37,7 +38,12 @@ func (a *App) serveSocket(context.Context) error {
 	}
 	mux.HandleFunc("POST /resolutions", a.takeResolution)
 	path := a.path(socketName)
-	a.cleanups.push("socket file", func(context.Context) error { return os.Remove(path) })
+	a.cleanups.push("socket file", func(context.Context) error {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
 	a.serve("socket", &http.Server{Handler: a.reads.around(mux), ReadHeaderTimeout: 5 * time.Second}, l)
 	return nil
 }

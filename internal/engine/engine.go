@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -223,12 +224,19 @@ type pane struct {
 }
 
 // Run takes chunks until in is closed or ctx ends, and returns when all that was
-// taken is committed. finish says that the end of in is the end of the input: the
-// watermark then passes everything, and no cursor is left. What a later Run reads
-// is a new input that continues the history.
+// taken is committed. When the store fails it returns, also if nothing comes in. finish
+// says that the end of in is the end of the input: the watermark then passes everything,
+// and no cursor is left. What a later Run reads is a new input that continues the history.
 func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	go func() {
+		select {
+		case <-e.store.Broken():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	var failed error // written by the commit goroutine, which ends before it is read
 	decoded := make(chan *work, 1)
 	stepped := make(chan *work, 1)
@@ -276,13 +284,16 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 	close(decoded)
 	wg.Wait()
 	e.snaps.Wait()
-	return failed
+	return cmp.Or(failed, e.store.Failure())
 }
 
 // Close writes a last snapshot, unless it would be large, so that the next start
 // has nothing to replay.
 func (e *Engine) Close() error {
 	e.snaps.Wait()
+	if e.store.Failure() != nil {
+		return nil // Run tells it
+	}
 	if e.head.Step == e.snapshotStep.Load() || e.stateBytes() > maxClosing || !e.opt.HasRoom(e.stateBytes()) {
 		return nil
 	}

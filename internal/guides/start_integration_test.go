@@ -40,7 +40,7 @@ var ways = []struct {
 	{"## 3. Read a log", []string{"jq"}, []answer{
 		{0, `^$`},
 		{0, `3 records, 0 invalid`},
-		{1, `7f02 and 7f01 both updated stock/42 from 1; one update was lost\.`},
+		{1, `7f02 and 7f01 both updated stock/42 from 5 \(version 1\); one update was lost\.`},
 		{1, `strong-session-snapshot-isolation +VIOLATED`},
 	}},
 }

@@ -1,8 +1,10 @@
 package oracle
 
 import (
-	"maps"
 	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/workload"
 )
 
 // CheckAsked is Check where transactions asked for levels of their own, by id: a
@@ -28,9 +30,6 @@ func checkAsked(h History, asked map[string]string) Verdicts { return check(h, a
 func check(h History, asked map[string]string, tracked bool) Verdicts {
 	g := Dependencies(h)
 	g.asked, g.tracked = asked, tracked
-	if tracked {
-		g.missAll()
-	}
 	v := Verdicts{Violated: map[Level]bool{}, Graph: g, Torn: g.Torn()}
 	anomalies := g.Anomalies
 	g.Anomalies = slices.DeleteFunc(slices.Clone(anomalies), func(a Anomaly) bool { return g.allowed(&a) })
@@ -53,31 +52,6 @@ func check(h History, asked map[string]string, tracked bool) Verdicts {
 	return v
 }
 
-// missAll adds the anti-dependencies of list readers on all whose appends they lack: the next one
-// may have asked for less, and then stands for none behind it.
-func (g *Graph) missAll() {
-	for _, key := range slices.Sorted(maps.Keys(g.lists)) {
-		spine := g.spine(key)
-		later := g.unread(key, spine)
-		for at := len(spine) - 1; at >= 0; at-- {
-			if w, ok := g.installer(version{key, spine[at]}); ok {
-				later = append(later, w)
-			}
-			for _, i := range g.users[key] {
-				seen, ok := g.external[i][key]
-				if !ok || !g.Counts[i] || len(seen.list) != at || !slices.Equal(seen.list, spine[:at]) {
-					continue
-				}
-				for _, j := range later {
-					if j != i {
-						g.add(i, j, RW, key)
-					}
-				}
-			}
-		}
-	}
-}
-
 // implies says whether every history that satisfies l satisfies m.
 func (l Level) implies(m Level) bool {
 	return l.forbids(m.base()) && (l.sessions() || !m.sessions()) && (l.realTime() || !m.realTime())
@@ -97,14 +71,35 @@ func (g *Graph) leaves(e Edge, l Level) bool {
 	return e.Type == RW && g.asksLess(g.History[e.From].ID, l.base()) || e.Type == WR && g.readsAnything(e.To)
 }
 
-// replacedLater says whether e.To replaced another version of a register than e.From read.
+// replacedLater says whether e.To replaced another version than e.From read, or may have: of a list
+// the order of appends that nobody saw is not known.
 func (g *Graph) replacedLater(e Edge) bool {
 	read, ok := g.external[e.From][e.Key]
+	if ok && g.lists[e.Key] {
+		return g.mixed() && !g.standsBehind(e.To, e.Key, read.list)
+	}
 	was, replaced := g.external[e.To][e.Key]
-	if !ok || !replaced || g.lists[e.Key] {
+	if !ok || !replaced {
 		return false
 	}
 	return read.absent != was.absent || read.value != was.value
+}
+
+// mixed says whether some asked for less than serializable.
+func (g *Graph) mixed() bool {
+	return slices.ContainsFunc(g.History, func(t workload.Txn) bool {
+		return t.Status != event.Aborted && g.asksLess(t.ID, "serializable")
+	})
+}
+
+// standsBehind says whether an element of i stands right behind these, as the longest read shows.
+func (g *Graph) standsBehind(i int, key string, list []int64) bool {
+	spine, n := g.spine(key), len(list)
+	if len(spine) <= n || !slices.Equal(spine[:n], list) {
+		return false
+	}
+	w, ok := g.installer(version{key, spine[n]})
+	return ok && w == i
 }
 
 // readsAnything says whether the i-th transaction asked for read uncommitted.

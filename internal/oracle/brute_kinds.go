@@ -41,7 +41,17 @@ func PossibleAt(h History, l Level) (bool, error) {
 			w.sights = append(w.sights, seen)
 		}
 		w.txns = txns
+		if slices.ContainsFunc(txns, w.replacedLeftOut) {
+			return false
+		}
 		return (w.base == "read-uncommitted" || allThere(txns)) && w.extend(nil, nil)
+	})
+}
+
+// replacedLeftOut says whether t replaced what one wrote that takes no effect.
+func (w *weakTrial) replacedLeftOut(t *workload.Txn) bool {
+	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
+		return o.PrevVersion != 0 && slices.Contains(w.leftOut, version{cellOf(&o), o.PrevVersion})
 	})
 }
 

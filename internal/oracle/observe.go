@@ -75,11 +75,13 @@ func (g *Graph) aborted(v version) bool {
 }
 
 // observe replays transaction i by itself. It returns what i first saw of each
-// key, and its reads that contradict its own earlier operations (MTC's Int).
+// key, and its reads that contradict its own earlier operations (MTC's Int). What a list shows after a
+// read that missed an own append is no observation: one of the two was of what never was.
 func (g *Graph) observe(i int) (map[string]observation, []Anomaly) {
 	seen := map[string]observation{}
 	var anomalies []Anomaly
 	own := map[string][]int64{} // values written so far, by key
+	missed := map[string]bool{} // lists of which an own append was not seen
 	for _, o := range g.History[i].Ops {
 		if o.Kind != event.Read {
 			own[o.Key] = append(own[o.Key], o.Value)
@@ -89,9 +91,13 @@ func (g *Graph) observe(i int) (map[string]observation, []Anomaly) {
 			continue // that nothing is noted does not say that nothing was seen
 		}
 		ok := false
-		if g.lists[o.Key] {
+		switch {
+		case missed[o.Key]:
+			continue // it was reported
+		case g.lists[o.Key]:
 			ok = observeList(seen, own[o.Key], o)
-		} else {
+			missed[o.Key] = !ok && g.misreadOwn(own[o.Key], o)
+		default:
 			ok = observeRegister(seen, own[o.Key], o)
 		}
 		if !ok {

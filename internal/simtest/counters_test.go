@@ -110,7 +110,7 @@ func ofUnknown(h oracle.History, f *finding.Finding) bool {
 func aboutCounters(fs []finding.Finding) (standing []string, withdrawn int) {
 	latest := map[string]finding.Finding{}
 	for _, f := range fs {
-		if f.Certain && (strings.Contains(f.Explanation, "no increments") || strings.Contains(f.Explanation, "read a total")) {
+		if f.Certain && ((strings.Contains(f.Explanation, "no increments") || strings.Contains(f.Explanation, "no set of increments")) || strings.Contains(f.Explanation, "read a total")) {
 			latest[f.ID] = f
 		}
 	}

@@ -72,7 +72,7 @@ func verdicts(m *window.Machine) map[oracle.Level]string {
 	return v
 }
 
-var noSession = regexp.MustCompile(`^[0-9]+ transactions? without a place in a session(; )?`)
+var noSession = regexp.MustCompile(`^[0-9]+ transactions? not ordered by session and seq(; )?`)
 
 // unimplied names a level that is unknown while one that implies it is ok.
 func unimplied(m *window.Machine) string {
@@ -168,7 +168,7 @@ func TestWholeHistories(t *testing.T) {
 				}
 				if level := must(isolation.ParseLevel(string(l))); o.Violated[l] && got != window.Violated && !(level.RealTime() && m.Counters.Timeless > 0) {
 					_, why := m.Verdict(level)
-					if strings.Contains(why, "misread") {
+					if strings.Contains(why, "wrong read") {
 						continue // what a misread showed of other transactions is not looked into
 					}
 					return fmt.Sprintf("%s: %s (%s), the oracle has %v", l, got, why, o.Anomalies)

@@ -360,7 +360,7 @@ func TestSpillBlind(t *testing.T) {
 		if m.Totals().Unordered > 0 {
 			unordered++
 		}
-		if _, why := m.Verdict(cfg.Expect); strings.Contains(why, "window froze") {
+		if _, why := m.Verdict(cfg.Expect); strings.Contains(why, "order of what left the window") {
 			misfits++
 		}
 	}

@@ -275,7 +275,7 @@ func checkFuture(a *event.Record, w *finding.Witness) error {
 		case o.Key != w.Key:
 		case o.Kind == event.Read && (o.Value == w.Value || slices.Contains(o.Elems, w.Value)):
 			read = true
-		case o.Writes() && o.Value == w.Value && (read || o.PrevVersion == w.Value): // or it replaced its own version
+		case o.Writes() && o.Value == w.Value && read:
 			return nil
 		case o.Writes() && o.Value == w.Value:
 			return errors.New("the write came first")

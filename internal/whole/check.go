@@ -36,8 +36,15 @@ type Whole struct {
 	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
 	Tell func(bytes int)
 
-	// Beside: the process does other work at the same time, and its settings stay.
-	Beside bool
+	// Collector, unless nil, is told how to collect garbage while a history is read. It is for
+	// a process that does nothing else at the time.
+	Collector *Collector
+}
+
+// Collector is the garbage collector of a process that checks one history after another.
+type Collector struct {
+	SetPercent func(percent int) (before int) // as debug.SetGCPercent
+	Collect    func()                         // as runtime.GC
 }
 
 // Report is the answer on one file.

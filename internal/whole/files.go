@@ -79,7 +79,9 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 func (w *Whole) answer(name string, beside bool) *Answer {
 	a := &Answer{File: name}
 	one := *w
-	one.Beside = beside
+	if beside {
+		one.Collector = nil // its settings are of all at once
+	}
 	one.DeadLetter = func(position, reason string) {
 		if a.NumDead++; a.NumDead <= MaxDeadLetters {
 			a.DeadLetters = append(a.DeadLetters, DeadLetter{position, reason})

@@ -2,8 +2,6 @@ package whole
 
 import (
 	"errors"
-	"runtime"
-	"runtime/debug"
 	"slices"
 
 	"github.com/isowatch/isowatch/config"
@@ -95,10 +93,10 @@ func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []
 
 // attempt is one way of decideAtOnce to read the recording.
 func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isolation.Level, error) {
-	if !w.Beside { // the setting is the whole program's
+	if c := w.Collector; c != nil {
 		// What is read grows steadily, in arrays without pointers: it costs little to look
 		// often for what they have outgrown, and half of the memory not to.
-		defer debug.SetGCPercent(debug.SetGCPercent(25))
+		defer c.SetPercent(c.SetPercent(25))
 	}
 	strong := func(l isolation.Level) bool { return registers.Decidable(l) && l.Family == isolation.Strong }
 	h := &registers.History{
@@ -131,8 +129,8 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 	if err != nil || h.Odd() != "" {
 		return h, nil, nil
 	}
-	if h.Close(); !w.Beside {
-		runtime.GC() // or what comes would have memory of its own beside
+	if h.Close(); w.Collector != nil {
+		w.Collector.Collect() // or what comes would have memory of its own beside
 	}
 	return h, h.Holding(w.Watch.Levels), nil
 }

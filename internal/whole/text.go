@@ -71,7 +71,7 @@ func verdictText(verdict, share, reason string, color bool) string {
 // appendWhy are the causes for which reads are not decided, the heaviest first.
 func appendWhy(dst []byte, why []window.Why) []byte {
 	for _, w := range why {
-		dst = fmt.Appendf(dst, "    not decided: %d, %s\n", w.Reads, w.Text)
+		dst = fmt.Appendf(dst, "    not decided: %s: %s\n", Plural(w.Reads, "read", "reads"), w.Text)
 	}
 	return dst
 }
