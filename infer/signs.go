@@ -335,6 +335,7 @@ func (s *State) appendSigns(dst []byte) []byte {
 	dst = flat.Append(dst, s.signs.twoKeys)
 	dst = flat.Append(dst, s.signs.twoVersions)
 	dst = s.signs.glimpses.appendState(dst)
+	dst = flat.Append(dst, s.signs.stood)
 	return flat.AppendValue(dst, &s.signs.endRetired)
 }
 
@@ -344,6 +345,7 @@ func (s *State) readSigns(r *flat.Reader) {
 	flat.Read(r, &s.signs.twoKeys)
 	flat.Read(r, &s.signs.twoVersions)
 	s.signs.glimpses.readState(r)
+	flat.Read(r, (*[]stand)(&s.signs.stood))
 	if len(s.signs.twoKeys) == 0 {
 		s.signs.twoKeys = nil
 	}

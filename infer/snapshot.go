@@ -54,7 +54,6 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, s.readers)
 	dst = flat.Append(dst, s.lines)
 	dst = flat.Append(dst, s.holdings)
-	dst = flat.Append(dst, s.signs.stood)
 	dst = flat.Append(dst, s.sessions)
 	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		dst = free.AppendState(dst)
@@ -109,7 +108,6 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, &s.readers)
 	flat.Read(r, &s.lines)
 	flat.Read(r, &s.holdings)
-	flat.Read(r, (*[]stand)(&s.signs.stood))
 	flat.Read(r, &s.sessions)
 	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
 		free.ReadState(r)
