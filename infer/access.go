@@ -273,7 +273,7 @@ func (s *State) Sizes() Sizes {
 		Txns: len(s.txns), Keys: s.KeysInMemory(), Versions: len(s.versions), Readers: len(s.readers),
 		Bytes: int64(cap(s.txns))*int64(unsafe.Sizeof(txn{})) + int64(cap(s.keys))*int64(unsafe.Sizeof(key{})) +
 			int64(cap(s.versions))*int64(unsafe.Sizeof(version{})) + int64(cap(s.readers))*int64(unsafe.Sizeof(reader{})) +
-			int64(cap(s.writes))*int64(unsafe.Sizeof(write{})) + int64(cap(s.lines))*int64(unsafe.Sizeof(line{})) + int64(cap(s.holdings))*int64(unsafe.Sizeof(holding{})) + int64(tables)*8 + s.records.bytes + s.names.bytes +
+			int64(cap(s.writes))*int64(unsafe.Sizeof(write{})) + int64(cap(s.lines))*int64(unsafe.Sizeof(line{})) + int64(cap(s.holdings))*int64(unsafe.Sizeof(holding{})) + int64(cap(s.signs.stood))*int64(unsafe.Sizeof(stand{})) + int64(tables)*8 + s.records.bytes + s.names.bytes +
 			int64(cap(s.signs.glimpses.all))*int64(unsafe.Sizeof(glimpse{})) + sessions + filters,
 		FilterBytes: filters,
 	}

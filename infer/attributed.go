@@ -12,7 +12,7 @@ import "github.com/isowatch/isowatch/event"
 func (s *State) Unattributed(n uint32) (key string, ok bool) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
-		if x := &s.versions[v]; !s.attributed(v) || s.keys[x.key].kind == event.List && !s.attributedBefore(v) {
+		if x := &s.versions[v]; s.readers[id].how == perhaps || !s.attributed(v) || s.keys[x.key].kind == event.List && !s.attributedBefore(v) {
 			return s.Key(v), true
 		}
 	}

@@ -100,7 +100,7 @@ func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 				continue
 			}
 			for r := s.versions[w.version].readers; r != 0; r = s.olderReader(r) {
-				if !s.readers[r].named {
+				if s.readers[r].how == surely {
 					c.all = append(c.all, s.readers[r].txn)
 				}
 			}
@@ -178,7 +178,7 @@ func (s *State) chainsOf(k uint32, c *chains) bool {
 		first = len(c.all)
 		if v := s.writes[last].version; s.versions[v].flags&ambiguous == 0 {
 			for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-				if !s.readers[r].named {
+				if s.readers[r].how == surely {
 					c.all = append(c.all, s.readers[r].txn)
 				}
 			}
@@ -215,7 +215,7 @@ func (s *State) InitialReaders(dst []uint32, k uint32) []uint32 {
 // EachBlindRead calls fn with the versions that n read of unordered keys.
 func (s *State) EachBlindRead(n uint32, fn func(key, version uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
-		if v := s.readers[id].version; s.blindKey(s.versions[v].key) && !s.readers[id].named {
+		if v := s.readers[id].version; s.blindKey(s.versions[v].key) && s.readers[id].how == surely {
 			fn(s.versions[v].key, v)
 		}
 	}
@@ -317,7 +317,7 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool
 				last = next
 			}
 			for r := s.versions[versions[len(versions)-1]].readers; r != 0 && !p.Repeated; r = s.olderReader(r) {
-				if !s.readers[r].named {
+				if s.readers[r].how == surely {
 					readers = append(readers, s.readers[r].txn)
 				}
 			}

@@ -22,8 +22,7 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 	if r.state == aborted && s.retried(v) {
 		return false // it may have aborted since it had read of the first try
 	}
-	// The number of a session is used again when all of it has retired.
-	behind := w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && r.seq < w.seq
+	behind := beforeInSession(r, w)
 	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
 		if w.start-r.end <= s.opt.ClockDrift && !behind {
 			return s.opt.Observed
@@ -66,7 +65,9 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	}
 	before := false // by less than the drift, perhaps; another one may be a sign
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-		before = s.readBefore(v, writer, s.readers[r].txn) || before
+		x := &s.readers[r]
+		replaced := x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0
+		before = s.readBefore(v, writer, x.txn) || replaced && s.signs.stood.before(s, v, writer, x.txn, true) || before
 	}
 	if before = s.glimpsedBefore(v, writer) || before; before {
 		return true
@@ -169,7 +170,7 @@ func (s *State) beganAfterRetired(n uint32) bool {
 // version that v is taken for.
 func (s *State) notThat(v, n uint32, replaced bool) bool {
 	x := &s.versions[v]
-	if x.writer != 0 && s.opt.causal() && s.readBefore(v, x.writer, n) {
+	if x.writer != 0 && s.opt.causal() && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
 		return true
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {

@@ -42,6 +42,7 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 		c.flags |= removed
 	case event.Insert:
 		s.writeVersion(b, n, i, k, o, o.ValueHash)
+		s.writes[s.touchOf(k).lastWrite].unread = false // it fails on what is there
 	case event.Delete:
 		s.deletion(k, n)
 		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))

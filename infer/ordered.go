@@ -87,7 +87,7 @@ func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 		s.readValue(c, n, i, h, false)
 	} else if c.readVer != v {
 		c.readLen = v
-		s.readers[s.addReader(n, v, i)].named = true
+		s.readers[s.addReader(n, v, i)].how = named
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *State) readersPrecede(from, to, q uint32) {
 			continue
 		}
 		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
-			if !s.readers[r].named {
+			if s.readers[r].how != named {
 				s.edge(s.readers[r].txn, s.versions[q].writer, RW, q, s.shownBy(a))
 			}
 		}

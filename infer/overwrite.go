@@ -20,7 +20,10 @@ func (s *State) settleRegister(v, n uint32) {
 		if s.readers[r].reread {
 			label = Reread
 		}
-		s.edge(n, t, label, v, 0)
+		if s.readers[r].how == perhaps { // before another one that was taken for the writer
+			s.readers[r].how = surely
+		}
+		s.signs.stood.readFrom(s, v, t, label)
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
 	if s.ordered1(v) {
@@ -48,7 +51,7 @@ func (s *State) namedOnly(v, t uint32) bool {
 		return false
 	}
 	for id := s.txns[t].reads; id != 0; id = s.readers[id].nextOfTxn {
-		if r := &s.readers[id]; r.version == v && r.named {
+		if r := &s.readers[id]; r.version == v && r.how == named {
 			return true
 		}
 	}
@@ -56,7 +59,7 @@ func (s *State) namedOnly(v, t uint32) bool {
 }
 
 // saw says whether the transaction read the version, and no other one of the key before.
-func (r *reader) saw() bool { return !r.reread && !r.named }
+func (r *reader) saw() bool { return !r.reread && r.how != named }
 
 // overwrote says whether t read v and installed another version of the key.
 func (s *State) overwrote(t, v uint32) bool {
@@ -91,7 +94,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 		case x.reread:
 		case x.txn == n:
 			x.overwrote = x.overwrote || !blind
-		case x.named:
+		case x.how == named:
 		case !x.overwrote || blind || other != 0 && x.txn == s.writes[other].txn || s.txns[x.txn].asked != s.txns[n].asked:
 			s.edge(x.txn, n, RW, w.version, 0)
 		}

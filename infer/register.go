@@ -86,6 +86,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		}
 	}
 	s.working = 0
+	s.signs.stood.take(s, n)
 	for i := range s.touches {
 		if c := &s.touches[i]; c.flags == hasRead|plain {
 			s.saw(c.readVer, n, c.readOp, false)
@@ -126,6 +127,7 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 	}
 	s.pin(n)
 	c.lastWrite = s.addWrite(n, v, op)
+	s.writes[c.lastWrite].unread = c.flags&hasRead == 0
 	s.pushOwn(c, h)
 }
 
@@ -334,7 +336,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 		s.sawOld(v, n, op, rmw)
 		return
 	}
-	if s.opt.causal() && s.readBefore(v, x.writer, n) {
+	if s.opt.causal() && (s.readBefore(v, x.writer, n) || rmw && s.signs.stood.before(s, v, x.writer, n, true)) {
 		s.makeAmbiguous(v)
 		return
 	}
@@ -342,7 +344,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 	if rmw {
 		label = s.replacing(v, n)
 	}
-	s.edge(x.writer, n, label, v, 0)
+	s.signs.stood.readFrom(s, v, n, label)
 }
 
 // sawOld is saw for all versions, whatever became of them.
@@ -367,7 +369,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 			if rmw && (x.flags&overwrittenByWriter == 0 || s.installed(v)) && !s.beginsRow(v) {
 				label = s.replacing(v, n)
 			}
-			s.edge(x.writer, n, label, v, 0)
+			s.signs.stood.readFrom(s, v, n, label)
 			if x.flags&overwrittenByWriter != 0 {
 				s.intermediateRead(v, n, op)
 			}

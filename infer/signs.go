@@ -36,8 +36,9 @@ type signs struct {
 	twoKeys, twoVersions []sighting
 	new                  []pattern.ID // that have shown a sign in the record in work
 	glimpses             glimpses     // see glimpse.go
-	endRetired           int64        // greatest end of what has retired
-	told                 bool         // some pattern's sign is not told yet
+	stood                stood
+	endRetired           int64 // greatest end of what has retired
+	told                 bool  // some pattern's sign is not told yet
 }
 
 // sighting is a value of a pattern, or of a key, and where it was seen.
@@ -334,6 +335,7 @@ func (s *State) appendSigns(dst []byte) []byte {
 	dst = flat.Append(dst, s.signs.twoKeys)
 	dst = flat.Append(dst, s.signs.twoVersions)
 	dst = s.signs.glimpses.appendState(dst)
+	dst = flat.Append(dst, s.signs.stood)
 	return flat.AppendValue(dst, &s.signs.endRetired)
 }
 
@@ -343,6 +345,7 @@ func (s *State) readSigns(r *flat.Reader) {
 	flat.Read(r, &s.signs.twoKeys)
 	flat.Read(r, &s.signs.twoVersions)
 	s.signs.glimpses.readState(r)
+	flat.Read(r, (*[]stand)(&s.signs.stood))
 	if len(s.signs.twoKeys) == 0 {
 		s.signs.twoKeys = nil
 	}

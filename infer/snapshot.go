@@ -7,12 +7,12 @@ import (
 )
 
 // layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 16
+const layoutVersion = 17
 
 // Signature names the layout of AppendState.
 func Signature() []byte {
 	return flat.Signature(layoutVersion, unsafe.Sizeof(txn{}), unsafe.Sizeof(key{}), unsafe.Sizeof(version{}),
-		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(line{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}), unsafe.Sizeof(holding{}))
+		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(line{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}), unsafe.Sizeof(holding{}), unsafe.Sizeof(stand{}))
 }
 
 type scalars struct {

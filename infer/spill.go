@@ -79,7 +79,7 @@ type dead struct {
 // maxSpilledVersions bounds a record: a key with more versions stays.
 const maxSpilledVersions = 1024
 
-const recordVersion = 3
+const recordVersion = 4
 
 // ErrRecord: a record of the store is not what was written.
 var ErrRecord = errors.New("record of retired state is damaged")
@@ -92,6 +92,7 @@ func (s *State) newKey(h event.Hash, name []byte) uint32 {
 	}
 	s.spill.made++
 	s.keys[k] = key{hash: h, name: s.names.put(name), flags: used}
+	s.signs.stood.forget(k)
 	s.byKey.insert(h.Lo, k)
 	s.enterPattern(k, name)
 	return k

@@ -10,14 +10,15 @@ import (
 
 // A key's record: version, kind, flags, name; the ids of the transactions that it
 // names; the versions, the initial one first, each with its write records; which
-// write records overwrote which version; the key's own fields. Versions are named
-// by their place in the record, from 1, 0 is none; so are transactions and write
-// records.
+// write records overwrote which version; the key's own fields, and what it is known
+// to have held. Versions are named by their place in the record, from 1, 0 is none;
+// so are transactions and write records.
 
 // Bits of a write record in a key's record.
 const (
 	writeIntermediate = 1 << iota
 	writeBlind
+	writeUnread
 )
 
 // appendKey writes the record of k, whose versions are s.spill.versions. It uses
@@ -65,6 +66,9 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 			if w.blind {
 				bits |= writeBlind
 			}
+			if w.unread {
+				bits |= writeUnread
+			}
 			dst = append(dst, bits)
 			for _, u := range []uint32{place(members, w.txn), w.op, s.versions[w.pred].due} {
 				dst = binary.AppendUvarint(dst, uint64(u))
@@ -84,7 +88,11 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(x.length))
 	dst = binary.AppendUvarint(dst, uint64(x.base))
-	return s.appendHoldings(binary.AppendUvarint(dst, x.basePrefix), k, vs)
+	dst = binary.AppendUvarint(dst, x.basePrefix)
+	if s.opt.doubtsBlind() {
+		dst = s.signs.stood.appendState(dst, k)
+	}
+	return s.appendHoldings(dst, k, vs)
 }
 
 // membersOf are the transactions that the versions name, some perhaps twice:
@@ -187,7 +195,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 			}
 			s.writes[id] = write{
 				version: v, txn: member(), op: r.uint32(), pred: version(),
-				intermediate: bits&writeIntermediate != 0, blind: bits&writeBlind != 0,
+				intermediate: bits&writeIntermediate != 0, blind: bits&writeBlind != 0, unread: bits&writeUnread != 0,
 			}
 			writes = append(writes, id)
 		}
@@ -217,6 +225,9 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 	x.initial = vs[0]
 	x.first, x.last, x.lastBlind, x.unplaced = version(), version(), version(), version()
 	x.length, x.base, x.basePrefix = r.uint32(), r.uint32(), r.uint()
+	if s.opt.doubtsBlind() {
+		s.signs.stood.readState(&r, k)
+	}
 	s.readHoldings(&r, k, vs)
 	if r.err != nil {
 		return 0, nil, fmt.Errorf("key: %w", r.err)

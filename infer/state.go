@@ -167,6 +167,7 @@ type write struct {
 	op           uint32
 	intermediate bool
 	blind        bool
+	unread       bool // the transaction had not read the key, and did not insert
 }
 
 // reader links a transaction to the version that its first external read of a
@@ -179,8 +180,16 @@ type reader struct {
 	overwrote    bool // the transaction installed a next version as well
 	again        bool // a later operation of the transaction saw it as well
 	reread       bool // the transaction had seen another version before
-	named        bool // its write says that it replaced the version; it had read another one
+	how          howRead
 }
+
+type howRead uint8
+
+const (
+	surely  howRead = iota // it read what the writer left
+	named                  // its write says that it replaced the version; it had read another one
+	perhaps                // it may have found the value before the writer left it: see stood.go
+)
 
 // State is all that inference remembers. Use [New]. It is not safe for
 // concurrent use and does nothing by itself: no clock, no I/O.
@@ -425,7 +434,7 @@ func (s *State) addReader(n, v, op uint32) uint32 {
 	r, t, x := &s.readers[id], &s.txns[n], &s.versions[v]
 	r.txn, r.version, r.op = n, v, op
 	r.newer, r.older, r.nextOfTxn = 0, x.readers, t.reads
-	r.overwrote, r.again, r.reread, r.named = false, false, false, false
+	r.overwrote, r.again, r.reread, r.how = false, false, false, surely
 	if x.readers != 0 {
 		s.readers[x.readers].newer = id
 	} else {

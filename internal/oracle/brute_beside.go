@@ -13,11 +13,21 @@ import (
 // beginnings and ends.
 const maxBeside = 6
 
+// Leaver is who may have left what a read saw.
+type Leaver int
+
+const (
+	ARecord Leaver = iota // a transaction of the history
+	Start                 // or it was there at the start
+	Anybody               // or a transaction without a record
+)
+
 // PossibleBeside is [Possible] where transactions without a record run beside those of h,
-// from prefix up. They may leave what is free at any register at any time: a value, or
-// nothing. So may the state at the start. The order that is tried is of snapshots and
-// commits: of a snapshot that shows what is free, somebody has just left it there.
-func PossibleBeside(h History, l Level, free func(o *workload.Op) bool) (bool, error) {
+// from prefix up. They may leave what a read saw that is Anybody's at any register at any time: a
+// value, or nothing. So may the state at the start, and this alone what is the Start's. The order
+// that is tried is of snapshots and commits: of a snapshot that shows what is Anybody's, somebody
+// has just left it there.
+func PossibleBeside(h History, l Level, left func(o *workload.Op) Leaver) (bool, error) {
 	if !l.forbids("prefix") {
 		return false, fmt.Errorf("oracle: %s is not tried beside others", l)
 	}
@@ -32,7 +42,7 @@ func PossibleBeside(h History, l Level, free func(o *workload.Op) bool) (bool, e
 	}
 	return someOutcome(h, func(txns []*workload.Txn) bool {
 		n := len(txns)
-		b := beside{level: l, free: free, txns: txns, begun: make([]int, n), over: make([]bool, n), results: make([]state, n)}
+		b := beside{level: l, left: left, txns: txns, begun: make([]int, n), over: make([]bool, n), results: make([]state, n)}
 		return b.extend(store{state{}, map[string]int{}, map[string]int{}}, 1)
 	})
 }
@@ -48,7 +58,7 @@ type store struct {
 // beside is a prefix of an order of snapshots and commits.
 type beside struct {
 	level   Level
-	free    func(*workload.Op) bool
+	left    func(*workload.Op) Leaver
 	txns    []*workload.Txn
 	begun   []int   // step of the snapshot, 0: none yet
 	over    []bool  // committed
@@ -101,11 +111,8 @@ func (b *beside) begin(s store, i, step int) (store, bool) {
 			own[o.Key] = true
 			continue
 		}
-		if b.free(o) && !reads(o, b.txns[i], s.state[o.Key], nil, nil) {
-			s.state[o.Key], s.changed[o.Key] = []int64{o.Value}, s.needed[o.Key]+1
-			if o.Absent {
-				s.state[o.Key] = nil
-			}
+		if !s.leave(o, b.left(o), reads(o, b.txns[i], s.state[o.Key], nil, nil)) {
+			return s, false
 		}
 		if !(o.Nothing() && b.txns[i].Status == event.Unknown) {
 			s.needed[o.Key] = 2 * step
@@ -114,6 +121,25 @@ func (b *beside) begin(s store, i, step int) (store, bool) {
 	result, ok := replay(b.txns[i], s.state)
 	b.begun[i], b.results[i] = step, result
 	return s, ok
+}
+
+// leave lets what o saw be there if somebody may have left it who has no record. It is false where a
+// value that only a record can have left was there at the start.
+func (s *store) leave(o *workload.Op, by Leaver, there bool) bool {
+	fresh := s.changed[o.Key] == 0
+	switch {
+	case there && by == ARecord:
+		return !fresh || o.Absent || o.IsList
+	case there:
+	case by == Anybody:
+		s.state[o.Key], s.changed[o.Key] = []int64{o.Value}, s.needed[o.Key]+1
+		if o.Absent {
+			s.state[o.Key] = nil
+		}
+	case by == Start && fresh && s.needed[o.Key] == 0:
+		s.state[o.Key] = []int64{o.Value}
+	}
+	return true
 }
 
 // commit installs what i wrote, if it may.

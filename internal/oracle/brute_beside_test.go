@@ -39,7 +39,12 @@ func TestPossibleBeside(t *testing.T) {
 			if !l.forbids("prefix") {
 				continue
 			}
-			got, err := PossibleBeside(h, l, free)
+			got, err := PossibleBeside(h, l, func(o *workload.Op) Leaver {
+				if free(o) {
+					return Anybody
+				}
+				return ARecord
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

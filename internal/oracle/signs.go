@@ -24,6 +24,15 @@ type Signs struct {
 	Perhaps map[string]bool
 	// Ambiguous are values of other patterns that do not: the clocks allow two stories.
 	Ambiguous map[Value]bool
+	// Unsure are reads that need not be of the writer of the value, and Beside those of them that
+	// ran when it did, by their records.
+	Unsure, Beside map[Saw]bool
+}
+
+// Saw is a value that the transaction with this id read.
+type Saw struct {
+	Reader string
+	Value
 }
 
 var (
@@ -50,11 +59,12 @@ func (s *Signs) Names(v Value) bool { return !s.Repeats[PatternOf(v.Key)] && !s.
 // SignsOf takes the signs of h, where two clients' clocks may be drift apart, ns, and values may
 // be written by transactions without a record. In any order of arrival they are the same, but for Perhaps.
 func SignsOf(h History, drift int64) Signs {
-	s := Signs{map[string]bool{}, map[string]bool{}, map[Value]bool{}}
+	s := Signs{map[string]bool{}, map[string]bool{}, map[Value]bool{}, map[Saw]bool{}, map[Saw]bool{}}
 	for i := range h {
 		for _, v := range written(&h[i]) {
 			s.writers(h, &h[i], v)
 			s.early(h, &h[i], v, drift)
+			s.stood(h, &h[i], v, drift)
 		}
 		for _, v := range seen(&h[i]) {
 			s.back(h, &h[i], v, drift)
@@ -90,6 +100,69 @@ func (s *Signs) early(h History, w *workload.Txn, v Value, drift int64) {
 			s.Ambiguous[v] = true
 		}
 	}
+}
+
+// stood: w wrote v without having read the key, and who read v while w ran, as far as the clocks
+// show, may have found it there before: the key is not known to have held something else. If it
+// replaced v too, and they ran at one time by their records, nothing is known of v. A value that w
+// replaced itself is not looked at.
+func (s *Signs) stood(h History, w *workload.Txn, v Value, drift int64) {
+	if w.Status != event.Committed || !blind(w, v) {
+		return
+	}
+	for i := range h {
+		r := &h[i]
+		if r == w || r.Status != event.Committed || !has(seen(r), v) || w.Session != "" && w.Session == r.Session && w.Seq < r.Seq {
+			continue
+		}
+		timed := w.End != 0 && r.End != 0
+		if timed && (r.Start-w.End > drift || heldAnother(h, r, v, drift)) {
+			continue
+		}
+		s.Unsure[Saw{r.ID, v}] = true
+		if timed && r.Start > w.End {
+			continue
+		}
+		if s.Beside[Saw{r.ID, v}] = true; replaces(r, v.Key) {
+			s.Ambiguous[v] = true
+		}
+	}
+}
+
+// blind says whether t left v in its key, and wrote it without having read the key.
+func blind(t *workload.Txn, v Value) (left bool) {
+	wrote := false
+	for _, o := range t.Ops {
+		switch {
+		case o.Key != v.Key || o.Kind == event.Read && wrote:
+		case o.Kind == event.Read || o.Kind == event.Insert && o.Value == v.Value: // which fails on what is there
+			return false
+		default:
+			wrote, left = true, o.Kind == event.Write && o.Value == v.Value
+		}
+	}
+	return left
+}
+
+// heldAnother says whether one was over by more than the drift before r began that committed and
+// had read something else than v in its key, or nothing, or left that.
+func heldAnother(h History, r *workload.Txn, v Value, drift int64) bool {
+	for i := range h {
+		t := &h[i]
+		if t.Status != event.Committed || t.End == 0 || r.Start-t.End <= drift {
+			continue
+		}
+		for j, o := range t.Ops {
+			mine := func(p workload.Op) bool { return p.Key == v.Key && p.Kind != event.Read }
+			if o.Key != v.Key || o.Kind != event.Delete && !o.Absent && o.Value == v.Value {
+				continue
+			}
+			if o.Kind == event.Read && !slices.ContainsFunc(t.Ops[:j], mine) || o.Kind != event.Read && !slices.ContainsFunc(t.Ops[j+1:], mine) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // back: r read v when one was over that had read and replaced it.

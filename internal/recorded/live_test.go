@@ -302,6 +302,7 @@ func TestWeakDatabasesAreFound(t *testing.T) {
 			for _, n := range got {
 				sum += n
 			}
+			t.Logf("%s, %s: %d findings of %d", name, v.name, sum, want[name])
 			if sum > want[name] || sum*100 < want[name]*60 {
 				t.Errorf("%s, %s: %d findings, want 60%% to 100%% of %d: %v", name, v.name, sum, want[name], got)
 			}

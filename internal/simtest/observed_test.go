@@ -29,11 +29,19 @@ func snapshots() (levels []isolation.Level) {
 	return levels
 }
 
-// anybodys says which reads of h may be of what a transaction without a record left: of nothing,
+// leavers says which reads of h may be of what a transaction without a record left: of nothing,
 // of a value of a pattern that repeats, or may seem to, and of one that no other recorded
-// transaction left that may have committed.
-func anybodys(h oracle.History, drift time.Duration) func(*workload.Op) bool {
+// transaction left that may have committed; and which of what was there at the start: of what was
+// written while they ran.
+func leavers(h oracle.History, drift time.Duration) func(*workload.Op) oracle.Leaver {
 	signs := oracle.SignsOf(h, int64(drift))
+	start := map[*workload.Op]bool{}
+	for i := range h {
+		for j := range h[i].Ops {
+			o := &h[i].Ops[j]
+			start[o] = signs.Beside[oracle.Saw{Reader: h[i].ID, Value: oracle.Value{Key: o.Key, Value: o.Value}}]
+		}
+	}
 	left := map[oracle.Value]int{} // by how many, but for those who had read it before
 	for i := range h {
 		mine := map[oracle.Value]bool{}
@@ -51,9 +59,15 @@ func anybodys(h oracle.History, drift time.Duration) func(*workload.Op) bool {
 			left[v]++
 		}
 	}
-	return func(o *workload.Op) bool {
+	return func(o *workload.Op) oracle.Leaver {
 		v := oracle.Value{Key: o.Key, Value: o.Value}
-		return !o.IsList && (o.Absent || left[v] == 0 || !signs.Names(v) || signs.Perhaps[oracle.PatternOf(o.Key)])
+		switch {
+		case !o.IsList && (o.Absent || left[v] == 0 || !signs.Names(v) || signs.Perhaps[oracle.PatternOf(o.Key)]):
+			return oracle.Anybody
+		case start[o]:
+			return oracle.Start
+		}
+		return oracle.ARecord
 	}
 }
 
@@ -114,9 +128,9 @@ func TestObservedValues(t *testing.T) {
 				return why
 			}
 			repeating += len(m.Repeating())
-			free := anybodys(h, cfg.Contract.ClockDrift)
+			left := leavers(h, cfg.Contract.ClockDrift)
 			for l, got := range verdicts(m) {
-				possible, err := oracle.PossibleBeside(h, l, free)
+				possible, err := oracle.PossibleBeside(h, l, left)
 				switch {
 				case err != nil:
 					return err.Error()

@@ -50,8 +50,8 @@ func TestSigns(t *testing.T) {
 			silent++
 		}
 		for _, v := range told(found) {
-			if edges++; !signs.Names(v) {
-				t.Fatalf("history %d, drift %v: a finding has an edge about %s = %d, which names no writer\n%s%s", i, drift, v.Key, v.Value, h.Text(), lines(found))
+			if edges++; !signs.Names(v.Value) || signs.Unsure[v] {
+				t.Fatalf("history %d, drift %v: a finding has an edge about %s = %d, which names no writer\n%s%s", i, drift, v.Key, v.Value.Value, h.Text(), lines(found))
 			}
 		}
 	}
@@ -61,8 +61,8 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// told are the values that reads of findings that stand are about.
-func told(found []finding.Finding) (all []oracle.Value) {
+// told are the reads that findings that stand rest on.
+func told(found []finding.Finding) (all []oracle.Saw) {
 	latest := map[string]finding.Finding{}
 	for _, f := range found {
 		latest[f.ID] = f
@@ -74,7 +74,7 @@ func told(found []finding.Finding) (all []oracle.Value) {
 		}
 		for _, e := range f.Edges {
 			if v, err := strconv.ParseInt(e.Value, 10, 64); err == nil && strings.HasPrefix(e.Type, "wr") {
-				all = append(all, oracle.Value{Key: e.Key, Value: v})
+				all = append(all, oracle.Saw{Reader: e.To, Value: oracle.Value{Key: e.Key, Value: v}})
 			}
 		}
 	}

@@ -1,0 +1,160 @@
+package infer
+
+import (
+	"encoding/binary"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// A transaction may write what is there already: a flag that was set, a stock that is 100 again.
+// If it had not read the key, who reads the value while it runs need not have read from it. That
+// is so where the contract leaves the value to be from before watching, or from somebody without
+// a record, and until the key is known to have held something else (docs/proofs.md, section 2,
+// *A write of what was there*).
+
+// stand is what a key is known to have held: the earliest time at which a committed transaction
+// was over that read something there or left it, and the earliest one of those that say something
+// else than the first. 24 bytes.
+type stand struct {
+	value        uint64 // what the first one says, by hash; 0 is nothing
+	first, other int64  // ns; 0: none
+}
+
+// doubtsBlind says whether what a transaction wrote without reading the key may have been there.
+func (o *Options) doubtsBlind() bool { return o.Observed && (o.Existing || o.strangers()) }
+
+// stood is what keys are known to have held, by their numbers.
+type stood []stand
+
+func (x *stood) of(k uint32) *stand {
+	for int(k) >= len(*x) {
+		*x = flat.Push(*x, stand{})
+	}
+	return &(*x)[k]
+}
+
+// forget forgets what the key held that had the number k before.
+func (x stood) forget(k uint32) {
+	if int(k) < len(x) {
+		x[k] = stand{}
+	}
+}
+
+// held says whether the key k held something else than the value, by more than the drift before
+// the time at, ns.
+func (x stood) held(k uint32, value uint64, at, drift int64) bool {
+	if int(k) >= len(x) {
+		return false
+	}
+	since := x[k].since(value)
+	return since != 0 && at > since && at-since > drift
+}
+
+// take takes in what n, the transaction in work of s, read of its keys, and what it left there.
+// O(keys of n).
+func (x *stood) take(s *State, n uint32) {
+	t := &s.txns[n]
+	if !s.opt.doubtsBlind() || t.flags&(hasTimes|unknown) != hasTimes {
+		return
+	}
+	for i := range s.touches {
+		c := &s.touches[i]
+		if k := &s.keys[c.key]; k.kind > event.Register || k.flags&(repeats|versioned) != 0 {
+			continue
+		}
+		if c.flags&hasRead != 0 {
+			x.of(c.key).note(heldBy(c.readHash, c.flags&readNothing != 0), t.end)
+		}
+		if c.flags&wrote != 0 {
+			x.of(c.key).note(heldBy(c.current, c.flags&removed != 0), t.end)
+		}
+	}
+}
+
+// heldBy is how a stand tells a value. Two values may be taken for one: then less is known.
+func heldBy(h event.Hash, nothing bool) uint64 {
+	if nothing {
+		return 0
+	}
+	return h.Lo | 1
+}
+
+// note takes in that the key held the value when a transaction was over.
+func (x *stand) note(value uint64, end int64) {
+	switch {
+	case x.first == 0 || value == x.value && end < x.first:
+		x.value, x.first = value, end
+	case value == x.value:
+	case end < x.first:
+		x.value, x.first, x.other = value, end, x.first
+	case x.other == 0 || end < x.other:
+		x.other = end
+	}
+}
+
+// since is from when on the key is known to have held something else than the value, 0 if it is
+// not known.
+func (x *stand) since(value uint64) int64 {
+	if x.value == value {
+		return x.other
+	}
+	return x.first
+}
+
+// before says whether reader, who read v, may have found its value there before writer wrote it:
+// both ran at one time, as far as the clocks and their session show. A version that its writer
+// replaced itself is not looked at. If replaced is true, reader replaced v: then they ran at one
+// time by their records, so that what replaced v may come before it, and nothing is known of v.
+func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
+	if !s.opt.doubtsBlind() || writer == reader {
+		return false
+	}
+	w, r := &s.txns[writer], &s.txns[reader]
+	timed := w.flags&r.flags&hasTimes != 0
+	if timed && r.start > w.end && (replaced || r.start-w.end > s.opt.ClockDrift) || beforeInSession(w, r) {
+		return false
+	}
+	id := s.writeOf(writer, v)
+	if id == 0 || !s.writes[id].unread || s.writes[id].intermediate {
+		return false
+	}
+	y := &s.versions[v]
+	return !timed || !x.held(y.key, heldBy(y.hash, false), r.start, s.opt.ClockDrift)
+}
+
+// readFrom gives the edge from the writer of v, known now, to n, who read v. If n may have found
+// its value there before, n need not have read from the writer: it comes after it only if it
+// replaced v. Before who replaced v it comes anyway.
+func (x stood) readFrom(s *State, v, n uint32, label Label) {
+	w := s.versions[v].writer
+	if x.before(s, v, w, n, false) {
+		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+			if s.readers[r].txn == n {
+				s.readers[r].how = perhaps
+			}
+		}
+		s.Counters.Ambiguous++
+		if label &^= WR | Reread; label == 0 {
+			return
+		}
+	}
+	s.edge(w, n, label, v, 0)
+}
+
+// beforeInSession says whether w comes before r in one session. The number of a session is used
+// again when all of it has retired.
+func beforeInSession(w, r *txn) bool {
+	return w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && w.seq < r.seq
+}
+
+// appendState writes what the key k is known to have held.
+func (x *stood) appendState(dst []byte, k uint32) []byte {
+	y := x.of(k)
+	return binary.AppendVarint(binary.AppendVarint(binary.AppendUvarint(dst, y.value), y.first), y.other)
+}
+
+// readState reads what appendState wrote.
+func (x *stood) readState(r *recordReader, k uint32) {
+	*x.of(k) = stand{value: r.uint(), first: r.int(), other: r.int()}
+}
