@@ -35,7 +35,7 @@ func (d *Decoder) extra(b *Batch, f *fields, o *Op, brace int) bool {
 }
 
 // replacesAnother forgets a prev_version that is the version. No operation replaces what it makes: an
-// update that changed nothing left the row's version as it was, and says not what came before.
+// update that changed nothing left the row's version as it was, and does not say what came before.
 func (x *Extra) replacesAnother(b *Batch) {
 	if bytes.Equal(b.Bytes(x.Version), b.Bytes(x.PrevVersion)) {
 		x.PrevVersion = Span{}

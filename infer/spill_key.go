@@ -89,9 +89,7 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 	dst = binary.AppendUvarint(dst, uint64(x.length))
 	dst = binary.AppendUvarint(dst, uint64(x.base))
 	dst = binary.AppendUvarint(dst, x.basePrefix)
-	if s.opt.doubtsBlind() {
-		dst = s.signs.stood.appendState(dst, k)
-	}
+	dst = s.signs.stood.appendState(dst, k)
 	return s.appendHoldings(dst, k, vs)
 }
 
@@ -225,9 +223,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 	x.initial = vs[0]
 	x.first, x.last, x.lastBlind, x.unplaced = version(), version(), version(), version()
 	x.length, x.base, x.basePrefix = r.uint32(), r.uint32(), r.uint()
-	if s.opt.doubtsBlind() {
-		s.signs.stood.readState(&r, k)
-	}
+	s.signs.stood.readState(&r, k)
 	s.readHoldings(&r, k, vs)
 	if r.err != nil {
 		return 0, nil, fmt.Errorf("key: %w", r.err)

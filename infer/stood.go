@@ -107,7 +107,7 @@ func (x *stand) since(value uint64) int64 {
 // replaced itself is not looked at. If replaced is true, reader replaced v: then they ran at one
 // time by their records, so that what replaced v may come before it, and nothing is known of v.
 func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
-	if !s.opt.doubtsBlind() || writer == reader {
+	if !s.opt.doubtsBlind() || writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
 	}
 	w, r := &s.txns[writer], &s.txns[reader]
@@ -132,6 +132,7 @@ func (x stood) readFrom(s *State, v, n uint32, label Label) {
 		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 			if s.readers[r].txn == n {
 				s.readers[r].how = perhaps
+				break
 			}
 		}
 		s.Counters.Ambiguous++
@@ -148,13 +149,20 @@ func beforeInSession(w, r *txn) bool {
 	return w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && w.seq < r.seq
 }
 
-// appendState writes what the key k is known to have held.
-func (x *stood) appendState(dst []byte, k uint32) []byte {
-	y := x.of(k)
+// appendState writes what the key k is known to have held: three numbers, 0 where nothing is.
+func (x stood) appendState(dst []byte, k uint32) []byte {
+	var y stand
+	if int(k) < len(x) {
+		y = x[k]
+	}
 	return binary.AppendVarint(binary.AppendVarint(binary.AppendUvarint(dst, y.value), y.first), y.other)
 }
 
 // readState reads what appendState wrote.
 func (x *stood) readState(r *recordReader, k uint32) {
-	*x.of(k) = stand{value: r.uint(), first: r.int(), other: r.int()}
+	if y := (stand{value: r.uint(), first: r.int(), other: r.int()}); y != (stand{}) {
+		*x.of(k) = y
+	} else {
+		x.forget(k)
+	}
 }

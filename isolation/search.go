@@ -16,7 +16,7 @@ type Searcher struct {
 	// Asked is what a transaction asked for, 0 if it did not say; nil while none did. The
 	// anti-dependencies of one that asked for less are no part of a level's encoding.
 	Asked func(incremental.Vertex) Base
-	// Untracked says of an anti-dependency that no serializable transaction is promised it; nil: all are.
+	// Untracked says of an anti-dependency that it does not bind serializable transactions; nil: every one does.
 	Untracked func(*incremental.Edge) bool
 
 	floor Base // anti-dependencies of those that asked for less are passed over

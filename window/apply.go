@@ -57,10 +57,7 @@ func (m *Machine) apply() {
 		m.deletedSince(&o.Deletions[i])
 	}
 	m.finder.countBroken(gone)
-	for _, f := range m.finder.doomed {
-		m.finder.withdraw(f)
-	}
-	m.finder.doomed = m.finder.doomed[:0]
+	m.finder.withdrawDoomed()
 	m.finder.retryAsides()
 	if len(o.Nodes) > 0 || len(o.Edges) > 0 {
 		m.grow(o)
@@ -187,18 +184,23 @@ func (m *Machine) insert() {
 		if m.asking.counts() {
 			in = m.asking.viewsOf(e)
 		}
-		id, ref := m.graph.AddEdgeIn(e, in)
-		if ref.Cycle != 0 {
-			m.finder.cycle(id, ref.Cycle)
+		m.finder.insert(e, in)
+	}
+}
+
+// insert puts the edge into the orders of the views, and tells what refuses it.
+func (h *finder) insert(e *incremental.Edge, in incremental.Views) {
+	id, ref := h.graph.AddEdgeIn(e, in)
+	if ref.Cycle != 0 {
+		h.cycle(id, ref.Cycle)
+	}
+	if ref.Past|ref.Behind != 0 {
+		x := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
+		if ref.Past != 0 {
+			h.backInTime(&x, ref.Past)
 		}
-		if ref.Past|ref.Behind != 0 {
-			x := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
-			if ref.Past != 0 {
-				m.finder.backInTime(&x, ref.Past)
-			}
-			if ref.Behind != 0 {
-				m.reports.behind(&x, ref.Behind)
-			}
+		if ref.Behind != 0 {
+			h.reports.behind(&x, ref.Behind)
 		}
 	}
 }
@@ -318,6 +320,14 @@ func (h *finder) kill(k infer.Kill) {
 	for id := h.graph.FirstIn(v); id != 0; id = h.graph.NextIn(id) {
 		hit(id)
 	}
+}
+
+// withdrawDoomed takes back the findings of which an edge no longer holds.
+func (h *finder) withdrawDoomed() {
+	for _, f := range h.doomed {
+		h.withdraw(f)
+	}
+	h.doomed = h.doomed[:0]
 }
 
 // removeEdge takes an edge that no longer holds out of the orders, and back what

@@ -41,10 +41,7 @@ func (h *finder) ask(n uint32, b *event.Batch, t *event.Txn, end int64) {
 		return // nothing is promised to it
 	}
 	h.asking.askedFor = countAsked(h.asking.askedFor, base)
-	if base < isolation.Serializable && !h.asking.mixed {
-		h.asking.mixed = true
-		h.loseTrack()
-	}
+	h.asking.mixed = h.asking.mixed || base < isolation.Serializable
 	x := h.reports.panes.at(end)
 	x.asked = countAsked(x.asked, base)
 	h.asking.asManyMeanings = h.asking.asManyMeanings || h.cfg.Product == "" && isolation.Ambiguous(name)
@@ -78,11 +75,12 @@ func (a *asking) isMixed() bool {
 }
 
 // loseTrack takes from the serializable orders what is not tracked since now some ask for less.
+// Findings that rest on it fall, and what the edges show elsewhere is told anew. O(edges), once.
 func (h *finder) loseTrack() {
 	if !h.cfg.Rules.Tracked || h.cfg.Contract.UnmonitoredWriters {
-		return // as before
+		return // then it was never tracked
 	}
-	var ids []incremental.EdgeID
+	var lost []incremental.Edge
 	for n := range h.infer.Slots() {
 		v := incremental.Vertex(n)
 		if !h.graph.Known(v) {
@@ -90,16 +88,19 @@ func (h *finder) loseTrack() {
 		}
 		for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
 			if e := h.graph.Edge(id); infer.Label(e.Labels)&infer.RW != 0 && h.asking.untracked(e) {
-				ids = append(ids, id)
+				lost = append(lost, incremental.Edge{From: e.From, To: e.To, Labels: e.Labels, Note: e.Note})
+				h.removeEdge(id)
 			}
 		}
 	}
-	for _, id := range ids {
-		e := *h.graph.Edge(id)
-		h.removeEdge(id)
-		in := h.asking.viewsOf(&e)
-		h.graph.AddEdgeIn(&incremental.Edge{From: e.From, To: e.To, Labels: e.Labels, Note: e.Note}, in)
+	h.reports.cause = causeRecord
+	h.withdrawDoomed()
+	for i := range lost {
+		if e := &lost[i]; h.graph.Live(e.From) && h.graph.Live(e.To) { // else it has left the orders
+			h.insert(e, h.asking.viewsOf(e))
+		}
 	}
+	h.retryAsides()
 }
 
 // countAsked counts one more in the counts by base.
