@@ -35,6 +35,7 @@ func (s *shelf) List(q Query) (page []finding.Finding, next string, err error) {
 		if end, err = strconv.Atoi(q.Before); err != nil {
 			return nil, "", fmt.Errorf("cursor %q: %w", q.Before, ErrCursor)
 		}
+		end = min(end, len(s.findings)) // as the store: behind the latest one
 	}
 	for i := end - 1; i >= 0; i-- {
 		f := s.findings[i]
