@@ -284,10 +284,10 @@ func (s *Store) Close() error {
 		s.commit.Lock() // a commit under way ends first; later ones find closed set
 		defer s.commit.Unlock()
 		if !s.options.ReadOnly {
+			if err = s.gone(); err != nil {
+				return // Badger would try for ever to write its table of memory
+			}
 			err = s.syncFiles()
-		}
-		if errors.Is(err, ErrGone) {
-			return // Badger would try for ever to write its table of memory
 		}
 		err = errors.Join(err, s.db.Close())
 	})

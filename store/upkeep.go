@@ -49,12 +49,20 @@ func (s *Store) syncLoop() {
 // look finds out whether the files are still there. Badger works on without them, on files that
 // no longer have a name, and all of it would be lost.
 func (s *Store) look() {
+	if err := s.gone(); err != nil {
+		s.fail(err)
+	}
+}
+
+// gone is [ErrGone] where the store is no longer at its place, and nil otherwise.
+func (s *Store) gone() error {
 	if s.options.InMemory {
-		return
+		return nil
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, badger.ManifestFilename)); errors.Is(err, os.ErrNotExist) {
-		s.fail(fmt.Errorf("%w: %w", ErrGone, err))
+		return fmt.Errorf("%w: %w", ErrGone, err)
 	}
+	return nil
 }
 
 func (s *Store) cleanLoop() {
