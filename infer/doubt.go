@@ -189,7 +189,7 @@ func (s *State) disambiguate(v uint32) {
 		n := s.writes[id].txn
 		switch s.txns[n].state {
 		case tentative:
-			if s.glimpsedBy(v, n) { // before it wrote it
+			if s.glimpsedBy(v, n) || s.writes[id].unread { // before it wrote it, or it may have been there
 				s.mark(v, ambiguous, 0)
 				return
 			}

@@ -131,14 +131,14 @@ func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 		}
 	}
 	if s.txns[n].state == tentative && s.opt.Observed && (s.opt.Existing || s.opt.strangers()) {
-		s.doubtBlind(b, t)
+		s.doubtBlind(b, t, n)
 	}
 }
 
 // doubtBlind takes the plain values that t, of unknown outcome, wrote without having read the key
 // for values that may have been there before: who reads one does not show that t took effect, and
 // need not have read from it. O(operations).
-func (s *State) doubtBlind(b *event.Batch, t *event.Txn) {
+func (s *State) doubtBlind(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
@@ -151,6 +151,9 @@ func (s *State) doubtBlind(b *event.Batch, t *event.Txn) {
 		}
 		if v := s.lookupVersion(k, o.ValueHash); v != 0 {
 			s.makeAmbiguous(v)
+			if id := s.writeOf(n, v); id != 0 {
+				s.writes[id].unread = true // and stays in doubt when another writer falls away
+			}
 		}
 	}
 }
