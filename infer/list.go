@@ -308,7 +308,9 @@ func (s *State) connect(v, old uint32) {
 				s.edge(s.readers[r].txn, w, RW, v, 0)
 			}
 		}
-	} else if s.opt.Tracked { // they have edges, of which it was not known that it replaced what they saw
+	} else if s.opt.Tracked {
+		// They have edges from when v had no place: it was not known that v replaced what they saw, so
+		// these may not be in the serializable orders. Where they are, there are two.
 		for r := s.versions[x.prev].readers; r != 0; r = s.olderReader(r) {
 			s.edge(s.readers[r].txn, w, RW, v, 0)
 		}

@@ -58,7 +58,12 @@ func (a *asking) untracked(e *incremental.Edge) bool {
 	if asked := a.askedBy(uint32(e.To)); asked != 0 && asked < isolation.Serializable {
 		return true
 	}
-	return (a.mixed || a.cfg.Contract.UnmonitoredWriters) && a.infer.BehindUnseen(e.Note[0], uint32(e.From))
+	return a.losesTrack() && a.infer.BehindUnseen(e.Note[0], uint32(e.From))
+}
+
+// losesTrack says whether an append that nobody tracks may stand between a read and a later append.
+func (a *asking) losesTrack() bool {
+	return a.cfg.Rules.Tracked && (a.mixed || a.cfg.Contract.UnmonitoredWriters)
 }
 
 // tracking is untracked where it can be true.
@@ -74,11 +79,13 @@ func (a *asking) isMixed() bool {
 	return slices.ContainsFunc(a.askedFor[:min(len(a.askedFor), int(isolation.Serializable))], func(n int64) bool { return n > 0 })
 }
 
-// loseTrack takes from the serializable orders what is not tracked since now some ask for less.
-// Findings that rest on it fall, and what the edges show elsewhere is told anew. O(edges), once.
+// loseTrack takes from the serializable orders what is not tracked any more: some ask for less now,
+// or the settings have changed. Findings that rest on it fall, and what the edges show elsewhere is
+// told anew. O(edges), once.
 func (h *finder) loseTrack() {
-	if !h.cfg.Rules.Tracked || h.cfg.Contract.UnmonitoredWriters {
-		return // then it was never tracked
+	was := h.asking.losing
+	if h.asking.losing = h.asking.losesTrack(); was || !h.asking.losing {
+		return
 	}
 	var lost []incremental.Edge
 	for n := range h.infer.Slots() {

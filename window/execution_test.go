@@ -22,7 +22,7 @@ func recordedBatch(t *testing.T, name string, format history.Format) *event.Batc
 	path := filepath.Join(recorded, name)
 	info, err := os.Stat(path)
 	if err != nil {
-		t.Skipf("the recorded histories are not here: %v", err)
+		t.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 	}
 	b := &event.Batch{Partitions: []string{"file:" + name}}
 	r := history.Reader{Batch: b, Flush: func() error { return nil }}

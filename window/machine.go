@@ -226,7 +226,6 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		}
 		m.Counters.Operations += int64(t.NumOps)
 	}
-	wasMixed := m.asking.mixed
 	if n != 0 {
 		if t.Isolation.Len > 0 || len(m.asking.asked) > 0 {
 			m.finder.ask(n, b, t, end)
@@ -239,9 +238,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.clock.goOn(b, t, start)
 	}
 	m.apply()
-	if m.asking.mixed && !wasMixed {
-		m.finder.loseTrack()
-	}
+	m.finder.loseTrack()
 	m.reports.settleFaults()
 	if m.cfg.Rules.Rows {
 		m.finder.rowsDeleted(b, t, n, start)

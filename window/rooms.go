@@ -60,6 +60,7 @@ type asking struct {
 	// asManyMeanings: some did by a name that products mean different things by.
 	asManyMeanings bool
 	mixed          bool // some asked for less than serializable
+	losing         bool // losesTrack, when it was looked at last
 
 	// What the level is that was asked for last: mostly it is the next one's too.
 	lastName    []byte

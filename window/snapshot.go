@@ -257,6 +257,7 @@ func (s *sums) restore(h *head) error {
 	s.clock.partitions, s.clock.watermark, s.clock.tick, s.clock.logical = h.Partitions, h.Watermark, h.Tick, h.Logical
 	s.untimed, s.clock.timed, s.Counters, s.asking.askedFor = h.Untimed, h.Timed, h.Counters, h.AskedFor
 	s.asking.mixed = s.asking.isMixed()
+	s.asking.losing = s.asking.losesTrack()
 	if h.Lost != nil {
 		s.reports.lost = *h.Lost
 	} else {

@@ -196,11 +196,19 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if len(why) > 0 {
 		return Unknown, strings.Join(why, "; ")
 	}
-	// Where conflicts are tracked, snapshot isolation has edges that serializability has not.
-	if si := (isolation.Level{Base: isolation.SnapshotIsolation, Family: l.Family}); m.cfg.Rules.Tracked && l.Underlying() == isolation.Serializable && m.watches(si) {
-		return m.verdictAlone(si, violated, x)
+	if l.Underlying() == isolation.Serializable && m.asking.losesTrack() {
+		return m.beside(isolation.Level{Base: isolation.SnapshotIsolation, Family: l.Family}, violated, x)
 	}
 	return OK, ""
+}
+
+// beside is the verdict on snapshot isolation, which has edges that are not tracked and that the
+// serializable order of its family goes without: that order is ok only where both are.
+func (m *Machine) beside(si isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
+	if !m.watches(si) {
+		return Unknown, "some conflicts are not tracked, and only " + si.String() + " decides them: watch it too"
+	}
+	return m.verdictAlone(si, violated, x)
 }
 
 // unsettled counts the transactions that asked for a level which the level l implies and
