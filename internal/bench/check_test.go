@@ -268,7 +268,7 @@ func BenchmarkCheck(b *testing.B) {
 		for _, l := range bases {
 			b.Run(c.name+"/"+l.name, func(b *testing.B) {
 				if _, err := os.Stat(file); err != nil {
-					b.Skipf("the recorded histories are not here: %v", err)
+					b.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 				}
 				measureProgram(b, time.Second, 0, monitor, "check", "--levels", l.level, file)
 			})
@@ -277,7 +277,7 @@ func BenchmarkCheck(b *testing.B) {
 	b.Run("dbcop/400-files/5-levels", func(b *testing.B) {
 		files, _ := filepath.Glob(filepath.Join(histories, "dbcop", "*.bincode"))
 		if len(files) == 0 {
-			b.Skip("the recorded histories are not here")
+			b.Skip("needs the recorded histories, which stand beside the checkout in ../shared")
 		}
 		measureProgram(b, 10*time.Second, 1, monitor, append([]string{"check", "--output", "jsonl", "--levels",
 			"strong-session-monotonic-atomic-view,strong-session-read-atomic,strong-session-causal," +

@@ -13,7 +13,7 @@ import (
 func BenchmarkDBCop(b *testing.B) {
 	files, err := filepath.Glob(filepath.Join(folder, "dbcop", "*.bincode"))
 	if err != nil || len(files) == 0 {
-		b.Skip("the recorded histories are not here")
+		b.Skip("needs the recorded histories, which stand beside the checkout in ../shared")
 	}
 	const weak = "strong-session-monotonic-atomic-view,strong-session-read-atomic,strong-session-causal"
 	const strong = "strong-session-snapshot-isolation,strong-session-serializable"

@@ -17,7 +17,7 @@ func TestFaultsOfCockroachDB(t *testing.T) {
 	for name, want := range map[string]int{"0307447766": 1986, "0658c410a8": 1803} {
 		file := filepath.Join(folder, "dbcop", "cockroachdb-"+name+".bincode")
 		if _, err := os.Stat(file); err != nil {
-			t.Skipf("the recorded histories are not here: %v", err)
+			t.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 		}
 		watch := config.DefaultWatch(config.WholeContract())
 		watch.Levels, watch.Named = isolation.AllLevels(), true

@@ -19,7 +19,7 @@ import (
 // The verdict on every history is the one that is known, and "unknown" is wrong.
 func TestVerdicts(t *testing.T) {
 	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("the recorded histories are not here: %v", err)
+		t.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 	}
 	all := expectations(t)
 	for _, group := range slices.Sorted(maps.Keys(all)) {
@@ -91,7 +91,7 @@ func formatOf(file string) string {
 // those that say what, and two that nothing is known of.
 func TestEveryFile(t *testing.T) {
 	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("the recorded histories are not here: %v", err)
+		t.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 	}
 	known := map[string]bool{"README.md": true, "elle-cli/custom/comments.edn": true, "porcupine/jepsen/etcd_095.log": true,
 		"live": true, "many-sessions": true} // live_test.go; nothing is said of the other

@@ -35,7 +35,7 @@ func liveStreams(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "live", "*.jsonl.zst"))
 	if err != nil || len(files) == 0 {
-		t.Skip("the recorded streams are not here")
+		t.Skip("needs the recorded streams, which stand beside the checkout in ../shared")
 	}
 	return files
 }

@@ -202,13 +202,7 @@ func TestSpillDeletes(t *testing.T) {
 		cfg.Levels = proven()
 		cfg.Expect = cfg.Levels[rng.IntN(len(cfg.Levels))]
 		perm := arrival(rng, len(h))
-		seed := rng.Uint64()
-		fails := func(h oracle.History, perm []int) string {
-			return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 34)), &most)
-		}
-		if why := fails(h, perm); why != "" {
-			report(t, i, h, perm, why, fails)
-		}
+		wantSpilledAlike(t, i, cfg, h, perm, [2]uint64{rng.Uint64(), 34}, &most)
 		m, _, err := run(cfg, batchOf(t, h, perm), false)
 		if err != nil {
 			t.Fatal(err)

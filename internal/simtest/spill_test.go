@@ -139,6 +139,18 @@ func settled(state []byte, cfg window.Config) []byte {
 	return m.AppendState(nil)
 }
 
+// wantSpilledAlike fails the test where spilled does on the i-th history, and reports it shrunk. The
+// crashes follow from the seed.
+func wantSpilledAlike(t *testing.T, i int, cfg window.Config, h oracle.History, perm []int, seed [2]uint64, most *infer.SpillSizes) {
+	t.Helper()
+	fails := func(h oracle.History, perm []int) string {
+		return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed[0], seed[1])), most)
+	}
+	if why := fails(h, perm); why != "" {
+		report(t, i, h, perm, why, fails)
+	}
+}
+
 // spilled runs b with a cap, with crashes in the middle of commits, and says
 // where it departs from want, the effects and counters with a cap that is not reached.
 // turns are changes of the levels.
@@ -249,13 +261,7 @@ func TestSpill(t *testing.T) {
 			h, _ = outcomesLater(rng, h)
 		}
 		perm := arrival(rng, len(h))
-		seed := rng.Uint64()
-		fails := func(h oracle.History, perm []int) string {
-			return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 32)), &most)
-		}
-		if why := fails(h, perm); why != "" {
-			report(t, i, h, perm, why, fails)
-		}
+		wantSpilledAlike(t, i, cfg, h, perm, [2]uint64{rng.Uint64(), 32}, &most)
 	}
 	t.Logf("%+v", most)
 	if most.Keys == 0 || most.Txns == 0 || most.Sessions == 0 || most.Returned == 0 {
@@ -276,13 +282,7 @@ func TestSpillStands(t *testing.T) {
 		cfg := windowed(rng)
 		cfg.Contract = window.Contract{Complete: true, Existing: true, Observed: true, ClockDrift: time.Duration(i%3) * 10 * time.Millisecond}
 		perm := arrival(rng, len(h))
-		seed := rng.Uint64()
-		fails := func(h oracle.History, perm []int) string {
-			return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 34)), &most)
-		}
-		if why := fails(h, perm); why != "" {
-			report(t, i, h, perm, why, fails)
-		}
+		wantSpilledAlike(t, i, cfg, h, perm, [2]uint64{rng.Uint64(), 34}, &most)
 	}
 	if most.Keys == 0 || most.Returned == 0 {
 		t.Errorf("nothing was out, or came back: %+v", most)
@@ -346,13 +346,7 @@ func TestSpillBlind(t *testing.T) {
 		cfg.Levels = proven()
 		cfg.Expect = cfg.Levels[rng.IntN(len(cfg.Levels))]
 		perm := arrival(rng, len(h))
-		seed := rng.Uint64()
-		fails := func(h oracle.History, perm []int) string {
-			return spilled(t, cfg, batchOf(t, h, perm), rand.New(rand.NewPCG(seed, 34)), &most)
-		}
-		if why := fails(h, perm); why != "" {
-			report(t, i, h, perm, why, fails)
-		}
+		wantSpilledAlike(t, i, cfg, h, perm, [2]uint64{rng.Uint64(), 34}, &most)
 		m, _, err := run(cfg, batchOf(t, h, perm), false)
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 // which is told which one it is to be: 20 s, most of it for the runs.
 func TestMutants(t *testing.T) {
 	if testing.Short() || os.Getenv(mutantVar) != "" {
-		t.Skip("short, or a mutant itself")
+		t.Skip("tries 1,000 mutants of the package, 45 s: not with -short, and not in a mutant itself")
 	}
 	binary, all := buildMutants(t)
 	if out, err := runMutant(binary, 0); err != nil {
