@@ -117,7 +117,7 @@ func TestRandomAsCommand(t *testing.T) {
 func TestRecordedAsCommand(t *testing.T) {
 	const folder = "../../shared/histories"
 	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("the recorded histories are not here: %v", err)
+		t.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 	}
 	n := 0
 	for _, pattern := range []string{

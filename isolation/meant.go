@@ -123,7 +123,7 @@ func nearest(name string, names []string) string {
 	return text
 }
 
-// Offer is the end of an error about a name that is none: the one that was meant, or up to five
+// Offer is the end of an error about an unknown name: the one that was meant, or up to five
 // of the names, those that differ least.
 func Offer(name string, names []string) string {
 	names = slices.Clone(names)

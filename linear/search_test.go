@@ -146,7 +146,7 @@ func TestEtcd(t *testing.T) {
 	dir := filepath.Join("..", "..", "shared", "histories", "porcupine")
 	text, err := os.ReadFile(filepath.Join(dir, "EXPECTED-linearizable.tsv"))
 	if err != nil {
-		t.Skipf("the recorded histories are not here: %v", err)
+		t.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 	}
 	right := 0
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {

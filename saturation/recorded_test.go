@@ -12,7 +12,7 @@ import (
 func recorded(t testing.TB, folder string) string {
 	dir := filepath.Join("..", "..", "shared", "histories", folder)
 	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the recorded histories are not here: %v", err)
+		t.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 	}
 	return dir
 }

@@ -36,7 +36,7 @@ func TestSignalEndsReading(t *testing.T) {
 	}
 }
 
-// A signal ends a replay too, while it reads.
+// A signal ends a replay too, before its input has ended.
 func TestSignalEndsReplay(t *testing.T) {
 	mess(t)
 	ctx, cancel := context.WithCancel(t.Context())

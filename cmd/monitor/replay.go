@@ -61,7 +61,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			}
 			answer, err := replay.Run(c.Context())
 			bar.clear()
-			if c.Context().Err() != nil {
+			if err != nil && c.Context().Err() != nil {
 				return exitError{exitInterrupted}
 			}
 			if err != nil {
