@@ -61,6 +61,7 @@ internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
 internal/picture      : finding
 internal/probelive    : *
+internal/prose        :
 internal/recorded     : *
 internal/simtest      : *
 internal/testcapture  : capture
@@ -93,7 +94,7 @@ window                : docs event finding incremental infer internal/flat inter
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/probelive", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.

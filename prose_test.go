@@ -2,85 +2,22 @@ package isowatch_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// maxWords is how many words a sentence may have: one with more has to be read twice.
-const maxWords = 30
+	"github.com/isowatch/isowatch/internal/prose"
+)
 
 // unfinished are the documents that do not keep the rules yet, and how many faults they
 // have. The numbers may only fall: write the smaller one here when you have mended some.
 var unfinished = map[string]int{
-	"docs/design.md": 41,
-	"docs/proofs.md": 121, "docs/testing.md": 1,
-}
-
-// phrases are not to be used, each with what to write instead.
-var phrases = []struct {
-	find    *regexp.Regexp
-	instead string
-}{
-	{regexp.MustCompile(`\bOf \w+ (whose|of which|that)\b`), "a sentence that begins with its subject"},
-	{regexp.MustCompile(`(^|[.:;] )Who(ever)? \w+s\b`), "a noun: a client that, a person who"},
-	{regexp.MustCompile(`\b(is|are) none of\b`), "is not one of, does not"},
-	{regexp.MustCompile(`\bsays so\b`), "what it says: the log names it"},
-	{regexp.MustCompile(`\bthat one('s|[.,;:])`), "the noun again"},
-	{regexp.MustCompile(`(?i)\b(in order to|utilize|leverage|seamless|robust)\b`), "to, use, or nothing"},
-}
-
-var (
-	inlineCode = regexp.MustCompile("`[^`]*`")
-	linkTarget = regexp.MustCompile(`\]\([^)\s]*\)`)
-	comment    = regexp.MustCompile(`(?s)<!--.*?-->`)
-	newBlock   = regexp.MustCompile(`^([-*] |\d+\. |\|)`)
-	ends       = regexp.MustCompile(`[.!?][)"*]*\s`)
-)
-
-// sentences are those of a page: of its paragraphs, headings, list items and cells of tables.
-// A piece of code in a sentence becomes the word CODE.
-func sentences(page string) []string {
-	var text strings.Builder
-	fenced := false
-	page = inlineCode.ReplaceAllString(comment.ReplaceAllString(page, ""), "CODE")
-	for line := range strings.Lines(page) {
-		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(line, "```"):
-			fenced = !fenced
-			text.WriteString("\n")
-		case fenced, strings.HasPrefix(line, "Names: "): // a list
-		case line == "" || strings.HasPrefix(line, "#"):
-			text.WriteString("\n" + line + "\n")
-		default:
-			text.WriteString(newBlock.ReplaceAllString(line, "\n$0") + " ")
-		}
-	}
-	plain := linkTarget.ReplaceAllString(text.String(), "]")
-	return strings.FieldsFunc(ends.ReplaceAllString(plain, "$0\n"), func(r rune) bool { return strings.ContainsRune("\n|·", r) })
-}
-
-// faults are a page's sentences with too many words beside code, and its phrases that are
-// not to be used.
-func faults(page string) []string {
-	var all []string
-	for _, s := range sentences(page) {
-		s = strings.TrimSpace(s)
-		words := slices.DeleteFunc(strings.Fields(s), func(w string) bool { return strings.Contains(w, "CODE") })
-		if len(words) > maxWords {
-			all = append(all, fmt.Sprintf("%d words: %s", len(words), s))
-		}
-		for _, p := range phrases {
-			if m := p.find.FindString(s); m != "" {
-				all = append(all, fmt.Sprintf("%q, write %s: %s", m, p.instead, s))
-			}
-		}
-	}
-	return all
+	"docs/design.md": 99,
+	"docs/proofs.md": 361,
 }
 
 // TestProse holds the documentation to short sentences and plain words.
@@ -94,27 +31,94 @@ func TestProse(t *testing.T) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
-		} else if found := faults(string(text)); len(found) != unfinished[name] {
+		} else if found := prose.Faults(string(text)); len(found) != unfinished[name] {
 			t.Errorf("%s has %d faults, and unfinished has %d:\n%s", name, len(found), unfinished[name], strings.Join(found, "\n"))
 		}
 	}
 }
 
-// TestFaultsAreSeen: the check itself can fail.
-func TestFaultsAreSeen(t *testing.T) {
-	many := strings.Repeat("word ", maxWords)
-	for page, want := range map[string]int{
-		many + "end.":                     1,
-		many + "end. " + many + "end.":    2,
-		many + "\n\nend.":                 0,
-		"```\n" + many + "end.\n```\n":    0,
-		many + "`code`":                   0,
-		"Names: " + many + "end.":         0,
-		"Of pieces whose begin is late,":  1,
-		"| It ends. Who waits is lost. |": 1,
-	} {
-		if got := faults(page); len(got) != want {
-			t.Errorf("%q: %q, want %d", page, got, want)
+// TestProseOfFiles holds to the same what is read in other files: comments of the chart, of
+// the examples and of what deploys, the annotations of alerts, and the pages.
+func TestProseOfFiles(t *testing.T) {
+	seen := map[string]int{} // texts, by the folder at the top
+	err := eachFileNamed(isConfiguration, func(name string, text []byte) {
+		texts := append(prose.Comments(string(text)), prose.Annotations(string(text))...)
+		if path.Ext(name) == ".html" {
+			texts = []string{prose.Page(string(text))}
+		}
+		top, _, _ := strings.Cut(name, "/")
+		seen[top] += len(texts)
+		for _, text := range texts {
+			for _, fault := range prose.Faults(text) {
+				t.Errorf("%s: %s", name, fault)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for top, least := range map[string]int{"Dockerfile": 2, "deploy": 50, "helm": 80, "examples": 3, "internal": 1} {
+		if seen[top] < least {
+			t.Errorf("%s: only %d texts were found, want %d", top, seen[top], least)
 		}
 	}
+}
+
+func isConfiguration(name string) bool {
+	switch path.Ext(name) {
+	case ".yml", ".yaml", ".html":
+		return true
+	case ".txt":
+		return path.Base(name) == "NOTES.txt"
+	}
+	return path.Base(name) == "Dockerfile"
+}
+
+// TestProseOfTexts holds to the same the texts in the program: errors, log messages, help,
+// the help of metrics, and what it says of findings and verdicts.
+func TestProseOfTexts(t *testing.T) {
+	n := 0
+	err := eachFileNamed(isProgram, func(name string, file []byte) {
+		texts, err := prose.Literals(name, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(texts)
+		for _, text := range texts {
+			for _, fault := range prose.Faults(text.Text) {
+				t.Errorf("%s:%d: %s", name, text.Line, fault)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	} else if n < 1000 {
+		t.Errorf("only %d texts were found", n)
+	}
+}
+
+// isProgram says whether users read what the Go file says: tests and what is for tests say
+// nothing to them.
+func isProgram(name string) bool {
+	return path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") && !slices.Contains(testOnly, path.Dir(name))
+}
+
+// eachFileNamed calls fn with the files of the repository that are wanted.
+func eachFileNamed(wanted func(name string) bool, fn func(name string, text []byte)) error {
+	return fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || !wanted(name):
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		fn(name, text)
+		return nil
+	})
 }

@@ -40,12 +40,12 @@ func values(r *event.Record) error {
 		o := &r.Ops[i]
 		for _, text := range []string{o.Value, o.Expected, o.Seen, o.Version, o.PrevVersion} {
 			if text != "" && !json.Valid([]byte(text)) {
-				return fmt.Errorf("ops[%d]: %.100s is no JSON: a text stands in quotes, as json.Marshal gives it", i, text)
+				return fmt.Errorf("ops[%d]: %.100s is not JSON: put a text in quotes, as json.Marshal does", i, text)
 			}
 		}
 		for _, row := range o.Rows {
 			if row.Value != "" && !json.Valid([]byte(row.Value)) {
-				return fmt.Errorf("ops[%d]: %.100s of row %s is no JSON: a text stands in quotes, as json.Marshal gives it", i, row.Value, row.Key)
+				return fmt.Errorf("ops[%d]: %.100s of row %s is not JSON: put a text in quotes, as json.Marshal does", i, row.Value, row.Key)
 			}
 		}
 	}

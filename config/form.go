@@ -91,7 +91,7 @@ func tailPattern(s string) error {
 	}
 	if _, err := filepath.Match(s, ""); err != nil {
 		if found, _ := filepath.Glob(escaped.Replace(s)); len(found) == 0 {
-			return fmt.Errorf("%q is no pattern: %w", s, err)
+			return fmt.Errorf("%q is not a pattern: %w", s, err)
 		}
 	}
 	return nil

@@ -56,7 +56,7 @@ func (h *HTTP) Validate() error {
 		f.add("cert-file", "http: TLS needs both cert-file and key-file")
 	}
 	if h.ClientCAFile != "" && h.CertFile == "" {
-		f.add("client-ca-file", "http: client-ca-file is of no use without cert-file and key-file")
+		f.add("client-ca-file", "http: client-ca-file needs cert-file and key-file")
 	}
 	if (h.User == "") != !h.Password.IsSet() {
 		f.add("user", "http: basic auth needs both user and password-file or password-env")

@@ -138,7 +138,7 @@ func (r *Replay) Validate() error {
 		set  bool
 	}{{"txn", len(r.Txns) > 0}, {"epoch", r.Epoch != ""}, {"unnamed", r.Unnamed != 0}} {
 		if x.set && r.Finding == "" {
-			fault("%s: of no use without --finding", x.name)
+			fault("%s: needs --finding", x.name)
 		}
 	}
 	if r.Unnamed < 0 {

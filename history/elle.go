@@ -322,7 +322,7 @@ func (e *elleEmitter) transaction(o *elleOp) error {
 		return nil
 	}
 	if value.kind != vector {
-		return e.unreadable("the value is no vector of operations")
+		return e.unreadable("the value is not a vector of operations")
 	}
 	for i := range value.items {
 		m := &value.items[i]
@@ -330,7 +330,7 @@ func (e *elleEmitter) transaction(o *elleOp) error {
 			if o.outcome != event.Committed {
 				continue
 			}
-			return e.unreadable("a micro-operation is no [f key value]")
+			return e.unreadable("a micro-operation is not [f key value]")
 		}
 		if err := e.micro(o, m); err != nil {
 			return err

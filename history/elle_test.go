@@ -124,7 +124,7 @@ T1 aborted 0/1 12-13 w(1 2) line 4`},
 {:type :ok :process 0 :value 7}`, `
 T0 committed 0/0 w(1 1) line 2
 bad: micro-operation frob is not one of r, w, append
-bad: the value is no vector of operations`},
+bad: the value is not a vector of operations`},
 		{"values of all kinds", `
 {:type :ok :value [[:w [1 "a"] {:k "v\n\"", :l [true nil 1.50 1/2 \a]}] [:w "q\"" "é\u00e9"] [:w -3 +7]]}`, `
 T0 committed w([1,"a"] {"k":"v\n\"","l":[true,null,1.50,"1/2","a"]}) w(q" "éé") w(-3 7) line 2`},

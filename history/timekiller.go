@@ -75,7 +75,7 @@ func (s *stamps) add(n *nodeReader, m *node) error {
 		c.to.p, ok = stampPart(&p)
 		c.to.l, okL = stampPart(&l)
 		if !ok || !okL {
-			return n.fail(m.at, "%s is no timestamp {\"p\", \"l\"} of integers", c.name)
+			return n.fail(m.at, "%s is not a timestamp {\"p\", \"l\"} of integers", c.name)
 		}
 	}
 	sid, tid, ops := m.get("sid"), m.get("tid"), m.get("ops")
@@ -177,7 +177,7 @@ func (e *elleEmitter) stamped(s *stamps, t *stampedTxn, m *node, line int64) err
 			name = ""
 		}
 		if name == "" {
-			e.Batch.AddBad(pos, e.buf, "ops["+strconv.Itoa(i)+"] is no r, w or a with a key")
+			e.Batch.AddBad(pos, e.buf, "ops["+strconv.Itoa(i)+"] is not r, w or a with a key")
 			return e.full()
 		}
 		e.operation(name, &key)

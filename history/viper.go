@@ -79,7 +79,7 @@ func (l *viperLog) txn(session uint32, id int64) error {
 
 func (l *viperLog) operation() error {
 	if !l.take('[') {
-		return l.want("an operation is no array")
+		return l.want("an operation is not an array")
 	}
 	name := string(l.word())
 	switch name {

@@ -75,7 +75,7 @@ func (e *elleEmitter) workload(ops []*elleOp) error {
 		e.put = e.register
 	default:
 		return &Fault{Unit: "line", At: ops[0].line, Reason: fmt.Sprintf(
-			"operations called %q: none of the workloads that can be read has all of them", names)}
+			"operations called %q: no known workload has all of them", names)}
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ const counterKey = "c"
 func (e *elleEmitter) counter(o *elleOp) error {
 	if o.f.is("add") {
 		if o.value().kind != number {
-			return e.unreadable("what is added to a counter is no number")
+			return e.unreadable("only a number can be added to a counter")
 		}
 		e.named("inc", []byte(counterKey))
 		e.field("value", o.value())

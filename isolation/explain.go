@@ -238,7 +238,7 @@ func sentence(w *witness) string {
 	case finding.FutureRead:
 		return fmt.Sprintf("%s read %s of %s before it wrote it itself", a, value, key)
 	case finding.Nonlinearizable:
-		return fmt.Sprintf("no order of the operations on %s up to the end of %s explains what they returned, if each takes effect between its start and its end: a search of all orders found none, and neither did one of all possible states", key, a)
+		return fmt.Sprintf("no order of the operations on %s up to the end of %s explains their answers, with each between its start and its end. Two searches, of all orders and of all possible states, found none", key, a)
 	case finding.NoOrder:
 		return triedSentence(w)
 	case finding.GarbageRead:
@@ -251,7 +251,7 @@ func sentence(w *witness) string {
 		}
 		return fmt.Sprintf("%s read %s of %s, and no increments lead from there to what %s read, or back", a, value, key, b)
 	case finding.WrongTotal:
-		return fmt.Sprintf("%s read a total of %d and %s one of %d, and every transaction only moves amounts between these counters: one of the two saw a part of a transaction, or what none left",
+		return fmt.Sprintf("%s read a total of %d and %s one of %d. Every transaction only moves amounts between these counters, so one of the two saw part of a transaction, or a state that no transaction left",
 			a, totalOf(&w.Txns[0], &w.Txns[1]), b, totalOf(&w.Txns[1], &w.Txns[0]))
 	case finding.UnattributedRead:
 		return fmt.Sprintf("%s read %s of %s, which no record wrote; a record may be missing", a, value, key)

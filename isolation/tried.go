@@ -43,7 +43,7 @@ func NameTried(weakest []Level) Name {
 // dependency by itself.
 func triedSentence(w *witness) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "every order of these transactions that %s allows was tried, with every choice of what a read may be of: none gives what all of them read", w.Level)
+	fmt.Fprintf(&b, "every order of these transactions that %s allows was tried, with every choice of what each read may have seen: no order explains all reads", w.Level)
 	for i := range w.Txns {
 		t := &w.Txns[i]
 		for j := range t.Ops {

@@ -114,7 +114,7 @@ func (s *sqlSession) Do(ctx context.Context, op *Op) error {
 		}
 		return s.write(ctx, op, incCounter, n, op.Key)
 	default:
-		return fmt.Errorf("probe: %v is no operation of SQL tables", op.Kind)
+		return fmt.Errorf("probe: %v is not an operation of SQL tables", op.Kind)
 	}
 }
 

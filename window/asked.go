@@ -147,7 +147,7 @@ func (a *asking) withoutLess(l isolation.Level, by []int64, verdict, reason stri
 	}
 	why := fmt.Sprintf("%s (%s)", counted(n, "transaction asked for less", "transactions asked for less"), strings.Join(less, ", "))
 	if a.asManyMeanings {
-		why += ", by a name that means different levels in different products: it is taken as the weakest of them; name the product, as in --expect postgresql/repeatable-read"
+		why += ", by a name that different products use for different levels. It is taken as the weakest of them: name the product, as in --expect postgresql/repeatable-read"
 	}
 	if reason != "" {
 		why = reason + "; " + why

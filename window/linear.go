@@ -82,7 +82,7 @@ func (l *linearizing) linearOne(k *linearKey) bool {
 	}
 	at, refuted := linear.Refute(k.ops, budget)
 	if !refuted {
-		l.linear.Why = fmt.Sprintf("that the operations on %s have no order was not confirmed within the budget", k.name)
+		l.linear.Why = fmt.Sprintf("a search found no order of the operations on %s, and a second search did not confirm this within the budget", k.name)
 		return true
 	}
 	if l.reports.toldNonlinearizable(k) {

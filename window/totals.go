@@ -40,7 +40,7 @@ func (m *Machine) TotalsOff() *TotalsOff {
 	case x.UnmonitoredWriters:
 		return &TotalsOff{Reason: "transactions without a record may add to counters: declare unmonitored-writers=no where they do not"}
 	case x.DeletesUnseen:
-		return &TotalsOff{Reason: "a counter may have been deleted and begun anew: declare deletes=recorded where deletes have records"}
+		return &TotalsOff{Reason: "a counter may have been deleted and started again: declare deletes=recorded where deletes have records"}
 	case m.infer.Counters.Missing() > 0:
 		return &TotalsOff{Reason: "records are missing, bad or contradictory"}
 	}
@@ -70,7 +70,7 @@ func (c *counting) off(counters []int32) {
 		}
 	}
 	if slices.ContainsFunc(counters, func(i int32) bool { return c.Keys[i].GivenUp }) {
-		c.Off = &TotalsOff{Reason: "one of them was written as a whole, deleted, or added to by what is no integer", Counters: len(counters)}
+		c.Off = &TotalsOff{Reason: "one of them was written as a whole or deleted, or something that is not an integer was added to it", Counters: len(counters)}
 		return
 	}
 	c.Off = &TotalsOff{Reason: "amounts are moved between them and others that are not read with them", Counters: len(counters)}

@@ -219,7 +219,7 @@ func TestMistakes(t *testing.T) {
 		want string
 		err  error
 	}{
-		{`rows: table stock: the key "x" is no integer of 64 bits, as ByNumber says of all`, ranged.Insert(t.Context(), tx, "x", 1)},
+		{`rows: table stock: the key "x" is not an integer of 64 bits, which ByNumber needs`, ranged.Insert(t.Context(), tx, "x", 1)},
 		{`rows: table stock: 2 values are given for the 1 columns n`, stock.Insert(t.Context(), tx, 1, 1, 2)},
 		{`rows: table hits: a counter has no Put`, hits.Put(t.Context(), tx, "/", 1)},
 		{`rows: table stock: Range needs Ranges: ByNumber or ByBytes`, stock.Range(t.Context(), tx, rows.Span{}, nil)},

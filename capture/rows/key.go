@@ -15,7 +15,7 @@ func (t *Table) keyOf(key any) (string, error) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
-		return "", t.fault("the key %q is no integer of 64 bits, as ByNumber says of all", s)
+		return "", t.fault("the key %q is not an integer of 64 bits, which ByNumber needs", s)
 	}
 	return t.Name + "/" + ordered(n), nil
 }

@@ -61,7 +61,7 @@ func (x *text) one(ctx context.Context, tx Tx, into ...any) (found bool, err err
 		err = cursor.Scan(into...)
 	}
 	for err == nil && cursor.Next() {
-		err = x.t.fault("%s = %v is several rows: it is no primary key", x.t.Key, x.args[0])
+		err = x.t.fault("%s = %v is several rows: it is not a primary key", x.t.Key, x.args[0])
 	}
 	return found, cmp.Or(err, cursor.Err(), cursor.Close())
 }

@@ -21,8 +21,8 @@ func convertCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert FILE",
 		Short: "Write a recorded history in another format",
-		Long: "Convert reads a history in any format that check reads, and writes it to standard output in another format, so that\n" +
-			"other checkers can read it. FILE - is standard input.\n\n" +
+		Long: "Convert reads a history in any format that check reads. It writes it to standard output in another format\n" +
+			"for other checkers. FILE - is standard input.\n\n" +
 			"jsonl holds everything. edn holds lists and registers. polysi and dbcop hold registers, with numbers for keys and\n" +
 			"values. They have no unknown outcome: such a transaction becomes committed if its writes were read, else aborted.\n\n" +
 			"Exit codes: 0 all is written, 1 records that could not be read are left out. 130 interrupted.\n" +

@@ -52,7 +52,7 @@ func demoCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	f.DurationVar(&length, "duration", 0, "end after this time; 0: at Ctrl-C")
-	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; any port when it is in use; off: none")
+	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics, or any other port if it is in use; off: none")
 	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server; 0: any")
 	liveFlags(f, &s.Watch)
 	outputFlag(f, &output)

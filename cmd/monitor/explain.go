@@ -124,7 +124,7 @@ func explainProduct(w io.Writer, name string) error {
 			fmt.Fprint(w, "It is about rows, not keys. A row that is inserted after another one with its key was deleted is a new row.\n")
 		}
 		if rules.Tracked {
-			fmt.Fprint(w, "It covers only transactions that asked for serializable. A conflict with any other transaction is no violation.\n")
+			fmt.Fprint(w, "It covers only transactions that asked for serializable. A conflict with any other transaction does not violate it.\n")
 		}
 		fmt.Fprint(w, "\n")
 		return explainLevel(w, l)

@@ -41,7 +41,7 @@ func (x *faults) register(f *pflag.FlagSet) {
 func (x *faults) validate() error {
 	switch {
 	case x.command == "" && x.heal != "":
-		return usagef("--heal is of no use without --fault")
+		return usagef("--heal needs --fault")
 	case x.last <= 0:
 		return usagef("--fault-for %v: must be positive", x.last)
 	case x.every <= x.last:

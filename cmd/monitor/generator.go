@@ -67,9 +67,9 @@ func (g *generator) register(f *pflag.FlagSet) {
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of what the sessions choose; 0: another seed each time")
 	f.BoolVar(&g.stress, "stress", false, "run as fast as the database can; --rate does not count")
 	f.StringVar(&g.workload, "workload", g.workload, "what the sessions do: "+workloads)
-	f.StringVar(&g.target.Schema, "schema", g.target.Schema, "schema that holds the tables; for MySQL, the database; SQLite has none")
+	f.StringVar(&g.target.Schema, "schema", g.target.Schema, "schema that holds the tables (MySQL: the database); SQLite has none")
 	f.StringArrayVar(&g.target.Endpoints, "endpoint", nil, "URL of a replica or another node of the same database; may be repeated")
-	f.BoolVar(&g.target.Stale, "stale", false, "endpoints may show old data; that is no violation")
+	f.BoolVar(&g.target.Stale, "stale", false, "endpoints may show old data; this is not a violation")
 	f.StringVar(&g.passwordFile, "password-file", "", "file whose first line is the password")
 	f.BoolVar(&g.dryRun, "dry-run", false, "print the statements, and do not connect")
 	g.faults.register(f)
@@ -93,7 +93,7 @@ func (g *generator) settle() (work *probe.Workload, err error) {
 	case o.Duration < 0:
 		return nil, usagef("--duration %v: must not be negative", o.Duration)
 	case g.target.Stale && len(g.target.Endpoints) == 0:
-		return nil, usagef("--stale is of no use without --endpoint")
+		return nil, usagef("--stale needs --endpoint")
 	}
 	if work, err = steadyWorkload(g.workload); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type inputFlags struct {
 
 func (in *inputFlags) register(f *pflag.FlagSet, s *config.Service) {
 	in.brokers(f)
-	f.StringArrayVar(&in.tail, "tail", nil, "files to follow; a pattern such as 'log/*.jsonl'; may be repeated")
+	f.StringArrayVar(&in.tail, "tail", nil, "files to follow, such as 'log/*.jsonl'; may be repeated")
 	f.BoolVar(&in.stdin, "stdin", false, "read standard input to its end")
 	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server inside the process; 0: any")
 	f.DurationVar(&s.Embedded.MaxAge, "nats-max-age", s.Embedded.MaxAge, "how long the NATS server inside the process keeps records; 0: for ever")
@@ -92,7 +92,7 @@ func (in *inputFlags) named(f *pflag.FlagSet, lookup func(string) (string, bool)
 	case len(in.nats.URLs) > 0:
 		nats = &in.nats
 	case len(names) > 0:
-		return nil, nil, usagef("%s: of no use without --nats", strings.Join(names, ", "))
+		return nil, nil, usagef("%s: needs --nats", strings.Join(names, ", "))
 	}
 	switch names := given("kafka", "topic"); {
 	case len(in.kafka.Brokers) > 0 && len(in.kafka.Topics) == 0:
@@ -103,7 +103,7 @@ func (in *inputFlags) named(f *pflag.FlagSet, lookup func(string) (string, bool)
 		}
 		kafka = &in.kafka
 	case len(names) > 0:
-		return nil, nil, usagef("%s: of no use without --kafka", strings.Join(names, ", "))
+		return nil, nil, usagef("%s: needs --kafka", strings.Join(names, ", "))
 	}
 	return nats, kafka, nil
 }

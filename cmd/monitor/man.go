@@ -29,7 +29,7 @@ func manCommand(t *terminal) *cobra.Command {
 				return doc.GenMan(c.Root(), header, t.stdout)
 			}
 			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-				return usageError{fmt.Errorf("--dir %s: it is no folder", dir)}
+				return usageError{fmt.Errorf("--dir %s: it is not a folder", dir)}
 			}
 			header.Title = "" // each page has that of its command
 			return doc.GenManTree(c.Root(), header, dir)

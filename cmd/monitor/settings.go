@@ -222,7 +222,7 @@ func (k *sinkFlags) named() ([]config.Sink, error) {
 		s.Webhook = &config.Webhook{URL: k.webhook, Secret: config.Secret{File: k.secretFile}}
 		all = append(all, s)
 	case k.secretFile != "":
-		return nil, usagef("--webhook-secret-file is of no use without --webhook")
+		return nil, usagef("--webhook-secret-file needs --webhook")
 	}
 	if len(k.alertmanagers) > 0 {
 		s, am := config.NewSink(), config.NewAlertmanager()

@@ -127,7 +127,7 @@ func (w *workloadFlags) fits(t *terminal, f *pflag.FlagSet) (err error) {
 		broker, _, _ := strings.Cut(x.Name, "-")
 		_, set := t.lookupEnv(variableOf(x.Name))
 		if w.to != "" && !set && brokers[broker] == broker && brokers[scheme] != broker {
-			err = cmp.Or(err, usagef("--%s is of no use with --to %s", x.Name, w.called()))
+			err = cmp.Or(err, usagef("--%s does not go with --to %s", x.Name, w.called()))
 		}
 	})
 	return err

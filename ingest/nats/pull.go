@@ -21,8 +21,8 @@ const (
 	statusLost                           // the consumer is gone or may be
 )
 
-// errConsumer means that the consumer must be made anew: [gone] tells why.
-var errConsumer = errors.New("the consumer must be made anew")
+// errConsumer means that the consumer must be made again: [gone] tells why.
+var errConsumer = errors.New("the consumer must be made again")
 
 func gone(reason string) error { return fmt.Errorf("%w: %s", errConsumer, reason) }
 

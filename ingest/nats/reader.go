@@ -55,7 +55,7 @@ func (r *run) session(ctx context.Context) error {
 		return err
 	}
 	if !again.Created.Equal(info.Created) {
-		return gone("the stream was made anew meanwhile")
+		return gone("the stream was made again meanwhile")
 	}
 	if !r.say(ctx, "") {
 		return nil

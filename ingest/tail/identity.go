@@ -53,7 +53,7 @@ func parseIdentity(s string) (identity, error) {
 	var id identity
 	_, err := fmt.Sscanf(s, "%x.%d.%d.%x", &id.dev, &id.ino, &id.n, &id.hash)
 	if err != nil || id.n < 0 || id.n > fingerprintMost || id.String() != s {
-		return identity{}, fmt.Errorf("tail: %q is no identity of a file", s)
+		return identity{}, fmt.Errorf("tail: %q is not an identity of a file", s)
 	}
 	return id, nil
 }

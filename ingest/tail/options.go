@@ -98,7 +98,7 @@ func (o *Options) validate() error {
 		if g == "" {
 			faults = append(faults, errors.New("tail: an empty file name"))
 		} else if _, err := filepath.Match(g, ""); err != nil && !exists(g) {
-			faults = append(faults, fmt.Errorf("tail: %q is no pattern: %w", g, err))
+			faults = append(faults, fmt.Errorf("tail: %q is not a pattern: %w", g, err))
 		}
 	}
 	if o.Follow && o.LineNumbers {

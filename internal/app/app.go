@@ -180,9 +180,9 @@ func (a *App) remedy(err error) string {
 	dir := a.path(storeFolder)
 	switch {
 	case errors.Is(err, store.ErrGone):
-		return fmt.Sprintf("\nMove them back to %s and start again. If they are lost, start again without them: the store is built anew from the input, which is read from its beginning.", dir)
+		return fmt.Sprintf("\nMove them back to %s and start again. If they are lost, start again without them: the store is built again from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrHole):
-		return fmt.Sprintf("\nMove %s away and start again: it is built anew from the input, which is read from its beginning.", dir)
+		return fmt.Sprintf("\nMove %s away and start again: it is built again from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrLocked):
 		return "\nStop the other process, or name another folder with --data."
 	case errors.Is(err, store.ErrFormat):
@@ -205,7 +205,7 @@ func tells(err error, number syscall.Errno) bool {
 
 // damaged is what a person can do about a folder that cannot be read.
 func damaged(dir string) string {
-	return fmt.Sprintf("\nThe folder may be damaged. Move %s away and start again: it is built anew from the input, which is read from its beginning.", dir)
+	return fmt.Sprintf("\nThe folder may be damaged. Move %s away and start again: it is built again from the input, which is read from its beginning.", dir)
 }
 
 func (a *App) openEngine(ctx context.Context) error {

@@ -28,7 +28,7 @@ const (
 )
 
 // errStuck ends a run, so that another epoch begins.
-var errStuck = errors.New("the database answers, and has committed nothing for a minute: the probe's tables are made anew")
+var errStuck = errors.New("the database answers, and has committed nothing for a minute: the probe's tables are made again")
 
 // probed is an input whose records a workload makes that runs on a database. Each attempt
 // that reaches it is an epoch, with tables of its own, and lasts until the process ends:

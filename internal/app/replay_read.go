@@ -27,7 +27,7 @@ func (p *replaying) openFiles() (records []string, err error) {
 		found := []string{g}
 		if _, err := os.Stat(g); err != nil {
 			if found, err = filepath.Glob(g); err != nil {
-				return nil, fmt.Errorf("%q is no pattern: %w", g, err)
+				return nil, fmt.Errorf("%q is not a pattern: %w", g, err)
 			}
 		}
 		for _, path := range found {
@@ -63,7 +63,7 @@ func (p *replaying) openFiles() (records []string, err error) {
 		return nil, fmt.Errorf("a byte is a place in one file, and %d match", len(paths))
 	}
 	if len(foreign) > 0 {
-		return nil, fmt.Errorf("%s is no file of records: it has no range of bytes", foreign[0])
+		return nil, fmt.Errorf("%s is not a file of records: it has no range of bytes", foreign[0])
 	}
 	if from.Kind == config.AtOffset {
 		if size > 0 && from.Offset > size {
@@ -166,7 +166,7 @@ func (p *replaying) read(ctx context.Context) error {
 			}
 		}
 		if err := ctx.Err(); err != nil {
-			return errors.New("interrupted: what was read so far is no answer")
+			return errors.New("interrupted: the part that was read gives no answer")
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func CloseFinding(ctx context.Context, r *config.Replay, closed *finding.Finding
 		case config.AtTime:
 			*x.ns = &x.bound.Time
 		default:
-			return fmt.Errorf("%w: the range is not one of event times, as that of the finding is", ErrStaysOpen)
+			return fmt.Errorf("%w: the range is given by positions, but the finding's range is in event times", ErrStaysOpen)
 		}
 	}
 	text, err := json.Marshal(&answer)

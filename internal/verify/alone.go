@@ -60,7 +60,7 @@ func checkAlone(w *finding.Witness) error {
 	case finding.SequenceGap, finding.Contradictory:
 		return nil // rest on records that a witness does not hold
 	}
-	return errors.New("no anomaly without a cycle is named")
+	return errors.New("its kind is a cycle, or is not known")
 }
 
 // checkGarbage: a read the value, or anything where it is not kept, and nobody here wrote it.

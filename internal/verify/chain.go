@@ -29,7 +29,7 @@ func checkChain(w *finding.Witness, e *finding.Dependency) error {
 		case i == 0 && e.Label == finding.RW && p.Label != finding.RW:
 			return errors.New("the chain does not begin with what was missed")
 		case (i > 0 || e.Label == finding.WW) && p.Label&finding.WW == 0:
-			return fmt.Errorf("step %d of the chain is no write behind a write", i)
+			return fmt.Errorf("step %d of the chain is not a write behind a write", i)
 		}
 		if err := checkEdge(w, p); err != nil {
 			return fmt.Errorf("step %d of the chain: %w", i, err)

@@ -45,7 +45,7 @@ func checkChoice(w *finding.Witness, c *finding.Choice) error {
 	}
 	switch {
 	case c.A == c.B:
-		return errors.New("one transaction is no choice")
+		return errors.New("one transaction leaves no choice")
 	case a.Status == event.Aborted || b.Status == event.Aborted:
 		return errors.New("an aborted transaction takes part")
 	case a.Source != b.Source || a.Epoch != b.Epoch:
@@ -100,7 +100,7 @@ func checkWriters(w *finding.Witness, c *finding.Choice) error {
 	case a.Status == event.Aborted:
 		return errors.New("an aborted transaction takes part")
 	case !repeated(w, c.A, c.Key):
-		return errors.New("it is not said that several may have written what was read")
+		return errors.New("the witness does not name several possible writers of the value")
 	}
 	for t := range w.Txns {
 		b := &w.Txns[t]
@@ -112,7 +112,7 @@ func checkWriters(w *finding.Witness, c *finding.Choice) error {
 		case listed && !wrote:
 			return fmt.Errorf("%s did not leave what %s read", b.ID, a.ID)
 		case listed && (b.Status == event.Aborted || a.Source != b.Source || a.Epoch != b.Epoch):
-			return fmt.Errorf("%s is none that %s can have read from", b.ID, a.ID)
+			return fmt.Errorf("%s is not one that %s can have read from", b.ID, a.ID)
 		case !listed && wrote && t != c.A && b.Status != event.Aborted:
 			return fmt.Errorf("%s left what %s read as well", b.ID, a.ID)
 		}

@@ -35,7 +35,7 @@ func encodingOf(level string) (e encoding, err error) {
 	case base == "serializable":
 		return e, nil
 	}
-	return e, fmt.Errorf("%q is no level at which choices are argued", level)
+	return e, fmt.Errorf("%q is not a level with choices", level)
 }
 
 // nodes are the begin and the commit of a transaction.

@@ -21,7 +21,7 @@ func checkTried(w *finding.Witness) error { return checkTriedIn(w, maxTriedSteps
 
 func checkTriedIn(w *finding.Witness, steps int) error {
 	if len(w.Txns) < 1 || len(w.Txns) > maxTried {
-		return fmt.Errorf("%d transactions, the most of which all orders are tried is %d", len(w.Txns), maxTried)
+		return fmt.Errorf("%d transactions: all orders are tried of at most %d", len(w.Txns), maxTried)
 	}
 	base, session, time, commits, err := baseOf(w.Level)
 	if err != nil {
@@ -36,7 +36,7 @@ func checkTriedIn(w *finding.Witness, steps int) error {
 		case t.Source != w.Txns[0].Source || t.Epoch != w.Txns[0].Epoch:
 			return errors.New("the transactions are of two histories")
 		case !addNumbers(t):
-			return fmt.Errorf("%s adds what is no number", t.ID)
+			return fmt.Errorf("%s adds something that is not a number", t.ID)
 		}
 	}
 	x.cells = cellsOf(w)
@@ -79,7 +79,7 @@ func baseOf(level string) (base string, session, time, commits bool, err error) 
 	case "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic", "causal", "prefix", "snapshot-isolation", "serializable":
 		return base, session || time, time, false, nil
 	}
-	return "", false, false, false, fmt.Errorf("%q is no level at which orders are tried", level)
+	return "", false, false, false, fmt.Errorf("%q is not a level at which orders are tried", level)
 }
 
 // tried is a trial of the orders of a witness's transactions.

@@ -23,7 +23,7 @@ func explain(err error, config *mysql.Config, schema string) error {
 	var refused *mysql.MySQLError
 	var dial *net.OpError
 	text := err.Error()
-	why, untrusted := epoch.Refused(err, "add its authority's certificate to those of the system, or name its file in the variable SSL_CERT_FILE")
+	why, untrusted := epoch.Refused(err, "add its authority's certificate to the system's, or name its file in the variable SSL_CERT_FILE")
 	switch {
 	case untrusted:
 		text = why

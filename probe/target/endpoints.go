@@ -85,7 +85,7 @@ func fits(url string, endpoints []string) error {
 		case kind != "postgres" && kind != "mysql":
 			return errors.New("only postgres:// and mysql:// have other endpoints")
 		case other == "":
-			return fmt.Errorf("the endpoint %q is no URL: want %s://USER@HOST", Redact(e), kind)
+			return fmt.Errorf("the endpoint %q is not a URL: want %s://USER@HOST", Redact(e), kind)
 		case other != kind:
 			return fmt.Errorf("the endpoint %s is another kind of database: want %s://, as the URL of the database", Redact(e), kind)
 		}

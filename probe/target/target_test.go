@@ -32,7 +32,7 @@ func TestEndpoints(t *testing.T) {
 	const nowhere = "postgres://me@127.0.0.1:1/x"
 	for _, c := range []struct{ url, endpoint, want string }{
 		{nowhere, "mysql://me:se%20cret@h/", "the endpoint mysql://me:xxxxx@h/ is another kind of database: want postgres://, as the URL of the database"},
-		{nowhere, "se cret", `the endpoint "..." is no URL: want postgres://USER@HOST`},
+		{nowhere, "se cret", `the endpoint "..." is not a URL: want postgres://USER@HOST`},
 		{"mysql://me@127.0.0.1:1/", "sqlite:///x.db", "the endpoint sqlite:///x.db is another kind of database: want mysql://"},
 		{nowhere, "postgresql://me@h/x", "connection refused"},
 		{"mariadb://me@127.0.0.1:1/", "mysql://me@h/", "connection refused"},
