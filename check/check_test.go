@@ -255,12 +255,12 @@ func TestErrors(t *testing.T) {
 			r := committed
 			r.Ops = []event.RecordOp{{Kind: event.Write, Key: "x", Value: "plain text"}}
 			return check.History([]event.Record{r})
-		}, "check: records:1: ops[0]: plain text is no JSON: a text stands in quotes"},
+		}, "check: records:1: ops[0]: plain text is not JSON: put a text in quotes"},
 		{"a value that ends its operation", func() (*check.Result, error) {
 			r := committed
 			r.Ops = []event.RecordOp{{Kind: event.Write, Key: "x", Value: "1},{}"}}
 			return check.History([]event.Record{r})
-		}, "check: records:1: ops[0]: 1},{} is no JSON"},
+		}, "check: records:1: ops[0]: 1},{} is not JSON"},
 		{"a reader", func() (*check.Result, error) { return check.Reader(broken{}) }, "check: broken"},
 		{"no history", func() (*check.Result, error) { return check.Reader(strings.NewReader("hello\n")) }, "no line of it is a record"},
 		{"no file", func() (*check.Result, error) { return check.File("no-such-file") }, "no-such-file"},

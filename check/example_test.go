@@ -47,7 +47,7 @@ func ExampleHistory() {
 	//     - PostgreSQL at serializable, where a part of the transactions runs at a lower level: only serializable ones are tracked.
 	//   What to do:
 	//     1. Find the transactions by their ids in your own logs.
-	//     2. If snapshot isolation is what you pay for, say so: --expect snapshot-isolation or --expect postgresql/repeatable-read. It is then counted and not alerted.
+	//     2. If you pay for snapshot isolation, declare it: --expect snapshot-isolation or --expect postgresql/repeatable-read. It is then counted and not alerted.
 	//     3. If the rule matters, run these transactions at serializable, or lock what they rely on (SELECT ... FOR UPDATE).
 	//   Refutes serializable, and with it 2 stronger levels.
 	//   bob-leaves -rw alice-> alice-leaves -rw bob-> bob-leaves

@@ -63,7 +63,7 @@ func TestReplayValidate(t *testing.T) {
 		{"empty sequences", Replay{NATS: nats, From: at("8"), To: at("7")}, "the range is empty"},
 		{"no stream", Replay{NATS: &NATS{}}, "no stream"},
 		{"no topic", Replay{Kafka: &Kafka{}}, "no topic"},
-		{"txn alone", Replay{NATS: nats, Txns: []string{"T"}}, "without --finding"},
+		{"txn alone", Replay{NATS: nats, Txns: []string{"T"}}, "needs --finding"},
 	} {
 		c.r.Watch = DefaultWatch(LiveContract())
 		err := c.r.Validate()

@@ -284,7 +284,7 @@ func TestElleFaults(t *testing.T) {
 		{ElleJSON, `[{"type":"ok","value":[["w",1,1]]`, "line 1: "},
 		{Porcupine, "INFO  jepsen.util - 0\t:invoke\t:read\t[", "line 1: a process, a type"},
 		{Porcupine, "\nINFO  jepsen.util - 0\t:frob\t:read\tnil", "line 2: the type is not one"},
-		{TimeKiller, `[{"tid":1,"sts":{"p":"x"},"cts":{"p":1},"ops":[]}]`, "line 1: sts is no timestamp"},
+		{TimeKiller, `[{"tid":1,"sts":{"p":"x"},"cts":{"p":1},"ops":[]}]`, "line 1: sts is not a timestamp"},
 		{TimeKiller, `[{"sts":{"p":1},"cts":{"p":1},"ops":[]}]`, "line 1: a transaction without tid or ops"},
 		{DBCopJSON, `[[{"events":[{"Write":{"variable":0}}],"committed":true}]]`, "byte 37: an event without"},
 		{DBCopJSON, `[[{"events":[]}]]`, `byte 15: a transaction without "committed"`},

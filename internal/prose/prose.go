@@ -35,9 +35,9 @@ func phrases() []phrase {
 		{re(`\b[Ii]t is (the|only|not) [^.,:;]* (that|who) `), nil, "a plain sentence: the log shows it"},
 		{re(`\bas long as (\w+ (is|are|was|were|has|have|do|does) )?(not|no|nothing|nobody)\b`), nil, "until"},
 		{re(`(^|[ (])(?i:not|never|nothing|nobody|no) (\w+ ){0,3}(without|not|never|nothing|nobody)\b`), nil, "one negation: needs, only, until"},
-		{re(`.*\bnor\b`), re(`(?i)\bneither\b`), "and no, or two sentences"},
+		{re(`.*\b[Nn]or\b`), re(`(?i)\bneither\b`), "and no, or two sentences"},
 		{re(`(?i)\b(lest|anew|thereby|whereby|wherein|thereof|hence|thus|latter|former|but for)\b`), nil, "again, so, the noun, except"},
-		{re(`(?i)\w+ (is|are|was|were) no \w+`), re(`(?i)^there |no (longer|more)$`), "is not a"},
+		{re(`(?i)\S+ (is|are|was|were) no \w+`), re(`(?i)^there |no (longer|more)$`), "is not a"},
 		{re(`;.*;`), re(`\w: `), "a sentence for each thought"},
 		{re(`(?i)\b(in order to|utilize|leverage|seamless|robust)\b`), nil, "to, use, or nothing"},
 	}

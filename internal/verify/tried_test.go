@@ -169,10 +169,10 @@ func TestVerifyTriedRefuses(t *testing.T) {
 		{"two epochs", func(w *finding.Witness) { w.Txns[1].Epoch = "e" }, "two histories"},
 		{"no transaction", func(w *finding.Witness) { w.Txns = nil }, "0 transactions"},
 		{"too many", func(w *finding.Witness) { w.Txns = make([]event.Record, maxTried+1) }, "13 transactions"},
-		{"an increment that is none", func(w *finding.Witness) { w.Txns[0].Ops[0].Value = "one" }, "no number"},
+		{"an increment that is none", func(w *finding.Witness) { w.Txns[0].Ops[0].Value = "one" }, "not a number"},
 		{"a sum that is none", func(w *finding.Witness) { w.Txns[2].Ops[0].Value = "two" }, "there is an order"},
 		{"another source", func(w *finding.Witness) { w.Txns[1].Source = "other" }, "two histories"},
-		{"no level", func(w *finding.Witness) { w.Level = "linearizable" }, "no level at which orders are tried"},
+		{"no level", func(w *finding.Witness) { w.Level = "linearizable" }, "not a level at which orders are tried"},
 		{"a sum that can be", func(w *finding.Witness) { w.Txns[2].Ops[0].Value = "3" }, "there is an order"},
 	} {
 		t.Run(x.what, func(t *testing.T) {
