@@ -249,7 +249,7 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 		texts["summary"] = "Isowatch could not check everything."
 	}
 	if x.Pattern.Anomaly == finding.WeakerThanExpected {
-		texts["summary"] = "Clients ask for less isolation than is expected."
+		texts["summary"] = "Clients ask for less isolation than expected."
 	}
 	for name, text := range map[string]string{
 		"headline": x.Headline, "meaning": x.Meaning, "causes": x.Causes, "next": x.Next, "cycle": x.Cycle,

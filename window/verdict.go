@@ -133,7 +133,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 			why = append(why, reason)
 		}
 	} else if between {
-		why = append(why, "with a window, not all violations of this level are found: it is ok only where strong-prefix is")
+		why = append(why, "with a window, some violations of this level are missed: it is ok only if strong-prefix is")
 	} else if !m.watches(l) {
 		why = append(why, "this level is not watched")
 	}

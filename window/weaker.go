@@ -230,8 +230,8 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 		fmt.Fprintf(&b, "\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
 	}
 	fmt.Fprintf(&b, "\n  - for example %s", strings.Join(g.Finding.Txns[:min(len(g.Finding.Txns), 3)], ", "))
-	b.WriteString("\nThey get what they asked for: what that allows is not alerted. Let them ask for what is expected. If that is meant, expect less of them, " +
-		"as a source of their own; if the records are wrong about it, declare isolation=ignore.")
+	b.WriteString("\nThey get what they asked for, so anomalies that this level allows are not alerted. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
+		"that expects it. If the records are wrong about it, declare isolation=ignore.")
 	return b.String()
 }
 

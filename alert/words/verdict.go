@@ -16,7 +16,7 @@ const (
 	Violated  Verdict = "violated"  // the database broke its promise
 	Allowed   Verdict = "allowed"   // an anomaly that the expected level permits
 	Uncertain Verdict = "uncertain" // violated, unless a record was not captured
-	Waiting   Verdict = "waiting"   // a record on its way could take it back: nobody is told yet
+	Waiting   Verdict = "waiting"   // a record on its way could take it back: it is not sent yet
 	Undecided Verdict = "undecided" // a horizon finding that waits for its replay
 	Lost      Verdict = "lost"      // input is missing
 	Malformed Verdict = "malformed" // records contradict each other
@@ -29,12 +29,12 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	weaker := f.Anomaly == finding.WeakerThanExpected
 	switch f.State {
 	case finding.Waiting:
-		return Waiting, "Waiting: a record that is still on its way could take it back, so nobody is told yet. " + refutes(f)
+		return Waiting, "Waiting: a record that is still on its way could take it back, so it is not sent yet. " + refutes(f)
 	case finding.Withdrawn:
 		return Cleared, "Withdrawn: a later record explains it."
 	case finding.ResolvedOK:
 		if weaker {
-			return Cleared, "Over: no transaction has asked for less than is expected for an hour."
+			return Cleared, "Over: for an hour, no transaction has asked for less than expected."
 		}
 		return Cleared, "Cleared: the replay found no violation of the expected level."
 	case finding.ResolvedViolated:
@@ -44,10 +44,10 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	case finding.KindHorizon:
 		return Undecided, "Undecided: a dependency reaches back beyond the window. A replay decides."
 	case finding.KindGap:
-		return Lost, "Input is lost: what it held was not checked."
+		return Lost, "Input is lost: its transactions were not checked."
 	case finding.KindRecord:
 		if weaker {
-			return Weaker, "Transactions ask for less than is expected: what that allows among them is not alerted."
+			return Weaker, "Transactions ask for less than expected: anomalies that their level allows are not alerted."
 		}
 		return Malformed, "A record contradicts another, or itself: capture is at fault, not the database."
 	}

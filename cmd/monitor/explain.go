@@ -21,7 +21,7 @@ func explainCommand(t *terminal) *cobra.Command {
 			"  an anomaly         G2-item, \"write skew\", LostUpdate, P4\n" +
 			"  a level            snapshot-isolation, SI, PL-3\n" +
 			"  a product          postgresql, or one of its settings: postgresql/repeatable-read\n\n" +
-			"Names of Elle, names of the papers and plain names all work. Without NAME, explain lists all pages.",
+			"Elle's names, names from papers and plain names all work. Without NAME, explain lists all pages.",
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return explained(), cobra.ShellCompDirectiveNoFileComp

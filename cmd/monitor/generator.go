@@ -64,7 +64,7 @@ func (g *generator) register(f *pflag.FlagSet) {
 	f.Float64Var(&o.Rate, "rate", o.Rate, "transactions a second, over all sessions")
 	f.IntVar(&o.Sessions, "sessions", o.Sessions, "concurrent clients; each has one connection, to one endpoint at a time")
 	f.IntVar(&o.Keys, "keys", o.Keys, "keys in use at a time, from 4")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of what the sessions choose; 0: another seed each time")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random choices of the sessions; 0: another seed each time")
 	f.BoolVar(&g.stress, "stress", false, "run as fast as the database can; --rate does not count")
 	f.StringVar(&g.workload, "workload", g.workload, "what the sessions do: "+workloads)
 	f.StringVar(&g.target.Schema, "schema", g.target.Schema, "schema that holds the tables (MySQL: the database); SQLite has none")

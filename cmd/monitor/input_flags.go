@@ -26,7 +26,7 @@ func (in *inputFlags) register(f *pflag.FlagSet, s *config.Service) {
 	f.StringArrayVar(&in.tail, "tail", nil, "files to follow, such as 'log/*.jsonl'; may be repeated")
 	f.BoolVar(&in.stdin, "stdin", false, "read standard input to its end")
 	f.IntVar(&s.Embedded.Port, "nats-port", s.Embedded.Port, "port of the NATS server inside the process; 0: any")
-	f.DurationVar(&s.Embedded.MaxAge, "nats-max-age", s.Embedded.MaxAge, "how long the NATS server inside the process keeps records; 0: for ever")
+	f.DurationVar(&s.Embedded.MaxAge, "nats-max-age", s.Embedded.MaxAge, "how long the NATS server inside the process keeps records; 0: forever")
 }
 
 // brokers are the flags of the brokers' inputs.

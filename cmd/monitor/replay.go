@@ -23,14 +23,15 @@ func replayCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay",
 		Short: "Check a range of the input again, and close a horizon finding",
-		Long: "Replay reads the records that a broker or files hold, and shows whether they satisfy isolation levels. It stores\n" +
-			"nothing itself, and keeps the whole range unless --window is given. Without --to it reads up to what is there when it begins.\n\n" +
+		Long: "Replay reads records from a broker or from files, and shows whether they satisfy isolation levels. It stores nothing\n" +
+			"itself, and keeps the whole range unless --window is given. Without --to it reads to the end that the input has when\n" +
+			"replay begins.\n\n" +
 			"--from and --to (exclusive) are times in RFC 3339, or positions. A position is the sequence of a NATS message, the byte\n" +
 			"of a line in a file, or PARTITION:OFFSET,... for Kafka. A range of times holds the transactions that ran in it. A range\n" +
 			"leaves out records, so it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
 			"A horizon finding names the command that decides it. The output closes --finding in one of two ways:\n" +
 			"  resolved-violated   the range holds a violation of --expect in which a --txn takes part\n" +
-			"  resolved-ok         the whole range was read, with the writers of what these read, and holds no such violation\n" +
+			"  resolved-ok         the whole range was read, with the writer of every value that a --txn read, and holds no such violation\n" +
 			"Otherwise it stays open, and standard error shows the reason. The service that runs in --data checks the answer itself,\n" +
 			"stores it, and sends it to its sinks.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted. 254 wrong\n" +
@@ -97,9 +98,9 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringVar(&r.DefaultSource, "default-source", "", "source of records that name no source (default \"default\")")
 	f.StringVar(&r.Key, "key", "", "show only findings about this key; all keys are checked")
 	f.StringVar(&r.Finding, "finding", "", "id of the horizon finding to close")
-	f.StringVar(&r.Data, "data", "", "data folder of the running service that --finding is closed in (default: it is only printed)")
+	f.StringVar(&r.Data, "data", "", "data folder of the running service in which to close --finding (default: only print it)")
 	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that --finding names; may be repeated")
-	f.StringVar(&r.Epoch, "epoch", "", "epoch of these transactions")
+	f.StringVar(&r.Epoch, "epoch", "", "epoch of the transactions of --txn")
 	f.Int64Var(&r.Unnamed, "unnamed", 0, "number of edges of --finding to transactions without a name")
 	f.Var(newExpect(&r.Watch), "expect", "level that decides --finding: the level that its service expects")
 	watchFlags(f, &r.Watch)

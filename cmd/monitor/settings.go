@@ -53,9 +53,9 @@ func (r *settings) register(f *pflag.FlagSet) {
 func settingUsage(path string) string {
 	switch path {
 	case "min-free":
-		return "with less free space on the data folder's disk, no input is read; 0: no check"
+		return "least free space on the data folder's disk: with less, no input is read; 0: no check"
 	case "self-test":
-		return "how often a test anomaly is planted, which must be found, from 5s to 2m; 0: never"
+		return "how often the monitor plants a test anomaly that it must find, from 5s to 2m; 0: never"
 	case "http.external-url":
 		return "URL of the pages, for links in alerts"
 	case "http.cert-file":
@@ -210,7 +210,7 @@ type sinkFlags struct {
 
 func (k *sinkFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&k.webhook, "webhook", "", "URL that alerts are posted to")
-	f.StringVar(&k.secretFile, "webhook-secret-file", "", "file whose content signs the posts")
+	f.StringVar(&k.secretFile, "webhook-secret-file", "", "file with the secret that signs the posts")
 	f.StringSliceVar(&k.alertmanagers, "alertmanager", nil, "URLs of one Alertmanager, or of all that form a cluster")
 }
 

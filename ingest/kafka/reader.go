@@ -171,7 +171,7 @@ func (r *reader) cut(ctx context.Context) error {
 	if err != nil || first == 0 || r.next > first {
 		return err
 	}
-	return r.lost(ctx, ingest.Gap{From: 0, To: first, Reason: "expired or deleted on the broker, and may have been of the time asked for"})
+	return r.lost(ctx, ingest.Gap{From: 0, To: first, Reason: "expired or deleted on the broker, and may have belonged to the range"})
 }
 
 // restart reports everything after the position as lost, as far as one knows,

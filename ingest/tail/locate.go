@@ -66,7 +66,7 @@ func (l *lineage) extend() error {
 	return nil
 }
 
-const missedReason = "the rotated file read last is gone: files that came after it may be gone unread; keep more of them"
+const missedReason = "the rotated file read last is gone: later files may be gone unread: keep more of them"
 
 // missed lists what rotation made of the path since the newest file at hand, or since
 // the path was looked at first, and the path's own file. Where the newest file is no
@@ -186,7 +186,7 @@ func (l *lineage) locate() error {
 // instead opens the files that are there in the place of one that is not found. Rotation removes
 // the oldest first, so that all of them are newer.
 func (l *lineage) instead(id identity) error {
-	gap := ingest.Gap{From: l.start.Next, To: l.start.Next, Reason: "the file read before is gone: what it held behind is lost"}
+	gap := ingest.Gap{From: l.start.Next, To: l.start.Next, Reason: "the file read before is gone: the rest of it is lost"}
 	if now, err := identify(l.path, id.n); err == nil && now == id {
 		gap.Reason = truncatedReason
 		if err := l.anew(id); err != nil {

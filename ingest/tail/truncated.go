@@ -4,7 +4,7 @@ import (
 	"github.com/isowatch/isowatch/ingest"
 )
 
-const truncatedReason = "the file was truncated: what was written to it between the last read and that is lost"
+const truncatedReason = "the file was truncated: all that was written to it after the last read is lost"
 
 // truncated deals with a file that has lost what was read from it.
 //

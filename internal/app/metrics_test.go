@@ -70,7 +70,7 @@ isowatch_verdict{level="snapshot-isolation",source="bank"} 0
 # HELP isowatch_gaps_total Records known to be missing.
 # TYPE isowatch_gaps_total counter
 isowatch_gaps_total{source="bank"} 8
-# HELP isowatch_watermark_timestamp_seconds Event time up to which all records are taken to be here. 0 before the first record, and where records have no times.
+# HELP isowatch_watermark_timestamp_seconds Event time up to which all records are assumed to have arrived. 0 before the first record, and where records have no times.
 # TYPE isowatch_watermark_timestamp_seconds gauge
 isowatch_watermark_timestamp_seconds{source="bank"} 11
 # HELP isowatch_last_tick_timestamp_seconds Clock of the latest committed step. It moves every second, also without input.

@@ -42,14 +42,14 @@ func (p *replaying) answer(r *Replayed) (closed *finding.Finding, why string) {
 	}
 	undecided := p.undecided(r)
 	if len(others) > 0 {
-		undecided = append(undecided, fmt.Sprintf("the range holds %s of %s, but none in which a transaction takes part that the finding names: see finding %s",
+		undecided = append(undecided, fmt.Sprintf("the range holds %s of %s, but without a transaction that the finding names: see finding %s",
 			whole.Plural(int64(len(others)), "violation", "violations"), expect, others[0].ID))
 	}
 	if len(undecided) > 0 {
 		return nil, strings.Join(undecided, "; ")
 	}
 	f := p.closed(finding.ResolvedOK)
-	f.Explanation = fmt.Sprintf("The range was read as a whole, %s, and holds who wrote what the named transactions read, and no violation of %s.",
+	f.Explanation = fmt.Sprintf("The whole range was read (%s). It has the writers of all that the named transactions read, and no violation of %s.",
 		whole.Plural(r.Transactions, "transaction", "transactions"), expect)
 	if len(allowed) > 0 {
 		f.Explanation += fmt.Sprintf(" It holds %s of other levels, which %s allows: see finding %s.",
@@ -91,7 +91,7 @@ func (p *replaying) violated(resting []*finding.Finding) *finding.Finding {
 	}
 	n := whole.Plural(int64(len(resting)), "violation", "violations")
 	// In one piece: what stands before a blank line and "Let:" is taken for a headline.
-	f.Explanation = fmt.Sprintf("The range that was replayed holds %s of %s in which transactions take part that this finding names.\n%s finding %s: %s",
+	f.Explanation = fmt.Sprintf("The replayed range holds %s of %s with transactions that this finding names.\n%s finding %s: %s",
 		n, p.Config.Watch.Expect, which, resting[0].ID,
 		strings.Replace(resting[0].Explanation, "\n\nLet:\n", "\nLet:\n", 1))
 	return f
@@ -181,7 +181,7 @@ func (p *replaying) unread() (why []string) {
 		case !known:
 			why = append(why, fmt.Sprintf("transaction %q has left the window: replay without --window", id))
 		case some:
-			why = append(why, fmt.Sprintf("what transaction %q read of %q has no writer in the range, or several%s", id, key, p.hint()))
+			why = append(why, fmt.Sprintf("transaction %q read a value of %q that has no writer in the range, or several%s", id, key, p.hint()))
 		}
 	}
 	if c.Unnamed == 0 || m == nil {

@@ -144,7 +144,7 @@ func (a *App) answers(r *engine.Resolution) error {
 	case r.Finding.State == finding.ResolvedOK && r.Expect != expect.String():
 		return fmt.Errorf("%w: the range was not checked for %s, which is expected", engine.ErrUnresolved, expect)
 	case r.Finding.State == finding.ResolvedOK && !again.together(r.Finding.Source):
-		return fmt.Errorf("%w: its source has inputs that one replay does not read together", engine.ErrUnresolved)
+		return fmt.Errorf("%w: its source has several inputs, and one replay does not read them together", engine.ErrUnresolved)
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func (x *Resolution) lost(s *Status) string {
 		if s.Sources[i].Source != x.Finding.Source || l.Pieces == 0 || l.Before != 0 && x.From != nil && *x.From >= l.Before {
 			continue
 		}
-		return "the service lost input, which the replay cannot have read either (findings of kind gap say what)"
+		return "the service lost input, which the replay cannot have read either: see the findings of kind gap"
 	}
 	return ""
 }

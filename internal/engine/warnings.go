@@ -51,6 +51,6 @@ func warnRepeats(log *slog.Logger, source string, r *window.Repeats) {
 	if r.ByVersion() {
 		return
 	}
-	log.Warn("values repeat, so they do not say which transaction wrote them. Reads of these keys are not decided. Record a version with each operation (PostgreSQL: xmin)",
+	log.Warn("values repeat, so they do not show which transaction wrote them. Reads of these keys are not decided. Record a version with each operation (PostgreSQL: xmin)",
 		"source", source, "keys", r.Keys(), "why", r.Why, "reads", r.Reads, "decided", r.Decided)
 }

@@ -125,7 +125,7 @@ func (o *Options) credentials() ([]nats.Option, error) {
 	switch {
 	case o.CredsFile != "":
 		if text, err := os.ReadFile(o.CredsFile); err != nil || !userSeed.Match(text) {
-			return nil, fmt.Errorf("nats: credentials file %s holds no user seed: it is to be one that nsc wrote", o.CredsFile)
+			return nil, fmt.Errorf("nats: credentials file %s holds no user seed: it must be a file that nsc wrote", o.CredsFile)
 		}
 		return []nats.Option{nats.UserCredentials(o.CredsFile)}, nil
 	case o.NKeyFile != "":
