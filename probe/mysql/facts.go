@@ -33,7 +33,7 @@ var levels = map[string]sql.IsolationLevel{
 	"repeatable read": sql.LevelRepeatableRead, snapshot: sql.LevelRepeatableRead, "serializable": sql.LevelSerializable,
 }
 
-var errReadOnly = errors.New("the server is read-only (read_only=ON): name its primary instead of this replica")
+var errReadOnly = errors.New("the server is read-only (read_only=ON), as a replica is: name its primary")
 
 // learn asks the server.
 func (f *Facts) learn(ctx context.Context, db *sql.DB, isolation string) error {

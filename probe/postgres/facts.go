@@ -24,7 +24,7 @@ var levels = map[string]sql.IsolationLevel{
 	"repeatable read": sql.LevelRepeatableRead, "serializable": sql.LevelSerializable,
 }
 
-var errReadOnly = errors.New("the database is read-only: name its primary instead of this replica")
+var errReadOnly = errors.New("the database is read-only, as a replica is: name its primary")
 
 const (
 	askVersion   = "SELECT version(), pg_is_in_recovery()"

@@ -132,7 +132,7 @@ func TestReplica(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	refused(t, replica.URL, Options{Epoch: "e1"}, "name its primary instead of this replica")
+	refused(t, replica.URL, Options{Epoch: "e1"}, "as a replica is: name its primary")
 	refused(t, primary.URL, Options{Epoch: "e1", Endpoints: []string{"postgres://me:se%20cret@127.0.0.1:1/x"}},
 		"the endpoint postgres://me:xxxxx@127.0.0.1:1/x: dial tcp 127.0.0.1:1: connect: connection refused")
 }

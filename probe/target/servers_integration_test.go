@@ -247,7 +247,7 @@ func TestRefused(t *testing.T) {
 				"mariadb": "the server offers no TLS; where that is right", "mysql": "the TLS connection fails: ",
 			}[s.product])
 			s.exec(t, "SET GLOBAL read_only = ON")
-			refused(t, s.url, Options{Epoch: "e3"}, "a replica is no target")
+			refused(t, s.url, Options{Epoch: "e3"}, "as a replica is: name its primary")
 		} else {
 			s.demandPasswords(t)
 			refused(t, s.as(url.UserPassword("limited", "se cret/2")), Options{Epoch: "e3"}, `password authentication failed for user "limited"`)
@@ -259,7 +259,7 @@ func TestRefused(t *testing.T) {
 			refused(t, strings.Replace(s.url, "sslmode=disable", "sslmode=require", 1), Options{Epoch: "e3"}, "offers no TLS")
 			refused(t, strings.Replace(s.url, "/postgres?", "/nowhere?", 1), Options{Epoch: "e3"}, `database "nowhere" does not exist`)
 			s.exec(t, "ALTER DATABASE postgres SET default_transaction_read_only = on")
-			refused(t, s.url, Options{Epoch: "e3"}, "a replica is no target")
+			refused(t, s.url, Options{Epoch: "e3"}, "as a replica is: name its primary")
 		}
 		refused(t, s.url, Options{Epoch: "e3", Isolation: "chaos"}, `the isolation "chaos"`)
 		u, err := url.Parse(s.url)
