@@ -332,7 +332,7 @@ func (x *timed) shortfall(l isolation.Level) string {
 	case x.wide:
 		return "too many transactions that ran at one time for pasts with real time"
 	case x.late > 0:
-		return counted(x.late, "transaction that ended before another one began, and arrived after it", "transactions that ended before others began, and arrived after them")
+		return counted(x.late, "transaction that came later than one that began behind it", "transactions that came later than ones that began behind them")
 	case x.pasts != nil && x.pasts.TooWide && l.Base == isolation.Causal:
 		return "too many transactions without an order to follow what each one had seen"
 	}

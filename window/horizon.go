@@ -118,6 +118,23 @@ func (h *finder) beyond(a *infer.Anomaly) {
 	h.reports.note(class, what, h.clock.noted(a.A))
 }
 
+// conflictBeyond reports an append of which it shows only now that it replaced what somebody else had
+// read, after both have retired: the conflict is tracked, and was in no serializable order while it
+// could have been none (see untracked).
+func (s *reports) conflictBeyond(a *infer.Anomaly) {
+	if !s.asking.losesTrack() {
+		return
+	}
+	in := incremental.Views(0)
+	for i, l := range s.views {
+		if l.Underlying() == isolation.Serializable {
+			in |= 1 << i
+		}
+	}
+	key := s.infer.Key(a.Version)
+	s.noteIn(in, keyClass(key), "write of what a retired transaction had read of "+key, s.clock.noted(a.A))
+}
+
 // noted is what a horizon finding says of a transaction.
 type noted struct {
 	id, epoch  string
@@ -255,8 +272,7 @@ func (s *reports) publishGroup(g *horizonGroup) {
 	f.Command = s.replayCommand(g)
 	edges := counted(g.Count, "edge could not be placed, because the window has passed what it leads to",
 		"edges could not be placed, because the window has passed what they lead to")
-	f.Headline = counted(g.Count, "read or write depends on a transaction that had left the window.",
-		"reads and writes depend on transactions that had left the window.")
+	f.Headline = counted(g.Count, "read or write", "reads and writes") + " depend on transactions that had left the window."
 	f.Explanation = fmt.Sprintf("%s:\n  - %s\nReplaying the range decides.",
 		edges, strings.Join(g.Examples, "\n  - "))
 	out := *f

@@ -35,7 +35,7 @@ func (r *Repeats) Keys() string {
 
 // String says what it means for a reader, and what to do.
 func (r *Repeats) String() string {
-	return fmt.Sprintf("Values of keys %s repeat (%s), so they do not show which transaction wrote them: %d of %d reads are decided. Record a version with each operation (PostgreSQL: xmin).",
+	return fmt.Sprintf("Values of keys %s repeat (%s), so that they do not say which transaction wrote them: %d of %d reads are decided. Record a version with each operation (PostgreSQL: xmin).",
 		r.Keys(), r.Why, r.Decided, r.Reads)
 }
 

@@ -28,7 +28,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 		Long: "Findings prints the latest revision of every finding in a data folder, the oldest first. If a service has the folder\n" +
 			"open, the service answers over the socket in it. Otherwise the folder is opened for reading only.\n\n" +
 			"With --id it prints one finding, also as dot (Graphviz), as svg, or as history. A history holds the records of the\n" +
-			"finding's transactions. Run \"monitor check --contract start=existing\" on it to make the finding again.",
+			"finding's transactions: \"monitor check --contract start=existing\" on it makes the finding again.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			kind := app.Findings
