@@ -57,6 +57,10 @@ var baseNames = [...]string{
 	Prefix: "prefix", SnapshotIsolation: "snapshot-isolation", Serializable: "serializable",
 }
 
+// BaseNames are the names of the bases, the one with number 1 first. Snapshots hold the numbers: a
+// new base comes at the end.
+func BaseNames() []string { return baseNames[1:] }
+
 var familyPrefix = [...]string{Plain: "", StrongSession: "strong-session-", Strong: "strong-"}
 
 func (l Level) String() string {
