@@ -8,9 +8,9 @@ import (
 )
 
 type point struct {
-	x, y uint32
-	on   bool
-	row  [3]int16
+	X, Y uint32
+	On   bool
+	Row  [3]int16
 }
 
 // readAs writes one section with the values and reads it as another type.
@@ -25,27 +25,27 @@ func readAs[From, To any](t *testing.T, name string, from ...From) (to []To, err
 }
 
 func TestFieldsAreTakenOverByName(t *testing.T) {
-	from := []point{{x: 1, y: 2, on: true, row: [3]int16{-1, 2, -3}}, {x: 1 << 31}}
+	from := []point{{X: 1, Y: 2, On: true, Row: [3]int16{-1, 2, -3}}, {X: 1 << 31}}
 	same, err := readAs[point, point](t, "points", from...)
 	if err != nil || len(same) != 2 || same[0] != from[0] || same[1] != from[1] {
 		t.Errorf("the same layout: %v, %v", same, err)
 	}
 	type swapped struct {
-		y, x uint32
-		_    [0]byte `gone:"on"`
-		_    [0]byte `gone:"row"`
+		Y, X uint32
+		_    [0]byte `gone:"On"`
+		_    [0]byte `gone:"Row"`
 	}
-	if got, err := readAs[point, swapped](t, "points", from...); err != nil || got[0] != (swapped{y: 2, x: 1}) || got[1].x != 1<<31 {
+	if got, err := readAs[point, swapped](t, "points", from...); err != nil || got[0] != (swapped{Y: 2, X: 1}) || got[1].X != 1<<31 {
 		t.Errorf("two fields swapped: %v, %v", got, err)
 	}
 	type grown struct {
-		news int64
-		row  [4]int64
-		_    uint32 `gone:"y"`
-		x    uint64
-		on   bool
+		News int64
+		Row  [4]int64
+		_    uint32 `gone:"Y"`
+		X    uint64
+		On   bool
 	}
-	if got, err := readAs[point, grown](t, "points", from...); err != nil || got[0] != (grown{x: 1, on: true, row: [4]int64{-1, 2, -3, 0}}) {
+	if got, err := readAs[point, grown](t, "points", from...); err != nil || got[0] != (grown{X: 1, On: true, Row: [4]int64{-1, 2, -3, 0}}) {
 		t.Errorf("fields that grew, came and went: %v, %v", got, err)
 	}
 	type inner struct{ a, b uint8 }
@@ -63,23 +63,23 @@ func TestFieldsAreTakenOverByName(t *testing.T) {
 
 func TestCodecRefuses(t *testing.T) {
 	type shrunk struct {
-		x uint8
-		_ [0]byte `gone:"y"`
-		_ [0]byte `gone:"on"`
-		_ [0]byte `gone:"row"`
+		X uint8
+		_ [0]byte `gone:"Y"`
+		_ [0]byte `gone:"On"`
+		_ [0]byte `gone:"Row"`
 	}
-	type signed struct{ x int32 }
+	type signed struct{ X int32 }
 	type lost struct {
-		x, y uint32
-		row  [3]int16
+		X, Y uint32
+		Row  [3]int16
 	}
 	for _, c := range []struct {
 		what, want string
 		err        func() error
 	}{
-		{"a number without room", `field "x"`, func() error { _, err := readAs[point, shrunk](t, "p", point{x: 256}); return err }},
-		{"another kind", `field "x" was u4, and is i4`, func() error { _, err := readAs[point, signed](t, "p", point{}); return err }},
-		{"a field that is lost", `field "on" is not known`, func() error { _, err := readAs[point, lost](t, "p", point{}); return err }},
+		{"a number without room", `field "X"`, func() error { _, err := readAs[point, shrunk](t, "p", point{X: 256}); return err }},
+		{"another kind", `field "X" was u4, and is i4`, func() error { _, err := readAs[point, signed](t, "p", point{}); return err }},
+		{"a field that is lost", `field "On" is not known`, func() error { _, err := readAs[point, lost](t, "p", point{}); return err }},
 		{"another section", `"a" comes where "b" was expected`, func() error {
 			r := Reader{Bytes: Append(nil, "a", []uint32{1})}
 			var s []uint32
@@ -97,7 +97,7 @@ func TestCodecRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 	}
-	whole := Append(nil, "points", []point{{x: 1}, {x: 2}})
+	whole := Append(nil, "points", []point{{X: 1}, {X: 2}})
 	for n := range whole {
 		var s []point
 		r := Reader{Bytes: whole[:n]}
@@ -108,8 +108,8 @@ func TestCodecRefuses(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(Append(nil, "points", []point{{x: 1, row: [3]int16{1, 2, 3}}}))
-	f.Add(Append(nil, "points", []struct{ row [2]int64 }{{}}))
+	f.Add(Append(nil, "points", []point{{X: 1, Row: [3]int16{1, 2, 3}}}))
+	f.Add(Append(nil, "points", []struct{ Row [2]int64 }{{}}))
 	f.Add(Append(nil, "points", []uint64{1}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := Reader{Bytes: b}
@@ -123,9 +123,9 @@ func FuzzRead(f *testing.F) {
 
 func TestGapsAreZero(t *testing.T) {
 	type gappy struct {
-		a uint8
-		b uint32
-		c bool
+		A uint8
+		B uint32
+		C bool
 	}
 	var s [2]gappy
 	memory := unsafe.Slice((*byte)(unsafe.Pointer(&s)), unsafe.Sizeof(s))
