@@ -107,7 +107,7 @@ func noLevel(name string) error {
 	case p != nil:
 		return fmt.Errorf("%s is a product, and goes with expect (--expect %s): among levels write a level such as %s", p.name, p.names()[0], usualLevels)
 	}
-	if best := Closest(name, everyLevel()); best != "" {
+	if best := Closest(name, EveryName()); best != "" {
 		return fmt.Errorf("no isolation level is called %q; did you mean %s?", name, best)
 	}
 	return fmt.Errorf("no isolation level is called %q; there are %s and others (monitor explain lists all)", name, usualLevels)
@@ -116,8 +116,8 @@ func noLevel(name string) error {
 // usualLevels are those that an error names where nothing is near.
 const usualLevels = "serializable, snapshot-isolation, causal, read-committed"
 
-// everyLevel are all names of levels, our own first.
-func everyLevel() []string {
+// EveryName are all names of levels, our own first.
+func EveryName() []string {
 	names := LevelNames(AllLevels())
 	for i := range otherNames {
 		names = append(names, otherNames[i].list()...)

@@ -7,9 +7,23 @@ import (
 )
 
 // Closest is the name that differs least from the one given, "" if none is near.
-func Closest(name string, names []string) string {
+func Closest(name string, names []string) string { return within(name, names, max(1, len(name)/4)) }
+
+// Likely is Closest among a few names that nothing else can be meant by: half of the letters may differ, or
+// the end be missing.
+func Likely(name string, names []string) string {
+	for _, n := range names {
+		if len(name) > 1 && strings.HasPrefix(strings.ToLower(n), strings.ToLower(name)) {
+			return n
+		}
+	}
+	return within(name, names, max(1, len(name)/2))
+}
+
+// within is the name that differs least, and by so many letters at most.
+func within(name string, names []string, most int) string {
 	name = strings.ToLower(name)
-	best, least := "", max(1, len(name)/4)+1
+	best, least := "", most+1
 	for _, n := range names {
 		if d := edits(name, strings.ToLower(n)); d < least {
 			best, least = n, d

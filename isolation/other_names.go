@@ -92,6 +92,17 @@ func OtherNames(l Level) []string {
 	return names
 }
 
+// NearestNames are the names of what is not checked by itself, and is taken as l.
+func NearestNames(l Level) []string {
+	var names []string
+	for i := range otherNames {
+		if x := &otherNames[i]; x.sense == nearest && x.level == l.String() {
+			names = append(names, x.list()...)
+		}
+	}
+	return names
+}
+
 func (x *otherName) list() []string { return strings.Split(x.names, ", ") }
 
 // Understood is the level that a name stands for: its own, or one that others have for it. false:

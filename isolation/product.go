@@ -130,10 +130,10 @@ func parsePlain(text string) (Level, string, error) {
 	switch {
 	case ok:
 		return l, "", nil
-	case elsewhere[strings.ToLower(text)] != "":
-		return l, "", noProduct(text)
+	case Elsewhere(text) != nil:
+		return l, "", Elsewhere(text)
 	}
-	if best := Closest(text, slices.Concat(everyLevel(), productNames())); best != "" {
+	if best := Closest(text, slices.Concat(EveryName(), productNames())); best != "" {
 		return l, "", fmt.Errorf("no isolation level or product is called %q; did you mean %s?", text, best)
 	}
 	return l, "", fmt.Errorf("no isolation level or product is called %q; there are %s, postgresql/repeatable-read and others (monitor explain lists all)", text, usualLevels)
@@ -148,9 +148,18 @@ var elsewhere = map[string]string{
 
 const sqlServer = "its SNAPSHOT is snapshot-isolation, its READ COMMITTED is read-committed, and its SERIALIZABLE is serializable: name that level"
 
-func noProduct(name string) error {
-	if why := elsewhere[strings.ToLower(name)]; why != "" {
+// Elsewhere says what to name instead of a product that has no settings here; nil: it has some, or is not
+// known at all.
+func Elsewhere(name string) error {
+	if why := elsewhere[strings.ToLower(strings.TrimSpace(name))]; why != "" {
 		return fmt.Errorf("%s has no settings here, and %s. Products with settings are %s", name, why, firstOf(productNames(), ""))
+	}
+	return nil
+}
+
+func noProduct(name string) error {
+	if err := Elsewhere(name); err != nil {
+		return err
 	}
 	return fmt.Errorf("no product is called %q; %s. A level can be named instead, such as snapshot-isolation", name, known(name, productNames(), ""))
 }
