@@ -171,9 +171,11 @@ func spelled(key string) (Level, bool) {
 // letters is a name without what people write differently: capitals, what joins its words, British
 // spelling. What begins with "G-" is an anomaly, and stays apart: G-SI is none of GSI.
 func letters(name string) string {
-	name = strings.NewReplacer("isab", "izab", "generalised", "generalized").Replace(strings.ToLower(strings.TrimSpace(name)))
+	name = strings.ToLower(strings.TrimSpace(name))
 	if strings.HasPrefix(name, "g-") {
 		return name
 	}
-	return strings.NewReplacer("_", "", " ", "", "-", "").Replace(name)
+	return plainSpelling.Replace(name)
 }
+
+var plainSpelling = strings.NewReplacer("isab", "izab", "generalised", "generalized", "_", "", " ", "", "-", "")

@@ -176,7 +176,7 @@ func byPage(b *strings.Builder, title string, names []string) {
 	for _, p := range docs.Anomalies() {
 		var here []string
 		for _, n := range names {
-			if q, ok := docs.Find(docs.Anomalies(), n); ok && q.Title == p.Title {
+			if slices.Contains(p.Names, n) {
 				here = append(here, n)
 			}
 		}
