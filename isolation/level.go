@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,11 +108,19 @@ func noLevel(name string) error {
 	case p != nil:
 		return fmt.Errorf("%s is a product, and goes with expect (--expect %s): among levels write a level such as %s", p.name, p.names()[0], usualLevels)
 	}
+	if eventual(name) {
+		return errEventual
+	}
 	if best := Closest(name, EveryName()); best != "" {
 		return fmt.Errorf("no isolation level is called %q; did you mean %s?", name, best)
 	}
 	return fmt.Errorf("no isolation level is called %q; there are %s and others (monitor explain lists all)", name, usualLevels)
 }
+
+// eventual says whether the name is that of a promise with nothing to check.
+func eventual(name string) bool { return strings.HasPrefix(letters(name), "eventual") }
+
+var errEventual = errors.New("eventual consistency forbids nothing that transactions could show: there is no level for it, and read-uncommitted is the weakest one")
 
 // usualLevels are those that an error names where nothing is near.
 const usualLevels = "serializable, snapshot-isolation, causal, read-committed"

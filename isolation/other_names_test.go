@@ -46,7 +46,7 @@ func TestUnderstood(t *testing.T) {
 func TestTaken(t *testing.T) {
 	for name, want := range map[string]string{
 		"ser": "ser means serializable here. dbcop, AWDIT", "TCC": "called strong-session-causal here", "PL-SI": "called strong-snapshot-isolation here",
-		"repeatable read": "is taken as read-committed, the nearest weaker level", "PL-2.99": "mysql/repeatable-read",
+		"repeatable read": "is taken as read-committed, the nearest weaker level", "RR": "mysql/repeatable-read", "PL-2.99": "PL-2.99 is not checked by itself. It is taken as read-committed",
 		"cursor-stability": "cursor-stability is not checked by itself. It is taken as read-committed", "PSI": "taken as causal",
 		"read-your-writes": "That level promises more", "sequential": "taken as strong-session-serializable",
 		"serializable": "", "TRANSACTIONAL": "", "read committed": "", "PL-3": "", "strong-session-SI": "", "": "",
@@ -104,7 +104,7 @@ func TestNamesThatAreNone(t *testing.T) {
 	for name, want := range map[string]string{
 		"serializabel": "did you mean serializable?", "snapshot-isolaton": "did you mean snapshot-isolation?",
 		"repeatable-raed": "did you mean repeatable read?", "Linearizabel": "did you mean linearizable?",
-		"nonsense": "there are serializable, ", "postgres": "postgresql is a product, and goes with expect", "pg/rr": "what it stands for, strong-session-snapshot-isolation",
+		"nonsense": "there are serializable, ", "postgres": "postgresql is a product, and goes with expect", "eventual consistency": "forbids nothing", "pg/rr": "what it stands for, strong-session-snapshot-isolation",
 	} {
 		_, err := ParseLevel(name)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), ",") > 5 {

@@ -132,6 +132,8 @@ func parsePlain(text string) (Level, string, error) {
 		return l, "", nil
 	case Elsewhere(text) != nil:
 		return l, "", Elsewhere(text)
+	case eventual(text):
+		return l, "", errEventual
 	}
 	if best := Closest(text, slices.Concat(EveryName(), productNames())); best != "" {
 		return l, "", fmt.Errorf("no isolation level or product is called %q; did you mean %s?", text, best)
