@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -76,5 +77,25 @@ func list(values []string) cobra.CompletionFunc {
 			}
 		}
 		return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// bashLists has bash complete lists with "=" in them, such as capture=complete,start=: the script of cobra
+// escapes the commas of a completion, and then no longer finds in it what was typed.
+func bashLists(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	bash, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil {
+		return // none of the shells is offered
+	}
+	bash.RunE = func(c *cobra.Command, _ []string) error {
+		var script bytes.Buffer
+		plain, _ := c.Flags().GetBool("no-descriptions")
+		if err := root.GenBashCompletionV2(&script, !plain); err != nil {
+			return err
+		}
+		first := "    __" + root.Name() + `_handle_special_char "$cur" :`
+		_, err := strings.NewReplacer(first, `    COMPREPLY=("${COMPREPLY[@]//\\,/,}")`+"\n"+first).WriteString(root.OutOrStdout(), script.String())
+		return err
 	}
 }

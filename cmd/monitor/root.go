@@ -65,6 +65,7 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	root.SetVersionTemplate("monitor {{.Version}}\n")
 	nameVariables(root)
 	completeValues(root)
+	bashLists(root)
 	return root
 }
 
