@@ -108,8 +108,8 @@ func noLevel(name string) error {
 	case p != nil:
 		return fmt.Errorf("%s is a product, and goes with expect (--expect %s): among levels write a level such as %s", p.name, p.names()[0], usualLevels)
 	}
-	if eventual(name) {
-		return errEventual
+	if err := noneOf(name); err != nil {
+		return err
 	}
 	if best := Closest(name, EveryName()); best != "" {
 		return fmt.Errorf("no isolation level is called %q; did you mean %s?", name, best)
@@ -117,10 +117,21 @@ func noLevel(name string) error {
 	return fmt.Errorf("no isolation level is called %q; there are %s and others (monitor explain lists all)", name, usualLevels)
 }
 
-// eventual says whether the name is that of a promise with nothing to check.
-func eventual(name string) bool { return strings.HasPrefix(letters(name), "eventual") }
-
-var errEventual = errors.New("eventual consistency forbids nothing that transactions could show: there is no level for it, and read-uncommitted is the weakest one")
+// noneOf says of a name that the field knows why it is no level's; nil: it is another one.
+func noneOf(name string) error {
+	name = strings.TrimSpace(name)
+	words := func(text string) string { return strings.ReplaceAll(strings.ToLower(text), "-", " ") }
+	is := func(anomaly string) bool {
+		return words(anomaly) == words(name) || words(TitleOf(anomaly)) == words(name)
+	}
+	switch {
+	case strings.HasPrefix(strings.ToLower(name), "g-") || slices.ContainsFunc(AnomalyNames(), is):
+		return fmt.Errorf("%q is an anomaly and not a level ('monitor explain %s' names levels that forbid it)", name, name)
+	case strings.HasPrefix(letters(name), "eventual"):
+		return errors.New("eventual consistency forbids nothing that transactions could show: there is no level for it, and read-uncommitted is the weakest one")
+	}
+	return nil
+}
 
 // usualLevels are those that an error names where nothing is near.
 const usualLevels = "serializable, snapshot-isolation, causal, read-committed"

@@ -104,7 +104,7 @@ func TestNamesThatAreNone(t *testing.T) {
 	for name, want := range map[string]string{
 		"serializabel": "did you mean serializable?", "snapshot-isolaton": "did you mean snapshot-isolation?",
 		"repeatable-raed": "did you mean repeatable read?", "Linearizabel": "did you mean linearizable?",
-		"nonsense": "there are serializable, ", "postgres": "postgresql is a product, and goes with expect", "eventual consistency": "forbids nothing", "pg/rr": "what it stands for, strong-session-snapshot-isolation",
+		"nonsense": "there are serializable, ", "postgres": "postgresql is a product, and goes with expect", "eventual consistency": "forbids nothing", "G-SI": "is an anomaly and not a level", "g2-item": "is an anomaly", "lost update": "is an anomaly", "pg/rr": "what it stands for, strong-session-snapshot-isolation",
 	} {
 		_, err := ParseLevel(name)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), ",") > 5 {

@@ -132,8 +132,8 @@ func parsePlain(text string) (Level, string, error) {
 		return l, "", nil
 	case Elsewhere(text) != nil:
 		return l, "", Elsewhere(text)
-	case eventual(text):
-		return l, "", errEventual
+	case noneOf(text) != nil:
+		return l, "", noneOf(text)
 	}
 	if best := Closest(text, slices.Concat(EveryName(), productNames())); best != "" {
 		return l, "", fmt.Errorf("no isolation level or product is called %q; did you mean %s?", text, best)
@@ -202,7 +202,7 @@ func (p *product) names() []string {
 // productName is the product that people call so.
 func productName(name string) string {
 	switch name = strings.ToLower(strings.TrimSpace(name)); name {
-	case "postgres", "pg", "pgsql":
+	case "postgres", "pg", "pgsql", "psql":
 		return "postgresql"
 	case "maria":
 		return "mariadb"

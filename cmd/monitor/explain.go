@@ -39,10 +39,16 @@ func explainCommand(t *terminal) *cobra.Command {
 // explain prints what the name stands for. A name that is exactly one's goes before one that differs
 // in what joins its words: G-SI is an anomaly, and GSI a level.
 func explain(w io.Writer, name string) error {
+	if strings.TrimSpace(name) == "" {
+		return usagef("no name is given; 'monitor explain' lists what there is")
+	}
 	anomalies := slices.Concat(docs.Anomalies(), docs.Phenomena())
 	p, ok := docs.Named(anomalies, name)
 	if _, level := docs.Named(docs.Levels(), name); !ok && !level {
 		p, ok = docs.Find(anomalies, name)
+	}
+	if base := strings.TrimSuffix(strings.TrimSuffix(name, "-process"), "-realtime"); !ok && base != name { // Elle's variants
+		p, ok = docs.Find(anomalies, base)
 	}
 	if ok {
 		text := docs.Readable(p.Text)
