@@ -102,12 +102,12 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that --finding names; may be repeated")
 	f.StringVar(&r.Epoch, "epoch", "", "epoch of the transactions of --txn")
 	f.Int64Var(&r.Unnamed, "unnamed", 0, "number of edges of --finding to transactions without a name")
-	f.Var(newExpect(&r.Watch), "expect", "level that decides --finding: the level that its service expects")
+	f.Var(expectValue{&r.Watch}, "expect", "level that decides --finding: the level that its service expects")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")
-	f.StringVar(&logLevel, "log-level", logLevel, "lowest level that is logged: debug, info, warn, error")
-	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")
+	f.Var(choiceValue{&logLevel, logLevels}, "log-level", "lowest level that is logged")
+	f.Var(choiceValue{&logFormat, logFormats}, "log-format", "form of the log on standard error")
 	return c
 }
 
