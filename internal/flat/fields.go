@@ -134,17 +134,17 @@ func numberKind(k reflect.Kind) byte {
 func parseFields(text string) (size int, fields []field, err error) {
 	parts := strings.Split(text, ",")
 	if size, err = strconv.Atoi(parts[0]); err != nil || size <= 0 {
-		return 0, nil, fmt.Errorf("flat: %q are no fields", text)
+		return 0, nil, fmt.Errorf("flat: %q are not fields", text)
 	}
 	for _, part := range parts[1:] {
 		var f field
 		name, rest, ok := strings.Cut(part, " ")
 		f.name = name
 		if !ok {
-			return 0, nil, fmt.Errorf("flat: %q is no field", part)
+			return 0, nil, fmt.Errorf("flat: %q is not a field", part)
 		}
 		if _, err := fmt.Sscanf(rest, "%c%d*%d@%d", &f.kind, &f.size, &f.count, &f.offset); err != nil {
-			return 0, nil, fmt.Errorf("flat: %q is no field: %w", part, err)
+			return 0, nil, fmt.Errorf("flat: %q is not a field: %w", part, err)
 		}
 		if f.size < 1 || f.size > 8 || f.count < 0 || f.offset < 0 || f.count > size || f.offset > size-f.size*f.count {
 			return 0, nil, fmt.Errorf("flat: field %q does not lie within %d bytes", part, size)
