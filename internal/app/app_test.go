@@ -425,11 +425,11 @@ func TestDemo(t *testing.T) {
 	a := start(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	summary, err := RunDemo(ctx, a, func(string, string) {})
+	summary, err := RunDemo(ctx, a, &told{unanswered: map[string]bool{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if summary.Transactions < 50 || summary.Commits == 0 {
+	if summary.Transactions < 50 {
 		t.Errorf("summary %+v", summary)
 	}
 	// A finding that waits is stored and not counted; it becomes due as time goes on.
@@ -438,7 +438,7 @@ func TestDemo(t *testing.T) {
 		now.count(a)
 		var counted int64
 		for _, f := range now.Findings {
-			counted += f.Count
+			counted += f.Alerted + f.Expected
 		}
 		due := slices.DeleteFunc(stored(t, s.Data, Findings), func(text string) bool { return strings.Contains(text, `"state":"waiting"`) })
 		return counted == int64(len(due))
