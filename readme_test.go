@@ -1,7 +1,6 @@
 package isowatch_test
 
 import (
-	"bytes"
 	"flag"
 	"os"
 	"regexp"
@@ -11,11 +10,10 @@ import (
 	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/picture"
 	"github.com/isowatch/isowatch/internal/whole"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write docs/alert.svg anew")
+var rewrite = flag.Bool("rewrite", false, "keep the screenshot that is taken")
 
 // exampleFinding is what the history of docs/alert.jsonl contains.
 func exampleFinding(t *testing.T) finding.Finding {
@@ -29,25 +27,6 @@ func exampleFinding(t *testing.T) finding.Finding {
 		t.Fatalf("%d findings, want the one that the README shows", len(r.Findings))
 	}
 	return r.Findings[0]
-}
-
-// TestPicture holds docs/alert.svg, the README's picture, to what the program
-// draws today: go test -run TestPicture -rewrite . writes it.
-func TestPicture(t *testing.T) {
-	const name = "docs/alert.svg"
-	got := picture.SVG(exampleFinding(t))
-	if *rewrite {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the program draws: look at the difference after go test -run TestPicture -rewrite .", name)
-	}
 }
 
 // TestReadmeAlert holds the alert that the README quotes to what is printed.
