@@ -74,25 +74,43 @@ func (s *story) Unanswered(txn string) {
 // Name is "story".
 func (s *story) Name() string { return "story" }
 
-// Deliver tells which planted bugs the findings show.
+// Deliver tells which planted bugs the findings show. Those that are alerted come first: one bug can
+// show in several findings.
 func (s *story) Deliver(_ context.Context, findings []alert.Delivery) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range findings {
-		f := &findings[i].Finding
-		if f.Kind != finding.KindViolation || f.State == finding.Withdrawn {
+	for _, first := range []bool{true, false} {
+		for i := range findings {
+			f := &findings[i].Finding
+			if f.Kind != finding.KindViolation || f.State == finding.Withdrawn || isAlerted(f) != first {
+				continue
+			}
+			s.first = worse(s.first, f)
+			if err := s.match(f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isAlerted(f *finding.Finding) bool {
+	verdict, _ := words.VerdictOf(f)
+	return verdict == words.Violated
+}
+
+// match tells the planted bugs that a finding shows: not yet found, or found only in what is allowed.
+func (s *story) match(f *finding.Finding) error {
+	seen := sightOf(f)
+	for _, id := range f.Txns {
+		s.sights[id] = append(s.sights[id], seen)
+		p := s.byTxn[id]
+		if p == nil || p.as != nil && (p.as.alerted || !seen.alerted) {
 			continue
 		}
-		s.first = worse(s.first, f)
-		seen := sightOf(f)
-		for _, id := range f.Txns {
-			s.sights[id] = append(s.sights[id], seen)
-			if p := s.byTxn[id]; p != nil && p.as == nil {
-				p.as, p.found = seen, time.Since(s.began)
-				if err := s.tell(p, f); err != nil {
-					return err
-				}
-			}
+		p.as, p.found = seen, time.Since(s.began)
+		if err := s.tell(p, f); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -122,8 +140,7 @@ func (s *story) tell(p *planted, f *finding.Finding) error {
 }
 
 func sightOf(f *finding.Finding) *sight {
-	verdict, _ := words.VerdictOf(f)
-	seen := &sight{title: f.Title, anomaly: f.Anomaly, headline: f.Headline, alerted: verdict == words.Violated, levels: slices.Concat(f.Refutes, f.AlsoRefutes)}
+	seen := &sight{title: f.Title, anomaly: f.Anomaly, headline: f.Headline, alerted: isAlerted(f), levels: slices.Concat(f.Refutes, f.AlsoRefutes)}
 	for _, e := range f.Edges {
 		if !slices.Contains(seen.keys, e.Key) {
 			seen.keys = append(seen.keys, e.Key)

@@ -50,6 +50,7 @@ func tellStory(t *testing.T) {
 	gone.Finding.State = finding.Withdrawn
 	if err := s.Deliver(t.Context(), []alert.Delivery{
 		gone,
+		found("f0", "causality violation", "G-single-item-process", true, "b"), // told after the alert
 		found("f1", "monotonic reads violated", "G-single-item-process", true, "old"),
 		found("f2", "lost update", "lost-update", false, "a", "b"),
 		found("f3", "aborted read", "G1a", false, "r", "w"),
@@ -59,7 +60,7 @@ func tellStory(t *testing.T) {
 	for _, want := range []string{
 		"planted: stale read. old reads x as it was before new changed it.\n",
 		"planted: lost update. b overwrites x, which a has just changed.\n",
-		"planted: dirty read. r reads what w wrote to x and then rolls back.\n",
+		"planted: dirty read. r reads x from w, which is then rolled back.\n",
 		"found:   stale read of old, 7 ms later, as monotonic reads violated (G-single-item-process). Finding f1. serializable allows it, so it is only counted.\n",
 		"found:   lost update of b, 7 ms later. Finding f2.\n",
 		"found:   dirty read of r, 7 ms later, as aborted read (G1a). Finding f3.\n                   Why that name: what it read was rolled back.\n",

@@ -18,7 +18,7 @@ func meant(bug string) string {
 	case "write skew":
 		return "two transactions each change what the other one has read."
 	case "dirty read":
-		return "a transaction reads what another one writes and then rolls back."
+		return "a transaction reads what another one wrote, which is then rolled back."
 	}
 	return "a transaction reads data as they were some time ago."
 }
@@ -32,7 +32,7 @@ func did(p *app.Planted) string {
 	case "write skew":
 		return fmt.Sprintf("%s commits, although %s has changed %s, which it had read.", txn, other, key)
 	case "dirty read":
-		return fmt.Sprintf("%s reads what %s wrote to %s and then rolls back.", txn, other, key)
+		return fmt.Sprintf("%s reads %s from %s, which is then rolled back.", txn, key, other)
 	}
 	return fmt.Sprintf("%s reads %s as it was before %s changed it.", txn, key, other)
 }
