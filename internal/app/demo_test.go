@@ -41,6 +41,8 @@ func demoHistory(t *testing.T, length time.Duration, seed uint64) (story *told, 
 		defer cancel()
 		d, cfg := demo{story: story, store: workload.NewStore(firstBugs())}, demoClients()
 		cfg.Seed = seed
+		enough := time.AfterFunc(length*9/10, d.calm)
+		defer enough.Stop()
 		var mu sync.Mutex
 		err := workload.RunClients(ctx, d.store, cfg, func(x workload.Txn) error {
 			d.tell(&x)
