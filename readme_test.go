@@ -1,7 +1,6 @@
 package isowatch_test
 
 import (
-	"flag"
 	"os"
 	"regexp"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/whole"
 )
-
-var rewrite = flag.Bool("rewrite", false, "keep the screenshot that is taken")
 
 // exampleFinding is what the history of docs/alert.jsonl contains.
 func exampleFinding(t *testing.T) finding.Finding {

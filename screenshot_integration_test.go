@@ -5,6 +5,9 @@ package isowatch_test
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"flag"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/draw"
@@ -17,6 +20,8 @@ import (
 	"slices"
 	"testing"
 )
+
+var rewrite = flag.Bool("rewrite", false, "keep the screenshot that is taken")
 
 // TestTakeScreenshot takes the README's picture with a real browser. With -rewrite it is kept.
 func TestTakeScreenshot(t *testing.T) {
@@ -79,4 +84,12 @@ func packed(t *testing.T, file []byte) []byte {
 		t.Fatal(err)
 	}
 	return small.Bytes()
+}
+
+// labelled is the image with the chunk.
+func labelled(image []byte, hash string) []byte {
+	body := []byte("tEXt" + shownTitle + hash)
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(body)-4))
+	chunk = binary.BigEndian.AppendUint32(append(chunk, body...), crc32.ChecksumIEEE(body))
+	return bytes.Join([][]byte{image[:headerEnd], chunk, image[headerEnd:]}, nil)
 }

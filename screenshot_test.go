@@ -3,10 +3,8 @@ package isowatch_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash/crc32"
 	"image/png"
 	"net/http"
 	"net/http/httptest"
@@ -67,14 +65,6 @@ const (
 	headerEnd  = 8 + 4 + 4 + 13 + 4 // signature, and the chunk IHDR
 	shownTitle = "Source\x00"
 )
-
-// labelled is the image with the chunk.
-func labelled(image []byte, hash string) []byte {
-	body := []byte("tEXt" + shownTitle + hash)
-	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(body)-4))
-	chunk = binary.BigEndian.AppendUint32(append(chunk, body...), crc32.ChecksumIEEE(body))
-	return bytes.Join([][]byte{image[:headerEnd], chunk, image[headerEnd:]}, nil)
-}
 
 // label is what the chunk says.
 func label(image []byte) string {
