@@ -39,6 +39,42 @@ func TestReadmeAlert(t *testing.T) {
 	}
 }
 
+// named finds files in the checkout that commands name.
+var named = regexp.MustCompile(`\.?/?[a-z]+(/[a-z-]+)*\.(jsonl|edn|json)\b`)
+
+// TestReadmeCommands: the README is short, builds the program before it uses it, and its commands name
+// files that are there.
+func TestReadmeCommands(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(text)
+	if n := strings.Count(readme, "\n"); n > 120 {
+		t.Errorf("README.md has %d lines, want at most 120", n)
+	}
+	build, use := strings.Index(readme, "go build -o monitor ./cmd/monitor"), strings.Index(readme, "./monitor ")
+	if build < 0 || use < build {
+		t.Error("README.md uses ./monitor before it says how to build it")
+	}
+	files := 0
+	for line := range strings.Lines(readme[build:]) {
+		command, _, _ := strings.Cut(line, " # ")
+		if !strings.Contains(command, "./monitor ") || strings.Contains(command, "*") {
+			continue
+		}
+		for _, file := range named.FindAllString(command, -1) {
+			files++
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: %v", strings.TrimSpace(command), err)
+			}
+		}
+	}
+	if files < 3 {
+		t.Errorf("%d files are named in commands: README.md has more", files)
+	}
+}
+
 // link finds the targets of Markdown links and images.
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
