@@ -16,7 +16,7 @@ type Advice struct {
 }
 
 // maxCauses is how many causes a person reads of a finding.
-const maxCauses = 6
+const maxCauses = 5
 
 // AdviceOn is what the page of the anomaly says to somebody who has a finding of it and expects e.
 // With a product, it is about that product and its setting only. Without one, causes of products
@@ -94,16 +94,19 @@ func and(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// at are products and settings in words: those that have one setting name it once.
+// at are products and settings in words: a setting that several of them have is named once.
 func at(names []string) string {
 	_, setting, _ := strings.Cut(names[0], "/")
 	var products []string
 	for _, n := range names {
-		product, its, _ := strings.Cut(n, "/")
-		if its != setting || its == "" {
+		name, its, _ := strings.Cut(n, "/")
+		if its != setting || its != "" && len(names) == 1 {
 			return and(names)
 		}
-		products = append(products, product)
+		products = append(products, product(name))
 	}
-	return and(products) + " at " + setting
+	if setting == "" {
+		return and(products)
+	}
+	return and(products) + " at " + strings.ReplaceAll(setting, "-", " ")
 }

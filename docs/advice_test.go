@@ -40,7 +40,7 @@ func TestAdviceOn(t *testing.T) {
 		{"lost-update", "mysql/repeatable-read", "mysql/repeatable-read allows it.", "If the application needs it kept out, use mysql/serializable", "postgresql"},
 		{"lost-update", "mariadb/serializable", "The transactions ran at a weaker setting: mariadb/read-uncommitted, mariadb/read-committed and mariadb/repeatable-read allow it.", "If the application can live with it, expect less", "Or lock"},
 		{"lost-update", "tidb/optimistic", "The transactions ran at a weaker setting", "Make sure that they ran at tidb/optimistic", "Galera"},
-		{"lost-update", "", "postgresql, mysql, mariadb, cockroachdb, yugabytedb and tidb at read-committed: the application reads", "Does the level allow it?", "weaker"},
+		{"lost-update", "", "PostgreSQL, MySQL, MariaDB, CockroachDB, YugabyteDB and TiDB at read committed: the application reads", "Does the level allow it?", "weaker"},
 		{"lost-update", "read-committed", "read-committed allows it. So it is no fault", "If the application needs it kept out, use snapshot-isolation or a stronger level", "no setting"},
 		{"lost-update", "serializable", "The transactions ran at a weaker level than serializable", "Make sure that they ran at serializable", "use "},
 		{"G2-item", "postgresql/serializable", "The transactions ran at a weaker setting", "Make sure that they ran at postgresql/serializable", "oracle"},
@@ -169,7 +169,7 @@ func names(of string, s isolation.Setting) bool {
 	of, _, _ = strings.Cut(of, ", weaker than ")
 	list, setting, one := strings.Cut(of, " at ")
 	for _, n := range strings.Split(strings.ReplaceAll(list, " and ", ", "), ", ") {
-		if n == s.String() || one && n == s.Product && setting == s.Name {
+		if n == s.String() || one && strings.EqualFold(n, s.Product) && strings.ReplaceAll(setting, " ", "-") == s.Name {
 			return true
 		}
 	}
@@ -221,7 +221,7 @@ func TestPagesNameTheSettings(t *testing.T) {
 // Every product has words for how its setting is chosen and seen.
 func TestChoices(t *testing.T) {
 	for _, s := range isolation.Settings("") {
-		if c := choices[s.Product]; c.chosen == "" || c.asked == "" {
+		if c := choices[s.Product]; c.chosen == "" || c.asked == "" || !strings.EqualFold(c.product, s.Product) {
 			t.Errorf("%s: %+v", s.Product, c)
 		}
 	}

@@ -15,12 +15,15 @@ func (o occurrence) causes(list []entry) []string {
 	frequent, all := everywhere(strong), everywhere(others)
 	frequentOwn, frequentLess := o.ofProducts(strong)
 	own, less := o.ofProducts(others)
-	switch o.stance() {
-	case forbids:
-		return slices.Concat(frequent, o.weakened(), frequentOwn, own, all, frequentLess, less)
-	case allows:
+	_, known := o.setting()
+	switch stance := o.stance(); {
+	case stance == forbids && known:
+		return slices.Concat(frequent, o.weakened(), frequentOwn, own, all)
+	case stance == forbids:
+		return slices.Concat(frequent, o.weakened(), frequentOwn, all, own, frequentLess, less)
+	case stance == allows:
 		return slices.Concat([]string{o.allowed()}, frequent, frequentOwn, own, all)
-	case lowered:
+	case stance == lowered:
 		asked := fmt.Sprintf("The transactions asked for less than %s, and what they asked for allows it: isolation in their records shows that.", o.name())
 		return slices.Concat([]string{asked}, frequent, all)
 	}
