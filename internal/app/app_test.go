@@ -228,8 +228,8 @@ func TestFromRecordToPages(t *testing.T) {
 	}
 	metrics := get(t, a, "/metrics")
 	for _, want := range []string{
-		`isowatch_findings_total{anomaly="G2-item",expected="false",source="default"} 1`,
-		`isowatch_findings_total{anomaly="G0",expected="false",source="default"} 0`,
+		`isowatch_findings_total{anomaly="G2-item",expected="false",source="default",title="write skew"} 1`,
+		`isowatch_findings_total{anomaly="G0",expected="false",source="default",title="write cycle"} 0`,
 		`isowatch_transactions_total{source="default",status="committed"} 2`,
 		`isowatch_dead_letters_total{source="default"} 1`,
 		`isowatch_source_up{input="nats:ISOWATCH"} 1`,
