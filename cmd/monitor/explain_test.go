@@ -53,6 +53,30 @@ func TestExamplesOnPages(t *testing.T) {
 	}
 }
 
+// The page that a plain name leads to has an example whose finding is called that.
+func TestNamesShowWhatTheySay(t *testing.T) {
+	for name, title := range map[string]string{
+		"fuzzy read": "non-repeatable read", "non-repeatable read": "non-repeatable read", "P2": "non-repeatable read", "own write not read": "own write not read",
+		"phantom": "phantom", "P3": "phantom", "A3": "non-repeatable read", "dirty read": "aborted read", "aborted read": "aborted read",
+		"intermediate read": "intermediate read", "dirty write": "write cycle", "circular information flow": "circular information flow",
+		"read skew": "fractured read", "fractured read": "fractured read", "causality violation": "causality violation", "stale read": "stale read",
+		"read your writes violated": "read your writes violated", "long fork": "long fork", "write skew": "write skew", "lost update": "lost update",
+	} {
+		p, ok := docs.Find(docs.Anomalies(), name)
+		if !ok {
+			t.Errorf("nothing is called %q", name)
+			continue
+		}
+		var shown []string
+		for _, m := range example.FindAllStringSubmatch(p.Text, -1) {
+			shown = append(shown, findingOf(t, m[1], m[2], m[3]).Title)
+		}
+		if !slices.Contains(shown, title) {
+			t.Errorf("%q leads to %s, which shows %q and no %s", name, p.Names[0], shown, title)
+		}
+	}
+}
+
 // findingOf checks the history and returns the finding of that name.
 func findingOf(t *testing.T, history, command, want string) finding.Finding {
 	t.Helper()
