@@ -53,6 +53,27 @@ func TestExamplesOnPages(t *testing.T) {
 	}
 }
 
+// manyOfOne is a plural, or its verb, behind the number 1.
+var manyOfOne = regexp.MustCompile(`(^|[^\w.,/-])1 (?:more |bad |stronger )?(?:transactions|operations|records|reads|writes|findings|levels|keys|sessions|edges|dependencies)\b|\b1 read or write depend\b`)
+
+// What is printed of the examples says "1 transaction", and not "1 transactions".
+func TestOneIsNotMany(t *testing.T) {
+	for _, p := range docs.Anomalies() {
+		for _, m := range example.FindAllStringSubmatch(p.Text, -1) {
+			file := filepath.Join(t.TempDir(), "history.jsonl")
+			if err := os.WriteFile(file, []byte(m[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stdout, stderr bytes.Buffer
+			term := terminal{stdout: &stdout, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}
+			run(t.Context(), append(strings.Fields(m[2]), file), term)
+			if bad := manyOfOne.FindString(stdout.String() + stderr.String()); bad != "" {
+				t.Errorf("%s: %q in\n%s", p.Names[0], bad, stdout.String())
+			}
+		}
+	}
+}
+
 // The page that a plain name leads to has an example whose finding is called that.
 func TestNamesShowWhatTheySay(t *testing.T) {
 	for name, title := range map[string]string{

@@ -170,7 +170,7 @@ func TestAdviceIsShown(t *testing.T) {
 		t.Errorf("a version is asked for where each operation has one:\n%s", page)
 	}
 	for path, want := range map[string]string{
-		"/":              "Values of keys stock/# repeat (two transactions wrote one value of a key), so that they do not say which transaction wrote them: 0 of 1 reads are decided.",
+		"/":              "Values of keys stock/# repeat (two transactions wrote one value of a key), so that they do not say which transaction wrote them: 0 of 1 read is decided.",
 		"/api/v1/status": `"repeating":[{"pattern":"stock/#",`,
 	} {
 		if page := get(t, a, path); !strings.Contains(page, want) {
