@@ -34,14 +34,14 @@ func TestAdviceOn(t *testing.T) {
 		step            string // some step begins with it
 		without         string // nothing holds it
 	}{
-		{"lost-update", "postgresql/read-committed", "postgresql/read-committed allows it. So it is no fault", "If the application needs it kept out, use postgresql/repeatable-read, and retry", "MySQL"},
-		{"lost-update", "postgres/read-committed", "postgresql/read-committed allows it. So it is no fault", "If the application needs it kept out, use postgresql/repeatable-read, and retry", "MySQL"},
+		{"lost-update", "postgresql/read-committed", "postgresql/read-committed allows it. So the database is not at fault", "If the application needs it kept out, use postgresql/repeatable-read, and retry", "MySQL"},
+		{"lost-update", "postgres/read-committed", "postgresql/read-committed allows it. So the database is not at fault", "If the application needs it kept out, use postgresql/repeatable-read, and retry", "MySQL"},
 		{"lost-update", "postgresql/repeatable-read", "The transactions ran at a weaker setting: postgresql/read-uncommitted and postgresql/read-committed allow it.", "Make sure that they ran at postgresql/repeatable-read. Ask on a connection of the application: SHOW transaction_isolation.", "use postgresql"},
 		{"lost-update", "mysql/repeatable-read", "mysql/repeatable-read allows it.", "If the application needs it kept out, use mysql/serializable", "postgresql"},
 		{"lost-update", "mariadb/serializable", "The transactions ran at a weaker setting: mariadb/read-uncommitted, mariadb/read-committed and mariadb/repeatable-read allow it.", "If the application can live with it, expect less", "Or lock"},
 		{"lost-update", "tidb/optimistic", "The transactions ran at a weaker setting", "Make sure that they ran at tidb/optimistic", "Galera"},
 		{"lost-update", "", "PostgreSQL, MySQL, MariaDB, CockroachDB, YugabyteDB and TiDB at read committed: the application reads", "Does the level allow it?", "weaker"},
-		{"lost-update", "read-committed", "read-committed allows it. So it is no fault", "If the application needs it kept out, use snapshot-isolation or a stronger level", "no setting"},
+		{"lost-update", "read-committed", "read-committed allows it. So the database is not at fault", "If the application needs it kept out, use snapshot-isolation or a stronger level", "no setting"},
 		{"lost-update", "serializable", "The transactions ran at a weaker level than serializable", "Make sure that they ran at serializable", "use "},
 		{"G2-item", "postgresql/serializable", "The transactions ran at a weaker setting", "Make sure that they ran at postgresql/serializable", "oracle"},
 		{"G2-item", "mysql/serializable", "The transactions ran at a weaker setting", "Make sure that they ran at mysql/serializable", "Oracle"},
@@ -108,7 +108,7 @@ func TestAdviceAtEverySetting(t *testing.T) {
 					continue
 				}
 				checkAdvice(t, anomaly+" at "+s.String(), s, a)
-				if says := strings.Contains(a.Causes[0], "no fault of the database"); says != (allowed && isolation.RefutesLevels(anomaly)) {
+				if says := strings.Contains(a.Causes[0], "So the database is not at fault"); says != (allowed && isolation.RefutesLevels(anomaly)) {
 					t.Errorf("%s at %s, allowed %v: first cause %q", anomaly, s, allowed, a.Causes[0])
 				}
 			}

@@ -91,7 +91,7 @@ func (o occurrence) weakened() []string {
 func (o occurrence) allowed() string {
 	base, process := strings.CutSuffix(o.anomaly, "-process")
 	base, realtime := strings.CutSuffix(base, "-realtime")
-	const noFault = ". So it is no fault of the database."
+	const noFault = ". So the database is not at fault."
 	switch {
 	case o.Level == isolation.Level{Special: isolation.Linearizable}:
 		return o.name() + " promises something of each key by itself, and nothing over several keys" + noFault
