@@ -80,7 +80,7 @@ func TestNamesShowWhatTheySay(t *testing.T) {
 		"fuzzy read": "non-repeatable read", "non-repeatable read": "non-repeatable read", "P2": "non-repeatable read", "own write not read": "own write not read",
 		"phantom": "phantom", "P3": "phantom", "A3": "non-repeatable read", "dirty read": "aborted read", "aborted read": "aborted read",
 		"intermediate read": "intermediate read", "dirty write": "write cycle", "circular information flow": "circular information flow",
-		"read skew": "fractured read", "fractured read": "fractured read", "causality violation": "causality violation", "stale read": "stale read",
+		"read skew": "fractured read", "fractured read": "fractured read", "causality violation": "causality violation", "non-monotonic view": "non-monotonic view", "OTV": "non-monotonic view", "stale read": "stale read",
 		"read your writes violated": "read your writes violated", "long fork": "long fork", "write skew": "write skew", "lost update": "lost update",
 	} {
 		p, ok := docs.Find(docs.Anomalies(), name)
