@@ -44,7 +44,7 @@ func TestAdviceOn(t *testing.T) {
 		{"lost-update", "read-committed", "read-committed allows it. So the database is not at fault", "If the application needs it kept out, use snapshot-isolation or a stronger level", "no setting"},
 		{"lost-update", "serializable", "The transactions ran at a weaker level than serializable", "Make sure that they ran at serializable", "use "},
 		{"G2-item", "postgresql/serializable", "The transactions ran at a weaker setting", "Make sure that they ran at postgresql/serializable", "oracle"},
-		{"G2-item", "mysql/serializable", "The transactions ran at a weaker setting", "Make sure that they ran at mysql/serializable", "Oracle"},
+		{"G2-item", "mysql/serializable", "The transactions ran at a weaker setting", "If no cause fits, report it to the product.", "Oracle"},
 		{"G2-item", "cockroachdb/serializable", "The transactions ran at a weaker setting: cockroachdb/read-committed allows it.", "Make sure that", "PostgreSQL"},
 		{"G2-item-realtime", "postgresql/serializable", "postgresql/serializable promises nothing about real time.", "If the application needs it kept out, order these", "Oracle"},
 		{"G-single-item-process", "cockroachdb/serializable", "cockroachdb/serializable promises no order in a session.", "If the application needs it kept out, order these", "PostgreSQL"},

@@ -2,6 +2,8 @@ package docs
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -21,7 +23,20 @@ func (o occurrence) steps(list []entry) []string {
 			steps = append(steps, fmt.Sprintf("%s: %s", at(e.of), e.text))
 		}
 	}
-	if o.stance() == forbids && len(o.weakened()) > 0 {
+	return append(steps, o.lastSteps(steps)...)
+}
+
+// lastSteps are what is left to do about what the level forbids, when the others are taken.
+func (o occurrence) lastSteps(others []string) []string {
+	const report = "report it to the product"
+	var steps []string
+	if o.stance() != forbids {
+		return nil
+	}
+	if !slices.ContainsFunc(others, func(s string) bool { return strings.Contains(s, report) }) {
+		steps = append(steps, "If no cause fits, "+report+".")
+	}
+	if len(o.weakened()) > 0 {
 		steps = append(steps, "If the application can live with it, expect less with --expect. It is then counted, and raises no alert.")
 	}
 	return steps
