@@ -42,7 +42,7 @@ func TestAdviceOn(t *testing.T) {
 		{"lost-update", "tidb/optimistic", "The transactions ran at a weaker setting", "Make sure that they ran at tidb/optimistic", "Galera"},
 		{"lost-update", "", "PostgreSQL, MySQL, MariaDB, CockroachDB, YugabyteDB and TiDB at read committed: the application reads", "Does the level allow it?", "weaker"},
 		{"lost-update", "read-committed", "read-committed allows it. So the database is not at fault", "If the application needs it kept out, use snapshot-isolation or a stronger level", "no setting"},
-		{"lost-update", "serializable", "The transactions ran at a weaker level than serializable", "Make sure that they ran at serializable", "use "},
+		{"lost-update", "serializable", "The transactions ran at a weaker level than serializable", "Make sure that they ran at serializable", ", use "},
 		{"G2-item", "postgresql/serializable", "The transactions ran at a weaker setting", "Make sure that they ran at postgresql/serializable", "oracle"},
 		{"G2-item", "mysql/serializable", "The transactions ran at a weaker setting", "If no cause fits, report it to the product.", "Oracle"},
 		{"G2-item", "cockroachdb/serializable", "The transactions ran at a weaker setting: cockroachdb/read-committed allows it.", "Make sure that", "PostgreSQL"},
