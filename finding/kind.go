@@ -26,4 +26,5 @@ const (
 	CyclicVersions                           // A's read and write contradict the given order; B wrote what A read. With edges: the steps of a circle
 	Nonlinearizable                          // the operations on a key have no order in which each takes effect while it runs
 	NoOrder                                  // no order of the transactions explains what they read
+	RetiredConflict                          // A, retired too, wrote what a retired transaction had read
 )

@@ -36,6 +36,7 @@ const (
 	UnattributedRead  = finding.UnattributedRead
 	RetiredRead       = finding.RetiredRead   // a version older than what is kept: rule (d)
 	RetiredReader     = finding.RetiredReader // a retired transaction had read what A overwrote: rule (d)
+	RetiredConflict   = finding.RetiredConflict // the same of A, retired too, and only now it shows that A replaced that
 	SessionOverlap    = finding.SessionOverlap
 	SequenceGap       = finding.SequenceGap
 	Contradictory     = finding.Contradictory

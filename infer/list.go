@@ -314,6 +314,9 @@ func (s *State) connect(v, old uint32) {
 		for r := s.versions[x.prev].readers; r != 0; r = s.olderReader(r) {
 			s.edge(s.readers[r].txn, w, RW, v, 0)
 		}
+		if s.txns[w].flags&retired != 0 && s.versions[x.prev].flags&seen != 0 {
+			s.anomaly(Anomaly{Kind: RetiredConflict, A: w, Version: v})
+		}
 	}
 	a := v
 	for ; a != 0 && (a == v || s.versions[a].writer == 0); a = s.versions[a].next {

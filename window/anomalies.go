@@ -17,6 +17,9 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	case a.Kind == infer.Nonlinearizable:
 		h.reportLine(a)
 		return
+	case a.Kind == infer.RetiredConflict:
+		h.reports.conflictBeyond(a)
+		return
 	case name.Kind == finding.KindHorizon:
 		h.beyond(a)
 		return

@@ -118,6 +118,23 @@ func (h *finder) beyond(a *infer.Anomaly) {
 	h.reports.note(class, what, h.clock.noted(a.A))
 }
 
+// conflictBeyond reports an append of which it shows only now that it replaced what somebody else had
+// read, after both have retired: the conflict is tracked, and was in no serializable order while it
+// could have been none (see untracked).
+func (s *reports) conflictBeyond(a *infer.Anomaly) {
+	if !s.asking.losesTrack() {
+		return
+	}
+	in := incremental.Views(0)
+	for i, l := range s.views {
+		if l.Underlying() == isolation.Serializable {
+			in |= 1 << i
+		}
+	}
+	key := s.infer.Key(a.Version)
+	s.noteIn(in, keyClass(key), "write of what a retired transaction had read of "+key, s.clock.noted(a.A))
+}
+
 // noted is what a horizon finding says of a transaction.
 type noted struct {
 	id, epoch  string

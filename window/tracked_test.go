@@ -79,3 +79,29 @@ func tellingOnlyOne(t *testing.T) string {
 	_, why := m.VerdictAsAsked(isolation.Level{Base: isolation.Serializable})
 	return why
 }
+
+// TestConflictShownLate: a write skew over appends is none while an untracked append may stand
+// between. When a read shows that none did, both have left the window: serializability is unknown.
+func TestConflictShownLate(t *testing.T) {
+	cfg := Config{
+		Levels: []isolation.Level{{Base: isolation.SnapshotIsolation}, {Base: isolation.Serializable}}, Named: true,
+		Contract: Contract{Complete: true}, Window: For(time.Millisecond), Lateness: For(time.Microsecond),
+	}
+	cfg.Rules.Tracked = true
+	for _, c := range []struct {
+		name, level, want string // level: what the first one asks for
+	}{
+		{"one asks for less", "read committed", Unknown},
+		{"all are tracked", "serializable", Violated},
+	} {
+		m, _ := check(t, cfg,
+			`{"txn":"T0","start":1,"end":2,"status":"committed","isolation":"`+c.level+`","ops":[{"op":"w","key":"z","value":1}]}`+"\n"+
+				`{"txn":"T1","start":3,"end":9,"status":"committed","ops":[{"op":"r","key":"x","value":[]},{"op":"append","key":"y","value":1}]}`+"\n"+
+				`{"txn":"T2","start":4,"end":8,"status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`+"\n"+
+				`{"txn":"T3","start":5000000,"end":5000001,"status":"committed","ops":[{"op":"w","key":"q","value":1}]}`+"\n"+
+				`{"txn":"T4","start":9000000,"end":9000001,"status":"committed","ops":[{"op":"r","key":"x","value":[1]},{"op":"r","key":"y","value":[1]}]}`)
+		if verdict, why := m.VerdictAsAsked(isolation.Level{Base: isolation.Serializable}); verdict != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.name, verdict, why, c.want)
+		}
+	}
+}
