@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -92,6 +93,8 @@ func TestLinks(t *testing.T) {
 			pages = append(pages, "docs/"+d.Name())
 		}
 	}
+	deeper, _ := filepath.Glob("docs/*/*.md")
+	pages = append(pages, deeper...)
 	followed := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

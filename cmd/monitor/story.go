@@ -120,7 +120,7 @@ func (s *story) appendTable(dst []byte, transactions int64) []byte {
 	for _, r := range rows {
 		all += r.planted
 	}
-	dst = fmt.Appendf(dst, "%d transactions checked in %.1f s. The database broke its promise in %d of them:\n\n", transactions, time.Since(s.began).Seconds(), all)
+	dst = fmt.Appendf(dst, "%s checked in %.1f s. The database broke its promise in %d of them:\n\n", finding.Counted(transactions, "transaction", "transactions"), time.Since(s.began).Seconds(), all)
 	dst = fmt.Appendf(dst, "  %-12s %8s %6s   %s\n", "bug", "planted", "found", "the first one that was found")
 	for _, r := range rows {
 		first := "none"
