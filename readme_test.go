@@ -2,6 +2,7 @@ package isowatch_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -104,6 +105,8 @@ func TestLinks(t *testing.T) {
 			pages = append(pages, "docs/"+d.Name())
 		}
 	}
+	deeper, _ := filepath.Glob("docs/*/*.md")
+	pages = append(pages, deeper...)
 	followed := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

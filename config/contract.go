@@ -138,6 +138,26 @@ func contractKeys() []string {
 	return append(keys, wfrKey, driftKey)
 }
 
+// ContractItems are all that a contract can say, KEY=VALUE; of a duration only KEY=.
+func ContractItems() []string {
+	var items []string
+	c := new(Contract)
+	for _, key := range contractKeys() {
+		switch key {
+		case identityKey:
+			items = append(items, key+"=unique", key+"=version", key+"=observed")
+		case wfrKey:
+			items = append(items, key+"=true")
+		case driftKey:
+			items = append(items, key+"=")
+		default:
+			x := c.choices()[slices.IndexFunc(c.choices(), func(x choice) bool { return x.key == key })]
+			items = append(items, key+"="+x.off, key+"="+x.on)
+		}
+	}
+	return items
+}
+
 // setIdentity says what tells the versions of a register from each other.
 func (c *Contract) setIdentity(value string) error {
 	switch value {

@@ -94,3 +94,21 @@ func TestContractDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestContractItems: each item is understood, and every key has one.
+func TestContractItems(t *testing.T) {
+	keys := map[string]bool{}
+	for _, item := range ContractItems() {
+		key, value, _ := strings.Cut(item, "=")
+		keys[key] = true
+		if value == "" {
+			item += "1s"
+		}
+		if err := new(Contract).Set(item); err != nil {
+			t.Errorf("%s: %v", item, err)
+		}
+	}
+	if len(keys) != len(contractKeys()) {
+		t.Errorf("%d keys, want %d", len(keys), len(contractKeys()))
+	}
+}

@@ -167,7 +167,9 @@ func (i *Input) Validate() error {
 	return f.err()
 }
 
-// mechanisms are those of SASL that are spoken.
+// Mechanisms are those of SASL that Kafka's brokers may be spoken to in.
+func Mechanisms() []string { return slices.Clone(mechanisms) }
+
 var mechanisms = []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
 
 func (k *Kafka) check(f *faults, path string) {

@@ -194,7 +194,12 @@ func (p *Probe) validateLevel(f *faults) {
 		f.add("isolation", "isolation: it is for SQL databases; this URL itself names the level, or a command that sets it")
 	}
 	if p.Isolation != "" && product != "" {
-		if _, _, err := isolation.ParseExpected(product + "/" + setting(p.Isolation)); err != nil {
+		asked := product + "/" + setting(p.Isolation)
+		_, known, err := isolation.ParseExpected(asked)
+		if err == nil && known != asked {
+			err = fmt.Errorf("want SQL's words, as in %q", strings.ReplaceAll(strings.TrimPrefix(known, product+"/"), "-", " "))
+		}
+		if err != nil {
 			f.add("isolation", "isolation %q: %v", p.Isolation, err)
 			return
 		}

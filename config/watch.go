@@ -37,7 +37,10 @@ type Watch struct {
 	// "postgresql/repeatable-read"; "" where a level was named.
 	Setting string
 	Levels  []isolation.Level // that a verdict is given for
-	Named   bool              // Levels were asked for by name, and not as "all" or by default
+	// What Notes says of Expect and Levels.
+	expectNote string
+	levelNotes []string
+	Named      bool // Levels were asked for by name, and not as "all" or by default
 
 	Window         Window
 	Lateness       time.Duration // how far behind the latest one a record may come
@@ -70,17 +73,25 @@ func DefaultWatch(c Contract) Watch {
 
 // SetExpect reads a level's name, or a product and its setting.
 func (w *Watch) SetExpect(text string) error {
-	l, product, err := isolation.ParseExpected(text)
+	l, setting, err := isolation.ParseExpected(text)
 	if err != nil {
 		return err
 	}
-	if w.Expect, w.Setting = l, ""; product != "" {
-		w.Setting = text
-	}
+	w.Expect, w.Setting, w.expectNote = l, setting, isolation.Taken(text)
 	return nil
 }
 
-// Expected is what SetExpect was given.
+// Notes say what is taken of names of levels that mean other things to other people, or are not
+// checked by themselves.
+func (w *Watch) Notes() []string {
+	notes := w.levelNotes
+	if w.expectNote != "" {
+		notes = append([]string{w.expectNote}, notes...)
+	}
+	return notes
+}
+
+// Expected is what SetExpect was given, in our spelling.
 func (w *Watch) Expected() string {
 	if w.Setting != "" {
 		return w.Setting
@@ -137,10 +148,17 @@ const defaultLevels = "default"
 // SetLevels reads level names, and "default" and "all" among them.
 func (w *Watch) SetLevels(text string) error {
 	levels, err := isolation.ParseLevels(text)
-	if err == nil {
-		w.Levels, w.Named = levels, text != "all" && text != defaultLevels
+	if err != nil {
+		return err
 	}
-	return err
+	given := strings.ToLower(strings.TrimSpace(text))
+	w.Levels, w.Named, w.levelNotes = levels, given != "all" && given != defaultLevels, nil
+	for name := range strings.SplitSeq(text, ",") {
+		if note := isolation.Taken(name); note != "" && !slices.Contains(w.levelNotes, note) {
+			w.levelNotes = append(w.levelNotes, note)
+		}
+	}
+	return nil
 }
 
 func (w *Watch) fields() []field {

@@ -1,5 +1,5 @@
 // Package docs holds the pages that the program can show: one for each kind of finding
-// (anomalies), and what each level promises (levels.md).
+// (anomalies), what others call anomalies (phenomena.md), and what each level promises (levels.md).
 package docs
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:embed anomalies/*.md levels.md
+//go:embed anomalies/*.md levels.md phenomena.md
 var files embed.FS
 
 // Page is a page, or a section of one, in Markdown.
@@ -31,9 +31,32 @@ func Anomalies() []Page {
 	return pages
 }
 
+// TitleOf is what the anomaly is called in words: the title of its page in small letters, with
+// what the variant adds. "" if it has no page.
+func TitleOf(anomaly string) string {
+	p, ok := Find(Anomalies(), anomaly)
+	if !ok {
+		return ""
+	}
+	title := strings.ToLower(p.Title)
+	switch {
+	case strings.HasSuffix(anomaly, "-process"):
+		return title + " with session order"
+	case strings.HasSuffix(anomaly, "-realtime"):
+		return title + " in real time"
+	}
+	return title
+}
+
 // Levels are the sections of levels.md that tell of a level.
-func Levels() []Page {
-	text, _ := files.ReadFile("levels.md")
+func Levels() []Page { return sections("levels.md") }
+
+// Phenomena are the sections of phenomena.md: anomalies that findings have no such name for.
+func Phenomena() []Page { return sections("phenomena.md") }
+
+// sections are those of a file that have names.
+func sections(file string) []Page {
+	text, _ := files.ReadFile(file)
 	var pages []Page
 	for _, section := range strings.Split(string(text), "\n## ")[1:] {
 		if p := pageOf("## "+section, "## "); len(p.Names) > 0 {
@@ -54,12 +77,23 @@ func pageOf(text, heading string) Page {
 	return p
 }
 
-// Find is the page that goes by the name. Case, spaces, hyphens and underscores make no
+// Named is the page with exactly that name, but for capitals.
+func Named(pages []Page, name string) (Page, bool) {
+	for _, p := range pages {
+		if slices.ContainsFunc(p.Names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(name)) }) {
+			return p, true
+		}
+	}
+	return Page{}, false
+}
+
+// Find is the page that goes by the name. Case, spaces, hyphens, underscores and a plural make no
 // difference.
 func Find(pages []Page, name string) (Page, bool) {
 	want := plain(name)
+	same := func(n string) bool { return plain(n) == want || plain(n) == strings.TrimSuffix(want, "s") }
 	for _, p := range pages {
-		if slices.ContainsFunc(p.Names, func(n string) bool { return plain(n) == want }) || plain(p.Title) == want {
+		if slices.ContainsFunc(p.Names, same) || same(p.Title) {
 			return p, true
 		}
 	}

@@ -185,13 +185,13 @@ func (q *queue) bytes() int64 {
 func (q *queue) appendState(dst []byte) []byte {
 	all := make([]rank, 0, q.n)
 	q.each(func(r rank) { all = append(all, r) })
-	return flat.Append(dst, all)
+	return flat.Append(dst, "queue", all)
 }
 
 func (q *queue) readState(r *flat.Reader) {
 	*q = queue{}
 	var all []rank
-	flat.Read(r, &all)
+	flat.Read(r, "queue", &all)
 	for _, x := range all {
 		q.push(x)
 	}

@@ -1,7 +1,7 @@
 package incremental
 
 import (
-	"encoding/binary"
+	"slices"
 	"unsafe"
 
 	"github.com/isowatch/isowatch/internal/flat"
@@ -25,28 +25,29 @@ type sharing struct {
 
 // AppendState writes all that the graph holds to dst.
 func (g *Graph) AppendState(dst []byte) []byte {
-	dst = flat.AppendValue(dst, &graphCounts{seq: g.seq, serial: g.serial, numLive: int64(g.numLive)})
+	dst = flat.AppendValue(dst, "graph", &graphCounts{seq: g.seq, serial: g.serial, numLive: int64(g.numLive)})
 	dst = appendTurns(dst, g.past)
 	var shared []sharing
 	for i := range g.orders {
 		shared = append(shared, sharing{uint32(g.orders[i].lead), g.orders[i].bit})
 	}
-	dst = flat.Append(dst, shared)
-	dst = flat.Append(dst, g.cells)
-	dst = flat.Append(dst, g.edges)
-	dst = g.freeEdge.AppendState(dst)
+	dst = flat.Append(dst, "shared", shared)
+	dst = flat.Append(dst, "cells", g.cells)
+	dst = flat.Append(dst, "edges", g.edges)
+	dst = g.freeEdge.AppendState(dst, "freeEdge")
 	if g.timed {
-		dst = flat.Append(dst, g.spans)
+		dst = flat.Append(dst, "spans", g.spans)
 	}
 	for i := range g.orders {
 		o := &g.orders[i]
-		dst = flat.AppendValue(dst, &orderCounts{o.frontier, int64(o.live)})
-		dst = flat.Append(dst, o.slots)
-		dst = flat.Append(dst, o.free)
+		dst = flat.AppendValue(dst, "order", &orderCounts{o.frontier, int64(o.live)})
+		dst = flat.Append(dst, "slots", o.slots)
+		dst = flat.Append(dst, "free", o.free)
 		dst = o.queue.appendState(dst)
 		if o.Time != NoTime {
-			dst = flat.Append(dst, o.low)
-			dst = flat.AppendValue(flat.AppendValue(dst, &o.stale), &o.gone)
+			dst = flat.Append(dst, "low", o.low)
+			dst = flat.AppendValue(dst, "stale", &o.stale)
+			dst = flat.AppendValue(dst, "gone", &o.gone)
 		}
 	}
 	return dst
@@ -56,12 +57,12 @@ func (g *Graph) AppendState(dst []byte) []byte {
 // with the same views.
 func (g *Graph) ReadState(r *flat.Reader) {
 	var c graphCounts
-	flat.ReadValue(r, &c)
+	flat.ReadValue(r, "graph", &c)
 	g.serial = c.serial
 	g.seq, g.numLive = c.seq, int(c.numLive)
 	g.past = readTurns(r)
 	var shared []sharing
-	flat.Read(r, &shared)
+	flat.Read(r, "shared", &shared)
 	if r.Err != nil {
 		return
 	}
@@ -74,29 +75,29 @@ func (g *Graph) ReadState(r *flat.Reader) {
 		g.orders[i] = order{View: g.shape(part{int(x.lead), x.views}), lead: int(x.lead), bit: x.views}
 	}
 	g.layOrders()
-	flat.Read(r, &g.cells)
+	flat.Read(r, "cells", &g.cells)
 	if n := uint64(len(g.cells)); r.Err == nil && (n == 0 || n%uint64(g.stride) != 0) {
 		r.Err = flat.ErrShort
 		return
 	}
 	g.shareCells()
-	flat.Read(r, &g.edges)
-	g.freeEdge.ReadState(r)
+	flat.Read(r, "edges", &g.edges)
+	g.freeEdge.ReadState(r, "freeEdge")
 	if g.timed {
-		flat.Read(r, &g.spans)
+		flat.Read(r, "spans", &g.spans)
 	}
 	for i := range g.orders {
 		o := &g.orders[i]
 		var oc orderCounts
-		flat.ReadValue(r, &oc)
+		flat.ReadValue(r, "order", &oc)
 		o.frontier, o.live = oc.frontier, int(oc.live)
-		flat.Read(r, &o.slots)
-		flat.Read(r, &o.free)
+		flat.Read(r, "slots", &o.slots)
+		flat.Read(r, "free", &o.free)
 		o.queue.readState(r)
 		if o.Time != NoTime {
-			flat.Read(r, &o.low)
-			flat.ReadValue(r, &o.stale)
-			flat.ReadValue(r, &o.gone)
+			flat.Read(r, "low", &o.low)
+			flat.ReadValue(r, "stale", &o.stale)
+			flat.ReadValue(r, "gone", &o.gone)
 		}
 	}
 	g.seen = make([]uint32, 2*g.numVertices)
@@ -113,42 +114,27 @@ func (g *Graph) Bytes() int64 {
 	return n
 }
 
-// appendTurns writes the turns, views and origins as they are in memory.
 func appendTurns(dst []byte, ts []Turn) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(ts)))
+	n := int64(len(ts))
+	dst = flat.AppendValue(dst, "turns", &n)
 	for i := range ts {
-		t := &ts[i]
-		dst = flat.Append(flat.Append(dst, t.Before), t.After)
-		for _, x := range t.From {
-			dst = append(dst, byte(x.View), byte(x.Start))
-		}
+		dst = flat.Append(dst, "before", ts[i].Before)
+		dst = flat.Append(dst, "after", ts[i].After)
+		dst = flat.Append(dst, "from", ts[i].From)
 	}
 	return dst
 }
 
-func readTurns(r *flat.Reader) []Turn {
-	n, k := binary.Uvarint(r.Bytes)
-	if r.Err != nil || k <= 0 || n > uint64(len(r.Bytes)) {
-		r.Err = flat.ErrShort
-		return nil
-	}
-	r.Bytes = r.Bytes[k:]
-	var ts []Turn
-	for range n {
+func readTurns(r *flat.Reader) (ts []Turn) {
+	var n int64
+	for flat.ReadValue(r, "turns", &n); n > 0 && r.Err == nil; n-- {
 		var t Turn
-		flat.Read(r, &t.Before)
-		flat.Read(r, &t.After)
-		if r.Err != nil || len(r.Bytes) < 2*len(t.After) {
+		flat.Read(r, "before", &t.Before)
+		flat.Read(r, "after", &t.After)
+		flat.Read(r, "from", &t.From)
+		outside := func(x Origin) bool { return x.View >= len(t.Before) }
+		if r.Err == nil && (len(t.From) != len(t.After) || slices.ContainsFunc(t.From, outside)) {
 			r.Err = flat.ErrShort
-			return nil
-		}
-		for range t.After {
-			x := Origin{int(r.Bytes[0]), Start(r.Bytes[1])}
-			if x.View >= len(t.Before) {
-				r.Err = flat.ErrShort
-				return nil
-			}
-			t.From, r.Bytes = append(t.From, x), r.Bytes[2:]
 		}
 		ts = append(ts, t)
 	}

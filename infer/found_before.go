@@ -110,6 +110,6 @@ func (s *State) deletedSince(k, n uint32) {
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.Kind == Divergence && a.Version == v })
 }
 
-func (s *State) appendKept(dst []byte) []byte { return flat.Append(dst, s.kept) }
+func (s *State) appendKept(dst []byte) []byte { return flat.Append(dst, "kept", s.kept) }
 
-func (s *State) readKept(r *flat.Reader) { flat.Read(r, &s.kept) }
+func (s *State) readKept(r *flat.Reader) { flat.Read(r, "kept", &s.kept) }

@@ -289,11 +289,11 @@ func (s *State) glimpsedBack(v, n uint32) (back bool) {
 }
 
 func (x *glimpses) appendState(dst []byte) []byte {
-	return flat.AppendValue(flat.Append(dst, x.all), &x.full)
+	return flat.AppendValue(flat.Append(dst, "glimpses", x.all), "full", &x.full)
 }
 
 func (x *glimpses) readState(r *flat.Reader) {
-	flat.Read(r, &x.all)
-	flat.ReadValue(r, &x.full)
+	flat.Read(r, "glimpses", &x.all)
+	flat.ReadValue(r, "full", &x.full)
 	x.link()
 }

@@ -144,20 +144,20 @@ func (p *idSet) get(id uint64) (idEntry, bool) {
 
 func (f *idFilter) appendState(dst []byte) []byte {
 	n := int64(len(f.panes))
-	dst = flat.AppendValue(dst, &n)
-	dst = flat.Append(dst, f.front)
+	dst = flat.AppendValue(dst, "ids", &n)
+	dst = flat.Append(dst, "front", f.front)
 	for i := range f.panes {
 		used := int64(f.panes[i].used)
-		dst = flat.AppendValue(dst, &used)
-		dst = flat.Append(dst, f.panes[i].slots)
+		dst = flat.AppendValue(dst, "used", &used)
+		dst = flat.Append(dst, "slots", f.panes[i].slots)
 	}
 	return dst
 }
 
 func (f *idFilter) readState(r *flat.Reader) {
 	var n int64
-	flat.ReadValue(r, &n)
-	flat.Read(r, &f.front)
+	flat.ReadValue(r, "ids", &n)
+	flat.Read(r, "front", &f.front)
 	if len(f.front) >= idFront && r.Err == nil {
 		r.Err = flat.ErrShort
 	}
@@ -165,8 +165,8 @@ func (f *idFilter) readState(r *flat.Reader) {
 	for range min(n, filterPanes) {
 		var used int64
 		var p idSet
-		flat.ReadValue(r, &used)
-		flat.Read(r, &p.slots)
+		flat.ReadValue(r, "used", &used)
+		flat.Read(r, "slots", &p.slots)
 		if p.used = int(used); r.Err == nil && len(p.slots) == 0 {
 			r.Err = flat.ErrShort
 		}

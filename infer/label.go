@@ -34,8 +34,8 @@ const (
 	FutureRead        = finding.FutureRead
 	GarbageRead       = finding.GarbageRead
 	UnattributedRead  = finding.UnattributedRead
-	RetiredRead       = finding.RetiredRead   // a version older than what is kept: rule (d)
-	RetiredReader     = finding.RetiredReader // a retired transaction had read what A overwrote: rule (d)
+	RetiredRead       = finding.RetiredRead     // a version older than what is kept: rule (d)
+	RetiredReader     = finding.RetiredReader   // a retired transaction had read what A overwrote: rule (d)
 	RetiredConflict   = finding.RetiredConflict // the same of A, retired too, and only now it shows that A replaced that
 	SessionOverlap    = finding.SessionOverlap
 	SequenceGap       = finding.SequenceGap

@@ -236,20 +236,27 @@ func (s *State) leavePartly(v uint32) {
 }
 
 func (p *partial) appendState(dst []byte) []byte {
-	dst = flat.Append(dst, p.visits)
-	dst = flat.Append(dst, p.precedences)
-	for _, list := range [][]uint32{p.freeVisits, p.freePrec, p.ofTxn, p.ofKey, p.precOf, p.out, p.in} {
-		dst = flat.Append(dst, list)
-	}
-	return dst
+	dst = flat.Append(dst, "visits", p.visits)
+	dst = flat.Append(dst, "precedences", p.precedences)
+	dst = flat.Append(dst, "freeVisits", p.freeVisits)
+	dst = flat.Append(dst, "freePrec", p.freePrec)
+	dst = flat.Append(dst, "ofTxn", p.ofTxn)
+	dst = flat.Append(dst, "ofKey", p.ofKey)
+	dst = flat.Append(dst, "precOf", p.precOf)
+	dst = flat.Append(dst, "out", p.out)
+	return flat.Append(dst, "in", p.in)
 }
 
 func (p *partial) readState(r *flat.Reader) {
-	flat.Read(r, &p.visits)
-	flat.Read(r, &p.precedences)
-	for _, list := range []*[]uint32{&p.freeVisits, &p.freePrec, &p.ofTxn, &p.ofKey, &p.precOf, &p.out, &p.in} {
-		flat.Read(r, list)
-	}
+	flat.Read(r, "visits", &p.visits)
+	flat.Read(r, "precedences", &p.precedences)
+	flat.Read(r, "freeVisits", &p.freeVisits)
+	flat.Read(r, "freePrec", &p.freePrec)
+	flat.Read(r, "ofTxn", &p.ofTxn)
+	flat.Read(r, "ofKey", &p.ofKey)
+	flat.Read(r, "precOf", &p.precOf)
+	flat.Read(r, "out", &p.out)
+	flat.Read(r, "in", &p.in)
 	p.latest = map[uint64]uint32{}
 	for id := range p.visits {
 		if x := &p.visits[id]; x.txn != 0 && x.session != 0 && x.behind == 0 {

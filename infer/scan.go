@@ -381,23 +381,23 @@ func (r *ranges) each(s *State, from, to []byte, fn func(uint32)) {
 }
 
 func (s *State) appendScans(dst []byte) []byte {
-	dst = flat.Append(dst, s.scans)
-	dst = s.freeScans.AppendState(dst)
+	dst = flat.Append(dst, "scans", s.scans)
+	dst = s.freeScans.AppendState(dst, "freeScans")
 	dst = s.bounds.appendState(dst)
 	var domains []uint32
 	for i := range s.ordered {
 		domains = append(domains, s.ordered[i].domain)
 	}
-	return flat.Append(dst, domains)
+	return flat.Append(dst, "domains", domains)
 }
 
 // readScans comes when the keys and names are read.
 func (s *State) readScans(r *flat.Reader) {
-	flat.Read(r, &s.scans)
-	s.freeScans.ReadState(r)
+	flat.Read(r, "scans", &s.scans)
+	s.freeScans.ReadState(r, "freeScans")
 	s.bounds.readState(r)
 	var domains []uint32
-	flat.Read(r, &domains)
+	flat.Read(r, "domains", &domains)
 	s.ordered = nil
 	for _, d := range domains {
 		if int(d) < len(s.keys) && r.Err == nil {

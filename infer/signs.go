@@ -332,27 +332,27 @@ func (s *State) EachPattern(fn func(name string, p *pattern.Pattern)) {
 
 func (s *State) appendSigns(dst []byte) []byte {
 	dst = s.signs.patterns.AppendState(dst)
-	dst = flat.Append(dst, s.signs.twoKeys)
-	dst = flat.Append(dst, s.signs.twoVersions)
+	dst = flat.Append(dst, "twoKeys", s.signs.twoKeys)
+	dst = flat.Append(dst, "twoVersions", s.signs.twoVersions)
 	dst = s.signs.glimpses.appendState(dst)
-	dst = flat.Append(dst, s.signs.stood)
-	return flat.AppendValue(dst, &s.signs.endRetired)
+	dst = flat.Append(dst, "stood", s.signs.stood)
+	return flat.AppendValue(dst, "endRetired", &s.signs.endRetired)
 }
 
 func (s *State) readSigns(r *flat.Reader) {
 	s.signs = newSigns()
 	s.signs.patterns.ReadState(r)
-	flat.Read(r, &s.signs.twoKeys)
-	flat.Read(r, &s.signs.twoVersions)
+	flat.Read(r, "twoKeys", &s.signs.twoKeys)
+	flat.Read(r, "twoVersions", &s.signs.twoVersions)
 	s.signs.glimpses.readState(r)
-	flat.Read(r, (*[]stand)(&s.signs.stood))
+	flat.Read(r, "stood", (*[]stand)(&s.signs.stood))
 	if len(s.signs.twoKeys) == 0 {
 		s.signs.twoKeys = nil
 	}
 	if len(s.signs.twoVersions) == 0 {
 		s.signs.twoVersions = nil
 	}
-	flat.ReadValue(r, &s.signs.endRetired)
+	flat.ReadValue(r, "endRetired", &s.signs.endRetired)
 }
 
 // repeatedSince mutes k, which came back with these versions, if the values of its pattern

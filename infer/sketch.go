@@ -83,22 +83,24 @@ func (f *sketch) add(r Ref) {
 	f.last++
 }
 
+// sketchHead is a sketch without its bits.
+type sketchHead struct{ sets, used, last int64 }
+
 func (f *sketch) appendState(dst []byte) []byte {
-	head := [3]int64{int64(len(f.sets)), int64(f.used), int64(f.last)}
-	dst = flat.AppendValue(dst, &head)
+	dst = flat.AppendValue(dst, "sketch", &sketchHead{int64(len(f.sets)), int64(f.used), int64(f.last)})
 	for _, s := range f.sets {
-		dst = flat.Append(dst, s)
+		dst = flat.Append(dst, "set", s)
 	}
 	return dst
 }
 
 func (f *sketch) readState(r *flat.Reader) {
-	var head [3]int64
-	flat.ReadValue(r, &head)
-	f.sets, f.used, f.last = nil, int(head[1]), int(head[2])
-	for i := int64(0); i < head[0] && r.Err == nil; i++ {
+	var head sketchHead
+	flat.ReadValue(r, "sketch", &head)
+	f.sets, f.used, f.last = nil, int(head.used), int(head.last)
+	for i := int64(0); i < head.sets && r.Err == nil; i++ {
 		var s []uint64
-		flat.Read(r, &s)
+		flat.Read(r, "set", &s)
 		if r.Err == nil && (len(s) == 0 || len(s)%blockWords != 0) {
 			r.Err = flat.ErrShort
 		}

@@ -1,82 +1,60 @@
 package infer
 
-import (
-	"unsafe"
-
-	"github.com/isowatch/isowatch/internal/flat"
-)
-
-// layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 17
-
-// Signature names the layout of AppendState.
-func Signature() []byte {
-	return flat.Signature(layoutVersion, unsafe.Sizeof(txn{}), unsafe.Sizeof(key{}), unsafe.Sizeof(version{}),
-		unsafe.Sizeof(write{}), unsafe.Sizeof(reader{}), unsafe.Sizeof(line{}), unsafe.Sizeof(session{}), unsafe.Sizeof(due{}), unsafe.Sizeof(holding{}), unsafe.Sizeof(stand{}))
-}
+import "github.com/isowatch/isowatch/internal/flat"
 
 type scalars struct {
-	gen, joined, sessionOrder       uint32
-	nameless                        uint32 // 1; and 2 for deletes
-	asked                           [2]uint32
-	hand, sessHand                  uint32
-	txnHand, nameHand               uint32
-	spilled                         [4]int64
-	baselineEnds, greatest, untimed int64
-	begunRetired                    int64
-	counters                        Counters
-	reads                           Reads
+	gen                                                      uint32
+	joined, sessionOrder, nameless, deletes                  bool
+	absenceAsked, expiryAsked                                uint32
+	hand, sessHand, txnHand, nameHand                        uint32
+	keysSpilled, txnsSpilled, sessionsSpilled, spillReturned int64
+	baselineEnds, greatest, untimed, begunRetired            int64
+	counters                                                 Counters
+	reads                                                    Reads
 }
 
 // AppendState writes all that the state remembers to dst.
 func (s *State) AppendState(dst []byte) []byte {
 	c := scalars{
-		gen: s.gen, asked: [2]uint32{s.absence.asked, s.expiry.asked}, hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
-		spilled: [4]int64{s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned}, baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, begunRetired: s.begunRetired, counters: s.Counters, reads: s.reads,
+		gen: s.gen, joined: s.joined, sessionOrder: s.sessionOrder, nameless: s.nameless, deletes: s.deletes, absenceAsked: s.absence.asked, expiryAsked: s.expiry.asked,
+		hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
+		keysSpilled: s.spill.keys, txnsSpilled: s.spill.txns, sessionsSpilled: s.spill.sessions, spillReturned: s.spill.returned,
+		baselineEnds: s.baselineEnds, greatest: s.greatest, untimed: s.Untimed, begunRetired: s.begunRetired, counters: s.Counters, reads: s.reads,
 	}
-	if s.joined {
-		c.joined = 1
-	}
-	if s.sessionOrder {
-		c.sessionOrder = 1
-	}
-	if s.nameless {
-		c.nameless = 1
-	}
-	if s.deletes {
-		c.nameless |= 2
-	}
-	dst = flat.AppendValue(dst, &c)
-	dst = flat.Append(dst, s.txns)
-	dst = flat.Append(dst, s.keys)
-	dst = flat.Append(dst, s.versions)
-	dst = flat.Append(dst, s.writes)
-	dst = flat.Append(dst, s.readers)
-	dst = flat.Append(dst, s.lines)
-	dst = flat.Append(dst, s.holdings)
-	dst = flat.Append(dst, s.sessions)
-	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
-		dst = free.AppendState(dst)
-	}
+	dst = flat.AppendValue(dst, "scalars", &c)
+	dst = flat.Append(dst, "txns", s.txns)
+	dst = flat.Append(dst, "keys", s.keys)
+	dst = flat.Append(dst, "versions", s.versions)
+	dst = flat.Append(dst, "writes", s.writes)
+	dst = flat.Append(dst, "readers", s.readers)
+	dst = flat.Append(dst, "lines", s.lines)
+	dst = flat.Append(dst, "holdings", s.holdings)
+	dst = flat.Append(dst, "sessions", s.sessions)
+	dst = s.freeTxns.AppendState(dst, "freeTxns")
+	dst = s.freeVersions.AppendState(dst, "freeVersions")
+	dst = s.freeWrites.AppendState(dst, "freeWrites")
+	dst = s.freeReaders.AppendState(dst, "freeReaders")
+	dst = s.freeKeys.AppendState(dst, "freeKeys")
+	dst = s.freeSessions.AppendState(dst, "freeSessions")
 	count := int64(len(s.seqs))
-	dst = flat.AppendValue(dst, &count)
+	dst = flat.AppendValue(dst, "seqs", &count)
 	for i := range s.seqs {
-		dst = flat.AppendValue(dst, &s.seqs[i].base)
-		dst = flat.Append(dst, s.seqs[i].words)
+		dst = flat.AppendValue(dst, "base", &s.seqs[i].base)
+		dst = flat.Append(dst, "words", s.seqs[i].words)
 	}
-	dst = flat.Append(dst, s.absence.heap)
-	dst = flat.Append(dst, s.patient.heap)
-	dst = flat.Append(dst, s.expiry.heap)
-	dst = flat.Append(dst, s.late)
-	dst = flat.Append(dst, s.unsure)
-	dst = flat.Append(dst, s.held)
-	dst = flat.Append(dst, s.heldVersions)
-	for _, x := range []*index{&s.byID, &s.byKey, &s.byVersion, &s.bySession} {
-		dst = flat.AppendValue(dst, &x.used)
-		dst = flat.Append(dst, x.slots)
-	}
-	dst = flat.Append(dst, s.spill.lingering)
-	dst = flat.Append(dst, s.spill.dead)
+	dst = flat.Append(dst, "heap", s.absence.heap)
+	dst = flat.Append(dst, "heap", s.patient.heap)
+	dst = flat.Append(dst, "heap", s.expiry.heap)
+	dst = flat.Append(dst, "late", s.late)
+	dst = flat.Append(dst, "unsure", s.unsure)
+	dst = flat.Append(dst, "held", s.held)
+	dst = flat.Append(dst, "heldVersions", s.heldVersions)
+	dst = s.byID.appendState(dst, "byID")
+	dst = s.byKey.appendState(dst, "byKey")
+	dst = s.byVersion.appendState(dst, "byVersion")
+	dst = s.bySession.appendState(dst, "bySession")
+	dst = flat.Append(dst, "lingering", s.spill.lingering)
+	dst = flat.Append(dst, "dead", s.spill.dead)
 	dst = s.spill.out.appendState(dst)
 	dst = s.records.appendState(dst)
 	dst = s.names.appendState(dst)
@@ -93,50 +71,49 @@ func (s *State) AppendState(dst []byte) []byte {
 // ReadState replaces what s remembers by what AppendState wrote.
 func (s *State) ReadState(r *flat.Reader) {
 	var c scalars
-	flat.ReadValue(r, &c)
-	s.gen, s.joined, s.absence.asked, s.expiry.asked = c.gen, c.joined == 1, c.asked[0], c.asked[1]
+	flat.ReadValue(r, "scalars", &c)
+	s.gen, s.joined, s.absence.asked, s.expiry.asked = c.gen, c.joined, c.absenceAsked, c.expiryAsked
 	s.spill.hand, s.spill.sessHand, s.spill.txnHand, s.spill.nameHand = c.hand, c.sessHand, c.txnHand, c.nameHand
-	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.spilled[0], c.spilled[1], c.spilled[2], c.spilled[3]
-	s.sessionOrder, s.nameless = c.sessionOrder == 1, c.nameless&1 != 0
-	s.deletes = c.nameless&2 != 0
+	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.keysSpilled, c.txnsSpilled, c.sessionsSpilled, c.spillReturned
+	s.sessionOrder, s.nameless, s.deletes = c.sessionOrder, c.nameless, c.deletes
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
 	s.Untimed, s.begunRetired, s.reads = c.untimed, c.begunRetired, c.reads
-	flat.Read(r, &s.txns)
-	flat.Read(r, &s.keys)
-	flat.Read(r, &s.versions)
-	flat.Read(r, &s.writes)
-	flat.Read(r, &s.readers)
-	flat.Read(r, &s.lines)
-	flat.Read(r, &s.holdings)
-	flat.Read(r, &s.sessions)
-	for _, free := range []*flat.Slots{&s.freeTxns, &s.freeVersions, &s.freeWrites, &s.freeReaders, &s.freeKeys, &s.freeSessions} {
-		free.ReadState(r)
-	}
+	flat.Read(r, "txns", &s.txns)
+	flat.Read(r, "keys", &s.keys)
+	flat.Read(r, "versions", &s.versions)
+	flat.Read(r, "writes", &s.writes)
+	flat.Read(r, "readers", &s.readers)
+	flat.Read(r, "lines", &s.lines)
+	flat.Read(r, "holdings", &s.holdings)
+	flat.Read(r, "sessions", &s.sessions)
+	s.freeTxns.ReadState(r, "freeTxns")
+	s.freeVersions.ReadState(r, "freeVersions")
+	s.freeWrites.ReadState(r, "freeWrites")
+	s.freeReaders.ReadState(r, "freeReaders")
+	s.freeKeys.ReadState(r, "freeKeys")
+	s.freeSessions.ReadState(r, "freeSessions")
 	var count int64
-	flat.ReadValue(r, &count)
+	flat.ReadValue(r, "seqs", &count)
 	s.seqs = nil
 	for i := int64(0); i < count && r.Err == nil; i++ {
 		var x seqSet
-		flat.ReadValue(r, &x.base)
-		flat.Read(r, &x.words)
+		flat.ReadValue(r, "base", &x.base)
+		flat.Read(r, "words", &x.words)
 		s.seqs = append(s.seqs, x)
 	}
-	flat.Read(r, &s.absence.heap)
-	flat.Read(r, &s.patient.heap)
-	flat.Read(r, &s.expiry.heap)
-	flat.Read(r, &s.late)
-	flat.Read(r, &s.unsure)
-	flat.Read(r, &s.held)
-	flat.Read(r, &s.heldVersions)
-	for _, x := range []*index{&s.byID, &s.byKey, &s.byVersion, &s.bySession} {
-		flat.ReadValue(r, &x.used)
-		flat.Read(r, &x.slots)
-		if len(x.slots) == 0 {
-			x.slots = nil
-		}
-	}
-	flat.Read(r, &s.spill.lingering)
-	flat.Read(r, &s.spill.dead)
+	flat.Read(r, "heap", &s.absence.heap)
+	flat.Read(r, "heap", &s.patient.heap)
+	flat.Read(r, "heap", &s.expiry.heap)
+	flat.Read(r, "late", &s.late)
+	flat.Read(r, "unsure", &s.unsure)
+	flat.Read(r, "held", &s.held)
+	flat.Read(r, "heldVersions", &s.heldVersions)
+	s.byID.readState(r, "byID")
+	s.byKey.readState(r, "byKey")
+	s.byVersion.readState(r, "byVersion")
+	s.bySession.readState(r, "bySession")
+	flat.Read(r, "lingering", &s.spill.lingering)
+	flat.Read(r, "dead", &s.spill.dead)
 	s.EndStep()
 	s.spill.out.readState(r)
 	s.records.readState(r)
@@ -156,24 +133,37 @@ func (s *State) ReadState(r *flat.Reader) {
 	}
 }
 
+func (x *index) appendState(dst []byte, name string) []byte {
+	dst = flat.AppendValue(dst, name+".used", &x.used)
+	return flat.Append(dst, name+".slots", x.slots)
+}
+
+func (x *index) readState(r *flat.Reader, name string) {
+	flat.ReadValue(r, name+".used", &x.used)
+	flat.Read(r, name+".slots", &x.slots)
+	if len(x.slots) == 0 {
+		x.slots = nil
+	}
+}
+
 func (a *arena) appendState(dst []byte) []byte {
-	dst = flat.AppendValue(dst, &a.cur)
-	dst = flat.AppendValue(dst, &a.bytes)
-	dst = flat.Append(dst, a.live)
-	dst = flat.Append(dst, a.used)
-	dst = flat.Append(dst, a.free)
+	dst = flat.AppendValue(dst, "cur", &a.cur)
+	dst = flat.AppendValue(dst, "bytes", &a.bytes)
+	dst = flat.Append(dst, "live", a.live)
+	dst = flat.Append(dst, "used", a.used)
+	dst = flat.Append(dst, "free", a.free)
 	for _, c := range a.chunks {
-		dst = flat.Append(dst, c)
+		dst = flat.Append(dst, "chunk", c)
 	}
 	return dst
 }
 
 func (a *arena) readState(r *flat.Reader) {
-	flat.ReadValue(r, &a.cur)
-	flat.ReadValue(r, &a.bytes)
-	flat.Read(r, &a.live)
-	flat.Read(r, &a.used)
-	flat.Read(r, &a.free)
+	flat.ReadValue(r, "cur", &a.cur)
+	flat.ReadValue(r, "bytes", &a.bytes)
+	flat.Read(r, "live", &a.live)
+	flat.Read(r, "used", &a.used)
+	flat.Read(r, "free", &a.free)
 	a.inUse = 0
 	for _, n := range a.used {
 		a.inUse += int64(n)
@@ -184,7 +174,7 @@ func (a *arena) readState(r *flat.Reader) {
 	a.chunks = make([][]byte, len(a.live))
 	for i := range a.chunks {
 		var c []byte
-		flat.Read(r, &c)
+		flat.Read(r, "chunk", &c)
 		if i > 0 && r.Err == nil {
 			c = append(make([]byte, 0, max(len(c), chunkBytes)), c...)
 		}
@@ -197,37 +187,39 @@ func (a *arena) readState(r *flat.Reader) {
 	}
 }
 
+// filterHead is a filter without its hashes.
+type filterHead struct {
+	panes, used int64 // used: of the front
+	forgot      bool
+}
+
 func (f *filter) appendState(dst []byte) []byte {
-	head := [3]int64{int64(len(f.panes)), 0, int64(f.front.used)}
-	if f.forgot {
-		head[1] = 1
-	}
-	dst = flat.AppendValue(dst, &head)
-	dst = flat.Append(dst, f.front.slots)
+	dst = flat.AppendValue(dst, "filter", &filterHead{panes: int64(len(f.panes)), used: int64(f.front.used), forgot: f.forgot})
+	dst = flat.Append(dst, "slots", f.front.slots)
 	for i := range f.panes {
 		used := int64(f.panes[i].used)
-		dst = flat.AppendValue(dst, &used)
-		dst = flat.Append(dst, f.panes[i].slots)
+		dst = flat.AppendValue(dst, "used", &used)
+		dst = flat.Append(dst, "slots", f.panes[i].slots)
 	}
 	return dst
 }
 
 func (f *filter) readState(r *flat.Reader) {
-	var head [3]int64
-	flat.ReadValue(r, &head)
-	f.forgot, f.panes = head[1] == 1, nil
-	f.front = hashSet{used: int(head[2])}
-	flat.Read(r, &f.front.slots)
+	var head filterHead
+	flat.ReadValue(r, "filter", &head)
+	f.forgot, f.panes = head.forgot, nil
+	f.front = hashSet{used: int(head.used)}
+	flat.Read(r, "slots", &f.front.slots)
 	if len(f.front.slots) == 0 {
 		f.front.slots = nil
 	} else if len(f.front.slots) != frontSlots && r.Err == nil {
 		r.Err = flat.ErrShort
 	}
-	for range min(head[0], filterPanes) {
+	for range min(head.panes, filterPanes) {
 		var used int64
 		var p hashSet
-		flat.ReadValue(r, &used)
-		flat.Read(r, &p.slots)
+		flat.ReadValue(r, "used", &used)
+		flat.Read(r, "slots", &p.slots)
 		if p.used = int(used); r.Err == nil && len(p.slots) == 0 {
 			r.Err = flat.ErrShort
 		}

@@ -79,7 +79,12 @@ type dead struct {
 // maxSpilledVersions bounds a record: a key with more versions stays.
 const maxSpilledVersions = 1024
 
-const recordVersion = 4
+// recordVersion is that of the records of retired state that are written, and oldestRecord the first
+// one that is read. A release reads what the one before it wrote.
+const (
+	recordVersion = 4
+	oldestRecord  = 4
+)
 
 // ErrRecord: a record of the store is not what was written.
 var ErrRecord = errors.New("record of retired state is damaged")

@@ -281,8 +281,8 @@ func (r *recordReader) fail() {
 }
 
 func (r *recordReader) version() {
-	if v := r.byte(); v != recordVersion && r.err == nil {
-		r.err = fmt.Errorf("%w: version %d, this program reads %d", ErrRecord, v, recordVersion)
+	if v := r.byte(); (v < oldestRecord || v > recordVersion) && r.err == nil {
+		r.err = fmt.Errorf("%w: version %d, this program reads %d to %d", ErrRecord, v, oldestRecord, recordVersion)
 	}
 }
 

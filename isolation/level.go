@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,6 +58,10 @@ var baseNames = [...]string{
 	Prefix: "prefix", SnapshotIsolation: "snapshot-isolation", Serializable: "serializable",
 }
 
+// BaseNames are the names of the bases, the one with number 1 first. Snapshots hold the numbers: a
+// new base comes at the end.
+func BaseNames() []string { return baseNames[1:] }
+
 var familyPrefix = [...]string{Plain: "", StrongSession: "strong-session-", Strong: "strong-"}
 
 func (l Level) String() string {
@@ -83,18 +88,65 @@ func AllLevels() []Level {
 	return append(ls, Level{Special: GeneralizedSI}, Level{Special: Linearizable})
 }
 
-// ParseLevel reads a level by its name, or by another one that people use for it: see [Meant].
+// ParseLevel reads a level by its name, or by another one that people use for it: see [Taken].
 func ParseLevel(name string) (Level, error) {
 	if l, ok := named(name); ok {
 		return l, nil
 	}
-	if l, ok := named(Meant(name)); ok {
+	if l, ok := Understood(name); ok {
 		return l, nil
 	}
-	if why := Otherwise(name); why != "" {
-		return Level{}, fmt.Errorf("%s", why)
+	return Level{}, noLevel(name)
+}
+
+// noLevel says what to write instead of a name that is no level's.
+func noLevel(name string) error {
+	product, setting, one := strings.Cut(strings.TrimSpace(name), "/")
+	p := productOf(product)
+	switch {
+	case product == "" && !one:
+		return fmt.Errorf("no level is named: want one such as %s", usualLevels)
+	case p != nil && one && p.meant(setting) != nil:
+		x := p.meant(setting)
+		return fmt.Errorf("%s/%s is a product's setting, and goes with expect (--expect %[1]s/%[2]s): among levels write what it stands for, %s", p.name, x.setting, x.level)
+	case p != nil:
+		return fmt.Errorf("%s is a product, and goes with expect (--expect %s): among levels write a level such as %s", p.name, p.names()[0], usualLevels)
 	}
-	return Level{}, fmt.Errorf("no isolation level is called %q; %s", name, nearest(name, LevelNames(AllLevels())))
+	if err := noneOf(name); err != nil {
+		return err
+	}
+	if best := Closest(name, EveryName()); best != "" {
+		return fmt.Errorf("no isolation level is called %q; did you mean %s?", name, best)
+	}
+	return fmt.Errorf("no isolation level is called %q; there are %s and others (monitor explain lists all)", name, usualLevels)
+}
+
+// noneOf says of a name that the field knows why it is no level's; nil: it is another one.
+func noneOf(name string) error {
+	name = strings.TrimSpace(name)
+	words := func(text string) string { return strings.ReplaceAll(strings.ToLower(text), "-", " ") }
+	is := func(anomaly string) bool {
+		return words(anomaly) == words(name) || words(TitleOf(anomaly)) == words(name)
+	}
+	switch {
+	case strings.HasPrefix(strings.ToLower(name), "g-") || slices.ContainsFunc(AnomalyNames(), is):
+		return fmt.Errorf("%q is an anomaly and not a level ('monitor explain %s' names levels that forbid it)", name, name)
+	case strings.HasPrefix(letters(name), "eventual"):
+		return errors.New("eventual consistency forbids nothing that transactions could show: there is no level for it, and read-uncommitted is the weakest one")
+	}
+	return nil
+}
+
+// usualLevels are those that an error names where nothing is near.
+const usualLevels = "serializable, snapshot-isolation, causal, read-committed"
+
+// EveryName are all names of levels, our own first.
+func EveryName() []string {
+	names := LevelNames(AllLevels())
+	for i := range otherNames {
+		names = append(names, otherNames[i].list()...)
+	}
+	return names
 }
 
 // named is the level of exactly that name.
@@ -126,7 +178,7 @@ func ParseLevels(list string) ([]Level, error) {
 }
 
 func parseLevels(name string) ([]Level, error) {
-	switch name {
+	switch strings.ToLower(name) {
 	case "default":
 		return Watched(), nil
 	case "all":
@@ -253,9 +305,9 @@ func Asked(name []byte) Base {
 	case "SERIALIZABLE":
 		return Serializable
 	}
-	l, err := ParseLevel(string(name))
+	l, x, ok := understood(string(name))
 	switch {
-	case err != nil:
+	case !ok || x != nil && x.sense == nearest:
 		return 0
 	case l.Special == GeneralizedSI:
 		return SnapshotIsolation

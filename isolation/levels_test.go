@@ -22,14 +22,19 @@ func TestParseLevels(t *testing.T) {
 		"snapshot-isolation, default": "snapshot-isolation serializable " + strings.Join(watched[2:], " "),
 		"all":                         strings.Join(all, " "),
 		"default,all":                 strings.Join(watched, " ") + " " + without(all, watched),
-		"":                            "error: no isolation level is called \"\"",
+		"":                            "error: no level is named: want one such as serializable, snapshot-isolation, causal, read-committed",
+		"ser,,si":                     "error: no level is named: want one such as serializable, snapshot-isolation, causal, read-committed",
+		"Default,ALL":                 strings.Join(watched, " ") + " " + without(all, watched),
+		"SI,repeatable read,RC":       "snapshot-isolation read-committed",
+		"ser,mysql":                   "error: mysql is a product, and goes with expect (--expect mysql/read-uncommitted): among levels write a level such as serializable, snapshot-isolation, causal, read-committed",
+		"mysql/Repeatable Read":       "error: mysql/repeatable-read is a product's setting, and goes with expect (--expect mysql/repeatable-read): among levels write what it stands for, strong-session-read-committed",
 		"default,serialisable":        "serializable snapshot-isolation strong-session-serializable strong-session-snapshot-isolation",
 		"default;read-committed":      "error: no isolation level is called \"default;read-committed\"",
 	} {
 		ls, err := isolation.ParseLevels(text)
 		got := strings.Join(isolation.LevelNames(ls), " ")
 		if err != nil {
-			got, _, _ = strings.Cut("error: "+err.Error(), "; the nearest are")
+			got, _, _ = strings.Cut("error: "+err.Error(), "; there are")
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)

@@ -1,7 +1,6 @@
 package isolation
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,31 +99,71 @@ func RulesOf(expected string) Rules {
 func plain(b Base) Level   { return Level{Base: b} }
 func session(b Base) Level { return Level{Base: b, Family: StrongSession} }
 
-// ParseExpected reads what a database is expected to keep: a level, or a product
-// and its setting (`postgresql/repeatable-read`), which then is the product's name
-// as well.
-func ParseExpected(text string) (l Level, product string, err error) {
-	name, setting, named := strings.Cut(text, "/")
+// ParseExpected reads what a database is expected to keep: a level, or a product and its
+// setting, as in postgresql/repeatable-read or "mysql/READ COMMITTED". setting is then that in our spelling,
+// and "" for a level.
+func ParseExpected(text string) (l Level, setting string, err error) {
+	text = strings.TrimSpace(text)
+	name, at, one := strings.Cut(text, "/")
 	p := productOf(name)
 	switch {
-	case !named && p != nil:
+	case text == "":
+		return l, "", fmt.Errorf("no level is named: want one such as %s, or a product's setting such as postgresql/repeatable-read", usualLevels)
+	case strings.Contains(text, ","):
+		return l, "", fmt.Errorf("%q names more than one level: name the one that is expected", text)
+	case p != nil && strings.TrimSpace(at) == "":
 		return l, "", fmt.Errorf("%s promises different things at its settings: name one of %s", p.name, firstOf(p.names(), p.name))
-	case !named:
-		if best := Closest(text, productNames()); best != "" {
-			return l, "", fmt.Errorf("no isolation level or product is called %q; did you mean %s?", text, best)
-		}
-		l, err = ParseLevel(text)
-		return l, "", err
+	case p == nil && one:
+		return l, "", noProduct(name)
 	case p == nil:
-		if why := Otherwise(text); why != "" {
-			return l, "", errors.New(why)
-		}
-		return l, "", fmt.Errorf("no product is called %q; %s", name, known(name, productNames(), ""))
+		return parsePlain(text)
 	}
-	if l, ok := p.at(setting); ok {
-		return l, p.name, nil
+	if x := p.meant(at); x != nil {
+		return x.level, p.name + "/" + x.setting, nil
 	}
-	return l, "", fmt.Errorf("%s has no setting %q; %s", p.name, setting, known(p.name+"/"+setting, p.names(), p.name))
+	return l, "", fmt.Errorf("%s has no setting %q; %s", p.name, at, known(p.name+"/"+settingName(at), p.names(), p.name))
+}
+
+// parsePlain reads a level; a name that is none may be one of a product.
+func parsePlain(text string) (Level, string, error) {
+	l, ok := Understood(text)
+	switch {
+	case ok:
+		return l, "", nil
+	case Elsewhere(text) != nil:
+		return l, "", Elsewhere(text)
+	case noneOf(text) != nil:
+		return l, "", noneOf(text)
+	}
+	if best := Closest(text, slices.Concat(EveryName(), productNames())); best != "" {
+		return l, "", fmt.Errorf("no isolation level or product is called %q; did you mean %s?", text, best)
+	}
+	return l, "", fmt.Errorf("no isolation level or product is called %q; there are %s, postgresql/repeatable-read and others (monitor explain lists all)", text, usualLevels)
+}
+
+// elsewhere says of products without settings here what to name instead.
+var elsewhere = map[string]string{
+	"oracle":    "its SERIALIZABLE is snapshot isolation: name the level snapshot-isolation",
+	"sqlserver": sqlServer, "mssql": sqlServer, "sql server": sqlServer,
+	"db2": "its repeatable read is serializable, and its cursor stability read-committed: name that level",
+}
+
+const sqlServer = "its SNAPSHOT is snapshot-isolation, its READ COMMITTED is read-committed, and its SERIALIZABLE is serializable: name that level"
+
+// Elsewhere says what to name instead of a product that has no settings here; nil: it has some, or is not
+// known at all.
+func Elsewhere(name string) error {
+	if why := elsewhere[strings.ToLower(strings.TrimSpace(name))]; why != "" {
+		return fmt.Errorf("%s has no settings here, and %s. Products with settings are %s", name, why, firstOf(productNames(), ""))
+	}
+	return nil
+}
+
+func noProduct(name string) error {
+	if err := Elsewhere(name); err != nil {
+		return err
+	}
+	return fmt.Errorf("no product is called %q; %s. A level can be named instead, such as snapshot-isolation", name, known(name, productNames(), ""))
 }
 
 func productNames() []string {
@@ -160,10 +199,10 @@ func (p *product) names() []string {
 	return names
 }
 
-// otherNames are what people call products.
-func otherNames(name string) string {
-	switch name = strings.ToLower(name); name {
-	case "postgres", "pg", "pgsql":
+// productName is the product that people call so.
+func productName(name string) string {
+	switch name = strings.ToLower(strings.TrimSpace(name)); name {
+	case "postgres", "pg", "pgsql", "psql":
 		return "postgresql"
 	case "maria":
 		return "mariadb"
@@ -180,12 +219,42 @@ func otherNames(name string) string {
 }
 
 func productOf(name string) *product {
-	name = otherNames(name)
+	name = productName(name)
 	i := slices.IndexFunc(products, func(p product) bool { return p.name == name })
 	if i < 0 {
 		return nil
 	}
 	return &products[i]
+}
+
+// meant is the setting that people write so: in SQL's words, in other letters, or abbreviated.
+func (p *product) meant(setting string) *promise {
+	name := settingName(setting)
+	if x := p.find(name); x != nil {
+		return x
+	}
+	switch name {
+	case "ru":
+		name = "read-uncommitted"
+	case "rc":
+		name = "read-committed"
+	case "rr":
+		name = "repeatable-read"
+	case "ser", "s":
+		name = "serializable"
+	case "snapshot":
+		name = "snapshot-isolation"
+	case "si", "snapshot-isolation":
+		if name = "snapshot"; p.find(name) == nil {
+			name = "snapshot-isolation"
+		}
+	}
+	return p.find(name)
+}
+
+// settingName is a setting in SQL's words as it is named here.
+func settingName(words string) string {
+	return strings.NewReplacer(" ", "-", "_", "-", "isab", "izab").Replace(strings.ToLower(strings.TrimSpace(words)))
 }
 
 // at is what the product promises at the setting.

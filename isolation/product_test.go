@@ -7,33 +7,48 @@ import (
 )
 
 func TestParseExpected(t *testing.T) {
-	for _, c := range []struct{ text, level, product, fault string }{
+	for _, c := range []struct{ text, level, setting, fault string }{
 		{"serializable", "serializable", "", ""},
 		{"strong-session-causal", "strong-session-causal", "", ""},
-		{"postgresql/repeatable-read", "strong-session-snapshot-isolation", "postgresql", ""},
-		{"postgresql/repeatable-read-with-replicas", "causal", "postgresql", ""},
-		{"mysql/repeatable-read", "strong-session-read-committed", "mysql", ""},
-		{"spanner/serializable", "strong-serializable", "spanner", ""},
-		{"cassandra/lwt", "linearizable", "cassandra", ""},
-		{"sqlite/serializable", "strong-session-serializable", "sqlite", ""},
+		{"postgresql/repeatable-read", "strong-session-snapshot-isolation", "postgresql/repeatable-read", ""},
+		{"postgresql/repeatable-read-with-replicas", "causal", "postgresql/repeatable-read-with-replicas", ""},
+		{"mysql/repeatable-read", "strong-session-read-committed", "mysql/repeatable-read", ""},
+		{"spanner/serializable", "strong-serializable", "spanner/serializable", ""},
+		{"cassandra/lwt", "linearizable", "cassandra/lwt", ""},
+		{"sqlite/serializable", "strong-session-serializable", "sqlite/serializable", ""},
 		{"oracle/serializable", "", "", "its SERIALIZABLE is snapshot isolation"},
 		{"teradata/serializable", "", "", `no product is called "teradata"; those known are postgresql, mysql, mariadb, sqlite, cockroachdb and others (monitor explain lists all)`},
 		{"etcd/eventual", "", "", `etcd has no setting "eventual"; those known are etcd/serializable, etcd/linearizable`},
-		{"repeatable-read", "", "", "repeatable-read means different things"}, {"postgresql", "", "", "name one of postgresql/read-uncommitted"},
+		{"postgresql", "", "", "name one of postgresql/read-uncommitted"}, {"mysql/", "", "", "name one of mysql/read-uncommitted"},
 		{"postgresql", "", "", "postgresql/read-committed-with-replicas and others (monitor explain postgresql lists all)"},
-		{"postgresq", "", "", "did you mean postgresql?"}, {"mariadb/serialisable", "", "", "did you mean mariadb/serializable?"},
+		{"postgresq", "", "", "did you mean postgresql?"}, {"mariadb/serialisabel", "", "", "did you mean mariadb/serializable?"},
 		{"postgresqll/serializable", "", "", "did you mean postgresql?"},
-		{"Postgres/serializable", "strong-session-serializable", "postgresql", ""}, {"strict-serializable", "strong-serializable", "", ""},
+		{"Postgres/serializable", "strong-session-serializable", "postgresql/serializable", ""}, {"strict-serializable", "strong-serializable", "", ""},
+		{"mysql/repeatable read", "strong-session-read-committed", "mysql/repeatable-read", ""},
+		{"postgresql/READ COMMITTED", "strong-session-read-committed", "postgresql/read-committed", ""},
+		{"postgres/rr", "strong-session-snapshot-isolation", "postgresql/repeatable-read", ""},
+		{"PG/Serializable", "strong-session-serializable", "postgresql/serializable", ""},
+		{" mariadb/rr ", "strong-session-read-committed", "mariadb/repeatable-read", ""},
+		{"mariadb/SI", "strong-session-snapshot-isolation", "mariadb/snapshot-isolation", ""},
+		{"mongo/snapshot isolation", "snapshot-isolation", "mongodb/snapshot", ""},
+		{"crdb/rc", "read-committed", "cockroachdb/read-committed", ""}, {"mysql/READ_UNCOMMITTED", "strong-session-read-uncommitted", "mysql/read-uncommitted", ""},
+		{"repeatable-read", "read-committed", "", ""}, {"session-serializable", "strong-session-serializable", "", ""},
+		{"", "", "", "no level is named: want one such as serializable"}, {" ", "", "", "no level is named"},
+		{"3", "", "", `no isolation level or product is called "3"; there are serializable, snapshot-isolation, causal, read-committed, postgresql/repeatable-read and others (monitor explain lists all)`},
+		{"ser,si", "", "", `"ser,si" names more than one level`},
+		{"sqlserver", "", "", "sqlserver has no settings here, and its SNAPSHOT is snapshot-isolation"},
+		{"sqlserver/snapshot", "", "", "Products with settings are postgresql, mysql, mariadb, sqlite, cockroachdb and others (monitor explain lists all)"},
+		{"dynamodb/eventual", "", "", "A level can be named instead, such as snapshot-isolation"},
 	} {
-		l, product, err := ParseExpected(c.text)
+		l, setting, err := ParseExpected(c.text)
 		if c.fault != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fault) {
 				t.Errorf("%s: error %v, want %q", c.text, err, c.fault)
 			}
 			continue
 		}
-		if err != nil || l.String() != c.level || product != c.product {
-			t.Errorf("%s: %v of %q, %v; want %s of %q", c.text, l, product, err, c.level, c.product)
+		if err != nil || l.String() != c.level || setting != c.setting {
+			t.Errorf("%q: %v of %q, %v; want %s of %q", c.text, l, setting, err, c.level, c.setting)
 		}
 	}
 	for _, name := range promises() {

@@ -13,7 +13,7 @@ func (s Setting) String() string { return s.Product + "/" + s.Name }
 // Settings are those of the product, from weak to strong; of all products for "". nil: there is
 // no such product.
 func Settings(name string) []Setting {
-	name = otherNames(name)
+	name = productName(name)
 	var list []Setting
 	for i := range products {
 		for _, x := range products[i].settings {

@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
@@ -440,7 +441,7 @@ func (s *reports) forcedShortfall(l isolation.Level) string {
 	case wide:
 		return "too many transactions without an order to follow what each one had seen"
 	case f.lost > 0:
-		return counted(f.lost, "dependency that was taken back", "dependencies that were taken back")
+		return finding.Counted(f.lost, "dependency that was taken back", "dependencies that were taken back")
 	}
 	return f.timed.shortfall(l)
 }
@@ -460,15 +461,16 @@ func (f *saturated) appendState(dst []byte) []byte {
 	if !f.on {
 		return dst
 	}
-	dst = flat.AppendValue(flat.AppendValue(dst, &f.idle), &f.odd)
-	dst = flat.AppendValue(dst, &f.woken)
-	dst = flat.Append(dst, f.due)
-	dst = flat.Append(dst, f.taken)
-	dst = flat.Append(dst, f.late)
-	dst = flat.Append(dst, f.keys)
-	dst = flat.Append(dst, f.passed)
-	dst = flat.AppendValue(dst, &f.drops)
-	dst = flat.AppendValue(dst, &f.lost)
+	dst = flat.AppendValue(dst, "idle", &f.idle)
+	dst = flat.AppendValue(dst, "odd", &f.odd)
+	dst = flat.AppendValue(dst, "woken", &f.woken)
+	dst = flat.Append(dst, "due", f.due)
+	dst = flat.Append(dst, "taken", f.taken)
+	dst = flat.Append(dst, "late", f.late)
+	dst = flat.Append(dst, "keys", f.keys)
+	dst = flat.Append(dst, "passed", f.passed)
+	dst = flat.AppendValue(dst, "drops", &f.drops)
+	dst = flat.AppendValue(dst, "lost", &f.lost)
 	dst = f.sessions.AppendState(dst)
 	if f.plain != nil {
 		dst = f.plain.AppendState(dst)
@@ -480,16 +482,16 @@ func (f *saturated) readState(r *flat.Reader) {
 	if !f.on {
 		return
 	}
-	flat.ReadValue(r, &f.idle)
-	flat.ReadValue(r, &f.odd)
-	flat.ReadValue(r, &f.woken)
-	flat.Read(r, &f.due)
-	flat.Read(r, &f.taken)
-	flat.Read(r, &f.late)
-	flat.Read(r, &f.keys)
-	flat.Read(r, &f.passed)
-	flat.ReadValue(r, &f.drops)
-	flat.ReadValue(r, &f.lost)
+	flat.ReadValue(r, "idle", &f.idle)
+	flat.ReadValue(r, "odd", &f.odd)
+	flat.ReadValue(r, "woken", &f.woken)
+	flat.Read(r, "due", &f.due)
+	flat.Read(r, "taken", &f.taken)
+	flat.Read(r, "late", &f.late)
+	flat.Read(r, "keys", &f.keys)
+	flat.Read(r, "passed", &f.passed)
+	flat.ReadValue(r, "drops", &f.drops)
+	flat.ReadValue(r, "lost", &f.lost)
 	f.sessions.ReadState(r)
 	if f.plain != nil {
 		f.plain.ReadState(r)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/isolation"
@@ -332,7 +333,7 @@ func (x *timed) shortfall(l isolation.Level) string {
 	case x.wide:
 		return "too many transactions that ran at one time for pasts with real time"
 	case x.late > 0:
-		return counted(x.late, "transaction that came later than one that began behind it", "transactions that came later than ones that began behind them")
+		return finding.Counted(x.late, "transaction that came later than one that began behind it", "transactions that came later than ones that began behind them")
 	case x.pasts != nil && x.pasts.TooWide && l.Base == isolation.Causal:
 		return "too many transactions without an order to follow what each one had seen"
 	}
@@ -344,12 +345,17 @@ func (x *timed) appendState(dst []byte) []byte {
 		return dst
 	}
 	count := uint64(len(x.overs))
-	dst = flat.AppendValue(dst, &count)
+	dst = flat.AppendValue(dst, "overs", &count)
 	for i := range x.overs {
-		dst = flat.Append(flat.AppendValue(dst, &x.overs[i].epoch), x.overs[i].list)
+		dst = flat.AppendValue(dst, "epoch", &x.overs[i].epoch)
+		dst = flat.Append(dst, "list", x.overs[i].list)
 	}
-	dst = flat.AppendValue(flat.Append(flat.Append(dst, x.writes), x.latest), &x.passed)
-	dst = flat.AppendValue(flat.AppendValue(flat.AppendValue(dst, &x.begun), &x.late), &x.wide)
+	dst = flat.Append(dst, "writes", x.writes)
+	dst = flat.Append(dst, "latest", x.latest)
+	dst = flat.AppendValue(dst, "passed", &x.passed)
+	dst = flat.AppendValue(dst, "begun", &x.begun)
+	dst = flat.AppendValue(dst, "late", &x.late)
+	dst = flat.AppendValue(dst, "wide", &x.wide)
 	if x.pasts != nil {
 		dst = x.pasts.AppendState(dst)
 	}
@@ -361,19 +367,19 @@ func (x *timed) readState(r *flat.Reader) {
 		return
 	}
 	var count uint64
-	flat.ReadValue(r, &count)
+	flat.ReadValue(r, "overs", &count)
 	for x.overs = nil; count > 0 && r.Err == nil; count-- {
 		var o overs
-		flat.ReadValue(r, &o.epoch)
-		flat.Read(r, &o.list)
+		flat.ReadValue(r, "epoch", &o.epoch)
+		flat.Read(r, "list", &o.list)
 		x.overs = append(x.overs, o)
 	}
-	flat.Read(r, &x.writes)
-	flat.Read(r, &x.latest)
-	flat.ReadValue(r, &x.passed)
-	flat.ReadValue(r, &x.begun)
-	flat.ReadValue(r, &x.late)
-	flat.ReadValue(r, &x.wide)
+	flat.Read(r, "writes", &x.writes)
+	flat.Read(r, "latest", &x.latest)
+	flat.ReadValue(r, "passed", &x.passed)
+	flat.ReadValue(r, "begun", &x.begun)
+	flat.ReadValue(r, "late", &x.late)
+	flat.ReadValue(r, "wide", &x.wide)
 	if x.pasts != nil {
 		x.pasts.ReadState(r)
 	}

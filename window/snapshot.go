@@ -4,29 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
-	"unsafe"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
-	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/saturation"
 )
-
-// layoutVersion counts changes of what AppendState writes beside the slabs.
-const layoutVersion = 13
-
-// With a turn of the levels, records of before it have another form: programs that do
-// not know of turns must not read them.
-const afterTurns = " turned"
-
-func (o *core) signature() []byte {
-	sig := flat.Signature(layoutVersion, unsafe.Sizeof(incremental.Edge{}), unsafe.Sizeof(isolation.Base(0)), unsafe.Sizeof(over{}), unsafe.Sizeof(overWrite{}))
-	return fmt.Appendf(sig, " %s %s %v", infer.Signature(), saturation.Signature(), isolation.LevelNames(o.views))
-}
 
 // head is the part of a machine that is small: written as JSON.
 type head struct {
@@ -176,22 +161,18 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if err != nil {
 		panic(fmt.Sprintf("window: head of a snapshot: %v", err)) // only strings and numbers are in it
 	}
-	sig := m.signature()
-	if len(m.turning.turns) > 0 {
-		sig = append(sig, afterTurns...)
-	}
-	dst = flat.Append(dst, sig)
-	dst = flat.Append(dst, text)
-	dst = flat.Append(dst, m.asking.asked)
-	dst = flat.Append(dst, m.choices.unreadOut)
-	dst = flat.Append(dst, m.choices.misfits)
-	dst = flat.Append(dst, m.choices.aside)
+	dst = flat.Append(dst, "layout", m.layout())
+	dst = flat.Append(dst, "head", text)
+	dst = flat.Append(dst, "asked", m.asking.asked)
+	dst = flat.Append(dst, "unreadOut", m.choices.unreadOut)
+	dst = flat.Append(dst, "misfits", m.choices.misfits)
+	dst = flat.Append(dst, "aside", m.choices.aside)
 	for i := range m.views {
 		var f []lastFrozen
 		if i < len(m.choices.frozen) {
 			f = m.choices.frozen[i]
 		}
-		dst = flat.Append(dst, f)
+		dst = flat.Append(dst, "frozen", f)
 	}
 	dst = m.graph.AppendState(dst)
 	dst = m.saturated.appendState(dst)
@@ -210,12 +191,11 @@ func named(by map[isolation.Level]int64) map[string]int64 {
 // what AppendState wrote.
 func (m *Machine) ReadState(state []byte) error {
 	r := &flat.Reader{Bytes: state}
-	var sig, text []byte
-	flat.Read(r, &sig)
-	if r.Err == nil && strings.TrimSuffix(string(sig), afterTurns) != string(m.signature()) {
-		return fmt.Errorf("snapshot of layout %q, this program reads %q", sig, m.signature())
+	if err := m.readLayout(r); err != nil {
+		return err
 	}
-	flat.Read(r, &text)
+	var text []byte
+	flat.Read(r, "head", &text)
 	if r.Err != nil {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}
@@ -226,16 +206,16 @@ func (m *Machine) ReadState(state []byte) error {
 	if h.Clocked && !m.saturated.clocked {
 		m.saturated.clocked, m.saturated.sessions = true, saturation.New(true)
 	}
-	flat.Read(r, &m.asking.asked)
+	flat.Read(r, "asked", &m.asking.asked)
 	if len(m.asking.asked) > 0 {
 		m.finder.searcher.Asked = m.asking.askedOf
 	}
-	flat.Read(r, &m.choices.unreadOut)
-	flat.Read(r, &m.choices.misfits)
-	flat.Read(r, &m.choices.aside)
+	flat.Read(r, "unreadOut", &m.choices.unreadOut)
+	flat.Read(r, "misfits", &m.choices.misfits)
+	flat.Read(r, "aside", &m.choices.aside)
 	m.choices.frozen = make([][]lastFrozen, len(m.views))
 	for i := range m.choices.frozen {
-		flat.Read(r, &m.choices.frozen[i])
+		flat.Read(r, "frozen", &m.choices.frozen[i])
 	}
 	if len(m.choices.misfits) == 0 {
 		m.choices.frozen = nil

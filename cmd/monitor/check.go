@@ -49,7 +49,7 @@ func (v formatValue) Set(text string) (err error) {
 		*v.to, err = history.ParseFormat(text)
 	}
 	if err != nil {
-		return usagef("want %s", strings.Join(formats(), " or "))
+		return usageError{errors.New(wanted(text, formats()))}
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func checkCommand(t *terminal) *cobra.Command {
 	}
 	f := c.Flags()
 	watchFlags(f, &w)
-	f.Var(newExpect(&w), "expect", "level that the histories must satisfy: only this level is checked, and the exit code is its verdict")
+	f.Var(expectValue{&w}, "expect", "level that the histories must satisfy: only this level is checked, and the exit code is its verdict")
 	f.Lookup("expect").DefValue = "" // without it all levels are asked for alike
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
@@ -163,7 +163,7 @@ func tellDeadLetters(t *terminal, a *whole.Answer) {
 		t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
 	}
 	if more := a.NumDead - len(a.DeadLetters); more > 0 {
-		t.say("monitor: %d more bad records in %s", more, printable(a.File))
+		t.say("monitor: %s in %s", whole.Plural(int64(more), "more bad record", "more bad records"), printable(a.File))
 	}
 }
 

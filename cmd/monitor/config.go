@@ -29,9 +29,10 @@ func configCheckCommand(t *terminal) *cobra.Command {
 		RunE: func(_ *cobra.Command, files []string) error {
 			wrong := false
 			for _, file := range files {
+				var s config.Service
 				text, err := readConfig(file)
 				if err == nil {
-					_, err = config.Parse(file, text, nil)
+					s, err = config.Parse(file, text, nil)
 				}
 				if err != nil {
 					wrong = true
@@ -39,6 +40,9 @@ func configCheckCommand(t *terminal) *cobra.Command {
 					continue
 				}
 				t.say("%s: nothing is wrong", file)
+				for _, source := range s.SourceNames() {
+					t.tellNotes(s.WatchOf(source))
+				}
 			}
 			if wrong {
 				return exitError{exitUsage}

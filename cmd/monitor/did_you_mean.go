@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -26,24 +28,68 @@ func meantFlag(c *cobra.Command, err error) error {
 	return err
 }
 
+// mostChoices is how many an error names.
+const mostChoices = 5
+
+// wanted says of a text that is none of the choices which there are, and which of them may be meant.
+func wanted(text string, choices []string) string {
+	want := "want " + strings.Join(choices[:min(len(choices), mostChoices)], ", ")
+	if len(choices) > mostChoices {
+		want += " or another one that --help lists"
+	} else if i := strings.LastIndex(want, ", "); i >= 0 {
+		want = want[:i] + " or " + want[i+2:]
+	}
+	if best := isolation.Likely(text, choices); best != "" {
+		want += fmt.Sprintf("; did you mean %s?", best)
+	}
+	return want
+}
+
 // tellTaken says which level is taken where a name that was given has other meanings elsewhere.
 func (t *terminal) tellTaken(flags *pflag.FlagSet) {
-	var given []string
-	if f := flags.Lookup("expect"); f != nil {
-		if v, ok := f.Value.(expectValue); ok {
-			given = append(given, *v.text)
+	for _, name := range []string{"expect", "levels"} {
+		f := flags.Lookup(name)
+		if f == nil {
+			continue
+		}
+		switch v := f.Value.(type) {
+		case expectValue:
+			t.tellNotes(v.to)
+		case levelsValue:
+			t.tellNotes(v.to)
 		}
 	}
-	if f := flags.Lookup("levels"); f != nil {
-		if v, ok := f.Value.(levelsValue); ok {
-			given = append(given, v.given()...)
+}
+
+func (t *terminal) tellNotes(w *config.Watch) {
+	for _, note := range w.Notes() {
+		if !t.noted[note] {
+			t.say("note: %s", note)
+			t.note(note)
 		}
 	}
-	for _, names := range given {
-		for name := range strings.SplitSeq(names, ",") {
-			if text := isolation.Taken(name); text != "" {
-				t.say("note: %s", text)
+}
+
+// note keeps that it was told.
+func (t *terminal) note(text string) {
+	if t.noted == nil {
+		t.noted = map[string]bool{}
+	}
+	t.noted[text] = true
+}
+
+// logNotes does the same for what the file of settings names, for each of its sources.
+func (t *terminal) logNotes(log *slog.Logger, s *config.Service) {
+	told := map[string]bool{}
+	for _, source := range s.SourceNames() {
+		for _, note := range s.WatchOf(source).Notes() {
+			if !t.noted[note] {
+				log.Warn("a level has another name here", "note", note, "source", source)
+				told[note] = true
 			}
 		}
+	}
+	for note := range told {
+		t.note(note)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,26 +36,50 @@ func explainCommand(t *terminal) *cobra.Command {
 	}
 }
 
-// explain prints what the name stands for.
+// explain prints what the name stands for. A name that is exactly one's goes before one that differs
+// in what joins its words: G-SI is an anomaly, and GSI a level.
 func explain(w io.Writer, name string) error {
-	if p, ok := docs.Find(docs.Anomalies(), name); ok {
-		_, err := io.WriteString(w, docs.Readable(p.Text))
+	if strings.TrimSpace(name) == "" {
+		return usagef("no name is given; 'monitor explain' lists what there is")
+	}
+	anomalies := slices.Concat(docs.Anomalies(), docs.Phenomena())
+	p, ok := docs.Named(anomalies, name)
+	if _, level := docs.Named(docs.Levels(), name); !ok && !level {
+		p, ok = docs.Find(anomalies, name)
+	}
+	if base := strings.TrimSuffix(strings.TrimSuffix(name, "-process"), "-realtime"); !ok && base != name { // Elle's variants
+		p, ok = docs.Find(anomalies, base)
+	}
+	if ok {
+		text := docs.Readable(p.Text)
+		if section, found := strings.CutPrefix(text, "## "); found { // of a page with several
+			text = "# " + section
+		}
+		_, err := io.WriteString(w, text)
 		return err
 	}
-	if l, err := isolation.ParseLevel(name); err == nil {
+	if l, ok := isolation.Understood(name); ok {
 		if text := isolation.Taken(name); text != "" {
 			fmt.Fprintf(w, "Note: %s.\n\n", text)
-		}
-		return explainLevel(w, l)
-	}
-	if p, ok := docs.Find(docs.Levels(), name); ok {
-		l, err := isolation.ParseLevel(p.Names[0])
-		if err != nil {
-			return err
+			tellSettings(w, name)
 		}
 		return explainLevel(w, l)
 	}
 	return explainProduct(w, name)
+}
+
+// tellSettings lists what products mean by a name that is also one of their settings.
+func tellSettings(w io.Writer, name string) {
+	told := false
+	for _, s := range isolation.Settings("") {
+		if _, known, err := isolation.ParseExpected(s.Product + "/" + name); err == nil && known == s.String() {
+			fmt.Fprintf(w, "%-44s stands for %s\n", s, s.Level)
+			told = true
+		}
+	}
+	if told {
+		fmt.Fprintln(w)
+	}
 }
 
 // explainLevel prints the level's section, and what it forbids and allows.
@@ -76,6 +101,7 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 	_, text, _ := strings.Cut(p.Text, "\n")
 	text = docs.Readable(text)
 	if section != l.String() {
+		paragraph(&b, "Names", append([]string{l.String()}, isolation.OtherNames(l)...))
 		text = strings.Replace(text, "\nNames: ", fmt.Sprintf("\nNames of %s: ", section), 1)
 	}
 	b.WriteString(text)
@@ -88,38 +114,49 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 	byPage(&b, "It forbids", names[isolation.Ruled])
 	byPage(&b, "It forbids some forms of", names[isolation.Partly])
 	byPage(&b, "It allows", names[isolation.Allowed])
-	var settings []string
-	for _, s := range isolation.Settings("") {
-		if s.Level == l {
-			settings = append(settings, s.String())
-		}
-	}
-	paragraph(&b, "Products that promise it", settings)
+	paragraph(&b, "Taken as it, for want of a nearer level", isolation.NearestNames(l))
+	it, more := promisedBy(l)
+	paragraph(&b, "Products that promise it", it)
+	paragraph(&b, "Products that promise more", more)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+// promisedBy are the settings that promise l, by itself or with session order or real time, and those that promise a
+// stronger level.
+func promisedBy(l isolation.Level) (it, more []string) {
+	for _, s := range isolation.Settings("") {
+		switch {
+		case !s.Level.Implies(l):
+		case s.Level == l || s.Level.Special == 0 && s.Level.Base == l.Base:
+			it = append(it, s.String())
+		default:
+			more = append(more, s.String())
+		}
+	}
+	return it, more
+}
+
 // explainProduct prints the settings of a product, or one of them.
 func explainProduct(w io.Writer, name string) error {
-	product, setting, one := strings.Cut(strings.ToLower(name), "/")
+	product, setting, one := strings.Cut(name, "/")
 	settings := isolation.Settings(product)
 	if len(settings) == 0 {
-		if why := isolation.Otherwise(name); why != "" {
-			_, err := fmt.Fprintln(w, why+".")
-			return err
-		}
 		if best := isolation.Closest(name, everyName()); best != "" {
 			return usagef("nothing is called %q; did you mean %q?", printable(name), best)
+		}
+		if why := isolation.Elsewhere(product); why != nil {
+			return usageError{why}
 		}
 		return usagef("nothing is called %q; 'monitor explain' lists what there is", printable(name))
 	}
 	if one {
-		l, _, err := isolation.ParseExpected(product + "/" + setting)
+		l, known, err := isolation.ParseExpected(product + "/" + setting)
 		if err != nil {
 			return usageError{err}
 		}
-		rules := isolation.RulesOf(product + "/" + setting)
-		fmt.Fprintf(w, "# %s/%s\n\nIt stands for %s.\n", settings[0].Product, setting, l)
+		rules := isolation.RulesOf(known)
+		fmt.Fprintf(w, "# %s\n\nIt stands for %s.\n", known, l)
 		if rules.Rows {
 			fmt.Fprint(w, "It is about rows, not keys. A row that is inserted after another one with its key was deleted is a new row.\n")
 		}
@@ -145,7 +182,7 @@ func byPage(b *strings.Builder, title string, names []string) {
 	for _, p := range docs.Anomalies() {
 		var here []string
 		for _, n := range names {
-			if q, ok := docs.Find(docs.Anomalies(), n); ok && q.Title == p.Title {
+			if slices.Contains(p.Names, n) {
 				here = append(here, n)
 			}
 		}
@@ -206,16 +243,16 @@ func worse(first, next *finding.Finding) *finding.Finding {
 // everyName are the names of everything that has a page, with the other names of anomalies.
 func everyName() []string {
 	names := explained()
-	for _, p := range docs.Anomalies() {
+	for _, p := range slices.Concat(docs.Anomalies(), docs.Phenomena()) {
 		names = append(names, p.Names...)
 	}
-	return names
+	return append(names, isolation.EveryName()...)
 }
 
 // explained are the names of everything that has a page.
 func explained() []string {
 	var names []string
-	for _, p := range docs.Anomalies() {
+	for _, p := range slices.Concat(docs.Anomalies(), docs.Phenomena()) {
 		names = append(names, p.Names[0])
 	}
 	names = append(names, isolation.LevelNames(isolation.AllLevels())...)
@@ -231,13 +268,17 @@ func listExplained(w io.Writer) error {
 		fmt.Fprintf(w, "  %-24s %s\n", p.Names[0], p.Title)
 	}
 	var b strings.Builder
-	var levels, settings []string
+	var elsewhere, levels, settings []string
+	for _, p := range docs.Phenomena() {
+		elsewhere = append(elsewhere, p.Names[0])
+	}
 	for _, p := range docs.Levels() {
 		levels = append(levels, p.Names[0])
 	}
 	for _, s := range isolation.Settings("") {
 		settings = append(settings, s.String())
 	}
+	paragraph(&b, "Anomalies that are reported under other names", elsewhere)
 	paragraph(&b, "Levels, most also with strong-session- and strong- before the name", levels)
 	paragraph(&b, "Settings of products", settings)
 	_, err := io.WriteString(w, b.String())

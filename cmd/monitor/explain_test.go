@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,6 +52,51 @@ func TestExamplesOnPages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// manyOfOne is a plural, or its verb, behind the number 1.
+var manyOfOne = regexp.MustCompile(`(^|[^\w.,/-])1 (?:more |bad |stronger )?(?:transactions|operations|records|reads|writes|findings|levels|keys|sessions|edges|dependencies)\b|\b1 read or write depend\b`)
+
+// What is printed of the examples says "1 transaction", and not "1 transactions".
+func TestOneIsNotMany(t *testing.T) {
+	for _, p := range docs.Anomalies() {
+		for _, m := range example.FindAllStringSubmatch(p.Text, -1) {
+			file := filepath.Join(t.TempDir(), "history.jsonl")
+			if err := os.WriteFile(file, []byte(m[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stdout, stderr bytes.Buffer
+			term := terminal{stdout: &stdout, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}
+			run(t.Context(), append(strings.Fields(m[2]), file), term)
+			if bad := manyOfOne.FindString(stdout.String() + stderr.String()); bad != "" {
+				t.Errorf("%s: %q in\n%s", p.Names[0], bad, stdout.String())
+			}
+		}
+	}
+}
+
+// The page that a plain name leads to has an example whose finding is called that.
+func TestNamesShowWhatTheySay(t *testing.T) {
+	for name, title := range map[string]string{
+		"fuzzy read": "non-repeatable read", "non-repeatable read": "non-repeatable read", "P2": "non-repeatable read", "own write not read": "own write not read",
+		"phantom": "phantom", "P3": "phantom", "A3": "non-repeatable read", "dirty read": "aborted read", "aborted read": "aborted read",
+		"intermediate read": "intermediate read", "dirty write": "write cycle", "circular information flow": "circular information flow",
+		"read skew": "fractured read", "fractured read": "fractured read", "causality violation": "causality violation", "non-monotonic view": "non-monotonic view", "OTV": "non-monotonic view", "stale read": "stale read",
+		"read your writes violated": "read your writes violated", "long fork": "long fork", "write skew": "write skew", "lost update": "lost update",
+	} {
+		p, ok := docs.Find(docs.Anomalies(), name)
+		if !ok {
+			t.Errorf("nothing is called %q", name)
+			continue
+		}
+		var shown []string
+		for _, m := range example.FindAllStringSubmatch(p.Text, -1) {
+			shown = append(shown, findingOf(t, m[1], m[2], m[3]).Title)
+		}
+		if !slices.Contains(shown, title) {
+			t.Errorf("%q leads to %s, which shows %q and no %s", name, p.Names[0], shown, title)
+		}
 	}
 }
 
@@ -111,12 +158,140 @@ func TestEveryFindingHasAPage(t *testing.T) {
 // No two pages go by one name.
 func TestNamesOfPagesDiffer(t *testing.T) {
 	seen := map[string]string{}
-	for _, p := range slices.Concat(docs.Anomalies(), docs.Levels()) {
+	for _, p := range slices.Concat(docs.Anomalies(), docs.Phenomena(), docs.Levels()) {
 		for _, n := range p.Names {
 			if other, ok := seen[strings.ToLower(n)]; ok && other != p.Title {
 				t.Errorf("%q is a name of %q and of %q", n, other, p.Title)
 			}
 			seen[strings.ToLower(n)] = p.Title
 		}
+	}
+}
+
+// Every name that a page lists for a level is understood as that level wherever a level is named, and
+// every name that is understood is on the page.
+func TestNamesOfLevelsAreUnderstood(t *testing.T) {
+	parse := func(name string) string {
+		expected, setting, err := isolation.ParseExpected(name)
+		if err != nil || setting != "" {
+			return fmt.Sprintf("%q, %v", setting, err)
+		}
+		levels, err := isolation.ParseLevels(name)
+		if err != nil || len(levels) != 1 || levels[0] != expected {
+			return fmt.Sprintf("expected %v, among levels %v, %v", expected, levels, err)
+		}
+		return expected.String()
+	}
+	for _, p := range docs.Levels() {
+		for _, name := range p.Names {
+			if got := parse(name); got != p.Names[0] {
+				t.Errorf("%s lists %q, which is %s", p.Names[0], name, got)
+			}
+		}
+	}
+	listed := regexp.MustCompile(`(?s)\n(?:Names|Taken as it, for want of a nearer level): (.*?)\n\n`)
+	for _, l := range isolation.AllLevels() {
+		var page strings.Builder
+		if err := explain(&page, l.String()); err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for _, m := range listed.FindAllStringSubmatch(page.String(), -1) {
+			for name := range strings.SplitSeq(strings.Join(strings.Fields(strings.TrimSuffix(m[1], ".")), " "), ", ") {
+				found[name] = true
+				if got := parse(name); got != l.String() {
+					t.Errorf("explain %v lists %q, which is %s", l, name, got)
+				}
+				if err := explain(io.Discard, name); err != nil {
+					t.Errorf("explain %s: %v", name, err)
+				}
+			}
+		}
+		for _, name := range slices.Concat([]string{l.String()}, isolation.OtherNames(l), isolation.NearestNames(l)) {
+			if !found[name] {
+				t.Errorf("explain %v lacks the name %q", l, name)
+			}
+		}
+	}
+}
+
+// The tables of docs/levels.md list what is taken as which level, all of it.
+func TestTakenNamesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/levels.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| ([^|`]*) \\| `([^`]*)` \\| (weaker|stronger|a little stronger|the same) \\|").FindAllStringSubmatch(string(text), -1)
+	listed := map[string]bool{}
+	for _, m := range rows {
+		for name := range strings.SplitSeq(m[1], ", ") {
+			listed[name] = true
+			if l, err := isolation.ParseLevel(name); err != nil || l.String() != m[2] || isolation.Taken(name) == "" {
+				t.Errorf("%q is %v, %v, with the note %q; the page says %s", name, l, err, isolation.Taken(name), m[2])
+			}
+		}
+	}
+	for _, l := range isolation.AllLevels() {
+		for _, name := range isolation.NearestNames(l) {
+			if !listed[name] && name != "repeatable reads" {
+				t.Errorf("the table lacks %q, taken as %v", name, l)
+			}
+		}
+	}
+}
+
+// named are words in the marks of code.
+var named = regexp.MustCompile("`([^`]*)`")
+
+// Each section on an anomaly by another name says what is reported instead, and that has a page.
+func TestPhenomenaNameWhatIsReported(t *testing.T) {
+	for _, p := range docs.Phenomena() {
+		_, reported, found := strings.Cut(p.Text, "\nIsowatch reports ")
+		if !found {
+			t.Errorf("%s: nothing is said of what is reported", p.Title)
+		}
+		for _, m := range named.FindAllStringSubmatch(reported, -1) {
+			if !slices.Contains(isolation.AnomalyNames(), m[1]) && !strings.HasPrefix(m[1], "-") && m[1] != "at_least" && m[1] != "unknown" {
+				t.Errorf("%s: no finding is called %q", p.Title, m[1])
+			}
+		}
+	}
+}
+
+// What checkers and papers call anomalies is explained.
+func TestForeignAnomalies(t *testing.T) {
+	for _, names := range []string{
+		// Elle's elle.txn, list-append, rw-register and consistency-model.
+		"G0 G0-process G0-realtime G1 G1-process G1-realtime G1a G1b G1c G1c-process G1c-realtime internal dirty-update lost-update write-skew",
+		"G-single G-single-process G-single-realtime G-single-item G-single-item-process G-single-item-realtime predicate-read-miss",
+		"G-nonadjacent G-nonadjacent-process G-nonadjacent-realtime G-nonadjacent-item G-nonadjacent-item-process G-nonadjacent-item-realtime",
+		"G2 G2-process G2-realtime G2-item G2-item-process G2-item-realtime duplicate-elements incompatible-order cyclic-versions future-read garbage-read",
+		"GSIa GSIb G-SI G-SIa G-SIb G-MSR G-monotonic G-cursor G-update empty-transaction-graph cycle-search-timeout",
+		"PL-1-cycle-exists PL-2-cycle-exists PL-SI-cycle-exists PL-2.99-cycle-exists PL-3-cycle-exists PL-SS-cycle-exists strong-snapshot-isolation-cycle-exists",
+		"strong-PL-1-cycle-exists strong-PL-2-cycle-exists strong-session-PL-1-cycle-exists strong-session-PL-2-cycle-exists strong-session-serializable-cycle-exists",
+		// Adya's thesis, and the critique of ANSI's levels.
+		"G-MSRa G-MSRb G-cursor(x) G1-predA G1-predB G-SQL-atomic E2 E-single E-monotonic E-update P0 P1 P2 P3 P4 P4C A1 A2 A3 A5A A5B IMP PMP OTV",
+		// Plume, IsoVista, AWDIT, MTC, PolySI.
+		"ThinAirRead AbortedRead FutureRead NotMyOwnWrite NotMyLastWrite IntermediateRead CyclicCO NonMonoReadCO NonMonoReadAO NonMonoReadCM NonRepeatableRead",
+		"FracturedReadCO FracturedReadAO FracturedReadCM COConflictAO COConflictCM ConflictAO ConflictCM CyclicHb NonMonoReadHb NonMonoReadCo FracturedReadHbSo",
+		"FracturedReadHbWr FracturedReadCoSo FracturedReadCoWr HbConflictCo ConflictCo SessionGuaranteeViolation CausalityViolation LongFork LostUpdate WriteSkew",
+	} {
+		for _, name := range strings.Fields(names) {
+			isExplained(t, name)
+		}
+	}
+	for _, name := range []string{"serialization anomaly", "read only transaction anomaly", "read-only anomaly", "dirty reads", "lost updates", "phantoms", "Write Skew", "aborted reads"} {
+		isExplained(t, name)
+	}
+}
+
+// isExplained: the name is one of an anomaly, and not of a level.
+func isExplained(t *testing.T, name string) {
+	t.Helper()
+	var page strings.Builder
+	if err := explain(&page, name); err != nil {
+		t.Errorf("%s: %v", name, err)
+	} else if strings.Contains(page.String(), "It forbids") {
+		t.Errorf("%s is explained as a level:\n%.60s", name, page.String())
 	}
 }

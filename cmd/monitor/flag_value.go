@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/isowatch/isowatch/config"
@@ -9,12 +10,7 @@ import (
 
 // The types of flags with a syntax of their own, as pflag.Value.
 
-type expectValue struct {
-	to   *config.Watch
-	text *string // as it was given
-}
-
-func newExpect(to *config.Watch) expectValue { return expectValue{to, new(string)} }
+type expectValue struct{ to *config.Watch }
 
 func (v expectValue) String() string {
 	if v.to == nil { // pflag asks the zero value
@@ -22,11 +18,8 @@ func (v expectValue) String() string {
 	}
 	return v.to.Expected()
 }
-func (v expectValue) Type() string { return "LEVEL|PRODUCT/SETTING" }
-func (v expectValue) Set(text string) error {
-	*v.text = text
-	return v.to.SetExpect(text)
-}
+func (v expectValue) Type() string          { return "LEVEL|PRODUCT/SETTING" }
+func (v expectValue) Set(text string) error { return v.to.SetExpect(text) }
 
 type levelsValue struct {
 	to    *config.Watch
@@ -99,20 +92,44 @@ func (v boundValue) Set(text string) (err error) {
 	return err
 }
 
-// choiceValue is a text that is one of several.
+// choiceValue is a text that is one of several. What is set already may be set again, as nothing at all.
 type choiceValue struct {
 	to      *string
 	choices []string
 }
 
+// widestType bounds the name of a flag's type in the help, letters.
+const widestType = 40
+
 func (v choiceValue) String() string { return *v.to }
-func (v choiceValue) Type() string   { return strings.Join(v.choices, "|") }
+func (v choiceValue) Type() string {
+	if all := strings.Join(v.choices, "|"); len(all) <= widestType {
+		return all
+	}
+	return "NAME"
+}
 func (v choiceValue) Set(text string) error {
+	if text == *v.to {
+		return nil
+	}
 	for _, c := range v.choices {
-		if text == c {
-			*v.to = text
+		if strings.EqualFold(text, c) {
+			*v.to = c
 			return nil
 		}
 	}
-	return usagef("want %s", strings.Join(v.choices, " or "))
+	return usageError{errors.New(wanted(text, v.choices))}
+}
+
+// isolationValue is a level in SQL's words, as a database takes it.
+type isolationValue struct{ to *string }
+
+// sqlLevels are those of SQL, and of MariaDB.
+var sqlLevels = []string{"read uncommitted", "read committed", "repeatable read", "snapshot isolation", "serializable"}
+
+func (v isolationValue) String() string { return *v.to }
+func (v isolationValue) Type() string   { return "LEVEL" }
+func (v isolationValue) Set(text string) error {
+	words := strings.NewReplacer("-", " ", "_", " ").Replace(strings.TrimSpace(text))
+	return choiceValue{v.to, sqlLevels}.Set(words)
 }

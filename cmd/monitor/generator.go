@@ -59,14 +59,14 @@ func newGenerator() generator {
 
 func (g *generator) register(f *pflag.FlagSet) {
 	o := &g.options
-	f.StringVar(&g.target.Isolation, "isolation", "", `level that transactions ask for, in SQL's words: "repeatable read"; default: the database's own`)
+	f.Var(isolationValue{&g.target.Isolation}, "isolation", `level that transactions ask for, in SQL's words: "repeatable read"; default: the database's own`)
 	f.DurationVar(&o.Duration, "duration", 0, "end after this time; 0: at Ctrl-C")
 	f.Float64Var(&o.Rate, "rate", o.Rate, "transactions a second, over all sessions")
 	f.IntVar(&o.Sessions, "sessions", o.Sessions, "concurrent clients; each has one connection, to one endpoint at a time")
 	f.IntVar(&o.Keys, "keys", o.Keys, "keys in use at a time, from 4")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of what the sessions choose; 0: another seed each time")
 	f.BoolVar(&g.stress, "stress", false, "run as fast as the database can; --rate does not count")
-	f.StringVar(&g.workload, "workload", g.workload, "what the sessions do: "+workloads)
+	f.Var(choiceValue{&g.workload, strings.Split(workloads, ", ")}, "workload", "what the sessions do: "+workloads)
 	f.StringVar(&g.target.Schema, "schema", g.target.Schema, "schema that holds the tables; for MySQL, the database; SQLite has none")
 	f.StringArrayVar(&g.target.Endpoints, "endpoint", nil, "URL of a replica or another node of the same database; may be repeated")
 	f.BoolVar(&g.target.Stale, "stale", false, "endpoints may show old data; that is no violation")

@@ -50,7 +50,7 @@ func (in *inputFlags) brokers(f *pflag.FlagSet) {
 	f.StringVar(&k.CAFile, "kafka-ca-file", "", "PEM file of the authorities that sign the brokers' certificates")
 	f.StringVar(&k.CertFile, "kafka-cert-file", "", "PEM file of the client certificate for Kafka")
 	f.StringVar(&k.KeyFile, "kafka-key-file", "", "PEM file of the key of the client certificate")
-	f.StringVar(&k.Mechanism, "kafka-sasl", "", "SASL mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512")
+	f.Var(choiceValue{&k.Mechanism, config.Mechanisms()}, "kafka-sasl", "SASL mechanism")
 	f.StringVar(&k.User, "kafka-user", "", "SASL user")
 	f.StringVar(&k.PasswordFile, "kafka-password-file", "", "file with the SASL password; or the variable "+passwordVariable)
 }

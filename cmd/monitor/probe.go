@@ -93,7 +93,7 @@ func probeCommand(t *terminal) *cobra.Command {
 	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; default: a temporary folder")
 	f.Lookup("data").DefValue = ""
 	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
-	f.Var(newExpect(&s.Watch), "expect", "level that the database promises; default: what its product documents")
+	f.Var(expectValue{&s.Watch}, "expect", "level that the database promises; default: what its product documents")
 	f.Lookup("expect").DefValue = ""
 	f.Var(windowValue{&s.Watch.Window}, "window", "how long transactions are kept for comparison")
 	f.DurationVar(&s.Watch.Lateness, "lateness", s.Watch.Lateness, "how late a record may come, compared with the latest record")

@@ -68,7 +68,7 @@ func replayCommand(t *terminal) *cobra.Command {
 				return err
 			}
 			if told > whole.MaxDeadLetters {
-				t.say("monitor: %d more bad records", told-whole.MaxDeadLetters)
+				t.say("monitor: %s", whole.Plural(int64(told-whole.MaxDeadLetters), "more bad record", "more bad records"))
 			}
 			var untold error
 			if r.Data != "" && answer.Closed != nil {
@@ -101,12 +101,12 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringArrayVar(&r.Txns, "txn", nil, "transaction that --finding names; may be repeated")
 	f.StringVar(&r.Epoch, "epoch", "", "epoch of these transactions")
 	f.Int64Var(&r.Unnamed, "unnamed", 0, "number of edges of --finding to transactions without a name")
-	f.Var(newExpect(&r.Watch), "expect", "level that decides --finding: the level that its service expects")
+	f.Var(expectValue{&r.Watch}, "expect", "level that decides --finding: the level that its service expects")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")
-	f.StringVar(&logLevel, "log-level", logLevel, "lowest level that is logged: debug, info, warn, error")
-	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")
+	f.Var(choiceValue{&logLevel, logLevels}, "log-level", "lowest level that is logged")
+	f.Var(choiceValue{&logFormat, logFormats}, "log-format", "form of the log on standard error")
 	return c
 }
 
@@ -170,7 +170,7 @@ func (b *progressBar) show(p app.Progress) {
 // progressText names the records read, how many a second, and how long it takes
 // from here at the pace so far.
 func progressText(p app.Progress, rate float64) string {
-	text := fmt.Sprintf("%d records, %.0f/s", p.Records, rate)
+	text := fmt.Sprintf("%s, %.0f/s", whole.Plural(p.Records, "record", "records"), rate)
 	if p.Share > 0 {
 		left := time.Duration(float64(p.Took) * (1 - p.Share) / p.Share)
 		text += fmt.Sprintf(", %.0f%%, about %s left", 100*p.Share, left.Round(time.Second))

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/isowatch/isowatch/internal/app"
-	"github.com/isowatch/isowatch/isolation"
 )
 
 // run executes a command line and returns the exit code.
@@ -54,7 +53,7 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 		},
 	}
 	logFormat := "text"
-	root.PersistentFlags().Var(choiceValue{&logFormat, []string{"text", "json"}}, "log-format", "form of what is written to standard error: text, json ["+variableOf("log-format")+"]")
+	root.PersistentFlags().Var(choiceValue{&logFormat, logFormats}, "log-format", "form of what is written to standard error ["+variableOf("log-format")+"]")
 	root.SetFlagErrorFunc(meantFlag)
 	root.DisableAutoGenTag = true // man pages are the same whenever they are made
 	root.SetIn(t.stdin)
@@ -66,6 +65,7 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	root.SetVersionTemplate("monitor {{.Version}}\n")
 	nameVariables(root)
 	completeValues(root)
+	bashLists(root)
 	return root
 }
 
@@ -74,33 +74,6 @@ func nameVariables(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		sub.Flags().VisitAll(func(f *pflag.Flag) { f.Usage += " [" + variableOf(f.Name) + "]" })
 		nameVariables(sub)
-	}
-}
-
-// completeValues has the shell complete the values of flags that have a known set of them.
-func completeValues(c *cobra.Command) {
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		var values []string
-		switch v := f.Value.(type) {
-		case choiceValue:
-			values = v.choices
-		case levelsValue:
-			values = append([]string{"default", "all"}, isolation.LevelNames(isolation.AllLevels())...)
-		case expectValue:
-			values = isolation.LevelNames(isolation.AllLevels())
-			for _, s := range isolation.Settings("") {
-				values = append(values, s.String())
-			}
-		case formatValue:
-			values = formats()
-		default:
-			return
-		}
-		// It fails only where a completion is registered twice.
-		_ = c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	})
-	for _, sub := range c.Commands() {
-		completeValues(sub)
 	}
 }
 

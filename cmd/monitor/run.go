@@ -115,6 +115,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	if err != nil {
 		return err
 	}
+	p.logNotes(log, &p.config)
 	route := alert.Route{Filter: alert.Everything()}
 	if p.violations {
 		route.Filter = alert.Filter{}
@@ -244,6 +245,7 @@ func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, 
 					log.Error("the new configuration is refused; the old one stays in effect", "err", err)
 					continue
 				}
+				p.logNotes(log, &next)
 				a.Reload(ctx, next) // it logs how that went
 			}
 		}

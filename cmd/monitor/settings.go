@@ -98,9 +98,15 @@ func outputFlag(f *pflag.FlagSet, to *string) {
 	f.VarP(choiceValue{to, []string{"text", "jsonl", "log"}}, "output", "o", "form of findings on standard output; log: write them to the log instead")
 }
 
+// The values of --log-level and --log-format.
+var (
+	logLevels  = []string{"debug", "info", "warn", "error"}
+	logFormats = []string{"text", "json"}
+)
+
 func logFlags(f *pflag.FlagSet, l *config.Log) {
-	f.StringVar(&l.Level, "log-level", l.Level, "lowest level that is logged: debug, info, warn, error")
-	f.StringVar(&l.Format, "log-format", l.Format, "form of the log on standard error: text, json")
+	f.Var(choiceValue{&l.Level, logLevels}, "log-level", "lowest level that is logged")
+	f.Var(choiceValue{&l.Format, logFormats}, "log-format", "form of the log on standard error")
 }
 
 // effective is what f, which r registered, and the file it may name say together. A

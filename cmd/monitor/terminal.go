@@ -14,6 +14,7 @@ type terminal struct {
 	lookupEnv      func(string) (string, bool)
 	environ        func() []string // NAME=VALUE
 	undo           *undoing        // nil: nothing is undone at a second signal
+	noted          map[string]bool // notes on names of levels that were told
 	unread         error           // what is wrong with the environment, for commands with --config
 }
 

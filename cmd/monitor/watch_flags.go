@@ -21,7 +21,7 @@ func watchFlags(f *pflag.FlagSet, w *config.Watch) {
 // liveFlags are the flags of what watches while records come in.
 func liveFlags(f *pflag.FlagSet, w *config.Watch) {
 	watchFlags(f, w)
-	f.Var(newExpect(w), "expect", "level that the database promises; anomalies that it allows raise no alert")
+	f.Var(expectValue{w}, "expect", "level that the database promises; anomalies that it allows raise no alert")
 	f.DurationVar(&w.Idle, "idle", w.Idle, "other inputs stop waiting for an input that has been silent for this time")
 	f.IntVar(&w.KeyCap, "key-cap", w.KeyCap, "how many unused keys, and sessions, stay in memory; others go to disk; 0: all stay in memory")
 	f.DurationVar(&w.Pane, "pane", w.Pane, "length of a pane, a stretch of time with a verdict of its own")

@@ -170,7 +170,7 @@ func TestAdviceIsShown(t *testing.T) {
 		t.Errorf("a version is asked for where each operation has one:\n%s", page)
 	}
 	for path, want := range map[string]string{
-		"/":              "Values of keys stock/# repeat (two transactions wrote one value of a key), so that they do not say which transaction wrote them: 0 of 1 reads are decided.",
+		"/":              "Values of keys stock/# repeat (two transactions wrote one value of a key), so that they do not say which transaction wrote them: 0 of 1 read is decided.",
 		"/api/v1/status": `"repeating":[{"pattern":"stock/#",`,
 	} {
 		if page := get(t, a, path); !strings.Contains(page, want) {
@@ -228,8 +228,8 @@ func TestFromRecordToPages(t *testing.T) {
 	}
 	metrics := get(t, a, "/metrics")
 	for _, want := range []string{
-		`isowatch_findings_total{anomaly="G2-item",expected="false",source="default"} 1`,
-		`isowatch_findings_total{anomaly="G0",expected="false",source="default"} 0`,
+		`isowatch_findings_total{anomaly="G2-item",expected="false",source="default",title="write skew"} 1`,
+		`isowatch_findings_total{anomaly="G0",expected="false",source="default",title="write cycle"} 0`,
 		`isowatch_transactions_total{source="default",status="committed"} 2`,
 		`isowatch_dead_letters_total{source="default"} 1`,
 		`isowatch_source_up{input="nats:ISOWATCH"} 1`,

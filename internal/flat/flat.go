@@ -1,8 +1,18 @@
-// Package flat writes slices of fixed-size values to bytes and reads them back
-// by copying their memory, which is what makes a snapshot of a million live
-// transactions a matter of memory bandwidth. The bytes are those of this
-// machine's byte order and of this program's field layout: [Signature] goes in
-// front of a snapshot, and a reader with another one refuses it.
+// Package flat writes slices of fixed-size values to bytes and reads them back by copying their
+// memory, which is what makes a snapshot of a million live transactions a matter of memory
+// bandwidth.
+//
+// What is written is a row of sections. A section has a name, the fields of its values, and
+// their memory:
+//
+//	name    uvarint length, text
+//	fields  uvarint length, text ([fieldsOf])
+//	count   uvarint
+//	memory  count times the size of a value, in the byte order of the machine
+//
+// Sections are read in the order in which they were written, and the name must be the one asked
+// for. Where the fields are those of the program that reads, the memory is copied. Where a field
+// has moved, changed its size, come or gone, values are taken over field by field ([convert]).
 package flat
 
 import (
@@ -12,77 +22,125 @@ import (
 	"unsafe"
 )
 
-// ErrShort is returned for bytes that end before the value does.
+// ErrShort is returned for bytes that end before the value does, or that no state can have.
 var ErrShort = errors.New("flat: input ends early")
 
-// Append writes the length of s and its memory to dst. T must hold no pointers
-// and no padding that matters.
-func Append[T any](dst []byte, s []T) []byte {
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(s)))
+// Append writes a section with the values of s to dst. T must hold no pointers. Equal values are equal
+// bytes: what is between the fields of a value is written as zeros.
+func Append[T any](dst []byte, name string, s []T) []byte {
+	fields, gaps := fieldsOf[T]()
+	dst = appendText(appendText(dst, name), fields)
+	dst = binary.AppendUvarint(dst, uint64(len(s)))
 	if len(s) == 0 {
 		return dst
 	}
-	size := int(unsafe.Sizeof(s[0])) * len(s)
-	return append(dst, unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), size)...)
+	size, from := int(unsafe.Sizeof(s[0])), len(dst)
+	dst = append(dst, unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), size*len(s))...)
+	for _, g := range gaps {
+		for at := from; at < len(dst); at += size {
+			clear(dst[at+g.from : at+g.to])
+		}
+	}
+	return dst
 }
 
-// AppendValue writes the memory of v to dst.
-func AppendValue[T any](dst []byte, v *T) []byte {
-	return append(dst, unsafe.Slice((*byte)(unsafe.Pointer(v)), int(unsafe.Sizeof(*v)))...)
+// AppendValue writes a section with the one value v to dst.
+func AppendValue[T any](dst []byte, name string, v *T) []byte {
+	return Append(dst, name, unsafe.Slice(v, 1))
+}
+
+func appendText(dst []byte, text string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 // Reader reads what Append wrote. The first error stays.
 type Reader struct {
 	Bytes []byte
 	Err   error
+	// Layout is the number of the layout that was written, for those that read one which an
+	// earlier version of the program wrote: what it does not hold is not read.
+	Layout int
 }
 
-// Read replaces *s by the slice that Append wrote.
-func Read[T any](r *Reader, s *[]T) {
+// Read replaces *s by the values of the next section, which must have the name.
+func Read[T any](r *Reader, name string, s *[]T) {
+	fields, n := r.section(name)
 	if r.Err != nil {
 		return
 	}
-	if len(r.Bytes) < 8 {
-		r.Err = ErrShort
+	if mine, _ := fieldsOf[T](); fields != mine {
+		readOther(r, name, fields, n, s)
 		return
 	}
-	n := binary.LittleEndian.Uint64(r.Bytes)
 	var zero T
 	size := uint64(unsafe.Sizeof(zero))
-	if size == 0 || n > uint64(len(r.Bytes)-8)/size {
+	if size == 0 || n > uint64(len(r.Bytes))/size {
 		r.Err = ErrShort
 		return
 	}
 	out := Make[T](int(n), int(n+n/4))
 	if n > 0 {
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out[0])), int(n*size)), r.Bytes[8:])
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out[0])), int(n*size)), r.Bytes)
 	}
-	r.Bytes = r.Bytes[8+n*size:]
+	r.Bytes = r.Bytes[n*size:]
 	*s = out
 }
 
-// ReadValue replaces *v by what AppendValue wrote.
-func ReadValue[T any](r *Reader, v *T) {
-	size := int(unsafe.Sizeof(*v))
-	if r.Err != nil {
+// ReadValue replaces *v by the value of the next section, which must have the name.
+func ReadValue[T any](r *Reader, name string, v *T) {
+	var s []T
+	if Read(r, name, &s); r.Err != nil {
 		return
 	}
-	if len(r.Bytes) < size {
-		r.Err = ErrShort
+	if len(s) != 1 {
+		r.Err = fmt.Errorf("flat: %q holds %d values, not one", name, len(s))
 		return
 	}
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(v)), size), r.Bytes)
-	r.Bytes = r.Bytes[size:]
+	*v = s[0]
 }
 
-// Signature names a layout: a version that its owner counts up, the sizes of
-// its parts and the machine's byte order.
-func Signature(version uint32, sizes ...uintptr) []byte {
-	probe := uint16(1)
-	order := *(*byte)(unsafe.Pointer(&probe))
-	sig := fmt.Appendf(nil, "v%d o%d", version, order)
-	for _, s := range sizes {
-		sig = fmt.Appendf(sig, " %d", s)
+// section reads the beginning of a section: its fields and the number of its values.
+func (r *Reader) section(name string) (fields string, n uint64) {
+	got := r.text()
+	fields = string(r.text())
+	n = r.uvarint()
+	if r.Err == nil && string(got) != name {
+		r.Err = fmt.Errorf("flat: %q comes where %q was expected", got, name)
 	}
-	return sig
+	return fields, n
+}
+
+// text reads a length and as many bytes.
+func (r *Reader) text() (text []byte) {
+	n := r.uvarint()
+	if r.Err == nil && n > uint64(len(r.Bytes)) {
+		r.Err = ErrShort
+	}
+	if r.Err != nil {
+		return nil
+	}
+	text, r.Bytes = r.Bytes[:n], r.Bytes[n:]
+	return text
+}
+
+func (r *Reader) uvarint() uint64 {
+	if r.Err != nil {
+		return 0
+	}
+	n, k := binary.Uvarint(r.Bytes)
+	if k <= 0 {
+		r.Err = ErrShort
+		return 0
+	}
+	r.Bytes = r.Bytes[k:]
+	return n
+}
+
+// ByteOrder is that of this machine: "little" or "big".
+func ByteOrder() string {
+	probe := uint16(1)
+	if *(*byte)(unsafe.Pointer(&probe)) == 1 {
+		return "little"
+	}
+	return "big"
 }

@@ -84,18 +84,24 @@ func (s *Slots) Free(i uint32) bool {
 // Bytes is the memory of the places' bits.
 func (s *Slots) Bytes() int64 { return 8 * int64(cap(s.free)) }
 
-// AppendState writes s to dst.
-func (s *Slots) AppendState(dst []byte) []byte {
-	head := [3]int64{int64(s.count), int64(s.word), int64(s.hand)}
-	return Append(AppendValue(dst, &head), s.free)
+// slotsHead is a Slots without its bits.
+type slotsHead struct {
+	count, word int64
+	hand        uint64
+}
+
+// AppendState writes s to dst, under the name.
+func (s *Slots) AppendState(dst []byte, name string) []byte {
+	dst = AppendValue(dst, name, &slotsHead{int64(s.count), int64(s.word), s.hand})
+	return Append(dst, name+".free", s.free)
 }
 
 // ReadState replaces s by what AppendState wrote.
-func (s *Slots) ReadState(r *Reader) {
-	var head [3]int64
-	ReadValue(r, &head)
-	Read(r, &s.free)
-	s.count, s.word, s.hand = int(head[0]), int(head[1]), uint64(head[2])
+func (s *Slots) ReadState(r *Reader, name string) {
+	var head slotsHead
+	ReadValue(r, name, &head)
+	Read(r, name+".free", &s.free)
+	s.count, s.word, s.hand = int(head.count), int(head.word), head.hand
 	n := bits.OnesCount64(s.hand)
 	for _, w := range s.free {
 		n += bits.OnesCount64(w)

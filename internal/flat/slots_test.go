@@ -35,8 +35,8 @@ func TestSlots(t *testing.T) {
 		}
 		if step%1000 == 0 {
 			var back Slots
-			r := Reader{Bytes: s.AppendState(nil)}
-			if back.ReadState(&r); r.Err != nil {
+			r := Reader{Bytes: s.AppendState(nil, "slots")}
+			if back.ReadState(&r, "slots"); r.Err != nil {
 				t.Fatal(r.Err)
 			}
 			s = back

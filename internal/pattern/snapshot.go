@@ -1,16 +1,6 @@
 package pattern
 
-import (
-	"unsafe"
-
-	"github.com/isowatch/isowatch/internal/flat"
-)
-
-// layoutVersion counts changes of what AppendState writes.
-const layoutVersion = 1
-
-// Signature names the layout of AppendState.
-func Signature() []byte { return flat.Signature(layoutVersion, unsafe.Sizeof(Pattern{})) }
+import "github.com/isowatch/isowatch/internal/flat"
 
 // stored is a node without its text.
 type stored struct {
@@ -23,7 +13,7 @@ type stored struct {
 
 // AppendState writes the table to dst.
 func (t *Table) AppendState(dst []byte) []byte {
-	dst = flat.Append(dst, t.all)
+	dst = flat.Append(dst, "patterns", t.all)
 	nodes, texts := make([]stored, len(t.nodes)), []byte(nil)
 	for i := range t.nodes {
 		x := &t.nodes[i]
@@ -31,16 +21,16 @@ func (t *Table) AppendState(dst []byte) []byte {
 		nodes[i] = stored{parent: x.parent, texts: x.texts, merged: x.merged, gone: x.gone, named: x.named, pattern: x.pattern, length: uint16(len(text))}
 		texts = append(texts, text...)
 	}
-	return flat.Append(flat.Append(dst, nodes), texts)
+	return flat.Append(flat.Append(dst, "nodes", nodes), "texts", texts)
 }
 
 // ReadState replaces the table by what AppendState wrote.
 func (t *Table) ReadState(r *flat.Reader) {
 	var nodes []stored
 	var texts []byte
-	flat.Read(r, &t.all)
-	flat.Read(r, &nodes)
-	flat.Read(r, &texts)
+	flat.Read(r, "patterns", &t.all)
+	flat.Read(r, "nodes", &nodes)
+	flat.Read(r, "texts", &texts)
 	t.nodes, t.child = make([]node, len(nodes)), map[place]uint32{}
 	for i, x := range nodes {
 		if int(x.length) > len(texts) || int(x.parent) >= len(nodes) || int(x.pattern) >= len(t.all) {
