@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live probelive docs-code databases deploy tools man
+.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
 
 SIM ?= 33000
 FROM ?= 0
@@ -79,6 +79,11 @@ soak:
 demo:
 	go run ./cmd/monitor demo --duration 30s
 
+# The README's picture of a page, docs/alert.png, from the history docs/alert.jsonl. Needs chromium, and
+# on Debian the fonts of fonts-dejavu-core.
+screenshot:
+	CI=true go test -tags integration -count=1 -run '^TestTakeScreenshot$$' . -rewrite
+
 # Needs the tools once, and the vulnerability database over the network.
 vuln:
 	.tools/govulncheck ./...
@@ -87,7 +92,7 @@ vuln:
 # the first time), PostgreSQL and MariaDB.
 integration:
 	CI=true go test -tags integration -timeout 30m \
-		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^./(internal/(probe)?live|capture/ormtest)$$')
+		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^\.(/internal/(probe)?live|/capture/ormtest)?$$')
 	cd capture/ormtest && CI=true go test -tags integration ./...
 
 # PostgreSQL, MariaDB and SQLite, judged while they run. It needs the machine alone:

@@ -33,7 +33,7 @@ capture/pgx           : capture capture/internal/statement capture/rows
 capture/rows          : capture
 check                 : alert/words config event finding internal/whole isolation window
 config                : internal/pattern isolation
-docs                  :
+docs                  : isolation
 event                 : event/record
 event/record          :
 examples/shop         : capture capture/pgx capture/rows

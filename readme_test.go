@@ -1,9 +1,8 @@
 package isowatch_test
 
 import (
-	"bytes"
-	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,11 +10,8 @@ import (
 	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/picture"
 	"github.com/isowatch/isowatch/internal/whole"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write docs/alert.svg anew")
 
 // exampleFinding is what the history of docs/alert.jsonl contains.
 func exampleFinding(t *testing.T) finding.Finding {
@@ -31,25 +27,6 @@ func exampleFinding(t *testing.T) finding.Finding {
 	return r.Findings[0]
 }
 
-// TestPicture holds docs/alert.svg, the README's picture, to what the program
-// draws today: go test -run TestPicture -rewrite . writes it.
-func TestPicture(t *testing.T) {
-	const name = "docs/alert.svg"
-	got := picture.SVG(exampleFinding(t))
-	if *rewrite {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the program draws: look at the difference after go test -run TestPicture -rewrite .", name)
-	}
-}
-
 // TestReadmeAlert holds the alert that the README quotes to what is printed.
 func TestReadmeAlert(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
@@ -60,6 +37,42 @@ func TestReadmeAlert(t *testing.T) {
 	text := strings.TrimSpace(string(words.Append(nil, &f, false)))
 	if !strings.Contains(string(readme), text) {
 		t.Errorf("README.md does not hold the alert as it is printed:\n%s", text)
+	}
+}
+
+// named finds files in the checkout that commands name.
+var named = regexp.MustCompile(`\.?/?[a-z]+(/[a-z-]+)*\.(jsonl|edn|json)\b`)
+
+// TestReadmeCommands: the README is short, builds the program before it uses it, and its commands name
+// files that are there.
+func TestReadmeCommands(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(text)
+	if n := strings.Count(readme, "\n"); n > 120 {
+		t.Errorf("README.md has %d lines, want at most 120", n)
+	}
+	build, use := strings.Index(readme, "go build -o monitor ./cmd/monitor"), strings.Index(readme, "./monitor ")
+	if build < 0 || use < build {
+		t.Error("README.md uses ./monitor before it says how to build it")
+	}
+	files := 0
+	for line := range strings.Lines(readme[build:]) {
+		command, _, _ := strings.Cut(line, " # ")
+		if !strings.Contains(command, "./monitor ") || strings.Contains(command, "*") {
+			continue
+		}
+		for _, file := range named.FindAllString(command, -1) {
+			files++
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: %v", strings.TrimSpace(command), err)
+			}
+		}
+	}
+	if files < 3 {
+		t.Errorf("%d files are named in commands: README.md has more", files)
 	}
 }
 
@@ -92,6 +105,8 @@ func TestLinks(t *testing.T) {
 			pages = append(pages, "docs/"+d.Name())
 		}
 	}
+	deeper, _ := filepath.Glob("docs/*/*.md")
+	pages = append(pages, deeper...)
 	followed := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

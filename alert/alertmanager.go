@@ -242,7 +242,7 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 	}
 	texts := map[string]string{
 		"summary":     "The database broke the isolation level that it promises.",
-		"description": fmt.Sprintf("%s: %d findings of %s. %s", label(x.Pattern.Source), x.Findings, label(x.Title), x.Summary),
+		"description": fmt.Sprintf("%s: %s of %s. %s", label(x.Pattern.Source), finding.Counted(int64(x.Findings), "finding", "findings"), label(x.Title), x.Summary),
 		"finding":     x.ID,
 	}
 	if x.Kind != string(finding.KindViolation) {

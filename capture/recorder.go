@@ -111,7 +111,7 @@ func (r *Recorder) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		r.sender.cancel()
 		if n := r.queue.held(); n > 0 {
-			return fmt.Errorf("capture: %d records were not delivered: %w", n, r.sender.why(ctx))
+			return fmt.Errorf("capture: records that were not delivered: %d: %w", n, r.sender.why(ctx))
 		}
 	}
 	return r.sender.closed(ctx)

@@ -41,14 +41,15 @@ func ExampleHistory() {
 	//   bob-leaves and alice-leaves each changed what the other one had read: alice, bob.
 	//   Each transaction is right by itself, and together they may break a rule: a room booked twice, an account overdrawn.
 	//   Likely causes:
-	//     - PostgreSQL at repeatable read, MariaDB with innodb_snapshot_isolation, YugabyteDB at repeatable read, MongoDB snapshot, TiDB optimistic: they give snapshot isolation, which allows it.
-	//     - PostgreSQL at serializable before 12.4, 11.9, 10.14, 9.6.19 and 9.5.23: a bug of these versions.
-	//     - Oracle's SERIALIZABLE is snapshot isolation.
-	//     - PostgreSQL at serializable, where a part of the transactions runs at a lower level: only serializable ones are tracked.
+	//     - postgresql/repeatable-read, mariadb/snapshot-isolation, yugabytedb/repeatable-read, tidb/optimistic, mongodb/snapshot and spanner/repeatable-read: this is snapshot isolation, which allows it.
+	//     - An operation that ran outside of its transaction: on another connection, on a replica, or in autocommit.
+	//     - PostgreSQL, MySQL, MariaDB, CockroachDB, YugabyteDB and TiDB at read committed: nothing that was read is compared at the commit.
+	//     - MySQL, MariaDB and TiDB at repeatable read: plain reads take no locks.
+	//     - postgresql/serializable: only serializable transactions are tracked. A transaction at a weaker level takes part unseen.
 	//   What to do:
 	//     1. Find the transactions by their ids in your own logs.
-	//     2. If you pay for snapshot isolation, declare it: --expect snapshot-isolation or --expect postgresql/repeatable-read. It is then counted and not alerted.
-	//     3. If the rule matters, run these transactions at serializable, or lock what they rely on (SELECT ... FOR UPDATE).
+	//     2. Does the level allow it? If you need it kept out, use a setting that forbids it: monitor explain G2-item names them.
+	//     3. PostgreSQL, MySQL, MariaDB, CockroachDB, YugabyteDB and TiDB: or lock what you read (SELECT ... FOR UPDATE).
 	//   Refutes serializable, and with it 2 stronger levels.
 	//   bob-leaves -rw alice-> alice-leaves -rw bob-> bob-leaves
 	//   Let:

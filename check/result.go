@@ -74,7 +74,7 @@ func (r *Result) String() string {
 		text = words.AppendAsked(text, advised.Once(&r.Findings[i]), false)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
-		text = fmt.Appendf(text, "%d more findings\n", more)
+		text = append(text, whole.Plural(int64(more), "more finding", "more findings")+"\n"...)
 	}
 	return string(text)
 }

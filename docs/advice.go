@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // Advice is what a finding says for a person who has to act on it. It is empty for an anomaly
@@ -14,97 +16,97 @@ type Advice struct {
 }
 
 // maxCauses is how many causes a person reads of a finding.
-const maxCauses = 4
+const maxCauses = 5
 
-// AdviceOn is what the page of the anomaly says. With a setting, such as
-// postgresql/repeatable-read, causes that only other products have are left out, and what
-// happens at this setting comes first. Without one ("") causes that every product can have come
-// first. At most maxCauses are named.
-func AdviceOn(anomaly, setting string) Advice {
+// AdviceOn is what the page of the anomaly says to somebody who has a finding of it and expects e.
+// With a product, it is about that product and its setting only. Without one, causes of products
+// are told with the settings that have them.
+func AdviceOn(anomaly string, e Expected) Advice {
 	name := strings.TrimSuffix(strings.TrimSuffix(anomaly, "-process"), "-realtime")
 	text, err := files.ReadFile("anomalies/" + name + ".md")
 	if err != nil {
 		return Advice{}
 	}
 	p := Page{Text: string(text)}
-	return Advice{likely(items(p.Section("Usual causes")), setting), items(p.Section("What to do"))}
+	o := occurrence{anomaly, e}
+	causes := o.causes(entries(p.Section("Usual causes")))
+	return Advice{causes[:min(len(causes), maxCauses)], o.steps(entries(p.Section("What to do")))}
 }
 
-// item is the beginning of an entry of a list.
-var item = regexp.MustCompile(`(?m)^(?:- |\d+\. )`)
+// entry is one of a list on a page, of certain products or settings, or of all.
+type entry struct {
+	of      []string // postgresql, or postgresql/serializable; nil: of all
+	text    string   // without marks
+	strong  bool     // it stands in bold: the most frequent
+	instead bool     // it is a way to do without a stronger level
+	byLevel bool     // what is to be done depends on the expected level: it is told in its words
+}
 
-// items are the entries of a list, without its marks.
-func items(list string) []string {
-	var all []string
+var (
+	// item is the beginning of an entry of a list.
+	item = regexp.MustCompile(`(?m)^(?:- |\d+\. )`)
+	// owners are the products and settings that an entry is of.
+	owners = regexp.MustCompile("^`[a-z0-9/-]+`(?:, `[a-z0-9/-]+`)*: ")
+)
+
+// levelStep begins the step of a page that depends on the level that is expected.
+const levelStep = "**Level**: "
+
+// entries are those of a list of Markdown.
+func entries(list string) []entry {
+	var all []entry
 	for _, text := range item.Split(list, -1)[1:] {
-		all = append(all, strings.TrimSpace(Readable(text)))
+		var e entry
+		of := owners.FindString(text)
+		for _, name := range strings.Split(strings.TrimSuffix(of, ": "), ", ") {
+			if of != "" {
+				e.of = append(e.of, strings.Trim(name, "`"))
+			}
+		}
+		text = text[len(of):]
+		e.byLevel = strings.HasPrefix(text, levelStep)
+		e.strong = strings.HasPrefix(text, "**")
+		e.text = strings.TrimSpace(Readable(text))
+		e.instead = strings.HasPrefix(strings.ToLower(e.text), "or ")
+		all = append(all, e)
 	}
 	return all
 }
 
-// likely are the causes that are possible at the setting, the likeliest first.
-func likely(causes []string, setting string) []string {
-	product, level, _ := strings.Cut(strings.ToLower(setting), "/")
-	level = strings.ReplaceAll(level, "-", " ")
-	if product != "" {
-		causes = slices.DeleteFunc(causes, func(c string) bool { return distance(c, product, level) == elsewhere })
+// isOf says whether the entry is of the setting, or of its product at any setting.
+func (e *entry) isOf(s isolation.Setting) bool {
+	return slices.Contains(e.of, s.Product) || slices.Contains(e.of, s.String())
+}
+
+// sentence is the text of an entry that stands without its owners.
+func (e *entry) sentence() string {
+	if len(e.of) == 0 {
+		return e.text
 	}
-	slices.SortStableFunc(causes, func(a, b string) int { return distance(a, product, level) - distance(b, product, level) })
-	return causes[:min(len(causes), maxCauses)]
+	return strings.ToUpper(e.text[:1]) + e.text[1:]
 }
 
-// How near a cause is to a product's setting.
-const (
-	here      = iota // it names the setting
-	near             // it names the product and no setting, or no product at all
-	far              // it names another setting of the product
-	elsewhere        // it names other products only
-)
-
-// productNames are products as the pages write them, and as settings name them.
-var productNames = []string{
-	"postgresql", "mysql", "mariadb", "galera", "sqlite", "cockroachdb", "yugabytedb", "tidb", "mongodb", "spanner", "cassandra", "etcd", "oracle",
-}
-
-// settingNames are settings as the pages write them.
-var settingNames = []string{
-	"read uncommitted", "read committed", "repeatable read", "snapshot isolation", "serializable", "optimistic", "snapshot", "majority", "local",
-}
-
-func distance(cause, product, level string) int {
-	text := strings.ToLower(cause)
-	has := func(name string) bool { return strings.Contains(text, name) }
-	galera := has("galera") && (product == "mysql" || product == "mariadb")
-	switch {
-	case !slices.ContainsFunc(productNames, has):
-		return near
-	case product == "" || !has(product) && !galera:
-		return elsewhere
-	case has(level):
-		return here
-	case slices.ContainsFunc(settingNames, has):
-		return far
+// and is a list in words.
+func and(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
 	}
-	return near
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-var (
-	pictures = regexp.MustCompile(`(?m)^!\[.*\n\n?`)
-	links    = regexp.MustCompile(`\[([^\]]*)\]\(([^)]*)\)`)
-	fences   = regexp.MustCompile("(?m)^```.*\n")
-	marks    = strings.NewReplacer("**", "", "`", "")
-)
-
-// Readable is Markdown without what only a browser shows.
-func Readable(page string) string {
-	page = pictures.ReplaceAllString(page, "")
-	page = fences.ReplaceAllString(page, "")
-	page = links.ReplaceAllStringFunc(page, func(link string) string {
-		m := links.FindStringSubmatch(link)
-		if strings.HasPrefix(m[2], "https://") {
-			return m[1] + " <" + m[2] + ">"
+// at are products and settings in words: a setting that several of them have is named once.
+func at(names []string) string {
+	_, setting, _ := strings.Cut(names[0], "/")
+	var products []string
+	for _, n := range names {
+		name, its, _ := strings.Cut(n, "/")
+		if its != setting || its != "" && len(names) == 1 {
+			return and(names)
 		}
-		return m[1]
-	})
-	return marks.Replace(page)
+		products = append(products, product(name))
+	}
+	if setting == "" {
+		return and(products)
+	}
+	return and(products) + " at " + strings.ReplaceAll(setting, "-", " ")
 }

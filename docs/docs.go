@@ -31,6 +31,23 @@ func Anomalies() []Page {
 	return pages
 }
 
+// TitleOf is what the anomaly is called in words: the title of its page in small letters, with
+// what the variant adds. "" if it has no page.
+func TitleOf(anomaly string) string {
+	p, ok := Find(Anomalies(), anomaly)
+	if !ok {
+		return ""
+	}
+	title := strings.ToLower(p.Title)
+	switch {
+	case strings.HasSuffix(anomaly, "-process"):
+		return title + " with session order"
+	case strings.HasSuffix(anomaly, "-realtime"):
+		return title + " in real time"
+	}
+	return title
+}
+
 // Levels are the sections of levels.md that tell of a level.
 func Levels() []Page { return sections("levels.md") }
 

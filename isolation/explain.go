@@ -87,7 +87,7 @@ func (w *witness) describe(i int) string {
 		b.WriteString(operation(&t.Ops[i]) + versionMark(&t.Ops[i]))
 	}
 	if left := len(t.Ops) - len(told); left > 0 {
-		fmt.Fprintf(&b, " and %d more operations", left)
+		b.WriteString(" and " + finding.Counted(int64(left), "more operation", "more operations"))
 	}
 	return b.String()
 }

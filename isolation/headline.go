@@ -62,10 +62,10 @@ func plainSentence(w *witness) string {
 	case finding.CyclicVersions:
 		text = fmt.Sprintf("The known order of the versions of %s contradicts itself", w.Key)
 	case finding.NoOrder:
-		text = fmt.Sprintf("No order of %d transactions explains what they read", w.members())
+		text = fmt.Sprintf("No order of %s read", finding.Counted(int64(w.members()), "transaction explains what it", "transactions explains what they"))
 	default:
 		if len(w.Choices) > 0 {
-			text = fmt.Sprintf("No order of %d transactions explains what they read and wrote", w.members())
+			text = fmt.Sprintf("No order of %s read and wrote", finding.Counted(int64(w.members()), "transaction explains what it", "transactions explains what they"))
 		}
 	}
 	return text + "."
@@ -162,7 +162,7 @@ func keysOf(w *witness) string {
 		}
 	}
 	if len(keys) > 4 {
-		return fmt.Sprintf("%s and %d more keys", strings.Join(keys[:4], ", "), len(keys)-4)
+		return fmt.Sprintf("%s and %s", strings.Join(keys[:4], ", "), finding.Counted(int64(len(keys)-4), "more key", "more keys"))
 	}
 	return strings.Join(keys, ", ")
 }

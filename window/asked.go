@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -145,7 +146,7 @@ func (a *asking) withoutLess(l isolation.Level, by []int64, verdict, reason stri
 	if n == 0 || verdict == Violated || verdict == "" {
 		return verdict, reason
 	}
-	why := fmt.Sprintf("%s (%s)", counted(n, "transaction asked for less", "transactions asked for less"), strings.Join(less, ", "))
+	why := fmt.Sprintf("%s (%s)", finding.Counted(n, "transaction asked for less", "transactions asked for less"), strings.Join(less, ", "))
 	if a.asManyMeanings {
 		why += ", by a name that different products use for different levels. It is taken as the weakest of them: name the product, as in --expect postgresql/repeatable-read"
 	}

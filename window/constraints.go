@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -290,7 +291,7 @@ func (o *choices) unorderedReason(l isolation.Level) string {
 			return "no order of the keys without a known version order was found in which every read fits"
 		}
 		if o.unchained > 0 {
-			return counted(o.unchained, "key without a known version order", "keys without a known version order")
+			return finding.Counted(o.unchained, "key without a known version order", "keys without a known version order")
 		}
 		if len(o.givenUp) == 0 { // it was not begun: see solve.Solve
 			return "there are too many blind writes without a known order to search for one"
@@ -304,7 +305,7 @@ func (o *choices) unorderedReason(l isolation.Level) string {
 		return reason
 	}
 	if n := o.infer.Counters.Unordered; n > 0 {
-		return counted(n, "key without a known version order", "keys without a known version order")
+		return finding.Counted(n, "key without a known version order", "keys without a known version order")
 	}
 	return ""
 }
@@ -329,7 +330,7 @@ func (o *choices) misfitReason(l isolation.Level) string {
 	if least == 0 {
 		return ""
 	}
-	return counted(least, "read of blind writes that does not fit the order of what left the window", "reads of blind writes that do not fit the order of what left the window")
+	return finding.Counted(least, "read of blind writes that does not fit the order of what left the window", "reads of blind writes that do not fit the order of what left the window")
 }
 
 // constraints are a view's graph and its unordered keys in the terms of package

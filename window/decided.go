@@ -41,15 +41,15 @@ func (m *Machine) openCauses() []openReads {
 	return []openReads{
 		{"repeating-values", by(infer.OpenRepeating), "the values of these keys repeat: record `version` with reads and writes (PostgreSQL: xmin)"},
 		{"found-nothing", m.absentOpen, m.nothingText()},
-		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what they saw: capture all writers, and declare unmonitored-writers=no, or record `version`"},
-		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what they saw: record `version`, or write values that are unique"},
-		{"searched-values", m.choices.searchedOpen, "several transactions may have left what they saw, or nothing, and no order decides: record `version`, or write values that are unique"},
-		{"no-writer", by(infer.OpenUnattributed), "no record wrote what they saw, and the contract leaves nobody else: some writer is not captured"},
-		{"no-version", by(infer.OpenNameless), "they have no `version`, and other operations on their keys do: record it with every read"},
-		{"counters", m.sums.countersOpen, "they read counters, and the order of the increments is not known: record `version` with reads, and with increments `prev_version` too"},
-		{"blind-writes", m.choices.misfitsOpen, "they do not fit the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window"},
-		{"not-checked", m.ignoredOpen, "their operations or keys are of a kind that is not checked"},
-		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.turning.horizonOf(l) }, "they reach back behind the window: replay them, or use a wider --window"},
+		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what was seen: capture all writers, and declare unmonitored-writers=no, or record `version`"},
+		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what was seen: record `version`, or write values that are unique"},
+		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique"},
+		{"no-writer", by(infer.OpenUnattributed), "no record wrote what was seen, and the contract leaves nobody else: some writer is not captured"},
+		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read"},
+		{"counters", m.sums.countersOpen, "of counters, and the order of the increments is not known: record `version` with reads, and with increments `prev_version` too"},
+		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window"},
+		{"not-checked", m.ignoredOpen, "of a kind of operation or key that is not checked"},
+		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.turning.horizonOf(l) }, "of what is behind the window: replay the range, or use a wider --window"},
 	}
 }
 
@@ -57,7 +57,7 @@ func (m *Machine) openCauses() []openReads {
 // What the contract has already is not asked for.
 func (o *core) nothingText() string {
 	c := &o.cfg.Contract
-	const found = "they found nothing where somebody "
+	const found = "found nothing where somebody "
 	var where, too []string // to tell that nobody deleted; and, of a key that was deleted, who did
 	if c.DeletesUnseen {
 		where = append(where, "deletes=recorded")
@@ -95,7 +95,7 @@ func (o *core) nothingText() string {
 	case o.cfg.Unbounded: // too many to try all orders; a window goes by one
 		return found + "had deleted, and no order decides: check with --window, which uses the order in time, or record `version`"
 	}
-	return found + "had removed an element, or had deleted a key that is not fully known: a check of the whole history decides them"
+	return found + "had removed an element, or had deleted a key that is not fully known: a check of the whole history decides"
 }
 
 // listed is "a, b and c".

@@ -52,7 +52,11 @@ func (o *core) advise(f *finding.Finding) {
 		f.Causes, f.Next = nil, nil
 		return
 	}
-	advice := docs.AdviceOn(f.Anomaly, o.cfg.Setting)
+	expected := docs.Expected{Setting: o.cfg.Setting, Level: o.cfg.Expect, Allowed: f.Expected}
+	if o.cfg.Asking {
+		expected = docs.Expected{}
+	}
+	advice := docs.AdviceOn(f.Anomaly, expected)
 	f.Meaning, f.Causes, f.Next = isolation.MeaningOf(f.Anomaly), advice.Causes, advice.Next
 	for i := range f.Next {
 		f.Next[i] = o.withRecords(f.Next[i], f.ID)

@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/flat"
@@ -440,7 +441,7 @@ func (s *reports) forcedShortfall(l isolation.Level) string {
 	case wide:
 		return "too many transactions without an order to follow what each one had seen"
 	case f.lost > 0:
-		return counted(f.lost, "dependency that was taken back", "dependencies that were taken back")
+		return finding.Counted(f.lost, "dependency that was taken back", "dependencies that were taken back")
 	}
 	return f.timed.shortfall(l)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/isolation"
@@ -332,7 +333,7 @@ func (x *timed) shortfall(l isolation.Level) string {
 	case x.wide:
 		return "too many transactions that ran at one time for pasts with real time"
 	case x.late > 0:
-		return counted(x.late, "transaction that came later than one that began behind it", "transactions that came later than ones that began behind them")
+		return finding.Counted(x.late, "transaction that came later than one that began behind it", "transactions that came later than ones that began behind them")
 	case x.pasts != nil && x.pasts.TooWide && l.Base == isolation.Causal:
 		return "too many transactions without an order to follow what each one had seen"
 	}

@@ -270,9 +270,9 @@ func (s *reports) publishGroup(g *horizonGroup) {
 	f.Revision++
 	f.DetectedAt = s.clock.detectedAt()
 	f.Command = s.replayCommand(g)
-	edges := counted(g.Count, "edge could not be placed, because the window has passed what it leads to",
+	edges := finding.Counted(g.Count, "edge could not be placed, because the window has passed what it leads to",
 		"edges could not be placed, because the window has passed what they lead to")
-	f.Headline = counted(g.Count, "read or write", "reads and writes") + " depend on transactions that had left the window."
+	f.Headline = finding.Counted(g.Count, "read or write depends", "reads and writes depend") + " on transactions that had left the window."
 	f.Explanation = fmt.Sprintf("%s:\n  - %s\nReplaying the range decides.",
 		edges, strings.Join(g.Examples, "\n  - "))
 	out := *f

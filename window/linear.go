@@ -238,9 +238,9 @@ func (l *linearizing) linearReason() string {
 	c := l.infer.Counters
 	switch {
 	case !l.cfg.Unbounded && c.Placeless > 0:
-		return counted(c.Placeless, "operation whose order on its key is not known", "operations whose order on their keys is not known")
+		return finding.Counted(c.Placeless, "operation whose order on its key is not known", "operations whose order on their keys is not known")
 	case !l.cfg.Unbounded && c.Unordered > 0:
-		return counted(c.Unordered, "key where two writes do not say what they replaced", "keys where two writes do not say what they replaced")
+		return finding.Counted(c.Unordered, "key where two writes do not say what they replaced", "keys where two writes do not say what they replaced")
 	case !l.cfg.Unbounded:
 		return ""
 	case !l.linear.done:
@@ -263,7 +263,7 @@ func (h *finder) reportLine(a *infer.Anomaly) {
 	}
 	key := h.infer.Key(a.Version)
 	if len(path) > maxLinearPath {
-		h.reports.note(keyClass(key), fmt.Sprintf("%d operations on %s between two that contradict each other", len(path), key), h.clock.noted(a.B))
+		h.reports.note(keyClass(key), finding.Counted(int64(len(path)), "operation", "operations")+" on "+key+" between two that contradict each other", h.clock.noted(a.B))
 		return
 	}
 	f := &openFinding{members: []uint32{a.A}, versions: path}

@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/pattern"
 )
 
@@ -35,8 +36,8 @@ func (r *Repeats) Keys() string {
 
 // String says what it means for a reader, and what to do.
 func (r *Repeats) String() string {
-	return fmt.Sprintf("Values of keys %s repeat (%s), so that they do not say which transaction wrote them: %d of %d reads are decided. Record a version with each operation (PostgreSQL: xmin).",
-		r.Keys(), r.Why, r.Decided, r.Reads)
+	return fmt.Sprintf("Values of keys %s repeat (%s), so that they do not say which transaction wrote them: %d of %s decided. Record a version with each operation (PostgreSQL: xmin).",
+		r.Keys(), r.Why, r.Decided, finding.Counted(r.Reads, "read is", "reads are"))
 }
 
 func (o *core) noteRepeating(name string, p *pattern.Pattern) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
 )
 
 // TotalsOff says why totals of counters that are read together are not compared: a check of
@@ -19,7 +20,7 @@ func (x *TotalsOff) String() string {
 	if x.Counters == 0 {
 		return fmt.Sprintf("Totals of counters are not compared: %s.", x.Reason)
 	}
-	return fmt.Sprintf("Totals of %d counters that are read together are not compared: %s.", x.Counters, x.Reason)
+	return fmt.Sprintf("Totals of %s read together are not compared: %s.", finding.Counted(int64(x.Counters), "counter that is", "counters that are"), x.Reason)
 }
 
 // unbalanced is the first transaction that added to counters something else than nothing.

@@ -1,7 +1,6 @@
 package window
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -112,20 +111,20 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		if !m.infer.SessionOrder() && !m.cfg.Named && l != m.cfg.Expect {
 			return "", ""
 		}
-		why = append(why, counted(n, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
+		why = append(why, finding.Counted(n, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
 	}
 	if l.RealTime() && l.Special != isolation.Linearizable {
 		if m.infer.SessionOrder() && m.infer.Counters.Sessionless > 0 && l.Family == isolation.Strong {
-			why = append(why, counted(m.infer.Counters.Sessionless, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
+			why = append(why, finding.Counted(m.infer.Counters.Sessionless, "transaction not ordered by session and seq", "transactions not ordered by session and seq"))
 		}
 		if n := m.Counters.Timeless; n > 0 {
 			if !m.clock.timed && !m.cfg.Named && l != m.cfg.Expect {
 				return "", ""
 			}
-			why = append(why, counted(n, "transaction without times", "transactions without times"))
+			why = append(why, finding.Counted(n, "transaction without times", "transactions without times"))
 		}
 		if n := m.Counters.Clamped; n > 0 {
-			why = append(why, counted(n, "event time that is ahead by more than clock-drift allows", "event times that are ahead by more than clock-drift allows"))
+			why = append(why, finding.Counted(n, "event time that is ahead by more than clock-drift allows", "event times that are ahead by more than clock-drift allows"))
 		}
 	}
 	if l.Special == isolation.Linearizable {
@@ -156,38 +155,38 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		return OK, ""
 	}
 	if n := m.turning.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
-		why = append(why, counted(n, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order"))
+		why = append(why, finding.Counted(n, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order"))
 	}
 	if n := m.Counters.Misread; n > 0 && l.Special == 0 && l.Base < isolation.ReadAtomic {
-		why = append(why, counted(n, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows"))
+		why = append(why, finding.Counted(n, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows"))
 	}
 	if n := int64(len(m.reports.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
-		why = append(why, counted(n, "key whose reads contradict each other", "keys whose reads contradict each other"))
+		why = append(why, finding.Counted(n, "key whose reads contradict each other", "keys whose reads contradict each other"))
 	}
 	if n := m.Counters.Diverged; n > 0 && (m.choices.orderOf(l) < orderable || !m.cfg.Unbounded) && l.Special == 0 && l.Base == isolation.Prefix {
-		why = append(why, counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
+		why = append(why, finding.Counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
 	if n := m.unsettled(l, violated, x); n > 0 {
-		why = append(why, counted(n, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided"))
+		why = append(why, finding.Counted(n, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided"))
 	}
 	rows := m.Counters.OtherRows
 	if l.Underlying() == isolation.Serializable {
 		rows = m.Counters.SettledRows
 	}
 	if n := rows; n > 0 && l.Underlying() >= isolation.SnapshotIsolation {
-		why = append(why, counted(n, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted"))
+		why = append(why, finding.Counted(n, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted"))
 	}
 	if n := m.Counters.Tolerated; n > 0 && l.Underlying() > isolation.Prefix {
-		why = append(why, counted(n, "lost update at a level that allows it", "lost updates at levels that allow them"))
+		why = append(why, finding.Counted(n, "lost update at a level that allows it", "lost updates at levels that allow them"))
 	}
 	if n := m.infer.Counters.Loose; n > 0 && !m.sums.fits(l) {
-		why = append(why, counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
+		why = append(why, finding.Counted(n, "counter whose increments have no known order", "counters whose increments have no known order"))
 	}
 	if c := &m.cfg.Contract; m.infer.Counters.Unordered > 0 && !m.cfg.Unbounded && (c.SequentialKeys || c.LinearizableKeys) {
 		why = append(why, "keys with blind writes: the window may have forgotten who read or replaced them")
 	}
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
-		why = append(why, counted(n, "session that is not sequential", "sessions that are not sequential"))
+		why = append(why, finding.Counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}
 	if short := m.reports.forcedShortfall(l); short != "" {
 		why = append(why, short)
@@ -261,7 +260,7 @@ func (o *choices) shortfalls(l isolation.Level) []string {
 		{o.Counters.Unverified, "proof that could not be verified", "proofs that could not be verified"},
 	} {
 		if x.n > 0 {
-			why = append(why, counted(x.n, x.one, x.many))
+			why = append(why, finding.Counted(x.n, x.one, x.many))
 		}
 		if x.one == "key without a known version order" {
 			if reason := o.unorderedReason(l); reason != "" {
@@ -287,14 +286,6 @@ func (t *turning) undecidedOf(l isolation.Level) int64 {
 		return max(t.Counters.Undecided, b.Undecided)
 	}
 	return t.Counters.Undecided
-}
-
-// counted is "1 edge" or "2 edges".
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Totals are the counters with those of inference in them. Keys whose order nobody

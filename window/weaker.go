@@ -195,7 +195,7 @@ func (s *reports) tellWeaker(g *weakerGroup, state finding.State) {
 	out := *f
 	out.Txns, out.Levels = slices.Clone(f.Txns), maps.Clone(f.Levels)
 	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
-	out.Headline = fmt.Sprintf("%s did not ask for %s.", counted(g.Count, "transaction", "transactions"), g.Expected)
+	out.Headline = fmt.Sprintf("%s did not ask for %s.", finding.Counted(g.Count, "transaction", "transactions"), g.Expected)
 	out.Explanation = s.explainWeaker(g)
 	if f.Revision == 1 {
 		s.countFound(f)
@@ -213,7 +213,7 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 		asked = fmt.Sprintf("%s (%s)", g.Name, asked)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is expected, and %s asked for %s.", g.Expected, counted(g.Count, "transaction", "transactions"), asked)
+	fmt.Fprintf(&b, "%s is expected, and %s asked for %s.", g.Expected, finding.Counted(g.Count, "transaction", "transactions"), asked)
 	if s.cfg.Product == "" && isolation.Ambiguous([]byte(g.Name)) {
 		b.WriteString(" The name means different levels in different products. It is taken as the weakest: name your product, as in --expect postgresql/repeatable-read.")
 	}

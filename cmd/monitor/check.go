@@ -163,7 +163,7 @@ func tellDeadLetters(t *terminal, a *whole.Answer) {
 		t.say("monitor: bad record at %s: %s", printable(d.Position), printable(d.Reason))
 	}
 	if more := a.NumDead - len(a.DeadLetters); more > 0 {
-		t.say("monitor: %d more bad records in %s", more, printable(a.File))
+		t.say("monitor: %s in %s", whole.Plural(int64(more), "more bad record", "more bad records"), printable(a.File))
 	}
 }
 

@@ -56,12 +56,12 @@ func convertFile(t *terminal, convert *app.Convert, file string) error {
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the history: %w", err)
 	}
-	t.say("%d transactions of %s, in the format %s, are written as %s", answer.Transactions, printable(file), answer.Format, convert.To)
+	t.say("%s: %s in the format %s, written as %s", printable(file), whole.Plural(int64(answer.Transactions), "transaction", "transactions"), answer.Format, convert.To)
 	if answer.Contract != "" {
 		t.say("monitor: the written form does not hold the contract of the format %s: check it with --contract %s", answer.Format, answer.Contract)
 	}
 	if answer.Bad > 0 {
-		t.say("monitor: %d bad records are left out", answer.Bad)
+		t.say("monitor: %s left out", whole.Plural(int64(answer.Bad), "bad record is", "bad records are"))
 		return exitError{exitViolated}
 	}
 	return nil

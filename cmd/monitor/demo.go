@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"time"
 
@@ -16,7 +15,8 @@ import (
 func demoCommand(t *terminal) *cobra.Command {
 	s := config.DefaultService()
 	s.Watch = config.DefaultWatch(config.WholeContract())
-	s.Watch.Lateness = time.Second // all clients are in this process
+	// All clients are in this process, and their transactions take some 0.1 s.
+	s.Watch.Lateness, s.Watch.MaxTransaction = time.Second, 2*time.Second
 	s.HTTP.Elsewhere, s.Log.Level = true, "warn"
 	s.Embedded.Port = 0
 	var sinks sinkFlags
@@ -63,8 +63,15 @@ func demoCommand(t *terminal) *cobra.Command {
 
 func runDemo(ctx context.Context, t *terminal, s config.Service, output string, length time.Duration) error {
 	var summary app.DemoSummary
-	told := newStory(t.say)
-	p := service{terminal: t, config: s, output: output, violations: output == "text", also: []alert.Route{{Sink: told, Filter: alert.Everything()}}}
+	var lasted time.Duration
+	told := newStory(t.say, &s.Watch)
+	p := service{terminal: t, config: s, output: output}
+	if output == "text" {
+		told.text, told.color = t.stdout, t.colors()
+		p.findings = told
+	} else {
+		p.also = []alert.Route{{Sink: told, Filter: alert.Everything()}}
+	}
 	p.during = func(ctx context.Context, a *app.App) error {
 		t.introduce(a, &s)
 		if length > 0 {
@@ -73,7 +80,8 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 			ctx = limited
 		}
 		var err error
-		summary, err = app.RunDemo(ctx, a, told.plant)
+		summary, err = app.RunDemo(ctx, a, told)
+		lasted = time.Since(told.began)
 		return err
 	}
 	if err := p.run(ctx, func(*app.App) error { return nil }); err != nil {
@@ -82,38 +90,31 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 	if output != "text" {
 		return nil // standard output belongs to the findings
 	}
-	var text []byte
+	text := []byte("\n")
 	if told.first != nil {
 		text = append(appendAdvice(text, told.first), '\n')
 	}
-	text = appendFindings(text, &summary)
-	_, err := t.stdout.Write(told.appendTable(text, summary.Transactions))
+	_, err := t.stdout.Write(told.ending(lasted).append(text, &summary))
 	return err
 }
 
 // introduce says what the demo is about to do, and where it can be watched.
 func (t *terminal) introduce(a *app.App, s *config.Service) {
-	t.say("A bank keeps its accounts in a database with four bugs: it loses updates, skews writes, and serves old and uncommitted data now and then.")
-	t.say("The demo says when it plants a bug, and when the monitor finds it. The monitor sees only what the clients were answered.")
+	t.say("")
+	t.say("A bank keeps its accounts in a database that promises %s, and has four bugs:", s.Watch.Expect)
+	for _, bug := range bugNames {
+		t.say("  %-12s %s", bug, meant(bug))
+	}
+	t.say("The demo says when it plants one, and when the monitor has found it. The monitor sees only what the clients were answered.")
+	t.say("The first finding of each bug is shown with its proof. A dirty read is told after %s: until then a record that is still on its way may explain it.", ms(s.Watch.Lateness+s.Watch.MaxTransaction))
 	addr := a.HTTPAddr()
 	switch _, port, _ := net.SplitHostPort(s.HTTP.Address); {
 	case addr == "":
 		t.say("There are no pages, because of --http off. Ctrl-C ends the demo.")
 	case port != "0" && addr != s.HTTP.Address:
-		t.say("Pages at http://%s/, since %s is in use (--http chooses another address). Ctrl-C ends the demo.", addr, s.HTTP.Address)
+		t.say("All findings are on a page: http://%s/, since %s is in use (--http chooses another address). Ctrl-C ends the demo.", addr, s.HTTP.Address)
 	default:
-		t.say("Pages at http://%s/ (--http chooses another address). Ctrl-C ends the demo.", addr)
+		t.say("All findings are on a page: http://%s/ (--http chooses another address). Ctrl-C ends the demo.", addr)
 	}
-}
-
-// appendFindings counts the findings by anomaly.
-func appendFindings(dst []byte, s *app.DemoSummary) []byte {
-	if len(s.Findings) == 0 {
-		return fmt.Appendf(dst, "No findings yet.\n\n")
-	}
-	dst = fmt.Appendf(dst, "Findings by anomaly, with those that the expected level allows:\n")
-	for _, f := range s.Findings {
-		dst = fmt.Appendf(dst, "  %5d  %-24s monitor explain %s\n", f.Count, f.Anomaly, f.Anomaly)
-	}
-	return append(dst, '\n')
+	t.say("")
 }

@@ -55,6 +55,51 @@ func TestExamplesOnPages(t *testing.T) {
 	}
 }
 
+// manyOfOne is a plural, or its verb, behind the number 1.
+var manyOfOne = regexp.MustCompile(`(^|[^\w.,/-])1 (?:more |bad |stronger )?(?:transactions|operations|records|reads|writes|findings|levels|keys|sessions|edges|dependencies)\b|\b1 read or write depend\b`)
+
+// What is printed of the examples says "1 transaction", and not "1 transactions".
+func TestOneIsNotMany(t *testing.T) {
+	for _, p := range docs.Anomalies() {
+		for _, m := range example.FindAllStringSubmatch(p.Text, -1) {
+			file := filepath.Join(t.TempDir(), "history.jsonl")
+			if err := os.WriteFile(file, []byte(m[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stdout, stderr bytes.Buffer
+			term := terminal{stdout: &stdout, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}
+			run(t.Context(), append(strings.Fields(m[2]), file), term)
+			if bad := manyOfOne.FindString(stdout.String() + stderr.String()); bad != "" {
+				t.Errorf("%s: %q in\n%s", p.Names[0], bad, stdout.String())
+			}
+		}
+	}
+}
+
+// The page that a plain name leads to has an example whose finding is called that.
+func TestNamesShowWhatTheySay(t *testing.T) {
+	for name, title := range map[string]string{
+		"fuzzy read": "non-repeatable read", "non-repeatable read": "non-repeatable read", "P2": "non-repeatable read", "own write not read": "own write not read",
+		"phantom": "phantom", "P3": "phantom", "A3": "non-repeatable read", "dirty read": "aborted read", "aborted read": "aborted read",
+		"intermediate read": "intermediate read", "dirty write": "write cycle", "circular information flow": "circular information flow",
+		"read skew": "fractured read", "fractured read": "fractured read", "causality violation": "causality violation", "non-monotonic view": "non-monotonic view", "OTV": "non-monotonic view", "stale read": "stale read",
+		"read your writes violated": "read your writes violated", "long fork": "long fork", "write skew": "write skew", "lost update": "lost update",
+	} {
+		p, ok := docs.Find(docs.Anomalies(), name)
+		if !ok {
+			t.Errorf("nothing is called %q", name)
+			continue
+		}
+		var shown []string
+		for _, m := range example.FindAllStringSubmatch(p.Text, -1) {
+			shown = append(shown, findingOf(t, m[1], m[2], m[3]).Title)
+		}
+		if !slices.Contains(shown, title) {
+			t.Errorf("%q leads to %s, which shows %q and no %s", name, p.Names[0], shown, title)
+		}
+	}
+}
+
 // findingOf checks the history and returns the finding of that name.
 func findingOf(t *testing.T, history, command, want string) finding.Finding {
 	t.Helper()

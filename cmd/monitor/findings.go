@@ -65,6 +65,9 @@ func findingsCommand(t *terminal) *cobra.Command {
 			if err == nil && id != "" && !found {
 				return usagef("no finding has the id %s", id)
 			}
+			if err == nil && !found {
+				t.say("monitor: %s holds no %s", printable(data), strings.ReplaceAll(string(kind), "-", " "))
+			}
 			return err
 		},
 	}

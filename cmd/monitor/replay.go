@@ -69,7 +69,7 @@ func replayCommand(t *terminal) *cobra.Command {
 				return err
 			}
 			if told > whole.MaxDeadLetters {
-				t.say("monitor: %d more bad records", told-whole.MaxDeadLetters)
+				t.say("monitor: %s", whole.Plural(int64(told-whole.MaxDeadLetters), "more bad record", "more bad records"))
 			}
 			var untold error
 			if r.Data != "" && answer.Closed != nil {
@@ -171,7 +171,7 @@ func (b *progressBar) show(p app.Progress) {
 // progressText names the records read, how many a second, and how long it takes
 // from here at the pace so far.
 func progressText(p app.Progress, rate float64) string {
-	text := fmt.Sprintf("%d records, %.0f/s", p.Records, rate)
+	text := fmt.Sprintf("%s, %.0f/s", whole.Plural(p.Records, "record", "records"), rate)
 	if p.Share > 0 {
 		left := time.Duration(float64(p.Took) * (1 - p.Share) / p.Share)
 		text += fmt.Sprintf(", %.0f%%, about %s left", 100*p.Share, left.Round(time.Second))

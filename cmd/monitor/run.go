@@ -90,6 +90,8 @@ type service struct {
 	*terminal
 	config config.Service
 	output string // form of the findings on standard output
+	// findings, unless nil, takes all findings instead of standard output.
+	findings alert.Sink
 	// violations: what is expected, and what is uncertain, is counted and not shown.
 	violations bool
 	also       []alert.Route // other sinks in this process
@@ -118,10 +120,12 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	if p.violations {
 		route.Filter = alert.Filter{}
 	}
-	switch p.output {
-	case "jsonl":
+	switch {
+	case p.findings != nil:
+		route.Sink = p.findings
+	case p.output == "jsonl":
 		route.Sink = alert.NewJSONL(p.stdout)
-	case "log":
+	case p.output == "log":
 		route.Sink = alert.NewLog(log)
 	default:
 		route.Sink = alert.NewText(p.stdout, p.colors())

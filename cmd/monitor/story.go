@@ -2,132 +2,149 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/app"
 )
 
-// story tells of a demo which bug was planted when, and when it was found. It is a sink of all
-// findings. Safe for concurrent use.
+// story tells of a demo which bug was planted when, when it was found, and under which name. It is
+// a sink of all findings. Safe for concurrent use.
 type story struct {
-	say   func(format string, args ...any)
-	began time.Time
+	say      func(format string, args ...any)
+	text     io.Writer // for the first violation by each bug, with its proof; nil: none is written
+	color    bool
+	expect   string        // level
+	patience time.Duration // after which what was planted is found
+	began    time.Time
 
-	mu    sync.Mutex
-	bugs  []*planted // in the order in which they were planted
-	byTxn map[string]*planted
-	first *finding.Finding // the one to explain at the end
+	mu         sync.Mutex
+	bugs       []*planted // in the order in which they were planted
+	byTxn      map[string]*planted
+	sights     map[string][]*sight // by transaction
+	unanswered map[string]bool     // transactions whose client got no answer to its COMMIT
+	told       map[string]bool     // bugs that were shown, and their names that were explained
+	first      *finding.Finding    // the one to explain at the end
 }
 
 // planted is a transaction that suffered a bug of the database. Times are since the demo began.
 type planted struct {
-	bug, txn  string
-	at, found time.Duration // found 0: not yet
+	app.Planted
+	at, found time.Duration
+	as        *sight // nil: not found yet
 }
 
-// does says what a transaction that suffers the bug does.
-var does = map[string]string{
-	"lost update": "overwrites what another transaction has just written",
-	"write skew":  "commits, although another transaction has changed what it read",
-	"stale read":  "reads old data",
-	"dirty read":  "reads data that were never committed",
+// sight is what the table needs of a finding.
+type sight struct {
+	title, anomaly, headline string
+	alerted                  bool
+	keys                     []string
+	levels                   []string // that it violates, the weakest first
 }
 
-func newStory(say func(string, ...any)) *story {
-	return &story{say: say, began: time.Now(), byTxn: map[string]*planted{}}
+func newStory(say func(string, ...any), w *config.Watch) *story {
+	return &story{
+		say: say, expect: w.Expect.String(), patience: app.DemoPatience(w), began: time.Now(),
+		byTxn: map[string]*planted{}, sights: map[string][]*sight{}, unanswered: map[string]bool{}, told: map[string]bool{},
+	}
 }
 
-// plant takes note of a transaction that suffered a bug, before it can be found.
-func (s *story) plant(bug, txn string) {
+// Plant takes note of a transaction that suffered a bug, before it can be found.
+func (s *story) Plant(b app.Planted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &planted{bug: bug, txn: txn, at: time.Since(s.began)}
-	s.bugs, s.byTxn[txn] = append(s.bugs, p), p
-	s.say("%6.1f s  planted: %s. %s %s.", p.at.Seconds(), bug, printable(txn), does[bug])
+	p := &planted{Planted: b, at: time.Since(s.began)}
+	s.bugs, s.byTxn[b.Txn] = append(s.bugs, p), p
+	s.say("%6.1f s  planted: %s. %s", p.at.Seconds(), b.Bug, did(&b))
+}
+
+// Unanswered takes note of a transaction whose client got no answer to its COMMIT.
+func (s *story) Unanswered(txn string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unanswered[txn] = true
 }
 
 // Name is "story".
 func (s *story) Name() string { return "story" }
 
-// Deliver tells which planted bugs the findings show.
+// Deliver tells which planted bugs the findings show. Those that are alerted come first: one bug can
+// show in several findings.
 func (s *story) Deliver(_ context.Context, findings []alert.Delivery) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range findings {
-		f := &findings[i].Finding
-		if f.Kind != finding.KindViolation || f.State == finding.Withdrawn {
-			continue
-		}
-		s.first = worse(s.first, f)
-		for _, id := range f.Txns {
-			if p := s.byTxn[id]; p != nil && p.found == 0 {
-				p.found = time.Since(s.began)
-				s.say("%6.1f s  found:   %s of %s, %s later. Finding %s%s.", p.found.Seconds(), p.bug, printable(id), short(p.found-p.at), f.ID, unshown(f))
+	for _, first := range []bool{true, false} {
+		for i := range findings {
+			f := &findings[i].Finding
+			if f.Kind != finding.KindViolation || f.State == finding.Withdrawn || isAlerted(f) != first {
+				continue
+			}
+			s.first = worse(s.first, f)
+			if err := s.match(f); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// unshown says why a finding is not among those that are printed, "" if it is.
-func unshown(f *finding.Finding) string {
-	switch verdict, _ := words.VerdictOf(f); verdict {
-	case words.Violated:
-		return ""
-	case words.Allowed:
-		return ", which the expected level allows: it is counted and not shown"
-	}
-	return ", which a record that is missing could explain: it is counted and not shown"
+func isAlerted(f *finding.Finding) bool {
+	verdict, _ := words.VerdictOf(f)
+	return verdict == words.Violated
 }
 
-// bugRow is what became of the bugs of one name.
-type bugRow struct {
-	bug            string
-	planted, found int
-	first          *planted // that was found
+// match tells the planted bugs that a finding shows: not yet found, or found only in what is allowed.
+func (s *story) match(f *finding.Finding) error {
+	seen := sightOf(f)
+	for _, id := range f.Txns {
+		s.sights[id] = append(s.sights[id], seen)
+		p := s.byTxn[id]
+		if p == nil || p.as != nil && (p.as.alerted || !seen.alerted) {
+			continue
+		}
+		p.as, p.found = seen, time.Since(s.began)
+		if err := s.tell(p, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// rows are the bugs by name, in the order in which they were planted first.
-func (s *story) rows() []bugRow {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var rows []bugRow
-	for _, p := range s.bugs {
-		i := slices.IndexFunc(rows, func(r bugRow) bool { return r.bug == p.bug })
-		if i < 0 {
-			i = len(rows)
-			rows = append(rows, bugRow{bug: p.bug})
-		}
-		r := &rows[i]
-		r.planted++
-		if p.found > 0 {
-			if r.found++; r.first == nil {
-				r.first = p
-			}
-		}
+// tell says that a bug was found, and why it has another name if it has. Of the first of each
+// bug that is alerted it shows the finding.
+func (s *story) tell(p *planted, f *finding.Finding) error {
+	as, allowed := "", ""
+	if p.as.title != p.Bug {
+		as = ", as " + p.as.name()
 	}
-	return rows
+	if !p.as.alerted {
+		allowed = " " + s.expect + " allows it, so it is only counted."
+	}
+	s.say("%6.1f s  found:   %s of %s, %s later%s. Finding %s.%s", p.found.Seconds(), p.Bug, printable(p.Txn), ms(p.found-p.at), as, f.ID, allowed)
+	if key := p.Bug + " " + p.as.anomaly; as != "" && !s.told[key] {
+		s.told[key] = true
+		s.say("                   Why that name: %s.", p.as.why())
+	}
+	if s.text == nil || !p.as.alerted || s.told[p.Bug] {
+		return nil
+	}
+	s.told[p.Bug] = true
+	_, err := s.text.Write(words.Append([]byte{'\n'}, f, s.color))
+	return err
 }
 
-// appendTable sets what was planted against what was found.
-func (s *story) appendTable(dst []byte, transactions int64) []byte {
-	rows, all := s.rows(), 0
-	for _, r := range rows {
-		all += r.planted
-	}
-	dst = fmt.Appendf(dst, "%d transactions checked in %.1f s. The database broke its promise in %d of them:\n\n", transactions, time.Since(s.began).Seconds(), all)
-	dst = fmt.Appendf(dst, "  %-12s %8s %6s   %s\n", "bug", "planted", "found", "the first one that was found")
-	for _, r := range rows {
-		first := "none"
-		if r.first != nil {
-			first = fmt.Sprintf("planted at %.1f s, found %s later", r.first.at.Seconds(), short(r.first.found-r.first.at))
+func sightOf(f *finding.Finding) *sight {
+	seen := &sight{title: f.Title, anomaly: f.Anomaly, headline: f.Headline, alerted: isAlerted(f), levels: slices.Concat(f.Refutes, f.AlsoRefutes)}
+	for _, e := range f.Edges {
+		if !slices.Contains(seen.keys, e.Key) {
+			seen.keys = append(seen.keys, e.Key)
 		}
-		dst = fmt.Appendf(dst, "  %-12s %8d %6d   %s\n", r.bug, r.planted, r.found, first)
 	}
-	return fmt.Appendf(dst, "\nA bug is an anomaly only if some transaction sees it: the others left no trace.\n")
+	return seen
 }

@@ -170,7 +170,7 @@ func TestAdviceIsShown(t *testing.T) {
 		t.Errorf("a version is asked for where each operation has one:\n%s", page)
 	}
 	for path, want := range map[string]string{
-		"/":              "Values of keys stock/# repeat (two transactions wrote one value of a key), so that they do not say which transaction wrote them: 0 of 1 reads are decided.",
+		"/":              "Values of keys stock/# repeat (two transactions wrote one value of a key), so that they do not say which transaction wrote them: 0 of 1 read is decided.",
 		"/api/v1/status": `"repeating":[{"pattern":"stock/#",`,
 	} {
 		if page := get(t, a, path); !strings.Contains(page, want) {
@@ -228,8 +228,8 @@ func TestFromRecordToPages(t *testing.T) {
 	}
 	metrics := get(t, a, "/metrics")
 	for _, want := range []string{
-		`isowatch_findings_total{anomaly="G2-item",expected="false",source="default"} 1`,
-		`isowatch_findings_total{anomaly="G0",expected="false",source="default"} 0`,
+		`isowatch_findings_total{anomaly="G2-item",expected="false",source="default",title="write skew"} 1`,
+		`isowatch_findings_total{anomaly="G0",expected="false",source="default",title="write cycle"} 0`,
 		`isowatch_transactions_total{source="default",status="committed"} 2`,
 		`isowatch_dead_letters_total{source="default"} 1`,
 		`isowatch_source_up{input="nats:ISOWATCH"} 1`,
@@ -425,11 +425,11 @@ func TestDemo(t *testing.T) {
 	a := start(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	summary, err := RunDemo(ctx, a, func(string, string) {})
+	summary, err := RunDemo(ctx, a, &told{unanswered: map[string]bool{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if summary.Transactions < 50 || summary.Commits == 0 {
+	if summary.Transactions < 50 {
 		t.Errorf("summary %+v", summary)
 	}
 	// A finding that waits is stored and not counted; it becomes due as time goes on.
@@ -438,7 +438,7 @@ func TestDemo(t *testing.T) {
 		now.count(a)
 		var counted int64
 		for _, f := range now.Findings {
-			counted += f.Count
+			counted += f.Alerted + f.Expected
 		}
 		due := slices.DeleteFunc(stored(t, s.Data, Findings), func(text string) bool { return strings.Contains(text, `"state":"waiting"`) })
 		return counted == int64(len(due))

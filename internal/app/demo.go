@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/event"
 	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/workload"
 	"github.com/isowatch/isowatch/isolation"
@@ -17,23 +19,45 @@ import (
 // DemoSource is the source of the demo's records.
 const DemoSource = "bank"
 
-// DemoSummary is what the demo's database did and what was found of it.
+// DemoSummary is what was found in the demo.
 type DemoSummary struct {
-	workload.Stats
 	Transactions int64 // taken in
 	Findings     []AnomalyCount
 }
 
 // AnomalyCount counts findings.
 type AnomalyCount struct {
-	Anomaly string
-	Count   int64
+	Anomaly           string
+	Alerted, Expected int64 // Expected: the expected level allows them
+}
+
+// Planted is a transaction that suffered a bug of the demo's database.
+type Planted struct {
+	Bug   string // "lost update", "write skew", "dirty read" or "stale read"
+	Txn   string
+	Key   string // what it read or wrote wrongly
+	Other string // the transaction whose write of Key was overlooked, or seen before its commit
+}
+
+// DemoStory is told what the demo's database does, before the records say so. It must be safe
+// for concurrent use.
+type DemoStory interface {
+	Plant(Planted)
+	Unanswered(txn string) // nobody but the database knows whether it committed
 }
 
 // demoBugs are chances that make a finding every second or two at the pace of
 // demoClients: enough to see soon, few enough to read.
 func demoBugs() workload.Bugs {
-	return workload.Bugs{LostUpdate: 0.012, WriteSkew: 0.02, StaleRead: 0.003, DirtyRead: 0.04}
+	return workload.Bugs{LostUpdate: 0.012, WriteSkew: 0.6, StaleRead: 0.003, DirtyRead: 0.04, Apparent: true}
+}
+
+// firstBugs are those of the demo until one was planted: a reader meets a violation first, and
+// no stale read, which the usual levels allow.
+func firstBugs() workload.Bugs {
+	b := demoBugs()
+	b.StaleRead = 0
+	return b
 }
 
 func demoClients() workload.ClientsConfig {
@@ -44,9 +68,9 @@ func demoClients() workload.ClientsConfig {
 }
 
 // RunDemo runs clients that publish to the embedded server of a until ctx ends,
-// then lets the app catch up. It tells planted of each transaction that suffered a bug of the
-// database, before it publishes its record; several clients do so at the same time.
-func RunDemo(ctx context.Context, a *App, planted func(bug, txn string)) (DemoSummary, error) {
+// then lets the app catch up. If ctx has a deadline, no bug is planted in the last seconds, so that
+// each is found.
+func RunDemo(ctx context.Context, a *App, story DemoStory) (DemoSummary, error) {
 	var s DemoSummary
 	conn, err := brokernats.Connect(brokernats.Options{URLs: []string{a.NATSURL()}, Name: "demo clients", Logger: a.log})
 	if err != nil {
@@ -57,13 +81,15 @@ func RunDemo(ctx context.Context, a *App, planted func(bug, txn string)) (DemoSu
 	if err != nil {
 		return s, fmt.Errorf("demo: %w", err)
 	}
-	st := workload.NewStore(demoBugs())
+	d := demo{story: story, store: workload.NewStore(firstBugs())}
+	if end, ok := ctx.Deadline(); ok {
+		enough := time.AfterFunc(time.Until(end)-DemoPatience(&a.config.Watch), d.calm)
+		defer enough.Stop()
+	}
 	var published atomic.Int64
-	err = workload.RunClients(ctx, st, demoClients(), func(t workload.Txn) error {
+	err = workload.RunClients(ctx, d.store, demoClients(), func(t workload.Txn) error {
 		t.Source = DemoSource
-		if t.Bug != "" {
-			planted(t.Bug, t.ID)
-		}
+		d.tell(&t)
 		publishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_, err := js.Publish(publishing, "isowatch.events."+DemoSource, workload.AppendJSON(nil, &t))
@@ -76,9 +102,43 @@ func RunDemo(ctx context.Context, a *App, planted func(bug, txn string)) (DemoSu
 		return s, err
 	}
 	a.settle(published.Load(), 10*time.Second)
-	s.Stats = st.Stats()
 	s.count(a)
 	return s, nil
+}
+
+// demo is a database, and the story of its bugs.
+type demo struct {
+	story   DemoStory
+	store   *workload.Store
+	planted atomic.Bool // a bug, so far
+}
+
+// tell tells of a transaction whose record is about to be published. What an aborted one read is
+// nobody's loss.
+func (d *demo) tell(t *workload.Txn) {
+	if t.Status == event.Unknown {
+		d.story.Unanswered(t.ID)
+	}
+	b := t.Bug
+	if b.Name == "" || t.Status == event.Aborted {
+		return
+	}
+	d.story.Plant(Planted{b.Name, t.ID, b.Key, b.Other})
+	if !d.planted.Swap(true) {
+		d.store.Suffer(demoBugs())
+	}
+}
+
+// calm ends the bugs, but those of transactions that have begun.
+func (d *demo) calm() {
+	d.planted.Store(true)
+	d.store.Suffer(workload.Bugs{Apparent: true})
+}
+
+// DemoPatience is how long after a bug it is found at the latest: some findings wait until no
+// record that is on its way can explain them.
+func DemoPatience(w *config.Watch) time.Duration {
+	return w.Lateness + w.MaxTransaction + time.Second
 }
 
 // settle waits until as many records were taken in as were published, at most as long
@@ -94,13 +154,13 @@ func (s *DemoSummary) count(a *App) {
 	status := a.Status()
 	s.Transactions = status.Records
 	for _, anomaly := range isolation.AnomalyNames() {
-		var n int64
+		c := AnomalyCount{Anomaly: anomaly}
 		for i := range status.Sources {
 			found := status.Sources[i].Findings[anomaly]
-			n += found.Violating + found.Expected
+			c.Alerted, c.Expected = c.Alerted+found.Violating, c.Expected+found.Expected
 		}
-		if n > 0 {
-			s.Findings = append(s.Findings, AnomalyCount{anomaly, n})
+		if c.Alerted+c.Expected > 0 {
+			s.Findings = append(s.Findings, c)
 		}
 	}
 }

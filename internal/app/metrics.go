@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/store"
@@ -47,14 +48,18 @@ type collector struct {
 	reloaded *reloaded // the same
 	declared []string  // sources that exist before their first record
 	expects  func(source string) isolation.Level
-	build    []string // values of build_info
+	build    []string          // values of build_info
+	titles   map[string]string // of anomalies, in words
 
 	all  []*prometheus.Desc
 	desc map[string]*prometheus.Desc // by name without its prefix
 }
 
 func newCollector() *collector {
-	c := &collector{desc: map[string]*prometheus.Desc{}, build: BuildInfo()}
+	c := &collector{desc: map[string]*prometheus.Desc{}, build: BuildInfo(), titles: map[string]string{}}
+	for _, anomaly := range isolation.AnomalyNames() {
+		c.titles[anomaly] = docs.TitleOf(anomaly)
+	}
 	for _, m := range metricTable() {
 		d := prometheus.NewDesc("isowatch_"+m.name, m.help, m.labels, nil)
 		c.desc[m.name] = d
@@ -107,14 +112,14 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	seen := map[string]bool{}
 	for i := range s.Sources {
 		seen[s.Sources[i].Source] = true
-		collectSource(&s.Sources[i], counter, gauge)
+		collectSource(&s.Sources[i], c.titles, counter, gauge)
 	}
 	for _, name := range c.declared {
 		if !seen[name] {
 			seen[name] = true
 			x := engine.SourceStatus{Source: name, Weaker: window.WeakerThan(c.expects(name), nil)}
 			x.Counters.DeadLetters = s.DeadLetters // they may be its
-			collectSource(&x, counter, gauge)
+			collectSource(&x, c.titles, counter, gauge)
 		}
 	}
 	collectStore(c.store(), counter, gauge)
@@ -173,11 +178,12 @@ func longestWait(s *engine.Status) time.Duration {
 
 type emit func(name string, value float64, labels ...string)
 
-func collectSource(x *engine.SourceStatus, counter, gauge emit) {
+func collectSource(x *engine.SourceStatus, titles map[string]string, counter, gauge emit) {
 	for _, anomaly := range isolation.AnomalyNames() {
 		n := x.Findings[anomaly]
-		counter("findings_total", float64(n.Violating), x.Source, anomaly, "false")
-		counter("findings_total", float64(n.Expected), x.Source, anomaly, "true")
+		title := titles[anomaly]
+		counter("findings_total", float64(n.Violating), x.Source, anomaly, "false", title)
+		counter("findings_total", float64(n.Expected), x.Source, anomaly, "true", title)
 	}
 	for _, w := range x.Weaker {
 		counter("weaker_than_expected_total", float64(w.Count), x.Source, w.Asked, w.Expected)

@@ -115,7 +115,7 @@ func TestFindingsExistAtZero(t *testing.T) {
 			}
 			for _, m := range f.GetMetric() {
 				var labels []string
-				for _, l := range m.GetLabel() { // sorted: anomaly, expected, source
+				for _, l := range m.GetLabel() { // sorted: anomaly, expected, source, title
 					labels = append(labels, l.GetValue())
 				}
 				values[strings.Join(labels, " ")] = m.GetCounter().GetValue()
@@ -133,11 +133,16 @@ func TestFindingsExistAtZero(t *testing.T) {
 		}
 	}
 	after := series(bankStatus(), "bank", "shop")
+	for name := range after {
+		if strings.HasSuffix(name, " ") {
+			t.Errorf("%q has no title", name)
+		}
+	}
 	if len(after) != len(before) {
 		t.Errorf("%d series, %d before the first record", len(after), len(before))
 	}
-	if after["G2-item false bank"] != 3 || after["G2-item true bank"] != 1 || after["G0 false bank"] != 0 {
-		t.Errorf("G2-item: %v and %v", after["G2-item false bank"], after["G2-item true bank"])
+	if after["G2-item false bank write skew"] != 3 || after["G2-item true bank write skew"] != 1 || after["G0 false bank write cycle"] != 0 {
+		t.Errorf("G2-item: %v and %v", after["G2-item false bank write skew"], after["G2-item true bank write skew"])
 	}
 }
 

@@ -2,7 +2,6 @@ package picture
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 
@@ -319,9 +318,4 @@ func typeOf(e finding.Edge) string {
 	return e.Type
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func plural(n int, noun string) string { return finding.Counted(int64(n), noun, noun+"s") }

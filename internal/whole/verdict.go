@@ -1,8 +1,7 @@
 package whole
 
 import (
-	"fmt"
-
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -27,9 +26,4 @@ func gravity(verdict string) int {
 }
 
 // Plural is so many of what one and many name.
-func Plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
+func Plural(n int64, one, many string) string { return finding.Counted(n, one, many) }

@@ -59,11 +59,7 @@ func RunClients(ctx context.Context, store *Store, cfg ClientsConfig, publish fu
 		}
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				txn, ok := c.transaction(ctx)
-				if !ok {
-					return
-				}
-				if err := publish(txn); err != nil {
+				if err := publish(c.transaction(ctx)); err != nil {
 					cancel(publishError{err})
 					return
 				}
@@ -94,9 +90,9 @@ type liveClient struct {
 	recent string // the account it wrote last
 }
 
-// transaction runs one transaction of a random template and returns its record,
-// or false when ctx ended in the middle of it.
-func (c *liveClient) transaction(ctx context.Context) (Txn, bool) {
+// transaction runs one transaction of a random template and returns its record. It aborts when
+// ctx ends in the middle of it.
+func (c *liveClient) transaction(ctx context.Context) Txn {
 	name, steps := c.plan()
 	readOnly := true
 	for _, s := range steps {
@@ -106,23 +102,23 @@ func (c *liveClient) transaction(ctx context.Context) (Txn, bool) {
 	txn := Txn{ID: fmt.Sprintf("%s/%d", c.name, c.seq), Name: name, Session: c.name, Seq: c.seq}
 	txn.Start = max(c.cfg.Now(), c.end+1) // a clock set back must not make the client overlap itself
 	tx := c.store.Begin(readOnly, c.rng)
+	tx.ID = txn.ID
 	for _, s := range steps {
 		if !c.pause(ctx) {
-			tx.Abort()
-			return Txn{}, false
+			break
 		}
 		txn.Ops = append(txn.Ops, c.run(tx, s)...)
 	}
-	txn.Status = c.conclude(tx, readOnly)
+	txn.Status = c.conclude(ctx, tx, readOnly)
 	txn.Bug = tx.Bug()
 	txn.End = max(c.cfg.Now(), txn.Start+1)
 	c.end = txn.End
-	return txn, true
+	return txn
 }
 
 // conclude ends tx and returns what the client knows of the outcome.
-func (c *liveClient) conclude(tx *Tx, readOnly bool) event.Status {
-	if !readOnly && c.rng.Float64() < c.cfg.Aborted {
+func (c *liveClient) conclude(ctx context.Context, tx *Tx, readOnly bool) event.Status {
+	if ctx.Err() != nil || !readOnly && c.rng.Float64() < c.cfg.Aborted {
 		tx.Abort()
 		return event.Aborted
 	}

@@ -12,6 +12,12 @@ type Bugs struct {
 	WriteSkew  float64 // commits although a key that it only read changed since its snapshot
 	StaleRead  float64 // read-only, on a snapshot up to maxLag commits old
 	DirtyRead  float64 // sees registers that others have written and not committed
+
+	// Apparent keeps to bugs that the clients' answers show, if all are answered: only updates that
+	// were read are lost, only two transactions that each changed what the other one had read are
+	// skewed, what is read before its commit is never committed, and stale snapshots are so old
+	// that the client has most likely met newer ones.
+	Apparent bool
 }
 
 // Stats count what a store did. A bug is counted when it made a difference: a
@@ -47,6 +53,7 @@ type cell struct {
 
 type cellVersion struct {
 	seq   int64 // the commit that installed it
+	by    *Tx   // that committed it
 	value int64
 	list  []int64
 }
@@ -60,6 +67,13 @@ type pendingWrite struct {
 // NewStore returns an empty store with the given bugs.
 func NewStore(bugs Bugs) *Store {
 	return &Store{bugs: bugs, cells: map[string]*cell{}}
+}
+
+// Suffer changes the bugs, of transactions that begin from now on.
+func (s *Store) Suffer(bugs Bugs) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bugs = bugs
 }
 
 // Stats is what the store has done so far.
@@ -101,6 +115,15 @@ func (c *cell) at(snapshot int64) cellVersion {
 		}
 	}
 	return cellVersion{}
+}
+
+// since are the versions that a snapshot does not see yet.
+func (c *cell) since(snapshot int64) []cellVersion {
+	i := len(c.versions)
+	for i > 0 && c.versions[i-1].seq > snapshot {
+		i--
+	}
+	return c.versions[i:]
 }
 
 // latest is the newest version.

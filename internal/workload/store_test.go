@@ -137,3 +137,63 @@ func TestStoreStaleRead(t *testing.T) {
 		t.Errorf("%d versions are kept, the most that a snapshot can need is %d", n, maxLag+1)
 	}
 }
+
+// TestStoreApparentBugs: a fault strikes only where the answers show it.
+func TestStoreApparentBugs(t *testing.T) {
+	update := func(tx *Tx, key string) { tx.Read(key); tx.Write(key, 9) }
+	for _, c := range []struct {
+		name       string
+		first, own func(*Tx)
+		bugs       Bugs
+		want       Bug
+	}{
+		{"two updates", func(tx *Tx) { update(tx, "x") }, func(tx *Tx) { update(tx, "x") }, Bugs{LostUpdate: 1}, Bug{"lost update", "x", "a"}},
+		{"a blind write over another", func(tx *Tx) { update(tx, "x") }, func(tx *Tx) { tx.Write("x", 9) }, Bugs{LostUpdate: 1}, Bug{}},
+		{"an update of what was written blindly", func(tx *Tx) { tx.Write("x", 1) }, func(tx *Tx) { update(tx, "x") }, Bugs{LostUpdate: 1}, Bug{}},
+		{"two appends", func(tx *Tx) { tx.ReadList("l"); tx.Append("l", 1) }, func(tx *Tx) { tx.ReadList("l"); tx.Append("l", 2) }, Bugs{LostUpdate: 1}, Bug{}},
+		{"each changes what the other one read", func(tx *Tx) { tx.Read("y"); update(tx, "x") }, func(tx *Tx) { tx.Read("x"); update(tx, "y") }, Bugs{WriteSkew: 1}, Bug{"write skew", "x", "a"}},
+		{"only one changes what the other one read", func(tx *Tx) { update(tx, "x") }, func(tx *Tx) { tx.Read("x"); update(tx, "y") }, Bugs{WriteSkew: 1}, Bug{}},
+	} {
+		c.bugs.Apparent = true
+		s, rng := one(c.bugs)
+		a, b := s.Begin(false, rng), s.Begin(false, rng)
+		a.ID, b.ID = "a", "b"
+		c.first(a)
+		c.own(b)
+		if err := a.Commit(); err != nil {
+			t.Errorf("%s: the first commit fails: %v", c.name, err)
+		}
+		if err := b.Commit(); (err == nil) != (c.want != Bug{}) || b.Bug() != c.want {
+			t.Errorf("%s: %v and %+v, want %+v", c.name, err, b.Bug(), c.want)
+		}
+	}
+}
+
+// TestStoreRollsBackWhatWasReadDirty: once, and a second reader does not see it any more.
+func TestStoreRollsBackWhatWasReadDirty(t *testing.T) {
+	s, rng := one(Bugs{DirtyRead: 1, Apparent: true})
+	put(t, s, rng, "x", 1)
+	writer, reader, late := s.Begin(false, rng), s.Begin(true, rng), s.Begin(true, rng)
+	writer.ID = "writer"
+	writer.Write("x", 2)
+	if o := reader.Read("x"); o.Value != 2 || reader.Bug() != (Bug{"dirty read", "x", "writer"}) {
+		t.Errorf("a dirty reader reads %s: %+v", o.Text(), reader.Bug())
+	}
+	if o := late.Read("x"); o.Value != 1 || late.Bug() != (Bug{}) {
+		t.Errorf("a second one reads %s: %+v", o.Text(), late.Bug())
+	}
+	if err := writer.Commit(); !errors.Is(err, ErrConflict) {
+		t.Errorf("what was read dirty is committed: %v", err)
+	}
+}
+
+func TestStoreSuffers(t *testing.T) {
+	s, rng := one(Bugs{})
+	put(t, s, rng, "x", 1)
+	s.Suffer(Bugs{DirtyRead: 1})
+	writer := s.Begin(false, rng)
+	writer.Write("x", 2)
+	if o := s.Begin(true, rng).Read("x"); o.Value != 2 {
+		t.Errorf("with the bug: %s", o.Text())
+	}
+}

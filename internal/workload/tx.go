@@ -15,13 +15,31 @@ var ErrConflict = errors.New("workload: conflict with a concurrent transaction")
 // Tx is a transaction of a [Store]. It belongs to one goroutine, and ends with
 // Commit or Abort.
 type Tx struct {
+	ID string // what others call it in a [Bug]
+
 	store    *Store
 	snapshot int64
 	fault    fault
-	struck   bool            // the fault made a difference
-	touched  map[string]bool // keys read and written; true: written
-	writes   []Op            // in program order
-	commit   int64           // its own among all, once it is there
+	bug      Bug // what the fault made a difference to
+	doomed   bool
+	touched  map[string]use
+	writes   []Op  // in program order
+	commit   int64 // its own among all, once it is there
+}
+
+// use is what a transaction has done with a key.
+type use uint8
+
+const (
+	reads use = 1 << iota
+	writes
+)
+
+// Bug is how a fault of the store made a difference to a transaction. The zero Bug is none.
+type Bug struct {
+	Name  string // "lost update", "write skew", "stale read" or "dirty read"
+	Key   string // the first that was read or written wrongly
+	Other string // the transaction whose write of Key was overlooked, or seen before its commit
 }
 
 // fault is the bug that a transaction suffers.
@@ -35,20 +53,28 @@ const (
 	dirtyRead
 )
 
-// Bug is the fault that made a difference to t, in words; "" for none.
-func (t *Tx) Bug() string {
+// Bug is the fault that made a difference to t.
+func (t *Tx) Bug() Bug {
 	t.store.mu.Lock()
 	defer t.store.mu.Unlock()
-	if !t.struck {
-		return ""
+	return t.bug
+}
+
+// strike takes note that t's fault made a difference. The store is locked.
+func (t *Tx) strike(key string, other *Tx) {
+	if t.bug.Name != "" {
+		return
 	}
-	return [...]string{noFault: "", lostUpdate: "lost update", writeSkew: "write skew", staleRead: "stale read", dirtyRead: "dirty read"}[t.fault]
+	names := [...]string{lostUpdate: "lost update", writeSkew: "write skew", staleRead: "stale read", dirtyRead: "dirty read"}
+	t.bug = Bug{Name: names[t.fault], Key: key, Other: other.ID}
 }
 
 // Begin starts a transaction on the present snapshot. rng decides whether it
 // suffers a bug; the read bugs befall only those begun as readOnly.
 func (s *Store) Begin(readOnly bool, rng *rand.Rand) *Tx {
-	t := &Tx{store: s, touched: map[string]bool{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &Tx{store: s, touched: map[string]use{}, snapshot: s.seq}
 	b, u := s.bugs, rng.Float64()
 	switch {
 	case readOnly && u < b.StaleRead:
@@ -60,11 +86,12 @@ func (s *Store) Begin(readOnly bool, rng *rand.Rand) *Tx {
 	case !readOnly && u < b.LostUpdate+b.WriteSkew:
 		t.fault = writeSkew
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.snapshot = s.seq
 	if t.fault == staleRead {
-		t.snapshot = max(0, s.seq-1-rng.Int64N(maxLag-1))
+		least := int64(1)
+		if b.Apparent {
+			least = maxLag / 2
+		}
+		t.snapshot = max(0, s.seq-least-rng.Int64N(maxLag-least))
 	}
 	return t
 }
@@ -80,10 +107,12 @@ func (t *Tx) Read(key string) Op {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := t.touch(key)
-	if n := len(c.pending); t.fault == dirtyRead && n > 0 {
+	if n := len(c.pending); t.fault == dirtyRead && n > 0 && !c.pending[n-1].tx.doomed {
 		s.stats.DirtyReads++
-		t.struck = true
-		return Read(key, c.pending[n-1].value)
+		seen := c.pending[n-1]
+		t.strike(key, seen.tx)
+		seen.tx.doomed = s.bugs.Apparent
+		return Read(key, seen.value)
 	}
 	if v := c.at(t.snapshot); v.seq > 0 {
 		return Read(key, v.value)
@@ -107,12 +136,10 @@ func (t *Tx) ReadList(key string) Op {
 // touch notes a read of key for validation. The store is locked.
 func (t *Tx) touch(key string) *cell {
 	c := t.store.cell(key)
-	if !t.touched[key] {
-		t.touched[key] = false
-	}
-	if t.fault == staleRead && c.latest().seq > t.snapshot {
+	t.touched[key] |= reads
+	if missed := c.since(t.snapshot); t.fault == staleRead && len(missed) > 0 {
 		t.store.stats.StaleReads++
-		t.struck = true
+		t.strike(key, missed[0].by)
 	}
 	return c
 }
@@ -123,7 +150,7 @@ func (t *Tx) Write(key string, v int64) Op {
 	defer t.store.mu.Unlock()
 	c := t.store.cell(key)
 	c.pending = append(c.pending, pendingWrite{t, v})
-	t.touched[key] = true
+	t.touched[key] |= writes
 	o := Write(key, v)
 	t.writes = append(t.writes, o)
 	return o
@@ -131,7 +158,7 @@ func (t *Tx) Write(key string, v int64) Op {
 
 // Append adds v to a list at commit, behind what is there then.
 func (t *Tx) Append(key string, v int64) Op {
-	t.touched[key] = true
+	t.touched[key] |= writes
 	o := Append(key, v)
 	t.writes = append(t.writes, o)
 	return o
@@ -143,7 +170,7 @@ func (t *Tx) Inc(key string, n int64) (replaced int64) {
 	t.store.mu.Lock()
 	defer t.store.mu.Unlock()
 	replaced = t.store.cell(key).at(t.snapshot).seq
-	t.touched[key] = true
+	t.touched[key] |= writes
 	t.writes = append(t.writes, Op{Kind: event.Inc, Key: key, Value: n})
 	return replaced
 }
@@ -189,7 +216,7 @@ func (t *Tx) Commit() error {
 		s.stats.Commits++
 		return nil
 	}
-	if !t.validate() {
+	if t.doomed || !t.validate() {
 		s.stats.Conflicts++
 		return ErrConflict
 	}
@@ -198,7 +225,7 @@ func (t *Tx) Commit() error {
 	t.commit = s.seq
 	for _, w := range t.writes {
 		c := s.cell(w.Key)
-		v := cellVersion{seq: s.seq, value: w.Value}
+		v := cellVersion{seq: s.seq, by: t, value: w.Value}
 		if w.Kind == event.Append {
 			v.list = append(slices.Clone(c.latest().list), w.Value)
 		}
@@ -221,21 +248,50 @@ func (t *Tx) before(c *cell) cellVersion {
 // validate says whether nothing that t touched has changed since its snapshot,
 // but for what its fault overlooks. The store is locked.
 func (t *Tx) validate() bool {
-	written, read := false, false // changed by others
-	for key, wrote := range t.touched {
-		if t.store.cell(key).latest().seq > t.snapshot {
-			written, read = written || wrote, read || !wrote
+	var written, read []string // changed by others
+	for key, use := range t.touched {
+		if t.store.cell(key).latest().seq <= t.snapshot {
+			continue
+		}
+		if use&writes != 0 {
+			written = append(written, key)
+		} else {
+			read = append(read, key)
 		}
 	}
 	switch {
-	case written && !read && t.fault == lostUpdate:
-		t.store.stats.LostUpdates++
-		t.struck = true
-		return true
-	case read && !written && t.fault == writeSkew:
-		t.store.stats.WriteSkews++
-		t.struck = true
-		return true
+	case len(written) > 0 && len(read) == 0 && t.fault == lostUpdate:
+		return t.overlook(written, &t.store.stats.LostUpdates)
+	case len(read) > 0 && len(written) == 0 && t.fault == writeSkew:
+		return t.overlook(read, &t.store.stats.WriteSkews)
 	}
-	return !written && !read
+	return len(written) == 0 && len(read) == 0
+}
+
+// overlook says whether t's fault makes it commit although others have changed the keys, and
+// counts it then. The store is locked.
+func (t *Tx) overlook(keys []string, count *int64) bool {
+	for _, key := range keys {
+		for _, v := range t.store.cell(key).since(t.snapshot) {
+			if !t.store.bugs.Apparent || t.shows(key, v) {
+				*count++
+				t.strike(key, v.by)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shows says whether the answers to t and to who wrote v of key, which t has not seen, show that
+// t committed nevertheless: both updated the key, or t writes what the other one had read. Only
+// registers show it whatever follows.
+func (t *Tx) shows(key string, v cellVersion) bool {
+	switch {
+	case v.list != nil || t.touched[key]&reads == 0:
+		return false
+	case t.fault == lostUpdate:
+		return v.by.touched[key]&reads != 0
+	}
+	return slices.ContainsFunc(t.writes, func(w Op) bool { return w.Kind == event.Write && v.by.touched[w.Key]&reads != 0 })
 }

@@ -23,7 +23,7 @@ type Txn struct {
 	End     int64 // as Start; 0: neither was recorded
 	Ops     []Op  // in program order
 
-	Bug string // of the store, which the transaction suffered; no part of its record
+	Bug Bug // of the store, which the transaction suffered; no part of its record
 }
 
 // Op is one operation: a register read or write, a list read or an append, or one

@@ -1,0 +1,59 @@
+package docs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// parts are the sections that every page of an anomaly has.
+var parts = []string{"What happened", "Example", "Levels that forbid it", "Usual causes", "What to do", "Read more"}
+
+// sentence is an end of one.
+var sentence = regexp.MustCompile(`[.!?](\s|$)`)
+
+// noPicture are pages of findings that name no operations.
+var noPicture = map[string]bool{"horizon": true, "weaker-than-expected": true}
+
+// Every page tells what happened in two sentences, and has an example of at most five lines
+// with its picture, and a link in every line of what to read.
+func TestEveryPageIsWhole(t *testing.T) {
+	for _, p := range Anomalies() {
+		name := p.Names[0]
+		for _, part := range parts {
+			if p.Section(part) == "" {
+				t.Errorf("%s has no section %q", name, part)
+			}
+		}
+		if n := len(sentence.FindAllString(p.Section("What happened"), -1)); n != 2 {
+			t.Errorf("%s: %d sentences tell what happened, want 2", name, n)
+		}
+		example := p.Section("Example")
+		_, history, _ := strings.Cut(example, "```json\n")
+		history, _, _ = strings.Cut(history, "```")
+		if n := strings.Count(history, "\n"); n < 1 || n > 5 {
+			t.Errorf("%s: an example of %d lines", name, n)
+		}
+		if strings.Contains(example, "]("+name+".svg)") == noPicture[name] {
+			t.Errorf("%s: a picture: %v", name, noPicture[name])
+		}
+		for line := range strings.Lines(p.Section("Read more")) {
+			if !strings.HasPrefix(line, "- ") || !strings.Contains(Readable(line), " <https://") {
+				t.Errorf("%s: nothing to follow in %q", name, line)
+			}
+		}
+	}
+}
+
+// A link is readable without a browser.
+func TestReadable(t *testing.T) {
+	for page, want := range map[string]string{
+		"[Elle](https://arxiv.org/abs/2003.10554), section 4":   "Elle <https://arxiv.org/abs/2003.10554>, section 4",
+		"see [Replay](../replay.md#the-range).":                 "see Replay <https://github.com/isowatch/isowatch/blob/main/docs/replay.md#the-range>.",
+		"**Your capture**: `aborted`.\n\n![a picture](x.svg)\n": "Your capture: aborted.\n\n",
+	} {
+		if got := Readable(page); got != want {
+			t.Errorf("%q: %q, want %q", page, got, want)
+		}
+	}
+}

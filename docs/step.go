@@ -1,0 +1,93 @@
+package docs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// steps are those of the entries that are to be taken here.
+func (o occurrence) steps(list []entry) []string {
+	of, known := o.setting()
+	var steps []string
+	for _, e := range list {
+		switch {
+		case e.instead && o.stance() == forbids:
+		case e.byLevel:
+			steps = append(steps, o.levelSteps()...)
+		case len(e.of) == 0 || known && e.isOf(of):
+			steps = append(steps, e.sentence())
+		case !known:
+			steps = append(steps, fmt.Sprintf("%s: %s", at(e.of), e.text))
+		}
+	}
+	return append(steps, o.lastSteps(steps)...)
+}
+
+// lastSteps are what is left to do about what the level forbids, when the others are taken.
+func (o occurrence) lastSteps(others []string) []string {
+	const report = "report it to the product"
+	var steps []string
+	if o.stance() != forbids {
+		return nil
+	}
+	if !slices.ContainsFunc(others, func(s string) bool { return strings.Contains(s, report) }) {
+		steps = append(steps, "If no cause fits, "+report+".")
+	}
+	if len(o.weakened()) > 0 {
+		steps = append(steps, "If the application can live with it, expect less with --expect. It is then counted, and raises no alert.")
+	}
+	return steps
+}
+
+// levelSteps are what to do about the level.
+func (o occurrence) levelSteps() []string {
+	switch o.stance() {
+	case forbids:
+		if len(o.weakened()) == 0 {
+			return nil
+		}
+		return []string{o.ask()}
+	case lowered:
+		return []string{fmt.Sprintf("If these transactions need it kept out, let them ask for %s.", o.name())}
+	case allows:
+		return []string{o.raise()}
+	}
+	return []string{fmt.Sprintf("Does the level allow it? If you need it kept out, use a setting that forbids it: monitor explain %s names them.", o.page())}
+}
+
+// page is the name of the page of the anomaly.
+func (o occurrence) page() string {
+	p, _ := Find(Anomalies(), o.anomaly)
+	return p.Names[0]
+}
+
+// ask says how to see at which level the transactions ran.
+func (o occurrence) ask() string {
+	if s, ok := o.setting(); ok {
+		return fmt.Sprintf("Make sure that they ran at %s. %s.", s, choices[s.Product].asked)
+	}
+	return fmt.Sprintf("Make sure that they ran at %s: ask for the level on a connection of the application.", o.Level)
+}
+
+// raise says what to use instead of a level that allows the anomaly.
+func (o occurrence) raise() string {
+	const need = "If the application needs it kept out, "
+	of, known := o.setting()
+	if !known {
+		if l := o.least(); l != "" {
+			return need + fmt.Sprintf("use %s or a stronger level: monitor explain %s names the settings.", l, o.page())
+		}
+		return need + "order these transactions in the application."
+	}
+	if m, ok := o.mend(of); ok && !o.Level.Implies(m.Level) {
+		retry := ""
+		if m.Level.Implies(isolation.Level{Base: isolation.SnapshotIsolation}) {
+			retry = ", and retry transactions that fail with a conflict"
+		}
+		return need + fmt.Sprintf("use %s%s.", m, retry)
+	}
+	return need + fmt.Sprintf("order these transactions in the application: no setting of %s is known to forbid it.", of.Product)
+}
