@@ -44,7 +44,7 @@ func (m *Machine) openCauses() []openReads {
 		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what was seen: capture all writers, and declare unmonitored-writers=no, or record `version`"},
 		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what was seen: record `version`, or write values that are unique"},
 		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique"},
-		{"no-writer", by(infer.OpenUnattributed), "no record wrote what was seen, and the contract leaves nobody else: some writer is not captured"},
+		{"no-writer", by(infer.OpenUnattributed), "no record wrote what was seen, and the contract allows no other writer: some client is not captured"},
 		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read"},
 		{"counters", m.sums.countersOpen, "of counters, and the order of the increments is not known: record `version` with reads, and with increments `prev_version` too"},
 		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window"},
