@@ -11,9 +11,9 @@ const (
 	Realtime // the one ended before the other began; no stored edge carries it
 )
 
-// Forced is a label of edges that package saturation derives: of two writers of a
+// Saturated is a label of edges that package saturation derives: of two writers of a
 // key, a level lets the one come first only.
-const Forced Label = 1 << 5
+const Saturated Label = 1 << 5
 
 // Reread is the label WR of a version that a transaction saw when it had seen
 // another one of the key before: levels below read atomic allow that, and the others
@@ -29,7 +29,7 @@ func (l Label) String() string {
 	switch {
 	case l&(WR|Reread) != 0 && l&WW == 0:
 		return "wr"
-	case l&(WW|Forced|OtherRow) != 0:
+	case l&(WW|Saturated|OtherRow) != 0:
 		return "ww"
 	case l&RW != 0:
 		return "rw"

@@ -35,7 +35,7 @@ type Witness struct {
 	Choices []Choice
 	// Repeated are reads of values that several may have written. By themselves they say
 	// nothing; what they say in all cases is a choice.
-	Repeated []RepeatedRead
+	Repeated []DuplicateRead
 	Level    string // by its name
 }
 
@@ -68,8 +68,8 @@ type Choice struct {
 	Writers []int // also; all that may have written what A read
 }
 
-// RepeatedRead is a transaction's read of a key.
-type RepeatedRead struct {
+// DuplicateRead is a transaction's read of a key.
+type DuplicateRead struct {
 	Txn int // index into Witness.Txns
 	Key string
 }

@@ -25,7 +25,7 @@ func (g *Graph) ArcsOf(i int, v Vertex, fn func(id EdgeID, from, to uint32)) {
 	o := g.own(i)
 	for id := g.FirstOut(v); id != 0; id = g.NextOut(id) {
 		e := &g.edges[id]
-		if (e.In|e.Aside)&o.bit == 0 {
+		if (e.In|e.SetAside)&o.bit == 0 {
 			continue
 		}
 		if from, to, ok := o.ends(e); ok && !o.retired(from) && !o.retired(to) {

@@ -79,7 +79,7 @@ func (g *Graph) store(all []lone, arcs []Arc, places []uint32) {
 		a, id := &arcs[i], EdgeID(places[i])
 		e, tail, head := &edges[id], &all[a.From], &all[a.To]
 		e.From, e.To, e.Labels = a.From, a.To, a.Labels
-		e.In, e.Aside = 1, 0
+		e.In, e.SetAside = 1, 0
 		e.Note[0], e.Note[1] = a.Note[0], a.Note[1]
 		e.nextOut, e.nextIn = tail.out, head.in
 		e.fromSerial, e.toGone = tail.serial, false

@@ -160,7 +160,7 @@ func (g *Graph) divide(k int, alone Views) {
 			ps = append(ps, part{i, Views(1) << i})
 		}
 	}
-	t := Turn{}
+	t := LevelChange{}
 	g.orders = nil
 	for i := range old {
 		t.Before = append(t.Before, old[i].View)
@@ -195,12 +195,12 @@ func (g *Graph) divide(k int, alone Views) {
 
 // relay lays the cells anew for the orders that there are now, with the ranks that the
 // vertices have in those that they come from.
-func (g *Graph) relay(t *Turn, old []order, from []rank, stride uint32) {
+func (g *Graph) relay(t *LevelChange, old []order, from []rank, stride uint32) {
 	n := g.numVertices
 	g.cells = nil
 	g.layOrders()
 	g.cells = flat.Make[rank](n*int(g.stride), n*int(g.stride))
-	g.shareCells()
+	g.shareVertices()
 	for v := range uint32(n) {
 		copy(g.cells[v*g.stride:][:vertexCells], from[v*stride:])
 		for i := range g.orders {

@@ -46,7 +46,7 @@ type Edge struct {
 	From, To        Vertex
 	nextOut, nextIn EdgeID
 	In              Views     // views whose order the edge constrains
-	Aside           Views     // views that refused it because it closed a cycle
+	SetAside        Views     // views that refused it because it closed a cycle
 	Note            [2]uint32 // the caller's: what proves the edge
 	fromSerial      uint32    // of From when the edge was stored: another one there now means that it is gone
 	Labels          Labels
@@ -78,7 +78,7 @@ type order struct {
 	View
 	bit      Views  // the views that it is of: see divide.go
 	lead     int    // the first of them
-	cells    []rank // those of the graph: see cells.go
+	cells    []rank // those of the graph: see vertex_layout.go
 	stride   uint32 // cells of a vertex
 	base     uint32 // the place of the view's first node in them
 	split    uint32 // 1 when Split
@@ -106,13 +106,13 @@ type vertex struct {
 // concurrent use.
 type Graph struct {
 	watched  []View
-	orders   []order    // by the views that lead them
-	at       []uint8    // by view: its order
-	implied  []Views    // by view: those that follow from it, and itself
-	follow   [256]Views // by labels of an edge: the views that follow one of them
-	past     []Turn     // since the beginning
-	plain    *order     // the only view's, when it is not split
-	cells    []rank     // of the vertices: see cells.go
+	orders   []order       // by the views that lead them
+	at       []uint8       // by view: its order
+	implied  []Views       // by view: those that follow from it, and itself
+	follow   [256]Views    // by labels of an edge: the views that follow one of them
+	past     []LevelChange // since the beginning
+	plain    *order        // the only view's, when it is not split
+	cells    []rank        // of the vertices: see vertex_layout.go
 	edges    []Edge
 	freeEdge flat.Slots
 	stride   uint32 // cells of a vertex
@@ -192,7 +192,7 @@ func (g *Graph) layOrders() {
 	if len(g.watched) == 1 && !g.watched[0].Split && !g.timed {
 		g.plain = &g.orders[0]
 	}
-	g.layCells()
+	g.layVertices()
 }
 
 // NumLive is the number of vertices with a live node in some view.
@@ -346,7 +346,7 @@ func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
 	id, x := EdgeID(place), &g.edges[place]
 	from, to := g.vertex(e.From), g.vertex(e.To)
 	x.From, x.To, x.Labels = e.From, e.To, e.Labels
-	x.In, x.Aside = in, aside
+	x.In, x.SetAside = in, aside
 	x.Note[0], x.Note[1] = e.Note[0], e.Note[1]
 	x.nextOut, x.nextIn = from.out, to.in
 	x.fromSerial, x.toGone = from.serial, false

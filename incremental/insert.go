@@ -267,11 +267,11 @@ func (r *Refusal) add(how outcome, views Views) {
 func (g *Graph) Retry(id EdgeID) Refusal {
 	var ref Refusal
 	for i := range g.orders {
-		if o := &g.orders[i]; g.edges[id].Aside&o.bit != 0 {
+		if o := &g.orders[i]; g.edges[id].SetAside&o.bit != 0 {
 			g.offer(o, id, &ref)
 		}
 	}
-	g.edges[id].Aside = ref.Cycle
+	g.edges[id].SetAside = ref.Cycle
 	return ref
 }
 

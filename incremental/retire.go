@@ -102,7 +102,7 @@ func (g *Graph) Free(v Vertex) {
 		if alone && e.In != 0 || g.gone(e) {
 			g.recycle(id)
 		} else { // the tail's list still leads through it
-			e.toGone, e.In, e.Aside = true, 0, 0
+			e.toGone, e.In, e.SetAside = true, 0, 0
 			g.vertex(e.From).goneOut = true
 		}
 		id = next
@@ -136,6 +136,6 @@ func (g *Graph) unrank(v Vertex) {
 // RemoveEdge takes the edge out of every view. It stays stored, without effect,
 // until its ends are freed. A valid order stays valid when an edge goes.
 func (g *Graph) RemoveEdge(id EdgeID) {
-	g.edges[id].In, g.edges[id].Aside, g.edges[id].Labels = 0, 0, 0
+	g.edges[id].In, g.edges[id].SetAside, g.edges[id].Labels = 0, 0, 0
 	g.loosen()
 }

@@ -26,7 +26,7 @@ type sharing struct {
 // AppendState writes all that the graph holds to dst.
 func (g *Graph) AppendState(dst []byte) []byte {
 	dst = flat.AppendValue(dst, "graph", &graphCounts{seq: g.seq, serial: g.serial, numLive: int64(g.numLive)})
-	dst = appendTurns(dst, g.past)
+	dst = appendChanges(dst, g.past)
 	var shared []sharing
 	for i := range g.orders {
 		shared = append(shared, sharing{uint32(g.orders[i].lead), g.orders[i].bit})
@@ -60,7 +60,7 @@ func (g *Graph) ReadState(r *flat.Reader) {
 	flat.ReadValue(r, "graph", &c)
 	g.serial = c.serial
 	g.seq, g.numLive = c.seq, int(c.numLive)
-	g.past = readTurns(r)
+	g.past = readChanges(r)
 	var shared []sharing
 	flat.Read(r, "shared", &shared)
 	if r.Err != nil {
@@ -80,7 +80,7 @@ func (g *Graph) ReadState(r *flat.Reader) {
 		r.Err = flat.ErrShort
 		return
 	}
-	g.shareCells()
+	g.shareVertices()
 	flat.Read(r, "edges", &g.edges)
 	g.freeEdge.ReadState(r, "freeEdge")
 	if g.timed {
@@ -114,7 +114,7 @@ func (g *Graph) Bytes() int64 {
 	return n
 }
 
-func appendTurns(dst []byte, ts []Turn) []byte {
+func appendChanges(dst []byte, ts []LevelChange) []byte {
 	n := int64(len(ts))
 	dst = flat.AppendValue(dst, "turns", &n)
 	for i := range ts {
@@ -125,10 +125,10 @@ func appendTurns(dst []byte, ts []Turn) []byte {
 	return dst
 }
 
-func readTurns(r *flat.Reader) (ts []Turn) {
+func readChanges(r *flat.Reader) (ts []LevelChange) {
 	var n int64
 	for flat.ReadValue(r, "turns", &n); n > 0 && r.Err == nil; n-- {
-		var t Turn
+		var t LevelChange
 		flat.Read(r, "before", &t.Before)
 		flat.Read(r, "after", &t.After)
 		flat.Read(r, "from", &t.From)

@@ -14,13 +14,13 @@ import (
 type dueKind uint32
 
 const (
-	missingWriter dueKind = iota // version was read, and no writer that did not abort is known
-	unheardWriter                // version was read, and no writer at all is known
-	repeated                     // version was shown twice by one list read
-	ownFuture                    // txn read an element that it appended later
-	missingSeq                   // a member before txn in its session has not come
-	writerAgain                  // as unheardWriter, whether or not the version is accused
-	stillRepeated                // as repeated, of an append that nobody had heard of
+	missingWriter   dueKind = iota // version was read, and no writer that did not abort is known
+	unheardWriter                  // version was read, and no writer at all is known
+	shownTwice                     // version was shown twice by one list read
+	ownFuture                      // txn read an element that it appended later
+	missingSeq                     // a member before txn in its session has not come
+	writerAgain                    // as unheardWriter, whether or not the version is accused
+	stillShownTwice                // as repeated, of an append that nobody had heard of
 )
 
 // due is a question and when to answer it.
@@ -47,7 +47,7 @@ func (s *State) wait(at int64, n, version, op uint32, kind dueKind) {
 
 func (s *State) await(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, missingWriter) }
 
-func (s *State) suspectDuplicate(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, repeated) }
+func (s *State) suspectDuplicate(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, shownTwice) }
 
 func (s *State) suspectFuture(v, n, op uint32) {
 	if s.versions[v].flags&nothing == 0 { // what is left when nobody has deleted is nothing too
@@ -122,11 +122,11 @@ func (s *State) decide(d due) {
 	switch d.kind {
 	case missingSeq:
 		s.decideSeq(d.txn)
-	case repeated, stillRepeated:
+	case shownTwice, stillShownTwice:
 		if x.possible == 1 {
 			s.accuse(d, DuplicateElements)
-		} else if x.possible == 0 && d.kind == repeated && s.patience() > 0 {
-			s.askPatiently(d, stillRepeated) // for its append to come at all
+		} else if x.possible == 0 && d.kind == shownTwice && s.patience() > 0 {
+			s.askPatiently(d, stillShownTwice) // for its append to come at all
 		} else if x.possible == 0 {
 			s.keepLate(d.version) // should it come all the same, what it means is flagged
 		}
@@ -287,7 +287,7 @@ func (s *State) askAll(v uint32) {
 func (s *State) recount(v uint32) {
 	if x := &s.versions[v]; x.flags&accusedOne != 0 && x.possible != 1 {
 		x.flags &^= accusedOne
-		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 	}
 }
 

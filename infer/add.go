@@ -251,7 +251,7 @@ func (s *State) tooLate(b *event.Batch, t *event.Txn) {
 			h = elementHash(h, o.ValueHash)
 		}
 		v := versionHash(0, s.written(b, t, k, o)) ^ h.Lo
-		s.out.Doubted = append(s.out.Doubted, v)
+		s.out.Ambiguous = append(s.out.Ambiguous, v)
 		if t.Status == event.Committed {
 			s.values.add(v) // who reads it has read from somebody
 		} else {

@@ -261,10 +261,10 @@ func (s *State) KeyHash(k uint32) uint64 { return s.keys[k].hash.Lo | 1 }
 // of the key that has not retired comes before it.
 type Piece struct {
 	Chain
-	Key      uint32
-	Closed   bool // the version that the first one replaced has retired
-	Repeated bool // the last version has several possible writers
-	Rows     bool // a row is not its key, and some row of it was deleted
+	Key       uint32
+	Closed    bool // the version that the first one replaced has retired
+	Duplicate bool // the last version has several possible writers
+	Rows      bool // a row is not its key, and some row of it was deleted
 }
 
 // EachPiece calls fn with the chains of unordered keys as far as their writers live,
@@ -303,7 +303,7 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool
 				writers, versions = append(writers, x.txn), append(versions, x.version)
 				next := s.versions[x.version].over
 				if s.versions[x.version].flags&ambiguous != 0 {
-					p.Repeated = true
+					p.Duplicate = true
 					ok = ok && next == 0 && s.searchable(x.version)
 					break
 				}
@@ -316,7 +316,7 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool
 				}
 				last = next
 			}
-			for r := s.versions[versions[len(versions)-1]].readers; r != 0 && !p.Repeated; r = s.olderReader(r) {
+			for r := s.versions[versions[len(versions)-1]].readers; r != 0 && !p.Duplicate; r = s.olderReader(r) {
 				if s.readers[r].how == surely {
 					readers = append(readers, s.readers[r].txn)
 				}

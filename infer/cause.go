@@ -66,7 +66,7 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	before := false // by less than the drift, perhaps; another one may be a sign
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		x := &s.readers[r]
-		replaced := s.opt.doubtsBlind() && (x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0)
+		replaced := s.opt.blindIsAmbiguous() && (x.overwrote || s.lastOf(x.txn, s.versions[v].key) != 0)
 		before = s.readBefore(v, writer, x.txn) || replaced && s.signs.stood.before(s, v, writer, x.txn, true) || before
 	}
 	if before = s.glimpsedBefore(v, writer) || before; before {

@@ -131,14 +131,14 @@ func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 		}
 	}
 	if s.txns[n].state == tentative && s.opt.Observed && (s.opt.Existing || s.opt.strangers()) {
-		s.doubtBlind(b, t, n)
+		s.makeBlindAmbiguous(b, t, n)
 	}
 }
 
-// doubtBlind takes the plain values that t, of unknown outcome, wrote without having read the key
+// makeBlindAmbiguous takes the plain values that t, of unknown outcome, wrote without having read the key
 // for values that may have been there before: who reads one does not show that t took effect, and
 // need not have read from it. O(operations).
-func (s *State) doubtBlind(b *event.Batch, t *event.Txn, n uint32) {
+func (s *State) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]

@@ -90,10 +90,10 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 func (s *State) wroteAgain(k uint32, h event.Hash) {
 	v := s.lookupVersion(k, h)
 	if v == 0 {
-		s.out.Doubted = append(s.out.Doubted, versionHash(0, h)^s.keys[k].hash.Lo)
+		s.out.Ambiguous = append(s.out.Ambiguous, versionHash(0, h)^s.keys[k].hash.Lo)
 		return
 	}
-	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
 			s.demote = append(s.demote, w)
@@ -123,7 +123,7 @@ func (s *State) replaced(k uint32) {
 	x := &s.keys[k]
 	void := func(v uint32) {
 		s.kill(v, s.versions[v].writer, WW|WR|RW)
-		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 	}
 	switch x.kind {
 	case event.List:

@@ -179,7 +179,7 @@ func (s *State) deletion(k, n uint32) {
 	if s.mayKeep(k, n) {
 		s.keepEarlier(k, n)
 	} else {
-		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 		s.kill(v, 0, WR)
 		for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 			s.killEdges(s.writes[id].version, s.writes[id].txn, RW)
@@ -240,7 +240,7 @@ func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h even
 			c.flags |= nameless
 		}
 	}
-	if c.flags&wrote != 0 && s.ordered1(s.writes[c.lastWrite].version) {
+	if c.flags&wrote != 0 && s.isOrdered(s.writes[c.lastWrite].version) {
 		s.unlinkOrdered(s.writes[c.lastWrite].version) // it was intermediate
 	}
 	s.write(c, n, i, h)

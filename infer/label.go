@@ -11,14 +11,14 @@ type (
 // Labels of edges. Version of a Forced edge is the one that was read, the other's writer
 // is From, and Witness is the reader.
 const (
-	WW       = finding.WW
-	WR       = finding.WR
-	RW       = finding.RW
-	Process  = finding.Process
-	Realtime = finding.Realtime
-	Forced   = finding.Forced
-	Reread   = finding.Reread
-	OtherRow = finding.OtherRow
+	WW        = finding.WW
+	WR        = finding.WR
+	RW        = finding.RW
+	Process   = finding.Process
+	Realtime  = finding.Realtime
+	Saturated = finding.Saturated
+	Reread    = finding.Reread
+	OtherRow  = finding.OtherRow
 )
 
 // Kinds of anomalies: A, B and Version are those of [Anomaly].

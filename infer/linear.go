@@ -135,7 +135,7 @@ func (s *State) lineUpWrite(c *touch, begin, end moment) {
 		return
 	}
 	p := s.above(v)
-	if p != 0 && s.versions[v].over != 0 && s.circle(v, p) {
+	if p != 0 && s.versions[v].over != 0 && s.versionCycle(v, p) {
 		return
 	}
 	var before, after moment
@@ -170,9 +170,9 @@ func (s *State) lineUpWrite(c *touch, begin, end moment) {
 	s.endAbove(p, earliest(end, after))
 }
 
-// circle reports that p, which the writer of v replaced, is below v. O(what is below v),
+// versionCycle reports that p, which the writer of v replaced, is below v. O(what is below v),
 // which is what came before its writer did.
-func (s *State) circle(v, p uint32) bool {
+func (s *State) versionCycle(v, p uint32) bool {
 	from, steps := len(s.below), 0
 	s.below = append(s.below, v)
 	found := false

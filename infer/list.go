@@ -449,7 +449,7 @@ func (s *State) divergeList(a, n uint32) {
 		x := &s.readers[r]
 		if x.txn == n {
 			x.overwrote = true
-		} else if !x.overwrote || s.doubtful(x.txn) {
+		} else if !x.overwrote || s.ofUnknownOutcome(x.txn) {
 			continue
 		} else if s.txns[x.txn].asked != s.txns[n].asked { // see diverging
 			s.anomaly(Anomaly{Kind: Divergence, A: n, B: x.txn, Version: a, Certain: true})

@@ -5,7 +5,7 @@ import "github.com/isowatch/isowatch/event"
 // With a window, nothing is a value of a register that comes again, from the first recorded
 // delete of the key on: each delete leaves it, and so does the initial state. Whose it is that
 // a read found is asked of the order in which the window freezes, as of each value that
-// several left (repeat.go). A whole history has a tombstone of its own for each delete, and
+// several left (duplicate_values.go). A whole history has a tombstone of its own for each delete, and
 // orders are tried there.
 
 // nothingHash is the value of what deletes leave in an emptied key: no text has it.

@@ -103,7 +103,7 @@ func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
 		return false
 	case label&WR != 0:
 		return k.Labels&WR != 0 && from == k.Writer
-	case label&Forced != 0:
+	case label&Saturated != 0:
 		return k.Labels&WR != 0 && to == k.Writer
 	case label&RW != 0:
 		return k.Labels&RW != 0 && to == k.Writer
@@ -150,9 +150,9 @@ type Out struct {
 	// Supplied are the ValueKeys of accused versions that have got a writer: what
 	// was said to be wrong with them is void.
 	Supplied []uint64
-	// Doubted are the ValueKeys of versions that turned out to have several possible
+	// Ambiguous are the ValueKeys of versions that turned out to have several possible
 	// writers: what was concluded from there being one is void.
-	Doubted []uint64
+	Ambiguous []uint64
 	// Deletions are deletes of keys in which nothing had been found, which is void as far as
 	// the delete may have come before.
 	Deletions []Deletion
@@ -167,7 +167,7 @@ func (o *Out) Reset() {
 	o.Refused, o.Again, o.OtherRows = Taken, false, 0
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
-	o.Supplied, o.Doubted, o.Left = o.Supplied[:0], o.Doubted[:0], o.Left[:0]
+	o.Supplied, o.Ambiguous, o.Left = o.Supplied[:0], o.Ambiguous[:0], o.Left[:0]
 	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
 	o.Deletions = o.Deletions[:0]
 }

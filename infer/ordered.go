@@ -105,7 +105,7 @@ func (s *State) numberText(k, v, n uint32, text []byte) {
 }
 
 // ordered says whether v stands in a spine by its number.
-func (s *State) ordered1(v uint32) bool {
+func (s *State) isOrdered(v uint32) bool {
 	return s.opt.Ordered && s.versions[v].index == 1 && s.keys[s.versions[v].key].kind != event.List
 }
 
@@ -275,7 +275,7 @@ func (s *State) supersedeInOrder(v uint32) {
 // checkStep reports a transaction n that read or replaced pred and wrote v with a
 // number that is not higher.
 func (s *State) checkStep(n, pred, v uint32) {
-	if s.ordered1(pred) && s.ordered1(v) && s.versions[pred].prefix >= s.versions[v].prefix {
+	if s.isOrdered(pred) && s.isOrdered(v) && s.versions[pred].prefix >= s.versions[v].prefix {
 		s.contradictOrder(s.versions[v].key, n, v, pred)
 	}
 }

@@ -26,7 +26,7 @@ func (s *State) settleRegister(v, n uint32) {
 		s.signs.stood.readFrom(s, v, t, label)
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
-	if s.ordered1(v) {
+	if s.isOrdered(v) {
 		s.connectOrdered(v)
 	}
 	if s.opt.Ordered && s.opt.partly() {
@@ -116,7 +116,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 		s.divergeFromOthers(id)
 	}
 	k := s.versions[pred].key
-	if s.opt.Ordered && !s.ordered1(w.version) && s.keys[k].flags&element == 0 {
+	if s.opt.Ordered && !s.isOrdered(w.version) && s.keys[k].flags&element == 0 {
 		s.keys[k].base = partlyOrdered
 		s.countRoots(k)
 	} else if pred == s.keys[k].initial {
@@ -134,7 +134,7 @@ func (s *State) overwriteAfter(v, t uint32) {
 			s.withdrawOverwrite(id)
 			s.overwrite(id, v, false)
 			if s.opt.Ordered && s.opt.partly() {
-				s.circleBy(id)
+				s.versionCycleBy(id)
 			}
 			return
 		}
@@ -144,7 +144,7 @@ func (s *State) overwriteAfter(v, t uint32) {
 // diverging is the latest other write record that overwrote the version which id
 // overwrote after its transaction had read it; 0 if there is none. Of n that
 // diverge each is reported, and gets the two anti-dependencies, with the one
-// before it: all pairs would be n^2 edges that say the same. One that is doubtful
+// before it: all pairs would be n^2 edges that say the same. One whose outcome is unknown
 // comes last.
 //
 // That holds among transactions that asked for the same level. One that asked for
@@ -160,7 +160,7 @@ func (s *State) diverging(id uint32) uint32 {
 		x := &s.writes[o]
 		switch {
 		case x.txn == w.txn || x.blind || s.txns[x.txn].asked != s.txns[w.txn].asked:
-		case !s.doubtful(x.txn):
+		case !s.ofUnknownOutcome(x.txn):
 			return o
 		case other == 0:
 			other = o
@@ -182,7 +182,7 @@ func (s *State) part(id uint32) {
 			continue
 		}
 		s.parted = append(s.parted, o)
-		if !s.doubtful(x.txn) {
+		if !s.ofUnknownOutcome(x.txn) {
 			return // the ones behind it diverged from it
 		}
 	}
@@ -272,9 +272,9 @@ func (s *State) EachReplaced(v uint32, fn func(n, version uint32) bool) {
 	}
 }
 
-// doubtful says whether n counts although its outcome is unknown and nothing in
+// ofUnknownOutcome says whether n counts although its outcome is unknown and nothing in
 // memory shows that it took effect: it has retired and cannot be taken back.
-func (s *State) doubtful(n uint32) bool {
+func (s *State) ofUnknownOutcome(n uint32) bool {
 	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
 }
 
@@ -284,7 +284,7 @@ func (s *State) divergeFromOthers(id uint32) {
 	w := &s.writes[id]
 	asked := s.txns[w.txn].asked
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
-		if x := &s.writes[o]; !x.blind && s.txns[x.txn].asked != asked && !s.doubtful(x.txn) && s.loses(w, x) {
+		if x := &s.writes[o]; !x.blind && s.txns[x.txn].asked != asked && !s.ofUnknownOutcome(x.txn) && s.loses(w, x) {
 			s.anomaly(Anomaly{Kind: Divergence, A: w.txn, B: x.txn, Version: w.pred, Certain: true})
 		}
 	}
@@ -298,8 +298,8 @@ func (s *State) countRoots(k uint32) {
 		return // in whichever order an element is added, it is there
 	}
 	numbered := x.flags&element != 0 || x.base != partlyOrdered // those with a number have their order
-	if id := s.versions[x.initial].over; numbered && id != 0 && s.ordered1(s.writes[id].version) {
-		if next := s.writes[id].nextOver; next != 0 && s.ordered1(s.writes[next].version) {
+	if id := s.versions[x.initial].over; numbered && id != 0 && s.isOrdered(s.writes[id].version) {
+		if next := s.writes[id].nextOver; next != 0 && s.isOrdered(s.writes[next].version) {
 			return // one more of those changes nothing
 		}
 	}
@@ -312,7 +312,7 @@ func (s *State) countRoots(k uint32) {
 	}
 	for id := s.versions[x.initial].over; id != 0 && roots < 2; id = s.writes[id].nextOver {
 		switch w := &s.writes[id]; {
-		case s.ordered1(w.version):
+		case s.isOrdered(w.version):
 			given++
 		case w.blind:
 			roots++

@@ -89,7 +89,7 @@ func (s *State) precede(a, b uint32, label Label) {
 	if q.behind != 0 {
 		p.precedences[q.behind].prev = id
 	}
-	if s.closesCircle(x.key, id) {
+	if s.closesVersionCycle(x.key, id) {
 		return
 	}
 	s.writesFollow(from, to)
@@ -127,7 +127,7 @@ func (s *State) settlePartly(v uint32) {
 			if id != 0 && p.precedences[id].from == v {
 				next = p.precedences[id].nextOut
 			}
-			s.closesCircle(k, id)
+			s.closesVersionCycle(k, id)
 			id = next
 		}
 	}
@@ -192,7 +192,7 @@ func (s *State) dropPrecedences(k uint32) {
 			continue
 		}
 		s.readersBefore(s.writes[id].pred, v)
-		if s.ordered1(v) {
+		if s.isOrdered(v) {
 			s.connectOrdered(v)
 		}
 	}

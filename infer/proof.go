@@ -28,7 +28,7 @@ func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, o
 	}
 	var direct []uint64
 	for id := s.txns[n].writes; id != 0 && len(direct) < maxProof; id = s.writes[id].nextOfTxn {
-		if v := s.writes[id].version; s.names1(v) && s.attested(v) {
+		if v := s.writes[id].version; s.hasOneWriter(v) && s.attested(v) {
 			direct = append(direct, s.valueKey(v))
 		}
 	}
@@ -39,7 +39,7 @@ func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, o
 	path = append(path, n)
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		v := s.writes[id].version
-		if !s.names1(v) {
+		if !s.hasOneWriter(v) {
 			continue
 		}
 		group := append(dst, []uint64{s.valueKey(v)})
@@ -57,8 +57,8 @@ func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, o
 	return dst, false
 }
 
-// names1 says whether v has one possible writer, which is in memory.
-func (s *State) names1(v uint32) bool {
+// hasOneWriter says whether v has one possible writer, which is in memory.
+func (s *State) hasOneWriter(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&ambiguous == 0 && x.possible == 1
 }
@@ -97,7 +97,7 @@ func (s *State) Observers(dst []uint32, n uint32) []uint32 {
 	next := uint32(0) // of unknown outcome itself
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		v := s.writes[id].version
-		if !s.names1(v) {
+		if !s.hasOneWriter(v) {
 			continue
 		}
 		saw := s.versions[v].witness

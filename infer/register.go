@@ -110,7 +110,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 // that the transaction writes again is one version.
 func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 	if s.keys[c.key].flags&repeats != 0 {
-		c.writeRepeated(h)
+		c.writeDuplicate(h)
 		return
 	}
 	v := s.plannedVersion(op, c.key, h)
@@ -171,7 +171,7 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case s.keys[c.key].flags&repeats != 0:
-		s.readRepeated(c, n, op, h, nothing)
+		s.readDuplicate(c, n, op, h, nothing)
 	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
 	case c.flags&misread != 0 && c.flags&wrote == 0: // reported once
 		s.sawAnother(c, n, op, h, nothing)
@@ -324,7 +324,7 @@ func (s *State) install(c *touch, n uint32) {
 		s.overwrite(c.lastWrite, k.initial, true)
 	}
 	if s.opt.Ordered && s.opt.partly() {
-		s.circleBy(c.lastWrite)
+		s.versionCycleBy(c.lastWrite)
 	}
 }
 

@@ -204,7 +204,7 @@ func (s *State) supersede(v uint32) {
 	if x.key == 0 || x.readers != 0 || x.due > 0 {
 		return
 	}
-	if s.ordered1(v) {
+	if s.isOrdered(v) {
 		s.supersedeInOrder(v)
 		return
 	}
@@ -252,7 +252,7 @@ func (s *State) freeVersionNow(v uint32) {
 		s.unkeep(v)
 	}
 	s.keys[x.key].count--
-	if s.ordered1(v) {
+	if s.isOrdered(v) {
 		s.leaveOrder(v)
 	}
 	if s.opt.Ordered && s.opt.partly() {

@@ -9,7 +9,7 @@ package infer
 // the order, if it has none; 0 is what one of unknown outcome left, or perhaps another one.
 func (s *State) deletedRow(k, v uint32) {
 	x := &s.keys[k]
-	if !s.opt.Rows || !s.opt.Ordered || x.flags&(rowsApart|element) != 0 || v != 0 && s.ordered1(v) && !s.opt.partly() {
+	if !s.opt.Rows || !s.opt.Ordered || x.flags&(rowsApart|element) != 0 || v != 0 && s.isOrdered(v) && !s.opt.partly() {
 		return
 	}
 	x.flags |= rowsApart

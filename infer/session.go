@@ -127,7 +127,7 @@ func (s *State) linkSession(n uint32) {
 	} else {
 		x.last = n
 	}
-	s.seat(n)
+	s.indexMember(n)
 	if t.state == aborted || s.opt.Labels&Process == 0 {
 		return
 	}
@@ -272,7 +272,7 @@ func (s *State) leaveSession(n uint32) {
 	} else {
 		s.sessions[t.session].last = t.sessPrev
 	}
-	s.unseat(n, s.sessions[t.session].last == 0)
+	s.unindexMember(n, s.sessions[t.session].last == 0)
 	t.flags &^= inSession
 	t.sessPrev, t.sessNext = 0, 0
 }

@@ -23,7 +23,7 @@ import (
 //
 // A record's signs are looked at before anything that was concluded from it leaves
 // ([State.settleSigns], at the end of Add). From then on no plain value of the pattern names a
-// version. Of its keys only what a transaction did itself is looked at: see readRepeated.
+// version. Of its keys only what a transaction did itself is looked at: see readDuplicate.
 //
 // No number of unique values is proof that the next one is unique: balances of TPC-B look
 // unique for 2,800 versions.
@@ -231,9 +231,9 @@ func (s *State) recorded(v, n uint32) {
 // where there may be any number.
 func (x *version) names() bool { return x.flags&(ambiguous|unrecorded) == 0 }
 
-// readRepeated takes a read of a key whose values repeat: that n did not read what it wrote
+// readDuplicate takes a read of a key whose values repeat: that n did not read what it wrote
 // itself, or read the key twice with two results, needs no identity.
-func (s *State) readRepeated(c *touch, n, op uint32, h event.Hash, nothing bool) {
+func (s *State) readDuplicate(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case c.flags&misread != 0 && c.flags&wrote == 0:
 	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
@@ -257,8 +257,8 @@ func (s *State) readRepeated(c *touch, n, op uint32, h event.Hash, nothing bool)
 	}
 }
 
-// writeRepeated takes a write of such a key.
-func (c *touch) writeRepeated(h event.Hash) {
+// writeDuplicate takes a write of such a key.
+func (c *touch) writeDuplicate(h event.Hash) {
 	c.current = h
 	c.flags = c.flags&^removed | wrote
 }
@@ -307,7 +307,7 @@ func (s *State) voidValue(v uint32) {
 			s.demote = append(s.demote, w)
 		}
 	}
-	s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+	s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 	if x.writer != 0 {
 		s.killOrder(v, x.writer)
 	}
@@ -355,9 +355,9 @@ func (s *State) readSigns(r *flat.Reader) {
 	flat.ReadValue(r, "endRetired", &s.signs.endRetired)
 }
 
-// repeatedSince mutes k, which came back with these versions, if the values of its pattern
+// repeatsSince mutes k, which came back with these versions, if the values of its pattern
 // have turned out to repeat. Nobody who lives has read or written one of them.
-func (s *State) repeatedSince(k uint32, vs []uint32) {
+func (s *State) repeatsSince(k uint32, vs []uint32) {
 	x := &s.keys[k]
 	if !s.opt.Observed || x.kind > event.Register || s.signs.patterns.Get(x.pattern).Repeats == 0 || x.flags&(versioned|plainBefore) == versioned {
 		return

@@ -126,7 +126,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.readSigns(r)
 	s.readKept(r)
 	s.ids.readState(r)
-	s.seats = nil
+	s.sessionIndexes = nil
 	s.stamp = 0
 	for k := range s.keys {
 		s.keys[k].stamp, s.keys[k].touch = 0, 0

@@ -45,12 +45,12 @@ type Ref struct {
 
 // spill is the state of what is out.
 type spill struct {
-	out       sketch // what may be out
-	hand      uint32 // the key looked at last
-	sessHand  uint32 // the session looked at last
-	txnHand   uint32 // the transaction whose record was looked at last
-	nameHand  uint32 // the key or session whose name was looked at last
-	keys      int64  // out
+	out       bloomFilter // what may be out
+	hand      uint32      // the key looked at last
+	sessHand  uint32      // the session looked at last
+	txnHand   uint32      // the transaction whose record was looked at last
+	nameHand  uint32      // the key or session whose name was looked at last
+	keys      int64       // out
 	txns      int64
 	sessions  int64
 	returned  int64 // records that came back

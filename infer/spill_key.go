@@ -231,7 +231,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 	for _, v := range vs {
 		s.adopt(v)
 	}
-	s.repeatedSince(k, vs)
+	s.repeatsSince(k, vs)
 	s.enrollAgain(k)
 	s.spill.keys--
 	s.spill.returned++

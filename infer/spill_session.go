@@ -78,8 +78,8 @@ func (s *State) SpillSession(dst []byte, id uint32) (Ref, []byte) {
 	} else {
 		dst = append(dst, 0, 0)
 	}
-	if int(id) < len(s.seats) {
-		s.seats[id] = seats{}
+	if int(id) < len(s.sessionIndexes) {
+		s.sessionIndexes[id] = sessionIndex{}
 	}
 	s.bySession.remove(x.hash.Lo, id)
 	s.names.drop(x.name)

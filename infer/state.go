@@ -196,19 +196,19 @@ const (
 type State struct {
 	opt Options
 
-	txns     []txn
-	keys     []key
-	versions []version
-	writes   []write
-	readers  []reader
-	lines    []line    // by version: see linear.go
-	holdings []holding // by version: see counted.go
-	partial  partial
-	signs    signs
-	sessions []session
-	seqs     []seqSet   // by session
-	seats    []seats    // by session
-	kept     []keptRead // see found_before.go
+	txns           []txn
+	keys           []key
+	versions       []version
+	writes         []write
+	readers        []reader
+	lines          []line    // by version: see linear.go
+	holdings       []holding // by version: see counted.go
+	partial        partial
+	signs          signs
+	sessions       []session
+	seqs           []seqSet       // by session
+	sessionIndexes []sessionIndex // by session
+	kept           []keptRead     // see found_before.go
 
 	freeTxns, freeVersions, freeWrites, freeReaders flat.Slots
 	freeKeys, freeSessions                          flat.Slots

@@ -21,8 +21,8 @@ type stand struct {
 	first, other int64  // ns; 0: none
 }
 
-// doubtsBlind says whether what a transaction wrote without reading the key may have been there.
-func (o *Options) doubtsBlind() bool { return o.Observed && (o.Existing || o.strangers()) }
+// blindIsAmbiguous says whether what a transaction wrote without reading the key may have been there.
+func (o *Options) blindIsAmbiguous() bool { return o.Observed && (o.Existing || o.strangers()) }
 
 // stood is what keys are known to have held, by their numbers.
 type stood []stand
@@ -55,7 +55,7 @@ func (x stood) held(k uint32, value uint64, at, drift int64) bool {
 // O(keys of n).
 func (x *stood) take(s *State, n uint32) {
 	t := &s.txns[n]
-	if !s.opt.doubtsBlind() || t.flags&(hasTimes|unknown) != hasTimes {
+	if !s.opt.blindIsAmbiguous() || t.flags&(hasTimes|unknown) != hasTimes {
 		return
 	}
 	for i := range s.touches {
@@ -107,7 +107,7 @@ func (x *stand) since(value uint64) int64 {
 // replaced itself is not looked at. If replaced is true, reader replaced v: then they ran at one
 // time by their records, so that what replaced v may come before it, and nothing is known of v.
 func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
-	if !s.opt.doubtsBlind() || writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
+	if !s.opt.blindIsAmbiguous() || writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
 	}
 	w, r := &s.txns[writer], &s.txns[reader]

@@ -106,7 +106,7 @@ func (w *witness) argument(l Level) []deduction {
 // level.
 func (w *witness) contradicts(l Level) bool {
 	if l.Special == 0 && (l.Base == ReadAtomic || l.Base == Causal) {
-		return w.forcedCycle(l) != nil
+		return w.saturatedCycle(l) != nil
 	}
 	return w.argument(l) != nil
 }

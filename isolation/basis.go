@@ -56,7 +56,7 @@ func (b *Basis) edges(w *finding.Witness, edges []finding.Dependency) {
 			continue
 		}
 		b.read(w, e.Key, e.To)
-		if e.Label&(finding.RW|finding.Forced) != 0 {
+		if e.Label&(finding.RW|finding.Saturated) != 0 {
 			b.read(w, e.Key, e.From)
 		}
 		if e.Shown >= 0 {

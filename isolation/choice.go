@@ -17,8 +17,8 @@ type Choice struct {
 	Writers []int // also; all that may have written what A read
 }
 
-// RepeatedRead is a transaction's read of a key.
-type RepeatedRead struct {
+// DuplicateRead is a transaction's read of a key.
+type DuplicateRead struct {
 	Txn int // index into Witness.Txns
 	Key string
 }
@@ -41,9 +41,9 @@ func sidesOf(c *finding.Choice) []side {
 	return all
 }
 
-// repeated says whether several may have written what the transaction read of the key.
-func (w *witness) repeated(txn int, key string) bool {
-	return slices.Contains(w.Repeated, finding.RepeatedRead{Txn: txn, Key: key})
+// duplicate says whether several may have written what the transaction read of the key.
+func (w *witness) duplicate(txn int, key string) bool {
+	return slices.Contains(w.Repeated, finding.DuplicateRead{Txn: txn, Key: key})
 }
 
 // edgesOf are what follows from a side, with those that were taken before.
@@ -88,7 +88,7 @@ func (w *witness) sideEdges(key string, x side, lost bool) []finding.Dependency 
 		return es
 	}
 	for r := range w.Txns {
-		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.repeated(r, key) {
+		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.duplicate(r, key) {
 			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}
 		if !lost && r != x.then && names(&w.Txns[r], key, before.Value) && !names(&w.Txns[x.then], key, before.Value) { // nothing comes between

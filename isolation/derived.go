@@ -10,7 +10,7 @@ import (
 // derived says whether the edge is none that operations show by themselves: a level forces
 // it, a way out of a choice supposes it, or writes of its key in a row lead along it.
 func derived(e *finding.Dependency) bool {
-	return e.Assumed || e.Label&finding.Forced != 0 || chained(e)
+	return e.Assumed || e.Label&finding.Saturated != 0 || chained(e)
 }
 
 // chained says whether the edge stands for writes of its key, one behind the other.

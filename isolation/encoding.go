@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	ww      = incremental.Labels(finding.WW)
-	wr      = incremental.Labels(finding.WR)
-	rw      = incremental.Labels(finding.RW)
-	process = incremental.Labels(finding.Process)
-	forced  = incremental.Labels(finding.Forced)
-	reread  = incremental.Labels(finding.Reread)
-	other   = incremental.Labels(finding.OtherRow)
+	ww        = incremental.Labels(finding.WW)
+	wr        = incremental.Labels(finding.WR)
+	rw        = incremental.Labels(finding.RW)
+	process   = incremental.Labels(finding.Process)
+	saturated = incremental.Labels(finding.Saturated)
+	reread    = incremental.Labels(finding.Reread)
+	other     = incremental.Labels(finding.OtherRow)
 )
 
 // View is the encoding of l as an order, and ok is false for levels that have
@@ -46,9 +46,9 @@ func (l Level) View() (v incremental.View, ok bool) {
 	case ReadCommitted:
 		v = incremental.View{Dep: ww | other | wr | reread}
 	case MonotonicAtomicView:
-		v = incremental.View{Dep: ww | other | wr | reread | forced}
+		v = incremental.View{Dep: ww | other | wr | reread | saturated}
 	case ReadAtomic, Causal:
-		v = incremental.View{Dep: ww | other | wr | forced}
+		v = incremental.View{Dep: ww | other | wr | saturated}
 	case Prefix:
 		v = incremental.View{Split: true, Dep: wr, Chain: ww | other, Anti: rw}
 	case SnapshotIsolation:

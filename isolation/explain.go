@@ -166,7 +166,7 @@ func because(w *witness, e *finding.Dependency) string {
 		return text
 	}
 	switch {
-	case e.Label&finding.Forced != 0:
+	case e.Label&finding.Saturated != 0:
 		return pastSentence(w, e)
 	case e.Assumed && e.Label&finding.RW != 0:
 		return fmt.Sprintf("%s read %s as it was before the write of %s, supposed to come later", from, e.Key, to)

@@ -25,7 +25,7 @@ func (n *Name) RefuteLinear(kind finding.AnomalyKind, w *finding.Witness) {
 	case 0:
 		for i := range w.Edges {
 			e := &w.Edges[i]
-			if e.Key != w.Edges[0].Key && e.Label&finding.Realtime == 0 || e.Label&(finding.Process|finding.Forced) != 0 {
+			if e.Key != w.Edges[0].Key && e.Label&finding.Realtime == 0 || e.Label&(finding.Process|finding.Saturated) != 0 {
 				return
 			}
 		}

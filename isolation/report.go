@@ -21,7 +21,7 @@ type Name struct {
 func NameCycle(of *finding.Witness) Name {
 	w := &witness{Witness: of}
 	p := plainly(w)
-	if n, ok := forcedName(p); ok {
+	if n, ok := saturatedName(p); ok {
 		return n
 	}
 	labels := w.labels()

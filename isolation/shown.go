@@ -25,7 +25,7 @@ func (w *witness) shownEdges(n *Name) (all []shownEdge) {
 		of = w.argued(n)
 	}
 	es := of.Edges
-	if at := of.mostForced(); at >= 0 {
+	if at := of.mostSaturated(); at >= 0 {
 		all, es = of.missing(at)
 	}
 	for i := range es {
@@ -34,16 +34,16 @@ func (w *witness) shownEdges(n *Name) (all []shownEdge) {
 	return all
 }
 
-// mostForced is the forced edge to tell the cycle by, -1 if none is forced: one with real
+// mostSaturated is the forced edge to tell the cycle by, -1 if none is forced: one with real
 // time in its past before one with session order, then one whose past says the most.
-func (w *witness) mostForced() int {
+func (w *witness) mostSaturated() int {
 	best, most := -1, -1
 	for i := range w.Edges {
 		e := &w.Edges[i]
-		if w.Anomaly != 0 || e.Label&finding.Forced == 0 {
+		if w.Anomaly != 0 || e.Label&finding.Saturated == 0 {
 			continue
 		}
-		much := int(forcedBase(w, e))
+		much := int(saturatedBase(w, e))
 		for _, p := range e.Past {
 			switch {
 			case p.Label&finding.Realtime != 0:
@@ -85,7 +85,7 @@ func lastValue(w *witness, txn int, key string) string {
 
 // shownFirst is w with the transactions of the edges that are shown first, in their order.
 func (w *witness) shownFirst(name *Name) *witness {
-	if len(w.Choices) > 0 || w.mostForced() < 0 {
+	if len(w.Choices) > 0 || w.mostSaturated() < 0 {
 		return w
 	}
 	var order []int
@@ -134,7 +134,7 @@ func (w *witness) argued(n *Name) *witness {
 	of.Choices, of.Edges = nil, nil
 	for _, l := range n.Weakest {
 		if l.Special == 0 && (l.Base == ReadAtomic || l.Base == Causal) {
-			of.Edges = p.forcedCycle(l)
+			of.Edges = p.saturatedCycle(l)
 			return &witness{Witness: &of, placed: p.placed}
 		}
 	}

@@ -58,7 +58,7 @@ func triedSentence(w *witness) string {
 
 // leavesOpen says what a read that found nothing, or a sum, may be of, "" for others.
 func (w *witness) leavesOpen(i int, o *event.RecordOp) string {
-	if o.Kind != event.Read || w.repeated(i, o.Key) {
+	if o.Kind != event.Read || w.duplicate(i, o.Key) {
 		return ""
 	}
 	by := func(kind event.OpKind) (names []string) {

@@ -89,7 +89,7 @@ func visitsBecause(w *witness, e *finding.Dependency) string {
 		return fmt.Sprintf("%s found nothing at %s, which %s wrote", from, e.Key, to)
 	case w.Anomaly == finding.CyclicVersions && len(w.Edges) > 0:
 		return came(e)
-	case len(e.Past) == 1 && e.Label&finding.Forced == 0 && shownByVisits(p, &p.Txns[e.From], &p.Txns[e.To], e):
+	case len(e.Past) == 1 && e.Label&finding.Saturated == 0 && shownByVisits(p, &p.Txns[e.From], &p.Txns[e.To], e):
 		if e.From == e.Past[0].From {
 			return came(&e.Past[0])
 		}

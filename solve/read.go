@@ -186,7 +186,7 @@ func (s *solver) settledReader(u int32, j int) (own, why int32) {
 	return s.p.Reads[r].Own, s.reads[r].why
 }
 
-// openReads are the reads that have several candidates left.
+// liveDuplicates are the reads that have several candidates left.
 func (s *solver) openReads() []int32 {
 	var open []int32
 	for i := range s.reads {

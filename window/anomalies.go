@@ -57,7 +57,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 		f.versions = []uint32{a.Version, a.Other}
 	}
 	if a.Kind == infer.CyclicVersions && a.Count > 0 {
-		h.circle(a, f, &w)
+		h.versionCycle(a, f, &w)
 	}
 	if a.Kind == infer.Divergence {
 		w.Edges = divergenceEdges(&w)

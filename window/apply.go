@@ -15,22 +15,22 @@ import (
 func (m *Machine) apply() {
 	o := &m.out
 	m.Counters.OtherRows += o.OtherRows
-	if len(o.Edges) > crowdPerTxn {
-		m.crowdOut()
+	if len(o.Edges) > edgeBudgetPerTxn {
+		m.keepToEdgeBudget()
 	}
-	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Doubted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 {
+	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Ambiguous)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)
 			if m.saturated.on {
-				m.reports.noteForced(o)
+				m.reports.noteSaturation(o)
 			}
 			if len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) > 0 {
-				m.finder.retryAsides()
+				m.finder.retrySetAside()
 			}
 		}
 		return
 	}
-	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Doubted)|len(o.Deletions)|len(o.Anomalies) != 0
+	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Deletions)|len(o.Anomalies) != 0
 	switch m.reports.cause = causeRecord; {
 	case m.infer.Signed(m.noteRepeating):
 		m.reports.cause = causeRepetition
@@ -58,20 +58,20 @@ func (m *Machine) apply() {
 	}
 	m.finder.countBroken(gone)
 	m.finder.withdrawDoomed()
-	m.finder.retryAsides()
+	m.finder.retrySetAside()
 	if len(o.Nodes) > 0 || len(o.Edges) > 0 {
 		m.grow(o)
 		if m.saturated.on {
-			m.reports.noteForced(o)
+			m.reports.noteSaturation(o)
 		}
 	}
 	for _, v := range o.Supplied {
 		m.finder.supply(v)
 	}
-	for _, v := range o.Doubted {
-		m.doubt(v)
+	for _, v := range o.Ambiguous {
+		m.retract(v)
 	}
-	m.finder.retryAsides()
+	m.finder.retrySetAside()
 	for i := range o.Anomalies {
 		if a := &o.Anomalies[i]; a.Kind != infer.Divergence {
 			m.finder.anomaly(a)
@@ -268,7 +268,7 @@ func (h *finder) removeVertex(n uint32) {
 		h.removeEdge(id)
 	}
 	h.reports.open.forEach(n, func(f *openFinding) { h.doomed = append(h.doomed, f) })
-	h.saturated.removeForced(n)
+	h.saturated.removeEdges(n)
 	h.reports.panes.leave(h.graph.Settle(v))
 	h.graph.Free(v)
 }
@@ -334,7 +334,7 @@ func (h *finder) withdrawDoomed() {
 // was reported because of it.
 func (h *finder) removeEdge(id incremental.EdgeID) {
 	from := uint32(h.graph.Edge(id).From)
-	h.saturated.loseForced(h.graph.Edge(id))
+	h.saturated.loseEdge(h.graph.Edge(id))
 	h.graph.RemoveEdge(id)
 	h.reports.open.forEach(from, func(f *openFinding) {
 		for _, e := range f.edges {
@@ -349,7 +349,7 @@ func (h *finder) removeEdge(id incremental.EdgeID) {
 // release lets go of transactions that have left every order.
 func (m *Machine) release(retired []incremental.Vertex) {
 	if m.saturated.on {
-		m.finder.dropForced(retired)
+		m.finder.dropSaturated(retired)
 	}
 	if len(m.reports.open.by) > 0 {
 		for _, v := range retired {

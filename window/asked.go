@@ -108,7 +108,7 @@ func (h *finder) loseTrack() {
 			h.insert(e, h.asking.viewsOf(e))
 		}
 	}
-	h.retryAsides()
+	h.retrySetAside()
 }
 
 // countAsked counts one more in the counts by base.

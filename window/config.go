@@ -215,7 +215,7 @@ func (m *Machine) Following(c Config) (Config, error) {
 			c.Levels = append(c.Levels, l)
 		}
 	}
-	if err := m.saturated.canTurn(c.Levels); err != nil {
+	if err := m.saturated.canChangeLevels(c.Levels); err != nil {
 		return c, fmt.Errorf("source %s: %w", m.cfg.Source, err)
 	}
 	return c, nil
@@ -245,7 +245,7 @@ func (m *Machine) Configure(c Config) error {
 	sessions := closeSessions(&next)
 	sessions.take(m.clock.closedSessions)
 	m.clock.closedSessions = sessions
-	m.turning.due = !slices.Equal(next.Levels, m.turning.watched)
+	m.levelChanges.due = !slices.Equal(next.Levels, m.levelChanges.watched)
 	m.infer.SetOptions(m.saturated.inferOptions())
 	m.finder.searcher.Budget, m.finder.searcher.Untracked = next.SearchBudget, m.asking.tracking()
 	return nil
@@ -254,7 +254,7 @@ func (m *Machine) Configure(c Config) error {
 // inferOptions are those of the machine's inference.
 func (f *saturated) inferOptions() infer.Options {
 	o := f.cfg.inferOptions()
-	o.Linear = slices.Contains(f.turning.watched, linearizable)
+	o.Linear = slices.Contains(f.levelChanges.watched, linearizable)
 	o.RealTime = f.realTime
 	if !f.on { // what is forced is found from all edges
 		o.Labels = f.follows

@@ -113,7 +113,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 		m.choices.unchained = max(m.choices.unchained, int64(len(c.unchained)))
 		return nil, nil
 	}
-	if len(c.problem.Keys) == 0 && !c.aside {
+	if len(c.problem.Keys) == 0 && !c.setAside {
 		m.choices.orderings[i] = orderable
 		m.sums.fitFound(i, c, nil)
 		return nil, nil
@@ -122,7 +122,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	switch r.Verdict {
 	case solve.Satisfiable:
 		for j, l := range m.views {
-			if m.turning.speaksFor(i, l) {
+			if m.levelChanges.speaksFor(i, l) {
 				m.choices.orderings[j] = orderable
 			}
 		}
@@ -315,7 +315,7 @@ func (o *choices) unorderedReason(l isolation.Level) string {
 func (o *choices) leastMisfits(l isolation.Level) int64 {
 	least := int64(-1)
 	for i := range o.views {
-		if i < len(o.misfits) && o.turning.speaksFor(i, l) && (o.views[i] == l || !refuted(o.reports.verdicts.certain, o.views[i])) && (least < 0 || o.misfits[i] < least) {
+		if i < len(o.misfits) && o.levelChanges.speaksFor(i, l) && (o.views[i] == l || !refuted(o.reports.verdicts.certain, o.views[i])) && (least < 0 || o.misfits[i] < least) {
 			least = o.misfits[i]
 		}
 	}
@@ -342,16 +342,16 @@ type constraints struct {
 	chains  []infer.Chain // by unit
 	held    held[uint32]  // what they list
 	readers held[solve.Node]
-	some    []solve.Node   // scratch
-	reads   []repeatedRead // by read of the problem
+	some    []solve.Node    // scratch
+	reads   []duplicateRead // by read of the problem
 	// candidates are the possible writers of all reads together.
 	candidates int
 	missed     []missed
 	relaxed    bool     // what is set aside is left out
-	aside      bool     // an edge was set aside, and not reported
+	setAside   bool     // an edge was set aside, and not reported
 	assumed    int      // the last edges of the problem, which are not known
 	unchained  []uint32 // keys whose versions are not chains
-	repeats    bool     // there are reads of repeated values, or writers of such
+	duplicates bool     // there are reads of repeated values, or writers of such
 	unread     bool     // one of them has no writer among the nodes
 	// rows: of a key where a row is not its key, writers are not to overlap here, which they may.
 	// An order is one all the same; that there is none says nothing.
@@ -370,8 +370,8 @@ type missed struct {
 	version        uint32
 }
 
-// repeatedRead is a read of a value that several wrote.
-type repeatedRead struct {
+// duplicateRead is a read of a value that several wrote.
+type duplicateRead struct {
 	reader, version uint32
 	maybe           bool // one of unknown outcome may have written it too, and taken effect
 }
@@ -382,7 +382,7 @@ func (o *choices) constraints(i int, relaxed bool) *constraints {
 	o.graph.Alone(1 << i)
 	c := o.graphOf(i, o.graph.Order(i), relaxed)
 	p := &c.problem
-	repeated := o.infer.RepeatedVersions()
+	repeated := o.infer.DuplicateVersions()
 	take := func(key uint32, chains []infer.Chain) {
 		if chains == nil || o.asking.anyAskedLess(chains, o.views[i]) || !o.readsOf(i, c, repeated[key], chains, int32(len(p.Units)), relaxed) {
 			c.unchained = append(c.unchained, key)
@@ -391,7 +391,7 @@ func (o *choices) constraints(i int, relaxed bool) *constraints {
 		p.Keys = append(p.Keys, int32(len(p.Units)))
 		p.Units, c.chains = roomFor(p.Units, len(chains)), roomFor(c.chains, len(chains))
 		for _, x := range chains {
-			if relaxed && o.isAside(i, key, &x) {
+			if relaxed && o.isSetAside(i, key, &x) {
 				continue
 			}
 			p.Units = append(p.Units, o.unit(i, c, &x))
@@ -467,7 +467,7 @@ func (o *choices) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 		if e.From < 0 || e.To < 0 || aside && relaxed {
 			return
 		}
-		c.aside = c.aside || aside
+		c.setAside = c.setAside || aside
 		if infer.Label(x.Labels)&infer.Process != 0 {
 			p.Edges = append(p.Edges, e)
 		} else {

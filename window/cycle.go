@@ -26,7 +26,7 @@ func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 		}
 		path := append([]incremental.EdgeID{}, h.graph.CyclePath(i)...)
 		c := h.searcher.Worst(h.graph, id, level, path)
-		if slices.ContainsFunc(c.Edges, func(e incremental.EdgeID) bool { return h.forcedElsewhere(e, i) }) {
+		if slices.ContainsFunc(c.Edges, func(e incremental.EdgeID) bool { return h.saturatedElsewhere(e, i) }) {
 			c.Edges = append([]incremental.EdgeID{id}, path...)
 		}
 		h.saturated.refusing = 1 << i
@@ -35,11 +35,11 @@ func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 	h.saturated.refusing = 0
 }
 
-// forcedElsewhere says whether the edge is forced in other views than the i-th: there by
+// saturatedElsewhere says whether the edge is forced in other views than the i-th: there by
 // larger pasts, so that a cycle with it does not refute this one's level.
-func (h *finder) forcedElsewhere(id incremental.EdgeID, i int) bool {
+func (h *finder) saturatedElsewhere(id incremental.EdgeID, i int) bool {
 	e := h.graph.Edge(id)
-	return infer.Label(e.Labels)&infer.Forced != 0 && (e.In|e.Aside)&(1<<i) == 0
+	return infer.Label(e.Labels)&infer.Saturated != 0 && (e.In|e.SetAside)&(1<<i) == 0
 }
 
 // knownDivergence says whether the edge closes the cycle of two anti-dependencies
@@ -57,7 +57,7 @@ func (s *reports) knownDivergence(id incremental.EdgeID) bool {
 	for _, n := range []uint32{from, to} {
 		for _, f := range s.open.by[n] {
 			if !f.closed && slices.Contains(f.versions, pred) {
-				f.asides = append(f.asides, asideOf(s.graph, id))
+				f.setAside = append(f.setAside, setAsideOf(s.graph, id))
 				return true
 			}
 		}
@@ -67,10 +67,10 @@ func (s *reports) knownDivergence(id incremental.EdgeID) bool {
 
 // reportCycle verifies the cycle and reports it. It returns the levels that the cycle refutes.
 func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
-	if bad := h.unforced(c.Edges); bad != 0 {
-		h.saturated.void = append(h.saturated.void, asideOf(h.graph, bad))
+	if bad := h.unsupported(c.Edges); bad != 0 {
+		h.saturated.void = append(h.saturated.void, setAsideOf(h.graph, bad))
 		if bad != id {
-			h.retries = append(h.retries, asideOf(h.graph, id))
+			h.retries = append(h.retries, setAsideOf(h.graph, id))
 		}
 		return nil
 	}
@@ -99,7 +99,7 @@ func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witnes
 	if from := uint32(h.graph.Edge(id).From); !slices.Contains(members, from) {
 		members = append(slices.Clip(members), from) // by whom it is found that a worse cycle runs through what is set aside
 	}
-	f := &openFinding{members: members, edges: append(rests, kept(steps)...), versions: versions, asides: []aside{asideOf(h.graph, id)}, level: level}
+	f := &openFinding{members: members, edges: append(rests, kept(steps)...), versions: versions, setAside: []setAsideEdge{setAsideOf(h.graph, id)}, level: level}
 	f.Finding.AtLeast = c.AtLeast
 	f.Finding.Certain = true
 	h.show(f, shown)
@@ -135,7 +135,7 @@ func (h *finder) witnessOf(steps []step) (w finding.Witness, all []uint32) {
 			edge.Label = infer.WR
 		}
 		h.shownByVisits(&edge, e, index)
-		if edge.Label&infer.Forced != 0 {
+		if edge.Label&infer.Saturated != 0 {
 			h.evidence(&edge, h.saturated.edgeAs(e), index)
 		}
 		if len(steps[i].chain) > 0 {
@@ -169,7 +169,7 @@ func (f *saturated) edgeAs(e *infer.Edge) *incremental.Edge {
 	for id := f.graph.FirstOut(incremental.Vertex(e.From)); id != 0; id = f.graph.NextOut(id) {
 		x := *f.graph.Edge(id)
 		if uint32(x.To) == e.To && infer.Label(x.Labels) == e.Label && x.Note == [2]uint32{e.Version, e.Witness} {
-			if (x.In|x.Aside)&f.refusing != 0 {
+			if (x.In|x.SetAside)&f.refusing != 0 {
 				return &x
 			}
 			other = &x

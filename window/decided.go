@@ -26,7 +26,7 @@ type Why struct {
 	Text  string `json:"text"`
 }
 
-// openReads is how many reads are open at the level for a cause, and what is to be done.
+// liveDuplicates is how many reads are open at the level for a cause, and what is to be done.
 type openReads struct {
 	cause string
 	count func(l isolation.Level, r *infer.Reads) int64
@@ -49,7 +49,7 @@ func (m *Machine) openCauses() []openReads {
 		{"counters", m.sums.countersOpen, "of counters, and the order of the increments is not known: record `version` with reads, and with increments `prev_version` too"},
 		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window"},
 		{"not-checked", m.ignoredOpen, "of a kind of operation or key that is not checked"},
-		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.turning.horizonOf(l) }, "of what is behind the window: replay the range, or use a wider --window"},
+		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.levelChanges.horizonOf(l) }, "of what is behind the window: replay the range, or use a wider --window"},
 	}
 }
 

@@ -120,7 +120,7 @@ func shares(w *finding.Witness, anomaly string) (all []uint64) {
 	}
 	for i := range w.Edges {
 		switch e := &w.Edges[i]; {
-		case e.Label&infer.Forced != 0 && e.Shown >= 0:
+		case e.Label&infer.Saturated != 0 && e.Shown >= 0:
 			add("read", -1, e.Shown, e.Key)
 		case e.Label&infer.RW != 0 && anomaly == lostUpdate: // of three that replaced one version two were lost
 			add("rw", e.From, e.To, e.Key)

@@ -34,7 +34,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	f.Finding.ID = h.identity(&f.Finding, id)
 	if old := h.reports.open.of(f); old != nil {
 		if !old.upgraded && old.lessThan(f) {
-			old.asides, old.versions = append(old.asides, f.asides...), append(old.versions, f.versions...)
+			old.setAside, old.versions = append(old.setAside, f.setAside...), append(old.versions, f.versions...)
 			h.show(old, f.shown)
 			h.reports.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
 		} else {
@@ -64,7 +64,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 // merge adds a second cycle of the same members to the finding they have, which says all
 // that it does.
 func (h *finder) merge(old, f *openFinding) {
-	old.asides = append(old.asides, f.asides...)
+	old.setAside = append(old.setAside, f.setAside...)
 	old.values = append(old.values, f.values...)
 	old.edges = append(old.edges, f.edges...) // what either rests on, both rest on
 	old.versions = append(old.versions, f.versions...)
@@ -130,17 +130,17 @@ func (h *finder) settle(f *openFinding) {
 // conclude makes f final: the last chance to find a worse cycle through what it
 // set aside.
 func (h *finder) conclude(f *openFinding) {
-	if !f.upgraded && len(f.asides) > 0 && f.severity > 1 {
+	if !f.upgraded && len(f.setAside) > 0 && f.severity > 1 {
 		strongest := isolation.Level{Base: isolation.Serializable, Family: f.level.Family}
 		if f.level.RealTime() {
 			strongest.Family = isolation.Strong
 		}
-		for _, a := range f.asides {
+		for _, a := range f.setAside {
 			if !a.there(h.graph) {
 				continue
 			}
 			c := h.searcher.Worst(h.graph, a.ID, strongest, nil)
-			if c.Edges == nil || h.unforced(c.Edges) != 0 {
+			if c.Edges == nil || h.unsupported(c.Edges) != 0 {
 				continue
 			}
 			steps, w, all, name, err := h.told(h.steps(c.Edges))

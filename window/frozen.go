@@ -160,7 +160,7 @@ func (r *frozenRun) readBehind(k uint32, x lastFrozen, n uint32) bool {
 
 // leftAgain is the first node that leaves v again, from node n on.
 func (r *frozenRun) leftAgain(v, n uint32) (first uint32, left bool) {
-	if !r.m.infer.IsRepeated(v) {
+	if !r.m.infer.IsDuplicate(v) {
 		return 0, false
 	}
 	g := r.m.graph
@@ -243,7 +243,7 @@ func (o *choices) leftThere(i int, x lastFrozen, v uint32) bool {
 	if x.key != 0 {
 		return x.value == o.infer.ValueKey(v)
 	}
-	return !o.infer.IsRepeated(v) || !o.infer.IsNothing(v) && o.infer.LeftAlone(v, func(n uint32) bool {
+	return !o.infer.IsDuplicate(v) || !o.infer.IsNothing(v) && o.infer.LeftAlone(v, func(n uint32) bool {
 		return !o.graph.Known(incremental.Vertex(n)) || o.graph.Retired(i, incremental.Vertex(n))
 	})
 }
@@ -264,7 +264,7 @@ func (m *Machine) fitsToTheEnd() {
 			continue
 		}
 		for j, weaker := range m.views {
-			if m.turning.speaksFor(i, weaker) {
+			if m.levelChanges.speaksFor(i, weaker) {
 				m.choices.orderings[j] = orderable
 			}
 		}
@@ -285,7 +285,7 @@ func (o *choices) initFrozen() {
 // that need not be run again.
 func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 	m.choices.initFrozen()
-	m.choices.dropAside()
+	m.choices.dropSetAside()
 	var fitting []int
 	clean = make([]*frozenRun, len(m.views))
 	for at := range m.weakFirst {
@@ -301,7 +301,7 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 		// Where a stronger level's order fits, which this one mostly has too, it is enough to look
 		// at what is due.
 		r := m.choices.newRun(i)
-		spoken := slices.ContainsFunc(fitting, func(j int) bool { return m.turning.speaksFor(j, m.views[i]) })
+		spoken := slices.ContainsFunc(fitting, func(j int) bool { return m.levelChanges.speaksFor(j, m.views[i]) })
 		if r.freezes = spoken && !r.timed; !spoken {
 			r.ahead, nodes = true, m.graph.First(i, lookedAt(n))
 		}

@@ -169,15 +169,15 @@ func (s *reports) note(class, what string, txns ...noted) {
 // the beginning on are not concerned by what those have not seen that began later.
 func (s *reports) noteIn(in incremental.Views, class, what string, txns ...noted) {
 	for i, l := range s.views {
-		if in&(1<<i) != 0 && s.turning.begunOf(l) == nil {
+		if in&(1<<i) != 0 && s.levelChanges.begunOf(l) == nil {
 			s.note(class, what, txns...)
 			return
 		}
 	}
 	s.Counters.Horizon++
-	s.turning.apart++
+	s.levelChanges.apart++
 	for i, l := range s.views {
-		if b := s.turning.begunOf(l); b != nil && in&(1<<i) != 0 {
+		if b := s.levelChanges.begunOf(l); b != nil && in&(1<<i) != 0 {
 			b.Horizon++
 			b.Reached = max(b.Reached, (s.panes.index(txns[0].end)+1)*s.panes.length)
 		}

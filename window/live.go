@@ -36,7 +36,7 @@ func (o *choices) orderLive(i, due int, misfits bool) {
 			o.adoptOf(i, c, &c.problem)
 			return
 		}
-		if c.repeats {
+		if c.duplicates {
 			c = o.live(i, nodes, 0, relaxed, true)
 		} else {
 			c.problem.Edges = c.problem.Edges[:len(c.problem.Edges)-c.assumed]
@@ -103,7 +103,7 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	elements := !known && !o.graph.Split(i) // to add what is there is no conflict, and a witness does not tell elements apart
 	ok := o.infer.EachPiece(txns, live, elements, func(p *infer.Piece) {
 		c.rows = c.rows || p.Rows
-		c.repeats = c.repeats || o.infer.OfElement(p.Versions[0]) // what cannot be ordered is asked again without them
+		c.duplicates = c.duplicates || o.infer.OfElement(p.Versions[0]) // what cannot be ordered is asked again without them
 		asked = asked || o.asking.anyAskedLess([]infer.Chain{p.Chain}, o.views[i])
 		x := piece{at: -1, key: p.Key, hash: o.infer.KeyHash(p.Key), unit: o.unit(i, c, &p.Chain), chain: p.Chain, closed: p.Closed}
 		x.closed = x.closed || x.unit.In < 0 || x.unit.InAnti < 0
@@ -111,13 +111,13 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 			node, _, _ := o.graph.Ends(i, incremental.Vertex(n), incremental.Vertex(n), incremental.Labels(infer.RW))
 			return c.nodeAt(node) < 0 && o.graph.Known(incremental.Vertex(n)) && !o.graph.Retired(i, incremental.Vertex(n))
 		})
-		x.later = x.later || until > 0 && p.Repeated && o.readFurtherBack(i, c, p.Versions[len(p.Versions)-1])
-		if p.Repeated && x.unit.In < 0 && x.unit.InAnti >= 0 && x.unit.Out >= 0 && !known {
+		x.later = x.later || until > 0 && p.Duplicate && o.readFurtherBack(i, c, p.Versions[len(p.Versions)-1])
+		if p.Duplicate && x.unit.In < 0 && x.unit.InAnti >= 0 && x.unit.Out >= 0 && !known {
 			x.unit.In = c.begun()
 			begun = append(begun, solve.Edge{From: x.unit.In, To: x.unit.InAnti})
 		}
-		x.repeated = p.Repeated && x.unit.In >= 0 && x.unit.InAnti >= 0
-		if x.unit.Out >= 0 && !(relaxed && o.isAside(i, p.Key, &p.Chain)) {
+		x.duplicate = p.Duplicate && x.unit.In >= 0 && x.unit.InAnti >= 0
+		if x.unit.Out >= 0 && !(relaxed && o.isSetAside(i, p.Key, &p.Chain)) {
 			pieces = append(pieces, x)
 		}
 	})
@@ -127,7 +127,7 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	pieces = sortedPieces(pieces)
 	p := &c.problem
 	p.Units, c.chains = make([]solve.Unit, 0, len(pieces)), make([]infer.Chain, 0, len(pieces))
-	reads := o.openReads(i, c, pieces, elements)
+	reads := o.liveDuplicates(i, c, pieces, elements)
 	var later, assumed []solve.Edge
 	for from := 0; from < len(pieces); {
 		to := from + 1
@@ -137,13 +137,13 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 		p.Keys = append(p.Keys, int32(len(p.Units)))
 		for a := from; a < to; a++ {
 			x := &pieces[a]
-			x.later = x.later && !(x.repeated && leftLater(pieces[from:to], x))
+			x.later = x.later && !(x.duplicate && leftLater(pieces[from:to], x))
 			for b := from; b < to && x.later; b++ { // who reads it then must find it
 				if y := &pieces[b]; b != a && int(y.unit.Out) < until {
 					later = append(later, solve.Edge{From: y.unit.Out, To: x.unit.Out})
 				}
 			}
-			if !x.closed || x.repeated {
+			if !x.closed || x.duplicate {
 				x.at = int32(len(p.Units))
 				p.Units = append(p.Units, x.unit)
 				c.chains = append(c.chains, x.chain)
@@ -221,7 +221,7 @@ func (o *choices) readersOfFrozen(i int, c *constraints, txns []uint32, pieces [
 	for _, t := range txns {
 		o.infer.EachBlindRead(t, func(key, v uint32) {
 			k, ok := byKey[key]
-			if !ok && begun[key] == nil || o.liveVersion(i, v) || o.infer.IsRepeated(v) || o.infer.Unwritten(v) {
+			if !ok && begun[key] == nil || o.liveVersion(i, v) || o.infer.IsDuplicate(v) || o.infer.Unwritten(v) {
 				return
 			}
 			node, _, _ := o.graph.Ends(i, incremental.Vertex(t), incremental.Vertex(t), incremental.Labels(infer.RW))
@@ -271,7 +271,7 @@ func (o *choices) adopt(i int, c *constraints, order []int32) bool {
 	}
 	taken := false
 	for j, l := range o.views {
-		if j != i && (c.relaxed || !o.turning.speaksFor(i, l)) || l.Underlying() < isolation.Prefix {
+		if j != i && (c.relaxed || !o.levelChanges.speaksFor(i, l)) || l.Underlying() < isolation.Prefix {
 			continue
 		}
 		taken = o.graph.Reorder(j, o.arranged(j, c, place)) && j == i || taken

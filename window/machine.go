@@ -45,7 +45,7 @@ type Counters struct {
 	// LeftOut counts further violations of violated levels that the verifier did not
 	// accept: not reported, and no verdict rests on them.
 	LeftOut int64 `json:"left_out"`
-	// LeftOutEdges counts dependencies that were left out to limit memory: see crowd.go.
+	// LeftOutEdges counts dependencies that were left out to limit memory: see edge_budget.go.
 	LeftOutEdges int64 `json:"left_out_edges"`
 	// Merged counts findings that were not told because another one stands for them.
 	Merged int64 `json:"merged,omitempty"`
@@ -85,15 +85,15 @@ type partition struct {
 // Machine is the state of one source. Use [New].
 type Machine struct {
 	core
-	clock       clock
-	asking      asking
-	turning     turning
-	saturated   saturated
-	reports     reports
-	finder      finder
-	choices     choices
-	linearizing linearizing
-	sums        sums
+	clock        clock
+	asking       asking
+	levelChanges levelChanges
+	saturated    saturated
+	reports      reports
+	finder       finder
+	choices      choices
+	linearizing  linearizing
+	sums         sums
 
 	// tried are the levels of which an order was found by trying, at the end of an input.
 	tried   []isolation.Level
@@ -103,7 +103,7 @@ type Machine struct {
 	pinned    []uint32
 	edges     []incremental.Edge
 	warm      [warmAhead]uint32
-	room      int64 // for edges: crowdRoom, less in tests
+	room      int64 // for edges: edgeBudget, less in tests
 	ambiguous int64 // counted before the record in work
 }
 
@@ -111,11 +111,11 @@ type Machine struct {
 // cfg get their defaults.
 func New(cfg Config) *Machine {
 	cfg = cfg.WithDefaults()
-	m := &Machine{room: crowdRoom}
+	m := &Machine{room: edgeBudget}
 	m.cfg, m.infer = cfg, infer.New(cfg.inferOptions())
 	m.furnish()
 	m.clock.watermark, m.clock.held, m.clock.retiredAt = math.MinInt64, math.MaxInt64, math.MinInt64/2
-	m.turning.watched = cfg.Levels
+	m.levelChanges.watched = cfg.Levels
 	vs := m.setViews(cfg.Levels)
 	m.graph = incremental.NewFollowing(m.implied(), vs...)
 	m.choices.unreadOut = make([]int64, len(m.views))
@@ -172,8 +172,8 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.effects = eff
 	m.reopen()
 	m.clock.tick = max(m.clock.tick, tick)
-	if m.turning.due {
-		m.turnLevels()
+	if m.levelChanges.due {
+		m.changeLevels()
 	}
 	m.clock.parts = append(m.clock.parts[:0], make([]int32, len(b.Partitions))...)
 	m.clock.looked = false
@@ -299,7 +299,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.clock.watermark = math.MaxInt64
 	m.decide()
 	if m.saturated.on {
-		m.finder.force()
+		m.finder.saturate()
 		m.finder.renewInTime()
 	}
 	m.linearizing.linearize()
@@ -329,8 +329,8 @@ func (m *Machine) reopen() {
 	m.sums.fitted = nil
 	m.takeTrialsBack()
 	m.Counters.Undecided = 0 // the next Close counts them all
-	for i := range m.turning.begun {
-		m.turning.begun[i].Undecided = 0
+	for i := range m.levelChanges.begun {
+		m.levelChanges.begun[i].Undecided = 0
 	}
 }
 

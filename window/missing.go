@@ -18,11 +18,11 @@ func (o *core) mayBeMissing() bool {
 	return !c.Complete || c.UnmonitoredWriters || o.infer.Counters.Missing() > 0
 }
 
-// doubtAbsence makes findings that rest on absence uncertain once a record is known to be
+// retractAbsence makes findings that rest on absence uncertain once a record is known to be
 // missing, as long as they wait. What has left stays as it was told: what is lost later is
 // known to be so only later. Of a whole history, all: nothing was told so far.
 // O(findings), when more is missing than at the last call.
-func (m *Machine) doubtAbsence() {
+func (m *Machine) retractAbsence() {
 	missing := m.infer.Counters.Missing()
 	if missing == m.missing {
 		return

@@ -179,10 +179,10 @@ func (o *core) skipVertex(record []byte) ([]byte, error) {
 
 // cameFrom is the number that the i-th view had before the turns since then, and whether
 // it is the same view, or at least one with the same frozen order; -1 otherwise.
-func (t *turning) cameFrom(i, since int) (before int, same bool) {
+func (t *levelChanges) cameFrom(i, since int) (before int, same bool) {
 	same = true
-	for at := len(t.turns) - 1; at >= since; at-- {
-		x := &t.turns[at]
+	for at := len(t.changes) - 1; at >= since; at-- {
+		x := &t.changes[at]
 		switch from := x.from[i]; {
 		case from.Start == incremental.Kept:
 			i = from.View
@@ -208,7 +208,7 @@ func (o *choices) appendFrozen(dst []byte, k uint32) []byte {
 	for i := range o.frozen {
 		known = known || o.knowsFrozen(i, k)
 	}
-	count := uint64(len(o.turning.turns) * viewsMost)
+	count := uint64(len(o.levelChanges.changes) * viewsMost)
 	if !known {
 		if count > 0 {
 			dst = binary.AppendUvarint(dst, count)
@@ -263,11 +263,11 @@ func (o *choices) bringFrozen(k uint32, record []byte) error {
 		next(n)
 	}
 	since, views := int(count/viewsMost), int(count%viewsMost)
-	if bad || count > viewsMost*uint64(len(o.turning.turns)+1) || views > 0 && views != o.turning.viewsAt(since) {
+	if bad || count > viewsMost*uint64(len(o.levelChanges.changes)+1) || views > 0 && views != o.levelChanges.viewsAt(since) {
 		return infer.ErrRecord
 	}
 	o.countUnread(k, -1, since)
-	if since < o.turning.forcedFrom {
+	if since < o.levelChanges.saturatedFrom {
 		drops = 0 // they left before the present forcing began, which says nothing of what had left
 	}
 	o.saturated.setDropped(k, dropped{when: uint32(drops)}) // whose it was matters to who read the key before it went out: nobody live
@@ -307,7 +307,7 @@ func (o *choices) bringFrozen(k uint32, record []byte) error {
 		}
 	}
 	for i := range o.views {
-		if before, _ := o.turning.cameFrom(i, since); before >= 0 && !left[before].empty() {
+		if before, _ := o.levelChanges.cameFrom(i, since); before >= 0 && !left[before].empty() {
 			o.setFrozen(i, k, left[before])
 		}
 	}
@@ -315,11 +315,11 @@ func (o *choices) bringFrozen(k uint32, record []byte) error {
 }
 
 // viewsAt is how many views there were after so many turns.
-func (t *turning) viewsAt(turns int) int {
-	if turns == len(t.turns) {
+func (t *levelChanges) viewsAt(turns int) int {
+	if turns == len(t.changes) {
 		return len(t.views)
 	}
-	return len(t.turns[turns].before)
+	return len(t.changes[turns].before)
 }
 
 // Bounds of what a step does beside its transactions.
@@ -358,7 +358,7 @@ func (m *Machine) spill(txns int) {
 				break
 			}
 			for _, k := range keys {
-				m.choices.countUnread(k, +1, len(m.turning.turns))
+				m.choices.countUnread(k, +1, len(m.levelChanges.changes))
 				frozen := m.choices.appendFrozen(nil, k)
 				ref, record := m.infer.SpillKey([]byte{}, k)
 				if record != nil {
@@ -402,7 +402,7 @@ func (m *Machine) pinnedKeys() []uint32 {
 func (o *choices) countUnread(k uint32, d int64, since int) {
 	o.infer.Unread(k, func(writers []uint32) {
 		for i, level := range o.views {
-			if _, same := o.turning.cameFrom(i, since); !same {
+			if _, same := o.levelChanges.cameFrom(i, since); !same {
 				continue
 			}
 			if v, _ := level.View(); v.Split {

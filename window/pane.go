@@ -213,7 +213,7 @@ func (p *panes) write(m *Machine, x *Pane) {
 	x.Counters.Counters = m.infer.Counters
 	before := x.Verdicts
 	x.Verdicts = map[string]string{}
-	for _, e := range m.turning.ended { // what was said of a level that is no longer watched stays
+	for _, e := range m.levelChanges.ended { // what was said of a level that is no longer watched stays
 		if v := before[e.level.String()]; v != "" {
 			x.Verdicts[e.level.String()] = v
 		}

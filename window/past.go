@@ -147,7 +147,7 @@ func (f *saturated) pastBy(from, by uint32, labels infer.Label) (steps []pastSte
 
 // pastOf is the past that forces the stored edge e.
 func (f *saturated) pastOf(e *incremental.Edge) []pastStep {
-	return f.past(uint32(e.From), e.Note[1], e.In|e.Aside)
+	return f.past(uint32(e.From), e.Note[1], e.In|e.SetAside)
 }
 
 // evidence says in the witness what forces the edge. index numbers transactions in
@@ -167,11 +167,11 @@ func (h *finder) stepEdge(s *pastStep, index func(uint32) int) finding.Dependenc
 	return x
 }
 
-// unforced is an edge of the cycle that nothing forces any more, 0 if there is none.
-func (h *finder) unforced(ids []incremental.EdgeID) incremental.EdgeID {
+// unsupported is an edge of the cycle that nothing forces any more, 0 if there is none.
+func (h *finder) unsupported(ids []incremental.EdgeID) incremental.EdgeID {
 	for _, id := range ids {
 		e := *h.graph.Edge(id)
-		if infer.Label(e.Labels)&infer.Forced != 0 && (!h.saturated.stillRead(&e) || h.saturated.pastOf(&e) == nil) {
+		if infer.Label(e.Labels)&infer.Saturated != 0 && (!h.saturated.stillRead(&e) || h.saturated.pastOf(&e) == nil) {
 			return id
 		}
 	}
@@ -190,7 +190,7 @@ func (f *saturated) stillRead(e *incremental.Edge) bool {
 func (h *finder) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, versions []uint32) {
 	for _, id := range ids {
 		e := *h.graph.Edge(id)
-		if infer.Label(e.Labels)&infer.Forced == 0 {
+		if infer.Label(e.Labels)&infer.Saturated == 0 {
 			continue
 		}
 		if read := h.stored(uint32(e.To), e.Note[1], infer.WR|infer.Reread); read != 0 {
@@ -214,7 +214,7 @@ func (h *finder) restsOn(ids []incremental.EdgeID) (all []incremental.EdgeID, ve
 func (f *saturated) restsOnTime(ids []incremental.EdgeID) bool {
 	return slices.ContainsFunc(ids, func(id incremental.EdgeID) bool {
 		e := *f.graph.Edge(id)
-		return infer.Label(e.Labels)&infer.Forced != 0 && f.inTime(e.In|e.Aside) &&
+		return infer.Label(e.Labels)&infer.Saturated != 0 && f.inTime(e.In|e.SetAside) &&
 			slices.ContainsFunc(f.pastOf(&e), func(s pastStep) bool { return s.label == infer.Realtime })
 	})
 }
@@ -278,7 +278,7 @@ func (h *finder) missed(e *saturation.Edge, version uint32, id incremental.EdgeI
 	f.members = members
 	f.Finding.Certain = true
 	if id != 0 {
-		f.asides = []aside{asideOf(h.graph, id)}
+		f.setAside = []setAsideEdge{setAsideOf(h.graph, id)}
 	}
 	for _, i := range h.weakFirst {
 		if refused&(1<<i) != 0 {

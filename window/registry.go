@@ -18,7 +18,7 @@ type openFinding struct {
 	serial   int      // in the order of detection
 	members  []uint32 // transactions on the cycle, held in memory until it is final
 	edges    []incremental.EdgeID
-	asides   []aside         // the set-aside edges that it reports
+	setAside []setAsideEdge  // the set-aside edges that it reports
 	level    isolation.Level // of the view that refused the edge
 	weakest  []isolation.Level
 	severity int
@@ -34,22 +34,22 @@ type openFinding struct {
 	closed   bool
 }
 
-// aside is a set-aside edge. Its ends need not be members, so that it may be gone,
+// setAsideEdge is a set-aside edge. Its ends need not be members, so that it may be gone,
 // and its number be used again, while the finding is open.
-type aside struct {
+type setAsideEdge struct {
 	ID       incremental.EdgeID
 	From, To incremental.Vertex
 }
 
-func asideOf(g *incremental.Graph, id incremental.EdgeID) aside {
+func setAsideOf(g *incremental.Graph, id incremental.EdgeID) setAsideEdge {
 	e := g.Edge(id)
-	return aside{id, e.From, e.To}
+	return setAsideEdge{id, e.From, e.To}
 }
 
 // there says whether the edge is still set aside.
-func (a aside) there(g *incremental.Graph) bool {
+func (a setAsideEdge) there(g *incremental.Graph) bool {
 	e := g.Edge(a.ID)
-	return e.From == a.From && e.To == a.To && e.Aside != 0 && g.Known(a.From) && g.Known(a.To)
+	return e.From == a.From && e.To == a.To && e.SetAside != 0 && g.Known(a.From) && g.Known(a.To)
 }
 
 // registry holds the open findings in the order of their detection. Lookups are

@@ -68,37 +68,37 @@ type asking struct {
 	lastBase    isolation.Base
 }
 
-// turning is how the watched levels change while the machine runs.
-type turning struct {
+// levelChanges is how the watched levels change while the machine runs.
+type levelChanges struct {
 	*core
-	asking     *asking
-	watched    []isolation.Level // since the latest turn; cfg.Levels when turning is false
-	due        bool              // the levels of cfg take effect with the next step
-	turns      []levelTurn
-	forcedFrom int // of turns: those before the present saturation began
-	begun      []begun
-	ended      []ended
-	apart      int64 // of Counters.Horizon: those that concern only levels that began later
+	asking        *asking
+	watched       []isolation.Level // since the latest change; cfg.Levels before one
+	due           bool              // the levels of cfg take effect with the next step
+	changes       []levelChange
+	saturatedFrom int // of turns: those before the present saturation began
+	begun         []begun
+	ended         []ended
+	apart         int64 // of Counters.Horizon: those that concern only levels that began later
 }
 
 // reports is what is told: findings, panes, and the verdicts that follow.
 type reports struct {
 	*core
-	clock     *clock
-	asking    *asking
-	turning   *turning
-	saturated *saturated
-	open      registry
-	verdicts  verdicts
-	waiting   waitingRoom
-	cause     string // of the withdrawals in work
-	panes     panes
-	horizon   horizon
-	found     map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
-	faults    faults              // that were told
-	marks     []event.Mark        // the latest: see marks.go
-	lost      Lost
-	weaker    weaker // of what was asked for, what is less than expected
+	clock        *clock
+	asking       *asking
+	levelChanges *levelChanges
+	saturated    *saturated
+	open         registry
+	verdicts     verdicts
+	waiting      waitingRoom
+	cause        string // of the withdrawals in work
+	panes        panes
+	horizon      horizon
+	found        map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
+	faults       faults              // that were told
+	marks        []event.Mark        // the latest: see marks.go
+	lost         Lost
+	weaker       weaker // of what was asked for, what is less than expected
 
 	contradicted []string // keys, sorted: see contradicted.go
 	normal       []byte   // scratch: pattern of a session
@@ -107,11 +107,11 @@ type reports struct {
 // finder looks for cycles, has them verified, and takes back what a later record refutes.
 type finder struct {
 	*core
-	clock     *clock
-	asking    *asking
-	turning   *turning
-	saturated *saturated
-	reports   *reports
+	clock        *clock
+	asking       *asking
+	levelChanges *levelChanges
+	saturated    *saturated
+	reports      *reports
 
 	// unverified is why the verifier did not accept the latest such witness.
 	unverified error
@@ -119,7 +119,7 @@ type finder struct {
 
 	// Scratch.
 	doomed   []*openFinding  // an edge of theirs no longer holds
-	retries  []aside         // set aside by findings that were withdrawn
+	retries  []setAsideEdge  // set aside by findings that were withdrawn
 	diverged []infer.Anomaly // lost updates and intermediate reads of withdrawn findings, to be told again
 }
 
@@ -127,12 +127,12 @@ type finder struct {
 // written: for each view an order is looked for.
 type choices struct {
 	*core
-	clock     *clock
-	asking    *asking
-	turning   *turning
-	saturated *saturated
-	reports   *reports
-	finder    *finder
+	clock        *clock
+	asking       *asking
+	levelChanges *levelChanges
+	saturated    *saturated
+	reports      *reports
+	finder       *finder
 
 	orderings    []ordering            // by view, at the end of an input
 	givenUp      []string              // keys that could not be ordered then
@@ -141,7 +141,7 @@ type choices struct {
 	frozen       [][]lastFrozen        // by view and key: see frozen.go
 	spareNews    map[uint32]lastFrozen // memory of the next frozenRun; empty
 	misfits      []int64               // by view: transactions that do not fit what had frozen
-	aside        []setAside            // see aside.go
+	setAside     []setAsideVersion     // see set_aside.go
 	unreadOut    []int64               // by view: pairs of unread appends without an order, of lists that are out
 }
 
@@ -156,28 +156,28 @@ type linearizing struct {
 // sums is the theory of counters.
 type sums struct {
 	*core
-	clock    *clock
-	asking   *asking
-	turning  *turning
-	reports  *reports
-	finder   *finder
-	fitted   []isolation.Level // views whose order the counters agree with, since Close
-	counting counting          // of counters, while records come
+	clock        *clock
+	asking       *asking
+	levelChanges *levelChanges
+	reports      *reports
+	finder       *finder
+	fitted       []isolation.Level // views whose order the counters agree with, since Close
+	counting     counting          // of counters, while records come
 }
 
 // furnish shows each room those below it.
 func (m *Machine) furnish() {
-	o, k, a, t, f, s, h := &m.core, &m.clock, &m.asking, &m.turning, &m.saturated, &m.reports, &m.finder
+	o, k, a, t, f, s, h := &m.core, &m.clock, &m.asking, &m.levelChanges, &m.saturated, &m.reports, &m.finder
 	k.core = o
 	a.core = o
 	t.core, t.asking = o, a
-	f.core, f.clock, f.asking, f.turning = o, k, a, t
-	s.core, s.clock, s.asking, s.turning, s.saturated = o, k, a, t, f
-	h.core, h.clock, h.asking, h.turning, h.saturated, h.reports = o, k, a, t, f, s
+	f.core, f.clock, f.asking, f.levelChanges = o, k, a, t
+	s.core, s.clock, s.asking, s.levelChanges, s.saturated = o, k, a, t, f
+	h.core, h.clock, h.asking, h.levelChanges, h.saturated, h.reports = o, k, a, t, f, s
 	c := &m.choices
-	c.core, c.clock, c.asking, c.turning, c.saturated, c.reports, c.finder = o, k, a, t, f, s, h
+	c.core, c.clock, c.asking, c.levelChanges, c.saturated, c.reports, c.finder = o, k, a, t, f, s, h
 	l := &m.linearizing
 	l.core, l.reports, l.finder = o, s, h
 	n := &m.sums
-	n.core, n.clock, n.asking, n.turning, n.reports, n.finder = o, k, a, t, s, h
+	n.core, n.clock, n.asking, n.levelChanges, n.reports, n.finder = o, k, a, t, s, h
 }

@@ -62,7 +62,7 @@ func (h *finder) rowsDeleted(b *event.Batch, t *event.Txn, n uint32, start int64
 			}
 		}
 	}
-	h.retryAsides()
+	h.retrySetAside()
 }
 
 // lostUpdate is the name of two that replaced one version.

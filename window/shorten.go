@@ -318,7 +318,7 @@ func (a *asking) tightened(steps []step) []step {
 			return steps
 		case s.Label&infer.RW != 0:
 			at = i
-		case s.Label&(infer.Realtime|infer.Forced|infer.Reread) != 0:
+		case s.Label&(infer.Realtime|infer.Saturated|infer.Reread) != 0:
 			return steps
 		}
 		allowed |= steps[i].Label & infer.Process
@@ -384,7 +384,7 @@ func (a *asking) wayBack(missed *step, links []incremental.EdgeID, labels infer.
 			}
 			e := a.graph.Edge(id)
 			from := uint32(e.From)
-			if infer.Label(e.Labels)&labels == 0 || infer.Label(e.Labels)&(infer.RW|infer.Forced|infer.Reread) != 0 || seen[from] || !a.graph.Known(e.From) {
+			if infer.Label(e.Labels)&labels == 0 || infer.Label(e.Labels)&(infer.RW|infer.Saturated|infer.Reread) != 0 || seen[from] || !a.graph.Known(e.From) {
 				continue
 			}
 			seen[from] = true
@@ -415,7 +415,7 @@ func kept(steps []step) (ids []incremental.EdgeID) {
 	return ids
 }
 
-func forced(s step) bool { return s.Label&infer.Forced != 0 }
+func forced(s step) bool { return s.Label&infer.Saturated != 0 }
 
 // derived says whether a step is shown by a chain.
 func derived(s step) bool { return s.chain != nil }

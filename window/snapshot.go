@@ -49,15 +49,15 @@ type head struct {
 	Lost         *Lost           // nil: of an earlier version
 	Marks        []event.Mark    `json:",omitempty"`
 
-	Turns      []savedTurn  `json:",omitempty"`
-	ForcedFrom int          `json:",omitempty"`
-	Clocked    bool         `json:",omitempty"`
-	Apart      int64        `json:",omitempty"`
-	Begun      []savedBegun `json:",omitempty"`
-	Gone       []savedEnded `json:",omitempty"`
+	LevelChanges  []savedLevelChange `json:",omitempty"`
+	SaturatedFrom int                `json:",omitempty"`
+	Clocked       bool               `json:",omitempty"`
+	Apart         int64              `json:",omitempty"`
+	Begun         []savedBegun       `json:",omitempty"`
+	Gone          []savedEnded       `json:",omitempty"`
 }
 
-type savedTurn struct {
+type savedLevelChange struct {
 	Before, After []string
 	From          []incremental.Origin
 }
@@ -76,7 +76,7 @@ type savedFinding struct {
 	Finding  finding.Finding
 	Members  []uint32
 	Edges    []incremental.EdgeID
-	Asides   []aside
+	SetAside []setAsideEdge
 	Level    string
 	Weakest  []string
 	Severity int
@@ -124,7 +124,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	for _, f := range m.reports.open.list {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
-				f.Finding, f.members, f.edges, f.asides, f.level.String(), isolation.LevelNames(f.weakest),
+				f.Finding, f.members, f.edges, f.setAside, f.level.String(), isolation.LevelNames(f.weakest),
 				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares,
 			})
 		}
@@ -147,14 +147,14 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		h.Noticed = append(h.Noticed, class)
 	}
 	slices.Sort(h.Noticed)
-	h.ForcedFrom, h.Clocked, h.Apart = m.turning.forcedFrom, m.saturated.clocked, m.turning.apart
-	for _, t := range m.turning.turns {
-		h.Turns = append(h.Turns, savedTurn{isolation.LevelNames(t.before), isolation.LevelNames(t.after), t.from})
+	h.SaturatedFrom, h.Clocked, h.Apart = m.levelChanges.saturatedFrom, m.saturated.clocked, m.levelChanges.apart
+	for _, t := range m.levelChanges.changes {
+		h.LevelChanges = append(h.LevelChanges, savedLevelChange{isolation.LevelNames(t.before), isolation.LevelNames(t.after), t.from})
 	}
-	for _, b := range m.turning.begun {
+	for _, b := range m.levelChanges.begun {
 		h.Begun = append(h.Begun, savedBegun{b.level.String(), b})
 	}
-	for _, e := range m.turning.ended {
+	for _, e := range m.levelChanges.ended {
 		h.Gone = append(h.Gone, savedEnded{e.level.String(), e.Ended})
 	}
 	text, err := json.Marshal(&h)
@@ -166,7 +166,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, "asked", m.asking.asked)
 	dst = flat.Append(dst, "unreadOut", m.choices.unreadOut)
 	dst = flat.Append(dst, "misfits", m.choices.misfits)
-	dst = flat.Append(dst, "aside", m.choices.aside)
+	dst = flat.Append(dst, "aside", m.choices.setAside)
 	for i := range m.views {
 		var f []lastFrozen
 		if i < len(m.choices.frozen) {
@@ -212,7 +212,7 @@ func (m *Machine) ReadState(state []byte) error {
 	}
 	flat.Read(r, "unreadOut", &m.choices.unreadOut)
 	flat.Read(r, "misfits", &m.choices.misfits)
-	flat.Read(r, "aside", &m.choices.aside)
+	flat.Read(r, "aside", &m.choices.setAside)
 	m.choices.frozen = make([][]lastFrozen, len(m.views))
 	for i := range m.choices.frozen {
 		flat.Read(r, "frozen", &m.choices.frozen[i])
@@ -260,7 +260,7 @@ func (s *sums) restore(h *head) error {
 	for i := range h.Open {
 		x := &h.Open[i]
 		f := &openFinding{
-			Finding: x.Finding, members: x.Members, edges: x.Edges, asides: x.Asides, severity: x.Severity,
+			Finding: x.Finding, members: x.Members, edges: x.Edges, setAside: x.SetAside, severity: x.Severity,
 			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares,
 		}
 		if x.Level != "none" {
@@ -292,7 +292,7 @@ func (s *sums) restore(h *head) error {
 	if h.Found != nil {
 		s.reports.found = h.Found
 	}
-	if err = s.turning.restoreTurns(h); err != nil {
+	if err = s.levelChanges.restoreChanges(h); err != nil {
 		return err
 	}
 	s.clock.closedSessions.take(h.Sessions)
@@ -326,17 +326,17 @@ func (s *sums) restore(h *head) error {
 	return nil
 }
 
-func (t *turning) restoreTurns(h *head) (err error) {
-	t.forcedFrom, t.apart = h.ForcedFrom, h.Apart
-	for _, x := range h.Turns {
-		turn := levelTurn{from: x.From}
+func (t *levelChanges) restoreChanges(h *head) (err error) {
+	t.saturatedFrom, t.apart = h.SaturatedFrom, h.Apart
+	for _, x := range h.LevelChanges {
+		turn := levelChange{from: x.From}
 		if turn.before, err = parseAll(x.Before); err != nil {
 			return err
 		}
 		if turn.after, err = parseAll(x.After); err != nil {
 			return err
 		}
-		t.turns = append(t.turns, turn)
+		t.changes = append(t.changes, turn)
 	}
 	for _, x := range h.Begun {
 		if x.level, err = isolation.ParseLevel(x.Level); err != nil {

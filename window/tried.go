@@ -141,7 +141,7 @@ func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, 
 		w.Txns = append(w.Txns, m.record(txns[i]))
 	}
 	for _, s := range core.Silent {
-		r := finding.RepeatedRead{Txn: slices.Index(core.Txns, s.Txn), Key: s.Key}
+		r := finding.DuplicateRead{Txn: slices.Index(core.Txns, s.Txn), Key: s.Key}
 		if s.Elem != "" {
 			r.Key += "\xff" + s.Elem // as an element of a set is called in plain records
 		}

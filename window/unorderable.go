@@ -120,7 +120,7 @@ func (o *choices) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	f.Finding.Certain = true
 	f.Finding.AtLeast = !core.Minimal
 	o.finder.publish(f, name, &w)
-	o.putAsideOf(c, core)
+	o.setCoreAside(c, core)
 	return true
 }
 
@@ -228,7 +228,7 @@ func (o *core) edgeBetween(i int, from, to uint32) incremental.EdgeID {
 	}
 	for id := o.graph.FirstOut(v); id != 0; id = o.graph.NextOut(id) {
 		e := o.graph.Edge(id)
-		if x, y, ok := o.graph.Ends(i, e.From, e.To, e.Labels); ok && x == from && y == to && (e.In|e.Aside)&(1<<i) != 0 {
+		if x, y, ok := o.graph.Ends(i, e.From, e.To, e.Labels); ok && x == from && y == to && (e.In|e.SetAside)&(1<<i) != 0 {
 			return id
 		}
 	}

@@ -43,7 +43,7 @@ func (o *choices) orderUnread() {
 		for _, id := range assumed {
 			o.graph.RemoveEdge(id)
 		}
-		if b := o.turning.begunOf(level); b != nil {
+		if b := o.levelChanges.begunOf(level); b != nil {
 			b.Undecided = undecided
 		} else {
 			o.Counters.Undecided = max(o.Counters.Undecided, undecided)
@@ -59,7 +59,7 @@ func (o *choices) undecidedPairs(i int, writers []uint32, dst []incremental.Edge
 		return o.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
 	})
 	before := uint32(0) // what came before the order began is not for it to decide
-	if b := o.turning.begunOf(o.views[i]); b != nil {
+	if b := o.levelChanges.begunOf(o.views[i]); b != nil {
 		before = b.Latest
 	}
 	for j := 1; j < len(writers); j++ {
@@ -121,7 +121,7 @@ func (o *choices) fitsNow(i int) bool {
 // level of the i-th view holds: it orders the appends as well.
 func (o *choices) serialFits(i int) bool {
 	for j := range o.views {
-		if o.graph.Serial(j) && o.misfits[j] == 0 && o.reports.orders(j) && o.orderings[j] == orderable && o.turning.speaksFor(j, o.views[i]) && o.fitsNow(j) {
+		if o.graph.Serial(j) && o.misfits[j] == 0 && o.reports.orders(j) && o.orderings[j] == orderable && o.levelChanges.speaksFor(j, o.views[i]) && o.fitsNow(j) {
 			return true
 		}
 	}

@@ -154,7 +154,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		}
 		return OK, ""
 	}
-	if n := m.turning.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
+	if n := m.levelChanges.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
 		why = append(why, finding.Counted(n, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order"))
 	}
 	if n := m.Counters.Misread; n > 0 && l.Special == 0 && l.Base < isolation.ReadAtomic {
@@ -188,7 +188,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if n := m.infer.Counters.Overlapping; n > 0 && l.Family != isolation.Plain {
 		why = append(why, finding.Counted(n, "session that is not sequential", "sessions that are not sequential"))
 	}
-	if short := m.reports.forcedShortfall(l); short != "" {
+	if short := m.reports.saturationShortfall(l); short != "" {
 		why = append(why, short)
 	}
 	why = append(why, m.choices.shortfalls(l)...)
@@ -220,7 +220,7 @@ func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bo
 	n := int64(0)
 	for b := isolation.ReadUncommitted; b < l.Underlying() && int(b) < len(m.asking.askedFor); b++ {
 		weaker := isolation.Level{Base: b, Family: l.Family}
-		if m.asking.askedFor[b] == 0 || b <= isolation.ReadCommitted && (!m.watches(weaker) || m.turning.begunOf(weaker) != nil) {
+		if m.asking.askedFor[b] == 0 || b <= isolation.ReadCommitted && (!m.watches(weaker) || m.levelChanges.begunOf(weaker) != nil) {
 			continue
 		}
 		if verdict, _ := m.verdictOf(weaker, violated, x); verdict != OK || !m.watches(weaker) {
@@ -254,7 +254,7 @@ func (o *choices) shortfalls(l isolation.Level) []string {
 		{c.Ignored, "operation of a kind that is not checked", "operations of kinds that are not checked"},
 		{c.Gaps, "missing record", "missing records"},
 		{c.Contradictory, "contradictory record", "contradictory records"},
-		{o.turning.horizonOf(l), "dependency on a transaction that had left the window", "dependencies on transactions that had left the window"},
+		{o.levelChanges.horizonOf(l), "dependency on a transaction that had left the window", "dependencies on transactions that had left the window"},
 		{c.DeadLetters, "bad record", "bad records"},
 		{o.Counters.LeftOutEdges, "dependency that was left out to save memory", "dependencies that were left out to save memory"},
 		{o.Counters.Unverified, "proof that could not be verified", "proofs that could not be verified"},
@@ -272,7 +272,7 @@ func (o *choices) shortfalls(l isolation.Level) []string {
 }
 
 // horizonOf counts the edges behind the horizon that concern l.
-func (t *turning) horizonOf(l isolation.Level) int64 {
+func (t *levelChanges) horizonOf(l isolation.Level) int64 {
 	n := t.Counters.Horizon - t.apart
 	if b := t.begunOf(l); b != nil {
 		n += b.Horizon
@@ -281,7 +281,7 @@ func (t *turning) horizonOf(l isolation.Level) int64 {
 }
 
 // undecidedOf counts the pairs of unread appends for which no order at l was found.
-func (t *turning) undecidedOf(l isolation.Level) int64 {
+func (t *levelChanges) undecidedOf(l isolation.Level) int64 {
 	if b := t.begunOf(l); b != nil {
 		return max(t.Counters.Undecided, b.Undecided)
 	}

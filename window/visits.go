@@ -15,7 +15,7 @@ import (
 // e.From left or read.
 func (o *core) shownByVisits(edge *finding.Dependency, e *infer.Edge, index func(uint32) int) {
 	c := &o.cfg.Contract
-	if e.Label&(infer.WW|infer.OtherRow|infer.RW) == 0 || e.Label&(infer.WR|infer.Forced) != 0 || !c.SequentialKeys && !c.LinearizableKeys {
+	if e.Label&(infer.WW|infer.OtherRow|infer.RW) == 0 || e.Label&(infer.WR|infer.Saturated) != 0 || !c.SequentialKeys && !c.LinearizableKeys {
 		return
 	}
 	if a, b, label := o.infer.OrderedBy(*e); a != 0 {
@@ -23,8 +23,8 @@ func (o *core) shownByVisits(edge *finding.Dependency, e *infer.Edge, index func
 	}
 }
 
-// circle makes f and w about the steps of a circle of versions.
-func (h *finder) circle(a *infer.Anomaly, f *openFinding, w *finding.Witness) {
+// versionCycle makes f and w about the steps of a circle of versions.
+func (h *finder) versionCycle(a *infer.Anomaly, f *openFinding, w *finding.Witness) {
 	f.members, w.Txns = nil, nil
 	index := func(n uint32) int {
 		if i := slices.Index(f.members, n); i >= 0 {

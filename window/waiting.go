@@ -140,7 +140,7 @@ func (s *reports) handWaiting(f *finding.Finding) {
 
 // releaseDue hands out what is due.
 func (m *Machine) releaseDue() {
-	m.doubtAbsence()
+	m.retractAbsence()
 	r := &m.reports.waiting
 	if len(r.list) == 0 {
 		return

@@ -161,7 +161,7 @@ func (m *Machine) advance() {
 		m.sums.decideCounters()
 	}
 	if m.saturated.on {
-		m.finder.force()
+		m.finder.saturate()
 	}
 	// Retiring goes in strides of a small part of the window, so that what is
 	// touched then is touched together.

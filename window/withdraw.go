@@ -9,9 +9,9 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// doubt takes back what rests on the value having no writer, and of the final
+// retract takes back what rests on the value having no writer, and of the final
 // findings what rests on its having one: edges of open ones are killed.
-func (m *Machine) doubt(v uint64) {
+func (m *Machine) retract(v uint64) {
 	for i := range m.reports.open.recent {
 		r := &m.reports.open.recent[i]
 		if r.Finding.State == finding.Withdrawn {
@@ -72,7 +72,7 @@ func (h *finder) withdrawReplaced(id uint64) {
 
 // withdraw takes f back: what it rested on no longer holds. What it had set
 // aside goes back into the orders, or is reported anew, once all that fell with
-// it is out of them: see retryAsides.
+// it is out of them: see retrySetAside.
 func (h *finder) withdraw(f *openFinding) {
 	if f.closed {
 		return
@@ -86,7 +86,7 @@ func (h *finder) withdraw(f *openFinding) {
 	h.intermediateStill(f)
 	h.contradictedStill(f)
 	h.reports.forget(f)
-	h.retries = append(h.retries, f.asides...)
+	h.retries = append(h.retries, f.setAside...)
 }
 
 // divergedStill notes the lost updates that f told which still hold: a worse cycle of
@@ -161,8 +161,8 @@ func (h *finder) divergeAgain() {
 	}
 }
 
-// retryAsides puts what withdrawn findings had set aside back into the orders.
-func (h *finder) retryAsides() {
+// retrySetAside puts what withdrawn findings had set aside back into the orders.
+func (h *finder) retrySetAside() {
 	h.saturated.dropVoid()
 	h.divergeAgain()
 	for len(h.retries) > 0 {

@@ -90,7 +90,7 @@ type App struct {
 	current     atomic.Pointer[config.Service] // of which a reload may change a part
 	reloading   chan struct{}                  // holds one while settings or caps change
 	reloaded    reloaded
-	room        *room
+	diskSpace   *diskSpace
 	memory      *memory
 	flow        *flow
 	listener    net.Listener // of the pages; nil: none
@@ -214,7 +214,7 @@ func (a *App) openEngine(ctx context.Context) error {
 		Configure:     a.machineOf(a.current.Load()),
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
-		Room:      a.room.wait, HasRoom: a.room.has,
+		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,
 		Now: a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
 		Committed: func(findings int) {
 			if findings > 0 {
@@ -284,7 +284,7 @@ func (a *App) begin(context.Context) error {
 	}
 	a.flow = startFlow(a.engine, a.inputs, a.config.UsesStdin())
 	a.cleanups.push("reading", func(ctx context.Context) error {
-		a.room.leave()
+		a.diskSpace.leave()
 		return a.flow.stop(ctx)
 	})
 	return nil

@@ -24,7 +24,7 @@ func (a *App) register() error {
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
 	c.store = a.store.Metrics
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
-	c.room, c.memory, c.reloaded = a.room, a.memory, &a.reloaded
+	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
 		c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
@@ -42,11 +42,11 @@ type collector struct {
 	store    func() store.Metrics
 	inputs   []*input
 	probes   []*probed
-	selfTest *selfTest // nil: it is off
-	room     *room     // nil: not looked at
-	memory   *memory   // the same
-	reloaded *reloaded // the same
-	declared []string  // sources that exist before their first record
+	selfTest *selfTest  // nil: it is off
+	room     *diskSpace // nil: not looked at
+	memory   *memory    // the same
+	reloaded *reloaded  // the same
+	declared []string   // sources that exist before their first record
 	expects  func(source string) isolation.Level
 	build    []string          // values of build_info
 	titles   map[string]string // of anomalies, in words

@@ -188,7 +188,7 @@ func (a *App) facts() []web.Fact {
 		names = append(names[:most], "and "+strconv.Itoa(len(names)-most)+" more")
 	}
 	facts := []web.Fact{{Name: "expected", Value: a.expected()}}
-	if paused, free := a.room.state(); paused {
+	if paused, free := a.diskSpace.state(); paused {
 		facts = append(facts, web.Fact{Name: "paused", Value: "the disk is nearly full, " + config.Size(free).String() + " bytes free"})
 	}
 	if n := len(s.Waiting); n > 0 {

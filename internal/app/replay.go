@@ -153,7 +153,7 @@ type replaying struct {
 	// allEarly: what is in the batch was stored before the range. Records that are
 	// bad there, or that belong to transactions begun before, are none of it.
 	allEarly bool
-	sight    whole.Sight
+	sight    whole.Recognizer
 }
 
 // replayInput is a source with the partitions that it has named.

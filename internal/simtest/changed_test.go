@@ -68,7 +68,7 @@ func innocent(x *witnesses.Witness, w *finding.Witness) (possible, ok bool) {
 	case finding.GarbageRead, finding.OutOfBounds, finding.WrongTotal, finding.SessionOverlap, finding.SequenceGap, finding.Contradictory, finding.CyclicVersions:
 		return false, false
 	}
-	if w.Numeric || w.ByVersion || w.ByCommit || slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return len(e.Past) == 1 && e.Label&finding.Forced == 0 }) {
+	if w.Numeric || w.ByVersion || w.ByCommit || slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return len(e.Past) == 1 && e.Label&finding.Saturated == 0 }) {
 		return false, false
 	}
 	var h oracle.History

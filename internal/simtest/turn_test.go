@@ -135,7 +135,7 @@ func staying(t *testing.T, cfg window.Config, h oracle.History, perm []int, turn
 		}
 	}
 	for _, l := range all {
-		if v, ok := l.View(); !ok || v.Dep&incremental.Labels(infer.Forced) != 0 {
+		if v, ok := l.View(); !ok || v.Dep&incremental.Labels(infer.Saturated) != 0 {
 			return ""
 		}
 	}

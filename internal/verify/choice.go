@@ -71,7 +71,7 @@ func checkReads(w *finding.Witness, key string) error {
 
 // repeated says whether several may have written what the transaction read of the key.
 func repeated(w *finding.Witness, txn int, key string) bool {
-	return slices.Contains(w.Repeated, finding.RepeatedRead{Txn: txn, Key: key})
+	return slices.Contains(w.Repeated, finding.DuplicateRead{Txn: txn, Key: key})
 }
 
 // severalLeft says whether several transactions left what the r-th one read of the key.

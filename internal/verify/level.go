@@ -51,7 +51,7 @@ func (e encoding) arc(d *finding.Dependency) (from, to int, ok bool) {
 	beginFrom, commitFrom := e.nodes(d.From)
 	beginTo, commitTo := e.nodes(d.To)
 	switch label := d.Label; {
-	case label&finding.Forced != 0: // two writers, as ww
+	case label&finding.Saturated != 0: // two writers, as ww
 	case label&finding.Process != 0:
 		return commitFrom, beginTo, e.session
 	case label&finding.Realtime != 0 && e.commits:

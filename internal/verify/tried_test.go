@@ -164,7 +164,7 @@ func TestVerifyTriedRefuses(t *testing.T) {
 		change func(w *finding.Witness)
 		want   string
 	}{
-		{"a read that may be of others", func(w *finding.Witness) { w.Repeated = []finding.RepeatedRead{{Txn: 2, Key: "c"}} }, "there is an order"},
+		{"a read that may be of others", func(w *finding.Witness) { w.Repeated = []finding.DuplicateRead{{Txn: 2, Key: "c"}} }, "there is an order"},
 		{"an aborted transaction", func(w *finding.Witness) { w.Txns[0].Status = event.Aborted }, "T1 aborted"},
 		{"two epochs", func(w *finding.Witness) { w.Txns[1].Epoch = "e" }, "two histories"},
 		{"no transaction", func(w *finding.Witness) { w.Txns = nil }, "0 transactions"},

@@ -33,7 +33,7 @@ func Verify(w *finding.Witness) error {
 	switch w.Anomaly {
 	case 0:
 	case finding.CyclicVersions:
-		return checkCircle(w)
+		return checkVersionCycle(w)
 	case finding.Divergence:
 		return checkDivergence(w)
 	case finding.Nonlinearizable:
@@ -72,8 +72,8 @@ func checkEdge(w *finding.Witness, e *finding.Dependency) error {
 		return checkChain(w, e)
 	}
 	switch e.Label {
-	case finding.Forced:
-		return checkForced(w, e)
+	case finding.Saturated:
+		return checkSaturated(w, e)
 	case finding.Process:
 		return checkProcess(from, to)
 	case finding.Realtime:

@@ -22,7 +22,7 @@ func missedInTime() *finding.Witness {
 			record("R", 40, 50, event.RecordOp{Kind: event.Read, Key: "x", Value: "1"}),
 		},
 		Edges: []finding.Dependency{
-			{From: 1, To: 0, Label: finding.Forced, Key: "x", Value: "1", Shown: 2, Past: []finding.Dependency{{From: 1, To: 2, Label: finding.Realtime, Shown: -1}}},
+			{From: 1, To: 0, Label: finding.Saturated, Key: "x", Value: "1", Shown: 2, Past: []finding.Dependency{{From: 1, To: 2, Label: finding.Realtime, Shown: -1}}},
 			{From: 0, To: 1, Label: finding.Realtime, Shown: -1},
 		},
 	}

@@ -69,9 +69,9 @@ func checkLater(w *finding.Witness, e *finding.Dependency) error {
 	return errors.New("neither session nor time order them")
 }
 
-// checkCircle: each step leads to a version of the key that does not come before, by
+// checkVersionCycle: each step leads to a version of the key that does not come before, by
 // session, by time, or by two having the same one; and the versions are not all one.
-func checkCircle(w *finding.Witness) error {
+func checkVersionCycle(w *finding.Witness) error {
 	_, at, _ := visited(&w.Txns[w.Edges[0].From], w.Key) // what the one at hand found or left
 	moved := false
 	for i := range w.Edges {

@@ -71,9 +71,9 @@ func Handler(o Options) http.Handler {
 	return harden(guarded(o.Guard, mux))
 }
 
-// Meanwhile serves health and metrics of a service that has not begun, and says of all
+// WhileWaiting serves health and metrics of a service that has not begun, and says of all
 // else that it is not ready, and why: of the options, Gatherer and Ready are required.
-func Meanwhile(o Options) http.Handler {
+func WhileWaiting(o Options) http.Handler {
 	s, mux := newSite(&o), http.NewServeMux()
 	s.probed(mux)
 	mux.HandleFunc("GET /", s.ready)

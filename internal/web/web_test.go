@@ -105,7 +105,7 @@ func get(handler http.Handler, target string) (status int, body string, header h
 func TestMeanwhile(t *testing.T) {
 	o, _, _ := options()
 	o.Ready = func() error { return errors.New("no room") }
-	handler := Meanwhile(Options{Gatherer: o.Gatherer, Ready: o.Ready})
+	handler := WhileWaiting(Options{Gatherer: o.Gatherer, Ready: o.Ready})
 	for target, want := range map[string]string{
 		"/metrics": "isowatch_probe_total 3", "/-/healthy": "healthy", "/-/ready": "no room", "/": "no room", "/api/v1/status": "no room", "/style.css": "no room",
 	} {

@@ -127,7 +127,7 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 	partition := uint32(len(b.Partitions) - 1)
 	file := &counted{r.file, &r.done, r.Tell}
 	if r.Format == history.JSONL || r.Format == history.Proto {
-		var s Sight
+		var s Recognizer
 		err := eachMessage(file, func(m ingest.Message) error {
 			s.Decode(d, b, event.Position{Partition: partition, Offset: m.Offset}, m.Value)
 			if len(b.Data) < StepBytes {

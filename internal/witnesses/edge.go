@@ -13,7 +13,7 @@ var labels = [...]struct {
 	word  string
 }{
 	{finding.WW, "ww"}, {finding.WR, "wr"}, {finding.RW, "rw"}, {finding.Process, "process"}, {finding.Realtime, "realtime"},
-	{finding.Forced, "forced"}, {finding.Reread, "reread"}, {finding.OtherRow, "other-row"},
+	{finding.Saturated, "forced"}, {finding.Reread, "reread"}, {finding.OtherRow, "other-row"},
 }
 
 // edge reads "A -ww+wr KEY=VALUE-> B shown=C"; its number says whose past it is in.

@@ -113,7 +113,7 @@ func (w *Witness) line(word, rest string) error {
 			return fmt.Errorf("want repeated NUMBER: TXN KEY")
 		}
 		t, err := w.index(words[0])
-		w.Rest.Repeated = append(w.Rest.Repeated, finding.RepeatedRead{Txn: t, Key: words[1]})
+		w.Rest.Repeated = append(w.Rest.Repeated, finding.DuplicateRead{Txn: t, Key: words[1]})
 		return err
 	}
 	return fmt.Errorf("no such line")

@@ -12,14 +12,14 @@ import (
 	"github.com/isowatch/isowatch/config"
 )
 
-// roomEvery is how often the disk is looked at. Between two looks a service that takes
+// spaceCheckEvery is how often the disk is looked at. Between two looks a service that takes
 // in 100 MB a second uses a fifth of the default reserve.
-const roomEvery = time.Second
+const spaceCheckEvery = time.Second
 
-// room says whether there is space on the data folder's disk. Below the reserve no step
+// diskSpace says whether there is space on the data folder's disk. Below the reserve no step
 // is committed, and so no input taken: Badger writes through shared mappings, where a
 // full disk kills the process.
-type room struct {
+type diskSpace struct {
 	free    func() (int64, error)
 	reserve int64
 	told    func(paused bool, free int64)
@@ -31,15 +31,15 @@ type room struct {
 	opened chan struct{} // closed when there is room; a new one while there is none
 }
 
-func newRoom(reserve config.Size, free func() (int64, error), told func(paused bool, free int64)) *room {
-	r := &room{free: free, reserve: int64(reserve), told: told, last: math.MaxInt64, opened: make(chan struct{})}
+func newDiskSpace(reserve config.Size, free func() (int64, error), told func(paused bool, free int64)) *diskSpace {
+	r := &diskSpace{free: free, reserve: int64(reserve), told: told, last: math.MaxInt64, opened: make(chan struct{})}
 	close(r.opened)
 	return r
 }
 
 // look measures. What cannot be measured counts as room: the disk may be of a kind that
 // does not say.
-func (r *room) look() {
+func (r *diskSpace) look() {
 	free, err := r.free()
 	if err != nil {
 		free = math.MaxInt64
@@ -61,7 +61,7 @@ func (r *room) look() {
 
 // wait returns when there is room, or when ctx ends or nobody is to wait any more: then
 // it is false unless a part of the reserve is left, which is for the last steps.
-func (r *room) wait(ctx context.Context) bool {
+func (r *diskSpace) wait(ctx context.Context) bool {
 	r.mu.Lock()
 	opened := r.opened
 	r.mu.Unlock()
@@ -75,7 +75,7 @@ func (r *room) wait(ctx context.Context) bool {
 }
 
 // leave lets go of whoever waits, for good: the reserve is for the last steps.
-func (r *room) leave() {
+func (r *diskSpace) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.paused && !r.left {
@@ -85,21 +85,21 @@ func (r *room) leave() {
 }
 
 // has says whether so many bytes leave half of the reserve.
-func (r *room) has(bytes int64) bool {
+func (r *diskSpace) has(bytes int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.last-r.reserve/2 >= bytes
 }
 
-func (r *room) state() (paused bool, free int64) {
+func (r *diskSpace) state() (paused bool, free int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.paused, r.last
 }
 
 // run looks until ctx ends.
-func (r *room) run(ctx context.Context) {
-	tick := time.NewTicker(roomEvery)
+func (r *diskSpace) run(ctx context.Context) {
+	tick := time.NewTicker(spaceCheckEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -111,17 +111,17 @@ func (r *room) run(ctx context.Context) {
 	}
 }
 
-// roomyOutbox moves no cursor while the disk is full: what was delivered then comes
+// pausingOutbox moves no cursor while the disk is full: what was delivered then comes
 // again, with its id.
-type roomyOutbox struct {
+type pausingOutbox struct {
 	alert.Outbox
-	room *room
+	room *diskSpace
 }
 
 var errDiskFull = errors.New("the disk is full")
 
 // Advance implements [alert.Outbox].
-func (o roomyOutbox) Advance(sink string, seq uint64, state []byte) error {
+func (o pausingOutbox) Advance(sink string, seq uint64, state []byte) error {
 	if !o.room.has(int64(len(state))) {
 		return errDiskFull
 	}
@@ -129,7 +129,7 @@ func (o roomyOutbox) Advance(sink string, seq uint64, state []byte) error {
 }
 
 // Keep implements [alert.Outbox].
-func (o roomyOutbox) Keep(sink string, state []byte) error {
+func (o pausingOutbox) Keep(sink string, state []byte) error {
 	if !o.room.has(int64(len(state))) {
 		return errDiskFull
 	}
@@ -138,24 +138,24 @@ func (o roomyOutbox) Keep(sink string, state []byte) error {
 
 // watchRoom waits until there is room to open the store, and then looks on.
 func (a *App) watchRoom(ctx context.Context) error {
-	a.room = newRoom(a.config.MinFree, a.freeSpace, func(paused bool, free int64) {
+	a.diskSpace = newDiskSpace(a.config.MinFree, a.freeSpace, func(paused bool, free int64) {
 		if paused {
 			a.log.Error("the disk is nearly full: no input is taken until there is room", "folder", a.config.Data, "free", config.Size(free), "min-free", a.config.MinFree)
 		} else {
 			a.log.Info("there is room on the disk again", "folder", a.config.Data, "free", config.Size(free))
 		}
 	})
-	a.room.look()
+	a.diskSpace.look()
 	looking, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	done.Go(func() { a.room.run(looking) })
+	done.Go(func() { a.diskSpace.run(looking) })
 	a.cleanups.push("disk", func(context.Context) error { stop(); done.Wait(); return nil })
-	if paused, _ := a.room.state(); paused {
-		stop, err := a.serveMeanwhile()
+	if paused, _ := a.diskSpace.state(); paused {
+		stop, err := a.serveWhileWaiting()
 		if err != nil {
 			return err
 		}
-		a.room.wait(ctx)
+		a.diskSpace.wait(ctx)
 		stop()
 	}
 	if ctx.Err() != nil {

@@ -62,7 +62,7 @@ func TestRealDiskFull(t *testing.T) {
 	// Fill the disk into the reserve, and once that is noticed to its last byte.
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast, 64*config.MiB)
-	eventually(t, "the pause", func() bool { paused, _ := a.room.state(); return paused })
+	eventually(t, "the pause", func() bool { paused, _ := a.diskSpace.state(); return paused })
 	write(20_000)
 	fill(t, ballast, 0)
 	time.Sleep(3 * time.Second)
@@ -79,7 +79,7 @@ func TestRealDiskFull(t *testing.T) {
 
 	// Full at a stop: what was read is committed from the reserve, or read again.
 	fill(t, ballast, 64*config.MiB)
-	eventually(t, "the pause", func() bool { paused, _ := a.room.state(); return paused })
+	eventually(t, "the pause", func() bool { paused, _ := a.diskSpace.state(); return paused })
 	write(1000)
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()

@@ -33,14 +33,14 @@ func (o *choices) readsOf(i int, c *constraints, versions []uint32, chains []inf
 	unit := make([]int32, len(chains))
 	at := first
 	for a := range chains {
-		if unit[a] = -1; !relaxed || !o.isAside(i, o.infer.KeyOfVersion(versions[0]), &chains[a]) {
+		if unit[a] = -1; !relaxed || !o.isSetAside(i, o.infer.KeyOfVersion(versions[0]), &chains[a]) {
 			unit[a] = at
 			at++
 		}
 	}
 	ok, before, candidates := true, len(c.reads), c.candidates
 	for _, v := range versions {
-		known := o.infer.RepeatedReads(v, func(reader uint32, maybe bool) {
+		known := o.infer.DuplicateReads(v, func(reader uint32, maybe bool) {
 			if !ok {
 				return
 			}
@@ -73,7 +73,7 @@ func (o *choices) readsOf(i int, c *constraints, versions []uint32, chains []inf
 				ok = false
 			} else if whole {
 				c.problem.Reads = append(c.problem.Reads, r)
-				c.reads = append(c.reads, repeatedRead{reader, v, maybe})
+				c.reads = append(c.reads, duplicateRead{reader, v, maybe})
 			}
 		})
 		ok = ok && known
@@ -144,13 +144,13 @@ func (o *choices) writersOf(f *openFinding, w *finding.Witness, c *constraints, 
 // written, and those of keys whose values repeat.
 func (o *choices) sayNothing(w *finding.Witness, txns []uint32) {
 	for at, n := range txns {
-		o.infer.EachRepeatedRead(n, func(v uint32) {
-			w.Repeated = append(w.Repeated, finding.RepeatedRead{Txn: at, Key: o.infer.Key(v)})
+		o.infer.EachDuplicateRead(n, func(v uint32) {
+			w.Repeated = append(w.Repeated, finding.DuplicateRead{Txn: at, Key: o.infer.Key(v)})
 		})
 		t := &w.Txns[at]
 		for i := range t.Ops {
 			for _, key := range keysOf(&t.Ops[i]) {
-				r := finding.RepeatedRead{Txn: at, Key: key}
+				r := finding.DuplicateRead{Txn: at, Key: key}
 				if o.infer.Repeats(key, t.Epoch) && !slices.Contains(w.Repeated, r) {
 					w.Repeated = append(w.Repeated, r)
 				}
@@ -197,7 +197,7 @@ func (o *choices) undecidedReads(l isolation.Level) int64 {
 		return 0
 	}
 	for i, v := range o.views {
-		if !o.closed && o.reports.orders(i) && o.misfitsOf(i) == 0 && o.turning.speaksFor(i, l) && !refuted(o.reports.verdicts.uncertain, v) {
+		if !o.closed && o.reports.orders(i) && o.misfitsOf(i) == 0 && o.levelChanges.speaksFor(i, l) && !refuted(o.reports.verdicts.uncertain, v) {
 			return 0
 		}
 	}
@@ -267,11 +267,11 @@ func (h *finder) countBroken(broken bool) {
 		return
 	}
 	if !broken && slices.ContainsFunc(h.out.Kills, func(k infer.Kill) bool {
-		return k.Version != 0 && (h.infer.IsRepeated(k.Version) || h.infer.WasAbsent(k.Version))
+		return k.Version != 0 && (h.infer.IsDuplicate(k.Version) || h.infer.WasAbsent(k.Version))
 	}) {
 		for _, f := range h.doomed {
 			ends := slices.Clone(f.members)
-			for _, a := range f.asides {
+			for _, a := range f.setAside {
 				ends = append(ends, uint32(a.From), uint32(a.To))
 			}
 			broken = broken || slices.ContainsFunc(ends, func(n uint32) bool {
@@ -289,7 +289,7 @@ func (h *finder) countBroken(broken bool) {
 // whether it had left the value. Who has frozen in all views by then is infer's (lateReaders).
 func (h *finder) frozenUnwritten() (frozen bool) {
 	for _, k := range h.out.Kills {
-		if k.Writer != 0 || k.Labels&infer.WR == 0 || !h.infer.IsRepeated(k.Version) {
+		if k.Writer != 0 || k.Labels&infer.WR == 0 || !h.infer.IsDuplicate(k.Version) {
 			continue
 		}
 		h.infer.EachReader(k.Version, func(n uint32) {

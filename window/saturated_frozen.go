@@ -92,19 +92,19 @@ func (f *saturated) readRetired() bool {
 		slices.ContainsFunc(f.shown, func(s saturation.Shown) bool { return gone(s.Writer) })
 }
 
-// dropForced lets go of transactions that have left every order.
-func (h *finder) dropForced(retired []incremental.Vertex) {
+// dropSaturated lets go of transactions that have left every order.
+func (h *finder) dropSaturated(retired []incremental.Vertex) {
 	f := h.saturated
-	if h.saturated.forcesNothing() {
+	if h.saturated.addsNothing() {
 		return
 	}
-	h.forceLate()
+	h.saturateLate()
 	h.saturated.leavePartly()
 	for _, v := range retired { // those that the live cap froze before they were due
-		h.forceDue(dueTxn{n: uint32(v), gen: h.infer.Generation(uint32(v))})
+		h.saturateDue(dueTxn{n: uint32(v), gen: h.infer.Generation(uint32(v))})
 	}
 	for _, v := range retired {
-		h.forceBehind(v)
+		h.saturateBehind(v)
 	}
 	for _, v := range retired {
 		n := uint32(v)
@@ -130,14 +130,14 @@ func (h *finder) dropForced(retired []incremental.Vertex) {
 	}
 }
 
-// forceBehind takes in those that depend on v, which is about to be let go of: who is in
+// saturateBehind takes in those that depend on v, which is about to be let go of: who is in
 // v's past may live on in another order, and is in theirs by v only.
-func (h *finder) forceBehind(v incremental.Vertex) {
+func (h *finder) saturateBehind(v incremental.Vertex) {
 	f := h.saturated
 	for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
 		e := h.graph.Edge(id)
 		if to := uint32(e.To); infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) != 0 && f.taken[to].gen == 0 {
-			h.forceDue(dueTxn{n: to, gen: h.infer.Generation(to)})
+			h.saturateDue(dueTxn{n: to, gen: h.infer.Generation(to)})
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 // ErrForeign: a file is no history in a format that is known.
 var ErrForeign = errors.New("no line of it is a record, and it is a history in no other format that is known")
 
-// Sight tells a history with bad records from what is none at all.
-type Sight struct {
+// Recognizer tells a history with bad records from what is none at all.
+type Recognizer struct {
 	known bool   // a record was read, or a line begins like one and has the field txn or the type mark
 	bad   bool   // there are bad records
 	first []byte // the beginning of the first one
 }
 
 // Decode appends the records of a message to b.
-func (s *Sight) Decode(d *event.Decoder, b *event.Batch, pos event.Position, msg []byte) {
+func (s *Recognizer) Decode(d *event.Decoder, b *event.Batch, pos event.Position, msg []byte) {
 	before, bad := len(b.Txns)+len(b.Parts)+len(b.Marks), len(b.Bad)
 	d.DecodeMessage(b, pos, msg)
 	if s.known {
@@ -36,7 +36,7 @@ func (s *Sight) Decode(d *event.Decoder, b *event.Batch, pos event.Position, msg
 }
 
 // Fault is ErrForeign, with a hint where the first line gives one.
-func (s *Sight) Fault() error {
+func (s *Recognizer) Fault() error {
 	if s.known || !s.bad {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/isowatch/isowatch/internal/web"
 )
 
-// serveMeanwhile answers probes and shows the first metrics while a start waits for room
+// serveWhileWaiting answers probes and shows the first metrics while a start waits for room
 // on the disk, so that the alert of it can fire. stop leaves the port to the pages.
-func (a *App) serveMeanwhile() (stop func(), err error) {
+func (a *App) serveWhileWaiting() (stop func(), err error) {
 	if a.listener == nil {
 		return func() {}, nil
 	}
@@ -24,12 +24,12 @@ func (a *App) serveMeanwhile() (stop func(), err error) {
 		return nil, err
 	}
 	c := newCollector()
-	c.room = a.room
+	c.room = a.diskSpace
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(firstMetrics{c}); err != nil {
 		return nil, err
 	}
-	server := web.NewServer(a.local(web.Meanwhile(web.Options{
+	server := web.NewServer(a.local(web.WhileWaiting(web.Options{
 		Guard: a.guarding, Gatherer: registry, Log: a.log,
 		Ready: func() error { return errors.New("the disk is nearly full") },
 	})), a.log)

@@ -2,13 +2,13 @@ package infer
 
 import "math/bits"
 
-// seats finds the neighbours of a session's member by its seq. Members of one
+// sessionIndex finds the neighbours of a session's member by its seq. Members of one
 // session that come over several partitions arrive as far apart as those are read
 // unevenly, and a walk along the list would pass all between: with 4 partitions of
 // a topic read from its beginning that was 60% of all time. It is made for a
 // session when a walk gets long, is no part of the state, and gives nothing that
 // the walk would not.
-type seats struct {
+type sessionIndex struct {
 	base    int64    // seq of the first seat, a multiple of 64
 	bits    []uint64 // bit i of word w: the member with seq base+64w+i is in the list
 	txns    []uint32 // by seat
@@ -20,21 +20,21 @@ type seats struct {
 // longWalk is after how many steps along the list the seats are asked.
 const longWalk = 2
 
-// maxSeats bounds the distance of two members' seq: 4 MiB of seats.
-const maxSeats = 1 << 20
+// maxIndexedSeqs bounds the distance of two members' seq: 4 MiB of seats.
+const maxIndexedSeqs = 1 << 20
 
 // around gives the live members of n's session between which n belongs; ok is
 // false when only walking can tell.
 func (s *State) around(n uint32) (prev, next uint32, ok bool) {
 	t := &s.txns[n]
-	for int(t.session) >= len(s.seats) {
-		s.seats = append(s.seats, seats{})
+	for int(t.session) >= len(s.sessionIndexes) {
+		s.sessionIndexes = append(s.sessionIndexes, sessionIndex{})
 	}
-	p := &s.seats[t.session]
+	p := &s.sessionIndexes[t.session]
 	if !p.built && !p.refused {
 		p.built = true
 		for m := s.sessions[t.session].last; m != 0 && p.built; m = s.txns[m].sessPrev {
-			s.seat(m)
+			s.indexMember(m)
 		}
 	}
 	if p.refused || t.flags&hasSeq == 0 {
@@ -66,13 +66,13 @@ func (s *State) around(n uint32) (prev, next uint32, ok bool) {
 	return 0, 0, true
 }
 
-// seat notes n, which is in its session's list, if the session has seats.
-func (s *State) seat(n uint32) {
+// indexMember notes n, which is in its session's list, if the session has seats.
+func (s *State) indexMember(n uint32) {
 	t := &s.txns[n]
-	if int(t.session) >= len(s.seats) || !s.seats[t.session].built {
+	if int(t.session) >= len(s.sessionIndexes) || !s.sessionIndexes[t.session].built {
 		return
 	}
-	p := &s.seats[t.session]
+	p := &s.sessionIndexes[t.session]
 	if len(p.bits) == 0 {
 		p.base = t.seq &^ 63
 	}
@@ -80,8 +80,8 @@ func (s *State) seat(n uint32) {
 	if t.seq < p.base {
 		distance = uint64(p.base) - uint64(t.seq) + 64*uint64(len(p.bits))
 	}
-	if t.flags&hasSeq == 0 || distance > maxSeats {
-		*p = seats{refused: true}
+	if t.flags&hasSeq == 0 || distance > maxIndexedSeqs {
+		*p = sessionIndex{refused: true}
 		return
 	}
 	if t.seq < p.base {
@@ -97,7 +97,7 @@ func (s *State) seat(n uint32) {
 		p.txns = append(p.txns, make([]uint32, 64)...)
 	}
 	if p.bits[at>>6]&(1<<(at&63)) != 0 {
-		*p = seats{refused: true}
+		*p = sessionIndex{refused: true}
 		return
 	}
 	p.bits[at>>6] |= 1 << (at & 63)
@@ -105,16 +105,16 @@ func (s *State) seat(n uint32) {
 	p.empty = min(p.empty, at>>6)
 }
 
-// unseat forgets n, which leaves its session's list; empty says that
+// unindexMember forgets n, which leaves its session's list; empty says that
 // nobody is left in it.
-func (s *State) unseat(n uint32, empty bool) {
+func (s *State) unindexMember(n uint32, empty bool) {
 	t := &s.txns[n]
-	if int(t.session) >= len(s.seats) {
+	if int(t.session) >= len(s.sessionIndexes) {
 		return
 	}
-	p := &s.seats[t.session]
+	p := &s.sessionIndexes[t.session]
 	if empty {
-		*p = seats{}
+		*p = sessionIndex{}
 	}
 	if !p.built {
 		return

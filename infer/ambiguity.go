@@ -34,7 +34,7 @@ func (s *State) possibleWriter(v, n uint32) {
 		s.noteValue(v)
 	}
 	if x.possible > 1 || s.values.has(s.valueKey(v)) {
-		s.out.Doubted = append(s.out.Doubted, s.valueKey(v))
+		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 			w := s.writes[id].txn
 			if x.flags&ambiguous != 0 && x.possible > 2 && w != n {
@@ -99,7 +99,7 @@ func (s *State) makeAmbiguous(v uint32) {
 	if x.flags&tombstone != 0 {
 		s.deletedRow(x.key, 0)
 	}
-	if s.ordered1(v) && w != 0 {
+	if s.isOrdered(v) && w != 0 {
 		s.bridgeOrdered(v, w)
 	}
 	if s.opt.Ordered && s.opt.partly() {
@@ -164,7 +164,7 @@ func (s *State) unsettle(v, n uint32) {
 	}
 	x.writer = 0
 	if s.keys[x.key].kind != event.List {
-		if s.ordered1(v) {
+		if s.isOrdered(v) {
 			s.bridgeOrdered(v, n)
 		}
 		return

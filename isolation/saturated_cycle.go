@@ -7,11 +7,11 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// forcedCycle decides read atomic and causal: if T3 reads a key from T1 and has T2,
+// saturatedCycle decides read atomic and causal: if T3 reads a key from T1 and has T2,
 // another writer of the key, in its past, T2 comes before T1 (dbcop, figures 2b and
 // 2c). The past is what T3 reads from (and follows in its session or in real time), or
 // all that leads there. It is a cycle of such orders and of edges, nil if there is none.
-func (w *witness) forcedCycle(l Level) (cycle []finding.Dependency) {
+func (w *witness) saturatedCycle(l Level) (cycle []finding.Dependency) {
 	g := &arcGraph{out: make([][]arc, 2*len(w.Txns))}
 	shown := w.shown
 	if shown == nil {
@@ -46,7 +46,7 @@ func (w *witness) forcedCycle(l Level) (cycle []finding.Dependency) {
 				continue
 			}
 			if way := before(x.txn, e.To); way != nil {
-				forced = append(forced, finding.Dependency{From: x.txn, To: e.From, Label: finding.Forced, Key: e.Key, Value: e.Value, Shown: e.To, Past: steps(way)})
+				forced = append(forced, finding.Dependency{From: x.txn, To: e.From, Label: finding.Saturated, Key: e.Key, Value: e.Value, Shown: e.To, Past: steps(way)})
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func (w *witness) show() *shown {
 				continue
 			}
 			seen[o.Key] = true
-			if o.Flags&(event.NotFound|event.IsArray) != 0 || w.repeated(r, o.Key) {
+			if o.Flags&(event.NotFound|event.IsArray) != 0 || w.duplicate(r, o.Key) {
 				continue
 			}
 			for _, x := range all {

@@ -100,8 +100,8 @@ func (f *saturated) forgetPassed(n uint32) {
 	f.passed = slices.DeleteFunc(f.passed, func(p passed) bool { return p.txn == n })
 }
 
-// turnPassed takes over new numbers of views, of which each began as one of before.
-func (f *saturated) turnPassed(from []incremental.Origin) {
+// passedAfterChange takes over new numbers of views, of which each began as one of before.
+func (f *saturated) passedAfterChange(from []incremental.Origin) {
 	f.partly = nil
 	for i := range f.passed {
 		p := &f.passed[i]

@@ -13,8 +13,8 @@ import (
 // would have missed t1's predecessor otherwise. What a past is differs by level:
 // package saturation.
 
-// sight is what a read showed of what others left in its key.
-type sight struct {
+// observation is what a read showed of what others left in its key.
+type observation struct {
 	at      int // operation
 	nothing bool
 	value   string   // a register's
@@ -23,8 +23,8 @@ type sight struct {
 }
 
 // externalReads are the reads of key that t did before it wrote the key over.
-func externalReads(t *event.Record, key string) []sight {
-	var all []sight
+func externalReads(t *event.Record, key string) []observation {
+	var all []observation
 	var own []string
 	for i := range t.Ops {
 		o := &t.Ops[i]
@@ -40,7 +40,7 @@ func externalReads(t *event.Record, key string) []sight {
 		if o.Kind != event.Read || t.Status == event.Unknown && o.Nothing() {
 			continue
 		}
-		x := sight{at: i, nothing: o.Flags&event.NotFound != 0, value: o.Value, isList: o.Flags&event.IsArray != 0}
+		x := observation{at: i, nothing: o.Flags&event.NotFound != 0, value: o.Value, isList: o.Flags&event.IsArray != 0}
 		if len(own) > 0 && !(x.isList && endsWith(o.Elems, own)) {
 			continue
 		}
@@ -53,7 +53,7 @@ func externalReads(t *event.Record, key string) []sight {
 }
 
 // shows says whether what was read ends with the value.
-func (x *sight) shows(value string) bool {
+func (x *observation) shows(value string) bool {
 	if x.nothing {
 		return false
 	}
@@ -74,8 +74,8 @@ func lastShowing(t *event.Record, key, value string) int {
 	return last
 }
 
-// forcedBase is the weakest base that forces e.
-func forcedBase(w *witness, e *finding.Dependency) Base {
+// saturatedBase is the weakest base that forces e.
+func saturatedBase(w *witness, e *finding.Dependency) Base {
 	if len(e.Past) != 1 {
 		return Causal
 	}
@@ -104,14 +104,14 @@ func follows(w *witness, label finding.Label) bool {
 	return slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return has(e) || slices.ContainsFunc(e.Past, has) })
 }
 
-// forcedName names a cycle in which levels force an order of writers: whichever
+// saturatedName names a cycle in which levels force an order of writers: whichever
 // way round they came, a transaction missed one whose effects it had before it.
 // ok is false when no edge is forced.
-func forcedName(w *witness) (n Name, ok bool) {
+func saturatedName(w *witness) (n Name, ok bool) {
 	base := Base(0)
 	for i := range w.Edges {
-		if e := &w.Edges[i]; e.Label&finding.Forced != 0 {
-			base = max(base, forcedBase(w, e))
+		if e := &w.Edges[i]; e.Label&finding.Saturated != 0 {
+			base = max(base, saturatedBase(w, e))
 		}
 	}
 	if base == 0 {
@@ -175,7 +175,7 @@ func nonMonotonic(w *witness) bool {
 }
 
 // missed says whether the read saw a state that the write of e came behind.
-func missed(w *witness, e *finding.Dependency, x *sight) bool {
+func missed(w *witness, e *finding.Dependency, x *observation) bool {
 	from, to := &w.Txns[e.From], &w.Txns[e.To]
 	if appended(to, e.Key, e.Value) {
 		return (x.isList || x.nothing) && slices.Index(x.list, e.Value) < 0

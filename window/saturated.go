@@ -18,12 +18,12 @@ import (
 // behind it whose past has grown by that.
 type saturated struct {
 	*core
-	clock   *clock
-	asking  *asking
-	turning *turning
+	clock        *clock
+	asking       *asking
+	levelChanges *levelChanges
 
 	on      bool
-	idle    bool              // see forced_idle.go
+	idle    bool              // see saturated_idle.go
 	odd     bool              // something has happened that ends that
 	woken   bool              // that is over: what was let go of until then is not in keys
 	clocked bool              // sessions keeps clocks
@@ -39,14 +39,14 @@ type saturated struct {
 	// lost counts dependencies that were taken back from pasts which had them.
 	lost int64
 
-	due    []dueTxn   // heap by end
-	taken  []takenTxn // by transaction
-	late   []uint32   // to be taken in anew
-	void   []aside    // forced edges that nothing forces any more, to be removed
-	keys   []dropped  // by key
-	drops  uint32     // transactions that were let go of
-	passed []passed   // by transaction and key
-	partly partly     // follows from the orders
+	due    []dueTxn       // heap by end
+	taken  []takenTxn     // by transaction
+	late   []uint32       // to be taken in anew
+	void   []setAsideEdge // forced edges that nothing forces any more, to be removed
+	keys   []dropped      // by key
+	drops  uint32         // transactions that were let go of
+	passed []passed       // by transaction and key
+	partly partly         // follows from the orders
 
 	// Scratch.
 	reads   []infer.ExternalRead // of the transaction in work
@@ -67,14 +67,14 @@ type saturated struct {
 // take more.
 const maxPlainChains, maxPlainChainsWhole = 1 << 8, 1 << 12
 
-// isForced says whether l is about forced orders.
-func isForced(l isolation.Level) bool {
+// bySaturation says whether l is about forced orders.
+func bySaturation(l isolation.Level) bool {
 	return l.Special == 0 && l.Base >= isolation.MonotonicAtomicView && l.Base <= isolation.Causal
 }
 
 // reset forgets all.
 func (f *saturated) reset() {
-	*f = saturated{core: f.core, clock: f.clock, asking: f.asking, turning: f.turning}
+	*f = saturated{core: f.core, clock: f.clock, asking: f.asking, levelChanges: f.levelChanges}
 }
 
 // share says which of the levels take what; clocked is whether any needs pasts with
@@ -85,7 +85,7 @@ func (f *saturated) share(levels []isolation.Level) (clocked bool) {
 	atomic, causal := incremental.Views(0), incremental.Views(0) // of the strong levels
 	for i, l := range levels {
 		bit := incremental.Views(1) << i
-		if !isForced(l) {
+		if !bySaturation(l) {
 			continue
 		}
 		f.on = true
@@ -141,9 +141,9 @@ func (f *saturated) initPlain(unbounded bool) {
 	}
 }
 
-// noteForced takes in what a step of inference gave: transactions to wait for, and
+// noteSaturation takes in what a step of inference gave: transactions to wait for, and
 // dependencies of those that did not wait for them.
-func (s *reports) noteForced(o *infer.Out) {
+func (s *reports) noteSaturation(o *infer.Out) {
 	f := s.saturated
 	if f.idle {
 		for i := range o.Edges {
@@ -179,30 +179,30 @@ func (s *reports) noteForced(o *infer.Out) {
 	}
 }
 
-// force takes in what the watermark has passed.
-func (h *finder) force() {
+// saturate takes in what the watermark has passed.
+func (h *finder) saturate() {
 	f := h.saturated
-	if h.saturated.forcesNothing() {
+	if h.saturated.addsNothing() {
 		return
 	}
 	for len(f.due) > 0 && f.due[0].end < h.clock.watermark {
 		d := f.pop()
-		h.forceDue(d)
+		h.saturateDue(d)
 		if f.timed.views != 0 {
 			h.saturated.overInTime(d.n, d.gen)
 		}
 	}
-	h.forceLate()
-	h.retryAsides()
+	h.saturateLate()
+	h.retrySetAside()
 }
 
-// forceDue takes in the one that is due, and before it those that it depends on: to
+// saturateDue takes in the one that is due, and before it those that it depends on: to
 // take in anew costs more, and all that depends on it is then taken in anew as well.
 // One that ended behind the limit is taken in if its outcome is known: it committed
 // before that, and what it depends on has come as well, but for what is late.
-func (h *finder) forceDue(d dueTxn) {
+func (h *finder) saturateDue(d dueTxn) {
 	f := h.saturated
-	if !h.saturated.enterForced(d.n, d.gen) {
+	if !h.saturated.enter(d.n, d.gen) {
 		return
 	}
 	f.stack = append(f.stack[:0], d.n)
@@ -213,13 +213,13 @@ func (h *finder) forceDue(d dueTxn) {
 			continue
 		}
 		f.stack = f.stack[:len(f.stack)-1]
-		h.forceOne(n)
+		h.saturateOne(n)
 	}
 }
 
-// enterForced notes that n is about to be taken in, unless it does not count, is
+// enter notes that n is about to be taken in, unless it does not count, is
 // taken in already, or has left: the live cap takes those in before they are due.
-func (f *saturated) enterForced(n, gen uint32) bool {
+func (f *saturated) enter(n, gen uint32) bool {
 	if !f.infer.Counts(n) || f.infer.Generation(n) != gen || f.isTaken(n, gen) || !f.graph.Known(incremental.Vertex(n)) {
 		return false
 	}
@@ -238,15 +238,15 @@ func (f *saturated) notTaken(n uint32) uint32 {
 		if int(p) < len(f.taken) && f.taken[p].gen != 0 {
 			continue
 		}
-		if _, end, unsure := f.infer.Span(p); (end < f.clock.watermark || !unsure) && f.enterForced(p, f.infer.Generation(p)) {
+		if _, end, unsure := f.infer.Span(p); (end < f.clock.watermark || !unsure) && f.enter(p, f.infer.Generation(p)) {
 			return p
 		}
 	}
 	return 0
 }
 
-// forceOne takes n in, which was entered.
-func (h *finder) forceOne(n uint32) {
+// saturateOne takes n in, which was entered.
+func (h *finder) saturateOne(n uint32) {
 	f := h.saturated
 	t := h.saturated.describe(n)
 	t.Behind = h.saturated.readRetired() || t.Session != 0 && t.After == 0 && h.infer.SessionRetired(t.Session)
@@ -254,22 +254,22 @@ func (h *finder) forceOne(n uint32) {
 	f.taken[n].drops = f.drops
 	f.writes = h.infer.WrittenKeys(f.writes[:0], n)
 	f.sessions.Add(&t, f.writes)
-	h.takeForced(n, f.sessions.Out, &f.by)
+	h.takeSaturated(n, f.sessions.Out, &f.by)
 	if f.timed.views != 0 {
-		h.forceInTime(n, t, false)
+		h.saturateInTime(n, t, false)
 	}
 	if f.plain != nil && !f.plain.TooWide {
 		t.Session, t.After, t.Preds = 0, 0, nil
 		f.plain.Add(&t, f.writes)
-		h.takeForced(n, f.plain.Out, &f.byReads)
+		h.takeSaturated(n, f.plain.Out, &f.byReads)
 	}
-	h.forceTorn(n)
+	h.saturateTorn(n)
 	h.saturated.renewBehind(n)
 }
 
-// forceTorn reports list reads of n that end with an append of a transaction and
+// saturateTorn reports list reads of n that end with an append of a transaction and
 // lack another one of the same: read atomic forbids it.
-func (h *finder) forceTorn(n uint32) {
+func (h *finder) saturateTorn(n uint32) {
 	f := h.saturated
 	in := f.by[saturation.Atomic]
 	if asked := h.asking.askedBy(n); asked != 0 {
@@ -329,8 +329,8 @@ func (f *saturated) renewShown(e *incremental.Edge) {
 	}
 }
 
-// forceLate takes in anew what depends on more than it was taken in with.
-func (h *finder) forceLate() {
+// saturateLate takes in anew what depends on more than it was taken in with.
+func (h *finder) saturateLate() {
 	f := h.saturated
 	for len(f.late) > 0 {
 		n := f.late[len(f.late)-1]
@@ -341,18 +341,18 @@ func (h *finder) forceLate() {
 		t := h.saturated.describe(n)
 		grown := f.sessions.Renew(&t)
 		missed := f.sessions.Missed
-		h.takeForced(n, f.sessions.Out, &f.by)
+		h.takeSaturated(n, f.sessions.Out, &f.by)
 		if f.timed.views != 0 {
-			grown = h.forceInTime(n, t, true) || grown
+			grown = h.saturateInTime(n, t, true) || grown
 		}
 		if f.plain != nil && !f.plain.TooWide {
 			t.Session, t.After, t.Preds = 0, 0, nil
 			grown = f.plain.Renew(&t) || grown
 			missed = missed || f.plain.Missed
-			h.takeForced(n, f.plain.Out, &f.byReads)
+			h.takeSaturated(n, f.plain.Out, &f.byReads)
 		}
 		h.checkFrozen(n, missed)
-		h.forceTorn(n)
+		h.saturateTorn(n)
 		if grown {
 			h.saturated.renewBehind(n)
 		}
@@ -395,9 +395,9 @@ func (f *saturated) describe(n uint32) saturation.Txn {
 	return t
 }
 
-// takeForced puts edges that n's reads force into the orders of the views that take
+// takeSaturated puts edges that n's reads force into the orders of the views that take
 // them, by rule.
-func (h *finder) takeForced(n uint32, es []saturation.Edge, by *[saturation.Causal + 1]incremental.Views) {
+func (h *finder) takeSaturated(n uint32, es []saturation.Edge, by *[saturation.Causal + 1]incremental.Views) {
 	f := h.saturated
 	if len(es) == 0 {
 		return
@@ -422,13 +422,13 @@ func (h *finder) takeForced(n uint32, es []saturation.Edge, by *[saturation.Caus
 			}
 		}
 		if version != 0 {
-			h.forceEdge(e, version, in)
+			h.addSaturated(e, version, in)
 		}
 	}
 }
 
-// forcedShortfall says why the level, one of the weak ones, cannot be ok.
-func (s *reports) forcedShortfall(l isolation.Level) string {
+// saturationShortfall says why the level, one of the weak ones, cannot be ok.
+func (s *reports) saturationShortfall(l isolation.Level) string {
 	f := s.saturated
 	if l.Special != 0 || l.Base < isolation.MonotonicAtomicView || l.Base > isolation.Causal {
 		return ""

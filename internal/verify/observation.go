@@ -2,8 +2,8 @@ package verify
 
 import "github.com/isowatch/isowatch/event"
 
-// sight is what a read showed of what others left in its key.
-type sight struct {
+// observation is what a read showed of what others left in its key.
+type observation struct {
 	at      int // operation
 	nothing bool
 	value   string   // a register's
@@ -12,8 +12,8 @@ type sight struct {
 }
 
 // externalReads are the reads of key that t did before it wrote the key over.
-func externalReads(t *event.Record, key string) []sight {
-	var all []sight
+func externalReads(t *event.Record, key string) []observation {
+	var all []observation
 	var own []string
 	for i := range t.Ops {
 		o := &t.Ops[i]
@@ -29,7 +29,7 @@ func externalReads(t *event.Record, key string) []sight {
 		if o.Kind != event.Read || t.Status == event.Unknown && o.Nothing() {
 			continue
 		}
-		x := sight{at: i, nothing: o.Flags&event.NotFound != 0, value: o.Value, isList: o.Flags&event.IsArray != 0}
+		x := observation{at: i, nothing: o.Flags&event.NotFound != 0, value: o.Value, isList: o.Flags&event.IsArray != 0}
 		if len(own) > 0 && !(x.isList && endsWith(o.Elems, own)) {
 			continue
 		}
@@ -42,7 +42,7 @@ func externalReads(t *event.Record, key string) []sight {
 }
 
 // shows says whether what was read ends with the value.
-func (x *sight) shows(value string) bool {
+func (x *observation) shows(value string) bool {
 	if x.nothing {
 		return false
 	}

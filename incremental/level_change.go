@@ -29,9 +29,9 @@ type Origin struct {
 	Start Start
 }
 
-// Turn is a change of the orders of a graph, mostly since its views change. No timed view
+// LevelChange is a change of the orders of a graph, mostly since its views change. No timed view
 // is Copied.
-type Turn struct {
+type LevelChange struct {
 	Before, After []View   // of the orders
 	From          []Origin // by order of After
 }
@@ -56,14 +56,14 @@ func (p pair[T]) as(before, after *View) pair[T] {
 	return pair[T]{p[1], p[1]}
 }
 
-// Turn changes the views, each of which has an order of its own then. What begins begins between two steps: with the frozen order
+// ChangeLevels changes the views, each of which has an order of its own then. What begins begins between two steps: with the frozen order
 // of another view, so that all that it will be judged by is final. past bounds from
 // above when transactions that have left the graph began, for timed views that begin;
 // place gives the intervals of vertices, and where those that live have their place.
 //
 // It returns the vertices that no view holds any more, in the order of the first view.
 // O(vertices + edges).
-func (g *Graph) Turn(t *Turn, past int64, place func(Vertex) Place) []Vertex {
+func (g *Graph) ChangeLevels(t *LevelChange, past int64, place func(Vertex) Place) []Vertex {
 	g.Alone(^Views(0))
 	old, stride := g.orders, g.stride
 	from := g.cells
@@ -77,8 +77,8 @@ func (g *Graph) Turn(t *Turn, past int64, place func(Vertex) Place) []Vertex {
 	g.implied = nil
 	g.relay(t, old, from, stride)
 	g.past = append(g.past, *t)
-	g.turnEdges(t)
-	g.turnTime(t, wasTimed, past, place)
+	g.changeEdges(t)
+	g.changeTime(t, wasTimed, past, place)
 	for i := range g.orders {
 		if t.From[i].Start == Copied {
 			g.copyLive(&g.orders[i], &old[t.From[i].View], place)
@@ -121,23 +121,23 @@ func copyRanks(o, p *order, v uint32) {
 	}
 }
 
-// turnEdges numbers the views of the edges anew; those that begin have none.
-func (g *Graph) turnEdges(t *Turn) {
+// changeEdges numbers the views of the edges anew; those that begin have none.
+func (g *Graph) changeEdges(t *LevelChange) {
 	for id := 1; id < len(g.edges); id++ {
 		e := &g.edges[id]
-		in, aside := e.In, e.Aside
-		e.In, e.Aside = 0, 0
+		in, aside := e.In, e.SetAside
+		e.In, e.SetAside = 0, 0
 		for i, x := range t.From {
 			if x.Start == Kept {
 				e.In |= in >> x.View & 1 << i
-				e.Aside |= aside >> x.View & 1 << i
+				e.SetAside |= aside >> x.View & 1 << i
 			}
 		}
 	}
 }
 
-// turnTime gives timed views their bounds.
-func (g *Graph) turnTime(t *Turn, wasTimed bool, past int64, place func(Vertex) Place) {
+// changeTime gives timed views their bounds.
+func (g *Graph) changeTime(t *LevelChange, wasTimed bool, past int64, place func(Vertex) Place) {
 	if !g.timed {
 		g.spans = nil
 		return
@@ -220,7 +220,7 @@ func (g *Graph) Offer(id EdgeID, i int) (ref Refusal) {
 	o := &g.orders[i]
 	if _, _, ok := o.ends(&g.edges[id]); ok {
 		g.offer(o, id, &ref)
-		g.edges[id].Aside |= ref.Cycle
+		g.edges[id].SetAside |= ref.Cycle
 	}
 	return ref
 }

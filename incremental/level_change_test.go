@@ -55,7 +55,7 @@ func TestTurn(t *testing.T) {
 				}
 			}
 			g.Alone(^Views(0))
-			x := Turn{Before: now, After: some()}
+			x := LevelChange{Before: now, After: some()}
 			orders := make([][]uint32, len(x.After))
 			for i, v := range x.After {
 				k := slices.Index(now, v)
@@ -70,7 +70,7 @@ func TestTurn(t *testing.T) {
 				}
 				x.From = append(x.From, from)
 			}
-			for _, v := range slices.Clone(g.Turn(&x, math.MinInt64, place)) {
+			for _, v := range slices.Clone(g.ChangeLevels(&x, math.MinInt64, place)) {
 				g.Free(v)
 				out[v] = g.AppendRanks(nil, v)
 			}

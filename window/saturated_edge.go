@@ -6,8 +6,8 @@ import (
 	"github.com/isowatch/isowatch/saturation"
 )
 
-// forceEdge offers the edge to the orders of the views, and reports what refuses it.
-func (h *finder) forceEdge(e *saturation.Edge, version uint32, in incremental.Views) {
+// addSaturated offers the edge to the orders of the views, and reports what refuses it.
+func (h *finder) addSaturated(e *saturation.Edge, version uint32, in incremental.Views) {
 	if e.To == 0 {
 		h.missed(e, version, 0, in)
 		return
@@ -17,39 +17,39 @@ func (h *finder) forceEdge(e *saturation.Edge, version uint32, in incremental.Vi
 		return // retired: rule (b), or behind the writer in the order that it froze in
 	}
 	if !h.graph.Known(to) {
-		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By}, in)
+		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Saturated, Version: version, Witness: e.By}, in)
 		return
 	}
-	if in = h.forcedAlready(from, to, in); in == 0 {
+	if in = h.saturatedAlready(from, to, in); in == 0 {
 		return
 	}
-	x := incremental.Edge{From: from, To: to, Labels: incremental.Labels(infer.Forced)}
+	x := incremental.Edge{From: from, To: to, Labels: incremental.Labels(infer.Saturated)}
 	x.Note[0], x.Note[1] = version, e.By
 	id, ref := h.graph.AddEdgeIn(&x, in)
 	if ref.Cycle != 0 && !h.missed(e, version, id, ref.Cycle) {
 		h.cycle(id, ref.Cycle)
 	}
 	if ref.Behind|ref.Past != 0 {
-		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Forced, Version: version, Witness: e.By}, ref.Behind|ref.Past)
+		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Saturated, Version: version, Witness: e.By}, ref.Behind|ref.Past)
 	}
 }
 
-// forcedAlready takes out of in the views that have such an edge. It looks at the
+// saturatedAlready takes out of in the views that have such an edge. It looks at the
 // latest ones only: a second one does no harm.
-func (h *finder) forcedAlready(from, to incremental.Vertex, in incremental.Views) incremental.Views {
+func (h *finder) saturatedAlready(from, to incremental.Vertex, in incremental.Views) incremental.Views {
 	looks := 32
 	for id := h.graph.FirstOut(from); id != 0 && looks > 0; id = h.graph.NextOut(id) {
-		if e := h.graph.Edge(id); e.To == to && infer.Label(e.Labels)&infer.Forced != 0 {
-			in &^= e.In | e.Aside
+		if e := h.graph.Edge(id); e.To == to && infer.Label(e.Labels)&infer.Saturated != 0 {
+			in &^= e.In | e.SetAside
 		}
 		looks--
 	}
 	return in
 }
 
-// loseForced notes that a dependency is taken back: pasts may hold more than is
+// loseEdge notes that a dependency is taken back: pasts may hold more than is
 // known now.
-func (f *saturated) loseForced(e *incremental.Edge) {
+func (f *saturated) loseEdge(e *incremental.Edge) {
 	if f.on && infer.Label(e.Labels)&(infer.WR|infer.Reread|infer.Process) != 0 && f.isTaken(uint32(e.To), f.infer.Generation(uint32(e.To))) {
 		f.lost++
 	}
@@ -59,15 +59,15 @@ func (f *saturated) loseForced(e *incremental.Edge) {
 // found may lead over them.
 func (f *saturated) dropVoid() {
 	for _, a := range f.void {
-		if e := f.graph.Edge(a.ID); e.From == a.From && e.To == a.To && infer.Label(e.Labels)&infer.Forced != 0 && f.graph.Known(a.From) && f.graph.Known(a.To) {
+		if e := f.graph.Edge(a.ID); e.From == a.From && e.To == a.To && infer.Label(e.Labels)&infer.Saturated != 0 && f.graph.Known(a.From) && f.graph.Known(a.To) {
 			f.graph.RemoveEdge(a.ID)
 		}
 	}
 	f.void = f.void[:0]
 }
 
-// removeForced takes n, which does not count any more, out of the pasts.
-func (f *saturated) removeForced(n uint32) {
+// removeEdges takes n, which does not count any more, out of the pasts.
+func (f *saturated) removeEdges(n uint32) {
 	if !f.on || int(n) >= len(f.taken) || f.taken[n].gen == 0 {
 		return
 	}

@@ -38,8 +38,8 @@ func (g *Graph) lone() []lone {
 	return unsafe.Slice((*lone)(unsafe.Pointer(unsafe.SliceData(g.cells))), g.numVertices)
 }
 
-// layCells gives every order its places in a vertex's cells.
-func (g *Graph) layCells() {
+// layVertices gives every order its places in a vertex's cells.
+func (g *Graph) layVertices() {
 	at := uint32(vertexCells)
 	for i := range g.orders {
 		o := &g.orders[i]
@@ -66,14 +66,14 @@ func (g *Graph) room(v Vertex) {
 	for len(g.cells) < (int(v)+1)*int(g.stride) {
 		g.cells = flat.Push(g.cells, rank{})
 	}
-	g.shareCells()
+	g.shareVertices()
 	if n := 2 * g.numVertices; len(g.seen) < n {
 		g.seen = append(g.seen, make([]uint32, n-len(g.seen)+n/4)...)
 	}
 }
 
-// shareCells tells the orders where the cells are now.
-func (g *Graph) shareCells() {
+// shareVertices tells the orders where the cells are now.
+func (g *Graph) shareVertices() {
 	g.numVertices = len(g.cells) / int(g.stride)
 	for i := range g.orders {
 		g.orders[i].cells = g.cells

@@ -18,21 +18,21 @@ import (
 
 // piece is a chain of live writers, as live orders them.
 type piece struct {
-	key      uint32
-	hash     uint64 // of the key
-	unit     solve.Unit
-	at       int32 // number of the unit, -1 if it is none
-	chain    infer.Chain
-	closed   bool
-	later    bool // who read it is behind these nodes
-	repeated bool // others left its last version as well
+	key       uint32
+	hash      uint64 // of the key
+	unit      solve.Unit
+	at        int32 // number of the unit, -1 if it is none
+	chain     infer.Chain
+	closed    bool
+	later     bool // who read it is behind these nodes
+	duplicate bool // others left its last version as well
 }
 
 // last is the version that the piece ends with.
 func (x *piece) last() uint32 { return x.chain.Versions[len(x.chain.Versions)-1] }
 
-// openRead is a live read of a value that several left.
-type openRead struct {
+// liveDuplicate is a live read of a value that several left.
+type liveDuplicate struct {
 	reader, version, key uint32
 	hash                 uint64 // of the key
 	node                 int32
@@ -46,9 +46,9 @@ type openRead struct {
 // those next to it in the present order, which is about that of time.
 const maxNear = 8
 
-// openReads are the reads of repeated values by the nodes.
-func (o *choices) openReads(i int, c *constraints, pieces []piece, elements bool) (reads []openRead) {
-	c.repeats = c.repeats || slices.ContainsFunc(pieces, func(x piece) bool { return x.repeated })
+// liveDuplicates are the reads of repeated values by the nodes.
+func (o *choices) liveDuplicates(i int, c *constraints, pieces []piece, elements bool) (reads []liveDuplicate) {
+	c.duplicates = c.duplicates || slices.ContainsFunc(pieces, func(x piece) bool { return x.duplicate })
 	if o.infer.Counters.Repeated == 0 {
 		return nil
 	}
@@ -62,23 +62,23 @@ func (o *choices) openReads(i int, c *constraints, pieces []piece, elements bool
 				return
 			}
 			k := o.infer.KeyOfVersion(v)
-			reads = append(reads, openRead{
+			reads = append(reads, liveDuplicate{
 				reader: t, version: v, key: k, hash: o.infer.KeyHash(k), node: int32(at), writers: writers,
 				sure: sure,
 				left: o.leftThere(i, o.frozenLast(i, k), v), past: -1,
 			})
 		})
 	}
-	c.repeats = c.repeats || len(reads) > 0
-	slices.SortStableFunc(reads, func(a, b openRead) int { // as live orders the pieces
+	c.duplicates = c.duplicates || len(reads) > 0
+	slices.SortStableFunc(reads, func(a, b liveDuplicate) int { // as live orders the pieces
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key))
 	})
 	return reads
 }
 
 // ofKey are the reads of the key of x.
-func ofKey(reads []openRead, x *piece) []openRead {
-	from, _ := slices.BinarySearchFunc(reads, x, func(r openRead, x *piece) int {
+func ofKey(reads []liveDuplicate, x *piece) []liveDuplicate {
+	from, _ := slices.BinarySearchFunc(reads, x, func(r liveDuplicate, x *piece) int {
 		return cmp.Or(cmp.Compare(r.hash, x.hash), cmp.Compare(r.key, x.key))
 	})
 	to := from
@@ -90,9 +90,9 @@ func ofKey(reads []openRead, x *piece) []openRead {
 
 // leftBefore adds what is frozen of the key of the pieces as a unit, if some read may be of
 // it, and appends that it comes before them.
-func leftBefore(c *constraints, reads []openRead, pieces []piece, dst []solve.Edge) []solve.Edge {
+func leftBefore(c *constraints, reads []liveDuplicate, pieces []piece, dst []solve.Edge) []solve.Edge {
 	reads = ofKey(reads, &pieces[0])
-	at := slices.IndexFunc(reads, func(r openRead) bool { return r.left })
+	at := slices.IndexFunc(reads, func(r liveDuplicate) bool { return r.left })
 	if at < 0 {
 		return dst
 	}
@@ -137,7 +137,7 @@ func (c *constraints) begun() int32 {
 
 // chooseWriters adds the reads to the problem, each with its possible writers. If all has to
 // be known, only those whose writers are all among the units.
-func (c *constraints) chooseWriters(reads []openRead, pieces []piece, known bool) {
+func (c *constraints) chooseWriters(reads []liveDuplicate, pieces []piece, known bool) {
 	if len(reads) == 0 {
 		return
 	}
@@ -148,7 +148,7 @@ func (c *constraints) chooseWriters(reads []openRead, pieces []piece, known bool
 		if x.at < 0 {
 			continue
 		}
-		if x.repeated {
+		if x.duplicate {
 			by[x.last()] = append(by[x.last()], int32(j))
 		}
 		own[owned{x.key, x.chain.Txns[0]}] = x.at
@@ -184,7 +184,7 @@ func (c *constraints) chooseWriters(reads []openRead, pieces []piece, known bool
 		slices.Sort(r.Candidates)
 		c.candidates += len(r.Candidates)
 		c.problem.Reads = append(c.problem.Reads, r)
-		c.reads = append(c.reads, repeatedRead{x.reader, x.version, false})
+		c.reads = append(c.reads, duplicateRead{x.reader, x.version, false})
 	}
 }
 
@@ -203,7 +203,7 @@ func nearest(at []int32, pieces []piece, node int32) []int32 {
 // behind it.
 func leftLater(pieces []piece, x *piece) bool {
 	return slices.ContainsFunc(pieces, func(y piece) bool {
-		return y.repeated && y.last() == x.last() && y.unit.Out > x.unit.Out
+		return y.duplicate && y.last() == x.last() && y.unit.Out > x.unit.Out
 	})
 }
 

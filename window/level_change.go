@@ -46,8 +46,8 @@ type Ended struct {
 	Until   int64  `json:"until,omitempty"` // tick of the first step without it
 }
 
-// levelTurn is a change of the levels that have orders.
-type levelTurn struct {
+// levelChange is a change of the levels that have orders.
+type levelChange struct {
 	before, after []isolation.Level
 	from          []incremental.Origin // by level of after
 }
@@ -91,32 +91,32 @@ func (o *core) implied() []incremental.Views {
 	return of
 }
 
-// turnLevels lets the levels of the configuration take effect.
-func (m *Machine) turnLevels() {
-	m.turning.due = false
-	before, after := m.turning.watched, m.cfg.Levels
-	m.turning.watched = after
-	reached, was := m.reports.reached(), slices.Clone(m.turning.begun)
+// changeLevels lets the levels of the configuration take effect.
+func (m *Machine) changeLevels() {
+	m.levelChanges.due = false
+	before, after := m.levelChanges.watched, m.cfg.Levels
+	m.levelChanges.watched = after
+	reached, was := m.reports.reached(), slices.Clone(m.levelChanges.begun)
 	for _, l := range before {
 		if slices.Contains(after, l) {
 			continue
 		}
 		v, why := m.Verdict(l)
-		m.turning.ended = slices.DeleteFunc(m.turning.ended, func(x ended) bool { return x.level == l })
+		m.levelChanges.ended = slices.DeleteFunc(m.levelChanges.ended, func(x ended) bool { return x.level == l })
 		if v != "" {
-			m.turning.ended = append(m.turning.ended, ended{l, Ended{v, why, m.clock.tick}})
+			m.levelChanges.ended = append(m.levelChanges.ended, ended{l, Ended{v, why, m.clock.tick}})
 		}
 	}
 	// What one that ends is known to hold for may rest on when another one began.
-	m.turning.begun = slices.DeleteFunc(m.turning.begun, func(x begun) bool { return !slices.Contains(after, x.level) })
+	m.levelChanges.begun = slices.DeleteFunc(m.levelChanges.begun, func(x begun) bool { return !slices.Contains(after, x.level) })
 	for _, l := range after {
 		if !slices.Contains(before, l) {
 			_, ordered := l.View()
-			m.turning.begun = append(m.turning.begun, begun{level: l, Tick: m.clock.tick, Reached: reached, Latest: m.infer.Latest(), Partly: !ordered || isForced(l)})
+			m.levelChanges.begun = append(m.levelChanges.begun, begun{level: l, Tick: m.clock.tick, Reached: reached, Latest: m.infer.Latest(), Partly: !ordered || bySaturation(l)})
 		}
 	}
 	if _, next := views(after); !slices.Equal(next, m.views) {
-		m.turnViews(was)
+		m.changeViews(was)
 	}
 	m.infer.SetOptions(m.saturated.inferOptions())
 }
@@ -133,14 +133,14 @@ func (s *reports) reached() int64 {
 	return at
 }
 
-// turnViews gives the graph the orders of the configuration's levels. was says which of
+// changeViews gives the graph the orders of the configuration's levels. was says which of
 // those before had begun late.
-func (m *Machine) turnViews(was []begun) {
+func (m *Machine) changeViews(was []begun) {
 	if m.saturated.idle {
 		m.saturated.odd = true
-		m.finder.force()
+		m.finder.saturate()
 	}
-	t := levelTurn{before: m.views}
+	t := levelChange{before: m.views}
 	_, next := views(m.cfg.Levels)
 	t.after = next
 	for _, l := range next {
@@ -170,30 +170,30 @@ func (m *Machine) turnViews(was []begun) {
 		}
 	}
 	m.choices.orderings = nil
-	gone := slices.Clone(m.graph.Turn(t.turn(), m.reports.pastStart(), m.placeOf))
+	gone := slices.Clone(m.graph.ChangeLevels(t.turn(), m.reports.pastStart(), m.placeOf))
 	m.setViews(m.cfg.Levels)
-	m.turning.turns = append(m.turning.turns, t)
-	m.saturated.turnForced()
-	m.saturated.turnPassed(t.from)
+	m.levelChanges.changes = append(m.levelChanges.changes, t)
+	m.saturated.changeLevels()
+	m.saturated.passedAfterChange(t.from)
 	for i, from := range t.from {
 		if from.Start != incremental.Copied {
 			continue
 		}
 		for _, b := range was { // what could not be placed there was told of that level only
-			if x := m.turning.begunOf(m.views[i]); b.level == t.before[from.View] {
+			if x := m.levelChanges.begunOf(m.views[i]); b.level == t.before[from.View] {
 				x.Horizon, x.Partly = b.Horizon, x.Partly || b.Partly
 			}
 		}
 		m.finder.offerLive(i)
 	}
-	m.finder.takeForcedAnew()
-	m.finder.retryAsides()
+	m.finder.retakeSaturated()
+	m.finder.retrySetAside()
 	m.release(gone)
 }
 
 // turn is the change as the orders know it.
-func (t *levelTurn) turn() *incremental.Turn {
-	x := incremental.Turn{From: t.from}
+func (t *levelChange) turn() *incremental.LevelChange {
+	x := incremental.LevelChange{From: t.from}
 	x.Before, _ = views(t.before)
 	x.After, _ = views(t.after)
 	return &x
@@ -226,7 +226,7 @@ func (s *reports) hasAllOf(p, l isolation.Level) bool {
 	if v.Time != incremental.NoTime || w.Time != incremental.NoTime || len(s.asking.asked) > 0 && p.Underlying() > l.Underlying() {
 		return false
 	}
-	missing := infer.Label(v.Follows()&^w.Follows()) &^ infer.Forced
+	missing := infer.Label(v.Follows()&^w.Follows()) &^ infer.Saturated
 	return missing == 0 || missing == infer.Reread && s.neverReread()
 }
 
@@ -266,13 +266,13 @@ func (h *finder) offerLive(i int) {
 		}
 		at := len(ids)
 		for id := h.graph.FirstIn(v); id != 0; id = h.graph.NextIn(id) {
-			if e := *h.graph.Edge(id); infer.Label(e.Labels)&infer.Forced == 0 && (!h.asking.counts() || h.asking.viewsOf(&e)&(1<<i) != 0) {
+			if e := *h.graph.Edge(id); infer.Label(e.Labels)&infer.Saturated == 0 && (!h.asking.counts() || h.asking.viewsOf(&e)&(1<<i) != 0) {
 				ids = append(ids, id)
 			}
 		}
 		slices.Reverse(ids[at:])
 		for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
-			if e := *h.graph.Edge(id); h.graph.Known(e.To) && h.graph.Retired(i, e.To) && infer.Label(e.Labels)&infer.Forced == 0 &&
+			if e := *h.graph.Edge(id); h.graph.Known(e.To) && h.graph.Retired(i, e.To) && infer.Label(e.Labels)&infer.Saturated == 0 &&
 				(!h.asking.counts() || h.asking.viewsOf(&e)&(1<<i) != 0) {
 				ids = append(ids, id) // into what has retired here: behind
 			}
@@ -293,7 +293,7 @@ func (h *finder) offerLive(i int) {
 }
 
 // begunOf is when l began, nil if it was watched from the beginning on.
-func (t *turning) begunOf(l isolation.Level) *begun {
+func (t *levelChanges) begunOf(l isolation.Level) *begun {
 	for i := range t.begun {
 		if t.begun[i].level == l {
 			return &t.begun[i]
@@ -304,7 +304,7 @@ func (t *turning) begunOf(l isolation.Level) *begun {
 
 // speaksFor says whether the order of the i-th view, where all reads fit it, shows that l
 // holds: l is its level or follows from it, and it has met all that l's own order has.
-func (t *turning) speaksFor(i int, l isolation.Level) bool {
+func (t *levelChanges) speaksFor(i int, l isolation.Level) bool {
 	return t.views[i] == l || t.asking.stands(t.views[i], l) && t.begunOf(t.views[i]) == nil
 }
 
@@ -312,12 +312,12 @@ func (t *turning) speaksFor(i int, l isolation.Level) bool {
 // was seen: it was not watched from the beginning on, and no level that was, and that
 // implies it, holds.
 func (m *Machine) missedBefore(l isolation.Level, violated func(isolation.Level) bool, x *Pane) string {
-	b := m.turning.begunOf(l)
+	b := m.levelChanges.begunOf(l)
 	if b == nil || x != nil && !b.Partly && x.Start >= b.Reached {
 		return ""
 	}
 	for _, p := range m.views {
-		if p != l && m.asking.stands(p, l) && m.turning.begunOf(p) == nil {
+		if p != l && m.asking.stands(p, l) && m.levelChanges.begunOf(p) == nil {
 			if verdict, _ := m.verdictOf(p, violated, x); verdict == OK {
 				return ""
 			}
@@ -331,7 +331,7 @@ func (m *Machine) missedBefore(l isolation.Level, violated func(isolation.Level)
 
 // Since is the tick from which on the level is watched, 0 if it always was.
 func (m *Machine) Since(l isolation.Level) int64 {
-	if b := m.turning.begunOf(l); b != nil {
+	if b := m.levelChanges.begunOf(l); b != nil {
 		return b.Tick
 	}
 	return 0
@@ -340,8 +340,8 @@ func (m *Machine) Since(l isolation.Level) int64 {
 // EachEnded calls fn for the levels that are no longer watched, in the order in which
 // they ended.
 func (m *Machine) EachEnded(fn func(isolation.Level, Ended)) {
-	for _, x := range m.turning.ended {
-		if !slices.Contains(m.turning.watched, x.level) {
+	for _, x := range m.levelChanges.ended {
+		if !slices.Contains(m.levelChanges.watched, x.level) {
 			fn(x.level, x.Ended)
 		}
 	}

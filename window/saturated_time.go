@@ -96,9 +96,9 @@ func (x *timed) anew() timed {
 	return y
 }
 
-// forceInTime derives the orders that n's reads force by real time. It says whether n's
+// saturateInTime derives the orders that n's reads force by real time. It says whether n's
 // past has grown; again says that n was taken in before.
-func (h *finder) forceInTime(n uint32, t saturation.Txn, again bool) (grown bool) {
+func (h *finder) saturateInTime(n uint32, t saturation.Txn, again bool) (grown bool) {
 	f := h.saturated
 	x := &f.timed
 	from, _, _ := h.timesOf(n)
@@ -111,10 +111,10 @@ func (h *finder) forceInTime(n uint32, t saturation.Txn, again bool) (grown bool
 		} else {
 			x.pasts.Add(&t, f.writes)
 		}
-		h.takeForced(n, x.pasts.Out, &x.behind)
+		h.takeSaturated(n, x.pasts.Out, &x.behind)
 	}
 	h.saturated.besideInTime(n, from, t.Reads)
-	h.takeForced(n, x.edges, &x.beside)
+	h.takeSaturated(n, x.edges, &x.beside)
 	return grown
 }
 
@@ -212,14 +212,14 @@ func (h *finder) renewInTime() {
 	for range maxRenewals {
 		grown := false
 		for _, n := range taken {
-			grown = h.forceInTime(n, h.saturated.describe(n), true) || grown
+			grown = h.saturateInTime(n, h.saturated.describe(n), true) || grown
 		}
 		if !grown {
 			f.timed.late = 0
 			break
 		}
 	}
-	h.retryAsides()
+	h.retrySetAside()
 }
 
 // passInTime takes one that is over and still in memory into the lists.

@@ -13,9 +13,9 @@ import (
 // would have missed t1's predecessor otherwise. What a past is differs by level:
 // package saturation.
 
-// checkForced: the reader Shown read the value from to, from wrote the key as well,
+// checkSaturated: the reader Shown read the value from to, from wrote the key as well,
 // and Past leads from from to the reader by reads, session order and real time.
-func checkForced(w *finding.Witness, e *finding.Dependency) error {
+func checkSaturated(w *finding.Witness, e *finding.Dependency) error {
 	if e.Shown < 0 || len(e.Past) == 0 {
 		return errors.New("no read forces the order")
 	}
@@ -43,7 +43,7 @@ func checkPast(w *finding.Witness, past []finding.Dependency, from, to int) erro
 	at := from
 	for i := range past {
 		p := &past[i]
-		if p.From != at || p.Label&(finding.WR|finding.Process|finding.Realtime) == 0 || p.Label&(finding.RW|finding.Forced) != 0 {
+		if p.From != at || p.Label&(finding.WR|finding.Process|finding.Realtime) == 0 || p.Label&(finding.RW|finding.Saturated) != 0 {
 			return fmt.Errorf("step %d of the past does not follow", i)
 		}
 		if err := checkEdge(w, p); err != nil {

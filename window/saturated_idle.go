@@ -30,9 +30,9 @@ func (f *saturated) guarded() bool {
 	return true
 }
 
-// forcesNothing says whether forced orders still need not be looked at; if that is over
+// addsNothing says whether forced orders still need not be looked at; if that is over
 // now, what lives waits to be taken in.
-func (f *saturated) forcesNothing() bool {
+func (f *saturated) addsNothing() bool {
 	if !f.idle {
 		return false
 	}
@@ -41,12 +41,12 @@ func (f *saturated) forcesNothing() bool {
 	if !f.odd && strange == 0 && len(f.asking.asked) == 0 && f.guarded() {
 		return true
 	}
-	f.wakeForced()
+	f.wake()
 	return false
 }
 
-// wakeForced lets what lives wait to be taken in.
-func (f *saturated) wakeForced() {
+// wake lets what lives wait to be taken in.
+func (f *saturated) wake() {
 	f.idle, f.woken = false, true
 	f.taken = make([]takenTxn, f.infer.Slots())
 	for v := range f.infer.Slots() {

@@ -41,9 +41,9 @@ func TestCrowd(t *testing.T) {
 		edges       int
 		want        string
 	}{
-		{"room", valid, crowdRoom, n * n, OK},
-		{"no room", valid, 1000, 1000 + crowdPerOp*2*n + crowdPerTxn*n, Unknown},
-		{"no room, lost update", violated, 1000, 1000 + crowdPerOp*2*n + crowdPerTxn*n, Violated},
+		{"room", valid, edgeBudget, n * n, OK},
+		{"no room", valid, 1000, 1000 + edgeBudgetPerOp*2*n + edgeBudgetPerTxn*n, Unknown},
+		{"no room, lost update", violated, 1000, 1000 + edgeBudgetPerOp*2*n + edgeBudgetPerTxn*n, Violated},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Levels: levels, Contract: Contract{Complete: true}, Unbounded: true})
@@ -67,7 +67,7 @@ func TestCrowd(t *testing.T) {
 					t.Errorf("%s is unknown because of %q", l, why)
 				}
 			}
-			if left := m.Counters.LeftOutEdges; (left > 0) != (c.room < crowdRoom) {
+			if left := m.Counters.LeftOutEdges; (left > 0) != (c.room < edgeBudget) {
 				t.Errorf("%d edges left out", left)
 			}
 		})

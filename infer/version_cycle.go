@@ -13,9 +13,9 @@ type Step struct {
 	Version  uint32 // that To found or left
 }
 
-// closesCircle reports that the versions of k make a circle with the precedence id, and
+// closesVersionCycle reports that the versions of k make a circle with the precedence id, and
 // gives their order up.
-func (s *State) closesCircle(k, id uint32) bool {
+func (s *State) closesVersionCycle(k, id uint32) bool {
 	p := &s.partial
 	q := p.precedences[id]
 	var path []hop
@@ -61,9 +61,9 @@ func (s *State) closesCircle(k, id uint32) bool {
 	return true
 }
 
-// circleBy reports that the versions of a key make a circle with the write record id,
+// versionCycleBy reports that the versions of a key make a circle with the write record id,
 // which has just replaced the version before.
-func (s *State) circleBy(id uint32) {
+func (s *State) versionCycleBy(id uint32) {
 	w := &s.writes[id]
 	k := s.versions[w.version].key
 	if w.pred == 0 || s.keys[k].length == notOrdered || !s.known(w.version) || !s.known(w.pred) {
@@ -71,7 +71,7 @@ func (s *State) circleBy(id uint32) {
 	}
 	for _, h := range s.versionPath(k, w.version, w.pred) {
 		if h.prec != 0 {
-			s.closesCircle(k, h.prec)
+			s.closesVersionCycle(k, h.prec)
 			return
 		}
 	}
@@ -84,8 +84,8 @@ type hop struct {
 	parent      int
 }
 
-// maxCircle bounds the search for a circle.
-const maxCircle = 1 << 12
+// maxVersionCycle bounds the search for a circle.
+const maxVersionCycle = 1 << 12
 
 // versionPath is a way from one version of k on to another, nil if there is none.
 func (s *State) versionPath(k, from, to uint32) []hop {
@@ -103,7 +103,7 @@ func (s *State) versionPath(k, from, to uint32) []hop {
 			slices.Reverse(path)
 			return path
 		}
-		if len(hops) > maxCircle {
+		if len(hops) > maxVersionCycle {
 			s.uncheckable(k)
 			return nil
 		}

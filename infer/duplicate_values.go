@@ -25,8 +25,8 @@ func (s *State) searchable(v uint32) bool {
 		(k.flags&(deleted|element) == 0 || k.flags&emptied != 0)
 }
 
-// IsRepeated says whether v is of a register and has several possible writers.
-func (s *State) IsRepeated(v uint32) bool {
+// IsDuplicate says whether v is of a register and has several possible writers.
+func (s *State) IsDuplicate(v uint32) bool {
 	return s.versions[v].flags&(ambiguous|initialVersion) == ambiguous && s.keys[s.versions[v].key].kind == event.Register
 }
 
@@ -89,9 +89,9 @@ func (s *State) uproot(v uint32) {
 	}
 }
 
-// RepeatedVersions are the versions of registers that were read and have several
+// DuplicateVersions are the versions of registers that were read and have several
 // possible writers, by key, in the order of the hashes of their values.
-func (s *State) RepeatedVersions() map[uint32][]uint32 {
+func (s *State) DuplicateVersions() map[uint32][]uint32 {
 	if s.Counters.Repeated == 0 {
 		return nil
 	}
@@ -107,11 +107,11 @@ func (s *State) RepeatedVersions() map[uint32][]uint32 {
 	return by
 }
 
-// RepeatedReads calls fn with each transaction that read v, if v has several possible
+// DuplicateReads calls fn with each transaction that read v, if v has several possible
 // writers. maybe says that it can be another one than those that count: one is of unknown
 // outcome and may have taken effect, or a record may be missing. ok is false where the writers are
 // not looked for.
-func (s *State) RepeatedReads(v uint32, fn func(reader uint32, maybe bool)) (ok bool) {
+func (s *State) DuplicateReads(v uint32, fn func(reader uint32, maybe bool)) (ok bool) {
 	x := &s.versions[v]
 	if x.flags&ambiguous == 0 {
 		return true
@@ -131,9 +131,9 @@ func (s *State) RepeatedReads(v uint32, fn func(reader uint32, maybe bool)) (ok 
 	return true
 }
 
-// EachRepeatedRead calls fn with the versions that n read and of which the writer is not
+// EachDuplicateRead calls fn with the versions that n read and of which the writer is not
 // known, since several left the value. What a read of a set shows of one element says nothing of others.
-func (s *State) EachRepeatedRead(n uint32, fn func(v uint32)) {
+func (s *State) EachDuplicateRead(n uint32, fn func(v uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if v := s.readers[id].version; s.versions[v].flags&(ambiguous|initialVersion) == ambiguous && !s.OfElement(v) {
 			fn(v)
@@ -149,7 +149,7 @@ func (s *State) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int,
 	complete := s.certain() && !s.opt.Existing && !s.values.forgot && s.txns[n].end+s.patience() < now
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
-		if s.readers[id].reread || !s.IsRepeated(v) || !s.searchable(v) {
+		if s.readers[id].reread || !s.IsDuplicate(v) || !s.searchable(v) {
 			continue
 		}
 		if s.IsNothing(v) {

@@ -20,7 +20,7 @@ func TestRoom(t *testing.T) {
 	free := int64(1000)
 	var broken error
 	var told []string
-	r := newRoom(800, func() (int64, error) { return free, broken }, func(paused bool, free int64) { told = append(told, fmt.Sprint(paused, " ", free)) })
+	r := newDiskSpace(800, func() (int64, error) { return free, broken }, func(paused bool, free int64) { told = append(told, fmt.Sprint(paused, " ", free)) })
 	waits := func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -77,7 +77,7 @@ func TestDiskFull(t *testing.T) {
 	send(t, a, skewOne)
 	eventually(t, "the first record", func() bool { return a.Status().Records == 1 })
 	free.Store(int64(config.MiB / 2))
-	eventually(t, "the pause", func() bool { paused, _ := a.room.state(); return paused })
+	eventually(t, "the pause", func() bool { paused, _ := a.diskSpace.state(); return paused })
 	page := get(t, a, "/")
 	if !strings.Contains(page, "nearly full") || !strings.Contains(get(t, a, "/metrics"), "isowatch_intake_paused 1") {
 		t.Error("neither page nor metrics tell of the pause")
@@ -105,7 +105,7 @@ func TestDiskFull(t *testing.T) {
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if paused, _ := a.room.state(); paused {
+	if paused, _ := a.diskSpace.state(); paused {
 		t.Error("paused after the start")
 	}
 	send(t, a, `{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","value":1},{"op":"w","key":"r","value":2}]}`,

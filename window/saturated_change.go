@@ -10,8 +10,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// canTurn says why the levels cannot take the place of those that are watched.
-func (f *saturated) canTurn(levels []isolation.Level) error {
+// canChangeLevels says why the levels cannot take the place of those that are watched.
+func (f *saturated) canChangeLevels(levels []isolation.Level) error {
 	_, next := views(levels)
 	if slices.Equal(next, f.core.views) {
 		return nil
@@ -22,7 +22,7 @@ func (f *saturated) canTurn(levels []isolation.Level) error {
 	if len(next) == 0 || len(f.core.views) == 0 {
 		return errors.New("an order of transactions is needed to go on: watch a level that has one (serializable has), before and after the change")
 	}
-	kept := slices.ContainsFunc(next, func(l isolation.Level) bool { return isForced(l) && f.watches(l) })
+	kept := slices.ContainsFunc(next, func(l isolation.Level) bool { return bySaturation(l) && f.watches(l) })
 	if asked := (saturated{}); kept && asked.share(next) && !f.clocked {
 		return fmt.Errorf("some of the levels %v need pasts with session order, which were not kept for the levels watched so far, %v. First take monotonic-atomic-view, read-atomic and causal away, then add them together",
 			isolation.LevelNames(next), isolation.LevelNames(f.core.views))
@@ -30,11 +30,11 @@ func (f *saturated) canTurn(levels []isolation.Level) error {
 	return nil
 }
 
-// turnForced gives the forced orders to the views that are about them now. The state of
+// changeLevels gives the forced orders to the views that are about them now. The state of
 // levels that stay stays; where there are none, it begins with what is live.
-func (f *saturated) turnForced() {
+func (f *saturated) changeLevels() {
 	was := f.on
-	kept := slices.ContainsFunc(f.turning.turns[len(f.turning.turns)-1].before, func(l isolation.Level) bool { return isForced(l) && f.watches(l) })
+	kept := slices.ContainsFunc(f.levelChanges.changes[len(f.levelChanges.changes)-1].before, func(l isolation.Level) bool { return bySaturation(l) && f.watches(l) })
 	f.share(f.core.views)
 	switch {
 	case !f.on:
@@ -47,14 +47,14 @@ func (f *saturated) turnForced() {
 	default:
 		f.reset()
 		f.init(f.core.views, f.cfg.Unbounded)
-		f.turning.forcedFrom = len(f.turning.turns)
-		f.wakeForced()
+		f.levelChanges.saturatedFrom = len(f.levelChanges.changes)
+		f.wake()
 	}
 }
 
-// takeForcedAnew derives the orders that live transactions force which were taken in
+// retakeSaturated derives the orders that live transactions force which were taken in
 // before, for views that have begun: those that have them take no second one.
-func (h *finder) takeForcedAnew() {
+func (h *finder) retakeSaturated() {
 	f := h.saturated
 	if !f.on {
 		return
@@ -63,9 +63,9 @@ func (h *finder) takeForcedAnew() {
 	if fresh {
 		f.initPlain(h.cfg.Unbounded)
 	}
-	x, begun := &h.turning.turns[len(h.turning.turns)-1], fresh || f.timed.views != 0
+	x, begun := &h.levelChanges.changes[len(h.levelChanges.changes)-1], fresh || f.timed.views != 0
 	for i, from := range x.from {
-		begun = begun || from.Start != incremental.Kept && isForced(x.after[i])
+		begun = begun || from.Start != incremental.Kept && bySaturation(x.after[i])
 	}
 	if !begun {
 		return
@@ -82,10 +82,10 @@ func (h *finder) takeForcedAnew() {
 	for _, d := range taken {
 		t := h.saturated.describe(d.n)
 		f.sessions.Renew(&t)
-		h.takeForced(d.n, f.sessions.Out, &f.by)
+		h.takeSaturated(d.n, f.sessions.Out, &f.by)
 		if f.timed.views != 0 { // begun anew
 			f.writes = h.infer.WrittenKeys(f.writes[:0], d.n)
-			h.forceInTime(d.n, t, false)
+			h.saturateInTime(d.n, t, false)
 			if d.end < h.clock.watermark {
 				h.saturated.passInTime(d.n, d.gen)
 			}
@@ -95,10 +95,10 @@ func (h *finder) takeForcedAnew() {
 			f.writes = h.infer.WrittenKeys(f.writes[:0], d.n)
 			t.Session, t.After, t.Preds = 0, 0, nil
 			f.plain.Add(&t, f.writes)
-			h.takeForced(d.n, f.plain.Out, &f.byReads)
+			h.takeSaturated(d.n, f.plain.Out, &f.byReads)
 			h.saturated.renewBehind(d.n) // one that ended later than who read from it
 		}
 	}
-	h.forceLate()
+	h.saturateLate()
 	f.lost = lost
 }

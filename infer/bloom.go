@@ -2,12 +2,12 @@ package infer
 
 import "github.com/isowatch/isowatch/internal/flat"
 
-// sketch remembers which records may be on disk: a Bloom filter in blocks of one
+// bloomFilter remembers which records may be on disk: a Bloom filter in blocks of one
 // cache line, a bit in each of its 8 words an entry. It never forgets and never
 // misses; what it takes for there and is not costs a read in vain. At 12 bits an
 // entry that is about one in 200. It grows by sets, each four times as large as
 // the one before, up to a limit, beyond which the last one gets ever fuller.
-type sketch struct {
+type bloomFilter struct {
 	sets  [][]uint64
 	used  int // entries
 	last  int // entries in the last set
@@ -22,7 +22,7 @@ const (
 
 func refHash(r Ref) uint64 { return mix(r.Hash.Lo^uint64(r.Kind)*0x9e3779b97f4a7c15) ^ r.Hash.Hi }
 
-func (f *sketch) bytes() int64 {
+func (f *bloomFilter) bytes() int64 {
 	n := int64(0)
 	for _, s := range f.sets {
 		n += 8 * int64(len(s))
@@ -39,7 +39,7 @@ func block(s []uint64, h uint64) []uint64 {
 // bit is the i-th of the 8 bits of h.
 func bit(h uint64, i int) uint64 { return 1 << (mix(h+uint64(i)*0x9e3779b97f4a7c15) >> 58) }
 
-func (f *sketch) has(r Ref) bool {
+func (f *bloomFilter) has(r Ref) bool {
 	h := refHash(r)
 	for _, s := range f.sets {
 		if inBlock(block(s, h), h) {
@@ -58,7 +58,7 @@ func inBlock(b []uint64, h uint64) bool {
 	return true
 }
 
-func (f *sketch) add(r Ref) {
+func (f *bloomFilter) add(r Ref) {
 	if f.has(r) {
 		return
 	}
@@ -83,19 +83,19 @@ func (f *sketch) add(r Ref) {
 	f.last++
 }
 
-// sketchHead is a sketch without its bits.
-type sketchHead struct{ sets, used, last int64 }
+// bloomHead is a sketch without its bits.
+type bloomHead struct{ sets, used, last int64 }
 
-func (f *sketch) appendState(dst []byte) []byte {
-	dst = flat.AppendValue(dst, "sketch", &sketchHead{int64(len(f.sets)), int64(f.used), int64(f.last)})
+func (f *bloomFilter) appendState(dst []byte) []byte {
+	dst = flat.AppendValue(dst, "sketch", &bloomHead{int64(len(f.sets)), int64(f.used), int64(f.last)})
 	for _, s := range f.sets {
 		dst = flat.Append(dst, "set", s)
 	}
 	return dst
 }
 
-func (f *sketch) readState(r *flat.Reader) {
-	var head sketchHead
+func (f *bloomFilter) readState(r *flat.Reader) {
+	var head bloomHead
 	flat.ReadValue(r, "sketch", &head)
 	f.sets, f.used, f.last = nil, int(head.used), int(head.last)
 	for i := int64(0); i < head.sets && r.Err == nil; i++ {

@@ -15,8 +15,8 @@ import (
 // be ordered then is a violation as well; one that rests on a version set aside is
 // not looked for.
 
-// setAside is what a transaction wrote to a key.
-type setAside struct {
+// setAsideVersion is what a transaction wrote to a key.
+type setAsideVersion struct {
 	key uint64 // infer.KeyHash
 	txn uint32
 	gen uint32 // infer.Generation
@@ -25,8 +25,8 @@ type setAside struct {
 const (
 	// maxHunt bounds the violations of a level that are looked for at once.
 	maxHunt = 16
-	// maxAside bounds what is set aside; beyond it no more are looked for.
-	maxAside = 256
+	// maxSetAside bounds what is set aside; beyond it no more are looked for.
+	maxSetAside = 256
 )
 
 // huntAll looks for more violations of the levels that are violated, the weakest first.
@@ -65,7 +65,7 @@ func (o *choices) hunt(i int) (full bool) {
 
 // leaveOut takes what was set aside last out of the constraints.
 func (o *choices) leaveOut(c *constraints) {
-	x := o.aside[len(o.aside)-1]
+	x := o.setAside[len(o.setAside)-1]
 	p := &c.problem
 	units, chains := p.Units[:0], c.chains[:0]
 	left := make([]int32, len(p.Units)) // the new number of a unit, -1 for none
@@ -95,49 +95,49 @@ func (o *choices) another(i int, c *constraints, core *solve.Core) bool {
 	if !o.cannotOrder(i, c, core) {
 		o.Counters.LeftOut += o.Counters.Unverified - n
 		o.Counters.Unverified, o.finder.unverified = n, err
-		o.putAsideOf(c, core)
+		o.setCoreAside(c, core)
 	}
 	return o.hunted(i)
 }
 
 // hunted says whether more violations of the i-th view are looked for.
 func (o *choices) hunted(i int) bool {
-	return o.needsOrder(i) && refuted(o.reports.verdicts.certain, o.views[i]) && len(o.aside) < maxAside
+	return o.needsOrder(i) && refuted(o.reports.verdicts.certain, o.views[i]) && len(o.setAside) < maxSetAside
 }
 
-// putAsideOf sets a version of the core aside.
-func (o *choices) putAsideOf(c *constraints, core *solve.Core) {
+// setCoreAside sets a version of the core aside.
+func (o *choices) setCoreAside(c *constraints, core *solve.Core) {
 	if len(core.Pairs) > 0 {
-		o.putAside(&c.chains[core.Pairs[0].B])
+		o.setVersionAside(&c.chains[core.Pairs[0].B])
 	} else {
-		o.putAside(&c.chains[c.problem.Reads[core.Reads[0]].Candidates[0]])
+		o.setVersionAside(&c.chains[c.problem.Reads[core.Reads[0]].Candidates[0]])
 	}
 }
 
-// putAside sets what the first writer of the chain wrote aside.
-func (o *choices) putAside(c *infer.Chain) {
+// setVersionAside sets what the first writer of the chain wrote aside.
+func (o *choices) setVersionAside(c *infer.Chain) {
 	n := c.Txns[0]
-	o.aside = append(o.aside, setAside{o.infer.KeyHash(o.infer.KeyOfVersion(c.Versions[0])), n, o.infer.Generation(n)})
+	o.setAside = append(o.setAside, setAsideVersion{o.infer.KeyHash(o.infer.KeyOfVersion(c.Versions[0])), n, o.infer.Generation(n)})
 }
 
-// isAside says whether a version of the chain is set aside, or an edge along it in
+// isSetAside says whether a version of the chain is set aside, or an edge along it in
 // the i-th view.
-func (o *choices) isAside(i int, key uint32, c *infer.Chain) bool {
+func (o *choices) isSetAside(i int, key uint32, c *infer.Chain) bool {
 	for _, id := range o.chainEdges(nil, c) {
 		if o.graph.Edge(id).In&(1<<i) == 0 {
 			return true
 		}
 	}
-	if len(o.aside) == 0 {
+	if len(o.setAside) == 0 {
 		return false
 	}
 	hash := o.infer.KeyHash(key)
-	return slices.ContainsFunc(o.aside, func(x setAside) bool {
+	return slices.ContainsFunc(o.setAside, func(x setAsideVersion) bool {
 		return x.key == hash && slices.Contains(c.Txns, x.txn) && o.infer.Generation(x.txn) == x.gen
 	})
 }
 
-// dropAside forgets what has left memory.
-func (o *choices) dropAside() {
-	o.aside = slices.DeleteFunc(o.aside, func(x setAside) bool { return o.infer.Generation(x.txn) != x.gen })
+// dropSetAside forgets what has left memory.
+func (o *choices) dropSetAside() {
+	o.setAside = slices.DeleteFunc(o.setAside, func(x setAsideVersion) bool { return o.infer.Generation(x.txn) != x.gen })
 }
