@@ -27,7 +27,7 @@ const (
 	sessionForm   = "dbcop, AWDIT and Plume mean the form with session order, called strong-session-LEVEL here"
 	notChecked    = "NAME is not checked by itself. It is taken as LEVEL, the nearest weaker level"
 	withoutRanges = "Without range reads it is the same as serializable: name that to check it"
-	hasItAll      = "NAME is not checked by itself. It is taken as LEVEL, the weakest level that has it. That level promises more, so a finding may be about something else"
+	hasItAll      = "NAME is not checked by itself. It is taken as LEVEL, a stronger level that includes it. So a finding may contradict only what LEVEL adds"
 )
 
 // otherNames are the names that are no level's own: SQL's, Adya's portable levels (PL-), Elle's, and
@@ -71,9 +71,9 @@ var otherNames = []otherName{
 
 	{"PL-3, serializability, conflict-serializable, conflict serializability, SERIALIZABLE, serializable snapshot isolation, SSI, degree 3", "serializable", same, ""},
 	{"SER", "serializable", form, "NAME means LEVEL here. " + sessionForm},
-	{"1SR, one-copy serializable, one-copy serializability, view-serializable, view serializability", "serializable", nearest, "NAME is not checked by itself. It is taken as LEVEL, which also asks for an order of the writes that nobody read"},
+	{"1SR, one-copy serializable, one-copy serializability, view-serializable, view serializability", "serializable", nearest, "NAME is not checked by itself. It is taken as LEVEL, which is a little stronger: it also orders the writes that nobody read"},
 	{"session 1SR, strong session 1SR", "strong-session-serializable", same, ""},
-	{"sequential, sequential consistency", "strong-session-serializable", nearest, "NAME is taken as LEVEL, with transactions for operations"},
+	{"sequential, sequential consistency", "strong-session-serializable", nearest, "NAME is taken as LEVEL, its form for transactions"},
 	{"strict serializable, strict serializability, SSER, PL-SS, external consistency, strong 1SR", "strong-serializable", same, ""},
 
 	{"GSI, generalized snapshot isolation", "generalized-snapshot-isolation", same, ""},

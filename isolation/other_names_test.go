@@ -48,7 +48,7 @@ func TestTaken(t *testing.T) {
 		"ser": "ser means serializable here. dbcop, AWDIT", "TCC": "called strong-session-causal here", "PL-SI": "called strong-snapshot-isolation here",
 		"repeatable read": "is taken as read-committed, the nearest weaker level", "RR": "mysql/repeatable-read", "PL-2.99": "PL-2.99 is not checked by itself. It is taken as read-committed",
 		"cursor-stability": "cursor-stability is not checked by itself. It is taken as read-committed", "PSI": "taken as causal",
-		"read-your-writes": "That level promises more", "sequential": "taken as strong-session-serializable",
+		"read-your-writes": "a stronger level that includes it", "sequential": "taken as strong-session-serializable",
 		"serializable": "", "TRANSACTIONAL": "", "read committed": "", "PL-3": "", "strong-session-SI": "", "": "",
 	} {
 		if got := Taken(name); !strings.Contains(got, want) || got != "" && want == "" {

@@ -114,7 +114,7 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 	byPage(&b, "It forbids", names[isolation.Ruled])
 	byPage(&b, "It forbids some forms of", names[isolation.Partly])
 	byPage(&b, "It allows", names[isolation.Allowed])
-	paragraph(&b, "Taken as it, for want of a nearer level", isolation.NearestNames(l))
+	paragraph(&b, "Also taken as this level", isolation.NearestNames(l))
 	it, more := promisedBy(l)
 	paragraph(&b, "Products that promise it", it)
 	paragraph(&b, "Products that promise more", more)

@@ -189,7 +189,7 @@ func TestNamesOfLevelsAreUnderstood(t *testing.T) {
 			}
 		}
 	}
-	listed := regexp.MustCompile(`(?s)\n(?:Names|Taken as it, for want of a nearer level): (.*?)\n\n`)
+	listed := regexp.MustCompile(`(?s)\n(?:Names|Also taken as this level): (.*?)\n\n`)
 	for _, l := range isolation.AllLevels() {
 		var page strings.Builder
 		if err := explain(&page, l.String()); err != nil {
@@ -221,7 +221,7 @@ func TestTakenNamesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := regexp.MustCompile("(?m)^\\| ([^|`]*) \\| `([^`]*)` \\| (weaker|stronger|a little stronger|the same) \\|").FindAllStringSubmatch(string(text), -1)
+	rows := regexp.MustCompile("(?m)^\\| ([^|`]*) \\| `([^`]*)` \\| (weaker|stronger|a little stronger|its form for transactions) \\|").FindAllStringSubmatch(string(text), -1)
 	listed := map[string]bool{}
 	for _, m := range rows {
 		for name := range strings.SplitSeq(m[1], ", ") {
