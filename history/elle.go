@@ -70,6 +70,9 @@ func (r *Reader) readElle(data []byte, json bool) error {
 	if err := e.nodes.each(e.operation); err != nil {
 		return err
 	}
+	if e.Used != nil {
+		e.Used(len(data) - e.counted)
+	}
 	return e.finish()
 }
 
@@ -94,6 +97,9 @@ func (e *elleReader) operation(m *node) error {
 		return nil
 	}
 	e.line += bytes.Count(e.nodes.data[e.counted:m.at], []byte{'\n'})
+	if e.Used != nil {
+		e.Used(m.at - e.counted)
+	}
 	e.counted = m.at
 	e.time++
 	time := m.get("time")

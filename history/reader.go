@@ -33,6 +33,10 @@ type Reader struct {
 	// what came before. Flush is called more often.
 	Stream bool
 
+	// Used, unless nil, is told how much more of the file was worked on, in bytes. Only Elle's formats tell it:
+	// they are read as a whole before the first transaction is there.
+	Used func(bytes int)
+
 	source event.Span // "default" in Batch.Data
 	fresh  bool       // the batch has not been emptied since source was written
 }

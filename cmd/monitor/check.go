@@ -84,7 +84,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			return reading.while(c.Context(), func() error {
 				return checkFiles(t, files, output, allowEmpty, &whole.Whole{
 					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
-					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: reading.tell,
+					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: reading.tell, Again: reading.again,
 					Collector: &whole.Collector{SetPercent: debug.SetGCPercent, Collect: runtime.GC},
 				})
 			})

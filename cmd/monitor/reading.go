@@ -4,21 +4,26 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
 // reading is how far a command has read its files, which it shows on a terminal.
 type reading struct {
 	*terminal
-	total int64 // bytes; 0: it is not known
-	done  atomic.Int64
-	began time.Time
+	files int
+
+	mu     sync.Mutex
+	done   int64     // bytes
+	total  int64     // bytes; 0: it is not known
+	began  time.Time // this pass
+	allIn  time.Time // all was read then; zero: it is not
+	second bool      // the only file is read a second time
 }
 
 // newReading looks at the files. Of standard input and folders the size is not known.
 func newReading(t *terminal, files []string) *reading {
-	r := &reading{terminal: t, began: time.Now()}
+	r := &reading{terminal: t, files: len(files), began: time.Now()}
 	for _, name := range files {
 		info, err := os.Stat(name)
 		if name == "-" || err != nil || !info.Mode().IsRegular() {
@@ -31,7 +36,26 @@ func newReading(t *terminal, files []string) *reading {
 }
 
 // tell counts what was read.
-func (r *reading) tell(bytes int) { r.done.Add(int64(bytes)) }
+func (r *reading) tell(bytes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done += int64(bytes); r.done == r.total {
+		r.allIn = time.Now()
+	}
+}
+
+// again begins the second pass over a file, of which so much was read. Among several files it is
+// more to read.
+func (r *reading) again(bytes int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.allIn = time.Time{}
+	if r.files == 1 {
+		r.done, r.began, r.second = 0, time.Now(), true
+	} else if r.total > 0 {
+		r.total += bytes
+	}
+}
 
 // while runs f, which a signal ends at once: nothing that it does outlives it, so nothing has to be
 // put in order. On a terminal it shows how far f has read.
@@ -53,7 +77,7 @@ func (r *reading) while(ctx context.Context, f func() error) error {
 			r.clear(beat)
 			return exitError{exitInterrupted}
 		case <-beat:
-			fmt.Fprintf(r.stderr, "\r\x1b[K%s", readingText(r.done.Load(), r.total, time.Since(r.began)))
+			fmt.Fprintf(r.stderr, "\r\x1b[K%s", r.text(time.Now()))
 		}
 	}
 }
@@ -64,8 +88,21 @@ func (r *reading) clear(beat <-chan time.Time) {
 	}
 }
 
-// readingText says how much is read, how fast, and how long the rest takes at that speed. A history that is
-// read twice has no rest any more the second time.
+// text says how far the reading is.
+func (r *reading) text(now time.Time) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := readingText(r.done, r.total, now.Sub(r.began))
+	if !r.allIn.IsZero() && r.done == r.total {
+		text = fmt.Sprintf("all %.1f MB are read, and worked on for %s", float64(r.done)/1e6, now.Sub(r.allIn).Round(time.Second))
+	}
+	if r.second {
+		text = "pass 2 of 2: " + text
+	}
+	return text
+}
+
+// readingText says how much is read, how fast, and how long the rest takes at that speed. A packed file holds more than its size.
 func readingText(done, total int64, took time.Duration) string {
 	rate := float64(done) / max(took, time.Millisecond).Seconds()
 	text := fmt.Sprintf("%.1f MB, %.1f MB/s", float64(done)/1e6, rate/1e6)

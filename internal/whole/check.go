@@ -36,6 +36,10 @@ type Whole struct {
 	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
 	Tell func(bytes int)
 
+	// Again, unless nil, is told that a file is read a second and last time, and how much was read of it so far, in bytes.
+	// It is called from several goroutines.
+	Again func(bytes int64)
+
 	// Collector, unless nil, is told how to collect garbage while a history is read. It is for
 	// a process that does nothing else at the time.
 	Collector *Collector

@@ -25,7 +25,10 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.Tell = w.Tell
+	var read int64
+	if w.Tell != nil {
+		in.Tell = func(bytes int) { read += int64(bytes); w.Tell(bytes) }
+	}
 	defer in.Close()
 	var holding []isolation.Level
 	if w.atOnce() {
@@ -38,6 +41,9 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 		}
 		if len(holding) == len(w.Watch.Levels) && !h.Diverged() { // lost updates are told in any case
 			return w.reportAtOnce(name, in, h), nil
+		}
+		if w.Again != nil {
+			w.Again(read)
 		}
 	}
 	return w.throughMachines(name, in, holding)

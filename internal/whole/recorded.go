@@ -125,7 +125,7 @@ func (r *Recording) rewind() error {
 // left in the batch.
 func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract string) error) error {
 	partition := uint32(len(b.Partitions) - 1)
-	file := &counted{r.file, &r.done, r.Tell}
+	file := &counted{r.file, &r.done, r.tellRead()}
 	if r.Format == history.JSONL || r.Format == history.Proto {
 		var s Recognizer
 		err := eachMessage(file, func(m ingest.Message) error {
@@ -140,7 +140,7 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 		}
 		return s.Fault()
 	}
-	reader := history.Reader{Batch: b, Decoder: d, Size: r.Size, Stream: r.stream}
+	reader := history.Reader{Batch: b, Decoder: d, Size: r.Size, Stream: r.stream, Used: r.Tell}
 	reader.Flush = func() error { return flush(reader.Contract) }
 	var err error
 	if r.dir != nil {
@@ -152,6 +152,14 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 		return err
 	}
 	return flush(reader.Contract)
+}
+
+// tellRead is what is told of each read: nothing where the reader tells how much is worked on.
+func (r *Recording) tellRead() func(bytes int) {
+	if r.Format == history.EDN || r.Format == history.ElleJSON {
+		return nil
+	}
+	return r.Tell
 }
 
 // counted adds to n what is read.
