@@ -181,11 +181,11 @@ func because(w *witness, e *finding.Dependency) string {
 	case e.Label&finding.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
 		return fmt.Sprintf("%s read %s without %s, which %s appended", from, e.Key, clip(e.Value), to)
 	case e.Label&finding.RW != 0:
-		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, e.Key, clip(readText(w, e)), to, clip(e.Value))
+		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, e.Key, withVersion(w, e.From, e.Key, readText(w, e)), to, withVersion(w, e.To, e.Key, e.Value))
 	case e.Label&finding.WR != 0 && e.Label&finding.WW != 0:
-		return fmt.Sprintf("%s read %s = %s, which %s wrote, and overwrote it", to, e.Key, clip(e.Value), from)
+		return fmt.Sprintf("%s read %s = %s, which %s wrote, and overwrote it", to, e.Key, withVersion(w, e.To, e.Key, e.Value), from)
 	case e.Label&finding.WR != 0:
-		return fmt.Sprintf("%s read %s of %s, which %s wrote", to, clip(e.Value), e.Key, from)
+		return fmt.Sprintf("%s read %s of %s, which %s wrote", to, withVersion(w, e.To, e.Key, e.Value), e.Key, from)
 	case e.Shown >= 0:
 		return fmt.Sprintf("the read of %s by %s shows that %s appended before %s appended %s", e.Key, w.short(e.Shown), from, to, clip(e.Value))
 	}
@@ -202,7 +202,7 @@ func namedBecause(w *witness, e *finding.Dependency) string {
 	from, to := w.short(e.From), w.short(e.To)
 	if e.Label&finding.RW != 0 {
 		if before, unread := replacedUnread(w, p, e.From, e.Key); unread && !(readsAnother(p, e.From, e.Key) && w.Anomaly != finding.Divergence) {
-			return fmt.Sprintf("%s overwrote %s = %s, and %s did so too", from, e.Key, clip(before), to)
+			return fmt.Sprintf("%s overwrote %s = %s, and %s did so too", from, e.Key, withVersion(w, e.From, e.Key, before), to)
 		}
 		return ""
 	}
@@ -213,12 +213,12 @@ func namedBecause(w *witness, e *finding.Dependency) string {
 	case readsAnother(p, e.To, e.Key):
 		return fmt.Sprintf("%s overwrote what %s left in %s, and had read another version", to, from, e.Key)
 	}
-	return fmt.Sprintf("%s overwrote %s = %s, which %s wrote", to, e.Key, clip(before), from)
+	return fmt.Sprintf("%s overwrote %s = %s, which %s wrote", to, e.Key, withVersion(w, e.To, e.Key, before), from)
 }
 
 // sentence says what is wrong for findings that are not cycles.
 func sentence(w *witness) string {
-	key, value := w.Key, clip(w.Value)
+	key, value := w.Key, withVersion(w, 0, w.Key, w.Value)
 	a, b := w.short(0), w.short(len(w.Txns)-1)
 	switch w.Anomaly {
 	case finding.Internal:

@@ -219,7 +219,7 @@ func appendAdvice(dst []byte, f *finding.Finding) []byte {
 		return dst
 	}
 	dst = fmt.Appendf(dst, "About the first finding, %s: %s\n\n", words.Visible(f.ID), words.Visible(f.Headline))
-	dst = fmt.Appendf(dst, "%s\n\n%s\n", docs.Readable(p.Section("What happened")), words.Visible(f.Meaning))
+	dst = fmt.Appendf(dst, "%s\n", docs.Readable(p.Section("What happened")))
 	if advice := words.Advice(f); advice != "" {
 		dst = fmt.Appendf(dst, "\n%s", advice)
 	}

@@ -110,7 +110,7 @@ var failures = []failure{
 	{"a full disk for records", "workload sim:serializable --duration 1s --to /dev/full", `no space`},
 
 	// The command line.
-	{"no command", "bogus", `unknown command`},
+	{"no command", "bogus", `there is no command`},
 	{"no flag", "run --bogus", `unknown flag`},
 	{"no number", "demo --nats-port many", `many`},
 	{"too long ago", "demo --duration -1s", `duration`},
@@ -164,6 +164,9 @@ func TestFailures(t *testing.T) {
 				}
 				if form == "json" {
 					wantJSON(t, said)
+					if !strings.Contains(said, `"level":"ERROR"`) {
+						t.Errorf("monitor %s: no line has the level ERROR:\n%s", f.args, said)
+					}
 				}
 			}
 		})

@@ -55,8 +55,8 @@ func (t *terminal) asJSON() {
 // fail tells why the command failed.
 func (t *terminal) fail(err error) {
 	if w, ok := t.stderr.(jsonLines); ok {
-		w.log(slog.LevelError, err.Error())
+		w.log(slog.LevelError, plainText(err))
 		return
 	}
-	t.say("monitor: %v", err)
+	t.say("monitor: %s", plainText(err))
 }

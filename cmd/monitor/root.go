@@ -20,7 +20,7 @@ func run(ctx context.Context, args []string, t terminal) int {
 	began := false // the command line was understood
 	root := rootCommand(&t, &began)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if err != nil && !began {
 		err = usageError{err}
 	}
@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, t terminal) int {
 	if tell {
 		t.fail(err)
 		if !began {
-			t.say("See 'monitor --help', or 'monitor COMMAND --help'.")
+			t.say("See '%s --help'.", c.CommandPath())
 		}
 	}
 	return code
@@ -66,6 +66,11 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	nameVariables(root)
 	completeValues(root)
 	bashLists(root)
+	group(root)
+	helpOf(root)
+	if shells, _, err := root.Find([]string{"completion"}); err == nil {
+		group(shells)
+	}
 	return root
 }
 
@@ -91,7 +96,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			faults = append(faults, fmt.Errorf("environment %s: %w", variableOf(f.Name), err))
+			faults = append(faults, fmt.Errorf("environment %s: %w", variableOf(f.Name), plainValue(err)))
 		}
 	})
 	return errors.Join(faults...)

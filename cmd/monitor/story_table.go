@@ -14,8 +14,8 @@ func (e *ending) append(dst []byte, all *app.DemoSummary) []byte {
 			sum[f] += n
 		}
 	}
-	dst = fmt.Appendf(dst, "%d transactions were checked in %.1f s. The database promised %s, and broke that promise %s.\n\n",
-		all.Transactions, e.lasted.Seconds(), e.expect, times(sum[alerted]))
+	dst = fmt.Appendf(dst, "%d transactions were checked in %.1f s. The database promised %s. %s that promise.\n\n",
+		all.Transactions, e.lasted.Seconds(), e.expect, broke(sum[alerted]))
 	dst = fmt.Appendf(dst, "  %-11s %8s %8s %8s %9s %8s %7s   %s\n", "bug", "planted", "alerted", "allowed", "no trace", "not yet", "missed", "found after")
 	for i := range e.rows {
 		dst = e.rows[i].append(dst, bugNames[i])
@@ -78,6 +78,16 @@ func (e *ending) appendNames(dst []byte) []byte {
 		dst = append(dst, '\n')
 	}
 	return dst
+}
+
+// broke says how many of the planted bugs broke the promise.
+func broke(bugs int) string {
+	if bugs == 1 {
+		return "One planted bug broke"
+	} else if bugs == 0 {
+		return "No planted bug broke"
+	}
+	return fmt.Sprintf("%d planted bugs broke", bugs)
 }
 
 // times is how often: once, 2 times.

@@ -72,7 +72,7 @@ func tellStory(t *testing.T) {
 	if got := shown.String(); strings.Count(got, "VIOLATED") != 2 || s.first.ID != "f2" {
 		t.Errorf("first %s, shown:\n%s", s.first.ID, got)
 	}
-	const want = `5 transactions were checked in 10.0 s. The database promised serializable, and broke that promise 3 times.
+	const want = `5 transactions were checked in 10.0 s. The database promised serializable. 3 planted bugs broke that promise.
 
   bug          planted  alerted  allowed  no trace  not yet  missed   found after
   lost update        4        2        0         1        0       1   7 ms

@@ -44,6 +44,16 @@ func (t *terminal) say(format string, args ...any) {
 	fmt.Fprintf(t.stderr, format+"\n", args...)
 }
 
+// fault writes to standard error what is wrong, of a command that goes on and fails at the end.
+func (t *terminal) fault(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if w, ok := t.stderr.(jsonLines); ok {
+		w.log(slog.LevelError, text)
+		return
+	}
+	fmt.Fprintln(t.stderr, text)
+}
+
 // logger logs to standard error, as text or as JSON.
 func (t *terminal) logger(level, format string) (*slog.Logger, error) {
 	var min slog.Level

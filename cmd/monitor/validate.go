@@ -21,9 +21,9 @@ func validateCommand(t *terminal) *cobra.Command {
 			"Exit codes: 0 all records are valid, 1 one is not. 130 interrupted. 254 wrong usage, or a file that cannot be read.",
 		Args: func(c *cobra.Command, args []string) error {
 			if schema {
-				return cobra.NoArgs(c, args)
+				return nothing(c, args)
 			}
-			return cobra.MinimumNArgs(1)(c, args)
+			return files(c, args)
 		},
 		RunE: func(c *cobra.Command, files []string) error {
 			if schema {

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// wantedOf says what a flag wants, where the standard library only says what it did not understand.
+var wantedOf = []struct{ library, want string }{
+	{"time: ", "want a duration such as 60s or 5m"},
+	{"strconv.ParseInt: ", "want a whole number that is not too large"},
+	{"strconv.ParseUint: ", "want a whole number, 0 or larger"},
+	{"strconv.ParseFloat: ", "want a number"},
+	{"strconv.ParseBool: ", "want true or false"},
+}
+
+// plainValue says in plain words why a flag refused its value.
+func plainValue(err error) error {
+	for _, w := range wantedOf {
+		if before, _, ok := strings.Cut(err.Error(), "flag: "+w.library); ok {
+			return fmt.Errorf("%sflag: %s", before, w.want)
+		} else if strings.HasPrefix(err.Error(), w.library) {
+			return errors.New(w.want)
+		}
+	}
+	return err
+}
+
+// failedTo says what could not be done with a file, by the operation that failed.
+var failedTo = map[string]string{
+	"stat": "cannot be read", "lstat": "cannot be read", "open": "cannot be opened", "read": "cannot be read",
+	"write": "cannot be written", "mkdir": "cannot be made", "create": "cannot be made",
+}
+
+// plainText is what the error says, with the file first and the operation in words.
+func plainText(err error) string {
+	text := err.Error()
+	var of *fs.PathError
+	if errors.As(err, &of) && failedTo[of.Op] != "" {
+		text = strings.Replace(text, of.Error(), fmt.Sprintf("%s %s: %v", of.Path, failedTo[of.Op], of.Err), 1)
+		text = strings.Replace(text, of.Path+": "+of.Path+" ", of.Path+" ", 1)
+	}
+	for _, part := range []string{"input: ", "publisher: "} { // of the program, and nothing to its user
+		text = strings.TrimPrefix(text, part)
+	}
+	return text
+}
