@@ -48,7 +48,7 @@ func ExampleHistory() {
 	//     - postgresql/serializable: only serializable transactions are tracked. A transaction at a weaker level takes part unseen.
 	//   What to do:
 	//     1. Find the transactions by their ids in your own logs.
-	//     2. Does the level allow it? If you need it kept out, use a setting that forbids it: monitor explain G2-item names them.
+	//     2. Does the level allow it? If you cannot live with it, use a setting that forbids it: monitor explain G2-item names them.
 	//     3. PostgreSQL, MySQL, MariaDB, CockroachDB, YugabyteDB and TiDB: or lock what you read (SELECT ... FOR UPDATE).
 	//   Refutes serializable, and with it 2 stronger levels.
 	//   bob-leaves -rw alice-> alice-leaves -rw bob-> bob-leaves

@@ -75,7 +75,7 @@ func TestAskedForLess(t *testing.T) {
 	e := expecting(t, "postgresql/serializable", "G2-item")
 	e.Allowed = true
 	a := AdviceOn("G2-item", e)
-	if !strings.HasPrefix(a.Causes[0], "The transactions asked for less than postgresql/serializable") || !slices.Contains(a.Next, "If these transactions need it kept out, let them ask for postgresql/serializable.") {
+	if !strings.HasPrefix(a.Causes[0], "The transactions asked for less than postgresql/serializable") || !slices.Contains(a.Next, "If these transactions cannot live with it, let them ask for postgresql/serializable.") {
 		t.Errorf("%q, %q", a.Causes, a.Next)
 	}
 }

@@ -51,11 +51,11 @@ func (o occurrence) levelSteps() []string {
 		}
 		return []string{o.ask()}
 	case lowered:
-		return []string{fmt.Sprintf("If these transactions need it kept out, let them ask for %s.", o.name())}
+		return []string{fmt.Sprintf("If these transactions cannot live with it, let them ask for %s.", o.name())}
 	case allows:
 		return []string{o.raise()}
 	}
-	return []string{fmt.Sprintf("Does the level allow it? If you need it kept out, use a setting that forbids it: monitor explain %s names them.", o.page())}
+	return []string{fmt.Sprintf("Does the level allow it? If you cannot live with it, use a setting that forbids it: monitor explain %s names them.", o.page())}
 }
 
 // page is the name of the page of the anomaly.

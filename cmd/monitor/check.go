@@ -41,7 +41,7 @@ func formats() []string {
 
 // formatUsage is the help of --format.
 func formatUsage(of string) string {
-	return of + ": " + strings.Join(formats(), ", ") + "; Cobra's and Viper's are folders"
+	return of + ": " + strings.Join(formats(), ", ") + "; histories of cobra and viper are folders"
 }
 
 func (v formatValue) Set(text string) (err error) {

@@ -30,7 +30,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			"of a line in a file, or PARTITION:OFFSET,... for Kafka. A range of times holds the transactions that ran in it. A range\n" +
 			"leaves out records, so it is checked under --contract capture=partial, and with --from under start=existing.\n\n" +
 			"A horizon finding names the command that decides it. The output closes --finding in one of two ways:\n" +
-			"  resolved-violated   the range holds a violation of --expect in which a --txn takes part\n" +
+			"  resolved-violated   the range holds a violation of --expect, and a transaction named by --txn is part of it\n" +
 			"  resolved-ok         the whole range was read, with the writer of every value that a --txn read, and holds no such violation\n" +
 			"Otherwise it stays open, and standard error shows the reason. The service that runs in --data checks the answer itself,\n" +
 			"stores it, and sends it to its sinks.\n\n" +
