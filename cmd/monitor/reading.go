@@ -37,7 +37,7 @@ func (r *reading) tell(bytes int) { r.done.Add(int64(bytes)) }
 // put in order. On a terminal it shows how far f has read.
 func (r *reading) while(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- f() }()
+	go func() { done <- guarded(f) }()
 	var beat <-chan time.Time
 	if isTerminal(r.stderr) {
 		ticker := time.NewTicker(500 * time.Millisecond)

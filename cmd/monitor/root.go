@@ -21,7 +21,7 @@ func run(ctx context.Context, args []string, t terminal) int {
 	began := false // the command line was understood
 	root := rootCommand(&t, &began)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := guarded(func() error { return root.ExecuteContext(ctx) })
 	if err != nil && !began {
 		err = usageError{err}
 	}

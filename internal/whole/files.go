@@ -2,9 +2,11 @@ package whole
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 )
@@ -28,6 +30,7 @@ type Answer struct {
 	Err         error
 	DeadLetters []DeadLetter // the first of them
 	NumDead     int
+	fault       any // a panic, for the goroutine of CheckFiles
 }
 
 // DeadLetter is a record that cannot be decoded.
@@ -59,7 +62,7 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 			beside := len(names) > 1 && size <= besideBytes
 			go func() {
 				defer r.leave(size)
-				answer <- w.answer(name, beside)
+				answer <- w.guardedAnswer(name, beside)
 			}()
 		}
 	}()
@@ -69,11 +72,24 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 		if err != nil {
 			continue // what was begun ends
 		}
+		if a.fault != nil {
+			panic(a.fault)
+		}
 		if err = tell(a); err != nil {
 			close(stop)
 		}
 	}
 	return err
+}
+
+// guardedAnswer hands a panic to the goroutine that waits for the answer, where a caller can recover it.
+func (w *Whole) guardedAnswer(name string, beside bool) (a *Answer) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			a = &Answer{fault: fmt.Sprintf("%v\n%s", fault, debug.Stack())}
+		}
+	}()
+	return w.answer(name, beside)
 }
 
 func (w *Whole) answer(name string, beside bool) *Answer {
