@@ -71,7 +71,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			"is violated. --contract isolation=ignore judges all transactions by it.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted.\n" +
 			"254 wrong usage, or a file that cannot be read (the others are still checked). 255 internal error.",
-		Args: cobra.MinimumNArgs(1),
+		Args: arguments(1, -1),
 		RunE: func(c *cobra.Command, files []string) error {
 			if err := w.Validate(); err != nil {
 				return usageError{err}

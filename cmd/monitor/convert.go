@@ -27,7 +27,7 @@ func convertCommand(t *terminal) *cobra.Command {
 			"values. They have no unknown outcome: such a transaction becomes committed if its writes were read, else aborted.\n\n" +
 			"Exit codes: 0 all is written, 1 records that could not be read are left out. 130 interrupted.\n" +
 			"254 wrong usage, a file that cannot be read, or a history that the format cannot hold. 255 internal error.",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, files []string) error {
 			convert.To = history.Format(to)
 			reading := newReading(t, files)

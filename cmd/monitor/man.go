@@ -19,7 +19,7 @@ func manCommand(t *terminal) *cobra.Command {
 		Long: "Man prints the page monitor(1). With --dir it writes a page for each command: monitor.1, monitor-run.1 and so on.\n\n" +
 			"  monitor man | man -l -\n" +
 			"  monitor man --dir /usr/local/share/man/man1",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			header := &doc.GenManHeader{Title: "MONITOR", Section: "1", Source: "Isowatch " + app.BuildInfo()[0], Manual: "Isowatch", Date: new(time.Time)}
 			if built := app.BuildTime(); !built.IsZero() {

@@ -35,7 +35,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			"stores it, and sends it to its sinks.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted. 254 wrong\n" +
 			"usage, or an input that cannot be read. 255 internal error.",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.NATS, r.Kafka, err = in.named(c.Flags(), t.lookupEnv); err != nil {
 				return err

@@ -40,7 +40,7 @@ func runCommand(t *terminal) *cobra.Command {
 			"SIGTERM: the service commits what it has read, then ends. A second signal ends it at once.\n\n" +
 			"Exit codes: 0 after a signal. At the end of standard input: 0 all levels hold, 1 one is violated, 2 one is unknown.\n" +
 			"254 wrong usage or configuration, an address or a folder in use, an input that refuses the login. 255 internal error.",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)
 			if t.unread != nil {

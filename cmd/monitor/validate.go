@@ -20,10 +20,12 @@ func validateCommand(t *terminal) *cobra.Command {
 			"shows which anomalies the records cannot reveal, whatever the database does. FILE - is standard input.\n\n" +
 			"Exit codes: 0 all records are valid, 1 one is not. 130 interrupted. 254 wrong usage, or a file that cannot be read.",
 		Args: func(c *cobra.Command, args []string) error {
-			if schema {
-				return cobra.NoArgs(c, args)
+			if schema && len(args) > 0 {
+				return usagef("--schema prints the schema and reads no file: leave out %q", printable(args[0]))
+			} else if schema {
+				return nil
 			}
-			return cobra.MinimumNArgs(1)(c, args)
+			return arguments(1, -1)(c, args)
 		},
 		RunE: func(c *cobra.Command, files []string) error {
 			if schema {
