@@ -209,6 +209,6 @@ func tellUnreadable(t *terminal, file, output string, fault error) error {
 			Error string `json:"error"`
 		}{file, reason})
 	}
-	t.say("monitor: %s cannot be read: %s", file, reason)
+	t.fail(fmt.Errorf("%s cannot be read: %s", printable(file), reason))
 	return nil
 }

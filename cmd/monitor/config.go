@@ -35,7 +35,7 @@ func configCheckCommand(t *terminal) *cobra.Command {
 				}
 				if err != nil {
 					wrong = true
-					t.say("%v", err)
+					t.fault(err.Error())
 					continue
 				}
 				t.say("%s: nothing is wrong", file)

@@ -46,7 +46,7 @@ var failures = []failure{
 	{"a history that the form cannot hold", "convert --to dbcop lists.jsonl", `lists.jsonl`},
 	{"no file to replay", "replay --file nowhere.jsonl", `nowhere.jsonl`},
 	{"a pattern that is none", "replay --file [", `\[`},
-	{"no place for man pages", "man --dir nowhere", `nowhere`},
+	{"no place for man pages", "man --dir good.jsonl/man", `name a folder that you may write to`},
 	{"a file for man pages", "man --dir good.jsonl", `good.jsonl`},
 	{"an unknown page", "explain no such thing", `no such thing`},
 
@@ -164,6 +164,9 @@ func TestFailures(t *testing.T) {
 				}
 				if form == "json" {
 					wantJSON(t, said)
+					if !strings.Contains(said, `"level":"ERROR"`) {
+						t.Errorf("monitor %s: no line is an error:\n%s", f.args, said)
+					}
 				}
 			}
 		})

@@ -54,9 +54,18 @@ func (t *terminal) asJSON() {
 
 // fail tells why the command failed.
 func (t *terminal) fail(err error) {
-	if w, ok := t.stderr.(jsonLines); ok {
-		w.log(slog.LevelError, err.Error())
+	if _, ok := t.stderr.(jsonLines); ok {
+		t.fault(err.Error())
 		return
 	}
 	t.say("monitor: %v", err)
+}
+
+// fault tells what is wrong with what the user gave: lines of text, or one error each as JSON.
+func (t *terminal) fault(text string) {
+	if w, ok := t.stderr.(jsonLines); ok {
+		w.log(slog.LevelError, text)
+		return
+	}
+	t.say("%s", text)
 }
