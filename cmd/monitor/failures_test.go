@@ -78,7 +78,9 @@ var failures = []failure{
 	{"no permission for a data folder", "run --stdin --http off --data /sys/isowatch", `/sys/isowatch(.|\n)*--data`},
 	{"a data folder with a long name", "run --stdin --http off --data " + strings.Repeat("long", 70), `file name too long`},
 	{"a damaged store", "run --stdin --http off --data damaged", `damaged/store(.|\n)*Move damaged/store away`},
-	{"a damaged store, read", "findings --data damaged", `damaged`},
+	{"a damaged store, read", "findings --data damaged", `damaged/store(.|\n)*Move damaged/store away`},
+	{"a store with a damaged table", "run --stdin --http off --data table", `table/store/000001.sst(.|\n)*Move table/store away`},
+	{"a store with a damaged table, read", "findings --data table", `table/store/000001.sst(.|\n)*Move table/store away`},
 	{"a store with a damaged log", "run --stdin --http off --data log", `log/store(.|\n)*Move log/store away`},
 	{"a store with a damaged log, read", "findings --data log", `log/store`},
 	{"no data folder", "findings --data nowhere", `nowhere`},
@@ -137,7 +139,7 @@ func mess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for folder, file := range map[string]string{"damaged": "MANIFEST", "log": "000001.vlog"} {
+	for folder, file := range map[string]string{"damaged": "MANIFEST", "log": "000001.vlog", "table": "000001.sst"} {
 		ended(t, "run", "--stdin", "--http", "off", "--log-level", "error", "--data", folder)
 		if err := os.WriteFile(filepath.Join(folder, "store", file), []byte(strings.Repeat("garbage", 10)), 0o600); err != nil {
 			t.Fatal(err)
