@@ -89,7 +89,7 @@ var failures = []failure{
 	{"no such finding", "findings --data folder --id 1", `folder`},
 
 	// Brokers.
-	{"no Kafka to write to", "workload sim:serializable --duration 1s --to kafka://" + refused + "/t", refused},
+	{"no Kafka to write to", "workload sim:serializable --duration 1s --to kafka://" + refused + "/t", `no broker answers at 127.0.0.1:1: dial (.|\n|\\n)*Nothing listens`},
 	{"no credentials", "run --data d --http off --nats nats://" + refused + " --stream S --nats-creds-file nowhere.creds", `nowhere.creds`},
 	{"broken credentials", "run --data d --http off --nats nats://" + refused + " --stream S --nats-creds-file good.jsonl", `good.jsonl holds no user seed`},
 	{"no seed", "run --data d --http off --nats nats://" + refused + " --stream S --nats-nkey-file good.jsonl", `nkey|seed`},
@@ -98,10 +98,10 @@ var failures = []failure{
 	{"a broken client key", "run --data d --http off --kafka " + refused + " --topic t --kafka-cert-file bad.pem --kafka-key-file bad.pem", `bad.pem`},
 
 	// Databases.
-	{"no database", "probe postgres://me@" + refused + "/db --duration 1s --http off", `refused`},
+	{"no database", "probe postgres://me@" + refused + "/db --duration 1s --http off", `refused(.|\n|\\n)*Nothing listens at that address`},
 	{"no MySQL", "probe mysql://me@" + refused + "/ --duration 1s --http off", `refused`},
 	{"no scheme", "probe nosql://x --duration 1s", `nosql`},
-	{"no folder for a database", "probe sqlite:///proc/nowhere/db --duration 1s --http off", `/proc/nowhere|unable to open`},
+	{"no folder for a database", "probe sqlite:///proc/nowhere/db --duration 1s --http off", `unable to open(.|\n)*Check that the folder`},
 	{"no program", "probe exec:no-such-program-here --duration 1s --http off", `no-such-program-here`},
 	{"a program that ends", "probe exec:true --duration 1s --http off", `before its first answer`},
 	{"no file for the records", "probe sim:serializable --duration 1s --http off --history nowhere/h.jsonl", `nowhere`},

@@ -54,11 +54,15 @@ func (t *terminal) asJSON() {
 
 // fail tells why the command failed.
 func (t *terminal) fail(err error) {
+	text := err.Error()
+	if what := remedy(text); what != "" {
+		text += "\n" + what
+	}
 	if _, ok := t.stderr.(jsonLines); ok {
-		t.fault(err.Error())
+		t.fault(text)
 		return
 	}
-	t.say("monitor: %v", err)
+	t.say("monitor: %s", text)
 }
 
 // fault tells what is wrong with what the user gave: lines of text, or one error each as JSON.
