@@ -80,11 +80,11 @@ func checkCommand(t *terminal) *cobra.Command {
 			if expecting {
 				w.AskExpected(c.Flags().Changed("levels"))
 			}
-			reading := newReading(t, files)
-			return reading.while(c.Context(), func() error {
+			p := newProgress(t, files)
+			return p.while(c.Context(), func() error {
 				return checkFiles(t, files, output, allowEmpty, &whole.Whole{
 					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
-					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: reading.tell,
+					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: p.tell, Doing: p.doing,
 					Collector: &whole.Collector{SetPercent: debug.SetGCPercent, Collect: runtime.GC},
 				})
 			})

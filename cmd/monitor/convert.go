@@ -30,9 +30,9 @@ func convertCommand(t *terminal) *cobra.Command {
 		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, files []string) error {
 			convert.To = history.Format(to)
-			reading := newReading(t, files)
-			convert.Tell = reading.tell
-			return reading.while(c.Context(), func() error { return convertFile(t, &convert, files[0]) })
+			p := newProgress(t, files)
+			convert.Tell, convert.Doing = p.tell, p.doing
+			return p.while(c.Context(), func() error { return convertFile(t, &convert, files[0]) })
 		},
 	}
 	f := c.Flags()

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,43 +50,12 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			replay := &app.Replay{Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract")}
-			told := 0
-			replay.DeadLetter = func(position, reason string) {
-				if told++; told <= whole.MaxDeadLetters {
-					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
-				}
+			p := newProgress(t, []string{"-"})
+			var bar progressBar
+			replay := &app.Replay{
+				Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract"), Progress: bar.take, Doing: bar.doing,
 			}
-			bar := progressBar{terminal: t}
-			if isTerminal(t.stderr) {
-				replay.Progress = bar.show
-			}
-			answer, err := replay.Run(c.Context())
-			bar.clear()
-			if err != nil && c.Context().Err() != nil {
-				return exitError{exitInterrupted}
-			}
-			if err != nil {
-				return err
-			}
-			if told > whole.MaxDeadLetters {
-				t.say("monitor: %d more bad records", told-whole.MaxDeadLetters)
-			}
-			var untold error
-			if r.Data != "" && answer.Closed != nil {
-				untold = app.CloseFinding(c.Context(), &r, answer.Closed)
-			}
-			if errors.Is(untold, app.ErrStaysOpen) { // the service knows better
-				answer.Closed, answer.Undecided = nil, "the service in "+r.Data+" says: "+untold.Error()
-				untold = nil
-			}
-			if err := tellReplayed(t, answer, &r, output); err != nil {
-				return fmt.Errorf("write the answer: %w", err)
-			}
-			if untold != nil {
-				t.say("monitor: the service in %s was not told: %s", printable(r.Data), printable(untold.Error()))
-			}
-			return exitWith(answer.Outcome())
+			return p.showing(c.Context(), bar.text, func() error { return replayAll(c.Context(), t, replay, output) })
 		},
 	}
 	f := c.Flags()
@@ -108,6 +79,41 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.StringVar(&logLevel, "log-level", logLevel, "lowest level that is logged: debug, info, warn, error")
 	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")
 	return c
+}
+
+// replayAll replays and answers.
+func replayAll(ctx context.Context, t *terminal, replay *app.Replay, output string) error {
+	told, r := 0, &replay.Config
+	replay.DeadLetter = func(position, reason string) {
+		if told++; told <= whole.MaxDeadLetters {
+			t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
+		}
+	}
+	answer, err := replay.Run(ctx)
+	if err != nil && ctx.Err() != nil {
+		return exitError{exitInterrupted}
+	}
+	if err != nil {
+		return err
+	}
+	if told > whole.MaxDeadLetters {
+		t.say("monitor: %d more bad records", told-whole.MaxDeadLetters)
+	}
+	var untold error
+	if r.Data != "" && answer.Closed != nil {
+		untold = app.CloseFinding(ctx, r, answer.Closed)
+	}
+	if errors.Is(untold, app.ErrStaysOpen) { // the service knows better
+		answer.Closed, answer.Undecided = nil, "the service in "+r.Data+" says: "+untold.Error()
+		untold = nil
+	}
+	if err := tellReplayed(t, answer, r, output); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	if untold != nil {
+		t.say("monitor: the service in %s was not told: %s", printable(r.Data), printable(untold.Error()))
+	}
+	return exitWith(answer.Outcome())
 }
 
 // tellReplayed prints findings to standard output, one a line as JSON or for people,
@@ -154,17 +160,38 @@ func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string)
 	return err
 }
 
-// progressBar is a line on a terminal that is written over.
+// progressBar is how far a replay is. Safe for concurrent use.
 type progressBar struct {
-	*terminal
-	shown bool
-	last  app.Progress
+	mu    sync.Mutex
+	now   app.Progress
+	rate  float64 // records a second
+	phase string  // "": it reads
+	began time.Time
 }
 
-func (b *progressBar) show(p app.Progress) {
-	rate := float64(p.Records-b.last.Records) / max(p.Took-b.last.Took, time.Millisecond).Seconds()
-	b.last, b.shown = p, true
-	fmt.Fprintf(b.stderr, "\r\x1b[K%s", progressText(p, rate))
+func (b *progressBar) take(p app.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rate = float64(p.Records-b.now.Records) / max(p.Took-b.now.Took, time.Millisecond).Seconds()
+	b.now = p
+}
+
+func (b *progressBar) doing(phase string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.phase, b.began = phase, time.Now()
+}
+
+func (b *progressBar) text(now time.Time) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.phase != "":
+		return doingText(b.phase, now.Sub(b.began))
+	case b.now.Took == 0:
+		return "" // nothing is told yet
+	}
+	return progressText(b.now, b.rate)
 }
 
 // progressText names the records read, how many a second, and how long it takes
@@ -176,10 +203,4 @@ func progressText(p app.Progress, rate float64) string {
 		text += fmt.Sprintf(", %.0f%%, about %s left", 100*p.Share, left.Round(time.Second))
 	}
 	return text
-}
-
-func (b *progressBar) clear() {
-	if b.shown {
-		fmt.Fprint(b.stderr, "\r\x1b[K")
-	}
 }

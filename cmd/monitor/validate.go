@@ -32,8 +32,8 @@ func validateCommand(t *terminal) *cobra.Command {
 				_, err := fmt.Fprint(t.stdout, event.Schema)
 				return err
 			}
-			reading := newReading(t, files)
-			return reading.while(c.Context(), func() error { return validateFiles(t, files, output, reading.tell) })
+			p := newProgress(t, files)
+			return p.while(c.Context(), func() error { return validateFiles(t, files, output, p.tell) })
 		},
 	}
 	c.Flags().VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")

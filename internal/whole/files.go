@@ -42,6 +42,9 @@ type DeadLetter struct{ Position, Reason string }
 func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 	queue := make(chan chan *Answer, aheadFiles)
 	stop := make(chan struct{})
+	if len(names) > 1 {
+		w = w.naming()
+	}
 	go func() {
 		defer close(queue)
 		r := newBerths(runtime.GOMAXPROCS(0), besideBytes)
@@ -80,6 +83,20 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 		}
 	}
 	return err
+}
+
+// naming is w for several files: what is done with one is told with its name, and how far the reading is
+// of all together.
+func (w *Whole) naming() *Whole {
+	several := *w
+	several.doingOf = func(name, phase string) {
+		if phase == Reading || phase == ReadingAgain {
+			w.doing(name, Reading)
+		} else {
+			w.doing(name, name+": "+phase)
+		}
+	}
+	return &several
 }
 
 // guardedAnswer hands a panic to the goroutine that waits for the answer, where a caller can recover it.
