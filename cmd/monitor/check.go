@@ -107,13 +107,14 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 	worst, unreadable := 0, 0
 	var first *finding.Finding
 	suite := junitSuite{}
-	table := summary{{"file", "transactions", "findings", "verdict"}}
+	others := &others{}
+	table := newChecked()
 	err := w.CheckFiles(files, func(a *whole.Answer) error {
 		tellDeadLetters(t, a)
 		r := a.Report
 		if a.Err != nil {
 			unreadable++
-			table.add(printable(a.File), "-", "-", "cannot be read")
+			table.unreadable(a.File)
 			if output == "junit" {
 				suite.unreadable(a.File, a.Err)
 			}
@@ -126,9 +127,10 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 			}
 		}
 		worst = max(worst, rank(r.Outcome()))
-		table.add(printable(a.File), fmt.Sprint(r.Transactions), fmt.Sprint(len(r.Findings)), r.Outcome())
+		table.add(r)
 		for i := range r.Findings {
 			first = worse(first, &r.Findings[i])
+			others.add(&r.Findings[i])
 		}
 		if output == "junit" {
 			suite.add(r)
@@ -142,12 +144,9 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 	case err == nil && output == "text":
 		var end []byte
 		if first != nil {
-			end = appendAdvice(nil, first)
+			end = others.append(appendAdvice(nil, first), first)
 		}
-		if unreadable < len(files) {
-			end = table.append(end)
-		}
-		_, err = t.stdout.Write(end)
+		_, err = t.stdout.Write(table.append(end))
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -193,7 +192,7 @@ func tellReport(t *terminal, r *whole.Report, output string) error {
 	if output == "jsonl" {
 		return json.NewEncoder(t.stdout).Encode(r)
 	}
-	_, err := t.stdout.Write(whole.AppendReport(nil, r, t.colors()))
+	_, err := t.stdout.Write(whole.AppendProofs(nil, r, t.colors()))
 	return err
 }
 

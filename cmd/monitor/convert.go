@@ -56,13 +56,27 @@ func convertFile(t *terminal, convert *app.Convert, file string) error {
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the history: %w", err)
 	}
-	t.say("%d transactions of %s, in the format %s, are written as %s", answer.Transactions, printable(file), answer.Format, convert.To)
+	tellConverted(t, printable(file), convert, answer)
 	if answer.Contract != "" {
 		t.say("monitor: the written form does not hold the contract of the format %s: check it with --contract %s", answer.Format, answer.Contract)
 	}
 	if answer.Bad > 0 {
-		t.say("monitor: %d bad records are left out", answer.Bad)
 		return exitError{exitViolated}
 	}
 	return nil
+}
+
+// tellConverted says what was read, what was written, and what is left out.
+func tellConverted(t *terminal, file string, convert *app.Convert, answer *app.Converted) {
+	if more := answer.Bad - whole.MaxDeadLetters; more > 0 {
+		t.say("monitor: %d more bad records in %s", more, file)
+	}
+	if _, ok := t.stderr.(jsonLines); ok {
+		t.say("%s of %s, in the format %s, written as %s; %s left out", whole.Plural(int64(answer.Transactions), "transaction", "transactions"),
+			file, answer.Format, convert.To, whole.Plural(int64(answer.Bad), "bad record", "bad records"))
+		return
+	}
+	table := summary{{"file", "format", "bad records, left out", "transactions, written", "as"}}
+	table.add(file, string(answer.Format), fmt.Sprint(answer.Bad), fmt.Sprint(answer.Transactions), string(convert.To))
+	fmt.Fprintf(t.stderr, "%s", table.append(nil))
 }

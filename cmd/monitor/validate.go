@@ -43,20 +43,20 @@ func validateCommand(t *terminal) *cobra.Command {
 
 func validateFiles(t *terminal, files []string, output string, tell func(bytes int)) error {
 	invalid, unreadable := false, false
-	table := summary{{"file", "records", "invalid", "transactions"}}
+	table := summary{{"file", "records", "valid", "invalid", "transactions", "operations"}}
 	for _, file := range files {
 		s, err := app.SurveyFile(file, t.stdin, tell)
 		switch {
 		case err != nil:
 			unreadable = true
-			table.add(printable(file), "cannot be read", "", "")
+			table.add(printable(file), "-", "-", "-", "-", "cannot be read")
 			err = tellUnreadable(t, file, output, err)
 		case output == "jsonl":
 			invalid = invalid || s.Invalid > 0
 			err = json.NewEncoder(t.stdout).Encode(s)
 		default:
 			invalid = invalid || s.Invalid > 0
-			table.add(printable(file), fmt.Sprint(s.Records), fmt.Sprint(s.Invalid), fmt.Sprint(s.Transactions))
+			table.add(printable(file), fmt.Sprint(s.Records), fmt.Sprint(s.Records-s.Invalid), fmt.Sprint(s.Invalid), fmt.Sprint(s.Transactions), fmt.Sprint(s.Operations))
 			_, err = t.stdout.Write(appendSurvey(nil, s))
 		}
 		if err != nil {

@@ -399,6 +399,16 @@ func (r *Report) Share(level string) string {
 	return window.Decided{Share: share}.Percent()
 }
 
+// Refuting are the findings that refute the level.
+func (r *Report) Refuting(l isolation.Level) (all []*finding.Finding) {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; RefutesAny(f.Refutes, []isolation.Level{l}) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
 // RefutesAny says whether a finding that refutes the named levels refutes one of
 // those asked for.
 func RefutesAny(names []string, asked []isolation.Level) bool {
