@@ -133,6 +133,7 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 			others.add(&r.Findings[i])
 		}
 		if output == "junit" {
+			suite.bad(a.File, a.DeadLetters, a.NumDead)
 			suite.add(r)
 			return nil
 		}
@@ -140,7 +141,7 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 	})
 	switch {
 	case err == nil && output == "junit":
-		err = suite.write(t.stdout)
+		err = suite.write(t.stdout, "monitor check")
 	case err == nil && output == "text":
 		var end []byte
 		if first != nil {
@@ -197,11 +198,7 @@ func tellReport(t *terminal, r *whole.Report, output string) error {
 }
 
 func tellUnreadable(t *terminal, file, output string, fault error) error {
-	reason := fault.Error()
-	var path *fs.PathError
-	if errors.As(fault, &path) {
-		reason = path.Err.Error() // the file is named beside it
-	}
+	reason := reasonOf(fault)
 	if output == "jsonl" {
 		return json.NewEncoder(t.stdout).Encode(struct {
 			File  string `json:"file"`
@@ -210,4 +207,13 @@ func tellUnreadable(t *terminal, file, output string, fault error) error {
 	}
 	t.fail(fmt.Errorf("%s cannot be read: %s", printable(file), reason))
 	return nil
+}
+
+// reasonOf is why a file cannot be read; the file is named beside it.
+func reasonOf(fault error) string {
+	var path *fs.PathError
+	if errors.As(fault, &path) {
+		return path.Err.Error()
+	}
+	return fault.Error()
 }

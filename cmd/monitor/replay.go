@@ -75,7 +75,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.Var(newExpect(&r.Watch), "expect", "level that decides --finding: the level that its service expects")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
-	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the output; junit: a test suite for CI, with a case for each level")
 	f.StringVar(&logLevel, "log-level", logLevel, "lowest level that is logged: debug, info, warn, error")
 	f.StringVar(&logFormat, "log-format", logFormat, "form of the log on standard error: text, json")
 	return c
@@ -84,12 +84,19 @@ func replayCommand(t *terminal) *cobra.Command {
 // replayAll replays and answers.
 func replayAll(ctx context.Context, t *terminal, replay *app.Replay, output string) error {
 	told, r := 0, &replay.Config
+	var bad []whole.DeadLetter
 	replay.DeadLetter = func(position, reason string) {
 		if told++; told <= whole.MaxDeadLetters {
+			bad = append(bad, whole.DeadLetter{Position: position, Reason: reason})
 			t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
 		}
 	}
 	answer, err := replay.Run(ctx)
+	suite := junitSuite{}
+	if output == "junit" && err != nil && ctx.Err() == nil {
+		suite.unreadable("replay", err)
+		return errors.Join(err, suite.write(t.stdout, "monitor replay"))
+	}
 	if err != nil && ctx.Err() != nil {
 		return exitError{exitInterrupted}
 	}
@@ -107,7 +114,8 @@ func replayAll(ctx context.Context, t *terminal, replay *app.Replay, output stri
 		answer.Closed, answer.Undecided = nil, "the service in "+r.Data+" says: "+untold.Error()
 		untold = nil
 	}
-	if err := tellReplayed(t, answer, r, output); err != nil {
+	suite.bad(answer.File, bad, told)
+	if err := tellReplayed(t, answer, r, output, &suite); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	if untold != nil {
@@ -118,7 +126,7 @@ func replayAll(ctx context.Context, t *terminal, replay *app.Replay, output stri
 
 // tellReplayed prints findings to standard output, one a line as JSON or for people,
 // the closed horizon finding last. As JSON, verdicts go to standard error.
-func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string) error {
+func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string, suite *junitSuite) error {
 	for _, x := range []struct {
 		n         int64
 		one, many string
@@ -139,6 +147,13 @@ func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string)
 	}
 	if r.Undecided != "" {
 		t.say("monitor: finding %s stays open: %s", printable(c.Finding), printable(r.Undecided))
+	}
+	if output == "junit" {
+		suite.add(&r.Report)
+		if r.Closed != nil {
+			suite.Out += string(words.Append(nil, r.Closed, false))
+		}
+		return suite.write(t.stdout, "monitor replay")
 	}
 	if output == "jsonl" {
 		out := json.NewEncoder(t.stdout)
