@@ -61,6 +61,9 @@ func configShowCommand(t *terminal) *cobra.Command {
 			if t.unread != nil {
 				err = usageError{errors.Join(t.unread, err)}
 			}
+			if s.Log.Format == "json" {
+				t.asJSON() // the file can ask for it, even if something in it is wrong
+			}
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/isowatch/isowatch/internal/app"
 )
 
@@ -128,6 +130,7 @@ func mess(t *testing.T) {
 		"bad.yaml":    "sources: [\n", "key.yaml": "windw: 1m\n", "bad.pem": "no PEM\n", "folder/file": "",
 		"bad.jsonl": aRecord + "no record\n", "empty.jsonl": "", "good.yaml": "data: e\nhttp:\n  address: \"off\"\n",
 		"log.yaml":        "data: f\nhttp:\n  address: \"off\"\nlog:\n  format: json\n",
+		"wronglog.yaml":   "log: {format: json}\nhttp: {address: nowhere}\n",
 		"nocert.yaml":     "data: d\nhttp:\n  address: 127.0.0.1:0\n  cert-file: nowhere.pem\n  key-file: nowhere.pem\n",
 		"badcert.yaml":    "data: d\nhttp:\n  address: 127.0.0.1:0\n  cert-file: bad.pem\n  key-file: bad.pem\n",
 		"nopassword.yaml": "data: d\nhttp:\n  address: 127.0.0.1:0\n  user: me\n  password-file: nowhere.txt\n",
@@ -178,12 +181,18 @@ func TestFailures(t *testing.T) {
 // ended runs a command line that ends by itself.
 func ended(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
+	return endedIn(t, nil, args...)
+}
+
+// endedIn is ended in an environment.
+func endedIn(t *testing.T, env map[string]string, args ...string) (code int, said string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var stderr bytes.Buffer
 	code = run(ctx, args, terminal{
 		stdin: strings.NewReader(aRecord), stdout: new(bytes.Buffer), stderr: &stderr,
-		lookupEnv: func(string) (string, bool) { return "", false }, environ: func() []string { return nil },
+		lookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }, environ: func() []string { return nil },
 	})
 	if ctx.Err() != nil {
 		t.Error("it did not end")
@@ -240,8 +249,16 @@ func TestJSONLines(t *testing.T) {
 	} else {
 		wantJSON(t, said)
 	}
+	if code, said := ended(t, "run", "--config", "wronglog.yaml"); code != exitUsage || !strings.Contains(said, "wronglog.yaml:2: http") {
+		t.Errorf("exit code %d:\n%s", code, said)
+	} else {
+		wantJSON(t, said)
+	}
 	if !asksForJSON(nil, func(name string) (string, bool) { return "json", name == "ISOWATCH_LOG_FORMAT" }) {
 		t.Error("the environment is not asked")
+	}
+	if asksForJSON([]string{"check", "--", "--log-format", "json"}, func(string) (string, bool) { return "", false }) {
+		t.Error("the names of files are asked")
 	}
 }
 
@@ -259,5 +276,49 @@ func TestCodeOf(t *testing.T) {
 		if code, _ := codeOf(err); code != want {
 			t.Errorf("%v: %d, want %d", err, code, want)
 		}
+	}
+}
+
+// TestJSONAnywhere: the log is JSON wherever on the command line, or in the environment, that is asked for.
+func TestJSONAnywhere(t *testing.T) {
+	mess(t)
+	for _, args := range []string{
+		"bogus", "--bogus", "chek x", "help bogus", "config bogus", "completion bogus", "version x", "check", "check --bogus", "check -o", "check -o xml x",
+		"check nowhere.jsonl", "validate nowhere.jsonl", "convert nowhere.jsonl", "replay --file nowhere.jsonl", "findings --data nowhere",
+		"config check key.yaml", "config show --config bad.yaml", "run --config key.yaml", "run --stdin --expect nonsense", "probe nosql://x",
+		"workload sim:serializable", "demo --duration -1s", "man --dir good.jsonl/x", "explain nonsense", "",
+	} {
+		fields := strings.Fields(args)
+		for place, run := range map[string]func() (int, string){
+			"before":      func() (int, string) { return ended(t, append([]string{"--log-format", "json"}, fields...)...) },
+			"after":       func() (int, string) { return ended(t, append(fields, "--log-format=json")...) },
+			"environment": func() (int, string) { return endedIn(t, map[string]string{"ISOWATCH_LOG_FORMAT": "json"}, fields...) },
+		} {
+			code, said := run()
+			wantJSON(t, said)
+			if args != "" && (code != exitUsage || !strings.Contains(said, `"level":"ERROR"`)) {
+				t.Errorf("monitor %s, %s: exit code %d:\n%s", args, place, code, said)
+			}
+		}
+	}
+}
+
+// TestOutputHasShortForm: -o is --output wherever that is.
+func TestOutputHasShortForm(t *testing.T) {
+	began, n := false, 0
+	term := terminal{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), lookupEnv: func(string) (string, bool) { return "", false }}
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		if f := c.Flags().Lookup("output"); f != nil {
+			if n++; f.Shorthand != "o" {
+				t.Errorf("%s: --output has the short form %q", c.CommandPath(), f.Shorthand)
+			}
+		}
+		for _, sub := range c.Commands() {
+			look(sub)
+		}
+	}
+	if look(rootCommand(&term, &began)); n < 7 {
+		t.Errorf("%d commands have --output", n)
 	}
 }

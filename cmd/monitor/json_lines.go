@@ -36,6 +36,9 @@ func asksForJSON(args []string, lookup func(string) (string, bool)) bool {
 	const flag = "--log-format"
 	format, _ := lookup(variableOf(flag[2:]))
 	for i, a := range args {
+		if a == "--" {
+			break // what follows are no flags
+		}
 		if value, ok := strings.CutPrefix(a, flag+"="); ok {
 			format = value
 		} else if a == flag && i+1 < len(args) {
