@@ -305,7 +305,9 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 		if r.freezes = spoken && !r.timed; !spoken {
 			r.ahead, nodes = true, m.graph.First(i, lookedAt(n))
 		}
-		switch r.run(nodes); {
+		r.run(nodes)
+		r.missed = r.missed || spoken && m.choices.overtaken(i, nodes)
+		switch {
 		case len(r.misfits) > 0 || r.missed:
 			r.drop()
 			m.choices.orderLive(i, n, len(r.misfits) > 0)
@@ -321,4 +323,38 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 		}
 	}
 	return clean
+}
+
+// overtaken says whether a transaction that begins among the nodes, and commits behind them, writes
+// a key blindly that another one commits to between the two: once its begin has frozen, they overlap
+// in every order. nodes are the first ones of the i-th view.
+func (o *choices) overtaken(i int, nodes []uint32) (found bool) {
+	if !o.graph.Split(i) || o.views[i].Base == isolation.Prefix {
+		return false
+	}
+	last := nodes[len(nodes)-1]
+	open := map[uint32]uint32{} // node of the commit, by key
+	look := func(n uint32) {
+		o.infer.EachBlindWrite(uint32(o.graph.VertexOf(i, n)), func(k, v uint32) {
+			commit, ok := open[k]
+			switch {
+			case n&1 == 1:
+				found = found || ok && n != commit && o.graph.Before(i, n, commit)
+			case o.graph.Before(i, last, n+1):
+				open[k], found = n+1, found || ok && commit != n+1 // one of the two is behind the other
+			}
+		})
+	}
+	for _, n := range nodes {
+		look(n)
+	}
+	if len(open) == 0 || found {
+		return found
+	}
+	for _, n := range o.graph.First(i, lookedAt(len(nodes)))[len(nodes):] {
+		if n&1 == 1 {
+			look(n)
+		}
+	}
+	return found
 }

@@ -169,7 +169,7 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	if known {
 		return c
 	}
-	assumed = append(o.readersOfFrozen(i, c, txns, assumed), begun...)
+	assumed = append(o.readersOfFrozen(i, c, txns, pieces, assumed), begun...)
 	if c.past > 0 {
 		assumed = append(assumed, solve.Edge{From: c.past, To: c.past + 1})
 	}
@@ -203,8 +203,8 @@ func sortedPieces(pieces []piece) []piece {
 }
 
 // readersOfFrozen appends that live readers of what is frozen come before the live
-// writers of the key.
-func (o *choices) readersOfFrozen(i int, c *constraints, txns []uint32, dst []solve.Edge) []solve.Edge {
+// writers of the key, also those that have begun in what is frozen.
+func (o *choices) readersOfFrozen(i int, c *constraints, txns []uint32, pieces []piece, dst []solve.Edge) []solve.Edge {
 	p := &c.problem
 	byKey := map[uint32]int{}
 	for k := range p.Keys {
@@ -212,15 +212,27 @@ func (o *choices) readersOfFrozen(i int, c *constraints, txns []uint32, dst []so
 			byKey[o.infer.KeyOfVersion(c.chains[from].Versions[0])] = k
 		}
 	}
+	begun := map[uint32][]solve.Node{} // commits by key
+	for x := range pieces {
+		if x := &pieces[x]; x.at < 0 && x.unit.In < 0 && x.unit.InAnti >= 0 {
+			begun[x.key] = append(begun[x.key], x.unit.InAnti)
+		}
+	}
 	for _, t := range txns {
 		o.infer.EachBlindRead(t, func(key, v uint32) {
 			k, ok := byKey[key]
-			if !ok || o.liveVersion(i, v) || o.infer.IsRepeated(v) || o.infer.Unwritten(v) {
+			if !ok && begun[key] == nil || o.liveVersion(i, v) || o.infer.IsRepeated(v) || o.infer.Unwritten(v) {
 				return
 			}
 			node, _, _ := o.graph.Ends(i, incremental.Vertex(t), incremental.Vertex(t), incremental.Labels(infer.RW))
 			r := c.nodeAt(node)
 			if r < 0 {
+				return
+			}
+			for _, commit := range begun[key] {
+				dst = append(dst, solve.Edge{From: r, To: commit})
+			}
+			if !ok {
 				return
 			}
 			from, to := p.Range(k)

@@ -163,6 +163,18 @@ func TestHealthyBlindWrites(t *testing.T) {
 	}
 }
 
+// TestBegunBlindWriters: streams in which a begin froze before the commit of another blind writer of
+// the key (524, 1019), or before somebody read what had left the window there (1109, 1712).
+func TestBegunBlindWriters(t *testing.T) {
+	t.Parallel()
+	x := healthy{snapshots: true, keys: 100, blind: 0.3, unknown: 0.02}
+	for _, seed := range []uint64{524, 1019, 1109, 1712} {
+		if why := x.look(t, seed, false); why != "" {
+			t.Errorf("seed %d: %s", seed, why)
+		}
+	}
+}
+
 // look says what is wrong with the verdicts on a stream.
 func (x healthy) look(t *testing.T, seed uint64, stamps bool) string {
 	h, commits := x.draw(rand.New(rand.NewPCG(seed, 91)))
