@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // parts are the sections that every page of an anomaly has.
@@ -14,6 +16,20 @@ var sentence = regexp.MustCompile(`[.!?](\s|$)`)
 
 // noPicture are pages of findings that name no operations.
 var noPicture = map[string]bool{"horizon": true, "weaker-than-expected": true}
+
+// What a page tells and what a finding means stand one below the other: they share no four words in a row, or
+// the same thing would be read twice.
+func TestMeaningSaysMore(t *testing.T) {
+	for _, p := range Anomalies() {
+		happened := strings.Join(strings.Fields(strings.ToLower(p.Section("What happened"))), " ")
+		words := strings.Fields(strings.ToLower(isolation.MeaningOf(p.Names[0])))
+		for i := range len(words) - 3 {
+			if text := strings.Trim(strings.Join(words[i:i+4], " "), ".,:;"); strings.Contains(happened, text) {
+				t.Errorf("%s says twice: %s", p.Names[0], text)
+			}
+		}
+	}
+}
 
 // Every page tells what happened in two sentences, and has an example of at most five lines
 // with its picture, and a link in every line of what to read.

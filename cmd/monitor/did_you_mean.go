@@ -16,7 +16,7 @@ import (
 func meantFlag(c *cobra.Command, err error) error {
 	_, name, unknown := strings.Cut(err.Error(), "unknown flag: --")
 	if !unknown {
-		return plainValue(err)
+		return err
 	}
 	var names []string
 	add := func(f *pflag.Flag) { names = append(names, f.Name) }

@@ -7,27 +7,6 @@ import (
 	"strings"
 )
 
-// wantedOf says what a flag wants, where the standard library only says what it did not understand.
-var wantedOf = []struct{ library, want string }{
-	{"time: ", "want a duration such as 60s or 5m"},
-	{"strconv.ParseInt: ", "want a whole number that is not too large"},
-	{"strconv.ParseUint: ", "want a whole number, 0 or larger"},
-	{"strconv.ParseFloat: ", "want a number"},
-	{"strconv.ParseBool: ", "want true or false"},
-}
-
-// plainValue says in plain words why a flag refused its value.
-func plainValue(err error) error {
-	for _, w := range wantedOf {
-		if before, _, ok := strings.Cut(err.Error(), "flag: "+w.library); ok {
-			return fmt.Errorf("%sflag: %s", before, w.want)
-		} else if strings.HasPrefix(err.Error(), w.library) {
-			return errors.New(w.want)
-		}
-	}
-	return err
-}
-
 // failedTo says what could not be done with a file, by the operation that failed.
 var failedTo = map[string]string{
 	"stat": "cannot be read", "lstat": "cannot be read", "open": "cannot be opened", "read": "cannot be read",

@@ -36,22 +36,16 @@ func isTerminal(w io.Writer) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a character device that nobody reads
+	return err != nil || !os.SameFile(info, null)
 }
 
 // say writes a line of progress to standard error.
 func (t *terminal) say(format string, args ...any) {
 	fmt.Fprintf(t.stderr, format+"\n", args...)
-}
-
-// fault writes to standard error what is wrong, of a command that goes on and fails at the end.
-func (t *terminal) fault(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if w, ok := t.stderr.(jsonLines); ok {
-		w.log(slog.LevelError, text)
-		return
-	}
-	fmt.Fprintln(t.stderr, text)
 }
 
 // logger logs to standard error, as text or as JSON.
