@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -75,7 +77,7 @@ func StartEmbedded(ctx context.Context, o EmbeddedOptions) (*Embedded, error) {
 	s.SetLogger(log, false, false)
 	s.Start()
 	e := &Embedded{server: s}
-	if err := e.ready(ctx, log); err != nil {
+	if err := e.ready(ctx, log, net.JoinHostPort(host, strconv.Itoa(o.Port))); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	if err := e.ensureStream(ctx, &o); err != nil {
@@ -102,10 +104,10 @@ func (o *EmbeddedOptions) validate() error {
 }
 
 // ready waits for connections to be taken.
-func (e *Embedded) ready(ctx context.Context, log *serverLog) error {
+func (e *Embedded) ready(ctx context.Context, log *serverLog, address string) error {
 	failed := func(reason string) error {
 		if strings.Contains(reason, syscall.EADDRINUSE.Error()) {
-			return fmt.Errorf("embedded nats: %s%w", strings.TrimSuffix(reason, syscall.EADDRINUSE.Error()), syscall.EADDRINUSE)
+			return fmt.Errorf("embedded nats: %s: %w", address, syscall.EADDRINUSE) // the server names the address twice
 		}
 		return fmt.Errorf("embedded nats: %s", reason)
 	}

@@ -112,7 +112,7 @@ func TestEmbeddedFailures(t *testing.T) {
 		want []string
 	}{
 		{"options", t.Context(), EmbeddedOptions{Port: 70000, MaxBytes: -1}, []string{"no directory", "70000", "stream needs", "negative"}},
-		{"port in use", t.Context(), EmbeddedOptions{Dir: t.TempDir(), Port: port, Stream: "S", Subjects: []string{"s"}}, []string{"listening", strconv.Itoa(port), "in use"}},
+		{"port in use", t.Context(), EmbeddedOptions{Dir: t.TempDir(), Port: port, Stream: "S", Subjects: []string{"s"}}, []string{"address already in use", strconv.Itoa(port), "in use"}},
 		{"directory is a file", t.Context(), EmbeddedOptions{Dir: file, Port: -1, Stream: "S", Subjects: []string{"s"}}, []string{"not a directory"}},
 		{"stream name", t.Context(), EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "a.b", Subjects: []string{"s"}}, []string{"stream a.b"}},
 		{"ended context", ended, EmbeddedOptions{Dir: t.TempDir(), Port: -1, Stream: "S", Subjects: []string{"s"}}, []string{"canceled"}},
