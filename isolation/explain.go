@@ -46,6 +46,9 @@ func Explain(w *witness, headline string) string {
 // short is what the i-th transaction is called: its id where all ids are short,
 // otherwise T1, T2 and so on.
 func (w *witness) short(i int) string {
+	if w.byID {
+		return w.headlineID(i)
+	}
 	for j := range w.Txns {
 		if len(w.Txns[j].ID) > 20 {
 			return fmt.Sprintf("T%d", i+1)
@@ -218,7 +221,7 @@ func namedBecause(w *witness, e *finding.Dependency) string {
 
 // sentence says what is wrong for findings that are not cycles.
 func sentence(w *witness) string {
-	key, value := w.Key, clip(w.Value)
+	key, value := keyName(w.Key), clip(w.Value)
 	a, b := w.short(0), w.short(len(w.Txns)-1)
 	switch w.Anomaly {
 	case finding.Internal:

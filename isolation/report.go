@@ -105,7 +105,8 @@ func NameOf(kind finding.AnomalyKind) Name {
 func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 	w := (&witness{Witness: of}).shownFirst(&n)
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
-	f.Headline, f.Meaning = Cut(w.shorten(n.summary(w)), maxValue), MeaningOf(n.Anomaly)
+	edges := w.shownEdges(&n)
+	f.Headline, f.Meaning = Cut(w.shorten(n.summary(w, edges)), maxValue), MeaningOf(n.Anomaly)
 	SetRefuted(f, n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
 	if w.Anomaly == finding.Internal && interleaved(w) {
@@ -122,7 +123,6 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 		note(&f.Names, t.ID, t.Name)
 		note(&f.Endpoints, t.ID, t.Labels[finding.EndpointLabel])
 	}
-	edges := w.shownEdges(&n)
 	for i := range edges {
 		e := &edges[i]
 		f.Edges = append(f.Edges, finding.Edge{
