@@ -26,14 +26,7 @@ func NameCycle(of *finding.Witness) Name {
 	}
 	labels := w.labels()
 	c, f := classify(labels)
-	name := cycleName(c, f)
-	title := cycleTitle(labels, name)
-	if predicates(w) {
-		name = strings.Replace(name, "-item", "", 1)
-		if c == classG2 {
-			title = anomalies[name].title
-		}
-	}
+	name, title := titled(labels, predicates(w))
 	if losesUpdate(p, labels) {
 		name = "lost-update"
 		title = anomalies[name].title
@@ -42,6 +35,20 @@ func NameCycle(of *finding.Witness) Name {
 		return Name{name, missedTitle(MonotonicAtomicView, Plain), finding.KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
 	}
 	return Name{name, title, finding.KindViolation, weakest(labels), severity(c, f)}
+}
+
+// titled is what a cycle with these labels is called; ranged: a range takes part.
+func titled(labels []finding.Label, ranged bool) (name, title string) {
+	c, f := classify(labels)
+	name = cycleName(c, f)
+	title = cycleTitle(labels, name)
+	if ranged {
+		name = strings.Replace(name, "-item", "", 1)
+		if c == classG2 {
+			title = anomalies[name].title
+		}
+	}
+	return name, title
 }
 
 // NameOf names what inference found without a cycle.

@@ -124,8 +124,12 @@ func saturatedName(w *witness) (n Name, ok bool) {
 	case follows(w, finding.Process):
 		l.Family = StrongSession
 	}
-	name := cycleName(classSingle, l.Family)
-	return Name{name, missedTitle(base, l.Family), finding.KindViolation, []Level{l}, severity(classSingle, l.Family)}, true
+	return missedName(l), true
+}
+
+// missedName is the name of a read that missed what was in its past, as the level has it.
+func missedName(l Level) Name {
+	return Name{cycleName(classSingle, l.Family), missedTitle(l.Base, l.Family), finding.KindViolation, []Level{l}, severity(classSingle, l.Family)}
 }
 
 // missedTitle is the plain name of a read that missed what was in its past.

@@ -47,7 +47,7 @@ func explain(w io.Writer, name string) error {
 	if _, level := docs.Named(docs.Levels(), name); !ok && !level {
 		p, ok = docs.Find(anomalies, name)
 	}
-	if base := strings.TrimSuffix(strings.TrimSuffix(name, "-process"), "-realtime"); !ok && base != name { // Elle's variants
+	if base := withoutOrder(name); !ok && base != name {
 		p, ok = docs.Find(anomalies, base)
 	}
 	if ok {
@@ -66,6 +66,19 @@ func explain(w io.Writer, name string) error {
 		return explainLevel(w, l)
 	}
 	return explainProduct(w, name)
+}
+
+// inOrder is what a name or a title has at its end where session order or real time takes part.
+var inOrder = []string{"-process", "-realtime", " with session order", " with real time", " in real time", " in a session", " in sessions"}
+
+// withoutOrder is the name without that.
+func withoutOrder(name string) string {
+	for _, end := range inOrder {
+		if len(name) > len(end) && strings.EqualFold(name[len(name)-len(end):], end) {
+			return name[:len(name)-len(end)]
+		}
+	}
+	return name
 }
 
 // tellSettings lists what products mean by a name that is also one of their settings.
@@ -245,6 +258,9 @@ func everyName() []string {
 	names := explained()
 	for _, p := range slices.Concat(docs.Anomalies(), docs.Phenomena()) {
 		names = append(names, p.Names...)
+	}
+	for _, t := range isolation.EveryTitle() {
+		names = append(names, t.Title)
 	}
 	return append(names, isolation.EveryName()...)
 }
