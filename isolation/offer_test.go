@@ -25,6 +25,9 @@ func TestOffer(t *testing.T) {
 	if got, want := Offer("strat-f", near), "did you mean start-f?"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got, want := Offer("foo", near), "some are end, start-a, start-b, start-c, start-d"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	all := Offer("read", strings.Fields("read-a read-b read-c read-d read-e read-f read-g"))
 	if n := strings.Count(all, ",") + 1; n != 5 {
 		t.Errorf("%d names: %q", n, all)

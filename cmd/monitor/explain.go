@@ -42,8 +42,12 @@ func explain(w io.Writer, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return usagef("no name is given; 'monitor explain' lists what there is")
 	}
+	name = strings.TrimPrefix(strings.TrimSpace(name), ":") // Elle's keywords
 	anomalies := slices.Concat(docs.Anomalies(), docs.Phenomena())
 	p, ok := docs.Named(anomalies, name)
+	if alone, _, more := strings.Cut(name, "("); more && !ok { // as they are printed: G2-item (write skew), ThinAirRead(TAP-a)
+		name = strings.TrimSpace(alone)
+	}
 	if _, level := docs.Named(docs.Levels(), name); !ok && !level {
 		p, ok = docs.Find(anomalies, name)
 	}
@@ -155,11 +159,11 @@ func explainProduct(w io.Writer, name string) error {
 	product, setting, one := strings.Cut(name, "/")
 	settings := isolation.Settings(product)
 	if len(settings) == 0 {
-		if best := isolation.Closest(name, everyName()); best != "" {
-			return usagef("nothing is called %q; did you mean %q?", printable(name), best)
-		}
 		if why := isolation.Elsewhere(product); why != nil {
 			return usageError{why}
+		}
+		if best := isolation.Closest(name, everyName()); best != "" {
+			return usagef("nothing is called %q; did you mean %q?", printable(name), best)
 		}
 		return usagef("nothing is called %q; 'monitor explain' lists what there is", printable(name))
 	}
@@ -262,6 +266,7 @@ func everyName() []string {
 	for _, t := range isolation.EveryTitle() {
 		names = append(names, t.Title)
 	}
+	names = append(names, isolation.ProductNames()...)
 	return append(names, isolation.EveryName()...)
 }
 
