@@ -165,7 +165,7 @@ var elsewhere = map[string]string{
 
 const sqlServer = "its SNAPSHOT is snapshot-isolation, its READ COMMITTED is read-committed, and its SERIALIZABLE is serializable: name that level"
 
-const managed = "it runs PostgreSQL, MySQL or another product: name that one, as in postgresql/repeatable-read"
+const managed = "it runs PostgreSQL, MySQL or another product: name that product, as in postgresql/repeatable-read"
 
 // Elsewhere says what to name instead of a product that has no settings here; nil: it has some, or is not
 // known at all.
