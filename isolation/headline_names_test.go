@@ -55,3 +55,15 @@ func TestHeadlineIDs(t *testing.T) {
 		t.Errorf("%q, want T3", got)
 	}
 }
+
+// In the proof too, a key of digits does not read as a value.
+func TestKeysInEvidence(t *testing.T) {
+	w := &witness{Witness: &finding.Witness{Txns: []event.Record{
+		{ID: "T1", Ops: []event.RecordOp{{Kind: event.Read, Key: "7", Value: "1"}}},
+		{ID: "T2", Ops: []event.RecordOp{{Kind: event.Write, Key: "7", Value: "2"}}},
+	}}}
+	e := finding.Dependency{From: 0, To: 1, Label: finding.RW, Key: "7", Value: "2", Shown: -1}
+	if got, want := because(w, &e), "T1 read key 7 = 1, which T2 overwrote with 2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -197,5 +197,5 @@ func pastSentence(w *witness, e *finding.Dependency) string {
 		s += because(w, &e.Past[i])
 	}
 	return fmt.Sprintf("%s read %s = %s of %s, and %s, which also wrote %s, comes before that reader: %s",
-		w.short(e.Shown), e.Key, clip(e.Value), w.short(e.To), w.short(e.From), e.Key, s)
+		w.short(e.Shown), keyName(e.Key), clip(e.Value), w.short(e.To), w.short(e.From), keyName(e.Key), s)
 }
