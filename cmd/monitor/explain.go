@@ -237,10 +237,29 @@ func appendAdvice(dst []byte, f *finding.Finding) []byte {
 	}
 	dst = fmt.Appendf(dst, "About the first finding, %s: %s\n\n", words.Visible(f.ID), words.Visible(f.Headline))
 	dst = fmt.Appendf(dst, "%s\n\n%s\n", docs.Readable(p.Section("What happened")), words.Visible(f.Meaning))
-	if advice := words.Advice(f); advice != "" {
-		dst = fmt.Appendf(dst, "\n%s", advice)
+	for line := range strings.Lines(words.Advice(f)) {
+		dst = fmt.Appendf(dst, "  %s", words.Visible(strings.TrimSuffix(line, "\n"))+"\n")
 	}
 	return fmt.Appendf(dst, "\nMore: monitor explain %s\n", p.Names[0])
+}
+
+// others are the anomalies that were found, in the order in which they were.
+type others struct{ names []string }
+
+func (o *others) add(f *finding.Finding) {
+	if _, ok := docs.Find(docs.Anomalies(), f.Anomaly); ok && !slices.Contains(o.names, f.Anomaly) {
+		o.names = append(o.names, f.Anomaly)
+	}
+}
+
+// append names the pages of the anomalies beside that of the finding that is explained.
+func (o *others) append(dst []byte, explained *finding.Finding) []byte {
+	for _, name := range o.names {
+		if name != explained.Anomaly {
+			dst = fmt.Appendf(dst, "About %s: monitor explain %s\n", words.Visible(name), words.Visible(name))
+		}
+	}
+	return dst
 }
 
 // worse is the finding of the two to explain, the first unless only the other is a violation of
