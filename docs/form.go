@@ -104,6 +104,16 @@ func asStrong(l isolation.Level) []string {
 	return names
 }
 
+// WhatHappened tells in plain text what an anomaly is, without what is about the example of its page,
+// and what to ask explain for. false: it has no page.
+func WhatHappened(anomaly string) (text, name string, ok bool) {
+	p, ok := advisedBy(anomaly)
+	if !ok {
+		return "", "", false
+	}
+	return Readable(p.Section("What happened")), occurrence{anomaly: anomaly}.page(), true
+}
+
 // isForm says whether session order or real time is on the cycle.
 func (o occurrence) isForm() bool {
 	_, _, ok := formOf(o.anomaly)

@@ -28,6 +28,9 @@ func TestEveryPageIsWhole(t *testing.T) {
 		if n := len(sentence.FindAllString(p.Section("What happened"), -1)); n != 2 {
 			t.Errorf("%s: %d sentences tell what happened, want 2", name, n)
 		}
+		if strings.Contains(p.Section("What happened"), "the example") {
+			t.Errorf("%s: what happened is told where no example is shown", name)
+		}
 		example := p.Section("Example")
 		_, history, _ := strings.Cut(example, "```json\n")
 		history, _, _ = strings.Cut(history, "```")

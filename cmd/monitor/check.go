@@ -105,7 +105,7 @@ func checkCommand(t *terminal) *cobra.Command {
 // verdict, since the answer is then not complete.
 func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *whole.Whole) error {
 	worst, unreadable := 0, 0
-	var first *finding.Finding
+	var explained []finding.Finding // at the end, the most serious first
 	suite := junitSuite{}
 	table := summary{{"file", "transactions", "findings", "verdict"}}
 	err := w.CheckFiles(files, func(a *whole.Answer) error {
@@ -127,8 +127,8 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 		}
 		worst = max(worst, rank(r.Outcome()))
 		table.add(printable(a.File), fmt.Sprint(r.Transactions), fmt.Sprint(len(r.Findings)), r.Outcome())
-		for i := range r.Findings {
-			first = worse(first, &r.Findings[i])
+		if output == "text" {
+			explained = explainLater(r, explained)
 		}
 		if output == "junit" {
 			suite.add(r)
@@ -140,10 +140,7 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 	case err == nil && output == "junit":
 		err = suite.write(t.stdout)
 	case err == nil && output == "text":
-		var end []byte
-		if first != nil {
-			end = appendAdvice(nil, first)
-		}
+		end := explainAll(explained)
 		if unreadable < len(files) {
 			end = table.append(end)
 		}
@@ -156,6 +153,25 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 		return exitError{exitUsage}
 	}
 	return exitWith([]string{window.OK, window.Unknown, window.Violated}[worst])
+}
+
+// explainLater takes from the answer the finding that is explained at the end, if it has a more serious
+// one than those before, or the first one.
+func explainLater(r *whole.Report, before []finding.Finding) []finding.Finding {
+	var first *finding.Finding
+	if len(before) > 0 {
+		first = &before[0]
+	}
+	was := first
+	for i := range r.Findings {
+		first = worse(first, &r.Findings[i])
+	}
+	if first == was {
+		return before
+	}
+	explained := append([]finding.Finding{*first}, before...)
+	*first = explainedLast(first)
+	return explained
 }
 
 func tellDeadLetters(t *terminal, a *whole.Answer) {

@@ -92,7 +92,7 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 	}
 	text := []byte("\n")
 	if told.first != nil {
-		text = append(appendAdvice(text, told.first), '\n')
+		text = append(appendAdvice(text, "the first finding", told.first), '\n')
 	}
 	_, err := t.stdout.Write(told.ending(lasted).append(text, &summary))
 	return err

@@ -216,18 +216,41 @@ func paragraph(b *strings.Builder, title string, names []string) {
 	b.WriteString(line + "\n")
 }
 
+// atTheEnd stands with a finding that is explained at the end.
+const atTheEnd = "See the end of the output."
+
+// explainedLast is the finding without its causes and steps, which stand once: at the end.
+func explainedLast(f *finding.Finding) finding.Finding {
+	short := *f
+	short.Causes, short.Next = nil, []string{atTheEnd}
+	return short
+}
+
 // appendAdvice explains one of the findings, which stand above: the end of an answer that has some.
-func appendAdvice(dst []byte, f *finding.Finding) []byte {
-	p, ok := docs.Find(docs.Anomalies(), f.Anomaly)
+func appendAdvice(dst []byte, which string, f *finding.Finding) []byte {
+	happened, name, ok := docs.WhatHappened(f.Anomaly)
 	if !ok {
 		return dst
 	}
-	dst = fmt.Appendf(dst, "About the first finding, %s: %s\n\n", words.Visible(f.ID), words.Visible(f.Headline))
-	dst = fmt.Appendf(dst, "%s\n\n%s\n", docs.Readable(p.Section("What happened")), words.Visible(f.Meaning))
+	dst = fmt.Appendf(dst, "About %s, %s: %s\n\n%s\n", which, words.Visible(f.ID), words.Visible(f.Headline), happened)
 	if advice := words.Advice(f); advice != "" {
 		dst = fmt.Appendf(dst, "\n%s", advice)
 	}
-	return fmt.Appendf(dst, "\nMore: monitor explain %s\n", p.Names[0])
+	return fmt.Appendf(dst, "\nMore: monitor explain %s\n", name)
+}
+
+// explainAll explains findings, the most serious first.
+func explainAll(all []finding.Finding) []byte {
+	var text []byte
+	for i := range all {
+		which := "the first finding"
+		if i > 0 {
+			which = "another finding"
+			text = append(text, '\n')
+		}
+		text = appendAdvice(text, which, &all[i])
+	}
+	return text
 }
 
 // worse is the finding of the two to explain, the first unless only the other is a violation of

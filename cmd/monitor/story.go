@@ -135,7 +135,11 @@ func (s *story) tell(p *planted, f *finding.Finding) error {
 		return nil
 	}
 	s.told[p.Bug] = true
-	_, err := s.text.Write(words.Append([]byte{'\n'}, f, s.color))
+	shown := *f
+	if s.first != nil && s.first.ID == f.ID {
+		shown = explainedLast(f)
+	}
+	_, err := s.text.Write(words.Append([]byte{'\n'}, &shown, s.color))
 	return err
 }
 
