@@ -61,6 +61,24 @@ func sections(file string) []Page {
 	return pages
 }
 
+// plainForm begins a paragraph of a level that is about its plain form alone.
+const plainForm = "**The plain form**: "
+
+// OfForm is the text of a level without what is about its plain form, where another form is meant.
+func OfForm(text string, other bool) string {
+	var parts []string
+	for _, part := range strings.Split(text, "\n\n") {
+		switch {
+		case !strings.HasPrefix(part, plainForm):
+			parts = append(parts, part)
+		case !other:
+			part = strings.TrimPrefix(part, plainForm)
+			parts = append(parts, strings.ToUpper(part[:1])+part[1:])
+		}
+	}
+	return strings.TrimRight(strings.Join(parts, "\n\n"), "\n") + "\n"
+}
+
 // pageOf reads the title, and the names from the line "Names: `a`, b, c.".
 func pageOf(text, heading string) Page {
 	title, _, _ := strings.Cut(strings.TrimPrefix(text, heading), "\n")

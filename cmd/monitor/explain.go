@@ -95,15 +95,12 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 	p, _ := docs.Find(docs.Levels(), section)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", l)
-	if l.Special == 0 && l.Family != isolation.Plain {
-		fmt.Fprintf(&b, "\nThis is %s with session order", section)
-		if l.Family == isolation.Strong {
-			b.WriteString(" and real time")
-		}
-		b.WriteString(".\n")
+	formed := l.Special == 0 && l.Family != isolation.Plain
+	if formed {
+		fmt.Fprintf(&b, "\n%s\n", aboutForm(l, section))
 	}
 	_, text, _ := strings.Cut(p.Text, "\n")
-	text = docs.Readable(text)
+	text = docs.Readable(docs.OfForm(text, formed))
 	if section != l.String() {
 		paragraph(&b, "Names", append([]string{l.String()}, isolation.OtherNames(l)...))
 		text = strings.Replace(text, "\nNames: ", fmt.Sprintf("\nNames of %s: ", section), 1)
@@ -124,6 +121,23 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 	paragraph(&b, "Products that promise more", more)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// aboutForm is what the form of a level adds to the plain one.
+func aboutForm(l isolation.Level, plain string) string {
+	sees := l.Base >= isolation.ReadAtomic // weaker ones promise nothing about which version is read
+	if l.Family == isolation.Strong {
+		text := fmt.Sprintf("This is %s with session order and real time. A transaction that ended before another one began comes first.", plain)
+		if sees {
+			text += "\nA transaction misses nothing that had ended before it began."
+		}
+		return text
+	}
+	text := fmt.Sprintf("This is %s with session order. The transactions of a session come in the order in which the client ran them.", plain)
+	if sees {
+		text += "\nA client sees its own earlier transactions. It may still read old data of other clients: to forbid that, ask for strong-" + plain + "."
+	}
+	return text
 }
 
 // promisedBy are the settings that promise l, by itself or with session order or real time, and those that promise a

@@ -295,3 +295,26 @@ func isExplained(t *testing.T, name string) {
 		t.Errorf("%s is explained as a level:\n%.60s", name, page.String())
 	}
 }
+
+// The page of each level speaks of its own form: nothing is said that only another form does, and
+// nobody is told to ask for the level itself.
+func TestLevelsSpeakOfTheirForm(t *testing.T) {
+	asked := regexp.MustCompile(`ask for (strong-[a-z-]+)(?: or (strong-[a-z-]+))?`)
+	for _, l := range isolation.AllLevels() {
+		var b strings.Builder
+		if err := explainLevel(&b, l); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range asked.FindAllStringSubmatch(b.String(), -1) {
+			for _, name := range m[1:] {
+				stronger, err := isolation.ParseLevel(name)
+				if name != "" && (err != nil || l.Implies(stronger) || !stronger.Implies(l)) {
+					t.Errorf("explain %s tells people to ask for %s (%v)", l, name, err)
+				}
+			}
+		}
+		if old := strings.Contains(b.String(), "may still read old data."); old != (l == isolation.Level{Base: isolation.Serializable}) {
+			t.Errorf("explain %s speaks of old data as the plain form does: %v\n%s", l, old, b.String())
+		}
+	}
+}
