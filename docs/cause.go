@@ -70,7 +70,7 @@ func (o occurrence) name() string {
 func (o occurrence) weakened() []string {
 	of, known := o.setting()
 	if !known {
-		if o.Level.Implies(isolation.Level{Base: isolation.ReadCommitted}) {
+		if slices.ContainsFunc(isolation.AllLevels(), o.weakerAllows) {
 			return []string{fmt.Sprintf("The transactions ran at a weaker level than %s: the database's default, a driver, a pool or an ORM can choose it.", o.Level)}
 		}
 		return nil
@@ -89,6 +89,12 @@ func (o occurrence) weakened() []string {
 		}
 	}
 	return causes
+}
+
+// weakerAllows says whether the level is weaker than the expected one and allows some of the anomaly.
+func (o occurrence) weakerAllows(l isolation.Level) bool {
+	ofKeys := l == isolation.Level{Special: isolation.Linearizable} // no setting that transactions run at by mistake
+	return l != o.Level && !ofKeys && o.Level.Implies(l) && l.Forbids(o.anomaly) != isolation.Ruled
 }
 
 // allowed says that the expected level allows the anomaly.

@@ -117,6 +117,23 @@ func TestAllowedIsNotReported(t *testing.T) {
 	}
 }
 
+// A weaker level is a cause only where it allows the anomaly.
+func TestWeakerLevelExplains(t *testing.T) {
+	for _, c := range []struct {
+		anomaly, expect string
+		cause           bool
+	}{
+		{"G0", "serializable", false}, {"duplicate-elements", "snapshot-isolation", false}, {"G0-process", "strong-session-read-uncommitted", true},
+		{"G1a", "read-committed", true}, {"lost-update", "snapshot-isolation", true}, {"G-single-item-realtime", "strong-serializable", true},
+	} {
+		a := AdviceOn(c.anomaly, expecting(t, c.expect, c.anomaly))
+		all := strings.Join(slices.Concat(a.Causes, a.Next), "\n")
+		if strings.Contains(all, "weaker level") != c.cause || strings.Contains(all, "expect less with") != c.cause {
+			t.Errorf("%s at %s: a weaker level: want %v in\n%s", c.anomaly, c.expect, c.cause, all)
+		}
+	}
+}
+
 // A form has a page of its own.
 func TestFormPage(t *testing.T) {
 	for _, anomaly := range isolation.AnomalyNames() {
