@@ -61,8 +61,8 @@ func TestStronger(t *testing.T) {
 		{"G0", "cassandra/lwt", "order these transactions in the application: no setting of cassandra is known to forbid it."},
 	} {
 		a := AdviceOn(c.anomaly, expecting(t, c.expect, c.anomaly))
-		if want := "If the application needs it kept out, " + c.want; !slices.Contains(a.Next, want) {
-			t.Errorf("%s at %s: %q, want %q", c.anomaly, c.expect, a.Next, want)
+		if !slices.ContainsFunc(a.Next, func(s string) bool { return strings.HasSuffix(s, ", "+c.want) }) {
+			t.Errorf("%s at %s: %q, want %q", c.anomaly, c.expect, a.Next, c.want)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestNamedSettingsForbid(t *testing.T) {
 				continue
 			}
 			for _, step := range AdviceOn(anomaly, e).Next {
-				if _, use, ok := strings.Cut(step, "kept out, use "); ok {
+				if _, use, ok := strings.Cut(step, ", use "); ok {
 					texts = append(texts, use)
 				}
 			}
