@@ -47,11 +47,13 @@ func TestAnnotations(t *testing.T) {
 	texts := (&Alertmanager{}).post(key, s.Alerts[key], time.Unix(900, 0)).Annotations
 	for name, want := range map[string]string{
 		"headline": "Two skewed.", "meaning": "A rule may be broken.", "causes": "Snapshot isolation.\nA bug.", "next": "Lock.",
-		"summary": "Two skewed.",
 	} {
 		if texts[name] != want {
 			t.Errorf("annotation %s is %q, want %q", name, texts[name], want)
 		}
+	}
+	if texts["summary"] != f.Headline {
+		t.Errorf("the summary is %q: what happened is not in it", texts["summary"])
 	}
 }
 

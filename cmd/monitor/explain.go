@@ -42,11 +42,11 @@ func explain(w io.Writer, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return usagef("no name is given; 'monitor explain' lists what there is")
 	}
+	anomalies := slices.Concat(docs.Anomalies(), docs.Phenomena())
 	if p, ok := docs.FormPage(name); ok {
 		_, err := io.WriteString(w, docs.Readable(p.Text))
 		return err
 	}
-	anomalies := slices.Concat(docs.Anomalies(), docs.Phenomena())
 	p, ok := docs.Named(anomalies, name)
 	if _, level := docs.Named(docs.Levels(), name); !ok && !level {
 		p, ok = docs.Find(anomalies, name)
