@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -16,7 +17,13 @@ const checksumOnRead = options.OnBlockRead
 // compactions, several a second under load, so they are debug lines here.
 type logger struct{ to *slog.Logger }
 
-func (l logger) Errorf(format string, args ...any)   { l.to.Error("badger: " + line(format, args)) }
+func (l logger) Errorf(format string, args ...any) {
+	level := slog.LevelError
+	if strings.HasPrefix(format, "Received err:") {
+		level = slog.LevelDebug // Open returns it
+	}
+	l.to.Log(context.Background(), level, "badger: "+line(format, args))
+}
 func (l logger) Warningf(format string, args ...any) { l.to.Warn("badger: " + line(format, args)) }
 func (l logger) Infof(format string, args ...any)    { l.to.Debug("badger: " + line(format, args)) }
 

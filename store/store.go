@@ -169,6 +169,9 @@ func openWait(dir string, o Options) (*badger.DB, error) {
 // that read-only; so such a folder is opened for writing first, which replays the
 // log and writes it out.
 func openBadger(dir string, o Options) (*badger.DB, error) {
+	if err := checkTables(dir, badgerOptions(dir, o)); err != nil {
+		return nil, err
+	}
 	if !o.ReadOnly {
 		db, err := openWriting(dir, o)
 		return db, describeOpen(dir, err)

@@ -417,3 +417,55 @@ func TestOptions(t *testing.T) {
 		t.Errorf("limits %d bytes, %d entries; a step of the engine needs 4 MiB and 10,000", s.db.MaxBatchSize(), s.db.MaxBatchCount())
 	}
 }
+
+// TestDamagedTables: a table that Badger would panic on is an error that names it. One that the
+// manifest does not name, as a kill leaves it, is none.
+func TestDamagedTables(t *testing.T) {
+	for name, damage := range map[string]func(text []byte) []byte{
+		"cut":    func(text []byte) []byte { return text[:3] },
+		"empty":  func([]byte) []byte { return nil },
+		"half":   func(text []byte) []byte { return text[:len(text)/2] },
+		"zeros":  func(text []byte) []byte { return make([]byte, len(text)) },
+		"ones":   func(text []byte) []byte { return bytes.Repeat([]byte{0xff}, len(text)) },
+		"a byte": func(text []byte) []byte { text[len(text)-1]++; return text },
+		"random": func(text []byte) []byte { return bytes.Repeat([]byte{0, 0, 1, 0xf3, 7}, len(text)/5) },
+	} {
+		for _, readOnly := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, readOnly), func(t *testing.T) {
+				dir := t.TempDir()
+				s := open(t, dir, Options{})
+				put(t, s, records, "a", "b")
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+				if err != nil || len(tables) == 0 {
+					t.Fatal(err, "no table")
+				}
+				text, err := os.ReadFile(tables[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = damage(text)
+				left := filepath.Join(dir, "000099.sst")
+				if err := os.WriteFile(left, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s = open(t, dir, Options{ReadOnly: readOnly})
+				keysOf(t, s, records, nil, nil, false)
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(tables[0], text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if s, err := Open(dir, Options{ReadOnly: readOnly}); err == nil {
+					s.Close()
+					t.Fatal("it opened")
+				} else if !strings.Contains(err.Error(), "000001.sst") && !strings.Contains(err.Error(), "table") {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}

@@ -119,6 +119,15 @@ type Config struct {
 	// Verify says why a witness is no contradiction; what it refuses is not reported. nil is
 	// [verify.Verify].
 	Verify func(*finding.Witness) error `json:"-"`
+	// Deciding, unless nil, is told of each level at which an order is searched for: that may take long.
+	Deciding func(isolation.Level) `json:"-"`
+}
+
+// deciding tells that an order is searched for at the level.
+func (c *Config) deciding(l isolation.Level) {
+	if c.Deciding != nil {
+		c.Deciding(l)
+	}
 }
 
 // Span is a duration for which zero can be meant.

@@ -107,6 +107,7 @@ func (s *reports) orders(i int) bool {
 // orderView decides the i-th view, and what follows for weaker ones. It returns
 // what cannot be ordered.
 func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
+	m.cfg.deciding(m.views[i])
 	c := m.choices.constraints(i, false)
 	if len(c.unchained) > 0 {
 		m.choices.orderings[i] = beyond

@@ -60,6 +60,7 @@ func (m *Machine) tryOrders() {
 				return
 			}
 		}
+		m.cfg.deciding(l)
 		switch verdict, core := h.Decide(triedLevel(l)); verdict {
 		case trial.Possible:
 			m.tried = append(m.tried, l)

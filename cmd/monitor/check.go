@@ -71,7 +71,7 @@ func checkCommand(t *terminal) *cobra.Command {
 			"is violated. --contract isolation=ignore judges all transactions by it.\n\n" +
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted.\n" +
 			"254 wrong usage, or a file that cannot be read (the others are still checked). 255 internal error.",
-		Args: cobra.MinimumNArgs(1),
+		Args: arguments(1, -1),
 		RunE: func(c *cobra.Command, files []string) error {
 			if err := w.Validate(); err != nil {
 				return usageError{err}
@@ -80,11 +80,11 @@ func checkCommand(t *terminal) *cobra.Command {
 			if expecting {
 				w.AskExpected(c.Flags().Changed("levels"))
 			}
-			reading := newReading(t, files)
-			return reading.while(c.Context(), func() error {
+			p := newProgress(t, files)
+			return p.while(c.Context(), func() error {
 				return checkFiles(t, files, output, allowEmpty, &whole.Whole{
 					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
-					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: reading.tell,
+					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: p.tell, Doing: p.doing,
 					Collector: &whole.Collector{SetPercent: debug.SetGCPercent, Collect: runtime.GC},
 				})
 			})
@@ -105,15 +105,16 @@ func checkCommand(t *terminal) *cobra.Command {
 // verdict, since the answer is then not complete.
 func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *whole.Whole) error {
 	worst, unreadable := 0, 0
-	var explained []finding.Finding // at the end, the most serious first
+	var first *finding.Finding
 	suite := junitSuite{}
-	table := summary{{"file", "transactions", "findings", "verdict"}}
+	others := &others{}
+	table := newChecked()
 	err := w.CheckFiles(files, func(a *whole.Answer) error {
 		tellDeadLetters(t, a)
 		r := a.Report
 		if a.Err != nil {
 			unreadable++
-			table.add(printable(a.File), "-", "-", "cannot be read")
+			table.unreadable(a.File)
 			if output == "junit" {
 				suite.unreadable(a.File, a.Err)
 			}
@@ -126,11 +127,13 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 			}
 		}
 		worst = max(worst, rank(r.Outcome()))
-		table.add(printable(a.File), fmt.Sprint(r.Transactions), fmt.Sprint(len(r.Findings)), r.Outcome())
-		if output == "text" {
-			explained = explainLater(r, explained)
+		table.add(r)
+		for i := range r.Findings {
+			first = worse(first, &r.Findings[i])
+			others.add(&r.Findings[i])
 		}
 		if output == "junit" {
+			suite.bad(a.File, a.DeadLetters, a.NumDead)
 			suite.add(r)
 			return nil
 		}
@@ -138,13 +141,13 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 	})
 	switch {
 	case err == nil && output == "junit":
-		err = suite.write(t.stdout)
+		err = suite.write(t.stdout, "monitor check")
 	case err == nil && output == "text":
-		end := explainAll(explained)
-		if unreadable < len(files) {
-			end = table.append(end)
+		var end []byte
+		if first != nil {
+			end = others.append(appendAdvice(nil, first), first)
 		}
-		_, err = t.stdout.Write(end)
+		_, err = t.stdout.Write(table.append(end))
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
@@ -153,25 +156,6 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 		return exitError{exitUsage}
 	}
 	return exitWith([]string{window.OK, window.Unknown, window.Violated}[worst])
-}
-
-// explainLater takes from the answer the finding that is explained at the end, if it has a more serious
-// one than those before, or the first one.
-func explainLater(r *whole.Report, before []finding.Finding) []finding.Finding {
-	var first *finding.Finding
-	if len(before) > 0 {
-		first = &before[0]
-	}
-	was := first
-	for i := range r.Findings {
-		first = worse(first, &r.Findings[i])
-	}
-	if first == was {
-		return before
-	}
-	explained := append([]finding.Finding{*first}, before...)
-	*first = explainedLast(first)
-	return explained
 }
 
 func tellDeadLetters(t *terminal, a *whole.Answer) {
@@ -209,22 +193,27 @@ func tellReport(t *terminal, r *whole.Report, output string) error {
 	if output == "jsonl" {
 		return json.NewEncoder(t.stdout).Encode(r)
 	}
-	_, err := t.stdout.Write(whole.AppendReport(nil, r, t.colors()))
+	_, err := t.stdout.Write(whole.AppendProofs(nil, r, t.colors()))
 	return err
 }
 
 func tellUnreadable(t *terminal, file, output string, fault error) error {
-	reason := fault.Error()
-	var path *fs.PathError
-	if errors.As(fault, &path) {
-		reason = path.Err.Error() // the file is named beside it
-	}
+	reason := reasonOf(fault)
 	if output == "jsonl" {
 		return json.NewEncoder(t.stdout).Encode(struct {
 			File  string `json:"file"`
 			Error string `json:"error"`
 		}{file, reason})
 	}
-	t.say("monitor: %s cannot be read: %s", file, reason)
+	t.fail(fmt.Errorf("%s cannot be read: %s", printable(file), reason))
 	return nil
+}
+
+// reasonOf is why a file cannot be read; the file is named beside it.
+func reasonOf(fault error) string {
+	var path *fs.PathError
+	if errors.As(fault, &path) {
+		return path.Err.Error()
+	}
+	return fault.Error()
 }

@@ -12,8 +12,8 @@ func configCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Check a configuration file, or show the settings in effect",
-		Args:  cobra.NoArgs,
 	}
+	subcommands(c)
 	c.AddCommand(configCheckCommand(t), configShowCommand(t))
 	return c
 }
@@ -25,7 +25,7 @@ func configCheckCommand(t *terminal) *cobra.Command {
 		Long: "Check reads configuration files of 'monitor run --config' and lists all their faults. It opens\n" +
 			"no other file: files of secrets and certificates need not exist.\n\n" +
 			"Exit codes: 0 all are valid, 254 one is not.",
-		Args: cobra.MinimumNArgs(1),
+		Args: arguments(1, -1),
 		RunE: func(_ *cobra.Command, files []string) error {
 			wrong := false
 			for _, file := range files {
@@ -36,7 +36,7 @@ func configCheckCommand(t *terminal) *cobra.Command {
 				}
 				if err != nil {
 					wrong = true
-					t.say("%v", err)
+					t.fault(err.Error())
 					continue
 				}
 				t.say("%s: nothing is wrong", file)
@@ -59,11 +59,14 @@ func configShowCommand(t *terminal) *cobra.Command {
 		Short: "Print all settings in effect, with their defaults, as a configuration file",
 		Long: "Show takes the flags of 'monitor run' and prints the settings that run would use, as a configuration file. Secrets are named\n" +
 			"by their file or variable. Logins in URLs, and all that follows the host, are masked.",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)
 			if t.unread != nil {
 				err = usageError{errors.Join(t.unread, err)}
+			}
+			if s.Log.Format == "json" {
+				t.asJSON() // the file can ask for it, even if something in it is wrong
 			}
 			if err != nil {
 				return err

@@ -27,12 +27,12 @@ func convertCommand(t *terminal) *cobra.Command {
 			"values. They have no unknown outcome: such a transaction becomes committed if its writes were read, else aborted.\n\n" +
 			"Exit codes: 0 all is written, 1 records that could not be read are left out. 130 interrupted.\n" +
 			"254 wrong usage, a file that cannot be read, or a history that the format cannot hold. 255 internal error.",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, files []string) error {
 			convert.To = history.Format(to)
-			reading := newReading(t, files)
-			convert.Tell = reading.tell
-			return reading.while(c.Context(), func() error { return convertFile(t, &convert, files[0]) })
+			p := newProgress(t, files)
+			convert.Tell, convert.Doing = p.tell, p.doing
+			return p.while(c.Context(), func() error { return convertFile(t, &convert, files[0]) })
 		},
 	}
 	f := c.Flags()
@@ -56,13 +56,27 @@ func convertFile(t *terminal, convert *app.Convert, file string) error {
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the history: %w", err)
 	}
-	t.say("%s: %s in the format %s, written as %s", printable(file), whole.Plural(int64(answer.Transactions), "transaction", "transactions"), answer.Format, convert.To)
+	tellConverted(t, printable(file), convert, answer)
 	if answer.Contract != "" {
 		t.say("monitor: the written form does not hold the contract of the format %s: check it with --contract %s", answer.Format, answer.Contract)
 	}
 	if answer.Bad > 0 {
-		t.say("monitor: %s left out", whole.Plural(int64(answer.Bad), "bad record is", "bad records are"))
 		return exitError{exitViolated}
 	}
 	return nil
+}
+
+// tellConverted says what was read, what was written, and what is left out.
+func tellConverted(t *terminal, file string, convert *app.Convert, answer *app.Converted) {
+	if more := answer.Bad - whole.MaxDeadLetters; more > 0 {
+		t.say("monitor: %d more bad records in %s", more, file)
+	}
+	if _, ok := t.stderr.(jsonLines); ok {
+		t.say("%s of %s, in the format %s, written as %s; %s left out", whole.Plural(int64(answer.Transactions), "transaction", "transactions"),
+			file, answer.Format, convert.To, whole.Plural(int64(answer.Bad), "bad record", "bad records"))
+		return
+	}
+	table := summary{{"file", "format", "bad records, left out", "transactions, written", "as"}}
+	table.add(file, string(answer.Format), fmt.Sprint(answer.Bad), fmt.Sprint(answer.Transactions), string(convert.To))
+	fmt.Fprintf(t.stderr, "%s", table.append(nil))
 }

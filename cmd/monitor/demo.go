@@ -29,7 +29,7 @@ func demoCommand(t *terminal) *cobra.Command {
 			"the monitor. The clients publish what they saw. The monitor prints what it finds, and serves its pages.\n" +
 			"The demo says when it plants a bug, and when the monitor finds it. It ends with a table of both.\n\n" +
 			"Demo ends at Ctrl-C, or after --duration.",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if length < 0 {
 				return usagef("--duration %v: must not be negative", length)
@@ -92,7 +92,7 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 	}
 	text := []byte("\n")
 	if told.first != nil {
-		text = append(appendAdvice(text, "the first finding", told.first), '\n')
+		text = append(appendAdvice(text, told.first), '\n')
 	}
 	_, err := t.stdout.Write(told.ending(lasted).append(text, &summary))
 	return err

@@ -37,6 +37,10 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 func codeOf(err error) (code int, tell bool) {
 	var exit exitError
 	var usage usageError
+	var crash crashError
+	if errors.As(err, &crash) {
+		return exitInternal, true
+	}
 	if errors.As(err, &exit) {
 		if err = besides(err); err == nil {
 			return exit.code, false

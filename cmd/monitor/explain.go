@@ -230,41 +230,37 @@ func paragraph(b *strings.Builder, title string, names []string) {
 	b.WriteString(line + "\n")
 }
 
-// atTheEnd stands with a finding that is explained at the end.
-const atTheEnd = "See the end of the output."
-
-// explainedLast is the finding without its causes and steps, which stand once: at the end.
-func explainedLast(f *finding.Finding) finding.Finding {
-	short := *f
-	short.Causes, short.Next = nil, []string{atTheEnd}
-	return short
-}
-
 // appendAdvice explains one of the findings, which stand above: the end of an answer that has some.
-func appendAdvice(dst []byte, which string, f *finding.Finding) []byte {
+func appendAdvice(dst []byte, f *finding.Finding) []byte {
 	happened, name, ok := docs.WhatHappened(f.Anomaly)
 	if !ok {
 		return dst
 	}
-	dst = fmt.Appendf(dst, "About %s, %s: %s\n\n%s\n", which, words.Visible(f.ID), words.Visible(f.Headline), happened)
-	if advice := words.Advice(f); advice != "" {
-		dst = fmt.Appendf(dst, "\n%s", advice)
+	dst = fmt.Appendf(dst, "About the first finding, %s: %s\n\n", words.Visible(f.ID), words.Visible(f.Headline))
+	dst = fmt.Appendf(dst, "%s\n\n%s\n", happened, words.Visible(f.Meaning))
+	for line := range strings.Lines(words.Advice(f)) {
+		dst = fmt.Appendf(dst, "  %s", words.Visible(strings.TrimSuffix(line, "\n"))+"\n")
 	}
 	return fmt.Appendf(dst, "\nMore: monitor explain %s\n", name)
 }
 
-// explainAll explains findings, the most serious first.
-func explainAll(all []finding.Finding) []byte {
-	var text []byte
-	for i := range all {
-		which := "the first finding"
-		if i > 0 {
-			which = "another finding"
-			text = append(text, '\n')
-		}
-		text = appendAdvice(text, which, &all[i])
+// others are the anomalies that were found, in the order in which they were.
+type others struct{ names []string }
+
+func (o *others) add(f *finding.Finding) {
+	if _, ok := docs.Find(docs.Anomalies(), f.Anomaly); ok && !slices.Contains(o.names, f.Anomaly) {
+		o.names = append(o.names, f.Anomaly)
 	}
-	return text
+}
+
+// append names the pages of the anomalies beside that of the finding that is explained.
+func (o *others) append(dst []byte, explained *finding.Finding) []byte {
+	for _, name := range o.names {
+		if name != explained.Anomaly {
+			dst = fmt.Appendf(dst, "About %s: monitor explain %s\n", words.Visible(name), words.Visible(name))
+		}
+	}
+	return dst
 }
 
 // worse is the finding of the two to explain, the first unless only the other is a violation of

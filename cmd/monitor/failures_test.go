@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/isowatch/isowatch/internal/app"
 )
 
@@ -46,7 +48,7 @@ var failures = []failure{
 	{"a history that the form cannot hold", "convert --to dbcop lists.jsonl", `lists.jsonl`},
 	{"no file to replay", "replay --file nowhere.jsonl", `nowhere.jsonl`},
 	{"a pattern that is none", "replay --file [", `\[`},
-	{"no place for man pages", "man --dir nowhere", `nowhere`},
+	{"no place for man pages", "man --dir good.jsonl/man", `name a folder that you may write to`},
 	{"a file for man pages", "man --dir good.jsonl", `good.jsonl`},
 	{"an unknown page", "explain no such thing", `no such thing`},
 
@@ -78,7 +80,9 @@ var failures = []failure{
 	{"no permission for a data folder", "run --stdin --http off --data /sys/isowatch", `/sys/isowatch(.|\n)*--data`},
 	{"a data folder with a long name", "run --stdin --http off --data " + strings.Repeat("long", 70), `file name too long`},
 	{"a damaged store", "run --stdin --http off --data damaged", `damaged/store(.|\n)*Move damaged/store away`},
-	{"a damaged store, read", "findings --data damaged", `damaged`},
+	{"a damaged store, read", "findings --data damaged", `damaged/store(.|\n)*Move damaged/store away`},
+	{"a store with a damaged table", "run --stdin --http off --data table", `table/store/000001.sst(.|\n)*Move table/store away`},
+	{"a store with a damaged table, read", "findings --data table", `table/store/000001.sst(.|\n)*Move table/store away`},
 	{"a store with a damaged log", "run --stdin --http off --data log", `log/store(.|\n)*Move log/store away`},
 	{"a store with a damaged log, read", "findings --data log", `log/store`},
 	{"no data folder", "findings --data nowhere", `nowhere`},
@@ -87,7 +91,7 @@ var failures = []failure{
 	{"no such finding", "findings --data folder --id 1", `folder`},
 
 	// Brokers.
-	{"no Kafka to write to", "workload sim:serializable --duration 1s --to kafka://" + refused + "/t", refused},
+	{"no Kafka to write to", "workload sim:serializable --duration 1s --to kafka://" + refused + "/t", `no broker answers at 127.0.0.1:1: dial (.|\n|\\n)*Nothing listens`},
 	{"no credentials", "run --data d --http off --nats nats://" + refused + " --stream S --nats-creds-file nowhere.creds", `nowhere.creds`},
 	{"broken credentials", "run --data d --http off --nats nats://" + refused + " --stream S --nats-creds-file good.jsonl", `good.jsonl holds no user seed`},
 	{"no seed", "run --data d --http off --nats nats://" + refused + " --stream S --nats-nkey-file good.jsonl", `nkey|seed`},
@@ -96,10 +100,10 @@ var failures = []failure{
 	{"a broken client key", "run --data d --http off --kafka " + refused + " --topic t --kafka-cert-file bad.pem --kafka-key-file bad.pem", `bad.pem`},
 
 	// Databases.
-	{"no database", "probe postgres://me@" + refused + "/db --duration 1s --http off", `refused`},
+	{"no database", "probe postgres://me@" + refused + "/db --duration 1s --http off", `refused(.|\n|\\n)*Nothing listens at that address`},
 	{"no MySQL", "probe mysql://me@" + refused + "/ --duration 1s --http off", `refused`},
 	{"no scheme", "probe nosql://x --duration 1s", `nosql`},
-	{"no folder for a database", "probe sqlite:///proc/nowhere/db --duration 1s --http off", `/proc/nowhere|unable to open`},
+	{"no folder for a database", "probe sqlite:///proc/nowhere/db --duration 1s --http off", `unable to open(.|\n)*Check that the folder`},
 	{"no program", "probe exec:no-such-program-here --duration 1s --http off", `no-such-program-here`},
 	{"a program that ends", "probe exec:true --duration 1s --http off", `before its first answer`},
 	{"no file for the records", "probe sim:serializable --duration 1s --http off --history nowhere/h.jsonl", `nowhere`},
@@ -126,6 +130,7 @@ func mess(t *testing.T) {
 		"bad.yaml":    "sources: [\n", "key.yaml": "windw: 1m\n", "bad.pem": "no PEM\n", "folder/file": "",
 		"bad.jsonl": aRecord + "no record\n", "empty.jsonl": "", "good.yaml": "data: e\nhttp:\n  address: \"off\"\n",
 		"log.yaml":        "data: f\nhttp:\n  address: \"off\"\nlog:\n  format: json\n",
+		"wronglog.yaml":   "log: {format: json}\nhttp: {address: nowhere}\n",
 		"nocert.yaml":     "data: d\nhttp:\n  address: 127.0.0.1:0\n  cert-file: nowhere.pem\n  key-file: nowhere.pem\n",
 		"badcert.yaml":    "data: d\nhttp:\n  address: 127.0.0.1:0\n  cert-file: bad.pem\n  key-file: bad.pem\n",
 		"nopassword.yaml": "data: d\nhttp:\n  address: 127.0.0.1:0\n  user: me\n  password-file: nowhere.txt\n",
@@ -137,7 +142,7 @@ func mess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for folder, file := range map[string]string{"damaged": "MANIFEST", "log": "000001.vlog"} {
+	for folder, file := range map[string]string{"damaged": "MANIFEST", "log": "000001.vlog", "table": "000001.sst"} {
 		ended(t, "run", "--stdin", "--http", "off", "--log-level", "error", "--data", folder)
 		if err := os.WriteFile(filepath.Join(folder, "store", file), []byte(strings.Repeat("garbage", 10)), 0o600); err != nil {
 			t.Fatal(err)
@@ -164,6 +169,9 @@ func TestFailures(t *testing.T) {
 				}
 				if form == "json" {
 					wantJSON(t, said)
+					if !strings.Contains(said, `"level":"ERROR"`) {
+						t.Errorf("monitor %s: no line is an error:\n%s", f.args, said)
+					}
 				}
 			}
 		})
@@ -173,12 +181,18 @@ func TestFailures(t *testing.T) {
 // ended runs a command line that ends by itself.
 func ended(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
+	return endedIn(t, nil, args...)
+}
+
+// endedIn is ended in an environment.
+func endedIn(t *testing.T, env map[string]string, args ...string) (code int, said string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var stderr bytes.Buffer
 	code = run(ctx, args, terminal{
 		stdin: strings.NewReader(aRecord), stdout: new(bytes.Buffer), stderr: &stderr,
-		lookupEnv: func(string) (string, bool) { return "", false }, environ: func() []string { return nil },
+		lookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }, environ: func() []string { return nil },
 	})
 	if ctx.Err() != nil {
 		t.Error("it did not end")
@@ -235,8 +249,16 @@ func TestJSONLines(t *testing.T) {
 	} else {
 		wantJSON(t, said)
 	}
+	if code, said := ended(t, "run", "--config", "wronglog.yaml"); code != exitUsage || !strings.Contains(said, "wronglog.yaml:2: http") {
+		t.Errorf("exit code %d:\n%s", code, said)
+	} else {
+		wantJSON(t, said)
+	}
 	if !asksForJSON(nil, func(name string) (string, bool) { return "json", name == "ISOWATCH_LOG_FORMAT" }) {
 		t.Error("the environment is not asked")
+	}
+	if asksForJSON([]string{"check", "--", "--log-format", "json"}, func(string) (string, bool) { return "", false }) {
+		t.Error("the names of files are asked")
 	}
 }
 
@@ -254,5 +276,49 @@ func TestCodeOf(t *testing.T) {
 		if code, _ := codeOf(err); code != want {
 			t.Errorf("%v: %d, want %d", err, code, want)
 		}
+	}
+}
+
+// TestJSONAnywhere: the log is JSON wherever on the command line, or in the environment, that is asked for.
+func TestJSONAnywhere(t *testing.T) {
+	mess(t)
+	for _, args := range []string{
+		"bogus", "--bogus", "chek x", "help bogus", "config bogus", "completion bogus", "version x", "check", "check --bogus", "check -o", "check -o xml x",
+		"check nowhere.jsonl", "validate nowhere.jsonl", "convert nowhere.jsonl", "replay --file nowhere.jsonl", "findings --data nowhere",
+		"config check key.yaml", "config show --config bad.yaml", "run --config key.yaml", "run --stdin --expect nonsense", "probe nosql://x",
+		"workload sim:serializable", "demo --duration -1s", "man --dir good.jsonl/x", "explain nonsense", "",
+	} {
+		fields := strings.Fields(args)
+		for place, run := range map[string]func() (int, string){
+			"before":      func() (int, string) { return ended(t, append([]string{"--log-format", "json"}, fields...)...) },
+			"after":       func() (int, string) { return ended(t, append(fields, "--log-format=json")...) },
+			"environment": func() (int, string) { return endedIn(t, map[string]string{"ISOWATCH_LOG_FORMAT": "json"}, fields...) },
+		} {
+			code, said := run()
+			wantJSON(t, said)
+			if args != "" && (code != exitUsage || !strings.Contains(said, `"level":"ERROR"`)) {
+				t.Errorf("monitor %s, %s: exit code %d:\n%s", args, place, code, said)
+			}
+		}
+	}
+}
+
+// TestOutputHasShortForm: -o is --output wherever that is.
+func TestOutputHasShortForm(t *testing.T) {
+	began, n := false, 0
+	term := terminal{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), lookupEnv: func(string) (string, bool) { return "", false }}
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		if f := c.Flags().Lookup("output"); f != nil {
+			if n++; f.Shorthand != "o" {
+				t.Errorf("%s: --output has the short form %q", c.CommandPath(), f.Shorthand)
+			}
+		}
+		for _, sub := range c.Commands() {
+			look(sub)
+		}
+	}
+	if look(rootCommand(&term, &began)); n < 7 {
+		t.Errorf("%d commands have --output", n)
 	}
 }

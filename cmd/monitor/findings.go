@@ -29,7 +29,7 @@ func findingsCommand(t *terminal) *cobra.Command {
 			"open, the service answers over the socket in it. Otherwise the folder is opened for reading only.\n\n" +
 			"With --id it prints one finding, also as dot (Graphviz), as svg, or as history. A history holds the records of the\n" +
 			"finding's transactions: \"monitor check --contract start=existing\" on it makes the finding again.",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			kind := app.Findings
 			switch {

@@ -36,6 +36,9 @@ func asksForJSON(args []string, lookup func(string) (string, bool)) bool {
 	const flag = "--log-format"
 	format, _ := lookup(variableOf(flag[2:]))
 	for i, a := range args {
+		if a == "--" {
+			break // what follows are no flags
+		}
 		if value, ok := strings.CutPrefix(a, flag+"="); ok {
 			format = value
 		} else if a == flag && i+1 < len(args) {
@@ -54,9 +57,22 @@ func (t *terminal) asJSON() {
 
 // fail tells why the command failed.
 func (t *terminal) fail(err error) {
-	if w, ok := t.stderr.(jsonLines); ok {
-		w.log(slog.LevelError, err.Error())
+	text := err.Error()
+	if what := remedy(text); what != "" {
+		text += "\n" + what
+	}
+	if _, ok := t.stderr.(jsonLines); ok {
+		t.fault(text)
 		return
 	}
-	t.say("monitor: %v", err)
+	t.say("monitor: %s", text)
+}
+
+// fault tells what is wrong with what the user gave: lines of text, or one error each as JSON.
+func (t *terminal) fault(text string) {
+	if w, ok := t.stderr.(jsonLines); ok {
+		w.log(slog.LevelError, text)
+		return
+	}
+	t.say("%s", text)
 }

@@ -6,6 +6,7 @@ package main
 import "os"
 
 func main() {
+	crashByAbort()
 	var undo undoing
 	ctx, stop := untilSignalled(undo.run, os.Exit)
 	code := run(ctx, os.Args[1:], terminal{

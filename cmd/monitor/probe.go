@@ -63,7 +63,7 @@ func probeCommand(t *terminal) *cobra.Command {
 			"  monitor probe sqlite:///orders.db --duration 1m\n" +
 			"  monitor probe postgres://probe@db.example/orders --password-file password --duration 10m\n" +
 			"  monitor probe postgres://probe@db.example/orders --isolation 'repeatable read' --expect serializable --duration 1m",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			work, err := p.settle()
 			if err != nil {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,7 +38,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			"stores it, and sends it to its sinks.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted. 254 wrong\n" +
 			"usage, or an input that cannot be read. 255 internal error.",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.NATS, r.Kafka, err = in.named(c.Flags(), t.lookupEnv); err != nil {
 				return err
@@ -49,43 +51,12 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			replay := &app.Replay{Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract")}
-			told := 0
-			replay.DeadLetter = func(position, reason string) {
-				if told++; told <= whole.MaxDeadLetters {
-					t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
-				}
+			p := newProgress(t, []string{"-"})
+			var bar progressBar
+			replay := &app.Replay{
+				Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract"), Progress: bar.take, Doing: bar.doing,
 			}
-			bar := progressBar{terminal: t}
-			if isTerminal(t.stderr) {
-				replay.Progress = bar.show
-			}
-			answer, err := replay.Run(c.Context())
-			bar.clear()
-			if err != nil && c.Context().Err() != nil {
-				return exitError{exitInterrupted}
-			}
-			if err != nil {
-				return err
-			}
-			if told > whole.MaxDeadLetters {
-				t.say("monitor: %s", whole.Plural(int64(told-whole.MaxDeadLetters), "more bad record", "more bad records"))
-			}
-			var untold error
-			if r.Data != "" && answer.Closed != nil {
-				untold = app.CloseFinding(c.Context(), &r, answer.Closed)
-			}
-			if errors.Is(untold, app.ErrStaysOpen) { // the service knows better
-				answer.Closed, answer.Undecided = nil, "the service in "+r.Data+" says: "+untold.Error()
-				untold = nil
-			}
-			if err := tellReplayed(t, answer, &r, output); err != nil {
-				return fmt.Errorf("write the answer: %w", err)
-			}
-			if untold != nil {
-				t.say("monitor: the service in %s was not told: %s", printable(r.Data), printable(untold.Error()))
-			}
-			return exitWith(answer.Outcome())
+			return p.showing(c.Context(), bar.text, func() error { return replayAll(c.Context(), t, replay, output) })
 		},
 	}
 	f := c.Flags()
@@ -105,15 +76,58 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.Var(expectValue{&r.Watch}, "expect", "level that decides --finding: the level that its service expects")
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
-	f.VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")
+	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the output; junit: a test suite for CI, with a case for each level")
 	f.Var(choiceValue{&logLevel, logLevels}, "log-level", "lowest level that is logged")
 	f.Var(choiceValue{&logFormat, logFormats}, "log-format", "form of the log on standard error")
 	return c
 }
 
+// replayAll replays and answers.
+func replayAll(ctx context.Context, t *terminal, replay *app.Replay, output string) error {
+	told, r := 0, &replay.Config
+	var bad []whole.DeadLetter
+	replay.DeadLetter = func(position, reason string) {
+		if told++; told <= whole.MaxDeadLetters {
+			bad = append(bad, whole.DeadLetter{Position: position, Reason: reason})
+			t.say("monitor: bad record at %s: %s", printable(position), printable(reason))
+		}
+	}
+	answer, err := replay.Run(ctx)
+	suite := junitSuite{}
+	if output == "junit" && err != nil && ctx.Err() == nil {
+		suite.unreadable("replay", err)
+		return errors.Join(err, suite.write(t.stdout, "monitor replay"))
+	}
+	if err != nil && ctx.Err() != nil {
+		return exitError{exitInterrupted}
+	}
+	if err != nil {
+		return err
+	}
+	if told > whole.MaxDeadLetters {
+		t.say("monitor: %d more bad records", told-whole.MaxDeadLetters)
+	}
+	var untold error
+	if r.Data != "" && answer.Closed != nil {
+		untold = app.CloseFinding(ctx, r, answer.Closed)
+	}
+	if errors.Is(untold, app.ErrStaysOpen) { // the service knows better
+		answer.Closed, answer.Undecided = nil, "the service in "+r.Data+" says: "+untold.Error()
+		untold = nil
+	}
+	suite.bad(answer.File, bad, told)
+	if err := tellReplayed(t, answer, r, output, &suite); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	if untold != nil {
+		t.say("monitor: the service in %s was not told: %s", printable(r.Data), printable(untold.Error()))
+	}
+	return exitWith(answer.Outcome())
+}
+
 // tellReplayed prints findings to standard output, one a line as JSON or for people,
 // the closed horizon finding last. As JSON, verdicts go to standard error.
-func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string) error {
+func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string, suite *junitSuite) error {
 	for _, x := range []struct {
 		n         int64
 		one, many string
@@ -135,6 +149,13 @@ func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string)
 	if r.Undecided != "" {
 		t.say("monitor: finding %s stays open: %s", printable(c.Finding), printable(r.Undecided))
 	}
+	if output == "junit" {
+		suite.add(&r.Report)
+		if r.Closed != nil {
+			suite.Out += string(words.Append(nil, r.Closed, false))
+		}
+		return suite.write(t.stdout, "monitor replay")
+	}
 	if output == "jsonl" {
 		out := json.NewEncoder(t.stdout)
 		var faults []error
@@ -155,17 +176,38 @@ func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string)
 	return err
 }
 
-// progressBar is a line on a terminal that is written over.
+// progressBar is how far a replay is. Safe for concurrent use.
 type progressBar struct {
-	*terminal
-	shown bool
-	last  app.Progress
+	mu    sync.Mutex
+	now   app.Progress
+	rate  float64 // records a second
+	phase string  // "": it reads
+	began time.Time
 }
 
-func (b *progressBar) show(p app.Progress) {
-	rate := float64(p.Records-b.last.Records) / max(p.Took-b.last.Took, time.Millisecond).Seconds()
-	b.last, b.shown = p, true
-	fmt.Fprintf(b.stderr, "\r\x1b[K%s", progressText(p, rate))
+func (b *progressBar) take(p app.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rate = float64(p.Records-b.now.Records) / max(p.Took-b.now.Took, time.Millisecond).Seconds()
+	b.now = p
+}
+
+func (b *progressBar) doing(phase string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.phase, b.began = phase, time.Now()
+}
+
+func (b *progressBar) text(now time.Time) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.phase != "":
+		return doingText(b.phase, now.Sub(b.began))
+	case b.now.Took == 0:
+		return "" // nothing is told yet
+	}
+	return progressText(b.now, b.rate)
 }
 
 // progressText names the records read, how many a second, and how long it takes
@@ -177,10 +219,4 @@ func progressText(p app.Progress, rate float64) string {
 		text += fmt.Sprintf(", %.0f%%, about %s left", 100*p.Share, left.Round(time.Second))
 	}
 	return text
-}
-
-func (b *progressBar) clear() {
-	if b.shown {
-		fmt.Fprint(b.stderr, "\r\x1b[K")
-	}
 }

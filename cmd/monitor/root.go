@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,14 @@ func run(ctx context.Context, args []string, t terminal) int {
 	began := false // the command line was understood
 	root := rootCommand(&t, &began)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	at := root
+	err := guarded(func() (err error) {
+		at, err = root.ExecuteContextC(ctx)
+		return err
+	})
+	if !began && err != nil {
+		err = cmp.Or(namedCommand(root, args), err)
+	}
 	if err != nil && !began {
 		err = usageError{err}
 	}
@@ -28,7 +36,7 @@ func run(ctx context.Context, args []string, t terminal) int {
 	if tell {
 		t.fail(err)
 		if !began {
-			t.say("See 'monitor --help', or 'monitor COMMAND --help'.")
+			t.say("See '%s --help'.", at.CommandPath())
 		}
 	}
 	return code
@@ -54,7 +62,8 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	}
 	logFormat := "text"
 	root.PersistentFlags().Var(choiceValue{&logFormat, logFormats}, "log-format", "form of what is written to standard error ["+variableOf("log-format")+"]")
-	root.SetFlagErrorFunc(meantFlag)
+	root.SetFlagErrorFunc(inOurWords)
+	root.SetHelpCommand(helpCommand())
 	root.DisableAutoGenTag = true // man pages are the same whenever they are made
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
@@ -63,6 +72,16 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 	b := app.BuildInfo()
 	root.Version = fmt.Sprintf("%s, revision %s, %s", b[0], b[1], b[2])
 	root.SetVersionTemplate("monitor {{.Version}}\n")
+	root.InitDefaultCompletionCmd()
+	for _, sub := range root.Commands() {
+		if sub.Name() != "completion" {
+			continue
+		}
+		subcommands(sub)
+		for _, shell := range sub.Commands() {
+			shell.Args = arguments(0, 0)
+		}
+	}
 	nameVariables(root)
 	completeValues(root)
 	bashLists(root)
@@ -90,7 +109,10 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		if f.Changed || !ok || f.Name == "help" || isServiceLink(f.Name, value) {
 			return
 		}
-		if err := flags.Set(f.Name, value); err != nil {
+		err := flags.Set(f.Name, value)
+		if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
+			faults = append(faults, wrongValue("environment "+variableOf(f.Name), wrong))
+		} else if err != nil {
 			faults = append(faults, fmt.Errorf("environment %s: %w", variableOf(f.Name), err))
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
 )
 
 const (
@@ -27,6 +29,7 @@ const (
 
 func runCommand(t *terminal) *cobra.Command {
 	r := newSettings()
+	allowEmpty := false
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Watch transactions as they come in",
@@ -37,11 +40,14 @@ func runCommand(t *terminal) *cobra.Command {
 			"SIGTERM: the service commits what it has read, then ends. A second signal ends it at once.\n\n" +
 			"Exit codes: 0 after a signal. At the end of standard input: 0 all levels hold, 1 one is violated, 2 one is unknown.\n" +
 			"254 wrong usage or configuration, an address or a folder in use, an input that refuses the login. 255 internal error.",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := r.effective(c.Flags(), t.lookupEnv)
 			if t.unread != nil {
 				err = usageError{errors.Join(t.unread, err)}
+			}
+			if s.Log.Format == "json" {
+				t.asJSON() // the file can ask for it, even if something in it is wrong
 			}
 			if err != nil {
 				return err
@@ -74,15 +80,26 @@ func runCommand(t *terminal) *cobra.Command {
 				if c.Context().Err() != nil {
 					return nil // ended by a signal: no verdict is asked for
 				}
-				if err := p.tellVerdicts(app.SourceReports(a.Status(), s.SourceNames()[0], asked)); err != nil {
+				reports := app.SourceReports(a.Status(), s.SourceNames()[0], asked)
+				if err := p.tellVerdicts(reports); err != nil {
 					return fmt.Errorf("write the verdicts: %w", err)
 				}
-				return exitWith(app.Outcome(a.Status(), asked))
+				if verdict := app.Outcome(a.Status(), asked); verdict != window.OK || allowEmpty || holdsAny(reports) {
+					return exitWith(verdict)
+				}
+				t.say("monitor: unknown: the input holds no transactions, so it shows nothing (--allow-empty takes that for ok)")
+				return exitWith(window.Unknown)
 			})
 		},
 	}
 	r.register(c.Flags())
+	c.Flags().BoolVar(&allowEmpty, "allow-empty", false, "standard input without transactions is ok, not unknown")
 	return c
+}
+
+// holdsAny says whether there are transactions, of whichever source.
+func holdsAny(reports []app.Report) bool {
+	return slices.ContainsFunc(reports, func(r app.Report) bool { return r.Transactions > 0 })
 }
 
 // service is a run of the app in this process.

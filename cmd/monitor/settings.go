@@ -110,13 +110,13 @@ func logFlags(f *pflag.FlagSet, l *config.Log) {
 }
 
 // effective is what f, which r registered, and the file it may name say together. A
-// wrong file is told with all its faults.
+// wrong file is told with all its faults; of it the service has what could be read.
 func (r *settings) effective(f *pflag.FlagSet, lookup func(string) (string, bool)) (config.Service, error) {
 	all := r
 	if r.file != "" {
 		var err error
 		if all, err = r.overFile(f); err != nil {
-			return config.Service{}, err
+			return all.service, err
 		}
 	}
 	s := all.service
@@ -148,7 +148,7 @@ func (r *settings) effective(f *pflag.FlagSet, lookup func(string) (string, bool
 func (r *settings) overFile(f *pflag.FlagSet) (*settings, error) {
 	text, err := readConfig(r.file)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	over := func(to *pflag.FlagSet) func(*pflag.Flag) {
 		return func(given *pflag.Flag) {
@@ -163,14 +163,14 @@ func (r *settings) overFile(f *pflag.FlagSet) (*settings, error) {
 		f.Visit(over(own))
 	})
 	if faults != nil {
-		return nil, usageError{faults}
+		return &settings{service: parsed}, usageError{faults}
 	}
 	all := &settings{service: parsed, file: r.file, output: r.output}
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	all.register(own)
 	f.Visit(over(own))
 	if err != nil {
-		return nil, usageError{err} // they were accepted once
+		return r, usageError{err} // they were accepted once
 	}
 	return all, nil
 }

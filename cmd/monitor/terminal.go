@@ -36,7 +36,11 @@ func isTerminal(w io.Writer) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a character device that nobody reads
+	return err != nil || !os.SameFile(info, null)
 }
 
 // say writes a line of progress to standard error.

@@ -20,18 +20,20 @@ func validateCommand(t *terminal) *cobra.Command {
 			"shows which anomalies the records cannot reveal, whatever the database does. FILE - is standard input.\n\n" +
 			"Exit codes: 0 all records are valid, 1 one is not. 130 interrupted. 254 wrong usage, or a file that cannot be read.",
 		Args: func(c *cobra.Command, args []string) error {
-			if schema {
-				return cobra.NoArgs(c, args)
+			if schema && len(args) > 0 {
+				return usagef("--schema prints the schema and reads no file: leave out %q", printable(args[0]))
+			} else if schema {
+				return nil
 			}
-			return cobra.MinimumNArgs(1)(c, args)
+			return arguments(1, -1)(c, args)
 		},
 		RunE: func(c *cobra.Command, files []string) error {
 			if schema {
 				_, err := fmt.Fprint(t.stdout, event.Schema)
 				return err
 			}
-			reading := newReading(t, files)
-			return reading.while(c.Context(), func() error { return validateFiles(t, files, output, reading.tell) })
+			p := newProgress(t, files)
+			return p.while(c.Context(), func() error { return validateFiles(t, files, output, p.tell) })
 		},
 	}
 	c.Flags().VarP(choiceValue{&output, []string{"text", "jsonl"}}, "output", "o", "form of the output")
@@ -41,20 +43,20 @@ func validateCommand(t *terminal) *cobra.Command {
 
 func validateFiles(t *terminal, files []string, output string, tell func(bytes int)) error {
 	invalid, unreadable := false, false
-	table := summary{{"file", "records", "invalid", "transactions"}}
+	table := summary{{"file", "records", "valid", "invalid", "transactions", "operations"}}
 	for _, file := range files {
 		s, err := app.SurveyFile(file, t.stdin, tell)
 		switch {
 		case err != nil:
 			unreadable = true
-			table.add(printable(file), "cannot be read", "", "")
+			table.add(printable(file), "-", "-", "-", "-", "cannot be read")
 			err = tellUnreadable(t, file, output, err)
 		case output == "jsonl":
 			invalid = invalid || s.Invalid > 0
 			err = json.NewEncoder(t.stdout).Encode(s)
 		default:
 			invalid = invalid || s.Invalid > 0
-			table.add(printable(file), fmt.Sprint(s.Records), fmt.Sprint(s.Invalid), fmt.Sprint(s.Transactions))
+			table.add(printable(file), fmt.Sprint(s.Records), fmt.Sprint(s.Records-s.Invalid), fmt.Sprint(s.Invalid), fmt.Sprint(s.Transactions), fmt.Sprint(s.Operations))
 			_, err = t.stdout.Write(appendSurvey(nil, s))
 		}
 		if err != nil {

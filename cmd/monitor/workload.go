@@ -46,7 +46,7 @@ func workloadCommand(t *terminal) *cobra.Command {
 		Example: "  monitor workload sqlite:///orders.db --to history.jsonl --duration 1m\n" +
 			"  monitor check --contract isolation=ignore --expect serializable history.jsonl\n\n" +
 			"  monitor workload postgres://probe@db.example/orders --to nats://broker:4222/TRANSACTIONS --isolation serializable",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			work, err := w.settle()
 			if err != nil {

@@ -176,8 +176,9 @@ func (a *App) storeOptions() store.Options {
 }
 
 // remedy says what a person can do about a store that does not open.
-func (a *App) remedy(err error) string {
-	dir := a.path(storeFolder)
+func (a *App) remedy(err error) string { return remedyOf(a.path(storeFolder), err) }
+
+func remedyOf(dir string, err error) string {
 	switch {
 	case errors.Is(err, store.ErrGone):
 		return fmt.Sprintf("\nMove them back to %s and start again. If they are lost, start again without them: the store is built again from the input, which is read from its beginning.", dir)

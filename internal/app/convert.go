@@ -15,7 +15,8 @@ type Convert struct {
 	Stdin    io.Reader      // what the name "-" reads
 	// BadRecord is told of every record that cannot be read, and is left out.
 	BadRecord func(position, reason string)
-	Tell      func(bytes int) // unless nil, is told of what is read
+	Tell      func(bytes int)    // unless nil, is told of what is read
+	Doing     func(phase string) // unless nil, is told what is done now
 }
 
 // Converted says what a conversion read.
@@ -74,6 +75,9 @@ func (c *Convert) File(name string, out io.Writer) (*Converted, error) {
 		return nil, err
 	}
 	if c.To != history.JSONL {
+		if c.Doing != nil {
+			c.Doing("writing")
+		}
 		err = history.Write(out, c.To, records)
 	}
 	return answer, err

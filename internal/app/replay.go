@@ -32,8 +32,10 @@ type Replay struct {
 	Config config.Replay
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
-	// Progress, unless nil, is told once a second how far it is.
+	// Progress, unless nil, is told once a second how far it is, or at each step in a file of another checker.
 	Progress func(Progress)
+	// Doing, unless nil, is told what is done when all is read.
+	Doing func(phase string)
 	// Patience is how long an input may be out of reach; 0: 15 s.
 	Patience time.Duration
 	// Format of the files; "": each is recognised.
@@ -109,7 +111,7 @@ func (r *Replay) begin() *replaying {
 		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
 	}
 	p.history = whole.NewChecking(&whole.Whole{
-		Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter, FixedContract: r.FixedContract,
+		Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter, FixedContract: r.FixedContract, Doing: r.Doing,
 	})
 	p.history.Decoder.Source = r.Config.DefaultSource
 	p.history.Admit, p.history.Standing = p.admit, p.stand

@@ -105,6 +105,9 @@ func (p *replaying) readOther() error {
 	h.Batch.Partitions = append(h.Batch.Partitions, whole.PartitionOf(r.Name))
 	err := r.Read(&h.Decoder, &h.Batch, func(contract string) error {
 		p.out.Read += int64(len(h.Batch.Txns) + len(h.Batch.Bad))
+		if p.Progress != nil {
+			p.Progress(Progress{p.out.Read, r.Share(), time.Since(p.began)})
+		}
 		return h.StepUnder(contract)
 	})
 	if err != nil {

@@ -61,8 +61,10 @@ func readStore(dir string, kind Kind, fn func([]byte) error) error {
 	switch {
 	case errors.Is(err, store.ErrEmpty):
 		return nil // its service was killed at its first start
+	case errors.Is(err, store.ErrLocked):
+		return err
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrStore, err)
+		return fmt.Errorf("%w: %w%s", ErrStore, err, remedyOf(path, err))
 	}
 	r := engine.Reader{Store: st}
 	if err = r.Check(); err == nil {

@@ -35,10 +35,30 @@ type Whole struct {
 
 	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
 	Tell func(bytes int)
+	// Doing, unless nil, is told what is done now: Reading, ReadingAgain, or which level is decided.
+	// Of several files it is told with the name. It is called from several goroutines.
+	Doing   func(phase string)
+	doingOf func(name, phase string)
 
 	// Collector, unless nil, is told how to collect garbage while a history is read. It is for
 	// a process that does nothing else at the time.
 	Collector *Collector
+}
+
+// Phases of a check.
+const (
+	Reading      = "reading"
+	ReadingAgain = "reading again" // from the beginning
+)
+
+// doing tells which phase of a file begins.
+func (w *Whole) doing(name, phase string) {
+	switch {
+	case w.doingOf != nil:
+		w.doingOf(name, phase)
+	case w.Doing != nil:
+		w.Doing(phase)
+	}
 }
 
 // Collector is the garbage collector of a process that checks one history after another.
@@ -147,6 +167,7 @@ type Checking struct {
 	settled   bool                  // it is the format that says start=existing: nothing ran before the first record
 	left      []isolation.Level     // those of Watch.Levels that the machines decide; the others hold
 	ReadAs    history.Format        // of what is read
+	Name      string                // of the file, for Doing
 	Replay    string                // how the commands of horizon findings begin
 	Admit     func(*event.Batch)    // unless nil, takes out of a batch what does not belong
 	Standing  func(*window.Machine) // unless nil, says how far the partitions are read
@@ -236,6 +257,7 @@ func (h *Checking) End(gaps []window.Gap) {
 	if len(h.Sources) == 0 {
 		h.source([]byte(event.DefaultSource))
 	}
+	h.doing(h.Name, "deciding")
 	for _, s := range h.Sources {
 		for _, g := range gaps {
 			s.machine.Lose(g, 0, &h.effects)
@@ -263,6 +285,7 @@ func (h *Checking) source(name []byte) *historySource {
 	c.Expect = h.Watch.Levels[0] // which findings are expected is said at the end
 	c.Asking = !h.Expecting
 	c.Source, c.Unbounded, c.Clamp, c.Replay = string(name), !h.Bounded, false, h.Replay
+	c.Deciding = func(l isolation.Level) { h.doing(h.Name, "deciding "+l.String()) }
 	s := &historySource{name: c.Source, machine: window.New(c)}
 	h.bySource[s.name] = s
 	h.Sources = append(h.Sources, s)
@@ -374,6 +397,16 @@ func (r *Report) Share(level string) string {
 		return ""
 	}
 	return window.Decided{Share: share}.Percent()
+}
+
+// Refuting are the findings that refute the level.
+func (r *Report) Refuting(l isolation.Level) (all []*finding.Finding) {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; RefutesAny(f.Refutes, []isolation.Level{l}) {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // RefutesAny says whether a finding that refutes the named levels refutes one of

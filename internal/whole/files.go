@@ -2,9 +2,11 @@ package whole
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 )
@@ -28,6 +30,7 @@ type Answer struct {
 	Err         error
 	DeadLetters []DeadLetter // the first of them
 	NumDead     int
+	fault       any // a panic, for the goroutine of CheckFiles
 }
 
 // DeadLetter is a record that cannot be decoded.
@@ -39,6 +42,9 @@ type DeadLetter struct{ Position, Reason string }
 func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 	queue := make(chan chan *Answer, aheadFiles)
 	stop := make(chan struct{})
+	if len(names) > 1 {
+		w = w.naming()
+	}
 	go func() {
 		defer close(queue)
 		r := newBerths(runtime.GOMAXPROCS(0), besideBytes)
@@ -59,7 +65,7 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 			beside := len(names) > 1 && size <= besideBytes
 			go func() {
 				defer r.leave(size)
-				answer <- w.answer(name, beside)
+				answer <- w.guardedAnswer(name, beside)
 			}()
 		}
 	}()
@@ -69,11 +75,38 @@ func (w *Whole) CheckFiles(names []string, tell func(*Answer) error) error {
 		if err != nil {
 			continue // what was begun ends
 		}
+		if a.fault != nil {
+			panic(a.fault)
+		}
 		if err = tell(a); err != nil {
 			close(stop)
 		}
 	}
 	return err
+}
+
+// naming is w for several files: what is done with one is told with its name, and how far the reading is
+// of all together.
+func (w *Whole) naming() *Whole {
+	several := *w
+	several.doingOf = func(name, phase string) {
+		if phase == Reading || phase == ReadingAgain {
+			w.doing(name, Reading)
+		} else {
+			w.doing(name, name+": "+phase)
+		}
+	}
+	return &several
+}
+
+// guardedAnswer hands a panic to the goroutine that waits for the answer, where a caller can recover it.
+func (w *Whole) guardedAnswer(name string, beside bool) (a *Answer) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			a = &Answer{fault: fmt.Sprintf("%v\n%s", fault, debug.Stack())}
+		}
+	}()
+	return w.answer(name, beside)
 }
 
 func (w *Whole) answer(name string, beside bool) *Answer {

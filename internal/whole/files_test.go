@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -144,4 +145,15 @@ func TestBerths(t *testing.T) {
 		end("f", 1)
 		end("g", 1)
 	})
+}
+
+// TestCheckFilesPanics: a panic beside comes to the caller, who can recover it.
+func TestCheckFilesPanics(t *testing.T) {
+	defer func() {
+		if fault := fmt.Sprint(recover()); !strings.Contains(fault, "a slip") || !strings.Contains(fault, "files_test.go") {
+			t.Errorf("recovered %s", fault)
+		}
+	}()
+	w := Whole{Watch: config.DefaultWatch(config.WholeContract()), Tell: func(int) { panic("a slip") }}
+	t.Error(w.CheckFiles(manyFiles(t, 8), func(*Answer) error { return nil }), "no panic")
 }

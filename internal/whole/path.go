@@ -27,6 +27,7 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	}
 	in.Tell = w.Tell
 	defer in.Close()
+	w.doing(name, Reading)
 	var holding []isolation.Level
 	if w.atOnce() {
 		var h *registers.History
@@ -39,6 +40,9 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 		if len(holding) == len(w.Watch.Levels) && !h.Diverged() { // lost updates are told in any case
 			return w.reportAtOnce(name, in, h), nil
 		}
+	}
+	if w.atOnce() {
+		w.doing(name, ReadingAgain)
 	}
 	return w.throughMachines(name, in, holding)
 }
@@ -56,7 +60,7 @@ func withImplied(holding, levels []isolation.Level) []isolation.Level {
 func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.Level) (*Report, error) {
 	h := NewChecking(w)
 	h.left = slices.DeleteFunc(slices.Clone(w.Watch.Levels), func(l isolation.Level) bool { return slices.Contains(holding, l) })
-	h.ReadAs = in.Format
+	h.ReadAs, h.Name = in.Format, name
 	h.Batch.Partitions = []string{w.partition(name)}
 	h.Replay = w.command(name)
 	if err := in.Read(&h.Decoder, &h.Batch, h.StepUnder); err != nil {
@@ -79,13 +83,16 @@ var errOdd = errors.New("not a history that is decided at once")
 // decideAtOnce reads the recording, puts it back to its beginning, and returns those
 // of the levels of which the history is known to satisfy them.
 func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []isolation.Level, error) {
-	if err := in.keep(); err != nil {
+	if again, err := in.keep(); err != nil {
 		return nil, nil, err
+	} else if again {
+		w.doing(name, ReadingAgain)
 	}
 	in.stream = true
 	h, holding, err := w.attempt(in, name)
 	in.stream = false
 	if errors.Is(err, history.ErrWhole) {
+		w.doing(name, ReadingAgain)
 		return w.attempt(in, name)
 	}
 	return h, holding, err
@@ -129,6 +136,7 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 	if err != nil || h.Odd() != "" {
 		return h, nil, nil
 	}
+	w.doing(name, "deciding weak levels")
 	if h.Close(); w.Collector != nil {
 		w.Collector.Collect() // or what comes would have memory of its own beside
 	}

@@ -55,6 +55,14 @@ func OpenRecording(name string, standard io.Reader, format history.Format) (*Rec
 	return r, nil
 }
 
+// Share is how much of the recording is read, from 0 to 1; 0 where its size is not known.
+func (r *Recording) Share() float64 {
+	if r.Size == 0 {
+		return 0
+	}
+	return min(float64(r.done)/float64(r.Size), 1)
+}
+
 // Close closes what was opened.
 func (r *Recording) Close() error { return r.closing() }
 
@@ -93,14 +101,14 @@ func (r *Recording) recogniseFolder() (err error) {
 }
 
 // keep makes sure that the recording can be read twice: what cannot be put back to
-// its beginning is read into memory.
-func (r *Recording) keep() error {
+// its beginning is read into memory, and is to be read again then.
+func (r *Recording) keep() (again bool, err error) {
 	if r.dir != nil || r.opened != nil && r.rewind() == nil {
-		return nil
+		return false, nil
 	}
-	data, err := io.ReadAll(r.file)
+	data, err := io.ReadAll(&counted{r.file, new(int64), r.Tell})
 	r.opened, r.file, r.Size = nil, bytes.NewReader(data), int64(len(data))
-	return err
+	return true, err
 }
 
 // rewind puts the recording back to its beginning.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -13,12 +14,27 @@ import (
 const maxShown = 20
 
 // AppendReport appends the answer on a file for people: the verdicts, then what they
-// rest on.
+// rest on, with likely causes and what to do.
 func AppendReport(dst []byte, r *Report, color bool) []byte {
-	dst = append(AppendVerdicts(dst, r, color), '\n')
 	var advised words.Advised
+	return appendReport(dst, r, color, advised.Once)
+}
+
+// AppendProofs is AppendReport without causes and what to do, for an answer that explains its first
+// finding at the end.
+func AppendProofs(dst []byte, r *Report, color bool) []byte { return appendReport(dst, r, color, Bare) }
+
+// Bare is the finding with its headline and its proof, and nothing that explains it.
+func Bare(f *finding.Finding) *finding.Finding {
+	bare := *f
+	bare.Meaning, bare.Causes, bare.Next = "", nil, nil
+	return &bare
+}
+
+func appendReport(dst []byte, r *Report, color bool, shown func(*finding.Finding) *finding.Finding) []byte {
+	dst = append(AppendVerdicts(dst, r, color), '\n')
 	for i := range r.Findings[:min(len(r.Findings), maxShown)] {
-		dst = words.AppendAsked(dst, advised.Once(&r.Findings[i]), color)
+		dst = words.AppendAsked(dst, shown(&r.Findings[i]), color)
 	}
 	if more := len(r.Findings) - maxShown; more > 0 {
 		dst = fmt.Appendf(dst, "%s: see them with --output jsonl\n\n", Plural(int64(more), "more finding", "more findings"))

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func connected(ctx context.Context, conn *nats.Conn) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("no server answers at %s: %w", brokernats.Addresses(conn), ctx.Err())
+			return fmt.Errorf("no server answers at %s: %w", brokernats.Addresses(conn), cmp.Or(conn.LastError(), ctx.Err()))
 		case <-ticker.C:
 		}
 	}

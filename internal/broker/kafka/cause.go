@@ -40,6 +40,9 @@ func (o Options) explain(err error) error {
 	if cause, hint := o.tlsTrouble(err); cause != nil {
 		return fmt.Errorf("kafka: %w: %s: %w", cause, hint, err)
 	}
+	for strings.HasPrefix(err.Error(), "kafka.(*Client).") && errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err) // it names the library's function
+	}
 	if unreachable(err) {
 		return fmt.Errorf("kafka: %w at %s%s: %w", ErrUnreachable, strings.Join(o.Brokers, ","), o.hangup(err), err)
 	}
