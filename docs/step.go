@@ -115,5 +115,5 @@ func (o occurrence) stronger() string {
 	case len(settings) <= most:
 		return fmt.Sprintf("%s. These settings promise it: %s", use, and(settings))
 	}
-	return fmt.Sprintf("%s, such as %s: monitor explain %s names the settings", use, and(settings[:most]), o.page())
+	return fmt.Sprintf("%s, such as %s: monitor explain %s names all settings", use, and(settings[:most]), l)
 }
