@@ -31,14 +31,18 @@ func formOf(anomaly string) (f form, plainForm string, ok bool) {
 	return form{}, anomaly, false
 }
 
-// FormPage is the page of a form of an anomaly, such as G0-realtime. false: the name is no such one.
+// FormPage is the page of a form of an anomaly, by its name or its title: G0-realtime, or "write
+// cycle in real time". false: the name is no such one.
 func FormPage(name string) (Page, bool) {
-	var of Page
-	f, _, ok := formOf(strings.ToLower(strings.TrimSpace(name)))
-	if ok {
-		of, ok = Named(Anomalies(), name)
+	name = strings.ToLower(strings.TrimSpace(name))
+	for _, f := range forms {
+		if title, ok := strings.CutSuffix(name, " "+f.title); ok {
+			name = title + f.suffix
+		}
 	}
-	if !ok {
+	f, plainName, ok := formOf(name)
+	of, known := Find(Anomalies(), plainName)
+	if !ok || !known || !slices.Contains(of.Names, of.Names[0]+f.suffix) {
 		return Page{}, false
 	}
 	anomaly := of.Names[0] + f.suffix

@@ -160,6 +160,12 @@ func TestFormPage(t *testing.T) {
 	if example := p.Section("Example"); !strings.Contains(example, "`G-single-item-realtime`") || strings.Contains(example, "process") {
 		t.Errorf("not the example of the form: %s", example)
 	}
+	if p, _ := FormPage("Read skew with session order"); p.Title != "Read skew with session order" {
+		t.Errorf("by its title it is %q", p.Title)
+	}
+	if _, ok := FormPage("lost-update-realtime"); ok {
+		t.Error("lost-update-realtime has a page of a form")
+	}
 	if _, ok := FormPage("G9-realtime"); ok {
 		t.Error("G9-realtime has a page")
 	}
