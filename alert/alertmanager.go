@@ -70,15 +70,17 @@ type alertState struct {
 	Next     string    `json:"next,omitempty"`   // a line each
 	Summary  string    `json:"summary"`
 	Cycle    string    `json:"cycle"`
+	Proof    string    `json:"proof,omitempty"` // lines
 }
 
-// What is stored at each delivery is bounded by these: 200 alerts of some 1 KiB, 2,000
+// What is stored at each delivery is bounded by these: 200 alerts of some 2 KiB, 7 KiB at most, 2,000
 // ids of 40 bytes. Patterns beyond share one alert a source.
 const (
 	maxAlerts   = 200
 	maxAlertIDs = 2000
-	maxLabel    = 200 // bytes of a label's value that come from clients
-	maxText     = 600 // bytes of a cycle in an annotation
+	maxLabel    = 200     // bytes of a label's value that come from clients
+	maxText     = 600     // bytes of a cycle in an annotation
+	maxProof    = 4 << 10 // bytes of a proof in an annotation, and on a line of the log
 )
 
 // NewAlertmanager checks the URLs.
@@ -253,7 +255,7 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 		texts["summary"] = "Clients ask for less isolation than expected."
 	}
 	for name, text := range map[string]string{
-		"headline": x.Headline, "meaning": x.Meaning, "causes": x.Causes, "next": x.Next, "cycle": x.Cycle,
+		"headline": x.Headline, "meaning": x.Meaning, "causes": x.Causes, "next": x.Next, "cycle": x.Cycle, "proof": x.Proof,
 	} {
 		if text != "" {
 			texts[name] = text
@@ -354,6 +356,7 @@ func (s *firing) take(f *finding.Finding, now time.Time, touched map[string]bool
 	x.Open++
 	x.Last = now
 	x.ID, x.Title, x.Cycle = f.ID, f.Title, cut(words.Visible(words.Cycle(f)), maxText)
+	x.Proof = words.ShortProof(f, maxProof)
 	x.Headline, x.Meaning = cut(words.Visible(f.Headline), maxText), f.Meaning
 	x.Causes, x.Next = strings.Join(f.Causes, "\n"), strings.Join(f.Next, "\n")
 	_, x.Summary = words.VerdictOf(f)

@@ -41,12 +41,14 @@ func TestAnnotations(t *testing.T) {
 	f := of("1", "G2-item", "pay", "audit")
 	f.Headline, f.Meaning = "Two skewed.", "A rule may be broken."
 	f.Causes, f.Next = []string{"Snapshot isolation.", "A bug."}, []string{"Lock."}
+	f.Explanation = "G2-item: the results\n\nLet:\n  T1 = r x 1\n"
 	s := firing{Alerts: map[string]*alertState{}}
 	s.take(&f, time.Unix(0, 0), map[string]bool{})
 	key := PatternOf(&f).Key()
 	texts := (&Alertmanager{}).post(key, s.Alerts[key], time.Unix(900, 0)).Annotations
 	for name, want := range map[string]string{
 		"headline": "Two skewed.", "meaning": "A rule may be broken.", "causes": "Snapshot isolation.\nA bug.", "next": "Lock.",
+		"proof": "Let:\n  T1 = r x 1",
 	} {
 		if texts[name] != want {
 			t.Errorf("annotation %s is %q, want %q", name, texts[name], want)

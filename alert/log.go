@@ -43,6 +43,7 @@ func (l *Log) Deliver(ctx context.Context, findings []Delivery) error {
 			slog.String("summary", strings.TrimSpace(sentence)),
 			slog.Any("txns", f.Txns),
 			slog.String("cycle", words.Cycle(f)),
+			slog.String("proof", words.ShortProof(f, maxProof)),
 		)
 	}
 	return nil

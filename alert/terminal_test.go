@@ -42,9 +42,12 @@ func (failingWriter) Write([]byte) (int, error) { return 0, errDown }
 
 func TestLog(t *testing.T) {
 	outbox := &memory{}
-	allowed := skew()
+	told := skew()
+	told.Headline, told.Meaning = "T1 and T2 each changed what the other one had read: x, y.", "A rule may be broken."
+	told.Causes, told.Next = []string{"Snapshot isolation."}, []string{"Lock.", "Ask."}
+	allowed := told
 	allowed.Expected = true
-	outbox.add(skew(), allowed)
+	outbox.add(told, allowed)
 	var b bytes.Buffer
 	plain := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -55,9 +58,10 @@ func TestLog(t *testing.T) {
 	if err := NewLog(plain).Deliver(t.Context(), outbox.all); err != nil {
 		t.Fatal(err)
 	}
-	want := `level=WARN msg=finding verdict=violated anomaly=G2-item title="write skew" headline="" meaning="" causes=[] next=[] source=orders id=7f3a revision=0 state=provisional refutes=[serializable] summary="Refutes serializable, and with it 2 stronger levels." txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1"
-level=INFO msg=finding verdict=allowed anomaly=G2-item title="write skew" headline="" meaning="" causes=[] next=[] source=orders id=7f3a revision=0 state=provisional refutes=[serializable] summary="Allowed by the expected level. Refutes serializable, and with it 2 stronger levels." txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1"
-`
+	const texts = ` anomaly=G2-item title="write skew" headline="T1 and T2 each changed what the other one had read: x, y." meaning="A rule may be broken." causes="[Snapshot isolation.]" next="[Lock. Ask.]" source=orders id=7f3a revision=0 state=provisional refutes=[serializable] `
+	const proof = ` txns="[T1 T2]" cycle="T1 -rw x-> T2 -rw y-> T1" proof="Let:\n  T1 = session a #1: r x 1, w y 2\n  T2 = session b #1: r y 1, w x 2\n\nThen:\n  - T1 < T2, because T1 read x = 1, which T2 overwrote with 2.\n  - However, T2 < T1, because T2 read y = 1, which T1 overwrote with 2: a contradiction!"` + "\n"
+	want := `level=WARN msg=finding verdict=violated` + texts + `summary="Refutes serializable, and with it 2 stronger levels."` + proof +
+		`level=INFO msg=finding verdict=allowed` + texts + `summary="Allowed by the expected level. Refutes serializable, and with it 2 stronger levels."` + proof
 	if b.String() != want {
 		t.Errorf("logged\n%swant\n%s", &b, want)
 	}

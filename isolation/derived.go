@@ -24,7 +24,7 @@ func chainSentence(w *witness, e *finding.Dependency) string {
 	if n == 1 {
 		return fmt.Sprintf("%s, and right behind that %s left %s", first, w.short(e.To), clip(e.Value))
 	}
-	return fmt.Sprintf("%s, and %d writes of %s later, each behind the one before, %s left %s", first, n, e.Key, w.short(e.To), clip(e.Value))
+	return fmt.Sprintf("%s, and %d writes of %s later, each behind the one before, %s left %s", first, n, keyName(e.Key), w.short(e.To), clip(e.Value))
 }
 
 // inner says whether the i-th transaction is only on the way of a chain, not the first on it.

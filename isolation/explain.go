@@ -46,6 +46,9 @@ func Explain(w *witness, headline string) string {
 // short is what the i-th transaction is called: its id where all ids are short,
 // otherwise T1, T2 and so on.
 func (w *witness) short(i int) string {
+	if w.byID {
+		return w.headlineID(i)
+	}
 	for j := range w.Txns {
 		if len(w.Txns[j].ID) > 20 {
 			return fmt.Sprintf("T%d", i+1)
@@ -169,27 +172,27 @@ func because(w *witness, e *finding.Dependency) string {
 	case e.Label&finding.Saturated != 0:
 		return pastSentence(w, e)
 	case e.Assumed && e.Label&finding.RW != 0:
-		return fmt.Sprintf("%s read %s as it was before the write of %s, supposed to come later", from, e.Key, to)
+		return fmt.Sprintf("%s read %s as it was before the write of %s, supposed to come later", from, keyName(e.Key), to)
 	case e.Assumed:
-		return fmt.Sprintf("%s is supposed to have written %s before %s did", from, e.Key, to)
+		return fmt.Sprintf("%s is supposed to have written %s before %s did", from, keyName(e.Key), to)
 	case e.Label&finding.Process != 0:
 		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
 	case e.Label&finding.Realtime != 0:
 		return fmt.Sprintf("%s had ended %v before %s began", from, time.Duration(w.Txns[e.To].Start-w.Txns[e.From].End), to)
 	case e.Label&finding.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == finding.Divergence:
-		return fmt.Sprintf("%s read %s as it was before %s appended %s", from, e.Key, to, clip(e.Value))
+		return fmt.Sprintf("%s read %s as it was before %s appended %s", from, keyName(e.Key), to, clip(e.Value))
 	case e.Label&finding.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
-		return fmt.Sprintf("%s read %s without %s, which %s appended", from, e.Key, clip(e.Value), to)
+		return fmt.Sprintf("%s read %s without %s, which %s appended", from, keyName(e.Key), clip(e.Value), to)
 	case e.Label&finding.RW != 0:
-		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, e.Key, clip(readText(w, e)), to, clip(e.Value))
+		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, keyName(e.Key), clip(readText(w, e)), to, clip(e.Value))
 	case e.Label&finding.WR != 0 && e.Label&finding.WW != 0:
-		return fmt.Sprintf("%s read %s = %s, which %s wrote, and overwrote it", to, e.Key, clip(e.Value), from)
+		return fmt.Sprintf("%s read %s = %s, which %s wrote, and overwrote it", to, keyName(e.Key), clip(e.Value), from)
 	case e.Label&finding.WR != 0:
-		return fmt.Sprintf("%s read %s of %s, which %s wrote", to, clip(e.Value), e.Key, from)
+		return fmt.Sprintf("%s read %s of %s, which %s wrote", to, clip(e.Value), keyName(e.Key), from)
 	case e.Shown >= 0:
-		return fmt.Sprintf("the read of %s by %s shows that %s appended before %s appended %s", e.Key, w.short(e.Shown), from, to, clip(e.Value))
+		return fmt.Sprintf("the read of %s by %s shows that %s appended before %s appended %s", keyName(e.Key), w.short(e.Shown), from, to, clip(e.Value))
 	}
-	return fmt.Sprintf("%s read and overwrote what %s left in %s", to, from, e.Key)
+	return fmt.Sprintf("%s read and overwrote what %s left in %s", to, from, keyName(e.Key))
 }
 
 // namedBecause is the evidence for an edge where a write says itself what it replaced, and its
@@ -202,7 +205,7 @@ func namedBecause(w *witness, e *finding.Dependency) string {
 	from, to := w.short(e.From), w.short(e.To)
 	if e.Label&finding.RW != 0 {
 		if before, unread := replacedUnread(w, p, e.From, e.Key); unread && !(readsAnother(p, e.From, e.Key) && w.Anomaly != finding.Divergence) {
-			return fmt.Sprintf("%s overwrote %s = %s, and %s did so too", from, e.Key, clip(before), to)
+			return fmt.Sprintf("%s overwrote %s = %s, and %s did so too", from, keyName(e.Key), clip(before), to)
 		}
 		return ""
 	}
@@ -211,14 +214,14 @@ func namedBecause(w *witness, e *finding.Dependency) string {
 	case !unread || e.Label&finding.WR != 0 && before != e.Value:
 		return ""
 	case readsAnother(p, e.To, e.Key):
-		return fmt.Sprintf("%s overwrote what %s left in %s, and had read another version", to, from, e.Key)
+		return fmt.Sprintf("%s overwrote what %s left in %s, and had read another version", to, from, keyName(e.Key))
 	}
-	return fmt.Sprintf("%s overwrote %s = %s, which %s wrote", to, e.Key, clip(before), from)
+	return fmt.Sprintf("%s overwrote %s = %s, which %s wrote", to, keyName(e.Key), clip(before), from)
 }
 
 // sentence says what is wrong for findings that are not cycles.
 func sentence(w *witness) string {
-	key, value := w.Key, clip(w.Value)
+	key, value := keyName(w.Key), clip(w.Value)
 	a, b := w.short(0), w.short(len(w.Txns)-1)
 	switch w.Anomaly {
 	case finding.Internal:

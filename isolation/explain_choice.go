@@ -65,14 +65,14 @@ func (w *witness) writeSteps(b *strings.Builder, steps []deduction, indent strin
 // claims is what a side of a choice says.
 func (w *witness) claims(c *finding.Choice, x side) string {
 	if x.read {
-		return fmt.Sprintf("%s read %s of %s", w.short(x.then), c.Key, w.short(x.first))
+		return fmt.Sprintf("%s read %s of %s", w.short(x.then), keyName(c.Key), w.short(x.first))
 	}
-	return fmt.Sprintf("%s wrote %s before %s did", w.short(x.first), c.Key, w.short(x.then))
+	return fmt.Sprintf("%s wrote %s before %s did", w.short(x.first), keyName(c.Key), w.short(x.then))
 }
 
 // missed says why a reader of first's version comes before who wrote a later one.
 func (w *witness) missed(e *finding.Dependency, first int) string {
-	return fmt.Sprintf("%s read %s of %s", w.short(e.From), e.Key, w.short(first))
+	return fmt.Sprintf("%s read %s of %s", w.short(e.From), keyName(e.Key), w.short(first))
 }
 
 // walk is a cycle in one line.

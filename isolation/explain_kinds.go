@@ -70,18 +70,18 @@ func otherBecause(w *witness, e *finding.Dependency) string {
 	case isSet(to, e.Key) || isSet(from, e.Key):
 		switch {
 		case e.Label&finding.WR != 0 && e.Label&finding.WW != 0:
-			return fmt.Sprintf("%s saw %s in %s, which %s added, and removed it", b, value, e.Key, a)
+			return fmt.Sprintf("%s saw %s in %s, which %s added, and removed it", b, value, keyName(e.Key), a)
 		case e.Label&finding.WR != 0:
-			return fmt.Sprintf("%s saw %s in %s, which %s added", b, value, e.Key, a)
+			return fmt.Sprintf("%s saw %s in %s, which %s added", b, value, keyName(e.Key), a)
 		case e.Label&finding.RW != 0 && saw(from, e.Key, e.Value):
-			return fmt.Sprintf("%s saw %s in %s, which %s removed", a, value, e.Key, b)
+			return fmt.Sprintf("%s saw %s in %s, which %s removed", a, value, keyName(e.Key), b)
 		case e.Label&finding.RW != 0:
-			return fmt.Sprintf("%s read %s without %s, which %s added", a, e.Key, value, b)
+			return fmt.Sprintf("%s read %s without %s, which %s added", a, keyName(e.Key), value, b)
 		}
 	case e.Label&finding.RW != 0 && e.Value == "":
-		return fmt.Sprintf("%s read %s = %s, which %s deleted", a, e.Key, clip(readText(w, e)), b)
+		return fmt.Sprintf("%s read %s = %s, which %s deleted", a, keyName(e.Key), clip(readText(w, e)), b)
 	case e.Label&finding.RW != 0 && unseen(from, e.Key) != nil:
-		return fmt.Sprintf("%s read the range %s without %s, which %s set to %s", a, bounds(unseen(from, e.Key)), e.Key, b, value)
+		return fmt.Sprintf("%s read the range %s without %s, which %s set to %s", a, bounds(unseen(from, e.Key)), keyName(e.Key), b, value)
 	}
 	return ""
 }
@@ -161,12 +161,12 @@ func given(w *witness, e *finding.Dependency, o *event.RecordOp, to *event.Recor
 	if !w.Numeric {
 		by = "by the commit timestamps"
 	}
-	first, that := fmt.Sprintf("%s wrote version %s of %s", a, clip(o.Value), e.Key), "that"
+	first, that := fmt.Sprintf("%s wrote version %s of %s", a, clip(o.Value), keyName(e.Key)), "that"
 	switch {
 	case o.Kind == event.Read:
-		first = fmt.Sprintf("%s read version %s of %s", a, clip(o.Value), e.Key)
+		first = fmt.Sprintf("%s read version %s of %s", a, clip(o.Value), keyName(e.Key))
 	case o.Flags&event.NotFound != 0:
-		first, that = fmt.Sprintf("%s deleted %s", a, e.Key), "the version"
+		first, that = fmt.Sprintf("%s deleted %s", a, keyName(e.Key)), "the version"
 	}
 	if left, ok := finalWrite(to, e.Key); ok && left.Flags&event.NotFound != 0 {
 		return fmt.Sprintf("%s, and %s deleted it later, %s", first, b, by)

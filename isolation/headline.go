@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,63 +11,110 @@ import (
 )
 
 // summary is a finding in one sentence for a person who knows the application and not the
-// field: who did what, by their ids and keys. It proves nothing; the explanation does.
-func (n Name) summary(w *witness) string {
-	if len(w.Edges) == 0 || len(w.Choices) > 0 || w.Anomaly == finding.CyclicVersions {
+// field: who did what, by their ids and keys. It proves nothing; the explanation does. The edges
+// are those that the finding prints.
+func (n Name) summary(w *witness, edges []shownEdge) string {
+	inHeadline := *w
+	w = &inHeadline
+	w.byID = true
+	switch {
+	case w.Anomaly == finding.CyclicVersions || len(edges) == 0 && len(w.Choices) == 0:
 		return plainSentence(w)
+	case len(edges) == 0 || slices.ContainsFunc(edges, func(e shownEdge) bool { return e.Assumed }):
+		return n.withoutOrder(w, edges)
 	}
+	return n.cycleSentence(w.only(edges), edges)
+}
+
+// cycleSentence is a cycle of which nothing is assumed.
+func (n Name) cycleSentence(w *witness, edges []shownEdge) string {
 	rw := first(w, finding.RW)
 	switch {
 	case n.Anomaly == "lost-update" && rw != nil && overwrote(w, rw):
 		return fmt.Sprintf("%s updated %s%s, and overwrote what %s had written since; that update was lost.", w.short(rw.From), shownKey(rw), wasBefore(w, rw), w.short(rw.To))
 	case n.Anomaly == "lost-update" && rw != nil:
 		return fmt.Sprintf("%s and %s both updated %s%s; one update was lost.", w.short(rw.From), w.short(rw.To), shownKey(rw), wasBefore(w, rw))
-	case rw != nil && count(w, finding.RW) == 1 && last(w, rw).Label&finding.Realtime != 0 && len(w.Edges) == 2:
-		back := last(w, rw)
-		return fmt.Sprintf("%s read old data: it missed %s, which had ended %v before it began.", w.short(rw.From), change(w, rw), time.Duration(w.Txns[back.To].Start-w.Txns[back.From].End))
-	case rw != nil && count(w, finding.RW) == 1 && last(w, rw).Label&finding.Process != 0 && len(w.Edges) == 2:
-		return fmt.Sprintf("Session %s went back in time: %s missed %s, of the same session and earlier.", w.Txns[rw.From].Session, w.short(rw.From), change(w, rw))
-	case rw != nil && count(w, finding.RW) == 1 && len(w.Edges) == 2 && last(w, rw).Label&finding.WR != 0:
-		back := last(w, rw)
-		return fmt.Sprintf("%s saw one part of %s and missed another: it read %s = %s, and missed %s.", w.short(rw.From), w.short(rw.To), back.Key, withVersion(w, rw.From, back.Key, back.Value), change(w, rw))
-	case count(w, finding.RW) == 2 && len(w.Edges) == 2:
-		return fmt.Sprintf("%s and %s each changed what the other one had read: %s.", w.short(w.Edges[0].From), w.short(w.Edges[1].From), keysOf(w))
-	case rw == nil && len(w.Edges) == 2 && count(w, finding.WR) == 2:
-		return fmt.Sprintf("%s and %s each read what the other one wrote: %s.", w.short(w.Edges[0].From), w.short(w.Edges[1].From), keysOf(w))
-	case len(w.Edges) == 2 && count(w, finding.WW) == 2:
-		return fmt.Sprintf("%s and %s overwrote each other: %s.", w.short(w.Edges[0].From), w.short(w.Edges[1].From), keysOf(w))
-	case strings.HasPrefix(n.Anomaly, "G-nonadjacent") && strings.Contains(keysOf(w), ", "): // changes of one key are not independent
-		return fmt.Sprintf("Two readers saw independent changes in different orders: %s.", keysOf(w))
 	case rw != nil && count(w, finding.RW) == 1:
-		return fmt.Sprintf("%s missed %s, although it had seen what came after it.", w.short(rw.From), change(w, rw))
+		return missedSentence(w, rw)
+	case len(w.Edges) == 2 && count(w, finding.RW) == 2:
+		return fmt.Sprintf("%s each changed what the other one had read: %s.", whoOf(w), keysOf(w))
+	case len(w.Edges) == 2 && rw == nil && count(w, finding.WR) == 2:
+		return fmt.Sprintf("%s each read what the other one wrote: %s.", whoOf(w), keysOf(w))
+	case len(w.Edges) == 2 && count(w, finding.WW) == 2:
+		return fmt.Sprintf("%s overwrote each other: %s.", whoOf(w), keysOf(w))
+	case strings.HasPrefix(n.Anomaly, "G-nonadjacent") && strings.Contains(keysOf(w), ", "): // changes of one key are not independent
+		return fmt.Sprintf("%s saw independent changes in different orders: %s.", group(readersOf(w), count(w, finding.RW)), keysOf(w))
 	}
-	return fmt.Sprintf("%d transactions each depend on the next, in a circle: no order of them explains what they read and wrote.", w.members())
+	return n.withoutOrder(w, edges)
+}
+
+// missedSentence is a cycle with one anti-dependency: what a reader missed.
+func missedSentence(w *witness, rw *finding.Dependency) string {
+	back, two := last(w, rw), len(w.Edges) == 2
+	switch {
+	case two && back.Label&finding.Realtime != 0:
+		return fmt.Sprintf("%s read old data: it missed %s, which had ended %v before it began.", w.short(rw.From), change(w, rw), time.Duration(w.Txns[back.To].Start-w.Txns[back.From].End))
+	case two && back.Label&finding.Process != 0:
+		return fmt.Sprintf("Session %s went back in time: %s missed %s, of the same session and earlier.", w.Txns[rw.From].Session, w.short(rw.From), change(w, rw))
+	case two && back.Label&finding.WR != 0:
+		return fmt.Sprintf("%s saw one part of %s and missed another: it read %s = %s, and missed %s.", w.short(rw.From), w.short(rw.To), shownKey(back), withVersion(w, rw.From, back.Key, ofSet(back).Value), change(w, rw))
+	}
+	return fmt.Sprintf("%s missed %s, although it had seen what came after it.", w.short(rw.From), change(w, rw))
+}
+
+// withoutOrder says who and which keys fit in no order: of more than two transactions, or of orders
+// that are supposed.
+func (n Name) withoutOrder(w *witness, edges []shownEdge) string {
+	v := w.only(edges)
+	who, keys := idsOf(v), keysOf(v)
+	if len(edges) == 0 {
+		who, keys = nil, keysOfChoices(w)
+		for _, c := range w.Choices[:min(len(w.Choices), mostNamed)] {
+			if who = addName(who, w.short(c.A)); len(c.Writers) == 0 {
+				who = addName(who, w.short(c.B))
+			}
+		}
+	}
+	for i := 0; i < w.members() && len(who) < mostNamed; i++ { // the others are those whom the argument needs
+		who = addName(who, w.short(i))
+	}
+	kept := ""
+	switch {
+	case strings.HasSuffix(n.Anomaly, "-process"):
+		kept = " that keeps sessions"
+	case strings.HasSuffix(n.Anomaly, "-realtime"):
+		kept = " that keeps real time"
+	}
+	return fmt.Sprintf("No order%s explains what %s read and wrote of %s.", kept, group(who, w.members()), keys)
 }
 
 // plainSentence is a witness without a cycle.
 func plainSentence(w *witness) string {
+	a, b := w.short(0), w.short(len(w.Txns)-1)
+	key, value := keyName(w.Key), clip(w.Value)
 	text := sentence(w)
 	switch w.Anomaly {
 	case finding.Internal:
-		text = fmt.Sprintf("%s did not read what it had written to %s itself", w.short(0), w.Key)
+		text = fmt.Sprintf("%s did not read what it had written to %s itself", a, key)
 	case finding.Nonrepeatable:
-		text = fmt.Sprintf("%s read %s twice and got two answers", w.short(0), w.Key)
+		text = fmt.Sprintf("%s read %s twice and got two answers", a, key)
 	case finding.G1a:
-		text = fmt.Sprintf("%s read %s = %s, which was rolled back", w.short(0), w.Key, clip(w.Value))
+		text = fmt.Sprintf("%s read %s = %s of %s, and %s was rolled back", a, key, value, b, b)
 	case finding.G1b:
-		text = fmt.Sprintf("%s read %s = %s, which its writer replaced before it committed", w.short(0), w.Key, clip(w.Value))
+		text = fmt.Sprintf("%s read %s = %s of %s, which %s replaced before it committed", a, key, value, b, b)
 	case finding.DirtyUpdate:
-		text = fmt.Sprintf("%s holds %s, which was rolled back, and committed data that build on it", w.Key, clip(w.Value))
+		text = fmt.Sprintf("%s read %s in %s: %s was rolled back, and what it had added is below committed data", a, value, key, b)
 	case finding.Nonlinearizable:
-		text = fmt.Sprintf("%s got an answer from %s that no order of the operations in time explains", w.short(0), w.Key)
+		text = fmt.Sprintf("No order in time explains the answers that %s got from %s", w.groupFrom(0), key)
 	case finding.CyclicVersions:
-		text = fmt.Sprintf("The known order of the versions of %s contradicts itself", w.Key)
+		text = fmt.Sprintf("The known order of the versions of %s contradicts itself: see %s", key, w.groupFrom(0))
 	case finding.NoOrder:
-		text = fmt.Sprintf("No order of %s read", finding.Counted(int64(w.members()), "transaction explains what it", "transactions explains what they"))
-	default:
-		if len(w.Choices) > 0 {
-			text = fmt.Sprintf("No order of %s read and wrote", finding.Counted(int64(w.members()), "transaction explains what it", "transactions explains what they"))
-		}
+		text = fmt.Sprintf("No order explains what %s read of %s", w.groupFrom(0), keyList(keysRead(w)))
+	case finding.WrongTotal:
+		text = fmt.Sprintf("%s and %s read totals of %d and %d of %s, among which transactions only move amounts", a, b, totalOf(&w.Txns[0], &w.Txns[1]), totalOf(&w.Txns[1], &w.Txns[0]), keyList(keysRead(w)))
+	}
+	if w.members() > 1 && !strings.Contains(text, w.short(1)) && !strings.Contains(text, b) {
+		text += ", beside " + w.groupFrom(1)
 	}
 	return text + "."
 }
@@ -100,10 +148,10 @@ func count(w *witness, l finding.Label) (n int) {
 	return n
 }
 
-// shownKey is the key of the edge, or the set.
+// shownKey is the key of the edge, or the set, as a sentence tells it.
 func shownKey(e *finding.Dependency) string {
 	of := ofSet(e)
-	return of.Key
+	return keyName(of.Key)
 }
 
 // overwrote says whether who read the version of e wrote over what the other one left, which
@@ -147,22 +195,7 @@ func withVersion(w *witness, txn int, key, text string) string {
 func change(w *witness, e *finding.Dependency) string {
 	of := ofSet(e)
 	if of.Value == "" {
-		return fmt.Sprintf("that %s deleted %s", w.short(e.To), of.Key)
+		return fmt.Sprintf("that %s deleted %s", w.short(e.To), keyName(of.Key))
 	}
-	return fmt.Sprintf("%s = %s of %s", of.Key, withVersion(w, e.To, of.Key, of.Value), w.short(e.To))
-}
-
-// keysOf are the keys of the cycle, each once, four at most.
-func keysOf(w *witness) string {
-	var keys []string
-	for i := range w.Edges {
-		key := shownKey(&w.Edges[i])
-		if key != "" && !strings.Contains(strings.Join(keys, "\n")+"\n", key+"\n") {
-			keys = append(keys, key)
-		}
-	}
-	if len(keys) > 4 {
-		return fmt.Sprintf("%s and %s", strings.Join(keys[:4], ", "), finding.Counted(int64(len(keys)-4), "more key", "more keys"))
-	}
-	return strings.Join(keys, ", ")
+	return fmt.Sprintf("%s = %s of %s", keyName(of.Key), withVersion(w, e.To, of.Key, of.Value), w.short(e.To))
 }

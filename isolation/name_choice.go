@@ -31,26 +31,29 @@ func NameChoices(of *finding.Witness) Name {
 			family = min(family, l.Family)
 		}
 	}
-	c, title := classG2, ""
+	c := classG2
 	switch least(n.Weakest) {
-	case ReadAtomic:
-		c, title = classSingle, missedTitle(ReadAtomic, family)
-	case Causal:
-		c, title = classSingle, missedTitle(Causal, family)
-	case Prefix:
+	case ReadAtomic, Causal:
+		c = classSingle
+	case Prefix, SnapshotIsolation:
 		c = w.certainClass(w.choiceLevel(n.Weakest))
-	case SnapshotIsolation:
-		c, title = w.certainClass(w.choiceLevel(n.Weakest)), "conflicting writes"
-	}
-	if c == classG2 {
-		title = ""
 	}
 	n.Severity = severity(c, family)
-	n.Anomaly = cycleName(c, family)
-	if n.Title = title; title == "" {
-		n.Title = anomalies[n.Anomaly].title
-	}
+	n.Anomaly, n.Title = choiceTitle(least(n.Weakest), c, family)
 	return n
+}
+
+// choiceTitle is what choices are called that cannot be made at the level, and where a cycle of the
+// class is certain.
+func choiceTitle(base Base, c class, f Family) (name, title string) {
+	name = cycleName(c, f)
+	switch {
+	case c != classG2 && (base == ReadAtomic || base == Causal):
+		return name, missedTitle(base, f)
+	case c != classG2 && base == SnapshotIsolation:
+		return name, "conflicting writes"
+	}
+	return name, anomalies[name].title
 }
 
 // certainClass is the class of what is certain: of the cycles with which the argument rules

@@ -33,7 +33,7 @@ func within(name string, names []string, most int) string {
 }
 
 // Offer is the end of an error about an unknown name: the one that was meant, or up to five
-// of the names, those that differ least.
+// of the names, those that differ least. None is called near that differs in more than half of its letters.
 func Offer(name string, names []string) string {
 	names = slices.Clone(names)
 	name = strings.ToLower(name)
@@ -47,7 +47,11 @@ func Offer(name string, names []string) string {
 	if best := Closest(name, names); best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
-	return "the nearest are " + strings.Join(names[:min(len(names), 5)], ", ")
+	five := strings.Join(names[:min(len(names), 5)], ", ")
+	if distance[names[0]] > len(name)/2 {
+		return "some are " + five
+	}
+	return "the nearest are " + five
 }
 
 // edits is how many bytes must be put in, taken out or changed, or neighbours swapped, to make b

@@ -37,7 +37,7 @@ const (
 var otherNames = []otherName{
 	{"RU, PL-1, READ UNCOMMITTED, UR, uncommitted read, degree 1", "read-uncommitted", same, ""},
 
-	{"PL-2, READ COMMITTED, READ COMMITTED SNAPSHOT, RCSI, degree 2", "read-committed", same, ""},
+	{"PL-2, READ COMMITTED, READ COMMITTED SNAPSHOT, read committed snapshot isolation, RCSI, degree 2", "read-committed", same, ""},
 	{"RC, committed read", "read-committed", form, "NAME means read-committed here. dbcop, AWDIT and Plume mean a level that also orders the reads of a transaction, called strong-session-monotonic-atomic-view here"},
 	{"repeatable read, RR, read stability, RS", "read-committed", nearest, "NAME means Adya's PL-2.99 here, which is not checked by itself. It is taken as LEVEL, the nearest weaker level. " + withoutRanges +
 		". For a database's own setting name the product, as in postgresql/repeatable-read or mysql/repeatable-read"},

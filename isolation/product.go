@@ -28,6 +28,7 @@ type Rules struct {
 // product is a database by name.
 type product struct {
 	name     string
+	others   []string // that people call it
 	settings []promise
 }
 
@@ -37,7 +38,7 @@ type product struct {
 // docs/proofs.md, section 12, has the same table, and says why each setting stands
 // for its level, and where versions are known to break it.
 var products = []product{
-	{"postgresql", []promise{
+	{"postgresql", []string{"postgres", "pg", "pgsql", "psql"}, []promise{
 		{"read-uncommitted", session(ReadCommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
 		{"repeatable-read", session(SnapshotIsolation), Rules{Rows: true}}, {"serializable", session(Serializable), Rules{Tracked: true}},
 		// Reads of replicas are judged beside those of the primary. What they promise together lies
@@ -45,42 +46,42 @@ var products = []product{
 		{"read-committed-with-replicas", plain(ReadCommitted), Rules{}},
 		{"repeatable-read-with-replicas", plain(Causal), Rules{Rows: true}}, {"serializable-with-replicas", plain(Causal), Rules{}},
 	}},
-	{"mysql", []promise{
+	{"mysql", nil, []promise{
 		{"read-uncommitted", session(ReadUncommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
 		{"repeatable-read", session(ReadCommitted), Rules{}}, {"serializable", session(Serializable), Rules{}},
 	}},
-	{"mariadb", []promise{
+	{"mariadb", []string{"maria"}, []promise{
 		{"read-uncommitted", session(ReadUncommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
 		{"repeatable-read", session(ReadCommitted), Rules{}}, {"snapshot-isolation", session(SnapshotIsolation), Rules{}},
 		{"serializable", session(Serializable), Rules{}},
 	}},
-	{"sqlite", []promise{
+	{"sqlite", []string{"sqlite3"}, []promise{
 		{"read-uncommitted", session(ReadUncommitted), Rules{}}, {"serializable", session(Serializable), Rules{}},
 	}},
-	{"cockroachdb", []promise{
+	{"cockroachdb", []string{"cockroach", "crdb"}, []promise{
 		{"read-committed", plain(ReadCommitted), Rules{}}, {"serializable", plain(Serializable), Rules{}},
 	}},
-	{"yugabytedb", []promise{
+	{"yugabytedb", []string{"yugabyte"}, []promise{
 		{"read-committed", plain(ReadCommitted), Rules{}}, {"repeatable-read", plain(SnapshotIsolation), Rules{}},
 		{"serializable", plain(Serializable), Rules{}},
 	}},
-	{"tidb", []promise{
+	{"tidb", nil, []promise{
 		{"read-committed", session(ReadCommitted), Rules{}}, {"repeatable-read", session(ReadCommitted), Rules{}},
 		{"optimistic", session(SnapshotIsolation), Rules{}},
 	}},
-	{"mongodb", []promise{
+	{"mongodb", []string{"mongo"}, []promise{
 		{"local", plain(ReadUncommitted), Rules{}}, {"majority", plain(ReadCommitted), Rules{}},
 		{"causal", session(Causal), Rules{}}, {"snapshot", plain(SnapshotIsolation), Rules{}},
 		{"linearizable", Level{Special: Linearizable}, Rules{}},
 	}},
-	{"spanner", []promise{
+	{"spanner", nil, []promise{
 		{"repeatable-read", Level{Base: SnapshotIsolation, Family: Strong}, Rules{}},
 		{"serializable", Level{Base: Serializable, Family: Strong}, Rules{}},
 	}},
-	{"cassandra", []promise{
+	{"cassandra", nil, []promise{
 		{"lwt", Level{Special: Linearizable}, Rules{}}, {"quorum", plain(ReadUncommitted), Rules{}},
 	}},
-	{"etcd", []promise{
+	{"etcd", nil, []promise{
 		{"serializable", plain(Serializable), Rules{}}, {"linearizable", Level{Base: Serializable, Family: Strong}, Rules{}},
 	}},
 }
@@ -121,7 +122,20 @@ func ParseExpected(text string) (l Level, setting string, err error) {
 	if x := p.meant(at); x != nil {
 		return x.level, p.name + "/" + x.setting, nil
 	}
-	return l, "", fmt.Errorf("%s has no setting %q; %s", p.name, at, known(p.name+"/"+settingName(at), p.names(), p.name))
+	return l, "", fmt.Errorf("%s has no setting %q; %s", p.name, at, p.nearSetting(at))
+}
+
+// nearSetting is the setting that was meant, or those that there are. Only the setting's own letters count: the product's
+// would make any two look alike.
+func (p *product) nearSetting(at string) string {
+	var settings []string
+	for _, s := range p.settings {
+		settings = append(settings, s.setting)
+	}
+	if best := Closest(settingName(at), settings); best != "" {
+		return fmt.Sprintf("did you mean %s/%s?", p.name, best)
+	}
+	return "those known are " + firstOf(p.names(), p.name)
 }
 
 // parsePlain reads a level; a name that is none may be one of a product.
@@ -135,7 +149,7 @@ func parsePlain(text string) (Level, string, error) {
 	case noneOf(text) != nil:
 		return l, "", noneOf(text)
 	}
-	if best := Closest(text, slices.Concat(EveryName(), productNames())); best != "" {
+	if best := Closest(text, slices.Concat(EveryName(), ProductNames())); best != "" {
 		return l, "", fmt.Errorf("no isolation level or product is called %q; did you mean %s?", text, best)
 	}
 	return l, "", fmt.Errorf("no isolation level or product is called %q; there are %s, postgresql/repeatable-read and others (monitor explain lists all)", text, usualLevels)
@@ -145,10 +159,13 @@ func parsePlain(text string) (Level, string, error) {
 var elsewhere = map[string]string{
 	"oracle":    "its SERIALIZABLE is snapshot isolation: name the level snapshot-isolation",
 	"sqlserver": sqlServer, "mssql": sqlServer, "sql server": sqlServer,
+	"rds": managed, "aurora": managed, "cloudsql": managed,
 	"db2": "its repeatable read is serializable, and its cursor stability read-committed: name that level",
 }
 
 const sqlServer = "its SNAPSHOT is snapshot-isolation, its READ COMMITTED is read-committed, and its SERIALIZABLE is serializable: name that level"
+
+const managed = "it runs PostgreSQL, MySQL or another product: name that product, as in postgresql/repeatable-read"
 
 // Elsewhere says what to name instead of a product that has no settings here; nil: it has some, or is not
 // known at all.
@@ -163,7 +180,19 @@ func noProduct(name string) error {
 	if err := Elsewhere(name); err != nil {
 		return err
 	}
-	return fmt.Errorf("no product is called %q; %s. A level can be named instead, such as snapshot-isolation", name, known(name, productNames(), ""))
+	if best := Closest(name, ProductNames()); best != "" {
+		return fmt.Errorf("no product is called %q; did you mean %s?", name, productName(best))
+	}
+	return fmt.Errorf("no product is called %q; those known are %s. A level can be named instead, such as snapshot-isolation", name, firstOf(productNames(), ""))
+}
+
+// ProductNames are all that products are called here.
+func ProductNames() []string {
+	names := productNames()
+	for _, p := range products {
+		names = append(names, p.others...)
+	}
+	return names
 }
 
 func productNames() []string {
@@ -172,14 +201,6 @@ func productNames() []string {
 		names = append(names, products[i].name)
 	}
 	return names
-}
-
-// known is the name that was meant, or those that there are; page lists them.
-func known(name string, names []string, page string) string {
-	if best := Closest(name, names); best != "" {
-		return fmt.Sprintf("did you mean %s?", best)
-	}
-	return "those known are " + firstOf(names, page)
 }
 
 // firstOf are five of the names at most, and where the others are.
@@ -201,19 +222,11 @@ func (p *product) names() []string {
 
 // productName is the product that people call so.
 func productName(name string) string {
-	switch name = strings.ToLower(strings.TrimSpace(name)); name {
-	case "postgres", "pg", "pgsql", "psql":
-		return "postgresql"
-	case "maria":
-		return "mariadb"
-	case "cockroach", "crdb":
-		return "cockroachdb"
-	case "yugabyte":
-		return "yugabytedb"
-	case "mongo":
-		return "mongodb"
-	case "sqlite3":
-		return "sqlite"
+	name = strings.ToLower(strings.TrimSpace(name))
+	for _, p := range products {
+		if slices.Contains(p.others, name) {
+			return p.name
+		}
 	}
 	return name
 }

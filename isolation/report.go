@@ -26,14 +26,7 @@ func NameCycle(of *finding.Witness) Name {
 	}
 	labels := w.labels()
 	c, f := classify(labels)
-	name := cycleName(c, f)
-	title := cycleTitle(labels, name)
-	if predicates(w) {
-		name = strings.Replace(name, "-item", "", 1)
-		if c == classG2 {
-			title = anomalies[name].title
-		}
-	}
+	name, title := titled(labels, predicates(w))
 	if losesUpdate(p, labels) {
 		name = "lost-update"
 		title = anomalies[name].title
@@ -42,6 +35,20 @@ func NameCycle(of *finding.Witness) Name {
 		return Name{name, missedTitle(MonotonicAtomicView, Plain), finding.KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
 	}
 	return Name{name, title, finding.KindViolation, weakest(labels), severity(c, f)}
+}
+
+// titled is what a cycle with these labels is called; ranged: a range takes part.
+func titled(labels []finding.Label, ranged bool) (name, title string) {
+	c, f := classify(labels)
+	name = cycleName(c, f)
+	title = cycleTitle(labels, name)
+	if ranged {
+		name = strings.Replace(name, "-item", "", 1)
+		if c == classG2 {
+			title = anomalies[name].title
+		}
+	}
+	return name, title
 }
 
 // NameOf names what inference found without a cycle.
@@ -105,7 +112,8 @@ func NameOf(kind finding.AnomalyKind) Name {
 func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 	w := (&witness{Witness: of}).shownFirst(&n)
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
-	f.Headline, f.Meaning = Cut(w.shorten(n.summary(w)), maxValue), MeaningOf(n.Anomaly)
+	edges := w.shownEdges(&n)
+	f.Headline, f.Meaning = Cut(w.shorten(n.summary(w, edges)), maxValue), MeaningOf(n.Anomaly)
 	SetRefuted(f, n.Weakest, expect)
 	f.ElleNot = anomalies[n.Anomaly].elleNot
 	if w.Anomaly == finding.Internal && interleaved(w) {
@@ -122,7 +130,6 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 		note(&f.Names, t.ID, t.Name)
 		note(&f.Endpoints, t.ID, t.Labels[finding.EndpointLabel])
 	}
-	edges := w.shownEdges(&n)
 	for i := range edges {
 		e := &edges[i]
 		f.Edges = append(f.Edges, finding.Edge{

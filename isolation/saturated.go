@@ -124,8 +124,12 @@ func saturatedName(w *witness) (n Name, ok bool) {
 	case follows(w, finding.Process):
 		l.Family = StrongSession
 	}
-	name := cycleName(classSingle, l.Family)
-	return Name{name, missedTitle(base, l.Family), finding.KindViolation, []Level{l}, severity(classSingle, l.Family)}, true
+	return missedName(l), true
+}
+
+// missedName is the name of a read that missed what was in its past, as the level has it.
+func missedName(l Level) Name {
+	return Name{cycleName(classSingle, l.Family), missedTitle(l.Base, l.Family), finding.KindViolation, []Level{l}, severity(classSingle, l.Family)}
 }
 
 // missedTitle is the plain name of a read that missed what was in its past.
@@ -193,5 +197,5 @@ func pastSentence(w *witness, e *finding.Dependency) string {
 		s += because(w, &e.Past[i])
 	}
 	return fmt.Sprintf("%s read %s = %s of %s, and %s, which also wrote %s, comes before that reader: %s",
-		w.short(e.Shown), e.Key, clip(e.Value), w.short(e.To), w.short(e.From), e.Key, s)
+		w.short(e.Shown), keyName(e.Key), clip(e.Value), w.short(e.To), w.short(e.From), keyName(e.Key), s)
 }

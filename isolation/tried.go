@@ -73,10 +73,10 @@ func (w *witness) leavesOpen(i int, o *event.RecordOp) string {
 		return names
 	}
 	if deleters := by(event.Delete); o.Flags&event.NotFound != 0 && len(deleters) > 0 {
-		return fmt.Sprintf("%s found nothing at %s: as it was before all writers, or as %s left it", w.short(i), o.Key, strings.Join(deleters, " or "))
+		return fmt.Sprintf("%s found nothing at %s: as it was before all writers, or as %s left it", w.short(i), keyName(o.Key), strings.Join(deleters, " or "))
 	}
 	if adders := by(event.Inc); len(adders) > 0 {
-		return fmt.Sprintf("%s read %s of %s: a sum of some of what %s added", w.short(i), clip(o.Value), o.Key, strings.Join(adders, ", "))
+		return fmt.Sprintf("%s read %s of %s: a sum of some of what %s added", w.short(i), clip(o.Value), keyName(o.Key), strings.Join(adders, ", "))
 	}
 	return ""
 }

@@ -80,13 +80,13 @@ func visitsBecause(w *witness, e *finding.Dependency) string {
 		if e.Label&finding.Process != 0 {
 			order = fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, a, b)
 		}
-		return fmt.Sprintf("%s, and %s had %s = %s where %s had %s", order, a, e.Key, version(had), b, version(found))
+		return fmt.Sprintf("%s, and %s had %s = %s where %s had %s", order, a, keyName(e.Key), version(had), b, version(found))
 	}
 	switch {
 	case w.Anomaly == finding.CyclicVersions && e.Label&finding.WR != 0:
-		return fmt.Sprintf("both had the same version of %s", e.Key)
+		return fmt.Sprintf("both had the same version of %s", keyName(e.Key))
 	case w.Anomaly == finding.CyclicVersions && e.Label&finding.RW != 0:
-		return fmt.Sprintf("%s found nothing at %s, which %s wrote", from, e.Key, to)
+		return fmt.Sprintf("%s found nothing at %s, which %s wrote", from, keyName(e.Key), to)
 	case w.Anomaly == finding.CyclicVersions && len(w.Edges) > 0:
 		return came(e)
 	case len(e.Past) == 1 && e.Label&finding.Saturated == 0 && shownByVisits(p, &p.Txns[e.From], &p.Txns[e.To], e):
@@ -95,9 +95,9 @@ func visitsBecause(w *witness, e *finding.Dependency) string {
 		}
 		first, last, _ := visited(&p.Txns[e.From], e.Key)
 		if e.Label&finding.RW != 0 {
-			return fmt.Sprintf("%s read %s = %s; %s", from, e.Key, version(first), came(&e.Past[0]))
+			return fmt.Sprintf("%s read %s = %s; %s", from, keyName(e.Key), version(first), came(&e.Past[0]))
 		}
-		return fmt.Sprintf("%s left %s = %s; %s", from, e.Key, version(last), came(&e.Past[0]))
+		return fmt.Sprintf("%s left %s = %s; %s", from, keyName(e.Key), version(last), came(&e.Past[0]))
 	}
 	return ""
 }

@@ -9,7 +9,8 @@ type witness struct {
 	// placed has, by transaction, of which recorded operation each plain one is a part; nil
 	// where these are the same.
 	placed [][]int
-	about  int // how many of the transactions the finding is about, where that is not one an edge
+	byID   bool // transactions are called by their ids: a headline stands alone
+	about  int  // how many of the transactions the finding is about, where that is not one an edge
 }
 
 // place is the recorded operation that the transaction's plain one at is a part of.

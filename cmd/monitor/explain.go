@@ -42,16 +42,20 @@ func explain(w io.Writer, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return usagef("no name is given; 'monitor explain' lists what there is")
 	}
+	name = strings.TrimPrefix(strings.TrimSpace(name), ":") // Elle's keywords
 	anomalies := slices.Concat(docs.Anomalies(), docs.Phenomena())
 	if p, ok := docs.FormPage(name); ok {
 		_, err := io.WriteString(w, docs.Readable(p.Text))
 		return err
 	}
 	p, ok := docs.Named(anomalies, name)
+	if alone, _, more := strings.Cut(name, "("); more && !ok { // as they are printed: G2-item (write skew), ThinAirRead(TAP-a)
+		name = strings.TrimSpace(alone)
+	}
 	if _, level := docs.Named(docs.Levels(), name); !ok && !level {
 		p, ok = docs.Find(anomalies, name)
 	}
-	if base := strings.TrimSuffix(strings.TrimSuffix(name, "-process"), "-realtime"); !ok && base != name { // Elle's variants
+	if base := withoutOrder(name); !ok && base != name {
 		p, ok = docs.Find(anomalies, base)
 	}
 	if ok {
@@ -70,6 +74,19 @@ func explain(w io.Writer, name string) error {
 		return explainLevel(w, l)
 	}
 	return explainProduct(w, name)
+}
+
+// inOrder is what a name or a title has at its end where session order or real time takes part.
+var inOrder = []string{"-process", "-realtime", " with session order", " with real time", " in real time", " in a session", " in sessions"}
+
+// withoutOrder is the name without that.
+func withoutOrder(name string) string {
+	for _, end := range inOrder {
+		if len(name) > len(end) && strings.EqualFold(name[len(name)-len(end):], end) {
+			return name[:len(name)-len(end)]
+		}
+	}
+	return name
 }
 
 // tellSettings lists what products mean by a name that is also one of their settings.
@@ -160,11 +177,11 @@ func explainProduct(w io.Writer, name string) error {
 	product, setting, one := strings.Cut(name, "/")
 	settings := isolation.Settings(product)
 	if len(settings) == 0 {
-		if best := isolation.Closest(name, everyName()); best != "" {
-			return usagef("nothing is called %q; did you mean %q?", printable(name), best)
-		}
 		if why := isolation.Elsewhere(product); why != nil {
 			return usageError{why}
+		}
+		if best := isolation.Closest(name, everyName()); best != "" {
+			return usagef("nothing is called %q; did you mean %q?", printable(name), best)
 		}
 		return usagef("nothing is called %q; 'monitor explain' lists what there is", printable(name))
 	}
@@ -283,6 +300,10 @@ func everyName() []string {
 	for _, p := range slices.Concat(docs.Anomalies(), docs.Phenomena()) {
 		names = append(names, p.Names...)
 	}
+	for _, t := range isolation.EveryTitle() {
+		names = append(names, t.Title)
+	}
+	names = append(names, isolation.ProductNames()...)
 	return append(names, isolation.EveryName()...)
 }
 

@@ -148,17 +148,34 @@ func comparePicture(t *testing.T, name string, f finding.Finding) {
 	}
 }
 
-// Every kind of finding that the program can print has a page, and its title is among the page's names.
+// Every kind of finding that the program can print has a page, and explain finds it by each of the titles
+// that findings have.
 func TestEveryFindingHasAPage(t *testing.T) {
-	for _, name := range isolation.AnomalyNames() {
-		p, ok := docs.Find(docs.Anomalies(), name)
+	for _, x := range isolation.EveryTitle() {
+		want, ok := docs.Find(docs.Anomalies(), x.Anomaly)
 		if !ok {
-			t.Errorf("%s has no page", name)
+			t.Errorf("%s has no page", x.Anomaly)
 			continue
 		}
-		if title := isolation.TitleOf(name); name == p.Names[0] {
-			if other, ok := docs.Find(docs.Anomalies(), title); !ok || other.Title != p.Title {
-				t.Errorf("%s: its title %q is no name of its page", name, title)
+		titles := []string{want.Title}
+		if item, ok := docs.Find(docs.Anomalies(), withoutOrder(x.Anomaly)+"-item"); ok { // a range takes part, and the title does not say so
+			titles = append(titles, item.Title)
+		}
+		if p, ok := docs.Named(docs.Phenomena(), x.Title); ok && isolation.IsTried(x.Title) {
+			titles = append(titles, p.Title)
+		}
+		if x.Title == "conflicting writes" {
+			titles = append(titles, "Read skew") // of two classes
+		}
+		for _, name := range []string{x.Anomaly, x.Title, docs.TitleOf(x.Anomaly)} {
+			var b bytes.Buffer
+			if err := explain(&b, name); err != nil {
+				t.Errorf("%s: explain %q: %v", x.Anomaly, name, err)
+				continue
+			}
+			heading, _, _ := strings.Cut(strings.TrimPrefix(b.String(), "# "), "\n")
+			if !slices.Contains(titles, heading) {
+				t.Errorf("%s: explain %q shows the page %q, want one of %q", x.Anomaly, name, heading, titles)
 			}
 		}
 	}

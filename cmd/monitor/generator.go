@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/probe/target"
 )
@@ -202,7 +203,7 @@ func (g *generator) begin(ctx context.Context, t *terminal, database string, wor
 	connecting, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
 	g.target.Log = func(line string) { t.say("child: %s", printable(line)) }
-	db, err := target.Open(connecting, database, g.target)
+	db, err := target.Open(connecting, t.simulated(database), g.target)
 	if err != nil {
 		return nil, notBegun(ctx, database, err)
 	}
@@ -213,6 +214,19 @@ func (g *generator) begin(ctx context.Context, t *terminal, database string, wor
 		return nil, notBegun(ctx, database, err)
 	}
 	return b, nil
+}
+
+// simulated is the URL with the level in our spelling, where it names one that a simulated store keeps.
+func (t *terminal) simulated(database string) string {
+	name, ok := strings.CutPrefix(database, "sim:")
+	l, known := isolation.Understood(name)
+	if !ok || !known {
+		return database
+	}
+	if note := isolation.Taken(name); note != "" {
+		t.say("note: %s", note)
+	}
+	return "sim:" + l.String()
 }
 
 // notBegun is a fault of the database, or a signal during the start.
