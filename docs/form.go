@@ -10,15 +10,16 @@ import (
 
 // form is a variant of an anomaly: its cycle has session order or real time on it.
 type form struct {
-	suffix string // of the anomaly's name
-	title  string // in words, behind that of the plain form
-	on     string // what is on the cycle
-	file   string // its causes and steps, which are other ones than those of the plain form
+	suffix string   // of the anomaly's name
+	title  string   // in words, behind that of the plain form
+	on     string   // what is on the cycle
+	called []string // the ends of titles that findings of it have
+	file   string   // its causes and steps, which are other ones than those of the plain form
 }
 
 var forms = []form{
-	{"-process", "with session order", "the order of a session", "session-order.md"},
-	{"-realtime", "in real time", "real time", "real-time.md"},
+	{"-process", "with session order", "the order of a session", []string{"with session order", "in a session", "in sessions"}, "session-order.md"},
+	{"-realtime", "in real time", "real time", []string{"in real time", "with real time"}, "real-time.md"},
 }
 
 // formOf is the form of the anomaly, and the name of its plain form. ok is false for a plain form.
@@ -36,8 +37,10 @@ func formOf(anomaly string) (f form, plainForm string, ok bool) {
 func FormPage(name string) (Page, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, f := range forms {
-		if title, ok := strings.CutSuffix(name, " "+f.title); ok {
-			name = title + f.suffix
+		for _, end := range f.called {
+			if title, ok := strings.CutSuffix(name, " "+end); ok {
+				name = title + f.suffix
+			}
 		}
 	}
 	f, plainName, ok := formOf(name)
