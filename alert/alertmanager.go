@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -243,7 +244,7 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 		labels[name] = value
 	}
 	texts := map[string]string{
-		"summary":     "The database broke the isolation level that it promises.",
+		"summary":     cmp.Or(x.Headline, "Results contradict the expected isolation level."),
 		"description": fmt.Sprintf("%s: %s of %s. %s", label(x.Pattern.Source), finding.Counted(int64(x.Findings), "finding", "findings"), label(x.Title), x.Summary),
 		"finding":     x.ID,
 	}

@@ -54,6 +54,9 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("annotation %s is %q, want %q", name, texts[name], want)
 		}
 	}
+	if texts["summary"] != f.Headline {
+		t.Errorf("the summary is %q: what happened is not in it", texts["summary"])
+	}
 }
 
 func TestAlertmanager(t *testing.T) {

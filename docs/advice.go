@@ -22,12 +22,10 @@ const maxCauses = 5
 // With a product, it is about that product and its setting only. Without one, causes of products
 // are told with the settings that have them.
 func AdviceOn(anomaly string, e Expected) Advice {
-	name := strings.TrimSuffix(strings.TrimSuffix(anomaly, "-process"), "-realtime")
-	text, err := files.ReadFile("anomalies/" + name + ".md")
-	if err != nil {
+	p, ok := advisedBy(anomaly)
+	if !ok {
 		return Advice{}
 	}
-	p := Page{Text: string(text)}
 	o := occurrence{anomaly, e}
 	causes := o.causes(entries(p.Section("Usual causes")))
 	return Advice{causes[:min(len(causes), maxCauses)], o.steps(entries(p.Section("What to do")))}
@@ -40,6 +38,7 @@ type entry struct {
 	strong  bool     // it stands in bold: the most frequent
 	instead bool     // it is a way to do without a stronger level
 	byLevel bool     // what is to be done depends on the expected level: it is told in its words
+	ifRuled bool     // it is for those only whose level forbids the anomaly
 }
 
 var (
@@ -51,6 +50,9 @@ var (
 
 // levelStep begins the step of a page that depends on the level that is expected.
 const levelStep = "**Level**: "
+
+// ruledStep begins a step for those whose level forbids the anomaly.
+const ruledStep = "**If your level forbids it**: "
 
 // entries are those of a list of Markdown.
 func entries(list string) []entry {
@@ -65,6 +67,7 @@ func entries(list string) []entry {
 		}
 		text = text[len(of):]
 		e.byLevel = strings.HasPrefix(text, levelStep)
+		e.ifRuled = strings.HasPrefix(text, ruledStep)
 		e.strong = strings.HasPrefix(text, "**")
 		e.text = strings.TrimSpace(Readable(text))
 		e.instead = strings.HasPrefix(strings.ToLower(e.text), "or ")

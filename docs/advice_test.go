@@ -212,8 +212,14 @@ func TestPagesNameTheSettings(t *testing.T) {
 		if mends := Mends(p.Names[0]); len(mends) > 0 && strings.Contains(p.Text, levelStep) {
 			want = "The weakest settings that forbid it: `" + strings.Join(mends, "`, `") + "`."
 		}
-		if text := p.Section("Levels that forbid it"); want == "" && strings.Contains(text, "weakest setting") || !strings.Contains(text, want) {
+		text := p.Section("Levels that forbid it")
+		if want == "" && strings.Contains(text, "The weakest settings that forbid it") || !strings.Contains(text, want) {
 			t.Errorf("%s: want %s", p.Names[0], want)
+		}
+		for _, name := range p.Names {
+			if _, _, ok := formOf(name); ok && !strings.Contains(text, settingsOfForm(name)) {
+				t.Errorf("%s: want %s", p.Names[0], settingsOfForm(name))
+			}
 		}
 	}
 }

@@ -17,10 +17,14 @@ func (o occurrence) causes(list []entry) []string {
 	own, less := o.ofProducts(others)
 	_, known := o.setting()
 	switch stance := o.stance(); {
+	case stance == forbids && known && o.isForm():
+		return slices.Concat(frequent, frequentOwn, own, o.weakened(), all)
 	case stance == forbids && known:
 		return slices.Concat(frequent, o.weakened(), frequentOwn, own, all)
 	case stance == forbids:
 		return slices.Concat(frequent, o.weakened(), frequentOwn, all, own, frequentLess, less)
+	case stance == allows && !known && o.isForm():
+		return slices.Concat([]string{o.allowed()}, frequent, frequentOwn, all, own)
 	case stance == allows:
 		return slices.Concat([]string{o.allowed()}, frequent, frequentOwn, own, all)
 	case stance == lowered:
@@ -66,7 +70,7 @@ func (o occurrence) name() string {
 func (o occurrence) weakened() []string {
 	of, known := o.setting()
 	if !known {
-		if o.Level.Implies(isolation.Level{Base: isolation.ReadCommitted}) {
+		if slices.ContainsFunc(isolation.AllLevels(), o.weakerAllows) {
 			return []string{fmt.Sprintf("The transactions ran at a weaker level than %s: the database's default, a driver, a pool or an ORM can choose it.", o.Level)}
 		}
 		return nil
@@ -85,6 +89,12 @@ func (o occurrence) weakened() []string {
 		}
 	}
 	return causes
+}
+
+// weakerAllows says whether the level is weaker than the expected one and allows some of the anomaly.
+func (o occurrence) weakerAllows(l isolation.Level) bool {
+	ofKeys := l == isolation.Level{Special: isolation.Linearizable} // no setting that transactions run at by mistake
+	return l != o.Level && !ofKeys && o.Level.Implies(l) && l.Forbids(o.anomaly) != isolation.Ruled
 }
 
 // allowed says that the expected level allows the anomaly.
@@ -114,6 +124,9 @@ func (o occurrence) ofProducts(list []entry) (causes, less []string) {
 			causes = append(causes, e.sentence())
 		case !known:
 			weaker, as := divide(e.of, o.isWeaker)
+			if o.stance() == allows {
+				as = slices.DeleteFunc(as, o.rulesOut)
+			}
 			if len(as) > 0 {
 				causes = append(causes, fmt.Sprintf("%s: %s", at(as), e.text))
 			}
@@ -130,4 +143,11 @@ func (o occurrence) ofProducts(list []entry) (causes, less []string) {
 func (o occurrence) isWeaker(name string) bool {
 	l, _, err := isolation.ParseExpected(name)
 	return err == nil && o.stance() == forbids && !l.Implies(o.Level)
+}
+
+// rulesOut says whether the name is one of a setting that forbids the anomaly: what breaks it there
+// is no cause where the expected level allows it.
+func (o occurrence) rulesOut(name string) bool {
+	l, _, err := isolation.ParseExpected(name)
+	return err == nil && l.Forbids(o.anomaly) == isolation.Ruled
 }

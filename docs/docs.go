@@ -1,5 +1,6 @@
 // Package docs holds the pages that the program can show: one for each kind of finding
-// (anomalies), what others call anomalies (phenomena.md), and what each level promises (levels.md).
+// (anomalies), what others call anomalies (phenomena.md), the forms of anomalies (session-order.md,
+// real-time.md), and what each level promises (levels.md).
 package docs
 
 import (
@@ -9,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed anomalies/*.md levels.md phenomena.md
+//go:embed anomalies/*.md levels.md phenomena.md session-order.md real-time.md
 var files embed.FS
 
 // Page is a page, or a section of one, in Markdown.
@@ -38,14 +39,8 @@ func TitleOf(anomaly string) string {
 	if !ok {
 		return ""
 	}
-	title := strings.ToLower(p.Title)
-	switch {
-	case strings.HasSuffix(anomaly, "-process"):
-		return title + " with session order"
-	case strings.HasSuffix(anomaly, "-realtime"):
-		return title + " in real time"
-	}
-	return title
+	f, _, _ := formOf(anomaly)
+	return strings.TrimSpace(strings.ToLower(p.Title) + " " + f.title)
 }
 
 // Levels are the sections of levels.md that tell of a level.
@@ -64,6 +59,24 @@ func sections(file string) []Page {
 		}
 	}
 	return pages
+}
+
+// plainForm begins a paragraph of a level that is about its plain form alone.
+const plainForm = "**The plain form**: "
+
+// OfForm is the text of a level without what is about its plain form, where another form is meant.
+func OfForm(text string, other bool) string {
+	var parts []string
+	for _, part := range strings.Split(text, "\n\n") {
+		switch {
+		case !strings.HasPrefix(part, plainForm):
+			parts = append(parts, part)
+		case !other:
+			part = strings.TrimPrefix(part, plainForm)
+			parts = append(parts, strings.ToUpper(part[:1])+part[1:])
+		}
+	}
+	return strings.TrimRight(strings.Join(parts, "\n\n"), "\n") + "\n"
 }
 
 // pageOf reads the title, and the names from the line "Names: `a`, b, c.".

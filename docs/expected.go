@@ -72,8 +72,9 @@ func (o occurrence) weaker(of isolation.Setting) []string {
 // mend is the weakest setting of the product that forbids the anomaly: that of the same name
 // without replicas, if it does. false: none does.
 func (o occurrence) mend(of isolation.Setting) (isolation.Setting, bool) {
+	ofKeys := o.Level == isolation.Level{Special: isolation.Linearizable} // mended by transactions only
 	settings := slices.DeleteFunc(isolation.Settings(of.Product), func(s isolation.Setting) bool {
-		return strings.HasSuffix(s.Name, replicas) || s.Level.Forbids(o.anomaly) != isolation.Ruled
+		return strings.HasSuffix(s.Name, replicas) || s.Level.Forbids(o.anomaly) != isolation.Ruled || ofKeys && s.Level.Underlying() < isolation.SnapshotIsolation
 	})
 	if len(settings) == 0 {
 		return isolation.Setting{}, false
@@ -98,16 +99,15 @@ func Mends(anomaly string) []string {
 	return names
 }
 
-// least is the weakest level that forbids the anomaly, "" if none does.
-func (o occurrence) least() string {
+// least is the weakest level that forbids the anomaly and promises all that is expected. false:
+// there is none.
+func (o occurrence) least() (isolation.Level, bool) {
 	var least isolation.Level
-	for _, l := range isolation.Encoded() {
-		if l.Forbids(o.anomaly) == isolation.Ruled && (least == isolation.Level{} || least.Implies(l)) {
+	for _, l := range isolation.AllLevels() {
+		enough := l.Forbids(o.anomaly) == isolation.Ruled && (o.Level == isolation.Level{} || l.Implies(o.Level))
+		if enough && (least == isolation.Level{} || least.Implies(l)) {
 			least = l
 		}
 	}
-	if least == (isolation.Level{}) {
-		return ""
-	}
-	return least.String()
+	return least, least != isolation.Level{}
 }

@@ -15,6 +15,10 @@ func (o occurrence) steps(list []entry) []string {
 	for _, e := range list {
 		switch {
 		case e.instead && o.stance() == forbids:
+		case e.ifRuled && (o.stance() == allows || o.stance() == lowered): // then nobody is at fault
+		case e.ifRuled && o.stance() == forbids:
+			text := strings.TrimPrefix(e.text, Readable(ruledStep))
+			steps = append(steps, strings.ToUpper(text[:1])+text[1:])
 		case e.byLevel:
 			steps = append(steps, o.levelSteps()...)
 		case len(e.of) == 0 || known && e.isOf(of):
@@ -22,6 +26,9 @@ func (o occurrence) steps(list []entry) []string {
 		case !known:
 			steps = append(steps, fmt.Sprintf("%s: %s", at(e.of), e.text))
 		}
+	}
+	if o.stance() == allows && !slices.ContainsFunc(list, func(e entry) bool { return e.byLevel }) {
+		steps = append(steps, o.raise())
 	}
 	return append(steps, o.lastSteps(steps)...)
 }
@@ -58,10 +65,11 @@ func (o occurrence) levelSteps() []string {
 	return []string{fmt.Sprintf("Does the level allow it? If you cannot live with it, use a setting that forbids it: monitor explain %s names them.", o.page())}
 }
 
-// page is the name of the page of the anomaly.
+// page is what to ask explain for, to read of this form of the anomaly.
 func (o occurrence) page() string {
 	p, _ := Find(Anomalies(), o.anomaly)
-	return p.Names[0]
+	f, _, _ := formOf(o.anomaly)
+	return p.Names[0] + f.suffix
 }
 
 // ask says how to see at which level the transactions ran.
@@ -77,10 +85,7 @@ func (o occurrence) raise() string {
 	const need = "If the application needs it kept out, "
 	of, known := o.setting()
 	if !known {
-		if l := o.least(); l != "" {
-			return need + fmt.Sprintf("use %s or a stronger level: monitor explain %s names the settings.", l, o.page())
-		}
-		return need + "order these transactions in the application."
+		return need + o.stronger() + "."
 	}
 	if m, ok := o.mend(of); ok && !o.Level.Implies(m.Level) {
 		retry := ""
@@ -90,4 +95,25 @@ func (o occurrence) raise() string {
 		return need + fmt.Sprintf("use %s%s.", m, retry)
 	}
 	return need + fmt.Sprintf("order these transactions in the application: no setting of %s is known to forbid it.", of.Product)
+}
+
+// stronger says which level forbids what the expected one allows, with settings that promise it.
+func (o occurrence) stronger() string {
+	l, ok := o.least()
+	if !ok {
+		return "order these transactions in the application"
+	}
+	use := "use " + l.String()
+	if l != (isolation.Level{Base: isolation.Serializable, Family: isolation.Strong}) {
+		use += " or a stronger level"
+	}
+	const most = 4
+	settings := asStrong(l)
+	switch {
+	case len(settings) == 0:
+		return use
+	case len(settings) <= most:
+		return fmt.Sprintf("%s. These settings promise it: %s", use, and(settings))
+	}
+	return fmt.Sprintf("%s, such as %s: monitor explain %s names all settings", use, and(settings[:most]), l)
 }

@@ -289,12 +289,12 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		if ofElement(o) {
 			k = s.elementKey(k, b.Bytes(o.Value), o.ValueHash)
 		}
-		if s.keys[k].flags&repeats != 0 {
-			continue
-		}
 		if (o.Kind == event.Delete || o.Kind == event.Remove) && s.txns[n].state == tentative {
 			s.deletion(k, n)
 			s.deletedRow(k, 0)
+		}
+		if s.keys[k].flags&repeats != 0 {
+			continue // its values name no version; that it may have deleted the key, it says all the same
 		}
 		v := s.internVersion(k, s.written(b, t, k, o))
 		if o.Kind != event.Append && s.wroteNow(n, v) != 0 {

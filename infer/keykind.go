@@ -77,6 +77,9 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	case x.kind != kind || x.flags&sums != 0:
 		if x.kind != kind && kind == event.Register && writesVersion(o) {
 			x.flags |= deleted // what was appended or added may be gone
+			s.Counters.DeletedLists++
+		} else if x.flags&deleted != 0 {
+			s.Counters.DeletedLists++
 		}
 		s.wroteOther(k, o)
 		s.giveUp(k)

@@ -185,6 +185,7 @@ type Counters struct {
 	Versioned      int64 `json:"versioned_keys"`       // keys whose versions operations tell, without being asked to
 	Repeated       int64 `json:"repeated"`             // reads of registers' values that several may have written: whose they are is searched
 	Emptied        int64 `json:"emptied"`              // those of them that found nothing
+	DeletedLists   int64 `json:"deleted_lists"`        // lists and sets that were deleted or written over
 	Uncheckable    int64 `json:"uncheckable"`          // keys whose version order cannot be known
 	Unordered      int64 `json:"unordered"`            // keys whose version order nobody saw: blind writes
 	Gaps           int64 `json:"gaps"`                 // records known to be missing: members of sessions that never came, lost input

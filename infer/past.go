@@ -28,8 +28,8 @@ func (s *State) ExternalReads(dst []ExternalRead, n uint32) []ExternalRead {
 		if v.flags&(ambiguous|baseline) != 0 || v.writer == n || v.writer == 0 && v.flags&initialVersion == 0 {
 			continue
 		}
-		if r.how != surely {
-			continue
+		if r.how != surely || s.keys[v.key].flags&(unsupported|deleted) == unsupported|deleted {
+			continue // of a list that somebody deleted nothing is known: see replaced
 		}
 		dst = append(dst, ExternalRead{r.version, v.key, v.writer, r.op, r.op, r.reread})
 		again = again || r.again

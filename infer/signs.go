@@ -35,6 +35,7 @@ type signs struct {
 	// latest of each slot. They are made when first needed.
 	twoKeys, twoVersions []sighting
 	new                  []pattern.ID // that have shown a sign in the record in work
+	circled              []uint32     // versions that came back, by the record in work: see full_circle.go
 	glimpses             glimpses     // see glimpse.go
 	stood                stood
 	endRetired           int64 // greatest end of what has retired
@@ -266,6 +267,7 @@ func (c *touch) writeDuplicate(h event.Hash) {
 // settleSigns lets the signs of the record in work take effect: what was concluded from plain
 // values of these patterns is void. O(keys and versions in memory) a pattern, once for each.
 func (s *State) settleSigns() {
+	s.signs.settleCircles(s)
 	if len(s.signs.new) == 0 {
 		return
 	}

@@ -13,6 +13,8 @@ import (
 type Basis struct {
 	Identity []string // keys of which a plain value is taken to name who wrote it
 	Absence  bool     // somewhere it counts that something was not there, or that nobody else wrote it
+	List     bool     // a list counts, which somebody may have deleted
+	Retry    bool     // an element counts of whose append the outcome is unknown: it may have been tried again
 }
 
 // BasisOf looks at the reads that the edges of w are about: those of a list, or of a version
@@ -28,7 +30,10 @@ func BasisOf(w *finding.Witness) Basis {
 	case finding.DirtyUpdate, finding.DuplicateElements, finding.GarbageRead, finding.OutOfBounds, finding.WrongTotal, finding.NoOrder:
 		b.Absence = true
 		return b
-	case finding.Internal, finding.Nonrepeatable, finding.IncompatibleOrder:
+	case finding.Internal, finding.Nonrepeatable:
+		return b
+	case finding.IncompatibleOrder:
+		b.Absence, b.List = apart(w), true
 		return b
 	case finding.G1b:
 		b.read(w, w.Key, 0)
@@ -68,10 +73,18 @@ func (b *Basis) edges(w *finding.Witness, edges []finding.Dependency) {
 
 // read adds what the n-th transaction's first read of the key rests on.
 func (b *Basis) read(w *finding.Witness, key string, n int) {
-	if n < 0 || n >= len(w.Txns) || listed(w, key) {
+	if n < 0 || n >= len(w.Txns) {
 		return
 	}
 	ops := w.Txns[n].Ops
+	if listed(w, key) {
+		b.List = true
+		of := func(o event.RecordOp) bool { return o.Key == key }
+		first := slices.IndexFunc(ops, of)
+		b.Absence = b.Absence || first >= 0 && ops[first].Kind == event.Read && ops[first].Flags&event.NotFound != 0
+		b.Retry = b.Retry || w.Txns[n].Status == event.Unknown && slices.ContainsFunc(ops, func(o event.RecordOp) bool { return of(o) && o.Kind == event.Append })
+		return
+	}
 	for i := range ops {
 		o := &ops[i]
 		switch {
@@ -95,6 +108,25 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		}
 		return
 	}
+}
+
+// apart says whether no element is in two of the lists that w shows: somebody may have deleted the
+// list between them.
+func apart(w *finding.Witness) bool {
+	var before []string
+	for i := range w.Txns {
+		for j := range w.Txns[i].Ops {
+			o := &w.Txns[i].Ops[j]
+			if o.Key != w.Key || o.Kind != event.Read {
+				continue
+			}
+			if slices.ContainsFunc(o.Elems, func(e string) bool { return slices.Contains(before, e) }) {
+				return false
+			}
+			before = append(before, o.Elems...)
+		}
+	}
+	return true
 }
 
 // listed says whether the key is a list: its reads show all of it, and nothing is its beginning.

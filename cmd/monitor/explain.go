@@ -44,6 +44,10 @@ func explain(w io.Writer, name string) error {
 	}
 	name = strings.TrimPrefix(strings.TrimSpace(name), ":") // Elle's keywords
 	anomalies := slices.Concat(docs.Anomalies(), docs.Phenomena())
+	if p, ok := docs.FormPage(name); ok {
+		_, err := io.WriteString(w, docs.Readable(p.Text))
+		return err
+	}
 	p, ok := docs.Named(anomalies, name)
 	if alone, _, more := strings.Cut(name, "("); more && !ok { // as they are printed: G2-item (write skew), ThinAirRead(TAP-a)
 		name = strings.TrimSpace(alone)
@@ -108,15 +112,12 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 	p, _ := docs.Find(docs.Levels(), section)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", l)
-	if l.Special == 0 && l.Family != isolation.Plain {
-		fmt.Fprintf(&b, "\nThis is %s with session order", section)
-		if l.Family == isolation.Strong {
-			b.WriteString(" and real time")
-		}
-		b.WriteString(".\n")
+	formed := l.Special == 0 && l.Family != isolation.Plain
+	if formed {
+		fmt.Fprintf(&b, "\n%s\n", aboutForm(l, section))
 	}
 	_, text, _ := strings.Cut(p.Text, "\n")
-	text = docs.Readable(text)
+	text = docs.Readable(docs.OfForm(text, formed))
 	if section != l.String() {
 		paragraph(&b, "Names", append([]string{l.String()}, isolation.OtherNames(l)...))
 		text = strings.Replace(text, "\nNames: ", fmt.Sprintf("\nNames of %s: ", section), 1)
@@ -137,6 +138,23 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 	paragraph(&b, "Products that promise more", more)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// aboutForm is what the form of a level adds to the plain one.
+func aboutForm(l isolation.Level, plain string) string {
+	sees := l.Base >= isolation.ReadAtomic // weaker ones promise nothing about which version is read
+	if l.Family == isolation.Strong {
+		text := fmt.Sprintf("This is %s with session order and real time. A transaction that ended before another one began comes first.", plain)
+		if sees {
+			text += "\nA transaction misses nothing that had ended before it began."
+		}
+		return text
+	}
+	text := fmt.Sprintf("This is %s with session order. The transactions of a session come in the order in which the client ran them.", plain)
+	if sees {
+		text += "\nA client sees its own earlier transactions. It may still read old data of other clients: to forbid that, ask for strong-" + plain + "."
+	}
+	return text
 }
 
 // promisedBy are the settings that promise l, by itself or with session order or real time, and those that promise a
@@ -231,16 +249,16 @@ func paragraph(b *strings.Builder, title string, names []string) {
 
 // appendAdvice explains one of the findings, which stand above: the end of an answer that has some.
 func appendAdvice(dst []byte, f *finding.Finding) []byte {
-	p, ok := docs.Find(docs.Anomalies(), f.Anomaly)
+	happened, name, ok := docs.WhatHappened(f.Anomaly)
 	if !ok {
 		return dst
 	}
 	dst = fmt.Appendf(dst, "About the first finding, %s: %s\n\n", words.Visible(f.ID), words.Visible(f.Headline))
-	dst = fmt.Appendf(dst, "%s\n\n%s\n", docs.Readable(p.Section("What happened")), words.Visible(f.Meaning))
+	dst = fmt.Appendf(dst, "%s\n\n%s\n", happened, words.Visible(f.Meaning))
 	for line := range strings.Lines(words.Advice(f)) {
 		dst = fmt.Appendf(dst, "  %s", words.Visible(strings.TrimSuffix(line, "\n"))+"\n")
 	}
-	return fmt.Appendf(dst, "\nMore: monitor explain %s\n", p.Names[0])
+	return fmt.Appendf(dst, "\nMore: monitor explain %s\n", name)
 }
 
 // others are the anomalies that were found, in the order in which they were.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/picture"
@@ -26,6 +27,9 @@ var example = regexp.MustCompile("(?s)```json\n(.*?)```\n\n`monitor (check [^`]*
 
 // refuted is the level that the text behind an example names.
 var refuted = regexp.MustCompile("refutes `([^`]*)`")
+
+// drawn are the pages whose pictures are drawn by hand: their findings name no operations.
+var drawn = map[string]bool{"horizon": true, "weaker-than-expected": true}
 
 // Each example on a page of an anomaly shows that anomaly, refutes the level that the page names,
 // and has the picture beside it.
@@ -47,7 +51,12 @@ func TestExamplesOnPages(t *testing.T) {
 						t.Errorf("explain says that %s allows %s (%v)", r, f.Anomaly, err)
 					}
 				}
-				if n == 0 && strings.Contains(p.Text, ".svg)") {
+				cycle := words.Cycle(&f)
+				behind, _, _ := strings.Cut(p.Text[at[1]:], "\n## ")
+				if strings.Contains(cycle, " -") && !strings.Contains(behind, "\n\n```text\n"+cycle+"\n```\n") {
+					t.Errorf("the page does not show the cycle %s", cycle)
+				}
+				if n == 0 && !drawn[p.Names[0]] {
 					comparePicture(t, p.Names[0], f)
 				}
 			}
@@ -310,5 +319,28 @@ func isExplained(t *testing.T, name string) {
 		t.Errorf("%s: %v", name, err)
 	} else if strings.Contains(page.String(), "It forbids") {
 		t.Errorf("%s is explained as a level:\n%.60s", name, page.String())
+	}
+}
+
+// The page of each level speaks of its own form: nothing is said that only another form does, and
+// nobody is told to ask for the level itself.
+func TestLevelsSpeakOfTheirForm(t *testing.T) {
+	asked := regexp.MustCompile(`ask for (strong-[a-z-]+)(?: or (strong-[a-z-]+))?`)
+	for _, l := range isolation.AllLevels() {
+		var b strings.Builder
+		if err := explainLevel(&b, l); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range asked.FindAllStringSubmatch(b.String(), -1) {
+			for _, name := range m[1:] {
+				stronger, err := isolation.ParseLevel(name)
+				if name != "" && (err != nil || l.Implies(stronger) || !stronger.Implies(l)) {
+					t.Errorf("explain %s tells people to ask for %s (%v)", l, name, err)
+				}
+			}
+		}
+		if old := strings.Contains(b.String(), "may still read old data."); old != (l == isolation.Level{Base: isolation.Serializable}) {
+			t.Errorf("explain %s speaks of old data as the plain form does: %v\n%s", l, old, b.String())
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 // story tells of a demo which bug was planted when, when it was found, and under which name. It is
@@ -135,6 +136,9 @@ func (s *story) tell(p *planted, f *finding.Finding) error {
 		return nil
 	}
 	s.told[p.Bug] = true
+	if s.first != nil && s.first.ID == f.ID {
+		f = whole.Bare(f) // it is explained at the end
+	}
 	_, err := s.text.Write(words.Append([]byte{'\n'}, f, s.color))
 	return err
 }

@@ -17,7 +17,7 @@ import (
 func found(id, title, anomaly string, expected bool, txns ...string) alert.Delivery {
 	return alert.Delivery{Finding: finding.Finding{
 		ID: id, Kind: finding.KindViolation, State: finding.Provisional, Certain: true, Expected: expected, Title: title, Anomaly: anomaly,
-		Headline: "What happened.", Txns: txns, Edges: []finding.Edge{{Key: "x"}},
+		Headline: "What happened.", Txns: txns, Edges: []finding.Edge{{Key: "x"}}, Causes: []string{"Cause of " + id}, Next: []string{"Step."},
 		Refutes: []string{"strong-session-causal"}, AlsoRefutes: []string{"strong-session-serializable"},
 	}}
 }
@@ -56,6 +56,9 @@ func tellStory(t *testing.T) {
 		found("f3", "aborted read", "G1a", false, "r", "w"),
 	}); err != nil {
 		t.Fatal(err)
+	}
+	if first := shown.String(); strings.Contains(first, "Cause of f2") || !strings.Contains(first, "Cause of f3") {
+		t.Errorf("the first finding alone is explained at the end:\n%s", first)
 	}
 	for _, want := range []string{
 		"planted: stale read. old reads x as it was before new changed it.\n",

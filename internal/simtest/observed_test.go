@@ -35,11 +35,12 @@ func snapshots() (levels []isolation.Level) {
 // written while they ran.
 func leavers(h oracle.History, drift time.Duration) func(*workload.Op) oracle.Leaver {
 	signs := oracle.SignsOf(h, int64(drift))
-	start := map[*workload.Op]bool{}
+	start, came := map[*workload.Op]bool{}, cameFullCircle(h)
 	for i := range h {
 		for j := range h[i].Ops {
 			o := &h[i].Ops[j]
-			start[o] = signs.Beside[oracle.Saw{Reader: h[i].ID, Value: oracle.Value{Key: o.Key, Value: o.Value}}]
+			v := oracle.Value{Key: o.Key, Value: o.Value}
+			start[o] = signs.Beside[oracle.Saw{Reader: h[i].ID, Value: v}] || came[v]
 		}
 	}
 	left := map[oracle.Value]int{} // by how many, but for those who had read it before
@@ -69,6 +70,42 @@ func leavers(h oracle.History, drift time.Duration) func(*workload.Op) oracle.Le
 		}
 		return oracle.ARecord
 	}
+}
+
+// cameFullCircle are the values that were replaced by others, and these in turn, up to one whose
+// writer left that value again: it may have been there at the start.
+func cameFullCircle(h oracle.History) map[oracle.Value]bool {
+	next := map[oracle.Value][]oracle.Value{}
+	for i := range h {
+		read, last := map[string]oracle.Value{}, map[string]oracle.Value{}
+		for _, o := range h[i].Ops {
+			v := oracle.Value{Key: o.Key, Value: o.Value}
+			switch _, known := read[o.Key]; {
+			case o.Kind == event.Write:
+				last[o.Key] = v
+			case o.Kind == event.Read && !known && !o.Absent && last[o.Key] == (oracle.Value{}):
+				read[o.Key] = v
+			}
+		}
+		for key, v := range read {
+			if w, ok := last[key]; ok && h[i].Status != event.Aborted {
+				next[v] = append(next[v], w)
+			}
+		}
+	}
+	came := map[oracle.Value]bool{}
+	for v := range next {
+		seen, todo := map[oracle.Value]bool{}, slices.Clone(next[v])
+		for len(todo) > 0 && !came[v] {
+			u := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if came[v] = u == v; !seen[u] {
+				seen[u] = true
+				todo = append(todo, next[u]...)
+			}
+		}
+	}
+	return came
 }
 
 // readFirst says whether t read a value of the key before it wrote it.

@@ -1,0 +1,96 @@
+package simtest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/oracle"
+	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// deletedLists are transactions of a store that runs one after the other: lists that are read,
+// appended to and deleted.
+func deletedLists(rng *rand.Rand) (h oracle.History) {
+	lists := map[string][]int64{}
+	next := int64(1)
+	clock := int64(time.Second)
+	for i := range 4 + rng.IntN(12) {
+		clock += 1 + rng.Int64N(int64(20*time.Millisecond))
+		d := workload.Txn{ID: fmt.Sprintf("t%d", i), Session: fmt.Sprintf("s%d", rng.IntN(3)), Status: event.Committed, Start: clock}
+		clock += 1 + rng.Int64N(int64(5*time.Millisecond))
+		d.End = clock
+		for range 1 + rng.IntN(2) {
+			key := fmt.Sprintf("l%d", rng.IntN(2))
+			switch rng.IntN(5) {
+			case 0, 1:
+				o := workload.Op{Kind: event.Read, Key: key, IsList: len(lists[key]) > 0, List: slices.Clone(lists[key])}
+				o.Absent = !o.IsList
+				d.Ops = append(d.Ops, o)
+			case 2, 3:
+				d.Ops = append(d.Ops, workload.Op{Kind: event.Append, Key: key, Value: next})
+				lists[key] = append(lists[key], next)
+				next++
+			default:
+				d.Ops = append(d.Ops, workload.Op{Kind: event.Delete, Key: key})
+				lists[key] = nil
+			}
+		}
+		h = append(h, d)
+	}
+	return h
+}
+
+// TestDeletedLists: a store that runs transactions one after the other, whose deletes of lists are
+// recorded, raises no alert in whatever order records come within the lateness. As long as no
+// delete of what is known to be a list has come, what is told may be taken back.
+func TestDeletedLists(t *testing.T) {
+	t.Parallel()
+	for i := range seeds(t, 1500) {
+		rng := rand.New(rand.NewPCG(uint64(i), 171))
+		h := deletedLists(rng)
+		cfg := window.Config{
+			Levels: isolation.Encoded(), Expect: isolation.Level{Base: isolation.Serializable, Family: isolation.Strong}, Named: true,
+			Contract: window.Contract{Complete: true}, Window: window.For(time.Minute), Lateness: window.For(50 * time.Millisecond), MaxTxn: 20 * time.Millisecond,
+		}
+		if rng.IntN(2) == 0 {
+			cfg.Contract = defaults()
+		}
+		arrives := map[string]int64{}
+		for j := range h {
+			arrives[h[j].ID] = h[j].End + rng.Int64N(int64(50*time.Millisecond))
+		}
+		perm := arrival(rng, len(h))
+		fails := func(h oracle.History, perm []int) string {
+			perm = slices.Clone(perm)
+			slices.SortStableFunc(perm, func(a, b int) int { return cmp.Compare(arrives[h[a].ID], arrives[h[b].ID]) })
+			m, eff, before := window.New(cfg), window.Effects{}, -1 // findings until a list was known to be deleted
+			for k, p := range perm {
+				b := &event.Batch{Partitions: []string{"sim"}}
+				new(event.Decoder).Decode(b, event.Position{Offset: int64(k)}, workload.AppendJSON(nil, &h[p]))
+				m.Step(b, []int32{0}, 0, &eff)
+				if before < 0 && m.Totals().DeletedLists > 0 {
+					before = len(eff.Findings)
+				}
+			}
+			m.Close(&eff)
+			for j := range eff.Findings {
+				f := &eff.Findings[j]
+				if f.Kind == finding.KindViolation && f.Certain && (f.State == finding.Final || f.State == finding.Provisional && f.Revision == 1 && before >= 0 && j >= before) {
+					return fmt.Sprintf("%s\n%s", f.Headline, lines(eff.Findings))
+				}
+			}
+			return ""
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+}
