@@ -232,7 +232,7 @@ func TestCloseGivesUp(t *testing.T) {
 	blind(r, nil, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Close(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "2 records were not delivered") {
+	if err := r.Close(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "records that were not delivered: 2") {
 		t.Errorf("Close: %v", err)
 	}
 	<-r.sender.done

@@ -184,9 +184,9 @@ func because(w *witness, e *finding.Dependency) string {
 	case e.Label&finding.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
 		return fmt.Sprintf("%s read %s without %s, which %s appended", from, keyName(e.Key), clip(e.Value), to)
 	case e.Label&finding.RW != 0:
-		return fmt.Sprintf("%s read %s = %s, which %s overwrote with %s", from, keyName(e.Key), withVersion(w, e.From, e.Key, readText(w, e)), to, withVersion(w, e.To, e.Key, e.Value))
+		return fmt.Sprintf("%s read %s, which %s overwrote with %s", from, holds(e.Key, withVersion(w, e.From, e.Key, readText(w, e))), to, withVersion(w, e.To, e.Key, e.Value))
 	case e.Label&finding.WR != 0 && e.Label&finding.WW != 0:
-		return fmt.Sprintf("%s read %s = %s, which %s wrote, and overwrote it", to, keyName(e.Key), withVersion(w, e.To, e.Key, e.Value), from)
+		return fmt.Sprintf("%s read %s, which %s wrote, and overwrote it", to, holds(e.Key, withVersion(w, e.To, e.Key, e.Value)), from)
 	case e.Label&finding.WR != 0:
 		return fmt.Sprintf("%s read %s of %s, which %s wrote", to, withVersion(w, e.To, e.Key, e.Value), keyName(e.Key), from)
 	case e.Shown >= 0:
@@ -205,7 +205,7 @@ func namedBecause(w *witness, e *finding.Dependency) string {
 	from, to := w.short(e.From), w.short(e.To)
 	if e.Label&finding.RW != 0 {
 		if before, unread := replacedUnread(w, p, e.From, e.Key); unread && !(readsAnother(p, e.From, e.Key) && w.Anomaly != finding.Divergence) {
-			return fmt.Sprintf("%s overwrote %s = %s, and %s did so too", from, keyName(e.Key), withVersion(w, e.From, e.Key, before), to)
+			return fmt.Sprintf("%s overwrote %s, and %s did so too", from, holds(e.Key, withVersion(w, e.From, e.Key, before)), to)
 		}
 		return ""
 	}
@@ -216,7 +216,7 @@ func namedBecause(w *witness, e *finding.Dependency) string {
 	case readsAnother(p, e.To, e.Key):
 		return fmt.Sprintf("%s overwrote what %s left in %s, and had read another version", to, from, keyName(e.Key))
 	}
-	return fmt.Sprintf("%s overwrote %s = %s, which %s wrote", to, keyName(e.Key), withVersion(w, e.To, e.Key, before), from)
+	return fmt.Sprintf("%s overwrote %s, which %s wrote", to, holds(e.Key, withVersion(w, e.To, e.Key, before)), from)
 }
 
 // sentence says what is wrong for findings that are not cycles.

@@ -182,6 +182,8 @@ func withVersion(w *witness, txn int, key, text string) string {
 	for i := range w.Txns[txn].Ops {
 		switch o := &w.Txns[txn].Ops[i]; {
 		case o.Key != key || text == "":
+		case o.Version == text && o.Kind == event.Inc: // its value is what was added
+			version = "version "
 		case o.Version == text && o.Value != "" && o.Value != text:
 			return fmt.Sprintf("%s (version %s)", clip(o.Value), clip(text))
 		case o.PrevVersion == text:
@@ -189,6 +191,14 @@ func withVersion(w *witness, txn int, key, text string) string {
 		}
 	}
 	return version + clip(text)
+}
+
+// holds says that the key had what the text of withVersion tells.
+func holds(key, text string) string {
+	if strings.HasPrefix(text, "version ") {
+		return text + " of " + keyName(key)
+	}
+	return keyName(key) + " = " + text
 }
 
 // change is what the writer of an anti-dependency did.

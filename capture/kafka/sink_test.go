@@ -126,7 +126,7 @@ func TestNoBroker(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Close(ctx); err == nil || !strings.Contains(err.Error(), "3 records were not delivered") || !strings.Contains(err.Error(), "topic txns") {
+	if err := r.Close(ctx); err == nil || !strings.Contains(err.Error(), "records that were not delivered: 3") || !strings.Contains(err.Error(), "topic txns") {
 		t.Errorf("Close: %v", err)
 	}
 }
