@@ -132,7 +132,8 @@ func (s source) dir() string     { return path.Dir(s.name) }
 func (s source) isTest() bool    { return strings.HasSuffix(s.name, "_test.go") }
 func (s source) isCommand() bool { return isCommand(s.name) }
 
-// isCommand says whether the package or file is a command's.
+// isCommand says whether the package or file is a command's. Examples are programs too, which nobody
+// imports: they may end the process and take signals.
 func isCommand(name string) bool {
 	return strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "examples/")
 }

@@ -110,20 +110,22 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 	}
 }
 
-// apart says whether no element is in two of the lists that w shows: somebody may have deleted the
-// list between them.
+// apart says whether no element is in the lists of two transactions of w: somebody may have deleted
+// the list between them.
 func apart(w *finding.Witness) bool {
-	var before []string
+	by := map[string]int{} // who showed an element
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
 			if o.Key != w.Key || o.Kind != event.Read {
 				continue
 			}
-			if slices.ContainsFunc(o.Elems, func(e string) bool { return slices.Contains(before, e) }) {
-				return false
+			for _, e := range o.Elems {
+				if first, shown := by[e]; shown && first != i {
+					return false
+				}
+				by[e] = i
 			}
-			before = append(before, o.Elems...)
 		}
 	}
 	return true

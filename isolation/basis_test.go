@@ -32,3 +32,44 @@ func TestBasis(t *testing.T) {
 		}
 	}
 }
+
+// TestBasisOfLists: lists that share no element may have a delete between them, a read of nothing may
+// have one before it, and an element of unknown outcome may have been appended again.
+func TestBasisOfLists(t *testing.T) {
+	read := func(elems ...string) event.RecordOp {
+		o := event.RecordOp{Kind: event.Read, Key: "l", Flags: event.IsArray, Elems: elems}
+		if len(elems) == 0 {
+			o.Flags = event.NotFound
+		}
+		return o
+	}
+	add := event.RecordOp{Kind: event.Append, Key: "l", Value: "2"}
+	of := func(anomaly finding.AnomalyKind, unknown bool, txns ...[]event.RecordOp) *finding.Witness {
+		w := &finding.Witness{Anomaly: anomaly, Key: "l"}
+		for _, ops := range txns {
+			r := event.Record{Ops: ops}
+			if unknown {
+				r.Status = event.Unknown
+			}
+			w.Txns = append(w.Txns, r)
+		}
+		return w
+	}
+	type ops = []event.RecordOp
+	for _, x := range []struct {
+		name           string
+		w              *finding.Witness
+		absence, retry bool
+	}{
+		{"in two orders", of(finding.IncompatibleOrder, false, ops{read("1", "2")}, ops{read("2", "1")}), false, false},
+		{"without a common element", of(finding.IncompatibleOrder, false, ops{read("1")}, ops{read("2")}), true, false},
+		{"the same, one shows it twice", of(finding.IncompatibleOrder, false, ops{read("1"), read("1")}, ops{read("2")}), true, false},
+		{"beside a read of nothing", of(finding.Divergence, false, ops{read("1"), add}, ops{read(), add}), true, false},
+		{"both read the list", of(finding.Divergence, false, ops{read("1"), add}, ops{read("1"), add}), false, false},
+		{"of unknown outcome", of(finding.Divergence, true, ops{read("1"), add}, ops{read("1"), add}), false, true},
+	} {
+		if b := BasisOf(x.w); b.Absence != x.absence || b.Retry != x.retry || !b.List {
+			t.Errorf("%s: %+v, want absence %v, retry %v, a list", x.name, b, x.absence, x.retry)
+		}
+	}
+}

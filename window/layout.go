@@ -14,7 +14,7 @@ import (
 //
 // Package flat writes the names of fields, and takes over those that both layouts have: a field
 // that moves, grows, comes or goes needs no new number. A new number is needed where sections come
-// or go ([flat.Reader.Layout] says which one is read), and where a number means something else.
+// or go, and where a number means something else.
 //
 //	18  sections and fields have names
 const (
@@ -59,6 +59,5 @@ func (m *Machine) readLayout(r *flat.Reader) error {
 	if bases := isolation.BaseNames(); len(l.Bases) > len(bases) || !slices.Equal(l.Bases, bases[:len(l.Bases)]) {
 		return fmt.Errorf("snapshot with the levels %v numbered, this program numbers %v", l.Bases, bases)
 	}
-	r.Layout = l.Layout
 	return nil
 }

@@ -57,9 +57,6 @@ func appendText(dst []byte, text string) []byte {
 type Reader struct {
 	Bytes []byte
 	Err   error
-	// Layout is the number of the layout that was written, for those that read one which an
-	// earlier version of the program wrote: what it does not hold is not read.
-	Layout int
 }
 
 // Read replaces *s by the values of the next section, which must have the name.

@@ -7,10 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/internal/oracle"
-	"github.com/isowatch/isowatch/window"
 )
 
 // TestRestartInAnotherLayout: a machine is restarted before every step from a snapshot whose values
@@ -21,33 +19,12 @@ func TestRestartInAnotherLayout(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(i), 22))
 		h := oracle.Random(rng, oracle.Wide())
 		cfg := windowed(rng)
-		fails := func(h oracle.History, perm []int) string { return restartsReshaped(t, cfg, batchOf(t, h, perm)) }
+		fails := func(h oracle.History, perm []int) string { return restarts(t, cfg, batchOf(t, h, perm), reshaped) }
 		perm := arrival(rng, len(h))
 		if why := fails(h, perm); why != "" {
 			report(t, i, h, perm, why, fails)
 		}
 	}
-}
-
-func restartsReshaped(t *testing.T, cfg window.Config, b *event.Batch) string {
-	t.Helper()
-	one, other := window.New(cfg), window.New(cfg)
-	var want, got window.Effects
-	for i := range b.Txns {
-		fresh := window.New(cfg)
-		if err := fresh.ReadState(reshaped(t, other.AppendState(nil))); err != nil {
-			return fmt.Sprintf("before transaction %d: %v", i, err)
-		}
-		other = fresh
-		one.Step(b, []int32{int32(i)}, 0, &want)
-		other.Step(b, []int32{int32(i)}, 0, &got)
-	}
-	one.Close(&want)
-	other.Close(&got)
-	if w, g := effectsText(t, &want), effectsText(t, &got); w != g {
-		return firstDifference(w, g)
-	}
-	return ""
 }
 
 // reshaped is a state in another layout: of each value the fields stand in the opposite order,
