@@ -74,7 +74,7 @@ func (o occurrence) weaker(of isolation.Setting) []string {
 func (o occurrence) mend(of isolation.Setting) (isolation.Setting, bool) {
 	ofKeys := o.Level == isolation.Level{Special: isolation.Linearizable} // mended by transactions only
 	settings := slices.DeleteFunc(isolation.Settings(of.Product), func(s isolation.Setting) bool {
-		return strings.HasSuffix(s.Name, replicas) || s.Level.Forbids(o.anomaly) != isolation.Ruled || ofKeys && s.Level.Underlying() < isolation.SnapshotIsolation
+		return strings.HasSuffix(s.Name, replicas) || s.Level.Forbids(o.anomaly) != isolation.Ruled || ofKeys && !s.Level.Underlying().Implies(isolation.SnapshotIsolation)
 	})
 	if len(settings) == 0 {
 		return isolation.Setting{}, false

@@ -20,9 +20,6 @@ type arc struct {
 	edge *finding.Dependency // nil for B -> C
 }
 
-// encodable says whether levels of the base are acyclic graphs over choices.
-func encodable(b Base) bool { return b == Prefix || b == SnapshotIsolation || b == Serializable }
-
 func (w *witness) graphOf(l Level) *arcGraph {
 	g := &arcGraph{split: l.Underlying() != Serializable, chain: l.Underlying() == Prefix, commits: l.Special == GeneralizedSI}
 	g.out = make([][]arc, 2*len(w.Txns))

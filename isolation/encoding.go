@@ -15,49 +15,18 @@ const (
 	other     = incremental.Labels(finding.OtherRow)
 )
 
-// View is the encoding of l as an order, and ok is false for levels that have
-// none here (docs/proofs.md, section 4):
-//   - read uncommitted and read committed are the acyclicity of the write
-//     dependencies, and of write and read dependencies (PL-1 and PL-2, Adya)
-//   - monotonic atomic view, read atomic and causal are that of write and read
-//     dependencies with the orders of writers that their axioms force (dbcop,
-//     figures 2a to 2c; package saturation)
-//   - serializable is that of the direct serialization graph (PL-3, Adya)
-//   - snapshot isolation is that of the BC graph (Viper, definition 2 and theorem
-//     4), together with the absence of divergence (MTC, lemma 1), which package
-//     infer reports
-//   - generalized snapshot isolation orders commits in real time: what ended comes
-//     before the commit of what began later, which may read an old snapshot (Viper,
-//     section 5)
-//   - strong levels have session order, and what ended comes before the begin of
-//     what began later
-//   - prefix is the BC graph with write dependencies from commit to commit: the
-//     commits have one order, of which every transaction read a prefix, and
-//     nothing forbids two that run at a time to write one key (dbcop, figure 2d)
-//   - of two who wrote two rows of a key, where rows are told apart, snapshot isolation
-//     orders the commits only
+// View is the encoding of l as an order (docs/proofs.md, section 4), and ok is false for
+// linearizable, which has none here. To the plain form of the base ([bases])
+//   - the strong-session form adds session order
+//   - the strong form adds that, and what ended comes before the begin of what began later
+//   - generalized snapshot isolation adds that what ended comes before the commit of what began
+//     later, which may read an old snapshot (Viper, section 5)
 func (l Level) View() (v incremental.View, ok bool) {
-	if l.Special == Linearizable {
+	b := l.Underlying()
+	if l.Special == Linearizable || b == 0 {
 		return v, false
 	}
-	switch l.Underlying() {
-	case ReadUncommitted:
-		v = incremental.View{Dep: ww | other}
-	case ReadCommitted:
-		v = incremental.View{Dep: ww | other | wr | reread}
-	case MonotonicAtomicView:
-		v = incremental.View{Dep: ww | other | wr | reread | saturated}
-	case ReadAtomic, Causal:
-		v = incremental.View{Dep: ww | other | wr | saturated}
-	case Prefix:
-		v = incremental.View{Split: true, Dep: wr, Chain: ww | other, Anti: rw}
-	case SnapshotIsolation:
-		v = incremental.View{Split: true, Dep: ww | wr, Chain: other, Anti: rw}
-	case Serializable:
-		v = incremental.View{Dep: ww | other | wr, Anti: rw}
-	default:
-		return v, false
-	}
+	v = bases[b].view
 	if l.Family != Plain {
 		v.Dep |= process
 	}

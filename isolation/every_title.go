@@ -43,7 +43,7 @@ func EveryTitle() []Titled {
 			add(n.Anomaly, n.Title)
 		}
 		for c := classSingle; c <= classG2; c++ {
-			if l.Base >= Prefix {
+			if l.Base.Chooses() {
 				add(choiceTitle(l.Base, c, l.Family))
 			}
 		}

@@ -46,13 +46,13 @@ func (l Level) Forbids(anomaly string) Forbidden {
 		name, family = base, Strong
 	}
 	r, ok := reaches[name]
-	if l.Special == GeneralizedSI && family == Strong && ok && r.some <= SnapshotIsolation {
+	if l.Special == GeneralizedSI && family == Strong && ok && SnapshotIsolation.Implies(r.some) {
 		return Partly // commits have the order of real time, and starts have not
 	}
 	switch {
-	case !ok || l.Family < family || l.Underlying() < r.some:
+	case !ok || l.Family < family || !l.Underlying().Implies(r.some):
 		return Allowed
-	case l.Underlying() < r.all:
+	case !l.Underlying().Implies(r.all):
 		return Partly
 	}
 	return Ruled

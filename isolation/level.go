@@ -7,22 +7,6 @@ import (
 	"strings"
 )
 
-// Base is a consistency model without its session or real-time variant, from
-// weak to strong: each implies the ones before it. The chain is a path of the
-// lattice of Elle's consistency_model.clj.
-type Base uint8
-
-const (
-	ReadUncommitted Base = iota + 1 // PL-1
-	ReadCommitted                   // PL-2
-	MonotonicAtomicView
-	ReadAtomic
-	Causal // causal-cerone
-	Prefix
-	SnapshotIsolation // PL-SI, without real time
-	Serializable      // PL-3
-)
-
 // Family says what a level promises beyond the dependencies of the data.
 type Family uint8
 
@@ -52,16 +36,6 @@ const (
 	Linearizable
 )
 
-var baseNames = [...]string{
-	ReadUncommitted: "read-uncommitted", ReadCommitted: "read-committed",
-	MonotonicAtomicView: "monotonic-atomic-view", ReadAtomic: "read-atomic", Causal: "causal",
-	Prefix: "prefix", SnapshotIsolation: "snapshot-isolation", Serializable: "serializable",
-}
-
-// BaseNames are the names of the bases, the one with number 1 first. Snapshots hold the numbers: a
-// new base comes at the end.
-func BaseNames() []string { return baseNames[1:] }
-
 var familyPrefix = [...]string{Plain: "", StrongSession: "strong-session-", Strong: "strong-"}
 
 func (l Level) String() string {
@@ -73,14 +47,14 @@ func (l Level) String() string {
 	case l.Base == 0:
 		return "none"
 	}
-	return familyPrefix[l.Family] + baseNames[l.Base]
+	return familyPrefix[l.Family] + l.Base.String()
 }
 
 // AllLevels lists every level, weak bases first, plain before session before
 // real time.
 func AllLevels() []Level {
 	var ls []Level
-	for b := ReadUncommitted; b <= Serializable; b++ {
+	for _, b := range Bases() {
 		for f := Plain; f <= Strong; f++ {
 			ls = append(ls, Level{Base: b, Family: f})
 		}
@@ -208,11 +182,11 @@ func (l Level) Implies(m Level) bool {
 	case m.Special == Linearizable:
 		return l == Level{Base: Serializable, Family: Strong}
 	case l.Special == GeneralizedSI:
-		return m.Special == 0 && m.Family == Plain && m.Base <= SnapshotIsolation
+		return m.Special == 0 && m.Family == Plain && SnapshotIsolation.Implies(m.Base)
 	case m.Special == GeneralizedSI:
 		return l.Implies(strongSI)
 	}
-	return l.Base >= m.Base && l.Family >= m.Family
+	return l.Base.Implies(m.Base) && l.Family >= m.Family
 }
 
 // Above are the levels that fall when those of weakest are refuted, without

@@ -225,7 +225,7 @@ func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
 		return false
 	}
 	if s.Asked != nil {
-		if asked := s.Asked(e.From); asked != 0 && asked < base {
+		if s.Asked(e.From).Lacks(base) {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ var rules = [...]saturation.Rule{
 
 // Decidable says whether l is a level that is decided here, for some histories.
 func Decidable(l isolation.Level) bool {
-	return l.Special == 0 && l.Base <= isolation.Causal
+	return l.Special == 0 && l.Base != 0 && int(l.Base) < len(rules)
 }
 
 // Close says that the history ends here. Half of what it holds is of no use any more.

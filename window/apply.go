@@ -150,7 +150,7 @@ func (a *asking) rereadAs(e *infer.Edge) infer.Label {
 	switch asked := a.askedBy(e.To); {
 	case asked == isolation.ReadUncommitted:
 		return 0
-	case asked != 0 && asked < isolation.ReadAtomic:
+	case asked.Lacks(isolation.ReadAtomic):
 		return infer.WR
 	}
 	return e.Label
@@ -225,7 +225,7 @@ func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
 		}
 		if asked := a.askedBy(uint32(e.From)); asked != 0 {
 			for i, level := range a.views {
-				if asked < level.Underlying() {
+				if asked.Lacks(level.Underlying()) {
 					all &^= 1 << i
 				}
 			}

@@ -3,7 +3,6 @@ package window
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
@@ -42,7 +41,7 @@ func (h *finder) ask(n uint32, b *event.Batch, t *event.Txn, end int64) {
 		return // nothing is promised to it
 	}
 	h.asking.askedFor = countAsked(h.asking.askedFor, base)
-	h.asking.mixed = h.asking.mixed || base < isolation.Serializable
+	h.asking.mixed = h.asking.mixed || base != isolation.Serializable
 	x := h.reports.panes.at(end)
 	x.asked = countAsked(x.asked, base)
 	h.asking.asManyMeanings = h.asking.asManyMeanings || h.cfg.Product == "" && isolation.Ambiguous(name)
@@ -56,7 +55,7 @@ func (a *asking) untracked(e *incremental.Edge) bool {
 	if !a.cfg.Rules.Tracked {
 		return false
 	}
-	if asked := a.askedBy(uint32(e.To)); asked != 0 && asked < isolation.Serializable {
+	if asked := a.askedBy(uint32(e.To)); asked != 0 && asked != isolation.Serializable {
 		return true
 	}
 	return a.losesTrack() && a.infer.BehindUnseen(e.Note[0], uint32(e.From))
@@ -77,7 +76,12 @@ func (a *asking) tracking() func(*incremental.Edge) bool {
 
 // isMixed says whether some of those counted asked for less than serializable.
 func (a *asking) isMixed() bool {
-	return slices.ContainsFunc(a.askedFor[:min(len(a.askedFor), int(isolation.Serializable))], func(n int64) bool { return n > 0 })
+	for b, n := range a.askedFor {
+		if n > 0 && isolation.Base(b) != isolation.Serializable {
+			return true
+		}
+	}
+	return false
 }
 
 // loseTrack takes from the serializable orders what is not tracked any more: some ask for less now,

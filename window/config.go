@@ -147,7 +147,7 @@ func (c Config) WithDefaults() Config {
 	if len(c.Levels) == 0 {
 		c.Levels = isolation.Watched()
 	}
-	if slices.Contains(c.Levels, linearizable) && !c.Unbounded && !slices.ContainsFunc(c.Levels, func(l isolation.Level) bool { return l.Underlying() >= isolation.SnapshotIsolation }) {
+	if slices.Contains(c.Levels, linearizable) && !c.Unbounded && !slices.ContainsFunc(c.Levels, func(l isolation.Level) bool { return l.Underlying().Implies(isolation.SnapshotIsolation) }) {
 		c.Levels = append(slices.Clone(c.Levels), isolation.Level{Base: isolation.Serializable}) // whose order says what may be forgotten
 	}
 	if c.Expect == (isolation.Level{}) {

@@ -95,7 +95,7 @@ func (m *Machine) orderAll(strongest int) {
 // order of the transactions orders them.
 func (o *core) needsOrder(i int) bool {
 	l := o.views[i]
-	return l.Underlying() >= isolation.Prefix
+	return l.Underlying().Chooses()
 }
 
 // orders says whether the i-th view is one to find an order in: one that needs it
@@ -278,7 +278,7 @@ func (o *choices) giveUp(keys []uint32) {
 // unorderedReason is why the level's verdict is unknown for keys whose order nobody
 // saw, "" if it is not.
 func (o *choices) unorderedReason(l isolation.Level) string {
-	if l.Special == isolation.Linearizable || l.Special == 0 && l.Base <= isolation.Causal {
+	if l.Special == isolation.Linearizable || l.Special == 0 && !l.Base.Chooses() {
 		return "" // any order of the transactions orders the writers, with what is forced
 	}
 	if !o.closed && !o.cfg.Unbounded && o.watches(l) {
@@ -540,8 +540,7 @@ func (a *asking) anyAskedLess(chains []infer.Chain, l isolation.Level) bool {
 		return false
 	}
 	less := func(n uint32) bool {
-		asked := a.askedBy(n)
-		return asked != 0 && asked < l.Underlying()
+		return a.askedBy(n).Lacks(l.Underlying())
 	}
 	for i := range chains {
 		if slices.ContainsFunc(chains[i].Txns, less) || slices.ContainsFunc(chains[i].Readers, less) {

@@ -103,8 +103,7 @@ func (s *reports) weigh(w *finding.Witness) isolation.Name {
 // allowsSkew says whether the transaction asked for less than snapshot isolation: in the
 // encoding of the generalized one, too, it gives no anti-dependency then.
 func (s *reports) allowsSkew(t *event.Record) bool {
-	asked := s.asking.baseAsked([]byte(t.Isolation))
-	return asked != 0 && asked < isolation.SnapshotIsolation
+	return s.asking.baseAsked([]byte(t.Isolation)).Lacks(isolation.SnapshotIsolation)
 }
 
 func weakens(weakest []isolation.Level) bool {

@@ -138,7 +138,7 @@ func (s *sums) countersOpen(l isolation.Level, r *infer.Reads) int64 {
 
 // misfitsOpen are at most as many as there are reads.
 func (o *choices) misfitsOpen(l isolation.Level, _ *infer.Reads) int64 {
-	if o.cfg.Unbounded || l.Special != 0 || l.Base < isolation.Prefix {
+	if o.cfg.Unbounded || l.Special != 0 || !l.Base.Chooses() {
 		return 0
 	}
 	return o.leastMisfits(l)

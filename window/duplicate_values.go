@@ -179,7 +179,7 @@ func keysOf(o *event.RecordOp) (keys []string) {
 // state, which everything comes behind.
 func (o *choices) undecidedReads(l isolation.Level) int64 {
 	n := o.infer.Counters.Repeated
-	if l.Special == 0 && l.Base <= isolation.ReadCommitted {
+	if l.Special == 0 && isolation.ReadCommitted.Implies(l.Base) {
 		n -= o.infer.Counters.Emptied // all may have found what was there at first
 	}
 	switch {
@@ -193,7 +193,7 @@ func (o *choices) undecidedReads(l isolation.Level) int64 {
 		return n
 	case len(o.asking.asked) > 0 || l.Special == isolation.Linearizable: // what a read promises to who asked for less is not looked at
 		return n
-	case l.Underlying() >= isolation.Prefix:
+	case l.Underlying().Chooses():
 		return 0
 	}
 	for i, v := range o.views {
@@ -207,14 +207,14 @@ func (o *choices) undecidedReads(l isolation.Level) int64 {
 // absentHolds says whether a read that found nothing may be of the initial state at the level,
 // whoever deleted the key: see undecidedReads. The initial state must be empty for that.
 func (o *core) absentHolds(l isolation.Level) bool {
-	return l.Special == 0 && l.Base <= isolation.ReadCommitted && !o.cfg.Contract.Existing
+	return l.Special == 0 && isolation.ReadCommitted.Implies(l.Base) && !o.cfg.Contract.Existing
 }
 
 // askedBetween says whether a transaction asked for less than l, and for more than read uncommitted:
 // whom it read from counts there.
 func (a *asking) askedBetween(l isolation.Level) bool {
-	for b := isolation.ReadCommitted; b < l.Underlying() && int(b) < len(a.askedFor); b++ {
-		if a.askedFor[b] > 0 {
+	for b, n := range a.askedFor {
+		if b := isolation.Base(b); n > 0 && b != isolation.ReadUncommitted && b != l.Underlying() && l.Underlying().Implies(b) {
 			return true
 		}
 	}
@@ -226,7 +226,7 @@ func (a *asking) askedBetween(l isolation.Level) bool {
 func (o *choices) openReadsAt(l isolation.Level) int64 {
 	n := o.undecidedReads(l)
 	switch {
-	case o.cfg.Unbounded || n > 0 || l.Underlying() < isolation.Prefix:
+	case o.cfg.Unbounded || n > 0 || !l.Underlying().Chooses():
 		return n
 	case o.closed && o.orderOf(l) >= orderable:
 		return 0

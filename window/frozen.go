@@ -202,8 +202,7 @@ func (r *frozenRun) drop() {
 // askedUnder says whether transaction n asked for less than the level: what it read
 // promises nothing there.
 func (o *choices) askedUnder(n uint32, l isolation.Level) bool {
-	asked := o.asking.askedBy(n)
-	return asked != 0 && asked < l.Underlying()
+	return o.asking.askedBy(n).Lacks(l.Underlying())
 }
 
 // freezing says whether the order of writers that nobody saw is looked at as it
@@ -215,7 +214,7 @@ func (o *core) freezing() bool { return o.infer.Counters.Unordered > 0 && !o.cfg
 func (m *Machine) runFrozen(due func(i int) []uint32) {
 	clean := m.orderBefore(due)
 	for i, l := range m.views {
-		if l.Underlying() < isolation.Prefix {
+		if !l.Underlying().Chooses() {
 			continue
 		}
 		r := clean[i]

@@ -159,9 +159,9 @@ func (m *Machine) changeViews(was []begun) {
 			if len(frozen) > 0 {
 				m.choices.frozen[i], m.choices.misfits[i] = frozen[from.View], misfits[from.View]
 			}
-		case from.Start == incremental.Copied && len(frozen) > 0 && t.before[from.View].Underlying() >= isolation.Prefix:
+		case from.Start == incremental.Copied && len(frozen) > 0 && t.before[from.View].Underlying().Chooses():
 			m.choices.frozen[i] = slices.Clone(frozen[from.View])
-		case unordered && next[i].Underlying() >= isolation.Prefix:
+		case unordered && next[i].Underlying().Chooses():
 			// What the frozen order left in the unordered keys was not kept.
 			if len(m.choices.frozen) == 0 {
 				m.choices.frozen, m.choices.misfits = make([][]lastFrozen, len(next)), make([]int64, len(next))

@@ -271,7 +271,7 @@ func (o *choices) adopt(i int, c *constraints, order []int32) bool {
 	}
 	taken := false
 	for j, l := range o.views {
-		if j != i && (c.relaxed || !o.levelChanges.speaksFor(i, l)) || l.Underlying() < isolation.Prefix {
+		if j != i && (c.relaxed || !o.levelChanges.speaksFor(i, l)) || !l.Underlying().Chooses() {
 			continue
 		}
 		taken = o.graph.Reorder(j, o.arranged(j, c, place)) && j == i || taken

@@ -186,7 +186,7 @@ func (t *levelChanges) cameFrom(i, since int) (before int, same bool) {
 		switch from := x.from[i]; {
 		case from.Start == incremental.Kept:
 			i = from.View
-		case from.Start == incremental.Copied && x.before[from.View].Underlying() >= isolation.Prefix:
+		case from.Start == incremental.Copied && x.before[from.View].Underlying().Chooses():
 			i, same = from.View, false
 		default:
 			return -1, false

@@ -69,7 +69,7 @@ const maxPlainChains, maxPlainChainsWhole = 1 << 8, 1 << 12
 
 // bySaturation says whether l is about forced orders.
 func bySaturation(l isolation.Level) bool {
-	return l.Special == 0 && l.Base >= isolation.MonotonicAtomicView && l.Base <= isolation.Causal
+	return l.Special == 0 && l.Base.Saturated()
 }
 
 // reset forgets all.
@@ -285,7 +285,7 @@ func (h *finder) saturateTorn(n uint32) {
 // without takes out of in the views of levels above the one that was asked for.
 func (h *finder) without(in incremental.Views, asked isolation.Base) incremental.Views {
 	for i, level := range h.views {
-		if asked < level.Base {
+		if asked.Lacks(level.Base) {
 			in &^= 1 << i
 		}
 	}
@@ -430,10 +430,10 @@ func (h *finder) takeSaturated(n uint32, es []saturation.Edge, by *[saturation.C
 // saturationShortfall says why the level, one of the weak ones, cannot be ok.
 func (s *reports) saturationShortfall(l isolation.Level) string {
 	f := s.saturated
-	if l.Special != 0 || l.Base < isolation.MonotonicAtomicView || l.Base > isolation.Causal {
+	if !bySaturation(l) {
 		return ""
 	}
-	wide := f.sessions != nil && f.sessions.TooWide && l.Family != isolation.Plain && l.Base > isolation.MonotonicAtomicView
+	wide := f.sessions != nil && f.sessions.TooWide && l.Family != isolation.Plain && l.Base != isolation.MonotonicAtomicView
 	if l.Family == isolation.Plain && l.Base == isolation.Causal && f.plain != nil && f.plain.TooWide {
 		wide = s.weakerUnsure(l)
 	}

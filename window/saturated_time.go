@@ -328,7 +328,7 @@ func (f *saturated) inTime(in incremental.Views) bool {
 // two, is not known to hold.
 func (x *timed) shortfall(l isolation.Level) string {
 	switch {
-	case l.Family != isolation.Strong || l.Base < isolation.ReadAtomic:
+	case l.Family != isolation.Strong || !l.Base.Implies(isolation.ReadAtomic):
 		return ""
 	case x.wide:
 		return "too many transactions that ran at one time for pasts with real time"

@@ -157,7 +157,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if n := m.levelChanges.undecidedOf(l); n > 0 && l.Underlying() == isolation.SnapshotIsolation {
 		why = append(why, finding.Counted(n, "pair of appends that nobody read and that have no known order", "pairs of appends that nobody read and that have no known order"))
 	}
-	if n := m.Counters.Misread; n > 0 && l.Special == 0 && l.Base < isolation.ReadAtomic {
+	if n := m.Counters.Misread; n > 0 && l.Special == 0 && !l.Base.Implies(isolation.ReadAtomic) {
 		why = append(why, finding.Counted(n, "transaction with a wrong read that this level allows", "transactions with wrong reads that this level allows"))
 	}
 	if n := int64(len(m.reports.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
@@ -173,10 +173,10 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if l.Underlying() == isolation.Serializable {
 		rows = m.Counters.SettledRows
 	}
-	if n := rows; n > 0 && l.Underlying() >= isolation.SnapshotIsolation {
+	if n := rows; n > 0 && l.Underlying().Implies(isolation.SnapshotIsolation) {
 		why = append(why, finding.Counted(n, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted"))
 	}
-	if n := m.Counters.Tolerated; n > 0 && l.Underlying() > isolation.Prefix {
+	if n := m.Counters.Tolerated; n > 0 && l.Underlying() != isolation.Prefix && l.Underlying().Implies(isolation.Prefix) {
 		why = append(why, finding.Counted(n, "lost update at a level that allows it", "lost updates at levels that allow them"))
 	}
 	if n := m.infer.Counters.Loose; n > 0 && !m.sums.fits(l) {
@@ -218,13 +218,14 @@ func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bo
 		return 0
 	}
 	n := int64(0)
-	for b := isolation.ReadUncommitted; b < l.Underlying() && int(b) < len(m.asking.askedFor); b++ {
+	for i, asked := range m.asking.askedFor {
+		b := isolation.Base(i)
 		weaker := isolation.Level{Base: b, Family: l.Family}
-		if m.asking.askedFor[b] == 0 || b <= isolation.ReadCommitted && (!m.watches(weaker) || m.levelChanges.begunOf(weaker) != nil) {
+		if asked == 0 || b == l.Underlying() || !l.Underlying().Implies(b) || isolation.ReadCommitted.Implies(b) && (!m.watches(weaker) || m.levelChanges.begunOf(weaker) != nil) {
 			continue
 		}
 		if verdict, _ := m.verdictOf(weaker, violated, x); verdict != OK || !m.watches(weaker) {
-			n += m.asking.askedFor[b]
+			n += asked
 		}
 	}
 	return n
@@ -306,7 +307,7 @@ func (m *Machine) Totals() Counters {
 // an order.
 func (o *choices) allOrdered() bool {
 	for i, l := range o.views {
-		if l.Underlying() >= isolation.Prefix && !refuted(o.reports.verdicts.certain, l) && o.orderOf(o.views[i]) < orderable && o.unorderedReason(l) != "" {
+		if l.Underlying().Chooses() && !refuted(o.reports.verdicts.certain, l) && o.orderOf(o.views[i]) < orderable && o.unorderedReason(l) != "" {
 			return false
 		}
 	}

@@ -78,7 +78,7 @@ func WeakerThan(l isolation.Level, totals []WeakerTotal) []WeakerTotal {
 
 // noteWeaker counts t, which asked for base, if less was asked for than is expected.
 func (s *reports) noteWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) {
-	if s.cfg.Asking || base >= s.cfg.Expect.Underlying() {
+	if s.cfg.Asking || !base.Lacks(s.cfg.Expect.Underlying()) {
 		return
 	}
 	expected := s.cfg.Expect.String()

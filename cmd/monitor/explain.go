@@ -142,7 +142,7 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 
 // aboutForm is what the form of a level adds to the plain one.
 func aboutForm(l isolation.Level, plain string) string {
-	sees := l.Base >= isolation.ReadAtomic // weaker ones promise nothing about which version is read
+	sees := l.Base.Implies(isolation.ReadAtomic) // weaker ones promise nothing about which version is read
 	if l.Family == isolation.Strong {
 		text := fmt.Sprintf("This is %s with session order and real time. A transaction that ended before another one began comes first.", plain)
 		if sees {

@@ -1,0 +1,134 @@
+package isolation
+
+import "github.com/isowatch/isowatch/incremental"
+
+// Base is a consistency model without its session or real-time variant. The bases are
+// partly ordered: see [Base.Implies]. The zero Base is none.
+type Base uint8
+
+// Snapshots hold the numbers: a new base comes at the end.
+const (
+	ReadUncommitted Base = iota + 1 // PL-1
+	ReadCommitted                   // PL-2
+	MonotonicAtomicView
+	ReadAtomic
+	Causal // causal-cerone
+	Prefix
+	SnapshotIsolation // PL-SI, without real time
+	Serializable      // PL-3
+)
+
+// theory is what decides a base beside the dependencies that operations show.
+type theory uint8
+
+const (
+	// dependencies: nothing. Every order of the transactions orders the writers whose order
+	// nobody saw, so that these contradict no level of this theory.
+	dependencies theory = iota
+	// saturation: the orders of writers that its axiom forces (dbcop, figures 2a to 2c).
+	saturation
+	// choices: one order of the writers of each key must fit all who read them (PolySI,
+	// definition 9). Package solve looks for it.
+	choices
+)
+
+// row is all that sets a base apart from the others. A level is added by a row, and by the proofs
+// of its encoding in docs/proofs.md, section 4.
+type row struct {
+	name    string
+	implies []Base // those right below, as in Elle's consistency_model.clj
+	// view is the plain form as an acyclic graph; see [Level.View] for what each form adds.
+	view   incremental.View
+	theory theory
+}
+
+// bases are the rows, from weak to strong where one implies the other.
+var bases = [...]row{
+	ReadUncommitted: {
+		name: "read-uncommitted", // write dependencies are acyclic (PL-1, Adya)
+		view: incremental.View{Dep: ww | other},
+	},
+	ReadCommitted: {
+		name: "read-committed", implies: []Base{ReadUncommitted}, // and read dependencies with them (PL-2, Adya)
+		view: incremental.View{Dep: ww | other | wr | reread},
+	},
+	MonotonicAtomicView: {
+		name: "monotonic-atomic-view", implies: []Base{ReadCommitted}, // dbcop, figure 2a
+		view: incremental.View{Dep: ww | other | wr | reread | saturated}, theory: saturation,
+	},
+	ReadAtomic: {
+		name: "read-atomic", implies: []Base{MonotonicAtomicView}, // dbcop, figure 2b
+		view: incremental.View{Dep: ww | other | wr | saturated}, theory: saturation,
+	},
+	Causal: {
+		name: "causal", implies: []Base{ReadAtomic}, // dbcop, figure 2c
+		view: incremental.View{Dep: ww | other | wr | saturated}, theory: saturation,
+	},
+	// The commits have one order, of which every transaction read a prefix, and nothing
+	// forbids two that run at a time to write one key: the BC graph with write dependencies
+	// from commit to commit (dbcop, figure 2d).
+	Prefix: {
+		name: "prefix", implies: []Base{Causal},
+		view: incremental.View{Split: true, Dep: wr, Chain: ww | other, Anti: rw}, theory: choices,
+	},
+	// The BC graph (Viper, definition 2 and theorem 4), with the absence of divergence (MTC,
+	// lemma 1), which package infer reports. Of two who wrote two rows of a key, where rows are
+	// told apart, only the commits are ordered.
+	SnapshotIsolation: {
+		name: "snapshot-isolation", implies: []Base{Prefix},
+		view: incremental.View{Split: true, Dep: ww | wr, Chain: other, Anti: rw}, theory: choices,
+	},
+	Serializable: {
+		name: "serializable", implies: []Base{SnapshotIsolation}, // the direct serialization graph (PL-3, Adya)
+		view: incremental.View{Dep: ww | other | wr, Anti: rw}, theory: choices,
+	},
+}
+
+// below has a bit for each base that a base implies, itself and the zero Base among them.
+var below = closed()
+
+func closed() (sets [len(bases)]uint32) {
+	for range bases { // as often as a chain can be long
+		for b := range bases {
+			sets[b] |= 1<<b | 1
+			for _, weaker := range bases[b].implies {
+				sets[b] |= sets[weaker]
+			}
+		}
+	}
+	return sets
+}
+
+// Implies says whether every history that satisfies b satisfies c. The zero Base promises nothing.
+func (b Base) Implies(c Base) bool { return below[b]>>c&1 != 0 }
+
+// Lacks says whether a transaction that asked for b was not promised all of c. The zero Base is for
+// one that asked for nothing, and was promised what its source promises.
+func (b Base) Lacks(c Base) bool { return b != 0 && !b.Implies(c) }
+
+// Saturated says whether b is about the orders of writers that its axiom forces.
+func (b Base) Saturated() bool { return bases[b].theory == saturation }
+
+// Chooses says whether b asks for one order of the writers of each key that fits all reads. At a
+// base that does not, writers whose order nobody saw contradict nothing.
+func (b Base) Chooses() bool { return bases[b].theory == choices }
+
+func (b Base) String() string { return bases[b].name }
+
+// Bases are all bases, in the order of their numbers.
+func Bases() []Base {
+	var all []Base
+	for b := ReadUncommitted; int(b) < len(bases); b++ {
+		all = append(all, b)
+	}
+	return all
+}
+
+// BaseNames are the names of the bases, the one with number 1 first.
+func BaseNames() []string {
+	var names []string
+	for _, b := range Bases() {
+		names = append(names, b.String())
+	}
+	return names
+}
