@@ -11,8 +11,11 @@ import (
 type arcGraph struct {
 	split, chain bool // B and C; write dependencies lead from C to C
 	commits      bool // so does real time
-	out          [][]arc
-	taken        []taken
+	lost         bool // updates may be lost
+	// follows says which anti-dependencies the base follows; nil: all.
+	follows func(*finding.Dependency) bool
+	out     [][]arc
+	taken   []taken
 }
 
 type arc struct {
@@ -21,7 +24,11 @@ type arc struct {
 }
 
 func (w *witness) graphOf(l Level) *arcGraph {
-	g := &arcGraph{split: l.Underlying() != Serializable, chain: l.Underlying() == Prefix, commits: l.Special == GeneralizedSI}
+	b := l.Underlying()
+	g := &arcGraph{split: bases[b].view.Split, chain: b == Prefix, commits: l.Special == GeneralizedSI, lost: !b.Implies(SnapshotIsolation) && b != RepeatableRead}
+	if b.Selects() {
+		g.follows = func(e *finding.Dependency) bool { return b.Follows(&w.recorded()[e.From], e.Key) }
+	}
 	g.out = make([][]arc, 2*len(w.Txns))
 	if g.split {
 		for t := range w.Txns {
@@ -52,8 +59,16 @@ func (g *arcGraph) ends(e *finding.Dependency) (from, to int) {
 }
 
 func (g *arcGraph) add(e *finding.Dependency) {
+	if g.passes(e) {
+		return
+	}
 	from, to := g.ends(e)
 	g.out[from] = append(g.out[from], arc{to, e})
+}
+
+// passes says whether the graph goes without the edge.
+func (g *arcGraph) passes(e *finding.Dependency) bool {
+	return g.follows != nil && e.Label&finding.RW != 0 && !g.follows(e)
 }
 
 // path is a shortest way from one node to another, as edges; ok is false when
@@ -94,6 +109,9 @@ func (g *arcGraph) path(from, to int) (way []*finding.Dependency, ok bool) {
 // cycle is a cycle that one of the edges would close, that edge first.
 func (g *arcGraph) cycle(es []finding.Dependency) []*finding.Dependency {
 	for i := range es {
+		if g.passes(&es[i]) {
+			continue
+		}
 		from, to := g.ends(&es[i])
 		if way, ok := g.path(to, from); ok {
 			return append([]*finding.Dependency{&es[i]}, way...)

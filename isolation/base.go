@@ -1,6 +1,11 @@
 package isolation
 
-import "github.com/isowatch/isowatch/incremental"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+)
 
 // Base is a consistency model without its session or real-time variant. The bases are
 // partly ordered: see [Base.Implies]. The zero Base is none.
@@ -16,6 +21,8 @@ const (
 	Prefix
 	SnapshotIsolation // PL-SI, without real time
 	Serializable      // PL-3
+	CursorStability   // PL-CS
+	RepeatableRead    // PL-2.99
 )
 
 // theory is what decides a base beside the dependencies that operations show.
@@ -38,8 +45,9 @@ type row struct {
 	name    string
 	implies []Base // those right below, as in Elle's consistency_model.clj
 	// view is the plain form as an acyclic graph; see [Level.View] for what each form adds.
-	view   incremental.View
-	theory theory
+	view    incremental.View
+	readers readers // whose anti-dependencies the view follows
+	theory  theory
 }
 
 // bases are the rows, from weak to strong where one implies the other.
@@ -75,12 +83,23 @@ var bases = [...]row{
 	// lemma 1), which package infer reports. Of two who wrote two rows of a key, where rows are
 	// told apart, only the commits are ordered.
 	SnapshotIsolation: {
-		name: "snapshot-isolation", implies: []Base{Prefix},
+		name: "snapshot-isolation", implies: []Base{Prefix, CursorStability},
 		view: incremental.View{Split: true, Dep: ww | wr, Chain: other, Anti: rw}, theory: choices,
 	},
 	Serializable: {
-		name: "serializable", implies: []Base{SnapshotIsolation}, // the direct serialization graph (PL-3, Adya)
+		name: "serializable", implies: []Base{SnapshotIsolation, RepeatableRead}, // the direct serialization graph (PL-3, Adya)
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, theory: choices,
+	},
+	// No update is lost: who saw a version and then wrote the key stands right behind it. That is
+	// PL-2 with the anti-dependencies of such updates (Adya, G-cursor; docs/proofs.md, section 4).
+	CursorStability: {
+		name: "cursor-stability", implies: []Base{ReadCommitted},
+		view: incremental.View{Dep: ww | other | wr | reread, Anti: rw}, readers: updaters,
+	},
+	// PL-3 without the anti-dependencies of ranges (Adya, G2-item).
+	RepeatableRead: {
+		name: "repeatable-read", implies: []Base{CursorStability},
+		view: incremental.View{Dep: ww | other | wr, Anti: rw}, readers: ofItems,
 	},
 }
 
@@ -113,21 +132,32 @@ func (b Base) Saturated() bool { return bases[b].theory == saturation }
 // base that does not, writers whose order nobody saw contradict nothing.
 func (b Base) Chooses() bool { return bases[b].theory == choices }
 
-func (b Base) String() string { return bases[b].name }
+// Bases are all bases, each behind those that it implies.
+func Bases() []Base { return slices.Clone(weakFirst[:]) }
 
-// Bases are all bases, in the order of their numbers.
-func Bases() []Base {
-	var all []Base
-	for b := ReadUncommitted; int(b) < len(bases); b++ {
-		all = append(all, b)
+// Strength is the place of b among [Bases], from 1 on; 0 for the zero Base.
+func (b Base) Strength() int { return slices.Index(weakFirst[:], b) + 1 }
+
+var weakFirst = ranked()
+
+func ranked() (all [len(bases) - 1]Base) {
+	for i := range all {
+		all[i] = Base(i + 1)
 	}
+	slices.SortStableFunc(all[:], func(a, b Base) int { return bits.OnesCount32(below[a]) - bits.OnesCount32(below[b]) })
 	return all
 }
+
+// Tracks says whether b forbids cycles with two anti-dependencies in a row, which snapshot isolation
+// allows: databases find them by tracking conflicts.
+func (b Base) Tracks() bool { return b == Serializable || b == RepeatableRead }
+
+func (b Base) String() string { return bases[b].name }
 
 // BaseNames are the names of the bases, the one with number 1 first.
 func BaseNames() []string {
 	var names []string
-	for _, b := range Bases() {
+	for b := ReadUncommitted; int(b) < len(bases); b++ {
 		names = append(names, b.String())
 	}
 	return names

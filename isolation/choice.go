@@ -55,7 +55,7 @@ func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency 
 		}
 	}
 	if !x.read {
-		es = w.sideEdges(key, x, g.chain)
+		es = w.sideEdges(key, x, g.lost)
 		for _, t := range g.taken {
 			if t.read && t.key == key && t.first == x.first {
 				anti(t.then, x.then)

@@ -287,6 +287,8 @@ func Asked(name []byte) Base {
 		return SnapshotIsolation
 	case l.Special == Linearizable:
 		return Serializable
+	case l.Base.Selects():
+		return ReadCommitted // SQL's repeatable read, and cursors: which reads used one is not recorded
 	}
 	return l.Base
 }
@@ -294,7 +296,9 @@ func Asked(name []byte) Base {
 const repeatableRead = "REPEATABLE READ"
 
 // Ambiguous says whether products mean different things by the name.
-func Ambiguous(name []byte) bool { return sqlName(name) == repeatableRead }
+func Ambiguous(name []byte) bool {
+	return sqlName(name) == repeatableRead || letters(string(name)) == "rr"
+}
 
 // sqlName is name as SQL writes it: MySQL shows its levels with hyphens.
 func sqlName(name []byte) string {

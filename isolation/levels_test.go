@@ -25,7 +25,7 @@ func TestParseLevels(t *testing.T) {
 		"":                            "error: no level is named: want one such as serializable, snapshot-isolation, causal, read-committed",
 		"ser,,si":                     "error: no level is named: want one such as serializable, snapshot-isolation, causal, read-committed",
 		"Default,ALL":                 strings.Join(watched, " ") + " " + without(all, watched),
-		"SI,repeatable read,RC":       "snapshot-isolation read-committed",
+		"SI,repeatable read,RC":       "snapshot-isolation repeatable-read read-committed",
 		"ser,mysql":                   "error: mysql is a product, and goes with expect (--expect mysql/read-uncommitted): among levels write a level such as serializable, snapshot-isolation, causal, read-committed",
 		"mysql/Repeatable Read":       "error: mysql/repeatable-read is a product's setting, and goes with expect (--expect mysql/repeatable-read): among levels write what it stands for, strong-session-read-committed",
 		"default,serialisable":        "serializable snapshot-isolation strong-session-serializable strong-session-snapshot-isolation",

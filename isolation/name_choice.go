@@ -12,12 +12,11 @@ func NameChoices(of *finding.Witness) Name {
 	w.shown = w.show()
 	n := Name{Kind: finding.KindViolation}
 	for _, family := range []Family{Plain, StrongSession, Strong} {
-		for _, base := range []Base{ReadAtomic, Causal, Prefix, SnapshotIsolation, Serializable} {
-			if l := (Level{Base: base, Family: family}); w.contradicts(l) {
-				if !l.Refuted(n.Weakest) {
+		for _, base := range Bases() {
+			if l := (Level{Base: base, Family: family}); base.Implies(ReadAtomic) || base.Selects() {
+				if !l.Refuted(n.Weakest) && w.contradicts(l) {
 					n.Weakest = append(n.Weakest, l)
 				}
-				break
 			}
 		}
 	}
@@ -89,7 +88,21 @@ func (w *witness) certainClass(l Level) class {
 func least(ls []Level) Base {
 	b := Serializable
 	for _, l := range ls {
-		b = min(b, l.Underlying())
+		if of := l.Underlying().argued(); of.Strength() < b.Strength() {
+			b = of
+		}
+	}
+	return b
+}
+
+// argued is the base whose graph over choices stands for b: its own, or that of the weakest one
+// that implies it.
+func (b Base) argued() Base {
+	switch b {
+	case CursorStability:
+		return SnapshotIsolation
+	case RepeatableRead:
+		return Serializable
 	}
 	return b
 }
@@ -105,7 +118,9 @@ func ChoiceLevel(w *finding.Witness, weakest []Level) Level {
 func (w *witness) choiceLevel(weakest []Level) Level {
 	l := weakest[0]
 	if l.Special == 0 {
-		l.Base = max(l.Base, Prefix)
+		if l.Base = l.Base.argued(); !l.Base.Chooses() {
+			l.Base = Prefix
+		}
 	}
 	if w.argument(l) == nil {
 		return w.level()

@@ -16,7 +16,7 @@ func TestNearestIsImplied(t *testing.T) {
 	)
 	for names, allowed := range map[string]string{
 		"repeatable-read, PL-2.99, RR":          overRanges,
-		"cursor-stability, PL-CS":               overRanges + " G-single-item internal " + moreThanOne,
+		"cursor-stability, PL-CS":               overRanges + " internal " + moreThanOne,
 		"PL-2L, PL-MSR":                         "lost-update " + moreThanOne,
 		"PL-2+, PL-FCV, PL-3U, PSI, NMSI":       moreThanOne,
 		"update-atomic, ROLA, repeatable reads": moreThanOne,

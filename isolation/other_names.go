@@ -24,10 +24,9 @@ type otherName struct {
 }
 
 const (
-	sessionForm   = "dbcop, AWDIT and Plume mean the form with session order, called strong-session-LEVEL here"
-	notChecked    = "NAME is not checked by itself. It is taken as LEVEL, the nearest weaker level"
-	withoutRanges = "Without range reads it is the same as serializable: name that to check it"
-	hasItAll      = "NAME is not checked by itself. It is taken as LEVEL, a stronger level that includes it. So a finding may contradict only what LEVEL adds"
+	sessionForm = "dbcop, AWDIT and Plume mean the form with session order, called strong-session-LEVEL here"
+	notChecked  = "NAME is not checked by itself. It is taken as LEVEL, the nearest weaker level"
+	hasItAll    = "NAME is not checked by itself. It is taken as LEVEL, a stronger level that includes it. So a finding may contradict only what LEVEL adds"
 )
 
 // otherNames are the names that are no level's own: SQL's, Adya's portable levels (PL-), Elle's, and
@@ -39,10 +38,9 @@ var otherNames = []otherName{
 
 	{"PL-2, READ COMMITTED, READ COMMITTED SNAPSHOT, read committed snapshot isolation, RCSI, degree 2", "read-committed", same, ""},
 	{"RC, committed read", "read-committed", form, "NAME means read-committed here. dbcop, AWDIT and Plume mean a level that also orders the reads of a transaction, called strong-session-monotonic-atomic-view here"},
-	{"repeatable read, RR, read stability, RS", "read-committed", nearest, "NAME means Adya's PL-2.99 here, which is not checked by itself. It is taken as LEVEL, the nearest weaker level. " + withoutRanges +
-		". For a database's own setting name the product, as in postgresql/repeatable-read or mysql/repeatable-read"},
-	{"PL-2.99, degree 2.9999", "read-committed", nearest, notChecked + ". " + withoutRanges},
-	{"cursor stability, PL-CS, CS", "read-committed", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
+	{"cursor stability, PL-CS, CS", "cursor-stability", same, ""},
+	{"repeatable read, RR", "repeatable-read", form, "NAME means Adya's PL-2.99 here. For a database's own setting name the product, as in postgresql/repeatable-read or mysql/repeatable-read"},
+	{"PL-2.99, degree 2.9999, read stability, RS", "repeatable-read", same, ""},
 
 	{"MAV, monotonic atomic view", "monotonic-atomic-view", same, ""},
 	{"monotonic view, PL-2L", "monotonic-atomic-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},

@@ -87,7 +87,7 @@ func plainly(w *witness) *witness {
 			}
 		}
 	}
-	return &witness{Witness: &p, placed: placed}
+	return &witness{Witness: &p, placed: placed, raw: w.Txns}
 }
 
 // ofSet is the edge with its set and element, where it is one of a plain witness over

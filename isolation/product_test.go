@@ -36,7 +36,7 @@ func TestParseExpected(t *testing.T) {
 		{"mariadb/SI", "strong-session-snapshot-isolation", "mariadb/snapshot-isolation", ""},
 		{"mongo/snapshot isolation", "snapshot-isolation", "mongodb/snapshot", ""},
 		{"crdb/rc", "read-committed", "cockroachdb/read-committed", ""}, {"mysql/READ_UNCOMMITTED", "strong-session-read-uncommitted", "mysql/read-uncommitted", ""},
-		{"repeatable-read", "read-committed", "", ""}, {"session-serializable", "strong-session-serializable", "", ""},
+		{"repeatable-read", "repeatable-read", "", ""}, {"session-serializable", "strong-session-serializable", "", ""},
 		{"", "", "", "no level is named: want one such as serializable"}, {" ", "", "", "no level is named"},
 		{"3", "", "", `no isolation level or product is called "3"; there are serializable, snapshot-isolation, causal, read-committed, postgresql/repeatable-read and others (monitor explain lists all)`},
 		{"ser,si", "", "", `"ser,si" names more than one level`},

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
@@ -32,9 +33,9 @@ func NameCycle(of *finding.Witness) Name {
 		title = anomalies[name].title
 	}
 	if nonMonotonic(p) {
-		return Name{name, missedTitle(MonotonicAtomicView, Plain), finding.KindViolation, []Level{{Base: MonotonicAtomicView}}, severity(c, f)}
+		return Name{name, missedTitle(MonotonicAtomicView, Plain), finding.KindViolation, w.selected([]Level{{Base: MonotonicAtomicView}}, f), severity(c, f)}
 	}
-	return Name{name, title, finding.KindViolation, weakest(labels), severity(c, f)}
+	return Name{name, title, finding.KindViolation, w.selected(weakest(labels), f), severity(c, f)}
 }
 
 // titled is what a cycle with these labels is called; ranged: a range takes part.
@@ -62,6 +63,7 @@ func NameOf(kind finding.AnomalyKind) Name {
 		at("internal", MonotonicAtomicView)
 	case finding.Nonrepeatable:
 		at("internal", ReadAtomic)
+		n.Weakest = append(n.Weakest, Level{Base: RepeatableRead}) // two versions: one is overwritten, and both were read
 	case finding.Divergence:
 		at("lost-update", SnapshotIsolation)
 		n.Severity = int(classSingle)
@@ -103,6 +105,21 @@ func NameOf(kind finding.AnomalyKind) Name {
 		n.Title = "own write not read"
 	case finding.Nonrepeatable:
 		n.Title = "non-repeatable read"
+	}
+	return n
+}
+
+// NameDivergence names two updates of one version: w is that of [finding.Divergence].
+func NameDivergence(of *finding.Witness) Name {
+	n := NameOf(finding.Divergence)
+	all := func(b Base) bool {
+		return !slices.ContainsFunc(of.Txns, func(t event.Record) bool { return !b.Follows(&t, of.Key) })
+	}
+	switch {
+	case all(CursorStability):
+		n.Weakest = []Level{{Base: CursorStability}}
+	case all(RepeatableRead): // each has an anti-dependency on the other
+		n.Weakest = append(n.Weakest, Level{Base: RepeatableRead})
 	}
 	return n
 }

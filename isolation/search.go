@@ -16,6 +16,8 @@ type Searcher struct {
 	// Asked is what a transaction asked for, 0 if it did not say; nil while none did. The
 	// anti-dependencies of one that asked for less are no part of a level's encoding.
 	Asked func(incremental.Vertex) Base
+	// Follows says whether a base that selects readers follows the anti-dependency; nil: each does.
+	Follows func(*incremental.Edge, Base) bool
 	// Untracked says of an anti-dependency that it does not bind serializable transactions; nil: every one does.
 	Untracked func(*incremental.Edge) bool
 
@@ -187,7 +189,11 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 					break
 				}
 				cycle := append([]incremental.EdgeID{id}, path...)
-				if w := weakest(labelsOf(g, cycle)); level.Refuted(w) && s.promised(g, cycle, w) {
+				w := weakest(labelsOf(g, cycle))
+				if level.Underlying().Selects() {
+					w = []Level{level} // no other edges were followed
+				}
+				if level.Refuted(w) && s.promised(g, cycle, w) {
 					return Cycle{cycle, atLeast}
 				}
 			}
@@ -202,6 +208,9 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 // floors are what those whose anti-dependencies a search follows have asked for at
 // least: anything, then the level itself.
 func (s *Searcher) floors(level Level) []Base {
+	if s.Follows != nil && level.Underlying().Selects() {
+		return []Base{level.Underlying()}
+	}
 	if s.Asked == nil && s.Untracked == nil {
 		return []Base{0}
 	}
@@ -219,17 +228,15 @@ func (s *Searcher) search(g *incremental.Graph, closing *incremental.Edge, p pla
 }
 
 // promisesLess says whether e is an anti-dependency of a transaction that asked for
-// less than the base, or one that nobody tracks.
+// less than the base, one that the base does not follow, or one that nobody tracks.
 func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
 	if finding.Label(e.Labels)&finding.RW == 0 {
 		return false
 	}
-	if s.Asked != nil {
-		if s.Asked(e.From).Lacks(base) {
-			return true
-		}
+	if s.Asked != nil && s.Asked(e.From).Lacks(base) || base.Selects() && s.Follows != nil && !s.Follows(e, base) {
+		return true
 	}
-	return base == Serializable && s.Untracked != nil && s.Untracked(e)
+	return base.Tracks() && s.Untracked != nil && s.Untracked(e)
 }
 
 // promised says whether what the cycle refutes was promised to all whose reads it
@@ -247,7 +254,7 @@ func lastClass(l Level) class {
 		return classG0
 	case ReadCommitted:
 		return classG1c
-	case Serializable:
+	case Serializable, RepeatableRead, CursorStability:
 		return classG2
 	}
 	return classNonadjacent

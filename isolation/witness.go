@@ -1,6 +1,9 @@
 package isolation
 
-import "github.com/isowatch/isowatch/finding"
+import (
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
 
 // witness is one with what its operations show, once that was asked.
 type witness struct {
@@ -9,8 +12,17 @@ type witness struct {
 	// placed has, by transaction, of which recorded operation each plain one is a part; nil
 	// where these are the same.
 	placed [][]int
-	byID   bool // transactions are called by their ids: a headline stands alone
-	about  int  // how many of the transactions the finding is about, where that is not one an edge
+	raw    []event.Record // its records before they were told plainly; nil where these are the same
+	byID   bool           // transactions are called by their ids: a headline stands alone
+	about  int            // how many of the transactions the finding is about, where that is not one an edge
+}
+
+// recorded are the transactions as they were recorded.
+func (w *witness) recorded() []event.Record {
+	if w.raw != nil {
+		return w.raw
+	}
+	return w.Txns
 }
 
 // place is the recorded operation that the transaction's plain one at is a part of.

@@ -40,6 +40,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 		return
 	}
 	if a.Kind == infer.Divergence {
+		name = isolation.NameDivergence(&w)
 		if !hasAppend(&w) {
 			h.Counters.Diverged++
 		}

@@ -216,11 +216,10 @@ func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
 	all := incremental.Views(1)<<len(a.views) - 1
 	switch l := infer.Label(e.Labels); {
 	case l&infer.RW != 0:
-		if a.untracked(e) {
-			for i, level := range a.views {
-				if level.Underlying() == isolation.Serializable {
-					all &^= 1 << i
-				}
+		untracked := a.untracked(e)
+		for i, level := range a.views {
+			if untracked && level.Underlying().Tracks() || a.selecting&(1<<i) != 0 && !a.followed(e, level.Underlying()) {
+				all &^= 1 << i
 			}
 		}
 		if asked := a.askedBy(uint32(e.From)); asked != 0 {
@@ -241,9 +240,24 @@ func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
 	return all
 }
 
+// followed says whether a base that selects readers follows the anti-dependency e.
+func (a *asking) followed(e *incremental.Edge, b isolation.Base) bool {
+	if a.apartAt(b) {
+		return false
+	}
+	t := a.record(uint32(e.From))
+	return b.Follows(&t, a.infer.Key(e.Note[0]))
+}
+
+// apartAt says whether the base is cursor stability, and rows are told apart: then only a divergence
+// shows a lost update, and snapshot isolation decides the rest.
+func (a *asking) apartAt(b isolation.Base) bool {
+	return a.cfg.Rules.Rows && b == isolation.CursorStability
+}
+
 // counts says whether some edge may not be in all views.
 func (a *asking) counts() bool {
-	return len(a.asked) > 0 || a.cfg.Rules.Tracked && a.cfg.Contract.UnmonitoredWriters
+	return len(a.asked) > 0 || a.selecting != 0 || a.cfg.Rules.Tracked && a.cfg.Contract.UnmonitoredWriters
 }
 
 func (a *asking) askedBy(n uint32) isolation.Base {

@@ -278,6 +278,9 @@ func (o *choices) giveUp(keys []uint32) {
 // unorderedReason is why the level's verdict is unknown for keys whose order nobody
 // saw, "" if it is not.
 func (o *choices) unorderedReason(l isolation.Level) string {
+	if l.Underlying().Selects() {
+		return o.unchosenReason()
+	}
 	if l.Special == isolation.Linearizable || l.Special == 0 && !l.Base.Chooses() {
 		return "" // any order of the transactions orders the writers, with what is forced
 	}
@@ -321,6 +324,16 @@ func (o *choices) leastMisfits(l isolation.Level) int64 {
 		}
 	}
 	return max(least, 0)
+}
+
+// unchosenReason is that of a level with anti-dependencies for which no order is looked for. It
+// holds where one that implies it does.
+func (o *choices) unchosenReason() string {
+	n := o.infer.Counters.Unordered
+	if n == 0 {
+		return ""
+	}
+	return finding.Counted(n, "key without a known version order, which only serializable and snapshot-isolation look for", "keys without a known version order, which only serializable and snapshot-isolation look for")
 }
 
 // misfitReason is why the level's verdict is unknown while a stream runs: what has

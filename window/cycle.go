@@ -16,8 +16,8 @@ import (
 // speak for several views; the others get one of their own.
 func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 	var spokenFor []isolation.Level
-	if h.reports.knownDivergence(id) { // weaker levels allow it, and refuse the edge for another cycle
-		spokenFor = []isolation.Level{{Base: isolation.SnapshotIsolation}}
+	if f := h.reports.knownDivergence(id); f != nil { // weaker levels allow it, and refuse the edge for another cycle
+		spokenFor = slices.Clone(f.weakest)
 	}
 	for _, i := range h.weakFirst {
 		level := h.views[i]
@@ -43,26 +43,26 @@ func (h *finder) saturatedElsewhere(id incremental.EdgeID, i int) bool {
 }
 
 // knownDivergence says whether the edge closes the cycle of two anti-dependencies
-// that is a lost update already reported, and notes it there.
-func (s *reports) knownDivergence(id incremental.EdgeID) bool {
+// that is a lost update already reported, and notes it there. nil: it does not.
+func (s *reports) knownDivergence(id incremental.EdgeID) *openFinding {
 	e := s.graph.Edge(id)
 	if infer.Label(e.Labels) != infer.RW {
-		return false
+		return nil
 	}
 	from, to := uint32(e.From), uint32(e.To)
 	pred := s.infer.Saw(from, e.Note[0])
 	if pred == 0 || s.infer.Saw(to, e.Note[0]) != pred || !s.infer.Overwrote(from, pred) || !s.infer.Overwrote(to, pred) {
-		return false
+		return nil
 	}
 	for _, n := range []uint32{from, to} {
 		for _, f := range s.open.by[n] {
 			if !f.closed && slices.Contains(f.versions, pred) {
 				f.setAside = append(f.setAside, setAsideOf(s.graph, id))
-				return true
+				return f
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // reportCycle verifies the cycle and reports it. It returns the levels that the cycle refutes.

@@ -65,30 +65,40 @@ func views(levels []isolation.Level) (vs []incremental.View, ls []isolation.Leve
 // setViews notes which levels have orders.
 func (o *core) setViews(levels []isolation.Level) (vs []incremental.View) {
 	vs, o.views = views(levels)
-	o.follows, o.weakFirst = 0, nil
+	o.follows, o.weakFirst, o.selecting = 0, nil, 0
 	for i, v := range vs {
+		if o.views[i].Underlying().Selects() {
+			o.selecting |= 1 << i
+		}
 		o.follows |= infer.Label(v.Follows())
 		o.weakFirst = append(o.weakFirst, i)
 	}
 	o.realTime = slices.ContainsFunc(o.views, isolation.Level.RealTime)
 	slices.SortStableFunc(o.weakFirst, func(a, b int) int {
 		x, y := o.views[a], o.views[b]
-		return cmp.Or(cmp.Compare(x.Underlying(), y.Underlying()), cmp.Compare(x.Family, y.Family))
+		return cmp.Or(cmp.Compare(x.Underlying().Strength(), y.Underlying().Strength()), cmp.Compare(x.Family, y.Family))
 	})
 	return vs
 }
 
-// implied says by view which views' levels hold where its own does.
+// implied says by view which views' levels hold where its own does, and whose orders its own is.
+// A split order has an anti-dependency lead from a begin to a commit: it is no order of whole
+// transactions that follows one.
 func (o *core) implied() []incremental.Views {
 	of := make([]incremental.Views, len(o.views))
 	for i, l := range o.views {
 		for j, weaker := range o.views {
-			if l.Implies(weaker) {
+			if l.Implies(weaker) && (!isSplit(l) || !weaker.Underlying().Selects()) {
 				of[i] |= 1 << j
 			}
 		}
 	}
 	return of
+}
+
+func isSplit(l isolation.Level) bool {
+	v, _ := l.View()
+	return v.Split
 }
 
 // changeLevels lets the levels of the configuration take effect.

@@ -22,9 +22,10 @@ type core struct {
 	// weakFirst are the views, weak bases first, plain ones before those with
 	// session order.
 	weakFirst []int
-	realTime  bool // some view is timed
-	untimed   bool // the first record had no times
-	closed    bool // the input is at its end
+	selecting incremental.Views // those that follow the anti-dependencies of some readers only
+	realTime  bool              // some view is timed
+	untimed   bool              // the first record had no times
+	closed    bool              // the input is at its end
 	Counters  Counters
 
 	effects *Effects

@@ -65,6 +65,9 @@ func (m *Machine) tryOrders() {
 		case trial.Possible:
 			m.tried = append(m.tried, l)
 		case trial.Impossible:
+			if !isTried(l) {
+				continue // it may hold where serializable does not
+			}
 			m.hasNoOrder(h, core, txns, &openFinding{level: l})
 		}
 	}
@@ -105,7 +108,14 @@ func (o *core) history() (*trial.History, []uint32) {
 	return h, txns
 }
 
+// isTried says whether orders are tried at l itself. For a level that selects readers they are
+// tried at serializable, which implies it.
+func isTried(l isolation.Level) bool { return !l.Underlying().Selects() }
+
 func triedLevel(l isolation.Level) trial.Level {
+	if !isTried(l) {
+		l.Base = isolation.Serializable
+	}
 	t := trial.Level{Base: trial.Base(l.Underlying()), Session: l.Family != isolation.Plain, Time: l.Family == isolation.Strong}
 	if l.Special == isolation.GeneralizedSI {
 		t.Time, t.Commits = true, true
@@ -175,7 +185,7 @@ func (m *Machine) weakestTried(h *trial.History, core *trial.Core, l isolation.L
 		least = isolation.ReadAtomic
 	}
 	for _, x := range isolation.Encoded() {
-		if x.Underlying() < least || x.Refuted(weakest) || !l.Implies(x) || m.holds(x) {
+		if !isTried(x) || !x.Underlying().Implies(least) || x.Refuted(weakest) || !l.Implies(x) || m.holds(x) {
 			continue
 		}
 		if x == l || h.Refutes(core, triedLevel(x)) {

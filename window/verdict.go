@@ -170,13 +170,13 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 		why = append(why, finding.Counted(n, "transaction that asked for a weaker level that is not decided", "transactions that asked for weaker levels that are not decided"))
 	}
 	rows := m.Counters.OtherRows
-	if l.Underlying() == isolation.Serializable {
+	if l.Underlying().Tracks() {
 		rows = m.Counters.SettledRows
 	}
-	if n := rows; n > 0 && l.Underlying().Implies(isolation.SnapshotIsolation) {
+	if n := rows; n > 0 && l.Underlying().Implies(isolation.CursorStability) {
 		why = append(why, finding.Counted(n, "pair of writers of a key whose row was deleted", "pairs of writers of keys whose rows were deleted"))
 	}
-	if n := m.Counters.Tolerated; n > 0 && l.Underlying() != isolation.Prefix && l.Underlying().Implies(isolation.Prefix) {
+	if n := m.Counters.Tolerated; n > 0 && l.Underlying().Implies(isolation.CursorStability) {
 		why = append(why, finding.Counted(n, "lost update at a level that allows it", "lost updates at levels that allow them"))
 	}
 	if n := m.infer.Counters.Loose; n > 0 && !m.sums.fits(l) {
@@ -195,7 +195,14 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if len(why) > 0 {
 		return Unknown, strings.Join(why, "; ")
 	}
-	if l.Underlying() == isolation.Serializable && m.asking.losesTrack() {
+	if m.asking.apartAt(l.Underlying()) {
+		return Unknown, "rows are told apart, and only snapshot-isolation decides who lost an update: watch it too"
+	}
+	switch b := l.Underlying(); {
+	case !b.Tracks() || !m.asking.losesTrack():
+	case b != isolation.Serializable:
+		return Unknown, "some conflicts are not tracked"
+	default:
 		return m.beside(isolation.Level{Base: isolation.SnapshotIsolation, Family: l.Family}, violated, x)
 	}
 	return OK, ""

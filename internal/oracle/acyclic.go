@@ -88,7 +88,7 @@ func (g *Graph) arcsOf(l Level, e Edge) [][2]int {
 		return nil
 	case !l.forbids("read-committed") && (e.Type == WR || g.contradicted(e.Key)):
 		return nil
-	case e.Type == SO && !l.sessions(), e.Type == RW && !l.forbids("prefix"):
+	case e.Type == SO && !l.sessions(), e.Type == RW && !l.chooses(), e.Type == RW && l.base() == "cursor-stability" && !g.updates(e.From, e.Key):
 		return nil
 	case e.Type == RW:
 		return [][2]int{{begin(e.From), commit(e.To)}}

@@ -40,7 +40,7 @@ func check(h History, asked map[string]string, tracked bool) Verdicts {
 	for _, l := range AllLevels() {
 		v.Violated[l] = !g.orderable(l)
 		for _, a := range g.Anomalies {
-			v.Violated[l] = v.Violated[l] || l.forbids(a.Refutes)
+			v.Violated[l] = v.Violated[l] || a.refutes(l)
 		}
 	}
 	for _, l := range levels {
@@ -60,12 +60,12 @@ func (l Level) implies(m Level) bool {
 // asksLess says whether the transaction asked for less than the base.
 func (g *Graph) asksLess(id, base string) bool {
 	a := g.asked[id]
-	return a != "" && slices.Index(bases, a) < slices.Index(bases, base)
+	return a != "" && !baseImplies(a, base)
 }
 
 // leaves says whether the graph of the level goes without the edge.
 func (g *Graph) leaves(e Edge, l Level) bool {
-	if g.tracked && e.Type == RW && l.base() == "serializable" && (g.asksLess(g.History[e.To].ID, l.base()) || g.replacedLater(e)) {
+	if g.tracked && e.Type == RW && (l.base() == "serializable" || l.base() == "repeatable-read") && (g.asksLess(g.History[e.To].ID, l.base()) || g.replacedLater(e)) {
 		return true
 	}
 	return e.Type == RW && g.asksLess(g.History[e.From].ID, l.base()) || e.Type == WR && g.readsAnything(e.To)

@@ -195,7 +195,7 @@ func (e *execution) ascending() bool {
 // what follows: none of its written keys changed since any of them.
 func (e *execution) commit(i int) (state, bool) {
 	p := len(e.writes)
-	if !e.level.forbids("prefix") {
+	if !e.level.forbids("prefix") && e.level.base() != "repeatable-read" {
 		return e.commitCommitted(i)
 	}
 	earliest := 0
@@ -211,7 +211,7 @@ func (e *execution) commit(i int) (state, bool) {
 			earliest = max(earliest, e.place[j]+1)
 		}
 	}
-	if e.level.base() == "serializable" {
+	if b := e.level.base(); b == "serializable" || b == "repeatable-read" { // without ranges they are one
 		earliest = p
 	}
 	for q := p; q >= earliest; q-- {

@@ -31,8 +31,28 @@ func (e *execution) commitCommitted(i int) (state, bool) {
 		if !e.mayRead(t, at) {
 			return nil, false
 		}
+		if e.level.forbids("cursor-stability") && e.replacesOlder(t, at) {
+			return nil, false
+		}
 	}
 	return result, true
+}
+
+// replacesOlder says whether the read at the given place of t is that of an update, and another
+// version of the key has been installed since.
+func (e *execution) replacesOlder(t *workload.Txn, at int) bool {
+	o := t.Ops[at]
+	if g := (&Graph{History: History{*t}}); !g.updates(0, o.Key) {
+		return false
+	}
+	now := e.states[len(e.states)-1][o.Key]
+	if o.IsList {
+		return !slices.Equal(now, o.List)
+	}
+	if o.Absent {
+		return len(now) > 0
+	}
+	return !slices.Equal(now, []int64{o.Value})
 }
 
 // mayRead says whether the read at the given place of t is allowed here.

@@ -16,7 +16,7 @@ import (
 // were. Read uncommitted asks nothing of a value that nobody left, nor of what a list shows
 // after the first time.
 func PossibleAt(h History, l Level) (bool, error) {
-	if l.forbids("prefix") {
+	if l.chooses() {
 		return Possible(h, l)
 	}
 	h = asRegisters(h)

@@ -35,7 +35,7 @@ func checkDrift(h History, drift int64) Verdicts {
 	for _, l := range AllLevels() {
 		v.Violated[l] = !g.orderable(l)
 		for _, a := range g.Anomalies {
-			v.Violated[l] = v.Violated[l] || l.forbids(a.Refutes)
+			v.Violated[l] = v.Violated[l] || a.refutes(l)
 		}
 	}
 	if len(h) <= maxForced {
@@ -70,7 +70,7 @@ func (v Verdicts) Exact(l Level) bool {
 	for _, a := range v.Graph.Anomalies {
 		// What the level allows was not looked into: what a misread showed, and which
 		// of two registers' writers that diverged came first.
-		if !v.Violated[l] && (a.Name != "lost-update" || l.base() == "prefix" && !v.Graph.lists[a.Key]) {
+		if !v.Violated[l] && (a.Name != "lost-update" || !l.forbids("snapshot-isolation") && !v.Graph.lists[a.Key]) {
 			return false
 		}
 	}

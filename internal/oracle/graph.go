@@ -2,8 +2,10 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/workload"
 )
 
 // EdgeType is a kind of dependency between two transactions (Adya, section 2.4
@@ -33,6 +35,12 @@ type Anomaly struct {
 	Key     string   // empty for cycles
 	Txns    []string // ids; of a cycle in its order
 	Cycle   []Edge   // of a cycle
+}
+
+// refutes says whether the level falls with the anomaly, which is no cycle.
+func (a Anomaly) refutes(l Level) bool {
+	again := a.Name == "internal" && a.Refutes == "read-atomic" // two versions of one key
+	return l.forbids(a.Refutes) || again && l.forbids("repeatable-read")
 }
 
 func (a Anomaly) String() string {
@@ -143,6 +151,9 @@ func (g *Graph) report(name, key string, txns ...int) {
 	switch name {
 	case "lost-update":
 		a.Refutes = "snapshot-isolation"
+		if len(slices.DeleteFunc(slices.Clone(txns), func(i int) bool { return !g.updates(i, key) })) > 1 {
+			a.Refutes = "cursor-stability"
+		}
 	case "duplicate-elements":
 		a.Refutes = "read-uncommitted"
 	}
@@ -150,6 +161,24 @@ func (g *Graph) report(name, key string, txns ...int) {
 		a.Txns = append(a.Txns, g.History[i].ID)
 	}
 	g.Anomalies = append(g.Anomalies, a)
+}
+
+// updates says whether transaction i saw one version of the key, and then wrote the key.
+func (g *Graph) updates(i int, key string) bool {
+	var seen *workload.Op
+	for at := range g.History[i].Ops {
+		switch o := &g.History[i].Ops[at]; {
+		case o.Key != key:
+		case o.Kind != event.Read:
+			return seen != nil
+		case o.Nothing() && g.History[i].Status == event.Unknown: // that nothing is noted does not say that nothing was seen
+		case seen != nil && (o.Nothing() != seen.Nothing() || o.Value != seen.Value || !slices.Equal(o.List, seen.List)):
+			return false
+		default:
+			seen = o
+		}
+	}
+	return false
 }
 
 func (g *Graph) indexKeys() {

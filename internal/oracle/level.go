@@ -19,11 +19,22 @@ const (
 
 const generalized Level = "generalized-snapshot-isolation"
 
-// bases are the models without sessions and time, from weak to strong: a history
-// that satisfies one satisfies those before it.
-var bases = []string{
-	"read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic", "causal",
-	"prefix", "snapshot-isolation", "serializable",
+// weaker are the models without sessions and time that each of them implies directly.
+var weaker = map[string][]string{
+	"read-committed":        {"read-uncommitted"},
+	"monotonic-atomic-view": {"read-committed"},
+	"read-atomic":           {"monotonic-atomic-view"},
+	"causal":                {"read-atomic"},
+	"prefix":                {"causal"},
+	"cursor-stability":      {"read-committed"},
+	"repeatable-read":       {"cursor-stability"},
+	"snapshot-isolation":    {"prefix", "cursor-stability"},
+	"serializable":          {"snapshot-isolation", "repeatable-read"},
+}
+
+// baseImplies says whether a history that satisfies the one model satisfies the other.
+func baseImplies(a, b string) bool {
+	return a == b || slices.ContainsFunc(weaker[a], func(w string) bool { return baseImplies(w, b) })
 }
 
 // Levels are the four that are checked by default.
@@ -34,7 +45,7 @@ func Levels() []Level {
 // AllLevels are all that this package decides.
 func AllLevels() []Level {
 	var ls []Level
-	for _, b := range []string{"read-uncommitted", "read-committed", "prefix", "snapshot-isolation", "serializable"} {
+	for _, b := range []string{"read-uncommitted", "read-committed", "cursor-stability", "repeatable-read", "prefix", "snapshot-isolation", "serializable"} {
 		ls = append(ls, Level(b), Level("strong-session-"+b), Level("strong-"+b))
 	}
 	return append(ls, generalized)
@@ -50,9 +61,11 @@ func (l Level) base() string {
 }
 
 // forbids says whether the level implies the base, so that it falls with it.
-func (l Level) forbids(base string) bool {
-	return slices.Index(bases, l.base()) >= slices.Index(bases, base)
-}
+func (l Level) forbids(base string) bool { return baseImplies(l.base(), base) }
+
+// chooses says whether the level has anti-dependencies, so that one order of the writers of each
+// key must fit those who read them.
+func (l Level) chooses() bool { return l.forbids("prefix") || l.forbids("cursor-stability") }
 
 func (l Level) sessions() bool { return strings.HasPrefix(string(l), "strong-") }
 

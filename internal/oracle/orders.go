@@ -37,9 +37,7 @@ func (g *Graph) orderable(l Level) bool {
 	if !g.holds(l) {
 		return false
 	}
-	switch l.base() {
-	case "prefix", "snapshot-isolation", "serializable":
-	default:
+	if !l.chooses() {
 		return true // any order of the transactions orders the writers, or none is asked for
 	}
 	if len(g.openKeys) == 0 || len(g.History) > maxTried {

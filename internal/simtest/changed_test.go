@@ -129,7 +129,12 @@ func refutedBy(w *finding.Witness) (levels []oracle.Level) {
 		name = func(w *finding.Witness) isolation.Name { return isolation.NameOf(w.Anomaly) }
 	}
 	for _, l := range name(w).Weakest {
-		if l.Special == 0 && l.Base < isolation.Prefix {
+		switch {
+		case l.Base == isolation.CursorStability:
+			l.Base = isolation.SnapshotIsolation
+		case l.Base == isolation.RepeatableRead:
+			l.Base = isolation.Serializable
+		case l.Special == 0 && !l.Base.Implies(isolation.Prefix):
 			l.Base = isolation.Prefix
 		}
 		levels = append(levels, oracle.Level(l.String()))

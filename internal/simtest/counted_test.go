@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/internal/oracle"
-	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -30,7 +29,7 @@ func TestCounted(t *testing.T) {
 					cfg = windowed(rng)
 				}
 				cfg.Levels = nil
-				for _, l := range isolation.Encoded() {
+				for _, l := range tried() {
 					if l.RealTime() == (i%2 == 0) {
 						cfg.Levels = append(cfg.Levels, l)
 					}

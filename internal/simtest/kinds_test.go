@@ -14,6 +14,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/internal/workload"
+	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -191,7 +192,7 @@ func impossible(m *window.Machine, h oracle.History, i int, said map[string]int,
 	}
 	got := verdicts(m)
 	others := slices.DeleteFunc(oracle.AllLevels(), func(l oracle.Level) bool {
-		return strings.HasSuffix(string(l), "committed") || slices.Contains(oracle.Levels(), l)
+		return strings.HasSuffix(string(l), "committed") || must(isolation.ParseLevel(string(l))).Underlying().Selects() || slices.Contains(oracle.Levels(), l)
 	})
 	for _, l := range append(oracle.Levels(), others[i/4%len(others)]) {
 		if got[l] == "" {

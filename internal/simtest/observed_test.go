@@ -22,7 +22,7 @@ func defaults() window.Contract {
 // snapshots are the levels from prefix up.
 func snapshots() (levels []isolation.Level) {
 	for _, l := range isolation.Encoded() {
-		if l.Underlying() >= isolation.Prefix {
+		if l.Underlying().Implies(isolation.Prefix) {
 			levels = append(levels, l)
 		}
 	}

@@ -68,7 +68,7 @@ func TestOpen(t *testing.T) {
 // count counts the cells of h, and those that are open by level; it says which is wrong.
 func (c *cells) count(t *testing.T, h oracle.History, perm []int, by map[string]int) string {
 	cfg := exact()
-	cfg.Levels = isolation.Encoded()
+	cfg.Levels = tried()
 	m, why := kindsRun(t, cfg, h, perm, false)
 	if why != "" {
 		return why

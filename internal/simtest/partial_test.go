@@ -208,7 +208,7 @@ func TestNothingLeftOut(t *testing.T) {
 		}
 		perm := arrival(rng, len(h))
 		cfg := exact()
-		cfg.Levels = isolation.Encoded()
+		cfg.Levels = tried()
 		fails := func(h oracle.History, perm []int) string {
 			complete, why := kindsRun(t, cfg, h, perm, false)
 			if why != "" {

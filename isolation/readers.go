@@ -1,0 +1,117 @@
+package isolation
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// readers says whose anti-dependencies a base follows.
+type readers uint8
+
+const (
+	// everyone: those of all who read the key, by itself or in a range that did not show it.
+	everyone readers = iota
+	// ofItems: of those who read the key itself. A range that did not show it promises nothing:
+	// item-anti-dependencies (Adya, PL-2.99).
+	ofItems
+	// updaters: of those who saw one version of the key and then wrote the key: what a cursor
+	// keeps stable (Adya, PL-CS). At this base a cycle over other reads is allowed.
+	updaters
+)
+
+// Selects says whether b follows the anti-dependencies of some readers only: see [Base.Follows].
+func (b Base) Selects() bool { return bases[b].readers != everyone }
+
+// Follows says whether b follows an anti-dependency on key from t, which read it.
+func (b Base) Follows(t *event.Record, key string) bool {
+	switch bases[b].readers {
+	case ofItems:
+		return unseen(t, key) == nil
+	case updaters:
+		return updates(t, key)
+	}
+	return true
+}
+
+// sight is what one operation saw of a key.
+type sight struct {
+	nothing        bool
+	value, version string
+	elems          []string
+}
+
+func (s *sight) same(as *sight) bool {
+	return s.nothing == as.nothing && s.value == as.value && s.version == as.version && slices.Equal(s.elems, as.elems)
+}
+
+// updates says whether t saw one version of the key, and then wrote the key. Which of two
+// versions a cursor stood on is not known: one who saw both, or who says that it replaced another
+// one, is none.
+func updates(t *event.Record, key string) bool {
+	var seen *sight
+	for i := range t.Ops {
+		o := &t.Ops[i]
+		x := seenOf(o, key)
+		if x != nil && x.nothing && t.Status == event.Unknown {
+			x = nil // that nothing is noted does not say that nothing was seen
+		}
+		if x != nil && seen != nil && !x.same(seen) {
+			return false
+		}
+		if x != nil {
+			seen = x
+		}
+		switch {
+		case o.Key != key || !o.Writes() && o.Kind != event.Inc:
+		case o.Kind == event.Add || o.Kind == event.Remove || o.Kind == event.Inc:
+			return false // it goes on from whatever is there
+		default:
+			return seen != nil && (o.PrevVersion == "" || o.PrevVersion == seen.version)
+		}
+	}
+	return false
+}
+
+// seenOf is what o saw of the key, nil if it did not look, or saw a set or a counter.
+func seenOf(o *event.RecordOp, key string) *sight {
+	switch {
+	case o.Kind == event.Range:
+		for _, r := range o.Rows {
+			if r.Key == key {
+				return &sight{value: r.Value}
+			}
+		}
+	case o.Key != key || o.Data == event.Set || o.Data == event.Counter:
+	case o.Kind == event.Read:
+		return &sight{nothing: o.Nothing(), value: o.Value, version: o.Version, elems: o.Elems}
+	case o.Kind == event.CAS && o.Flags&event.Success != 0:
+		return &sight{nothing: o.Expected == "null", value: o.Expected, version: o.PrevVersion}
+	}
+	return nil
+}
+
+// selected adds to the weakest levels that the cycle refutes those whose bases follow the
+// anti-dependencies of some readers only, and follow all of this one's. f is the family that
+// the cycle needs. Where rows are told apart, a cycle says nothing of cursor stability: who deleted a
+// row, and who inserted the next one, lost no update.
+func (w *witness) selected(weakest []Level, f Family) []Level {
+	for _, b := range []Base{CursorStability, RepeatableRead} {
+		l := Level{Base: b, Family: f}
+		if l.Refuted(weakest) || w.Rows && b == CursorStability || !w.followedBy(b) {
+			continue
+		}
+		weakest = slices.DeleteFunc(slices.Clone(weakest), func(x Level) bool { return x.Implies(l) })
+		weakest = append(weakest, l)
+	}
+	return weakest
+}
+
+// followedBy says whether b follows each anti-dependency of the cycle. One that stands for writes
+// of its key in a row is that of its first step.
+func (w *witness) followedBy(b Base) bool {
+	return !slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
+		return e.Label&finding.RW != 0 && !b.Follows(&w.Txns[e.From], e.Key)
+	})
+}
