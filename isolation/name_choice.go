@@ -12,11 +12,17 @@ func NameChoices(of *finding.Witness) Name {
 	w.shown = w.show()
 	n := Name{Kind: finding.KindViolation}
 	for _, family := range []Family{Plain, StrongSession, Strong} {
-		for _, base := range Bases() {
-			if l := (Level{Base: base, Family: family}); base.Implies(ReadAtomic) || base.Selects() {
-				if !l.Refuted(n.Weakest) && w.contradicts(l) {
+		for _, base := range []Base{ReadAtomic, Causal, Prefix, SnapshotIsolation, Serializable} {
+			if l := (Level{Base: base, Family: family}); w.contradicts(l) {
+				if !l.Refuted(n.Weakest) {
 					n.Weakest = append(n.Weakest, l)
 				}
+				break
+			}
+		}
+		for _, base := range []Base{CursorStability, RepeatableRead} {
+			if l := (Level{Base: base, Family: family}); !l.Refuted(n.Weakest) && w.contradicts(l) {
+				n.Weakest = append(slices.DeleteFunc(n.Weakest, func(x Level) bool { return x.Implies(l) }), l)
 			}
 		}
 	}
