@@ -16,8 +16,8 @@ import (
 //   - the writer of a value began when a reader of it had ended, in their session or by more
 //     than the clock drift. Within the drift only that version is ambiguous.
 //   - one value of a key had two versions.
-//   - under unmonitored writers: a value was read by a transaction that began, by more
-//     than the clock drift, when one that had read and replaced it was over, and that replaced
+//   - under unmonitored writers: a value was read by a transaction that began, in its session or
+//     by more than the clock drift, when one that had read and replaced it was over, and that replaced
 //     it too. If it only read it, only that version is ambiguous: one stale read must not
 //     silence a pattern.
 //
