@@ -24,6 +24,10 @@ func (g *signs) fullCircle(s *State, id uint32) {
 		return
 	}
 	g.replaced = g.replaced[:0]
+	if w.blind && s.isDelete(w) && s.opt.blindIsAmbiguous() {
+		g.fromRoots(s, id)
+		return
+	}
 	if !w.blind {
 		g.replaced = append(g.replaced, id)
 	}
@@ -67,70 +71,144 @@ func (g *signs) comesBack(s *State, id uint32) bool {
 // fromRoot makes those of the replaced versions ambiguous that came back: they go back, by way of the
 // write record id, to a root, and who replaced them may have run before that.
 func (g *signs) fromRoot(s *State, id uint32) {
+	emptied := s.keys[s.versions[s.writes[id].version].key].flags&deleted != 0
+	if !emptied {
+		g.replaced = slices.DeleteFunc(g.replaced, func(o uint32) bool { return g.heldAnother(s, o) })
+	}
 	since := int64(math.MaxInt64)
 	for _, o := range g.replaced {
 		if t := &s.txns[s.writes[o].txn]; t.flags&hasTimes != 0 {
 			since = min(since, t.start)
 		} else {
-			since = math.MinInt64
+			since = math.MinInt64 / 2
 		}
 	}
-	root := g.root(s, id, since)
-	if root == 0 {
-		return
+	since -= s.opt.ClockDrift
+	g.findRoots(s, id, since)
+	for _, root := range g.roots {
+		if x := &s.writes[root]; x.unread || x.absent && g.emptied(s, root) || !x.absent && s.opt.strangers() {
+			g.circle(s, root)
+		}
 	}
-	if s.writes[root].absent && !slices.ContainsFunc(g.replaced, func(o uint32) bool { return s.isDelete(&s.writes[o]) && g.overlap(s, root, o) }) {
-		return // nobody deleted the row in between
-	}
+}
+
+// circle makes those of the replaced versions ambiguous that were replaced before root, perhaps.
+func (g *signs) circle(s *State, root uint32) {
 	for _, o := range g.replaced {
-		if g.beforeRoot(s, root, o) {
+		if g.overlap(s, root, o) && !g.heldAnother(s, o) {
 			g.circled = append(g.circled, s.writes[o].pred)
 		}
 	}
 }
 
-// root is the write record that the version of id goes back to, by what others read and replaced, and
-// of which it is not known what it replaced: it had not read the key, or found nothing there. Those
-// on the way have replaced versions too. It is 0 if one on the way was over at since.
-// O(transactions in between).
-func (g *signs) root(s *State, id uint32, since int64) uint32 {
+// maxRoots bounds the write records of a key that have no known one before them and are looked at for
+// a record.
+const maxRoots = 64
+
+// emptied says whether somebody may have deleted the key before root, which had found nothing there.
+// O(maxRoots, and what was replaced).
+func (g *signs) emptied(s *State, root uint32) bool {
+	deleted := func(o uint32) bool { return s.isDelete(&s.writes[o]) && g.overlap(s, root, o) }
+	if slices.ContainsFunc(g.replaced, deleted) {
+		return true
+	}
+	o := s.versions[s.keys[s.versions[s.writes[root].version].key].initial].over
+	for n := 0; o != 0 && n < maxRoots; o, n = s.writes[o].nextOver, n+1 {
+		if deleted(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// fromRoots is fromRoot for the write record id, which deleted the row unread, and the roots that may
+// have found nothing for that. O(maxRoots, and what comes behind them).
+func (g *signs) fromRoots(s *State, id uint32) {
+	root := s.writes[id].nextOver
+	for n := 0; root != 0 && n < maxRoots; root, n = s.writes[root].nextOver, n+1 {
+		if x := &s.writes[root]; x.absent && !x.unread && s.versions[x.version].over != 0 && g.overlap(s, root, id) {
+			g.replaced = g.replaced[:0]
+			g.comesBack(s, root)
+			g.circle(s, root)
+		}
+	}
+}
+
+// findRoots finds the write records that the version of id goes back to, by what others read and
+// replaced, and of which it is not known what they replaced: they had not read the key, found nothing
+// there, or a value that names no version. In a row that was deleted, there may be others behind the
+// last. Those on the way have replaced versions too. None is found behind one that was over at since. O(transactions in between).
+func (g *signs) findRoots(s *State, id uint32, since int64) {
+	g.roots = g.roots[:0]
 	for range maxVersionCycle {
 		w := &s.writes[id]
-		if t := &s.txns[w.txn]; t.flags&hasTimes != 0 && t.end < since {
-			return 0
+		if t := &s.txns[w.txn]; w.intermediate || t.flags&hasTimes != 0 && t.end < since {
+			return
 		}
 		if w.blind {
-			if w.unread || w.absent {
-				return id
-			}
-			return 0
+			g.roots = append(g.roots, id)
+			return
 		}
 		v := &s.versions[w.pred]
 		if v.writer == 0 || v.flags&(ambiguous|initialVersion) != 0 {
-			return 0
+			g.roots = append(g.roots, id)
+			if v.possible != 1 || s.keys[v.key].flags&deleted == 0 {
+				return
+			}
 		}
-		if id = s.writeOf(v.writer, w.pred); id == 0 || s.writes[id].intermediate {
-			return 0
+		id = v.writes
+		for id != 0 && (s.txns[s.writes[id].txn].state != counted || v.writer != 0 && s.writes[id].txn != v.writer) {
+			id = s.writes[id].nextOfVer
+		}
+		if id == 0 {
+			return
 		}
 		if !s.writes[id].blind {
 			g.replaced = append(g.replaced, id)
 		}
 	}
-	return 0
 }
 
-// overlap says whether the transaction of the write record o may have run before that of root, by
-// their records and their session.
+// doubted says whether the write record root replaced a value whose writer began, by its record, when
+// root was over: clocks differ, or it had another one.
+func (g *signs) doubted(s *State, root uint32) bool {
+	w := &s.writes[root]
+	if w.unread || w.absent {
+		return false
+	}
+	k := s.versions[w.version].key
+	for r := s.txns[w.txn].reads; r != 0; r = s.readers[r].nextOfTxn {
+		v := &s.versions[s.readers[r].version]
+		if v.key != k || v.flags&ambiguous == 0 {
+			continue
+		}
+		for o := v.writes; o != 0; o = s.writes[o].nextOfVer {
+			if p, t := &s.txns[s.writes[o].txn], &s.txns[w.txn]; p.flags&t.flags&hasTimes != 0 && p.start > t.end {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overlap says whether the transaction of the write record o may have run before that of root: by
+// their session and their records, or by the clock drift, if root had found nothing in a row that is
+// deleted, or a value in doubt.
 func (g *signs) overlap(s *State, root, o uint32) bool {
 	a, b := s.writes[root].txn, s.writes[o].txn
 	w, r := &s.txns[a], &s.txns[b]
-	return a != b && (w.flags&r.flags&hasTimes == 0 || r.start <= w.end) && !beforeInSession(w, r)
+	slack := int64(0)
+	if s.writes[root].absent || g.doubted(s, root) {
+		slack = s.opt.ClockDrift
+	}
+	return a != b && (w.flags&r.flags&hasTimes == 0 || r.start <= w.end || r.start-w.end <= slack) && !beforeInSession(w, r)
 }
 
-// beforeRoot says whether what the write record o replaced may have been there before root.
-func (g *signs) beforeRoot(s *State, root, o uint32) bool {
+// heldAnother says whether the key is known to have held something else before that of the write
+// record o ran than what it replaced.
+func (g *signs) heldAnother(s *State, o uint32) bool {
 	v, r := &s.versions[s.writes[o].pred], &s.txns[s.writes[o].txn]
-	return g.overlap(s, root, o) && (r.flags&hasTimes == 0 || !g.stood.held(v.key, heldBy(v.hash, false), r.start, s.opt.ClockDrift))
+	return r.flags&hasTimes != 0 && g.stood.held(v.key, heldBy(v.hash, false), r.start, s.opt.ClockDrift)
 }
 
 // settleCircles makes the versions that came back ambiguous, at the end of a record.

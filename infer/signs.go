@@ -36,7 +36,7 @@ type signs struct {
 	twoKeys, twoVersions []sighting
 	new                  []pattern.ID // that have shown a sign in the record in work
 	circled              []uint32     // versions that came back, by the record in work: see full_circle.go
-	replaced             []uint32     // scratch of fullCircle
+	replaced, roots      []uint32     // scratch of fullCircle
 	glimpses             glimpses     // see glimpse.go
 	stood                stood
 	endRetired           int64 // greatest end of what has retired
