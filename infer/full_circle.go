@@ -136,25 +136,32 @@ func (g *signs) fromRoots(s *State, id uint32) {
 
 // findRoots finds the write records that the version of id goes back to, by what others read and
 // replaced, and of which it is not known what they replaced: they had not read the key, found nothing
-// there, or a value that names no version. In a row that was deleted, there may be others behind the
-// last. Those on the way have replaced versions too. None is found behind one that was over at since. O(transactions in between).
+// there, or a value that names no version. Behind such a value only those count of which overlap takes
+// the clock drift. Those on the way have replaced versions too. None is found behind one that was over
+// at since. O(transactions in between).
 func (g *signs) findRoots(s *State, id uint32, since int64) {
 	g.roots = g.roots[:0]
+	doubt := false
 	for range maxVersionCycle {
 		w := &s.writes[id]
 		if t := &s.txns[w.txn]; w.intermediate || t.flags&hasTimes != 0 && t.end < since {
 			return
 		}
 		if w.blind {
-			g.roots = append(g.roots, id)
+			if !doubt || w.absent || g.doubted(s, id) {
+				g.roots = append(g.roots, id)
+			}
 			return
 		}
 		v := &s.versions[w.pred]
 		if v.writer == 0 || v.flags&(ambiguous|initialVersion) != 0 {
-			g.roots = append(g.roots, id)
-			if v.possible != 1 || s.keys[v.key].flags&deleted == 0 {
+			if !doubt || g.doubted(s, id) {
+				g.roots = append(g.roots, id)
+			}
+			if v.possible != 1 {
 				return
 			}
+			doubt = true
 		}
 		id = v.writes
 		for id != 0 && (s.txns[s.writes[id].txn].state != counted || v.writer != 0 && s.writes[id].txn != v.writer) {
