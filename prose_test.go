@@ -17,7 +17,7 @@ import (
 // have. The numbers may only fall: write the smaller one here when you have mended some.
 var unfinished = map[string]int{
 	"docs/design.md": 99,
-	"docs/proofs.md": 352,
+	"docs/proofs.md": 351,
 }
 
 // mostShown is how many faults of a page a failure lists.

@@ -37,6 +37,7 @@ func (m *Machine) apply() {
 	case len(o.Replaced) > 0:
 		m.reports.cause = causeOutcome
 	}
+	m.takeBackEdges(o)
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)
 	for _, n := range o.Gone {
 		m.finder.removeVertex(n)

@@ -35,6 +35,7 @@ type head struct {
 	Panes      []savedPane
 	Closed     []savedPane
 	Groups     []savedGroup
+	Edges      []waitingEdge `json:",omitempty"` // see horizon_wait.go
 	Noticed    []string
 	// Contradicted are the keys of which reads exclude each other.
 	Contradicted []string
@@ -140,6 +141,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	for _, p := range m.reports.panes.closed {
 		h.Closed = append(h.Closed, savedPane{*p, p.live, named(p.violated), p.asked})
 	}
+	h.Edges = m.reports.horizon.waiting
 	for _, k := range m.reports.horizon.order {
 		h.Groups = append(h.Groups, savedGroup{k.class, *m.reports.horizon.groups[k]})
 	}
@@ -311,6 +313,7 @@ func (s *sums) restore(h *head) error {
 		return err
 	}
 	s.reports.horizon.init()
+	s.reports.horizon.waiting = h.Edges
 	for i := range h.Groups {
 		g := h.Groups[i].Group
 		if g.Named == nil { // of an earlier version, whose command named the first edge's

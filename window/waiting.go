@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -17,6 +18,8 @@ import (
 //   - that a plain value names its writer, as observed so far: when the watermark has passed
 //     the end of its last member, and max-transaction more where the pattern has shown one
 //     value at two keys. A second writer that begins later is not whom they read.
+//   - that a transaction of unknown outcome took effect, since values of it were read, and nobody
+//     tried it again: when the watermark has passed who read them by max-transaction
 //   - that nobody appended an element again whose first append has an unknown outcome, or
 //     deleted a list, where lists are deleted: as the next one
 //   - that something was not there: when the watermark has passed that by max-transaction.
@@ -71,6 +74,10 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	for _, n := range f.members {
 		end = max(end, o.infer.Info(n).End)
 	}
+	if seen := o.seenAt(f); seen != math.MinInt64 {
+		f.due = max(f.due, seen+o.infer.Patience())
+		f.sooner = max(f.sooner, seen+int64(c.ClockDrift))
+	}
 	if o.cfg.Rules.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
 		f.due = max(f.due, end+int64(c.ClockDrift))
@@ -89,6 +96,26 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	default:
 		f.due = max(f.due, end)
 	}
+}
+
+// seenAt is when those ended whose reads show that f's transactions of unknown outcome took effect, as
+// far as the retry of such a one may be what they read: math.MinInt64 if it may not. Elements of
+// lists name their appends only as observed, whatever the contract declares of registers.
+func (o *core) seenAt(f *openFinding) int64 {
+	end := int64(math.MinInt64)
+	for _, n := range f.members {
+		if !o.infer.Info(n).Unknown || !o.cfg.Contract.Observed && !appends(o.record(n).Ops) {
+			continue
+		}
+		for _, r := range o.infer.Observers(nil, n) {
+			end = max(end, o.infer.Info(r).End)
+		}
+	}
+	return end
+}
+
+func appends(ops []event.RecordOp) bool {
+	return slices.ContainsFunc(ops, func(x event.RecordOp) bool { return x.Kind == event.Append })
 }
 
 // emitWhenDue hands out f, as it is by now, or lets it wait.
@@ -146,6 +173,7 @@ func (s *reports) handWaiting(f *finding.Finding) {
 // releaseDue hands out what is due.
 func (m *Machine) releaseDue() {
 	m.retractAbsence()
+	m.reports.tellDueEdges()
 	r := &m.reports.waiting
 	if len(r.list) == 0 {
 		return
