@@ -202,7 +202,7 @@ func (s *State) decideWriter(d due) {
 		s.anomaly(a)
 		return
 	}
-	if s.nameless && k.kind == event.Register {
+	if s.nameless && k.kind == event.Register && k.flags&(versioned|sums) != 0 {
 		a.Certain = false // who wrote it may not have said so
 	}
 	if s.opt.Existing && s.mayBeBaseline(d) {
