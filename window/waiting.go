@@ -18,7 +18,7 @@ import (
 //     the end of its last member, and max-transaction more where the pattern has shown one
 //     value at two keys. A second writer that begins later is not whom they read.
 //   - that nobody appended an element again whose first append has an unknown outcome, or
-//     deleted a list, where lists are deleted: as the next one
+//     deleted a list between (isolation/lists.go): as the next one
 //   - that something was not there: when the watermark has passed that by max-transaction.
 //     Whoever began before has ended by then, and its record has come.
 //
@@ -79,7 +79,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	case b.Absence:
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
-	case b.Retry, b.List && o.infer.Counters.DeletedLists > 0:
+	case b.Retry, b.List:
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	case len(b.Identity) == 0 || !c.Observed:
