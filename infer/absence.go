@@ -229,6 +229,9 @@ func (s *State) decideWriter(d due) {
 	s.anomaly(a)
 }
 
+// emptyArray is the value of a register that an empty list looks like.
+var emptyArray = event.HashText([]byte("[]"))
+
 // unwritten counts that v has no writer any more, since a record was replaced, and that
 // only transactions which are gone have read it.
 func (s *State) unwritten(v uint32) {

@@ -14,14 +14,16 @@ type Basis struct {
 	Identity []string // keys of which a plain value is taken to name who wrote it
 	Absence  bool     // somewhere it counts that something was not there, or that nobody else wrote it
 	List     bool     // that nobody deleted a list counts: see lists.go
-	Retry    bool     // an element counts of whose append the outcome is unknown: it may have been tried again
+	once     func(key, element string) bool
+	Retry    bool // an element counts of whose append the outcome is unknown: it may have been tried again
 }
 
 // BasisOf looks at the reads that the edges of w are about: those of a list, or of a version
 // that is told, rest on nothing else; one that found a value, on the value's one writer; one
-// that found nothing, on there being no delete. Where it cannot tell it takes the greater.
-func BasisOf(w *finding.Witness) Basis {
-	var b Basis
+// that found nothing, on there being no delete. Where it cannot tell it takes the greater. once says
+// whether the element of a list is known to be appended once.
+func BasisOf(w *finding.Witness, once func(key, element string) bool) Basis {
+	b := Basis{once: once}
 	switch w.Anomaly {
 	case finding.G1a, finding.FutureRead: // the value names its writer, and nobody else wrote it
 		b.Absence = true
@@ -33,7 +35,8 @@ func BasisOf(w *finding.Witness) Basis {
 	case finding.Internal, finding.Nonrepeatable:
 		return b
 	case finding.IncompatibleOrder:
-		b.Absence = apart(w)
+		b.Absence = apart(w, func(string) bool { return true })
+		b.List = apart(w, func(e string) bool { return b.once(w.Key, e) })
 		return b
 	case finding.G1b:
 		b.read(w, w.Key, 0)
@@ -62,7 +65,7 @@ func (b *Basis) edges(w *finding.Witness, edges []finding.Dependency) {
 		if e.Label&(finding.Process|finding.Realtime) != 0 || e.Key == "" {
 			continue
 		}
-		b.List = b.List || listed(w, e.Key) && restsOnNoDelete(w, e)
+		b.List = b.List || listed(w, e.Key) && b.restsOnNoDelete(w, e)
 		b.read(w, e.Key, e.To)
 		if e.Label&(finding.RW|finding.Saturated) != 0 {
 			b.read(w, e.Key, e.From)

@@ -7,27 +7,27 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// What a delete of a list explains. Each element is appended once, so lists that share an element
-// were never parted by a delete: it would have taken the element away for good. Their order stands
+// What a delete of a list explains. Where each element is appended once, lists that share an element
+// were never parted by a delete, which would have taken the element away for good. Their order stands
 // whoever deletes. A delete explains an empty list, lists that share nothing, and an append that no
 // list shows beside the others, by one who had not seen any of them: it may have gone before.
 // Proofs, section 7.
 
 // restsOnNoDelete says whether the edge over a list rests on nobody having deleted it.
-func restsOnNoDelete(w *finding.Witness, e *finding.Dependency) bool {
+func (b *Basis) restsOnNoDelete(w *finding.Witness, e *finding.Dependency) bool {
 	switch {
 	case e.Label&finding.Saturated != 0: // the one that is missed may have gone
 		return true
 	case e.Label&finding.RW != 0:
 		seen := found(&w.Txns[e.From], e.Key)
-		return !share(seen, found(&w.Txns[e.To], e.Key)) && !eachList(w, e.Key, func(list []string) bool {
-			return slices.Contains(list, e.Value) && share(seen, list)
+		return !b.share(e.Key, seen, found(&w.Txns[e.To], e.Key)) && !eachList(w, e.Key, func(list []string) bool {
+			return slices.Contains(list, e.Value) && b.share(e.Key, seen, list)
 		})
 	case e.Label&finding.WW != 0:
 		before := appends(&w.Txns[e.From], e.Key)
 		seen := found(&w.Txns[e.To], e.Key)
 		return !eachList(w, e.Key, func(list []string) bool {
-			return share(before, list) && (slices.Contains(list, e.Value) || share(seen, list))
+			return slices.ContainsFunc(before, func(a string) bool { return slices.Contains(list, a) }) && (slices.Contains(list, e.Value) || b.share(e.Key, seen, list))
 		})
 	}
 	return false // who shows an element has seen its append
@@ -62,13 +62,14 @@ func eachList(w *finding.Witness, key string, holds func([]string) bool) bool {
 	})
 }
 
-func share(a, b []string) bool {
-	return slices.ContainsFunc(a, func(e string) bool { return slices.Contains(b, e) })
+// share says whether both show an element that was appended once.
+func (b *Basis) share(key string, x, y []string) bool {
+	return slices.ContainsFunc(x, func(e string) bool { return slices.Contains(y, e) && b.once(key, e) })
 }
 
 // apart says whether no element is in the lists of two transactions of w: somebody may have deleted
 // the list between them.
-func apart(w *finding.Witness) bool {
+func apart(w *finding.Witness, counts func(element string) bool) bool {
 	by := map[string]int{} // who showed an element
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
@@ -77,7 +78,7 @@ func apart(w *finding.Witness) bool {
 				continue
 			}
 			for _, e := range o.Elems {
-				if first, shown := by[e]; shown && first != i {
+				if first, shown := by[e]; shown && first != i && counts(e) {
 					return false
 				}
 				by[e] = i

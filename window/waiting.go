@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -52,7 +53,7 @@ func (r *waitingRoom) earliest() {
 
 // rest says what f, whose witness is w, rests on, and when it is due.
 func (o *core) rest(f *openFinding, w *finding.Witness) {
-	b := isolation.BasisOf(w)
+	b := isolation.BasisOf(w, func(key, element string) bool { return infer.AppendedOnce(o.infer, key, f.Finding.Epoch, element) })
 	c := &o.cfg.Contract
 	f.Finding.RestsOn = nil
 	if len(b.Identity) > 0 {
@@ -64,6 +65,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 			f.Finding.Certain = false
 		}
 	}
+	f.solid = !b.Absence && !b.List && !b.Retry && (f.solid || !f.upgraded)
 	if o.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
 		return
 	}

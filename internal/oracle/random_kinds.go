@@ -13,7 +13,7 @@ import (
 // writes of registers.
 type Kinds struct {
 	CAS, Deletes, Ranges, Sets, Removes, Counters bool
-	Lists                                         bool
+	Lists, ListDeletes                            bool    // the latter: lists that are deleted
 	Totals                                        bool    // counters, between which is transferred
 	Counted                                       bool    // counters tell their versions, and which one an increment replaced
 	Untold                                        float64 // an operation on such a counter tells less
@@ -206,6 +206,9 @@ func (s *kindSimulation) operations() []workload.Op {
 		read := workload.Op{Kind: event.Read, Key: list, IsList: true}
 		app := workload.Op{Kind: event.Append, Key: list}
 		choices = append(choices, []workload.Op{app}, []workload.Op{read}, []workload.Op{read, app}, []workload.Op{app, read})
+		if k.ListDeletes {
+			choices = append(choices, []workload.Op{{Kind: event.Delete, Key: list}})
+		}
 	}
 	if k.Totals {
 		n, read := int64(1+s.rng.IntN(3)), workload.Other{Data: event.Counter}

@@ -90,3 +90,61 @@ func TestDeletedLists(t *testing.T) {
 		}
 	}
 }
+
+// TestListsAmongDeletes: of small histories of stores that promise less, with deletes of lists in any
+// place of arrival, what is reported has no order. What no delete explains is reported all the same.
+func TestListsAmongDeletes(t *testing.T) {
+	t.Parallel()
+	k := oracle.Kinds{Lists: true, ListDeletes: true, Aborted: 0.05, Unknown: 0.05, Corrupt: 0.1}
+	violated := map[string]int{}
+	for i := range seeds(t, 1500) {
+		rng := rand.New(rand.NewPCG(uint64(i), 173))
+		h := oracle.RandomKinds(rng, k)
+		if slices.ContainsFunc(h, deletesAndAppends) {
+			continue // of which the oracle knows only what was appended
+		}
+		cfg := exact()
+		if i%2 == 0 {
+			cfg = windowed(rng)
+		}
+		cfg.Levels = exactAt(i / 2).Levels
+		perm := arrival(rng, len(h))
+		deletes := slices.ContainsFunc(h, func(d workload.Txn) bool {
+			return d.Status == event.Committed && slices.ContainsFunc(d.Ops, func(o workload.Op) bool { return o.Kind == event.Delete })
+		})
+		fails := func(h oracle.History, perm []int) string {
+			m, why := kindsRun(t, cfg, h, perm, i%3 == 0)
+			if why != "" {
+				return why
+			}
+			for l, got := range verdicts(m) {
+				if got != window.Violated {
+					continue
+				}
+				possible, err := oracle.PossibleAt(h, l)
+				if err != nil {
+					return err.Error()
+				}
+				if possible {
+					return fmt.Sprintf("%s: reported violated, and an order exists", l)
+				}
+				violated[fmt.Sprintf("with deletes %t", deletes)]++
+			}
+			return ""
+		}
+		if why := fails(h, perm); why != "" {
+			reportKinds(t, i, h, perm, why, fails)
+		}
+	}
+	t.Log(violated)
+	if violated["with deletes true"] == 0 {
+		t.Error("nothing was found among deletes")
+	}
+}
+
+// deletesAndAppends says whether t deletes a list that it appends to.
+func deletesAndAppends(t workload.Txn) bool {
+	return slices.ContainsFunc(t.Ops, func(d workload.Op) bool {
+		return d.Kind == event.Delete && slices.ContainsFunc(t.Ops, func(o workload.Op) bool { return o.Kind == event.Append && o.Key == d.Key })
+	})
+}
