@@ -165,6 +165,13 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 	if o.Nothing() && s.txns[n].flags&unknown != 0 {
 		return // what it saw is not known
 	}
+	if o.ValueHash == emptyArray && o.Flags&event.IsArray != 0 {
+		if v := s.lookupVersion(c.key, emptyArray); v == 0 || s.versions[v].writes == 0 {
+			s.Counters.Ambiguous++ // a list, perhaps, of which only the deletion is known
+			s.readOpen(OpenUnrecorded)
+			return
+		}
+	}
 	s.readValue(c, n, op, o.ValueHash, o.Flags&event.NotFound != 0)
 }
 

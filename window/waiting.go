@@ -6,6 +6,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -21,7 +22,7 @@ import (
 //   - that a transaction of unknown outcome took effect, since values of it were read, and nobody
 //     tried it again: when the watermark has passed who read them by max-transaction
 //   - that nobody appended an element again whose first append has an unknown outcome, or
-//     deleted a list, where lists are deleted: as the next one
+//     deleted a list between (isolation/lists.go): as the next one
 //   - that something was not there: when the watermark has passed that by max-transaction.
 //     Whoever began before has ended by then, and its record has come.
 //
@@ -55,7 +56,7 @@ func (r *waitingRoom) earliest() {
 
 // rest says what f, whose witness is w, rests on, and when it is due.
 func (o *core) rest(f *openFinding, w *finding.Witness) {
-	b := isolation.BasisOf(w)
+	b := isolation.BasisOf(w, func(key, element string) bool { return infer.AppendedOnce(o.infer, key, f.Finding.Epoch, element) })
 	c := &o.cfg.Contract
 	f.Finding.RestsOn = nil
 	if len(b.Identity) > 0 {
@@ -67,6 +68,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 			f.Finding.Certain = false
 		}
 	}
+	f.solid = !b.Absence && !b.List && !b.Retry && (f.solid || !f.upgraded)
 	if o.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
 		return
 	}
@@ -86,7 +88,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	case b.Absence:
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
-	case b.Retry, b.List && o.infer.Counters.DeletedLists > 0:
+	case b.Retry, b.List:
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	case len(b.Identity) == 0 || !c.Observed:
