@@ -16,7 +16,6 @@ import (
 // unfinished are the documents that do not keep the rules yet, and how many faults they
 // have. The numbers may only fall: write the smaller one here when you have mended some.
 var unfinished = map[string]int{
-	"docs/design.md": 99,
 	"docs/proofs.md": 352,
 }
 
