@@ -16,7 +16,7 @@ import (
 // unfinished are the documents that do not keep the rules yet, and how many faults they
 // have. The numbers may only fall: write the smaller one here when you have mended some.
 var unfinished = map[string]int{
-	"docs/proofs.md": 168,
+	"docs/proofs.md": 107,
 }
 
 // mostShown is how many faults of a page a failure lists.
