@@ -36,7 +36,7 @@ type head struct {
 	Closed     []savedPane
 	Groups     []savedGroup
 	Noticed    []string
-	// Contradicted are the keys of which reads exclude each other.
+	// Contradicted are the keys with reads that exclude each other.
 	Contradicted []string
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`

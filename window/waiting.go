@@ -8,19 +8,19 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// A finding leaves when it is due: when no record that may still be on its way can take away
-// what it rests on (docs/proofs.md, section 7). Until then it is stored as waiting, told to
-// nobody, and counted nowhere; if it falls it is dropped. What it rests on (isolation.Basis)
-// says when that is:
+// A finding leaves when it is due: no record that may still be on its way can take its evidence
+// away (docs/proofs.md, section 7). Until then it is stored as waiting, told to nobody, and
+// counted nowhere. If it falls it is dropped. Its evidence (isolation.Basis) says when that is:
 //
 //   - presence, and values that the contract declares to be unique: at once
-//   - that a plain value names its writer, as observed so far: when the watermark has passed
-//     the end of its last member, and max-transaction more where the pattern has shown one
-//     value at two keys. A second writer that begins later is not whom they read.
-//   - that nobody appended an element again whose first append has an unknown outcome, or
-//     deleted a list, where lists are deleted: as the next one
-//   - that something was not there: when the watermark has passed that by max-transaction.
-//     Whoever began before has ended by then, and its record has come.
+//   - a plain value that names its writer, as observed so far: when the watermark has
+//     passed the end of its last member. Where the pattern has shown one value at two
+//     keys, max-transaction later. A second writer that begins later did not write the
+//     value that they read.
+//   - an element whose append has an unknown outcome, since it may be appended again; a
+//     list, where lists are deleted: as the next one
+//   - an absence: when the watermark has passed it by max-transaction. A transaction
+//     that began before has ended by then, and its record has come.
 //
 // Whole histories wait for nothing: all has come.
 
@@ -131,7 +131,7 @@ func (s *reports) leave(f *finding.Finding, edges []uint64, first bool) {
 	if first {
 		s.countFound(f)
 	}
-	if f.State == finding.Withdrawn && f.Certain { // what is not certain is not told by default
+	if f.State == finding.Withdrawn && f.Certain { // uncertain findings are not told by default
 		s.countWithdrawn()
 	}
 }
