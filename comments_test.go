@@ -23,7 +23,6 @@ var unfinishedComments = map[string]int{
 	"deploy/test":           2,
 	"docs":                  26,
 	"event/record":          3,
-	"infer":                 362,
 	"ingest":                7,
 	"ingest/kafka":          16,
 	"ingest/nats":           12,

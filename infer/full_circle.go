@@ -1,15 +1,16 @@
 package infer
 
-// A value that was there before comes back: T1 reads 100 and writes 99, T2 reads 99 and writes 100.
-// Values alone say that T1 read from T2, and T2 from T1. Where the contract leaves another writer of
-// the first 100 (Options.causal), none of these values names its writer: each is ambiguous. Time shows
-// the same where T2 began after T1 had ended (readBefore); this is for those that overlap.
+// A value that was there before comes back: T1 reads 100 and writes 99, T2 reads 99 and writes
+// 100. Values alone say that T1 read from T2, and T2 from T1. Where the contract leaves another
+// writer of the first 100 (Options.causal), these values do not name their writers: each is
+// ambiguous. Time shows the same where T2 began after T1 had ended (readBefore). This file is
+// for transactions that overlap.
 
-// fullCircle takes in that the write record id has replaced the version before: if what replaced its
-// own version, and so on, leads back to that one, all of them came back. Only those are followed that
-// began before its transaction had ended: the others are told by their time.
-// O(versions of the key that live within that), and O(1) where nothing has replaced its own version yet,
-// as mostly when records come in order.
+// fullCircle takes in that the write record id has replaced the version before. It follows the
+// writes that replaced id's own version, and so on. If they lead back to the version before,
+// all of these values came back. Only writes are followed whose transaction began before id's
+// had ended: the others are told by their time. O(versions of the key that live within that).
+// It is O(1) where its own version has no successor yet, as mostly when records come in order.
 func (g *signs) fullCircle(s *State, id uint32) {
 	w := &s.writes[id]
 	if !s.opt.causal() || w.blind || s.versions[w.version].over == 0 || s.keys[s.versions[w.version].key].flags&(versioned|repeats) != 0 {
