@@ -19,7 +19,7 @@ func (h *History) whole() *part {
 	return p
 }
 
-// part is that of the transactions that in has, all for nil.
+// part is the part with the transactions that in has, all for nil.
 func (h *History) part(in []bool) *part {
 	p := &part{h: h, readers: make([][]int32, len(h.cells)), writers: make([]int32, len(h.cells))}
 	for i := range h.txns {
@@ -60,8 +60,8 @@ func (h *History) part(in []bool) *part {
 	return p
 }
 
-// deletedOutside are the registers that one deletes who is not in the part, or not among the
-// records: whatever the others write there, that one may have deleted the row between.
+// deletedOutside are the registers with a deleter outside the part, or without a record. It may
+// have deleted the row between any writes of the others.
 func (h *History) deletedOutside(in []bool) []bool {
 	all := make([]bool, len(h.cells))
 	for c := range h.cells {
@@ -75,7 +75,7 @@ func (h *History) deletedOutside(in []bool) []bool {
 	return all
 }
 
-// rows are the names of the keys of which that is so, where two of the part write.
+// rows are the names of such keys, where two of the part write.
 func (p *part) rows() (keys []string) {
 	for c, begins := range p.begins {
 		if begins && p.writers[c] > 1 {
@@ -101,8 +101,8 @@ func (h *History) tells(s *sight, i int32, in []bool) bool {
 	return s.how == misread || h.decided(s, i, in)
 }
 
-// decided says whether all that the sight of transaction i can be of are in the part. What nobody
-// left is not told here.
+// decided says whether all possible sources of transaction i's sight are in the part. Values
+// without a writer are told elsewhere.
 func (h *History) decided(s *sight, i int32, in []bool) bool {
 	some := false
 	for _, w := range h.cells[s.cell].writers {
