@@ -21,8 +21,6 @@ var unfinishedComments = map[string]int{
 	"cmd/monitor":           55,
 	"config":                44,
 	"deploy/test":           2,
-	"docs":                  26,
-	"event/record":          3,
 	"ingest":                7,
 	"ingest/kafka":          16,
 	"ingest/nats":           12,
@@ -33,14 +31,7 @@ var unfinishedComments = map[string]int{
 	"internal/broker/kafka": 2,
 	"internal/broker/nats":  5,
 	"internal/engine":       64,
-	"internal/flat":         11,
-	"internal/invariants":   1,
-	"internal/pattern":      13,
-	"internal/picture":      6,
 	"internal/web":          9,
-	"internal/whole":        24,
-	"internal/workload":     19,
-	"store":                 25,
 }
 
 // TestProseOfComments holds the comments of the program to the same rules as the documents.
