@@ -202,7 +202,7 @@ func (s *State) decideWriter(d due) {
 		s.anomaly(a)
 		return
 	}
-	if s.nameless && k.kind == event.Register {
+	if s.nameless && k.kind == event.Register && k.flags&(versioned|sums) != 0 {
 		a.Certain = false // its writer may not have told it
 	}
 	if s.opt.Existing && s.mayBeBaseline(d) {
@@ -228,6 +228,9 @@ func (s *State) decideWriter(d due) {
 	a.Kind = UnattributedRead
 	s.anomaly(a)
 }
+
+// emptyArray is the value of a register that an empty list looks like.
+var emptyArray = event.HashText([]byte("[]"))
 
 // unwritten counts that v has no writer any more, since a record was replaced, and that
 // only transactions which are gone have read it.

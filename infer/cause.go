@@ -36,14 +36,19 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 	return behind
 }
 
-// cameBack says whether reader read v when a transaction that had read and replaced it was
-// over. replaced says that it wrote the key too.
+// cameBack says whether reader read v when a transaction that had read and replaced v was over.
+// It must be over by session order, or by more than the clock drift. replaced says that reader
+// wrote the key too.
 func (s *State) cameBack(v, over, reader uint32, replaced bool) bool {
 	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
 	}
 	o, r := &s.txns[over], &s.txns[reader]
-	if over == reader || r.state == aborted || o.flags&r.flags&hasTimes == 0 || o.flags&unknown != 0 || r.start-o.end <= s.opt.ClockDrift || r.start <= o.end {
+	if over == reader || r.state == aborted || o.flags&unknown != 0 {
+		return false
+	}
+	behind := o.flags&r.flags&hasTimes != 0 && r.start > o.end && r.start-o.end > s.opt.ClockDrift
+	if !behind && !beforeInSession(o, r) {
 		return false
 	}
 	if replaced {

@@ -128,6 +128,11 @@ func (s *State) replaced(k uint32) {
 	}
 	switch x.kind {
 	case event.List:
+		void = func(v uint32) {
+			s.kill(v, s.versions[v].writer, WW|WR|RW)
+			s.out.Kills[len(s.out.Kills)-1].Deleted = true
+			s.out.Parted = append(s.out.Parted, s.valueKey(v))
+		}
 		for v := x.first; v != 0; v = s.versions[v].next {
 			void(v)
 		}

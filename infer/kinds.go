@@ -41,8 +41,11 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 		s.write(c, n, i, s.written(b, t, e, o))
 		c.flags |= removed
 	case event.Insert:
+		first := s.touchOf(k).flags&wrote == 0
 		s.writeVersion(b, n, i, k, o, o.ValueHash)
-		s.writes[s.touchOf(k).lastWrite].unread = false // it fails on what is there
+		if w := &s.writes[s.touchOf(k).lastWrite]; first { // it fails on what is there
+			w.unread, w.absent = false, true
+		}
 	case event.Delete:
 		s.deletion(k, n)
 		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))

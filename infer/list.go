@@ -405,6 +405,9 @@ func (s *State) MisorderedList(v uint32) bool {
 // installList ends the work on a list key: the edges of the external read, then the edges of
 // the appends.
 func (s *State) installList(c *touch, n uint32) {
+	if f := s.keys[c.key].flags; f&unsupported != 0 && f&deleted != 0 {
+		return // n itself deleted it, and no other edge is over it any more
+	}
 	if c.readVer != 0 {
 		if c.flags&wrote != 0 && !s.sawOwn(c) {
 			s.divergeList(c.readVer, n)
@@ -562,4 +565,15 @@ func (s *State) bridge(v uint32) {
 			s.edge(s.versions[p].writer, s.readers[r].txn, WR, p, 0)
 		}
 	}
+}
+
+// AppendedOnce says whether one transaction is known to have appended the element to the list, and
+// that it committed: no client tries that again.
+func AppendedOnce(s *State, key, epoch, element string) bool {
+	k := s.keyNamed(key, epoch)
+	if k == 0 || s.keys[k].kind != event.List {
+		return false
+	}
+	v := s.lookupVersion(k, event.HashText([]byte(element)))
+	return v != 0 && s.versions[v].writer != 0 && s.versions[v].flags&(ambiguous|baseline) == 0 && s.txns[s.versions[v].writer].flags&unknown == 0
 }

@@ -91,6 +91,7 @@ type Kill struct {
 	Labels          Label
 	Order           bool   // only these edges: other findings about the version stay
 	From            uint32 // only those out of it; 0: out of any
+	Deleted         bool   // since somebody deleted the list: findings that no delete explains stay
 }
 
 // Kills says whether k takes back an edge. It takes back reads from the writer, orders that
@@ -152,6 +153,8 @@ type Out struct {
 	// Ambiguous are the ValueKeys of versions that turned out to have several possible
 	// writers: what was concluded from there being one is void.
 	Ambiguous []uint64
+	// Parted are the ValueKeys of a list that somebody deleted: what a delete explains is void.
+	Parted []uint64
 	// Deletions are deletes of keys in which nothing had been found, which is void as far as
 	// the delete may have come before.
 	Deletions []Deletion
@@ -166,7 +169,7 @@ func (o *Out) Reset() {
 	o.Refused, o.Again, o.OtherRows = Taken, false, 0
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
-	o.Supplied, o.Ambiguous, o.Left = o.Supplied[:0], o.Ambiguous[:0], o.Left[:0]
+	o.Supplied, o.Ambiguous, o.Parted, o.Left = o.Supplied[:0], o.Ambiguous[:0], o.Parted[:0], o.Left[:0]
 	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
 	o.Deletions = o.Deletions[:0]
 }

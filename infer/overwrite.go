@@ -114,8 +114,8 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	}
 	if !blind {
 		s.divergeFromOthers(id)
-		s.signs.fullCircle(s, id)
 	}
+	s.signs.fullCircle(s, id)
 	k := s.versions[pred].key
 	if s.opt.Ordered && !s.isOrdered(w.version) && s.keys[k].flags&element == 0 {
 		s.keys[k].base = partlyOrdered

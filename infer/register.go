@@ -118,6 +118,7 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 		s.writes[c.lastWrite].intermediate = true
 		s.versions[s.writes[c.lastWrite].version].flags |= overwrittenByWriter
 	}
+	absent := c.flags&readNothing != 0 || c.flags&wrote != 0 && s.writes[c.lastWrite].absent
 	c.current = h
 	c.flags = c.flags&^removed | wrote
 	if id := s.wroteNow(n, v); id != 0 {
@@ -127,7 +128,7 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 	}
 	s.pin(n)
 	c.lastWrite = s.addWrite(n, v, op)
-	s.writes[c.lastWrite].unread = c.flags&hasRead == 0
+	s.writes[c.lastWrite].unread, s.writes[c.lastWrite].absent = c.flags&hasRead == 0, absent
 	s.pushOwn(c, h)
 }
 
@@ -163,6 +164,13 @@ func (s *State) wroteIn(c *touch, v uint32) bool {
 func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 	if o.Nothing() && s.txns[n].flags&unknown != 0 {
 		return // what it saw is not known
+	}
+	if o.ValueHash == emptyArray && o.Flags&event.IsArray != 0 {
+		if v := s.lookupVersion(c.key, emptyArray); v == 0 || s.versions[v].writes == 0 {
+			s.Counters.Ambiguous++ // perhaps a list, and only its deletion is known
+			s.readOpen(OpenUnrecorded)
+			return
+		}
 	}
 	s.readValue(c, n, op, o.ValueHash, o.Flags&event.NotFound != 0)
 }

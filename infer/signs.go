@@ -17,8 +17,8 @@ import (
 //     than the clock drift. Within the drift only that version is ambiguous.
 //   - one value of a key had two versions.
 //   - under unmonitored writers: one transaction had read and replaced a value and was over.
-//     Another one began after that, by more than the clock drift, and read and replaced the
-//     value too. If it only read it, only that version is ambiguous: one stale read must not
+//     Another one began after that, in its session or by more than the clock drift, and read
+//     and replaced the value too. If it only read it, only that version is ambiguous: one stale read must not
 //     silence a pattern.
 //
 // A record's signs are looked at before any conclusion from it leaves ([State.settleSigns], at
@@ -36,6 +36,7 @@ type signs struct {
 	twoKeys, twoVersions []sighting
 	new                  []pattern.ID // that have shown a sign in the record in work
 	circled              []uint32     // versions that came back, by the record in work: see full_circle.go
+	replaced, roots      []uint32     // scratch of fullCircle
 	glimpses             glimpses     // see glimpse.go
 	stood                stood
 	endRetired           int64 // greatest end of what has retired

@@ -19,6 +19,7 @@ const (
 	writeIntermediate = 1 << iota
 	writeBlind
 	writeUnread
+	writeAbsent
 )
 
 // appendKey writes the record of k, whose versions are s.spill.versions. It uses
@@ -68,6 +69,9 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 			}
 			if w.unread {
 				bits |= writeUnread
+			}
+			if w.absent {
+				bits |= writeAbsent
 			}
 			dst = append(dst, bits)
 			for _, u := range []uint32{place(members, w.txn), w.op, s.versions[w.pred].due} {
@@ -194,6 +198,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 			s.writes[id] = write{
 				version: v, txn: member(), op: r.uint32(), pred: version(),
 				intermediate: bits&writeIntermediate != 0, blind: bits&writeBlind != 0, unread: bits&writeUnread != 0,
+				absent: bits&writeAbsent != 0,
 			}
 			writes = append(writes, id)
 		}

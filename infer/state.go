@@ -167,6 +167,7 @@ type write struct {
 	intermediate bool
 	blind        bool
 	unread       bool // the transaction had not read the key, and did not insert
+	absent       bool // it had found nothing there, or inserted
 }
 
 // reader links a transaction to the version that its first external read of a

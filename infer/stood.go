@@ -144,10 +144,16 @@ func (x stood) readFrom(s *State, v, n uint32, label Label) {
 	s.edge(w, n, label, v, 0)
 }
 
-// beforeInSession says whether w comes before r in one session. The number of a session is used
-// again when all of it has retired.
+// beforeInSession says whether w comes before r in one session: by seq, or by the client's own clock
+// where there is none. The number of a session is used again when all of it has retired.
 func beforeInSession(w, r *txn) bool {
-	return w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && w.seq < r.seq
+	if w.session == 0 || w.session != r.session || (w.flags|r.flags)&retired != 0 {
+		return false
+	}
+	if w.flags&r.flags&hasSeq != 0 {
+		return w.seq < r.seq
+	}
+	return w.flags&r.flags&hasTimes != 0 && w.end <= r.start && w.start < r.end
 }
 
 // appendState writes what the key k is known to have held: three numbers, 0 where nothing is.

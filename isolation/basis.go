@@ -13,16 +13,18 @@ import (
 type Basis struct {
 	Identity []string // keys where a plain value is taken to name its writer
 	Absence  bool     // somewhere it counts that something was not there, or that nobody else wrote it
-	List     bool     // a list counts, which somebody may have deleted
-	Retry    bool     // an element counts of whose append the outcome is unknown: it may have been tried again
+	List     bool     // that nobody deleted a list counts: see lists.go
+	once     func(key, element string) bool
+	Retry    bool // an element counts of whose append the outcome is unknown: it may have been tried again
 }
 
 // BasisOf looks at the reads that the edges of w are about. A read of a list, or of a version
 // that is told, rests on nothing else. A read that found a value rests on the value's one
 // writer. A read that found nothing rests on the absence of a delete. Where BasisOf cannot
-// tell, it takes the greater basis.
-func BasisOf(w *finding.Witness) Basis {
-	var b Basis
+// tell, it takes the greater basis. once says whether the element of a list is known to be
+// appended once.
+func BasisOf(w *finding.Witness, once func(key, element string) bool) Basis {
+	b := Basis{once: once}
 	switch w.Anomaly {
 	case finding.G1a, finding.FutureRead: // the value names its writer, and nobody else wrote it
 		b.Absence = true
@@ -34,7 +36,8 @@ func BasisOf(w *finding.Witness) Basis {
 	case finding.Internal, finding.Nonrepeatable:
 		return b
 	case finding.IncompatibleOrder:
-		b.Absence, b.List = apart(w), true
+		b.Absence = apart(w, func(string) bool { return true })
+		b.List = apart(w, func(e string) bool { return b.once(w.Key, e) })
 		return b
 	case finding.G1b:
 		b.read(w, w.Key, 0)
@@ -43,11 +46,13 @@ func BasisOf(w *finding.Witness) Basis {
 	b.edges(w, w.Edges)
 	for i := range w.Choices {
 		c := &w.Choices[i]
+		b.List = b.List || listed(w, c.Key)
 		for _, n := range append([]int{c.A, c.B}, c.Writers...) {
 			b.read(w, c.Key, n)
 		}
 	}
 	if w.Key != "" && len(w.Edges) == 0 && len(w.Choices) == 0 {
+		b.List = b.List || listed(w, w.Key)
 		for n := range w.Txns {
 			b.read(w, w.Key, n)
 		}
@@ -61,6 +66,7 @@ func (b *Basis) edges(w *finding.Witness, edges []finding.Dependency) {
 		if e.Label&(finding.Process|finding.Realtime) != 0 || e.Key == "" {
 			continue
 		}
+		b.List = b.List || listed(w, e.Key) && b.restsOnNoDelete(w, e)
 		b.read(w, e.Key, e.To)
 		if e.Label&(finding.RW|finding.Saturated) != 0 {
 			b.read(w, e.Key, e.From)
@@ -79,7 +85,6 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 	}
 	ops := w.Txns[n].Ops
 	if listed(w, key) {
-		b.List = true
 		of := func(o event.RecordOp) bool { return o.Key == key }
 		first := slices.IndexFunc(ops, of)
 		b.Absence = b.Absence || first >= 0 && ops[first].Kind == event.Read && ops[first].Flags&event.NotFound != 0
@@ -109,36 +114,6 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		}
 		return
 	}
-}
-
-// apart says whether no element is in the lists of two transactions of w: somebody may have deleted
-// the list between them.
-func apart(w *finding.Witness) bool {
-	by := map[string]int{} // who showed an element
-	for i := range w.Txns {
-		for j := range w.Txns[i].Ops {
-			o := &w.Txns[i].Ops[j]
-			if o.Key != w.Key || o.Kind != event.Read {
-				continue
-			}
-			for _, e := range o.Elems {
-				if first, shown := by[e]; shown && first != i {
-					return false
-				}
-				by[e] = i
-			}
-		}
-	}
-	return true
-}
-
-// listed says whether the key is a list: its reads show all of it, and nothing is its beginning.
-func listed(w *finding.Witness, key string) bool {
-	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
-		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-			return o.Key == key && (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set)
-		})
-	})
 }
 
 func shows(o *event.RecordOp, key string) bool {

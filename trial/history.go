@@ -45,6 +45,7 @@ type txn struct {
 	ends   bool // its outcome is known, so that others follow from its end
 	sights []sight
 	writes []write
+	passed []write // what it wrote over itself, of registers
 	// wrong says that it does not read what it wrote, which is against all levels from
 	// monotonic atomic view on.
 	wrong      bool
@@ -61,6 +62,7 @@ type sight struct {
 	how      how
 	value    int32   // of a register
 	elems    []int32 // of a list
+	own      []int32 // of a list, behind elems: what the transaction had appended itself
 	sum      int64   // of a counter
 	first    bool    // the transaction had not read the cell before
 	over     bool    // first, and it changes the cell afterwards
@@ -148,17 +150,9 @@ func Read(in *Input) (*History, error) {
 		}
 		h.txns = append(h.txns, x)
 	}
-	appended := map[[2]int32]bool{}
 	for i := range h.txns {
-		t := &h.txns[i]
-		for _, w := range t.writes {
+		for _, w := range h.txns[i].writes {
 			h.cells[w.cell].writers = append(h.cells[w.cell].writers, int32(i))
-			for _, e := range w.elems {
-				if appended[[2]int32{w.cell, e}] {
-					return nil, errOdd // a client that tried again, perhaps: which append a read shows is not known
-				}
-				appended[[2]int32{w.cell, e}] = true
-			}
 		}
 	}
 	return h, nil
@@ -294,7 +288,10 @@ func (r *reading) write(w write) {
 	}
 	r.local[w.cell] = w
 	for i := range r.t.writes {
-		if r.t.writes[i].cell == w.cell {
+		if x := r.t.writes[i]; x.cell == w.cell {
+			if x.value != 0 && x.value != w.value {
+				r.t.passed = append(r.t.passed, x)
+			}
 			r.t.writes[i] = w
 		}
 	}
@@ -428,7 +425,7 @@ func (r *reading) readList(at int32, o *event.RecordOp) {
 		r.others(at, c, elems)
 		return
 	}
-	r.add(sight{op: at, cell: c, how: showedList, elems: elems[:n]})
+	r.add(sight{op: at, cell: c, how: showedList, elems: elems[:n], own: own})
 }
 
 // others notes what a list shows that was misread: that those who appended the other

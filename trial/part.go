@@ -98,11 +98,34 @@ func (h *History) tells(s *sight, i int32, in []bool) bool {
 	if h.counts != nil && (s.how == another || !h.counts(int(i), h.cells[s.cell].name)) {
 		return false
 	}
+	if (s.how == misread || s.how == showedList) && h.appendedOutside(s, in) {
+		return false
+	}
 	return s.how == misread || h.decided(s, i, in)
 }
 
-// decided says whether all possible sources of transaction i's sight are in the part. Values
-// without a writer are told elsewhere.
+// appendedOutside says whether an element that the sight shows was appended in the part, and by
+// others too, as by a client that tried again. It is not known whose append is shown.
+func (h *History) appendedOutside(s *sight, in []bool) bool {
+	inside, outside := map[int32]bool{}, map[int32]bool{}
+	for _, i := range h.cells[s.cell].writers {
+		of := outside
+		if in[i] {
+			of = inside
+		}
+		for _, w := range h.txns[i].writes {
+			for _, e := range w.elems {
+				if w.cell == s.cell {
+					of[e] = true
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(s.elems, func(e int32) bool { return inside[e] && outside[e] })
+}
+
+// decided says whether all possible sources of transaction i's sight are in the part. A value
+// without a writer is told elsewhere. One that others wrote, and wrote over, is told here.
 func (h *History) decided(s *sight, i int32, in []bool) bool {
 	some := false
 	for _, w := range h.cells[s.cell].writers {
@@ -117,10 +140,7 @@ func (h *History) decided(s *sight, i int32, in []bool) bool {
 				return false
 			}
 		default:
-			for _, x := range h.txns[w].writes {
-				if x.cell != s.cell || x.value != s.value {
-					continue
-				}
+			if t := &h.txns[w]; t.leaves(s.cell, s.value) || t.passes(s.cell, s.value) {
 				if some = true; !in[w] {
 					return false
 				}

@@ -18,7 +18,7 @@ func (m *Machine) apply() {
 	if len(o.Edges) > edgeBudgetPerTxn {
 		m.keepToEdgeBudget()
 	}
-	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Ambiguous)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 {
+	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Ambiguous)|len(o.Parted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)
 			if m.saturated.on {
@@ -30,13 +30,14 @@ func (m *Machine) apply() {
 		}
 		return
 	}
-	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Deletions)|len(o.Anomalies) != 0
+	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Parted)|len(o.Deletions)|len(o.Anomalies) != 0
 	switch m.reports.cause = causeRecord; {
 	case m.infer.Signed(m.noteRepeating):
 		m.reports.cause = causeRepetition
 	case len(o.Replaced) > 0:
 		m.reports.cause = causeOutcome
 	}
+	m.takeBackEdges(o)
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)
 	for _, n := range o.Gone {
 		m.finder.removeVertex(n)
@@ -69,7 +70,10 @@ func (m *Machine) apply() {
 		m.finder.supply(v)
 	}
 	for _, v := range o.Ambiguous {
-		m.retract(v)
+		m.retract(v, false)
+	}
+	for _, v := range o.Parted {
+		m.retract(v, true)
 	}
 	m.finder.retrySetAside()
 	for i := range o.Anomalies {
@@ -295,7 +299,7 @@ func (h *finder) showAnew(x infer.Shown) {
 func (h *finder) kill(k infer.Kill) {
 	value := h.infer.ValueKey(k.Version)
 	for _, f := range slices.Clone(h.reports.open.list) {
-		if k.Order || f.closed {
+		if k.Order || f.closed || k.Deleted && f.solid {
 			continue
 		}
 		if value != 0 && slices.Contains(f.rests, value) {
@@ -311,6 +315,9 @@ func (h *finder) kill(k infer.Kill) {
 	}
 	hit := func(id incremental.EdgeID) {
 		if e := h.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) {
+			if k.Deleted {
+				h.spare(id)
+			}
 			h.removeEdge(id)
 		}
 	}
@@ -320,6 +327,15 @@ func (h *finder) kill(k infer.Kill) {
 	for id := h.graph.FirstIn(v); id != 0; id = h.graph.NextIn(id) {
 		hit(id)
 	}
+}
+
+// spare takes the edge from findings that stand whoever deletes, and lets them stay.
+func (h *finder) spare(id incremental.EdgeID) {
+	h.reports.open.forEach(uint32(h.graph.Edge(id).From), func(f *openFinding) {
+		if f.solid {
+			f.edges = slices.DeleteFunc(f.edges, func(e incremental.EdgeID) bool { return e == id })
+		}
+	})
 }
 
 // withdrawDoomed takes back findings with an edge that no longer holds.

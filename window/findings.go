@@ -71,6 +71,7 @@ func (h *finder) merge(old, f *openFinding) {
 	h.show(old, f.shown)
 	h.prove(old)
 	old.due, old.sooner = max(old.due, f.due), max(old.sooner, f.sooner)
+	old.solid = old.solid && f.solid
 }
 
 // covers says whether each of these levels falls with those.
@@ -159,7 +160,7 @@ func (h *finder) conclude(f *openFinding) {
 // remember keeps what a final finding rests on.
 func (s *reports) remember(f *openFinding) {
 	s.prove(f)
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Shares: f.shares}
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Shares: f.shares, Solid: f.solid}
 	r.Rows, r.End = s.rowsOf(f)
 	r.Ended = s.endedAt(f)
 	for _, n := range slices.Concat(f.members, f.shown) {

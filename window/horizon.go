@@ -46,6 +46,7 @@ type horizonGroup struct {
 type horizon struct {
 	groups  map[horizonKey]*horizonGroup
 	order   []horizonKey
+	waiting []waitingEdge   // see horizon_wait.go
 	noticed map[string]bool // classes with unattributed reads
 }
 
@@ -87,7 +88,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		key := s.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
-	s.noteIn(in, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
+	s.noteIn(in, edgeBasis{e.Version, e.Label}, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
 // toTell are the views that are told when an edge has no place. With a window, a level with
@@ -114,7 +115,7 @@ func (h *finder) beyond(a *infer.Anomaly) {
 		what, class = "read of an old state of "+key, keyClass(key)
 		h.reports.contradict(key) // of a list; whether it agrees with those that have retired is not known
 	}
-	h.reports.note(class, what, h.clock.noted(a.A))
+	h.reports.noteResting(edgeBasis{a.Version, infer.WR | infer.RW}, class, what, h.clock.noted(a.A))
 }
 
 // conflictBeyond reports an append that replaced a state that somebody else had read, where
@@ -131,15 +132,15 @@ func (s *reports) conflictBeyond(a *infer.Anomaly) {
 		}
 	}
 	key := s.infer.Key(a.Version)
-	s.noteIn(in, keyClass(key), "write of what a retired transaction had read of "+key, s.clock.noted(a.A))
+	s.noteIn(in, edgeBasis{}, keyClass(key), "write of what a retired transaction had read of "+key, s.clock.noted(a.A))
 }
 
 // noted is a transaction as a horizon finding names it.
 type noted struct {
-	id, epoch  string
-	start, end int64
-	reached    int64 // greatest event time of its partition so far
-	position   string
+	ID, Epoch  string
+	Start, End int64
+	Reached    int64 // greatest event time of its partition so far
+	Position   string
 }
 
 func (k *clock) noted(n uint32) noted {
@@ -160,16 +161,21 @@ func (k *clock) noted(n uint32) noted {
 // far events had come when the edge was met. Where only u is given, nothing is kept of v: the
 // range begins where the input does.
 func (s *reports) note(class, what string, txns ...noted) {
-	s.Counters.Horizon++
-	s.noteGroup(class, what, txns...)
+	s.noteResting(edgeBasis{}, class, what, txns...)
 }
 
-// noteIn is note for what concerns these views only. Levels that have been watched from
+// noteResting is note for an edge that a record on its way may take back.
+func (s *reports) noteResting(b edgeBasis, class, what string, txns ...noted) {
+	s.Counters.Horizon++
+	s.tellWhenDue(b, class, what, txns)
+}
+
+// noteIn is noteResting for what concerns these views only. Levels that have been watched from
 // the beginning on are not concerned by what those have not seen that began later.
-func (s *reports) noteIn(in incremental.Views, class, what string, txns ...noted) {
+func (s *reports) noteIn(in incremental.Views, basis edgeBasis, class, what string, txns ...noted) {
 	for i, l := range s.views {
 		if in&(1<<i) != 0 && s.levelChanges.begunOf(l) == nil {
-			s.note(class, what, txns...)
+			s.noteResting(basis, class, what, txns...)
 			return
 		}
 	}
@@ -178,10 +184,10 @@ func (s *reports) noteIn(in incremental.Views, class, what string, txns ...noted
 	for i, l := range s.views {
 		if b := s.levelChanges.begunOf(l); b != nil && in&(1<<i) != 0 {
 			b.Horizon++
-			b.Reached = max(b.Reached, (s.panes.index(txns[0].end)+1)*s.panes.length)
+			b.Reached = max(b.Reached, (s.panes.index(txns[0].End)+1)*s.panes.length)
 		}
 	}
-	s.noteGroup(classOfBegun+class, what, txns...)
+	s.tellWhenDue(basis, classOfBegun+class, what, txns)
 }
 
 // classOfBegun stands before the class of what concerns only levels that began later.
@@ -189,11 +195,18 @@ const classOfBegun = "levels begun later: "
 
 // noteGroup is note for what is counted elsewhere.
 func (s *reports) noteGroup(class, what string, txns ...noted) {
-	live := txns[0]
-	at := live.end // the pane that is open where the watermark stands
-	if s.clock.watermark != math.MinInt64 && s.clock.watermark != math.MaxInt64 {
-		at = max(at, s.clock.watermark)
+	at := int64(math.MinInt64) // the pane that is open where the watermark stands
+	if s.clock.watermark != math.MaxInt64 {
+		at = s.clock.watermark
 	}
+	s.noteGroupAt(at, false, class, what, txns...)
+}
+
+// noteGroupAt is noteGroup in the pane of this time, or of the live transaction's end, if that
+// is later. The pane that holds the transaction knows of edges that have waited.
+func (s *reports) noteGroupAt(at int64, waited bool, class, what string, txns ...noted) {
+	live := txns[0]
+	at = max(at, live.End)
 	key := horizonKey{class, s.panes.index(at)}
 	g := s.horizon.groups[key]
 	if g == nil && s.horizon.crowded(key.pane) {
@@ -201,29 +214,29 @@ func (s *reports) noteGroup(class, what string, txns ...noted) {
 		g = s.horizon.groups[key]
 	}
 	if g == nil {
-		g = &horizonGroup{Pane: key.pane, From: live.start, To: live.end, Named: []string{}}
+		g = &horizonGroup{Pane: key.pane, From: live.Start, To: live.End, Named: []string{}}
 		s.horizon.groups[key] = g
 		s.horizon.order = append(s.horizon.order, key)
 	}
 	g.Count++
 	var names []string
 	for _, x := range txns {
-		names = append(names, x.id)
-		g.From, g.To = min(g.From, x.start), max(g.To, x.end)
+		names = append(names, x.ID)
+		g.From, g.To = min(g.From, x.Start), max(g.To, x.End)
 	}
 	g.Older = g.Older || len(txns) == 1
-	g.To = max(g.To, live.reached)
+	g.To = max(g.To, live.Reached)
 	if s.clock.watermark != math.MaxInt64 {
 		g.To = max(g.To, s.clock.watermark)
 	}
 	if len(g.Examples) < maxExamples {
 		g.Examples = append(g.Examples, isolation.Cut(fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")), maxExample))
 	}
-	g.Finding.LastPosition = live.position
+	g.Finding.LastPosition = live.Position
 	if g.Count == 1 {
 		g.Finding.Txns = names
-		g.Finding.Source, g.Finding.Epoch = s.cfg.Source, live.epoch
-		g.Finding.FirstPosition = live.position
+		g.Finding.Source, g.Finding.Epoch = s.cfg.Source, live.Epoch
+		g.Finding.FirstPosition = live.Position
 		n := isolation.NameOf(infer.RetiredRead)
 		g.Finding.Kind, g.Finding.Anomaly, g.Finding.Title = n.Kind, n.Anomaly, n.Title
 		g.Finding.Refutes, g.Finding.AlsoRefutes = []string{}, []string{}
@@ -232,8 +245,8 @@ func (s *reports) noteGroup(class, what string, txns ...noted) {
 		g.name(txns)
 		s.publishGroup(g)
 		s.countFound(&g.Finding)
-		if !strings.HasPrefix(class, classOfBegun) {
-			s.panes.horizon(live.end)
+		if !waited && !strings.HasPrefix(class, classOfBegun) {
+			s.panes.horizon(live.End)
 		}
 		return
 	}
@@ -247,14 +260,14 @@ func (g *horizonGroup) name(txns []noted) {
 		return
 	}
 	for _, x := range txns {
-		if x.epoch != g.Finding.Epoch || !isArgument(x.epoch) || !isArgument(x.id) {
+		if x.Epoch != g.Finding.Epoch || !isArgument(x.Epoch) || !isArgument(x.ID) {
 			g.Unnamed++
 			return
 		}
 	}
 	for _, x := range txns {
-		if !slices.Contains(g.Named, x.id) {
-			g.Named = append(g.Named, x.id)
+		if !slices.Contains(g.Named, x.ID) {
+			g.Named = append(g.Named, x.ID)
 		}
 	}
 }
@@ -328,7 +341,10 @@ func ShellQuote(text string) string {
 }
 
 // flushHorizon hands out the groups that have grown, and forgets groups of panes that are over.
-func (h *finder) flushHorizon() { h.reports.flushHorizonBefore(1<<63 - 1) }
+func (h *finder) flushHorizon() {
+	h.reports.tellDueEdges()
+	h.reports.flushHorizonBefore(1<<63 - 1)
+}
 
 func (s *reports) flushHorizonBefore(pane int64) {
 	if len(s.horizon.order) == 0 {

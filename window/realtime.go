@@ -186,6 +186,6 @@ func (s *reports) noteLate(n uint32) {
 		}
 	}
 	if late = s.saturated.toTell(late); late != 0 {
-		s.noteIn(late, "real time", "late transaction in real time", s.clock.noted(n))
+		s.noteIn(late, edgeBasis{}, "real time", "late transaction in real time", s.clock.noted(n))
 	}
 }

@@ -10,11 +10,12 @@ import (
 )
 
 // retract takes back findings that rest on the value having no writer. It also takes back final
-// findings that rest on its having one: edges of open ones are killed.
-func (m *Machine) retract(v uint64) {
+// findings that rest on its having one: edges of open ones are killed. If somebody deleted a
+// list, it only takes back what a delete explains.
+func (m *Machine) retract(v uint64, deleted bool) {
 	for i := range m.reports.open.recent {
 		r := &m.reports.open.recent[i]
-		if r.Finding.State == finding.Withdrawn {
+		if r.Finding.State == finding.Withdrawn || deleted && r.Solid {
 			continue
 		}
 		if void := disprove(r.Proofs, v); void || slices.Contains(r.Values, v) {
@@ -27,7 +28,11 @@ func (m *Machine) retract(v uint64) {
 		m.reports.withdrawFinal(r)
 	}
 	for _, f := range slices.Clone(m.reports.open.list) {
-		if !f.closed && slices.Contains(f.rests, v) {
+		if deleted && f.solid {
+			continue
+		}
+		about := func(version uint32) bool { return m.infer.ValueKey(version) == v }
+		if !f.closed && (slices.Contains(f.rests, v) || deleted && slices.ContainsFunc(f.versions, about)) {
 			m.finder.withdraw(f)
 			continue
 		}

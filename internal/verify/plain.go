@@ -23,7 +23,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	p := *w
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	sets, counters, byVersion, told := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[named]bool{}
+	sets, counters, lists, byVersion, told := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[named]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
@@ -33,13 +33,16 @@ func plainly(w *finding.Witness) *finding.Witness {
 			if o.Data == event.Counter || o.Kind == event.Inc {
 				counters[o.Key] = true
 			}
+			if o.Kind == event.Append || o.Data == event.List {
+				lists[o.Key] = true
+			}
 			if w.ByVersion || tellsVersion(o) {
 				byVersion[o.Key] = true
 			}
 			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
 		}
 	}
-	e := expansion{sets: sets, counters: counters, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
+	e := expansion{sets: sets, counters: counters, lists: lists, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -128,6 +131,7 @@ type expansion struct {
 	told      map[named]bool  // these texts
 	declared  bool            // the versions of all registers are told; else a read without a version shows a value
 	counters  map[string]bool // a read without a version shows no version of these
+	lists     map[string]bool // no range shows these
 	silent    bool            // of the transaction in work: an empty read of it proves nothing
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
@@ -196,8 +200,8 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 	return plain
 }
 
-// rangeRead reads the rows of o, and finds nothing at the other keys that the witness is about
-// and o covers. A limit that was reached ends the cover at the last row.
+// rangeRead reads the rows of o, and finds nothing at the other registers that the witness is
+// about and o covers. A limit that was reached ends the cover at the last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
 		if !e.byVersion[r.Key] { // rows have no versions
@@ -205,7 +209,7 @@ func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, fo
 		}
 	}
 	for _, k := range e.keys {
-		if !e.vacant && covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
+		if !e.vacant && !e.lists[k] && !e.counters[k] && covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
 			read(k, "", false)
 		}
 	}

@@ -117,6 +117,7 @@ type view struct {
 	value string   // "" is nothing
 	other bool     // any but the value
 	list  []string // with isList
+	own   []string // with isList, behind list: what the transaction had appended itself
 	sum   int64    // with isSum
 
 	isList, isSum, first, over bool
@@ -313,7 +314,7 @@ func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, first map
 			others := slices.DeleteFunc(slices.Clone(o.Elems), func(e string) bool { return slices.Contains(appends, e) })
 			see(view{op: at, cell: c, isList: true, list: others, torn: true})
 		} else {
-			see(view{op: at, cell: c, isList: true, list: o.Elems[:n]})
+			see(view{op: at, cell: c, isList: true, list: o.Elems[:n], own: own[c].appends})
 		}
 		if _, again := first[c]; !again {
 			first[c] = at
@@ -333,11 +334,12 @@ func (x *tried) saysNothing(i int, v view) bool {
 		return false
 	}
 	for j := range x.effects {
-		if e, ok := x.effects[j][v.cell]; ok && j != i && e.value == v.value {
+		e, ok := x.effects[j][v.cell]
+		if ok && j != i && (e.value == v.value || wroteOver(&x.w.Txns[j], key, v.value)) {
 			return false
 		}
 	}
-	return true // who left it is not here
+	return true // who wrote it is not here
 }
 
 // before says whether a comes before b, and whether it is in b's past then.
@@ -419,27 +421,6 @@ next:
 			return true
 		}
 		x.used[i] = false
-	}
-	return false
-}
-
-// mustCount says whether another one here read what the i-th one wrote.
-func (x *tried) mustCount(i int) bool {
-	for cell, e := range x.effects[i] {
-		for j := range x.views {
-			if j == i || !x.used[j] && x.w.Txns[j].Status == event.Unknown {
-				continue
-			}
-			for k := range x.views[j] {
-				v := &x.views[j][k]
-				if v.cell != cell || v.other || v.isSum {
-					continue
-				}
-				if v.isList && slices.ContainsFunc(e.appends, func(s string) bool { return slices.Contains(v.list, s) }) || !v.isList && e.value != "" && e.value == v.value {
-					return true
-				}
-			}
-		}
 	}
 	return false
 }
@@ -578,23 +559,4 @@ func (x *tried) from(v *view, of int, order []int, places map[int]bool) {
 			places[p] = true
 		}
 	}
-}
-
-// grows says whether each first read of a list shows a beginning of what it becomes.
-func (x *tried) grows(order []int) bool {
-	for _, i := range order {
-		for j := range x.views[i] {
-			v := &x.views[i][j]
-			if !v.isList || !v.first || v.torn {
-				continue
-			}
-			_, all := x.versions(v.cell, order)
-			final := all[len(all)-1].list
-			shown := slices.DeleteFunc(slices.Clone(v.list), func(e string) bool { return !slices.Contains(final, e) })
-			if !slices.Equal(shown, final[:min(len(shown), len(final))]) || slices.ContainsFunc(x.effects[i][v.cell].appends, func(e string) bool { return slices.Contains(v.list, e) }) {
-				return false
-			}
-		}
-	}
-	return true
 }
