@@ -14,24 +14,16 @@ import (
 // faults they have. The numbers may only fall: write the smaller one here when you have mended
 // some.
 var unfinishedComments = map[string]int{
-	"alert":                 31,
-	"alert/kafka":           2,
-	"alert/nats":            3,
-	"alert/words":           5,
-	"cmd/monitor":           55,
-	"config":                44,
-	"deploy/test":           2,
-	"ingest":                7,
-	"ingest/kafka":          16,
-	"ingest/nats":           12,
-	"ingest/stdin":          5,
-	"ingest/tail":           29,
-	"ingest/tail/lines":     7,
-	"internal/app":          84,
-	"internal/broker/kafka": 2,
-	"internal/broker/nats":  5,
-	"internal/engine":       64,
-	"internal/web":          9,
+	"alert":           31,
+	"alert/kafka":     2,
+	"alert/nats":      3,
+	"alert/words":     5,
+	"cmd/monitor":     55,
+	"config":          44,
+	"deploy/test":     2,
+	"ingest/kafka":    1,
+	"internal/app":    84,
+	"internal/engine": 64,
 }
 
 // TestProseOfComments holds the comments of the program to the same rules as the documents.
