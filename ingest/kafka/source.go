@@ -35,8 +35,8 @@ func PartitionName(topic string, partition int) string {
 }
 
 // Run reads until ctx ends. It returns an error when the first tries to reach the cluster fail
-// and waiting does not help, as with a refused login or a certificate. Everything else is told
-// as a Problem and tried again. A problem of a whole topic is told for its partition 0.
+// and waiting does not help. That is so with a refused login or a certificate. Everything else
+// is told as a Problem and tried again. A problem of a whole topic is told for its partition 0.
 func (s *Source) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk) error {
 	cluster, err := broker.Open(s.opts.Broker)
 	if err != nil {
