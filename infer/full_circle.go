@@ -5,18 +5,20 @@ import (
 	"slices"
 )
 
-// A value that was there before comes back: T1 reads 100 and writes 99, T2 reads 99 and writes 100.
-// Values alone say that T1 read from T2, and T2 from T1. Where the contract leaves another writer of
-// the first 100 (Options.causal), none of these values names its writer: each is ambiguous. Time shows
-// the same where T2 began after T1 had ended (readBefore); this is for those that overlap.
+// A value that was there before comes back: T1 reads 100 and writes 99, T2 reads 99 and writes
+// 100. Values alone say that T1 read from T2, and T2 from T1. Where the contract leaves another
+// writer of the first 100 (Options.causal), these values do not name their writers: each is
+// ambiguous. Time shows the same where T2 began after T1 had ended (readBefore). This file is
+// for transactions that overlap.
 //
-// The way back may lead through a value that the writer of it did not find: T1 reads 100 and deletes
+// The way back may lead through a value that its writer did not find. T1 reads 100 and deletes
 // the row, T2 inserts 99, T3 reads 99 and writes 100. See fromRoot.
 
-// fullCircle takes in that the write record id is installed: if what replaced its own version, and so
-// on, leads back to the one that it replaced, all of them came back.
-// O(versions of the key that were replaced before, at most maxVersionCycle), and O(1) where nothing has
-// replaced its own version yet, as mostly when records come in order.
+// fullCircle takes in that the write record id is installed. It follows the writes that
+// replaced id's own version, and so on. If they lead back to the version that id replaced, all
+// of these values came back. O(versions of the key that were replaced before, at most
+// maxVersionCycle). It is O(1) where its own version has no successor yet, as mostly when
+// records come in order.
 func (g *signs) fullCircle(s *State, id uint32) {
 	w := &s.writes[id]
 	k := s.versions[w.version].key
@@ -68,8 +70,9 @@ func (g *signs) comesBack(s *State, id uint32) bool {
 	return false
 }
 
-// fromRoot makes those of the replaced versions ambiguous that came back: they go back, by way of the
-// write record id, to a root, and who replaced them may have run before that.
+// fromRoot makes replaced versions ambiguous if they came back. They go back, by way of the
+// write record id, to a root, and the transaction that replaced them may have run before the
+// root.
 func (g *signs) fromRoot(s *State, id uint32) {
 	emptied := s.keys[s.versions[s.writes[id].version].key].flags&deleted != 0
 	if !emptied {
@@ -92,7 +95,7 @@ func (g *signs) fromRoot(s *State, id uint32) {
 	}
 }
 
-// circle makes those of the replaced versions ambiguous that were replaced before root, perhaps.
+// circle makes replaced versions ambiguous if they may have been replaced before root.
 func (g *signs) circle(s *State, root uint32) {
 	for _, o := range g.replaced {
 		if g.overlap(s, root, o) && !g.heldAnother(s, o) {
@@ -134,11 +137,12 @@ func (g *signs) fromRoots(s *State, id uint32) {
 	}
 }
 
-// findRoots finds the write records that the version of id goes back to, by what others read and
-// replaced, and of which it is not known what they replaced: they had not read the key, found nothing
-// there, or a value that names no version. Behind such a value only those count of which overlap takes
-// the clock drift. Those on the way have replaced versions too. None is found behind one that was over
-// at since. O(transactions in between).
+// findRoots finds the roots that the version of id goes back to, by the reads and replacements
+// of others. A root is a write record whose replaced version is not known. Its transaction had
+// not read the key, found nothing there, or read a value that names no version. Behind such a
+// value, only roots count for which overlap takes the clock drift. Records on the way have
+// replaced versions too. It finds no root behind one that was over at since. O(transactions in
+// between).
 func (g *signs) findRoots(s *State, id uint32, since int64) {
 	g.roots = g.roots[:0]
 	doubt := false
@@ -176,8 +180,8 @@ func (g *signs) findRoots(s *State, id uint32, since int64) {
 	}
 }
 
-// doubted says whether the write record root replaced a value whose writer began, by its record, when
-// root was over: clocks differ, or it had another one.
+// doubted says whether the write record root replaced a value whose writer began, by its
+// record, when root was over. Then clocks differ, or the value had another writer.
 func (g *signs) doubted(s *State, root uint32) bool {
 	w := &s.writes[root]
 	if w.unread || w.absent {
@@ -198,9 +202,9 @@ func (g *signs) doubted(s *State, root uint32) bool {
 	return false
 }
 
-// overlap says whether the transaction of the write record o may have run before that of root: by
-// their session and their records, or by the clock drift, if root had found nothing in a row that is
-// deleted, or a value in doubt.
+// overlap says whether the transaction of the write record o may have run before root's. Their
+// session and their records decide. The clock drift decides if root had found nothing in a
+// deleted row, or a value in doubt.
 func (g *signs) overlap(s *State, root, o uint32) bool {
 	a, b := s.writes[root].txn, s.writes[o].txn
 	w, r := &s.txns[a], &s.txns[b]
@@ -211,8 +215,8 @@ func (g *signs) overlap(s *State, root, o uint32) bool {
 	return a != b && (w.flags&r.flags&hasTimes == 0 || r.start <= w.end || r.start-w.end <= slack) && !beforeInSession(w, r)
 }
 
-// heldAnother says whether the key is known to have held something else before that of the write
-// record o ran than what it replaced.
+// heldAnother is about the transaction of the write record o. It says whether the key is known
+// to have held, before that ran, another value than the one it replaced.
 func (g *signs) heldAnother(s *State, o uint32) bool {
 	v, r := &s.versions[s.writes[o].pred], &s.txns[s.writes[o].txn]
 	return r.flags&hasTimes != 0 && g.stood.held(v.key, heldBy(v.hash, false), r.start, s.opt.ClockDrift)

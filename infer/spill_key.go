@@ -8,11 +8,11 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// A key's record: version, kind, flags, name; the ids of the transactions that it
-// names; the versions, the initial one first, each with its write records; which
-// write records overwrote which version; the key's own fields, and what it is known
-// to have held. Versions are named by their place in the record, from 1, 0 is none;
-// so are transactions and write records.
+// A key's record has these parts: version, kind, flags, name. The ids of the transactions that
+// it names. The versions, the initial one first, each with its write records. Which write
+// records overwrote which version. The key's own fields, and the values that it is known to
+// have held. Versions are named by their place in the record, from 1; 0 stands for no version.
+// So are transactions and write records.
 
 // Bits of a write record in a key's record.
 const (

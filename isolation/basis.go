@@ -7,21 +7,22 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Basis is what a witness rests on beyond what its operations say by themselves: records
-// that may still be on their way can take it away. The zero Basis is none: list prefixes, own
-// writes, and versions that the operations tell.
+// Basis is the evidence of a witness beyond its own operations. Records that may still be on
+// their way can take it away. The zero Basis is for list prefixes, own writes, and versions
+// that the operations tell: they need nothing else.
 type Basis struct {
-	Identity []string // keys of which a plain value is taken to name who wrote it
+	Identity []string // keys where a plain value is taken to name its writer
 	Absence  bool     // somewhere it counts that something was not there, or that nobody else wrote it
 	List     bool     // that nobody deleted a list counts: see lists.go
 	once     func(key, element string) bool
 	Retry    bool // an element counts of whose append the outcome is unknown: it may have been tried again
 }
 
-// BasisOf looks at the reads that the edges of w are about: those of a list, or of a version
-// that is told, rest on nothing else; one that found a value, on the value's one writer; one
-// that found nothing, on there being no delete. Where it cannot tell it takes the greater. once says
-// whether the element of a list is known to be appended once.
+// BasisOf looks at the reads that the edges of w are about. A read of a list, or of a version
+// that is told, rests on nothing else. A read that found a value rests on the value's one
+// writer. A read that found nothing rests on the absence of a delete. Where BasisOf cannot
+// tell, it takes the greater basis. once says whether the element of a list is known to be
+// appended once.
 func BasisOf(w *finding.Witness, once func(key, element string) bool) Basis {
 	b := Basis{once: once}
 	switch w.Anomaly {
@@ -100,7 +101,7 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		case o.Key != key:
 			continue
 		case o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove:
-			b.Absence = true // perhaps that of an element
+			b.Absence = true // perhaps the key of an element
 		case o.Version != "" || o.PrevVersion != "":
 			return
 		case o.Kind == event.Read && o.Flags&event.NotFound != 0:

@@ -19,23 +19,23 @@ const (
 // none here (docs/proofs.md, section 4):
 //   - read uncommitted and read committed are the acyclicity of the write
 //     dependencies, and of write and read dependencies (PL-1 and PL-2, Adya)
-//   - monotonic atomic view, read atomic and causal are that of write and read
-//     dependencies with the orders of writers that their axioms force (dbcop,
-//     figures 2a to 2c; package saturation)
-//   - serializable is that of the direct serialization graph (PL-3, Adya)
-//   - snapshot isolation is that of the BC graph (Viper, definition 2 and theorem
-//     4), together with the absence of divergence (MTC, lemma 1), which package
-//     infer reports
-//   - generalized snapshot isolation orders commits in real time: what ended comes
-//     before the commit of what began later, which may read an old snapshot (Viper,
-//     section 5)
-//   - strong levels have session order, and what ended comes before the begin of
-//     what began later
-//   - prefix is the BC graph with write dependencies from commit to commit: the
-//     commits have one order, of which every transaction read a prefix, and
-//     nothing forbids two that run at a time to write one key (dbcop, figure 2d)
-//   - of two who wrote two rows of a key, where rows are told apart, snapshot isolation
-//     orders the commits only
+//   - monotonic atomic view, read atomic and causal are the acyclicity of write and
+//     read dependencies, together with orders of writers. Their axioms force these
+//     orders (dbcop, figures 2a to 2c; package saturation)
+//   - serializable is the acyclicity of the direct serialization graph (PL-3, Adya)
+//   - snapshot isolation is the acyclicity of the BC graph (Viper, definition 2 and
+//     theorem 4), together with the absence of divergence. Package infer reports
+//     divergence (MTC, lemma 1)
+//   - generalized snapshot isolation orders commits in real time. A transaction that
+//     ended comes before the commit of one that began later, which may read an old
+//     snapshot (Viper, section 5)
+//   - strong levels have session order, and a transaction that ended comes before the
+//     begin of one that began later
+//   - prefix is the BC graph with write dependencies from commit to commit. The
+//     commits have one order, and every transaction read a prefix of it. Two that run
+//     at a time may write one key (dbcop, figure 2d)
+//   - where rows are told apart, snapshot isolation orders only the commits of two
+//     transactions that wrote two rows of a key
 func (l Level) View() (v incremental.View, ok bool) {
 	if l.Special == Linearizable {
 		return v, false

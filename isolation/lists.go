@@ -7,11 +7,12 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// What a delete of a list explains. Where each element is appended once, lists that share an element
-// were never parted by a delete, which would have taken the element away for good. Their order stands
-// whoever deletes. A delete explains an empty list, lists that share nothing, and an append that no
-// list shows beside the others, by one who had not seen any of them: it may have gone before.
-// Proofs, section 7.
+// This file tells which findings a delete of a list explains (docs/proofs.md, section 7). Let
+// each element be appended once. Then no delete lies between lists that share an element, since
+// it would have taken the element away for good. Their order stands, whoever deletes. A delete
+// explains an empty list, and lists that share nothing. It also explains an append that no list
+// shows beside the others. Its transaction must not have seen any of them: the append may have
+// gone before.
 
 // restsOnNoDelete says whether the edge over a list rests on nobody having deleted it.
 func (b *Basis) restsOnNoDelete(w *finding.Witness, e *finding.Dependency) bool {

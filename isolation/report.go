@@ -8,7 +8,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Name is what a witness is called, and what it says about levels.
+// Name is the name of a witness, with the levels that it refutes.
 type Name struct {
 	Anomaly  string
 	Title    string
@@ -37,7 +37,7 @@ func NameCycle(of *finding.Witness) Name {
 	return Name{name, title, finding.KindViolation, weakest(labels), severity(c, f)}
 }
 
-// titled is what a cycle with these labels is called; ranged: a range takes part.
+// titled is the name of a cycle with these labels; ranged: a range takes part.
 func titled(labels []finding.Label, ranged bool) (name, title string) {
 	c, f := classify(labels)
 	name = cycleName(c, f)

@@ -2,8 +2,8 @@ package trial
 
 import "slices"
 
-// putVersions places the transaction at the end of the order of a level below prefix, if each
-// of its reads can be of a version that is there.
+// putVersions places the transaction at the end of the order of a level below prefix. Each of
+// its reads must be of a version that is there.
 func (s *search) putVersions(at int) bool {
 	if s.level.Base <= readCommitted {
 		for i := range s.p.sights[at] {
@@ -53,8 +53,8 @@ func (s *search) anyLeftOut() bool {
 	return false
 }
 
-// showsLeftOut says whether the sight shows what one left that is not placed and need not
-// have taken effect, and nobody else left.
+// showsLeftOut says whether the sight shows a write of an unplaced transaction that may not
+// have taken effect, and nobody else left it.
 func (s *search) showsLeftOut(x *sight) bool {
 	shown := x.elems
 	switch {
@@ -142,8 +142,8 @@ func (s *search) from(x *sight, of int32) (places uint64) {
 	return places
 }
 
-// pastOf is what is in the past of the transaction, whose reads are of these versions; ok is
-// false if one of them misses something of it (Biswas and Enea, figures 2a to 2c).
+// pastOf is the past of the transaction, whose reads are of these versions. ok is false if one
+// of them misses a write of the past (Biswas and Enea, figures 2a to 2c).
 func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool) {
 	sights := s.p.sights[at]
 	past = behind
@@ -176,8 +176,9 @@ func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool
 	return past, true
 }
 
-// listsGrow says whether each first read of a list shows a beginning of what it becomes, as
-// far as it shows what somebody left, and no element more often than it was appended.
+// listsGrow says whether each first read of a list shows a beginning of its final state, as far
+// as it shows elements that somebody left. It must show no element more often than it was
+// appended.
 func (s *search) listsGrow() bool {
 	for at := range s.placed {
 		if !s.placed[at] {

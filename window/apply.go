@@ -9,9 +9,9 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// apply takes over what inference gave: first what no longer holds, then new
-// vertices, ranked with their edges known, then the edges, then what inference
-// found by itself.
+// apply takes over the results of inference. First come edges that no longer hold, then new
+// vertices, ranked with their edges known. Then come the edges, then the anomalies that
+// inference found by itself.
 func (m *Machine) apply() {
 	o := &m.out
 	m.Counters.OtherRows += o.OtherRows
@@ -124,7 +124,7 @@ var (
 	_ [unsafe.Offsetof(infer.Edge{}.Witness)]byte = [unsafe.Offsetof(incremental.Arc{}.Note) + 4]byte{}
 )
 
-// convert makes m.edges of those of es that some view follows.
+// convert makes m.edges of the edges of es that some view follows.
 func (m *Machine) convert(es []infer.Edge) {
 	if cap(m.edges) < len(es) {
 		m.edges = make([]incremental.Edge, 2*len(es))
@@ -147,9 +147,9 @@ func (m *Machine) convert(es []infer.Edge) {
 	m.edges = into[:k]
 }
 
-// rereadAs is the label of what a transaction saw of a key when it had seen another version
-// of it. One that asked for less than read atomic may, so that the levels from there on do
-// not fall with it, and need it as any other read.
+// rereadAs is the label of a second read: a transaction saw a key when it had seen another
+// version of it. A transaction that asked for less than read atomic may do that. So the levels
+// from there on do not fall with it, and need it as any other read.
 func (a *asking) rereadAs(e *infer.Edge) infer.Label {
 	switch asked := a.askedBy(e.To); {
 	case asked == isolation.ReadUncommitted:
@@ -209,11 +209,11 @@ func (h *finder) insert(e *incremental.Edge, in incremental.Views) {
 	}
 }
 
-// viewsOf are the views in which e constrains: in the encoding of a level, a
-// transaction that asked for less gives no anti-dependency, and one that asked
-// for read-uncommitted takes no read dependency in (Adya's mixing-correct
-// histories). Where conflicts are tracked among serializable transactions only, nobody is
-// promised to come before one that asked for less, or who did not replace what was read.
+// viewsOf are the views in which e constrains. In the encoding of a level, a transaction that
+// asked for less gives no anti-dependency. One that asked for read-uncommitted takes no read
+// dependency in (Adya's mixing-correct histories). Conflicts may be tracked among serializable
+// transactions only. Then nobody is promised to come before a transaction that asked for less,
+// or that did not replace what was read.
 //
 // It is asked about where it counts: see counts.
 func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
@@ -277,8 +277,8 @@ func (h *finder) removeVertex(n uint32) {
 	h.graph.Free(v)
 }
 
-// showAnew lets the read of another transaction show the orders that one did which does
-// not count any more. What was told with that one's record is told again.
+// showAnew lets the read of another transaction show the orders that a transaction showed which
+// does not count any more. Findings told with its record are told again.
 func (h *finder) showAnew(x infer.Shown) {
 	v := incremental.Vertex(x.Writer)
 	if !h.graph.Known(v) {
@@ -329,7 +329,7 @@ func (h *finder) kill(k infer.Kill) {
 	}
 }
 
-// spare lets the findings that no delete explains stay without the edge.
+// spare takes the edge from findings that stand whoever deletes, and lets them stay.
 func (h *finder) spare(id incremental.EdgeID) {
 	h.reports.open.forEach(uint32(h.graph.Edge(id).From), func(f *openFinding) {
 		if f.solid {
@@ -338,7 +338,7 @@ func (h *finder) spare(id incremental.EdgeID) {
 	})
 }
 
-// withdrawDoomed takes back the findings of which an edge no longer holds.
+// withdrawDoomed takes back findings with an edge that no longer holds.
 func (h *finder) withdrawDoomed() {
 	for _, f := range h.doomed {
 		h.withdraw(f)

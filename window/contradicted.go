@@ -56,9 +56,9 @@ func (s *reports) contradict(key string) {
 	}
 }
 
-// contradictOwn notes the lists of a cycle of write dependencies that show the appends
-// of one transaction in another order than it made them: who read one saw what
-// was never committed, and the order of what stands between them is not known.
+// contradictOwn notes lists of a cycle of write dependencies. They show the appends of one
+// transaction in another order than it made them. A reader of such a list saw a state that was
+// never committed. The order of the elements between them is not known.
 func (h *finder) contradictOwn(es []step) {
 	for i := range es {
 		if es[i].Label&(infer.WW|infer.Process|infer.Realtime) == 0 {
@@ -72,8 +72,8 @@ func (h *finder) contradictOwn(es []step) {
 	}
 }
 
-// overContradicted says whether the finding's cycle leads over a key of which reads exclude each
-// other.
+// overContradicted says whether the finding's cycle leads over a key with reads that exclude
+// each other.
 func (s *reports) overContradicted(f *finding.Finding) bool {
 	return slices.ContainsFunc(f.Edges, func(e finding.Edge) bool { return s.isContradicted(e.Key) })
 }

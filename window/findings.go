@@ -79,11 +79,11 @@ func covers(by, levels []isolation.Level) bool {
 	return !slices.ContainsFunc(levels, func(l isolation.Level) bool { return !l.Refuted(by) })
 }
 
-// lessThan says whether g, of the same members, may take f's place. It says all that f does of
-// levels; and it is of a worse class, or of another anomaly of the class and refutes a weaker
-// level too, as a fractured read does beside a lost update. Two cycles of one anomaly of which one
-// refutes more stay two findings: which comes first hangs on the levels that are
-// watched. What one transaction did by itself does not hang on them.
+// lessThan says whether g, of the same members, may take f's place. It must refute all levels
+// that f refutes. And it must be of a worse class. Or it is another anomaly of the class that
+// refutes a weaker level too, as a fractured read does beside a lost update. Two cycles of one
+// anomaly stay two findings if one refutes more: their order depends on the watched levels. The
+// acts of one transaction by itself do not depend on them.
 func (f *openFinding) lessThan(g *openFinding) bool {
 	if g.severity > f.severity || !covers(g.weakest, f.weakest) {
 		return false

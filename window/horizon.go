@@ -13,9 +13,9 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// Horizon findings say that an edge could not be placed, and name the range to
-// replay. One stale replica gives millions of them, so they are counted per class
-// of keys and pane, with the first and last position and ten examples.
+// Horizon findings say that an edge could not be placed, and name the range to replay. One
+// stale replica gives millions of them. So they are counted per class of keys and pane, with
+// the first and last position and ten examples.
 
 const (
 	maxExamples = 10
@@ -34,13 +34,13 @@ type horizonGroup struct {
 	Pane     int64
 	Count    int64
 	Examples []string
-	// Named are the transactions that the replay is asked about, at most maxNamed, and
-	// Unnamed the edges that have others. What ran in another epoch than the first one's
-	// is not named.
+	// Named are the transactions that the replay is asked about, at most maxNamed, and Unnamed
+	// the edges that have others. A transaction of another epoch than the first one's is not
+	// named.
 	Named    []string
 	Unnamed  int64
 	From, To int64 // event times that it reaches over: see note
-	Older    bool  // one reaches back to a transaction of which no time is kept
+	Older    bool  // one reaches back to a transaction without a kept time
 }
 
 type horizon struct {
@@ -50,8 +50,8 @@ type horizon struct {
 	noticed map[string]bool // classes with unattributed reads
 }
 
-// maxClasses bounds the classes of keys that a pane tells apart, and those that are
-// noticed: keys without a prefix in common, say UUIDs, are each a class.
+// maxClasses bounds the classes of keys that a pane tells apart, and the classes that are
+// noticed. Keys without a prefix in common, say UUIDs, are each a class.
 const maxClasses = 64
 
 // otherClasses stands for the classes beyond maxClasses.
@@ -91,9 +91,8 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	s.noteIn(in, edgeBasis{e.Version, e.Label}, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
-// toTell are those of the views of which it is told that an edge has no place. With a
-// window the levels that have real time in pasts are said to hold only where another level
-// does, of which that is told as well.
+// toTell are the views that are told when an edge has no place. With a window, a level with
+// real time in pasts is ok only where another level is, and that level is told as well.
 func (f *saturated) toTell(in incremental.Views) incremental.Views {
 	if f.cfg.Unbounded {
 		return in
@@ -119,9 +118,9 @@ func (h *finder) beyond(a *infer.Anomaly) {
 	h.reports.noteResting(edgeBasis{a.Version, infer.WR | infer.RW}, class, what, h.clock.noted(a.A))
 }
 
-// conflictBeyond reports an append of which it shows only now that it replaced what somebody else had
-// read, after both have retired: the conflict is tracked, and was in no serializable order while it
-// could have been none (see untracked).
+// conflictBeyond reports an append that replaced a state that somebody else had read, where
+// that shows only after both have retired. The conflict is tracked. It was in no serializable
+// order while it could have been an untracked one (see untracked).
 func (s *reports) conflictBeyond(a *infer.Anomaly) {
 	if !s.asking.losesTrack() {
 		return
@@ -136,7 +135,7 @@ func (s *reports) conflictBeyond(a *infer.Anomaly) {
 	s.noteIn(in, edgeBasis{}, keyClass(key), "write of what a retired transaction had read of "+key, s.clock.noted(a.A))
 }
 
-// noted is what a horizon finding says of a transaction.
+// noted is a transaction as a horizon finding names it.
 type noted struct {
 	ID, Epoch  string
 	Start, End int64
@@ -153,14 +152,14 @@ func (k *clock) noted(n uint32) noted {
 	return noted{r.ID, r.Epoch, x.Start, x.End, reached, k.position(x)}
 }
 
-// note counts an edge between two transactions that could not be placed, or what
-// could not be told of one.
+// note counts an edge between two transactions that could not be placed, or that could not be
+// derived for one.
 //
-// A cycle through the edge u -> v, and through no other that was reported, leads
-// from v to u over transactions ranked between the two. Whatever is ranked below u
-// now lives or has lived beside it, also where u came late: so the range reaches
-// from v's start to how far events had come when the edge was met. Where only u is
-// given, v is one of which nothing is kept: the range begins where the input does.
+// Take a cycle through the edge u -> v, and through no other that was reported. It leads from v
+// to u over transactions ranked between the two. A transaction that is ranked below u lives now
+// or has lived beside it, also where u came late. So the range reaches from v's start to how
+// far events had come when the edge was met. Where only u is given, nothing is kept of v: the
+// range begins where the input does.
 func (s *reports) note(class, what string, txns ...noted) {
 	s.noteResting(edgeBasis{}, class, what, txns...)
 }
@@ -203,8 +202,8 @@ func (s *reports) noteGroup(class, what string, txns ...noted) {
 	s.noteGroupAt(at, false, class, what, txns...)
 }
 
-// noteGroupAt is noteGroup in the pane of this time, or of the live transaction's end, if that is later.
-// Of what has waited the pane that holds the transaction knows.
+// noteGroupAt is noteGroup in the pane of this time, or of the live transaction's end, if that
+// is later. The pane that holds the transaction knows of edges that have waited.
 func (s *reports) noteGroupAt(at int64, waited bool, class, what string, txns ...noted) {
 	live := txns[0]
 	at = max(at, live.End)
@@ -293,9 +292,9 @@ func (s *reports) publishGroup(g *horizonGroup) {
 	s.hand(out)
 }
 
-// replayCommand replays the range of g, widened by how far ranks and event times
-// may lie apart: a window, over which neighbours live together, with the longest
-// transaction and the lateness.
+// replayCommand replays the range of g, widened by the possible distance of ranks and event
+// times. That is a window, over which neighbours live together, with the longest transaction
+// and the lateness.
 func (s *reports) replayCommand(g *horizonGroup) string {
 	if s.cfg.Replay == "" {
 		return ""
@@ -341,8 +340,7 @@ func ShellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// flushHorizon hands out the groups that have grown, and forgets those of panes
-// that are over.
+// flushHorizon hands out the groups that have grown, and forgets groups of panes that are over.
 func (h *finder) flushHorizon() {
 	h.reports.tellDueEdges()
 	h.reports.flushHorizonBefore(1<<63 - 1)

@@ -8,10 +8,11 @@ import (
 	"github.com/isowatch/isowatch/infer"
 )
 
-// An edge that has no place rests on what was read, as a violation does: a delete that is on its way,
+// An edge that has no place rests on reads, as a violation does. A delete that is on its way,
 // or the retry of a transaction of unknown outcome, can take the edge back. So it is counted at
-// once, and told when the watermark has passed its transactions by the patience: whoever began before
-// they ended has come by then. If the edge falls before, nothing is told of it.
+// once. It is told when the watermark has passed its transactions by the patience. A
+// transaction that began before they ended has come by then. If the edge falls before, nothing
+// is told of it.
 
 // maxWaitingEdges bounds the edges that wait. Those beyond are counted, and not told: one
 // finding stands for many.
@@ -23,12 +24,12 @@ type waitingEdge struct {
 	Txns        []noted
 	Due         int64 // it is told when the watermark has passed this
 	Ended       int64 // when the last of its transactions was over
-	// What it rests on: the key (infer.KeyHash) and the value (infer.ValueKey) of the version.
+	// The key (infer.KeyHash) and the value (infer.ValueKey) of the version that it rests on.
 	Key, Value uint64      `json:",omitempty"`
 	Label      infer.Label `json:",omitempty"`
 }
 
-// edgeBasis is what an edge rests on.
+// edgeBasis is the evidence of an edge.
 type edgeBasis struct {
 	version uint32
 	label   infer.Label

@@ -147,8 +147,9 @@ func (r *registry) move(f *openFinding, members []uint32) {
 	r.link(f, members)
 }
 
-// of is the open finding that a new one joins, or whose place it takes: that of its id, or else of
-// the same members one that says all that the new one does, or less. nil: there is none.
+// of is the open finding that a new one joins, or whose place it takes. It is the finding of
+// its id. Or else it is one of the same members that refutes all that the new one does, or
+// less. nil: there is none.
 func (r *registry) of(f *openFinding) *openFinding {
 	if old := r.ids[f.Finding.ID]; old != nil || len(f.members) == 0 {
 		return old

@@ -10,21 +10,22 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// A finding leaves when it is due: when no record that may still be on its way can take away
-// what it rests on (docs/proofs.md, section 7). Until then it is stored as waiting, told to
-// nobody, and counted nowhere; if it falls it is dropped. What it rests on (isolation.Basis)
-// says when that is:
+// A finding leaves when it is due: no record that may still be on its way can take its evidence
+// away (docs/proofs.md, section 7). Until then it is stored as waiting, told to nobody, and
+// counted nowhere. If it falls it is dropped. Its evidence (isolation.Basis) says when that is:
 //
 //   - presence, and values that the contract declares to be unique: at once
-//   - that a plain value names its writer, as observed so far: when the watermark has passed
-//     the end of its last member, and max-transaction more where the pattern has shown one
-//     value at two keys. A second writer that begins later is not whom they read.
-//   - that a transaction of unknown outcome took effect, since values of it were read, and nobody
-//     tried it again: when the watermark has passed who read them by max-transaction
-//   - that nobody appended an element again whose first append has an unknown outcome, or
-//     deleted a list between (isolation/lists.go): as the next one
-//   - that something was not there: when the watermark has passed that by max-transaction.
-//     Whoever began before has ended by then, and its record has come.
+//   - a plain value that names its writer, as observed so far: when the watermark has
+//     passed the end of its last member. Where the pattern has shown one value at two
+//     keys, max-transaction later. A second writer that begins later did not write the
+//     value that they read.
+//   - a transaction of unknown outcome that took effect, since its values were read. A
+//     retry may have written them: when the watermark has passed its readers by
+//     max-transaction
+//   - an element whose append has an unknown outcome, since it may be appended again: as
+//     the next one. So is a list that may be deleted between (isolation/lists.go)
+//   - an absence: when the watermark has passed it by max-transaction. A transaction
+//     that began before has ended by then, and its record has come.
 //
 // Whole histories wait for nothing: all has come.
 
@@ -100,9 +101,10 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	}
 }
 
-// seenAt is when those ended whose reads show that f's transactions of unknown outcome took effect, as
-// far as the retry of such a one may be what they read: math.MinInt64 if it may not. Elements of
-// lists name their appends only as observed, whatever the contract declares of registers.
+// seenAt is about readers that show that f's transactions of unknown outcome took effect. It is
+// when the readers ended that may have read from a retry, math.MinInt64 if there are none.
+// Elements of lists name their appends only as observed, whatever the contract declares of
+// registers.
 func (o *core) seenAt(f *openFinding) int64 {
 	end := int64(math.MinInt64)
 	for _, n := range f.members {
@@ -160,7 +162,7 @@ func (s *reports) leave(f *finding.Finding, edges []uint64, first bool) {
 	if first {
 		s.countFound(f)
 	}
-	if f.State == finding.Withdrawn && f.Certain { // what is not certain is not told by default
+	if f.State == finding.Withdrawn && f.Certain { // uncertain findings are not told by default
 		s.countWithdrawn()
 	}
 }

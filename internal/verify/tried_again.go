@@ -6,7 +6,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// What several transactions wrote, or appended, as a client does that tries again.
+// Values that several transactions wrote or appended, as a client does that tries again.
 
 // leaves says whether one who took effect, beside the i-th one, left the value, or appended it.
 func (x *tried) leaves(i int, cell, value string) bool {
