@@ -13,13 +13,6 @@ import (
 	"github.com/isowatch/isowatch/internal/prose"
 )
 
-// unfinished are the documents that do not keep the rules yet, and how many faults they
-// have. The numbers may only fall: write the smaller one here when you have mended some.
-var unfinished = map[string]int{
-	"docs/design.md": 99,
-	"docs/proofs.md": 352,
-}
-
 // mostShown is how many faults of a page a failure lists.
 const mostShown = 20
 
@@ -34,8 +27,8 @@ func TestProse(t *testing.T) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
-		} else if found := prose.Faults(string(text)); len(found) != unfinished[name] {
-			t.Errorf("%s has %d faults, and unfinished has %d:\n%s", name, len(found), unfinished[name], strings.Join(found[:min(len(found), mostShown)], "\n"))
+		} else if found := prose.Faults(string(text)); len(found) > 0 {
+			t.Errorf("%s has %d faults:\n%s", name, len(found), strings.Join(found[:min(len(found), mostShown)], "\n"))
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 )
 
-// Asked is what a statement tells of the transaction that it ran in: see [Asking].
+// Asked is the answer of a statement about the transaction that it ran in: see [Asking].
 type Asked struct {
 	// Txn is the transaction. nil: the connection is not captured, or the statement was
 	// not sent.
@@ -44,7 +44,7 @@ func (a *Asked) answer(t *Txn, own bool, outcome func(error) Status) {
 	a.Txn, a.Own, a.outcome = t, own, outcome
 }
 
-// discard forgets a transaction of its own, of which nothing was sent.
+// discard forgets a transaction of its own that has sent nothing.
 func (a *Asked) discard() {
 	if a.Own {
 		a.Txn.Discard()

@@ -1,12 +1,12 @@
-// Package capture records the transactions of a Go service as events that Isowatch
-// reads (docs/format.md): what was sent to the database, what it answered, how it
-// ended. It needs the standard library only.
+// Package capture records the transactions of a Go service as events that Isowatch reads
+// (docs/format.md). An event holds the operations, the database's answers, and the outcome. The
+// package needs the standard library only.
 //
-// A [Recorder] stands for one database. Each transaction is a [Txn]: begin it before
-// the first statement is sent, tell it each operation with its answer, and end it
-// with what is known of the outcome. The record goes into one bounded queue, and a
-// goroutine hands batches to a [Sink]. Nothing here waits for the sink: when the
-// queue is full, whole transactions are dropped, counted, and told to the monitor.
+// A [Recorder] stands for one database. Each transaction is a [Txn]: begin it before the first
+// statement is sent, and tell it each operation with its answer. End it with the outcome, as
+// far as it is known. The record goes into one bounded queue, and a goroutine hands batches to
+// a [Sink]. Nothing here waits for the sink: when the queue is full, whole transactions are
+// dropped, counted, and told to the monitor.
 //
 // Values leave the process as keyed hashes, unless [WithPlainValues] is given: the
 // monitor needs to know only which are equal.
@@ -36,11 +36,10 @@ const (
 
 // Sink takes batches of encoded records to where the monitor reads them.
 type Sink interface {
-	// Write delivers lines, each a record without a line end, in this order. It
-	// returns nil only when all of them are delivered; after another error the same
-	// lines are written again, so a record may arrive twice, which the monitor sees
-	// through. It keeps nothing of lines after it returned, and gives up when ctx
-	// ends. Calls do not overlap.
+	// Write delivers lines, each a record without a line end, in this order. It returns nil
+	// only when all of them are delivered. After an error the same lines are written again, so
+	// a record may arrive twice. The monitor recognises the second one. It keeps nothing of
+	// lines after it returned, and gives up when ctx ends. Calls do not overlap.
 	Write(ctx context.Context, lines [][]byte) error
 	// Close ends the sink, after the last Write.
 	Close() error

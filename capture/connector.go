@@ -10,10 +10,10 @@ import (
 // ConnectorOption changes what [Connector] does.
 type ConnectorOption func(*connector)
 
-// WithOutcome says what is known of a transaction whose COMMIT failed with err: Aborted
-// where the database itself refused it, else Unknown. Package capture/pgx has the one
-// of PostgreSQL; docs/capture.md has that of MySQL. Without it every error is Unknown, which
-// is never wrong and says less.
+// WithOutcome says what is known of a transaction whose COMMIT failed with err: Aborted where
+// the database itself refused it, else Unknown. Package capture/pgx has the one of PostgreSQL;
+// docs/capture.md has a function for MySQL. Without it every error is Unknown, which is never
+// wrong and says less.
 func WithOutcome(outcome func(err error) Status) ConnectorOption {
 	return func(c *connector) { c.outcome = outcome }
 }
@@ -30,9 +30,9 @@ func WithLevel(level string) ConnectorOption {
 //	db := sql.OpenDB(capture.Connector(inner, recorder))
 //
 // Begin, commit, rollback, outcome, isolation, start and end are seen by themselves; the
-// session is that of the context that BeginTx got ([WithSession]), none without one. Data come from row helpers
-// (capture/rows), or from the transaction that [Of] returns. A connection whose
-// COMMIT has an unknown outcome is not used again.
+// session comes from the context that BeginTx got ([WithSession]). Without one there is no
+// session. Data come from row helpers (capture/rows), or from the transaction that [Of]
+// returns. A connection whose COMMIT has an unknown outcome is not used again.
 //
 // A transaction that is begun and ended by statements ("BEGIN IMMEDIATE") is seen as well.
 // Not seen: what implicitly commits (DDL in MySQL), COMMIT AND CHAIN, and what a text of

@@ -6,7 +6,7 @@ import (
 	"github.com/isowatch/isowatch/event/record"
 )
 
-// Detail is what an operation may say besides its key and value.
+// Detail is a further field of an operation, besides its key and value.
 type Detail struct {
 	kind   detailKind
 	number int64  // a version, where text is ""
@@ -22,7 +22,7 @@ const (
 	detailSeen
 )
 
-// integerOrText is what a version may be.
+// integerOrText is the type of a version.
 type integerOrText interface {
 	int | int32 | int64 | uint | uint32 | uint64 | string
 }
@@ -35,7 +35,7 @@ func Version[V integerOrText](v V) Detail { return version(detailVersion, v) }
 // PrevVersion is the version of what the write replaced.
 func PrevVersion[V integerOrText](v V) Detail { return version(detailPrevVersion, v) }
 
-// Seen is what a compare-and-set that failed found; nil: the key was not there.
+// Seen is the value that a failed compare-and-set found; nil: the key was not there.
 func Seen(value any) Detail { return Detail{kind: detailSeen, seen: value} }
 
 func version(kind detailKind, v any) Detail {

@@ -5,8 +5,8 @@ import (
 	"database/sql/driver"
 )
 
-// DSN is what sql.Open makes of a driver and a data source name: for drivers that offer
-// no connector themselves.
+// DSN is a connector of a driver and a data source name, as sql.Open makes it. It is for
+// drivers that offer no connector themselves.
 //
 //	db := sql.OpenDB(capture.Connector(capture.DSN(&sqlite.Driver{}, "orders.db"), recorder))
 func DSN(d driver.Driver, name string) driver.Connector { return dsn{d, name} }

@@ -105,7 +105,8 @@ func (s *file) append(lines [][]byte) error {
 		s.buf = append(append(s.buf, line...), '\n')
 	}
 	if _, err := s.f.Write(s.buf); err != nil {
-		// What was written is cut off, or ended as a line when the file is next opened.
+		// When the file is next opened, the part that was written is cut off, or ended as a
+		// line.
 		return errors.Join(fmt.Errorf("capture: %w", err), s.f.Truncate(s.size), s.Close())
 	}
 	s.size += int64(len(s.buf))

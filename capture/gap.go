@@ -7,10 +7,10 @@ import (
 	"github.com/isowatch/isowatch/event/record"
 )
 
-// gap is what tells the monitor that transactions are missing, whatever sessions they
-// had: two transactions without operations, of a session of the recorder's own, whose
-// seq leaves room for them. A session that ends with a dropped transaction would not
-// show it, nor would one without a session.
+// gap tells the monitor that transactions are missing, whatever sessions they had. It is two
+// transactions without operations, in a session of the recorder's own. Their seq numbers leave
+// room for the missing ones. A gap in the session of a dropped transaction would not show if
+// the session ends with it, or if it has no session.
 func (r *Recorder) gap(lost int64) [][]byte {
 	now := time.Now().UnixNano()
 	mark := func() []byte {

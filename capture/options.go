@@ -48,23 +48,21 @@ func WithKey(secret []byte) Option { return func(o *Options) { o.Key = secret } 
 // reads the findings may see.
 func WithPlainValues() Option { return func(o *Options) { o.PlainValues = true } }
 
-// WithHashedKeys hashes keys too. What stands before the first slash stays: it is
-// the table, by which the monitor groups keys. The order of keys is lost, so that a
-// range is recorded as reads of the rows it returned: that other rows were not there
-// is not checked.
+// WithHashedKeys hashes keys too. The part before the first slash stays: it is the table, by
+// which the monitor groups keys. The order of keys is lost. So a range is recorded as reads of
+// the rows it returned. The absence of other rows is not checked.
 func WithHashedKeys() Option { return func(o *Options) { o.HashedKeys = true } }
 
 // WithEpoch names a run, a restore or a failover reset.
 func WithEpoch(name string) Option { return func(o *Options) { o.Epoch = name } }
 
-// WithSampling records the operations on one in n keys, and leaves out all others.
-// The choice is that of the key's CRC-32 (IEEE), so it is the same in every process.
-// A transaction without an operation on a recorded key has no record.
+// WithSampling records the operations on one in n keys, and leaves out all others. The key's
+// CRC-32 (IEEE) decides, so the choice is the same in every process. A transaction without an
+// operation on a recorded key has no record.
 //
-// That is sound, as dropping transactions is not: what is recorded is all that
-// happened to these keys, and an anomaly among them is one of the database. One that
-// needs two keys is found if both are in the sample; [WithSamplingBy] keeps them
-// together.
+// Sampling is sound, and dropping transactions is not. The records hold all that happened to
+// these keys, so an anomaly among them is the database's. An anomaly that needs two keys is
+// found if both are in the sample. [WithSamplingBy] keeps them together.
 func WithSampling(n int) Option { return WithSamplingBy(n, nil) }
 
 // WithSamplingBy is [WithSampling] by groups of keys: group names the one of a key,

@@ -31,8 +31,8 @@ func (b *batch) add(line []byte) {
 	b.ends = append(b.ends, len(b.data))
 }
 
-// queue is what waits for the sink, in order, the oldest batch first, that being
-// sent included. Its memory is at most max bytes, and maxSpare batches.
+// queue holds the records that wait for the sink, in order, the oldest batch first. The batch
+// that is being sent is included. Its memory is at most max bytes, and maxSpare batches.
 type queue struct {
 	wake chan struct{}             // holds one when there is something to do
 	gap  func(lost int64) [][]byte // the records that tell of lost transactions
@@ -52,11 +52,11 @@ func (q *queue) init(max int, gap func(lost int64) [][]byte) {
 	q.max, q.gap, q.wake = max, gap, make(chan struct{}, 1)
 }
 
-// put queues a record, or counts it as lost; false: there is no room. It waits for nobody but other calls
-// of this queue, each of which copies a few records at most.
+// put queues a record, or counts it as lost; false: there is no room. It waits only for other
+// calls of this queue, and each of them copies a few records at most.
 //
-// Once it was full a quarter must be free again, so that what is dropped is one
-// stretch of time. What was lost is told before the record, which may have read it.
+// Once it was full a quarter must be free again, so that the dropped records are one stretch of
+// time. The loss is told before the record, which may have read a lost write.
 func (q *queue) put(line []byte) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -99,7 +99,7 @@ func (q *queue) signal() {
 	}
 }
 
-// lose counts transactions of which there is no record.
+// lose counts transactions without a record.
 func (q *queue) lose(n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

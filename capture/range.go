@@ -17,7 +17,7 @@ type Scan struct {
 	Limit int    // how many rows were asked for at most; 0: all
 }
 
-// Row is what a scan returned of one key.
+// Row is one key with its value, as a scan returned it.
 type Row struct {
 	Key   string
 	Value any
@@ -58,8 +58,8 @@ func (t *Txn) Range(s Scan, rows []Row) {
 	})
 }
 
-// unlimited makes a scan of what one with a limit covered: it ended at its last row,
-// and the rows of a sample would say that it went on.
+// unlimited makes a scan without a limit of the part that a limited one covered. The limited
+// scan ended at its last row. The rows of a sample would say that it went on.
 func unlimited(o *record.Op, rows []Row) {
 	limit := o.Limit
 	o.Limit = 0

@@ -17,7 +17,7 @@ import (
 type Recorder struct {
 	opt      Options
 	hashKey  []byte // nil: nothing is hashed
-	instance string // tells the ids of this recorder from those of all others
+	instance string // tells the ids of this recorder from the ids of all others
 	free     sync.Pool
 
 	txns, sessions atomic.Int64 // made so far

@@ -12,8 +12,8 @@ func (t *Txn) Savepoint(name string) {
 	t.do(func() { t.saved = append(t.saved, savepoint{name, len(t.scratch.ops), t.ops}) })
 }
 
-// RollbackTo notes that the database has rolled back to a savepoint. What was told since then is
-// taken back: writes had no effect, and reads may have shown these writes.
+// RollbackTo notes that the database has rolled back to a savepoint. The operations since then
+// are taken back: writes had no effect, and reads may have shown these writes.
 func (t *Txn) RollbackTo(name string) {
 	t.do(func() {
 		for i := len(t.saved) - 1; i >= 0; i-- {

@@ -110,7 +110,7 @@ func (s *sender) closeSink() {
 	s.closeErr = err
 }
 
-// closed is what the sink said when it was closed, once all is over.
+// closed is the sink's answer to Close, once all is over.
 func (s *sender) closed(ctx context.Context) error {
 	select {
 	case <-s.done:

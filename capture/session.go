@@ -10,8 +10,8 @@ import (
 // transactions follow one another, and the monitor checks that each sees what the
 // session did and saw before. It is never the pooled connection.
 //
-// A transaction that begins while another one of the session runs is recorded
-// without a session: whoever does two things at once is not one client.
+// A transaction that begins while another one of the session runs is recorded without a
+// session. One client does not do two things at once.
 type Session struct {
 	owner *Recorder
 	name  string

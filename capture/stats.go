@@ -7,14 +7,14 @@ type Stats struct {
 	Open      int64 // began, and have not ended; one that grows without end is a missing End
 	Recorded  int64 // put into the queue
 	Delivered int64 // records that the sink took
-	Unsampled int64 // no record: none of their keys is in the sample
+	Unsampled int64 // no record: the sample holds no key of theirs
 	Reduced   int64 // ranges of hashed keys, recorded as reads of their rows
 
 	// Transactions that were dropped, and told to the monitor as missing.
 	Full    int64 // the queue was full, or the recorder closed
 	TooLong int64 // beyond MaxRecord, 100,000 operations, or the sink's own bound
-	// NoJSON: a value has no JSON, such as NaN or a channel, or its method panics; a plain one is nested over
-	// 24 deep or names a field twice; a range has a key that is no UTF-8.
+	// NoJSON: a value has no JSON, such as NaN or a channel, or its method panics. Or a plain
+	// value is nested over 24 deep, or names a field twice. Or a key of a range is not UTF-8.
 	NoJSON int64
 
 	Failures    int64 // writes that failed; they are repeated

@@ -95,8 +95,8 @@ func (s *stmt) query(ctx context.Context, args []driver.NamedValue) (driver.Rows
 	return s.inner.Query(values)
 }
 
-// CheckNamedValue implements [driver.NamedValueChecker]. Where the statement has none, that of
-// the connection is asked, as database/sql does.
+// CheckNamedValue implements [driver.NamedValueChecker]. Where the statement has no checker,
+// the connection's is asked, as database/sql does.
 func (s *stmt) CheckNamedValue(v *driver.NamedValue) error {
 	if n, ok := s.inner.(driver.NamedValueChecker); ok {
 		return n.CheckNamedValue(v)

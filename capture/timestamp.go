@@ -18,7 +18,7 @@ const committedAt = "SELECT (extract(epoch FROM pg_xact_commit_timestamp($1::tex
 // [WithOutcome] tells that the server refused. The monitor uses it under trust-commit-ts=true.
 func WithCommitTimestamps() ConnectorOption { return func(c *connector) { c.stamps = true } }
 
-// stamp asks for the time of the commit of the open transaction. What goes wrong leaves it out.
+// stamp asks for the time of the commit of the open transaction. An error leaves the time out.
 func (c *conn) stamp() {
 	if !c.connector.stamps || c.connector.unstamped.Load() {
 		return

@@ -23,8 +23,8 @@ type container struct {
 	n     int             // names and values so far
 }
 
-// appendTokens appends the canonical text of one JSON value, and refuses what the
-// format does: a name twice in one object, and what is nested too deep.
+// appendTokens appends the canonical text of one JSON value, and refuses what the format
+// refuses. That is a name that comes twice in one object, or a value that is nested too deep.
 func appendTokens(dst, text []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -25,11 +25,10 @@ type Begin struct {
 // Txn is a transaction that runs. A retry is a transaction of its own. Its methods
 // may be called by several goroutines; what they tell is in the order of the calls.
 //
-// Tell only what was answered: an operation that failed, or whose answer did not
-// come, is left out if it reads; a write that may have happened is told, and the
-// outcome says the rest. A value is anything that encoding/json takes, as what the
-// database holds: []byte is text like a string, a time is told in UTC, and a
-// driver.Valuer by its value. nil is a stored null.
+// Tell only what was answered. Leave out a read that failed or got no answer. Tell a write that
+// may have happened: the outcome says the rest. A value is anything that encoding/json takes.
+// It stands for the value that the database holds. []byte is text like a string, a time is told
+// in UTC, and a driver.Valuer by its value. nil is a stored null.
 type Txn struct {
 	mu      sync.Mutex
 	r       *Recorder
@@ -103,8 +102,8 @@ func (t *Txn) do(f func()) {
 	}
 }
 
-// End ends the transaction with its outcome, and hands over its record. What is
-// called afterwards has no effect, a second End too.
+// End ends the transaction with its outcome, and hands over its record. Calls after it have no
+// effect, a second End included.
 func (t *Txn) End(s Status) {
 	if t == nil {
 		return

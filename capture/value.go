@@ -44,7 +44,7 @@ func appendValue(dst []byte, v any, plain bool) ([]byte, error) {
 		if err != nil {
 			return dst, err
 		}
-		return appendValue(dst, value, plain) // which is none of them any more
+		return appendValue(dst, value, plain) // which is not a Valuer any more
 	}
 	text, err := asked(func() ([]byte, error) { return json.Marshal(v) })
 	if err != nil {
@@ -56,7 +56,7 @@ func appendValue(dst []byte, v any, plain bool) ([]byte, error) {
 	return appendTokens(dst, text)
 }
 
-// asked is what a method of the value says. One that panics must not end the service
+// asked is the answer of a method of the value. A method that panics must not end the service
 // because it is watched.
 func asked[T any](method func() (T, error)) (answer T, err error) {
 	defer func() {

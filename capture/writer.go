@@ -4,7 +4,7 @@ package capture
 // xmin. It is not recorded. The last one counts.
 func (t *Txn) SetWriter(id string) { t.do(func() { t.writer = id }) }
 
-// Writer is what SetWriter noted, "" if the transaction has ended.
+// Writer is the text that SetWriter noted, "" if the transaction has ended.
 func (t *Txn) Writer() (id string) {
 	t.do(func() { id = t.writer })
 	return id

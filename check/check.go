@@ -16,9 +16,9 @@ import (
 // Seq, Start, End, StartTS, CommitTS, From and To count if they are not zero; one that is zero counts
 // with its flag ([event.HasSeq] and so on).
 //
-// An error names a record that is none (without an id or a status, or with an operation
-// that docs/format.md refuses), or an option that is wrong. What is wrong with the database is
-// no error: it is in the result.
+// An error names a bad record or a wrong option. A record is bad without an id or a status, or
+// with an operation that docs/format.md refuses. A fault of the database is not an error: it is
+// in the result.
 func History(records []event.Record, options ...Option) (*Result, error) {
 	for i := range records {
 		if err := values(&records[i]); err != nil {
@@ -35,10 +35,10 @@ func History(records []event.Record, options ...Option) (*Result, error) {
 	return result, nil
 }
 
-// Reader judges a history in any of the formats of docs/format.md, which is recognised by
-// its content: JSON lines of records, or what another checker wrote. A record that cannot be
-// decoded is in [Result.Bad], and makes verdicts Unknown that it could have changed. An error
-// says that in cannot be read, or holds no history.
+// Reader judges a history in any of the formats of docs/format.md: JSON lines of records, or
+// the file of another checker. The content tells the format. A record that cannot be decoded is
+// in [Result.Bad], and makes verdicts Unknown that it could have changed. An error says that in
+// cannot be read, or holds no history.
 func Reader(in io.Reader, options ...Option) (*Result, error) {
 	return judge("reader", in, options)
 }
@@ -76,7 +76,7 @@ func run(w *whole.Whole, name string) (*Result, error) {
 	return resultOf(r, bad), nil
 }
 
-// settings are those of monitor check without flags, changed by the options.
+// settings are the settings of monitor check without flags, changed by the options.
 func settings(options []Option) (*whole.Whole, error) {
 	o := defaults()
 	var faults []error

@@ -18,11 +18,11 @@
 // One [event.Record] a transaction, as its client saw it; docs/format.md says what each
 // field means. Three things decide what a verdict is worth:
 //
-//   - Status is what the client knows. A commit that timed out is [event.Unknown], never
+//   - Status is the outcome as the client knows it. A commit that timed out is [event.Unknown], never
 //     [event.Aborted].
 //   - Every write of a key installs a value of its own, so that a read names its writer.
 //     Read a register before you write it, or append to lists: the order of writes shows.
-//   - Session and Seq are those of one single-threaded client. Without them the levels that
+//   - Session and Seq belong to one single-threaded client. Without them the levels that
 //     begin with "strong-session-" are [Unknown] at best. [Expect] of a product is one of these.
 //
 // Values are JSON texts: 7 is "7", and the text seven is "\"seven\"". A read that found nothing has
@@ -33,10 +33,10 @@
 //
 // # Stability
 //
-// The functions, types, fields and constants of this package keep their names and meaning
-// until the next major version, as do the fields of [event.Record], [event.RecordOp] and
-// [finding.Finding] that docs/format.md and docs/findings.md name. Fields, levels and kinds of finding
-// are added in minor versions, and so are verdicts: a level that was Unknown may become
-// OK or Violated when the checker learns more. Texts for people may change at any time: do not parse
-// them.
+// The functions, types, fields and constants of this package keep their names and meaning until
+// the next major version. So do the fields of [event.Record], [event.RecordOp] and
+// [finding.Finding] that docs/format.md and docs/findings.md name. Fields, levels and kinds of
+// finding are added in minor versions. Verdicts are refined in minor versions too: a level that
+// was Unknown may become OK or Violated when the checker learns more. Texts for people may
+// change at any time: do not parse them.
 package check

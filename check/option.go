@@ -8,9 +8,9 @@ import (
 	"github.com/isowatch/isowatch/internal/whole"
 )
 
-// Levels by name, weak ones first. With [StrongSession] before it a level also asks that the
-// transactions of a session keep their order, with [Strong] that those do which did not overlap
-// in real time.
+// Levels by name, weak ones first. With [StrongSession] before it, a level also asks that the
+// transactions of a session keep their order. With [Strong], it also asks this of transactions
+// that did not overlap in real time.
 const (
 	ReadUncommitted     = "read-uncommitted"
 	ReadCommitted       = "read-committed"
@@ -29,8 +29,8 @@ const (
 	Strong        = "strong-"
 )
 
-// Option changes what is asked of a history. Of several [Levels] or [Expect] the last one
-// counts; contracts add up.
+// Option changes what is asked of a history. If [Levels] or [Expect] is given several times,
+// the last one counts. Contracts add up.
 type Option func(*options) error
 
 type options struct {
@@ -50,11 +50,12 @@ func Levels(names ...string) Option {
 }
 
 // Expect is the level that [Result.Verdict] is about: one by name, or what a product promises
-// at a setting, such as "postgresql/repeatable-read" (docs/databases.md). It is the only level that is
-// judged, unless [Levels] names others.
+// at a setting, such as "postgresql/repeatable-read" (docs/databases.md). No other level is
+// judged, unless [Levels] names some.
 //
-// Transactions that say that they asked for less (Isolation in their records) are judged by what
-// they asked for, and the level is then Unknown at best; Contract("isolation=ignore") judges all by this one.
+// A record may say that its transaction asked for less (Isolation). Such a transaction is
+// judged by the level that it asked for, and the expected level is then Unknown at best.
+// Contract("isolation=ignore") judges all transactions by this level.
 func Expect(name string) Option {
 	return func(o *options) error {
 		o.expecting = true
@@ -63,7 +64,7 @@ func Expect(name string) Option {
 }
 
 // Contract says what was recorded, in the words of docs/configuration.md, such as
-// "start=existing,isolation=ignore". What it does not name stays: capture=complete, start=empty,
+// "start=existing,isolation=ignore". The other keys stay: capture=complete, start=empty,
 // unmonitored-writers=no, deletes=recorded, value-identity=unique.
 func Contract(settings string) Option {
 	return func(o *options) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // told is r with the flags of the fields that are set: one who gives a Seq need not say that
-// there is one. Of a field that is 0 only its flag says that it was given.
+// there is one. If a field is 0, only its flag says that it was given.
 func told(r event.Record) event.Record {
 	for _, x := range []struct {
 		set  bool
@@ -34,7 +34,7 @@ func told(r event.Record) event.Record {
 	return r
 }
 
-// values says which value of r is no JSON text.
+// values says which value of r is not a JSON text.
 func values(r *event.Record) error {
 	for i := range r.Ops {
 		o := &r.Ops[i]

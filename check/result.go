@@ -36,7 +36,7 @@ type BadRecord struct{ Position, Reason string }
 type Result struct {
 	Transactions int64   // distinct ones
 	Levels       []Level // that were judged, weak ones first
-	// Findings are what is wrong, in the order in which it was found; with [Text] each reads
+	// Findings are the faults, in the order in which they were found. With [Text] each reads
 	// like a proof. Those with Expected are allowed by every level that was asked for.
 	Findings []finding.Finding
 	Bad      []BadRecord

@@ -8,8 +8,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// Advice is what a finding says for a person who has to act on it. It is empty for an anomaly
-// that has no page.
+// Advice is a finding's text for a person who has to act on it. It is empty for an anomaly that
+// has no page.
 type Advice struct {
 	Causes []string // the likely ones, the likeliest first
 	Next   []string // what to do, in this order
@@ -18,9 +18,9 @@ type Advice struct {
 // maxCauses is how many causes a person reads of a finding.
 const maxCauses = 5
 
-// AdviceOn is what the page of the anomaly says to somebody who has a finding of it and expects e.
-// With a product, it is about that product and its setting only. Without one, causes of products
-// are told with the settings that have them.
+// AdviceOn is the advice of the anomaly's page to somebody who has a finding of it and expects
+// e. With a product, it is about that product and its setting only. Without one, causes of
+// products are told with the settings that have them.
 func AdviceOn(anomaly string, e Expected) Advice {
 	p, ok := advisedBy(anomaly)
 	if !ok {
@@ -54,7 +54,7 @@ const levelStep = "**Level**: "
 // ruledStep begins a step for those whose level forbids the anomaly.
 const ruledStep = "**If your level forbids it**: "
 
-// entries are those of a list of Markdown.
+// entries are the entries of a list of Markdown.
 func entries(list string) []entry {
 	var all []entry
 	for _, text := range item.Split(list, -1)[1:] {

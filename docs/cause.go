@@ -8,8 +8,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// causes are those of the entries that are possible here, and what the expected level says of the
-// anomaly. First comes what is most frequent.
+// causes are the entries that are possible here, and the expected level's stance on the
+// anomaly. The most frequent one comes first.
 func (o occurrence) causes(list []entry) []string {
 	strong, others := divide(list, func(e entry) bool { return e.strong })
 	frequent, all := everywhere(strong), everywhere(others)
@@ -57,7 +57,7 @@ func everywhere(list []entry) []string {
 	return causes
 }
 
-// name is what is expected.
+// name is the name of the expected level or setting.
 func (o occurrence) name() string {
 	if s, ok := o.setting(); ok {
 		return s.String()
@@ -113,8 +113,8 @@ func (o occurrence) allowed() string {
 	return o.name() + " allows it" + noFault
 }
 
-// ofProducts are the causes that only some products have: without the settings' names where one
-// is expected. Those of settings that promise less than the expected level are apart.
+// ofProducts are the causes that only some products have, without the settings' names where one
+// is expected. Causes of settings that promise less than the expected level are apart.
 func (o occurrence) ofProducts(list []entry) (causes, less []string) {
 	of, known := o.setting()
 	for _, e := range list {
@@ -145,8 +145,8 @@ func (o occurrence) isWeaker(name string) bool {
 	return err == nil && o.stance() == forbids && !l.Implies(o.Level)
 }
 
-// rulesOut says whether the name is one of a setting that forbids the anomaly: what breaks it there
-// is no cause where the expected level allows it.
+// rulesOut says whether the name belongs to a setting that forbids the anomaly. A cause that
+// breaks this setting does not count where the expected level allows the anomaly.
 func (o occurrence) rulesOut(name string) bool {
 	l, _, err := isolation.ParseExpected(name)
 	return err == nil && l.Forbids(o.anomaly) == isolation.Ruled

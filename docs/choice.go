@@ -9,8 +9,8 @@ type choice struct {
 	asked   string // how to see which one it was
 }
 
-// choices are those of the products of package isolation. The variables are those that the
-// probe asks for (probe/postgres, probe/mysql); the others are from docs/databases.md.
+// choices are the choices of the products of package isolation. The probe asks for the
+// variables (probe/postgres, probe/mysql); the others are from docs/databases.md.
 var choices = map[string]choice{
 	"postgresql":  {"PostgreSQL", "default_transaction_isolation, SET TRANSACTION, a driver, a pool or an ORM can choose it", "Ask on a connection of the application: SHOW transaction_isolation"},
 	"mysql":       {"MySQL", "transaction_isolation, SET TRANSACTION, a driver, a pool or an ORM can choose it", "Ask on a connection of the application: SELECT @@transaction_isolation"},

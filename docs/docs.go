@@ -1,6 +1,6 @@
-// Package docs holds the pages that the program can show: one for each kind of finding
-// (anomalies), what others call anomalies (phenomena.md), the forms of anomalies (session-order.md,
-// real-time.md), and what each level promises (levels.md).
+// Package docs holds the pages that the program can show. There is one for each kind of finding
+// (anomalies), and one for other names of anomalies (phenomena.md). Others are the forms of
+// anomalies (session-order.md, real-time.md), and the promise of each level (levels.md).
 package docs
 
 import (
@@ -32,8 +32,8 @@ func Anomalies() []Page {
 	return pages
 }
 
-// TitleOf is what the anomaly is called in words: the title of its page in small letters, with
-// what the variant adds. "" if it has no page.
+// TitleOf is the anomaly's name in words: the title of its page in small letters, with the
+// variant's addition. "" if it has no page.
 func TitleOf(anomaly string) string {
 	p, ok := Find(Anomalies(), anomaly)
 	if !ok {
@@ -49,7 +49,7 @@ func Levels() []Page { return sections("levels.md") }
 // Phenomena are the sections of phenomena.md: anomalies that findings have no such name for.
 func Phenomena() []Page { return sections("phenomena.md") }
 
-// sections are those of a file that have names.
+// sections are the sections of a file that have names.
 func sections(file string) []Page {
 	text, _ := files.ReadFile(file)
 	var pages []Page
@@ -90,7 +90,7 @@ func pageOf(text, heading string) Page {
 	return p
 }
 
-// Named is the page with exactly that name, but for capitals.
+// Named is the page with exactly that name, in any case of letters.
 func Named(pages []Page, name string) (Page, bool) {
 	for _, p := range pages {
 		if slices.ContainsFunc(p.Names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(name)) }) {
@@ -117,7 +117,7 @@ func plain(name string) string {
 	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
 }
 
-// Section is what stands below a heading of the page, "" if it has none of that name.
+// Section is the text below a heading of the page, "" if the page lacks that heading.
 func (p Page) Section(heading string) string {
 	_, rest, _ := strings.Cut(p.Text, "\n## "+heading+"\n")
 	text, _, _ := strings.Cut(rest, "\n## ")

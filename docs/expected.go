@@ -7,7 +7,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// Expected is what is expected of the database that a finding is about. The zero value: nothing is.
+// Expected is the expectation of the database that a finding is about. The zero value: nothing
+// is.
 type Expected struct {
 	Setting string          // of a product, such as postgresql/repeatable-read; "": only a level is expected
 	Level   isolation.Level // what Setting stands for
@@ -31,7 +32,7 @@ type occurrence struct {
 	Expected
 }
 
-// stance is what the expected level says of an anomaly.
+// stance is the expected level's stance on an anomaly.
 type stance int
 
 const (
@@ -69,8 +70,8 @@ func (o occurrence) weaker(of isolation.Setting) []string {
 	return names
 }
 
-// mend is the weakest setting of the product that forbids the anomaly: that of the same name
-// without replicas, if it does. false: none does.
+// mend is the weakest setting of the product that forbids the anomaly: the setting of the same
+// name without replicas, if it does. false: none does.
 func (o occurrence) mend(of isolation.Setting) (isolation.Setting, bool) {
 	ofKeys := o.Level == isolation.Level{Special: isolation.Linearizable} // mended by transactions only
 	settings := slices.DeleteFunc(isolation.Settings(of.Product), func(s isolation.Setting) bool {

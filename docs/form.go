@@ -11,10 +11,10 @@ import (
 // form is a variant of an anomaly: its cycle has session order or real time on it.
 type form struct {
 	suffix string   // of the anomaly's name
-	title  string   // in words, behind that of the plain form
+	title  string   // in words, behind the plain form's title
 	on     string   // what is on the cycle
 	called []string // the ends of titles that findings of it have
-	file   string   // its causes and steps, which are other ones than those of the plain form
+	file   string   // its causes and steps, which differ from the plain form's
 }
 
 var forms = []form{
@@ -32,8 +32,8 @@ func formOf(anomaly string) (f form, plainForm string, ok bool) {
 	return form{}, anomaly, false
 }
 
-// FormPage is the page of a form of an anomaly, by its name or its title: G0-realtime, or "write
-// cycle in real time". false: the name is no such one.
+// FormPage is the page of a form of an anomaly, by its name or its title: G0-realtime, or
+// "write cycle in real time". false: the name is not a form's.
 func FormPage(name string) (Page, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, f := range forms {
@@ -64,10 +64,10 @@ func FormPage(name string) (Page, bool) {
 	return Page{Title: of.Title + " " + f.title, Names: []string{anomaly}, Text: b.String()}, true
 }
 
-// heading is that of the section of a page that shows the form, where it has one.
+// heading is the heading of a page's section that shows the form, where it has one.
 func (f form) heading() string { return strings.ToUpper(f.title[:1]) + f.title[1:] }
 
-// settingsOfForm is what the page of the plain form says of settings against this one.
+// settingsOfForm is the text of the plain form's page about settings against this one.
 func settingsOfForm(anomaly string) string {
 	f, _, _ := formOf(anomaly)
 	return fmt.Sprintf("%s (`%s`), %s", f.heading(), anomaly, forbidding(anomaly))

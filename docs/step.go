@@ -8,7 +8,7 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// steps are those of the entries that are to be taken here.
+// steps are the entries that are to be taken here.
 func (o occurrence) steps(list []entry) []string {
 	of, known := o.setting()
 	var steps []string
@@ -33,7 +33,8 @@ func (o occurrence) steps(list []entry) []string {
 	return append(steps, o.lastSteps(steps)...)
 }
 
-// lastSteps are what is left to do about what the level forbids, when the others are taken.
+// lastSteps are the steps that are left against an anomaly that the level forbids, when the
+// others are taken.
 func (o occurrence) lastSteps(others []string) []string {
 	const report = "report it to the product"
 	var steps []string
@@ -49,7 +50,7 @@ func (o occurrence) lastSteps(others []string) []string {
 	return steps
 }
 
-// levelSteps are what to do about the level.
+// levelSteps are the steps about the level.
 func (o occurrence) levelSteps() []string {
 	switch o.stance() {
 	case forbids:
@@ -65,7 +66,7 @@ func (o occurrence) levelSteps() []string {
 	return []string{fmt.Sprintf("Does the level allow it? If you cannot live with it, use a setting that forbids it: monitor explain %s names them.", o.page())}
 }
 
-// page is what to ask explain for, to read of this form of the anomaly.
+// page is the name to ask explain for, to read of this form of the anomaly.
 func (o occurrence) page() string {
 	p, _ := Find(Anomalies(), o.anomaly)
 	f, _, _ := formOf(o.anomaly)

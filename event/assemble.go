@@ -14,10 +14,10 @@ const (
 	DefaultMaxBytes = 512 << 20 // of open transactions together
 )
 
-// Assembler puts operation-level records together into transactions. It has no
-// clock: what never finishes becomes unknown when Expire is told so, or when
-// the limits on what is open are reached (the longest open one first). The
-// same parts in the same order give the same transactions.
+// Assembler puts operation-level records together into transactions. It has no clock. A
+// transaction that never finishes becomes unknown when Expire is called. The longest open one
+// also becomes unknown when a limit on the open ones is reached. The same parts in the same
+// order give the same transactions.
 //
 // The zero Assembler is ready. One goroutine uses it at a time.
 type Assembler struct {
@@ -85,10 +85,9 @@ func (a *Assembler) Len() int { return len(a.byID) }
 // open, or too long ones.
 func (a *Assembler) Evicted() uint64 { return a.evicted }
 
-// Oldest is the least start of the source's open transactions: since is that of
-// all that were open at any time since the latest Add began, those that it
-// finished too; now is that of those which still are. math.MaxInt64 stands for
-// none that has a start.
+// Oldest is the least start of the source's open transactions. now is about those that are
+// still open. since is about all that were open at any time since the latest Add began,
+// including those that it finished. math.MaxInt64 stands for no transaction with a start.
 func (a *Assembler) Oldest(source []byte) (since, now int64) {
 	s := a.sources[string(source)]
 	if s == nil {
@@ -98,9 +97,8 @@ func (a *Assembler) Oldest(source []byte) (since, now int64) {
 	return s.since, s.least()
 }
 
-// Add takes the parts of b and puts the transactions that they finish among the
-// whole ones of b, where the finishing record stood, and a BadRecord for each
-// part that fits nothing.
+// Add takes the parts of b. It puts the transactions that they finish among the whole ones of
+// b, at the place of the finishing record. A part that does not fit gives a BadRecord.
 func (a *Assembler) Add(b *Batch) {
 	if a.byID == nil {
 		a.byID = make(map[Hash]*openTxn)
@@ -330,10 +328,9 @@ func (a *Assembler) finish(b *Batch, open *openTxn, pos Position, raw []byte) *T
 	return t
 }
 
-// Expire makes the open transactions of the source whose start lies more than
-// maxTxn (ns) before reached unknown, and appends them to b by order of arrival.
-// The end of such a transaction is start + maxTxn: nothing is concluded from when
-// an unknown one ended.
+// Expire makes open transactions of the source unknown if their start lies more than maxTxn
+// (ns) before reached. It appends them to b by order of arrival. The end of such a transaction
+// is start + maxTxn: no conclusion rests on the end of an unknown one.
 func (a *Assembler) Expire(b *Batch, source []byte, reached, maxTxn int64) {
 	s := a.sources[string(source)]
 	if s == nil {

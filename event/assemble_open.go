@@ -89,7 +89,7 @@ func (a *Assembler) insert(open *openTxn, source []byte) {
 	a.bytes += open.size()
 }
 
-// size is what open counts against MaxBytes.
+// size is the number of bytes by which open counts against MaxBytes.
 func (open *openTxn) size() int {
 	n := openOverhead + open.head
 	for _, op := range open.ops {

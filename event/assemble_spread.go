@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Pieces of a transaction that are spread over partitions come in any order. Those
-// before the begin open the transaction early; the last record, which counts the
-// operations, waits for what is missing. What never comes makes a dead letter of
-// the whole, since half a transaction would raise false alarms.
+// Pieces of a transaction that are spread over partitions come in any order. Those before the
+// begin open the transaction early; the last record, which counts the operations, waits for
+// what is missing. If a piece never comes, the whole becomes a dead letter, since half a
+// transaction would raise false alarms.
 
 // spreadEnd is the last record of a spread transaction, until all pieces have come.
 type spreadEnd struct {
@@ -176,7 +176,7 @@ func (a *Assembler) name(open *openTxn) string {
 	return r.ID
 }
 
-// abandon makes a dead letter of a spread transaction of which a piece never came.
+// abandon makes a dead letter of a spread transaction if a piece of it never came.
 func (a *Assembler) abandon(b *Batch, open *openTxn) {
 	pos, partition, reason := open.pos, open.partition, fmt.Sprintf("txn %q has no begin", a.name(open))
 	var raw []byte

@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// What is open is kept in a log: each round of a caller, a step, writes what it
-// changed, so that a round costs what it brought and not what is open. What is open
-// without a change is written again now and then, the oldest first, as many bytes as
-// the changes had: so the log holds about three times what is open, and its beginning
-// can go. Integers and texts are those of the compact record.
+// Open transactions are kept in a log. In each round (a step) the caller writes its changes. So
+// a round costs as much as it brought, and not as much as is open. Now and then an unchanged
+// open transaction is written again, the oldest first, as many bytes as the changes had. So the
+// log holds about three times what is open, and its beginning can go. Integers and texts have
+// the form of the compact record.
 //
 //	byte  assemblerVersion
 //	uint  evicted
@@ -46,10 +46,10 @@ const (
 // assemblyLog says what of an assembler's state is in its log.
 type assemblyLog struct {
 	changed []change // since the latest round, also what is gone
-	gone    []uint64 // serials of transactions of which the log speaks
+	gone    []uint64 // serials of transactions that are in the log
 	first   *openTxn // those in the log, by the round that wrote them whole, a list
 	last    *openTxn
-	round   uint64 // the latest that wrote anything; 0: none of this assembler
+	round   uint64 // the latest that wrote anything; 0: this assembler has written nothing
 	credit  int    // bytes that may be written again
 }
 
@@ -58,7 +58,7 @@ type change struct {
 	serial uint64 // open.serial, unless open is gone or was used again
 }
 
-// logged is what the log holds of an open transaction.
+// logged describes the part of an open transaction that is in the log.
 type logged struct {
 	changed    bool
 	ended      bool
@@ -78,9 +78,9 @@ func (a *Assembler) change(open *openTxn) {
 // roundCost is about what an entry of the log costs beside its bytes.
 const roundCost = 256
 
-// AppendChanges appends what has changed since the call before, for [Restored.Add]:
-// nothing when nothing has, but in the first call of an assembler. Rounds begin at 1
-// and grow; Recorded must be set.
+// AppendChanges appends the changes since the call before, for [Restored.Add]. Without changes
+// it appends only in an assembler's first call. Rounds begin at 1 and grow; Recorded must be
+// set.
 func (a *Assembler) AppendChanges(dst []byte, round uint64) []byte {
 	l := &a.log
 	if len(l.changed) == 0 && len(l.gone) == 0 && l.round != 0 {
@@ -209,7 +209,7 @@ func appendBytes(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// Restored is what a log holds. The zero value is that of an empty one.
+// Restored is the content of a log. The zero value stands for an empty log.
 type Restored struct {
 	evicted  uint64
 	bySerial map[uint64]*openTxn // looked up, never ranged over
@@ -244,8 +244,8 @@ func (r *Restored) Add(round uint64, changes []byte) error {
 	return nil
 }
 
-// change reads what a round wrote of one transaction. It may be one of which the log
-// does not hold the beginning any more: it is gone later.
+// change reads what a round wrote of one transaction. Its beginning may have left the log
+// already: then a later round says that it is gone.
 func (r *Restored) change(in *recordReader) {
 	serial, flags := in.uint(), in.byte()
 	open := r.bySerial[serial]

@@ -1,6 +1,6 @@
 package event
 
-// What readers of other formats need to fill a Batch.
+// Readers of other formats fill a Batch with these functions.
 
 // HashText is the Hash of a key's text or of a value's canonical text.
 func HashText(text []byte) Hash { return hashBytes(text) }

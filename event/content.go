@@ -51,8 +51,8 @@ func foldExtra(h uint64, b *Batch, x *Extra) uint64 {
 	return h
 }
 
-// fold mixes two words into one by a 128-bit product, as wyhash does; the
-// constants, two of wyhash's own, keep a zero word from absorbing the other.
+// fold mixes two words into one by a 128-bit product, as wyhash does. The constants, two of
+// wyhash's own, keep a zero word from absorbing the other.
 func fold(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^0xa0761d6478bd642f, b^0xe7037ed1a0b428db)
 	return hi ^ lo

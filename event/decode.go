@@ -15,7 +15,7 @@ const maxRaw = 64 << 10
 // Decoder turns records into batches. The zero Decoder is ready; it keeps
 // scratch memory between records, so one goroutine uses it at a time.
 type Decoder struct {
-	// Source is that of records that name none; "": DefaultSource.
+	// Source is given to records that name no source; "": DefaultSource.
 	Source string
 
 	rec  []byte // the record being scanned
@@ -203,8 +203,8 @@ func (d *Decoder) object(f *fields, object, depth int, b *Batch) int {
 	}
 }
 
-// usualName is the field that the name at i spells and the offset behind the
-// name, or -1 where the name is none of the usual ones and fieldName is needed.
+// usualName is the field that the name at i spells, and the offset behind the name. The offset
+// is -1 if the name is not a usual one: then fieldName is needed.
 func (d *Decoder) usualName(i int) (field, int) {
 	if i+9 > len(d.rec) || d.rec[i] != '"' {
 		return noField, -1
@@ -218,8 +218,8 @@ func (d *Decoder) usualName(i int) (field, int) {
 	return id, i + 2 + n/8
 }
 
-// fieldName is the field that the name at i spells, noField for an unknown one
-// that the object had not yet, and the offset behind the name, or -1.
+// fieldName is the field that the name at i spells, and the offset behind the name, or -1. The
+// field is noField for an unknown name that is new to the object.
 func (d *Decoder) fieldName(i int, names openObject) (field, int) {
 	name, ok := d.name(i)
 	if !ok {

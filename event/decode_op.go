@@ -179,9 +179,8 @@ func (d *Decoder) read(b *Batch, f *fields, o *Op, brace int) bool {
 	return true
 }
 
-// readElems completes the elements of o's value, whose places the scan left at
-// the end of b.Elems. Those of an array that had to be rewritten are found
-// again in its canonical text.
+// readElems completes the elements of o's value, whose places the scan left at the end of
+// b.Elems. If an array had to be rewritten, its elements are found again in its canonical text.
 func (d *Decoder) readElems(b *Batch, f *fields, o *Op, v token) {
 	if v.dirty {
 		b.Elems = b.Elems[:f.firstElem]

@@ -6,10 +6,10 @@ import (
 	"github.com/isowatch/isowatch/event/record"
 )
 
-// envelope reads the record that a CloudEvent in structured mode carries: the
-// object in data, or the bytes in data_base64, JSON or one Records message. The
-// envelope's own attributes say nothing here: its source is a producer, not a
-// database, and its time is not that of a client.
+// envelope reads the record that a CloudEvent in structured mode carries: the object in data,
+// or the bytes in data_base64, JSON or one Records message. The envelope's own attributes say
+// nothing here: its source is a producer, not a database, and its time does not come from a
+// client.
 func (d *Decoder) envelope(b *Batch, pos Position) bool {
 	if d.wrapped {
 		return d.fail(0, "a CloudEvent within a CloudEvent")
@@ -36,8 +36,7 @@ func (d *Decoder) envelope(b *Batch, pos Position) bool {
 	return d.fail(int(max(data.off, bytes.off)), "the data of a CloudEvent is neither an object nor data_base64")
 }
 
-// envelopeBytes reads the record in data_base64. What is wrong in it is told by
-// the place of the field.
+// envelopeBytes reads the record in data_base64. An error names the place of the field.
 func (d *Decoder) envelopeBytes(b *Batch, pos Position, t token) bool {
 	text := d.rec[t.off+1 : t.end-1]
 	if t.dirty {

@@ -1,13 +1,11 @@
-// Package event is the vocabulary of Isowatch: a finished transaction with its
-// operations as a client saw them (docs/format.md), the position it was read
-// from, and the codecs that turn bytes into it.
+// Package event is the vocabulary of Isowatch. A record is a finished transaction, with its
+// operations as a client saw them (docs/format.md) and the position it was read from. The
+// codecs turn bytes into records.
 //
-// Records are decoded into a [Batch], a structure of arrays that is reused from
-// batch to batch: a transaction names its operations by index, and every text
-// is a [Span] of Batch.Data. Decoding a record whose texts hold no escapes
-// allocates nothing once the arrays have grown. Nothing of a Batch may be kept
-// after the batch was handed back; what outlives it is the compact record of
-// [AppendRecord].
+// Records are decoded into a [Batch], a structure of arrays that is reused from batch to batch.
+// A transaction names its operations by index, and every text is a [Span] of Batch.Data.
+// Decoding a record without escapes in its texts allocates nothing once the arrays have grown.
+// Keep no part of a Batch after it was handed back; keep the compact record of [AppendRecord].
 package event
 
 // Span names bytes of [Batch.Data]. The zero Span is the absent text.

@@ -64,8 +64,8 @@ const (
 	wordSession = 's' | 'e'<<8 | 's'<<16 | 's'<<24 | 'i'<<32 | 'o'<<40 | 'n'<<48
 )
 
-// usualFieldOf finds the field of a name of at most 7 bytes, given as a word;
-// the low byte of rest is what ended the name.
+// usualFieldOf finds the field of a name of at most 7 bytes, given as a word. The low byte of
+// rest is the byte that ended the name.
 func usualFieldOf(word, rest uint64) field {
 	if byte(rest) != '"' {
 		return noField
@@ -190,10 +190,10 @@ func rareFieldOf(name []byte) field {
 	}
 }
 
-// nameSet finds names that occur twice in one object. Objects nest, so it is a
-// stack: an object's names lie above those of the objects around it. Up to
-// fewNames it compares them one by one; a wider object moves to a map, so that
-// a record of a million names costs no more than its length.
+// nameSet finds names that occur twice in one object. Objects nest, so it is a stack: an
+// object's names lie above the names of the objects around it. Up to fewNames it compares them
+// one by one. A wider object moves to a map, so that a record of a million names costs no more
+// than its length.
 type nameSet struct {
 	stack   []xxh3.Uint128
 	wide    map[wideName]struct{}

@@ -88,7 +88,7 @@ func (d *Decoder) markFits(b *Batch, m *Mark, started bool) bool {
 	return true
 }
 
-// protoMark appends a mark of which t and h hold the fields.
+// protoMark appends the mark that has its fields in t and h.
 func (d *Decoder) protoMark(b *Batch, t *Txn, h *protoHead) bool {
 	m := Mark{Pos: t.Pos, Source: b.Text(t.Source), Epoch: b.Text(t.Epoch), Name: b.Text(t.Name), Text: b.Text(h.text), Start: h.start, End: h.end}
 	m.HasEnd = h.mask>>pEnd&1 != 0
@@ -98,9 +98,9 @@ func (d *Decoder) protoMark(b *Batch, t *Txn, h *protoHead) bool {
 	return d.markFits(b, &m, h.mask>>pStart&1 != 0)
 }
 
-// moveMarks puts the marks from the next one on that came behind at most these transactions and
-// operation-level records before the transaction that gets the index to. It returns the first
-// that stays.
+// moveMarks moves marks, from the next one on, before the transaction that gets the index to.
+// It moves those that came behind at most these transactions and operation-level records, and
+// returns the first that stays.
 func (b *Batch) moveMarks(next, txns, parts, to int) int {
 	for next < len(b.Marks) && int(b.Marks[next].Before) <= txns && int(b.Marks[next].parts) <= parts {
 		b.Marks[next].Before = uint32(to)

@@ -2,8 +2,8 @@ package event
 
 import "github.com/isowatch/isowatch/event/record"
 
-// What package record holds, under the names that it has here. An Op of that
-// package is a RecordOp here: the Op of this one belongs to a Batch.
+// These are the types of package record. Its Op is a RecordOp here, since an Op of this package
+// belongs to a Batch.
 type (
 	Record    = record.Record
 	RecordOp  = record.Op

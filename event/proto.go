@@ -46,8 +46,8 @@ func (d *Decoder) decodeProtoRecord(b *Batch, pos Position, rec []byte) {
 	d.bad(b, pos, rec)
 }
 
-// protoFits copies rec into b.Data. What its values take as JSON text is at most
-// 6 times as long: a control character becomes six.
+// protoFits copies rec into b.Data. Its values as JSON text are at most 6 times as long: a
+// control character becomes six.
 func (d *Decoder) protoFits(b *Batch, rec []byte) bool {
 	switch {
 	case len(rec) > MaxRecord:
@@ -75,7 +75,7 @@ const (
 // protoMarkType is TYPE_MARK.
 const protoMarkType = uint64(Abort) + 1
 
-// protoHead is what a record says beside its operations and what Txn holds.
+// protoHead holds the fields of a record that are neither operations nor in Txn.
 type protoHead struct {
 	mask       uint64
 	kind       uint64 // type

@@ -103,7 +103,7 @@ func (d *Decoder) appendProtoJSON(b *Batch, v *wireField, depth int, elems bool)
 		return absent, false
 	}
 	rec := d.rec
-	d.rec = rec[:v.end] // offsets stay those of the record
+	d.rec = rec[:v.end] // offsets still count from the record's beginning
 	defer func() { d.rec = rec }()
 	start := d.space(int(v.off))
 	t, ok := d.value(start, depth)

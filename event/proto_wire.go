@@ -74,8 +74,8 @@ func (d *Decoder) varint(i, end int) (uint64, int) {
 	return n, i + size
 }
 
-// once notes that a message has the field, and fails when it had it before or
-// when its wire type is another one. names are those of the fields.
+// once notes that a message has the field, and fails when it had it before or when its wire
+// type is another one. names are the names of the fields.
 func (d *Decoder) once(mask *uint64, f *wireField, at int, wire uint8, names []string) bool {
 	if f.wire != wire {
 		return d.fail(at, names[f.num]+" has another wire type")
@@ -87,9 +87,9 @@ func (d *Decoder) once(mask *uint64, f *wireField, at int, wire uint8, names []s
 	return true
 }
 
-// RecordsPrefix is the length of the first record of a Records message, its tag
-// and length included: 0 when data, which may be cut anywhere, does not hold
-// all of it, and -1 when it is none, or longer than MaxRecord.
+// RecordsPrefix is the length of the first record of a Records message, with its tag and
+// length. It is 0 when data, which may be cut anywhere, does not hold all of the record. It is
+// -1 when data does not begin with a record, or with one longer than MaxRecord.
 func RecordsPrefix(data []byte) int {
 	if len(data) == 0 {
 		return 0

@@ -1,7 +1,7 @@
 package event
 
-// RecordEpoch is the epoch of a compact record, a part of it; nil where it names none or is
-// no record.
+// RecordEpoch is the epoch of a compact record, a part of rec. It is nil if the record names no
+// epoch, or if rec is not a record.
 func RecordEpoch(rec []byte) []byte {
 	r := recordReader{rec: rec}
 	version, _, has := r.byte(), r.byte(), r.byte()

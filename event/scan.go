@@ -7,7 +7,7 @@ import (
 	"github.com/isowatch/isowatch/event/record"
 )
 
-// class is what a JSON value is, told by its first byte.
+// class is the kind of a JSON value. Its first byte tells it.
 type class uint8
 
 const (
@@ -233,8 +233,8 @@ func (d *Decoder) elements(i, depth int, b *Batch) (end int, dirty bool) {
 	}
 }
 
-// skipObject scans the object whose brace is at i, as part of a value or as an
-// unknown field, and returns the offset behind it, or -1.
+// skipObject scans the object whose brace is at i: a part of a value, or an unknown field. It
+// returns the offset behind the object, or -1.
 func (d *Decoder) skipObject(object, depth int) (end int, dirty bool) {
 	if depth > MaxDepth {
 		return d.failAt(object, "nested more than 32 deep"), false

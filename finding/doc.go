@@ -1,4 +1,4 @@
-// Package finding holds what a finding is, as data: the record that every output prints,
-// and the witness that it rests on, in terms of the recorded operations. What finds, names,
-// explains, verifies and prints findings shares these and nothing else.
+// Package finding holds a finding as data: the record that every output prints, and the witness
+// that it rests on. The witness speaks of the recorded operations. The packages that find,
+// name, explain, verify and print findings share only these types.
 package finding

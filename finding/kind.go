@@ -11,7 +11,7 @@ const (
 	G1a                                      // A read a version whose writers (B one of them) all aborted
 	G1b                                      // A read an intermediate version of B
 	DirtyUpdate                              // A's read shows B's aborted append before a committed one
-	IncompatibleOrder                        // A's list read contradicts that of B
+	IncompatibleOrder                        // A's list read contradicts B's
 	DuplicateElements                        // A's list read shows an element twice
 	FutureRead                               // A read what it appended later
 	GarbageRead                              // A read what nobody wrote

@@ -15,13 +15,14 @@ const (
 // key, a level lets the one come first only.
 const Saturated Label = 1 << 5
 
-// Reread is the label WR of a version that a transaction saw when it had seen
-// another one of the key before: levels below read atomic allow that, and the others
-// need nothing of it.
+// Reread is the label of a second read: a transaction saw a version when it had seen another
+// one of the key before. The edge is a WR. Levels below read atomic allow it, and the others do
+// not need it.
 const Reread Label = 1 << 6
 
-// OtherRow is the label WW of two who wrote, or may have written, two rows of a key: snapshot
-// isolation asks for the order of their commits, and allows that they overlap.
+// OtherRow is the label of two transactions that wrote, or may have written, two rows of a key.
+// The edge is a WW. Snapshot isolation asks for the order of their commits, and allows that
+// they overlap.
 const OtherRow Label = 1 << 7
 
 // String is the label as an edge of a finding prints it.

@@ -2,9 +2,9 @@ package finding
 
 import "github.com/isowatch/isowatch/event"
 
-// Witness is what a finding rests on: transactions with their operations, and
-// the edges of the cycle in order, if it is a cycle. Transactions beyond the
-// cycle are those whose reads show an order.
+// Witness is the evidence of a finding: transactions with their operations, and the edges of
+// the cycle in order, if there is a cycle. Transactions beyond the cycle have reads that show
+// an order.
 type Witness struct {
 	Txns  []event.Record
 	Edges []Dependency
@@ -12,15 +12,16 @@ type Witness struct {
 	// edges then. Numeric: they are numbers in the order of the versions. ByCommit: the
 	// writers' commit timestamps order them.
 	ByVersion, Numeric, ByCommit bool
-	// Rows says that a row that was deleted, and one that was inserted at its key, are two:
-	// of a write and a deletion that replaced one version neither lost an update, and no
-	// order of writes leads from a deletion to an insertion.
+	// Rows says that a deleted row, and a row inserted at its key, are two rows. A write and a
+	// deletion that replaced one version did not lose an update. No order of writes leads from
+	// a deletion to an insertion.
 	Rows bool
 	// Vacant says that deletes may be unseen: that a range or a set did not show a key or an
 	// element says nothing.
 	Vacant bool
-	// Deleted are the keys at which others deleted a row, who are not in the witness, where
-	// orders are tried: who leaves a row there conflicts with no other writer.
+	// Deleted are the keys at which transactions outside the witness deleted a row. It is set
+	// where orders are tried: a transaction that leaves a row there conflicts with no other
+	// writer.
 	Deleted []string
 	// For findings without a cycle: the reader, its operation, and the value.
 	Anomaly AnomalyKind
@@ -29,12 +30,12 @@ type Witness struct {
 	Op    int
 	Key   string
 	Value string
-	// Choices, if there are any, are pairs of writers whose order nobody saw, and reads of
-	// values that several wrote: with the edges, which are then no cycle, they leave no
-	// order that Level allows.
+	// Choices are pairs of writers whose order nobody saw, and reads of values that several
+	// wrote. If there are choices, the edges are not a cycle. Edges and choices together leave
+	// no order that Level allows.
 	Choices []Choice
-	// Repeated are reads of values that several may have written. By themselves they say
-	// nothing; what they say in all cases is a choice.
+	// Repeated are reads of values that several may have written. By themselves they show
+	// nothing. If they show something in every case, they are a choice.
 	Repeated []DuplicateRead
 	Level    string // by its name
 }
@@ -51,17 +52,17 @@ type Dependency struct {
 	// Assumed says that the edge follows from one way out of a choice only.
 	Assumed bool
 	// Past leads from From to Shown by reads, session order and real time: for a forced edge,
-	// of which Shown is the reader. For a ww or rw edge, it is the step between two
-	// that met the two versions one after the other, where that orders them; or it is the
-	// writes of the key, two or more, each behind the one before, that lead to To: from From,
-	// or from the one that From missed.
+	// whose reader is Shown. For a ww or rw edge, Past may be the step between two transactions
+	// that met the two versions one after the other. It is there where that orders the
+	// versions. Or it is two or more writes of the key, each behind the one before, that lead
+	// to To. They begin at From, or at the writer that From missed.
 	Past []Dependency
 }
 
-// Choice is a pair of transactions that both installed a version of a register, or
-// appended to a list, in an order that nobody saw: either A came before B, and so
-// did who read A's version, or the other way round (PolySI, definition 9). With
-// Writers it is a read: A read what one of them had left in a register.
+// Choice is a pair of transactions that both installed a version of a register, or appended to
+// a list, in an order that nobody saw. Either A came before B, and so did the readers of A's
+// version, or the other way round (PolySI, definition 9). With Writers it is a read: A read a
+// value that one of Writers had left in a register.
 type Choice struct {
 	Key     string
 	A, B    int   // indexes into Witness.Txns

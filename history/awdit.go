@@ -4,10 +4,10 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// The text of AWDIT's tests: an operation a line, "w key value" or "r key value";
-// a line of - ends a transaction, one of = a session. A value that nobody wrote
-// is nobody's: there are no initial values. Sessions and transactions are
-// numbered from 1.
+// The text of AWDIT's tests has an operation a line, "w key value" or "r key value". A
+// transaction ends with the line "-", a session with the line "=". There are no initial values:
+// a value that the file does not write has no writer. Sessions and transactions are numbered
+// from 1.
 
 func (p *plain) readAWDIT(s *textScanner) error {
 	session, id := int64(1), int64(1)

@@ -16,8 +16,8 @@ import (
 //	  list of events: u8 write, u64 variable, u64 value, u8 success
 //	  u8 success
 //
-// Every variable begins with 0. Events that failed are left out, also those of
-// transactions that succeeded. Sessions and transactions are numbered from 1.
+// Every variable begins with 0. Events that failed are left out, also in transactions that
+// succeeded. Sessions and transactions are numbered from 1.
 
 const (
 	dbcopEvent = 18 // bytes

@@ -11,8 +11,8 @@ import (
 // HeadBytes of a file are enough to recognise its format.
 const HeadBytes = 4096
 
-// Detect recognises the format of a file by its first bytes; what is none of the
-// others is taken as JSON lines.
+// Detect recognises the format of a file by its first bytes. A file in no other format is taken
+// as JSON lines.
 func Detect(head []byte) Format {
 	if isDBCop(head) { // before proto: the number of a history can be 0x12
 		return DBCop

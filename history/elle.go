@@ -8,17 +8,16 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Histories of Jepsen, Elle and elle-cli: one map an operation, as EDN (a stream,
-// a vector or a list of them) or as JSON.
+// Histories of Jepsen, Elle and elle-cli have one map an operation. They are EDN (a stream, a
+// vector or a list of maps) or JSON.
 //
 //	{:type :invoke, :process 0, :f :txn, :value [[:append 5 1] [:r 5 nil]], :time 12, :index 3}
 //
-// A process completes what it invoked with :ok (it happened), :fail (it did not) or
-// :info (nobody knows), or never. The order of the history is that of real time
-// (Elle): times are those of :time, made to grow by at least 1 ns from line to
-// line. A completion without an invocation has no times, since its start is not
-// known. A process is a session; what is done by something else than a number
-// (:nemesis) is no operation of a client.
+// A process completes what it invoked with :ok (it happened), :fail (it did not) or :info
+// (nobody knows), or never. The history is in the order of real time (Elle). Times come from
+// :time, made to grow by at least 1 ns from line to line. A completion without an invocation
+// has no times, since its start is not known. A process is a session. If the process is not a
+// number (:nemesis), the operation is not a client's.
 
 // elleOp is an operation of a client, from its invocation to its completion.
 type elleOp struct {
@@ -36,8 +35,7 @@ type elleOp struct {
 	refused   bool // a cas that found another value
 }
 
-// value is what is known of the operation's value: what came back, or else what
-// was asked for.
+// value is the operation's value as far as it is known: the answer, or else the request.
 func (o *elleOp) value() *node {
 	if o.completed.kind != nothing {
 		return &o.completed

@@ -8,7 +8,7 @@ import (
 // Format is the form of a file, by its name on the command line.
 type Format string
 
-// The formats. JSONL and Proto are those of package event, and not read here.
+// The formats. JSONL and Proto belong to package event, and are not read here.
 const (
 	JSONL      Format = "jsonl"
 	Proto      Format = "proto"
@@ -42,7 +42,7 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("no format is called %q", name)
 }
 
-// Fault is what is wrong with a file, and where: a byte from 0, or a line from 1.
+// Fault is an error in a file with its place: a byte from 0, or a line from 1.
 type Fault struct {
 	File   string // within a folder; "" otherwise
 	Unit   string // "byte" or "line"

@@ -2,8 +2,8 @@ package history
 
 import "slices"
 
-// What a history's conventions say of the initial version: this file turns reads
-// of it into reads that found nothing.
+// A history's conventions tell reads of the initial version. This file turns them into reads
+// that found nothing.
 
 // setInitial takes the writes of t as the initial versions of their keys.
 func (p *plain) setInitial(t *plainTxn) {
@@ -20,12 +20,12 @@ func (p *plain) setInitial(t *plainTxn) {
 	t.count = 0
 }
 
-// markInitial marks the reads of initial versions. Keys to which 0 is written
-// later on, where 0 is the initial value, are returned instead: who reads 0 there
-// may have read the initial version or that write.
+// markInitial marks the reads of initial versions. Where 0 is the initial value, keys to which
+// 0 is written later on are returned instead. A read of 0 there may be of the initial version
+// or of that write.
 //
-// A first transaction that writes nothing but zeros and is the only one of its
-// session sets up the initial version (IsoVista's form): it loses its operations.
+// A first transaction that only writes zeros, and is the only one of its session, sets up the
+// initial version (IsoVista's form). It loses its operations.
 func (p *plain) markInitial() (reset []int64) {
 	if len(p.initials) > 0 {
 		p.markReads(func(v keyValue) bool { return p.initials[v] })
@@ -119,9 +119,9 @@ type plainBound struct {
 	open bool
 }
 
-// widenRanges adds to each range a read that found nothing of every key of the
-// history between its bounds that it did not return: Viper's tombstones make the
-// others show. Keys on a bound are left out, since nothing says whether it counts.
+// widenRanges adds to each range reads that found nothing. There is one for each key of the
+// history between its bounds that it did not return: Viper's tombstones make the others show.
+// Keys on a bound are left out, since nothing says whether it counts.
 func (p *plain) widenRanges() {
 	var keys []int64
 	seen := map[int64]bool{}

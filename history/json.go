@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// jsonScanner reads the JSON that other checkers write, where it is known what
-// stands where. It is no judge of JSON: what is passed over may be anything with
-// balanced brackets.
+// jsonScanner reads the JSON that other checkers write, where it is known what stands where. It
+// does not judge JSON: a part that it passes over may be anything with balanced brackets.
 type jsonScanner struct {
 	data []byte
 	i    int

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// node is a value of EDN or JSON. EDN holds all of JSON but for the colon behind
-// a name, so that one reader does for both.
+// node is a value of EDN or JSON. EDN holds all of JSON except the colon behind a name. So one
+// reader does for both.
 type node struct {
 	kind  nodeKind
 	at    int    // byte at which it begins
@@ -27,7 +27,7 @@ const (
 	mapping
 )
 
-// get is the value behind the name in a map, nothing without it.
+// get is the value behind the name in a map. If the map lacks the name, it is the zero node.
 func (n *node) get(name string) node {
 	for i := 0; i+1 < len(n.items) && n.kind == mapping; i += 2 {
 		if k := &n.items[i]; (k.kind == word || k.kind == quoted) && string(k.text) == name {
@@ -436,8 +436,8 @@ func (n *node) appendJSON(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// name is n as the name of a key: the text of a number, a string or a word, the
-// JSON of what else it is.
+// name is n as the name of a key: the text of a number, a string or a word, or else the JSON of
+// n.
 func (n *node) name() []byte {
 	switch n.kind {
 	case number, quoted, word, truth:

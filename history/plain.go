@@ -130,10 +130,9 @@ func (r *Reader) resets(keys []int64) error {
 	return r.full()
 }
 
-// order is the order in which transactions are given out. Where the file holds
-// session behind session they are interleaved, the same share of each: close to
-// the order in which they ran, in which the engine has the least to do. Otherwise
-// the file's order stays.
+// order is the order in which transactions are given out. Where the file holds session behind
+// session they are interleaved, the same share of each. That is close to the order in which
+// they ran, and gives the engine the least to do. Otherwise the file's order stays.
 func (p *plain) order() []uint32 {
 	order := make([]uint32, len(p.txns))
 	lengths := make([]uint64, len(p.names))

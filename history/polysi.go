@@ -72,15 +72,15 @@ func (p *plain) readPolySI(s *textScanner) error {
 	return nil
 }
 
-// metTxns tells which transactions were met. Most files number those of a session in
-// their order, and nothing is looked up as long as they do.
+// metTxns tells which transactions were met. Most files number the transactions of a session in
+// their order. While they do, nothing is looked up.
 type metTxns struct {
 	greatest []int64 // by session
 	index    map[numbered]uint32
 }
 
-// find is the index of n in p, if it was met before. Of a stream there is none: where
-// only looking up tells, it is taken as met.
+// find is the index of n in p, if it was met before. A stream has no index: where only looking
+// up tells, n is taken as met.
 func (m *metTxns) find(p *plain, n numbered) (at uint32, again bool) {
 	for len(m.greatest) < len(p.names) {
 		m.greatest = append(m.greatest, math.MinInt64)

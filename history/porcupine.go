@@ -7,14 +7,14 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Porcupine's logs. Those of Jepsen's etcd test, a register of its own each:
+// Porcupine's logs. The logs of Jepsen's etcd test have a register each:
 //
 //	INFO  jepsen.util - 0	:invoke	:cas	[1 2]
 //
-// with :fail of a cas where the value was another one, which counts as seen, and
-// :timed-out in place of a value. And maps as those of EDN, with :key, of a store of
-// texts: put replaces a text, append adds to its end, get returns it. A text is
-// the list of the pieces that it is made of; put writes a list of one.
+// with :fail of a cas where the value was another one, which counts as seen, and :timed-out in
+// place of a value. The second kind are maps as in EDN, with :key, for a store of texts. There
+// put replaces a text, append adds to its end, and get returns it. A text is the list of the
+// pieces that it is made of; put writes a list of one.
 
 var jepsenUtil = []byte("jepsen.util - ")
 
@@ -111,7 +111,7 @@ func (e *elleEmitter) texts(ops []*elleOp) error {
 	return nil
 }
 
-// textPieces are what a text can be made of.
+// textPieces are the pieces that a text can be made of.
 type textPieces struct {
 	known   map[string]bool
 	lengths []int // of pieces, longest first

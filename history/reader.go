@@ -15,22 +15,22 @@ import (
 type Reader struct {
 	// Batch is filled. Its last partition is the file, or the folder, read.
 	Batch *event.Batch
-	// Flush is called when the batch holds about a mebibyte, and must empty it
-	// and keep its partitions. What it returns ends the reading. It is not called
-	// for the last transactions.
+	// Flush is called when the batch holds about a mebibyte, and must empty it and keep its
+	// partitions. An error that it returns ends the reading. It is not called for the last
+	// transactions.
 	Flush func() error
-	// Decoder, unless nil, is used for formats that are read by way of JSON. Its
-	// source is that of all transactions.
+	// Decoder, unless nil, is used for formats that are read by way of JSON. Its source is the
+	// source of all transactions.
 	Decoder *event.Decoder
-	// Contract is what the reader knows of the capture, as settings of the capture
-	// contract: it is complete before the first Flush, or when reading ends.
+	// Contract holds the reader's knowledge of the capture, as settings of the capture
+	// contract. It is complete before the first Flush, or when reading ends.
 	Contract string
 	// Size is how many bytes the file has, 0 if that is not known.
 	Size int64
-	// Stream: transactions of PolySI, of AWDIT, and of dbcop's binary form where Size is
-	// known are given out as they are read, in the order of the file, and no more than one
-	// is held. Read fails with ErrWhole where what comes later in such a file can change
-	// what came before. Flush is called more often.
+	// Stream: transactions are given out as they are read, in the order of the file, and no
+	// more than one is held. It holds for PolySI, AWDIT, and dbcop's binary form where Size is
+	// known. Read fails with ErrWhole where what comes later in such a file can change what
+	// came before. Flush is called more often.
 	Stream bool
 
 	// Used, unless nil, is told how much more of the file was worked on, in bytes. Only Elle's formats tell it:
@@ -48,8 +48,8 @@ const (
 	streamOps  = 1 << 13 // of a stream: less than a megabyte, which stays in a cache
 )
 
-// Read reads the file in. The error is a *Fault where the file is not what the
-// format asks for: what was read before it may be in the batch, or was flushed.
+// Read reads the file in. The error is a *Fault where the file does not fit the format.
+// Transactions before it may be in the batch, or were flushed.
 func (r *Reader) Read(f Format, in io.Reader) error {
 	if r.streams(f) {
 		return r.stream(f, in)

@@ -91,7 +91,7 @@ func leadingInteger(text []byte) (n int64, used int) {
 	return int64(u), i
 }
 
-// until takes what is before c, or nothing if c is not on the line.
+// until takes the part of the line before c. If the line lacks c, it takes nothing.
 func (s *textScanner) until(c byte) []byte {
 	n := max(bytes.IndexByte(s.cur, c), 0)
 	text := s.cur[:n]

@@ -9,9 +9,9 @@ import (
 // what is behind it in the file.
 var ErrWhole = errors.New("the rest of the file says what a transaction holds")
 
-// stream gives out the transactions of a plain history as they are read, in the order
-// of the file, and holds one at a time. It gives what is given of the whole history, but
-// for the order, or [ErrWhole].
+// stream gives out the transactions of a plain history as they are read, in the order of the
+// file, and holds one at a time. It gives the same transactions as a whole history, in another
+// order, or [ErrWhole].
 type stream struct {
 	*Reader
 	seqs  []int64 // by session: how many were given
@@ -21,7 +21,7 @@ type stream struct {
 	err   error
 }
 
-// stream reads a file of which nothing is kept.
+// stream reads a file and keeps nothing of it.
 func (r *Reader) stream(f Format, in io.Reader) error {
 	p := &plain{stream: &stream{Reader: r}}
 	c := chunks{in: in}
@@ -45,8 +45,8 @@ func (r *Reader) stream(f Format, in io.Reader) error {
 	return err
 }
 
-// streams says whether files of the format are streamed. Of dbcop's, the size must be
-// known: counts in it are compared with that.
+// streams says whether files of the format are streamed. A file of dbcop needs a known size:
+// counts in it are compared with the size.
 func (r *Reader) streams(f Format) bool {
 	return r.Stream && (f == PolySI || f == AWDIT || f == DBCop && r.Size > 0)
 }
@@ -97,8 +97,8 @@ type chunks struct {
 
 const chunkBytes = 16 << 10
 
-// behind reads on: the bytes rest, which end what was read, and more behind them. It
-// says whether there is more. What it returned before is overwritten.
+// behind reads on: the bytes rest, which end what was read, and more behind them. It says
+// whether there is more. The bytes that it returned before are overwritten.
 func (c *chunks) behind(rest []byte) ([]byte, bool) {
 	if c == nil || c.in == nil {
 		return rest, false

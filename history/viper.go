@@ -10,12 +10,11 @@ import (
 //
 //	{"value": [["w", key, value, true], ["r", key, value, false], ...]}
 //
-// w, i (insert) and d (delete) write, and what a delete leaves is a value of its
-// own that later reads show: so all three are writes of registers here. A range
-// ["range", low, high, [{"id", "val"}, ...], [deleted, ...]] reads each row that
-// it names. Values that are "nil" or null, and the one value of a key that is read
-// and that nobody wrote, are the initial version (Viper lets a benchmark fill the
-// store beforehand). So is what a transaction with "isInitial" wrote.
+// w, i (insert) and d (delete) write. A delete leaves a value of its own that later reads show.
+// So all three are writes of registers here. A range ["range", low, high, [{"id", "val"}, ...],
+// [deleted, ...]] reads each row that it names. Values that are "nil" or null are the initial
+// version. So is the one value of a key that is read and that nobody wrote (Viper lets a
+// benchmark fill the store beforehand). So are the writes of a transaction with "isInitial".
 
 // viperLog reads one such file.
 type viperLog struct {

@@ -13,8 +13,8 @@ import (
 // Writable are the formats that Write writes.
 func Writable() []Format { return []Format{JSONL, EDN, PolySI, DBCop} }
 
-// Write writes a history as f, so that its verdicts stay what they are. What f
-// cannot say is an error that names the transaction.
+// Write writes a history as f, so that its verdicts stay the same. If f cannot express a
+// transaction, the error names it.
 func Write(out io.Writer, f Format, history []event.Record) error {
 	var text []byte
 	var err error

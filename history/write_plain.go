@@ -115,8 +115,8 @@ func observed(history []event.Record) []bool {
 	return counts
 }
 
-// appendPolySI writes PolySI's text. Of what was aborted only the writes that
-// somebody read are written, in Plume's form.
+// appendPolySI writes PolySI's text. An aborted transaction is written only with the writes
+// that somebody read, in Plume's form.
 func (p *plain) appendPolySI(dst []byte) []byte {
 	read := map[keyValue]bool{}
 	for i := range p.txns {

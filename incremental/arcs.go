@@ -1,7 +1,7 @@
 package incremental
 
-// Order lists the live nodes of the i-th view in its order: vertices, or where the
-// view is split 2*v for B and 2*v+1 for C.
+// Order lists the live nodes of the i-th view in its order. They are vertices. Where the view
+// is split, they are 2*v for B and 2*v+1 for C.
 func (g *Graph) Order(i int) []uint32 { return g.First(i, g.Nodes(i)) }
 
 // Nodes is how many live nodes the i-th view has at most.

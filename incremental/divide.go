@@ -8,19 +8,19 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// Views that follow. Of a view that implies others, each order is an order of those as
-// well. So as long as nothing is refused one order stands for all of them: that of the
-// view that leads, with the edges of all the others. Where both are split, or neither,
-// their nodes are the same. A node of a view that is not split stands for B and C, one
-// directly behind the other; and C of a split one for the node of one that is not, whose
-// dependencies lead from C to C there, if not to B.
+// Views that follow. If a view implies others, each order of it is an order of those as well.
+// So until an edge is refused, one order stands for all of them. It is the order of the leading
+// view, with the edges of all the others. Where both views are split, or neither, their nodes
+// are the same. A node of a view that is not split stands for B and C, one directly behind the
+// other. C of a split view stands for the node of one that is not split. The dependencies of
+// that node lead from C to C there, if not to B.
 //
-// When the order refuses an edge, by a cycle or by rule (d), it is divided before any
-// view has taken or refused the edge: the view that leads goes on with a copy of the
-// order as it was, the others share another copy, or several, and the edge is offered to
-// each. Stored edges know for which views they hold, so that a divided order goes on with
-// those of its views. That is never undone: what has retired has one rank in each order,
-// and rules (c) and (d) judge by it.
+// The order may refuse an edge, by a cycle or by rule (d). Then it is divided before any view
+// has taken or refused the edge. The view that leads goes on with a copy of the order as it
+// was. The others share another copy, or several, and the edge is offered to each. Stored edges
+// know for which views they hold. So a divided order goes on with the edges of its views. A
+// division is never undone: a retired vertex has one rank in each order, and rules (c) and (d)
+// judge by it.
 
 // part are views that share an order, and the one of them that implies the others.
 type part struct {
@@ -112,9 +112,9 @@ func (g *Graph) Alone(views Views) {
 	}
 }
 
-// refusing are the views of o that will refuse e by the cycle that o has just found: they
-// are given orders of their own in one go. One too many costs no more than its order, one
-// too few another go.
+// refusing are the views of o that will refuse e by the cycle that o has just found. They are
+// given orders of their own in one go. One view too many costs its order, and one too few
+// another go.
 func (g *Graph) refusing(o *order, e *Edge, how outcome) Views {
 	if how != cycle {
 		return 0
@@ -135,8 +135,8 @@ func (g *Graph) refusing(o *order, e *Edge, how outcome) Views {
 	return all
 }
 
-// closes says whether e and the path behind it are a cycle of the nodes of v, which is
-// split: an anti-dependency begins where a dependency has led to.
+// closes says whether e and the path behind it are a cycle of the nodes of v, which is split.
+// There an anti-dependency begins at the end of a dependency.
 func (g *Graph) closes(v *View, e *Edge, path []EdgeID) bool {
 	begin := e.Labels&v.Dep != 0
 	for _, id := range path {
@@ -193,8 +193,8 @@ func (g *Graph) divide(k int, alone Views) {
 	g.past = append(g.past, t)
 }
 
-// relay lays the cells anew for the orders that there are now, with the ranks that the
-// vertices have in those that they come from.
+// relay lays out the cells again for the present orders. The vertices keep the ranks that they
+// have in the orders before.
 func (g *Graph) relay(t *LevelChange, old []order, from []rank, stride uint32) {
 	n := g.numVertices
 	g.cells = nil
@@ -209,9 +209,9 @@ func (g *Graph) relay(t *LevelChange, old []order, from []rank, stride uint32) {
 	}
 }
 
-// copyOrder puts what lives in p into o, in the same order. Ranks need not agree with real
-// time, where no edge says so: if p is timed, bounds come before them, as in
-// [Graph.CompareCommits], so that the order is one of real time as well.
+// copyOrder puts the live nodes of p into o, in the same order. Ranks need not agree with real
+// time where no edge asks for it. So if p is timed, bounds come before ranks, as in
+// [Graph.CompareCommits]. The order then agrees with real time as well.
 func (g *Graph) copyOrder(o, p *order) {
 	var nodes []uint32
 	var ranks []rank
@@ -256,10 +256,11 @@ func above(low, r rank) rank {
 	return rank{at: low.at, seq: low.seq + 1}
 }
 
-// copyTime gives the nodes of o, which has what lives in p, their bounds. What has retired
-// keeps those that it has in p. What lives gets the greatest of its own, those of the live
-// nodes that lead to it, and what any that has retired can have left there: the greatest
-// of those, or its bound in p if that is lower. So no bound is above that of p.
+// copyTime gives bounds to the nodes of o, which has the live nodes of p. A retired node keeps
+// its bound in p. A live node gets the greatest of three bounds. One is its own, one is the
+// greatest of the live nodes that lead to it. Retired nodes can have left the third there. The
+// third is the greatest bound of the retired nodes, or the node's bound in p if that is lower.
+// So no bound is above the bound in p.
 func (g *Graph) copyTime(o, p *order) {
 	o.low = make([]int64, g.numVertices<<(o.split&1))
 	for n := range uint32(len(o.low)) {

@@ -7,11 +7,11 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// Vertex is a vertex's number, given by the caller, reusable after [Graph.Free].
-// 0 is no vertex.
+// Vertex is a vertex's number, given by the caller, reusable after [Graph.Free]. 0 does not
+// name a vertex.
 type Vertex uint32
 
-// EdgeID names a stored edge. 0 is no edge.
+// EdgeID names a stored edge. 0 does not name an edge.
 type EdgeID uint32
 
 // Labels is a set of edge labels; their meaning is the caller's.
@@ -30,8 +30,8 @@ type View struct {
 	// Anti are the labels followed from B to C when Split, and from node to node
 	// otherwise. An edge carries labels of Dep or of Anti, not of both.
 	Anti Labels
-	// Chain are the labels followed from C to C when Split. Of an edge that carries
-	// labels of Dep as well the arc of Dep is followed, which implies it.
+	// Chain are the labels followed from C to C when Split. If an edge carries labels of Dep as
+	// well, the arc of Dep is followed, since it implies this one.
 	Chain Labels
 	// Time says whether the view keeps real time as well; see timed.go.
 	Time Time
@@ -78,7 +78,7 @@ type order struct {
 	View
 	bit      Views  // the views that it is of: see divide.go
 	lead     int    // the first of them
-	cells    []rank // those of the graph: see vertex_layout.go
+	cells    []rank // the cells of the graph: see vertex_layout.go
 	stride   uint32 // cells of a vertex
 	base     uint32 // the place of the view's first node in them
 	split    uint32 // 1 when Split
@@ -133,7 +133,7 @@ type Graph struct {
 	pool    []rank
 	sorted  []uint32
 	retired []Vertex
-	partly  []Vertex // those of which a node retired in the latest Retire or Freeze and one lives
+	partly  []Vertex // vertices with a node that retired in the latest Retire or Freeze, and one that lives
 	walk    []EdgeID
 	places  []uint32
 	warmed  uint32 // keeps the loads of Warm
@@ -143,10 +143,10 @@ type Graph struct {
 // its own.
 func New(views ...View) *Graph { return NewFollowing(nil, views...) }
 
-// NewFollowing returns an empty graph with the given views, of which implied says by
-// view which others hold where it does: as long as nothing is refused these have no
-// orders of their own (see divide.go). A view that implies another one is not less
-// timed, follows all anti-dependencies of it and, if both are split, all of its Dep.
+// NewFollowing returns an empty graph with the given views. implied says by view which others
+// hold where it does. Until an edge is refused, these have no orders of their own (see
+// divide.go). A view that implies another one is not less timed, follows all anti-dependencies
+// of it and, if both are split, all of its Dep.
 func NewFollowing(implied []Views, views ...View) *Graph {
 	g := &Graph{edges: make([]Edge, 1), implied: implied}
 	g.watch(views)
@@ -262,10 +262,9 @@ func (g *Graph) Retired(i int, v Vertex) bool {
 	return !less(o.frontier, *o.rank(o.last(v)))
 }
 
-// CompareCommits says which of a and b commits first in the i-th view, as
-// slices.SortFunc wants it. In a timed view their time bounds come before their
-// ranks: edges do not lead to lower ones, and what ended before another began has
-// the lower one.
+// CompareCommits says which of a and b commits first in the i-th view, as slices.SortFunc wants
+// it. In a timed view their time bounds come before their ranks. Edges do not lead to lower
+// bounds. If one vertex ended before another began, it has the lower bound.
 func (g *Graph) CompareCommits(i int, a, b Vertex) int {
 	o := g.of(i)
 	x, y := *o.rank(o.last(a)), *o.rank(o.last(b))
@@ -283,9 +282,9 @@ func (g *Graph) CompareCommits(i int, a, b Vertex) int {
 	return 0
 }
 
-// FrozenBefore says whether e, both ends of which have retired in the i-th view, agrees
-// with the order in which they stand: that of their ranks, in a timed view that of their
-// bounds before (see [Graph.CompareCommits]).
+// FrozenBefore says whether e agrees with the frozen order of the i-th view, where both its
+// ends have retired. That order goes by ranks, and in a timed view by bounds before (see
+// [Graph.CompareCommits]).
 func (g *Graph) FrozenBefore(i int, e *Edge) bool {
 	o := g.of(i)
 	from, to, _ := o.ends(e)

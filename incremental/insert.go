@@ -22,9 +22,9 @@ type Refusal struct {
 	Past Views
 }
 
-// AddVertex makes v known and ranks its nodes in every view near p, between the
-// neighbours that the arcs give it where there is a gap, and never below the
-// frontier. The arcs are not added. O(len(arcs)) and the queue's O(log n).
+// AddVertex makes v known and ranks its nodes in every view near p. Where there is a gap, they
+// come between the neighbours that the arcs give v. They are never below the frontier. The arcs
+// are not added. O(len(arcs)) and the queue's O(log n).
 func (g *Graph) AddVertex(v Vertex, p Place, arcs []Arc) {
 	g.enter(v, p)
 	for i := range g.orders {
@@ -217,8 +217,8 @@ func (g *Graph) addEdgeIn(e *Edge, only Views) (EdgeID, Refusal) {
 	return g.newEdge(e, in, ref.Cycle), ref
 }
 
-// behindAll says whether rule (d) refuses e in every order that o would be divided into:
-// where a vertex is one node, what has retired has the same rank in each.
+// behindAll says whether rule (d) refuses e in every order that o would be divided into. Where
+// a vertex is one node, a retired one has the same rank in each.
 func (g *Graph) behindAll(o *order, e *Edge) bool {
 	if o.Split {
 		return false
@@ -262,8 +262,8 @@ func (r *Refusal) add(how outcome, views Views) {
 	}
 }
 
-// Retry offers a stored edge again to the views that set it aside, for when an
-// edge of the cycle was removed: by rules (a) to (d), as [Graph.AddEdge].
+// Retry offers a stored edge again to the views that set it aside, after an edge of the cycle
+// was removed. It goes by rules (a) to (d), as [Graph.AddEdge] does.
 func (g *Graph) Retry(id EdgeID) Refusal {
 	var ref Refusal
 	for i := range g.orders {
@@ -305,8 +305,8 @@ func (g *Graph) nextStamp() {
 	}
 }
 
-// forward collects in g.fwd what y reaches at ranks up to that of x; false when
-// x is among it, with the way to it in o.path.
+// forward collects in g.fwd the nodes that y reaches at ranks up to x's. It returns false when
+// x is among them, with the way to it in o.path.
 func (g *Graph) forward(o *order, y, x uint32) bool {
 	g.nextStamp()
 	limit := *o.rank(x)
@@ -362,7 +362,7 @@ func (g *Graph) reach(o *order, n uint32, parent int32, id EdgeID, x uint32, lim
 	return true
 }
 
-// backward collects in g.bwd what reaches x at ranks above that of y.
+// backward collects in g.bwd the nodes that reach x at ranks above y's.
 func (g *Graph) backward(o *order, x, y uint32) {
 	g.nextStamp()
 	limit := *o.rank(y)
@@ -402,8 +402,8 @@ func (g *Graph) backward(o *order, x, y uint32) {
 	}
 }
 
-// reorder hands the ranks of both search results out anew: first to what
-// reaches x, then to what y reaches, each in its old order.
+// reorder hands out the ranks of both search results again. The nodes that reach x come first,
+// then those that y reaches, each in its old order.
 func (g *Graph) reorder(o *order) {
 	byRank := func(a, b uint32) int {
 		if less(*o.rank(a), *o.rank(b)) {
@@ -434,7 +434,7 @@ func (g *Graph) reorder(o *order) {
 	}
 }
 
-// CyclePath are the edges from the head to the tail of the edge that the i-th
-// view refused last, in order; with that edge they are a cycle of the view.
-// Valid until the view's next refusal.
+// CyclePath are the edges from the head to the tail of the edge that the i-th view refused
+// last, in order. With that edge they are a cycle of the view. They are valid until the view's
+// next refusal.
 func (g *Graph) CyclePath(i int) []EdgeID { return g.own(i).path }

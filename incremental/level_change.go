@@ -12,13 +12,13 @@ type Start uint8
 const (
 	// Kept is for a view that was there before, and stays as it is.
 	Kept Start = iota
-	// Copied begins with the frozen order of another view. What lives there lives
-	// in it too, ranked by its place, and with no edge: see [Graph.Offer]. Where two
-	// nodes become one, it lives if both did.
+	// Copied begins with the frozen order of another view. Vertices that live there live in it
+	// too, ranked by their places, and with no edge: see [Graph.Offer]. Where two nodes become
+	// one, it lives if both did.
 	Copied
 	// Frozen begins with all that is known frozen, in the order of another view.
 	Frozen
-	// Divided stands for some of the views of an order, and begins as that one: see
+	// Divided stands for some of the views of an order, and begins as that order: see
 	// divide.go.
 	Divided
 )
@@ -40,8 +40,8 @@ func anyTimed(views []View) bool {
 	return slices.ContainsFunc(views, func(v View) bool { return v.Time != NoTime })
 }
 
-// pair is what a vertex has in a view: at node 0, or at 0 (B) and 1 (C) where the
-// view is split.
+// pair holds a value for each node of a vertex in a view: at 0. Where the view is split, it is
+// at 0 (B) and 1 (C).
 type pair[T any] [2]T
 
 // as is the pair in a view that is split or not. One node stands for both; of two
@@ -56,10 +56,10 @@ func (p pair[T]) as(before, after *View) pair[T] {
 	return pair[T]{p[1], p[1]}
 }
 
-// ChangeLevels changes the views, each of which has an order of its own then. What begins begins between two steps: with the frozen order
-// of another view, so that all that it will be judged by is final. past bounds from
-// above when transactions that have left the graph began, for timed views that begin;
-// place gives the intervals of vertices, and where those that live have their place.
+// ChangeLevels changes the views. Each has an order of its own then. A new view begins between
+// two steps, with the frozen order of another view. So all that it will be judged by is final.
+// past is for timed views that begin: it bounds from above the begins of transactions that have
+// left the graph. place gives the intervals of vertices, and the places of live ones.
 //
 // It returns the vertices that no view holds any more, in the order of the first view.
 // O(vertices + edges).
@@ -97,8 +97,8 @@ func begin(p *order, v View, s Start) order {
 	case s == Frozen:
 		p.queue.each(func(r rank) { o.frontier = r })
 	case p.Split && !v.Split:
-		// A begin that has retired may have anti-dependencies to commits that have, too,
-		// though its own commit lives: in one node, all of it is frozen.
+		// A retired begin may have anti-dependencies to retired commits, although its own
+		// commit lives. In one node, all of it is frozen.
 		p.queue.each(func(r rank) {
 			if n := p.slots[r.slot]; n&1 == 1 && p.retired(n-1) {
 				o.frontier = r
@@ -121,7 +121,7 @@ func copyRanks(o, p *order, v uint32) {
 	}
 }
 
-// changeEdges numbers the views of the edges anew; those that begin have none.
+// changeEdges numbers the views of the edges again. Views that begin have no edges.
 func (g *Graph) changeEdges(t *LevelChange) {
 	for id := 1; id < len(g.edges); id++ {
 		e := &g.edges[id]
@@ -190,8 +190,7 @@ func (g *Graph) copyLive(o, p *order, place func(Vertex) Place) {
 	}
 }
 
-// recount counts the live nodes anew, and returns the vertices that have none any
-// more.
+// recount counts the live nodes again, and returns the vertices that have none any more.
 func (g *Graph) recount() []Vertex {
 	g.retired, g.numLive = g.retired[:0], 0
 	for v := range Vertex(g.numVertices) {

@@ -6,10 +6,9 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// queue holds the ranks of a view's live nodes in order, in blocks. Ranks come
-// nearly in order and leave at the low end, so that a push mostly ends in one of
-// the last blocks, and a pop moves an index: together a quarter of the
-// instructions of a binary heap of 64,000.
+// queue holds the ranks of a view's live nodes in order, in blocks. Ranks come nearly in order
+// and leave at the low end. So a push mostly ends in one of the last blocks, and a pop moves an
+// index. Together they take a quarter of the instructions of a binary heap of 64,000.
 type queue struct {
 	blocks []block
 	free   []uint32 // blocks

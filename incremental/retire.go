@@ -1,10 +1,9 @@
 package incremental
 
-// Retire retires nodes from the low end of every view's order as long as their
-// vertices have settled, that is Place.Settle < now, and returns the vertices
-// whose last node retired, in the order of the views and of their ranks. The
-// slice is valid until the next call. The vertices stay known, with their final
-// ranks, until [Graph.Free].
+// Retire retires nodes from the low end of every view's order while their vertices have
+// settled, that is Place.Settle < now. It returns the vertices whose last node retired, in the
+// order of the views and of their ranks. The slice is valid until the next call. The vertices
+// stay known, with their final ranks, until [Graph.Free].
 func (g *Graph) Retire(now int64) []Vertex {
 	g.retired, g.partly = g.retired[:0], g.partly[:0]
 	for i := range g.orders {
@@ -38,8 +37,8 @@ func (g *Graph) Freeze(maxLive int) []Vertex {
 	return g.whole()
 }
 
-// whole is what Retire and Freeze return. It keeps apart what has left one order and lives
-// on in another.
+// whole are the vertices that Retire and Freeze return. It keeps apart those that have left one
+// order and live on in another.
 func (g *Graph) whole() []Vertex {
 	left := g.partly[:0]
 	for _, v := range g.partly {
@@ -51,8 +50,8 @@ func (g *Graph) whole() []Vertex {
 	return g.retired
 }
 
-// Partly are the vertices of which a node retired in the latest [Graph.Retire] or
-// [Graph.Freeze], and one lives, some of them more than once.
+// Partly are the vertices with a node that retired in the latest [Graph.Retire] or
+// [Graph.Freeze], and one that lives. Some are there more than once.
 func (g *Graph) Partly() []Vertex { return g.partly }
 
 func (g *Graph) retireLowest(o *order) {

@@ -17,27 +17,27 @@ const (
 	FromCommit
 )
 
-// Real time without edges. Each vertex has an interval [NotBefore, NotAfter], and
-// U comes after T where NotAfter of T < NotBefore of U. A cycle with several steps
-// in time has one with a single such step: of U -> ... -> T', T' before U' in time,
-// U' -> ... -> T and T before U in time, either U to T' or U' to T goes back in
-// time. So a timed view has no cycle exactly if its edges have none and no path
-// leads from a U to a T with NotAfter of T < NotBefore of U.
+// Real time without edges. Each vertex has an interval [NotBefore, NotAfter], and U comes after
+// T where NotAfter of T < NotBefore of U. A cycle with several steps in time has one with a
+// single such step: of U -> ... -> T', T' before U' in time, U' -> ... -> T and T before U in
+// time, either U to T' or U' to T goes back in time. So a timed view has no cycle exactly if
+// two things hold. Its edges have no cycle. And no path leads from a U to a T with NotAfter of
+// T < NotBefore of U.
 //
-// That is kept by a lower bound of time for each node, low: the greatest NotBefore
-// of all that reach the node, itself included. An edge raises the bounds of what
-// it leads to, and is refused if one would pass its vertex's NotAfter. A bound is
-// raised from what lies before by start and after by order, that is, from
-// transactions that ran at one time, so that few nodes are visited.
+// That is kept by a lower bound of time for each node, low: the greatest NotBefore of all that
+// reach the node, itself included. An edge raises the bounds of what it leads to, and is
+// refused if one would pass its vertex's NotAfter. A bound is raised from nodes that lie before
+// by start and after by order. These are transactions that ran at one time, so few nodes are
+// visited.
 //
-// When edges were removed a bound may be too great: then the path that it stands
-// for is not found, and the edge is refused as behind the frontier, which says that
-// it could not be placed. Where nothing has retired the bounds are computed anew.
+// After edges were removed a bound may be too great. Then the path that it stands for is not
+// found, and the edge is refused as behind the frontier: it could not be placed. Where nothing
+// has retired the bounds are computed again.
 
 // span is the interval of real time that a vertex lies in.
 type span struct{ from, until int64 }
 
-// always is the span of a vertex of which no time is known.
+// always is the span of a vertex without a known time.
 var always = span{math.MinInt64, math.MaxInt64}
 
 // Span is the interval in real time that v was added with.
@@ -48,8 +48,8 @@ func (g *Graph) Span(v Vertex) (notBefore, notAfter int64) {
 	return g.spans[v].from, g.spans[v].until
 }
 
-// Bounds are what node n of the i-th view, a timed one, is bound by itself:
-// math.MinInt64 and math.MaxInt64 where it is not.
+// Bounds are the bounds that node n of the i-th view, a timed one, has by itself: math.MinInt64
+// and math.MaxInt64 where it has none.
 func (g *Graph) Bounds(i int, n uint32) (notBefore, notAfter int64) {
 	o := g.own(i)
 	return o.own(g, n), o.limit(g, n)
@@ -67,7 +67,7 @@ func (o *order) own(g *Graph, n uint32) int64 {
 	return g.spans[o.vertexOf(n)].from
 }
 
-// limit is what the bound of node n must not pass.
+// limit is the value that the bound of node n must not pass.
 func (o *order) limit(g *Graph, n uint32) int64 {
 	if o.Split && n&1 == 0 {
 		return math.MaxInt64
@@ -75,8 +75,8 @@ func (o *order) limit(g *Graph, n uint32) int64 {
 	return g.spans[o.vertexOf(n)].until
 }
 
-// Late says whether the vertex that was added last is over before something began
-// that has retired in the i-th view: whether that had to come after it is not known.
+// Late says whether the vertex that was added last is over before a retired vertex of the i-th
+// view began. It is not known whether the retired one had to come after it.
 func (g *Graph) Late(i int) bool { return g.of(i).late }
 
 // timeVertex notes the interval of a vertex that was just ranked. An edge from what
@@ -117,9 +117,9 @@ const (
 	past // as cycle, at a vertex that was freed
 )
 
-// offerTimed offers the edge from x to y to a timed view, by rules (a) to (d).
-// That a path goes back in time is told of retired vertices too, and of those that
-// were freed: their intervals and bounds are left as their ranks are.
+// offerTimed offers the edge from x to y to a timed view, by rules (a) to (d). A path that goes
+// back in time is found for retired vertices too, and for freed ones. Their intervals and
+// bounds are left, as their ranks are.
 func (g *Graph) offerTimed(o *order, x, y uint32) outcome {
 	if !less(o.frontier, *o.rank(y)) {
 		late := less(o.frontier, *o.rank(x)) || less(*o.rank(y), *o.rank(x))
@@ -163,15 +163,15 @@ func (g *Graph) refused(o *order, x, y uint32) outcome {
 	return past
 }
 
-// Raise makes the bounds of live node n of the i-th view, a timed one, and of what it
-// reaches, at least low, as an edge into it would. It changes nothing and returns false
-// when one would pass its limit.
+// Raise raises the bound of live node n of the i-th view, a timed one, to at least low, as an
+// edge into it would. It also raises the bounds of all that n reaches. When one would pass its
+// limit, it changes nothing and returns false.
 func (g *Graph) Raise(i int, n uint32, low int64) bool {
 	o := g.own(i)
 	return o.low[n] >= low || g.raise(o, low, n)
 }
 
-// Limit is what the bound of node n of the i-th view, a timed one, must not pass.
+// Limit is the value that the bound of node n of the i-th view, a timed one, must not pass.
 func (g *Graph) Limit(i int, n uint32) int64 { return g.own(i).limit(g, n) }
 
 // raise makes the bounds of y, and of what it reaches, at least low. It changes nothing
@@ -263,9 +263,9 @@ func (g *Graph) backInTime(o *order, x uint32, limit int64) bool {
 	return false
 }
 
-// settleBegin gives a begin that retires the least bound of what it leads to, all of
-// which is live: it has none by itself, and an edge into it that is met when both ends
-// have retired would otherwise seem to raise it.
+// settleBegin gives a begin that retires the least bound of the nodes that it leads to. They
+// are all live. The begin has no bound by itself. Otherwise an edge into it that is met when
+// both ends have retired would seem to raise it.
 func (g *Graph) settleBegin(o *order, b uint32) {
 	low := o.low[b+1]
 	for id := g.vertex(o.vertexOf(b)).out; id != 0; id = g.edges[id].nextOut {
@@ -280,7 +280,7 @@ func (g *Graph) settleBegin(o *order, b uint32) {
 	o.low[b] = max(o.low[b], low)
 }
 
-// relax computes the bounds of a view anew in which nothing has retired.
+// relax computes the bounds of a view again, where nothing has retired.
 func (g *Graph) relax(o *order) {
 	o.stale = false
 	o.queue.each(func(r rank) {

@@ -6,10 +6,10 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// The vertex and its ranks in all orders lie together, in cells of the size of a
-// rank: two for the vertex, then one for each node, order by order, then none up to a
-// multiple of a cache line. An edge's end so is one line where there is one order,
-// and two where there are four.
+// The vertex and its ranks in all orders lie together, in cells of the size of a rank. There
+// are two for the vertex, then one for each node, order by order. The rest is empty, up to a
+// multiple of a cache line. So an edge's end is one line where there is one order, and two
+// where there are four.
 const (
 	vertexCells = 2
 	lineCells   = 4
@@ -87,8 +87,8 @@ func (g *Graph) vertex(v Vertex) *vertex {
 // vertexIn is the vertex whose first cell is c.
 func vertexIn(c *rank) *vertex { return (*vertex)(unsafe.Pointer(c)) }
 
-// rank is that of node n: of a vertex, or 2*vertex (B) and 2*vertex+1 (C) when the
-// view is split.
+// rank is the rank of node n: a vertex, or 2*vertex (B) and 2*vertex+1 (C) when the view is
+// split.
 func (o *order) rank(n uint32) *rank {
 	return &o.cells[(n>>(o.split&1))*o.stride+o.base+n&o.split]
 }

@@ -1,8 +1,8 @@
 package incremental
 
-// Warm reads what [Graph.Free] of these vertices will need. The loads do not
-// depend on each other across vertices, so that the processor waits for several
-// of them at a time; that is all it is for.
+// Warm reads what [Graph.Free] of these vertices will need. The loads do not depend on each
+// other across vertices. So the processor waits for several of them at a time, which is the
+// only purpose of Warm.
 func (g *Graph) Warm(vs []Vertex) {
 	walk := g.walk[:0]
 	for _, v := range vs {

@@ -6,15 +6,15 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// What rests on the absence of a record is decided when the watermark has passed
-// the end of the transaction that raised the question: until then the record
-// may still come. One that nobody has heard of is waited for for longer, by the patience,
-// unless it is known before that whoever began by then has come (sessions=closed).
+// A question about the absence of a record is decided when the watermark has passed the end of
+// the transaction that raised it. Until then the record may still come. A transaction that
+// nobody has heard of is waited for longer, by the patience. That ends earlier if all that
+// began by then are known to have come (sessions=closed).
 
 type dueKind uint32
 
 const (
-	missingWriter   dueKind = iota // version was read, and no writer that did not abort is known
+	missingWriter   dueKind = iota // version was read, and its known writers all aborted
 	unheardWriter                  // version was read, and no writer at all is known
 	shownTwice                     // version was shown twice by one list read
 	ownFuture                      // txn read an element that it appended later
@@ -50,12 +50,12 @@ func (s *State) await(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, missing
 func (s *State) suspectDuplicate(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, shownTwice) }
 
 func (s *State) suspectFuture(v, n, op uint32) {
-	if s.versions[v].flags&nothing == 0 { // what is left when nobody has deleted is nothing too
+	if s.versions[v].flags&nothing == 0 { // "nothing" stays the value if nobody has deleted
 		s.wait(s.txns[n].end, n, v, op, ownFuture)
 	}
 }
 
-// askPatiently asks d anew, whose writer nobody has heard of.
+// askPatiently asks d again, since nobody has heard of its writer.
 func (s *State) askPatiently(d due, kind dueKind) {
 	s.txns[d.txn].due++
 	s.versions[d.version].due++
@@ -148,8 +148,8 @@ func (s *State) decide(d due) {
 	}
 }
 
-// accuse reports what rests on the version having one writer, unless another one
-// may have left memory, or that one has aborted, as was told too late.
+// accuse reports findings that rest on the version having one writer. It does not if another
+// writer may have left memory, or if the writer has aborted, which was told too late.
 func (s *State) accuse(d due, kind AnomalyKind) {
 	if key := s.valueKey(d.version); s.values.has(key) || s.aborts.has(key) {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
@@ -202,8 +202,8 @@ func (s *State) decideWriter(d due) {
 		s.anomaly(a)
 		return
 	}
-	if s.nameless && k.kind == event.Register {
-		a.Certain = false // who wrote it may not have said so
+	if s.nameless && k.kind == event.Register && k.flags&(versioned|sums) != 0 {
+		a.Certain = false // its writer may not have told it
 	}
 	if s.opt.Existing && s.mayBeBaseline(d) {
 		x.flags |= baseline
@@ -229,6 +229,9 @@ func (s *State) decideWriter(d due) {
 	s.anomaly(a)
 }
 
+// emptyArray is the value of a register that an empty list looks like.
+var emptyArray = event.HashText([]byte("[]"))
+
 // unwritten counts that v has no writer any more, since a record was replaced, and that
 // only transactions which are gone have read it.
 func (s *State) unwritten(v uint32) {
@@ -241,9 +244,9 @@ func (s *State) unwritten(v uint32) {
 	s.keepLate(v)
 }
 
-// mayBeBaseline says whether the value can have been there before watching
-// began: it was read while transactions from before may have been ending, or it
-// is the first such value of its key; in a list, nothing known comes before it.
+// mayBeBaseline says whether the value can have been there before watching began. It was read
+// while transactions from before may have been ending, or it is the first such value of its
+// key. In a list, no known element comes before it.
 func (s *State) mayBeBaseline(d due) bool {
 	if s.txns[d.txn].start <= s.baselineEnds {
 		return true
@@ -273,8 +276,8 @@ func (s *State) supplied(v uint32) {
 	}
 }
 
-// askAll asks anew of every reader of v who wrote it: the finding that says that
-// nobody did may be gone with another one.
+// askAll asks again for the writer of v, for every reader of it. A finding that v has no writer
+// may be gone with another one.
 func (s *State) askAll(v uint32) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		n := s.readers[r].txn

@@ -10,7 +10,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Info is what explaining, ranking and retiring need of a transaction.
+// Info holds the fields of a transaction for explaining, ranking and retiring.
 type Info struct {
 	Start, End        int64
 	Offset            int64
@@ -79,9 +79,9 @@ func (s *State) Left(n, k uint32) uint32 { return s.lastOf(n, k) }
 // KeyName is the name of the key k.
 func (s *State) KeyName(k uint32) string { return string(s.names.get(s.keys[k].name)) }
 
-// Value is the canonical JSON of the value that v stands for, found in the record
-// of its writer or, for a list, of the transaction whose read placed it; "" when
-// neither is in memory.
+// Value is the canonical JSON of the value that v stands for. It is found in the record of its
+// writer or, for a list, of the transaction whose read placed it. It is "" when neither is in
+// memory.
 func (s *State) Value(v uint32, in *event.Batch) string {
 	x := &s.versions[v]
 	if s.keys[x.key].flags&element != 0 {
@@ -175,8 +175,8 @@ func (s *State) Overwrote(n, v uint32) bool {
 	return false
 }
 
-// ValueKey names the value of v across versions that come and go. That of the
-// initial version stands for there being no other that reads show as nothing.
+// ValueKey names the value of v across versions that come and go. The key of the initial
+// version says that an empty read can only be of it.
 func (s *State) ValueKey(v uint32) uint64 {
 	if v == 0 {
 		return 0
@@ -184,9 +184,10 @@ func (s *State) ValueKey(v uint32) uint64 {
 	return s.valueKey(v)
 }
 
-// RestsOn appends the ValueKeys of the values whose one writer an edge rests on:
-// what was read for wr edges; for register ww and rw edges what both ends read;
-// for lists the element, and for the order of two appends those of From as well.
+// RestsOn appends the ValueKeys of the values whose one writer an edge rests on. A wr edge
+// rests on the value that was read. A register's ww or rw edge rests on the values that both
+// ends read. A list's edge rests on the element, and the order of two appends on From's
+// elements as well.
 func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
 	v := e.Version
 	if v == 0 {
@@ -213,9 +214,9 @@ func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
 	return dst
 }
 
-// EachUnread calls fn with the transactions that appended to one list what no read
-// has shown, for the lists where there are several, in the order of the hashes of
-// their keys, without repetition; the slice is reused.
+// EachUnread calls fn with the transactions whose appends to one list no read has shown,
+// without repetition. It does so for the lists where there are several, in the order of the
+// hashes of their keys. The slice is reused.
 func (s *State) EachUnread(fn func(writers []uint32)) {
 	var ks []uint32
 	for k := range s.keys {
@@ -259,8 +260,7 @@ type Sizes struct {
 	Readers  int   `json:"readers"`
 	Edges    int   `json:"edges"`
 	Bytes    int64 `json:"bytes"` // of slabs, tables and arenas, as allocated
-	// FilterBytes are those of them that the filters take, which grow up to their
-	// budgets.
+	// FilterBytes are the bytes that the filters take. The filters grow up to their budgets.
 	FilterBytes int64 `json:"filter_bytes"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// touch is what the transaction in work did to one key so far.
+// touch is the work of the transaction in work on one key so far.
 type touch struct {
 	key       uint32
 	readVer   uint32     // version of the first external read
@@ -85,8 +85,8 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.sameAgain = false
 		replaced, out.Again = true, true
 	} else if end <= s.greatest || s.Untimed > 0 || t.Flags&event.HasTimes == 0 || t.End != end {
-		// Only then can it have been let go: what comes in time ends behind all that
-		// was, but for times that were clamped or are positions.
+		// Only then can it have been let go. A record in time ends behind all that was, except
+		// where times were clamped or are positions.
 		if out.Refused = s.recall(t, id, content); out.Refused != Taken {
 			if out.Refused == TooLate {
 				out.Replaced = append(out.Replaced, id.Lo)
@@ -145,7 +145,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	return n
 }
 
-// sameOps says whether the record in work holds what that of old does, but for
+// sameOps says whether the record in work and old's record have the same content, except
 // outcome and times.
 func (s *State) sameOps(b *event.Batch, t *event.Txn, old uint32) bool {
 	s.scratch.Reset()
@@ -200,10 +200,10 @@ func (s *State) WithID(id, epoch string) uint32 {
 	return s.lookupTxn(h)
 }
 
-// supersedes decides about a second record with a known id: equal content is a
-// duplicate, a decided outcome replaces an unknown one, anything else is a
-// contradiction, and the first record is kept. An outcome that comes when what
-// counted of the first record has left the orders cannot replace it any more.
+// supersedes decides about a second record with a known id. Equal content is a duplicate. A
+// decided outcome replaces an unknown one. Anything else is a contradiction, and the first
+// record is kept. An outcome cannot replace the first record any more when that counted and has
+// left the orders.
 func (s *State) supersedes(t *event.Txn, old uint32, content uint64) Refusal {
 	x := &s.txns[old]
 	switch {
@@ -220,7 +220,7 @@ func (s *State) supersedes(t *event.Txn, old uint32, content uint64) Refusal {
 	return Taken
 }
 
-// recall is supersedes for a record of which nothing is in memory.
+// recall is supersedes for a record that has left memory.
 func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
 	known, same, open := s.ids.get(id.Lo, content)
 	switch {

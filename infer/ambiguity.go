@@ -6,8 +6,8 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// awaitAgain asks anew who wrote v, for those who read it: an aborted writer has
-// come, or a possible one has gone.
+// awaitAgain asks again who wrote v, for its readers: an aborted writer has come, or a possible
+// one has gone.
 func (s *State) awaitAgain(v uint32) {
 	x := &s.versions[v]
 	if x.possible > 0 || x.flags&(initialVersion|nothing) != 0 {
@@ -115,9 +115,8 @@ func (s *State) makeAmbiguous(v uint32) {
 	s.uproot(v)
 }
 
-// kill takes back the edges with this version and one of these labels at the
-// writer, those of the step in work as well, and what else was concluded from
-// the version.
+// kill takes back the edges with this version and one of these labels at the writer, also edges
+// of the step in work. It takes back all other conclusions from the version too.
 func (s *State) kill(v, writer uint32, labels Label) {
 	k := Kill{Version: v, Writer: writer, Labels: labels}
 	s.out.Kills = append(s.out.Kills, k)
@@ -128,10 +127,10 @@ func (s *State) kill(v, writer uint32, labels Label) {
 }
 
 // killOrder takes back the edges that lead to the writer of v as the one of a later
-// version. What else was concluded from v stays.
+// version. Other conclusions from v stay.
 func (s *State) killOrder(v, writer uint32) { s.killEdges(v, writer, WW|RW|OtherRow) }
 
-// killEdges takes back edges with v at its writer. What else was concluded from v stays.
+// killEdges takes back edges with v at its writer. Other conclusions from v stay.
 func (s *State) killEdges(v, writer uint32, labels Label) { s.killEdgesFrom(0, v, writer, labels) }
 
 // killEdgesFrom is killEdges of those out of from, 0 for any.
@@ -176,9 +175,8 @@ func (s *State) unsettle(v, n uint32) {
 	}
 }
 
-// disambiguate concludes anew about v after one of its possible writers turned
-// out not to have written it. A writer that has left memory may have been another
-// one: then it stays in doubt.
+// disambiguate concludes again about v after one of its possible writers turned out not to have
+// written it. A writer that has left memory may have been another one: then it stays in doubt.
 func (s *State) disambiguate(v uint32) {
 	x := &s.versions[v]
 	if x.flags&(ambiguous|nothing) != ambiguous || x.possible != 1 || s.values.has(s.valueKey(v)) {
@@ -213,8 +211,8 @@ func (s *State) disambiguate(v uint32) {
 	}
 }
 
-// sawOwnWrite says whether n, the only one left who may have written v, read it before it
-// did: as when n came (install), v is in doubt, and what n read is asked again.
+// sawOwnWrite says whether n, the only possible writer of v that is left, read it before
+// writing it. As when n came (install), v is in doubt, and n's read is asked again.
 func (s *State) sawOwnWrite(v, n uint32) (saw bool) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		if x := &s.readers[r]; x.txn == n {
@@ -226,8 +224,8 @@ func (s *State) sawOwnWrite(v, n uint32) (saw bool) {
 	return saw
 }
 
-// replaceAgain lets those who read v, which n wrote as is known now, come before who
-// replaced it, and what they wrote themselves replace it.
+// replaceAgain is called when n is known as the writer of v. The readers of v come before the
+// transactions that replaced it. Their own writes replace v.
 func (s *State) replaceAgain(v, n uint32) {
 	x := &s.versions[v]
 	if s.keys[x.key].kind == event.List {

@@ -2,13 +2,12 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// A replay says that transactions are in no cycle only where it holds who wrote what
-// they read: without the one writer of a version there is no edge into its readers, and
-// perhaps none out of them.
+// A replay says that transactions are in no cycle only where it knows the writers of what they
+// read. Without the one writer of a version there is no edge into its readers, and perhaps none
+// out of them.
 
-// Unattributed is a key of which n read what has not one known writer, or of which
-// nothing is inferred; ok is false when there is none. O(what n read, elements of
-// lists included).
+// Unattributed is a key where n read a value without exactly one known writer, or a key without
+// inference. ok is false when there is none. O(reads of n, elements of lists included).
 func (s *State) Unattributed(n uint32) (key string, ok bool) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
@@ -53,8 +52,8 @@ func (s *State) attributedBefore(v uint32) bool {
 	return true
 }
 
-// untraced says whether o is a read of which no reader record tells: of a counter, of a
-// key of which nothing is inferred, of nothing where that has several meanings.
+// untraced says whether no reader record tells of the read o. It is of a counter, of a key
+// without inference, or an empty read where that has several meanings.
 func (s *State) untraced(b *event.Batch, t *event.Txn, o *event.Op) bool {
 	switch o.Kind {
 	case event.Range:

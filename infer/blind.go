@@ -7,21 +7,20 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Chain is versions of one register each of whose writers read the one before and
-// replaced it: under serializability and snapshot isolation no other version comes
-// between them (Viper's combined writes). Its order against the other chains of the
-// key is not known.
+// Chain is a row of versions of one register. Each writer read the version before and replaced
+// it. Under serializability and snapshot isolation no other version comes between them (Viper's
+// combined writes). Its order against the other chains of the key is not known.
 type Chain struct {
 	Txns     []uint32 // writers, in order
 	Versions []uint32
 	Readers  []uint32 // of the last version, if nobody else may have written its value
 }
 
-// EachUnordered calls fn with the chains of every register whose versions have
-// several roots, in the order of the hashes of their keys. fn gets nil for a key
-// whose versions are not chains: two writers replaced one version, or a value has
-// several possible writers that are not looked for. With lists, those follow in the same way of which there
-// are several appends that no read shows, a chain a writer. The slices are reused.
+// EachUnordered calls fn with the chains of every register whose versions have several roots,
+// in the order of the hashes of their keys. fn gets nil for a key whose versions are not
+// chains. Then two writers replaced one version, or a value has several possible writers that
+// are not looked for. With lists, the lists with several appends that no read shows follow in
+// the same way, a chain a writer. The slices are reused.
 func (s *State) EachUnordered(lists bool, fn func(key uint32, chains []Chain)) {
 	var c chains
 	for _, k := range s.keysWhere(func(x *key) bool {
@@ -42,9 +41,9 @@ func (s *State) EachUnordered(lists bool, fn func(key uint32, chains []Chain)) {
 	}
 }
 
-// EachVersions calls fn with the versions of every register whose order is not
-// known where two writers may both replace the version that they read, as under
-// prefix consistency: a chain a version. Otherwise as EachUnordered.
+// EachVersions calls fn with the versions of every register whose order is not known, a chain a
+// version. It is for levels where two writers may both replace the version that they read, as
+// under prefix consistency. Otherwise as EachUnordered.
 func (s *State) EachVersions(fn func(key uint32, chains []Chain)) {
 	var c chains
 	for _, k := range s.keysWhere(func(x *key) bool { return x.kind == event.Register && x.flags&(element|deleted) != element }) {
@@ -60,8 +59,7 @@ func (s *State) EachVersions(fn func(key uint32, chains []Chain)) {
 	}
 }
 
-// keysWhere are the keys that are in use and of which something is inferred, in the
-// order of their hashes.
+// keysWhere are the keys that are in use and have inference, in the order of their hashes.
 func (s *State) keysWhere(want func(*key) bool) []uint32 {
 	var ks []uint32
 	for k := range s.keys {
@@ -76,8 +74,8 @@ func (s *State) keysWhere(want func(*key) bool) []uint32 {
 	return ks
 }
 
-// versionsOf finds the versions of k that were installed over known ones; path says
-// that each has at most one successor, ok that each has one writer.
+// versionsOf finds the versions of k that were installed over known ones. path says that each
+// has at most one successor, and ok that each has one writer.
 func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 	x := &s.keys[k]
 	path, ok = true, !x.unchained()
@@ -114,7 +112,7 @@ func (s *State) versionsOf(k uint32, c *chains) (path, ok bool) {
 	return path, ok
 }
 
-// chains are those of a key, with their memory.
+// chains are the chains of a key, with their memory.
 type chains struct {
 	list []Chain
 	all  []uint32
@@ -122,9 +120,8 @@ type chains struct {
 
 func (c *chains) reset() { c.list, c.all = c.list[:0], c.all[:0] }
 
-// unchained are the flags of keys whose versions give no chains: there is one from
-// before watching, what is not found has several meanings, or it is an element of a
-// set.
+// unchained are the flags of keys whose versions give no chains. There is a version from before
+// watching, an empty read has several meanings, or the key is an element of a set.
 const unchained = hasBaseline | deleted | element
 
 // unchained says whether the versions of k give no chains. In an emptied key nothing ends them.
@@ -257,8 +254,8 @@ func (s *State) EachReaderOf(k uint32, value uint64, fn func(n, v uint32)) {
 // KeyHash tells keys apart whose numbers are used one after the other.
 func (s *State) KeyHash(k uint32) uint64 { return s.keys[k].hash.Lo | 1 }
 
-// Piece is a chain of which the beginning may have retired: then no other version
-// of the key that has not retired comes before it.
+// Piece is a chain whose beginning may have retired: then no other version of the key that has
+// not retired comes before it.
 type Piece struct {
 	Chain
 	Key       uint32
@@ -267,9 +264,9 @@ type Piece struct {
 	Rows      bool // a row is not its key, and some row of it was deleted
 }
 
-// EachPiece calls fn with the chains of unordered keys as far as their writers live,
-// which are txns, those of elements of sets if they are asked for. ok is false where the
-// versions are no chains.
+// EachPiece calls fn with the chains of unordered keys as far as their writers, txns, live.
+// Elements of sets are included if they are asked for. ok is false where the versions are not
+// chains.
 func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool, fn func(p *Piece)) (ok bool) {
 	liveWriter := func(v uint32) bool {
 		w := s.versions[v].writer
@@ -331,8 +328,8 @@ func (s *State) EachPiece(txns []uint32, live func(n uint32) bool, elements bool
 // WriterOf is the one writer of v, 0 if there is none.
 func (s *State) WriterOf(v uint32) uint32 { return s.versions[v].writer }
 
-// Unwritten says whether the record of who wrote v has not come, or is not known to count: v
-// is no version that was there before watching began either.
+// Unwritten says whether the record of v's writer has not come, or is not known to count. A
+// version that was there before watching began is not meant.
 func (s *State) Unwritten(v uint32) bool {
 	x := &s.versions[v]
 	return x.writer == 0 && x.flags&(initialVersion|baseline|ambiguous) == 0

@@ -2,10 +2,11 @@ package infer
 
 import "github.com/isowatch/isowatch/internal/pattern"
 
-// Cause precedes effect: who began when a reader had ended, by more than the clock drift, did not
-// write what it read, and who replaced a value that another one read later left it to come back.
-// Where the contract leaves another explanation, such a version names no writer, and it is a sign
-// that values of its pattern repeat (docs/proofs.md, section 2, *Do values name their writers?*).
+// Cause precedes effect. A transaction that began when a reader had ended, by more than the
+// clock drift, did not write the value that was read. And if a value was replaced and another
+// transaction read it later, it came back. Where the contract leaves another explanation, such
+// a version names no writer. It is a sign that values of its pattern repeat (docs/proofs.md,
+// section 2, *Do values name their writers?*).
 
 // causal says whether what a transaction read cannot have been written by one that began when
 // it had ended: where the contract leaves another explanation.
@@ -35,14 +36,19 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 	return behind
 }
 
-// cameBack says whether reader read v when a transaction that had read and replaced it was
-// over. replaced says that it wrote the key too.
+// cameBack says whether reader read v when a transaction that had read and replaced v was over.
+// It must be over by session order, or by more than the clock drift. replaced says that reader
+// wrote the key too.
 func (s *State) cameBack(v, over, reader uint32, replaced bool) bool {
 	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
 	}
 	o, r := &s.txns[over], &s.txns[reader]
-	if over == reader || r.state == aborted || o.flags&r.flags&hasTimes == 0 || o.flags&unknown != 0 || r.start-o.end <= s.opt.ClockDrift || r.start <= o.end {
+	if over == reader || r.state == aborted || o.flags&unknown != 0 {
+		return false
+	}
+	behind := o.flags&r.flags&hasTimes != 0 && r.start > o.end && r.start-o.end > s.opt.ClockDrift
+	if !behind && !beforeInSession(o, r) {
 		return false
 	}
 	if replaced {
@@ -73,7 +79,7 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 		return true
 	}
 	if s.opt.strangers() && s.versions[v].flags&(seen|lateReaders) != 0 {
-		// Who has retired had ended as well; or the record is late, and says nothing.
+		// A retired transaction had ended as well. Or the record is late, and proves nothing.
 		if w := &s.txns[writer]; w.flags&hasTimes != 0 && w.start-s.signs.endRetired > s.opt.ClockDrift {
 			s.sign(s.versions[v].key, pattern.LateWriter)
 		}
@@ -82,8 +88,9 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	return false
 }
 
-// replacedBefore says whether one of those who read v began when another one was over that
-// had read and replaced it: n, which is about to replace it, or one before. O(readers).
+// replacedBefore says whether a reader of v began when another transaction was over that had
+// read and replaced v. The other one is n, which is about to replace it, or an earlier one.
+// O(readers).
 func (s *State) replacedBefore(v, n uint32) (back bool) {
 	if !s.opt.Observed || !s.opt.UnmonitoredWriters {
 		return false
@@ -96,8 +103,8 @@ func (s *State) replacedBefore(v, n uint32) (back bool) {
 	return s.glimpsedBack(v, n) || back
 }
 
-// replacedTwice takes the sign that v was read and replaced by one that was over when another
-// one began that did the same: n, which is about to replace it, or one before. O(readers).
+// replacedTwice takes a sign. Two transactions read and replaced v, and one was over when the
+// other began. One of them is n, which is about to replace it, or an earlier one. O(readers).
 func (s *State) replacedTwice(v, n uint32) {
 	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.retried(v) {
 		return
@@ -137,7 +144,8 @@ func (s *State) readEarly(v, n uint32) {
 	}
 }
 
-// retried says whether v was written by several of whom one aborted, or has an unknown outcome.
+// retried says whether v has several writers, and one of them aborted or has an unknown
+// outcome.
 func (s *State) retried(v uint32) bool {
 	several, failed := false, false
 	first := uint32(0)
@@ -152,8 +160,8 @@ func (s *State) retried(v uint32) bool {
 	return several && failed
 }
 
-// goneBefore takes the sign that n replaced v, of which nobody in memory is the writer, when
-// one had written it, and others replaced it, who have left memory.
+// goneBefore takes a sign. n replaced v, and v's writer is not in memory. But a transaction had
+// written v, and others had replaced it, and they have left memory.
 func (s *State) goneBefore(v, n uint32) {
 	if s.versions[v].flags&unrecorded != 0 && s.beganAfterRetired(n) && s.values.has(s.valueKey(v)) {
 		s.sign(s.versions[v].key, pattern.CameBack)

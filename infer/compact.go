@@ -6,10 +6,10 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Compact moves what is left in mostly free chunks of the arenas, of at most the
-// given number of transactions, keys and sessions each, when the arenas are worth
-// it: otherwise a few records that stay would hold on to a chunk each. Chunks are
-// half full, or younger than one round over all numbers.
+// Compact moves the rest of mostly free chunks of the arenas, when the arenas are worth it. It
+// moves at most the given number of transactions, keys and sessions each. Otherwise a few
+// records that stay would hold on to a chunk each. Chunks are half full, or younger than one
+// round over all numbers.
 func (s *State) Compact(visits int) {
 	if s.records.wasteful() {
 		for range min(visits, len(s.txns)) {

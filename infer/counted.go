@@ -6,19 +6,18 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// A counter of which operations tell versions is a register as far as dependencies go: an
-// increment writes its version, and replaces the one that it names or that was read before;
-// a read is of its version. What its values say is compared besides: a version holds what
-// the one before it held and what its writer added. So who reads a version is known to have
-// seen a sum that can be as soon as the chain of versions down to the initial one, which
-// holds nothing, is known.
+// If operations of a counter tell versions, it is a register as far as dependencies go. An
+// increment writes its version, and replaces the one that it names or that was read before. A
+// read is of its version. Its values are compared besides: a version holds the sum of the one
+// before it and of its writer's amount. The initial version holds nothing. So once the chain of
+// versions down to it is known, a reader of a version is known to have seen a possible sum.
 //
-// Where that is not so (an operation without a version, two increments that replaced nothing,
-// a value that is not the sum), the counter is loose: its dependencies stay, and what its
-// values say is decided as that of counters without versions.
+// That fails for an operation without a version, two increments that replaced nothing, or a
+// value that is not the sum. The counter is loose then. Its dependencies stay, and its values
+// are decided as for counters without versions.
 
-// holding is what is known of the value at a version of a counter, 32 bytes. Of the initial
-// one, inc is how many reads of the counter were taken in.
+// holding is the known value at a version of a counter, 32 bytes. For the initial version, inc
+// is how many reads of the counter were taken in.
 type holding struct {
 	version  uint64 // valueKey of the version that it is about: numbers are used again
 	sum, inc int64  // the value, and what its writer added
@@ -27,7 +26,7 @@ type holding struct {
 	_        [6]byte
 }
 
-// ownCount is what the transaction in work did to a counter so far.
+// ownCount is the work of the transaction in work on a counter so far.
 type ownCount struct {
 	touch        uint32
 	inc          int64 // sum of its increments
@@ -51,8 +50,8 @@ func (s *State) countOf(k uint32) (c *touch, own *ownCount) {
 	return c, &s.counted[c.count-1]
 }
 
-// tellCounter takes the counter k, of which an operation told its version, as one whose
-// versions are told from now on.
+// tellCounter notes that an operation of the counter k told its version: from now on its
+// versions are told.
 func (s *State) tellCounter(k uint32) {
 	x := &s.keys[k]
 	x.kind, x.flags = event.Register, x.flags&^repeats|versioned|sums
@@ -85,7 +84,7 @@ func (s *State) countIncrement(b *event.Batch, t *event.Txn, n, i, k uint32, o *
 	c, own := s.countOf(k)
 	version, prev := versionOf(b, o)
 	if len(version) == 0 {
-		s.nameless = true // what was told so may be its version
+		s.nameless = true // the value told by it may be its version
 		s.loosen(k)
 	}
 	if len(version)+len(prev) > 0 || c.flags&wrote != 0 {
@@ -136,8 +135,8 @@ func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	}
 }
 
-// readCount takes a read of the counter k that names its version, or found nothing. v is
-// what it shows.
+// readCount takes a read of the counter k that names its version, or found nothing. v is the
+// version that it shows.
 func (s *State) readCount(b *event.Batch, c *touch, n, i, k uint32, o *event.Op, v int64) {
 	all := s.reads.Total
 	version, _ := versionOf(b, o)
@@ -240,7 +239,7 @@ func (s *State) replacedBy(v uint32) uint32 {
 	return 0
 }
 
-// amountOf is what is known of the value at v.
+// amountOf is the known value at v.
 func (s *State) holdingOf(v uint32) *holding {
 	for int(v) >= len(s.holdings) {
 		s.holdings = append(s.holdings, holding{})
@@ -252,7 +251,7 @@ func (s *State) holdingOf(v uint32) *holding {
 	return a
 }
 
-// appendHoldings writes what the versions, those of the counter k, hold.
+// appendHoldings writes the values that the versions of the counter k hold.
 func (s *State) appendHoldings(dst []byte, k uint32, vs []uint32) []byte {
 	if s.keys[k].flags&sums == 0 {
 		return dst

@@ -8,11 +8,11 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// A counter's reads show a sum: which increments are in it is not known, so that
-// no edge follows from one read alone (Elle, 3: counters are not recoverable), unless
-// operations tell versions: see counted.go. Without them its reads are compared within each
-// transaction only. What all increments and reads of a whole history say together is looked
-// at in its end, with [State.CounterTxns].
+// A counter's reads show a sum, and it is not known which increments are in it. So no edge
+// follows from one read alone (Elle, 3: counters are not recoverable), unless operations tell
+// versions: see counted.go. Without them its reads are compared within each transaction only.
+// All increments and reads of a whole history are looked at together in its end, with
+// [State.CounterTxns].
 
 // amount is the integer that o adds or read; nothing is 0.
 func amount(b *event.Batch, o *event.Op) (int64, bool) {
@@ -26,8 +26,9 @@ func amount(b *event.Batch, o *event.Op) (int64, bool) {
 	return v, err == nil && v > -1<<53 && v < 1<<53
 }
 
-// CounterUse is what o, an operation of t, adds to a counter, or read of it, and the
-// counter's hash; is says whether its key is one, and o has an amount. Nothing is 0.
+// CounterUse is the amount that o, an operation of t, adds to a counter or read of it, with the
+// counter's hash. is says whether its key is a counter, and o has an amount. An empty read is
+// 0.
 func (s *State) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.Hash, v int64, is bool) {
 	h = s.inEpoch(b, t, o.KeyHash)
 	if k := s.lookupKey(h); k == 0 || !s.isCounter(k) || s.keys[k].flags&unsupported != 0 {
@@ -37,9 +38,9 @@ func (s *State) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.H
 	return h, v, is
 }
 
-// SinceJoin says whether transaction n cannot have read from before the first record: it
-// began later than every transaction without a record can have ended, by clocks apart by at
-// most drift, and did not ask for old data.
+// SinceJoin says whether transaction n cannot have read from before the first record. It did
+// not ask for old data. And it began later than every transaction without a record can have
+// ended, by clocks apart by at most drift.
 func (s *State) SinceJoin(n uint32, drift int64) bool {
 	x := &s.txns[n]
 	return x.flags&(hasTimes|stale) == hasTimes && x.start > s.baselineEnds && x.start-s.baselineEnds > drift
@@ -48,15 +49,15 @@ func (s *State) SinceJoin(n uint32, drift int64) bool {
 // maxAdded bounds what one transaction adds to a counter for its sum to be used.
 const maxAdded = 1 << 61
 
-// Counted is what a transaction did to one counter.
+// Counted is the work of a transaction on one counter.
 type Counted struct {
 	Key  uint32
 	Inc  int64 // sum of its increments
 	Read bool
 	Seen int64  // what its first read showed, without its own increments before
 	Op   uint32 // that read
-	// At is the version that it names, Over the one that the first increment says it replaced, and
-	// Left that of the last one: hashes, 0 where they are not told.
+	// At is the version that it names. Over is the version that the first increment says it
+	// replaced, and Left the last one's version. They are hashes, 0 where they are not told.
 	At, Over, Left uint64
 	Added          bool // it has increments
 	// Beyond says that Inc exceeds 2^61 either way: nothing is concluded from it.

@@ -6,10 +6,9 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// dueQueue gives its entries by time, equal ones in the order of their
-// transactions' generations, then in that in which they were asked, so that a
-// replay decides in the same order, whatever the numbers of the versions. It is a
-// binary heap.
+// dueQueue gives its entries by time, equal ones in the order of their transactions'
+// generations, then in the order of asking. So a replay decides in the same order, whatever the
+// numbers of the versions. It is a binary heap.
 type dueQueue struct {
 	heap  []due
 	asked uint32 // entries so far
@@ -52,16 +51,17 @@ func (q *dueQueue) push(at int64, txn, gen, version, op uint32, kind dueKind) {
 // before says whether there is an entry from before now.
 func (q *dueQueue) before(now int64) bool { return len(q.heap) > 0 && q.heap[0].at < now }
 
-// pop takes the earliest entry away; there must be one. The last entry takes its
-// place, and mostly belongs near the end again: so the way down goes along the
-// smaller children, one comparison a level, and from its end back up.
+// pop takes the earliest entry away; there must be one. The last entry takes its place, and
+// mostly belongs near the end again. So the way down goes along the smaller children, one
+// comparison a level. From its end the way goes back up.
 func (q *dueQueue) pop() due {
 	h := q.heap
 	top, k := h[0], len(h)-1
 	i, c := 0, 1
 	for c+1 < k {
 		a, b := &h[c], &h[c+1]
-		// Which of the two is as good as random: no branch on it, but for equal times.
+		// The choice of the two is as good as random: there is no branch on it, except for
+		// equal times.
 		_, less := bits.Sub64(uint64(b.at)^1<<63, uint64(a.at)^1<<63, 0)
 		if a.at == b.at && b.beforeAt(a) {
 			less = 1

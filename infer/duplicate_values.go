@@ -7,11 +7,10 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// A value of a register that several transactions left there names none of them: its
-// version is ambiguous. Who read it read from one of them, though, and that is a choice
-// like the order of two writers (VeriStrong's duplicate values): package window asks
-// package solve for it. The version ends its writers' chains, and what was written over
-// it begins chains of its own.
+// If several transactions left a value in a register, it does not name its writer: its version
+// is ambiguous. A reader of it read from one of them, though. That is a choice like the order
+// of two writers (VeriStrong's duplicate values): package window asks package solve for it. The
+// version ends its writers' chains, and writes over it begin chains of their own.
 
 // searchable says whether the writer of the ambiguous version v may be looked for: v is
 // of a plain register.
@@ -30,7 +29,7 @@ func (s *State) IsDuplicate(v uint32) bool {
 	return s.versions[v].flags&(ambiguous|initialVersion) == ambiguous && s.keys[s.versions[v].key].kind == event.Register
 }
 
-// SureRegister says whether v is of a register and has no several possible writers.
+// SureRegister reports whether v belongs to a register and has at most one possible writer.
 func (s *State) SureRegister(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&ambiguous == 0 && s.keys[x.key].kind == event.Register
@@ -39,9 +38,9 @@ func (s *State) SureRegister(v uint32) bool {
 // searched says whether it is looked for: there are several.
 func (s *State) searched(v uint32) bool { return s.versions[v].possible > 1 && s.searchable(v) }
 
-// countAmbiguous counts that v, which several may have written, was read. In a window it
-// may have been read by one that has retired, when no writer was known: then nobody has
-// looked whether the frozen order left it there.
+// countAmbiguous counts a read of v, which several may have written. In a window its reader may
+// have retired when no writer was known. Then nobody has looked whether the frozen order left v
+// there.
 func (s *State) countAmbiguous(v uint32) {
 	if !s.searchable(v) || s.versions[v].flags&lateReaders != 0 {
 		if s.Counters.Ambiguous++; s.versions[v].flags&initialVersion != 0 {
@@ -56,7 +55,7 @@ func (s *State) countAmbiguous(v uint32) {
 	s.unorder(s.versions[v].key)
 }
 
-// countAbsent counts that it is not known what was seen by who found nothing.
+// countAbsent counts an empty read of an unknown version.
 func (s *State) countAbsent() {
 	s.Counters.Ambiguous++
 	s.Counters.Absent++
@@ -70,8 +69,8 @@ func (s *State) unorder(k uint32) {
 	}
 }
 
-// uproot makes blind writes of those that replaced v, of which it is not known any more
-// whose version they replaced.
+// uproot makes the writes that replaced v blind ones: it is not known any more whose version
+// they replaced.
 func (s *State) uproot(v uint32) {
 	if !s.searchable(v) {
 		return
@@ -107,10 +106,10 @@ func (s *State) DuplicateVersions() map[uint32][]uint32 {
 	return by
 }
 
-// DuplicateReads calls fn with each transaction that read v, if v has several possible
-// writers. maybe says that it can be another one than those that count: one is of unknown
-// outcome and may have taken effect, or a record may be missing. ok is false where the writers are
-// not looked for.
+// DuplicateReads calls fn with each transaction that read v, if v has several possible writers.
+// maybe says that the writer can be another one than those that count. One is of unknown
+// outcome and may have taken effect, or a record may be missing. ok is false where the writers
+// are not looked for.
 func (s *State) DuplicateReads(v uint32, fn func(reader uint32, maybe bool)) (ok bool) {
 	x := &s.versions[v]
 	if x.flags&ambiguous == 0 {
@@ -131,8 +130,8 @@ func (s *State) DuplicateReads(v uint32, fn func(reader uint32, maybe bool)) (ok
 	return true
 }
 
-// EachDuplicateRead calls fn with the versions that n read and of which the writer is not
-// known, since several left the value. What a read of a set shows of one element says nothing of others.
+// EachDuplicateRead calls fn with the versions that n read and whose writer is not known, since
+// several left the value. In a read of a set, one element says nothing of the others.
 func (s *State) EachDuplicateRead(n uint32, fn func(v uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if v := s.readers[id].version; s.versions[v].flags&(ambiguous|initialVersion) == ambiguous && !s.OfElement(v) {
@@ -141,10 +140,10 @@ func (s *State) EachDuplicateRead(n uint32, fn func(v uint32)) {
 	}
 }
 
-// EachOpenRead calls fn with the versions that n read first and of which the writer is
-// not known, since several may have left the value: writers is how many others are known
-// to have, and sure says that there is no other, as of now: all records of those who
-// ended before n did have come, nothing is forgotten, and no outcome is unknown.
+// EachOpenRead calls fn with the versions that n read first and whose writer is not known,
+// since several may have left the value. writers is how many others are known to have left it.
+// sure says that there is no other, as of now. All records of transactions that ended before n
+// have come, nothing is forgotten, and no outcome is unknown.
 func (s *State) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int, sure bool)) {
 	complete := s.certain() && !s.opt.Existing && !s.values.forgot && s.txns[n].end+s.patience() < now
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
@@ -193,10 +192,10 @@ func (s *State) EachWriter(v uint32, fn func(n uint32)) {
 // maxAlone bounds the versions that LeftAlone looks at.
 const maxAlone = 64
 
-// LeftAlone says whether v, which has several possible writers, is what those who are gone
-// left in its key, if all of them were gone before the key was unordered: then each of them
-// replaced what the one before had left, and one that replaced v would be a root now (uproot),
-// or have marked v when it left memory.
+// LeftAlone is for a version v with several possible writers. It says whether the writers that
+// are gone left v in its key, if all of them were gone before the key was unordered. Then each
+// of them replaced the version that the one before had left. A transaction that replaced v
+// would be a root now (uproot), or have marked v when it left memory.
 func (s *State) LeftAlone(v uint32, gone func(n uint32) bool) bool {
 	x := &s.versions[v]
 	initial := s.keys[x.key].initial

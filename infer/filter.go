@@ -2,14 +2,12 @@ package infer
 
 import "github.com/isowatch/isowatch/internal/flat"
 
-// filter remembers 64-bit hashes: of ids, or of (key, value) pairs. It is a chain
-// of hash sets; the oldest goes when the byte budget is used up. Two things with
-// one hash are taken as one: at 10^7 entries the chance is below 10^-5 for a
-// filter's whole life.
+// filter remembers 64-bit hashes: of ids, or of (key, value) pairs. It is a chain of hash sets;
+// the oldest goes when the byte budget is used up. Two entries with one hash are taken as one:
+// at 10^7 entries the chance is below 10^-5 for a filter's whole life.
 //
-// New entries wait in front, a set small enough for the nearest caches, and go to
-// the panes together: a visit to a pane waits for memory, and many at a time wait
-// hardly longer than one.
+// New entries wait in front, in a set small enough for the nearest caches, and go to the panes
+// together. A visit to a pane waits for memory, and many at a time wait hardly longer than one.
 type filter struct {
 	front  hashSet
 	panes  []hashSet // the last one takes new entries
@@ -18,12 +16,12 @@ type filter struct {
 	warmed uint64    // keeps the loads of flush
 }
 
-// Budgets of the filters of a source, bytes; all of them take 112 MiB at most. An
-// entry of a value takes 8 bytes and one of an id 16, and up to three quarters of a set
-// are used: that is 6,291,456 values, a quarter of that, and 786,432 ids.
+// Budgets of the filters of a source, bytes; all of them take 112 MiB at most. An entry of a
+// value takes 8 bytes and one of an id 16. Up to three quarters of a set are used. That is
+// 6,291,456 values, a quarter of that, and 786,432 ids.
 const (
 	valueBytes = 64 << 20 // values that are gone
-	twiceBytes = 16 << 20 // those of them that several may have written
+	twiceBytes = 16 << 20 // the values that several may have written
 	abortBytes = 16 << 20 // values of transactions that aborted
 	idBytes    = 16 << 20
 )

@@ -8,10 +8,11 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// Who found nothing in a key, and had ended before anybody who deleted it began, found it as
-// it was before all writers: cause precedes effect. What that shows stays when the first delete
-// of the key is recorded, so that a finding which has left is not taken back because the row is
-// deleted in the end. A whole history goes by the definitions of levels alone, which know no time.
+// Let a reader have found nothing in a key, and have ended before any deleter of it began. It
+// found the key as it was before all writers: cause precedes effect. Conclusions from its read
+// stay when the first delete of the key is recorded. So a finding that has left is not taken
+// back because the row is deleted in the end. A whole history goes by the definitions of levels
+// alone, which know no time.
 
 // Deletion is a delete, as far as it takes back what rests on nothing having been found.
 type Deletion struct {
@@ -71,8 +72,9 @@ func (s *State) keepEarlier(k, n uint32) {
 	s.deletedSince(k, n)
 }
 
-// deletedEarlier takes back what was kept of those who had not ended when n, which deleted k
-// too, began: of all, if it is not known who did (0).
+// deletedEarlier is called when n, which deleted k too, is met. It takes back the kept
+// conclusions of readers that had not ended when n began. If the deleter is not known (0), it
+// takes back all.
 func (s *State) deletedEarlier(k, n uint32) {
 	if s.opt.Whole {
 		return

@@ -1,38 +1,225 @@
 package infer
 
-// A value that was there before comes back: T1 reads 100 and writes 99, T2 reads 99 and writes 100.
-// Values alone say that T1 read from T2, and T2 from T1. Where the contract leaves another writer of
-// the first 100 (Options.causal), none of these values names its writer: each is ambiguous. Time shows
-// the same where T2 began after T1 had ended (readBefore); this is for those that overlap.
+import (
+	"math"
+	"slices"
+)
 
-// fullCircle takes in that the write record id has replaced the version before: if what replaced its
-// own version, and so on, leads back to that one, all of them came back. Only those are followed that
-// began before its transaction had ended: the others are told by their time.
-// O(versions of the key that live within that), and O(1) where nothing has replaced its own version yet,
-// as mostly when records come in order.
+// A value that was there before comes back: T1 reads 100 and writes 99, T2 reads 99 and writes
+// 100. Values alone say that T1 read from T2, and T2 from T1. Where the contract leaves another
+// writer of the first 100 (Options.causal), these values do not name their writers: each is
+// ambiguous. Time shows the same where T2 began after T1 had ended (readBefore). This file is
+// for transactions that overlap.
+//
+// The way back may lead through a value that its writer did not find. T1 reads 100 and deletes
+// the row, T2 inserts 99, T3 reads 99 and writes 100. See fromRoot.
+
+// fullCircle takes in that the write record id is installed. It follows the writes that
+// replaced id's own version, and so on. If they lead back to the version that id replaced, all
+// of these values came back. O(versions of the key that were replaced before, at most
+// maxVersionCycle). It is O(1) where its own version has no successor yet, as mostly when
+// records come in order.
 func (g *signs) fullCircle(s *State, id uint32) {
 	w := &s.writes[id]
-	if !s.opt.causal() || w.blind || s.versions[w.version].over == 0 || s.keys[s.versions[w.version].key].flags&(versioned|repeats) != 0 {
+	k := s.versions[w.version].key
+	if !s.opt.causal() || s.keys[k].flags&(versioned|repeats) != 0 {
 		return
 	}
+	g.replaced = g.replaced[:0]
+	if w.blind && s.isDelete(w) && s.opt.blindIsAmbiguous() {
+		g.fromRoots(s, id)
+		return
+	}
+	if !w.blind {
+		g.replaced = append(g.replaced, id)
+	}
+	if s.versions[w.version].over != 0 && g.comesBack(s, id) {
+		return
+	}
+	if len(g.replaced) > 0 && s.opt.blindIsAmbiguous() {
+		g.fromRoot(s, id)
+	}
+}
+
+// comesBack is the part of fullCircle behind the write record id. It notes who replaced the versions
+// there.
+func (g *signs) comesBack(s *State, id uint32) bool {
+	w := &s.writes[id]
 	hops := []hop{{to: w.version, parent: -1}}
 	seen := map[uint32]bool{w.version: true}
 	for i := 0; i < len(hops) && i < maxVersionCycle; i++ {
 		for o := s.versions[hops[i].to].over; o != 0; o = s.writes[o].nextOver {
 			x := &s.writes[o]
-			if x.version == w.pred || x.version == w.version {
+			if x.blind {
+				continue
+			}
+			if !w.blind && x.version == w.pred {
 				g.circled = append(g.circled, w.version, w.pred)
 				for ; hops[i].parent >= 0; i = hops[i].parent {
 					g.circled = append(g.circled, hops[i].to)
 				}
-				return
+				return true
 			}
-			if !x.blind && !seen[x.version] && !s.endedBefore(w.txn, x.txn) {
+			g.replaced = append(g.replaced, o)
+			if !seen[x.version] {
 				seen[x.version] = true
 				hops = append(hops, hop{to: x.version, parent: i})
 			}
 		}
 	}
+	return false
+}
+
+// fromRoot makes replaced versions ambiguous if they came back. They go back, by way of the
+// write record id, to a root, and the transaction that replaced them may have run before the
+// root.
+func (g *signs) fromRoot(s *State, id uint32) {
+	emptied := s.keys[s.versions[s.writes[id].version].key].flags&deleted != 0
+	if !emptied {
+		g.replaced = slices.DeleteFunc(g.replaced, func(o uint32) bool { return g.heldAnother(s, o) })
+	}
+	since := int64(math.MaxInt64)
+	for _, o := range g.replaced {
+		if t := &s.txns[s.writes[o].txn]; t.flags&hasTimes != 0 {
+			since = min(since, t.start)
+		} else {
+			since = math.MinInt64 / 2
+		}
+	}
+	since -= s.opt.ClockDrift
+	g.findRoots(s, id, since)
+	for _, root := range g.roots {
+		if x := &s.writes[root]; x.unread || x.absent && g.emptied(s, root) || !x.absent && s.opt.strangers() {
+			g.circle(s, root)
+		}
+	}
+}
+
+// circle makes replaced versions ambiguous if they may have been replaced before root.
+func (g *signs) circle(s *State, root uint32) {
+	for _, o := range g.replaced {
+		if g.overlap(s, root, o) && !g.heldAnother(s, o) {
+			g.circled = append(g.circled, s.writes[o].pred)
+		}
+	}
+}
+
+// maxRoots bounds the write records of a key that have no known one before them and are looked at for
+// a record.
+const maxRoots = 64
+
+// emptied says whether somebody may have deleted the key before root, which had found nothing there.
+// O(maxRoots, and what was replaced).
+func (g *signs) emptied(s *State, root uint32) bool {
+	deleted := func(o uint32) bool { return s.isDelete(&s.writes[o]) && g.overlap(s, root, o) }
+	if slices.ContainsFunc(g.replaced, deleted) {
+		return true
+	}
+	o := s.versions[s.keys[s.versions[s.writes[root].version].key].initial].over
+	for n := 0; o != 0 && n < maxRoots; o, n = s.writes[o].nextOver, n+1 {
+		if deleted(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// fromRoots is fromRoot for the write record id, which deleted the row unread, and the roots that may
+// have found nothing for that. O(maxRoots, and what comes behind them).
+func (g *signs) fromRoots(s *State, id uint32) {
+	root := s.writes[id].nextOver
+	for n := 0; root != 0 && n < maxRoots; root, n = s.writes[root].nextOver, n+1 {
+		if x := &s.writes[root]; x.absent && !x.unread && s.versions[x.version].over != 0 && g.overlap(s, root, id) {
+			g.replaced = g.replaced[:0]
+			g.comesBack(s, root)
+			g.circle(s, root)
+		}
+	}
+}
+
+// findRoots finds the roots that the version of id goes back to, by the reads and replacements
+// of others. A root is a write record whose replaced version is not known. Its transaction had
+// not read the key, found nothing there, or read a value that names no version. Behind such a
+// value, only roots count for which overlap takes the clock drift. Records on the way have
+// replaced versions too. It finds no root behind one that was over at since. O(transactions in
+// between).
+func (g *signs) findRoots(s *State, id uint32, since int64) {
+	g.roots = g.roots[:0]
+	doubt := false
+	for range maxVersionCycle {
+		w := &s.writes[id]
+		if t := &s.txns[w.txn]; w.intermediate || t.flags&hasTimes != 0 && t.end < since {
+			return
+		}
+		if w.blind {
+			if !doubt || w.absent || g.doubted(s, id) {
+				g.roots = append(g.roots, id)
+			}
+			return
+		}
+		v := &s.versions[w.pred]
+		if v.writer == 0 || v.flags&(ambiguous|initialVersion) != 0 {
+			if !doubt || g.doubted(s, id) {
+				g.roots = append(g.roots, id)
+			}
+			if v.possible != 1 {
+				return
+			}
+			doubt = true
+		}
+		id = v.writes
+		for id != 0 && (s.txns[s.writes[id].txn].state != counted || v.writer != 0 && s.writes[id].txn != v.writer) {
+			id = s.writes[id].nextOfVer
+		}
+		if id == 0 {
+			return
+		}
+		if !s.writes[id].blind {
+			g.replaced = append(g.replaced, id)
+		}
+	}
+}
+
+// doubted says whether the write record root replaced a value whose writer began, by its
+// record, when root was over. Then clocks differ, or the value had another writer.
+func (g *signs) doubted(s *State, root uint32) bool {
+	w := &s.writes[root]
+	if w.unread || w.absent {
+		return false
+	}
+	k := s.versions[w.version].key
+	for r := s.txns[w.txn].reads; r != 0; r = s.readers[r].nextOfTxn {
+		v := &s.versions[s.readers[r].version]
+		if v.key != k || v.flags&ambiguous == 0 {
+			continue
+		}
+		for o := v.writes; o != 0; o = s.writes[o].nextOfVer {
+			if p, t := &s.txns[s.writes[o].txn], &s.txns[w.txn]; p.flags&t.flags&hasTimes != 0 && p.start > t.end {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overlap says whether the transaction of the write record o may have run before root's. Their
+// session and their records decide. The clock drift decides if root had found nothing in a
+// deleted row, or a value in doubt.
+func (g *signs) overlap(s *State, root, o uint32) bool {
+	a, b := s.writes[root].txn, s.writes[o].txn
+	w, r := &s.txns[a], &s.txns[b]
+	slack := int64(0)
+	if s.writes[root].absent || g.doubted(s, root) {
+		slack = s.opt.ClockDrift
+	}
+	return a != b && (w.flags&r.flags&hasTimes == 0 || r.start <= w.end || r.start-w.end <= slack) && !beforeInSession(w, r)
+}
+
+// heldAnother is about the transaction of the write record o. It says whether the key is known
+// to have held, before that ran, another value than the one it replaced.
+func (g *signs) heldAnother(s *State, o uint32) bool {
+	v, r := &s.versions[s.writes[o].pred], &s.txns[s.writes[o].txn]
+	return r.flags&hasTimes != 0 && g.stood.held(v.key, heldBy(v.hash, false), r.start, s.opt.ClockDrift)
 }
 
 // settleCircles makes the versions that came back ambiguous, at the end of a record.

@@ -8,14 +8,15 @@ import (
 	"github.com/isowatch/isowatch/internal/pattern"
 )
 
-// What a transaction of unknown outcome read it has read, whatever became of it: its client was
-// told so. As long as nobody observed what it wrote it is no reader of a version, and gives no
-// edge. Its reads are signs all the same, and show that a later writer is not whom it read: they
-// are glimpses, and are kept by value as long as the transaction is in memory.
+// A transaction of unknown outcome has made its reads, whatever became of it: its client got
+// the answers. Until somebody observes its writes, it does not count as a reader of a version,
+// and gives no edge. Its reads are signs all the same, and show that it did not read from a
+// later writer. They are glimpses, and are kept by value while the transaction is in memory.
 //
-// What an aborted transaction read was there as well: who began to write it later is not whom it
-// read. Nothing else follows. That the value had been replaced is no sign that it came back: to
-// read an old state, and be refused for it, is how many databases keep their promise.
+// The values that an aborted transaction read were there as well: it did not read from a writer
+// that began later. Nothing else follows. If the value had been replaced, that is not a sign
+// that it came back. To read an old state, and be refused for it, is how many databases keep
+// their promise.
 
 // glimpse is a read of a plain value by a transaction that does not count, 24 bytes.
 type glimpse struct {
@@ -26,7 +27,7 @@ type glimpse struct {
 	_        [3]byte
 }
 
-// glimpses are those of all values, the oldest first.
+// glimpses are the glimpses of all values, the oldest first.
 type glimpses struct {
 	all    []glimpse
 	full   int64             // the length at which those are let go whose transactions are gone
@@ -75,7 +76,7 @@ func (s *State) addGlimpse(g glimpse) {
 	x.enter(len(x.all))
 }
 
-// link makes the table anew.
+// link makes the table again.
 func (x *glimpses) link() {
 	x.latest = make(map[uint64]uint32, len(x.all))
 	for place := range x.all {
@@ -135,8 +136,8 @@ func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 	}
 }
 
-// makeBlindAmbiguous takes the plain values that t, of unknown outcome, wrote without having read the key
-// for values that may have been there before: who reads one does not show that t took effect, and
+// makeBlindAmbiguous is for plain values that t, of unknown outcome, wrote and had not read.
+// They may have been there before. So a reader of one does not show that t took effect, and
 // need not have read from it. O(operations).
 func (s *State) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
@@ -212,8 +213,8 @@ func (s *State) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
 	}
 }
 
-// disclaim takes n, which aborted, from those who wrote v: it had read v before, so that a reader
-// of v need not have read from n.
+// disclaim takes n, which aborted, from the writers of v. It had read v before, so a reader of
+// v need not have read from n.
 func (s *State) disclaim(v, n uint32) {
 	id := s.writeOf(n, v)
 	s.unlinkFromTxn(id)
@@ -221,8 +222,8 @@ func (s *State) disclaim(v, n uint32) {
 	s.dropIfUnused(v)
 }
 
-// foresaw says whether n, which does not count, read v with operation i and wrote it later:
-// another one had written it, and who reads it need not have read from n.
+// foresaw says whether n, which does not count, read v with operation i and wrote it later.
+// Then another one had written it, and a reader of it need not have read from n.
 func (s *State) foresaw(v, n uint32, i int) bool {
 	if v == 0 {
 		return false

@@ -2,11 +2,10 @@ package infer
 
 import "github.com/isowatch/isowatch/internal/flat"
 
-// idFilter remembers the ids of transactions that have left memory, and what
-// their records held, so that the same record again is told from another one
-// with its id. Both are 64-bit hashes. Like filter, it is a chain of hash sets
-// of which the oldest goes when the byte budget is used up, and new entries wait
-// in front to go there together.
+// idFilter remembers the ids of transactions that have left memory, and the content of their
+// records. So the same record again is told from another one with its id. Both are 64-bit
+// hashes. Like filter, it is a chain of hash sets. The oldest goes when the byte budget is used
+// up. New entries wait in front to go there together.
 type idFilter struct {
 	front  []idEntry // at most idFront
 	warmed uint64    // keeps the loads of flush
@@ -24,8 +23,8 @@ type idSet struct {
 // idEntry is 16 bytes: both halves are in one cache line.
 type idEntry struct{ id, content uint64 }
 
-// undecided is the bit of idEntry.content that says that the outcome was unknown;
-// the others are those of the content's hash.
+// undecided is the bit of idEntry.content that says that the outcome was unknown. The other
+// bits belong to the content's hash.
 const undecided = 1
 
 func (f *idFilter) bytes() int64 {
@@ -90,9 +89,8 @@ func (f *idFilter) roll(slots int) {
 	f.panes[len(f.panes)-1] = old
 }
 
-// get says whether a record with this id was let go, and which of them the
-// record with this content is: the same one, or another after one whose outcome
-// was unknown, or another.
+// get says whether a record with this id was let go. It also says what the record with this
+// content is: the same one, another after one of unknown outcome, or another.
 func (f *idFilter) get(id, content uint64) (known, same, open bool) {
 	for i := len(f.front) - 1; i >= 0; i-- {
 		if e := f.front[i]; e.id == max(id, 1) {

@@ -2,12 +2,11 @@ package infer
 
 import "github.com/isowatch/isowatch/internal/flat"
 
-// index is an open-addressing hash table from a 64-bit hash to a number. A slot
-// holds the hash's upper half as fingerprint and the number; the fingerprint
-// also gives the home position, so that neither growing nor deleting needs the
-// hash again. Linear probing, at most a quarter full: whether a slot is the one
-// looked for is then guessed right mostly. Callers confirm a candidate by comparing
-// what the number stands for.
+// index is an open-addressing hash table from a 64-bit hash to a number. A slot holds the
+// hash's upper half as fingerprint and the number. The fingerprint also gives the home
+// position, so that growing and deleting do not need the hash again. It uses linear probing, at
+// most a quarter full. The processor then mostly guesses right whether a slot is the one looked
+// for. Callers confirm a candidate by comparing the object of the number.
 type index struct {
 	slots []uint64 // fingerprint<<32 | number; 0 is empty, so numbers start at 1
 	used  int

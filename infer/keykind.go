@@ -11,10 +11,9 @@ func (s *State) keyOf(b *event.Batch, t *event.Txn, o *event.Op) uint32 {
 	return s.internKey(h, b.Bytes(o.Key))
 }
 
-// settleKind decides what kind of object k is, by the first operation that
-// tells, and whether o may be used: false for operations that give no
-// dependencies here and for keys used as two kinds, which are counted as
-// uncheckable.
+// settleKind decides what kind of object k is, by the first operation that tells. It also says
+// whether o may be used. It is false for operations that give no dependencies here, and for
+// keys used as two kinds. Those are counted as uncheckable.
 func (s *State) settleKind(k uint32, o *event.Op) bool {
 	x := &s.keys[k]
 	if x.flags&unsupported != 0 {
@@ -88,8 +87,8 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	return true
 }
 
-// wroteAgain takes back what rests on the value having the writers that are known:
-// an operation from which nothing else is concluded may have installed it as well.
+// wroteAgain takes back conclusions that rest on the known writers of the value. An operation
+// without other conclusions may have installed it as well.
 func (s *State) wroteAgain(k uint32, h event.Hash) {
 	v := s.lookupVersion(k, h)
 	if v == 0 {
@@ -105,9 +104,8 @@ func (s *State) wroteAgain(k uint32, h event.Hash) {
 	s.makeAmbiguous(v)
 }
 
-// giveUp stops inference on k. Edges found so far rest on operations that were
-// understood and stay, but for those out of not-found reads, which a delete
-// makes ambiguous.
+// giveUp stops inference on k. Edges found so far rest on operations that were understood, and
+// stay. The exception is edges out of not-found reads, since a delete makes these ambiguous.
 func (s *State) giveUp(k uint32) {
 	x := &s.keys[k]
 	s.Counters.Ignored++
@@ -130,6 +128,11 @@ func (s *State) replaced(k uint32) {
 	}
 	switch x.kind {
 	case event.List:
+		void = func(v uint32) {
+			s.kill(v, s.versions[v].writer, WW|WR|RW)
+			s.out.Kills[len(s.out.Kills)-1].Deleted = true
+			s.out.Parted = append(s.out.Parted, s.valueKey(v))
+		}
 		for v := x.first; v != 0; v = s.versions[v].next {
 			void(v)
 		}

@@ -2,17 +2,17 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// Operations of other kinds than r, w and append are taken as reads and writes
-// of registers, so that all that holds of these holds of them:
+// Operations of other kinds than r, w and append are taken as reads and writes of registers. So
+// all that holds of these holds of them:
 //
-//   - insert is a write, delete the write of a tombstone, a version of its own
-//     that reads show as nothing (Viper, section 4)
-//   - cas reads what it expected and writes; a failed one reads what it saw
+//   - insert is a write, delete the write of a tombstone. A tombstone is a version of
+//     its own that reads show as nothing (Viper, section 4)
+//   - cas reads the value that it expected and writes; a failed one reads what it saw
 //   - an element of a set is a register that is there or not; see scan.go
-//   - a range is a read of each row, and one of nothing of each other key
-//     between its bounds; see scan.go
+//   - a range is a read of each row, and an empty read of each other key between its
+//     bounds; see scan.go
 //
-// A counter is none of these unless its versions are told; see counter.go and counted.go.
+// A counter belongs here only if its versions are told; see counter.go and counted.go.
 
 // countOther takes an operation of n, which counts, that is not one of a plain
 // register or list, or of a key that is neither.
@@ -41,8 +41,11 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 		s.write(c, n, i, s.written(b, t, e, o))
 		c.flags |= removed
 	case event.Insert:
+		first := s.touchOf(k).flags&wrote == 0
 		s.writeVersion(b, n, i, k, o, o.ValueHash)
-		s.writes[s.touchOf(k).lastWrite].unread = false // it fails on what is there
+		if w := &s.writes[s.touchOf(k).lastWrite]; first { // it fails on what is there
+			w.unread, w.absent = false, true
+		}
 	case event.Delete:
 		s.deletion(k, n)
 		s.writeVersion(b, n, i, k, o, s.written(b, t, k, o))
@@ -72,13 +75,13 @@ func (s *State) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
 	s.readValue(s.touchOf(k), n, i, o.ValueHash, o.Flags&event.NotFound != 0)
 }
 
-// compareAndSet takes a cas: one that succeeded read what it expected and then
-// wrote (MTC, section V: the chain of lightweight transactions); of one that
-// failed only what it says that it saw is known.
+// compareAndSet takes a cas. One that succeeded read the value that it expected and then wrote
+// (MTC, section V: the chain of lightweight transactions). If it failed, only the value that it
+// says it saw is known.
 func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
 	x := &b.Extras[o.Extra]
 	c := s.touchOf(k)
-	if s.keys[k].flags&versioned != 0 { // values are no versions
+	if s.keys[k].flags&versioned != 0 { // values are not versions
 		if o.Flags&event.Success != 0 {
 			s.expected(b, c, n, i, o)
 			s.writeVersion(b, n, i, k, o, o.ValueHash)
@@ -98,8 +101,8 @@ func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *e
 	}
 }
 
-// expected takes what a cas found that succeeded where values are no versions: nothing,
-// or, if it does not say what it replaced, a version that cannot be told.
+// expected takes the read of a successful cas where values are not versions. It found nothing,
+// or, if it does not name the replaced version, a version that cannot be told.
 func (s *State) expected(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	if _, prev := versionOf(b, o); len(prev) > 0 || c.flags&(wrote|hasRead|misread) != 0 {
 		return
@@ -121,8 +124,7 @@ func (s *State) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span
 	s.readValue(c, n, i, h, false)
 }
 
-// written is the hash of the version that o writes to k, 0 for a key of which nothing is
-// known.
+// written is the hash of the version that o writes to k, 0 for an unknown key.
 func (s *State) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) event.Hash {
 	if o.Kind != event.Append && !ofElement(o) {
 		if version, _ := versionOf(b, o); len(version) > 0 {
@@ -151,9 +153,9 @@ func tombstoneOf(id event.Hash) event.Hash {
 	return event.Hash{Lo: id.Lo*0x9e3779b97f4a7c15 ^ 0x746f6d6273746f6e, Hi: ^id.Hi}
 }
 
-// deletion notes that n may have deleted k, 0 if it is not known who: to find nothing there
-// names the initial version no more. Who had ended before did find the initial one, as far as
-// nobody else deleted it.
+// deletion notes that n may have deleted k, 0 if the deleter is not known. An empty read there
+// does not name the initial version any more. A reader that had ended before did find the
+// initial one, unless somebody else deleted it.
 func (s *State) deletion(k, n uint32) {
 	x := &s.keys[k]
 	if x.flags&deleted != 0 {
@@ -222,8 +224,8 @@ func (s *State) wroteOther(k uint32, o *event.Op) {
 	}
 }
 
-// writeVersion takes a write of a register, with the version that it replaced and its
-// own where it says so; h is what else its version is told by.
+// writeVersion takes a write of a register, with the version that it replaced and its own where
+// it names them. Otherwise h tells its version.
 func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h event.Hash) {
 	c := s.touchOf(k)
 	version, _ := versionOf(b, o)

@@ -21,7 +21,7 @@ const (
 	OtherRow  = finding.OtherRow
 )
 
-// Kinds of anomalies: A, B and Version are those of [Anomaly].
+// Kinds of anomalies: A, B and Version are the fields of [Anomaly].
 const (
 	Internal          = finding.Internal
 	Nonrepeatable     = finding.Nonrepeatable
@@ -42,7 +42,7 @@ const (
 	Contradictory     = finding.Contradictory
 	OutOfBounds       = finding.OutOfBounds // A's operation OpA read it; B is 0 for none
 	WrongTotal        = finding.WrongTotal
-	CyclicVersions    = finding.CyclicVersions // Version is what A wrote
+	CyclicVersions    = finding.CyclicVersions // Version is the version that A wrote
 	Nonlinearizable   = finding.Nonlinearizable
 	NoOrder           = finding.NoOrder
 )

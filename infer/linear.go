@@ -6,19 +6,18 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Linearizability of a register whose writers say what they replaced (cas, or a read
-// before the write), while the records come: MTC, section IV-E, algorithm 2. Each
-// version hangs below the one that its writer replaced, so that a path down from a
-// version is the only order of the operations on it: its writer, who read it, the
-// next writer. An operation that began after one further down had ended contradicts
-// it. What was written blindly hangs below the initial version, which all others
-// follow, and nothing is said of two branches.
+// This file checks linearizability while the records come (MTC, section IV-E, algorithm 2). It
+// is for registers whose writers say what they replaced: by cas, or a read before the write.
+// Each version hangs below the one that its writer replaced. So a path down from a version is
+// the only order of the operations on it: its writer, its readers, the next writer. An
+// operation that began after one further down had ended contradicts it. A blind write hangs
+// below the initial version, which all others follow. Two branches are not compared.
 //
-// A position keeps the greatest start above it and the least end below it, so that an
-// operation is compared with two numbers wherever it comes in. What it changes in
-// them ends, up and down, where the number there is as good already: after as many
-// steps as operations run at a time, when records come about in order. What is taken
-// back leaves the numbers as they were; a contradiction is confirmed by a walk.
+// A position keeps the greatest start above it and the least end below it. So an operation is
+// compared with two numbers wherever it comes in. Its changes to them end, up and down, where
+// the number there is as good already. That is after as many steps as operations run at a time,
+// when records come about in order. An operation that is taken back leaves the numbers as they
+// were. A contradiction is confirmed by a walk.
 
 // moment is the start or the end of a transaction's work.
 type moment struct {
@@ -27,16 +26,16 @@ type moment struct {
 	_   uint32
 }
 
-// line is the position of a version among the operations on its key, 112 bytes, by
-// number of the version, and only where linearizability is asked for.
+// line is the position of a version among the operations on its key, 112 bytes, by number of
+// the version. It is kept only where linearizability is asked for.
 type line struct {
 	of    uint64 // valueKey of the version: another one had the number when it differs
 	begun moment // greatest start of its writer and of all above
 	ended moment // end of its writer
-	// Of its readers, the greatest start and the least end.
+	// The greatest start and the least end of its readers.
 	readBegun, readEnded moment
 	later                moment // least end of all below
-	again                bool   // is computed anew
+	again                bool   // is computed again
 	_                    [7]byte
 }
 
@@ -170,8 +169,8 @@ func (s *State) lineUpWrite(c *touch, begin, end moment) {
 	s.endAbove(p, earliest(end, after))
 }
 
-// versionCycle reports that p, which the writer of v replaced, is below v. O(what is below v),
-// which is what came before its writer did.
+// versionCycle reports that p, which the writer of v replaced, is below v. O(versions below v):
+// they came before v's writer did.
 func (s *State) versionCycle(v, p uint32) bool {
 	from, steps := len(s.below), 0
 	s.below = append(s.below, v)
@@ -195,8 +194,8 @@ func (s *State) versionCycle(v, p uint32) bool {
 	return found
 }
 
-// above is the version that the writer of v replaced, 0 if it is not known or names
-// nothing: of a key that was deleted, the initial one does not come before all.
+// above is the version that the writer of v replaced. It is 0 if that is not known, or names
+// nothing: after a delete of the key, the initial version does not come before all.
 func (s *State) above(v uint32) uint32 {
 	x := &s.versions[v]
 	if x.writer == 0 || x.flags&(initialVersion|ambiguous) != 0 {
@@ -242,12 +241,12 @@ func (s *State) endAbove(v uint32, m moment) {
 // maxLine bounds the walk between two operations that contradict each other.
 const maxLine = 1 << 12
 
-// disagree reports that the one operation began after the other, which comes later in
-// the order, had ended. One of the two is about v. If the versions do not say so any
-// more, the positions are stale and made anew. Of what has retired nothing is reported,
-// since whether it is still in memory is chance: that one began after the record in
-// work had ended, or is a neighbour of v, has been flagged as behind the horizon, and
-// one further down is here.
+// disagree reports that one operation began after another had ended which comes later in the
+// order. One of the two is about v. If the versions do not show that any more, the positions
+// are stale and made again. It reports nothing of a retired operation, since it is chance
+// whether that is still in memory. Such an operation may have begun after the record in work
+// had ended, or be a neighbour of v. Then it has been flagged as behind the horizon. One
+// further down is flagged here.
 func (s *State) disagree(earlier, later moment, v uint32) (told, stale bool) {
 	if earlier.at == always || later.at == never || later.at >= earlier.at-s.opt.ClockDrift {
 		return false, false
@@ -328,8 +327,8 @@ func (s *State) lineAt(n, k uint32) (v uint32, installed bool) {
 	return 0, false
 }
 
-// lineAgain computes the positions around v anew, from those who are still there:
-// what they held had been taken back. O(versions below the top one, or the one maxLine above v).
+// lineAgain computes the positions around v again, from the operations that are still there:
+// others had been taken back. O(versions below the top one, or the one maxLine above v).
 func (s *State) lineAgain(k, v uint32) {
 	for range maxLine { // also where they are a circle, which is a finding of its own
 		p := s.above(v)

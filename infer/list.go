@@ -90,8 +90,8 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	}
 }
 
-// enclosing is who appended the elements right before and right behind some of those that
-// the transaction in work did, 0 if that is nobody. Elle takes the list for the order of
+// enclosing is the transaction that appended the elements right before and right behind some
+// appends of the transaction in work, 0 if there is none. Elle takes the list for the order of
 // the appends all the same, and this for a write cycle.
 func (s *State) enclosing(c *touch, elems []event.Elem) uint32 {
 	if len(elems)*len(s.own) > maxEnclosed {
@@ -128,8 +128,8 @@ func (s *State) appendedBy(c *touch, h event.Hash) bool {
 	return false
 }
 
-// hashPrefixes fills s.prefixes with the hash of every prefix of elems,
-// prefixes[i] that of the first i, and returns the last.
+// hashPrefixes fills s.prefixes with the hash of every prefix of elems, prefixes[i] for the
+// first i, and returns the last.
 func (s *State) hashPrefixes(elems []event.Elem) uint64 {
 	s.prefixes = append(s.prefixes[:0], 0)
 	h := uint64(0)
@@ -140,9 +140,9 @@ func (s *State) hashPrefixes(elems []event.Elem) uint64 {
 	return h
 }
 
-// show compares a list read with the spine of its key, extends the spine by
-// what the read shows beyond it, and returns the version that was the last
-// element: 0 when the read contradicts the spine or is older than what is kept.
+// show compares a list read with the spine of its key, and extends the spine by the elements
+// that the read shows beyond it. It returns the version of the last element. It is 0 when the
+// read contradicts the spine or is older than the kept part.
 func (s *State) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
 	x := &s.keys[k]
 	count := uint32(len(elems))
@@ -197,8 +197,8 @@ func standIn(h event.Hash, position uint32) event.Hash {
 	return event.Hash{Lo: h.Lo + uint64(position)*0x9e3779b97f4a7c15, Hi: ^h.Hi}
 }
 
-// contradict reports a read that shows another element than the spine behind
-// the first same ones. What the read saw last it did see.
+// contradict reports a read that shows another element than the spine behind the first same
+// ones. The read did see its last element.
 func (s *State) contradict(k uint32, elems []event.Elem, same, n, op uint32) {
 	v := s.keys[k].last
 	for s.versions[v].index > same+1 {
@@ -242,7 +242,7 @@ func (s *State) extend(k uint32, elems []event.Elem, n, op uint32) {
 		}
 		s.versions[v].flags &^= inUnplaced
 	}
-	// What is still unplaced comes after all of it.
+	// Elements that are still unplaced come after all of it.
 	if p := s.knownBefore(s.keys[k].last); p != 0 {
 		for u := s.keys[k].unplaced; u != 0; u = s.versions[u].sibling {
 			s.edge(s.versions[p].writer, s.versions[u].writer, WW, u, n)
@@ -284,11 +284,10 @@ func (s *State) knownAfter(v uint32) uint32 {
 	return v
 }
 
-// connect gives the edges of a placed element whose writer has become known:
-// from the one before and its readers, to the one behind, and to its own
-// readers. old is the length of the spine before the read that is being taken
-// in, or its whole length: elements that were unplaced until then have their
-// edges from there already.
+// connect gives the edges of a placed element whose writer has become known. They come from the
+// element before and its readers, and lead to the element behind and to its own readers. old is
+// the length of the spine before the read that is being taken in, or its whole length. Elements
+// that were unplaced until then have their edges from there already.
 func (s *State) connect(v, old uint32) {
 	x := s.versions[v]
 	w := x.writer
@@ -309,8 +308,9 @@ func (s *State) connect(v, old uint32) {
 			}
 		}
 	} else if s.opt.Tracked {
-		// They have edges from when v had no place: it was not known that v replaced what they saw, so
-		// these may not be in the serializable orders. Where they are, there are two.
+		// They have edges from when v had no place. It was not known that v replaced the state
+		// that they saw, so these edges may not be in the serializable orders. Where they are,
+		// there are two.
 		for r := s.versions[x.prev].readers; r != 0; r = s.olderReader(r) {
 			s.edge(s.readers[r].txn, w, RW, v, 0)
 		}
@@ -348,9 +348,9 @@ func (s *State) checkOwnOrder(p, v uint32) {
 	}
 }
 
-// BehindUnseen says whether v is an element of a list, and something else stands between it and what
-// n read, or may stand there: then its append did not replace what n saw, or may not have.
-// O(readers of one state).
+// BehindUnseen says whether v is an element of a list, and another element stands, or may
+// stand, between it and n's read. Then its append did not replace the state that n saw, or may
+// not have. O(readers of one state).
 func (s *State) BehindUnseen(v, n uint32) bool {
 	x := &s.versions[v]
 	if s.keys[x.key].kind != event.List {
@@ -366,7 +366,8 @@ func (s *State) BehindUnseen(v, n uint32) bool {
 	return true
 }
 
-// ShownBy is who shows the place of the list element v, 0 if it has none.
+// ShownBy is the transaction whose read shows the place of the list element v, 0 if it has
+// none.
 func (s *State) ShownBy(v uint32) uint32 {
 	x := &s.versions[v]
 	if x.flags&placed == 0 || s.keys[x.key].flags&unsupported != 0 || s.txns[x.witness].state != counted {
@@ -375,9 +376,9 @@ func (s *State) ShownBy(v uint32) uint32 {
 	return x.witness
 }
 
-// MisorderedList says whether v is of a list of which reads show appends of one transaction
-// in another order than it made them, as far as the list is kept. Neighbours are reported
-// by themselves (checkOwnOrder). It costs the length of the list.
+// MisorderedList says whether v belongs to a list, as far as that is kept, whose reads misorder
+// the appends of one transaction. Neighbours are reported by themselves (checkOwnOrder). It
+// costs the length of the list.
 func (s *State) MisorderedList(v uint32) bool {
 	x := &s.keys[s.versions[v].key]
 	if x.kind != event.List {
@@ -401,9 +402,12 @@ func (s *State) MisorderedList(v uint32) bool {
 	return false
 }
 
-// installList ends the work on a list key: the edges of the external read, then
-// those of the appends.
+// installList ends the work on a list key: the edges of the external read, then the edges of
+// the appends.
 func (s *State) installList(c *touch, n uint32) {
+	if f := s.keys[c.key].flags; f&unsupported != 0 && f&deleted != 0 {
+		return // n itself deleted it, and no other edge is over it any more
+	}
 	if c.readVer != 0 {
 		if c.flags&wrote != 0 && !s.sawOwn(c) {
 			s.divergeList(c.readVer, n)
@@ -462,8 +466,8 @@ func (s *State) divergeList(a, n uint32) {
 	}
 }
 
-// sawList gives the edges of n's read that ended at a: from the writer of what
-// it saw last, and to that of what comes next.
+// sawList gives the edges of n's read that ended at a: from the writer of its last element, and
+// to the writer of the next one.
 func (s *State) sawList(a, n, op uint32) {
 	if p := s.knownBefore(a); p != 0 {
 		s.edge(s.versions[p].writer, n, WR, p, 0)
@@ -480,9 +484,9 @@ func (s *State) sawList(a, n, op uint32) {
 	}
 }
 
-// settleList gives the element v its one writer n. again says that another
-// element of n in this list was just settled, so that the edges from what no
-// later read has overtaken are there already.
+// settleList gives the element v its one writer n. again says that another element of n in this
+// list was just settled. Then the edges from states that no later read has overtaken are there
+// already.
 func (s *State) settleList(v, id, n uint32, again bool) {
 	x := &s.versions[v]
 	x.writer = n
@@ -561,4 +565,15 @@ func (s *State) bridge(v uint32) {
 			s.edge(s.versions[p].writer, s.readers[r].txn, WR, p, 0)
 		}
 	}
+}
+
+// AppendedOnce says whether one transaction is known to have appended the element to the list, and
+// that it committed: no client tries that again.
+func AppendedOnce(s *State, key, epoch, element string) bool {
+	k := s.keyNamed(key, epoch)
+	if k == 0 || s.keys[k].kind != event.List {
+		return false
+	}
+	v := s.lookupVersion(k, event.HashText([]byte(element)))
+	return v != 0 && s.versions[v].writer != 0 && s.versions[v].flags&(ambiguous|baseline) == 0 && s.txns[s.versions[v].writer].flags&unknown == 0
 }

@@ -2,10 +2,10 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// With a window, nothing is a value of a register that comes again, from the first recorded
-// delete of the key on: each delete leaves it, and so does the initial state. Whose it is that
-// a read found is asked of the order in which the window freezes, as of each value that
-// several left (duplicate_values.go). A whole history has a tombstone of its own for each delete, and
+// With a window, "nothing" is a value of a register that comes again, from the first recorded
+// delete of the key on. Each delete leaves it, and so does the initial state. The order in
+// which the window freezes tells whose "nothing" a read found, as for each value that several
+// left (duplicate_values.go). A whole history has a tombstone of its own for each delete, and
 // orders are tried there.
 
 // nothingHash is the value of what deletes leave in an emptied key: no text has it.
@@ -45,10 +45,10 @@ func (s *State) beginNothing(k uint32) {
 	s.versions[s.internVersion(k, nothingHash())].flags |= ambiguous | nothing
 }
 
-// mayHaveBeenDeleted begins with that when a read finds nothing in a key that one who has
-// retired had written: the record of who deleted it may be on its way. An edge to that one
-// could not be placed. In real time it shows a stale read, and is not given up; nor where
-// nobody has deleted any key so far.
+// mayHaveBeenDeleted begins with that when a read finds nothing in a key that a retired
+// transaction had written: the deleter's record may be on its way. An edge to the retired one
+// could not be placed. In real time it shows a stale read, and is not given up. It is not given
+// up either where nobody has deleted any key so far.
 func (s *State) mayHaveBeenDeleted(k uint32) {
 	x := &s.keys[k]
 	if !s.deletes || x.flags&(deleted|emptied) != 0 || s.opt.RealTime || !s.comesAgain(k) {
@@ -63,9 +63,9 @@ func (s *State) mayHaveBeenDeleted(k uint32) {
 	}
 }
 
-// empty lets who had read the initial version have read nothing, which comes again: somebody
-// deleted k. Who had replaced that may have replaced any. O(readers and replacements in
-// memory), once a key.
+// empty is called when somebody deleted k. The readers of the initial version have then read
+// "nothing", a value that comes again. Transactions that had replaced the initial version may
+// have replaced any "nothing". O(readers and replacements in memory), once a key.
 func (s *State) empty(k uint32) {
 	s.beginNothing(k)
 	initial, v := s.keys[k].initial, s.absent(k)
@@ -112,21 +112,21 @@ func (s *State) moveReaders(u, v uint32) {
 	x.readers, x.oldest = 0, 0
 }
 
-// IsNothing says whether v is what deletes leave in an emptied key.
+// IsNothing says whether v is the version that deletes leave in an emptied key.
 func (s *State) IsNothing(v uint32) bool { return s.versions[v].flags&nothing != 0 }
 
 // OfElement says whether v is of an element of a set.
 func (s *State) OfElement(v uint32) bool { return s.keys[s.versions[v].key].flags&element != 0 }
 
-// WasAbsent says whether v is the initial version of a key in which nothing comes again: it
-// named what had been read of it, as long as the key was not deleted.
+// WasAbsent says whether v is the initial version of a key in which "nothing" comes again. It
+// named the version of empty reads until the key was deleted.
 func (s *State) WasAbsent(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&(initialVersion|ambiguous) == initialVersion|ambiguous && s.keys[x.key].flags&emptied != 0
 }
 
-// FoundKnown says whether all who may have left the nothing v, as n found it, are in memory: their
-// records have come by now, and none of them was let go.
+// FoundKnown says whether all transactions that may have left the nothing v, as n found it, are
+// in memory. Their records have come by now, and none was let go.
 func (s *State) FoundKnown(v, n uint32, now int64) bool {
 	return s.certain() && !s.opt.Existing && !s.values.forgot && !s.values.has(s.valueKey(v)) && s.txns[n].end+s.patience() < now
 }
@@ -145,8 +145,8 @@ func (s *State) EachUser(k uint32, fn func(n uint32)) {
 	}
 }
 
-// SureReads calls fn with what n read, and who wrote it: 0 if that is not known to be one
-// transaction in memory, or v is no plain register's.
+// SureReads calls fn with the versions that n read, and their writers. The writer is 0 if it is
+// not known to be one transaction in memory, or if v does not belong to a plain register.
 func (s *State) SureReads(n uint32, fn func(v, w uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v, w := s.readers[id].version, uint32(0)
@@ -190,10 +190,9 @@ func (s *State) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 	return true
 }
 
-// retireDelete lets go of a record of who left nothing in a key, whose transaction has
-// retired: the frozen order is run by values, and it need not be known who left this one.
-// What it replaced is dropped, and what was left before: to read it now is to read an old
-// state.
+// retireDelete lets go of the record of a delete whose transaction has retired. The frozen
+// order is run by values, so the deleter need not be known. The versions that it replaced are
+// dropped, and those that were left before: to read them now is to read an old state.
 func (s *State) retireDelete(id uint32) {
 	v, k := s.writes[id].version, s.versions[s.writes[id].version].key
 	s.values.add(s.valueKey(v))
@@ -210,9 +209,9 @@ func (s *State) retireDelete(id uint32) {
 	s.keep(v)
 }
 
-// leftBefore drops what was left in the emptied key k before n, which has retired and wrote it,
-// began: as soon as nobody live has read it. In which order they have retired says less, since
-// orders differ. O(versions kept of k).
+// leftBefore drops versions of the emptied key k that were left before n began. n wrote k and
+// has retired. A version goes as soon as no live transaction has read it. The order of retiring
+// says less, since orders differ. O(versions kept of k).
 func (s *State) leftBefore(k, n uint32) {
 	for u := *s.keptHead(k); u != 0; {
 		x := &s.versions[u]

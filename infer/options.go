@@ -1,8 +1,7 @@
 package infer
 
-// Options are the parts of a source's capture contract (docs/semantics.md) that
-// decide what may be inferred. The zero Options are those of a partial capture
-// of an empty database.
+// Options are the parts of a source's capture contract (docs/semantics.md) that decide what may
+// be inferred. The zero Options stand for a partial capture of an empty database.
 type Options struct {
 	Complete           bool // capture: complete
 	Existing           bool // start: existing
@@ -15,16 +14,16 @@ type Options struct {
 	// Patterns are those that a person named (pattern.Matches): a key has the first that it
 	// matches. Others are found out.
 	Patterns []string
-	// Rows: a delete ends a row, and a later write of the key begins another one. Who
-	// deleted a version and who wrote the key over it do not lose an update.
+	// Rows: a delete ends a row, and a later write of the key begins another one. The deleter
+	// of a version and a writer of the key over it do not lose an update.
 	Rows            bool
-	Tracked         bool // of a list, an edge is wanted from who read what an append replaced, once that is known
+	Tracked         bool // for lists, an edge is wanted from the readers of the state that an append replaced, once that is known
 	NumericVersions bool // and these are numbers in the order of the versions
 	TrustCommitTS   bool // versions are in the order of their writers' commit timestamps
 	// SequentialKeys and LinearizableKeys: versions are in the order in which a session,
 	// or one after the other in real time, met them.
 	SequentialKeys, LinearizableKeys bool
-	Ordered                          bool // one of the latter four: New sets it
+	Ordered                          bool // one of the last four: New sets it
 	AskedAlike                       bool // what transactions asked for makes no difference
 	RealTime                         bool // some level asks for it
 	Linear                           bool // positions of operations are kept for linearizability
@@ -39,7 +38,7 @@ type Options struct {
 	Begins bool
 	// ClockDrift is how far two clients' clocks may be apart, ns.
 	ClockDrift int64
-	// Labels are those of edges that matter; 0 is all.
+	// Labels are the labels of edges that matter; 0 is all.
 	Labels Label
 }
 
@@ -57,22 +56,22 @@ func (o *Options) partly() bool { return o.SequentialKeys || o.LinearizableKeys 
 type Edge struct {
 	From, To uint32
 	Label    Label
-	// Version is what the edge is about: the version read (wr) or the overwriting
-	// version (ww, rw). 0 for session order.
+	// Version is the version that the edge is about: the one read (wr) or the overwriting one
+	// (ww, rw). 0 for session order.
 	Version uint32
 	// Witness is a third transaction whose list read shows the order; 0 when
 	// From and To prove the edge themselves.
 	Witness uint32
 }
 
-// accuses says whether k tells what transactions did, and not what is not known.
+// accuses says whether k tells a fault of transactions, and not a lack of knowledge.
 func accuses(k AnomalyKind) bool {
 	return k <= UnattributedRead || k >= OutOfBounds
 }
 
-// Anomaly is a finding of its own, or what one is made from. A Nonlinearizable one is found
-// while records come: A began after B had ended, and B is about Version, which comes later
-// than Other, A's, or behind it; if Count is 1, A replaced Version, which rests on what A
+// Anomaly is a finding of its own, or a finding is made from it. A Nonlinearizable one is found
+// while records come. A began after B had ended, and B is about Version, which comes later than
+// Other, A's, or behind it. If Count is 1, A replaced Version, which rests on a version that A
 // wrote. Otherwise package window finds it.
 type Anomaly struct {
 	Kind    AnomalyKind
@@ -92,11 +91,12 @@ type Kill struct {
 	Labels          Label
 	Order           bool   // only these edges: other findings about the version stay
 	From            uint32 // only those out of it; 0: out of any
+	Deleted         bool   // since somebody deleted the list: findings that no delete explains stay
 }
 
-// Kills says whether k takes back an edge: reads from the writer, what such a read
-// forces to come before it, what comes before it otherwise, and for lists also the
-// order of what comes behind it.
+// Kills says whether k takes back an edge. It takes back reads from the writer, orders that
+// such a read forces before the writer, and other edges into the writer. For lists it also
+// takes back the order of the elements behind.
 func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
 	switch {
 	case version != k.Version || k.From != 0 && from != k.From:
@@ -118,8 +118,8 @@ type Left struct {
 	By    uint32
 }
 
-// Shown says that the edges into Writer whose order the read of Was showed are shown by
-// that of Now: what Was read does not count any more.
+// Shown is about edges into Writer whose order Was's read showed. Now's read shows them from
+// now on, since Was's read does not count any more.
 type Shown struct{ Writer, Was, Now uint32 }
 
 // Refusal says why a record was not taken in.
@@ -132,7 +132,7 @@ const (
 	TooLate               // its outcome was unknown, and what counted of it has left the orders
 )
 
-// Out is what one step of inference gives. It is reused.
+// Out is the result of one step of inference. It is reused.
 type Out struct {
 	Refused Refusal  // of the record in work
 	Again   bool     // it took the place of one whose outcome was unknown
@@ -153,6 +153,8 @@ type Out struct {
 	// Ambiguous are the ValueKeys of versions that turned out to have several possible
 	// writers: what was concluded from there being one is void.
 	Ambiguous []uint64
+	// Parted are the ValueKeys of a list that somebody deleted: what a delete explains is void.
+	Parted []uint64
 	// Deletions are deletes of keys in which nothing had been found, which is void as far as
 	// the delete may have come before.
 	Deletions []Deletion
@@ -167,24 +169,24 @@ func (o *Out) Reset() {
 	o.Refused, o.Again, o.OtherRows = Taken, false, 0
 	o.Nodes, o.Gone, o.Edges = o.Nodes[:0], o.Gone[:0], o.Edges[:0]
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
-	o.Supplied, o.Ambiguous, o.Left = o.Supplied[:0], o.Ambiguous[:0], o.Left[:0]
+	o.Supplied, o.Ambiguous, o.Parted, o.Left = o.Supplied[:0], o.Ambiguous[:0], o.Parted[:0], o.Left[:0]
 	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
 	o.Deletions = o.Deletions[:0]
 }
 
-// Counters count what the capture could not show. All grow only, but for
-// Unattributed, which a late writer takes back, and Sessionless.
+// Counters count the gaps in what the capture shows. They only grow, except Unattributed, which
+// a late writer takes back, and Sessionless.
 type Counters struct {
 	Duplicates     int64 `json:"duplicates"`      // records seen before
-	LateDuplicates int64 `json:"late_duplicates"` // records seen before of which a filter knows id and content
+	LateDuplicates int64 `json:"late_duplicates"` // records seen before whose id and content a filter knows
 	Contradictory  int64 `json:"contradictory"`
 	Unattributed   int64 `json:"unattributed"`         // reads that match no write
 	Ambiguous      int64 `json:"ambiguous"`            // versions with several possible writers that were read
-	Absent         int64 `json:"ambiguous_absent"`     // those of them that found nothing
+	Absent         int64 `json:"ambiguous_absent"`     // the empty reads among them
 	Repeating      int64 `json:"repeating"`            // reads of keys whose values repeat: what they saw is not known
 	Versioned      int64 `json:"versioned_keys"`       // keys whose versions operations tell, without being asked to
 	Repeated       int64 `json:"repeated"`             // reads of registers' values that several may have written: whose they are is searched
-	Emptied        int64 `json:"emptied"`              // those of them that found nothing
+	Emptied        int64 `json:"emptied"`              // the empty reads among them
 	DeletedLists   int64 `json:"deleted_lists"`        // lists and sets that were deleted or written over
 	Uncheckable    int64 `json:"uncheckable"`          // keys whose version order cannot be known
 	Unordered      int64 `json:"unordered"`            // keys whose version order nobody saw: blind writes
@@ -194,10 +196,10 @@ type Counters struct {
 	Sessionless    int64 `json:"sessionless"`          // transactions that count and have no place in a session
 	Placeless      int64 `json:"placeless"`            // keys of transactions that got no position for linearizability, if it is asked for
 	Countable      int64 `json:"counter_keys"`         // keys that are counters
-	Loose          int64 `json:"counter_keys_loose"`   // those of them whose increments have no known order
+	Loose          int64 `json:"counter_keys_loose"`   // counters whose increments have no known order
 	DeadLetters    int64 `json:"dead_letters"`         // records that could not be decoded: the driver's
 }
 
-// Missing counts records that are known to be missing or not as they should be: any of
-// them may have held what no other one does.
+// Missing counts records that are known to be missing or damaged. Any of them may have held an
+// operation that no other record has.
 func (c *Counters) Missing() int64 { return c.Gaps + c.Contradictory + c.DeadLetters }

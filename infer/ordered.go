@@ -8,25 +8,24 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Where the contract gives the order of a register's versions (version-order:
-// numeric, trust-commit-ts), those with a number stand in the key's spine behind the
-// initial one, in the order of their numbers: version.prefix is the number, made
-// unsigned, and version.index is 1. Edges join known neighbours, as in a list; further
-// ones that a version in between makes redundant stay true.
+// The contract may give the order of a register's versions (version-order: numeric,
+// trust-commit-ts). Then the versions with a number stand in the key's spine behind the initial
+// one, in the order of their numbers. version.prefix is the number, made unsigned, and
+// version.index is 1. Edges join known neighbours, as in a list; further ones that a version in
+// between makes redundant stay true.
 //
-// A read that goes before its own transaction's write must show a lower number. If
-// it does not, what the contract says is not true of the key: that is reported, the
-// edges of its order are taken back, and only what reads and writes say themselves
-// counts from then on.
+// A read that goes before its own transaction's write must show a lower number. If it does not,
+// the contract is not true of the key. That is reported, and the edges of its order are taken
+// back. From then on only the reads and writes themselves count.
 
 // notOrdered is in key.length of a register whose numbers contradict its reads.
 const notOrdered = 2
 
-// partlyOrdered is in key.base of a register of which a version without a number was
-// installed. One that replaced what its writer had read stands right behind that under
-// serializability and snapshot isolation, and so before whatever has a higher number:
-// of two that are not one read-modify-write after the other the order is left to
-// package solve, as that of blind writes is.
+// partlyOrdered is in key.base of a register if a version without a number was installed. Under
+// serializability and snapshot isolation, a version stands right behind the one that it
+// replaced, if its writer had read that. So it stands before all versions with a higher number.
+// If two are not one read-modify-write after the other, package solve finds their order, as for
+// blind writes.
 const partlyOrdered = 1
 
 // versionIdentity is the value of the version with this text, where the contract says
@@ -160,14 +159,14 @@ func (s *State) connectOrdered(v uint32) {
 	s.readersPrecede(from, v, v)
 	if q := s.knownAfter(v); q != 0 {
 		if p != 0 && s.opt.Rows && x.flags&tombstone != 0 {
-			s.killEdges(q, s.versions[q].writer, WW) // its row is not that of p
+			s.killEdges(q, s.versions[q].writer, WW) // its row is not p's
 		}
 		s.writesFollow(v, q)
 		s.readersPrecede(v, q, q)
 	}
 }
 
-// writesFollow gives the edge from the writer of v to that of the next version q.
+// writesFollow gives the edge from the writer of v to the writer of the next version q.
 func (s *State) writesFollow(v, q uint32) {
 	label := WW
 	if s.otherRow(v, q) {
@@ -176,8 +175,8 @@ func (s *State) writesFollow(v, q uint32) {
 	s.edge(s.versions[v].writer, s.versions[q].writer, label, q, 0)
 }
 
-// readersPrecede gives the edges from who read the versions from one up to another,
-// which is not among them, to the writer of q.
+// readersPrecede gives the edges to the writer of q from the readers of the versions from one
+// up to another, which is not among them.
 func (s *State) readersPrecede(from, to, q uint32) {
 	for a := from; a != to && a != 0; a = s.versions[a].next {
 		if s.versions[a].flags&ambiguous != 0 {
@@ -254,9 +253,8 @@ func (s *State) unlinkOrdered(v uint32) {
 	x.index, x.prev, x.next = 0, 0, 0
 }
 
-// supersedeInOrder drops v, and those behind it, as long as it is the first in its
-// spine and a later one has a writer that has retired: a read of v is then one of an
-// old state.
+// supersedeInOrder drops v, and those behind it, while it is the first in its spine and a later
+// one has a retired writer. A read of v is then a read of an old state.
 func (s *State) supersedeInOrder(v uint32) {
 	for v != 0 {
 		x := &s.versions[v]
@@ -323,8 +321,8 @@ func (s *State) commitNumber(t *event.Txn) int64 {
 	return math.MinInt64
 }
 
-// nothingInOrder takes back what reads of nothing of k, which name the initial version no more,
-// said of those who wrote the versions in order, and no more than that.
+// nothingInOrder is called when empty reads of k name the initial version no more. It only
+// takes back their edges to the writers of the versions in order.
 func (s *State) nothingInOrder(k uint32) {
 	if !s.opt.Ordered || s.keys[k].kind == event.List || s.keys[k].flags&element != 0 {
 		return

@@ -105,10 +105,10 @@ func (s *State) uncount(n uint32) {
 	}
 }
 
-// unplace gives the key up when n, whose reads do not count any more, was the
-// one that showed the order of its last elements. What it showed before these, who
-// showed what is behind, or read up to there, has seen as well, and is asked who wrote it.
-// Who showed the last element has seen all orders that n had shown, and no append that is
+// unplace gives the key up when n, whose reads do not count any more, was the one that showed
+// the order of its last elements. Earlier elements were also seen by a transaction that showed
+// the elements behind, or that read up to there. It is asked for their writers. The transaction
+// that showed the last element has seen all orders that n had shown, and no append that is
 // unplaced.
 func (s *State) unplace(k, n uint32) {
 	v, lost, by := s.keys[k].last, false, uint32(0)

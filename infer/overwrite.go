@@ -43,7 +43,7 @@ func (s *State) replacing(v, t uint32) Label {
 	return WR | WW
 }
 
-// namedOnly says whether t, which replaced v, says so by prev_version only, and read another
+// namedOnly says whether t, which replaced v, names it by prev_version only, and read another
 // version of the key.
 func (s *State) namedOnly(v, t uint32) bool {
 	k := s.versions[v].key
@@ -71,9 +71,9 @@ func (s *State) overwrote(t, v uint32) bool {
 	return false
 }
 
-// overwrite installs the write record id over the version pred: who read pred
-// comes before, and two who overwrote what they had read diverge, whether or not
-// their values differ.
+// overwrite installs the write record id over the version pred. The readers of pred come
+// before. Two transactions that overwrote the version that they had read diverge, whether or
+// not their values differ.
 func (s *State) overwrite(id, pred uint32, blind bool) {
 	w := &s.writes[id]
 	n := w.txn
@@ -86,7 +86,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	other := s.diverging(id)
 	r, oldest := s.versions[pred].readers, s.versions[pred].oldest
 	if !s.versions[pred].names() {
-		r = 0 // the initial one, of a key that was deleted: who found nothing need not have seen it
+		r = 0 // the initial one, of a key that was deleted: an empty read need not be of it
 	}
 	for r != 0 {
 		x := &s.readers[r]
@@ -114,8 +114,8 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	}
 	if !blind {
 		s.divergeFromOthers(id)
-		s.signs.fullCircle(s, id)
 	}
+	s.signs.fullCircle(s, id)
 	k := s.versions[pred].key
 	if s.opt.Ordered && !s.isOrdered(w.version) && s.keys[k].flags&element == 0 {
 		s.keys[k].base = partlyOrdered
@@ -125,8 +125,8 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	}
 }
 
-// overwriteAfter installs what t wrote over v, which t read when several may have
-// written it: as one version among others it said nothing of the order.
+// overwriteAfter installs t's write over v. t read v when several may have written it: as one
+// version among others it said nothing of the order.
 func (s *State) overwriteAfter(v, t uint32) {
 	k := s.versions[v].key
 	for id := s.txns[t].writes; id != 0; id = s.writes[id].nextOfTxn {
@@ -142,15 +142,14 @@ func (s *State) overwriteAfter(v, t uint32) {
 	}
 }
 
-// diverging is the latest other write record that overwrote the version which id
-// overwrote after its transaction had read it; 0 if there is none. Of n that
-// diverge each is reported, and gets the two anti-dependencies, with the one
-// before it: all pairs would be n^2 edges that say the same. One whose outcome is unknown
-// comes last.
+// diverging is the latest other write record that overwrote the version which id overwrote
+// after its transaction had read it; 0 if there is none. If n diverge, each is reported, and
+// gets the two anti-dependencies with the one before it. All pairs would be n^2 edges that say
+// the same. One whose outcome is unknown comes last.
 //
-// That holds among transactions that asked for the same level. One that asked for
-// less gives no anti-dependencies in some views, and two beside it would not be
-// connected through it: those that asked for another level are linked in pairs.
+// That holds among transactions that asked for the same level. One that asked for less gives no
+// anti-dependencies in some views, so two beside it would not be connected through it. So
+// transactions that asked for another level are linked in pairs.
 func (s *State) diverging(id uint32) uint32 {
 	w := &s.writes[id]
 	if w.blind {
@@ -170,8 +169,8 @@ func (s *State) diverging(id uint32) uint32 {
 	return other
 }
 
-// part notes the records that diverged from id, which is about to be taken back:
-// they diverge from the one before it all the same, and nothing says so yet.
+// part notes the records that diverged from id, which is about to be taken back. They diverge
+// from the one before it all the same, and no edge shows that yet.
 func (s *State) part(id uint32) {
 	w := &s.writes[id]
 	if w.pred == 0 || w.blind || s.versions[w.pred].flags&ambiguous != 0 {
@@ -228,8 +227,8 @@ func (s *State) divergeInRow(id uint32) {
 // beginsRow says whether who replaces v begins another row: no order of writes leads there.
 func (s *State) beginsRow(v uint32) bool { return s.opt.Rows && s.versions[v].flags&tombstone != 0 }
 
-// MayBeOtherRows says whether two that read v and wrote its key may have written two rows:
-// somebody deleted it, and not just one who replaced v as they did.
+// MayBeOtherRows says whether two transactions that read v and wrote its key may have written
+// two rows. Then a transaction deleted the key that did not just replace v as they did.
 func (s *State) MayBeOtherRows(v uint32) bool {
 	flags := s.keys[s.versions[v].key].flags
 	if !s.opt.Rows || flags&deleted == 0 {
@@ -273,8 +272,8 @@ func (s *State) EachReplaced(v uint32, fn func(n, version uint32) bool) {
 	}
 }
 
-// ofUnknownOutcome says whether n counts although its outcome is unknown and nothing in
-// memory shows that it took effect: it has retired and cannot be taken back.
+// ofUnknownOutcome says whether n counts, its outcome is unknown, and nothing in memory shows
+// that it took effect. It has retired and cannot be taken back.
 func (s *State) ofUnknownOutcome(n uint32) bool {
 	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// Where the contract says that the versions of a register are in the order in which
-// sessions meet them (sequential-keys) or in real time (linearizable-keys), what the
-// one visitor of a key left or saw comes not behind what a later one finds (Elle,
-// section 5.2). That orders blind writes in part: ww between their writers, rw from
-// who read the earlier version. Only neighbours are compared: what comes in between
-// orders the rest, as far as its version has a writer.
+// The contract may give the order of a register's versions: as sessions meet them
+// (sequential-keys), or in real time (linearizable-keys). Then one visitor of a key left or saw
+// a version, and a later one finds another. The first does not come behind the second (Elle,
+// section 5.2). That orders blind writes in part: ww between their writers, rw from the readers
+// of the earlier version. Only neighbours are compared. Visits in between order the rest, as
+// far as their versions have writers.
 //
-// Where that makes a circle of versions, the key does not behave as the contract says:
-// it is reported, its edges are taken back, and only what reads and writes say
-// themselves counts from then on, as in ordered.go.
+// Where that makes a circle of versions, the key does not behave as the contract says. It is
+// reported, and its edges are taken back. From then on only the reads and writes themselves
+// count, as in ordered.go.
 
-// precedence says that the version from comes before another one, to: the transaction
-// a left or saw the one, and b, which came later, found the other. 36 bytes.
+// precedence says that the version from comes before another one, to. The transaction a left or
+// saw the one, and b, which came later, found the other. 36 bytes.
 type precedence struct {
 	from, to       uint32
 	a, b           uint32
@@ -96,8 +96,8 @@ func (s *State) precede(a, b uint32, label Label) {
 	s.readersBefore(from, to)
 }
 
-// readersBefore gives the edges from who read the one version to the writer of the
-// other, which comes later.
+// readersBefore gives the edges from the readers of the one version to the writer of the other,
+// which comes later.
 func (s *State) readersBefore(from, to uint32) {
 	w := s.versions[to].writer
 	if w == 0 || s.versions[from].flags&ambiguous != 0 {
@@ -151,8 +151,8 @@ func (s *State) sawPartly(v, n uint32) {
 	}
 }
 
-// orderAgain takes back the order of k's versions and concludes anew: a visit, or what
-// it says, is gone.
+// orderAgain takes back the order of k's versions and concludes again: a visit, or its
+// evidence, is gone.
 func (s *State) orderAgain(k uint32) {
 	s.dropPrecedences(k)
 	first := *at(&s.partial.ofKey, k)
@@ -169,7 +169,7 @@ func (s *State) orderAgain(k uint32) {
 	}
 }
 
-// dropPrecedences takes back the order of k's versions, but for what reads say.
+// dropPrecedences takes back the order of k's versions, and keeps the order that reads show.
 func (s *State) dropPrecedences(k uint32) {
 	p := &s.partial
 	var behind []uint32

@@ -8,7 +8,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// ExternalRead is what a transaction saw of a key before it wrote it.
+// ExternalRead is a transaction's read of a key before it wrote the key.
 type ExternalRead struct {
 	Version uint32
 	Key     uint32
@@ -82,7 +82,7 @@ func (s *State) writesOf(t *event.Txn, o *event.Op, k uint32) bool {
 func (s *State) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *event.Op) bool {
 	v, k := &s.versions[r.Version], &s.keys[r.Key]
 	nothing := v.flags&initialVersion != 0
-	silent := t.Status == event.Unknown // what it did not show is no evidence
+	silent := t.Status == event.Unknown // only the elements that it showed are evidence
 	h := s.inEpoch(&s.scratch, t, o.KeyHash)
 	switch {
 	case o.Kind == event.Range:
@@ -119,8 +119,8 @@ func (s *State) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *ev
 	return o.ValueHash == first.ValueHash && o.Flags&event.NotFound == first.Flags&event.NotFound
 }
 
-// comparedWith is what a cas of the decoded record shows that it found: what it expected, or
-// what it says that it saw. Empty where it does not say.
+// comparedWith is the value that a cas of the decoded record found: the one that it expected,
+// or the one that it says it saw. It is empty where the cas names none.
 func (s *State) comparedWith(o *event.Op) (text []byte, h event.Hash) {
 	x := &s.scratch.Extras[o.Extra]
 	if o.Flags&event.Success != 0 {
@@ -132,9 +132,9 @@ func (s *State) comparedWith(o *event.Op) (text []byte, h event.Hash) {
 // MaxShown bounds the elements that a list read is followed back.
 const MaxShown = 4096
 
-// Shown calls fn with the writers of the elements before v, which a list read that
-// ended at v has shown too, as far as the elements are kept. false when there are
-// more than MaxShown.
+// Shown calls fn with the writers of the elements before v, as far as the elements are kept. A
+// list read that ended at v has shown them too. It returns false when there are more than
+// MaxShown.
 func (s *State) Shown(v uint32, fn func(writer uint32)) bool {
 	x := &s.versions[v]
 	if s.keys[x.key].kind != event.List {
@@ -153,8 +153,8 @@ func (s *State) Shown(v uint32, fn func(writer uint32)) bool {
 	return true
 }
 
-// ReadUpTo says whether n is known to have read a key up to v: of a list read that
-// contradicts the order of its elements only the last one is.
+// ReadUpTo says whether n is known to have read a key up to v. If a list read contradicts the
+// order of its elements, only its last one is known.
 func (s *State) ReadUpTo(n, v uint32) bool {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if s.readers[id].version == v {
@@ -179,8 +179,8 @@ func (s *State) ShownOf(v, writer uint32) uint32 {
 	return 0
 }
 
-// EachReadFrom calls fn with the versions by writer that reader is known to have read first of their
-// keys, those that a list showed before its end included.
+// EachReadFrom calls fn with the versions by writer that reader is known to have read first of
+// their keys. Versions that a list showed before its end are included.
 func (s *State) EachReadFrom(writer, reader uint32, fn func(version uint32)) {
 	s.fromOne = s.ExternalReads(s.fromOne[:0], reader)
 	for i := range s.fromOne {
@@ -236,10 +236,10 @@ func (s *State) sawOwnFuture(c *touch, n uint32) {
 	}
 }
 
-// Missed is a version that n wrote and that who read v is known to have missed, 0
-// if there is none: a register's, if n read v before it wrote, or v is the initial
-// version; a list's append that the read which ended at v did not show, unless another
-// transaction may have made it.
+// Missed is a version that n wrote and that a reader of v is known to have missed, 0 if there
+// is none. For a register, n read v before it wrote, or v is the initial version. For a list,
+// it is an append that the read which ended at v did not show, unless another transaction may
+// have made it.
 func (s *State) Missed(n, v uint32) uint32 {
 	x := &s.versions[v]
 	if s.keys[x.key].kind == event.List {
@@ -270,8 +270,8 @@ func (s *State) sawAgain(v, n uint32) {
 	}
 }
 
-// sawAnother takes in that n read a register once more and saw another version:
-// levels below read atomic allow it, and who wrote that one comes before n too.
+// sawAnother takes in that n read a register once more and saw another version. Levels below
+// read atomic allow it, and the writer of that version comes before n too.
 func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	var v uint32
 	if nothing {
@@ -357,8 +357,8 @@ func (s *State) EachKept(k uint32, fn func(version, writer uint32)) {
 	}
 }
 
-// Overtake notes that another writer of v's key has retired behind v's: to read v now
-// is to read an old state, as far as is known.
+// Overtake notes that another writer of v's key has retired behind v's. To read v now is to
+// read an old state, as far as is known.
 func (s *State) Overtake(v uint32) { s.versions[v].flags |= overwritten }
 
 // Overtaken says whether to read v now is to read an old state.

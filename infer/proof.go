@@ -2,18 +2,17 @@ package infer
 
 import "slices"
 
-// An unknown transaction counts because somebody saw a value that only it can
-// have written. What is concluded from its operations rests on that: a second
-// possible writer of the value takes it back (promoteNow, demoteNow). Once it has
-// retired it cannot leave the orders any more, and what was reported about it
-// must be known to rest on those values.
+// An unknown transaction counts because somebody saw a value that only it can have written.
+// Conclusions from its operations rest on that: a second possible writer of the value takes
+// them back (promoteNow, demoteNow). Once it has retired it cannot leave the orders any more.
+// Findings about it must then be known to rest on those values.
 
 // maxProof is how many values are noted of one transaction; one is enough.
 const maxProof = 16
 
-// Proofs appends to dst what shows that the unknown transaction n took effect:
-// ValueKeys in groups of which each must keep one that names its writer. ok is
-// false when nothing in memory shows it.
+// Proofs appends to dst the evidence that the unknown transaction n took effect: ValueKeys in
+// groups. Each group must keep one that names its writer. ok is false when nothing in memory
+// shows it.
 func (s *State) Proofs(dst [][]uint64, n uint32) (_ [][]uint64, ok bool) {
 	return s.proofs(dst, n, nil)
 }
@@ -87,9 +86,8 @@ func (s *State) Writers(dst []uint32, v uint32) []uint32 {
 	return dst
 }
 
-// Observers appends to dst transactions that together show that the unknown
-// transaction n took effect: one that saw a value of it, and if the outcome of that one
-// is unknown as well, who saw that one.
+// Observers appends to dst transactions that together show that the unknown transaction n took
+// effect. One saw a value of n. If its outcome is unknown as well, an observer of it follows.
 func (s *State) Observers(dst []uint32, n uint32) []uint32 {
 	if s.txns[n].flags&unknown == 0 {
 		return dst

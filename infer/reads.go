@@ -2,9 +2,9 @@ package infer
 
 import "fmt"
 
-// Every read of a transaction that counts is counted, and those of which it is not known
-// which version they saw, by why. A read goes from one cause to another, or to none, when
-// what is known of its version changes, as long as it is in memory.
+// Every read of a transaction that counts is counted. Reads of an unknown version are also
+// counted by cause. While a read is in memory, it may go from one cause to another, or to none,
+// when more is known of its version.
 
 // OpenRead is why it is not known which version a read saw.
 type OpenRead uint8
@@ -22,8 +22,8 @@ const (
 	openCauses
 )
 
-// Reads are those of transactions that count: of each key the first of a transaction, and
-// what it read again and differed; each row and each key that a scan does not show.
+// Reads are the reads of transactions that count. A key has the first read of a transaction,
+// and later ones that differed. A scan has each row, and each key that it does not show.
 type Reads struct {
 	Total int64
 	Open  [openCauses]int64 // by cause; what is counted as decided is not kept

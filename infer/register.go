@@ -34,7 +34,7 @@ func (s *State) beginTouching() {
 	s.touches = s.touches[:0]
 }
 
-// count makes n, whose operations are those of t, part of the history.
+// count makes n, with the operations of t, part of the history.
 func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.out.Nodes = append(s.out.Nodes, n)
 	s.working = n
@@ -118,6 +118,7 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 		s.writes[c.lastWrite].intermediate = true
 		s.versions[s.writes[c.lastWrite].version].flags |= overwrittenByWriter
 	}
+	absent := c.flags&readNothing != 0 || c.flags&wrote != 0 && s.writes[c.lastWrite].absent
 	c.current = h
 	c.flags = c.flags&^removed | wrote
 	if id := s.wroteNow(n, v); id != 0 {
@@ -127,7 +128,7 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 	}
 	s.pin(n)
 	c.lastWrite = s.addWrite(n, v, op)
-	s.writes[c.lastWrite].unread = c.flags&hasRead == 0
+	s.writes[c.lastWrite].unread, s.writes[c.lastWrite].absent = c.flags&hasRead == 0, absent
 	s.pushOwn(c, h)
 }
 
@@ -163,6 +164,13 @@ func (s *State) wroteIn(c *touch, v uint32) bool {
 func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 	if o.Nothing() && s.txns[n].flags&unknown != 0 {
 		return // what it saw is not known
+	}
+	if o.ValueHash == emptyArray && o.Flags&event.IsArray != 0 {
+		if v := s.lookupVersion(c.key, emptyArray); v == 0 || s.versions[v].writes == 0 {
+			s.Counters.Ambiguous++ // perhaps a list, and only its deletion is known
+			s.readOpen(OpenUnrecorded)
+			return
+		}
 	}
 	s.readValue(c, n, op, o.ValueHash, o.Flags&event.NotFound != 0)
 }
@@ -218,8 +226,8 @@ func (s *State) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	}
 }
 
-// foundNothing notes that k had no value: what was taken as there before watching
-// began was not, unless it came in between from a writer that nobody recorded.
+// foundNothing notes that k had no value. The value that was taken as there before watching
+// began was not there. Or it came in between, from a writer that nobody recorded.
 func (s *State) foundNothing(k uint32) {
 	x := &s.keys[k]
 	if x.flags&foundNothing != 0 {
@@ -263,8 +271,7 @@ func (s *State) install(c *touch, n uint32) {
 		return
 	}
 	if c.readVer != 0 && s.wroteIn(c, c.readVer) {
-		// What it read and what it wrote are two versions of one value, or it read
-		// the future.
+		// Its read and its write are two versions of one value, or it read the future.
 		s.makeAmbiguous(c.readVer)
 		if !s.values.has(s.valueKey(c.readVer)) { // else one who has left memory may have written it
 			s.suspectFuture(c.readVer, n, c.readOp)
@@ -438,9 +445,9 @@ func (s *State) left(n, v uint32) bool {
 	return id != 0 && !s.writes[id].intermediate
 }
 
-// installed says whether v is what its writer left in the key. Of a version that
-// it overwrote itself nothing follows for the order of versions: who read it and
-// wrote the key may have come before the last one.
+// installed says whether the writer of v left it in the key. A version that the writer
+// overwrote itself gives no order of versions. A transaction that read it and wrote the key may
+// have come before the last one.
 func (s *State) installed(v uint32) bool {
 	if s.versions[v].flags&overwrittenByWriter == 0 {
 		return true

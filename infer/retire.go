@@ -63,10 +63,10 @@ func (s *State) dropWrites(n uint32) {
 	s.txns[n].writes = 0
 }
 
-// Retire lets go of n, which has left every order: its reads, its place in its
-// session, and those of its versions that no later transaction can need. What
-// stays is the state of lemma 2 (docs/proofs.md): the current version of each
-// key with its writer's ranks, unplaced appends, and the session's last member.
+// Retire lets go of n, which has left every order: its reads, its place in its session, and
+// versions that no later transaction can need. The state of lemma 2 stays (docs/proofs.md): the
+// current version of each key with its writer's ranks, unplaced appends, and the session's last
+// member.
 func (s *State) Retire(n uint32, out *Out) {
 	s.begin(out)
 	t := &s.txns[n]
@@ -180,6 +180,9 @@ func (s *State) retireWrite(id uint32) {
 		s.leftBefore(x.key, w.txn)
 	} else if x.key != 0 && w.blind && k.flags&(uncheckable|unordered) != 0 && x.over == 0 {
 		if old := k.lastBlind; old != 0 && old != v {
+			if u := s.versions[old].writer; u != 0 && !s.endedBefore(u, w.txn) {
+				s.twice.add(s.valueKey(old)) // which of the two came last is a guess: to read it later names no old state
+			}
 			s.drop(old)
 		}
 		k.lastBlind = v
@@ -197,8 +200,8 @@ func (s *State) gone(v uint32) bool {
 	return true
 }
 
-// supersede drops v when it and an overwriter have retired and nobody live read
-// it: a later read of it is one of something older than the current version.
+// supersede drops v when it and an overwriter have retired and no live transaction read it. A
+// later read of it is of a version older than the current one.
 func (s *State) supersede(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || x.readers != 0 || x.due > 0 {
@@ -316,8 +319,8 @@ func (s *State) dropIfUnused(v uint32) {
 	s.freeVersionNow(v)
 }
 
-// freeze drops elements from the beginning of the list: one goes when it and the
-// next have retired and nobody live read the list up to it.
+// freeze drops elements from the beginning of the list. An element goes when it and the next
+// have retired and no live transaction read the list up to it.
 func (s *State) freeze(k uint32) {
 	for {
 		x := &s.keys[k]
@@ -343,9 +346,9 @@ func (s *State) freeze(k uint32) {
 // of them is missing. Beyond it nothing more is concluded about the key.
 const maxSpine = 4096
 
-// frozen says whether the list element e can have no new edge from a reader of
-// what is before it but one that rule (d) reports. An element without a writer
-// is kept: its append may still come, and must not be taken for a new one.
+// frozen says whether rule (d) reports each new edge to the list element e from a reader of the
+// state before it. An element without a writer is kept: its append may still come, and must not
+// be taken for a new one.
 func (s *State) frozen(e uint32) bool {
 	x := &s.versions[e]
 	if x.due > 0 || !s.gone(e) {

@@ -1,12 +1,14 @@
 package infer
 
-// Where a row is not its key (Options.Rows), and the contract gives an order of versions, a
-// delete that has no place in it may have come between any two of its key: who wrote the later
-// one may have inserted another row. So has every delete no place where neighbours in the order
-// are who met the key one after the other (partial.go): two may have met it around a third.
+// Let a row not be its key (Options.Rows), and let the contract give an order of versions. A
+// delete that has no place in the order may have come between any two versions of its key. Then
+// the writer of the later one may have inserted another row. Neighbours in the order may be
+// transactions that met the key one after the other (partial.go). There no delete has a place:
+// two may have met it around a third.
 
-// deletedRow notes that v, which one who counts left in k when it deleted the row, has no place in
-// the order, if it has none; 0 is what one of unknown outcome left, or perhaps another one.
+// deletedRow is called when a transaction that counts deleted the row and left v in k. If v has
+// no place in the order, it notes that. 0 stands for the version of an unknown outcome, or
+// perhaps of another transaction.
 func (s *State) deletedRow(k, v uint32) {
 	x := &s.keys[k]
 	if !s.opt.Rows || !s.opt.Ordered || x.flags&(rowsApart|element) != 0 || v != 0 && s.isOrdered(v) && !s.opt.partly() {
@@ -25,8 +27,8 @@ func (s *State) deletedRow(k, v uint32) {
 	}
 }
 
-// partRows takes back that the writers of the two did not overlap, the second of which is behind
-// the first one.
+// partRows takes back that the writers of the two versions did not overlap. The second version
+// is behind the first one.
 func (s *State) partRows(v, q uint32) {
 	if w := s.versions[q].writer; w != 0 && s.versions[q].flags&tombstone == 0 {
 		s.killEdges(q, w, WW)

@@ -10,14 +10,14 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A scan is a read of a set, or of a range of keys: besides what it shows, it found
-// nothing at every other place of its domain (the elements of the set, the keys
-// between the bounds), also at those that nobody has heard of yet. So a place that
-// is made later gets as readers of its initial version the scans in memory that
-// cover it. A scan that has retired needs none: edges out of it agree by rule (b).
+// A scan is a read of a set, or of a range of keys. It shows some places of its domain: the
+// elements of the set, or the keys between the bounds. It found nothing at every other place,
+// also at places that nobody has heard of yet. So when a place is made later, the scans in
+// memory that cover it become readers of its initial version. A scan that has retired needs no
+// edge: edges out of it agree by rule (b).
 //
-// An element of a set is a key of its own, a register that is there or not. Its name
-// is that of the set and its text, with a byte that no UTF-8 text has before each.
+// An element of a set is a key of its own, a register that is there or not. Its name consists
+// of the set's name and its text, with a byte that no UTF-8 text has before each.
 
 // scan is 40 bytes.
 type scan struct {
@@ -43,8 +43,8 @@ const maxBlock = 256
 // scans is the head of the domain's list; elements of a set begin at key.base.
 func (s *State) scansOf(domain uint32) *uint64 { return &s.keys[domain].basePrefix }
 
-// elementHash is the hash of the key that stands for the element of the set. Its
-// multiplier is not that of versionHash: valueKey would take the element out again.
+// elementHash is the hash of the key that stands for the element of the set. Its multiplier
+// differs from versionHash's: else valueKey would take the element out again.
 func elementHash(set, elem event.Hash) event.Hash {
 	return event.Hash{
 		Lo: bits.RotateLeft64(set.Lo, 17) ^ elem.Lo*0xbf58476d1ce4e5b9,
@@ -101,7 +101,7 @@ func (s *State) readSet(b *event.Batch, n, i, k uint32, o *event.Op) {
 	}
 }
 
-// scansAbsence says whether what a scan of n did not show was not there.
+// scansAbsence says whether a scan of n proves the absence of the places that it did not show.
 func (s *State) scansAbsence(n uint32) bool {
 	if s.txns[n].flags&unknown != 0 {
 		return false // what it saw is not known
@@ -122,7 +122,7 @@ func (s *State) readMissing(k, n, i uint32) {
 	}
 }
 
-// foundMissing is that of the scan id at k, which has just been made.
+// foundMissing takes in that the scan id found nothing at k, which has just been made.
 func (s *State) foundMissing(id, k uint32) {
 	x := s.scans[id]
 	if x.txn == s.working {
@@ -210,9 +210,8 @@ func (s *State) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event
 	})
 }
 
-// covered are the bounds between which a range shows all that is there, from
-// inclusive, to exclusive, nil is open: a limit that was reached ends it at its last
-// row.
+// covered are the bounds between which a range shows all that is there. from is inclusive, to
+// is exclusive, and nil is open. A limit that was reached ends the range at its last row.
 func covered(b *event.Batch, x *event.Extra, rows []event.Row) (from, to []byte) {
 	if x.HasFrom {
 		from = b.Bytes(x.From)
@@ -290,8 +289,8 @@ func (s *State) sorted(domain uint32) ranges {
 
 func (s *State) nameOf(k uint32) []byte { return s.names.get(s.keys[k].name) }
 
-// within says whether k is a key of the epoch that the domain stands for, whose
-// hash is that of an empty name in it.
+// within says whether k is a key of the epoch that the domain stands for. The epoch's hash is
+// the hash of an empty name in it.
 func (s *State) within(k, domain uint32) bool {
 	name := s.nameOf(k)
 	y := &s.keys[k]
@@ -302,8 +301,8 @@ func (s *State) within(k, domain uint32) bool {
 	return x.Hi-d.Hi == h.Hi && x.Lo^d.Lo == h.Lo
 }
 
-// enroll puts k, which is a register, or was read as one, from now on, among the ordered keys, and gives it the
-// scans that cover it for readers.
+// enroll puts k, which from now on is a register, or was read as one, among the ordered keys.
+// The scans that cover k become its readers.
 func (s *State) enroll(k uint32) {
 	for i := range s.ordered {
 		r := &s.ordered[i]
@@ -321,8 +320,8 @@ func (s *State) enroll(k uint32) {
 	}
 }
 
-// enrollAgain puts k, which came back, among the ordered keys. The scans in memory that do not
-// show it are not asked: what their source's first range lacked was counted as not checked.
+// enrollAgain puts k, which came back, among the ordered keys. Scans in memory that lack it are
+// not asked: a key that their source's first range lacked was counted as not checked.
 func (s *State) enrollAgain(k uint32) {
 	for i := range s.ordered {
 		if r := &s.ordered[i]; s.within(k, r.domain) {

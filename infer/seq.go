@@ -2,10 +2,10 @@ package infer
 
 import "math/bits"
 
-// seqSet is which members of a session came: bit i of words[w] says that the one
-// with seq base+64w+i did. Full words at the beginning are dropped, so that a
-// session in order needs one word, and one whose records come over partitions
-// that are read unevenly as many as that disorder is wide.
+// seqSet is the set of members of a session that came: bit i of words[w] says that the one with
+// seq base+64w+i did. Full words at the beginning are dropped. So a session in order needs one
+// word. If its records come over partitions that are read unevenly, it needs as many as the
+// disorder is wide.
 type seqSet struct {
 	base  int64
 	words []uint64

@@ -161,8 +161,8 @@ func (t *txn) placeless() bool {
 	return t.flags&stale == 0 && (t.session == 0 || t.flags&(hasSeq|hasTimes) == 0 || t.flags&adrift != 0)
 }
 
-// drift leaves t, which has seq alone or times alone, without a place in its session x where
-// a member that came before has only the other: nothing compares the two.
+// drift is for t, which has seq alone or times alone. It has no place in its session x where an
+// earlier member has only the other: the two cannot be compared.
 func (t *txn) drift(x *session) {
 	if t.session == 0 || t.flags&stale != 0 {
 		return

@@ -2,12 +2,11 @@ package infer
 
 import "math/bits"
 
-// sessionIndex finds the neighbours of a session's member by its seq. Members of one
-// session that come over several partitions arrive as far apart as those are read
-// unevenly, and a walk along the list would pass all between: with 4 partitions of
-// a topic read from its beginning that was 60% of all time. It is made for a
-// session when a walk gets long, is no part of the state, and gives nothing that
-// the walk would not.
+// sessionIndex finds the neighbours of a session's member by its seq. Members of one session
+// may come over several partitions, and arrive as far apart as these are read unevenly. A walk
+// along the list would pass all between. With 4 partitions of a topic read from its beginning
+// that was 60% of all time. The index is made for a session when a walk gets long. It is not a
+// part of the state, and gives the same as the walk.
 type sessionIndex struct {
 	base    int64    // seq of the first seat, a multiple of 64
 	bits    []uint64 // bit i of word w: the member with seq base+64w+i is in the list
@@ -40,7 +39,7 @@ func (s *State) around(n uint32) (prev, next uint32, ok bool) {
 	if p.refused || t.flags&hasSeq == 0 {
 		return 0, 0, false
 	}
-	// The last member with seq up to that of n, or the first of all.
+	// The last member with seq up to n's, or the first of all.
 	at := t.seq - p.base
 	w := len(p.bits) - 1
 	mask := ^uint64(0)

@@ -7,28 +7,28 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Whether a plain value names its writer is found out from the stream where the contract
-// says value-identity=observed: key pattern by key pattern (package pattern). It does until
-// the first sign that the pattern's values repeat:
+// Where the contract says value-identity=observed, the stream shows whether a plain value names
+// its writer, key pattern by key pattern (package pattern). It does until the first sign that
+// the pattern's values repeat:
 //
 //   - two transactions that committed wrote one value of a key. The retry of an aborted
-//     or unknown one is no sign.
+//     or unknown one is not a sign.
 //   - the writer of a value began when a reader of it had ended, in their session or by more
 //     than the clock drift. Within the drift only that version is ambiguous.
 //   - one value of a key had two versions.
-//   - under unmonitored writers: a value was read by a transaction that began, by more
-//     than the clock drift, when one that had read and replaced it was over, and that replaced
-//     it too. If it only read it, only that version is ambiguous: one stale read must not
+//   - under unmonitored writers: one transaction had read and replaced a value and was over.
+//     Another one began after that, in its session or by more than the clock drift, and read
+//     and replaced the value too. If it only read it, only that version is ambiguous: one stale read must not
 //     silence a pattern.
 //
-// A record's signs are looked at before anything that was concluded from it leaves
-// ([State.settleSigns], at the end of Add). From then on no plain value of the pattern names a
-// version. Of its keys only what a transaction did itself is looked at: see readDuplicate.
+// A record's signs are looked at before any conclusion from it leaves ([State.settleSigns], at
+// the end of Add). From then on no plain value of the pattern names a version. On its keys,
+// only the acts of one transaction by itself are looked at: see readDuplicate.
 //
 // No number of unique values is proof that the next one is unique: balances of TPC-B look
 // unique for 2,800 versions.
 
-// signs is what is known of patterns.
+// signs holds the signs of patterns.
 type signs struct {
 	patterns *pattern.Table
 	// twoKeys and twoVersions remember which key had a value, and which version: the
@@ -36,6 +36,7 @@ type signs struct {
 	twoKeys, twoVersions []sighting
 	new                  []pattern.ID // that have shown a sign in the record in work
 	circled              []uint32     // versions that came back, by the record in work: see full_circle.go
+	replaced, roots      []uint32     // scratch of fullCircle
 	glimpses             glimpses     // see glimpse.go
 	stood                stood
 	endRetired           int64 // greatest end of what has retired
@@ -54,8 +55,8 @@ func newSigns() signs { return signs{patterns: pattern.New()} }
 // known to have written, any number of times.
 func (o *Options) strangers() bool { return o.Observed && (o.UnmonitoredWriters || !o.Complete) }
 
-// vacant says whether a read that found nothing shows nothing: what was there may have been
-// deleted by somebody without a record.
+// vacant says whether an empty read proves nothing: a writer without a record may have deleted
+// the key.
 func (o *Options) vacant() bool { return o.DeletesUnseen || o.UnmonitoredWriters }
 
 // enterPattern gives k, which is new, its pattern.
@@ -96,9 +97,8 @@ func tells(b *event.Batch, o *event.Op) bool {
 	return len(version)+len(prev) > 0
 }
 
-// tellByVersion takes k, of which an operation told its version, as a key whose versions are
-// told so from now on. What was concluded from its values stays: it was said by operations
-// that told none.
+// tellByVersion notes that an operation of k told its version: operations tell the versions of
+// k from now on. Conclusions from its values stay: operations that told no version gave them.
 func (s *State) tellByVersion(k uint32) {
 	x := &s.keys[k]
 	if x.kind == event.Counter {
@@ -208,8 +208,8 @@ func (s *State) nobody(v uint32) {
 	}
 }
 
-// recorded says that v, of which nobody was known to be the writer, was written by n, and no
-// other is known. What was read and replaced before is concluded now.
+// recorded says that n wrote v, whose writer was not known, and that no other writer is known.
+// Reads and replacements from before are concluded now.
 func (s *State) recorded(v, n uint32) {
 	x := &s.versions[v]
 	if x.flags&unrecorded == 0 {
@@ -232,8 +232,8 @@ func (s *State) recorded(v, n uint32) {
 // where there may be any number.
 func (x *version) names() bool { return x.flags&(ambiguous|unrecorded) == 0 }
 
-// readDuplicate takes a read of a key whose values repeat: that n did not read what it wrote
-// itself, or read the key twice with two results, needs no identity.
+// readDuplicate takes a read of a key whose values repeat. Two faults need no identity: n did
+// not read its own write, or read the key twice with two results.
 func (s *State) readDuplicate(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case c.flags&misread != 0 && c.flags&wrote == 0:
@@ -373,11 +373,11 @@ func (s *State) repeatsSince(k uint32, vs []uint32) {
 	}
 }
 
-// A version that names none any more shows signs all the same: otherwise these would hang on the
-// order in which records came. What a retry explains is none (retried).
+// A version that names no writer any more shows signs all the same. Otherwise these would
+// depend on the order in which records came. If a retry explains it, that is not a sign
+// (retried).
 
-// disown takes back what was concluded from v, of which nobody is known to be the writer any
-// more.
+// disown takes back the conclusions from v, whose writer is not known any more.
 func (s *State) disown(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || !s.nobodyKnown(v) || !x.names() || s.keys[x.key].kind > event.Register {
@@ -394,8 +394,8 @@ func (s *State) Shared(key, epoch string) bool {
 	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared
 }
 
-// Repeats says whether the plain values of the key name no version, since those of its pattern
-// repeat, or it is not known: the key is not in memory.
+// Repeats says whether the plain values of the key name no version, since the values of its
+// pattern repeat. It is true, too, if that is not known: the key is not in memory.
 func (s *State) Repeats(key, epoch string) bool {
 	if !s.opt.Observed {
 		return false

@@ -7,26 +7,24 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// What is kept of retired transactions (docs/proofs.md, section 8) grows with
-// the keys that a source ever had. Beyond a cap, what is cold goes out as one
-// record a key, a session and a retired transaction that these name, and comes
-// back, exactly as it was, before a transaction that touches it is added.
+// The state kept of retired transactions (docs/proofs.md, section 8) grows with the keys that a
+// source ever had. Beyond a cap, cold state goes out. Each key, session, and retired
+// transaction that these name is one record. It comes back, exactly as it was, before a
+// transaction that touches it is added.
 //
-// A key is cold when only the frozen state is left of it: every version is the
-// initial one, in the list's spine, unplaced or kept, nobody live wrote, read,
-// showed or asks about one, and no transaction of unknown outcome, which may
-// touch its keys later, names the key. key.count makes that a matter of looking
-// at what is left: it counts all versions, and once more for each operation of
-// an unknown transaction that has not left.
+// A key is cold when only the frozen state is left of it. Every version is the initial one, in
+// the list's spine, unplaced or kept. No live transaction wrote, read, showed or asks about
+// one. No transaction of unknown outcome names the key, since it may touch its keys later.
+// key.count lets one see that from the rest. It counts all versions, and once more for each
+// operation of an unknown transaction that has not left.
 //
-// The hand of a clock goes around over the keys: what was used since it came by
-// last stays. Use is a bit that interning sets in a line that it has loaded.
+// The hand of a clock goes around over the keys: a key that was used since it last came by
+// stays. Use is a bit that interning sets in a line that it has loaded.
 //
-// A retired transaction is kept while something in memory pins it. When the last
-// pin goes while what is out still names it (txn.away), it lingers, and goes out
-// itself in a later step.
+// A retired transaction is kept while something in memory pins it. When the last pin goes while
+// records on disk still name it (txn.away), it lingers, and goes out itself in a later step.
 
-// RecordKind is what a record is about.
+// RecordKind is the kind of object that a record is about.
 type RecordKind uint8
 
 // Kinds of records.
@@ -36,8 +34,7 @@ const (
 	SessionRecord
 )
 
-// Ref names a record: a key, transaction or session by its hash, that of its
-// epoch in it.
+// Ref names a record: a key, transaction or session by its hash, with the epoch's hash in it.
 type Ref struct {
 	Kind RecordKind
 	Hash event.Hash
@@ -79,8 +76,8 @@ type dead struct {
 // maxSpilledVersions bounds a record: a key with more versions stays.
 const maxSpilledVersions = 1024
 
-// recordVersion is that of the records of retired state that are written, and oldestRecord the first
-// one that is read. A release reads what the one before it wrote.
+// recordVersion is the version of the records of retired state that are written. oldestRecord
+// is the first one that is read. A release reads the records of the one before it.
 const (
 	recordVersion = 4
 	oldestRecord  = 4
@@ -177,8 +174,8 @@ func MembersOfRecord(kind RecordKind, record []byte, fn func(event.Hash)) error 
 	return r.err
 }
 
-// Needs calls fn with what may be out of what adding t touches: its keys, those of the
-// rows that its ranges show, its session, a transaction with its id.
+// Needs calls fn with the records that adding t touches and that may be out. They are of its
+// keys, the rows that its ranges show, its session, and a transaction with its id.
 func (s *State) Needs(b *event.Batch, t *event.Txn, fn func(Ref)) {
 	ops := b.OpsOf(t)
 	for i := range ops {
@@ -342,8 +339,8 @@ func (s *State) SpillSizes() SpillSizes {
 	return SpillSizes{p.keys, p.txns, p.sessions, p.returned, p.out.bytes()}
 }
 
-// EachDead calls fn with the names of transactions' records that are of no use
-// since the last step, and how large these are at most, and forgets them.
+// EachDead calls fn with the names of transactions' records that have become useless since the
+// last step, with the largest size that they can have. It forgets them.
 func (s *State) EachDead(fn func(ref Ref, bytes int)) {
 	for _, d := range s.spill.dead[:s.spill.doomed] {
 		fn(Ref{TxnRecord, d.id}, int(d.bytes))
@@ -397,8 +394,8 @@ func (s *State) trivial(k uint32) bool {
 		s.versions[x.initial].flags == initialVersion|placed && s.versions[x.initial].over == 0
 }
 
-// forgetKey frees k, which is cold, and what it holds. What it names may go out
-// in a later step.
+// forgetKey frees k, which is cold, with its versions. Transactions that it names may go out in
+// a later step.
 func (s *State) forgetKey(k uint32) {
 	x := &s.keys[k]
 	members := s.spill.txnsOf[:0]

@@ -4,9 +4,9 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// ColdKeys moves the hand on to the next key that may go out, at most the given
-// number of keys, which it counts down, and returns it with those that must go
-// together with it; none when there is none. pinned are keys that must stay.
+// ColdKeys moves the hand on to the next key that may go out. It passes at most the given
+// number of keys, and counts it down. It returns the key with those that must go together with
+// it, or no key. pinned are keys that must stay.
 func (s *State) ColdKeys(visits *int, pinned []uint32) []uint32 {
 	for *visits > 0 {
 		*visits--
@@ -32,12 +32,10 @@ func (s *State) ColdKeys(visits *int, pinned []uint32) []uint32 {
 	return nil
 }
 
-// coldGroup says whether k may go out together with all other keys of the
-// transactions of unknown outcome that it names; they are then in s.spill.group.
-// Whether such a transaction took effect, and what shows it, is looked up in all that
-// it wrote and in those who saw it (observedSome, proofs): so these keys are in
-// memory together, or out, and nothing else may hold on to the transaction, but for its
-// session.
+// coldGroup says whether k may go out together with all other keys of the transactions of
+// unknown outcome that it names. They are then in s.spill.group. Whether such a transaction
+// took effect is looked up in all its writes and their readers (observedSome, proofs). So these
+// keys are in memory together, or out. Only its session may hold on to the transaction besides.
 func (s *State) coldGroup(k uint32, pinned []uint32) bool {
 	p := &s.spill
 	p.group, p.unsure = append(p.group[:0], k), p.unsure[:0]

@@ -8,17 +8,18 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// A key's record: version, kind, flags, name; the ids of the transactions that it
-// names; the versions, the initial one first, each with its write records; which
-// write records overwrote which version; the key's own fields, and what it is known
-// to have held. Versions are named by their place in the record, from 1, 0 is none;
-// so are transactions and write records.
+// A key's record has these parts: version, kind, flags, name. The ids of the transactions that
+// it names. The versions, the initial one first, each with its write records. Which write
+// records overwrote which version. The key's own fields, and the values that it is known to
+// have held. Versions are named by their place in the record, from 1; 0 stands for no version.
+// So are transactions and write records.
 
 // Bits of a write record in a key's record.
 const (
 	writeIntermediate = 1 << iota
 	writeBlind
 	writeUnread
+	writeAbsent
 )
 
 // appendKey writes the record of k, whose versions are s.spill.versions. It uses
@@ -68,6 +69,9 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 			}
 			if w.unread {
 				bits |= writeUnread
+			}
+			if w.absent {
+				bits |= writeAbsent
 			}
 			dst = append(dst, bits)
 			for _, u := range []uint32{place(members, w.txn), w.op, s.versions[w.pred].due} {
@@ -194,6 +198,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 			s.writes[id] = write{
 				version: v, txn: member(), op: r.uint32(), pred: version(),
 				intermediate: bits&writeIntermediate != 0, blind: bits&writeBlind != 0, unread: bits&writeUnread != 0,
+				absent: bits&writeAbsent != 0,
 			}
 			writes = append(writes, id)
 		}

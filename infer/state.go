@@ -29,13 +29,12 @@ const (
 	retired   // left every order
 	inSession // linked in its session's list
 	stored    // a record of it is on disk: see spill.go
-	adrift    // neither seq nor its own times tell where it stands among those of its session
+	adrift    // neither seq nor its own times tell its place in its session
 	overruled // another record of it came too late: see Add
 )
 
-// txn is a transaction in the slab, 128 bytes: two cache lines, of which the first
-// is what the work on other transactions meets. Numbers are reused; gen tells two
-// users of one number apart.
+// txn is a transaction in the slab, 128 bytes: two cache lines. Work on other transactions
+// meets the first one. Numbers are reused; gen tells two users of one number apart.
 type txn struct {
 	start, end int64
 	seq        int64
@@ -80,13 +79,13 @@ const (
 	deletedAgain                      // more than once
 	emptied                           // nothing is a value of it that comes again: see nothing.go
 	rowsApart                         // a delete without a place in the order of its versions is recorded: see rows.go
-	sums                              // a counter of which operations tell versions: see counted.go
+	sums                              // a counter whose operations tell versions: see counted.go
 )
 
-// loose is of counters, of which no delete is recorded: the increments have no known order; counted.
+// loose is for counters without a recorded delete: the increments have no known order; counted.
 const loose = rowsApart
 
-// key is what is known of a key, 80 bytes, what registers need first. Numbers are
+// key is the state of a key, 80 bytes; the fields that registers need come first. Numbers are
 // reused.
 type key struct {
 	hash event.Hash
@@ -152,9 +151,9 @@ type version struct {
 	index    uint32 // lists: position in the spine, from 1
 }
 
-// write links a transaction to a version that it wrote. A register write that
-// was installed overwrote pred: the version that the transaction read, or, when
-// it wrote blindly, the initial one, after which all others come.
+// write links a transaction to a version that it wrote. A register write that was installed
+// overwrote pred. That is the version that the transaction read. When it wrote blindly, it is
+// the initial one, since all others come after that.
 type write struct {
 	txn, version uint32
 	nextOfTxn    uint32 // in the transaction's list, latest first
@@ -168,6 +167,7 @@ type write struct {
 	intermediate bool
 	blind        bool
 	unread       bool // the transaction had not read the key, and did not insert
+	absent       bool // it had found nothing there, or inserted
 }
 
 // reader links a transaction to the version that its first external read of a
@@ -225,7 +225,7 @@ type State struct {
 	patient dueQueue // those about writers that nobody has heard of, by their readers' ends
 	expiry  dueQueue
 	values  filter   // (key, value) pairs that left memory
-	twice   filter   // those of them that had several possible writers
+	twice   filter   // reads whose version had several possible writers
 	aborts  filter   // as values, of aborted transactions
 	ids     idFilter // ids that left memory
 
@@ -542,8 +542,8 @@ func (s *State) edge(from, to uint32, label Label, version, witness uint32) {
 		o.growEdges()
 	}
 	o.Edges = o.Edges[:k+1]
-	// Field by field: a composite value would be built aside in narrow stores and
-	// copied by wide loads, which wait until those have reached the cache.
+	// Field by field: a composite value would be built aside in narrow stores and copied by
+	// wide loads. The loads wait until the stores have reached the cache.
 	e := &o.Edges[k]
 	e.From, e.To, e.Label, e.Version, e.Witness = from, to, label, version, witness
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// A transaction may write what is there already: a flag that was set, a stock that is 100 again.
-// If it had not read the key, who reads the value while it runs need not have read from it. That
-// is so where the contract leaves the value to be from before watching, or from somebody without
-// a record, and until the key is known to have held something else (docs/proofs.md, section 2,
-// *A write of what was there*).
+// A transaction may write a value that is there already: a flag that was set, a stock that is
+// 100 again. If it had not read the key, a reader of the value while it runs need not have read
+// from it. The contract must leave the value to be from before watching, or from a writer
+// without a record. It is so until the key is known to have held another value (docs/proofs.md,
+// section 2, *A write of what was there*).
 
-// stand is what a key is known to have held: the earliest time at which a committed transaction
-// was over that read something there or left it, and the earliest one of those that say something
-// else than the first. 24 bytes.
+// stand is the known past of a key, 24 bytes. It has the earliest time at which a committed
+// transaction was over that read a value there or left it. It also has the earliest time of a
+// transaction with another value than the first.
 type stand struct {
 	value        uint64 // what the first one says, by hash; 0 is nothing
 	first, other int64  // ns; 0: none
@@ -24,7 +24,7 @@ type stand struct {
 // blindIsAmbiguous says whether what a transaction wrote without reading the key may have been there.
 func (o *Options) blindIsAmbiguous() bool { return o.Observed && (o.Existing || o.strangers()) }
 
-// stood is what keys are known to have held, by their numbers.
+// stood is the known past of keys, by their numbers.
 type stood []stand
 
 func (x *stood) of(k uint32) *stand {
@@ -102,10 +102,11 @@ func (x *stand) since(value uint64) int64 {
 	return x.first
 }
 
-// before says whether reader, who read v, may have found its value there before writer wrote it:
-// both ran at one time, as far as the clocks and their session show. A version that its writer
-// replaced itself is not looked at. If replaced is true, reader replaced v: then they ran at one
-// time by their records, so that what replaced v may come before it, and nothing is known of v.
+// before says whether reader, who read v, may have found its value there before writer wrote
+// it. Both ran at one time, as far as the clocks and their session show. A version that its
+// writer replaced itself is not looked at. If replaced is true, reader replaced v. Then the two
+// ran at one time by their records. So the write that replaced v may come before it, and
+// nothing is known of v.
 func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
 	if !s.opt.blindIsAmbiguous() || writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
@@ -123,9 +124,9 @@ func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
 	return !timed || !x.held(y.key, heldBy(y.hash, false), r.start, s.opt.ClockDrift)
 }
 
-// readFrom gives the edge from the writer of v, known now, to n, who read v. If n may have found
-// its value there before, n need not have read from the writer: it comes after it only if it
-// replaced v. Before who replaced v it comes anyway.
+// readFrom gives the edge from the writer of v, known now, to n, who read v. If n may have
+// found its value there before, n need not have read from the writer. It comes after the writer
+// only if it replaced v. It comes before the transactions that replaced v anyway.
 func (x stood) readFrom(s *State, v, n uint32, label Label) {
 	w := s.versions[v].writer
 	if x.before(s, v, w, n, false) {
@@ -143,10 +144,16 @@ func (x stood) readFrom(s *State, v, n uint32, label Label) {
 	s.edge(w, n, label, v, 0)
 }
 
-// beforeInSession says whether w comes before r in one session. The number of a session is used
-// again when all of it has retired.
+// beforeInSession says whether w comes before r in one session: by seq, or by the client's own clock
+// where there is none. The number of a session is used again when all of it has retired.
 func beforeInSession(w, r *txn) bool {
-	return w.session != 0 && w.session == r.session && (w.flags|r.flags)&retired == 0 && w.flags&r.flags&hasSeq != 0 && w.seq < r.seq
+	if w.session == 0 || w.session != r.session || (w.flags|r.flags)&retired != 0 {
+		return false
+	}
+	if w.flags&r.flags&hasSeq != 0 {
+		return w.seq < r.seq
+	}
+	return w.flags&r.flags&hasTimes != 0 && w.end <= r.start && w.start < r.end
 }
 
 // appendState writes what the key k is known to have held: three numbers, 0 where nothing is.

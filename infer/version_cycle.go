@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// Step is one of a circle of versions: the transaction From found or left what To found
-// (WR), or the initial version, which To replaced (RW), or comes before it (Process,
-// Realtime).
+// Step is one step of a circle of versions. The transaction From found or left the version that
+// To found (WR), or the initial version, which To replaced (RW). Or From comes before To
+// (Process, Realtime).
 type Step struct {
 	From, To uint32
 	Label    Label
@@ -124,8 +124,8 @@ func (s *State) versionPath(k, from, to uint32) []hop {
 	return nil
 }
 
-// OrderedBy is what shows, by the order of visits, that e.Version comes behind what
-// e.From left or read of its key: the transactions of a precedence, 0 if other things do.
+// OrderedBy are the transactions of the precedence which shows that e.Version comes behind the
+// version that e.From left or read of its key. They are 0 if other evidence shows it.
 func (s *State) OrderedBy(e Edge) (a, b uint32, label Label) {
 	p := &s.partial
 	if !s.opt.SequentialKeys && !s.opt.LinearizableKeys {

@@ -6,8 +6,8 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// visit is what a transaction that counts did to a register, 40 bytes: the version
-// that it read first, or else left, and the one that it left, or else read.
+// visit is the work of a transaction that counts on a register, 40 bytes. first is the version
+// that it read first, or else left. last is the one that it left, or else read.
 type visit struct {
 	txn, key       uint32
 	first, last    uint32
@@ -74,8 +74,8 @@ func (s *State) enterVisit(v visit) {
 // visitsOf names the visits of a key by a session.
 func visitsOf(x *visit) uint64 { return uint64(x.key)<<32 | uint64(x.session) }
 
-// enterInSession puts the visit into its place among those of its session, and orders
-// its versions between theirs.
+// enterInSession puts the visit into its place among the visits of its session, and orders its
+// versions between theirs.
 func (s *State) enterInSession(id uint32) {
 	p := &s.partial
 	if p.latest == nil {
@@ -105,8 +105,8 @@ func (s *State) enterInSession(id uint32) {
 	}
 }
 
-// compareSession orders the visit's versions behind those of the one before it in its
-// session through which edges lead.
+// compareSession orders the visit's versions behind the versions of earlier visits in its
+// session, back to the nearest one through which edges lead.
 func (s *State) compareSession(id uint32) {
 	p := &s.partial
 	for o := p.visits[id].before; o != 0; o = p.visits[o].before {
@@ -158,7 +158,7 @@ func (s *State) inTimeBefore(a, b uint32) bool {
 	return x.flags&unknown == 0 && x.flags&y.flags&hasTimes != 0 && y.start-x.end > s.opt.ClockDrift
 }
 
-// compareBack orders the versions of id behind those of the visits before it. O(visits
+// compareBack orders the versions of id behind the versions of the visits before it. O(visits
 // that ran beside id or its neighbours), at most maxBack.
 func (s *State) compareBack(id uint32) {
 	x := s.partial.visits[id]

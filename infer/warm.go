@@ -2,10 +2,10 @@ package infer
 
 import "github.com/isowatch/isowatch/event"
 
-// At 64,000 live transactions the tables are larger than the caches, and a
-// transaction touches some thirty places in them, most of them through another
-// one. Looking the places of many transactions up first, in loops whose rounds
-// do not depend on each other, lets the processor wait for several at a time.
+// At 64,000 live transactions the tables are larger than the caches. A transaction touches some
+// thirty places in them, most of them through another one. So the places of many transactions
+// are looked up first, in loops whose rounds do not depend on each other. The processor then
+// waits for several at a time.
 
 // Plan looks up the keys and versions that these transactions, which [State.Add]
 // takes next, will meet. Where it finds them Add need not look again. It returns
@@ -140,8 +140,8 @@ func (s *State) planReaders(ops []event.Op) (sum uint64) {
 			r, more := &readers[at], 0
 			near = append(near, r.txn)
 			walk[k] = r.older
-			// What is behind the oldest one is something else, or nothing. No branch: it
-			// would wait for the load.
+			// Behind the oldest one is another object, or nothing. No branch: it would wait for
+			// the load.
 			if readers[r.older].version == r.version {
 				more = 1
 			}

@@ -1,9 +1,8 @@
 // Package ingest is the way in: sources deliver messages in order per
 // partition, with the cursor to resume from, into a bounded channel.
 //
-// A source keeps no position of its own. The cursor of a chunk is committed by
-// the reader together with what the chunk changed, so that after a crash the
-// source is started again exactly behind what was committed.
+// A source keeps no position of its own. The reader commits a chunk's cursor together with the
+// chunk's changes. So after a crash the source starts again exactly behind the committed part.
 package ingest
 
 import "context"
@@ -20,13 +19,13 @@ type Message struct {
 type Cursor struct {
 	// Next is the first offset not yet delivered.
 	Next int64 `json:"next"`
-	// Identity tells a recreated stream, topic or file from the one that was
-	// read before: for NATS the stream's creation time, for Kafka the topic id
-	// where known, for files device, inode and a fingerprint of the first bytes.
+	// Identity tells a recreated stream, topic or file from the one that was read before. For
+	// NATS it is the stream's creation time, and for Kafka the topic id where known. For files
+	// it is device, inode and a fingerprint of the first bytes.
 	Identity string `json:"identity,omitempty"`
 }
 
-// Gap is input known to be lost: it was never delivered and never will be.
+// Gap is input known to be lost: it was not delivered, and cannot be.
 type Gap struct {
 	From, To int64 // offsets, To exclusive; equal when the extent is unknown
 	Reason   string
@@ -39,9 +38,9 @@ type Chunk struct {
 	Messages  []Message
 	Cursor    Cursor // behind the last message, and behind skipped control records
 	Gaps      []Gap  // before the first message
-	// CaughtUp: the reader stood at the partition's end when this was read. A
-	// reader that goes on to stand there says so again every 0.5 s: to whoever
-	// judges a partition's silence, a reader that says nothing is none.
+	// CaughtUp: the reader stood at the partition's end when this was read. A reader that goes
+	// on to stand there reports it again every 0.5 s. The judge of a partition's silence takes
+	// a reader without a report for absent.
 	CaughtUp bool
 	EOF      bool   // nothing will follow: the end of a finite input, or the partition is gone
 	Problem  string // not empty: the source has trouble (said once per change); "" with no messages: it recovered
@@ -49,11 +48,10 @@ type Chunk struct {
 
 // Source reads partitions until ctx ends or the input does.
 type Source interface {
-	// Run sends chunks to out, in order within each partition, starting behind
-	// the given cursors (by partition name; a partition without one starts at
-	// the beginning). A full channel blocks it: that is the back-pressure. The
-	// bytes of a sent chunk belong to the receiver. Run returns nil when the
-	// input ended or ctx was cancelled, and an error only for what no retry can
-	// mend. It does not close out.
+	// Run sends chunks to out, in order within each partition. It starts behind the given
+	// cursors (by partition name; a partition without one starts at the beginning). A full
+	// channel blocks it: that is the back-pressure. The bytes of a sent chunk belong to the
+	// receiver. Run returns nil when the input ended or ctx was cancelled. It returns an error
+	// only if no retry can mend it. It does not close out.
 	Run(ctx context.Context, from map[string]Cursor, out chan<- Chunk) error
 }

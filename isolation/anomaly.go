@@ -2,8 +2,8 @@ package isolation
 
 import "github.com/isowatch/isowatch/finding"
 
-// anomaly is what is known of a kind of anomaly by its name: the plain title and
-// the weakest models that Elle says it rules out (elle.consistency-model).
+// anomaly is a kind of anomaly: the plain title, and the weakest models that it rules out by
+// Elle (elle.consistency-model).
 type anomaly struct {
 	title   string
 	elleNot []string

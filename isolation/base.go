@@ -25,7 +25,7 @@ const (
 	RepeatableRead    // PL-2.99
 )
 
-// theory is what decides a base beside the dependencies that operations show.
+// theory names what a base needs beside the dependencies that operations show.
 type theory uint8
 
 const (
@@ -72,16 +72,16 @@ var bases = [...]row{
 		name: "causal", implies: []Base{ReadAtomic}, // dbcop, figure 2c
 		view: incremental.View{Dep: ww | other | wr | saturated}, theory: saturation,
 	},
-	// The commits have one order, of which every transaction read a prefix, and nothing
-	// forbids two that run at a time to write one key: the BC graph with write dependencies
-	// from commit to commit (dbcop, figure 2d).
+	// The commits have one order, and every transaction read a prefix of it. Two that run at
+	// a time may write one key. This is the BC graph with write dependencies from commit to
+	// commit (dbcop, figure 2d).
 	Prefix: {
 		name: "prefix", implies: []Base{Causal},
 		view: incremental.View{Split: true, Dep: wr, Chain: ww | other, Anti: rw}, theory: choices,
 	},
 	// The BC graph (Viper, definition 2 and theorem 4), with the absence of divergence (MTC,
-	// lemma 1), which package infer reports. Of two who wrote two rows of a key, where rows are
-	// told apart, only the commits are ordered.
+	// lemma 1), which package infer reports. Where rows are told apart, two
+	// transactions that wrote two rows of a key have only their commits in order.
 	SnapshotIsolation: {
 		name: "snapshot-isolation", implies: []Base{Prefix, CursorStability},
 		view: incremental.View{Split: true, Dep: ww | wr, Chain: other, Anti: rw}, theory: choices,
@@ -128,8 +128,8 @@ func (b Base) Lacks(c Base) bool { return b != 0 && !b.Implies(c) }
 // Saturated says whether b is about the orders of writers that its axiom forces.
 func (b Base) Saturated() bool { return bases[b].theory == saturation }
 
-// Chooses says whether b asks for one order of the writers of each key that fits all reads. At a
-// base that does not, writers whose order nobody saw contradict nothing.
+// Chooses says whether b asks for one order of the writers of each key that fits all reads. At the
+// other bases, writers of unknown order cannot contradict one another.
 func (b Base) Chooses() bool { return bases[b].theory == choices }
 
 // Bases are all bases, each behind those that it implies.

@@ -7,21 +7,24 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Basis is what a witness rests on beyond what its operations say by themselves: records
-// that may still be on their way can take it away. The zero Basis is none: list prefixes, own
-// writes, and versions that the operations tell.
+// Basis is the evidence of a witness beyond its own operations. Records that may still be on
+// their way can take it away. The zero Basis is for list prefixes, own writes, and versions
+// that the operations tell: they need nothing else.
 type Basis struct {
-	Identity []string // keys of which a plain value is taken to name who wrote it
+	Identity []string // keys where a plain value is taken to name its writer
 	Absence  bool     // somewhere it counts that something was not there, or that nobody else wrote it
-	List     bool     // a list counts, which somebody may have deleted
-	Retry    bool     // an element counts of whose append the outcome is unknown: it may have been tried again
+	List     bool     // that nobody deleted a list counts: see lists.go
+	once     func(key, element string) bool
+	Retry    bool // an element counts of whose append the outcome is unknown: it may have been tried again
 }
 
-// BasisOf looks at the reads that the edges of w are about: those of a list, or of a version
-// that is told, rest on nothing else; one that found a value, on the value's one writer; one
-// that found nothing, on there being no delete. Where it cannot tell it takes the greater.
-func BasisOf(w *finding.Witness) Basis {
-	var b Basis
+// BasisOf looks at the reads that the edges of w are about. A read of a list, or of a version
+// that is told, rests on nothing else. A read that found a value rests on the value's one
+// writer. A read that found nothing rests on the absence of a delete. Where BasisOf cannot
+// tell, it takes the greater basis. once says whether the element of a list is known to be
+// appended once.
+func BasisOf(w *finding.Witness, once func(key, element string) bool) Basis {
+	b := Basis{once: once}
 	switch w.Anomaly {
 	case finding.G1a, finding.FutureRead: // the value names its writer, and nobody else wrote it
 		b.Absence = true
@@ -33,7 +36,8 @@ func BasisOf(w *finding.Witness) Basis {
 	case finding.Internal, finding.Nonrepeatable:
 		return b
 	case finding.IncompatibleOrder:
-		b.Absence, b.List = apart(w), true
+		b.Absence = apart(w, func(string) bool { return true })
+		b.List = apart(w, func(e string) bool { return b.once(w.Key, e) })
 		return b
 	case finding.G1b:
 		b.read(w, w.Key, 0)
@@ -42,11 +46,13 @@ func BasisOf(w *finding.Witness) Basis {
 	b.edges(w, w.Edges)
 	for i := range w.Choices {
 		c := &w.Choices[i]
+		b.List = b.List || listed(w, c.Key)
 		for _, n := range append([]int{c.A, c.B}, c.Writers...) {
 			b.read(w, c.Key, n)
 		}
 	}
 	if w.Key != "" && len(w.Edges) == 0 && len(w.Choices) == 0 {
+		b.List = b.List || listed(w, w.Key)
 		for n := range w.Txns {
 			b.read(w, w.Key, n)
 		}
@@ -60,6 +66,7 @@ func (b *Basis) edges(w *finding.Witness, edges []finding.Dependency) {
 		if e.Label&(finding.Process|finding.Realtime) != 0 || e.Key == "" {
 			continue
 		}
+		b.List = b.List || listed(w, e.Key) && b.restsOnNoDelete(w, e)
 		b.read(w, e.Key, e.To)
 		if e.Label&(finding.RW|finding.Saturated) != 0 {
 			b.read(w, e.Key, e.From)
@@ -78,7 +85,6 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 	}
 	ops := w.Txns[n].Ops
 	if listed(w, key) {
-		b.List = true
 		of := func(o event.RecordOp) bool { return o.Key == key }
 		first := slices.IndexFunc(ops, of)
 		b.Absence = b.Absence || first >= 0 && ops[first].Kind == event.Read && ops[first].Flags&event.NotFound != 0
@@ -95,7 +101,7 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		case o.Key != key:
 			continue
 		case o.Data == event.Set || o.Kind == event.Add || o.Kind == event.Remove:
-			b.Absence = true // perhaps that of an element
+			b.Absence = true // perhaps the key of an element
 		case o.Version != "" || o.PrevVersion != "":
 			return
 		case o.Kind == event.Read && o.Flags&event.NotFound != 0:
@@ -108,36 +114,6 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		}
 		return
 	}
-}
-
-// apart says whether no element is in the lists of two transactions of w: somebody may have deleted
-// the list between them.
-func apart(w *finding.Witness) bool {
-	by := map[string]int{} // who showed an element
-	for i := range w.Txns {
-		for j := range w.Txns[i].Ops {
-			o := &w.Txns[i].Ops[j]
-			if o.Key != w.Key || o.Kind != event.Read {
-				continue
-			}
-			for _, e := range o.Elems {
-				if first, shown := by[e]; shown && first != i {
-					return false
-				}
-				by[e] = i
-			}
-		}
-	}
-	return true
-}
-
-// listed says whether the key is a list: its reads show all of it, and nothing is its beginning.
-func listed(w *finding.Witness, key string) bool {
-	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
-		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-			return o.Key == key && (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set)
-		})
-	})
 }
 
 func shows(o *event.RecordOp, key string) bool {

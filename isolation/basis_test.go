@@ -27,7 +27,7 @@ func TestBasis(t *testing.T) {
 	} {
 		w := &finding.Witness{Anomaly: x.kind, Key: "x", Value: "1", Txns: []event.Record{{ID: "T", Ops: []event.RecordOp{read}}}}
 		w.Txns[0].Ops[0] = x.read
-		if b := BasisOf(w); !b.Absence || !slices.Equal(b.Identity, x.identity) {
+		if b := BasisOf(w, always); !b.Absence || !slices.Equal(b.Identity, x.identity) {
 			t.Errorf("%s: %+v, want absence and the identity of %v", x.name, b, x.identity)
 		}
 	}
@@ -60,16 +60,19 @@ func TestBasisOfLists(t *testing.T) {
 		name           string
 		w              *finding.Witness
 		absence, retry bool
+		list           bool
 	}{
-		{"in two orders", of(finding.IncompatibleOrder, false, ops{read("1", "2")}, ops{read("2", "1")}), false, false},
-		{"without a common element", of(finding.IncompatibleOrder, false, ops{read("1")}, ops{read("2")}), true, false},
-		{"the same, one shows it twice", of(finding.IncompatibleOrder, false, ops{read("1"), read("1")}, ops{read("2")}), true, false},
-		{"beside a read of nothing", of(finding.Divergence, false, ops{read("1"), add}, ops{read(), add}), true, false},
-		{"both read the list", of(finding.Divergence, false, ops{read("1"), add}, ops{read("1"), add}), false, false},
-		{"of unknown outcome", of(finding.Divergence, true, ops{read("1"), add}, ops{read("1"), add}), false, true},
+		{"in two orders", of(finding.IncompatibleOrder, false, ops{read("1", "2")}, ops{read("2", "1")}), false, false, false},
+		{"without a common element", of(finding.IncompatibleOrder, false, ops{read("1")}, ops{read("2")}), true, false, true},
+		{"the same, one shows it twice", of(finding.IncompatibleOrder, false, ops{read("1"), read("1")}, ops{read("2")}), true, false, true},
+		{"beside a read of nothing", of(finding.Divergence, false, ops{read("1"), add}, ops{read(), add}), true, false, true},
+		{"both read the list", of(finding.Divergence, false, ops{read("1"), add}, ops{read("1"), add}), false, false, true},
+		{"of unknown outcome", of(finding.Divergence, true, ops{read("1"), add}, ops{read("1"), add}), false, true, true},
 	} {
-		if b := BasisOf(x.w); b.Absence != x.absence || b.Retry != x.retry || !b.List {
-			t.Errorf("%s: %+v, want absence %v, retry %v, a list", x.name, b, x.absence, x.retry)
+		if b := BasisOf(x.w, always); b.Absence != x.absence || b.Retry != x.retry || b.List != x.list {
+			t.Errorf("%s: %+v, want absence %v, retry %v, list %v", x.name, b, x.absence, x.retry, x.list)
 		}
 	}
 }
+
+func always(string, string) bool { return true }

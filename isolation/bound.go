@@ -10,9 +10,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Bounds of what a finding prints, in bytes: a record may be 16 MiB, all of it one
-// value, one key or one id, and a finding goes to the store, to sinks and to pages
-// as a whole.
+// Bounds of the texts that a finding prints, in bytes. A record may be 16 MiB, all of it one
+// value, one key or one id. A finding goes to the store, to sinks and to pages as a whole.
 const (
 	maxName        = 1 << 10  // an id, a key, a name
 	maxValue       = 4 << 10  // a value of an edge, and its evidence
@@ -21,8 +20,8 @@ const (
 	maxEdges       = 128 << 10
 )
 
-// Cut is text of at most so many bytes: a longer one keeps its beginning and its end,
-// and between them stand its length and its xxh3, so that two texts stay two.
+// Cut is text of at most so many bytes. A longer text keeps its beginning and its end. Between
+// them stand its length and its xxh3, so that two texts stay two.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -41,8 +40,8 @@ func Cut(text string, most int) string {
 
 func cutName(text string) string { return Cut(text, maxName) }
 
-// Bound cuts what f prints to its bounds. Its identity and what it says of levels stay, and
-// the lists of others that share f's memory. Nothing is allocated where nothing is cut.
+// Bound cuts the texts that f prints to their bounds. The identity, the levels, and lists of
+// others that share f's memory stay. It allocates only where it cuts.
 func Bound(f *finding.Finding) {
 	f.Source, f.Epoch = cutName(f.Source), cutName(f.Epoch)
 	f.FirstPosition, f.LastPosition = cutName(f.FirstPosition), cutName(f.LastPosition)
@@ -110,7 +109,7 @@ func sizeOf(e *finding.Edge) int {
 	return len(e.From) + len(e.To) + len(e.Key) + len(e.Value) + len(e.Evidence)
 }
 
-// boundMap is what of of speaks of the transactions that f names. It must follow
+// boundMap is the part of of that speaks of the transactions that f names. It must follow
 // boundTxns.
 func boundMap(f *finding.Finding, of map[string]string) map[string]string {
 	size, long := 0, f.Cut
@@ -136,8 +135,8 @@ func boundMap(f *finding.Finding, of map[string]string) map[string]string {
 	return out
 }
 
-// shorten puts the cut forms of the long names in w for these in a text that was made
-// of it: of ids, sessions and keys.
+// shorten replaces the long names of w in a text that was made of it by their cut forms. The
+// names are ids, sessions and keys.
 func (w *witness) shorten(text string) string {
 	if len(text) <= maxName {
 		return text

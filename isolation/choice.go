@@ -7,10 +7,10 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Choice is a pair of transactions that both installed a version of a register, or
-// appended to a list, in an order that nobody saw: either A came before B, and so
-// did who read A's version, or the other way round (PolySI, definition 9). With
-// Writers it is a read: A read what one of them had left in a register.
+// Choice is a pair of transactions that both installed a version of a register, or appended to
+// a list, in an order that nobody saw. Either A came before B, and so did the readers of A's
+// version, or the other way round (PolySI, definition 9). With Writers it is a read: A read a
+// value that one of Writers had left in a register.
 type Choice struct {
 	Key     string
 	A, B    int   // indexes into Witness.Txns
@@ -46,7 +46,8 @@ func (w *witness) duplicate(txn int, key string) bool {
 	return slices.Contains(w.Repeated, finding.DuplicateRead{Txn: txn, Key: key})
 }
 
-// edgesOf are what follows from a side, with those that were taken before.
+// edgesOf are the edges that follow from a side, together with the sides that were taken
+// before.
 func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency {
 	var es []finding.Dependency
 	anti := func(reader, then int) {
@@ -74,9 +75,9 @@ func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency 
 	return es
 }
 
-// sideEdges are what follows from first's version of the key coming before that of
-// then: the write dependency and the anti-dependencies of its readers. lost says that updates
-// may be lost at the level, as at prefix.
+// sideEdges are the edges that follow if first's version of the key comes before then's
+// version. They are the write dependency and the anti-dependencies of its readers. lost says
+// that updates may be lost at the level, as at prefix.
 func (w *witness) sideEdges(key string, x side, lost bool) []finding.Dependency {
 	write, ok := finalWrite(&w.Txns[x.then], key)
 	if !ok { // an append; nothing is said of its readers here

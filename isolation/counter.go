@@ -27,8 +27,7 @@ func totalOf(t, other *event.Record) (sum int64) {
 	return sum
 }
 
-// counterSeen is what t's first read of the counter shows without its own increments
-// before.
+// counterSeen is the value of t's first read of the counter, less t's own increments before it.
 func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 	own := int64(0)
 	for i := range t.Ops {
@@ -41,7 +40,7 @@ func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 			own += number(cmp.Or(o.Value, "1"))
 		case event.Read:
 			if o.Flags&event.NotFound != 0 && t.Status == event.Unknown {
-				continue // that nothing is noted does not say that nothing was seen
+				continue // without a note, something may still have been seen
 			}
 			return number(o.Value) - own, true
 		}

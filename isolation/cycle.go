@@ -26,9 +26,9 @@ var classNames = [...]string{
 // time.
 func severity(c class, f Family) int { return int(c) + 10*int(f) }
 
-// classify names the cycle with these labels as Elle's elle.txn/cycle-type does:
-// by the number of anti-dependencies and whether two of them are adjacent, and
-// by whether real time or session order takes part.
+// classify names the cycle with these labels as Elle's elle.txn/cycle-type does. The name
+// depends on the number of anti-dependencies and on whether two of them are adjacent. It also
+// depends on whether real time or session order takes part.
 func classify(labels []finding.Label) (c class, f Family) {
 	n := len(labels)
 	rw, wr, adjacent := 0, 0, false
@@ -74,9 +74,9 @@ func cycleName(c class, f Family) string { return classNames[c] + familySuffix[f
 //   - no two adjacent, and none behind a write of another row of the key: snapshot isolation;
 //     otherwise serializable
 //
-// of the family that the cycle needs. One with real time and without sessions in
-// which every anti-dependency follows a read or a write refutes generalized
-// snapshot isolation beside: real time leads from commit to commit there.
+// of the family that the cycle needs. Take a cycle with real time and without sessions. If
+// every anti-dependency follows a read or a write, it also refutes generalized snapshot
+// isolation: real time leads from commit to commit there.
 func weakest(labels []finding.Label) []Level {
 	c, f := classify(labels)
 	l := Level{Base: Serializable, Family: f}
@@ -137,9 +137,9 @@ func weakestSnapshot(labels []finding.Label, c class) Base {
 	return SnapshotIsolation
 }
 
-// losesUpdate says whether a cycle of one anti-dependency and writes of one key ends in a
-// write that names what it replaced, by one who had read an older version: what was written
-// between is lost (Berenson et al., P4).
+// losesUpdate looks at a cycle of one anti-dependency and writes of one key. It says whether
+// the cycle ends in a write that names what it replaced, by a transaction that had read an
+// older version. The writes between are lost (Berenson et al., P4).
 func losesUpdate(p *witness, labels []finding.Label) bool {
 	if c, f := classify(labels); c != classSingle || f != Plain {
 		return false
@@ -178,9 +178,9 @@ func cycleTitle(labels []finding.Label, name string) string {
 	return anomalies[name].title
 }
 
-// orderedTitle is the plain name of a cycle with session order or real time. The
-// session guarantees are those of two neighbours in a session (Terry et al.,
-// Session Guarantees for Weakly Consistent Replicated Data, PDIS 1994).
+// orderedTitle is the plain name of a cycle with session order or real time. The session
+// guarantees are about two neighbours in a session (Terry et al., Session Guarantees for Weakly
+// Consistent Replicated Data, PDIS 1994).
 func orderedTitle(labels []finding.Label, name string, base Base) string {
 	const so, rt = finding.Process, finding.Realtime
 	at := func(want ...finding.Label) bool { return rotated(labels, want) }

@@ -7,8 +7,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// derived says whether the edge is none that operations show by themselves: a level forces
-// it, a way out of a choice supposes it, or writes of its key in a row lead along it.
+// derived says whether operations alone do not show the edge. Then a level forces it, a way out
+// of a choice supposes it, or writes of its key in a row lead along it.
 func derived(e *finding.Dependency) bool {
 	return e.Assumed || e.Label&finding.Saturated != 0 || chained(e)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Titled is what a finding can be called: its name, and its title in words.
+// Titled is a name that a finding can have, with its title in words.
 type Titled struct{ Anomaly, Title string }
 
 // longestCycle is the number of edges up to which [EveryTitle] walks cycles. The title of a longer one depends

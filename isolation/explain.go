@@ -10,10 +10,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Explain writes the witness in the form that Elle introduced (elle.core and
-// elle.txn: Let, Then, because, However): names for the transactions, one
-// sentence of evidence for each edge, and the last one that contradicts the
-// others.
+// Explain writes the witness in the form that Elle introduced (elle.core and elle.txn: Let,
+// Then, because, However). It gives names to the transactions, and one sentence of evidence for
+// each edge. The last edge contradicts the others.
 func Explain(w *witness, headline string) string {
 	var b strings.Builder
 	b.WriteString(headline)
@@ -43,8 +42,8 @@ func Explain(w *witness, headline string) string {
 	return b.String()
 }
 
-// short is what the i-th transaction is called: its id where all ids are short,
-// otherwise T1, T2 and so on.
+// short is the name of the i-th transaction: its id where all ids are short, otherwise T1, T2
+// and so on.
 func (w *witness) short(i int) string {
 	if w.byID {
 		return w.headlineID(i)
@@ -98,8 +97,8 @@ func (w *witness) describe(i int) string {
 // mostTold bounds the operations that an explanation lists of a transaction.
 const mostTold = 12
 
-// told are the operations of t to list, in their order: all, or as many as there is
-// room for, those on the witness's keys before others.
+// told are the operations of t to list, in their order: all, or as many as there is room for.
+// Operations on the witness's keys come before others.
 func (w *witness) told(t *event.Record) []int {
 	about := make([]int, len(t.Ops))
 	for i := range about {
@@ -195,8 +194,8 @@ func because(w *witness, e *finding.Dependency) string {
 	return fmt.Sprintf("%s read and overwrote what %s left in %s", to, from, keyName(e.Key))
 }
 
-// namedBecause is the evidence for an edge where a write says itself what it replaced, and its
-// transaction had not read that, "" for any other edge.
+// namedBecause is the evidence for an edge where a write itself names the version that it
+// replaced, and its transaction had not read it. It is "" for any other edge.
 func namedBecause(w *witness, e *finding.Dependency) string {
 	if e.Assumed || e.Label&(finding.RW|finding.WW) == 0 || w.Numeric || w.ByCommit {
 		return ""

@@ -7,9 +7,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// explainChoices writes why no order of the writers that nobody saw in order
-// satisfies the level: each choice with what rules a side out, and the last one of
-// which both sides do not hold (PolySI, section 4: what is shown is forced).
+// explainChoices writes why no order of the writers satisfies the level, where nobody saw their
+// order. It shows each choice with the reason that rules a side out. In the last choice both
+// sides are ruled out (PolySI, section 4: each shown step is forced).
 func explainChoices(w *witness, b *strings.Builder) {
 	for i := range w.Edges {
 		e := &w.Edges[i]
@@ -62,7 +62,7 @@ func (w *witness) writeSteps(b *strings.Builder, steps []deduction, indent strin
 	}
 }
 
-// claims is what a side of a choice says.
+// claims is the statement of one side of a choice.
 func (w *witness) claims(c *finding.Choice, x side) string {
 	if x.read {
 		return fmt.Sprintf("%s read %s of %s", w.short(x.then), keyName(c.Key), w.short(x.first))
@@ -70,7 +70,7 @@ func (w *witness) claims(c *finding.Choice, x side) string {
 	return fmt.Sprintf("%s wrote %s before %s did", w.short(x.first), keyName(c.Key), w.short(x.then))
 }
 
-// missed says why a reader of first's version comes before who wrote a later one.
+// missed says why a reader of first's version comes before the writer of a later version.
 func (w *witness) missed(e *finding.Dependency, first int) string {
 	return fmt.Sprintf("%s read %s of %s", w.short(e.From), keyName(e.Key), w.short(first))
 }

@@ -29,7 +29,7 @@ func otherOperation(o *event.RecordOp) string {
 	return fmt.Sprintf("%s %s %s", o.Kind, o.Key, clip(o.Value))
 }
 
-// bounds are those of a range, with its limit.
+// bounds are the bounds of a range, with its limit.
 func bounds(o *event.RecordOp) string {
 	from, to := "", ""
 	if o.HasFrom {
@@ -99,8 +99,8 @@ func saw(t *event.Record, set, elem string) bool {
 	})
 }
 
-// unseen is the range that covers the key and did not return it, when t saw the
-// key by nothing else; nil if there is none.
+// unseen is the range that covers the key and did not return it. It is nil if there is none, or
+// if another operation of t saw the key.
 func unseen(t *event.Record, key string) *event.RecordOp {
 	for i := range t.Ops {
 		switch o := &t.Ops[i]; {
@@ -118,7 +118,7 @@ func unseen(t *event.Record, key string) *event.RecordOp {
 	return nil
 }
 
-// readText is what the reader of an anti-dependency found.
+// readText is the value that the reader of an anti-dependency found.
 func readText(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
 	if o, ok := externalRead(&p.Txns[e.From], e.Key); ok && o.Flags&event.NotFound == 0 {
@@ -127,9 +127,8 @@ func readText(w *witness, e *finding.Dependency) string {
 	return "nothing"
 }
 
-// predicates says whether an anti-dependency of the cycle is that of a range which
-// did not return the key (Adya's predicate anti-dependency): the names of Elle then
-// have no "-item".
+// predicates says whether an anti-dependency of the cycle comes from a range that did not
+// return the key (Adya's predicate anti-dependency). The names of Elle then have no "-item".
 func predicates(w *witness) bool {
 	return slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
 		return e.Label&finding.RW != 0 && unseen(&w.Txns[e.From], e.Key) != nil
@@ -155,7 +154,7 @@ func givenBecause(w *witness, e *finding.Dependency) string {
 	return ""
 }
 
-// given says that the version that o read or left is before that of the edge's end, to.
+// given says that the version that o read or left is before the version of the edge's end, to.
 func given(w *witness, e *finding.Dependency, o *event.RecordOp, to *event.Record) string {
 	a, b, by := w.short(e.From), w.short(e.To), "by their numbers"
 	if !w.Numeric {
@@ -174,7 +173,7 @@ func given(w *witness, e *finding.Dependency, o *event.RecordOp, to *event.Recor
 	return fmt.Sprintf("%s, and %s of %s, %s, is later %s", first, that, b, clip(e.Value), by)
 }
 
-// versionMark is what o says of versions: "@2", or "@1-2" with the one before.
+// versionMark is the text for o's version: "@2", or "@1-2" with the one before.
 func versionMark(o *event.RecordOp) string {
 	switch {
 	case o.PrevVersion != "":

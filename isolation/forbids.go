@@ -21,8 +21,8 @@ type reach struct{ some, all []Base }
 func every(bs ...Base) reach { return reach{bs, bs} }
 
 // reaches holds the anomalies that refute a level, without the variants with session order or
-// real time. Cycles of updates with two anti-dependencies refute cursor stability too, and are left
-// out: each of their updates is lost, and is mostly reported by that name.
+// real time. A cycle of updates with two anti-dependencies refutes cursor stability
+// too. It is left out here: its updates are lost, and mostly reported as lost-update.
 var reaches = map[string]reach{
 	"G0": every(ReadUncommitted), "duplicate-elements": every(ReadUncommitted), "cyclic-versions": every(ReadUncommitted),
 	"G1a": every(ReadCommitted), "G1b": every(ReadCommitted), "G1c": every(ReadCommitted),

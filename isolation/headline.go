@@ -11,8 +11,8 @@ import (
 )
 
 // summary is a finding in one sentence for a person who knows the application and not the
-// field: who did what, by their ids and keys. It proves nothing; the explanation does. The edges
-// are those that the finding prints.
+// field. It names transactions and keys by their ids, and tells what they did. It proves
+// nothing; the explanation does. edges are the ones that the finding prints.
 func (n Name) summary(w *witness, edges []shownEdge) string {
 	inHeadline := *w
 	w = &inHeadline
@@ -26,7 +26,7 @@ func (n Name) summary(w *witness, edges []shownEdge) string {
 	return n.cycleSentence(w.only(edges), edges)
 }
 
-// cycleSentence is a cycle of which nothing is assumed.
+// cycleSentence is a cycle without assumptions.
 func (n Name) cycleSentence(w *witness, edges []shownEdge) string {
 	rw := first(w, finding.RW)
 	switch {
@@ -166,7 +166,7 @@ func overwrote(w *witness, e *finding.Dependency) bool {
 	return read && !(both && a.Nothing() == b.Nothing() && a.Value == b.Value)
 }
 
-// wasBefore is what was read, by both if both updated the same version.
+// wasBefore is the version that was read, by both if both updated the same version.
 func wasBefore(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
 	if o, ok := externalRead(&p.Txns[e.From], e.Key); ok && o.Flags&(event.NotFound|event.IsArray) == 0 && o.Value != "" {
@@ -175,14 +175,14 @@ func wasBefore(w *witness, e *finding.Dependency) string {
 	return ""
 }
 
-// withVersion is a text that tells a version of the key in the transaction: the value, and the
+// withVersion is a text for a version of the key in the transaction. It has the value, and the
 // version behind it where the text is the version's.
 func withVersion(w *witness, txn int, key, text string) string {
 	version := ""
 	for i := range w.Txns[txn].Ops {
 		switch o := &w.Txns[txn].Ops[i]; {
 		case o.Key != key || text == "":
-		case o.Version == text && o.Kind == event.Inc: // its value is what was added
+		case o.Version == text && o.Kind == event.Inc: // its value is the amount added
 			version = "version "
 		case o.Version == text && o.Value != "" && o.Value != text:
 			return fmt.Sprintf("%s (version %s)", clip(o.Value), clip(text))
@@ -201,7 +201,7 @@ func holds(key, text string) string {
 	return keyName(key) + " = " + text
 }
 
-// change is what the writer of an anti-dependency did.
+// change is the write at the end of an anti-dependency.
 func change(w *witness, e *finding.Dependency) string {
 	of := ofSet(e)
 	if of.Value == "" {

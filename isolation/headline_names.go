@@ -16,8 +16,8 @@ const (
 	longestID = 24
 )
 
-// headlineID is the i-th id for a headline, which stands without the list of short names: a long one
-// keeps its beginning and its end, unless another one then looks the same.
+// headlineID is the i-th id for a headline, which stands without the list of short names. A
+// long id keeps its beginning and its end, unless another one then looks the same.
 func (w *witness) headlineID(i int) string {
 	id := shortID(w.Txns[i].ID)
 	for j := range w.Txns {
@@ -78,7 +78,7 @@ func keyList(keys []string) string {
 	return text
 }
 
-// group are so many transactions in a sentence, of which the first ones are named: two at least.
+// group are so many transactions in a sentence. The first ones are named, two at least.
 func group(names []string, all int) string {
 	if all = max(all, len(names)); all > mostNamed {
 		return strings.Join(names[:mostNamed-1], ", ") + " and " + finding.Counted(int64(all-mostNamed+1), "other", "others")

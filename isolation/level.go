@@ -73,7 +73,7 @@ func ParseLevel(name string) (Level, error) {
 	return Level{}, noLevel(name)
 }
 
-// noLevel says what to write instead of a name that is no level's.
+// noLevel says what to write instead of a name that does not belong to a level.
 func noLevel(name string) error {
 	product, setting, one := strings.Cut(strings.TrimSpace(name), "/")
 	p := productOf(product)
@@ -95,7 +95,8 @@ func noLevel(name string) error {
 	return fmt.Errorf("no isolation level is called %q; there are %s and others (monitor explain lists all)", name, usualLevels)
 }
 
-// noneOf says of a name that the field knows why it is no level's; nil: it is another one.
+// noneOf says why a name that the field knows does not belong to a level; nil: it is another
+// name.
 func noneOf(name string) error {
 	name = strings.TrimSpace(name)
 	words := func(text string) string { return strings.ReplaceAll(strings.ToLower(text), "-", " ") }
@@ -189,8 +190,7 @@ func (l Level) Implies(m Level) bool {
 	return l.Base.Implies(m.Base) && l.Family >= m.Family
 }
 
-// Above are the levels that fall when those of weakest are refuted, without
-// those themselves.
+// Above are the levels that fall when the levels of weakest are refuted, without these.
 func Above(weakest []Level) []Level {
 	var out []Level
 next:
@@ -228,8 +228,8 @@ func (l Level) Underlying() Base {
 	return l.Base
 }
 
-// RealTime says whether l promises something about transactions of which one ended
-// before the other began.
+// RealTime says whether l promises something about two transactions if one ended before the
+// other began.
 func (l Level) RealTime() bool { return l.Special != 0 || l.Family == Strong }
 
 // Watched are the levels that are checked by default.
@@ -251,8 +251,8 @@ func Encoded() []Level {
 	return ls
 }
 
-// Neighbours are, of a level that is decided exactly in whole histories only, the nearest
-// levels that streams are decided at: there l holds with the one that implies it, and
+// Neighbours are for a level that is decided exactly in whole histories only. They are the
+// nearest levels that streams are decided at. There l holds with the one that implies it. It
 // falls with the others, or by a finding of its own. nil for other levels.
 func (l Level) Neighbours() []Level {
 	if l.Special != 0 || l.Family != Strong || l.Base != ReadAtomic && l.Base != Causal {
@@ -261,10 +261,9 @@ func (l Level) Neighbours() []Level {
 	return []Level{{Base: MonotonicAtomicView, Family: Strong}, {Base: l.Base, Family: StrongSession}, {Base: Prefix, Family: Strong}}
 }
 
-// Asked reads the level that a transaction asked for: one of our names, or an
-// SQL name. Names that mean different things in different products are taken as
-// the least that any of them promises; 0 is for the absent and the unknown name,
-// which promise what the source promises.
+// Asked reads the level that a transaction asked for: one of our names, or an SQL name. A name
+// that means different things in different products is taken as the least that any of them
+// promises. 0 is for the absent and the unknown name: they promise what the source promises.
 func Asked(name []byte) Base {
 	if len(name) == 0 {
 		return 0

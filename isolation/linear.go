@@ -15,9 +15,9 @@ func NameLinear() Name {
 	}
 }
 
-// RefuteLinear adds linearizability to what falls with a finding that is about one key:
-// what a transaction did to the key is one operation there, and takes effect as a whole
-// or not at all. kind is 0 for a cycle.
+// RefuteLinear adds linearizability to the levels that fall with a finding about one key. There
+// a transaction's work on the key is one operation. It takes effect as a whole or not at all.
+// kind is 0 for a cycle.
 func (n *Name) RefuteLinear(kind finding.AnomalyKind, w *finding.Witness) {
 	switch kind {
 	case finding.Internal, finding.Nonrepeatable, finding.Divergence, finding.G1a, finding.G1b, finding.DirtyUpdate,

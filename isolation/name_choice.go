@@ -48,7 +48,7 @@ func NameChoices(of *finding.Witness) Name {
 	return n
 }
 
-// choiceTitle is what choices are called that cannot be made at the level, and where a cycle of the
+// choiceTitle is the title for choices that cannot be made at the level, if a cycle of the
 // class is certain.
 func choiceTitle(base Base, c class, f Family) (name, title string) {
 	name = cycleName(c, f)
@@ -61,9 +61,9 @@ func choiceTitle(base Base, c class, f Family) (name, title string) {
 	return name, anomalies[name].title
 }
 
-// certainClass is the class of what is certain: of the cycles with which the argument rules
-// sides out one is there, in whatever order the writers were, and nobody knows which. So
-// it is the class that all of them imply; of those without anti-dependencies more holds.
+// certainClass is the class that is certain. The argument rules sides out by cycles. In any
+// order of the writers one of these cycles is there, and nobody knows which. So the class is
+// the one that all of them imply. Where a cycle has no anti-dependencies, more holds.
 func (w *witness) certainClass(l Level) class {
 	c := classSingle
 	var look func(steps []deduction)
@@ -101,8 +101,8 @@ func least(ls []Level) Base {
 	return b
 }
 
-// argued is the base whose graph over choices stands for b: its own, or that of the weakest one
-// that implies it.
+// argued is the base whose graph over choices stands for b. It is b itself, or the weakest base
+// with such a graph that implies b.
 func (b Base) argued() Base {
 	switch b {
 	case CursorStability:
@@ -113,10 +113,9 @@ func (b Base) argued() Base {
 	return b
 }
 
-// ChoiceLevel is the level at which a witness with choices that refutes these is
-// argued: the first of them, or the weakest above it that is a graph over choices. It
-// stays as it is where that leaves an order: reads beside the edges refute the weaker
-// one.
+// ChoiceLevel is the level at which a witness with choices that refutes these levels is argued.
+// It is the first of them, or the weakest above it that is a graph over choices. If that level
+// leaves an order, the witness keeps its own level: reads beside the edges refute it.
 func ChoiceLevel(w *finding.Witness, weakest []Level) Level {
 	return (&witness{Witness: w}).choiceLevel(weakest)
 }

@@ -32,8 +32,8 @@ func within(name string, names []string, most int) string {
 	return best
 }
 
-// Offer is the end of an error about an unknown name: the one that was meant, or up to five
-// of the names, those that differ least. None is called near that differs in more than half of its letters.
+// Offer is the end of an error about an unknown name: the name that was meant, or up to five
+// names that differ least. A name is not near if more than half of its letters differ.
 func Offer(name string, names []string) string {
 	names = slices.Clone(names)
 	name = strings.ToLower(name)

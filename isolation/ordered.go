@@ -8,9 +8,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// givenOrder says whether the contract gives the order of two versions: the one that from
-// wrote, or read with the operation read, and that of to. Of a read under trusted commit
-// timestamps the transaction e.Shown wrote what was read.
+// givenOrder says whether the contract gives the order of two versions. One is the version that
+// from wrote, or read with the operation read. The other is to's version. For a read under
+// trusted commit timestamps, the transaction e.Shown wrote the version that was read.
 func givenOrder(w *witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) bool {
 	write, ok := finalWrite(to, e.Key)
 	before, found := finalWrite(from, e.Key)

@@ -14,7 +14,7 @@ const (
 	nearest              // what the name means is not checked: the level is the nearest one that is
 )
 
-// otherName is what others call a level.
+// otherName is another field's name for a level.
 type otherName struct {
 	names string // as they write them, with commas between
 	level string // that is taken
@@ -29,10 +29,11 @@ const (
 	hasItAll    = "NAME is not checked by itself. It is taken as LEVEL, a stronger level that includes it. So a finding may contradict only what LEVEL adds"
 )
 
-// otherNames are the names that are no level's own: SQL's, Adya's portable levels (PL-), Elle's, and
-// those of dbcop, AWDIT, Plume and MTC. A level that is taken as the nearest one is implied by what the name means, so
-// that nothing is reported that the name allows; docs/proofs.md, section 11, has the arguments. No level here is weaker than the
-// guarantees of a session, nor than one-copy serializability: these are taken as a stronger one, and the note says so.
+// otherNames are names that are not our own: SQL's, Adya's portable levels (PL-), Elle's, and
+// the names of dbcop, AWDIT, Plume and MTC. A name is taken as the nearest level that its
+// meaning implies. So nothing is reported that the name allows. docs/proofs.md, section 11, has
+// the arguments. The guarantees of a session and one-copy serializability have no weaker level
+// here. They are taken as a stronger one, and a note names it.
 var otherNames = []otherName{
 	{"RU, PL-1, READ UNCOMMITTED, UR, uncommitted read, degree 1", "read-uncommitted", same, ""},
 
@@ -112,8 +113,8 @@ func Understood(name string) (Level, bool) {
 	return l, ok
 }
 
-// Taken says, of a name that means one thing here and another to other people, or one that is not
-// checked by itself, which level is taken. "" for other names.
+// Taken says which level is taken for some names. Such a name means one thing here and another
+// to other people, or is not checked by itself. "" for other names.
 func Taken(name string) string {
 	l, x, ok := understood(name)
 	if !ok || x == nil {
@@ -168,8 +169,8 @@ func spelled(key string) (Level, bool) {
 	return Level{}, false
 }
 
-// letters is a name without what people write differently: capitals, what joins its words, British
-// spelling. What begins with "G-" is an anomaly, and stays apart: G-SI is none of GSI.
+// letters is a name without its variants of spelling: capitals, the joints of words, British
+// spelling. A name with "G-" in front is an anomaly, and stays apart: G-SI is not GSI.
 func letters(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if strings.HasPrefix(name, "g-") {

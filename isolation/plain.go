@@ -8,15 +8,14 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// cell is the separator between a set and an element of it in the name that the
-// element has in a plain record. It is no part of a UTF-8 text.
+// cell is the separator between a set and an element of it in the name that the element has in
+// a plain record. A UTF-8 text cannot hold it.
 const cell = "\xff"
 
-// plainly is w with operations of every kind told as reads and writes of
-// registers and lists, so that the verifier has one set of rules. An insert is a
-// write; a delete writes nothing, which NotFound says; a cas reads and writes; a
-// range reads the keys that the witness is about; each element of a set that the
-// witness is about is a key of its own.
+// plainly is w with operations of every kind as reads and writes of registers and lists. So the
+// verifier has one set of rules. An insert is a write. A delete writes nothing, marked by
+// NotFound. A cas reads and writes. A range reads the keys that the witness is about. Each
+// element of a set that the witness is about is a key of its own.
 func plainly(w *witness) *witness {
 	if !w.ByVersion && !slices.ContainsFunc(w.Txns, special) {
 		return w
@@ -80,7 +79,7 @@ func plainly(w *witness) *witness {
 		}
 	}
 	for i := range p.Edges {
-		// What a set's element is removed from has the element for a value.
+		// A set from which an element is removed has the element for a value.
 		if x := &p.Edges[i]; strings.Contains(x.Key, cell) && x.Label&finding.WR == 0 {
 			if o, ok := finalWrite(&p.Txns[x.To], x.Key); ok {
 				x.Value = o.Value
@@ -119,19 +118,19 @@ func special(t event.Record) bool {
 	})
 }
 
-// expansion is what the keys of a witness's records are to become.
+// expansion says how the keys of a witness's records are turned into plain ones.
 type expansion struct {
 	byVersion map[string]bool // keys whose versions are told by their texts
-	declared  bool            // those of all registers are; else a read without a version shows a value
-	counters  map[string]bool // what a read without a version shows of these is no version
-	silent    bool            // of the transaction in work: that it found nothing says nothing
+	declared  bool            // the versions of all registers are told; else a read without a version shows a value
+	counters  map[string]bool // a read without a version shows no version of these
+	silent    bool            // of the transaction in work: an empty read of it proves nothing
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
 	keys      []string            // those that the witness is about
 }
 
-// ops are the plain operations with the places of those that they are parts of, and which
-// of them on the key comes from the at-th one, -1 if none does.
+// ops are the plain operations with the places of the operations that they are parts of. It
+// also returns which of them on the key comes from the at-th one, -1 if none does.
 func (e *expansion) ops(ops []event.RecordOp, at int, key string) (plain []event.RecordOp, places []int, op int) {
 	op = -1
 	for i := range ops {
@@ -192,8 +191,8 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 	return plain
 }
 
-// rangeRead reads the rows of o, and nothing of the other keys that the witness is
-// about and o covers: a limit that was reached ends what it covers at its last row.
+// rangeRead reads the rows of o, and finds nothing at the other keys that the witness is about
+// and o covers. A limit that was reached ends the cover at the last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
 		if !e.byVersion[r.Key] { // rows have no versions
@@ -239,9 +238,9 @@ func tellsVersion(o *event.RecordOp) bool {
 	return versioned(o) && (o.Version != "" || o.PrevVersion != "")
 }
 
-// version tells o by the texts of its versions. A read without one says nothing, but
-// that nothing was found; a write without one is told by its value, and an increment without
-// one by nothing.
+// version tells o by the texts of its versions. A read without a version only tells whether
+// something was found. A write without one is told by its value. An increment without one is
+// not told.
 func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
 	r := event.RecordOp{Kind: event.Write, Key: o.Key, Value: o.Value, PrevVersion: o.PrevVersion}
 	if o.Version != "" || o.Kind == event.Inc {
@@ -283,8 +282,8 @@ func names(t *event.Record, key, version string) bool {
 	return false
 }
 
-// replaced is what t's write of the key says, or its read before shows, that it
-// replaced.
+// replaced is the version that t's write of the key replaced: it names it, or the read before
+// shows it.
 func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
 	for i := range t.Ops { // the first write: the later ones replace its own
 		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Write {
@@ -310,8 +309,8 @@ func readsAnother(p *witness, i int, key string) bool {
 	return had && named && !nothing && (read.Flags&event.NotFound != 0 || read.Value != before)
 }
 
-// replacedUnread is the version that the i-th transaction of w, plainly p, says it replaced;
-// unread is false where it had read that one, or says nothing.
+// replacedUnread is the version that the i-th transaction of w, plainly p, says it replaced.
+// unread is false where it had read that version, or names none.
 func replacedUnread(w, p *witness, i int, key string) (before string, unread bool) {
 	before, nothing, named := replaced(&p.Txns[i], key)
 	if !named || nothing {

@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// promise is what a product promises at one of its settings.
+// promise is a product's promise at one of its settings.
 type promise struct {
 	setting string
 	level   Level
 	rules   Rules
 }
 
-// Rules are what a setting means beyond its level.
+// Rules are the rules of a setting beyond its level.
 type Rules struct {
-	// Rows: a row, and not its key, is what the level is about: a row that was deleted and
-	// one that was inserted at its key are two. PostgreSQL's repeatable read lets a
-	// transaction that read the first insert the second (INSERT ... ON CONFLICT DO UPDATE),
-	// and what it read of the first is then no update that it lost.
+	// Rows: the level is about rows, and not about keys. A deleted row and a row inserted at
+	// its key are two. In PostgreSQL's repeatable read, a transaction that read the first may
+	// insert the second (INSERT ... ON CONFLICT DO UPDATE). It has not lost an update then.
 	Rows bool
 	// Tracked: conflicts are found among those that asked for serializable only. An
-	// anti-dependency on one that asked for less is none of the level's.
+	// anti-dependency on one that asked for less does not count at the level.
 	Tracked bool
 }
 
@@ -32,17 +31,17 @@ type product struct {
 	settings []promise
 }
 
-// products lists what `expect` knows by name, without what only some deployments
-// promise: reads of replicas are to be marked stale or get a source of their own, unless
-// the setting names them.
-// docs/proofs.md, section 12, has the same table, and says why each setting stands
-// for its level, and where versions are known to break it.
+// products lists the settings that `expect` knows by name, without promises of some deployments
+// only. Reads of replicas must be marked stale or get a source of their own, unless the setting
+// names them. docs/proofs.md, section 12, has the same table. It says why each setting stands
+// for its level, and which versions are known to break it.
 var products = []product{
 	{"postgresql", []string{"postgres", "pg", "pgsql", "psql"}, []promise{
 		{"read-uncommitted", session(ReadCommitted), Rules{}}, {"read-committed", session(ReadCommitted), Rules{}},
 		{"repeatable-read", session(SnapshotIsolation), Rules{Rows: true}}, {"serializable", session(Serializable), Rules{Tracked: true}},
-		// Reads of replicas are judged beside those of the primary. What they promise together lies
-		// between causal and snapshot isolation: parallel snapshot isolation, which is no level here.
+		// Reads of replicas are judged beside reads of the primary. Together they promise a
+		// level between causal and snapshot isolation: parallel snapshot isolation, which is
+		// not checked here.
 		{"read-committed-with-replicas", plain(ReadCommitted), Rules{}},
 		{"repeatable-read-with-replicas", plain(Causal), Rules{Rows: true}}, {"serializable-with-replicas", plain(Causal), Rules{}},
 	}},
@@ -86,7 +85,7 @@ var products = []product{
 	}},
 }
 
-// RulesOf are those of the setting, as in postgresql/repeatable-read; none of a level.
+// RulesOf are the rules of the setting, as in postgresql/repeatable-read. A level has no rules.
 func RulesOf(expected string) Rules {
 	name, setting, _ := strings.Cut(expected, "/")
 	if p := productOf(name); p != nil {
@@ -270,7 +269,7 @@ func settingName(words string) string {
 	return strings.NewReplacer(" ", "-", "_", "-", "isab", "izab").Replace(strings.ToLower(strings.TrimSpace(words)))
 }
 
-// at is what the product promises at the setting.
+// at is the product's promise at the setting.
 func (p *product) at(setting string) (Level, bool) {
 	if x := p.find(setting); x != nil {
 		return x.level, true
@@ -286,8 +285,8 @@ func (p *product) find(setting string) *promise {
 	return &p.settings[i]
 }
 
-// AskedOf is [Asked] where the product is known: an SQL name means what it means
-// there. "" is no product.
+// AskedOf is [Asked] where the product is known: an SQL name means what it means there. ""
+// stands for no product.
 func AskedOf(product string, name []byte) Base {
 	if p := productOf(product); p != nil && len(name) > 0 {
 		setting := strings.ReplaceAll(strings.ToLower(sqlName(name)), " ", "-")

@@ -11,13 +11,13 @@ import (
 type readers uint8
 
 const (
-	// everyone: those of all who read the key, by itself or in a range that did not show it.
+	// everyone: all who read the key, by itself or in a range that lacked it.
 	everyone readers = iota
-	// ofItems: of those who read the key itself. A range that did not show it promises nothing:
-	// item-anti-dependencies (Adya, PL-2.99).
+	// ofItems: all who read the key itself. A range that lacked it does not count. These are
+	// Adya's item-anti-dependencies (PL-2.99).
 	ofItems
-	// updaters: of those who saw one version of the key and then wrote the key: what a cursor
-	// keeps stable (Adya, PL-CS). At this base a cycle over other reads is allowed.
+	// updaters: all who saw one version of the key and then wrote the key. A cursor keeps that
+	// version stable (Adya, PL-CS). A cycle over other reads is allowed.
 	updaters
 )
 
@@ -35,7 +35,7 @@ func (b Base) Follows(t *event.Record, key string) bool {
 	return true
 }
 
-// sight is what one operation saw of a key.
+// sight holds the state of a key that one operation saw.
 type sight struct {
 	nothing        bool
 	value, version string
@@ -55,7 +55,7 @@ func updates(t *event.Record, key string) bool {
 		o := &t.Ops[i]
 		x := seenOf(o, key)
 		if x != nil && x.nothing && t.Status == event.Unknown {
-			x = nil // that nothing is noted does not say that nothing was seen
+			x = nil // the answer may be lost
 		}
 		if x != nil && seen != nil && !x.same(seen) {
 			return false
@@ -74,7 +74,7 @@ func updates(t *event.Record, key string) bool {
 	return false
 }
 
-// seenOf is what o saw of the key, nil if it did not look, or saw a set or a counter.
+// seenOf is the state of the key that o saw. nil: o did not read the key, or it is a set or a counter.
 func seenOf(o *event.RecordOp, key string) *sight {
 	switch {
 	case o.Kind == event.Range:
@@ -92,9 +92,9 @@ func seenOf(o *event.RecordOp, key string) *sight {
 	return nil
 }
 
-// selected adds to the weakest levels that the cycle refutes those whose bases follow the
-// anti-dependencies of some readers only, and follow all of this one's. f is the family that
-// the cycle needs. Where rows are told apart, a cycle says nothing of cursor stability: who deleted a
+// selected adds to the weakest levels that the cycle refutes. It adds a level that selects
+// readers, if that follows every anti-dependency of the cycle. f is the family that the cycle
+// needs. Where rows are told apart, a cycle says nothing of cursor stability: who deleted a
 // row, and who inserted the next one, lost no update.
 func (w *witness) selected(weakest []Level, f Family) []Level {
 	for _, b := range []Base{CursorStability, RepeatableRead} {
@@ -108,8 +108,8 @@ func (w *witness) selected(weakest []Level, f Family) []Level {
 	return weakest
 }
 
-// followedBy says whether b follows each anti-dependency of the cycle. One that stands for writes
-// of its key in a row is that of its first step.
+// followedBy says whether b follows each anti-dependency of the cycle. An edge that stands for writes
+// of its key in a row begins with its first step.
 func (w *witness) followedBy(b Base) bool {
 	return !slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
 		return e.Label&finding.RW != 0 && !b.Follows(&w.Txns[e.From], e.Key)

@@ -16,7 +16,7 @@ func externalRead(t *event.Record, key string) (op *event.RecordOp, ok bool) {
 		}
 		if o.Kind == event.Read {
 			if t.Status == event.Unknown && o.Nothing() {
-				continue // that nothing is noted does not say that nothing was seen
+				continue // without a note, something may still have been seen
 			}
 			return o, true
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Name is what a witness is called, and what it says about levels.
+// Name is the name of a witness, with the levels that it refutes.
 type Name struct {
 	Anomaly  string
 	Title    string
@@ -38,7 +38,7 @@ func NameCycle(of *finding.Witness) Name {
 	return Name{name, title, finding.KindViolation, w.selected(weakest(labels), f), severity(c, f)}
 }
 
-// titled is what a cycle with these labels is called; ranged: a range takes part.
+// titled is the name of a cycle with these labels; ranged: a range takes part.
 func titled(labels []finding.Label, ranged bool) (name, title string) {
 	c, f := classify(labels)
 	name = cycleName(c, f)
@@ -109,7 +109,7 @@ func NameOf(kind finding.AnomalyKind) Name {
 	return n
 }
 
-// NameDivergence names two updates of one version: w is that of [finding.Divergence].
+// NameDivergence names two updates of one version. The witness is one of [finding.Divergence].
 func NameDivergence(of *finding.Witness) Name {
 	n := NameOf(finding.Divergence)
 	all := func(b Base) bool {

@@ -8,12 +8,11 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// A forced edge t2 -> t1 orders two writers of a key that t3, the transaction
-// Shown, read from t1: t2 is in t3's past, as the edges of Past say, so that t3
-// would have missed t1's predecessor otherwise. What a past is differs by level:
-// package saturation.
+// A forced edge t2 -> t1 orders two writers of a key. The transaction t3 (Shown) read the key
+// from t1, and t2 is in t3's past, as the edges of Past show. In the other order t3 would have
+// missed t2's write. The levels differ in what the past is: package saturation.
 
-// observation is what a read showed of what others left in its key.
+// observation is a read's view of the versions that others left in its key.
 type observation struct {
 	at      int // operation
 	nothing bool
@@ -104,9 +103,9 @@ func follows(w *witness, label finding.Label) bool {
 	return slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return has(e) || slices.ContainsFunc(e.Past, has) })
 }
 
-// saturatedName names a cycle in which levels force an order of writers: whichever
-// way round they came, a transaction missed one whose effects it had before it.
-// ok is false when no edge is forced.
+// saturatedName names a cycle in which levels force an order of writers. In either order of the
+// writers, a transaction missed one whose effects were in its past. ok is false when no edge is
+// forced.
 func saturatedName(w *witness) (n Name, ok bool) {
 	base := Base(0)
 	for i := range w.Edges {
@@ -151,9 +150,9 @@ func missedTitle(base Base, f Family) string {
 	return "fractured read"
 }
 
-// nonMonotonic says whether the two edges are an anti-dependency and a read, which the
-// reader did before the one that missed the writer: no monotonic atomic view allows
-// it (dbcop, figure 2a), and read committed does.
+// nonMonotonic says whether the two edges are an anti-dependency and a read, and the reader did
+// the read before the one that missed the writer. Monotonic atomic view forbids it (dbcop,
+// figure 2a), and read committed allows it.
 func nonMonotonic(w *witness) bool {
 	if len(w.Edges) != 2 {
 		return false

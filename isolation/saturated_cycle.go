@@ -7,10 +7,10 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// saturatedCycle decides read atomic and causal: if T3 reads a key from T1 and has T2,
-// another writer of the key, in its past, T2 comes before T1 (dbcop, figures 2b and
-// 2c). The past is what T3 reads from (and follows in its session or in real time), or
-// all that leads there. It is a cycle of such orders and of edges, nil if there is none.
+// saturatedCycle decides read atomic and causal. Let T3 read a key from T1, and let T2, another
+// writer of the key, be in T3's past. Then T2 comes before T1 (dbcop, figures 2b and 2c). The
+// past holds the transactions that T3 reads from (and follows in its session or in real time),
+// or all that lead there. It is a cycle of such orders and of edges, nil if there is none.
 func (w *witness) saturatedCycle(l Level) (cycle []finding.Dependency) {
 	g := &arcGraph{out: make([][]arc, 2*len(w.Txns))}
 	shown := w.shown
@@ -67,7 +67,7 @@ func steps(way []*finding.Dependency) (all []finding.Dependency) {
 	return all
 }
 
-// shown is what the operations of a witness's transactions show of registers.
+// shown holds the observations and writes of registers in a witness's transactions.
 type shown struct {
 	writes map[string][]written // by key: final writes, in the order of the transactions
 	reads  []finding.Dependency // wr edges

@@ -13,8 +13,8 @@ import (
 type Searcher struct {
 	// Budget is how many edges one search may look at; 0 is 20,000.
 	Budget int
-	// Asked is what a transaction asked for, 0 if it did not say; nil while none did. The
-	// anti-dependencies of one that asked for less are no part of a level's encoding.
+	// Asked is the level that a transaction asked for, 0 if it named none; nil while none did.
+	// A level's encoding leaves out the anti-dependencies of a transaction that asked for less.
 	Asked func(incremental.Vertex) Base
 	// Follows says whether a base that selects readers follows the anti-dependency; nil: each does.
 	Follows func(*incremental.Edge, Base) bool
@@ -85,10 +85,10 @@ const defaultBudget = 20_000
 
 func (s *Searcher) budget() int { return cmp.Or(s.Budget, defaultBudget) }
 
-// path is the shortest way from the head of the closing edge to its tail such
-// that both together are a cycle of the class or a worse one: nil when there is
-// none within the budget, and whether the budget was used up. It follows stored
-// edges whether or not a view has set them aside.
+// path is the shortest way from the head of the closing edge to its tail. With the edge it must
+// make a cycle of the class or a worse one. It is nil when there is none within the budget. The
+// second result says whether the budget was used up. It follows stored edges whether or not a
+// view has set them aside.
 func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan) (path []incremental.EdgeID, spent bool) {
 	label := finding.Label(closing.Labels)
 	if label&p.labels == 0 {
@@ -157,17 +157,17 @@ func (s *Searcher) trace(i int32, last incremental.EdgeID) []incremental.EdgeID 
 	return path
 }
 
-// Cycle is a closed walk over stored edges, the closing edge first. Where an edge
-// does not begin at the end of the one before it, that one's end was over before
-// it began in real time.
+// Cycle is a closed walk over stored edges, the closing edge first. An edge may not begin at
+// the end of the edge before it. Then that end was over, in real time, before the edge's
+// beginning began.
 type Cycle struct {
 	Edges   []incremental.EdgeID
 	AtLeast bool // a worse one was not excluded within the budget
 }
 
-// Worst finds the most telling cycle through the stored edge id that refutes the
-// level: the classes that contradict it, worst first, data before session order
-// before real time. fallback is a path that closes a cycle of the level's encoding.
+// Worst finds the clearest cycle through the stored edge id that refutes the level. It tries
+// the classes that contradict the level, worst first, and data before session order before real
+// time. fallback is a path that closes a cycle of the level's encoding.
 func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID) Cycle {
 	closing := *g.Edge(id)
 	last := lastClass(level)
@@ -205,8 +205,8 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 	return Cycle{append([]incremental.EdgeID{id}, fallback...), atLeast}
 }
 
-// floors are what those whose anti-dependencies a search follows have asked for at
-// least: anything, then the level itself.
+// floors are least levels. A search follows the anti-dependencies of transactions that asked
+// for at least that: anything, then the level itself.
 func (s *Searcher) floors(level Level) []Base {
 	if s.Follows != nil && level.Underlying().Selects() {
 		return []Base{level.Underlying()}
@@ -227,8 +227,8 @@ func (s *Searcher) search(g *incremental.Graph, closing *incremental.Edge, p pla
 	return s.path(g, closing, p)
 }
 
-// promisesLess says whether e is an anti-dependency of a transaction that asked for
-// less than the base, one that the base does not follow, or one that nobody tracks.
+// promisesLess says whether e is an anti-dependency that does not count at the base. Its
+// reader asked for less, the base does not follow it, or nobody tracks it.
 func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
 	if finding.Label(e.Labels)&finding.RW == 0 {
 		return false

@@ -17,10 +17,10 @@ type arrival struct {
 	state uint8
 }
 
-// timedPath is path with one step in real time: a way on from the head of the
-// closing edge to what was over when something began that leads to its tail. The
-// shortest of all within the budget; steps in time are not stored, they are where
-// one edge does not begin at the other's end.
+// timedPath is path with one step in real time. It leads from the head of the closing edge to a
+// transaction that was over when another one began. From the other one it leads to the edge's
+// tail. The shortest of all within the budget; steps in time are not stored, they are where one
+// edge does not begin at the other's end.
 func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p plan) (path []incremental.EdgeID, spent bool) {
 	label := finding.Label(closing.Labels)
 	if label&p.labels == 0 {
@@ -33,7 +33,7 @@ func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p 
 	backward, spentBackward := s.reach(g, closing.From, first, p, budget, true)
 	spent = spentForward || spentBackward
 
-	// Of all that was over before a time, the nearest: by what it may still meet.
+	// The nearest transaction of all that were over before a time, by what it may still meet.
 	slices.SortStableFunc(forward, func(a, b arrival) int { return cmp.Compare(a.at, b.at) })
 	slices.SortStableFunc(backward, func(a, b arrival) int { return cmp.Compare(a.at, b.at) })
 	best, from, to := -1, arrival{}, arrival{}

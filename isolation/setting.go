@@ -10,8 +10,8 @@ type Setting struct {
 // String is the setting as --expect takes it.
 func (s Setting) String() string { return s.Product + "/" + s.Name }
 
-// Settings are those of the product, from weak to strong; of all products for "". nil: there is
-// no such product.
+// Settings are the settings of the product, from weak to strong; of all products for "". nil:
+// there is no such product.
 func Settings(name string) []Setting {
 	name = productName(name)
 	var list []Setting

@@ -15,10 +15,10 @@ type shownEdge struct {
 	derived  bool
 }
 
-// shownEdges are the edges that a finding with the name lists: the cycle, or of a witness with
-// choices one of those that the argument closes, in which some edges may be assumed. Of a
-// cycle in which levels force orders it is what a reader missed, closed by its past, and
-// behind that what orders the two writers.
+// shownEdges are the edges that a finding with the name lists: the cycle. For a witness with
+// choices, it is one of the cycles that the argument closes, and some edges may be assumed. In
+// a cycle where levels force orders, the write that a reader missed comes first, closed by the
+// reader's past. Behind that come the edges that order the two writers.
 func (w *witness) shownEdges(n *Name) (all []shownEdge) {
 	of := w
 	if len(w.Choices) > 0 {
@@ -34,8 +34,9 @@ func (w *witness) shownEdges(n *Name) (all []shownEdge) {
 	return all
 }
 
-// mostSaturated is the forced edge to tell the cycle by, -1 if none is forced: one with real
-// time in its past before one with session order, then one whose past says the most.
+// mostSaturated is the forced edge to tell the cycle by, -1 if none is forced. An edge with
+// real time in its past comes before one with session order. Then comes the edge whose past
+// says the most.
 func (w *witness) mostSaturated() int {
 	best, most := -1, -1
 	for i := range w.Edges {
@@ -59,8 +60,8 @@ func (w *witness) mostSaturated() int {
 	return best
 }
 
-// missing is what the reader of the forced edge missed, with its past, and the rest of the
-// cycle: it orders the two writers, so that the reader missed the later one.
+// missing is the write that the reader of the forced edge missed, with the reader's past, and
+// the rest of the cycle. The rest orders the two writers: the reader missed the later one.
 func (w *witness) missing(at int) (cycle []shownEdge, rest []finding.Dependency) {
 	e := &w.Edges[at]
 	for i := range e.Past {
@@ -73,7 +74,7 @@ func (w *witness) missing(at int) (cycle []shownEdge, rest []finding.Dependency)
 	return cycle, append(slices.Clone(w.Edges[at+1:]), w.Edges[:at]...)
 }
 
-// lastValue is what the transaction of the plain witness left of the key.
+// lastValue is the value that the transaction of the plain witness left in the key.
 func lastValue(w *witness, txn int, key string) string {
 	for _, o := range slices.Backward(w.Txns[txn].Ops) {
 		if o.Key == key && (o.Kind == event.Write || o.Kind == event.Append) {
@@ -125,9 +126,9 @@ func renumbered(edges []finding.Dependency, order []int) []finding.Dependency {
 	return out
 }
 
-// argued is w with a cycle for edges that the argument over choices closes: one that the
-// name is for, the one that it ends with before others. Where a level forces orders, which
-// need no choice, it is the cycle of these.
+// argued is w with, for edges, a cycle that the argument over choices closes. The cycle fits
+// the name, and the argument's last cycle comes before others. Where a level forces orders,
+// which need no choice, the cycle is made of these.
 func (w *witness) argued(n *Name) *witness {
 	p := plainly(w)
 	of := *p.Witness

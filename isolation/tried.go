@@ -10,11 +10,11 @@ import (
 
 const triedTitle = "results without an order"
 
-// IsTried says whether the title is that of a finding which [NameTried] named.
+// IsTried says whether the title belongs to a finding that [NameTried] named.
 func IsTried(title string) bool { return strings.HasPrefix(title, triedTitle) }
 
-// NameTried names a witness of which no order explains what its transactions read, at these
-// levels and at none weaker. What it is called follows from the first of them.
+// NameTried names a witness for which no order explains the reads, at these levels and at none
+// weaker. The name follows from the first of them.
 func NameTried(weakest []Level) Name {
 	l, c := weakest[0], classG2
 	switch l.Underlying() {

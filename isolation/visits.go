@@ -7,9 +7,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// visited are the versions of the key that t found first and had last: what it read
-// before it wrote, or else wrote, and what it left, or else read. "" is that nothing was
-// there; values are never empty.
+// visited are the versions of the key that t found first and had last. The first is the version
+// that it read before it wrote, or else wrote. The last is the version that it left, or else
+// read. "" says that nothing was there; values are never empty.
 func visited(t *event.Record, key string) (first, last string, ok bool) {
 	read, found := externalRead(t, key)
 	write, wrote := finalWrite(t, key)
@@ -26,9 +26,9 @@ func visited(t *event.Record, key string) (first, last string, ok bool) {
 	return first, last, found || wrote
 }
 
-// shownByVisits says whether the step of e.Past orders what the two wrote or read: what
-// from left or read is what the one transaction of the step had, and what to left is what
-// the other one found.
+// shownByVisits says whether the step of e.Past orders the versions that the two wrote or read.
+// The version that from left or read must be the one that the first transaction of the step
+// had. The version that to left must be the one that the second transaction found.
 func shownByVisits(w *witness, from, to *event.Record, e *finding.Dependency) bool {
 	write, ok := finalWrite(to, e.Key)
 	a, b := &w.Txns[e.Past[0].From], &w.Txns[e.Past[0].To]

@@ -9,7 +9,7 @@ import (
 type witness struct {
 	*finding.Witness
 	shown *shown // of Txns, while a witness with choices is named; else nil
-	// placed has, by transaction, of which recorded operation each plain one is a part; nil
+	// placed has, by transaction, the recorded operation that each plain one is a part of; nil
 	// where these are the same.
 	placed [][]int
 	raw    []event.Record // its records before they were told plainly; nil where these are the same
@@ -47,7 +47,7 @@ func (w *witness) members() int {
 	return len(w.Edges)
 }
 
-// labels are those of the witness's edges, in order.
+// labels are the labels of the witness's edges, in order.
 func (w *witness) labels() []finding.Label {
 	ls := make([]finding.Label, len(w.Edges))
 	for i := range w.Edges {

@@ -2,12 +2,12 @@ package linear
 
 import "math"
 
-// Chain decides the operations on one register by MTC's algorithm 2 (section IV-E):
-// where every value has one writer that says what it replaced, the operations have
-// one order, by what they replaced and read, and it must not contradict real time.
-// Expected O(n). The verdict is Unknown for what is no such chain, which [Check] can
-// decide: lists, values that are written twice, more than one write that does not say
-// what it replaced, and cas that failed without saying what they saw.
+// Chain decides the operations on one register by MTC's algorithm 2 (section IV-E). Every value
+// must have one writer that says what it replaced. Then the operations have one order, by what
+// they replaced and read, and it must not contradict real time. Expected O(n). The verdict is
+// Unknown for operations that are not such a chain. [Check] can decide these: lists, and values
+// that are written twice. It can also decide more than one write that does not say what it
+// replaced, and failed cas that do not say what they saw.
 func Chain(ops []Op) Verdict {
 	c := chain{ops: ops, effects: make([]effect, len(ops)), writer: map[string]int{}, readers: map[string][]int{}, next: map[string]int{}}
 	if !c.collect() {
@@ -22,8 +22,8 @@ func Chain(ops []Op) Verdict {
 	return c.order()
 }
 
-// effect is what an operation did to the register: values as states of [apply], with
-// nothing for the state before the first write.
+// effect is an operation's effect on the register: values as states of [apply], with nothing
+// for the state before the first write.
 type effect struct {
 	reads, writes bool
 	read, written string
@@ -39,7 +39,7 @@ type chain struct {
 	root    int              // the first writer, -1 if there is none
 }
 
-// effectOf sums up the steps of op; ok is false where they are no chain's, or
+// effectOf sums up the steps of op; ok is false where they do not belong to a chain, or
 // contradict each other.
 func effectOf(op *Op) (e effect, ok bool) {
 	state, known := "", false
@@ -107,8 +107,8 @@ func (c *chain) collect() bool {
 	return true
 }
 
-// link places the operations that took effect: those whose client heard of it, and
-// whose values they rest on.
+// link places the operations that took effect. Their client heard of it, or such operations
+// rest on their values.
 func (c *chain) link() Verdict {
 	var todo []int
 	for i := range c.ops {

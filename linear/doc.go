@@ -1,10 +1,10 @@
-// Package linear decides whether the operations on one register or list are
-// linearizable (Herlihy and Wing): whether each can be given an instant between its
-// call and its return such that all results are those of a sequential object.
+// Package linear decides whether the operations on one register or list are linearizable
+// (Herlihy and Wing). Then each can be given an instant between its call and its return, and
+// the results are the same as on a sequential object.
 //
-// The orders are searched as Wing and Gong, and Lowe, do: operations that were called before any other returned
-// are tried in turn, a set of operations and a state being tried once, within a
-// budget.
+// The orders are searched as Wing and Gong, and Lowe, do. Operations that were called before
+// any other returned are tried in turn. A set of operations with a state is tried once, within
+// a budget.
 //
 // Where each operation says what it replaced or read, one order is left, and is looked at
 // alone: MTC, algorithm 2.

@@ -2,7 +2,7 @@ package linear
 
 import "strings"
 
-// Kind is what a step does.
+// Kind is the kind of a step.
 type Kind uint8
 
 const (
@@ -27,7 +27,7 @@ type Step struct {
 	List           []string // read, or written
 }
 
-// Op is what one client did between call and return, as one unit.
+// Op is the work of one client between call and return, as one unit.
 type Op struct {
 	Call, Return int64
 	// Open: the client never heard of it. It takes effect at some time after its

@@ -2,9 +2,8 @@ package linear
 
 import "sort"
 
-// possibility is what can be so far: a state, and of the running operations those
-// that have taken effect, as bits of slots that are used again. Operations that
-// never return keep theirs.
+// possibility is a possible situation so far: a state, and the running operations that have
+// taken effect, as bits of slots that are used again. Operations that never return keep theirs.
 type possibility struct {
 	state string
 	done  [4]uint64 // operations that return
@@ -13,12 +12,11 @@ type possibility struct {
 
 func has(set *[4]uint64, slot int) bool { return set[slot/64]>>(slot%64)&1 == 1 }
 
-// Refute says whether no order explains the results, in another way than [Check]:
-// it goes through the calls and returns once, with all that can be so far. Of two
-// possibilities that differ in the operations that never return, the one in which
-// fewer have taken effect can still become all that the other can. It gives up, and
-// says false, beyond the budget. at is the operation whose return leaves nothing
-// possible.
+// Refute says whether no order explains the results, in another way than [Check]. It goes
+// through the calls and returns once, with all possibilities so far. Two of them may differ in
+// the operations that never return. The one in which fewer have taken effect can still become
+// all that the other can. Refute gives up, and says false, beyond the budget. at is the
+// operation whose return leaves no possibility.
 func Refute(ops []Op, budget int) (at int, refuted bool) {
 	type moment struct {
 		time    int64
@@ -112,7 +110,7 @@ func Refute(ops []Op, budget int) (at int, refuted bool) {
 	return 0, false
 }
 
-// frontier holds possibilities of which none makes another one needless.
+// frontier holds possibilities. No one of them makes another needless.
 type frontier map[frontierKey][][4]uint64
 
 type frontierKey struct {

@@ -19,8 +19,8 @@ const (
 // Result is a verdict, and what it rests on.
 type Result struct {
 	Verdict Verdict
-	// Order is, if the verdict is Holds, an order that explains the results; otherwise
-	// the longest beginning of one that was found, as indexes of operations.
+	// Order holds indexes of operations. If the verdict is Holds, it is an order that explains
+	// the results. Otherwise it has the longest beginning that was found.
 	Order []int
 }
 
@@ -153,8 +153,8 @@ func (s *search) run(budget int) Result {
 	}
 }
 
-// anyClosed says whether an operation whose client heard of it is left. Of the others
-// each may never have taken effect.
+// anyClosed says whether an operation whose client heard of it is left. Each of the others may
+// never have taken effect.
 func (s *search) anyClosed() bool {
 	for i := s.events[0].next; i != 0; i = s.events[i].next {
 		if !s.ops[s.events[i].op].Open {

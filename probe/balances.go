@@ -2,7 +2,7 @@ package probe
 
 import "fmt"
 
-// opening is what is in each account at the beginning.
+// opening is the balance of each account at the beginning.
 const opening = 100
 
 func account(n int) string { return fmt.Sprintf("accounts/%d", n) }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// balance is what an account holds. The id of the transaction that wrote it makes the value
-// unique.
+// balance is the balance of an account as a value. The id of the transaction that wrote it
+// makes the value unique.
 type balance struct {
 	N  int64  `json:"n"`
 	By string `json:"by"`
@@ -29,7 +29,7 @@ func fillBank(tx *Tx, keys int) {
 	}
 }
 
-// balance is what an account holds.
+// balance is the balance of an account.
 func (tx *Tx) balance(key string) (b balance) {
 	value, found := tx.read(key)
 	if found && tx.err == nil {

@@ -127,7 +127,7 @@ func (c *client) transaction(ctx context.Context, t template, body func(*Tx)) (r
 	return c.record(tx, t.name, status, start), true, err
 }
 
-// record is what is told of the transaction.
+// record is the transaction as it is recorded.
 func (c *client) record(tx *Tx, name string, status event.Status, start int64) event.Record {
 	r := event.Record{
 		ID: tx.id, Source: c.o.Source, Epoch: c.o.Epoch, Session: c.name, Name: name, Labels: c.link().labels, Isolation: c.o.Isolation,

@@ -34,8 +34,8 @@ type Follower interface {
 }
 
 const (
-	// shortPause and longPause are between two attempts to open a session anew: each is
-	// twice as long as the one before.
+	// shortPause and longPause bound the pause between two attempts to open a session again.
+	// Each pause is twice as long as the one before.
 	shortPause = 200 * time.Millisecond
 	longPause  = 5 * time.Second
 	// roleAge is how long the server's answer counts whether it takes writes.

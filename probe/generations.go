@@ -11,10 +11,10 @@ import (
 // Options.Keys: a list gets some 25 elements, so that its reads stay small.
 const generationLength = 20
 
-// generations are of keys that a run uses for a while: lists, of which reads would grow for
-// ever, and rows that are inserted once. They are named by a generation and a number, as
-// "l7.4" and "p7.4". Those of a generation that no transaction uses any more are deleted,
-// without a record: nobody sees whether they are there.
+// generations are of keys that a run uses for a while: lists, whose reads would grow for ever,
+// and rows that are inserted once. They are named by a generation and a number, as "l7.4" and
+// "p7.4". When no transaction uses a generation any more, its keys are deleted, without a
+// record: nobody sees whether they are there.
 type generations struct {
 	keys int // Options.Keys
 

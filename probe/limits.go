@@ -1,6 +1,7 @@
 package probe
 
-// Limits are what a [Database] cannot do. The zero Limits are those of SQL tables: none.
+// Limits say which operations a [Database] lacks. The zero Limits are for SQL tables, which
+// lack none.
 type Limits struct {
 	// Whole: it takes transactions as a whole, so that no write can depend on a read, and none
 	// is rolled back.

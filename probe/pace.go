@@ -8,9 +8,9 @@ import (
 // atOnce is within which sessions begin transactions that are due at the same time.
 const atOnce = 500 * time.Microsecond
 
-// pace says when a session's transactions are due: at the same times as those of all others.
-// Anomalies need transactions that overlap. At a low rate those of sessions that each went
-// their own way would hardly ever meet.
+// pace says when a session's transactions are due: at the same times as in all other sessions.
+// Anomalies need transactions that overlap. At a low rate, sessions that each went their own
+// way would hardly ever meet.
 type pace struct {
 	mean time.Duration // between two transactions of a session; 0: there is none
 	rng  *rand.Rand    // the same for all sessions
@@ -25,7 +25,7 @@ func newPace(o *Options, began time.Time) pace {
 	return p
 }
 
-// next is how long to wait for the next transaction. What was missed is not made good. The
+// next is how long to wait for the next transaction. A missed transaction is not made good. The
 // times between are from half to one and a half of the mean.
 func (p *pace) next(now time.Time) time.Duration {
 	if p.mean == 0 {

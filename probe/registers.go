@@ -15,9 +15,9 @@ func fillRegisters(tx *Tx, keys int) {
 	}
 }
 
-// mix is what decides most at least cost: mostly registers, some lists, and some ranges of
-// rows. No row is deleted: between read committed and snapshot isolation nobody could tell what a read has seen
-// that found nothing, and a healthy database would end unknown.
+// mix decides most at least cost: mostly registers, some lists, and some ranges of rows. No row
+// is deleted. Between read committed and snapshot isolation, nobody could tell which version an
+// empty read has seen. A healthy database would end unknown.
 func mix() []template {
 	return slices.Concat(weighted(6, registers()), weighted(1, lists()), weighted(1, phantoms()))
 }
@@ -30,8 +30,8 @@ func weighted(times int, of []template) []template {
 	return of
 }
 
-// registers are mini-transactions: they write what they have read, at most two keys, so
-// that on every level that a database offers the order of a register's versions is seen.
+// registers are mini-transactions: they write keys that they have read, at most two. So the
+// order of a register's versions is seen on every level that a database offers.
 func registers() []template {
 	return []template{
 		{4, "update", 0, func(c *client) func(*Tx) { // lost updates

@@ -9,8 +9,8 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Fill makes the tables anew, with what the workload needs there, and returns the
-// record of the transaction that wrote it.
+// Fill makes the tables again, with the rows that the workload needs, and returns the record of
+// the transaction that wrote it.
 func Fill(ctx context.Context, db Database, w *Workload, o Options) (event.Record, error) {
 	o, err := o.withDefaults()
 	if err != nil {

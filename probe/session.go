@@ -6,9 +6,9 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Database is what a workload runs on.
+// Database is the database that a workload runs on.
 type Database interface {
-	// Reset makes the tables anew, empty.
+	// Reset makes the tables again, empty.
 	Reset(ctx context.Context) error
 	// Open opens a session. It is safe for concurrent use.
 	Open(ctx context.Context) (Session, error)
@@ -32,8 +32,8 @@ type Session interface {
 	Close() error
 }
 
-// Op is an operation that a session is asked for, and its answer: what a read or a
-// range found, and versions where the database gives them.
+// Op is an operation that a session is asked for, and its answer. The answer holds what a read
+// or a range found, and versions where the database gives them.
 //
 // Read finds the kind of object that Data names: a register where it names none.
 // Write creates the key when it is not there.

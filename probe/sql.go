@@ -8,19 +8,19 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// SQL is a [Database] over database/sql. Registers, lists and counters have a table
-// each, of which the key is the primary key, compared by its bytes.
+// SQL is a [Database] over database/sql. Registers, lists and counters have a table each. The
+// key is its primary key, compared by its bytes.
 type SQL struct {
 	DB *sql.DB // keeps no idle connections: see [OpenSQL]
 	Dialect
 }
 
-// Dialect is what differs between databases.
+// Dialect holds the differences between databases.
 type Dialect struct {
 	// Prefix begins the names of the tables in all statements; default none.
 	Prefix string
-	// Reset are the statements that make the tables anew: registers (k, v), lists (k, v)
-	// with elements joined by commas, and counters (k, n, ver), of which ver is 1 at first.
+	// Reset are the statements that make the tables again. They are registers (k, v), lists (k,
+	// v) with elements joined by commas, and counters (k, n, ver), where ver is 1 at first.
 	Reset []string
 	// Upsert and Append take a key and a value. Parameters are written as "?". Without an
 	// Upsert a register is updated, and inserted if it is not there.
@@ -41,7 +41,8 @@ type Dialect struct {
 	ReadOnly string
 	// Follower is the isolation at a server that takes no writes, where it is another one.
 	Follower sql.IsolationLevel
-	// Outcome is what is known after a commit failed with err: Aborted or Unknown.
+	// Outcome is the outcome, as far as it is known, after a commit failed with err: Aborted or
+	// Unknown.
 	Outcome func(err error) event.Status
 }
 

@@ -137,7 +137,7 @@ func (s *sqlSession) read(ctx context.Context, op *Op) error {
 	case err != nil && !none:
 		return err
 	case op.Data == event.List:
-		op.Data = event.AnyKind // an array says so
+		op.Data = event.AnyKind // the array tells the kind
 		op.Flags |= event.IsArray
 		if op.Value != "" {
 			op.Elems = strings.Split(op.Value, ",")

@@ -1,7 +1,7 @@
 package probe
 
-// Statements are all that a workload may run on the tables: those that make them anew, and
-// those of its transactions. What a parameter stands for is told by its place.
+// Statements are all statements that a workload may run on the tables. They make the tables, or
+// are in its transactions. The place of a parameter tells its meaning.
 func (d *Dialect) Statements() []string {
 	var all []string
 	for _, s := range d.Reset {

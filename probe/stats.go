@@ -61,8 +61,8 @@ func (s *Stats) Outcomes() (committed, aborted, unknown int64) {
 	return s.counts[0], s.counts[1], s.counts[2]
 }
 
-// Latency is what the share of the transactions, from 0 to 1, took at most, told up to an
-// eighth too long; 0 without transactions.
+// Latency is the longest time that the share of the transactions, from 0 to 1, took. It is up
+// to an eighth too long, and 0 without transactions.
 func (s *Stats) Latency(share float64) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,9 +27,9 @@ func fillTPCB(tx *Tx, keys int) {
 	}
 }
 
-// tpcb is the transaction of TPC-B, and one that audits a branch. The balances
-// are changed by the database (bal = bal + delta), and told as the values that they
-// became: blind writes of values that repeat.
+// tpcb is the transaction of TPC-B, and one that audits a branch. The database changes the
+// balances (bal = bal + delta). They are recorded as the values that they became: blind writes
+// of values that repeat.
 func tpcb() []template {
 	return []template{
 		{4, "tpcb", 0, func(c *client) func(*Tx) {

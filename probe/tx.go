@@ -7,9 +7,8 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Tx is a transaction as a workload writes it down: its methods run one operation
-// each. After the first that fails the others do nothing and find nothing, so that a
-// workload need not look.
+// Tx is a transaction as a workload writes it down: its methods run one operation each. After
+// the first failure the others have no effect and no result, so that a workload need not look.
 type Tx struct {
 	ctx     context.Context
 	session Session

@@ -16,19 +16,19 @@ type Client interface {
 	// that is not there, which holds 0 before.
 	//
 	// The outcome is Aborted only when nothing took effect for certain; after a lost
-	// connection, a time-out or when ctx ends it is Unknown. A client with an unknown
-	// outcome is closed and used no more. What was not answered is left out of answers, or
-	// there are none at all. err says why it is not Committed.
+	// connection, a time-out or when ctx ends it is Unknown. A client with an unknown outcome
+	// is closed and used no more. An operation without an answer is left out of answers, or
+	// there are no answers at all. err says why it is not Committed.
 	Transact(ctx context.Context, ops []event.RecordOp) (answers []event.RecordOp, outcome event.Status, err error)
 	Close() error
 }
 
 // Clients are a [Database] of clients, one a session. They need no tables: every key begins
-// with prefix, which no other run has. Lists of which nobody reads any more are deleted by
-// an operation delete of kind list.
+// with prefix, which no other run has. Lists that nobody reads any more are deleted by an
+// operation delete of kind list.
 type Clients struct {
 	Prefix string
-	// Limit is what they cannot do beside computing a write from a read.
+	// Limit says what they cannot do, beside computing a write from a read.
 	Limit Limits
 	// Connect opens a client. It is safe for concurrent use.
 	Connect func(ctx context.Context) (Client, error)
@@ -91,7 +91,7 @@ func (s *wholeSession) Commit(ctx context.Context) (event.Status, error) {
 	if outcome == event.Committed {
 		s.answers = answered(s.asked, answers)
 	} else {
-		s.answers = writesOf(s.asked) // what it read of before is no evidence that is needed
+		s.answers = writesOf(s.asked) // its earlier reads are not needed as evidence
 	}
 	return outcome, err
 }
@@ -140,7 +140,7 @@ func answered(asked, answers []event.RecordOp) []event.RecordOp {
 		o := asked[i]
 		switch a := &answers[i]; {
 		case o.Kind == event.Read && o.Data == event.List:
-			o.Data = event.AnyKind // an array says so
+			o.Data = event.AnyKind // the array tells the kind
 			o.Value, o.Elems, o.Flags = "[]", nil, event.IsArray
 			if a.Flags&event.IsArray != 0 {
 				o.Value, o.Elems = a.Value, a.Elems

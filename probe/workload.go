@@ -8,7 +8,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Workload is what sessions do.
+// Workload is the work of the sessions.
 type Workload struct {
 	name string
 	// fill is the one transaction that makes what is there before; keys is
@@ -16,14 +16,14 @@ type Workload struct {
 	fill func(tx *Tx, keys int)
 	// templates are the transactions of a session.
 	templates func() []template
-	// tell, unless nil, turns the operations as they were run into those of the record.
+	// tell, unless nil, turns the operations as they were run into the operations of the
+	// record.
 	tell func(ops []event.RecordOp) []event.RecordOp
 	// counted says that counters tell their versions.
 	counted bool
 }
 
-// Workloads are those whose values are unique, and whose tables stay small for ever. The
-// first is the default.
+// Workloads have unique values and tables that stay small for ever. The first is the default.
 func Workloads() []*Workload {
 	return []*Workload{
 		{name: "mix", fill: fillRegisters, templates: mix},
@@ -61,8 +61,8 @@ func ByName(name string) (*Workload, error) {
 // Name is the workload's.
 func (w *Workload) Name() string { return w.name }
 
-// Fits refuses a database that cannot run the workload. Of a workload that is a mixture it
-// may be that only a part is run.
+// Fits refuses a database that cannot run the workload. If a workload is a mixture, only a part
+// of it may be run.
 func (w *Workload) Fits(db Database) error {
 	cannot := limitsOf(db)
 	writes := func(t template) bool { return t.traits&looks == 0 && t.traits&cannot == 0 }
@@ -143,8 +143,8 @@ func (c *client) two(n int) (int, int) {
 	return a, b
 }
 
-// pair are a number below n and the one that it always comes with: two transactions
-// soon have the same, in one order or the other.
+// pair are a number below n and the number that it always comes with. Two transactions soon
+// have the same pair, in one order or the other.
 func (c *client) pair(n int) (int, int) {
 	a := c.rng.IntN(n &^ 1)
 	return a, a ^ 1

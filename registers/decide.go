@@ -7,9 +7,9 @@ import (
 	"github.com/isowatch/isowatch/saturation"
 )
 
-// rules are the rules that the weak levels are decided by. Of registers without
-// versions nothing orders two writers but that one read from the other, so that
-// neither of the first two has edges beside reads and session order.
+// rules are the rules that the weak levels are decided by. In registers without versions, only
+// a read of one from the other orders two writers. So the first two rules have no edges beside
+// reads and session order.
 var rules = [...]saturation.Rule{
 	isolation.ReadUncommitted: 0, isolation.ReadCommitted: 0,
 	isolation.MonotonicAtomicView: saturation.AtomicView, isolation.ReadAtomic: saturation.Atomic,
@@ -29,8 +29,7 @@ func (h *History) Close() {
 	}
 }
 
-// Holding are those of the levels of which it is known that the history satisfies
-// them. It closes the history.
+// Holding are the levels that the history is known to satisfy. It closes the history.
 func (h *History) Holding(levels []isolation.Level) []isolation.Level {
 	h.Close()
 	if h.odd != "" {
@@ -66,9 +65,9 @@ func (h *History) Holding(levels []isolation.Level) []isolation.Level {
 	})
 }
 
-// strongest is the strongest rule of those asked for of which it is known that the
-// history satisfies its strong level, and with it those of the weaker ones; -1 if there
-// is none.
+// strongest is the strongest of the rules asked for whose strong level the history is known to
+// satisfy; -1 if there is none. The history then satisfies the strong levels of the weaker
+// rules too.
 func (h *History) strongest(asked []isolation.Level) int {
 	var by []saturation.Rule
 	for _, l := range asked {

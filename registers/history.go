@@ -29,18 +29,18 @@ type History struct {
 	sessions hashes
 	values   hashes // of versions: of a key and a value
 	members  []member
-	writers  []uint32 // by version: what is known of who wrote it
+	writers  []uint32 // by version: the state of its writer
 	replaced []uint64 // bits by version: somebody read it and wrote the key
 	numbers  saturation.History
 	spans    []saturation.Span // by transaction, if Timed
 
-	// Of the transaction in work.
+	// The transaction in work.
 	stamp   uint32
 	touched []touch
 	touches []touchOf // by key
 }
 
-// Writers of a version that are no transactions' numbers.
+// Writers of a version that are not numbers of transactions.
 const (
 	nobody   = uint32(0)
 	nobodys  = ^uint32(0) // an aborted transaction's, or one that its writer overwrote
@@ -53,7 +53,7 @@ type member struct {
 	timed    bool
 }
 
-// touch is what the transaction in work did to one key.
+// touch is the work of the transaction in work on one key.
 type touch struct {
 	key   uint32
 	read  uint32 // index+1 of its read in numbers.Reads
@@ -67,14 +67,16 @@ type touchOf struct {
 
 // Add takes in the transactions of b. A history is odd, and is decided elsewhere, where
 //
-//   - a record is not a whole one, could not be read, has an epoch, another source, an
-//     unknown outcome, a level of its own, or is about old data;
+//   - a record is not a whole one, could not be read, or has another source;
+//   - a record has an epoch, an unknown outcome or a level of its own, or is about old
+//     data;
 //   - an id comes twice;
 //   - something else than reads and writes of registers is done, or versions are given;
-//   - a transaction misreads what it wrote or read before, or writes a value anew that
+//   - a transaction misreads what it wrote or read before, or writes a value again that
 //     it had overwritten;
-//   - a version has two writers, or is read and was written by nobody, by an aborted
-//     transaction, as an intermediate one, or by the reader itself later on;
+//   - a version has two writers;
+//   - a version is read whose writer is unknown, has aborted, or is the reader itself
+//     later on, or which is an intermediate one;
 //   - the members of a session do not come one behind the other.
 func (h *History) Add(b *event.Batch) {
 	if len(b.Bad)+len(b.Parts) > 0 {
@@ -94,8 +96,8 @@ func (h *History) Expect(times float64) {
 	more := func(n int) int { return int(min(float64(n)*times*1.15, mostExpected)) }
 	h.ids.expect(more(len(h.ids.all)))
 	x := &h.numbers
-	// What sessions that come later wrote may have been read already. In the end every
-	// version has been written.
+	// Writes of sessions that come later may have been read already. In the end every version
+	// has been written.
 	versions := more(min(len(h.values.all), 1+len(x.Writes)))
 	h.values.expect(versions)
 	h.writers = slices.Grow(h.writers, max(0, versions-len(h.writers)))
@@ -104,7 +106,7 @@ func (h *History) Expect(times float64) {
 	x.Writes = slices.Grow(x.Writes, max(0, more(len(x.Writes))-len(x.Writes)))
 }
 
-// mostExpected is what room is made for at most.
+// mostExpected bounds the room that is made.
 const mostExpected = 1 << 23
 
 // Diverged says whether two transactions read one version and wrote its key: a lost

@@ -81,9 +81,9 @@ func (s *State) widen() {
 	s.clocks, s.stride = grown, stride
 }
 
-// enter puts t at the end of a chain: that of the one before it in its session if
-// that is the latest there, one without live members, one whose latest member is
-// in its past, or a new one.
+// enter puts t at the end of a chain. It may be the chain of the one before t in its session,
+// if that is the latest there. Or it is a chain without live members, one whose latest member
+// is in t's past, or a new one.
 func (s *State) enter(t *Txn) {
 	at, after, session := uint32(0), t.After, t.Session
 	if t.Open {

@@ -18,7 +18,7 @@ func (s *State) derive(t *Txn) {
 	}
 }
 
-// mark notes by key what t read, and of whom it read when first.
+// mark notes by key the versions that t read, and when it first read from each writer.
 func (s *State) mark(t *Txn) {
 	reads := t.Reads
 	if n := len(reads); len(s.sameKey) < n {
@@ -86,9 +86,8 @@ func (s *State) directFrom(t *Txn, w, first, key uint32) {
 	}
 }
 
-// directByReads does the same for the writes of w from the entry on, when they are
-// many: it asks of each key that t read whether w wrote it. Edges that are already
-// out come twice.
+// directByReads does the same for the writes of w from the entry on, when they are many. For
+// each key that t read, it asks whether w wrote it. Edges that are already out come twice.
 func (s *State) directByReads(t, w, first, key, rest uint32, reads []Read) {
 	if rest == 0 {
 		return
@@ -106,8 +105,7 @@ func (s *State) directByReads(t, w, first, key, rest uint32, reads []Read) {
 	}
 }
 
-// directOne is of one read. What a scan shows it reads all at once: each key when all others
-// are read.
+// directOne is for one read. A scan reads all at once: each key when all others are read.
 func (s *State) directOne(t, w, first, key uint32, r *Read) {
 	other := key != noKey && key != r.Key
 	if r.Writer == w || r.Writer == t || r.First == first && !other {
@@ -139,7 +137,7 @@ func (s *State) indirect(t, session uint32, reads []Read) {
 			col := &s.columns[c]
 			seen := theirs[col.chain]
 			if col.lastPos <= seen || mine[col.chain] <= seen {
-				continue // what of it is in t's past is in that of the writer
+				continue // its part in t's past is in the writer's past too
 			}
 			id := col.last
 			if col.lastPos > mine[col.chain] {

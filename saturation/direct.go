@@ -18,7 +18,7 @@ type direct struct {
 }
 
 type directKey struct {
-	stamp uint32 // that of the transaction in work: it read the key
+	stamp uint32 // the number of the transaction in work: it read the key
 	read  uint32 // index+1 of the latest read of it
 }
 
@@ -28,7 +28,7 @@ type directWriter struct{ stamp, first uint32 }
 // through. They are sorted then.
 const manyWrites = 32
 
-// newDirect sorts the keys of whoever wrote many.
+// newDirect sorts the keys of transactions that wrote many.
 func newDirect(h *History) *direct {
 	d := &direct{History: h, writers: make([]directWriter, len(h.Txns))}
 	most := uint32(0)
@@ -112,9 +112,9 @@ func (d *direct) edge(t uint32, first, r *Read) {
 	d.edges = append(d.edges, Edge{From: first.Writer, To: r.Writer, By: t, Key: r.Key, Rule: rule})
 }
 
-// bySessions gives the edges of figure 2b by session order: of those before t in its
-// session, the latest that wrote what t read comes before the one that t read it
-// from. Those further back come before that one.
+// bySessions gives the edges of figure 2b by session order. Take the latest transaction before
+// t in its session that wrote a key which t read. It comes before the writer that t read the
+// key from. Those further back come before it.
 func (d *direct) bySessions() {
 	members := make([]uint32, 0, len(d.Txns))
 	for t := 1; t < len(d.Txns); t++ {

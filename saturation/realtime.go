@@ -12,8 +12,8 @@ type Span struct{ Start, End int64 }
 // than that run beside each other, or the clocks may be that far apart.
 const maxPreds = 64
 
-// Timed is a whole history with the times of its transactions: one comes before
-// another in real time exactly if it ended, by more than Drift, before the other began.
+// Timed is a whole history with the times of its transactions. One comes before another in real
+// time exactly if it ended, by more than Drift, before the other began.
 type Timed struct {
 	History
 	Spans []Span // by transaction
@@ -59,9 +59,9 @@ func (h *Timed) Strong(rule Rule) (holds, known bool) {
 	return r.holds(min(rule, Atomic), true), true
 }
 
-// precede fills Before and Preds: of those that ended before a transaction began, the
-// ones that no other one of them began behind (as Elle's buffer of completions holds).
-// It says whether these are few.
+// precede fills Before and Preds. They are transactions that ended before another one began.
+// One is left out if another of them began behind it (as in Elle's buffer of completions). It
+// says whether these are few.
 func (h *History) precede(spans []Span, drift int64) bool {
 	n := len(h.Txns)
 	begins, ends := make([]uint32, 0, n), make([]uint32, 0, n)
@@ -94,11 +94,11 @@ func (h *History) precede(spans []Span, drift int64) bool {
 	return true
 }
 
-// byTime gives the edges of figure 2b by real time: whoever wrote what t read, and ended
-// before t began, comes before the one that t read it from. Those that ended before that
-// one began do so anyway. It returns false at the first of those that began when that one had
-// ended, or where t read the initial version: a contradiction by itself. So an edge
-// is given at most for each that ran beside who was read from.
+// byTime gives the edges of figure 2b by real time. A writer of a key that t read, which ended
+// before t began, comes before the writer W that t read from. Writers that ended before W began
+// do so anyway. byTime returns false at the first writer that began when W had ended, or where
+// t read the initial version: a contradiction by itself. So it gives at most one edge for each
+// writer that ran beside W.
 func (d *direct) byTime(spans []Span, drift int64) bool {
 	n := len(d.Txns)
 	order := make([]uint32, 0, n)

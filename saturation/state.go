@@ -29,8 +29,8 @@ type Read struct {
 	First, Last uint32 // places in the transaction of the first and the last read that saw it
 }
 
-// Shown is a transaction that a list read shows an append of, behind which it shows
-// another one's: it was read from, and not the latest of its key.
+// Shown is a transaction whose append a list read shows, with another one's append behind. It
+// was read from, and is not the latest of its key.
 type Shown struct {
 	Writer uint32
 	First  uint32 // as in Read
@@ -69,8 +69,7 @@ type key struct {
 	reads   uint32 // index+1 into the reads of the transaction in work, scratch
 }
 
-// chain is a sequence of transactions each of which has the ones before it in its
-// past.
+// chain is a sequence of transactions. Each has the ones before it in its past.
 type chain struct {
 	tail    uint32 // latest member
 	pos     uint32 // of the latest member; never goes back
@@ -80,7 +79,7 @@ type chain struct {
 	mixed   uint32 // 1: it has had members of several sessions
 }
 
-// State is what is known of the transactions that were taken in. Use [New].
+// State is the state of the transactions that were taken in. Use [New].
 type State struct {
 	clocked bool // session order and causality are followed
 	txns    []txn
@@ -155,9 +154,9 @@ type Txn struct {
 	Behind bool
 }
 
-// Add takes t in, and that it wrote these keys. What it depends on should be taken
-// in already; what is not is left out of its past, until [State.Renew]. The edges
-// that its reads force are in s.Out until the next call.
+// Add takes t in, with the keys that it wrote. Its dependencies should be taken in already.
+// Others are left out of its past, until [State.Renew]. The edges that its reads force are in
+// s.Out until the next call.
 func (s *State) Add(t *Txn, writes []uint32) {
 	s.grow(t.Number)
 	s.Out = s.Out[:0]
@@ -229,8 +228,8 @@ func (s *State) write(t, k uint32) {
 	x.entries = id
 }
 
-// older says whether the entry id is still the one that e points back to: entries
-// are dropped from the old end of a column, and their numbers are used again.
+// older says whether the entry id is still the one that e points back to. Entries are dropped
+// from the old end of a column, and their numbers are used again.
 func (s *State) older(id uint32, e *entry) bool {
 	x := &s.entries[id]
 	return x.key == e.key && x.pos < e.pos && x.txn != 0 && s.txns[x.txn].chain == s.txns[e.txn].chain

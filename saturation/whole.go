@@ -6,13 +6,13 @@ type History struct {
 	Txns   []HistoryTxn // at 0 there is none
 	Reads  []Read
 	Writes []uint32
-	// Preds are further ones that a transaction comes behind, and has in its past: those
-	// of t from Before[t] to Before[t+1]. Before is nil where there are none.
+	// Preds are further transactions that one comes behind, and has in its past: t has those
+	// from Before[t] to Before[t+1]. Before is nil where there are none.
 	Before, Preds []uint32
 }
 
-// HistoryTxn is a transaction of a History. What it read and wrote are spans of the
-// pools, which go on to where the next one's begin.
+// HistoryTxn is a transaction of a History. Its reads and writes are spans of the pools, which
+// go on to where the next one's begin.
 type HistoryTxn struct {
 	Session       uint32 // 0: without a place in one
 	Reads, Writes uint32

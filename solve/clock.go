@@ -1,8 +1,8 @@
 package solve
 
-// clocks answer whether one node reaches another. The nodes are covered by tracks,
-// paths of known edges; a node's clock has for each track the place behind the last
-// node of it that reaches the node.
+// clocks answer whether one node reaches another. Tracks, which are paths of known edges, cover
+// the nodes. A node's clock has, for each track, the place behind the last node of the track
+// that reaches the node.
 type clocks struct {
 	tracks int
 	track  []int32 // of a node
@@ -10,7 +10,7 @@ type clocks struct {
 	rows   []int32 // by node and track
 	moved  []int32 // by node: the round in which its clock changed last
 	none   []int32 // a clock that nothing reaches
-	// Of what the latest round changed, the clocks before it.
+	// The earlier clocks of the nodes that the latest round changed.
 	round int32
 	old   []int32
 	oldAt []int32 // by node: where in old
@@ -105,9 +105,9 @@ func (c *clocks) update(g *graph, first int, round int32) {
 	}
 }
 
-// follow takes the arcs from first on into the clocks, from each node that this changes to
-// its successors, and notes the round for what changed. It gives up, and returns
-// false, after most nodes. Arcs may close cycles.
+// follow takes the arcs from first on into the clocks, from each node that this changes to its
+// successors. It notes the round for the changed nodes. It gives up, and returns false, after
+// most nodes. Arcs may close cycles.
 func (c *clocks) follow(g *graph, first int, round int32, most int) bool {
 	c.forget(round)
 	queue := ready[int32]{key: g.pos}
@@ -145,8 +145,8 @@ func (c *clocks) forget(round int32) {
 	}
 }
 
-// advance takes the clock of u into that of v, which it comes before, and says whether
-// that changed it.
+// advance takes the clock of u into the clock of v, since u comes before v. It says whether
+// that changed v's clock.
 func (c *clocks) advance(v, u Node, round int32) bool {
 	row, other := c.row(v), c.row(u)
 	if c.moved[v] == round {

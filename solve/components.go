@@ -1,8 +1,8 @@
 package solve
 
-// components numbers the strongly connected components of the arcs and of all that
-// may follow from pairs and reads; -1 for a node that is one by itself (Tarjan, Depth-First Search
-// and Linear Graph Algorithms, 1972, with explicit stacks).
+// components numbers the strongly connected components of the arcs and of all edges that may
+// follow from pairs and reads. A node that is a component by itself has -1 (Tarjan, Depth-First
+// Search and Linear Graph Algorithms, 1972, with explicit stacks).
 func (s *solver) components(vars []variable) (of []int32, n int) {
 	first, heads := s.successors(vars)
 	num := s.g.n
@@ -64,7 +64,7 @@ func (s *solver) components(vars []variable) (of []int32, n int) {
 	return of, n
 }
 
-// successors are the heads of all arcs and candidate edges: those of node v are
+// successors are the heads of all arcs and candidate edges. Node v has
 // heads[first[v]:first[v+1]].
 func (s *solver) successors(vars []variable) (first []int32, heads []Node) {
 	var mayRead *candidates

@@ -2,8 +2,8 @@ package solve
 
 import "slices"
 
-// refuted is the answer that the arcs and pairs cannot be ordered: derived arcs are
-// replaced by what they were derived from, until known edges, pairs and reads are left.
+// refuted is the answer that the arcs and pairs cannot be ordered. It replaces derived arcs by
+// their premises, until known edges, pairs and reads are left.
 func (s *solver) refuted(arcs []int32, pairs []Pair, whys []int32, reads ...int32) Result {
 	core := Core{Pairs: slices.Clone(pairs)}
 	done := map[int32]bool{}
@@ -133,8 +133,8 @@ func (s *solver) path(u, v Node, arcs int32) []int32 {
 // maxShrink bounds the cores that are shrunk: each attempt solves what is left.
 const maxShrink = 400
 
-// Shrink leaves out reads, pairs, then edges, as long as what is left cannot be
-// ordered. The edges need not be those of p.
+// Shrink leaves out reads, pairs, then edges, while the rest cannot be ordered. The edges need
+// not be p's.
 func (c *Core) Shrink(p *Problem) {
 	c.sort()
 	if c.size() > maxShrink*4 {

@@ -25,8 +25,8 @@ type lanes struct {
 // of are the segments of key k.
 func (l *lanes) of(k int) []segment { return l.segments[l.first[k]:l.first[k+1]] }
 
-// lay deals the units out to the tracks of their heads. They come in an order in which
-// those of a track mostly are already.
+// lay deals the units out to the tracks of their heads. They come in an order in which the
+// units of a track mostly are already.
 func (s *solver) lay(head func(*Unit) Node) lanes {
 	l := lanes{entries: make([]entry, len(s.p.Units)), first: make([]int32, 0, s.p.numKeys()+1)}
 	count := make([]int32, s.c.tracks)
@@ -136,8 +136,8 @@ func (c cursors) reset(segments []segment) cursors {
 	return c
 }
 
-// between is the last unit of the i-th segment that lies before the place and is not a,
-// unless it lies before known as well: -1 then, and where there is none.
+// between is the last unit of the i-th segment that lies before the place and is not a. It is
+// -1 if that unit lies before known as well, and where there is none.
 func (c cursors) between(l *lanes, i int, x segment, known, place, a int32) int32 {
 	if place <= known {
 		return -1

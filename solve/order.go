@@ -2,8 +2,8 @@ package solve
 
 import "slices"
 
-// link is an edge in the search, with the literal that put it there, -1 for none, and
-// a second one where it follows from two.
+// link is an edge in the search, with the literal that put it there, -1 for none. Where it
+// follows from two literals, it has both.
 type link struct {
 	from, to        Node
 	nextOut, nextIn int32
@@ -11,9 +11,9 @@ type link struct {
 	arc             int32 // of the solver's graph; of an edge with literals: the derivation that it rests on, -1 for none
 }
 
-// order is a topological order that edges are added to and taken from, the latest
-// first (Pearce and Kelly, A Dynamic Topological Sort Algorithm for Directed Acyclic
-// Graphs, JEA 11, 2006). Taking edges away leaves it valid.
+// order is a topological order. Edges are added to it and taken from it, the latest first.
+// Taking edges away leaves it valid. See Pearce and Kelly, A Dynamic Topological Sort Algorithm
+// for Directed Acyclic Graphs, JEA 11, 2006.
 type order struct {
 	rank    []int32
 	out, in []int32
@@ -28,7 +28,7 @@ type order struct {
 	parent []int32
 	bwd    []Node
 	pool   []int32
-	path   []int32 // links of the cycle that the last refused edge would have closed, but for it
+	path   []int32 // links of the cycle that the last refused edge would have closed, without that edge
 }
 
 func newOrder(rank []int32) *order {
@@ -99,8 +99,8 @@ func (o *order) shift(x, y Node) bool {
 	return true
 }
 
-// deal hands the ranks of both searches out anew: first to what reaches x, then to
-// what y reaches, each in its old order.
+// deal hands out the ranks of both searches again. The nodes that reach x come first, then
+// those that y reaches, each in its old order.
 func (o *order) deal() {
 	byRank := func(a, b Node) int { return int(o.rank[a] - o.rank[b]) }
 	slices.SortFunc(o.bwd, byRank)

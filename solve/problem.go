@@ -6,20 +6,18 @@ type Node = int32
 // Edge says that From comes before To.
 type Edge struct{ From, To Node }
 
-// Unit is a version of a key with its readers, or a chain of versions each of
-// whose writers read the one before. What comes before it leads to In (write
-// dependencies) and InAnti (anti-dependencies); what comes after it follows from
-// Out and from each of Readers. In a graph with one node a transaction, In is
-// InAnti, and Out for a chain of one. A reader of a unit that writes the key itself
-// continues the unit's chain: it is none of another unit's writers.
+// Unit is a version of a key with its readers, or a chain of versions where each writer read
+// the version before. Edges from earlier units lead to In (write dependencies) and InAnti
+// (anti-dependencies). Edges to later units leave from Out and from each of Readers. In a graph
+// with one node a transaction, In is InAnti, and Out for a chain of one. If a reader of a unit
+// writes the key itself, it continues the unit's chain: it is not a writer of another unit.
 type Unit struct {
 	In, InAnti, Out Node
 	Readers         []Node // of the last version
 }
 
-// Read is a read of a value that several writers left in a key: it is of one of
-// them, and comes before the units behind that one, but for the unit that the reader
-// itself begins.
+// Read is a read of a value that several writers left in a key. It is of one of them, and comes
+// before the units behind that writer's, except the unit that the reader itself begins.
 type Read struct {
 	Node       Node
 	Own        int32   // unit of the key whose first writer is the reader, -1 for none
@@ -32,14 +30,13 @@ type Problem struct {
 	// Edges are known. Those that link a line of nodes, say a session, come first in
 	// the list if they are to be followed first: see Tracks.
 	Edges []Edge
-	// Lines says how many of the first edges link lines, in which a node has at most
-	// one successor and one predecessor. More edges may be lines: what matters is
-	// that few paths cover the nodes.
+	// Lines says how many of the first edges link lines, in which a node has at most one
+	// successor and one predecessor. More edges may be lines. Few paths must cover the nodes.
 	Lines int
 	Units []Unit
 	Keys  []int32 // Keys[i] is the first unit of the i-th key; the last one ends where Units does
-	// Reads are those of which the writer is to be found as well. Of a candidate's
-	// Readers they are none.
+	// Reads are the reads whose writer is to be found as well. They are not among a candidate's
+	// Readers.
 	Reads []Read
 	// Place orders nodes in the first attempt, as far as the edges leave them open: the
 	// place in the order that the caller believes in. nil: by number.
@@ -68,7 +65,7 @@ func (v Verdict) String() string {
 // Pair names two units of one key, by their numbers, A < B.
 type Pair struct{ A, B int32 }
 
-// Core is what cannot be ordered.
+// Core is a part of the problem that cannot be ordered.
 type Core struct {
 	Edges []Edge // known ones
 	Pairs []Pair
@@ -89,7 +86,7 @@ type Stats struct {
 	Steps      int64
 }
 
-// Result is what Solve found.
+// Result is the result of Solve.
 type Result struct {
 	Verdict Verdict
 	// Order is a topological order of the nodes, as the place of each, such that

@@ -2,15 +2,15 @@ package solve
 
 import "sort"
 
-// A read with several candidates is a choice as a pair of units is: it has a variable
-// a candidate, of which one holds at least. An edge from the reader to a unit behind a
-// candidate follows from two literals: that the read is of the candidate, and that the
-// candidate comes before the unit. Saturation drops candidates that the reader reaches,
-// or behind which a unit is forced that reaches the reader. When one is left the reader
-// is a reader of it like any other, as far as nothing else rests on what was dropped.
+// A read with several candidates is a choice, as a pair of units is. It has a variable a
+// candidate, and at least one of them holds. An edge from the reader to a unit behind a
+// candidate follows from two literals. The read is of the candidate, and the candidate comes
+// before the unit. Saturation drops a candidate that the reader reaches. It also drops one if a
+// unit forced behind it reaches the reader. When one candidate is left, the reader is a reader
+// of it like any other. That holds as far as nothing else rests on the dropped ones.
 
-// dropped is why a candidate of a read is none: the reader reaches its last writer, or
-// unit behind, which reaches the reader, is forced behind it: by a way from head to source.
+// dropped is why a candidate of a read is ruled out. The reader reaches its last writer. Or
+// unit behind, which reaches the reader, is forced behind it, by a way from head to source.
 type dropped struct {
 	candidate    int32
 	behind       int32 // -1: the reader reaches it
@@ -19,13 +19,13 @@ type dropped struct {
 	arcs         int32 // those that were known then
 }
 
-// reading is what is known of a read.
+// reading is the state of a read.
 type reading struct {
 	key        int
 	candidates []int32 // that are left
 	dropped    []dropped
 	of         int32 // the one that it is of, -1 while it is open
-	why        int32 // the derivation that says so, -1 while it is open and where the search did
+	why        int32 // the derivation of that, -1 while it is open and where the search decided
 }
 
 // startReads makes the solver's own units, which reads are to become readers of.
@@ -197,10 +197,10 @@ func (s *solver) openReads() []int32 {
 	return open
 }
 
-// behind is a unit that is forced behind another one, and the derivation that says so.
+// behind is a unit that is forced behind another one, with the derivation.
 type behind struct{ unit, why int32 }
 
-// candidates is what the search of open reads asks of units.
+// candidates is an index of units for the search of open reads.
 type candidates struct {
 	reads  []Read
 	pairs  map[int32][]int32 // by unit: the pairs that it is in
@@ -267,8 +267,8 @@ func (s *solver) pick(i, c int32) {
 	}
 }
 
-// fitsReads says whether each read is of what comes before it in the order, and comes
-// before what follows that, where next are the units that follow.
+// fitsReads says whether each read is of a unit before it in the order, and comes before the
+// next unit of the key. next are the units that follow.
 func (s *solver) fitsReads(order, next []int32) bool {
 	for i := range s.reads {
 		r := &s.p.Reads[i]

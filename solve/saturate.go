@@ -1,8 +1,8 @@
 package solve
 
-// derivation is why an arc was added: head of unit before reaches the source of
-// unit after, or is it, so that the other order would close a cycle. Without units
-// it is that a read has one candidate left.
+// derivation is why an arc was added: the head of unit before reaches the source of unit after,
+// or is it. So the other order would close a cycle. Without units, the reason is that a read
+// has one candidate left.
 type derivation struct {
 	before, after int32
 	head, source  Node
@@ -23,7 +23,7 @@ type solver struct {
 	depAt, antiAt cursors
 	place         []int64 // what comes first where the order is open
 	ordered       int     // arcs that the order agrees with, of all of them the first
-	// Of the walks.
+	// The scratch memory of the walks.
 	walks     bool // the order is one of all arcs
 	maxWalk   int32
 	lined     []stand // the units of each key as they lie in the order
@@ -35,7 +35,8 @@ type solver struct {
 	whys    []derivation
 	stats   Stats
 
-	// units are those of the problem; with reads, which become readers of units, its own.
+	// units are the problem's units. With reads, which become readers of units, they are the
+	// solver's own.
 	units   []Unit
 	found   [][]int32 // by unit: the reads that have become readers of it
 	reads   []reading
@@ -108,8 +109,8 @@ func (s *solver) reorder() bool {
 	return true
 }
 
-// fewUnits of a key need no walks. What follows in two ways is derived in both there: the
-// later one may rest on less.
+// fewUnits of a key need no walks. An arc that follows in two ways is derived in both there:
+// the later one may rest on less.
 const fewUnits = 4
 
 // forceKey finds what must come before the units of key k. After a round that moved few
@@ -175,8 +176,8 @@ func (s *solver) clockBefore() []int32 {
 	return s.c.row(s.units[s.before[0]].Out)
 }
 
-// force finds the units of key k that must come before a, without those of which that was
-// known by an older clock. Of each track the last one is enough: it comes behind the others.
+// force finds the units of key k that must come before a, without units that an older clock had
+// shown already. The last unit of each track is enough: it comes behind the others.
 func (s *solver) force(k int, a int32, old []int32, known int32) {
 	if old == nil {
 		old = s.c.none
@@ -217,7 +218,8 @@ func (s *solver) forceReaderNear(line []stand, i, j int, known int32) bool {
 }
 
 // forceReader finds the units of key k that must come before a because they reach its j-th
-// reader, but for those that reach it by what is above, or did by an older clock.
+// reader. It leaves out units that reach it through above, or that an older clock had shown
+// already.
 func (s *solver) forceReader(k int, a int32, j int, above, old []int32, known int32) {
 	if old == nil {
 		old = s.c.none

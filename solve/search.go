@@ -10,11 +10,11 @@ func isOf(unit, read int32) variable { return variable{Pair{unit, -1 - read}} }
 // read is the number of the read, less than 0 for a pair.
 func (v variable) read() int32 { return -1 - v.B }
 
-// A literal is 2*variable for "A before B" and 2*variable+1 for "B before A"; of a
-// read, for that it is of A and that it is not.
+// A literal is 2*variable for "A before B" and 2*variable+1 for "B before A". For a read, they
+// are "it is of A" and "it is not of A".
 
-// clause is a set of literals of which one must hold. from are the clauses that it
-// was resolved from; of a cycle, arcs are the known edges on it.
+// clause is a set of literals. One of them must hold. from are the clauses that it was resolved
+// from. For a cycle, arcs are the known edges on it.
 type clause struct {
 	lits []int32
 	read int32 // 1 + the read that has some writer, 0 for other clauses
@@ -74,9 +74,9 @@ func newSearch(units []Unit, vars []variable, local []int32, ord *order, budget 
 	return s
 }
 
-// readFrom makes some candidate of each read hold. settled says of a reader of a unit
-// that is one of the reads, settled before, which unit is its own and why it is; the
-// latter is -1 for others.
+// readFrom makes some candidate of each read hold. settled is about a reader of a unit that is
+// one of the reads, settled before. It says which unit is its own and why. The reason is -1 for
+// others.
 func (s *search) readFrom(reads []Read, behind map[int32][]behind, settled func(u int32, j int) (own, why int32)) {
 	s.settled = settled
 	if s.mayRead = candidatesOf(reads, s.vars, behind); s.mayRead == nil {
@@ -142,7 +142,7 @@ func (s *search) run() Verdict {
 	}
 }
 
-// polarity is that of the present ranks.
+// polarity is the order of the present ranks.
 func (s *search) polarity(p int32) int32 {
 	if s.vars[p].read() >= 0 {
 		return s.polarityOfRead(p)
@@ -259,8 +259,8 @@ func (s *search) enter(lit int32) int32 {
 	return -1
 }
 
-// enterRead adds what follows from the read's being of its candidate: the write that
-// it saw comes before, and it before all that comes behind that write.
+// enterRead adds the edges that follow if the read is of its candidate. The write that it saw
+// comes before it, and it comes before all units behind that write.
 func (s *search) enterRead(lit int32) int32 {
 	if lit&1 == 1 {
 		return -1
@@ -378,8 +378,9 @@ func (s *search) rewatch(id int32) bool {
 	return false
 }
 
-// learn derives the clause of the first unique implication point from a false one,
-// goes back to where it asserts, and asserts it; false when there is nowhere to go.
+// learn derives the clause of the first unique implication point from a false clause. It goes
+// back to where the clause asserts, and asserts it. It returns false when there is nowhere to
+// go.
 func (s *search) learn(conflict int32) bool {
 	// A cycle among literals of lower levels only: go back to the highest of them.
 	top := int32(0)
@@ -456,7 +457,7 @@ func (s *search) learn(conflict int32) bool {
 	return true
 }
 
-// minimise leaves out literals whose reasons hold nothing that is not in the clause.
+// minimise leaves out literals if all literals of their reasons are in the clause.
 func (s *search) minimise(c *clause) {
 	kept := c.lits[:1]
 	for _, l := range c.lits[1:] {
@@ -499,7 +500,7 @@ func (s *search) backtrack(level int32) {
 	s.trail, s.limits = s.trail[:n], s.limits[:level]
 }
 
-// proof is what a refutation rests on: pairs, reads, arcs and derivations.
+// proof has the premises of a refutation: pairs, reads, arcs and derivations.
 type proof struct{ pairs, reads, arcs, whys []int32 }
 
 // proof marks what the refutation rests on.

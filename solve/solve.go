@@ -78,8 +78,8 @@ func (s *solver) begin() *Result {
 	return nil
 }
 
-// connected says whether the nodes of every unit are a way of known edges: a pair is
-// taken for ordered where that way would lead around.
+// connected says whether the nodes of every unit are a way of known edges. A pair is taken for
+// ordered where that way would lead around.
 func (s *solver) connected() bool {
 	for i := range s.p.Units {
 		if u := &s.p.Units[i]; !s.c.reaches(u.In, u.InAnti) || !s.c.reaches(u.InAnti, u.Out) {

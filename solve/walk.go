@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Where the order of the nodes is about that of time, the units of a key that are not yet
-// ordered with one of them lie near it. A walk goes back from a unit along the line of its
-// key, over the nearest units that must come before it, until all that lies behind is known
-// to come before one of those. One that gets long is given up: the tracks are asked then,
-// with a search in each.
+// Let the order of the nodes be about the order of time. Then the units of a key that are not
+// yet ordered with one of them lie near it. A walk goes back from a unit along the line of its
+// key, over the nearest units that must come before it. It ends when all units further back are
+// known to come before one of those. A walk that gets long is given up. The tracks are asked
+// then, with a search in each.
 
 // stand is where a unit stands in the order, by its first node.
 type stand struct {
@@ -43,11 +43,11 @@ func (s *solver) line() {
 	}
 }
 
-// walk looks at the units that lie before the i-th of the line: before are those that must
-// come before it, as far as they do not come before another of those, and beside the others. It
-// returns false when that takes too long; before is then some of them.
+// walk looks at the units that lie before the i-th of the line. before are those that must come
+// before it, except those that come before another of them. beside are the others. It returns
+// false when that takes too long; before is then some of them.
 //
-// behindAll is, of each that was looked at, how many of the line from its beginning must
+// behindAll says of each unit that was looked at how many of the line, from its beginning, must
 // all come before it.
 func (s *solver) walk(line []stand, behindAll []int32, i int) bool {
 	s.before, s.beside = s.before[:0], s.beside[:0]

@@ -24,17 +24,17 @@ func (e *TooBigError) Error() string {
 // Is makes errors.Is(e, ErrTooBig) true.
 func (e *TooBigError) Is(target error) bool { return target == ErrTooBig }
 
-// EntryOverhead is what Badger adds to an entry's key and value when it checks
-// the size of a transaction: meta bytes, a value pointer, the version.
+// EntryOverhead is the number of bytes that Badger adds to an entry's key and value when it
+// checks the size of a transaction. They are meta bytes, a value pointer and the version.
 const EntryOverhead = 24
 
 // reserve is left of both limits for the store's own record and Badger's
 // end-of-transaction mark.
 const reserve = 8
 
-// ringSize is how many of the last commits have their sequence number on disk,
-// one a slot. The store syncs every second and commits at most some hundred
-// times in that second, so what a power cut can lose lies within the ring.
+// ringSize is how many of the last commits have their sequence number on disk, one a slot. The
+// store syncs every second and commits at most some hundred times in that second. So all
+// commits that a power cut can lose lie within the ring.
 const ringSize = 4096
 
 // Commit makes all the changes or none, in one transaction. A key that comes
@@ -96,8 +96,8 @@ func (s *Store) commitAs(seq uint64, entries []Entry) error {
 	return txn.Commit()
 }
 
-// owe adds the tombstones of a commit to the debt, in memory: the next removal
-// writes it down, and a crash before that only delays the next flatten.
+// owe adds the tombstones of a commit to the debt, in memory. The next removal writes it down,
+// and a crash before that only delays the next flatten.
 func (s *Store) owe(entries []Entry) {
 	var tombstones uint64
 	for i := range entries {
@@ -147,11 +147,10 @@ func sequenceKey(seq uint64) []byte {
 	return binary.BigEndian.AppendUint16(ownKey(sequenceRecord), uint16(seq%ringSize))
 }
 
-// loadSequence reads the ring and checks that no number below the last one is
-// missing. Badger writes a memory table's log through a shared mapping and
-// does not sync it when the table is full; the system may write the next
-// table's log to disk first, and a power cut in between leaves later commits
-// without earlier ones.
+// loadSequence reads the ring and checks that no number below the last one is missing. Badger
+// writes a memory table's log through a shared mapping and does not sync it when the table is
+// full. The system may write the next table's log to disk first. A power cut in between leaves
+// later commits without earlier ones.
 func (s *Store) loadSequence() error {
 	var ring [ringSize]uint64
 	var last uint64

@@ -16,11 +16,11 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// The chunks of a generation are a file of their own, beside Badger's: as records
-// they would be written again at each level of the tree and removed again within
-// seconds. With snapshots of 300 MB, one after every 64 MiB of deltas, that
-// was nine tenths of what the tree had to do, and its tables took 2 to 3 GB of
-// memory. Only what counts, the trailer and the flip, is in Badger.
+// The chunks of a generation are a file of their own, beside Badger's. As records they would be
+// written again at each level of the tree and removed again within seconds. With snapshots of
+// 300 MB, one after every 64 MiB of deltas, that was nine tenths of the tree's work. The tables
+// took 2 to 3 GB of memory. Only the trailer and the flip, which make a generation count, are
+// in Badger.
 //
 // A chunk in the file: its length (uint32) and its xxh3 (uint64), little endian,
 // and its bytes.
@@ -36,8 +36,8 @@ func (s *Store) generationPath(gen uint64) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%016x%s", gen, generationExtension))
 }
 
-// writeGeneration writes the file of a generation and syncs it. What it leaves
-// behind when it fails is removed.
+// writeGeneration writes the file of a generation and syncs it. If it fails, the file is
+// removed.
 func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte]) (end trailer, err error) {
 	path := s.generationPath(gen)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

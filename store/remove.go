@@ -12,8 +12,8 @@ import (
 // removeBatch is how many keys one transaction of DeleteRange removes.
 const removeBatch = 4096
 
-// debt is what was removed since the tree was last flattened: Badger keeps
-// tombstones, and what they hide, until a compaction happens to meet both.
+// debt counts removals since the tree was last flattened. Badger keeps tombstones, and the
+// records that they hide, until a compaction happens to meet both.
 type debt struct {
 	sync.Mutex
 	tombstones, bytes uint64

@@ -36,11 +36,10 @@ type current struct {
 	trailer
 }
 
-// WriteSnapshot writes the chunks of generation gen to a file, beside which commits
-// go on. Nothing counts until [Store.FlipSnapshot]: a generation that was written
-// in part is ignored, and removed when gen is written again or a later generation
-// is made current. gen must be above the current generation. A chunk may be reused
-// once chunks is asked for the next.
+// WriteSnapshot writes the chunks of generation gen to a file, beside which commits go on.
+// Nothing counts until [Store.FlipSnapshot]. A generation that was written in part is ignored.
+// It is removed when gen is written again or a later generation is made current. gen must be
+// above the current generation. A chunk may be reused once chunks is asked for the next.
 func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
 	if err := s.writable(); err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
@@ -48,7 +47,7 @@ func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
 	if have := s.generation(); gen <= have {
 		return fmt.Errorf("write snapshot %d: generation %d is current", gen, have)
 	}
-	// The trailer first: what is left is no generation.
+	// The trailer first: the rest is not a generation.
 	if err := s.remove(generationKey(trailerRecord, gen), generationKey(trailerRecord, gen+1)); err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}

@@ -1,11 +1,11 @@
 // Package store keeps opaque records on disk in Badger: atomic commits, ordered
 // scans, and snapshots by generation. It knows nothing of what a record means.
 //
-// What holds after a crash of the process, at any instant: a [Store.Commit] that
-// returned is there, and one that did not is there as a whole or not at all.
-// With [Options.Fsync] the same holds after a power cut. Without it the store
-// syncs every second; a power cut may then lose the last commits, but never one
-// in the middle of others that survived: [Open] detects that ([ErrHole]).
+// This holds after a crash of the process, at any instant. A [Store.Commit] that returned is
+// there. One that did not is there as a whole or not at all. With [Options.Fsync] the same
+// holds after a power cut. Without it the store syncs every second. A power cut may then lose
+// the last commits. It may also lose one before others that survived: [Open] detects that, and
+// fails with [ErrHole].
 package store
 
 import (
@@ -44,8 +44,8 @@ var (
 	ErrTooBig = errors.New("commit is too big")
 	// ErrFormat: the folder holds something that this version cannot read.
 	ErrFormat = errors.New("unknown store format")
-	// ErrEmpty: nothing was written to the folder yet, as when its first writer was
-	// killed while it opened it. Only a read-only Open says so.
+	// ErrEmpty: nothing was written to the folder yet, as when its first writer was killed
+	// while it opened it. Only a read-only Open returns it.
 	ErrEmpty = errors.New("store holds nothing yet")
 	// ErrHole: a power cut lost a commit older than the last one that survived.
 	// The folder must be given up and rebuilt from the input.
@@ -100,7 +100,7 @@ type Store struct {
 	debt   debt
 	counts counters
 
-	syncing sync.Mutex // held for a sync: the next one must not find nothing dirty while it runs
+	syncing sync.Mutex // held for a sync: while it runs, the next one must still find the store dirty
 
 	dirty  atomic.Bool           // something was written since the last sync
 	failed atomic.Pointer[error] // the first failed sync, or [ErrGone]: nothing may be acknowledged after it
@@ -164,10 +164,9 @@ func openWait(dir string, o Options) (*badger.DB, error) {
 	}
 }
 
-// openBadger opens the database once. A process that was killed leaves its log
-// of the last memory table longer than its content, or empty, and Badger refuses
-// that read-only; so such a folder is opened for writing first, which replays the
-// log and writes it out.
+// openBadger opens the database once. A process that was killed leaves its log of the last
+// memory table longer than its content, or empty. Badger refuses that read-only. So such a
+// folder is opened for writing first, which replays the log and writes it out.
 func openBadger(dir string, o Options) (*badger.DB, error) {
 	if err := checkTables(dir, badgerOptions(dir, o)); err != nil {
 		return nil, err
@@ -216,8 +215,8 @@ func hasEmptyLog(dir string) bool {
 	return false
 }
 
-// describeMissing tells a folder that Badger has not got round to filling, by its
-// having no table, from one that is none of ours or damaged.
+// describeMissing tells two kinds of folders apart. One has no table: Badger has not got round
+// to filling it. The other is not ours, or damaged.
 func describeMissing(dir string, missing error) error {
 	files, err := os.ReadDir(dir)
 	if err != nil || !errors.Is(missing, fs.ErrNotExist) {
@@ -245,12 +244,12 @@ func describeOpen(dir string, err error) error {
 	return fmt.Errorf("%w (process %s)", ErrLocked, strings.TrimSpace(string(pid)))
 }
 
-// badgerOptions are chosen for one writer of 0.5 MiB blobs and small records,
-// removed in key order. Badger keeps up to eight allocators of table builders, each
-// as large as the largest table that it was used for, compressed copies included:
-// without compression, and with these sizes, at most 90 MB each, not 250 (v4.9.6). Blocks
-// that are not compressed need no cache, being mapped. Values up to 1 MiB stay in the tree, out of the value
-// log, which has lost values in the past (Badger issues 1991 and 2000).
+// badgerOptions are chosen for one writer of 0.5 MiB blobs and small records, removed in key
+// order. Badger keeps up to eight allocators of table builders. Each is as large as the largest
+// table that it was used for, compressed copies included. Without compression, and with these
+// sizes, that is at most 90 MB each, not 250 (v4.9.6). Blocks that are not compressed need no
+// cache, being mapped. Values up to 1 MiB stay in the tree, out of the value log, which has
+// lost values in the past (Badger issues 1991 and 2000).
 func badgerOptions(dir string, o Options) badger.Options {
 	if o.InMemory {
 		dir = "" // Badger wants none then
@@ -312,7 +311,8 @@ func (s *Store) writable() error {
 // why.
 func (s *Store) Broken() <-chan struct{} { return s.broken }
 
-// Failure is what the store failed with for good, a failed sync or [ErrGone]; nil while it works.
+// Failure is the error by which the store failed for good, a failed sync or [ErrGone]; nil
+// while it works.
 func (s *Store) Failure() error {
 	if err := s.failed.Load(); err != nil {
 		return *err

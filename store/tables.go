@@ -12,10 +12,10 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 )
 
-// checkTables says which table of the manifest has a footer that names more bytes than the file has.
-// Badger v4.9.6 panics on one, in a goroutine of its own, and takes the process with it; whatever else
-// is wrong it returns as an error. Files that the manifest does not name are what a killed process
-// left: Badger removes them.
+// checkTables says which table of the manifest has a footer that names more bytes than the file
+// has. Badger v4.9.6 panics on one, in a goroutine of its own, and takes the process with it.
+// It returns any other fault as an error. A killed process leaves files that the manifest does
+// not name: Badger removes them.
 func checkTables(dir string, o badger.Options) error {
 	file, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
 	if err != nil {

@@ -15,9 +15,9 @@ const (
 	gcEvery      = time.Hour
 	flattenEvery = time.Minute // how often the debt is looked at
 
-	// The tree is flattened when this much was removed since the last time:
-	// enough tombstones that a scan over them is felt (about 100 ms), or more dead
-	// bytes than a small disk should carry.
+	// The tree is flattened when this much was removed since the last time. That is enough
+	// tombstones that a scan over them is felt (about 100 ms), or more dead bytes than a small
+	// disk should carry.
 	flattenTombstones = 200_000
 	flattenBytes      = 256 << 20
 )
@@ -164,9 +164,9 @@ func (s *Store) collectValueLog() error {
 	return ErrClosed
 }
 
-// flattenIfDue rewrites the tree when much of it is dead: records that come and
-// go in key order leave tombstones and old values in the lowest level that no
-// compaction picks up by itself (Badger issue 2329).
+// flattenIfDue rewrites the tree when much of it is dead. Records that come and go in key order
+// leave tombstones and old values in the lowest level. No compaction picks them up by itself
+// (Badger issue 2329).
 func (s *Store) flattenIfDue() error {
 	s.debt.Lock()
 	tombstones, bytes := s.debt.tombstones, s.debt.bytes
@@ -177,9 +177,8 @@ func (s *Store) flattenIfDue() error {
 	return s.flatten(tombstones, bytes)
 }
 
-// flatten rewrites the tree and pays off the debt that was there before. What
-// lies only in the topmost level, at most five memory tables' worth, stays until
-// Badger moves it down.
+// flatten rewrites the tree and pays off the debt that was there before. Records only in the
+// topmost level, at most five memory tables' worth, stay until Badger moves them down.
 func (s *Store) flatten(tombstones, bytes uint64) error {
 	if err := s.db.Flatten(1); err != nil {
 		return err

@@ -75,9 +75,9 @@ func (h *History) around(c int32) []bool {
 	return in
 }
 
-// core leaves out some transactions, and at last one after the other, as long as there is no
-// order. nil when there may be one from the beginning, all for nil, and when left, in steps,
-// is used up.
+// core leaves out some transactions, and at last one after the other, while there is no order.
+// in nil stands for all. It returns nil when there may be an order from the beginning, and when
+// left, in steps, is used up.
 func (h *History) core(l Level, in []bool, left *int) *Core {
 	if in == nil {
 		in = make([]bool, len(h.txns))
@@ -131,9 +131,9 @@ func (h *History) Refutes(c *Core, l Level) bool {
 	return v == Impossible
 }
 
-// Torn says whether one of the transactions appended to a list twice: a read that shows a
-// part of that is none of a committed state, and yet no dependency says so. What is
-// Impossible at monotonic atomic view and below may be so for that alone.
+// Torn says whether one of the transactions appended to a list twice. A read that shows a part
+// of that is not of a committed state, and yet no dependency shows it. Monotonic atomic view
+// and below may be Impossible for that alone.
 func (h *History) Torn(c *Core) bool {
 	for _, i := range c.Txns {
 		for _, w := range h.txns[i].writes {

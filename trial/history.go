@@ -8,8 +8,8 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// History is what transactions did, by cell: a register, a counter, a list, or an element of
-// a set.
+// History holds the operations of transactions, by cell: a register, a counter, a list, or an
+// element of a set.
 type History struct {
 	txns  []txn
 	cells []cell
@@ -45,6 +45,7 @@ type txn struct {
 	ends   bool // its outcome is known, so that others follow from its end
 	sights []sight
 	writes []write
+	passed []write // what it wrote over itself, of registers
 	// wrong says that it does not read what it wrote, which is against all levels from
 	// monotonic atomic view on.
 	wrong      bool
@@ -55,12 +56,13 @@ type txn struct {
 	start, end int64
 }
 
-// sight is what an operation saw of a cell that others left.
+// sight is an operation's view of a cell, as others left it.
 type sight struct {
 	op, cell int32
 	how      how
 	value    int32   // of a register
 	elems    []int32 // of a list
+	own      []int32 // of a list, behind elems: what the transaction had appended itself
 	sum      int64   // of a counter
 	first    bool    // the transaction had not read the cell before
 	over     bool    // first, and it changes the cell afterwards
@@ -76,7 +78,7 @@ const (
 	misread // a list, otherwise than the transaction had written it: only who appended the others is known
 )
 
-// write is what a transaction leaves in a cell.
+// write is the effect that a transaction leaves in a cell.
 type write struct {
 	cell  int32
 	value int32   // of a register
@@ -86,15 +88,15 @@ type write struct {
 
 var errOdd = errors.New("trial: a key is used as two kinds, or an operation is of none that is tried")
 
-// Input is what [Read] reads.
+// Input is the input of [Read].
 type Input struct {
 	Records []event.Record
 	Maybe   []bool // by record: nobody observed it, and its outcome is unknown
 	Drift   int64  // ns that clocks may be apart
 	Rows    bool   // a row that was deleted, and one that was inserted at its key, are two
-	// Counts says whether what a record's transaction, by its index, read of a key tells anything:
-	// whether all that it can be of are among the records; that it was not some value never does.
-	// nil: all does. Only [History.Core] asks.
+	// Counts says whether a transaction's read of a key proves anything, by the record's index.
+	// All possible sources of the read must be among the records. A read that only excludes
+	// some value never counts. nil: all count. Only [History.Core] asks.
 	Counts func(record int, key string) bool
 	// Deleted says whether one who is not among the records may have deleted a row at the key. nil:
 	// nobody. Only [History.Core] asks.
@@ -148,17 +150,9 @@ func Read(in *Input) (*History, error) {
 		}
 		h.txns = append(h.txns, x)
 	}
-	appended := map[[2]int32]bool{}
 	for i := range h.txns {
-		t := &h.txns[i]
-		for _, w := range t.writes {
+		for _, w := range h.txns[i].writes {
 			h.cells[w.cell].writers = append(h.cells[w.cell].writers, int32(i))
-			for _, e := range w.elems {
-				if appended[[2]int32{w.cell, e}] {
-					return nil, errOdd // a client that tried again, perhaps: which append a read shows is not known
-				}
-				appended[[2]int32{w.cell, e}] = true
-			}
 		}
 	}
 	return h, nil
@@ -176,7 +170,7 @@ func (h *History) appendsOf(t *event.Record, kinds map[string]kind) map[int32][]
 	return all
 }
 
-// kindOf is what o says of its key's kind.
+// kindOf is the kind of o's key, as o tells it.
 func kindOf(o *event.RecordOp) (k kind, known bool) {
 	switch {
 	case o.Kind == event.Range:
@@ -294,7 +288,10 @@ func (r *reading) write(w write) {
 	}
 	r.local[w.cell] = w
 	for i := range r.t.writes {
-		if r.t.writes[i].cell == w.cell {
+		if x := r.t.writes[i]; x.cell == w.cell {
+			if x.value != 0 && x.value != w.value {
+				r.t.passed = append(r.t.passed, x)
+			}
 			r.t.writes[i] = w
 		}
 	}
@@ -305,8 +302,7 @@ func (r *reading) write(w write) {
 	}
 }
 
-// see takes what was seen of a register or an element, unless it is what the transaction
-// wrote itself.
+// see takes the view of a register or an element, unless the transaction wrote it itself.
 func (r *reading) see(s sight) {
 	if s.how == showed && s.value == 0 && r.silent {
 		return
@@ -429,7 +425,7 @@ func (r *reading) readList(at int32, o *event.RecordOp) {
 		r.others(at, c, elems)
 		return
 	}
-	r.add(sight{op: at, cell: c, how: showedList, elems: elems[:n]})
+	r.add(sight{op: at, cell: c, how: showedList, elems: elems[:n], own: own})
 }
 
 // others notes what a list shows that was misread: that those who appended the other

@@ -1,7 +1,7 @@
 package trial
 
-// Base is a consistency model without sessions and time, from weak to strong. The numbers
-// are those of isolation.Base.
+// Base is a consistency model without sessions and time, from weak to strong. The numbers are
+// the same as in isolation.Base.
 type Base uint8
 
 const (

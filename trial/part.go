@@ -19,7 +19,7 @@ func (h *History) whole() *part {
 	return p
 }
 
-// part is that of the transactions that in has, all for nil.
+// part is the part with the transactions that in has, all for nil.
 func (h *History) part(in []bool) *part {
 	p := &part{h: h, readers: make([][]int32, len(h.cells)), writers: make([]int32, len(h.cells))}
 	for i := range h.txns {
@@ -60,8 +60,8 @@ func (h *History) part(in []bool) *part {
 	return p
 }
 
-// deletedOutside are the registers that one deletes who is not in the part, or not among the
-// records: whatever the others write there, that one may have deleted the row between.
+// deletedOutside are the registers with a deleter outside the part, or without a record. It may
+// have deleted the row between any writes of the others.
 func (h *History) deletedOutside(in []bool) []bool {
 	all := make([]bool, len(h.cells))
 	for c := range h.cells {
@@ -75,7 +75,7 @@ func (h *History) deletedOutside(in []bool) []bool {
 	return all
 }
 
-// rows are the names of the keys of which that is so, where two of the part write.
+// rows are the names of such keys, where two of the part write.
 func (p *part) rows() (keys []string) {
 	for c, begins := range p.begins {
 		if begins && p.writers[c] > 1 {
@@ -98,11 +98,34 @@ func (h *History) tells(s *sight, i int32, in []bool) bool {
 	if h.counts != nil && (s.how == another || !h.counts(int(i), h.cells[s.cell].name)) {
 		return false
 	}
+	if (s.how == misread || s.how == showedList) && h.appendedOutside(s, in) {
+		return false
+	}
 	return s.how == misread || h.decided(s, i, in)
 }
 
-// decided says whether all that the sight of transaction i can be of are in the part. What nobody
-// left is not told here.
+// appendedOutside says whether an element that the sight shows was appended in the part, and by
+// others too, as by a client that tried again. It is not known whose append is shown.
+func (h *History) appendedOutside(s *sight, in []bool) bool {
+	inside, outside := map[int32]bool{}, map[int32]bool{}
+	for _, i := range h.cells[s.cell].writers {
+		of := outside
+		if in[i] {
+			of = inside
+		}
+		for _, w := range h.txns[i].writes {
+			for _, e := range w.elems {
+				if w.cell == s.cell {
+					of[e] = true
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(s.elems, func(e int32) bool { return inside[e] && outside[e] })
+}
+
+// decided says whether all possible sources of transaction i's sight are in the part. A value
+// without a writer is told elsewhere. One that others wrote, and wrote over, is told here.
 func (h *History) decided(s *sight, i int32, in []bool) bool {
 	some := false
 	for _, w := range h.cells[s.cell].writers {
@@ -117,10 +140,7 @@ func (h *History) decided(s *sight, i int32, in []bool) bool {
 				return false
 			}
 		default:
-			for _, x := range h.txns[w].writes {
-				if x.cell != s.cell || x.value != s.value {
-					continue
-				}
+			if t := &h.txns[w]; t.leaves(s.cell, s.value) || t.passes(s.cell, s.value) {
 				if some = true; !in[w] {
 					return false
 				}

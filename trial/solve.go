@@ -1,6 +1,6 @@
 package trial
 
-// Verdict is what trying has shown.
+// Verdict is the result of trying.
 type Verdict uint8
 
 const (
@@ -9,7 +9,7 @@ const (
 	Impossible                // none does
 )
 
-// maxPasts bounds the transactions of which pasts are kept.
+// maxPasts bounds the transactions whose pasts are kept.
 const maxPasts = 64
 
 // search is one over the orders of a part.
@@ -64,7 +64,7 @@ func (p *part) solve(l Level, budget int) (Verdict, int) {
 	return Impossible, s.budget
 }
 
-// orderKnown finds who comes before whom whatever they read. O(n^2).
+// orderKnown finds the order of transactions that holds whatever they read. O(n^2).
 func (s *search) orderKnown() {
 	n := len(s.p.of)
 	s.before, s.behind = make([][]int32, n), make([]uint64, n)

@@ -1,8 +1,8 @@
 package trial
 
-// putState places the transaction at the end of the order, if it has read one state: under
-// serializability that of its own place, under snapshot isolation one since which nobody
-// changed what it changes.
+// putState places the transaction at the end of the order, if it has read one state. Under
+// serializability it is the state at its own place. Under snapshot isolation nobody may have
+// changed, since that state, what it changes.
 func (s *search) putState(at int) bool {
 	place := int32(len(s.order))
 	earliest := int32(0)
@@ -48,9 +48,10 @@ func (s *search) readsState(at int, q int32) bool {
 	return true
 }
 
-// conflicts says whether both change a cell. Where a row is not its key, one that inserts a
-// row where none is does not conflict with who deleted the one before, nor with who wrote what
-// one outside of the part may have deleted.
+// conflicts says whether both change a cell. Where a row is not its key, take a transaction
+// that inserts a row where there is none. It does not conflict with the deleter of the row
+// before. It does not conflict either with the writer of a row that one outside of the part may
+// have deleted.
 func (s *search) conflicts(at int, other int32) bool {
 	for _, w := range s.txn(at).writes {
 		if s.p.h.rows && w.value != 0 && s.p.h.cells[w.cell].kind == register &&

@@ -91,14 +91,35 @@ func TestLong(t *testing.T) {
 // TestOdd: what is not tried.
 func TestOdd(t *testing.T) {
 	for name, ops := range map[string][]event.RecordOp{
-		"two kinds":        {writeOf("x", "1"), {Kind: event.Append, Key: "x", Value: "1"}},
-		"a version":        {{Kind: event.Write, Key: "x", Value: "1", Version: "7"}},
-		"an element twice": {{Kind: event.Append, Key: "x", Value: "1"}, {Kind: event.Append, Key: "x", Value: "1"}},
-		"no integer":       {{Kind: event.Inc, Key: "c", Value: "1.5"}},
+		"two kinds":  {writeOf("x", "1"), {Kind: event.Append, Key: "x", Value: "1"}},
+		"a version":  {{Kind: event.Write, Key: "x", Value: "1", Version: "7"}},
+		"no integer": {{Kind: event.Inc, Key: "c", Value: "1.5"}},
 	} {
 		if _, err := Read(&Input{Records: []event.Record{{Status: event.Committed, Ops: ops}}, Maybe: []bool{false}}); err == nil {
 			t.Errorf("%s was taken", name)
 		}
+	}
+}
+
+// TestAppendedAgain: where an element was appended twice, a part says nothing of who saw it, unless it
+// has both who did.
+func TestAppendedAgain(t *testing.T) {
+	app := func(e string) event.RecordOp { return event.RecordOp{Kind: event.Append, Key: "l", Value: e} }
+	shows := func(elems ...string) event.RecordOp {
+		return event.RecordOp{Kind: event.Read, Key: "l", Flags: event.IsArray, Elems: elems}
+	}
+	h := historyOf(t,
+		[]event.RecordOp{app("1"), writeOf("y", "1")},
+		[]event.RecordOp{app("1")},
+		[]event.RecordOp{shows("1"), readOf("y", "")},
+		[]event.RecordOp{shows("1", "1"), readOf("y", "")},
+	)
+	level := Level{Base: serializable}
+	if h.Refutes(&Core{Txns: []int{0, 2}}, level) || h.Refutes(&Core{Txns: []int{0, 1, 2}}, level) {
+		t.Error("what may be of another one refutes an order")
+	}
+	if !h.Refutes(&Core{Txns: []int{0, 1, 3}}, level) {
+		t.Error("both are shown, and there is an order")
 	}
 }
 

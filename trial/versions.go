@@ -2,8 +2,8 @@ package trial
 
 import "slices"
 
-// putVersions places the transaction at the end of the order of a level below prefix, if each
-// of its reads can be of a version that is there.
+// putVersions places the transaction at the end of the order of a level below prefix. Each of
+// its reads must be of a version that is there.
 func (s *search) putVersions(at int) bool {
 	if s.level.Base <= readCommitted {
 		for i := range s.p.sights[at] {
@@ -53,27 +53,41 @@ func (s *search) anyLeftOut() bool {
 	return false
 }
 
-// showsLeftOut says whether the sight shows what one left that is not placed and need not
-// have taken effect.
+// showsLeftOut says whether the sight shows a write of an unplaced transaction that may not
+// have taken effect, and nobody else left it.
 func (s *search) showsLeftOut(x *sight) bool {
-	if x.how == showed && x.value == 0 || x.how == another || x.how == showedSum {
+	shown := x.elems
+	switch {
+	case x.how == showed && x.value != 0:
+		shown = []int32{x.value}
+	case x.how != showedList && x.how != misread:
 		return false
 	}
-	for at := range s.placed {
-		t := s.txn(at)
-		if !t.maybe || s.placed[at] {
-			continue
+	for _, e := range shown {
+		out, left := false, false
+		for at := range s.placed {
+			if t := s.txn(at); t.leaves(x.cell, e) {
+				left = left || s.placed[at]
+				out = out || t.maybe && !s.placed[at]
+			}
 		}
-		for _, w := range t.writes {
-			if w.cell != x.cell {
-				continue
-			}
-			if x.how == showed && w.value == x.value || (x.how == showedList || x.how == misread) && slices.ContainsFunc(w.elems, func(e int32) bool { return slices.Contains(x.elems, e) }) {
-				return true
-			}
+		if out && !left {
+			return true
 		}
 	}
 	return false
+}
+
+// leaves says whether t writes the value to the cell, or appends it there.
+func (t *txn) leaves(cell, value int32) bool {
+	return slices.ContainsFunc(t.writes, func(w write) bool {
+		return w.cell == cell && (w.value == value || slices.Contains(w.elems, value))
+	})
+}
+
+// passes says whether t writes the value to the register, and over it.
+func (t *txn) passes(cell, value int32) bool {
+	return slices.ContainsFunc(t.passed, func(w write) bool { return w.cell == cell && w.value == value })
 }
 
 // anotherLeaves says whether another transaction of the part leaves what the sight shows.
@@ -128,8 +142,8 @@ func (s *search) from(x *sight, of int32) (places uint64) {
 	return places
 }
 
-// pastOf is what is in the past of the transaction, whose reads are of these versions; ok is
-// false if one of them misses something of it (Biswas and Enea, figures 2a to 2c).
+// pastOf is the past of the transaction, whose reads are of these versions. ok is false if one
+// of them misses a write of the past (Biswas and Enea, figures 2a to 2c).
 func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool) {
 	sights := s.p.sights[at]
 	past = behind
@@ -162,8 +176,9 @@ func (s *search) pastOf(at int, behind uint64, of []int32) (past uint64, ok bool
 	return past, true
 }
 
-// listsGrow says whether each first read of a list shows a beginning of what it becomes, as
-// far as it shows what somebody left.
+// listsGrow says whether each first read of a list shows a beginning of its final state, as far
+// as it shows elements that somebody left. It must show no element more often than it was
+// appended.
 func (s *search) listsGrow() bool {
 	for at := range s.placed {
 		if !s.placed[at] {
@@ -174,22 +189,26 @@ func (s *search) listsGrow() bool {
 			if x.how != showedList || !x.first {
 				continue
 			}
-			all, n := s.cells[x.cell].elems, 0
-			for _, w := range s.txn(at).writes {
-				if w.cell == x.cell && slices.ContainsFunc(w.elems, func(e int32) bool { return slices.Contains(x.elems, e) }) {
-					return false // its own, twice, or before it was made
-				}
+			all := s.cells[x.cell].elems
+			shown := slices.DeleteFunc(slices.Clone(x.elems), func(e int32) bool { return !slices.Contains(all, e) })
+			if len(shown) > len(all) || !slices.Equal(shown, all[:len(shown)]) {
+				return false
 			}
-			for _, e := range x.elems {
-				if !slices.Contains(all, e) {
-					continue
-				}
-				if n == len(all) || all[n] != e {
+			for _, e := range x.own {
+				if count(shown, e)+count(x.own, e) > count(all, e) {
 					return false
 				}
-				n++
 			}
 		}
 	}
 	return true
+}
+
+func count(elems []int32, e int32) (n int) {
+	for _, x := range elems {
+		if x == e {
+			n++
+		}
+	}
+	return n
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/isowatch/isowatch/trial"
 )
 
-// A read of nothing is of the initial state or of a delete. Where no order was found in which it
-// is of what the last one left, the transactions that wrote its key are tried by themselves, in all
-// orders (docs/proofs.md, section 3, *Trying orders*): as long as all deletes of the key are in
-// memory, that shows what no order explains. It is looked at before the first of them leave.
+// An empty read is of the initial state or of a delete. It should be of the state that the last
+// one left. An order with this may not have been found. Then the transactions that wrote its
+// key are tried by themselves, in all orders (docs/proofs.md, section 3, *Trying orders*).
+// While all deletes of the key are in memory, that shows reads that no order explains. They are
+// looked at before the first of them leaves.
 
 // absentRead is a read of nothing that an order does not fit.
 type absentRead struct{ reader, version uint32 }
@@ -95,9 +96,9 @@ func (o *core) byArrival(txns []uint32) {
 	})
 }
 
-// tellingReads says which reads of txns count where nobody else is looked at: those of the key, if
-// none of those who may have left the value was let go, and of registers of which the one writer is
-// among them. f rests on these versions.
+// tellingReads says which reads of txns count where nobody else is looked at. Reads of the key
+// count if no possible writer of the value was let go. Reads of other registers count if the
+// one writer is among txns. f rests on these versions.
 func (o *core) tellingReads(f *openFinding, txns []uint32, key string) func(at int, key string) bool {
 	type read struct {
 		at  int

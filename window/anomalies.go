@@ -154,8 +154,8 @@ func (h *finder) unattributed(a *infer.Anomaly) {
 	h.publish(f, isolation.NameOf(a.Kind), &w)
 }
 
-// keyClass is what keys of one table or kind share: the part before the first
-// separator, or what is left of the key without its digits.
+// keyClass is the part that keys of one table or kind share. It is the part before the first
+// separator, or the key without its digits.
 func keyClass(key string) string {
 	if i := strings.IndexAny(key, ":/|#"); i > 0 {
 		return isolation.Cut(key[:i], maxArgument)

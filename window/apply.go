@@ -9,16 +9,16 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// apply takes over what inference gave: first what no longer holds, then new
-// vertices, ranked with their edges known, then the edges, then what inference
-// found by itself.
+// apply takes over the results of inference. First come edges that no longer hold, then new
+// vertices, ranked with their edges known. Then come the edges, then the anomalies that
+// inference found by itself.
 func (m *Machine) apply() {
 	o := &m.out
 	m.Counters.OtherRows += o.OtherRows
 	if len(o.Edges) > edgeBudgetPerTxn {
 		m.keepToEdgeBudget()
 	}
-	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Ambiguous)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 {
+	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Ambiguous)|len(o.Parted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)
 			if m.saturated.on {
@@ -30,13 +30,14 @@ func (m *Machine) apply() {
 		}
 		return
 	}
-	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Deletions)|len(o.Anomalies) != 0
+	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Parted)|len(o.Deletions)|len(o.Anomalies) != 0
 	switch m.reports.cause = causeRecord; {
 	case m.infer.Signed(m.noteRepeating):
 		m.reports.cause = causeRepetition
 	case len(o.Replaced) > 0:
 		m.reports.cause = causeOutcome
 	}
+	m.takeBackEdges(o)
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)
 	for _, n := range o.Gone {
 		m.finder.removeVertex(n)
@@ -69,7 +70,10 @@ func (m *Machine) apply() {
 		m.finder.supply(v)
 	}
 	for _, v := range o.Ambiguous {
-		m.retract(v)
+		m.retract(v, false)
+	}
+	for _, v := range o.Parted {
+		m.retract(v, true)
 	}
 	m.finder.retrySetAside()
 	for i := range o.Anomalies {
@@ -120,7 +124,7 @@ var (
 	_ [unsafe.Offsetof(infer.Edge{}.Witness)]byte = [unsafe.Offsetof(incremental.Arc{}.Note) + 4]byte{}
 )
 
-// convert makes m.edges of those of es that some view follows.
+// convert makes m.edges of the edges of es that some view follows.
 func (m *Machine) convert(es []infer.Edge) {
 	if cap(m.edges) < len(es) {
 		m.edges = make([]incremental.Edge, 2*len(es))
@@ -143,9 +147,9 @@ func (m *Machine) convert(es []infer.Edge) {
 	m.edges = into[:k]
 }
 
-// rereadAs is the label of what a transaction saw of a key when it had seen another version
-// of it. One that asked for less than read atomic may, so that the levels from there on do
-// not fall with it, and need it as any other read.
+// rereadAs is the label of a second read: a transaction saw a key when it had seen another
+// version of it. A transaction that asked for less than read atomic may do that. So the levels
+// from there on do not fall with it, and need it as any other read.
 func (a *asking) rereadAs(e *infer.Edge) infer.Label {
 	switch asked := a.askedBy(e.To); {
 	case asked == isolation.ReadUncommitted:
@@ -205,11 +209,11 @@ func (h *finder) insert(e *incremental.Edge, in incremental.Views) {
 	}
 }
 
-// viewsOf are the views in which e constrains: in the encoding of a level, a
-// transaction that asked for less gives no anti-dependency, and one that asked
-// for read-uncommitted takes no read dependency in (Adya's mixing-correct
-// histories). Where conflicts are tracked among serializable transactions only, nobody is
-// promised to come before one that asked for less, or who did not replace what was read.
+// viewsOf are the views in which e constrains. In the encoding of a level, a transaction that
+// asked for less gives no anti-dependency. One that asked for read-uncommitted takes no read
+// dependency in (Adya's mixing-correct histories). Conflicts may be tracked among serializable
+// transactions only. Then nobody is promised to come before a transaction that asked for less,
+// or that did not replace what was read.
 //
 // It is asked about where it counts: see counts.
 func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
@@ -249,7 +253,7 @@ func (a *asking) followed(e *incremental.Edge, b isolation.Base) bool {
 	return b.Follows(&t, a.infer.Key(e.Note[0]))
 }
 
-// apartAt says whether the base is cursor stability, and rows are told apart: then only a divergence
+// apartAt says whether the base is cursor stability and rows are told apart. Then only a divergence
 // shows a lost update, and snapshot isolation decides the rest.
 func (a *asking) apartAt(b isolation.Base) bool {
 	return a.cfg.Rules.Rows && b == isolation.CursorStability
@@ -287,8 +291,8 @@ func (h *finder) removeVertex(n uint32) {
 	h.graph.Free(v)
 }
 
-// showAnew lets the read of another transaction show the orders that one did which does
-// not count any more. What was told with that one's record is told again.
+// showAnew lets the read of another transaction show the orders that a transaction showed which
+// does not count any more. Findings told with its record are told again.
 func (h *finder) showAnew(x infer.Shown) {
 	v := incremental.Vertex(x.Writer)
 	if !h.graph.Known(v) {
@@ -309,7 +313,7 @@ func (h *finder) showAnew(x infer.Shown) {
 func (h *finder) kill(k infer.Kill) {
 	value := h.infer.ValueKey(k.Version)
 	for _, f := range slices.Clone(h.reports.open.list) {
-		if k.Order || f.closed {
+		if k.Order || f.closed || k.Deleted && f.solid {
 			continue
 		}
 		if value != 0 && slices.Contains(f.rests, value) {
@@ -325,6 +329,9 @@ func (h *finder) kill(k infer.Kill) {
 	}
 	hit := func(id incremental.EdgeID) {
 		if e := h.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) {
+			if k.Deleted {
+				h.spare(id)
+			}
 			h.removeEdge(id)
 		}
 	}
@@ -336,7 +343,16 @@ func (h *finder) kill(k infer.Kill) {
 	}
 }
 
-// withdrawDoomed takes back the findings of which an edge no longer holds.
+// spare takes the edge from findings that stand whoever deletes, and lets them stay.
+func (h *finder) spare(id incremental.EdgeID) {
+	h.reports.open.forEach(uint32(h.graph.Edge(id).From), func(f *openFinding) {
+		if f.solid {
+			f.edges = slices.DeleteFunc(f.edges, func(e incremental.EdgeID) bool { return e == id })
+		}
+	})
+}
+
+// withdrawDoomed takes back findings with an edge that no longer holds.
 func (h *finder) withdrawDoomed() {
 	for _, f := range h.doomed {
 		h.withdraw(f)

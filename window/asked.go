@@ -12,8 +12,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// What transactions asked for themselves (`isolation` in their records) promises them that
-// much and no more, unless the contract says isolation=ignore.
+// Transactions may ask for a level (`isolation` in their records). They are promised this level
+// and no more, unless the contract says isolation=ignore.
 
 // baseAsked is the level that the name stands for, 0 if it stands for none or is not to be
 // looked at.
@@ -47,10 +47,11 @@ func (h *finder) ask(n uint32, b *event.Batch, t *event.Txn, end int64) {
 	h.asking.asManyMeanings = h.asking.asManyMeanings || h.cfg.Product == "" && isolation.Ambiguous(name)
 }
 
-// untracked says of an anti-dependency whether conflicts are tracked among serializable
-// transactions only, and this may be none of those: who it leads to asked for less, or did not
-// replace what was read. Of a list that is not known while another append may stand between, of
-// somebody who asked for less or has no record (docs/proofs.md, section 12).
+// untracked is for conflicts that are tracked among serializable transactions only. It says
+// whether an anti-dependency may not be tracked. Then the transaction that it leads to asked
+// for less, or did not replace what was read. For a list that is not known while another append
+// may stand between. The writer of that append asked for less or has no record (docs/proofs.md,
+// section 12).
 func (a *asking) untracked(e *incremental.Edge) bool {
 	if !a.cfg.Rules.Tracked {
 		return false
@@ -84,9 +85,9 @@ func (a *asking) isMixed() bool {
 	return false
 }
 
-// loseTrack takes from the serializable orders what is not tracked any more: some ask for less now,
-// or the settings have changed. Findings that rest on it fall, and what the edges show elsewhere is
-// told anew. O(edges), once.
+// loseTrack takes from the serializable orders the edges that are not tracked any more: some
+// transactions ask for less now, or the settings have changed. Findings that rest on them fall.
+// Contradictions of the edges at other levels are told again. O(edges), once.
 func (h *finder) loseTrack() {
 	was := h.asking.losing
 	if h.asking.losing = h.asking.losesTrack(); was || !h.asking.losing {

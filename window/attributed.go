@@ -1,7 +1,7 @@
 package window
 
-// Unattributed is a key of which the transaction read what has not one known writer;
-// some is false when there is none, and known when the transaction has not retired.
+// Unattributed is a key where the transaction read a value without exactly one known writer.
+// some is false when there is no such key. known says that the transaction has not retired.
 func (m *Machine) Unattributed(epoch, id string) (key string, some, known bool) {
 	n := m.infer.WithID(id, epoch)
 	if n == 0 || m.infer.HasRetired(n) {

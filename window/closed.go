@@ -7,20 +7,21 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Under sessions=closed every transaction is of a session that the contract lists. What
-// rests on absence then waits only until each of them is known to have gone on: until one of
-// its transactions began behind all that matters, and the watermark has passed that. A
-// session is sequential, so whoever of it began before has ended by then, and its record has
-// come. A session that was never seen, or of which a member is missing by its seq, shows
-// nothing; neither does any once a transaction of another session, or of none, has come.
+// Under sessions=closed every transaction is of a session that the contract lists. A finding
+// that rests on absence then waits until each of these sessions is known to have gone on. One
+// of its transactions began behind all that matters, and the watermark has passed that begin. A
+// session is sequential. So a transaction of it that began before has ended by then, and its
+// record has come. No conclusion follows from a session that was never seen. The same holds for
+// one with a member missing by its seq. Once a transaction of another session, or without a
+// session, has come, no session shows anything.
 
-// maxBegins bounds the begins that are kept of one session, ahead of the watermark, and the
-// members that are kept by seq behind one that has not come.
+// maxBegins bounds the begins that are kept of one session, ahead of the watermark. It also
+// bounds the members that are kept by seq behind one that has not come.
 const maxBegins = 64
 
 // closedSessions are the listed sessions. nil: none are listed.
 type closedSessions struct {
-	Broken bool // a transaction of none of them came
+	Broken bool // a transaction of no such session came
 	List   []closedSession
 	at     map[string]int
 }

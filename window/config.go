@@ -11,8 +11,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// Contract is what a source's operator declares about its capture: what the
-// absence of a record proves depends on it. The zero Contract promises least.
+// Contract is the declaration of a source's operator about its capture. It decides what the
+// absence of a record proves. The zero Contract promises least.
 type Contract struct {
 	Complete           bool          // capture: complete
 	Existing           bool          // start: existing
@@ -28,12 +28,12 @@ type Contract struct {
 	Begins             bool          // begins: recorded; a transaction's begin record is sent when it begins
 	ClosedSessions     bool          // sessions: closed; every transaction is of one of Config.Sessions
 	ClockDrift         time.Duration // between any two clients, and between them and the monitor
-	// Settled, with Existing: what was there was there before every transaction, as in a
-	// history that is recorded from its first transaction on, but not what was put there first.
+	// Settled, with Existing: the data that existed were there before every transaction. So it
+	// is in a history that is recorded from its first transaction on, without the initial load.
 	Settled bool
 }
 
-// String is the contract as it is declared, but for what a machine does not know of it.
+// String is the contract as it is declared, without the keys that a machine does not know.
 func (c Contract) String() string {
 	text := func(is bool, no, yes string) string {
 		if is {
@@ -59,7 +59,7 @@ func (c Contract) identity() string {
 	return "unique"
 }
 
-// Config is what a machine needs to know. [Config.WithDefaults] fills zeros.
+// Config is the configuration of a machine. [Config.WithDefaults] fills zeros.
 type Config struct {
 	Source string
 	Levels []isolation.Level // watched; default isolation.Watched
@@ -73,10 +73,10 @@ type Config struct {
 	// Product is the database's, for the SQL names of levels that transactions ask
 	// for; "" if it is not known.
 	Product string
-	// Setting is what Expect was named by, such as postgresql/repeatable-read: findings name
-	// causes that are likely there. "" if Expect was named as a level.
+	// Setting is the setting that named Expect, such as postgresql/repeatable-read: findings
+	// name causes that are likely there. "" if Expect was named as a level.
 	Setting string
-	// Rules are what the product does at the setting that Expect was named by.
+	// Rules are the product's rules at the setting that named Expect.
 	Rules    isolation.Rules
 	Contract Contract
 	// Patterns are named ones of keys, under value-identity: observed.
@@ -99,9 +99,8 @@ type Config struct {
 	Idle       time.Duration // a partition that is silent for longer holds nothing back; default 10 s
 	Pane       time.Duration // default 10 s
 	LiveCap    int           // live transactions; default 1,000,000
-	// KeyCap is how many keys, and how many sessions, stay in memory when they have
-	// gone cold; beyond it they go out in Effects.Puts, and a driver must answer
-	// Needs. 0 keeps all.
+	// KeyCap is how many keys, and how many sessions, stay in memory when they have gone cold.
+	// Beyond it they go out in Effects.Puts, and a driver must answer Needs. 0 keeps all.
 	KeyCap int
 	// Clamp bounds event times by the tick plus the clock drift. Off for whole
 	// histories.
@@ -116,8 +115,8 @@ type Config struct {
 	// SearchBudget is how many edges a search for a witness may look at; 0 is
 	// the default of isolation.Searcher.
 	SearchBudget int
-	// Verify says why a witness is no contradiction; what it refuses is not reported. nil is
-	// [verify.Verify].
+	// Verify says why a witness is not a contradiction; a finding that it refuses is not
+	// reported. nil is [verify.Verify].
 	Verify func(*finding.Witness) error `json:"-"`
 	// Deciding, unless nil, is told of each level at which an order is searched for: that may take long.
 	Deciding func(isolation.Level) `json:"-"`
@@ -205,14 +204,15 @@ func (c *Config) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// Config is what the machine works with now.
+// Config is the machine's present configuration.
 func (m *Machine) Config() Config { return m.cfg }
 
 // Following is the configuration that c gives when it follows the machine's own,
 // in the middle of a stream, with its defaults filled in.
 //
-// Panes keep their length, since they are found by it. The contract can only become weaker: it speaks of all
-// records, and what the beginning did not promise is not true of the whole.
+// Panes keep their length, since they are found by it. The contract can only become weaker. It
+// speaks of all records, and a promise that was missing at the beginning does not hold for the
+// whole.
 func (m *Machine) Following(c Config) (Config, error) {
 	c = c.WithDefaults()
 	c.Source, c.Pane = m.cfg.Source, m.cfg.Pane
@@ -260,7 +260,7 @@ func (m *Machine) Configure(c Config) error {
 	return nil
 }
 
-// inferOptions are those of the machine's inference.
+// inferOptions are the options of the machine's inference.
 func (f *saturated) inferOptions() infer.Options {
 	o := f.cfg.inferOptions()
 	o.Linear = slices.Contains(f.levelChanges.watched, linearizable)

@@ -12,7 +12,7 @@ import (
 	"github.com/isowatch/isowatch/solve"
 )
 
-// ordering is what is known of the unordered keys at one level.
+// ordering is the state of the unordered keys at one level.
 type ordering uint8
 
 const (
@@ -52,8 +52,8 @@ func (m *Machine) orderBlind() {
 	m.choices.huntAll()
 }
 
-// anyUnordered says whether there is a key of which the order is not known by itself,
-// appends that no read shows aside.
+// anyUnordered says whether there is a key whose order is not known by itself, apart from
+// appends that no read shows.
 func (o *core) anyUnordered() (any bool) {
 	note := func(uint32, []infer.Chain) { any = true }
 	o.infer.EachUnordered(false, note)
@@ -142,8 +142,7 @@ func (m *Machine) orderView(i int) (*constraints, *solve.Core) {
 	return nil, nil
 }
 
-// guessBudget is what the search may take under a guess: what is guessed rightly leaves
-// little to search.
+// guessBudget bounds the search under a guess: a right guess leaves little to search.
 const guessBudget = solve.DefaultBudget / 10
 
 // solve decides a problem of the i-th view.
@@ -195,12 +194,12 @@ func (o *core) inSessions(i int, c *constraints) *solve.Problem {
 	return &p
 }
 
-// guessedInTime is inSessions with real time: a transaction that ended before another one
-// began comes before it. Databases keep that as well, mostly, it leaves next to
-// nothing to search, and the order that is found is about that of time.
+// guessedInTime is inSessions with real time: a transaction that ended before another one began
+// comes before it. Databases mostly keep that as well. It leaves next to nothing to search, and
+// the order that is found is about the order of time.
 //
-// A line of nodes stands for time: who has ended leads to the next of them, and each
-// leads to those who begin behind it. Two edges a transaction.
+// A line of nodes stands for time. A transaction that has ended leads to the next node. Each
+// node leads to the transactions that begin behind it. That is two edges a transaction.
 func (o *core) guessedInTime(i int, c *constraints) *solve.Problem {
 	if o.views[i].RealTime() {
 		return o.inSessions(i, c) // it is known
@@ -326,8 +325,8 @@ func (o *choices) leastMisfits(l isolation.Level) int64 {
 	return max(least, 0)
 }
 
-// unchosenReason is that of a level with anti-dependencies for which no order is looked for. It
-// holds where one that implies it does.
+// unchosenReason is the reason of a level that has anti-dependencies and no search for an order.
+// Such a level holds where one that implies it holds.
 func (o *choices) unchosenReason() string {
 	n := o.infer.Counters.Unordered
 	if n == 0 {
@@ -336,9 +335,9 @@ func (o *choices) unchosenReason() string {
 	return finding.Counted(n, "key without a known version order, which only serializable and snapshot-isolation look for", "keys without a known version order, which only serializable and snapshot-isolation look for")
 }
 
-// misfitReason is why the level's verdict is unknown while a stream runs: what has
-// frozen of keys whose order nobody saw is no execution at the level, as far as is
-// known. What is live is not decided yet.
+// misfitReason is why the level's verdict is unknown while a stream runs. The frozen part of
+// unordered keys is not an execution at the level, as far as is known. The live part is not
+// decided yet.
 func (o *choices) misfitReason(l isolation.Level) string {
 	least := o.leastMisfits(l)
 	if least == 0 {
@@ -370,14 +369,13 @@ type constraints struct {
 	// rows: of a key where a row is not its key, writers are not to overlap here, which they may.
 	// An order is one all the same; that there is none says nothing.
 	rows bool
-	// past is the node of what is frozen, behind the others, and the next one that of begins which
-	// are; 0 for none.
+	// past is the node of the frozen commits, behind the others. The next one is the node of
+	// the frozen begins. 0 stands for no node.
 	past int32
 }
 
-// missed is an anti-dependency that the graph does not hold: reader saw no value of
-// the key that writer wrote. Of several that replaced one version, only neighbours
-// are linked there.
+// missed is an anti-dependency that the graph does not hold: reader saw no value of the key
+// that writer wrote. If several replaced one version, only neighbours are linked there.
 type missed struct {
 	edge           solve.Edge
 	reader, writer uint32
@@ -390,8 +388,8 @@ type duplicateRead struct {
 	maybe           bool // one of unknown outcome may have written it too, and taken effect
 }
 
-// constraints are those of the i-th view of a whole history; relaxed: without what is
-// set aside.
+// constraints are the constraints of the i-th view of a whole history; relaxed: without
+// versions that are set aside.
 func (o *choices) constraints(i int, relaxed bool) *constraints {
 	o.graph.Alone(1 << i)
 	c := o.graphOf(i, o.graph.Order(i), relaxed)
@@ -489,7 +487,7 @@ func (o *choices) graphOf(i int, nodes []uint32, relaxed bool) *constraints {
 		}
 	}
 	for _, n := range c.nodes {
-		// A vertex of which only C is left comes once, and so does one with both nodes.
+		// A vertex comes once, whether only C is left of it or both nodes are.
 		if !split || n&1 == 0 || c.nodeAt(n-1) < 0 {
 			o.graph.ArcsOf(i, o.graph.VertexOf(i, n), take)
 		}
@@ -538,7 +536,7 @@ func (o *choices) unit(i int, c *constraints, x *infer.Chain) solve.Unit {
 	return u
 }
 
-// nodeAt is the problem's node for that of the view, -1 where it does not live.
+// nodeAt is the problem's node for a node of the view, -1 where it does not live.
 func (c *constraints) nodeAt(n uint32) int32 {
 	if int(n) >= len(c.at) {
 		return -1

@@ -56,9 +56,9 @@ func (s *reports) contradict(key string) {
 	}
 }
 
-// contradictOwn notes the lists of a cycle of write dependencies that show the appends
-// of one transaction in another order than it made them: who read one saw what
-// was never committed, and the order of what stands between them is not known.
+// contradictOwn notes lists of a cycle of write dependencies. They show the appends of one
+// transaction in another order than it made them. A reader of such a list saw a state that was
+// never committed. The order of the elements between them is not known.
 func (h *finder) contradictOwn(es []step) {
 	for i := range es {
 		if es[i].Label&(infer.WW|infer.Process|infer.Realtime) == 0 {
@@ -72,8 +72,8 @@ func (h *finder) contradictOwn(es []step) {
 	}
 }
 
-// overContradicted says whether the finding's cycle leads over a key of which reads exclude each
-// other.
+// overContradicted says whether the finding's cycle leads over a key with reads that exclude
+// each other.
 func (s *reports) overContradicted(f *finding.Finding) bool {
 	return slices.ContainsFunc(f.Edges, func(e finding.Edge) bool { return s.isContradicted(e.Key) })
 }
@@ -101,8 +101,8 @@ func (s *reports) weigh(w *finding.Witness) isolation.Name {
 	return name
 }
 
-// promisedTo leaves out of weakest those that follow some readers only, and that one of the readers
-// did not ask for: no other levels are named for a reader who was not promised them.
+// promisedTo leaves out of weakest a level that selects readers, if a reader of w asked for less.
+// That reader was not promised the level.
 func (s *reports) promisedTo(w *finding.Witness, weakest []isolation.Level) []isolation.Level {
 	if len(s.asking.asked) == 0 || len(weakest) < 2 {
 		return weakest

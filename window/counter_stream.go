@@ -9,13 +9,13 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// counting is what is known of counters while records come. Sums of increments do not
-// shrink when their transactions are forgotten, so that nothing of these is kept: a read
-// that is too high or too low for them waits until whoever may have added more should
-// have been heard of, and is then reported, as two reads with different totals are of
-// counters between which every transaction only moves amounts. An increment that comes
-// later, and makes it right, takes the finding back. All of it is asked only under a
-// capture that excludes that records are missing.
+// counting is the state of counters while records come. Sums of increments do not shrink when
+// their transactions are forgotten, so no transaction is kept for them. A read may be too high
+// or too low for its sums. It waits until every transaction that may have added more should
+// have come, and is then reported. Two reads with different totals are reported too, for
+// counters between which every transaction only moves amounts. If a later increment makes the
+// read right, the finding is taken back. All of it is asked only under a capture that excludes
+// missing records.
 //
 // In whole histories see [sums.checkCounters].
 type counting struct {
@@ -49,10 +49,10 @@ const (
 type streamCounter struct {
 	Hash     event.Hash // of the key, in its epoch
 	Up, Down int64      // sums of increments that may have taken effect
-	GivenUp  bool       // it is no counter
-	// Counters that a transaction added to together are one component: Above is the
-	// one above in its tree, itself for the root. Size and Unbalanced, that some
-	// transaction did not add up to nothing, are the root's.
+	GivenUp  bool       // it is not a counter
+	// Counters that a transaction added to together are one component. Above is the counter
+	// above in its tree, itself for the root. Size and Unbalanced are the root's. Unbalanced:
+	// the increments of some transaction did not sum to zero.
 	Above      int32
 	Size       int32
 	Unbalanced bool
@@ -95,12 +95,12 @@ type streamRead struct {
 type counterGroup struct {
 	Counters []int32 // ascending
 	Total    int64
-	Record   []byte // of who read them first
+	Record   []byte // of the first reader
 	Told     []string
 	Void     bool // something else than amounts between them was added
 }
 
-// streamUse is what the transaction in work did to one counter.
+// streamUse is the effect of the transaction in work on one counter.
 type streamUse struct {
 	counter int32
 	inc     int64
@@ -182,7 +182,7 @@ func (s *sums) counterUses(b *event.Batch, t *event.Txn) (beyond bool) {
 		}
 		h, v, is := s.infer.CounterUse(b, t, o)
 		at, known := c.at[h]
-		other := o.Kind != event.Inc && o.Kind != event.Read // by an unknown outcome, of which inference has not made up its mind
+		other := o.Kind != event.Inc && o.Kind != event.Read // by an unknown outcome that inference has not decided
 		switch {
 		case known && (!is || other):
 			s.giveUpCounter(at)
@@ -311,7 +311,7 @@ func (s *sums) decideSpan(x *streamCounter, n uint32, r *streamRead) {
 	}
 }
 
-// storeRead replaces a read by that of n, if there is room for its record.
+// storeRead replaces a read by n's read, if there is room for its record.
 func (s *sums) storeRead(at **storedRead, n uint32, seen int64) {
 	c, size := &s.counting, 0
 	if *at != nil {
@@ -464,7 +464,7 @@ func (s *sums) takeBackCounters(ids []string) {
 	}
 }
 
-// restored is what a snapshot held.
+// restored holds the counters of a snapshot.
 func (c *counting) restored() {
 	c.at = map[event.Hash]int32{}
 	for i := range c.Keys {

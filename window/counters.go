@@ -10,17 +10,16 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// What counters say is decided at the end of a whole history. A read refutes what it
-// shows when no set of increments sums up to it; reads of several counters refute
-// each other when every transaction only moves amounts between these, and yet their
-// totals differ. That the reads do agree with a level is shown by an order: the one
-// that a view has found for everything else, in which each read must show the sum of
-// the increments before it. Where it does not, the counters stay undecided.
+// Counters are decided at the end of a whole history. A read is refuted when no set of
+// increments sums up to it. Reads of several counters refute each other when every transaction
+// only moves amounts between these counters, and yet the totals differ. An order shows that the
+// reads agree with a level. A view has found it for everything else. In it each read must show
+// the sum of the increments before it. Where it does not, the counters stay undecided.
 
 // maxCounterFindings bounds the findings about one counter, or one set of counters.
 const maxCounterFindings = 16
 
-// maxGroup bounds the counters read together of which totals are compared.
+// maxGroup bounds the counters read together whose totals are compared.
 const maxGroup = 64
 
 // checkCounters looks at all counters, and notes which levels they agree with.
@@ -51,8 +50,8 @@ func (s *sums) fit(i int, txns []infer.CounterTxn, compare func(a, b uint32) int
 	}
 }
 
-// fitFound is fit for the order that was found for the problem of the i-th view, or for
-// that of the graph where the problem has no pairs.
+// fitFound is fit for the order that was found for the problem of the i-th view. If the problem
+// has no pairs, it takes the graph's order.
 func (s *sums) fitFound(i int, c *constraints, order []int32) {
 	if s.infer.Counters.Loose == 0 {
 		return
@@ -145,10 +144,10 @@ func (s *sums) knowsSums() bool {
 	return x.Complete && !x.UnmonitoredWriters && s.infer.Counters.Missing() == 0
 }
 
-// bounds says whether what transaction n read of a counter bounds what others can have read.
-// Where the counter was there before the first record, it does not if n may have read what
-// was there before another transaction without a record; nor if somebody may have deleted
-// the counter in between.
+// bounds says whether transaction n's read of a counter bounds the reads of others. Suppose
+// that the counter was there before the first record. Then it does not if n may have read the
+// value before another transaction without a record. It does not either if somebody may have
+// deleted the counter in between.
 func (s *sums) bounds(n uint32) bool {
 	x := &s.cfg.Contract
 	return !x.Existing || !x.DeletesUnseen && (x.Settled || s.infer.SinceJoin(n, int64(x.ClockDrift)))
@@ -158,9 +157,9 @@ func (s *sums) bounds(n uint32) bool {
 func (s *sums) totals(n uint32) bool { return !s.cfg.Contract.DeletesUnseen && s.bounds(n) }
 
 // counterTotals reports reads of the same counters with different totals, when every
-// transaction moves amounts between these counters only. Elsewhere an atomic view
-// has one total, whichever it is: each that differs from the first saw a part of a
-// transaction, or what none left.
+// transaction moves amounts between these counters only. Then every atomic view has one total.
+// A read with another total than the first saw a part of a transaction, or a state that none
+// left.
 func (s *sums) counterTotals(txns []infer.CounterTxn) {
 	type group struct {
 		keys  []uint32
@@ -220,8 +219,9 @@ func balanced(txns []infer.CounterTxn, keys []uint32) bool {
 	return true
 }
 
-// inOrder says whether each counter read shows the sum of the increments before it in
-// this order of the transactions, and the version of the latest one where versions are told.
+// inOrder says whether each counter read shows the sum of the increments before it in this
+// order of the transactions. Where versions are told, it must show the version of the latest
+// one.
 func (s *sums) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int) bool {
 	var order []*infer.CounterTxn
 	for j := range txns {
@@ -252,7 +252,7 @@ func (s *sums) inOrder(txns []infer.CounterTxn, compare func(a, b uint32) int) b
 	return true
 }
 
-// counterValue is what a counter holds at a place of an order.
+// counterValue is the value of a counter at a place of an order.
 type counterValue struct {
 	sum       int64
 	version   uint64 // as infer.Counted has it; 0 is the initial one

@@ -35,8 +35,8 @@ func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 	h.saturated.refusing = 0
 }
 
-// saturatedElsewhere says whether the edge is forced in other views than the i-th: there by
-// larger pasts, so that a cycle with it does not refute this one's level.
+// saturatedElsewhere says whether the edge is forced in other views than the i-th. There larger
+// pasts force it, so a cycle with it does not refute this view's level.
 func (h *finder) saturatedElsewhere(id incremental.EdgeID, i int) bool {
 	e := h.graph.Edge(id)
 	return infer.Label(e.Labels)&infer.Saturated != 0 && (e.In|e.SetAside)&(1<<i) == 0
@@ -97,7 +97,7 @@ func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witnes
 		members, shown = all, nil
 	}
 	if from := uint32(h.graph.Edge(id).From); !slices.Contains(members, from) {
-		members = append(slices.Clip(members), from) // by whom it is found that a worse cycle runs through what is set aside
+		members = append(slices.Clip(members), from) // finds that a worse cycle runs through set-aside edges
 	}
 	f := &openFinding{members: members, edges: append(rests, kept(steps)...), versions: versions, setAside: []setAsideEdge{setAsideOf(h.graph, id)}, level: level}
 	f.Finding.AtLeast = c.AtLeast
@@ -162,8 +162,9 @@ func (h *finder) chainOf(ids []incremental.EdgeID, index func(uint32) int) (past
 	return past
 }
 
-// edgeAs is a copy of the edge as the orders hold it: of several that are alike but for
-// what forces them in which views, that of the view which refuses an edge.
+// edgeAs is a copy of the edge as the orders hold it. Several may be alike except for the read
+// that forces them in their views. Then the copy is of the edge in the view that refuses an
+// edge.
 func (f *saturated) edgeAs(e *infer.Edge) *incremental.Edge {
 	var other *incremental.Edge
 	for id := f.graph.FirstOut(incremental.Vertex(e.From)); id != 0; id = f.graph.NextOut(id) {
@@ -191,7 +192,7 @@ func (o *core) record(n uint32) event.Record {
 	return r
 }
 
-// verify says why w is no contradiction, by code that shares none with what found it.
+// verify says why w is not a contradiction. Its code shares nothing with the code that found w.
 func (o *core) verify(w *finding.Witness) error {
 	if o.cfg.Verify != nil {
 		return o.cfg.Verify(w)

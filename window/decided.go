@@ -53,8 +53,8 @@ func (m *Machine) openCauses() []openReads {
 	}
 }
 
-// nothingText says what decides the reads that found nothing where somebody may have deleted.
-// What the contract has already is not asked for.
+// nothingText says what decides the empty reads where somebody may have deleted. It does not
+// ask for settings that the contract has already.
 func (o *core) nothingText() string {
 	c := &o.cfg.Contract
 	const found = "found nothing where somebody "
@@ -175,7 +175,7 @@ func (d *Decided) settle() {
 	}
 }
 
-// With is what is decided of the reads of both.
+// With has the counts of both together.
 func (d Decided) With(o Decided) Decided {
 	d.Why = slices.Clone(d.Why)
 	d.Reads += o.Reads

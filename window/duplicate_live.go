@@ -10,11 +10,11 @@ import (
 	"github.com/isowatch/isowatch/solve"
 )
 
-// In a window, a read of a value that several left is of a live one of them, or of what is
-// frozen. The frozen order is run by values, so that whoever left the value there may have
-// been the writer: nothing else has to be known of those who are gone. To find an order of
-// the live part, what is frozen of a key is one more unit, before all others of the key:
-// that is assumed, and a read that may be of it proves nothing.
+// In a window, a read of a value that several left is of a live one of them, or of the frozen
+// part. The frozen order is run by values, so any transaction that left the value there may
+// have been the writer. Nothing else has to be known of those that are gone. To find an order
+// of the live part, the frozen part of a key is one more unit, before all others of the key.
+// That is assumed, and a read that may be of it proves nothing.
 
 // piece is a chain of live writers, as live orders them.
 type piece struct {
@@ -38,12 +38,12 @@ type liveDuplicate struct {
 	node                 int32
 	writers              int   // that are known
 	sure                 bool  // there is no other
-	left                 bool  // it is what the frozen order left in the key
+	left                 bool  // it stands for the version that the frozen order left in the key
 	past                 int32 // unit of that, -1 for none
 }
 
-// maxNear bounds the writers that a read is tried with where an order is only looked for:
-// those next to it in the present order, which is about that of time.
+// maxNear bounds the writers that a read is tried with where an order is only looked for. They
+// are next to it in the present order, which is about the order of time.
 const maxNear = 8
 
 // liveDuplicates are the reads of repeated values by the nodes.
@@ -88,8 +88,8 @@ func ofKey(reads []liveDuplicate, x *piece) []liveDuplicate {
 	return reads[from:to]
 }
 
-// leftBefore adds what is frozen of the key of the pieces as a unit, if some read may be of
-// it, and appends that it comes before them.
+// leftBefore adds the frozen part of the pieces' key as a unit, if some read may be of it. It
+// appends that the unit comes before them.
 func leftBefore(c *constraints, reads []liveDuplicate, pieces []piece, dst []solve.Edge) []solve.Edge {
 	reads = ofKey(reads, &pieces[0])
 	at := slices.IndexFunc(reads, func(r liveDuplicate) bool { return r.left })
@@ -114,7 +114,7 @@ func leftBefore(c *constraints, reads []liveDuplicate, pieces []piece, dst []sol
 	return dst
 }
 
-// addPast adds the node of what is frozen, and behind it that of the begins which are.
+// addPast adds the node of the frozen commits, and behind it the node of the frozen begins.
 func (c *constraints) addPast() {
 	if c.past > 0 {
 		return

@@ -11,25 +11,25 @@ import (
 	"github.com/isowatch/isowatch/solve"
 )
 
-// Which of several writers of one value a read saw is decided together with the order
-// of writers that nobody saw. Writers are those that count and left the value: to read
-// from one that aborted, or what its writer replaced itself, is forbidden at all levels
-// that are decided so. One of unknown outcome may be the writer too: an order without it
-// shows that the level holds, and that there is none shows nothing.
+// Several writers may have left the value that a read saw. Which of them it saw is decided
+// together with the order of writers that nobody saw. Such writers count, and left the value.
+// To read from one that aborted, or a value that its writer replaced itself, is forbidden at
+// all levels that are decided so. A transaction of unknown outcome may be the writer too. An
+// order without it shows that the level holds. If there is no such order, nothing is shown.
 
-// maxCandidates bounds the possible writers of all reads of a problem together, and
-// maxReadCore the choices in what cannot be ordered: a key whose reads bring more takes
-// no part. A flag that n transactions turn on and off has n^2/2 of them.
+// maxCandidates bounds the possible writers of all reads of a problem together. maxReadCore
+// bounds the choices of a core. A key whose reads bring more takes no part. A flag that n
+// transactions turn on and off has n^2/2 of them.
 const maxCandidates, maxReadCore = 1 << 16, 1600
 
-// readsOf adds the reads of a key's repeated values to the problem, whose units from
-// first on are those of the chains that take part. It returns false where a read has no
-// writer that counts, or its writers are not looked for.
+// readsOf adds the reads of a key's repeated values to the problem. The problem's units from
+// first on stand for the chains that take part. It returns false where a read has no writer
+// that counts, or its writers are not looked for.
 func (o *choices) readsOf(i int, c *constraints, versions []uint32, chains []infer.Chain, first int32, relaxed bool) bool {
 	if len(versions) == 0 {
 		return true
 	}
-	// Of relaxed problems units are left out, and with them the reads that may be of one.
+	// A relaxed problem leaves out units, and with them the reads that may be of one.
 	unit := make([]int32, len(chains))
 	at := first
 	for a := range chains {
@@ -45,7 +45,8 @@ func (o *choices) readsOf(i int, c *constraints, versions []uint32, chains []inf
 				return
 			}
 			if o.askedUnder(reader, o.views[i]) {
-				// What it read promises nothing here, but may to who promised it less.
+				// Its read counts for nothing here, but may count at the level that it asked
+				// for.
 				ok = o.asking.askedBy(reader) == isolation.ReadUncommitted
 				return
 			}
@@ -114,8 +115,8 @@ func (c *constraints) renumberReads(left []int32) {
 	c.problem.Reads, c.reads = reads, what
 }
 
-// isMaybe says whether one of unknown outcome, or one of which there is no good record,
-// may have written what a read of the core saw: then it proves nothing.
+// isMaybe says whether a transaction of unknown outcome, or without a good record, may have
+// written a value that a read of the core saw. Then the core proves nothing.
 func (o *choices) isMaybe(c *constraints, core *solve.Core) bool {
 	if len(core.Reads) > 0 && o.infer.Counters.Missing() > 0 {
 		return true
@@ -140,8 +141,8 @@ func (o *choices) writersOf(f *openFinding, w *finding.Witness, c *constraints, 
 	}
 }
 
-// sayNothing notes the reads of the witness's transactions that several may have
-// written, and those of keys whose values repeat.
+// sayNothing notes the reads of the witness's transactions whose values several may have
+// written. It also notes the reads of keys with values that repeat.
 func (o *choices) sayNothing(w *finding.Witness, txns []uint32) {
 	for at, n := range txns {
 		o.infer.EachDuplicateRead(n, func(v uint32) {
@@ -173,10 +174,10 @@ func keysOf(o *event.RecordOp) (keys []string) {
 }
 
 // undecidedReads is how many reads of repeated values are not decided at the level. With a
-// window, those of the levels that ask for an order are told by the misfits of it; a weaker
-// level holds where one that implies it does. Read committed and read uncommitted ask of a read
-// only that its writer comes before it: one that found nothing may have found the initial
-// state, which everything comes behind.
+// window, the misfits of the order count them for levels that ask for an order. A weaker level
+// holds where one that implies it does. At read committed and read uncommitted, the writer of a
+// read must only come before it. An empty read may be of the initial state, and everything
+// comes behind that.
 func (o *choices) undecidedReads(l isolation.Level) int64 {
 	n := o.infer.Counters.Repeated
 	if l.Special == 0 && isolation.ReadCommitted.Implies(l.Base) {
@@ -191,7 +192,7 @@ func (o *choices) undecidedReads(l isolation.Level) int64 {
 		return 0
 	case o.cfg.Unbounded:
 		return n
-	case len(o.asking.asked) > 0 || l.Special == isolation.Linearizable: // what a read promises to who asked for less is not looked at
+	case len(o.asking.asked) > 0 || l.Special == isolation.Linearizable: // a read of a transaction that asked for less is not looked at
 		return n
 	case l.Underlying().Chooses():
 		return 0
@@ -257,11 +258,11 @@ func (o *choices) mostOpenReads() (n int64) {
 	return n
 }
 
-// countBroken counts what the step in work took back of frozen orders where values come
-// again: a finding that rested on who had written one, with an edge set aside between
-// transactions that have frozen meanwhile, or a transaction that has frozen. Nobody has
-// looked whether the reads of these fit. broken says that there is such a transaction. So it
-// is where one who read a value froze before any writer of it was known.
+// countBroken counts what the step in work took back of frozen orders where values come again.
+// It may be a transaction that has frozen. Or it may be a finding that rested on the writer of
+// a value, with an edge set aside between transactions that have frozen meanwhile. Nobody has
+// looked whether the reads of these fit. broken says that there is such a transaction. The same
+// holds where a reader of a value froze before any writer of it was known.
 func (h *finder) countBroken(broken bool) {
 	if h.cfg.Unbounded || h.infer.Counters.Repeated == 0 {
 		return
@@ -284,9 +285,10 @@ func (h *finder) countBroken(broken bool) {
 	}
 }
 
-// frozenUnwritten says whether a value has got several possible writers in the step in work of
-// which none was known when one who read it froze in some view: what froze there was not asked
-// whether it had left the value. Who has frozen in all views by then is infer's (lateReaders).
+// frozenUnwritten says whether a value has got several possible writers in the step in work,
+// and had none before. A reader of it must have frozen in some view before that. The run did
+// not ask there whether the frozen order had left the value. Readers that have frozen in all
+// views by then are infer's (lateReaders).
 func (h *finder) frozenUnwritten() (frozen bool) {
 	for _, k := range h.out.Kills {
 		if k.Writer != 0 || k.Labels&infer.WR == 0 || !h.infer.IsDuplicate(k.Version) {

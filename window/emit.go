@@ -81,21 +81,21 @@ func (k *clock) detectedAt() string {
 	return wallTime(k.tick)
 }
 
-// identified is what tells a finding from others of its source, epoch and kind.
+// identified tells a finding from others of its source, epoch and kind.
 type identified struct {
 	members []string // ids of transactions, in any order
 	refutes []string // the weakest levels that it refutes
-	anomaly string   // of what is no cycle
+	anomaly string   // of a finding without a cycle
 	about   string   // the key of a counter: one transaction can have misread several, and a register besides
 }
 
 // membersDigits are the digits of an id that are of the members.
 const membersDigits = 16
 
-// identity is the stable id. Its first 16 digits are of source, epoch, kind, and sorted members
-// as first reported; the last 8 also of the levels that these refute, as first reported. Two
-// cycles of the same members that refute different levels are so two findings, and what a
-// finding refutes is the same whichever levels are watched.
+// identity is the stable id. Its first 16 digits are a hash of source, epoch, kind, and sorted
+// members as first reported. The last 8 also depend on the refuted levels, as first reported.
+// So two cycles of the same members that refute different levels are two findings. And a
+// finding refutes the same levels, whichever are watched.
 func (o *core) identity(f *finding.Finding, of identified) string {
 	kind := string(f.Kind)
 	if of.anomaly != "" {

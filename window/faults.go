@@ -10,12 +10,12 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// One fault, one finding: violations of one anomaly that share a data edge are told as one,
-// the first, with a count of the others. One wrong read is on many cycles, and in the causal
-// past of all that comes behind it; all of them stay in the registry, hold their levels
-// refuted, and set their edges aside. Only what is told is less. A finding that refutes a
-// level which the first one does not is told by itself. When the first one falls, those that
-// it stood for are told.
+// One fault, one finding. Violations of one anomaly that share a data edge are told as one: the
+// first, with a count of the others. One wrong read is on many cycles, and in the causal past
+// of all that comes behind it. All of these findings stay in the registry, hold their levels
+// refuted, and set their edges aside. Only fewer are told. A finding that refutes a level which
+// the first one does not is told by itself. When the first one falls, those that it stood for
+// are told.
 
 // maxFaults bounds those that are remembered, and maxSilent the findings that one of them
 // stands for by name: more are counted only.
@@ -26,7 +26,8 @@ const (
 	countEvery = int64(time.Minute)
 	// maxShares bounds the data edges that a finding is known by.
 	maxShares = 128
-	// maxJoined bounds the edges that are known, beyond which no fault takes those of what joins it.
+	// maxJoined bounds the edges that are known. Beyond it, no fault takes the edges of a
+	// finding that joins it.
 	maxJoined = 1 << 17
 )
 
@@ -49,8 +50,8 @@ type faults struct {
 	byEdge map[uint64][]*fault
 	byID   map[string]*fault // of the finding that was told
 	silent map[string]*fault
-	// fallen are those whose finding was withdrawn in the step in work. What it stood for
-	// is told at the end of it: it may fall with it.
+	// fallen are the faults whose finding was withdrawn in the step in work. The findings that
+	// it stood for are told at the end of the step, since they may fall with it.
 	fallen []*fault
 	next   int64 // the least watermark at which a count is due to be told
 }
@@ -86,7 +87,7 @@ func (fs *faults) enter(x *fault) {
 	}
 }
 
-// leave forgets x, but for whom it stands for.
+// leave forgets x, and keeps the findings that it stands for.
 func (fs *faults) leave(x *fault) {
 	delete(fs.byID, x.Told.ID)
 	for _, e := range x.Edges {
@@ -105,9 +106,9 @@ func (fs *faults) unname(x *fault) {
 	}
 }
 
-// shares are hashes of w's anomaly with each of its data edges, those of the pasts that
-// force one included. What rests on one read of a key, an anti-dependency or a forced
-// order, is known by that read: many may have overwritten what it should not have seen.
+// shares are hashes of w's anomaly with each of its data edges. The edges of the pasts that
+// force an edge are included. An anti-dependency or a forced order is known by the read that it
+// rests on. Many may have overwritten the version that the read should not have seen.
 func shares(w *finding.Witness, anomaly string) (all []uint64) {
 	add := func(what string, from, to int, key string) {
 		text := anomaly + "\x00" + what + "\x00" + key + "\x00" + w.Txns[to].ID
@@ -172,8 +173,8 @@ func (fs *faults) standing(f *finding.Finding, edges []uint64) (first *fault) {
 	return first
 }
 
-// tellFault hands f out, unless another finding stands for it. It says whether it did.
-// edges are what f shares with others.
+// tellFault hands f out, unless another finding stands for it. It says whether it did. edges
+// are the ones that f may share with others.
 func (s *reports) tellFault(f *finding.Finding, edges []uint64) bool {
 	fs := &s.faults
 	if x := fs.byID[f.ID]; x != nil {
@@ -246,7 +247,7 @@ func (s *reports) joinFault(x *fault, f *finding.Finding, edges []uint64) {
 	s.faults.next = min(s.faults.next, x.At+countEvery)
 }
 
-// count is what a finding says of it: nothing where it stands for itself alone.
+// count is the finding's count: 0 where it stands for itself alone.
 func (x *fault) count() int64 {
 	if x.Count < 2 {
 		return 0
@@ -297,8 +298,8 @@ func (s *reports) settleFaults() {
 	fs.earliest()
 }
 
-// promote tells the finding id, which another one stood for, if it still stands: the first
-// of them by itself, and the others with it where they share an edge.
+// promote tells the finding id, which another one stood for, if it still stands. The first of
+// them is told by itself. The others are told with it where they share an edge.
 func (s *reports) promote(id string) {
 	var told finding.Finding
 	var edges []uint64

@@ -71,6 +71,7 @@ func (h *finder) merge(old, f *openFinding) {
 	h.show(old, f.shown)
 	h.prove(old)
 	old.due, old.sooner = max(old.due, f.due), max(old.sooner, f.sooner)
+	old.solid = old.solid && f.solid
 }
 
 // covers says whether each of these levels falls with those.
@@ -78,11 +79,11 @@ func covers(by, levels []isolation.Level) bool {
 	return !slices.ContainsFunc(levels, func(l isolation.Level) bool { return !l.Refuted(by) })
 }
 
-// lessThan says whether g, of the same members, may take f's place. It says all that f does of
-// levels; and it is of a worse class, or of another anomaly of the class and refutes a weaker
-// level too, as a fractured read does beside a lost update. Two cycles of one anomaly of which one
-// refutes more stay two findings: which comes first hangs on the levels that are
-// watched. What one transaction did by itself does not hang on them.
+// lessThan says whether g, of the same members, may take f's place. It must refute all levels
+// that f refutes. And it must be of a worse class. Or it is another anomaly of the class that
+// refutes a weaker level too, as a fractured read does beside a lost update. Two cycles of one
+// anomaly stay two findings if one refutes more: their order depends on the watched levels. The
+// acts of one transaction by itself do not depend on them.
 func (f *openFinding) lessThan(g *openFinding) bool {
 	if g.severity > f.severity || !covers(g.weakest, f.weakest) {
 		return false
@@ -159,7 +160,7 @@ func (h *finder) conclude(f *openFinding) {
 // remember keeps what a final finding rests on.
 func (s *reports) remember(f *openFinding) {
 	s.prove(f)
-	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Shares: f.shares}
+	r := recentFinding{Finding: f.Finding, Weakest: isolation.LevelNames(f.weakest), Wants: f.values, Proofs: f.proofs, Shares: f.shares, Solid: f.solid}
 	r.Rows, r.End = s.rowsOf(f)
 	r.Ended = s.endedAt(f)
 	for _, n := range slices.Concat(f.members, f.shown) {

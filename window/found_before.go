@@ -9,8 +9,8 @@ import (
 	"github.com/isowatch/isowatch/infer"
 )
 
-// deletedSince takes back what rests on nothing having been found in a key, where the deleter
-// may have come before: not of those who had all ended when it began.
+// deletedSince takes back conclusions from empty reads of a key where the deleter may have come
+// before. Readers that had all ended when it began keep theirs.
 func (m *Machine) deletedSince(d *infer.Deletion) {
 	for i := range m.reports.open.recent {
 		r := &m.reports.open.recent[i]

@@ -6,11 +6,11 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// fractured looks for what is worse than a lost update: one of the two also read from the other
-// one, whose write it missed. It is told whichever levels are watched, and takes the place of the
-// lost update: no level below read atomic has the anti-dependency in its order, and none from
-// snapshot isolation on looks for more than the loss. Where transactions asked for levels of their
-// own, it is left to the orders.
+// fractured looks for a worse anomaly than a lost update: one of the two also read from the
+// other one, and missed its write. It is told whichever levels are watched, and takes the place
+// of the lost update. No level below read atomic has the anti-dependency in its order. From
+// snapshot isolation on, no level looks for more than the loss. Where transactions asked for
+// levels of their own, it is left to the orders.
 func (h *finder) fractured(a *infer.Anomaly) {
 	if len(h.asking.asked) > 0 {
 		return

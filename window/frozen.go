@@ -8,14 +8,14 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// With a window, the frozen order of a view is the order of the writers that nobody
-// saw in order. It is run as it freezes: a read of an unordered key must be of what
-// the frozen order left there, and under snapshot isolation no writer of a key may
-// freeze between the begin and the commit of another. If all fit, the frozen order
-// is an execution (docs/proofs.md, section 8). What does not fit is counted, by
-// view: the level is unknown then.
+// With a window, the frozen order of a view is the order of the writers that nobody saw in
+// order. It is run as it freezes. A read of an unordered key must be of the version that the
+// frozen order left there. Under snapshot isolation no writer of a key may freeze between the
+// begin and the commit of another. If all fit, the frozen order is an execution
+// (docs/proofs.md, section 8). Transactions that do not fit are counted, by view. The level is
+// unknown then.
 
-// lastFrozen is what the frozen order of a view left in a key.
+// lastFrozen is the version that the frozen order of a view left in a key.
 type lastFrozen struct {
 	key   uint64 // infer.KeyHash of the key that the number stands for; 0: nothing is known
 	value uint64 // ValueKey of the version
@@ -42,7 +42,7 @@ type frozenRun struct {
 	// missed says that somebody behind what was run read a version that was replaced
 	// there: a misfit to come.
 	missed bool
-	absent []absentRead // reads of nothing that do not fit, or will not
+	absent []absentRead // empty reads that cannot fit now, or later
 }
 
 func (o *choices) newRun(i int) *frozenRun {
@@ -63,7 +63,7 @@ func (r *frozenRun) last(k uint32) lastFrozen {
 	return r.m.frozenLast(r.view, k)
 }
 
-// frozenLast is what the frozen order of the i-th view left in k.
+// frozenLast is the version that the frozen order of the i-th view left in k.
 func (o *choices) frozenLast(i int, k uint32) lastFrozen {
 	if int(k) >= len(o.frozen[i]) {
 		return lastFrozen{}
@@ -128,15 +128,15 @@ func (r *frozenRun) run(nodes []uint32) {
 	}
 }
 
-// readBehind says whether a live reader of what x left in k stands behind node n,
-// which replaces it, and nobody left it again between the two.
+// readBehind says whether a live reader of the value that x left in k stands behind node n,
+// which replaces it. Nobody may have left it again between the two.
 func (r *frozenRun) readBehind(k uint32, x lastFrozen, n uint32) bool {
 	if r.missed || x.key == 0 {
 		return false
 	}
 	g, behind := r.m.graph, false
 	t := g.VertexOf(r.view, n)
-	var again uint32 // node of who leaves it again
+	var again uint32 // node of the transaction that leaves it again
 	asked, left := false, false
 	r.m.infer.EachReaderOf(k, x.value, func(reader, version uint32) {
 		v := incremental.Vertex(reader)
@@ -209,8 +209,8 @@ func (o *choices) askedUnder(n uint32, l isolation.Level) bool {
 // freezes.
 func (o *core) freezing() bool { return o.infer.Counters.Unordered > 0 && !o.cfg.Unbounded }
 
-// runFrozen runs what is about to freeze, by view: due gives the nodes. Before that
-// the live part is ordered anew where it would not fit.
+// runFrozen runs the nodes that are about to freeze, by view: due gives them. Before that the
+// live part is ordered again where it would not fit.
 func (m *Machine) runFrozen(due func(i int) []uint32) {
 	clean := m.orderBefore(due)
 	for i, l := range m.views {
@@ -225,19 +225,19 @@ func (m *Machine) runFrozen(due func(i int) []uint32) {
 		}
 		r.keep()
 		m.choices.misfits[i] += int64(len(r.misfits))
-		// Where values are only observed to name their writers, a read that does not fit
-		// may be of somebody else's value: it is counted, and the verdict says so.
-		if l == m.cfg.Expect && !refuted(m.reports.verdicts.certain, l) && !m.cfg.Contract.Observed {
+		// If one order does not fit, another may (docs/proofs.md, section 8). So a misfit is
+		// undecided, and not a finding.
+		if l == m.cfg.Expect && !refuted(m.reports.verdicts.certain, l) {
 			for _, n := range r.misfits {
-				m.reports.noteGroup("blind writes", "read of blind writes", m.clock.noted(n))
+				m.reports.panes.horizon(m.infer.Info(n).End)
 			}
 		}
 	}
 }
 
-// leftThere says whether v is what the frozen order of the i-th view left in its key, which
-// is x. Before the first of those who write it froze that were run, nothing of known order
-// need be looked at.
+// leftThere says whether the frozen order of the i-th view left v in its key: it left x. A
+// version of known order need not be looked at before the first writer of the key that was run
+// froze.
 func (o *choices) leftThere(i int, x lastFrozen, v uint32) bool {
 	if x.key != 0 {
 		return x.value == o.infer.ValueKey(v)
@@ -277,10 +277,11 @@ func (o *choices) initFrozen() {
 	}
 }
 
-// orderBefore orders the live part where what is due would not fit, at each level that is not
-// violated, and at those that the expected one forbids to violate: the strongest first, whose order
-// those that it implies take over, as far as they can. A stronger level can have no order where a
-// weaker one has, or be violated later, and then says nothing of it any more. It returns the runs of what is due
+// orderBefore orders the live part where the due nodes would not fit. It does so at each level
+// that is not violated, and at those that the expected one forbids to violate. The strongest
+// level comes first, and the levels that it implies take over its order, as far as they can. A
+// stronger level can have no order where a weaker one has. Or it can be violated later, and
+// then shows nothing about the weaker one any more. orderBefore returns the runs of due nodes
 // that need not be run again.
 func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 	m.choices.initFrozen()
@@ -324,9 +325,9 @@ func (m *Machine) orderBefore(due func(i int) []uint32) (clean []*frozenRun) {
 	return clean
 }
 
-// overtaken says whether a transaction that begins among the nodes, and commits behind them, writes
-// a key blindly that another one commits to between the two: once its begin has frozen, they overlap
-// in every order. nodes are the first ones of the i-th view.
+// overtaken looks at a transaction that begins among the nodes and commits behind them. It says
+// whether it writes a key blindly that another one commits to between the two. Once its begin
+// has frozen, they overlap in every order. nodes are the first ones of the i-th view.
 func (o *choices) overtaken(i int, nodes []uint32) (found bool) {
 	if !o.graph.Split(i) || o.views[i].Base == isolation.Prefix {
 		return false

@@ -6,12 +6,12 @@ import (
 	"github.com/isowatch/isowatch/incremental"
 )
 
-// The ranks of a timed view need not agree with real time where no edge asks for it: what
-// was over may be ranked behind what began later. So of an unordered key the frozen order
-// says more than its edges do: who read or wrote the key comes before the writers that are
-// ranked behind. These edges are not stored, but the bounds in time are raised along them,
-// as they would be along edges, when what they lead to freezes. Where a bound would pass
-// its limit, the frozen order is none in real time: a misfit.
+// The ranks of a timed view need not agree with real time where no edge asks for it. A
+// transaction that was over may be ranked behind one that began later. So for an unordered key
+// the frozen order says more than its edges do. A transaction that read or wrote the key comes
+// before the writers that are ranked behind. These edges are not stored. But when a writer
+// freezes, the bounds in time are raised along them, as they would be along edges. Where a
+// bound would pass its limit, the frozen order contradicts real time: a misfit.
 
 // met are the bounds in time of those that have met a key in the frozen order.
 type met struct {
@@ -30,7 +30,7 @@ func (r *frozenRun) inTime(n, t uint32) bool {
 	}
 	if begins {
 		x.EachBlindRead(t, func(k, v uint32) { low = max(low, r.metBefore(k).writer) })
-		if !r.prefix { // who commits to the key comes before the begin of who writes it next
+		if !r.prefix { // a commit to the key comes before the begin of its next writer
 			x.EachBlindWrite(t, func(k, v uint32) { low = max(low, r.metBefore(k).writer) })
 		}
 	}
@@ -77,7 +77,7 @@ func (r *frozenRun) raise(n uint32, low int64) bool {
 	return true
 }
 
-// metBefore is who has met the key so far.
+// metBefore has the bounds of the transactions that have met the key so far.
 func (r *frozenRun) metBefore(k uint32) met {
 	if x := r.last(k).met; x.key != 0 {
 		return x

@@ -24,11 +24,11 @@ type Lost struct {
 	Before int64
 }
 
-// Lost is what Lose was told of.
+// Lost is the loss that Lose was told.
 func (m *Machine) Lost() Lost { return m.reports.lost }
 
-// Lose takes note of lost input: edges may be missing from now on, and what
-// rests on the absence of a record is not certain any more.
+// Lose takes note of lost input. Edges may be missing from now on, and a finding that rests on
+// the absence of a record is not certain any more.
 func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	m.effects = eff
 	m.clock.tick = max(m.clock.tick, tick)

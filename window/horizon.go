@@ -13,9 +13,9 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// Horizon findings say that an edge could not be placed, and name the range to
-// replay. One stale replica gives millions of them, so they are counted per class
-// of keys and pane, with the first and last position and ten examples.
+// Horizon findings say that an edge could not be placed, and name the range to replay. One
+// stale replica gives millions of them. So they are counted per class of keys and pane, with
+// the first and last position and ten examples.
 
 const (
 	maxExamples = 10
@@ -34,23 +34,24 @@ type horizonGroup struct {
 	Pane     int64
 	Count    int64
 	Examples []string
-	// Named are the transactions that the replay is asked about, at most maxNamed, and
-	// Unnamed the edges that have others. What ran in another epoch than the first one's
-	// is not named.
+	// Named are the transactions that the replay is asked about, at most maxNamed, and Unnamed
+	// the edges that have others. A transaction of another epoch than the first one's is not
+	// named.
 	Named    []string
 	Unnamed  int64
 	From, To int64 // event times that it reaches over: see note
-	Older    bool  // one reaches back to a transaction of which no time is kept
+	Older    bool  // one reaches back to a transaction without a kept time
 }
 
 type horizon struct {
 	groups  map[horizonKey]*horizonGroup
 	order   []horizonKey
+	waiting []waitingEdge   // see horizon_wait.go
 	noticed map[string]bool // classes with unattributed reads
 }
 
-// maxClasses bounds the classes of keys that a pane tells apart, and those that are
-// noticed: keys without a prefix in common, say UUIDs, are each a class.
+// maxClasses bounds the classes of keys that a pane tells apart, and the classes that are
+// noticed. Keys without a prefix in common, say UUIDs, are each a class.
 const maxClasses = 64
 
 // otherClasses stands for the classes beyond maxClasses.
@@ -87,12 +88,11 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		key := s.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
-	s.noteIn(in, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
+	s.noteIn(in, edgeBasis{e.Version, e.Label}, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
-// toTell are those of the views of which it is told that an edge has no place. With a
-// window the levels that have real time in pasts are said to hold only where another level
-// does, of which that is told as well.
+// toTell are the views that are told when an edge has no place. With a window, a level with
+// real time in pasts is ok only where another level is, and that level is told as well.
 func (f *saturated) toTell(in incremental.Views) incremental.Views {
 	if f.cfg.Unbounded {
 		return in
@@ -115,12 +115,12 @@ func (h *finder) beyond(a *infer.Anomaly) {
 		what, class = "read of an old state of "+key, keyClass(key)
 		h.reports.contradict(key) // of a list; whether it agrees with those that have retired is not known
 	}
-	h.reports.note(class, what, h.clock.noted(a.A))
+	h.reports.noteResting(edgeBasis{a.Version, infer.WR | infer.RW}, class, what, h.clock.noted(a.A))
 }
 
-// conflictBeyond reports an append of which it shows only now that it replaced what somebody else had
-// read, after both have retired: the conflict is tracked, and was in no serializable order while it
-// could have been none (see untracked).
+// conflictBeyond reports an append that replaced a state that somebody else had read, where
+// that shows only after both have retired. The conflict is tracked. It was in no serializable
+// order while it could have been an untracked one (see untracked).
 func (s *reports) conflictBeyond(a *infer.Anomaly) {
 	if !s.asking.losesTrack() {
 		return
@@ -132,15 +132,15 @@ func (s *reports) conflictBeyond(a *infer.Anomaly) {
 		}
 	}
 	key := s.infer.Key(a.Version)
-	s.noteIn(in, keyClass(key), "write of what a retired transaction had read of "+key, s.clock.noted(a.A))
+	s.noteIn(in, edgeBasis{}, keyClass(key), "write of what a retired transaction had read of "+key, s.clock.noted(a.A))
 }
 
-// noted is what a horizon finding says of a transaction.
+// noted is a transaction as a horizon finding names it.
 type noted struct {
-	id, epoch  string
-	start, end int64
-	reached    int64 // greatest event time of its partition so far
-	position   string
+	ID, Epoch  string
+	Start, End int64
+	Reached    int64 // greatest event time of its partition so far
+	Position   string
 }
 
 func (k *clock) noted(n uint32) noted {
@@ -152,25 +152,30 @@ func (k *clock) noted(n uint32) noted {
 	return noted{r.ID, r.Epoch, x.Start, x.End, reached, k.position(x)}
 }
 
-// note counts an edge between two transactions that could not be placed, or what
-// could not be told of one.
+// note counts an edge between two transactions that could not be placed, or that could not be
+// derived for one.
 //
-// A cycle through the edge u -> v, and through no other that was reported, leads
-// from v to u over transactions ranked between the two. Whatever is ranked below u
-// now lives or has lived beside it, also where u came late: so the range reaches
-// from v's start to how far events had come when the edge was met. Where only u is
-// given, v is one of which nothing is kept: the range begins where the input does.
+// Take a cycle through the edge u -> v, and through no other that was reported. It leads from v
+// to u over transactions ranked between the two. A transaction that is ranked below u lives now
+// or has lived beside it, also where u came late. So the range reaches from v's start to how
+// far events had come when the edge was met. Where only u is given, nothing is kept of v: the
+// range begins where the input does.
 func (s *reports) note(class, what string, txns ...noted) {
-	s.Counters.Horizon++
-	s.noteGroup(class, what, txns...)
+	s.noteResting(edgeBasis{}, class, what, txns...)
 }
 
-// noteIn is note for what concerns these views only. Levels that have been watched from
+// noteResting is note for an edge that a record on its way may take back.
+func (s *reports) noteResting(b edgeBasis, class, what string, txns ...noted) {
+	s.Counters.Horizon++
+	s.tellWhenDue(b, class, what, txns)
+}
+
+// noteIn is noteResting for what concerns these views only. Levels that have been watched from
 // the beginning on are not concerned by what those have not seen that began later.
-func (s *reports) noteIn(in incremental.Views, class, what string, txns ...noted) {
+func (s *reports) noteIn(in incremental.Views, basis edgeBasis, class, what string, txns ...noted) {
 	for i, l := range s.views {
 		if in&(1<<i) != 0 && s.levelChanges.begunOf(l) == nil {
-			s.note(class, what, txns...)
+			s.noteResting(basis, class, what, txns...)
 			return
 		}
 	}
@@ -179,10 +184,10 @@ func (s *reports) noteIn(in incremental.Views, class, what string, txns ...noted
 	for i, l := range s.views {
 		if b := s.levelChanges.begunOf(l); b != nil && in&(1<<i) != 0 {
 			b.Horizon++
-			b.Reached = max(b.Reached, (s.panes.index(txns[0].end)+1)*s.panes.length)
+			b.Reached = max(b.Reached, (s.panes.index(txns[0].End)+1)*s.panes.length)
 		}
 	}
-	s.noteGroup(classOfBegun+class, what, txns...)
+	s.tellWhenDue(basis, classOfBegun+class, what, txns)
 }
 
 // classOfBegun stands before the class of what concerns only levels that began later.
@@ -190,11 +195,18 @@ const classOfBegun = "levels begun later: "
 
 // noteGroup is note for what is counted elsewhere.
 func (s *reports) noteGroup(class, what string, txns ...noted) {
-	live := txns[0]
-	at := live.end // the pane that is open where the watermark stands
-	if s.clock.watermark != math.MinInt64 && s.clock.watermark != math.MaxInt64 {
-		at = max(at, s.clock.watermark)
+	at := int64(math.MinInt64) // the pane that is open where the watermark stands
+	if s.clock.watermark != math.MaxInt64 {
+		at = s.clock.watermark
 	}
+	s.noteGroupAt(at, false, class, what, txns...)
+}
+
+// noteGroupAt is noteGroup in the pane of this time, or of the live transaction's end, if that
+// is later. The pane that holds the transaction knows of edges that have waited.
+func (s *reports) noteGroupAt(at int64, waited bool, class, what string, txns ...noted) {
+	live := txns[0]
+	at = max(at, live.End)
 	key := horizonKey{class, s.panes.index(at)}
 	g := s.horizon.groups[key]
 	if g == nil && s.horizon.crowded(key.pane) {
@@ -202,29 +214,29 @@ func (s *reports) noteGroup(class, what string, txns ...noted) {
 		g = s.horizon.groups[key]
 	}
 	if g == nil {
-		g = &horizonGroup{Pane: key.pane, From: live.start, To: live.end, Named: []string{}}
+		g = &horizonGroup{Pane: key.pane, From: live.Start, To: live.End, Named: []string{}}
 		s.horizon.groups[key] = g
 		s.horizon.order = append(s.horizon.order, key)
 	}
 	g.Count++
 	var names []string
 	for _, x := range txns {
-		names = append(names, x.id)
-		g.From, g.To = min(g.From, x.start), max(g.To, x.end)
+		names = append(names, x.ID)
+		g.From, g.To = min(g.From, x.Start), max(g.To, x.End)
 	}
 	g.Older = g.Older || len(txns) == 1
-	g.To = max(g.To, live.reached)
+	g.To = max(g.To, live.Reached)
 	if s.clock.watermark != math.MaxInt64 {
 		g.To = max(g.To, s.clock.watermark)
 	}
 	if len(g.Examples) < maxExamples {
 		g.Examples = append(g.Examples, isolation.Cut(fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")), maxExample))
 	}
-	g.Finding.LastPosition = live.position
+	g.Finding.LastPosition = live.Position
 	if g.Count == 1 {
 		g.Finding.Txns = names
-		g.Finding.Source, g.Finding.Epoch = s.cfg.Source, live.epoch
-		g.Finding.FirstPosition = live.position
+		g.Finding.Source, g.Finding.Epoch = s.cfg.Source, live.Epoch
+		g.Finding.FirstPosition = live.Position
 		n := isolation.NameOf(infer.RetiredRead)
 		g.Finding.Kind, g.Finding.Anomaly, g.Finding.Title = n.Kind, n.Anomaly, n.Title
 		g.Finding.Refutes, g.Finding.AlsoRefutes = []string{}, []string{}
@@ -233,8 +245,8 @@ func (s *reports) noteGroup(class, what string, txns ...noted) {
 		g.name(txns)
 		s.publishGroup(g)
 		s.countFound(&g.Finding)
-		if !strings.HasPrefix(class, classOfBegun) {
-			s.panes.horizon(live.end)
+		if !waited && !strings.HasPrefix(class, classOfBegun) {
+			s.panes.horizon(live.End)
 		}
 		return
 	}
@@ -248,14 +260,14 @@ func (g *horizonGroup) name(txns []noted) {
 		return
 	}
 	for _, x := range txns {
-		if x.epoch != g.Finding.Epoch || !isArgument(x.epoch) || !isArgument(x.id) {
+		if x.Epoch != g.Finding.Epoch || !isArgument(x.Epoch) || !isArgument(x.ID) {
 			g.Unnamed++
 			return
 		}
 	}
 	for _, x := range txns {
-		if !slices.Contains(g.Named, x.id) {
-			g.Named = append(g.Named, x.id)
+		if !slices.Contains(g.Named, x.ID) {
+			g.Named = append(g.Named, x.ID)
 		}
 	}
 }
@@ -280,9 +292,9 @@ func (s *reports) publishGroup(g *horizonGroup) {
 	s.hand(out)
 }
 
-// replayCommand replays the range of g, widened by how far ranks and event times
-// may lie apart: a window, over which neighbours live together, with the longest
-// transaction and the lateness.
+// replayCommand replays the range of g, widened by the possible distance of ranks and event
+// times. That is a window, over which neighbours live together, with the longest transaction
+// and the lateness.
 func (s *reports) replayCommand(g *horizonGroup) string {
 	if s.cfg.Replay == "" {
 		return ""
@@ -328,9 +340,11 @@ func ShellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// flushHorizon hands out the groups that have grown, and forgets those of panes
-// that are over.
-func (h *finder) flushHorizon() { h.reports.flushHorizonBefore(1<<63 - 1) }
+// flushHorizon hands out the groups that have grown, and forgets groups of panes that are over.
+func (h *finder) flushHorizon() {
+	h.reports.tellDueEdges()
+	h.reports.flushHorizonBefore(1<<63 - 1)
+}
 
 func (s *reports) flushHorizonBefore(pane int64) {
 	if len(s.horizon.order) == 0 {

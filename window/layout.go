@@ -9,12 +9,12 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// layoutNumber is that of what AppendState writes, and oldestLayout the first one that ReadState
-// reads. A release reads what the one before it wrote.
+// layoutNumber is the number of the layout that AppendState writes. oldestLayout is the first
+// one that ReadState reads. A release reads the snapshots of the one before it.
 //
-// Package flat writes the names of fields, and takes over those that both layouts have: a field
-// that moves, grows, comes or goes needs no new number. A new number is needed where sections come
-// or go, and where a number means something else.
+// Package flat writes the names of fields, and takes over the fields that both layouts have. A
+// field that moves, grows, comes or goes needs no new number. A new number is needed where
+// sections come or go, and where a number means something else.
 //
 //	18  sections and fields have names
 const (
@@ -22,7 +22,7 @@ const (
 	oldestLayout = 18
 )
 
-// stateLayout is what a snapshot says of itself first.
+// stateLayout is the beginning of a snapshot.
 type stateLayout struct {
 	Layout int      `json:"layout"`
 	Order  string   `json:"byte_order"`

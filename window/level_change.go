@@ -11,17 +11,17 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// The watched levels can change between two steps (docs/proofs.md, section 8, Levels
-// that begin later). A level that goes takes its order with it, and what was found stays. One that
-// comes begins with the frozen order of a level that was there: as a copy, to which the
-// edges among live transactions are offered, where that level's order has them all, and
-// otherwise with all that had come frozen.
+// The watched levels can change between two steps (docs/proofs.md, section 8, Levels that begin
+// later). A level that goes takes its order with it, and its findings stay. One that comes
+// begins with the frozen order of a level that was there. If that level's order has all edges
+// among live transactions, it begins as a copy, and these edges are offered to it. Otherwise it
+// begins with all earlier transactions frozen.
 
 // begun is a level that was not watched from the beginning on.
 type begun struct {
 	level isolation.Level
-	// Tick is that of the step in which it began. Nothing that had come by then ended at
-	// Reached or later.
+	// Tick is the tick of the step in which it began. No transaction that had come by then
+	// ended at Reached or later.
 	Tick, Reached int64
 	// Latest is the generation of the transaction that had come last.
 	Latest uint32
@@ -33,7 +33,7 @@ type begun struct {
 	Horizon, Undecided int64
 }
 
-// ended is what a level that is no longer watched had come to.
+// ended is the verdict of a level that is no longer watched.
 type ended struct {
 	level isolation.Level
 	Ended
@@ -81,9 +81,9 @@ func (o *core) setViews(levels []isolation.Level) (vs []incremental.View) {
 	return vs
 }
 
-// implied says by view which views' levels hold where its own does, and whose orders its own is.
-// A split order has an anti-dependency lead from a begin to a commit: it is no order of whole
-// transactions that follows one.
+// implied says by view whose orders its own order is. Their levels hold where its own level does.
+// In a split order an anti-dependency leads from a begin to a commit. Such an order does not order
+// the two transactions as a whole.
 func (o *core) implied() []incremental.Views {
 	of := make([]incremental.Views, len(o.views))
 	for i, l := range o.views {
@@ -117,7 +117,8 @@ func (m *Machine) changeLevels() {
 			m.levelChanges.ended = append(m.levelChanges.ended, ended{l, Ended{v, why, m.clock.tick}})
 		}
 	}
-	// What one that ends is known to hold for may rest on when another one began.
+	// The panes for which an ending level is known to hold may depend on the begin of another
+	// one.
 	m.levelChanges.begun = slices.DeleteFunc(m.levelChanges.begun, func(x begun) bool { return !slices.Contains(after, x.level) })
 	for _, l := range after {
 		if !slices.Contains(before, l) {
@@ -172,7 +173,7 @@ func (m *Machine) changeViews(was []begun) {
 		case from.Start == incremental.Copied && len(frozen) > 0 && t.before[from.View].Underlying().Chooses():
 			m.choices.frozen[i] = slices.Clone(frozen[from.View])
 		case unordered && next[i].Underlying().Chooses():
-			// What the frozen order left in the unordered keys was not kept.
+			// The versions that the frozen order left in the unordered keys were not kept.
 			if len(m.choices.frozen) == 0 {
 				m.choices.frozen, m.choices.misfits = make([][]lastFrozen, len(next)), make([]int64, len(next))
 			}
@@ -264,9 +265,9 @@ func (s *reports) pastStart() int64 {
 	return s.clock.watermark
 }
 
-// offerLive offers the edges among live transactions to the i-th view, which was
-// copied: by the head's place in its order, and for one head in the order in which
-// they came; and those from live ones to what has retired in it.
+// offerLive offers the edges among live transactions to the i-th view, which was copied. They
+// go by the head's place in its order, and for one head in the order in which they came. It
+// also offers the edges from live ones to those that have retired in it.
 func (h *finder) offerLive(i int) {
 	var ids []incremental.EdgeID
 	for _, n := range h.graph.Order(i) {
@@ -313,14 +314,15 @@ func (t *levelChanges) begunOf(l isolation.Level) *begun {
 }
 
 // speaksFor says whether the order of the i-th view, where all reads fit it, shows that l
-// holds: l is its level or follows from it, and it has met all that l's own order has.
+// holds. Then l is its level or follows from it, and it has met all edges that l's own order
+// has.
 func (t *levelChanges) speaksFor(i int, l isolation.Level) bool {
 	return t.views[i] == l || t.asking.stands(t.views[i], l) && t.begunOf(t.views[i]) == nil
 }
 
-// missedBefore is why l is not known to hold, in the pane or, if x is nil, over all that
-// was seen: it was not watched from the beginning on, and no level that was, and that
-// implies it, holds.
+// missedBefore is why l is not known to hold, in the pane or, if x is nil, over all that was
+// seen. It was not watched from the beginning on. And no level that was, and that implies it,
+// holds.
 func (m *Machine) missedBefore(l isolation.Level, violated func(isolation.Level) bool, x *Pane) string {
 	b := m.levelChanges.begunOf(l)
 	if b == nil || x != nil && !b.Partly && x.Start >= b.Reached {

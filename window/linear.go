@@ -153,8 +153,8 @@ func (l *linearizing) linearKeys() []linearKey {
 	return keys
 }
 
-// linearStep is the operation as package linear wants it: nil for one that says
-// nothing, ok false for a kind that is no register's or list's.
+// linearStep is the operation as package linear wants it. It is nil for one without evidence.
+// ok is false for a kind that does not belong to registers or lists.
 func linearStep(o *event.RecordOp, unknown bool) (s *linear.Step, ok bool) {
 	missing := o.Flags&event.NotFound != 0
 	switch o.Kind {
@@ -163,7 +163,7 @@ func linearStep(o *event.RecordOp, unknown bool) (s *linear.Step, ok bool) {
 		case o.Data == event.Set || o.Data == event.Counter:
 			return nil, false
 		case unknown && o.Nothing():
-			return nil, true // that nothing is noted does not say that nothing was seen
+			return nil, true // without a note, something may still have been seen
 		case o.Flags&event.IsArray != 0:
 			return &linear.Step{Kind: linear.ReadList, List: o.Elems}, true
 		}
@@ -203,8 +203,8 @@ func arrayOf(o *event.RecordOp) (elems []string, ok bool) {
 // maxLinearMembers bounds the transactions that such a finding names.
 const maxLinearMembers = 12
 
-// reportLinear reports that the operations on k have no order: the one whose return
-// leaves nothing possible, those that ran beside it, and the last ones that do fit.
+// reportLinear reports that the operations on k have no order. It names the one whose return
+// leaves no possible order, the operations that ran beside it, and the last ones that do fit.
 func (l *linearizing) reportLinear(k *linearKey, at int, order []int) {
 	stuck := k.ops[at]
 	members := []uint32{k.txns[at]}
@@ -253,9 +253,9 @@ func (l *linearizing) linearReason() string {
 // contradict each other and those between them.
 const maxLinearPath = 256
 
-// reportLine reports a transaction that began after another had ended which comes
-// later on the key, or that replaced what rests on it: each between them replaced or
-// read what the one before left.
+// reportLine reports a transaction that began after another had ended, and yet comes first on
+// the key. The other one comes later there, or replaced a version that rests on the first
+// one's. Each transaction between them replaced or read the version that the one before left.
 func (h *finder) reportLine(a *infer.Anomaly) {
 	path := h.infer.Line(nil, a.Other, a.Version)
 	if path == nil {

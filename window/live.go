@@ -10,14 +10,14 @@ import (
 	"github.com/isowatch/isowatch/solve"
 )
 
-// orderLive finds an order of the first live nodes of the i-th view such that what is
-// due fits, and gives it to that view and to those that follow from it. What has no
-// order whatever was frozen is reported. An order that does not fit what is frozen is
-// no better than the present one, unless that has misfits.
+// orderLive finds an order of the first live nodes of the i-th view in which the due nodes fit.
+// It gives it to that view and to the views that follow from it. If there is no order whatever
+// was frozen, that is reported. An order that does not fit the frozen part is not better than
+// the present one, unless the present one has misfits.
 //
-// Of the live nodes only those about the due ones are ordered, twice as many as are
-// looked at: the work is in proportion to what freezes, and not to the window. What
-// comes behind stays there. If that fails, all live nodes are.
+// Only the live nodes about the due ones are ordered, twice as many as are looked at. So the
+// work is in proportion to the nodes that freeze, and not to the window. Nodes behind stay
+// there. If that fails, all live nodes are ordered.
 func (o *choices) orderLive(i, due int, misfits bool) {
 	relaxed := refuted(o.reports.verdicts.certain, o.views[i])
 	if part := lookedAt(lookedAt(due)); part < o.graph.Nodes(i) {
@@ -63,8 +63,8 @@ func (o *choices) adoptGuessed(i int, c *constraints) bool {
 	return !o.untimed && o.adoptOf(i, c, o.guessedInTime(i, c)) || o.adoptOf(i, c, o.inSessions(i, c))
 }
 
-// readBudget is what the search may take for an order with reads of repeated values, about
-// 0.1 s: what is due cannot wait, and if there is none they are counted.
+// readBudget bounds the search for an order with reads of repeated values, to about 0.1 s. Due
+// nodes cannot wait. If there is no order, the reads are counted.
 const readBudget = solve.DefaultBudget / 20
 
 // adoptOf takes the order of the problem, if it has one.
@@ -76,15 +76,15 @@ func (o *choices) adoptOf(i int, c *constraints, p *solve.Problem) bool {
 	return r.Verdict == solve.Satisfiable && o.adopt(i, c, r.Order)
 }
 
-// lookedAt is how many live nodes are looked at before the first of them freeze: some
-// more, since transactions that overlap in time may have come in another order.
+// lookedAt is how many live nodes are looked at before the first of them freeze. There are some
+// more than freeze, since transactions that overlap in time may have come in another order.
 func lookedAt(due int) int { return due + max(due/4, 512) }
 
-// live are the constraints of the first live nodes of the i-th view. The last edges
-// are assumed: they follow from that nodes which are not among these come behind the
-// first of these, up to until; and from what is frozen. nil where versions are no
-// chains. Reads of repeated values are among them as far as a writer is; if all has to be
-// known, as far as all writers are.
+// live are the constraints of the first live nodes of the i-th view. The last edges are
+// assumed. Some follow because other nodes come behind the first of these, up to until. Others
+// come from the frozen part. live is nil where versions are not chains. A read of a repeated
+// value is included if a writer of it is among the nodes. If all has to be known, all its
+// writers must be.
 func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *constraints {
 	c := o.graphOf(i, nodes, relaxed)
 	var txns []uint32
@@ -178,8 +178,8 @@ func (o *choices) live(i int, nodes []uint32, until int, relaxed, known bool) *c
 	return c
 }
 
-// sortedPieces are the pieces key by key, by what does not change when a key comes back,
-// those of a key by node. What is sorted are their places: a piece has 150 bytes.
+// sortedPieces are the pieces key by key, by a property that does not change when a key comes
+// back. The pieces of a key go by node. Their places are sorted, since a piece has 150 bytes.
 func sortedPieces(pieces []piece) []piece {
 	type place struct {
 		hash uint64
@@ -266,7 +266,7 @@ func (o *choices) adopt(i int, c *constraints, order []int32) bool {
 		if at := c.nodeAt(node); at >= 0 {
 			return 2*int64(order[at]) + int64(n&1), true
 		}
-		// What has retired in the i-th view comes first.
+		// Nodes that have retired in the i-th view come first.
 		return -1, o.graph.Retired(i, incremental.Vertex(v)) || o.graph.Split(i) && node&1 == 0 && c.nodeAt(node+1) >= 0
 	}
 	taken := false
@@ -279,8 +279,8 @@ func (o *choices) adopt(i int, c *constraints, order []int32) bool {
 	return taken
 }
 
-// arranged are the live nodes of the j-th view by their new places, as far as those
-// are known: they stand where such nodes stood before, the others stay where they are.
+// arranged are the live nodes of the j-th view by their new places, as far as these are known.
+// They stand where such nodes stood before. The others stay where they are.
 func (o *choices) arranged(j int, c *constraints, place func(j int, n uint32) (int64, bool)) []uint32 {
 	type placed struct {
 		n  uint32

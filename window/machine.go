@@ -28,17 +28,17 @@ type Counters struct {
 	// Misread counts transactions that read a key otherwise than they had written or
 	// read it before. The levels that allow it could be refuted by what was read.
 	Misread int64 `json:"misread"`
-	// Diverged counts lost updates of registers: levels that allow them are left
-	// with keys of which the order is not known.
+	// Diverged counts lost updates of registers: levels that allow them are left with keys
+	// without a known order.
 	Diverged int64 `json:"diverged"`
-	// Tolerated counts those of them that one of the two asked for: the order of their
-	// writers is known to no level then.
+	// Tolerated counts lost updates that one of the two asked for: no level knows the order of
+	// their writers then.
 	Tolerated int64 `json:"tolerated,omitempty"`
-	// OtherRows counts pairs that replaced one version of a key at which a row was deleted:
-	// where a row is not its key, nothing is known of them.
+	// OtherRows counts pairs that replaced one version of a key at which a row was deleted.
+	// Where a row is not its key, their order is not known.
 	OtherRows int64 `json:"other_rows,omitempty"`
-	// SettledRows counts those of them whose lost update was final: no order of the two is
-	// serial all the same, and nobody looks for that any more.
+	// SettledRows counts the pairs whose lost update was final. No order of the two is serial
+	// all the same, and it is not looked for any more.
 	SettledRows int64 `json:"settled_rows,omitempty"`
 
 	Unverified int64 `json:"unverified"` // witnesses that the verifier did not accept: not reported, verdict unknown
@@ -49,14 +49,14 @@ type Counters struct {
 	LeftOutEdges int64 `json:"left_out_edges"`
 	// Merged counts findings that were not told because another one stands for them.
 	Merged int64 `json:"merged,omitempty"`
-	// Findings that had left and were taken back: for a record that came late, for an
-	// outcome that did, and for the first sign that the values of a pattern repeat.
+	// Findings that had left and were taken back. The causes are a late record, a late outcome,
+	// and the first sign that the values of a pattern repeat.
 	WithdrawnRecord     int64 `json:"withdrawn_late_record"`
 	WithdrawnOutcome    int64 `json:"withdrawn_late_outcome"`
 	WithdrawnRepetition int64 `json:"withdrawn_repetition"`
 }
 
-// Effects are what a step did that others must see, in order. Reused.
+// Effects are the results of a step for others, in order. Reused.
 type Effects struct {
 	Findings []finding.Finding // new ones and new revisions
 	Repeats  []Repeats         // key patterns that have just shown that their values repeat
@@ -74,8 +74,8 @@ func (e *Effects) Reset() {
 type partition struct {
 	Name string
 	Max  int64 // greatest event time
-	// Quiet is the tick that its silence is counted from: that of its latest
-	// record, or of the first confirmation after a time without any.
+	// Quiet is the tick that its silence is counted from. It is the tick of its latest record,
+	// or of the first confirmation after a time without any.
 	Quiet     int64
 	Confirmed int64 // tick of the latest confirmation of its silence
 	Seen      bool  // Max is set
@@ -95,7 +95,7 @@ type Machine struct {
 	linearizing  linearizing
 	sums         sums
 
-	// tried are the levels of which an order was found by trying, at the end of an input.
+	// tried are the levels for which trying found an order, at the end of an input.
 	tried   []isolation.Level
 	missing int64 // how many records were known to be so when absence was last doubted
 
@@ -137,8 +137,8 @@ func New(cfg Config) *Machine {
 // math.MinInt64 before the first.
 func (m *Machine) Watermark() int64 { return m.clock.watermark }
 
-// Untimed says whether the first record had no times: then each counts 1024 in the
-// watermark, which is no time.
+// Untimed says whether the first record had no times. Then each record counts 1024 in the
+// watermark, which is not a time.
 func (m *Machine) Untimed() bool { return m.untimed }
 
 // Unverified is why the verifier did not accept the latest witness that Counters.Unverified
@@ -166,9 +166,9 @@ func (m *Machine) SpillSizes() infer.SpillSizes { return m.infer.SpillSizes() }
 // StateBytes is about what AppendState writes.
 func (m *Machine) StateBytes() int64 { return m.infer.Sizes().Bytes + m.graph.Bytes() }
 
-// Step takes the transactions of b at the given indexes, in order, and the tick,
-// the wall clock in ns that the shell put on the batch (0 without one). All of
-// b.Partitions are taken as still there. Effects are appended to eff.
+// Step takes the transactions of b at the given indexes, in order, and the tick. The tick is
+// the wall clock in ns that the shell put on the batch (0 without one). All of b.Partitions are
+// taken as still there. Effects are appended to eff.
 func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.effects = eff
 	m.reopen()
@@ -317,9 +317,9 @@ func (m *Machine) Close(eff *Effects) {
 	m.reports.panes.closeAll(m)
 }
 
-// reopen begins a new input after Close: the watermark is where the records of the
-// former one had brought it, and the partitions of that one are none of the new
-// one's. What was decided stays so, until a record speaks against it.
+// reopen begins a new input after Close. The watermark is where the records of the earlier
+// input had brought it. The new input does not have the earlier partitions. Decisions stay
+// until a record speaks against them.
 func (m *Machine) reopen() {
 	if !m.closed {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// A record that is missing, that could not be read or that contradicts another one may be of
-// a delete, or of a writer: what rests on there being none is not certain beside it
+// A record may be missing, unreadable, or in contradiction to another one. It may be of a
+// delete, or of a writer. So a finding that rests on their absence is not certain beside it
 // (docs/proofs.md, section 6).
 
 const restsOnAbsence = "capture=complete" // as rest says it
@@ -18,10 +18,10 @@ func (o *core) mayBeMissing() bool {
 	return !c.Complete || c.UnmonitoredWriters || o.infer.Counters.Missing() > 0
 }
 
-// retractAbsence makes findings that rest on absence uncertain once a record is known to be
-// missing, as long as they wait. What has left stays as it was told: what is lost later is
-// known to be so only later. Of a whole history, all: nothing was told so far.
-// O(findings), when more is missing than at the last call.
+// retractAbsence makes waiting findings that rest on absence uncertain once a record is known
+// to be missing. A finding that has left stays as it was told, since a later loss is only known
+// later. In a whole history it takes all findings, since no finding was told yet. O(findings),
+// when more is missing than at the last call.
 func (m *Machine) retractAbsence() {
 	missing := m.infer.Counters.Missing()
 	if missing == m.missing {

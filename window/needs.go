@@ -11,8 +11,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// Beyond [Config.KeyCap] keys the retained state of cold ones goes out in the
-// Effects of a step, to be stored, and comes back in the Answers of a later one:
+// Beyond [Config.KeyCap] keys the retained state of cold ones goes out in the Effects of a
+// step, to be stored. It comes back in the Answers of a later one:
 //
 //	for {
 //		needs := m.Needs(batch, txns, &answers, needs[:0])
@@ -25,9 +25,9 @@ import (
 //	m.Step(batch, txns, tick, &effects)
 //	... store effects.Puts
 //
-// A record that a step puts or deletes is never one that counts before the step:
-// what comes back in a step stays in memory to its end. So a driver may write the
-// puts of a step before it commits it, and write them again.
+// A record that a step puts or deletes does not count before the step. State that comes back in
+// a step stays in memory to its end. So a driver may write the puts of a step before it commits
+// it, and write them again.
 
 // Put is a change of the stored retained state.
 type Put struct {
@@ -42,7 +42,7 @@ type Answer struct {
 	Record []byte // nil: there is none
 }
 
-// Answers are what was read for a step, in the order in which it was asked for.
+// Answers are the records that were read for a step, in the order in which they were asked for.
 type Answers struct {
 	List  []Answer
 	asked map[infer.Ref]struct{}
@@ -61,15 +61,15 @@ func (a *Answers) Reset() {
 	clear(a.asked)
 }
 
-// Needs appends to dst what must be read before the transactions of b at the given
-// indexes can be stepped: first what they touch, then, called again with the
-// answers, what these name. Nothing more means that the answers are complete. It
-// changes nothing but a.
+// Needs appends to dst the records that must be read before the transactions of b at the given
+// indexes can be stepped. First come the records that they touch. Called again with the
+// answers, Needs appends those that the answers name. When it appends no more, the answers are
+// complete. It only changes a.
 //
-// What is asked for is enough because nothing else is touched: a step adds the
-// batch's transactions, which reach the keys of their operations, their sessions
-// and records of the same id, and may count or take back transactions of unknown
-// outcome, whose keys stay in memory until they leave.
+// These records are enough because the step touches no others. A step adds the batch's
+// transactions. They reach the keys of their operations, their sessions and records of the same
+// id. They may also count or take back transactions of unknown outcome, and the keys of these
+// stay in memory until they leave.
 func (m *Machine) Needs(b *event.Batch, txns []int32, a *Answers, dst []infer.Ref) ([]infer.Ref, error) {
 	if !m.infer.Spilled() {
 		return dst, nil
@@ -177,8 +177,8 @@ func (o *core) skipVertex(record []byte) ([]byte, error) {
 	return record[size:], nil
 }
 
-// cameFrom is the number that the i-th view had before the turns since then, and whether
-// it is the same view, or at least one with the same frozen order; -1 otherwise.
+// cameFrom is the number that the i-th view had before the turns since then, -1 if it had none.
+// It also says whether it is the same view, or at least one with the same frozen order.
 func (t *levelChanges) cameFrom(i, since int) (before int, same bool) {
 	same = true
 	for at := len(t.changes) - 1; at >= since; at-- {
@@ -198,10 +198,10 @@ func (t *levelChanges) cameFrom(i, since int) (before int, same bool) {
 // viewsMost is more than the views that a machine can have.
 const viewsMost = 64
 
-// A key's record ends with when a writer of it was let go of last, and with what the
-// frozen orders left there: nothing, or the number of views, and of each whether there
-// is a value, it and its place. To the number of views viewsMost is added for each
-// turn of the levels before. Records of before have none of it.
+// A key's record ends with the last time when a writer of it was let go of. Behind that are the
+// versions that the frozen orders left there. They are nothing, or the number of views, and for
+// each view a flag, a value and its place. viewsMost is added to the number of views for each
+// turn of the levels before. Older records lack this part.
 func (o *choices) appendFrozen(dst []byte, k uint32) []byte {
 	dst = binary.AppendUvarint(dst, uint64(o.saturated.droppedOf(k).when))
 	known := false
@@ -237,7 +237,7 @@ func (o *choices) appendFrozen(dst []byte, k uint32) []byte {
 	return dst
 }
 
-// What is noted of a key in a frozen order.
+// The flags of a key in a frozen order.
 const (
 	leftSome = 1 << iota // what was left there
 	leftMet              // the bounds in time of those that met it
@@ -270,7 +270,7 @@ func (o *choices) bringFrozen(k uint32, record []byte) error {
 	if since < o.levelChanges.saturatedFrom {
 		drops = 0 // they left before the present forcing began, which says nothing of what had left
 	}
-	o.saturated.setDropped(k, dropped{when: uint32(drops)}) // whose it was matters to who read the key before it went out: nobody live
+	o.saturated.setDropped(k, dropped{when: uint32(drops)}) // the writer only matters to live readers from before the key went out: there are none
 	if views == 0 {
 		return nil
 	}
@@ -395,10 +395,10 @@ func (m *Machine) pinnedKeys() []uint32 {
 	return m.pinned
 }
 
-// countUnread keeps the number of pairs of unread appends without an order, as
-// orderUnread counts them, of the lists that are out: their writers have all
-// retired, so that it is final. since is how many turns of the levels there had been
-// when the list went out: a view that began later did not count it.
+// countUnread keeps the number of pairs of unread appends without an order, as orderUnread
+// counts them, for the lists that are out. Their writers have all retired, so the number is
+// final. since is how many turns of the levels there had been when the list went out: a view
+// that began later did not count it.
 func (o *choices) countUnread(k uint32, d int64, since int) {
 	o.infer.Unread(k, func(writers []uint32) {
 		for i, level := range o.views {

@@ -112,8 +112,8 @@ func (p *panes) count(end int64, t *event.Txn) {
 func (p *panes) enter(end int64) { p.at(end).live++ }
 func (p *panes) leave(end int64) { p.at(end).live-- }
 
-// found counts f in the panes of its members, and with d = -1 takes it back: it fell, or
-// something else is said in its place. Of what is not certain no pane is violated.
+// found counts f in the panes of its members. With d = -1 it takes f back: it fell, or
+// something else is said in its place. An uncertain finding violates no pane.
 func (p *panes) found(of *infer.State, f *openFinding, d int64) {
 	var last *Pane
 	for _, n := range f.members {
@@ -154,8 +154,8 @@ func (p *panes) closeSettled(m *Machine) {
 		p.close(m)
 	}
 	p.amend(m)
-	// What is noted now is noted where the watermark stands, or later: the groups of
-	// panes before that grow no more, also when no record ever comes to those panes.
+	// New notes are made where the watermark stands, or later. The groups of panes before that
+	// grow no more, also when no record ever comes to those panes.
 	if len(m.reports.horizon.order) > 0 && m.clock.watermark != math.MinInt64 {
 		m.reports.flushHorizonBefore(p.index(m.clock.watermark))
 	}
@@ -198,8 +198,8 @@ func (p *panes) close(m *Machine) {
 	}
 }
 
-// PaneTimes is the least Start, ns, of a pane that is a stretch of time: 1971. Those
-// of sources without times count transactions.
+// PaneTimes is the least Start, ns, of a pane that is a stretch of time: 1971. Panes of sources
+// without times count transactions.
 const PaneTimes = int64(365 * 24 * time.Hour)
 
 // Timed says whether the pane is a stretch of time.

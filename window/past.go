@@ -20,14 +20,15 @@ type pastStep struct {
 // maxPast bounds the search for a past, in edges.
 const maxPast = 1 << 18
 
-// past leads from the writer from to the reader by, for an edge that these views take:
-// one read, the earliest, of what from left or of a list that shows it and ends with
-// another one's element; session order; or else the shortest way by reads, and if there
-// is none by both. nil when from is not in the past of by, or not any more.
+// past leads from the writer from to the reader by, for an edge that these views take. It may
+// be one read, the earliest. The read is of a value that from left, or of a list that shows it
+// and ends with another one's element. It may be session order. Or it is the shortest way by
+// reads, and if there is none by both. It is nil when from is not in the past of by, or not any
+// more.
 //
-// In the past of plain causal consistency only reads count, and in those of strong
-// levels real time as well: there it is one step where direct pasts are asked for, and
-// otherwise what is left where the others do not lead.
+// In the past of plain causal consistency only reads count. In the pasts of strong levels real
+// time counts as well. It is one step where direct pasts are asked for. Otherwise it is tried
+// where the other ways do not lead.
 func (f *saturated) past(from, by uint32, in incremental.Views) []pastStep {
 	bare, timed := in&f.unclosed != 0, f.inTime(in)
 	f.readsOf = f.infer.ExternalReads(f.readsOf[:0], by)
@@ -178,8 +179,8 @@ func (h *finder) unsupported(ids []incremental.EdgeID) incremental.EdgeID {
 	return 0
 }
 
-// stillRead says whether the reader that forces the edge is known to have read from its
-// end: the version can have got another writer, and the reader another record.
+// stillRead says whether the reader that forces the edge is still known to have read from its
+// end. The version can have got another writer, and the reader another record.
 func (f *saturated) stillRead(e *incremental.Edge) bool {
 	f.readsOf = f.infer.ExternalReads(f.readsOf[:0], e.Note[1])
 	return slices.ContainsFunc(f.readsOf, func(r infer.ExternalRead) bool { return r.Version == e.Note[0] && r.Writer == uint32(e.To) })
@@ -219,8 +220,8 @@ func (f *saturated) restsOnTime(ids []incremental.EdgeID) bool {
 	})
 }
 
-// appendShown appends what the step read: the stored edge is that of the last element
-// of a list, and says nothing of those before it.
+// appendShown appends the read of the step. The stored edge belongs to the last element of a
+// list, and tells nothing of those before it.
 func (s *pastStep) appendShown(versions []uint32) []uint32 {
 	if s.label == infer.WR && !slices.Contains(versions, s.version) {
 		return append(versions, s.version)
@@ -228,10 +229,10 @@ func (s *pastStep) appendShown(versions []uint32) []uint32 {
 	return versions
 }
 
-// missed reports that e.By read a version that e.From is known to have overwritten
-// although it had e.From in its past: an anti-dependency, and the way back. The
-// edge id, 0 if there is none, is what the views refused. false when the order of
-// the two versions is not known by itself.
+// missed reports that e.By had e.From in its past, and yet read a version that e.From is known
+// to have overwritten. That is an anti-dependency, and the way back. The edge id, 0 if there is
+// none, is the edge that the views refused. missed returns false when the order of the two
+// versions is not known by itself.
 func (h *finder) missed(e *saturation.Edge, version uint32, id incremental.EdgeID, refused incremental.Views) bool {
 	written := h.infer.Missed(e.From, version)
 	if written == 0 {

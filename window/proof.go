@@ -8,17 +8,16 @@ import (
 	"github.com/isowatch/isowatch/infer"
 )
 
-// A finding about a transaction of unknown outcome rests on the values by which
-// others saw it take effect (infer.State.Proofs). While it is live, inference
-// takes it out of the history when they no longer show that; afterwards the
-// values are what decides.
+// A finding about a transaction of unknown outcome rests on the values by which others saw it
+// take effect (infer.State.Proofs). While it is live, inference takes it out of the history
+// when they no longer show that. Afterwards the values decide.
 
-// doubt is what a horizon finding says of such a transaction when nothing in
-// memory shows any more that it took effect.
+// doubt is a horizon finding's text for such a transaction when nothing in memory shows any
+// more that it took effect.
 const doubt = "contradiction with a retired transaction of unknown outcome"
 
-// unproven is the first of the transactions of which nothing shows that it took
-// effect, 0 if there is none.
+// unproven is the first of the transactions without any evidence that it took effect, 0 if
+// there is none.
 func (h *finder) unproven(txns []uint32) uint32 {
 	for _, n := range txns {
 		if h.infer.Info(n).Unknown {
@@ -79,7 +78,7 @@ func without(values []uint64, v uint64) []uint64 {
 	return slices.DeleteFunc(values, func(x uint64) bool { return x == v })
 }
 
-// countedAmbiguous is what countVoid compares with what was counted before the step.
+// countedAmbiguous is the count that countVoid compares with the count before the step.
 func (o *core) countedAmbiguous() int64 {
 	if o.cfg.Unbounded {
 		return o.infer.Counters.Ambiguous + o.infer.Counters.Repeated
@@ -96,8 +95,8 @@ func (m *Machine) countVoid() {
 	}
 }
 
-// restingOn are the records of the transactions that f rests on: those of the witness,
-// and who saw those of unknown outcome.
+// restingOn are the records of the transactions that f rests on: the members of the witness,
+// and the readers that saw unknown ones.
 func (o *core) restingOn(f *openFinding, w *finding.Witness) []event.Record {
 	var observers []uint32
 	known := slices.Concat(f.members, f.shown)
@@ -105,7 +104,7 @@ func (o *core) restingOn(f *openFinding, w *finding.Witness) []event.Record {
 		observers = o.infer.Observers(observers, n)
 	}
 	if w.Anomaly == infer.DuplicateElements || w.Anomaly == infer.FutureRead {
-		observers = o.infer.Writers(observers, f.about) // that it is the only one is what they rest on
+		observers = o.infer.Writers(observers, f.about) // they rest on it being the only writer
 	}
 	records := slices.Clone(w.Txns)
 	for _, n := range observers {

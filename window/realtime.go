@@ -11,11 +11,11 @@ import (
 	"github.com/isowatch/isowatch/solve"
 )
 
-// timePlace gives the place of transaction n its bounds in real time: all of it
-// happened between its start and its end, on its client's clock. What another
-// client's clock shows may be off by the drift. A transaction of unknown outcome
-// may take effect at any later time, one that asked for old data is not bound, and
-// of one whose times are not its client's (none, or clamped) nothing is known.
+// timePlace gives the place of transaction n its bounds in real time: all of it happened
+// between its start and its end, on its client's clock. Another client's clock may be off by
+// the drift. A transaction of unknown outcome may take effect at any later time. One that asked
+// for old data is not bound. Nothing is known of one whose times are not its client's (none, or
+// clamped).
 func (s *reports) timePlace(n uint32, p *incremental.Place) {
 	timeless := false
 	if p.NotBefore, p.NotAfter, timeless = s.timesOf(n); timeless {
@@ -36,9 +36,9 @@ func (o *core) timesOf(n uint32) (notBefore, notAfter int64, timeless bool) {
 	return x.Start, notAfter, false
 }
 
-// backInTime reports an edge by which a path goes back in real time, and one end of which
-// has left the orders: a stale read of what a retired transaction overwrote, most
-// often. The edge is not stored, so that it is no part of other cycles.
+// backInTime reports an edge by which a path goes back in real time, where one end has left the
+// orders. Most often it is a stale read of a version that a retired transaction overwrote. The
+// edge is not stored, and so is not on other cycles.
 func (h *finder) backInTime(e *infer.Edge, refused incremental.Views) {
 	var spokenFor []isolation.Level
 	for _, i := range h.weakFirst {
@@ -78,10 +78,10 @@ func (h *finder) backInTime(e *infer.Edge, refused incremental.Views) {
 	}
 }
 
-// moments adds real time to the constraints of a timed view: a line of nodes for the
-// starts and the ends, in the order of time; what was over leads to the node of its
-// end, and the node of its start leads to a transaction. At one time starts come
-// first: what begins as another ends does not come after it.
+// moments adds real time to the constraints of a timed view. It is a line of nodes for the
+// starts and the ends, in the order of time. A transaction leads to the node of its end, and
+// the node of its start leads to the transaction. At one time starts come first: a transaction
+// that begins as another ends does not come after it.
 func (o *choices) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge {
 	type moment struct {
 		at   int64
@@ -129,9 +129,9 @@ func (o *choices) moments(i int, c *constraints, rest []solve.Edge) []solve.Edge
 // with.
 const maxStepsInTime = 1000
 
-// stepsInTime puts steps in real time, from what was over to what began later within its epoch
-// (see [finder.ofOneEpoch]), in the place of the line of moments in the core, and returns them. ok
-// is false when they are too many.
+// stepsInTime replaces the line of moments in the core by steps in real time, and returns them.
+// A step leads from a transaction that was over to one that began later within its epoch (see
+// [finder.ofOneEpoch]). ok is false when they are too many.
 func (o *choices) stepsInTime(i int, c *constraints, core *solve.Core) (steps []solve.Edge, ok bool) {
 	moments := int32(len(c.nodes))
 	var over, begun []solve.Edge
@@ -186,6 +186,6 @@ func (s *reports) noteLate(n uint32) {
 		}
 	}
 	if late = s.saturated.toTell(late); late != 0 {
-		s.noteIn(late, "real time", "late transaction in real time", s.clock.noted(n))
+		s.noteIn(late, edgeBasis{}, "real time", "late transaction in real time", s.clock.noted(n))
 	}
 }

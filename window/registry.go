@@ -32,6 +32,7 @@ type openFinding struct {
 	upgraded bool
 	waiting  bool // in registry.accusing
 	closed   bool
+	solid    bool // no delete of a list explains it: see waiting.go
 }
 
 // setAsideEdge is a set-aside edge. Its ends need not be members, so that it may be gone,
@@ -80,6 +81,7 @@ type recentFinding struct {
 	Shares  []uint64 `json:",omitempty"`
 	Rows    []string `json:",omitempty"` // keys at which a deletion takes it back that began at End or before: see rows.go
 	End     int64    `json:",omitempty"`
+	Solid   bool     `json:",omitempty"` // as openFinding
 	Ended   int64    // when the last of those was over that it names; math.MaxInt64 if some have no times
 }
 
@@ -145,8 +147,9 @@ func (r *registry) move(f *openFinding, members []uint32) {
 	r.link(f, members)
 }
 
-// of is the open finding that a new one joins, or whose place it takes: that of its id, or else of
-// the same members one that says all that the new one does, or less. nil: there is none.
+// of is the open finding that a new one joins, or whose place it takes. It is the finding of
+// its id. Or else it is one of the same members that refutes all that the new one does, or
+// less. nil: there is none.
 func (r *registry) of(f *openFinding) *openFinding {
 	if old := r.ids[f.Finding.ID]; old != nil || len(f.members) == 0 {
 		return old

@@ -13,7 +13,7 @@ type Repeats struct {
 	Pattern string `json:"pattern"` // "" for the one that keys beyond the bound share
 	Why     string `json:"why"`
 	Reads   int64  `json:"reads"`   // of plain values of the pattern
-	Decided int64  `json:"decided"` // those of them that came before, and named a version
+	Decided int64  `json:"decided"` // the reads that came before, and named a version
 }
 
 func repeatsOf(name string, p *pattern.Pattern) Repeats {

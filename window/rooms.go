@@ -10,8 +10,8 @@ import (
 // The machine's rooms, lowest first. Each has its own fields and methods. It may use the rooms
 // below it, which are its fields, and knows nothing of those above.
 
-// core is what every room uses: the settings, the ledger of transactions and the graph over
-// it.
+// core is used by every room. It has the settings, the ledger of transactions and the graph
+// over it.
 type core struct {
 	cfg   Config
 	infer *infer.State
@@ -45,7 +45,7 @@ type clock struct {
 	logical    int64 // time of sources without times: 1024 a transaction
 	timed      bool
 	before     int64 // watermark before Close
-	// closedSessions are those of sessions=closed, nil otherwise.
+	// closedSessions are the sessions of sessions=closed, nil otherwise.
 	closedSessions *closedSessions
 
 	// Scratch.
@@ -53,7 +53,7 @@ type clock struct {
 	looked bool    // whether a record of the batch in work has moved the watermark as far as it goes
 }
 
-// asking is what transactions asked for.
+// asking has the levels that transactions asked for.
 type asking struct {
 	*core
 	asked    []isolation.Base // by transaction: what it asked for, 0 if it did not say; empty while none did
@@ -63,7 +63,7 @@ type asking struct {
 	mixed          bool // some asked for less than serializable
 	losing         bool // losesTrack, when it was looked at last
 
-	// What the level is that was asked for last: mostly it is the next one's too.
+	// The level that was asked for last: mostly it is the next one's too.
 	lastName    []byte
 	lastProduct string
 	lastBase    isolation.Base
@@ -82,7 +82,7 @@ type levelChanges struct {
 	apart         int64 // of Counters.Horizon: those that concern only levels that began later
 }
 
-// reports is what is told: findings, panes, and the verdicts that follow.
+// reports has what users are told: findings, panes, and the verdicts that follow.
 type reports struct {
 	*core
 	clock        *clock

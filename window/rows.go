@@ -9,12 +9,12 @@ import (
 	"github.com/isowatch/isowatch/infer"
 )
 
-// Where a row is not its key (isolation.Rules), two transactions that replaced what they had read
-// of a key need not have written one row: when the first had been deleted, the later one
-// inserted another. Of a deletion and a write that is known from the two. Of two writes it is
-// so if anybody deleted the key between them.
+// Where a row is not its key (isolation.Rules), two transactions that replaced what they had
+// read of a key need not have written one row. When the first row had been deleted, the later
+// transaction inserted another. For a deletion and a write, the two show that themselves. For
+// two writes it is so if anybody deleted the key between them.
 
-// hidesLoss says whether the two that diverged are no lost update as far as is known.
+// hidesLoss says whether the two that diverged are not a lost update, as far as is known.
 func (h *finder) hidesLoss(a *infer.Anomaly, w *finding.Witness) bool {
 	if !h.cfg.Rules.Rows || a.Kind != infer.Divergence || hasAppend(w) || !h.infer.MayBeOtherRows(a.Version) {
 		return false
@@ -75,8 +75,8 @@ func (h *finder) mayBeBetween(f *openFinding, start int64) bool {
 	})
 }
 
-// takeBackFinal does that for final findings, but for those of a version that n had read: who
-// replaced it too is not behind n.
+// takeBackFinal does that for final findings, except for a version that n had read: another
+// transaction that replaced it is not behind n.
 func (s *reports) takeBackFinal(n uint32, epoch, key string, start int64) {
 	for i := range s.open.recent {
 		r := &s.open.recent[i]
@@ -133,8 +133,8 @@ func (h *finder) takeBackLoss(f *openFinding, key string) {
 	h.withdraw(f)
 }
 
-// anotherRow says whether who wrote v to k began another row than those did who wrote k since
-// its begin: the last of them deleted the row.
+// anotherRow says whether the writer of v to k began another row than the transactions that
+// wrote k since its begin. Then the last of them deleted the row.
 func (o *core) anotherRow(x lastFrozen, k, v uint32) bool {
 	return o.cfg.Rules.Rows && x.value == o.infer.NothingKey(k) && !o.infer.IsNothing(v)
 }

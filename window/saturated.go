@@ -11,11 +11,10 @@ import (
 	"github.com/isowatch/isowatch/saturation"
 )
 
-// saturated derives the orders that monotonic atomic view, read atomic and causal
-// consistency force (package saturation). A transaction is taken in when the
-// watermark passes its end: then what it depends on has come, but for what is late.
-// One that turns out later to depend on more is taken in anew, and so are those
-// behind it whose past has grown by that.
+// saturated derives the orders that monotonic atomic view, read atomic and causal consistency
+// force (package saturation). A transaction is taken in when the watermark passes its end. Then
+// its dependencies have come, except for late ones. If it later depends on more, it is taken in
+// again. So are those behind it whose past has grown by that.
 type saturated struct {
 	*core
 	clock        *clock
@@ -27,7 +26,7 @@ type saturated struct {
 	odd     bool              // something has happened that ends that
 	woken   bool              // that is over: what was let go of until then is not in keys
 	clocked bool              // sessions keeps clocks
-	views   incremental.Views // the weak levels', but for those with real time in pasts
+	views   incremental.Views // of the weak levels, without those that have real time in pasts
 	// by are the views that take an edge of the rule: of the pasts with session
 	// order, or without.
 	by       [saturation.Causal + 1]incremental.Views
@@ -41,7 +40,7 @@ type saturated struct {
 
 	due    []dueTxn       // heap by end
 	taken  []takenTxn     // by transaction
-	late   []uint32       // to be taken in anew
+	late   []uint32       // to be taken in again
 	void   []setAsideEdge // forced edges that nothing forces any more, to be removed
 	keys   []dropped      // by key
 	drops  uint32         // transactions that were let go of
@@ -196,10 +195,10 @@ func (h *finder) saturate() {
 	h.retrySetAside()
 }
 
-// saturateDue takes in the one that is due, and before it those that it depends on: to
-// take in anew costs more, and all that depends on it is then taken in anew as well.
-// One that ended behind the limit is taken in if its outcome is known: it committed
-// before that, and what it depends on has come as well, but for what is late.
+// saturateDue takes in the one that is due, and before it those that it depends on. To take it
+// in again costs more, and all that depends on it is then taken in again as well. One that
+// ended behind the limit is taken in if its outcome is known. It committed before that, and its
+// dependencies have come as well, except for late ones.
 func (h *finder) saturateDue(d dueTxn) {
 	f := h.saturated
 	if !h.saturated.enter(d.n, d.gen) {
@@ -217,8 +216,8 @@ func (h *finder) saturateDue(d dueTxn) {
 	}
 }
 
-// enter notes that n is about to be taken in, unless it does not count, is
-// taken in already, or has left: the live cap takes those in before they are due.
+// enter notes that n is about to be taken in. It skips n if n does not count, is taken in
+// already, or has left: the live cap takes transactions in before they are due.
 func (f *saturated) enter(n, gen uint32) bool {
 	if !f.infer.Counts(n) || f.infer.Generation(n) != gen || f.isTaken(n, gen) || !f.graph.Known(incremental.Vertex(n)) {
 		return false
@@ -329,7 +328,8 @@ func (f *saturated) renewShown(e *incremental.Edge) {
 	}
 }
 
-// saturateLate takes in anew what depends on more than it was taken in with.
+// saturateLate takes in again the transactions that depend on more than they were taken in
+// with.
 func (h *finder) saturateLate() {
 	f := h.saturated
 	for len(f.late) > 0 {

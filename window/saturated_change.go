@@ -83,7 +83,7 @@ func (h *finder) retakeSaturated() {
 		t := h.saturated.describe(d.n)
 		f.sessions.Renew(&t)
 		h.takeSaturated(d.n, f.sessions.Out, &f.by)
-		if f.timed.views != 0 { // begun anew
+		if f.timed.views != 0 { // begun again
 			f.writes = h.infer.WrittenKeys(f.writes[:0], d.n)
 			h.saturateInTime(d.n, t, false)
 			if d.end < h.clock.watermark {
@@ -96,7 +96,7 @@ func (h *finder) retakeSaturated() {
 			t.Session, t.After, t.Preds = 0, 0, nil
 			f.plain.Add(&t, f.writes)
 			h.takeSaturated(d.n, f.plain.Out, &f.byReads)
-			h.saturated.renewBehind(d.n) // one that ended later than who read from it
+			h.saturated.renewBehind(d.n) // one that ended later than its reader
 		}
 	}
 	h.saturateLate()

@@ -29,8 +29,9 @@ func (s *reports) missedRetired(e *infer.Edge) bool {
 // one more does.
 const maxDiverged = 256
 
-// missedDiverged is missedRetired of all that replaced the version which a.A replaced too:
-// an edge leads to one of them only. Of very many that one may have retired is enough.
+// missedDiverged is missedRetired of all that replaced the version which a.A replaced too. An
+// edge leads to one of them only. If they are very many, it is enough that one may have
+// retired.
 func (s *reports) missedDiverged(a *infer.Anomaly) {
 	if s.cfg.Unbounded || s.saturated.droppedOf(s.infer.KeyOfVersion(a.Version)).when == 0 {
 		return
@@ -55,14 +56,17 @@ type dropped struct {
 	when uint32 // saturated.drops then, 0 if none was
 }
 
-// checkFrozen reports reads by n of what has retired where what retired behind it may
-// be in n's past and was never compared with it: some writer of the key was let go of
-// after n arrived, if n is being taken in, or else after n was, and missed says that
-// transactions have come into n's past that had left memory. If that writer is the one
-// that n read from, the others went before it, and no view has one of them behind it
-// that says nothing of that (freezeBehind). Or n saw another version before, of which
-// no edge tells: who was let go of while forced orders were not looked at can be a
-// writer of the key then as well, if n read from it.
+// checkFrozen reports reads by n of a retired writer. Another writer that retired behind it may
+// be in n's past, and was never compared with it.
+//
+// If n is being taken in, that is so when some writer of the key was let go of after n arrived.
+// Otherwise it was let go of after n was taken in. missed says that transactions have come into
+// n's past that had left memory. If that writer is the one that n read from, the others went
+// before it. A view that has one of them behind it marks that (freezeBehind).
+//
+// Or n saw another version before, and no edge tells of it. A transaction may have been let go
+// of while forced orders were not looked at. It can be a writer of the key then as well, if n
+// read from it.
 func (h *finder) checkFrozen(n uint32, missed bool) {
 	f := h.saturated
 	for i := range f.reads {
@@ -75,7 +79,7 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 			h.checkPassed(n, r)
 		}
 		if r.Writer != 0 && h.graph.Live(incremental.Vertex(r.Writer)) {
-			continue // rule (b), but for what was passed
+			continue // rule (b), except for writers that were passed
 		}
 		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || h.infer.Overtaken(r.Version))
 		if r.Reread || missed && since {
@@ -130,8 +134,8 @@ func (h *finder) dropSaturated(retired []incremental.Vertex) {
 	}
 }
 
-// saturateBehind takes in those that depend on v, which is about to be let go of: who is in
-// v's past may live on in another order, and is in theirs by v only.
+// saturateBehind takes in the transactions that depend on v, which is about to be let go of. A
+// transaction in v's past may live on in another order, and is in their past only by v.
 func (h *finder) saturateBehind(v incremental.Vertex) {
 	f := h.saturated
 	for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
@@ -159,9 +163,9 @@ func (f *saturated) setDropped(k uint32, d dropped) {
 	f.keys[k] = d
 }
 
-// freezeBehind notes that n retires behind other writers of registers that it wrote:
-// whoever reads what these left from now on has missed n, or has it before them. Where
-// a view has one of them behind n, that is not known of n either.
+// freezeBehind notes that n retires behind other writers of registers that it wrote. A later
+// reader of their versions has missed n, or has n before them. Where a view has one of them
+// behind n, that is not known of n either.
 func (f *saturated) freezeBehind(n uint32) {
 	f.writes = f.infer.WrittenKeys(f.writes[:0], n)
 	for _, k := range f.writes {

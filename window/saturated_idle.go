@@ -4,13 +4,13 @@ import (
 	"github.com/isowatch/isowatch/incremental"
 )
 
-// As long as the levels with forced orders follow one that is about anti-dependencies,
-// and the order of versions is known of every key, nothing has to be derived. Let T3 read
-// x from T1, and T2 write x and be in T3's past. If T2's version comes first, the write
-// dependencies lead from T2 to T1 already. If not, T3 has an anti-dependency, and from
-// there they lead to T2, which leads to T3: a cycle, which the order refuses, so that it is
-// divided. Then, or when anything else happens by which the order of a key may not be
-// known, what lives is taken in, and from there on all that comes (docs/proofs.md,
+// Let the levels with forced orders follow a level about anti-dependencies, and let the order
+// of versions be known for every key. Then nothing has to be derived. Let T3 read x from T1,
+// and T2 write x and be in T3's past. If T2's version comes first, the write dependencies lead
+// from T2 to T1 already. If not, T3 has an anti-dependency, and from there write dependencies
+// lead to T2, which leads to T3. That is a cycle, which the order refuses, so that it is
+// divided. From then on, all live transactions and all new ones are taken in. The same holds
+// when anything else happens by which the order of a key may not be known (docs/proofs.md,
 // section 8, Forced orders).
 
 // mayIdle says whether forced orders need not be looked at from the beginning on.

@@ -8,10 +8,10 @@ import (
 	"github.com/isowatch/isowatch/infer"
 )
 
-// Orders differ, so a writer can have left one and live on in another. Say T2 has, and T3,
-// which wrote the same register, froze behind it there and is let go of when it has left all
-// orders. Who reads what T2 wrote now may have T3 in its past, and would then have missed it:
-// nothing tells any more. In an order in which T2 lives it is behind T3: rule (b).
+// Orders differ, so a writer can have left one and live on in another. Say T2 has. T3, which
+// wrote the same register, froze behind it there, and is let go of when it has left all orders.
+// A transaction that reads T2's write now may have T3 in its past, and has then missed it.
+// Nothing shows that any more. In an order in which T2 lives it is behind T3: rule (b).
 
 // passed is a writer that another one of the key froze behind in these views, which is
 // not kept any more.
@@ -20,8 +20,8 @@ type passed struct {
 	in       incremental.Views
 }
 
-// partly are the live transactions that have left some order, by the keys that they wrote.
-// It follows from the orders: nil if it is to be made anew.
+// partly are the live transactions that have left some order, by the keys that they wrote. It
+// follows from the orders: nil if it is to be made again.
 type partly map[uint32][]uint32
 
 // leavePartly notes what has left an order of several.
@@ -100,7 +100,8 @@ func (f *saturated) forgetPassed(n uint32) {
 	f.passed = slices.DeleteFunc(f.passed, func(p passed) bool { return p.txn == n })
 }
 
-// passedAfterChange takes over new numbers of views, of which each began as one of before.
+// passedAfterChange takes over new numbers of views. Each view began as one of the earlier
+// ones.
 func (f *saturated) passedAfterChange(from []incremental.Origin) {
 	f.partly = nil
 	for i := range f.passed {
@@ -119,7 +120,7 @@ func (h *finder) checkPassed(n uint32, r *infer.ExternalRead) {
 		if p.txn == r.Writer && p.key == r.Key {
 			key := h.infer.Key(r.Version)
 			h.saturated.odd = true
-			h.reports.noteIn(p.in, keyClass(key), "read of an old version of "+key, h.clock.noted(n))
+			h.reports.noteIn(p.in, edgeBasis{r.Version, infer.WR | infer.RW}, keyClass(key), "read of an old version of "+key, h.clock.noted(n))
 		}
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/isowatch/isowatch/saturation"
 )
 
-// timed keeps real time in the pasts of transactions, for strong-read-atomic and
-// strong-causal: what was over before one began is in its past. It is off where neither
-// is watched.
+// timed keeps real time in the pasts of transactions, for strong-read-atomic and strong-causal.
+// A transaction that was over before another one began is in the other's past. It is off where
+// neither is watched.
 //
-// Of those that were over, the ones that no other of them began behind bring all the
-// others: these are joined into a causal past, as many as ran at one time. Direct pasts
-// are not transitive: there the writers of a key that were over are looked at, back to
-// the first one that comes before the one that was read from in any case.
+// Among those that were over, some had no other one begin behind them. These bring all the
+// others, and are joined into a causal past, as many as ran at one time. Direct pasts are not
+// transitive. There the writers of a key that were over are looked at. The last of them is the
+// first that comes before the writer that was read from in any case.
 //
-// With a window pasts hold what is in memory. What they show is true; that they show
-// nothing says nothing.
+// With a window pasts hold what is in memory. Their evidence is true; a lack of evidence proves
+// nothing.
 type timed struct {
 	views  incremental.Views // of the two levels
 	causal incremental.Views // strong-causal's
@@ -44,9 +44,9 @@ type timed struct {
 	preds []uint32
 }
 
-// overs are the transactions of one epoch that have ended. Time orders those of two epochs too,
-// and nothing follows: of a past that leaves an epoch and comes back, either one step in time
-// leads past the other epoch, or that one goes back in time by itself.
+// overs are the transactions of one epoch that have ended. Time orders the transactions of two
+// epochs too, and nothing follows. A past may leave an epoch and come back. Either one step in
+// time leads past the other epoch, or the other epoch goes back in time by itself.
 type overs struct {
 	epoch uint64 // as infer.Epoch has it
 	list  []over // in the order of until
@@ -89,7 +89,7 @@ func (x *timed) init() {
 	}
 }
 
-// anew is x before anything was taken in.
+// anew() is x before any transaction was taken in.
 func (x *timed) anew() timed {
 	y := timed{views: x.views, causal: x.causal, beside: x.beside, behind: x.behind}
 	y.init()
@@ -118,8 +118,8 @@ func (h *finder) saturateInTime(n uint32, t saturation.Txn, again bool) (grown b
 	return grown
 }
 
-// overBefore appends those of n's epoch that were over before from and that no other of these
-// began behind, the latest first.
+// overBefore appends transactions of n's epoch that were over before from, the latest first. It
+// leaves out those that another one of them began behind.
 func (f *saturated) overBefore(dst []uint32, n uint32, from int64) []uint32 {
 	x := &f.timed
 	list := x.of(f.infer.Epoch(n))
@@ -142,10 +142,10 @@ func (f *saturated) overBefore(dst []uint32, n uint32, from int64) []uint32 {
 
 func (f *saturated) stillIn(n, gen uint32) bool { return f.isTaken(n, gen) && f.infer.Counts(n) }
 
-// besideInTime gives the edges of direct pasts: whoever wrote what n read, and was over
-// before n began, comes before the one that n read it from. Those that were over before
-// that one began do so anyway; one that began when that one was over contradicts it, and
-// is the last that has to be looked at.
+// besideInTime gives the edges of direct pasts. A writer of a key that n read, which was over
+// before n began, comes before the writer W that n read from. Writers that were over before W
+// began do so anyway. A writer that began when W was over contradicts the read, and is the last
+// that has to be looked at.
 func (f *saturated) besideInTime(n uint32, from int64, reads []saturation.Read) {
 	x := &f.timed
 	x.edges = x.edges[:0]
@@ -187,12 +187,12 @@ func (f *saturated) overInTime(n, gen uint32) {
 	f.passInTime(n, gen)
 }
 
-// maxRenewals bounds how often the pasts of a whole history are made anew.
+// maxRenewals bounds how often the pasts of a whole history are made again.
 const maxRenewals = 8
 
-// renewInTime makes the pasts of a whole history anew where somebody was taken in after one
-// that began behind its end: one whose outcome is unknown can have read from the latter. It
-// goes on until no past grows, and says nothing is missing then.
+// renewInTime makes the pasts of a whole history again where a transaction was taken in after
+// one that began behind its end. A transaction of unknown outcome can have read from the one
+// behind it. It goes on until no past grows, and says nothing is missing then.
 func (h *finder) renewInTime() {
 	f := h.saturated
 	if !h.cfg.Unbounded || f.timed.late == 0 {
@@ -318,8 +318,8 @@ func (f *saturated) overNear(from, n uint32) []uint32 {
 	return x.preds
 }
 
-// inTime is whether a past that forces an edge in these views may have real time in it:
-// no other level than the two takes the edge.
+// inTime says whether a past that forces an edge in these views may have real time in it. Then
+// no level takes the edge but the two.
 func (f *saturated) inTime(in incremental.Views) bool {
 	return in&f.timed.views != 0 && in&^f.timed.views == 0
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/isowatch/isowatch/solve"
 )
 
-// A level that is violated can be violated several times. Of every violation whose
-// core has writers that nobody saw in order, the version of one of them is set aside:
-// it takes no part in the order of its key any more, with its readers. What is left
-// is ordered again. That takes constraints away and adds none, so that what cannot
-// be ordered then is a violation as well; one that rests on a version set aside is
-// not looked for.
+// A level that is violated can be violated several times. A violation's core may have writers
+// that nobody saw in order. Then the version of one of them is set aside: with its readers, it
+// takes no further part in the order of its key. The rest is ordered again. That takes
+// constraints away and adds none. So if the rest cannot be ordered, that is a violation as
+// well. A violation that rests on a version set aside is not looked for.
 
-// setAsideVersion is what a transaction wrote to a key.
+// setAsideVersion is the version that a transaction wrote to a key.
 type setAsideVersion struct {
 	key uint64 // infer.KeyHash
 	txn uint32
@@ -84,9 +83,9 @@ func (o *choices) leaveOut(c *constraints) {
 	c.renumberReads(left)
 }
 
-// another reports one more violation of the i-th view, and sets a version of it aside.
-// One that the verifier does not accept, say because a transaction saw two versions
-// of a key, is left out and counted as such: the level is violated either way.
+// another reports one more violation of the i-th view, and sets a version of it aside. The
+// verifier may refuse one, say because a transaction saw two versions of a key. It is left out
+// and counted as refused. The level is violated either way.
 func (o *choices) another(i int, c *constraints, core *solve.Core) bool {
 	if len(core.Pairs)+len(core.Reads) == 0 {
 		return false

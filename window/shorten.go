@@ -9,15 +9,15 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// The cycle that closes is often longer than what it shows. Steps of one session in a row are
-// one step, and so are steps in session and real time of which the first was over before the
-// last began. Where session order or real time is on the cycle anyway, one such step takes
-// the place of all between two that it orders. Writes of one key in a row are one order, and
-// a read that missed the first of them missed the last. What is shorter is told if the
-// verifier accepts it and it refutes all that the whole cycle does.
+// The cycle that closes is often longer than needed. Steps of one session in a row are one
+// step. So are steps in session and real time if the first was over before the last began.
+// Where session order or real time is on the cycle anyway, one such step replaces all steps
+// between two transactions that it orders. Writes of one key in a row are one order, and a read
+// that missed the first of them missed the last. The shorter form is told if the verifier
+// accepts it, and if it refutes all that the whole cycle does.
 
-// step is one of a cycle: a stored edge, one in session order or real time that no edge
-// stands for, or one that a chain of stored edges of its key shows.
+// step is one step of a cycle. It may be a stored edge, or a step in session order or real time
+// that no edge stands for. Or a chain of stored edges of its key shows it.
 type step struct {
 	infer.Edge
 	id    incremental.EdgeID   // 0 where none is stored
@@ -30,8 +30,9 @@ const (
 	maxTighten = 4096 // edges looked at for a shorter way back from them
 )
 
-// steps are those of the cycle, the closing one last, so that it is the contradiction. One
-// that does not begin at the end of the one before it follows a step in real time.
+// steps are the steps of the cycle. The closing one is the last, so that it is the
+// contradiction. One that does not begin at the end of the one before it follows a step in real
+// time.
 func (h *finder) steps(ids []incremental.EdgeID) (all []step) {
 	for _, id := range append(slices.Clone(ids[1:]), ids[0]) {
 		all = append(all, step{Edge: *inferred(h.graph.Edge(id)), id: id})
@@ -39,8 +40,8 @@ func (h *finder) steps(ids []incremental.EdgeID) (all []step) {
 	return h.ofOneEpoch(inTime(all))
 }
 
-// ofOneEpoch is the cycle within one epoch. Time orders the transactions of two, and nothing else
-// joins them: one step in time leads past the other epoch, or that one has a cycle by itself
+// ofOneEpoch is the cycle within one epoch. Only time joins the transactions of two epochs. So
+// one step in time leads past the other epoch, or that epoch has a cycle by itself
 // (docs/proofs.md, section 4, *real time in pasts*).
 func (h *finder) ofOneEpoch(steps []step) []step {
 	for i := range steps {
@@ -53,8 +54,8 @@ func (h *finder) ofOneEpoch(steps []step) []step {
 	return steps
 }
 
-// within is the cycle with a step in time in the place of each stretch that leaves the epoch, that of
-// the first-th step's begin; nil where none leads past it.
+// within is the cycle with a step in time in the place of each stretch that leaves the epoch.
+// The epoch is the one of the first-th step's begin. nil where no step leads past a stretch.
 func (h *finder) within(epoch uint64, steps []step, first int) (own []step) {
 	left := -1 // which step leaves the epoch
 	for k := range steps {
@@ -124,8 +125,8 @@ func (h *finder) shortened(steps []step) []step {
 	return h.joined(h.chorded(h.chained(h.asking.tightened(s))))
 }
 
-// seen is the cycle without forced edges, where one of them can be told by what operations
-// show: its reader missed what leads to it, by an order of the key that is known.
+// seen is the cycle without forced edges, where operations can tell one of them. Its reader
+// missed a write that leads to it, by a known order of the key.
 func (h *finder) seen(steps []step) []step {
 	for i := range steps {
 		s := &steps[i]
@@ -145,8 +146,8 @@ func (h *finder) seen(steps []step) []step {
 	return steps
 }
 
-// missedBy is the cycle of the anti-dependency, or one on a later writer of its key, and the
-// past that forces s, nil if it does not lead to where s begins.
+// missedBy is the cycle of the anti-dependency, or of one on a later writer of its key, and the
+// past that forces s. It is nil if that does not lead to where s begins.
 func (h *finder) missedBy(rw step, s *step) (way []step) {
 	if rw.To != s.From {
 		links := h.writesBehind(&rw)
@@ -200,8 +201,9 @@ func (h *finder) joined(steps []step) []step {
 	return out
 }
 
-// chorded puts steps in session order or real time, where such are on the cycle, in the
-// place of all between two that they order, if no less is refuted: the longest stretch first.
+// chorded uses steps in session order or real time, where such are on the cycle. Each replaces
+// all steps between two transactions that it orders, the longest stretch first, if no less is
+// refuted.
 func (h *finder) chorded(steps []step) []step {
 	allowed := infer.Label(0)
 	for i := range steps {
@@ -300,7 +302,7 @@ func (o *core) chainStep(s *step, links []incremental.EdgeID) step {
 	return x
 }
 
-// ofOneKey says whether two versions are of one key that is no element of a set.
+// ofOneKey says whether two versions are of one key that is not an element of a set.
 func (o *core) ofOneKey(a, b uint32) bool {
 	if a == 0 || b == 0 || o.infer.KeyOfVersion(a) != o.infer.KeyOfVersion(b) {
 		return false
@@ -308,8 +310,8 @@ func (o *core) ofOneKey(a, b uint32) bool {
 	return o.infer.Key(a) == o.infer.KeyName(o.infer.KeyOfVersion(a))
 }
 
-// tightened is a cycle of one anti-dependency with the shortest way back from any of those
-// that wrote the key behind the one whose write was missed.
+// tightened is a cycle of one anti-dependency with the shortest way back. The way back may
+// begin at any transaction that wrote the key behind the missed write.
 func (a *asking) tightened(steps []step) []step {
 	at, allowed := -1, infer.WW|infer.WR
 	for i := range steps {
@@ -362,9 +364,9 @@ next:
 	return links
 }
 
-// wayBack is the shortest way of at most so many steps that leads from the write that was
-// missed, or one of those that the links lead to, to the one that missed it: nil if there is
-// none. It begins behind the k-th link.
+// wayBack is the shortest way of at most so many steps to the transaction that missed a write:
+// nil if there is none. It leads from the missed write, or from one that the links lead to. It
+// begins behind the k-th link.
 func (a *asking) wayBack(missed *step, links []incremental.EdgeID, labels infer.Label, most int) (way []step, k int) {
 	behind := map[uint32]int{missed.To: 0}
 	for i, id := range links {

@@ -35,8 +35,9 @@ type head struct {
 	Panes      []savedPane
 	Closed     []savedPane
 	Groups     []savedGroup
+	Edges      []waitingEdge `json:",omitempty"` // see horizon_wait.go
 	Noticed    []string
-	// Contradicted are the keys of which reads exclude each other.
+	// Contradicted are the keys with reads that exclude each other.
 	Contradicted []string
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
@@ -90,6 +91,7 @@ type savedFinding struct {
 	Due      int64    `json:",omitempty"`
 	Sooner   int64    `json:",omitempty"`
 	Shares   []uint64 `json:",omitempty"`
+	Solid    bool     `json:",omitempty"`
 }
 
 type savedPane struct {
@@ -125,7 +127,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
 				f.Finding, f.members, f.edges, f.setAside, f.level.String(), isolation.LevelNames(f.weakest),
-				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares,
+				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares, f.solid,
 			})
 		}
 	}
@@ -140,6 +142,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	for _, p := range m.reports.panes.closed {
 		h.Closed = append(h.Closed, savedPane{*p, p.live, named(p.violated), p.asked})
 	}
+	h.Edges = m.reports.horizon.waiting
 	for _, k := range m.reports.horizon.order {
 		h.Groups = append(h.Groups, savedGroup{k.class, *m.reports.horizon.groups[k]})
 	}
@@ -261,7 +264,7 @@ func (s *sums) restore(h *head) error {
 		x := &h.Open[i]
 		f := &openFinding{
 			Finding: x.Finding, members: x.Members, edges: x.Edges, setAside: x.SetAside, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares,
+			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares, solid: x.Solid,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {
@@ -311,6 +314,7 @@ func (s *sums) restore(h *head) error {
 		return err
 	}
 	s.reports.horizon.init()
+	s.reports.horizon.waiting = h.Edges
 	for i := range h.Groups {
 		g := h.Groups[i].Group
 		if g.Named == nil { // of an earlier version, whose command named the first edge's

@@ -16,8 +16,9 @@ import (
 // less, or one without a record.
 func TestLosesTrack(t *testing.T) {
 	skew := []string{
-		`{"txn":"T1","start":1,"end":9,"status":"committed","ops":[{"op":"r","key":"x","value":[]},{"op":"append","key":"y","value":1}]}`,
-		`{"txn":"T2","start":2,"end":8,"status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`,
+		`{"txn":"T0","start":0,"end":1,"status":"committed","ops":[{"op":"append","key":"x","value":9},{"op":"append","key":"y","value":9}]}`,
+		`{"txn":"T1","start":1,"end":9,"status":"committed","ops":[{"op":"r","key":"x","value":[9]},{"op":"r","key":"y","value":[9]},{"op":"append","key":"y","value":1}]}`,
+		`{"txn":"T2","start":2,"end":8,"status":"committed","ops":[{"op":"r","key":"x","value":[9]},{"op":"r","key":"y","value":[9]},{"op":"append","key":"x","value":1}]}`,
 	}
 	for _, c := range []struct {
 		name, third string

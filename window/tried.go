@@ -11,14 +11,14 @@ import (
 	"github.com/isowatch/isowatch/trial"
 )
 
-// What a read leaves open that gives no dependency, such as one that found nothing of a key
-// that was deleted, or one of a counter, is decided at the end of a whole history by trying
-// orders (package trial), at the levels that are not decided otherwise. An order that explains
-// everything shows that the level holds, and all that it implies. That there is none is told
-// by the transactions that have none, when the verifier has tried all of theirs.
+// Some reads give no dependency, such as one that found nothing of a deleted key, or one of a
+// counter. At the end of a whole history they are decided by trying orders (package trial), at
+// the levels that are not decided otherwise. An order that explains everything shows that the
+// level holds, and all that it implies. If there is no order, the finding names the
+// transactions that have none, when the verifier has tried all their orders.
 
-// maxTried bounds the transactions of which orders are tried: who comes before whom in
-// sessions and time is looked at in pairs.
+// maxTried bounds the transactions whose orders are tried. Sessions and time are looked at in
+// pairs of transactions.
 const maxTried = 4096
 
 // mayTry says whether the records are all that there is to explain: nothing is missing, and
@@ -90,7 +90,7 @@ func (m *Machine) foundByTrial(l isolation.Level) bool {
 	return slices.ContainsFunc(m.tried, func(t isolation.Level) bool { return t.Implies(l) })
 }
 
-// history is what there is to explain, and its transactions, nil if it is not tried.
+// history is the history to explain, with its transactions. It is nil if it is not tried.
 func (o *core) history() (*trial.History, []uint32) {
 	txns, _ := o.infer.MayCount(nil)
 	if len(txns) == 0 || len(txns) > maxTried {
@@ -176,9 +176,9 @@ func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, 
 }
 
 // weakestTried are the weakest levels that the core refutes, up to l, at which it has no order.
-// Levels that hold by what dependencies say are none. Trying asks more of lists than
-// dependencies do: at read uncommitted that none shows what was not committed, and up to
-// monotonic atomic view that none shows a part of what one transaction appended.
+// Levels that hold by their dependencies are left out. Trying asks more of lists than
+// dependencies do. At read uncommitted no list may show an element that was not committed. Up
+// to monotonic atomic view no list may show a part of one transaction's appends.
 func (m *Machine) weakestTried(h *trial.History, core *trial.Core, l isolation.Level) (weakest []isolation.Level) {
 	least := isolation.ReadCommitted
 	if h.Torn(core) {

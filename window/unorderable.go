@@ -60,8 +60,8 @@ func (o *choices) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		x, y := &c.chains[p.A], &c.chains[p.B]
 		f.edges = o.chainEdges(o.chainEdges(f.edges, x), y)
 		f.versions = append(append(f.versions, x.Versions...), y.Versions...)
-		// Whatever order these have, the chains have it as a whole: a version between
-		// two of a chain closes a cycle with who read the one and wrote the other.
+		// In any order of these, a chain keeps together as a whole. A version between two of a
+		// chain closes a cycle with the transaction that read the one and wrote the other.
 		for _, t := range x.Txns {
 			add(t, y.Txns[0], x.Versions[0])
 		}
@@ -124,8 +124,8 @@ func (o *choices) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 	return true
 }
 
-// current is the record that replaced that of n, n if none did: what shows the order of a
-// list may be the first that was heard of a transaction.
+// current is the record that replaced n's record, n if none did. The record that shows the
+// order of a list may be a transaction's first one.
 func (o *core) current(n uint32) uint32 {
 	if o.infer.Counts(n) {
 		return n
@@ -137,7 +137,7 @@ func (o *core) current(n uint32) uint32 {
 	return n
 }
 
-// closedCycle reports a cycle of known edges of which the graph does not hold all.
+// closedCycle reports a cycle of known edges when the graph lacks some of them.
 func (h *finder) closedCycle(i int, c *constraints, es, inTime []solve.Edge) bool {
 	w := finding.Witness{}
 	h.given(&w)

@@ -8,17 +8,16 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// orderUnread decides at the end of the input whether the appends that no read
-// has shown can be ordered. Serializability needs nothing: any topological order
-// of the known edges orders them. Snapshot isolation forbids two concurrent
-// writers of a key: one must commit before the other begins (Viper, section 3.2,
-// the write-dependency C -> B). The orders are tried along the commits, which
-// finds one unless the transactions depend on each other; where a pair of several
-// does not fit it is counted as undecided, and the level is not said to hold.
+// orderUnread decides at the end of the input whether the appends that no read has shown can be
+// ordered. Serializability needs nothing: any topological order of the known edges orders them.
+// Snapshot isolation forbids two concurrent writers of a key: one must commit before the other
+// begins (Viper, section 3.2, the write-dependency C -> B). The orders are tried along the
+// commits. That finds one unless the transactions depend on each other. Where a pair of several
+// does not fit, it is counted as undecided, and the level is not said to hold.
 //
-// Of a whole history they are ordered with the blind writes: see orderBlind. With a
-// window that comes first, and what is assumed here can move the writers of what was
-// read: all that lives is looked at again.
+// In a whole history they are ordered with the blind writes: see orderBlind. With a window the
+// blind writes come first. The assumptions here can move the writers of values that were read,
+// so all live transactions are looked at again.
 func (o *choices) orderUnread() {
 	if o.cfg.Unbounded {
 		return
@@ -39,7 +38,7 @@ func (o *choices) orderUnread() {
 		if len(assumed) > 0 && !o.fitsStill(i) {
 			undecided += int64(len(assumed))
 		}
-		// What was only assumed must not stand against what a later input shows.
+		// Assumed edges must not stand against the records of a later input.
 		for _, id := range assumed {
 			o.graph.RemoveEdge(id)
 		}
@@ -51,9 +50,8 @@ func (o *choices) orderUnread() {
 	}
 }
 
-// undecidedPairs orders the writers of one list along their commits in the i-th
-// view, counts the neighbours that do not fit, and appends the edges that it
-// assumed to dst.
+// undecidedPairs orders the writers of one list along their commits in the i-th view. It counts
+// the neighbours that do not fit, and appends the edges that it assumed to dst.
 func (o *choices) undecidedPairs(i int, writers []uint32, dst []incremental.EdgeID) (n int64, assumed []incremental.EdgeID) {
 	slices.SortFunc(writers, func(a, b uint32) int {
 		return o.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))
@@ -96,9 +94,9 @@ func (o *choices) assume(i int, a, b uint32) (incremental.EdgeID, bool) {
 	return 0, false
 }
 
-// fitsStill says whether what lives in the i-th view fits what was said of its blind
-// writes now that unread appends are ordered, in the present order or in another one.
-// Nothing is said of them, or a serial order has both, if it need not.
+// fitsStill is asked once unread appends are ordered. It says whether the live part of the i-th
+// view still fits the verdict on its blind writes. The order may be the present one or another.
+// It need not if there is no such verdict, or if a serial order has both.
 func (o *choices) fitsStill(i int) bool {
 	if o.infer.Counters.Unordered == 0 || o.orderings[i] != orderable || o.misfits[i] > 0 || !o.reports.orders(i) || o.serialFits(i) {
 		return true
@@ -117,8 +115,8 @@ func (o *choices) fitsNow(i int) bool {
 	return len(r.misfits) == 0
 }
 
-// serialFits says whether all that was read fits a serial order that shows that the
-// level of the i-th view holds: it orders the appends as well.
+// serialFits says whether all reads fit a serial order that shows that the level of the i-th
+// view holds. Such an order has the appends as well.
 func (o *choices) serialFits(i int) bool {
 	for j := range o.views {
 		if o.graph.Serial(j) && o.misfits[j] == 0 && o.reports.orders(j) && o.orderings[j] == orderable && o.levelChanges.speaksFor(j, o.views[i]) && o.fitsNow(j) {

@@ -37,8 +37,8 @@ func (v *verdicts) add(f *openFinding, d int64) {
 	}
 }
 
-// tally counts a finding in the verdicts, over all and of its members' panes, or with d = -1
-// takes it back: before anything that it says changes.
+// tally counts a finding in the verdicts, over all and in its members' panes. With d = -1 it
+// takes the finding back, before a field of it changes.
 func (s *reports) tally(f *openFinding, d int64) {
 	s.verdicts.add(f, d)
 	s.panes.found(s.infer, f, d)
@@ -208,8 +208,9 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	return OK, ""
 }
 
-// beside is the verdict on snapshot isolation, which has edges that are not tracked and that the
-// serializable order of its family goes without: that order is ok only where both are.
+// beside is the verdict on snapshot isolation. It has edges that are not tracked, and the
+// serializable order of its family goes without them. So serializability is ok only where both
+// are.
 func (m *Machine) beside(si isolation.Level, violated func(isolation.Level) bool, x *Pane) (verdict, reason string) {
 	if !m.watches(si) {
 		return Unknown, "some conflicts are not tracked, and only " + si.String() + " decides them: watch it too"
@@ -217,9 +218,9 @@ func (m *Machine) beside(si isolation.Level, violated func(isolation.Level) bool
 	return m.verdictAlone(si, violated, x)
 }
 
-// unsettled counts the transactions that asked for a level which the level l implies and
-// of which it is not known whether it holds: the encoding of l lacks what they read. What
-// read committed and read uncommitted promise, the encodings of all levels hold.
+// unsettled counts transactions that asked for a level which l implies, and which is not known
+// to hold: the encoding of l lacks their reads. The encodings of all levels hold the promises
+// of read committed and read uncommitted.
 func (m *Machine) unsettled(l isolation.Level, violated func(isolation.Level) bool, x *Pane) int64 {
 	if l.Special == isolation.Linearizable {
 		return 0
@@ -296,10 +297,10 @@ func (t *levelChanges) undecidedOf(l isolation.Level) int64 {
 	return t.Counters.Undecided
 }
 
-// Totals are the counters with those of inference in them. Keys whose order nobody
-// saw are uncheckable until they were ordered at every level, or shown to have no
-// order; reads of repeated values are ambiguous until then. With a window those are that may
-// not fit what had frozen.
+// Totals are the counters, with the counters of inference. Keys whose order nobody saw are
+// uncheckable until they were ordered at every level, or shown to have no order. Reads of
+// repeated values are ambiguous until then. With a window, only those are that may not fit the
+// frozen order.
 func (m *Machine) Totals() Counters {
 	c := m.Counters
 	c.Counters = m.infer.Counters

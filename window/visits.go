@@ -7,8 +7,8 @@ import (
 	"github.com/isowatch/isowatch/infer"
 )
 
-// What rests on the order in which transactions met a key (sequential-keys,
-// linearizable-keys; infer/partial.go) is shown by the two of which one came after the
+// An edge may rest on the order in which transactions met a key (sequential-keys,
+// linearizable-keys; infer/partial.go). Its evidence is the two transactions, one after the
 // other.
 
 // shownByVisits adds to the edge who shows that the version of e comes after what

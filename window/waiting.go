@@ -4,23 +4,28 @@ import (
 	"math"
 	"slices"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// A finding leaves when it is due: when no record that may still be on its way can take away
-// what it rests on (docs/proofs.md, section 7). Until then it is stored as waiting, told to
-// nobody, and counted nowhere; if it falls it is dropped. What it rests on (isolation.Basis)
-// says when that is:
+// A finding leaves when it is due: no record that may still be on its way can take its evidence
+// away (docs/proofs.md, section 7). Until then it is stored as waiting, told to nobody, and
+// counted nowhere. If it falls it is dropped. Its evidence (isolation.Basis) says when that is:
 //
 //   - presence, and values that the contract declares to be unique: at once
-//   - that a plain value names its writer, as observed so far: when the watermark has passed
-//     the end of its last member, and max-transaction more where the pattern has shown one
-//     value at two keys. A second writer that begins later is not whom they read.
-//   - that nobody appended an element again whose first append has an unknown outcome, or
-//     deleted a list, where lists are deleted: as the next one
-//   - that something was not there: when the watermark has passed that by max-transaction.
-//     Whoever began before has ended by then, and its record has come.
+//   - a plain value that names its writer, as observed so far: when the watermark has
+//     passed the end of its last member. Where the pattern has shown one value at two
+//     keys, max-transaction later. A second writer that begins later did not write the
+//     value that they read.
+//   - a transaction of unknown outcome that took effect, since its values were read. A
+//     retry may have written them: when the watermark has passed its readers by
+//     max-transaction
+//   - an element whose append has an unknown outcome, since it may be appended again: as
+//     the next one. So is a list that may be deleted between (isolation/lists.go)
+//   - an absence: when the watermark has passed it by max-transaction. A transaction
+//     that began before has ended by then, and its record has come.
 //
 // Whole histories wait for nothing: all has come.
 
@@ -52,7 +57,7 @@ func (r *waitingRoom) earliest() {
 
 // rest says what f, whose witness is w, rests on, and when it is due.
 func (o *core) rest(f *openFinding, w *finding.Witness) {
-	b := isolation.BasisOf(w)
+	b := isolation.BasisOf(w, func(key, element string) bool { return infer.AppendedOnce(o.infer, key, f.Finding.Epoch, element) })
 	c := &o.cfg.Contract
 	f.Finding.RestsOn = nil
 	if len(b.Identity) > 0 {
@@ -64,12 +69,17 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 			f.Finding.Certain = false
 		}
 	}
+	f.solid = !b.Absence && !b.List && !b.Retry && (f.solid || !f.upgraded)
 	if o.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
 		return
 	}
 	end := int64(math.MinInt64)
 	for _, n := range f.members {
 		end = max(end, o.infer.Info(n).End)
+	}
+	if seen := o.seenAt(f); seen != math.MinInt64 {
+		f.due = max(f.due, seen+o.infer.Patience())
+		f.sooner = max(f.sooner, seen+int64(c.ClockDrift))
 	}
 	if o.cfg.Rules.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
@@ -79,7 +89,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	case b.Absence:
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
-	case b.Retry, b.List && o.infer.Counters.DeletedLists > 0:
+	case b.Retry, b.List:
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	case len(b.Identity) == 0 || !c.Observed:
@@ -89,6 +99,27 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	default:
 		f.due = max(f.due, end)
 	}
+}
+
+// seenAt is about readers that show that f's transactions of unknown outcome took effect. It is
+// when the readers ended that may have read from a retry, math.MinInt64 if there are none.
+// Elements of lists name their appends only as observed, whatever the contract declares of
+// registers.
+func (o *core) seenAt(f *openFinding) int64 {
+	end := int64(math.MinInt64)
+	for _, n := range f.members {
+		if !o.infer.Info(n).Unknown || !o.cfg.Contract.Observed && !appends(o.record(n).Ops) {
+			continue
+		}
+		for _, r := range o.infer.Observers(nil, n) {
+			end = max(end, o.infer.Info(r).End)
+		}
+	}
+	return end
+}
+
+func appends(ops []event.RecordOp) bool {
+	return slices.ContainsFunc(ops, func(x event.RecordOp) bool { return x.Kind == event.Append })
 }
 
 // emitWhenDue hands out f, as it is by now, or lets it wait.
@@ -131,7 +162,7 @@ func (s *reports) leave(f *finding.Finding, edges []uint64, first bool) {
 	if first {
 		s.countFound(f)
 	}
-	if f.State == finding.Withdrawn && f.Certain { // what is not certain is not told by default
+	if f.State == finding.Withdrawn && f.Certain { // uncertain findings are not told by default
 		s.countWithdrawn()
 	}
 }
@@ -146,6 +177,7 @@ func (s *reports) handWaiting(f *finding.Finding) {
 // releaseDue hands out what is due.
 func (m *Machine) releaseDue() {
 	m.retractAbsence()
+	m.reports.tellDueEdges()
 	r := &m.reports.waiting
 	if len(r.list) == 0 {
 		return

@@ -32,17 +32,17 @@ const (
 	// Behind: there is more to read, or the partition cannot be read now. It
 	// holds the watermark back however long it is silent.
 	Behind
-	// AtEnd: the reader stands at the partition's end. A reader that goes on to
-	// stand there says so again and again: silence counts as far as it is confirmed.
+	// AtEnd: the reader stands at the partition's end. A reader that goes on to stand there
+	// reports it again and again: silence counts as far as it is confirmed.
 	AtEnd
 	// Left: nobody reads the partition any more. It holds nothing back unless
 	// there is news of it again.
 	Left
 )
 
-// confirmEvery is how far apart two confirmations of a partition's silence may be,
-// ns. Readers give one every 0.5 s; over a longer time without any, the partition
-// or the machine was out of reach, and silence begins anew.
+// confirmEvery is how far apart two confirmations of a partition's silence may be, ns. Readers
+// give one every 0.5 s. If none comes for longer, the partition or the machine was out of
+// reach, and silence begins again.
 const confirmEvery = int64(3 * time.Second)
 
 // Stand takes in what is known of a partition's reader at the tick of the latest
@@ -89,8 +89,8 @@ func (o *core) window() int64 {
 	return int64(o.cfg.Window.D)
 }
 
-// low is the time that the slowest partition has reached; partitions that are
-// idle or left hold nothing back, and when all are, the clock carries the time on.
+// low is the time that the slowest partition has reached. Partitions that are idle or left hold
+// nothing back. When all are, the clock carries the time on.
 func (k *clock) low() (int64, bool) {
 	if k.untimed {
 		return k.logical, true

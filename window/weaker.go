@@ -13,10 +13,10 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// A transaction that asked for less than the source is expected to give gets what it asked
-// for: no anomaly that its level allows is alerted. A pool that runs at its driver's default
-// would so be silent. It is told as itself: one finding for the sessions of one pattern that
-// ask for one level, revised while they go on, resolved when they have stopped.
+// A transaction that asked for less than the source is expected to give gets that. No anomaly
+// that its level allows is alerted. A pool that runs at its driver's default would so be
+// silent. So that is a finding by itself: one for the sessions of one pattern that ask for one
+// level. It is revised while they go on, and resolved when they have stopped.
 
 const (
 	maxWeaker       = 64 // groups told apart; the rest share one
@@ -59,8 +59,9 @@ type weakerGroup struct {
 	ToldAt      int64 // the clock then: see weakerClock
 }
 
-// Weaker are the transactions that asked for less than was expected, by both levels: in
-// the order in which the pairs were met, and then, with 0, those that can be.
+// Weaker counts the transactions that asked for less than was expected, by both levels. The
+// pairs come in the order in which they were met. Possible pairs that were not met follow, with
+// 0.
 func (m *Machine) Weaker() []WeakerTotal {
 	return WeakerThan(m.cfg.Expect, slices.Clone(m.reports.weaker.Totals))
 }
@@ -171,8 +172,8 @@ func (s *reports) newWeaker(b *event.Batch, t *event.Txn, base isolation.Base, e
 	return g
 }
 
-// weakerClock is what the minutes between revisions are counted by: the wall clock, or
-// event time where there is none. Sources without either are told of at the end.
+// weakerClock counts the minutes between revisions: the wall clock, or event time where there
+// is none. Sources without either are told at the end.
 func (k *clock) weakerClock(g *weakerGroup) int64 {
 	switch {
 	case k.tick > 0:
@@ -236,8 +237,8 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 }
 
 // reviseWeaker hands out groups that have grown and were not told for a minute by the wall
-// clock, and forgets those of sources without times that have stopped. It is asked when
-// the clock has moved, before the records of a step.
+// clock. It forgets groups of sources without times that have stopped. It is asked when the
+// clock has moved, before the records of a step.
 func (s *reports) reviseWeaker() {
 	if s.clock.tick == 0 || len(s.weaker.Groups) == 0 {
 		return
@@ -252,8 +253,8 @@ func (s *reports) reviseWeaker() {
 	}
 }
 
-// endWeaker resolves the groups of which there was no transaction for an hour of event
-// time, as far as the watermark knows.
+// endWeaker resolves the groups without a transaction for an hour of event time, as far as the
+// watermark knows.
 func (s *reports) endWeaker() {
 	if len(s.weaker.Groups) > 0 && !s.untimed {
 		s.resolveWeaker(func(g *weakerGroup) bool { return s.clock.watermark-g.Last >= weakerResolved })

@@ -9,12 +9,13 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// retract takes back what rests on the value having no writer, and of the final
-// findings what rests on its having one: edges of open ones are killed.
-func (m *Machine) retract(v uint64) {
+// retract takes back findings that rest on the value having no writer. It also takes back final
+// findings that rest on its having one: edges of open ones are killed. If somebody deleted a
+// list, it only takes back what a delete explains.
+func (m *Machine) retract(v uint64, deleted bool) {
 	for i := range m.reports.open.recent {
 		r := &m.reports.open.recent[i]
-		if r.Finding.State == finding.Withdrawn {
+		if r.Finding.State == finding.Withdrawn || deleted && r.Solid {
 			continue
 		}
 		if void := disprove(r.Proofs, v); void || slices.Contains(r.Values, v) {
@@ -27,7 +28,11 @@ func (m *Machine) retract(v uint64) {
 		m.reports.withdrawFinal(r)
 	}
 	for _, f := range slices.Clone(m.reports.open.list) {
-		if !f.closed && slices.Contains(f.rests, v) {
+		if deleted && f.solid {
+			continue
+		}
+		about := func(version uint32) bool { return m.infer.ValueKey(version) == v }
+		if !f.closed && (slices.Contains(f.rests, v) || deleted && slices.ContainsFunc(f.versions, about)) {
 			m.finder.withdraw(f)
 			continue
 		}
@@ -70,9 +75,9 @@ func (h *finder) withdrawReplaced(id uint64) {
 	}
 }
 
-// withdraw takes f back: what it rested on no longer holds. What it had set
-// aside goes back into the orders, or is reported anew, once all that fell with
-// it is out of them: see retrySetAside.
+// withdraw takes f back: what it rested on no longer holds. Its set-aside edges go back into
+// the orders, or are reported again, once all that fell with it is out of them: see
+// retrySetAside.
 func (h *finder) withdraw(f *openFinding) {
 	if f.closed {
 		return
@@ -130,8 +135,8 @@ func (h *finder) intermediateStill(f *openFinding) {
 // incompatibleOrder is how a list read that contradicts another one is told.
 var incompatibleOrder = isolation.NameOf(infer.IncompatibleOrder).Anomaly
 
-// contradictedStill notes what f told of lists of which the order was shown by a read that
-// does not count any more, where another one shows it.
+// contradictedStill notes f's contradictions of lists. A read that does not count any more had
+// shown the order, and another read shows it too.
 func (h *finder) contradictedStill(f *openFinding) {
 	if f.Finding.Anomaly != incompatibleOrder || len(f.members) < 2 || len(f.versions)%2 != 0 {
 		return

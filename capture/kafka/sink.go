@@ -25,9 +25,9 @@ type Options struct {
 	Topic   string
 	// Transport holds TLS and SASL; nil: neither.
 	Transport *kafkago.Transport
-	// Key of the messages, by which Kafka chooses the partition. "": one of the
-	// sink's own, so that the records of a process stay in order in one partition,
-	// and processes spread over all of them.
+	// Key of the messages, by which Kafka chooses the partition. "": a key of the sink's own.
+	// Then the records of a process stay in order in one partition, and processes spread over
+	// all partitions.
 	Key         string
 	Compression kafkago.Compression // 0: none
 	MaxMessage  int                 // bytes; 0: DefaultMaxMessage

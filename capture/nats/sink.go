@@ -15,7 +15,8 @@ import (
 	"github.com/isowatch/isowatch/capture/internal/message"
 )
 
-// header is what the server counts besides the records: that with the message's id.
+// header is the number of bytes that the server counts besides the records: the header with the
+// message's id.
 const header = 1 << 10
 
 // Sink publishes batches of records, several a message. Each message has a header

@@ -29,15 +29,15 @@ func Outcome(err error) capture.Status {
 	}
 }
 
-// unsent says whether the context had ended before anything was sent. pgconn.SafeToRetry alone is not
-// enough: it also holds of "conn closed", which pgconn 5.12 answers when the server goes away after COMMIT
-// was sent (MultiResultReader.NextResult drops the error that it meets first).
+// unsent says whether the context had ended before anything was sent. pgconn.SafeToRetry alone
+// is not enough: it also holds of "conn closed". pgconn 5.12 answers this when the server goes
+// away after COMMIT was sent, since MultiResultReader.NextResult drops the first error.
 func unsent(err error) bool {
 	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	return ended && pgconn.SafeToRetry(err)
 }
 
-// refusal is what an error of the server says of the transaction.
+// refusal is the meaning of a server's error for the transaction.
 func refusal(code string) capture.Status {
 	if code == "40003" || // statement_completion_unknown
 		strings.HasPrefix(code, "08") || // connection exceptions

@@ -19,7 +19,7 @@ func WithCommitTimestamps() Option { return func(t *Tracer) { t.stamps = true } 
 // committedAt gives the microseconds of the commit, NULL for a transaction that did not commit.
 const committedAt = "SELECT (extract(epoch FROM pg_xact_commit_timestamp($1::text::xid)) * 1000000)::bigint"
 
-// stamp asks for the time of the commit of txn, which wrote rows. What goes wrong leaves it out.
+// stamp asks for the time of the commit of txn, which wrote rows. An error leaves the time out.
 func (t *Tracer) stamp(ctx context.Context, conn *pgconn.PgConn, txn *capture.Txn) {
 	id := txn.Writer()
 	if !t.stamps || id == "" || t.unstamped.Load() {

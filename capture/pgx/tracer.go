@@ -12,8 +12,8 @@ import (
 	"github.com/isowatch/isowatch/capture/internal/statement"
 )
 
-// Tracer follows the transactions of connections. It may be that of many connections and
-// pools of one database.
+// Tracer follows the transactions of connections. Many connections and pools of one database
+// may share it.
 type Tracer struct {
 	recorder  *capture.Recorder
 	level     string
@@ -76,8 +76,8 @@ func (t *Tracer) TraceQueryStart(ctx context.Context, conn *pgx.Conn, data pgx.T
 	return context.WithValue(ctx, runningKey{}, run)
 }
 
-// answer tells who asks for the transaction of the statement that begins. One that nobody
-// saw begin is not recorded.
+// answer tells who asks for the transaction of the statement that begins. A transaction is
+// recorded only if its begin was seen.
 func (t *Tracer) answer(ctx context.Context, conn *pgx.Conn, s *state) {
 	switch a := capture.AskedIn(ctx); {
 	case a == nil:
@@ -118,7 +118,7 @@ const idle = 'I'
 // stateName is the name under which a connection keeps its state.
 const stateName = "isowatch.capture"
 
-// state is what a connection does.
+// state is the present activity of a connection.
 type state struct {
 	open    *capture.Txn // nil outside of a transaction
 	begun   *capture.Txn // by a BEGIN in the batch that runs

@@ -25,7 +25,7 @@ func (t *Table) read(txn *capture.Txn, name string, found bool, columns []any, v
 	}
 }
 
-// did is what a call did to its row.
+// did is the effect of a call on its row.
 type did uint8
 
 const (
@@ -90,7 +90,8 @@ func (c *call) tell(d did) {
 // writer is the id of the transaction, as the database keeps it with the row.
 func (c *call) writer() string { return cmp.Or(c.version.String, c.deleter.String) }
 
-// value is what the call wrote. A sum that was not seen is recorded as the version that it has.
+// value is the value that the call wrote. A sum that was not seen is recorded as the version
+// that it has.
 func (c *call) value() any {
 	if c.version.String != "" && (c.t.Ranges != NoRanges || c.values == nil) {
 		return c.version.String
@@ -98,7 +99,7 @@ func (c *call) value() any {
 	return c.t.valueOf(c.values)
 }
 
-// integer is what a counter holds or is given.
+// integer is the content of a counter, or the amount given to it.
 func integer(v any) (int64, bool) {
 	switch n := plainOf(v).(type) {
 	case int:

@@ -56,8 +56,8 @@ func (r *Row) skip() error {
 	return r.Scan(into...)
 }
 
-// Range calls each for the rows of a range, in order. When each returns an error, Range ends with
-// it, and what was read until then is recorded: a range that is limited to so many rows.
+// Range calls each for the rows of a range, in order. When each returns an error, Range ends
+// with it. The rows read until then are recorded, as a range that is limited to so many rows.
 func (t *Table) Range(ctx context.Context, tx Tx, s Span, each func(*Row) error) error {
 	if err := t.check(-1); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (t *Table) readRows(cursor Cursor, each func(*Row) error) (read []*Row, err
 	return read, nil
 }
 
-// scanOf is s as it is recorded. What is open is the table's: "/" is before "0".
+// scanOf is s as it is recorded. An open bound becomes the table's bound: "/" is before "0".
 func (t *Table) scanOf(s Span) (scan capture.Scan, err error) {
 	scan = capture.Scan{From: t.Name + "/", To: t.Name + "0", Desc: s.Desc, Limit: s.Limit}
 	if s.From != nil {

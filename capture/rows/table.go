@@ -11,9 +11,9 @@ import (
 // transaction share it.
 const XMin = "xmin"
 
-// OnlyValues as a table's Version says that no version is recorded: values alone tell. Then they
-// must be read as they were written. They are not in numeric(10,2), char(8) and jsonb, nor where a trigger
-// changes them: what is found there is no fault of the database.
+// OnlyValues as a table's Version says that no version is recorded: values alone tell. Then
+// they must be read as they were written. They are not in numeric(10,2), char(8) and jsonb, or
+// where a trigger changes them. A finding there is not a fault of the database.
 const OnlyValues = "-"
 
 // Dialect is how a database writes what differs.
@@ -41,14 +41,16 @@ const (
 // Table describes a table whose rows are recorded. Name, Key, Columns and Version go into
 // statements as they are: they are the program's, and never a user's input.
 //
-// A row is recorded under "NAME/KEY". Its value is that of the one column, or an object of several.
+// A row is recorded under "NAME/KEY". Its value is the value of the one column, or an object of
+// several.
 type Table struct {
 	Name    string   // as SQL takes it
 	Key     string   // the column of the primary key: integers, texts, or what has a String method
 	Columns []string // what is read and written; at least one
-	// Version tells versions of a row apart whose values are the same: XMin, or a text column
-	// of at least 26 characters, to which each write gives a new random text. Every
-	// writer of the table must do that. It must be named, OnlyValues if there is none; a Counter has none.
+	// Version tells versions of a row with the same values apart. It is XMin, or a text column
+	// of at least 26 characters. Each write gives that column a new random text. Every writer
+	// of the table must do that. It must be named, OnlyValues if there is none; a Counter has
+	// none.
 	Version string
 	// Counter: the one column begins at 0 and is changed by Inc alone. Insert, Get and
 	// Inc are its only functions.

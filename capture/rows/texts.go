@@ -70,7 +70,7 @@ func (x *text) list(f func(n int, column string)) *text {
 // names writes the columns that writes give values.
 func (x *text) names() *text { return x.list(func(_ int, c string) { x.WriteString(c) }) }
 
-// values writes their arguments, of which the first is number from.
+// values writes their arguments. The first of them is number from.
 func (x *text) values(from int) *text { return x.list(func(n int, _ string) { x.arg(from + n) }) }
 
 // sets writes "column = argument" for each of them.
@@ -108,8 +108,8 @@ func (t *Table) selects() string {
 	return "SELECT " + strings.Join(t.Columns, ", ") + ", " + t.version("")
 }
 
-// replaced is a query of the version that a row has before it is written. It locks the row
-// as the write does, so that under read committed too it is the version that is replaced.
+// replaced is a query of the version that a row has before it is written. It locks the row as
+// the write does. So under read committed too, this version is the one that is replaced.
 func (t *Table) replaced() string {
 	return "SELECT @ AS isowatch_key, " + t.version("") + " AS isowatch_version FROM # WHERE @ = ?1 FOR NO KEY UPDATE"
 }

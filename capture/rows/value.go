@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// valueOf is what is recorded of a row's columns, which are values or pointers to them.
+// valueOf is the recorded value of a row's columns. They are values, or pointers to values.
 func (t *Table) valueOf(columns []any) any {
 	if len(t.Columns) == 1 {
 		return plainOf(columns[0])

@@ -26,8 +26,9 @@ func (t *Table) Insert(ctx context.Context, tx Tx, key any, values ...any) error
 	return c.end(err, wasInserted)
 }
 
-// Put writes a row, whether it is there or not. In PostgreSQL it is recorded which, and what was
-// replaced; MySQL says which; SQLite neither.
+// Put writes a row, whether it is there or not. In PostgreSQL the record says whether it was
+// there, and which version was replaced. In MySQL it says whether it was there. In SQLite it
+// says neither.
 func (t *Table) Put(ctx context.Context, tx Tx, key any, values ...any) error {
 	if err := t.written(len(values), "Put"); err != nil {
 		return err
@@ -139,7 +140,8 @@ func (t *Table) call(ctx context.Context, key any, values []any) (*call, error) 
 	return c, nil
 }
 
-// update runs a statement that writes one row, or finds none. into is what it returns where it can.
+// update runs a statement that writes one row, or finds none. into receives the row that it
+// returns, where it can.
 func (c *call) update(tx Tx, x *text, into ...any) (found bool, err error) {
 	if c.t.Dialect == PostgreSQL {
 		return x.one(c.ctx, tx, into...)

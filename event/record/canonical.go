@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// The canonical text of a value: no white space between its parts, numbers as
-// written, fields in the order written, strings in UTF-8 with an escape only
-// for the quote, the backslash and control characters (\b \f \n \r \t, else
-// \u00xx in lower case). Two strings are equal exactly if these texts are.
+// The canonical text of a value has no white space between its parts, numbers as written, and
+// fields in the order written. Strings are UTF-8, with an escape only for the quote, the
+// backslash and control characters (\b \f \n \r \t, else \u00xx in lower case). Two strings are
+// equal exactly if these texts are.
 
 // AppendCanonical appends the canonical text of v, which must be one valid JSON
 // value.

@@ -14,7 +14,7 @@ const (
 	Unknown
 )
 
-// OpKind is what an operation does.
+// OpKind is the kind of an operation.
 type OpKind uint8
 
 const (

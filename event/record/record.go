@@ -1,7 +1,7 @@
-// Package record holds one finished transaction with its texts as strings, and
-// writes it as a line of the documented format (docs/format.md). It imports the
-// standard library only, so that what captures transactions needs no more;
-// package event reads what it writes, and has its names as aliases.
+// Package record holds one finished transaction with its texts as strings, and writes it as a
+// line of the documented format (docs/format.md). It imports the standard library only, so that
+// capturing transactions needs no more. Package event reads these lines, and has its names as
+// aliases.
 package record
 
 // DefaultSource is the source of a record that names none.

@@ -9,9 +9,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// identity names the last record delivered. kafka-go speaks metadata v8, which
-// has no topic id (v10), so a recreated topic is told by its content: if the
-// record at that offset has become another one, the log is another one.
+// identity names the last record delivered. kafka-go speaks metadata v8, which has no topic id
+// (v10). So a recreated topic is told by its content: if the record at that offset has become
+// another one, so has the log.
 type identity struct {
 	offset int64
 	hash   uint64 // xxh3 of the value

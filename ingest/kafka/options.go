@@ -1,7 +1,6 @@
-// Package kafka reads topics of Apache Kafka, one fetch loop per partition on
-// the raw Fetch request: that is what a correct read_committed needs, and it
-// checks the CRC of every batch. Positions are the reader's, never a consumer
-// group's.
+// Package kafka reads topics of Apache Kafka, one fetch loop per partition on the raw Fetch
+// request. A correct read_committed needs that, and it checks the CRC of every batch. Positions
+// are the reader's, never a consumer group's.
 //
 // # What counts as lost
 //
@@ -10,15 +9,15 @@
 //   - the broker's first offset lies behind our position: expired by retention,
 //     or deleted;
 //   - our position lies behind the broker's last offset, or the last record
-//     delivered is now another one: the topic was recreated or truncated, and
+//     delivered is now another one. The topic was recreated or truncated, and
 //     reading starts again at its first offset;
 //   - the batch returned for offset N begins after N, and the topic's
 //     cleanup.policy does not hold "compact". Control records, aborted records
-//     and batches without records cover their offsets, so they are no gap.
+//     and batches without records cover their offsets, so they are not a gap.
 //
 // On a compacted topic a jump proves nothing and is passed over, with one
-// warning a partition; so is a jump when the broker does not let us read the
-// cleanup.policy.
+// warning a partition. The same holds for a jump when the broker does not let us
+// read the cleanup.policy.
 package kafka
 
 import (
@@ -55,8 +54,8 @@ type Options struct {
 	Broker broker.Options // Broker.Topics is set from Topics
 	Topics []string
 
-	// Start holds for the partitions found first, while their topic has no
-	// cursor at all: a partition that is added later is read from its beginning.
+	// Start holds for the partitions found first, while their topic has no cursor at all. A
+	// partition that is added later is read from its beginning.
 	Start     Start
 	StartTime time.Time // of FromTime: the first record not older than this
 

@@ -15,7 +15,7 @@ import (
 const (
 	// idleInterval is the least time between two chunks without messages.
 	idleInterval = 500 * time.Millisecond
-	// firstWait is what a fetch may wait before the end is known.
+	// firstWait bounds the wait of a fetch before the end is known.
 	firstWait = 10 * time.Millisecond
 	// heldPatience is how long an open transaction may hold back the records
 	// before that is told. Kafka ends one after 60 s by default.
@@ -161,8 +161,8 @@ func (r *reader) beginning(ctx context.Context) (int64, error) {
 	return first, err
 }
 
-// cut tells that records may be missing which were asked for by time: the first
-// one that is left is as young as that, and older ones were removed.
+// cut tells that records which were asked for by time may be missing. The first one that is
+// left is as young as that time, and older ones were removed.
 func (r *reader) cut(ctx context.Context) error {
 	if r.begin.at != FromTime {
 		return nil

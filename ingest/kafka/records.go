@@ -102,9 +102,9 @@ func (r *reading) jumped(base int64) bool {
 	return true
 }
 
-// cover moves behind offset. The base of a batch is covered after its records:
-// where all of them were compacted away, it is the only trace of its extent
-// (kafka-go does not show the last offset).
+// cover moves behind offset. The base of a batch is covered after its records. Where all of
+// them were compacted away, it is the only trace of its extent (kafka-go does not show the last
+// offset).
 func (r *reading) cover(offset int64) { r.next = max(r.next, offset+1) }
 
 // begin opens the aborted transactions that have started at offset. A

@@ -25,7 +25,7 @@ type partitionLog struct {
 	maxWait time.Duration
 }
 
-// fetchSpec is what fetch asks for.
+// fetchSpec is the request of fetch.
 type fetchSpec struct {
 	from      int64
 	maxBytes  int32

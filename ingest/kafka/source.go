@@ -34,10 +34,9 @@ func PartitionName(topic string, partition int) string {
 	return "kafka:" + topic + "/" + strconv.Itoa(partition)
 }
 
-// Run reads until ctx ends. It returns an error when the first tries to reach
-// the cluster fail for a reason that waiting does not mend: a refused login, a
-// certificate. Everything else is told as a Problem and tried again; what
-// concerns a whole topic is told for its partition 0.
+// Run reads until ctx ends. It returns an error when the first tries to reach the cluster fail
+// and waiting does not help. That is so with a refused login or a certificate. Everything else
+// is told as a Problem and tried again. A problem of a whole topic is told for its partition 0.
 func (s *Source) Run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk) error {
 	cluster, err := broker.Open(s.opts.Broker)
 	if err != nil {
@@ -104,8 +103,7 @@ type topic struct {
 	trouble trouble
 }
 
-// look asks once for the partitions of all topics. An error is that of the
-// whole cluster.
+// look asks once for the partitions of all topics. An error concerns the whole cluster.
 func (d *discovery) look(ctx context.Context) error {
 	asking, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -143,7 +141,7 @@ func (d *discovery) topic(ctx context.Context, t *topic, found []kafkago.Topic) 
 		d.tell(ctx, PartitionName(t.name, 0), ingest.Chunk{})
 	}
 	first := t.started == 0
-	// All are named before the first is read, so that none of them is overtaken
+	// All are named before the first is read, so that the watermark passes no partition
 	// unknown.
 	for id := t.started; id < len(found[i].Partitions); id++ {
 		d.tell(ctx, PartitionName(t.name, id), ingest.Chunk{})
@@ -197,8 +195,7 @@ func (d *discovery) vanished(ctx context.Context, t *topic) {
 	}
 }
 
-// failed tells of a failure of t as a whole, as long as it has no readers that
-// tell it themselves.
+// failed tells of a failure of t as a whole, until it has readers that tell it themselves.
 func (d *discovery) failed(ctx context.Context, t *topic, err error) {
 	_, text := t.trouble.fail(err, time.Now())
 	if text == "" || t.started > 0 {

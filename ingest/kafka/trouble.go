@@ -16,8 +16,8 @@ const (
 	// permanentBackoff is for what a person has to mend: a refused login counts
 	// against the account.
 	permanentBackoff = 5 * time.Second
-	// patience is how long a partition may fail before that is told: a leader
-	// election or a restart of a client connection is no news.
+	// patience is how long a partition may fail before that is told: a leader election or a
+	// restart of a client connection is not news.
 	patience = time.Second
 )
 

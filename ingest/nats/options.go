@@ -1,10 +1,9 @@
 // Package nats reads a JetStream stream, in order, from any sequence on.
 //
-// The server keeps no position for the reader: each connection makes an
-// ephemeral consumer without acknowledgements, placed by sequence. Three things
-// that such a consumer passes over in silence are made visible here: messages
-// removed before they were read, a stream deleted and created again under the
-// same name, and a stream that lost its end.
+// The server keeps no position for the reader: each connection makes an ephemeral consumer
+// without acknowledgements, placed by sequence. Such a consumer passes over three things in
+// silence, and they are made visible here. They are messages removed before they were read, a
+// stream deleted and created again under the same name, and a stream that lost its end.
 package nats
 
 import (
@@ -30,9 +29,9 @@ const (
 	// heartbeat is how often the server says that it has nothing; it is also the
 	// pace of idle CaughtUp chunks.
 	heartbeat = 500 * time.Millisecond
-	// A consumer from which nothing comes, no heartbeat either, is made anew. The
-	// wait doubles from one silence to the next: looking for the first message of
-	// a rare subject in a large stream keeps a server silent for long.
+	// A silent consumer, without a heartbeat too, is made again. The wait doubles from one
+	// silence to the next. A search for the first message of a rare subject in a large stream
+	// keeps a server silent for long.
 	silenceFirst = 3 * time.Second
 	silenceMost  = 60 * time.Second
 	// requestLife bounds one pull request on the server.
@@ -62,9 +61,9 @@ type Options struct {
 	// another subject; only messages removed from the stream's beginning are then
 	// noticed as lost.
 	Subjects []string
-	// Since, unless zero, is where reading begins without a cursor: at the first
-	// message that was stored then or later. A gap says that older ones, of which
-	// some may belong there, were removed.
+	// Since, unless zero, is where reading begins without a cursor: at the first message that
+	// was stored then or later. A gap says that older ones were removed, and some of them may
+	// belong there.
 	Since time.Time
 	// MaxMessages and MaxBytes bound the read-ahead; 0: the defaults.
 	MaxMessages int

@@ -73,9 +73,8 @@ func (p *pulls) took(m *nats.Msg) {
 	p.openBytes = max(p.openBytes-m.Size(), 0)
 }
 
-// ended books a request that ended early. A request that held the full
-// read-ahead and still was too small for one message doubles it: a message may
-// be larger than any limit set here.
+// ended books a request that ended early. A request that held the full read-ahead and still was
+// too small for one message doubles it. A message may be larger than any limit set here.
 func (p *pulls) ended(m *nats.Msg, s statusMessage) {
 	n, _ := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
 	b, _ := strconv.Atoi(m.Header.Get("Nats-Pending-Bytes"))

@@ -186,7 +186,7 @@ func (r *reader) receive(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// control handles what is no message of the stream.
+// control handles messages that are not the stream's.
 func (r *reader) control(ctx context.Context, m *nats.Msg) error {
 	status, reason := readStatus(m)
 	switch status {

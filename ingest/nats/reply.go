@@ -2,7 +2,7 @@ package nats
 
 import "errors"
 
-// delivery is what the server says of a message in its reply subject.
+// delivery is the server's description of a message in its reply subject.
 type delivery struct {
 	stream   uint64 // sequence in the stream
 	consumer uint64 // sequence of this delivery, dense from 1

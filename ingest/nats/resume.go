@@ -23,12 +23,12 @@ type place struct {
 	gaps     []ingest.Gap
 }
 
-// resume compares the cursor with the stream and says where to read on, and
-// what is lost. A cursor without identity is taken to mean this incarnation.
+// resume compares the cursor with the stream. It says where to read on, and what is lost. A
+// cursor without identity is taken to mean this incarnation.
 //
-// An identity is the stream's creation time, followed by +N after the stream
-// lost its end N times: sequences above the loss are given out a second time,
-// so that an offset alone would no longer name one message.
+// An identity is the stream's creation time, followed by +N after the stream lost its end N
+// times. Sequences above the loss are given out a second time, so an offset alone would no
+// longer name one message.
 func resume(c ingest.Cursor, s incarnation) place {
 	created := s.created.UTC().Format(time.RFC3339Nano)
 	first := max(s.first, 1)
@@ -62,8 +62,8 @@ func resume(c ingest.Cursor, s incarnation) place {
 	return place{next: next, identity: identity}
 }
 
-// rewritten is the place behind a loss of the stream's end that was found late:
-// the sequences read before have been given to other messages meanwhile.
+// rewritten is the place behind a loss of the stream's end that was found late. The sequences
+// read before have been given to other messages meanwhile.
 func rewritten(p place) place {
 	created, rewinds := splitIdentity(p.identity)
 	p.identity = rewound(created, rewinds)

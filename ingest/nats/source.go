@@ -32,7 +32,7 @@ func New(o Options) (*Source, error) {
 	return &Source{opts: o, js: js}, nil
 }
 
-// fatalError is what no retry can mend.
+// fatalError is an error that no retry can mend.
 type fatalError struct{ reason string }
 
 func (e *fatalError) Error() string { return "nats source: " + e.reason }
@@ -60,7 +60,7 @@ func (s *Source) Run(ctx context.Context, from map[string]ingest.Cursor, out cha
 		case errors.As(err, &fatal):
 			return err
 		case errors.Is(err, errConsumer) && wait == retryFirst:
-			// Made anew at once; that it happens over and over is told.
+			// Made again at once; repeated failures are told.
 		default:
 			r.say(ctx, err.Error())
 		}

@@ -65,7 +65,7 @@ func (r *reader) missing(seq uint64) (ingest.Gap, bool) {
 	}, true
 }
 
-// sendChunk sends what has been gathered, and nothing when there is nothing.
+// sendChunk sends the gathered messages, if there are any.
 func (r *reader) sendChunk(ctx context.Context) error {
 	if !r.flush(ctx) {
 		return ctx.Err()

@@ -19,27 +19,26 @@ const Partition = "stdin"
 // idleEvery is the pace of CaughtUp chunks while the writer writes nothing.
 const idleEvery = 500 * time.Millisecond
 
-// readSize is what one read takes at most: twice the capacity of a pipe.
+// readSize bounds one read: twice the capacity of a pipe.
 const readSize = 128 << 10
 
-// Source unpacks what begins like gzip. It passes on what each read gives as soon as
-// it is there, so that a slow writer's line waits for nothing but its end, and a fast
-// one's come by the hundred. Offsets are line numbers from 1.
+// Source unpacks input that begins like gzip. It passes on the result of each read as soon as
+// it is there. So a slow writer's line only waits for its end, and a fast writer's lines come
+// by the hundred. Offsets are line numbers from 1.
 type Source struct {
 	// Input is read by one goroutine. A read cannot be interrupted: after Run was
 	// cancelled, that goroutine lives until its read returns.
 	Input io.Reader
-	// Identity tells this input from that of an earlier run, whose line numbers
-	// began at 1 as well; the time of the start will do. A cursor of an earlier
-	// run is not resumed from.
+	// Identity tells this input from an earlier run's, whose line numbers began at 1 as well.
+	// The time of the start will do. A cursor of an earlier run is not resumed from.
 	Identity string
-	// Name is that of the partition; "": Partition.
+	// Name is the partition's name; "": Partition.
 	Name string
 	// MaxLine is the longest line passed on whole; 0: lines.DefaultMax.
 	MaxLine int
 }
 
-// piece is what one read gave.
+// piece is the result of one read.
 type piece struct {
 	messages []ingest.Message
 	next     int64

@@ -81,7 +81,7 @@ func (g *generation) begin() error {
 	return err
 }
 
-// whole is what f holds, read without moving its offset.
+// whole is the content of f, read without moving its offset.
 func whole(f *os.File) io.Reader { return io.NewSectionReader(f, 0, math.MaxInt64) }
 
 // static reports that the file does not grow.
@@ -93,10 +93,9 @@ func (g *generation) hasContent() bool {
 	return err == nil && info.Size() > 0
 }
 
-// read takes up to readSize bytes and returns the lines that they complete, and
-// whether the end was reached. Bytes count only if the file's beginning is the
-// same after they were read: a file that was truncated and has grown again
-// beyond the position gives errTruncated.
+// read takes up to readSize bytes and returns the lines that they complete, and whether the end
+// was reached. Bytes count only if the file's beginning is the same after they were read. A
+// file that was truncated and has grown again beyond the position gives errTruncated.
 func (g *generation) read() (messages []ingest.Message, atEnd bool, err error) {
 	var space []byte
 	n := 0
@@ -121,9 +120,9 @@ func (g *generation) read() (messages []ingest.Message, atEnd bool, err error) {
 	return messages, atEnd, nil
 }
 
-// readPlain returns the bytes that it read into room of the splitter: no more
-// room than there are bytes, since a file at rest should hold no memory, nor a
-// single line a large buffer.
+// readPlain returns the bytes that it read into room of the splitter. It takes no more room
+// than there are bytes. A file at rest should hold no memory, and a single line should not hold
+// a large buffer.
 func (g *generation) readPlain() (read []byte, atEnd bool, err error) {
 	info, err := g.file.Stat()
 	if err != nil {
@@ -141,8 +140,8 @@ func (g *generation) readPlain() (read []byte, atEnd bool, err error) {
 	return space[:n], left <= readSize, g.verify()
 }
 
-// readFull is io.ReadFull but for its errors: io.EOF at the end of r even after
-// some bytes, and any other error as r gives it.
+// readFull is io.ReadFull with other errors: io.EOF at the end of r even after some bytes, and
+// any other error as r gives it.
 func readFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var k int
@@ -164,10 +163,9 @@ func (g *generation) verify() error {
 	return err
 }
 
-// identify gives the generation its identity once its first line is known, from
-// the bytes that were read: the file may be another one by now. Where reading
-// began behind them they are read for it, and a failure leaves that to the next
-// call.
+// identify gives the generation its identity once its first line is known. It takes the bytes
+// that were read, since the file may be another one by now. Where reading began behind them
+// they are read for it, and a failure leaves that to the next call.
 func (g *generation) identify() {
 	if g.id.known() || g.split.Numbered || g.split.Next == 0 {
 		return

@@ -109,9 +109,9 @@ func (g *generation) rested(read int, now time.Time) {
 	g.quiet++
 }
 
-// complete decides that nothing will be written to g any more, whose end has
-// been read. A file that grows must have been replaced, and then either a third
-// one exists, or the next one has content and g has been quiet for Linger.
+// complete decides that nothing will be written to g any more, whose end has been read. A file
+// that grows must have been replaced. And either a third one exists, or the next one has
+// content and g has been quiet for Linger.
 func (l *lineage) complete(g *generation, now time.Time) bool {
 	if g.static() {
 		return true

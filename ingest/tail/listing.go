@@ -27,13 +27,13 @@ type sibling struct {
 
 func samePlace(a, b sibling) bool { return a.path == b.path && a.inode == b.inode }
 
-// siblings lists the path's own file, last, and before it the files that rotation may
-// have made of it, in the order of their last writing.
+// siblings lists the files that rotation may have made of the path, in the order of their last
+// writing. The path's own file is the last.
 //
-// A folder cannot be read at one moment: a rename meanwhile hides a file, or shows it
-// under a name that is another's by now. Renames move a file on and never back. So two
-// lists that agree are true of the moment between them. Of files that do not matter the
-// lists may differ. Where no two lists agree, the last one is returned with errMoving.
+// A folder cannot be read at one moment: a rename meanwhile hides a file, or shows it under a
+// name that is another's by now. Renames move a file on and never back. So two lists that agree
+// are true of the moment between them. The lists may differ in files that do not matter. Where
+// no two lists agree, the last one is returned with errMoving.
 func (o *Options) siblings(path string, matters func(sibling) bool) ([]sibling, error) {
 	var before []sibling
 	for i := range listings {

@@ -68,10 +68,9 @@ func (l *lineage) extend() error {
 
 const missedReason = "the rotated file read last is gone: later files may be gone unread: keep more of them"
 
-// missed lists what rotation made of the path since the newest file at hand, or since
-// the path was looked at first, and the path's own file. Where the newest file is no
-// more among those that rotation keeps, files that came next may have gone with it:
-// lost tells of them.
+// missed lists the files that rotation made of the path since the newest file at hand, or since
+// the path was first looked at. The path's own file follows. Rotation may no longer keep the
+// newest file at hand. Then files that came next may have gone with it: lost tells of them.
 func (l *lineage) missed() (missed []sibling, lost *ingest.Gap, err error) {
 	newest, since := l.newest(), l.began
 	if newest != nil {
@@ -135,7 +134,7 @@ func (l *lineage) knows(g *generation) bool {
 	return slices.ContainsFunc(read, g.beginsAs)
 }
 
-// beginsAs reports that the content begins as that of an identity.
+// beginsAs reports that the content begins as an identity's.
 func (g *generation) beginsAs(id identity) bool {
 	hash, err := g.hash(id.n)
 	return err == nil && hash == id.hash
@@ -212,7 +211,7 @@ func (l *lineage) instead(id identity) error {
 	return l.arrange()
 }
 
-// anew opens the path's file, which was cut and begins as before.
+// anew() opens the path's file, which was cut and begins as before.
 func (l *lineage) anew(id identity) error {
 	if err := l.add(l.path, 0); err != nil {
 		return err
@@ -275,9 +274,9 @@ func (l *lineage) addRotated(wanted func(sibling) bool) error {
 	return nil
 }
 
-// search finds the file of an identity: under its path or a rotated name, or
-// its content in a compressed file or a copy. It returns nil when there is none,
-// but for the one excluded, that reaches to next.
+// search finds the file of an identity: under its path or a rotated name, or its content in a
+// compressed file or a copy. It returns nil when no file reaches to next. The excluded one does
+// not count.
 func (l *lineage) search(id identity, next int64, excluded inode) (*generation, error) {
 	found, err := l.opts.siblings(target(l.path), func(sibling) bool { return true })
 	moving := errors.Is(err, errMoving)
@@ -305,8 +304,7 @@ func (l *lineage) search(id identity, next int64, excluded inode) (*generation, 
 
 var errOther = errors.New("another file")
 
-// reopen opens a listed file at next if its content is that of the identity, and
-// reaches there.
+// reopen opens a listed file at next if its content is the identity's, and reaches there.
 func (l *lineage) reopen(s sibling, id identity, next int64) (*generation, error) {
 	g, err := l.opts.openListed(s, 0)
 	if err != nil {

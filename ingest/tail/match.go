@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// match is what the patterns name at one time.
+// match has the files that the patterns name at one time.
 type match struct {
 	// heads are the paths to read, in the order of the patterns, then by name.
 	heads []string
@@ -15,9 +15,9 @@ type match struct {
 	without []string
 }
 
-// find looks for the patterns' files, but for those that match except. known are heads
-// found before: a file that rotation made of one of them is not a head of its own. Of
-// several names of one file one is a head, that which is known, or the first.
+// find looks for the patterns' files, without those that match except. known are heads found
+// before: a file that rotation made of one of them is not a head of its own. If one file has
+// several names, one of them is a head: the known one, or the first.
 func find(globs, except []string, known map[string]bool) (match, error) {
 	m := match{older: map[string][]string{}}
 	var paths []string

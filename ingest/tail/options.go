@@ -1,11 +1,10 @@
 // Package tail reads files of lines, as they grow and through their rotation.
 //
-// Each path is one partition, "file:PATH". Rotation gives the path one file
-// after the other, its generations; they are read to their end one after the
-// other, and Cursor.Identity says which of them Cursor.Next is a byte of. So one
-// cursor a path is all that a restart needs: the generations before the one it
-// names are done, those after it have not been begun. Offsets start again at 0
-// when the identity changes.
+// Each path is one partition, "file:PATH". Rotation gives the path one file after the other,
+// its generations. They are read to their end one after the other, and Cursor.Identity names
+// the one that Cursor.Next is a byte of. So a restart needs only one cursor a path. The
+// generations before the one it names are done. Those after it have not been begun. Offsets
+// start again at 0 when the identity changes.
 //
 // Files are polled. A notification may come late, merge with others or be
 // missing (network file systems), so that a poll is needed beside it anyway.
@@ -29,9 +28,9 @@ const (
 	// processes reopen their logs one after the other.
 	DefaultLinger = 500 * time.Millisecond
 
-	// readSize bounds one chunk: of 64 KiB to 1 MiB the fastest, since buffers that
-	// go to the receiver are new each time and should stay in the cache. turn bounds what one path reads before the
-	// others have theirs.
+	// readSize bounds one chunk. From 64 KiB to 1 MiB it is the fastest, since buffers that go
+	// to the receiver are new each time and should stay in the cache. turn bounds one path's
+	// reads before the others have theirs.
 	readSize = 128 << 10
 	turn     = 8 << 20
 	// globEvery is how long a new path may stay unseen.
@@ -47,9 +46,9 @@ const (
 
 // Options say what to read.
 type Options struct {
-	// Globs are patterns of [filepath.Match], or plain paths. Of the files that
-	// match, one whose name is another's with a number or a date behind it
-	// (app.log.1, app.log-20261120.gz) is a generation of that path.
+	// Globs are patterns of [filepath.Match], or plain paths. If a matching file's name is
+	// another's with a number or a date behind it (app.log.1, app.log-20261120.gz), it is a
+	// generation of that path.
 	Globs []string
 	// Except are patterns of files that are left to another reader.
 	Except []string
@@ -60,7 +59,7 @@ type Options struct {
 
 	Poll    time.Duration // 0: DefaultPoll
 	Linger  time.Duration // 0: DefaultLinger
-	MaxLine int           // bytes; longer lines are cut to one more; 0: lines.DefaultMax
+	MaxLine int           // bytes; longer lines are cut to one more. 0: lines.DefaultMax
 
 	Logger *slog.Logger // nil: slog.Default()
 

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// isRotated reports whether name is what rotation makes of base: base with a
-// number, a date or "old" behind it (app.log.1, app.log-20261120, app.log.old),
-// or a date before its extension (app-2026-11-20T10-00-00.log); each of them
-// also with .gz.
+// isRotated reports whether rotation makes name of base. It is base with a number, a date or
+// "old" behind it (app.log.1, app.log-20261120, app.log.old). Or it has a date before its
+// extension (app-2026-11-20T10-00-00.log). Each may also have .gz.
 func isRotated(base, name string) bool {
 	name = strings.TrimSuffix(name, ".gz")
 	if rest, ok := strings.CutPrefix(name, base); ok {
@@ -35,10 +34,10 @@ func isStamp(s string) bool {
 	return strings.Trim(s, "0123456789.-:_TZ") == ""
 }
 
-// sortByAge puts files in the order of their last writing. Fast writers fill
-// several files within one step of the file system's clock (4 ms is usual): such
-// files are put in the order of their numbers, which grow with age, unless the
-// other files say that they fall with it, as dates do.
+// sortByAge puts files in the order of their last writing. Fast writers fill several files
+// within one step of the file system's clock (4 ms is usual). Such files are put in the order
+// of their numbers. Numbers grow with age, unless the other files show that they fall with it,
+// as dates do.
 func sortByAge(files []sibling) {
 	slices.SortStableFunc(files, func(a, b sibling) int { return a.written.Compare(b.written) })
 	upwards := 0
@@ -87,8 +86,7 @@ func digits(s string) int {
 	return n
 }
 
-// byAge puts paths in the order of their last writing, and leaves out what is
-// no regular file.
+// byAge puts paths in the order of their last writing, and leaves out all but regular files.
 func byAge(paths []string) []string {
 	var files []sibling
 	for _, p := range paths {

@@ -8,10 +8,9 @@ const truncatedReason = "the file was truncated: all that was written to it afte
 
 // truncated deals with a file that has lost what was read from it.
 //
-// If it was the path's own, its new content is read from the beginning, after
-// the rest of a copy of the old content where there is one ("copytruncate"). A
-// file that was only cut shorter is read on from its end. One that had been
-// rotated away is left.
+// If it was the path's own, its new content is read from the beginning. Where there is a copy
+// of the old content ("copytruncate"), the rest of it is read first. A file that was only cut
+// shorter is read on from its end. One that had been rotated away is left.
 func (l *lineage) truncated(g *generation) error {
 	gap := ingest.Gap{From: g.split.Next, To: g.split.Next, Reason: truncatedReason}
 	if later := l.gens[1:]; len(later) > 0 {
@@ -49,10 +48,10 @@ func (l *lineage) truncated(g *generation) error {
 	return nil
 }
 
-// wasCut reports that the file still begins as before, and then places g at its
-// end. Offsets will repeat, so the identity must change: a fingerprint that is
-// a byte shorter gives another one, as good. What was appended between the cut
-// and now cannot be told from what was read: the gap stands for it as well.
+// wasCut reports that the file still begins as before, and then places g at its end. Offsets
+// will repeat, so the identity must change: a fingerprint that is a byte shorter gives another
+// one, as good. Lines appended between the cut and now cannot be told from lines read before:
+// the gap stands for them as well.
 func (g *generation) wasCut() (bool, error) {
 	if !g.id.known() || g.id.n == 1 {
 		return false, nil

@@ -15,8 +15,9 @@ type move struct {
 	from, to field
 }
 
-// readOther reads n values whose fields are not those of T: what both have is taken over, and what
-// only T has is zero. What only the other layout has must be named as gone.
+// readOther reads n values whose fields differ from T's. Fields that both have are taken over,
+// and fields that only T has are zero. Fields that only the other layout has must be named as
+// gone.
 func readOther[T any](r *Reader, name, fields string, n uint64, s *[]T) {
 	size, theirs, err := parseFields(fields)
 	if err != nil {

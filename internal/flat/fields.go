@@ -21,14 +21,15 @@ type field struct {
 // gap is memory of a value that no field has.
 type gap struct{ from, to int }
 
-// fieldsOf describes the memory of a T: its size, and for each field "name kind size*count@offset".
-// A field that had another name in an earlier layout says so by the tag `was:"name"`.
+// fieldsOf describes the memory of a T: its size, and for each field "name kind
+// size*count@offset". A field that had another name in an earlier layout names it by the tag
+// `was:"name"`.
 //
 // A field of an earlier layout that is no longer needed is named by the tag `gone:"name"` of a field
 // called _.
 //
-// It panics for a T with pointers, which no snapshot can hold: a fault of the program, found by
-// whatever test writes a T.
+// It panics for a T with pointers, which a snapshot cannot hold. That is a fault of the
+// program, and any test that writes a T finds it.
 func fieldsOf[T any]() (text string, gaps []gap) {
 	t := reflect.TypeFor[T]()
 	if text, ok := plain(t.Kind()); ok {

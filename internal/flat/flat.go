@@ -1,9 +1,8 @@
 // Package flat writes slices of fixed-size values to bytes and reads them back by copying their
-// memory, which is what makes a snapshot of a million live transactions a matter of memory
-// bandwidth.
+// memory. So a snapshot of a million live transactions is a matter of memory bandwidth.
 //
-// What is written is a row of sections. A section has a name, the fields of its values, and
-// their memory:
+// It writes a row of sections. A section has a name, the fields of its values, and their
+// memory:
 //
 //	name    uvarint length, text
 //	fields  uvarint length, text ([fieldsOf])
@@ -11,8 +10,9 @@
 //	memory  count times the size of a value, in the byte order of the machine
 //
 // Sections are read in the order in which they were written, and the name must be the one asked
-// for. Where the fields are those of the program that reads, the memory is copied. Where a field
-// has moved, changed its size, come or gone, values are taken over field by field ([convert]).
+// for. Where the fields are the same as in the program that reads, the memory is copied. Where
+// a field has moved, changed its size, come or gone, values are taken over field by field
+// ([convert]).
 package flat
 
 import (
@@ -133,7 +133,7 @@ func (r *Reader) uvarint() uint64 {
 	return n
 }
 
-// ByteOrder is that of this machine: "little" or "big".
+// ByteOrder is the byte order of this machine: "little" or "big".
 func ByteOrder() string {
 	probe := uint16(1)
 	if *(*byte)(unsafe.Pointer(&probe)) == 1 {

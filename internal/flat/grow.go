@@ -9,9 +9,9 @@ const (
 	hugeFrom = 256 << 10
 )
 
-// Push appends v. An array that outgrows hugeFrom grows by half and is put on huge
-// pages where the system has them: random access to tables that are larger than
-// the caches otherwise waits for address translation as much as for memory.
+// Push appends v. An array that outgrows hugeFrom grows by half and is put on huge pages where
+// the system has them. Otherwise random access to tables that are larger than the caches waits
+// for address translation as much as for memory.
 func Push[T any](s []T, v T) []T {
 	if len(s) < cap(s) {
 		return append(s, v)

@@ -2,11 +2,10 @@ package flat
 
 import "math/bits"
 
-// Slots is which places of an array are free, and hands them out in the order of
-// their addresses, around and around. What was made together so stays together
-// in memory however long the array is in use, and goes together: with a stack
-// of free places neighbours drift apart, and every visit is a wait for memory.
-// The zero value has no place.
+// Slots knows the free places of an array, and hands them out in the order of their addresses,
+// around and around. So objects that were made together stay together in memory however long
+// the array is in use, and go together. With a stack of free places neighbours drift apart, and
+// every visit is a wait for memory. The zero value has no place.
 type Slots struct {
 	free  []uint64 // bit i of word w: place 64w+i is free
 	hand  uint64   // what is left of the word that places are taken from; its bits in free are those freed since

@@ -1,8 +1,8 @@
 //go:build !invariants
 
-// Package invariants says whether the program audits itself. Built with the tag
-// invariants, it checks after every step what otherwise only tests do: audits
-// cost time in the size of all that is in memory.
+// Package invariants says whether the program audits itself. Built with the tag invariants, it
+// does after every step the checks that otherwise only tests do. Audits cost time in the size
+// of all that is in memory.
 package invariants
 
 // Enabled: the binary was built with the tag invariants.

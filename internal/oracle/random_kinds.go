@@ -13,7 +13,7 @@ import (
 // writes of registers.
 type Kinds struct {
 	CAS, Deletes, Ranges, Sets, Removes, Counters bool
-	Lists                                         bool
+	Lists, ListDeletes                            bool    // the latter: lists that are deleted
 	Totals                                        bool    // counters, between which is transferred
 	Counted                                       bool    // counters tell their versions, and which one an increment replaced
 	Untold                                        float64 // an operation on such a counter tells less
@@ -22,6 +22,7 @@ type Kinds struct {
 	Blind                                         float64 // a register write without a read of the key before it
 	Aborted, Unknown                              float64
 	Corrupt                                       float64
+	Retried                                       float64 // one that did not commit: a later one writes, appends and adds the same
 }
 
 // RandomKinds makes a history of 3 to 6 transactions as [Random] does, with
@@ -47,6 +48,9 @@ func RandomKinds(rng *rand.Rand, k Kinds) History {
 		if s.step(c) {
 			h = append(h, c.txn)
 			waiting = slices.Delete(waiting, at, at+1)
+			if again := s.again(&c.txn); again != nil && len(h)+len(waiting) < maxBrute {
+				waiting = append(waiting, again)
+			}
 		}
 	}
 	s.finish(h)
@@ -131,6 +135,34 @@ func (s *kindSimulation) client() *client {
 	return c
 }
 
+// again is who tries again what t did, if t did not commit and is retried: it writes, appends and adds
+// the same values. nil if nobody does.
+func (s *kindSimulation) again(t *workload.Txn) *client {
+	if s.kinds.Retried == 0 || t.Status == event.Committed || s.rng.Float64() >= s.kinds.Retried {
+		return nil
+	}
+	c := &client{own: map[string][]int64{}, effect: true}
+	c.txn.Status = event.Committed
+	for _, o := range t.Ops { // its results are new ones
+		switch o.Kind {
+		case event.Read, event.Range, event.CAS, event.Remove, event.Delete:
+			o.Value = 0
+		}
+		o.List, o.Rows, o.Version, o.PrevVersion = nil, nil, 0, 0
+		o.Success, o.Expected, o.Seen = false, workload.Maybe{}, workload.Maybe{}
+		o.Absent = o.Kind == event.Read && !o.IsList && o.Data == event.AnyKind
+		c.plan = append(c.plan, o)
+	}
+	return c
+}
+
+// newValue gives o a fresh value, if it has none of its own.
+func (s *kindSimulation) newValue(o *workload.Op) {
+	if o.Value == 0 {
+		o.Value = s.nextValue(o.Key)
+	}
+}
+
 // operations are one of the kinds asked for, chosen at random.
 func (s *kindSimulation) operations() []workload.Op {
 	x, k := fmt.Sprintf("x%d", s.rng.IntN(3)), &s.kinds
@@ -174,6 +206,9 @@ func (s *kindSimulation) operations() []workload.Op {
 		read := workload.Op{Kind: event.Read, Key: list, IsList: true}
 		app := workload.Op{Kind: event.Append, Key: list}
 		choices = append(choices, []workload.Op{app}, []workload.Op{read}, []workload.Op{read, app}, []workload.Op{app, read})
+		if k.ListDeletes {
+			choices = append(choices, []workload.Op{{Kind: event.Delete, Key: list}})
+		}
 	}
 	if k.Totals {
 		n, read := int64(1+s.rng.IntN(3)), workload.Other{Data: event.Counter}
@@ -218,18 +253,18 @@ func (s *kindSimulation) perform(o *workload.Op, view state) bool {
 	now := view[o.Key]
 	switch o.Kind {
 	case event.Write, event.Insert:
-		o.Value = s.nextValue(o.Key)
+		s.newValue(o)
 		view[o.Key] = []int64{o.Value}
 		if s.policy == live {
 			s.installed = append(s.installed, o.Value)
 		}
 	case event.Append:
-		o.Value = s.nextValue(o.Key)
+		s.newValue(o)
 		view[o.Key] = append(slices.Clone(now), o.Value)
 	case event.Delete:
 		view[o.Key] = nil
 	case event.Add:
-		o.Value = s.nextValue(o.Key)
+		s.newValue(o)
 		view[cellOf(o)] = []int64{o.Value}
 	case event.Remove:
 		elems := setOf(o.Key, view, nil)

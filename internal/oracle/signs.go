@@ -94,7 +94,7 @@ func (s *Signs) early(h History, w *workload.Txn, v Value, drift int64) {
 			continue
 		}
 		switch gap := w.Start - r.End; {
-		case r.Session != "" && r.Session == w.Session && r.Seq < w.Seq, r.End != 0 && w.End != 0 && gap > drift:
+		case inSession(r, w), r.End != 0 && w.End != 0 && gap > drift:
 			s.sign(h, v)
 		case r.End != 0 && w.End != 0 && gap > 0:
 			s.Ambiguous[v] = true
@@ -112,7 +112,7 @@ func (s *Signs) stood(h History, w *workload.Txn, v Value, drift int64) {
 	}
 	for i := range h {
 		r := &h[i]
-		if r == w || r.Status != event.Committed || !has(seen(r), v) || w.Session != "" && w.Session == r.Session && w.Seq < r.Seq {
+		if r == w || r.Status != event.Committed || !has(seen(r), v) || inSession(w, r) {
 			continue
 		}
 		timed := w.End != 0 && r.End != 0
@@ -129,13 +129,24 @@ func (s *Signs) stood(h History, w *workload.Txn, v Value, drift int64) {
 	}
 }
 
+// inSession says whether a comes before b in one session: by seq, or by times where one has none.
+func inSession(a, b *workload.Txn) bool {
+	switch {
+	case a.Session == "" || a.Session != b.Session:
+		return false
+	case a.Seq != 0 && b.Seq != 0:
+		return a.Seq < b.Seq
+	}
+	return a.End != 0 && b.End != 0 && a.End <= b.Start && a.Start < b.End
+}
+
 // blind says whether t left v in its key, and wrote it without having read the key.
 func blind(t *workload.Txn, v Value) (left bool) {
 	wrote := false
 	for _, o := range t.Ops {
 		switch {
 		case o.Key != v.Key || o.Kind == event.Read && wrote:
-		case o.Kind == event.Read || o.Kind == event.Insert && o.Value == v.Value: // which fails on what is there
+		case o.Kind == event.Read || o.Kind == event.Insert && o.Value == v.Value && !wrote: // which fails on what is there
 			return false
 		default:
 			wrote, left = true, o.Kind == event.Write && o.Value == v.Value
@@ -172,7 +183,7 @@ func (s *Signs) back(h History, r *workload.Txn, v Value, drift int64) {
 		if o == r || o.Status != event.Committed || r.Status == event.Aborted || !has(seen(o), v) || !replaces(o, v.Key) {
 			continue
 		}
-		if o.End == 0 || r.End == 0 || r.Start-o.End <= drift {
+		if behind := o.End != 0 && r.End != 0 && r.Start > o.End && r.Start-o.End > drift; !behind && !inSession(o, r) {
 			continue
 		}
 		if replaces(r, v.Key) {

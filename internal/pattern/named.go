@@ -30,9 +30,9 @@ func CheckNamed(named []string) error {
 	return errors.Join(faults...)
 }
 
-// Matches says whether the key with this name is of the named pattern: each "#" stands for
-// one or more bytes that are none of "/", ":" and ".", and all else for itself.
-// O(len(named) * len(name)).
+// Matches says whether the key with this name is of the named pattern. Each "#" stands for one
+// or more bytes other than "/", ":" and ".", and all else for itself. O(len(named) *
+// len(name)).
 func Matches(named string, name []byte) bool {
 	for i := 0; i < len(named); i++ {
 		if named[i] != '#' {

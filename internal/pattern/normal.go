@@ -4,9 +4,10 @@ package pattern
 // decimal digit, so that no word is taken for one.
 const minHex = 8
 
-// AppendNormal appends text with each UUID (8-4-4-4-12 hexadecimal digits), each word of
-// minHex or more hexadecimal digits of which one is decimal, and each run of decimal digits
-// replaced by "#". A word is a longest run of letters, digits and bytes beyond ASCII. O(len(text)).
+// AppendNormal appends text with some parts replaced by "#". They are each UUID (8-4-4-4-12
+// hexadecimal digits) and each run of decimal digits. Each word of minHex or more hexadecimal
+// digits with a decimal one is replaced too. A word is a longest run of letters, digits and
+// bytes beyond ASCII. O(len(text)).
 func AppendNormal(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if !inWord(text[i]) {

@@ -17,9 +17,9 @@ const (
 // pattern has become.
 type ID uint16
 
-// Pattern is what is known of the keys of one pattern.
+// Pattern is the state of the keys of one pattern.
 type Pattern struct {
-	// Reads are those of plain values; Undecided those of them that could not be decided
+	// Reads counts reads of plain values. Undecided counts the reads that could not be decided
 	// since the values repeat.
 	Reads, Undecided int64
 	into             ID   // what it was merged into; itself otherwise
@@ -28,7 +28,7 @@ type Pattern struct {
 	Told             bool // that it repeats was told
 }
 
-// Sign is why the values of a pattern are known to repeat; 0 is no sign.
+// Sign is why the values of a pattern are known to repeat; 0 stands for no sign.
 type Sign uint8
 
 const (
@@ -81,7 +81,7 @@ type Table struct {
 	spread bool
 }
 
-// New returns a table without patterns, but for the one that those beyond its bounds share.
+// New returns a table with one pattern: patterns beyond its bounds share it.
 func New() *Table {
 	return &Table{all: make([]Pattern, 1), nodes: make([]node, 1), child: map[place]uint32{}}
 }
@@ -183,7 +183,7 @@ func (t *Table) childrenOf(parent uint32) []uint32 {
 	return cs
 }
 
-// mergeInto lets node c hold all that node x holds, which is no child of anything any more.
+// mergeInto lets node c hold all that node x holds. x has no parent any more.
 func (t *Table) mergeInto(x, c uint32) {
 	t.nodes[x].gone = true
 	if t.nodes[x].named {
@@ -245,7 +245,7 @@ func (t *Table) find(id ID) ID {
 // Get is the pattern with this number, as it is by now. Valid until the next call of Of.
 func (t *Table) Get(id ID) *Pattern { return &t.all[t.find(id)] }
 
-// Same says whether two numbers are those of one pattern by now.
+// Same says whether two numbers stand for one pattern by now.
 func (t *Table) Same(a, b ID) bool { return t.find(a) == t.find(b) }
 
 // Len is more than the greatest number of a pattern.

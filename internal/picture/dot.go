@@ -7,9 +7,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// DOT is the finding's cycle in Graphviz's language: a node a transaction, an arrow
-// a dependency with its key, and what proves it as the arrow's tooltip. The same
-// finding gives the same text.
+// DOT is the finding's cycle in Graphviz's language: a node a transaction, and an arrow a
+// dependency with its key. The proof is the arrow's tooltip. The same finding gives the same
+// text.
 func DOT(f finding.Finding) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", quoted(f.Anomaly+" "+f.ID))

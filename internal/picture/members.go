@@ -9,7 +9,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// What a box shows at most; the rest is counted in words.
+// The most that a box shows; the rest is counted in words.
 const (
 	maxNodes = 16
 	maxOps   = 7
@@ -89,9 +89,9 @@ var (
 	nextOp      = regexp.MustCompile(`, ` + verbs)
 )
 
-// describe reads a line "NAME = ABOUT, ABOUT: OP, OP and 3 more operations".
-// Keys and values come as they are, so a line can be read wrongly; that costs a
-// misplaced line break in a box, never a wrong edge.
+// describe reads a line "NAME = ABOUT, ABOUT: OP, OP and 3 more operations". Keys and values
+// come as they are, so a line can be read wrongly. That costs a misplaced line break in a box,
+// never a wrong edge.
 func (n *node) describe(line string, keys []string) {
 	name, rest, ok := strings.Cut(strings.TrimSpace(line), " = ")
 	if !ok {

@@ -28,9 +28,9 @@ func StyleHash() string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// SVG is the picture of f as a document of its own, or for use inside HTML: its
-// ids start with a hash of the finding's id, so that several fit on one page.
-// The same finding gives the same bytes.
+// SVG is the picture of f as a document of its own, or for use inside HTML. Its ids start with
+// a hash of the finding's id, so that several fit on one page. The same finding gives the same
+// bytes.
 func SVG(f finding.Finding) []byte {
 	d := newDrawing(&f)
 	sum := sha256.Sum256([]byte(f.ID))

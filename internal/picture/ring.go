@@ -119,8 +119,8 @@ func (n *node) rect() rect {
 	return rect{n.at.x - n.w/2, n.at.y - n.h/2, n.at.x + n.w/2, n.at.y + n.h/2}
 }
 
-// place puts the nodes clockwise on an ellipse, the first on top, and grows it
-// until no two are too close for the labels between them.
+// place puts the nodes clockwise on an ellipse, the first on top. It grows the ellipse until no
+// two are too close for the labels between them.
 func (d *drawing) place() {
 	n := len(d.nodes)
 	if n == 1 {
@@ -144,8 +144,8 @@ func (d *drawing) place() {
 	}
 }
 
-// tooClose says in which direction the ellipse must grow: nodes side by side
-// need room for a label between them, those one above the other for an arrow.
+// tooClose says in which direction the ellipse must grow. Nodes side by side need room for a
+// label between them. Nodes one above the other need room for an arrow.
 func (d *drawing) tooClose() (wide, high bool) {
 	above := 72.0
 	if len(d.nodes) > 2 {

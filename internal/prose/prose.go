@@ -22,10 +22,12 @@ type phrase struct {
 func phrases() []phrase {
 	re := regexp.MustCompile
 	return []phrase{
-		{re(`(^|[.:;] )Of [a-z]+\b`), nil, "a sentence that begins with its subject"},
+		{re(`(^|[.:;] )Of [a-z]+\b`), re(`Of (is|are|returns)$`), "a sentence that begins with its subject"},
 		{re(`^(What|Who|Whom|Whoever|Whatever) [^?]*[^?]\.$`), nil, "a sentence that begins with a noun"},
 		{re(`(^|[.:;] )Who(ever)? \w+s\b`), nil, "a noun: a client that, a person who"},
 		{re(`\b(of|to|from|by|than|after|before) (whom|whoever|who)\b`), nil, "a noun: a client that, a person who"},
+		{re(`(?i)\b(is|are|was|were) (what|who|whom)\b[^?]*$`), nil, "a noun: the value that, the transaction that"},
+		{re(`\b[Ww]hat( \w+){1,6} is that\b`), nil, "a plain sentence: the log shows it"},
 		{re(`\bof which\b`), nil, "which of them, or two sentences"},
 		{re(`\bwhose\b.*\bwhose\b`), nil, "two sentences"},
 		{re(`\b([Tt]hat|[Tt]hose) of\b`), nil, "the noun again, or: the same as"},

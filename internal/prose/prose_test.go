@@ -19,12 +19,16 @@ func TestFaultsAreSeen(t *testing.T) {
 		"Names: " + many + "end.":          0,
 
 		"Of pieces whose begin is late, one is lost.":            1,
+		"Of returns the open transaction.":                       0,
 		"One is late. Of the rest nothing is known.":             1,
 		"What is late becomes a gap.":                            1,
 		"What is late?":                                          0,
 		"| It ends: Who waits is lost |":                         1,
 		"It comes after who wrote it.":                           1,
 		"two transactions of which one ended":                    1,
+		"Size is what the record takes.":                         1,
+		"Is this what the record takes?":                         0,
+		"What it holds is that of the record":                    2,
 		"Its lateness is that of the source.":                    1,
 		"None of them is a record.":                              1,
 		"The log says so.":                                       1,
@@ -89,5 +93,38 @@ func f(name string) error {
 	}
 	if want := (Literal{10, "the file CODE is read twice by CODE of the inputs"}); got[0] != want {
 		t.Errorf("%+v, want %+v", got[0], want)
+	}
+}
+
+// TestGoComments: runs of comment lines are texts, without code and directives, and names of the
+// program are not words.
+func TestGoComments(t *testing.T) {
+	got, err := GoComments("a.go", []byte(`// Package a does one thing,
+// and more, by [Do] and doIt.
+//
+//	a.Do() // an example
+//
+// It has
+//   - items that go on
+//     in the next line
+package a
+
+//go:generate something
+
+var x = 1 // of those in a_b
+
+/* A block. */
+`))
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%+v %v, want three", got, err)
+	}
+	for i, want := range []Literal{
+		{1, "Package a does one thing,\nand more, by CODE and CODE.\n\n\n\nIt has\n- items that go on\n    in the next line\n"},
+		{13, "of those in CODE\n"},
+		{15, "A block. \n"},
+	} {
+		if got[i] != want {
+			t.Errorf("%+v, want %+v", got[i], want)
+		}
 	}
 }

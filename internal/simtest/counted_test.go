@@ -29,7 +29,7 @@ func TestCounted(t *testing.T) {
 					cfg = windowed(rng)
 				}
 				cfg.Levels = nil
-				for _, l := range tried() {
+				for _, l := range triedLevels() {
 					if l.RealTime() == (i%2 == 0) {
 						cfg.Levels = append(cfg.Levels, l)
 					}

@@ -2,7 +2,9 @@ package simtest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,8 +27,19 @@ func openKinds() map[string]oracle.Kinds {
 	kinds["blind writes"] = base
 	base.Lists, base.Blind = true, 0.1
 	kinds["lists"] = base
-	base.Deletes, base.Counters = true, true
-	kinds["lists, deletes and counters"] = base
+	rows := base
+	rows.Deletes, rows.Counters = true, true
+	kinds["lists, deletes and counters"] = rows
+	rows.Deletes, rows.Ranges = false, true
+	kinds["lists, rows and counters"] = rows
+	every := kinds["all"]
+	every.Lists = true
+	kinds["all and lists"] = every
+	for _, name := range slices.Collect(maps.Keys(kinds)) { // clients that try again
+		k := kinds[name]
+		k.Unknown, k.Retried = 0.15, 0.8
+		kinds[name+", retried"] = k
+	}
 	return kinds
 }
 
@@ -68,7 +81,7 @@ func TestOpen(t *testing.T) {
 // count counts the cells of h, and those that are open by level; it says which is wrong.
 func (c *cells) count(t *testing.T, h oracle.History, perm []int, by map[string]int) string {
 	cfg := exact()
-	cfg.Levels = tried()
+	cfg.Levels = triedLevels()
 	m, why := kindsRun(t, cfg, h, perm, false)
 	if why != "" {
 		return why

@@ -304,7 +304,7 @@ func TestPaperExamples(t *testing.T) {
 			if err != nil && x.falls != "" {
 				t.Fatal(err)
 			}
-			cfg := window.Config{Named: true, Unbounded: true, Levels: tried(), Contract: window.Contract{Complete: true}}
+			cfg := window.Config{Named: true, Unbounded: true, Levels: triedLevels(), Contract: window.Contract{Complete: true}}
 			each(len(b.Txns), func(perm []int) {
 				m, found := x.run(t, cfg, b, perm)
 				x.named(t, found)
@@ -313,7 +313,7 @@ func TestPaperExamples(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(len(x.what)), 71))
 			for range 20 {
 				cfg := windowed(rng)
-				cfg.Levels, cfg.Named = tried(), true
+				cfg.Levels, cfg.Named = triedLevels(), true
 				m, _ := x.run(t, cfg, b, rng.Perm(len(b.Txns)))
 				verdictsAre(t, m, falls, false)
 			}

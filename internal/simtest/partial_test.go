@@ -208,7 +208,7 @@ func TestNothingLeftOut(t *testing.T) {
 		}
 		perm := arrival(rng, len(h))
 		cfg := exact()
-		cfg.Levels = tried()
+		cfg.Levels = triedLevels()
 		fails := func(h oracle.History, perm []int) string {
 			complete, why := kindsRun(t, cfg, h, perm, false)
 			if why != "" {

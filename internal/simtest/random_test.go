@@ -105,7 +105,7 @@ func disagreement(m *window.Machine, o oracle.Verdicts) string {
 	for l, got := range verdicts(m) {
 		switch {
 		case o.Torn && strings.HasSuffix(string(l), oracle.AtomicView): // not looked into
-		case got == window.Violated && !o.Violated[l] && m.Totals().Repeated > 0 && !o.Exact(l):
+		case got == window.Violated && !o.Violated[l] && m.Totals().Repeated+m.Totals().Ambiguous > 0 && !o.Exact(l):
 			// the oracle's graph leaves open whether there is an order, and what a list shows once more
 			if possible, err := oracle.PossibleAt(o.Graph.History, l); err == nil && possible {
 				return fmt.Sprintf("%s: reported violated, and is possible", l)

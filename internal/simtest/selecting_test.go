@@ -18,8 +18,8 @@ func selects(l oracle.Level) bool {
 	return must(isolation.ParseLevel(string(l))).Underlying().Selects()
 }
 
-// tried are the levels at which orders of all kinds are tried.
-func tried() []isolation.Level {
+// triedLevels are the levels at which orders of all kinds are tried.
+func triedLevels() []isolation.Level {
 	return slices.DeleteFunc(isolation.Encoded(), func(l isolation.Level) bool { return l.Underlying().Selects() })
 }
 

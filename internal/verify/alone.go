@@ -88,8 +88,8 @@ func checkGarbage(w *finding.Witness, a *event.Record) error {
 	return fmt.Errorf("%s did not read %s from %s", a.ID, w.Value, w.Key)
 }
 
-// checkDivergence: two transactions replaced one version of the key, by what their writes say
-// or by what they had read, each with one of its own (MTC, definition 10).
+// checkDivergence: two transactions replaced one version of the key, each with one of its own
+// (MTC, definition 10). Their writes name it, or they had read it.
 func checkDivergence(w *finding.Witness) error {
 	a, b := &w.Txns[0], &w.Txns[len(w.Txns)-1]
 	switch {

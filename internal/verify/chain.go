@@ -12,8 +12,9 @@ func chained(e *finding.Dependency) bool {
 	return len(e.Past) > 1 && e.Label&(finding.WW|finding.RW) != 0
 }
 
-// checkChain: the steps lead over writes of e's key, from a write, or of an anti-dependency
-// from a read that missed the first of them, to the one that left e's value.
+// checkChain: the steps lead over writes of e's key to the write that left e's value. They
+// begin with a write. For an anti-dependency they begin with a read that missed the first
+// write.
 func checkChain(w *finding.Witness, e *finding.Dependency) error {
 	if e.Label != finding.RW && e.Label != finding.WW {
 		return errors.New("no chain shows that")

@@ -9,11 +9,11 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Counters: that no increments sum up to what was read rests on all records, which
-// a witness does not hold; what is derived here is what the two transactions read.
+// Counters: no increments sum up to the value that was read. That rests on all records, and a
+// witness does not hold them. This file only derives the reads of the two transactions.
 
-// added is the counter's value with an increment on top; false where one of them is no
-// integer, or the sum is none of 64 bits.
+// added is the counter's value with an increment on top. It is false if one of them is not an
+// integer, or the sum does not fit 64 bits.
 func added(state []string, inc string) (string, bool) {
 	if inc == "" {
 		inc = "1"
@@ -43,8 +43,7 @@ func number(text string) (int64, bool) {
 	return v, err == nil
 }
 
-// counterSeen is what t's first read of the counter shows without its own increments
-// before.
+// counterSeen is the value of t's first read of the counter, less t's own increments before it.
 func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 	own := int64(0)
 	for i := range t.Ops {
@@ -63,7 +62,7 @@ func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 		case event.Read:
 			if o.Flags&event.NotFound != 0 {
 				if t.Status == event.Unknown {
-					continue // that nothing is noted does not say that nothing was seen
+					continue // without a note, something may still have been seen
 				}
 				return -own, true
 			}

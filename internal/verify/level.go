@@ -16,8 +16,8 @@ type encoding struct {
 	commits bool // it leads from commit to commit; else to the begin
 }
 
-// encodingOf is that of the level with this name: docs/proofs.md, section 4. Levels
-// below prefix are no acyclic graphs over choices.
+// encodingOf is the encoding of the level with this name: docs/proofs.md, section 4. Levels
+// below prefix are not acyclic graphs over choices.
 func encodingOf(level string) (e encoding, err error) {
 	if level == "generalized-snapshot-isolation" {
 		return encoding{split: true, time: true, commits: true}, nil
@@ -46,7 +46,7 @@ func (e encoding) nodes(txn int) (begin, commit int) {
 	return 2 * txn, 2 * txn
 }
 
-// arc is what an edge orders at the level; ok is false where it orders nothing.
+// arc has the two nodes that an edge orders at the level; ok is false where it orders nothing.
 func (e encoding) arc(d *finding.Dependency) (from, to int, ok bool) {
 	beginFrom, commitFrom := e.nodes(d.From)
 	beginTo, commitTo := e.nodes(d.To)

@@ -7,8 +7,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// checkLine: the edges are about one key, but for the last one, which may be in real
-// time. That each follows is for the others of this package to say.
+// checkLine: the edges are about one key. Only the last one may be in real time. Other
+// functions of this package check that each follows.
 func checkLine(w *finding.Witness) error {
 	for i := range w.Edges {
 		e, last := &w.Edges[i], i == len(w.Edges)-1

@@ -2,7 +2,7 @@ package verify
 
 import "github.com/isowatch/isowatch/event"
 
-// observation is what a read showed of what others left in its key.
+// observation is a read's view of the versions that others left in its key.
 type observation struct {
 	at      int // operation
 	nothing bool

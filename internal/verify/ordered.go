@@ -9,9 +9,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// checkGiven derives the order of two versions from what the contract says of it:
-// the one that from wrote, or read with the operation read, and that of to. Of a read
-// under trusted commit timestamps the transaction e.Shown wrote what was read.
+// checkGiven derives the order of two versions from the contract. One is the version that from
+// wrote, or read with the operation read. The other is to's version. For a read under trusted
+// commit timestamps, the transaction e.Shown wrote the version that was read.
 func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) error {
 	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
@@ -51,9 +51,9 @@ func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 	return fmt.Errorf("the order of %s is not given", e.Key)
 }
 
-// checkStep: a read or replaced a version of the key and wrote one that the given
-// order has at the same place or before. Of versions in the order of commit timestamps b
-// wrote the one that a replaced.
+// checkStep: a read or replaced a version of the key and wrote one that the given order has at
+// the same place or before. If commit timestamps order the versions, b wrote the one that a
+// replaced.
 func checkStep(w *finding.Witness, a, b *event.Record) error {
 	write, ok := finalWrite(a, w.Key)
 	if !ok {

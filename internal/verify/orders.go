@@ -27,7 +27,7 @@ func waysOf(c *finding.Choice) []way {
 	return all
 }
 
-// orders are the orders of a witness's transactions that are left: known edges, and those
+// orders are the orders of a witness's transactions that are left: known edges, and the edges
 // of the ways that were taken.
 type orders struct {
 	witness *finding.Witness
@@ -153,7 +153,8 @@ func (o *orders) closes(e *finding.Dependency) bool {
 	return false
 }
 
-// edgesOf are what follows from a way out, with those that were taken before.
+// edgesOf are the edges that follow from a way out, together with the ways that were taken
+// before.
 func (o *orders) edgesOf(x way) []finding.Dependency {
 	label := finding.WW
 	if x.read {
@@ -183,8 +184,9 @@ func (o *orders) edgesOf(x way) []finding.Dependency {
 	return es
 }
 
-// behind are the transactions that say that they replaced what first had left: nothing comes
-// between, but at prefix, and where then says so too.
+// behind are the transactions that say that they replaced the version that first had left.
+// Another writer comes between only at prefix, or if then too says that it replaced that
+// version.
 func (o *orders) behind(x way) (all []int) {
 	left, ok := finalWrite(&o.witness.Txns[x.first], x.key)
 	if !ok || left.Value == "" || o.level.chain || replacedBy(&o.witness.Txns[x.then], x.key) == left.Value {

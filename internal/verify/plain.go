@@ -8,15 +8,14 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// cell is the separator between a set and an element of it in the name that the
-// element has in a plain record. It is no part of a UTF-8 text.
+// cell is the separator between a set and an element of it in the name that the element has in
+// a plain record. A UTF-8 text cannot hold it.
 const cell = "\xff"
 
-// plainly is w with operations of every kind told as reads and writes of
-// registers and lists, so that the verifier has one set of rules. An insert is a
-// write; a delete writes nothing, which NotFound says; a cas reads and writes; a
-// range reads the keys that the witness is about; each element of a set that the
-// witness is about is a key of its own.
+// plainly is w with operations of every kind as reads and writes of registers and lists. So the
+// verifier has one set of rules. An insert is a write. A delete writes nothing, marked by
+// NotFound. A cas reads and writes. A range reads the keys that the witness is about. Each
+// element of a set that the witness is about is a key of its own.
 func plainly(w *finding.Witness) *finding.Witness {
 	if !w.ByVersion && !slices.ContainsFunc(w.Txns, special) {
 		return w
@@ -24,7 +23,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	p := *w
 	p.ByVersion = false // values are the versions' texts from here on
 	p.Txns, p.Edges = slices.Clone(w.Txns), slices.Clone(w.Edges)
-	sets, counters, byVersion, told := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[named]bool{}
+	sets, counters, lists, byVersion, told := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[named]bool{}
 	for i := range w.Txns {
 		for j := range w.Txns[i].Ops {
 			o := &w.Txns[i].Ops[j]
@@ -34,13 +33,16 @@ func plainly(w *finding.Witness) *finding.Witness {
 			if o.Data == event.Counter || o.Kind == event.Inc {
 				counters[o.Key] = true
 			}
+			if o.Kind == event.Append || o.Data == event.List {
+				lists[o.Key] = true
+			}
 			if w.ByVersion || tellsVersion(o) {
 				byVersion[o.Key] = true
 			}
 			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
 		}
 	}
-	e := expansion{sets: sets, counters: counters, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
+	e := expansion{sets: sets, counters: counters, lists: lists, elems: map[string][]string{}, byVersion: byVersion, told: told, declared: w.ByVersion, vacant: w.Vacant}
 	name := func(key, value string) string {
 		if !sets[key] {
 			e.keys = append(e.keys, key)
@@ -78,7 +80,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 		}
 	}
 	for i := range p.Edges {
-		// What a set's element is removed from has the element for a value.
+		// A set from which an element is removed has the element for a value.
 		if x := &p.Edges[i]; strings.Contains(x.Key, cell) && x.Label&finding.WR == 0 {
 			if o, ok := finalWrite(&p.Txns[x.To], x.Key); ok {
 				x.Value = o.Value
@@ -99,8 +101,8 @@ func deletesKey(t *event.Record, key string) bool {
 	})
 }
 
-// deletesBefore says whether a transaction of the witness deletes the key that may have begun
-// before the reader had ended: of a later one it did not find nothing.
+// deletesBefore says whether a transaction of the witness deletes the key and may have begun
+// before the reader had ended. An empty read cannot be of a later delete.
 func deletesBefore(w *finding.Witness, reader *event.Record, key string) bool {
 	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
 		return deletesKey(&t, key) && checkTime(reader, &t, w.Drift) != nil
@@ -123,17 +125,18 @@ func special(t event.Record) bool {
 	})
 }
 
-// expansion is what the keys of a witness's records are to become.
+// expansion says how the keys of a witness's records are turned into plain ones.
 type expansion struct {
 	byVersion map[string]bool // keys whose versions are told by their texts
 	told      map[named]bool  // these texts
-	declared  bool            // those of all registers are; else a read without a version shows a value
-	counters  map[string]bool // what a read without a version shows of these is no version
-	silent    bool            // of the transaction in work: that it found nothing says nothing
+	declared  bool            // the versions of all registers are told; else a read without a version shows a value
+	counters  map[string]bool // a read without a version shows no version of these
+	lists     map[string]bool // no range shows these
+	silent    bool            // of the transaction in work: an empty read of it proves nothing
 	sets      map[string]bool
 	elems     map[string][]string // of sets: those that the witness is about
 	keys      []string            // those that the witness is about
-	vacant    bool                // what a scan does not show says nothing
+	vacant    bool                // a missing element or row of a scan proves nothing
 }
 
 // ops are the plain operations, and which of them on the key comes from the at-th
@@ -197,8 +200,8 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 	return plain
 }
 
-// rangeRead reads the rows of o, and nothing of the other keys that the witness is
-// about and o covers: a limit that was reached ends what it covers at its last row.
+// rangeRead reads the rows of o, and finds nothing at the other registers that the witness is
+// about and o covers. A limit that was reached ends the cover at the last row.
 func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, found bool)) {
 	for _, r := range o.Rows {
 		if !e.byVersion[r.Key] { // rows have no versions
@@ -206,7 +209,7 @@ func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, fo
 		}
 	}
 	for _, k := range e.keys {
-		if !e.vacant && covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
+		if !e.vacant && !e.lists[k] && !e.counters[k] && covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
 			read(k, "", false)
 		}
 	}
@@ -250,7 +253,7 @@ type named struct{ key, version string }
 // valueMark is behind a value that is also the text of a version of its key: they are two.
 const valueMark = "\xfe"
 
-// unnamed is what stands for a value that has no version.
+// unnamed stands for a value that has no version.
 func (e *expansion) unnamed(key, value string) string {
 	if value != "" && e.told[named{key, value}] {
 		return value + valueMark
@@ -258,9 +261,9 @@ func (e *expansion) unnamed(key, value string) string {
 	return value
 }
 
-// version tells o by the texts of its versions. A read without one says nothing, but
-// that nothing was found; a write without one is told by its value, and an increment without
-// one by nothing.
+// version tells o by the texts of its versions. A read without a version only tells whether
+// something was found. A write without one is told by its value. An increment without one is
+// not told.
 func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.RecordOp {
 	r := event.RecordOp{Kind: event.Write, Key: o.Key, Value: e.unnamed(o.Key, o.Value), PrevVersion: o.PrevVersion}
 	if o.Version != "" || o.Kind == event.Inc {
@@ -305,8 +308,8 @@ func replacedBy(t *event.Record, key string) string {
 	return ""
 }
 
-// replaced is what t's write of the key says, or its read before shows, that it
-// replaced.
+// replaced is the version that t's write of the key replaced: it names it, or the read before
+// shows it.
 func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
 	if version := replacedBy(t, key); version != "" {
 		return version, false, true

@@ -17,7 +17,7 @@ func externalRead(t *event.Record, key string) (op *event.RecordOp, ok bool) {
 		}
 		if o.Kind == event.Read {
 			if t.Status == event.Unknown && o.Nothing() {
-				continue // that nothing is noted does not say that nothing was seen
+				continue // without a note, something may still have been seen
 			}
 			return o, true
 		}
@@ -105,8 +105,8 @@ func externalLists(t *event.Record, key string) [][]string {
 	return reads
 }
 
-// another is one beside those named that wrote the value, so that it may be whom somebody
-// read; nil where there is none that did not abort. A cycle may pass one transaction twice.
+// another is a writer of the value beside those named. A reader may have read from it. It is
+// nil if every such writer aborted. A cycle may pass one transaction twice.
 func another(w *finding.Witness, key, value string, but ...*event.Record) *event.Record {
 	for i := range w.Txns {
 		t := &w.Txns[i]

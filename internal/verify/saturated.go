@@ -8,13 +8,12 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// A forced edge t2 -> t1 orders two writers of a key that t3, the transaction
-// Shown, read from t1: t2 is in t3's past, as the edges of Past say, so that t3
-// would have missed t1's predecessor otherwise. What a past is differs by level:
-// package saturation.
+// A forced edge t2 -> t1 orders two writers of a key. The transaction t3 (Shown) read the key
+// from t1, and t2 is in t3's past, as the edges of Past show. In the other order t3 would have
+// missed t2's write. The levels differ in what the past is: package saturation.
 
-// checkSaturated: the reader Shown read the value from to, from wrote the key as well,
-// and Past leads from from to the reader by reads, session order and real time.
+// checkSaturated: the reader Shown read the value from to, and from wrote the key as well. Past
+// leads from from to the reader by reads, session order and real time.
 func checkSaturated(w *finding.Witness, e *finding.Dependency) error {
 	if e.Shown < 0 || len(e.Past) == 0 {
 		return errors.New("no read forces the order")

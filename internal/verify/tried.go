@@ -10,13 +10,13 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// maxTried bounds the transactions of a witness of which all orders are tried, and
-// maxTriedSteps what that may take.
+// maxTried bounds the transactions of a witness when all their orders are tried. maxTriedSteps
+// bounds the steps of that.
 const maxTried, maxTriedSteps = 12, 2_000_000
 
-// checkTried tries all orders of the witness's transactions, some of which need not have
-// taken effect: none explains what they read at the level. Reads that are said to say nothing
-// are not looked at, and none of a value that nobody here left.
+// checkTried tries all orders of the witness's transactions. Some of the transactions need not
+// have taken effect. No order explains their reads at the level. It skips reads that are marked
+// as proving nothing, and reads of a value that no transaction here left.
 func checkTried(w *finding.Witness) error { return checkTriedIn(w, maxTriedSteps) }
 
 func checkTriedIn(w *finding.Witness, steps int) error {
@@ -102,7 +102,7 @@ type triedCell struct {
 	register        bool
 }
 
-// effect is what a transaction does to a cell.
+// effect is a transaction's effect on a cell.
 type effect struct {
 	value   string // "" is nothing
 	appends []string
@@ -110,17 +110,18 @@ type effect struct {
 	counts  bool
 }
 
-// view is what an operation saw of a cell of others.
+// view is an operation's view of a cell, as others left it.
 type view struct {
 	op    int
 	cell  string
 	value string   // "" is nothing
 	other bool     // any but the value
 	list  []string // with isList
+	own   []string // with isList, behind list: what the transaction had appended itself
 	sum   int64    // with isSum
 
 	isList, isSum, first, over bool
-	torn                       bool // of a list that was misread: all that follows is who appended the others
+	torn                       bool // of a list that was misread: only the writers of the other elements follow
 }
 
 func cellName(key, elem string) string { return key + cell + elem }
@@ -168,7 +169,7 @@ func cellsOf(w *finding.Witness) []triedCell {
 	return all
 }
 
-// effectsOf are those of t, by cell.
+// effectsOf are the effects of t, by cell.
 func effectsOf(t *event.Record) map[string]effect {
 	all := map[string]effect{}
 	for i := range t.Ops {
@@ -206,7 +207,7 @@ func changed(o *event.RecordOp, all map[string]effect) {
 	}
 }
 
-// viewsOf are those of the i-th transaction. wrong says that it does not read what it
+// viewsOf are the views of the i-th transaction. wrong says that it does not read what it
 // wrote.
 func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 	t := &x.w.Txns[i]
@@ -299,7 +300,7 @@ func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, first map
 		}
 		sum, ok := number(o.Value)
 		if !ok && o.Flags&event.NotFound == 0 {
-			return // what it shows is no sum, and refutes no order
+			return // its value is not a sum, and refutes no order
 		}
 		see(view{op: at, cell: c, isSum: true, sum: sum - own[c].inc})
 	case i >= 0 && !x.cells[i].register:
@@ -313,7 +314,7 @@ func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, first map
 			others := slices.DeleteFunc(slices.Clone(o.Elems), func(e string) bool { return slices.Contains(appends, e) })
 			see(view{op: at, cell: c, isList: true, list: others, torn: true})
 		} else {
-			see(view{op: at, cell: c, isList: true, list: o.Elems[:n]})
+			see(view{op: at, cell: c, isList: true, list: o.Elems[:n], own: own[c].appends})
 		}
 		if _, again := first[c]; !again {
 			first[c] = at
@@ -333,11 +334,12 @@ func (x *tried) saysNothing(i int, v view) bool {
 		return false
 	}
 	for j := range x.effects {
-		if e, ok := x.effects[j][v.cell]; ok && j != i && e.value == v.value {
+		e, ok := x.effects[j][v.cell]
+		if ok && j != i && (e.value == v.value || wroteOver(&x.w.Txns[j], key, v.value)) {
 			return false
 		}
 	}
-	return true // who left it is not here
+	return true // who wrote it is not here
 }
 
 // before says whether a comes before b, and whether it is in b's past then.
@@ -423,27 +425,6 @@ next:
 	return false
 }
 
-// mustCount says whether another one here read what the i-th one wrote.
-func (x *tried) mustCount(i int) bool {
-	for cell, e := range x.effects[i] {
-		for j := range x.views {
-			if j == i || !x.used[j] && x.w.Txns[j].Status == event.Unknown {
-				continue
-			}
-			for k := range x.views[j] {
-				v := &x.views[j][k]
-				if v.cell != cell || v.other || v.isSum {
-					continue
-				}
-				if v.isList && slices.ContainsFunc(e.appends, func(s string) bool { return slices.Contains(v.list, s) }) || !v.isList && e.value != "" && e.value == v.value {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // put tries i as the next of the order.
 func (x *tried) put(i int, order []int, pasts []map[int]bool) bool {
 	next := append(slices.Clone(order), i)
@@ -501,8 +482,9 @@ func (x *tried) hasState(i int, order []int) bool {
 	return false
 }
 
-// conflict says whether i, the next of the order, changes what j did. One that leaves a row
-// where none is does not, nor where one who is not here may have deleted it.
+// conflict says whether i, the next of the order, changes what j did. A transaction that leaves
+// a row where there is none does not conflict. The same holds where a transaction outside the
+// witness may have deleted the row.
 func (x *tried) conflict(i, j int, order []int) bool {
 	for cell, e := range x.effects[i] {
 		if _, too := x.effects[j][cell]; !too {
@@ -577,23 +559,4 @@ func (x *tried) from(v *view, of int, order []int, places map[int]bool) {
 			places[p] = true
 		}
 	}
-}
-
-// grows says whether each first read of a list shows a beginning of what it becomes.
-func (x *tried) grows(order []int) bool {
-	for _, i := range order {
-		for j := range x.views[i] {
-			v := &x.views[i][j]
-			if !v.isList || !v.first || v.torn {
-				continue
-			}
-			_, all := x.versions(v.cell, order)
-			final := all[len(all)-1].list
-			shown := slices.DeleteFunc(slices.Clone(v.list), func(e string) bool { return !slices.Contains(final, e) })
-			if !slices.Equal(shown, final[:min(len(shown), len(final))]) || slices.ContainsFunc(x.effects[i][v.cell].appends, func(e string) bool { return slices.Contains(v.list, e) }) {
-				return false
-			}
-		}
-	}
-	return true
 }

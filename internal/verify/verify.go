@@ -9,9 +9,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Verify derives every edge of the witness again from the operations alone, and
-// that the edges close a cycle, or that the choices leave no order. The error names
-// the first edge that does not follow.
+// Verify derives every edge of the witness again from the operations alone. It also checks that
+// the edges close a cycle, or that the choices leave no order. The error names the first edge
+// that does not follow.
 func Verify(w *finding.Witness) error {
 	switch w.Anomaly {
 	case finding.NoOrder:
@@ -227,9 +227,9 @@ func checkAntiOf(w *finding.Witness, from, to *event.Record, e *finding.Dependen
 	return nil
 }
 
-// checkOrder: from's version of the key comes before the value that to
-// installed: because to read it and overwrote it, or because a list read shows
-// the one and the other behind it, or the one and not the other.
+// checkOrder: from's version of the key comes before the value that to installed. Either to
+// read it and overwrote it. Or a list read shows the one and the other behind it, or the one
+// and not the other.
 func checkOrder(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
 	if !appended(to, e.Key, e.Value) {
 		if (w.Numeric || w.ByCommit) && checkGiven(w, from, to, e, nil) == nil {

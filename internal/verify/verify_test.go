@@ -63,3 +63,16 @@ func TestVerifyForcedInTime(t *testing.T) {
 		})
 	}
 }
+
+// TestVerifyRangeBesideList: a range shows registers, and says nothing of a list's or a counter's key.
+func TestVerifyRangeBesideList(t *testing.T) {
+	for _, x := range []struct{ txn, key string }{
+		{"txn T1: append l 1, range k..m [], read l []", "l"},
+		{"txn T1: count c 1, range b..d [], count c 2", "c"},
+	} {
+		w := finding.Witness{Anomaly: finding.Internal, Key: x.key, Op: 2, Txns: recordsOf(t, x.txn)}
+		if err := Verify(&w); err != nil {
+			t.Errorf("%s: %v", x.txn, err)
+		}
+	}
+}

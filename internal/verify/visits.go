@@ -8,9 +8,9 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// visited are the versions of the key that t found first and had last: what it read
-// before it wrote, or else wrote, and what it left, or else read. "" is that nothing was
-// there; values are never empty.
+// visited are the versions of the key that t found first and had last. The first is the version
+// that it read before it wrote, or else wrote. The last is the version that it left, or else
+// read. "" says that nothing was there; values are never empty.
 func visited(t *event.Record, key string) (first, last string, ok bool) {
 	read, found := externalRead(t, key)
 	write, wrote := finalWrite(t, key)
@@ -27,9 +27,9 @@ func visited(t *event.Record, key string) (first, last string, ok bool) {
 	return first, last, found || wrote
 }
 
-// checkVisits: what from left or read of the key is what the one transaction of e.Past
-// had, and what to left is what the other one found, which came later in its session or
-// in time.
+// checkVisits: the version of the key that from left or read is the one that the first
+// transaction of e.Past had. The version that to left is the one that the second transaction
+// found. The second came later in its session or in time.
 func checkVisits(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
 	write, ok := finalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
@@ -70,7 +70,7 @@ func checkLater(w *finding.Witness, e *finding.Dependency) error {
 }
 
 // checkVersionCycle: each step leads to a version of the key that does not come before, by
-// session, by time, or by two having the same one; and the versions are not all one.
+// session, by time, or by two having the same one. The versions are not all one.
 func checkVersionCycle(w *finding.Witness) error {
 	_, at, _ := visited(&w.Txns[w.Edges[0].From], w.Key) // what the one at hand found or left
 	moved := false

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Local answers requests whose Host is an address, localhost, or one of names, and
-// 421 (RFC 9110, section 15.5.20) to others. It is for pages that are open to everybody
-// on the machine: a web site that lets its own name point at 127.0.0.1 (DNS rebinding)
-// would make its visitors' browsers read them. Such a request carries that name.
+// Local answers requests whose Host is an address, localhost, or one of names, and 421 (RFC
+// 9110, section 15.5.20) to others. It is for pages that are open to everybody on the machine.
+// A web site that lets its own name point at 127.0.0.1 (DNS rebinding) would make its visitors'
+// browsers read them. Such a request carries that name.
 func Local(names []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !local(r.Host, names) {

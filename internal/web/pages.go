@@ -56,14 +56,14 @@ func newCard(f finding.Finding) card {
 	return c
 }
 
-// Name is what the explanation calls a transaction.
+// Name is the explanation's name for a transaction.
 func (c card) Name(id string) string { return words.ShortName(&c.Finding, id) }
 
 // Path is the finding's own page.
 func (c card) Path() string { return "/findings/" + url.PathEscape(c.ID) }
 
-// Badge is what stands on the badge: a sign beside the word, so that colour is
-// not needed to tell them apart.
+// Badge is the text on the badge: a sign beside the word, so that colour is not needed to tell
+// them apart.
 func (c card) Badge() string {
 	signs := map[words.Verdict]string{
 		words.Violated: "✕", words.Allowed: "○", words.Uncertain: "?", words.Waiting: "⧗", words.Undecided: "…",

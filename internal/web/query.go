@@ -20,10 +20,10 @@ type Query struct {
 	State   finding.State
 	// Expected is "true" for what the expected level allows, "false" for what it does not.
 	Expected string
-	Before   string // a cursor: findings older than those of the page that gave it
+	Before   string // a cursor: findings older than those on the page that gave it
 }
 
-// ErrCursor is what [Findings.List] returns for a cursor that it did not make.
+// ErrCursor is returned by [Findings.List] for a cursor that it did not make.
 var ErrCursor = errors.New("unknown cursor")
 
 const (

@@ -27,7 +27,7 @@ type Findings interface {
 // Fact is one figure of the line on top of the pages.
 type Fact struct{ Name, Value string }
 
-// Options are what the pages show. Fields up to Facts are required.
+// Options have what the pages show. Fields up to Facts are required.
 type Options struct {
 	Findings Findings
 	Gatherer prometheus.Gatherer
@@ -41,7 +41,7 @@ type Options struct {
 	// Advice are sentences about what the records cannot show, with what to do, over the
 	// list of findings; nil: none.
 	Advice func() []string
-	// Nothing is what the list says without findings. nil: that there are none so far.
+	// Nothing is the list's text without findings. nil: that there are none so far.
 	Nothing func() string
 	// Guard says who may read now; nil: everybody.
 	Guard func() Guard
@@ -71,8 +71,8 @@ func Handler(o Options) http.Handler {
 	return harden(guarded(o.Guard, mux))
 }
 
-// WhileWaiting serves health and metrics of a service that has not begun, and says of all
-// else that it is not ready, and why: of the options, Gatherer and Ready are required.
+// WhileWaiting serves health and metrics of a service that has not begun. To all other requests
+// it answers that it is not ready, and why. The options Gatherer and Ready are required.
 func WhileWaiting(o Options) http.Handler {
 	s, mux := newSite(&o), http.NewServeMux()
 	s.probed(mux)
@@ -105,7 +105,7 @@ func (s *site) probed(mux *http.ServeMux) {
 var policy = "default-src 'none'; style-src 'self' " + picture.StyleHash() +
 	"; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// maxBody is what may come with a GET: nothing that we would read.
+// maxBody bounds the body of a GET, which we would not read.
 const maxBody = 1 << 10
 
 func harden(next http.Handler) http.Handler {

@@ -26,8 +26,8 @@ type Whole struct {
 	Format history.Format
 	// FixedContract: Watch.Contract holds also where a format has another one.
 	FixedContract bool
-	// Expecting: Watch.Expect, which is the first of Watch.Levels, is what the histories are
-	// expected to satisfy: what their transactions asked for is compared with it, and the
+	// Expecting: the histories are expected to satisfy Watch.Expect, which is the first of
+	// Watch.Levels. The levels that their transactions asked for are compared with it, and the
 	// outcome is its verdict. Otherwise all levels are asked for alike.
 	Expecting bool
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
@@ -35,8 +35,8 @@ type Whole struct {
 
 	// Tell, unless nil, is told of what is read, in bytes. It is called from several goroutines.
 	Tell func(bytes int)
-	// Doing, unless nil, is told what is done now: Reading, ReadingAgain, or which level is decided.
-	// Of several files it is told with the name. It is called from several goroutines.
+	// Doing, unless nil, is told what is done now: Reading, ReadingAgain, or which level is
+	// decided. With several files it gets the name too. It is called from several goroutines.
 	Doing   func(phase string)
 	doingOf func(name, phase string)
 
@@ -164,8 +164,8 @@ const StepBytes = 1 << 20
 type Checking struct {
 	*Whole
 	watch     config.Watch          // with the contract of the format
-	settled   bool                  // it is the format that says start=existing: nothing ran before the first record
-	left      []isolation.Level     // those of Watch.Levels that the machines decide; the others hold
+	settled   bool                  // the format says start=existing: nothing ran before the first record
+	left      []isolation.Level     // the part of Watch.Levels that the machines decide; the others hold
 	ReadAs    history.Format        // of what is read
 	Name      string                // of the file, for Doing
 	Replay    string                // how the commands of horizon findings begin
@@ -248,8 +248,8 @@ func (h *Checking) run() {
 	b.Partitions = append(b.Partitions, h.names...)
 }
 
-// End closes the watermark: what is still open never ends, and what waited for
-// further records is decided. gaps are what is lost of the input.
+// End closes the watermark. Open transactions never end, and questions that waited for further
+// records are decided. gaps are the losses of the input.
 func (h *Checking) End(gaps []window.Gap) {
 	h.Step()
 	h.assembler.ExpireAll(&h.Batch, int64(h.Watch.MaxTransaction))
@@ -312,7 +312,7 @@ func (h *Checking) collect() {
 	h.effects.Reset()
 }
 
-// Machine is that of the source, nil before its first record.
+// Machine is the source's machine, nil before its first record.
 func (h *Checking) Machine(source string) *window.Machine {
 	if s := h.bySource[source]; s != nil {
 		return s.machine

@@ -43,8 +43,8 @@ func ReplayCommand(w *config.Watch, flags []string) string {
 	return strings.Join(words, " ")
 }
 
-// Greatest is the first of the levels that none of the others implies: who asks for
-// several expects all of them.
+// Greatest is the first of the levels that no other one implies: a user who asks for several
+// expects all of them.
 func Greatest(levels []isolation.Level) isolation.Level {
 	for _, l := range levels {
 		if !slices.ContainsFunc(levels, func(x isolation.Level) bool { return x != l && x.Implies(l) }) {

@@ -23,7 +23,7 @@ const (
 	MaxDeadLetters = 10
 )
 
-// Answer is what there is to say of one of several files.
+// Answer is the answer for one of several files.
 type Answer struct {
 	File        string
 	Report      *Report // nil where Err says why the file cannot be read

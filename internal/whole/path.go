@@ -16,10 +16,10 @@ import (
 // CheckFile checks one recorded history, from its beginning to its end. Each
 // source in it is a history of its own.
 //
-// There are two ways. Package registers knows of most histories of registers at once that
-// they satisfy the weak levels, and no more than that. All other levels, and these too
-// where they are violated or a history is odd, go through the machine of package
-// window, which finds what is wrong and explains it: the history is read again.
+// There are two ways. Package registers can tell at once that most histories of registers
+// satisfy the weak levels, and no more than that. All other levels go through the machine of
+// package window, which finds faults and explains them. So do the weak levels where they are
+// violated, or where a history is odd. The history is read again for that.
 func (w *Whole) CheckFile(name string) (*Report, error) {
 	in, err := OpenRecording(name, w.Stdin, w.Format)
 	if err != nil {
@@ -47,16 +47,16 @@ func (w *Whole) CheckFile(name string) (*Report, error) {
 	return w.throughMachines(name, in, holding)
 }
 
-// withImplied are those of the levels that hold or are implied by one that does: a level is
-// never unknown while one that implies it is ok.
+// withImplied are the levels that hold or are implied by one that does: a level is never
+// unknown while one that implies it is ok.
 func withImplied(holding, levels []isolation.Level) []isolation.Level {
 	return slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {
 		return !slices.ContainsFunc(holding, func(h isolation.Level) bool { return h == l || h.Implies(l) })
 	})
 }
 
-// throughMachines checks the recording at the levels that are asked for, but for
-// those of which it is known that they hold.
+// throughMachines checks the recording at the levels that are asked for, without those that are
+// known to hold.
 func (w *Whole) throughMachines(name string, in *Recording, holding []isolation.Level) (*Report, error) {
 	h := NewChecking(w)
 	h.left = slices.DeleteFunc(slices.Clone(w.Watch.Levels), func(l isolation.Level) bool { return slices.Contains(holding, l) })
@@ -80,8 +80,8 @@ func (w *Whole) atOnce() bool {
 
 var errOdd = errors.New("not a history that is decided at once")
 
-// decideAtOnce reads the recording, puts it back to its beginning, and returns those
-// of the levels of which the history is known to satisfy them.
+// decideAtOnce reads the recording, puts it back to its beginning, and returns the levels that
+// the history is known to satisfy.
 func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []isolation.Level, error) {
 	if again, err := in.keep(); err != nil {
 		return nil, nil, err
@@ -101,8 +101,8 @@ func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []
 // attempt is one way of decideAtOnce to read the recording.
 func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isolation.Level, error) {
 	if c := w.Collector; c != nil {
-		// What is read grows steadily, in arrays without pointers: it costs little to look
-		// often for what they have outgrown, and half of the memory not to.
+		// The history grows steadily, in arrays without pointers. To look often for memory that
+		// they have outgrown costs little. Not to look costs half of the memory.
 		defer c.SetPercent(c.SetPercent(25))
 	}
 	strong := func(l isolation.Level) bool { return registers.Decidable(l) && l.Family == isolation.Strong }

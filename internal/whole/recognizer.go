@@ -8,7 +8,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// ErrForeign: a file is no history in a format that is known.
+// ErrForeign: a file is not a history in a known format.
 var ErrForeign = errors.New("no line of it is a record, and it is a history in no other format that is known")
 
 // Recognizer tells a history with bad records from what is none at all.

@@ -100,8 +100,8 @@ func (r *Recording) recogniseFolder() (err error) {
 	return err
 }
 
-// keep makes sure that the recording can be read twice: what cannot be put back to
-// its beginning is read into memory, and is to be read again then.
+// keep makes sure that the recording can be read twice. An input that cannot be put back to its
+// beginning is read into memory, and can be read again then.
 func (r *Recording) keep() (again bool, err error) {
 	if r.dir != nil || r.opened != nil && r.rewind() == nil {
 		return false, nil
@@ -162,7 +162,7 @@ func (r *Recording) Read(d *event.Decoder, b *event.Batch, flush func(contract s
 	return flush(reader.Contract)
 }
 
-// tellRead is what is told of each read: nothing where the reader tells how much is worked on.
+// tellRead is told of each read. It is nil where the reader tells how much is worked on.
 func (r *Recording) tellRead() func(bytes int) {
 	if r.Format == history.EDN || r.Format == history.ElleJSON {
 		return nil

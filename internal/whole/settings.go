@@ -33,10 +33,10 @@ func machineContract(c config.Contract) window.Contract {
 	}
 }
 
-// checked are the levels to check in order to judge those asked for: the same, and
-// others beside some of them. Beside one that has no encoding those that are watched by
-// default: violations of a weaker level show as cycles in the order of a stronger one.
-// Beside one that only whole histories are decided at, its neighbours.
+// checked are the levels to check for judging the levels asked for: the same, and others beside
+// some of them. Beside a level without an encoding come those that are watched by default.
+// Violations of a weaker level show as cycles in the order of a stronger one. Beside a level
+// that only whole histories are decided at come its neighbours.
 func checked(asked []isolation.Level, whole bool) []isolation.Level {
 	levels := slices.Clone(asked)
 	for _, l := range asked {

@@ -10,15 +10,14 @@ import (
 type Kind uint8
 
 const (
-	// Registers are written only after a read of the same key in the same
-	// transaction, so that a read names every version's predecessor, but for the
-	// share Blind of the writes.
+	// Registers are written only after a read of the same key in the same transaction. So a
+	// read names every version's predecessor. The share Blind of the writes is an exception.
 	Registers Kind = iota
 	// Lists are appended to; a read returns all elements so far.
 	Lists
 )
 
-// Isolation is what the simulated store really provides.
+// Isolation is the level that the simulated store really provides.
 type Isolation uint8
 
 const (

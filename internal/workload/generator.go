@@ -12,10 +12,10 @@ import (
 // same Config and the same state of rng give the same transactions. It is not
 // safe for concurrent use.
 //
-// The simulation advances an event clock. A transaction reads all its keys at
-// one instant and installs its writes at the same instant (Serializable) or a
-// later one (SnapshotIsolation); both lie between its start and its end, but
-// for an unknown outcome, which may take effect after its end.
+// The simulation advances an event clock. A transaction reads all its keys at one instant. It
+// installs its writes at the same instant (Serializable) or a later one (SnapshotIsolation).
+// Both lie between its start and its end. Only an unknown outcome may take effect after its
+// end.
 type Generator struct {
 	cfg      Config
 	rng      *rand.Rand
@@ -28,7 +28,7 @@ type Generator struct {
 	taken     int64 // steps taken; orders what happens at one instant
 	cycle     float64
 	begun     int   // ordinary transactions begun
-	txns      int64 // of which have run
+	txns      int64 // those that have run
 	nextValue int64
 
 	ready   []Txn // finished, in the order they will be yielded

@@ -9,7 +9,7 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// Other is what operations of other kinds than reads, writes and appends carry.
+// Other is the payload of operations of other kinds than reads, writes and appends.
 type Other struct {
 	Data event.DataKind // of a read, when it is stated: Set (List holds the elements) or Counter
 

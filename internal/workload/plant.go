@@ -15,10 +15,10 @@ type Planted struct {
 	Keys    []string // the keys of the group, which nothing else uses
 }
 
-// PlantGroup makes one instance of the named anomaly: transactions whose ids,
-// keys and sessions begin with prefix and whose values lie above base. The
-// first starts at start; each lasts about length ns. Transactions of one
-// session follow one another, all others overlap.
+// PlantGroup makes one instance of the named anomaly. The ids, keys and sessions of its
+// transactions begin with prefix, and their values lie above base. The first starts at start;
+// each lasts about length ns. Transactions of one session follow one another, all others
+// overlap.
 func PlantGroup(kind Kind, name, prefix string, base, start, length int64) (Planted, []Txn, error) {
 	t, ok := templateOf(kind, name)
 	if !ok {

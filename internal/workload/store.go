@@ -13,10 +13,10 @@ type Bugs struct {
 	StaleRead  float64 // read-only, on a snapshot up to maxLag commits old
 	DirtyRead  float64 // sees registers that others have written and not committed
 
-	// Apparent keeps to bugs that the clients' answers show, if all are answered: only updates that
-	// were read are lost, only two transactions that each changed what the other one had read are
-	// skewed, what is read before its commit is never committed, and stale snapshots are so old
-	// that the client has most likely met newer ones.
+	// Apparent keeps to bugs that the clients' answers show, if all are answered. Only updates
+	// that were read are lost. Only two transactions that each changed what the other one had
+	// read are skewed. A value that is read before its commit is never committed. Stale
+	// snapshots are so old that the client has most likely met newer ones.
 	Apparent bool
 }
 
@@ -31,10 +31,10 @@ type Stats struct {
 // no such snapshot can see are dropped.
 const maxLag = 256
 
-// Store is an in-memory multi-version store of registers, lists and counters. A
-// transaction reads the snapshot of its begin and validates all that it touched
-// when it commits, so that without Bugs it happens at the instant of its commit
-// (read-only: of its begin). Safe for concurrent use.
+// Store is an in-memory multi-version store of registers, lists and counters. A transaction
+// reads the snapshot of its begin and validates all that it touched when it commits. So without
+// Bugs it happens at the instant of its commit (read-only: of its begin). Safe for concurrent
+// use.
 type Store struct {
 	bugs Bugs
 
@@ -76,7 +76,7 @@ func (s *Store) Suffer(bugs Bugs) {
 	s.bugs = bugs
 }
 
-// Stats is what the store has done so far.
+// Stats counts the work of the store so far.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,7 @@ type Tx struct {
 	commit   int64 // its own among all, once it is there
 }
 
-// use is what a transaction has done with a key.
+// use is the work of a transaction on a key.
 type use uint8
 
 const (
@@ -188,7 +188,7 @@ func (t *Tx) Count(key string) (value, version int64, own bool) {
 	return v.value, v.seq, own
 }
 
-// Version is that of what t has written, once it has committed.
+// Version is the version of t's writes, once it has committed.
 func (t *Tx) Version() int64 { return t.commit }
 
 // Abort ends t without effect.
@@ -237,7 +237,7 @@ func (t *Tx) Commit() error {
 	return nil
 }
 
-// before is the counter that t adds to: that of its snapshot, or its own. The store is locked.
+// before is the counter that t adds to: its snapshot's, or its own. The store is locked.
 func (t *Tx) before(c *cell) cellVersion {
 	if now := c.latest(); now.seq == t.commit {
 		return now
@@ -245,8 +245,8 @@ func (t *Tx) before(c *cell) cellVersion {
 	return c.at(t.snapshot)
 }
 
-// validate says whether nothing that t touched has changed since its snapshot,
-// but for what its fault overlooks. The store is locked.
+// validate says whether all that t touched is the same as in its snapshot, except what its
+// fault overlooks. The store is locked.
 func (t *Tx) validate() bool {
 	var written, read []string // changed by others
 	for key, use := range t.touched {
@@ -283,9 +283,9 @@ func (t *Tx) overlook(keys []string, count *int64) bool {
 	return false
 }
 
-// shows says whether the answers to t and to who wrote v of key, which t has not seen, show that
-// t committed nevertheless: both updated the key, or t writes what the other one had read. Only
-// registers show it whatever follows.
+// shows looks at the answers to t and to the writer of v of key, which t has not seen. It says
+// whether they show that t committed nevertheless. Both updated the key, or t writes a key that
+// the other one had read. Only registers show it whatever follows.
 func (t *Tx) shows(key string, v cellVersion) bool {
 	switch {
 	case v.list != nil || t.touched[key]&reads == 0:

@@ -1,12 +1,12 @@
-// Package workload makes transactions for the demo, the tests and the
-// benchmarks: a deterministic [Generator] over a simulated store whose
-// isolation is known, with named anomalies planted where asked, and a live
-// in-memory [Store] with real concurrent clients and switchable isolation bugs.
+// Package workload makes transactions for the demo, the tests and the benchmarks. A
+// deterministic [Generator] runs over a simulated store of known isolation, with named
+// anomalies planted where asked. A live in-memory [Store] has real concurrent clients and
+// switchable isolation bugs.
 //
-// It covers the two kinds of object whose version order a client can observe:
-// registers written after a read of the same key (MTC, definition 8), and lists
-// that are only appended to (Elle, section 4.2). Values are integers and unique
-// within a key, so that a value names its writer.
+// It covers the two kinds of object whose version order a client can observe. They are
+// registers written after a read of the same key (MTC, definition 8), and lists that are only
+// appended to (Elle, section 4.2). Values are integers and unique within a key, so that a value
+// names its writer.
 package workload
 
 import "github.com/isowatch/isowatch/event"

@@ -185,7 +185,7 @@ func (c *child) gone(ctx context.Context) error {
 		return ctx.Err()
 	}
 	c.kill()              // what closed its output may still run
-	for range c.answers { // a line that nobody waits for must not hold the reader
+	for range c.answers { // an unexpected line must not hold the reader
 	}
 	<-c.ended
 	how := "exit status 0"

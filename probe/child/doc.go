@@ -1,3 +1,3 @@
-// Package child lets a command speak for a database that a probe runs on: one process a
-// session, which gets a transaction a line and answers with a line.
+// Package child lets a command speak for a database that a probe runs on. Each session has a
+// process. It gets a transaction a line and answers with a line.
 package child

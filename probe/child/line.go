@@ -39,7 +39,7 @@ func request(ops []event.RecordOp) []byte {
 	return append(text, '\n')
 }
 
-// answer is what a child says of a transaction.
+// answer is a child's answer to a transaction.
 type answer struct {
 	status event.Status
 	ops    []event.RecordOp

@@ -1,3 +1,3 @@
-// Package epoch holds what databases have in common in which a probe keeps its tables: how
-// the tables of a run are named and known again, and a lock that only one probe holds.
+// Package epoch is shared by the databases in which a probe keeps its tables. It names the
+// tables of a run, recognises them later, and has a lock that only one probe holds.
 package epoch

@@ -15,8 +15,8 @@ const (
 	look = time.Second
 	// answer is how long the database may take to answer such a look.
 	answer = 5 * time.Second
-	// patience is how long the lock may still be held by a probe that has ended: the
-	// database notices the end of a connection a while later.
+	// patience is how long a probe that has ended may still hold the lock. The database notices
+	// the end of a connection a while later.
 	patience = 2 * time.Second
 	// again is between two attempts of that time.
 	again = 50 * time.Millisecond
@@ -116,8 +116,8 @@ func (l *Lock) renew(ctx context.Context, conn *sql.Conn) *sql.Conn {
 	return conn
 }
 
-// Err says that another probe has the lock now, and has dropped the tables of this one; nil
-// as long as it has not.
+// Err says that another probe has the lock now, and has dropped the tables of this one; until
+// then it is nil.
 func (l *Lock) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

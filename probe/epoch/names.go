@@ -13,7 +13,7 @@ var (
 	table = regexp.MustCompile(`^[a-z0-9]{1,32}_(registers|lists|counters)$`)
 )
 
-// Check refuses an epoch that is no beginning of a table's name: it has 1 to 32 lower-case
+// Check refuses an epoch that cannot begin a table's name. It must have 1 to 32 lower-case
 // letters and digits.
 func Check(epoch string) error {
 	if !name.MatchString(epoch) {
@@ -38,5 +38,5 @@ func Ours(schema string, tables []Table) ([]string, error) {
 	return names, nil
 }
 
-// Names are those of an epoch's tables, behind its own.
+// Names are the names of an epoch's tables, behind the epoch's name.
 func Names() []string { return []string{"registers", "lists", "counters"} }

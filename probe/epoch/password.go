@@ -9,8 +9,9 @@ import (
 // hidden stands for a password.
 const hidden = "xxxxx"
 
-// Mask hides the password in a text where it stands as one: before the @ of a URL or of a data
-// source name, and behind password=. The same letters elsewhere stay: "postgres" is a user, too.
+// Mask hides the password in a text where it stands as a password. That is before the @ of a
+// URL or of a data source name, and behind password=. The same letters elsewhere stay:
+// "postgres" is a user, too.
 func Mask(text, password string) string {
 	if password == "" {
 		return text

@@ -13,11 +13,11 @@ import (
 // closing bounds what is done at the end: the database may be gone.
 const closing = 10 * time.Second
 
-// Tables are those of one epoch, in a schema that holds no others.
+// Tables are the tables of one epoch, in a schema that holds no others.
 type Tables struct {
 	*probe.SQL
 	Schema string
-	Lock   *Lock   // nil as long as it is not taken
+	Lock   *Lock   // nil until it is taken
 	Locks  *sql.DB // for the lock's connection alone
 	// List is the schema's tables.
 	List func(ctx context.Context) ([]Table, error)
@@ -33,8 +33,8 @@ func (t *Tables) Open(ctx context.Context) (probe.Session, error) {
 	return t.SQL.Open(ctx)
 }
 
-// Err says that another probe has the lock now, and has dropped the tables; nil as long as
-// that has not happened.
+// Err says that another probe has the lock now, and has dropped the tables; until then it is
+// nil.
 func (t *Tables) Err() error { return t.Lock.Err() }
 
 // Drop drops the tables of all epochs, and is an error if somebody else's are among them.

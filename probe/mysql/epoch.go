@@ -16,7 +16,7 @@ import (
 	"github.com/isowatch/isowatch/probe/epoch"
 )
 
-// EpochOptions are those of tables that one run of a probe uses.
+// EpochOptions are the options of the tables that one run of a probe uses.
 type EpochOptions struct {
 	Epoch       string        // see [epoch.Check]
 	Schema      string        // a database, made if it is not there
@@ -33,10 +33,10 @@ type Epoch struct {
 	Name string // the server's address
 }
 
-// OpenEpoch opens a server that may be somebody else's: in the schema there may be tables of
-// probes only, of which those of earlier epochs are dropped, and nothing outside of it is
-// touched. A second probe of the schema is refused until [epoch.Tables.Close]. The user needs
-// all rights on the schema, and no others. An error is one sentence without secrets.
+// OpenEpoch opens a server that may be somebody else's. The schema may only hold tables of
+// probes. Tables of earlier epochs are dropped, and nothing outside of the schema is touched. A
+// second probe of the schema is refused until [epoch.Tables.Close]. The user needs all rights
+// on the schema, and no others. An error is one sentence without secrets.
 func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) {
 	if err := epoch.Check(o.Epoch); err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ type Endpoint struct {
 	Name string // its address
 }
 
-// OpenEndpoint opens a replica, or a node, of the database whose tables are those of an
-// [Epoch]. It makes nothing there. An error is one sentence without secrets.
+// OpenEndpoint opens a replica, or a node, of the database that has the tables of an [Epoch].
+// It makes nothing there. An error is one sentence without secrets.
 func OpenEndpoint(ctx context.Context, url string, o EpochOptions) (*Endpoint, error) {
 	config, err := o.config(url)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/isowatch/isowatch/probe/epoch"
 )
 
-// Numbers of errors of which more can be said than the server does.
+// Numbers of errors that can be explained better than the server does.
 const (
 	deniedDatabase = 1044 // ER_DBACCESS_DENIED_ERROR
 	deniedTable    = 1142 // ER_TABLEACCESS_DENIED_ERROR

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Facts are what a server says of itself.
+// Facts are a server's answers about itself.
 type Facts struct {
 	Product   string // as package isolation names it: mysql, mariadb, tidb
 	Version   string

@@ -13,7 +13,7 @@ import (
 
 // Options of a database. Zero fields take the default named.
 type Options struct {
-	Schema    string             // a database, which is dropped and made anew; default isowatch_probe
+	Schema    string             // a database, which is dropped and made again; default isowatch_probe
 	Isolation sql.IsolationLevel // default: what the database is set to
 	// Snapshot makes repeatable read snapshot isolation (innodb_snapshot_isolation=ON),
 	// which MariaDB knows from 10.6.18, 10.11.8 and 11.4.2 on.
@@ -78,7 +78,7 @@ const (
 	queryTimeout     = 3024 // MySQL's ER_QUERY_TIMEOUT
 )
 
-// Outcome is what is known after COMMIT failed with err.
+// Outcome is the outcome, as far as it is known, after COMMIT failed with err.
 func Outcome(err error) event.Status {
 	var refused *mysql.MySQLError
 	if !errors.As(err, &refused) {

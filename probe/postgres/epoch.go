@@ -19,7 +19,7 @@ import (
 	"github.com/isowatch/isowatch/probe/epoch"
 )
 
-// EpochOptions are those of tables that one run of a probe uses.
+// EpochOptions are the options of the tables that one run of a probe uses.
 type EpochOptions struct {
 	Epoch       string        // see [epoch.Check]
 	Schema      string        // made if it is not there
@@ -36,11 +36,11 @@ type Epoch struct {
 	Name string // the server's address
 }
 
-// OpenEpoch opens a database that may be somebody else's: in the schema there may be tables
-// of probes only, of which those of earlier epochs are dropped, and nothing outside of it
-// is touched. A second probe of the schema is refused until [epoch.Tables.Close]. The user
-// needs the right to create the schema, or the rights USAGE and CREATE on it. An error is
-// one sentence without secrets.
+// OpenEpoch opens a database that may be somebody else's. The schema may only hold tables of
+// probes. Tables of earlier epochs are dropped, and nothing outside of the schema is touched. A
+// second probe of the schema is refused until [epoch.Tables.Close]. The user needs the right to
+// create the schema, or the rights USAGE and CREATE on it. An error is one sentence without
+// secrets.
 func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) {
 	if err := epoch.Check(o.Epoch); err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func OpenEpoch(ctx context.Context, url string, o EpochOptions) (*Epoch, error) 
 }
 
 // settle sets the isolation of the sessions. Below serializable, ON CONFLICT DO UPDATE inserts
-// another row where the one that the transaction read was deleted since; PostgreSQL's
-// repeatable read promises nothing about that, and refuses an UPDATE.
+// another row if the row that the transaction read was deleted since. PostgreSQL's repeatable
+// read promises nothing about that, and refuses an UPDATE.
 func (f *Facts) settle(d *probe.Dialect, isolation string) {
 	d.Isolation = levels[isolation]
 	serializable := f.Isolation == "serializable" || isolation == "serializable"
@@ -88,8 +88,8 @@ type Endpoint struct {
 	Name string // its address
 }
 
-// OpenEndpoint opens a replica, or a node, of the database whose tables are those of an
-// [Epoch]. It makes nothing there. An error is one sentence without secrets.
+// OpenEndpoint opens a replica, or a node, of the database that has the tables of an [Epoch].
+// It makes nothing there. An error is one sentence without secrets.
 func OpenEndpoint(ctx context.Context, url string, o EpochOptions) (*Endpoint, error) {
 	config, err := o.config(url)
 	if err != nil {
@@ -137,7 +137,7 @@ func (o *EpochOptions) config(url string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// settings are those of a connection, unless the URL has others.
+// settings are the settings of a connection, unless the URL has others.
 func (o *EpochOptions) settings() [][2]string {
 	timeout := strconv.FormatInt(o.Timeout.Milliseconds(), 10)
 	return [][2]string{{"application_name", "isowatch probe"}, {"statement_timeout", timeout}, {"idle_in_transaction_session_timeout", timeout}}

@@ -12,7 +12,7 @@ import (
 	"github.com/isowatch/isowatch/probe/epoch"
 )
 
-// SQLSTATEs of which more can be said than the server does.
+// SQLSTATEs that can be explained better than the server does.
 const (
 	featureNotSupported   = "0A000"
 	insufficientPrivilege = "42501"
@@ -22,7 +22,8 @@ const (
 // errURL has no part of the URL: it may hold a password.
 var errURL = errors.New("the URL cannot be read: want postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require, with special characters of the password as %40 for @")
 
-// unread is why a URL could not be read. What pgx says of TLS names files, and no part of the URL else.
+// unread is why a URL could not be read. pgx's errors about TLS name files, and no other part
+// of the URL.
 func unread(err error) error {
 	if why := errors.Unwrap(err); why != nil && strings.Contains(err.Error(), "failed to configure TLS") {
 		return fmt.Errorf("the options of the URL for TLS: %w", why)

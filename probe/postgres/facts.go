@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Facts are what a database says of itself.
+// Facts are a database's answers about itself.
 type Facts struct {
 	Product   string // as package isolation names it: postgresql, cockroachdb, yugabytedb
 	Version   string

@@ -16,11 +16,11 @@ import (
 
 // Options of a database. Zero fields take the default named.
 type Options struct {
-	Schema    string             // which is dropped and made anew; default isowatch_probe
+	Schema    string             // which is dropped and made again; default isowatch_probe
 	Isolation sql.IsolationLevel // default: what the database is set to
-	// Versions adds xmin, the id of the transaction that wrote a row, to what is read
-	// and written: it tells versions apart whose values are the same. It is not their order, and
-	// the two writes of a transaction that writes a row twice share it.
+	// Versions adds xmin, the id of the transaction that wrote a row, to reads and writes. It
+	// tells versions with the same value apart. It is not their order, and the two writes of a
+	// transaction that writes a row twice share it.
 	Versions bool
 }
 
@@ -47,8 +47,7 @@ func Open(url string, o Options) (*probe.SQL, error) {
 	return probe.OpenSQL(stdlib.OpenDB(*config), d), nil
 }
 
-// tables are the tables with their columns. The collation makes ranges of keys those of
-// their bytes.
+// tables are the tables with their columns. The collation orders ranges of keys by their bytes.
 var tables = []string{
 	`registers (k text COLLATE "C" PRIMARY KEY, v text NOT NULL)`,
 	`lists (k text COLLATE "C" PRIMARY KEY, v text NOT NULL)`,
@@ -65,7 +64,7 @@ func dialect() probe.Dialect {
 	}
 }
 
-// Outcome is what is known after COMMIT failed with err.
+// Outcome is the outcome, as far as it is known, after COMMIT failed with err.
 func Outcome(err error) event.Status {
 	var refused *pgconn.PgError
 	switch {

@@ -1,5 +1,5 @@
-// Package publisher writes records where a monitor reads them: to a file, a JetStream
-// stream or a Kafka topic. Who writes waits until there is room.
+// Package publisher writes records where a monitor reads them: to a file, a JetStream stream or
+// a Kafka topic. A writer waits until there is room.
 package publisher
 
 import (
@@ -12,8 +12,8 @@ import (
 // Writer takes records. It is safe for concurrent use.
 type Writer interface {
 	// Write hands on one record, a line without its end. Records of one key stay in their
-	// order. id is unique among those of a run: a stream drops what it has. An error may be
-	// that of an earlier record.
+	// order. id is unique in a run: a stream drops a record that it has already. An error may
+	// belong to an earlier record.
 	Write(ctx context.Context, key, id string, record []byte) error
 	// Close returns when all that was written is where it is to be, or tells that it is not.
 	Close(ctx context.Context) error
@@ -26,7 +26,7 @@ type file struct {
 	line []byte
 }
 
-// File writes to a file, which it makes anew; what was in it is gone.
+// File writes to a file. It makes the file again: the old content is gone.
 func File(name string) (Writer, error) {
 	f, err := os.Create(name)
 	if err != nil {

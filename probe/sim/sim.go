@@ -14,8 +14,8 @@ import (
 	"github.com/isowatch/isowatch/probe"
 )
 
-// levels are what a store can keep. What the next level forbids happens there, as often as
-// transactions meet.
+// levels are the levels that a store can keep. The anomalies that the next level forbids happen
+// there, as often as transactions meet.
 var levels = []struct {
 	name string
 	bugs workload.Bugs

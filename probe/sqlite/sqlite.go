@@ -44,7 +44,7 @@ var tables = []string{
 // oldCounters are the columns that counters had in earlier builds: a probe that was killed has left them.
 const oldCounters = "(k TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID"
 
-// columnsOf are those of a table that a probe made, by its name.
+// columnsOf are the columns of a table that a probe made, by its name.
 func columnsOf(name string) string {
 	for _, t := range tables {
 		table, columns, _ := strings.Cut(t, " ")
@@ -81,7 +81,7 @@ const (
 	constraint = 19
 )
 
-// Outcome is what is known after COMMIT failed with err.
+// Outcome is the outcome, as far as it is known, after COMMIT failed with err.
 func Outcome(err error) event.Status {
 	var refused *sqlite.Error
 	if errors.As(err, &refused) {

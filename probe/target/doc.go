@@ -1,4 +1,4 @@
-// Package target opens the database that a URL names, for package probe: postgres://,
-// mysql:// (mariadb://), sqlite:///FILE, a simulated one (sim:LEVEL), and any for which a
-// command speaks (exec:COMMAND).
+// Package target opens the database that a URL names, for package probe. It knows postgres://,
+// mysql:// (mariadb://), sqlite:///FILE, a simulated store (sim:LEVEL), and a command that
+// speaks for any database (exec:COMMAND).
 package target

@@ -59,8 +59,8 @@ func (t *Target) Endpoints() []probe.Endpoint {
 	return t.endpoints
 }
 
-// Reset implements [probe.Database]. An endpoint that does not show the new tables soon is
-// one of another database, or a replica of which nothing could be learned.
+// Reset implements [probe.Database]. An endpoint that does not show the new tables soon belongs
+// to another database. Or it is a replica too far behind to learn anything from.
 func (t *Target) Reset(ctx context.Context) error {
 	if err := t.Database.Reset(ctx); err != nil {
 		return err
@@ -77,7 +77,8 @@ func (t *Target) Reset(ctx context.Context) error {
 // others are the endpoints without the database itself.
 func (t *Target) others() []probe.Endpoint { return t.endpoints[min(1, len(t.endpoints)):] }
 
-// fits refuses endpoints that are no server of the database's kind, and all where it has one server.
+// fits refuses endpoints that are not a server of the database's kind. It refuses every
+// endpoint where the database has one server.
 func fits(url string, endpoints []string) error {
 	kind := kindOf(url)
 	for _, e := range endpoints {

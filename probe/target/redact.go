@@ -8,8 +8,8 @@ import (
 // hidden stands for a password.
 const hidden = "xxxxx"
 
-// Redact is the URL without its password, for messages. Of a text that is no URL hardly
-// anything is left.
+// Redact is the URL without its password, for messages. It leaves hardly anything of a text
+// that is not a URL.
 func Redact(text string) string {
 	switch scheme(text) {
 	case "sim", "exec", "sqlite":

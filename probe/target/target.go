@@ -39,7 +39,7 @@ func (o Options) withDefaults() Options {
 // Target is a database that is ready for [probe.Fill] and [probe.Run].
 type Target struct {
 	probe.Database
-	Product   string // as package isolation names it: postgresql, mysql, mariadb, sqlite; sim; "" is not known
+	Product   string // as package isolation names it: postgresql, mysql, mariadb, sqlite, or sim; "" is not known
 	Version   string // as the product says it; "" is not known
 	Setting   string // as package isolation names it: repeatable-read
 	Isolation string // the same in SQL's words: repeatable read
@@ -49,7 +49,7 @@ type Target struct {
 	close     func() error
 }
 
-// Expect is what the product documents for the setting, as --expect takes it:
+// Expect is the level that the product documents for the setting, as --expect takes it:
 // postgresql/repeatable-read, or a level. "" says that the product is not known.
 func (t *Target) Expect() string {
 	switch {
@@ -63,9 +63,9 @@ func (t *Target) Expect() string {
 	return t.Product + "/" + t.Setting
 }
 
-// expectOfReplicas is what primary and replicas promise together. A replica of MySQL or
-// MariaDB shows states that its primary had, but no session sees what it did, and nothing
-// says that all replicas commit in one order.
+// expectOfReplicas is the level that primary and replicas promise together. A replica of MySQL
+// or MariaDB shows states that its primary had. But a session may miss its own writes there,
+// and replicas may commit in different orders.
 func (t *Target) expectOfReplicas() string {
 	committed := t.Setting
 	if committed == "read-uncommitted" && t.Product == "postgresql" {
@@ -88,8 +88,8 @@ func (t *Target) Limits() probe.Limits {
 	return probe.Limits{}
 }
 
-// Err says that another probe has dropped the tables, since the connection was lost that
-// held the lock: no session can be opened any more. nil as long as that has not happened.
+// Err says that another probe has dropped the tables, since the connection was lost that held
+// the lock: no session can be opened any more. Until then it is nil.
 func (t *Target) Err() error {
 	if e, locked := t.Database.(interface{ Err() error }); locked {
 		return e.Err()

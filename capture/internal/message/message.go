@@ -7,10 +7,9 @@ import (
 	"github.com/isowatch/isowatch/capture"
 )
 
-// Deliver sends lines in messages of at most limit bytes; a longer line is a message
-// of its own. A message that the broker finds too large is sent again line by line,
-// and the lines that it finds too large one by one are counted in a
-// [capture.Rejected]. Another error of send ends it.
+// Deliver sends lines in messages of at most limit bytes; a longer line is a message of its
+// own. A message that the broker finds too large is sent again line by line. Lines that are too
+// large one by one are counted in a [capture.Rejected]. Another error of send ends it.
 func Deliver(lines [][]byte, limit int, send func(message []byte) error, tooLarge func(error) bool) error {
 	var rejected capture.Rejected
 	for len(lines) > 0 {

@@ -3,7 +3,7 @@ package statement
 
 import "strings"
 
-// Verb is what a statement does to the transaction that it runs in.
+// Verb is the effect of a statement on the transaction that it runs in.
 type Verb uint8
 
 const (
@@ -18,9 +18,9 @@ const (
 	Level           // SET TRANSACTION ISOLATION LEVEL level
 )
 
-// Parse reads the first words of a statement. name is that of a savepoint in lower
-// case, or the isolation level in upper case, "" if the statement names none. Several
-// statements in one text are taken for the first of them.
+// Parse reads the first words of a statement. name is the savepoint in lower case, or the
+// isolation level in upper case, "" if the statement names none. Several statements in one text
+// are taken for the first of them.
 func Parse(sql string) (v Verb, name string) {
 	s := scanner{sql}
 	switch s.word() {
@@ -82,7 +82,8 @@ func (s *scanner) savepoint() string {
 	return s.name()
 }
 
-// level reads what is behind ISOLATION LEVEL, up to the end or a word that is no level's.
+// level reads what is behind ISOLATION LEVEL, up to the end or a word that does not belong to a
+// level.
 func (s *scanner) level() string {
 	for w := s.word(); w != ""; w = s.word() {
 		if w != "ISOLATION" || s.word() != "LEVEL" {

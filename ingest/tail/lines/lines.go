@@ -15,14 +15,12 @@ import (
 // largest record that decodes.
 const DefaultMax = 16 << 20
 
-// Splitter cuts what is read into it at line feeds. Lines that are empty, or
-// hold a carriage return only, give no message. What begins as a record of
-// Protobuf does is cut by its length instead. Use: read into Space, then Take
-// what was read; End after the last byte.
+// Splitter cuts its input at line feeds. Lines that are empty, or hold a carriage return only,
+// give no message. Input that begins like a record of Protobuf is cut by its length instead.
+// Use: read into Space, then Take the bytes read; End after the last byte.
 type Splitter struct {
-	// Max is the longest line passed on whole. Of a longer one the first Max+1
-	// bytes are, so that the decoder sees that it is too long; the rest is not
-	// kept in memory.
+	// Max is the longest line passed on whole. A longer one is passed on with its first Max+1
+	// bytes, so that the decoder sees that it is too long. The rest is not kept in memory.
 	Max int
 	// Numbered makes offsets line numbers instead of positions of the line's
 	// first byte.
@@ -119,8 +117,8 @@ func (s *Splitter) drop(rest []byte) []byte {
 // event/isowatch.proto. No line of JSON begins with it.
 const frameTag = 2<<3 | 2
 
-// frame reads the tag and the length that a record begins with: head is 0 when
-// they have not come as a whole, and -1 when they are none.
+// frame reads the tag and the length that a record begins with. head is 0 when they have not
+// come as a whole, and -1 when the input does not begin with them.
 func frame(b []byte) (head, body int64) {
 	n, size := binary.Uvarint(b[1:])
 	switch {
@@ -142,8 +140,8 @@ func (s *Splitter) End() []ingest.Message {
 	return messages
 }
 
-// add appends the line that ends with tail, behind what was cut off before, and
-// moves Next behind it and its line feed (feed is 0 or 1 bytes).
+// add appends the line that ends with tail, behind the part that was cut off before. It moves
+// Next behind the line and its line feed (feed is 0 or 1 bytes).
 func (s *Splitter) add(messages []ingest.Message, tail []byte, feed int64) []ingest.Message {
 	line, length := tail, int64(len(tail))
 	if s.cut != nil {

@@ -14,7 +14,7 @@ const (
 	packedSize = 64 << 10 // of what is packed, read in one go
 )
 
-// Unpack is what in holds, unpacked where it begins like gzip (RFC 1952, 2.3.1).
+// Unpack is the content of in, unpacked where it begins like gzip (RFC 1952, 2.3.1).
 func Unpack(in io.Reader) (text *bufio.Reader, packed bool, err error) {
 	text = bufio.NewReaderSize(in, unpackSize)
 	begin, err := text.Peek(2)
@@ -31,7 +31,7 @@ func Unpack(in io.Reader) (text *bufio.Reader, packed bool, err error) {
 	return bufio.NewReaderSize(z, unpackSize), true, nil
 }
 
-// Mark is what some programs write at the beginning of a file in UTF-8. It belongs to
+// Mark is the mark that some programs write at the beginning of a file in UTF-8. It belongs to
 // no line.
 const Mark = "\xef\xbb\xbf"
 

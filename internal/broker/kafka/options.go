@@ -1,7 +1,6 @@
-// Package kafka says how to reach an Apache Kafka cluster, over TLS and SASL
-// where asked, and tells plainly why it cannot be reached: kafka-go answers
-// "topic not found" to a wrong password, an unknown certificate and a dead
-// broker alike.
+// Package kafka says how to reach an Apache Kafka cluster, over TLS and SASL where asked. It
+// tells plainly why the cluster cannot be reached. kafka-go answers "topic not found" to a
+// wrong password, an unknown certificate and a dead broker alike.
 package kafka
 
 import (
@@ -14,7 +13,7 @@ import (
 )
 
 const (
-	// DefaultPort is what a broker without a port is dialled on.
+	// DefaultPort is the port for a broker without one.
 	DefaultPort = "9092"
 	// DefaultDialTimeout bounds connect, TLS handshake and version exchange. A
 	// SCRAM login took 0.4 to 1.1 s on a loaded two-core machine.

@@ -20,8 +20,8 @@ import (
 const (
 	// maxPayload lets a record of 16 MiB through with its headers.
 	maxPayload = 16<<20 + 64<<10
-	// syncInterval is how much a power cut may cost: the server writes each
-	// message to the page cache at once, which survives a kill of the process.
+	// syncInterval bounds the loss of a power cut. The server writes each message to the page
+	// cache at once, which survives a kill of the process.
 	syncInterval = time.Second
 )
 

@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// URLs are servers of one system: scheme nats, tls, ws or wss, or HOST:PORT.
 	URLs []string
-	// Name is what the server shows for this connection.
+	// Name is the name that the server shows for this connection.
 	Name string
 
 	CredsFile    string // user JWT and its nkey seed, as nsc writes it
@@ -38,7 +38,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Validate names every fault of o, none of its secrets.
+// Validate names every fault of o, and keeps its secrets.
 func (o *Options) Validate() error {
 	var faults []error
 	if len(o.URLs) == 0 {

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// serverLog takes what an embedded server logs. The server's notices (some
-// twenty at each start) are debug messages to us; a fatal message, after which
-// a server of its own would exit, is kept for the caller of StartEmbedded.
+// serverLog takes the log of an embedded server. The server's notices (some twenty at each
+// start) are debug messages to us. A fatal message, after which a separate server would exit,
+// is kept for the caller of StartEmbedded.
 type serverLog struct {
 	to *slog.Logger
 
@@ -39,7 +39,7 @@ func (l *serverLog) Fatalf(format string, v ...any) {
 	}
 }
 
-// Warnf passes warnings on, but for the one on maxPayload, which is wanted.
+// Warnf passes warnings on, except the one on maxPayload, which is wanted.
 func (l *serverLog) Warnf(format string, v ...any) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(format, "Maximum payloads over") {

@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
+
+// Values that several transactions wrote or appended, as a client does that tries again.
+
+// leaves says whether one who took effect, beside the i-th one, left the value, or appended it.
+func (x *tried) leaves(i int, cell, value string) bool {
+	for j := range x.effects {
+		if e, ok := x.effects[j][cell]; ok && j != i && x.used[j] && (e.value == value || slices.Contains(e.appends, value)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mustCount says whether another one here read what the i-th one wrote, and nobody else did.
+func (x *tried) mustCount(i int) bool {
+	for cell, e := range x.effects[i] {
+		for j := range x.views {
+			if j == i || !x.used[j] && x.w.Txns[j].Status == event.Unknown {
+				continue
+			}
+			for k := range x.views[j] {
+				v := &x.views[j][k]
+				if v.cell != cell || v.other || v.isSum {
+					continue
+				}
+				if v.isList && slices.ContainsFunc(e.appends, func(s string) bool { return slices.Contains(v.list, s) && !x.leaves(i, cell, s) }) ||
+					!v.isList && e.value != "" && e.value == v.value && !x.leaves(i, cell, e.value) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// wroteOver says whether t wrote the value of the register, and then wrote over it.
+func wroteOver(t *event.Record, key, value string) bool {
+	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+		return o.Key == key && o.Value == value && (o.Kind == event.Write || o.Kind == event.Insert || o.Kind == event.CAS && o.Flags&event.Success != 0)
+	})
+}
+
+// grows says whether each first read of a list shows a beginning of what it becomes, and no element
+// more often than it was appended.
+func (x *tried) grows(order []int) bool {
+	for _, i := range order {
+		for j := range x.views[i] {
+			v := &x.views[i][j]
+			if !v.isList || !v.first || v.torn {
+				continue
+			}
+			_, all := x.versions(v.cell, order)
+			final := all[len(all)-1].list
+			shown := slices.DeleteFunc(slices.Clone(v.list), func(e string) bool { return !slices.Contains(final, e) })
+			often := func(e string) bool { return times(shown, e)+times(v.own, e) > times(final, e) }
+			if !slices.Equal(shown, final[:min(len(shown), len(final))]) || slices.ContainsFunc(v.own, often) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func times(list []string, e string) (n int) {
+	for _, s := range list {
+		if s == e {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,99 @@
+package isolation
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// This file tells which findings a delete of a list explains (docs/proofs.md, section 7). Let
+// each element be appended once. Then no delete lies between lists that share an element, since
+// it would have taken the element away for good. Their order stands, whoever deletes. A delete
+// explains an empty list, and lists that share nothing. It also explains an append that no list
+// shows beside the others. Its transaction must not have seen any of them: the append may have
+// gone before.
+
+// restsOnNoDelete says whether the edge over a list rests on nobody having deleted it.
+func (b *Basis) restsOnNoDelete(w *finding.Witness, e *finding.Dependency) bool {
+	switch {
+	case e.Label&finding.Saturated != 0: // the one that is missed may have gone
+		return true
+	case e.Label&finding.RW != 0:
+		seen := found(&w.Txns[e.From], e.Key)
+		return !b.share(e.Key, seen, found(&w.Txns[e.To], e.Key)) && !eachList(w, e.Key, func(list []string) bool {
+			return slices.Contains(list, e.Value) && b.share(e.Key, seen, list)
+		})
+	case e.Label&finding.WW != 0:
+		before := appends(&w.Txns[e.From], e.Key)
+		seen := found(&w.Txns[e.To], e.Key)
+		return !eachList(w, e.Key, func(list []string) bool {
+			return slices.ContainsFunc(before, func(a string) bool { return slices.Contains(list, a) }) && (slices.Contains(list, e.Value) || b.share(e.Key, seen, list))
+		})
+	}
+	return false // who shows an element has seen its append
+}
+
+// found are the elements of others that t's first read of the list shows.
+func found(t *event.Record, key string) []string {
+	i := slices.IndexFunc(t.Ops, func(o event.RecordOp) bool {
+		return o.Key == key && o.Kind == event.Read && !(t.Status == event.Unknown && o.Nothing())
+	})
+	if i < 0 {
+		return nil
+	}
+	own := appends(t, key)
+	return slices.DeleteFunc(slices.Clone(t.Ops[i].Elems), func(e string) bool { return slices.Contains(own, e) })
+}
+
+// appends are the elements that t appends to the list.
+func appends(t *event.Record, key string) (elems []string) {
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Key == key && o.Kind == event.Append {
+			elems = append(elems, o.Value)
+		}
+	}
+	return elems
+}
+
+// eachList says whether holds is true of a read of the list by a member.
+func eachList(w *finding.Witness, key string, holds func([]string) bool) bool {
+	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Key == key && o.Kind == event.Read && holds(o.Elems) })
+	})
+}
+
+// share says whether both show an element that was appended once.
+func (b *Basis) share(key string, x, y []string) bool {
+	return slices.ContainsFunc(x, func(e string) bool { return slices.Contains(y, e) && b.once(key, e) })
+}
+
+// apart says whether no element is in the lists of two transactions of w: somebody may have deleted
+// the list between them.
+func apart(w *finding.Witness, counts func(element string) bool) bool {
+	by := map[string]int{} // who showed an element
+	for i := range w.Txns {
+		for j := range w.Txns[i].Ops {
+			o := &w.Txns[i].Ops[j]
+			if o.Key != w.Key || o.Kind != event.Read {
+				continue
+			}
+			for _, e := range o.Elems {
+				if first, shown := by[e]; shown && first != i && counts(e) {
+					return false
+				}
+				by[e] = i
+			}
+		}
+	}
+	return true
+}
+
+// listed says whether the key is a list: its reads show all of it, and nothing is its beginning.
+func listed(w *finding.Witness, key string) bool {
+	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+			return o.Key == key && (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set)
+		})
+	})
+}

@@ -1,0 +1,117 @@
+package window
+
+import (
+	"math"
+	"slices"
+
+	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/infer"
+)
+
+// An edge that has no place rests on reads, as a violation does. A delete that is on its way,
+// or the retry of a transaction of unknown outcome, can take the edge back. So it is counted at
+// once. It is told when the watermark has passed its transactions by the patience. A
+// transaction that began before they ended has come by then. If the edge falls before, nothing
+// is told of it.
+
+// maxWaitingEdges bounds the edges that wait. Those beyond are counted, and not told: one
+// finding stands for many.
+const maxWaitingEdges = 4096
+
+// waitingEdge is an edge without a place that is not due.
+type waitingEdge struct {
+	Class, What string
+	Txns        []noted
+	Due         int64 // it is told when the watermark has passed this
+	Ended       int64 // when the last of its transactions was over
+	// The key (infer.KeyHash) and the value (infer.ValueKey) of the version that it rests on.
+	Key, Value uint64      `json:",omitempty"`
+	Label      infer.Label `json:",omitempty"`
+}
+
+// edgeBasis is the evidence of an edge.
+type edgeBasis struct {
+	version uint32
+	label   infer.Label
+}
+
+// tellWhenDue tells of the edge now, or lets it wait.
+func (s *reports) tellWhenDue(b edgeBasis, class, what string, txns []noted) {
+	w := waitingEdge{Class: class, What: what, Txns: txns, Label: b.label, Ended: math.MinInt64}
+	for i := range txns {
+		w.Ended = max(w.Ended, txns[i].End)
+	}
+	w.Due = w.Ended + s.infer.Patience()
+	if b.version == 0 || w.Due < s.clock.watermark || s.closed {
+		s.noteGroup(class, what, txns...)
+		return
+	}
+	if p := s.panes.at(txns[0].End); p.Horizon == 0 {
+		p.Horizon++ // once, as for a group
+	}
+	if len(s.horizon.waiting) < maxWaitingEdges {
+		w.Key, w.Value = s.infer.KeyHash(s.infer.KeyOfVersion(b.version)), s.infer.ValueKey(b.version)
+		s.horizon.waiting = append(s.horizon.waiting, w)
+	}
+}
+
+// tellDueEdges tells of the edges that are due. Each step does so before the groups of panes that
+// are over are handed out.
+func (s *reports) tellDueEdges() {
+	list := s.horizon.waiting
+	if len(list) == 0 {
+		return
+	}
+	kept := list[:0]
+	for i := range list {
+		if w := &list[i]; w.Due >= s.clock.watermark && !s.closed {
+			kept = append(kept, *w)
+		} else {
+			s.noteGroupAt(w.Due, true, w.Class, w.What, w.Txns...)
+		}
+	}
+	clear(list[len(kept):])
+	s.horizon.waiting = kept
+}
+
+// dropEdges drops those that wait and hold no more.
+func (s *reports) dropEdges(fell func(w *waitingEdge) bool) {
+	if len(s.horizon.waiting) > 0 {
+		s.horizon.waiting = slices.DeleteFunc(s.horizon.waiting, func(w waitingEdge) bool { return fell(&w) })
+	}
+}
+
+// takeBackEdges drops the edges that what inference took back rests on.
+func (m *Machine) takeBackEdges(o *infer.Out) {
+	if len(m.reports.horizon.waiting) == 0 {
+		return
+	}
+	for i := range o.Kills {
+		k := &o.Kills[i]
+		v := m.infer.ValueKey(k.Version)
+		m.reports.dropEdges(func(w *waitingEdge) bool {
+			return w.Value == v && (k.Labels&(w.Label|infer.WR) != 0)
+		})
+	}
+	for i := range o.Deletions {
+		d := &o.Deletions[i]
+		key := m.infer.KeyHash(m.infer.KeyOfVersion(d.Version))
+		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Key == key && w.Ended >= d.Began })
+	}
+	for _, v := range o.Ambiguous {
+		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Value == v })
+	}
+	for _, k := range o.Emptied {
+		key := m.infer.KeyHash(k)
+		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Key == key })
+	}
+	for _, n := range o.Gone {
+		if !m.graph.Known(incremental.Vertex(n)) {
+			continue
+		}
+		r := m.record(n)
+		m.reports.dropEdges(func(w *waitingEdge) bool {
+			return slices.ContainsFunc(w.Txns, func(x noted) bool { return x.ID == r.ID && x.Epoch == r.Epoch })
+		})
+	}
+}
