@@ -136,6 +136,7 @@ func (r *room) print(id string) {
 	defer r.learn() // before that, those that have left in this step have their ids
 	r.learnValues()
 	o := &r.out
+	r.edges = slices.Clone(o.Edges)
 	if o.Refused != Taken {
 		r.printf("%s is refused: %s", id, []string{"", "repeated", "contradicting", "too late"}[o.Refused])
 	}
@@ -261,6 +262,29 @@ func (r *room) query(name, rest string) error {
 		})
 	case "duplicates":
 		r.printDuplicates()
+	case "rests":
+		for i := range r.edges {
+			line := r.edgeText(&r.edges[i]) + " rests on"
+			for _, v := range r.s.RestsOn(nil, r.edges[i]) {
+				line += " " + r.value(v) + ","
+			}
+			r.printf("%s", strings.TrimSuffix(line, ","))
+		}
+	case "line":
+		for _, k := range r.keys(rest) {
+			r.printLines(k)
+		}
+	case "kept":
+		for _, k := range r.keys(rest) {
+			var lines []string
+			r.s.EachKept(k, func(v, w uint32) { lines = append(lines, "kept "+r.version(v)+" of "+r.name(w)) })
+			slices.Sort(lines)
+			r.printed = append(r.printed, lines...)
+		}
+	case "list":
+		for _, k := range r.keys(rest) {
+			r.printList(k)
+		}
 	case "totals":
 		r.printTotals()
 	case "pieces":
@@ -378,6 +402,62 @@ func (r *room) printKey(k uint32) {
 			r.printf("  %s", x.text)
 		}
 	}
+}
+
+// printList prints what is known of the elements of k from the reads of others.
+func (r *room) printList(k uint32) {
+	all, _ := r.s.MayCount(nil)
+	var lines []string
+	for v := range r.s.versions {
+		if v := uint32(v); r.s.versions[v].key == k {
+			line := r.version(v)
+			if n := r.s.ShownBy(v); n != 0 {
+				line += " is shown by " + r.name(n)
+			}
+			var shown []uint32
+			r.s.Shown(v, func(n uint32) { shown = append(shown, n) })
+			if len(shown) > 0 {
+				line += ", shows " + r.names(shown)
+			}
+			for _, n := range all {
+				if u := r.s.ShownOf(v, n); u != 0 {
+					line += ", with " + r.version(u) + " of " + r.name(n)
+				}
+				if r.s.ReadUpTo(n, v) {
+					line += ", read by " + r.name(n)
+				}
+				if !r.s.BehindUnseen(v, n) {
+					line += ", next for " + r.name(n)
+				}
+			}
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	r.printed = append(r.printed, lines...)
+	for _, a := range all {
+		for _, b := range all {
+			r.s.EachReadFrom(a, b, func(v uint32) { r.printf("%s read %s from %s", r.name(b), r.version(v), r.name(a)) })
+		}
+	}
+}
+
+// printLines prints the ways from the initial version of k to the others.
+func (r *room) printLines(k uint32) {
+	var lines []string
+	for v := range r.s.lines {
+		if r.s.versions[v].key == k {
+			if line := r.s.Line(nil, r.s.keys[k].initial, uint32(v)); len(line) > 0 {
+				text := "line"
+				for _, u := range line {
+					text += " " + r.version(u) + ","
+				}
+				lines = append(lines, strings.TrimSuffix(text, ","))
+			}
+		}
+	}
+	slices.Sort(lines)
+	r.printed = append(r.printed, lines...)
 }
 
 // printTotals prints what transactions did to counters.

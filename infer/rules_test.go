@@ -152,6 +152,7 @@ type room struct {
 	ids     map[uint32]string // of transactions that have left, by number
 	seqs    map[string]int64  // the latest of each session
 	out     Out
+	edges   []Edge // of the latest step
 	printed []string
 }
 
