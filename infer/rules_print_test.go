@@ -281,6 +281,22 @@ func (r *room) query(name, rest string) error {
 			slices.Sort(lines)
 			r.printed = append(r.printed, lines...)
 		}
+	case "follows":
+		r.s.EachTaken(func(a uint32) {
+			r.s.EachTaken(func(b uint32) {
+				if r.s.Follows(a, b) {
+					r.printf("%s follows %s", r.name(b), r.name(a))
+				}
+			})
+		})
+	case "overtake":
+		id, key, _ := strings.Cut(rest, " ")
+		for _, k := range r.keys(key) {
+			r.s.OvertakeLast(r.s.WithID(id, ""), k)
+			if v := r.s.Left(r.s.WithID(id, ""), k); r.s.Overtaken(v) {
+				r.printf("%s is overtaken", r.version(v))
+			}
+		}
 	case "list":
 		for _, k := range r.keys(rest) {
 			r.printList(k)

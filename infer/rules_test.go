@@ -177,6 +177,9 @@ func (r *room) block(commands []string) ([]string, error) {
 		if err := r.s.Check(); err != nil {
 			return nil, fmt.Errorf("after %s: %w", c, err)
 		}
+		if err := r.indexes(); err != nil {
+			return nil, fmt.Errorf("after %s: %w", c, err)
+		}
 		if err := r.between(); err != nil {
 			return nil, fmt.Errorf("after %s: %w", c, err)
 		}
@@ -198,6 +201,36 @@ func (r *room) between() error {
 		r.spill()
 	}
 	return nil
+}
+
+// indexes says whether each index holds what is in use, and nothing else.
+func (r *room) indexes() error {
+	s := r.s
+	used := map[string][2]int{
+		"ids":               {s.byID.used, count(s.txns, func(x *txn) bool { return x.id != (event.Hash{}) })},
+		"keys":              {s.byKey.used, count(s.keys, func(x *key) bool { return x.initial != 0 })},
+		"versions":          {s.byVersion.used, count(s.versions, func(x *version) bool { return x.key != 0 && x.flags&initialVersion == 0 })},
+		"sessions":          {s.bySession.used, count(s.sessions, func(x *session) bool { return x.hash != (event.Hash{}) })},
+		"free transactions": {s.freeTxns.Len(), count(s.txns[1:], func(x *txn) bool { return x.gen == 0 })},
+		"free versions":     {s.freeVersions.Len(), count(s.versions[1:], func(x *version) bool { return x.key == 0 })},
+		"free writes":       {s.freeWrites.Len(), count(s.writes[1:], func(x *write) bool { return x.version == 0 })},
+		"free readers":      {s.freeReaders.Len(), count(s.readers[1:], func(x *reader) bool { return x.version == 0 })},
+	}
+	for name, n := range used {
+		if n[0] != n[1] {
+			return fmt.Errorf("%s: %d are noted, %d are there", name, n[0], n[1])
+		}
+	}
+	return nil
+}
+
+func count[T any](all []T, is func(*T) bool) (n int) {
+	for i := range all {
+		if is(&all[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *room) command(name, rest string) error {
