@@ -318,7 +318,7 @@ func (r *room) query(name, rest string) error {
 			r.printTxn(n)
 		}
 	case "sizes":
-		r.printf("keys %d, transactions %d", len(r.keys("")), len(slices.DeleteFunc(slices.Clone(r.s.txns), func(x txn) bool { return x.gen == 0 })))
+		r.printf("keys %d, versions %d, transactions %d", len(r.keys("")), len(r.s.versions)-1-r.s.freeVersions.Len(), len(r.s.txns)-1-r.s.freeTxns.Len())
 	default:
 		return fmt.Errorf("no such command")
 	}

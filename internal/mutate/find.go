@@ -80,7 +80,7 @@ func (x *finder) mutateFile(f *file) {
 	x.file = f
 	for _, d := range f.tree.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil || fn.Name.Name == "init" {
+		if !ok || fn.Body == nil || fn.Name.Name == "init" || fn.Name.Name == "Check" || strings.HasPrefix(fn.Name.Name, "checkInvariant") {
 			continue
 		}
 		x.function = fn.Name.Name
@@ -382,8 +382,14 @@ func (x *finder) isBool(e ast.Expr) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
+// longest is how much of a change its name tells.
+const longest = 160
+
 // add notes a mutant and returns its number, 0 where it is none.
 func (x *finder) add(n ast.Node, what string) int {
+	if text := []rune(what); len(text) > longest {
+		what = string(text[:longest]) + "..."
+	}
 	name := x.file.name + " " + x.function + ": " + what
 	if x.names[name]++; x.names[name] > 1 {
 		name = fmt.Sprintf("%s (%d)", name, x.names[name])

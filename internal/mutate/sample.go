@@ -14,12 +14,18 @@ import (
 	"time"
 )
 
-// Room is a package to mutate, and the files of it that are left alone: what they do is
-// about speed, or is read by people.
+// Room is a package to mutate, and the files and functions of it ("file function") that are left
+// alone: what they do is about speed, looks for faults of the state itself, or is read by people.
 type Room struct {
 	Pattern string // as go build takes it
 	Without []string
 	Own     []string // arguments of its own tests
+}
+
+func (r *Room) without(m *Mutant) bool {
+	return slices.ContainsFunc(r.Without, func(w string) bool {
+		return strings.HasPrefix(m.Name, w+" ") || strings.HasPrefix(m.Name, w+":")
+	})
 }
 
 // Run is what to try. The mutants of a seed are the same as long as the code is: each is
@@ -71,7 +77,7 @@ func (r *Run) Do(ctx context.Context, dir string) (*Result, error) {
 			m := &b.mutants[j]
 			m.Package = path.Base(m.Package)
 			res.All[m.Package+" "+m.Name] = *m
-			if !slices.Contains(room.Without, m.file) {
+			if !room.without(m) {
 				jobs = append(jobs, job{b, m})
 			}
 		}
