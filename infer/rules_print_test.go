@@ -301,6 +301,10 @@ func (r *room) query(name, rest string) error {
 		for _, k := range r.keys(rest) {
 			r.printList(k)
 		}
+	case "keys-of":
+		for _, id := range strings.Fields(rest) {
+			r.printf("%s wrote %d keys", id, len(r.s.WrittenKeys(nil, r.s.WithID(id, ""))))
+		}
 	case "totals":
 		r.printTotals()
 	case "pieces":
