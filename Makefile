@@ -12,6 +12,7 @@ MUTANTS ?= 250
 SEED ?= 1
 MUTATE_TIME ?= 10m
 MUTATE_IN ?=
+MUTANT ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
@@ -72,9 +73,11 @@ mutants:
 
 # Changes of the rules, MUTANTS of them chosen by SEED (all: MUTANTS=all MUTATE_TIME=), which some
 # test of the package, scenario or random history must notice. None is begun after MUTATE_TIME.
-# MUTATE_IN="infer window" is those packages only. docs/testing.md
+# MUTATE_IN="infer window" is those packages only, MUTANT="retire.go frozen" those with this in
+# their names. docs/testing.md
 mutate:
 	ISOWATCH_MUTANTS=$(MUTANTS) ISOWATCH_MUTANTS_SEED=$(SEED) ISOWATCH_MUTANTS_TIME=$(MUTATE_TIME) ISOWATCH_MUTANTS_IN="$(MUTATE_IN)" \
+		ISOWATCH_MUTANTS_NAMED="$(MUTANT)" \
 		go test -count=1 -timeout 0 -v -run '^TestMutate$$' ./internal/mutate
 
 # Random histories against the oracle: SIM of each kind.

@@ -22,6 +22,10 @@ type Room struct {
 	Own     []string // arguments of its own tests
 }
 
+func (r *Run) names(m *Mutant) bool {
+	return len(r.Named) == 0 || slices.ContainsFunc(r.Named, func(part string) bool { return strings.Contains(m.Package+" "+m.Name, part) })
+}
+
 func (r *Room) without(m *Mutant) bool {
 	return slices.ContainsFunc(r.Without, func(w string) bool {
 		return strings.HasPrefix(m.Name, w+" ") || strings.HasPrefix(m.Name, w+":")
@@ -33,8 +37,9 @@ func (r *Room) without(m *Mutant) bool {
 type Run struct {
 	Root     string
 	Rooms    []Room
-	Judges   []Judge // besides each package's own tests, the quick ones first
-	Mutants  int     // at most so many; 0: all
+	Judges   []Judge  // besides each package's own tests, the quick ones first
+	Mutants  int      // at most so many; 0: all
+	Named    []string // those whose package and name have one of these in them; none: all
 	Seed     uint64
 	Deadline time.Time // none is begun later; zero: no limit
 	Workers  int
@@ -77,7 +82,7 @@ func (r *Run) Do(ctx context.Context, dir string) (*Result, error) {
 			m := &b.mutants[j]
 			m.Package = path.Base(m.Package)
 			res.All[m.Package+" "+m.Name] = *m
-			if !room.without(m) {
+			if !room.without(m) && r.names(m) {
 				jobs = append(jobs, job{b, m})
 			}
 		}

@@ -35,7 +35,8 @@ var judges = []Judge{
 
 // TestMutate tries ISOWATCH_MUTANTS mutants ("all" is all), chosen by ISOWATCH_MUTANTS_SEED, of
 // the packages named in ISOWATCH_MUTANTS_IN, before their own tests and the judges named in
-// ISOWATCH_MUTANTS_JUDGES (all), until ISOWATCH_MUTANTS_TIME is over. It fails for
+// ISOWATCH_MUTANTS_JUDGES (all), and of those whose package and name have a line of
+// ISOWATCH_MUTANTS_NAMED in them, until ISOWATCH_MUTANTS_TIME is over. It fails for
 // each that survives and is not explained in testdata/survivors.txt.
 func TestMutate(t *testing.T) {
 	number := os.Getenv("ISOWATCH_MUTANTS")
@@ -60,6 +61,9 @@ func TestMutate(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Deadline = time.Now().Add(d)
+	}
+	if text := os.Getenv("ISOWATCH_MUTANTS_NAMED"); text != "" {
+		r.Named = strings.Split(text, "\n")
 	}
 	if names := strings.Fields(os.Getenv("ISOWATCH_MUTANTS_JUDGES")); len(names) > 0 {
 		r.Judges = slices.DeleteFunc(slices.Clone(judges), func(j Judge) bool { return !slices.Contains(names, j.Name) })
