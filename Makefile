@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
+.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
 
 SIM ?= 33000
 FROM ?= 0
@@ -8,6 +8,11 @@ SOAK_RATE ?= 30000
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 BLIND ?= 3
+MUTANTS ?= 250
+SEED ?= 1
+MUTATE_TIME ?= 10m
+MUTATE_IN ?=
+MUTANT ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
@@ -65,6 +70,15 @@ fuzz:
 # Each rule of the verifier taken out by itself: which of them no test of its package misses.
 mutants:
 	go test -count=1 -v -run '^TestMutants$$' ./internal/verify
+
+# Changes of the rules, MUTANTS of them chosen by SEED (all: MUTANTS=all MUTATE_TIME=), which some
+# test of the package, scenario or random history must notice. None is begun after MUTATE_TIME.
+# MUTATE_IN="infer window" is those packages only, MUTANT="retire.go frozen" those with this in
+# their names. docs/testing.md
+mutate:
+	ISOWATCH_MUTANTS=$(MUTANTS) ISOWATCH_MUTANTS_SEED=$(SEED) ISOWATCH_MUTANTS_TIME=$(MUTATE_TIME) ISOWATCH_MUTANTS_IN="$(MUTATE_IN)" \
+		ISOWATCH_MUTANTS_NAMED="$(MUTANT)" \
+		go test -count=1 -timeout 0 -v -run '^TestMutate$$' ./internal/mutate
 
 # Random histories against the oracle: SIM of each kind.
 sim:

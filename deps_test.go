@@ -57,6 +57,7 @@ internal/flat         :
 internal/guides       : *
 internal/invariants   :
 internal/live         : *
+internal/mutate       :
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
 internal/picture      : finding
@@ -94,7 +95,7 @@ window                : docs event finding incremental infer internal/flat inter
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/guides", "internal/live", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.

@@ -34,3 +34,29 @@ func TestFreeBeforeTheTail(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPlacesAreUsedAgain: edges that come and go take no more room than those that
+// are there at once.
+func TestPlacesAreUsedAgain(t *testing.T) {
+	g := New(views[:4]...)
+	edges := 0
+	for i := range 10_000 {
+		for v := Vertex(1); v <= 4; v++ {
+			at := int64(i)*10 + int64(v)
+			g.AddVertex(v, Place{Begin: at, Commit: at, Settle: at}, nil)
+		}
+		for v := Vertex(1); v < 4; v++ {
+			g.AddEdge(Edge{From: v, To: v + 1, Labels: dep})
+		}
+		g.RemoveEdge(g.FirstOut(2))
+		for v := Vertex(1); v <= 4; v++ {
+			g.Free(v)
+		}
+		if i == 100 {
+			edges = len(g.edges)
+		}
+	}
+	if len(g.edges) != edges {
+		t.Errorf("there is room for %d edges, and there was for %d", len(g.edges), edges)
+	}
+}

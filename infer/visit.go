@@ -162,7 +162,7 @@ func (s *State) inTimeBefore(a, b uint32) bool {
 // that ran beside id or its neighbours), at most maxBack.
 func (s *State) compareBack(id uint32) {
 	x := s.partial.visits[id]
-	began := int64(math.MinInt64) // the latest start of those before it
+	began := math.MinInt64 + s.opt.ClockDrift // the latest start of those before it
 	steps := 0
 	for o := x.earlier; o != 0; {
 		y := s.partial.visits[o]

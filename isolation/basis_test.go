@@ -76,3 +76,29 @@ func TestBasisOfLists(t *testing.T) {
 }
 
 func always(string, string) bool { return true }
+// TestApart: whether the reads of a list by two transactions have an element in common: not of
+// another key, not of one transaction, and not what others did to the list.
+func TestApart(t *testing.T) {
+	read := func(key string, elems ...string) event.RecordOp {
+		return event.RecordOp{Kind: event.Read, Key: key, Elems: elems}
+	}
+	for _, c := range []struct {
+		name string
+		txns [][]event.RecordOp
+		want bool
+	}{
+		{"nothing in common", [][]event.RecordOp{{read("l", "1")}, {read("l", "2", "3")}}, true},
+		{"one in common", [][]event.RecordOp{{read("l", "1", "2")}, {read("l", "2")}}, false},
+		{"in common elsewhere", [][]event.RecordOp{{read("l", "1"), read("m", "7")}, {read("l", "2"), read("m", "7")}}, true},
+		{"read twice by one", [][]event.RecordOp{{read("l", "1"), read("l", "1")}, {read("l", "2")}}, true},
+		{"written by one", [][]event.RecordOp{{{Kind: event.Write, Key: "l", Elems: []string{"1"}}}, {read("l", "1")}}, true},
+	} {
+		w := &finding.Witness{Key: "l"}
+		for _, ops := range c.txns {
+			w.Txns = append(w.Txns, event.Record{Ops: ops})
+		}
+		if got := apart(w, func(string) bool { return true }); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -7,8 +7,11 @@ import (
 
 // Visits say that what a transaction left or saw of a register comes not behind what a
 // later one finds: later in its session (Sequential), or one that began when it had ended
-// (Linearizable).
-type Visits struct{ Sequential, Linearizable bool }
+// (Linearizable) by more than Drift, ns.
+type Visits struct {
+	Sequential, Linearizable bool
+	Drift                    int64
+}
 
 // fit says whether the order of the transactions, by their places, is one of such
 // registers.
@@ -29,7 +32,7 @@ func (v Visits) fit(txns []*workload.Txn, place []int) bool {
 	}
 	for _, a := range txns {
 		for _, b := range txns {
-			before := v.Sequential && a.Session != "" && a.Session == b.Session && a.Seq < b.Seq || v.Linearizable && a.End != 0 && b.End != 0 && a.End < b.Start
+			before := v.Sequential && a.Session != "" && a.Session == b.Session && a.Seq < b.Seq || v.Linearizable && a.End != 0 && b.End != 0 && b.Start-a.End > v.Drift
 			if a == b || !before || a.Status != event.Committed {
 				continue
 			}

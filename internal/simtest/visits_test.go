@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/window"
 )
 
 // TestVisits: registers, half of them written blindly, whose versions are in the order
-// of sessions, of real time, or of both, in any order of arrival, whole or in windows,
+// of sessions, of real time with clocks that differ, or of both, in any order of arrival, whole or in windows,
 // with restarts: what is reported has no order by trial, and what is said to hold has
 // one; of whole histories every verdict without a flag is exact.
 func TestVisits(t *testing.T) {
@@ -20,11 +21,15 @@ func TestVisits(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(i), 51))
 		h := oracle.RandomKinds(rng, oracle.Kinds{Blind: []float64{0.1, 0.5, 0.9}[i%3], Aborted: 0.08, Unknown: 0.1, Corrupt: 0.3})
 		visits := oracle.Visits{Sequential: i%3 != 0, Linearizable: i%3 != 1}
+		if i%2 == 0 {
+			visits.Drift = rng.Int64N(8)
+		}
 		cfg := exact()
 		if i%4 == 0 {
 			cfg = windowed(rng)
 		}
 		cfg.Contract.SequentialKeys, cfg.Contract.LinearizableKeys = visits.Sequential, visits.Linearizable
+		cfg.Contract.ClockDrift = time.Duration(visits.Drift)
 		perm, restarts := arrival(rng, len(h)), rng.IntN(3) == 0
 		fails := func(h oracle.History, perm []int) string {
 			m, why := kindsRun(t, cfg, h, perm, restarts)

@@ -27,8 +27,10 @@ type manner struct {
 	after  func(*world) error
 }
 
+// manners are those that every scenario runs in: with -short the first and the last, which has
+// the most to take back.
 func manners() []manner {
-	return []manner{
+	all := []manner{
 		{name: "as written"},
 		{name: "single", single: true},
 		{name: "crash after every step", after: (*world).crash},
@@ -36,6 +38,10 @@ func manners() []manner {
 		{name: "restart after every record", single: true, disk: true, after: (*world).restart},
 		{name: "one key in memory, crash after every record", single: true, keyCap: 1, after: (*world).crash},
 	}
+	if testing.Short() {
+		return []manner{all[0], all[len(all)-1]}
+	}
+	return all
 }
 
 // delivery is a record on its way, or lost input before it.
