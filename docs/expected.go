@@ -105,6 +105,9 @@ func Mends(anomaly string) []string {
 func (o occurrence) least() (isolation.Level, bool) {
 	var least isolation.Level
 	for _, l := range isolation.AllLevels() {
+		if l.Underlying().Selects() {
+			continue // no setting of a product is known to promise just that
+		}
 		enough := l.Forbids(o.anomaly) == isolation.Ruled && (o.Level == isolation.Level{} || l.Implies(o.Level))
 		if enough && (least == isolation.Level{} || least.Implies(l)) {
 			least = l

@@ -123,7 +123,19 @@ func saturatedName(w *witness) (n Name, ok bool) {
 	case follows(w, finding.Process):
 		l.Family = StrongSession
 	}
-	return missedName(l), true
+	n = missedName(l)
+	if w.itemsForce() {
+		n.Weakest = append(n.Weakest, Level{Base: RepeatableRead, Family: l.Family})
+	}
+	return n, true
+}
+
+// itemsForce says whether repeatable read forces each order of writers in the cycle too. The reader
+// read the key itself. With the other order it has an anti-dependency on a writer in its past.
+func (w *witness) itemsForce() bool {
+	return !slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
+		return e.Label&finding.Saturated != 0 && (e.Shown < 0 || !RepeatableRead.Follows(&w.recorded()[e.Shown], e.Key))
+	})
 }
 
 // missedName is the name of a read that missed what was in its past, as the level has it.

@@ -39,17 +39,17 @@ func TestSmoke(t *testing.T) {
 		{"lost update", `
 {"txn":"T0","status":"committed","ops":[{"op":"r","key":"x","value":null},{"op":"w","key":"x","value":0}]}
 {"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"w","key":"x","value":1}]}
-{"txn":"T2","status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"w","key":"x","value":2}]}`, "lost-update[snapshot-isolation]"},
+{"txn":"T2","status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"w","key":"x","value":2}]}`, "lost-update[cursor-stability]"},
 		{"write skew", `
 {"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","value":[]},{"op":"append","key":"y","value":1}]}
-{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`, "G2-item[serializable]"},
+{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`, "G2-item[repeatable-read]"},
 		{"g0", `
 {"txn":"T1","status":"committed","ops":[{"op":"append","key":"x","value":1},{"op":"append","key":"y","value":1}]}
 {"txn":"T2","status":"committed","ops":[{"op":"append","key":"x","value":2},{"op":"append","key":"y","value":2}]}
 {"txn":"T3","status":"committed","ops":[{"op":"r","key":"x","value":[1,2]},{"op":"r","key":"y","value":[2,1]}]}`, "G0[read-uncommitted]"},
 		{"session", `
 {"txn":"T1","session":"s","seq":1,"status":"committed","ops":[{"op":"w","key":"x","value":1}]}
-{"txn":"T2","session":"s","seq":2,"status":"committed","ops":[{"op":"r","key":"x","value":null}]}`, "G-single-item-process[strong-session-read-atomic]"},
+{"txn":"T2","session":"s","seq":2,"status":"committed","ops":[{"op":"r","key":"x","value":null}]}`, "G-single-item-process[strong-session-read-atomic strong-session-repeatable-read]"},
 		{"aborted read", `
 {"txn":"T1","status":"aborted","ops":[{"op":"w","key":"x","value":1}]}
 {"txn":"T2","status":"committed","ops":[{"op":"r","key":"x","value":1}]}`, "G1a[read-committed]"},
