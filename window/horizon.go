@@ -139,6 +139,7 @@ func (s *reports) conflictBeyond(a *infer.Anomaly) {
 // noted is what a horizon finding says of a transaction.
 type noted struct {
 	ID, Epoch  string
+	Hash       uint64 `json:",omitempty"` // of the id (infer.Info.ID)
 	Start, End int64
 	Reached    int64 // greatest event time of its partition so far
 	Position   string
@@ -150,7 +151,7 @@ func (k *clock) noted(n uint32) noted {
 	if int(x.Partition) < len(k.partitions) {
 		reached = max(reached, k.partitions[x.Partition].Max)
 	}
-	return noted{r.ID, r.Epoch, x.Start, x.End, reached, k.position(x)}
+	return noted{r.ID, r.Epoch, x.ID, x.Start, x.End, reached, k.position(x)}
 }
 
 // note counts an edge between two transactions that could not be placed, or what

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 )
 
@@ -104,13 +103,9 @@ func (m *Machine) takeBackEdges(o *infer.Out) {
 		key := m.infer.KeyHash(k)
 		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Key == key })
 	}
-	for _, n := range o.Gone {
-		if !m.graph.Known(incremental.Vertex(n)) {
-			continue
-		}
-		r := m.record(n)
+	for _, id := range o.GoneIDs {
 		m.reports.dropEdges(func(w *waitingEdge) bool {
-			return slices.ContainsFunc(w.Txns, func(x noted) bool { return x.ID == r.ID && x.Epoch == r.Epoch })
+			return slices.ContainsFunc(w.Txns, func(x noted) bool { return x.Hash == id })
 		})
 	}
 }
