@@ -86,9 +86,9 @@ func (m *Machine) takeBackEdges(o *infer.Out) {
 	}
 	for i := range o.Kills {
 		k := &o.Kills[i]
-		v := m.infer.ValueKey(k.Version)
+		v, from := m.infer.ValueKey(k.Version), m.infer.Info(k.From).ID
 		m.reports.dropEdges(func(w *waitingEdge) bool {
-			return w.Value == v && (k.Labels&(w.Label|infer.WR) != 0)
+			return w.Value == v && k.Labels&(w.Label|infer.WR) != 0 && (k.From == 0 || w.Txns[0].Hash == from)
 		})
 	}
 	for i := range o.Deletions {
