@@ -138,6 +138,7 @@ type Out struct {
 	Again   bool     // it took the place of one whose outcome was unknown
 	Nodes   []uint32 // transactions that count from now on, in order
 	Gone    []uint32 // transactions that no longer count
+	GoneIDs []uint64 // the hashes of their ids: a record that was replaced may have left memory
 	// Replaced are the hashes of the ids (Info.ID) of transactions whose record was
 	// replaced by one that aborted or may hold other operations.
 	Replaced  []uint64
@@ -171,7 +172,7 @@ func (o *Out) Reset() {
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
 	o.Supplied, o.Ambiguous, o.Parted, o.Left = o.Supplied[:0], o.Ambiguous[:0], o.Parted[:0], o.Left[:0]
 	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
-	o.Deletions = o.Deletions[:0]
+	o.Deletions, o.GoneIDs = o.Deletions[:0], o.GoneIDs[:0]
 }
 
 // Counters count the gaps in what the capture shows. They only grow, except Unattributed, which

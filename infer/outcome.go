@@ -91,7 +91,7 @@ func (s *State) uncount(n uint32) {
 		s.part(id)
 	}
 	s.forgetWrites(n)
-	s.out.Gone = append(s.out.Gone, n)
+	s.out.Gone, s.out.GoneIDs = append(s.out.Gone, n), append(s.out.GoneIDs, s.txns[n].id.Lo)
 	s.out.Nodes = slices.DeleteFunc(s.out.Nodes, func(m uint32) bool { return m == n })
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return e.From == n || e.To == n || e.Witness == n })
 	for i := range s.out.Anomalies {

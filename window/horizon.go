@@ -138,6 +138,7 @@ func (s *reports) conflictBeyond(a *infer.Anomaly) {
 // noted is a transaction as a horizon finding names it.
 type noted struct {
 	ID, Epoch  string
+	Hash       uint64 `json:",omitempty"` // of the id (infer.Info.ID)
 	Start, End int64
 	Reached    int64 // greatest event time of its partition so far
 	Position   string
@@ -149,7 +150,7 @@ func (k *clock) noted(n uint32) noted {
 	if int(x.Partition) < len(k.partitions) {
 		reached = max(reached, k.partitions[x.Partition].Max)
 	}
-	return noted{r.ID, r.Epoch, x.Start, x.End, reached, k.position(x)}
+	return noted{r.ID, r.Epoch, x.ID, x.Start, x.End, reached, k.position(x)}
 }
 
 // note counts an edge between two transactions that could not be placed, or that could not be

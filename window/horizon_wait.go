@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 )
 
@@ -88,9 +87,9 @@ func (m *Machine) takeBackEdges(o *infer.Out) {
 	}
 	for i := range o.Kills {
 		k := &o.Kills[i]
-		v := m.infer.ValueKey(k.Version)
+		v, from := m.infer.ValueKey(k.Version), m.infer.Info(k.From).ID
 		m.reports.dropEdges(func(w *waitingEdge) bool {
-			return w.Value == v && (k.Labels&(w.Label|infer.WR) != 0)
+			return w.Value == v && k.Labels&(w.Label|infer.WR) != 0 && (k.From == 0 || w.Txns[0].Hash == from)
 		})
 	}
 	for i := range o.Deletions {
@@ -105,13 +104,9 @@ func (m *Machine) takeBackEdges(o *infer.Out) {
 		key := m.infer.KeyHash(k)
 		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Key == key })
 	}
-	for _, n := range o.Gone {
-		if !m.graph.Known(incremental.Vertex(n)) {
-			continue
-		}
-		r := m.record(n)
+	for _, id := range o.GoneIDs {
 		m.reports.dropEdges(func(w *waitingEdge) bool {
-			return slices.ContainsFunc(w.Txns, func(x noted) bool { return x.ID == r.ID && x.Epoch == r.Epoch })
+			return slices.ContainsFunc(w.Txns, func(x noted) bool { return x.Hash == id })
 		})
 	}
 }

@@ -18,7 +18,7 @@ func (s *reports) refused(b *event.Batch, t *event.Txn, start, end int64) {
 	}
 	id, epoch := b.Text(t.ID), b.Text(t.Epoch)
 	if s.out.Refused == infer.TooLate {
-		s.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), noted{id, epoch, start, end, end, position})
+		s.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), noted{id, epoch, 0, start, end, end, position})
 		return
 	}
 	n := isolation.NameOf(infer.Contradictory)

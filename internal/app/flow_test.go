@@ -16,9 +16,10 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
+// Two halves of a write skew, where what each read is there: it waits for nothing (docs/proofs.md, section 7).
 const (
-	skewOne = `{"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","value":[]},{"op":"append","key":"y","value":1}]}`
-	skewTwo = `{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`
+	skewOne = `{"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"r","key":"y","value":0},{"op":"w","key":"y","value":1}]}`
+	skewTwo = `{"txn":"T2","status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"r","key":"y","value":0},{"op":"w","key":"x","value":1}]}`
 )
 
 func openEngine(t *testing.T, dir string) (*engine.Engine, *store.Store) {
