@@ -75,12 +75,24 @@ func settingsOfForm(anomaly string) string {
 
 // forbidding says which level and settings forbid every cycle of the form.
 func forbidding(anomaly string) string {
-	least, _ := occurrence{anomaly: anomaly}.least() // each form has one
-	text := fmt.Sprintf("the weakest level that forbids all of it is `%s`.", least)
+	least := leastOf(anomaly)
+	text := fmt.Sprintf("the weakest level that forbids all of it is `%s`.", least[0])
+	if len(least) > 1 {
+		text = "the weakest levels that forbid all of it are `" + strings.Join(least, "` and `") + "`."
+	}
 	if mends := Mends(anomaly); len(mends) > 0 {
 		return text + " The weakest settings that do: `" + strings.Join(mends, "`, `") + "`."
 	}
 	return text + " No setting of a product is known to do so."
+}
+
+// leastOf are the levels that forbid the anomaly, and imply no other one that does. There are two where
+// neither implies the other.
+func leastOf(anomaly string) []string {
+	enough := slices.DeleteFunc(isolation.AllLevels(), func(l isolation.Level) bool { return l.Forbids(anomaly) != isolation.Ruled })
+	return isolation.LevelNames(slices.DeleteFunc(slices.Clone(enough), func(l isolation.Level) bool {
+		return slices.ContainsFunc(enough, func(weaker isolation.Level) bool { return weaker != l && l.Implies(weaker) })
+	}))
 }
 
 // fileOf is a file of this package that is in the program.

@@ -31,7 +31,7 @@ var reaches = map[string]reach{
 	"internal":           {[]Base{MonotonicAtomicView, RepeatableRead}, []Base{ReadAtomic}},
 	"G-single-item":      {[]Base{MonotonicAtomicView, CursorStability}, []Base{SnapshotIsolation, RepeatableRead}},
 	"G-single":           {[]Base{MonotonicAtomicView}, []Base{SnapshotIsolation}},
-	"G-nonadjacent-item": {[]Base{Prefix}, []Base{SnapshotIsolation, RepeatableRead}},
+	"G-nonadjacent-item": {[]Base{Prefix, RepeatableRead}, []Base{SnapshotIsolation, RepeatableRead}},
 	"G-nonadjacent":      {[]Base{Prefix}, []Base{SnapshotIsolation}},
 	"lost-update":        every(CursorStability),
 	"G2-item":            every(RepeatableRead),

@@ -13,6 +13,9 @@ func TestForbids(t *testing.T) {
 		{"read-uncommitted", "G0", Ruled}, {"read-uncommitted", "G1a", Allowed}, {"read-committed", "G1c-process", Allowed},
 		{"strong-session-read-committed", "G1c-process", Ruled}, {"strong-session-serializable", "G2-realtime", Allowed},
 		{"strong-serializable", "G2-realtime", Ruled}, {"linearizable", "nonlinearizable", Ruled}, {"linearizable", "G0", Allowed},
+		{"repeatable-read", "G-nonadjacent-item", Ruled}, {"repeatable-read", "G-nonadjacent", Allowed}, {"repeatable-read", "G2-item", Ruled},
+		{"repeatable-read", "G2", Allowed}, {"repeatable-read", "internal", Partly}, {"cursor-stability", "internal", Allowed},
+		{"cursor-stability", "lost-update", Ruled}, {"cursor-stability", "G-single-item", Partly}, {"cursor-stability", "G2-item", Allowed},
 		{"generalized-snapshot-isolation", "G0-realtime", Partly}, {"serializable", "horizon", Allowed},
 	} {
 		l, err := ParseLevel(x.level)
@@ -36,6 +39,17 @@ func TestForbidsGrows(t *testing.T) {
 				if strong.Forbids(a) < weak.Forbids(a) {
 					t.Errorf("%s implies %s, which forbids more of %s", strong, weak, a)
 				}
+			}
+		}
+	}
+}
+
+// What rules out all forms of an anomaly rules out some of it.
+func TestReaches(t *testing.T) {
+	for anomaly, r := range reaches {
+		for _, b := range r.all {
+			if !b.impliesOne(r.some) {
+				t.Errorf("%s rules out every %s, and not some", b, anomaly)
 			}
 		}
 	}

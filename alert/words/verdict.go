@@ -64,14 +64,17 @@ func refutes(f *finding.Finding) string {
 	if len(f.Refutes) == 0 {
 		return ""
 	}
-	text := "Refutes " + strings.Join(f.Refutes, " and ")
+	text, with := "Refutes "+strings.Join(f.Refutes, " and "), ", and with it "
+	if len(f.Refutes) > 1 {
+		with = ", and with them "
+	}
 	switch n := len(f.AlsoRefutes); n {
 	case 0:
 		return text + "."
 	case 1:
-		return text + ", and with it " + f.AlsoRefutes[0] + "."
+		return text + with + f.AlsoRefutes[0] + "."
 	default:
-		return text + fmt.Sprintf(", and with it %d stronger levels.", n)
+		return text + fmt.Sprintf("%s%d stronger levels.", with, n)
 	}
 }
 
