@@ -37,7 +37,7 @@ func ExampleHistory() {
 	//   snapshot-isolation  ok
 	//   serializable        VIOLATED
 	//
-	// VIOLATED  write skew (G2-item)  default  finding 42ebb60aadb6be03f82ea43b revision 1
+	// VIOLATED  write skew (G2-item)  default  finding 42ebb60aadb6be034af696be revision 1
 	//   bob-leaves and alice-leaves each changed what the other one had read: alice, bob.
 	//   Each transaction is right by itself, and together they may break a rule: a room booked twice, an account overdrawn.
 	//   Likely causes:
@@ -50,7 +50,7 @@ func ExampleHistory() {
 	//     1. Find the transactions by their ids in your own logs.
 	//     2. Does the level allow it? If you cannot live with it, use a setting that forbids it: monitor explain G2-item names them.
 	//     3. PostgreSQL, MySQL, MariaDB, CockroachDB, YugabyteDB and TiDB: or lock what you read (SELECT ... FOR UPDATE).
-	//   Refutes serializable, and with it 2 stronger levels.
+	//   Refutes repeatable-read, and with it 5 stronger levels.
 	//   bob-leaves -rw alice-> alice-leaves -rw bob-> bob-leaves
 	//   Let:
 	//     bob-leaves = r alice "on", r bob "on too", w bob "off too"

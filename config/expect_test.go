@@ -14,7 +14,7 @@ func TestExpect(t *testing.T) {
 		{"postgresql/repeatable-read", "strong-session-snapshot-isolation", "postgresql", "postgresql/repeatable-read"},
 		{"PG/Repeatable Read", "strong-session-snapshot-isolation", "postgresql", "postgresql/repeatable-read"},
 		{"serializable", "serializable", "", "serializable"},
-		{"PL-2.99", "read-committed", "", "read-committed"},
+		{"PL-2.99", "repeatable-read", "", "repeatable-read"}, {"Cursor Stability", "cursor-stability", "", "cursor-stability"},
 	} {
 		if err := w.SetExpect(c.text); err != nil || w.Expect.String() != c.level || w.Product() != c.product || w.Expected() != c.shown {
 			t.Errorf("%s: %v of %q, shown as %q, %v", c.text, w.Expect, w.Product(), w.Expected(), err)
