@@ -33,6 +33,9 @@ func (s *State) possibleWriter(v, n uint32) {
 	if s.opt.Observed {
 		s.noteValue(v)
 	}
+	if x.possible > 1 && s.opt.Observed && s.keys[x.key].kind == event.List {
+		s.signs.patterns.Get(s.keys[x.key].pattern).Shared = true // clients append again: see window/waiting.go
+	}
 	if x.possible > 1 || s.values.has(s.valueKey(v)) {
 		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
