@@ -22,8 +22,8 @@ import (
 //   - a transaction of unknown outcome that took effect, since its values were read. A
 //     retry may have written them: when the watermark has passed its readers by
 //     max-transaction
-//   - the order of a list, where an element of the pattern was appended twice: when the
-//     watermark has passed the end of its last member
+//   - the order of a list, if an element of the pattern was appended twice: when the
+//     watermark has passed its last member
 //   - an element whose append has an unknown outcome, since it may be appended again: as
 //     the next one. So is a list that may be deleted between (isolation/lists.go)
 //   - an absence: when the watermark has passed it by max-transaction. A transaction
