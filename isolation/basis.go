@@ -5,6 +5,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // Basis is the evidence of a witness beyond its own operations. Records that may still be on
@@ -99,7 +100,7 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		o := &ops[i]
 		switch {
 		case o.Kind == event.Range && !shows(o, key):
-			b.Absence = b.Absence || covers(o, key)
+			b.Absence = b.Absence || external.Covers(o, key)
 			continue
 		case o.Kind == event.Range:
 		case o.Key != key:
