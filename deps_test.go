@@ -69,12 +69,13 @@ internal/testcapture  : capture
 internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
-internal/verify       : event finding
+internal/external     : event
+internal/verify       : event finding internal/external
 internal/web          : alert/words finding internal/picture isolation
 internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
-isolation             : event finding incremental
+isolation             : event finding incremental internal/external
 linear                :
 probe                 : event
 probe/child           : event probe
@@ -100,7 +101,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/external", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

@@ -305,6 +305,9 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		if s.txns[n].state == tentative {
 			s.possibleWriter(v, n)
 			s.writtenLate(v, n)
+			if s.keys[k].flags&versioned == 0 && triedBefore(s, n) {
+				s.makeAmbiguous(v)
+			}
 		} else {
 			s.awaitAgain(v)
 		}

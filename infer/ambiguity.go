@@ -33,6 +33,9 @@ func (s *State) possibleWriter(v, n uint32) {
 	if s.opt.Observed {
 		s.noteValue(v)
 	}
+	if x.possible > 1 && s.opt.Observed && s.keys[x.key].kind == event.List {
+		s.signs.patterns.Get(s.keys[x.key].pattern).Shared = true // clients append again: see window/waiting.go
+	}
 	if x.possible > 1 || s.values.has(s.valueKey(v)) {
 		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
@@ -187,7 +190,7 @@ func (s *State) disambiguate(v uint32) {
 		n := s.writes[id].txn
 		switch s.txns[n].state {
 		case tentative:
-			if s.glimpsedBy(v, n) || s.writes[id].unread { // before it wrote it, or it may have been there
+			if s.glimpsedBy(v, n) || s.writes[id].unread || s.keys[x.key].flags&versioned == 0 && triedBefore(s, n) { // before it wrote it, or it may have been there
 				s.mark(v, ambiguous, 0)
 				return
 			}

@@ -6,6 +6,13 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
+// triedBefore says whether n, whose outcome is unknown, may try again what a transaction without a
+// record tried: that one ran before the first record. Then who reads n's values may have read
+// from the other one, and does not show that n took effect.
+func triedBefore(s *State, n uint32) bool {
+	return s.opt.Existing && s.opt.Observed && s.txns[n].start <= s.baselineEnds
+}
+
 // promoteNow counts an unknown transaction that was observed, with all its
 // operations.
 func (s *State) promoteNow(n uint32) {

@@ -387,8 +387,8 @@ func (s *State) disown(v uint32) {
 	s.mark(v, unrecorded, ambiguous)
 }
 
-// Shared says whether one value was seen at two keys of this key's pattern, or the key is not
-// in memory.
+// Shared says whether one value was seen at two keys of this key's pattern, or one element was
+// appended twice. It is true, too, if the key is not in memory.
 func (s *State) Shared(key, epoch string) bool {
 	k := s.keyNamed(key, epoch)
 	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared

@@ -5,6 +5,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // TestArcGraph: which circles of labels are circles of a level's encoding, that the last edge
@@ -79,12 +80,12 @@ func TestCovers(t *testing.T) {
 		{"not cut off", event.RecordOp{Limit: 3, Rows: row("b", "d")}, []string{"a", "e"}, nil},
 	} {
 		for _, k := range c.yes {
-			if !covers(&c.op, k) {
+			if !external.Covers(&c.op, k) {
 				t.Errorf("%s: %q is not covered", c.name, k)
 			}
 		}
 		for _, k := range c.not {
-			if covers(&c.op, k) {
+			if external.Covers(&c.op, k) {
 				t.Errorf("%s: %q is covered", c.name, k)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // Basis is the evidence of a witness beyond its own operations. Records that may still be on
@@ -12,6 +13,7 @@ import (
 // that the operations tell: they need nothing else.
 type Basis struct {
 	Identity []string // keys where a plain value is taken to name its writer
+	Lists    []string // lists whose elements are taken to name their appends
 	Absence  bool     // somewhere it counts that something was not there, or that nobody else wrote it
 	List     bool     // that nobody deleted a list counts: see lists.go
 	once     func(key, element string) bool
@@ -85,6 +87,9 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 	}
 	ops := w.Txns[n].Ops
 	if listed(w, key) {
+		if !slices.Contains(b.Lists, key) {
+			b.Lists = append(b.Lists, key)
+		}
 		of := func(o event.RecordOp) bool { return o.Key == key }
 		first := slices.IndexFunc(ops, of)
 		b.Absence = b.Absence || first >= 0 && ops[first].Kind == event.Read && ops[first].Flags&event.NotFound != 0
@@ -95,7 +100,7 @@ func (b *Basis) read(w *finding.Witness, key string, n int) {
 		o := &ops[i]
 		switch {
 		case o.Kind == event.Range && !shows(o, key):
-			b.Absence = b.Absence || covers(o, key)
+			b.Absence = b.Absence || external.Covers(o, key)
 			continue
 		case o.Kind == event.Range:
 		case o.Key != key:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // Choice is a pair of transactions that both installed a version of a register, or appended to
@@ -51,7 +52,7 @@ func (w *witness) duplicate(txn int, key string) bool {
 func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency {
 	var es []finding.Dependency
 	anti := func(reader, then int) {
-		if write, ok := finalWrite(&w.Txns[then], key); ok && reader != then {
+		if write, ok := external.FinalWrite(&w.Txns[then], key); ok && reader != then {
 			es = append(es, finding.Dependency{From: reader, To: then, Label: finding.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}
 	}
@@ -64,7 +65,7 @@ func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency 
 		}
 		return es
 	}
-	if write, ok := finalWrite(&w.Txns[x.first], key); ok {
+	if write, ok := external.FinalWrite(&w.Txns[x.first], key); ok {
 		es = append(es, finding.Dependency{From: x.first, To: x.then, Label: finding.WR, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 	}
 	for _, t := range g.taken {
@@ -79,17 +80,17 @@ func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency 
 // version. They are the write dependency and the anti-dependencies of its readers. lost says
 // that updates may be lost at the level, as at prefix.
 func (w *witness) sideEdges(key string, x side, lost bool) []finding.Dependency {
-	write, ok := finalWrite(&w.Txns[x.then], key)
+	write, ok := external.FinalWrite(&w.Txns[x.then], key)
 	if !ok { // an append; nothing is said of its readers here
 		return []finding.Dependency{{From: x.first, To: x.then, Label: finding.WW, Key: key, Shown: -1, Assumed: true}}
 	}
 	es := []finding.Dependency{{From: x.first, To: x.then, Label: finding.WW, Key: key, Value: write.Value, Shown: -1, Assumed: true}}
-	before, ok := finalWrite(&w.Txns[x.first], key)
+	before, ok := external.FinalWrite(&w.Txns[x.first], key)
 	if !ok { // a delete, whose readers saw nothing
 		return es
 	}
 	for r := range w.Txns {
-		if o, ok := externalRead(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.duplicate(r, key) {
+		if o, ok := external.Read(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.duplicate(r, key) {
 			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}
 		if !lost && r != x.then && names(&w.Txns[r], key, before.Value) && !names(&w.Txns[x.then], key, before.Value) { // nothing comes between

@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // Explain writes the witness in the form that Elle introduced (elle.core and elle.txn: Let,
@@ -178,9 +179,9 @@ func because(w *witness, e *finding.Dependency) string {
 		return fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, from, to)
 	case e.Label&finding.Realtime != 0:
 		return fmt.Sprintf("%s had ended %v before %s began", from, time.Duration(w.Txns[e.To].Start-w.Txns[e.From].End), to)
-	case e.Label&finding.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == finding.Divergence:
+	case e.Label&finding.RW != 0 && external.Appended(&w.Txns[e.To], e.Key, e.Value) && w.Anomaly == finding.Divergence:
 		return fmt.Sprintf("%s read %s as it was before %s appended %s", from, keyName(e.Key), to, clip(e.Value))
-	case e.Label&finding.RW != 0 && appended(&w.Txns[e.To], e.Key, e.Value):
+	case e.Label&finding.RW != 0 && external.Appended(&w.Txns[e.To], e.Key, e.Value):
 		return fmt.Sprintf("%s read %s without %s, which %s appended", from, keyName(e.Key), clip(e.Value), to)
 	case e.Label&finding.RW != 0:
 		return fmt.Sprintf("%s read %s, which %s overwrote with %s", from, holds(e.Key, withVersion(w, e.From, e.Key, readText(w, e))), to, withVersion(w, e.To, e.Key, e.Value))

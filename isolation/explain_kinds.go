@@ -7,6 +7,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // otherOperation is an operation that is not one of a plain register or list.
@@ -108,7 +109,7 @@ func unseen(t *event.Record, key string) *event.RecordOp {
 			if slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == key }) {
 				return nil
 			}
-			if covers(o, key) {
+			if external.Covers(o, key) {
 				return o
 			}
 		case o.Key == key:
@@ -121,7 +122,7 @@ func unseen(t *event.Record, key string) *event.RecordOp {
 // readText is the value that the reader of an anti-dependency found.
 func readText(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
-	if o, ok := externalRead(&p.Txns[e.From], e.Key); ok && o.Flags&event.NotFound == 0 {
+	if o, ok := external.Read(&p.Txns[e.From], e.Key); ok && o.Flags&event.NotFound == 0 {
 		return o.Value
 	}
 	return "nothing"
@@ -142,13 +143,13 @@ func givenBecause(w *witness, e *finding.Dependency) string {
 	from, to := &p.Txns[e.From], &p.Txns[e.To]
 	switch {
 	case e.Label&finding.RW != 0:
-		for _, x := range externalReads(from, e.Key) {
-			if read := &from.Ops[x.at]; givenOrder(p, from, to, e, read) {
+		for _, x := range external.Reads(from, e.Key) {
+			if read := &from.Ops[x.At]; givenOrder(p, from, to, e, read) {
 				return given(w, e, read, to)
 			}
 		}
 	case e.Label&(finding.WW|finding.OtherRow) != 0 && givenOrder(p, from, to, e, nil):
-		before, _ := finalWrite(from, e.Key)
+		before, _ := external.FinalWrite(from, e.Key)
 		return given(w, e, before, to)
 	}
 	return ""
@@ -167,7 +168,7 @@ func given(w *witness, e *finding.Dependency, o *event.RecordOp, to *event.Recor
 	case o.Flags&event.NotFound != 0:
 		first, that = fmt.Sprintf("%s deleted %s", a, keyName(e.Key)), "the version"
 	}
-	if left, ok := finalWrite(to, e.Key); ok && left.Flags&event.NotFound != 0 {
+	if left, ok := external.FinalWrite(to, e.Key); ok && left.Flags&event.NotFound != 0 {
 		return fmt.Sprintf("%s, and %s deleted it later, %s", first, b, by)
 	}
 	return fmt.Sprintf("%s, and %s of %s, %s, is later %s", first, that, b, clip(e.Value), by)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // summary is a finding in one sentence for a person who knows the application and not the
@@ -161,15 +162,15 @@ func overwrote(w *witness, e *finding.Dependency) bool {
 		return false
 	}
 	p := plainly(w)
-	a, read := externalRead(&p.Txns[e.From], e.Key)
-	b, both := externalRead(&p.Txns[e.To], e.Key)
+	a, read := external.Read(&p.Txns[e.From], e.Key)
+	b, both := external.Read(&p.Txns[e.To], e.Key)
 	return read && !(both && a.Nothing() == b.Nothing() && a.Value == b.Value)
 }
 
 // wasBefore is the version that was read, by both if both updated the same version.
 func wasBefore(w *witness, e *finding.Dependency) string {
 	p := plainly(w)
-	if o, ok := externalRead(&p.Txns[e.From], e.Key); ok && o.Flags&(event.NotFound|event.IsArray) == 0 && o.Value != "" {
+	if o, ok := external.Read(&p.Txns[e.From], e.Key); ok && o.Flags&(event.NotFound|event.IsArray) == 0 && o.Value != "" {
 		return " from " + withVersion(w, e.From, e.Key, o.Value)
 	}
 	return ""

@@ -6,14 +6,15 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // givenOrder says whether the contract gives the order of two versions. One is the version that
 // from wrote, or read with the operation read. The other is to's version. For a read under
 // trusted commit timestamps, the transaction e.Shown wrote the version that was read.
 func givenOrder(w *witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) bool {
-	write, ok := finalWrite(to, e.Key)
-	before, found := finalWrite(from, e.Key)
+	write, ok := external.FinalWrite(to, e.Key)
+	before, found := external.FinalWrite(from, e.Key)
 	if read != nil {
 		before, found = read, read.Flags&event.NotFound == 0
 	}
@@ -31,7 +32,7 @@ func givenOrder(w *witness, from, to *event.Record, e *finding.Dependency, read 
 			return false
 		}
 		writer = &w.Txns[e.Shown]
-		if x, ok := finalWrite(writer, e.Key); !ok || x.Value != before.Value {
+		if x, ok := external.FinalWrite(writer, e.Key); !ok || x.Value != before.Value {
 			return false
 		}
 	}
@@ -40,7 +41,7 @@ func givenOrder(w *witness, from, to *event.Record, e *finding.Dependency, read 
 
 // overwritten says whether what was read is a version that the write of e came behind.
 func overwritten(w *witness, from, to *event.Record, e *finding.Dependency, read *event.RecordOp) bool {
-	write, ok := finalWrite(to, e.Key)
+	write, ok := external.FinalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // cell is the separator between a set and an element of it in the name that the element has in
@@ -33,7 +34,7 @@ func plainly(w *witness) *witness {
 			if o.Data == event.Counter || o.Kind == event.Inc {
 				counters[o.Key] = true
 			}
-			if w.ByVersion || tellsVersion(o) {
+			if w.ByVersion || external.TellsVersion(o) {
 				byVersion[o.Key] = true
 			}
 		}
@@ -81,7 +82,7 @@ func plainly(w *witness) *witness {
 	for i := range p.Edges {
 		// A set from which an element is removed has the element for a value.
 		if x := &p.Edges[i]; strings.Contains(x.Key, cell) && x.Label&finding.WR == 0 {
-			if o, ok := finalWrite(&p.Txns[x.To], x.Key); ok {
+			if o, ok := external.FinalWrite(&p.Txns[x.To], x.Key); ok {
 				x.Value = o.Value
 			}
 		}
@@ -114,7 +115,7 @@ func deletes(w *witness, key string) bool {
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
 	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-		return o.Kind > event.Append || o.Data == event.Set || tellsVersion(&o)
+		return o.Kind > event.Append || o.Data == event.Set || external.TellsVersion(&o)
 	})
 }
 
@@ -164,7 +165,7 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 		plain = append(plain, r)
 	}
 	switch {
-	case e.byVersion[o.Key] && versioned(o):
+	case e.byVersion[o.Key] && external.Versioned(o):
 		plain = e.version(plain, o)
 	case o.Kind == event.Insert:
 		write(o.Key, o.Value, true)
@@ -200,42 +201,10 @@ func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, fo
 		}
 	}
 	for _, k := range e.keys {
-		if covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
+		if external.Covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
 			read(k, "", false)
 		}
 	}
-}
-
-// covers says whether the range would have returned the key, had it been there.
-func covers(o *event.RecordOp, key string) bool {
-	if o.HasFrom && key < o.From || o.HasTo && key >= o.To {
-		return false
-	}
-	if o.Limit == 0 || int64(len(o.Rows)) < o.Limit {
-		return true
-	}
-	for _, r := range o.Rows {
-		if !o.Desc && key <= r.Key || o.Desc && key >= r.Key {
-			return true
-		}
-	}
-	return false
-}
-
-// versioned says whether o is about a version of a register or a counter.
-func versioned(o *event.RecordOp) bool {
-	switch o.Kind {
-	case event.Read:
-		return o.Flags&event.IsArray == 0 && (o.Data <= event.Register || o.Data == event.Counter)
-	case event.Write, event.Insert, event.Delete, event.CAS, event.Inc:
-		return true
-	}
-	return false
-}
-
-// tellsVersion says whether o says which version it is about, or replaced.
-func tellsVersion(o *event.RecordOp) bool {
-	return versioned(o) && (o.Version != "" || o.PrevVersion != "")
 }
 
 // version tells o by the texts of its versions. A read without a version only tells whether
@@ -293,7 +262,7 @@ func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
 			break
 		}
 	}
-	o, ok := externalRead(t, key)
+	o, ok := external.Read(t, key)
 	if !ok {
 		return "", false, false
 	}
@@ -305,7 +274,7 @@ func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
 func readsAnother(p *witness, i int, key string) bool {
 	t := &p.Txns[i]
 	before, nothing, named := replaced(t, key)
-	read, had := externalRead(t, key)
+	read, had := external.Read(t, key)
 	return had && named && !nothing && (read.Flags&event.NotFound != 0 || read.Value != before)
 }
 

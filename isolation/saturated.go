@@ -4,74 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // A forced edge t2 -> t1 orders two writers of a key. The transaction t3 (Shown) read the key
 // from t1, and t2 is in t3's past, as the edges of Past show. In the other order t3 would have
 // missed t2's write. The levels differ in what the past is: package saturation.
-
-// observation is a read's view of the versions that others left in its key.
-type observation struct {
-	at      int // operation
-	nothing bool
-	value   string   // a register's
-	list    []string // a list's, without what t had appended itself
-	isList  bool
-}
-
-// externalReads are the reads of key that t did before it wrote the key over.
-func externalReads(t *event.Record, key string) []observation {
-	var all []observation
-	var own []string
-	for i := range t.Ops {
-		o := &t.Ops[i]
-		if o.Key != key {
-			continue
-		}
-		if o.Kind == event.Append {
-			own = append(own, o.Value)
-		}
-		if o.Kind == event.Write {
-			break
-		}
-		if o.Kind != event.Read || t.Status == event.Unknown && o.Nothing() {
-			continue
-		}
-		x := observation{at: i, nothing: o.Flags&event.NotFound != 0, value: o.Value, isList: o.Flags&event.IsArray != 0}
-		if len(own) > 0 && !(x.isList && endsWith(o.Elems, own)) {
-			continue
-		}
-		if x.isList {
-			x.list = o.Elems[:len(o.Elems)-len(own)]
-		}
-		all = append(all, x)
-	}
-	return all
-}
-
-// shows says whether what was read ends with the value.
-func (x *observation) shows(value string) bool {
-	if x.nothing {
-		return false
-	}
-	if x.isList && len(x.list) > 0 && x.list[len(x.list)-1] == value {
-		return true
-	}
-	return x.value == value
-}
-
-// lastShowing is the last operation of t that read the value, -1 if none did.
-func lastShowing(t *event.Record, key, value string) int {
-	last := -1
-	for _, x := range externalReads(t, key) {
-		if x.shows(value) {
-			last = x.at
-		}
-	}
-	return last
-}
 
 // saturatedBase is the weakest base that forces e.
 func saturatedBase(w *witness, e *finding.Dependency) Base {
@@ -79,7 +18,7 @@ func saturatedBase(w *witness, e *finding.Dependency) Base {
 		return Causal
 	}
 	p := &e.Past[0]
-	if p.Label&finding.WR != 0 && w.readBefore(e.Shown, p, lastShowing(&w.Txns[e.Shown], e.Key, e.Value)) {
+	if p.Label&finding.WR != 0 && w.readBefore(e.Shown, p, external.LastShowing(&w.Txns[e.Shown], e.Key, e.Value)) {
 		return MonotonicAtomicView
 	}
 	return ReadAtomic
@@ -88,9 +27,9 @@ func saturatedBase(w *witness, e *finding.Dependency) Base {
 // readBefore says whether the transaction read what p is about before its operation last,
 // or by another part of the same scan.
 func (w *witness) readBefore(txn int, p *finding.Dependency, last int) bool {
-	for _, x := range externalReads(&w.Txns[txn], p.Key) {
-		if x.shows(p.Value) || slices.Index(x.list, p.Value) >= 0 {
-			return x.at != last && w.place(txn, x.at) <= w.place(txn, last)
+	for _, x := range external.Reads(&w.Txns[txn], p.Key) {
+		if x.Shows(p.Value) || slices.Index(x.List, p.Value) >= 0 {
+			return x.At != last && w.place(txn, x.At) <= w.place(txn, last)
 		}
 	}
 	return false
@@ -179,9 +118,9 @@ func nonMonotonic(w *witness) bool {
 		}
 		t := &w.Txns[rw.From]
 		last := -1
-		for _, x := range externalReads(t, rw.Key) {
+		for _, x := range external.Reads(t, rw.Key) {
 			if missed(w, rw, &x) {
-				last = x.at
+				last = x.At
 			}
 		}
 		return w.readBefore(rw.From, wr, last)
@@ -190,12 +129,12 @@ func nonMonotonic(w *witness) bool {
 }
 
 // missed says whether the read saw a state that the write of e came behind.
-func missed(w *witness, e *finding.Dependency, x *observation) bool {
+func missed(w *witness, e *finding.Dependency, x *external.Observation) bool {
 	from, to := &w.Txns[e.From], &w.Txns[e.To]
-	if appended(to, e.Key, e.Value) {
-		return (x.isList || x.nothing) && slices.Index(x.list, e.Value) < 0
+	if external.Appended(to, e.Key, e.Value) {
+		return (x.IsList || x.Nothing) && slices.Index(x.List, e.Value) < 0
 	}
-	return overwritten(w, from, to, e, &from.Ops[x.at])
+	return overwritten(w, from, to, e, &from.Ops[x.At])
 }
 
 // pastSentence says how the past of e leads to its reader.

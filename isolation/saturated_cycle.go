@@ -5,6 +5,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // saturatedCycle decides read atomic and causal. Let T3 read a key from T1, and let T2, another
@@ -103,7 +104,7 @@ func (w *witness) show() *shown {
 			if len(all) == 0 || seen[o.Key] {
 				continue
 			}
-			if first, ok := externalRead(&w.Txns[r], o.Key); !ok || first != o {
+			if first, ok := external.Read(&w.Txns[r], o.Key); !ok || first != o {
 				seen[o.Key] = !ok
 				continue
 			}

@@ -5,36 +5,18 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
-
-// visited are the versions of the key that t found first and had last. The first is the version
-// that it read before it wrote, or else wrote. The last is the version that it left, or else
-// read. "" says that nothing was there; values are never empty.
-func visited(t *event.Record, key string) (first, last string, ok bool) {
-	read, found := externalRead(t, key)
-	write, wrote := finalWrite(t, key)
-	switch {
-	case found && read.Flags&event.NotFound == 0:
-		first = read.Value
-	case !found && wrote:
-		first = write.Value
-	}
-	last = first
-	if wrote {
-		last = write.Value
-	}
-	return first, last, found || wrote
-}
 
 // shownByVisits says whether the step of e.Past orders the versions that the two wrote or read.
 // The version that from left or read must be the one that the first transaction of the step
 // had. The version that to left must be the one that the second transaction found.
 func shownByVisits(w *witness, from, to *event.Record, e *finding.Dependency) bool {
-	write, ok := finalWrite(to, e.Key)
+	write, ok := external.FinalWrite(to, e.Key)
 	a, b := &w.Txns[e.Past[0].From], &w.Txns[e.Past[0].To]
-	_, had, okA := visited(a, e.Key)
-	found, _, okB := visited(b, e.Key)
-	first, last, okFrom := visited(from, e.Key)
+	_, had, okA := external.Visited(a, e.Key)
+	found, _, okB := external.Visited(b, e.Key)
+	first, last, okFrom := external.Visited(from, e.Key)
 	if e.Label&finding.RW == 0 {
 		first = last
 	}
@@ -74,8 +56,8 @@ func visitsBecause(w *witness, e *finding.Dependency) string {
 	}
 	came := func(e *finding.Dependency) string {
 		a, b := w.short(e.From), w.short(e.To)
-		_, had, _ := visited(&p.Txns[e.From], e.Key)
-		found, _, _ := visited(&p.Txns[e.To], e.Key)
+		_, had, _ := external.Visited(&p.Txns[e.From], e.Key)
+		found, _, _ := external.Visited(&p.Txns[e.To], e.Key)
 		order := fmt.Sprintf("%s began after %s had ended", b, a)
 		if e.Label&finding.Process != 0 {
 			order = fmt.Sprintf("session %s ran %s before %s", w.Txns[e.From].Session, a, b)
@@ -93,7 +75,7 @@ func visitsBecause(w *witness, e *finding.Dependency) string {
 		if e.From == e.Past[0].From {
 			return came(&e.Past[0])
 		}
-		first, last, _ := visited(&p.Txns[e.From], e.Key)
+		first, last, _ := external.Visited(&p.Txns[e.From], e.Key)
 		if e.Label&finding.RW != 0 {
 			return fmt.Sprintf("%s read %s = %s; %s", from, keyName(e.Key), version(first), came(&e.Past[0]))
 		}

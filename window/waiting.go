@@ -22,6 +22,8 @@ import (
 //   - a transaction of unknown outcome that took effect, since its values were read. A
 //     retry may have written them: when the watermark has passed its readers by
 //     max-transaction
+//   - the order of a list, if an element of the pattern was appended twice: when the
+//     watermark has passed its last member
 //   - an element whose append has an unknown outcome, since it may be appended again: as
 //     the next one. So is a list that may be deleted between (isolation/lists.go)
 //   - an absence: when the watermark has passed it by max-transaction. A transaction
@@ -92,6 +94,8 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	case b.Retry, b.List:
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
+	case c.Observed && slices.ContainsFunc(b.Lists, func(key string) bool { return o.infer.Shared(key, f.Finding.Epoch) }):
+		f.due = max(f.due, end) // elements of the pattern were appended again
 	case len(b.Identity) == 0 || !c.Observed:
 	case slices.ContainsFunc(b.Identity, func(key string) bool { return o.infer.Shared(key, f.Finding.Epoch) }):
 		f.due = max(f.due, end+o.infer.Patience())

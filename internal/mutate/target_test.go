@@ -16,6 +16,7 @@ var rooms = []Room{
 	{Pattern: "./infer", Without: []string{"warm.go", "arena.go", "compact.go", "access.go checkKeys", "access.go Sizes"}, Own: []string{"-test.short"}},
 	{Pattern: "./incremental", Without: []string{"warm.go", "check.go", "state.go Bytes"}, Own: []string{"-test.short"}},
 	{Pattern: "./internal/verify", Own: []string{"-test.skip", "^TestMutants$"}},
+	{Pattern: "./internal/external"},
 	{Pattern: "./isolation", Without: []string{
 		"explain.go", "explain_choice.go", "explain_kinds.go", "headline.go", "headline_names.go", "product.go", "argument.go",
 		"shown.go", "report.go", "other_names.go", "offer.go", "every_title.go", "meaning.go", "setting.go", "history.go", "counter.go",

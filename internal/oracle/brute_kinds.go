@@ -115,6 +115,7 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 			local[o.Key] = []int64{o.Value}
 		case event.Delete:
 			local[o.Key] = []int64{}
+			delete(own, o.Key)
 		case event.Add:
 			local[cellOf(&o)] = []int64{o.Value}
 		case event.Remove:
@@ -168,6 +169,10 @@ func seenIn(t *workload.Txn, cells []string, base string) (seen []sight, ok bool
 					v -= d
 				}
 				seen = append(seen, sight{at: at, cell: o.Key, want: []int64{v}, sum: true})
+			case o.IsList && local[o.Key] != nil: // behind an own delete it holds what was appended since
+				if !slices.Equal(o.List, own[o.Key]) && !committed {
+					ok = false
+				}
 			case o.IsList:
 				mine := own[o.Key]
 				n := len(o.List) - len(mine)

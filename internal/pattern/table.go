@@ -24,7 +24,7 @@ type Pattern struct {
 	Reads, Undecided int64
 	into             ID   // what it was merged into; itself otherwise
 	Repeats          Sign // why its values name no version
-	Shared           bool // one value was seen at two keys
+	Shared           bool // one value was seen at two keys, or an element was appended twice
 	Told             bool // that it repeats was told
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // checkAlone checks a finding that is not a cycle: Txns[0] did it, Txns[1], where
@@ -155,15 +156,15 @@ func checkIntermediate(a, b *event.Record, w *finding.Witness) error {
 		return fmt.Errorf("%s wrote nothing to %s after %s", b.ID, w.Key, w.Value)
 	}
 	for _, list := range listReads(a, w.Key) {
-		for len(list) > 0 && appended(a, w.Key, list[len(list)-1]) {
+		for len(list) > 0 && external.Appended(a, w.Key, list[len(list)-1]) {
 			list = list[:len(list)-1] // what a appended itself
 		}
 		if len(list) > 0 && list[len(list)-1] == w.Value {
 			return nil
 		}
 	}
-	for _, x := range externalReads(a, w.Key) {
-		if x.value == w.Value {
+	for _, x := range external.Reads(a, w.Key) {
+		if x.Value == w.Value {
 			return nil
 		}
 	}
@@ -214,7 +215,7 @@ func checkInternal(a *event.Record, op int) error {
 				if known && (!slices.Equal(got, state) || !list && gotNothing != nothing) {
 					return nil
 				}
-				if !known && !endsWith(got, suffix) {
+				if !known && !external.EndsWith(got, suffix) {
 					return nil
 				}
 				return errors.New("the read agrees with what came before it")
@@ -282,8 +283,4 @@ func checkFuture(a *event.Record, w *finding.Witness) error {
 		}
 	}
 	return fmt.Errorf("%s did not read %s and write it then", a.ID, w.Value)
-}
-
-func endsWith(list, suffix []string) bool {
-	return len(list) >= len(suffix) && slices.Equal(list[len(list)-len(suffix):], suffix)
 }

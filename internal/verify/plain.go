@@ -6,6 +6,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // cell is the separator between a set and an element of it in the name that the element has in
@@ -36,7 +37,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 			if o.Kind == event.Append || o.Data == event.List {
 				lists[o.Key] = true
 			}
-			if w.ByVersion || tellsVersion(o) {
+			if w.ByVersion || external.TellsVersion(o) {
 				byVersion[o.Key] = true
 			}
 			told[named{o.Key, o.Version}], told[named{o.Key, o.PrevVersion}] = true, true
@@ -82,7 +83,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 	for i := range p.Edges {
 		// A set from which an element is removed has the element for a value.
 		if x := &p.Edges[i]; strings.Contains(x.Key, cell) && x.Label&finding.WR == 0 {
-			if o, ok := finalWrite(&p.Txns[x.To], x.Key); ok {
+			if o, ok := external.FinalWrite(&p.Txns[x.To], x.Key); ok {
 				x.Value = o.Value
 			}
 		}
@@ -113,7 +114,7 @@ func deletesBefore(w *finding.Witness, reader *event.Record, key string) bool {
 // deletes it: a list ends there and another begins.
 func overwritten(w *finding.Witness, key string) bool {
 	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
-		_, wrote := finalWrite(&t, key)
+		_, wrote := external.FinalWrite(&t, key)
 		return wrote && t.Status != event.Aborted
 	})
 }
@@ -121,7 +122,7 @@ func overwritten(w *finding.Witness, key string) bool {
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
 	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-		return o.Kind > event.Append || o.Data == event.Set || tellsVersion(&o)
+		return o.Kind > event.Append || o.Data == event.Set || external.TellsVersion(&o)
 	})
 }
 
@@ -171,7 +172,7 @@ func (e *expansion) op(plain []event.RecordOp, o *event.RecordOp) []event.Record
 		plain = append(plain, r)
 	}
 	switch {
-	case e.byVersion[o.Key] && versioned(o):
+	case e.byVersion[o.Key] && external.Versioned(o):
 		plain = e.version(plain, o)
 	case o.Kind == event.Insert:
 		write(o.Key, o.Value, true)
@@ -209,42 +210,10 @@ func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, fo
 		}
 	}
 	for _, k := range e.keys {
-		if !e.vacant && !e.lists[k] && !e.counters[k] && covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
+		if !e.vacant && !e.lists[k] && !e.counters[k] && external.Covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
 			read(k, "", false)
 		}
 	}
-}
-
-// covers says whether the range would have returned the key, had it been there.
-func covers(o *event.RecordOp, key string) bool {
-	if o.HasFrom && key < o.From || o.HasTo && key >= o.To {
-		return false
-	}
-	if o.Limit == 0 || int64(len(o.Rows)) < o.Limit {
-		return true
-	}
-	for _, r := range o.Rows {
-		if !o.Desc && key <= r.Key || o.Desc && key >= r.Key {
-			return true
-		}
-	}
-	return false
-}
-
-// versioned says whether o is about a version of a register or a counter.
-func versioned(o *event.RecordOp) bool {
-	switch o.Kind {
-	case event.Read:
-		return o.Flags&event.IsArray == 0 && (o.Data <= event.Register || o.Data == event.Counter)
-	case event.Write, event.Insert, event.Delete, event.CAS, event.Inc:
-		return true
-	}
-	return false
-}
-
-// tellsVersion says whether o says which version it is about, or replaced.
-func tellsVersion(o *event.RecordOp) bool {
-	return versioned(o) && (o.Version != "" || o.PrevVersion != "")
 }
 
 // named is a version of a key, by its text.
@@ -314,7 +283,7 @@ func replaced(t *event.Record, key string) (value string, nothing, ok bool) {
 	if version := replacedBy(t, key); version != "" {
 		return version, false, true
 	}
-	o, ok := externalRead(t, key)
+	o, ok := external.Read(t, key)
 	if !ok {
 		return "", false, false
 	}

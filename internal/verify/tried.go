@@ -8,6 +8,7 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
 
 // maxTried bounds the transactions of a witness when all their orders are tried. maxTriedSteps
@@ -253,7 +254,7 @@ func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 				r := slices.IndexFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k.key })
 				if r >= 0 {
 					see(view{op: at, cell: k.name, value: o.Rows[r].Value})
-				} else if covers(o, k.key) {
+				} else if external.Covers(o, k.key) {
 					see(view{op: at, cell: k.name})
 				}
 			}

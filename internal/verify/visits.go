@@ -6,46 +6,28 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/external"
 )
-
-// visited are the versions of the key that t found first and had last. The first is the version
-// that it read before it wrote, or else wrote. The last is the version that it left, or else
-// read. "" says that nothing was there; values are never empty.
-func visited(t *event.Record, key string) (first, last string, ok bool) {
-	read, found := externalRead(t, key)
-	write, wrote := finalWrite(t, key)
-	switch {
-	case found && read.Flags&event.NotFound == 0:
-		first = read.Value
-	case !found && wrote:
-		first = write.Value
-	}
-	last = first
-	if wrote {
-		last = write.Value
-	}
-	return first, last, found || wrote
-}
 
 // checkVisits: the version of the key that from left or read is the one that the first
 // transaction of e.Past had. The version that to left is the one that the second transaction
 // found. The second came later in its session or in time.
 func checkVisits(w *finding.Witness, from, to *event.Record, e *finding.Dependency) error {
-	write, ok := finalWrite(to, e.Key)
+	write, ok := external.FinalWrite(to, e.Key)
 	if !ok || write.Value != e.Value {
 		return fmt.Errorf("%s did not leave %s = %s", to.ID, e.Key, e.Value)
 	}
 	p := &e.Past[0]
 	a, b := &w.Txns[p.From], &w.Txns[p.To]
-	_, had, okA := visited(a, e.Key)
-	found, _, okB := visited(b, e.Key)
+	_, had, okA := external.Visited(a, e.Key)
+	found, _, okB := external.Visited(b, e.Key)
 	if !okA || !okB || a.Status == event.Aborted || b.Status == event.Aborted {
 		return fmt.Errorf("%s or %s did not visit %s", a.ID, b.ID, e.Key)
 	}
 	if found != e.Value || had == found {
 		return fmt.Errorf("%s found %s = %s, after %s", b.ID, e.Key, found, had)
 	}
-	first, last, ok := visited(from, e.Key)
+	first, last, ok := external.Visited(from, e.Key)
 	if e.Label&finding.RW == 0 {
 		first = last
 	}
@@ -72,7 +54,7 @@ func checkLater(w *finding.Witness, e *finding.Dependency) error {
 // checkVersionCycle: each step leads to a version of the key that does not come before, by
 // session, by time, or by two having the same one. The versions are not all one.
 func checkVersionCycle(w *finding.Witness) error {
-	_, at, _ := visited(&w.Txns[w.Edges[0].From], w.Key) // what the one at hand found or left
+	_, at, _ := external.Visited(&w.Txns[w.Edges[0].From], w.Key) // what the one at hand found or left
 	moved := false
 	for i := range w.Edges {
 		e := &w.Edges[i]
@@ -80,8 +62,8 @@ func checkVersionCycle(w *finding.Witness) error {
 			return fmt.Errorf("step %d ends at transaction %d, the next begins at %d", i, e.To, next.From)
 		}
 		a, b := &w.Txns[e.From], &w.Txns[e.To]
-		first, last, okA := visited(a, w.Key)
-		found, left, okB := visited(b, w.Key)
+		first, last, okA := external.Visited(a, w.Key)
+		found, left, okB := external.Visited(b, w.Key)
 		switch {
 		case !okA || !okB || a.Status == event.Aborted || b.Status == event.Aborted:
 			return fmt.Errorf("%s or %s did not visit %s", a.ID, b.ID, w.Key)
