@@ -76,6 +76,7 @@ func TestBasisOfLists(t *testing.T) {
 }
 
 func always(string, string) bool { return true }
+
 // TestApart: whether the reads of a list by two transactions have an element in common: not of
 // another key, not of one transaction, and not what others did to the list.
 func TestApart(t *testing.T) {
