@@ -33,7 +33,7 @@ var reaches = map[string]reach{
 	"G-single":           {[]Base{MonotonicAtomicView}, []Base{SnapshotIsolation}},
 	"G-nonadjacent-item": {[]Base{Prefix, RepeatableRead}, []Base{SnapshotIsolation, RepeatableRead}},
 	"G-nonadjacent":      {[]Base{Prefix}, []Base{SnapshotIsolation}},
-	"lost-update":        every(CursorStability),
+	"lost-update":        {[]Base{CursorStability}, []Base{SnapshotIsolation, RepeatableRead}}, // see updates
 	"G2-item":            every(RepeatableRead),
 	"G2":                 every(Serializable),
 }

@@ -15,7 +15,7 @@ func TestForbids(t *testing.T) {
 		{"strong-serializable", "G2-realtime", Ruled}, {"linearizable", "nonlinearizable", Ruled}, {"linearizable", "G0", Allowed},
 		{"repeatable-read", "G-nonadjacent-item", Ruled}, {"repeatable-read", "G-nonadjacent", Allowed}, {"repeatable-read", "G2-item", Ruled},
 		{"repeatable-read", "G2", Allowed}, {"repeatable-read", "internal", Partly}, {"cursor-stability", "internal", Allowed},
-		{"cursor-stability", "lost-update", Ruled}, {"cursor-stability", "G-single-item", Partly}, {"cursor-stability", "G2-item", Allowed},
+		{"cursor-stability", "lost-update", Partly}, {"repeatable-read", "lost-update", Ruled}, {"cursor-stability", "G-single-item", Partly}, {"cursor-stability", "G2-item", Allowed},
 		{"generalized-snapshot-isolation", "G0-realtime", Partly}, {"serializable", "horizon", Allowed},
 	} {
 		l, err := ParseLevel(x.level)

@@ -159,7 +159,7 @@ var elsewhere = map[string]string{
 	"oracle":    "its SERIALIZABLE is snapshot isolation: name the level snapshot-isolation",
 	"sqlserver": sqlServer, "mssql": sqlServer, "sql server": sqlServer,
 	"rds": managed, "aurora": managed, "cloudsql": managed,
-	"db2": "its repeatable read is serializable, and its cursor stability read-committed: name that level",
+	"db2": "its repeatable read is serializable, and its cursor stability is read-committed: name that level",
 }
 
 const sqlServer = "its SNAPSHOT is snapshot-isolation, its READ COMMITTED is read-committed, and its SERIALIZABLE is serializable: name that level"

@@ -252,6 +252,19 @@ func TestElleCases(t *testing.T) {
 // found are the types of the anomalies in the transactions, and the weakest of Elle's
 // models that these rule out.
 func found(t *testing.T, cfg window.Config, txns string) (types, not []string) {
+	names := map[string]bool{}
+	for _, f := range findingsOf(t, cfg, txns) {
+		names[f.Anomaly] = true
+		if other := standFor[f.Anomaly]; other != "" {
+			names[other] = true
+		}
+		not = append(not, f.ElleNot...)
+	}
+	return slices.Sorted(maps.Keys(names)), weakestModels(not)
+}
+
+// findingsOf are the findings in the transactions, without those that were withdrawn.
+func findingsOf(t *testing.T, cfg window.Config, txns string) map[string]finding.Finding {
 	b := &event.Batch{Partitions: []string{defaultPartition}}
 	var d event.Decoder
 	rs := records{map[string]int64{}}
@@ -273,16 +286,6 @@ func found(t *testing.T, cfg window.Config, txns string) (types, not []string) {
 	for _, f := range fs {
 		latest[f.ID] = f
 	}
-	names := map[string]bool{}
-	for _, f := range latest {
-		if f.State == finding.Withdrawn {
-			continue
-		}
-		names[f.Anomaly] = true
-		if other := standFor[f.Anomaly]; other != "" {
-			names[other] = true
-		}
-		not = append(not, f.ElleNot...)
-	}
-	return slices.Sorted(maps.Keys(names)), weakestModels(not)
+	maps.DeleteFunc(latest, func(_ string, f finding.Finding) bool { return f.State == finding.Withdrawn })
+	return latest
 }
