@@ -32,13 +32,9 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 		if kind == event.AnyKind && o.Flags&event.IsArray != 0 && x.kind != event.Register && x.kind != event.Set {
 			kind = event.List
 		}
-	case event.Write:
-		if kind == event.AnyKind {
-			kind = event.Register
-		}
 	case event.Append:
 		kind = event.List
-	case event.CAS, event.Insert, event.Delete:
+	case event.Write, event.CAS, event.Insert, event.Delete: // of the whole key, whatever kind the record names
 		kind = event.Register
 	case event.Add, event.Remove:
 		kind = event.Set

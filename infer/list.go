@@ -423,6 +423,9 @@ func (s *State) installList(c *touch, n uint32) {
 				s.suspectDuplicate(v, n, c.readOp) // once before its own end, and there
 			} else {
 				s.suspectFuture(v, n, c.readOp)
+				if !s.opt.Complete { // an attempt without a record appended it before
+					s.makeAmbiguous(v)
+				}
 			}
 		}
 		s.possibleWriter(v, n)

@@ -244,6 +244,12 @@ type reading struct {
 func (r *reading) op(at int32, o *event.RecordOp) bool {
 	h := r.h
 	switch o.Kind {
+	case event.Write, event.Insert, event.Delete, event.CAS:
+		if r.kinds[o.Key] != register {
+			return false // a list, a set or a counter as a whole
+		}
+	}
+	switch o.Kind {
 	case event.Write, event.Insert, event.Delete:
 		c := h.cellOf(o.Key, "", register)
 		w := write{cell: c}
