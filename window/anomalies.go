@@ -63,6 +63,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	if a.Kind == infer.Divergence {
 		w.Edges = divergenceEdges(&w)
 	}
+	name.Weakest = h.asking.promisedToAll(name.Weakest)
 	if h.linearizes() && name.Kind == finding.KindViolation {
 		name.RefuteLinear(a.Kind, &w)
 	}
@@ -96,6 +97,17 @@ func isList(w *finding.Witness) bool {
 // hasAppend says whether w is about a list.
 func hasAppend(w *finding.Witness) bool {
 	return slices.ContainsFunc(w.Txns[0].Ops, func(o event.RecordOp) bool { return o.Key == w.Key && o.Kind == event.Append })
+}
+
+// promisedToAll leaves out of weakest the levels that select readers, where transactions asked for
+// levels of their own: not all of a finding's transactions need be promised them. The last level
+// stays.
+func (a *asking) promisedToAll(weakest []isolation.Level) []isolation.Level {
+	selects := func(l isolation.Level) bool { return l.Underlying().Selects() }
+	if len(a.asked) == 0 || !slices.ContainsFunc(weakest, func(l isolation.Level) bool { return !selects(l) }) {
+		return weakest
+	}
+	return slices.DeleteFunc(slices.Clone(weakest), selects)
 }
 
 // askedLess says whether transaction n asked for a level that allows what these

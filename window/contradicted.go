@@ -97,21 +97,8 @@ func (s *reports) weigh(w *finding.Witness) isolation.Name {
 	if len(s.asking.asked) > 0 && slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return e.Label&infer.RW != 0 && s.allowsSkew(&w.Txns[e.From]) }) {
 		name.Weakest = slices.DeleteFunc(slices.Clone(name.Weakest), func(l isolation.Level) bool { return l.Special == isolation.GeneralizedSI })
 	}
-	name.Weakest = s.promisedTo(w, name.Weakest)
+	name.Weakest = s.asking.promisedToAll(name.Weakest)
 	return name
-}
-
-// promisedTo leaves out of weakest a level that selects readers, if a reader of w asked for less.
-// That reader was not promised the level.
-func (s *reports) promisedTo(w *finding.Witness, weakest []isolation.Level) []isolation.Level {
-	if len(s.asking.asked) == 0 || len(weakest) < 2 {
-		return weakest
-	}
-	return slices.DeleteFunc(slices.Clone(weakest), func(l isolation.Level) bool {
-		return l.Underlying().Selects() && slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
-			return e.Label&infer.RW != 0 && s.asking.baseAsked([]byte(w.Txns[e.From].Isolation)).Lacks(l.Underlying())
-		})
-	})
 }
 
 // allowsSkew says whether the transaction asked for less than snapshot isolation: in the

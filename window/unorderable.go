@@ -116,6 +116,7 @@ func (o *choices) cannotOrder(i int, c *constraints, core *solve.Core) bool {
 		o.Counters.Unverified++
 		return false
 	}
+	name.Weakest = o.asking.promisedToAll(name.Weakest)
 	w.Level = isolation.ChoiceLevel(&w, name.Weakest).String()
 	f.Finding.Certain = true
 	f.Finding.AtLeast = !core.Minimal

@@ -191,6 +191,9 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if short := m.reports.saturationShortfall(l); short != "" {
 		why = append(why, short)
 	}
+	if len(m.asking.asked) > 0 && l.Underlying().Selects() {
+		why = append(why, "transactions asked for levels of their own, among which this level is not decided")
+	}
 	why = append(why, m.choices.shortfalls(l)...)
 	if len(why) > 0 {
 		return Unknown, strings.Join(why, "; ")
