@@ -37,7 +37,7 @@ func ExampleHistory() {
 	//   snapshot-isolation  ok
 	//   serializable        VIOLATED
 	//
-	// VIOLATED  write skew (G2-item)  default  finding 42ebb60aadb6be034af696be revision 1
+	// VIOLATED  write skew (G2-item)  default  finding 42ebb60aadb6be03f82ea43b revision 1
 	//   bob-leaves and alice-leaves each changed what the other one had read: alice, bob.
 	//   Each transaction is right by itself, and together they may break a rule: a room booked twice, an account overdrawn.
 	//   Likely causes:

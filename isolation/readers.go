@@ -92,6 +92,22 @@ func seenOf(o *event.RecordOp, key string) *sight {
 	return nil
 }
 
+// InChain are the weakest of these levels where one that selects readers counts as the weakest level
+// with all readers that implies it. They name a finding: its id is the one of releases without
+// levels that select readers.
+func InChain(weakest []Level) []Level {
+	var chain []Level
+	for _, l := range weakest {
+		if l.Special == 0 {
+			l.Base = l.Base.argued()
+		}
+		if !l.Refuted(chain) {
+			chain = append(slices.DeleteFunc(chain, func(x Level) bool { return x.Implies(l) }), l)
+		}
+	}
+	return chain
+}
+
 // selected adds to the weakest levels that the cycle refutes. It adds a level that selects
 // readers, if that follows every anti-dependency of the cycle. f is the family that the cycle
 // needs. Where rows are told apart, a cycle says nothing of cursor stability: who deleted a

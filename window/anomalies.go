@@ -100,7 +100,7 @@ func hasAppend(w *finding.Witness) bool {
 }
 
 // promisedToAll leaves out of weakest the levels that select readers, where transactions asked for
-// levels of their own: not all of a finding's transactions need be promised them. The last level
+// levels of their own. Some of a finding's transactions may have asked for less. The last level
 // stays.
 func (a *asking) promisedToAll(weakest []isolation.Level) []isolation.Level {
 	selects := func(l isolation.Level) bool { return l.Underlying().Selects() }

@@ -27,7 +27,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
 		counter = w.Key
 	}
-	id := identified{members: isolation.Members(w), refutes: f.Finding.Refutes, about: counter}
+	id := identified{members: isolation.Members(w), refutes: isolation.LevelNames(isolation.InChain(name.Weakest)), about: counter}
 	if len(w.Edges) == 0 {
 		id.anomaly = f.Finding.Anomaly
 	}
@@ -38,6 +38,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 			h.show(old, f.shown)
 			h.reports.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
 		} else {
+			h.reports.refutesMore(old, f.weakest)
 			h.merge(old, f)
 		}
 		h.unshow(f)
@@ -72,6 +73,20 @@ func (h *finder) merge(old, f *openFinding) {
 	h.prove(old)
 	old.due, old.sooner = max(old.due, f.due), max(old.sooner, f.sooner)
 	old.solid = old.solid && f.solid
+}
+
+// refutesMore adds to f the levels that another witness of it refutes, and f does not.
+func (s *reports) refutesMore(f *openFinding, weakest []isolation.Level) {
+	more := slices.DeleteFunc(slices.Clone(weakest), func(l isolation.Level) bool { return l.Refuted(f.weakest) })
+	if len(more) == 0 || !slices.Equal(isolation.InChain(append(slices.Clone(f.weakest), more...)), isolation.InChain(f.weakest)) {
+		return // the witness stands in f's place, or says of the chain what f says
+	}
+	s.tally(f, -1)
+	f.weakest = append(slices.DeleteFunc(slices.Clone(f.weakest), func(l isolation.Level) bool { return l.Refuted(more) }), more...)
+	isolation.SetRefuted(&f.Finding, f.weakest, s.cfg.Expect)
+	f.Finding.Revision++
+	s.tally(f, +1)
+	s.emit(f)
 }
 
 // covers says whether each of these levels falls with those.

@@ -25,7 +25,7 @@ func watched() [][]isolation.Level {
 // watched. What takes its place under the id, a worse anomaly, is found where a level that
 // forbids it is watched: of what was found again that is at most one in 300.
 func TestRefutesOfLevels(t *testing.T) {
-	again, others := 0, 0
+	again, others, selecting := 0, 0, 0
 	for i := range seeds(t, 600) {
 		rng := rand.New(rand.NewPCG(uint64(i), 53))
 		h := oracle.Random(rng, oracle.Wide())
@@ -56,6 +56,10 @@ func TestRefutesOfLevels(t *testing.T) {
 					continue
 				}
 				again++
+				if !slices.Equal(before, f.Refutes) && slices.Equal(unselected(before), unselected(f.Refutes)) {
+					selecting++ // of two cycles of the members the one has updates only
+					continue
+				}
 				if !slices.Equal(before, f.Refutes) {
 					t.Errorf("seed %d: %s of %v refutes %v where %v are watched, elsewhere %v\n%s", i, f.Anomaly, f.Txns, f.Refutes, levels, before, h.Text())
 				}
@@ -66,6 +70,9 @@ func TestRefutesOfLevels(t *testing.T) {
 		t.Error("no finding was made twice")
 	}
 	t.Logf("%d findings were made again, %d with another anomaly that refutes something else", again, others)
+	if selecting*300 > again && again > 1000 {
+		t.Errorf("of %d findings that were made again %d name other levels that select readers: too many", again, selecting)
+	}
 	if others*300 > again && again > 1000 {
 		t.Errorf("of %d findings that were made again %d refute something else: too many", again, others)
 	}
