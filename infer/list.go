@@ -406,6 +406,9 @@ func (s *State) MisorderedList(v uint32) bool {
 // the appends.
 func (s *State) installList(c *touch, n uint32) {
 	if f := s.keys[c.key].flags; f&unsupported != 0 && f&deleted != 0 {
+		for i := c.firstOwn; i != 0; i = s.own[i-1].next {
+			s.possibleWriter(s.writes[s.own[i-1].write].version, n)
+		}
 		return // n itself deleted it, and no other edge is over it any more
 	}
 	if c.readVer != 0 {
