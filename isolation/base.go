@@ -54,11 +54,11 @@ type row struct {
 var bases = [...]row{
 	ReadUncommitted: {
 		name: "read-uncommitted", // write dependencies are acyclic (PL-1, Adya)
-		view: incremental.View{Dep: ww | other},
+		view: incremental.View{Dep: ww | other}, theory: dependencies,
 	},
 	ReadCommitted: {
 		name: "read-committed", implies: []Base{ReadUncommitted}, // and read dependencies with them (PL-2, Adya)
-		view: incremental.View{Dep: ww | other | wr | reread},
+		view: incremental.View{Dep: ww | other | wr | reread}, theory: dependencies,
 	},
 	MonotonicAtomicView: {
 		name: "monotonic-atomic-view", implies: []Base{ReadCommitted}, // dbcop, figure 2a
