@@ -35,6 +35,7 @@ func buildMonitor(t *testing.T) string {
 
 // monitor is the running program, with the webhook that it posts to.
 type monitor struct {
+	behind         time.Duration // how far its machine was behind the streams
 	name           string
 	lateness       time.Duration
 	maxTransaction time.Duration
