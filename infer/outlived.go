@@ -75,8 +75,8 @@ func follows(s *State, n, t uint32) bool {
 	return x.flags&y.flags&hasTimes != 0 && y.start > x.end+int64(s.opt.ClockDrift)
 }
 
-// afterUnseen says whether a read that does not begin as the frozen list does may come after a delete
-// that nobody saw: it is empty, or it begins with an append that came later than what froze.
+// afterUnseen says whether a read may come after a delete that nobody saw. It does not begin as the
+// frozen list does. It is empty, or begins with an append that came later than what froze.
 func afterUnseen(s *State, k uint32, elems []event.Elem) bool {
 	x, count := &s.keys[k], uint32(len(elems))
 	old := count < x.base || count == x.base && s.versions[x.initial].flags&overwritten != 0
