@@ -266,6 +266,9 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 	for i := range ops {
 		o := &ops[i]
 		told := false
+		if s.txns[n].state == aborted && saysNothing(s, s.inEpoch(b, t, o.KeyHash), o) {
+			continue
+		}
 		switch o.Kind {
 		case event.Range:
 			s.rangesOf(s.keyOf(b, t, o))

@@ -83,6 +83,30 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	return true
 }
 
+// saysNothing says whether o, of an aborted transaction, says nothing of its key. That is so where
+// o is of another kind than the key is, or nothing is inferred there. It took no effect, so nothing
+// falls by it. A delete does not tell what kind its key is of.
+func saysNothing(s *State, key event.Hash, o *event.Op) bool {
+	kind := event.AnyKind
+	if len(s.byKey.slots) > 0 {
+		k := s.lookupKey(key)
+		if kind = s.keys[k].kind; s.keys[k].flags&unsupported != 0 {
+			return true
+		}
+	}
+	switch o.Kind {
+	case event.Delete:
+		return kind != event.Register
+	case event.Write, event.CAS, event.Insert:
+		return kind > event.Register
+	case event.Append:
+		return kind != event.AnyKind && kind != event.List
+	case event.Add, event.Remove:
+		return kind != event.AnyKind && kind != event.Set
+	}
+	return false
+}
+
 // wroteAgain takes back conclusions that rest on the known writers of the value. An operation
 // without other conclusions may have installed it as well.
 func (s *State) wroteAgain(k uint32, h event.Hash) {

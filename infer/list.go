@@ -82,6 +82,11 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	}
 	c.flags |= hasRead
 	c.readLen, c.readHash.Lo, c.readOp = uint32(len(elems)), h, op
+	if afterUnseen(s, c.key, elems) {
+		s.countAbsent()
+		s.readOpen(OpenNothing)
+		return
+	}
 	c.readVer = s.show(c.key, elems, n, op)
 	if c.readVer != 0 {
 		s.addReader(n, c.readVer, op)
@@ -571,15 +576,4 @@ func (s *State) bridge(v uint32) {
 			s.edge(s.versions[p].writer, s.readers[r].txn, WR, p, 0)
 		}
 	}
-}
-
-// AppendedOnce says whether one transaction is known to have appended the element to the list, and
-// that it committed: no client tries that again.
-func AppendedOnce(s *State, key, epoch, element string) bool {
-	k := s.keyNamed(key, epoch)
-	if k == 0 || s.keys[k].kind != event.List {
-		return false
-	}
-	v := s.lookupVersion(k, event.HashText([]byte(element)))
-	return v != 0 && s.versions[v].writer != 0 && s.versions[v].flags&(ambiguous|baseline) == 0 && s.txns[s.versions[v].writer].flags&unknown == 0
 }

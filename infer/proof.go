@@ -56,6 +56,11 @@ func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, o
 	return dst, false
 }
 
+// WroteSome is a version that n wrote, 0 if no such version is in memory.
+func WroteSome(s *State, n uint32) uint32 {
+	return s.writes[s.txns[n].writes].version // of the void record for 0
+}
+
 // hasOneWriter says whether v has one possible writer, which is in memory.
 func (s *State) hasOneWriter(v uint32) bool {
 	x := &s.versions[v]

@@ -16,6 +16,7 @@ type Basis struct {
 	Lists    []string // lists whose elements are taken to name their appends
 	Absence  bool     // somewhere it counts that something was not there, or that nobody else wrote it
 	List     bool     // that nobody deleted a list counts: see lists.go
+	Missed   []Missed // what List is about. Where deletes go unseen, each has to be shown
 	once     func(key, element string) bool
 	Retry    bool // an element counts of whose append the outcome is unknown: it may have been tried again
 }
@@ -39,7 +40,9 @@ func BasisOf(w *finding.Witness, once func(key, element string) bool) Basis {
 		return b
 	case finding.IncompatibleOrder:
 		b.Absence = apart(w, func(string) bool { return true })
-		b.List = apart(w, func(e string) bool { return b.once(w.Key, e) })
+		if b.List = apart(w, func(e string) bool { return b.once(w.Key, e) }); b.List {
+			b.Missed = append(b.Missed, Missed{Key: w.Key})
+		}
 		return b
 	case finding.G1b:
 		b.read(w, w.Key, 0)
@@ -48,13 +51,19 @@ func BasisOf(w *finding.Witness, once func(key, element string) bool) Basis {
 	b.edges(w, w.Edges)
 	for i := range w.Choices {
 		c := &w.Choices[i]
-		b.List = b.List || listed(w, c.Key)
+		if listed(w, c.Key) {
+			b.List = true
+			b.Missed = append(b.Missed, Missed{Key: c.Key})
+		}
 		for _, n := range append([]int{c.A, c.B}, c.Writers...) {
 			b.read(w, c.Key, n)
 		}
 	}
 	if w.Key != "" && len(w.Edges) == 0 && len(w.Choices) == 0 {
-		b.List = b.List || listed(w, w.Key)
+		if listed(w, w.Key) {
+			b.List = true
+			b.missedBoth(w)
+		}
 		for n := range w.Txns {
 			b.read(w, w.Key, n)
 		}
@@ -68,7 +77,10 @@ func (b *Basis) edges(w *finding.Witness, edges []finding.Dependency) {
 		if e.Label&(finding.Process|finding.Realtime) != 0 || e.Key == "" {
 			continue
 		}
-		b.List = b.List || listed(w, e.Key) && b.restsOnNoDelete(w, e)
+		if listed(w, e.Key) && b.restsOnNoDelete(w, e) {
+			b.List = true
+			b.Missed = append(b.Missed, missedBy(w, e))
+		}
 		b.read(w, e.Key, e.To)
 		if e.Label&(finding.RW|finding.Saturated) != 0 {
 			b.read(w, e.Key, e.From)

@@ -34,6 +34,38 @@ func (b *Basis) restsOnNoDelete(w *finding.Witness, e *finding.Dependency) bool 
 	return false // who shows an element has seen its append
 }
 
+// Missed are elements that a transaction did not find in a list. It came before the append, unless
+// somebody deleted the list between. Nobody did if the records show one of the elements later, or
+// beside what the transaction had found (infer.Outlived). Without elements, nothing can show it.
+type Missed struct {
+	Txn      int // index into Witness.Txns
+	Key      string
+	Elements []string
+}
+
+// missedBy are the elements that the edge takes for appended later.
+func missedBy(w *finding.Witness, e *finding.Dependency) Missed {
+	switch {
+	case e.Label&finding.Saturated == 0:
+		return Missed{e.From, e.Key, []string{e.Value}}
+	case e.Shown >= 0:
+		return Missed{e.Shown, e.Key, appends(&w.Txns[e.From], e.Key)}
+	}
+	return Missed{Key: e.Key}
+}
+
+// missedBoth adds what two transactions of a lost update missed of each other.
+func (b *Basis) missedBoth(w *finding.Witness) {
+	if w.Anomaly != finding.Divergence || len(w.Txns) != 2 {
+		b.Missed = append(b.Missed, Missed{Key: w.Key})
+		return
+	}
+	x, y := &w.Txns[0], &w.Txns[1]
+	if !b.share(w.Key, found(x, w.Key), found(y, w.Key)) {
+		b.Missed = append(b.Missed, Missed{0, w.Key, appends(y, w.Key)}, Missed{1, w.Key, appends(x, w.Key)})
+	}
+}
+
 // found are the elements of others that t's first read of the list shows.
 func found(t *event.Record, key string) []string {
 	i := slices.IndexFunc(t.Ops, func(o event.RecordOp) bool {

@@ -36,6 +36,8 @@ func (m *Machine) apply() {
 		m.reports.cause = causeRepetition
 	case len(o.Replaced) > 0:
 		m.reports.cause = causeOutcome
+	case len(o.Ambiguous) > 0 && !m.late:
+		m.reports.cause = causeRepetition
 	}
 	m.takeBackEdges(o)
 	gone := slices.ContainsFunc(o.Gone, m.hasFrozen)
@@ -343,10 +345,13 @@ func (h *finder) kill(k infer.Kill) {
 	}
 }
 
-// spare takes the edge from findings that stand whoever deletes, and lets them stay.
+// spare takes the edge from findings that stand whoever deletes, and lets them stay. They rest on
+// its values still: an append may turn out to be a retry.
 func (h *finder) spare(id incremental.EdgeID) {
-	h.reports.open.forEach(uint32(h.graph.Edge(id).From), func(f *openFinding) {
-		if f.solid {
+	e := h.graph.Edge(id)
+	h.reports.open.forEach(uint32(e.From), func(f *openFinding) {
+		if f.solid && slices.Contains(f.edges, id) {
+			f.rests = h.infer.RestsOn(f.rests, infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0]})
 			f.edges = slices.DeleteFunc(f.edges, func(e incremental.EdgeID) bool { return e == id })
 		}
 	})

@@ -81,7 +81,7 @@ func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level iso
 		return nil
 	}
 	if n := h.unproven(all); n != 0 {
-		h.reports.note("outcome", doubt, h.clock.noted(n))
+		h.reports.noteUnproven(n)
 		return nil
 	}
 	h.publishCycle(c, steps, &w, all, name, id, level)

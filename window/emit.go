@@ -31,7 +31,7 @@ func (s *reports) emit(f *openFinding) {
 	if f.Finding.FoundAt == "" {
 		f.Finding.FoundAt = f.Finding.DetectedAt
 	}
-	s.emitWhenDue(&f.Finding, f.shares, f.due, f.sooner)
+	s.emitWhenDue(&f.Finding, f.shares, f.due, f.sooner, len(f.lacked) > 0)
 }
 
 // hand gives f out, with what it prints cut to its bounds. The machine goes on with the

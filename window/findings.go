@@ -12,7 +12,7 @@ import (
 // transactions that says as much takes it in.
 func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness) {
 	if n := h.unproven(f.members); n != 0 && name.Kind == finding.KindViolation {
-		h.reports.note("outcome", doubt, h.clock.noted(n))
+		h.reports.noteUnproven(n)
 		return
 	}
 	f.weakest, f.severity = name.Weakest, name.Severity
@@ -22,6 +22,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	name.Fill(&f.Finding, w, h.cfg.Expect)
 	f.shares = shares(w, f.Finding.Anomaly)
 	h.rest(f, w)
+	h.reports.boundUnshown(f)
 	isolation.SetHistory(&f.Finding, h.restingOn(f, w))
 	counter := ""
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
@@ -33,12 +34,15 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	}
 	f.Finding.ID = h.identity(&f.Finding, id)
 	if old := h.reports.open.of(f); old != nil {
-		if !old.upgraded && old.lessThan(f) {
+		surer := len(f.lacked) == 0 && len(old.lacked) > 0 && covers(f.weakest, old.weakest)
+		if !old.upgraded && (surer || old.lessThan(f) && (len(f.lacked) == 0 || len(old.lacked) > 0)) {
 			old.setAside, old.versions = append(old.setAside, f.setAside...), append(old.versions, f.versions...)
 			h.show(old, f.shown)
 			h.reports.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
 		} else {
-			h.reports.refutesMore(old, f.weakest)
+			if len(f.lacked) == 0 || len(old.lacked) > 0 {
+				h.reports.refutesMore(old, f.weakest)
+			}
 			h.merge(old, f)
 		}
 		h.unshow(f)
@@ -73,6 +77,9 @@ func (h *finder) merge(old, f *openFinding) {
 	h.prove(old)
 	old.due, old.sooner = max(old.due, f.due), max(old.sooner, f.sooner)
 	old.solid = old.solid && f.solid
+	if len(old.lacked) > 0 {
+		old.lacked = append(old.lacked, f.lacked...)
+	}
 }
 
 // refutesMore adds to f the levels that another witness of it refutes, and f does not.
@@ -166,6 +173,7 @@ func (h *finder) conclude(f *openFinding) {
 			}
 		}
 	}
+	h.reports.decideShown(f)
 	if f.Finding.State != finding.Final { // it is after the end of an input
 		f.Finding.State = finding.Final
 		h.reports.emit(f)

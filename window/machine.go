@@ -105,6 +105,7 @@ type Machine struct {
 	warm      [warmAhead]uint32
 	room      int64 // for edges: edgeBudget, less in tests
 	ambiguous int64 // counted before the record in work
+	late      bool  // the record in work ended before the watermark
 }
 
 // New returns the machine of a source that nothing is known of. Zero fields of
@@ -210,7 +211,7 @@ const warmAhead = 32
 // take takes in one transaction.
 func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	start, end := m.clock.time(t)
-	if end < m.clock.watermark {
+	if m.late = end < m.clock.watermark; m.late {
 		m.Counters.Late++
 	}
 	m.ambiguous = m.countedAmbiguous()
@@ -239,6 +240,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.clock.goOn(b, t, start)
 	}
 	m.apply()
+	m.late = false
 	m.finder.loseTrack()
 	m.reports.settleFaults()
 	if m.cfg.Rules.Rows {

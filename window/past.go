@@ -273,7 +273,7 @@ func (h *finder) missed(e *saturation.Edge, version uint32, id incremental.EdgeI
 		return true
 	}
 	if n := h.unproven(members); n != 0 {
-		h.reports.note("outcome", doubt, h.clock.noted(n))
+		h.reports.noteUnproven(n)
 		return true
 	}
 	f.members = members

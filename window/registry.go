@@ -32,7 +32,8 @@ type openFinding struct {
 	upgraded bool
 	waiting  bool // in registry.accusing
 	closed   bool
-	solid    bool // no delete of a list explains it: see waiting.go
+	lacked   []lacked // what has to be shown of it: see shown.go
+	solid    bool     // no delete of a list explains it: see waiting.go
 }
 
 // setAsideEdge is a set-aside edge. Its ends need not be members, so that it may be gone,

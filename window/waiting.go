@@ -22,8 +22,8 @@ import (
 //   - a transaction of unknown outcome that took effect, since its values were read. A
 //     retry may have written them: when the watermark has passed its readers by
 //     max-transaction
-//   - the order of a list, if an element of the pattern was appended twice: when the
-//     watermark has passed its last member
+//   - an element of a list that names its append, as observed: when the watermark has passed
+//     the last member. The record of a first attempt may come after the record of the second
 //   - an element whose append has an unknown outcome, since it may be appended again: as
 //     the next one. So is a list that may be deleted between (isolation/lists.go)
 //   - an absence: when the watermark has passed it by max-transaction. A transaction
@@ -37,6 +37,7 @@ type waitingFinding struct {
 	Due     int64           // it leaves when the watermark has passed this
 	Sooner  int64           // or when all closed sessions have gone on behind this; 0: it does not
 	First   bool            // nothing of it was handed out before
+	Unshown bool            `json:",omitempty"` // an unseen delete of a list may explain it: see shown.go
 	Shares  []uint64        `json:",omitempty"` // see faults.go
 }
 
@@ -71,6 +72,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 			f.Finding.Certain = false
 		}
 	}
+	o.restOnShown(f, w, &b)
 	f.solid = !b.Absence && !b.List && !b.Retry && (f.solid || !f.upgraded)
 	if o.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
 		return
@@ -87,20 +89,11 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
 		f.due = max(f.due, end+int64(c.ClockDrift))
 	}
-	switch {
-	case b.Absence:
+	shared := func(key string) bool { return o.infer.Shared(key, f.Finding.Epoch) }
+	if b.Absence || b.Retry || b.List || c.Observed && slices.ContainsFunc(b.Identity, shared) {
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
-	case b.Retry, b.List:
-		f.due = max(f.due, end+o.infer.Patience())
-		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
-	case c.Observed && slices.ContainsFunc(b.Lists, func(key string) bool { return o.infer.Shared(key, f.Finding.Epoch) }):
-		f.due = max(f.due, end) // elements of the pattern were appended again
-	case len(b.Identity) == 0 || !c.Observed:
-	case slices.ContainsFunc(b.Identity, func(key string) bool { return o.infer.Shared(key, f.Finding.Epoch) }):
-		f.due = max(f.due, end+o.infer.Patience())
-		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
-	default:
+	} else if c.Observed && len(b.Identity) > 0 || (c.Observed || c.ByVersion) && len(b.Lists) > 0 {
 		f.due = max(f.due, end)
 	}
 }
@@ -127,7 +120,7 @@ func appends(ops []event.RecordOp) bool {
 }
 
 // emitWhenDue hands out f, as it is by now, or lets it wait.
-func (s *reports) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner int64) {
+func (s *reports) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner int64, unshown bool) {
 	r := &s.waiting
 	at := -1
 	if len(r.list) > 0 {
@@ -146,13 +139,13 @@ func (s *reports) emitWhenDue(f *finding.Finding, edges []uint64, due, sooner in
 		s.leave(f, edges, false)
 	case at >= 0:
 		x := &r.list[at]
-		x.Finding, x.Due, x.Sooner, x.Shares = *f, max(x.Due, due), max(x.Sooner, sooner), edges
+		x.Finding, x.Due, x.Sooner, x.Shares, x.Unshown = *f, max(x.Due, due), max(x.Sooner, sooner), edges, unshown
 		r.earliest()
 		s.handWaiting(f)
-	case due < s.clock.watermark || due == 0 || s.closed || s.cfg.Unbounded || !f.Certain || f.State == finding.Withdrawn || f.State == finding.Final:
+	case !unshown && (due < s.clock.watermark || due == 0 || s.cfg.Unbounded) || s.closed || !f.Certain || f.State == finding.Withdrawn || f.State == finding.Final:
 		s.leave(f, edges, first)
 	default:
-		r.list = append(r.list, waitingFinding{*f, due, sooner, first || f.State == finding.Provisional && s.open.revisions[f.ID] > 0, edges})
+		r.list = append(r.list, waitingFinding{*f, due, sooner, first || f.State == finding.Provisional && s.open.revisions[f.ID] > 0, unshown, edges})
 		r.earliest()
 		s.handWaiting(f)
 	}
@@ -197,6 +190,10 @@ func (m *Machine) releaseDue() {
 			kept = append(kept, *w)
 			continue
 		}
+		if m.mustBeShown(w) {
+			kept = append(kept, *w)
+			continue
+		}
 		w.Finding.DetectedAt = m.clock.detectedAt()
 		m.reports.renewMarks(&w.Finding)
 		if told := w.Finding; told.State == finding.Final { // which by itself is not delivered
@@ -225,7 +222,7 @@ func (s *reports) refutedSurely(l isolation.Level) bool {
 		left[w] = n
 	}
 	for i := range s.waiting.list {
-		if levels, err := parseAll(s.waiting.list[i].Finding.Refutes); err == nil && s.waiting.list[i].First {
+		if levels, err := parseAll(s.waiting.list[i].Finding.Refutes); err == nil && s.waiting.list[i].First && s.waiting.list[i].Finding.Certain {
 			for _, w := range levels {
 				left[w]--
 			}

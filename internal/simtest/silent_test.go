@@ -315,9 +315,6 @@ func silentStream(t *testing.T, seed int) {
 		tries: !unique, // a value that is tried again is not unique
 	}
 	late := []time.Duration{0, time.Millisecond, 50 * time.Millisecond}[rng.IntN(3)]
-	if x.lists && x.unknown > 0 {
-		late = 0 // what an element shows is told at once: its first append has come before it is tried again
-	}
 	records := x.stream(rng, late)
 	if third {
 		records = records[quietTxns/3:]

@@ -1,0 +1,97 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Where deletes go unseen, somebody may have deleted a list whose elements a reader missed. Such
+// a finding waits until the records show that the elements were there afterwards
+// (infer.Outlived). Once a member leaves the window nothing can show it any more. The finding is
+// then told as uncertain.
+
+// lacked is an isolation.Missed of the transaction with this id.
+type lacked struct {
+	ID, Key  string
+	Elements []string `json:",omitempty"`
+}
+
+// maxUnshown bounds how many findings wait to be shown. The others are uncertain at once.
+const maxUnshown = 1024
+
+// restOnShown notes what has to be shown of f, whose basis is b.
+func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basis) {
+	f.lacked = nil
+	if c := &o.cfg.Contract; !b.List || !c.DeletesUnseen && !c.UnmonitoredWriters {
+		return
+	}
+	for _, x := range b.Missed {
+		f.lacked = append(f.lacked, lacked{w.Txns[x.Txn].ID, x.Key, x.Elements})
+	}
+	if o.isShown(f) {
+		f.lacked = nil
+		return
+	}
+	if !slices.Contains(f.Finding.RestsOn, "deletes=recorded") {
+		f.Finding.RestsOn = append(f.Finding.RestsOn, "unmonitored-writers=no", "deletes=recorded")
+	}
+	if o.closed {
+		f.Finding.Certain, f.lacked = false, nil
+	}
+}
+
+// boundUnshown makes f uncertain if too many wait to be shown.
+func (s *reports) boundUnshown(f *openFinding) {
+	if len(f.lacked) == 0 {
+		return
+	}
+	waiting := 0
+	for i := range s.waiting.list {
+		if s.waiting.list[i].Unshown {
+			waiting++
+		}
+	}
+	if waiting >= maxUnshown {
+		f.Finding.Certain, f.lacked = false, nil
+	}
+}
+
+// isShown says whether all that f's readers missed is known to be appended later.
+func (o *core) isShown(f *openFinding) bool {
+	return !slices.ContainsFunc(f.lacked, func(x lacked) bool {
+		n := o.infer.WithID(x.ID, f.Finding.Epoch)
+		return n == 0 || !slices.ContainsFunc(x.Elements, func(e string) bool {
+			return infer.Outlived(o.infer, n, x.Key, f.Finding.Epoch, e)
+		})
+	})
+}
+
+// mustBeShown says whether w, which is due otherwise, waits for that. It is looked at eight times in
+// each max-transaction.
+func (m *Machine) mustBeShown(w *waitingFinding) bool {
+	f := m.reports.open.ids[w.Finding.ID]
+	if !w.Unshown || !w.Finding.Certain || m.closed || f == nil || f.closed {
+		return false
+	}
+	if m.isShown(f) {
+		f.lacked, w.Unshown = nil, false
+		return false
+	}
+	w.Due, w.Sooner = m.clock.watermark+m.infer.Patience()/8, 0
+	return true
+}
+
+// decideShown makes f uncertain, which is about to be final, unless the records show what it needs.
+func (s *reports) decideShown(f *openFinding) {
+	if len(f.lacked) == 0 || !f.Finding.Certain {
+		return
+	}
+	if s.isShown(f) {
+		f.lacked = nil
+		return
+	}
+	s.makeUncertain(f)
+}
