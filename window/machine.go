@@ -94,6 +94,7 @@ type Machine struct {
 	choices      choices
 	linearizing  linearizing
 	sums         sums
+	timing       timing
 
 	// tried are the levels for which trying found an order, at the end of an input.
 	tried   []isolation.Level
@@ -249,6 +250,12 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if m.infer.Counters.Countable > 0 && n != 0 && !m.cfg.Unbounded && t.Status != event.Aborted {
 		m.sums.noteCounters(b, t, n, end)
 	}
+	if m.out.Again {
+		m.timing.again(n)
+	}
+	if n != 0 && t.Status != event.Aborted {
+		m.timing.note(n, t, start, end)
+	}
 	p := &m.clock.partitions[t.Pos.Partition]
 	if end <= p.Max && p.Seen && p.Quiet == m.clock.tick && p.Standing != Left && m.clock.looked && !m.untimed && m.graph.NumLive() <= m.cfg.LiveCap {
 		return // the watermark stays where it is: most records end before the latest one
@@ -307,6 +314,7 @@ func (m *Machine) Close(eff *Effects) {
 	}
 	m.linearizing.linearize()
 	m.sums.decideCounters()
+	m.timing.follow(math.MaxInt64)
 	m.sums.checkCounters()
 	m.orderBlind()
 	m.finder.finalise()

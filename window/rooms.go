@@ -181,4 +181,6 @@ func (m *Machine) furnish() {
 	l.core, l.reports, l.finder = o, s, h
 	n := &m.sums
 	n.core, n.clock, n.asking, n.levelChanges, n.reports, n.finder = o, k, a, t, s, h
+	g := &m.timing
+	g.core, g.clock, g.asking = o, k, a
 }

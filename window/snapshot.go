@@ -45,6 +45,7 @@ type head struct {
 	ManyMeanings bool    `json:",omitempty"`
 	Found        map[string][2]int64
 	Counting     *counting       `json:",omitempty"`
+	InTime       *narrated       `json:",omitempty"`
 	Sessions     *closedSessions `json:",omitempty"`
 	Faults       []*fault        `json:",omitempty"`
 	Lost         *Lost           // nil: of an earlier version
@@ -119,6 +120,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.sums.counting.Keys) > 0 {
 		h.Counting = &m.sums.counting
 	}
+	h.InTime = &m.timing.told
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
 	if len(m.reports.weaker.Totals) > 0 {
@@ -233,6 +235,7 @@ func (m *Machine) ReadState(state []byte) error {
 	if r.Err != nil {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}
+	m.timing.restore(h.InTime)
 	return m.sums.restore(&h)
 }
 

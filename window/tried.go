@@ -50,14 +50,19 @@ func (m *Machine) tryOrders() {
 	}
 	var h *trial.History
 	var txns []uint32
+	guess := guesses{core: &m.core}
 	for at := len(m.weakFirst) - 1; at >= 0; at-- {
 		l := m.views[m.weakFirst[at]]
 		if !m.mayTryAt(l) || !m.isOpen(l) {
 			continue
 		}
+		if found := guess.atLeast(l); found != (isolation.Level{}) {
+			m.tried = append(m.tried, found)
+			continue
+		}
 		if h == nil {
 			if h, txns = m.history(); h == nil {
-				return
+				continue
 			}
 		}
 		m.cfg.deciding(l)
@@ -87,7 +92,7 @@ func (m *Machine) isOpen(l isolation.Level) bool {
 
 // foundByTrial says whether an order was found at l, or at a level that implies it.
 func (m *Machine) foundByTrial(l isolation.Level) bool {
-	return slices.ContainsFunc(m.tried, func(t isolation.Level) bool { return t.Implies(l) })
+	return m.timing.stands(l) || slices.ContainsFunc(m.tried, func(t isolation.Level) bool { return t.Implies(l) })
 }
 
 // history is the history to explain, with its transactions. It is nil if it is not tried.
@@ -143,6 +148,9 @@ func (m *Machine) takeTrialsBack() {
 
 // hasNoOrder reports the core, and what is refuted by it: f's level and perhaps weaker ones.
 func (m *Machine) hasNoOrder(h *trial.History, core *trial.Core, txns []uint32, f *openFinding) {
+	if len(core.Txns) > verify.MaxTried {
+		return // nobody could follow it
+	}
 	w := finding.Witness{Anomaly: infer.NoOrder}
 	m.given(&w)
 	for _, i := range core.Txns {

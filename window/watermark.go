@@ -160,6 +160,7 @@ func (m *Machine) advance() {
 	if len(m.sums.counting.Waiting) > 0 {
 		m.sums.decideCounters()
 	}
+	m.timing.follow(m.clock.watermark - int64(m.cfg.MaxTxn))
 	if m.saturated.on {
 		m.finder.saturate()
 	}

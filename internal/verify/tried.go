@@ -11,9 +11,9 @@ import (
 	"github.com/isowatch/isowatch/internal/external"
 )
 
-// maxTried bounds the transactions of a witness when all their orders are tried. maxTriedSteps
+// MaxTried bounds the transactions of a witness when all their orders are tried. maxTriedSteps
 // bounds the steps of that.
-const maxTried, maxTriedSteps = 12, 2_000_000
+const MaxTried, maxTriedSteps = 12, 2_000_000
 
 // checkTried tries all orders of the witness's transactions. Some of the transactions need not
 // have taken effect. No order explains their reads at the level. It skips reads that are marked
@@ -21,8 +21,8 @@ const maxTried, maxTriedSteps = 12, 2_000_000
 func checkTried(w *finding.Witness) error { return checkTriedIn(w, maxTriedSteps) }
 
 func checkTriedIn(w *finding.Witness, steps int) error {
-	if len(w.Txns) < 1 || len(w.Txns) > maxTried {
-		return fmt.Errorf("%d transactions: all orders are tried of at most %d", len(w.Txns), maxTried)
+	if len(w.Txns) < 1 || len(w.Txns) > MaxTried {
+		return fmt.Errorf("%d transactions: all orders are tried of at most %d", len(w.Txns), MaxTried)
 	}
 	base, session, time, commits, err := baseOf(w.Level)
 	if err != nil {

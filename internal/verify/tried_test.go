@@ -176,7 +176,7 @@ func TestVerifyTriedRefuses(t *testing.T) {
 		{"an aborted transaction", func(w *finding.Witness) { w.Txns[0].Status = event.Aborted }, "T1 aborted"},
 		{"two epochs", func(w *finding.Witness) { w.Txns[1].Epoch = "e" }, "two histories"},
 		{"no transaction", func(w *finding.Witness) { w.Txns = nil }, "0 transactions"},
-		{"too many", func(w *finding.Witness) { w.Txns = make([]event.Record, maxTried+1) }, "13 transactions"},
+		{"too many", func(w *finding.Witness) { w.Txns = make([]event.Record, MaxTried+1) }, "13 transactions"},
 		{"an increment that is none", func(w *finding.Witness) { w.Txns[0].Ops[0].Value = "one" }, "not a number"},
 		{"a sum that is none", func(w *finding.Witness) { w.Txns[2].Ops[0].Value = "two" }, "there is an order"},
 		{"another source", func(w *finding.Witness) { w.Txns[1].Source = "other" }, "two histories"},

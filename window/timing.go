@@ -1,0 +1,213 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/trial"
+)
+
+// In a stream an order in time is followed from the first record on (trial.Follower), where the contract says
+// that all is told. While there is one, the strong level holds, with counters, sets and reads of
+// nothing. An instant is looked at when all transactions that had begun by then must have come.
+//
+// Other streams are spared the work. Their first transactions wait until some key needs it. If none does for
+// long, nothing can be followed later, since what the first ones did is gone.
+
+// maxDue bounds the transactions that wait to be followed, and maxIdle those that wait until some key needs
+// it. Their records are kept in memory.
+const maxDue, maxIdle = 1 << 17, 1 << 14
+
+// timing is the theory of orders in time.
+type timing struct {
+	*core
+	clock  *clock
+	asking *asking
+	told   narrated
+}
+
+// narrated is the memory of timing.
+type narrated struct {
+	Due       []upcoming // to begin, by Start, End and ID
+	Begun     []upcoming // to end, by Until and ID
+	Next      int64      // the next ID
+	Reached   int64      // all before it is followed
+	Longest   int64      // of a transaction, ns: so much later one of unknown outcome may take effect
+	Followers []*trial.Follower
+	Off       string // why nothing is followed any more
+}
+
+// upcoming is a transaction that waits for its start, or after it for its end.
+type upcoming struct {
+	Start, End, Until int64
+	ID                int64
+	Name              uint64 // infer.Info.ID
+	Txn               uint32
+}
+
+func byStart(a, b upcoming) int {
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.ID, b.ID))
+}
+
+func byUntil(a, b upcoming) int {
+	return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.End, b.End), cmp.Compare(a.ID, b.ID))
+}
+
+func insert(to []upcoming, x upcoming, compare func(a, b upcoming) int) []upcoming {
+	at := len(to)
+	for at > 0 && compare(to[at-1], x) > 0 {
+		at--
+	}
+	return slices.Insert(to, at, x)
+}
+
+// note takes n, which did not abort.
+func (g *timing) note(n uint32, t *event.Txn, start, end int64) {
+	x := &g.told
+	switch {
+	case x.Off != "" || g.cfg.Unbounded:
+		return
+	case !g.asking.allTold():
+		g.stop("the contract, or a record, leaves something open")
+		return
+	case t.Flags&event.HasTimes == 0:
+		g.stop("a transaction has no times")
+		return
+	case len(x.Due) >= maxDue:
+		g.stop("too many transactions within max-transaction")
+		return
+	case x.Next > 0 && start < x.Reached:
+		g.stop("a record came too late")
+		return
+	}
+	if x.Next == 0 {
+		x.Reached = math.MinInt64
+	}
+	g.infer.Keep(n)
+	x.Longest = max(x.Longest, min(end-start, int64(g.cfg.MaxTxn)))
+	until := trial.Until(end, t.Status == event.Unknown, int64(g.cfg.Contract.ClockDrift), x.Longest)
+	x.Due = insert(x.Due, upcoming{start, end, until, x.Next, g.infer.Info(n).ID, n}, byStart)
+	x.Next++
+}
+
+// again forgets the record that n's has replaced. 0 stands for no record.
+func (g *timing) again(n uint32) {
+	x := &g.told
+	if x.Off != "" || g.cfg.Unbounded {
+		return
+	}
+	at := -1
+	if n != 0 {
+		name := g.infer.Info(n).ID
+		at = slices.IndexFunc(x.Due, func(d upcoming) bool { return d.Name == name })
+	}
+	if at < 0 { // it has begun, or was an aborted one: then it is not here either way
+		g.stop("a record was replaced")
+		return
+	}
+	g.infer.LetGo(x.Due[at].Txn)
+	x.Due = slices.Delete(x.Due, at, at+1)
+}
+
+// stop ends it.
+func (g *timing) stop(why string) {
+	for _, d := range g.told.Due {
+		g.infer.LetGo(d.Txn)
+	}
+	g.told = narrated{Off: why}
+}
+
+// needed says whether there are reads that give no dependency.
+func (g *timing) needed() bool {
+	c := &g.infer.Counters
+	return c.Countable+c.Ambiguous+c.Repeated+c.Emptied > 0
+}
+
+// start begins to follow if some key needs it.
+func (g *timing) start() bool {
+	x := &g.told
+	if x.Off != "" || g.cfg.Unbounded || len(x.Due) == 0 {
+		return false
+	}
+	if g.needed() {
+		x.Followers = []*trial.Follower{
+			trial.NewFollower(trial.Base(isolation.Serializable)), trial.NewFollower(trial.Base(isolation.SnapshotIsolation)),
+		}
+		return true
+	}
+	if len(x.Due) > maxIdle {
+		g.stop("nothing needed it in the beginning")
+	}
+	return false
+}
+
+// follow looks at all instants before the time.
+func (g *timing) follow(before int64) {
+	x := &g.told
+	if x.Followers == nil && !g.start() {
+		return
+	}
+	for {
+		begins := len(x.Due) > 0 && x.Due[0].Start < before
+		ends := len(x.Begun) > 0 && x.Begun[0].Until < before
+		switch {
+		case !begins && !ends:
+			return
+		case begins && (!ends || x.Due[0].Start <= x.Begun[0].Until):
+			if !g.begin() {
+				return
+			}
+		default:
+			d := x.Begun[0]
+			x.Begun = x.Begun[1:]
+			x.Reached = max(x.Reached, d.Until)
+			for _, f := range x.Followers {
+				f.End(d.ID)
+			}
+		}
+	}
+}
+
+// begin begins the first that is due; false if nothing is followed any more.
+func (g *timing) begin() bool {
+	x := &g.told
+	d := x.Due[0]
+	x.Due = x.Due[1:]
+	x.Reached = max(x.Reached, d.Start)
+	r := g.record(d.Txn)
+	g.infer.LetGo(d.Txn)
+	x.Begun = insert(x.Begun, d, byUntil)
+	for _, f := range x.Followers {
+		f.Begin(d.ID, &r, d.Start, d.End)
+	}
+	if !slices.ContainsFunc(x.Followers, func(f *trial.Follower) bool { return f.Failed == "" }) {
+		g.stop(x.Followers[0].Failed)
+		return false
+	}
+	return true
+}
+
+// stands says whether an order in time shows the level so far.
+func (g *timing) stands(l isolation.Level) bool {
+	x := &g.told
+	if x.Off != "" || len(x.Followers) == 0 || !g.asking.allTold() {
+		return false
+	}
+	return slices.ContainsFunc(x.Followers, func(f *trial.Follower) bool {
+		return f.Met && f.Failed == "" && g.strongest(isolation.Base(f.Base), true).Implies(l)
+	})
+}
+
+// restore takes what was saved.
+func (g *timing) restore(x *narrated) {
+	if x == nil { // by an earlier version
+		x = &narrated{Off: "it was not followed from the beginning"}
+	}
+	g.told = *x
+	for _, f := range g.told.Followers {
+		f.Restored()
+	}
+}
