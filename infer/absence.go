@@ -179,7 +179,11 @@ func (s *State) decideWriter(d due) {
 	x := &s.versions[d.version]
 	a := Anomaly{A: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()}
 	retired := s.values.has(s.valueKey(d.version))
-	if x.writes != 0 && !retired { // all of them aborted
+	was, tried := false, false
+	if x.writes != 0 && !retired {
+		was, tried = wasThere(s, d)
+	}
+	if x.writes != 0 && !retired && !was { // all of them aborted
 		a.Kind, a.B = G1a, s.writes[x.writes].txn
 		for v := x.next; x.flags&placed != 0 && v != 0; v = s.versions[v].next {
 			if s.versions[v].writer != 0 {
@@ -217,6 +221,10 @@ func (s *State) decideWriter(d due) {
 		s.countRoots(x.key)
 		a.Certain = false
 	}
+	if was && x.flags&unattributed != 0 {
+		return // that is known
+	}
+	a.Certain = a.Certain && !tried
 	s.Counters.Unattributed++
 	s.mark(d.version, unattributed, 0)
 	if a.Certain && !s.values.forgot && !s.aborts.forgot {
