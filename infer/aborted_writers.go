@@ -38,8 +38,8 @@ func heldAnother(s *State, d due) bool {
 	return r.flags&hasTimes != 0 && s.signs.stood.held(x.key, heldBy(x.hash, false), r.start, s.opt.ClockDrift)
 }
 
-// readBeforeBegin says whether somebody had read v when w began, or may have and is gone. Whoever
-// showed a later element of a list showed v too.
+// readBeforeBegin says whether somebody had read v when w began, or may have and is gone. A read that
+// shows a later element of a list shows v too.
 func readBeforeBegin(s *State, v, w uint32) bool {
 	if s.versions[v].flags&(seen|lateReaders) != 0 {
 		return true

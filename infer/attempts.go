@@ -17,8 +17,9 @@ func attemptOpen(s *State, v, r uint32) bool {
 	return s.opt.Existing && s.mayBeBaseline(due{txn: r, version: v})
 }
 
-// appendedBefore says whether somebody had read the element v when n began, which appended it, and
-// the contract explains it, or n is known to try again. Whoever showed a later element showed v too. O(readers behind v).
+// appendedBefore says whether n appends the element v again. It is known to try again, or somebody had
+// read v when it began, and the contract explains that. A read of a later element shows v too. O(readers
+// behind v).
 func appendedBefore(s *State, v, n uint32) bool {
 	x := &s.versions[v]
 	if s.txns[n].flags&again != 0 && s.keys[x.key].flags&(versioned|repeats) == 0 {
@@ -127,4 +128,9 @@ func againOpen(s *State, v, w uint32) bool {
 func appendedEarly(s *State, v uint32) bool {
 	w := s.versions[v].writer
 	return w != 0 && s.txns[w].start <= s.baselineEnds
+}
+
+// mayTryAgain says whether the contract leaves that a first attempt of n has no record.
+func mayTryAgain(s *State, n uint32) bool {
+	return !s.opt.Complete || s.opt.Existing && s.txns[n].start <= s.baselineEnds
 }

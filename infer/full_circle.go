@@ -76,7 +76,7 @@ func (g *signs) comesBack(s *State, id uint32) bool {
 // root.
 func (g *signs) fromRoot(s *State, id uint32) {
 	emptied := s.keys[s.versions[s.writes[id].version].key].flags&deleted != 0
-	if !emptied {
+	if !emptied && s.opt.Complete && !s.opt.Existing {
 		g.replaced = slices.DeleteFunc(g.replaced, func(o uint32) bool { return g.heldAnother(s, o) })
 	}
 	since := int64(math.MaxInt64)
@@ -99,7 +99,7 @@ func (g *signs) fromRoot(s *State, id uint32) {
 // circle makes replaced versions ambiguous if they may have been replaced before root.
 func (g *signs) circle(s *State, root uint32) {
 	for _, o := range g.replaced {
-		if g.overlap(s, root, o) && !g.heldAnother(s, o) {
+		if g.overlap(s, root, o) && (s.writes[root].unread && mayTryAgain(s, s.writes[root].txn) || !g.heldAnother(s, o)) {
 			g.circled = append(g.circled, s.writes[o].pred)
 		}
 	}
