@@ -25,7 +25,7 @@ func appendedBefore(s *State, v, n uint32) bool {
 	if s.txns[n].flags&again != 0 && s.keys[x.key].flags&(versioned|repeats) == 0 {
 		return true
 	}
-	if s.keys[x.key].kind != event.List || x.flags&placed == 0 {
+	if s.opt.Complete && !s.opt.Existing || s.keys[x.key].kind != event.List || x.flags&placed == 0 {
 		return false
 	}
 	if x.flags&twofold != 0 && againOpen(s, v, n) {
@@ -69,7 +69,7 @@ func (g *signs) begin(s *State, n uint32) {
 // readTooEarly makes elements ambiguous that n's read shows, which ended at the element a: those whose
 // one writer began when n had ended. O(elements of the list in memory); O(1) if nobody known began then.
 func (g *signs) readTooEarly(s *State, a, n uint32) {
-	if t := &s.txns[n]; !s.opt.causal() && s.opt.Complete || t.flags&hasTimes != 0 && t.end > g.begun {
+	if t := &s.txns[n]; s.opt.Complete && !s.opt.Existing || t.flags&hasTimes != 0 && t.end >= g.begun {
 		return
 	}
 	for ; a != 0; a = s.versions[a].prev {

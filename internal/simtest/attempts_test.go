@@ -77,7 +77,7 @@ func (x attempts) draw(rng *rand.Rand) oracle.History {
 			t.arrives = end + rng.Int64N(int64(againLate-againDrift))
 			all = append(all, t)
 			start = end + rng.Int64N(ms) + int64(rng.IntN(2))*rng.Int64N(20*ms)
-			if free[s] = start; !again {
+			if free[s] = start; !again || rng.IntN(4) == 0 { // done, or given up
 				break
 			}
 			if rng.IntN(4) == 0 {
@@ -186,6 +186,69 @@ func TestAttempts(t *testing.T) {
 	}
 	t.Logf("%d findings waited and fell, %d were withdrawn, %d are not certain", waited, withdrawn, uncertain)
 	if waited == 0 || uncertain == 0 {
+		t.Error("not all of it was seen")
+	}
+}
+
+// TestRolledBack: a store that keeps its promise shows no aborted read, where what was rolled back had
+// been there before watching: a flag was set again, or an insert failed on a row.
+func TestRolledBack(t *testing.T) {
+	t.Parallel()
+	aborted, told := 0, 0
+	for i := range seeds(t, 3000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 149))
+		cfg := window.Config{Named: true, Levels: isolation.Watched(), Window: window.For(10 * time.Second), Lateness: window.For(againLate), MaxTxn: 20 * time.Millisecond}
+		cfg.Contract = window.Contract{Complete: true, Existing: true, Observed: i%2 == 0, ClockDrift: time.Duration(rng.IntN(2)) * againDrift}
+		dirty := i%4 > 1 // some read what was rolled back
+		rows := [2]int64{1, 2}
+		var h oracle.History
+		at, next := int64(epoch), int64(100)
+		for j := range 4 + rng.IntN(12) {
+			at += rng.Int64N(200 * ms)
+			k := rng.IntN(2)
+			x := workload.Txn{ID: fmt.Sprintf("T%d", j), Status: event.Committed, Start: at, End: at + 1 + rng.Int64N(20*ms)}
+			key := fmt.Sprintf("row/%d", k)
+			read := workload.Read(key, rows[k])
+			at = x.End + 1 // one after the other
+			next++
+			switch rng.IntN(6) {
+			case 0:
+				x.Ops = []workload.Op{read, workload.Write(key, next)}
+				rows[k] = next
+			case 1, 2:
+				was := rows[k]
+				if i%2 == 1 && !slices.ContainsFunc(h, func(t workload.Txn) bool {
+					return len(t.Ops) == 1 && t.Ops[0].Key == key && t.Ops[0].Kind == event.Read && t.Ops[0].Value == was && x.Start-t.End > int64(cfg.Contract.ClockDrift)
+				}) {
+					was = next // values are unique, as far as anybody had seen
+				}
+				x.Status, x.Ops = event.Aborted, []workload.Op{{Kind: []event.OpKind{event.Write, event.Insert}[rng.IntN(2)], Key: key, Value: was}}
+				if aborted++; dirty {
+					h = append(h, x)
+					x = workload.Txn{ID: x.ID + "d", Status: event.Committed, Start: x.Start, End: x.End, Ops: []workload.Op{workload.Read(key, next)}}
+					h[len(h)-1].Ops[0].Value = next
+				}
+			default:
+				x.Ops = []workload.Op{read}
+			}
+			h = append(h, x)
+		}
+		_, found, err := run(cfg, batchOf(t, h, identity(len(h))), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			switch {
+			case !f.Certain || f.Kind != finding.KindViolation:
+			case !dirty:
+				t.Fatalf("history %d: %s\n%s", i, lines([]finding.Finding{f}), h.Text())
+			case f.Anomaly == "G1a":
+				told++
+			}
+		}
+	}
+	t.Logf("%d were rolled back; %d aborted reads are told", aborted, told)
+	if aborted == 0 || told == 0 {
 		t.Error("not all of it was seen")
 	}
 }
