@@ -124,7 +124,7 @@ func (s *State) decide(d due) {
 		s.decideSeq(d.txn)
 	case shownTwice, stillShownTwice:
 		if x.possible == 1 {
-			s.accuse(d, DuplicateElements)
+			s.accuse(d, DuplicateElements, s.certain() && !attemptBefore(s, d))
 		} else if x.possible == 0 && d.kind == shownTwice && s.patience() > 0 {
 			s.askPatiently(d, stillShownTwice) // for its append to come at all
 		} else if x.possible == 0 {
@@ -132,7 +132,7 @@ func (s *State) decide(d due) {
 		}
 	case ownFuture:
 		if x.possible == 1 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
-			s.accuse(d, FutureRead)
+			s.accuse(d, FutureRead, s.certain())
 		}
 	case missingWriter, unheardWriter, writerAgain:
 		if x.possible > 0 || x.flags&baseline != 0 || x.flags&accused != 0 && d.kind != writerAgain {
@@ -150,13 +150,13 @@ func (s *State) decide(d due) {
 
 // accuse reports findings that rest on the version having one writer. It does not if another
 // writer may have left memory, or if the writer has aborted, which was told too late.
-func (s *State) accuse(d due, kind AnomalyKind) {
+func (s *State) accuse(d due, kind AnomalyKind, certain bool) {
 	if key := s.valueKey(d.version); s.values.has(key) || s.aborts.has(key) {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
 		return
 	}
 	s.versions[d.version].flags |= accusedOne
-	s.anomaly(Anomaly{Kind: kind, A: d.txn, B: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()})
+	s.anomaly(Anomaly{Kind: kind, A: d.txn, B: d.txn, Version: d.version, OpA: d.op, Certain: certain})
 }
 
 // patience is how long a writer may stay unheard of.
@@ -179,7 +179,11 @@ func (s *State) decideWriter(d due) {
 	x := &s.versions[d.version]
 	a := Anomaly{A: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()}
 	retired := s.values.has(s.valueKey(d.version))
-	if x.writes != 0 && !retired { // all of them aborted
+	was, tried := false, false
+	if x.writes != 0 && !retired {
+		was, tried = wasThere(s, d)
+	}
+	if x.writes != 0 && !retired && !was { // all of them aborted
 		a.Kind, a.B = G1a, s.writes[x.writes].txn
 		for v := x.next; x.flags&placed != 0 && v != 0; v = s.versions[v].next {
 			if s.versions[v].writer != 0 {
@@ -217,6 +221,10 @@ func (s *State) decideWriter(d due) {
 		s.countRoots(x.key)
 		a.Certain = false
 	}
+	if was && x.flags&unattributed != 0 {
+		return // that is known
+	}
+	a.Certain = a.Certain && !tried
 	s.Counters.Unattributed++
 	s.mark(d.version, unattributed, 0)
 	if a.Certain && !s.values.forgot && !s.aborts.forgot {
@@ -246,14 +254,18 @@ func (s *State) unwritten(v uint32) {
 
 // mayBeBaseline says whether the value can have been there before watching began. It was read
 // while transactions from before may have been ending, or it is the first such value of its
-// key. In a list, no known element comes before it.
+// key. In a list, no known element comes before it, or one that was appended while those from before
+// may have been ending.
 func (s *State) mayBeBaseline(d due) bool {
 	if s.txns[d.txn].start <= s.baselineEnds {
 		return true
 	}
 	x := &s.versions[d.version]
 	if s.keys[x.key].kind == event.List {
-		return s.knownBefore(x.prev) == 0 && s.keys[x.key].base == 0
+		if p := s.knownBefore(x.prev); p != 0 {
+			return appendedEarly(s, p)
+		}
+		return s.keys[x.key].flags&since == 0
 	}
 	return s.keys[x.key].flags&hasBaseline == 0
 }

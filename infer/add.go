@@ -108,6 +108,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		x.flags &^= hasTimes // they are not the client's, and order nothing in its session
 	}
 	s.byID.insert(id.Lo, n)
+	s.signs.begin(s, n)
 	s.enterSession(b, t, n)
 	if t.Status == event.Unknown {
 		s.hold(b, t)
@@ -308,7 +309,10 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		if s.txns[n].state == tentative {
 			s.possibleWriter(v, n)
 			s.writtenLate(v, n)
-			if s.keys[k].flags&versioned == 0 && triedBefore(s, n) {
+			if appendedBefore(s, v, n) {
+				triesAgain(s, n)
+			}
+			if s.keys[k].flags&versioned == 0 && triedBefore(s, n) || appendedBefore(s, v, n) {
 				s.makeAmbiguous(v)
 			}
 		} else {

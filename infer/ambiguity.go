@@ -190,7 +190,7 @@ func (s *State) disambiguate(v uint32) {
 		n := s.writes[id].txn
 		switch s.txns[n].state {
 		case tentative:
-			if s.glimpsedBy(v, n) || s.writes[id].unread || s.keys[x.key].flags&versioned == 0 && triedBefore(s, n) { // before it wrote it, or it may have been there
+			if s.glimpsedBy(v, n) || s.writes[id].unread || s.keys[x.key].flags&versioned == 0 && triedBefore(s, n) || appendedBefore(s, v, n) { // before it wrote it, or it may have been there
 				s.mark(v, ambiguous, 0)
 				return
 			}
@@ -200,6 +200,10 @@ func (s *State) disambiguate(v uint32) {
 			}
 			return
 		case counted:
+			if appendedBefore(s, v, n) {
+				s.mark(v, ambiguous, 0)
+				return
+			}
 			if s.keys[x.key].kind == event.List {
 				s.settleList(v, id, n, false)
 				return

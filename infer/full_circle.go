@@ -25,11 +25,12 @@ func (g *signs) fullCircle(s *State, id uint32) {
 	if !s.opt.causal() || s.keys[k].flags&(versioned|repeats) != 0 {
 		return
 	}
-	g.replaced = g.replaced[:0]
-	if w.blind && s.isDelete(w) && s.opt.blindIsAmbiguous() {
-		g.fromRoots(s, id)
-		return
+	if s.isDelete(w) && s.opt.blindIsAmbiguous() {
+		if g.fromRoots(s, id); w.blind {
+			return
+		}
 	}
+	g.replaced = g.replaced[:0]
 	if !w.blind {
 		g.replaced = append(g.replaced, id)
 	}
@@ -75,7 +76,7 @@ func (g *signs) comesBack(s *State, id uint32) bool {
 // root.
 func (g *signs) fromRoot(s *State, id uint32) {
 	emptied := s.keys[s.versions[s.writes[id].version].key].flags&deleted != 0
-	if !emptied {
+	if !emptied && s.opt.Complete && !s.opt.Existing {
 		g.replaced = slices.DeleteFunc(g.replaced, func(o uint32) bool { return g.heldAnother(s, o) })
 	}
 	since := int64(math.MaxInt64)
@@ -98,7 +99,7 @@ func (g *signs) fromRoot(s *State, id uint32) {
 // circle makes replaced versions ambiguous if they may have been replaced before root.
 func (g *signs) circle(s *State, root uint32) {
 	for _, o := range g.replaced {
-		if g.overlap(s, root, o) && !g.heldAnother(s, o) {
+		if g.overlap(s, root, o) && (s.writes[root].unread && mayTryAgain(s, s.writes[root].txn) || !g.heldAnother(s, o)) {
 			g.circled = append(g.circled, s.writes[o].pred)
 		}
 	}
@@ -109,25 +110,31 @@ func (g *signs) circle(s *State, root uint32) {
 const maxRoots = 64
 
 // emptied says whether somebody may have deleted the key before root, which had found nothing there.
-// O(maxRoots, and what was replaced).
+// It looks at deletes behind all roots: between what was replaced and a delete, a value may be in
+// doubt. O(maxVersionCycle, and what was replaced).
 func (g *signs) emptied(s *State, root uint32) bool {
 	deleted := func(o uint32) bool { return s.isDelete(&s.writes[o]) && g.overlap(s, root, o) }
 	if slices.ContainsFunc(g.replaced, deleted) {
 		return true
 	}
-	o := s.versions[s.keys[s.versions[s.writes[root].version].key].initial].over
-	for n := 0; o != 0 && n < maxRoots; o, n = s.writes[o].nextOver, n+1 {
-		if deleted(o) {
-			return true
+	behind := []uint32{s.keys[s.versions[s.writes[root].version].key].initial}
+	for i, n := 0, 0; i < len(behind); i++ {
+		for o := s.versions[behind[i]].over; o != 0 && n < maxVersionCycle; o, n = s.writes[o].nextOver, n+1 {
+			if deleted(o) {
+				return true
+			}
+			if v := s.writes[o].version; s.versions[v].over != 0 {
+				behind = append(behind, v)
+			}
 		}
 	}
 	return false
 }
 
-// fromRoots is fromRoot for the write record id, which deleted the row unread, and the roots that may
-// have found nothing for that. O(maxRoots, and what comes behind them).
+// fromRoots is fromRoot for the write record id, which deleted the row, and the roots that may have
+// found nothing for that. O(maxRoots, and what comes behind them).
 func (g *signs) fromRoots(s *State, id uint32) {
-	root := s.writes[id].nextOver
+	root := s.versions[s.keys[s.versions[s.writes[id].version].key].initial].over
 	for n := 0; root != 0 && n < maxRoots; root, n = s.writes[root].nextOver, n+1 {
 		if x := &s.writes[root]; x.absent && !x.unread && s.versions[x.version].over != 0 && g.overlap(s, root, id) {
 			g.replaced = g.replaced[:0]

@@ -224,6 +224,7 @@ func (s *State) extend(k uint32, elems []event.Elem, n, op uint32) {
 		v := s.internVersion(k, elems[i].Hash)
 		if s.versions[v].flags&placed != 0 {
 			s.suspectDuplicate(v, n, op)
+			shownAgain(s, v)
 			// A stand-in keeps the positions behind it right.
 			v = s.internVersion(k, standIn(elems[i].Hash, uint32(i+1)))
 			s.versions[v].flags |= baseline
@@ -420,6 +421,7 @@ func (s *State) installList(c *touch, n uint32) {
 		if c.flags&wrote != 0 && !s.sawOwn(c) {
 			s.divergeList(c.readVer, n)
 		}
+		s.signs.readTooEarly(s, c.readVer, n)
 		s.sawList(c.readVer, n, c.readOp)
 	}
 	again := false
@@ -431,12 +433,15 @@ func (s *State) installList(c *touch, n uint32) {
 				s.suspectDuplicate(v, n, c.readOp) // once before its own end, and there
 			} else {
 				s.suspectFuture(v, n, c.readOp)
-				if !s.opt.Complete { // an attempt without a record appended it before
-					s.makeAmbiguous(v)
+				if attemptOpen(s, v, n) { // an attempt without a record appended it before
+					triesAgain(s, n)
 				}
 			}
 		}
-		s.possibleWriter(v, n)
+		if s.possibleWriter(v, n); appendedBefore(s, v, n) {
+			triesAgain(s, n)
+			s.makeAmbiguous(v)
+		}
 		if s.versions[v].flags&ambiguous == 0 {
 			s.settleList(v, id, n, again)
 			again = again || s.versions[v].flags&inUnplaced != 0

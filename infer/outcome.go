@@ -6,11 +6,11 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// triedBefore says whether n, whose outcome is unknown, may try again what a transaction without a
-// record tried: that one ran before the first record. Then who reads n's values may have read
-// from the other one, and does not show that n took effect.
+// triedBefore says whether n, which did not commit as far as is known, may try again what a
+// transaction without a record tried: mayTryAgain. Then who reads n's values may have read from the
+// other one, and does not show that n took effect.
 func triedBefore(s *State, n uint32) bool {
-	return s.opt.Existing && s.opt.Observed && s.txns[n].start <= s.baselineEnds
+	return s.opt.Observed && mayTryAgain(s, n)
 }
 
 // promoteNow counts an unknown transaction that was observed, with all its

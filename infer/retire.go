@@ -337,6 +337,9 @@ func (s *State) freeze(k uint32) {
 			continue
 		}
 		x.base, x.basePrefix = s.versions[f].index, s.versions[f].prefix
+		if y := &s.versions[f]; y.flags&baseline == 0 && !appendedEarly(s, f) {
+			x.flags |= since
+		}
 		s.values.add(s.valueKey(f))
 		s.freeVersionNow(f)
 	}

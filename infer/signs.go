@@ -40,6 +40,7 @@ type signs struct {
 	glimpses             glimpses     // see glimpse.go
 	stood                stood
 	endRetired           int64 // greatest end of what has retired
+	begun                int64 // latest begin: see attempts.go
 	told                 bool  // some pattern's sign is not told yet
 }
 
@@ -338,7 +339,8 @@ func (s *State) appendSigns(dst []byte) []byte {
 	dst = flat.Append(dst, "twoVersions", s.signs.twoVersions)
 	dst = s.signs.glimpses.appendState(dst)
 	dst = flat.Append(dst, "stood", s.signs.stood)
-	return flat.AppendValue(dst, "endRetired", &s.signs.endRetired)
+	dst = flat.AppendValue(dst, "endRetired", &s.signs.endRetired)
+	return flat.AppendValue(dst, "begun", &s.signs.begun)
 }
 
 func (s *State) readSigns(r *flat.Reader) {
@@ -355,6 +357,7 @@ func (s *State) readSigns(r *flat.Reader) {
 		s.signs.twoVersions = nil
 	}
 	flat.ReadValue(r, "endRetired", &s.signs.endRetired)
+	flat.ReadValue(r, "begun", &s.signs.begun)
 }
 
 // repeatsSince mutes k, which came back with these versions, if the values of its pattern

@@ -31,6 +31,7 @@ const (
 	stored    // a record of it is on disk: see spill.go
 	adrift    // neither seq nor its own times tell its place in its session
 	overruled // another record of it came too late: see Add
+	again     // it tries again what one without a record did: see attempts.go
 )
 
 // txn is a transaction in the slab, 128 bytes: two cache lines. Work on other transactions
@@ -85,6 +86,9 @@ const (
 // loose is for counters without a recorded delete: the increments have no known order; counted.
 const loose = rowsApart
 
+// since is for lists: a frozen element was appended since those from before watching have ended.
+const since = plainBefore
+
 // key is the state of a key, 80 bytes; the fields that registers need come first. Numbers are
 // reused.
 type key struct {
@@ -128,6 +132,7 @@ const (
 	tombstone           // a delete left it
 	nothing             // what deletes leave in an emptied key
 	unrecorded          // no known transaction wrote it that counts, and one without a record may have: it names no version
+	twofold             // of a list: a read showed it twice
 )
 
 // version is one value of a key, 88 bytes, what registers need first.

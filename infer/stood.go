@@ -120,6 +120,9 @@ func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
 	if id == 0 || !s.writes[id].unread || s.writes[id].intermediate {
 		return false
 	}
+	if replaced && mayTryAgain(s, writer) {
+		return true // what a first attempt left there
+	}
 	y := &s.versions[v]
 	return !timed || !x.held(y.key, heldBy(y.hash, false), r.start, s.opt.ClockDrift)
 }

@@ -1,0 +1,136 @@
+package infer
+
+import "github.com/isowatch/isowatch/event"
+
+// Clients try again what was refused or got no answer. The second attempt appends the same element.
+// Where the first one has no record, the element seems to have one writer, and may have been in the
+// list before that began. The contract leaves this open under a partial capture, and where watching
+// began midway (docs/semantics.md, section 2). Cause precedes effect: who was over when the append
+// began did not read it. Then the element names no append.
+
+// attemptOpen says whether the contract leaves that r, or whoever ran before, read the element v of an
+// append without a record.
+func attemptOpen(s *State, v, r uint32) bool {
+	if !s.opt.Complete {
+		return true
+	}
+	return s.opt.Existing && s.mayBeBaseline(due{txn: r, version: v})
+}
+
+// appendedBefore says whether n appends the element v again. It is known to try again, or somebody had
+// read v when it began, and the contract explains that. A read of a later element shows v too. O(readers
+// behind v).
+func appendedBefore(s *State, v, n uint32) bool {
+	x := &s.versions[v]
+	if s.txns[n].flags&again != 0 && s.keys[x.key].flags&(versioned|repeats) == 0 {
+		return true
+	}
+	if s.opt.Complete && !s.opt.Existing || s.keys[x.key].kind != event.List || x.flags&placed == 0 {
+		return false
+	}
+	if x.flags&twofold != 0 && againOpen(s, v, n) {
+		return true
+	}
+	if w := x.witness; w != 0 && beganBehind(s, n, w) && attemptOpen(s, v, w) {
+		return true
+	}
+	for u := v; u != 0; u = s.versions[u].next {
+		for r := s.versions[u].readers; r != 0; r = s.olderReader(r) {
+			if t := s.readers[r].txn; beganBehind(s, n, t) && attemptOpen(s, v, t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// triesAgain takes in that n tries again what one without a record did: what it wrote names no
+// writer. O(writes of n).
+func triesAgain(s *State, n uint32) {
+	if s.txns[n].flags&again != 0 {
+		return
+	}
+	s.txns[n].flags |= again
+	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
+		v := s.writes[id].version
+		if k := &s.keys[s.versions[v].key]; k.kind == event.List || s.opt.Observed && k.kind <= event.Register && k.flags&(versioned|repeats) == 0 {
+			s.makeAmbiguous(v)
+		}
+	}
+}
+
+// begin takes in when n began.
+func (g *signs) begin(s *State, n uint32) {
+	if t := &s.txns[n]; t.flags&hasTimes != 0 {
+		g.begun = max(g.begun, t.start)
+	}
+}
+
+// readTooEarly makes elements ambiguous that n's read shows, which ended at the element a: those whose
+// one writer began when n had ended. O(elements of the list in memory); O(1) if nobody known began then.
+func (g *signs) readTooEarly(s *State, a, n uint32) {
+	if t := &s.txns[n]; s.opt.Complete && !s.opt.Existing || t.flags&hasTimes != 0 && t.end >= g.begun {
+		return
+	}
+	for ; a != 0; a = s.versions[a].prev {
+		x := &s.versions[a]
+		if x.possible != 1 || x.flags&ambiguous != 0 {
+			continue
+		}
+		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+			if w := s.writes[id].txn; s.txns[w].state != aborted && beganBehind(s, w, n) && attemptOpen(s, a, n) {
+				triesAgain(s, w)
+				break
+			}
+		}
+	}
+}
+
+// attemptBefore is about an element that d's reader shows twice, and that has one append. It says
+// whether another one, whose element was there before watching, may be from a first attempt.
+func attemptBefore(s *State, d due) bool {
+	if !s.opt.Existing {
+		return false
+	}
+	for id := s.versions[d.version].writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := &s.txns[s.writes[id].txn]; w.state != aborted && w.start <= s.baselineEnds {
+			return true
+		}
+	}
+	return s.mayBeBaseline(d)
+}
+
+// shownAgain takes in that a read shows the element v again. If one append of it is known, and the
+// contract leaves another one, that tries again.
+func shownAgain(s *State, v uint32) {
+	x := &s.versions[v]
+	x.flags |= twofold
+	if x.possible != 1 || x.flags&ambiguous != 0 {
+		return
+	}
+	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
+		if w := s.writes[id].txn; s.txns[w].state != aborted && againOpen(s, v, w) {
+			triesAgain(s, w)
+			return
+		}
+	}
+}
+
+// againOpen says whether the contract leaves that an append without a record put the element v into the
+// list too, beside w's.
+func againOpen(s *State, v, w uint32) bool {
+	x := &s.versions[v]
+	return attemptOpen(s, v, w) || s.txns[x.witness].start <= s.baselineEnds && attemptOpen(s, v, x.witness)
+}
+
+// appendedEarly says whether the known writer of v began while transactions from before watching may have been
+// ending.
+func appendedEarly(s *State, v uint32) bool {
+	w := s.versions[v].writer
+	return w != 0 && s.txns[w].start <= s.baselineEnds
+}
+
+// mayTryAgain says whether the contract leaves that a first attempt of n has no record.
+func mayTryAgain(s *State, n uint32) bool {
+	return !s.opt.Complete || s.opt.Existing && s.txns[n].start <= s.baselineEnds
+}
