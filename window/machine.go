@@ -317,6 +317,15 @@ func (m *Machine) Close(eff *Effects) {
 	m.reports.panes.closeAll(m)
 }
 
+// Pausable says whether Pause has something to tell.
+func (m *Machine) Pausable() bool { return m.reports.weaker.Untold > 0 }
+
+// Pause is for the end of the service, and not of its input: what is told once a minute is told now.
+func (m *Machine) Pause(eff *Effects) {
+	m.effects = eff
+	m.reports.pauseWeaker()
+}
+
 // reopen begins a new input after Close. The watermark is where the records of the earlier
 // input had brought it. The new input does not have the earlier partitions. Decisions stay
 // until a record speaks against them.
