@@ -43,6 +43,9 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 		name = isolation.NameDivergence(&w)
 		if !hasAppend(&w) {
 			h.Counters.Diverged++
+			if h.infer.NamedOnly(a.Version, a.A) || h.infer.NamedOnly(a.Version, a.B) {
+				h.Counters.NamedApart++
+			}
 		}
 		if h.asking.askedLess(a.A, name.Weakest) || h.asking.askedLess(a.B, name.Weakest) {
 			if !hasAppend(&w) {
