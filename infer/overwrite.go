@@ -21,7 +21,7 @@ func (s *State) settleRegister(v, n uint32) {
 			label = Reread
 		}
 		if s.readers[r].how == perhaps { // before another one that was taken for the writer
-			s.readers[r].how = surely
+			s.reads.saw(s, r, surely)
 		}
 		s.signs.stood.readFrom(s, v, t, label)
 		s.intermediateRead(v, t, s.readers[r].op)

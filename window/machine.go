@@ -31,8 +31,8 @@ type Counters struct {
 	// Diverged counts lost updates of registers: levels that allow them are left with keys
 	// without a known order.
 	Diverged int64 `json:"diverged"`
-	// NamedApart counts the lost updates of Diverged in which a transaction had read another version
-	// than it says that it replaced. No order is looked for in which that one was in place.
+	// NamedApart counts those lost updates of counters in which a transaction had read another
+	// version than it says that it replaced. No order is looked for in which that one was in place.
 	NamedApart int64 `json:"named_apart,omitempty"`
 	// Tolerated counts lost updates that one of the two asked for: no level knows the order of
 	// their writers then.
