@@ -148,7 +148,9 @@ func (s *State) replaced(k uint32) {
 	}
 	switch x.kind {
 	case event.List:
+		defer s.reads.settle(s, x.initial)
 		void = func(v uint32) {
+			s.reads.settle(s, v)
 			s.kill(v, s.versions[v].writer, WW|WR|RW)
 			s.out.Kills[len(s.out.Kills)-1].Deleted = true
 			s.out.Parted = append(s.out.Parted, s.valueKey(v))

@@ -75,7 +75,6 @@ func (s *State) empty(k uint32) {
 	for r := x.readers; r != 0; {
 		older := s.olderReader(r)
 		s.readers[r].overwrote = false
-		s.reads.Open[s.openBy(v)]++
 		r = older
 	}
 	s.moveReaders(initial, v)
@@ -97,7 +96,12 @@ func (s *State) moveReaders(u, v uint32) {
 	if x.readers == 0 {
 		return
 	}
+	if y.readers == 0 {
+		y.open = s.openBy(v)
+	}
 	for r := x.readers; ; r = s.readers[r].older {
+		s.reads.Open[s.readers[r].why(x.open)]--
+		s.reads.Open[s.readers[r].why(y.open)]++
 		s.readers[r].version = v
 		if r == x.oldest {
 			break

@@ -201,7 +201,7 @@ func (s *State) shownBy(a uint32) uint32 {
 
 // sawOrdered gives the edge of n's read of v to the writer of the next known version.
 func (s *State) sawOrdered(v, n uint32) {
-	if s.namedOnly(v, n) {
+	if s.NamedOnly(v, n) {
 		return
 	}
 	if s.opt.partly() {

@@ -68,13 +68,14 @@ func (s *State) demoteNow(n uint32) {
 // its operations.
 func (s *State) uncount(n uint32) {
 	s.dropScans(n)
+	s.reads.forget(&s.txns[n])
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		s.unsettle(s.writes[id].version, n)
 	}
 	for id := s.txns[n].reads; id != 0; {
 		next, v := s.readers[id].nextOfTxn, s.readers[id].version
 		s.reads.Total--
-		s.reads.Open[s.openBy(v)]--
+		s.reads.Open[s.readers[id].why(s.versions[v].open)]--
 		s.dropReader(id)
 		if s.versions[v].flags&accused != 0 { // perhaps by n
 			s.unaccused = append(s.unaccused, v)

@@ -21,7 +21,7 @@ func (s *State) settleRegister(v, n uint32) {
 			label = Reread
 		}
 		if s.readers[r].how == perhaps { // before another one that was taken for the writer
-			s.readers[r].how = surely
+			s.reads.saw(s, r, surely)
 		}
 		s.signs.stood.readFrom(s, v, t, label)
 		s.intermediateRead(v, t, s.readers[r].op)
@@ -37,15 +37,15 @@ func (s *State) settleRegister(v, n uint32) {
 // replacing is the label of the edge to t, which replaced v, from v's writer: t need not have
 // read v.
 func (s *State) replacing(v, t uint32) Label {
-	if s.namedOnly(v, t) {
+	if s.NamedOnly(v, t) {
 		return WW
 	}
 	return WR | WW
 }
 
-// namedOnly says whether t, which replaced v, names it by prev_version only, and read another
+// NamedOnly says whether t, which replaced v, names it by prev_version only, and read another
 // version of the key.
-func (s *State) namedOnly(v, t uint32) bool {
+func (s *State) NamedOnly(v, t uint32) bool {
 	k := s.versions[v].key
 	if s.keys[k].flags&versioned == 0 {
 		return false
@@ -205,7 +205,7 @@ func (s *State) diverge(id, other uint32) {
 // missed gives the anti-dependency of w, which replaced what x did, on x: its transaction read
 // that version, unless it had read another one.
 func (s *State) missed(w, x *write) {
-	if !s.namedOnly(w.pred, w.txn) {
+	if !s.NamedOnly(w.pred, w.txn) {
 		s.edge(w.txn, x.txn, RW, x.version, 0)
 	}
 }

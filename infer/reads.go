@@ -1,6 +1,11 @@
 package infer
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // Every read of a transaction that counts is counted. Reads of an unknown version are also
 // counted by cause. While a read is in memory, it may go from one cause to another, or to none,
@@ -19,6 +24,9 @@ const (
 	OpenUnattributed          // no record wrote what it saw, and one should have
 	OpenNameless              // versions of the key are told by their texts, and it has none
 	OpenCounter               // of a counter: which increments it saw is not known
+	OpenOne                   // one transaction wrote what it saw, and need not be whom it read from
+	OpenMeanwhile             // so it is of this reader alone, which ran beside the writer: see stood.go
+	OpenDeleted               // of a list, which somebody deleted as a whole
 	openCauses
 )
 
@@ -33,16 +41,76 @@ type Reads struct {
 // Reads says how many were taken in, and how many are open.
 func (s *State) Reads() Reads { return s.reads }
 
-// readOpen counts a read that names no version.
+// readOpen counts a read that names no version, by the transaction in work. One of unknown outcome may
+// not count again: see forget.
 func (s *State) readOpen(why OpenRead) {
 	s.reads.Total++
 	s.reads.Open[why]++
+	if x := &s.txns[s.working]; x.flags&unknown != 0 && x.unnamed[why-1] < math.MaxUint8 {
+		x.unnamed[why-1]++
+	}
+}
+
+// forget takes out the reads of x that name no version.
+func (r *Reads) forget(x *txn) {
+	for i, n := range x.unnamed {
+		r.Total -= int64(n)
+		r.Open[i+1] -= int64(n)
+	}
+	x.unnamed = [8]uint8{}
+}
+
+// why is why a read is open, where its version is open for this cause.
+func (x *reader) why(version OpenRead) OpenRead {
+	if version == Decided && x.how == perhaps {
+		return OpenMeanwhile
+	}
+	return version
+}
+
+// settle lets the readers of v count by what is known of v now. O(readers), where that is another
+// cause. A cause that changed with the key is noticed with the next reader.
+func (r *Reads) settle(s *State, v uint32) {
+	x := &s.versions[v]
+	if x.readers == 0 {
+		x.open = Decided
+		return
+	}
+	was, now := x.open, s.openBy(v)
+	if x.open = now; was == now {
+		return
+	}
+	for id := x.readers; id != 0; id = s.olderReader(id) {
+		r.Open[s.readers[id].why(was)]--
+		r.Open[s.readers[id].why(now)]++
+	}
+}
+
+// restore is for the state of a release that did not keep the causes with the versions.
+func (r *Reads) restore(s *State) {
+	for v := range s.versions {
+		if x := &s.versions[v]; x.readers != 0 && x.open == Decided {
+			x.open = s.openBy(uint32(v))
+		}
+	}
+}
+
+// saw notes how the reader id saw its version.
+func (r *Reads) saw(s *State, id uint32, how howRead) {
+	x := &s.readers[id]
+	open := s.versions[x.version].open
+	r.Open[x.why(open)]--
+	x.how = how
+	r.Open[x.why(open)]++
 }
 
 // openBy is why reads of v are open.
 func (s *State) openBy(v uint32) OpenRead {
 	x := &s.versions[v]
+	const gone = unsupported | deleted
 	switch {
+	case s.keys[x.key].kind == event.List && s.keys[x.key].flags&gone == gone:
+		return OpenDeleted
 	case x.flags&(ambiguous|unattributed|unrecorded) == 0:
 		return Decided
 	case x.flags&(ambiguous|initialVersion) == ambiguous|initialVersion:
@@ -51,6 +119,8 @@ func (s *State) openBy(v uint32) OpenRead {
 		return OpenRepeating
 	case x.flags&ambiguous != 0 && s.searchable(v):
 		return OpenSearched
+	case x.flags&ambiguous != 0 && s.keys[x.key].kind == event.Register && x.possible == 1 && !s.values.has(s.valueKey(v)):
+		return OpenOne
 	case x.flags&ambiguous != 0:
 		return OpenSeveral
 	case x.flags&unattributed != 0:
@@ -59,43 +129,36 @@ func (s *State) openBy(v uint32) OpenRead {
 	return OpenUnrecorded
 }
 
-// mark gives v these flags and takes those, and its readers with it. O(readers), where that
-// changes something.
+// mark gives v these flags and takes those, and its readers with it.
 func (s *State) mark(v uint32, gain, lose versionFlags) {
 	x := &s.versions[v]
-	if x.readers == 0 {
-		x.flags = x.flags&^lose | gain
-		return
-	}
-	was := s.openBy(v)
 	x.flags = x.flags&^lose | gain
-	now := s.openBy(v)
-	if was == now {
-		return
-	}
-	for r := x.readers; r != 0; r = s.olderReader(r) {
-		s.reads.Open[was]--
-		s.reads.Open[now]++
-	}
+	s.reads.settle(s, v)
 }
 
-// checkReads says whether as many reads are counted as open as are so in memory.
+// checkReads says whether reads in memory are counted by what is known of their versions.
 func (s *State) checkReads() error {
-	live := int64(0)
+	var live [openCauses]int64
 	for v := range s.versions {
-		if s.versions[v].key == 0 {
+		x := &s.versions[v]
+		if x.key == 0 || x.readers == 0 {
 			continue
 		}
-		for r := s.versions[v].readers; r != 0 && s.openBy(uint32(v)) != Decided; r = s.olderReader(r) {
-			live++
+		if now := s.openBy(uint32(v)); (now == Decided) != (x.open == Decided) {
+			return fmt.Errorf("reads of %s are counted by cause %d, and it is %d", s.Key(uint32(v)), x.open, now)
+		}
+		for r := x.readers; r != 0; r = s.olderReader(r) {
+			live[s.readers[r].why(x.open)]++
 		}
 	}
 	open := int64(0)
 	for why := OpenNothing; why < openCauses; why++ {
-		open += s.reads.Open[why]
+		if open += s.reads.Open[why]; s.reads.Open[why] < live[why] {
+			return fmt.Errorf("%d reads are counted as open by cause %d, and %d are in memory", s.reads.Open[why], why, live[why])
+		}
 	}
-	if open < live || open > s.reads.Total {
-		return fmt.Errorf("%d reads of %d are counted as open, %d are in memory", open, s.reads.Total, live)
+	if open > s.reads.Total {
+		return fmt.Errorf("%d reads of %d are counted as open", open, s.reads.Total)
 	}
 	return nil
 }

@@ -392,7 +392,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 	if s.opt.Ordered {
 		s.sawOrdered(v, n)
 	}
-	for id := x.over; id != 0 && x.flags&unrecorded == 0 && !(rmw && s.namedOnly(v, n)); id = s.writes[id].nextOver {
+	for id := x.over; id != 0 && x.flags&unrecorded == 0 && !(rmw && s.NamedOnly(v, n)); id = s.writes[id].nextOver {
 		if !rmw || s.writes[id].blind || s.txns[s.writes[id].txn].asked != s.txns[n].asked { // else n diverges from the others: see overwrite
 			s.edge(n, s.writes[id].txn, RW, s.writes[id].version, 0)
 		}

@@ -314,12 +314,6 @@ func (s *State) voidValue(v uint32) {
 	if x.writer != 0 {
 		s.killOrder(v, x.writer)
 	}
-	if x.flags&ambiguous != 0 && s.openBy(v) == OpenRepeating { // they were several writers' until now
-		for r := x.readers; r != 0; r = s.olderReader(r) {
-			s.reads.Open[OpenSeveral]--
-			s.reads.Open[OpenRepeating]++
-		}
-	}
 	s.mark(v, 0, unrecorded)
 	s.makeAmbiguous(v)
 	for r := x.readers; r != 0; r = s.olderReader(r) {

@@ -77,6 +77,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.keysSpilled, c.txnsSpilled, c.sessionsSpilled, c.spillReturned
 	s.sessionOrder, s.nameless, s.deletes = c.sessionOrder, c.nameless, c.deletes
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
+	defer s.reads.restore(s)
 	s.Untimed, s.begunRetired, s.reads = c.untimed, c.begunRetired, c.reads
 	flat.Read(r, "txns", &s.txns)
 	flat.Read(r, "keys", &s.keys)

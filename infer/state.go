@@ -57,9 +57,9 @@ type txn struct {
 	offset    int64
 	partition uint32
 	sub       uint32
-	away      uint32 // what is on disk and names it: see spill.go
-	scans     uint32 // list of its scans: see scan.go
-	_         [8]byte
+	away      uint32   // what is on disk and names it: see spill.go
+	scans     uint32   // list of its scans: see scan.go
+	unnamed   [8]uint8 // of unknown outcome: its reads that name no version, by cause from OpenNothing on
 }
 
 type keyFlags uint16
@@ -147,6 +147,7 @@ type version struct {
 	over     uint32 // registers: list of the write records that overwrote it
 	possible uint32 // write records that did not abort
 	due      uint32 // entries of the absence queue that name it
+	open     OpenRead
 	prefix   uint64 // lists: hash of the list up to and including this element
 	prev     uint32 // lists: the element before
 	next     uint32 // lists: the element behind
@@ -441,14 +442,14 @@ func (s *State) addReader(n, v, op uint32) uint32 {
 	r.newer, r.older, r.nextOfTxn = 0, x.readers, t.reads
 	r.overwrote, r.again, r.reread, r.how = false, false, false, surely
 	if x.readers != 0 {
+		s.reads.settle(s, v)
 		s.readers[x.readers].newer = id
 	} else {
-		x.oldest = id
+		x.open, x.oldest = s.openBy(v), id
 	}
 	t.reads, x.readers = id, id
-	if s.reads.Total++; x.flags&(ambiguous|unrecorded|unattributed) != 0 {
-		s.reads.Open[s.openBy(v)]++
-	}
+	s.reads.Total++
+	s.reads.Open[x.open]++
 	return id
 }
 

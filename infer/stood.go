@@ -135,7 +135,7 @@ func (x stood) readFrom(s *State, v, n uint32, label Label) {
 	if x.before(s, v, w, n, false) {
 		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 			if s.readers[r].txn == n {
-				s.readers[r].how = perhaps
+				s.reads.saw(s, r, perhaps)
 				break
 			}
 		}

@@ -43,6 +43,9 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 		name = isolation.NameDivergence(&w)
 		if !hasAppend(&w) {
 			h.Counters.Diverged++
+			if hasIncrement(&w) && (h.infer.NamedOnly(a.Version, a.A) || h.infer.NamedOnly(a.Version, a.B)) {
+				h.Counters.NamedApart++
+			}
 		}
 		if h.asking.askedLess(a.A, name.Weakest) || h.asking.askedLess(a.B, name.Weakest) {
 			if !hasAppend(&w) {
@@ -97,6 +100,11 @@ func isList(w *finding.Witness) bool {
 // hasAppend says whether w is about a list.
 func hasAppend(w *finding.Witness) bool {
 	return slices.ContainsFunc(w.Txns[0].Ops, func(o event.RecordOp) bool { return o.Key == w.Key && o.Kind == event.Append })
+}
+
+// hasIncrement says whether w is about a counter.
+func hasIncrement(w *finding.Witness) bool {
+	return slices.ContainsFunc(w.Txns[0].Ops, func(o event.RecordOp) bool { return o.Key == w.Key && o.Kind == event.Inc })
 }
 
 // promisedToAll leaves out of weakest the levels that select readers, where transactions asked for

@@ -43,6 +43,8 @@ func (m *Machine) openCauses() []openReads {
 		{"found-nothing", m.absentOpen, m.nothingText()},
 		{"unrecorded-values", by(infer.OpenUnrecorded), "no record wrote what was seen: capture all writers, and declare unmonitored-writers=no, or record `version`"},
 		{"several-writers", by(infer.OpenSeveral), "several transactions may have written what was seen: record `version`, or write values that are unique"},
+		{"one-writer", by(infer.OpenOne), "one transaction wrote what was seen. The clocks and other records leave open whether it was that write, or the same value before or after. Record `version`"},
+		{"written-meanwhile", by(infer.OpenMeanwhile), "what was seen was written at the same time, by a transaction that had not read it: it may have been there already. Record `version`"},
 		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique"},
 		{"no-writer", by(infer.OpenUnattributed), "no record wrote what was seen, and the contract allows no other writer: some client is not captured"},
 		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read"},
@@ -144,7 +146,9 @@ func (o *choices) misfitsOpen(l isolation.Level, _ *infer.Reads) int64 {
 	return o.leastMisfits(l)
 }
 
-func (o *core) ignoredOpen(isolation.Level, *infer.Reads) int64 { return o.infer.Counters.Ignored }
+func (o *core) ignoredOpen(_ isolation.Level, r *infer.Reads) int64 {
+	return o.infer.Counters.Ignored + r.Open[infer.OpenDeleted]
+}
 
 // Decided says what part of the reads is decided at the level, over all that was seen.
 func (m *Machine) Decided(l isolation.Level) Decided {

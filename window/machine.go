@@ -31,6 +31,9 @@ type Counters struct {
 	// Diverged counts lost updates of registers: levels that allow them are left with keys
 	// without a known order.
 	Diverged int64 `json:"diverged"`
+	// NamedApart counts those lost updates of counters in which a transaction had read another
+	// version than it says that it replaced. No order is looked for in which that one was in place.
+	NamedApart int64 `json:"named_apart,omitempty"`
 	// Tolerated counts lost updates that one of the two asked for: no level knows the order of
 	// their writers then.
 	Tolerated int64 `json:"tolerated,omitempty"`
@@ -325,6 +328,15 @@ func (m *Machine) Close(eff *Effects) {
 	m.reports.settleFaults()
 	m.reports.recountAll()
 	m.reports.panes.closeAll(m)
+}
+
+// Pausable says whether Pause has something to tell.
+func (m *Machine) Pausable() bool { return m.reports.weaker.Untold > 0 }
+
+// Pause is for the end of the service, and not of its input: what is told once a minute is told now.
+func (m *Machine) Pause(eff *Effects) {
+	m.effects = eff
+	m.reports.pauseWeaker()
 }
 
 // reopen begins a new input after Close. The watermark is where the records of the earlier

@@ -163,7 +163,7 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if n := int64(len(m.reports.contradicted)); n > 0 && l.Base == isolation.ReadUncommitted {
 		why = append(why, finding.Counted(n, "key whose reads contradict each other", "keys whose reads contradict each other"))
 	}
-	if n := m.Counters.Diverged; n > 0 && (m.choices.orderOf(l) < orderable || !m.cfg.Unbounded) && l.Special == 0 && l.Base == isolation.Prefix {
+	if n := m.Counters.Diverged; n > 0 && (m.choices.orderOf(l) < orderable || !m.cfg.Unbounded || m.Counters.NamedApart > 0) && l.Special == 0 && l.Base == isolation.Prefix {
 		why = append(why, finding.Counted(n, "lost update after which a key has no known order", "lost updates after which keys have no known order"))
 	}
 	if n := m.unsettled(l, violated, x); n > 0 {

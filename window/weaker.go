@@ -271,11 +271,27 @@ func (s *reports) resolveWeaker(stopped func(*weakerGroup) bool) {
 	})
 }
 
-// closeWeaker tells at the end of the input what the groups have come to.
+// closeWeaker tells at the end of the input what the groups have come to. A final finding is not
+// delivered by itself, so one that has grown goes out as provisional too, with the same revision.
 func (s *reports) closeWeaker() {
 	for _, g := range s.weaker.Groups {
-		if g.Finding.State != finding.Final || g.Count != g.Told {
-			s.tellWeaker(g, finding.Final)
+		grown := g.Count != g.Told
+		if g.Finding.State == finding.Final && !grown {
+			continue
+		}
+		if grown {
+			s.tellWeaker(g, finding.Provisional)
+			g.Finding.Revision--
+		}
+		s.tellWeaker(g, finding.Final)
+	}
+}
+
+// pauseWeaker tells how far the groups have grown: nobody knows when the service starts again.
+func (s *reports) pauseWeaker() {
+	for _, g := range s.weaker.Groups {
+		if g.Count != g.Told {
+			s.tellWeaker(g, finding.Provisional)
 		}
 	}
 }

@@ -160,9 +160,9 @@ func (h *finder) divergeAgain() {
 	for len(h.diverged) > 0 {
 		a := h.diverged[0]
 		h.diverged = append(h.diverged[:0], h.diverged[1:]...)
-		n := h.Counters.Diverged
+		n, apart := h.Counters.Diverged, h.Counters.NamedApart
 		h.anomaly(&a)
-		h.Counters.Diverged = n // counted before
+		h.Counters.Diverged, h.Counters.NamedApart = n, apart // counted before
 	}
 }
 

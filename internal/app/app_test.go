@@ -186,22 +186,32 @@ func TestAdviceIsShown(t *testing.T) {
 // What is decided of a healthy service is on its page, in its status and in its metrics, and
 // why not the rest.
 func TestDecidedIsShown(t *testing.T) {
-	s := liveService(t)
-	s.Watch.Contract.DeletesUnseen = true
-	a := start(t, s)
-	send(t, a, `{"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","found":false},{"op":"w","key":"y","value":1}]}`,
-		`{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":1}]}`)
-	waitFor(t, "the records", func() bool { s := a.Status().Sources; return len(s) == 1 && s[0].Counters.Committed == 2 })
-	for path, want := range map[string]string{
-		"/":              "no violation found: 50% of reads decided",
-		"/api/v1/status": `"decided":0.5,"why":[{"cause":"found-nothing","reads":1,`,
-		"/metrics":       `isowatch_decided_ratio{level="serializable",source="default"} 0.5`,
-	} {
-		if page := get(t, a, path); !strings.Contains(page, want) {
-			t.Errorf("%s without %q", path, want)
+	for _, observed := range []bool{false, true} { // T1 wrote y unread: observed, it may have been there
+		s := liveService(t)
+		s.Watch.Contract.DeletesUnseen, s.Watch.Contract.Observed = true, observed
+		a := start(t, s)
+		send(t, a, `{"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","found":false},{"op":"w","key":"y","value":1}]}`,
+			`{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":1}]}`)
+		waitFor(t, "the records", func() bool { s := a.Status().Sources; return len(s) == 1 && s[0].Counters.Committed == 2 })
+		shown := map[string]string{
+			"/":              "no violation found: 50% of reads decided",
+			"/api/v1/status": `"decided":0.5,"why":[{"cause":"found-nothing","reads":1,`,
+			"/metrics":       `isowatch_decided_ratio{level="serializable",source="default"} 0.5`,
 		}
+		if observed {
+			shown = map[string]string{
+				"/":              "no violation found: 0% of reads decided",
+				"/api/v1/status": `"cause":"written-meanwhile","reads":1,`,
+				"/metrics":       `isowatch_decided_ratio{level="serializable",source="default"} 0` + "\n",
+			}
+		}
+		for path, want := range shown {
+			if page := get(t, a, path); !strings.Contains(page, want) {
+				t.Errorf("%s without %q", path, want)
+			}
+		}
+		stop(t, a)
 	}
-	stop(t, a)
 }
 
 // One record's way from a client to everything that shows it.

@@ -49,12 +49,19 @@ func startFlow(e *engine.Engine, inputs []*input, finite bool) *flow {
 		defer close(f.done)
 		defer stopEngine()
 		readers.Wait()
-		if finite && reading.Err() != nil {
+		left := reading.Err() != nil
+		if finite && left {
 			stopEngine() // the input was left in the middle: its end is not known
 		} else {
 			close(chunks)
 		}
 		<-stepped
+		if engineErr == nil && (left || !finite) {
+			stopEngine() // it waits for no room
+			if err := e.Pause(stepping); err != nil {
+				engineErr = fmt.Errorf("%w: %w", ErrStore, err)
+			}
+		}
 		f.err = errors.Join(append(faults, engineErr)...)
 	}()
 	return f

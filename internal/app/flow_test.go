@@ -123,6 +123,47 @@ func TestFlowStoppedIsNotTheEnd(t *testing.T) {
 	}
 }
 
+// Two transactions asked for less within a minute. The second one is told when the input ends, and
+// when the service does; once.
+func TestFlowTellsWhatIsHeldBack(t *testing.T) {
+	const asksForLess = `{"txn":"T1","isolation":"read committed","status":"committed","ops":[{"op":"r","key":"x","found":false}]}`
+	for _, c := range []struct {
+		what         string
+		finite, stop bool
+	}{{"the end of the input", true, false}, {"stopped in the middle", true, true}, {"stopped", false, true}} {
+		e, st := openEngine(t, t.TempDir())
+		source := &scripted{chunks: []ingest.Chunk{records("p", 1, asksForLess, strings.Replace(asksForLess, "T1", "T2", 1))}, wait: c.stop, sent: make(chan struct{})}
+		f := startFlow(e, []*input{quiet(source)}, c.finite)
+		wait(t, "sent", source.sent)
+		if c.stop {
+			if err := f.stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait(t, "done", f.done)
+		if f.err != nil {
+			t.Fatal(f.err)
+		}
+		told := func() (headlines []string) {
+			pending, err := engine.Reader{Store: st}.Pending("test", 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range pending {
+				headlines = append(headlines, d.Finding.Headline)
+			}
+			return headlines
+		}
+		want := "1 transaction did not ask for serializable. 2 transactions did not ask for serializable."
+		if got := strings.Join(told(), " "); got != want {
+			t.Errorf("%s: told %s", c.what, got)
+		}
+		if err := e.Pause(t.Context()); err != nil || len(told()) != 2 {
+			t.Errorf("%s: told again: %s, %v", c.what, told(), err)
+		}
+	}
+}
+
 func TestFlowStopCommitsWhatWasRead(t *testing.T) {
 	dir := t.TempDir()
 	e, st := openEngine(t, dir)

@@ -84,7 +84,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 
 func (e *Engine) fresh(w *work) *work {
 	w.step.batch.Reset()
-	w.step.gaps, w.step.bad, w.step.end = w.step.gaps[:0], 0, false
+	w.step.gaps, w.step.bad, w.step.end, w.step.pause = w.step.gaps[:0], 0, false, false
 	w.step.stands, w.announced = w.step.stands[:0], false
 	w.cursors = map[string]ingest.Cursor{}
 	w.dead, w.effects, w.puts = w.dead[:0], w.effects[:0], w.puts[:0]

@@ -18,6 +18,7 @@ type step struct {
 	gaps  []window.Gap
 	bad   int64
 	end   bool // the input has ended
+	pause bool // the service ends, and may go on with the input later
 	// configs take effect before everything else: those of sources that are met in
 	// this step, and new ones of sources met before.
 	configs []sourceConfig
@@ -53,6 +54,12 @@ type sourceConfig struct {
 	config []byte // window.Config, JSON
 }
 
+// A step may be the last one of the input, or of a life of the service.
+const (
+	deltaEnd   = 1 // the input
+	deltaPause = 2 // a life of the service
+)
+
 // appendDelta writes what a machine needs to do the step again: the tick, changed
 // configurations, the partitions with the news of their readers, what is held back,
 // lost input, every transaction in compact form with its position, in order, and
@@ -63,9 +70,12 @@ func appendDelta(dst []byte, s *step) []byte {
 	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
 	dst = binary.AppendVarint(dst, s.tick)
 	dst = binary.AppendVarint(dst, s.bad)
-	if s.end {
-		dst = append(dst, 1)
-	} else {
+	switch {
+	case s.end:
+		dst = append(dst, deltaEnd)
+	case s.pause:
+		dst = append(dst, deltaPause)
+	default:
 		dst = append(dst, 0)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(s.configs)))
@@ -203,8 +213,8 @@ func readDelta(d *event.Decoder, s *step, b []byte) error {
 	s.batch.Reset()
 	s.gaps = s.gaps[:0]
 	s.tick, s.bad = r.int(), r.int()
-	if end := r.bytes(1); len(end) == 1 {
-		s.end = end[0] == 1
+	if last := r.bytes(1); len(last) == 1 {
+		s.end, s.pause = last[0] == deltaEnd, last[0] == deltaPause
 	}
 	s.configs = s.configs[:0]
 	for n := r.uint(); n > 0 && r.err == nil; n-- {

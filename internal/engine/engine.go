@@ -287,6 +287,26 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 	return cmp.Or(failed, e.store.Failure())
 }
 
+// Pause tells what the machines have held back to tell it once a minute. It is for the end of the
+// service where the input goes on, or was left in the middle. Only after Run, and before Close.
+func (e *Engine) Pause(ctx context.Context) error {
+	if e.store.Failure() != nil || !slices.ContainsFunc(e.sources.list, func(x *source) bool { return x.machine.Pausable() }) || !e.opt.Room(ctx) {
+		return nil // without room it is told by the next life
+	}
+	w := e.fresh(&work{})
+	w.step.pause, w.step.tick = true, e.opt.Now()
+	w.waiting = e.waiting(w.step.tick)
+	w.step.batch.Pack()
+	if err := e.doStep(w); err != nil {
+		return err
+	}
+	if err := e.commit(w); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	e.snaps.Wait()
+	return nil
+}
+
 // Close writes a last snapshot, unless it would be large, so that the next start
 // has nothing to replay.
 func (e *Engine) Close() error {

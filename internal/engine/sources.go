@@ -193,8 +193,11 @@ func (x *source) step(st *step, answers *window.Answers) error {
 			x.machine.Stand(st.batch.Partitions[i], news)
 		}
 	}
-	if st.end {
+	switch {
+	case st.end:
 		x.machine.Close(&x.effects)
+	case st.pause:
+		x.machine.Pause(&x.effects)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestCounted(t *testing.T) {
 				}
 			}
 			t.Logf("%d histories of %s, verdicts: %v", histories(t, 200), name, said)
-			if name == "healthy" && said[window.Unknown] > said[window.OK]/3 {
+			if enough(t, 200) && name == "healthy" && said[window.Unknown] > said[window.OK]/3 {
 				t.Errorf("too many are open: %v", said)
 			}
 		})

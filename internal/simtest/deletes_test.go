@@ -99,7 +99,7 @@ func TestDeletesInWindows(t *testing.T) {
 		}
 	}
 	t.Logf("verdicts: %v; %d of %d valid streams in order with deletes are ok", said, decided, valid)
-	if said[window.OK] == 0 || said[window.Violated] == 0 || decided < valid/2 {
+	if enough(t, 3000) && (said[window.OK] == 0 || said[window.Violated] == 0 || decided < valid/2) {
 		t.Errorf("too few are decided")
 	}
 }
@@ -212,7 +212,7 @@ func TestSpillDeletes(t *testing.T) {
 		}
 	}
 	t.Logf("%+v, %d histories with reads of nothing that was deleted", most, nothing)
-	if most.Keys == 0 || most.Returned == 0 || nothing < histories(t, 200)/2 {
+	if enough(t, 200) && (most.Keys == 0 || most.Returned == 0 || nothing < histories(t, 200)/2) {
 		t.Errorf("%+v out, %d histories: too few to tell", most, nothing)
 	}
 }

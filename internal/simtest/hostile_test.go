@@ -143,7 +143,7 @@ func TestLiveCap(t *testing.T) {
 			report(t, i, h, perm, why, fails)
 		}
 	}
-	if frozen == 0 {
+	if enough(t, 2000) && frozen == 0 {
 		t.Error("no transaction was frozen")
 	}
 }
@@ -183,7 +183,7 @@ func TestLoss(t *testing.T) {
 			}
 		}
 	}
-	if said == 0 {
+	if enough(t, 3000) && said == 0 {
 		t.Error("no history that lost records was violated")
 	}
 }
@@ -240,7 +240,7 @@ func TestOutcomesComeLater(t *testing.T) {
 			t.Fatalf("history %d, window %v: %v\narrived\n%s%scounters %+v", i, cfg.Window, err, arrived.Text(), lines(found), m.Totals())
 		}
 	}
-	if upgrades == 0 {
+	if enough(t, 3000) && upgrades == 0 {
 		t.Error("no outcome became known")
 	}
 }

@@ -188,7 +188,7 @@ func TestObservedValues(t *testing.T) {
 		}
 	}
 	t.Logf("%d patterns repeat; of the cells that are violated whatever others did, %d are found and %d not", repeating, found, missed)
-	if repeating == 0 || found < 9*missed {
+	if enough(t, 800) && (repeating == 0 || found < 9*missed) {
 		t.Error("too few")
 	}
 }

@@ -101,7 +101,7 @@ func TestRefutedWithDeletes(t *testing.T) {
 			reportKinds(t, i, h, perm, why, fails)
 		}
 	}
-	if t.Logf("%d findings by trial, %d refuted levels", tried, checked); tried == 0 || checked == 0 {
+	if t.Logf("%d findings by trial, %d refuted levels", tried, checked); enough(t, 1000) && (tried == 0 || checked == 0) {
 		t.Error("too few")
 	}
 }

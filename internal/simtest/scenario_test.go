@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -167,6 +168,8 @@ func (w *world) command(c command, rs *records) (out []string, err error) {
 		return nil, w.crash()
 	case "restart":
 		return nil, w.restart()
+	case "pause":
+		return nil, w.engine.Pause(context.Background())
 	case "end":
 		return nil, w.end()
 	case "findings":

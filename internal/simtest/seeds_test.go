@@ -70,6 +70,10 @@ func TestMain(m *testing.M) {
 // histories is how many random histories a test looks at: ISOWATCH_SIM, or few.
 func histories(t *testing.T, few int) int { return number(t, "ISOWATCH_SIM", few) }
 
+// enough says whether a test looks at as many random histories as it was written for, or more. What
+// few of them show, or what share, is asked for only then.
+func enough(t *testing.T, few int) bool { return histories(t, few) >= few }
+
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	s := os.Getenv(name)

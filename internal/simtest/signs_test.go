@@ -56,7 +56,7 @@ func TestSigns(t *testing.T) {
 		}
 	}
 	t.Logf("%d patterns repeat, none in %d histories; %d edges of findings", repeat, silent, edges)
-	if repeat == 0 || silent == 0 || edges == 0 {
+	if enough(t, 3000) && (repeat == 0 || silent == 0 || edges == 0) {
 		t.Error("not all of it was seen")
 	}
 }

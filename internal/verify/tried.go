@@ -327,8 +327,7 @@ func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, first map
 
 // saysNothing says whether the i-th transaction's view is not to be looked at.
 func (x *tried) saysNothing(i int, v view) bool {
-	key := strings.TrimSuffix(v.cell, cell)
-	if repeated(x.w, i, key) {
+	if repeated(x.w, i, strings.TrimSuffix(v.cell, cell)) {
 		return true
 	}
 	if v.isList || v.isSum || v.other || v.value == "" {
@@ -336,7 +335,7 @@ func (x *tried) saysNothing(i int, v view) bool {
 	}
 	for j := range x.effects {
 		e, ok := x.effects[j][v.cell]
-		if ok && j != i && (e.value == v.value || wroteOver(&x.w.Txns[j], key, v.value)) {
+		if ok && j != i && (e.value == v.value || wroteOver(&x.w.Txns[j], v.cell, v.value)) {
 			return false
 		}
 	}

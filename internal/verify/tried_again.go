@@ -40,10 +40,22 @@ func (x *tried) mustCount(i int) bool {
 	return false
 }
 
-// wroteOver says whether t wrote the value of the register, and then wrote over it.
-func wroteOver(t *event.Record, key, value string) bool {
+// wroteOver says whether t wrote the value of the register, or added the element, and then wrote over
+// it or removed it.
+func wroteOver(t *event.Record, name, value string) bool {
 	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-		return o.Key == key && o.Value == value && (o.Kind == event.Write || o.Kind == event.Insert || o.Kind == event.CAS && o.Flags&event.Success != 0)
+		switch o.Kind {
+		case event.Write, event.Insert:
+		case event.CAS:
+			if o.Flags&event.Success == 0 {
+				return false
+			}
+		case event.Add:
+			return cellName(o.Key, o.Value) == name
+		default:
+			return false
+		}
+		return cellName(o.Key, "") == name && o.Value == value
 	})
 }
 

@@ -49,6 +49,11 @@ txn T3: append l 3
 txn T4: read l [1,3,1], read x []`, "monotonic-atomic-view", "read-committed"},
 		{"appended once, and shown twice by who did", "txn T1: append l 1, read l [1,1]\ntxn T2: append l 2", "read-uncommitted", ""},
 		{"what two wrote over", "txn T1: write x 1, write x 2\ntxn T2: write x 1, write x 3\ntxn T3: read x 1", "read-committed", "read-uncommitted"},
+		{"an element that two removed again", "txn T1: add s 1, remove s 1\ntxn T2: add s 1, remove s 1\ntxn T3: read s {1}", "read-committed", "read-uncommitted"},
+		{"an element of nobody, which one removed who added another", "txn T1: add s 1, remove s 2\ntxn T2: read s {2}", "", "serializable"},
+		{"what a cas wrote, and its transaction wrote over", "txn T1: cas x nil 7, write x 8\ntxn T2: read x 7", "read-committed", "read-uncommitted"},
+		{"what a cas that failed would have written", "txn T1: cas x 5 7 failed, write x 8\ntxn T2: read x 7", "", "serializable"},
+		{"an element that is added again", "txn T1: add s 1, remove s 1, add s 1\ntxn T2: read s {1}", "", "serializable"},
 		{"an append that its transaction reads", "txn T1: append l 1, read l [1]", "", "read-uncommitted"},
 		{"a sum of none", "txn T1: inc c 1\ntxn T2: inc c 3\ntxn T3: count c 2", "read-committed", "read-uncommitted"},
 		{"two sums that exclude each other", `
