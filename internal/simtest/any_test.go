@@ -1,0 +1,115 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// TestAnyHealthyStoreIsSilent: a store is never accused of less than it gives, for any kind of data,
+// under any contract that is true of it, longer than a window and shorter.
+func TestAnyHealthyStoreIsSilent(t *testing.T) {
+	t.Parallel()
+	t.Run("serializable", func(t *testing.T) {
+		t.Parallel()
+		for seed := range seeds(t, 60) {
+			anyStream(t, seed, false)
+		}
+	})
+	t.Run("snapshots", func(t *testing.T) {
+		t.Parallel()
+		for seed := range seeds(t, 60) {
+			anyStream(t, seed, true)
+		}
+	})
+}
+
+// anyStream draws a store, a contract that is true of it, and a level that it keeps. With
+// ISOWATCH_SHRINK set it prints a smaller stream that alerts too.
+func anyStream(t *testing.T, seed int, snapshots bool) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(seed), 977))
+	x := drawStore(rng, anyContract(rng), snapshots)
+	cfg := anyConfig(rng, x)
+	records := x.stream()
+	told := monitored(t, cfg, records)
+	if len(told) == 0 {
+		return
+	}
+	t.Errorf("seed %d: %d told, the first %s%s\n%v\n%s", seed, len(told), lines(told[:1]), told[0].Explanation, cfg.Contract, x.text(cfg))
+	if os.Getenv("ISOWATCH_SHRINK") != "" {
+		t.Logf("%s", shrink(t, cfg, records))
+	}
+}
+
+// anyContract is a contract that does not contradict itself.
+func anyContract(rng *rand.Rand) (c window.Contract) {
+	coin := func() bool { return rng.IntN(2) == 0 }
+	if rng.IntN(4) == 0 {
+		c = defaults()
+	} else {
+		c = window.Contract{Complete: coin(), Existing: coin(), DeletesUnseen: coin()}
+		c.UnmonitoredWriters = !c.Complete && coin()
+	}
+	c.ByVersion = rng.IntN(3) == 0
+	c.Observed = !c.ByVersion
+	c.ClockDrift = []time.Duration{0, anyUnit, 20 * anyUnit}[rng.IntN(3)]
+	return c
+}
+
+func drawStore(rng *rand.Rand, c window.Contract, snapshots bool) *anyStore {
+	coin := func() bool { return rng.IntN(2) == 0 }
+	x := &anyStore{
+		rng: rng, contract: c, snapshots: snapshots, keys: []int{2, 4, 9}[rng.IntN(3)], small: coin(), retries: coin(),
+		lists: coin(), prev: coin(), told: coin(), seqs: rng.IntN(4) > 0,
+		unknown: []float64{0, 0.03, 0.2}[rng.IntN(3)], aborted: []float64{0, 0.05, 0.2}[rng.IntN(3)],
+		late: []time.Duration{0, anyUnit, 50 * anyUnit}[rng.IntN(3)],
+	}
+	kinds := []string{"row", "list", "set", "ctr"}
+	always := rng.IntN(len(kinds))
+	for i, k := range kinds {
+		if i == always || rng.IntN(3) == 0 {
+			x.kinds = append(x.kinds, k)
+		}
+	}
+	switch {
+	case c.UnmonitoredWriters: // whose records are lost is one of them
+		x.lost = lostRecords(rng.IntN(4))
+	case !c.Complete:
+		x.lost = lostRecords(rng.IntN(2))
+	}
+	return x
+}
+
+func anyConfig(rng *rand.Rand, x *anyStore) window.Config {
+	session, strong := isolation.StrongSession, isolation.Strong
+	kept := []isolation.Level{
+		{Base: isolation.ReadCommitted}, {Base: isolation.Causal}, {Base: isolation.SnapshotIsolation},
+		{Family: session, Base: isolation.SnapshotIsolation}, {Family: strong, Base: isolation.SnapshotIsolation},
+	}
+	if !x.snapshots {
+		kept = append(kept, isolation.Level{Base: isolation.Serializable}, isolation.Level{Family: session, Base: isolation.Serializable}, isolation.Level{Family: strong, Base: isolation.Serializable})
+	}
+	level := kept[rng.IntN(len(kept))]
+	cfg := window.Config{
+		Levels: []isolation.Level{level}, Expect: level, Contract: x.contract, Window: window.For([]time.Duration{150 * anyUnit, 10 * time.Second}[rng.IntN(2)]),
+		Lateness: window.For(60*anyUnit + x.contract.ClockDrift), MaxTxn: 50 * anyUnit, Pane: 100 * anyUnit,
+	}
+	if rng.IntN(2) == 0 {
+		if cfg.Levels = isolation.Watched(); !slices.Contains(cfg.Levels, level) {
+			cfg.Levels = append(cfg.Levels, level)
+		}
+	}
+	return cfg
+}
+
+func (x *anyStore) text(cfg window.Config) string {
+	return fmt.Sprintf("%s, late %v, lost %v, %v, keys %d, small %v, retries %v, lists %v, prev %v, told %v, seqs %v, unknown %v, aborted %v, window %v",
+		cfg.Expect, x.late, x.lost, x.kinds, x.keys, x.small, x.retries, x.lists, x.prev, x.told, x.seqs, x.unknown, x.aborted, cfg.Window)
+}
