@@ -450,7 +450,8 @@ func (x *anyStore) stream(late time.Duration, lose int) (records [][]byte) {
 	last := int64(0)
 	for _, d := range all {
 		last = max(last, d.end)
-		if d.lost && (x.contract.DeletesUnseen || !strings.Contains(d.ops, `"op":"delete"`)) {
+		deletes := strings.Contains(d.ops, `"op":"delete"`) || strings.Contains(d.ops, `"op":"remove"`)
+		if d.lost && (x.contract.DeletesUnseen || !deletes) {
 			continue
 		}
 		number := ""
