@@ -82,7 +82,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	if in = s.saturated.toTell(in); in == 0 {
 		return
 	}
-	if infer.OrderGuessed(s.infer, e) { // undecided, as a misfit of blind writes is: see runFrozen
+	if infer.OrderGuessed(s.infer, e) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}
@@ -118,6 +118,10 @@ func (h *finder) beyond(a *infer.Anomaly) {
 		key := r.Ops[a.OpA].Key
 		what, class = "read of an old state of "+key, keyClass(key)
 		h.reports.contradict(key) // of a list; whether it agrees with those that have retired is not known
+	}
+	if h.reports.shownLate(a.A) {
+		h.reports.countOnly(1<<len(h.views)-1, h.clock.noted(a.A))
+		return
 	}
 	h.reports.noteResting(edgeBasis{a.Version, infer.WR | infer.RW}, class, what, h.clock.noted(a.A))
 }
@@ -211,6 +215,13 @@ func (s *reports) countIn(in incremental.Views, txns []noted) (begun bool) {
 
 // classOfBegun stands before the class of what concerns only levels that began later.
 const classOfBegun = "levels begun later: "
+
+// shownLate says whether n is of unknown outcome and counts only since the window has passed it. It
+// was in no order when those froze that come behind it. So their order does not contradict it.
+func (s *reports) shownLate(n uint32) bool {
+	_, end, unknown := s.infer.Span(n)
+	return unknown && s.clock.watermark != math.MaxInt64 && end < s.clock.watermark-s.window()
+}
 
 // noteGroup is note for what is counted elsewhere.
 func (s *reports) noteGroup(class, what string, txns ...noted) {
