@@ -31,9 +31,9 @@ const (
 // visited.
 //
 // After edges were removed a bound may be too great. Then the path that it stands for is not
-// found, and the bounds on the way are lowered. What has retired raises no bound above gone, so
-// that is right unless the limit lies below. Then the edge is refused as behind the frontier: it
-// could not be placed. Where nothing has retired all bounds are computed again.
+// found, and the bounds on the way are lowered. Retired nodes raise no bound above gone, so that is
+// right unless the limit lies below. Then the edge is refused as behind the frontier: it could not
+// be placed. Where nothing has retired all bounds are computed again.
 
 // span is the interval of real time that a vertex lies in.
 type span struct{ from, until int64 }
@@ -150,7 +150,7 @@ func (g *Graph) offerTimed(o *order, x, y uint32) outcome {
 		if o.gone > limit {
 			return behind
 		}
-		g.lower(o, limit)
+		o.lower(g.fwd, limit)
 	}
 	if retired {
 		return nothing
@@ -267,9 +267,9 @@ func (g *Graph) backInTime(o *order, x uint32, limit int64) bool {
 
 // lower lowers the bounds of what backInTime has visited, and found nothing, to its limit. Nothing
 // that reaches these nodes has a greater bound by itself, and nothing that has retired.
-func (g *Graph) lower(o *order, limit int64) {
-	for i := range g.fwd {
-		o.low[g.fwd[i].node] = limit
+func (o *order) lower(visited []visit, limit int64) {
+	for i := range visited {
+		o.low[visited[i].node] = limit
 	}
 }
 

@@ -195,7 +195,8 @@ func (s *State) decideWriter(d due) {
 	k := &s.keys[x.key]
 	forsaken := !retired && s.aborts.has(s.valueKey(d.version))
 	// Somebody without a record may have written it again: the retry of one that aborted, or an add.
-	if (retired || forsaken) && (x.flags&unrecorded != 0 || !a.Certain && (forsaken || k.flags&element != 0)) {
+	unseen := !s.opt.Complete || s.opt.UnmonitoredWriters
+	if (retired || forsaken) && (x.flags&unrecorded != 0 || unseen && (forsaken || k.flags&element != 0)) {
 		s.Counters.Ambiguous++
 		return
 	}

@@ -12,9 +12,9 @@ import "github.com/isowatch/isowatch/internal/pattern"
 // it had ended: where the contract leaves another explanation.
 func (o *Options) causal() bool { return o.Observed || o.Existing || o.UnmonitoredWriters }
 
-// addedUnseen says whether v is an element of a set and may have been added without a record: before
-// the first one, or by somebody whose record is missing. Elements are added again, whatever names
-// the writer of a value. So who adds one later is not whom an earlier reader saw.
+// addedUnseen says whether v is an element of a set, and somebody may have added it without a
+// record. Elements are added again, whatever names the writer of a value. So who adds one later is
+// not whom an earlier reader saw.
 func addedUnseen(s *State, v uint32) bool {
 	o := &s.opt
 	return (o.Existing || o.UnmonitoredWriters || !o.Complete) && s.keys[s.versions[v].key].flags&element != 0
