@@ -31,8 +31,9 @@ const (
 // visited.
 //
 // After edges were removed a bound may be too great. Then the path that it stands for is not
-// found, and the edge is refused as behind the frontier: it could not be placed. Where nothing
-// has retired the bounds are computed again.
+// found, and the bounds on the way are lowered. Retired nodes raise no bound above gone, so that is
+// right unless the limit lies below. Then the edge is refused as behind the frontier: it could not
+// be placed. Where nothing has retired all bounds are computed again.
 
 // span is the interval of real time that a vertex lies in.
 type span struct{ from, until int64 }
@@ -135,20 +136,21 @@ func (g *Graph) offerTimed(o *order, x, y uint32) outcome {
 	if !retired && !g.insert(o, x, y) {
 		return cycle
 	}
-	if o.low[x] > o.low[y] && !g.raise(o, o.low[x], y) {
+	for o.low[x] > o.low[y] && !g.raise(o, o.low[x], y) {
 		if o.stale && o.frontier.at == math.MinInt64 {
 			g.relax(o)
-			if o.low[x] <= o.low[y] || g.raise(o, o.low[x], y) {
-				return taken
-			}
+			continue
 		}
 		z := g.fwd[len(g.fwd)-1].node
-		forward := g.pathTo(len(g.fwd) - 1)
-		if !g.backInTime(o, x, o.limit(g, z)) {
+		forward, limit := g.pathTo(len(g.fwd)-1), o.limit(g, z)
+		if g.backInTime(o, x, limit) {
+			o.path = append(forward, o.path...)
+			return g.refused(o, x, y)
+		}
+		if o.gone > limit {
 			return behind
 		}
-		o.path = append(forward, o.path...)
-		return g.refused(o, x, y)
+		o.lower(g.fwd, limit)
 	}
 	if retired {
 		return nothing
@@ -261,6 +263,14 @@ func (g *Graph) backInTime(o *order, x uint32, limit int64) bool {
 		}
 	}
 	return false
+}
+
+// lower lowers the bounds of what backInTime has visited, and found nothing, to its limit. Nothing
+// that reaches these nodes has a greater bound by itself, and nothing that has retired.
+func (o *order) lower(visited []visit, limit int64) {
+	for i := range visited {
+		o.low[visited[i].node] = limit
+	}
 }
 
 // settleBegin gives a begin that retires the least bound of the nodes that it leads to. They

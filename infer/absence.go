@@ -197,11 +197,14 @@ func (s *State) decideWriter(d due) {
 		return
 	}
 	k := &s.keys[x.key]
-	if (retired || s.aborts.has(s.valueKey(d.version))) && x.flags&unrecorded != 0 {
-		s.Counters.Ambiguous++ // somebody without a record may have written it again
+	forsaken := !retired && s.aborts.has(s.valueKey(d.version))
+	// Somebody without a record may have written it again: the retry of one that aborted, or an add.
+	unseen := !s.opt.Complete || s.opt.UnmonitoredWriters
+	if (retired || forsaken) && (x.flags&unrecorded != 0 || unseen && (forsaken || k.flags&element != 0)) {
+		s.Counters.Ambiguous++
 		return
 	}
-	if retired || s.aborts.has(s.valueKey(d.version)) {
+	if retired || forsaken {
 		a.Kind, a.Certain = RetiredRead, false
 		s.anomaly(a)
 		return

@@ -12,6 +12,14 @@ import "github.com/isowatch/isowatch/internal/pattern"
 // it had ended: where the contract leaves another explanation.
 func (o *Options) causal() bool { return o.Observed || o.Existing || o.UnmonitoredWriters }
 
+// addedUnseen says whether v is an element of a set, and somebody may have added it without a
+// record. Elements are added again, whatever names the writer of a value. So who adds one later is
+// not whom an earlier reader saw.
+func addedUnseen(s *State, v uint32) bool {
+	o := &s.opt
+	return (o.Existing || o.UnmonitoredWriters || !o.Complete) && s.keys[s.versions[v].key].flags&element != 0
+}
+
 // readBefore says whether reader, who read v, had ended when its writer began, so that the
 // writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
 // times and session order, never by the order of arrival.
@@ -66,7 +74,7 @@ func (s *State) nobodyKnown(v uint32) bool {
 
 // readBeforeAll is readBefore of all who read v. O(readers).
 func (s *State) readBeforeAll(v, writer uint32) bool {
-	if !s.opt.causal() {
+	if !s.opt.causal() && !addedUnseen(s, v) {
 		return false
 	}
 	before := false // by less than the drift, perhaps; another one may be a sign
@@ -78,9 +86,9 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	if before = s.glimpsedBefore(v, writer) || before; before {
 		return true
 	}
-	if s.opt.strangers() && s.versions[v].flags&(seen|lateReaders) != 0 {
+	if s.versions[v].flags&(seen|lateReaders) != 0 && (s.opt.strangers() || addedUnseen(s, v)) {
 		// A retired transaction had ended as well. Or the record is late, and proves nothing.
-		if w := &s.txns[writer]; w.flags&hasTimes != 0 && w.start-s.signs.endRetired > s.opt.ClockDrift {
+		if w := &s.txns[writer]; s.opt.strangers() && w.flags&hasTimes != 0 && w.start-s.signs.endRetired > s.opt.ClockDrift {
 			s.sign(s.versions[v].key, pattern.LateWriter)
 		}
 		return true
@@ -178,7 +186,7 @@ func (s *State) beganAfterRetired(n uint32) bool {
 // version that v is taken for.
 func (s *State) notThat(v, n uint32, replaced bool) bool {
 	x := &s.versions[v]
-	if x.writer != 0 && s.opt.causal() && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
+	if x.writer != 0 && (s.opt.causal() || addedUnseen(s, v)) && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
 		return true
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {

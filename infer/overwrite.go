@@ -8,6 +8,9 @@ func (s *State) settleRegister(v, n uint32) {
 	x.writer = n
 	if s.readBeforeAll(v, n) {
 		s.makeAmbiguous(v)
+		if s.txns[n].flags&unknown != 0 {
+			s.demote = append(s.demote, n) // that v was read does not show that n took effect
+		}
 		return
 	}
 	s.wroteLate(v)

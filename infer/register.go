@@ -343,7 +343,7 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 		s.sawOld(v, n, op, rmw)
 		return
 	}
-	if s.opt.causal() && (s.readBefore(v, x.writer, n) || rmw && s.signs.stood.before(s, v, x.writer, n, true)) {
+	if (s.opt.causal() || addedUnseen(s, v)) && (s.readBefore(v, x.writer, n) || rmw && s.signs.stood.before(s, v, x.writer, n, true)) {
 		s.makeAmbiguous(v)
 		return
 	}

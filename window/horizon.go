@@ -82,6 +82,10 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	if in = s.saturated.toTell(in); in == 0 {
 		return
 	}
+	if infer.OrderGuessed(s.infer, e) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
+		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
+		return
+	}
 	what := fmt.Sprintf("%s of the session", e.Label)
 	class := "session"
 	if e.Version != 0 {
@@ -114,6 +118,10 @@ func (h *finder) beyond(a *infer.Anomaly) {
 		key := r.Ops[a.OpA].Key
 		what, class = "read of an old state of "+key, keyClass(key)
 		h.reports.contradict(key) // of a list; whether it agrees with those that have retired is not known
+	}
+	if h.reports.shownLate(a.A) {
+		h.reports.countOnly(1<<len(h.views)-1, h.clock.noted(a.A))
+		return
 	}
 	h.reports.noteResting(edgeBasis{a.Version, infer.WR | infer.RW}, class, what, h.clock.noted(a.A))
 }
@@ -174,13 +182,27 @@ func (s *reports) noteResting(b edgeBasis, class, what string, txns ...noted) {
 // noteIn is noteResting for what concerns these views only. Levels that have been watched from
 // the beginning on are not concerned by what those have not seen that began later.
 func (s *reports) noteIn(in incremental.Views, basis edgeBasis, class, what string, txns ...noted) {
+	if s.countIn(in, txns) {
+		class = classOfBegun + class
+	}
+	s.tellWhenDue(basis, class, what, txns)
+}
+
+// countOnly is noteIn without a finding: the dependency excludes no order.
+func (s *reports) countOnly(in incremental.Views, txns ...noted) {
+	if p := s.panes.at(txns[0].End); !s.countIn(in, txns) && p.Horizon == 0 {
+		p.Horizon++ // once, as for a group
+	}
+}
+
+// countIn counts an edge for what concerns these views, and says whether all of them began later.
+func (s *reports) countIn(in incremental.Views, txns []noted) (begun bool) {
+	s.Counters.Horizon++
 	for i, l := range s.views {
 		if in&(1<<i) != 0 && s.levelChanges.begunOf(l) == nil {
-			s.noteResting(basis, class, what, txns...)
-			return
+			return false
 		}
 	}
-	s.Counters.Horizon++
 	s.levelChanges.apart++
 	for i, l := range s.views {
 		if b := s.levelChanges.begunOf(l); b != nil && in&(1<<i) != 0 {
@@ -188,11 +210,18 @@ func (s *reports) noteIn(in incremental.Views, basis edgeBasis, class, what stri
 			b.Reached = max(b.Reached, (s.panes.index(txns[0].End)+1)*s.panes.length)
 		}
 	}
-	s.tellWhenDue(basis, classOfBegun+class, what, txns)
+	return true
 }
 
 // classOfBegun stands before the class of what concerns only levels that began later.
 const classOfBegun = "levels begun later: "
+
+// shownLate says whether n is of unknown outcome and counts only since the window has passed it. It
+// was in no order when those froze that come behind it. So their order does not contradict it.
+func (s *reports) shownLate(n uint32) bool {
+	_, end, unknown := s.infer.Span(n)
+	return unknown && s.clock.watermark != math.MaxInt64 && end < s.clock.watermark-s.window()
+}
 
 // noteGroup is note for what is counted elsewhere.
 func (s *reports) noteGroup(class, what string, txns ...noted) {
