@@ -67,10 +67,16 @@ type dropped struct {
 // Or n saw another version before, and no edge tells of it. A transaction may have been let go
 // of while forced orders were not looked at. It can be a writer of the key then as well, if n
 // read from it.
+//
+// A read of a list shows the order of the appends that it has, and an edge leads to those that it
+// misses.
 func (h *finder) checkFrozen(n uint32, missed bool) {
 	f := h.saturated
 	for i := range f.reads {
 		r := &f.reads[i]
+		if infer.IsList(h.infer, r.Key) {
+			continue
+		}
 		d := f.droppedOf(r.Key)
 		if d.when == 0 && !(r.Reread && f.woken && h.saturated.readRetired()) {
 			continue
