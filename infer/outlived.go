@@ -76,16 +76,23 @@ func follows(s *State, n, t uint32) bool {
 }
 
 // afterUnseen says whether a read may come after a delete that nobody saw. It does not begin as the
-// frozen list does. It is empty, or begins with an append that came later than what froze.
+// frozen list does. It is empty, or shows no element that the list is known to have had before.
+// O(elements), once no prefix agrees.
 func afterUnseen(s *State, k uint32, elems []event.Elem) bool {
 	x, count := &s.keys[k], uint32(len(elems))
 	old := count < x.base || count == x.base && s.versions[x.initial].flags&overwritten != 0
 	if !s.opt.vacant() || !old && (x.base == 0 || s.prefixes[x.base] == x.basePrefix) {
 		return false
 	}
-	if len(elems) == 0 {
-		return true
+	for i := range elems {
+		v := s.lookupVersion(k, elems[i].Hash)
+		switch {
+		case v != 0 && s.versions[v].flags&placed != 0:
+			return false
+		case v != 0 && s.versions[v].writes != 0: // an append that no list has shown
+		case s.values.has(versionHash(0, elems[i].Hash) ^ s.keys[k].hash.Lo):
+			return false // it froze
+		}
 	}
-	v := s.lookupVersion(k, elems[0].Hash)
-	return v != 0 && s.versions[v].writer != 0 && s.versions[v].flags&placed == 0
+	return true
 }
