@@ -285,6 +285,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		}
 		k := s.keyOf(b, t, o)
 		if !s.settleKind(k, o) {
+			parted(s, k, n, o)
 			continue
 		}
 		if tells(b, o) {

@@ -152,7 +152,7 @@ func (s *State) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
 	x := &s.keys[k]
 	count := uint32(len(elems))
 	if count < x.base || count == x.base && s.versions[x.initial].flags&overwritten != 0 {
-		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op})
+		oldState(s, k, elems, n, op)
 		return 0
 	}
 	if count == 0 {
@@ -166,7 +166,7 @@ func (s *State) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
 		same--
 	}
 	if same == x.base && x.base > 0 && s.prefixes[same] != x.basePrefix {
-		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op}) // another beginning than the frozen one
+		oldState(s, k, elems, n, op) // another beginning than the frozen one
 		return 0
 	}
 	if same < min(count, x.length) {

@@ -156,6 +156,8 @@ type Out struct {
 	Ambiguous []uint64
 	// Parted are the ValueKeys of a list that somebody deleted: what a delete explains is void.
 	Parted []uint64
+	// PartedBy are those who may have deleted a list, with its initial version and no value.
+	PartedBy []Deletion
 	// Deletions are deletes of keys in which nothing had been found, which is void as far as
 	// the delete may have come before.
 	Deletions []Deletion
@@ -172,6 +174,7 @@ func (o *Out) Reset() {
 	o.Kills, o.Shown, o.Anomalies = o.Kills[:0], o.Shown[:0], o.Anomalies[:0]
 	o.Supplied, o.Ambiguous, o.Parted, o.Left = o.Supplied[:0], o.Ambiguous[:0], o.Parted[:0], o.Left[:0]
 	o.Replaced, o.Steps, o.Emptied = o.Replaced[:0], o.Steps[:0], o.Emptied[:0]
+	o.PartedBy = o.PartedBy[:0]
 	o.Deletions, o.GoneIDs = o.Deletions[:0], o.GoneIDs[:0]
 }
 

@@ -1,6 +1,10 @@
 package infer
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"math"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // A delete takes all elements of a list away for good. So a list that shows two elements shows
 // that nobody deleted it between their appends, seen or unseen (docs/proofs.md, section 7).
@@ -33,7 +37,12 @@ func Outlived(s *State, n uint32, key, epoch, element string) bool {
 		return false
 	}
 	v := s.lookupVersion(k, event.HashText([]byte(element)))
-	if v == 0 || !appendedOnce(s, v) {
+	return v != 0 && outlived(s, n, v)
+}
+
+func outlived(s *State, n, v uint32) bool {
+	k := s.versions[v].key
+	if !appendedOnce(s, v) {
 		return false
 	}
 	shown, steps := s.ShownBy(v) != 0, 0
@@ -77,13 +86,17 @@ func follows(s *State, n, t uint32) bool {
 
 // afterUnseen says whether a read may come after a delete that nobody saw. It does not begin as the
 // frozen list does. It is empty, or shows no element that the list is known to have had before.
-// O(elements), once no prefix agrees.
 func afterUnseen(s *State, k uint32, elems []event.Elem) bool {
 	x, count := &s.keys[k], uint32(len(elems))
 	old := count < x.base || count == x.base && s.versions[x.initial].flags&overwritten != 0
 	if !s.opt.vacant() || !old && (x.base == 0 || s.prefixes[x.base] == x.basePrefix) {
 		return false
 	}
+	return afterDelete(s, k, elems)
+}
+
+// afterDelete says whether the list is known to have had no such element before. O(elements).
+func afterDelete(s *State, k uint32, elems []event.Elem) bool {
 	for i := range elems {
 		v := s.lookupVersion(k, elems[i].Hash)
 		switch {
@@ -95,4 +108,54 @@ func afterUnseen(s *State, k uint32, elems []event.Elem) bool {
 		}
 	}
 	return true
+}
+
+// oldState reports a read of a list that does not begin as the frozen one does. A delete on its way
+// may explain it: then it rests on the initial version.
+func oldState(s *State, k uint32, elems []event.Elem, n, op uint32) {
+	a := Anomaly{Kind: RetiredRead, A: n, OpA: op}
+	if afterDelete(s, k, elems) {
+		a.Other = s.keys[k].initial
+	}
+	s.anomaly(a)
+}
+
+// MissedUnseen is the transaction whose read gives the order of e, if that rests on nobody having
+// deleted a list unseen, 0 otherwise. The transaction missed the element e.Version.
+func MissedUnseen(s *State, e *Edge) uint32 {
+	if !s.opt.vacant() || e.Version == 0 || s.keys[s.versions[e.Version].key].kind != event.List {
+		return 0
+	}
+	n := uint32(0)
+	switch {
+	case e.Label&RW != 0:
+		n = e.From
+	case e.Label == WW && s.versions[e.Version].flags&placed == 0: // otherwise one list shows both
+		n = e.Witness
+	}
+	if n == 0 || outlived(s, n, e.Version) {
+		return 0
+	}
+	return n
+}
+
+// MissesUnseen says whether that still holds of n and v, whose ValueKey is value. gone says that
+// nothing can show any more that it does not.
+func MissesUnseen(s *State, n, v uint32, value uint64) (misses, gone bool) {
+	if n == 0 || s.txns[n].state != counted || int(v) >= len(s.versions) || s.versions[v].key == 0 || s.valueKey(v) != value {
+		return true, true
+	}
+	return !outlived(s, n, v), false
+}
+
+// parted notes that n may have deleted the list k, which o did not append to.
+func parted(s *State, k, n uint32, o *event.Op) {
+	if s.keys[k].kind != event.List || !writesVersion(o) || o.Kind == event.Append || ofElement(o) {
+		return
+	}
+	d := Deletion{Version: s.keys[k].initial, Began: math.MinInt64}
+	if s.txns[n].flags&hasTimes != 0 {
+		d.Began = s.txns[n].start - s.opt.ClockDrift
+	}
+	s.out.PartedBy = append(s.out.PartedBy, d)
 }

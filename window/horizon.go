@@ -92,6 +92,10 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		key := s.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
+	if n := infer.MissedUnseen(s.infer, e); n != 0 {
+		s.noteUnshown(in, e, n, class, what)
+		return
+	}
 	s.noteIn(in, edgeBasis{e.Version, e.Label}, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
@@ -123,7 +127,11 @@ func (h *finder) beyond(a *infer.Anomaly) {
 		h.reports.countOnly(1<<len(h.views)-1, h.clock.noted(a.A))
 		return
 	}
-	h.reports.noteResting(edgeBasis{a.Version, infer.WR | infer.RW}, class, what, h.clock.noted(a.A))
+	basis := edgeBasis{a.Version, infer.WR | infer.RW}
+	if a.Version == 0 {
+		basis.version = a.Other
+	}
+	h.reports.noteResting(basis, class, what, h.clock.noted(a.A))
 }
 
 // conflictBeyond reports an append that replaced a state that somebody else had read, where

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 )
 
@@ -26,6 +27,14 @@ type waitingEdge struct {
 	// The key (infer.KeyHash) and the value (infer.ValueKey) of the version that it rests on.
 	Key, Value uint64      `json:",omitempty"`
 	Label      infer.Label `json:",omitempty"`
+	Unshown    *unshown    `json:",omitempty"`
+}
+
+// unshown is the condition of an edge over a list that somebody may have deleted unseen. A transaction
+// did not find an element. It has to be shown that the append came later (infer.MissedUnseen).
+type unshown struct {
+	ID, Epoch string
+	Version   uint32 // of the element
 }
 
 // edgeBasis is the evidence of an edge.
@@ -54,6 +63,27 @@ func (s *reports) tellWhenDue(b edgeBasis, class, what string, txns []noted) {
 	}
 }
 
+// noteUnshown is noteIn for an edge that a delete which nobody saw explains, as far as is known. It is
+// counted. It is told once the records show that n, which missed the element, came before it.
+func (s *reports) noteUnshown(in incremental.Views, e *infer.Edge, n uint32, class, what string) {
+	txns := []noted{s.clock.noted(e.From), s.clock.noted(e.To)}
+	if s.countIn(in, txns) {
+		class = classOfBegun + class
+	}
+	if p := s.panes.at(txns[0].End); p.Horizon == 0 {
+		p.Horizon++ // once, as for a group
+	}
+	if s.closed || len(s.horizon.waiting) >= maxUnshown {
+		return
+	}
+	x := s.clock.noted(n)
+	w := waitingEdge{Class: class, What: what, Txns: txns, Label: e.Label, Unshown: &unshown{x.ID, x.Epoch, e.Version}}
+	w.Ended = max(txns[0].End, txns[1].End, x.End)
+	w.Due = w.Ended + s.infer.Patience()
+	w.Key, w.Value = s.infer.KeyHash(s.infer.KeyOfVersion(e.Version)), s.infer.ValueKey(e.Version)
+	s.horizon.waiting = append(s.horizon.waiting, w)
+}
+
 // tellDueEdges tells of the edges that are due. Each step does so before the groups of panes that
 // are over are handed out.
 func (s *reports) tellDueEdges() {
@@ -63,11 +93,22 @@ func (s *reports) tellDueEdges() {
 	}
 	kept := list[:0]
 	for i := range list {
-		if w := &list[i]; w.Due >= s.clock.watermark && !s.closed {
+		w := &list[i]
+		if w.Due >= s.clock.watermark && !s.closed {
 			kept = append(kept, *w)
-		} else {
-			s.noteGroupAt(w.Due, true, w.Class, w.What, w.Txns...)
+			continue
 		}
+		if x := w.Unshown; x != nil {
+			misses, gone := infer.MissesUnseen(s.infer, s.infer.WithID(x.ID, x.Epoch), x.Version, w.Value)
+			if misses && !gone && !s.closed { // looked at again, as findings are: see mustBeShown
+				w.Due = s.clock.watermark + s.infer.Patience()/8
+				kept = append(kept, *w)
+			}
+			if misses {
+				continue
+			}
+		}
+		s.noteGroupAt(w.Due, true, w.Class, w.What, w.Txns...)
 	}
 	clear(list[len(kept):])
 	s.horizon.waiting = kept
@@ -96,6 +137,11 @@ func (m *Machine) takeBackEdges(o *infer.Out) {
 		d := &o.Deletions[i]
 		key := m.infer.KeyHash(m.infer.KeyOfVersion(d.Version))
 		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Key == key && w.Ended >= d.Began })
+	}
+	for i := range o.PartedBy {
+		d := &o.PartedBy[i]
+		v := m.infer.ValueKey(d.Version)
+		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Value == v && w.Ended >= d.Began })
 	}
 	for _, v := range o.Ambiguous {
 		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Value == v })
