@@ -18,7 +18,7 @@ import "github.com/isowatch/isowatch/event"
 func wasThere(s *State, d due) (was, tried bool) {
 	x := &s.versions[d.version]
 	k := &s.keys[x.key]
-	if !s.opt.Existing || k.flags&versioned != 0 {
+	if !s.opt.Existing || k.tellsVersions() {
 		return false, false
 	}
 	sure := s.certain()
@@ -26,7 +26,7 @@ func wasThere(s *State, d due) (was, tried bool) {
 	was = true
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 		w := s.writes[id].txn
-		tried = tried || sure && triedBefore(s, w)
+		tried = tried || sure && triedBefore(s, d.version, w)
 		was = was && (readBeforeBegin(s, d.version, w) || may && !foundAnother(s, w, id))
 	}
 	return was || tried, tried

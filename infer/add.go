@@ -313,7 +313,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 			if appendedBefore(s, v, n) {
 				triesAgain(s, n)
 			}
-			if s.keys[k].flags&versioned == 0 && triedBefore(s, n) || appendedBefore(s, v, n) {
+			if triedBefore(s, v, n) || appendedBefore(s, v, n) {
 				s.makeAmbiguous(v)
 			}
 		} else {

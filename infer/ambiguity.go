@@ -190,7 +190,7 @@ func (s *State) disambiguate(v uint32) {
 		n := s.writes[id].txn
 		switch s.txns[n].state {
 		case tentative:
-			if s.glimpsedBy(v, n) || s.writes[id].unread || s.keys[x.key].flags&versioned == 0 && triedBefore(s, n) || appendedBefore(s, v, n) { // before it wrote it, or it may have been there
+			if s.glimpsedBy(v, n) || s.writes[id].unread || triedBefore(s, v, n) || appendedBefore(s, v, n) { // before it wrote it, or it may have been there
 				s.mark(v, ambiguous, 0)
 				return
 			}

@@ -22,7 +22,7 @@ func attemptOpen(s *State, v, r uint32) bool {
 // behind v).
 func appendedBefore(s *State, v, n uint32) bool {
 	x := &s.versions[v]
-	if s.txns[n].flags&again != 0 && s.keys[x.key].flags&(versioned|repeats) == 0 {
+	if k := &s.keys[x.key]; s.txns[n].flags&again != 0 && k.flags&repeats == 0 && !k.tellsVersions() {
 		return true
 	}
 	if s.opt.Complete && !s.opt.Existing || s.keys[x.key].kind != event.List || x.flags&placed == 0 {

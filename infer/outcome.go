@@ -7,10 +7,17 @@ import (
 )
 
 // triedBefore says whether n, which did not commit as far as is known, may try again what a
-// transaction without a record tried: mayTryAgain. Then who reads n's values may have read from the
-// other one, and does not show that n took effect.
-func triedBefore(s *State, n uint32) bool {
-	return s.opt.Observed && mayTryAgain(s, n)
+// transaction without a record tried: mayTryAgain. Then who reads v, which n wrote, may have read from
+// the other one, and does not show that n took effect. A version shows it. Elements of lists and sets
+// have no version, whatever the contract says of registers.
+func triedBefore(s *State, v, n uint32) bool {
+	k := &s.keys[s.versions[v].key]
+	return (s.opt.Observed || s.opt.ByVersion) && !k.tellsVersions() && mayTryAgain(s, n)
+}
+
+// tellsVersions says whether operations tell the versions of the key.
+func (k *key) tellsVersions() bool {
+	return k.flags&versioned != 0 && k.kind != event.List && k.flags&element == 0
 }
 
 // promoteNow counts an unknown transaction that was observed, with all its
