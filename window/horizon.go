@@ -99,6 +99,14 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	s.noteIn(in, edgeBasis{e.Version, e.Label}, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
+// behindGuess is behind for an edge that contradicts no order that was known.
+func (s *reports) behindGuess(e *infer.Edge, in incremental.Views) {
+	s.saturated.odd = true
+	if in = s.saturated.toTell(in); in != 0 {
+		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
+	}
+}
+
 // toTell are the views that are told when an edge has no place. With a window, a level with
 // real time in pasts is ok only where another level is, and that level is told as well.
 func (f *saturated) toTell(in incremental.Views) incremental.Views {

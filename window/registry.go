@@ -41,11 +41,13 @@ type openFinding struct {
 type setAsideEdge struct {
 	ID       incremental.EdgeID
 	From, To incremental.Vertex
+	// Unshown says that the withdrawn finding rested on nobody having deleted a list unseen.
+	Unshown bool `json:",omitempty"`
 }
 
 func setAsideOf(g *incremental.Graph, id incremental.EdgeID) setAsideEdge {
 	e := g.Edge(id)
-	return setAsideEdge{id, e.From, e.To}
+	return setAsideEdge{ID: id, From: e.From, To: e.To}
 }
 
 // there says whether the edge is still set aside.

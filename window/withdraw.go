@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
@@ -91,7 +90,10 @@ func (h *finder) withdraw(f *openFinding) {
 	h.intermediateStill(f)
 	h.contradictedStill(f)
 	h.reports.forget(f)
-	h.retries = append(h.retries, f.setAside...)
+	for _, a := range f.setAside {
+		a.Unshown = len(f.lacked) > 0
+		h.retries = append(h.retries, a)
+	}
 }
 
 // divergedStill notes the lost updates that f told which still hold: a worse cycle of
@@ -175,14 +177,16 @@ func (h *finder) retrySetAside() {
 		a := h.retries[0]
 		h.retries = append(h.retries[:0], h.retries[1:]...)
 		if a.there(h.graph) {
-			h.retry(a.ID)
+			h.retry(a)
 		}
 	}
 }
 
 // retry puts a set-aside edge back into the orders, and reports what refuses it.
-func (h *finder) retry(id incremental.EdgeID) {
-	e := *h.graph.Edge(id)
+// Where members of the finding have retired, their order may rest on an edge that an unseen delete
+// explains. What contradicts that is counted.
+func (h *finder) retry(a setAsideEdge) {
+	id, e := a.ID, *h.graph.Edge(a.ID)
 	ref := h.graph.Retry(id)
 	if ref.Cycle != 0 {
 		h.cycle(id, ref.Cycle)
@@ -191,7 +195,9 @@ func (h *finder) retry(id incremental.EdgeID) {
 	if ref.Past != 0 {
 		h.backInTime(&again, ref.Past)
 	}
-	if ref.Behind != 0 {
+	if ref.Behind != 0 && a.Unshown {
+		h.reports.behindGuess(&again, ref.Behind)
+	} else if ref.Behind != 0 {
 		h.reports.behind(&again, ref.Behind)
 	}
 }
