@@ -184,7 +184,7 @@ func (h *finder) retrySetAside() {
 
 // retry puts a set-aside edge back into the orders, and reports what refuses it.
 // Where members of the finding have retired, their order may rest on an edge that an unseen delete
-// explains. What contradicts that is counted.
+// explains. A dependency that contradicts it is counted.
 func (h *finder) retry(a setAsideEdge) {
 	id, e := a.ID, *h.graph.Edge(a.ID)
 	ref := h.graph.Retry(id)
