@@ -253,8 +253,11 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if m.infer.Counters.Countable > 0 && n != 0 && !m.cfg.Unbounded && t.Status != event.Aborted {
 		m.sums.noteCounters(b, t, n, end)
 	}
-	if m.out.Again {
+	switch {
+	case m.out.Again:
 		m.timing.again(n)
+	case m.out.Refused > infer.Repeated:
+		m.timing.stop("a record contradicts another, or came too late to replace it")
 	}
 	if n != 0 && t.Status != event.Aborted {
 		m.timing.note(n, t, start, end)

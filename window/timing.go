@@ -19,7 +19,7 @@ import (
 
 // maxDue bounds the transactions that wait to be followed, and maxIdle those that wait until some key needs
 // it. Their records are kept in memory.
-const maxDue, maxIdle = 1 << 17, 1 << 14
+const maxDue, maxIdle = 1 << 17, 1 << 12
 
 // timing is the theory of orders in time.
 type timing struct {
