@@ -83,9 +83,6 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 	return true
 }
 
-// IsList says whether the key is a list.
-func IsList(s *State, k uint32) bool { return s.keys[k].kind == event.List }
-
 // saysNothing says whether o, of an aborted transaction, says nothing of its key. That is so where
 // o is of another kind than the key is, or nothing is inferred there. It took no effect, so nothing
 // falls by it. A delete does not tell what kind its key is of.

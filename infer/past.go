@@ -385,3 +385,24 @@ func (s *State) EachTaken(fn func(n uint32)) {
 		fn(n)
 	}
 }
+
+// LacksNone says whether v is of a list, and no append that a list up to v lacks is of a transaction
+// that is gone. O(elements behind v).
+func LacksNone(s *State, v uint32, gone func(n uint32) bool) bool {
+	k := &s.keys[s.versions[v].key]
+	if k.kind != event.List {
+		return false
+	}
+	lacks := func(u uint32) bool { return s.versions[u].writer != 0 && gone(s.versions[u].writer) }
+	for u := s.versions[v].next; u != 0; u = s.versions[u].next {
+		if lacks(u) {
+			return false
+		}
+	}
+	for u := k.unplaced; u != 0; u = s.versions[u].sibling {
+		if lacks(u) {
+			return false
+		}
+	}
+	return true
+}

@@ -68,13 +68,13 @@ type dropped struct {
 // of while forced orders were not looked at. It can be a writer of the key then as well, if n
 // read from it.
 //
-// A read of a list shows the order of the appends that it has, and an edge leads to those that it
-// misses.
+// A read of a list shows the order of the appends that it has. So it is looked at only if it lacks
+// one whose writer has left memory.
 func (h *finder) checkFrozen(n uint32, missed bool) {
 	f := h.saturated
 	for i := range f.reads {
 		r := &f.reads[i]
-		if infer.IsList(h.infer, r.Key) {
+		if infer.LacksNone(h.infer, r.Version, func(w uint32) bool { return !h.graph.Live(incremental.Vertex(w)) }) {
 			continue
 		}
 		d := f.droppedOf(r.Key)
