@@ -82,7 +82,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	if in = s.saturated.toTell(in); in == 0 {
 		return
 	}
-	if infer.OrderGuessed(s.infer, e) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
+	if infer.OrderGuessed(s.infer, e) && !s.clock.sameSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}
@@ -97,6 +97,12 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		return
 	}
 	s.noteIn(in, edgeBasis{e.Version, e.Label}, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
+}
+
+// sameSession says whether the records of both transactions name one session.
+func (k *clock) sameSession(a, b uint32) bool {
+	x, y := k.record(a), k.record(b)
+	return x.Session != "" && x.Session == y.Session && x.Epoch == y.Epoch
 }
 
 // behindGuess is behind for an edge that contradicts no order that was known.
