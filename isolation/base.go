@@ -23,6 +23,7 @@ const (
 	Serializable      // PL-3
 	CursorStability   // PL-CS
 	RepeatableRead    // PL-2.99
+	ConsistentView    // PL-2+
 )
 
 // theory names what a base needs beside the dependencies that operations show.
@@ -47,6 +48,7 @@ type row struct {
 	// view is the plain form as an acyclic graph; see [Level.View] for what each form adds.
 	view    incremental.View
 	readers readers // whose anti-dependencies the view follows
+	limit   limit   // which of them a forbidden cycle holds at most one of
 	theory  theory
 }
 
@@ -83,7 +85,7 @@ var bases = [...]row{
 	// lemma 1), which package infer reports. Where rows are told apart, two
 	// transactions that wrote two rows of a key have only their commits in order.
 	SnapshotIsolation: {
-		name: "snapshot-isolation", implies: []Base{Prefix, CursorStability},
+		name: "snapshot-isolation", implies: []Base{Prefix, ConsistentView},
 		view: incremental.View{Split: true, Dep: ww | wr, Chain: other, Anti: rw}, theory: choices,
 	},
 	Serializable: {
@@ -100,6 +102,12 @@ var bases = [...]row{
 	RepeatableRead: {
 		name: "repeatable-read", implies: []Base{CursorStability},
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, readers: ofItems,
+	},
+	// A transaction sees all that what it saw rests on, and loses no update. PL-2 without cycles of
+	// one anti-dependency (Adya, G-single). The order may go without some anti-dependencies.
+	ConsistentView: {
+		name: "consistent-view", implies: []Base{Causal, CursorStability},
+		view: incremental.View{Dep: ww | other | wr, Anti: rw}, limit: oneOfAll,
 	},
 }
 

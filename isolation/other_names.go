@@ -54,9 +54,9 @@ var otherNames = []otherName{
 
 	{"causal-cerone", "causal", same, ""},
 	{"causal, CC, causal consistency, TCC, transactional causal consistency, causal convergence, CCv", "causal", form, "NAME means causal without session order here. " + sessionForm},
-	{"consistent view, PL-2+", "causal", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
-	{"forward consistent view, PL-FCV", "causal", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
-	{"update serializable, update serializability, PL-3U", "causal", nearest, notChecked + ". serializable is the nearest stronger level"},
+	{"PL-2+, consistent view", "consistent-view", same, ""},
+	{"forward consistent view, PL-FCV", "consistent-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
+	{"update serializable, update serializability, PL-3U", "consistent-view", nearest, notChecked + ". serializable is the nearest stronger level"},
 	{"parallel snapshot isolation, PSI, non-monotonic snapshot isolation, NMSI", "causal", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
 
 	{"prefix consistency, consistent prefix", "prefix", same, ""},

@@ -21,8 +21,26 @@ const (
 	updaters
 )
 
-// Selects says whether b follows the anti-dependencies of some readers only: see [Base.Follows].
-func (b Base) Selects() bool { return bases[b].readers != everyone }
+// limit says which anti-dependencies a cycle that the base forbids holds at most one of.
+type limit uint8
+
+const (
+	// unlimited: a cycle may hold any number of them, and is forbidden.
+	unlimited limit = iota
+	// oneOfAll: a cycle with two of any readers is allowed (Adya, G-single; PL-2+).
+	oneOfAll
+)
+
+// Selects says whether b counts some anti-dependencies only, or some of their cycles: see
+// [Base.Follows] and [Base.Limits].
+func (b Base) Selects() bool { return bases[b].readers != everyone || b.Limits() }
+
+// Limits says whether b forbids cycles with at most one anti-dependency of some readers: see
+// [Base.Limited].
+func (b Base) Limits() bool { return bases[b].limit != unlimited }
+
+// Limited says whether an anti-dependency from t is one that a forbidden cycle holds at most one of.
+func (b Base) Limited(t *event.Record) bool { return bases[b].limit == oneOfAll }
 
 // Follows says whether b follows an anti-dependency on key from t, which read it.
 func (b Base) Follows(t *event.Record, key string) bool {
@@ -118,8 +136,7 @@ func (w *witness) selected(weakest []Level, f Family) []Level {
 		if l.Refuted(weakest) || w.Rows && b == CursorStability || !w.followedBy(b) {
 			continue
 		}
-		weakest = slices.DeleteFunc(slices.Clone(weakest), func(x Level) bool { return x.Implies(l) })
-		weakest = append(weakest, l)
+		weakest = joined(weakest, l)
 	}
 	return weakest
 }

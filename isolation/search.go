@@ -21,6 +21,9 @@ type Searcher struct {
 	// Untracked says of an anti-dependency that it does not bind serializable transactions; nil: every one does.
 	Untracked func(*incremental.Edge) bool
 
+	// Within says whether a path may lead through the vertex; nil: through any. In real time it is not asked.
+	Within func(incremental.Vertex) bool
+
 	floor Base // anti-dependencies of those that asked for less are passed over
 	seen  []uint32
 	stamp uint32
@@ -109,7 +112,7 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 				continue
 			}
 			to, ok := p.next(at.state, l)
-			if !ok {
+			if !ok || s.Within != nil && !s.Within(e.To) {
 				continue
 			}
 			if e.To == closing.From {
@@ -190,7 +193,7 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 				}
 				cycle := append([]incremental.EdgeID{id}, path...)
 				w := weakest(labelsOf(g, cycle))
-				if level.Underlying().Selects() {
+				if level.Underlying().Selects() && !level.Underlying().Limits() {
 					w = []Level{level} // no other edges were followed
 				}
 				if level.Refuted(w) && s.promised(g, cycle, w) {
@@ -200,7 +203,7 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 		}
 	}
 	if fallback == nil {
-		return Cycle{}
+		return Cycle{AtLeast: atLeast}
 	}
 	return Cycle{append([]incremental.EdgeID{id}, fallback...), atLeast}
 }
@@ -242,6 +245,9 @@ func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
 // promised says whether what the cycle refutes was promised to all whose reads it
 // rests on.
 func (s *Searcher) promised(g *incremental.Graph, cycle []incremental.EdgeID, refuted []Level) bool {
+	if plain := slices.DeleteFunc(slices.Clone(refuted), func(l Level) bool { return l.Underlying().Limits() }); len(plain) > 0 {
+		refuted = plain // the others are not said where transactions asked for levels of their own
+	}
 	return !slices.ContainsFunc(cycle, func(id incremental.EdgeID) bool {
 		return slices.ContainsFunc(refuted, func(l Level) bool { return s.promisesLess(g.Edge(id), l.Underlying()) })
 	})
@@ -254,6 +260,8 @@ func lastClass(l Level) class {
 		return classG0
 	case ReadCommitted:
 		return classG1c
+	case ConsistentView:
+		return classSingle
 	case Serializable, RepeatableRead, CursorStability:
 		return classG2
 	}

@@ -303,6 +303,7 @@ func (m *Machine) Close(eff *Effects) {
 		m.finder.saturate()
 		m.finder.renewInTime()
 	}
+	m.finder.closeLimits()
 	m.linearizing.linearize()
 	m.sums.decideCounters()
 	m.sums.checkCounters()

@@ -49,6 +49,7 @@ type head struct {
 	Faults       []*fault        `json:",omitempty"`
 	Lost         *Lost           // nil: of an earlier version
 	Marks        []event.Mark    `json:",omitempty"`
+	Limits       []savedLimited  `json:",omitempty"`
 
 	LevelChanges  []savedLevelChange `json:",omitempty"`
 	SaturatedFrom int                `json:",omitempty"`
@@ -118,6 +119,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.sums.counting.Keys) > 0 {
 		h.Counting = &m.sums.counting
 	}
+	h.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
 	if len(m.reports.weaker.Totals) > 0 {
@@ -231,6 +233,9 @@ func (m *Machine) ReadState(state []byte) error {
 	}
 	if r.Err != nil {
 		return fmt.Errorf("snapshot: %w", r.Err)
+	}
+	if err := m.finder.limits.restore(h.Limits); err != nil {
+		return err
 	}
 	return m.sums.restore(&h)
 }

@@ -130,7 +130,7 @@ func refutedBy(w *finding.Witness) (levels []oracle.Level) {
 	}
 	for _, l := range name(w).Weakest {
 		switch {
-		case l.Base == isolation.CursorStability:
+		case l.Base == isolation.CursorStability || l.Base == isolation.ConsistentView:
 			l.Base = isolation.SnapshotIsolation
 		case l.Base == isolation.RepeatableRead:
 			l.Base = isolation.Serializable
