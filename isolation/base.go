@@ -19,11 +19,12 @@ const (
 	ReadAtomic
 	Causal // causal-cerone
 	Prefix
-	SnapshotIsolation // PL-SI, without real time
-	Serializable      // PL-3
-	CursorStability   // PL-CS
-	RepeatableRead    // PL-2.99
-	ConsistentView    // PL-2+
+	SnapshotIsolation  // PL-SI, without real time
+	Serializable       // PL-3
+	CursorStability    // PL-CS
+	RepeatableRead     // PL-2.99
+	ConsistentView     // PL-2+
+	UpdateSerializable // PL-3U
 )
 
 // theory names what a base needs beside the dependencies that operations show.
@@ -89,7 +90,7 @@ var bases = [...]row{
 		view: incremental.View{Split: true, Dep: ww | wr, Chain: other, Anti: rw}, theory: choices,
 	},
 	Serializable: {
-		name: "serializable", implies: []Base{SnapshotIsolation, RepeatableRead}, // the direct serialization graph (PL-3, Adya)
+		name: "serializable", implies: []Base{SnapshotIsolation, RepeatableRead, UpdateSerializable}, // the direct serialization graph (PL-3, Adya)
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, theory: choices,
 	},
 	// No update is lost: who saw a version and then wrote the key stands right behind it. That is
@@ -108,6 +109,12 @@ var bases = [...]row{
 	ConsistentView: {
 		name: "consistent-view", implies: []Base{Causal, CursorStability},
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, limit: oneOfAll,
+	},
+	// Those that write are serializable, and each of the others is together with them: two others
+	// need not agree on one order. PL-2 and no G-update (Adya).
+	UpdateSerializable: {
+		name: "update-serializable", implies: []Base{ConsistentView},
+		view: incremental.View{Dep: ww | other | wr, Anti: rw}, limit: oneOfReaders,
 	},
 }
 
@@ -158,7 +165,9 @@ func ranked() (all [len(bases) - 1]Base) {
 
 // Tracks says whether b forbids cycles with two anti-dependencies in a row, which snapshot isolation
 // allows: databases find them by tracking conflicts.
-func (b Base) Tracks() bool { return b == Serializable || b == RepeatableRead }
+func (b Base) Tracks() bool {
+	return b == Serializable || b == RepeatableRead || b == UpdateSerializable
+}
 
 func (b Base) String() string { return bases[b].name }
 

@@ -107,7 +107,7 @@ func (b Base) argued() Base {
 	switch b {
 	case CursorStability, ConsistentView:
 		return SnapshotIsolation
-	case RepeatableRead:
+	case RepeatableRead, UpdateSerializable:
 		return Serializable
 	}
 	return b

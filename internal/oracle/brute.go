@@ -73,7 +73,7 @@ func possible(h History, l Level, like execution) (bool, error) {
 		for i := range e.place {
 			e.place[i] = -1
 		}
-		if l.base() == "consistent-view" {
+		if l.limits() {
 			return e.extendVisible()
 		}
 		return e.extend()

@@ -44,12 +44,12 @@ func Forks(rng *rand.Rand, n int, serial bool, stray float64) History {
 func (f *forks) run(t *workload.Txn) {
 	keys := []string{"x0", "x1", "x2"}
 	f.rng.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-	reads := keys[:1+f.rng.IntN(3)]
-	writes := reads[:f.rng.IntN(2)]
+	writes := keys[:f.rng.IntN(2)]
+	reads := keys[:2-len(writes)+f.rng.IntN(2)]
 	n := len(f.txns)
 	sees := make([]bool, n)
 	for j := range sees {
-		sees[j] = f.serial && len(writes) > 0 && len(f.value[j]) > 0 || f.rng.IntN(n-j+2) < 2 && f.rng.IntN(3) > 0
+		sees[j] = f.serial && len(writes) > 0 && len(f.value[j]) > 0 || f.rng.IntN(2) == 0
 		for _, key := range writes {
 			_, wrote := f.value[j][key]
 			sees[j] = sees[j] || wrote

@@ -30,7 +30,8 @@ var weaker = map[string][]string{
 	"repeatable-read":       {"cursor-stability"},
 	"consistent-view":       {"causal", "cursor-stability"},
 	"snapshot-isolation":    {"prefix", "consistent-view"},
-	"serializable":          {"snapshot-isolation", "repeatable-read"},
+	"serializable":          {"snapshot-isolation", "repeatable-read", "update-serializable"},
+	"update-serializable":   {"consistent-view"},
 }
 
 // baseImplies says whether a history that satisfies the one model satisfies the other.
@@ -46,7 +47,7 @@ func Levels() []Level {
 // AllLevels are all that this package decides.
 func AllLevels() []Level {
 	var ls []Level
-	for _, b := range []string{"read-uncommitted", "read-committed", "cursor-stability", "repeatable-read", "consistent-view", "prefix", "snapshot-isolation", "serializable"} {
+	for _, b := range []string{"read-uncommitted", "read-committed", "cursor-stability", "repeatable-read", "consistent-view", "update-serializable", "prefix", "snapshot-isolation", "serializable"} {
 		ls = append(ls, Level(b), Level("strong-session-"+b), Level("strong-"+b))
 	}
 	return append(ls, generalized)

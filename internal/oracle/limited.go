@@ -1,13 +1,24 @@
 package oracle
 
-import "github.com/isowatch/isowatch/event"
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/workload"
+)
 
 // limits says whether the level forbids a cycle only where it has at most one anti-dependency
 // of some readers: consistent view is PL-2 and no G-single (Adya).
-func (l Level) limits() bool { return l.base() == "consistent-view" }
+//
+// Update serializable is PL-2 and no G-update: only those count that write nothing.
+func (l Level) limits() bool {
+	return l.base() == "consistent-view" || l.base() == "update-serializable"
+}
 
 // limited says whether an anti-dependency from transaction i is one of these.
-func (g *Graph) limited(l Level, i int) bool { return l.base() == "consistent-view" }
+func (g *Graph) limited(l Level, i int) bool {
+	return l.base() == "consistent-view" || writesNothing(&g.History[i])
+}
 
 // holdsLimited is holds for such a level. The other edges have no cycle, and none of these
 // anti-dependencies leads to a transaction from which the others lead back.
@@ -53,7 +64,8 @@ func (g *Graph) holdsLimited(l Level) bool {
 // isolation as an abstract execution (Cerone, Bernardi, Gotsman, A Framework for Transactional
 // Consistency Models with Atomic Visibility, CONCUR 2015). A transaction sees some of those before
 // it, with all that these saw (TransVis), and all that wrote what it writes (NoConflict). It
-// reads what they left.
+// reads what they left. At update serializable those that write come one behind the other, and see
+// all before. Each of the others sees a part of them, with all that these depend on.
 func (e *execution) extendVisible() bool {
 	p := len(e.writes)
 	if p == len(e.txns) {
@@ -64,11 +76,19 @@ func (e *execution) extendVisible() bool {
 		if e.place[i] >= 0 || !ready {
 			continue
 		}
+		serial := e.level.base() == "update-serializable" && !writesNothing(t)
+		if serial {
+			must = e.closure(must | e.dependsOn(t))
+		}
 		for sees := range 1 << p {
-			if sees&must != must || !e.closed(sees) {
+			if sees&must != must || !e.closed(sees) || serial && sees != must {
 				continue
 			}
-			result, ok := replay(t, e.left(sees))
+			seen := e.states[p]
+			if !serial {
+				seen = e.left(sees)
+			}
+			result, ok := replay(t, seen)
 			if !ok {
 				continue
 			}
@@ -120,10 +140,41 @@ func (e *execution) left(sees int) state {
 	return s
 }
 
+// closure adds all that these saw.
+func (e *execution) closure(sees int) int {
+	for at := len(e.writes) - 1; at >= 0; at-- {
+		if sees>>at&1 == 1 {
+			sees |= e.sees[at]
+		}
+	}
+	return sees
+}
+
+// dependsOn are those that write in the order so far, as bits, if they and t are about one key that one of them
+// writes.
+func (e *execution) dependsOn(t *workload.Txn) (on int) {
+	for j, at := range e.place {
+		if at < 0 || writesNothing(e.txns[j]) {
+			continue
+		}
+		both := func(a, b *workload.Txn) bool {
+			return slices.ContainsFunc(a.Ops, func(o workload.Op) bool {
+				return changes(&o) && slices.ContainsFunc(b.Ops, func(x workload.Op) bool {
+					return x.Key == o.Key && !(b.Status == event.Unknown && x.Nothing() && x.Kind == event.Read)
+				})
+			})
+		}
+		if both(t, e.txns[j]) || both(e.txns[j], t) {
+			on |= 1 << at
+		}
+	}
+	return on
+}
+
 // writesNothing says whether the transaction leaves nothing behind.
-func (g *Graph) writesNothing(i int) bool {
-	for at := range g.History[i].Ops {
-		if o := &g.History[i].Ops[at]; o.Kind != event.Read && o.Kind != event.Range && changes(o) {
+func writesNothing(t *workload.Txn) bool {
+	for at := range t.Ops {
+		if o := &t.Ops[at]; o.Kind != event.Read && o.Kind != event.Range && changes(o) {
 			return false
 		}
 	}

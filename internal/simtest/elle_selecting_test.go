@@ -31,7 +31,7 @@ func TestElleSelecting(t *testing.T) {
 			t.Fatal(err)
 		}
 		fs := findingsOf(t, cfg, c.txns)
-		for _, level := range []string{"cursor-stability", "repeatable-read", "consistent-view"} {
+		for _, level := range []string{"cursor-stability", "repeatable-read", "consistent-view", "update-serializable"} {
 			var ours bool
 			for _, f := range fs {
 				ours = ours || slices.Contains(f.Refutes, level) || slices.Contains(f.AlsoRefutes, level)

@@ -61,7 +61,7 @@ func TestForks(t *testing.T) {
 					kind = "real time, " + kind
 				}
 				said[kind+got]++
-				if above := oracle.Level(strings.Replace(string(l), "consistent-view", "snapshot-isolation", 1)); o.Violated[above] && !o.Violated[l] {
+				if above := oracle.Level(argued.Replace(string(l))); o.Violated[above] && !o.Violated[l] {
 					said[kind+got+", below violated"]++
 				}
 			}
