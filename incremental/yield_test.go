@@ -19,7 +19,7 @@ func TestYield(t *testing.T) {
 		if ref.Cycle != 1 {
 			t.Fatalf("refused by %b", ref.Cycle)
 		}
-		again := g.Yield(0, by, id)
+		again := Yield(g, 0, by, id)
 		if refused := again.Cycle == 1; refused != two {
 			t.Errorf("two cycles: %v, refused again: %v", two, refused)
 		}

@@ -107,8 +107,8 @@ func joined(weakest []Level, l Level) []Level {
 	return append(slices.DeleteFunc(slices.Clone(weakest), func(x Level) bool { return x.Implies(l) }), l)
 }
 
-// rowsApart says whether a write of another row of a key is on the cycle: the one who wrote it need
-// not have seen the row before.
+// rowsApart says whether a write of another row of a key is on the cycle. Its writer need not have
+// seen the row before.
 func rowsApart(labels []finding.Label) bool {
 	return slices.ContainsFunc(labels, func(l finding.Label) bool { return l&finding.OtherRow != 0 })
 }

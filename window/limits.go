@@ -22,7 +22,7 @@ type passedOver struct {
 	FromGen, ToGen uint32 // infer.Generation
 }
 
-// limited is what is known of a level with a limit.
+// limited holds what a level with a limit went without.
 type limited struct {
 	level  isolation.Level
 	Missed []passedOver
@@ -36,7 +36,7 @@ type limits struct{ of []*limited }
 // maxMissed bounds what is kept of one level.
 const maxMissed = 1 << 16
 
-// at is what is known of the level; nil: nothing was set aside.
+// at is the entry of the level; nil: nothing was passed over there.
 func (x *limits) at(l isolation.Level) *limited {
 	for _, y := range x.of {
 		if y.level == l {
@@ -115,7 +115,7 @@ func (h *finder) limitedCycle(i int, id incremental.EdgeID) []isolation.Level {
 		k := slices.IndexFunc(path[1:], func(e incremental.EdgeID) bool { return h.isLimited(h.graph.Edge(e), b) })
 		by := path[1+k]
 		h.miss(x, i, by)
-		if ref := h.graph.Yield(i, by, id); ref.Cycle == 0 {
+		if ref := incremental.Yield(h.graph, i, by, id); ref.Cycle == 0 {
 			h.followLimits(id, h.graph.Edge(id), 1<<i)
 			return nil
 		}
@@ -208,7 +208,8 @@ func (h *finder) followTo(x *limited, i int, v incremental.Vertex) {
 	}
 }
 
-// tailsBehind are those of x whose tails v leads to, by edges that the i-th view takes and does not limit.
+// tailsBehind finds what was passed over at transactions that v leads to, by edges that the i-th view
+// takes and does not limit.
 func (h *finder) tailsBehind(x *limited, i int, v incremental.Vertex) (found []passedOver) {
 	var last incremental.Vertex
 	for _, m := range x.Missed {

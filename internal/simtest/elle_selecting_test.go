@@ -12,11 +12,14 @@ import (
 // otherThanElle are the cases in which only one of Elle and this program refutes the level, and why
 // (docs/proofs.md, section 11).
 var otherThanElle = map[string]string{
-	"internal, cursor-stability":                  internalOrder,
-	"internal, repeatable-read":                   internalOrder,
-	"internal, of two, consistent-view":           ownReads,
-	"register, two reads differ, consistent-view": ownReads,
-	"register, two reads differ, repeatable-read": "the reader misses the second version in its first read, and reads from its writer",
+	"internal, cursor-stability":                      internalOrder,
+	"internal, repeatable-read":                       internalOrder,
+	"G2, update-serializable":                         "both write; Elle never looks for G-update",
+	"internal, of two, update-serializable":           ownReads,
+	"register, two reads differ, update-serializable": ownReads,
+	"internal, of two, consistent-view":               ownReads,
+	"register, two reads differ, consistent-view":     ownReads,
+	"register, two reads differ, repeatable-read":     "the reader misses the second version in its first read, and reads from its writer",
 }
 
 const ownReads = "it implies causal here, at which a transaction agrees with itself; Elle joins the two at strict-serializable only"

@@ -37,7 +37,7 @@ func TestForks(t *testing.T) {
 			cfg.Lateness = window.For(time.Duration(rng.IntN(3)*5) * time.Millisecond)
 		}
 		fails := func(h oracle.History, perm []int) string {
-			m, _, err := run(cfg, batchOf(t, h, perm), true)
+			m, _, err := runRestarting(t, cfg, batchOf(t, h, perm), true, func(at int) bool { return i%7 == 0 && at%3 == 1 })
 			if err != nil {
 				return err.Error()
 			}
