@@ -110,10 +110,10 @@ func (p plan) next(state uint8, rw bool) (uint8, bool) {
 	return 0, true
 }
 
-// defaultBudget is how many edges a search looks at where none is set.
-const defaultBudget = 20_000
+// DefaultBudget is how many edges a search looks at where no budget is set.
+const DefaultBudget = 20_000
 
-func (s *Searcher) budget() int { return cmp.Or(s.Budget, defaultBudget) }
+func (s *Searcher) budget() int { return cmp.Or(s.Budget, DefaultBudget) }
 
 // path is the shortest way from the head of the closing edge to its tail. With the edge it must
 // make a cycle of the class or a worse one. It is nil when there is none within the budget. The

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
@@ -220,7 +221,7 @@ func (h *finder) tailsBehind(x *limited, i int, v incremental.Vertex) (found []p
 	seen := map[incremental.Vertex]bool{v: true}
 	budget := limitedBudget
 	if !h.cfg.Unbounded {
-		budget = max(h.searcher.Budget, 1)
+		budget = cmp.Or(h.searcher.Budget, isolation.DefaultBudget)
 	}
 	b := x.level.Underlying()
 	for queue := []incremental.Vertex{v}; last != 0 && len(queue) > 0; queue = queue[1:] {
