@@ -75,7 +75,7 @@ func (o *core) numLimited(ids []incremental.EdgeID, b isolation.Base) (n int) {
 	return n
 }
 
-// limitedBudget is how many edges a search looks at in a whole history.
+// limitedBudget is how many edges a search looks at in a whole history, until the level has fallen.
 const limitedBudget = 1 << 22
 
 // lone looks for a cycle through the edge that the level of the i-th view forbids. Without real
@@ -83,7 +83,7 @@ const limitedBudget = 1 << 22
 func (h *finder) lone(i int, id incremental.EdgeID) isolation.Cycle {
 	s, last := &h.searcher, h.graph.Edge(id).From
 	budget := s.Budget
-	if h.cfg.Unbounded {
+	if h.cfg.Unbounded && !refuted(h.reports.verdicts.certain, h.views[i]) {
 		s.Budget = limitedBudget
 	}
 	s.Within = func(v incremental.Vertex) bool { return h.graph.CompareCommits(i, v, last) <= 0 }
