@@ -43,7 +43,15 @@ func (g *Graph) holdsLimited(l Level) bool {
 	for _, e := range edges {
 		out[e[0]] = append(out[e[0]], e[1])
 	}
+	var all []Edge
+	for _, e := range append(slices.Clone(edges), lone...) {
+		all = append(all, Edge{From: e[0], To: e[1]})
+	}
+	component := components(n, all) // a cycle lies within one
 	for _, e := range lone {
+		if component[e[0]] != component[e[1]] {
+			continue
+		}
 		seen := map[int]bool{e[1]: true}
 		for queue := []int{e[1]}; len(queue) > 0; queue = queue[1:] {
 			if queue[0] == e[0] {
