@@ -50,7 +50,7 @@ func ExampleHistory() {
 	//     1. Find the transactions by their ids in your own logs.
 	//     2. Does the level allow it? If you cannot live with it, use a setting that forbids it: monitor explain G2-item names them.
 	//     3. PostgreSQL, MySQL, MariaDB, CockroachDB, YugabyteDB and TiDB: or lock what you read (SELECT ... FOR UPDATE).
-	//   Refutes repeatable-read, and with it 5 stronger levels.
+	//   Refutes repeatable-read and update-serializable, and with them 7 stronger levels.
 	//   bob-leaves -rw alice-> alice-leaves -rw bob-> bob-leaves
 	//   Let:
 	//     bob-leaves = r alice "on", r bob "on too", w bob "off too"

@@ -18,7 +18,7 @@ type EdgeID uint32
 type Labels uint8
 
 // Views is a set of views, bit i for the i-th view given to [New].
-type Views uint32
+type Views uint64
 
 // View says how one order sees the graph.
 type View struct {
@@ -139,7 +139,7 @@ type Graph struct {
 	warmed  uint32 // keeps the loads of Warm
 }
 
-// New returns an empty graph with the given views, at most 32, each with an order of
+// New returns an empty graph with the given views, at most 64, each with an order of
 // its own.
 func New(views ...View) *Graph { return NewFollowing(nil, views...) }
 

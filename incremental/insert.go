@@ -438,3 +438,17 @@ func (g *Graph) reorder(o *order) {
 // last, in order. With that edge they are a cycle of the view. They are valid until the view's
 // next refusal.
 func (g *Graph) CyclePath(i int) []EdgeID { return g.own(i).path }
+
+// Yield is for an edge that the i-th view refused by a cycle. The edge by, on the cycle's path, is
+// set aside in its place, and the refused one is offered again, by rules (a) to (d). A valid order
+// stays valid when an edge goes, as in [Graph.RemoveEdge].
+func Yield(g *Graph, i int, by, id EdgeID) (ref Refusal) {
+	o := g.own(i)
+	x, e := &g.edges[by], &g.edges[id]
+	x.In, x.SetAside = x.In&^o.bit, x.SetAside|o.bit
+	o.stale = o.Time != NoTime
+	e.SetAside &^= o.bit
+	g.offer(o, id, &ref)
+	e.SetAside |= ref.Cycle
+	return ref
+}

@@ -35,7 +35,7 @@ func (g *Graph) PutRanks(v Vertex, b []byte, notBefore, notAfter int64) (ok bool
 		return false
 	}
 	past := g.past[since:]
-	views := make([]View, 0, 32)
+	views := make([]View, 0, 64)
 	for i := range g.orders {
 		views = append(views, g.orders[i].View)
 	}
@@ -48,8 +48,8 @@ func (g *Graph) PutRanks(v Vertex, b []byte, notBefore, notAfter int64) (ok bool
 	if g.timed {
 		g.timeVertex(v, &Place{NotBefore: notBefore, NotAfter: notAfter})
 	}
-	ranks := make([]pair[rank], len(views), 32)
-	lows := make([]pair[int64], len(views), 32)
+	ranks := make([]pair[rank], len(views), 64)
+	lows := make([]pair[int64], len(views), 64)
 	for i := range views {
 		for n := range 1 + oneIf(views[i].Split) {
 			ranks[i][n] = rank{at: r.varint(), seq: uint32(r.uvarint())}
@@ -58,7 +58,7 @@ func (g *Graph) PutRanks(v Vertex, b []byte, notBefore, notAfter int64) (ok bool
 			}
 		}
 	}
-	bound := make([]bool, len(views), 32) // by order: it is as old as lows are
+	bound := make([]bool, len(views), 64) // by order: it is as old as lows are
 	for i := range bound {
 		bound[i] = true
 	}

@@ -90,7 +90,7 @@ const maxArgument = 20_000
 
 // argument is why the choices cannot be made at the level, nil if they can.
 func (w *witness) argument(l Level) []deduction {
-	if b := l.Underlying(); !b.Chooses() && !b.Selects() {
+	if b := l.Underlying(); !b.Chooses() && (!b.Selects() || b.Limits()) {
 		return nil
 	}
 	w = plainly(w)

@@ -19,10 +19,12 @@ const (
 	ReadAtomic
 	Causal // causal-cerone
 	Prefix
-	SnapshotIsolation // PL-SI, without real time
-	Serializable      // PL-3
-	CursorStability   // PL-CS
-	RepeatableRead    // PL-2.99
+	SnapshotIsolation  // PL-SI, without real time
+	Serializable       // PL-3
+	CursorStability    // PL-CS
+	RepeatableRead     // PL-2.99
+	ConsistentView     // PL-2+
+	UpdateSerializable // PL-3U
 )
 
 // theory names what a base needs beside the dependencies that operations show.
@@ -47,6 +49,7 @@ type row struct {
 	// view is the plain form as an acyclic graph; see [Level.View] for what each form adds.
 	view    incremental.View
 	readers readers // whose anti-dependencies the view follows
+	limit   limit   // which of them a forbidden cycle holds at most one of
 	theory  theory
 }
 
@@ -83,11 +86,11 @@ var bases = [...]row{
 	// lemma 1), which package infer reports. Where rows are told apart, two
 	// transactions that wrote two rows of a key have only their commits in order.
 	SnapshotIsolation: {
-		name: "snapshot-isolation", implies: []Base{Prefix, CursorStability},
+		name: "snapshot-isolation", implies: []Base{Prefix, ConsistentView},
 		view: incremental.View{Split: true, Dep: ww | wr, Chain: other, Anti: rw}, theory: choices,
 	},
 	Serializable: {
-		name: "serializable", implies: []Base{SnapshotIsolation, RepeatableRead}, // the direct serialization graph (PL-3, Adya)
+		name: "serializable", implies: []Base{SnapshotIsolation, RepeatableRead, UpdateSerializable}, // the direct serialization graph (PL-3, Adya)
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, theory: choices,
 	},
 	// No update is lost: who saw a version and then wrote the key stands right behind it. That is
@@ -100,6 +103,18 @@ var bases = [...]row{
 	RepeatableRead: {
 		name: "repeatable-read", implies: []Base{CursorStability},
 		view: incremental.View{Dep: ww | other | wr, Anti: rw}, readers: ofItems,
+	},
+	// A transaction sees all that what it saw rests on, and loses no update. PL-2 without cycles of
+	// one anti-dependency (Adya, G-single). The order may go without some anti-dependencies.
+	ConsistentView: {
+		name: "consistent-view", implies: []Base{Causal, CursorStability},
+		view: incremental.View{Dep: ww | other | wr, Anti: rw}, limit: oneOfAll,
+	},
+	// Those that write are serializable, and each of the others is together with them: two others
+	// need not agree on one order. PL-2 and no G-update (Adya).
+	UpdateSerializable: {
+		name: "update-serializable", implies: []Base{ConsistentView},
+		view: incremental.View{Dep: ww | other | wr, Anti: rw}, limit: oneOfReaders,
 	},
 }
 
@@ -150,7 +165,9 @@ func ranked() (all [len(bases) - 1]Base) {
 
 // Tracks says whether b forbids cycles with two anti-dependencies in a row, which snapshot isolation
 // allows: databases find them by tracking conflicts.
-func (b Base) Tracks() bool { return b == Serializable || b == RepeatableRead }
+func (b Base) Tracks() bool {
+	return b == Serializable || b == RepeatableRead || b == UpdateSerializable
+}
 
 func (b Base) String() string { return bases[b].name }
 

@@ -71,6 +71,7 @@ func cycleName(c class, f Family) string { return classNames[c] + familySuffix[f
 //     causal (figure 2c)
 //   - every anti-dependency follows a read, session order or real time: prefix,
 //     whose graph has ww from commit to commit
+//   - one in all, and no write of another row of the key: consistent view
 //   - no two adjacent, and none behind a write of another row of the key: snapshot isolation;
 //     otherwise serializable
 //
@@ -88,10 +89,28 @@ func weakest(labels []finding.Label) []Level {
 	case classSingle, classNonadjacent:
 		l.Base = weakestSnapshot(labels, c)
 	}
-	if f == Strong && c != classG2 && l.Base != Serializable && refutesGeneralized(labels) {
-		return []Level{l, {Special: GeneralizedSI}}
+	ls := []Level{l}
+	if c == classSingle && !rowsApart(labels) {
+		ls = joined(ls, Level{Base: ConsistentView, Family: f})
 	}
-	return []Level{l}
+	if f == Strong && c != classG2 && l.Base != Serializable && refutesGeneralized(labels) {
+		ls = append(ls, Level{Special: GeneralizedSI})
+	}
+	return ls
+}
+
+// joined adds l to the weakest levels, and takes those out that imply it.
+func joined(weakest []Level, l Level) []Level {
+	if l.Refuted(weakest) {
+		return weakest
+	}
+	return append(slices.DeleteFunc(slices.Clone(weakest), func(x Level) bool { return x.Implies(l) }), l)
+}
+
+// rowsApart says whether a write of another row of a key is on the cycle. Its writer need not have
+// seen the row before.
+func rowsApart(labels []finding.Label) bool {
+	return slices.ContainsFunc(labels, func(l finding.Label) bool { return l&finding.OtherRow != 0 })
 }
 
 // AsTelling says whether a cycle with these labels is of the class of one with the others, and

@@ -29,13 +29,13 @@ var reaches = map[string]reach{
 	"dirty-update": every(ReadCommitted), "incompatible-order": every(ReadCommitted),
 	"future-read": every(ReadCommitted), "garbage-read": every(ReadCommitted),
 	"internal":           {[]Base{MonotonicAtomicView, RepeatableRead}, []Base{ReadAtomic}},
-	"G-single-item":      {[]Base{MonotonicAtomicView, CursorStability}, []Base{SnapshotIsolation, RepeatableRead}},
-	"G-single":           {[]Base{MonotonicAtomicView}, []Base{SnapshotIsolation}},
-	"G-nonadjacent-item": {[]Base{Prefix, RepeatableRead}, []Base{SnapshotIsolation, RepeatableRead}},
-	"G-nonadjacent":      {[]Base{Prefix}, []Base{SnapshotIsolation}},
-	"lost-update":        {[]Base{CursorStability}, []Base{SnapshotIsolation, RepeatableRead}}, // see updates
-	"G2-item":            every(RepeatableRead),
-	"G2":                 every(Serializable),
+	"G-single-item":      {[]Base{MonotonicAtomicView, CursorStability}, []Base{ConsistentView, RepeatableRead}},
+	"G-single":           {[]Base{MonotonicAtomicView}, []Base{ConsistentView}},
+	"G-nonadjacent-item": {[]Base{Prefix, RepeatableRead, UpdateSerializable}, []Base{SnapshotIsolation, RepeatableRead}},
+	"G-nonadjacent":      {[]Base{Prefix, UpdateSerializable}, []Base{SnapshotIsolation}},
+	"lost-update":        {[]Base{CursorStability}, []Base{ConsistentView, RepeatableRead}}, // see updates
+	"G2-item":            {[]Base{RepeatableRead, UpdateSerializable}, []Base{RepeatableRead}},
+	"G2":                 {[]Base{UpdateSerializable}, []Base{Serializable}},
 }
 
 // impliesOne says whether b implies one of these.

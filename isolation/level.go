@@ -286,7 +286,7 @@ func Asked(name []byte) Base {
 		return SnapshotIsolation
 	case l.Special == Linearizable:
 		return Serializable
-	case l.Base.Selects():
+	case l.Base.Selects() && !l.Base.Limits():
 		return ReadCommitted // SQL's repeatable read, and cursors: which reads used one is not recorded
 	}
 	return l.Base

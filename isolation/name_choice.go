@@ -105,9 +105,9 @@ func least(ls []Level) Base {
 // with such a graph that implies b.
 func (b Base) argued() Base {
 	switch b {
-	case CursorStability:
+	case CursorStability, ConsistentView:
 		return SnapshotIsolation
-	case RepeatableRead:
+	case RepeatableRead, UpdateSerializable:
 		return Serializable
 	}
 	return b

@@ -7,7 +7,7 @@ import (
 
 // A name that is not checked by itself is taken as a level that it implies: what the name allows, in any
 // form, refutes nothing of that level. Allowed are what Adya's definitions leave out (PL-2.99 and
-// cursor stability say nothing of predicates, consistent views and update serializability nothing of a cycle with more anti-dependencies), and everything
+// cursor stability say nothing of predicates, consistent views nothing of a cycle with more anti-dependencies), and everything
 // that rests on session order or real time.
 func TestNearestIsImplied(t *testing.T) {
 	const (
@@ -18,7 +18,7 @@ func TestNearestIsImplied(t *testing.T) {
 		"repeatable-read, PL-2.99, RR":          overRanges,
 		"cursor-stability, PL-CS":               overRanges + " internal " + moreThanOne,
 		"PL-2L, PL-MSR":                         "lost-update " + moreThanOne,
-		"PL-2+, PL-FCV, PL-3U, PSI, NMSI":       moreThanOne,
+		"PL-2+, PL-FCV, PSI, NMSI":              moreThanOne,
 		"update-atomic, ROLA, repeatable reads": moreThanOne,
 		"sequential, 1SR":                       "",
 	} {

@@ -44,20 +44,21 @@ var otherNames = []otherName{
 	{"PL-2.99, degree 2.9999, read stability, RS", "repeatable-read", same, ""},
 
 	{"MAV, monotonic atomic view", "monotonic-atomic-view", same, ""},
-	{"monotonic view, PL-2L", "monotonic-atomic-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
+	{"monotonic view, PL-2L", "monotonic-atomic-view", nearest, notChecked + ". consistent-view is the nearest stronger level"},
 	{"monotonic snapshot read, monotonic snapshot reads, PL-MSR", "monotonic-atomic-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
 
 	{"read atomicity", "read-atomic", same, ""},
 	{"RA, atomic read", "read-atomic", form, "NAME means LEVEL here. " + sessionForm},
 	{"repeatable reads", "read-atomic", nearest, "NAME is taken as LEVEL, as in the paper on dbcop. Write repeatable-read for Adya's PL-2.99. For a database's own setting name the product, as in postgresql/repeatable-read"},
-	{"update atomic, UA, ROLA", "read-atomic", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
+	{"update atomic, UA, ROLA", "read-atomic", nearest, notChecked + ". consistent-view is the nearest stronger level"},
 
 	{"causal-cerone", "causal", same, ""},
 	{"causal, CC, causal consistency, TCC, transactional causal consistency, causal convergence, CCv", "causal", form, "NAME means causal without session order here. " + sessionForm},
-	{"consistent view, PL-2+", "causal", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
-	{"forward consistent view, PL-FCV", "causal", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
-	{"update serializable, update serializability, PL-3U", "causal", nearest, notChecked + ". serializable is the nearest stronger level"},
-	{"parallel snapshot isolation, PSI, non-monotonic snapshot isolation, NMSI", "causal", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
+	{"PL-2+, consistent view", "consistent-view", same, ""},
+	{"parallel snapshot isolation, PSI", "consistent-view", form, "NAME means LEVEL here, as in Elle's levels. The papers on it mean the form with session order, called strong-session-consistent-view here"},
+	{"forward consistent view, PL-FCV", "consistent-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
+	{"PL-3U, update serializable, update serializability", "update-serializable", same, ""},
+	{"non-monotonic snapshot isolation, NMSI", "consistent-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
 
 	{"prefix consistency, consistent prefix", "prefix", same, ""},
 	{"PC", "prefix", form, "NAME means LEVEL here. " + sessionForm},

@@ -19,17 +19,18 @@ func TestUnderstood(t *testing.T) {
 		"strong-PL-1":                         "strong-read-uncommitted",
 		"strong-session-RC":                   "strong-session-read-committed",
 		"generalised-snapshot-isolation, GSI": "generalized-snapshot-isolation",
-		"repeatable-read, REPEATABLE READ, RepeatableRead, RR, PL-2.99, RS":   "repeatable-read",
-		"cursor-stability, PL-CS, CS":                                         "cursor-stability",
-		"strong-repeatable-read, strict-RR":                                   "strong-repeatable-read",
-		"PL-2L, monotonic-view, PL-MSR, monotonic-snapshot-reads":             "monotonic-atomic-view",
-		"repeatable reads, update-atomic, AtomicRead":                         "read-atomic",
-		"PL-2+, consistent-view, PL-FCV, PL-3U, update-serializability, PSI":  "causal",
-		"1SR, view-serializable":                                              "serializable",
-		"ryw, read-your-writes":                                               "strong-session-read-atomic",
-		"MR, MW, WFR, PRAM, monotonic_writes":                                 "strong-session-causal",
-		"sequential":                                                          "strong-session-serializable",
-		"nonsense, strong-SSER, strong-, strong-linearizable, G-SI, session-": "",
+		"repeatable-read, REPEATABLE READ, RepeatableRead, RR, PL-2.99, RS":                 "repeatable-read",
+		"cursor-stability, PL-CS, CS":                                                       "cursor-stability",
+		"strong-repeatable-read, strict-RR":                                                 "strong-repeatable-read",
+		"PL-2L, monotonic-view, PL-MSR, monotonic-snapshot-reads":                           "monotonic-atomic-view",
+		"repeatable reads, update-atomic, AtomicRead":                                       "read-atomic",
+		"PSI, Parallel Snapshot Isolation, PL-2+, consistent-view, Consistent View, PL-FCV": "consistent-view",
+		"PL-3U, update-serializable, Update Serializability":                                "update-serializable",
+		"1SR, view-serializable":                                                            "serializable",
+		"ryw, read-your-writes":                                                             "strong-session-read-atomic",
+		"MR, MW, WFR, PRAM, monotonic_writes":                                               "strong-session-causal",
+		"sequential":                                                                        "strong-session-serializable",
+		"nonsense, strong-SSER, strong-, strong-linearizable, G-SI, session-":               "",
 	} {
 		for name := range strings.SplitSeq(names, ", ") {
 			l, ok := Understood(name)
@@ -49,7 +50,7 @@ func TestTaken(t *testing.T) {
 	for name, want := range map[string]string{
 		"ser": "ser means serializable here. dbcop, AWDIT", "TCC": "called strong-session-causal here", "PL-SI": "called strong-snapshot-isolation here",
 		"repeatable read": "repeatable read means Adya's PL-2.99 here", "RR": "mysql/repeatable-read", "PL-2.99": "", "cursor-stability": "",
-		"PL-2+": "PL-2+ is not checked by itself. It is taken as causal", "PSI": "taken as causal",
+		"PL-2+": "", "PL-FCV": "PL-FCV is not checked by itself. It is taken as consistent-view", "PSI": "called strong-session-consistent-view here",
 		"read-your-writes": "a stronger level that includes it", "sequential": "taken as strong-session-serializable",
 		"serializable": "", "TRANSACTIONAL": "", "read committed": "", "PL-3": "", "strong-session-SI": "", "": "",
 	} {
@@ -91,7 +92,7 @@ func TestOtherNames(t *testing.T) {
 // SQL's words what they say in SQL.
 func TestAskedIsNoGuess(t *testing.T) {
 	for name, want := range map[string]Base{
-		"PSI": 0, "RR": ReadCommitted, "PL-2.99": ReadCommitted, "PL-2+": 0, "repeatable reads": 0, "read-your-writes": 0, "1SR": 0, "nonsense": 0,
+		"PSI": ConsistentView, "NMSI": 0, "RR": ReadCommitted, "PL-2.99": ReadCommitted, "PL-2+": ConsistentView, "repeatable reads": 0, "read-your-writes": 0, "1SR": 0, "nonsense": 0,
 		"REPEATABLE READ": ReadCommitted, "CURSOR STABILITY": ReadCommitted, "SNAPSHOT": SnapshotIsolation, "SI": SnapshotIsolation,
 		"ser": Serializable, "strict-serializable": Serializable, "RA": ReadAtomic, "GSI": SnapshotIsolation, "linearizable": Serializable,
 	} {

@@ -21,8 +21,36 @@ const (
 	updaters
 )
 
-// Selects says whether b follows the anti-dependencies of some readers only: see [Base.Follows].
-func (b Base) Selects() bool { return bases[b].readers != everyone }
+// limit says which anti-dependencies a cycle that the base forbids holds at most one of.
+type limit uint8
+
+const (
+	// unlimited: a cycle may hold any number of them, and is forbidden.
+	unlimited limit = iota
+	// oneOfAll: a cycle with two of any readers is allowed (Adya, G-single; PL-2+).
+	oneOfAll
+	// oneOfReaders: a cycle with two of transactions that write nothing is allowed (Adya, G-update; PL-3U).
+	oneOfReaders
+)
+
+// Selects says whether b counts some anti-dependencies only, or some of their cycles: see
+// [Base.Follows] and [Base.Limits].
+func (b Base) Selects() bool { return bases[b].readers != everyone || b.Limits() }
+
+// Limits says whether b forbids cycles with at most one anti-dependency of some readers: see
+// [Base.Limited].
+func (b Base) Limits() bool { return bases[b].limit != unlimited }
+
+// Limited says whether an anti-dependency from t is one that a forbidden cycle holds at most one of.
+func (b Base) Limited(t *event.Record) bool {
+	switch bases[b].limit {
+	case oneOfAll:
+		return true
+	case oneOfReaders:
+		return !slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool { return o.Writes() || o.Kind == event.Inc })
+	}
+	return false
+}
 
 // Follows says whether b follows an anti-dependency on key from t, which read it.
 func (b Base) Follows(t *event.Record, key string) bool {
@@ -109,17 +137,16 @@ func InChain(weakest []Level) []Level {
 }
 
 // selected adds to the weakest levels that the cycle refutes. It adds a level that selects
-// readers, if that follows every anti-dependency of the cycle. f is the family that the cycle
+// readers, if that follows every anti-dependency of the cycle, and limits one at most. f is the family that the cycle
 // needs. Where rows are told apart, a cycle says nothing of cursor stability: who deleted a
 // row, and who inserted the next one, lost no update.
 func (w *witness) selected(weakest []Level, f Family) []Level {
-	for _, b := range []Base{CursorStability, RepeatableRead} {
+	for _, b := range []Base{CursorStability, RepeatableRead, UpdateSerializable} {
 		l := Level{Base: b, Family: f}
-		if l.Refuted(weakest) || w.Rows && b == CursorStability || !w.followedBy(b) {
+		if l.Refuted(weakest) || w.Rows && b == CursorStability || !w.followedBy(b) || w.limitedBy(b) > 1 {
 			continue
 		}
-		weakest = slices.DeleteFunc(slices.Clone(weakest), func(x Level) bool { return x.Implies(l) })
-		weakest = append(weakest, l)
+		weakest = joined(weakest, l)
 	}
 	return weakest
 }
@@ -130,4 +157,14 @@ func (w *witness) followedBy(b Base) bool {
 	return !slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool {
 		return e.Label&finding.RW != 0 && !b.Follows(&w.Txns[e.From], e.Key)
 	})
+}
+
+// limitedBy counts the anti-dependencies of the cycle that b limits.
+func (w *witness) limitedBy(b Base) (n int) {
+	for i := range w.Edges {
+		if e := &w.Edges[i]; b.Limits() && e.Label&finding.RW != 0 && b.Limited(&w.Txns[e.From]) {
+			n++
+		}
+	}
+	return n
 }

@@ -65,7 +65,7 @@ func NameOf(kind finding.AnomalyKind) Name {
 		at("internal", ReadAtomic)
 		n.Weakest = append(n.Weakest, Level{Base: RepeatableRead}) // two versions: one is overwritten, and both were read
 	case finding.Divergence:
-		at("lost-update", SnapshotIsolation)
+		at("lost-update", ConsistentView)
 		n.Severity = int(classSingle)
 	case finding.G1a:
 		at("G1a", ReadCommitted)

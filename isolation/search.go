@@ -21,6 +21,11 @@ type Searcher struct {
 	// Untracked says of an anti-dependency that it does not bind serializable transactions; nil: every one does.
 	Untracked func(*incremental.Edge) bool
 
+	// Limited says whether a base with a limit limits the anti-dependency; nil: it limits each.
+	Limited func(*incremental.Edge, Base) bool
+	// Within says whether a path may lead through the vertex; nil: through any. In real time it is not asked.
+	Within func(incremental.Vertex) bool
+
 	floor Base // anti-dependencies of those that asked for less are passed over
 	seen  []uint32
 	stamp uint32
@@ -43,6 +48,8 @@ const maxState = 2
 type plan struct {
 	class  class
 	labels finding.Label
+	// limit is a base, where a cycle of one anti-dependency may hold more that the base does not limit.
+	limit Base
 }
 
 func planOf(c class, f Family) plan {
@@ -61,10 +68,33 @@ func planOf(c class, f Family) plan {
 	return p
 }
 
-// next is the state behind an edge with this label, ok false when the class does
-// not allow it there.
-func (p plan) next(state uint8, l finding.Label) (uint8, bool) {
-	rw := l&finding.RW != 0
+// plans are the searches for cycles of the family that refute the level, the worst class first.
+func plans(level Level, f Family) []plan {
+	var ps []plan
+	for c := classG0; c <= lastClass(level); c++ {
+		ps = append(ps, planOf(c, f))
+	}
+	if b := level.Underlying(); bases[b].limit == oneOfReaders {
+		p := planOf(classSingle, f)
+		p.limit = b
+		ps = append(ps, p)
+	}
+	if level.Special == GeneralizedSI {
+		for i := range ps {
+			ps[i].labels &^= finding.Process
+		}
+	}
+	return ps
+}
+
+// counts says whether e, with these labels, is an anti-dependency that the plan counts.
+func (s *Searcher) counts(p plan, e *incremental.Edge, l finding.Label) bool {
+	return l&finding.RW != 0 && (p.limit == 0 || s.Limited == nil || s.Limited(e, p.limit))
+}
+
+// next is the state behind an edge, ok false when the class does not allow it there. rw: it is an
+// anti-dependency that counts.
+func (p plan) next(state uint8, rw bool) (uint8, bool) {
 	switch p.class {
 	case classSingle:
 		if rw {
@@ -80,10 +110,10 @@ func (p plan) next(state uint8, l finding.Label) (uint8, bool) {
 	return 0, true
 }
 
-// defaultBudget is how many edges a search looks at where none is set.
-const defaultBudget = 20_000
+// DefaultBudget is how many edges a search looks at where no budget is set.
+const DefaultBudget = 20_000
 
-func (s *Searcher) budget() int { return cmp.Or(s.Budget, defaultBudget) }
+func (s *Searcher) budget() int { return cmp.Or(s.Budget, DefaultBudget) }
 
 // path is the shortest way from the head of the closing edge to its tail. With the edge it must
 // make a cycle of the class or a worse one. It is nil when there is none within the budget. The
@@ -95,7 +125,7 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 		return nil, false
 	}
 	budget := s.budget()
-	state, _ := p.next(0, label)
+	state, _ := p.next(0, s.counts(p, closing, label))
 	s.begin(closing.To, state)
 	for i := 0; i < len(s.queue); i++ {
 		at := s.queue[i]
@@ -108,8 +138,8 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 			if l == 0 || s.promisesLess(e, s.floor) {
 				continue
 			}
-			to, ok := p.next(at.state, l)
-			if !ok {
+			to, ok := p.next(at.state, s.counts(p, e, l))
+			if !ok || s.Within != nil && !s.Within(e.To) {
 				continue
 			}
 			if e.To == closing.From {
@@ -170,17 +200,12 @@ type Cycle struct {
 // time. fallback is a path that closes a cycle of the level's encoding.
 func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Level, fallback []incremental.EdgeID) Cycle {
 	closing := *g.Edge(id)
-	last := lastClass(level)
 	atLeast := false
 	for _, f := range []Family{Plain, StrongSession, Strong} {
 		if f == StrongSession && level.Family == Plain || f == Strong && !level.RealTime() {
 			continue
 		}
-		for c := classG0; c <= last; c++ {
-			p := planOf(c, f)
-			if level.Special == GeneralizedSI {
-				p.labels &^= finding.Process
-			}
+		for _, p := range plans(level, f) {
 			for _, floor := range s.floors(level) {
 				s.floor = floor
 				path, spent := s.search(g, &closing, p, f)
@@ -190,7 +215,7 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 				}
 				cycle := append([]incremental.EdgeID{id}, path...)
 				w := weakest(labelsOf(g, cycle))
-				if level.Underlying().Selects() {
+				if level.Underlying().Selects() && !level.Underlying().Limits() || p.limit != 0 {
 					w = []Level{level} // no other edges were followed
 				}
 				if level.Refuted(w) && s.promised(g, cycle, w) {
@@ -200,7 +225,7 @@ func (s *Searcher) Worst(g *incremental.Graph, id incremental.EdgeID, level Leve
 		}
 	}
 	if fallback == nil {
-		return Cycle{}
+		return Cycle{AtLeast: atLeast}
 	}
 	return Cycle{append([]incremental.EdgeID{id}, fallback...), atLeast}
 }
@@ -242,6 +267,9 @@ func (s *Searcher) promisesLess(e *incremental.Edge, base Base) bool {
 // promised says whether what the cycle refutes was promised to all whose reads it
 // rests on.
 func (s *Searcher) promised(g *incremental.Graph, cycle []incremental.EdgeID, refuted []Level) bool {
+	if plain := slices.DeleteFunc(slices.Clone(refuted), func(l Level) bool { return l.Underlying().Limits() }); len(plain) > 0 {
+		refuted = plain // the others are not said where transactions asked for levels of their own
+	}
 	return !slices.ContainsFunc(cycle, func(id incremental.EdgeID) bool {
 		return slices.ContainsFunc(refuted, func(l Level) bool { return s.promisesLess(g.Edge(id), l.Underlying()) })
 	})
@@ -254,6 +282,8 @@ func lastClass(l Level) class {
 		return classG0
 	case ReadCommitted:
 		return classG1c
+	case ConsistentView, UpdateSerializable:
+		return classSingle // see plans
 	case Serializable, RepeatableRead, CursorStability:
 		return classG2
 	}

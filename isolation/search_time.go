@@ -27,7 +27,8 @@ func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p 
 		return nil, false
 	}
 	budget := s.budget()
-	first, _ := p.next(0, label)
+	counted := s.counts(p, closing, label)
+	first, _ := p.next(0, counted)
 	forward, spentForward := s.reach(g, closing.To, first, p, budget, false)
 	fwd := slices.Clone(s.queue)
 	backward, spentBackward := s.reach(g, closing.From, first, p, budget, true)
@@ -48,7 +49,7 @@ func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p 
 		}
 		for state := range nearest {
 			f := nearest[state]
-			if !known[state] || !p.meet(f.state, b.state, label) {
+			if !known[state] || !p.meet(f.state, b.state, counted) {
 				continue
 			}
 			if best < 0 || f.depth+b.depth < best {
@@ -74,12 +75,12 @@ func (s *Searcher) timedPath(g *incremental.Graph, closing *incremental.Edge, p 
 
 // meet says whether a way on in one state and a way back in the other may be
 // joined by a step in time. Both counted the closing edge.
-func (p plan) meet(forward, backward uint8, closing finding.Label) bool {
+func (p plan) meet(forward, backward uint8, counted bool) bool {
 	if p.class != classSingle {
 		return true // what lies between two anti-dependencies is a step in time
 	}
 	n := forward + backward
-	if closing&finding.RW != 0 {
+	if counted {
 		n-- // counted on both sides
 	}
 	return n <= 1
@@ -107,7 +108,7 @@ func (s *Searcher) reach(g *incremental.Graph, v incremental.Vertex, state uint8
 			}
 			e := g.Edge(id)
 			if l := finding.Label(e.Labels) & p.labels; l != 0 && !s.promisesLess(e, s.floor) {
-				if next, ok := p.next(at.state, l); ok {
+				if next, ok := p.next(at.state, s.counts(p, e, l)); ok {
 					to := e.To
 					if back {
 						to = e.From

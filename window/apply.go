@@ -200,6 +200,9 @@ func (h *finder) insert(e *incremental.Edge, in incremental.Views) {
 	if ref.Cycle != 0 {
 		h.cycle(id, ref.Cycle)
 	}
+	if h.limiting != 0 {
+		h.followLimits(id, e, in&^(ref.Cycle|ref.Past|ref.Behind))
+	}
 	if ref.Past|ref.Behind != 0 {
 		x := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
 		if ref.Past != 0 {
@@ -248,17 +251,18 @@ func (a *asking) viewsOf(e *incremental.Edge) incremental.Views {
 
 // followed says whether a base that selects readers follows the anti-dependency e.
 func (a *asking) followed(e *incremental.Edge, b isolation.Base) bool {
-	if a.apartAt(b) {
-		return false
+	if a.apartAt(b) || b.Limits() {
+		return !a.apartAt(b)
 	}
 	t := a.record(uint32(e.From))
 	return b.Follows(&t, a.infer.Key(e.Note[0]))
 }
 
-// apartAt says whether the base is cursor stability and rows are told apart. Then only a divergence
-// shows a lost update, and snapshot isolation decides the rest.
+// apartAt says whether rows are told apart, and the base is about lost updates and not about an
+// order of all rows of a key. Then only a divergence shows a lost update, and snapshot isolation
+// decides the rest.
 func (a *asking) apartAt(b isolation.Base) bool {
-	return a.cfg.Rules.Rows && b == isolation.CursorStability
+	return a.cfg.Rules.Rows && (b == isolation.CursorStability || b == isolation.ConsistentView)
 }
 
 // counts says whether some edge may not be in all views.

@@ -24,6 +24,10 @@ func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 		if refused&(1<<i) == 0 || level.Refuted(spokenFor) {
 			continue
 		}
+		if level.Underlying().Limits() {
+			spokenFor = append(spokenFor, h.limitedCycle(i, id)...)
+			continue
+		}
 		path := append([]incremental.EdgeID{}, h.graph.CyclePath(i)...)
 		c := h.searcher.Worst(h.graph, id, level, path)
 		if slices.ContainsFunc(c.Edges, func(e incremental.EdgeID) bool { return h.saturatedElsewhere(e, i) }) {

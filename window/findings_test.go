@@ -24,7 +24,7 @@ func TestTwoCyclesOfOneReader(t *testing.T) {
 			t.Errorf("refutes %v, and explains\n%s", f.Refutes, f.Explanation)
 		}
 	}
-	want := map[string]string{"lost-update": "cursor-stability", "G-single-item-realtime": "strong-read-atomic strong-repeatable-read", "G2-item": "repeatable-read"}
+	want := map[string]string{"lost-update": "cursor-stability", "G-single-item-realtime": "strong-read-atomic strong-repeatable-read", "G2-item": "repeatable-read update-serializable"}
 	if !maps.Equal(refutes, want) {
 		t.Errorf("refuted are %v, want %v", refutes, want)
 	}

@@ -90,11 +90,11 @@ func TestDivided(t *testing.T) {
 		holds, falls string
 		idle         bool // forced orders are still not looked at
 	}{
-		{"write skew", skew, windowed, 8, 8, 0, "strong-snapshot-isolation", "serializable", true}, // the serializable ones, repeatable read, the strongest cursor stability, and that which the others follow
-		{"write skew, then more", skew + far, windowed, 8, 8, 0, "strong-snapshot-isolation", "serializable", true},
-		{"write skew, all read", skew, whole, ordered, ordered + 6, 0, "strong-snapshot-isolation", "serializable", true},
-		{"long fork", fork, whole, 11, 20, 0, "strong-read-committed", "prefix", false},
-		{"stale read", stale, whole, 3, 20, 0, "serializable", "strong-read-atomic", false},
+		{"write skew", skew, windowed, 14, 14, 0, "strong-snapshot-isolation", "serializable", true}, // the serializable ones, repeatable read, those with a limit, the strongest cursor stability, and that which the others follow
+		{"write skew, then more", skew + far, windowed, 14, 14, 0, "strong-snapshot-isolation", "serializable", true},
+		{"write skew, all read", skew, whole, ordered, ordered + 12, 0, "strong-snapshot-isolation", "serializable", true},
+		{"long fork", fork, whole, 11, 26, 0, "strong-read-committed", "prefix", false},
+		{"stale read", stale, whole, 3, 26, 0, "serializable", "strong-read-atomic", false},
 		{"behind the window", behind, windowed, 2, 25, 1, "", "", false},
 		{"blind writes", blind, windowed, ordered, ordered + 3, 0, "serializable", "", false},
 	} {

@@ -65,10 +65,13 @@ func views(levels []isolation.Level) (vs []incremental.View, ls []isolation.Leve
 // setViews notes which levels have orders.
 func (o *core) setViews(levels []isolation.Level) (vs []incremental.View) {
 	vs, o.views = views(levels)
-	o.follows, o.weakFirst, o.selecting = 0, nil, 0
+	o.follows, o.weakFirst, o.selecting, o.limiting = 0, nil, 0, 0
 	for i, v := range vs {
 		if o.views[i].Underlying().Selects() {
 			o.selecting |= 1 << i
+		}
+		if o.views[i].Underlying().Limits() {
+			o.limiting |= 1 << i
 		}
 		o.follows |= infer.Label(v.Follows())
 		o.weakFirst = append(o.weakFirst, i)
@@ -297,6 +300,7 @@ func (h *finder) offerLive(i int) {
 		if ref.Cycle != 0 {
 			h.cycle(id, ref.Cycle)
 		}
+		h.followLimits(id, h.graph.Edge(id), 1<<i&^ref.Cycle)
 		if ref.Behind != 0 { // its head has retired here, and in the other order it had not, or it was set aside
 			h.reports.behind(inferred(h.graph.Edge(id)), ref.Behind)
 		}

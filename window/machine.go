@@ -128,7 +128,7 @@ func New(cfg Config) *Machine {
 	m.saturated.idle = m.saturated.mayIdle()
 	m.infer.SetOptions(m.saturated.inferOptions())
 	m.finder.searcher.Budget, m.finder.searcher.Untracked = cfg.SearchBudget, m.asking.tracking()
-	m.finder.searcher.Follows = m.asking.followed
+	m.finder.searcher.Follows, m.finder.searcher.Limited = m.asking.followed, m.isLimited
 	m.reports.open.init()
 	m.reports.horizon.init()
 	m.reports.found = map[string][2]int64{}
@@ -318,6 +318,7 @@ func (m *Machine) Close(eff *Effects) {
 		m.finder.saturate()
 		m.finder.renewInTime()
 	}
+	m.finder.closeLimits()
 	m.linearizing.linearize()
 	m.sums.decideCounters()
 	m.timing.follow(math.MaxInt64)

@@ -22,7 +22,8 @@ type core struct {
 	// weakFirst are the views, weak bases first, plain ones before those with
 	// session order.
 	weakFirst []int
-	selecting incremental.Views // those that follow the anti-dependencies of some readers only
+	selecting incremental.Views // those that count some anti-dependencies only, or some of their cycles
+	limiting  incremental.Views // of these, those with a limit: see limits.go
 	realTime  bool              // some view is timed
 	untimed   bool              // the first record had no times
 	closed    bool              // the input is at its end
@@ -117,6 +118,7 @@ type finder struct {
 	// unverified is why the verifier did not accept the latest such witness.
 	unverified error
 	searcher   isolation.Searcher
+	limits     limits
 
 	// Scratch.
 	doomed   []*openFinding  // an edge of theirs no longer holds

@@ -42,7 +42,7 @@ func TestSmoke(t *testing.T) {
 {"txn":"T2","status":"committed","ops":[{"op":"r","key":"x","value":0},{"op":"w","key":"x","value":2}]}`, "lost-update[cursor-stability]"},
 		{"write skew", `
 {"txn":"T1","status":"committed","ops":[{"op":"r","key":"x","value":[]},{"op":"append","key":"y","value":1}]}
-{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`, "G2-item[repeatable-read]"},
+{"txn":"T2","status":"committed","ops":[{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}]}`, "G2-item[repeatable-read update-serializable]"},
 		{"g0", `
 {"txn":"T1","status":"committed","ops":[{"op":"append","key":"x","value":1},{"op":"append","key":"y","value":1}]}
 {"txn":"T2","status":"committed","ops":[{"op":"append","key":"x","value":2},{"op":"append","key":"y","value":2}]}

@@ -50,6 +50,7 @@ type head struct {
 	Faults       []*fault        `json:",omitempty"`
 	Lost         *Lost           // nil: of an earlier version
 	Marks        []event.Mark    `json:",omitempty"`
+	Limits       []savedLimited  `json:",omitempty"`
 
 	LevelChanges  []savedLevelChange `json:",omitempty"`
 	SaturatedFrom int                `json:",omitempty"`
@@ -121,6 +122,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		h.Counting = &m.sums.counting
 	}
 	h.InTime = &m.timing.told
+	h.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
 	if len(m.reports.weaker.Totals) > 0 {
@@ -236,6 +238,9 @@ func (m *Machine) ReadState(state []byte) error {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}
 	m.timing.restore(h.InTime)
+	if err := m.finder.limits.restore(h.Limits); err != nil {
+		return err
+	}
 	return m.sums.restore(&h)
 }
 

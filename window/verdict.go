@@ -194,6 +194,9 @@ func (m *Machine) verdictAlone(l isolation.Level, violated func(isolation.Level)
 	if len(m.asking.asked) > 0 && l.Underlying().Selects() {
 		why = append(why, "transactions asked for levels of their own, among which this level is not decided")
 	}
+	if reason := m.finder.limitReason(l); reason != "" {
+		why = append(why, reason)
+	}
 	why = append(why, m.choices.shortfalls(l)...)
 	if len(why) > 0 {
 		return Unknown, strings.Join(why, "; ")

@@ -191,6 +191,7 @@ func (h *finder) retry(a setAsideEdge) {
 	if ref.Cycle != 0 {
 		h.cycle(id, ref.Cycle)
 	}
+	h.followLimits(id, &e, e.SetAside&^ref.Cycle)
 	again := infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
 	if ref.Past != 0 {
 		h.backInTime(&again, ref.Past)

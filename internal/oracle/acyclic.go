@@ -40,7 +40,12 @@ func acyclic(n int, edges [][2]int) bool {
 }
 
 // holds says whether g's dependencies alone allow the level: its graph is acyclic.
-func (g *Graph) holds(l Level) bool { return acyclic(g.arcs(l)) }
+func (g *Graph) holds(l Level) bool {
+	if l.limits() {
+		return g.holdsLimited(l)
+	}
+	return acyclic(g.arcs(l))
+}
 
 // arcs is the graph of the level, and the number of its nodes: write dependencies
 // (Adya, PL-1), write and read dependencies (PL-2) or all (PL-3); for snapshot isolation

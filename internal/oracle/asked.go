@@ -65,7 +65,7 @@ func (g *Graph) asksLess(id, base string) bool {
 
 // leaves says whether the graph of the level goes without the edge.
 func (g *Graph) leaves(e Edge, l Level) bool {
-	if g.tracked && e.Type == RW && (l.base() == "serializable" || l.base() == "repeatable-read") && (g.asksLess(g.History[e.To].ID, l.base()) || g.replacedLater(e)) {
+	if g.tracked && e.Type == RW && (l.forbids("repeatable-read") || l.base() == "update-serializable") && (g.asksLess(g.History[e.To].ID, l.base()) || g.replacedLater(e)) {
 		return true
 	}
 	return e.Type == RW && g.asksLess(g.History[e.From].ID, l.base()) || e.Type == WR && g.readsAnything(e.To)

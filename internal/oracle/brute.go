@@ -20,7 +20,7 @@ const maxBrute = 8
 // Serializable: each transaction reads the state as of its own place in the
 // order. Snapshot isolation: each reads the state as of some earlier place, such
 // that no commit in between wrote a key that it writes. Prefix: the same with
-// any commits in between. Read committed: each read returns some committed state
+// any commits in between. Consistent view: see extendVisible. Read committed: each read returns some committed state
 // of its key, as of any earlier place; read uncommitted asks only that lists show
 // the order of commits, and that what a transaction overwrote comes before it.
 // An append and an increment add to what is there when they commit.
@@ -73,6 +73,9 @@ func possible(h History, l Level, like execution) (bool, error) {
 		for i := range e.place {
 			e.place[i] = -1
 		}
+		if l.limits() {
+			return e.extendVisible()
+		}
 		return e.extend()
 	})
 }
@@ -121,6 +124,7 @@ type execution struct {
 	place   []int             // of each transaction in the order, -1 while it is not in it
 	states  []state           // states[p] is the store after p commits
 	writes  []map[string]bool // writes[p] are the keys that commit p wrote
+	sees    []int             // sees[p] are the places that commit p saw, as bits: see extendVisible
 }
 
 // extend tries to complete the order by each transaction in turn.
@@ -137,32 +141,38 @@ func (e *execution) extend() bool {
 		if !ok {
 			continue
 		}
-		next, keys := state{}, map[string]bool{}
-		for k, v := range e.states[p] {
-			next[k] = v
-		}
-		for k, v := range result {
-			if isAppended(e.txns[i], k) {
-				v = append(slices.Clone(next[k]), appends(e.txns[i], k)...)
-			}
-			if _, added := increments(e.txns[i], k); added {
-				now, fits := installed(e.txns[i], k, next[k], v)
-				v, ok = now, ok && fits
-			}
-			next[k], keys[k] = v, true
-		}
-		if !ok {
-			continue
-		}
-		e.place[i] = p
-		e.states, e.writes = append(e.states, next), append(e.writes, keys)
-		if e.extend() {
+		if e.place[i] = p; e.with(i, result, e.extend) {
 			return true
 		}
 		e.place[i] = -1
-		e.states, e.writes = e.states[:p+1], e.writes[:p]
 	}
 	return false
+}
+
+// with says whether the rest of the order is possible behind transaction i, which leaves the result.
+func (e *execution) with(i int, result state, rest func() bool) bool {
+	p := len(e.writes)
+	next, keys, ok := state{}, map[string]bool{}, true
+	for k, v := range e.states[p] {
+		next[k] = v
+	}
+	for k, v := range result {
+		if isAppended(e.txns[i], k) {
+			v = append(slices.Clone(next[k]), appends(e.txns[i], k)...)
+		}
+		if _, added := increments(e.txns[i], k); added {
+			now, fits := installed(e.txns[i], k, next[k], v)
+			v, ok = now, ok && fits
+		}
+		next[k], keys[k] = v, true
+	}
+	if !ok {
+		return false
+	}
+	e.states, e.writes = append(e.states, next), append(e.writes, keys)
+	done := rest()
+	e.states, e.writes = e.states[:p+1], e.writes[:p]
+	return done
 }
 
 // ascending says whether the versions that the transactions left of each key, where

@@ -45,7 +45,10 @@ func checkDrift(h History, drift int64) Verdicts {
 	}
 	v.Torn = g.Torn()
 	for _, l := range AllLevels() { // the lattice
-		if l.forbids("prefix") {
+		if l.limits() {
+			v.Violated[l] = v.Violated[l] || v.Violated[Level(l.family()+"cursor-stability")]
+		}
+		if l.forbids(string(Causal)) {
 			v.Violated[l] = v.Violated[l] || v.Violated[Causal] || l.sessions() && v.Violated["strong-session-"+Causal] ||
 				l.realTime() && l != generalized && v.Violated["strong-"+Causal]
 		}
@@ -60,6 +63,9 @@ func checkDrift(h History, drift int64) Verdicts {
 func (v Verdicts) Exact(l Level) bool {
 	if v.exact != nil {
 		return v.Violated[l] || v.exact[l]
+	}
+	if l.limits() && len(v.Graph.openKeys) > 0 {
+		return v.Violated[l] // no order of their writers was tried
 	}
 	if !v.Violated[l] && !l.forbids("prefix") && v.Graph.torn() {
 		return false

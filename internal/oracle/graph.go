@@ -150,7 +150,7 @@ func (g *Graph) report(name, key string, txns ...int) {
 	a := Anomaly{Name: name, Key: key, Refutes: "read-committed"}
 	switch name {
 	case "lost-update":
-		a.Refutes = "snapshot-isolation"
+		a.Refutes = "consistent-view"
 		if len(slices.DeleteFunc(slices.Clone(txns), func(i int) bool { return !g.updates(i, key) })) > 1 {
 			a.Refutes = "cursor-stability"
 		}

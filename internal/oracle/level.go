@@ -28,8 +28,10 @@ var weaker = map[string][]string{
 	"prefix":                {"causal"},
 	"cursor-stability":      {"read-committed"},
 	"repeatable-read":       {"cursor-stability"},
-	"snapshot-isolation":    {"prefix", "cursor-stability"},
-	"serializable":          {"snapshot-isolation", "repeatable-read"},
+	"consistent-view":       {"causal", "cursor-stability"},
+	"snapshot-isolation":    {"prefix", "consistent-view"},
+	"serializable":          {"snapshot-isolation", "repeatable-read", "update-serializable"},
+	"update-serializable":   {"consistent-view"},
 }
 
 // baseImplies says whether a history that satisfies the one model satisfies the other.
@@ -45,7 +47,7 @@ func Levels() []Level {
 // AllLevels are all that this package decides.
 func AllLevels() []Level {
 	var ls []Level
-	for _, b := range []string{"read-uncommitted", "read-committed", "cursor-stability", "repeatable-read", "prefix", "snapshot-isolation", "serializable"} {
+	for _, b := range []string{"read-uncommitted", "read-committed", "cursor-stability", "repeatable-read", "consistent-view", "update-serializable", "prefix", "snapshot-isolation", "serializable"} {
 		ls = append(ls, Level(b), Level("strong-session-"+b), Level("strong-"+b))
 	}
 	return append(ls, generalized)
@@ -66,6 +68,9 @@ func (l Level) forbids(base string) bool { return baseImplies(l.base(), base) }
 // chooses says whether the level has anti-dependencies, so that one order of the writers of each
 // key must fit those who read them.
 func (l Level) chooses() bool { return l.forbids("prefix") || l.forbids("cursor-stability") }
+
+// family is the prefix of the level's name, before that of its base.
+func (l Level) family() string { return strings.TrimSuffix(string(l), l.base()) }
 
 func (l Level) sessions() bool { return strings.HasPrefix(string(l), "strong-") }
 

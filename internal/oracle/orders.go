@@ -37,6 +37,9 @@ func (g *Graph) orderable(l Level) bool {
 	if !g.holds(l) {
 		return false
 	}
+	if l.limits() {
+		return true // see Exact
+	}
 	if !l.chooses() {
 		return true // any order of the transactions orders the writers, or none is asked for
 	}

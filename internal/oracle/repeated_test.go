@@ -22,7 +22,7 @@ func TestRepeatedAgreesWithBruteForce(t *testing.T) {
 			v := Check(h)
 			for _, l := range append(AllLevels(), ForcedLevels()...) {
 				trial := Possible
-				if !l.forbids("prefix") && l.forbids(AtomicView) {
+				if !l.forbids("prefix") && !l.limits() && l.forbids(AtomicView) {
 					trial = PossibleForced
 				}
 				possible, err := trial(h, l)

@@ -130,9 +130,9 @@ func refutedBy(w *finding.Witness) (levels []oracle.Level) {
 	}
 	for _, l := range name(w).Weakest {
 		switch {
-		case l.Base == isolation.CursorStability:
+		case l.Base == isolation.CursorStability || l.Base == isolation.ConsistentView:
 			l.Base = isolation.SnapshotIsolation
-		case l.Base == isolation.RepeatableRead:
+		case l.Base == isolation.RepeatableRead || l.Base == isolation.UpdateSerializable:
 			l.Base = isolation.Serializable
 		case l.Special == 0 && !l.Base.Implies(isolation.Prefix):
 			l.Base = isolation.Prefix

@@ -206,7 +206,7 @@ T0': append 253 1, append 253 3, append 253 4
 T1: append 250 10, read 253 [1,3,4], read 255 [2,3,4,5], append 256 3
 T2: append 255 8, read 253 [1,3,4]
 T3: append 256 4, read 255 [2,3,4,5,8], read 256 [1,2,4], read 253 [1,3,4]`,
-		anomalies: "G-single-item", falls: "snapshot-isolation"},
+		anomalies: "G-single-item G2-item", falls: "snapshot-isolation"},
 
 	{where: "dbcop, figure 1a", what: "not the last value written", txns: `
 T1: write x 1, write x 2

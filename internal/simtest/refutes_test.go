@@ -13,7 +13,7 @@ import (
 // watched are choices of levels.
 func watched() [][]isolation.Level {
 	var all [][]isolation.Level
-	for _, base := range []isolation.Base{isolation.ReadCommitted, isolation.ReadAtomic, isolation.Causal, isolation.CursorStability, isolation.RepeatableRead, isolation.SnapshotIsolation, isolation.Serializable} {
+	for _, base := range []isolation.Base{isolation.ReadCommitted, isolation.ReadAtomic, isolation.Causal, isolation.CursorStability, isolation.RepeatableRead, isolation.ConsistentView, isolation.UpdateSerializable, isolation.SnapshotIsolation, isolation.Serializable} {
 		for _, family := range []isolation.Family{isolation.Plain, isolation.StrongSession, isolation.Strong} {
 			all = append(all, []isolation.Level{{Base: base, Family: family}})
 		}

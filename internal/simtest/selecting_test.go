@@ -28,7 +28,7 @@ func triedLevels() []isolation.Level {
 func unselected(names []string) []string {
 	var out []string
 	for _, n := range names {
-		n = strings.Replace(strings.Replace(n, "cursor-stability", "snapshot-isolation", 1), "repeatable-read", "serializable", 1)
+		n = argued.Replace(n)
 		l := must(isolation.ParseLevel(n))
 		if !slices.ContainsFunc(out, func(o string) bool { return l.Implies(must(isolation.ParseLevel(o))) }) {
 			out = append(out, n)
@@ -36,6 +36,9 @@ func unselected(names []string) []string {
 	}
 	return out
 }
+
+// argued has, by the name of each level that selects readers, the one that stands for it.
+var argued = strings.NewReplacer("cursor-stability", "snapshot-isolation", "consistent-view", "snapshot-isolation", "repeatable-read", "serializable", "update-serializable", "serializable")
 
 // TestSelectingLevels: at cursor stability and repeatable read, histories of every kind are decided
 // between their neighbours. What is violated has no order at snapshot isolation, or at
@@ -79,10 +82,8 @@ func TestSelectingLevels(t *testing.T) {
 
 // outOfPlace says how the verdict does not fit between the level's neighbours.
 func outOfPlace(h oracle.History, l oracle.Level, got string) string {
-	above, selecting := "snapshot-isolation", "cursor-stability"
-	if strings.HasSuffix(string(l), "repeatable-read") {
-		above, selecting = "serializable", "repeatable-read"
-	}
+	selecting := must(isolation.ParseLevel(string(l))).Underlying().String()
+	above := argued.Replace(selecting)
 	if !selects(l) || got == window.Unknown {
 		return ""
 	}
