@@ -24,9 +24,8 @@ const (
 	maxRunning = 1024    // transactions at the same time
 	maxPlaces  = 1 << 17 // keys and elements of sets, some 200 bytes each
 	maxLines   = 1 << 16 // sessions
-	// States that are looked at: so many at once, and so many more for each transaction. One takes
-	// some 300 ns.
-	looksAtOnce, looksForEach = 400_000, 200
+	// Steps that are tried: so many at once, and so many more for each transaction. One takes some 500 ns.
+	looksAtOnce, looksForEach = 200_000, 16
 )
 
 // Follower follows one history at one level.
@@ -39,7 +38,7 @@ type Follower struct {
 	Runs     []Run      // the likeliest first
 	Sessions []LastSeen // by name, of those that tell seq
 	Width    int        // how many orders are kept
-	Looks    int64      // that may be taken yet
+	Looks    int64      // steps that may be tried yet
 	Failed   string     // why nothing is followed any more, "" while an order is left
 
 	at    map[[2]string]int32 // places by key and element

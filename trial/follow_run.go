@@ -29,13 +29,13 @@ func (f *Follower) force(i int) bool {
 	var out []Run
 	seen := map[uint64]bool{}
 	for looked := 0; len(todo) > 0 && looked < maxLooked*f.Width && len(out) < f.Width && f.Looks > 0; looked++ {
-		f.Looks--
 		r := todo[0]
 		todo = todo[1:]
 		if r.Did[i] == done {
 			out = keep(out, seen, r)
 			continue
 		}
+		f.Looks -= int64(len(near))
 		for _, j := range near {
 			next, ok := f.advance(&r, j)
 			if !ok {
