@@ -179,8 +179,12 @@ func (s *State) decideWriter(d due) {
 	x := &s.versions[d.version]
 	a := Anomaly{A: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()}
 	retired := s.values.has(s.valueKey(d.version))
+	stood := false
 	if x.writes != 0 && !retired { // all of them aborted
-		a.Kind, a.B = G1a, s.writes[x.writes].txn
+		a.B, stood = s.signs.stood.abortedWriter(s, d.version, d.txn)
+	}
+	if a.B != 0 {
+		a.Kind, a.Certain = G1a, a.Certain && !stood
 		for v := x.next; x.flags&placed != 0 && v != 0; v = s.versions[v].next {
 			if s.versions[v].writer != 0 {
 				a.Kind = DirtyUpdate

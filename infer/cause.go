@@ -10,7 +10,7 @@ import "github.com/isowatch/isowatch/internal/pattern"
 
 // causal says whether what a transaction read cannot have been written by one that began when
 // it had ended: where the contract leaves another explanation.
-func (o *Options) causal() bool { return o.Observed || o.Existing || o.UnmonitoredWriters }
+func (o *Options) causal() bool { return o.plain() || o.Existing || o.UnmonitoredWriters }
 
 // readBefore says whether reader, who read v, had ended when its writer began, so that the
 // writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
@@ -26,7 +26,7 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 	behind := beforeInSession(r, w)
 	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
 		if w.start-r.end <= s.opt.ClockDrift && !behind {
-			return s.opt.Observed
+			return s.opt.plain()
 		}
 		behind = true
 	}

@@ -10,7 +10,7 @@ import (
 // record tried: that one ran before the first record. Then who reads n's values may have read
 // from the other one, and does not show that n took effect.
 func triedBefore(s *State, n uint32) bool {
-	return s.opt.Existing && s.opt.Observed && s.txns[n].start <= s.baselineEnds
+	return s.opt.Existing && s.opt.plain() && s.txns[n].start <= s.baselineEnds
 }
 
 // promoteNow counts an unknown transaction that was observed, with all its

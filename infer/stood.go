@@ -21,8 +21,14 @@ type stand struct {
 	first, other int64  // ns; 0: none
 }
 
+// plain says whether plain values name their writers only as far as the stream shows. Where
+// versions tell registers, those are the elements of sets and lists.
+func (o *Options) plain() bool { return o.Observed || o.ByVersion }
+
 // blindIsAmbiguous says whether what a transaction wrote without reading the key may have been there.
-func (o *Options) blindIsAmbiguous() bool { return o.Observed && (o.Existing || o.strangers()) }
+func (o *Options) blindIsAmbiguous() bool {
+	return o.plain() && (o.Existing || o.UnmonitoredWriters || !o.Complete)
+}
 
 // stood is the known past of keys, by their numbers.
 type stood []stand
@@ -142,6 +148,32 @@ func (x stood) readFrom(s *State, v, n uint32, label Label) {
 		}
 	}
 	s.edge(w, n, label, v, 0)
+}
+
+// abortedWriter is one of the transactions that wrote v from which reader may have read. All of
+// them aborted. It is 0 if they all began when reader was over, and v may be from before
+// watching. stood says that v may be from before watching all the same. Then they had not read
+// the key, and it is not known to have held anything else.
+func (x stood) abortedWriter(s *State, v, reader uint32) (writer uint32, stood bool) {
+	y, r := &s.versions[v], &s.txns[reader]
+	k := &s.keys[y.key]
+	if !s.opt.Existing || k.kind == event.List || k.flags&versioned != 0 {
+		return s.writes[y.writes].txn, false
+	}
+	stood = s.opt.plain() && k.flags&(element|foundNothing|deleted) != element|foundNothing &&
+		(r.flags&hasTimes == 0 || !x.held(y.key, heldBy(y.hash, false), r.start, s.opt.ClockDrift))
+	for id := y.writes; id != 0; id = s.writes[id].nextOfVer {
+		n := s.writes[id].txn
+		w := &s.txns[n]
+		if w.flags&r.flags&hasTimes != 0 && w.start > r.end && w.start-r.end > s.opt.ClockDrift || beforeInSession(r, w) {
+			continue
+		}
+		stood = stood && s.writes[id].unread
+		if writer == 0 {
+			writer = n
+		}
+	}
+	return writer, stood
 }
 
 // beforeInSession says whether w comes before r in one session: by seq, or by the client's own clock

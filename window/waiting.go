@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -71,6 +70,12 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 			f.Finding.Certain = false
 		}
 	}
+	if !b.Absence && o.mayBeRetried(f, false) { // and on that nobody else wrote what shows that they took effect
+		f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
+		if o.mayBeRetried(f, c.Complete && o.infer.Counters.Missing() == 0) {
+			f.Finding.Certain = false
+		}
+	}
 	f.solid = !b.Absence && !b.List && !b.Retry && (f.solid || !f.upgraded)
 	if o.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
 		return
@@ -107,12 +112,10 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 
 // seenAt is about readers that show that f's transactions of unknown outcome took effect. It is
 // when the readers ended that may have read from a retry, math.MinInt64 if there are none.
-// Elements of lists name their appends only as observed, whatever the contract declares of
-// registers.
 func (o *core) seenAt(f *openFinding) int64 {
 	end := int64(math.MinInt64)
 	for _, n := range f.members {
-		if !o.infer.Info(n).Unknown || !o.cfg.Contract.Observed && !appends(o.record(n).Ops) {
+		if !o.infer.Info(n).Unknown || infer.TookEffect(o.infer, n, false) {
 			continue
 		}
 		for _, r := range o.infer.Observers(nil, n) {
@@ -122,8 +125,12 @@ func (o *core) seenAt(f *openFinding) int64 {
 	return end
 }
 
-func appends(ops []event.RecordOp) bool {
-	return slices.ContainsFunc(ops, func(x event.RecordOp) bool { return x.Kind == event.Append })
+// mayBeRetried says whether f rests on a transaction of unknown outcome that others saw take
+// effect only by what a retry may have written too. all says that all records have come.
+func (o *core) mayBeRetried(f *openFinding, all bool) bool {
+	return slices.ContainsFunc(slices.Concat(f.members, f.shown), func(n uint32) bool {
+		return o.infer.Info(n).Unknown && !infer.TookEffect(o.infer, n, all)
+	})
 }
 
 // emitWhenDue hands out f, as it is by now, or lets it wait.

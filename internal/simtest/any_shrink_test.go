@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -46,6 +48,8 @@ func (s shrinkRec) text() []byte {
 }
 
 func shrink(t *testing.T, cfg window.Config, records [][]byte) {
+	first := monitored(t, cfg, records)[0]
+	kind, anomaly := first.Kind, first.Anomaly
 	var all []shrinkRec
 	for _, r := range records {
 		all = append(all, parseRec(r))
@@ -55,7 +59,7 @@ func shrink(t *testing.T, cfg window.Config, records [][]byte) {
 		for _, r := range rs {
 			b = append(b, r.text())
 		}
-		return len(monitored(t, cfg, b)) > 0
+		return slices.ContainsFunc(monitored(t, cfg, b), func(f finding.Finding) bool { return f.Kind == kind && f.Anomaly == anomaly })
 	}
 	partial := !cfg.Contract.Complete
 	legit := func(o shrinkOp) bool { return o.Op == "r" || o.Op == "range" }
