@@ -42,6 +42,23 @@ func TookEffect(s *State, n uint32, all bool) bool {
 	return ok
 }
 
+// MayBeRewritten says whether n read a plain value of one of the keys that a transaction of
+// unknown outcome wrote. Its retry may have written the value again.
+func MayBeRewritten(s *State, n uint32, keys []string) bool {
+	for id := s.txns[n].reads; id != 0 && s.opt.plain(); id = s.readers[id].nextOfTxn {
+		v := s.readers[id].version
+		if k := &s.keys[s.versions[v].key]; k.flags&versioned != 0 || k.kind == event.List {
+			continue
+		}
+		for w := s.versions[v].writes; w != 0; w = s.writes[w].nextOfVer {
+			if m := s.writes[w].txn; m != n && s.txns[m].flags&unknown != 0 && slices.Contains(keys, s.Key(v)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // proofs avoids the transactions in path, which n is to prove. It takes the versions that are
 // proof of their writers.
 func (s *State) proofs(dst [][]uint64, n uint32, path []uint32, names func(v uint32) bool) (_ [][]uint64, ok bool) {

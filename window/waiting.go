@@ -76,6 +76,15 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 			f.Finding.Certain = false
 		}
 	}
+	rewritten := func(n uint32) bool { return infer.MayBeRewritten(o.infer, n, b.Identity) }
+	if !b.Absence && len(b.Identity) > 0 && slices.ContainsFunc(f.members, rewritten) { // and on that no retry wrote it again
+		if !slices.Contains(f.Finding.RestsOn, restsOnAbsence) {
+			f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
+		}
+		if !c.Complete || o.infer.Counters.Missing() > 0 {
+			f.Finding.Certain = false
+		}
+	}
 	f.solid = !b.Absence && !b.List && !b.Retry && (f.solid || !f.upgraded)
 	if o.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
 		return

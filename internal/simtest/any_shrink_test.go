@@ -39,7 +39,7 @@ func (s shrinkRec) text() []byte {
 		parts = append(parts, string(o))
 	}
 	out := []string{}
-	for _, k := range []string{"txn", "session", "seq", "status", "start", "end"} {
+	for _, k := range []string{"txn", "session", "seq", "status", "start", "end", "commit_ts", "isolation"} {
 		if v, ok := s.head[k]; ok {
 			out = append(out, fmt.Sprintf("%q:%s", k, v))
 		}
@@ -48,7 +48,7 @@ func (s shrinkRec) text() []byte {
 }
 
 func shrink(t *testing.T, cfg window.Config, records [][]byte) {
-	first := monitored(t, cfg, records)[0]
+	first := accusations(t, cfg, records)[0]
 	kind, anomaly := first.Kind, first.Anomaly
 	var all []shrinkRec
 	for _, r := range records {
@@ -59,7 +59,7 @@ func shrink(t *testing.T, cfg window.Config, records [][]byte) {
 		for _, r := range rs {
 			b = append(b, r.text())
 		}
-		return slices.ContainsFunc(monitored(t, cfg, b), func(f finding.Finding) bool { return f.Kind == kind && f.Anomaly == anomaly })
+		return slices.ContainsFunc(accusations(t, cfg, b), func(f finding.Finding) bool { return f.Kind == kind && f.Anomaly == anomaly })
 	}
 	partial := !cfg.Contract.Complete
 	legit := func(o shrinkOp) bool { return o.Op == "r" || o.Op == "range" }
@@ -209,7 +209,7 @@ func shrink(t *testing.T, cfg window.Config, records [][]byte) {
 	for _, r := range all {
 		b = append(b, r.text())
 	}
-	for _, f := range monitored(t, cfg, b) {
+	for _, f := range accusations(t, cfg, b) {
 		fmt.Println(f.State, f.Kind, f.Anomaly, f.Certain, f.RestsOn, f.Explanation)
 	}
 }

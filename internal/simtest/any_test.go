@@ -43,6 +43,7 @@ type anyStore struct {
 	quiet        map[string]int64 // no recorded transaction uses the key before then
 	used         map[string]int64 // the end of the latest that did
 	jobs         int
+	more         anyMore
 }
 
 type anyValue struct {
@@ -63,7 +64,7 @@ type anyTxn struct {
 	session, seq            int
 	start, at, end, arrives int64
 	status, ops             string
-	lost                    bool
+	lost, effect            bool
 }
 
 const anyTxns = 400
@@ -74,7 +75,10 @@ func (x *anyStore) pick(prefix string) string {
 
 func (x *anyStore) value() string {
 	if x.small {
-		return fmt.Sprint(x.rng.IntN(6))
+		if n := x.rng.IntN(6); n > 0 || !x.more.nulls {
+			return fmt.Sprint(n)
+		}
+		return "null"
 	}
 	x.fresh++
 	return fmt.Sprint(x.fresh)
@@ -181,9 +185,9 @@ func (x *anyStore) execute(d *anyTxn) {
 	read := func(k string) *anyValue {
 		was := reg(k)
 		if was == nil {
-			ops = append(ops, fmt.Sprintf(`{"op":"r","key":%q,"value":null}`, k))
+			ops = append(ops, fmt.Sprintf(`{"op":"r","key":%q,"value":null%s}`, k, v("version", x.more.tombstones[k])))
 		} else {
-			ops = append(ops, fmt.Sprintf(`{"op":"r","key":%q,"value":%s%s}`, k, was.text, v("version", was.version)))
+			ops = append(ops, fmt.Sprintf(`{"op":"r","key":%q,"value":%s,"found":true%s}`, k, was.text, v("version", was.version)))
 		}
 		return was
 	}
@@ -215,7 +219,7 @@ func (x *anyStore) execute(d *anyTxn) {
 		done = append(done, anyOp{"remove", k, value})
 	}
 	free := func(k string) bool { return x.quiet[k] < d.at-int64(4*x.drift)-(d.end-d.start) }
-	retry := -1
+	retry, failed := -1, false
 	if len(x.again) > 0 && x.again[0].end < d.start && x.rng.IntN(2) == 0 && !slices.ContainsFunc(x.again[0].ops, func(o anyOp) bool { return !free(o.key) }) {
 		a := x.again[0]
 		x.again = x.again[1:]
@@ -259,7 +263,12 @@ func (x *anyStore) execute(d *anyTxn) {
 					write("w", k, x.value())
 				}
 			case u < 8:
-				write("w", k, x.value())
+				if x.more.inserts && reg(k) != nil && x.rng.IntN(3) == 0 { // it fails
+					write("insert", k, x.value())
+					n, failed = 0, true
+				} else {
+					write("w", k, x.value())
+				}
 			case u < 9:
 				if reg(k) != nil {
 					if x.rng.IntN(2) == 0 {
@@ -286,19 +295,20 @@ func (x *anyStore) execute(d *anyTxn) {
 					}
 				}
 				if !blocked && x.keys <= 10 {
-					ops = append(ops, fmt.Sprintf(`{"op":"range","from":"row/%d","to":"row/%d","result":[%s]}`, from, min(to, 9), strings.Join(rows, ",")))
+					how, rows := x.more.limit(rows)
+					ops = append(ops, fmt.Sprintf(`{"op":"range","from":"row/%d","to":"row/%d",%s"result":[%s]}`, from, min(to, 9), how, strings.Join(rows, ",")))
 					for i := from; i < to; i++ {
 						x.used[fmt.Sprintf("row/%d", i)] = max(x.used[fmt.Sprintf("row/%d", i)], d.end)
 					}
 				}
 			default:
 				was := reg(k)
-				if x.contract.ByVersion || was == nil {
+				if x.contract.ByVersion || was == nil || was.text == "null" {
 					break
 				}
 				if x.rng.IntN(2) == 0 {
 					value := x.value()
-					if value == was.text {
+					if value == was.text || value == "null" {
 						break
 					}
 					ops = append(ops, fmt.Sprintf(`{"op":"cas","key":%q,"expected":%s,"value":%s,"success":true}`, k, was.text, value))
@@ -363,6 +373,10 @@ func (x *anyStore) execute(d *anyTxn) {
 	case u < x.unknown+x.aborted:
 		d.status, effect = "aborted", false
 	}
+	if failed {
+		d.status, effect = "aborted", false
+	}
+	d.effect = effect
 	if d.status != "committed" && x.retries && len(done) > 0 && x.rng.IntN(4) > 0 && max(0, retry) < 3 &&
 		!slices.ContainsFunc(done, func(o anyOp) bool { return o.op == "delete" || o.op == "inc" }) {
 		x.again = append(x.again, anyTry{done, d.end, max(0, retry) + 1})
@@ -457,12 +471,18 @@ func (x *anyStore) stream(late time.Duration, lose int) (records [][]byte) {
 		if x.seqs {
 			number = fmt.Sprintf(`,"seq":%d`, d.seq)
 		}
-		records = append(records, fmt.Appendf(nil, `{"txn":"s%d-%d","session":"s%d"%s,"status":%q,"start":%d,"end":%d,"ops":[%s]}`,
-			d.session, d.seq, d.session, number, d.status, d.start+skew[d.session], d.end+skew[d.session], d.ops))
+		records = append(records, fmt.Appendf(nil, `{"txn":"s%d-%d"%s,"status":%q%s,"ops":[%s]}`,
+			d.session, d.seq, x.more.session(d.session, number), d.status, x.more.rest(d, skew[d.session]), d.ops))
+		records = x.more.again(records, d)
 	}
 	for i := range 200 {
 		at := last + int64(x.drift) + int64(i+1)*int64(5*x.unit)
 		records = append(records, fmt.Appendf(nil, `{"txn":"quiet-%d","session":"quiet","seq":%d,"status":"committed","start":%d,"end":%d,"ops":[{"op":"append","key":"unrelated","value":%d}]}`, i, i+1, at, at+1000, i))
+	}
+	if x.more.timeless {
+		for i := range records {
+			records[i] = anyTimes.ReplaceAll(records[i], nil)
+		}
 	}
 	return records
 }
@@ -514,6 +534,10 @@ func anyStream(t *testing.T, seed int) {
 	}
 	x.kinds[kinds[rng.IntN(4)]] = true
 	late := []time.Duration{0, unit, 50 * unit}[rng.IntN(3)]
+	if seed >= anyMoreFrom {
+		x.more.draw(seed, x, lose)
+		c = x.contract
+	}
 	records := x.stream(late, lose)
 	level := []isolation.Level{
 		{Base: isolation.Serializable}, {Base: isolation.SnapshotIsolation}, {Base: isolation.ReadCommitted},
@@ -524,14 +548,18 @@ func anyStream(t *testing.T, seed int) {
 		Levels: []isolation.Level{level}, Expect: level, Contract: c, Window: window.For([]time.Duration{150 * unit, 10000 * unit}[rng.IntN(2)]),
 		Lateness: window.For(60*unit + c.ClockDrift), MaxTxn: 50 * unit, Pane: 100 * unit,
 	}
+	for i := range 8 {
+		cfg.Sessions = append(cfg.Sessions, fmt.Sprintf("s%d", i))
+	}
+	cfg.Sessions = append(cfg.Sessions, "quiet")
 	if coin() {
 		if cfg.Levels = isolation.Watched(); !slices.Contains(cfg.Levels, level) {
 			cfg.Levels = append(cfg.Levels, level)
 		}
 	}
-	if told := monitored(t, cfg, records); len(told) > 0 {
-		t.Errorf("seed %d: %d told, the first %s%s\n%v\n%s, late %v, lose %d, jobs %d, %v keys %d small %v retries %v lists %v prev %v kind %v seqs %v unknown %v aborted %v window %v", seed, len(told), lines(told[:1]), told[0].Explanation, c, level,
-			late, lose, x.jobs, x.kinds, x.keys, x.small, x.retries, x.lists, x.prev, x.kindTold, x.seqs, x.unknown, x.aborted, cfg.Window)
+	if told := accusations(t, cfg, records); len(told) > 0 {
+		t.Errorf("seed %d: %d told, the first %s%s\n%v\n%s, late %v, lose %d, jobs %d, %v keys %d small %v retries %v lists %v prev %v kind %v seqs %v unknown %v aborted %v window %v %+v", seed, len(told), lines(told[:1]), told[0].Explanation, c, level,
+			late, lose, x.jobs, x.kinds, x.keys, x.small, x.retries, x.lists, x.prev, x.kindTold, x.seqs, x.unknown, x.aborted, cfg.Window, x.more)
 		if os.Getenv("ISOWATCH_SHRINK") != "" {
 			shrink(t, cfg, records)
 		}
