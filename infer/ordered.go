@@ -235,10 +235,11 @@ func (s *State) bridgeOrdered(v, w uint32) {
 }
 
 // forgetPlaceOfReaders takes back that the readers of v, which is ambiguous now, come before the
-// next version in the order. The readers of other versions still do.
+// next version in the order of commit timestamps. The readers of other versions still do. A
+// version that is a number has its place whoever wrote it.
 func forgetPlaceOfReaders(s *State, v uint32) {
 	q := s.knownAfter(v)
-	if q == 0 {
+	if q == 0 || s.opt.NumericVersions {
 		return
 	}
 	w := s.versions[q].writer
