@@ -138,7 +138,11 @@ func (o *core) seenAt(f *openFinding) int64 {
 // effect only by what a retry may have written too. all says that all records have come.
 func (o *core) mayBeRetried(f *openFinding, all bool) bool {
 	return slices.ContainsFunc(slices.Concat(f.members, f.shown), func(n uint32) bool {
-		return o.infer.Info(n).Unknown && !infer.TookEffect(o.infer, n, all)
+		if !o.infer.Info(n).Unknown || infer.TookEffect(o.infer, n, all) {
+			return false
+		}
+		_, shown := o.infer.Proofs(nil, n) // otherwise nothing in memory shows it any more: see unproven
+		return shown
 	})
 }
 
