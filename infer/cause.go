@@ -10,7 +10,7 @@ import "github.com/isowatch/isowatch/internal/pattern"
 
 // causal says whether what a transaction read cannot have been written by one that began when
 // it had ended: where the contract leaves another explanation.
-func (o *Options) causal() bool { return o.Observed || o.Existing || o.UnmonitoredWriters }
+func (o *Options) causal() bool { return o.plain() || o.Existing || o.UnmonitoredWriters }
 
 // addedUnseen says whether v is an element of a set, and somebody may have added it without a
 // record. Elements are added again, whatever names the writer of a value. So who adds one later is
@@ -34,7 +34,7 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 	behind := beforeInSession(r, w)
 	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
 		if w.start-r.end <= s.opt.ClockDrift && !behind {
-			return s.opt.Observed
+			return s.opt.plain()
 		}
 		behind = true
 	}

@@ -234,6 +234,26 @@ func (s *State) bridgeOrdered(v, w uint32) {
 	s.readersPrecede(from, q, q)
 }
 
+// forgetPlaceOfReaders takes back that the readers of v, which is ambiguous now, come before the
+// next version in the order of commit timestamps. The readers of other versions still do. A
+// version that is a number has its place whoever wrote it.
+func forgetPlaceOfReaders(s *State, v uint32) {
+	q := s.knownAfter(v)
+	if q == 0 || s.opt.NumericVersions {
+		return
+	}
+	w := s.versions[q].writer
+	s.killEdges(q, w, RW)
+	if id := s.writeOf(w, q); id != 0 && s.writes[id].pred != 0 {
+		s.readersBefore(s.writes[id].pred, q)
+	}
+	from := s.knownBefore(s.versions[v].prev)
+	if from == 0 {
+		from = s.keys[s.versions[v].key].initial
+	}
+	s.readersPrecede(from, q, q)
+}
+
 // leaveOrder takes v, which leaves memory, out of its spine.
 func (s *State) leaveOrder(v uint32) {
 	k := &s.keys[s.versions[v].key]

@@ -6,11 +6,12 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// triedBefore says whether n, which did not commit as far as is known, may try again what a
-// transaction without a record tried: mayTryAgain. Then who reads n's values may have read from the
-// other one, and does not show that n took effect.
+// triedBefore says whether n, which is not known to have committed, may try again what another one
+// tried before the first record. Then who reads n's values may have read
+// from the other one, and does not show that n took effect. Under a partial capture findings about n
+// are not certain: TookEffect.
 func triedBefore(s *State, n uint32) bool {
-	return s.opt.Observed && mayTryAgain(s, n)
+	return s.opt.Existing && s.opt.plain() && s.txns[n].start <= s.baselineEnds
 }
 
 // promoteNow counts an unknown transaction that was observed, with all its
