@@ -20,6 +20,12 @@ func addedUnseen(s *State, v uint32) bool {
 	return (o.Existing || o.UnmonitoredWriters || !o.Complete) && s.keys[s.versions[v].key].flags&element != 0
 }
 
+// addedAgain says whether v is an element of a set, and somebody may have added it again without a
+// record after it was removed.
+func addedAgain(s *State, v uint32) bool {
+	return s.keys[s.versions[v].key].flags&element != 0 && (s.opt.UnmonitoredWriters || !s.opt.Complete)
+}
+
 // readBefore says whether reader, who read v, had ended when its writer began, so that the
 // writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
 // times and session order, never by the order of arrival.
@@ -187,6 +193,9 @@ func (s *State) beganAfterRetired(n uint32) bool {
 func (s *State) notThat(v, n uint32, replaced bool) bool {
 	x := &s.versions[v]
 	if x.writer != 0 && (s.opt.causal() || addedUnseen(s, v)) && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
+		return true
+	}
+	if x.flags&overwritten != 0 && addedAgain(s, v) { // by one that has retired
 		return true
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
