@@ -307,8 +307,8 @@ func (s *State) unlinkFromTxn(id uint32) {
 	}
 }
 
-// dropIfUnused frees a version that nobody wrote or read any more. What was there before watching, and
-// was read, stays: it is there until somebody replaces it.
+// dropIfUnused frees a version that nobody wrote or read any more. A value from before watching that
+// was read stays: it is there until somebody replaces it.
 func (s *State) dropIfUnused(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || x.readers != 0 || x.writes != 0 || x.due > 0 || x.flags&(baseline|seen) == baseline|seen ||

@@ -89,7 +89,7 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 }
 
 // holds says whether w is still compared with others. A transaction that has left every order is about
-// to be let go of. Who depends on it is taken in before.
+// to be let go of. The transactions that depend on it are taken in before.
 func (f *saturated) holds(w uint32) bool {
 	return int(w) < len(f.taken) && f.taken[w].gen != 0 && f.taken[w].gen == f.infer.Generation(w)
 }
