@@ -195,8 +195,8 @@ func (s *State) notThat(v, n uint32, replaced bool) bool {
 	if x.writer != 0 && (s.opt.causal() || addedUnseen(s, v)) && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
 		return true
 	}
-	if x.flags&overwritten != 0 && addedAgain(s, v) { // by one that has retired
-		return true
+	if addedAgain(s, v) && (x.flags&overwritten != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
+		return true // one that has retired removed it
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		if w := &s.writes[id]; !w.blind && s.cameBack(v, w.txn, n, replaced) {

@@ -172,7 +172,9 @@ func (s *State) writesFollow(v, q uint32) {
 	if s.otherRow(v, q) {
 		label = OtherRow
 	}
-	s.edge(s.versions[v].writer, s.versions[q].writer, label, q, 0)
+	if from, to := s.versions[v].writer, s.versions[q].writer; !s.partial.settled[[2]uint32{from, to}] {
+		s.edge(from, to, label, q, 0)
+	}
 }
 
 // readersPrecede gives the edges to the writer of q from the readers of the versions from one

@@ -43,6 +43,10 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 		anyStream(t, seed, false, false)
 	}
 	anyStream(t, 328, true, false) // an element was removed, and added without a record
+	for _, seed := range []int{186, 2905} {
+		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
+	}
+	anyStream(t, 1276, false, true) // an order by visits was concluded again
 }
 
 // anyStream draws a store, a contract that is true of it, and a level that it keeps. With
