@@ -7,9 +7,9 @@ import "github.com/isowatch/isowatch/event"
 // of a value without a writer. That is so in three cases:
 //
 //   - Somebody had read the value when each of these writers began. Cause precedes effect.
-//   - Values name their writers as observed, no writer had found another value there, and the key
+//   - Plain values name their writers, no writer had found another value there, and the key
 //     is not known to have held one. An insert may have failed on the value.
-//   - Values name their writers as observed, and a writer may try again what one without a record
+//   - Plain values name their writers, and a writer may try again what one without a record
 //     did before the first record: triedBefore.
 
 // wasThere says whether the reader of d need not have read from the writers of its version, who
@@ -22,7 +22,7 @@ func wasThere(s *State, d due) (was, tried bool) {
 		return false, false
 	}
 	sure := s.certain()
-	may := sure && s.opt.Observed && k.kind <= event.Register && s.mayBeBaseline(d) && !heldAnother(s, d)
+	may := sure && s.opt.plain() && k.kind <= event.Register && k.flags&(element|foundNothing|deleted) != element|foundNothing && s.mayBeBaseline(d) && !heldAnother(s, d)
 	was = true
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 		w := s.writes[id].txn
@@ -69,7 +69,7 @@ func beganBehind(s *State, w, r uint32) bool {
 		return false
 	}
 	timed := x.flags&y.flags&hasTimes != 0 && x.start > y.end
-	return timed && (s.opt.Observed || x.start-y.end > s.opt.ClockDrift) || beforeInSession(y, x)
+	return timed && (s.opt.plain() || x.start-y.end > s.opt.ClockDrift) || beforeInSession(y, x)
 }
 
 // foundAnother says whether n, which aborted, found another value in the key before it made the write

@@ -102,8 +102,11 @@ func (s *State) makeAmbiguous(v uint32) {
 	if x.flags&tombstone != 0 {
 		s.deletedRow(x.key, 0)
 	}
-	if s.isOrdered(v) && w != 0 {
-		s.bridgeOrdered(v, w)
+	if s.isOrdered(v) {
+		if w != 0 {
+			s.bridgeOrdered(v, w)
+		}
+		forgetPlaceOfReaders(s, v)
 	}
 	if s.opt.Ordered && s.opt.partly() {
 		defer s.orderAgain(x.key)

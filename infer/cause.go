@@ -10,7 +10,7 @@ import "github.com/isowatch/isowatch/internal/pattern"
 
 // causal says whether what a transaction read cannot have been written by one that began when
 // it had ended: where the contract leaves another explanation.
-func (o *Options) causal() bool { return o.Observed || o.Existing || o.UnmonitoredWriters }
+func (o *Options) causal() bool { return o.plain() || o.Existing || o.UnmonitoredWriters }
 
 // addedUnseen says whether v is an element of a set, and somebody may have added it without a
 // record. Elements are added again, whatever names the writer of a value. So who adds one later is
@@ -18,6 +18,12 @@ func (o *Options) causal() bool { return o.Observed || o.Existing || o.Unmonitor
 func addedUnseen(s *State, v uint32) bool {
 	o := &s.opt
 	return (o.Existing || o.UnmonitoredWriters || !o.Complete) && s.keys[s.versions[v].key].flags&element != 0
+}
+
+// addedAgain says whether v is an element of a set, and somebody may have added it again without a
+// record after it was removed.
+func addedAgain(s *State, v uint32) bool {
+	return s.keys[s.versions[v].key].flags&element != 0 && (s.opt.UnmonitoredWriters || !s.opt.Complete)
 }
 
 // readBefore says whether reader, who read v, had ended when its writer began, so that the
@@ -34,7 +40,7 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 	behind := beforeInSession(r, w)
 	if w.flags&r.flags&hasTimes != 0 && w.start > r.end {
 		if w.start-r.end <= s.opt.ClockDrift && !behind {
-			return s.opt.Observed
+			return s.opt.plain()
 		}
 		behind = true
 	}
@@ -188,6 +194,9 @@ func (s *State) notThat(v, n uint32, replaced bool) bool {
 	x := &s.versions[v]
 	if x.writer != 0 && (s.opt.causal() || addedUnseen(s, v)) && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
 		return true
+	}
+	if addedAgain(s, v) && (x.flags&overwritten != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
+		return true // one that has retired removed it
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
 		if w := &s.writes[id]; !w.blind && s.cameBack(v, w.txn, n, replaced) {

@@ -131,27 +131,33 @@ func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 			}
 		}
 	}
-	if s.txns[n].state == tentative && s.opt.Observed && (s.opt.Existing || s.opt.strangers()) {
+	if s.opt.blindIsAmbiguous() {
 		s.makeBlindAmbiguous(b, t, n)
 	}
 }
 
-// makeBlindAmbiguous is for plain values that t, of unknown outcome, wrote and had not read.
-// They may have been there before. So a reader of one does not show that t took effect, and
-// need not have read from it. O(operations).
+// makeBlindAmbiguous is for plain values that t, which does not count, wrote and had not read,
+// and for elements that it added. They may have been there before. So a reader of one does not
+// show that t took effect, and need not have read from it. O(operations).
 func (s *State) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		if o.Kind != event.Write || tells(b, o) {
+		if o.Kind != event.Write && o.Kind != event.Add || tells(b, o) {
 			continue
 		}
-		k := s.lookupKey(s.inEpoch(b, t, o.KeyHash))
+		key := s.inEpoch(b, t, o.KeyHash)
+		if o.Kind == event.Add {
+			key = elementHash(key, o.ValueHash)
+		}
+		k := s.lookupKey(key)
 		if k == 0 || s.keys[k].kind > event.Register || s.keys[k].flags&(unsupported|versioned|repeats) != 0 || s.touchOf(k).flags&hasRead != 0 {
 			continue
 		}
 		if v := s.lookupVersion(k, o.ValueHash); v != 0 {
-			s.makeAmbiguous(v)
+			if s.txns[n].state == tentative {
+				s.makeAmbiguous(v)
+			}
 			if id := s.writeOf(n, v); id != 0 {
 				s.writes[id].unread = true // and stays in doubt when another writer falls away
 			}

@@ -172,7 +172,9 @@ func (s *State) writesFollow(v, q uint32) {
 	if s.otherRow(v, q) {
 		label = OtherRow
 	}
-	s.edge(s.versions[v].writer, s.versions[q].writer, label, q, 0)
+	if from, to := s.versions[v].writer, s.versions[q].writer; !s.partial.settled[[2]uint32{from, to}] {
+		s.edge(from, to, label, q, 0)
+	}
 }
 
 // readersPrecede gives the edges to the writer of q from the readers of the versions from one
@@ -229,6 +231,26 @@ func (s *State) bridgeOrdered(v, w uint32) {
 	if p != 0 {
 		s.writesFollow(p, q)
 	} else {
+		from = s.keys[s.versions[v].key].initial
+	}
+	s.readersPrecede(from, q, q)
+}
+
+// forgetPlaceOfReaders takes back that the readers of v, which is ambiguous now, come before the
+// next version in the order of commit timestamps. The readers of other versions still do. A
+// version that is a number has its place whoever wrote it.
+func forgetPlaceOfReaders(s *State, v uint32) {
+	q := s.knownAfter(v)
+	if q == 0 || s.opt.NumericVersions {
+		return
+	}
+	w := s.versions[q].writer
+	s.killEdges(q, w, RW)
+	if id := s.writeOf(w, q); id != 0 && s.writes[id].pred != 0 {
+		s.readersBefore(s.writes[id].pred, q)
+	}
+	from := s.knownBefore(s.versions[v].prev)
+	if from == 0 {
 		from = s.keys[s.versions[v].key].initial
 	}
 	s.readersPrecede(from, q, q)

@@ -6,13 +6,14 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-// triedBefore says whether n, which did not commit as far as is known, may try again what a
-// transaction without a record tried: mayTryAgain. Then who reads v, which n wrote, may have read from
-// the other one, and does not show that n took effect. A version shows it. Elements of lists and sets
-// have no version, whatever the contract says of registers.
+// triedBefore says whether n, which is not known to have committed, may try again what another one
+// tried before the first record. Then who reads v, which n wrote, may have read from the other one,
+// and does not show that n took effect. A version shows it. Elements of lists and sets have no
+// version, whatever the contract says of registers. Under a partial capture findings about n are not
+// certain: TookEffect.
 func triedBefore(s *State, v, n uint32) bool {
 	k := &s.keys[s.versions[v].key]
-	return (s.opt.Observed || s.opt.ByVersion) && !k.tellsVersions() && mayTryAgain(s, n)
+	return s.opt.Existing && s.opt.plain() && !k.tellsVersions() && s.txns[n].start <= s.baselineEnds
 }
 
 // tellsVersions says whether operations tell the versions of the key.

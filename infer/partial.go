@@ -40,6 +40,9 @@ type partial struct {
 	out, in     []uint32 // by version: its precedences
 	// latest is the last visit of a key in a session; no state: made from visits.
 	latest map[uint64]uint32
+	// settled are edges to the writers of k's versions that have retired, by both transactions. They
+	// were given, and are concluded again: see orderAgain. No state.
+	settled map[[2]uint32]bool
 }
 
 // at is the entry i of a list of numbers that grows as needed.
@@ -104,8 +107,8 @@ func (s *State) readersBefore(from, to uint32) {
 		return
 	}
 	for r := s.versions[from].readers; r != 0; r = s.olderReader(r) {
-		if s.readers[r].saw() {
-			s.edge(s.readers[r].txn, w, RW, to, 0)
+		if n := s.readers[r].txn; s.readers[r].saw() && !s.partial.settled[[2]uint32{n, w}] {
+			s.edge(n, w, RW, to, 0)
 		}
 	}
 }
@@ -152,9 +155,11 @@ func (s *State) sawPartly(v, n uint32) {
 }
 
 // orderAgain takes back the order of k's versions and concludes again: a visit, or its
-// evidence, is gone.
+// evidence, is gone. An edge to a writer that has retired was given before, and stays: it could have no
+// place now.
 func (s *State) orderAgain(k uint32) {
 	s.dropPrecedences(k)
+	defer func() { s.partial.settled = nil }()
 	first := *at(&s.partial.ofKey, k)
 	for first != 0 && s.partial.visits[first].earlier != 0 {
 		first = s.partial.visits[first].earlier
@@ -175,7 +180,9 @@ func (s *State) dropPrecedences(k uint32) {
 	var behind []uint32
 	for id := *at(&p.precOf, k); id != 0; {
 		q := p.precedences[id]
-		if !slices.Contains(behind, q.to) {
+		if w := s.versions[q.to].writer; w != 0 && s.txns[w].flags&retired != 0 {
+			settle(s, q.from, w)
+		} else if !slices.Contains(behind, q.to) {
 			behind = append(behind, q.to)
 		}
 		s.freePrecedence(id)
@@ -195,6 +202,18 @@ func (s *State) dropPrecedences(k uint32) {
 		if s.isOrdered(v) {
 			s.connectOrdered(v)
 		}
+	}
+}
+
+// settle notes the edges from the readers and the writer of the version from to w.
+func settle(s *State, from, w uint32) {
+	p := &s.partial
+	if p.settled == nil {
+		p.settled = map[[2]uint32]bool{}
+	}
+	p.settled[[2]uint32{s.versions[from].writer, w}] = true
+	for r := s.versions[from].readers; r != 0; r = s.olderReader(r) {
+		p.settled[[2]uint32{s.readers[r].txn, w}] = true
 	}
 }
 

@@ -1,6 +1,10 @@
 package infer
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/isowatch/isowatch/event"
+)
 
 // An unknown transaction counts because somebody saw a value that only it can have written.
 // Conclusions from its operations rest on that: a second possible writer of the value takes
@@ -14,11 +18,50 @@ const maxProof = 16
 // groups. Each group must keep one that names its writer. ok is false when nothing in memory
 // shows it.
 func (s *State) Proofs(dst [][]uint64, n uint32) (_ [][]uint64, ok bool) {
-	return s.proofs(dst, n, nil)
+	return s.proofs(dst, n, nil, s.hasOneWriter)
 }
 
-// proofs avoids the transactions in path, which n is to prove.
-func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, ok bool) {
+// TookEffect says whether the unknown transaction n surely took effect, whatever comes. Others
+// saw a version of it that no retry can have written: its operations tell it, or the contract
+// declares values to be unique. A retry writes elements of sets and lists again, whatever is
+// declared. If all says that all records have come, no retry has. But a writer without a record
+// may have added an element of a set.
+func TookEffect(s *State, n uint32, all bool) bool {
+	_, ok := s.proofs(nil, n, nil, func(v uint32) bool {
+		k := &s.keys[s.versions[v].key]
+		switch {
+		case !s.hasOneWriter(v):
+			return false
+		case k.flags&element != 0:
+			return all && !s.opt.UnmonitoredWriters
+		case k.kind == event.List:
+			return all
+		}
+		return all || k.flags&(versioned|plainBefore) == versioned || !s.opt.plain()
+	})
+	return ok
+}
+
+// MayBeRewritten says whether n read a plain value of one of the keys that a transaction of
+// unknown outcome wrote. Its retry may have written the value again.
+func MayBeRewritten(s *State, n uint32, keys []string) bool {
+	for id := s.txns[n].reads; id != 0 && s.opt.plain(); id = s.readers[id].nextOfTxn {
+		v := s.readers[id].version
+		if k := &s.keys[s.versions[v].key]; k.flags&versioned != 0 || k.kind == event.List {
+			continue
+		}
+		for w := s.versions[v].writes; w != 0; w = s.writes[w].nextOfVer {
+			if m := s.writes[w].txn; m != n && s.txns[m].flags&unknown != 0 && slices.Contains(keys, s.Key(v)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// proofs avoids the transactions in path, which n is to prove. It takes the versions that are
+// proof of their writers.
+func (s *State) proofs(dst [][]uint64, n uint32, path []uint32, names func(v uint32) bool) (_ [][]uint64, ok bool) {
 	if s.txns[n].flags&unknown == 0 {
 		return dst, true
 	}
@@ -27,7 +70,7 @@ func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, o
 	}
 	var direct []uint64
 	for id := s.txns[n].writes; id != 0 && len(direct) < maxProof; id = s.writes[id].nextOfTxn {
-		if v := s.writes[id].version; s.hasOneWriter(v) && s.attested(v) {
+		if v := s.writes[id].version; names(v) && s.attested(v) {
 			direct = append(direct, s.valueKey(v))
 		}
 	}
@@ -38,17 +81,17 @@ func (s *State) proofs(dst [][]uint64, n uint32, path []uint32) (_ [][]uint64, o
 	path = append(path, n)
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		v := s.writes[id].version
-		if !s.hasOneWriter(v) {
+		if !names(v) {
 			continue
 		}
 		group := append(dst, []uint64{s.valueKey(v)})
 		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
-			if all, ok := s.proofs(group, s.readers[r].txn, path); ok {
+			if all, ok := s.proofs(group, s.readers[r].txn, path, names); ok {
 				return all, true
 			}
 		}
 		if w := s.versions[v].witness; w != 0 {
-			if all, ok := s.proofs(group, w, path); ok {
+			if all, ok := s.proofs(group, w, path, names); ok {
 				return all, true
 			}
 		}

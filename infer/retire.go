@@ -307,10 +307,11 @@ func (s *State) unlinkFromTxn(id uint32) {
 	}
 }
 
-// dropIfUnused frees a version that nobody wrote or read any more.
+// dropIfUnused frees a version that nobody wrote or read any more. A value from before watching that
+// was read stays: it is there until somebody replaces it.
 func (s *State) dropIfUnused(v uint32) {
 	x := &s.versions[v]
-	if x.key == 0 || x.readers != 0 || x.writes != 0 || x.due > 0 ||
+	if x.key == 0 || x.readers != 0 || x.writes != 0 || x.due > 0 || x.flags&(baseline|seen) == baseline|seen ||
 		x.flags&(initialVersion|nothing|placed|inUnplaced|lateReaders) != 0 || x.over != 0 {
 		s.supersede(v)
 		s.keep(v)

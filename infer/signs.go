@@ -220,6 +220,9 @@ func (s *State) recorded(v, n uint32) {
 	if x.flags&ambiguous != 0 {
 		return
 	}
+	if s.opt.Ordered && s.opt.partly() {
+		defer s.orderAgain(x.key)
+	}
 	for r := x.readers; r != 0; r = s.olderReader(r) {
 		if t := s.readers[r].txn; t != n && s.lastOf(t, x.key) != 0 && s.replacedBefore(v, t) {
 			s.makeAmbiguous(v)

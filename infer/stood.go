@@ -21,8 +21,14 @@ type stand struct {
 	first, other int64  // ns; 0: none
 }
 
+// plain says whether plain values name their writers only as far as the stream shows. Where
+// versions tell registers, those are the elements of sets and lists.
+func (o *Options) plain() bool { return o.Observed || o.ByVersion }
+
 // blindIsAmbiguous says whether what a transaction wrote without reading the key may have been there.
-func (o *Options) blindIsAmbiguous() bool { return o.Observed && (o.Existing || o.strangers()) }
+func (o *Options) blindIsAmbiguous() bool {
+	return o.plain() && (o.Existing || o.UnmonitoredWriters || !o.Complete)
+}
 
 // stood is the known past of keys, by their numbers.
 type stood []stand

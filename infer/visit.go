@@ -122,7 +122,7 @@ func (s *State) compareSession(id uint32) {
 func (s *State) comparable(x *visit) bool {
 	for _, v := range []uint32{x.first, x.last} {
 		y := &s.versions[v]
-		if y.flags&ambiguous != 0 || y.flags&overwrittenByWriter != 0 && !s.installed(v) {
+		if !y.names() || y.flags&overwrittenByWriter != 0 && !s.installed(v) {
 			return false
 		}
 	}

@@ -50,8 +50,12 @@ func (m *Machine) apply() {
 	for _, id := range o.Replaced {
 		m.finder.withdrawReplaced(id)
 	}
+	again := givenAgain(o)
 	for _, k := range o.Kills {
-		m.finder.kill(k)
+		m.finder.kill(k, again)
+	}
+	if len(again) > 0 {
+		o.Edges = slices.DeleteFunc(o.Edges, func(e infer.Edge) bool { return m.finder.stands(&e) })
 	}
 	for _, x := range o.Left {
 		m.finder.leftNothing(x)
@@ -316,7 +320,39 @@ func (h *finder) showAnew(x infer.Shown) {
 	}
 }
 
-func (h *finder) kill(k infer.Kill) {
+// givenAgain are the edges of a step that takes back orders and concludes them again. An edge that the
+// step gives as it was stays. A second one like it might be refused, since the window has passed its head.
+func givenAgain(o *infer.Out) map[infer.Edge]bool {
+	if !slices.ContainsFunc(o.Kills, func(k infer.Kill) bool { return k.Order }) {
+		return nil
+	}
+	again := make(map[infer.Edge]bool, len(o.Edges))
+	for _, e := range o.Edges {
+		again[e] = true
+	}
+	return again
+}
+
+// stands says whether e is in the graph.
+func (h *finder) stands(e *infer.Edge) bool {
+	v := incremental.Vertex(e.From)
+	if !h.graph.Known(v) {
+		return false
+	}
+	for id := h.graph.FirstOut(v); id != 0; id = h.graph.NextOut(id) {
+		if asInferred(h.graph.Edge(id)) == *e {
+			return true
+		}
+	}
+	return false
+}
+
+// asInferred is the edge e as inference gave it.
+func asInferred(e *incremental.Edge) infer.Edge {
+	return infer.Edge{From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0], Witness: e.Note[1]}
+}
+
+func (h *finder) kill(k infer.Kill, again map[infer.Edge]bool) {
 	value := h.infer.ValueKey(k.Version)
 	for _, f := range slices.Clone(h.reports.open.list) {
 		if k.Order || f.closed || k.Deleted && f.solid {
@@ -334,7 +370,7 @@ func (h *finder) kill(k infer.Kill) {
 		return
 	}
 	hit := func(id incremental.EdgeID) {
-		if e := h.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) {
+		if e := h.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) && !(k.Order && again[asInferred(e)]) {
 			if k.Deleted {
 				h.spare(id)
 			}

@@ -84,7 +84,7 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 		if missed && len(f.passed) > 0 {
 			h.checkPassed(n, r)
 		}
-		if r.Writer != 0 && h.graph.Live(incremental.Vertex(r.Writer)) {
+		if r.Writer != 0 && (h.graph.Live(incremental.Vertex(r.Writer)) || f.holds(r.Writer)) {
 			continue // rule (b), except for writers that were passed
 		}
 		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || h.infer.Overtaken(r.Version))
@@ -92,6 +92,12 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 			h.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
 		}
 	}
+}
+
+// holds says whether w is still compared with others. A transaction that has left every order is about
+// to be let go of. The transactions that depend on it are taken in before.
+func (f *saturated) holds(w uint32) bool {
+	return int(w) < len(f.taken) && f.taken[w].gen != 0 && f.taken[w].gen == f.infer.Generation(w)
 }
 
 // readRetired says whether the transaction that was described read from one that has

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -73,6 +72,21 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 		}
 	}
 	o.restOnShown(f, w, &b)
+	if !b.Absence && o.mayBeRetried(f, false) { // and on that nobody else wrote what shows that they took effect
+		f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
+		if o.mayBeRetried(f, c.Complete && o.infer.Counters.Missing() == 0) {
+			f.Finding.Certain = false
+		}
+	}
+	rewritten := func(n uint32) bool { return infer.MayBeRewritten(o.infer, n, b.Identity) }
+	if !b.Absence && len(b.Identity) > 0 && slices.ContainsFunc(f.members, rewritten) { // and on that no retry wrote it again
+		if !slices.Contains(f.Finding.RestsOn, restsOnAbsence) {
+			f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
+		}
+		if !c.Complete || o.infer.Counters.Missing() > 0 {
+			f.Finding.Certain = false
+		}
+	}
 	f.solid = !b.Absence && !b.List && !b.Retry && (f.solid || !f.upgraded)
 	if o.cfg.Unbounded || f.Finding.Kind != finding.KindViolation {
 		return
@@ -100,12 +114,10 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 
 // seenAt is about readers that show that f's transactions of unknown outcome took effect. It is
 // when the readers ended that may have read from a retry, math.MinInt64 if there are none.
-// Elements of lists name their appends only as observed, whatever the contract declares of
-// registers.
 func (o *core) seenAt(f *openFinding) int64 {
 	end := int64(math.MinInt64)
 	for _, n := range f.members {
-		if !o.infer.Info(n).Unknown || !o.cfg.Contract.Observed && !appends(o.record(n).Ops) {
+		if !o.infer.Info(n).Unknown || infer.TookEffect(o.infer, n, false) {
 			continue
 		}
 		for _, r := range o.infer.Observers(nil, n) {
@@ -115,8 +127,16 @@ func (o *core) seenAt(f *openFinding) int64 {
 	return end
 }
 
-func appends(ops []event.RecordOp) bool {
-	return slices.ContainsFunc(ops, func(x event.RecordOp) bool { return x.Kind == event.Append })
+// mayBeRetried says whether f rests on a transaction of unknown outcome that others saw take
+// effect only by what a retry may have written too. all says that all records have come.
+func (o *core) mayBeRetried(f *openFinding, all bool) bool {
+	return slices.ContainsFunc(slices.Concat(f.members, f.shown), func(n uint32) bool {
+		if !o.infer.Info(n).Unknown || infer.TookEffect(o.infer, n, all) {
+			return false
+		}
+		_, shown := o.infer.Proofs(nil, n) // otherwise nothing in memory shows it any more: see unproven
+		return shown
+	})
 }
 
 // emitWhenDue hands out f, as it is by now, or lets it wait.

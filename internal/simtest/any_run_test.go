@@ -17,6 +17,7 @@ type anyRun struct {
 	ops         []string
 	writes      []anyWrite
 	tries       int
+	failed      bool
 }
 
 // execute runs the operations: those of an earlier attempt, or new ones.
@@ -29,7 +30,7 @@ func (r *anyRun) execute() {
 			r.doAgain(w)
 		}
 	}
-	for n := 1 + x.rng.IntN(4); n > 0 && r.tries == 0; n-- {
+	for n := 1 + x.rng.IntN(4); n > 0 && r.tries == 0 && !r.failed; n-- {
 		k := x.key(x.kinds[x.rng.IntN(len(x.kinds))])
 		if !r.free(k) {
 			continue
@@ -85,6 +86,9 @@ func (r *anyRun) useRow(k string) {
 			op = "insert"
 		}
 		r.write(op, k, x.value())
+	case u < 8 && x.records.inserts && r.row(k) != nil && x.rng.IntN(3) == 0:
+		r.write("insert", k, x.value())
+		r.failed = true
 	case u < 8:
 		r.write("w", k, x.value())
 	case u < 9:
@@ -168,9 +172,12 @@ func (r *anyRun) set(k string) []int64 {
 
 func (r *anyRun) read(k string) *anyRow {
 	row := r.row(k)
-	if row == nil {
+	switch {
+	case row == nil:
 		r.say(k, `"op":"r","key":%q,"value":null`, k)
-	} else {
+	case row.text == "null":
+		r.say(k, `"op":"r","key":%q,"value":null,"found":true%s`, k, r.version("version", row.version))
+	default:
 		r.say(k, `"op":"r","key":%q,"value":%s%s`, k, row.text, r.version("version", row.version))
 	}
 	return row
@@ -214,13 +221,14 @@ func (r *anyRun) scan() {
 		k := fmt.Sprintf("row/%d", i)
 		r.x.used[k] = max(r.x.used[k], r.d.end)
 	}
-	r.say("", `"op":"range","from":"row/%d","to":"row/%d","result":[%s]`, from, to, strings.Join(rows, ","))
+	how, rows := r.x.records.limit(rows)
+	r.say("", `"op":"range","from":"row/%d","to":"row/%d",%s"result":[%s]`, from, to, how, strings.Join(rows, ","))
 }
 
 func (r *anyRun) compareAndSet(k string) {
 	row, value := r.row(k), r.x.value()
 	switch {
-	case row == nil || row.text == value:
+	case row == nil || row.text == value || row.text == "null" || value == "null":
 	case r.x.rng.IntN(2) == 0:
 		r.say(k, `"op":"cas","key":%q,"expected":"other","value":%s,"success":false,"seen":%s`, k, value, row.text)
 	default:
@@ -258,7 +266,7 @@ func (r *anyRun) remains(k string, n int64) {
 func (r *anyRun) commit() {
 	x, d := r.x, r.d
 	u := x.rng.Float64()
-	refused := x.snapshots && slices.ContainsFunc(r.writes, func(w anyWrite) bool { return x.written[w.key] > d.reads })
+	refused := r.failed || x.snapshots && slices.ContainsFunc(r.writes, func(w anyWrite) bool { return x.written[w.key] > d.reads })
 	effect := false
 	switch {
 	case u < x.unknown:
@@ -272,7 +280,7 @@ func (r *anyRun) commit() {
 		!slices.ContainsFunc(r.writes, func(w anyWrite) bool { return w.op == "delete" || w.op == "inc" }) {
 		x.again = append(x.again, anyRetry{r.writes, d.end, r.tries})
 	}
-	if effect {
+	if d.effect = effect; effect {
 		r.leave()
 	}
 }

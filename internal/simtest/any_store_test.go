@@ -33,6 +33,7 @@ type anyStore struct {
 	aborted   float64  // share of transactions that are rolled back
 	lost      lostRecords
 	late      time.Duration // by which a record comes late at most
+	records   anyRecords
 
 	rows, counters  map[string]anyRow
 	listOf, setOf   map[string][]int64
@@ -78,7 +79,7 @@ type anyTxn struct {
 	start, end         int64 // by the store's clock
 	reads, commits, at int64 // instants: what it reads is of the first; its record comes at the last
 	status, ops        string
-	lost               bool
+	lost, effect       bool
 }
 
 const (
@@ -106,18 +107,14 @@ func (x *anyStore) stream() (records [][]byte) {
 		if d.lost && (x.contract.DeletesUnseen || !deletes) {
 			continue
 		}
-		seq := ""
-		if x.seqs {
-			seq = fmt.Sprintf(`,"seq":%d`, d.seq)
-		}
-		records = append(records, fmt.Appendf(nil, `{"txn":"s%d-%d","session":"s%d"%s,"status":%q,"start":%d,"end":%d,"ops":[%s]}`,
-			d.session, d.seq, d.session, seq, d.status, d.start+skew[d.session], d.end+skew[d.session], d.ops))
+		record := fmt.Appendf(nil, `%s,"ops":[%s]}`, x.records.head(d, x.seqs, skew[d.session]), d.ops)
+		records = append(append(records, record), x.records.again(record, d)...)
 	}
 	for i := range 200 {
 		at := last + int64(x.contract.ClockDrift) + int64(i+1)*int64(5*anyUnit)
 		records = append(records, fmt.Appendf(nil, `{"txn":"quiet-%d","session":"quiet","seq":%d,"status":"committed","start":%d,"end":%d,"ops":[{"op":"append","key":"unrelated","value":%d}]}`, i, i+1, at, at+1000, i))
 	}
-	return records
+	return x.records.finish(records)
 }
 
 // load fills the store, where data exist before the first record.
@@ -230,7 +227,10 @@ func (x *anyStore) key(kind string) string { return fmt.Sprintf("%s/%d", kind, x
 
 func (x *anyStore) value() string {
 	if x.small {
-		return fmt.Sprint(x.rng.IntN(6))
+		if n := x.rng.IntN(6); n > 0 || !x.records.nulls {
+			return fmt.Sprint(n)
+		}
+		return "null"
 	}
 	x.fresh++
 	return fmt.Sprint(x.fresh)

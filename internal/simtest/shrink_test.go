@@ -45,7 +45,7 @@ func shrink(t *testing.T, cfg window.Config, records [][]byte) string {
 	for _, r := range shrunkTexts(s.records) {
 		fmt.Fprintf(&b, "%s\n", r)
 	}
-	for _, f := range monitored(t, cfg, shrunkTexts(s.records)) {
+	for _, f := range accusations(t, cfg, shrunkTexts(s.records)) {
 		fmt.Fprintf(&b, "%s\n", f.Explanation)
 	}
 	return b.String()
@@ -82,7 +82,7 @@ func shrunkTexts(records []shrunkRecord) (texts [][]byte) {
 	for _, r := range records {
 		var b bytes.Buffer
 		b.WriteByte('{')
-		for _, field := range []string{"txn", "session", "seq", "status", "start", "end"} {
+		for _, field := range []string{"txn", "session", "seq", "status", "start", "end", "commit_ts", "isolation"} {
 			if v, ok := r.head[field]; ok {
 				fmt.Fprintf(&b, "%q:%s,", field, v)
 			}
@@ -109,7 +109,7 @@ type shrinker struct {
 
 // try keeps the smaller stream if it alerts.
 func (s *shrinker) try(smaller []shrunkRecord) bool {
-	if len(monitored(s.t, s.cfg, shrunkTexts(smaller))) == 0 {
+	if len(accusations(s.t, s.cfg, shrunkTexts(smaller))) == 0 {
 		return false
 	}
 	s.records, s.changed = smaller, true
