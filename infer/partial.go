@@ -158,7 +158,7 @@ func (s *State) sawPartly(v, n uint32) {
 // evidence, is gone. An edge to a writer that has retired was given before, and stays: it could have no
 // place now.
 func (s *State) orderAgain(k uint32) {
-	s.dropPrecedences(k)
+	s.dropPrecedences(k, true)
 	defer func() { s.partial.settled = nil }()
 	first := *at(&s.partial.ofKey, k)
 	for first != 0 && s.partial.visits[first].earlier != 0 {
@@ -174,13 +174,14 @@ func (s *State) orderAgain(k uint32) {
 	}
 }
 
-// dropPrecedences takes back the order of k's versions, and keeps the order that reads show.
-func (s *State) dropPrecedences(k uint32) {
+// dropPrecedences takes back the order of k's versions, and keeps the order that reads show. again says
+// that it is concluded again.
+func (s *State) dropPrecedences(k uint32, again bool) {
 	p := &s.partial
 	var behind []uint32
 	for id := *at(&p.precOf, k); id != 0; {
 		q := p.precedences[id]
-		if w := s.versions[q.to].writer; w != 0 && s.txns[w].flags&retired != 0 {
+		if w := s.versions[q.to].writer; again && w != 0 && s.txns[w].flags&retired != 0 {
 			settle(s, q.from, w)
 		} else if !slices.Contains(behind, q.to) {
 			behind = append(behind, q.to)

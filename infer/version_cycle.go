@@ -56,7 +56,7 @@ func (s *State) closesVersionCycle(k, id uint32) bool {
 	a := Anomaly{Kind: CyclicVersions, A: q.a, B: q.b, Version: q.to, OpA: uint32(from), Count: int64(len(s.out.Steps) - from), Certain: true}
 	s.keys[k].length = notOrdered
 	s.uncheckable(k) // should the finding be withdrawn
-	s.dropPrecedences(k)
+	s.dropPrecedences(k, false)
 	s.anomaly(a)
 	return true
 }
