@@ -45,6 +45,9 @@ func outlived(s *State, n, v uint32) bool {
 	if !appendedOnce(s, v) {
 		return false
 	}
+	if !apart(s, s.versions[v].writer, n) {
+		return true
+	}
 	shown, steps := s.ShownBy(v) != 0, 0
 	for u := s.Saw(n, v); u != 0 && s.versions[u].flags&placed != 0 && steps < maxOutliving; u = s.versions[u].prev {
 		if steps++; appendedOnce(s, u) && (shown || follows(s, s.versions[u].writer, s.versions[v].writer)) {
@@ -72,16 +75,19 @@ func outlived(s *State, n, v uint32) bool {
 	return false
 }
 
-// follows says whether t, which counts, began after n had ended: in n's session, or by their clocks.
-func follows(s *State, n, t uint32) bool {
+// apart says whether t began after n had ended: in n's session, or by their clocks.
+func apart(s *State, n, t uint32) bool {
 	x, y := &s.txns[n], &s.txns[t]
-	if t == n || y.state != counted || y.flags&stale != 0 {
-		return false
-	}
 	if x.session != 0 && x.session == y.session && x.flags&y.flags&hasSeq != 0 {
 		return x.seq < y.seq
 	}
 	return x.flags&y.flags&hasTimes != 0 && y.start > x.end+int64(s.opt.ClockDrift)
+}
+
+// follows says whether t, which counts, began after n had ended: in n's session, or by their clocks.
+func follows(s *State, n, t uint32) bool {
+	y := &s.txns[t]
+	return t != n && y.state == counted && y.flags&stale == 0 && apart(s, n, t)
 }
 
 // afterUnseen says whether a read may come after a delete that nobody saw. It does not begin as the

@@ -33,6 +33,8 @@ func (x contents) draw(rng *rand.Rand) oracle.History {
 	const sessions = 5
 	var all []*doing
 	var free, skew, seq [sessions]int64
+	var latest, after int64 // the last end, and the first start
+	apart := int64(x.skew+againDrift) + ms
 	for i := range skew {
 		if x.skew > 0 {
 			skew[i] = rng.Int64N(int64(x.skew))
@@ -42,12 +44,19 @@ func (x contents) draw(rng *rand.Rand) oracle.History {
 	seqs := rng.IntN(3)
 	for i := range 4 + rng.IntN(20) {
 		s := rng.IntN(sessions)
-		start := max(free[s], int64(epoch)+int64(i)*pace*ms+rng.Int64N(3*ms))
+		start := max(free[s], after, int64(epoch)+int64(i)*pace*ms+rng.Int64N(3*ms))
+		job := rng.Float64() < x.jobs
+		if job { // beside others it cannot be told from a fault
+			start = max(start, latest+apart)
+		}
 		end := start + (1+rng.Int64N(30))*ms
-		free[s] = end + rng.Int64N(ms)
+		free[s], latest = end+rng.Int64N(ms), max(latest, end)
+		if job {
+			after = end + apart
+		}
 		d := &doing{reads: start + rng.Int64N(end-start)}
 		d.Txn = workload.Txn{ID: fmt.Sprintf("T%d", i), Status: event.Committed, Start: start + skew[s], End: end + skew[s]}
-		if rng.Float64() < x.jobs {
+		if job {
 			d.Session = "job"
 		} else if seqs > 0 {
 			seq[s]++
