@@ -105,6 +105,7 @@ func attemptBefore(s *State, d due) bool {
 func shownAgain(s *State, v uint32) {
 	x := &s.versions[v]
 	x.flags |= twofold
+	s.signs.patterns.Get(s.keys[x.key].pattern).Shared = true // clients append again: see window/waiting.go
 	if x.possible != 1 || x.flags&ambiguous != 0 {
 		return
 	}

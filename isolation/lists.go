@@ -129,3 +129,45 @@ func listed(w *finding.Witness, key string) bool {
 		})
 	})
 }
+
+// AppendedAgain says whether the record of a first attempt to append may be on its way: a list shows
+// an element twice, or it shows one to a reader that was over when the append of it began. w's
+// transactions are looked at, and these keys. O(the square of w's operations).
+func AppendedAgain(w *finding.Witness, keys []string) bool {
+	for i := range w.Txns {
+		for k := range w.Txns[i].Ops {
+			o := &w.Txns[i].Ops[k]
+			if o.Kind == event.Read && slices.Contains(keys, o.Key) && (showsTwice(o.Elems) || slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+				return isOver(w, &w.Txns[i], &t) && slices.ContainsFunc(t.Ops, func(x event.RecordOp) bool {
+					return x.Kind == event.Append && x.Key == o.Key && slices.Contains(o.Elems, x.Value)
+				})
+			})) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func showsTwice(elems []string) bool {
+	seen := map[string]bool{}
+	for _, e := range elems {
+		if seen[e] {
+			return true
+		}
+		seen[e] = true
+	}
+	return false
+}
+
+// isOver says whether x had ended when y began: in their session, or by their clocks.
+func isOver(w *finding.Witness, x, y *event.Record) bool {
+	timed := x.Flags&y.Flags&event.HasTimes != 0
+	switch {
+	case x.Session == "" || x.Session != y.Session:
+		return timed && y.Start > x.End+w.Drift
+	case x.Flags&y.Flags&event.HasSeq != 0:
+		return x.Seq < y.Seq
+	}
+	return timed && y.Start >= x.End
+}

@@ -45,12 +45,11 @@ type head struct {
 	ManyMeanings bool    `json:",omitempty"`
 	Found        map[string][2]int64
 	Counting     *counting       `json:",omitempty"`
-	InTime       *narrated       `json:",omitempty"`
 	Sessions     *closedSessions `json:",omitempty"`
 	Faults       []*fault        `json:",omitempty"`
 	Lost         *Lost           // nil: of an earlier version
 	Marks        []event.Mark    `json:",omitempty"`
-	Limits       []savedLimited  `json:",omitempty"`
+	Theories     savedTheories
 
 	LevelChanges  []savedLevelChange `json:",omitempty"`
 	SaturatedFrom int                `json:",omitempty"`
@@ -58,6 +57,12 @@ type head struct {
 	Apart         int64              `json:",omitempty"`
 	Begun         []savedBegun       `json:",omitempty"`
 	Gone          []savedEnded       `json:",omitempty"`
+}
+
+// savedTheories is what theories keep.
+type savedTheories struct {
+	InTime *narrated      `json:",omitempty"`
+	Limits []savedLimited `json:",omitempty"`
 }
 
 type savedLevelChange struct {
@@ -121,8 +126,8 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.sums.counting.Keys) > 0 {
 		h.Counting = &m.sums.counting
 	}
-	h.InTime = &m.timing.told
-	h.Limits = m.finder.limits.save()
+	h.Theories.InTime = &m.timing.told
+	h.Theories.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
 	if len(m.reports.weaker.Totals) > 0 {
@@ -237,8 +242,8 @@ func (m *Machine) ReadState(state []byte) error {
 	if r.Err != nil {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}
-	m.timing.restore(h.InTime)
-	if err := m.finder.limits.restore(h.Limits); err != nil {
+	m.timing.restore(h.Theories.InTime)
+	if err := m.finder.limits.restore(h.Theories.Limits); err != nil {
 		return err
 	}
 	return m.sums.restore(&h)

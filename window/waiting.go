@@ -21,8 +21,8 @@ import (
 //   - a transaction of unknown outcome that took effect, since its values were read. A
 //     retry may have written them: when the watermark has passed its readers by
 //     max-transaction
-//   - an element of a list that names its append, as observed: when the watermark has passed
-//     the last member. The record of a first attempt may come after the record of the second
+//   - the order of a list, if clients append again: an element of the pattern was appended twice,
+//     or isolation.AppendedAgain: when the watermark has passed its last member
 //   - an element whose append has an unknown outcome, since it may be appended again: as
 //     the next one. So is a list that may be deleted between (isolation/lists.go)
 //   - an absence: when the watermark has passed it by max-transaction. A transaction
@@ -107,7 +107,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	if b.Absence || b.Retry || b.List || c.Observed && slices.ContainsFunc(b.Identity, shared) {
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
-	} else if c.Observed && len(b.Identity) > 0 || (c.Observed || c.ByVersion) && len(b.Lists) > 0 {
+	} else if c.Observed && len(b.Identity) > 0 || (c.Observed || c.ByVersion) && (slices.ContainsFunc(b.Lists, shared) || isolation.AppendedAgain(w, b.Lists)) {
 		f.due = max(f.due, end)
 	}
 }
