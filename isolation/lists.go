@@ -130,8 +130,8 @@ func listed(w *finding.Witness, key string) bool {
 	})
 }
 
-// AppendedAgain says whether the record of a first attempt to append may be on its way: a list shows
-// an element twice, or it shows one to a reader that was over when the append of it began. w's
+// AppendedAgain says whether the record of a first attempt to append may be on its way. A list shows
+// an element twice. Or it shows one to a reader that was over when the append of it began. w's
 // transactions are looked at, and these keys. O(the square of w's operations).
 func AppendedAgain(w *finding.Witness, keys []string) bool {
 	for i := range w.Txns {

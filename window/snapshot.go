@@ -59,7 +59,7 @@ type head struct {
 	Gone          []savedEnded       `json:",omitempty"`
 }
 
-// savedTheories is what theories keep.
+// savedTheories has the memory of theories that have one.
 type savedTheories struct {
 	InTime *narrated      `json:",omitempty"`
 	Limits []savedLimited `json:",omitempty"`

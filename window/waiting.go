@@ -21,8 +21,8 @@ import (
 //   - a transaction of unknown outcome that took effect, since its values were read. A
 //     retry may have written them: when the watermark has passed its readers by
 //     max-transaction
-//   - the order of a list, if clients append again: an element of the pattern was appended twice,
-//     or isolation.AppendedAgain: when the watermark has passed its last member
+//   - the order of a list, where clients append again: when the watermark has passed its last
+//     member. An element of the pattern was appended twice, or isolation.AppendedAgain
 //   - an element whose append has an unknown outcome, since it may be appended again: as
 //     the next one. So is a list that may be deleted between (isolation/lists.go)
 //   - an absence: when the watermark has passed it by max-transaction. A transaction

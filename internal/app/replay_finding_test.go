@@ -94,7 +94,7 @@ func TestReplayClosesFinding(t *testing.T) {
 				t.Errorf("closed as %+v", got.Closed)
 			}
 			if got.Closed.State == finding.ResolvedViolated { // what it names is in what it shows
-				if !slices.Equal(got.Closed.Refutes, []string{"repeatable-read"}) || !strings.Contains(got.Closed.Explanation, "T2") {
+				if !slices.Equal(got.Closed.Refutes, []string{"repeatable-read", "update-serializable"}) || !strings.Contains(got.Closed.Explanation, "T2") {
 					t.Errorf("closed as %+v", got.Closed)
 				}
 			}

@@ -29,10 +29,11 @@ func ran(id string, from, to int, ops string) string {
 		id, at(from).Format(time.RFC3339), at(to).Format(time.RFC3339), ops)
 }
 
-// Two halves of a write skew, an hour of silence between them, and who reads on.
+// Two halves of a write skew, within the drift, an hour of silence between their records, and who
+// reads on.
 func skewApart() []string {
 	return []string{
-		ran("T1", 0, 1, `{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}`),
+		strings.Replace(ran("T1", 0, 1, `{"op":"r","key":"y","value":[]},{"op":"append","key":"x","value":1}`), ":01Z", ":01.95Z", 1),
 		ran("N1", 1, 2, `{"op":"r","key":"n","found":false}`),
 		ran("W1", 3600, 3601, `{"op":"r","key":"w","found":false}`),
 		ran("T2", 2, 3, `{"op":"r","key":"x","value":[]},{"op":"append","key":"y","value":1}`),
