@@ -346,7 +346,7 @@ func (s *State) checkKeys() error {
 	for k := 1; k < len(s.keys); k++ {
 		x := &s.keys[k]
 		index := s.versions[x.first].index
-		for v := s.versions[x.first].next; x.base+x.length > 0 && x.length > 0 && v != 0; v = s.versions[v].next {
+		for v := s.versions[x.first].next; x.kind == event.List && x.length > 0 && v != 0; v = s.versions[v].next {
 			y := &s.versions[v]
 			if index++; y.index != index || y.key != uint32(k) || y.flags&placed == 0 {
 				return fmt.Errorf("key %d: version %d has index %d, want %d", k, v, y.index, index)
