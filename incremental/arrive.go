@@ -1,7 +1,6 @@
 package incremental
 
-// Arc is an edge as it is offered: 20 bytes, laid out as callers have it, so that
-// theirs need not be copied.
+// Arc is an edge as it is offered: 20 bytes.
 type Arc struct {
 	From, To Vertex
 	Labels   Labels

@@ -15,45 +15,45 @@ import "github.com/isowatch/isowatch/event"
 // wasThere says whether the reader of d need not have read from the writers of its version, who
 // all aborted. tried says that one of them may have tried again. Where the finding is not certain
 // anyway, only cause and effect count. O(readers, writers).
-func wasThere(s *State, d due) (was, tried bool) {
+func (s *absences) wasThere(d due) (was, tried bool) {
 	x := &s.versions[d.version]
 	k := &s.keys[x.key]
 	if !s.opt.Existing || k.tellsVersions() {
 		return false, false
 	}
 	sure := s.certain()
-	may := sure && s.opt.plain() && k.kind <= event.Register && k.flags&(element|foundNothing|deleted) != element|foundNothing && s.mayBeBaseline(d) && !heldAnother(s, d)
+	may := sure && s.opt.plain() && k.kind <= event.Register && k.flags&(element|foundNothing|deleted) != element|foundNothing && s.mayBeBaseline(d) && !s.heldAnother(d)
 	was = true
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 		w := s.writes[id].txn
-		tried = tried || sure && triedBefore(s, d.version, w)
-		was = was && (readBeforeBegin(s, d.version, w) || may && !foundAnother(s, w, id))
+		tried = tried || sure && s.triedBefore(d.version, w)
+		was = was && (s.readBeforeBegin(d.version, w) || may && !s.foundAnother(w, id))
 	}
 	return was || tried, tried
 }
 
 // heldAnother says whether the key is known to have held another value before the reader of d.
-func heldAnother(s *State, d due) bool {
+func (s *absences) heldAnother(d due) bool {
 	x, r := &s.versions[d.version], &s.txns[d.txn]
 	return r.flags&hasTimes != 0 && s.signs.stood.held(x.key, heldBy(x.hash, false), r.start, s.opt.ClockDrift)
 }
 
 // readBeforeBegin says whether somebody had read v when w began, or may have and is gone. A read that
 // shows a later element of a list shows v too.
-func readBeforeBegin(s *State, v, w uint32) bool {
+func (s *absences) readBeforeBegin(v, w uint32) bool {
 	if s.versions[v].flags&(seen|lateReaders) != 0 {
 		return true
 	}
 	for i := s.glimpsesOf(v); i != 0; {
 		g, older, open := s.glimpseAt(i)
-		if open && beganBehind(s, w, g.txn) {
+		if open && s.beganBehind(w, g.txn) {
 			return true
 		}
 		i = older
 	}
 	for u := v; u != 0; u = s.versions[u].next {
 		for r := s.versions[u].readers; r != 0; r = s.olderReader(r) {
-			if beganBehind(s, w, s.readers[r].txn) {
+			if s.beganBehind(w, s.readers[r].txn) {
 				return true
 			}
 		}
@@ -63,7 +63,7 @@ func readBeforeBegin(s *State, v, w uint32) bool {
 
 // beganBehind says whether w began when r had ended, so that r did not read from it: by session order
 // or by event time. Within the clock drift it may have, where values name writers as observed.
-func beganBehind(s *State, w, r uint32) bool {
+func (s *absences) beganBehind(w, r uint32) bool {
 	x, y := &s.txns[w], &s.txns[r]
 	if w == r {
 		return false
@@ -74,7 +74,7 @@ func beganBehind(s *State, w, r uint32) bool {
 
 // foundAnother says whether n, which aborted, found another value in the key before it made the write
 // record id, or nothing. O(operations).
-func foundAnother(s *State, n, id uint32) bool {
+func (s *absences) foundAnother(n, id uint32) bool {
 	s.scratch.Reset()
 	if s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(s.txns[n].record)) != nil {
 		return false // not possible: the record was written by AppendRecord

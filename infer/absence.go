@@ -34,7 +34,7 @@ type due struct {
 	order   uint32 // in which they were asked
 }
 
-func (s *State) wait(at int64, n, version, op uint32, kind dueKind) {
+func (s *ledger) wait(at int64, n, version, op uint32, kind dueKind) {
 	s.txns[n].due++
 	if kind == missingSeq {
 		s.sessions[s.txns[n].session].refs++
@@ -45,18 +45,18 @@ func (s *State) wait(at int64, n, version, op uint32, kind dueKind) {
 	s.absence.push(at, n, s.txns[n].gen, version, op, kind)
 }
 
-func (s *State) await(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, missingWriter) }
+func (s *absences) await(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, missingWriter) }
 
-func (s *State) suspectDuplicate(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, shownTwice) }
+func (s *absences) suspectDuplicate(v, n, op uint32) { s.wait(s.txns[n].end, n, v, op, shownTwice) }
 
-func (s *State) suspectFuture(v, n, op uint32) {
+func (s *absences) suspectFuture(v, n, op uint32) {
 	if s.versions[v].flags&nothing == 0 { // "nothing" stays the value if nobody has deleted
 		s.wait(s.txns[n].end, n, v, op, ownFuture)
 	}
 }
 
 // askPatiently asks d again, since nobody has heard of its writer.
-func (s *State) askPatiently(d due, kind dueKind) {
+func (s *absences) askPatiently(d due, kind dueKind) {
 	s.txns[d.txn].due++
 	s.versions[d.version].due++
 	s.patient.asked = s.absence.asked
@@ -66,13 +66,13 @@ func (s *State) askPatiently(d due, kind dueKind) {
 
 // Undecided says whether there are questions that the watermark now has passed, or that can be
 // answered since all that began before gone has come.
-func (s *State) Undecided(now, gone int64) bool {
+func (s *absences) Undecided(now, gone int64) bool {
 	return s.absence.before(now) || s.patient.before(s.patientLimit(now, gone))
 }
 
 // patientLimit is the time before which those ended whose unheard writers would have come. gone
 // is math.MinInt64 where it is not known.
-func (s *State) patientLimit(now, gone int64) int64 {
+func (s *absences) patientLimit(now, gone int64) int64 {
 	limit := now
 	if now >= math.MinInt64+s.patience() {
 		limit = now - s.patience()
@@ -84,7 +84,7 @@ func (s *State) patientLimit(now, gone int64) int64 {
 }
 
 // Decide answers those questions.
-func (s *State) Decide(now, gone int64, out *Out) {
+func (s *registers) Decide(now, gone int64, out *Out) {
 	s.begin(out)
 	for limit := s.patientLimit(now, gone); ; {
 		var d due
@@ -114,7 +114,7 @@ func (s *State) Decide(now, gone int64, out *Out) {
 	}
 }
 
-func (s *State) decide(d due) {
+func (s *registers) decide(d due) {
 	x := &s.versions[d.version]
 	if d.version != 0 && s.keys[x.key].flags&(unsupported|repeats) != 0 {
 		return // nothing is concluded about the key any more, and it is counted
@@ -124,7 +124,7 @@ func (s *State) decide(d due) {
 		s.decideSeq(d.txn)
 	case shownTwice, stillShownTwice:
 		if x.possible == 1 {
-			s.accuse(d, DuplicateElements, s.certain() && !attemptBefore(s, d))
+			s.accuse(d, DuplicateElements, s.certain() && !s.attemptBefore(d))
 		} else if x.possible == 0 && d.kind == shownTwice && s.patience() > 0 {
 			s.askPatiently(d, stillShownTwice) // for its append to come at all
 		} else if x.possible == 0 {
@@ -150,7 +150,7 @@ func (s *State) decide(d due) {
 
 // accuse reports findings that rest on the version having one writer. It does not if another
 // writer may have left memory, or if the writer has aborted, which was told too late.
-func (s *State) accuse(d due, kind AnomalyKind, certain bool) {
+func (s *absences) accuse(d due, kind AnomalyKind, certain bool) {
 	if key := s.valueKey(d.version); s.values.has(key) || s.aborts.has(key) {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
 		return
@@ -160,7 +160,7 @@ func (s *State) accuse(d due, kind AnomalyKind, certain bool) {
 }
 
 // patience is how long a writer may stay unheard of.
-func (s *State) patience() int64 {
+func (s *absences) patience() int64 {
 	if s.Untimed > 0 {
 		return s.Untimed
 	}
@@ -171,17 +171,17 @@ func (s *State) patience() int64 {
 }
 
 // certain says whether the capture excludes that a missing record exists.
-func (s *State) certain() bool {
+func (s *absences) certain() bool {
 	return s.opt.Complete && !s.opt.UnmonitoredWriters && s.Counters.Missing() == 0
 }
 
-func (s *State) decideWriter(d due) {
+func (s *absences) decideWriter(d due) {
 	x := &s.versions[d.version]
 	a := Anomaly{A: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()}
 	retired := s.values.has(s.valueKey(d.version))
 	was, tried := false, false
 	if x.writes != 0 && !retired {
-		was, tried = wasThere(s, d)
+		was, tried = s.wasThere(d)
 	}
 	if x.writes != 0 && !retired && !was { // all of them aborted
 		a.Kind, a.B = G1a, s.writes[x.writes].txn
@@ -245,7 +245,7 @@ var emptyArray = event.HashText([]byte("[]"))
 
 // unwritten counts that v has no writer any more, since a record was replaced, and that
 // only transactions which are gone have read it.
-func (s *State) unwritten(v uint32) {
+func (s *registers) unwritten(v uint32) {
 	x := &s.versions[v]
 	if x.possible > 0 || x.due > 0 || x.flags&seen == 0 || x.flags&(initialVersion|nothing|baseline|unattributed) != 0 {
 		return
@@ -259,14 +259,14 @@ func (s *State) unwritten(v uint32) {
 // while transactions from before may have been ending, or it is the first such value of its
 // key. In a list, no known element comes before it, or one that was appended while those from before
 // may have been ending.
-func (s *State) mayBeBaseline(d due) bool {
+func (s *absences) mayBeBaseline(d due) bool {
 	if s.txns[d.txn].start <= s.baselineEnds {
 		return true
 	}
 	x := &s.versions[d.version]
 	if s.keys[x.key].kind == event.List {
 		if p := s.knownBefore(x.prev); p != 0 {
-			return appendedEarly(s, p)
+			return s.appendedEarly(p)
 		}
 		return s.keys[x.key].flags&since == 0
 	}
@@ -275,7 +275,7 @@ func (s *State) mayBeBaseline(d due) bool {
 
 // supplied says that v has a possible writer that was not known when it was
 // accused.
-func (s *State) supplied(v uint32) {
+func (s *absences) supplied(v uint32) {
 	x := &s.versions[v]
 	if x.flags&(baseline|unattributed|accused) == 0 {
 		return
@@ -293,7 +293,7 @@ func (s *State) supplied(v uint32) {
 
 // askAll asks again for the writer of v, for every reader of it. A finding that v has no writer
 // may be gone with another one.
-func (s *State) askAll(v uint32) {
+func (s *absences) askAll(v uint32) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		n := s.readers[r].txn
 		s.wait(s.txns[n].end, n, v, s.readers[r].op, writerAgain)
@@ -302,7 +302,7 @@ func (s *State) askAll(v uint32) {
 
 // recount takes back what rested on v having one writer, when a record was
 // replaced and v has none now. A second one is possibleWriter's.
-func (s *State) recount(v uint32) {
+func (s *absences) recount(v uint32) {
 	if x := &s.versions[v]; x.flags&accusedOne != 0 && x.possible != 1 {
 		x.flags &^= accusedOne
 		s.out.Ambiguous = append(s.out.Ambiguous, s.valueKey(v))
@@ -310,7 +310,7 @@ func (s *State) recount(v uint32) {
 }
 
 // wroteLate reports that the writer of what retired transactions read has come.
-func (s *State) wroteLate(v uint32) {
+func (s *absences) wroteLate(v uint32) {
 	if x := &s.versions[v]; x.flags&(lateReaders|seen) != 0 {
 		if s.txns[x.writer].flags&unknown == 0 { // otherwise it counts only while v is known to have been read
 			x.flags &^= lateReaders
@@ -319,7 +319,7 @@ func (s *State) wroteLate(v uint32) {
 	}
 }
 
-func (s *State) valueKey(v uint32) uint64 {
+func (s *ledger) valueKey(v uint32) uint64 {
 	x := &s.versions[v]
 	return versionHash(0, x.hash) ^ s.keys[x.key].hash.Lo
 }

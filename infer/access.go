@@ -22,7 +22,7 @@ type Info struct {
 }
 
 // Info of the transaction n.
-func (s *State) Info(n uint32) Info {
+func (s *ledger) Info(n uint32) Info {
 	t := &s.txns[n]
 	return Info{
 		Start: t.start, End: t.end, Offset: t.offset, Partition: t.partition, Sub: t.sub, Gen: t.gen, ID: t.id.Lo,
@@ -32,14 +32,14 @@ func (s *State) Info(n uint32) Info {
 }
 
 // Span is when n began and ended, and whether its outcome is unknown.
-func (s *State) Span(n uint32) (start, end int64, outcomeUnknown bool) {
+func (s *ledger) Span(n uint32) (start, end int64, outcomeUnknown bool) {
 	t := &s.txns[n]
 	return t.start, t.end, t.flags&unknown != 0
 }
 
 // Record is the compact record of n (event.ReadRecord), nil when it has left
 // memory. Valid until the next change.
-func (s *State) Record(n uint32) []byte {
+func (s *ledger) Record(n uint32) []byte {
 	if n == 0 || int(n) >= len(s.txns) {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (s *State) Record(n uint32) []byte {
 }
 
 // Epoch is a hash of n's epoch, 0 where its record names none or has left memory.
-func (s *State) Epoch(n uint32) uint64 {
+func (s *ledger) Epoch(n uint32) uint64 {
 	epoch := event.RecordEpoch(s.Record(n))
 	if len(epoch) == 0 {
 		return 0
@@ -56,12 +56,12 @@ func (s *State) Epoch(n uint32) uint64 {
 }
 
 // Pending says whether n will still retire: it counts, and has not.
-func (s *State) Pending(n uint32) bool {
+func (s *ledger) Pending(n uint32) bool {
 	return s.txns[n].state == counted && s.txns[n].flags&retired == 0
 }
 
 // Key is the name of the key that v is a version of.
-func (s *State) Key(v uint32) string {
+func (s *ledger) Key(v uint32) string {
 	k := s.versions[v].key
 	if s.keys[k].flags&element != 0 {
 		set, _ := elementName(s.nameOf(k))
@@ -71,18 +71,18 @@ func (s *State) Key(v uint32) string {
 }
 
 // KeyOfVersion is the number of the key that v is a version of.
-func (s *State) KeyOfVersion(v uint32) uint32 { return s.versions[v].key }
+func (s *ledger) KeyOfVersion(v uint32) uint32 { return s.versions[v].key }
 
 // Left is the version of the key k that n left, 0 if it wrote none.
-func (s *State) Left(n, k uint32) uint32 { return s.lastOf(n, k) }
+func (s *ledger) Left(n, k uint32) uint32 { return s.lastOf(n, k) }
 
 // KeyName is the name of the key k.
-func (s *State) KeyName(k uint32) string { return string(s.names.get(s.keys[k].name)) }
+func (s *ledger) KeyName(k uint32) string { return string(s.names.get(s.keys[k].name)) }
 
 // Value is the canonical JSON of the value that v stands for. It is found in the record of its
 // writer or, for a list, of the transaction whose read placed it. It is "" when neither is in
 // memory.
-func (s *State) Value(v uint32, in *event.Batch) string {
+func (s *ledger) Value(v uint32, in *event.Batch) string {
 	x := &s.versions[v]
 	if s.keys[x.key].flags&element != 0 {
 		_, text := elementName(s.nameOf(x.key))
@@ -104,7 +104,7 @@ func (s *State) Value(v uint32, in *event.Batch) string {
 	return ""
 }
 
-func (s *State) valueIn(n uint32, x *version, b *event.Batch) (string, bool) {
+func (s *ledger) valueIn(n uint32, x *version, b *event.Batch) (string, bool) {
 	rec := s.Record(n)
 	if rec == nil {
 		return "", false
@@ -151,7 +151,7 @@ func otherValueIn(b *event.Batch, h event.Hash) (string, bool) {
 
 // Saw is the version that n's first external read saw of the key that v belongs
 // to, 0 if there is none.
-func (s *State) Saw(n, v uint32) uint32 {
+func (s *ledger) Saw(n, v uint32) uint32 {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if r := &s.readers[id]; r.saw() && s.versions[r.version].key == s.versions[v].key {
 			return r.version
@@ -161,7 +161,7 @@ func (s *State) Saw(n, v uint32) uint32 {
 }
 
 // Overwrote says whether n installed another version after it had read v.
-func (s *State) Overwrote(n, v uint32) bool {
+func (s *ledger) Overwrote(n, v uint32) bool {
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		if s.writes[id].pred == v && !s.writes[id].blind {
 			return true
@@ -177,7 +177,7 @@ func (s *State) Overwrote(n, v uint32) bool {
 
 // ValueKey names the value of v across versions that come and go. The key of the initial
 // version says that an empty read can only be of it.
-func (s *State) ValueKey(v uint32) uint64 {
+func (s *ledger) ValueKey(v uint32) uint64 {
 	if v == 0 {
 		return 0
 	}
@@ -188,7 +188,7 @@ func (s *State) ValueKey(v uint32) uint64 {
 // rests on the value that was read. A register's ww or rw edge rests on the values that both
 // ends read. A list's edge rests on the element, and the order of two appends on From's
 // elements as well.
-func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
+func (s *ledger) RestsOn(dst []uint64, e Edge) []uint64 {
 	v := e.Version
 	if v == 0 {
 		return dst
@@ -217,7 +217,7 @@ func (s *State) RestsOn(dst []uint64, e Edge) []uint64 {
 // EachUnread calls fn with the transactions whose appends to one list no read has shown,
 // without repetition. It does so for the lists where there are several, in the order of the
 // hashes of their keys. The slice is reused.
-func (s *State) EachUnread(fn func(writers []uint32)) {
+func (s *ledger) EachUnread(fn func(writers []uint32)) {
 	var ks []uint32
 	for k := range s.keys {
 		if x := &s.keys[k]; x.kind == event.List && x.unplaced != 0 && s.versions[x.unplaced].sibling != 0 && x.flags&unsupported == 0 {
@@ -237,7 +237,7 @@ func (s *State) EachUnread(fn func(writers []uint32)) {
 }
 
 // unread appends the writers of the unplaced appends of k, each once.
-func (s *State) unread(k uint32, writers []uint32) []uint32 {
+func (s *ledger) unread(k uint32, writers []uint32) []uint32 {
 	for v := s.keys[k].unplaced; v != 0; v = s.versions[v].sibling {
 		if w := s.versions[v].writer; w != 0 && !slices.Contains(writers, w) {
 			writers = append(writers, w)
@@ -247,10 +247,10 @@ func (s *State) unread(k uint32, writers []uint32) []uint32 {
 }
 
 // Keep holds on to the record and the number of n until [State.LetGo].
-func (s *State) Keep(n uint32) { s.pin(n) }
+func (s *ledger) Keep(n uint32) { s.pin(n) }
 
 // LetGo undoes one [State.Keep].
-func (s *State) LetGo(n uint32) { s.unpin(n) }
+func (s *ledger) LetGo(n uint32) { s.unpin(n) }
 
 // Sizes says how much is in memory.
 type Sizes struct {
@@ -265,7 +265,7 @@ type Sizes struct {
 }
 
 // Sizes of the state. O(1).
-func (s *State) Sizes() Sizes {
+func (s *ledger) Sizes() Sizes {
 	tables := len(s.byID.slots) + len(s.byKey.slots) + len(s.byVersion.slots) + len(s.bySession.slots)
 	filters := s.values.bytes() + s.twice.bytes() + s.aborts.bytes() + s.ids.bytes() + s.spill.out.bytes()
 	sessions := int64(cap(s.sessions))*int64(unsafe.Sizeof(session{})) + int64(cap(s.seqs))*int64(unsafe.Sizeof(seqSet{}))
@@ -281,7 +281,7 @@ func (s *State) Sizes() Sizes {
 
 // Check audits lists and back links and names the first broken invariant.
 // O(everything).
-func (s *State) Check() error {
+func (s *ledger) Check() error {
 	if err := s.checkReads(); err != nil {
 		return err
 	}
@@ -342,7 +342,7 @@ func (s *State) Check() error {
 	return s.checkKeys()
 }
 
-func (s *State) checkKeys() error {
+func (s *ledger) checkKeys() error {
 	for k := 1; k < len(s.keys); k++ {
 		x := &s.keys[k]
 		index := s.versions[x.first].index
@@ -368,7 +368,7 @@ func (s *State) checkKeys() error {
 // one of e left the window. No read had shown them, and their transactions overlapped. To show the
 // other order then excludes no order, unless they are of one session. The number of a session may be
 // another one's by now.
-func OrderGuessed(s *State, e *Edge) bool {
+func (s *ledger) OrderGuessed(e *Edge) bool {
 	if e.Label != WW || e.Version == 0 || s.keys[s.versions[e.Version].key].kind != event.List {
 		return false
 	}

@@ -108,7 +108,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		x.flags &^= hasTimes // they are not the client's, and order nothing in its session
 	}
 	s.byID.insert(id.Lo, n)
-	s.signs.begin(s, n)
+	s.signs.begin(&s.absences, n)
 	s.enterSession(b, t, n)
 	if t.Status == event.Unknown {
 		s.hold(b, t)
@@ -178,7 +178,7 @@ func flagsOf(t *event.Txn) txnFlags {
 }
 
 // inEpoch keeps names of different epochs apart.
-func (s *State) inEpoch(b *event.Batch, t *event.Txn, h event.Hash) event.Hash {
+func (s *ledger) inEpoch(b *event.Batch, t *event.Txn, h event.Hash) event.Hash {
 	if t.Epoch.Len == 0 {
 		return h
 	}
@@ -267,7 +267,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 	for i := range ops {
 		o := &ops[i]
 		told := false
-		if s.txns[n].state == aborted && saysNothing(s, s.inEpoch(b, t, o.KeyHash), o) {
+		if s.txns[n].state == aborted && s.saysNothing(s.inEpoch(b, t, o.KeyHash), o) {
 			continue
 		}
 		switch o.Kind {
@@ -285,7 +285,7 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		}
 		k := s.keyOf(b, t, o)
 		if !s.settleKind(k, o) {
-			parted(s, k, n, o)
+			s.noteParted(k, n, o)
 			continue
 		}
 		if tells(b, o) {
@@ -310,10 +310,10 @@ func (s *State) noteWrites(b *event.Batch, t *event.Txn, n uint32) {
 		if s.txns[n].state == tentative {
 			s.possibleWriter(v, n)
 			s.writtenLate(v, n)
-			if appendedBefore(s, v, n) {
-				triesAgain(s, n)
+			if s.appendedBefore(v, n) {
+				s.triesAgain(n)
 			}
-			if triedBefore(s, v, n) || appendedBefore(s, v, n) {
+			if s.triedBefore(v, n) || s.appendedBefore(v, n) {
 				s.makeAmbiguous(v)
 			}
 		} else {

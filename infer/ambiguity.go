@@ -8,7 +8,7 @@ import (
 
 // awaitAgain asks again who wrote v, for its readers: an aborted writer has come, or a possible
 // one has gone.
-func (s *State) awaitAgain(v uint32) {
+func (s *registers) awaitAgain(v uint32) {
 	x := &s.versions[v]
 	if x.possible > 0 || x.flags&(initialVersion|nothing) != 0 {
 		return
@@ -22,7 +22,7 @@ func (s *State) awaitAgain(v uint32) {
 
 // possibleWriter says that the transaction n, which did not abort, wrote v: a
 // second one, or one that has left memory, makes v ambiguous.
-func (s *State) possibleWriter(v, n uint32) {
+func (s *registers) possibleWriter(v, n uint32) {
 	x := &s.versions[v]
 	x.possible++
 	if x.flags&nothing != 0 {
@@ -64,13 +64,13 @@ func (s *State) possibleWriter(v, n uint32) {
 }
 
 // observed says whether a transaction that counts saw v.
-func (s *State) observed(v uint32) bool {
+func (s *registers) observed(v uint32) bool {
 	x := &s.versions[v]
 	return x.readers != 0 || x.flags&(lateReaders|placed|seen) != 0
 }
 
 // observedSome says whether a version that only n can have written was seen.
-func (s *State) observedSome(n uint32) bool {
+func (s *registers) observedSome(n uint32) bool {
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		v := s.writes[id].version
 		if s.versions[v].flags&ambiguous == 0 && s.versions[v].possible == 1 && s.observed(v) {
@@ -81,7 +81,7 @@ func (s *State) observedSome(n uint32) bool {
 }
 
 // makeAmbiguous takes back what was concluded from v having one writer.
-func (s *State) makeAmbiguous(v uint32) {
+func (s *registers) makeAmbiguous(v uint32) {
 	x := &s.versions[v]
 	if x.flags&ambiguous != 0 {
 		return
@@ -106,7 +106,7 @@ func (s *State) makeAmbiguous(v uint32) {
 		if w != 0 {
 			s.bridgeOrdered(v, w)
 		}
-		forgetPlaceOfReaders(s, v)
+		s.forgetPlaceOfReaders(v)
 	}
 	if s.opt.Ordered && s.opt.partly() {
 		defer s.orderAgain(x.key)
@@ -123,7 +123,7 @@ func (s *State) makeAmbiguous(v uint32) {
 
 // kill takes back the edges with this version and one of these labels at the writer, also edges
 // of the step in work. It takes back all other conclusions from the version too.
-func (s *State) kill(v, writer uint32, labels Label) {
+func (s *orders) kill(v, writer uint32, labels Label) {
 	k := Kill{Version: v, Writer: writer, Labels: labels}
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
@@ -134,19 +134,19 @@ func (s *State) kill(v, writer uint32, labels Label) {
 
 // killOrder takes back the edges that lead to the writer of v as the one of a later
 // version. Other conclusions from v stay.
-func (s *State) killOrder(v, writer uint32) { s.killEdges(v, writer, WW|RW|OtherRow) }
+func (s *orders) killOrder(v, writer uint32) { s.killEdges(v, writer, WW|RW|OtherRow) }
 
 // killEdges takes back edges with v at its writer. Other conclusions from v stay.
-func (s *State) killEdges(v, writer uint32, labels Label) { s.killEdgesFrom(0, v, writer, labels) }
+func (s *causes) killEdges(v, writer uint32, labels Label) { s.killEdgesFrom(0, v, writer, labels) }
 
 // killEdgesFrom is killEdges of those out of from, 0 for any.
-func (s *State) killEdgesFrom(from, v, writer uint32, labels Label) {
+func (s *causes) killEdgesFrom(from, v, writer uint32, labels Label) {
 	k := Kill{Version: v, Writer: writer, Labels: labels, Order: true, From: from}
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
 }
 
-func (s *State) makeAmbiguousElement(v, w uint32) {
+func (s *registers) makeAmbiguousElement(v, w uint32) {
 	if s.versions[v].flags&placed == 0 {
 		s.unlinkUnplaced(v)
 		return
@@ -162,7 +162,7 @@ func (s *State) makeAmbiguousElement(v, w uint32) {
 
 // unsettle takes v from its writer n; a list's element stays where reads showed
 // it.
-func (s *State) unsettle(v, n uint32) {
+func (s *registers) unsettle(v, n uint32) {
 	x := &s.versions[v]
 	if x.writer != n {
 		return
@@ -183,7 +183,7 @@ func (s *State) unsettle(v, n uint32) {
 
 // disambiguate concludes again about v after one of its possible writers turned out not to have
 // written it. A writer that has left memory may have been another one: then it stays in doubt.
-func (s *State) disambiguate(v uint32) {
+func (s *registers) disambiguate(v uint32) {
 	x := &s.versions[v]
 	if x.flags&(ambiguous|nothing) != ambiguous || x.possible != 1 || s.values.has(s.valueKey(v)) {
 		return
@@ -193,7 +193,7 @@ func (s *State) disambiguate(v uint32) {
 		n := s.writes[id].txn
 		switch s.txns[n].state {
 		case tentative:
-			if s.glimpsedBy(v, n) || s.writes[id].unread || triedBefore(s, v, n) || appendedBefore(s, v, n) { // before it wrote it, or it may have been there
+			if s.glimpsedBy(v, n) || s.writes[id].unread || s.triedBefore(v, n) || s.appendedBefore(v, n) { // before it wrote it, or it may have been there
 				s.mark(v, ambiguous, 0)
 				return
 			}
@@ -203,7 +203,7 @@ func (s *State) disambiguate(v uint32) {
 			}
 			return
 		case counted:
-			if appendedBefore(s, v, n) {
+			if s.appendedBefore(v, n) {
 				s.mark(v, ambiguous, 0)
 				return
 			}
@@ -223,7 +223,7 @@ func (s *State) disambiguate(v uint32) {
 
 // sawOwnWrite says whether n, the only possible writer of v that is left, read it before
 // writing it. As when n came (install), v is in doubt, and n's read is asked again.
-func (s *State) sawOwnWrite(v, n uint32) (saw bool) {
+func (s *registers) sawOwnWrite(v, n uint32) (saw bool) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		if x := &s.readers[r]; x.txn == n {
 			s.mark(v, ambiguous, 0)
@@ -236,7 +236,7 @@ func (s *State) sawOwnWrite(v, n uint32) (saw bool) {
 
 // replaceAgain is called when n is known as the writer of v. The readers of v come before the
 // transactions that replaced it. Their own writes replace v.
-func (s *State) replaceAgain(v, n uint32) {
+func (s *registers) replaceAgain(v, n uint32) {
 	x := &s.versions[v]
 	if s.keys[x.key].kind == event.List {
 		return

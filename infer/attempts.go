@@ -10,7 +10,7 @@ import "github.com/isowatch/isowatch/event"
 
 // attemptOpen says whether the contract leaves that r, or whoever ran before, read the element v of an
 // append without a record.
-func attemptOpen(s *State, v, r uint32) bool {
+func (s *absences) attemptOpen(v, r uint32) bool {
 	if !s.opt.Complete {
 		return true
 	}
@@ -20,7 +20,7 @@ func attemptOpen(s *State, v, r uint32) bool {
 // appendedBefore says whether n appends the element v again. It is known to try again, or somebody had
 // read v when it began, and the contract explains that. A read of a later element shows v too. O(readers
 // behind v).
-func appendedBefore(s *State, v, n uint32) bool {
+func (s *absences) appendedBefore(v, n uint32) bool {
 	x := &s.versions[v]
 	if k := &s.keys[x.key]; s.txns[n].flags&again != 0 && k.flags&repeats == 0 && !k.tellsVersions() {
 		return true
@@ -28,15 +28,15 @@ func appendedBefore(s *State, v, n uint32) bool {
 	if s.opt.Complete && !s.opt.Existing || s.keys[x.key].kind != event.List || x.flags&placed == 0 {
 		return false
 	}
-	if x.flags&twofold != 0 && againOpen(s, v, n) {
+	if x.flags&twofold != 0 && s.againOpen(v, n) {
 		return true
 	}
-	if w := x.witness; w != 0 && beganBehind(s, n, w) && attemptOpen(s, v, w) {
+	if w := x.witness; w != 0 && s.beganBehind(n, w) && s.attemptOpen(v, w) {
 		return true
 	}
 	for u := v; u != 0; u = s.versions[u].next {
 		for r := s.versions[u].readers; r != 0; r = s.olderReader(r) {
-			if t := s.readers[r].txn; beganBehind(s, n, t) && attemptOpen(s, v, t) {
+			if t := s.readers[r].txn; s.beganBehind(n, t) && s.attemptOpen(v, t) {
 				return true
 			}
 		}
@@ -46,7 +46,7 @@ func appendedBefore(s *State, v, n uint32) bool {
 
 // triesAgain takes in that n tries again what one without a record did: what it wrote names no
 // writer. O(writes of n).
-func triesAgain(s *State, n uint32) {
+func (s *registers) triesAgain(n uint32) {
 	if s.txns[n].flags&again != 0 {
 		return
 	}
@@ -60,7 +60,7 @@ func triesAgain(s *State, n uint32) {
 }
 
 // begin takes in when n began.
-func (g *signs) begin(s *State, n uint32) {
+func (g *signs) begin(s *absences, n uint32) {
 	if t := &s.txns[n]; t.flags&hasTimes != 0 {
 		g.begun = max(g.begun, t.start)
 	}
@@ -68,7 +68,7 @@ func (g *signs) begin(s *State, n uint32) {
 
 // readTooEarly makes elements ambiguous that n's read shows, which ended at the element a: those whose
 // one writer began when n had ended. O(elements of the list in memory); O(1) if nobody known began then.
-func (g *signs) readTooEarly(s *State, a, n uint32) {
+func (g *signs) readTooEarly(s *registers, a, n uint32) {
 	if t := &s.txns[n]; s.opt.Complete && !s.opt.Existing || t.flags&hasTimes != 0 && t.end >= g.begun {
 		return
 	}
@@ -78,8 +78,8 @@ func (g *signs) readTooEarly(s *State, a, n uint32) {
 			continue
 		}
 		for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
-			if w := s.writes[id].txn; s.txns[w].state != aborted && beganBehind(s, w, n) && attemptOpen(s, a, n) {
-				triesAgain(s, w)
+			if w := s.writes[id].txn; s.txns[w].state != aborted && s.beganBehind(w, n) && s.attemptOpen(a, n) {
+				s.triesAgain(w)
 				break
 			}
 		}
@@ -88,7 +88,7 @@ func (g *signs) readTooEarly(s *State, a, n uint32) {
 
 // attemptBefore is about an element that d's reader shows twice, and that has one append. It says
 // whether another one, whose element was there before watching, may be from a first attempt.
-func attemptBefore(s *State, d due) bool {
+func (s *absences) attemptBefore(d due) bool {
 	if !s.opt.Existing {
 		return false
 	}
@@ -102,7 +102,7 @@ func attemptBefore(s *State, d due) bool {
 
 // shownAgain takes in that a read shows the element v again. If one append of it is known, and the
 // contract leaves another one, that tries again.
-func shownAgain(s *State, v uint32) {
+func (s *registers) shownAgain(v uint32) {
 	x := &s.versions[v]
 	x.flags |= twofold
 	s.signs.patterns.Get(s.keys[x.key].pattern).Shared = true // clients append again: see window/waiting.go
@@ -110,8 +110,8 @@ func shownAgain(s *State, v uint32) {
 		return
 	}
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
-		if w := s.writes[id].txn; s.txns[w].state != aborted && againOpen(s, v, w) {
-			triesAgain(s, w)
+		if w := s.writes[id].txn; s.txns[w].state != aborted && s.againOpen(v, w) {
+			s.triesAgain(w)
 			return
 		}
 	}
@@ -119,19 +119,19 @@ func shownAgain(s *State, v uint32) {
 
 // againOpen says whether the contract leaves that an append without a record put the element v into the
 // list too, beside w's.
-func againOpen(s *State, v, w uint32) bool {
+func (s *absences) againOpen(v, w uint32) bool {
 	x := &s.versions[v]
-	return attemptOpen(s, v, w) || s.txns[x.witness].start <= s.baselineEnds && attemptOpen(s, v, x.witness)
+	return s.attemptOpen(v, w) || s.txns[x.witness].start <= s.baselineEnds && s.attemptOpen(v, x.witness)
 }
 
 // appendedEarly says whether the known writer of v began while transactions from before watching may have been
 // ending.
-func appendedEarly(s *State, v uint32) bool {
+func (s *absences) appendedEarly(v uint32) bool {
 	w := s.versions[v].writer
 	return w != 0 && s.txns[w].start <= s.baselineEnds
 }
 
 // mayTryAgain says whether the contract leaves that a first attempt of n has no record.
-func mayTryAgain(s *State, n uint32) bool {
+func (s *absences) mayTryAgain(n uint32) bool {
 	return !s.opt.Complete || s.opt.Existing && s.txns[n].start <= s.baselineEnds
 }

@@ -8,7 +8,7 @@ import "github.com/isowatch/isowatch/event"
 
 // Unattributed is a key where n read a value without exactly one known writer, or a key without
 // inference. ok is false when there is none. O(reads of n, elements of lists included).
-func (s *State) Unattributed(n uint32) (key string, ok bool) {
+func (s *causes) Unattributed(n uint32) (key string, ok bool) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
 		if x := &s.versions[v]; s.readers[id].how == perhaps || !s.attributed(v) || s.keys[x.key].kind == event.List && !s.attributedBefore(v) {
@@ -30,17 +30,17 @@ func (s *State) Unattributed(n uint32) (key string, ok bool) {
 }
 
 // HasRetired says whether n has left the window, and what it read may be forgotten.
-func (s *State) HasRetired(n uint32) bool { return s.txns[n].flags&retired != 0 }
+func (s *causes) HasRetired(n uint32) bool { return s.txns[n].flags&retired != 0 }
 
 // attributed says whether it is known who left the version v, or that nobody did.
-func (s *State) attributed(v uint32) bool {
+func (s *causes) attributed(v uint32) bool {
 	x := &s.versions[v]
 	return s.keys[x.key].flags&unsupported == 0 && x.flags&ambiguous == 0 && (x.writer != 0 || x.flags&initialVersion != 0)
 }
 
 // attributedBefore is attributed of the elements before v in its list, which those who
 // read up to v have read as well.
-func (s *State) attributedBefore(v uint32) bool {
+func (s *causes) attributedBefore(v uint32) bool {
 	if s.keys[s.versions[v].key].base > 0 {
 		return false // frozen elements have left memory
 	}
@@ -54,7 +54,7 @@ func (s *State) attributedBefore(v uint32) bool {
 
 // untraced says whether no reader record tells of the read o. It is of a counter, of a key
 // without inference, or an empty read where that has several meanings.
-func (s *State) untraced(b *event.Batch, t *event.Txn, o *event.Op) bool {
+func (s *causes) untraced(b *event.Batch, t *event.Txn, o *event.Op) bool {
 	switch o.Kind {
 	case event.Range:
 		return s.Counters.Ambiguous+s.Counters.Ignored > 0
@@ -81,7 +81,7 @@ func (s *State) untraced(b *event.Batch, t *event.Txn, o *event.Op) bool {
 }
 
 // AnyUnattributed is Unattributed for all readers at once. O(everything).
-func (s *State) AnyUnattributed() (key string, ok bool) {
+func (s *causes) AnyUnattributed() (key string, ok bool) {
 	for v := range s.versions {
 		x := &s.versions[v]
 		if x.key != 0 && (x.readers != 0 || x.flags&placed != 0) && !s.attributed(uint32(v)) {

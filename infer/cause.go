@@ -15,21 +15,21 @@ func (o *Options) causal() bool { return o.plain() || o.Existing || o.Unmonitore
 // addedUnseen says whether v is an element of a set, and somebody may have added it without a
 // record. Elements are added again, whatever names the writer of a value. So who adds one later is
 // not whom an earlier reader saw.
-func addedUnseen(s *State, v uint32) bool {
+func (s *causes) addedUnseen(v uint32) bool {
 	o := &s.opt
 	return (o.Existing || o.UnmonitoredWriters || !o.Complete) && s.keys[s.versions[v].key].flags&element != 0
 }
 
 // addedAgain says whether v is an element of a set, and somebody may have added it again without a
 // record after it was removed.
-func addedAgain(s *State, v uint32) bool {
+func (s *causes) addedAgain(v uint32) bool {
 	return s.keys[s.versions[v].key].flags&element != 0 && (s.opt.UnmonitoredWriters || !s.opt.Complete)
 }
 
 // readBefore says whether reader, who read v, had ended when its writer began, so that the
 // writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
 // times and session order, never by the order of arrival.
-func (s *State) readBefore(v, writer, reader uint32) bool {
+func (s *causes) readBefore(v, writer, reader uint32) bool {
 	if writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
 	}
@@ -53,7 +53,7 @@ func (s *State) readBefore(v, writer, reader uint32) bool {
 // cameBack says whether reader read v when a transaction that had read and replaced v was over.
 // It must be over by session order, or by more than the clock drift. replaced says that reader
 // wrote the key too.
-func (s *State) cameBack(v, over, reader uint32, replaced bool) bool {
+func (s *causes) cameBack(v, over, reader uint32, replaced bool) bool {
 	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
 	}
@@ -73,14 +73,14 @@ func (s *State) cameBack(v, over, reader uint32, replaced bool) bool {
 
 // nobodyKnown says whether no known transaction wrote v, where one without a record may have:
 // then v names no version, until its writer is known.
-func (s *State) nobodyKnown(v uint32) bool {
+func (s *absences) nobodyKnown(v uint32) bool {
 	x := &s.versions[v]
 	return s.opt.strangers() && x.flags&initialVersion == 0 && x.writer == 0 && x.possible == 0 && s.keys[x.key].flags&versioned == 0
 }
 
 // readBeforeAll is readBefore of all who read v. O(readers).
-func (s *State) readBeforeAll(v, writer uint32) bool {
-	if !s.opt.causal() && !addedUnseen(s, v) {
+func (s *causes) readBeforeAll(v, writer uint32) bool {
+	if !s.opt.causal() && !s.addedUnseen(v) {
 		return false
 	}
 	before := false // by less than the drift, perhaps; another one may be a sign
@@ -92,7 +92,7 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 	if before = s.glimpsedBefore(v, writer) || before; before {
 		return true
 	}
-	if s.versions[v].flags&(seen|lateReaders) != 0 && (s.opt.strangers() || addedUnseen(s, v)) {
+	if s.versions[v].flags&(seen|lateReaders) != 0 && (s.opt.strangers() || s.addedUnseen(v)) {
 		// A retired transaction had ended as well. Or the record is late, and proves nothing.
 		if w := &s.txns[writer]; s.opt.strangers() && w.flags&hasTimes != 0 && w.start-s.signs.endRetired > s.opt.ClockDrift {
 			s.sign(s.versions[v].key, pattern.LateWriter)
@@ -105,7 +105,7 @@ func (s *State) readBeforeAll(v, writer uint32) bool {
 // replacedBefore says whether a reader of v began when another transaction was over that had
 // read and replaced v. The other one is n, which is about to replace it, or an earlier one.
 // O(readers).
-func (s *State) replacedBefore(v, n uint32) (back bool) {
+func (s *causes) replacedBefore(v, n uint32) (back bool) {
 	if !s.opt.Observed || !s.opt.UnmonitoredWriters {
 		return false
 	}
@@ -119,7 +119,7 @@ func (s *State) replacedBefore(v, n uint32) (back bool) {
 
 // replacedTwice takes a sign. Two transactions read and replaced v, and one was over when the
 // other began. One of them is n, which is about to replace it, or an earlier one. O(readers).
-func (s *State) replacedTwice(v, n uint32) {
+func (s *causes) replacedTwice(v, n uint32) {
 	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.retried(v) {
 		return
 	}
@@ -135,7 +135,7 @@ func (s *State) replacedTwice(v, n uint32) {
 
 // writtenLate takes the sign that a reader of v was over when n, which wrote it, began.
 // O(readers).
-func (s *State) writtenLate(v, n uint32) {
+func (s *causes) writtenLate(v, n uint32) {
 	if !s.opt.Observed || s.retried(v) {
 		return
 	}
@@ -147,7 +147,7 @@ func (s *State) writtenLate(v, n uint32) {
 
 // readEarly takes the sign that n, which read v, was over when a writer of it began.
 // O(writers).
-func (s *State) readEarly(v, n uint32) {
+func (s *causes) readEarly(v, n uint32) {
 	if !s.opt.Observed || s.retried(v) {
 		return
 	}
@@ -160,7 +160,7 @@ func (s *State) readEarly(v, n uint32) {
 
 // retried says whether v has several writers, and one of them aborted or has an unknown
 // outcome.
-func (s *State) retried(v uint32) bool {
+func (s *causes) retried(v uint32) bool {
 	several, failed := false, false
 	first := uint32(0)
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
@@ -176,7 +176,7 @@ func (s *State) retried(v uint32) bool {
 
 // goneBefore takes a sign. n replaced v, and v's writer is not in memory. But a transaction had
 // written v, and others had replaced it, and they have left memory.
-func (s *State) goneBefore(v, n uint32) {
+func (s *causes) goneBefore(v, n uint32) {
 	if s.versions[v].flags&unrecorded != 0 && s.beganAfterRetired(n) && s.values.has(s.valueKey(v)) {
 		s.sign(s.versions[v].key, pattern.CameBack)
 	}
@@ -184,18 +184,18 @@ func (s *State) goneBefore(v, n uint32) {
 
 // beganAfterRetired says whether n began when all who have retired were over, and what it
 // replaced may have come back.
-func (s *State) beganAfterRetired(n uint32) bool {
+func (s *causes) beganAfterRetired(n uint32) bool {
 	return s.opt.Observed && s.opt.UnmonitoredWriters && s.txns[n].flags&hasTimes != 0 && s.txns[n].start-s.signs.endRetired > s.opt.ClockDrift
 }
 
 // notThat says whether the read of v by n, which replaced it or not, cannot be of the one
 // version that v is taken for.
-func (s *State) notThat(v, n uint32, replaced bool) bool {
+func (s *causes) notThat(v, n uint32, replaced bool) bool {
 	x := &s.versions[v]
-	if x.writer != 0 && (s.opt.causal() || addedUnseen(s, v)) && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
+	if x.writer != 0 && (s.opt.causal() || s.addedUnseen(v)) && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
 		return true
 	}
-	if addedAgain(s, v) && (x.flags&overwritten != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
+	if s.addedAgain(v) && (x.flags&overwritten != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
 		return true // one that has retired removed it
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {

@@ -10,7 +10,7 @@ import (
 // moves at most the given number of transactions, keys and sessions each. Otherwise a few
 // records that stay would hold on to a chunk each. Chunks are half full, or younger than one
 // round over all numbers.
-func (s *State) Compact(visits int) {
+func (s *memory) Compact(visits int) {
 	if s.records.wasteful() {
 		for range min(visits, len(s.txns)) {
 			if s.spill.txnHand++; int(s.spill.txnHand) >= len(s.txns) {
@@ -32,7 +32,7 @@ func (s *State) Compact(visits int) {
 	}
 }
 
-func (s *State) nameAt(i int) *ref {
+func (s *memory) nameAt(i int) *ref {
 	if i < len(s.keys) {
 		return &s.keys[i].name
 	}
@@ -41,7 +41,7 @@ func (s *State) nameAt(i int) *ref {
 
 // checkSpill audits what coldness rests on: the counts of keys and sessions, the
 // chains of kept versions, and that what lingers can be found.
-func (s *State) checkSpill() error {
+func (s *ledger) checkSpill() error {
 	counts := make([]uint32, len(s.keys))
 	for v := range s.versions {
 		if k := s.versions[v].key; k != 0 {
@@ -67,7 +67,7 @@ func (s *State) checkSpill() error {
 	return s.checkCounts(counts, refs)
 }
 
-func (s *State) checkCounts(counts, refs []uint32) error {
+func (s *ledger) checkCounts(counts, refs []uint32) error {
 	for k := 1; k < len(s.keys); k++ {
 		if got := s.keys[k].count; got != counts[k] {
 			return fmt.Errorf("key %d: count is %d, want %d", k, got, counts[k])

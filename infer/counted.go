@@ -35,13 +35,13 @@ type ownCount struct {
 }
 
 // isCounter says whether k is a counter, whether or not its versions are told.
-func (s *State) isCounter(k uint32) bool {
+func (s *ledger) isCounter(k uint32) bool {
 	x := &s.keys[k]
 	return x.kind == event.Counter || x.flags&sums != 0
 }
 
 // countOf is the note of what the transaction in work did to the counter k.
-func (s *State) countOf(k uint32) (c *touch, own *ownCount) {
+func (s *counters) countOf(k uint32) (c *touch, own *ownCount) {
 	c = s.touchOf(k)
 	if c.count == 0 {
 		s.counted = append(s.counted, ownCount{touch: s.keys[k].touch})
@@ -52,7 +52,7 @@ func (s *State) countOf(k uint32) (c *touch, own *ownCount) {
 
 // tellCounter notes that an operation of the counter k told its version: from now on its
 // versions are told.
-func (s *State) tellCounter(k uint32) {
+func (s *absences) tellCounter(k uint32) {
 	x := &s.keys[k]
 	x.kind, x.flags = event.Register, x.flags&^repeats|versioned|sums
 	if !s.opt.Existing {
@@ -62,7 +62,7 @@ func (s *State) tellCounter(k uint32) {
 }
 
 // loosen notes that the order of k's increments is not known.
-func (s *State) loosen(k uint32) {
+func (s *absences) loosen(k uint32) {
 	x := &s.keys[k]
 	if x.flags&loose != 0 {
 		return
@@ -75,7 +75,7 @@ func (s *State) loosen(k uint32) {
 }
 
 // countIncrement takes an inc of the counter k.
-func (s *State) countIncrement(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
+func (s *kinds) countIncrement(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
 	d, ok := amount(b, o)
 	if !ok {
 		s.giveUp(k)
@@ -97,7 +97,7 @@ func (s *State) countIncrement(b *event.Batch, t *event.Txn, n, i, k uint32, o *
 
 // readCounter takes a read of the counter k: what it shows without the transaction's
 // own increments must stay the same.
-func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
+func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	nothing := o.Flags&event.NotFound != 0
 	if nothing && s.txns[n].flags&unknown != 0 {
 		return // what it saw is not known
@@ -137,7 +137,7 @@ func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 
 // readCount takes a read of the counter k that names its version, or found nothing. v is the
 // version that it shows.
-func (s *State) readCount(b *event.Batch, c *touch, n, i, k uint32, o *event.Op, v int64) {
+func (s *counters) readCount(b *event.Batch, c *touch, n, i, k uint32, o *event.Op, v int64) {
 	all := s.reads.Total
 	version, _ := versionOf(b, o)
 	h := event.Hash{}
@@ -162,7 +162,7 @@ func (s *State) readCount(b *event.Batch, c *touch, n, i, k uint32, o *event.Op,
 }
 
 // sumUp says what the versions hold that the transaction in work left of counters.
-func (s *State) sumUp() {
+func (s *counters) sumUp() {
 	for i := range s.counted {
 		own := &s.counted[i]
 		c := &s.touches[own.touch]
@@ -181,14 +181,14 @@ func (s *State) sumUp() {
 }
 
 // holds says that the value at v is sum.
-func (s *State) holds(v uint32, sum int64) {
+func (s *counters) holds(v uint32, sum int64) {
 	if s.learn(v, sum) {
 		s.follow(v)
 	}
 }
 
 // learn is holds without what follows for other versions; it says whether that was not known.
-func (s *State) learn(v uint32, sum int64) bool {
+func (s *counters) learn(v uint32, sum int64) bool {
 	if s.versions[v].flags&ambiguous != 0 {
 		return false
 	}
@@ -205,7 +205,7 @@ func (s *State) learn(v uint32, sum int64) bool {
 
 // follow says what the versions before and behind v hold, from what is known of v. Each
 // version learns its value once.
-func (s *State) follow(v uint32) {
+func (s *counters) follow(v uint32) {
 	todo := append(s.following[:0], v)
 	for len(todo) > 0 {
 		v := todo[len(todo)-1]
@@ -230,7 +230,7 @@ func (s *State) follow(v uint32) {
 }
 
 // replacedBy is the version that the one writer of v replaced, 0 if it is not known.
-func (s *State) replacedBy(v uint32) uint32 {
+func (s *counters) replacedBy(v uint32) uint32 {
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		if s.writes[id].txn == s.versions[v].writer {
 			return s.writes[id].pred
@@ -240,7 +240,7 @@ func (s *State) replacedBy(v uint32) uint32 {
 }
 
 // amountOf is the known value at v.
-func (s *State) holdingOf(v uint32) *holding {
+func (s *absences) holdingOf(v uint32) *holding {
 	for int(v) >= len(s.holdings) {
 		s.holdings = append(s.holdings, holding{})
 	}
@@ -252,7 +252,7 @@ func (s *State) holdingOf(v uint32) *holding {
 }
 
 // appendHoldings writes the values that the versions of the counter k hold.
-func (s *State) appendHoldings(dst []byte, k uint32, vs []uint32) []byte {
+func (s *counters) appendHoldings(dst []byte, k uint32, vs []uint32) []byte {
 	if s.keys[k].flags&sums == 0 {
 		return dst
 	}
@@ -271,7 +271,7 @@ func (s *State) appendHoldings(dst []byte, k uint32, vs []uint32) []byte {
 }
 
 // readHoldings reads what appendHoldings wrote.
-func (s *State) readHoldings(r *recordReader, k uint32, vs []uint32) {
+func (s *counters) readHoldings(r *recordReader, k uint32, vs []uint32) {
 	if s.keys[k].flags&sums == 0 {
 		return
 	}

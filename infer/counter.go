@@ -29,7 +29,7 @@ func amount(b *event.Batch, o *event.Op) (int64, bool) {
 // CounterUse is the amount that o, an operation of t, adds to a counter or read of it, with the
 // counter's hash. is says whether its key is a counter, and o has an amount. An empty read is
 // 0.
-func (s *State) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.Hash, v int64, is bool) {
+func (s *ledger) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.Hash, v int64, is bool) {
 	h = s.inEpoch(b, t, o.KeyHash)
 	if k := s.lookupKey(h); k == 0 || !s.isCounter(k) || s.keys[k].flags&unsupported != 0 {
 		return h, 0, false
@@ -41,7 +41,7 @@ func (s *State) CounterUse(b *event.Batch, t *event.Txn, o *event.Op) (h event.H
 // SinceJoin says whether transaction n cannot have read from before the first record. It did
 // not ask for old data. And it began later than every transaction without a record can have
 // ended, by clocks apart by at most drift.
-func (s *State) SinceJoin(n uint32, drift int64) bool {
+func (s *ledger) SinceJoin(n uint32, drift int64) bool {
 	x := &s.txns[n]
 	return x.flags&(hasTimes|stale) == hasTimes && x.start > s.baselineEnds && x.start-s.baselineEnds > drift
 }
@@ -73,7 +73,7 @@ type CounterTxn struct {
 
 // CounterTxns are the transactions in memory that used counters and did not abort,
 // in the order of their ends. O(all records) where there is a counter, else O(keys).
-func (s *State) CounterTxns() []CounterTxn {
+func (s *ledger) CounterTxns() []CounterTxn {
 	if s.Counters.Countable == 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (s *State) CounterTxns() []CounterTxn {
 }
 
 // countUse adds the i-th operation to t. The map has the places of the keys in t.Uses.
-func (s *State) countUse(t *CounterTxn, places map[uint32]int, i uint32, o *event.Op) {
+func (s *ledger) countUse(t *CounterTxn, places map[uint32]int, i uint32, o *event.Op) {
 	k := s.lookupKey(s.inEpoch(&s.scratch, &s.scratch.Txns[0], o.KeyHash))
 	if k == 0 || !s.isCounter(k) || s.keys[k].flags&unsupported != 0 {
 		return

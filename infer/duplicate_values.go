@@ -14,7 +14,7 @@ import (
 
 // searchable says whether the writer of the ambiguous version v may be looked for: v is
 // of a plain register.
-func (s *State) searchable(v uint32) bool {
+func (s *ledger) searchable(v uint32) bool {
 	if s.opt.Observed || s.opt.Ordered {
 		return false
 	}
@@ -25,23 +25,23 @@ func (s *State) searchable(v uint32) bool {
 }
 
 // IsDuplicate says whether v is of a register and has several possible writers.
-func (s *State) IsDuplicate(v uint32) bool {
+func (s *absences) IsDuplicate(v uint32) bool {
 	return s.versions[v].flags&(ambiguous|initialVersion) == ambiguous && s.keys[s.versions[v].key].kind == event.Register
 }
 
 // SureRegister reports whether v belongs to a register and has at most one possible writer.
-func (s *State) SureRegister(v uint32) bool {
+func (s *absences) SureRegister(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&ambiguous == 0 && s.keys[x.key].kind == event.Register
 }
 
 // searched says whether it is looked for: there are several.
-func (s *State) searched(v uint32) bool { return s.versions[v].possible > 1 && s.searchable(v) }
+func (s *absences) searched(v uint32) bool { return s.versions[v].possible > 1 && s.searchable(v) }
 
 // countAmbiguous counts a read of v, which several may have written. In a window its reader may
 // have retired when no writer was known. Then nobody has looked whether the frozen order left v
 // there.
-func (s *State) countAmbiguous(v uint32) {
+func (s *absences) countAmbiguous(v uint32) {
 	if !s.searchable(v) || s.versions[v].flags&lateReaders != 0 {
 		if s.Counters.Ambiguous++; s.versions[v].flags&initialVersion != 0 {
 			s.Counters.Absent++
@@ -56,13 +56,13 @@ func (s *State) countAmbiguous(v uint32) {
 }
 
 // countAbsent counts an empty read of an unknown version.
-func (s *State) countAbsent() {
+func (s *absences) countAbsent() {
 	s.Counters.Ambiguous++
 	s.Counters.Absent++
 }
 
 // unorder notes that the order of the versions of k is not known.
-func (s *State) unorder(k uint32) {
+func (s *absences) unorder(k uint32) {
 	if x := &s.keys[k]; x.flags&(uncheckable|unordered) == 0 {
 		x.flags |= unordered
 		s.Counters.Unordered++
@@ -71,7 +71,7 @@ func (s *State) unorder(k uint32) {
 
 // uproot makes the writes that replaced v blind ones: it is not known any more whose version
 // they replaced.
-func (s *State) uproot(v uint32) {
+func (s *registers) uproot(v uint32) {
 	if !s.searchable(v) {
 		return
 	}
@@ -90,7 +90,7 @@ func (s *State) uproot(v uint32) {
 
 // DuplicateVersions are the versions of registers that were read and have several
 // possible writers, by key, in the order of the hashes of their values.
-func (s *State) DuplicateVersions() map[uint32][]uint32 {
+func (s *absences) DuplicateVersions() map[uint32][]uint32 {
 	if s.Counters.Repeated == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (s *State) DuplicateVersions() map[uint32][]uint32 {
 // maybe says that the writer can be another one than those that count. One is of unknown
 // outcome and may have taken effect, or a record may be missing. ok is false where the writers
 // are not looked for.
-func (s *State) DuplicateReads(v uint32, fn func(reader uint32, maybe bool)) (ok bool) {
+func (s *absences) DuplicateReads(v uint32, fn func(reader uint32, maybe bool)) (ok bool) {
 	x := &s.versions[v]
 	if x.flags&ambiguous == 0 {
 		return true
@@ -132,7 +132,7 @@ func (s *State) DuplicateReads(v uint32, fn func(reader uint32, maybe bool)) (ok
 
 // EachDuplicateRead calls fn with the versions that n read and whose writer is not known, since
 // several left the value. In a read of a set, one element says nothing of the others.
-func (s *State) EachDuplicateRead(n uint32, fn func(v uint32)) {
+func (s *absences) EachDuplicateRead(n uint32, fn func(v uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if v := s.readers[id].version; s.versions[v].flags&(ambiguous|initialVersion) == ambiguous && !s.OfElement(v) {
 			fn(v)
@@ -144,7 +144,7 @@ func (s *State) EachDuplicateRead(n uint32, fn func(v uint32)) {
 // since several may have left the value. writers is how many others are known to have left it.
 // sure says that there is no other, as of now. All records of transactions that ended before n
 // have come, nothing is forgotten, and no outcome is unknown.
-func (s *State) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int, sure bool)) {
+func (s *absences) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int, sure bool)) {
 	complete := s.certain() && !s.opt.Existing && !s.values.forgot && s.txns[n].end+s.patience() < now
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
@@ -172,7 +172,7 @@ func (s *State) EachOpenRead(n uint32, now int64, fn func(v uint32, writers int,
 }
 
 // EachReader calls fn with those who read v, as far as they are in memory.
-func (s *State) EachReader(v uint32, fn func(n uint32)) {
+func (s *absences) EachReader(v uint32, fn func(n uint32)) {
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		if s.readers[r].saw() {
 			fn(s.readers[r].txn)
@@ -181,7 +181,7 @@ func (s *State) EachReader(v uint32, fn func(n uint32)) {
 }
 
 // EachWriter calls fn with those who count and left v, as far as they are in memory.
-func (s *State) EachWriter(v uint32, fn func(n uint32)) {
+func (s *absences) EachWriter(v uint32, fn func(n uint32)) {
 	for w := s.versions[v].writes; w != 0; w = s.writes[w].nextOfVer {
 		if x := &s.writes[w]; !x.intermediate && s.txns[x.txn].state == counted {
 			fn(x.txn)
@@ -196,7 +196,7 @@ const maxAlone = 64
 // are gone left v in its key, if all of them were gone before the key was unordered. Then each
 // of them replaced the version that the one before had left. A transaction that replaced v
 // would be a root now (uproot), or have marked v when it left memory.
-func (s *State) LeftAlone(v uint32, gone func(n uint32) bool) bool {
+func (s *absences) LeftAlone(v uint32, gone func(n uint32) bool) bool {
 	x := &s.versions[v]
 	initial := s.keys[x.key].initial
 	if s.versions[initial].flags&overwrittenSince != 0 || x.flags&overwritten != 0 {

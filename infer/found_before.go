@@ -29,13 +29,13 @@ type keptRead struct{ key, txn, gen uint32 }
 const maxKeptReads, maxKeptEdges = 1024, 256
 
 // endedBefore says whether transaction r had ended, by more than the clock drift, when n began.
-func (s *State) endedBefore(r, n uint32) bool {
+func (s *ledger) endedBefore(r, n uint32) bool {
 	x, y := &s.txns[r], &s.txns[n]
 	return r != n && x.flags&y.flags&hasTimes != 0 && x.end < y.start-s.opt.ClockDrift
 }
 
 // mayKeep says whether n, the first to delete k, leaves what those had found who had ended.
-func (s *State) mayKeep(k, n uint32) bool {
+func (s *causes) mayKeep(k, n uint32) bool {
 	if n == 0 || s.opt.Whole || s.Untimed > 0 || s.opt.Ordered || s.txns[n].flags&hasTimes == 0 || s.keys[k].kind != event.Register {
 		return false
 	}
@@ -53,13 +53,13 @@ func (s *State) mayKeep(k, n uint32) bool {
 }
 
 // isKept says whether the transaction is in memory still.
-func (s *State) isKept(r keptRead) bool {
+func (s *causes) isKept(r keptRead) bool {
 	t := &s.txns[r.txn]
 	return t.gen == r.gen && t.state == counted && t.flags&retired == 0
 }
 
 // keepEarlier takes back what those say who found nothing in k and had not ended when n began.
-func (s *State) keepEarlier(k, n uint32) {
+func (s *causes) keepEarlier(k, n uint32) {
 	v := s.keys[k].initial
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 		t := s.readers[r].txn
@@ -75,7 +75,7 @@ func (s *State) keepEarlier(k, n uint32) {
 // deletedEarlier is called when n, which deleted k too, is met. It takes back the kept
 // conclusions of readers that had not ended when n began. If the deleter is not known (0), it
 // takes back all.
-func (s *State) deletedEarlier(k, n uint32) {
+func (s *causes) deletedEarlier(k, n uint32) {
 	if s.opt.Whole {
 		return
 	}
@@ -94,14 +94,14 @@ func (s *State) deletedEarlier(k, n uint32) {
 }
 
 // voidNothing takes back that t, which found nothing in k, comes before those who wrote it.
-func (s *State) voidNothing(k, t uint32) {
+func (s *causes) voidNothing(k, t uint32) {
 	for id := s.versions[s.keys[k].initial].over; id != 0; id = s.writes[id].nextOver {
 		s.killEdgesFrom(t, s.writes[id].version, s.writes[id].txn, RW)
 	}
 }
 
 // deletedSince hands out that n deleted k.
-func (s *State) deletedSince(k, n uint32) {
+func (s *causes) deletedSince(k, n uint32) {
 	v := s.keys[k].initial
 	d := Deletion{Version: v, Value: s.valueKey(v), Began: math.MinInt64}
 	if s.txns[n].flags&hasTimes != 0 {
@@ -112,6 +112,6 @@ func (s *State) deletedSince(k, n uint32) {
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.Kind == Divergence && a.Version == v })
 }
 
-func (s *State) appendKept(dst []byte) []byte { return flat.Append(dst, "kept", s.kept) }
+func (s *causes) appendKept(dst []byte) []byte { return flat.Append(dst, "kept", s.kept) }
 
-func (s *State) readKept(r *flat.Reader) { flat.Read(r, "kept", &s.kept) }
+func (s *causes) readKept(r *flat.Reader) { flat.Read(r, "kept", &s.kept) }

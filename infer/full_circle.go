@@ -19,7 +19,7 @@ import (
 // of these values came back. O(versions of the key that were replaced before, at most
 // maxVersionCycle). It is O(1) where its own version has no successor yet, as mostly when
 // records come in order.
-func (g *signs) fullCircle(s *State, id uint32) {
+func (g *signs) fullCircle(s *causes, id uint32) {
 	w := &s.writes[id]
 	k := s.versions[w.version].key
 	if !s.opt.causal() || s.keys[k].flags&(versioned|repeats) != 0 {
@@ -44,7 +44,7 @@ func (g *signs) fullCircle(s *State, id uint32) {
 
 // comesBack is the part of fullCircle behind the write record id. It notes who replaced the versions
 // there.
-func (g *signs) comesBack(s *State, id uint32) bool {
+func (g *signs) comesBack(s *causes, id uint32) bool {
 	w := &s.writes[id]
 	hops := []hop{{to: w.version, parent: -1}}
 	seen := map[uint32]bool{w.version: true}
@@ -74,7 +74,7 @@ func (g *signs) comesBack(s *State, id uint32) bool {
 // fromRoot makes replaced versions ambiguous if they came back. They go back, by way of the
 // write record id, to a root, and the transaction that replaced them may have run before the
 // root.
-func (g *signs) fromRoot(s *State, id uint32) {
+func (g *signs) fromRoot(s *causes, id uint32) {
 	emptied := s.keys[s.versions[s.writes[id].version].key].flags&deleted != 0
 	if !emptied && s.opt.Complete && !s.opt.Existing {
 		g.replaced = slices.DeleteFunc(g.replaced, func(o uint32) bool { return g.heldAnother(s, o) })
@@ -97,9 +97,9 @@ func (g *signs) fromRoot(s *State, id uint32) {
 }
 
 // circle makes replaced versions ambiguous if they may have been replaced before root.
-func (g *signs) circle(s *State, root uint32) {
+func (g *signs) circle(s *causes, root uint32) {
 	for _, o := range g.replaced {
-		if g.overlap(s, root, o) && (s.writes[root].unread && mayTryAgain(s, s.writes[root].txn) || !g.heldAnother(s, o)) {
+		if g.overlap(s, root, o) && (s.writes[root].unread && s.mayTryAgain(s.writes[root].txn) || !g.heldAnother(s, o)) {
 			g.circled = append(g.circled, s.writes[o].pred)
 		}
 	}
@@ -112,7 +112,7 @@ const maxRoots = 64
 // emptied says whether somebody may have deleted the key before root, which had found nothing there.
 // It looks at deletes behind all roots: between what was replaced and a delete, a value may be in
 // doubt. O(maxVersionCycle, and what was replaced).
-func (g *signs) emptied(s *State, root uint32) bool {
+func (g *signs) emptied(s *causes, root uint32) bool {
 	deleted := func(o uint32) bool { return s.isDelete(&s.writes[o]) && g.overlap(s, root, o) }
 	if slices.ContainsFunc(g.replaced, deleted) {
 		return true
@@ -133,7 +133,7 @@ func (g *signs) emptied(s *State, root uint32) bool {
 
 // fromRoots is fromRoot for the write record id, which deleted the row, and the roots that may have
 // found nothing for that. O(maxRoots, and what comes behind them).
-func (g *signs) fromRoots(s *State, id uint32) {
+func (g *signs) fromRoots(s *causes, id uint32) {
 	root := s.versions[s.keys[s.versions[s.writes[id].version].key].initial].over
 	for n := 0; root != 0 && n < maxRoots; root, n = s.writes[root].nextOver, n+1 {
 		if x := &s.writes[root]; x.absent && !x.unread && s.versions[x.version].over != 0 && g.overlap(s, root, id) {
@@ -150,7 +150,7 @@ func (g *signs) fromRoots(s *State, id uint32) {
 // value, only roots count for which overlap takes the clock drift. Records on the way have
 // replaced versions too. It finds no root behind one that was over at since. O(transactions in
 // between).
-func (g *signs) findRoots(s *State, id uint32, since int64) {
+func (g *signs) findRoots(s *causes, id uint32, since int64) {
 	g.roots = g.roots[:0]
 	doubt := false
 	for range maxVersionCycle {
@@ -189,7 +189,7 @@ func (g *signs) findRoots(s *State, id uint32, since int64) {
 
 // doubted says whether the write record root replaced a value whose writer began, by its
 // record, when root was over. Then clocks differ, or the value had another writer.
-func (g *signs) doubted(s *State, root uint32) bool {
+func (g *signs) doubted(s *causes, root uint32) bool {
 	w := &s.writes[root]
 	if w.unread || w.absent {
 		return false
@@ -212,7 +212,7 @@ func (g *signs) doubted(s *State, root uint32) bool {
 // overlap says whether the transaction of the write record o may have run before root's. Their
 // session and their records decide. The clock drift decides if root had found nothing in a
 // deleted row, or a value in doubt.
-func (g *signs) overlap(s *State, root, o uint32) bool {
+func (g *signs) overlap(s *causes, root, o uint32) bool {
 	a, b := s.writes[root].txn, s.writes[o].txn
 	w, r := &s.txns[a], &s.txns[b]
 	slack := int64(0)
@@ -224,13 +224,13 @@ func (g *signs) overlap(s *State, root, o uint32) bool {
 
 // heldAnother is about the transaction of the write record o. It says whether the key is known
 // to have held, before that ran, another value than the one it replaced.
-func (g *signs) heldAnother(s *State, o uint32) bool {
+func (g *signs) heldAnother(s *causes, o uint32) bool {
 	v, r := &s.versions[s.writes[o].pred], &s.txns[s.writes[o].txn]
 	return r.flags&hasTimes != 0 && g.stood.held(v.key, heldBy(v.hash, false), r.start, s.opt.ClockDrift)
 }
 
 // settleCircles makes the versions that came back ambiguous, at the end of a record.
-func (g *signs) settleCircles(s *State) {
+func (g *signs) settleCircles(s *registers) {
 	for _, v := range g.circled {
 		if s.versions[v].flags&(ambiguous|initialVersion) == 0 && s.versions[v].key != 0 {
 			s.makeAmbiguous(v)

@@ -41,7 +41,7 @@ const maxGlimpses = 1 << 18
 const minGlimpses = 1 << 10
 
 // glimpsesOf is the latest glimpse of v, 0 if there is none.
-func (s *State) glimpsesOf(v uint32) uint32 {
+func (s *absences) glimpsesOf(v uint32) uint32 {
 	if len(s.signs.glimpses.all) == 0 {
 		return 0
 	}
@@ -50,19 +50,19 @@ func (s *State) glimpsesOf(v uint32) uint32 {
 
 // glimpseAt is the one at place i, the place behind it, and whether its transaction is in memory
 // and does not count.
-func (s *State) glimpseAt(i uint32) (g *glimpse, older uint32, open bool) {
+func (s *absences) glimpseAt(i uint32) (g *glimpse, older uint32, open bool) {
 	g = &s.signs.glimpses.all[i-1]
 	t := &s.txns[g.txn]
 	return g, g.older, t.gen == g.gen && (t.state == tentative || t.state == aborted) && t.flags&retired == 0
 }
 
 // lasts says whether the glimpse may be of use: its transaction may not count again.
-func (s *State) lasts(g *glimpse) bool {
+func (s *registers) lasts(g *glimpse) bool {
 	t := &s.txns[g.txn]
 	return t.gen == g.gen && t.flags&retired == 0 && (t.flags&unknown != 0 || t.state == aborted)
 }
 
-func (s *State) addGlimpse(g glimpse) {
+func (s *registers) addGlimpse(g glimpse) {
 	x := &s.signs.glimpses
 	if int64(len(x.all)) >= max(x.full, minGlimpses) {
 		x.all = slices.DeleteFunc(x.all, func(g glimpse) bool { return !s.lasts(&g) })
@@ -95,7 +95,7 @@ func (x *glimpses) enter(place int) {
 }
 
 // glimpse takes in what n, which does not count, read of others. O(operations).
-func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
+func (s *registers) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 	if !s.opt.causal() {
 		return
 	}
@@ -139,7 +139,7 @@ func (s *State) glimpse(b *event.Batch, t *event.Txn, n uint32) {
 // makeBlindAmbiguous is for plain values that t, which does not count, wrote and had not read,
 // and for elements that it added. They may have been there before. So a reader of one does not
 // show that t took effect, and need not have read from it. O(operations).
-func (s *State) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
+func (s *registers) makeBlindAmbiguous(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
@@ -183,7 +183,7 @@ func shown(b *event.Batch, o *event.Op) (h event.Hash, ok bool) {
 
 // glimpseValue takes in that operation i of n read the value of the key with this hash, if it was
 // not its own.
-func (s *State) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
+func (s *registers) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
 	g := glimpse{value: versionHash(0, h) ^ key.Lo, txn: n, gen: s.txns[n].gen}
 	k := s.lookupKey(key)
 	if k == 0 {
@@ -221,7 +221,7 @@ func (s *State) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) {
 
 // disclaim takes n, which aborted, from the writers of v. It had read v before, so a reader of
 // v need not have read from n.
-func (s *State) disclaim(v, n uint32) {
+func (s *registers) disclaim(v, n uint32) {
 	id := s.writeOf(n, v)
 	s.unlinkFromTxn(id)
 	s.dropWrite(id)
@@ -230,7 +230,7 @@ func (s *State) disclaim(v, n uint32) {
 
 // foresaw says whether n, which does not count, read v with operation i and wrote it later.
 // Then another one had written it, and a reader of it need not have read from n.
-func (s *State) foresaw(v, n uint32, i int) bool {
+func (s *registers) foresaw(v, n uint32, i int) bool {
 	if v == 0 {
 		return false
 	}
@@ -239,7 +239,7 @@ func (s *State) foresaw(v, n uint32, i int) bool {
 }
 
 // glimpsedBy says whether there is a glimpse of v by n.
-func (s *State) glimpsedBy(v, n uint32) bool {
+func (s *registers) glimpsedBy(v, n uint32) bool {
 	for i := s.glimpsesOf(v); i != 0; {
 		g, older, open := s.glimpseAt(i)
 		if open && g.txn == n {
@@ -252,7 +252,7 @@ func (s *State) glimpsedBy(v, n uint32) bool {
 
 // glimpseVersion takes the signs of a glimpse of v by n. v names no version any more where the
 // clocks allow another story.
-func (s *State) glimpseVersion(v, n uint32, replaced bool) {
+func (s *registers) glimpseVersion(v, n uint32, replaced bool) {
 	if s.versions[v].flags&ambiguous == 0 && s.notThat(v, n, replaced) {
 		s.makeAmbiguous(v)
 	}
@@ -272,7 +272,7 @@ func (s *State) glimpseVersion(v, n uint32, replaced bool) {
 }
 
 // glimpsedBefore is readBefore of all glimpses of v.
-func (s *State) glimpsedBefore(v, writer uint32) (before bool) {
+func (s *causes) glimpsedBefore(v, writer uint32) (before bool) {
 	for i := s.glimpsesOf(v); i != 0; {
 		g, older, open := s.glimpseAt(i)
 		if open && s.readBefore(v, writer, g.txn) {
@@ -284,7 +284,7 @@ func (s *State) glimpsedBefore(v, writer uint32) (before bool) {
 }
 
 // glimpsedBack is cameBack of all glimpses of v, when n had read and replaced it.
-func (s *State) glimpsedBack(v, n uint32) (back bool) {
+func (s *causes) glimpsedBack(v, n uint32) (back bool) {
 	for i := s.glimpsesOf(v); i != 0; {
 		g, older, open := s.glimpseAt(i)
 		if open && s.cameBack(v, n, g.txn, g.replaced) {

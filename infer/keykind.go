@@ -3,7 +3,7 @@ package infer
 import "github.com/isowatch/isowatch/event"
 
 // keyOf interns the key of o.
-func (s *State) keyOf(b *event.Batch, t *event.Txn, o *event.Op) uint32 {
+func (s *registers) keyOf(b *event.Batch, t *event.Txn, o *event.Op) uint32 {
 	h := o.KeyHash
 	if t.Epoch.Len > 0 {
 		h = s.inEpoch(b, t, h)
@@ -14,7 +14,7 @@ func (s *State) keyOf(b *event.Batch, t *event.Txn, o *event.Op) uint32 {
 // settleKind decides what kind of object k is, by the first operation that tells. It also says
 // whether o may be used. It is false for operations that give no dependencies here, and for
 // keys used as two kinds. Those are counted as uncheckable.
-func (s *State) settleKind(k uint32, o *event.Op) bool {
+func (s *kinds) settleKind(k uint32, o *event.Op) bool {
 	x := &s.keys[k]
 	if x.flags&unsupported != 0 {
 		s.Counters.Ignored++
@@ -86,7 +86,7 @@ func (s *State) settleKind(k uint32, o *event.Op) bool {
 // saysNothing says whether o, of an aborted transaction, says nothing of its key. That is so where
 // o is of another kind than the key is, or nothing is inferred there. It took no effect, so nothing
 // falls by it. A delete does not tell what kind its key is of.
-func saysNothing(s *State, key event.Hash, o *event.Op) bool {
+func (s *kinds) saysNothing(key event.Hash, o *event.Op) bool {
 	kind := event.AnyKind
 	if len(s.byKey.slots) > 0 {
 		k := s.lookupKey(key)
@@ -109,7 +109,7 @@ func saysNothing(s *State, key event.Hash, o *event.Op) bool {
 
 // wroteAgain takes back conclusions that rest on the known writers of the value. An operation
 // without other conclusions may have installed it as well.
-func (s *State) wroteAgain(k uint32, h event.Hash) {
+func (s *kinds) wroteAgain(k uint32, h event.Hash) {
 	v := s.lookupVersion(k, h)
 	if v == 0 {
 		s.out.Ambiguous = append(s.out.Ambiguous, versionHash(0, h)^s.keys[k].hash.Lo)
@@ -126,7 +126,7 @@ func (s *State) wroteAgain(k uint32, h event.Hash) {
 
 // giveUp stops inference on k. Edges found so far rest on operations that were understood, and
 // stay. The exception is edges out of not-found reads, since a delete makes these ambiguous.
-func (s *State) giveUp(k uint32) {
+func (s *registers) giveUp(k uint32) {
 	x := &s.keys[k]
 	s.Counters.Ignored++
 	x.flags |= unsupported
@@ -140,7 +140,7 @@ func (s *State) giveUp(k uint32) {
 
 // replaced takes back what rests on k having been appended or added to only: another
 // operation may have replaced or deleted it.
-func (s *State) replaced(k uint32) {
+func (s *registers) replaced(k uint32) {
 	x := &s.keys[k]
 	void := func(v uint32) {
 		s.kill(v, s.versions[v].writer, WW|WR|RW)
@@ -148,9 +148,9 @@ func (s *State) replaced(k uint32) {
 	}
 	switch x.kind {
 	case event.List:
-		defer s.reads.settle(s, x.initial)
+		defer s.reads.settle(&s.ledger, x.initial)
 		void = func(v uint32) {
-			s.reads.settle(s, v)
+			s.reads.settle(&s.ledger, v)
 			s.kill(v, s.versions[v].writer, WW|WR|RW)
 			s.out.Kills[len(s.out.Kills)-1].Deleted = true
 			s.out.Parted = append(s.out.Parted, s.valueKey(v))
@@ -172,7 +172,7 @@ func (s *State) replaced(k uint32) {
 	}
 }
 
-func (s *State) uncheckable(k uint32) {
+func (s *orders) uncheckable(k uint32) {
 	if s.keys[k].flags&uncheckable == 0 {
 		s.keys[k].flags |= uncheckable
 		s.Counters.Uncheckable++

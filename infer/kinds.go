@@ -16,7 +16,7 @@ import "github.com/isowatch/isowatch/event"
 
 // countOther takes an operation of n, which counts, that is not one of a plain
 // register or list, or of a key that is neither.
-func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, o *event.Op) {
+func (s *kinds) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, o *event.Op) {
 	switch o.Kind {
 	case event.Read, event.Write:
 		if s.keys[k].kind == event.Set {
@@ -63,7 +63,7 @@ func (s *State) countOther(b *event.Batch, t *event.Txn, n, i uint32, k uint32, 
 }
 
 // countVersioned takes a read or write of a register.
-func (s *State) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
+func (s *kinds) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
 	if s.keys[k].flags&versioned != 0 && o.Kind == event.Read {
 		s.readVersion(b, n, i, k, o)
 		return
@@ -78,7 +78,7 @@ func (s *State) countVersioned(b *event.Batch, n, i, k uint32, o *event.Op) {
 // compareAndSet takes a cas. One that succeeded read the value that it expected and then wrote
 // (MTC, section V: the chain of lightweight transactions). If it failed, only the value that it
 // says it saw is known.
-func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
+func (s *kinds) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
 	x := &b.Extras[o.Extra]
 	c := s.touchOf(k)
 	if s.keys[k].flags&versioned != 0 { // values are not versions
@@ -103,7 +103,7 @@ func (s *State) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *e
 
 // expected takes the read of a successful cas where values are not versions. It found nothing,
 // or, if it does not name the replaced version, a version that cannot be told.
-func (s *State) expected(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
+func (s *kinds) expected(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	if _, prev := versionOf(b, o); len(prev) > 0 || c.flags&(wrote|hasRead|misread) != 0 {
 		return
 	}
@@ -116,7 +116,7 @@ func (s *State) expected(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 }
 
 // readMaybe takes what a cas says was there: the text null says that nothing was.
-func (s *State) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span, h event.Hash) {
+func (s *kinds) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span, h event.Hash) {
 	if string(b.Bytes(text)) == "null" {
 		s.readValue(c, n, i, event.Hash{}, true)
 		return
@@ -125,7 +125,7 @@ func (s *State) readMaybe(b *event.Batch, c *touch, n, i uint32, text event.Span
 }
 
 // written is the hash of the version that o writes to k, 0 for an unknown key.
-func (s *State) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) event.Hash {
+func (s *kinds) written(b *event.Batch, t *event.Txn, k uint32, o *event.Op) event.Hash {
 	if o.Kind != event.Append && !ofElement(o) {
 		if version, _ := versionOf(b, o); len(version) > 0 {
 			return versionIdentity(version)
@@ -156,7 +156,7 @@ func tombstoneOf(id event.Hash) event.Hash {
 // deletion notes that n may have deleted k, 0 if the deleter is not known. An empty read there
 // does not name the initial version any more. A reader that had ended before did find the
 // initial one, unless somebody else deleted it.
-func (s *State) deletion(k, n uint32) {
+func (s *registers) deletion(k, n uint32) {
 	x := &s.keys[k]
 	if x.flags&deleted != 0 {
 		x.flags |= deletedAgain
@@ -209,7 +209,7 @@ func ofElement(o *event.Op) bool { return o.Kind == event.Add || o.Kind == event
 
 // wroteOther takes back what rests on the writers of the value that o may have
 // written to k, which is of another kind or of none.
-func (s *State) wroteOther(k uint32, o *event.Op) {
+func (s *kinds) wroteOther(k uint32, o *event.Op) {
 	switch o.Kind {
 	case event.CAS, event.Insert:
 		s.wroteAgain(k, o.ValueHash)
@@ -226,7 +226,7 @@ func (s *State) wroteOther(k uint32, o *event.Op) {
 
 // writeVersion takes a write of a register, with the version that it replaced and its own where
 // it names them. Otherwise h tells its version.
-func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h event.Hash) {
+func (s *kinds) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h event.Hash) {
 	c := s.touchOf(k)
 	version, _ := versionOf(b, o)
 	if s.keys[k].flags&versioned != 0 {
@@ -253,6 +253,6 @@ func (s *State) writeVersion(b *event.Batch, n, i, k uint32, o *event.Op, h even
 
 // byVersionOnly says whether o, a read or write, is one of a register whose versions
 // are told by their texts.
-func (s *State) byVersionOnly(k uint32, o *event.Op) bool {
+func (s *kinds) byVersionOnly(k uint32, o *event.Op) bool {
 	return s.keys[k].kind == event.Register || s.keys[k].kind == event.AnyKind && o.Flags&event.IsArray == 0
 }

@@ -42,7 +42,7 @@ type line struct {
 const never, always = math.MaxInt64, math.MinInt64
 
 // lineOf is the position of v.
-func (s *State) lineOf(v uint32) *line {
+func (s *linear) lineOf(v uint32) *line {
 	for int(v) >= len(s.lines) {
 		s.lines = append(s.lines, line{})
 	}
@@ -70,7 +70,7 @@ func earliest(a, b moment) moment {
 
 // lineUp places n, which counts: each of its first reads and last writes gets its position.
 // Ranges and sets have none.
-func (s *State) lineUp(n uint32) {
+func (s *linear) lineUp(n uint32) {
 	t := &s.txns[n]
 	if t.flags&stale != 0 {
 		return
@@ -107,7 +107,7 @@ func (s *State) lineUp(n uint32) {
 	}
 }
 
-func (s *State) lineUpRead(v uint32, begin, end moment) {
+func (s *linear) lineUpRead(v uint32, begin, end moment) {
 	for range 2 { // again when what the position held had been taken back
 		l := *s.lineOf(v)
 		told, stale := s.disagree(l.begun, end, v)
@@ -127,7 +127,7 @@ func (s *State) lineUpRead(v uint32, begin, end moment) {
 	s.endAbove(s.above(v), end)
 }
 
-func (s *State) lineUpWrite(c *touch, begin, end moment) {
+func (s *linear) lineUpWrite(c *touch, begin, end moment) {
 	w := &s.writes[c.lastWrite]
 	v := w.version
 	if s.versions[v].flags&ambiguous != 0 {
@@ -171,7 +171,7 @@ func (s *State) lineUpWrite(c *touch, begin, end moment) {
 
 // versionCycle reports that p, which the writer of v replaced, is below v. O(versions below v):
 // they came before v's writer did.
-func (s *State) versionCycle(v, p uint32) bool {
+func (s *linear) versionCycle(v, p uint32) bool {
 	from, steps := len(s.below), 0
 	s.below = append(s.below, v)
 	found := false
@@ -196,7 +196,7 @@ func (s *State) versionCycle(v, p uint32) bool {
 
 // above is the version that the writer of v replaced. It is 0 if that is not known, or names
 // nothing: after a delete of the key, the initial version does not come before all.
-func (s *State) above(v uint32) uint32 {
+func (s *linear) above(v uint32) uint32 {
 	x := &s.versions[v]
 	if x.writer == 0 || x.flags&(initialVersion|ambiguous) != 0 {
 		return 0
@@ -212,7 +212,7 @@ func (s *State) above(v uint32) uint32 {
 }
 
 // beginBelow says to what is below v that one above began then.
-func (s *State) beginBelow(v uint32, m moment) {
+func (s *linear) beginBelow(v uint32, m moment) {
 	from := len(s.below)
 	s.below = append(s.below, v)
 	for len(s.below) > from {
@@ -228,7 +228,7 @@ func (s *State) beginBelow(v uint32, m moment) {
 }
 
 // endAbove says to v and what is above that one below ended then.
-func (s *State) endAbove(v uint32, m moment) {
+func (s *linear) endAbove(v uint32, m moment) {
 	for ; v != 0; v = s.above(v) {
 		l := s.lineOf(v)
 		if l.later.at <= m.at {
@@ -247,7 +247,7 @@ const maxLine = 1 << 12
 // whether that is still in memory. Such an operation may have begun after the record in work
 // had ended, or be a neighbour of v. Then it has been flagged as behind the horizon. One
 // further down is flagged here.
-func (s *State) disagree(earlier, later moment, v uint32) (told, stale bool) {
+func (s *linear) disagree(earlier, later moment, v uint32) (told, stale bool) {
 	if earlier.at == always || later.at == never || later.at >= earlier.at-s.opt.ClockDrift {
 		return false, false
 	}
@@ -268,12 +268,12 @@ func (s *State) disagree(earlier, later moment, v uint32) (told, stale bool) {
 
 // hasLeft says whether n has retired, or left memory, perhaps since its record was
 // replaced.
-func (s *State) hasLeft(n uint32) bool {
+func (s *linear) hasLeft(n uint32) bool {
 	return s.txns[n].flags&retired != 0 || s.txns[n].state != counted
 }
 
 // liveBelow says whether a transaction that read v or replaced it has not retired.
-func (s *State) liveBelow(v uint32) bool {
+func (s *linear) liveBelow(v uint32) bool {
 	if s.versions[v].readers != 0 {
 		return true
 	}
@@ -286,7 +286,7 @@ func (s *State) liveBelow(v uint32) bool {
 }
 
 // confirmLine reports the two if there is a path from the one down to the other.
-func (s *State) confirmLine(k, a, b uint32) bool {
+func (s *linear) confirmLine(k, a, b uint32) bool {
 	if a == b || s.txns[a].state != counted || s.txns[b].state != counted {
 		return false
 	}
@@ -313,7 +313,7 @@ func (s *State) confirmLine(k, a, b uint32) bool {
 }
 
 // lineAt is the version of k that n installed, or else the one that it read.
-func (s *State) lineAt(n, k uint32) (v uint32, installed bool) {
+func (s *linear) lineAt(n, k uint32) (v uint32, installed bool) {
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		if w := &s.writes[id]; !w.intermediate && s.versions[w.version].key == k {
 			return w.version, true
@@ -329,7 +329,7 @@ func (s *State) lineAt(n, k uint32) (v uint32, installed bool) {
 
 // lineAgain computes the positions around v again, from the operations that are still there:
 // others had been taken back. O(versions below the top one, or the one maxLine above v).
-func (s *State) lineAgain(k, v uint32) {
+func (s *linear) lineAgain(k, v uint32) {
 	for range maxLine { // also where they are a circle, which is a finding of its own
 		p := s.above(v)
 		if p == 0 {
@@ -373,7 +373,7 @@ func (s *State) lineAgain(k, v uint32) {
 	}
 }
 
-func (s *State) endOf(n uint32) moment {
+func (s *linear) endOf(n uint32) moment {
 	if s.txns[n].flags&unknown != 0 {
 		return moment{at: never}
 	}
@@ -382,7 +382,7 @@ func (s *State) endOf(n uint32) moment {
 
 // Line appends to dst the versions from one down to another, which is below it; nil
 // if it is not.
-func (s *State) Line(dst []uint32, from, to uint32) []uint32 {
+func (s *linear) Line(dst []uint32, from, to uint32) []uint32 {
 	at := len(dst)
 	for v := to; ; v = s.above(v) {
 		if v == 0 || len(dst)-at > maxLine {

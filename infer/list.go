@@ -13,7 +13,7 @@ func nextPrefix(h uint64, e event.Hash) uint64 {
 	return bits.RotateLeft64((h^e.Lo)*0x9e3779b97f4a7c15, 29) + e.Hi
 }
 
-func (s *State) append(c *touch, n, op uint32, h event.Hash) {
+func (s *lists) append(c *touch, n, op uint32, h event.Hash) {
 	if c.flags&wrote != 0 {
 		s.writes[c.lastWrite].intermediate = true
 		s.versions[s.writes[c.lastWrite].version].flags |= overwrittenByWriter
@@ -26,7 +26,7 @@ func (s *State) append(c *touch, n, op uint32, h event.Hash) {
 }
 
 // pushOwn notes the latest write record of c as one of the transaction in work.
-func (s *State) pushOwn(c *touch, h event.Hash) {
+func (s *lists) pushOwn(c *touch, h event.Hash) {
 	if len(s.own) == cap(s.own) {
 		s.own = append(s.own, own{})[:len(s.own)]
 	}
@@ -44,7 +44,7 @@ func (s *State) pushOwn(c *touch, h event.Hash) {
 
 // readList takes a read of a list: own appends must be its end, and what is
 // before them is the external read.
-func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
+func (s *lists) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	if o.Nothing() && s.txns[n].flags&unknown != 0 {
 		return // what it saw is not known
 	}
@@ -82,7 +82,7 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	}
 	c.flags |= hasRead
 	c.readLen, c.readHash.Lo, c.readOp = uint32(len(elems)), h, op
-	if afterUnseen(s, c.key, elems) {
+	if s.afterUnseen(c.key, elems) {
 		s.countAbsent()
 		s.readOpen(OpenNothing)
 		return
@@ -98,7 +98,7 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 // enclosing is the transaction that appended the elements right before and right behind some
 // appends of the transaction in work, 0 if there is none. Elle takes the list for the order of
 // the appends all the same, and this for a write cycle.
-func (s *State) enclosing(c *touch, elems []event.Elem) uint32 {
+func (s *lists) enclosing(c *touch, elems []event.Elem) uint32 {
 	if len(elems)*len(s.own) > maxEnclosed {
 		return 0
 	}
@@ -124,7 +124,7 @@ func (s *State) enclosing(c *touch, elems []event.Elem) uint32 {
 const maxEnclosed = 1 << 16
 
 // appendedBy says whether the transaction in work appended the element.
-func (s *State) appendedBy(c *touch, h event.Hash) bool {
+func (s *lists) appendedBy(c *touch, h event.Hash) bool {
 	for i := c.lastOwn; i != 0; i = s.own[i-1].prev {
 		if s.own[i-1].hash == h {
 			return true
@@ -135,7 +135,7 @@ func (s *State) appendedBy(c *touch, h event.Hash) bool {
 
 // hashPrefixes fills s.prefixes with the hash of every prefix of elems, prefixes[i] for the
 // first i, and returns the last.
-func (s *State) hashPrefixes(elems []event.Elem) uint64 {
+func (s *lists) hashPrefixes(elems []event.Elem) uint64 {
 	s.prefixes = append(s.prefixes[:0], 0)
 	h := uint64(0)
 	for i := range elems {
@@ -148,11 +148,11 @@ func (s *State) hashPrefixes(elems []event.Elem) uint64 {
 // show compares a list read with the spine of its key, and extends the spine by the elements
 // that the read shows beyond it. It returns the version of the last element. It is 0 when the
 // read contradicts the spine or is older than the kept part.
-func (s *State) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
+func (s *lists) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
 	x := &s.keys[k]
 	count := uint32(len(elems))
 	if count < x.base || count == x.base && s.versions[x.initial].flags&overwritten != 0 {
-		oldState(s, k, elems, n, op)
+		s.oldState(k, elems, n, op)
 		return 0
 	}
 	if count == 0 {
@@ -166,7 +166,7 @@ func (s *State) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
 		same--
 	}
 	if same == x.base && x.base > 0 && s.prefixes[same] != x.basePrefix {
-		oldState(s, k, elems, n, op) // another beginning than the frozen one
+		s.oldState(k, elems, n, op) // another beginning than the frozen one
 		return 0
 	}
 	if same < min(count, x.length) {
@@ -187,7 +187,7 @@ func (s *State) show(k uint32, elems []event.Elem, n, op uint32) uint32 {
 
 // elementAt is the version of the spine with this value at the position, 0 if
 // another one is there.
-func (s *State) elementAt(k uint32, h event.Hash, position uint32) uint32 {
+func (s *lists) elementAt(k uint32, h event.Hash, position uint32) uint32 {
 	if v := s.lookupVersion(k, h); v != 0 && s.versions[v].index == position {
 		return v
 	}
@@ -204,7 +204,7 @@ func standIn(h event.Hash, position uint32) event.Hash {
 
 // contradict reports a read that shows another element than the spine behind the first same
 // ones. The read did see its last element.
-func (s *State) contradict(k uint32, elems []event.Elem, same, n, op uint32) {
+func (s *lists) contradict(k uint32, elems []event.Elem, same, n, op uint32) {
 	v := s.keys[k].last
 	for s.versions[v].index > same+1 {
 		v = s.versions[v].prev
@@ -218,13 +218,13 @@ func (s *State) contradict(k uint32, elems []event.Elem, same, n, op uint32) {
 }
 
 // extend places the elements that the read of n shows beyond the spine.
-func (s *State) extend(k uint32, elems []event.Elem, n, op uint32) {
+func (s *lists) extend(k uint32, elems []event.Elem, n, op uint32) {
 	old := s.keys[k].length
 	for i := int(old); i < len(elems); i++ {
 		v := s.internVersion(k, elems[i].Hash)
 		if s.versions[v].flags&placed != 0 {
 			s.suspectDuplicate(v, n, op)
-			shownAgain(s, v)
+			s.shownAgain(v)
 			// A stand-in keeps the positions behind it right.
 			v = s.internVersion(k, standIn(elems[i].Hash, uint32(i+1)))
 			s.versions[v].flags |= baseline
@@ -256,7 +256,7 @@ func (s *State) extend(k uint32, elems []event.Elem, n, op uint32) {
 	}
 }
 
-func (s *State) place(k, v, n uint32, prefix uint64) {
+func (s *lists) place(k, v, n uint32, prefix uint64) {
 	if s.versions[v].flags&inUnplaced != 0 {
 		s.unlinkUnplaced(v)
 		s.versions[v].flags |= inUnplaced // extend still wants to know
@@ -275,7 +275,7 @@ func (s *State) place(k, v, n uint32, prefix uint64) {
 
 // knownBefore is the nearest version at or before v in the spine whose writer is
 // known, 0 if there is none.
-func (s *State) knownBefore(v uint32) uint32 {
+func (s *absences) knownBefore(v uint32) uint32 {
 	for v != 0 && s.versions[v].writer == 0 {
 		v = s.versions[v].prev
 	}
@@ -283,7 +283,7 @@ func (s *State) knownBefore(v uint32) uint32 {
 }
 
 // knownAfter is the nearest version behind v in the spine whose writer is known.
-func (s *State) knownAfter(v uint32) uint32 {
+func (s *causes) knownAfter(v uint32) uint32 {
 	for v = s.versions[v].next; v != 0 && s.versions[v].writer == 0; {
 		v = s.versions[v].next
 	}
@@ -294,7 +294,7 @@ func (s *State) knownAfter(v uint32) uint32 {
 // element before and its readers, and lead to the element behind and to its own readers. old is
 // the length of the spine before the read that is being taken in, or its whole length. Elements
 // that were unplaced until then have their edges from there already.
-func (s *State) connect(v, old uint32) {
+func (s *registers) connect(v, old uint32) {
 	x := s.versions[v]
 	w := x.writer
 	p := s.knownBefore(x.prev)
@@ -344,7 +344,7 @@ func (s *State) connect(v, old uint32) {
 
 // checkOwnOrder reports a read that shows two neighbouring appends of one
 // transaction, p before v, the other way round than it made them.
-func (s *State) checkOwnOrder(p, v uint32) {
+func (s *registers) checkOwnOrder(p, v uint32) {
 	if p == 0 || v == 0 || s.versions[p].writer != s.versions[v].writer {
 		return
 	}
@@ -357,7 +357,7 @@ func (s *State) checkOwnOrder(p, v uint32) {
 // BehindUnseen says whether v is an element of a list, and another element stands, or may
 // stand, between it and n's read. Then its append did not replace the state that n saw, or may
 // not have. O(readers of one state).
-func (s *State) BehindUnseen(v, n uint32) bool {
+func (s *lists) BehindUnseen(v, n uint32) bool {
 	x := &s.versions[v]
 	if s.keys[x.key].kind != event.List {
 		return false
@@ -374,7 +374,7 @@ func (s *State) BehindUnseen(v, n uint32) bool {
 
 // ShownBy is the transaction whose read shows the place of the list element v, 0 if it has
 // none.
-func (s *State) ShownBy(v uint32) uint32 {
+func (s *lists) ShownBy(v uint32) uint32 {
 	x := &s.versions[v]
 	if x.flags&placed == 0 || s.keys[x.key].flags&unsupported != 0 || s.txns[x.witness].state != counted {
 		return 0
@@ -385,7 +385,7 @@ func (s *State) ShownBy(v uint32) uint32 {
 // MisorderedList says whether v belongs to a list, as far as that is kept, whose reads misorder
 // the appends of one transaction. Neighbours are reported by themselves (checkOwnOrder). It
 // costs the length of the list.
-func (s *State) MisorderedList(v uint32) bool {
+func (s *lists) MisorderedList(v uint32) bool {
 	x := &s.keys[s.versions[v].key]
 	if x.kind != event.List {
 		return false
@@ -410,7 +410,7 @@ func (s *State) MisorderedList(v uint32) bool {
 
 // installList ends the work on a list key: the edges of the external read, then the edges of
 // the appends.
-func (s *State) installList(c *touch, n uint32) {
+func (s *lists) installList(c *touch, n uint32) {
 	if f := s.keys[c.key].flags; f&unsupported != 0 && f&deleted != 0 {
 		for i := c.firstOwn; i != 0; i = s.own[i-1].next {
 			s.possibleWriter(s.writes[s.own[i-1].write].version, n)
@@ -421,7 +421,7 @@ func (s *State) installList(c *touch, n uint32) {
 		if c.flags&wrote != 0 && !s.sawOwn(c) {
 			s.divergeList(c.readVer, n)
 		}
-		s.signs.readTooEarly(s, c.readVer, n)
+		s.signs.readTooEarly(s.registers, c.readVer, n)
 		s.sawList(c.readVer, n, c.readOp)
 	}
 	again := false
@@ -433,13 +433,13 @@ func (s *State) installList(c *touch, n uint32) {
 				s.suspectDuplicate(v, n, c.readOp) // once before its own end, and there
 			} else {
 				s.suspectFuture(v, n, c.readOp)
-				if attemptOpen(s, v, n) { // an attempt without a record appended it before
-					triesAgain(s, n)
+				if s.attemptOpen(v, n) { // an attempt without a record appended it before
+					s.triesAgain(n)
 				}
 			}
 		}
-		if s.possibleWriter(v, n); appendedBefore(s, v, n) {
-			triesAgain(s, n)
+		if s.possibleWriter(v, n); s.appendedBefore(v, n) {
+			s.triesAgain(n)
 			s.makeAmbiguous(v)
 		}
 		if s.versions[v].flags&ambiguous == 0 {
@@ -451,7 +451,7 @@ func (s *State) installList(c *touch, n uint32) {
 
 // sawOwn says whether the external read shows an element that the transaction
 // appended itself.
-func (s *State) sawOwn(c *touch) bool {
+func (s *lists) sawOwn(c *touch) bool {
 	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
 		x := &s.versions[s.writes[s.own[i-1].write].version]
 		if x.flags&placed != 0 && x.index <= c.readLen {
@@ -463,7 +463,7 @@ func (s *State) sawOwn(c *touch) bool {
 
 // divergeList reports two transactions that read one state of a list and both
 // appended to it (Elle's lost update, found by index).
-func (s *State) divergeList(a, n uint32) {
+func (s *lists) divergeList(a, n uint32) {
 	other := uint32(0)
 	for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
 		x := &s.readers[r]
@@ -484,7 +484,7 @@ func (s *State) divergeList(a, n uint32) {
 
 // sawList gives the edges of n's read that ended at a: from the writer of its last element, and
 // to the writer of the next one.
-func (s *State) sawList(a, n, op uint32) {
+func (s *lists) sawList(a, n, op uint32) {
 	if p := s.knownBefore(a); p != 0 {
 		s.edge(s.versions[p].writer, n, WR, p, 0)
 		if p == a {
@@ -503,7 +503,7 @@ func (s *State) sawList(a, n, op uint32) {
 // settleList gives the element v its one writer n. again says that another element of n in this
 // list was just settled. Then the edges from states that no later read has overtaken are there
 // already.
-func (s *State) settleList(v, id, n uint32, again bool) {
+func (s *registers) settleList(v, id, n uint32, again bool) {
 	x := &s.versions[v]
 	x.writer = n
 	s.wroteLate(v)
@@ -542,7 +542,7 @@ func (s *State) settleList(v, id, n uint32, again bool) {
 	}
 }
 
-func (s *State) unlinkUnplaced(v uint32) {
+func (s *registers) unlinkUnplaced(v uint32) {
 	x := &s.versions[v]
 	if x.sibPrev != 0 {
 		s.versions[x.sibPrev].sibling = x.sibling
@@ -557,7 +557,7 @@ func (s *State) unlinkUnplaced(v uint32) {
 }
 
 // bridge connects the neighbours of a placed element that has lost its writer.
-func (s *State) bridge(v uint32) {
+func (s *registers) bridge(v uint32) {
 	p, q := s.knownBefore(s.versions[v].prev), s.knownAfter(v)
 	if q != 0 {
 		if p != 0 {

@@ -8,7 +8,7 @@ import (
 // MayCount appends to dst the transactions in memory that did not abort, those that count
 // first, each in the order of their ends. maybe is from which on they do not count: their
 // outcome is unknown, and nobody observed them.
-func (s *State) MayCount(dst []uint32) (all []uint32, maybe int) {
+func (s *causes) MayCount(dst []uint32) (all []uint32, maybe int) {
 	from := len(dst)
 	for n := range s.txns {
 		if x := &s.txns[n]; x.state == counted || x.state == tentative {

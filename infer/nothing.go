@@ -13,14 +13,14 @@ func nothingHash() event.Hash { return event.Hash{Lo: 0x6e6f7468696e6721, Hi: 0x
 
 // comesAgain says whether nothing is a value of k that comes again, when k is deleted: if
 // all that may have left it is on record.
-func (s *State) comesAgain(k uint32) bool {
+func (s *registers) comesAgain(k uint32) bool {
 	o, x := &s.opt, &s.keys[k]
 	return !o.Whole && o.Complete && !o.Existing && !o.vacant() && !o.Observed && !o.ByVersion && !o.Ordered &&
 		x.kind == event.Register && x.flags&(unsupported|uncheckable|hasBaseline|versioned|repeats) == 0
 }
 
 // absent is the version of k that a read of nothing saw.
-func (s *State) absent(k uint32) uint32 {
+func (s *ledger) absent(k uint32) uint32 {
 	if s.keys[k].flags&(emptied|versioned) != emptied {
 		return s.keys[k].initial
 	}
@@ -29,13 +29,13 @@ func (s *State) absent(k uint32) uint32 {
 
 // absentUnknown says whether a read of nothing names no version of k, and none that comes
 // again.
-func (s *State) absentUnknown(k uint32) bool {
+func (s *registers) absentUnknown(k uint32) bool {
 	f := s.keys[k].flags
 	return s.opt.vacant() || f&deleted != 0 && f&(emptied|versioned) != emptied
 }
 
 // beginNothing makes nothing a version of k that comes again, which reads of nothing see from now on.
-func (s *State) beginNothing(k uint32) {
+func (s *registers) beginNothing(k uint32) {
 	if s.keys[k].flags&emptied != 0 {
 		return
 	}
@@ -49,7 +49,7 @@ func (s *State) beginNothing(k uint32) {
 // transaction had written: the deleter's record may be on its way. An edge to the retired one
 // could not be placed. In real time it shows a stale read, and is not given up. It is not given
 // up either where nobody has deleted any key so far.
-func (s *State) mayHaveBeenDeleted(k uint32) {
+func (s *registers) mayHaveBeenDeleted(k uint32) {
 	x := &s.keys[k]
 	if !s.deletes || x.flags&(deleted|emptied) != 0 || s.opt.RealTime || !s.comesAgain(k) {
 		return
@@ -66,7 +66,7 @@ func (s *State) mayHaveBeenDeleted(k uint32) {
 // empty is called when somebody deleted k. The readers of the initial version have then read
 // "nothing", a value that comes again. Transactions that had replaced the initial version may
 // have replaced any "nothing". O(readers and replacements in memory), once a key.
-func (s *State) empty(k uint32) {
+func (s *registers) empty(k uint32) {
 	s.beginNothing(k)
 	initial, v := s.keys[k].initial, s.absent(k)
 	x, y := &s.versions[initial], &s.versions[v]
@@ -91,7 +91,7 @@ func (s *State) empty(k uint32) {
 }
 
 // moveReaders lets those who read u have read v, behind the readers that v has.
-func (s *State) moveReaders(u, v uint32) {
+func (s *registers) moveReaders(u, v uint32) {
 	x, y := &s.versions[u], &s.versions[v]
 	if x.readers == 0 {
 		return
@@ -117,27 +117,27 @@ func (s *State) moveReaders(u, v uint32) {
 }
 
 // IsNothing says whether v is the version that deletes leave in an emptied key.
-func (s *State) IsNothing(v uint32) bool { return s.versions[v].flags&nothing != 0 }
+func (s *absences) IsNothing(v uint32) bool { return s.versions[v].flags&nothing != 0 }
 
 // OfElement says whether v is of an element of a set.
-func (s *State) OfElement(v uint32) bool { return s.keys[s.versions[v].key].flags&element != 0 }
+func (s *absences) OfElement(v uint32) bool { return s.keys[s.versions[v].key].flags&element != 0 }
 
 // WasAbsent says whether v is the initial version of a key in which "nothing" comes again. It
 // named the version of empty reads until the key was deleted.
-func (s *State) WasAbsent(v uint32) bool {
+func (s *registers) WasAbsent(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&(initialVersion|ambiguous) == initialVersion|ambiguous && s.keys[x.key].flags&emptied != 0
 }
 
 // FoundKnown says whether all transactions that may have left the nothing v, as n found it, are
 // in memory. Their records have come by now, and none was let go.
-func (s *State) FoundKnown(v, n uint32, now int64) bool {
+func (s *registers) FoundKnown(v, n uint32, now int64) bool {
 	return s.certain() && !s.opt.Existing && !s.values.forgot && !s.values.has(s.valueKey(v)) && s.txns[n].end+s.patience() < now
 }
 
 // EachUser calls fn with those in memory that wrote k and did not abort, perhaps more than once.
 // O(writes in memory).
-func (s *State) EachUser(k uint32, fn func(n uint32)) {
+func (s *registers) EachUser(k uint32, fn func(n uint32)) {
 	for id := range s.writes {
 		w := &s.writes[id]
 		if w.version == 0 || s.versions[w.version].key != k {
@@ -151,7 +151,7 @@ func (s *State) EachUser(k uint32, fn func(n uint32)) {
 
 // SureReads calls fn with the versions that n read, and their writers. The writer is 0 if it is
 // not known to be one transaction in memory, or if v does not belong to a plain register.
-func (s *State) SureReads(n uint32, fn func(v, w uint32)) {
+func (s *registers) SureReads(n uint32, fn func(v, w uint32)) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		v, w := s.readers[id].version, uint32(0)
 		x := &s.versions[v]
@@ -165,16 +165,16 @@ func (s *State) SureReads(n uint32, fn func(v, w uint32)) {
 
 // LeftInMemory says whether nobody who left the value v in its key was let go, so far as is known:
 // see FoundKnown.
-func (s *State) LeftInMemory(v uint32) bool { return !s.values.has(s.valueKey(v)) }
+func (s *registers) LeftInMemory(v uint32) bool { return !s.values.has(s.valueKey(v)) }
 
 // NothingKey is the ValueKey of what deletes leave in k.
-func (s *State) NothingKey(k uint32) uint64 {
+func (s *registers) NothingKey(k uint32) uint64 {
 	return versionHash(0, nothingHash()) ^ s.keys[k].hash.Lo
 }
 
 // NeverWritten says whether nobody who is gone has left anything in k: as long as its order
 // was known, and nobody had deleted it. O(its versions in memory).
-func (s *State) NeverWritten(k uint32, gone func(n uint32) bool) bool {
+func (s *registers) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 	next := []uint32{s.keys[k].initial}
 	for len(next) > 0 {
 		v := next[len(next)-1]
@@ -197,7 +197,7 @@ func (s *State) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 // retireDelete lets go of the record of a delete whose transaction has retired. The frozen
 // order is run by values, so the deleter need not be known. The versions that it replaced are
 // dropped, and those that were left before: to read them now is to read an old state.
-func (s *State) retireDelete(id uint32) {
+func (s *registers) retireDelete(id uint32) {
 	v, k := s.writes[id].version, s.versions[s.writes[id].version].key
 	s.values.add(s.valueKey(v))
 	if !s.writes[id].intermediate {
@@ -216,7 +216,7 @@ func (s *State) retireDelete(id uint32) {
 // leftBefore drops versions of the emptied key k that were left before n began. n wrote k and
 // has retired. A version goes as soon as no live transaction has read it. The order of retiring
 // says less, since orders differ. O(versions kept of k).
-func (s *State) leftBefore(k, n uint32) {
+func (s *registers) leftBefore(k, n uint32) {
 	for u := *s.keptHead(k); u != 0; {
 		x := &s.versions[u]
 		next := x.sibling

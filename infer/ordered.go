@@ -46,7 +46,7 @@ func versionOf(b *event.Batch, o *event.Op) (version, prev []byte) {
 
 // readVersion takes a read where versions are told by their texts: one without a text
 // says nothing, but that nothing was found.
-func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
+func (s *registers) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 	version, _ := versionOf(b, o)
 	c := s.touchOf(k)
 	switch {
@@ -68,7 +68,7 @@ func (s *State) readVersion(b *event.Batch, n, i, k uint32, o *event.Op) {
 
 // replaces takes the version that a write says it replaced: as one that was read, if
 // the transaction has not read the key before. c.readLen is that version.
-func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
+func (s *registers) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 	_, prev := versionOf(b, o)
 	if len(prev) == 0 || c.flags&nameless != 0 {
 		return
@@ -91,7 +91,7 @@ func (s *State) replaces(b *event.Batch, c *touch, n, i uint32, o *event.Op) {
 }
 
 // numberText numbers v, which n wrote or saw, by the text of its version.
-func (s *State) numberText(k, v, n uint32, text []byte) {
+func (s *orders) numberText(k, v, n uint32, text []byte) {
 	if !s.opt.NumericVersions {
 		return
 	}
@@ -104,12 +104,12 @@ func (s *State) numberText(k, v, n uint32, text []byte) {
 }
 
 // ordered says whether v stands in a spine by its number.
-func (s *State) isOrdered(v uint32) bool {
+func (s *absences) isOrdered(v uint32) bool {
 	return s.opt.Ordered && s.versions[v].index == 1 && s.keys[s.versions[v].key].kind != event.List
 }
 
 // number puts v, which n wrote or saw, into its place.
-func (s *State) number(k, v, n uint32, num int64) {
+func (s *orders) number(k, v, n uint32, num int64) {
 	x, y := &s.keys[k], &s.versions[v]
 	if x.kind != event.Register || x.flags&sums != 0 || x.length == notOrdered || y.flags&(initialVersion|ambiguous) != 0 ||
 		y.flags&overwrittenByWriter != 0 && !s.installed(v) && !s.left(n, v) {
@@ -147,7 +147,7 @@ func (s *State) number(k, v, n uint32, num int64) {
 }
 
 // connectOrdered gives the edges of v, whose writer and number are known.
-func (s *State) connectOrdered(v uint32) {
+func (s *orders) connectOrdered(v uint32) {
 	x := s.versions[v]
 	p := s.knownBefore(x.prev)
 	from := p
@@ -167,7 +167,7 @@ func (s *State) connectOrdered(v uint32) {
 }
 
 // writesFollow gives the edge from the writer of v to the writer of the next version q.
-func (s *State) writesFollow(v, q uint32) {
+func (s *orders) writesFollow(v, q uint32) {
 	label := WW
 	if s.otherRow(v, q) {
 		label = OtherRow
@@ -179,7 +179,7 @@ func (s *State) writesFollow(v, q uint32) {
 
 // readersPrecede gives the edges to the writer of q from the readers of the versions from one
 // up to another, which is not among them.
-func (s *State) readersPrecede(from, to, q uint32) {
+func (s *orders) readersPrecede(from, to, q uint32) {
 	for a := from; a != to && a != 0; a = s.versions[a].next {
 		if s.versions[a].flags&ambiguous != 0 {
 			continue
@@ -194,7 +194,7 @@ func (s *State) readersPrecede(from, to, q uint32) {
 
 // shownBy is the transaction whose commit timestamp is a's number; 0 where a's own
 // text is.
-func (s *State) shownBy(a uint32) uint32 {
+func (s *orders) shownBy(a uint32) uint32 {
 	if s.opt.NumericVersions {
 		return 0
 	}
@@ -202,7 +202,7 @@ func (s *State) shownBy(a uint32) uint32 {
 }
 
 // sawOrdered gives the edge of n's read of v to the writer of the next known version.
-func (s *State) sawOrdered(v, n uint32) {
+func (s *orders) sawOrdered(v, n uint32) {
 	if s.NamedOnly(v, n) {
 		return
 	}
@@ -218,7 +218,7 @@ func (s *State) sawOrdered(v, n uint32) {
 }
 
 // bridgeOrdered takes back what rests on w having written v, and joins v's neighbours.
-func (s *State) bridgeOrdered(v, w uint32) {
+func (s *orders) bridgeOrdered(v, w uint32) {
 	s.kill(v, w, WW|RW|OtherRow)
 	for q := s.versions[v].next; q != 0; q = s.versions[q].next {
 		s.kill(q, w, WW|OtherRow)
@@ -239,7 +239,7 @@ func (s *State) bridgeOrdered(v, w uint32) {
 // forgetPlaceOfReaders takes back that the readers of v, which is ambiguous now, come before the
 // next version in the order of commit timestamps. The readers of other versions still do. A
 // version that is a number has its place whoever wrote it.
-func forgetPlaceOfReaders(s *State, v uint32) {
+func (s *orders) forgetPlaceOfReaders(v uint32) {
 	q := s.knownAfter(v)
 	if q == 0 || s.opt.NumericVersions {
 		return
@@ -257,13 +257,13 @@ func forgetPlaceOfReaders(s *State, v uint32) {
 }
 
 // leaveOrder takes v, which leaves memory, out of its spine.
-func (s *State) leaveOrder(v uint32) {
+func (s *orders) leaveOrder(v uint32) {
 	k := &s.keys[s.versions[v].key]
 	k.basePrefix = max(k.basePrefix, s.versions[v].prefix)
 	s.unlinkOrdered(v)
 }
 
-func (s *State) unlinkOrdered(v uint32) {
+func (s *orders) unlinkOrdered(v uint32) {
 	x := &s.versions[v]
 	k := &s.keys[x.key]
 	s.versions[x.prev].next = x.next
@@ -277,7 +277,7 @@ func (s *State) unlinkOrdered(v uint32) {
 
 // supersedeInOrder drops v, and those behind it, while it is the first in its spine and a later
 // one has a retired writer. A read of v is then a read of an old state.
-func (s *State) supersedeInOrder(v uint32) {
+func (s *orders) supersedeInOrder(v uint32) {
 	for v != 0 {
 		x := &s.versions[v]
 		q := s.knownAfter(v)
@@ -294,7 +294,7 @@ func (s *State) supersedeInOrder(v uint32) {
 
 // checkStep reports a transaction n that read or replaced pred and wrote v with a
 // number that is not higher.
-func (s *State) checkStep(n, pred, v uint32) {
+func (s *orders) checkStep(n, pred, v uint32) {
 	if s.isOrdered(pred) && s.isOrdered(v) && s.versions[pred].prefix >= s.versions[v].prefix {
 		s.contradictOrder(s.versions[v].key, n, v, pred)
 	}
@@ -302,12 +302,12 @@ func (s *State) checkStep(n, pred, v uint32) {
 
 // contradictOrder reports that the numbers of the versions v and other exclude what n
 // did, and forgets the order of k.
-func (s *State) contradictOrder(k, n, v, other uint32) {
+func (s *orders) contradictOrder(k, n, v, other uint32) {
 	s.giveUpOrder(k)
 	s.anomaly(Anomaly{Kind: CyclicVersions, A: n, B: s.versions[other].writer, Version: v, Certain: true})
 }
 
-func (s *State) giveUpOrder(k uint32) {
+func (s *orders) giveUpOrder(k uint32) {
 	x := &s.keys[k]
 	x.length = notOrdered
 	var all []uint32
@@ -336,7 +336,7 @@ func (s *State) giveUpOrder(k uint32) {
 }
 
 // commitNumber is the number that n's versions get from its commit timestamp.
-func (s *State) commitNumber(t *event.Txn) int64 {
+func (s *orders) commitNumber(t *event.Txn) int64 {
 	if s.opt.TrustCommitTS && t.Flags&event.HasCommitTS != 0 {
 		return t.CommitTS
 	}
@@ -345,7 +345,7 @@ func (s *State) commitNumber(t *event.Txn) int64 {
 
 // nothingInOrder is called when empty reads of k name the initial version no more. It only
 // takes back their edges to the writers of the versions in order.
-func (s *State) nothingInOrder(k uint32) {
+func (s *orders) nothingInOrder(k uint32) {
 	if !s.opt.Ordered || s.keys[k].kind == event.List || s.keys[k].flags&element != 0 {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // and does not show that n took effect. A version shows it. Elements of lists and sets have no
 // version, whatever the contract says of registers. Under a partial capture findings about n are not
 // certain: TookEffect.
-func triedBefore(s *State, v, n uint32) bool {
+func (s *absences) triedBefore(v, n uint32) bool {
 	k := &s.keys[s.versions[v].key]
 	return s.opt.Existing && s.opt.plain() && !k.tellsVersions() && s.txns[n].start <= s.baselineEnds
 }
@@ -209,7 +209,7 @@ func (s *State) forgetWrites(n uint32) {
 
 // dropWrite unlinks a write record from its version and frees it; the list of
 // the transaction is the caller's.
-func (s *State) dropWrite(id uint32) {
+func (s *registers) dropWrite(id uint32) {
 	s.withdrawOverwrite(id)
 	w := s.writes[id]
 	v := &s.versions[w.version]
@@ -229,7 +229,7 @@ func (s *State) dropWrite(id uint32) {
 	}
 	s.txns[w.txn].pins--
 	s.writes[id] = write{}
-	s.freeWrites.Give(id)
+	s.free.writes.Give(id)
 }
 
 // remove takes a record back, because a later one with its id replaces it.

@@ -11,16 +11,16 @@ import (
 
 // AppendedOnce says whether one transaction is known to have appended the element to the list, and
 // that it committed: no client tries that again.
-func AppendedOnce(s *State, key, epoch, element string) bool {
+func (s *lists) AppendedOnce(key, epoch, element string) bool {
 	k := s.keyNamed(key, epoch)
 	if k == 0 || s.keys[k].kind != event.List {
 		return false
 	}
 	v := s.lookupVersion(k, event.HashText([]byte(element)))
-	return v != 0 && appendedOnce(s, v)
+	return v != 0 && s.appendedOnce(v)
 }
 
-func appendedOnce(s *State, v uint32) bool {
+func (s *lists) appendedOnce(v uint32) bool {
 	x := &s.versions[v]
 	return x.writer != 0 && x.flags&(ambiguous|baseline) == 0 && s.txns[x.writer].flags&unknown == 0
 }
@@ -31,26 +31,26 @@ const maxOutliving = 1 << 14
 // Outlived says whether the records show that the element was appended after n read the list,
 // which did not show it to n. It stands in one list with what n had found or appended. Or n found
 // what was there before it. Or somebody found it who began after n had ended.
-func Outlived(s *State, n uint32, key, epoch, element string) bool {
+func (s *lists) Outlived(n uint32, key, epoch, element string) bool {
 	k := s.keyNamed(key, epoch)
 	if k == 0 || s.keys[k].kind != event.List || s.keys[k].flags&unsupported != 0 {
 		return false
 	}
 	v := s.lookupVersion(k, event.HashText([]byte(element)))
-	return v != 0 && outlived(s, n, v)
+	return v != 0 && s.outlived(n, v)
 }
 
-func outlived(s *State, n, v uint32) bool {
+func (s *lists) outlived(n, v uint32) bool {
 	k := s.versions[v].key
-	if !appendedOnce(s, v) {
+	if !s.appendedOnce(v) {
 		return false
 	}
-	if !apart(s, s.versions[v].writer, n) {
+	if !s.apart(s.versions[v].writer, n) {
 		return true
 	}
 	shown, steps := s.ShownBy(v) != 0, 0
 	for u := s.Saw(n, v); u != 0 && s.versions[u].flags&placed != 0 && steps < maxOutliving; u = s.versions[u].prev {
-		if steps++; appendedOnce(s, u) && (shown || follows(s, s.versions[u].writer, s.versions[v].writer)) {
+		if steps++; s.appendedOnce(u) && (shown || s.follows(s.versions[u].writer, s.versions[v].writer)) {
 			return true
 		}
 	}
@@ -58,7 +58,7 @@ func outlived(s *State, n, v uint32) bool {
 		return false
 	}
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
-		if own := s.writes[id].version; s.versions[own].key == k && own != v && s.ShownBy(own) != 0 && appendedOnce(s, own) {
+		if own := s.writes[id].version; s.versions[own].key == k && own != v && s.ShownBy(own) != 0 && s.appendedOnce(own) {
 			return true
 		}
 	}
@@ -67,7 +67,7 @@ func outlived(s *State, n, v uint32) bool {
 			if steps++; steps > maxOutliving {
 				return false
 			}
-			if follows(s, n, s.readers[r].txn) {
+			if s.follows(n, s.readers[r].txn) {
 				return true
 			}
 		}
@@ -76,7 +76,7 @@ func outlived(s *State, n, v uint32) bool {
 }
 
 // apart says whether t began after n had ended: in n's session, or by their clocks.
-func apart(s *State, n, t uint32) bool {
+func (s *lists) apart(n, t uint32) bool {
 	x, y := &s.txns[n], &s.txns[t]
 	if x.session != 0 && x.session == y.session && x.flags&y.flags&hasSeq != 0 {
 		return x.seq < y.seq
@@ -85,24 +85,24 @@ func apart(s *State, n, t uint32) bool {
 }
 
 // follows says whether t, which counts, began after n had ended: in n's session, or by their clocks.
-func follows(s *State, n, t uint32) bool {
+func (s *lists) follows(n, t uint32) bool {
 	y := &s.txns[t]
-	return t != n && y.state == counted && y.flags&stale == 0 && apart(s, n, t)
+	return t != n && y.state == counted && y.flags&stale == 0 && s.apart(n, t)
 }
 
 // afterUnseen says whether a read may come after a delete that nobody saw. It does not begin as the
 // frozen list does. It is empty, or shows no element that the list is known to have had before.
-func afterUnseen(s *State, k uint32, elems []event.Elem) bool {
+func (s *lists) afterUnseen(k uint32, elems []event.Elem) bool {
 	x, count := &s.keys[k], uint32(len(elems))
 	old := count < x.base || count == x.base && s.versions[x.initial].flags&overwritten != 0
 	if !s.opt.vacant() || !old && (x.base == 0 || s.prefixes[x.base] == x.basePrefix) {
 		return false
 	}
-	return afterDelete(s, k, elems)
+	return s.afterDelete(k, elems)
 }
 
 // afterDelete says whether the list is known to have had no such element before. O(elements).
-func afterDelete(s *State, k uint32, elems []event.Elem) bool {
+func (s *lists) afterDelete(k uint32, elems []event.Elem) bool {
 	for i := range elems {
 		v := s.lookupVersion(k, elems[i].Hash)
 		switch {
@@ -118,9 +118,9 @@ func afterDelete(s *State, k uint32, elems []event.Elem) bool {
 
 // oldState reports a read of a list that does not begin as the frozen one does. A delete on its way
 // may explain it: then it rests on the initial version.
-func oldState(s *State, k uint32, elems []event.Elem, n, op uint32) {
+func (s *lists) oldState(k uint32, elems []event.Elem, n, op uint32) {
 	a := Anomaly{Kind: RetiredRead, A: n, OpA: op}
-	if afterDelete(s, k, elems) {
+	if s.afterDelete(k, elems) {
 		a.Other = s.keys[k].initial
 	}
 	s.anomaly(a)
@@ -128,7 +128,7 @@ func oldState(s *State, k uint32, elems []event.Elem, n, op uint32) {
 
 // MissedUnseen is the transaction whose read gives the order of e, if that rests on nobody having
 // deleted a list unseen, 0 otherwise. The transaction missed the element e.Version.
-func MissedUnseen(s *State, e *Edge) uint32 {
+func (s *lists) MissedUnseen(e *Edge) uint32 {
 	if !s.opt.vacant() || e.Version == 0 || s.keys[s.versions[e.Version].key].kind != event.List {
 		return 0
 	}
@@ -139,7 +139,7 @@ func MissedUnseen(s *State, e *Edge) uint32 {
 	case e.Label == WW && s.versions[e.Version].flags&placed == 0: // otherwise one list shows both
 		n = e.Witness
 	}
-	if n == 0 || outlived(s, n, e.Version) {
+	if n == 0 || s.outlived(n, e.Version) {
 		return 0
 	}
 	return n
@@ -147,15 +147,15 @@ func MissedUnseen(s *State, e *Edge) uint32 {
 
 // MissesUnseen says whether that still holds of n and v, whose ValueKey is value. gone says that
 // nothing can show any more that it does not.
-func MissesUnseen(s *State, n, v uint32, value uint64) (misses, gone bool) {
+func (s *lists) MissesUnseen(n, v uint32, value uint64) (misses, gone bool) {
 	if n == 0 || s.txns[n].state != counted || int(v) >= len(s.versions) || s.versions[v].key == 0 || s.valueKey(v) != value {
 		return true, true
 	}
-	return !outlived(s, n, v), false
+	return !s.outlived(n, v), false
 }
 
-// parted notes that n may have deleted the list k, which o did not append to.
-func parted(s *State, k, n uint32, o *event.Op) {
+// noteParted notes that n may have deleted the list k, which o did not append to.
+func (s *lists) noteParted(k, n uint32, o *event.Op) {
 	if s.keys[k].kind != event.List || !writesVersion(o) || o.Kind == event.Append || ofElement(o) {
 		return
 	}

@@ -3,7 +3,7 @@ package infer
 import "github.com/isowatch/isowatch/event"
 
 // settleRegister gives v its one writer n: those who read v read from n.
-func (s *State) settleRegister(v, n uint32) {
+func (s *registers) settleRegister(v, n uint32) {
 	x := &s.versions[v]
 	x.writer = n
 	if s.readBeforeAll(v, n) {
@@ -24,9 +24,9 @@ func (s *State) settleRegister(v, n uint32) {
 			label = Reread
 		}
 		if s.readers[r].how == perhaps { // before another one that was taken for the writer
-			s.reads.saw(s, r, surely)
+			s.reads.saw(&s.ledger, r, surely)
 		}
-		s.signs.stood.readFrom(s, v, t, label)
+		s.signs.stood.readFrom(&s.causes, v, t, label)
 		s.intermediateRead(v, t, s.readers[r].op)
 	}
 	if s.isOrdered(v) {
@@ -39,7 +39,7 @@ func (s *State) settleRegister(v, n uint32) {
 
 // replacing is the label of the edge to t, which replaced v, from v's writer: t need not have
 // read v.
-func (s *State) replacing(v, t uint32) Label {
+func (s *registers) replacing(v, t uint32) Label {
 	if s.NamedOnly(v, t) {
 		return WW
 	}
@@ -48,7 +48,7 @@ func (s *State) replacing(v, t uint32) Label {
 
 // NamedOnly says whether t, which replaced v, names it by prev_version only, and read another
 // version of the key.
-func (s *State) NamedOnly(v, t uint32) bool {
+func (s *orders) NamedOnly(v, t uint32) bool {
 	k := s.versions[v].key
 	if s.keys[k].flags&versioned == 0 {
 		return false
@@ -65,7 +65,7 @@ func (s *State) NamedOnly(v, t uint32) bool {
 func (r *reader) saw() bool { return !r.reread && r.how != named }
 
 // overwrote says whether t read v and installed another version of the key.
-func (s *State) overwrote(t, v uint32) bool {
+func (s *registers) overwrote(t, v uint32) bool {
 	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 		if s.writes[id].txn == t && !s.writes[id].blind {
 			return true
@@ -77,7 +77,7 @@ func (s *State) overwrote(t, v uint32) bool {
 // overwrite installs the write record id over the version pred. The readers of pred come
 // before. Two transactions that overwrote the version that they had read diverge, whether or
 // not their values differ.
-func (s *State) overwrite(id, pred uint32, blind bool) {
+func (s *registers) overwrite(id, pred uint32, blind bool) {
 	w := &s.writes[id]
 	n := w.txn
 	w.pred, w.blind = pred, blind
@@ -118,7 +118,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 	if !blind {
 		s.divergeFromOthers(id)
 	}
-	s.signs.fullCircle(s, id)
+	s.signs.fullCircle(&s.causes, id)
 	k := s.versions[pred].key
 	if s.opt.Ordered && !s.isOrdered(w.version) && s.keys[k].flags&element == 0 {
 		s.keys[k].base = partlyOrdered
@@ -130,7 +130,7 @@ func (s *State) overwrite(id, pred uint32, blind bool) {
 
 // overwriteAfter installs t's write over v. t read v when several may have written it: as one
 // version among others it said nothing of the order.
-func (s *State) overwriteAfter(v, t uint32) {
+func (s *registers) overwriteAfter(v, t uint32) {
 	k := s.versions[v].key
 	for id := s.txns[t].writes; id != 0; id = s.writes[id].nextOfTxn {
 		w := &s.writes[id]
@@ -153,7 +153,7 @@ func (s *State) overwriteAfter(v, t uint32) {
 // That holds among transactions that asked for the same level. One that asked for less gives no
 // anti-dependencies in some views, so two beside it would not be connected through it. So
 // transactions that asked for another level are linked in pairs.
-func (s *State) diverging(id uint32) uint32 {
+func (s *registers) diverging(id uint32) uint32 {
 	w := &s.writes[id]
 	if w.blind {
 		return 0
@@ -174,7 +174,7 @@ func (s *State) diverging(id uint32) uint32 {
 
 // part notes the records that diverged from id, which is about to be taken back. They diverge
 // from the one before it all the same, and no edge shows that yet.
-func (s *State) part(id uint32) {
+func (s *registers) part(id uint32) {
 	w := &s.writes[id]
 	if w.pred == 0 || w.blind || s.versions[w.pred].flags&ambiguous != 0 {
 		return
@@ -193,7 +193,7 @@ func (s *State) part(id uint32) {
 
 // diverge reports that the write records id and other, 0 for none, overwrote one
 // version, which was not known of them.
-func (s *State) diverge(id, other uint32) {
+func (s *registers) diverge(id, other uint32) {
 	if other == 0 {
 		return
 	}
@@ -207,7 +207,7 @@ func (s *State) diverge(id, other uint32) {
 
 // missed gives the anti-dependency of w, which replaced what x did, on x: its transaction read
 // that version, unless it had read another one.
-func (s *State) missed(w, x *write) {
+func (s *registers) missed(w, x *write) {
 	if !s.NamedOnly(w.pred, w.txn) {
 		s.edge(w.txn, x.txn, RW, x.version, 0)
 	}
@@ -215,7 +215,7 @@ func (s *State) missed(w, x *write) {
 
 // divergeInRow reports the latest write record that replaced what id did, as id did: it wrote
 // or deleted the row too.
-func (s *State) divergeInRow(id uint32) {
+func (s *registers) divergeInRow(id uint32) {
 	w := &s.writes[id]
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
 		if x := &s.writes[o]; x.txn != w.txn && !x.blind && s.txns[x.txn].asked == s.txns[w.txn].asked && s.loses(w, x) {
@@ -228,11 +228,11 @@ func (s *State) divergeInRow(id uint32) {
 }
 
 // beginsRow says whether who replaces v begins another row: no order of writes leads there.
-func (s *State) beginsRow(v uint32) bool { return s.opt.Rows && s.versions[v].flags&tombstone != 0 }
+func (s *registers) beginsRow(v uint32) bool { return s.opt.Rows && s.versions[v].flags&tombstone != 0 }
 
 // MayBeOtherRows says whether two transactions that read v and wrote its key may have written
 // two rows. Then a transaction deleted the key that did not just replace v as they did.
-func (s *State) MayBeOtherRows(v uint32) bool {
+func (s *registers) MayBeOtherRows(v uint32) bool {
 	flags := s.keys[s.versions[v].key].flags
 	if !s.opt.Rows || flags&deleted == 0 {
 		return false
@@ -246,17 +246,17 @@ func (s *State) MayBeOtherRows(v uint32) bool {
 }
 
 // loses says whether of two that replaced one version the later one lost an update.
-func (s *State) loses(w, x *write) bool {
+func (s *registers) loses(w, x *write) bool {
 	return !s.opt.Rows || s.isDelete(w) == s.isDelete(x)
 }
 
 // isDelete says whether w left a tombstone.
-func (s *State) isDelete(w *write) bool {
+func (s *causes) isDelete(w *write) bool {
 	return s.versions[w.version].flags&tombstone != 0
 }
 
 // ReplacedBy is the ValueKey of what n read of the key and replaced, 0 if it is not known.
-func (s *State) ReplacedBy(n uint32, key string) uint64 {
+func (s *registers) ReplacedBy(n uint32, key string) uint64 {
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		if w := &s.writes[id]; !w.blind && w.pred != 0 && s.Key(w.version) == key {
 			return s.valueKey(w.pred)
@@ -267,7 +267,7 @@ func (s *State) ReplacedBy(n uint32, key string) uint64 {
 
 // EachReplaced calls fn with those who read v and replaced it, the latest first, and what
 // they wrote, until it returns false.
-func (s *State) EachReplaced(v uint32, fn func(n, version uint32) bool) {
+func (s *registers) EachReplaced(v uint32, fn func(n, version uint32) bool) {
 	for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {
 		if w := &s.writes[id]; !w.blind && !fn(w.txn, w.version) {
 			return
@@ -277,13 +277,13 @@ func (s *State) EachReplaced(v uint32, fn func(n, version uint32) bool) {
 
 // ofUnknownOutcome says whether n counts, its outcome is unknown, and nothing in memory shows
 // that it took effect. It has retired and cannot be taken back.
-func (s *State) ofUnknownOutcome(n uint32) bool {
+func (s *registers) ofUnknownOutcome(n uint32) bool {
 	return s.txns[n].flags&unknown != 0 && !s.observedSome(n)
 }
 
 // divergeFromOthers reports those that overwrote what id did and asked for another
 // level; their edges are given one by one.
-func (s *State) divergeFromOthers(id uint32) {
+func (s *registers) divergeFromOthers(id uint32) {
 	w := &s.writes[id]
 	asked := s.txns[w.txn].asked
 	for o := w.nextOver; o != 0; o = s.writes[o].nextOver {
@@ -295,7 +295,7 @@ func (s *State) divergeFromOthers(id uint32) {
 
 // countRoots counts a key as unordered once its versions have two roots: then
 // the order between their descendants is unknown.
-func (s *State) countRoots(k uint32) {
+func (s *absences) countRoots(k uint32) {
 	x := &s.keys[k]
 	if x.flags&(uncheckable|unordered) != 0 || x.flags&(element|deleted) == element {
 		return // in whichever order an element is added, it is there
@@ -336,7 +336,7 @@ func (s *State) countRoots(k uint32) {
 }
 
 // withdrawOverwrite takes a write record out of its predecessor's list.
-func (s *State) withdrawOverwrite(id uint32) {
+func (s *orders) withdrawOverwrite(id uint32) {
 	w := &s.writes[id]
 	if w.pred == 0 {
 		return

@@ -69,7 +69,7 @@ func takeFrom[T any](slab *[]T, free *[]uint32, x T) uint32 {
 }
 
 // precede orders what the visit a left before what b found.
-func (s *State) precede(a, b uint32, label Label) {
+func (s *orders) precede(a, b uint32, label Label) {
 	p := &s.partial
 	x, y := p.visits[a], p.visits[b]
 	from, to := x.last, y.first
@@ -101,7 +101,7 @@ func (s *State) precede(a, b uint32, label Label) {
 
 // readersBefore gives the edges from the readers of the one version to the writer of the other,
 // which comes later.
-func (s *State) readersBefore(from, to uint32) {
+func (s *orders) readersBefore(from, to uint32) {
 	w := s.versions[to].writer
 	if w == 0 || s.versions[from].flags&ambiguous != 0 {
 		return
@@ -114,7 +114,7 @@ func (s *State) readersBefore(from, to uint32) {
 }
 
 // settlePartly gives the edges of v, whose writer is known now.
-func (s *State) settlePartly(v uint32) {
+func (s *orders) settlePartly(v uint32) {
 	p := &s.partial
 	if *at(&p.in, v)|*at(&p.out, v) == 0 {
 		return
@@ -146,7 +146,7 @@ func (s *State) settlePartly(v uint32) {
 }
 
 // sawPartly gives the edges of n's read of v to the writers of later versions.
-func (s *State) sawPartly(v, n uint32) {
+func (s *orders) sawPartly(v, n uint32) {
 	p := &s.partial
 	for id := *at(&p.out, v); id != 0; id = p.precedences[id].nextOut {
 		to := p.precedences[id].to
@@ -157,7 +157,7 @@ func (s *State) sawPartly(v, n uint32) {
 // orderAgain takes back the order of k's versions and concludes again: a visit, or its
 // evidence, is gone. An edge to a writer that has retired was given before, and stays: it could have no
 // place now.
-func (s *State) orderAgain(k uint32) {
+func (s *orders) orderAgain(k uint32) {
 	s.dropPrecedences(k, true)
 	defer func() { s.partial.settled = nil }()
 	first := *at(&s.partial.ofKey, k)
@@ -176,13 +176,13 @@ func (s *State) orderAgain(k uint32) {
 
 // dropPrecedences takes back the order of k's versions, and keeps the order that reads show. again says
 // that it is concluded again.
-func (s *State) dropPrecedences(k uint32, again bool) {
+func (s *orders) dropPrecedences(k uint32, again bool) {
 	p := &s.partial
 	var behind []uint32
 	for id := *at(&p.precOf, k); id != 0; {
 		q := p.precedences[id]
 		if w := s.versions[q.to].writer; again && w != 0 && s.txns[w].flags&retired != 0 {
-			settle(s, q.from, w)
+			s.settle(q.from, w)
 		} else if !slices.Contains(behind, q.to) {
 			behind = append(behind, q.to)
 		}
@@ -207,7 +207,7 @@ func (s *State) dropPrecedences(k uint32, again bool) {
 }
 
 // settle notes the edges from the readers and the writer of the version from to w.
-func settle(s *State, from, w uint32) {
+func (s *orders) settle(from, w uint32) {
 	p := &s.partial
 	if p.settled == nil {
 		p.settled = map[[2]uint32]bool{}
@@ -219,7 +219,7 @@ func settle(s *State, from, w uint32) {
 }
 
 // freePrecedence unlinks and frees one.
-func (s *State) freePrecedence(id uint32) {
+func (s *orders) freePrecedence(id uint32) {
 	p := &s.partial
 	q := p.precedences[id]
 	remove := func(head *uint32, next func(*precedence) *uint32) {
@@ -245,7 +245,7 @@ func (s *State) freePrecedence(id uint32) {
 }
 
 // leavePartly takes v, which leaves memory, out of the order.
-func (s *State) leavePartly(v uint32) {
+func (s *orders) leavePartly(v uint32) {
 	p := &s.partial
 	for *at(&p.out, v) != 0 {
 		s.freePrecedence(p.out[v])

@@ -20,7 +20,7 @@ type ExternalRead struct {
 
 // ExternalReads appends the reads of n whose writer is known, in the order of its
 // operations.
-func (s *State) ExternalReads(dst []ExternalRead, n uint32) []ExternalRead {
+func (s *causes) ExternalReads(dst []ExternalRead, n uint32) []ExternalRead {
 	from, again := len(dst), false
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		r := &s.readers[id]
@@ -45,7 +45,7 @@ func (s *State) ExternalReads(dst []ExternalRead, n uint32) []ExternalRead {
 
 // readAgain finds the last operations that saw the same. n read some key several
 // times.
-func (s *State) readAgain(reads []ExternalRead, n uint32) {
+func (s *causes) readAgain(reads []ExternalRead, n uint32) {
 	s.scratch.Reset()
 	if s.decoder.DecodeRecord(&s.scratch, event.Position{}, s.records.get(s.txns[n].record)) != nil {
 		return // not possible: the record was written by AppendRecord
@@ -67,7 +67,7 @@ func (s *State) readAgain(reads []ExternalRead, n uint32) {
 }
 
 // writesOf says whether o, an operation of the decoded t, writes k.
-func (s *State) writesOf(t *event.Txn, o *event.Op, k uint32) bool {
+func (s *causes) writesOf(t *event.Txn, o *event.Op, k uint32) bool {
 	if !writesVersion(o) {
 		return false
 	}
@@ -79,7 +79,7 @@ func (s *State) writesOf(t *event.Txn, o *event.Op, k uint32) bool {
 }
 
 // showsAgain says whether o shows what r, a read by the operation first, does.
-func (s *State) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *event.Op) bool {
+func (s *causes) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *event.Op) bool {
 	v, k := &s.versions[r.Version], &s.keys[r.Key]
 	nothing := v.flags&initialVersion != 0
 	silent := t.Status == event.Unknown // only the elements that it showed are evidence
@@ -121,7 +121,7 @@ func (s *State) showsAgain(t *event.Txn, o *event.Op, r *ExternalRead, first *ev
 
 // comparedWith is the value that a cas of the decoded record found: the one that it expected,
 // or the one that it says it saw. It is empty where the cas names none.
-func (s *State) comparedWith(o *event.Op) (text []byte, h event.Hash) {
+func (s *absences) comparedWith(o *event.Op) (text []byte, h event.Hash) {
 	x := &s.scratch.Extras[o.Extra]
 	if o.Flags&event.Success != 0 {
 		return s.scratch.Bytes(x.Expected), x.ExpectedHash
@@ -135,7 +135,7 @@ const MaxShown = 4096
 // Shown calls fn with the writers of the elements before v, as far as the elements are kept. A
 // list read that ended at v has shown them too. It returns false when there are more than
 // MaxShown.
-func (s *State) Shown(v uint32, fn func(writer uint32)) bool {
+func (s *causes) Shown(v uint32, fn func(writer uint32)) bool {
 	x := &s.versions[v]
 	if s.keys[x.key].kind != event.List {
 		return true
@@ -155,7 +155,7 @@ func (s *State) Shown(v uint32, fn func(writer uint32)) bool {
 
 // ReadUpTo says whether n is known to have read a key up to v. If a list read contradicts the
 // order of its elements, only its last one is known.
-func (s *State) ReadUpTo(n, v uint32) bool {
+func (s *causes) ReadUpTo(n, v uint32) bool {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if s.readers[id].version == v {
 			return true
@@ -166,7 +166,7 @@ func (s *State) ReadUpTo(n, v uint32) bool {
 
 // ShownOf is an element by writer that a list read which ended at v has shown before
 // v, 0 if there is none.
-func (s *State) ShownOf(v, writer uint32) uint32 {
+func (s *causes) ShownOf(v, writer uint32) uint32 {
 	x := &s.versions[v]
 	if s.keys[x.key].kind != event.List {
 		return 0
@@ -181,7 +181,7 @@ func (s *State) ShownOf(v, writer uint32) uint32 {
 
 // EachReadFrom calls fn with the versions by writer that reader is known to have read first of
 // their keys. Versions that a list showed before its end are included.
-func (s *State) EachReadFrom(writer, reader uint32, fn func(version uint32)) {
+func (s *causes) EachReadFrom(writer, reader uint32, fn func(version uint32)) {
 	s.fromOne = s.ExternalReads(s.fromOne[:0], reader)
 	for i := range s.fromOne {
 		r := &s.fromOne[i]
@@ -199,7 +199,7 @@ func (s *State) EachReadFrom(writer, reader uint32, fn func(version uint32)) {
 }
 
 // WrittenKeys appends the keys that n wrote, each once.
-func (s *State) WrittenKeys(dst []uint32, n uint32) []uint32 {
+func (s *causes) WrittenKeys(dst []uint32, n uint32) []uint32 {
 	from := len(dst)
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		k := s.versions[s.writes[id].version].key
@@ -216,7 +216,7 @@ func (s *State) WrittenKeys(dst []uint32, n uint32) []uint32 {
 }
 
 // lastOf is the version of k that n left there, 0 if none.
-func (s *State) lastOf(n, k uint32) uint32 {
+func (s *ledger) lastOf(n, k uint32) uint32 {
 	for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
 		if w := &s.writes[id]; s.versions[w.version].key == k && !w.intermediate {
 			return w.version
@@ -227,7 +227,7 @@ func (s *State) lastOf(n, k uint32) uint32 {
 
 // sawOwnFuture is about what n read once more of a key before it wrote that value
 // itself.
-func (s *State) sawOwnFuture(c *touch, n uint32) {
+func (s *registers) sawOwnFuture(c *touch, n uint32) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if v := s.readers[id].version; v != c.readVer && s.versions[v].key == c.key && s.wroteNow(n, v) != 0 {
 			s.makeAmbiguous(v)
@@ -240,7 +240,7 @@ func (s *State) sawOwnFuture(c *touch, n uint32) {
 // is none. For a register, n read v before it wrote, or v is the initial version. For a list,
 // it is an append that the read which ended at v did not show, unless another transaction may
 // have made it.
-func (s *State) Missed(n, v uint32) uint32 {
+func (s *causes) Missed(n, v uint32) uint32 {
 	x := &s.versions[v]
 	if s.keys[x.key].kind == event.List {
 		for id := s.txns[n].writes; id != 0; id = s.writes[id].nextOfTxn {
@@ -262,7 +262,7 @@ func (s *State) Missed(n, v uint32) uint32 {
 }
 
 // sawAgain notes that n, in work, read v once more.
-func (s *State) sawAgain(v, n uint32) {
+func (s *causes) sawAgain(v, n uint32) {
 	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
 		if s.readers[id].version == v {
 			s.readers[id].again = true
@@ -272,7 +272,7 @@ func (s *State) sawAgain(v, n uint32) {
 
 // sawAnother takes in that n read a register once more and saw another version. Levels below
 // read atomic allow it, and the writer of that version comes before n too.
-func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
+func (s *registers) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	var v uint32
 	if nothing {
 		s.foundNothing(c.key)
@@ -308,7 +308,7 @@ func (s *State) sawAnother(c *touch, n, op uint32, h event.Hash, nothing bool) {
 
 // Session is the session of n and whether n follows from and is followed in it:
 // nothing follows from one of unknown outcome. 0 without a place in one.
-func (s *State) Session(n uint32) (session uint32, open bool) {
+func (s *causes) Session(n uint32) (session uint32, open bool) {
 	t := &s.txns[n]
 	if t.flags&inSession == 0 {
 		return 0, false
@@ -317,36 +317,36 @@ func (s *State) Session(n uint32) (session uint32, open bool) {
 }
 
 // SessionRetired says whether a member of the session has retired.
-func (s *State) SessionRetired(session uint32) bool {
+func (s *causes) SessionRetired(session uint32) bool {
 	x := &s.sessions[session]
 	return x.retired|x.unsure != 0
 }
 
 // Latest is the generation of the transaction that came last.
-func (s *State) Latest() uint32 { return s.gen }
+func (s *causes) Latest() uint32 { return s.gen }
 
 // Generation tells two users of the number n apart.
-func (s *State) Generation(n uint32) uint32 { return s.txns[n].gen }
+func (s *causes) Generation(n uint32) uint32 { return s.txns[n].gen }
 
 // Holds says whether n is a transaction that is in memory.
-func (s *State) Holds(n uint32) bool { return int(n) < len(s.txns) && s.txns[n].gen != 0 }
+func (s *causes) Holds(n uint32) bool { return int(n) < len(s.txns) && s.txns[n].gen != 0 }
 
 // Slots is more than the greatest number of a transaction in memory.
-func (s *State) Slots() uint32 { return uint32(len(s.txns)) }
+func (s *causes) Slots() uint32 { return uint32(len(s.txns)) }
 
 // Counts says whether n is a transaction that takes part.
-func (s *State) Counts(n uint32) bool { return int(n) < len(s.txns) && s.txns[n].state == counted }
+func (s *causes) Counts(n uint32) bool { return int(n) < len(s.txns) && s.txns[n].state == counted }
 
 // Follows says whether b comes behind a in a session that they both have a place in,
 // and something follows from a's end.
-func (s *State) Follows(a, b uint32) bool {
+func (s *causes) Follows(a, b uint32) bool {
 	x, y := &s.txns[a], &s.txns[b]
 	return x.session != 0 && x.session == y.session && x.flags&y.flags&inSession != 0 && x.flags&unknown == 0 && s.follows(b, a)
 }
 
 // EachKept calls fn with the versions of the register k that are kept of the retired,
 // and their writers.
-func (s *State) EachKept(k uint32, fn func(version, writer uint32)) {
+func (s *causes) EachKept(k uint32, fn func(version, writer uint32)) {
 	if s.keys[k].kind == event.List {
 		return
 	}
@@ -359,13 +359,13 @@ func (s *State) EachKept(k uint32, fn func(version, writer uint32)) {
 
 // Overtake notes that another writer of v's key has retired behind v's. To read v now is to
 // read an old state, as far as is known.
-func (s *State) Overtake(v uint32) { s.versions[v].flags |= overwritten }
+func (s *causes) Overtake(v uint32) { s.versions[v].flags |= overwritten }
 
 // Overtaken says whether to read v now is to read an old state.
-func (s *State) Overtaken(v uint32) bool { return s.versions[v].flags&overwritten != 0 }
+func (s *causes) Overtaken(v uint32) bool { return s.versions[v].flags&overwritten != 0 }
 
 // OvertakeLast is Overtake of what n left of k.
-func (s *State) OvertakeLast(n, k uint32) {
+func (s *causes) OvertakeLast(n, k uint32) {
 	if v := s.lastOf(n, k); v != 0 && s.keys[k].kind != event.List {
 		s.Overtake(v)
 	}
@@ -373,7 +373,7 @@ func (s *State) OvertakeLast(n, k uint32) {
 
 // EachTaken calls fn with every transaction in memory that did not abort, in the
 // order of arrival.
-func (s *State) EachTaken(fn func(n uint32)) {
+func (s *causes) EachTaken(fn func(n uint32)) {
 	var ns []uint32
 	for n := range s.txns {
 		if st := s.txns[n].state; st == counted || st == tentative {
@@ -388,7 +388,7 @@ func (s *State) EachTaken(fn func(n uint32)) {
 
 // LacksNone says whether v is of a list, and no append that a list up to v lacks is of a transaction
 // that is gone. O(elements behind v).
-func LacksNone(s *State, v uint32, gone func(n uint32) bool) bool {
+func (s *causes) LacksNone(v uint32, gone func(n uint32) bool) bool {
 	k := &s.keys[s.versions[v].key]
 	if k.kind != event.List {
 		return false

@@ -17,7 +17,7 @@ const maxProof = 16
 // Proofs appends to dst the evidence that the unknown transaction n took effect: ValueKeys in
 // groups. Each group must keep one that names its writer. ok is false when nothing in memory
 // shows it.
-func (s *State) Proofs(dst [][]uint64, n uint32) (_ [][]uint64, ok bool) {
+func (s *causes) Proofs(dst [][]uint64, n uint32) (_ [][]uint64, ok bool) {
 	return s.proofs(dst, n, nil, s.hasOneWriter)
 }
 
@@ -26,7 +26,7 @@ func (s *State) Proofs(dst [][]uint64, n uint32) (_ [][]uint64, ok bool) {
 // declares values to be unique. A retry writes elements of sets and lists again, whatever is
 // declared. If all says that all records have come, no retry has. But a writer without a record
 // may have added an element of a set.
-func TookEffect(s *State, n uint32, all bool) bool {
+func (s *causes) TookEffect(n uint32, all bool) bool {
 	_, ok := s.proofs(nil, n, nil, func(v uint32) bool {
 		k := &s.keys[s.versions[v].key]
 		switch {
@@ -44,7 +44,7 @@ func TookEffect(s *State, n uint32, all bool) bool {
 
 // MayBeRewritten says whether n read a plain value of one of the keys that a transaction of
 // unknown outcome wrote. Its retry may have written the value again.
-func MayBeRewritten(s *State, n uint32, keys []string) bool {
+func (s *causes) MayBeRewritten(n uint32, keys []string) bool {
 	for id := s.txns[n].reads; id != 0 && s.opt.plain(); id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
 		if k := &s.keys[s.versions[v].key]; k.flags&versioned != 0 || k.kind == event.List {
@@ -61,7 +61,7 @@ func MayBeRewritten(s *State, n uint32, keys []string) bool {
 
 // proofs avoids the transactions in path, which n is to prove. It takes the versions that are
 // proof of their writers.
-func (s *State) proofs(dst [][]uint64, n uint32, path []uint32, names func(v uint32) bool) (_ [][]uint64, ok bool) {
+func (s *causes) proofs(dst [][]uint64, n uint32, path []uint32, names func(v uint32) bool) (_ [][]uint64, ok bool) {
 	if s.txns[n].flags&unknown == 0 {
 		return dst, true
 	}
@@ -100,18 +100,18 @@ func (s *State) proofs(dst [][]uint64, n uint32, path []uint32, names func(v uin
 }
 
 // WroteSome is a version that n wrote, 0 if no such version is in memory.
-func WroteSome(s *State, n uint32) uint32 {
+func (s *causes) WroteSome(n uint32) uint32 {
 	return s.writes[s.txns[n].writes].version // of the void record for 0
 }
 
 // hasOneWriter says whether v has one possible writer, which is in memory.
-func (s *State) hasOneWriter(v uint32) bool {
+func (s *causes) hasOneWriter(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&ambiguous == 0 && x.possible == 1
 }
 
 // attested says whether a transaction of known outcome saw v.
-func (s *State) attested(v uint32) bool {
+func (s *causes) attested(v uint32) bool {
 	x := &s.versions[v]
 	if x.flags&seenSurely != 0 || x.witness != 0 && s.txns[x.witness].flags&unknown == 0 {
 		return true
@@ -125,7 +125,7 @@ func (s *State) attested(v uint32) bool {
 }
 
 // Writers appends to dst the transactions that wrote v and did not abort.
-func (s *State) Writers(dst []uint32, v uint32) []uint32 {
+func (s *causes) Writers(dst []uint32, v uint32) []uint32 {
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		if n := s.writes[id].txn; s.txns[n].state != aborted {
 			dst = append(dst, n)
@@ -136,7 +136,7 @@ func (s *State) Writers(dst []uint32, v uint32) []uint32 {
 
 // Observers appends to dst transactions that together show that the unknown transaction n took
 // effect. One saw a value of n. If its outcome is unknown as well, an observer of it follows.
-func (s *State) Observers(dst []uint32, n uint32) []uint32 {
+func (s *causes) Observers(dst []uint32, n uint32) []uint32 {
 	if s.txns[n].flags&unknown == 0 {
 		return dst
 	}

@@ -39,11 +39,11 @@ type Reads struct {
 }
 
 // Reads says how many were taken in, and how many are open.
-func (s *State) Reads() Reads { return s.reads }
+func (s *ledger) Reads() Reads { return s.reads }
 
 // readOpen counts a read that names no version, by the transaction in work. One of unknown outcome may
 // not count again: see forget.
-func (s *State) readOpen(why OpenRead) {
+func (s *ledger) readOpen(why OpenRead) {
 	s.reads.Total++
 	s.reads.Open[why]++
 	if x := &s.txns[s.working]; x.flags&unknown != 0 && x.unnamed[why-1] < math.MaxUint8 {
@@ -70,7 +70,7 @@ func (x *reader) why(version OpenRead) OpenRead {
 
 // settle lets the readers of v count by what is known of v now. O(readers), where that is another
 // cause. A cause that changed with the key is noticed with the next reader.
-func (r *Reads) settle(s *State, v uint32) {
+func (r *Reads) settle(s *ledger, v uint32) {
 	x := &s.versions[v]
 	if x.readers == 0 {
 		x.open = Decided
@@ -87,7 +87,7 @@ func (r *Reads) settle(s *State, v uint32) {
 }
 
 // restore is for the state of a release that did not keep the causes with the versions.
-func (r *Reads) restore(s *State) {
+func (r *Reads) restore(s *ledger) {
 	for v := range s.versions {
 		if x := &s.versions[v]; x.readers != 0 && x.open == Decided {
 			x.open = s.openBy(uint32(v))
@@ -96,7 +96,7 @@ func (r *Reads) restore(s *State) {
 }
 
 // saw notes how the reader id saw its version.
-func (r *Reads) saw(s *State, id uint32, how howRead) {
+func (r *Reads) saw(s *ledger, id uint32, how howRead) {
 	x := &s.readers[id]
 	open := s.versions[x.version].open
 	r.Open[x.why(open)]--
@@ -105,7 +105,7 @@ func (r *Reads) saw(s *State, id uint32, how howRead) {
 }
 
 // openBy is why reads of v are open.
-func (s *State) openBy(v uint32) OpenRead {
+func (s *ledger) openBy(v uint32) OpenRead {
 	x := &s.versions[v]
 	const gone = unsupported | deleted
 	switch {
@@ -130,14 +130,14 @@ func (s *State) openBy(v uint32) OpenRead {
 }
 
 // mark gives v these flags and takes those, and its readers with it.
-func (s *State) mark(v uint32, gain, lose versionFlags) {
+func (s *ledger) mark(v uint32, gain, lose versionFlags) {
 	x := &s.versions[v]
 	x.flags = x.flags&^lose | gain
 	s.reads.settle(s, v)
 }
 
 // checkReads says whether reads in memory are counted by what is known of their versions.
-func (s *State) checkReads() error {
+func (s *ledger) checkReads() error {
 	var live [openCauses]int64
 	for v := range s.versions {
 		x := &s.versions[v]

@@ -7,7 +7,7 @@ import (
 )
 
 // touchOf is the note of what the transaction in work did to k.
-func (s *State) touchOf(k uint32) *touch {
+func (s *registers) touchOf(k uint32) *touch {
 	x := &s.keys[k]
 	if x.stamp == s.stamp {
 		return &s.touches[x.touch]
@@ -24,7 +24,7 @@ func (s *State) touchOf(k uint32) *touch {
 }
 
 // beginTouching begins the work on another transaction: no key was touched.
-func (s *State) beginTouching() {
+func (s *registers) beginTouching() {
 	if s.stamp++; s.stamp == 0 { // around after 2^32 transactions: no key may look touched
 		for k := range s.keys {
 			s.keys[k].stamp = 0
@@ -35,7 +35,7 @@ func (s *State) beginTouching() {
 }
 
 // count makes n, with the operations of t, part of the history.
-func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
+func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 	s.out.Nodes = append(s.out.Nodes, n)
 	s.working = n
 	if s.opt.TrustCommitTS {
@@ -64,7 +64,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 			continue
 		}
 		if !s.settleKind(k, o) {
-			parted(s, k, n, o)
+			s.noteParted(k, n, o)
 			continue
 		}
 		if tells(b, o) {
@@ -87,7 +87,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 		}
 	}
 	s.working = 0
-	s.signs.stood.take(s, n)
+	s.signs.stood.take(&s.causes, n)
 	for i := range s.touches {
 		if c := &s.touches[i]; c.flags == hasRead|plain {
 			s.saw(c.readVer, n, c.readOp, false)
@@ -109,7 +109,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 
 // write takes a register write. Only the last one of a key is installed; a value
 // that the transaction writes again is one version.
-func (s *State) write(c *touch, n, op uint32, h event.Hash) {
+func (s *kinds) write(c *touch, n, op uint32, h event.Hash) {
 	if s.keys[c.key].flags&repeats != 0 {
 		c.writeDuplicate(h)
 		return
@@ -135,7 +135,7 @@ func (s *State) write(c *touch, n, op uint32, h event.Hash) {
 
 // wroteNow is writeOf for the transaction in work, whose record nobody's is ahead
 // of. O(1).
-func (s *State) wroteNow(n, v uint32) uint32 {
+func (s *registers) wroteNow(n, v uint32) uint32 {
 	if id := s.versions[v].writes; id != 0 && s.writes[id].txn == n {
 		return id
 	}
@@ -143,7 +143,7 @@ func (s *State) wroteNow(n, v uint32) uint32 {
 }
 
 // writeOf is the record of n's write of v, 0 if there is none.
-func (s *State) writeOf(n, v uint32) uint32 {
+func (s *causes) writeOf(n, v uint32) uint32 {
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		if s.writes[id].txn == n {
 			return id
@@ -153,7 +153,7 @@ func (s *State) writeOf(n, v uint32) uint32 {
 }
 
 // wroteIn says whether v is among the versions that the transaction in work wrote.
-func (s *State) wroteIn(c *touch, v uint32) bool {
+func (s *registers) wroteIn(c *touch, v uint32) bool {
 	for i := c.firstOwn; i != 0; i = s.own[i-1].next {
 		if s.writes[s.own[i-1].write].version == v {
 			return true
@@ -162,7 +162,7 @@ func (s *State) wroteIn(c *touch, v uint32) bool {
 	return false
 }
 
-func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
+func (s *registers) readRegister(c *touch, n, op uint32, o *event.Op) {
 	if o.Nothing() && s.txns[n].flags&unknown != 0 {
 		return // what it saw is not known
 	}
@@ -177,7 +177,7 @@ func (s *State) readRegister(c *touch, n, op uint32, o *event.Op) {
 }
 
 // readValue takes a read that found a value, or nothing.
-func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
+func (s *registers) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case s.keys[c.key].flags&repeats != 0:
 		s.readDuplicate(c, n, op, h, nothing)
@@ -221,7 +221,7 @@ func (s *State) readValue(c *touch, n, op uint32, h event.Hash, nothing bool) {
 
 // readOwn is a read behind a write of the same transaction. That it differs is reported once,
 // whether it had misread the key before it wrote it or not: weaker levels forbid this.
-func (s *State) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
+func (s *absences) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	if c.flags&ownMissed == 0 && (nothing != (c.flags&removed != 0) || !nothing && h != c.current) {
 		s.misreads(Internal, c, n, op, 0)
 	}
@@ -229,7 +229,7 @@ func (s *State) readOwn(c *touch, n, op uint32, h event.Hash, nothing bool) {
 
 // foundNothing notes that k had no value. The value that was taken as there before watching
 // began was not there. Or it came in between, from a writer that nobody recorded.
-func (s *State) foundNothing(k uint32) {
+func (s *registers) foundNothing(k uint32) {
 	x := &s.keys[k]
 	if x.flags&foundNothing != 0 {
 		return
@@ -242,7 +242,7 @@ func (s *State) foundNothing(k uint32) {
 
 // misreads reports a read that contradicts the transaction's own operations. See
 // [State.enclosing] about the other transaction.
-func (s *State) misreads(kind AnomalyKind, c *touch, n, op, other uint32) {
+func (s *absences) misreads(kind AnomalyKind, c *touch, n, op, other uint32) {
 	c.flags |= misread
 	if kind == Internal {
 		c.flags |= ownMissed
@@ -256,7 +256,7 @@ func (s *State) misreads(kind AnomalyKind, c *touch, n, op, other uint32) {
 
 // install ends the work on one key: the edges of the first external read and
 // of the last write.
-func (s *State) install(c *touch, n uint32) {
+func (s *kinds) install(c *touch, n uint32) {
 	k := &s.keys[c.key]
 	if k.flags&repeats != 0 {
 		return
@@ -338,13 +338,13 @@ func (s *State) install(c *touch, n uint32) {
 
 // saw gives the edges of n's read of v: from its writer, and to those who
 // overwrote it.
-func (s *State) saw(v, n, op uint32, rmw bool) {
+func (s *registers) saw(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
 	if x.writer == 0 || x.writes == 0 || x.over != 0 || x.flags&(ambiguous|initialVersion|overwritten|overwrittenByWriter) != 0 || s.opt.Ordered {
 		s.sawOld(v, n, op, rmw)
 		return
 	}
-	if (s.opt.causal() || addedUnseen(s, v)) && (s.readBefore(v, x.writer, n) || rmw && s.signs.stood.before(s, v, x.writer, n, true)) {
+	if (s.opt.causal() || s.addedUnseen(v)) && (s.readBefore(v, x.writer, n) || rmw && s.signs.stood.before(&s.causes, v, x.writer, n, true)) {
 		s.makeAmbiguous(v)
 		return
 	}
@@ -352,11 +352,11 @@ func (s *State) saw(v, n, op uint32, rmw bool) {
 	if rmw {
 		label = s.replacing(v, n)
 	}
-	s.signs.stood.readFrom(s, v, n, label)
+	s.signs.stood.readFrom(&s.causes, v, n, label)
 }
 
 // sawOld is saw for all versions, whatever became of them.
-func (s *State) sawOld(v, n, op uint32, rmw bool) {
+func (s *registers) sawOld(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
 	if x.possible == 0 && x.flags&(initialVersion|ambiguous) == 0 && s.twice.has(s.valueKey(v)) {
 		s.mark(v, ambiguous, 0)
@@ -377,7 +377,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 			if rmw && (x.flags&overwrittenByWriter == 0 || s.installed(v)) && !s.beginsRow(v) {
 				label = s.replacing(v, n)
 			}
-			s.signs.stood.readFrom(s, v, n, label)
+			s.signs.stood.readFrom(&s.causes, v, n, label)
 			if x.flags&overwrittenByWriter != 0 {
 				s.intermediateRead(v, n, op)
 			}
@@ -401,7 +401,7 @@ func (s *State) sawOld(v, n, op uint32, rmw bool) {
 }
 
 // promoteWriter queues the tentative writer of v, which was just observed.
-func (s *State) promoteWriter(v uint32) {
+func (s *registers) promoteWriter(v uint32) {
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		if t := s.writes[id].txn; s.txns[t].state == tentative {
 			s.promote = append(s.promote, t)
@@ -411,7 +411,7 @@ func (s *State) promoteWriter(v uint32) {
 
 // intermediateRead reports G1b: n read a version that its writer overwrote
 // itself (Elle, section 4.1; Adya's G1b).
-func (s *State) intermediateRead(v, n, op uint32) {
+func (s *registers) intermediateRead(v, n, op uint32) {
 	w := s.versions[v].writer
 	if s.versions[v].flags&overwrittenByWriter == 0 || w == n || w == 0 {
 		return
@@ -425,7 +425,7 @@ func (s *State) intermediateRead(v, n, op uint32) {
 
 // EachIntermediateRead calls fn with what [State] reports of reads of v, a register's
 // version that its one writer overwrote itself.
-func (s *State) EachIntermediateRead(v uint32, fn func(a Anomaly)) {
+func (s *registers) EachIntermediateRead(v uint32, fn func(a Anomaly)) {
 	x := &s.versions[v]
 	if !s.SureRegister(v) || x.flags&overwrittenByWriter == 0 || x.writer == 0 {
 		return
@@ -441,7 +441,7 @@ func (s *State) EachIntermediateRead(v uint32, fn func(a Anomaly)) {
 }
 
 // left says whether n, whose writes are not settled so far, left v in its key.
-func (s *State) left(n, v uint32) bool {
+func (s *orders) left(n, v uint32) bool {
 	id := s.writeOf(n, v)
 	return id != 0 && !s.writes[id].intermediate
 }
@@ -449,7 +449,7 @@ func (s *State) left(n, v uint32) bool {
 // installed says whether the writer of v left it in the key. A version that the writer
 // overwrote itself gives no order of versions. A transaction that read it and wrote the key may
 // have come before the last one.
-func (s *State) installed(v uint32) bool {
+func (s *orders) installed(v uint32) bool {
 	if s.versions[v].flags&overwrittenByWriter == 0 {
 		return true
 	}

@@ -8,7 +8,7 @@ const maxTentative = 1 << 17
 
 // Expire lets go of aborted transactions that ended before now, and of the oldest
 // unobserved unknown ones beyond maxTentative.
-func (s *State) Expire(now int64, out *Out) {
+func (s *memory) Expire(now int64, out *Out) {
 	s.begin(out)
 	for s.expiry.before(now) {
 		d := s.expiry.pop()
@@ -24,7 +24,7 @@ func (s *State) Expire(now int64, out *Out) {
 	}
 }
 
-func (s *State) expire(n uint32) {
+func (s *memory) expire(n uint32) {
 	s.leaveSession(n)
 	s.leave(n)
 	s.dropWrites(n)
@@ -34,7 +34,7 @@ func (s *State) expire(n uint32) {
 
 // keepTentative keeps an unknown transaction that has expired, in place of the
 // oldest such one.
-func (s *State) keepTentative(d due) {
+func (s *memory) keepTentative(d due) {
 	s.unsure = append(s.unsure, d)
 	if len(s.unsure) < 2*maxTentative {
 		return
@@ -48,7 +48,7 @@ func (s *State) keepTentative(d due) {
 }
 
 // dropWrites lets go of what n wrote.
-func (s *State) dropWrites(n uint32) {
+func (s *memory) dropWrites(n uint32) {
 	for id := s.txns[n].writes; id != 0; {
 		next, v := s.writes[id].nextOfTxn, s.writes[id].version
 		s.dropWrite(id)
@@ -67,7 +67,7 @@ func (s *State) dropWrites(n uint32) {
 // versions that no later transaction can need. The state of lemma 2 stays (docs/proofs.md): the
 // current version of each key with its writer's ranks, unplaced appends, and the session's last
 // member.
-func (s *State) Retire(n uint32, out *Out) {
+func (s *memory) Retire(n uint32, out *Out) {
 	s.begin(out)
 	t := &s.txns[n]
 	if t.state != counted {
@@ -90,7 +90,7 @@ func (s *State) Retire(n uint32, out *Out) {
 		if x.oldest == id && x.readers != id { // as dropReader: mostly somebody has read it since
 			x.oldest = r.newer
 			*r = reader{}
-			s.freeReaders.Give(id)
+			s.free.readers.Give(id)
 		} else {
 			s.dropReader(id)
 		}
@@ -137,7 +137,7 @@ func (s *State) Retire(n uint32, out *Out) {
 const maxLate = 1 << 16
 
 // keepLate keeps v for a writer that may still come.
-func (s *State) keepLate(v uint32) {
+func (s *registers) keepLate(v uint32) {
 	x := &s.versions[v]
 	if x.flags&lateReaders != 0 {
 		return
@@ -152,7 +152,7 @@ func (s *State) keepLate(v uint32) {
 	}
 }
 
-func (s *State) retireWrite(id uint32) {
+func (s *registers) retireWrite(id uint32) {
 	w := s.writes[id]
 	v := w.version
 	x := &s.versions[v]
@@ -191,7 +191,7 @@ func (s *State) retireWrite(id uint32) {
 }
 
 // gone says whether every possible writer of v has retired.
-func (s *State) gone(v uint32) bool {
+func (s *orders) gone(v uint32) bool {
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		if s.txns[s.writes[id].txn].flags&retired == 0 {
 			return false
@@ -202,7 +202,7 @@ func (s *State) gone(v uint32) bool {
 
 // supersede drops v when it and an overwriter have retired and no live transaction read it. A
 // later read of it is of a version older than the current one.
-func (s *State) supersede(v uint32) {
+func (s *registers) supersede(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || x.readers != 0 || x.due > 0 {
 		return
@@ -233,7 +233,7 @@ func (s *State) supersede(v uint32) {
 }
 
 // drop forgets the register version v. The filter keeps that it existed.
-func (s *State) drop(v uint32) {
+func (s *orders) drop(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || x.flags&(initialVersion|nothing) != 0 {
 		return
@@ -249,7 +249,7 @@ func (s *State) drop(v uint32) {
 }
 
 // freeVersionNow frees v and its write records.
-func (s *State) freeVersionNow(v uint32) {
+func (s *orders) freeVersionNow(v uint32) {
 	x := &s.versions[v]
 	if x.flags&kept != 0 {
 		s.unkeep(v)
@@ -283,19 +283,19 @@ func (s *State) freeVersionNow(v uint32) {
 		t := s.writes[id].txn
 		s.txns[t].pins--
 		s.writes[id] = write{}
-		s.freeWrites.Give(id)
+		s.free.writes.Give(id)
 		s.release(t)
 		id = next
 	}
 	witness := x.witness
 	s.byVersion.remove(versionHash(x.key, x.hash), v)
 	*x = version{}
-	s.freeVersions.Give(v)
+	s.free.versions.Give(v)
 	s.freed++
 	s.unpin(witness)
 }
 
-func (s *State) unlinkFromTxn(id uint32) {
+func (s *orders) unlinkFromTxn(id uint32) {
 	w := &s.writes[id]
 	if w.prevOfTxn == 0 {
 		s.txns[w.txn].writes = w.nextOfTxn
@@ -309,7 +309,7 @@ func (s *State) unlinkFromTxn(id uint32) {
 
 // dropIfUnused frees a version that nobody wrote or read any more. A value from before watching that
 // was read stays: it is there until somebody replaces it.
-func (s *State) dropIfUnused(v uint32) {
+func (s *registers) dropIfUnused(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || x.readers != 0 || x.writes != 0 || x.due > 0 || x.flags&(baseline|seen) == baseline|seen ||
 		x.flags&(initialVersion|nothing|placed|inUnplaced|lateReaders) != 0 || x.over != 0 {
@@ -322,7 +322,7 @@ func (s *State) dropIfUnused(v uint32) {
 
 // freeze drops elements from the beginning of the list. An element goes when it and the next
 // have retired and no live transaction read the list up to it.
-func (s *State) freeze(k uint32) {
+func (s *registers) freeze(k uint32) {
 	for {
 		x := &s.keys[k]
 		f := x.first
@@ -338,7 +338,7 @@ func (s *State) freeze(k uint32) {
 			continue
 		}
 		x.base, x.basePrefix = s.versions[f].index, s.versions[f].prefix
-		if y := &s.versions[f]; y.flags&baseline == 0 && !appendedEarly(s, f) {
+		if y := &s.versions[f]; y.flags&baseline == 0 && !s.appendedEarly(f) {
 			x.flags |= since
 		}
 		s.values.add(s.valueKey(f))
@@ -353,7 +353,7 @@ const maxSpine = 4096
 // frozen says whether rule (d) reports each new edge to the list element e from a reader of the
 // state before it. An element without a writer is kept: its append may still come, and must not
 // be taken for a new one.
-func (s *State) frozen(e uint32) bool {
+func (s *registers) frozen(e uint32) bool {
 	x := &s.versions[e]
 	if x.due > 0 || !s.gone(e) {
 		return false

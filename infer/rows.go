@@ -9,7 +9,7 @@ package infer
 // deletedRow is called when a transaction that counts deleted the row and left v in k. If v has
 // no place in the order, it notes that. 0 stands for the version of an unknown outcome, or
 // perhaps of another transaction.
-func (s *State) deletedRow(k, v uint32) {
+func (s *registers) deletedRow(k, v uint32) {
 	x := &s.keys[k]
 	if !s.opt.Rows || !s.opt.Ordered || x.flags&(rowsApart|element) != 0 || v != 0 && s.isOrdered(v) && !s.opt.partly() {
 		return
@@ -29,7 +29,7 @@ func (s *State) deletedRow(k, v uint32) {
 
 // partRows takes back that the writers of the two versions did not overlap. The second version
 // is behind the first one.
-func (s *State) partRows(v, q uint32) {
+func (s *registers) partRows(v, q uint32) {
 	if w := s.versions[q].writer; w != 0 && s.versions[q].flags&tombstone == 0 {
 		s.killEdges(q, w, WW)
 		s.writesFollow(v, q)
@@ -38,7 +38,7 @@ func (s *State) partRows(v, q uint32) {
 
 // otherRow says whether q, which is behind v in the order of the key, may be of another row. Where
 // that is not known it is counted.
-func (s *State) otherRow(v, q uint32) bool {
+func (s *orders) otherRow(v, q uint32) bool {
 	if !s.opt.Rows || s.versions[q].flags&tombstone != 0 {
 		return false
 	}

@@ -322,7 +322,7 @@ func (r *room) query(name, rest string) error {
 			r.printTxn(n)
 		}
 	case "sizes":
-		r.printf("keys %d, versions %d, transactions %d", len(r.keys("")), len(r.s.versions)-1-r.s.freeVersions.Len(), len(r.s.txns)-1-r.s.freeTxns.Len())
+		r.printf("keys %d, versions %d, transactions %d", len(r.keys("")), len(r.s.versions)-1-r.s.free.versions.Len(), len(r.s.txns)-1-r.s.free.txns.Len())
 	default:
 		return fmt.Errorf("no such command")
 	}

@@ -211,10 +211,10 @@ func (r *room) indexes() error {
 		"keys":              {s.byKey.used, count(s.keys, func(x *key) bool { return x.initial != 0 })},
 		"versions":          {s.byVersion.used, count(s.versions, func(x *version) bool { return x.key != 0 && x.flags&initialVersion == 0 })},
 		"sessions":          {s.bySession.used, count(s.sessions, func(x *session) bool { return x.hash != (event.Hash{}) })},
-		"free transactions": {s.freeTxns.Len(), count(s.txns[1:], func(x *txn) bool { return x.gen == 0 })},
-		"free versions":     {s.freeVersions.Len(), count(s.versions[1:], func(x *version) bool { return x.key == 0 })},
-		"free writes":       {s.freeWrites.Len(), count(s.writes[1:], func(x *write) bool { return x.version == 0 })},
-		"free readers":      {s.freeReaders.Len(), count(s.readers[1:], func(x *reader) bool { return x.version == 0 })},
+		"free transactions": {s.free.txns.Len(), count(s.txns[1:], func(x *txn) bool { return x.gen == 0 })},
+		"free versions":     {s.free.versions.Len(), count(s.versions[1:], func(x *version) bool { return x.key == 0 })},
+		"free writes":       {s.free.writes.Len(), count(s.writes[1:], func(x *write) bool { return x.version == 0 })},
+		"free readers":      {s.free.readers.Len(), count(s.readers[1:], func(x *reader) bool { return x.version == 0 })},
 	}
 	for name, n := range used {
 		if n[0] != n[1] {

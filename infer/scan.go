@@ -41,7 +41,7 @@ type ranges struct {
 const maxBlock = 256
 
 // scans is the head of the domain's list; elements of a set begin at key.base.
-func (s *State) scansOf(domain uint32) *uint64 { return &s.keys[domain].basePrefix }
+func (s *sets) scansOf(domain uint32) *uint64 { return &s.keys[domain].basePrefix }
 
 // elementHash is the hash of the key that stands for the element of the set. Its multiplier
 // differs from versionHash's: else valueKey would take the element out again.
@@ -53,7 +53,7 @@ func elementHash(set, elem event.Hash) event.Hash {
 }
 
 // elementKey interns the key of an element of the set k.
-func (s *State) elementKey(k uint32, text []byte, h event.Hash) uint32 {
+func (s *sets) elementKey(k uint32, text []byte, h event.Hash) uint32 {
 	h = elementHash(s.keys[k].hash, h)
 	if e := s.lookupKey(h); e != 0 {
 		return e
@@ -79,7 +79,7 @@ func elementName(name []byte) (set, text []byte) {
 }
 
 // readSet takes a read of the set k.
-func (s *State) readSet(b *event.Batch, n, i, k uint32, o *event.Op) {
+func (s *sets) readSet(b *event.Batch, n, i, k uint32, o *event.Op) {
 	nothing := o.Flags&event.NotFound != 0
 	if !nothing && o.Flags&event.IsArray == 0 {
 		s.giveUp(k)
@@ -102,7 +102,7 @@ func (s *State) readSet(b *event.Batch, n, i, k uint32, o *event.Op) {
 }
 
 // scansAbsence says whether a scan of n proves the absence of the places that it did not show.
-func (s *State) scansAbsence(n uint32) bool {
+func (s *sets) scansAbsence(n uint32) bool {
 	if s.txns[n].flags&unknown != 0 {
 		return false // what it saw is not known
 	}
@@ -116,14 +116,14 @@ func (s *State) scansAbsence(n uint32) bool {
 
 // readMissing is the read of k by a scan of n, the transaction in work, unless the
 // scan showed it.
-func (s *State) readMissing(k, n, i uint32) {
+func (s *sets) readMissing(k, n, i uint32) {
 	if c := s.touchOf(k); c.shownBy != i+1 {
 		s.readValue(c, n, i, event.Hash{}, true)
 	}
 }
 
 // foundMissing takes in that the scan id found nothing at k, which has just been made.
-func (s *State) foundMissing(id, k uint32) {
+func (s *sets) foundMissing(id, k uint32) {
 	x := s.scans[id]
 	if x.txn == s.working {
 		s.readMissing(k, x.txn, x.op)
@@ -133,7 +133,7 @@ func (s *State) foundMissing(id, k uint32) {
 	s.addReader(x.txn, s.absent(k), x.op)
 }
 
-func (s *State) addScan(n, op, domain uint32, from, to []byte) {
+func (s *sets) addScan(n, op, domain uint32, from, to []byte) {
 	id, ok := s.freeScans.Take()
 	if !ok {
 		if len(s.scans) == 0 {
@@ -158,7 +158,7 @@ func (s *State) addScan(n, op, domain uint32, from, to []byte) {
 }
 
 // dropScans frees the scans of n, which retires or does not count any more.
-func (s *State) dropScans(n uint32) {
+func (s *sets) dropScans(n uint32) {
 	for id := s.txns[n].scans; id != 0; {
 		x := s.scans[id]
 		if x.prev != 0 {
@@ -179,7 +179,7 @@ func (s *State) dropScans(n uint32) {
 }
 
 // readRange takes a range. k stands for the keys of its epoch.
-func (s *State) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
+func (s *sets) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.Op) {
 	at := s.rangesOf(k)
 	x := &b.Extras[o.Extra]
 	rows := b.Rows[x.FirstRow : x.FirstRow+x.NumRows]
@@ -235,7 +235,7 @@ func covered(b *event.Batch, x *event.Extra, rows []event.Row) (from, to []byte)
 }
 
 // asRegister says whether what a range shows of k can be used, and counts it if not.
-func (s *State) asRegister(k uint32) bool {
+func (s *sets) asRegister(k uint32) bool {
 	x := &s.keys[k]
 	if x.flags&(unsupported|sums) != 0 || x.kind > event.Register {
 		s.Counters.Ignored++
@@ -248,7 +248,7 @@ func (s *State) asRegister(k uint32) bool {
 }
 
 // readPlainly notes that k, whose kind is not known yet, was read as a register.
-func (s *State) readPlainly(k uint32) {
+func (s *sets) readPlainly(k uint32) {
 	if x := &s.keys[k]; x.length == 0 {
 		x.length = 1
 		if len(s.ordered) > 0 {
@@ -259,7 +259,7 @@ func (s *State) readPlainly(k uint32) {
 
 // rangesOf is the index in s.ordered of the keys of k's epoch, which it sorts when
 // k's first range comes.
-func (s *State) rangesOf(k uint32) int {
+func (s *sets) rangesOf(k uint32) int {
 	for i := range s.ordered {
 		if s.ordered[i].domain == k {
 			return i
@@ -272,7 +272,7 @@ func (s *State) rangesOf(k uint32) int {
 	return len(s.ordered) - 1
 }
 
-func (s *State) sorted(domain uint32) ranges {
+func (s *sets) sorted(domain uint32) ranges {
 	var all []uint32
 	for k := range s.keys {
 		if s.keys[k].count > 0 && s.within(uint32(k), domain) {
@@ -287,11 +287,11 @@ func (s *State) sorted(domain uint32) ranges {
 	return r
 }
 
-func (s *State) nameOf(k uint32) []byte { return s.names.get(s.keys[k].name) }
+func (s *ledger) nameOf(k uint32) []byte { return s.names.get(s.keys[k].name) }
 
 // within says whether k is a key of the epoch that the domain stands for. The epoch's hash is
 // the hash of an empty name in it.
-func (s *State) within(k, domain uint32) bool {
+func (s *sets) within(k, domain uint32) bool {
 	name := s.nameOf(k)
 	y := &s.keys[k]
 	if k == domain || y.flags&(element|sums) != 0 || y.kind > event.Register || y.kind == event.AnyKind && y.length == 0 {
@@ -303,7 +303,7 @@ func (s *State) within(k, domain uint32) bool {
 
 // enroll puts k, which from now on is a register, or was read as one, among the ordered keys.
 // The scans that cover k become its readers.
-func (s *State) enroll(k uint32) {
+func (s *sets) enroll(k uint32) {
 	for i := range s.ordered {
 		r := &s.ordered[i]
 		if !s.within(k, r.domain) {
@@ -322,7 +322,7 @@ func (s *State) enroll(k uint32) {
 
 // enrollAgain puts k, which came back, among the ordered keys. Scans in memory that lack it are
 // not asked: a key that their source's first range lacked was counted as not checked.
-func (s *State) enrollAgain(k uint32) {
+func (s *sets) enrollAgain(k uint32) {
 	for i := range s.ordered {
 		if r := &s.ordered[i]; s.within(k, r.domain) {
 			r.insert(s, k)
@@ -331,7 +331,7 @@ func (s *State) enrollAgain(k uint32) {
 }
 
 // insert puts k into its place.
-func (r *ranges) insert(s *State, k uint32) {
+func (r *ranges) insert(s *sets, k uint32) {
 	name := s.nameOf(k)
 	if len(r.blocks) == 0 {
 		r.blocks = [][]uint32{{k}}
@@ -349,7 +349,7 @@ func (r *ranges) insert(s *State, k uint32) {
 }
 
 // block is the first block that begins behind the name.
-func (r *ranges) block(s *State, name []byte) int {
+func (r *ranges) block(s *sets, name []byte) int {
 	i, _ := slices.BinarySearchFunc(r.blocks, name, func(b []uint32, name []byte) int {
 		if bytes.Compare(s.nameOf(b[0]), name) <= 0 {
 			return -1
@@ -361,7 +361,7 @@ func (r *ranges) block(s *State, name []byte) int {
 
 // each calls fn with the keys from one name to another, in their order. fn makes no
 // keys.
-func (r *ranges) each(s *State, from, to []byte, fn func(uint32)) {
+func (r *ranges) each(s *sets, from, to []byte, fn func(uint32)) {
 	at := 0
 	if from != nil {
 		at = max(0, r.block(s, from)-1)
@@ -379,7 +379,7 @@ func (r *ranges) each(s *State, from, to []byte, fn func(uint32)) {
 	}
 }
 
-func (s *State) appendScans(dst []byte) []byte {
+func (s *sets) appendScans(dst []byte) []byte {
 	dst = flat.Append(dst, "scans", s.scans)
 	dst = s.freeScans.AppendState(dst, "freeScans")
 	dst = s.bounds.appendState(dst)
@@ -391,7 +391,7 @@ func (s *State) appendScans(dst []byte) []byte {
 }
 
 // readScans comes when the keys and names are read.
-func (s *State) readScans(r *flat.Reader) {
+func (s *sets) readScans(r *flat.Reader) {
 	flat.Read(r, "scans", &s.scans)
 	s.freeScans.ReadState(r, "freeScans")
 	s.bounds.readState(r)

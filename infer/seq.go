@@ -21,7 +21,7 @@ const maxGap = 1 << 32
 
 // noteSeq notes the member with this seq. When some before it are missing, that
 // is looked at again once the watermark has passed it.
-func (s *State) noteSeq(id uint32, seq int64, n uint32) {
+func (s *ledger) noteSeq(id uint32, seq int64, n uint32) {
 	for int(id) >= len(s.seqs) {
 		s.seqs = append(s.seqs, seqSet{})
 	}
@@ -54,13 +54,13 @@ func (s *State) noteSeq(id uint32, seq int64, n uint32) {
 	}
 }
 
-func (s *State) gap(n uint32, missing int64) {
+func (s *ledger) gap(n uint32, missing int64) {
 	s.Counters.Gaps += missing
 	s.anomaly(Anomaly{Kind: SequenceGap, A: n, Count: missing, Certain: true})
 }
 
 // decideSeq reports the members before n that did not come, once.
-func (s *State) decideSeq(n uint32) {
+func (s *ledger) decideSeq(n uint32) {
 	t := &s.txns[n]
 	if int(t.session) >= len(s.seqs) {
 		return

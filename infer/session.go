@@ -31,7 +31,7 @@ const (
 )
 
 // enterSession notes n as a member of its session, whatever its outcome.
-func (s *State) enterSession(b *event.Batch, t *event.Txn, n uint32) {
+func (s *ledger) enterSession(b *event.Batch, t *event.Txn, n uint32) {
 	if t.Session.Len == 0 {
 		return
 	}
@@ -44,7 +44,7 @@ func (s *State) enterSession(b *event.Batch, t *event.Txn, n uint32) {
 	}
 }
 
-func (s *State) internSession(h event.Hash, name []byte) uint32 {
+func (s *ledger) internSession(h event.Hash, name []byte) uint32 {
 	x := &s.bySession
 	i, mask, fp := x.start(h.Lo)
 	for x.slots[i] != 0 {
@@ -60,7 +60,7 @@ func (s *State) internSession(h event.Hash, name []byte) uint32 {
 // linkSession orders n, which counts now or aborted, within its session: by seq, or by the
 // client's own clock where there is none. A member whose outcome was unknown is
 // reached from its predecessor, and nothing follows from it.
-func (s *State) linkSession(n uint32) {
+func (s *ledger) linkSession(n uint32) {
 	t := &s.txns[n]
 	x := &s.sessions[t.session]
 	if t.flags&(hasSeq|hasTimes) != hasSeq|hasTimes {
@@ -182,11 +182,11 @@ func (t *txn) drift(x *session) {
 }
 
 // SessionOrder says whether some transaction that counts had a place in a session.
-func (s *State) SessionOrder() bool { return s.sessionOrder }
+func (s *ledger) SessionOrder() bool { return s.sessionOrder }
 
 // linkRetired gives the edges between n and the latest retired members. One that
 // follows n is reported by rule (d); where both do, one report is enough.
-func (s *State) linkRetired(x *session, n uint32) {
+func (s *ledger) linkRetired(x *session, n uint32) {
 	known := s.txns[n].flags&unknown == 0
 	switch {
 	case x.retired != 0 && !s.follows(x.retired, n):
@@ -202,7 +202,7 @@ func (s *State) linkRetired(x *session, n uint32) {
 
 // overlaps says whether a, the nearest member of known outcome before b, was
 // still running when b began, and reports it. Either may be 0.
-func (s *State) overlaps(x *session, a, b uint32) bool {
+func (s *ledger) overlaps(x *session, a, b uint32) bool {
 	if a == 0 || b == 0 || s.txns[a].flags&unknown != 0 || !s.overlap(a, b) {
 		return false
 	}
@@ -216,7 +216,7 @@ func (s *State) overlaps(x *session, a, b uint32) bool {
 }
 
 // overlapsRetired is overlaps for the latest retired member of known outcome.
-func (s *State) overlapsRetired(x *session, n uint32) bool {
+func (s *ledger) overlapsRetired(x *session, n uint32) bool {
 	if x.retired == 0 {
 		return false
 	}
@@ -227,7 +227,7 @@ func (s *State) overlapsRetired(x *session, n uint32) bool {
 }
 
 // follows says whether a comes after b in their session.
-func (s *State) follows(a, b uint32) bool {
+func (s *ledger) follows(a, b uint32) bool {
 	x, y := &s.txns[a], &s.txns[b]
 	if x.flags&y.flags&hasSeq != 0 {
 		return x.seq > y.seq
@@ -237,7 +237,7 @@ func (s *State) follows(a, b uint32) bool {
 
 // checkNeighbours panics unless a walk along the whole list finds the same place
 // for n.
-func (s *State) checkNeighbours(n, prev, next uint32) {
+func (s *ledger) checkNeighbours(n, prev, next uint32) {
 	q, p := uint32(0), s.sessions[s.txns[n].session].last
 	for p != 0 && s.follows(p, n) {
 		q, p = p, s.txns[p].sessPrev
@@ -250,7 +250,7 @@ func (s *State) checkNeighbours(n, prev, next uint32) {
 
 // overlap says whether a, which should be over, was still running when b began,
 // by their client's clock, or whether the two claim one place.
-func (s *State) overlap(a, b uint32) bool {
+func (s *ledger) overlap(a, b uint32) bool {
 	x, y := &s.txns[a], &s.txns[b]
 	if x.flags&y.flags&hasSeq != 0 && x.seq == y.seq {
 		return true
@@ -259,7 +259,7 @@ func (s *State) overlap(a, b uint32) bool {
 }
 
 // leaveSession unlinks n from its session's list.
-func (s *State) leaveSession(n uint32) {
+func (s *ledger) leaveSession(n uint32) {
 	t := &s.txns[n]
 	if t.flags&inSession == 0 {
 		return
@@ -278,7 +278,7 @@ func (s *State) leaveSession(n uint32) {
 }
 
 // retireSession keeps n as its session's latest retired member, if it is.
-func (s *State) retireSession(n uint32) {
+func (s *ledger) retireSession(n uint32) {
 	t := &s.txns[n]
 	if t.flags&inSession == 0 {
 		return

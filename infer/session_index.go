@@ -24,7 +24,7 @@ const maxIndexedSeqs = 1 << 20
 
 // around gives the live members of n's session between which n belongs; ok is
 // false when only walking can tell.
-func (s *State) around(n uint32) (prev, next uint32, ok bool) {
+func (s *ledger) around(n uint32) (prev, next uint32, ok bool) {
 	t := &s.txns[n]
 	for int(t.session) >= len(s.sessionIndexes) {
 		s.sessionIndexes = append(s.sessionIndexes, sessionIndex{})
@@ -66,7 +66,7 @@ func (s *State) around(n uint32) (prev, next uint32, ok bool) {
 }
 
 // indexMember notes n, which is in its session's list, if the session has seats.
-func (s *State) indexMember(n uint32) {
+func (s *ledger) indexMember(n uint32) {
 	t := &s.txns[n]
 	if int(t.session) >= len(s.sessionIndexes) || !s.sessionIndexes[t.session].built {
 		return
@@ -106,7 +106,7 @@ func (s *State) indexMember(n uint32) {
 
 // unindexMember forgets n, which leaves its session's list; empty says that
 // nobody is left in it.
-func (s *State) unindexMember(n uint32, empty bool) {
+func (s *ledger) unindexMember(n uint32, empty bool) {
 	t := &s.txns[n]
 	if int(t.session) >= len(s.sessionIndexes) {
 		return

@@ -61,7 +61,7 @@ func (o *Options) strangers() bool { return o.Observed && (o.UnmonitoredWriters 
 func (o *Options) vacant() bool { return o.DeletesUnseen || o.UnmonitoredWriters }
 
 // enterPattern gives k, which is new, its pattern.
-func (s *State) enterPattern(k uint32, name []byte) {
+func (s *registers) enterPattern(k uint32, name []byte) {
 	x := &s.keys[k]
 	if s.opt.ByVersion {
 		x.flags |= versioned
@@ -86,7 +86,7 @@ func (s *State) enterPattern(k uint32, name []byte) {
 }
 
 // followPattern mutes k if the values of its pattern repeat.
-func (s *State) followPattern(k uint32) {
+func (s *absences) followPattern(k uint32) {
 	if x := &s.keys[k]; s.opt.Observed && x.flags&versioned == 0 && s.signs.patterns.Get(x.pattern).Repeats != 0 {
 		x.flags |= repeats
 	}
@@ -100,7 +100,7 @@ func tells(b *event.Batch, o *event.Op) bool {
 
 // tellByVersion notes that an operation of k told its version: operations tell the versions of
 // k from now on. Conclusions from its values stay: operations that told no version gave them.
-func (s *State) tellByVersion(k uint32) {
+func (s *absences) tellByVersion(k uint32) {
 	x := &s.keys[k]
 	if x.kind == event.Counter {
 		if x.flags&versioned == 0 {
@@ -121,7 +121,7 @@ func (s *State) tellByVersion(k uint32) {
 }
 
 // sign notes that the values of k's pattern repeat.
-func (s *State) sign(k uint32, why pattern.Sign) {
+func (s *absences) sign(k uint32, why pattern.Sign) {
 	if !s.opt.Observed || s.keys[k].flags&versioned != 0 || s.keys[k].kind > event.Register {
 		return
 	}
@@ -134,7 +134,7 @@ func (s *State) sign(k uint32, why pattern.Sign) {
 }
 
 // secondWriter takes the sign that n and another transaction wrote v, both committed.
-func (s *State) secondWriter(v, n uint32) {
+func (s *absences) secondWriter(v, n uint32) {
 	if !s.opt.Observed || s.txns[n].state != counted || s.txns[n].flags&unknown != 0 {
 		return
 	}
@@ -151,7 +151,7 @@ func (s *State) secondWriter(v, n uint32) {
 
 // noteValue takes in that v was written: whether its value was seen at another key of the
 // pattern.
-func (s *State) noteValue(v uint32) {
+func (s *absences) noteValue(v uint32) {
 	x := &s.versions[v]
 	k := &s.keys[x.key]
 	if k.flags&(versioned|repeats) != 0 || k.kind > event.Register {
@@ -167,7 +167,7 @@ func (s *State) noteValue(v uint32) {
 }
 
 // noteVersion takes in that the value of k had the version with this hash.
-func (s *State) noteVersion(k uint32, value, version event.Hash) {
+func (s *absences) noteVersion(k uint32, value, version event.Hash) {
 	if !s.opt.Observed {
 		return
 	}
@@ -196,14 +196,14 @@ func sight(seen *[]sighting, value, where uint64) uint64 {
 }
 
 // countRead counts a read of a plain value of k.
-func (s *State) countRead(k uint32) {
+func (s *absences) countRead(k uint32) {
 	if x := &s.keys[k]; x.flags&versioned == 0 && x.kind <= event.Register {
 		s.signs.patterns.Get(x.pattern).Reads++
 	}
 }
 
 // nobody marks v, which was read, if nobody is known to have written it.
-func (s *State) nobody(v uint32) {
+func (s *absences) nobody(v uint32) {
 	if s.nobodyKnown(v) {
 		s.mark(v, unrecorded, 0)
 	}
@@ -211,7 +211,7 @@ func (s *State) nobody(v uint32) {
 
 // recorded says that n wrote v, whose writer was not known, and that no other writer is known.
 // Reads and replacements from before are concluded now.
-func (s *State) recorded(v, n uint32) {
+func (s *registers) recorded(v, n uint32) {
 	x := &s.versions[v]
 	if x.flags&unrecorded == 0 {
 		return
@@ -238,7 +238,7 @@ func (x *version) names() bool { return x.flags&(ambiguous|unrecorded) == 0 }
 
 // readDuplicate takes a read of a key whose values repeat. Two faults need no identity: n did
 // not read its own write, or read the key twice with two results.
-func (s *State) readDuplicate(c *touch, n, op uint32, h event.Hash, nothing bool) {
+func (s *absences) readDuplicate(c *touch, n, op uint32, h event.Hash, nothing bool) {
 	switch {
 	case c.flags&misread != 0 && c.flags&wrote == 0:
 	case nothing && s.txns[n].flags&unknown != 0: // what it saw is not known
@@ -270,7 +270,7 @@ func (c *touch) writeDuplicate(h event.Hash) {
 
 // settleSigns lets the signs of the record in work take effect: what was concluded from plain
 // values of these patterns is void. O(keys and versions in memory) a pattern, once for each.
-func (s *State) settleSigns() {
+func (s *registers) settleSigns() {
 	s.signs.settleCircles(s)
 	if len(s.signs.new) == 0 {
 		return
@@ -281,7 +281,7 @@ func (s *State) settleSigns() {
 
 // spreadSigns mutes the keys whose patterns have a sign, and takes back what rests on their
 // values.
-func (s *State) spreadSigns() {
+func (s *registers) spreadSigns() {
 	s.signs.told = true
 	for k := 1; k < len(s.keys); k++ {
 		x := &s.keys[k]
@@ -306,7 +306,7 @@ func (s *State) spreadSigns() {
 }
 
 // voidValue takes back what rests on v being one version.
-func (s *State) voidValue(v uint32) {
+func (s *registers) voidValue(v uint32) {
 	x := &s.versions[v]
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 		if w := s.writes[id].txn; s.txns[w].state == counted && s.txns[w].flags&unknown != 0 {
@@ -326,11 +326,11 @@ func (s *State) voidValue(v uint32) {
 }
 
 // EachPattern calls fn with the patterns of keys, in the order in which they were met.
-func (s *State) EachPattern(fn func(name string, p *pattern.Pattern)) {
+func (s *absences) EachPattern(fn func(name string, p *pattern.Pattern)) {
 	s.signs.patterns.Each(func(_ pattern.ID, name string, p *pattern.Pattern) { fn(name, p) })
 }
 
-func (s *State) appendSigns(dst []byte) []byte {
+func (s *absences) appendSigns(dst []byte) []byte {
 	dst = s.signs.patterns.AppendState(dst)
 	dst = flat.Append(dst, "twoKeys", s.signs.twoKeys)
 	dst = flat.Append(dst, "twoVersions", s.signs.twoVersions)
@@ -340,7 +340,7 @@ func (s *State) appendSigns(dst []byte) []byte {
 	return flat.AppendValue(dst, "begun", &s.signs.begun)
 }
 
-func (s *State) readSigns(r *flat.Reader) {
+func (s *absences) readSigns(r *flat.Reader) {
 	s.signs = newSigns()
 	s.signs.patterns.ReadState(r)
 	flat.Read(r, "twoKeys", &s.signs.twoKeys)
@@ -359,7 +359,7 @@ func (s *State) readSigns(r *flat.Reader) {
 
 // repeatsSince mutes k, which came back with these versions, if the values of its pattern
 // have turned out to repeat. Nobody who lives has read or written one of them.
-func (s *State) repeatsSince(k uint32, vs []uint32) {
+func (s *absences) repeatsSince(k uint32, vs []uint32) {
 	x := &s.keys[k]
 	if !s.opt.Observed || x.kind > event.Register || s.signs.patterns.Get(x.pattern).Repeats == 0 || x.flags&(versioned|plainBefore) == versioned {
 		return
@@ -378,7 +378,7 @@ func (s *State) repeatsSince(k uint32, vs []uint32) {
 // (retried).
 
 // disown takes back the conclusions from v, whose writer is not known any more.
-func (s *State) disown(v uint32) {
+func (s *registers) disown(v uint32) {
 	x := &s.versions[v]
 	if x.key == 0 || !s.nobodyKnown(v) || !x.names() || s.keys[x.key].kind > event.Register {
 		return
@@ -389,14 +389,14 @@ func (s *State) disown(v uint32) {
 
 // Shared says whether one value was seen at two keys of this key's pattern, or one element was
 // appended twice. It is true, too, if the key is not in memory.
-func (s *State) Shared(key, epoch string) bool {
+func (s *absences) Shared(key, epoch string) bool {
 	k := s.keyNamed(key, epoch)
 	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared
 }
 
 // Repeats says whether the plain values of the key name no version, since the values of its
 // pattern repeat. It is true, too, if that is not known: the key is not in memory.
-func (s *State) Repeats(key, epoch string) bool {
+func (s *absences) Repeats(key, epoch string) bool {
 	if !s.opt.Observed {
 		return false
 	}
@@ -405,7 +405,7 @@ func (s *State) Repeats(key, epoch string) bool {
 }
 
 // keyNamed is the key with this name in the epoch, 0 if it is not in memory.
-func (s *State) keyNamed(key, epoch string) uint32 {
+func (s *absences) keyNamed(key, epoch string) uint32 {
 	h := event.HashText([]byte(key))
 	if epoch != "" {
 		h = underEpoch(h, xxh3.HashString(epoch))
@@ -418,11 +418,11 @@ func (s *State) keyNamed(key, epoch string) uint32 {
 
 // Patience is how much later than its reader a writer may end, and so be recorded: ns, or
 // logical time where records have none.
-func (s *State) Patience() int64 { return s.patience() }
+func (s *absences) Patience() int64 { return s.patience() }
 
 // Signed calls fn with the patterns that have shown their sign since this was called last, and
 // says whether there are any.
-func (s *State) Signed(fn func(name string, p *pattern.Pattern)) bool {
+func (s *absences) Signed(fn func(name string, p *pattern.Pattern)) bool {
 	if !s.signs.told {
 		return false
 	}

@@ -14,7 +14,7 @@ type scalars struct {
 }
 
 // AppendState writes all that the state remembers to dst.
-func (s *State) AppendState(dst []byte) []byte {
+func (s *memory) AppendState(dst []byte) []byte {
 	c := scalars{
 		gen: s.gen, joined: s.joined, sessionOrder: s.sessionOrder, nameless: s.nameless, deletes: s.deletes, absenceAsked: s.absence.asked, expiryAsked: s.expiry.asked,
 		hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
@@ -30,12 +30,12 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, "lines", s.lines)
 	dst = flat.Append(dst, "holdings", s.holdings)
 	dst = flat.Append(dst, "sessions", s.sessions)
-	dst = s.freeTxns.AppendState(dst, "freeTxns")
-	dst = s.freeVersions.AppendState(dst, "freeVersions")
-	dst = s.freeWrites.AppendState(dst, "freeWrites")
-	dst = s.freeReaders.AppendState(dst, "freeReaders")
-	dst = s.freeKeys.AppendState(dst, "freeKeys")
-	dst = s.freeSessions.AppendState(dst, "freeSessions")
+	dst = s.free.txns.AppendState(dst, "freeTxns")
+	dst = s.free.versions.AppendState(dst, "freeVersions")
+	dst = s.free.writes.AppendState(dst, "freeWrites")
+	dst = s.free.readers.AppendState(dst, "freeReaders")
+	dst = s.free.keys.AppendState(dst, "freeKeys")
+	dst = s.free.sessions.AppendState(dst, "freeSessions")
 	count := int64(len(s.seqs))
 	dst = flat.AppendValue(dst, "seqs", &count)
 	for i := range s.seqs {
@@ -69,7 +69,7 @@ func (s *State) AppendState(dst []byte) []byte {
 }
 
 // ReadState replaces what s remembers by what AppendState wrote.
-func (s *State) ReadState(r *flat.Reader) {
+func (s *memory) ReadState(r *flat.Reader) {
 	var c scalars
 	flat.ReadValue(r, "scalars", &c)
 	s.gen, s.joined, s.absence.asked, s.expiry.asked = c.gen, c.joined, c.absenceAsked, c.expiryAsked
@@ -77,7 +77,7 @@ func (s *State) ReadState(r *flat.Reader) {
 	s.spill.keys, s.spill.txns, s.spill.sessions, s.spill.returned = c.keysSpilled, c.txnsSpilled, c.sessionsSpilled, c.spillReturned
 	s.sessionOrder, s.nameless, s.deletes = c.sessionOrder, c.nameless, c.deletes
 	s.baselineEnds, s.greatest, s.Counters = c.baselineEnds, c.greatest, c.counters
-	defer s.reads.restore(s)
+	defer s.reads.restore(&s.ledger)
 	s.Untimed, s.begunRetired, s.reads = c.untimed, c.begunRetired, c.reads
 	flat.Read(r, "txns", &s.txns)
 	flat.Read(r, "keys", &s.keys)
@@ -87,12 +87,12 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, "lines", &s.lines)
 	flat.Read(r, "holdings", &s.holdings)
 	flat.Read(r, "sessions", &s.sessions)
-	s.freeTxns.ReadState(r, "freeTxns")
-	s.freeVersions.ReadState(r, "freeVersions")
-	s.freeWrites.ReadState(r, "freeWrites")
-	s.freeReaders.ReadState(r, "freeReaders")
-	s.freeKeys.ReadState(r, "freeKeys")
-	s.freeSessions.ReadState(r, "freeSessions")
+	s.free.txns.ReadState(r, "freeTxns")
+	s.free.versions.ReadState(r, "freeVersions")
+	s.free.writes.ReadState(r, "freeWrites")
+	s.free.readers.ReadState(r, "freeReaders")
+	s.free.keys.ReadState(r, "freeKeys")
+	s.free.sessions.ReadState(r, "freeSessions")
 	var count int64
 	flat.ReadValue(r, "seqs", &count)
 	s.seqs = nil

@@ -86,8 +86,8 @@ const (
 // ErrRecord: a record of the store is not what was written.
 var ErrRecord = errors.New("record of retired state is damaged")
 
-func (s *State) newKey(h event.Hash, name []byte) uint32 {
-	k, ok := s.freeKeys.Take()
+func (s *registers) newKey(h event.Hash, name []byte) uint32 {
+	k, ok := s.free.keys.Take()
 	if !ok {
 		k = uint32(len(s.keys))
 		s.keys = flat.Push(s.keys, key{})
@@ -101,7 +101,7 @@ func (s *State) newKey(h event.Hash, name []byte) uint32 {
 }
 
 // lookupKey is the key with this hash, 0 if it is not in memory.
-func (s *State) lookupKey(h event.Hash) uint32 {
+func (s *ledger) lookupKey(h event.Hash) uint32 {
 	x := &s.byKey
 	i, mask, fp := x.start(h.Lo)
 	for x.slots[i] != 0 {
@@ -115,7 +115,7 @@ func (s *State) lookupKey(h event.Hash) uint32 {
 
 // hold keeps the keys of a transaction of unknown outcome in memory: it may be
 // counted, and taken back, long after it came.
-func (s *State) hold(b *event.Batch, t *event.Txn) {
+func (s *memory) hold(b *event.Batch, t *event.Txn) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		k := s.keyOf(b, t, &ops[i])
@@ -124,7 +124,7 @@ func (s *State) hold(b *event.Batch, t *event.Txn) {
 }
 
 // leave undoes hold, and lets go of n's session.
-func (s *State) leave(n uint32) {
+func (s *memory) leave(n uint32) {
 	x := &s.txns[n]
 	if x.session != 0 {
 		s.sessions[x.session].refs--
@@ -134,7 +134,7 @@ func (s *State) leave(n uint32) {
 	}
 }
 
-func (s *State) letGoKeys(record ref) {
+func (s *memory) letGoKeys(record ref) {
 	s.eachKey(s.records.get(record), func(h event.Hash) {
 		if k := s.lookupKey(h); k != 0 {
 			s.keys[k].count--
@@ -144,7 +144,7 @@ func (s *State) letGoKeys(record ref) {
 
 // KeysOfRecord calls fn with the keys of the transaction in a record that SpillTxn
 // wrote, if its outcome is unknown: they come back together.
-func (s *State) KeysOfRecord(record []byte, fn func(event.Hash)) error {
+func (s *memory) KeysOfRecord(record []byte, fn func(event.Hash)) error {
 	x, rest, err := readTxn(record)
 	if err == nil && x.flags&unknown != 0 {
 		s.eachKey(rest, fn)
@@ -176,7 +176,7 @@ func MembersOfRecord(kind RecordKind, record []byte, fn func(event.Hash)) error 
 
 // Needs calls fn with the records that adding t touches and that may be out. They are of its
 // keys, the rows that its ranges show, its session, and a transaction with its id.
-func (s *State) Needs(b *event.Batch, t *event.Txn, fn func(Ref)) {
+func (s *memory) Needs(b *event.Batch, t *event.Txn, fn func(Ref)) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		h := ops[i].KeyHash
@@ -199,7 +199,7 @@ func (s *State) Needs(b *event.Batch, t *event.Txn, fn func(Ref)) {
 	s.NeedTxn(s.inEpoch(b, t, t.IDHash), fn)
 }
 
-func (s *State) needKey(h event.Hash, fn func(Ref)) {
+func (s *memory) needKey(h event.Hash, fn func(Ref)) {
 	if s.lookupKey(h) == 0 {
 		s.need(Ref{KeyRecord, h}, fn)
 	}
@@ -207,7 +207,7 @@ func (s *State) needKey(h event.Hash, fn func(Ref)) {
 
 // NeedTxn calls fn with the transaction, unless it is in memory; with the keys of one
 // of unknown outcome that lingers there.
-func (s *State) NeedTxn(h event.Hash, fn func(Ref)) {
+func (s *memory) NeedTxn(h event.Hash, fn func(Ref)) {
 	n := s.lookupTxn(h)
 	if n == 0 {
 		s.need(Ref{TxnRecord, h}, fn)
@@ -217,9 +217,9 @@ func (s *State) NeedTxn(h event.Hash, fn func(Ref)) {
 }
 
 // NeedKey calls fn with the key, unless it is in memory.
-func (s *State) NeedKey(h event.Hash, fn func(Ref)) { s.needKey(h, fn) }
+func (s *memory) NeedKey(h event.Hash, fn func(Ref)) { s.needKey(h, fn) }
 
-func (s *State) need(r Ref, fn func(Ref)) {
+func (s *memory) need(r Ref, fn func(Ref)) {
 	if !s.spill.out.has(r) {
 		return
 	}
@@ -235,7 +235,7 @@ func (s *State) need(r Ref, fn func(Ref)) {
 
 // eachKey calls fn with the hash of the key of every operation in a compact
 // record.
-func (s *State) eachKey(record []byte, fn func(event.Hash)) {
+func (s *ledger) eachKey(record []byte, fn func(event.Hash)) {
 	b := &s.spill.batch
 	b.Reset()
 	if err := s.decoder.DecodeRecord(b, event.Position{}, record); err != nil {
@@ -250,7 +250,7 @@ func (s *State) eachKey(record []byte, fn func(event.Hash)) {
 
 // keptHead is where the chain of kept versions of k begins: in a field that its
 // kind does not use otherwise.
-func (s *State) keptHead(k uint32) *uint32 {
+func (s *ledger) keptHead(k uint32) *uint32 {
 	if x := &s.keys[k]; x.kind == event.List {
 		return &x.lastBlind
 	} else {
@@ -260,7 +260,7 @@ func (s *State) keptHead(k uint32) *uint32 {
 
 // keep links v, whose writers have retired, into its key's chain of kept
 // versions, unless it is in another chain of the key.
-func (s *State) keep(v uint32) {
+func (s *registers) keep(v uint32) {
 	if x := &s.versions[v]; x.key != 0 && x.flags&notKept == 0 && s.gone(v) {
 		s.chain(v)
 	}
@@ -269,7 +269,7 @@ func (s *State) keep(v uint32) {
 // notKept are the flags of versions that keep passes by.
 const notKept = kept | initialVersion | placed | inUnplaced
 
-func (s *State) chain(v uint32) {
+func (s *registers) chain(v uint32) {
 	x := &s.versions[v]
 	head := s.keptHead(x.key)
 	x.flags |= kept
@@ -282,7 +282,7 @@ func (s *State) chain(v uint32) {
 	*head = v
 }
 
-func (s *State) unkeep(v uint32) {
+func (s *orders) unkeep(v uint32) {
 	x := &s.versions[v]
 	if x.flags&chained == 0 {
 		*s.keptHead(x.key) = 0
@@ -302,25 +302,25 @@ func (s *State) unkeep(v uint32) {
 }
 
 // Spilled says whether anything may be out.
-func (s *State) Spilled() bool { return s.spill.out.used > 0 }
+func (s *memory) Spilled() bool { return s.spill.out.used > 0 }
 
 // KeysInMemory is the number of keys that are not out.
-func (s *State) KeysInMemory() int { return len(s.keys) - 1 - s.freeKeys.Len() }
+func (s *ledger) KeysInMemory() int { return len(s.keys) - 1 - s.free.keys.Len() }
 
 // Made is how many keys and sessions were made, or came back, in this step.
-func (s *State) Made() int { return s.spill.made }
+func (s *memory) Made() int { return s.spill.made }
 
 // KeySlots is how many keys the hand passes in a round.
-func (s *State) KeySlots() int { return len(s.keys) - 1 }
+func (s *memory) KeySlots() int { return len(s.keys) - 1 }
 
 // SessionSlots is how many sessions the hand passes in a round.
-func (s *State) SessionSlots() int { return len(s.sessions) - 1 }
+func (s *memory) SessionSlots() int { return len(s.sessions) - 1 }
 
 // SessionsInMemory is the number of sessions that are not out.
-func (s *State) SessionsInMemory() int { return len(s.sessions) - 1 - s.freeSessions.Len() }
+func (s *memory) SessionsInMemory() int { return len(s.sessions) - 1 - s.free.sessions.Len() }
 
 // EndStep ends a step: what was put off in it may go out in the next one.
-func (s *State) EndStep() {
+func (s *memory) EndStep() {
 	s.spill.ready, s.spill.doomed, s.spill.made = len(s.spill.lingering), len(s.spill.dead), 0
 }
 
@@ -334,14 +334,14 @@ type SpillSizes struct {
 }
 
 // SpillSizes of the state. O(1).
-func (s *State) SpillSizes() SpillSizes {
+func (s *memory) SpillSizes() SpillSizes {
 	p := &s.spill
 	return SpillSizes{p.keys, p.txns, p.sessions, p.returned, p.out.bytes()}
 }
 
 // EachDead calls fn with the names of transactions' records that have become useless since the
 // last step, with the largest size that they can have. It forgets them.
-func (s *State) EachDead(fn func(ref Ref, bytes int)) {
+func (s *memory) EachDead(fn func(ref Ref, bytes int)) {
 	for _, d := range s.spill.dead[:s.spill.doomed] {
 		fn(Ref{TxnRecord, d.id}, int(d.bytes))
 	}
@@ -353,11 +353,11 @@ func (s *State) EachDead(fn func(ref Ref, bytes int)) {
 const maxGroup = 1024
 
 // KeyOf is the key that v is a version of.
-func (s *State) KeyOf(v uint32) uint32 { return s.versions[v].key }
+func (s *memory) KeyOf(v uint32) uint32 { return s.versions[v].key }
 
 // Unread calls fn with the transactions that appended to k what no read has
 // shown, if there are several: as EachUnread does.
-func (s *State) Unread(k uint32, fn func(writers []uint32)) {
+func (s *memory) Unread(k uint32, fn func(writers []uint32)) {
 	x := &s.keys[k]
 	if x.kind != event.List || x.flags&unsupported != 0 || x.unplaced == 0 || s.versions[x.unplaced].sibling == 0 {
 		return
@@ -370,7 +370,7 @@ func (s *State) Unread(k uint32, fn func(writers []uint32)) {
 
 // SpillKey appends the record of k, which ColdKeys gave, to dst and forgets k. It
 // returns nil for a key that is as if it had never been met: none is needed.
-func (s *State) SpillKey(dst []byte, k uint32) (Ref, []byte) {
+func (s *memory) SpillKey(dst []byte, k uint32) (Ref, []byte) {
 	s.cold(k) // finds its versions
 	ref := Ref{KeyRecord, s.keys[k].hash}
 	if s.trivial(k) {
@@ -385,10 +385,10 @@ func (s *State) SpillKey(dst []byte, k uint32) (Ref, []byte) {
 }
 
 // MayBeOut says whether a record with this name may be on disk.
-func (s *State) MayBeOut(r Ref) bool { return s.spill.out.has(r) }
+func (s *memory) MayBeOut(r Ref) bool { return s.spill.out.has(r) }
 
 // trivial says whether k is as if it had never been met.
-func (s *State) trivial(k uint32) bool {
+func (s *memory) trivial(k uint32) bool {
 	x := &s.keys[k]
 	return x.count == 1 && x.flags&^used == 0 && x.kind == event.AnyKind &&
 		s.versions[x.initial].flags == initialVersion|placed && s.versions[x.initial].over == 0
@@ -396,7 +396,7 @@ func (s *State) trivial(k uint32) bool {
 
 // forgetKey frees k, which is cold, with its versions. Transactions that it names may go out in
 // a later step.
-func (s *State) forgetKey(k uint32) {
+func (s *memory) forgetKey(k uint32) {
 	x := &s.keys[k]
 	members := s.spill.txnsOf[:0]
 	for _, v := range s.spill.versions {
@@ -409,7 +409,7 @@ func (s *State) forgetKey(k uint32) {
 			t.away++
 			members = append(members, w.txn)
 			s.writes[id] = write{}
-			s.freeWrites.Give(id)
+			s.free.writes.Give(id)
 			id = w.nextOfVer
 		}
 		if n := y.witness; n != 0 {
@@ -421,13 +421,13 @@ func (s *State) forgetKey(k uint32) {
 			s.byVersion.remove(versionHash(k, y.hash), v)
 		}
 		*y = version{}
-		s.freeVersions.Give(v)
+		s.free.versions.Give(v)
 		s.freed++
 	}
 	s.byKey.remove(x.hash.Lo, k)
 	s.names.drop(x.name)
 	*x = key{}
-	s.freeKeys.Give(k)
+	s.free.keys.Give(k)
 	for _, n := range members {
 		if s.txns[n].state != free {
 			s.release(n)

@@ -7,7 +7,7 @@ import (
 // ColdKeys moves the hand on to the next key that may go out. It passes at most the given
 // number of keys, and counts it down. It returns the key with those that must go together with
 // it, or no key. pinned are keys that must stay.
-func (s *State) ColdKeys(visits *int, pinned []uint32) []uint32 {
+func (s *memory) ColdKeys(visits *int, pinned []uint32) []uint32 {
 	for *visits > 0 {
 		*visits--
 		if s.spill.hand++; int(s.spill.hand) >= len(s.keys) {
@@ -36,7 +36,7 @@ func (s *State) ColdKeys(visits *int, pinned []uint32) []uint32 {
 // unknown outcome that it names. They are then in s.spill.group. Whether such a transaction
 // took effect is looked up in all its writes and their readers (observedSome, proofs). So these
 // keys are in memory together, or out. Only its session may hold on to the transaction besides.
-func (s *State) coldGroup(k uint32, pinned []uint32) bool {
+func (s *memory) coldGroup(k uint32, pinned []uint32) bool {
 	p := &s.spill
 	p.group, p.unsure = append(p.group[:0], k), p.unsure[:0]
 	for i := 0; i < len(p.group); i++ {
@@ -71,7 +71,7 @@ type unsure struct{ txn, pins uint32 }
 
 // joinGroup adds the keys that n wrote to the group if its outcome is unknown, and
 // so many pins.
-func (s *State) joinGroup(n, pins uint32) {
+func (s *memory) joinGroup(n, pins uint32) {
 	if s.txns[n].flags&unknown == 0 {
 		return
 	}
@@ -101,7 +101,7 @@ func contains(ks []uint32, k uint32) bool {
 }
 
 // cold says whether k may go out; its versions are then in s.spill.versions.
-func (s *State) cold(k uint32) bool {
+func (s *memory) cold(k uint32) bool {
 	x := &s.keys[k]
 	if x.count > maxSpilledVersions || x.kind > event.List || x.flags&element != 0 || len(s.ordered) > 0 {
 		return false // scans look for these
@@ -134,7 +134,7 @@ func (s *State) cold(k uint32) bool {
 	return true
 }
 
-func (s *State) coldVersion(v uint32) bool {
+func (s *memory) coldVersion(v uint32) bool {
 	x := &s.versions[v]
 	if x.readers != 0 || x.due != 0 || x.flags&lateReaders != 0 {
 		return false
@@ -148,7 +148,7 @@ func (s *State) coldVersion(v uint32) bool {
 }
 
 // coldMember says whether n has retired and can be named by its id.
-func (s *State) coldMember(n uint32) bool {
+func (s *memory) coldMember(n uint32) bool {
 	x := &s.txns[n]
 	return x.flags&retired != 0 && x.state == counted && x.id != (event.Hash{})
 }

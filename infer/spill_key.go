@@ -24,7 +24,7 @@ const (
 
 // appendKey writes the record of k, whose versions are s.spill.versions. It uses
 // version.due and write.op, which forgetKey clears, as scratch.
-func (s *State) appendKey(dst []byte, k uint32) []byte {
+func (s *memory) appendKey(dst []byte, k uint32) []byte {
 	x := &s.keys[k]
 	vs := s.spill.versions
 	for i, v := range vs {
@@ -99,7 +99,7 @@ func (s *State) appendKey(dst []byte, k uint32) []byte {
 
 // membersOf are the transactions that the versions name, some perhaps twice:
 // only the latest ones are looked through for a repetition.
-func (s *State) membersOf(vs []uint32) []uint32 {
+func (s *memory) membersOf(vs []uint32) []uint32 {
 	members := s.spill.txnsOf[:0]
 	add := func(n uint32) {
 		if n != 0 && place(members, n) == 0 {
@@ -129,7 +129,7 @@ func place(ns []uint32, n uint32) uint32 {
 // BringKey takes back the key that SpillKey wrote out, and returns its number: 0
 // when it is there already, and what follows its record. The transactions that the
 // record names must be in memory.
-func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, err error) {
+func (s *memory) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, err error) {
 	if s.lookupKey(h) != 0 {
 		return 0, nil, nil
 	}
@@ -190,7 +190,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 		first := len(writes)
 		for n := r.uint(); n > 0 && r.err == nil; n-- {
 			bits := r.byte()
-			id, ok := s.freeWrites.Take()
+			id, ok := s.free.writes.Take()
 			if !ok {
 				id = uint32(len(s.writes))
 				s.writes = flat.Push(s.writes, write{})
@@ -244,7 +244,7 @@ func (s *State) BringKey(h event.Hash, record []byte) (k uint32, rest []byte, er
 }
 
 // adopt ties v, which came back, to the transactions that it names.
-func (s *State) adopt(v uint32) {
+func (s *memory) adopt(v uint32) {
 	for id := s.versions[v].writes; id != 0; id = s.writes[id].nextOfVer {
 		n := s.writes[id].txn
 		t := &s.txns[n]

@@ -7,8 +7,8 @@ import (
 	"github.com/isowatch/isowatch/event"
 )
 
-func (s *State) newSession(h event.Hash, name []byte) uint32 {
-	id, ok := s.freeSessions.Take()
+func (s *ledger) newSession(h event.Hash, name []byte) uint32 {
+	id, ok := s.free.sessions.Take()
 	if !ok {
 		id = uint32(len(s.sessions))
 		s.sessions = append(s.sessions, session{})
@@ -19,7 +19,7 @@ func (s *State) newSession(h event.Hash, name []byte) uint32 {
 	return id
 }
 
-func (s *State) lookupSession(h event.Hash) uint32 {
+func (s *memory) lookupSession(h event.Hash) uint32 {
 	x := &s.bySession
 	i, mask, fp := x.start(h.Lo)
 	for x.slots[i] != 0 {
@@ -32,7 +32,7 @@ func (s *State) lookupSession(h event.Hash) uint32 {
 }
 
 // ColdSession moves the hand on to the next session that may go out, as ColdKeys.
-func (s *State) ColdSession(visits *int) uint32 {
+func (s *memory) ColdSession(visits *int) uint32 {
 	for *visits > 0 {
 		*visits--
 		if s.spill.sessHand++; int(s.spill.sessHand) >= len(s.sessions) {
@@ -58,7 +58,7 @@ func (s *State) ColdSession(visits *int) uint32 {
 
 // SpillSession appends the record of the session, which ColdSession gave, to dst
 // and forgets it.
-func (s *State) SpillSession(dst []byte, id uint32) (Ref, []byte) {
+func (s *memory) SpillSession(dst []byte, id uint32) (Ref, []byte) {
 	x := &s.sessions[id]
 	ref := Ref{SessionRecord, x.hash}
 	dst = append(dst, recordVersion, byte(x.flags&^recent))
@@ -84,7 +84,7 @@ func (s *State) SpillSession(dst []byte, id uint32) (Ref, []byte) {
 	s.bySession.remove(x.hash.Lo, id)
 	s.names.drop(x.name)
 	*x = session{}
-	s.freeSessions.Give(id)
+	s.free.sessions.Give(id)
 	for _, n := range members {
 		if n != 0 {
 			s.txns[n].away++
@@ -98,7 +98,7 @@ func (s *State) SpillSession(dst []byte, id uint32) (Ref, []byte) {
 
 // BringSession takes back the session that SpillSession wrote out. Its last
 // member must be in memory.
-func (s *State) BringSession(h event.Hash, record []byte) error {
+func (s *memory) BringSession(h event.Hash, record []byte) error {
 	if s.lookupSession(h) != 0 {
 		return nil
 	}

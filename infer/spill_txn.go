@@ -12,19 +12,19 @@ import (
 type lingering struct{ txn, gen uint32 }
 
 // linger queues t, which nothing in memory needs and something out names.
-func (s *State) linger(t uint32) {
+func (s *ledger) linger(t uint32) {
 	s.spill.lingering = append(s.spill.lingering, lingering{t, s.txns[t].gen})
 }
 
 // bury says that the record of x, which came back and leaves for good, is of no
 // use any more.
-func (s *State) bury(x *txn) {
+func (s *ledger) bury(x *txn) {
 	const most = 4096 // beside the compact record
 	s.spill.dead = append(s.spill.dead, dead{x.id, int64(len(s.records.get(x.record))) + most})
 }
 
 // ColdTxn is the next transaction that may go out, 0 when there is none.
-func (s *State) ColdTxn() uint32 {
+func (s *memory) ColdTxn() uint32 {
 	p := &s.spill
 	for p.ready > 0 {
 		p.ready--
@@ -41,7 +41,7 @@ func (s *State) ColdTxn() uint32 {
 }
 
 // SpillTxn appends the record of n, which ColdTxn gave, to dst and forgets n.
-func (s *State) SpillTxn(dst []byte, n uint32) (Ref, []byte) {
+func (s *memory) SpillTxn(dst []byte, n uint32) (Ref, []byte) {
 	x := &s.txns[n]
 	ref := Ref{TxnRecord, x.id}
 	flags := x.flags &^ (stored | overruled)
@@ -61,7 +61,7 @@ func (s *State) SpillTxn(dst []byte, n uint32) (Ref, []byte) {
 	s.byID.remove(x.id.Lo, n)
 	s.records.drop(x.record)
 	*x = txn{}
-	s.freeTxns.Give(n)
+	s.free.txns.Give(n)
 	s.spill.out.add(ref)
 	s.spill.txns++
 	return ref, dst
@@ -69,7 +69,7 @@ func (s *State) SpillTxn(dst []byte, n uint32) (Ref, []byte) {
 
 // BringTxn takes back the transaction that SpillTxn wrote out, and returns its
 // number: 0 when it is there already.
-func (s *State) BringTxn(h event.Hash, record []byte) (uint32, error) {
+func (s *memory) BringTxn(h event.Hash, record []byte) (uint32, error) {
 	if s.lookupTxn(h) != 0 {
 		return 0, nil
 	}
@@ -80,7 +80,7 @@ func (s *State) BringTxn(h event.Hash, record []byte) (uint32, error) {
 	x.id = h
 	x.flags |= stored
 	x.record = s.records.put(rest)
-	n, ok := s.freeTxns.Take()
+	n, ok := s.free.txns.Take()
 	if !ok {
 		n = uint32(len(s.txns))
 		s.txns = flat.Push(s.txns, txn{})

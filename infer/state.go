@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"math"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -197,126 +196,8 @@ const (
 	perhaps                // it may have found the value before the writer left it: see stood.go
 )
 
-// State is all that inference remembers. Use [New]. It is not safe for
-// concurrent use and does nothing by itself: no clock, no I/O.
-type State struct {
-	opt Options
-
-	txns           []txn
-	keys           []key
-	versions       []version
-	writes         []write
-	readers        []reader
-	lines          []line    // by version: see linear.go
-	holdings       []holding // by version: see counted.go
-	partial        partial
-	signs          signs
-	sessions       []session
-	seqs           []seqSet       // by session
-	sessionIndexes []sessionIndex // by session
-	kept           []keptRead     // see found_before.go
-
-	freeTxns, freeVersions, freeWrites, freeReaders flat.Slots
-	freeKeys, freeSessions                          flat.Slots
-
-	byID, byKey, byVersion, bySession index
-	records, names                    arena
-
-	scans     []scan
-	freeScans flat.Slots
-	bounds    arena    // of scans
-	ordered   []ranges // no state: made from keys and names
-
-	absence dueQueue
-	patient dueQueue // those about writers that nobody has heard of, by their readers' ends
-	expiry  dueQueue
-	values  filter   // (key, value) pairs that left memory
-	twice   filter   // reads whose version had several possible writers
-	aborts  filter   // as values, of aborted transactions
-	ids     idFilter // ids that left memory
-
-	late   []uint32 // versions with lateReaders, oldest first
-	unsure []due    // unknown transactions behind the window, oldest first
-
-	spill spill
-
-	gen          uint32
-	joined       bool
-	begunRetired int64 // greatest start of a transaction that has retired, where Options.Linear
-	sessionOrder bool  // some transaction that counts had a place in a session
-	nameless     bool  // some write did not say which version it made, where versions are told by that
-	deletes      bool  // some key was deleted
-	baselineEnds int64
-	greatest     int64 // greatest end of a transaction whose id is in ids
-	Counters     Counters
-	reads        Reads
-	// Untimed, when not 0, is the patience with unheard writers of sources without
-	// times.
-	Untimed int64
-
-	// Scratch of the transaction in work; no state.
-	out       *Out
-	stamp     uint32
-	commitTS  int64  // of it, where trusted; see commitNumber
-	working   uint32 // the transaction whose operations are counted
-	sameAgain bool   // the record that is taken back is replaced by one with its operations
-	name      []byte
-	touches   []touch
-	own       []own
-	counted   []ownCount // counters that the transaction in work used
-	following []uint32
-	prefixes  []uint64
-	reopened  []uint32
-	// parted are write records that diverged from one which is taken back.
-	parted []uint32
-	// fromOne is scratch of EachReadFrom.
-	fromOne []ExternalRead
-	// unaccused are versions with a finding that may have been about a read which
-	// does not count any more.
-	unaccused []uint32
-	held      []uint32 // transactions named by the last step's anomalies
-	// heldVersions are the versions that they are about.
-	heldVersions []uint32
-	promote      []uint32     // unknown transactions to look at: observed now
-	demote       []uint32     // and: perhaps not observed any more
-	planned      *event.Batch // whose transactions plan is about
-	plan         []planned
-	planOf       []planOf
-	near         []uint32
-	walk         []uint32
-	below        []uint32
-	placing      uint32 // the transaction that gets its positions
-	planAt       int    // of planOf: the next transaction
-	planFrom     uint32 // of plan: the transaction in work
-	planTo       uint32
-	planFreed    uint32 // freed when the plan was made
-	freed        uint32 // counts versions that were freed
-	warmed       uint64 // keeps the loads of Warm
-	scratch      event.Batch
-	decoder      event.Decoder
-	record       []byte
-}
-
-// New returns the state of a source that nothing is known of.
-func New(o Options) *State {
-	s := &State{
-		opt:      o.withDefaults(),
-		txns:     make([]txn, 1),
-		keys:     make([]key, 1),
-		versions: make([]version, 1),
-		writes:   make([]write, 1),
-		readers:  make([]reader, 1),
-		sessions: make([]session, 1),
-	}
-	s.SetOptions(o)
-	s.begunRetired = math.MinInt64 / 2
-	s.signs = newSigns()
-	s.values.limit, s.twice.limit, s.aborts.limit, s.ids.limit = valueBytes, twiceBytes, abortBytes, idBytes
-	return s
-}
-
 // SetOptions lets o take effect on what is taken in and decided from now on.
-func (s *State) SetOptions(o Options) {
+func (s *ledger) SetOptions(o Options) {
 	if !o.Linear {
 		s.lines = nil
 	}
@@ -324,9 +205,9 @@ func (s *State) SetOptions(o Options) {
 	s.opt.Ordered = o.NumericVersions || o.TrustCommitTS || o.partly()
 }
 
-func (s *State) newTxn() uint32 {
+func (s *ledger) newTxn() uint32 {
 	s.gen++
-	if id, ok := s.freeTxns.Take(); ok {
+	if id, ok := s.free.txns.Take(); ok {
 		s.txns[id] = txn{gen: s.gen}
 		return id
 	}
@@ -334,8 +215,8 @@ func (s *State) newTxn() uint32 {
 	return uint32(len(s.txns) - 1)
 }
 
-func (s *State) newVersion(k uint32, h event.Hash) uint32 {
-	id, ok := s.freeVersions.Take()
+func (s *ledger) newVersion(k uint32, h event.Hash) uint32 {
+	id, ok := s.free.versions.Take()
 	if !ok {
 		id = uint32(len(s.versions))
 		s.versions = flat.Push(s.versions, version{})
@@ -355,7 +236,7 @@ func versionHash(k uint32, h event.Hash) uint64 {
 const versionHashInverse = 0xf1de83e19937733d
 
 // lookupVersion finds the version of k with this value, 0 if there is none.
-func (s *State) lookupVersion(k uint32, h event.Hash) uint32 {
+func (s *ledger) lookupVersion(k uint32, h event.Hash) uint32 {
 	x := &s.byVersion
 	i, mask, fp := x.start(versionHash(k, h))
 	for x.slots[i] != 0 {
@@ -370,7 +251,7 @@ func (s *State) lookupVersion(k uint32, h event.Hash) uint32 {
 }
 
 // internVersion finds or makes the version of k with this value.
-func (s *State) internVersion(k uint32, h event.Hash) uint32 {
+func (s *ledger) internVersion(k uint32, h event.Hash) uint32 {
 	if v := s.lookupVersion(k, h); v != 0 {
 		return v
 	}
@@ -380,7 +261,7 @@ func (s *State) internVersion(k uint32, h event.Hash) uint32 {
 }
 
 // internKey finds or makes the key with this name.
-func (s *State) internKey(h event.Hash, name []byte) uint32 {
+func (s *registers) internKey(h event.Hash, name []byte) uint32 {
 	x := &s.byKey
 	i, mask, fp := x.start(h.Lo)
 	for x.slots[i] != 0 {
@@ -399,7 +280,7 @@ func (s *State) internKey(h event.Hash, name []byte) uint32 {
 	return k
 }
 
-func (s *State) lookupTxn(id event.Hash) uint32 {
+func (s *ledger) lookupTxn(id event.Hash) uint32 {
 	x := &s.byID
 	i, mask, fp := x.start(id.Lo)
 	for x.slots[i] != 0 {
@@ -411,8 +292,8 @@ func (s *State) lookupTxn(id event.Hash) uint32 {
 	return 0
 }
 
-func (s *State) addWrite(t, v, op uint32) uint32 {
-	id, ok := s.freeWrites.Take()
+func (s *ledger) addWrite(t, v, op uint32) uint32 {
+	id, ok := s.free.writes.Take()
 	if !ok {
 		id = uint32(len(s.writes))
 		s.writes = flat.Push(s.writes, write{})
@@ -431,8 +312,8 @@ func (s *State) addWrite(t, v, op uint32) uint32 {
 	return id
 }
 
-func (s *State) addReader(n, v, op uint32) uint32 {
-	id, ok := s.freeReaders.Take()
+func (s *ledger) addReader(n, v, op uint32) uint32 {
+	id, ok := s.free.readers.Take()
 	if !ok {
 		id = uint32(len(s.readers))
 		s.readers = flat.Push(s.readers, reader{})
@@ -455,7 +336,7 @@ func (s *State) addReader(n, v, op uint32) uint32 {
 
 // olderReader is the reader record behind r in its version's list, 0 if there is
 // none.
-func (s *State) olderReader(r uint32) uint32 {
+func (s *ledger) olderReader(r uint32) uint32 {
 	x := &s.readers[r]
 	if s.versions[x.version].oldest == r {
 		return 0
@@ -465,7 +346,7 @@ func (s *State) olderReader(r uint32) uint32 {
 
 // dropReader unlinks r from its version and frees it; the transaction's list is
 // the caller's. Mostly it is the oldest one, and no other record is touched.
-func (s *State) dropReader(id uint32) {
+func (s *ledger) dropReader(id uint32) {
 	r := &s.readers[id]
 	v := &s.versions[r.version]
 	switch {
@@ -481,16 +362,16 @@ func (s *State) dropReader(id uint32) {
 		v.readers, v.oldest = 0, 0
 	}
 	*r = reader{}
-	s.freeReaders.Give(id)
+	s.free.readers.Give(id)
 }
 
-func (s *State) pin(t uint32) {
+func (s *ledger) pin(t uint32) {
 	if t != 0 {
 		s.txns[t].pins++
 	}
 }
 
-func (s *State) unpin(t uint32) {
+func (s *ledger) unpin(t uint32) {
 	if t == 0 {
 		return
 	}
@@ -499,7 +380,7 @@ func (s *State) unpin(t uint32) {
 }
 
 // release frees t when it left every order and nothing needs it any more.
-func (s *State) release(t uint32) {
+func (s *ledger) release(t uint32) {
 	x := &s.txns[t]
 	if x.flags&retired == 0 || x.pins > 0 || x.due > 0 || x.writes != 0 {
 		return
@@ -518,11 +399,11 @@ func (s *State) release(t uint32) {
 	}
 	s.records.drop(x.record)
 	*x = txn{}
-	s.freeTxns.Give(t)
+	s.free.txns.Give(t)
 }
 
 // begin starts a step: what the last one handed out may go now.
-func (s *State) begin(out *Out) {
+func (s *registers) begin(out *Out) {
 	s.out = out
 	for len(s.held) > 0 {
 		n := s.held[len(s.held)-1]
@@ -538,7 +419,7 @@ func (s *State) begin(out *Out) {
 }
 
 // edge gives an edge, when it has two ends.
-func (s *State) edge(from, to uint32, label Label, version, witness uint32) {
+func (s *ledger) edge(from, to uint32, label Label, version, witness uint32) {
 	if from == to || from == 0 || to == 0 || label&s.opt.Labels == 0 {
 		return
 	}
@@ -557,7 +438,7 @@ func (s *State) edge(from, to uint32, label Label, version, witness uint32) {
 //go:noinline
 func (o *Out) growEdges() { o.Edges = slices.Grow(o.Edges, 64) }
 
-func (s *State) anomaly(a Anomaly) {
+func (s *ledger) anomaly(a Anomaly) {
 	if accuses(a.Kind) && (s.txns[a.A].flags|s.txns[a.B].flags)&overruled != 0 {
 		return // what they did is not what counts, and that is flagged
 	}

@@ -59,7 +59,7 @@ func (x stood) held(k uint32, value uint64, at, drift int64) bool {
 
 // take takes in what n, the transaction in work of s, read of its keys, and what it left there.
 // O(keys of n).
-func (x *stood) take(s *State, n uint32) {
+func (x *stood) take(s *causes, n uint32) {
 	t := &s.txns[n]
 	if !s.opt.blindIsAmbiguous() || t.flags&(hasTimes|unknown) != hasTimes {
 		return
@@ -113,7 +113,7 @@ func (x *stand) since(value uint64) int64 {
 // writer replaced itself is not looked at. If replaced is true, reader replaced v. Then the two
 // ran at one time by their records. So the write that replaced v may come before it, and
 // nothing is known of v.
-func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
+func (x stood) before(s *causes, v, writer, reader uint32, replaced bool) bool {
 	if !s.opt.blindIsAmbiguous() || writer == reader || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
 	}
@@ -126,7 +126,7 @@ func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
 	if id == 0 || !s.writes[id].unread || s.writes[id].intermediate {
 		return false
 	}
-	if replaced && mayTryAgain(s, writer) {
+	if replaced && s.mayTryAgain(writer) {
 		return true // what a first attempt left there
 	}
 	y := &s.versions[v]
@@ -136,12 +136,12 @@ func (x stood) before(s *State, v, writer, reader uint32, replaced bool) bool {
 // readFrom gives the edge from the writer of v, known now, to n, who read v. If n may have
 // found its value there before, n need not have read from the writer. It comes after the writer
 // only if it replaced v. It comes before the transactions that replaced v anyway.
-func (x stood) readFrom(s *State, v, n uint32, label Label) {
+func (x stood) readFrom(s *causes, v, n uint32, label Label) {
 	w := s.versions[v].writer
 	if x.before(s, v, w, n, false) {
 		for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
 			if s.readers[r].txn == n {
-				s.reads.saw(s, r, perhaps)
+				s.reads.saw(&s.ledger, r, perhaps)
 				break
 			}
 		}

@@ -15,7 +15,7 @@ type Step struct {
 
 // closesVersionCycle reports that the versions of k make a circle with the precedence id, and
 // gives their order up.
-func (s *State) closesVersionCycle(k, id uint32) bool {
+func (s *orders) closesVersionCycle(k, id uint32) bool {
 	p := &s.partial
 	q := p.precedences[id]
 	var path []hop
@@ -63,7 +63,7 @@ func (s *State) closesVersionCycle(k, id uint32) bool {
 
 // versionCycleBy reports that the versions of a key make a circle with the write record id,
 // which has just replaced the version before.
-func (s *State) versionCycleBy(id uint32) {
+func (s *orders) versionCycleBy(id uint32) {
 	w := &s.writes[id]
 	k := s.versions[w.version].key
 	if w.pred == 0 || s.keys[k].length == notOrdered || !s.known(w.version) || !s.known(w.pred) {
@@ -88,7 +88,7 @@ type hop struct {
 const maxVersionCycle = 1 << 12
 
 // versionPath is a way from one version of k on to another, nil if there is none.
-func (s *State) versionPath(k, from, to uint32) []hop {
+func (s *orders) versionPath(k, from, to uint32) []hop {
 	hops := []hop{{to: from, parent: -1}}
 	seen := func(v uint32) bool {
 		return slices.ContainsFunc(hops, func(h hop) bool { return h.to == v })
@@ -126,7 +126,7 @@ func (s *State) versionPath(k, from, to uint32) []hop {
 
 // OrderedBy are the transactions of the precedence which shows that e.Version comes behind the
 // version that e.From left or read of its key. They are 0 if other evidence shows it.
-func (s *State) OrderedBy(e Edge) (a, b uint32, label Label) {
+func (s *orders) OrderedBy(e Edge) (a, b uint32, label Label) {
 	p := &s.partial
 	if !s.opt.SequentialKeys && !s.opt.LinearizableKeys {
 		return 0, 0, 0

@@ -18,7 +18,7 @@ type visit struct {
 }
 
 // visitKeys notes what n, which counts, did to registers, and orders their versions.
-func (s *State) visitKeys(n uint32) {
+func (s *orders) visitKeys(n uint32) {
 	if s.txns[n].flags&stale != 0 {
 		return
 	}
@@ -41,7 +41,7 @@ func (s *State) visitKeys(n uint32) {
 	}
 }
 
-func (s *State) enterVisit(v visit) {
+func (s *orders) enterVisit(v visit) {
 	p := &s.partial
 	id := takeFrom(&p.visits, &p.freeVisits, v)
 	x := &p.visits[id]
@@ -76,7 +76,7 @@ func visitsOf(x *visit) uint64 { return uint64(x.key)<<32 | uint64(x.session) }
 
 // enterInSession puts the visit into its place among the visits of its session, and orders its
 // versions between theirs.
-func (s *State) enterInSession(id uint32) {
+func (s *orders) enterInSession(id uint32) {
 	p := &s.partial
 	if p.latest == nil {
 		p.latest = map[uint64]uint32{}
@@ -107,7 +107,7 @@ func (s *State) enterInSession(id uint32) {
 
 // compareSession orders the visit's versions behind the versions of earlier visits in its
 // session, back to the nearest one through which edges lead.
-func (s *State) compareSession(id uint32) {
+func (s *orders) compareSession(id uint32) {
 	p := &s.partial
 	for o := p.visits[id].before; o != 0; o = p.visits[o].before {
 		if y := p.visits[o]; s.inSessionBefore(y.txn, p.visits[id].txn) {
@@ -119,7 +119,7 @@ func (s *State) compareSession(id uint32) {
 }
 
 // comparable says whether the visit's versions can be compared.
-func (s *State) comparable(x *visit) bool {
+func (s *orders) comparable(x *visit) bool {
 	for _, v := range []uint32{x.first, x.last} {
 		y := &s.versions[v]
 		if !y.names() || y.flags&overwrittenByWriter != 0 && !s.installed(v) {
@@ -130,17 +130,17 @@ func (s *State) comparable(x *visit) bool {
 }
 
 // firm says whether edges lead through the visit's versions.
-func (s *State) firm(x *visit) bool { return s.comparable(x) && s.known(x.first) && s.known(x.last) }
+func (s *orders) firm(x *visit) bool { return s.comparable(x) && s.known(x.first) && s.known(x.last) }
 
 // known says whether the order has a place for v: it is the initial version, or the one
 // that its one writer left.
-func (s *State) known(v uint32) bool {
+func (s *orders) known(v uint32) bool {
 	x := &s.versions[v]
 	return x.flags&ambiguous == 0 && (x.flags&initialVersion != 0 || x.writer != 0 && s.installed(v))
 }
 
 // inSessionBefore says whether a precedes b in their session.
-func (s *State) inSessionBefore(a, b uint32) bool {
+func (s *orders) inSessionBefore(a, b uint32) bool {
 	x, y := &s.txns[a], &s.txns[b]
 	if x.session == 0 || x.session != y.session || x.flags&unknown != 0 ||
 		s.sessions[x.session].flags&overlapping != 0 {
@@ -153,14 +153,14 @@ func (s *State) inSessionBefore(a, b uint32) bool {
 }
 
 // inTimeBefore says whether a had ended before b began.
-func (s *State) inTimeBefore(a, b uint32) bool {
+func (s *orders) inTimeBefore(a, b uint32) bool {
 	x, y := &s.txns[a], &s.txns[b]
 	return x.flags&unknown == 0 && x.flags&y.flags&hasTimes != 0 && y.start-x.end > s.opt.ClockDrift
 }
 
 // compareBack orders the versions of id behind the versions of the visits before it. O(visits
 // that ran beside id or its neighbours), at most maxBack.
-func (s *State) compareBack(id uint32) {
+func (s *orders) compareBack(id uint32) {
 	x := s.partial.visits[id]
 	began := math.MinInt64 + s.opt.ClockDrift // the latest start of those before it
 	steps := 0
@@ -187,7 +187,7 @@ func (s *State) compareBack(id uint32) {
 const maxBack = 1 << 14
 
 // compareOn is compareBack for a visit that came late: the visits behind it.
-func (s *State) compareOn(id uint32) {
+func (s *orders) compareOn(id uint32) {
 	x := s.partial.visits[id]
 	ended := int64(math.MaxInt64)
 	for o := x.later; o != 0; {
@@ -203,7 +203,7 @@ func (s *State) compareOn(id uint32) {
 }
 
 // leaveKeys takes the visits of n out; undone says that it does not count any more.
-func (s *State) leaveKeys(n uint32, undone bool) {
+func (s *orders) leaveKeys(n uint32, undone bool) {
 	p := &s.partial
 	var keys []uint32
 	for id := *at(&p.ofTxn, n); id != 0; {

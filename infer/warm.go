@@ -10,7 +10,7 @@ import "github.com/isowatch/isowatch/event"
 // Plan looks up the keys and versions that these transactions, which [State.Add]
 // takes next, will meet. Where it finds them Add need not look again. It returns
 // transactions that edges will join them with, valid until the next call.
-func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
+func (s *memory) Plan(b *event.Batch, txns []int32) []uint32 {
 	s.near, s.walk = s.near[:0], s.walk[:0]
 	s.plan, s.planOf, s.planAt = s.plan[:0], s.planOf[:0], 0
 	s.planned, s.planFreed = b, s.freed
@@ -36,7 +36,7 @@ func (s *State) Plan(b *event.Batch, txns []int32) []uint32 {
 }
 
 // planOps lists the operations of these transactions.
-func (s *State) planOps(b *event.Batch, txns []int32) (sum uint64) {
+func (s *memory) planOps(b *event.Batch, txns []int32) (sum uint64) {
 	plan, of := s.plan, s.planOf
 	for _, i := range txns {
 		t := &b.Txns[i]
@@ -116,7 +116,7 @@ func confirmKeys(plan []planned, ops []event.Op, keys []key) {
 
 // planReaders forgets the versions that are others, and looks up the readers of
 // those that will be overwritten, and the writers.
-func (s *State) planReaders(ops []event.Op) (sum uint64) {
+func (s *memory) planReaders(ops []event.Op) (sum uint64) {
 	versions, readers, plan, near := s.versions, s.readers, s.plan, s.near
 	for i := range plan {
 		p := &plan[i]
@@ -167,7 +167,7 @@ type planned struct{ key, version, op, fp uint32 }
 type planOf struct{ first, n, op uint32 }
 
 // takePlan moves the plan on to t, and forgets it when t is not what was planned.
-func (s *State) takePlan(b *event.Batch, t *event.Txn) {
+func (s *memory) takePlan(b *event.Batch, t *event.Txn) {
 	s.planFrom, s.planTo = 0, 0
 	if s.planned != b {
 		return
@@ -184,7 +184,7 @@ func (s *State) takePlan(b *event.Batch, t *event.Txn) {
 }
 
 // plannedKey is the key of the i-th operation, when the plan knows it.
-func (s *State) plannedKey(i int) uint32 {
+func (s *kinds) plannedKey(i int) uint32 {
 	if at := s.planFrom + uint32(i); at < s.planTo {
 		return s.plan[at].key
 	}
@@ -193,7 +193,7 @@ func (s *State) plannedKey(i int) uint32 {
 
 // plannedVersion is the version of k with this value that the i-th operation is
 // about, when the plan knows it and it is still there.
-func (s *State) plannedVersion(i, k uint32, h event.Hash) uint32 {
+func (s *registers) plannedVersion(i, k uint32, h event.Hash) uint32 {
 	if at := s.planFrom + i; at < s.planTo {
 		if v := s.plan[at].version; v != 0 {
 			if x := &s.versions[v]; x.key == k && x.hash == h {
@@ -205,7 +205,7 @@ func (s *State) plannedVersion(i, k uint32, h event.Hash) uint32 {
 }
 
 // WarmRetire looks up what [State.Retire] of these transactions will need.
-func (s *State) WarmRetire(ns []uint32) {
+func (s *memory) WarmRetire(ns []uint32) {
 	sum := uint64(0)
 	for _, n := range ns {
 		t := &s.txns[n]

@@ -2,7 +2,6 @@ package window
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -95,15 +94,16 @@ func (m *Machine) apply() {
 func (m *Machine) grow(o *infer.Out) {
 	if len(o.Nodes) == 1 && len(o.Anomalies) == 0 && !m.asking.counts() && m.graph.Plain() {
 		n := o.Nodes[0]
-		if done := m.graph.AddWith(incremental.Vertex(n), m.reports.enter(n), arcs(o.Edges)); done < len(o.Edges) {
+		if done := m.graph.AddWith(incremental.Vertex(n), m.reports.enter(n), m.arcs(o.Edges)); done < len(o.Edges) {
 			m.convert(o.Edges[done:])
 			m.insert()
 		}
 		return
 	}
 	m.convert(o.Edges)
+	arcs := m.arcs(o.Edges)
 	for _, n := range o.Nodes {
-		m.graph.AddVertex(incremental.Vertex(n), m.reports.enter(n), arcs(o.Edges))
+		m.graph.AddVertex(incremental.Vertex(n), m.reports.enter(n), arcs)
 		if m.realTime {
 			m.reports.noteLate(n)
 		}
@@ -116,19 +116,19 @@ func (m *Machine) grow(o *infer.Out) {
 	m.insert()
 }
 
-// arcs are es as the orders take them: the two are laid out alike.
-func arcs(es []infer.Edge) []incremental.Arc {
-	return unsafe.Slice((*incremental.Arc)(unsafe.Pointer(unsafe.SliceData(es))), len(es))
+// arcs are es as the orders take them, until the next call.
+func (m *Machine) arcs(es []infer.Edge) []incremental.Arc {
+	if cap(m.offered) < len(es) {
+		m.offered = make([]incremental.Arc, 2*len(es))
+	}
+	into := m.offered[:len(es)]
+	for i := range es {
+		e, x := &es[i], &into[i]
+		x.From, x.To, x.Labels = incremental.Vertex(e.From), incremental.Vertex(e.To), incremental.Labels(e.Label)
+		x.Note[0], x.Note[1] = e.Version, e.Witness
+	}
+	return into
 }
-
-// Both sides of arcs must have each field at the same place.
-var (
-	_ [unsafe.Sizeof(infer.Edge{})]byte           = [unsafe.Sizeof(incremental.Arc{})]byte{}
-	_ [unsafe.Offsetof(infer.Edge{}.To)]byte      = [unsafe.Offsetof(incremental.Arc{}.To)]byte{}
-	_ [unsafe.Offsetof(infer.Edge{}.Label)]byte   = [unsafe.Offsetof(incremental.Arc{}.Labels)]byte{}
-	_ [unsafe.Offsetof(infer.Edge{}.Version)]byte = [unsafe.Offsetof(incremental.Arc{}.Note)]byte{}
-	_ [unsafe.Offsetof(infer.Edge{}.Witness)]byte = [unsafe.Offsetof(incremental.Arc{}.Note) + 4]byte{}
-)
 
 // convert makes m.edges of the edges of es that some view follows.
 func (m *Machine) convert(es []infer.Edge) {

@@ -82,7 +82,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	if in = s.saturated.toTell(in); in == 0 {
 		return
 	}
-	if infer.OrderGuessed(s.infer, e) && !s.clock.sameSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
+	if s.infer.OrderGuessed(e) && !s.clock.sameSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}
@@ -92,7 +92,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		key := s.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
-	if n := infer.MissedUnseen(s.infer, e); n != 0 {
+	if n := s.infer.MissedUnseen(e); n != 0 {
 		s.noteUnshown(in, e, n, class, what)
 		return
 	}

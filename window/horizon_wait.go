@@ -99,7 +99,7 @@ func (s *reports) tellDueEdges() {
 			continue
 		}
 		if x := w.Unshown; x != nil {
-			misses, gone := infer.MissesUnseen(s.infer, s.infer.WithID(x.ID, x.Epoch), x.Version, w.Value)
+			misses, gone := s.infer.MissesUnseen(s.infer.WithID(x.ID, x.Epoch), x.Version, w.Value)
 			if misses && !gone && !s.closed { // looked at again, as findings are: see mustBeShown
 				w.Due = s.clock.watermark + s.infer.Patience()/8
 				kept = append(kept, *w)

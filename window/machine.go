@@ -106,6 +106,7 @@ type Machine struct {
 	// Scratch.
 	pinned    []uint32
 	edges     []incremental.Edge
+	offered   []incremental.Arc // see arcs
 	warm      [warmAhead]uint32
 	room      int64 // for edges: edgeBudget, less in tests
 	ambiguous int64 // counted before the record in work

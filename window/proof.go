@@ -19,7 +19,7 @@ const doubt = "contradiction with a retired transaction of unknown outcome"
 // noteUnproven notes a contradiction with n, which nothing in memory shows to have taken effect. Another
 // writer of the value by which it was seen may be on its way.
 func (s *reports) noteUnproven(n uint32) {
-	s.noteResting(edgeBasis{version: infer.WroteSome(s.infer, n)}, "outcome", doubt, s.clock.noted(n))
+	s.noteResting(edgeBasis{version: s.infer.WroteSome(n)}, "outcome", doubt, s.clock.noted(n))
 }
 
 // unproven is the first of the transactions without any evidence that it took effect, 0 if

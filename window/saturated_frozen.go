@@ -74,7 +74,7 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 	f := h.saturated
 	for i := range f.reads {
 		r := &f.reads[i]
-		if infer.LacksNone(h.infer, r.Version, func(w uint32) bool { return !h.graph.Live(incremental.Vertex(w)) }) {
+		if h.infer.LacksNone(r.Version, func(w uint32) bool { return !h.graph.Live(incremental.Vertex(w)) }) {
 			continue
 		}
 		d := f.droppedOf(r.Key)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -64,7 +63,7 @@ func (o *core) isShown(f *openFinding) bool {
 	return !slices.ContainsFunc(f.lacked, func(x lacked) bool {
 		n := o.infer.WithID(x.ID, f.Finding.Epoch)
 		return n == 0 || !slices.ContainsFunc(x.Elements, func(e string) bool {
-			return infer.Outlived(o.infer, n, x.Key, f.Finding.Epoch, e)
+			return o.infer.Outlived(n, x.Key, f.Finding.Epoch, e)
 		})
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -59,7 +58,7 @@ func (r *waitingRoom) earliest() {
 
 // rest says what f, whose witness is w, rests on, and when it is due.
 func (o *core) rest(f *openFinding, w *finding.Witness) {
-	b := isolation.BasisOf(w, func(key, element string) bool { return infer.AppendedOnce(o.infer, key, f.Finding.Epoch, element) })
+	b := isolation.BasisOf(w, func(key, element string) bool { return o.infer.AppendedOnce(key, f.Finding.Epoch, element) })
 	c := &o.cfg.Contract
 	f.Finding.RestsOn = nil
 	if len(b.Identity) > 0 {
@@ -78,7 +77,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 			f.Finding.Certain = false
 		}
 	}
-	rewritten := func(n uint32) bool { return infer.MayBeRewritten(o.infer, n, b.Identity) }
+	rewritten := func(n uint32) bool { return o.infer.MayBeRewritten(n, b.Identity) }
 	if !b.Absence && len(b.Identity) > 0 && slices.ContainsFunc(f.members, rewritten) { // and on that no retry wrote it again
 		if !slices.Contains(f.Finding.RestsOn, restsOnAbsence) {
 			f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
@@ -117,7 +116,7 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 func (o *core) seenAt(f *openFinding) int64 {
 	end := int64(math.MinInt64)
 	for _, n := range f.members {
-		if !o.infer.Info(n).Unknown || infer.TookEffect(o.infer, n, false) {
+		if !o.infer.Info(n).Unknown || o.infer.TookEffect(n, false) {
 			continue
 		}
 		for _, r := range o.infer.Observers(nil, n) {
@@ -131,7 +130,7 @@ func (o *core) seenAt(f *openFinding) int64 {
 // effect only by what a retry may have written too. all says that all records have come.
 func (o *core) mayBeRetried(f *openFinding, all bool) bool {
 	return slices.ContainsFunc(slices.Concat(f.members, f.shown), func(n uint32) bool {
-		if !o.infer.Info(n).Unknown || infer.TookEffect(o.infer, n, all) {
+		if !o.infer.Info(n).Unknown || o.infer.TookEffect(n, all) {
 			return false
 		}
 		_, shown := o.infer.Proofs(nil, n) // otherwise nothing in memory shows it any more: see unproven

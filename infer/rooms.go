@@ -1,0 +1,212 @@
+package infer
+
+import (
+	"math"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/flat"
+)
+
+// The rooms of inference, lowest first. Each has its own fields and methods. A room has the one
+// below it as a field, and may use all that is below. It does not see those above or beside it:
+// the compiler holds that.
+//
+//	ledger      what is known: transactions, sessions, keys, versions, who wrote and read them
+//	absences    what no record has told, and one may tell yet
+//	causes      whom a reader can have read from, by time and by what others saw
+//	orders      versions in an order that records give
+//	registers   plain values: reads, writes, deletes, and values with several writers
+//	lists sets counters linear   beside each other, each over registers
+//	kinds       an operation, whatever its kind
+//	memory      what leaves memory, and comes back
+//	State       a record, and what the graph and the searches ask
+
+// ledger has the transactions, their sessions, the keys, their versions, and who wrote and read
+// them. It says where an edge is, and which have left.
+type ledger struct {
+	opt Options
+
+	txns           []txn
+	keys           []key
+	versions       []version
+	writes         []write
+	readers        []reader
+	lines          []line    // by version: see linear.go
+	holdings       []holding // by version: see counted.go
+	signs          signs
+	sessions       []session
+	seqs           []seqSet       // by session
+	sessionIndexes []sessionIndex // by session
+
+	free struct {
+		txns, versions, writes, readers, keys, sessions flat.Slots
+	}
+
+	byID, byKey, byVersion, bySession index
+	records, names                    arena
+
+	absence dueQueue
+	values  filter   // (key, value) pairs that left memory
+	twice   filter   // reads whose version had several possible writers
+	aborts  filter   // as values, of aborted transactions
+	ids     idFilter // ids that left memory
+
+	spill spill
+
+	gen          uint32
+	begunRetired int64 // greatest start of a transaction that has retired, where Options.Linear
+	sessionOrder bool  // some transaction that counts had a place in a session
+	baselineEnds int64
+	greatest     int64 // greatest end of a transaction whose id is in ids
+	Counters     Counters
+	reads        Reads
+
+	// Scratch of the transaction in work; no state.
+	out     *Out
+	working uint32   // the transaction whose operations are counted
+	held    []uint32 // transactions named by the last step's anomalies
+	// heldVersions are the versions that they are about.
+	heldVersions []uint32
+	scratch      event.Batch
+	decoder      event.Decoder
+}
+
+// absences has what waits for records that may come yet, and the patterns of keys whose values
+// repeat.
+type absences struct {
+	ledger
+	patient  dueQueue // those about writers that nobody has heard of, by their readers' ends
+	nameless bool     // some write did not say which version it made, where versions are told by that
+	// Untimed, when not 0, is the patience with unheard writers of sources without
+	// times.
+	Untimed int64
+
+	// Scratch of the transaction in work; no state.
+	stamp     uint32
+	touches   []touch
+	plan      []planned
+	planFrom  uint32 // of plan: the transaction in work
+	planTo    uint32
+	planFreed uint32 // freed when the plan was made
+	freed     uint32 // counts versions that were freed
+}
+
+// causes has what tells whether a reader can have read from a writer.
+type causes struct {
+	absences
+	kept []keptRead // see found_before.go
+	// fromOne is scratch of EachReadFrom.
+	fromOne []ExternalRead
+}
+
+// orders has the orders of versions that records give: by number, by commit timestamp, or in
+// part.
+type orders struct {
+	causes
+	partial partial
+}
+
+// registers has keys whose operations read and write whole values: registers, and the elements
+// of sets. It also has what becomes of a version of any kind: several writers, a delete, its end.
+type registers struct {
+	orders
+	late    []uint32 // versions with lateReaders, oldest first
+	deletes bool     // some key was deleted
+
+	// Scratch of the transaction in work; no state.
+	own []own
+	// parted are write records that diverged from one which is taken back.
+	parted  []uint32
+	promote []uint32 // unknown transactions to look at: observed now
+	demote  []uint32 // and: perhaps not observed any more
+}
+
+// lists has keys whose operations append.
+type lists struct {
+	*registers
+	prefixes []uint64 // scratch
+}
+
+// sets has sets, and reads of ranges. Their elements are registers.
+type sets struct {
+	*registers
+	scans     []scan
+	freeScans flat.Slots
+	bounds    arena    // of scans
+	ordered   []ranges // no state: made from keys and names
+	name      []byte   // scratch
+}
+
+// counters has keys whose operations add.
+type counters struct {
+	*registers
+	// Scratch.
+	counted   []ownCount // counters that the transaction in work used
+	following []uint32
+}
+
+// linear has the bounds that real time puts on a key.
+type linear struct {
+	*registers
+	// Scratch.
+	below   []uint32
+	placing uint32 // the transaction that gets its positions
+}
+
+// kinds takes an operation, and finds out the kind of its key.
+type kinds struct {
+	registers
+	lists
+	sets
+	counters
+	linear
+	commitTS int64 // of the transaction in work, where trusted; see commitNumber
+}
+
+// memory lets go of what is settled, writes it to disk, and takes it in again.
+type memory struct {
+	kinds
+	expiry   dueQueue
+	unsure   []due // unknown transactions behind the window, oldest first
+	joined   bool
+	reopened []uint32 // scratch
+
+	// Scratch of Plan.
+	planned *event.Batch // whose transactions plan is about
+	planOf  []planOf
+	planAt  int // of planOf: the next transaction
+	near    []uint32
+	walk    []uint32
+	warmed  uint64 // keeps the loads of Warm
+}
+
+// State is all that inference remembers. Use [New]. It is not safe for concurrent use and does
+// nothing by itself: no clock, no I/O. It may not be copied.
+type State struct {
+	memory
+
+	// Scratch of the transaction in work; no state.
+	record    []byte
+	sameAgain bool // the record that is taken back is replaced by one with its operations
+	// unaccused are versions with a finding that may have been about a read which
+	// does not count any more.
+	unaccused []uint32
+}
+
+// New returns the state of a source that nothing is known of.
+func New(o Options) *State {
+	s := &State{}
+	s.lists.registers, s.sets.registers, s.counters.registers, s.linear.registers = &s.registers, &s.registers, &s.registers, &s.registers
+	s.opt = o.withDefaults()
+	s.txns = make([]txn, 1)
+	s.keys = make([]key, 1)
+	s.versions = make([]version, 1)
+	s.writes = make([]write, 1)
+	s.readers = make([]reader, 1)
+	s.sessions = make([]session, 1)
+	s.SetOptions(o)
+	s.begunRetired = math.MinInt64 / 2
+	s.signs = newSigns()
+	s.values.limit, s.twice.limit, s.aborts.limit, s.ids.limit = valueBytes, twiceBytes, abortBytes, idBytes
+	return s
+}
