@@ -28,24 +28,8 @@ type Basis struct {
 // appended once.
 func BasisOf(w *finding.Witness, once func(key, element string) bool) Basis {
 	b := Basis{once: once}
-	switch w.Anomaly {
-	case finding.G1a, finding.FutureRead: // the value names its writer, and nobody else wrote it
-		b.Absence = true
-		b.read(w, w.Key, 0)
-		return b
-	case finding.DirtyUpdate, finding.DuplicateElements, finding.GarbageRead, finding.OutOfBounds, finding.WrongTotal, finding.NoOrder:
-		b.Absence = true
-		return b
-	case finding.Internal, finding.Nonrepeatable:
-		return b
-	case finding.IncompatibleOrder:
-		b.Absence = apart(w, func(string) bool { return true })
-		if b.List = apart(w, func(e string) bool { return b.once(w.Key, e) }); b.List {
-			b.Missed = append(b.Missed, Missed{Key: w.Key})
-		}
-		return b
-	case finding.G1b:
-		b.read(w, w.Key, 0)
+	if row := withoutCycle[w.Anomaly]; row != nil && row.rests != nil {
+		row.rests(&b, w)
 		return b
 	}
 	b.edges(w, w.Edges)

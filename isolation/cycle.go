@@ -194,7 +194,7 @@ func cycleTitle(labels []finding.Label, name string) string {
 	case c == classG2 && len(labels) == 2:
 		return "write skew"
 	}
-	return anomalies[name].title
+	return TitleOf(name)
 }
 
 // orderedTitle is the plain name of a cycle with session order or real time. The session
@@ -221,7 +221,7 @@ func orderedTitle(labels []finding.Label, name string, base Base) string {
 	case base == Causal && !slices.ContainsFunc(labels, func(l finding.Label) bool { return l&rt != 0 }):
 		return "causality violation"
 	}
-	return anomalies[name].title
+	return TitleOf(name)
 }
 
 // rotated says whether the labels are want from some place on.

@@ -91,28 +91,11 @@ func (n Name) withoutOrder(w *witness, edges []shownEdge) string {
 
 // plainSentence is a witness without a cycle.
 func plainSentence(w *witness) string {
-	a, b := w.short(0), w.short(len(w.Txns)-1)
-	key, value := keyName(w.Key), clip(w.Value)
-	text := sentence(w)
-	switch w.Anomaly {
-	case finding.Internal:
-		text = fmt.Sprintf("%s did not read what it had written to %s itself", a, key)
-	case finding.Nonrepeatable:
-		text = fmt.Sprintf("%s read %s twice and got two answers", a, key)
-	case finding.G1a:
-		text = fmt.Sprintf("%s read %s = %s of %s, and %s was rolled back", a, key, value, b, b)
-	case finding.G1b:
-		text = fmt.Sprintf("%s read %s = %s of %s, which %s replaced before it committed", a, key, value, b, b)
-	case finding.DirtyUpdate:
-		text = fmt.Sprintf("%s read %s in %s: %s was rolled back, and what it had added is below committed data", a, value, key, b)
-	case finding.Nonlinearizable:
-		text = fmt.Sprintf("No order in time explains the answers that %s got from %s", w.groupFrom(0), key)
-	case finding.CyclicVersions:
-		text = fmt.Sprintf("The known order of the versions of %s contradicts itself: see %s", key, w.groupFrom(0))
-	case finding.NoOrder:
-		text = fmt.Sprintf("No order explains what %s read of %s", w.groupFrom(0), keyList(keysRead(w)))
-	case finding.WrongTotal:
-		text = fmt.Sprintf("%s and %s read totals of %d and %d of %s, among which transactions only move amounts", a, b, totalOf(&w.Txns[0], &w.Txns[1]), totalOf(&w.Txns[1], &w.Txns[0]), keyList(keysRead(w)))
+	text, b := "", w.short(len(w.Txns)-1)
+	if row := rowOf(w.Anomaly); row.headline != "" {
+		text = w.fill(row.headline)
+	} else {
+		text = sentence(w)
 	}
 	if w.members() > 1 && !strings.Contains(text, w.short(1)) && !strings.Contains(text, b) {
 		text += ", beside " + w.groupFrom(1)

@@ -58,7 +58,7 @@ func choiceTitle(base Base, c class, f Family) (name, title string) {
 	case c != classG2 && base == SnapshotIsolation:
 		return name, "conflicting writes"
 	}
-	return name, anomalies[name].title
+	return name, TitleOf(name)
 }
 
 // certainClass is the class that is certain. The argument rules sides out by cycles. In any

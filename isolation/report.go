@@ -30,7 +30,7 @@ func NameCycle(of *finding.Witness) Name {
 	name, title := titled(labels, predicates(w))
 	if losesUpdate(p, labels) {
 		name = "lost-update"
-		title = anomalies[name].title
+		title = TitleOf(name)
 	}
 	if nonMonotonic(p) {
 		return Name{name, missedTitle(MonotonicAtomicView, Plain), finding.KindViolation, w.selected([]Level{{Base: MonotonicAtomicView}}, f), severity(c, f)}
@@ -46,67 +46,10 @@ func titled(labels []finding.Label, ranged bool) (name, title string) {
 	if ranged {
 		name = strings.Replace(name, "-item", "", 1)
 		if c == classG2 {
-			title = anomalies[name].title
+			title = TitleOf(name)
 		}
 	}
 	return name, title
-}
-
-// NameOf names what inference found without a cycle.
-func NameOf(kind finding.AnomalyKind) Name {
-	n := Name{Kind: finding.KindViolation}
-	at := func(anomaly string, b Base) {
-		n.Anomaly, n.Weakest, n.Severity = anomaly, []Level{{Base: b}}, int(classG0)
-	}
-	switch kind {
-	case finding.Internal:
-		at("internal", MonotonicAtomicView)
-	case finding.Nonrepeatable:
-		at("internal", ReadAtomic)
-		n.Weakest = append(n.Weakest, Level{Base: RepeatableRead}) // two versions: one is overwritten, and both were read
-	case finding.Divergence:
-		at("lost-update", ConsistentView)
-		n.Severity = int(classSingle)
-	case finding.G1a:
-		at("G1a", ReadCommitted)
-	case finding.G1b:
-		at("G1b", ReadCommitted)
-	case finding.DirtyUpdate:
-		at("dirty-update", ReadCommitted)
-	case finding.IncompatibleOrder:
-		at("incompatible-order", ReadCommitted)
-	case finding.DuplicateElements:
-		at("duplicate-elements", ReadUncommitted)
-	case finding.FutureRead:
-		at("future-read", ReadCommitted)
-	case finding.CyclicVersions:
-		at("cyclic-versions", ReadUncommitted)
-	case finding.OutOfBounds:
-		at("garbage-read", ReadCommitted)
-	case finding.WrongTotal:
-		at("G-single-item", ReadAtomic)
-		n.Severity = int(classSingle)
-	case finding.GarbageRead:
-		at("garbage-read", ReadCommitted) // the writer may have aborted
-	case finding.UnattributedRead:
-		n.Kind, n.Anomaly = finding.KindRecord, "unattributed-read"
-	case finding.Contradictory:
-		n.Kind, n.Anomaly = finding.KindRecord, "contradictory-record"
-	case finding.SessionOverlap:
-		n.Kind, n.Anomaly = finding.KindRecord, "session-not-sequential"
-	case finding.SequenceGap:
-		n.Kind, n.Anomaly = finding.KindGap, "gap"
-	default:
-		n.Kind, n.Anomaly = finding.KindHorizon, "horizon"
-	}
-	n.Title = anomalies[n.Anomaly].title
-	switch kind { // MTC, figure 5
-	case finding.Internal:
-		n.Title = "own write not read"
-	case finding.Nonrepeatable:
-		n.Title = "non-repeatable read"
-	}
-	return n
 }
 
 // NameDivergence names two updates of one version. The witness is one of [finding.Divergence].
@@ -132,9 +75,9 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 	edges := w.shownEdges(&n)
 	f.Headline, f.Meaning = Cut(w.shorten(n.summary(w, edges)), maxValue), MeaningOf(n.Anomaly)
 	SetRefuted(f, n.Weakest, expect)
-	f.ElleNot = anomalies[n.Anomaly].elleNot
+	f.ElleNot = anomalyOf(n.Anomaly).elleNot
 	if w.Anomaly == finding.Internal && interleaved(w) {
-		f.ElleNot = anomalies["G0"].elleNot
+		f.ElleNot = anomalyOf("G0").elleNot
 	}
 	f.Txns, f.Edges, f.Levels, f.Names, f.Endpoints = nil, nil, nil, nil, nil
 	members := w.members()

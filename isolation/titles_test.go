@@ -29,7 +29,7 @@ func TestTitlesAreDocumented(t *testing.T) {
 		if strings.HasSuffix(name, "-process") || strings.HasSuffix(name, "-realtime") {
 			continue
 		}
-		if want := name + " " + anomalies[name].title; !listed[want] {
+		if want := name + " " + TitleOf(name); !listed[want] {
 			t.Errorf("no row for %s", want)
 		}
 	}

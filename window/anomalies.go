@@ -54,11 +54,9 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 			return // it may come last then, over what it has not seen
 		}
 	}
-	switch {
-	case a.Kind == infer.Divergence, a.Kind == infer.G1b:
-		f.versions = []uint32{a.Version}
-	case a.Kind == infer.IncompatibleOrder:
-		f.versions = []uint32{a.Version, a.Other}
+	byValue, versions := isolation.TakenBy(a.Kind)
+	if versions > 0 {
+		f.versions = []uint32{a.Version, a.Other}[:versions]
 	}
 	if a.Kind == infer.CyclicVersions && a.Count > 0 {
 		h.versionCycle(a, f, &w)
@@ -70,8 +68,7 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	if h.linearizes() && name.Kind == finding.KindViolation {
 		name.RefuteLinear(a.Kind, &w)
 	}
-	switch a.Kind {
-	case infer.G1a, infer.DirtyUpdate, infer.GarbageRead, infer.FutureRead, infer.DuplicateElements:
+	if byValue {
 		f.values = []uint64{a.Value}
 	}
 	if err := h.verify(&w); err != nil {
