@@ -45,6 +45,12 @@ func (o *core) hand(f finding.Finding) {
 	o.effects.Findings = append(o.effects.Findings, f)
 }
 
+// advised is what the advice on a finding depends on.
+type advised struct {
+	anomaly  string
+	expected docs.Expected
+}
+
 // advise writes what the finding means, what is likely to cause it at the expected setting, and
 // what to do. There is nothing to do about one that is taken back.
 func (o *core) advise(f *finding.Finding) {
@@ -56,8 +62,15 @@ func (o *core) advise(f *finding.Finding) {
 	if o.cfg.Asking {
 		expected = docs.Expected{}
 	}
-	advice := docs.AdviceOn(f.Anomaly, expected)
-	f.Meaning, f.Causes, f.Next = isolation.MeaningOf(f.Anomaly), advice.Causes, advice.Next
+	advice, ok := o.advice[advised{f.Anomaly, expected}]
+	if !ok {
+		advice = docs.AdviceOn(f.Anomaly, expected)
+		if o.advice == nil {
+			o.advice = map[advised]docs.Advice{}
+		}
+		o.advice[advised{f.Anomaly, expected}] = advice
+	}
+	f.Meaning, f.Causes, f.Next = isolation.MeaningOf(f.Anomaly), slices.Clone(advice.Causes), slices.Clone(advice.Next)
 	for i := range f.Next {
 		f.Next[i] = o.withRecords(f.Next[i], f.ID)
 	}

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -27,6 +28,7 @@ type core struct {
 	realTime  bool              // some view is timed
 	untimed   bool              // the first record had no times
 	closed    bool              // the input is at its end
+	advice    map[advised]docs.Advice
 	Counters  Counters
 
 	effects *Effects
