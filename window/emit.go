@@ -45,7 +45,7 @@ func (o *core) hand(f finding.Finding) {
 	o.effects.Findings = append(o.effects.Findings, f)
 }
 
-// advised is what the advice on a finding depends on.
+// advised are the facts that the advice on a finding depends on.
 type advised struct {
 	anomaly  string
 	expected docs.Expected
