@@ -45,7 +45,7 @@ func outlived(s *State, n, v uint32) bool {
 	if !appendedOnce(s, v) {
 		return false
 	}
-	if !apart(s, s.versions[v].writer, n) {
+	if beside(s, s.versions[v].writer, n) {
 		return true
 	}
 	shown, steps := s.ShownBy(v) != 0, 0
@@ -73,6 +73,14 @@ func outlived(s *State, n, v uint32) bool {
 		}
 	}
 	return false
+}
+
+// beside says whether t is known to have begun before n ended, within the drift. Without times this is
+// not known of two sessions.
+func beside(s *State, n, t uint32) bool {
+	x, y := &s.txns[n], &s.txns[t]
+	inOrder := x.session != 0 && x.session == y.session && x.flags&y.flags&hasSeq != 0
+	return (inOrder || x.flags&y.flags&hasTimes != 0) && !apart(s, n, t)
 }
 
 // apart says whether t began after n had ended: in n's session, or by their clocks.

@@ -46,6 +46,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	for _, seed := range []int{186, 2905} {
 		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
 	}
+	anyStream(t, 1717, false, true) // a list was deleted unseen, and nobody had times
 	for _, seed := range []int{801, 1276} {
 		anyStream(t, seed, false, true) // an order by visits was concluded again
 	}
