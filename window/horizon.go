@@ -92,6 +92,10 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		key := s.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
+	if infer.Readded(s.infer, e) {
+		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
+		return
+	}
 	if n := infer.MissedUnseen(s.infer, e); n != 0 {
 		s.noteUnshown(in, e, n, class, what)
 		return
