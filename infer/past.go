@@ -164,6 +164,21 @@ func (s *State) ReadUpTo(n, v uint32) bool {
 	return false
 }
 
+// FoundBy is the ValueKey of what n found in the key of v before it wrote it. It is 0 if that is not
+// known, and for lists.
+func FoundBy(s *State, n, v uint32) uint64 {
+	k := s.versions[v].key
+	if s.keys[k].kind == event.List {
+		return 0
+	}
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if r := &s.readers[id]; s.versions[r.version].key == k && r.saw() {
+			return s.valueKey(r.version)
+		}
+	}
+	return 0
+}
+
 // ShownOf is an element by writer that a list read which ended at v has shown before
 // v, 0 if there is none.
 func (s *State) ShownOf(v, writer uint32) uint32 {

@@ -100,7 +100,11 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		s.noteUnshown(in, e, n, class, what)
 		return
 	}
-	s.noteIn(in, edgeBasis{e.Version, e.Label}, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
+	basis := edgeBasis{version: e.Version, label: e.Label}
+	if e.Label&infer.RW != 0 && e.Version != 0 {
+		basis.found = infer.FoundBy(s.infer, e.From, e.Version)
+	}
+	s.noteIn(in, basis, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
 // sameSession says whether the records of both transactions name one session.
@@ -145,7 +149,7 @@ func (h *finder) beyond(a *infer.Anomaly) {
 		h.reports.countOnly(1<<len(h.views)-1, h.clock.noted(a.A))
 		return
 	}
-	basis := edgeBasis{a.Version, infer.WR | infer.RW}
+	basis := edgeBasis{version: a.Version, label: infer.WR | infer.RW}
 	if a.Version == 0 {
 		basis.version = a.Other
 	}

@@ -47,6 +47,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
 	}
 	anyStream(t, 1717, false, true) // a list was deleted unseen, and nobody had times
+	anyStream(t, 1822, false, true) // a delete came later than the read of nothing
 	for _, seed := range []int{801, 1276} {
 		anyStream(t, seed, false, true) // an order by visits was concluded again
 	}
