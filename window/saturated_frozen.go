@@ -10,10 +10,11 @@ import (
 )
 
 // missedRetired reports a read of what a transaction overwrote that has retired:
-// whether the reader has it in its past is not known any more. It says whether it has.
+// whether the reader has it in its past is not known any more. It says whether it has. While another
+// order holds the transaction, the reader is compared with it.
 func (s *reports) missedRetired(e *infer.Edge) bool {
 	v := incremental.Vertex(e.To)
-	if s.saturated.views == 0 {
+	if s.saturated.views == 0 || s.saturated.holds(e.To) {
 		return false
 	}
 	for i := range s.views {
