@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -82,7 +83,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	if in = s.saturated.toTell(in); in == 0 {
 		return
 	}
-	if infer.OrderGuessed(s.infer, e) && !s.clock.sameSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
+	if infer.OrderGuessed(s.infer, e) && !s.clock.againstSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}
@@ -107,10 +108,17 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	s.noteIn(in, basis, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
-// sameSession says whether the records of both transactions name one session.
-func (k *clock) sameSession(a, b uint32) bool {
+// againstSession says whether the records of both transactions name one session, and do not show that
+// it ran a before b.
+func (k *clock) againstSession(a, b uint32) bool {
 	x, y := k.record(a), k.record(b)
-	return x.Session != "" && x.Session == y.Session && x.Epoch == y.Epoch
+	if x.Session == "" || x.Session != y.Session || x.Epoch != y.Epoch {
+		return false
+	}
+	if x.Flags&y.Flags&event.HasSeq != 0 {
+		return x.Seq >= y.Seq
+	}
+	return x.End > y.Start
 }
 
 // behindGuess is behind for an edge that contradicts no order that was known.
