@@ -3,6 +3,7 @@ package infer
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
@@ -404,20 +405,56 @@ func (s *State) EachTaken(fn func(n uint32)) {
 // LacksNone says whether v is of a list, and no append that a list up to v lacks is of a transaction
 // that is gone. O(elements behind v).
 func LacksNone(s *State, v uint32, gone func(n uint32) bool) bool {
-	k := &s.keys[s.versions[v].key]
-	if k.kind != event.List {
+	if s.keys[s.versions[v].key].kind != event.List {
 		return false
 	}
-	lacks := func(u uint32) bool { return s.versions[u].writer != 0 && gone(s.versions[u].writer) }
-	for u := s.versions[v].next; u != 0; u = s.versions[u].next {
-		if lacks(u) {
-			return false
-		}
-	}
-	for u := k.unplaced; u != 0; u = s.versions[u].sibling {
-		if lacks(u) {
+	for u := range lackedBehind(s, v) {
+		if gone(s.versions[u].writer) {
 			return false
 		}
 	}
 	return true
+}
+
+// maxLacked bounds the appends that LackedUnseen looks at.
+const maxLacked = 64
+
+// LackedUnseen is an append of a transaction that is gone, and n's read of a list up to v lacks it.
+// Somebody may have deleted the list unseen after each such append. Otherwise it is 0.
+func LackedUnseen(s *State, n, v uint32, gone func(n uint32) bool) (lacked uint32) {
+	if !s.opt.vacant() || s.keys[s.versions[v].key].kind != event.List {
+		return 0
+	}
+	looked := 0
+	for u := range lackedBehind(s, v) {
+		if !gone(s.versions[u].writer) {
+			continue
+		}
+		if looked++; looked > maxLacked {
+			break
+		}
+		if outlived(s, n, u) {
+			return 0
+		}
+		if lacked == 0 {
+			lacked = u
+		}
+	}
+	return lacked
+}
+
+// lackedBehind are the appends that a list up to v lacks.
+func lackedBehind(s *State, v uint32) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for u := s.versions[v].next; u != 0; u = s.versions[u].next {
+			if s.versions[u].writer != 0 && !yield(u) {
+				return
+			}
+		}
+		for u := s.keys[s.versions[v].key].unplaced; u != 0; u = s.versions[u].sibling {
+			if s.versions[u].writer != 0 && !yield(u) {
+				return
+			}
+		}
+	}
 }

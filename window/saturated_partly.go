@@ -120,6 +120,9 @@ func (h *finder) checkPassed(n uint32, r *infer.ExternalRead) {
 		if p.txn == r.Writer && p.key == r.Key {
 			key := h.infer.Key(r.Version)
 			h.saturated.odd = true
+			if h.lackedUnseen(n, r, p.in) {
+				continue
+			}
 			h.reports.noteIn(p.in, edgeBasis{version: r.Version, label: infer.WR | infer.RW}, keyClass(key), "read of an old version of "+key, h.clock.noted(n))
 		}
 	}

@@ -42,6 +42,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	for _, seed := range []int{270, 444} { // compared with who was let go of, before the writer was
 		anyStream(t, seed, false, false)
 	}
+	anyStream(t, 2346, true, false) // a list was deleted unseen, at a level with forced orders
 	anyStream(t, 328, true, false) // an element was removed, and added without a record
 	for _, seed := range []int{186, 1049, 2905} {
 		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
