@@ -366,8 +366,8 @@ func (s *ledger) checkKeys() error {
 
 // OrderGuessed says whether e orders two appends to one list whose order was a guess when the later
 // one of e left the window. No read had shown them, and their transactions overlapped. To show the
-// other order then excludes no order, unless they are of one session. The number of a session may be
-// another one's by now.
+// other order then excludes no order, unless that is against their session. The number of a session may
+// be another one's by now.
 func (s *ledger) OrderGuessed(e *Edge) bool {
 	if e.Label != WW || e.Version == 0 || s.keys[s.versions[e.Version].key].kind != event.List {
 		return false

@@ -26,6 +26,17 @@ func (s *causes) addedAgain(v uint32) bool {
 	return s.keys[s.versions[v].key].flags&element != 0 && (s.opt.UnmonitoredWriters || !s.opt.Complete)
 }
 
+// Readded says whether e is the anti-dependency of a transaction that found an element of a set, and
+// the other one removed it. Somebody may have added the element again without a record.
+func (s *causes) Readded(e *Edge) bool {
+	v := e.Version
+	if e.Label&RW == 0 || v == 0 || !s.addedAgain(v) {
+		return false
+	}
+	k := &s.keys[s.versions[v].key]
+	return elementHash(s.keys[k.length].hash, s.versions[v].hash) != k.hash // not one who added it
+}
+
 // readBefore says whether reader, who read v, had ended when its writer began, so that the
 // writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event
 // times and session order, never by the order of arrival.

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"iter"
 	"math"
 
 	"github.com/isowatch/isowatch/event"
@@ -45,7 +46,7 @@ func (s *lists) outlived(n, v uint32) bool {
 	if !s.appendedOnce(v) {
 		return false
 	}
-	if !s.apart(s.versions[v].writer, n) {
+	if s.beside(s.versions[v].writer, n) {
 		return true
 	}
 	shown, steps := s.ShownBy(v) != 0, 0
@@ -73,6 +74,14 @@ func (s *lists) outlived(n, v uint32) bool {
 		}
 	}
 	return false
+}
+
+// beside says whether t is known to have begun before n ended, within the drift. Without times this is
+// not known of two sessions.
+func (s *lists) beside(n, t uint32) bool {
+	x, y := &s.txns[n], &s.txns[t]
+	inOrder := x.session != 0 && x.session == y.session && x.flags&y.flags&hasSeq != 0
+	return (inOrder || x.flags&y.flags&hasTimes != 0) && !s.apart(n, t)
 }
 
 // apart says whether t began after n had ended: in n's session, or by their clocks.
@@ -164,4 +173,61 @@ func (s *lists) noteParted(k, n uint32, o *event.Op) {
 		d.Began = s.txns[n].start - s.opt.ClockDrift
 	}
 	s.out.PartedBy = append(s.out.PartedBy, d)
+}
+
+// LacksNone says whether v is of a list, and no append that a list up to v lacks is of a transaction
+// that is gone. O(elements behind v).
+func (s *lists) LacksNone(v uint32, gone func(n uint32) bool) bool {
+	if s.keys[s.versions[v].key].kind != event.List {
+		return false
+	}
+	for u := range s.lackedBehind(v) {
+		if gone(s.versions[u].writer) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxLacked bounds the appends that LackedUnseen looks at.
+const maxLacked = 64
+
+// LackedUnseen is an append of a transaction that is gone, and n's read of a list up to v lacks it.
+// Somebody may have deleted the list unseen after each such append. Otherwise it is 0.
+func (s *lists) LackedUnseen(n, v uint32, gone func(n uint32) bool) (lacked uint32) {
+	if !s.opt.vacant() || s.keys[s.versions[v].key].kind != event.List {
+		return 0
+	}
+	looked := 0
+	for u := range s.lackedBehind(v) {
+		if !gone(s.versions[u].writer) {
+			continue
+		}
+		if looked++; looked > maxLacked {
+			break
+		}
+		if s.outlived(n, u) {
+			return 0
+		}
+		if lacked == 0 {
+			lacked = u
+		}
+	}
+	return lacked
+}
+
+// lackedBehind are the appends that a list up to v lacks.
+func (s *lists) lackedBehind(v uint32) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for u := s.versions[v].next; u != 0; u = s.versions[u].next {
+			if s.versions[u].writer != 0 && !yield(u) {
+				return
+			}
+		}
+		for u := s.keys[s.versions[v].key].unplaced; u != 0; u = s.versions[u].sibling {
+			if s.versions[u].writer != 0 && !yield(u) {
+				return
+			}
+		}
+	}
 }

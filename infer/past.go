@@ -164,6 +164,21 @@ func (s *causes) ReadUpTo(n, v uint32) bool {
 	return false
 }
 
+// FoundBy is the ValueKey of what n found in the key of v before it wrote it. It is 0 if that is not
+// known, and for lists.
+func (s *causes) FoundBy(n, v uint32) uint64 {
+	k := s.versions[v].key
+	if s.keys[k].kind == event.List {
+		return 0
+	}
+	for id := s.txns[n].reads; id != 0; id = s.readers[id].nextOfTxn {
+		if r := &s.readers[id]; s.versions[r.version].key == k && r.saw() {
+			return s.valueKey(r.version)
+		}
+	}
+	return 0
+}
+
 // ShownOf is an element by writer that a list read which ended at v has shown before
 // v, 0 if there is none.
 func (s *causes) ShownOf(v, writer uint32) uint32 {
@@ -384,25 +399,4 @@ func (s *causes) EachTaken(fn func(n uint32)) {
 	for _, n := range ns {
 		fn(n)
 	}
-}
-
-// LacksNone says whether v is of a list, and no append that a list up to v lacks is of a transaction
-// that is gone. O(elements behind v).
-func (s *causes) LacksNone(v uint32, gone func(n uint32) bool) bool {
-	k := &s.keys[s.versions[v].key]
-	if k.kind != event.List {
-		return false
-	}
-	lacks := func(u uint32) bool { return s.versions[u].writer != 0 && gone(s.versions[u].writer) }
-	for u := s.versions[v].next; u != 0; u = s.versions[u].next {
-		if lacks(u) {
-			return false
-		}
-	}
-	for u := k.unplaced; u != 0; u = s.versions[u].sibling {
-		if lacks(u) {
-			return false
-		}
-	}
-	return true
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
 	"github.com/isowatch/isowatch/infer"
@@ -82,7 +83,7 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 	if in = s.saturated.toTell(in); in == 0 {
 		return
 	}
-	if s.infer.OrderGuessed(e) && !s.clock.sameSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
+	if s.infer.OrderGuessed(e) && !s.clock.againstSession(e.From, e.To) || s.shownLate(e.From) { // undecided, as a misfit of blind writes is: see runFrozen
 		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
 		return
 	}
@@ -92,17 +93,32 @@ func (s *reports) behind(e *infer.Edge, in incremental.Views) {
 		key := s.infer.Key(e.Version)
 		what, class = fmt.Sprintf("%s on %s", e.Label, key), keyClass(key)
 	}
+	if s.infer.Readded(e) {
+		s.countOnly(in, s.clock.noted(e.From), s.clock.noted(e.To))
+		return
+	}
 	if n := s.infer.MissedUnseen(e); n != 0 {
 		s.noteUnshown(in, e, n, class, what)
 		return
 	}
-	s.noteIn(in, edgeBasis{e.Version, e.Label}, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
+	basis := edgeBasis{version: e.Version, label: e.Label}
+	if e.Label&infer.RW != 0 && e.Version != 0 {
+		basis.found = s.infer.FoundBy(e.From, e.Version)
+	}
+	s.noteIn(in, basis, class, what, s.clock.noted(e.From), s.clock.noted(e.To))
 }
 
-// sameSession says whether the records of both transactions name one session.
-func (k *clock) sameSession(a, b uint32) bool {
+// againstSession says whether the records of both transactions name one session, and do not show that
+// it ran a before b.
+func (k *clock) againstSession(a, b uint32) bool {
 	x, y := k.record(a), k.record(b)
-	return x.Session != "" && x.Session == y.Session && x.Epoch == y.Epoch
+	if x.Session == "" || x.Session != y.Session || x.Epoch != y.Epoch {
+		return false
+	}
+	if x.Flags&y.Flags&event.HasSeq != 0 {
+		return x.Seq >= y.Seq
+	}
+	return x.End > y.Start
 }
 
 // behindGuess is behind for an edge that contradicts no order that was known.
@@ -141,7 +157,7 @@ func (h *finder) beyond(a *infer.Anomaly) {
 		h.reports.countOnly(1<<len(h.views)-1, h.clock.noted(a.A))
 		return
 	}
-	basis := edgeBasis{a.Version, infer.WR | infer.RW}
+	basis := edgeBasis{version: a.Version, label: infer.WR | infer.RW}
 	if a.Version == 0 {
 		basis.version = a.Other
 	}

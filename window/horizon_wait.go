@@ -26,6 +26,7 @@ type waitingEdge struct {
 	Ended       int64 // when the last of its transactions was over
 	// The key (infer.KeyHash) and the value (infer.ValueKey) of the version that it rests on.
 	Key, Value uint64      `json:",omitempty"`
+	Found      uint64      `json:",omitempty"` // of an anti-dependency: infer.FoundBy
 	Label      infer.Label `json:",omitempty"`
 	Unshown    *unshown    `json:",omitempty"`
 }
@@ -41,6 +42,7 @@ type unshown struct {
 type edgeBasis struct {
 	version uint32
 	label   infer.Label
+	found   uint64 // infer.FoundBy
 }
 
 // tellWhenDue tells of the edge now, or lets it wait.
@@ -58,7 +60,7 @@ func (s *reports) tellWhenDue(b edgeBasis, class, what string, txns []noted) {
 		p.Horizon++ // once, as for a group
 	}
 	if len(s.horizon.waiting) < maxWaitingEdges {
-		w.Key, w.Value = s.infer.KeyHash(s.infer.KeyOfVersion(b.version)), s.infer.ValueKey(b.version)
+		w.Key, w.Value, w.Found = s.infer.KeyHash(s.infer.KeyOfVersion(b.version)), s.infer.ValueKey(b.version), b.found
 		s.horizon.waiting = append(s.horizon.waiting, w)
 	}
 }
@@ -144,7 +146,7 @@ func (m *Machine) takeBackEdges(o *infer.Out) {
 		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Value == v && w.Ended >= d.Began })
 	}
 	for _, v := range o.Ambiguous {
-		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Value == v })
+		m.reports.dropEdges(func(w *waitingEdge) bool { return w.Value == v || w.Found == v })
 	}
 	for _, k := range o.Emptied {
 		key := m.infer.KeyHash(k)

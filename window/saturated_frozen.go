@@ -10,10 +10,11 @@ import (
 )
 
 // missedRetired reports a read of what a transaction overwrote that has retired:
-// whether the reader has it in its past is not known any more. It says whether it has.
+// whether the reader has it in its past is not known any more. It says whether it has. While another
+// order holds the transaction, the reader is compared with it.
 func (s *reports) missedRetired(e *infer.Edge) bool {
 	v := incremental.Vertex(e.To)
-	if s.saturated.views == 0 {
+	if s.saturated.views == 0 || s.saturated.holds(e.To) {
 		return false
 	}
 	for i := range s.views {
@@ -74,7 +75,7 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 	f := h.saturated
 	for i := range f.reads {
 		r := &f.reads[i]
-		if h.infer.LacksNone(r.Version, func(w uint32) bool { return !h.graph.Live(incremental.Vertex(w)) }) {
+		if h.infer.LacksNone(r.Version, h.left) {
 			continue
 		}
 		d := f.droppedOf(r.Key)
@@ -88,10 +89,25 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 			continue // rule (b), except for writers that were passed
 		}
 		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || h.infer.Overtaken(r.Version))
-		if r.Reread || missed && since {
+		if (r.Reread || missed && since) && !h.lackedUnseen(n, r, 1<<len(h.views)-1) {
 			h.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
 		}
 	}
+}
+
+// left says whether w is in no order any more.
+func (o *core) left(w uint32) bool { return !o.graph.Live(incremental.Vertex(w)) }
+
+// lackedUnseen counts n's read of a list if somebody may have deleted the list unseen after what it
+// lacks. It is told once the records show that n read before (infer.MissedUnseen).
+func (h *finder) lackedUnseen(n uint32, r *infer.ExternalRead, in incremental.Views) bool {
+	u := h.infer.LackedUnseen(n, r.Version, h.left)
+	if u == 0 {
+		return false
+	}
+	key := h.infer.Key(r.Version)
+	h.reports.noteUnshown(in, &infer.Edge{From: n, To: h.infer.WriterOf(u), Label: infer.RW, Version: u}, n, keyClass(key), "read of an old version of "+key)
+	return true
 }
 
 // holds says whether w is still compared with others. A transaction that has left every order is about

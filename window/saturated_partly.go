@@ -120,7 +120,10 @@ func (h *finder) checkPassed(n uint32, r *infer.ExternalRead) {
 		if p.txn == r.Writer && p.key == r.Key {
 			key := h.infer.Key(r.Version)
 			h.saturated.odd = true
-			h.reports.noteIn(p.in, edgeBasis{r.Version, infer.WR | infer.RW}, keyClass(key), "read of an old version of "+key, h.clock.noted(n))
+			if h.lackedUnseen(n, r, p.in) {
+				continue
+			}
+			h.reports.noteIn(p.in, edgeBasis{version: r.Version, label: infer.WR | infer.RW}, keyClass(key), "read of an old version of "+key, h.clock.noted(n))
 		}
 	}
 }

@@ -42,11 +42,15 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	for _, seed := range []int{270, 444} { // compared with who was let go of, before the writer was
 		anyStream(t, seed, false, false)
 	}
+	anyStream(t, 2346, true, false) // a list was deleted unseen, at a level with forced orders
 	anyStream(t, 328, true, false) // an element was removed, and added without a record
-	for _, seed := range []int{186, 2905} {
+	for _, seed := range []int{186, 1049, 2905} {
 		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
 	}
-	for _, seed := range []int{801, 1276} {
+	anyStream(t, 1717, false, true) // a list was deleted unseen, and nobody had times
+	anyStream(t, 1822, false, true) // a delete came later than the read of nothing
+	anyStream(t, 2078, false, true) // a list shows the order of a session that no order held
+	for _, seed := range []int{322, 801, 1276} {
 		anyStream(t, seed, false, true) // an order by visits was concluded again
 	}
 }
