@@ -335,12 +335,13 @@ func (m *Machine) Close(eff *Effects) {
 }
 
 // Pausable says whether Pause has something to tell.
-func (m *Machine) Pausable() bool { return m.reports.weaker.Untold > 0 }
+func (m *Machine) Pausable() bool { return m.reports.weaker.Untold > 0 || m.reports.faults.uncounted() }
 
 // Pause is for the end of the service, and not of its input: what is told once a minute is told now.
 func (m *Machine) Pause(eff *Effects) {
 	m.effects = eff
 	m.reports.pauseWeaker()
+	m.reports.recountAll()
 }
 
 // reopen begins a new input after Close. The watermark is where the records of the earlier

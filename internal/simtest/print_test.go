@@ -79,7 +79,11 @@ func summary(f *finding.Finding) string {
 func (w *world) deliveries() (lines []string, err error) {
 	pending, err := engine.Reader{Store: w.store}.Pending("nobody", 1<<30)
 	for i := range pending {
-		lines = append(lines, summary(&pending[i].Finding))
+		line := summary(&pending[i].Finding)
+		if n := pending[i].Finding.Count; n > 0 {
+			line += fmt.Sprintf("; it stands for %d", n)
+		}
+		lines = append(lines, line)
 	}
 	return lines, err
 }
