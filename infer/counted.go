@@ -105,6 +105,7 @@ func (s *State) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	v, ok := amount(b, o)
 	if !ok {
 		s.giveUp(k)
+		readUnchecked(s, k)
 		return
 	}
 	if x := &s.keys[k]; nothing && x.kind == event.Counter && x.flags&loose == 0 {

@@ -52,6 +52,7 @@ func (s *State) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	if o.Flags&event.NotFound == 0 {
 		if o.Flags&event.IsArray == 0 {
 			s.giveUp(c.key)
+			readUnchecked(s, c.key)
 			return
 		}
 		elems = b.ElemsOf(o)

@@ -64,6 +64,7 @@ func (s *State) count(b *event.Batch, t *event.Txn, n uint32) {
 			continue
 		}
 		if !s.settleKind(k, o) {
+			uncheckedOp(s, b, n, k, o)
 			parted(s, k, n, o)
 			continue
 		}

@@ -147,13 +147,13 @@ func (o *choices) misfitsOpen(l isolation.Level, _ *infer.Reads) int64 {
 }
 
 func (o *core) ignoredOpen(_ isolation.Level, r *infer.Reads) int64 {
-	return o.infer.Counters.Ignored + r.Open[infer.OpenDeleted]
+	return r.Open[infer.OpenUnchecked] + r.Open[infer.OpenDeleted]
 }
 
 // Decided says what part of the reads is decided at the level, over all that was seen.
 func (m *Machine) Decided(l isolation.Level) Decided {
 	r := m.infer.Reads()
-	d := Decided{Reads: r.Total + m.infer.Counters.Ignored}
+	d := Decided{Reads: r.Total}
 	if m.foundByTrial(l) {
 		d.settle()
 		return d
