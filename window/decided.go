@@ -160,12 +160,19 @@ func (m *Machine) Decided(l isolation.Level) Decided {
 	}
 	for _, c := range m.openCauses() {
 		if n := c.count(l, &r); n > 0 {
-			d.Why = append(d.Why, Why{c.cause, n, c.text})
+			text := c.text
+			if slices.Contains(inTimeDecides[:], c.cause) {
+				text += m.timing.unfollowed(l)
+			}
+			d.Why = append(d.Why, Why{c.cause, n, text})
 		}
 	}
 	d.settle()
 	return d
 }
+
+// inTimeDecides are the causes that vanish with an order in time of the whole stream.
+var inTimeDecides = [...]string{"found-nothing", "counters", "searched-values", "several-writers"}
 
 // settle puts the causes into the order of their weight, and counts the share.
 func (d *Decided) settle() {

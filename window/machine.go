@@ -257,7 +257,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	case m.out.Again:
 		m.timing.again(n)
 	case m.out.Refused > infer.Repeated:
-		m.timing.stop("a record contradicts another, or came too late to replace it")
+		m.timing.stop(offContradicted)
 	}
 	if n != 0 && t.Status != event.Aborted {
 		m.timing.note(n, t, start, end)

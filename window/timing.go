@@ -71,16 +71,16 @@ func (g *timing) note(n uint32, t *event.Txn, start, end int64) {
 	case x.Off != "" || g.cfg.Unbounded:
 		return
 	case !g.asking.allTold():
-		g.stop("the contract, or a record, leaves something open")
+		g.stop(g.asking.untold())
 		return
 	case t.Flags&event.HasTimes == 0:
-		g.stop("a transaction has no times")
+		g.stop(offTimeless)
 		return
 	case len(x.Due) >= maxDue:
-		g.stop("too many transactions within max-transaction")
+		g.stop(offCrowded)
 		return
 	case x.Next > 0 && start < x.Reached:
-		g.stop("a record came too late")
+		g.stop(offLate)
 		return
 	}
 	if x.Next == 0 {
@@ -105,7 +105,7 @@ func (g *timing) again(n uint32) {
 		at = slices.IndexFunc(x.Due, func(d upcoming) bool { return d.Name == name })
 	}
 	if at < 0 { // it has begun, or was an aborted one: then it is not here either way
-		g.stop("a record was replaced")
+		g.stop(offReplaced)
 		return
 	}
 	g.infer.LetGo(x.Due[at].Txn)
@@ -139,7 +139,7 @@ func (g *timing) start() bool {
 		return true
 	}
 	if len(x.Due) > maxIdle {
-		g.stop("nothing needed it in the beginning")
+		g.stop(offIdle)
 	}
 	return false
 }
@@ -204,7 +204,7 @@ func (g *timing) stands(l isolation.Level) bool {
 // restore takes what was saved.
 func (g *timing) restore(x *narrated) {
 	if x == nil { // by an earlier version
-		x = &narrated{Off: "it was not followed from the beginning"}
+		x = &narrated{Off: offBefore}
 	}
 	g.told = *x
 	for _, f := range g.told.Followers {
