@@ -137,7 +137,7 @@ func (h *finder) anomalyWitness(a *infer.Anomaly, members []uint32) finding.Witn
 	for _, n := range members {
 		r := h.record(n)
 		if (a.Kind == infer.G1a || a.Kind == infer.DirtyUpdate) && !h.infer.Info(n).HasTimes {
-			r.Flags &^= event.HasTimes // clamped ones say nothing of who was over
+			r.Flags &^= event.HasTimes // clamped times order nothing
 		}
 		w.Txns = append(w.Txns, r)
 	}
