@@ -70,8 +70,8 @@ func insert(to upcomings, x upcoming, compare func(a, b upcoming) int) upcomings
 	return slices.Insert(to, from+at, x)
 }
 
-// upcomings are saved as text, since there may be many: each as the numbers by which it differs from
-// the one before, in some 15 bytes.
+// upcomings are saved as text, since there may be many. Each is the numbers by which it differs from
+// the one before, some 15 bytes.
 type upcomings []upcoming
 
 // numbers are the parts of x.
