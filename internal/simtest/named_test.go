@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/oracle"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -14,13 +15,23 @@ func TestNamed(t *testing.T) {
 	for i := range seeds(t, 4000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 43))
 		h := forcedHistory(rng, i)
-		if i%3 == 0 {
+		switch i % 5 {
+		case 0:
 			h = overlapping(rng)
+		case 1, 2:
+			h = oracle.RandomKinds(rng, mixes()["all"])
 		}
 		cfg := exact()
-		cfg.Levels = isolation.Encoded()
-		if i%5 == 0 {
+		if rng.IntN(3) == 0 {
+			cfg = windowed(rng)
+		}
+		switch rng.IntN(3) {
+		case 0:
+			cfg.Levels = isolation.Encoded()
+		case 1:
 			cfg.Levels = forcedLevels(t)
+		default:
+			cfg.Levels = exactAt(0).Levels // without real time
 		}
 		_, fs, err := run(cfg, batchOf(t, h, rng.Perm(len(h))), true)
 		if err != nil {

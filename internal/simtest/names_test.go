@@ -28,6 +28,9 @@ func misnamed(f *finding.Finding) string {
 	if class < 2 && strings.HasPrefix(f.Anomaly, "G-single") && assumed(f) {
 		class = 2 // levels below read atomic are not argued over orders of writers, so no more is claimed
 	}
+	if isWalk(f.Edges) && strings.HasPrefix(f.Anomaly, "G-nonadjacent") {
+		class = classOf(f.Edges) // a cycle that passes a transaction twice
+	}
 	name := [...]string{"G0", "G1c", "G-single", "G-nonadjacent", "G2"}[class]
 	has := func(kind string) bool {
 		return slices.ContainsFunc(f.Edges, func(e finding.Edge) bool { return e.Type == kind })
@@ -77,6 +80,16 @@ func classOf(cycle []finding.Edge) int {
 		return 3
 	}
 	return 4
+}
+
+// isWalk says whether all edges are one closed path, which may pass a transaction twice.
+func isWalk(edges []finding.Edge) bool {
+	for i, e := range edges {
+		if e.To != edges[(i+1)%len(edges)].From {
+			return false
+		}
+	}
+	return true
 }
 
 // cycleLen is how many of the first edges close a cycle, 0 if none do.
