@@ -19,6 +19,9 @@ type Witness struct {
 	// Vacant says that deletes may be unseen: that a range or a set did not show a key or an
 	// element says nothing.
 	Vacant bool
+	// Strangers says that somebody without a record may have written a value: before the first
+	// record, or at any time. A reader that was over when its writer began read from such a one.
+	Strangers bool
 	// Deleted are the keys at which transactions outside the witness deleted a row. It is set
 	// where orders are tried: a transaction that leaves a row there conflicts with no other
 	// writer.

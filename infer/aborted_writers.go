@@ -3,8 +3,9 @@ package infer
 import "github.com/isowatch/isowatch/event"
 
 // Somebody read a value, and all its recorded writers aborted: an aborted read. Where there were
-// data before watching (start=existing), the value may have been there already. Then the read is
-// of a value without a writer. That is so in three cases:
+// data before watching (start=existing), the value may have been there already. Where somebody
+// writes without records, it may be of such a one. Then the read is of a value without a writer.
+// That is so in three cases, and with unmonitored writers only in the first one:
 //
 //   - Somebody had read the value when each of these writers began. Cause precedes effect.
 //   - Plain values name their writers, no writer had found another value there, and the key
@@ -13,13 +14,13 @@ import "github.com/isowatch/isowatch/event"
 //     did before the first record: triedBefore.
 
 // wasThere says whether the reader of d need not have read from the writers of its version, who
-// all aborted. tried says that one of them may have tried again. Where the finding is not certain
-// anyway, only cause and effect count. O(readers, writers).
-func (s *absences) wasThere(d due) (was, tried bool) {
+// all aborted. tried says that one of them may have tried again. by is the latest that it may have
+// read from. Where the finding is not certain anyway, only cause and effect count. O(readers, writers).
+func (s *absences) wasThere(d due) (was, tried bool, by uint32) {
 	x := &s.versions[d.version]
 	k := &s.keys[x.key]
-	if !s.opt.Existing || k.tellsVersions() {
-		return false, false
+	if !s.opt.Existing && !s.opt.UnmonitoredWriters || k.tellsVersions() {
+		return false, false, s.writes[x.writes].txn
 	}
 	sure := s.certain()
 	may := sure && s.opt.plain() && k.kind <= event.Register && k.flags&(element|foundNothing|deleted) != element|foundNothing && s.mayBeBaseline(d) && !s.heldAnother(d)
@@ -27,9 +28,14 @@ func (s *absences) wasThere(d due) (was, tried bool) {
 	for id := x.writes; id != 0; id = s.writes[id].nextOfVer {
 		w := s.writes[id].txn
 		tried = tried || sure && s.triedBefore(d.version, w)
-		was = was && (s.readBeforeBegin(d.version, w) || may && !s.foundAnother(w, id))
+		if there := s.readBeforeBegin(d.version, w) || may && !s.foundAnother(w, id); !there {
+			was = false
+			if by == 0 {
+				by = w
+			}
+		}
 	}
-	return was || tried, tried
+	return was || tried, tried, by
 }
 
 // heldAnother says whether the key is known to have held another value before the reader of d.

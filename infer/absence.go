@@ -179,12 +179,12 @@ func (s *absences) decideWriter(d due) {
 	x := &s.versions[d.version]
 	a := Anomaly{A: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()}
 	retired := s.values.has(s.valueKey(d.version))
-	was, tried := false, false
+	was, tried, by := false, false, uint32(0)
 	if x.writes != 0 && !retired {
-		was, tried = s.wasThere(d)
+		was, tried, by = s.wasThere(d)
 	}
 	if x.writes != 0 && !retired && !was { // all of them aborted
-		a.Kind, a.B = G1a, s.writes[x.writes].txn
+		a.Kind, a.B = G1a, by
 		for v := x.next; x.flags&placed != 0 && v != 0; v = s.versions[v].next {
 			if s.versions[v].writer != 0 {
 				a.Kind = DirtyUpdate

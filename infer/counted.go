@@ -105,6 +105,7 @@ func (s *counters) readCounter(b *event.Batch, n, i, k uint32, o *event.Op) {
 	v, ok := amount(b, o)
 	if !ok {
 		s.giveUp(k)
+		s.readUnchecked(k)
 		return
 	}
 	if x := &s.keys[k]; nothing && x.kind == event.Counter && x.flags&loose == 0 {

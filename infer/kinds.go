@@ -98,6 +98,9 @@ func (s *kinds) compareAndSet(b *event.Batch, t *event.Txn, n, i, k uint32, o *e
 		s.readMaybe(b, c, n, i, x.Seen, x.SeenHash)
 	default:
 		s.Counters.Ignored++ // that it was not what was expected gives no edge
+		if c.flags&(hasRead|wrote) == 0 {
+			s.readUnchecked(k)
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ func (s *lists) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {
 	if o.Flags&event.NotFound == 0 {
 		if o.Flags&event.IsArray == 0 {
 			s.giveUp(c.key)
+			s.readUnchecked(c.key)
 			return
 		}
 		elems = b.ElemsOf(o)

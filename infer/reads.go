@@ -3,6 +3,7 @@ package infer
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/isowatch/isowatch/event"
 )
@@ -27,11 +28,13 @@ const (
 	OpenOne                   // one transaction wrote what it saw, and need not be whom it read from
 	OpenMeanwhile             // so it is of this reader alone, which ran beside the writer: see stood.go
 	OpenDeleted               // of a list, which somebody deleted as a whole
+	OpenUnchecked             // of a key or a kind of operation from which nothing is inferred
 	openCauses
 )
 
 // Reads are the reads of transactions that count. A key has the first read of a transaction,
-// and later ones that differed. A scan has each row, and each key that it does not show.
+// and later ones that differed. A scan has each row, and each key that it does not show. A write
+// or delete is a read only where it names the version that it replaced.
 type Reads struct {
 	Total int64
 	Open  [openCauses]int64 // by cause; what is counted as decided is not kept
@@ -46,8 +49,39 @@ func (s *ledger) Reads() Reads { return s.reads }
 func (s *ledger) readOpen(why OpenRead) {
 	s.reads.Total++
 	s.reads.Open[why]++
-	if x := &s.txns[s.working]; x.flags&unknown != 0 && x.unnamed[why-1] < math.MaxUint8 {
-		x.unnamed[why-1]++
+	if x := &s.txns[s.working]; x.flags&unknown != 0 {
+		if at := slices.Index(unnamedCauses[:], why); x.unnamed[at] < math.MaxUint8 {
+			x.unnamed[at]++
+		}
+	}
+}
+
+// unnamedCauses are the causes of reads that name no version, by their place in txn.unnamed.
+var unnamedCauses = [8]OpenRead{
+	OpenNothing - 1: OpenNothing, OpenUnrecorded - 1: OpenUnrecorded, OpenRepeating - 1: OpenRepeating,
+	OpenSeveral - 1:  OpenUnchecked, // OpenSeveral is of versions
+	OpenNameless - 1: OpenNameless, OpenCounter - 1: OpenCounter,
+}
+
+// readUnchecked counts a read of k, by the transaction in work, from which nothing is inferred.
+func (s *registers) readUnchecked(k uint32) {
+	if s.keys[k].flags&unsupported != 0 {
+		c := s.touchOf(k)
+		if c.flags&hasRead != 0 {
+			return
+		}
+		c.flags |= hasRead
+	}
+	s.readOpen(OpenUnchecked)
+}
+
+// uncheckedOp counts o, an operation of n on k from which nothing is inferred, if it is a read.
+func (s *kinds) uncheckedOp(b *event.Batch, n, k uint32, o *event.Op) {
+	_, prev := versionOf(b, o)
+	switch {
+	case o.Kind == event.Read && o.Nothing() && s.txns[n].flags&unknown != 0: // what it saw is not known
+	case o.Kind == event.Read || o.Kind == event.CAS || len(prev) > 0 && s.keys[k].flags&versioned != 0:
+		s.readUnchecked(k)
 	}
 }
 
@@ -55,7 +89,7 @@ func (s *ledger) readOpen(why OpenRead) {
 func (r *Reads) forget(x *txn) {
 	for i, n := range x.unnamed {
 		r.Total -= int64(n)
-		r.Open[i+1] -= int64(n)
+		r.Open[unnamedCauses[i]] -= int64(n)
 	}
 	x.unnamed = [8]uint8{}
 }

@@ -64,6 +64,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 			continue
 		}
 		if !s.settleKind(k, o) {
+			s.uncheckedOp(b, n, k, o)
 			s.noteParted(k, n, o)
 			continue
 		}

@@ -83,6 +83,7 @@ func (s *sets) readSet(b *event.Batch, n, i, k uint32, o *event.Op) {
 	nothing := o.Flags&event.NotFound != 0
 	if !nothing && o.Flags&event.IsArray == 0 {
 		s.giveUp(k)
+		s.readUnchecked(k)
 		return
 	}
 	if !nothing {
@@ -187,6 +188,7 @@ func (s *sets) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.
 		r := &rows[j]
 		key := s.internKey(s.inEpoch(b, t, r.KeyHash), b.Bytes(r.Key))
 		if !s.asRegister(key) {
+			s.readUnchecked(key)
 			continue
 		}
 		c := s.touchOf(key)
@@ -206,6 +208,8 @@ func (s *sets) readRange(b *event.Batch, t *event.Txn, n, i, k uint32, o *event.
 	s.ordered[at].each(s, from, to, func(key uint32) {
 		if s.asRegister(key) {
 			s.readMissing(key, n, i)
+		} else {
+			s.readUnchecked(key)
 		}
 	})
 }
@@ -267,6 +271,9 @@ func (s *sets) rangesOf(k uint32) int {
 	}
 	if s.spill.keys > 0 {
 		s.Counters.Ignored++ // what is out is not known to be there
+		if s.working != 0 {
+			s.readOpen(OpenUnchecked)
+		}
 	}
 	s.ordered = append(s.ordered, s.sorted(k))
 	return len(s.ordered) - 1

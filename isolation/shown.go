@@ -3,6 +3,7 @@ package isolation
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
@@ -16,20 +17,21 @@ type shownEdge struct {
 }
 
 // shownEdges are the edges that a finding with the name lists: the cycle. For a witness with
-// choices, it is one of the cycles that the argument closes, and some edges may be assumed. In
-// a cycle where levels force orders, the write that a reader missed comes first, closed by the
+// choices, it is one of the cycles that the argument closes, or two, and some edges may be
+// assumed. In a cycle where levels force orders, the write that a reader missed comes first, closed by the
 // reader's past. Behind that come the edges that order the two writers.
 func (w *witness) shownEdges(n *Name) (all []shownEdge) {
 	of := w
+	var beside []finding.Dependency
 	if len(w.Choices) > 0 {
-		of = w.argued(n)
+		of, beside = w.argued(n)
 	}
 	es := of.Edges
 	if at := of.mostSaturated(); at >= 0 {
 		all, es = of.missing(at)
 	}
-	for i := range es {
-		all = append(all, shownEdge{ofSet(&es[i]), because(of, &es[i]), derived(&es[i])})
+	for _, e := range slices.Concat(es, beside) {
+		all = append(all, shownEdge{ofSet(&e), because(of, &e), derived(&e)})
 	}
 	return all
 }
@@ -128,31 +130,56 @@ func renumbered(edges []finding.Dependency, order []int) []finding.Dependency {
 
 // argued is w with, for edges, a cycle that the argument over choices closes. The cycle fits
 // the name, and the argument's last cycle comes before others. Where a level forces orders,
-// which need no choice, the cycle is made of these.
-func (w *witness) argued(n *Name) *witness {
+// which need no choice, the cycle is made of these. The name may be of several cycles: in any order
+// of the writers one of them is there. Then the cycle has its class, and beside is one with its
+// session order or real time.
+func (w *witness) argued(n *Name) (_ *witness, beside []finding.Dependency) {
 	p := plainly(w)
 	of := *p.Witness
 	of.Choices, of.Edges = nil, nil
 	for _, l := range n.Weakest {
 		if l.Special == 0 && (l.Base == ReadAtomic || l.Base == Causal) {
 			of.Edges = p.saturatedCycle(l)
-			return &witness{Witness: &of, placed: p.placed}
+			return &witness{Witness: &of, placed: p.placed}, nil
 		}
 	}
+	fits, whole := 0, false
 	for _, cycle := range closedCycles(p.argument(w.choiceLevel(n.Weakest))) {
 		var labels []finding.Label
 		var es []finding.Dependency
 		for _, e := range cycle {
 			labels, es = append(labels, e.Label), append(es, *e)
 		}
-		if named := cycleName(classify(labels)) == n.Anomaly; named || of.Edges == nil {
-			of.Edges = es
-			if named {
-				break
+		named, ordered := n.fits(classify(labels))
+		fit := 1 // how well: anyhow, by its class, by its name
+		if named {
+			fit = 2
+			if ordered {
+				fit = 3
 			}
 		}
+		if ordered && beside == nil {
+			beside = es
+		}
+		if fit > fits {
+			fits, whole, of.Edges = fit, ordered, es
+		}
 	}
-	return &witness{Witness: &of, placed: p.placed}
+	if whole {
+		beside = nil
+	}
+	return &witness{Witness: &of, placed: p.placed}, beside
+}
+
+// fits says whether the name is of this class, and whether it is of this family.
+func (n *Name) fits(c class, f Family) (named, ordered bool) {
+	name, suffix := strings.Replace(n.Anomaly, "-item", "", 1), ""
+	for _, s := range familySuffix[StrongSession:] {
+		if strings.HasSuffix(name, s) {
+			suffix = s
+		}
+	}
+	return strings.Replace(classNames[c], "-item", "", 1)+suffix == name, familySuffix[f] == suffix
 }
 
 // closedCycles are those with which the argument rules sides out, the last step's first.

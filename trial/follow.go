@@ -28,6 +28,17 @@ const (
 	looksAtOnce, looksForEach = 200_000, 16
 )
 
+// Why a follower gives up. The texts are saved with it.
+const (
+	SeveralEpochs = "records are of several epochs"
+	ManyRunning   = "more than 1,024 transactions ran at the same time"
+	OtherKinds    = "a key is used as two kinds, or an operation is of a kind that is not followed"
+	ManyKeys      = "there are more than 131,072 keys and elements of sets"
+	ManySessions  = "there are more than 65,536 sessions"
+	SeqAndTime    = "the `seq` of a session does not follow its times"
+	NoOrder       = "none explains all reads"
+)
+
 // Follower follows one history at one level.
 type Follower struct {
 	Base     Base // serializable, snapshotIsolation or prefix
@@ -162,10 +173,10 @@ func (f *Follower) Begin(id int64, r *event.Record, start, end int64) {
 	case f.Failed != "":
 		return
 	case f.Met && r.Epoch != f.Epoch:
-		f.fail("records of several epochs")
+		f.fail(SeveralEpochs)
 		return
 	case len(f.Running) >= maxRunning:
-		f.fail("too many transactions at the same time")
+		f.fail(ManyRunning)
 		return
 	}
 	f.Met, f.Epoch, f.Looks = true, r.Epoch, min(f.Looks+looksForEach, looksAtOnce)
@@ -177,12 +188,12 @@ func (f *Follower) Begin(id int64, r *event.Record, start, end int64) {
 	}
 	for i := range r.Ops {
 		if !f.act(&t, &r.Ops[i]) {
-			f.fail("a key is used as two kinds, or an operation is of none that is followed")
+			f.fail(OtherKinds)
 			return
 		}
 	}
 	if len(f.Places) > maxPlaces {
-		f.fail("too many keys")
+		f.fail(ManyKeys)
 		return
 	}
 	f.Running = append(f.Running, t)
@@ -197,13 +208,13 @@ func (f *Follower) inLine(t *Running) bool {
 	i, ok := f.lines[t.Session]
 	switch {
 	case !ok && len(f.Sessions) >= maxLines:
-		f.fail("too many sessions")
+		f.fail(ManySessions)
 		return false
 	case !ok:
 		f.lines[t.Session] = len(f.Sessions)
 		f.Sessions = append(f.Sessions, LastSeen{t.Session, t.Seq})
 	case f.Sessions[i].Seq >= t.Seq:
-		f.fail("a session is not in the order of time")
+		f.fail(SeqAndTime)
 		return false
 	default:
 		f.Sessions[i].Seq = t.Seq

@@ -15,7 +15,7 @@ func (f *Follower) End(id int64) {
 		return
 	}
 	if !f.Running[i].Maybe && !f.force(i) {
-		f.fail("no order in time was found")
+		f.fail(NoOrder)
 		return
 	}
 	f.drop(i)

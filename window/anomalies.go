@@ -132,7 +132,11 @@ func (h *finder) anomalyWitness(a *infer.Anomaly, members []uint32) finding.Witn
 	w := finding.Witness{Anomaly: a.Kind, Op: int(a.OpA)}
 	h.given(&w)
 	for _, n := range members {
-		w.Txns = append(w.Txns, h.record(n))
+		r := h.record(n)
+		if (a.Kind == infer.G1a || a.Kind == infer.DirtyUpdate) && !h.infer.Info(n).HasTimes {
+			r.Flags &^= event.HasTimes // clamped times order nothing
+		}
+		w.Txns = append(w.Txns, r)
 	}
 	if a.Kind == infer.Internal && a.B != 0 {
 		w.Txns = append(w.Txns, h.record(a.B))

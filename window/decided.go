@@ -147,25 +147,32 @@ func (o *choices) misfitsOpen(l isolation.Level, _ *infer.Reads) int64 {
 }
 
 func (o *core) ignoredOpen(_ isolation.Level, r *infer.Reads) int64 {
-	return o.infer.Counters.Ignored + r.Open[infer.OpenDeleted]
+	return r.Open[infer.OpenUnchecked] + r.Open[infer.OpenDeleted]
 }
 
 // Decided says what part of the reads is decided at the level, over all that was seen.
 func (m *Machine) Decided(l isolation.Level) Decided {
 	r := m.infer.Reads()
-	d := Decided{Reads: r.Total + m.infer.Counters.Ignored}
+	d := Decided{Reads: r.Total}
 	if m.foundByTrial(l) {
 		d.settle()
 		return d
 	}
 	for _, c := range m.openCauses() {
 		if n := c.count(l, &r); n > 0 {
-			d.Why = append(d.Why, Why{c.cause, n, c.text})
+			text := c.text
+			if slices.Contains(inTimeDecides[:], c.cause) {
+				text += m.timing.unfollowed(l)
+			}
+			d.Why = append(d.Why, Why{c.cause, n, text})
 		}
 	}
 	d.settle()
 	return d
 }
+
+// inTimeDecides are the causes that vanish with an order in time of the whole stream.
+var inTimeDecides = [...]string{"found-nothing", "counters", "searched-values", "several-writers"}
 
 // settle puts the causes into the order of their weight, and counts the share.
 func (d *Decided) settle() {

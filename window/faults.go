@@ -37,7 +37,7 @@ type fault struct {
 	Edges  []uint64 // of all that joined it
 	Silent []string // ids, in the order of detection
 	Count  int64    // of findings, the one that was told included
-	Said   int64    // the count when it was told last
+	Said   int64    // the count when it was delivered last
 	At     int64    // the watermark then
 	Extra  int      // revisions because of counts
 	serial int      // in the order of detection
@@ -226,7 +226,10 @@ func (s *reports) tellAgain(x *fault, f *finding.Finding, edges []uint64) {
 	}
 	s.faults.know(x, edges) // a worse cycle took its place
 	f.Count = x.count()
-	x.Told, x.Said, x.At = *f, x.Count, s.clock.watermark
+	x.Told = *f
+	if f.State != finding.Final { // which is not delivered by itself: its count is told when it is due
+		x.Said, x.At = x.Count, s.clock.watermark
+	}
 	s.hand(*f)
 }
 
@@ -255,7 +258,8 @@ func (x *fault) count() int64 {
 	return x.Count
 }
 
-// recount tells the finding again if its count is another.
+// recount tells the finding again if its count is another. A final finding is not delivered by
+// itself, so it goes out as provisional too, with the same revision.
 func (k *clock) recount(x *fault) {
 	if x.Count == x.Said || x.Told.State == finding.Withdrawn {
 		return
@@ -264,10 +268,19 @@ func (k *clock) recount(x *fault) {
 	x.Told.Revision++
 	x.Told.Count, x.Said, x.At = x.count(), x.Count, k.watermark
 	x.Told.DetectedAt = k.detectedAt()
+	if told := x.Told; told.State == finding.Final {
+		told.State = finding.Provisional
+		k.hand(told)
+	}
 	k.hand(x.Told)
 }
 
-// recountAll is for the end of an input.
+// uncounted says whether some finding stands for more than was told.
+func (fs *faults) uncounted() bool {
+	return slices.ContainsFunc(fs.list, func(x *fault) bool { return x.Count != x.Said && x.Told.State != finding.Withdrawn })
+}
+
+// recountAll is for the end of an input, and of the service.
 func (s *reports) recountAll() {
 	for _, x := range s.faults.list {
 		s.clock.recount(x)

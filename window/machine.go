@@ -258,7 +258,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	case m.out.Again:
 		m.timing.again(n)
 	case m.out.Refused > infer.Repeated:
-		m.timing.stop("a record contradicts another, or came too late to replace it")
+		m.timing.stop(offContradicted)
 	}
 	if n != 0 && t.Status != event.Aborted {
 		m.timing.note(n, t, start, end)
@@ -336,12 +336,13 @@ func (m *Machine) Close(eff *Effects) {
 }
 
 // Pausable says whether Pause has something to tell.
-func (m *Machine) Pausable() bool { return m.reports.weaker.Untold > 0 }
+func (m *Machine) Pausable() bool { return m.reports.weaker.Untold > 0 || m.reports.faults.uncounted() }
 
 // Pause is for the end of the service, and not of its input: what is told once a minute is told now.
 func (m *Machine) Pause(eff *Effects) {
 	m.effects = eff
 	m.reports.pauseWeaker()
+	m.reports.recountAll()
 }
 
 // reopen begins a new input after Close. The watermark is where the records of the earlier

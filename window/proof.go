@@ -127,5 +127,6 @@ func (o *core) given(w *finding.Witness) {
 	c := &o.cfg.Contract
 	w.Drift = int64(c.ClockDrift)
 	w.Rows, w.Vacant = o.cfg.Rules.Rows, c.DeletesUnseen || c.UnmonitoredWriters
+	w.Strangers = c.Existing || c.UnmonitoredWriters
 	w.ByVersion, w.Numeric, w.ByCommit = c.ByVersion || c.NumericVersions, c.NumericVersions, c.TrustCommitTS
 }

@@ -2,6 +2,10 @@ package window
 
 import (
 	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -17,9 +21,9 @@ import (
 // Other streams are spared the work. Their first transactions wait until some key needs it. If none does for
 // long, nothing can be followed later, since what the first ones did is gone.
 
-// maxDue bounds the transactions that wait to be followed, and maxIdle those that wait until some key needs
-// it. Their records are kept in memory.
-const maxDue, maxIdle = 1 << 17, 1 << 12
+// maxDue bounds the transactions that wait to be followed, 56 bytes each, and maxIdle those that wait
+// until some key needs it. Their records are kept in memory, where the window mostly keeps them anyway.
+const maxDue, maxIdle = 1 << 19, 1 << 12
 
 // timing is the theory of orders in time.
 type timing struct {
@@ -31,11 +35,11 @@ type timing struct {
 
 // narrated is the memory of timing.
 type narrated struct {
-	Due       []upcoming // to begin, by Start, End and ID
-	Begun     []upcoming // to end, by Until and ID
-	Next      int64      // the next ID
-	Reached   int64      // all before it is followed
-	Longest   int64      // of a transaction, ns: so much later one of unknown outcome may take effect
+	Due       upcomings // to begin, by Start, End and ID
+	Begun     upcomings // to end, by Until and ID
+	Next      int64     // the next ID
+	Reached   int64     // all before it is followed
+	Longest   int64     // of a transaction, ns: so much later one of unknown outcome may take effect
 	Followers []*trial.Follower
 	Off       string // why nothing is followed any more
 }
@@ -56,12 +60,57 @@ func byUntil(a, b upcoming) int {
 	return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.End, b.End), cmp.Compare(a.ID, b.ID))
 }
 
-func insert(to []upcoming, x upcoming, compare func(a, b upcoming) int) []upcoming {
-	at := len(to)
-	for at > 0 && compare(to[at-1], x) > 0 {
-		at--
+// insert puts x into its place. Most come near the end, so that is looked at in steps that double.
+func insert(to upcomings, x upcoming, compare func(a, b upcoming) int) upcomings {
+	from, end := len(to), len(to)
+	for step := 1; from > 0 && compare(to[from-1], x) > 0; step *= 2 {
+		from, end = max(from-step, 0), from-1
 	}
-	return slices.Insert(to, at, x)
+	at, _ := slices.BinarySearchFunc(to[from:end], x, compare)
+	return slices.Insert(to, from+at, x)
+}
+
+// upcomings are saved as text, since there may be many. Each is the numbers by which it differs from
+// the one before, some 15 bytes.
+type upcomings []upcoming
+
+// numbers are the parts of x.
+func (x *upcoming) numbers() [6]int64 {
+	return [6]int64{x.Start, x.End - x.Start, x.Until - x.End, x.ID, int64(x.Name), int64(x.Txn)}
+}
+
+// MarshalText writes u.
+func (u upcomings) MarshalText() (text []byte, err error) {
+	var last [6]int64
+	var all []byte
+	for i := range u {
+		now := u[i].numbers()
+		for k := range now {
+			all = binary.AppendVarint(all, now[k]-last[k])
+		}
+		last = now
+	}
+	return base64.StdEncoding.AppendEncode(nil, all), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (u *upcomings) UnmarshalText(text []byte) error {
+	all, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return fmt.Errorf("waiting transactions: %w", err)
+	}
+	*u = nil
+	for x := [6]int64{}; len(all) > 0; {
+		for k := range x {
+			d, n := binary.Varint(all)
+			if n <= 0 {
+				return errors.New("waiting transactions: a number is cut off")
+			}
+			x[k], all = x[k]+d, all[n:]
+		}
+		*u = append(*u, upcoming{Start: x[0], End: x[0] + x[1], Until: x[0] + x[1] + x[2], ID: x[3], Name: uint64(x[4]), Txn: uint32(x[5])})
+	}
+	return nil
 }
 
 // note takes n, which did not abort.
@@ -71,16 +120,16 @@ func (g *timing) note(n uint32, t *event.Txn, start, end int64) {
 	case x.Off != "" || g.cfg.Unbounded:
 		return
 	case !g.asking.allTold():
-		g.stop("the contract, or a record, leaves something open")
+		g.stop(g.asking.untold())
 		return
 	case t.Flags&event.HasTimes == 0:
-		g.stop("a transaction has no times")
+		g.stop(offTimeless)
 		return
 	case len(x.Due) >= maxDue:
-		g.stop("too many transactions within max-transaction")
+		g.stop(offCrowded)
 		return
 	case x.Next > 0 && start < x.Reached:
-		g.stop("a record came too late")
+		g.stop(offLate)
 		return
 	}
 	if x.Next == 0 {
@@ -105,7 +154,7 @@ func (g *timing) again(n uint32) {
 		at = slices.IndexFunc(x.Due, func(d upcoming) bool { return d.Name == name })
 	}
 	if at < 0 { // it has begun, or was an aborted one: then it is not here either way
-		g.stop("a record was replaced")
+		g.stop(offReplaced)
 		return
 	}
 	g.infer.LetGo(x.Due[at].Txn)
@@ -139,7 +188,7 @@ func (g *timing) start() bool {
 		return true
 	}
 	if len(x.Due) > maxIdle {
-		g.stop("nothing needed it in the beginning")
+		g.stop(offIdle)
 	}
 	return false
 }
@@ -204,7 +253,7 @@ func (g *timing) stands(l isolation.Level) bool {
 // restore takes what was saved.
 func (g *timing) restore(x *narrated) {
 	if x == nil { // by an earlier version
-		x = &narrated{Off: "it was not followed from the beginning"}
+		x = &narrated{Off: offBefore}
 	}
 	g.told = *x
 	for _, f := range g.told.Followers {

@@ -35,6 +35,19 @@ func (a *asking) allTold() bool {
 	return declared && len(a.asked) == 0 && x.Missing() == 0 && x.Versioned == 0 && x.Repeating == 0
 }
 
+// untold is why not all is told.
+func (a *asking) untold() string {
+	switch x := &a.infer.Counters; {
+	case len(a.asked) > 0:
+		return offAsked
+	case x.Missing() > 0:
+		return offMissing
+	case x.Versioned > 0:
+		return offVersioned
+	}
+	return offContract
+}
+
 // mayTryAt says whether orders are tried at the level.
 func (o *core) mayTryAt(l isolation.Level) bool {
 	return l.Special != isolation.Linearizable && o.watches(l) &&

@@ -79,7 +79,11 @@ func summary(f *finding.Finding) string {
 func (w *world) deliveries() (lines []string, err error) {
 	pending, err := engine.Reader{Store: w.store}.Pending("nobody", 1<<30)
 	for i := range pending {
-		lines = append(lines, summary(&pending[i].Finding))
+		line := summary(&pending[i].Finding)
+		if n := pending[i].Finding.Count; n > 0 {
+			line += fmt.Sprintf("; it stands for %d", n)
+		}
+		lines = append(lines, line)
 	}
 	return lines, err
 }
@@ -158,8 +162,9 @@ func (w *world) verdicts() (lines []string) {
 	return lines
 }
 
-// decided prints what part of the reads is decided, and why the rest is not, by level.
-func (w *world) decided() (lines []string) {
+// decided prints what part of the reads is decided, and why the rest is not, by level. "why"
+// adds what decides them.
+func (w *world) decided(rest string) (lines []string) {
 	for _, s := range w.engine.Status().Sources {
 		for _, name := range slices.Sorted(maps.Keys(s.Verdicts)) {
 			d := s.Verdicts[name].Decided
@@ -168,6 +173,11 @@ func (w *world) decided() (lines []string) {
 				line += fmt.Sprintf("; %d %s", x.Reads, x.Cause)
 			}
 			lines = append(lines, line)
+			for _, x := range d.Why {
+				if rest == "why" {
+					lines = append(lines, "  "+x.Text)
+				}
+			}
 		}
 	}
 	return lines

@@ -181,7 +181,7 @@ func (w *world) command(c command, rs *records) (out []string, err error) {
 	case "verdicts":
 		return w.verdicts(), nil
 	case "decided":
-		return w.decided(), nil
+		return w.decided(c.rest), nil
 	case "totals":
 		return w.totals(), nil
 	case "live":

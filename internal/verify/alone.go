@@ -64,6 +64,20 @@ func checkAlone(w *finding.Witness) error {
 	return errors.New("its kind is a cycle, or is not known")
 }
 
+// checkCause: the reader was not over when the writer, who aborted, began. If it was, it read what
+// somebody without a record wrote, where there may be one. A version names its writer all the same.
+func checkCause(w *finding.Witness) error {
+	if !w.Strangers || len(w.Txns) == 0 {
+		return nil
+	}
+	reader, writer := &w.Txns[0], &w.Txns[len(w.Txns)-1]
+	told := func(o event.RecordOp) bool { return o.Key == w.Key && external.TellsVersion(&o) }
+	if slices.ContainsFunc(reader.Ops, told) || checkProcess(reader, writer) != nil && checkTime(reader, writer, w.Drift) != nil {
+		return nil
+	}
+	return fmt.Errorf("%s was over when %s began", reader.ID, writer.ID)
+}
+
 // checkGarbage: a read the value, or anything where it is not kept, and nobody here wrote it.
 // That nobody else did rests on absence.
 func checkGarbage(w *finding.Witness, a *event.Record) error {

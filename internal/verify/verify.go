@@ -23,6 +23,10 @@ func Verify(w *finding.Witness) error {
 		if len(w.Edges) == 0 && ofCounter(w) && checkAlone(w) == nil {
 			return nil // so are some of these
 		}
+	case finding.G1a, finding.DirtyUpdate:
+		if err := checkCause(w); err != nil {
+			return err
+		}
 	}
 	w = plainly(w)
 	if len(w.Choices) > 0 {

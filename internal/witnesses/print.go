@@ -71,7 +71,7 @@ func (w *Witness) settings() (s string) {
 	for _, x := range [...]struct {
 		name string
 		is   bool
-	}{{"rows", r.Rows}, {"vacant", r.Vacant}, {"by-version", r.ByVersion}, {"numeric", r.Numeric}, {"by-commit", r.ByCommit}} {
+	}{{"rows", r.Rows}, {"vacant", r.Vacant}, {"strangers", r.Strangers}, {"by-version", r.ByVersion}, {"numeric", r.Numeric}, {"by-commit", r.ByCommit}} {
 		if x.is {
 			s += " " + x.name + "=true"
 		}

@@ -194,6 +194,8 @@ func (w *Witness) set(s string) (err error) {
 		w.Rest.Rows, err = strconv.ParseBool(value)
 	case "vacant":
 		w.Rest.Vacant, err = strconv.ParseBool(value)
+	case "strangers":
+		w.Rest.Strangers, err = strconv.ParseBool(value)
 	case "by-version":
 		w.Rest.ByVersion, err = strconv.ParseBool(value)
 	case "numeric":
