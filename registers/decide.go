@@ -18,6 +18,11 @@ var rules = [...]saturation.Rule{
 
 // Decidable says whether l is a level that is decided here, for some histories.
 func Decidable(l isolation.Level) bool {
+	return l.Special == 0 && l.Base != 0 || l.Special == isolation.GeneralizedSI
+}
+
+// byRules says whether l is decided here without an order of all transactions too.
+func byRules(l isolation.Level) bool {
 	return l.Special == 0 && l.Base != 0 && int(l.Base) < len(rules)
 }
 
@@ -29,14 +34,55 @@ func (h *History) Close() {
 	}
 }
 
-// Holding are the levels that the history is known to satisfy. It closes the history.
+// Holding are the levels that the history is known to satisfy. Where it may violate one of them, it
+// has those up to causal consistency only. It closes the history.
 func (h *History) Holding(levels []isolation.Level) []isolation.Level {
 	h.Close()
 	if h.odd != "" {
 		return nil
 	}
+	best, serial := h.serializable(levels)
+	implied := func(l isolation.Level) bool {
+		return serial && best.Implies(l) && Decidable(l) && !(l.Family == isolation.StrongSession && h.sessionless)
+	}
+	rest := slices.DeleteFunc(slices.Clone(levels), implied)
+	if len(rest) > 0 {
+		rest = h.holdingByRules(rest)
+	}
+	holding := slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool { return !implied(l) && !slices.Contains(rest, l) })
+	if len(holding) < len(levels) {
+		// Findings about the others are told by the levels above them too.
+		holding = slices.DeleteFunc(holding, func(l isolation.Level) bool { return !byRules(l) })
+	}
+	return holding
+}
+
+// serializable is the strongest form of serializability that a serial order shows, of those that the
+// levels ask for.
+func (h *History) serializable(levels []isolation.Level) (best isolation.Level, ok bool) {
+	forms := []isolation.Family{isolation.Strong, isolation.StrongSession, isolation.Plain}
+	for i, f := range forms {
+		if f != isolation.Plain && h.sessionless && h.inSessions || f == isolation.StrongSession && h.sessionless || f == isolation.Strong && !h.timed() {
+			continue
+		}
+		if i > 0 && !slices.ContainsFunc(levels, func(l isolation.Level) bool { return l.Family <= f }) {
+			break // the form before it has failed
+		}
+		c := constraints{sessions: f != isolation.Plain && h.inSessions, time: f == isolation.Strong}
+		if order := h.serial(c); order != nil && h.replays(order, c) {
+			return isolation.Level{Base: isolation.Serializable, Family: f}, true
+		}
+	}
+	return best, false
+}
+
+// timed says whether all transactions have times.
+func (h *History) timed() bool { return !h.timeless && len(h.spans) == len(h.numbers.Txns) }
+
+// holdingByRules are the levels up to causal consistency that the history is known to satisfy.
+func (h *History) holdingByRules(levels []isolation.Level) []isolation.Level {
 	asked := slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {
-		return !Decidable(l) || l.Family == isolation.StrongSession && h.sessionless
+		return !byRules(l) || l.Family == isolation.StrongSession && h.sessionless
 	})
 	upTo, plain := saturation.Rule(0), false
 	for _, l := range asked {
@@ -75,7 +121,7 @@ func (h *History) strongest(asked []isolation.Level) int {
 			by = append(by, rules[l.Base])
 		}
 	}
-	if len(by) == 0 || !h.Timed || h.timeless || h.sessionless && h.inSessions || len(h.spans) != len(h.numbers.Txns) {
+	if len(by) == 0 || !h.timed() || h.sessionless && h.inSessions {
 		return -1
 	}
 	timed, ok := h.numbers.InTime(h.spans, h.Drift)
@@ -95,6 +141,7 @@ func (h *History) strongest(asked []isolation.Level) int {
 // attribute puts writers in the place of versions.
 func (h *History) attribute() {
 	t := uint32(0)
+	h.saw = make([]uint32, len(h.numbers.Reads))
 	for i := range h.numbers.Reads {
 		for int(t)+1 < len(h.numbers.Txns) && int(h.numbers.Txns[t+1].Reads) <= i {
 			t++
@@ -103,14 +150,16 @@ func (h *History) attribute() {
 		if r.Writer == 0 {
 			continue // the initial version
 		}
+		h.saw[i] = h.places[r.Writer]
 		switch r.Writer = h.writers[r.Writer]; r.Writer {
 		case nobody, nobodys, t:
 			h.odd = "a version is read that nobody committed before"
 			return
 		}
 	}
-	h.inSessions = len(h.sessions.all) > 0
-	h.ids, h.keys, h.sessions, h.values, h.writers, h.replaced, h.touches = hashes{}, hashes{}, hashes{}, hashes{}, nil, nil, nil
+	h.inSessions, h.numKeys = len(h.sessions.all) > 0, len(h.keys.all)
+	h.ids, h.keys, h.sessions, h.values = hashes{}, hashes{}, hashes{}, hashes{}
+	h.writers, h.places, h.replaced, h.touches = nil, nil, nil, nil
 	if len(h.numbers.Txns) == 0 {
 		h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{})
 		h.spans = append(h.spans, saturation.Span{})

@@ -10,9 +10,7 @@ import (
 // History is a whole history of registers. The zero value is empty.
 type History struct {
 	Committed, Aborted, Operations int64
-	// Timed keeps the transactions' times, which strong levels are decided by; Drift is
-	// how far two clients' clocks may be apart, ns.
-	Timed bool
+	// Drift is how far two clients' clocks may be apart, ns.
 	Drift int64
 
 	odd         string // why this is not decided here, "" if it is
@@ -30,9 +28,12 @@ type History struct {
 	values   hashes // of versions: of a key and a value
 	members  []member
 	writers  []uint32 // by version: the state of its writer
+	places   []uint32 // by version: the place of its write in numbers.Writes, from 1
 	replaced []uint64 // bits by version: somebody read it and wrote the key
 	numbers  saturation.History
-	spans    []saturation.Span // by transaction, if Timed
+	spans    []saturation.Span // by transaction, unless one is timeless
+	numKeys  int               // known when it is closed
+	saw      []uint32          // by read: the place of the write in numbers.Writes, from 1; known then
 
 	// The transaction in work.
 	stamp   uint32
@@ -101,6 +102,8 @@ func (h *History) Expect(times float64) {
 	versions := more(min(len(h.values.all), 1+len(x.Writes)))
 	h.values.expect(versions)
 	h.writers = slices.Grow(h.writers, max(0, versions-len(h.writers)))
+	h.places = slices.Grow(h.places, max(0, versions-len(h.places)))
+	h.spans = slices.Grow(h.spans, max(0, more(len(h.spans))-len(h.spans)))
 	x.Txns = slices.Grow(x.Txns, max(0, more(len(x.Txns))-len(x.Txns)))
 	x.Reads = slices.Grow(x.Reads, max(0, more(len(x.Reads))-len(x.Reads)))
 	x.Writes = slices.Grow(x.Writes, max(0, more(len(x.Writes))-len(x.Writes)))
@@ -108,6 +111,9 @@ func (h *History) Expect(times float64) {
 
 // mostExpected bounds the room that is made.
 const mostExpected = 1 << 23
+
+// Reads is how many reads of committed transactions show what others left.
+func (h *History) Reads() int { return len(h.numbers.Reads) }
 
 // Diverged says whether two transactions read one version and wrote its key: a lost
 // update, which the levels that are decided here allow.
@@ -144,10 +150,12 @@ func (h *History) add(b *event.Batch, t *event.Txn) {
 	if len(h.numbers.Txns) == 0 {
 		h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{})
 		h.spans = append(h.spans, saturation.Span{})
-		h.writers = append(h.writers, nobody)
+		h.writers, h.places = append(h.writers, nobody), append(h.places, 0)
 		h.values.next()
 	}
+	timeless := t.Flags&event.HasTimes == 0 || t.End < t.Start || t.Start < -mostTime || t.End > mostTime
 	if t.Status == event.Aborted {
+		h.timeless = h.timeless || timeless
 		h.Aborted++
 		h.operate(b, t, nobodys)
 		return
@@ -157,9 +165,9 @@ func (h *History) add(b *event.Batch, t *event.Txn) {
 	h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{
 		Session: session, Reads: uint32(len(h.numbers.Reads)), Writes: uint32(len(h.numbers.Writes)),
 	})
-	if h.Timed && !h.timeless {
+	if !h.timeless {
 		h.spans = append(h.spans, saturation.Span{Start: t.Start, End: t.End})
-		h.timeless = t.Flags&event.HasTimes == 0 || t.End < t.Start || t.Start < -mostTime || t.End > mostTime
+		h.timeless = timeless
 	}
 	h.operate(b, t, uint32(len(h.numbers.Txns)-1))
 }
@@ -231,6 +239,7 @@ func (h *History) operate(b *event.Batch, t *event.Txn, n uint32) {
 		h.wrote(x.wrote, n)
 		if n != nobodys {
 			h.numbers.Writes = append(h.numbers.Writes, x.key)
+			h.places[x.wrote] = uint32(len(h.numbers.Writes))
 			h.replace(x)
 		}
 	}
@@ -260,7 +269,7 @@ func (h *History) replace(x *touch) {
 func (h *History) version(key uint32, value event.Hash) uint32 {
 	v, known := h.values.find(event.Hash{Lo: value.Lo ^ uint64(key)*0x9e3779b97f4a7c15, Hi: value.Hi + uint64(key)*0xc2b2ae3d27d4eb4f})
 	if !known {
-		h.writers = append(h.writers, nobody)
+		h.writers, h.places = append(h.writers, nobody), append(h.places, 0)
 	}
 	return v
 }

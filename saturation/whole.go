@@ -31,18 +31,30 @@ type Verdicts struct {
 	Unknown [2][Causal + 1]bool // plain, session
 }
 
-func (h *History) reads(t uint32) []Read {
+// ReadsOf are the places of t's reads in Reads.
+func (h *History) ReadsOf(t uint32) (from, to uint32) {
 	if int(t)+1 < len(h.Txns) {
-		return h.Reads[h.Txns[t].Reads:h.Txns[t+1].Reads]
+		return h.Txns[t].Reads, h.Txns[t+1].Reads
 	}
-	return h.Reads[h.Txns[t].Reads:]
+	return h.Txns[t].Reads, uint32(len(h.Reads))
+}
+
+// WritesOf are the places of t's writes in Writes.
+func (h *History) WritesOf(t uint32) (from, to uint32) {
+	if int(t)+1 < len(h.Txns) {
+		return h.Txns[t].Writes, h.Txns[t+1].Writes
+	}
+	return h.Txns[t].Writes, uint32(len(h.Writes))
+}
+
+func (h *History) reads(t uint32) []Read {
+	from, to := h.ReadsOf(t)
+	return h.Reads[from:to]
 }
 
 func (h *History) writes(t uint32) []uint32 {
-	if int(t)+1 < len(h.Txns) {
-		return h.Writes[h.Txns[t].Writes:h.Txns[t+1].Writes]
-	}
-	return h.Writes[h.Txns[t].Writes:]
+	from, to := h.WritesOf(t)
+	return h.Writes[from:to]
 }
 
 func (h *History) preds(t uint32) []uint32 {

@@ -83,10 +83,15 @@ var errOdd = errors.New("not a history that is decided at once")
 // decideAtOnce reads the recording, puts it back to its beginning, and returns the levels that
 // the history is known to satisfy.
 func (w *Whole) decideAtOnce(in *Recording, name string) (*registers.History, []isolation.Level, error) {
-	if again, err := in.keep(); err != nil {
+	kept, again, err := in.keep()
+	if err != nil {
 		return nil, nil, err
-	} else if again {
+	}
+	if again {
 		w.doing(name, ReadingAgain)
+	}
+	if !kept {
+		return &registers.History{}, nil, nil // the machines read it once
 	}
 	in.stream = true
 	h, holding, err := w.attempt(in, name)
@@ -105,27 +110,20 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 		// they have outgrown costs little. Not to look costs half of the memory.
 		defer c.SetPercent(c.SetPercent(25))
 	}
-	strong := func(l isolation.Level) bool { return registers.Decidable(l) && l.Family == isolation.Strong }
-	h := &registers.History{
-		Timed: slices.ContainsFunc(w.Watch.Levels, strong), Drift: int64(w.Watch.Contract.ClockDrift),
-	}
+	h := &registers.History{Drift: int64(w.Watch.Contract.ClockDrift)}
 	b := event.Batch{Partitions: []string{w.partition(name)}}
-	var partitions []string
-	expected := false
+	a := beginAdding(h, &b)
 	err := in.Read(&event.Decoder{}, &b, func(contract string) error {
-		h.Add(&b)
-		if h.Odd() != "" || contract != "" {
+		times := 0.0
+		if in.done > in.Size/32 && in.Size > 0 {
+			times = float64(in.Size) / float64(in.done)
+		}
+		if a.add(&b, times); a.odd || contract != "" {
 			return errOdd
 		}
-		if !expected && in.done > in.Size/32 && in.Size > 0 {
-			h.Expect(float64(in.Size) / float64(in.done))
-			expected = true
-		}
-		partitions = append(partitions[:0], b.Partitions...)
-		b.Reset()
-		b.Partitions = append(b.Partitions, partitions...)
 		return nil
 	})
+	a.end()
 	if again := in.rewind(); again != nil {
 		return nil, nil, again // the file would be read on from its middle
 	}
@@ -136,7 +134,7 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 	if err != nil || h.Odd() != "" {
 		return h, nil, nil
 	}
-	w.doing(name, "deciding weak levels")
+	w.doing(name, "deciding")
 	if h.Close(); w.Collector != nil {
 		w.Collector.Collect() // or what comes would have memory of its own beside
 	}
@@ -155,7 +153,63 @@ func (w *Whole) reportAtOnce(name string, in *Recording, of *registers.History) 
 	}
 	for _, l := range w.Watch.Levels {
 		r.Verdicts[l.String()] = window.OK
-		r.Decide(l.String(), window.Decided{Share: 1})
+		r.Decide(l.String(), window.Decided{Reads: int64(of.Reads()), Share: 1})
 	}
 	return r
+}
+
+// adding takes batches into a history while the next ones are decoded.
+type adding struct {
+	full  chan decoded
+	empty chan added
+	done  chan struct{}
+	odd   bool // the history was when the batch before the latest had been added
+}
+
+type decoded struct {
+	batch event.Batch
+	times float64 // the whole history is so many times what has come, 0 if that is not known yet
+}
+
+type added struct {
+	batch event.Batch
+	odd   bool
+}
+
+// beginAdding adds to h in a goroutine of its own. Until end, h is that goroutine's.
+func beginAdding(h *registers.History, b *event.Batch) *adding {
+	a := &adding{full: make(chan decoded, 1), empty: make(chan added, 2), done: make(chan struct{})}
+	for range 2 {
+		a.empty <- added{batch: event.Batch{Partitions: slices.Clone(b.Partitions)}}
+	}
+	go func() {
+		defer close(a.done)
+		expected := false
+		for d := range a.full {
+			h.Add(&d.batch)
+			if !expected && d.times > 0 && h.Odd() == "" {
+				h.Expect(d.times)
+				expected = true
+			}
+			partitions := d.batch.Partitions
+			d.batch.Reset()
+			d.batch.Partitions = append(d.batch.Partitions[:0], partitions...)
+			a.empty <- added{d.batch, h.Odd() != ""}
+		}
+	}()
+	return a
+}
+
+// add hands over what b holds, and empties b.
+func (a *adding) add(b *event.Batch, times float64) {
+	next := <-a.empty
+	next.batch.Partitions = append(next.batch.Partitions[:0], b.Partitions...)
+	a.full <- decoded{*b, times}
+	*b, a.odd = next.batch, a.odd || next.odd
+}
+
+// end waits until all is added.
+func (a *adding) end() {
+	close(a.full)
+	<-a.done
 }

@@ -100,15 +100,23 @@ func (r *Recording) recogniseFolder() (err error) {
 	return err
 }
 
-// keep makes sure that the recording can be read twice. An input that cannot be put back to its
-// beginning is read into memory, and can be read again then.
-func (r *Recording) keep() (again bool, err error) {
+// mostKept is how many bytes of an input are kept in memory to be read twice: 1 GiB.
+const mostKept = 1 << 30
+
+// keep makes sure that the recording can be read twice, and says whether it can. An input that
+// cannot be put back to its beginning is read into memory, and can be read again then. One that is
+// longer than mostKept is not kept: what is read of it comes first again, and then the rest.
+func (r *Recording) keep() (kept, again bool, err error) {
 	if r.dir != nil || r.opened != nil && r.rewind() == nil {
-		return false, nil
+		return true, false, nil
 	}
-	data, err := io.ReadAll(&counted{r.file, new(int64), r.Tell})
+	data, err := io.ReadAll(&counted{io.LimitReader(r.file, mostKept), new(int64), r.Tell})
+	if len(data) == mostKept {
+		r.opened, r.file = nil, io.MultiReader(bytes.NewReader(data), r.file)
+		return false, true, err
+	}
 	r.opened, r.file, r.Size = nil, bytes.NewReader(data), int64(len(data))
-	return true, err
+	return true, true, err
 }
 
 // rewind puts the recording back to its beginning.
