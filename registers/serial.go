@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// constraints are what a serial order keeps beside reads and writes.
+// constraints are orders that a serial order keeps, beside what reads show.
 type constraints struct {
 	sessions bool // the order of each session
 	time     bool // of two transactions, one that ended more than the drift before the other began comes first
