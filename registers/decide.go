@@ -82,7 +82,7 @@ func (h *History) timed() bool { return !h.timeless && len(h.spans) == len(h.num
 // holdingByRules are the levels up to causal consistency that the history is known to satisfy.
 func (h *History) holdingByRules(levels []isolation.Level) []isolation.Level {
 	asked := slices.DeleteFunc(slices.Clone(levels), func(l isolation.Level) bool {
-		return !byRules(l) || l.Family == isolation.StrongSession && h.sessionless
+		return h.lists.authors != nil || !byRules(l) || l.Family == isolation.StrongSession && h.sessionless
 	})
 	upTo, plain := saturation.Rule(0), false
 	for _, l := range asked {
@@ -141,6 +141,11 @@ func (h *History) strongest(asked []isolation.Level) int {
 // attribute puts writers in the place of versions.
 func (h *History) attribute() {
 	t := uint32(0)
+	h.numKeys = len(h.keys.all)
+	if !h.settleLists() {
+		h.odd = "a list shows what nobody committed"
+		return
+	}
 	h.saw = make([]uint32, len(h.numbers.Reads))
 	for i := range h.numbers.Reads {
 		for int(t)+1 < len(h.numbers.Txns) && int(h.numbers.Txns[t+1].Reads) <= i {
@@ -151,15 +156,16 @@ func (h *History) attribute() {
 			continue // the initial version
 		}
 		h.saw[i] = h.places[r.Writer]
-		switch r.Writer = h.writers[r.Writer]; r.Writer {
-		case nobody, nobodys, t:
+		switch r.Writer = h.writers[r.Writer]; {
+		case r.Writer == nobody, r.Writer == nobodys, r.Writer == t, h.saw[i] == nobodys:
 			h.odd = "a version is read that nobody committed before"
 			return
 		}
 	}
-	h.inSessions, h.numKeys = len(h.sessions.all) > 0, len(h.keys.all)
+	h.inSessions = len(h.sessions.all) > 0
 	h.ids, h.keys, h.sessions, h.values = hashes{}, hashes{}, hashes{}, hashes{}
 	h.writers, h.places, h.replaced, h.touches = nil, nil, nil, nil
+	h.lists.spines, h.lists.index, h.lists.own = nil, nil, nil
 	if len(h.numbers.Txns) == 0 {
 		h.numbers.Txns = append(h.numbers.Txns, saturation.HistoryTxn{})
 		h.spans = append(h.spans, saturation.Span{})

@@ -10,7 +10,9 @@ import (
 // value is empty.
 type hashes struct {
 	all   []event.Hash
-	slots []uint32 // number+1; open addressing, at most 3/4 in use
+	// slots have number+1 below the upper half of the hash's Lo, which tells nearly all others apart.
+	// Open addressing, at most 3/4 in use.
+	slots []uint64
 }
 
 // find is the number of x, and whether it was known before.
@@ -19,16 +21,20 @@ func (s *hashes) find(x event.Hash) (number uint32, known bool) {
 		s.grow()
 	}
 	mask := uint64(len(s.slots) - 1)
-	i := x.Lo & mask
+	i, mark := x.Lo&mask, x.Lo&upper
 	for ; s.slots[i] != 0; i = (i + 1) & mask {
-		if n := s.slots[i] - 1; s.all[n] == x {
-			return n, true
+		if slot := s.slots[i]; slot&upper == mark && s.all[uint32(slot)-1] == x {
+			return uint32(slot) - 1, true
 		}
 	}
-	s.slots[i] = s.next() + 1
-	s.all[len(s.all)-1] = x
-	return s.slots[i] - 1, false
+	number = s.next()
+	s.all[number] = x
+	s.slots[i] = mark | uint64(number+1)
+	return number, false
 }
+
+// upper is the half of a slot that is the hash's.
+const upper = uint64(1<<32-1) << 32
 
 // next uses up a number.
 func (s *hashes) next() uint32 {
@@ -54,13 +60,13 @@ func (s *hashes) expect(n int) {
 func (s *hashes) grow() { s.rehash(max(64, 2*len(s.slots))) }
 
 func (s *hashes) rehash(slots int) {
-	s.slots = make([]uint32, slots)
+	s.slots = make([]uint64, slots)
 	mask := uint64(len(s.slots) - 1)
 	for n, x := range s.all {
 		i := x.Lo & mask
 		for s.slots[i] != 0 {
 			i = (i + 1) & mask
 		}
-		s.slots[i] = uint32(n) + 1
+		s.slots[i] = x.Lo&upper | uint64(n+1)
 	}
 }

@@ -32,8 +32,9 @@ type History struct {
 	replaced []uint64 // bits by version: somebody read it and wrote the key
 	numbers  saturation.History
 	spans    []saturation.Span // by transaction, unless one is timeless
-	numKeys  int               // known when it is closed
-	saw      []uint32          // by read: the place of the write in numbers.Writes, from 1; known then
+	lists    lists
+	numKeys  int      // known when it is closed
+	saw      []uint32 // by read: the place of the write in numbers.Writes, from 1; known then
 
 	// The transaction in work.
 	stamp   uint32
@@ -52,18 +53,21 @@ const (
 type member struct {
 	seq, end int64
 	timed    bool
+	counted  bool // it has a seq
 }
 
 // touch is the work of the transaction in work on one key.
 type touch struct {
 	key   uint32
-	read  uint32 // index+1 of its read in numbers.Reads
-	wrote uint32 // the version that it wrote last; 0 for none
+	read  uint32   // index+1 of its read in numbers.Reads
+	wrote uint32   // the version that it wrote last; 0 for none
+	own   []uint32 // of a list: all that it appended
 }
 
 type touchOf struct {
 	stamp, at uint32
 	replaced  bool // its initial version was
+	kind      event.DataKind
 }
 
 // Add takes in the transactions of b. A history is odd, and is decided elsewhere, where
@@ -72,7 +76,9 @@ type touchOf struct {
 //   - a record has an epoch, an unknown outcome or a level of its own, or is about old
 //     data;
 //   - an id comes twice;
-//   - something else than reads and writes of registers is done, or versions are given;
+//   - something else is done than reads and writes of registers, and reads and appends of
+//     lists, or versions are given;
+//   - two reads of a list do not agree on its beginning, or an element comes twice in it;
 //   - a transaction misreads what it wrote or read before, or writes a value again that
 //     it had overwritten;
 //   - a version has two writers;
@@ -182,15 +188,20 @@ func (h *History) place(t *event.Txn) uint32 {
 	}
 	id, known := h.sessions.find(t.SessionHash)
 	now := member{seq: t.Seq, end: t.End, timed: t.Flags&event.HasTimes != 0}
-	if t.Flags&event.HasSeq == 0 {
-		h.odd = "a session's members have no seq"
+	now.counted = t.Flags&event.HasSeq != 0
+	if !now.counted && !now.timed {
+		h.odd = "a session's members have no seq, and no times"
 	}
 	if !known {
 		h.members = append(h.members, now)
 		return id + 1
 	}
 	before := &h.members[id]
-	if now.seq-1 != before.seq || before.timed && now.timed && before.end > t.Start {
+	inOrder := before.counted && now.counted && now.seq-1 == before.seq && !(before.timed && now.timed && before.end > t.Start)
+	if !before.counted && !now.counted { // then their times place them
+		inOrder = before.timed && now.timed && before.end < t.Start
+	}
+	if !inOrder {
 		h.odd = "a session's members do not come one behind the other"
 	}
 	*before = now
@@ -205,30 +216,28 @@ func (h *History) operate(b *event.Batch, t *event.Txn, n uint32) {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		if o.Kind > event.Write || o.Data > event.Register || o.Flags&^event.NotFound != 0 || o.Kind == event.Write && o.Flags != 0 {
-			h.odd = "something else than reads and writes of registers is done"
+		kind, ok := kindOf(o)
+		if !ok {
+			h.odd = "something else than reads and writes of registers and lists is done"
 			return
 		}
 		if o.Kind == event.Read && n == nobodys {
 			continue
 		}
-		key, known := h.keys.find(o.KeyHash)
-		if !known {
-			h.touches = append(h.touches, touchOf{})
-		}
-		if x := &h.touches[key]; x.stamp != h.stamp {
-			x.stamp, x.at = h.stamp, uint32(len(h.touched))
-			h.touched = append(h.touched, touch{key: key})
-		}
-		x := &h.touched[h.touches[key].at]
-		v := uint32(0)
-		if o.Flags&event.NotFound == 0 {
-			v = h.version(key, o.ValueHash)
-		}
-		if o.Kind == event.Write {
-			h.write(x, v)
-		} else {
-			h.read(x, v, uint32(i))
+		x := h.touch(o.KeyHash, kind)
+		switch {
+		case h.odd != "":
+			return
+		case kind == event.List && o.Kind == event.Read:
+			h.readList(x, b.ElemsOf(o), uint32(i))
+		case kind == event.List:
+			h.append(x, h.version(x.key, o.ValueHash))
+		case o.Kind == event.Write:
+			h.write(x, h.version(x.key, o.ValueHash))
+		case o.Flags&event.NotFound != 0:
+			h.readNothing(x, uint32(i))
+		default:
+			h.read(x, h.version(x.key, o.ValueHash), uint32(i))
 		}
 	}
 	for i := range h.touched {
@@ -236,13 +245,66 @@ func (h *History) operate(b *event.Batch, t *event.Txn, n uint32) {
 		if x.wrote == 0 {
 			continue
 		}
+		for _, v := range x.own[:max(0, len(x.own)-1)] {
+			h.wrote(v, n)
+			h.places[v] = nobodys // an intermediate version
+		}
 		h.wrote(x.wrote, n)
 		if n != nobodys {
 			h.numbers.Writes = append(h.numbers.Writes, x.key)
 			h.places[x.wrote] = uint32(len(h.numbers.Writes))
+			if len(x.own) > 1 {
+				h.lists.keepOwn(h.places[x.wrote], x.own)
+			}
 			h.replace(x)
 		}
 	}
+}
+
+// kindOf is the kind of the key of o, Unspecified if o does not tell. ok is false for what is not taken
+// in here.
+func kindOf(o *event.Op) (kind event.DataKind, ok bool) {
+	switch {
+	case o.Flags&^(event.NotFound|event.IsArray) != 0 || o.Data > event.List:
+		return 0, false
+	case o.Kind == event.Append:
+		return event.List, o.Flags == 0
+	case o.Kind == event.Write:
+		return event.Register, o.Flags == 0 && o.Data != event.List
+	case o.Kind != event.Read:
+		return 0, false
+	case o.Flags&event.IsArray != 0 || o.Data == event.List:
+		return event.List, o.Data != event.Register
+	case o.Flags&event.NotFound != 0:
+		return o.Data, true
+	}
+	return event.Register, true
+}
+
+// touch is the work of the transaction in work on a key of this kind, so far.
+func (h *History) touch(hash event.Hash, kind event.DataKind) *touch {
+	key, known := h.keys.find(hash)
+	if !known {
+		h.touches = append(h.touches, touchOf{})
+	}
+	k := &h.touches[key]
+	if kind != 0 {
+		if k.kind != 0 && k.kind != kind {
+			h.odd = "a key is of two kinds"
+		}
+		k.kind = kind
+	}
+	if k.stamp != h.stamp {
+		k.stamp, k.at = h.stamp, uint32(len(h.touched))
+		if len(h.touched) < cap(h.touched) {
+			h.touched = h.touched[:len(h.touched)+1]
+		} else {
+			h.touched = append(h.touched, touch{})
+		}
+		x := &h.touched[k.at]
+		*x = touch{key: key, own: x.own[:0]}
+	}
+	return &h.touched[k.at]
 }
 
 // replace notes which version a transaction read and replaced.
@@ -288,21 +350,34 @@ func (h *History) wrote(v, n uint32) {
 	h.writers[v] = n
 }
 
-// read notes that v was read. The version stands for its writer until all are known.
+// readNothing notes a read that found nothing.
+func (h *History) readNothing(x *touch, at uint32) {
+	if len(x.own) > 0 {
+		h.odd = "a transaction misreads what it wrote"
+		return
+	}
+	h.read(x, 0, at)
+}
+
+// read notes that v was read of a register. The version stands for its writer until all are known.
 func (h *History) read(x *touch, v, at uint32) {
-	switch {
-	case x.wrote != 0:
-		if x.wrote != v {
-			h.odd = "a transaction misreads what it wrote"
-		}
-	case x.read != 0:
-		r := &h.numbers.Reads[x.read-1]
-		if r.Writer != v {
-			h.odd = "a transaction reads two versions of a key"
-		}
-		r.Last = at
-	default:
+	if x.wrote == 0 {
+		h.readVersion(x, v, at)
+	} else if x.wrote != v {
+		h.odd = "a transaction misreads what it wrote"
+	}
+}
+
+// readVersion notes that the transaction in work read v, which others left.
+func (h *History) readVersion(x *touch, v, at uint32) {
+	if x.read == 0 {
 		h.numbers.Reads = append(h.numbers.Reads, saturation.Read{Key: x.key, Writer: v, First: at, Last: at})
 		x.read = uint32(len(h.numbers.Reads))
+		return
 	}
+	r := &h.numbers.Reads[x.read-1]
+	if r.Writer != v {
+		h.odd = "a transaction reads two versions of a key"
+	}
+	r.Last = at
 }

@@ -54,6 +54,7 @@ type scheduler struct {
 	unread []uint32 // by version: its readers that have no place yet
 	unmet  []uint32 // by key: the same of its initial version
 	reads  []uint32 // by key: the transaction in work, if it read the key
+	ahead  []uint32 // by key: appends of its spine that have no place yet
 
 	// Those that wait, as lists: each waits for one thing.
 	forTxn, forKey []uint32
@@ -84,6 +85,7 @@ func newScheduler(h *History, c constraints) *scheduler {
 	if c.sessions {
 		s.before = h.predecessors()
 	}
+	s.ahead = slices.Clone(h.lists.ahead)
 	for i, v := range h.saw {
 		if v == 0 {
 			s.unmet[h.numbers.Reads[i].Key]++
@@ -140,6 +142,9 @@ func (s *scheduler) attempt(t uint32) {
 	first, end := s.h.numbers.WritesOf(t)
 	for w := first; w < end; w++ {
 		key := s.h.numbers.Writes[w]
+		if !s.appends(t, key, w+1) {
+			return
+		}
 		own := uint32(0)
 		if s.reads[key] == t {
 			own = 1
@@ -150,6 +155,30 @@ func (s *scheduler) attempt(t uint32) {
 		}
 	}
 	s.place(t)
+}
+
+// appends says whether the write at this place can come next. An append comes behind the one before
+// it in the list, or behind all that were read. Any other write can.
+func (s *scheduler) appends(t, key, place uint32) bool {
+	l := &s.h.lists
+	switch {
+	case l.after == nil || l.after[place] == s.holds[key]:
+		return true
+	case l.after[place] == unread:
+		if s.ahead[key] > 0 {
+			s.await(&s.forKey[key], t)
+			return false
+		}
+		return true
+	}
+	p := uint32(0)
+	if before := l.after[place]; before != 0 {
+		p = s.h.byPlace(before)
+	}
+	if s.dead = p == 0 || s.placed[p]; !s.dead { // else somebody has appended between them
+		s.await(&s.forTxn[p], t)
+	}
+	return false
 }
 
 // follows says whether all that comes before t by session and time has a place. If not, t waits.
@@ -202,6 +231,9 @@ func (s *scheduler) place(t uint32) {
 	for w := first; w < end; w++ {
 		key := s.h.numbers.Writes[w]
 		s.holds[key] = w + 1
+		if s.ahead != nil && s.h.lists.after[w+1] != unread {
+			s.ahead[key]--
+		}
 		s.wake(&s.forKey[key])
 	}
 	s.wake(&s.forTxn[t])
@@ -217,6 +249,7 @@ func (h *History) replays(order []uint32, c constraints) bool {
 	holds := make([]uint32, h.numKeys) // by key: the latest writer
 	inSession := map[uint32]uint32{}   // numbers grow within a session
 	latest := int64(-1 << 62)          // begin of those so far
+	appended := make([]int, len(h.lists.authors))
 	for _, t := range order {
 		if t == 0 || seen[t] {
 			return false
@@ -231,6 +264,12 @@ func (h *History) replays(order []uint32, c constraints) bool {
 		first, end := h.numbers.WritesOf(t)
 		for _, key := range h.numbers.Writes[first:end] {
 			holds[key] = t
+			if int(key) < len(appended) {
+				if i := appended[key]; i < len(h.lists.authors[key]) && h.lists.authors[key][i] != t {
+					return false
+				}
+				appended[key]++
+			}
 		}
 		if session := h.numbers.Txns[t].Session; c.sessions && session != 0 {
 			if inSession[session] > t {

@@ -16,10 +16,10 @@ import (
 // CheckFile checks one recorded history, from its beginning to its end. Each
 // source in it is a history of its own.
 //
-// There are two ways. Package registers can tell at once that most histories of registers
-// satisfy the weak levels, and no more than that. All other levels go through the machine of
-// package window, which finds faults and explains them. So do the weak levels where they are
-// violated, or where a history is odd. The history is read again for that.
+// There are two ways. Package registers can tell at once that most valid histories of registers and
+// lists satisfy all levels, and of others which weak levels they satisfy. It tells no more than that.
+// All else goes through the machine of package window, which finds faults and explains them. The
+// history is read again for that.
 func (w *Whole) CheckFile(name string) (*Report, error) {
 	in, err := OpenRecording(name, w.Stdin, w.Format)
 	if err != nil {

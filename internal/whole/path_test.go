@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,9 @@ func pathHistory(rng *rand.Rand) string {
 		Min: 3, Max: 4 + rng.IntN(30), Keys: 1 + rng.IntN(8), Sessions: rng.IntN(5), Registers: true,
 		Aborted: 0.05, Blind: rng.Float64(), Corrupt: 0.2,
 	}
+	if rng.IntN(3) == 0 {
+		opt.Lists, opt.Registers = true, rng.IntN(2) == 0
+	}
 	if rng.IntN(8) == 0 {
 		opt.Unknown, opt.Repeat = 0.05, 0.05
 	}
@@ -35,6 +39,9 @@ func pathHistory(rng *rand.Rand) string {
 	var text []byte
 	for i := range h {
 		text = append(workload.AppendJSON(text, &h[i]), '\n')
+	}
+	if rng.IntN(6) == 0 {
+		text = regexp.MustCompile(`"seq":\d+,`).ReplaceAll(text, nil)
 	}
 	if rng.IntN(20) == 0 {
 		text = append(text, text[:bytes.IndexByte(text, '\n')+1]...) // the first one twice
@@ -79,7 +86,7 @@ func differs(a, b *Report) string {
 }
 
 // pathHistories are enough to meet each way and both ways in part.
-const pathHistories = 600
+const pathHistories = 1200
 
 // TestPaths: a report does not depend on which levels were decided at once.
 func TestPaths(t *testing.T) {
