@@ -41,9 +41,12 @@ func (h *History) Holding(levels []isolation.Level) []isolation.Level {
 	if h.odd != "" {
 		return nil
 	}
-	best, serial := h.serializable(levels)
+	best, found := h.witnessed(isolation.Serializable, levels)
+	if strongest := (isolation.Level{Base: isolation.SnapshotIsolation, Family: isolation.Strong}); !found && all(levels, strongest.Implies) {
+		best, found = h.witnessed(isolation.SnapshotIsolation, levels)
+	}
 	implied := func(l isolation.Level) bool {
-		return serial && best.Implies(l) && Decidable(l) && !(l.Family == isolation.StrongSession && h.sessionless)
+		return found && best.Implies(l) && Decidable(l) && !(l.Family == isolation.StrongSession && h.sessionless)
 	}
 	rest := slices.DeleteFunc(slices.Clone(levels), implied)
 	if len(rest) > 0 {
@@ -57,11 +60,14 @@ func (h *History) Holding(levels []isolation.Level) []isolation.Level {
 	return holding
 }
 
-// serializable is the strongest form of serializability that a serial order shows, of those that the
-// levels ask for.
-func (h *History) serializable(levels []isolation.Level) (best isolation.Level, ok bool) {
-	forms := []isolation.Family{isolation.Strong, isolation.StrongSession, isolation.Plain}
-	for i, f := range forms {
+func all(levels []isolation.Level, is func(isolation.Level) bool) bool {
+	return !slices.ContainsFunc(levels, func(l isolation.Level) bool { return !is(l) })
+}
+
+// witnessed is the strongest form of the base that an order shows, of those that the levels ask for. The
+// base is serializable or snapshot isolation.
+func (h *History) witnessed(base isolation.Base, levels []isolation.Level) (best isolation.Level, ok bool) {
+	for i, f := range []isolation.Family{isolation.Strong, isolation.StrongSession, isolation.Plain} {
 		if f != isolation.Plain && h.sessionless && h.inSessions || f == isolation.StrongSession && h.sessionless || f == isolation.Strong && !h.timed() {
 			continue
 		}
@@ -69,8 +75,15 @@ func (h *History) serializable(levels []isolation.Level) (best isolation.Level, 
 			break // the form before it has failed
 		}
 		c := constraints{sessions: f != isolation.Plain && h.inSessions, time: f == isolation.Strong}
-		if order := h.serial(c); order != nil && h.replays(order, c) {
-			return isolation.Level{Base: isolation.Serializable, Family: f}, true
+		if base == isolation.SnapshotIsolation {
+			order := h.snapshots(c)
+			ok = order != nil && h.replaysSnapshots(order, c)
+		} else {
+			order := h.serial(c)
+			ok = order != nil && h.replays(order, c)
+		}
+		if ok {
+			return isolation.Level{Base: base, Family: f}, true
 		}
 	}
 	return best, false

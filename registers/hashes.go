@@ -9,7 +9,7 @@ import (
 // hashes numbers distinct hashes from 0, in the order in which they are met. The zero
 // value is empty.
 type hashes struct {
-	all   []event.Hash
+	all []event.Hash
 	// slots have number+1 below the upper half of the hash's Lo, which tells nearly all others apart.
 	// Open addressing, at most 3/4 in use.
 	slots []uint64

@@ -122,22 +122,8 @@ func (s *scheduler) attempt(t uint32) {
 	if s.budget--; s.budget < 0 {
 		s.dead = true
 	}
-	if s.placed[t] || s.dead || !s.follows(t) {
+	if s.placed[t] || s.dead || !s.follows(t) || !s.reading(t) {
 		return
-	}
-	from, to := s.h.numbers.ReadsOf(t)
-	for i := from; i < to; i++ {
-		r := &s.h.numbers.Reads[i]
-		switch saw := s.h.saw[i]; {
-		case s.holds[r.Key] == saw:
-			s.reads[r.Key] = t
-		case saw != 0 && !s.placed[r.Writer]:
-			s.await(&s.forTxn[r.Writer], t)
-			return
-		default:
-			s.dead = true // somebody has overwritten what it read
-			return
-		}
 	}
 	first, end := s.h.numbers.WritesOf(t)
 	for w := first; w < end; w++ {
@@ -155,6 +141,25 @@ func (s *scheduler) attempt(t uint32) {
 		}
 	}
 	s.place(t)
+}
+
+// reading says whether all that t read is there. If not, t waits, or has no place any more.
+func (s *scheduler) reading(t uint32) bool {
+	from, to := s.h.numbers.ReadsOf(t)
+	for i := from; i < to; i++ {
+		r := &s.h.numbers.Reads[i]
+		switch saw := s.h.saw[i]; {
+		case s.holds[r.Key] == saw:
+			s.reads[r.Key] = t
+		case saw != 0 && !s.placed[r.Writer]:
+			s.await(&s.forTxn[r.Writer], t)
+			return false
+		default:
+			s.dead = true // somebody has overwritten what it read
+			return false
+		}
+	}
+	return true
 }
 
 // appends says whether the write at this place can come next. An append comes behind the one before
@@ -219,6 +224,16 @@ func (s *scheduler) wake(list *uint32) {
 func (s *scheduler) place(t uint32) {
 	s.placed[t] = true
 	s.order = append(s.order, t)
+	s.haveRead(t)
+	first, end := s.h.numbers.WritesOf(t)
+	for w := first; w < end; w++ {
+		s.leave(s.h.numbers.Writes[w], w+1)
+	}
+	s.wake(&s.forTxn[t])
+}
+
+// haveRead takes t out of the readers that have no place yet.
+func (s *scheduler) haveRead(t uint32) {
 	from, to := s.h.numbers.ReadsOf(t)
 	for i := from; i < to; i++ {
 		key := s.h.numbers.Reads[i].Key
@@ -227,16 +242,15 @@ func (s *scheduler) place(t uint32) {
 			s.wake(&s.forKey[key])
 		}
 	}
-	first, end := s.h.numbers.WritesOf(t)
-	for w := first; w < end; w++ {
-		key := s.h.numbers.Writes[w]
-		s.holds[key] = w + 1
-		if s.ahead != nil && s.h.lists.after[w+1] != unread {
-			s.ahead[key]--
-		}
-		s.wake(&s.forKey[key])
+}
+
+// leave makes the write at this place the version of the key.
+func (s *scheduler) leave(key, place uint32) {
+	s.holds[key] = place
+	if s.ahead != nil && s.h.lists.after[place] != unread {
+		s.ahead[key]--
 	}
-	s.wake(&s.forTxn[t])
+	s.wake(&s.forKey[key])
 }
 
 // replays says whether the order explains every read, and keeps the constraints. It shares nothing
