@@ -88,7 +88,8 @@ func (e *Engine) fresh(w *work) *work {
 	w.step.stands, w.announced = w.step.stands[:0], false
 	w.cursors = map[string]ingest.Cursor{}
 	w.dead, w.effects, w.puts = w.dead[:0], w.effects[:0], w.puts[:0]
-	w.snapshot, w.status, w.ended, w.failed = nil, nil, nil, nil
+	w.snapshot, w.status, w.ended, w.failed, w.last = nil, nil, nil, nil, nil
+	w.step.faults = nil
 	return w
 }
 
@@ -127,7 +128,7 @@ func (e *Engine) take(w *work, c *ingest.Chunk) bool {
 		}
 		m := &c.Messages[i]
 		e.bytes.Add(int64(len(m.Value)))
-		e.decoder.DecodeMessage(&w.step.batch, event.Position{Partition: part, Offset: m.Offset}, m.Value)
+		e.decode(&w.step.batch, event.Position{Partition: part, Offset: m.Offset}, m.Value)
 	}
 	c.Messages = nil
 	w.cursors[c.Partition] = c.Cursor

@@ -58,14 +58,10 @@ func readHead(st *store.Store) (h head, ok bool, err error) {
 	return h, true, nil
 }
 
-// replay does the committed steps again, without their effects.
+// replay does the committed steps again, without their effects. They were done before they were
+// committed: if one fails now, this is another program, or another machine.
 func (e *Engine) replay(first uint64) error {
-	var st step
-	var d event.Decoder
-	return e.eachStep(spaceDelta, first, func(_ uint64, delta []byte) error {
-		if err := readDelta(&d, &st, delta); err != nil {
-			return err
-		}
+	return e.replayDeltas(first, func(st *step, delta []byte) error {
 		if err := e.sources.apply(st.configs); err != nil {
 			return err
 		}
@@ -79,12 +75,24 @@ func (e *Engine) replay(first uint64) error {
 				return fmt.Errorf("%w: no configuration of source %q", errDelta, name)
 			}
 		}
-		e.sources.split(&st)
-		if err := e.sources.run(&st); err != nil {
+		e.sources.split(st)
+		if err := e.sources.run(st); err != nil {
 			return err
 		}
 		e.sinceSnapshot += int64(len(delta))
 		return nil
+	})
+}
+
+// replayDeltas calls fn with each committed step from first on.
+func (e *Engine) replayDeltas(first uint64, fn func(st *step, delta []byte) error) error {
+	var st step
+	var d event.Decoder
+	return e.eachStep(spaceDelta, first, func(_ uint64, delta []byte) error {
+		if err := readDelta(&d, &st, delta); err != nil {
+			return err
+		}
+		return fn(&st, delta)
 	})
 }
 

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/window"
+)
+
+// A machine that panics is a fault of the program. Machines are deterministic, and input that is
+// not committed is read again. So a record that panics would end the service at each start. Instead
+// the machine goes back to where it was before the step, the record is taken out, and the step is
+// done again (quarantine.go). The delta says so: a replay does what was done, and not what failed.
+
+// ErrStopped: no source is left, since all were stopped for faults of the program.
+var ErrStopped = errors.New("every source is stopped, for faults of the program")
+
+// mostFaults is how many faults stop a source, when they come within faultsWithin.
+const (
+	mostFaults   = 3
+	faultsWithin = int64(time.Hour)
+)
+
+// fault is a panic of a machine, as an error.
+type fault struct {
+	text  string
+	stack []byte
+}
+
+func (f *fault) Error() string { return "the program has a fault: " + f.text }
+
+// guarded runs f. A panic in it becomes a *fault.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			text := fmt.Sprint(x)
+			err = &fault{text[:min(len(text), 500)], debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// asFault is the fault in err, nil for any other error.
+func asFault(err error) *fault {
+	var f *fault
+	errors.As(err, &f)
+	return f
+}
+
+// faultKind says what an entry of a step is about.
+type faultKind byte
+
+const (
+	faultLost    faultKind = 1 // a record of the source was taken out, for a fault
+	faultStopped faultKind = 2 // the source takes part no more, from this step on
+	faultPassed  faultKind = 3 // records of a stopped source were passed over
+	faultResumed faultKind = 4 // a new life takes the source up again
+)
+
+// faultEntry is what faults made of a step, for one source. It is part of the delta.
+type faultEntry struct {
+	source string
+	kind   faultKind
+	gap    window.Gap // of Stopped, the reason only
+}
+
+// suspension is what faults made of a source.
+type suspension struct {
+	// Stopped is why the source takes no part; "": it does.
+	Stopped string `json:"stopped,omitempty"`
+	// Faults are the ticks of the latest ones in this life or the one before, at most mostFaults.
+	Faults []int64 `json:"faults,omitempty"`
+	// Passed is what came while it was stopped, one range a partition.
+	Passed []window.Gap `json:"passed,omitempty"`
+	// Quarantined counts the records that were taken out, since the store was made.
+	Quarantined int64 `json:"quarantined,omitempty"`
+}
+
+// fail notes a fault, and says whether it was one too many.
+func (s *suspension) fail(tick int64) bool {
+	s.Faults = append(s.Faults, tick)
+	s.Faults = s.Faults[max(0, len(s.Faults)-mostFaults):]
+	return len(s.Faults) == mostFaults && tick-s.Faults[0] <= faultsWithin
+}
+
+// pass notes records that are passed over.
+func (s *suspension) pass(g window.Gap) {
+	for i := range s.Passed {
+		if p := &s.Passed[i]; p.Partition == g.Partition {
+			p.From, p.To = min(p.From, g.From), max(p.To, g.To)
+			return
+		}
+	}
+	s.Passed = append(s.Passed, g)
+}
+
+// suffer lets the source take in what faults made of the step, and says whether it takes part in it.
+func (x *source) suffer(st *step) (takesPart bool) {
+	for i := range st.faults {
+		f := &st.faults[i]
+		if f.source != x.name {
+			continue
+		}
+		switch f.kind {
+		case faultLost:
+			x.Quarantined++
+			x.fail(st.tick)
+			x.machine.Lose(f.gap, st.tick, &x.effects)
+		case faultStopped:
+			x.Stopped = f.gap.Reason
+		case faultPassed:
+			x.pass(f.gap)
+		case faultResumed:
+			for _, g := range x.Passed {
+				x.machine.Lose(g, st.tick, &x.effects)
+			}
+			x.suspension = suspension{Quarantined: x.Quarantined}
+		}
+	}
+	return x.Stopped == ""
+}
+
+// appendFaults writes nothing where there are none. Marks are before them.
+func appendFaults(dst []byte, all []faultEntry) []byte {
+	if len(all) == 0 {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(all)))
+	for i := range all {
+		f := &all[i]
+		dst = append(appendText(dst, f.source), byte(f.kind))
+		dst = appendGap(dst, &f.gap)
+	}
+	return dst
+}
+
+func readFaults(r *deltaReader) (all []faultEntry) {
+	for n := r.uint(); n > 0 && r.err == nil; n-- {
+		f := faultEntry{source: r.text()}
+		if kind := r.bytes(1); len(kind) == 1 {
+			f.kind = faultKind(kind[0])
+		}
+		f.gap = readGap(r)
+		all = append(all, f)
+	}
+	return all
+}
+
+func appendGap(dst []byte, g *window.Gap) []byte {
+	dst = appendText(dst, g.Partition)
+	dst = binary.AppendVarint(dst, g.From)
+	dst = binary.AppendVarint(dst, g.To)
+	return appendText(dst, g.Reason)
+}
+
+func readGap(r *deltaReader) window.Gap {
+	return window.Gap{Partition: r.text(), From: r.int(), To: r.int(), Reason: r.text()}
+}
+
+// decode decodes a message into b. If the decoder panics, the message is a dead letter.
+func (e *Engine) decode(b *event.Batch, pos event.Position, msg []byte) {
+	f := decodeOr(b, pos, msg, e.decoder.DecodeMessage)
+	if f == nil {
+		return
+	}
+	e.decoder = event.Decoder{Source: e.decoder.Source}
+	e.log.Error("decoding a message failed, and it is passed over: please report this", "position", b.Where(pos), "fault", f.text, "stack", string(f.stack))
+}
+
+// decodeOr leaves a dead letter in b, and nothing else of the message, if decode panics.
+func decodeOr(b *event.Batch, pos event.Position, msg []byte, decode func(*event.Batch, event.Position, []byte)) *fault {
+	before := *b
+	f := asFault(guarded(func() error { decode(b, pos, msg); return nil }))
+	if f != nil {
+		*b = before
+		b.AddBad(pos, msg, f.Error())
+	}
+	return f
+}
