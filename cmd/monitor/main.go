@@ -10,7 +10,7 @@ func main() {
 	var undo undoing
 	ctx, stop := untilSignalled(undo.run, os.Exit)
 	code := run(ctx, os.Args[1:], terminal{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ, undo: &undo,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ, undo: &undo, linger: lingerWait,
 	})
 	stop()
 	os.Exit(code)

@@ -45,6 +45,9 @@ var (
 // folder, as when a container is replaced.
 const lockWait = 10 * time.Second
 
+// faultsFolder holds files that reproduce faults of the program.
+const faultsFolder = "faults"
+
 // ProbeInput is the name of standard input, as Options have it, where `monitor probe` hands on its records.
 const ProbeInput = "probe"
 
@@ -60,6 +63,11 @@ type Options struct {
 	StdinName string
 	// Temporary: the data folder goes with the process, and findings name no command on it.
 	Temporary bool
+	// Linger is how long the pages stay, not ready, when the service has failed by itself, so that
+	// its metrics are seen once more. 0: not at all.
+	Linger time.Duration
+	// Hook is for tests (see the engine's).
+	Hook engine.Hook
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
 	Free func() (int64, error)
 }
@@ -96,6 +104,8 @@ type App struct {
 	listener    net.Listener // of the pages; nil: none
 	reads       gate         // around everything that reads the store for others
 	ready       atomic.Bool
+	lingered    chan struct{} // closed when Done is
+	left        chan struct{} // closed by Stop
 }
 
 // New checks the configuration, and opens nothing.
@@ -110,7 +120,7 @@ func New(o Options) (*App, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(), reloading: make(chan struct{}, 1)}
+	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(), reloading: make(chan struct{}, 1), left: make(chan struct{})}
 	a.current.Store(&a.config)
 	if a.config.SelfTest > 0 {
 		a.selfTest = newSelfTest(a.config.SelfTest, o.Now, a.log)
@@ -216,6 +226,7 @@ func (a *App) openEngine(ctx context.Context) error {
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,
+		Faults: a.path(faultsFolder), Hook: a.options.Hook,
 		Now: a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
 		Committed: func(findings int) {
 			if findings > 0 {
@@ -284,6 +295,8 @@ func (a *App) begin(context.Context) error {
 		return err
 	}
 	a.flow = startFlow(a.engine, a.inputs, a.config.UsesStdin())
+	a.lingered = make(chan struct{})
+	go a.linger()
 	a.cleanups.push("reading", func(ctx context.Context) error {
 		a.diskSpace.leave()
 		return a.flow.stop(ctx)
@@ -291,9 +304,23 @@ func (a *App) begin(context.Context) error {
 	return nil
 }
 
-// Done is closed when the input has ended, or the service has failed. Only after
+// Done is closed when the input has ended, or the service has failed and lingered. Only after
 // Start.
-func (a *App) Done() <-chan struct{} { return a.flow.done }
+func (a *App) Done() <-chan struct{} { return a.lingered }
+
+// linger keeps a service that failed by itself for a while.
+func (a *App) linger() {
+	defer close(a.lingered)
+	<-a.flow.done
+	if err := a.Err(); a.listener == nil || a.options.Linger == 0 || !errors.Is(err, ErrStore) && !errors.Is(err, engine.ErrStopped) {
+		return
+	}
+	a.log.Error("the service has failed, and ends: until then it is not ready", "in", a.options.Linger.String(), "err", a.Err())
+	select {
+	case <-time.After(a.options.Linger):
+	case <-a.left:
+	}
+}
 
 // Err is why the service failed, once Done is closed.
 func (a *App) Err() error {
@@ -304,6 +331,8 @@ func (a *App) Err() error {
 	case <-a.flow.done:
 		if err := a.flow.err; errors.Is(err, ErrStore) {
 			return fmt.Errorf("%w%s", err, a.remedy(err))
+		} else if errors.Is(err, engine.ErrStopped) {
+			return fmt.Errorf("%w\nReport it, with the files in %s. A new start goes on behind these records.", err, a.path(faultsFolder))
 		}
 		return a.flow.err
 	default:
@@ -315,6 +344,7 @@ func (a *App) Err() error {
 // closes everything, within ctx. Calling it again gives the same answer.
 func (a *App) Stop(ctx context.Context) error {
 	a.stopping.Do(func() {
+		close(a.left)
 		a.ready.Store(false)
 		a.stopErr = errors.Join(a.cleanups.run(ctx), a.Err())
 	})

@@ -29,7 +29,7 @@ type step struct {
 	answers []window.Answers
 	// holds are those of the sources with transactions in assembly.
 	holds []sourceHold
-	// faults are what faults of the program made of the step.
+	// faults are the effects of faults of the program on the step.
 	faults []faultEntry
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/window"
@@ -14,7 +16,7 @@ import (
 // A machine that panics is a fault of the program. Machines are deterministic, and input that is
 // not committed is read again. So a record that panics would end the service at each start. Instead
 // the machine goes back to where it was before the step, the record is taken out, and the step is
-// done again (quarantine.go). The delta says so: a replay does what was done, and not what failed.
+// done again (quarantine.go). The delta holds the step without the record, so a replay does not fail.
 
 // ErrStopped: no source is left, since all were stopped for faults of the program.
 var ErrStopped = errors.New("every source is stopped, for faults of the program")
@@ -37,11 +39,20 @@ func (f *fault) Error() string { return "the program has a fault: " + f.text }
 func guarded(f func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			text := fmt.Sprint(x)
-			err = &fault{text[:min(len(text), 500)], debug.Stack()}
+			err = &fault{oneLine(fmt.Sprint(x)), debug.Stack()}
 		}
 	}()
 	return f()
+}
+
+// oneLine is the start of a text, which may hold parts of records, without control characters.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text[:min(len(text), 500)], "?"))
 }
 
 // asFault is the fault in err, nil for any other error.
@@ -61,20 +72,20 @@ const (
 	faultResumed faultKind = 4 // a new life takes the source up again
 )
 
-// faultEntry is what faults made of a step, for one source. It is part of the delta.
+// faultEntry is the effect of a fault on a step, for one source. It is part of the delta.
 type faultEntry struct {
 	source string
 	kind   faultKind
 	gap    window.Gap // of Stopped, the reason only
 }
 
-// suspension is what faults made of a source.
+// suspension is the effect of faults on a source.
 type suspension struct {
 	// Stopped is why the source takes no part; "": it does.
 	Stopped string `json:"stopped,omitempty"`
 	// Faults are the ticks of the latest ones in this life or the one before, at most mostFaults.
 	Faults []int64 `json:"faults,omitempty"`
-	// Passed is what came while it was stopped, one range a partition.
+	// Passed are the records that came while it was stopped, one range a partition.
 	Passed []window.Gap `json:"passed,omitempty"`
 	// Quarantined counts the records that were taken out, since the store was made.
 	Quarantined int64 `json:"quarantined,omitempty"`
@@ -98,7 +109,7 @@ func (s *suspension) pass(g window.Gap) {
 	s.Passed = append(s.Passed, g)
 }
 
-// suffer lets the source take in what faults made of the step, and says whether it takes part in it.
+// suffer takes in the effects of faults on the step, and says whether the source takes part in it.
 func (x *source) suffer(st *step) (takesPart bool) {
 	for i := range st.faults {
 		f := &st.faults[i]

@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,13 +11,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/isowatch/isowatch/event"
 )
 
-// The file of a fault holds what the source was before the step (its part of the snapshot, and the
-// deltas behind that), and the step: gzip, one JSON object a line. The file of the same fault has the
+// The file of a fault holds the state of the source before the step, and the step. The state is its
+// part of the snapshot, and the deltas behind that. The form is gzip, one JSON object a line. The file of the same fault has the
 // same name, so a fault that comes again after a kill takes its place.
 
 // FaultFile is the first line of a file that reproduces a fault.
@@ -28,7 +27,7 @@ type FaultFile struct {
 	Stack    string `json:"stack"`
 	Index    int    `json:"index"` // of the source among all
 	Tick     int64  `json:"tick"`
-	// Snapshot, State and Lost are those of the latest snapshot; there may be none.
+	// Snapshot, State and Lost come from the latest snapshot; there may be none.
 	Snapshot *snapshotPiece `json:"snapshot,omitempty"`
 	State    []byte         `json:"state,omitempty"`
 	Lost     lost           `json:"lost"`
@@ -52,7 +51,8 @@ func (e *Engine) writeFault(st *step, index int, where string, f *fault) (string
 		return "", err
 	}
 	name := e.sources.list[index].name
-	path := filepath.Join(e.opt.Faults, fmt.Sprintf("%016x.fault", xxh3.HashString(name+"\x00"+where+"\x00"+f.text)))
+	hash := sha256.Sum256([]byte(name + "\x00" + where + "\x00" + f.text))
+	path := filepath.Join(e.opt.Faults, fmt.Sprintf("%x.fault", hash[:8]))
 	if have, _ := filepath.Glob(filepath.Join(e.opt.Faults, "*.fault")); len(have) >= mostFaultFiles {
 		if _, err := os.Stat(path); err != nil {
 			return "", fmt.Errorf("%d files are there already", len(have))

@@ -92,8 +92,8 @@ func (e *Engine) puts(dst []sourcePut) []sourcePut {
 	return dst
 }
 
-// answer reads what the machines need for the step. The faults are those of sources that could
-// not say what they need.
+// answer reads what the machines need for the step. Some sources may fail
+// at that: faults has their faults.
 func (e *Engine) answer(st *step) (faults []error, err error) {
 	faults = make([]error, len(e.sources.list))
 	st.answers = st.answers[:0]

@@ -172,7 +172,7 @@ func (e *Engine) suspect(w *work, index int) (culprit *event.Txn, comesAgain boo
 	if err != nil && asFault(err) == nil {
 		return nil, false, err
 	}
-	// Alone none of them panics, or even the step without them does.
+	// Each of them alone is fine, or even the step without them fails.
 	n, at, broken := 0, []int32(nil), error(nil)
 	fails := func(first int) bool {
 		r, own, err := e.again(w, index)
