@@ -163,8 +163,8 @@ func (a *App) freeSpace() (int64, error) {
 	return store.Free(a.config.Data)
 }
 
-func (a *App) openStore(context.Context) error {
-	st, err := store.Open(a.path(storeFolder), a.storeOptions())
+func (a *App) openStore(ctx context.Context) error {
+	st, err := store.OpenContext(ctx, a.path(storeFolder), a.storeOptions())
 	switch {
 	case errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("%w: %w%s", ErrConfig, err, a.remedy(err))
@@ -173,7 +173,7 @@ func (a *App) openStore(context.Context) error {
 	}
 	a.store = st
 	a.cleanups.push("store", func(context.Context) error {
-		if err := st.Close(); !errors.Is(err, store.ErrGone) {
+		if err := st.Close(); !errors.Is(err, store.ErrGone) && !errors.Is(err, store.ErrUnwritable) {
 			return err
 		}
 		return nil // App.Err tells it
@@ -192,6 +192,8 @@ func remedyOf(dir string, err error) string {
 	switch {
 	case errors.Is(err, store.ErrGone):
 		return fmt.Sprintf("\nMove them back to %s and start again. If they are lost, start again without them: the store is built again from the input, which is read from its beginning.", dir)
+	case errors.Is(err, store.ErrUnwritable):
+		return fmt.Sprintf("\nMake %s writable again, and look for errors of the disk. Then start again: what was not committed is read again.", dir)
 	case errors.Is(err, store.ErrHole):
 		return fmt.Sprintf("\nMove %s away and start again: it is built again from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrLocked):
@@ -200,7 +202,7 @@ func remedyOf(dir string, err error) string {
 		return fmt.Sprintf("\nRun the version that wrote %s, or name another folder with --data.", dir)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("\nGive this user the right to read and write %s, or name another folder with --data.", dir)
-	case tells(err, syscall.ENOSPC), tells(err, syscall.EDQUOT), tells(err, syscall.EFBIG):
+	case errors.Is(err, engine.ErrNoRoom), tells(err, syscall.ENOSPC), tells(err, syscall.EDQUOT), tells(err, syscall.EFBIG):
 		return fmt.Sprintf("\nMake room on the disk of %s, and start again: nothing that was acknowledged is lost.", dir)
 	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		return damaged(dir)
@@ -237,6 +239,8 @@ func (a *App) openEngine(ctx context.Context) error {
 	switch {
 	case errors.Is(err, engine.ErrSettings):
 		return fmt.Errorf("%w: %s: %w\nName the levels that the folder began with, or another folder with --data.", ErrInput, a.path(storeFolder), err)
+	case errors.Is(err, engine.ErrFault):
+		return fmt.Errorf("%s: %w\nReport it. This version cannot replay the stored steps: start the version before it, or move the folder away and start again.", a.path(storeFolder), err)
 	case err != nil:
 		return fmt.Errorf("%w %s: %w%s", ErrStore, a.path(storeFolder), err, a.remedy(err))
 	}

@@ -33,6 +33,12 @@ type fault struct {
 	stack []byte
 }
 
+// ErrFault is in the error of a fault.
+var ErrFault = errors.New("the program has a fault")
+
+// Is makes errors.Is(f, ErrFault) true.
+func (f *fault) Is(target error) bool { return target == ErrFault }
+
 func (f *fault) Error() string { return "the program has a fault: " + f.text }
 
 // guarded runs f. A panic in it becomes a *fault.

@@ -100,7 +100,11 @@ func (e *Engine) replayDeltas(first uint64, fn func(st *step, delta []byte) erro
 // pieces put together; the slice is reused. An error names the step.
 func (e *Engine) eachStep(space store.Space, first uint64, fn func(n uint64, whole []byte) error) error {
 	var whole []byte
-	var current uint64 // steps begin at 1
+	var current uint64                        // steps begin at 1
+	next, every := first, space == spaceDelta // each step has a delta
+	missing := func(n uint64) error {
+		return fmt.Errorf("%w: step %d is missing, and the head is %d", store.ErrDamaged, n, e.head.Step)
+	}
 	end := func() error {
 		if current == 0 {
 			return nil
@@ -115,7 +119,10 @@ func (e *Engine) eachStep(space store.Space, first uint64, fn func(n uint64, who
 			if err := end(); err != nil {
 				return err
 			}
-			current, whole = n, whole[:0]
+			if every && n != next {
+				return missing(next)
+			}
+			current, next, whole = n, n+1, whole[:0]
 		}
 		whole = append(whole, value...)
 		return nil
@@ -123,5 +130,11 @@ func (e *Engine) eachStep(space store.Space, first uint64, fn func(n uint64, who
 	if err != nil {
 		return err
 	}
-	return end()
+	if err := end(); err != nil {
+		return err
+	}
+	if every && next <= e.head.Step {
+		return missing(next)
+	}
+	return nil
 }
