@@ -20,6 +20,7 @@ type terminal struct {
 	noted          map[string]bool // notes on names of levels that were told
 	linger         time.Duration   // lingerWait, but in tests
 	hook           app.Hook        // for tests
+	public         func()          // files are made for others too from now on; nil: they are anyway
 	unread         error           // what is wrong with the environment, for commands with --config
 }
 

@@ -45,6 +45,9 @@ var (
 // folder, as when a container is replaced.
 const lockWait = 10 * time.Second
 
+// closeWait bounds the end of a start that fails, or that a signal ends.
+const closeWait = 5 * time.Second
+
 // faultsFolder holds files that reproduce faults of the program.
 const faultsFolder = "faults"
 
@@ -138,7 +141,9 @@ func (a *App) Start(ctx context.Context) error {
 		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
-			return errors.Join(err, a.cleanups.run(ctx))
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
+			defer cancel()
+			return errors.Join(err, a.cleanups.run(closing))
 		}
 	}
 	a.ready.Store(true)
@@ -223,7 +228,7 @@ func damaged(dir string) string {
 
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
-	e, err := engine.Open(a.store, engine.Options{
+	e, err := engine.OpenContext(ctx, a.store, engine.Options{
 		Configure:     a.machineOf(a.current.Load()),
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),

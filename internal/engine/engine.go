@@ -162,10 +162,15 @@ type Engine struct {
 
 // Open recovers what st holds: the machines as they were after the last commit.
 func Open(st *store.Store, o Options) (*Engine, error) {
+	return OpenContext(context.Background(), st, o)
+}
+
+// OpenContext is Open until ctx ends.
+func OpenContext(ctx context.Context, st *store.Store, o Options) (*Engine, error) {
 	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), asking: make(chan struct{}, 1)}
 	e.log = e.opt.Logger
 	e.sources = newSources(e.opt.Hook)
-	if err := e.recover(); err != nil {
+	if err := e.recover(ctx); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
 	for _, x := range e.sources.list {

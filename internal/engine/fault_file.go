@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -81,7 +82,7 @@ func (e *Engine) encodeFault(to io.Writer, st *step, index int, where string, f 
 		return err
 	}
 	head := FaultFile{Format: faultFormat, Source: e.sources.list[index].name, Position: where, Fault: f.text, Stack: string(f.stack), Index: index, Tick: st.tick}
-	meta, err := e.eachPiece(func(p *snapshotPiece, state []byte) error {
+	meta, err := e.eachPiece(context.Background(), func(p *snapshotPiece, state []byte) error {
 		if p.Source == head.Source {
 			head.Snapshot, head.State = p, state
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -10,15 +11,15 @@ import (
 )
 
 // recover brings the machines to where the last commit left them.
-func (e *Engine) recover() error {
+func (e *Engine) recover(ctx context.Context) error {
 	if err := e.readHead(); err != nil {
 		return err
 	}
-	from, err := e.readSnapshot()
+	from, err := e.readSnapshot(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.replay(from + 1); err != nil {
+	if err := e.replay(ctx, from+1); err != nil {
 		return err
 	}
 	if err := e.readAssembly(); err != nil {
@@ -60,8 +61,11 @@ func readHead(st *store.Store) (h head, ok bool, err error) {
 
 // replay does the committed steps again, without their effects. They were done before they were
 // committed: if one fails now, this is another program, or another machine.
-func (e *Engine) replay(first uint64) error {
+func (e *Engine) replay(ctx context.Context, first uint64) error {
 	return e.replayDeltas(first, func(st *step, delta []byte) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err := e.sources.apply(st.configs); err != nil {
 			return err
 		}

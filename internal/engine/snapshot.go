@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -80,8 +81,8 @@ func (e *Engine) writeSnapshot(s *snapshot, step uint64) error {
 
 // readSnapshot restores the machines and returns the step that they stand
 // behind, 0 without a snapshot.
-func (e *Engine) readSnapshot() (uint64, error) {
-	meta, err := e.eachPiece(e.sources.read)
+func (e *Engine) readSnapshot(ctx context.Context) (uint64, error) {
+	meta, err := e.eachPiece(ctx, e.sources.read)
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +92,7 @@ func (e *Engine) readSnapshot() (uint64, error) {
 }
 
 // eachPiece calls fn with the state of each source in the current snapshot.
-func (e *Engine) eachPiece(fn func(p *snapshotPiece, state []byte) error) (meta snapshotMeta, err error) {
+func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state []byte) error) (meta snapshotMeta, err error) {
 	gen, text, chunks, err := e.store.LoadSnapshot()
 	if err != nil || gen == 0 {
 		return meta, err
@@ -101,6 +102,9 @@ func (e *Engine) eachPiece(fn func(p *snapshotPiece, state []byte) error) (meta 
 	}
 	var all []byte
 	for chunk, err := range chunks {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return meta, err
 		}
