@@ -27,7 +27,7 @@ func plainOf(history []event.Record) (*plain, error) {
 			o := &r.Ops[k]
 			if o.Kind != event.Read && o.Kind != event.Write && o.Kind != event.Insert || o.Flags&event.IsArray != 0 ||
 				o.Data != event.AnyKind && o.Data != event.Register {
-				return nil, fmt.Errorf("transaction %s: %s of key %q is not of a register, and this format holds nothing else", r.ID, o.Kind, o.Key)
+				return nil, fmt.Errorf("transaction %q: %s of key %q is not of a register, and this format holds nothing else", r.ID, o.Kind, o.Key)
 			}
 			keys = append(keys, o.Key)
 			if o.Flags&event.NotFound == 0 {
