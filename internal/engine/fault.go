@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -178,23 +179,55 @@ func readGap(r *deltaReader) window.Gap {
 	return window.Gap{Partition: r.text(), From: r.int(), To: r.int(), Reason: r.text()}
 }
 
-// decode decodes a message into b. If the decoder panics, the message is a dead letter.
-func (e *Engine) decode(b *event.Batch, pos event.Position, msg []byte) {
-	f := decodeOr(b, pos, msg, e.decoder.DecodeMessage)
-	if f == nil {
-		return
+// decode decodes messages of a partition until the step is full, and returns how many it took. If the
+// decoder panics, its message is a dead letter.
+func (e *Engine) decode(w *work, part uint32, messages []ingest.Message) (taken int) {
+	b := &w.step.batch
+	for taken < len(messages) && !w.full(e.opt.StepBytes) {
+		var f *fault
+		if taken, f = decodeUntil(b, part, messages, taken, func() bool { return w.full(e.opt.StepBytes) }, e.decoder.DecodeMessage); f != nil {
+			e.decoder = event.Decoder{Source: e.decoder.Source}
+			e.log.Error("decoding a message failed, and it is passed over: please report this", "position", b.Where(event.Position{Partition: part, Offset: messages[taken-1].Offset}),
+				"fault", f.text, "stack", string(f.stack))
+		}
 	}
-	e.decoder = event.Decoder{Source: e.decoder.Source}
-	e.log.Error("decoding a message failed, and it is passed over: please report this", "position", b.Where(pos), "fault", f.text, "stack", string(f.stack))
+	for i := range messages[:taken] {
+		e.bytes.Add(int64(len(messages[i].Value)))
+	}
+	return taken
 }
 
-// decodeOr leaves a dead letter in b, and nothing else of the message, if decode panics.
-func decodeOr(b *event.Batch, pos event.Position, msg []byte, decode func(*event.Batch, event.Position, []byte)) *fault {
-	before := *b
-	f := asFault(guarded(func() error { decode(b, pos, msg); return nil }))
-	if f != nil {
-		*b = before
-		b.AddBad(pos, msg, f.Error())
+// decodeUntil decodes messages from the one at the index next on, until full. A panic ends it: the message
+// leaves a dead letter in b, and nothing else.
+func decodeUntil(b *event.Batch, part uint32, messages []ingest.Message, next int, full func() bool, decode func(*event.Batch, event.Position, []byte)) (taken int, f *fault) {
+	var before sizes
+	pos := event.Position{Partition: part}
+	err := guarded(func() error {
+		for ; next < len(messages) && !full(); next++ {
+			before.of(b)
+			pos.Offset = messages[next].Offset
+			decode(b, pos, messages[next].Value)
+		}
+		return nil
+	})
+	if f = asFault(err); f != nil {
+		before.cut(b)
+		b.AddBad(pos, messages[next].Value, f.Error())
+		next++
 	}
-	return f
+	return next, f
+}
+
+// sizes are the lengths of a batch's slices.
+type sizes struct{ data, txns, ops, elems, extras, rows, parts, marks, bad int }
+
+func (s *sizes) of(b *event.Batch) {
+	s.data, s.txns, s.ops, s.elems, s.extras = len(b.Data), len(b.Txns), len(b.Ops), len(b.Elems), len(b.Extras)
+	s.rows, s.parts, s.marks, s.bad = len(b.Rows), len(b.Parts), len(b.Marks), len(b.Bad)
+}
+
+// cut takes out what came after.
+func (s *sizes) cut(b *event.Batch) {
+	b.Data, b.Txns, b.Ops, b.Elems, b.Extras = b.Data[:s.data], b.Txns[:s.txns], b.Ops[:s.ops], b.Elems[:s.elems], b.Extras[:s.extras]
+	b.Rows, b.Parts, b.Marks, b.Bad = b.Rows[:s.rows], b.Parts[:s.parts], b.Marks[:s.marks], b.Bad[:s.bad]
 }
