@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,5 +42,23 @@ func TestStartEndsDuringRecovery(t *testing.T) {
 	b = start(t, killed)
 	if n := b.Status().Sources[0].Counters.Committed; n != 20 {
 		t.Errorf("%d transactions are recovered", n)
+	}
+}
+
+// TestStartWithin: a server that recovers for long does not hold up the end of a start.
+func TestStartWithin(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	defer close(release)
+	began := time.Now()
+	time.AfterFunc(10*time.Millisecond, cancel)
+	_, err := startWithin(ctx, func() (io.Closer, error) { <-release; return nil, nil })
+	if took := time.Since(began); !errors.Is(err, context.Canceled) || took > 9*time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+	want := errors.New("no")
+	if _, err := startWithin(t.Context(), func() (io.Closer, error) { return nil, want }); err != want {
+		t.Error(err)
 	}
 }
