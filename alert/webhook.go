@@ -26,16 +26,16 @@ type WebhookOptions struct {
 	Transport http.RoundTripper
 }
 
-// Webhook posts {"findings":[...]} to a URL, and {"digest":[...]} of those that were
-// held back.
+// Webhook posts {"findings":[...]} to a URL, with one finding in each request. It posts {"digest":[...]} of
+// the findings that were held back.
 //
-// Idempotency-Key is a hash of the ids, revisions and states in the body, or of the
-// digest: the same request again has the same key. After a restart findings may come
-// in other groups; a receiver that must not act twice keeps id and revision.
+// Idempotency-Key is a hash of the finding's id, revision and state, or of the digest. So a revision has the
+// same key each time, after a restart too.
 type Webhook struct {
 	name   string
 	to     *poster
 	secret []byte
+	taken  map[string]bool // keys of the findings that the call before had posted when it failed
 }
 
 // NewWebhook checks the URL.
@@ -47,15 +47,27 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Webhook{o.Name, to, o.Secret}, nil
+	return &Webhook{o.Name, to, o.Secret, map[string]bool{}}, nil
 }
 
 // Name is the name of the options.
 func (w *Webhook) Name() string { return w.name }
 
-// Deliver posts the findings in one request; 2xx is success.
+// Deliver posts each finding in a request of its own; 2xx is success. After an error the next call
+// leaves out the findings that were taken.
 func (w *Webhook) Deliver(ctx context.Context, findings []Delivery) error {
-	return w.send(ctx, body(findings), idempotencyKey(findings))
+	for i := range findings {
+		key := idempotencyKey(&findings[i])
+		if w.taken[key] {
+			continue
+		}
+		if err := w.send(ctx, body(&findings[i]), key); err != nil {
+			return err
+		}
+		w.taken[key] = true
+	}
+	clear(w.taken)
+	return nil
 }
 
 // Digest implements [Digester].
@@ -78,15 +90,8 @@ func (w *Webhook) send(ctx context.Context, payload []byte, key string) error {
 	return w.to.post(ctx, payload, header)
 }
 
-func body(findings []Delivery) []byte {
-	out := []byte(`{"findings":[`)
-	for i := range findings {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, findings[i].JSON...)
-	}
-	return append(out, "]}\n"...)
+func body(f *Delivery) []byte {
+	return append(append([]byte(`{"findings":[`), f.JSON...), "]}\n"...)
 }
 
 func digestBody(held []Held) ([]byte, error) {
@@ -97,13 +102,10 @@ func digestBody(held []Held) ([]byte, error) {
 	return text, nil
 }
 
-func idempotencyKey(findings []Delivery) string {
-	hash := sha256.New()
-	for i := range findings {
-		f := &findings[i].Finding
-		fmt.Fprintf(hash, "%q %d %q\n", f.ID, f.Revision, f.State)
-	}
-	return hex.EncodeToString(hash.Sum(nil)[:16])
+func idempotencyKey(d *Delivery) string {
+	f := &d.Finding
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q %d %q\n", f.ID, f.Revision, f.State))
+	return hex.EncodeToString(hash[:16])
 }
 
 // excerpt is the start of an answer, fit for one log line.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,20 +58,86 @@ func TestWebhookRequest(t *testing.T) {
 	if r.Method != http.MethodPost || r.URL.String() != "/hook?token=t" || r.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s, %v", r.Method, r.URL, r.Header)
 	}
-	var content struct{ Findings []finding.Finding }
-	if err := json.Unmarshal([]byte(body), &content); err != nil {
-		t.Fatalf("%v in %s", err, body)
+	if len(*bodies) != 4 {
+		t.Fatalf("%d requests for two findings, twice", len(*bodies))
 	}
-	if len(content.Findings) != 2 || content.Findings[0].Explanation != skew().Explanation || content.Findings[1].ID != "second" {
-		t.Errorf("body %s", body)
+	for i, id := range []string{skew().ID, "second"} {
+		var content struct{ Findings []finding.Finding }
+		if err := json.Unmarshal([]byte((*bodies)[i]), &content); err != nil {
+			t.Fatalf("%v in %s", err, (*bodies)[i])
+		}
+		if len(content.Findings) != 1 || content.Findings[0].ID != id || i == 0 && content.Findings[0].Explanation != skew().Explanation {
+			t.Errorf("body %s", (*bodies)[i])
+		}
 	}
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(body))
 	if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); r.Header.Get("X-Isowatch-Signature") != want {
 		t.Errorf("signature %q, want %q", r.Header.Get("X-Isowatch-Signature"), want)
 	}
-	if first, again := r.Header.Get("Idempotency-Key"), (*requests)[1].Header.Get("Idempotency-Key"); first == "" || first != again {
-		t.Errorf("Idempotency-Key %q, on the retry %q", first, again)
+	key := func(i int) string { return (*requests)[i].Header.Get("Idempotency-Key") }
+	if key(0) == "" || key(0) == key(1) || key(0) != key(2) || key(1) != key(3) {
+		t.Errorf("keys %q %q, on the retry %q %q", key(0), key(1), key(2), key(3))
+	}
+}
+
+// TestIdempotencyKeyOfARevision: a revision has one key, whichever findings come with it: all at once, one by
+// one after a restart, and after an error in the middle. What was taken before the error is not posted again.
+func TestIdempotencyKeyOfARevision(t *testing.T) {
+	var fail atomic.Bool
+	url, requests, bodies := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		if fail.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	outbox := &memory{}
+	for _, id := range []string{"a", "b", "c"} {
+		outbox.add(finding.Finding{ID: id, Revision: 1})
+	}
+	keys := map[string]string{} // by body
+	check := func() {
+		t.Helper()
+		for i, body := range *bodies {
+			key := (*requests)[i].Header.Get("Idempotency-Key")
+			if have, ok := keys[body]; ok && have != key || key == "" {
+				t.Errorf("%s has the keys %q and %q", body, have, key)
+			}
+			keys[body] = key
+		}
+	}
+	if err := webhook(t, WebhookOptions{URL: url}).Deliver(t.Context(), outbox.all); err != nil {
+		t.Fatal(err)
+	}
+	sink := webhook(t, WebhookOptions{URL: url})
+	for _, batch := range [][]Delivery{outbox.all[1:2], outbox.all[1:], outbox.all[:1]} {
+		if err := sink.Deliver(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check()
+	if len(*bodies) != 3+4 || len(keys) != 3 {
+		t.Errorf("%d requests, %d bodies", len(*bodies), len(keys))
+	}
+	before := len(*bodies)
+	if err := sink.Deliver(t.Context(), outbox.all[:1]); err != nil {
+		t.Fatal(err)
+	}
+	fail.Store(true)
+	if err := sink.Deliver(t.Context(), outbox.all); err == nil {
+		t.Fatal("no error")
+	}
+	fail.Store(false)
+	if err := sink.Deliver(t.Context(), outbox.all); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	if n := len(*bodies) - before; n != 1+1+3 {
+		t.Errorf("%d requests", n)
+	}
+	sink.taken[keys[(*bodies)[0]]] = true // a was taken when b failed
+	before = len(*bodies)
+	if err := sink.Deliver(t.Context(), outbox.all); err != nil || len(*bodies)-before != 2 || len(sink.taken) != 0 {
+		t.Errorf("%d requests, %v", len(*bodies)-before, err)
 	}
 }
 
@@ -79,11 +146,8 @@ func TestIdempotencyKeyTellsContentApart(t *testing.T) {
 	upgraded, withdrawn, other := base, base, base
 	upgraded.Revision, withdrawn.State, other.ID = 1, finding.Withdrawn, "b"
 	seen := map[string]string{}
-	for name, findings := range map[string][]Delivery{
-		"base": {{Finding: base}}, "upgraded": {{Finding: upgraded}}, "withdrawn": {{Finding: withdrawn}},
-		"other": {{Finding: other}}, "two": {{Finding: base}, {Finding: other}}, "two, reversed": {{Finding: other}, {Finding: base}},
-	} {
-		key := idempotencyKey(findings)
+	for name, f := range map[string]finding.Finding{"base": base, "upgraded": upgraded, "withdrawn": withdrawn, "other": other} {
+		key := idempotencyKey(&Delivery{Finding: f})
 		if seen[key] != "" {
 			t.Errorf("%s and %s have one key", name, seen[key])
 		}

@@ -20,6 +20,10 @@ const (
 	// DefaultMinFree leaves room for what a store writes beside its content: three
 	// memory tables' logs, a compaction and a value log.
 	DefaultMinFree = 512 * MiB
+	// LeastMinFree is room for the writes of Badger once the intake pauses. These are three tables
+	// from memory (84 MiB), a compaction of five tables (140 MiB), and the rest of a step. It writes
+	// through shared mappings, where a full disk kills the process.
+	LeastMinFree = 256 * MiB
 	// Off as an address: no web server.
 	Off = "off"
 )
@@ -231,6 +235,9 @@ func (s *Service) Validate() error {
 	}
 	if s.Durability != Async && s.Durability != Fsync {
 		f.add("durability", "durability %q: want %s or %s", s.Durability, Async, Fsync)
+	}
+	if s.MinFree < LeastMinFree {
+		f.add("min-free", "min-free %v: at least %v. The store still writes that much after reading has paused, and a full disk kills the process", s.MinFree, LeastMinFree)
 	}
 	f.in("http", "", s.HTTP.Validate())
 	f.in("watch", "", s.Watch.Validate())

@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	"github.com/isowatch/isowatch/event"
 )
@@ -27,7 +28,7 @@ func plainOf(history []event.Record) (*plain, error) {
 			o := &r.Ops[k]
 			if o.Kind != event.Read && o.Kind != event.Write && o.Kind != event.Insert || o.Flags&event.IsArray != 0 ||
 				o.Data != event.AnyKind && o.Data != event.Register {
-				return nil, fmt.Errorf("transaction %s: %s of key %q is not of a register, and this format holds nothing else", r.ID, o.Kind, o.Key)
+				return nil, fmt.Errorf("transaction %s: %s of key %q is not of a register, and this format holds nothing else", named(r.ID), o.Kind, o.Key)
 			}
 			keys = append(keys, o.Key)
 			if o.Flags&event.NotFound == 0 {
@@ -200,4 +201,12 @@ func (w *bincodeWriter) flag(b bool) {
 	} else {
 		w.out = append(w.out, 0)
 	}
+}
+
+// named is an id in a message: quoted if it holds what could look like another line.
+func named(id string) string {
+	if quoted := strconv.Quote(id); quoted != `"`+id+`"` {
+		return quoted
+	}
+	return id
 }

@@ -72,8 +72,9 @@ func NameDivergence(of *finding.Witness) Name {
 func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 	w := (&witness{Witness: of}).shownFirst(&n)
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
-	edges := w.shownEdges(&n)
-	f.Headline, f.Meaning = Cut(w.shorten(n.summary(w, edges)), maxValue), MeaningOf(n.Anomaly)
+	told, raw := w.oneLine()
+	edges := told.shownEdges(&n)
+	f.Headline, f.Meaning = Cut(told.shorten(n.summary(told, edges)), maxValue), MeaningOf(n.Anomaly)
 	SetRefuted(f, n.Weakest, expect)
 	f.ElleNot = anomalyOf(n.Anomaly).elleNot
 	if w.Anomaly == finding.Internal && interleaved(w) {
@@ -94,10 +95,10 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 		e := &edges[i]
 		f.Edges = append(f.Edges, finding.Edge{
 			From: w.Txns[e.From].ID, To: w.Txns[e.To].ID, Type: e.Label.String(),
-			Key: e.Key, Value: Cut(e.Value, maxValue), Evidence: Cut(w.shorten(e.evidence), maxValue), Derived: e.derived,
+			Key: raw(e.Key), Value: Cut(e.Value, maxValue), Evidence: Cut(told.shorten(e.evidence), maxValue), Derived: e.derived,
 		})
 	}
-	f.Explanation = Cut(w.shorten(Explain(w, n.headline(f))), maxExplanation)
+	f.Explanation = Cut(told.shorten(Explain(told, n.headline(f))), maxExplanation)
 }
 
 // note keeps text by id in of, which may be nil, unless the text is empty.

@@ -6,8 +6,8 @@ type moment struct {
 	commit bool
 }
 
-// snapshots looks for an order of begins and commits in which each transaction reads what was
-// committed when it began, and nobody commits a key that it writes before it commits itself. Such an
+// snapshots looks for an order of begins and commits. In it, each transaction reads what was committed
+// when it began. Nobody commits a key between the begin and the commit of another writer of it. Such an
 // order shows snapshot isolation. It is nil where none was found: there may be one all the same. Like
 // the search for a serial order, it takes back nothing.
 func (h *History) snapshots(c constraints) []moment {

@@ -15,8 +15,10 @@ func (s *Store) Audit(ctx context.Context, fn func(sp Space, key, value []byte) 
 	if s.closed.Load() {
 		return fmt.Errorf("audit: %w", ErrClosed)
 	}
-	if err := s.db.VerifyChecksum(); err != nil {
-		return fmt.Errorf("audit: tables: %w", err)
+	if !s.options.InMemory {
+		if err := checkTables(ctx, s.dir, badgerOptions(s.dir, s.options)); err != nil {
+			return fmt.Errorf("audit: tables: %w", err)
+		}
 	}
 	err := s.db.View(func(txn *badger.Txn) error {
 		it := txn.NewIterator(badger.IteratorOptions{})
@@ -51,7 +53,7 @@ func auditItem(item *badger.Item, fn func(sp Space, key, value []byte) error) er
 	if len(key) == 0 {
 		return fmt.Errorf("record without a key")
 	}
-	return item.Value(func(value []byte) error {
+	return valueOf(item, func(value []byte) error {
 		if key[0] == 0 || fn == nil {
 			return nil
 		}

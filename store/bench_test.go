@@ -2,7 +2,10 @@ package store
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -70,4 +73,37 @@ func benchmarkCommit(b *testing.B, size int, o Options) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1e3, "p99-ms")
 	b.ReportMetric(0, "ns/op") // includes making the blob
+}
+
+// BenchmarkCheckTables is what a start costs for each byte of tables, in the page cache.
+func BenchmarkCheckTables(b *testing.B) {
+	dir := b.TempDir()
+	s, err := Open(dir, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const steps = 8000
+	for n := uint64(1); n <= steps; n++ {
+		if err := s.Commit([]Entry{{Space: deltas, Key: number(n), Value: blobOf(n)}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	tables, _ := filepath.Glob(filepath.Join(dir, "*.sst"))
+	size := int64(0)
+	for _, name := range tables {
+		info, err := os.Stat(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		size += info.Size()
+	}
+	b.SetBytes(size)
+	for b.Loop() {
+		if err := checkTables(b.Context(), dir, badgerOptions(dir, Options{MemTable: 28 << 20, Logger: slog.New(slog.DiscardHandler)})); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -60,6 +60,7 @@ func (s *Store) Commit(entries []Entry) error {
 		return fmt.Errorf("commit: %w", err)
 	}
 	s.commit.seq++
+	s.made.Store(s.commit.seq)
 	s.dirty.Store(true)
 	s.owe(entries)
 	s.counts.committed(entries, size, time.Since(started))
@@ -176,5 +177,6 @@ func (s *Store) loadSequence() error {
 		}
 	}
 	s.commit.seq = last
+	s.made.Store(last)
 	return nil
 }

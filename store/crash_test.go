@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -22,6 +23,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(dir))
 		os.Exit(1)
+	}
+	if dir := os.Getenv(damagedDir); dir != "" {
+		os.Exit(readDamaged(dir))
 	}
 	os.Exit(m.Run())
 }
@@ -294,6 +298,9 @@ func TestCutOffCommit(t *testing.T) {
 		half := append(append([]byte{}, after[:cut]...), before[cut:]...)
 		if err := os.WriteFile(image+"/00001.mem", half, 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(image, markerName), markerText(1), 0o600); err != nil {
+			t.Fatal(err) // the second commit was not synced
 		}
 		again := open(t, image, Options{MemTable: 1 << 20})
 		want := uint64(1)

@@ -18,6 +18,35 @@ func diskSize(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
+// writable is nil if this process may make files in a folder.
+func writable(dir string) error {
+	const write, search = 2, 1
+	if err := syscall.Access(dir, write|search); err != nil {
+		return &fs.PathError{Op: "write", Path: dir, Err: err}
+	}
+	return nil
+}
+
+// tryLock takes the lock that Badger takes, on the folder, for a moment.
+func tryLock(dir string, shared bool) (unlock func(), err error) {
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
+	if err := syscall.Flock(int(d.Fd()), how|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		d.Close()
+		return nil, ErrLocked
+	}
+	return func() { d.Close() }, nil // another error: a file system without locks. Badger says more
+}
+
 // syncDir makes the names in a folder durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

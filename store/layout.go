@@ -15,6 +15,7 @@ const (
 	sequenceRecord = 'q' // slot uint16 -> sequence number uint64, see ringSize
 	currentRecord  = 'c' // current, as JSON: the flip
 	trailerRecord  = 't' // generation uint64 -> trailer, as JSON
+	markerRecord   = 'm' // the folder has a marker
 	debtRecord     = 'd' // tombstones and dead bytes since the last flatten, 8 bytes each
 )
 

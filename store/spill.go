@@ -32,7 +32,7 @@ func (s *Store) GetAll(sp Space, keys [][]byte, fn func(i int, value []byte) err
 			if err != nil {
 				return err
 			}
-			if err := item.Value(func(value []byte) error { return fn(i, value) }); err != nil {
+			if err := valueOf(item, func(value []byte) error { return fn(i, value) }); err != nil {
 				return err
 			}
 		}

@@ -52,6 +52,8 @@ var (
 	ErrHole = errors.New("store lost commits in a power cut")
 	// ErrGone: the files were removed or moved away while the store was open.
 	ErrGone = errors.New("the store's files were removed or moved away while they were in use")
+	// ErrUnwritable: the folder can no longer be written to.
+	ErrUnwritable = errors.New("the store's folder can no longer be written to")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store is closed")
 	// ErrReadOnly: a change was asked of a store opened read-only.
@@ -92,6 +94,8 @@ type Store struct {
 		sync.Mutex
 		seq uint64 // of the last commit
 	}
+	made     atomic.Uint64 // commit.seq, for syncs
+	marker   marker
 	snapshot struct {
 		sync.Mutex
 		current current // the generation that LoadSnapshot returns
@@ -103,7 +107,7 @@ type Store struct {
 	syncing sync.Mutex // held for a sync: while it runs, the next one must still find the store dirty
 
 	dirty  atomic.Bool           // something was written since the last sync
-	failed atomic.Pointer[error] // the first failed sync, or [ErrGone]: nothing may be acknowledged after it
+	failed atomic.Pointer[error] // the first failed sync, [ErrGone], [ErrUnwritable] or [ErrDamaged]: nothing may be acknowledged after it
 	broken chan struct{}         // closed when failed is set
 	clean  chan struct{}         // wakes the upkeep after a flip
 
@@ -115,7 +119,10 @@ type Store struct {
 }
 
 // Open opens dir, which it creates unless o.ReadOnly is set.
-func Open(dir string, o Options) (*Store, error) {
+func Open(dir string, o Options) (*Store, error) { return OpenContext(context.Background(), dir, o) }
+
+// OpenContext is Open until ctx ends. It reads all tables: a gigabyte takes 0.2 s from the page cache.
+func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.MemTable == 0 {
 		o.MemTable = 28 << 20
 	}
@@ -125,7 +132,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	db, err := openWait(dir, o)
+	db, err := openWait(ctx, dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
@@ -133,7 +140,7 @@ func Open(dir string, o Options) (*Store, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.load(); err != nil {
 		s.cancel()
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), s.marker.close(), db.Close())
 	}
 	if !o.ReadOnly {
 		s.snapshot.dirty = s.snapshot.current.Gen != 0
@@ -144,7 +151,7 @@ func Open(dir string, o Options) (*Store, error) {
 
 // load reads the store's own records and checks them.
 func (s *Store) load() error {
-	for _, step := range []func() error{s.checkFormat, s.loadSequence, s.loadCurrent, s.loadDebt} {
+	for _, step := range []func() error{s.loadSequence, s.checkMarker, s.checkFormat, s.loadCurrent, s.loadDebt, s.openMarker} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -153,23 +160,27 @@ func (s *Store) load() error {
 }
 
 // openWait opens the database, waiting up to o.LockWait for its lock.
-func openWait(dir string, o Options) (*badger.DB, error) {
+func openWait(ctx context.Context, dir string, o Options) (*badger.DB, error) {
 	const pause = 100 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
-		db, err := openBadger(dir, o)
+		db, err := openBadger(ctx, dir, o)
 		if !errors.Is(err, ErrLocked) || waited >= o.LockWait {
 			return db, err
 		}
-		time.Sleep(pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, errors.Join(err, context.Cause(ctx))
+		}
 	}
 }
 
 // openBadger opens the database once. A process that was killed leaves its log of the last
 // memory table longer than its content, or empty. Badger refuses that read-only. So such a
 // folder is opened for writing first, which replays the log and writes it out.
-func openBadger(dir string, o Options) (*badger.DB, error) {
-	if err := checkTables(dir, badgerOptions(dir, o)); err != nil {
-		return nil, err
+func openBadger(ctx context.Context, dir string, o Options) (*badger.DB, error) {
+	if err := checkAlone(ctx, dir, o); err != nil {
+		return nil, describeOpen(dir, err)
 	}
 	if !o.ReadOnly {
 		db, err := openWriting(dir, o)
@@ -178,7 +189,7 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 	if _, err := os.Stat(filepath.Join(dir, badger.ManifestFilename)); err != nil {
 		return nil, describeMissing(dir, err)
 	}
-	db, err := badger.Open(badgerOptions(dir, o))
+	db, err := open1(dir, o)
 	if err != nil && (strings.Contains(err.Error(), badger.ErrTruncateNeeded.Error()) || hasEmptyLog(dir)) {
 		o.ReadOnly = false
 		if db, err = openWriting(dir, o); err != nil {
@@ -188,7 +199,7 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 			return nil, err
 		}
 		o.ReadOnly = true
-		db, err = badger.Open(badgerOptions(dir, o))
+		db, err = open1(dir, o)
 	}
 	return db, describeOpen(dir, err)
 }
@@ -196,11 +207,34 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 // openWriting opens the database for writing. A kill can leave the log of a memory
 // table empty; Badger refuses it once, having given it its size.
 func openWriting(dir string, o Options) (*badger.DB, error) {
-	db, err := badger.Open(badgerOptions(dir, o))
+	db, err := open1(dir, o)
 	if err != nil && strings.Contains(err.Error(), z.NewFile.Error()) {
-		db, err = badger.Open(badgerOptions(dir, o))
+		db, err = open1(dir, o)
 	}
 	return db, err
+}
+
+// open1 opens the database once. Badger panics on some damages.
+func open1(dir string, o Options) (db *badger.DB, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			db, err = nil, fmt.Errorf("%w: %v", ErrDamaged, fault)
+		}
+	}()
+	return badger.Open(badgerOptions(dir, o))
+}
+
+// checkAlone checks the files while no other process writes them.
+func checkAlone(ctx context.Context, dir string, o Options) error {
+	if o.InMemory {
+		return nil
+	}
+	unlock, err := tryLock(dir, o.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return checkFiles(ctx, dir, badgerOptions(dir, o))
 }
 
 func hasEmptyLog(dir string) bool {
@@ -215,26 +249,19 @@ func hasEmptyLog(dir string) bool {
 	return false
 }
 
-// describeMissing tells two kinds of folders apart. One has no table: Badger has not got round
-// to filling it. The other is not ours, or damaged.
+// describeMissing tells two kinds of folders apart: one that Badger has not got round to filling, and
+// no store.
 func describeMissing(dir string, missing error) error {
-	files, err := os.ReadDir(dir)
-	if err != nil || !errors.Is(missing, fs.ErrNotExist) {
+	if _, err := os.ReadDir(dir); err != nil || !errors.Is(missing, fs.ErrNotExist) {
 		return fmt.Errorf("no store there: %w", errors.Join(missing, err))
 	}
-	for _, f := range files {
-		switch filepath.Ext(f.Name()) {
-		case ".sst", ".mem":
-			return fmt.Errorf("no store there: %w", missing)
-		}
-	}
-	return ErrEmpty
+	return ErrEmpty // checkFiles has found no file that comes later
 }
 
 // describeOpen turns Badger's lock failure, which carries no error value to
 // test for (v4.9.6, y.Wrapf formats it away), into ErrLocked.
 func describeOpen(dir string, err error) error {
-	if err == nil || !strings.Contains(err.Error(), "Cannot acquire directory lock") {
+	if err == nil || !errors.Is(err, ErrLocked) && !strings.Contains(err.Error(), "Cannot acquire directory lock") {
 		return err
 	}
 	pid, readErr := os.ReadFile(filepath.Join(dir, "LOCK"))
@@ -270,6 +297,7 @@ func badgerOptions(dir string, o Options) badger.Options {
 		WithNumVersionsToKeep(1).
 		WithDetectConflicts(false).
 		WithMetricsEnabled(false).
+		WithVerifyValueChecksum(true).
 		WithCompression(options.None)
 	b.ChecksumVerificationMode = checksumOnRead
 	return b
@@ -291,7 +319,7 @@ func (s *Store) Close() error {
 			}
 			err = s.syncFiles()
 		}
-		err = errors.Join(err, s.db.Close())
+		err = errors.Join(err, s.db.Close(), s.marker.close())
 	})
 	return err
 }
@@ -311,8 +339,8 @@ func (s *Store) writable() error {
 // why.
 func (s *Store) Broken() <-chan struct{} { return s.broken }
 
-// Failure is the error by which the store failed for good, a failed sync or [ErrGone]; nil
-// while it works.
+// Failure is the error by which the store failed for good: a failed sync, [ErrGone], [ErrUnwritable] or
+// [ErrDamaged]; nil while it works.
 func (s *Store) Failure() error {
 	if err := s.failed.Load(); err != nil {
 		return *err

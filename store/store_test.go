@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -266,6 +267,18 @@ func TestOpenWaitsForTheLock(t *testing.T) {
 	}
 	if err := <-opened; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOpenEndsWhileLocked: the wait for the lock ends with the context.
+func TestOpenEndsWhileLocked(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir, Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := OpenContext(ctx, dir, Options{LockWait: time.Minute}); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrLocked) || time.Since(began) > 10*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 const (
 	syncEvery    = time.Second
 	gcEvery      = time.Hour
+	auditEvery   = 24 * time.Hour
 	flattenEvery = time.Minute // how often the debt is looked at
 
 	// The tree is flattened when this much was removed since the last time. That is enough
@@ -54,20 +55,10 @@ func (s *Store) look() {
 	}
 }
 
-// gone is [ErrGone] where the store is no longer at its place, and nil otherwise.
-func (s *Store) gone() error {
-	if s.options.InMemory {
-		return nil
-	}
-	if _, err := os.Stat(filepath.Join(s.dir, badger.ManifestFilename)); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: %w", ErrGone, err)
-	}
-	return nil
-}
-
 func (s *Store) cleanLoop() {
-	gc, flatten := time.NewTicker(gcEvery), time.NewTicker(flattenEvery)
+	gc, flatten, audit := time.NewTicker(gcEvery), time.NewTicker(flattenEvery), time.NewTicker(auditEvery)
 	defer gc.Stop()
+	defer audit.Stop()
 	defer flatten.Stop()
 	s.upkeep("remove old generations", s.removeSuperfluous)
 	s.upkeep("flatten", s.flattenIfDue) // a service that is killed every few seconds meets no tick
@@ -79,10 +70,27 @@ func (s *Store) cleanLoop() {
 			s.upkeep("remove old generations", s.removeSuperfluous)
 		case <-gc.C:
 			s.upkeep("value log collection", s.collectValueLog)
+		case <-audit.C:
+			s.upkeep("check of tables", s.auditTables)
 		case <-flatten.C:
 			s.upkeep("flatten", s.flattenIfDue)
 		}
 	}
+}
+
+// auditTables fails the store if a table was damaged under it: reads would find nothing there.
+func (s *Store) auditTables() error {
+	if s.options.InMemory {
+		return nil
+	}
+	err := checkTables(s.ctx, s.dir, badgerOptions(s.dir, s.options))
+	if errors.Is(err, ErrDamaged) {
+		s.fail(err)
+	}
+	if s.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return err
 }
 
 // upkeep runs a job that costs only space when it fails.
@@ -115,10 +123,13 @@ func (s *Store) syncFiles() error {
 	if !s.dirty.Swap(false) {
 		return nil
 	}
-	started := time.Now()
+	started, seq := time.Now(), s.made.Load()
 	err := s.syncMemoryLogs()
 	if err == nil {
 		err = s.db.Sync()
+	}
+	if err == nil {
+		err = s.mark(seq)
 	}
 	if err != nil {
 		err = fmt.Errorf("sync store %s: %w", s.dir, err)

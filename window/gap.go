@@ -41,7 +41,7 @@ func (m *Machine) Lose(g Gap, tick int64, eff *Effects) {
 	f := finding.Finding{
 		Source: m.cfg.Source, Kind: n.Kind, State: finding.Final, Revision: 1, Certain: true,
 		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{}, Refutes: []string{}, AlsoRefutes: []string{},
-		Explanation:   fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason),
+		Explanation:   finding.OneLine(fmt.Sprintf("records of %s are lost: %s", g.Partition, g.Reason)),
 		FirstPosition: positionText(g.Partition, g.From), LastPosition: positionText(g.Partition, g.To),
 		DetectedAt: m.clock.detectedAt(),
 	}

@@ -298,7 +298,7 @@ func (s *reports) noteGroupAt(at int64, waited bool, class, what string, txns ..
 		g.To = max(g.To, s.clock.watermark)
 	}
 	if len(g.Examples) < maxExamples {
-		g.Examples = append(g.Examples, isolation.Cut(fmt.Sprintf("%s: %s", what, strings.Join(names, " -> ")), maxExample))
+		g.Examples = append(g.Examples, isolation.Cut(finding.OneLine(fmt.Sprintf("%s: %s", what, strings.Join(names, " -> "))), maxExample))
 	}
 	g.Finding.LastPosition = live.Position
 	if g.Count == 1 {

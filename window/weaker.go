@@ -211,7 +211,7 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 	case g.Asked == 0:
 		asked = "less than that"
 	case !strings.EqualFold(asked, g.Name):
-		asked = fmt.Sprintf("%s (%s)", g.Name, asked)
+		asked = finding.OneLine(fmt.Sprintf("%s (%s)", g.Name, asked))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is expected, and %s asked for %s.", g.Expected, finding.Counted(g.Count, "transaction", "transactions"), asked)
@@ -224,13 +224,13 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 	case otherSessions:
 		fmt.Fprintf(&b, "\n  - sessions: others than the first %d patterns of them", maxWeaker)
 	default:
-		fmt.Fprintf(&b, "\n  - sessions: %s", g.Pattern)
+		fmt.Fprintf(&b, "\n  - sessions: %s", finding.OneLine(g.Pattern))
 	}
 	if !s.untimed {
 		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
 		fmt.Fprintf(&b, "\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
 	}
-	fmt.Fprintf(&b, "\n  - for example %s", strings.Join(g.Finding.Txns[:min(len(g.Finding.Txns), 3)], ", "))
+	fmt.Fprintf(&b, "\n  - for example %s", finding.OneLine(strings.Join(g.Finding.Txns[:min(len(g.Finding.Txns), 3)], ", ")))
 	b.WriteString("\nThey get what they asked for, so anomalies that this level allows are not alerted. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
 		"that expects it. If the records are wrong about it, declare isolation=ignore.")
 	return b.String()

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/finding"
 )
@@ -97,28 +95,4 @@ func painter(color bool) func(Verdict, string) string {
 
 // Visible is text with control and formatting characters, and bytes that are
 // not UTF-8, written out.
-func Visible(text string) string {
-	if !strings.ContainsFunc(text, hidden) && utf8.ValidString(text) {
-		return text
-	}
-	var b strings.Builder
-	for i, r := range text {
-		switch {
-		case r == utf8.RuneError && text[i] != 0xef:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case !hidden(r):
-			b.WriteRune(r)
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-// hidden: category C (control, format as the bidirectional marks, surrogates)
-// and the line separators.
-func hidden(r rune) bool {
-	return unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
-}
+func Visible(text string) string { return finding.Visible(text) }

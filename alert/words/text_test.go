@@ -149,3 +149,5 @@ func TestShortName(t *testing.T) {
 		t.Errorf("a transaction that is no member is called %q", got)
 	}
 }
+
+func hidden(r rune) bool { return finding.Visible(string(r)) != string(r) }

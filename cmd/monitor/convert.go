@@ -51,7 +51,7 @@ func convertFile(t *terminal, convert *app.Convert, file string) error {
 	out := bufio.NewWriter(t.stdout)
 	answer, err := convert.File(file, out)
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", app.ErrInput, file, err)
+		return fmt.Errorf("%w: %s: %w", app.ErrInput, printable(file), err)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the history: %w", err)

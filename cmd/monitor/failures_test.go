@@ -85,6 +85,12 @@ var failures = []failure{
 	{"a store with a damaged table, read", "findings --data table", `table/store/000001.sst(.|\n)*Move table/store away`},
 	{"a store with a damaged log", "run --stdin --http off --data log", `log/store(.|\n)*Move log/store away`},
 	{"a store with a damaged log, read", "findings --data log", `log/store`},
+	{"a store without its manifest", "run --stdin --http off --data manifest", `MANIFEST is missing(.|\n|\\n)*Move manifest/store away`},
+	{"a store without its manifest, read", "findings --data manifest", `MANIFEST is missing(.|\n|\\n)*Move manifest/store away`},
+	{"a store with a wrong byte", "run --stdin --http off --data byte", `byte/store/000001.sst.*checksum is wrong(.|\n|\\n)*Move byte/store away`},
+	{"a store with a wrong byte, read", "findings --data byte", `byte/store/000001.sst.*checksum is wrong`},
+	{"a store that was emptied", "run --stdin --http off --data emptied", `emptied/store(.|\n)*damaged`},
+	{"an unsafe reserve", "run --config reserve.yaml", `min-free 1MiB: at least 256MiB`},
 	{"no data folder", "findings --data nowhere", `nowhere`},
 	{"an empty data folder", "findings --data folder", `folder holds no findings`},
 	{"a file as data folder, read", "findings --data good.jsonl", `good.jsonl is no folder`},
@@ -128,7 +134,8 @@ func mess(t *testing.T) {
 		"good.jsonl": aRecord, "binary": "\x00\x01\x02\xff", "cut.jsonl.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\xaa",
 		"lists.jsonl": `{"txn":"T1","status":"committed","ops":[{"op":"append","key":"x","value":1}]}` + "\n",
 		"bad.yaml":    "sources: [\n", "key.yaml": "windw: 1m\n", "bad.pem": "no PEM\n", "folder/file": "",
-		"bad.jsonl": aRecord + "no record\n", "empty.jsonl": "", "good.yaml": "data: e\nhttp:\n  address: \"off\"\n",
+		"reserve.yaml": "min-free: 1MiB\n",
+		"bad.jsonl":    aRecord + "no record\n", "empty.jsonl": "", "good.yaml": "data: e\nhttp:\n  address: \"off\"\n",
 		"log.yaml":        "data: f\nhttp:\n  address: \"off\"\nlog:\n  format: json\n",
 		"wronglog.yaml":   "log: {format: json}\nhttp: {address: nowhere}\n",
 		"nocert.yaml":     "data: d\nhttp:\n  address: 127.0.0.1:0\n  cert-file: nowhere.pem\n  key-file: nowhere.pem\n",
@@ -139,6 +146,32 @@ func mess(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for folder, damage := range map[string]func(store string) error{
+		"manifest": func(store string) error { return os.Remove(filepath.Join(store, "MANIFEST")) },
+		"byte": func(store string) error {
+			name := filepath.Join(store, "000001.sst")
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			text[30] ^= 1
+			return os.WriteFile(name, text, 0o600)
+		},
+		"emptied": func(store string) error {
+			files, err := filepath.Glob(filepath.Join(store, "*"))
+			for _, f := range files {
+				if filepath.Base(f) != "SYNCED" {
+					err = errors.Join(err, os.Remove(f))
+				}
+			}
+			return err
+		},
+	} {
+		ended(t, "run", "--stdin", "--http", "off", "--log-level", "error", "--data", folder)
+		if err := damage(filepath.Join(folder, "store")); err != nil {
 			t.Fatal(err)
 		}
 	}

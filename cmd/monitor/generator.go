@@ -8,9 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -138,38 +136,6 @@ func readPassword(file string) (string, error) {
 		return "", usagef("--password-file %s: its first line must hold the password", file)
 	}
 	return string(line), nil
-}
-
-// warnOfPasswords tells of those in URLs among the arguments, which other users can see.
-func warnOfPasswords(t *terminal, urls ...string) {
-	for _, text := range urls {
-		if showsPassword(text) {
-			t.say("monitor: warning: the password in a URL shows in the list of processes: name a file with --password-file (%s), or with PGPASSFILE for PostgreSQL", variableOf("password-file"))
-			return
-		}
-	}
-}
-
-// showsPassword says whether a URL has a password: behind the user's name, or among its options. Of
-// one that cannot be read, it says whether it may have one.
-func showsPassword(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil {
-		_, rest, _ := strings.Cut(text, "://")
-		user, _, found := strings.Cut(rest, "@")
-		return found && strings.Contains(user, ":")
-	}
-	_, has := u.User.Password()
-	return has || u.Query().Get("password") != ""
-}
-
-// arguments are the URLs of the database that stand in the command line, and not in the
-// environment.
-func (g *generator) arguments(t *terminal, args []string) []string {
-	if _, ok := t.lookupEnv(variableOf("endpoint")); ok {
-		return args
-	}
-	return slices.Concat(args, g.target.Endpoints)
 }
 
 // tellStatements is --dry-run.

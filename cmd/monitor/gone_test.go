@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,8 +19,18 @@ import (
 // to do.
 func TestFilesGone(t *testing.T) {
 	for name, damage := range map[string]func(data string) error{
-		"removed":       os.RemoveAll,
-		"moved away":    func(data string) error { return os.Rename(data, data+".away") },
+		"removed":    os.RemoveAll,
+		"moved away": func(data string) error { return os.Rename(data, data+".away") },
+		"replaced by an empty folder": func(data string) error {
+			return errors.Join(os.Rename(data, data+".away"), os.MkdirAll(filepath.Join(data, "store"), 0o700))
+		},
+		"replaced by another": func(data string) error {
+			code, said := ended(t, "run", "--stdin", "--http", "off", "--data", data+".other")
+			if code != exitOK && code != exitUnknown {
+				return errors.New(said)
+			}
+			return errors.Join(os.Rename(data, data+".away"), os.Rename(data+".other", data))
+		},
 		"store removed": func(data string) error { return os.RemoveAll(filepath.Join(data, "store")) },
 		"store emptied": func(data string) error {
 			files, err := filepath.Glob(filepath.Join(data, "store", "*"))
@@ -41,6 +52,33 @@ func TestFilesGone(t *testing.T) {
 				t.Errorf("the last line does not say it once: %s", last)
 			}
 		})
+	}
+}
+
+// TestFolderMadeReadOnly: the same for a folder that can no longer be written to.
+func TestFolderMadeReadOnly(t *testing.T) {
+	if root := t.TempDir(); os.Getuid() == 0 { // whom a mode does not keep from writing
+		if out, err := exec.Command("chattr", "+i", root).CombinedOutput(); err != nil {
+			t.Skipf("chattr: %v: %s", err, out)
+		}
+		if err := exec.Command("chattr", "-i", root).Run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	store := filepath.Join(data, "store")
+	t.Cleanup(func() {
+		exec.Command("chattr", "-i", store).Run()
+		os.Chmod(store, 0o700)
+	})
+	code, said := endedBy(t, func() error {
+		if os.Getuid() == 0 {
+			return exec.Command("chattr", "+i", store).Run()
+		}
+		return os.Chmod(store, 0o500)
+	}, "run", "--stdin", "--http", "127.0.0.1:0", "--data", data, "--log-format", "json")
+	if code != exitUsage || !strings.Contains(said, "can no longer be written to") || !strings.Contains(said, "writable again") {
+		t.Errorf("exit code %d, want %d and what to do:\n%s", code, exitUsage, said)
 	}
 }
 

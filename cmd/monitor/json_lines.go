@@ -65,7 +65,7 @@ func (t *terminal) fail(err error) {
 		t.fault(text)
 		return
 	}
-	t.say("monitor: %s", text)
+	t.say("monitor: %s", printableLines(text))
 }
 
 // fault tells what is wrong with what the user gave: lines of text, or one error each as JSON.

@@ -3,14 +3,18 @@
 // promises.
 package main
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 func main() {
 	crashByAbort()
+	mask := syscall.Umask(0o077) // files hold records: they are for their owner
 	var undo undoing
 	ctx, stop := untilSignalled(undo.run, os.Exit)
 	code := run(ctx, os.Args[1:], terminal{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ, undo: &undo,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ, undo: &undo, linger: lingerWait, public: func() { syscall.Umask(mask) },
 	})
 	stop()
 	os.Exit(code)

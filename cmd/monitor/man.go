@@ -34,6 +34,9 @@ func manCommand(t *terminal) *cobra.Command {
 			if dir == "" {
 				return writeMan(t.stdout, c.Root(), date)
 			}
+			if t.public != nil {
+				t.public()
+			}
 			if err := os.MkdirAll(dir, 0o777); err != nil {
 				return usageError{fmt.Errorf("--dir: %w: name a folder that you may write to", err)}
 			}

@@ -54,7 +54,7 @@ func probeCommand(t *terminal) *cobra.Command {
 			"  postgres://USER@HOST/DATABASE    mysql://USER@HOST/    sqlite:///FILE\n" +
 			"  exec:COMMAND                     any database, through a program that speaks for it (docs/probe.md)\n" +
 			"  sim:LEVEL                        a simulated store that keeps exactly this level, to try things\n\n" +
-			"The list of processes shows a password in the URL: use --password-file, or PGPASSFILE.\n\n" +
+			"A password in the URL is refused, since the list of processes shows it: use --password-file, or PGPASSFILE.\n\n" +
 			"Probe ends after --duration, or at Ctrl-C or SIGTERM. It finishes running transactions, heals a fault, and decides\n" +
 			"everything. A second signal only heals and cleans up. A third one ends it at once.\n\n" +
 			"Exit codes: 0 the expected level holds, 1 it is violated, 2 it is unknown. 254 wrong usage, or a database that\n" +
@@ -72,7 +72,6 @@ func probeCommand(t *terminal) *cobra.Command {
 			if p.dryRun {
 				return p.tellStatements(t, args[0])
 			}
-			warnOfPasswords(t, p.arguments(t, args)...)
 			if p.output == "log" && !c.Flags().Changed("log-level") {
 				s.Log.Level = "info" // it is to hold findings and verdicts
 			}

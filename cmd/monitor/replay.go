@@ -21,7 +21,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	r := config.Replay{Watch: config.DefaultWatch(config.LiveContract())}
 	var in inputFlags
 	var format history.Format
-	output, logLevel, logFormat := "text", "error", "text"
+	output, logLevel, logFormat, fault := "text", "error", "text", ""
 	c := &cobra.Command{
 		Use:   "replay",
 		Short: "Check a range of the input again, and close a horizon finding",
@@ -37,11 +37,14 @@ func replayCommand(t *terminal) *cobra.Command {
 			"Otherwise it stays open, and standard error shows the reason. The service that runs in --data checks the answer itself,\n" +
 			"stores it, and sends it to its sinks.\n\n" +
 			"Exit codes: 0 all levels hold, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted. 254 wrong\n" +
-			"usage, or an input that cannot be read. 255 internal error.",
+			"usage, or an input that cannot be read. 255 internal error, and with --fault: the fault comes again.",
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.NATS, r.Kafka, err = in.named(c.Flags(), t.lookupEnv); err != nil {
 				return err
+			}
+			if fault != "" {
+				return reproduce(t, fault)
 			}
 			r.Bounded = c.Flags().Changed("window")
 			if err := r.Validate(); err != nil {
@@ -62,6 +65,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	f := c.Flags()
 	f.StringArrayVar(&r.Files, "file", nil, "files to read, a pattern such as 'log/*.jsonl'; may be repeated")
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
+	f.StringVar(&fault, "fault", "", "only do again what a file of the folder 'faults' holds: does this version have the fault?")
 	in.brokers(f)
 	f.Var(boundValue{&r.From}, "from", "where the range begins (default: the input's beginning)")
 	f.Var(boundValue{&r.To}, "to", "where the range ends, exclusive (default: the input's present end)")
@@ -80,6 +84,25 @@ func replayCommand(t *terminal) *cobra.Command {
 	f.Var(choiceValue{&logLevel, logLevels}, "log-level", "lowest level that is logged")
 	f.Var(choiceValue{&logFormat, logFormats}, "log-format", "form of the log on standard error")
 	return c
+}
+
+// reproduce says whether the fault of a file comes again.
+func reproduce(t *terminal, path string) error {
+	x, err := app.ReproduceFault(path)
+	if err != nil {
+		return err
+	}
+	of := "source " + x.Source
+	if x.Position != "" {
+		of += ", record at " + x.Position
+	}
+	fmt.Fprintf(t.stdout, "%s\nIt was: %s\n", printable(of), printable(x.Was))
+	if x.Again == "" {
+		fmt.Fprintln(t.stdout, "This version does not have the fault.")
+		return nil
+	}
+	fmt.Fprintf(t.stdout, "This version has the fault: %s\n", printable(x.Again))
+	return exitError{exitInternal}
 }
 
 // replayAll replays and answers.

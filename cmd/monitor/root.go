@@ -50,7 +50,10 @@ func rootCommand(t *terminal, began *bool) *cobra.Command {
 			"that contradict the isolation level that the database promises.\n\n" +
 			"Try 'monitor demo' first: it needs no database and no setup.",
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
+			if err := refusePasswords(c, args); err != nil {
+				return err
+			}
 			err := fromEnvironment(c.Flags(), t.lookupEnv)
 			if t.unread = err; err != nil && c.Flags().Lookup("config") == nil {
 				return err // otherwise it is told together with what is wrong with the file

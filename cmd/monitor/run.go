@@ -25,6 +25,9 @@ const (
 	startWait = 5 * time.Minute
 	// stopWait bounds a stop. Kubernetes kills after 30 s by default.
 	stopWait = 25 * time.Second
+	// lingerWait is how long a service that failed by itself still shows its metrics: two of the
+	// usual 15 s between two scrapes.
+	lingerWait = 30 * time.Second
 )
 
 func runCommand(t *terminal) *cobra.Command {
@@ -153,7 +156,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data)})
+	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Hook: p.hook})
 	if err != nil {
 		return usageError{err}
 	}

@@ -5,6 +5,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
+
+	"github.com/isowatch/isowatch/internal/app"
 )
 
 // terminal is what the process was given.
@@ -15,6 +18,9 @@ type terminal struct {
 	environ        func() []string // NAME=VALUE
 	undo           *undoing        // nil: nothing is undone at a second signal
 	noted          map[string]bool // notes on names of levels that were told
+	linger         time.Duration   // lingerWait, but in tests
+	hook           app.Hook        // for tests
+	public         func()          // files are made for others too from now on; nil: they are anyway
 	unread         error           // what is wrong with the environment, for commands with --config
 }
 

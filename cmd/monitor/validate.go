@@ -80,7 +80,7 @@ func validateFiles(t *terminal, files []string, output string, tell func(bytes i
 func appendSurvey(dst []byte, s *app.Survey) []byte {
 	h := &s.Held
 	dst = fmt.Appendf(dst, "%s: %s, %d invalid; %s (%d committed, %d aborted, %d unknown), %s\n",
-		s.File, whole.Plural(s.Records, "record", "records"), s.Invalid, whole.Plural(s.Transactions, "transaction", "transactions"),
+		printable(s.File), whole.Plural(s.Records, "record", "records"), s.Invalid, whole.Plural(s.Transactions, "transaction", "transactions"),
 		h.Committed, h.Aborted, h.Unknown, whole.Plural(s.Operations, "operation", "operations"))
 	shown := s.Faults[:min(len(s.Faults), whole.MaxDeadLetters)]
 	for _, f := range shown {

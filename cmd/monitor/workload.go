@@ -58,7 +58,6 @@ func workloadCommand(t *terminal) *cobra.Command {
 			if err := w.fits(t, c.Flags()); err != nil {
 				return err
 			}
-			warnOfPasswords(t, append(w.arguments(t, args), w.to)...)
 			return w.run(c.Context(), t, args[0], work)
 		},
 	}

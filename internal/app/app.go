@@ -45,6 +45,12 @@ var (
 // folder, as when a container is replaced.
 const lockWait = 10 * time.Second
 
+// closeWait bounds the end of a start that fails, or that a signal ends.
+const closeWait = 5 * time.Second
+
+// faultsFolder holds files that reproduce faults of the program.
+const faultsFolder = "faults"
+
 // ProbeInput is the name of standard input, as Options have it, where `monitor probe` hands on its records.
 const ProbeInput = "probe"
 
@@ -60,6 +66,11 @@ type Options struct {
 	StdinName string
 	// Temporary: the data folder goes with the process, and findings name no command on it.
 	Temporary bool
+	// Linger is how long the pages stay, not ready, when the service has failed by itself, so that
+	// its metrics are seen once more. 0: not at all.
+	Linger time.Duration
+	// Hook is for tests (see the engine's).
+	Hook engine.Hook
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
 	Free func() (int64, error)
 }
@@ -96,6 +107,8 @@ type App struct {
 	listener    net.Listener // of the pages; nil: none
 	reads       gate         // around everything that reads the store for others
 	ready       atomic.Bool
+	lingered    chan struct{} // closed when Done is
+	left        chan struct{} // closed by Stop
 }
 
 // New checks the configuration, and opens nothing.
@@ -110,7 +123,7 @@ func New(o Options) (*App, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(), reloading: make(chan struct{}, 1)}
+	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(), reloading: make(chan struct{}, 1), left: make(chan struct{})}
 	a.current.Store(&a.config)
 	if a.config.SelfTest > 0 {
 		a.selfTest = newSelfTest(a.config.SelfTest, o.Now, a.log)
@@ -128,7 +141,9 @@ func (a *App) Start(ctx context.Context) error {
 		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
-			return errors.Join(err, a.cleanups.run(ctx))
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
+			defer cancel()
+			return errors.Join(err, a.cleanups.run(closing))
 		}
 	}
 	a.ready.Store(true)
@@ -153,8 +168,8 @@ func (a *App) freeSpace() (int64, error) {
 	return store.Free(a.config.Data)
 }
 
-func (a *App) openStore(context.Context) error {
-	st, err := store.Open(a.path(storeFolder), a.storeOptions())
+func (a *App) openStore(ctx context.Context) error {
+	st, err := store.OpenContext(ctx, a.path(storeFolder), a.storeOptions())
 	switch {
 	case errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("%w: %w%s", ErrConfig, err, a.remedy(err))
@@ -163,7 +178,7 @@ func (a *App) openStore(context.Context) error {
 	}
 	a.store = st
 	a.cleanups.push("store", func(context.Context) error {
-		if err := st.Close(); !errors.Is(err, store.ErrGone) {
+		if err := st.Close(); !errors.Is(err, store.ErrGone) && !errors.Is(err, store.ErrUnwritable) {
 			return err
 		}
 		return nil // App.Err tells it
@@ -182,6 +197,8 @@ func remedyOf(dir string, err error) string {
 	switch {
 	case errors.Is(err, store.ErrGone):
 		return fmt.Sprintf("\nMove them back to %s and start again. If they are lost, start again without them: the store is built again from the input, which is read from its beginning.", dir)
+	case errors.Is(err, store.ErrUnwritable):
+		return fmt.Sprintf("\nMake %s writable again, and look for errors of the disk. Then start again: what was not committed is read again.", dir)
 	case errors.Is(err, store.ErrHole):
 		return fmt.Sprintf("\nMove %s away and start again: it is built again from the input, which is read from its beginning.", dir)
 	case errors.Is(err, store.ErrLocked):
@@ -190,7 +207,7 @@ func remedyOf(dir string, err error) string {
 		return fmt.Sprintf("\nRun the version that wrote %s, or name another folder with --data.", dir)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("\nGive this user the right to read and write %s, or name another folder with --data.", dir)
-	case tells(err, syscall.ENOSPC), tells(err, syscall.EDQUOT), tells(err, syscall.EFBIG):
+	case errors.Is(err, engine.ErrNoRoom), tells(err, syscall.ENOSPC), tells(err, syscall.EDQUOT), tells(err, syscall.EFBIG):
 		return fmt.Sprintf("\nMake room on the disk of %s, and start again: nothing that was acknowledged is lost.", dir)
 	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		return damaged(dir)
@@ -211,11 +228,12 @@ func damaged(dir string) string {
 
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
-	e, err := engine.Open(a.store, engine.Options{
+	e, err := engine.OpenContext(ctx, a.store, engine.Options{
 		Configure:     a.machineOf(a.current.Load()),
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,
+		Faults: a.path(faultsFolder), Hook: a.options.Hook,
 		Now: a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
 		Committed: func(findings int) {
 			if findings > 0 {
@@ -226,6 +244,8 @@ func (a *App) openEngine(ctx context.Context) error {
 	switch {
 	case errors.Is(err, engine.ErrSettings):
 		return fmt.Errorf("%w: %s: %w\nName the levels that the folder began with, or another folder with --data.", ErrInput, a.path(storeFolder), err)
+	case errors.Is(err, engine.ErrFault):
+		return fmt.Errorf("%s: %w\nReport it. This version cannot replay the stored steps: start the version before it, or move the folder away and start again.", a.path(storeFolder), err)
 	case err != nil:
 		return fmt.Errorf("%w %s: %w%s", ErrStore, a.path(storeFolder), err, a.remedy(err))
 	}
@@ -284,6 +304,8 @@ func (a *App) begin(context.Context) error {
 		return err
 	}
 	a.flow = startFlow(a.engine, a.inputs, a.config.UsesStdin())
+	a.lingered = make(chan struct{})
+	go a.linger()
 	a.cleanups.push("reading", func(ctx context.Context) error {
 		a.diskSpace.leave()
 		return a.flow.stop(ctx)
@@ -291,9 +313,23 @@ func (a *App) begin(context.Context) error {
 	return nil
 }
 
-// Done is closed when the input has ended, or the service has failed. Only after
+// Done is closed when the input has ended, or the service has failed and lingered. Only after
 // Start.
-func (a *App) Done() <-chan struct{} { return a.flow.done }
+func (a *App) Done() <-chan struct{} { return a.lingered }
+
+// linger keeps a service that failed by itself for a while.
+func (a *App) linger() {
+	defer close(a.lingered)
+	<-a.flow.done
+	if err := a.Err(); a.listener == nil || a.options.Linger == 0 || !errors.Is(err, ErrStore) && !errors.Is(err, engine.ErrStopped) {
+		return
+	}
+	a.log.Error("the service has failed, and ends: until then it is not ready", "in", a.options.Linger.String(), "err", a.Err())
+	select {
+	case <-time.After(a.options.Linger):
+	case <-a.left:
+	}
+}
 
 // Err is why the service failed, once Done is closed.
 func (a *App) Err() error {
@@ -304,6 +340,8 @@ func (a *App) Err() error {
 	case <-a.flow.done:
 		if err := a.flow.err; errors.Is(err, ErrStore) {
 			return fmt.Errorf("%w%s", err, a.remedy(err))
+		} else if errors.Is(err, engine.ErrStopped) {
+			return fmt.Errorf("%w\nReport it, with the files in %s. A new start goes on behind these records.", err, a.path(faultsFolder))
 		}
 		return a.flow.err
 	default:
@@ -315,6 +353,7 @@ func (a *App) Err() error {
 // closes everything, within ctx. Calling it again gives the same answer.
 func (a *App) Stop(ctx context.Context) error {
 	a.stopping.Do(func() {
+		close(a.left)
 		a.ready.Store(false)
 		a.stopErr = errors.Join(a.cleanups.run(ctx), a.Err())
 	})

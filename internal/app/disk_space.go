@@ -12,8 +12,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 )
 
-// spaceCheckEvery is how often the disk is looked at. Between two looks a service that takes
-// in 100 MB a second uses a fifth of the default reserve.
+// spaceCheckEvery is how often the disk is looked at, beside the look before each commit.
 const spaceCheckEvery = time.Second
 
 // diskSpace says whether there is space on the data folder's disk. Below the reserve no step
@@ -62,6 +61,7 @@ func (r *diskSpace) look() {
 // wait returns when there is room, or when ctx ends or nobody is to wait any more: then
 // it is false unless a part of the reserve is left, which is for the last steps.
 func (r *diskSpace) wait(ctx context.Context) bool {
+	r.look() // it takes a microsecond, and somebody else may fill the disk
 	r.mu.Lock()
 	opened := r.opened
 	r.mu.Unlock()

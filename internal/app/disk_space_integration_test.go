@@ -23,7 +23,7 @@ import (
 // right to mount.
 func TestRealDiskFull(t *testing.T) {
 	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=400m"); err != nil {
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=900m"); err != nil {
 		t.Skipf("needs the right to mount a file system of its own (root with CAP_SYS_ADMIN); TestDiskFull runs without it: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
@@ -46,7 +46,7 @@ func TestRealDiskFull(t *testing.T) {
 		}
 	}
 	s := liveService(t)
-	s.Data, s.MinFree = filepath.Join(disk, "data"), 128*config.MiB
+	s.Data, s.MinFree = filepath.Join(disk, "data"), config.LeastMinFree
 	s.Inputs = []config.Input{{Tail: []string{input}}}
 	a := start(t, s)
 	committed := func() int64 {
@@ -61,7 +61,7 @@ func TestRealDiskFull(t *testing.T) {
 
 	// Fill the disk into the reserve, and once that is noticed to its last byte.
 	ballast := filepath.Join(disk, "ballast")
-	fill(t, ballast, 64*config.MiB)
+	fill(t, ballast, 128*config.MiB)
 	eventually(t, "the pause", func() bool { paused, _ := a.diskSpace.state(); return paused })
 	write(20_000)
 	fill(t, ballast, 0)
@@ -77,8 +77,19 @@ func TestRealDiskFull(t *testing.T) {
 	}
 	eventually(t, "the rest", func() bool { return committed() == int64(written) })
 
+	// Filled to its last byte at once, while records come in: nothing pauses before.
+	for range 3 {
+		write(20_000)
+		fill(t, ballast, 0)
+		time.Sleep(2 * time.Second)
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the rest", func() bool { return committed() == int64(written) })
+	}
+
 	// Full at a stop: what was read is committed from the reserve, or read again.
-	fill(t, ballast, 64*config.MiB)
+	fill(t, ballast, 240*config.MiB)
 	eventually(t, "the pause", func() bool { paused, _ := a.diskSpace.state(); return paused })
 	write(1000)
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)

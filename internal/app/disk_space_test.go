@@ -47,18 +47,28 @@ func TestRoom(t *testing.T) {
 	if got := strings.Join(told, ", "); !strings.HasPrefix(got, "true 799, false 900, true 10, false") || len(told) != 6 {
 		t.Errorf("told %q", told)
 	}
-	free, broken = 1000, nil
+	free, broken = 700, nil
+	if r.wait(canceled(t)); !r.paused {
+		t.Error("a commit does not look at the disk first")
+	}
+	free = 1000
 	r.look()
 	if !r.has(600) || r.has(601) {
 		t.Error("half of the reserve is not left")
 	}
 }
 
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
 // A disk that fills up pauses the intake; when there is room again everything is there,
 // once, and a start waits for room as well.
 func TestDiskFull(t *testing.T) {
 	s := liveService(t)
-	s.MinFree = config.MiB
+	s.MinFree = config.LeastMinFree
 	var free atomic.Int64
 	free.Store(math.MaxInt64)
 	sink := make(caught, 10)
@@ -76,7 +86,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	send(t, a, skewOne)
 	eventually(t, "the first record", func() bool { return a.Status().Records == 1 })
-	free.Store(int64(config.MiB / 2))
+	free.Store(int64(config.LeastMinFree / 2))
 	eventually(t, "the pause", func() bool { paused, _ := a.diskSpace.state(); return paused })
 	page := get(t, a, "/")
 	if !strings.Contains(page, "nearly full") || !strings.Contains(get(t, a, "/metrics"), "isowatch_intake_paused 1") {
@@ -122,7 +132,7 @@ func TestDiskFull(t *testing.T) {
 // A start that waits for room answers probes, and its metrics say what it waits for.
 func TestStartWithoutRoom(t *testing.T) {
 	s := liveService(t)
-	s.MinFree = config.MiB
+	s.MinFree = config.LeastMinFree
 	var free atomic.Int64
 	address := make(chan string, 1)
 	var a *App

@@ -30,7 +30,7 @@ func startFlow(e *engine.Engine, inputs []*input, finite bool) *flow {
 	go func() {
 		defer close(stepped)
 		defer stopInputs()
-		if engineErr = e.Run(stepping, chunks, finite); engineErr != nil {
+		if engineErr = e.Run(stepping, chunks, finite); engineErr != nil && !errors.Is(engineErr, engine.ErrStopped) {
 			engineErr = fmt.Errorf("%w: %w", ErrStore, engineErr)
 		}
 	}()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/ingest"
@@ -229,9 +230,11 @@ func (a *App) startEmbedded(ctx context.Context) error {
 	if port == 0 {
 		port = -1 // any
 	}
-	server, err := brokernats.StartEmbedded(ctx, brokernats.EmbeddedOptions{
-		Dir: a.path("nats"), Port: port, Stream: config.DefaultStream,
-		Subjects: []string{config.DefaultSubjects}, MaxAge: a.config.Embedded.MaxAge, Logger: a.log,
+	server, err := startWithin(ctx, func() (*brokernats.Embedded, error) {
+		return brokernats.StartEmbedded(ctx, brokernats.EmbeddedOptions{
+			Dir: a.path("nats"), Port: port, Stream: config.DefaultStream,
+			Subjects: []string{config.DefaultSubjects}, MaxAge: a.config.Embedded.MaxAge, Logger: a.log,
+		})
 	})
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -242,4 +245,30 @@ func (a *App) startEmbedded(ctx context.Context) error {
 	a.embedded = server
 	a.cleanups.push("nats server", func(context.Context) error { return server.Close() })
 	return nil
+}
+
+// startWithin starts a server. It does not wait for a start that goes on after ctx has ended: a server
+// recovers its whole backlog first. The process is about to end.
+func startWithin[S io.Closer](ctx context.Context, start func() (S, error)) (S, error) {
+	type started struct {
+		server S
+		err    error
+	}
+	done := make(chan started, 1)
+	go func() {
+		server, err := start()
+		done <- started{server, err}
+	}()
+	select {
+	case x := <-done:
+		return x.server, x.err
+	case <-ctx.Done():
+	}
+	select {
+	case x := <-done:
+		return x.server, x.err
+	case <-time.After(closeWait):
+		var none S
+		return none, fmt.Errorf("it still starts: %w", context.Cause(ctx))
+	}
 }

@@ -22,7 +22,7 @@ func (a *App) register() error {
 	c := newCollector()
 	c.status, c.declared = a.Status, a.config.SourceNames()
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
-	c.store = a.store.Metrics
+	c.store, c.storeFailure = a.store.Metrics, a.store.Failure
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
@@ -38,18 +38,20 @@ func (a *App) register() error {
 // collector turns what the engine knows into metrics when it is asked. Counters
 // of sources count since the store was made, over restarts.
 type collector struct {
-	status   func() *engine.Status
-	store    func() store.Metrics
-	inputs   []*input
-	probes   []*probed
-	selfTest *selfTest  // nil: it is off
-	room     *diskSpace // nil: not looked at
-	memory   *memory    // the same
-	reloaded *reloaded  // the same
-	declared []string   // sources that exist before their first record
-	expects  func(source string) isolation.Level
-	build    []string          // values of build_info
-	titles   map[string]string // of anomalies, in words
+	status func() *engine.Status
+	store  func() store.Metrics
+	// storeFailure is why the store takes no commit any more; nil: it is not asked.
+	storeFailure func() error
+	inputs       []*input
+	probes       []*probed
+	selfTest     *selfTest  // nil: it is off
+	room         *diskSpace // nil: not looked at
+	memory       *memory    // the same
+	reloaded     *reloaded  // the same
+	declared     []string   // sources that exist before their first record
+	expects      func(source string) isolation.Level
+	build        []string          // values of build_info
+	titles       map[string]string // of anomalies, in words
 
 	all  []*prometheus.Desc
 	desc map[string]*prometheus.Desc // by name without its prefix
@@ -123,6 +125,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	collectStore(c.store(), counter, gauge)
+	gauge("store_failed", truth(c.storeFailure != nil && c.storeFailure() != nil))
 }
 
 // collectLimits tells how near the service is to what it is allowed.
@@ -220,6 +223,8 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 	} {
 		counter(m.name, float64(m.value), x.Source)
 	}
+	gauge("source_stopped", truth(x.Stopped != ""), x.Source)
+	counter("quarantined_records_total", float64(x.Quarantined), x.Source)
 	gauge("live_transactions", float64(x.Live), x.Source)
 	gauge("live_cap", float64(x.LiveCap), x.Source)
 	gauge("watermark_timestamp_seconds", seconds(x.Watermark), x.Source)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
@@ -137,6 +138,11 @@ func (a *App) readiness() error {
 	case a.Err() != nil:
 		return a.Err()
 	}
+	for _, x := range a.Status().Sources {
+		if x.Stopped != "" {
+			return fmt.Errorf("source %s: %s", x.Source, words.Visible(x.Stopped))
+		}
+	}
 	for _, p := range a.probes {
 		if s := p.watch.status(p.source); !s.Reached {
 			return fmt.Errorf("the database of source %s was not reached yet: %s", s.Source, s.Problem)
@@ -200,6 +206,11 @@ func (a *App) facts() []web.Fact {
 			value += ", and " + strconv.Itoa(n-1) + " more"
 		}
 		facts = append(facts, web.Fact{Name: "waits for", Value: value})
+	}
+	for _, x := range s.Sources {
+		if x.Stopped != "" {
+			facts = append(facts, web.Fact{Name: "stopped", Value: "source " + x.Source + ": " + x.Stopped})
+		}
 	}
 	for _, p := range a.probes {
 		if x := p.watch.status(p.source); x.Problem != "" {

@@ -70,6 +70,9 @@ func readStore(dir string, kind Kind, fn func([]byte) error) error {
 	if err = r.Check(); err == nil {
 		err = eachStored(r, kind, fn)
 	}
+	if errors.Is(err, store.ErrDamaged) {
+		err = fmt.Errorf("%w: %w%s", ErrStore, err, remedyOf(path, err))
+	}
 	return errors.Join(err, st.Close())
 }
 

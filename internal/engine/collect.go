@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/window"
 )
@@ -88,7 +87,8 @@ func (e *Engine) fresh(w *work) *work {
 	w.step.stands, w.announced = w.step.stands[:0], false
 	w.cursors = map[string]ingest.Cursor{}
 	w.dead, w.effects, w.puts = w.dead[:0], w.effects[:0], w.puts[:0]
-	w.snapshot, w.status, w.ended, w.failed = nil, nil, nil, nil
+	w.snapshot, w.status, w.ended, w.failed, w.last = nil, nil, nil, nil, nil
+	w.step.faults = nil
 	return w
 }
 
@@ -118,16 +118,11 @@ func (e *Engine) take(w *work, c *ingest.Chunk) bool {
 	}
 	c.Gaps = nil
 	e.decoder.Source = c.Source
-	for i := range c.Messages {
-		if w.full(e.opt.StepBytes) {
-			c.Messages = c.Messages[i:]
-			w.cursors[c.Partition] = ingest.Cursor{Next: c.Messages[0].Offset, Identity: c.Cursor.Identity}
-			w.stand(part, window.Behind)
-			return true
-		}
-		m := &c.Messages[i]
-		e.bytes.Add(int64(len(m.Value)))
-		e.decoder.DecodeMessage(&w.step.batch, event.Position{Partition: part, Offset: m.Offset}, m.Value)
+	if n := e.decode(w, part, c.Messages); n < len(c.Messages) {
+		c.Messages = c.Messages[n:]
+		w.cursors[c.Partition] = ingest.Cursor{Next: c.Messages[0].Offset, Identity: c.Cursor.Identity}
+		w.stand(part, window.Behind)
+		return true
 	}
 	c.Messages = nil
 	w.cursors[c.Partition] = c.Cursor

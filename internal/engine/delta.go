@@ -29,6 +29,8 @@ type step struct {
 	answers []window.Answers
 	// holds are those of the sources with transactions in assembly.
 	holds []sourceHold
+	// faults are the effects of faults of the program on the step.
+	faults []faultEntry
 }
 
 // sourceHold is what the transactions in assembly hold a source's watermark back to,
@@ -102,10 +104,7 @@ func appendDelta(dst []byte, s *step) []byte {
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(s.gaps)))
 	for _, g := range s.gaps {
-		dst = appendText(dst, g.Partition)
-		dst = binary.AppendVarint(dst, g.From)
-		dst = binary.AppendVarint(dst, g.To)
-		dst = appendText(dst, g.Reason)
+		dst = appendGap(dst, &g)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(s.batch.Txns)))
 	for i := range s.batch.Txns {
@@ -118,14 +117,15 @@ func appendDelta(dst []byte, s *step) []byte {
 		dst = append(dst, record...)
 	}
 	dst = appendAnswers(dst, s.answers)
-	dst = appendMarks(dst, s.batch.Marks)
+	dst = appendMarks(dst, s.batch.Marks, len(s.faults) > 0)
+	dst = appendFaults(dst, s.faults)
 	binary.LittleEndian.PutUint64(dst[begin:], uint64(len(dst)-begin-8))
 	return dst
 }
 
-// appendMarks writes nothing where there are none, as before there were any.
-func appendMarks(dst []byte, marks []event.Mark) []byte {
-	if len(marks) == 0 {
+// appendMarks writes nothing where there are none, as before there were any, unless more follows.
+func appendMarks(dst []byte, marks []event.Mark, more bool) []byte {
+	if len(marks) == 0 && !more {
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(marks)))
@@ -232,7 +232,7 @@ func readDelta(d *event.Decoder, s *step, b []byte) error {
 		s.holds = append(s.holds, sourceHold{r.text(), r.int(), r.int()})
 	}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		s.gaps = append(s.gaps, window.Gap{Partition: r.text(), From: r.int(), To: r.int(), Reason: r.text()})
+		s.gaps = append(s.gaps, readGap(r))
 	}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		pos := event.Position{Partition: uint32(r.uint()), Offset: r.int(), Sub: uint32(r.uint())}
@@ -254,6 +254,10 @@ func readDelta(d *event.Decoder, s *step, b []byte) error {
 	s.answers = readAnswers(r)
 	if len(r.b) > 0 {
 		s.batch.Marks = readMarks(r)
+	}
+	s.faults = s.faults[:0]
+	if len(r.b) > 0 {
+		s.faults = readFaults(r)
 	}
 	if r.err == nil && len(r.b) > 0 {
 		return fmt.Errorf("%w: %d bytes too long", errDelta, len(r.b))

@@ -67,8 +67,15 @@ type Options struct {
 	// HasRoom says whether so many bytes more may be written: a snapshot that does not
 	// fit waits for its turn. nil: they may.
 	HasRoom func(bytes int64) bool
-	Logger  *slog.Logger
+	// Faults is the folder for files that reproduce faults of the program. "": none are written.
+	Faults string
+	// Hook is for tests.
+	Hook   Hook
+	Logger *slog.Logger
 }
+
+// Hook is called with the records that a machine has just taken in. It may panic.
+type Hook func(source string, b *event.Batch, txns []int32)
 
 func (o Options) withDefaults() Options {
 	if o.Gather == 0 {
@@ -147,17 +154,27 @@ type Engine struct {
 	records atomic.Int64
 	reads   atomic.Int64 // of retained state
 	bytes   atomic.Int64
+	failed  atomic.Bool // a step could not be made or committed, and nothing after it is
+	torn    atomic.Bool // the machines are in the middle of a step that failed
 	snaps   sync.WaitGroup
 	snapped atomic.Bool // a snapshot is being written
 }
 
 // Open recovers what st holds: the machines as they were after the last commit.
 func Open(st *store.Store, o Options) (*Engine, error) {
+	return OpenContext(context.Background(), st, o)
+}
+
+// OpenContext is Open until ctx ends.
+func OpenContext(ctx context.Context, st *store.Store, o Options) (*Engine, error) {
 	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), asking: make(chan struct{}, 1)}
 	e.log = e.opt.Logger
-	e.sources = newSources()
-	if err := e.recover(); err != nil {
+	e.sources = newSources(e.opt.Hook)
+	if err := e.recover(ctx); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
+	}
+	for _, x := range e.sources.list {
+		x.resuming = x.Stopped != ""
 	}
 	e.step = e.head.Step
 	e.committed.Store(e.step)
@@ -200,6 +217,7 @@ type work struct {
 	effects   []effect
 	puts      []sourcePut
 	failed    error // nothing of it may be committed
+	last      error // nothing may be committed after it
 	resolving []*resolving
 	assembly  []byte // what changed of open transactions
 	// assemblySince is the first step of which that is still needed.
@@ -252,9 +270,13 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 		var broken error
 		for w := range decoded {
 			if broken == nil { // the machines are no more what a step left
-				broken = e.doStep(w)
+				if w.failed = e.doStep(w); w.failed != nil {
+					e.torn.Store(true)
+				}
+				broken = cmp.Or(w.failed, w.last)
+			} else {
+				w.failed = broken
 			}
-			w.failed = broken
 			stepped <- w
 		}
 	}()
@@ -270,8 +292,9 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 						err = fmt.Errorf("commit: %w", err)
 					}
 				}
-				if err != nil {
+				if err = cmp.Or(err, w.last); err != nil {
 					failed = err
+					e.failed.Store(true)
 					cancel()
 				}
 			}
@@ -290,7 +313,7 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 // Pause tells what the machines have held back to tell it once a minute. It is for the end of the
 // service where the input goes on, or was left in the middle. Only after Run, and before Close.
 func (e *Engine) Pause(ctx context.Context) error {
-	if e.store.Failure() != nil || !slices.ContainsFunc(e.sources.list, func(x *source) bool { return x.machine.Pausable() }) || !e.opt.Room(ctx) {
+	if e.store.Failure() != nil || !slices.ContainsFunc(e.sources.list, (*source).pausable) || !e.opt.Room(ctx) {
 		return nil // without room it is told by the next life
 	}
 	w := e.fresh(&work{})
@@ -298,9 +321,11 @@ func (e *Engine) Pause(ctx context.Context) error {
 	w.waiting = e.waiting(w.step.tick)
 	w.step.batch.Pack()
 	if err := e.doStep(w); err != nil {
+		e.torn.Store(true)
 		return err
 	}
 	if err := e.commit(w); err != nil {
+		e.torn.Store(true)
 		return fmt.Errorf("commit: %w", err)
 	}
 	e.snaps.Wait()
@@ -311,8 +336,8 @@ func (e *Engine) Pause(ctx context.Context) error {
 // has nothing to replay.
 func (e *Engine) Close() error {
 	e.snaps.Wait()
-	if e.store.Failure() != nil {
-		return nil // Run tells it
+	if e.store.Failure() != nil || e.torn.Load() || e.step != e.head.Step {
+		return nil // Run tells it; the machines are not what the last commit left
 	}
 	if e.head.Step == e.snapshotStep.Load() || e.stateBytes() > maxClosing || !e.opt.HasRoom(e.stateBytes()) {
 		return nil

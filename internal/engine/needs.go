@@ -92,8 +92,10 @@ func (e *Engine) puts(dst []sourcePut) []sourcePut {
 	return dst
 }
 
-// answer reads what the machines need for the step.
-func (e *Engine) answer(st *step) error {
+// answer reads what the machines need for the step. Some sources may fail
+// at that: faults has their faults.
+func (e *Engine) answer(st *step) (faults []error, err error) {
+	faults = make([]error, len(e.sources.list))
 	st.answers = st.answers[:0]
 	for i, x := range e.sources.list {
 		if i < cap(st.answers) {
@@ -103,20 +105,32 @@ func (e *Engine) answer(st *step) error {
 		}
 		a := &st.answers[i]
 		a.Reset()
-		for {
-			var err error
-			if e.needs, err = x.machine.Needs(&st.batch, x.txns, a, e.needs[:0]); err != nil {
-				return fmt.Errorf("source %s: %w", x.name, err)
-			}
-			if len(e.needs) == 0 {
-				break
-			}
-			if err := e.read(i, e.needs, a); err != nil {
-				return fmt.Errorf("source %s: retained state: %w", x.name, err)
-			}
+		if x.Stopped != "" {
+			continue
+		}
+		err := guarded(func() error { return e.answerFor(i, x, st, a) })
+		if asFault(err) == nil && err != nil {
+			return faults, err
+		}
+		faults[i] = err
+	}
+	return faults, nil
+}
+
+// answerFor reads what one machine needs.
+func (e *Engine) answerFor(index int, x *source, st *step, a *window.Answers) error {
+	for {
+		var err error
+		if e.needs, err = x.machine.Needs(&st.batch, x.txns, a, e.needs[:0]); err != nil {
+			return fmt.Errorf("source %s: %w", x.name, err)
+		}
+		if len(e.needs) == 0 {
+			return nil
+		}
+		if err := e.read(index, e.needs, a); err != nil {
+			return fmt.Errorf("source %s: retained state: %w", x.name, err)
 		}
 	}
-	return nil
 }
 
 // read appends an answer for each of the needs of a source.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -10,15 +11,15 @@ import (
 )
 
 // recover brings the machines to where the last commit left them.
-func (e *Engine) recover() error {
+func (e *Engine) recover(ctx context.Context) error {
 	if err := e.readHead(); err != nil {
 		return err
 	}
-	from, err := e.readSnapshot()
+	from, err := e.readSnapshot(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.replay(from + 1); err != nil {
+	if err := e.replay(ctx, from+1); err != nil {
 		return err
 	}
 	if err := e.readAssembly(); err != nil {
@@ -58,13 +59,12 @@ func readHead(st *store.Store) (h head, ok bool, err error) {
 	return h, true, nil
 }
 
-// replay does the committed steps again, without their effects.
-func (e *Engine) replay(first uint64) error {
-	var st step
-	var d event.Decoder
-	return e.eachStep(spaceDelta, first, func(_ uint64, delta []byte) error {
-		if err := readDelta(&d, &st, delta); err != nil {
-			return err
+// replay does the committed steps again, without their effects. They were done before they were
+// committed: if one fails now, this is another program, or another machine.
+func (e *Engine) replay(ctx context.Context, first uint64) error {
+	return e.replayDeltas(first, func(st *step, delta []byte) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		if err := e.sources.apply(st.configs); err != nil {
 			return err
@@ -79,8 +79,8 @@ func (e *Engine) replay(first uint64) error {
 				return fmt.Errorf("%w: no configuration of source %q", errDelta, name)
 			}
 		}
-		e.sources.split(&st)
-		if err := e.sources.run(&st); err != nil {
+		e.sources.split(st)
+		if err := e.sources.run(st); err != nil {
 			return err
 		}
 		e.sinceSnapshot += int64(len(delta))
@@ -88,11 +88,27 @@ func (e *Engine) replay(first uint64) error {
 	})
 }
 
+// replayDeltas calls fn with each committed step from first on.
+func (e *Engine) replayDeltas(first uint64, fn func(st *step, delta []byte) error) error {
+	var st step
+	var d event.Decoder
+	return e.eachStep(spaceDelta, first, func(_ uint64, delta []byte) error {
+		if err := readDelta(&d, &st, delta); err != nil {
+			return err
+		}
+		return fn(&st, delta)
+	})
+}
+
 // eachStep calls fn with what each committed step from first on left in the space, its
 // pieces put together; the slice is reused. An error names the step.
 func (e *Engine) eachStep(space store.Space, first uint64, fn func(n uint64, whole []byte) error) error {
 	var whole []byte
-	var current uint64 // steps begin at 1
+	var current uint64                        // steps begin at 1
+	next, every := first, space == spaceDelta // each step has a delta
+	missing := func(n uint64) error {
+		return fmt.Errorf("%w: step %d is missing, and the head is %d", store.ErrDamaged, n, e.head.Step)
+	}
 	end := func() error {
 		if current == 0 {
 			return nil
@@ -107,7 +123,10 @@ func (e *Engine) eachStep(space store.Space, first uint64, fn func(n uint64, who
 			if err := end(); err != nil {
 				return err
 			}
-			current, whole = n, whole[:0]
+			if every && n != next {
+				return missing(next)
+			}
+			current, next, whole = n, n+1, whole[:0]
 		}
 		whole = append(whole, value...)
 		return nil
@@ -115,5 +134,11 @@ func (e *Engine) eachStep(space store.Space, first uint64, fn func(n uint64, who
 	if err != nil {
 		return err
 	}
-	return end()
+	if err := end(); err != nil {
+		return err
+	}
+	if every && next <= e.head.Step {
+		return missing(next)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -27,6 +28,7 @@ type snapshotPiece struct {
 	Source string        `json:"source"`
 	Config window.Config `json:"config"`
 	Bytes  int           `json:"bytes"`
+	Faults suspension    `json:"faults,omitzero"`
 }
 
 // maxClosing is the state, in bytes, up to which Close writes a snapshot: at 100 MB
@@ -50,7 +52,7 @@ func (e *Engine) takeSnapshot() *snapshot {
 	for _, x := range e.sources.list {
 		at := len(s.bytes)
 		s.bytes = x.machine.AppendState(s.bytes)
-		s.meta.Sources = append(s.meta.Sources, snapshotPiece{x.name, x.machine.Config(), len(s.bytes) - at})
+		s.meta.Sources = append(s.meta.Sources, snapshotPiece{x.name, x.machine.Config(), len(s.bytes) - at, x.suspension})
 	}
 	return s
 }
@@ -79,35 +81,52 @@ func (e *Engine) writeSnapshot(s *snapshot, step uint64) error {
 
 // readSnapshot restores the machines and returns the step that they stand
 // behind, 0 without a snapshot.
-func (e *Engine) readSnapshot() (uint64, error) {
-	gen, text, chunks, err := e.store.LoadSnapshot()
-	if err != nil || gen == 0 {
+func (e *Engine) readSnapshot(ctx context.Context) (uint64, error) {
+	meta, err := e.eachPiece(ctx, e.sources.read)
+	if err != nil {
 		return 0, err
 	}
-	var meta snapshotMeta
+	e.snapshotStep.Store(meta.Step)
+	e.sources.lost = meta.Lost
+	return meta.Step, nil
+}
+
+// eachPiece calls fn with the state of each source in the current snapshot.
+func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state []byte) error) (meta snapshotMeta, err error) {
+	gen, text, chunks, err := e.store.LoadSnapshot()
+	if err != nil || gen == 0 {
+		return meta, err
+	}
 	if err := json.Unmarshal(text, &meta); err != nil {
-		return 0, fmt.Errorf("snapshot %d: %w", gen, err)
+		return meta, fmt.Errorf("snapshot %d: %w", gen, err)
 	}
 	var all []byte
 	for chunk, err := range chunks {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
-			return 0, err
+			return meta, err
 		}
 		all = append(all, chunk...)
 	}
 	e.lastSnapshot.Store(int64(len(all)))
-	e.snapshotStep.Store(meta.Step)
-	for _, p := range meta.Sources {
-		if p.Bytes > len(all) {
-			return 0, fmt.Errorf("snapshot %d: %s ends early", gen, p.Source)
+	for i := range meta.Sources {
+		p := &meta.Sources[i]
+		if p.Bytes < 0 || p.Bytes > len(all) {
+			return meta, fmt.Errorf("snapshot %d: %s ends early", gen, p.Source)
 		}
-		x := e.sources.add(p.Source, p.Config)
-		if err := x.machine.ReadState(all[:p.Bytes]); err != nil {
-			return 0, fmt.Errorf("source %s: %w", p.Source, err)
+		if err := fn(p, all[:p.Bytes]); err != nil {
+			return meta, fmt.Errorf("source %s: %w", p.Source, err)
 		}
-		x.told = true
 		all = all[p.Bytes:]
 	}
-	e.sources.lost = meta.Lost
-	return meta.Step, nil
+	return meta, nil
+}
+
+// read restores a source.
+func (s *sources) read(p *snapshotPiece, state []byte) error {
+	x := s.add(p.Source, p.Config)
+	x.told, x.suspension = true, p.Faults
+	return x.machine.ReadState(state)
 }

@@ -24,6 +24,9 @@ type source struct {
 	txns    []int32 // of the step in work
 	effects window.Effects
 	told    bool // of what was lost before it was met
+	suspension
+	resuming bool // stopped by a life before, and taken up again by the next step
+	hook     Hook
 	// next takes effect with the next step, which puts it into its delta; nil: the
 	// machine's own is stored.
 	next *window.Config
@@ -34,6 +37,7 @@ type sources struct {
 	list   []*source
 	byName map[string]*source
 	lost   lost
+	hook   Hook
 }
 
 // lost is what could not be taken in since the beginning. It may have been of a
@@ -69,13 +73,13 @@ func (l *lost) add(st *step) {
 	}
 }
 
-func newSources() *sources { return &sources{byName: map[string]*source{}} }
+func newSources(hook Hook) *sources { return &sources{byName: map[string]*source{}, hook: hook} }
 
 func (s *sources) find(name []byte) *source { return s.byName[string(name)] }
 
 func (s *sources) add(name string, cfg window.Config) *source {
 	cfg.Source = name
-	x := &source{name: name, machine: window.New(cfg)}
+	x := &source{name: name, machine: window.New(cfg), hook: s.hook}
 	s.list = append(s.list, x)
 	s.byName[name] = x
 	return x
@@ -130,7 +134,10 @@ func (s *sources) split(st *step) {
 // run does the step, which was split, on every source that it concerns: each on a
 // goroutine of its own when there are several, since they share nothing. Effects
 // are left in the sources, to be taken in their order.
-func (s *sources) run(st *step) error {
+func (s *sources) run(st *step) error { return errors.Join(s.runEach(st)...) }
+
+// runEach is run with the error of each source; a panic is a *fault.
+func (s *sources) runEach(st *step) []error {
 	for len(st.answers) < len(s.list) {
 		st.answers = append(st.answers, window.Answers{})
 	}
@@ -138,20 +145,21 @@ func (s *sources) run(st *step) error {
 	for _, x := range s.list {
 		x.tell(&s.lost, st.tick)
 	}
+	errs := make([]error, len(s.list))
 	if len(s.list) == 1 {
-		return s.list[0].step(st, &st.answers[0])
+		errs[0] = s.list[0].guardedStep(st, &st.answers[0])
+		return errs
 	}
 	var wg sync.WaitGroup
-	errs := make([]error, len(s.list))
 	for i, x := range s.list {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			errs[i] = x.step(st, &st.answers[i])
+			errs[i] = x.guardedStep(st, &st.answers[i])
 		}()
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return errs
 }
 
 // tell a source that was just met what was lost before.
@@ -169,9 +177,30 @@ func (x *source) tell(l *lost, tick int64) {
 	x.machine.BadRecords(l.Bad)
 }
 
-func (x *source) step(st *step, answers *window.Answers) error {
-	if err := x.machine.Bring(answers); err != nil {
+func (x *source) guardedStep(st *step, answers *window.Answers) error {
+	err := guarded(func() error { return x.step(st, answers) })
+	if err != nil {
 		return fmt.Errorf("source %s: %w", x.name, err)
+	}
+	return nil
+}
+
+func (x *source) step(st *step, answers *window.Answers) error {
+	if !x.suffer(st) {
+		return nil
+	}
+	if err := x.begin(st, answers); err != nil {
+		return err
+	}
+	x.take(st, x.txns)
+	x.finish(st)
+	return nil
+}
+
+// begin takes in what comes before the records of the step.
+func (x *source) begin(st *step, answers *window.Answers) error {
+	if err := x.machine.Bring(answers); err != nil {
+		return err
 	}
 	for _, g := range st.gaps {
 		x.machine.Lose(g, st.tick, &x.effects)
@@ -184,10 +213,21 @@ func (x *source) step(st *step, answers *window.Answers) error {
 			x.machine.Stand(st.batch.Partitions[i], news)
 		}
 	}
-	hold := st.hold(x.name)
-	x.machine.Hold(hold.during)
-	x.machine.Step(&st.batch, x.txns, st.tick, &x.effects)
-	x.machine.Release(hold.after, &x.effects)
+	x.machine.Hold(st.hold(x.name).during)
+	return nil
+}
+
+// take takes in the records with these indexes.
+func (x *source) take(st *step, txns []int32) {
+	x.machine.Step(&st.batch, txns, st.tick, &x.effects)
+	if x.hook != nil {
+		x.hook(x.name, &st.batch, txns)
+	}
+}
+
+// finish takes in what comes behind the records.
+func (x *source) finish(st *step) {
+	x.machine.Release(st.hold(x.name).after, &x.effects)
 	for i, news := range st.stands {
 		if news != window.Behind {
 			x.machine.Stand(st.batch.Partitions[i], news)
@@ -199,5 +239,6 @@ func (x *source) step(st *step, answers *window.Answers) error {
 	case st.pause:
 		x.machine.Pause(&x.effects)
 	}
-	return nil
 }
+
+func (x *source) pausable() bool { return x.Stopped == "" && x.machine.Pausable() }

@@ -80,6 +80,10 @@ type SourceStatus struct {
 	Sizes   infer.Sizes          `json:"sizes"`
 	Orders  int                  `json:"orders"`  // kept for the watched levels
 	Spilled infer.SpillSizes     `json:"spilled"` // retained state that is not in memory
+	// Stopped is why the source is not checked any more: a fault of the program.
+	Stopped string `json:"stopped,omitempty"`
+	// Quarantined are the records that were taken out, for faults of the program.
+	Quarantined int64 `json:"quarantined,omitempty"`
 	// Lost is what a replay cannot read any more.
 	Lost window.Lost `json:"-"`
 }
@@ -117,13 +121,16 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 		src := SourceStatus{
 			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(), TotalsOff: m.TotalsOff(),
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
-			Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect),
+			Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect), Stopped: x.Stopped, Quarantined: x.Quarantined,
 		}
 		if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0
 		}
 		for _, l := range m.Levels() {
 			if v, why := m.Verdict(l); v != "" {
+				if x.Stopped != "" && v != window.Violated {
+					v, why = window.Unknown, x.Stopped
+				}
 				src.Verdicts[l.String()] = Verdict{v, why, m.Since(l), m.Decided(l)}
 			}
 		}

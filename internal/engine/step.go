@@ -48,12 +48,9 @@ func (e *Engine) doStep(w *work) error {
 	if err != nil {
 		return err
 	}
+	e.passOverStopped(w)
 	e.sources.split(&w.step)
-	if err := e.answer(&w.step); err != nil {
-		return err
-	}
-	w.delta = appendDelta(w.delta[:0], &w.step)
-	if err := e.sources.run(&w.step); err != nil {
+	if err := e.runStep(w); err != nil {
 		return err
 	}
 	for _, x := range e.sources.list {
@@ -86,6 +83,32 @@ func (e *Engine) doStep(w *work) error {
 		w.snapshot = e.takeSnapshot()
 	}
 	w.status = e.measure(w.step.tick, w.waiting)
+	return nil
+}
+
+// runStep runs the machines, deals with their faults, and encodes what a replay needs.
+func (e *Engine) runStep(w *work) error {
+	faults, err := e.answer(&w.step)
+	if err != nil {
+		return err
+	}
+	w.delta = appendDelta(w.delta[:0], &w.step)
+	failed := false
+	for i, err := range e.sources.runEach(&w.step) {
+		if faults[i] != nil {
+			err = faults[i]
+		}
+		if f := asFault(err); f != nil {
+			err, failed = e.quarantine(w, i, f), true
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed {
+		w.delta = appendDelta(w.delta[:0], &w.step)
+	}
+	w.last = e.sources.allStopped()
 	return nil
 }
 

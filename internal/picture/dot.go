@@ -15,11 +15,11 @@ func DOT(f finding.Finding) []byte {
 	fmt.Fprintf(&b, "digraph %s {\n", quoted(f.Anomaly+" "+f.ID))
 	fmt.Fprintf(&b, "  label=%s;\n  node [shape=box];\n", quoted(f.Title+" ("+f.Anomaly+")"))
 	for _, id := range f.Txns {
-		label := id
+		label := quoted(id)
 		if name := f.Names[id]; name != "" {
-			label += "\n" + name
+			label = label[:len(label)-1] + `\n` + quoted(name)[1:]
 		}
-		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(id), quoted(label))
+		fmt.Fprintf(&b, "  %s [label=%s];\n", quoted(id), label)
 	}
 	for _, e := range f.Edges {
 		label, style := typeOf(e), "solid"
@@ -35,7 +35,8 @@ func DOT(f finding.Finding) []byte {
 	return []byte(b.String())
 }
 
-// quoted is a DOT string: only quotes, backslashes and line ends are special.
+// quoted is a DOT string: only quotes and backslashes are special. Control and formatting characters are
+// written out.
 func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", " ").Replace(s) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(finding.Visible(s)) + `"`
 }

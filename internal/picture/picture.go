@@ -11,7 +11,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/isowatch/isowatch/finding"
 )
@@ -148,15 +147,10 @@ func (d *drawing) writeLegend() {
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(&d.out, format, args...) }
 
-// escape makes text fit for XML content and attributes. Control and formatting
-// characters, which could reorder or hide other text, become U+FFFD.
+// escape makes text fit for XML content and attributes. Control and formatting characters, which could
+// reorder or hide other text, are written out.
 func escape(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.C, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+	text = finding.Visible(text)
 	var b bytes.Buffer
 	xml.EscapeText(&b, []byte(text)) // a bytes.Buffer takes every write
 	return b.String()

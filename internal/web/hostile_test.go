@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/isowatch/isowatch/finding"
 )
@@ -50,7 +51,7 @@ func TestReadOnly(t *testing.T) {
 
 // Every text of a finding comes from clients of the watched database.
 func TestHostileFinding(t *testing.T) {
-	attack := `"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;{{.}}` + "\u202e"
+	attack := `"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;{{.}}` + "\u202e\x1b[31m\x00\x07\r\u0085\u009b\u2028\ufeff"
 	f := finding.Finding{
 		ID: attack, Source: attack, Epoch: attack, Kind: finding.Kind(attack), State: finding.State(attack), Certain: true,
 		Anomaly: attack, Title: attack + "2", Headline: attack, Meaning: attack, Causes: []string{attack}, Next: []string{attack}, Refutes: []string{attack}, AlsoRefutes: []string{attack}, ElleNot: []string{attack},
@@ -69,6 +70,12 @@ func TestHostileFinding(t *testing.T) {
 		for _, banned := range []string{"<script", "<img"} {
 			if strings.Contains(body, banned) {
 				t.Errorf("%s holds %s", target, banned)
+			}
+		}
+		for _, r := range body {
+			if r != '\n' && (unicode.Is(unicode.C, r) || unicode.In(r, unicode.Zl, unicode.Zp)) && !(r >= 0x7f && strings.HasPrefix(target, "/api/")) { // JSON is data
+				t.Errorf("%s holds %q", target, r)
+				break
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -192,7 +193,21 @@ func (s *site) writePage(w http.ResponseWriter, status int, name string, data an
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	w.Write(b.Bytes()) // a client that went away needs no answer
+	io.WriteString(w, withoutControls(b.String())) // a client that went away needs no answer
+}
+
+// withoutControls writes out the control and formatting characters that came with records: they could reorder or
+// hide other text.
+func withoutControls(page string) string {
+	lines := strings.Split(page, "\n")
+	for i, line := range lines {
+		parts := strings.Split(line, "\t")
+		for j := range parts {
+			parts[j] = words.Visible(parts[j])
+		}
+		lines[i] = strings.Join(parts, "\t")
+	}
+	return strings.Join(lines, "\n")
 }
 
 func styleSheet(w http.ResponseWriter, _ *http.Request) {

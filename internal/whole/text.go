@@ -44,7 +44,7 @@ func appendReport(dst []byte, r *Report, color bool, shown func(*finding.Finding
 
 // AppendVerdicts appends the verdicts, the weakest level first.
 func AppendVerdicts(dst []byte, r *Report, color bool) []byte {
-	dst = fmt.Appendf(dst, "%s: %s, %s\n", r.File, Plural(r.Transactions, "transaction", "transactions"), Plural(r.Counters.Operations, "operation", "operations"))
+	dst = fmt.Appendf(dst, "%s: %s, %s\n", finding.Visible(r.File), Plural(r.Transactions, "transaction", "transactions"), Plural(r.Counters.Operations, "operation", "operations"))
 	width := 0
 	for level := range r.Verdicts {
 		width = max(width, len(level))
