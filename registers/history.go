@@ -9,7 +9,7 @@ import (
 
 // History is a whole history of registers. The zero value is empty.
 type History struct {
-	Committed, Aborted, Operations int64
+	Committed, Aborted, Unknown, Operations int64
 	// Drift is how far two clients' clocks may be apart, ns.
 	Drift int64
 
@@ -45,7 +45,7 @@ type History struct {
 // Writers of a version that are not numbers of transactions.
 const (
 	nobody   = uint32(0)
-	nobodys  = ^uint32(0) // an aborted transaction's, or one that its writer overwrote
+	nobodys  = ^uint32(0) // of an aborted transaction or of an unknown one, or overwritten by its writer
 	maxCount = nobodys - 1
 )
 
@@ -73,8 +73,7 @@ type touchOf struct {
 // Add takes in the transactions of b. A history is odd, and is decided elsewhere, where
 //
 //   - a record is not a whole one, could not be read, or has another source;
-//   - a record has an epoch, an unknown outcome or a level of its own, or is about old
-//     data;
+//   - a record has an epoch or a level of its own, or is about old data;
 //   - an id comes twice;
 //   - something else is done than reads and writes of registers, and reads and appends of
 //     lists, or versions are given;
@@ -82,8 +81,8 @@ type touchOf struct {
 //   - a transaction misreads what it wrote or read before, or writes a value again that
 //     it had overwritten;
 //   - a version has two writers;
-//   - a version is read whose writer is unknown, has aborted, or is the reader itself
-//     later on, or which is an intermediate one;
+//   - a version is read whose writer is not known, has no known outcome, has aborted, or is
+//     the reader itself later on, or which is an intermediate one;
 //   - the members of a session do not come one behind the other.
 func (h *History) Add(b *event.Batch) {
 	if len(b.Bad)+len(b.Parts) > 0 {
@@ -139,8 +138,6 @@ func (h *History) add(b *event.Batch, t *event.Txn) {
 		h.odd = "transactions ask for levels of their own"
 	case t.Flags&event.Stale != 0:
 		h.odd = "a transaction is about old data"
-	case t.Status != event.Committed && t.Status != event.Aborted:
-		h.odd = "an outcome is unknown"
 	case len(h.numbers.Reads)+len(h.numbers.Writes)+int(t.NumOps) > int(maxCount):
 		h.odd = "it is too long"
 	}
@@ -160,9 +157,13 @@ func (h *History) add(b *event.Batch, t *event.Txn) {
 		h.values.next()
 	}
 	timeless := t.Flags&event.HasTimes == 0 || t.End < t.Start || t.Start < -mostTime || t.End > mostTime
-	if t.Status == event.Aborted {
+	if t.Status != event.Committed {
 		h.timeless = h.timeless || timeless
-		h.Aborted++
+		if t.Status == event.Unknown {
+			h.Unknown++
+		} else {
+			h.Aborted++
+		}
 		h.operate(b, t, nobodys)
 		return
 	}
@@ -208,8 +209,9 @@ func (h *History) place(t *event.Txn) uint32 {
 	return id + 1
 }
 
-// operate takes in the operations of t, whose number is n, or nobodys if it aborted:
-// then its reads do not count.
+// operate takes in the operations of t, whose number is n. n is nobodys if it did not commit, as far
+// as anybody knows: then its reads do not count. Where nobody has seen an unknown one, it need not
+// have taken effect.
 func (h *History) operate(b *event.Batch, t *event.Txn, n uint32) {
 	h.stamp++
 	h.touched = h.touched[:0]

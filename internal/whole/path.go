@@ -144,9 +144,9 @@ func (w *Whole) attempt(in *Recording, name string) (*registers.History, []isola
 // reportAtOnce is the report on a history that satisfies all that is asked.
 func (w *Whole) reportAtOnce(name string, in *Recording, of *registers.History) *Report {
 	r := &Report{
-		File: name, Format: string(in.Format), Transactions: of.Committed + of.Aborted,
+		File: name, Format: string(in.Format), Transactions: of.Committed + of.Aborted + of.Unknown,
 		Verdicts: map[string]string{}, Reasons: map[string]string{}, Findings: []finding.Finding{},
-		Counters: ReportCounters{Sources: 1, Committed: of.Committed, Aborted: of.Aborted, Operations: of.Operations},
+		Counters: ReportCounters{Sources: 1, Committed: of.Committed, Aborted: of.Aborted, Unknown: of.Unknown, Operations: of.Operations},
 	}
 	if w.Expecting {
 		r.Expect = w.Watch.Levels[0].String()

@@ -30,7 +30,7 @@ func pathHistory(rng *rand.Rand) string {
 		opt.Lists, opt.Registers = true, rng.IntN(2) == 0
 	}
 	if rng.IntN(8) == 0 {
-		opt.Unknown, opt.Repeat = 0.05, 0.05
+		opt.Unknown, opt.Repeat = 0.1, 0.05*float64(rng.IntN(2))
 	}
 	h := oracle.Random(rng, opt)
 	if rng.IntN(8) == 0 {
