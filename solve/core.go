@@ -232,6 +232,7 @@ func (p *Problem) refute(x *Core) (used Core, ok bool) {
 		same[i] = int32(i)
 	}
 	t := newSearch(units, vars, same, ord, 1_000_000)
+	t.early = p.early
 	if len(reads) > 0 {
 		t.readFrom(reads, nil, nil)
 	}

@@ -44,6 +44,8 @@ type Problem struct {
 	// Budget is how many steps the search of one component may take; 0 is
 	// DefaultBudget.
 	Budget int64
+
+	early bool // the search looks ahead from the beginning: for tests
 }
 
 // DefaultBudget is about ten seconds of search.
@@ -82,6 +84,7 @@ type Stats struct {
 	Open       int // pairs that it left
 	OpenReads  int // reads that it left with several candidates
 	Components int
+	Ahead      int // of them, those that were searched with foresight
 	Conflicts  int64
 	Steps      int64
 }
