@@ -25,7 +25,7 @@
 //     Kelly). A variable is a pair of units, its first polarity is the order of the
 //     present ranks. A conflict is the pairs on one cycle. A budget of steps. A search
 //     that is stuck keeps which node reaches which, a bit a pair. From then on a pair has a
-//     side as soon as the other one would close a cycle (foresee.go), and pairs that the
+//     side as soon as the other one would close a cycle (foresee.go). Pairs that the
 //     present ranks order stay open (misfit.go).
 //  4. The witness. The order found is checked against the problem, linearly.
 //

@@ -1,9 +1,9 @@
 package solve
 
 // foresight knows which sides of open pairs would close a cycle. When one side of a pair is
-// out, the pair gets the other one (theory propagation: Nieuwenhuis, Oliveras and Tinelli,
-// Solving SAT and SAT Modulo Theories, J. ACM 53, 2006). Why it is out is looked for only if
-// a conflict rests on it.
+// out, the pair gets the other one. The reason is looked for only if a conflict rests on it. See
+// Nieuwenhuis, Oliveras and Tinelli, Solving SAT and SAT Modulo Theories, J. ACM 53, 2006:
+// theory propagation.
 type foresight struct {
 	reach *reachable
 	// sides are, by the node that an edge of a literal leads to, the edges of open literals.
@@ -191,7 +191,7 @@ func (s *search) goOn(at int32, v Node, links int32) {
 	f := s.ahead
 	for id := s.ord.out[f.way[at].node]; id >= 0; id = s.ord.links[id].nextOut {
 		l := &s.ord.links[id]
-		s.steps++
+		s.looks++
 		if id >= links || f.done[l.to] == f.stamp || !f.reach.has(l.to, v) {
 			continue
 		}

@@ -44,6 +44,8 @@ type Problem struct {
 	// Budget is how many steps the search of one component may take; 0 is
 	// DefaultBudget.
 	Budget int64
+	// Guess says that no core is wanted where there is no order.
+	Guess bool
 
 	early bool // the search looks ahead from the beginning: for tests
 }

@@ -45,7 +45,7 @@ func (c *reachable) has(u, v Node) bool {
 	return c.rows[int(u)*c.words+int(v)/64]>>(uint32(v)%64)&1 != 0
 }
 
-// add puts an edge in that closes no cycle. Who reaches more by it is in changed.
+// add puts an edge in that closes no cycle. The nodes that reach more by it are in changed.
 func (c *reachable) add(u, v Node) {
 	c.changed = c.changed[:0]
 	if c.has(u, v) {
@@ -80,7 +80,7 @@ func (c *reachable) take(x, v Node) {
 		}
 	}
 	c.changed = append(c.changed, reaching{x, words})
-	c.steps += int64(len(from)/32 + 1)
+	c.steps += int64(len(from)/64 + 1)
 }
 
 // keep makes the present state one that is not left any more.

@@ -55,7 +55,7 @@ type search struct {
 	seen      []bool
 	conflicts int64
 	steps     int64
-	looks     int64 // at pairs that may be ordered
+	looks     int64 // at pairs and links that may be passed over: eight are a step
 	final     int32 // the clause that is false at level 0
 
 	ahead   *foresight  // nil until the search looks ahead
