@@ -51,7 +51,7 @@ type Problem struct {
 }
 
 // DefaultBudget is about ten seconds of search.
-const DefaultBudget = 50_000_000
+const DefaultBudget = 100_000_000
 
 // Verdict is the answer.
 type Verdict uint8

@@ -11,7 +11,7 @@ import (
 )
 
 // guessBudget bounds the search under a guess: a right guess leaves little to search.
-const guessBudget = solve.DefaultBudget / 10
+const guessBudget = solve.DefaultBudget / 20
 
 // solve decides a problem of the i-th view. Where transactions have a begin and a commit, it
 // looks for a serial order first: that is an order of any such level. A core of the
