@@ -182,6 +182,7 @@ func TestAgainstBruteForce(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(i), 1))
 		split, repeats := i%2 == 1, i%4 > 1
 		p := random(rng, split, repeats)
+		p.early = i%8 > 3
 		got := Solve(p)
 		want := Satisfiable
 		if !brute(p) {
@@ -306,6 +307,7 @@ func TestSearchAlone(t *testing.T) {
 	for i := range brutes / 2 {
 		rng := rand.New(rand.NewPCG(uint64(i), 2))
 		p := random(rng, i%2 == 1, i%4 > 1)
+		p.early = i%8 > 3
 		var pairs []Pair
 		for k := range p.numKeys() {
 			from, to := p.unitsOf(k)

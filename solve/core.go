@@ -5,6 +5,9 @@ import "slices"
 // refuted is the answer that the arcs and pairs cannot be ordered. It replaces derived arcs by
 // their premises, until known edges, pairs and reads are left.
 func (s *solver) refuted(arcs []int32, pairs []Pair, whys []int32, reads ...int32) Result {
+	if s.p.Guess {
+		return Result{Verdict: Unsatisfiable, Stats: s.stats}
+	}
 	core := Core{Pairs: slices.Clone(pairs)}
 	done := map[int32]bool{}
 	rests := map[int32]bool{}
@@ -232,6 +235,7 @@ func (p *Problem) refute(x *Core) (used Core, ok bool) {
 		same[i] = int32(i)
 	}
 	t := newSearch(units, vars, same, ord, 1_000_000)
+	t.early = p.early
 	if len(reads) > 0 {
 		t.readFrom(reads, nil, nil)
 	}

@@ -23,7 +23,10 @@
 //  3. Search, in each component that is left by itself. It is conflict-driven clause
 //     learning. Its theory is an incrementally kept topological order (Pearce and
 //     Kelly). A variable is a pair of units, its first polarity is the order of the
-//     present ranks. A conflict is the pairs on one cycle. A budget of steps.
+//     present ranks. A conflict is the pairs on one cycle. A budget of steps. A search
+//     that is stuck keeps which node reaches which, a bit a pair. From then on a pair has a
+//     side as soon as the other one would close a cycle (foresee.go). Pairs that the
+//     present ranks order stay open (misfit.go).
 //  4. The witness. The order found is checked against the problem, linearly.
 //
 // A [Read] of a value that several units end with is of one of them: a further choice,

@@ -44,10 +44,14 @@ type Problem struct {
 	// Budget is how many steps the search of one component may take; 0 is
 	// DefaultBudget.
 	Budget int64
+	// Guess says that no core is wanted where there is no order.
+	Guess bool
+
+	early bool // the search looks ahead from the beginning: for tests
 }
 
 // DefaultBudget is about ten seconds of search.
-const DefaultBudget = 50_000_000
+const DefaultBudget = 100_000_000
 
 // Verdict is the answer.
 type Verdict uint8
@@ -82,6 +86,7 @@ type Stats struct {
 	Open       int // pairs that it left
 	OpenReads  int // reads that it left with several candidates
 	Components int
+	Ahead      int // of them, those that were searched with foresight
 	Conflicts  int64
 	Steps      int64
 }

@@ -39,7 +39,7 @@ type search struct {
 
 	value   []int8 // by variable: 0 open, 1 A before B, 2 B before A
 	level   []int32
-	reason  []int32 // clause, -1 for a decision
+	reason  []int32 // clause, -1 for a decision, foreseen
 	trail   []int32
 	queue   int   // of trail: propagated so far
 	limits  []int // of trail, by decision level
@@ -55,8 +55,11 @@ type search struct {
 	seen      []bool
 	conflicts int64
 	steps     int64
+	looks     int64 // at pairs and links that may be passed over: eight are a step
 	final     int32 // the clause that is false at level 0
 
+	ahead   *foresight  // nil until the search looks ahead
+	early   bool        // it does from the beginning
 	mayRead *candidates // nil without open reads
 	settled func(u int32, j int) (own, why int32)
 	placed  []int32 // by variable: where on the trail, with open reads
@@ -111,7 +114,11 @@ func (s *search) readFrom(reads []Read, behind map[int32][]behind, settled func(
 
 // run finds values for all pairs.
 func (s *search) run() Verdict {
-	restart := int64(restartEvery)
+	every := int64(restartEvery)
+	restart := every
+	if s.early {
+		s.foresee()
+	}
 	for {
 		conflict := s.propagate()
 		if conflict >= 0 {
@@ -123,18 +130,26 @@ func (s *search) run() Verdict {
 			if !s.learn(conflict) {
 				return Unsatisfiable
 			}
-			if s.conflicts >= restart {
-				restart += restart
+			switch {
+			case s.stuck():
+				s.backtrack(0)
+				s.foresee()
+				every = restartAhead
+				restart = s.conflicts + every
+			case s.conflicts >= restart:
+				restart += every
+				every += every
 				s.backtrack(0)
 				s.useHeap()
 			}
 			continue
 		}
-		if s.steps+s.ord.steps > s.budget {
+		if s.spent() > s.budget {
 			return Unknown
 		}
 		p := s.choose()
 		if p < 0 {
+			s.settle()
 			return Satisfiable
 		}
 		s.limits = append(s.limits, len(s.trail))
@@ -178,6 +193,9 @@ func (s *search) polarityOfRead(p int32) int32 {
 }
 
 func (s *search) choose() int32 {
+	if s.lazy() {
+		return s.chooseMisfit()
+	}
 	if s.heap != nil {
 		for len(s.heap) > 0 {
 			if p := s.pop(); s.value[p] == 0 {
@@ -211,6 +229,9 @@ func (s *search) propagate() int32 {
 	for s.queue < len(s.trail) {
 		lit := s.trail[s.queue]
 		s.cuts = append(s.cuts[:s.queue], len(s.ord.links))
+		if s.ahead != nil {
+			s.ahead.marks = append(s.ahead.marks[:s.queue], s.ahead.reach.mark())
+		}
 		s.queue++
 		if c := s.enter(lit); c >= 0 {
 			return c
@@ -233,14 +254,8 @@ func (s *search) enter(lit int32) int32 {
 		return s.cycle(lit, -1, -1)
 	}
 	for j, r := range a.Readers {
-		why := int32(-1)
-		if s.settled != nil {
-			var own int32
-			if own, why = s.settled(first, j); why >= 0 && own == then {
-				continue
-			}
-		}
-		if !s.link(r, b.InAnti, lit, -1, why) {
+		why, ok := s.says(first, then, j)
+		if ok && !s.link(r, b.InAnti, lit, -1, why) {
 			return s.cycle(lit, -1, why)
 		}
 	}
@@ -257,6 +272,16 @@ func (s *search) enter(lit int32) int32 {
 		}
 	}
 	return -1
+}
+
+// says says whether the j-th reader of unit a comes before a unit b behind it, and by which
+// derivation, -1 if that is known. It does not if b is its own.
+func (s *search) says(a, b int32, j int) (why int32, ok bool) {
+	if s.settled == nil {
+		return -1, true
+	}
+	own, why := s.settled(a, j)
+	return why, why < 0 || own != b
 }
 
 // enterRead adds the edges that follow if the read is of its candidate. The write that it saw
@@ -305,6 +330,9 @@ func (s *search) link(from, to Node, lit, other, why int32) bool {
 		return true
 	}
 	s.steps++
+	if s.ahead != nil {
+		return s.linkAhead(x, y, lit, other, why)
+	}
 	return s.ord.add(x, y, lit, other, why)
 }
 
@@ -427,7 +455,7 @@ func (s *search) learn(conflict int32) bool {
 			learnt.lits[0] = lit ^ 1
 			break
 		}
-		id = s.reason[lit/2]
+		id = s.because(lit / 2)
 	}
 	s.minimise(&learnt)
 	for _, p := range marked {
@@ -461,7 +489,7 @@ func (s *search) learn(conflict int32) bool {
 func (s *search) minimise(c *clause) {
 	kept := c.lits[:1]
 	for _, l := range c.lits[1:] {
-		r := s.reason[l/2]
+		r := s.because(l / 2)
 		redundant := r >= 0
 		if redundant {
 			for _, x := range s.clauses[r].lits {
@@ -495,6 +523,9 @@ func (s *search) backtrack(level int32) {
 	}
 	if n < s.queue {
 		s.ord.cut(s.cuts[n])
+		if s.ahead != nil {
+			s.ahead.reach.cut(s.ahead.marks[n])
+		}
 		s.queue = n
 	}
 	s.trail, s.limits = s.trail[:n], s.limits[:level]
@@ -511,7 +542,7 @@ func (s *search) proof() (p proof) {
 		id := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		if id < 0 { // a pair that level 0 decides
-			if id = s.reason[-id-1]; id < 0 {
+			if id = s.because(-id - 1); id < 0 {
 				continue
 			}
 		}

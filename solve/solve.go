@@ -121,8 +121,11 @@ func (s *solver) search(vars []variable) Result {
 		s.stats.Components++
 		t := s.searchOf(&c, local)
 		verdict := t.run()
+		if t.ahead != nil {
+			s.stats.Ahead++
+		}
 		s.stats.Conflicts += t.conflicts
-		s.stats.Steps += t.steps + t.ord.steps
+		s.stats.Steps += t.spent()
 		for _, v := range c.nodes {
 			local[v] = -1
 		}
@@ -187,6 +190,7 @@ func (s *solver) searchOf(c *component, local []int32) *search {
 		budget = DefaultBudget
 	}
 	t := newSearch(s.units, c.vars, local, ord, budget)
+	t.early = s.p.early
 	if len(s.reads) > 0 {
 		t.readFrom(s.p.Reads, s.behind, s.settledReader)
 	}

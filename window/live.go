@@ -65,7 +65,7 @@ func (o *choices) adoptGuessed(i int, c *constraints) bool {
 
 // readBudget bounds the search for an order with reads of repeated values, to about 0.1 s. Due
 // nodes cannot wait. If there is no order, the reads are counted.
-const readBudget = solve.DefaultBudget / 20
+const readBudget = solve.DefaultBudget / 40
 
 // adoptOf takes the order of the problem, if it has one.
 func (o *choices) adoptOf(i int, c *constraints, p *solve.Problem) bool {

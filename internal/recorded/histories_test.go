@@ -94,7 +94,7 @@ func TestEveryFile(t *testing.T) {
 		t.Skipf("needs the recorded histories, which stand beside the checkout in ../shared: %v", err)
 	}
 	known := map[string]bool{"README.md": true, "elle-cli/custom/comments.edn": true, "porcupine/jepsen/etcd_095.log": true,
-		"live": true, "many-sessions": true} // live_test.go; nothing is said of the other
+		"live": true, "many-sessions": true} // live_test.go, many_test.go
 	for _, expected := range expectations(t) {
 		for _, x := range expected {
 			known[x.file] = true
