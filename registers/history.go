@@ -81,8 +81,8 @@ type touchOf struct {
 //   - a transaction misreads what it wrote or read before, or writes a value again that
 //     it had overwritten;
 //   - a version has two writers;
-//   - a version is read whose writer is not known, has no known outcome, has aborted, or is
-//     the reader itself later on, or which is an intermediate one;
+//   - a version is read that nobody is known to have committed, that its reader wrote later
+//     on, or that its writer overwrote;
 //   - the members of a session do not come one behind the other.
 func (h *History) Add(b *event.Batch) {
 	if len(b.Bad)+len(b.Parts) > 0 {
