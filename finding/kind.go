@@ -29,11 +29,13 @@ const (
 	Nonlinearizable                          // the operations on a key have no order in which each takes effect while it runs
 	NoOrder                                  // no order of the transactions explains what they read
 	RetiredConflict                          // A, retired too, wrote what a retired transaction had read
+
+	afterLast // no kind: a new one comes before it
 )
 
 // kindWords are words for all of them, by number, for tests and logs. Findings have names instead:
 // one name may cover several kinds.
-var kindWords = [...]string{
+var kindWords = [afterLast]string{
 	Internal: "internal", Nonrepeatable: "nonrepeatable", Divergence: "divergence", G1a: "g1a", G1b: "g1b",
 	DirtyUpdate: "dirty-update", IncompatibleOrder: "incompatible-order", DuplicateElements: "duplicate-elements",
 	FutureRead: "future-read", GarbageRead: "garbage-read", UnattributedRead: "unattributed-read",
