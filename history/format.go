@@ -29,7 +29,7 @@ type form struct {
 	name Format
 	// read reads a file, where the format is one of this package and of files.
 	read func(r *Reader, data []byte) error
-	// names are those of the files where a history is a folder, and session reads one of them.
+	// names are the names of its files where a history is a folder. session reads one file.
 	names   nameForm
 	session func(p *plain, data []byte, session uint32) error
 }

@@ -6,14 +6,13 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// anomaly is all that is said of a name that a finding can carry: the plain title, and the weakest
-// models that it rules out by Elle (elle.consistency-model).
+// anomaly is all that is said of a name that a finding can carry.
 type anomaly struct {
 	name    string
-	title   string
-	elleNot []string
-	reach   reach  // none: it refutes no level by itself, or is a variant with session order or real time
-	means   string // in practice, in one or two sentences; "": see [MeaningOf]
+	title   string   // in plain words
+	elleNot []string // the weakest models that it rules out by Elle (elle.consistency-model)
+	reach   reach    // none: it refutes no level by itself, or is a variant with session order or real time
+	means   string   // in practice, in one or two sentences; "": see [MeaningOf]
 }
 
 // reach holds the weakest bases that rule out some form of an anomaly, and the weakest that rule
