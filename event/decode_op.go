@@ -1,6 +1,11 @@
 package event
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isowatch/isowatch/event/record"
+)
 
 // ops scans the operations of a whole transaction, whose bracket is at i, and
 // returns the offset behind them, or -1.
@@ -61,18 +66,28 @@ func opKindOf(word []byte) OpKind {
 	return 0
 }
 
+// dataKinds are those that a record can state, and the greatest of them is the last.
+var (
+	dataKinds    = record.DataKinds()
+	lastDataKind = dataKinds[len(dataKinds)-1]
+)
+
 func dataKindOf(word []byte) DataKind {
-	switch string(word) {
-	case "register":
-		return Register
-	case "list":
-		return List
-	case "set":
-		return Set
-	case "counter":
-		return Counter
+	for _, k := range dataKinds {
+		if string(word) == k.String() {
+			return k
+		}
 	}
 	return AnyKind
+}
+
+// dataKindList is the words of all of them.
+func dataKindList() string {
+	var words []string
+	for _, k := range dataKinds {
+		words = append(words, k.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 // operation appends the operation whose fields are in f. brace is the offset
@@ -95,7 +110,7 @@ func (d *Decoder) operation(b *Batch, f *fields, brace int) bool {
 			o.Data = dataKindOf(d.rec[kind.off+1 : kind.end-1])
 		}
 		if o.Data == AnyKind {
-			return d.fail(int(kind.off), fmt.Sprintf("kind %s is not one of register, list, set, counter", d.quote(kind)))
+			return d.fail(int(kind.off), fmt.Sprintf("kind %s is not one of %s", d.quote(kind), dataKindList()))
 		}
 	}
 	key := f.opt(fKey)

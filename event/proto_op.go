@@ -49,8 +49,8 @@ func (d *Decoder) protoOp(b *Batch, f *wireField) bool {
 	if p.op == 0 || p.op > uint64(Range) {
 		return d.fail(end, fmt.Sprintf("op %d is not one of 1 to %d", p.op, Range))
 	}
-	if p.kind > uint64(Counter) {
-		return d.fail(end, fmt.Sprintf("kind %d is not one of 1 to %d", p.kind, Counter))
+	if p.kind > uint64(lastDataKind) {
+		return d.fail(end, fmt.Sprintf("kind %d is not one of 1 to %d", p.kind, lastDataKind))
 	}
 	o.Kind, o.Data = OpKind(p.op), DataKind(p.kind)
 	if o.Kind != Range {

@@ -216,7 +216,7 @@ func (d *Decoder) readOp(b *Batch, r *recordReader) {
 	o := &b.Ops[len(b.Ops)-1]
 	kinds, flags := r.byte(), r.byte()
 	o.Kind, o.Data, o.Flags = OpKind(kinds&15), DataKind(kinds>>4), OpFlags(flags&opFlagsMask)
-	if o.Kind == 0 || o.Kind > Range || o.Data > Counter || flags >= opHasKey<<1 {
+	if o.Kind == 0 || o.Kind > Range || o.Data > lastDataKind || flags >= opHasKey<<1 {
 		r.fail("unknown operation or flags")
 		return
 	}

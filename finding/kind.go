@@ -1,5 +1,7 @@
 package finding
 
+import "fmt"
+
 // AnomalyKind names what is wrong without a cycle of dependencies, as Elle does where it
 // has a name for it. A and B are the first two transactions of the witness.
 type AnomalyKind uint8
@@ -27,4 +29,35 @@ const (
 	Nonlinearizable                          // the operations on a key have no order in which each takes effect while it runs
 	NoOrder                                  // no order of the transactions explains what they read
 	RetiredConflict                          // A, retired too, wrote what a retired transaction had read
+
+	afterLast // no kind: a new one comes before it
 )
+
+// kindWords are words for all of them, by number, for tests and logs. Findings have names instead:
+// one name may cover several kinds.
+var kindWords = [afterLast]string{
+	Internal: "internal", Nonrepeatable: "nonrepeatable", Divergence: "divergence", G1a: "g1a", G1b: "g1b",
+	DirtyUpdate: "dirty-update", IncompatibleOrder: "incompatible-order", DuplicateElements: "duplicate-elements",
+	FutureRead: "future-read", GarbageRead: "garbage-read", UnattributedRead: "unattributed-read",
+	RetiredRead: "retired-read", RetiredReader: "retired-reader", SessionOverlap: "session-overlap",
+	SequenceGap: "sequence-gap", Contradictory: "contradictory", OutOfBounds: "out-of-bounds",
+	WrongTotal: "wrong-total", CyclicVersions: "cyclic-versions", Nonlinearizable: "nonlinearizable",
+	NoOrder: "no-order", RetiredConflict: "retired-conflict",
+}
+
+// AnomalyKinds are all kinds.
+func AnomalyKinds() []AnomalyKind {
+	var all []AnomalyKind
+	for k := range kindWords[1:] {
+		all = append(all, AnomalyKind(k+1))
+	}
+	return all
+}
+
+// String is a word for the kind, "" for none.
+func (k AnomalyKind) String() string {
+	if int(k) < len(kindWords) {
+		return kindWords[k]
+	}
+	return fmt.Sprintf("%d", k)
+}

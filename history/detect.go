@@ -85,16 +85,17 @@ func squeeze(text []byte) []byte {
 // DetectDir recognises the format of a folder by the names and the first bytes of
 // its files.
 func DetectDir(dir fs.FS) (Format, error) {
-	for _, x := range []struct {
-		format Format
-		names  nameForm
-	}{{Cobra, cobraNames}, {Viper, viperNames}} {
+	for i := range forms {
+		x := &forms[i]
+		if x.session == nil {
+			continue
+		}
 		files, err := x.names.in(dir)
 		if err != nil {
 			return "", err
 		}
 		if len(files) > 0 {
-			return x.format, nil
+			return x.name, nil
 		}
 	}
 	return "", errors.New("is a folder without logs of Cobra (T0.log, ...) or Viper (J0.log, ...)")

@@ -24,15 +24,66 @@ const (
 	TimeKiller Format = "timekiller"
 )
 
-// Formats are all of them, in the order in which they are documented.
-func Formats() []Format {
-	return []Format{
-		JSONL, Proto, EDN, ElleJSON, DBCop, DBCopJSON, PolySI, Cobra, AWDIT, Viper, Porcupine, TimeKiller,
+// form is all that is said of a format, beside what recognises its files ([Detect]).
+type form struct {
+	name Format
+	// read reads a file, where the format is one of this package and of files.
+	read func(r *Reader, data []byte) error
+	// names are the names of its files where a history is a folder. session reads one file.
+	names   nameForm
+	session func(p *plain, data []byte, session uint32) error
+}
+
+// forms are in the order in which they are documented, and in which folders are recognised.
+var forms = []form{
+	{name: JSONL},
+	{name: Proto},
+	{name: EDN, read: func(r *Reader, data []byte) error { return r.readElle(data, false) }},
+	{name: ElleJSON, read: func(r *Reader, data []byte) error { return r.readElle(data, true) }},
+	{name: DBCop, read: plainly(func(p *plain, data []byte) error {
+		p.ops = make([]plainOp, 0, len(data)/dbcopEvent)
+		return p.readDBCop(&bincode{data: data, size: len(data)})
+	})},
+	{name: DBCopJSON, read: func(r *Reader, data []byte) error { return r.readPlain(readDBCopJSON(data)) }},
+	{name: PolySI, read: plainly(func(p *plain, data []byte) error { return p.readPolySI(linesOf(p, data)) })},
+	{name: Cobra, names: cobraNames, session: (*plain).cobraFile},
+	{name: AWDIT, read: plainly(func(p *plain, data []byte) error { return p.readAWDIT(linesOf(p, data)) })},
+	{name: Viper, names: viperNames, session: (*plain).viperFile, read: plainly(func(p *plain, data []byte) error { return p.viperFile(data, 0) })},
+	{name: Porcupine, read: (*Reader).readPorcupine},
+	{name: TimeKiller, read: (*Reader).readTimeKiller},
+}
+
+// plainly reads a file of registers.
+func plainly(read func(p *plain, data []byte) error) func(r *Reader, data []byte) error {
+	return func(r *Reader, data []byte) error {
+		var p plain
+		err := read(&p, data)
+		return r.readPlain(&p, err)
 	}
 }
 
+// formOf is the row of the format, nil if there is none.
+func formOf(f Format) *form {
+	if i := slices.IndexFunc(forms, func(x form) bool { return x.name == f }); i >= 0 {
+		return &forms[i]
+	}
+	return nil
+}
+
+// Formats are all of them, in the order in which they are documented.
+func Formats() []Format {
+	var all []Format
+	for i := range forms {
+		all = append(all, forms[i].name)
+	}
+	return all
+}
+
 // IsFolder says whether a history of this format is a folder of files.
-func (f Format) IsFolder() bool { return f == Cobra || f == Viper }
+func (f Format) IsFolder() bool {
+	x := formOf(f)
+	return x != nil && x.session != nil
+}
 
 // ParseFormat finds the format called name.
 func ParseFormat(name string) (Format, error) {

@@ -58,29 +58,8 @@ func (r *Reader) Read(f Format, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	var p plain
-	switch f {
-	case DBCop:
-		p.ops = make([]plainOp, 0, len(data)/dbcopEvent)
-		err := p.readDBCop(&bincode{data: data, size: len(data)})
-		return r.readPlain(&p, err)
-	case PolySI:
-		err := p.readPolySI(linesOf(&p, data))
-		return r.readPlain(&p, err)
-	case EDN, ElleJSON:
-		return r.readElle(data, f == ElleJSON)
-	case Porcupine:
-		return r.readPorcupine(data)
-	case TimeKiller:
-		return r.readTimeKiller(data)
-	case DBCopJSON:
-		return r.readPlain(readDBCopJSON(data))
-	case AWDIT:
-		err := p.readAWDIT(linesOf(&p, data))
-		return r.readPlain(&p, err)
-	case Viper:
-		err := p.viperFile(data, 0)
-		return r.readPlain(&p, err)
+	if x := formOf(f); x != nil && x.read != nil {
+		return x.read(r, data)
 	}
 	return fmt.Errorf("format %s is not read from a file", f)
 }
@@ -98,11 +77,8 @@ func (r *Reader) all(in io.Reader) ([]byte, error) {
 
 // ReadDir reads the folder dir.
 func (r *Reader) ReadDir(f Format, dir fs.FS) error {
-	switch f {
-	case Cobra:
-		return r.readFolder(dir, cobraNames, (*plain).cobraFile)
-	case Viper:
-		return r.readFolder(dir, viperNames, (*plain).viperFile)
+	if x := formOf(f); x != nil && x.session != nil {
+		return r.readFolder(dir, x.names, x.session)
 	}
 	return fmt.Errorf("format %s is a file, not a folder", f)
 }

@@ -25,23 +25,6 @@ func (s *lists) append(c *touch, n, op uint32, h event.Hash) {
 	s.pushOwn(c, h)
 }
 
-// pushOwn notes the latest write record of c as one of the transaction in work.
-func (s *lists) pushOwn(c *touch, h event.Hash) {
-	if len(s.own) == cap(s.own) {
-		s.own = append(s.own, own{})[:len(s.own)]
-	}
-	s.own = s.own[:len(s.own)+1]
-	o := &s.own[len(s.own)-1]
-	o.hash, o.write, o.prev, o.next = h, c.lastWrite, c.lastOwn, 0
-	i := uint32(len(s.own))
-	if c.lastOwn != 0 {
-		s.own[c.lastOwn-1].next = i
-	} else {
-		c.firstOwn = i
-	}
-	c.lastOwn = i
-}
-
 // readList takes a read of a list: own appends must be its end, and what is
 // before them is the external read.
 func (s *lists) readList(b *event.Batch, c *touch, n, op uint32, o *event.Op) {

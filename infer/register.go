@@ -110,7 +110,7 @@ func (s *kinds) count(b *event.Batch, t *event.Txn, n uint32) {
 
 // write takes a register write. Only the last one of a key is installed; a value
 // that the transaction writes again is one version.
-func (s *kinds) write(c *touch, n, op uint32, h event.Hash) {
+func (s *registers) write(c *touch, n, op uint32, h event.Hash) {
 	if s.keys[c.key].flags&repeats != 0 {
 		c.writeDuplicate(h)
 		return
@@ -132,6 +132,23 @@ func (s *kinds) write(c *touch, n, op uint32, h event.Hash) {
 	c.lastWrite = s.addWrite(n, v, op)
 	s.writes[c.lastWrite].unread, s.writes[c.lastWrite].absent = c.flags&hasRead == 0, absent
 	s.pushOwn(c, h)
+}
+
+// pushOwn notes the latest write record of c as one of the transaction in work.
+func (s *registers) pushOwn(c *touch, h event.Hash) {
+	if len(s.own) == cap(s.own) {
+		s.own = append(s.own, own{})[:len(s.own)]
+	}
+	s.own = s.own[:len(s.own)+1]
+	o := &s.own[len(s.own)-1]
+	o.hash, o.write, o.prev, o.next = h, c.lastWrite, c.lastOwn, 0
+	i := uint32(len(s.own))
+	if c.lastOwn != 0 {
+		s.own[c.lastOwn-1].next = i
+	} else {
+		c.firstOwn = i
+	}
+	c.lastOwn = i
 }
 
 // wroteNow is writeOf for the transaction in work, whose record nobody's is ahead

@@ -12,14 +12,6 @@ import (
 	"github.com/isowatch/isowatch/internal/pattern"
 )
 
-var anomalyNames = map[AnomalyKind]string{
-	Internal: "internal", Nonrepeatable: "nonrepeatable", Divergence: "divergence", G1a: "G1a", G1b: "G1b", DirtyUpdate: "dirty-update",
-	IncompatibleOrder: "incompatible-order", DuplicateElements: "duplicate-elements", FutureRead: "future-read", GarbageRead: "garbage-read",
-	UnattributedRead: "unattributed-read", RetiredRead: "retired-read", RetiredReader: "retired-reader", SessionOverlap: "session-overlap",
-	SequenceGap: "sequence-gap", Contradictory: "contradictory", OutOfBounds: "out-of-bounds", WrongTotal: "wrong-total",
-	CyclicVersions: "cyclic-versions", Nonlinearizable: "nonlinearizable", NoOrder: "no-order", RetiredConflict: "retired-conflict",
-}
-
 func (r *room) printf(format string, args ...any) {
 	r.printed = append(r.printed, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
@@ -202,7 +194,7 @@ func (r *room) print(id string) {
 
 func (r *room) printAnomaly(a *Anomaly) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", anomalyNames[a.Kind], r.name(a.A))
+	fmt.Fprintf(&b, "%s: %s", a.Kind, r.name(a.A))
 	if a.B != 0 {
 		b.WriteString(" " + r.name(a.B))
 	}

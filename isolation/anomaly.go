@@ -1,59 +1,94 @@
 package isolation
 
-import "github.com/isowatch/isowatch/finding"
+import (
+	"strings"
 
-// anomaly is a name that a finding can carry: the plain title, and the weakest models that it
-// rules out by Elle (elle.consistency-model).
+	"github.com/isowatch/isowatch/finding"
+)
+
+// anomaly is all that is said of a name that a finding can carry.
 type anomaly struct {
 	name    string
-	title   string
-	elleNot []string
+	title   string   // in plain words
+	elleNot []string // the weakest models that it rules out by Elle (elle.consistency-model)
+	reach   reach    // none: it refutes no level by itself, or is a variant with session order or real time
+	means   string   // in practice, in one or two sentences; "": see [MeaningOf]
 }
 
+// reach holds the weakest bases that rule out some form of an anomaly, and the weakest that rule
+// out all of them (docs/proofs.md, section 5).
+type reach struct{ some, all []Base }
+
+func every(bs ...Base) reach { return reach{bs, bs} }
+
 // namedAnomalies are all of them, in the order in which they are counted. The names without
-// -item have a range on the cycle: see predicates.
+// -item have a range on the cycle: see predicates. A cycle of updates with two anti-dependencies
+// refutes cursor stability too. It is left out of the reach: its updates are lost, and mostly
+// reported as lost-update.
 var namedAnomalies = []anomaly{
-	{"G0", "write cycle", []string{"read-uncommitted"}},
-	{"G0-process", "write cycle with session order", []string{"strong-session-read-uncommitted"}},
-	{"G1c", "circular information flow", []string{"read-committed"}},
-	{"G1c-process", "circular information flow with session order", []string{"strong-session-read-committed"}},
-	{"G-single-item", "read skew", []string{"consistent-view", "repeatable-read"}},
-	{"G-single-item-process", "read skew with session order", []string{"strong-session-snapshot-isolation"}},
-	{"G-nonadjacent-item", "long fork", []string{"repeatable-read", "snapshot-isolation"}},
-	{"G-nonadjacent-item-process", "long fork with session order", []string{"strong-session-snapshot-isolation"}},
-	{"G2-item", "anti-dependency cycle", []string{"repeatable-read"}},
-	{"G2-item-process", "anti-dependency cycle with session order", []string{"strong-session-serializable"}},
-	{"G0-realtime", "write cycle with real time", []string{"strong-read-uncommitted"}},
-	{"G1c-realtime", "circular information flow with real time", []string{"strong-read-committed"}},
-	{"G-single-item-realtime", "read skew with real time", []string{"strong-snapshot-isolation"}},
-	{"G-nonadjacent-item-realtime", "long fork with real time", []string{"strong-snapshot-isolation"}},
-	{"G2-item-realtime", "anti-dependency cycle with real time", []string{"strong-serializable"}},
-	{"lost-update", "lost update", []string{"cursor-stability", "update-atomic"}},
-	{"internal", "internal inconsistency", []string{"read-atomic"}},
-	{"G1a", "aborted read", []string{"read-committed"}},
-	{"G1b", "intermediate read", []string{"read-committed"}},
-	{"dirty-update", "dirty update", []string{"read-committed"}},
-	{"incompatible-order", "incompatible orders", []string{"read-committed"}},
-	{"duplicate-elements", "duplicate elements", []string{"read-uncommitted"}},
-	{"future-read", "future read", []string{"read-committed"}},
-	{"garbage-read", "garbage read", nil},
-	{"nonlinearizable", "not linearizable", []string{"linearizable"}},
-	{"unattributed-read", "read of a value that no record wrote", nil},
-	{"contradictory-record", "contradictory record", nil},
-	{"session-not-sequential", "session not sequential", nil},
-	{"horizon", "behind the horizon", nil},
-	{"gap", "missing records", nil},
-	{finding.WeakerThanExpected, "a weaker level than expected", nil},
-	{"cyclic-versions", "versions in a circle", []string{"read-uncommitted"}},
-	{"G-single", "read skew over a range", []string{"consistent-view"}},
-	{"G-single-process", "stale range in a session", []string{"strong-session-snapshot-isolation"}},
-	{"G-single-realtime", "stale range", []string{"strong-snapshot-isolation"}},
-	{"G-nonadjacent", "long fork over ranges", []string{"snapshot-isolation"}},
-	{"G-nonadjacent-process", "long fork over ranges with session order", []string{"strong-session-snapshot-isolation"}},
-	{"G-nonadjacent-realtime", "long fork over ranges in real time", []string{"strong-snapshot-isolation"}},
-	{"G2", "phantom", []string{"serializable"}},
-	{"G2-process", "phantom with session order", []string{"strong-session-serializable"}},
-	{"G2-realtime", "phantom in real time", []string{"strong-serializable"}},
+	{name: "G0", title: "write cycle", elleNot: []string{"read-uncommitted"}, reach: every(ReadUncommitted),
+		means: "The data mix the writes of two transactions. Rows that belong together no longer fit."},
+	{name: "G0-process", title: "write cycle with session order", elleNot: []string{"strong-session-read-uncommitted"}},
+	{name: "G1c", title: "circular information flow", elleNot: []string{"read-committed"}, reach: every(ReadCommitted),
+		means: "Transactions saw each other before they committed. Nothing that rests on them is sure."},
+	{name: "G1c-process", title: "circular information flow with session order", elleNot: []string{"strong-session-read-committed"}},
+	{name: "G-single-item", title: "read skew", elleNot: []string{"consistent-view", "repeatable-read"}, reach: reach{[]Base{MonotonicAtomicView, CursorStability}, []Base{ConsistentView, RepeatableRead}},
+		means: "The transaction saw data that were never there together. Its results may be wrong."},
+	{name: "G-single-item-process", title: "read skew with session order", elleNot: []string{"strong-session-snapshot-isolation"}},
+	{name: "G-nonadjacent-item", title: "long fork", elleNot: []string{"repeatable-read", "snapshot-isolation"}, reach: reach{[]Base{Prefix, RepeatableRead, UpdateSerializable}, []Base{SnapshotIsolation, RepeatableRead}},
+		means: "Readers do not agree about what happened first. Their decisions may not fit together."},
+	{name: "G-nonadjacent-item-process", title: "long fork with session order", elleNot: []string{"strong-session-snapshot-isolation"}},
+	{name: "G2-item", title: "anti-dependency cycle", elleNot: []string{"repeatable-read"}, reach: reach{[]Base{RepeatableRead, UpdateSerializable}, []Base{RepeatableRead}},
+		means: "Each transaction is right by itself, and together they may break a rule: a room booked twice, an account overdrawn."},
+	{name: "G2-item-process", title: "anti-dependency cycle with session order", elleNot: []string{"strong-session-serializable"}},
+	{name: "G0-realtime", title: "write cycle with real time", elleNot: []string{"strong-read-uncommitted"}},
+	{name: "G1c-realtime", title: "circular information flow with real time", elleNot: []string{"strong-read-committed"}},
+	{name: "G-single-item-realtime", title: "read skew with real time", elleNot: []string{"strong-snapshot-isolation"}},
+	{name: "G-nonadjacent-item-realtime", title: "long fork with real time", elleNot: []string{"strong-snapshot-isolation"}},
+	{name: "G2-item-realtime", title: "anti-dependency cycle with real time", elleNot: []string{"strong-serializable"}},
+	{name: "lost-update", title: "lost update", elleNot: []string{"cursor-stability", "update-atomic"}, reach: reach{[]Base{CursorStability}, []Base{ConsistentView, RepeatableRead}},
+		means: "One of the two writes is gone, and its client was told that it succeeded. Sums and counts are wrong from now on."},
+	{name: "internal", title: "internal inconsistency", elleNot: []string{"read-atomic"}, reach: reach{[]Base{MonotonicAtomicView, RepeatableRead}, []Base{ReadAtomic}},
+		means: "The transaction cannot trust its own reads."},
+	{name: "G1a", title: "aborted read", elleNot: []string{"read-committed"}, reach: every(ReadCommitted),
+		means: "Somebody decided on data that never existed."},
+	{name: "G1b", title: "intermediate read", elleNot: []string{"read-committed"}, reach: every(ReadCommitted),
+		means: "Somebody decided on data that were half done."},
+	{name: "dirty-update", title: "dirty update", elleNot: []string{"read-committed"}, reach: every(ReadCommitted),
+		means: "Data of a transaction that was rolled back have survived."},
+	{name: "incompatible-order", title: "incompatible orders", elleNot: []string{"read-committed"}, reach: every(ReadCommitted),
+		means: "Two clients hold two histories of the same list. Data may have been lost."},
+	{name: "duplicate-elements", title: "duplicate elements", elleNot: []string{"read-uncommitted"}, reach: every(ReadUncommitted),
+		means: "One write took effect twice."},
+	{name: "future-read", title: "future read", elleNot: []string{"read-committed"}, reach: every(ReadCommitted),
+		means: "The answer does not belong to this operation."},
+	{name: "garbage-read", title: "garbage read", reach: every(ReadCommitted),
+		means: "The data hold a value that nobody wrote: damage, or a writer that is not recorded."},
+	{name: "nonlinearizable", title: "not linearizable", elleNot: []string{"linearizable"},
+		means: "A client was shown an old state of the key as if it were current."},
+	{name: "unattributed-read", title: "read of a value that no record wrote",
+		means: "Somebody writes without being recorded, or wrote before. Fewer reads can be decided."},
+	{name: "contradictory-record", title: "contradictory record",
+		means: "One of two records of a transaction is wrong. Everything that rests on it stays undecided."},
+	{name: "session-not-sequential", title: "session not sequential",
+		means: "The session is not a single client, so its order is not used. The level with session order cannot be decided."},
+	{name: "horizon", title: "behind the horizon",
+		means: "Whether this is an anomaly is not known yet. A replay decides it."},
+	{name: "gap", title: "missing records",
+		means: "The content of these records cannot be checked."},
+	{name: finding.WeakerThanExpected, title: "a weaker level than expected",
+		means: "The database keeps its promise, and these transactions do not ask for enough of it."},
+	{name: "cyclic-versions", title: "versions in a circle", elleNot: []string{"read-uncommitted"}, reach: every(ReadUncommitted),
+		means: "The versions of a key are not in any order: the database, the clocks, or what the contract says of them is wrong."},
+	{name: "G-single", title: "read skew over a range", elleNot: []string{"consistent-view"}, reach: reach{[]Base{MonotonicAtomicView}, []Base{ConsistentView}}},
+	{name: "G-single-process", title: "stale range in a session", elleNot: []string{"strong-session-snapshot-isolation"}},
+	{name: "G-single-realtime", title: "stale range", elleNot: []string{"strong-snapshot-isolation"}},
+	{name: "G-nonadjacent", title: "long fork over ranges", elleNot: []string{"snapshot-isolation"}, reach: reach{[]Base{Prefix, UpdateSerializable}, []Base{SnapshotIsolation}}},
+	{name: "G-nonadjacent-process", title: "long fork over ranges with session order", elleNot: []string{"strong-session-snapshot-isolation"}},
+	{name: "G-nonadjacent-realtime", title: "long fork over ranges in real time", elleNot: []string{"strong-snapshot-isolation"}},
+	{name: "G2", title: "phantom", elleNot: []string{"serializable"}, reach: reach{[]Base{UpdateSerializable}, []Base{Serializable}}},
+	{name: "G2-process", title: "phantom with session order", elleNot: []string{"strong-session-serializable"}},
+	{name: "G2-realtime", title: "phantom in real time", elleNot: []string{"strong-serializable"}},
 }
 
 var anomalies = func() map[string]*anomaly {
@@ -83,4 +118,16 @@ func AnomalyNames() []string {
 		names[i] = namedAnomalies[i].name
 	}
 	return names
+}
+
+// MeaningOf says in one or two sentences what an anomaly means in practice.
+func MeaningOf(anomaly string) string {
+	name := strings.TrimSuffix(strings.TrimSuffix(anomaly, "-process"), "-realtime")
+	switch {
+	case name != anomaly && strings.HasPrefix(name, "G-single"):
+		return "A client was shown old data as if they were current."
+	case name == "G-nonadjacent" || name == "G-single" || name == "G2":
+		name += "-item"
+	}
+	return anomalyOf(name).means
 }

@@ -14,30 +14,6 @@ const (
 	Ruled             // every form is
 )
 
-// reach holds the weakest bases that rule out some form of an anomaly, and the weakest that rule
-// out all of them (docs/proofs.md, section 5).
-type reach struct{ some, all []Base }
-
-func every(bs ...Base) reach { return reach{bs, bs} }
-
-// reaches holds the anomalies that refute a level, without the variants with session order or
-// real time. A cycle of updates with two anti-dependencies refutes cursor stability
-// too. It is left out here: its updates are lost, and mostly reported as lost-update.
-var reaches = map[string]reach{
-	"G0": every(ReadUncommitted), "duplicate-elements": every(ReadUncommitted), "cyclic-versions": every(ReadUncommitted),
-	"G1a": every(ReadCommitted), "G1b": every(ReadCommitted), "G1c": every(ReadCommitted),
-	"dirty-update": every(ReadCommitted), "incompatible-order": every(ReadCommitted),
-	"future-read": every(ReadCommitted), "garbage-read": every(ReadCommitted),
-	"internal":           {[]Base{MonotonicAtomicView, RepeatableRead}, []Base{ReadAtomic}},
-	"G-single-item":      {[]Base{MonotonicAtomicView, CursorStability}, []Base{ConsistentView, RepeatableRead}},
-	"G-single":           {[]Base{MonotonicAtomicView}, []Base{ConsistentView}},
-	"G-nonadjacent-item": {[]Base{Prefix, RepeatableRead, UpdateSerializable}, []Base{SnapshotIsolation, RepeatableRead}},
-	"G-nonadjacent":      {[]Base{Prefix, UpdateSerializable}, []Base{SnapshotIsolation}},
-	"lost-update":        {[]Base{CursorStability}, []Base{ConsistentView, RepeatableRead}}, // see updates
-	"G2-item":            {[]Base{RepeatableRead, UpdateSerializable}, []Base{RepeatableRead}},
-	"G2":                 {[]Base{UpdateSerializable}, []Base{Serializable}},
-}
-
 // impliesOne says whether b implies one of these.
 func (b Base) impliesOne(of []Base) bool { return slices.ContainsFunc(of, b.Implies) }
 
@@ -56,7 +32,8 @@ func (l Level) Forbids(anomaly string) Forbidden {
 	} else if base, ok := strings.CutSuffix(anomaly, "-realtime"); ok {
 		name, family = base, Strong
 	}
-	r, ok := reaches[name]
+	r := anomalyOf(name).reach
+	ok := len(r.some) > 0
 	if l.Special == GeneralizedSI && family == Strong && ok && SnapshotIsolation.impliesOne(r.some) {
 		return Partly // commits have the order of real time, and starts have not
 	}

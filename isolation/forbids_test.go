@@ -46,11 +46,31 @@ func TestForbidsGrows(t *testing.T) {
 
 // What rules out all forms of an anomaly rules out some of it.
 func TestReaches(t *testing.T) {
-	for anomaly, r := range reaches {
-		for _, b := range r.all {
-			if !b.impliesOne(r.some) {
-				t.Errorf("%s rules out every %s, and not some", b, anomaly)
+	for _, a := range namedAnomalies {
+		for _, b := range a.reach.all {
+			if !b.impliesOne(a.reach.some) {
+				t.Errorf("%s rules out every %s, and not some", b, a.name)
 			}
+		}
+	}
+}
+
+// What refutes levels without a cycle reaches them: explanations of levels say so.
+func TestRefutedIsForbidden(t *testing.T) {
+	for kind, row := range withoutCycle {
+		for _, l := range row.weakest {
+			if row.anomaly != "" && l.Forbids(row.anomaly) == Allowed {
+				t.Errorf("kind %s refutes %s, which allows %s", kind, l, row.anomaly)
+			}
+		}
+	}
+}
+
+// Each name means something in practice.
+func TestEveryAnomalyMeansSomething(t *testing.T) {
+	for _, name := range AnomalyNames() {
+		if MeaningOf(name) == "" {
+			t.Errorf("%s means nothing", name)
 		}
 	}
 }

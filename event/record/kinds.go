@@ -30,7 +30,7 @@ const (
 	Range                    // "range"
 )
 
-// DataKind is the kind of object that a key names.
+// DataKind is the kind of object that a key names. A compact record has 4 bits for it.
 type DataKind uint8
 
 const (
@@ -40,6 +40,18 @@ const (
 	Set
 	Counter
 )
+
+// dataKinds are their words, by number. Every form of a record is read and written by this table.
+var dataKinds = [...]string{AnyKind: "any", Register: "register", List: "list", Set: "set", Counter: "counter"}
+
+// DataKinds are all kinds that a record can state.
+func DataKinds() []DataKind {
+	var all []DataKind
+	for k := range dataKinds[1:] {
+		all = append(all, DataKind(k+1))
+	}
+	return all
+}
 
 // OpFlags are facts of an operation that fit a bit.
 type OpFlags uint8
@@ -76,9 +88,7 @@ func (k OpKind) String() string {
 }
 
 // String is the kind of object as a record writes it.
-func (k DataKind) String() string {
-	return word(uint8(k), "any", "register", "list", "set", "counter")
-}
+func (k DataKind) String() string { return word(uint8(k), dataKinds[:]...) }
 
 func word(i uint8, words ...string) string {
 	if int(i) < len(words) && words[i] != "" {

@@ -10,8 +10,28 @@ import (
 	"github.com/isowatch/isowatch/internal/external"
 )
 
-// checkAlone checks a finding that is not a cycle: Txns[0] did it, Txns[1], where
-// there is one, is the other transaction.
+// rules prove findings that are not cycles: a did it, and b is the other transaction, a where there
+// is none. A kind without a rule is proved by its edges or choices (see [Verify]), or says what the
+// monitor does not know.
+var rules = map[finding.AnomalyKind]func(w *finding.Witness, a, b *event.Record) error{
+	finding.Internal:          checkMisread,
+	finding.Nonrepeatable:     checkMisread,
+	finding.G1a:               checkAborted,
+	finding.DirtyUpdate:       checkAborted,
+	finding.G1b:               checkIntermediate,
+	finding.DuplicateElements: checkDuplicate,
+	finding.IncompatibleOrder: checkIncompatible,
+	finding.FutureRead:        checkFuture,
+	finding.CyclicVersions:    checkStep,
+	finding.OutOfBounds:       checkBounds,
+	finding.WrongTotal:        checkTotals,
+	finding.GarbageRead:       checkGarbage,
+	finding.SessionOverlap:    checkOverlap,
+	finding.SequenceGap:       checkNothing,
+	finding.Contradictory:     checkNothing,
+}
+
+// checkAlone checks a finding that is not a cycle.
 func checkAlone(w *finding.Witness) error {
 	if len(w.Txns) == 0 {
 		return errors.New("no transaction takes part")
@@ -24,45 +44,43 @@ func checkAlone(w *finding.Witness) error {
 			return fmt.Errorf("%s aborted", a.ID)
 		}
 	}
-	switch w.Anomaly {
-	case finding.Internal, finding.Nonrepeatable:
-		return checkInternal(a, w.Op)
-	case finding.G1a, finding.DirtyUpdate:
-		if b.Status != event.Aborted {
-			return fmt.Errorf("%s did not abort", b.ID)
-		}
-		return checkSaw(a, b, w)
-	case finding.G1b:
-		return checkIntermediate(a, b, w)
-	case finding.DuplicateElements:
-		for _, list := range listReads(a, w.Key) {
-			if i := slices.Index(list, w.Value); i >= 0 && slices.Index(list[i+1:], w.Value) >= 0 {
-				return nil
-			}
-		}
-		return fmt.Errorf("no read of %s shows %s twice", a.ID, w.Value)
-	case finding.IncompatibleOrder:
-		return checkIncompatible(a, b, w.Key)
-	case finding.FutureRead:
-		return checkFuture(a, w)
-	case finding.CyclicVersions:
-		return checkStep(w, a, b)
-	case finding.OutOfBounds:
-		return checkBounds(a, b, w)
-	case finding.WrongTotal:
-		return checkTotals(a, b)
-	case finding.GarbageRead:
-		return checkGarbage(w, a)
-	case finding.SessionOverlap:
-		if a == b || a.Session == "" || a.Session != b.Session {
-			return errors.New("they are not two of one session")
-		}
-		return nil
-	case finding.SequenceGap, finding.Contradictory:
-		return nil // rest on records that a witness does not hold
+	if rule := rules[w.Anomaly]; rule != nil {
+		return rule(w, a, b)
 	}
 	return errors.New("its kind is a cycle, or is not known")
 }
+
+// checkMisread: see checkInternal.
+func checkMisread(w *finding.Witness, a, _ *event.Record) error { return checkInternal(a, w.Op) }
+
+// checkAborted: b wrote what a saw, and aborted.
+func checkAborted(w *finding.Witness, a, b *event.Record) error {
+	if b.Status != event.Aborted {
+		return fmt.Errorf("%s did not abort", b.ID)
+	}
+	return checkSaw(w, a, b)
+}
+
+// checkDuplicate: a list that a read shows has the element twice.
+func checkDuplicate(w *finding.Witness, a, _ *event.Record) error {
+	for _, list := range listReads(a, w.Key) {
+		if i := slices.Index(list, w.Value); i >= 0 && slices.Index(list[i+1:], w.Value) >= 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("no read of %s shows %s twice", a.ID, w.Value)
+}
+
+// checkOverlap: a and b are two of one session.
+func checkOverlap(_ *finding.Witness, a, b *event.Record) error {
+	if a == b || a.Session == "" || a.Session != b.Session {
+		return errors.New("they are not two of one session")
+	}
+	return nil
+}
+
+// checkNothing is the rule of what rests on records that a witness does not hold.
+func checkNothing(*finding.Witness, *event.Record, *event.Record) error { return nil }
 
 // checkCause: the reader was not over when the writer, who aborted, began. If it was, it read what
 // somebody without a record wrote, where there may be one. A version names its writer all the same.
@@ -80,7 +98,7 @@ func checkCause(w *finding.Witness) error {
 
 // checkGarbage: a read the value, or anything where it is not kept, and nobody here wrote it.
 // That nobody else did rests on absence.
-func checkGarbage(w *finding.Witness, a *event.Record) error {
+func checkGarbage(w *finding.Witness, a, _ *event.Record) error {
 	if w.Value != "" {
 		for i := range w.Txns {
 			if t := &w.Txns[i]; wroteValue(t, w.Key, w.Value) {
@@ -146,12 +164,12 @@ func writesKey(t *event.Record, key string) bool {
 }
 
 // checkSaw: b wrote the value and a's read shows it.
-func checkSaw(a, b *event.Record, w *finding.Witness) error {
+func checkSaw(w *finding.Witness, a, b *event.Record) error {
 	return checkRead(w, b, a, &finding.Dependency{Key: w.Key, Value: w.Value})
 }
 
-func checkIntermediate(a, b *event.Record, w *finding.Witness) error {
-	if err := checkSaw(a, b, w); err != nil {
+func checkIntermediate(w *finding.Witness, a, b *event.Record) error {
+	if err := checkSaw(w, a, b); err != nil {
 		return err
 	}
 	later := false
@@ -242,7 +260,8 @@ func checkInternal(a *event.Record, op int) error {
 	return errors.New("nothing came before the read")
 }
 
-func checkIncompatible(a, b *event.Record, key string) error {
+func checkIncompatible(w *finding.Witness, a, b *event.Record) error {
+	key := w.Key
 	if b.Status == event.Aborted {
 		return fmt.Errorf("%s aborted", b.ID)
 	}
@@ -279,7 +298,7 @@ func checkIncompatible(a, b *event.Record, key string) error {
 }
 
 // checkFuture: a read the value before it wrote it, and nobody else did.
-func checkFuture(a *event.Record, w *finding.Witness) error {
+func checkFuture(w *finding.Witness, a, _ *event.Record) error {
 	if other := another(w, w.Key, w.Value, a); other != nil {
 		return fmt.Errorf("%s wrote %s to %s too", other.ID, w.Value, w.Key)
 	}

@@ -74,7 +74,7 @@ func counterSeen(t *event.Record, key string) (v int64, ok bool) {
 }
 
 // checkBounds: a read the counter, and b, if it is another, read another value.
-func checkBounds(a, b *event.Record, w *finding.Witness) error {
+func checkBounds(w *finding.Witness, a, b *event.Record) error {
 	x, ok := counterSeen(a, w.Key)
 	if !ok {
 		return fmt.Errorf("%s did not read %s", a.ID, w.Key)
@@ -89,7 +89,7 @@ func checkBounds(a, b *event.Record, w *finding.Witness) error {
 }
 
 // checkTotals: both read the same counters, and the sums differ.
-func checkTotals(a, b *event.Record) error {
+func checkTotals(_ *finding.Witness, a, b *event.Record) error {
 	for _, of := range [...][2]*event.Record{{a, b}, {b, a}} {
 		for i := range of[0].Ops {
 			o := &of[0].Ops[i]

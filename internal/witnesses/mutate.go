@@ -234,8 +234,8 @@ func (c *changes) choice(i int) {
 }
 
 func (c *changes) settings() {
-	for a := range anomalies {
-		c.add("told as "+anomalies[a], func(w *Witness) { w.Rest.Anomaly = finding.AnomalyKind(a) })
+	for _, k := range append([]finding.AnomalyKind{0}, finding.AnomalyKinds()...) {
+		c.add("told as "+k.String(), func(w *Witness) { w.Rest.Anomaly = k })
 	}
 	for _, base := range []string{"read-committed", "causal", "prefix", "snapshot-isolation", "serializable"} {
 		for _, family := range []string{"", "strong-session-", "strong-"} {

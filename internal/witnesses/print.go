@@ -55,7 +55,7 @@ func (w *Witness) Text() string {
 func (w *Witness) settings() (s string) {
 	r := &w.Rest
 	if r.Anomaly != 0 {
-		s += " anomaly=" + anomalies[r.Anomaly]
+		s += " anomaly=" + r.Anomaly.String()
 	}
 	for _, x := range [...]struct{ name, value string }{{"key", r.Key}, {"value", r.Value}, {"level", r.Level}} {
 		if x.value != "" {

@@ -158,28 +158,20 @@ func (w *Witness) index(id string) (int, error) {
 	return i, nil
 }
 
-// anomalies are the words for the kinds of witnesses without a cycle.
-var anomalies = [...]string{
-	finding.Internal: "internal", finding.Nonrepeatable: "nonrepeatable", finding.Divergence: "divergence", finding.G1a: "g1a", finding.G1b: "g1b",
-	finding.DirtyUpdate: "dirty-update", finding.IncompatibleOrder: "incompatible-order", finding.DuplicateElements: "duplicate-elements",
-	finding.FutureRead: "future-read", finding.GarbageRead: "garbage-read", finding.UnattributedRead: "unattributed-read",
-	finding.RetiredRead: "retired-read", finding.RetiredReader: "retired-reader", finding.SessionOverlap: "session-overlap",
-	finding.SequenceGap: "sequence-gap", finding.Contradictory: "contradictory", finding.OutOfBounds: "out-of-bounds",
-	finding.WrongTotal: "wrong-total", finding.CyclicVersions: "cyclic-versions", finding.Nonlinearizable: "nonlinearizable",
-}
-
 func (w *Witness) set(s string) (err error) {
 	name, value, _ := strings.Cut(s, "=")
 	switch name {
 	case "anomaly":
-		at := slices.Index(anomalies[:], value)
-		if value == "none" {
-			at = 0
-		}
-		if at < 0 {
+		kinds := finding.AnomalyKinds()
+		at := slices.IndexFunc(kinds, func(k finding.AnomalyKind) bool { return k.String() == value })
+		switch {
+		case value == "none":
+			w.Rest.Anomaly = 0
+		case at < 0:
 			return fmt.Errorf("no anomaly is called %q", value)
+		default:
+			w.Rest.Anomaly = kinds[at]
 		}
-		w.Rest.Anomaly = finding.AnomalyKind(at)
 	case "key":
 		w.Rest.Key = value
 	case "value":
