@@ -1,20 +1,35 @@
 package infer
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
-// sessionIndex finds the neighbours of a session's member by its seq. Members of one session
-// may come over several partitions, and arrive as far apart as these are read unevenly. A walk
-// along the list would pass all between. With 4 partitions of a topic read from its beginning
-// that was 60% of all time. The index is made for a session when a walk gets long. It is not a
-// part of the state, and gives the same as the walk.
+// sessionIndex finds the neighbours of a session's member by its seq or its time. Members of
+// one session may come over several partitions, and arrive as far apart as these are read
+// unevenly. A walk along the list would pass all between. With 4 partitions of a topic read from
+// its beginning that was 60% of all time. The index is made for a session when a walk gets long.
+// It is not a part of the state, and gives the same as the walk.
+//
+// Members that all have seq, each its own and near the others, have seats: a place takes
+// constant time. Other members are in rows, which give a place in O(log n).
 type sessionIndex struct {
-	base    int64    // seq of the first seat, a multiple of 64
-	bits    []uint64 // bit i of word w: the member with seq base+64w+i is in the list
-	txns    []uint32 // by seat
-	empty   int      // words of bits at the beginning that are 0
-	built   bool
-	refused bool // this list's members cannot be seated: seq missing, repeated or too far apart
+	mode  indexMode
+	base  int64    // seq of the first seat, a multiple of 64
+	bits  []uint64 // bit i of word w: the member with seq base+64w+i is in the list
+	txns  []uint32 // by seat
+	empty int      // words of bits at the beginning that are 0
+	rows  memberRows
 }
+
+type indexMode uint8
+
+const (
+	unindexed indexMode = iota
+	seated              // by seq
+	inRows              // by seq or, where no member has one, by time
+	walked              // some members have seq and others do not: no one order has all
+)
 
 // longWalk is after how many steps along the list the seats are asked.
 const longWalk = 2
@@ -30,14 +45,15 @@ func (s *ledger) around(n uint32) (prev, next uint32, ok bool) {
 		s.sessionIndexes = append(s.sessionIndexes, sessionIndex{})
 	}
 	p := &s.sessionIndexes[t.session]
-	if !p.built && !p.refused {
-		p.built = true
-		for m := s.sessions[t.session].last; m != 0 && p.built; m = s.txns[m].sessPrev {
-			s.indexMember(m)
-		}
+	if p.mode == unindexed {
+		s.indexAll(t)
 	}
-	if p.refused || t.flags&hasSeq == 0 {
+	switch {
+	case p.mode == walked, (s.txns[s.sessions[t.session].last].flags^t.flags)&hasSeq != 0:
 		return 0, 0, false
+	case p.mode == inRows:
+		prev, next = s.rowNeighbours(&p.rows, n)
+		return prev, next, true
 	}
 	// The last member with seq up to n's, or the first of all.
 	at := t.seq - p.base
@@ -65,13 +81,53 @@ func (s *ledger) around(n uint32) (prev, next uint32, ok bool) {
 	return 0, 0, true
 }
 
+// indexAll makes the index of the session of t, which is not in its list yet.
+func (s *ledger) indexAll(t *txn) {
+	p := &s.sessionIndexes[t.session]
+	if t.flags&hasSeq == 0 {
+		s.rowAll(t.session)
+		return
+	}
+	p.mode = seated
+	for m := s.sessions[t.session].last; m != 0 && p.mode == seated; m = s.txns[m].sessPrev {
+		s.indexMember(m)
+	}
+}
+
+// rowAll puts all members of the session's list into rows, if one order has them all.
+func (s *ledger) rowAll(id uint32) {
+	p := &s.sessionIndexes[id]
+	*p = sessionIndex{mode: inRows}
+	last := s.sessions[id].last
+	var all []rowSeat
+	for m := last; m != 0; m = s.txns[m].sessPrev {
+		if (s.txns[m].flags^s.txns[last].flags)&hasSeq != 0 {
+			*p = sessionIndex{mode: walked}
+			return
+		}
+		all = append(all, s.rowSeat(m))
+	}
+	slices.Reverse(all)
+	for row := range slices.Chunk(all, maxRow/2) {
+		p.rows = append(p.rows, append(make([]rowSeat, 0, maxRow), row...))
+	}
+}
+
 // indexMember notes n, which is in its session's list, if the session has seats.
 func (s *ledger) indexMember(n uint32) {
 	t := &s.txns[n]
-	if int(t.session) >= len(s.sessionIndexes) || !s.sessionIndexes[t.session].built {
+	if int(t.session) >= len(s.sessionIndexes) || s.sessionIndexes[t.session].mode == unindexed {
 		return
 	}
 	p := &s.sessionIndexes[t.session]
+	if p.mode != seated {
+		if m := p.rows.any(); p.mode == inRows && (m == 0 || (s.txns[m].flags^t.flags)&hasSeq == 0) {
+			s.enterRow(&p.rows, n)
+			return
+		}
+		*p = sessionIndex{mode: walked}
+		return
+	}
 	if len(p.bits) == 0 {
 		p.base = t.seq &^ 63
 	}
@@ -80,7 +136,7 @@ func (s *ledger) indexMember(n uint32) {
 		distance = uint64(p.base) - uint64(t.seq) + 64*uint64(len(p.bits))
 	}
 	if t.flags&hasSeq == 0 || distance > maxIndexedSeqs {
-		*p = sessionIndex{refused: true}
+		s.rowAll(t.session)
 		return
 	}
 	if t.seq < p.base {
@@ -96,7 +152,7 @@ func (s *ledger) indexMember(n uint32) {
 		p.txns = append(p.txns, make([]uint32, 64)...)
 	}
 	if p.bits[at>>6]&(1<<(at&63)) != 0 {
-		*p = sessionIndex{refused: true}
+		s.rowAll(t.session)
 		return
 	}
 	p.bits[at>>6] |= 1 << (at & 63)
@@ -115,7 +171,10 @@ func (s *ledger) unindexMember(n uint32, empty bool) {
 	if empty {
 		*p = sessionIndex{}
 	}
-	if !p.built {
+	if p.mode == inRows {
+		s.leaveRow(&p.rows, n)
+	}
+	if p.mode != seated {
 		return
 	}
 	at := int(t.seq - p.base)

@@ -8,10 +8,11 @@ import (
 )
 
 // TestSeats adds the members of one session in every kind of disorder, retires some
-// in between, and compares the neighbours that the seats give with a walk. Some
-// have no seq, or one that was there, or one far away.
+// in between, and compares the neighbours that the seats or rows give with a walk. Some
+// have no seq, or one that was there, or one far away. In every other session nobody has seq.
 func TestSeats(t *testing.T) {
-	for seed := range uint64(300) {
+	rows := 0
+	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		s := New(Options{})
 		var out Out
@@ -20,8 +21,8 @@ func TestSeats(t *testing.T) {
 		var live []uint32
 		next, spread := int64(rng.IntN(1000)-500), int64(1)<<rng.IntN(9)
 		asked := 0
-		for range 400 {
-			if len(live) > 0 && rng.IntN(3) == 0 {
+		for range 600 {
+			if len(live) > 0 && rng.IntN(3+int(seed%4)) == 0 {
 				i := rng.IntN(len(live))
 				if rng.IntN(2) == 0 {
 					i = 0
@@ -41,6 +42,11 @@ func TestSeats(t *testing.T) {
 			case 1:
 				x.seq += 1 << 40
 			}
+			if seed%2 == 1 {
+				x.flags = hasTimes
+				x.start = next - rng.Int64N(spread)*rng.Int64N(2)
+				x.end = x.start
+			}
 			x.id = event.Hash{Lo: uint64(n)}
 			if prev, after, ok := s.around(n); ok {
 				asked++
@@ -57,5 +63,11 @@ func TestSeats(t *testing.T) {
 		if asked == 0 {
 			t.Fatalf("seed %d: no seats", seed)
 		}
+		if len(s.sessionIndexes) > 1 {
+			rows = max(rows, len(s.sessionIndexes[1].rows))
+		}
+	}
+	if rows < 2 {
+		t.Errorf("at most %d rows", rows)
 	}
 }
