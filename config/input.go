@@ -48,6 +48,15 @@ func (i *Input) fields() []field {
 	}
 }
 
+// allKinds are the kinds of inputs, in words.
+func (i *Input) allKinds() string {
+	var keys []string
+	for _, f := range i.fields() {
+		keys = append(keys, f.key)
+	}
+	return enumerated(keys)
+}
+
 func (n *NATS) fields() []field {
 	return slices.Concat(
 		[]field{
@@ -160,9 +169,9 @@ func (i *Input) Validate() error {
 	}
 	switch {
 	case kinds == 0:
-		f.add("", "input: want one of nats, kafka, tail, probe and stdin")
+		f.add("", "input: want one of %s", i.allKinds())
 	case kinds > 1:
-		f.add("", "input: give only one of nats, kafka, tail, probe and stdin; each is an input of its own")
+		f.add("", "input: give only one of %s; each is an input of its own", i.allKinds())
 	}
 	return f.err()
 }

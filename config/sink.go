@@ -136,6 +136,23 @@ func (s *Sink) kinds() []string {
 	return kinds
 }
 
+// optionKeys are the keys of the parts that may be left out.
+func optionKeys(fields []field) []string {
+	var keys []string
+	for _, f := range fields {
+		if _, ok := f.to.(option); ok {
+			keys = append(keys, f.key)
+		}
+	}
+	return keys
+}
+
+// enumerated is a list in words: a, b and c.
+func enumerated(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
 // Label is the name of the sink, that of its kind unless it was given one.
 func (s *Sink) Label() string {
 	if s.Name != "" {
@@ -164,7 +181,7 @@ func (s *Sink) Validate() error {
 	kinds := s.kinds()
 	switch {
 	case len(kinds) == 0:
-		f.add("", "want one of webhook, alertmanager, nats, kafka and file")
+		f.add("", "want one of %s", enumerated(optionKeys(s.fields())))
 	case len(kinds) > 1:
 		f.add("", "give only one of %s; each is a sink of its own", strings.Join(kinds, " and "))
 	}

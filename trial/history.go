@@ -112,7 +112,7 @@ func Read(in *Input) (*History, error) {
 		for j := range in.Records[i].Ops {
 			o := &in.Records[i].Ops[j]
 			k, known := kindOf(o)
-			if o.Version != "" || o.PrevVersion != "" {
+			if o.Version != "" || o.PrevVersion != "" || o.Data > event.Counter {
 				return nil, errOdd
 			}
 			if was, met := kinds[o.Key]; known && met && was != k {

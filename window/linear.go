@@ -157,6 +157,9 @@ func (l *linearizing) linearKeys() []linearKey {
 // ok is false for a kind that does not belong to registers or lists.
 func linearStep(o *event.RecordOp, unknown bool) (s *linear.Step, ok bool) {
 	missing := o.Flags&event.NotFound != 0
+	if o.Data > event.Counter { // a kind that nobody told this about
+		return nil, false
+	}
 	switch o.Kind {
 	case event.Read:
 		switch {
