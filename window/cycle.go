@@ -29,7 +29,7 @@ func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 			continue
 		}
 		path := append([]incremental.EdgeID{}, h.graph.CyclePath(i)...)
-		c := h.searcher.Worst(h.graph, id, level, path)
+		c, _ := h.worst(id, level, path)
 		if slices.ContainsFunc(c.Edges, func(e incremental.EdgeID) bool { return h.saturatedElsewhere(e, i) }) {
 			c.Edges = append([]incremental.EdgeID{id}, path...)
 		}
