@@ -113,9 +113,9 @@ func Find(pages []Page, name string) (Page, bool) {
 	return Page{}, false
 }
 
-func plain(name string) string {
-	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
-}
+var bare = strings.NewReplacer(" ", "", "-", "", "_", "")
+
+func plain(name string) string { return bare.Replace(strings.ToLower(name)) }
 
 // Section is the text below a heading of the page, "" if the page lacks that heading.
 func (p Page) Section(heading string) string {

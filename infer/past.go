@@ -153,6 +153,9 @@ func (s *causes) Shown(v uint32, fn func(writer uint32)) bool {
 	return true
 }
 
+// OfList says whether the version is an element of a list.
+func (s *causes) OfList(v uint32) bool { return s.keys[s.versions[v].key].kind == event.List }
+
 // ReadUpTo says whether n is known to have read a key up to v. If a list read contradicts the
 // order of its elements, only its last one is known.
 func (s *causes) ReadUpTo(n, v uint32) bool {

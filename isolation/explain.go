@@ -101,23 +101,18 @@ const mostTold = 12
 // told are the operations of t to list, in their order: all, or as many as there is room for.
 // Operations on the witness's keys come before others.
 func (w *witness) told(t *event.Record) []int {
-	about := make([]int, len(t.Ops))
-	for i := range about {
-		about[i] = i
+	var about, others []int
+	for i := range t.Ops {
+		if len(t.Ops) <= mostTold || w.isAbout(t.Ops[i].Key) {
+			about = append(about, i)
+		} else if len(others) < mostTold {
+			others = append(others, i)
+		}
 	}
-	if len(about) <= mostTold {
+	if len(t.Ops) <= mostTold {
 		return about
 	}
-	slices.SortStableFunc(about, func(a, b int) int {
-		switch x, y := w.isAbout(t.Ops[a].Key), w.isAbout(t.Ops[b].Key); {
-		case x == y:
-			return 0
-		case x:
-			return -1
-		}
-		return 1
-	})
-	about = about[:mostTold]
+	about = append(about, others...)[:mostTold]
 	slices.Sort(about)
 	return about
 }

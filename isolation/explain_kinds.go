@@ -88,9 +88,12 @@ func otherBecause(w *witness, e *finding.Dependency) string {
 }
 
 func isSet(t *event.Record, key string) bool {
-	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-		return o.Key == key && (o.Kind == event.Add || o.Kind == event.Remove || o.Data == event.Set)
-	})
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Key == key && (o.Kind == event.Add || o.Kind == event.Remove || o.Data == event.Set) {
+			return true
+		}
+	}
+	return false
 }
 
 // saw says whether a read of the set shows the element.

@@ -123,11 +123,16 @@ func apart(w *finding.Witness, counts func(element string) bool) bool {
 
 // listed says whether the key is a list: its reads show all of it, and nothing is its beginning.
 func listed(w *finding.Witness, key string) bool {
-	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
-		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-			return o.Key == key && (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set)
-		})
-	})
+	for i := range w.Txns {
+		ops := w.Txns[i].Ops
+		for j := range ops { // a slices function would copy each
+			o := &ops[j]
+			if o.Key == key && (o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0 && o.Data != event.Set) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // AppendedAgain says whether the record of a first attempt to append may be on its way. A list shows

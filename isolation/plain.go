@@ -18,7 +18,8 @@ const cell = "\xff"
 // NotFound. A cas reads and writes. A range reads the keys that the witness is about. Each
 // element of a set that the witness is about is a key of its own.
 func plainly(w *witness) *witness {
-	if !w.ByVersion && !slices.ContainsFunc(w.Txns, special) {
+	if w.plain || !w.ByVersion && !slices.ContainsFunc(w.Txns, special) {
+		w.plain = true
 		return w
 	}
 	p := *w.Witness
@@ -87,7 +88,7 @@ func plainly(w *witness) *witness {
 			}
 		}
 	}
-	return &witness{Witness: &p, placed: placed, raw: w.Txns}
+	return &witness{Witness: &p, placed: placed, raw: w.Txns, plain: true}
 }
 
 // ofSet is the edge with its set and element, where it is one of a plain witness over
@@ -114,9 +115,12 @@ func deletes(w *witness, key string) bool {
 
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
-	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-		return o.Kind > event.Append || o.Data == event.Set || external.TellsVersion(&o)
-	})
+	for i := range t.Ops { // a slices function would copy each
+		if o := &t.Ops[i]; o.Kind > event.Append || o.Data == event.Set || external.TellsVersion(o) {
+			return true
+		}
+	}
+	return false
 }
 
 // expansion says how the keys of a witness's records are turned into plain ones.

@@ -13,6 +13,8 @@ import (
 type Searcher struct {
 	// Budget is how many edges one search may look at; 0 is 20,000.
 	Budget int
+	// Looked is how many edges all searches have looked at.
+	Looked int64
 	// Asked is the level that a transaction asked for, 0 if it named none; nil while none did.
 	// A level's encoding leaves out the anti-dependencies of a transaction that asked for less.
 	Asked func(incremental.Vertex) Base
@@ -130,6 +132,7 @@ func (s *Searcher) path(g *incremental.Graph, closing *incremental.Edge, p plan)
 	for i := 0; i < len(s.queue); i++ {
 		at := s.queue[i]
 		for id := g.FirstOut(at.v); id != 0; id = g.NextOut(id) {
+			s.Looked++
 			if budget--; budget < 0 {
 				return nil, true
 			}

@@ -103,6 +103,7 @@ func (s *Searcher) reach(g *incremental.Graph, v incremental.Vertex, state uint8
 			id = g.FirstIn(at.v)
 		}
 		for id != 0 {
+			s.Looked++
 			if budget--; budget < 0 {
 				return all, true
 			}

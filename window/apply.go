@@ -201,6 +201,7 @@ func (m *Machine) insert() {
 // insert puts the edge into the orders of the views, and tells what refuses it.
 func (h *finder) insert(e *incremental.Edge, in incremental.Views) {
 	id, ref := h.graph.AddEdgeIn(e, in)
+	h.earnSearch()
 	if ref.Cycle != 0 {
 		h.cycle(id, ref.Cycle)
 	}

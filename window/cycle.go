@@ -29,7 +29,7 @@ func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 			continue
 		}
 		path := append([]incremental.EdgeID{}, h.graph.CyclePath(i)...)
-		c := h.searcher.Worst(h.graph, id, level, path)
+		c, _ := h.worst(id, level, path)
 		if slices.ContainsFunc(c.Edges, func(e incremental.EdgeID) bool { return h.saturatedElsewhere(e, i) }) {
 			c.Edges = append([]incremental.EdgeID{id}, path...)
 		}
@@ -71,6 +71,8 @@ func (s *reports) knownDivergence(id incremental.EdgeID) *openFinding {
 
 // reportCycle verifies the cycle and reports it. It returns the levels that the cycle refutes.
 func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
+	h.saturated.pasts = map[pastFor][]pastStep{} // nothing changes until the finding is handed out
+	defer func() { h.saturated.pasts = nil }()
 	if bad := h.unsupported(c.Edges); bad != 0 {
 		h.saturated.void = append(h.saturated.void, setAsideOf(h.graph, bad))
 		if bad != id {
@@ -107,6 +109,7 @@ func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witnes
 	f.Finding.AtLeast = c.AtLeast
 	f.Finding.Certain = true
 	h.show(f, shown)
+	h.saturated.pasts = nil
 	h.publish(f, name, w)
 }
 

@@ -162,7 +162,8 @@ func (h *finder) conclude(f *openFinding) {
 			if !a.there(h.graph) {
 				continue
 			}
-			c := h.searcher.Worst(h.graph, a.ID, strongest, nil)
+			c, brief := h.worst(a.ID, strongest, nil)
+			f.Finding.AtLeast = f.Finding.AtLeast || brief
 			if c.Edges == nil || h.unsupported(c.Edges) != 0 {
 				continue
 			}

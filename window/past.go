@@ -86,13 +86,14 @@ func (f *saturated) pastBy(from, by uint32, labels infer.Label) (steps []pastSte
 		pastStep
 		at int // of the one that it was reached from
 	}
-	seen := map[uint32]bool{by: true}
+	seen := &f.seenPast
+	seen.begin()
+	seen.enter(by)
 	queue := []visit{{pastStep{from: by}, -1}}
 	reach := func(s pastStep, at int) {
-		if seen[s.from] {
+		if !seen.enter(s.from) {
 			return
 		}
-		seen[s.from] = true
 		queue = append(queue, visit{s, at})
 		if s.from != from {
 			return
@@ -130,11 +131,11 @@ func (f *saturated) pastBy(from, by uint32, labels infer.Label) (steps []pastSte
 			if reach(s, i); steps != nil {
 				return steps
 			}
-			if s.label != infer.WR || !f.infer.ReadUpTo(n, s.version) {
+			if s.label != infer.WR || !f.infer.OfList(s.version) || !f.infer.ReadUpTo(n, s.version) {
 				continue
 			}
 			f.infer.Shown(s.version, func(w uint32) {
-				if steps == nil && !seen[w] {
+				if steps == nil && !seen.has(w) {
 					reach(pastStep{w, n, infer.WR, f.infer.ShownOf(s.version, w), id}, i)
 				}
 			})
@@ -146,9 +147,49 @@ func (f *saturated) pastBy(from, by uint32, labels infer.Label) (steps []pastSte
 	return nil
 }
 
+// seenTxns is a set of transactions that is emptied at once.
+type seenTxns struct {
+	by    []uint32 // by transaction: the round that entered it last
+	round uint32
+}
+
+func (s *seenTxns) begin() {
+	if s.round++; s.round == 0 {
+		clear(s.by)
+		s.round = 1
+	}
+}
+
+func (s *seenTxns) has(n uint32) bool { return int(n) < len(s.by) && s.by[n] == s.round }
+
+// enter says whether n was not there.
+func (s *seenTxns) enter(n uint32) bool {
+	if int(n) >= len(s.by) {
+		s.by = append(s.by, make([]uint32, int(n)+1-len(s.by)+int(n)/2)...)
+	}
+	was := s.by[n] == s.round
+	s.by[n] = s.round
+	return !was
+}
+
 // pastOf is the past that forces the stored edge e.
 func (f *saturated) pastOf(e *incremental.Edge) []pastStep {
-	return f.past(uint32(e.From), e.Note[1], e.In|e.SetAside)
+	of := pastFor{uint32(e.From), e.Note[1], e.In | e.SetAside}
+	if f.pasts == nil {
+		return f.past(of.from, of.by, of.in)
+	}
+	steps, ok := f.pasts[of]
+	if !ok {
+		steps = f.past(of.from, of.by, of.in)
+		f.pasts[of] = steps
+	}
+	return steps
+}
+
+// pastFor is what a past is asked for.
+type pastFor struct {
+	from, by uint32
+	in       incremental.Views
 }
 
 // evidence says in the witness what forces the edge. index numbers transactions in

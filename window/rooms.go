@@ -120,6 +120,7 @@ type finder struct {
 	// unverified is why the verifier did not accept the latest such witness.
 	unverified error
 	searcher   isolation.Searcher
+	owed       int64 // what searches looked at, less what edges gave them: see search_credit.go
 	limits     limits
 
 	// Scratch.

@@ -48,15 +48,17 @@ type saturated struct {
 	partly partly         // follows from the orders
 
 	// Scratch.
-	reads   []infer.ExternalRead // of the transaction in work
-	readsOf []infer.ExternalRead
-	given   []saturation.Read
-	shown   []saturation.Shown
-	reread  bool // it saw two versions of a key: read atomic and above are refuted by that
-	writes  []uint32
-	preds   []uint32
-	edges   []saturation.Edge
-	stack   []uint32
+	reads    []infer.ExternalRead // of the transaction in work
+	readsOf  []infer.ExternalRead
+	pasts    map[pastFor][]pastStep // of the cycle in work; nil: none is kept
+	seenPast seenTxns
+	given    []saturation.Read
+	shown    []saturation.Shown
+	reread   bool // it saw two versions of a key: read atomic and above are refuted by that
+	writes   []uint32
+	preds    []uint32
+	edges    []saturation.Edge
+	stack    []uint32
 	// refusing is the view that refuses an edge, while what closes the cycle is told.
 	refusing incremental.Views
 }

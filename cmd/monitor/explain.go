@@ -265,7 +265,10 @@ func appendAdvice(dst []byte, f *finding.Finding) []byte {
 type others struct{ names []string }
 
 func (o *others) add(f *finding.Finding) {
-	if _, ok := docs.Find(docs.Anomalies(), f.Anomaly); ok && !slices.Contains(o.names, f.Anomaly) {
+	if slices.Contains(o.names, f.Anomaly) {
+		return
+	}
+	if _, ok := docs.Find(docs.Anomalies(), f.Anomaly); ok {
 		o.names = append(o.names, f.Anomaly)
 	}
 }

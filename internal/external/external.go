@@ -43,9 +43,12 @@ func FinalWrite(t *event.Record, key string) (op *event.RecordOp, ok bool) {
 
 // Appended says whether t appended value to key.
 func Appended(t *event.Record, key, value string) bool {
-	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-		return o.Key == key && o.Value == value && o.Kind == event.Append
-	})
+	for i := range t.Ops {
+		if o := &t.Ops[i]; o.Key == key && o.Value == value && o.Kind == event.Append {
+			return true
+		}
+	}
+	return false
 }
 
 // Visited are the versions of the key that t found first and had last. The first is the version

@@ -121,9 +121,12 @@ func overwritten(w *finding.Witness, key string) bool {
 
 // special says whether t has operations that a plain record does not have.
 func special(t event.Record) bool {
-	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
-		return o.Kind > event.Append || o.Data == event.Set || external.TellsVersion(&o)
-	})
+	for i := range t.Ops { // a slices function would copy each
+		if o := &t.Ops[i]; o.Kind > event.Append || o.Data == event.Set || external.TellsVersion(o) {
+			return true
+		}
+	}
+	return false
 }
 
 // expansion says how the keys of a witness's records are turned into plain ones.
