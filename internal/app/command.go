@@ -27,7 +27,7 @@ type replayable struct {
 // each kind is named. A source with inputs of its own is in none of the others, unless
 // their records name it.
 func (r *replayable) command(source string, watch *config.Watch) string {
-	if slices.ContainsFunc(r.inputs, func(in config.PlacedInput) bool { return in.Stdin || in.Probe != nil && in.Source == source }) {
+	if slices.ContainsFunc(r.inputs, func(in config.PlacedInput) bool { return keptFrom(&in, source) }) {
 		return ""
 	}
 	var flags []string
@@ -58,6 +58,15 @@ func (r *replayable) command(source string, watch *config.Watch) string {
 	return whole.ReplayCommand(watch, flags)
 }
 
+// keptFrom says whether the input may hold records of the source, and cannot be read again. A probe
+// has only records of its own source.
+func keptFrom(in *config.PlacedInput, source string) bool {
+	if in.Probe != nil {
+		return in.Source == source
+	}
+	return in.NATS == nil && in.Kafka == nil && len(in.Tail) == 0
+}
+
 // inputsOf are the inputs that may hold records of the source: its own, or else all.
 func (r *replayable) inputsOf(source string) (inputs []config.PlacedInput, own bool) {
 	for _, in := range r.inputs {
@@ -80,7 +89,7 @@ func (r *replayable) together(source string) bool {
 	inputs, _ := r.inputsOf(source)
 	for _, in := range inputs {
 		switch {
-		case in.Stdin, in.Probe != nil && in.Source == source:
+		case keptFrom(&in, source):
 			return false
 		case in.NATS != nil:
 			nats++
