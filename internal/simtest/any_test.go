@@ -43,7 +43,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 		anyStream(t, seed, false, false)
 	}
 	anyStream(t, 2346, true, false) // a list was deleted unseen, at a level with forced orders
-	anyStream(t, 328, true, false) // an element was removed, and added without a record
+	anyStream(t, 328, true, false)  // an element was removed, and added without a record
 	for _, seed := range []int{186, 1049, 2905} {
 		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
 	}
