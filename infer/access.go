@@ -37,6 +37,19 @@ func (s *ledger) Span(n uint32) (start, end int64, outcomeUnknown bool) {
 	return t.start, t.end, t.flags&unknown != 0
 }
 
+// CameLate notes that the record of n came after the lateness. again says that it is the second one,
+// and tells the outcome.
+func (s *ledger) CameLate(n uint32, again bool) {
+	if x := &s.txns[n]; again && x.flags&cameLate == 0 {
+		x.flags |= toldLate
+	} else {
+		x.flags |= cameLate
+	}
+}
+
+// ToldLate says whether only the outcome of n came after the lateness, which was unknown before.
+func (s *ledger) ToldLate(n uint32) bool { return s.txns[n].flags&toldLate != 0 }
+
 // Record is the compact record of n (event.ReadRecord), nil when it has left
 // memory. Valid until the next change.
 func (s *ledger) Record(n uint32) []byte {

@@ -64,7 +64,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		s.record = event.AppendRecord(s.record[:0], b, t)
 		record, content = s.record, event.ContentHash(b, t)
 	}
-	replaced := false
+	replaced, late := false, txnFlags(0)
 	if old := s.lookupTxn(id); old != 0 {
 		if out.Refused = s.supersedes(t, old, content); out.Refused == Repeated || out.Refused == Contradicting {
 			return 0
@@ -80,6 +80,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		if out.Refused == TooLate {
 			return 0
 		}
+		late = s.txns[old].flags & cameLate
 		s.sameAgain = same
 		s.remove(old)
 		s.sameAgain = false
@@ -88,7 +89,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		// Only then can it have been let go. A record in time ends behind all that was, except
 		// where times were clamped or are positions.
 		if out.Refused = s.recall(t, id, content); out.Refused != Taken {
-			if out.Refused == TooLate {
+			if out.Refused == TooLate && !s.committedAsCounted(b, t, id) {
 				out.Replaced = append(out.Replaced, id.Lo)
 				s.tooLate(b, t)
 			}
@@ -104,7 +105,7 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 	x.record = s.records.put(record)
 	x.start, x.end, x.seq = start, end, t.Seq
 	x.partition, x.sub, x.offset = t.Pos.Partition, t.Pos.Sub, t.Pos.Offset
-	if x.flags = flagsOf(t); start != t.Start || end != t.End {
+	if x.flags = flagsOf(t) | late; start != t.Start || end != t.End {
 		x.flags &^= hasTimes // they are not the client's, and order nothing in its session
 	}
 	s.byID.insert(id.Lo, n)
@@ -235,6 +236,15 @@ func (s *State) recall(t *event.Txn, id event.Hash, content uint64) Refusal {
 	}
 	s.Counters.Contradictory++
 	return Contradicting
+}
+
+// committedAsCounted says whether t commits with all that the first record of it had, which has left
+// memory.
+func (s *State) committedAsCounted(b *event.Batch, t *event.Txn, id event.Hash) bool {
+	first := *t
+	first.Status = event.Unknown
+	_, same, _ := s.ids.get(id.Lo, event.ContentHash(b, &first))
+	return same && t.Status == event.Committed
 }
 
 // tooLate takes back what rested on who wrote the values of a record that cannot

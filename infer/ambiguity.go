@@ -128,8 +128,13 @@ func (s *orders) kill(v, writer uint32, labels Label) {
 	s.out.Kills = append(s.out.Kills, k)
 	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool {
-		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder || a.Kind == Nonlinearizable) || a.Other == v && v != 0
+		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder || a.Kind == Nonlinearizable) || a.Other == v && v != 0 || s.circleThrough(&a, v)
 	})
+}
+
+// circleThrough says whether the anomaly is a circle of versions, and v is one of them.
+func (s *orders) circleThrough(a *Anomaly, v uint32) bool {
+	return a.Kind == CyclicVersions && slices.ContainsFunc(s.out.Steps[a.OpA:int64(a.OpA)+a.Count], func(x Step) bool { return x.Version == v })
 }
 
 // killOrder takes back the edges that lead to the writer of v as the one of a later

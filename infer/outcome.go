@@ -245,7 +245,9 @@ func (s *State) remove(n uint32) {
 	}
 	for _, v := range s.reopened {
 		s.disown(v)
-		s.disambiguate(v)
+		if !s.sameAgain { // else it has several writers again when the record has come
+			s.disambiguate(v)
+		}
 		s.awaitAgain(v)
 		s.unwritten(v)
 	}

@@ -31,6 +31,8 @@ const (
 	adrift    // neither seq nor its own times tell its place in its session
 	overruled // another record of it came too late: see Add
 	again     // it tries again what one without a record did: see attempts.go
+	cameLate  // its first record came after the lateness: see CameLate
+	toldLate  // its first record did not, but that with the outcome
 )
 
 // txn is a transaction in the slab, 128 bytes: two cache lines. Work on other transactions

@@ -48,11 +48,36 @@ func (m *Machine) openCauses() []openReads {
 		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique"},
 		{"no-writer", by(infer.OpenUnattributed), "no record wrote what was seen, and the contract allows no other writer: some client is not captured"},
 		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read"},
-		{"counters", m.sums.countersOpen, "of counters, and the order of the increments is not known: record `version` with reads, and with increments `prev_version` too"},
+		{"counters", m.sums.countersOpen, m.counterText()},
 		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window"},
 		{"not-checked", m.ignoredOpen, "of a kind of operation or key that is not checked"},
 		{"horizon", func(l isolation.Level, _ *infer.Reads) int64 { return m.levelChanges.horizonOf(l) }, "of what is behind the window: replay the range, or use a wider --window"},
 	}
+}
+
+// counterText says what decides reads of counters: versions, or a contract under which orders are tried.
+func (o *core) counterText() string {
+	const text = "of counters, and the order of the increments is not known: record `version` with reads, and with increments `prev_version` too"
+	c := &o.cfg.Contract
+	if c.ByVersion || c.NumericVersions || c.TrustCommitTS || c.SequentialKeys || c.LinearizableKeys {
+		return text
+	}
+	var open []string
+	for _, x := range []struct {
+		missing bool
+		say     string
+	}{
+		{!c.Complete, "capture=complete"}, {c.Existing, "start=empty"}, {c.UnmonitoredWriters, "unmonitored-writers=no"},
+		{c.DeletesUnseen, "deletes=recorded"}, {c.Observed, "value-identity=unique"},
+	} {
+		if x.missing {
+			open = append(open, x.say)
+		}
+	}
+	if len(open) == 0 {
+		return text
+	}
+	return text + ". Or declare " + listed(open) + " if that is true: then an order in time decides"
 }
 
 // nothingText says what decides the empty reads where somebody may have deleted. It does not

@@ -244,8 +244,12 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if m.clock.closedSessions != nil {
 		m.clock.goOn(b, t, start)
 	}
+	if n != 0 && m.late {
+		m.infer.CameLate(n, m.out.Again)
+		m.reports.outcomeLate = m.infer.ToldLate(n)
+	}
 	m.apply()
-	m.late = false
+	m.late, m.reports.outcomeLate = false, false
 	m.finder.loseTrack()
 	m.reports.settleFaults()
 	if m.cfg.Rules.Rows {

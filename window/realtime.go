@@ -185,7 +185,12 @@ func (s *reports) noteLate(n uint32) {
 			late |= 1 << i
 		}
 	}
-	if late = s.saturated.toTell(late); late != 0 {
+	if late = s.saturated.toTell(late); late == 0 {
+		return
+	}
+	if s.shownLate(n) {
+		s.countOnly(late, s.clock.noted(n))
+	} else {
 		s.noteIn(late, edgeBasis{}, "real time", "late transaction in real time", s.clock.noted(n))
 	}
 }

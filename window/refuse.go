@@ -18,7 +18,12 @@ func (s *reports) refused(b *event.Batch, t *event.Txn, start, end int64) {
 	}
 	id, epoch := b.Text(t.ID), b.Text(t.Epoch)
 	if s.out.Refused == infer.TooLate {
-		s.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), noted{id, epoch, 0, start, end, end, position})
+		x := noted{id, epoch, 0, start, end, end, position}
+		if t.Status == event.Committed && len(s.out.Replaced) == 0 { // as it was counted: only its end is new, which the orders lack
+			s.countOnly(1<<len(s.views)-1, x)
+		} else {
+			s.note("outcome", "outcome of a transaction that was unknown: "+t.Status.String(), x)
+		}
 		return
 	}
 	n := isolation.NameOf(infer.Contradictory)

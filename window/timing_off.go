@@ -61,7 +61,10 @@ func (g *timing) unfollowed(l isolation.Level) string {
 	}
 	text := ". An order in time could decide them, and none is followed: " + why
 	if why == trial.NoOrder {
-		text = ". No order in time explains all reads"
+		text = ". No order in time that was followed explains all reads"
+		if g.cfg.Contract.ClockDrift > 0 {
+			text += ". A shorter clock-drift leaves fewer to follow"
+		}
 	}
 	if do := offRemedies[why]; do != "" {
 		text += ". To have one, " + do

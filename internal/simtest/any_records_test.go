@@ -24,7 +24,15 @@ type anyRecords struct {
 	timeless bool // no record has times
 	twice    bool // some records come again
 	outcomes bool // some unknown outcomes are told later
+	after    int  // by as many records, 0: soon
 	pending  [][]byte
+	late     []lateRecord
+}
+
+// lateRecord is told when so many more records have come.
+type lateRecord struct {
+	record []byte
+	after  int
 }
 
 // drawRecords is for a store that runs transactions one at a time: its numeric versions are in order.
@@ -43,6 +51,17 @@ func drawRecords(rng *rand.Rand, x *anyStore) {
 	case 3:
 		x.records.timeless, x.seqs = true, true
 	}
+}
+
+// tellLate has outcomes told when lateness is over, and the shorter window too.
+func (x *anyStore) tellLate(rng *rand.Rand) {
+	x.records.outcomes, x.records.after = true, 100+rng.IntN(200)
+	x.unknown = 0.2
+}
+
+func (m *anyRecords) text() string {
+	return fmt.Sprintf("nulls %v, inserts %v, limits %v, commit timestamps %v, asked %v, nameless %d, timeless %v, twice %v, outcomes %v, after %d",
+		m.nulls, m.inserts, m.limits, m.commitTS, m.asked, m.nameless, m.timeless, m.twice, m.outcomes, m.after)
 }
 
 // limit cuts the rows of a range.
@@ -91,10 +110,21 @@ func (m *anyRecords) again(record []byte, d *anyTxn) (more [][]byte) {
 		if d.effect {
 			now = "committed"
 		}
-		m.pending = append(m.pending, bytes.Replace(record, []byte(`"status":"unknown"`), fmt.Appendf(nil, `"status":%q`, now), 1))
+		told := bytes.Replace(record, []byte(`"status":"unknown"`), fmt.Appendf(nil, `"status":%q`, now), 1)
+		if m.after > 0 && now == "committed" {
+			m.late = append(m.late, lateRecord{told, m.after})
+		} else {
+			m.pending = append(m.pending, told)
+		}
+	}
+	for i := range m.late {
+		m.late[i].after--
+	}
+	for len(m.late) > 0 && m.late[0].after < 0 {
+		more, m.late = append(more, m.late[0].record), m.late[1:]
 	}
 	if len(m.pending) > 0 && m.rng.IntN(4) == 0 {
-		more, m.pending = m.pending[:1], m.pending[1:]
+		more, m.pending = append(more, m.pending[0]), m.pending[1:]
 	}
 	return more
 }
