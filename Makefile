@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
+.PHONY: build test lint bench bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
 
 SIM ?= 33000
 FROM ?= 0
@@ -57,6 +57,10 @@ bench-weak:
 bench-blind:
 	go test -run '^$$' -bench 'Check$$' -benchtime $(BLIND)x -timeout 1h ./internal/bench
 	go test -run '^$$' -bench 'NATS/blind' -benchtime 1x -timeout 1h ./internal/bench
+
+# Cost against size: n, 10n and 100n transactions, and the exponent of growth.
+bench-growth:
+	go test -v -run '^$$' -bench Growth -benchtime 1x -timeout 1h ./internal/bench
 
 # Every benchmark there is.
 bench-all:

@@ -2,10 +2,13 @@ package saturation
 
 import "github.com/isowatch/isowatch/internal/flat"
 
+// pageRows is how many clocks lie in one page. So what is there need not be copied for more.
+const pageRows = 1 << 10
+
 // row is the clock of t. It is valid until a chain is made.
 func (s *State) row(t uint32) []uint32 {
-	at := int(t) * int(s.stride)
-	return s.clocks[at : at+int(s.stride) : at+int(s.stride)]
+	at := int(t%pageRows) * int(s.stride)
+	return s.clocks[t/pageRows][at : at+int(s.stride) : at+int(s.stride)]
 }
 
 // join takes the pasts of what t directly depends on, and these themselves, into
@@ -51,34 +54,35 @@ func (s *State) take(mine []uint32, t, p uint32) (grown bool) {
 
 // fit makes room for the clock of t.
 func (s *State) fit(t uint32) {
-	need := (int(t) + 1) * int(s.stride)
-	if need <= len(s.clocks) {
-		return
+	for int(t/pageRows) >= len(s.clocks) {
+		n := int(s.stride) * pageRows
+		s.clocks = append(s.clocks, flat.Make[uint32](n, n))
 	}
-	if need <= cap(s.clocks) {
-		s.clocks = s.clocks[:need]
-		return
-	}
-	grown := flat.Make[uint32](need, need+need/2)
-	copy(grown, s.clocks)
-	s.clocks = grown
 }
 
-// widen makes the clocks wide enough for one more chain.
+// wideFrom is the width from which on clocks widen by an eighth only.
+const wideFrom = 256
+
+// widen makes the clocks wide enough for one more chain, page by page.
 func (s *State) widen() {
 	if len(s.chains) < int(s.stride) {
 		return
 	}
 	stride := s.stride + s.stride/2
+	if s.stride >= wideFrom {
+		stride = s.stride + s.stride/8
+	}
 	if stride > 64 {
 		stride = (stride + 15) &^ 15
 	}
-	n := len(s.clocks) / int(s.stride)
-	grown := flat.Make[uint32](n*int(stride), (n+n/2)*int(stride))
-	for i := range n {
-		copy(grown[i*int(stride):], s.clocks[i*int(s.stride):(i+1)*int(s.stride)])
+	for p, page := range s.clocks {
+		grown := flat.Make[uint32](int(stride)*pageRows, int(stride)*pageRows)
+		for i := range pageRows {
+			copy(grown[i*int(stride):], page[i*int(s.stride):(i+1)*int(s.stride)])
+		}
+		s.clocks[p] = grown
 	}
-	s.clocks, s.stride = grown, stride
+	s.stride = stride
 }
 
 // enter puts t at the end of a chain. It may be the chain of the one before t in its session,

@@ -16,7 +16,7 @@ func (s *State) AppendState(dst []byte) []byte {
 	dst = flat.Append(dst, "entries", s.entries)
 	dst = flat.Append(dst, "columns", s.columns)
 	dst = flat.Append(dst, "chains", s.chains)
-	dst = flat.Append(dst, "clocks", s.clocks)
+	dst = flat.AppendParts(dst, "clocks", s.clocks)
 	return flat.Append(dst, "idle", s.idle)
 }
 
@@ -30,6 +30,14 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, "entries", &s.entries)
 	flat.Read(r, "columns", &s.columns)
 	flat.Read(r, "chains", &s.chains)
-	flat.Read(r, "clocks", &s.clocks)
+	var clocks []uint32
+	flat.Read(r, "clocks", &clocks)
+	s.clocks = nil
+	for page := int(s.stride) * pageRows; len(clocks) > 0 && page > 0; {
+		if n := min(page, len(clocks)); n < page {
+			clocks = append(clocks, make([]uint32, page-n)...) // of an earlier version
+		}
+		s.clocks, clocks = append(s.clocks, clocks[:page:page]), clocks[page:]
+	}
 	flat.Read(r, "idle", &s.idle)
 }

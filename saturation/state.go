@@ -89,7 +89,7 @@ type State struct {
 	chains  []chain
 	// clocks are the past of each transaction, stride entries a transaction: the
 	// position up to which each chain's members are in it, itself left out.
-	clocks []uint32
+	clocks [][]uint32
 	stride uint32
 
 	freeEntry, freeColumn uint32 // linked by nextOfTxn, nextOfKey

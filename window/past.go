@@ -186,7 +186,7 @@ func (f *saturated) pastOf(e *incremental.Edge) []pastStep {
 	return steps
 }
 
-// pastFor names a past that is asked for.
+// pastFor names a past: where it begins, whose it is, and the views.
 type pastFor struct {
 	from, by uint32
 	in       incremental.Views

@@ -5,18 +5,18 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// Searches for the clearest cycle share a credit. A single search is bounded. But thousands of
-// cycles cost far more than the history itself. 3,000 transactions of 250 operations took 40 s of
-// searches, and 8 s of everything else. So each edge of the history gives searches a few
-// looks at edges. When the credit is used up, a search looks at few edges. It finds small cycles
-// still. A finding says that a worse cycle was not excluded (AtLeast). Verdicts on the watched
-// levels do not depend on it, since each level's own order refuses the edge.
+// Searches for the clearest cycle share a credit. One search is bounded. But thousands of cycles
+// cost far more than the history itself. 3,000 transactions of 250 operations took 40 s of
+// searches, and 8 s of everything else. So each edge of the history gives searches a few looks at
+// edges. When the credit is used up, a search looks at few edges. It still finds small cycles. A
+// finding then says that a worse cycle was not excluded (AtLeast). Verdicts on the watched levels
+// do not depend on it, since each level's own order refuses the edge.
 const (
 	// searchStart is the credit at the beginning: some 0.4 s.
 	searchStart = 1 << 24
-	// looksPerEdge is the credit of an edge: about as much time as it takes to insert one.
+	// looksPerEdge is the credit of one edge. They take about as long as its insertion.
 	looksPerEdge = 8
-	// maxSearchCredit bounds what a long valid time gives: some 5 s.
+	// maxSearchCredit bounds the credit of a long valid time: some 5 s.
 	maxSearchCredit = 1 << 28
 	// briefBudget is the budget of a search beyond the credit.
 	briefBudget = 256

@@ -61,9 +61,9 @@ type head struct {
 
 // savedTheories has the memory of theories that have one.
 type savedTheories struct {
-	InTime     *narrated      `json:",omitempty"`
-	Limits     []savedLimited `json:",omitempty"`
-	SearchOwed int64          `json:",omitempty"` // see search_credit.go
+	InTime *narrated      `json:",omitempty"`
+	Limits []savedLimited `json:",omitempty"`
+	Owed   int64          `json:",omitempty"` // see search_credit.go
 }
 
 type savedLevelChange struct {
@@ -127,7 +127,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.sums.counting.Keys) > 0 {
 		h.Counting = &m.sums.counting
 	}
-	h.Theories.SearchOwed = m.finder.owed
+	h.Theories.Owed = m.finder.owed
 	h.Theories.InTime = &m.timing.told
 	h.Theories.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
@@ -245,7 +245,7 @@ func (m *Machine) ReadState(state []byte) error {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}
 	m.timing.restore(h.Theories.InTime)
-	m.finder.owed = h.Theories.SearchOwed
+	m.finder.owed = h.Theories.Owed
 	if err := m.finder.limits.restore(h.Theories.Limits); err != nil {
 		return err
 	}

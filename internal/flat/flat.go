@@ -44,6 +44,23 @@ func Append[T any](dst []byte, name string, s []T) []byte {
 	return dst
 }
 
+// AppendParts is Append for the values of all parts, one part behind the other. T has no gaps.
+func AppendParts[T any](dst []byte, name string, parts [][]T) []byte {
+	n := 0
+	for _, s := range parts {
+		n += len(s)
+	}
+	fields, _ := fieldsOf[T]()
+	dst = appendText(appendText(dst, name), fields)
+	dst = binary.AppendUvarint(dst, uint64(n))
+	for _, s := range parts {
+		if len(s) > 0 {
+			dst = append(dst, unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), int(unsafe.Sizeof(s[0]))*len(s))...)
+		}
+	}
+	return dst
+}
+
 // AppendValue writes a section with the one value v to dst.
 func AppendValue[T any](dst []byte, name string, v *T) []byte {
 	return Append(dst, name, unsafe.Slice(v, 1))
