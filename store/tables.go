@@ -92,25 +92,42 @@ func checkNoManifest(files []fs.DirEntry) error {
 // checkTables checks footers and checksums of the tables that the manifest names. A killed process leaves
 // files that the manifest does not name: Badger removes them.
 func checkTables(ctx context.Context, dir string, o badger.Options) error {
-	file, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
+	tables, err := tablesOf(dir, o)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	manifest, _, err := badger.ReplayManifestFile(file, o.ExternalMagicVersion, o)
-	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, badger.ManifestFilename, err)
-	}
-	for id, of := range manifest.Tables {
+	for id, of := range tables {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		name := table.NewFilename(id, dir)
-		if err := checkTable(name, of.Compression); err != nil && !errors.Is(err, fs.ErrNotExist) { // Badger says what is missing
-			return fmt.Errorf("%w: table %s: %w", ErrDamaged, name, err)
+		err := checkTable(name, of.Compression)
+		if err == nil || errors.Is(err, fs.ErrNotExist) { // Badger says what is missing
+			continue
 		}
+		// Badger cuts a table that it has replaced, before it removes it.
+		if now, again := tablesOf(dir, o); again == nil {
+			if _, used := now[id]; !used {
+				continue
+			}
+		}
+		return fmt.Errorf("%w: table %s: %w", ErrDamaged, name, err)
 	}
 	return nil
+}
+
+// tablesOf are the tables that the manifest of the folder names.
+func tablesOf(dir string, o badger.Options) (map[uint64]badger.TableManifest, error) {
+	file, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	manifest, _, err := badger.ReplayManifestFile(file, o.ExternalMagicVersion, o)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, badger.ManifestFilename, err)
+	}
+	return manifest.Tables, nil
 }
 
 // checkTable checks the footer of a table, its index and its blocks.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 )
@@ -88,7 +89,7 @@ func TestHostileRecords(t *testing.T) {
 	}
 	hostile := func(args ...string) (out string) {
 		t.Helper()
-		var stdout, stderr bytes.Buffer
+		var stdout, stderr lockedBuffer // goroutines log too
 		run(t.Context(), args, terminal{
 			stdin: strings.NewReader(hostileRecords()), stdout: &stdout, stderr: &stderr,
 			lookupEnv: func(string) (string, bool) { return "", false }, environ: func() []string { return nil },
@@ -173,3 +174,23 @@ func isXML(t *testing.T, text string) {
 		}
 	}
 }
+
+// lockedBuffer is a buffer that several goroutines write to.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func (b *lockedBuffer) Len() int { return len(b.String()) }

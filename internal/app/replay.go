@@ -264,7 +264,9 @@ func (p *replaying) command() string {
 	source := cmp.Or(c.DefaultSource, config.DefaultSource)
 	var again replayable
 	for _, in := range []config.Input{{NATS: c.NATS}, {Kafka: c.Kafka}, {Tail: c.Files}} {
-		again.inputs = append(again.inputs, config.PlacedInput{Input: in, Source: source})
+		if in.NATS != nil || in.Kafka != nil || len(in.Tail) > 0 {
+			again.inputs = append(again.inputs, config.PlacedInput{Input: in, Source: source})
+		}
 	}
 	watch := c.Watch
 	watch.Expect = whole.Greatest(watch.Levels)
