@@ -30,6 +30,13 @@ type Sink interface {
 	Deliver(ctx context.Context, findings []Delivery) error
 }
 
+// Batcher is a [Sink] that takes few findings at a time. So each step of it has the whole timeout, and the
+// cursor moves with each.
+type Batcher interface {
+	// BatchMax is how many it takes, from 1.
+	BatchMax() int
+}
+
 // Outbox holds what is to be delivered.
 type Outbox interface {
 	// Pending are at most max deliveries behind the sink's cursor, by Seq.

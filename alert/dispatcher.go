@@ -287,6 +287,9 @@ func (w *worker) deliverPending() (left bool, err error) {
 	left = len(pending) > 0
 	for len(pending) > 0 {
 		n := min(batchMax, len(pending))
+		if few, ok := w.Sink.(Batcher); ok {
+			n = min(n, few.BatchMax())
+		}
 		if w.singly > 0 {
 			n = 1
 		}

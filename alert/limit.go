@@ -110,6 +110,14 @@ func (l *Limiter) Due() time.Time {
 	return due
 }
 
+// BatchMax is how many the sink behind it takes at a time.
+func (l *Limiter) BatchMax() int {
+	if b, ok := l.sink.(Batcher); ok {
+		return b.BatchMax()
+	}
+	return batchMax
+}
+
 // Deliver implements [Sink].
 func (l *Limiter) Deliver(ctx context.Context, findings []Delivery) error {
 	next := l.state.clone()

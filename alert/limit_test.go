@@ -305,3 +305,14 @@ func TestForgottenStateIsTold(t *testing.T) {
 type digested struct{ Sink }
 
 func (digested) Digest(context.Context, []Held) error { return nil }
+
+// TestLimiterBatches: a limited sink takes as few findings at a time as the sink behind it.
+func TestLimiterBatches(t *testing.T) {
+	w, err := NewWebhook(WebhookOptions{URL: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := NewLimiter(w, LimitOptions{PerPattern: 1, Every: time.Minute, Now: time.Now}).BatchMax(); n != 1 {
+		t.Errorf("%d findings at a time, want 1: a request has one", n)
+	}
+}

@@ -53,6 +53,9 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 // Name is the name of the options.
 func (w *Webhook) Name() string { return w.name }
 
+// BatchMax is 1: a finding is a request.
+func (w *Webhook) BatchMax() int { return 1 }
+
 // Deliver posts each finding in a request of its own; 2xx is success. After an error the next call
 // leaves out the findings that were taken.
 func (w *Webhook) Deliver(ctx context.Context, findings []Delivery) error {
