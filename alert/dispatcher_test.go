@@ -296,6 +296,35 @@ func TestRejectedFindingIsFoundAndGivenUp(t *testing.T) {
 	})
 }
 
+// single is a sink that takes one finding at a time.
+type single struct{ *recorder }
+
+func (single) BatchMax() int { return 1 }
+
+// TestOneAtATime: each finding that such a sink takes moves the cursor, and ends the delays of those before.
+func TestOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outbox := &memory{}
+		outbox.add(certain("a", "b", "c")...)
+		calls := 0
+		sink := single{newRecorder("s", func(context.Context, []Delivery) error {
+			if calls++; calls == 2 || calls == 4 {
+				return errors.New("busy")
+			}
+			return nil
+		})}
+		d := start(t, outbox, Options{}, sink)
+		synctest.Wait()
+		if n, _ := outbox.Pending("s", 10); len(n) != 2 {
+			t.Errorf("%d findings are pending behind the first failure, want 2", len(n))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		sink.want(t, "0s: a", "0s: b: busy", "750ms: b", "750ms: c: busy", "1.5s: c") // a second failure in a row waits 1.5s
+		d.Close()
+	})
+}
+
 func TestManyFindingsGoInBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outbox := &memory{}

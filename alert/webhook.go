@@ -35,7 +35,6 @@ type Webhook struct {
 	name   string
 	to     *poster
 	secret []byte
-	taken  map[string]bool // keys of the findings that the call before had posted when it failed
 }
 
 // NewWebhook checks the URL.
@@ -47,7 +46,7 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Webhook{o.Name, to, o.Secret, map[string]bool{}}, nil
+	return &Webhook{o.Name, to, o.Secret}, nil
 }
 
 // Name is the name of the options.
@@ -56,20 +55,13 @@ func (w *Webhook) Name() string { return w.name }
 // BatchMax is 1: a finding is a request.
 func (w *Webhook) BatchMax() int { return 1 }
 
-// Deliver posts each finding in a request of its own; 2xx is success. After an error the next call
-// leaves out the findings that were taken.
+// Deliver posts each finding in a request of its own; 2xx is success.
 func (w *Webhook) Deliver(ctx context.Context, findings []Delivery) error {
 	for i := range findings {
-		key := idempotencyKey(&findings[i])
-		if w.taken[key] {
-			continue
-		}
-		if err := w.send(ctx, body(&findings[i]), key); err != nil {
+		if err := w.send(ctx, body(&findings[i]), idempotencyKey(&findings[i])); err != nil {
 			return err
 		}
-		w.taken[key] = true
 	}
-	clear(w.taken)
 	return nil
 }
 

@@ -22,18 +22,7 @@ type constraints struct {
 // budget.
 func (h *History) serial(c constraints) []uint32 {
 	s := newScheduler(h, c)
-	for _, t := range s.by {
-		s.attempt(t)
-		for len(s.woken) > 0 {
-			u := s.woken[len(s.woken)-1]
-			s.woken = s.woken[:len(s.woken)-1]
-			s.attempt(u)
-		}
-		if s.dead {
-			return nil
-		}
-	}
-	if len(s.order) != len(s.by) {
+	if s.run(s.attempt); len(s.order) != len(s.by) {
 		return nil
 	}
 	return s.order
@@ -107,6 +96,21 @@ func (h *History) predecessors() []uint32 {
 		}
 	}
 	return before
+}
+
+// run attempts all transactions, and those that wait for one of them again, until one has no place.
+func (s *scheduler) run(attempt func(t uint32)) {
+	for _, t := range s.by {
+		attempt(t)
+		for len(s.woken) > 0 {
+			u := s.woken[len(s.woken)-1]
+			s.woken = s.woken[:len(s.woken)-1]
+			attempt(u)
+		}
+		if s.dead {
+			return
+		}
+	}
 }
 
 // left is how many readers of the key's version have no place yet.

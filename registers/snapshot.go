@@ -12,18 +12,7 @@ type moment struct {
 // the search for a serial order, it takes back nothing.
 func (h *History) snapshots(c constraints) []moment {
 	s := &snapshotter{scheduler: newScheduler(h, c), begun: make([]bool, len(h.numbers.Txns)), writer: make([]uint32, h.numKeys)}
-	for _, t := range s.by {
-		s.attempt(t)
-		for len(s.woken) > 0 {
-			u := s.woken[len(s.woken)-1]
-			s.woken = s.woken[:len(s.woken)-1]
-			s.attempt(u)
-		}
-		if s.dead {
-			return nil
-		}
-	}
-	if len(s.moments) != 2*len(s.by) {
+	if s.run(s.attempt); len(s.moments) != 2*len(s.by) {
 		return nil
 	}
 	return s.moments

@@ -403,7 +403,7 @@ func makeReadOnly(t *testing.T, dir string) {
 		return
 	}
 	if out, err := exec.Command("chattr", "+i", dir).CombinedOutput(); err != nil {
-		t.Skipf("chattr: %v: %s", err, out)
+		t.Skipf("needs a file system on which chattr +i works, as root: %v: %s", err, out)
 	}
 	t.Cleanup(func() { exec.Command("chattr", "-i", dir).Run() })
 }

@@ -47,7 +47,7 @@ func TestUpcomings(t *testing.T) {
 // within max-transaction.
 func TestFollowsManyAtOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("140,000 transactions, 1 s")
+		t.Skip("140,000 transactions, 1 s: not with -short")
 	}
 	m := New(Config{
 		Levels: []isolation.Level{{Base: isolation.Serializable}}, Contract: Contract{Complete: true},

@@ -59,7 +59,7 @@ func TestFilesGone(t *testing.T) {
 func TestFolderMadeReadOnly(t *testing.T) {
 	if root := t.TempDir(); os.Getuid() == 0 { // whom a mode does not keep from writing
 		if out, err := exec.Command("chattr", "+i", root).CombinedOutput(); err != nil {
-			t.Skipf("chattr: %v: %s", err, out)
+			t.Skipf("needs a file system on which chattr +i works, as root: %v: %s", err, out)
 		}
 		if err := exec.Command("chattr", "-i", root).Run(); err != nil {
 			t.Fatal(err)
