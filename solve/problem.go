@@ -50,7 +50,7 @@ type Problem struct {
 	early bool // the search looks ahead from the beginning: for tests
 }
 
-// DefaultBudget is about ten seconds of search.
+// DefaultBudget is 10 to 20 seconds of search.
 const DefaultBudget = 100_000_000
 
 // Verdict is the answer.
