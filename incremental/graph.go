@@ -337,9 +337,9 @@ func (w *View) join(from, to Vertex, labels Labels) (x, y uint32, ok bool) {
 
 func (o *order) retired(n uint32) bool { return !less(o.frontier, *o.rank(n)) }
 
-// SetAside adds the edge as one that the views which follow its labels have set aside, and offers it
-// to none of them. It may close no cycle. [Graph.Retry] offers it.
-func (g *Graph) SetAside(e *Edge, views Views) EdgeID {
+// SetAside adds the edge as one that the views have set aside, if they follow its labels. It does
+// not ask whether the edge closes a cycle: [Graph.Retry] does.
+func SetAside(g *Graph, e *Edge, views Views) EdgeID {
 	return g.newEdge(e, 0, views&g.follow[e.Labels])
 }
 

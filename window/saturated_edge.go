@@ -47,7 +47,7 @@ func saturatedEdge(e *saturation.Edge, version uint32) incremental.Edge {
 	return x
 }
 
-// joinTold sets the edge aside in the views, and does not look for its cycle: another edge that the
+// joinTold sets the edge aside in the views without a search for its cycle. Another edge that the
 // same read forces is told to close one. A wrong read forces as many edges as writers of the key
 // are in the reader's past. When the findings that tell it fall, the edge is offered.
 func (h *finder) joinTold(e *saturation.Edge, r *wrongRead, in incremental.Views) {
@@ -58,7 +58,7 @@ func (h *finder) joinTold(e *saturation.Edge, r *wrongRead, in incremental.Views
 	if in = h.saturatedAlready(x.From, x.To, in); in == 0 {
 		return
 	}
-	a := setAsideOf(h.graph, h.graph.SetAside(&x, in))
+	a := setAsideOf(h.graph, incremental.SetAside(h.graph, &x, in))
 	for _, f := range r.by {
 		f.setAside = append(f.setAside, a)
 	}
