@@ -149,9 +149,14 @@ func (s *registers) decide(d due) {
 }
 
 // accuse reports findings that rest on the version having one writer. It does not if another
-// writer may have left memory, or if the writer has aborted, which was told too late.
+// writer may have left memory, or if the writer has aborted, which was told too late. Where the finding
+// is not certain, that is counted.
 func (s *absences) accuse(d due, kind AnomalyKind, certain bool) {
 	if key := s.valueKey(d.version); s.values.has(key) || s.aborts.has(key) {
+		if !certain {
+			s.Counters.Ambiguous++
+			return
+		}
 		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
 		return
 	}

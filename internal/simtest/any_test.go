@@ -59,7 +59,10 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	for _, seed := range []int{322, 801, 1276} {
 		anyStream(t, seed, false, true) // an order by visits was concluded again
 	}
-	anyStream(t, 3719, false, true) // a commit was told late, behind the next transaction of its session
+	anyStream(t, 3719, false, true)        // a commit was told late, behind the next transaction of its session
+	for _, seed := range []int{743, 972} { // a first attempt has no record; an abort leaves one writer
+		anyStream(t, seed, false, true, (*anyStore).tellLate)
+	}
 }
 
 // anyStream draws a store, a contract that is true of it, and a level that it keeps. With
