@@ -217,6 +217,10 @@ func (s *absences) decideWriter(d due) {
 	if s.nameless && k.kind == event.Register && k.flags&(versioned|sums) != 0 {
 		a.Certain = false // its writer may not have told it
 	}
+	if x.flags&wasThere != 0 { // whoever may have written it did not
+		x.flags |= baseline
+		return
+	}
 	if s.opt.Existing && s.mayBeBaseline(d) {
 		x.flags |= baseline
 		if k.kind == event.List || k.flags&(hasBaseline|foundNothing) == 0 {
@@ -285,7 +289,9 @@ func (s *absences) supplied(v uint32) {
 	if x.flags&(baseline|unattributed|accused) == 0 {
 		return
 	}
-	x.flags &^= baseline
+	if x.flags&baseline != 0 {
+		x.flags = x.flags&^baseline | wasThere
+	}
 	if x.flags&unattributed != 0 {
 		s.mark(v, 0, unattributed)
 		s.Counters.Unattributed--

@@ -59,8 +59,9 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	for _, seed := range []int{322, 801, 1276} {
 		anyStream(t, seed, false, true) // an order by visits was concluded again
 	}
-	anyStream(t, 3719, false, true)                    // a commit was told late, behind the next transaction of its session
-	for _, seed := range []int{743, 972, 1154, 2179} { // an attempt without a record; an abort leaves one writer; appends were moved; an element returned
+	anyStream(t, 3719, false, true)                                // a commit was told late, behind the next transaction of its session
+	anyStream(t, 5058, false, true)                                // an order by commit timestamps, and a second writer
+	for _, seed := range []int{743, 972, 1154, 2179, 4139, 5337} { // an attempt without a record; an abort leaves one writer; appends were moved; an element returned; what was there
 		anyStream(t, seed, false, true, (*anyStore).tellLate)
 	}
 }

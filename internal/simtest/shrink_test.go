@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -30,7 +32,7 @@ type shrunkOp struct {
 // shrink returns the records that are left, one a line, and what is told of them.
 func shrink(t *testing.T, cfg window.Config, records [][]byte) string {
 	t.Helper()
-	s := shrinker{t: t, cfg: cfg}
+	s := shrinker{t: t, cfg: cfg, like: likeness(accusations(t, cfg, records)[0])}
 	for _, r := range records {
 		s.records = append(s.records, parseShrunk(t, r))
 	}
@@ -105,11 +107,22 @@ type shrinker struct {
 	cfg     window.Config
 	records []shrunkRecord
 	changed bool
+	like    string // see likeness
+}
+
+var shrunkNames = regexp.MustCompile(`[a-z]+/[0-9]+|s[0-9]+-[0-9]+`)
+
+// likeness is what a smaller stream must tell first: another alert may be due to what was taken away.
+func likeness(f finding.Finding) string {
+	if f.Kind == finding.KindHorizon {
+		return shrunkNames.ReplaceAllString(strings.Split(f.Explanation, "\n")[1], "#")
+	}
+	return f.Anomaly
 }
 
 // try keeps the smaller stream if it alerts.
 func (s *shrinker) try(smaller []shrunkRecord) bool {
-	if len(accusations(s.t, s.cfg, shrunkTexts(smaller))) == 0 {
+	if told := accusations(s.t, s.cfg, shrunkTexts(smaller)); len(told) == 0 || likeness(told[0]) != s.like {
 		return false
 	}
 	s.records, s.changed = smaller, true
