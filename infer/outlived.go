@@ -90,13 +90,18 @@ func (s *lists) beside(n, t uint32) bool {
 	return (inOrder || x.flags&y.flags&hasTimes != 0) && !s.apart(n, t)
 }
 
-// apart says whether t began after n had ended: in n's session, or by their clocks.
+// apart says whether t began after n had ended: in n's session, or by their clocks. A session has one
+// clock.
 func (s *lists) apart(n, t uint32) bool {
 	x, y := &s.txns[n], &s.txns[t]
-	if x.session != 0 && x.session == y.session && x.flags&y.flags&hasSeq != 0 {
-		return x.seq < y.seq
+	timed := x.flags&y.flags&hasTimes != 0
+	if x.session != 0 && x.session == y.session {
+		if x.flags&y.flags&hasSeq != 0 {
+			return x.seq < y.seq
+		}
+		return timed && y.start >= x.end && y.end > x.start
 	}
-	return x.flags&y.flags&hasTimes != 0 && y.start > x.end+int64(s.opt.ClockDrift)
+	return timed && y.start > x.end+int64(s.opt.ClockDrift)
 }
 
 // follows says whether t, which counts, began after n had ended: in n's session, or by their clocks.
