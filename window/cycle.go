@@ -87,7 +87,7 @@ func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level iso
 		return nil
 	}
 	if n := h.unproven(all); n != 0 {
-		h.reports.noteUnproven(n)
+		h.reports.noteUnproven(n, true)
 		return nil
 	}
 	h.publishCycle(c, steps, &w, all, name, id, level)

@@ -12,7 +12,7 @@ import (
 // transactions that says as much takes it in.
 func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness) {
 	if n := h.unproven(f.members); n != 0 && name.Kind == finding.KindViolation {
-		h.reports.noteUnproven(n)
+		h.reports.noteUnproven(n, f.Finding.Certain)
 		return
 	}
 	f.weakest, f.severity = name.Weakest, name.Severity
