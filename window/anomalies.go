@@ -58,8 +58,12 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	if versions > 0 {
 		f.versions = []uint32{a.Version, a.Other}[:versions]
 	}
-	if a.Kind == infer.CyclicVersions && a.Count > 0 {
+	switch {
+	case a.Kind != infer.CyclicVersions:
+	case a.Count > 0:
 		h.versionCycle(a, f, &w)
+	case a.Other != 0:
+		f.rests = []uint64{h.infer.ValueKey(a.Other)}
 	}
 	if a.Kind == infer.Divergence {
 		w.Edges = divergenceEdges(&w)

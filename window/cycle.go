@@ -100,7 +100,7 @@ func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level iso
 		return nil, nil
 	}
 	if n := h.unproven(all); n != 0 {
-		h.reports.noteUnproven(n)
+		h.reports.noteUnproven(n, true)
 		return nil, nil
 	}
 	return name.Weakest, h.publishCycle(c, steps, &w, all, name, id, level)

@@ -13,7 +13,7 @@ import (
 // nil if none does.
 func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness) *openFinding {
 	if n := h.unproven(f.members); n != 0 && name.Kind == finding.KindViolation {
-		h.reports.noteUnproven(n)
+		h.reports.noteUnproven(n, f.Finding.Certain)
 		return nil
 	}
 	f.weakest, f.severity = name.Weakest, name.Severity

@@ -246,10 +246,13 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	}
 	if n != 0 && m.late {
 		m.infer.CameLate(n, m.out.Again)
-		m.reports.outcomeLate = m.infer.ToldLate(n)
+		m.reports.outcomeOnly = m.infer.ToldLate(n)
+	}
+	if n != 0 && m.out.Again && t.Status == event.Aborted {
+		m.reports.outcomeOnly = true
 	}
 	m.apply()
-	m.late, m.reports.outcomeLate = false, false
+	m.late, m.reports.outcomeOnly = false, false
 	m.finder.loseTrack()
 	m.reports.settleFaults()
 	if m.cfg.Rules.Rows {
