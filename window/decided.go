@@ -189,6 +189,9 @@ func (m *Machine) Decided(l isolation.Level) Decided {
 			if slices.Contains(inTimeDecides[:], c.cause) {
 				text += m.timing.unfollowed(l)
 			}
+			if c.cause == "counters" {
+				text += m.totalsText(l)
+			}
 			d.Why = append(d.Why, Why{c.cause, n, text})
 		}
 	}
