@@ -41,8 +41,8 @@ type head struct {
 	Contradicted []string
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
-	Weaker       *weaker `json:",omitempty"`
-	ManyMeanings bool    `json:",omitempty"`
+	savedOngoing
+	ManyMeanings bool `json:",omitempty"`
 	Found        map[string][2]int64
 	Counting     *counting       `json:",omitempty"`
 	Sessions     *closedSessions `json:",omitempty"`
@@ -57,6 +57,12 @@ type head struct {
 	Apart         int64              `json:",omitempty"`
 	Begun         []savedBegun       `json:",omitempty"`
 	Gone          []savedEnded       `json:",omitempty"`
+}
+
+// savedOngoing has the findings about what goes on.
+type savedOngoing struct {
+	Weaker *weaker `json:",omitempty"`
+	Missed news[*missedGroup]
 }
 
 // savedTheories has the memory of theories that have one.
@@ -132,6 +138,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	h.Theories.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
+	h.Missed = m.reports.missed
 	if len(m.reports.weaker.Totals) > 0 {
 		h.Weaker = &m.reports.weaker
 	}
@@ -320,6 +327,7 @@ func (s *sums) restore(h *head) error {
 	s.reports.marks = h.Marks
 	s.reports.contradicted = h.Contradicted
 	s.asking.asManyMeanings = h.ManyMeanings
+	s.reports.missed = h.Missed
 	if h.Weaker != nil {
 		s.reports.weaker = *h.Weaker
 	}
