@@ -28,7 +28,7 @@ func (o *core) deletesMayBeMissing() bool { return o.cfg.Contract.DeletesUnseen 
 // nothing until a record is known to be missing: see retractAbsence.
 func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basis) {
 	f.lacked, f.mayLack = nil, nil
-	if !b.List {
+	if !b.List || f.Finding.Kind != finding.KindViolation {
 		return
 	}
 	var all []lacked
