@@ -23,6 +23,9 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	case name.Kind == finding.KindHorizon:
 		h.beyond(a)
 		return
+	case a.Kind == infer.SequenceGap:
+		h.noteMissed(a.A, a.Count)
+		return
 	case a.Kind == infer.UnattributedRead:
 		h.unattributed(a)
 		return

@@ -82,6 +82,9 @@ func (h *finder) merge(old, f *openFinding) {
 	if len(old.lacked) > 0 {
 		old.lacked = append(old.lacked, f.lacked...)
 	}
+	if len(old.mayLack) > 0 {
+		old.mayLack = append(old.mayLack, f.mayLack...)
+	}
 }
 
 // refutesMore adds to f the levels that another witness of it refutes, and f does not.

@@ -104,6 +104,7 @@ type reports struct {
 	marks        []event.Mark        // the latest: see marks.go
 	lost         Lost
 	weaker       weaker // of what was asked for, what is less than expected
+	missed       news[*missedGroup]
 
 	contradicted []string // keys, sorted: see contradicted.go
 	normal       []byte   // scratch: pattern of a session

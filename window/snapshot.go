@@ -41,8 +41,8 @@ type head struct {
 	Contradicted []string
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
-	Weaker       *weaker `json:",omitempty"`
-	ManyMeanings bool    `json:",omitempty"`
+	savedOngoing
+	ManyMeanings bool `json:",omitempty"`
 	Found        map[string][2]int64
 	Counting     *counting       `json:",omitempty"`
 	Sessions     *closedSessions `json:",omitempty"`
@@ -57,6 +57,12 @@ type head struct {
 	Apart         int64              `json:",omitempty"`
 	Begun         []savedBegun       `json:",omitempty"`
 	Gone          []savedEnded       `json:",omitempty"`
+}
+
+// savedOngoing has the findings about what goes on.
+type savedOngoing struct {
+	Weaker *weaker `json:",omitempty"`
+	Missed news[*missedGroup]
 }
 
 // savedTheories has the memory of theories that have one.
@@ -101,6 +107,7 @@ type savedFinding struct {
 	Shares   []uint64 `json:",omitempty"`
 	Solid    bool     `json:",omitempty"`
 	Lacked   []lacked `json:",omitempty"`
+	MayLack  []lacked `json:",omitempty"`
 }
 
 type savedPane struct {
@@ -132,6 +139,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	h.Theories.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
+	h.Missed = m.reports.missed
 	if len(m.reports.weaker.Totals) > 0 {
 		h.Weaker = &m.reports.weaker
 	}
@@ -139,7 +147,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
 				f.Finding, f.members, f.edges, f.setAside, f.level.String(), isolation.LevelNames(f.weakest),
-				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares, f.solid, f.lacked,
+				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares, f.solid, f.lacked, f.mayLack,
 			})
 		}
 	}
@@ -281,7 +289,7 @@ func (s *sums) restore(h *head) error {
 		x := &h.Open[i]
 		f := &openFinding{
 			Finding: x.Finding, members: x.Members, edges: x.Edges, setAside: x.SetAside, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares, solid: x.Solid, lacked: x.Lacked,
+			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares, solid: x.Solid, lacked: x.Lacked, mayLack: x.MayLack,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {
@@ -320,6 +328,7 @@ func (s *sums) restore(h *head) error {
 	s.reports.marks = h.Marks
 	s.reports.contradicted = h.Contradicted
 	s.asking.asManyMeanings = h.ManyMeanings
+	s.reports.missed = h.Missed
 	if h.Weaker != nil {
 		s.reports.weaker = *h.Weaker
 	}

@@ -211,7 +211,7 @@ func encodeEffects(source string, eff *window.Effects) (effect, error) {
 		}
 		out.findings = append(out.findings, text)
 		out.ids = append(out.ids, f.ID)
-		out.outbox = append(out.outbox, f.State != finding.Waiting && (f.State != finding.Final || f.Kind == finding.KindGap))
+		out.outbox = append(out.outbox, f.State != finding.Waiting && (f.State != finding.Final || f.Kind == finding.KindGap && len(f.Txns) == 0)) // lost input is final at once
 	}
 	out.fallen = slices.Clone(eff.Fallen)
 	for i := range eff.Panes {
