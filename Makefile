@@ -73,7 +73,7 @@ fuzz:
 
 # Each rule of the verifier taken out by itself: which of them no test of its package misses.
 mutants:
-	go test -count=1 -v -run '^TestMutants$$' ./internal/verify
+	ISOWATCH_SIM=long go test -count=1 -v -run '^TestMutants$$' ./internal/verify
 
 # Changes of the rules, MUTANTS of them chosen by SEED (all: MUTANTS=all MUTATE_TIME=), which some
 # test of the package, scenario or random history must notice. None is begun after MUTATE_TIME.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/isowatch/isowatch/internal/testdir"
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // tally counts random histories by the test that looked at them.
@@ -70,33 +70,22 @@ func TestMain(m *testing.M) {
 	if f := flag.Lookup("test.memprofile"); f == nil || f.Value.String() == "" {
 		runtime.MemProfileRate = 0
 	}
-	code := testdir.Run(m.Run)
+	code := testrun.Run(m.Run)
 	runtime.KeepAlive(idle)
-	if os.Getenv("ISOWATCH_SIM") != "" {
+	if os.Getenv(testrun.Setting) != "" {
 		fmt.Print(withOracle.text("that agree with the oracle"))
 		fmt.Print(withTwin.text("that agree with another machine"))
 	}
 	os.Exit(code)
 }
 
-// inFull is the ISOWATCH_SIM with which each test looks at as many random histories as it was written for.
-// Without ISOWATCH_SIM it looks at one in shortForm of them, and at least at shortest.
-const (
-	inFull    = "long"
-	shortForm = 5
-	shortest  = 5
-)
-
 // histories is how many random histories a test looks at, which was written for few of them.
 func histories(t *testing.T, few int) int {
 	t.Helper()
-	switch os.Getenv("ISOWATCH_SIM") {
-	case "":
-		return max(few/shortForm, min(few, shortest))
-	case inFull:
-		return few
+	if s := os.Getenv(testrun.Setting); s == "" || s == testrun.InFull {
+		return testrun.Count(few)
 	}
-	return number(t, "ISOWATCH_SIM", few)
+	return number(t, testrun.Setting, few)
 }
 
 // enough says whether a test looks at as many random histories as it was written for, or more. What

@@ -1,6 +1,7 @@
-// Package testdir gives tests folders in memory. A test that opens thousands of stores waits for the
-// disk nine seconds of ten, and what it looks at does not depend on one.
-package testdir
+// Package testrun is how tests are run. It says how many random cases a test looks at, and it gives tests
+// folders in memory. A test that opens thousands of stores waits for the disk nine seconds of ten, and
+// what it looks at does not depend on one.
+package testrun
 
 import (
 	"fmt"
@@ -11,6 +12,33 @@ import (
 
 	"github.com/isowatch/isowatch/store"
 )
+
+// Setting is the environment variable that says how many random cases each test looks at: a number, or
+// [InFull]. Empty means one in shortForm of those that the test was written for, and at least shortest.
+const (
+	Setting   = "ISOWATCH_SIM"
+	InFull    = "long"
+	shortForm = 5
+	shortest  = 5
+)
+
+// Count is how many random cases a test looks at, which was written for few of them and takes no other
+// number.
+func Count(few int) int {
+	if os.Getenv(Setting) == "" {
+		return max(few/shortForm, min(few, shortest))
+	}
+	return few
+}
+
+// Least is how many cases of a kind a test must see among the random ones, which was written to see n: in
+// the short form half of its share.
+func Least(n int) int {
+	if os.Getenv(Setting) == "" {
+		return max(n/shortForm/2, 1)
+	}
+	return n
+}
 
 const (
 	memory = "/dev/shm"
