@@ -22,10 +22,13 @@ const (
 	shortest  = 5
 )
 
+// Short says whether a test looks at few of its cases.
+func Short() bool { return os.Getenv(Setting) == "" }
+
 // Count is how many random cases a test looks at, which was written for few of them and takes no other
 // number.
 func Count(few int) int {
-	if os.Getenv(Setting) == "" {
+	if Short() {
 		return max(few/shortForm, min(few, shortest))
 	}
 	return few
@@ -34,7 +37,7 @@ func Count(few int) int {
 // Least is how many cases of a kind a test must see among the random ones, which was written to see n: in
 // the short form half of its share.
 func Least(n int) int {
-	if os.Getenv(Setting) == "" {
+	if Short() {
 		return max(n/shortForm/2, 1)
 	}
 	return n
