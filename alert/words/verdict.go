@@ -8,8 +8,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Verdict is what a finding means to the reader, in one word; the ground for
-// colours and icons.
+// Verdict says in one word how grave a finding is to the reader. Colours and icons
+// follow from it.
 type Verdict string
 
 const (
@@ -107,7 +107,7 @@ func Cycle(f *finding.Finding) string {
 	return b.String()
 }
 
-// ShortName is what the explanation calls a transaction: its id, or T1, T2 and
+// ShortName is the transaction's name in the explanation: its id, or T1, T2 and
 // so on where one of the ids is longer than 20 bytes.
 func ShortName(f *finding.Finding, id string) string {
 	at := slices.Index(f.Txns, id)
