@@ -129,3 +129,31 @@ func TestPullsBooksWhatIsOpen(t *testing.T) {
 		t.Errorf("more given back than was open: %+v", p)
 	}
 }
+
+func TestPullsPace(t *testing.T) {
+	for _, c := range []struct {
+		got  int
+		in   time.Duration
+		want time.Duration
+	}{
+		{0, time.Minute, paceMost},
+		{1, time.Millisecond, paceMost},
+		{100, paceMost, paceMost},
+		{4 * paceMessages, paceMost, paceMost / 4},
+		{paceMessages, paceMost / 4, paceMost / 4}, // it stays where it is
+		{100 * paceMessages, paceMost, paceLeast},
+	} {
+		if got := paceAt(c.got, c.in); got != c.want {
+			t.Errorf("%d messages in %v: %v, want %v", c.got, c.in, got, c.want)
+		}
+	}
+	p := pulls{messages: 100, bytes: 1000, openMessages: 99, openBytes: 900, single: true}
+	p.ended(&nats.Msg{}, statusEnded) // 404 without numbers
+	if p.openMessages != 0 || p.openBytes != 0 {
+		t.Errorf("a request that ended at the end of the stream leaves open %+v", p)
+	}
+	p = pulls{messages: 100, bytes: 1000, every: time.Minute, asked: time.Now()}
+	if wait, err := p.refill(0); err != nil || wait < 50*time.Second {
+		t.Errorf("at the end of the stream it waits for %v, %v; want nearly a minute", wait, err)
+	}
+}

@@ -166,6 +166,7 @@ func TestMetricTable(t *testing.T) {
 	c := collectorOf(bankStatus())
 	c.room, c.memory, c.reloaded = newDiskSpace(0, nil, nil), newMemory(), &reloaded{}
 	c.probes, c.selfTest = []*probed{{source: "canary", watch: newProbeWatch(time.Now)}}, &selfTest{}
+	c.stages = new(engine.Engine).Stages
 	registry.MustRegister(c)
 	families, err := registry.Gather()
 	if err != nil {
