@@ -248,7 +248,7 @@ func publisher(asked string) error {
 	n := int(float64(rate) * lasting.Seconds())
 	gen, err := workload.NewGenerator(workload.Config{
 		Count: n, Interval: time.Second / time.Duration(rate), Start: epoch, Busy: 0.1,
-		PlantEvery: rate / plants, Plant: []string{"lost-update", "aborted-read", "read-skew"},
+		PlantEvery: rate / plants, Plant: []string{"lost-update", "read-skew"},
 	}, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		return err
