@@ -313,6 +313,7 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 				}
 			}
 			w.answer(failed)
+			w.snapshot.drop()
 			free <- w
 		}
 		e.warnings.rest(e.log)
@@ -339,6 +340,7 @@ func (e *Engine) Pause(ctx context.Context) error {
 		return err
 	}
 	if err := e.commit(w); err != nil {
+		w.snapshot.drop()
 		e.torn.Store(true)
 		return fmt.Errorf("commit: %w", err)
 	}
