@@ -168,7 +168,7 @@ func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state 
 	if err := json.Unmarshal(text, &meta); err != nil {
 		return meta, fmt.Errorf("snapshot %d: %w", gen, err)
 	}
-	var all []byte
+	all := flat.Make[byte](0, int(max(0, e.store.SnapshotBytes())))
 	for chunk, err := range chunks {
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
