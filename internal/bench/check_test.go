@@ -166,7 +166,9 @@ func timed(all []workload.Txn) []byte {
 // parent had.
 func TestMain(m *testing.M) {
 	var err error
-	switch generated, published := os.Getenv("ISOWATCH_GENERATE"), os.Getenv("ISOWATCH_PUBLISH"); {
+	switch generated, published, brokered := os.Getenv("ISOWATCH_GENERATE"), os.Getenv("ISOWATCH_PUBLISH"), os.Getenv("ISOWATCH_BROKER"); {
+	case brokered != "":
+		err = runBroker(brokered)
 	case generated != "":
 		err = generate(generated)
 	case published != "":

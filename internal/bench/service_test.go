@@ -5,6 +5,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	brokernats "github.com/isowatch/isowatch/internal/broker/nats"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -43,7 +45,10 @@ const contract = "capture=complete,start=empty,unmonitored-writers=no,deletes=re
 func serve(b *testing.B, monitor, data string, args ...string) *service {
 	b.Helper()
 	s := &service{found: map[string]time.Time{}, ended: make(chan struct{})}
-	s.cmd = exec.Command(monitor, append([]string{"run", "--data", data, "--http", "127.0.0.1:0", "--nats-port", "0", "--log-format", "json",
+	if len(args) == 0 {
+		args = []string{"--nats-port", "0"}
+	}
+	s.cmd = exec.Command(monitor, append([]string{"run", "--data", data, "--http", "127.0.0.1:0", "--log-format", "json",
 		"--output", "jsonl", "--contract", contract}, args...)...)
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -94,6 +99,8 @@ func (s *service) readLog(r io.Reader, ready chan<- struct{}) {
 		}
 		if url, ok := strings.CutPrefix(line.Msg, "listening nats="); ok {
 			s.nats = url
+		}
+		if strings.HasPrefix(line.Msg, "expected level=") {
 			close(ready)
 		}
 		if line.Level == "ERROR" {
@@ -319,39 +326,83 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
+// startBroker starts a process with the NATS server alone.
+func startBroker(b *testing.B) (url string) {
+	b.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), "ISOWATCH_BROKER="+b.TempDir())
+	out, err := child.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+	url, err = bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.TrimSpace(url)
+}
+
+// runBroker runs until the process is killed.
+func runBroker(dir string) error {
+	server, err := brokernats.StartEmbedded(context.Background(), brokernats.EmbeddedOptions{Dir: dir, Port: -1, Stream: "ISOWATCH", Subjects: []string{"isowatch.events.>"}})
+	if err != nil {
+		return err
+	}
+	fmt.Println(server.URL())
+	select {}
+}
+
 // BenchmarkRate runs the service at low rates: processor time and memory. The publisher is another
-// process.
+// process. The NATS server is inside the service, or another process too.
 func BenchmarkRate(b *testing.B) {
 	monitor := program(b)
 	lasting := during(30 * time.Second)
-	for _, rate := range []int{0, 100, 1000, 5000} {
-		b.Run(fmt.Sprintf("txn/s=%d", rate), func(b *testing.B) {
-			for range b.N {
-				s := serve(b, monitor, b.TempDir())
-				time.Sleep(time.Second)
-				var began time.Time
-				var before time.Duration
-				begin := func() { began, before = time.Now(), s.cpu(b) }
-				if rate == 0 {
-					begin()
-					time.Sleep(lasting)
-				} else {
-					publish(b, s.nats, rate, 1, lasting, begin)
+	for _, place := range []string{"inside", "outside"} {
+		for _, rate := range []int{0, 100, 1000, 5000} {
+			b.Run(fmt.Sprintf("server=%s/txn/s=%d", place, rate), func(b *testing.B) {
+				for range b.N {
+					measureRate(b, monitor, place == "inside", rate, lasting)
 				}
-				took, cpu := time.Since(began), s.cpu(b)-before
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(100*cpu.Seconds()/took.Seconds(), "%core")
-				if rate > 0 {
-					b.ReportMetric(cpu.Seconds()*1e6/(float64(rate)*lasting.Seconds()), "us/txn")
-				}
-				b.ReportMetric(s.memory("VmRSS")/(1<<20), "MiB")
-				b.ReportMetric(s.memory("VmHWM")/(1<<20), "peak-MiB")
-				m := s.metrics(b)
-				b.ReportMetric(m["isowatch_store_commits_total"]/took.Seconds(), "commits/s")
-				s.stop(b)
-			}
-		})
+			})
+		}
 	}
+}
+
+func measureRate(b *testing.B, monitor string, inside bool, rate int, lasting time.Duration) {
+	var url string
+	var args []string
+	if !inside {
+		url = startBroker(b)
+		args = []string{"--nats", url, "--stream", "ISOWATCH"}
+	}
+	s := serve(b, monitor, b.TempDir(), args...)
+	if inside {
+		url = s.nats
+	}
+	time.Sleep(time.Second)
+	var began time.Time
+	var before time.Duration
+	begin := func() { began, before = time.Now(), s.cpu(b) }
+	if rate == 0 {
+		begin()
+		time.Sleep(lasting)
+	} else {
+		publish(b, url, rate, 1, lasting, begin)
+	}
+	took, cpu := time.Since(began), s.cpu(b)-before
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(100*cpu.Seconds()/took.Seconds(), "%core")
+	if rate > 0 {
+		b.ReportMetric(cpu.Seconds()*1e6/(float64(rate)*lasting.Seconds()), "us/txn")
+	}
+	b.ReportMetric(s.memory("VmRSS")/(1<<20), "MiB")
+	b.ReportMetric(s.memory("VmHWM")/(1<<20), "peak-MiB")
+	b.ReportMetric(s.metrics(b)["isowatch_store_commits_total"]/took.Seconds(), "commits/s")
+	s.stop(b)
 }
 
 // during is how long a run lasts: ISOWATCH_DURING, or what is usual.
