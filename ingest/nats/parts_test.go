@@ -96,7 +96,7 @@ func TestStatus(t *testing.T) {
 		{"409", "Server Shutdown", statusLost, `the server says "Server Shutdown", status 409`},
 		{"409", "Leadership Change", statusLost, `the server says "Leadership Change", status 409`},
 		{"400", "Bad Request", statusLost, `the server says "Bad Request", status 400`},
-		{"503", "", statusLost, "no server answers its requests"},
+		{"503", "", statusLost, "no server answers its requests: the consumer was deleted, or its server is gone"},
 	} {
 		m := &nats.Msg{Header: nats.Header{"Status": {c.code}, "Description": {c.text}}}
 		if got, reason := readStatus(m); got != c.want || reason != c.reason {

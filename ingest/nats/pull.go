@@ -38,7 +38,7 @@ func readStatus(m *nats.Msg) (statusMessage, string) {
 	case code == "409" && strings.Contains(lower, "exceeds maxbytes"):
 		return statusTooLarge, text
 	case code == "503":
-		return statusLost, "no server answers its requests"
+		return statusLost, "no server answers its requests: the consumer was deleted, or its server is gone"
 	default:
 		return statusLost, fmt.Sprintf("the server says %q, status %s", text, code)
 	}
@@ -47,8 +47,8 @@ func readStatus(m *nats.Msg) (statusMessage, string) {
 // pulls keeps a consumer supplied with requests. While there is a backlog, what the server may
 // still send stays between half of and the full read-ahead. At the end of the stream one request
 // waits for the next message, and ends with the last one that is there then. The next request
-// follows at a pace: a message that comes alone costs the server and the reader a wake-up each,
-// some 50 us of processor time.
+// follows at a pace. A message that comes alone costs the server and the reader a wake-up each, some
+// 50 us of processor time.
 type pulls struct {
 	conn     *nats.Conn
 	subject  string // of the consumer's requests
@@ -100,8 +100,8 @@ func (p *pulls) ended(m *nats.Msg, s statusMessage) {
 	p.received = false
 }
 
-// refill asks for more when less than half is open. pending is what the server had when it sent
-// the latest message. A wait above 0 says when to ask again.
+// refill asks for more when less than half is open. pending is the number of messages that
+// the server still had when it sent the latest one. A wait above 0 says when to ask again.
 func (p *pulls) refill(pending uint64) (wait time.Duration, err error) {
 	if p.openMessages >= (p.messages+1)/2 && p.openBytes >= p.bytes/2 {
 		return 0, nil

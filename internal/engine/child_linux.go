@@ -13,10 +13,10 @@ import (
 	"github.com/isowatch/isowatch/internal/flat"
 )
 
-// A snapshot is the memory of the machines at one instant. The system can keep that: a child that
-// is a copy of this process shares its memory, and pages are copied only when this process changes
-// them. So a step stands still for about 1 ms a gigabyte, where a copy took 1 ms for 5 MB, and the
-// state is not in memory twice. The child writes arrays into a pipe and ends.
+// A snapshot is the memory of the machines at one instant. The system can keep that. A child that
+// is a copy of this process shares its memory, and a page is copied when this process changes it. So
+// a step stands still for some 10 ms a gigabyte; a copy takes 200 ms. The state is not in memory
+// twice. The child writes arrays into a pipe and ends.
 //
 // The child has one thread, and whatever lock another thread held stays locked in it. So it calls
 // nothing but the system, grows no stack and takes no signal, as the child of [syscall.ForkExec]
@@ -52,7 +52,7 @@ func instant(parts []flat.Part) (io.ReadCloser, error) {
 	return &childOutput{r, int(pid)}, nil
 }
 
-// childOutput is what a child writes.
+// childOutput reads from the pipe of a child.
 type childOutput struct {
 	*os.File
 	pid int
@@ -94,7 +94,7 @@ func writeAside(to uintptr, spans *span, n uintptr) (pid uintptr, number syscall
 		syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, sigSetMask, uintptr(unsafe.Pointer(&before)), 0, signalSetSize, 0, 0)
 		return pid, number
 	}
-	// The child. It goes with its parent, and holds none of its files open.
+	// The child. It goes with its parent, and holds no file of it open.
 	syscall.RawSyscall(syscall.SYS_PRCTL, parentDeath, uintptr(syscall.SIGKILL), 0)
 	if to > 0 {
 		syscall.RawSyscall(closeRange, 0, to-1, 0)

@@ -115,7 +115,7 @@ func (e *Engine) fresh(w *work) *work {
 
 func (w *work) empty() bool { return w.idle() && len(w.cursors) == 0 }
 
-// idle says that nothing is in the step, but for cursors.
+// idle says that nothing is in the step except cursors.
 func (w *work) idle() bool {
 	return len(w.step.batch.Txns) == 0 && len(w.step.batch.Parts) == 0 && len(w.step.batch.Marks) == 0 && len(w.step.gaps) == 0 &&
 		len(w.step.stands) == 0 && len(w.step.batch.Bad) == 0 && len(w.dead) == 0

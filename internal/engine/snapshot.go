@@ -137,7 +137,7 @@ func (e *Engine) writeSnapshot(s *snapshot, step uint64) error {
 	}
 	var failed error
 	if err := e.store.WriteSnapshot(step, s.chunks(&failed)); err != nil || failed != nil {
-		return errors.Join(err, failed) // what is written of it does not count without the flip
+		return errors.Join(err, failed) // the written part needs the flip to count
 	}
 	e.lastSnapshot.Store(s.size)
 	if err := e.store.FlipSnapshot(step, meta, store.Range{Space: spaceDelta, To: deltaKey(step+1, 0)}); err != nil {

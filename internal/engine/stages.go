@@ -52,7 +52,7 @@ type Stage struct {
 	UpTo  map[float64]uint64 // how many took at most so many seconds
 }
 
-// Stages are those of the steps of this process that had records.
+// Stages has the distributions of the steps with records of this process.
 func (e *Engine) Stages() []Stage {
 	var all []Stage
 	for i := range e.stages {

@@ -16,8 +16,8 @@ type Writer struct {
 	from  int // of the bytes that are in no part yet
 }
 
-// Part is a piece of what was written: bytes of the writer's, or the memory of an array, which is
-// only valid until its owner changes it.
+// Part is a piece of the output: bytes of the writer's, or the memory of an array. That is valid
+// until its owner changes it.
 type Part struct {
 	Memory []byte
 	size   int // of a value; 0 for bytes of the writer's
@@ -30,10 +30,10 @@ func NewWriter(dst []byte) *Writer { return &Writer{bytes: dst} }
 // NewWriterApart leaves large arrays where they are: see [Writer.Parts].
 func NewWriterApart() *Writer { return &Writer{apart: true} }
 
-// Bytes is what was written, of a writer that leaves nothing where it is.
+// Bytes is the whole output of a writer that leaves no array where it is.
 func (w *Writer) Bytes() []byte { return w.bytes }
 
-// Parts are what was written, in order. Their memory is what [Part.Clean] makes the bytes of.
+// Parts are the output, in order. A copy of their memory becomes the bytes by [Part.Clean].
 func (w *Writer) Parts() []Part {
 	w.cut()
 	return w.parts
