@@ -30,6 +30,7 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 		timer.Stop()
 		w.step.tick = e.opt.Now() // not before any of it was received
 		e.expect(w)
+		e.confirm(w)
 		w.step.batch.Pack()
 		w.waiting = e.waiting(w.step.tick)
 		if last = time.Now(); w.urgent {
@@ -106,7 +107,7 @@ func (e *Engine) fresh(w *work) *work {
 	w.step.batch.Reset()
 	w.step.gaps, w.step.bad, w.step.end, w.step.pause = w.step.gaps[:0], 0, false, false
 	w.step.stands, w.announced, w.urgent = w.step.stands[:0], false, false
-	w.cursors = map[string]ingest.Cursor{}
+	w.cursors, w.confirmed = map[string]ingest.Cursor{}, w.confirmed[:0]
 	w.dead, w.effects, w.puts = w.dead[:0], w.effects[:0], w.puts[:0]
 	w.snapshot, w.status, w.ended, w.failed, w.last = nil, nil, nil, nil, nil
 	w.step.faults = nil

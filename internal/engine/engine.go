@@ -220,6 +220,7 @@ type work struct {
 	ended     []string  // partitions whose cursors go
 	announced bool      // a partition was named for the first time, without a record
 	urgent    bool      // more than a cursor is in it
+	confirmed []string  // partitions that were at their ends again
 	first     time.Time // when it became so
 	waiting   []Waiting
 	dead      []DeadLetter

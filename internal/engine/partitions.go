@@ -25,9 +25,23 @@ type partition struct {
 }
 
 // confirmAfter is when a partition that stays at its end makes a step again, ns. Readers say it
-// twice a second, and a machine wants it every three seconds. A step tells nothing that is older
-// than the step itself, so what comes earlier is left out, not kept.
-const confirmAfter = int64(900 * time.Millisecond)
+// twice a second, and a machine wants it every three seconds. In between a step that is made anyway
+// tells it, unless it is older than confirmFresh.
+const (
+	confirmAfter = int64(900 * time.Millisecond)
+	confirmFresh = int64(25 * time.Millisecond)
+)
+
+// confirm tells of the partitions that were at their ends just now, and made no step for that.
+func (e *Engine) confirm(w *work) {
+	for _, name := range w.confirmed {
+		p := e.partitions[name]
+		if part := w.partition(name); p.atEnd != 0 && w.step.tick-p.heard <= confirmFresh {
+			w.stand(part, window.AtEnd)
+			p.atEnd = p.heard
+		}
+	}
+}
 
 // silence is after how long without a chunk the watermark is said to wait for a
 // partition, ns: six times what readers take between two.
@@ -59,6 +73,7 @@ func (e *Engine) hear(w *work, c *ingest.Chunk) window.Standing {
 		p.problem = ""
 		if p.atEnd = p.heard; len(c.Messages) == 0 && len(c.Gaps) == 0 && before != 0 && p.heard >= before && p.heard-before < confirmAfter {
 			p.atEnd = before
+			w.confirmed = append(w.confirmed, c.Partition)
 			return window.NoNews
 		}
 		return window.AtEnd
