@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
+.PHONY: build test lint bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
 
 SIM ?= 33000
 FROM ?= 0
@@ -61,6 +61,19 @@ bench-blind:
 # Cost against size: n, 10n and 100n transactions, and the exponent of growth.
 bench-growth:
 	go test -v -run '^$$' -bench Growth -benchtime 1x -timeout 1h ./internal/bench
+
+# What the whole service takes at low rates, its latency at higher ones with the distribution of the
+# stages of steps, and a restart with a million live transactions. ISOWATCH_DURING=20s is how long
+# each rate lasts; ISOWATCH_MONITOR names another build.
+bench-rate:
+	go test -v -run '^$$' -bench Rate -benchtime 1x -timeout 1h ./internal/bench
+
+bench-latency:
+	go test -v -run '^$$' -bench Latency -benchtime 1x -timeout 1h ./internal/bench
+	go test -run '^$$' -bench Pause -benchtime 20x -timeout 1h ./internal/engine
+
+bench-restart:
+	go test -v -run '^$$' -bench Restart -benchtime 1x -timeout 1h ./internal/bench
 
 # Every benchmark there is.
 bench-all:

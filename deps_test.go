@@ -52,7 +52,7 @@ internal/app          : *
 internal/bench        : *
 internal/broker/kafka :
 internal/broker/nats  :
-internal/engine       : alert event finding infer ingest isolation store window
+internal/engine       : alert event finding infer ingest internal/flat isolation store window
 internal/flat         :
 internal/guides       : *
 internal/invariants   :

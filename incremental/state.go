@@ -24,7 +24,7 @@ type sharing struct {
 }
 
 // AppendState writes all that the graph holds to dst.
-func (g *Graph) AppendState(dst []byte) []byte {
+func (g *Graph) AppendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "graph", &graphCounts{seq: g.seq, serial: g.serial, numLive: int64(g.numLive)})
 	dst = appendChanges(dst, g.past)
 	var shared []sharing
@@ -114,7 +114,7 @@ func (g *Graph) Bytes() int64 {
 	return n
 }
 
-func appendChanges(dst []byte, ts []LevelChange) []byte {
+func appendChanges(dst *flat.Writer, ts []LevelChange) *flat.Writer {
 	n := int64(len(ts))
 	dst = flat.AppendValue(dst, "turns", &n)
 	for i := range ts {

@@ -86,7 +86,7 @@ func (f *bloomFilter) add(r Ref) {
 // bloomHead is a sketch without its bits.
 type bloomHead struct{ sets, used, last int64 }
 
-func (f *bloomFilter) appendState(dst []byte) []byte {
+func (f *bloomFilter) appendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "sketch", &bloomHead{int64(len(f.sets)), int64(f.used), int64(f.last)})
 	for _, s := range f.sets {
 		dst = flat.Append(dst, "set", s)

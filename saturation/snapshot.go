@@ -9,7 +9,7 @@ type counts struct {
 }
 
 // AppendState writes all that the state holds to dst.
-func (s *State) AppendState(dst []byte) []byte {
+func (s *State) AppendState(dst *flat.Writer) *flat.Writer {
 	c := counts{stride: s.stride, freeEntry: s.freeEntry, freeColumn: s.freeColumn, stamp: s.stamp, tooWide: s.TooWide, widths: true}
 	dst = flat.AppendValue(dst, "counts", &c)
 	dst = flat.Append(dst, "txns", s.txns)

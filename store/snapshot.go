@@ -149,8 +149,8 @@ func (s *Store) loadCurrent() error {
 }
 
 // LoadSnapshot is the current generation, the meta of its flip, and its chunks
-// in order; generation 0 without chunks when there is none. A chunk that is
-// missing or damaged ends chunks with an error.
+// in order; generation 0 without chunks when there is none. A chunk is valid until the next. One
+// that is missing or damaged ends chunks with an error.
 func (s *Store) LoadSnapshot() (gen uint64, meta []byte, chunks iter.Seq2[[]byte, error], err error) {
 	if s.closed.Load() {
 		return 0, nil, nil, fmt.Errorf("load snapshot: %w", ErrClosed)
@@ -174,6 +174,13 @@ func (s *Store) LoadSnapshot() (gen uint64, meta []byte, chunks iter.Seq2[[]byte
 		}
 	}
 	return now.Gen, append([]byte(nil), now.Meta...), chunks, nil
+}
+
+// SnapshotBytes is the size of all chunks of the current generation.
+func (s *Store) SnapshotBytes() int64 {
+	s.snapshot.Lock()
+	defer s.snapshot.Unlock()
+	return s.snapshot.current.Bytes
 }
 
 // removeSuperfluous removes the generations below the current one and what its

@@ -124,6 +124,11 @@ type savedGroup struct {
 
 // AppendState writes all that the machine remembers to dst.
 func (m *Machine) AppendState(dst []byte) []byte {
+	return m.WriteState(flat.NewWriter(dst)).Bytes()
+}
+
+// WriteState is AppendState for a writer, which may leave large arrays where they are.
+func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 	h := head{
 		Partitions: m.clock.partitions, Watermark: m.clock.watermark, Before: m.clock.before, Ended: m.closed, RetiredAt: m.clock.retiredAt, Tick: m.clock.tick, Logical: m.clock.logical,
 		Untimed: m.untimed, Timed: m.clock.timed, Counters: m.Counters,

@@ -22,7 +22,7 @@ func (a *App) register() error {
 	c := newCollector()
 	c.status, c.declared = a.Status, a.config.SourceNames()
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
-	c.store, c.storeFailure = a.store.Metrics, a.store.Failure
+	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
@@ -42,6 +42,7 @@ type collector struct {
 	store  func() store.Metrics
 	// storeFailure is why the store takes no commit any more; nil: it is not asked.
 	storeFailure func() error
+	stages       func() []engine.Stage // nil: it is not asked
 	inputs       []*input
 	probes       []*probed
 	selfTest     *selfTest  // nil: it is off
@@ -122,6 +123,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			x := engine.SourceStatus{Source: name, Weaker: window.WeakerThan(c.expects(name), nil)}
 			x.Counters.DeadLetters = s.DeadLetters // they may be its
 			collectSource(&x, c.titles, counter, gauge)
+		}
+	}
+	if c.stages != nil {
+		for _, x := range c.stages() {
+			out <- prometheus.MustNewConstHistogram(c.desc["step_seconds"], x.Count, x.Sum, x.UpTo, x.Name)
 		}
 	}
 	collectStore(c.store(), counter, gauge)

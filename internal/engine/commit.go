@@ -24,6 +24,7 @@ func (e *Engine) commit(w *work) error {
 	e.opt.Committed(findings)
 	if w.snapshot != nil {
 		snap, step := w.snapshot, e.head.Step
+		w.snapshot = nil
 		e.snaps.Add(1)
 		go func() {
 			defer e.snaps.Done()

@@ -36,9 +36,13 @@ type Options struct {
 	// Now is the wall clock, ns since the Unix epoch, put on every batch as its
 	// tick. nil: no ticks.
 	Now func() int64
-	// Gather is how long a step waits for more input after its first event, at
-	// most. Default 5 ms, of the 25 ms within which a step is meant to be committed.
+	// Gather is how long a step waits for more input after its first event. Default 5 ms.
 	Gather time.Duration
+	// Pace is the time between two steps with few records: one waits longer than Gather for
+	// it. So a low rate costs few steps, and a record still waits for at most Pace. Default 20 ms,
+	// of the 100 ms within which a finding is meant to be delivered. It is less than the pace of
+	// a reader of NATS, so that a chunk of a reader finds the time over.
+	Pace time.Duration
 	// StepBytes is the input after which a step waits no longer. Default 1 MiB.
 	StepBytes int
 	// SnapshotBytes of deltas are written between two snapshots, at least, and
@@ -80,6 +84,9 @@ type Hook func(source string, b *event.Batch, txns []int32)
 func (o Options) withDefaults() Options {
 	if o.Gather == 0 {
 		o.Gather = 5 * time.Millisecond
+	}
+	if o.Pace == 0 {
+		o.Pace = 20 * time.Millisecond
 	}
 	if o.StepBytes == 0 {
 		o.StepBytes = 1 << 20
@@ -158,6 +165,7 @@ type Engine struct {
 	torn    atomic.Bool // the machines are in the middle of a step that failed
 	snaps   sync.WaitGroup
 	snapped atomic.Bool // a snapshot is being written
+	stages  stages
 }
 
 // Open recovers what st holds: the machines as they were after the last commit.
@@ -209,8 +217,11 @@ func (e *Engine) Cursors() map[string]ingest.Cursor {
 type work struct {
 	step      step
 	cursors   map[string]ingest.Cursor
-	ended     []string // partitions whose cursors go
-	announced bool     // a partition was named for the first time, without a record
+	ended     []string  // partitions whose cursors go
+	announced bool      // a partition was named for the first time, without a record
+	urgent    bool      // more than a cursor is in it
+	confirmed []string  // partitions that were at their ends again
+	first     time.Time // when it became so
 	waiting   []Waiting
 	dead      []DeadLetter
 	delta     []byte
@@ -270,9 +281,11 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 		var broken error
 		for w := range decoded {
 			if broken == nil { // the machines are no more what a step left
+				began := time.Now()
 				if w.failed = e.doStep(w); w.failed != nil {
 					e.torn.Store(true)
 				}
+				w.note(&e.stages, StageStep, began)
 				broken = cmp.Or(w.failed, w.last)
 			} else {
 				w.failed = broken
@@ -286,11 +299,13 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 			if failed == nil { // nothing may follow a step that is not there
 				err := w.failed
 				if err == nil {
+					began := time.Now()
 					if !e.opt.Room(ctx) {
 						err = ErrNoRoom
 					} else if err = e.commit(w); err != nil {
 						err = fmt.Errorf("commit: %w", err)
 					}
+					w.note(&e.stages, StageCommit, began)
 				}
 				if err = cmp.Or(err, w.last); err != nil {
 					failed = err
@@ -299,6 +314,7 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 				}
 			}
 			w.answer(failed)
+			w.snapshot.drop()
 			free <- w
 		}
 		e.warnings.rest(e.log)
@@ -325,6 +341,7 @@ func (e *Engine) Pause(ctx context.Context) error {
 		return err
 	}
 	if err := e.commit(w); err != nil {
+		w.snapshot.drop()
 		e.torn.Store(true)
 		return fmt.Errorf("commit: %w", err)
 	}

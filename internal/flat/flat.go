@@ -27,47 +27,30 @@ var ErrShort = errors.New("flat: input ends early")
 
 // Append writes a section with the values of s to dst. T must hold no pointers. Equal values are equal
 // bytes: what is between the fields of a value is written as zeros.
-func Append[T any](dst []byte, name string, s []T) []byte {
+func Append[T any](dst *Writer, name string, s []T) *Writer {
 	fields, gaps := fieldsOf[T]()
-	dst = appendText(appendText(dst, name), fields)
-	dst = binary.AppendUvarint(dst, uint64(len(s)))
-	if len(s) == 0 {
-		return dst
-	}
-	size, from := int(unsafe.Sizeof(s[0])), len(dst)
-	dst = append(dst, unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), size*len(s))...)
-	for _, g := range gaps {
-		for at := from; at < len(dst); at += size {
-			clear(dst[at+g.from : at+g.to])
-		}
-	}
+	dst.begin(name, fields, len(s))
+	dst.memory(memoryOf(s), sizeOf[T](), gaps)
 	return dst
 }
 
 // AppendParts is Append for the values of all parts, one part behind the other. T has no gaps.
-func AppendParts[T any](dst []byte, name string, parts [][]T) []byte {
+func AppendParts[T any](dst *Writer, name string, parts [][]T) *Writer {
 	n := 0
 	for _, s := range parts {
 		n += len(s)
 	}
 	fields, _ := fieldsOf[T]()
-	dst = appendText(appendText(dst, name), fields)
-	dst = binary.AppendUvarint(dst, uint64(n))
+	dst.begin(name, fields, n)
 	for _, s := range parts {
-		if len(s) > 0 {
-			dst = append(dst, unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), int(unsafe.Sizeof(s[0]))*len(s))...)
-		}
+		dst.memory(memoryOf(s), sizeOf[T](), nil)
 	}
 	return dst
 }
 
 // AppendValue writes a section with the one value v to dst.
-func AppendValue[T any](dst []byte, name string, v *T) []byte {
+func AppendValue[T any](dst *Writer, name string, v *T) *Writer {
 	return Append(dst, name, unsafe.Slice(v, 1))
-}
-
-func appendText(dst []byte, text string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 // Reader reads what Append wrote. The first error stays.
