@@ -55,6 +55,7 @@ internal/broker/nats  :
 internal/engine       : alert event finding infer ingest isolation store window
 internal/flat         :
 internal/guides       : *
+internal/hostile      :
 internal/invariants   :
 internal/live         : *
 internal/mutate       :
@@ -96,7 +97,7 @@ window                : docs event finding incremental infer internal/flat inter
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/guides", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/hostile", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
@@ -267,7 +268,7 @@ var exits = []string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "sysca
 var clocks = []string{"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker"}
 
 // settings are of the whole process: a library leaves them alone.
-var settings = []string{"runtime.GC", "runtime/debug.SetGCPercent", "runtime/debug.FreeOSMemory"}
+var settings = []string{"runtime.GC", "runtime/debug.SetGCPercent", "runtime/debug.SetMemoryLimit", "runtime/debug.FreeOSMemory"}
 
 func checkCalls(f source, parsed *ast.File, say func(string, ...any)) {
 	isPure := slices.Contains(pure, f.dir())

@@ -181,7 +181,7 @@ func (q *queue) bytes() int64 {
 }
 
 // appendState writes q to dst.
-func (q *queue) appendState(dst []byte) []byte {
+func (q *queue) appendState(dst *flat.Out) *flat.Out {
 	all := make([]rank, 0, q.n)
 	q.each(func(r rank) { all = append(all, r) })
 	return flat.Append(dst, "queue", all)

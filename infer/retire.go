@@ -3,8 +3,11 @@ package infer
 import "github.com/isowatch/isowatch/event"
 
 // maxTentative bounds the unknown transactions that are kept behind the window
-// for a late observation, which can come at any time. About 500 bytes each.
-const maxTentative = 1 << 17
+// for a late observation, which can come at any time.
+const (
+	maxTentative   = 1 << 17
+	tentativeBytes = 512 // about
+)
 
 // Expire lets go of aborted transactions that ended before now, and of the oldest
 // unobserved unknown ones beyond maxTentative.
@@ -36,15 +39,15 @@ func (s *memory) expire(n uint32) {
 // oldest such one.
 func (s *memory) keepTentative(d due) {
 	s.unsure = append(s.unsure, d)
-	if len(s.unsure) < 2*maxTentative {
+	if len(s.unsure) < 2*s.tentative {
 		return
 	}
-	for _, old := range s.unsure[:maxTentative] {
+	for _, old := range s.unsure[:s.tentative] {
 		if t := &s.txns[old.txn]; t.gen == old.gen && t.state == tentative {
 			s.expire(old.txn)
 		}
 	}
-	s.unsure = append(s.unsure[:0], s.unsure[maxTentative:]...)
+	s.unsure = append(s.unsure[:0], s.unsure[s.tentative:]...)
 }
 
 // dropWrites lets go of what n wrote.

@@ -14,7 +14,7 @@ type scalars struct {
 }
 
 // AppendState writes all that the state remembers to dst.
-func (s *memory) AppendState(dst []byte) []byte {
+func (s *memory) AppendState(dst *flat.Out) *flat.Out {
 	c := scalars{
 		gen: s.gen, joined: s.joined, sessionOrder: s.sessionOrder, nameless: s.nameless, deletes: s.deletes, absenceAsked: s.absence.asked, expiryAsked: s.expiry.asked,
 		hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
@@ -95,12 +95,13 @@ func (s *memory) ReadState(r *flat.Reader) {
 	s.free.sessions.ReadState(r, "freeSessions")
 	var count int64
 	flat.ReadValue(r, "seqs", &count)
-	s.seqs = nil
+	s.seqs, s.seqWords = nil, 0
 	for i := int64(0); i < count && r.Err == nil; i++ {
 		var x seqSet
 		flat.ReadValue(r, "base", &x.base)
 		flat.Read(r, "words", &x.words)
 		s.seqs = append(s.seqs, x)
+		s.seqWords += int64(len(x.words))
 	}
 	flat.Read(r, "heap", &s.absence.heap)
 	flat.Read(r, "heap", &s.patient.heap)
@@ -134,7 +135,7 @@ func (s *memory) ReadState(r *flat.Reader) {
 	}
 }
 
-func (x *index) appendState(dst []byte, name string) []byte {
+func (x *index) appendState(dst *flat.Out, name string) *flat.Out {
 	dst = flat.AppendValue(dst, name+".used", &x.used)
 	return flat.Append(dst, name+".slots", x.slots)
 }
@@ -147,7 +148,7 @@ func (x *index) readState(r *flat.Reader, name string) {
 	}
 }
 
-func (a *arena) appendState(dst []byte) []byte {
+func (a *arena) appendState(dst *flat.Out) *flat.Out {
 	dst = flat.AppendValue(dst, "cur", &a.cur)
 	dst = flat.AppendValue(dst, "bytes", &a.bytes)
 	dst = flat.Append(dst, "live", a.live)
@@ -177,7 +178,11 @@ func (a *arena) readState(r *flat.Reader) {
 		var c []byte
 		flat.Read(r, "chunk", &c)
 		if i > 0 && r.Err == nil {
-			c = append(make([]byte, 0, max(len(c), chunkBytes)), c...)
+			room := chunkBytes
+			if len(a.chunks) == 2 {
+				room = firstBytes
+			}
+			c = append(make([]byte, 0, max(len(c), room)), c...)
 		}
 		a.chunks[i] = c
 	}
@@ -194,7 +199,7 @@ type filterHead struct {
 	forgot      bool
 }
 
-func (f *filter) appendState(dst []byte) []byte {
+func (f *filter) appendState(dst *flat.Out) *flat.Out {
 	dst = flat.AppendValue(dst, "filter", &filterHead{panes: int64(len(f.panes)), used: int64(f.front.used), forgot: f.forgot})
 	dst = flat.Append(dst, "slots", f.front.slots)
 	for i := range f.panes {

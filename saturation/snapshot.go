@@ -8,7 +8,7 @@ type counts struct {
 }
 
 // AppendState writes all that the state holds to dst.
-func (s *State) AppendState(dst []byte) []byte {
+func (s *State) AppendState(dst *flat.Out) *flat.Out {
 	c := counts{stride: s.stride, freeEntry: s.freeEntry, freeColumn: s.freeColumn, stamp: s.stamp, tooWide: s.TooWide}
 	dst = flat.AppendValue(dst, "counts", &c)
 	dst = flat.Append(dst, "txns", s.txns)
@@ -40,4 +40,13 @@ func (s *State) ReadState(r *flat.Reader) {
 		s.clocks, clocks = append(s.clocks, clocks[:page:page]), clocks[page:]
 	}
 	flat.Read(r, "idle", &s.idle)
+}
+
+// Memory is the size of the state, bytes. Room to grow into is not counted.
+func (s *State) Memory() int64 {
+	n := flat.Size(s.txns) + flat.Size(s.keys) + flat.Size(s.entries) + flat.Size(s.columns) + flat.Size(s.chains) + flat.Size(s.idle)
+	for _, page := range s.clocks {
+		n += flat.Size(page)
+	}
+	return n
 }

@@ -36,9 +36,9 @@ func (s *Store) generationPath(gen uint64) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%016x%s", gen, generationExtension))
 }
 
-// writeGeneration writes the file of a generation and syncs it. If it fails, the file is
+// writeGeneration writes the file of a generation, and syncs it or not. If it fails, the file is
 // removed.
-func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte]) (end trailer, err error) {
+func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte], synced bool) (end trailer, err error) {
 	path := s.generationPath(gen)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte]) (end traile
 		}
 		end.Chunks++
 		end.Bytes += int64(len(chunk))
-		if unsynced += len(chunk); unsynced >= generationSync {
+		if unsynced += len(chunk); synced && unsynced >= generationSync {
 			if err := errors.Join(w.Flush(), f.Sync()); err != nil {
 				return end, err
 			}
@@ -65,7 +65,10 @@ func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte]) (end traile
 		}
 	}
 	end.Sum = sums.Sum64()
-	if err := errors.Join(w.Flush(), f.Sync()); err != nil {
+	if err := w.Flush(); err != nil || !synced {
+		return end, err
+	}
+	if err := f.Sync(); err != nil {
 		return end, err
 	}
 	return end, syncDir(s.dir)

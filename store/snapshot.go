@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -41,6 +42,28 @@ type current struct {
 // It is removed when gen is written again or a later generation is made current. gen must be
 // above the current generation. A chunk may be reused once chunks is asked for the next.
 func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
+	return s.writeSnapshot(gen, chunks, true)
+}
+
+// SyncSnapshot syncs the file of a generation that was written without.
+func (s *Store) SyncSnapshot(gen uint64) error {
+	f, err := os.OpenFile(s.generationPath(gen), os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("sync snapshot %d: %w", gen, err)
+	}
+	if err := errors.Join(f.Sync(), f.Close(), syncDir(s.dir)); err != nil {
+		return fmt.Errorf("sync snapshot %d: %w", gen, err)
+	}
+	return nil
+}
+
+// WriteSnapshotUnsynced is WriteSnapshot without the sync of its file, for a caller that something waits for. Before the flip
+// it must be synced: see [Store.SyncSnapshot].
+func (s *Store) WriteSnapshotUnsynced(gen uint64, chunks iter.Seq[[]byte]) error {
+	return s.writeSnapshot(gen, chunks, false)
+}
+
+func (s *Store) writeSnapshot(gen uint64, chunks iter.Seq[[]byte], synced bool) error {
 	if err := s.writable(); err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}
@@ -51,7 +74,7 @@ func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
 	if err := s.remove(generationKey(trailerRecord, gen), generationKey(trailerRecord, gen+1)); err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}
-	end, err := s.writeGeneration(gen, chunks)
+	end, err := s.writeGeneration(gen, chunks, synced)
 	if err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}

@@ -459,7 +459,7 @@ func (s *reports) weakerUnsure(l isolation.Level) bool {
 	return refuted(s.verdicts.certain, twin) || refuted(s.verdicts.uncertain, twin)
 }
 
-func (f *saturated) appendState(dst []byte) []byte {
+func (f *saturated) appendState(dst *flat.Out) *flat.Out {
 	if !f.on {
 		return dst
 	}

@@ -340,7 +340,7 @@ func (x *timed) shortfall(l isolation.Level) string {
 	return ""
 }
 
-func (x *timed) appendState(dst []byte) []byte {
+func (x *timed) appendState(dst *flat.Out) *flat.Out {
 	if x.views == 0 {
 		return dst
 	}

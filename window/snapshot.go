@@ -64,6 +64,8 @@ type savedTheories struct {
 	InTime *narrated      `json:",omitempty"`
 	Limits []savedLimited `json:",omitempty"`
 	Owed   int64          `json:",omitempty"` // see search_credit.go
+	// Squeezed is reports.squeezed.
+	Squeezed int64 `json:",omitempty"`
 }
 
 type savedLevelChange struct {
@@ -117,6 +119,16 @@ type savedGroup struct {
 
 // AppendState writes all that the machine remembers to dst.
 func (m *Machine) AppendState(dst []byte) []byte {
+	return m.writeState(&flat.Out{Bytes: dst}).Bytes
+}
+
+// WriteState gives write what AppendState writes, in pieces of about 256 KiB. Each is valid until write returns. Beside
+// the state, only one piece is in memory.
+func (m *Machine) WriteState(write func(piece []byte)) {
+	write(m.writeState(&flat.Out{Bytes: make([]byte, 0, flat.PieceBytes), Write: write}).Bytes)
+}
+
+func (m *Machine) writeState(dst *flat.Out) *flat.Out {
 	h := head{
 		Partitions: m.clock.partitions, Watermark: m.clock.watermark, Before: m.clock.before, Ended: m.closed, RetiredAt: m.clock.retiredAt, Tick: m.clock.tick, Logical: m.clock.logical,
 		Untimed: m.untimed, Timed: m.clock.timed, Counters: m.Counters,
@@ -127,7 +139,7 @@ func (m *Machine) AppendState(dst []byte) []byte {
 	if len(m.sums.counting.Keys) > 0 {
 		h.Counting = &m.sums.counting
 	}
-	h.Theories.Owed = m.finder.owed
+	h.Theories.Owed, h.Theories.Squeezed = m.finder.owed, m.reports.squeezed
 	h.Theories.InTime = &m.timing.told
 	h.Theories.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
@@ -205,7 +217,15 @@ func named(by map[isolation.Level]int64) map[string]int64 {
 // ReadState replaces what a new machine with the same configuration remembers by
 // what AppendState wrote.
 func (m *Machine) ReadState(state []byte) error {
-	r := &flat.Reader{Bytes: state}
+	return m.readState(&flat.Reader{Bytes: state})
+}
+
+// ReadStateFrom is ReadState for a state of so many bytes, which more gives in pieces; nil: it cannot.
+func (m *Machine) ReadStateFrom(more func() []byte, bytes uint64) error {
+	return m.readState(&flat.Reader{More: more, Left: bytes})
+}
+
+func (m *Machine) readState(r *flat.Reader) error {
 	if err := m.readLayout(r); err != nil {
 		return err
 	}
@@ -245,7 +265,7 @@ func (m *Machine) ReadState(state []byte) error {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}
 	m.timing.restore(h.Theories.InTime)
-	m.finder.owed = h.Theories.Owed
+	m.finder.owed, m.reports.squeezed = h.Theories.Owed, h.Theories.Squeezed
 	if err := m.finder.limits.restore(h.Theories.Limits); err != nil {
 		return err
 	}

@@ -23,12 +23,12 @@ func (e *Engine) commit(w *work) error {
 	e.warnings.note(w.dead, w.step.tick, e.log)
 	e.opt.Committed(findings)
 	if w.snapshot != nil {
-		snap, step := w.snapshot, e.head.Step
+		snap := w.snapshot
 		e.snaps.Add(1)
 		go func() {
 			defer e.snaps.Done()
 			defer e.snapped.Store(false)
-			if err := e.writeSnapshot(snap, step); err != nil {
+			if err := e.writeSnapshot(snap); err != nil {
 				e.log.Error("snapshot failed; the next start replays more", "err", err)
 			}
 		}()

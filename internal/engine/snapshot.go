@@ -3,17 +3,22 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
 
-// snapshot is the state of all machines at one step.
+// snapshot is the state of all machines behind one step.
 type snapshot struct {
-	meta  snapshotMeta
-	bytes []byte
+	meta    snapshotMeta
+	size    int64  // of the state
+	bytes   []byte // the state, unless it is written already
+	written bool
+	err     error // of that
 }
 
 // snapshotMeta says which step a snapshot stands behind, and how its bytes are
@@ -45,33 +50,67 @@ func (e *Engine) stateBytes() int64 {
 	return n
 }
 
-// takeSnapshot copies the state of the machines; the step goroutine stands still
-// for it: about 1 ms per 5 MB.
-func (e *Engine) takeSnapshot() *snapshot {
-	s := &snapshot{meta: snapshotMeta{Lost: e.sources.lost}, bytes: make([]byte, 0, e.stateBytes())}
-	for _, x := range e.sources.list {
-		at := len(s.bytes)
-		s.bytes = x.machine.AppendState(s.bytes)
-		s.meta.Sources = append(s.meta.Sources, snapshotPiece{x.name, x.machine.Config(), len(s.bytes) - at, x.suspension})
+// takeSnapshot takes the state of the machines behind a step; the step goroutine stands still for it. A small
+// state is copied, about 1 ms per 5 MB, and written beside the steps to come. A copy of a large one has no room in the
+// memory: it is written at once, which takes some three times as long.
+func (e *Engine) takeSnapshot(step uint64) *snapshot {
+	s := &snapshot{meta: snapshotMeta{Step: step, Lost: e.sources.lost}}
+	if size := e.stateBytes(); e.opt.SnapshotCopy == 0 || size <= e.opt.SnapshotCopy {
+		s.bytes = make([]byte, 0, size)
+		for _, x := range e.sources.list {
+			at := len(s.bytes)
+			s.bytes = x.machine.AppendState(s.bytes)
+			s.add(x, len(s.bytes)-at)
+		}
+		s.size = int64(len(s.bytes))
+		return s
 	}
+	s.written = true
+	s.err = e.store.WriteSnapshotUnsynced(step, func(yield func([]byte) bool) {
+		ok := true
+		for _, x := range e.sources.list {
+			n := 0
+			x.machine.WriteState(func(piece []byte) {
+				n += len(piece)
+				for part := range slices.Chunk(piece, deltaPart) {
+					ok = ok && yield(part)
+				}
+			})
+			s.add(x, n)
+			s.size += int64(n)
+		}
+	})
 	return s
 }
 
+func (s *snapshot) add(x *source, bytes int) {
+	s.meta.Sources = append(s.meta.Sources, snapshotPiece{x.name, x.machine.Config(), bytes, x.suspension})
+}
+
 // writeSnapshot makes s the snapshot to start from, and drops the deltas up to
-// its step.
-func (e *Engine) writeSnapshot(s *snapshot, step uint64) error {
-	if !e.opt.HasRoom(int64(len(s.bytes))) {
-		return fmt.Errorf("snapshot: there is no room for its %d bytes", len(s.bytes))
+// its step, which is committed.
+func (e *Engine) writeSnapshot(s *snapshot) error {
+	if s.err != nil {
+		return s.err
 	}
-	s.meta.Step = step
+	step := s.meta.Step
 	meta, err := json.Marshal(&s.meta)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if err := e.store.WriteSnapshot(step, slices.Chunk(s.bytes, deltaPart)); err != nil {
-		return err
+	if s.written {
+		if err := e.store.SyncSnapshot(step); err != nil {
+			return err
+		}
+	} else {
+		if !e.opt.HasRoom(s.size) {
+			return fmt.Errorf("snapshot: there is no room for its %d bytes", s.size)
+		}
+		if err := e.store.WriteSnapshot(step, slices.Chunk(s.bytes, deltaPart)); err != nil {
+			return err
+		}
 	}
-	e.lastSnapshot.Store(int64(len(s.bytes)))
+	e.lastSnapshot.Store(s.size)
 	if err := e.store.FlipSnapshot(step, meta, store.Range{Space: spaceDelta, To: deltaKey(step+1, 0)}); err != nil {
 		return err
 	}
@@ -91,8 +130,8 @@ func (e *Engine) readSnapshot(ctx context.Context) (uint64, error) {
 	return meta.Step, nil
 }
 
-// eachPiece calls fn with the state of each source in the current snapshot.
-func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state []byte) error) (meta snapshotMeta, err error) {
+// eachPiece calls fn with the state of each source in the current snapshot. It passes over bytes that fn leaves.
+func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state *pieces) error) (meta snapshotMeta, err error) {
 	gen, text, chunks, err := e.store.LoadSnapshot()
 	if err != nil || gen == 0 {
 		return meta, err
@@ -100,33 +139,86 @@ func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state 
 	if err := json.Unmarshal(text, &meta); err != nil {
 		return meta, fmt.Errorf("snapshot %d: %w", gen, err)
 	}
-	var all []byte
-	for chunk, err := range chunks {
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			return meta, err
-		}
-		all = append(all, chunk...)
-	}
-	e.lastSnapshot.Store(int64(len(all)))
+	next, stop := iter.Pull2(chunks)
+	defer stop()
+	all, size := &pieces{ctx: ctx, next: next}, int64(0)
 	for i := range meta.Sources {
 		p := &meta.Sources[i]
-		if p.Bytes < 0 || p.Bytes > len(all) {
-			return meta, fmt.Errorf("snapshot %d: %s ends early", gen, p.Source)
+		all.left = max(p.Bytes, 0)
+		err := fn(p, all)
+		for all.left > 0 && all.err == nil && err == nil {
+			all.more()
 		}
-		if err := fn(p, all[:p.Bytes]); err != nil {
-			return meta, fmt.Errorf("source %s: %w", p.Source, err)
+		if all.err != nil {
+			return meta, all.err
 		}
-		all = all[p.Bytes:]
+		if all.left > 0 && err == nil || p.Bytes < 0 {
+			err = errors.New("ends early")
+		}
+		if err != nil {
+			return meta, fmt.Errorf("snapshot %d: source %s: %w", gen, p.Source, err)
+		}
+		size += int64(p.Bytes)
 	}
-	return meta, nil
+	for all.err == nil && !all.ended { // the number of chunks and their sum are checked at the end
+		all.left = 1 << 30
+		all.more()
+	}
+	e.lastSnapshot.Store(size)
+	return meta, all.err
+}
+
+// pieces are the chunks of a snapshot, cut at the ends of sources.
+type pieces struct {
+	ctx   context.Context
+	next  func() ([]byte, error, bool)
+	rest  []byte // of the latest chunk
+	left  int    // bytes of the source
+	ended bool
+	err   error
+}
+
+// more is the next piece of the source, nil at its end and behind an error.
+func (p *pieces) more() []byte {
+	if len(p.rest) == 0 && p.left > 0 && p.err == nil && !p.ended {
+		chunk, err, ok := p.next()
+		switch {
+		case !ok:
+			p.ended = true
+		case err == nil && p.ctx.Err() != nil:
+			p.err = context.Cause(p.ctx)
+		case err != nil:
+			p.err = err
+		default:
+			p.rest = chunk
+		}
+	}
+	n := min(len(p.rest), p.left)
+	piece := p.rest[:n]
+	p.rest, p.left = p.rest[n:], p.left-n
+	if n == 0 {
+		return nil
+	}
+	return piece
+}
+
+// all has the rest of the source.
+func (p *pieces) all() []byte {
+	b := make([]byte, 0, p.left)
+	for piece := p.more(); piece != nil; piece = p.more() {
+		b = append(b, piece...)
+	}
+	return b
 }
 
 // read restores a source.
-func (s *sources) read(p *snapshotPiece, state []byte) error {
+func (s *sources) read(p *snapshotPiece, state *pieces) error {
 	x := s.add(p.Source, p.Config)
 	x.told, x.suspension = true, p.Faults
-	return x.machine.ReadState(state)
+	return x.machine.ReadStateFrom(state.more, uint64(max(p.Bytes, 0)))
+}
+
+// wholePiece is a state in one piece.
+func wholePiece(state []byte) *pieces {
+	return &pieces{ctx: context.Background(), rest: state, left: len(state), ended: true}
 }

@@ -61,6 +61,8 @@ type Waiting struct {
 type SourceStatus struct {
 	Source    string             `json:"source"`
 	Live      int                `json:"live"`
+	Memory    int64              `json:"memory"`               // of the state, bytes
+	MemoryCap int64              `json:"memory_cap,omitempty"` // what it may take
 	LiveCap   int                `json:"live_cap"`
 	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first, and where records have no times
 	Counters  window.Counters    `json:"counters"`
@@ -123,6 +125,8 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
 			Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect), Stopped: x.Stopped, Quarantined: x.Quarantined,
 		}
+		_, src.Memory = m.Memory()
+		src.MemoryCap = m.Config().Memory
 		if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0
 		}

@@ -41,6 +41,7 @@ func (e *Engine) doStep(w *work) error {
 	}
 	w.step.bad = int64(len(b.Bad))
 	e.reconsider()
+	e.shareMemory()
 	var err error
 	if w.step.configs, err = e.sources.take(w.step.configs[:0]); err == nil {
 		err = e.sources.apply(w.step.configs)
@@ -80,7 +81,7 @@ func (e *Engine) doStep(w *work) error {
 	e.sinceSnapshot += int64(len(w.delta))
 	if e.snapshotDue(w.step.tick) && e.snapped.CompareAndSwap(false, true) {
 		e.sinceSnapshot, e.snapshotTick = 0, w.step.tick
-		w.snapshot = e.takeSnapshot()
+		w.snapshot = e.takeSnapshot(e.step)
 	}
 	w.status = e.measure(w.step.tick, w.waiting)
 	return nil
