@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint bench bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
+.PHONY: build test lint hostile bench bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
 
 SIM ?= 33000
 FROM ?= 0
@@ -65,6 +65,12 @@ bench-growth:
 # Every benchmark there is.
 bench-all:
 	go test -tags integration -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 2h -p 1 ./...
+
+# Streams that want more memory than there is, each in whole processes: the table of docs/performance.md.
+# HOSTILE=keys is those with this in their names.
+HOSTILE ?= all
+hostile:
+	ISOWATCH_HOSTILE="$(HOSTILE)" go test -count=1 -timeout 3h -run '^TestTable$$' ./internal/hostile
 
 # Every fuzz target for FUZZTIME.
 fuzz:

@@ -21,7 +21,7 @@ const binary = 34 * mib
 // divide divides the memory of a process. The numbers are for 512 MiB; what is in brackets, at most:
 //
 //	binary 34, mapped files 64 (512)
-//	heap 414: state 129; garbage behind it half as much; tables of the store 8 each (28), four of them;
+//	heap 382: state 128; garbage behind it half as much; tables of the store 8 each (28), four of them;
 //	          messages read ahead 16 (64); steps 48 (256); open transactions 32 (512); snapshot 8 (64)
 func divide(memory int64) budget {
 	if memory <= 0 {
@@ -36,7 +36,7 @@ func divide(memory int64) budget {
 		snapshot: min(memory/64, 64*mib),
 	}
 	b.elems = int(memory / 8 / 24)
-	b.heap = memory - binary - b.mapped
+	b.heap = memory - binary - b.mapped - memory/16 // for pages that come faster than they go
 	b.state = memory / 4
 	return b
 }
@@ -46,7 +46,7 @@ func (b *budget) resident() int64 {
 	if b.mapped == 0 {
 		return 0
 	}
-	return binary + b.mapped
+	return binary + b.mapped/2 // beyond it they go
 }
 
 // HeapLimit is the share of the Go runtime in the memory of a process; 0 where that is unlimited.

@@ -176,7 +176,7 @@ func (a *App) openInputs(context.Context) error {
 func (a *App) addInput(name, of string, source ingest.Source, logs bool) *input {
 	i := &input{
 		readAhead: a.readAhead,
-		name: name, of: of, source: source, logs: logs, log: a.log,
+		name:      name, of: of, source: source, logs: logs, log: a.log,
 		troubles: map[string]string{}, behind: map[string]bool{},
 	}
 	a.inputs = append(a.inputs, i)

@@ -28,6 +28,7 @@ func (e *Engine) commit(w *work) error {
 		go func() {
 			defer e.snaps.Done()
 			defer e.snapped.Store(false)
+			defer e.copied.Store(0)
 			if err := e.writeSnapshot(snap); err != nil {
 				e.log.Error("snapshot failed; the next start replays more", "err", err)
 			}

@@ -169,6 +169,7 @@ type Engine struct {
 	snaps   sync.WaitGroup
 	snapped atomic.Bool // a snapshot is being written
 
+	copied   atomic.Int64 // bytes of the copy that a snapshot is written from
 	inFlight atomic.Int64 // bytes of steps that are decoded and not committed
 }
 

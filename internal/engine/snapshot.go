@@ -63,6 +63,7 @@ func (e *Engine) takeSnapshot(step uint64) *snapshot {
 			s.add(x, len(s.bytes)-at)
 		}
 		s.size = int64(len(s.bytes))
+		e.copied.Store(int64(cap(s.bytes)))
 		return s
 	}
 	s.written = true

@@ -25,9 +25,17 @@ type Status struct {
 	Outbox      OutboxStatus   `json:"outbox"`
 	Removed     Removed        `json:"removed"` // by retention
 	Kept        Kept           `json:"kept"`
+	Memory      Memory         `json:"memory"`
 	// Waiting are the partitions of which nothing is heard, those with the longest
 	// silence first: the watermark waits for them.
 	Waiting []Waiting `json:"waiting"`
+}
+
+// Memory has the sizes of the engine's parts beside the states of sources, bytes.
+type Memory struct {
+	Steps    int64 `json:"steps"`    // decoded and not committed
+	Open     int64 `json:"open"`     // open transactions
+	Snapshot int64 `json:"snapshot"` // the copy that a snapshot is written from
 }
 
 // Kept is how much there is of what retention bounds.
@@ -117,7 +125,7 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes()), e.copied.Load()}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{

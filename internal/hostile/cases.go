@@ -30,18 +30,21 @@ func Cases() []Case {
 		{Name: "values of 15 MB", Write: values(15_000_000), Short: 4, Long: 80, Planted: 1},
 		{Name: "keys of 15 MB", Write: keysOf(15_000_000), Short: 4, Long: 40, Planted: 1},
 		{Name: "records of 100 MB", Write: values(100 << 20), Short: 1, Long: 5, Bad: -1},
-		{Name: "operations in a record", Write: operations, Short: 20_000, Long: 400_000, Planted: 1},
-		{Name: "operations in pieces", Write: pieces, Short: 50_000, Long: 1_000_000, Planted: 1},
+		{Name: "elements in a value", Write: elements, Short: 200_000, Long: 8_000_000, Planted: 1, Bad: -1},
+		{Name: "operations in a record", Write: operations, Short: 20_000, Long: 100_000, Planted: 1},
+		{Name: "too many operations in a record", Write: operations, Short: 200_000, Long: 1_000_000, Planted: 1, Bad: -1},
+		{Name: "operations in pieces", Write: pieces, Short: 50_000, Long: 1_000_000, Planted: 1, Bad: -1},
 		{Name: "keys in a window", Write: keys, Short: 100_000, Long: 5_000_000, Planted: 1},
 		{Name: "sessions in a window", Write: sessions, Short: 50_000, Long: 5_000_000, Planted: 1},
 		{Name: "transactions", Write: transactions, Short: 100_000, Long: 3_460_000, Planted: 1},
 		{Name: "open transactions", Write: open, Short: 50_000, Long: 1_500_000, Bad: -1},
-		{Name: "contradictory ids", Write: contradictory, Short: 50_000, Long: 1_000_000, Planted: 1},
+		{Name: "contradictory ids", Write: contradictory, Short: 4_000, Long: 50_000, Planted: 1},
 		{Name: "epochs", Write: epochs, Short: 2_000, Long: 100_000, Planted: 1},
 		{Name: "sources", Write: sources, Short: 1_000, Long: 5_000, Planted: 1, Bad: -1},
 		{Name: "a hot key", Write: hot, Short: 20_000, Long: 500_000, Planted: 1},
-		{Name: "jumps of seq by 2^40", Write: jumps, Short: 20_000, Long: 500_000, Planted: 1},
-		{Name: "times at the ends of the range", Write: ends, Short: 10_000, Long: 200_000},
+		{Name: "jumps of seq by 2^40", Write: jumps, Short: 4_000, Long: 20_000, Planted: 1},
+		{Name: "gaps of seq", Write: gaps, Short: 2_000, Long: 100_000, Planted: 1},
+		{Name: "times at the ends of the range", Write: ends, Short: 10_000, Long: 200_000, Planted: 1},
 	}
 }
 
@@ -103,6 +106,18 @@ func keysOf(size int) func(w *bufio.Writer, n int) {
 		}
 		plant(w, at(n, n), "x")
 	}
+}
+
+// elements are ten reads of a list with n elements.
+func elements(w *bufio.Writer, n int) {
+	for i := range 10 {
+		fmt.Fprintf(w, `{"txn":"t%d","session":"s","seq":%d,"status":"committed","start":%d,"end":%d,"ops":[{"op":"r","key":"k","value":[1`, i, i+1, at(i, 10), at(i, 10)+1000)
+		for range n - 1 {
+			w.WriteString(",1")
+		}
+		w.WriteString("]}]}\n")
+	}
+	plant(w, at(10, 10), "x")
 }
 
 // operations are two records with n operations each: one writes, the other reads.
@@ -230,8 +245,17 @@ func jumps(w *bufio.Writer, n int) {
 	plant(w, at(n, n), "x")
 }
 
+// gaps are n sessions, whose second transaction comes just before a jump of seq counts as a loss.
+func gaps(w *bufio.Writer, n int) {
+	for i := range 2 * n {
+		txn(w, "t"+strconv.Itoa(i), "s"+strconv.Itoa(i/2), 1+i%2*(1<<22-100), at(i, 2*n), fmt.Sprintf(`{"op":"w","key":"k%d","value":%d}`, i%1000, i))
+	}
+	plant(w, at(n, n), "x")
+}
+
 // ends are n transactions at the ends of the range of times, and between them.
 func ends(w *bufio.Writer, n int) {
+	plant(w, base, "x")
 	times := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, base, math.MaxInt64 - 1, math.MaxInt64}
 	for i := range n {
 		start, end := times[i%len(times)], times[(i*5+i/8)%len(times)]
