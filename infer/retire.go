@@ -14,15 +14,26 @@ const (
 func (s *memory) Expire(now int64, out *Out) {
 	s.begin(out)
 	for s.expiry.before(now) {
-		d := s.expiry.pop()
-		t := &s.txns[d.txn]
-		if t.gen != d.gen || t.state != aborted && t.state != tentative {
-			continue // its number has another owner, or it was observed
-		}
-		if t.state == tentative {
-			s.keepTentative(d)
-			continue
-		}
+		s.expireNext()
+	}
+}
+
+// ExpireShare is Expire for one in so many of the transactions that would expire at some time, the oldest ones.
+func (s *memory) ExpireShare(share int, out *Out) {
+	s.begin(out)
+	for n := len(s.expiry.heap)/share + 1; n > 0 && len(s.expiry.heap) > 0; n-- {
+		s.expireNext()
+	}
+}
+
+func (s *memory) expireNext() {
+	d := s.expiry.pop()
+	t := &s.txns[d.txn]
+	switch {
+	case t.gen != d.gen: // its number has another owner
+	case t.state == tentative: // else it was observed
+		s.keepTentative(d)
+	case t.state == aborted:
 		s.expire(d.txn)
 	}
 }

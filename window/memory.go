@@ -86,6 +86,13 @@ func (m *Machine) squeeze() {
 		m.squeezed = m.squeezed[:0]
 	}
 	m.Counters.Squeezed += int64(frozen)
+	m.out.Reset()
+	if frozen > 0 { // transactions that do not count are in no order: those that are as old go too
+		m.infer.Expire(m.reports.squeezed, &m.out)
+	} else {
+		m.infer.ExpireShare(squeezeShare, &m.out)
+	}
+	m.apply()
 }
 
 // outOfMemory says whether one of the transactions left before the window had passed it, and when the memory was full.
