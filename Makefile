@@ -70,7 +70,7 @@ bench-all:
 # HOSTILE=keys is those with this in their names.
 HOSTILE ?= all
 hostile:
-	ISOWATCH_HOSTILE="$(HOSTILE)" go test -count=1 -timeout 3h -run '^TestTable$$' ./internal/hostile
+	ISOWATCH_HOSTILE="$(HOSTILE)" go test -count=1 -v -timeout 3h -run '^TestTable$$' ./internal/hostile
 
 # Every fuzz target for FUZZTIME.
 fuzz:
