@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint hostile bench bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
+.PHONY: build test lint bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
 
 SIM ?= 33000
 FROM ?= 0
@@ -62,6 +62,19 @@ bench-blind:
 bench-growth:
 	go test -v -run '^$$' -bench Growth -benchtime 1x -timeout 1h ./internal/bench
 
+# What the whole service takes at low rates, its latency at higher ones with the distribution of the
+# stages of steps, and a restart with a million live transactions. ISOWATCH_DURING=20s is how long
+# each rate lasts; ISOWATCH_MONITOR names another build.
+bench-rate:
+	go test -v -run '^$$' -bench Rate -benchtime 1x -timeout 1h ./internal/bench
+
+bench-latency:
+	go test -v -run '^$$' -bench Latency -benchtime 1x -timeout 1h ./internal/bench
+	go test -run '^$$' -bench Pause -benchtime 20x -timeout 1h ./internal/engine
+
+bench-restart:
+	go test -v -run '^$$' -bench Restart -benchtime 1x -timeout 1h ./internal/bench
+
 # Every benchmark there is.
 bench-all:
 	go test -tags integration -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 2h -p 1 ./...
@@ -79,7 +92,7 @@ fuzz:
 
 # Each rule of the verifier taken out by itself: which of them no test of its package misses.
 mutants:
-	go test -count=1 -v -run '^TestMutants$$' ./internal/verify
+	ISOWATCH_SIM=long go test -count=1 -v -run '^TestMutants$$' ./internal/verify
 
 # Changes of the rules, MUTANTS of them chosen by SEED (all: MUTANTS=all MUTATE_TIME=), which some
 # test of the package, scenario or random history must notice. None is begun after MUTATE_TIME.
@@ -90,7 +103,8 @@ mutate:
 		ISOWATCH_MUTANTS_NAMED="$(MUTANT)" \
 		go test -count=1 -timeout 0 -v -run '^TestMutate$$' ./internal/mutate
 
-# Random histories against the oracle: SIM of each kind.
+# Random histories against the oracle: SIM of each kind. SIM=long is as many as each test is written
+# for, which .ci/run looks at; go test looks at one in five of them.
 sim:
 	ISOWATCH_SIM=$(SIM) ISOWATCH_SIM_FROM=$(FROM) go test -timeout 6h -v ./internal/simtest/...
 

@@ -14,15 +14,9 @@ import (
 // faults they have. The numbers may only fall: write the smaller one here when you have mended
 // some.
 var unfinishedComments = map[string]int{
-	"alert":           31,
-	"alert/kafka":     2,
-	"alert/nats":      3,
-	"alert/words":     5,
-	"cmd/monitor":     54,
-	"config":          44,
-	"deploy/test":     2,
-	"internal/app":    84,
-	"internal/engine": 64,
+	"cmd/monitor":     27,
+	"internal/app":    82,
+	"internal/engine": 63,
 }
 
 // TestProseOfComments holds the comments of the program to the same rules as the documents.

@@ -52,7 +52,7 @@ internal/app          : *
 internal/bench        : *
 internal/broker/kafka :
 internal/broker/nats  :
-internal/engine       : alert event finding infer ingest isolation store window
+internal/engine       : alert event finding infer ingest internal/flat isolation store window
 internal/flat         :
 internal/guides       : *
 internal/hostile      :
@@ -70,6 +70,7 @@ internal/testcapture  : capture
 internal/testdb       :
 internal/testkafka    :
 internal/testnats     :
+internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding internal/external
 internal/web          : alert/words finding internal/picture isolation
@@ -97,7 +98,7 @@ window                : docs event finding incremental infer internal/flat inter
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/guides", "internal/hostile", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/witnesses",
+	"internal/bench", "internal/guides", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/testrun", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.

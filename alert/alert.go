@@ -1,8 +1,8 @@
-// Package alert delivers findings. They wait in an outbox that was committed
-// together with them; one goroutine a sink takes them from there in order and
-// moves that sink's cursor behind what was delivered. So each finding reaches
-// each sink at least once, with an id and revision by which a receiver drops
-// what it has, and a sink that does not answer delays no other.
+// Package alert delivers findings. They wait in an outbox, which the same commit
+// wrote. Each sink has a goroutine, which takes them from there in order and moves the
+// sink's cursor behind each delivery. So each finding reaches each sink at least once. A
+// receiver drops repeated deliveries by id and revision. A sink that does not answer delays
+// no other sink.
 package alert
 
 import (
@@ -45,7 +45,7 @@ type Outbox interface {
 	Advance(sink string, seq uint64, state []byte) error
 	// Keep keeps what the sink remembers, and leaves its cursor.
 	Keep(sink string, state []byte) error
-	// Kept is what was kept last.
+	// Kept returns the state that was kept last.
 	Kept(sink string) ([]byte, error)
 }
 
@@ -62,16 +62,16 @@ type RetryError struct {
 func (e *RetryError) Error() string { return e.Err.Error() }
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// Filter says which findings a sink gets beside the alerts proper: violations of the
-// expected level that are certain, lost input, and dependencies behind the horizon,
-// which may be violations until they are replayed. What it leaves out is counted.
+// Filter says which findings a sink gets beside the alerts proper. These are violations of the
+// expected level that are certain, lost input, and dependencies behind the horizon. The last
+// may be violations until they are replayed. Findings that the filter leaves out are counted.
 type Filter struct {
 	// Expected: findings that the expected level allows.
 	Expected bool
 	// Uncertain: findings that a record not captured could explain away.
 	Uncertain bool
-	// Only and Except are sources: a sink gets findings of the one alone, and none of the
-	// other. "": of all, and of all. These are not counted.
+	// Only and Except are sources: a sink gets only findings of Only, unless it is "", and
+	// no finding of Except. Findings of other sources are not counted.
 	Only, Except string
 }
 

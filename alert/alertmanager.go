@@ -21,7 +21,7 @@ import (
 // AlertmanagerOptions say where alerts go.
 type AlertmanagerOptions struct {
 	Name   string   // the sink's; "": "alertmanager"
-	URLs   []string // of one, or of all of a cluster, each of which is told; one that took an alert is enough
+	URLs   []string // of one, or of all of a cluster. Each is told; it is enough that one took an alert
 	Login  Login
 	Hold   time.Duration // an alert resolves so long after its last finding
 	Resend time.Duration // an alert that fires is sent again: a restarted Alertmanager knows none
@@ -35,16 +35,16 @@ type AlertmanagerOptions struct {
 
 // Alertmanager posts alerts to the v2 API of Prometheus Alertmanager: one for each
 // pattern, labelled with what does not grow with the number of findings. An alert
-// fires from the pattern's first finding until so long after its last, which every
-// post says, so that it resolves without us too; and at once when all its findings
-// are withdrawn.
+// fires from the pattern's first finding until Hold after its last. Every post says
+// when that is, so that the alert resolves without us too. It resolves at once when all
+// its findings are withdrawn.
 type Alertmanager struct {
 	opt     AlertmanagerOptions
 	posters []*poster
 	state   firing
 }
 
-// firing is what is sent again.
+// firing has the alerts that are sent again.
 type firing struct {
 	Alerts map[string]*alertState `json:"alerts"` // by the pattern's key
 	IDs    []alertID              `json:"ids"`    // of findings that may be withdrawn, oldest first
@@ -73,7 +73,7 @@ type alertState struct {
 	Proof    string    `json:"proof,omitempty"` // lines
 }
 
-// What is stored at each delivery is bounded by these: 200 alerts of some 2 KiB, 7 KiB at most, 2,000
+// These bound the state that each delivery stores: 200 alerts of some 2 KiB, 7 KiB at most, 2,000
 // ids of 40 bytes. Patterns beyond share one alert a source.
 const (
 	maxAlerts   = 200
@@ -106,7 +106,7 @@ func NewAlertmanager(o AlertmanagerOptions) (*Alertmanager, error) {
 	if len(a.posters) == 0 {
 		return nil, errors.New("alertmanager: no URL is named")
 	}
-	_ = a.Restore(nil) // nothing that could not be read
+	_ = a.Restore(nil) // an empty state can be read
 	return a, nil
 }
 

@@ -16,9 +16,8 @@ const (
 	readMax  = 1000 // deliveries read from the outbox at a time
 	batchMax = 100  // deliveries given to a sink at a time
 
-	// rejections is how often a single finding is offered to a receiver that
-	// rejects it before it is given up: a receiver being redeployed may answer
-	// nonsense for a while.
+	// rejections is how often a receiver may reject a single finding before the finding is
+	// given up. A receiver that is being redeployed may answer nonsense for a while.
 	rejections = 5
 )
 
@@ -129,7 +128,7 @@ func (d *Dispatcher) Notify() {
 }
 
 // Close delivers what is in the outbox, trying each sink once, and ends within
-// Options.CloseTimeout. What was not delivered stays in the outbox and goes out
+// Options.CloseTimeout. Undelivered findings stay in the outbox and go out
 // after the next start. The error names sinks that did not end in time.
 func (d *Dispatcher) Close() error {
 	d.close.Do(func() { close(d.closing) })
@@ -253,7 +252,7 @@ func (w *worker) flush() error {
 	return nil
 }
 
-// remembered is what goes with the cursor.
+// remembered returns the keeper's state, which is stored with the cursor.
 func (w *worker) remembered() ([]byte, error) {
 	if w.keeper == nil {
 		return nil, nil
@@ -383,8 +382,8 @@ func (w *worker) pause(err error) bool {
 	}
 }
 
-// delay doubles with each failure in a row, up to MaxDelay, and is drawn from
-// the upper half of that, so that many instances do not come back together. A
+// delay doubles with each failure in a row, up to MaxDelay. It is drawn from the
+// upper half of that, so that many instances do not come back together. A
 // receiver that names a time is not asked before it.
 func (w *worker) delay(err error) time.Duration {
 	most := w.options.MaxDelay

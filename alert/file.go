@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// File appends findings to a file, one JSON object a line. It opens the file anew for
+// File appends findings to a file, one JSON object a line. It opens the file for
 // each delivery, so that it may be rotated by renaming it.
 type File struct{ name, path string }
 
@@ -37,8 +37,8 @@ func (f *File) Digest(_ context.Context, held []Held) error {
 	return f.add(append(text, '\n'))
 }
 
-// add writes behind the last whole line. What a full disk or a kill cut off is
-// removed first, if it is ours; it comes again.
+// add writes behind the last whole line. A line that a full disk or a kill
+// cut off is removed first, if it is ours; it comes again.
 func (f *File) add(text []byte) error {
 	file, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -31,8 +31,8 @@ func (l Login) on(request *http.Request) {
 	}
 }
 
-// NewTransport is one that trusts the authorities in pem, those of the system where
-// there is none.
+// NewTransport is one that trusts the authorities in pem, or the system's authorities
+// where pem has none.
 func NewTransport(pem []byte) (*http.Transport, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	if len(pem) > 0 {

@@ -6,17 +6,17 @@ import (
 )
 
 // Keeper is a sink that remembers what it was given: it groups, holds back, or sends
-// again. What it remembers is stored together with its cursor, so that after a crash
-// at any instant it knows what it had been given, and no more.
+// again. Its memory is stored together with its cursor. So after a crash at any
+// instant it knows the findings that it had been given, and no more.
 //
 // Its methods are called by one goroutine at a time.
 type Keeper interface {
 	Sink
 	// Restore puts back what State gave in an earlier life, and is called before
-	// anything else; nil when nothing was stored. What it cannot read it forgets, and
-	// says so.
+	// anything else; nil when nothing was stored. It forgets a state that it cannot read,
+	// and gives an error.
 	Restore(state []byte) error
-	// State is what is to be stored. After an error of Deliver or Flush it is as
+	// State returns the state that is to be stored. After an error of Deliver or Flush it is as
 	// before.
 	State() ([]byte, error)
 	// Due is when Flush is to be called; the zero time: not before the next delivery.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Held is what was held back of one pattern.
+// Held counts the findings of one pattern that were held back.
 type Held struct {
 	Pattern
 	Key       string    `json:"pattern"`
@@ -36,10 +36,10 @@ const (
 	otherwise   = "other"
 )
 
-// Limiter gives a sink so many findings of each pattern, and a digest of the others. What
-// is said later of a finding that went out goes out too; what is said of one that was
-// held back only counts in the digest, while its id is remembered. That a replay has
-// confirmed one is news either way, of a pattern of its own.
+// Limiter gives a sink so many findings of each pattern, and a digest of the others. Later
+// revisions of a finding that went out go out too. Revisions of a finding that was held
+// back only count in the digest, while its id is remembered. That a replay has confirmed
+// one is news either way, of a pattern of its own.
 type Limiter struct {
 	sink  Digester
 	opt   LimitOptions
@@ -69,11 +69,11 @@ func NewLimiter(sink Digester, o LimitOptions) *Limiter {
 		o.Metrics = NewMetrics(nil)
 	}
 	l := &Limiter{sink: sink, opt: o}
-	_ = l.Restore(nil) // nothing that could not be read
+	_ = l.Restore(nil) // an empty state can be read
 	return l
 }
 
-// Name is that of the sink.
+// Name is the sink's name.
 func (l *Limiter) Name() string { return l.sink.Name() }
 
 // Restore implements [Keeper].

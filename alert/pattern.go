@@ -9,8 +9,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Pattern is what findings have in common that one bug makes: source, anomaly, and
-// the names of the transactions (Zellag and Kemme, VLDB J. 2014, group anomalies by
+// Pattern names the findings that one bug makes by source, anomaly, and the names of
+// the transactions (Zellag and Kemme, VLDB J. 2014, group anomalies by
 // the business methods involved).
 type Pattern struct {
 	Source  string   `json:"source"`
@@ -21,8 +21,8 @@ type Pattern struct {
 // maxNames bounds the names of a pattern: a cycle may be long.
 const maxNames = 20
 
-// PatternOf is the finding's pattern. What a replay has confirmed is one of its own: it
-// is no longer undecided.
+// PatternOf is the finding's pattern. A finding that a replay has confirmed has a
+// pattern of its own: it is no longer undecided.
 func PatternOf(f *finding.Finding) Pattern {
 	p := Pattern{Source: f.Source, Anomaly: f.Anomaly, Names: []string{}}
 	if confirmed(f) {

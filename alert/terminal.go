@@ -20,7 +20,7 @@ func NewText(w io.Writer, color bool) *Text { return &Text{w: w, color: color} }
 // Name is "text".
 func (t *Text) Name() string { return "text" }
 
-// Deliver writes the findings in one write. What to do is told once for each anomaly of a source.
+// Deliver writes the findings in one write. The advice is told once for each anomaly of a source.
 func (t *Text) Deliver(_ context.Context, findings []Delivery) error {
 	var out []byte
 	for i := range findings {

@@ -10,8 +10,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// Contract is what a source's operator declares about its capture: what the
-// absence of a record proves depends on it (docs/semantics.md, section 2).
+// Contract has the declarations of a source's operator about its capture. The conclusions
+// from the absence of a record depend on it (docs/semantics.md, section 2).
 type Contract struct {
 	Complete           bool // capture: complete, else partial
 	Existing           bool // start: existing, else empty
@@ -64,7 +64,7 @@ const driftKey = "clock-drift"
 
 const identityKey = "value-identity"
 
-// wfrKey is what Elle calls what always holds here: writes follow reads.
+// wfrKey is Elle's key for an assumption that always holds here: writes follow reads.
 const wfrKey = "wfr-keys"
 
 // Set changes the keys that text names, "key=value,...", and leaves the others.

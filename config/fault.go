@@ -68,8 +68,8 @@ func join(path, key string) string {
 
 func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Faults are the single faults that err joins, in their order. An error that is
-// no fault becomes one without a place.
+// Faults are the single faults that err joins, in their order. Another
+// error becomes a fault without a place.
 func Faults(err error) []*Fault {
 	if err == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 )
 
 // Fixed are the keys in which next differs and that only a new start can change. Levels,
-// windows and caps, sources without inputs, and sinks are none of them.
+// windows and caps, sources without inputs, and sinks can change in a running service.
 func (s *Service) Fixed(next *Service) []string {
 	var keys []string
 	for _, x := range []struct {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// schemes are those of NATS servers' URLs.
+// schemes are the schemes of NATS servers' URLs.
 var schemes = []string{"nats", "tls", "ws", "wss"}
 
 // natsServer says what is wrong with a URL, or HOST:PORT. It never quotes it: there may

@@ -12,7 +12,7 @@ import (
 // HTTP is how pages, API and metrics are served.
 type HTTP struct {
 	Address string // HOST:PORT, port 0: any; Off: none
-	// Elsewhere takes any free port when that of Address is in use.
+	// Elsewhere takes any free port when the port of Address is in use.
 	Elsewhere bool
 	// ExternalURL is where people reach the pages, for links in alerts; "": http at
 	// Address.

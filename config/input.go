@@ -103,7 +103,7 @@ func (k *Kafka) login() []field {
 	}
 }
 
-// Names are what the input reads: "nats:STREAM", "kafka:TOPIC", "file:PATTERN",
+// Names are the names of the streams or files that the input reads: "nats:STREAM", "kafka:TOPIC", "file:PATTERN",
 // "probe:SOURCE", "stdin". Positions are told apart by them.
 func (i *Input) Names() []string {
 	var names []string
@@ -176,7 +176,7 @@ func (i *Input) Validate() error {
 	return f.err()
 }
 
-// Mechanisms are those of SASL that Kafka's brokers may be spoken to in.
+// Mechanisms are the mechanisms of SASL for a login to Kafka's brokers.
 func Mechanisms() []string { return slices.Clone(mechanisms) }
 
 var mechanisms = []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}

@@ -119,7 +119,7 @@ var usualSettings = map[string]string{
 }
 
 // Expected is the level or the PRODUCT/SETTING that the database is held to, as far as the
-// configuration tells; "" where the product is not known.
+// configuration tells. It is "" where the product is not known.
 func (p *Probe) Expected() string {
 	product := p.Product()
 	switch {
@@ -140,9 +140,9 @@ func setting(words string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(words)), " ", "-"), "_", "-")
 }
 
-// Watch is how the probe's source is watched: as w is, but for what the probe knows of its
-// own records. They are complete and begin with empty tables that nobody else writes, values
-// are unique and deletes recorded, and every transaction is judged by what is expected.
+// Watch is how the probe's source is watched: as w is, except for the contract, which the probe
+// knows of its own records. They are complete, and begin with empty tables that nobody else
+// writes. Values are unique and deletes recorded. Every transaction is judged by the expected level.
 func (p *Probe) Watch(w Watch) Watch {
 	w.Contract = WholeContract()
 	w.Contract.IgnoreIsolation = true
@@ -264,8 +264,8 @@ func isIdentifier(s string) bool {
 	return s != "" && len(s) <= 40
 }
 
-// MaskDatabaseURL is the URL of a database without its password and its options, of which one
-// may be a password; of a command, only its first word.
+// MaskDatabaseURL is the URL of a database without its password and its options, since an
+// option may be a password. For a command it is only the first word.
 func MaskDatabaseURL(text string) string {
 	scheme, rest, _ := strings.Cut(text, ":")
 	switch {

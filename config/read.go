@@ -15,7 +15,7 @@ import (
 // MaxFile bounds a configuration file, in bytes.
 const MaxFile = 1 << 20
 
-// Parse reads the YAML of a service, over its defaults. name is that of the file,
+// Parse reads the YAML of a service, over its defaults. name is the name of the file,
 // for faults. All faults are listed, each with its line. overlay, unless nil, changes
 // what sources begin with: it stands above watch in the file, and below what is said
 // of the source itself.
@@ -48,8 +48,8 @@ func (r *reader) fault(path string, n *yaml.Node, format string, args ...any) {
 	r.faults = append(r.faults, &Fault{path, fmt.Sprintf(format, args...), r.name, n.Line})
 }
 
-// broken says whether a value at the path, in it or around it was not taken: what is
-// wrong with the rest may follow from that.
+// broken says whether a value at the path, in it or around it was not taken. Faults of the
+// rest may follow from that.
 func broken(unread faults, path string) bool {
 	within := func(a, b string) bool {
 		return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(a, b+"[")
@@ -204,7 +204,7 @@ func (r *reader) value(n *yaml.Node, path string, to any) {
 	}
 }
 
-// texts are those of a list, or the one that stands alone.
+// texts are the texts of a list, or the one that stands alone.
 func (r *reader) texts(n *yaml.Node, path string) []string {
 	if n.Kind == yaml.ScalarNode {
 		return []string{n.Value}

@@ -22,12 +22,12 @@ type Replay struct {
 
 	From, To Bound
 	Source   string // only this one; "": all
-	// DefaultSource is that of records that name none; "": "default".
+	// DefaultSource is the source of records that name none; "": "default".
 	DefaultSource string
 	Key           string // only findings that name it; "": all
-	// Finding is the id of a horizon finding that is to be closed by what Watch.Expect
-	// promises, Txns the transactions of Epoch that it names, and Unnamed how many edges
-	// of it lead to others.
+	// Finding is the id of a horizon finding that is to be closed by the promises of
+	// Watch.Expect. Txns are the transactions of Epoch that it names, and Unnamed counts
+	// its edges to others.
 	Finding string
 	Epoch   string
 	Unnamed int64
@@ -42,7 +42,7 @@ type Bound struct {
 	Kind    BoundKind
 	Time    int64         // ns since the Unix epoch
 	Offset  int64         // NATS sequence, or byte of a file
-	Offsets map[int]int64 // Kafka: by partition; one that is not named is not bounded
+	Offsets map[int]int64 // Kafka: by partition; the others have no bound
 }
 
 // BoundKind says what a Bound counts in.
@@ -85,7 +85,7 @@ func ParseBound(text string) (Bound, error) {
 	return b, nil
 }
 
-// String is what ParseBound reads, "" for no bound.
+// String is the form that ParseBound reads, "" for no bound.
 func (b Bound) String() string {
 	switch b.Kind {
 	case AtTime:

@@ -2,13 +2,12 @@ package config
 
 import "time"
 
-// Retention bounds what the data folder keeps. What is beyond either bound is
+// Retention bounds what the data folder keeps. Data beyond either bound are
 // removed, the oldest first.
 type Retention struct {
 	Findings, DeadLetters Keep
 	Panes                 time.Duration // age
-	// Deltas are what is written between two snapshots: the most that a restart
-	// replays.
+	// Deltas are written between two snapshots. A restart replays at most as many.
 	Deltas Keep
 }
 

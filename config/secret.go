@@ -27,7 +27,7 @@ func (s Secret) check(f *faults, key string) {
 }
 
 // MaskURL is a URL without its user, password and token, and without path and
-// query, which may hold one. What is no URL is masked as a whole.
+// query, which may hold one. Any other text is masked as a whole.
 func MaskURL(url string) string {
 	if url == "" {
 		return ""

@@ -9,7 +9,7 @@ import (
 // SelfTestSource is the source of what the self-test plants.
 const SelfTestSource = "isowatch-self-test"
 
-// What is planted is few, and often enough for the alert rule, which waits for 5 minutes.
+// The planted anomalies are few, and often enough for the alert rule, which waits for 5 minutes.
 const (
 	minSelfTest = 5 * time.Second
 	maxSelfTest = 2 * time.Minute

@@ -51,7 +51,7 @@ func CheckMemory(s Size) error {
 // Service is everything that a running monitor is told.
 type Service struct {
 	Data string // folder of the store, the embedded server's stream and the socket
-	// Durability is what a committed step survives: Async or Fsync.
+	// Durability says which crashes a committed step survives: Async or Fsync.
 	Durability string
 	// MinFree is the free space of the folder's disk below which no input is taken.
 	MinFree Size
@@ -71,7 +71,7 @@ type Service struct {
 	overlay func(*Watch) // of a source before its own keys are read; nil: none
 }
 
-// Log is what goes to standard error.
+// Log chooses the lines that go to standard error.
 type Log struct {
 	Level  string // debug, info, warn, error
 	Format string // text, json
@@ -138,7 +138,7 @@ type PlacedInput struct {
 	Source string
 }
 
-// AllInputs are the inputs of the sources and those of none.
+// AllInputs are the inputs of the sources and the inputs without one.
 func (s *Service) AllInputs() []PlacedInput {
 	var all []PlacedInput
 	for _, x := range s.placed() {
@@ -227,7 +227,7 @@ func (s *Service) Differ() bool {
 	return slices.ContainsFunc(names, func(name string) bool { return s.WatchOf(name).Expect != first })
 }
 
-// SourceNames are those that are named and those of probes, or else the default one. It is
+// SourceNames are the named sources and the sources of probes, or else the default one. It is
 // among them too where there are other inputs than probes, and no source is named.
 func (s *Service) SourceNames() []string {
 	var names []string
@@ -290,7 +290,7 @@ func (s *Service) validateSources(f *faults) {
 			f.add(join(path, "name"), "source %s belongs to a probe, which has its own settings: leave it out here", x.Name)
 		}
 		seen[x.Name] = true
-		if x.Watch.Validate() != nil && s.Watch.Validate() == nil { // else it may be that of all
+		if x.Watch.Validate() != nil && s.Watch.Validate() == nil { // else it may be a fault of all
 			f.in(path, "source "+x.Name, x.Watch.Validate())
 		}
 	}

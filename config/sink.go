@@ -15,9 +15,9 @@ const (
 
 // Sink is where findings go: one of Webhook, Alertmanager, NATS, Kafka and File.
 type Sink struct {
-	Name string // of its cursor and in metrics; "": that of its kind
+	Name string // of its cursor and in metrics; "": the name of its kind
 	Send string
-	// Of findings of one pattern, PerPattern go out in each Every; the others follow
+	// PerPattern findings of one pattern go out in each Every; the others follow
 	// as a digest. 0: all go out; nil: see Limit. Alertmanager groups by itself.
 	PerPattern *int
 	Every      time.Duration
@@ -37,7 +37,7 @@ const (
 	DefaultResend     = time.Minute
 )
 
-// NewSink has every default but that of its kind.
+// NewSink has every default but the kind.
 func NewSink() Sink { return Sink{Send: SendAlerts, Every: DefaultEvery} }
 
 // Webhook is where alerts are posted.
@@ -153,7 +153,7 @@ func enumerated(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// Label is the name of the sink, that of its kind unless it was given one.
+// Label is the name of the sink, or the name of its kind where it was given none.
 func (s *Sink) Label() string {
 	if s.Name != "" {
 		return s.Name

@@ -39,7 +39,7 @@ func ParseSize(text string) (Size, error) {
 	return Size(n) * unit, nil
 }
 
-// String is what ParseSize reads, in the largest unit that fits.
+// String is the form that ParseSize reads, in the largest unit that fits.
 func (s Size) String() string {
 	for _, u := range units[:3] {
 		if s > 0 && s%u.bytes == 0 {

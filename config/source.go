@@ -3,7 +3,7 @@ package config
 // Source is a database whose promise is checked on its own.
 type Source struct {
 	Name  string
-	Watch Watch // begins as that of the service
+	Watch Watch // begins as the service's
 	// Inputs are those whose records are of this source where they name none.
 	Inputs []Input
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A configuration is a tree. Each part lists its keys once, in fields; reading a
-// file, showing what is in effect, and hiding what is secret all go by that list.
+// A configuration is a tree. Each part lists its keys once, in fields. Reading a
+// file, showing the settings in effect, and hiding secrets all go by that list.
 
 // tree is a part with keys.
 type tree interface{ fields() []field }
@@ -215,7 +215,7 @@ func (l oneOf) set(value string) error {
 	return fmt.Errorf("%q: want %s", value, strings.Join(l.values, " or "))
 }
 
-// address is a URL, of which users, passwords, tokens and all behind the host are
+// address is a URL. Its users, passwords, tokens and all behind the host are
 // not shown.
 type address struct{ to *string }
 

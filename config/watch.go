@@ -32,12 +32,12 @@ const (
 
 // Watch says what is promised and how it is checked.
 type Watch struct {
-	Expect isolation.Level // what the database promises; what it allows is no alert
+	Expect isolation.Level // the database's promise; an anomaly that it allows raises no alert
 	// Setting is the product and its setting that Expect was named by, such as
 	// "postgresql/repeatable-read"; "" where a level was named.
 	Setting string
 	Levels  []isolation.Level // that a verdict is given for
-	// What Notes says of Expect and Levels.
+	// Notes gives these, of Expect and Levels.
 	expectNote string
 	levelNotes []string
 	Named      bool // Levels were asked for by name, and not as "all" or by default
@@ -59,8 +59,7 @@ type Watch struct {
 	Sessions []string
 }
 
-// DefaultWatch has every default but that of the contract, which the caller
-// chooses.
+// DefaultWatch has every default but the contract, which the caller chooses.
 func DefaultWatch(c Contract) Watch {
 	return Watch{
 		Expect: isolation.Level{Base: isolation.Serializable},
@@ -91,7 +90,7 @@ func (w *Watch) Notes() []string {
 	return notes
 }
 
-// Expected is what SetExpect was given, in our spelling.
+// Expected is the argument of SetExpect, in our spelling.
 func (w *Watch) Expected() string {
 	if w.Setting != "" {
 		return w.Setting

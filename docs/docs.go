@@ -20,8 +20,14 @@ type Page struct {
 	Text  string
 }
 
+// anomalies are read once: each machine asks for the advice on its findings, and tests make thousands
+// of machines.
+var anomalies = readAnomalies()
+
 // Anomalies are the pages of all kinds of findings, by their titles.
-func Anomalies() []Page {
+func Anomalies() []Page { return slices.Clone(anomalies) }
+
+func readAnomalies() []Page {
 	names, _ := fs.Glob(files, "anomalies/*.md")
 	var pages []Page
 	for _, name := range names {

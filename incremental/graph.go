@@ -337,6 +337,12 @@ func (w *View) join(from, to Vertex, labels Labels) (x, y uint32, ok bool) {
 
 func (o *order) retired(n uint32) bool { return !less(o.frontier, *o.rank(n)) }
 
+// SetAside adds the edge as one that the views have set aside, if they follow its labels. It does
+// not ask whether the edge closes a cycle: [Graph.Retry] does.
+func SetAside(g *Graph, e *Edge, views Views) EdgeID {
+	return g.newEdge(e, 0, views&g.follow[e.Labels])
+}
+
 func (g *Graph) newEdge(e *Edge, in, aside Views) EdgeID {
 	place, ok := g.freeEdge.Take()
 	if !ok {

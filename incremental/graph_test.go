@@ -320,7 +320,7 @@ func testState(t *testing.T, implied []Views, edges int) {
 		a.AddEdge(edge(r))
 	}
 	b := NewFollowing(implied, views...)
-	rd := &flat.Reader{Bytes: a.AppendState(&flat.Out{}).Bytes}
+	rd := &flat.Reader{Bytes: a.AppendState(flat.NewWriter(nil)).Bytes()}
 	b.ReadState(rd)
 	if rd.Err != nil || len(rd.Bytes) != 0 {
 		t.Fatalf("read: %v, %d bytes left", rd.Err, len(rd.Bytes))

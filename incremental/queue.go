@@ -181,9 +181,11 @@ func (q *queue) bytes() int64 {
 }
 
 // appendState writes q to dst.
-func (q *queue) appendState(dst *flat.Out) *flat.Out {
+func (q *queue) appendState(dst *flat.Writer) *flat.Writer {
 	all := make([]rank, 0, q.n)
-	q.each(func(r rank) { all = append(all, r) })
+	for _, x := range q.runs[q.head:] {
+		all = append(all, q.blocks[x.block][x.from:x.to]...)
+	}
 	return flat.Append(dst, "queue", all)
 }
 

@@ -34,7 +34,7 @@ func TestQueue(t *testing.T) {
 					t.Fatalf("seed %d: lowest %v, want %v", seed, q.top(), top)
 				}
 			case k < 8:
-				r := flat.Reader{Bytes: q.appendState(&flat.Out{}).Bytes}
+				r := flat.Reader{Bytes: q.appendState(flat.NewWriter(nil)).Bytes()}
 				if q.readState(&r); r.Err != nil {
 					t.Fatal(r.Err)
 				}

@@ -24,7 +24,7 @@ type sharing struct {
 }
 
 // AppendState writes all that the graph holds to dst.
-func (g *Graph) AppendState(dst *flat.Out) *flat.Out {
+func (g *Graph) AppendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "graph", &graphCounts{seq: g.seq, serial: g.serial, numLive: int64(g.numLive)})
 	dst = appendChanges(dst, g.past)
 	var shared []sharing
@@ -104,7 +104,7 @@ func (g *Graph) ReadState(r *flat.Reader) {
 	g.stamp = 0
 }
 
-func appendChanges(dst *flat.Out, ts []LevelChange) *flat.Out {
+func appendChanges(dst *flat.Writer, ts []LevelChange) *flat.Writer {
 	n := int64(len(ts))
 	dst = flat.AppendValue(dst, "turns", &n)
 	for i := range ts {

@@ -149,9 +149,14 @@ func (s *registers) decide(d due) {
 }
 
 // accuse reports findings that rest on the version having one writer. It does not if another
-// writer may have left memory, or if the writer has aborted, which was told too late.
+// writer may have left memory, or if the writer has aborted, which was told too late. Where the finding
+// is not certain, that is counted.
 func (s *absences) accuse(d due, kind AnomalyKind, certain bool) {
 	if key := s.valueKey(d.version); s.values.has(key) || s.aborts.has(key) {
+		if !certain {
+			s.Counters.Ambiguous++
+			return
+		}
 		s.anomaly(Anomaly{Kind: RetiredRead, A: d.txn, Version: d.version, OpA: d.op})
 		return
 	}
@@ -211,6 +216,10 @@ func (s *absences) decideWriter(d due) {
 	}
 	if s.nameless && k.kind == event.Register && k.flags&(versioned|sums) != 0 {
 		a.Certain = false // its writer may not have told it
+	}
+	if x.flags&wasThere != 0 { // whoever may have written it did not
+		x.flags |= baseline
+		return
 	}
 	if s.opt.Existing && s.mayBeBaseline(d) {
 		x.flags |= baseline
@@ -280,7 +289,9 @@ func (s *absences) supplied(v uint32) {
 	if x.flags&(baseline|unattributed|accused) == 0 {
 		return
 	}
-	x.flags &^= baseline
+	if x.flags&baseline != 0 {
+		x.flags = x.flags&^baseline | wasThere
+	}
 	if x.flags&unattributed != 0 {
 		s.mark(v, 0, unattributed)
 		s.Counters.Unattributed--

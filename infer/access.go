@@ -378,13 +378,13 @@ func (s *ledger) checkKeys() error {
 }
 
 // OrderGuessed says whether e orders two appends to one list whose order was a guess when the later
-// one of e left the window. No read had shown them, and their transactions overlapped. To show the
-// other order then excludes no order, unless that is against their session. The number of a session may
-// be another one's by now.
+// one of e left the window. No read had shown them, and time does not speak against e. If the order
+// stood against time, it had moved one of them for the sake of others. To show the other order then
+// excludes no order, unless that is against their session. The number of a session may be another
+// one's by now.
 func (s *ledger) OrderGuessed(e *Edge) bool {
 	if e.Label != WW || e.Version == 0 || s.keys[s.versions[e.Version].key].kind != event.List {
 		return false
 	}
-	x, y := &s.txns[e.From], &s.txns[e.To]
-	return x.flags&y.flags&hasTimes != 0 && !s.endedBefore(e.From, e.To) && !s.endedBefore(e.To, e.From)
+	return !s.endedBefore(e.To, e.From)
 }

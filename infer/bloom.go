@@ -87,7 +87,7 @@ func (f *bloomFilter) add(r Ref) {
 // bloomHead is a sketch without its bits.
 type bloomHead struct{ sets, used, last int64 }
 
-func (f *bloomFilter) appendState(dst *flat.Out) *flat.Out {
+func (f *bloomFilter) appendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "sketch", &bloomHead{int64(len(f.sets)), int64(f.used), int64(f.last)})
 	for _, s := range f.sets {
 		dst = flat.Append(dst, "set", s)

@@ -33,9 +33,18 @@ func (s *causes) Readded(e *Edge) bool {
 	if e.Label&RW == 0 || v == 0 || !s.addedAgain(v) {
 		return false
 	}
-	k := &s.keys[s.versions[v].key]
-	return elementHash(s.keys[k.length].hash, s.versions[v].hash) != k.hash // not one who added it
+	return !s.showsElement(v) // not one who added it
 }
+
+// showsElement says whether v, of an element of a set, is that it is there.
+func (s *causes) showsElement(v uint32) bool {
+	k := &s.keys[s.versions[v].key]
+	return elementHash(s.keys[k.length].hash, s.versions[v].hash) == k.hash
+}
+
+// MayBeReadded says whether v is an element of a set that is there, and somebody may have added it again
+// without a record. Then who reads it has perhaps seen that it was removed in between.
+func (s *causes) MayBeReadded(v uint32) bool { return v != 0 && s.addedAgain(v) && s.showsElement(v) }
 
 // readBefore says whether reader, who read v, had ended when its writer began, so that the
 // writer is not whom it read, or may not be. It takes the sign. Cause precedes effect by event

@@ -46,6 +46,9 @@ func (s *ledger) SinceJoin(n uint32, drift int64) bool {
 	return x.flags&(hasTimes|stale) == hasTimes && x.start > s.baselineEnds && x.start-s.baselineEnds > drift
 }
 
+// Joining is how long after the first record a transaction must begin for SinceJoin, ns.
+func (s *ledger) Joining() int64 { return s.opt.BaselineSpan + int64(s.opt.ClockDrift) }
+
 // maxAdded bounds what one transaction adds to a counter for its sum to be used.
 const maxAdded = 1 << 61
 

@@ -18,7 +18,7 @@ func TestFilterRemembers(t *testing.T) {
 		added = append(added, h)
 		f.add(h)
 	}
-	r := &flat.Reader{Bytes: f.appendState(&flat.Out{}).Bytes}
+	r := &flat.Reader{Bytes: f.appendState(flat.NewWriter(nil)).Bytes()}
 	again := &filter{limit: f.limit}
 	if again.readState(r); r.Err != nil {
 		t.Fatal(r.Err)

@@ -112,6 +112,6 @@ func (s *causes) deletedSince(k, n uint32) {
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool { return a.Kind == Divergence && a.Version == v })
 }
 
-func (s *causes) appendKept(dst *flat.Out) *flat.Out { return flat.Append(dst, "kept", s.kept) }
+func (s *causes) appendKept(dst *flat.Writer) *flat.Writer { return flat.Append(dst, "kept", s.kept) }
 
 func (s *causes) readKept(r *flat.Reader) { flat.Read(r, "kept", &s.kept) }

@@ -295,7 +295,7 @@ func (s *causes) glimpsedBack(v, n uint32) (back bool) {
 	return back
 }
 
-func (x *glimpses) appendState(dst *flat.Out) *flat.Out {
+func (x *glimpses) appendState(dst *flat.Writer) *flat.Writer {
 	return flat.AppendValue(flat.Append(dst, "glimpses", x.all), "full", &x.full)
 }
 

@@ -140,7 +140,7 @@ func (p *idSet) get(id uint64) (idEntry, bool) {
 	return idEntry{}, false
 }
 
-func (f *idFilter) appendState(dst *flat.Out) *flat.Out {
+func (f *idFilter) appendState(dst *flat.Writer) *flat.Writer {
 	n := int64(len(f.panes))
 	dst = flat.AppendValue(dst, "ids", &n)
 	dst = flat.Append(dst, "front", f.front)

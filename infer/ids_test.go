@@ -19,7 +19,7 @@ func TestIDFilterRemembers(t *testing.T) {
 		added = append(added, e)
 		f.add(e.id, e.content, e.content%3 == 0)
 	}
-	r := &flat.Reader{Bytes: f.appendState(&flat.Out{}).Bytes}
+	r := &flat.Reader{Bytes: f.appendState(flat.NewWriter(nil)).Bytes()}
 	again := &idFilter{limit: f.limit}
 	if again.readState(r); r.Err != nil {
 		t.Fatal(r.Err)

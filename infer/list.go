@@ -195,7 +195,9 @@ func (s *lists) contradict(k uint32, elems []event.Elem, same, n, op uint32) {
 	}
 	s.anomaly(Anomaly{Kind: IncompatibleOrder, A: n, B: s.versions[v].witness, Version: v, OpA: op, Certain: true})
 	if last := s.lookupVersion(k, elems[len(elems)-1].Hash); last != 0 {
-		if w := s.versions[last].writer; w != 0 {
+		if w := s.versions[last].writer; w != 0 && s.beganBehind(w, n) && s.attemptOpen(last, n) {
+			s.triesAgain(w)
+		} else if w != 0 {
 			s.edge(w, n, WR, last, 0)
 		}
 	}

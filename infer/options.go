@@ -78,7 +78,7 @@ type Anomaly struct {
 	A, B    uint32 // transactions; 0 where there is none. Internal: B appended on both sides of what A did
 	Version uint32
 	Value   uint64 // ValueKey of Version
-	Other   uint32 // IncompatibleOrder: the version before, when both are B's
+	Other   uint32 // IncompatibleOrder: the version before, when both are B's; CyclicVersions: the one whose place its writer gives
 	OpA     uint32 // operation of A, index in program order
 	Count   int64  // SequenceGap: missing members; Nonlinearizable: 1 for a circle; CyclicVersions: steps of it, from OpA on in Out.Steps, 0 if the order is given
 	Certain bool   // does not rest on an incomplete capture

@@ -301,10 +301,15 @@ func (s *orders) checkStep(n, pred, v uint32) {
 }
 
 // contradictOrder reports that the numbers of the versions v and other exclude what n
-// did, and forgets the order of k.
+// did, and forgets the order of k. A number that is the commit timestamp of the one writer of other
+// falls with another writer of it.
 func (s *orders) contradictOrder(k, n, v, other uint32) {
+	a := Anomaly{Kind: CyclicVersions, A: n, B: s.versions[other].writer, Version: v, Certain: true}
+	if !s.opt.NumericVersions && other != v {
+		a.Other = other
+	}
 	s.giveUpOrder(k)
-	s.anomaly(Anomaly{Kind: CyclicVersions, A: n, B: s.versions[other].writer, Version: v, Certain: true})
+	s.anomaly(a)
 }
 
 func (s *orders) giveUpOrder(k uint32) {

@@ -21,9 +21,15 @@ func (s *lists) AppendedOnce(key, epoch, element string) bool {
 	return v != 0 && s.appendedOnce(v)
 }
 
-func (s *lists) appendedOnce(v uint32) bool {
+func (s *ledger) appendedOnce(v uint32) bool {
 	x := &s.versions[v]
 	return x.writer != 0 && x.flags&(ambiguous|baseline) == 0 && s.txns[x.writer].flags&unknown == 0
+}
+
+// mayReturn says whether somebody may append the element v again when the list was deleted. Several
+// did, or the contract leaves that who did tries again without a record.
+func (s *ledger) mayReturn(v uint32) bool {
+	return !s.appendedOnce(v) && (!s.opt.Complete || s.versions[v].flags&ambiguous != 0)
 }
 
 // maxOutliving bounds the elements and readers that are looked at for one element.
@@ -84,13 +90,18 @@ func (s *lists) beside(n, t uint32) bool {
 	return (inOrder || x.flags&y.flags&hasTimes != 0) && !s.apart(n, t)
 }
 
-// apart says whether t began after n had ended: in n's session, or by their clocks.
+// apart says whether t began after n had ended: in n's session, or by their clocks. A session has one
+// clock.
 func (s *lists) apart(n, t uint32) bool {
 	x, y := &s.txns[n], &s.txns[t]
-	if x.session != 0 && x.session == y.session && x.flags&y.flags&hasSeq != 0 {
-		return x.seq < y.seq
+	timed := x.flags&y.flags&hasTimes != 0
+	if x.session != 0 && x.session == y.session {
+		if x.flags&y.flags&hasSeq != 0 {
+			return x.seq < y.seq
+		}
+		return timed && y.start >= x.end && y.end > x.start
 	}
-	return x.flags&y.flags&hasTimes != 0 && y.start > x.end+int64(s.opt.ClockDrift)
+	return timed && y.start > x.end+int64(s.opt.ClockDrift)
 }
 
 // follows says whether t, which counts, began after n had ended: in n's session, or by their clocks.
@@ -100,7 +111,8 @@ func (s *lists) follows(n, t uint32) bool {
 }
 
 // afterUnseen says whether a read may come after a delete that nobody saw. It does not begin as the
-// frozen list does. It is empty, or shows no element that the list is known to have had before.
+// frozen list does. It is empty, or shows no element that the list is known to have had before, and that
+// cannot return.
 func (s *lists) afterUnseen(k uint32, elems []event.Elem) bool {
 	x, count := &s.keys[k], uint32(len(elems))
 	old := count < x.base || count == x.base && s.versions[x.initial].flags&overwritten != 0
@@ -110,16 +122,21 @@ func (s *lists) afterUnseen(k uint32, elems []event.Elem) bool {
 	return s.afterDelete(k, elems)
 }
 
-// afterDelete says whether the list is known to have had no such element before. O(elements).
+// afterDelete says whether the list is known to have had no such element before, except those that may
+// return. O(elements).
 func (s *lists) afterDelete(k uint32, elems []event.Elem) bool {
 	for i := range elems {
 		v := s.lookupVersion(k, elems[i].Hash)
 		switch {
 		case v != 0 && s.versions[v].flags&placed != 0:
-			return false
+			if !s.mayReturn(v) {
+				return false
+			}
 		case v != 0 && s.versions[v].writes != 0: // an append that no list has shown
-		case s.values.has(versionHash(0, elems[i].Hash) ^ s.keys[k].hash.Lo):
-			return false // it froze
+		default:
+			if value := versionHash(0, elems[i].Hash) ^ s.keys[k].hash.Lo; s.values.has(value) && !s.twice.has(value) {
+				return false // it froze
+			}
 		}
 	}
 	return true

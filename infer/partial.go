@@ -255,7 +255,7 @@ func (s *orders) leavePartly(v uint32) {
 	}
 }
 
-func (p *partial) appendState(dst *flat.Out) *flat.Out {
+func (p *partial) appendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.Append(dst, "visits", p.visits)
 	dst = flat.Append(dst, "precedences", p.precedences)
 	dst = flat.Append(dst, "freeVisits", p.freeVisits)

@@ -111,7 +111,7 @@ func (s *memory) Retire(n uint32, out *Out) {
 		x.flags |= mark
 		again := false
 		if x.possible == 0 && x.flags&(initialVersion|nothing|baseline) == 0 {
-			if again = x.flags&ambiguous != 0 && s.twice.has(s.valueKey(v)); !again {
+			if again = x.flags&ambiguous != 0 && s.keys[x.key].kind != event.List && s.twice.has(s.valueKey(v)); !again {
 				s.keepLate(v)
 			}
 		}
@@ -356,6 +356,9 @@ func (s *registers) freeze(k uint32) {
 			x.flags |= since
 		}
 		s.values.add(s.valueKey(f))
+		if s.mayReturn(f) {
+			s.twice.add(s.valueKey(f))
+		}
 		s.freeVersionNow(f)
 	}
 }

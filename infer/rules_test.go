@@ -191,7 +191,7 @@ func (r *room) block(commands []string) ([]string, error) {
 func (r *room) between() error {
 	switch r.manner {
 	case "snapshots":
-		reader := &flat.Reader{Bytes: r.s.AppendState(&flat.Out{}).Bytes}
+		reader := &flat.Reader{Bytes: r.s.AppendState(flat.NewWriter(nil)).Bytes()}
 		untimed := r.s.Untimed
 		r.s = New(r.opt)
 		r.s.Untimed = untimed

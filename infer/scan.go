@@ -386,7 +386,7 @@ func (r *ranges) each(s *sets, from, to []byte, fn func(uint32)) {
 	}
 }
 
-func (s *sets) appendScans(dst *flat.Out) *flat.Out {
+func (s *sets) appendScans(dst *flat.Writer) *flat.Writer {
 	dst = flat.Append(dst, "scans", s.scans)
 	dst = s.freeScans.AppendState(dst, "freeScans")
 	dst = s.bounds.appendState(dst)

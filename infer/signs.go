@@ -331,7 +331,7 @@ func (s *absences) EachPattern(fn func(name string, p *pattern.Pattern)) {
 	s.signs.patterns.Each(func(_ pattern.ID, name string, p *pattern.Pattern) { fn(name, p) })
 }
 
-func (s *absences) appendSigns(dst *flat.Out) *flat.Out {
+func (s *absences) appendSigns(dst *flat.Writer) *flat.Writer {
 	dst = s.signs.patterns.AppendState(dst)
 	dst = flat.Append(dst, "twoKeys", s.signs.twoKeys)
 	dst = flat.Append(dst, "twoVersions", s.signs.twoVersions)

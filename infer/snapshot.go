@@ -14,7 +14,7 @@ type scalars struct {
 }
 
 // AppendState writes all that the state remembers to dst.
-func (s *memory) AppendState(dst *flat.Out) *flat.Out {
+func (s *memory) AppendState(dst *flat.Writer) *flat.Writer {
 	c := scalars{
 		gen: s.gen, joined: s.joined, sessionOrder: s.sessionOrder, nameless: s.nameless, deletes: s.deletes, absenceAsked: s.absence.asked, expiryAsked: s.expiry.asked,
 		hand: s.spill.hand, sessHand: s.spill.sessHand, txnHand: s.spill.txnHand, nameHand: s.spill.nameHand,
@@ -135,7 +135,7 @@ func (s *memory) ReadState(r *flat.Reader) {
 	}
 }
 
-func (x *index) appendState(dst *flat.Out, name string) *flat.Out {
+func (x *index) appendState(dst *flat.Writer, name string) *flat.Writer {
 	dst = flat.AppendValue(dst, name+".used", &x.used)
 	return flat.Append(dst, name+".slots", x.slots)
 }
@@ -148,7 +148,7 @@ func (x *index) readState(r *flat.Reader, name string) {
 	}
 }
 
-func (a *arena) appendState(dst *flat.Out) *flat.Out {
+func (a *arena) appendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "cur", &a.cur)
 	dst = flat.AppendValue(dst, "bytes", &a.bytes)
 	dst = flat.Append(dst, "live", a.live)
@@ -199,7 +199,7 @@ type filterHead struct {
 	forgot      bool
 }
 
-func (f *filter) appendState(dst *flat.Out) *flat.Out {
+func (f *filter) appendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.AppendValue(dst, "filter", &filterHead{panes: int64(len(f.panes)), used: int64(f.front.used), forgot: f.forgot})
 	dst = flat.Append(dst, "slots", f.front.slots)
 	for i := range f.panes {

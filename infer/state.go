@@ -134,6 +134,7 @@ const (
 	nothing             // what deletes leave in an emptied key
 	unrecorded          // no known transaction wrote it that counts, and one without a record may have: it names no version
 	twofold             // of a list: a read showed it twice
+	wasThere            // taken as what was there before watching, until a possible writer of it came
 )
 
 // version is one value of a key, 88 bytes, what registers need first.

@@ -76,6 +76,33 @@ func (w *witness) edgesOf(g *arcGraph, key string, x side) []finding.Dependency 
 	return es
 }
 
+// keyed is a value of a key.
+type keyed struct{ key, value string }
+
+// namers are the transactions, in order, that read the value of the key, or say that they replaced
+// it. O(operations of the witness) for the first call.
+func (w *witness) namers(key, value string) []int {
+	if w.naming == nil {
+		w.naming = map[keyed][]int{}
+		for i := range w.Txns {
+			for j := range w.Txns[i].Ops {
+				o := &w.Txns[i].Ops[j]
+				w.enter(keyed{o.Key, o.Value}, i)
+				if o.PrevVersion != "" {
+					w.enter(keyed{o.Key, o.PrevVersion}, i)
+				}
+			}
+		}
+	}
+	return w.naming[keyed{key, value}]
+}
+
+func (w *witness) enter(x keyed, txn int) {
+	if all := w.naming[x]; len(all) == 0 || all[len(all)-1] != txn {
+		w.naming[x] = append(all, txn)
+	}
+}
+
 // sideEdges are the edges that follow if first's version of the key comes before then's
 // version. They are the write dependency and the anti-dependencies of its readers. lost says
 // that updates may be lost at the level, as at prefix.
@@ -89,7 +116,7 @@ func (w *witness) sideEdges(key string, x side, lost bool) []finding.Dependency 
 	if !ok { // a delete, whose readers saw nothing
 		return es
 	}
-	for r := range w.Txns {
+	for _, r := range w.namers(key, before.Value) {
 		if o, ok := external.Read(&w.Txns[r], key); ok && r != x.then && r != x.first && o.Flags&event.NotFound == 0 && o.Value == before.Value && !w.duplicate(r, key) {
 			es = append(es, finding.Dependency{From: r, To: x.then, Label: finding.RW, Key: key, Value: write.Value, Shown: -1, Assumed: true})
 		}

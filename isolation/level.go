@@ -126,13 +126,18 @@ func EveryName() []string {
 
 // named is the level of exactly that name.
 func named(name string) (Level, bool) {
-	for _, l := range AllLevels() {
-		if l.String() == name {
-			return l, true
-		}
-	}
-	return Level{}, false
+	l, ok := byName[name]
+	return l, ok
 }
+
+// byName are all levels by their names. It is not changed.
+var byName = func() map[string]Level {
+	all := map[string]Level{}
+	for _, l := range AllLevels() {
+		all[l.String()] = l
+	}
+	return all
+}()
 
 // ParseLevels reads a comma-separated list of levels, each once in the order of its first
 // mention. In it "default" stands for [Watched], "all" for [Encoded].

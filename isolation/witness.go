@@ -12,10 +12,11 @@ type witness struct {
 	// placed has, by transaction, the recorded operation that each plain one is a part of; nil
 	// where these are the same.
 	placed [][]int
-	raw    []event.Record // its records before they were told plainly; nil where these are the same
-	plain  bool           // operations are reads and writes of registers and lists, as is known by now
-	byID   bool           // transactions are called by their ids: a headline stands alone
-	about  int            // how many of the transactions the finding is about, where that is not one an edge
+	raw    []event.Record  // its records before they were told plainly; nil where these are the same
+	plain  bool            // operations are reads and writes of registers and lists, as is known by now
+	byID   bool            // transactions are called by their ids: a headline stands alone
+	naming map[keyed][]int // by key and value: see namers
+	about  int             // how many of the transactions the finding is about, where that is not one an edge
 }
 
 // recorded are the transactions as they were recorded.

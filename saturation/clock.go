@@ -5,10 +5,21 @@ import "github.com/isowatch/isowatch/internal/flat"
 // pageRows is how many clocks lie in one page. So what is there need not be copied for more.
 const pageRows = 1 << 10
 
-// row is the clock of t. It is valid until a chain is made.
+// row is the clock of t. It may have entries for fewer chains than there are: the others are 0. It
+// is valid until its page widens, in fit.
 func (s *State) row(t uint32) []uint32 {
-	at := int(t%pageRows) * int(s.stride)
-	return s.clocks[t/pageRows][at : at+int(s.stride) : at+int(s.stride)]
+	page := s.clocks[t/pageRows]
+	n := len(page) / pageRows
+	at := int(t%pageRows) * n
+	return page[at : at+n : at+n]
+}
+
+// of is the entry of a clock for a chain.
+func of(clock []uint32, chain uint32) uint32 {
+	if int(chain) < len(clock) {
+		return clock[chain]
+	}
+	return 0
 }
 
 // join takes the pasts of what t directly depends on, and these themselves, into
@@ -40,7 +51,7 @@ func (s *State) take(mine []uint32, t, p uint32) (grown bool) {
 	if x := &s.txns[p]; s.txns[t].chain == 0 && mine[x.chain] >= x.pos {
 		return false // with its past, or whoever brought it is renewed
 	}
-	theirs := s.row(p)[:len(mine)]
+	theirs := s.row(p) // no page is wider than mine, which is fit
 	for i, v := range theirs {
 		if v > mine[i] {
 			mine[i], grown = v, true
@@ -52,18 +63,30 @@ func (s *State) take(mine []uint32, t, p uint32) (grown bool) {
 	return grown
 }
 
-// fit makes room for the clock of t.
+// fit makes room for the clock of t, with an entry for each chain. A page widens when one of its
+// transactions is taken in: the past of an earlier one has no member of a later chain.
 func (s *State) fit(t uint32) {
-	for int(t/pageRows) >= len(s.clocks) {
-		n := int(s.stride) * pageRows
-		s.clocks = append(s.clocks, flat.Make[uint32](n, n))
+	p, stride := int(t/pageRows), int(s.stride)
+	for p >= len(s.clocks) {
+		s.clocks = append(s.clocks, nil)
 	}
+	page := s.clocks[p]
+	if len(page) == stride*pageRows {
+		return
+	}
+	grown := flat.Make[uint32](stride*pageRows, stride*pageRows)
+	if n := len(page) / pageRows; n > 0 {
+		for i := range pageRows {
+			copy(grown[i*stride:], page[i*n:(i+1)*n])
+		}
+	}
+	s.clocks[p] = grown
 }
 
 // wideFrom is the width from which on clocks widen by an eighth only.
 const wideFrom = 256
 
-// widen makes the clocks wide enough for one more chain, page by page.
+// widen makes the clocks of those that are taken in next wide enough for one more chain.
 func (s *State) widen() {
 	if len(s.chains) < int(s.stride) {
 		return
@@ -74,13 +97,6 @@ func (s *State) widen() {
 	}
 	if stride > 64 {
 		stride = (stride + 15) &^ 15
-	}
-	for p, page := range s.clocks {
-		grown := flat.Make[uint32](int(stride)*pageRows, int(stride)*pageRows)
-		for i := range pageRows {
-			copy(grown[i*int(stride):], page[i*int(s.stride):(i+1)*int(s.stride)])
-		}
-		s.clocks[p] = grown
 	}
 	s.stride = stride
 }

@@ -121,27 +121,24 @@ func (s *State) directOne(t, w, first, key uint32, r *Read) {
 // indirect applies the rules by session order and causal past.
 func (s *State) indirect(t, session uint32, reads []Read) {
 	mine := s.row(t)
-	if n := int(s.stride); len(s.zero) < n {
-		s.zero = make([]uint32, n)
-	}
 	for i := range reads {
 		r := &reads[i]
 		if r.Writer == t {
 			continue
 		}
-		theirs := s.zero[:s.stride]
+		var theirs []uint32
 		if r.Writer != 0 && s.Known(r.Writer) {
 			theirs = s.row(r.Writer)
 		}
 		for c := s.keys[r.Key].columns; c != 0; c = s.columns[c].nextOfKey {
 			col := &s.columns[c]
-			seen := theirs[col.chain]
-			if col.lastPos <= seen || mine[col.chain] <= seen {
+			seen, upTo := of(theirs, col.chain), of(mine, col.chain)
+			if col.lastPos <= seen || upTo <= seen {
 				continue // its part in t's past is in the writer's past too
 			}
 			id := col.last
-			if col.lastPos > mine[col.chain] {
-				id = s.find(col, mine[col.chain])
+			if col.lastPos > upTo {
+				id = s.find(col, upTo)
 			}
 			if id == 0 || s.entries[id].pos <= seen {
 				continue

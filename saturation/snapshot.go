@@ -5,17 +5,23 @@ import "github.com/isowatch/isowatch/internal/flat"
 type counts struct {
 	stride, freeEntry, freeColumn, stamp uint32
 	tooWide                              bool
+	widths                               bool // each page has its own: not so in earlier versions
 }
 
 // AppendState writes all that the state holds to dst.
-func (s *State) AppendState(dst *flat.Out) *flat.Out {
-	c := counts{stride: s.stride, freeEntry: s.freeEntry, freeColumn: s.freeColumn, stamp: s.stamp, tooWide: s.TooWide}
+func (s *State) AppendState(dst *flat.Writer) *flat.Writer {
+	c := counts{stride: s.stride, freeEntry: s.freeEntry, freeColumn: s.freeColumn, stamp: s.stamp, tooWide: s.TooWide, widths: true}
 	dst = flat.AppendValue(dst, "counts", &c)
 	dst = flat.Append(dst, "txns", s.txns)
 	dst = flat.Append(dst, "keys", s.keys)
 	dst = flat.Append(dst, "entries", s.entries)
 	dst = flat.Append(dst, "columns", s.columns)
 	dst = flat.Append(dst, "chains", s.chains)
+	widths := make([]uint32, len(s.clocks))
+	for i, page := range s.clocks {
+		widths[i] = uint32(len(page) / pageRows)
+	}
+	dst = flat.Append(dst, "widths", widths)
 	dst = flat.AppendParts(dst, "clocks", s.clocks)
 	return flat.Append(dst, "idle", s.idle)
 }
@@ -30,12 +36,22 @@ func (s *State) ReadState(r *flat.Reader) {
 	flat.Read(r, "entries", &s.entries)
 	flat.Read(r, "columns", &s.columns)
 	flat.Read(r, "chains", &s.chains)
-	var clocks []uint32
+	var clocks, widths []uint32
+	if c.widths {
+		flat.Read(r, "widths", &widths)
+	}
 	flat.Read(r, "clocks", &clocks)
 	s.clocks = nil
+	for _, width := range widths {
+		page := int(width) * pageRows
+		if page > len(clocks) {
+			break
+		}
+		s.clocks, clocks = append(s.clocks, clocks[:page:page]), clocks[page:]
+	}
 	for page := int(s.stride) * pageRows; len(clocks) > 0 && page > 0; {
 		if n := min(page, len(clocks)); n < page {
-			clocks = append(clocks, make([]uint32, page-n)...) // of an earlier version
+			clocks = append(clocks, make([]uint32, page-n)...)
 		}
 		s.clocks, clocks = append(s.clocks, clocks[:page:page]), clocks[page:]
 	}

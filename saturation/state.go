@@ -87,8 +87,9 @@ type State struct {
 	entries []entry
 	columns []column
 	chains  []chain
-	// clocks are the past of each transaction, stride entries a transaction: the
-	// position up to which each chain's members are in it, itself left out.
+	// clocks are the past of each transaction: up to which position it has the members of each
+	// chain. A transaction is not in its own. They lie in pages. A page has stride entries a
+	// transaction when it is made, and when one of its transactions is taken in.
 	clocks [][]uint32
 	stride uint32
 
@@ -97,7 +98,6 @@ type State struct {
 
 	stamp   uint32
 	sameKey []uint32
-	zero    []uint32
 	before  []uint32 // clock before Renew
 	Out     []Edge   // of the latest Add or Renew
 	// Missed says that the latest Renew took transactions into the past that had been
@@ -192,7 +192,7 @@ func (s *State) Renew(t *Txn) (grown bool) {
 // dropped when all that has arrived has been taken in with it.
 func (s *State) gainedDropped(now []uint32) bool {
 	for i := 1; i < len(s.chains); i++ {
-		if b := s.before[i]; b < now[i] && b < s.chains[i].dropped {
+		if b := of(s.before, uint32(i)); b < now[i] && b < s.chains[i].dropped {
 			return true
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // random makes a problem with one node a transaction, or with two (split), in
@@ -178,7 +180,7 @@ const brutes = 40_000
 // given fits, and a core cannot be ordered while nothing of it can be spared.
 func TestAgainstBruteForce(t *testing.T) {
 	counts := map[string]int{}
-	for i := range brutes {
+	for i := range testrun.Count(brutes) {
 		rng := rand.New(rand.NewPCG(uint64(i), 1))
 		split, repeats := i%2 == 1, i%4 > 1
 		p := random(rng, split, repeats)
@@ -211,7 +213,7 @@ func TestAgainstBruteForce(t *testing.T) {
 		"false true satisfiable", "false true unsatisfiable", "true true satisfiable", "true true unsatisfiable",
 		"conflicts", "open reads", "cores with reads",
 	} {
-		if counts[want] < 100 {
+		if counts[want] < testrun.Least(100) {
 			t.Errorf("only %d problems: %s", counts[want], want)
 		}
 	}
@@ -304,7 +306,7 @@ func someWriters(p *Problem, reads []int32, es [][2]Node, behind func(u int32) [
 // TestSearchAlone leaves all pairs to the search.
 func TestSearchAlone(t *testing.T) {
 	refuted := 0
-	for i := range brutes / 2 {
+	for i := range testrun.Count(brutes / 2) {
 		rng := rand.New(rand.NewPCG(uint64(i), 2))
 		p := random(rng, i%2 == 1, i%4 > 1)
 		p.early = i%8 > 3
@@ -332,7 +334,7 @@ func TestSearchAlone(t *testing.T) {
 			}
 		}
 	}
-	if refuted < 5000 {
+	if refuted < testrun.Least(5000) {
 		t.Errorf("only %d refuted", refuted)
 	}
 }

@@ -3,13 +3,15 @@ package solve
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestSerial: a serial order that is found is an order of the problem with two nodes a
 // transaction, and there is none where that has no order.
 func TestSerial(t *testing.T) {
 	found, cores := 0, 0
-	for i := range brutes / 2 {
+	for i := range testrun.Count(brutes / 2) {
 		rng := rand.New(rand.NewPCG(uint64(i), 13))
 		p := random(rng, true, i%8 == 0)
 		same := make([]Node, p.Nodes)
@@ -36,7 +38,7 @@ func TestSerial(t *testing.T) {
 			cores++
 		}
 	}
-	if found < 2000 || cores < 2000 {
+	if found < testrun.Least(2000) || cores < testrun.Least(2000) {
 		t.Errorf("only %d orders, %d times none", found, cores)
 	}
 }

@@ -36,9 +36,9 @@ func (s *Store) generationPath(gen uint64) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%016x%s", gen, generationExtension))
 }
 
-// writeGeneration writes the file of a generation, and syncs it or not. If it fails, the file is
+// writeGeneration writes the file of a generation and syncs it. If it fails, the file is
 // removed.
-func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte], synced bool) (end trailer, err error) {
+func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte]) (end trailer, err error) {
 	path := s.generationPath(gen)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte], synced bool
 		}
 		end.Chunks++
 		end.Bytes += int64(len(chunk))
-		if unsynced += len(chunk); synced && unsynced >= generationSync {
+		if unsynced += len(chunk); unsynced >= generationSync {
 			if err := errors.Join(w.Flush(), f.Sync()); err != nil {
 				return end, err
 			}
@@ -65,10 +65,7 @@ func (s *Store) writeGeneration(gen uint64, chunks iter.Seq[[]byte], synced bool
 		}
 	}
 	end.Sum = sums.Sum64()
-	if err := w.Flush(); err != nil || !synced {
-		return end, err
-	}
-	if err := f.Sync(); err != nil {
+	if err := errors.Join(w.Flush(), f.Sync()); err != nil {
 		return end, err
 	}
 	return end, syncDir(s.dir)
@@ -93,7 +90,7 @@ func (s *Store) writeChunk(w io.Writer, sums io.Writer, chunk []byte) error {
 }
 
 // readGeneration calls fn for each chunk of a generation, and checks each, their
-// number and their sum. A chunk belongs to fn.
+// number and their sum. A chunk is valid in fn only.
 func (s *Store) readGeneration(gen uint64, want trailer, fn func([]byte) error) error {
 	f, err := os.Open(s.generationPath(gen))
 	if err != nil {
@@ -102,8 +99,10 @@ func (s *Store) readGeneration(gen uint64, want trailer, fn func([]byte) error) 
 	defer f.Close()
 	var seen trailer
 	r, sums := bufio.NewReaderSize(f, 1<<20), xxh3.New()
+	var chunk []byte
 	for {
-		chunk, sum, err := readChunk(r)
+		var sum uint64
+		chunk, sum, err = readChunk(r, chunk)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -124,8 +123,9 @@ func (s *Store) readGeneration(gen uint64, want trailer, fn func([]byte) error) 
 	return nil
 }
 
-// readChunk is the next chunk and its checksum, io.EOF at the end of the file.
-func readChunk(r io.Reader) (chunk []byte, sum uint64, err error) {
+// readChunk is the next chunk, in the memory of room where it fits, and its checksum, io.EOF at the
+// end of the file.
+func readChunk(r io.Reader, room []byte) (chunk []byte, sum uint64, err error) {
 	var head [chunkHeader]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -137,7 +137,10 @@ func readChunk(r io.Reader) (chunk []byte, sum uint64, err error) {
 	if n > MaxChunk {
 		return nil, 0, fmt.Errorf("length %d, at most %d is written", n, MaxChunk)
 	}
-	chunk = make([]byte, n)
+	if chunk = room; uint64(cap(chunk)) < uint64(n) {
+		chunk = make([]byte, n)
+	}
+	chunk = chunk[:n]
 	if have, err := io.ReadFull(r, chunk); err != nil {
 		return nil, 0, fmt.Errorf("the file ends %d bytes early", int(n)-have)
 	}

@@ -84,7 +84,13 @@ func (s *Store) scan(first, limit []byte, reverse bool, fn func(key, value []byt
 	return s.db.View(func(txn *badger.Txn) error {
 		// Values are up to 0.5 MiB; fetching 100 of them ahead, as Badger does by
 		// default, would take 50 MiB for a reader that wants one.
-		it := txn.NewIterator(badger.IteratorOptions{Reverse: reverse})
+		// Badger reads one record ahead. The prefix keeps it within the space: behind it may lie a
+		// record that each step writes, with thousands of versions in memory.
+		var within []byte
+		if !reverse { // from a limit outside of the prefix it would find nothing
+			within = sharedPrefix(first, limit)
+		}
+		it := txn.NewIterator(badger.IteratorOptions{Reverse: reverse, Prefix: within})
 		defer it.Close()
 		if reverse {
 			it.Seek(limit)
@@ -106,6 +112,14 @@ func (s *Store) scan(first, limit []byte, reverse bool, fn func(key, value []byt
 		}
 		return nil
 	})
+}
+
+// sharedPrefix is the first byte of all keys in [first, limit), nothing where they have several.
+func sharedPrefix(first, limit []byte) []byte {
+	if len(first) == 0 || len(limit) == 0 || limit[0] != first[0] && !(limit[0] == first[0]+1 && len(limit) == 1) {
+		return nil
+	}
+	return first[:1:1]
 }
 
 // scanKeys goes over keys in [first, limit) without reading values; a nil limit

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -42,28 +41,6 @@ type current struct {
 // It is removed when gen is written again or a later generation is made current. gen must be
 // above the current generation. A chunk may be reused once chunks is asked for the next.
 func (s *Store) WriteSnapshot(gen uint64, chunks iter.Seq[[]byte]) error {
-	return s.writeSnapshot(gen, chunks, true)
-}
-
-// SyncSnapshot syncs the file of a generation that was written without.
-func (s *Store) SyncSnapshot(gen uint64) error {
-	f, err := os.OpenFile(s.generationPath(gen), os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("sync snapshot %d: %w", gen, err)
-	}
-	if err := errors.Join(f.Sync(), f.Close(), syncDir(s.dir)); err != nil {
-		return fmt.Errorf("sync snapshot %d: %w", gen, err)
-	}
-	return nil
-}
-
-// WriteSnapshotUnsynced is WriteSnapshot without the sync of its file, for a caller that something waits for. Before the flip
-// it must be synced: see [Store.SyncSnapshot].
-func (s *Store) WriteSnapshotUnsynced(gen uint64, chunks iter.Seq[[]byte]) error {
-	return s.writeSnapshot(gen, chunks, false)
-}
-
-func (s *Store) writeSnapshot(gen uint64, chunks iter.Seq[[]byte], synced bool) error {
 	if err := s.writable(); err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}
@@ -74,7 +51,7 @@ func (s *Store) writeSnapshot(gen uint64, chunks iter.Seq[[]byte], synced bool) 
 	if err := s.remove(generationKey(trailerRecord, gen), generationKey(trailerRecord, gen+1)); err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}
-	end, err := s.writeGeneration(gen, chunks, synced)
+	end, err := s.writeGeneration(gen, chunks)
 	if err != nil {
 		return fmt.Errorf("write snapshot %d: %w", gen, err)
 	}
@@ -172,8 +149,8 @@ func (s *Store) loadCurrent() error {
 }
 
 // LoadSnapshot is the current generation, the meta of its flip, and its chunks
-// in order; generation 0 without chunks when there is none. A chunk that is
-// missing or damaged ends chunks with an error.
+// in order; generation 0 without chunks when there is none. A chunk is valid until the next. One
+// that is missing or damaged ends chunks with an error.
 func (s *Store) LoadSnapshot() (gen uint64, meta []byte, chunks iter.Seq2[[]byte, error], err error) {
 	if s.closed.Load() {
 		return 0, nil, nil, fmt.Errorf("load snapshot: %w", ErrClosed)
@@ -197,6 +174,13 @@ func (s *Store) LoadSnapshot() (gen uint64, meta []byte, chunks iter.Seq2[[]byte
 		}
 	}
 	return now.Gen, append([]byte(nil), now.Meta...), chunks, nil
+}
+
+// SnapshotBytes is the size of all chunks of the current generation.
+func (s *Store) SnapshotBytes() int64 {
+	s.snapshot.Lock()
+	defer s.snapshot.Unlock()
+	return s.snapshot.current.Bytes
 }
 
 // removeSuperfluous removes the generations below the current one and what its

@@ -482,3 +482,19 @@ func TestDamagedTables(t *testing.T) {
 		}
 	}
 }
+
+func TestSharedPrefix(t *testing.T) {
+	for _, c := range []struct{ first, limit, want string }{
+		{"o", "p", "o"},
+		{"o\x00\x01", "o\x00\x09", "o"},
+		{"o\xff", "p", "o"},
+		{"o", "p\x00", ""},
+		{"o", "q", ""},
+		{"", "p", ""},
+		{"o", "", ""},
+	} {
+		if got := sharedPrefix([]byte(c.first), []byte(c.limit)); string(got) != c.want {
+			t.Errorf("[%q, %q): %q, want %q", c.first, c.limit, got, c.want)
+		}
+	}
+}

@@ -5,7 +5,7 @@ import "slices"
 // part is some of the transactions of a history, with what counts there of what they read.
 type part struct {
 	h       *History
-	of      []int32   // which transactions, in their order
+	of      []int32   // which transactions, ascending
 	sights  [][]sight // by place in of
 	readers [][]int32 // by cell: places in of
 	silent  []Silent  // reads that do not count, since what they can be of is not all here

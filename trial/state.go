@@ -1,5 +1,7 @@
 package trial
 
+import "slices"
+
 // putState places the transaction at the end of the order, if it has read one state. Under
 // serializability it is the state at its own place. Under snapshot isolation nobody may have
 // changed, since that state, what it changes.
@@ -129,10 +131,6 @@ func (s *search) comesBack(x *sight) bool {
 }
 
 func (s *search) isPlaced(i int32) bool {
-	for _, at := range s.order {
-		if s.p.of[at] == i {
-			return true
-		}
-	}
-	return false
+	at, ok := slices.BinarySearch(s.p.of, i)
+	return ok && s.placed[at]
 }

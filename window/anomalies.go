@@ -23,6 +23,9 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	case name.Kind == finding.KindHorizon:
 		h.beyond(a)
 		return
+	case a.Kind == infer.SequenceGap:
+		h.noteMissed(a.A, a.Count)
+		return
 	case a.Kind == infer.UnattributedRead:
 		h.unattributed(a)
 		return
@@ -58,8 +61,12 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	if versions > 0 {
 		f.versions = []uint32{a.Version, a.Other}[:versions]
 	}
-	if a.Kind == infer.CyclicVersions && a.Count > 0 {
+	switch {
+	case a.Kind != infer.CyclicVersions:
+	case a.Count > 0:
 		h.versionCycle(a, f, &w)
+	case a.Other != 0:
+		f.rests = []uint64{h.infer.ValueKey(a.Other)}
 	}
 	if a.Kind == infer.Divergence {
 		w.Edges = divergenceEdges(&w)

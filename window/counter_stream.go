@@ -24,6 +24,7 @@ type counting struct {
 	Groups  []counterGroup
 
 	Together bool       // a transaction read several counters
+	Compared bool       // one whose total may be compared with others
 	Off      *TotalsOff `json:",omitempty"` // why totals of some are not compared
 	// Stored is the size of the records that are kept for others to be compared with, bytes.
 	Stored int
@@ -345,6 +346,7 @@ func (s *sums) decideTotal(w *waitingReads) {
 	if len(w.Reads) < 2 || len(w.Reads) > maxGroup || !s.totals(w.Txn) || s.asking.askedLess(w.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
 		return
 	}
+	c.Compared = true
 	var counters []int32
 	total := int64(0)
 	for _, r := range w.Reads {
@@ -355,7 +357,7 @@ func (s *sums) decideTotal(w *waitingReads) {
 	at := slices.IndexFunc(c.Groups, func(g counterGroup) bool { return slices.Equal(g.Counters, counters) })
 	if at < 0 {
 		if !c.moved(counters) {
-			c.off(counters)
+			c.off(counters, s.cfg.Contract.Existing)
 			return
 		}
 		record := s.infer.Record(w.Txn)
@@ -440,7 +442,7 @@ func (s *sums) recheckGroups() {
 	c := &s.counting
 	for i := range c.Groups {
 		if g := &c.Groups[i]; !g.Void && !c.moved(g.Counters) {
-			c.off(g.Counters)
+			c.off(g.Counters, s.cfg.Contract.Existing)
 			void := g.Told
 			c.Stored -= len(g.Record)
 			g.Void, g.Told, g.Record = true, nil, nil

@@ -179,6 +179,7 @@ func (s *sums) counterTotals(txns []infer.CounterTxn) {
 				hash += uint64(u.Key) * 0x9e3779b97f4a7c15
 			}
 		}
+		s.counting.Together = s.counting.Together || t.Counts && len(keys) > 1
 		if len(keys) < 2 || len(keys) > maxGroup || !t.Counts || !s.totals(t.Txn) || s.asking.askedLess(t.Txn, isolation.NameOf(infer.WrongTotal).Weakest) {
 			continue
 		}
@@ -186,8 +187,12 @@ func (s *sums) counterTotals(txns []infer.CounterTxn) {
 		at := slices.IndexFunc(groups[hash], func(g *group) bool { return slices.Equal(g.keys, keys) })
 		if at < 0 {
 			g := &group{keys: keys, first: t, total: total}
-			if !balanced(txns, keys) {
+			s.counting.Compared = true
+			if by := s.unbalances(txns, keys); by != nil {
 				g.found = math.MaxInt
+				if s.counting.Off == nil {
+					s.counting.Off = by.off(len(keys), s.cfg.Contract.Existing)
+				}
 			}
 			groups[hash] = append(groups[hash], g)
 			continue
@@ -199,24 +204,22 @@ func (s *sums) counterTotals(txns []infer.CounterTxn) {
 	}
 }
 
-// balanced says whether what each transaction adds to the counters, all in all, is
-// nothing.
-func balanced(txns []infer.CounterTxn, keys []uint32) bool {
+// unbalances is the first transaction that adds to the counters, all in all, something else than
+// nothing; nil if there is none.
+func (s *sums) unbalances(txns []infer.CounterTxn, keys []uint32) *unbalanced {
 	for i := range txns {
-		sum := int64(0)
+		sum, beyond := int64(0), false
 		for _, u := range txns[i].Uses {
-			if !slices.Contains(keys, u.Key) {
-				continue
-			}
-			if sum += u.Inc; u.Beyond || sum > maxSum || sum < -maxSum {
-				return false
+			if slices.Contains(keys, u.Key) && !beyond {
+				sum += u.Inc
+				beyond = u.Beyond || sum > maxSum || sum < -maxSum
 			}
 		}
-		if sum != 0 {
-			return false
+		if sum != 0 || beyond {
+			return &unbalanced{s.finder.record(txns[i].Txn).ID, sum}
 		}
 	}
-	return true
+	return nil
 }
 
 // inOrder says whether each counter read shows the sum of the increments before it in this

@@ -12,9 +12,15 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
+// telling names the views whose refusal of an edge open findings tell.
+type telling struct {
+	views incremental.Views
+	by    []*openFinding
+}
+
 // cycle reports the edge id, which the given views refused. One witness can
 // speak for several views; the others get one of their own.
-func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
+func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) (t telling) {
 	var spokenFor []isolation.Level
 	if f := h.reports.knownDivergence(id); f != nil { // weaker levels allow it, and refuse the edge for another cycle
 		spokenFor = slices.Clone(f.weakest)
@@ -34,9 +40,15 @@ func (h *finder) cycle(id incremental.EdgeID, refused incremental.Views) {
 			c.Edges = append([]incremental.EdgeID{id}, path...)
 		}
 		h.saturated.refusing = 1 << i
-		spokenFor = append(spokenFor, h.reportCycle(c, id, level)...)
+		weakest, by := h.reportCycle(c, id, level)
+		spokenFor = append(spokenFor, weakest...)
+		if by != nil {
+			t.views |= 1 << i
+			t.by = append(t.by, by)
+		}
 	}
 	h.saturated.refusing = 0
+	return t
 }
 
 // saturatedElsewhere says whether the edge is forced in other views than the i-th. There larger
@@ -69,8 +81,9 @@ func (s *reports) knownDivergence(id incremental.EdgeID) *openFinding {
 	return nil
 }
 
-// reportCycle verifies the cycle and reports it. It returns the levels that the cycle refutes.
-func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) []isolation.Level {
+// reportCycle verifies the cycle and reports it. It returns the levels that the cycle refutes, and
+// the open finding that tells it, nil if none does.
+func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level isolation.Level) ([]isolation.Level, *openFinding) {
 	h.saturated.pasts = map[pastFor][]pastStep{} // nothing changes until the finding is handed out
 	defer func() { h.saturated.pasts = nil }()
 	if bad := h.unsupported(c.Edges); bad != 0 {
@@ -78,25 +91,24 @@ func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level iso
 		if bad != id {
 			h.retries = append(h.retries, setAsideOf(h.graph, id))
 		}
-		return nil
+		return nil, nil
 	}
 	steps, w, all, name, err := h.told(h.steps(c.Edges))
 	if err != nil {
 		h.Counters.Unverified++
 		h.unverified = err
-		return nil
+		return nil, nil
 	}
 	if n := h.unproven(all); n != 0 {
-		h.reports.noteUnproven(n)
-		return nil
+		h.reports.noteUnproven(n, true)
+		return nil, nil
 	}
-	h.publishCycle(c, steps, &w, all, name, id, level)
-	return name.Weakest
+	return name.Weakest, h.publishCycle(c, steps, &w, all, name, id, level)
 }
 
 // publishCycle hands out a verified cycle that was set aside at the edge id. all are the
 // transactions of its witness.
-func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witness, all []uint32, name isolation.Name, id incremental.EdgeID, level isolation.Level) {
+func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witness, all []uint32, name isolation.Name, id incremental.EdgeID, level isolation.Level) *openFinding {
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
 	rests, versions := h.restsOn(c.Edges)
 	if len(rests) > 0 || h.saturated.restsOnTime(c.Edges) || slices.ContainsFunc(steps, derived) { // those that a past leads through are looked up like members
@@ -110,7 +122,7 @@ func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witnes
 	f.Finding.Certain = true
 	h.show(f, shown)
 	h.saturated.pasts = nil
-	h.publish(f, name, w)
+	return h.publish(f, name, w)
 }
 
 // witnessOf is the cycle in terms of operations. all are the transactions of the witness:

@@ -46,7 +46,7 @@ func (m *Machine) openCauses() []openReads {
 		{"one-writer", by(infer.OpenOne), "one transaction wrote what was seen. The clocks and other records leave open whether it was that write, or the same value before or after. Record `version`"},
 		{"written-meanwhile", by(infer.OpenMeanwhile), "what was seen was written at the same time, by a transaction that had not read it: it may have been there already. Record `version`"},
 		{"searched-values", m.choices.searchedOpen, "several transactions may have left what was seen, or nothing, and no order decides: record `version`, or write values that are unique"},
-		{"no-writer", by(infer.OpenUnattributed), "no record wrote what was seen, and the contract allows no other writer: some client is not captured"},
+		{"no-writer", by(infer.OpenUnattributed), m.writerText()},
 		{"no-version", by(infer.OpenNameless), "without `version`, which other operations on the key have: record it with every read"},
 		{"counters", m.sums.countersOpen, m.counterText()},
 		{"blind-writes", m.choices.misfitsOpen, "outside of the order in which blind writes left the window: record `version` or `prev_version`, or use a wider --window"},
@@ -78,6 +78,14 @@ func (o *core) counterText() string {
 		return text
 	}
 	return text + ". Or declare " + listed(open) + " if that is true: then an order in time decides"
+}
+
+// writerText says of values that no record wrote where their writer may be.
+func (o *core) writerText() string {
+	if c := &o.cfg.Contract; c.UnmonitoredWriters || !c.Complete {
+		return "no record wrote what was seen: that record is missing, or the writer is not captured"
+	}
+	return "no record wrote what was seen, and the contract allows no other writer: some client is not captured"
 }
 
 // nothingText says what decides the empty reads where somebody may have deleted. It does not
@@ -188,6 +196,9 @@ func (m *Machine) Decided(l isolation.Level) Decided {
 			text := c.text
 			if slices.Contains(inTimeDecides[:], c.cause) {
 				text += m.timing.unfollowed(l)
+			}
+			if c.cause == "counters" {
+				text += m.totalsText(l)
 			}
 			d.Why = append(d.Why, Why{c.cause, n, text})
 		}

@@ -9,11 +9,12 @@ import (
 )
 
 // publish gives a new finding its identity and hands it out. An open finding of the same
-// transactions that says as much takes it in.
-func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness) {
+// transactions that says as much takes it in. publish returns the open finding that tells it,
+// nil if none does.
+func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness) *openFinding {
 	if n := h.unproven(f.members); n != 0 && name.Kind == finding.KindViolation {
-		h.reports.noteUnproven(n)
-		return
+		h.reports.noteUnproven(n, f.Finding.Certain)
+		return nil
 	}
 	f.weakest, f.severity = name.Weakest, name.Severity
 	f.Finding.Source = h.cfg.Source
@@ -46,11 +47,11 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 			h.merge(old, f)
 		}
 		h.unshow(f)
-		return
+		return old
 	}
 	if h.reports.open.said(f) {
 		h.unshow(f)
-		return
+		return nil
 	}
 	f.Finding.Revision = h.reports.open.revisions[f.Finding.ID] + 1
 	h.clock.locate(&f.Finding, f.members)
@@ -64,6 +65,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	if !h.closed && !slices.ContainsFunc(f.members, func(n uint32) bool { return h.infer.Pending(n) }) {
 		h.settleUnlessAccusing(f) // nothing will come that settles it
 	}
+	return f
 }
 
 // merge adds a second cycle of the same members to the finding they have, which says all
@@ -79,6 +81,9 @@ func (h *finder) merge(old, f *openFinding) {
 	old.solid = old.solid && f.solid
 	if len(old.lacked) > 0 {
 		old.lacked = append(old.lacked, f.lacked...)
+	}
+	if len(old.mayLack) > 0 {
+		old.mayLack = append(old.mayLack, f.mayLack...)
 	}
 }
 

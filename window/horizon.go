@@ -215,7 +215,7 @@ func (s *reports) note(class, what string, txns ...noted) {
 
 // noteResting is note for an edge that a record on its way may take back.
 func (s *reports) noteResting(b edgeBasis, class, what string, txns ...noted) {
-	if s.outcomeLate {
+	if s.outcomeOnly {
 		s.countOnly(1<<len(s.views)-1, txns...)
 		return
 	}
@@ -226,7 +226,7 @@ func (s *reports) noteResting(b edgeBasis, class, what string, txns ...noted) {
 // noteIn is noteResting for what concerns these views only. Levels that have been watched from
 // the beginning on are not concerned by what those have not seen that began later.
 func (s *reports) noteIn(in incremental.Views, basis edgeBasis, class, what string, txns ...noted) {
-	if s.outcomeLate {
+	if s.outcomeOnly {
 		s.countOnly(in, txns...)
 		return
 	}
@@ -267,7 +267,7 @@ const classOfBegun = "levels begun later: "
 // shownLate says whether n is of unknown outcome, or was, and counts only since the window has passed
 // it. It was in no order when those froze that come behind it. So their order does not contradict it.
 func (s *reports) shownLate(n uint32) bool {
-	if s.outcomeLate || s.infer.ToldLate(n) {
+	if s.outcomeOnly || s.infer.ToldLate(n) {
 		return true
 	}
 	_, end, unknown := s.infer.Span(n)

@@ -103,7 +103,8 @@ func (h *finder) limitedCycle(i int, id incremental.EdgeID) []isolation.Level {
 		c.Edges = path
 	}
 	if c.Edges != nil {
-		return h.reportCycle(c, id, level)
+		weakest, _ := h.reportCycle(c, id, level)
+		return weakest
 	}
 	x := h.limits.make(level)
 	if c.AtLeast || level.RealTime() && !h.cfg.Unbounded {
@@ -122,7 +123,8 @@ func (h *finder) limitedCycle(i int, id incremental.EdgeID) []isolation.Level {
 		}
 		path = append(path[:1], h.graph.CyclePath(i)...)
 		if h.numLimited(path, b) < 2 {
-			return h.reportCycle(isolation.Cycle{Edges: path}, id, level)
+			weakest, _ := h.reportCycle(isolation.Cycle{Edges: path}, id, level)
+			return weakest
 		}
 	}
 	h.miss(x, i, id)

@@ -191,7 +191,8 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	}
 	m.clock.parts = append(m.clock.parts[:0], make([]int32, len(b.Partitions))...)
 	m.clock.looked = false
-	m.reports.reviseWeaker()
+	m.reports.weaker.revise(&m.reports)
+	m.reports.missed.revise(&m.reports)
 	mark := 0
 	for at, i := range txns {
 		if len(b.Marks) > 0 {
@@ -254,10 +255,13 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	}
 	if n != 0 && m.late {
 		m.infer.CameLate(n, m.out.Again)
-		m.reports.outcomeLate = m.infer.ToldLate(n)
+		m.reports.outcomeOnly = m.infer.ToldLate(n)
+	}
+	if n != 0 && m.out.Again && t.Status == event.Aborted {
+		m.reports.outcomeOnly = true
 	}
 	m.apply()
-	m.late, m.reports.outcomeLate = false, false
+	m.late, m.reports.outcomeOnly = false, false
 	m.finder.loseTrack()
 	m.reports.settleFaults()
 	if m.cfg.Rules.Rows {
@@ -338,7 +342,8 @@ func (m *Machine) Close(eff *Effects) {
 	m.sums.checkCounters()
 	m.orderBlind()
 	m.finder.finalise()
-	m.reports.closeWeaker()
+	m.reports.weaker.close(&m.reports)
+	m.reports.missed.close(&m.reports)
 	m.choices.orderUnread()
 	m.tryOrders()
 	m.releaseDue()
@@ -348,12 +353,15 @@ func (m *Machine) Close(eff *Effects) {
 }
 
 // Pausable says whether Pause has something to tell.
-func (m *Machine) Pausable() bool { return m.reports.weaker.Untold > 0 || m.reports.faults.uncounted() }
+func (m *Machine) Pausable() bool {
+	return m.reports.weaker.Untold+m.reports.missed.Untold > 0 || m.reports.faults.uncounted()
+}
 
 // Pause is for the end of the service, and not of its input: what is told once a minute is told now.
 func (m *Machine) Pause(eff *Effects) {
 	m.effects = eff
-	m.reports.pauseWeaker()
+	m.reports.weaker.pause(&m.reports)
+	m.reports.missed.pause(&m.reports)
 	m.reports.recountAll()
 }
 

@@ -33,8 +33,14 @@ func (m *Machine) retractAbsence() {
 			(m.cfg.Unbounded || m.reports.waiting.index(f.ID) >= 0)
 	}
 	for _, f := range slices.Clone(m.reports.open.list) {
-		if !f.closed && doubtful(&f.Finding) {
+		if f.closed {
+			continue
+		}
+		if doubtful(&f.Finding) {
 			m.reports.makeUncertain(f)
+		}
+		if m.cfg.Unbounded || m.reports.waiting.index(f.Finding.ID) >= 0 {
+			m.reports.mustShow(f)
 		}
 	}
 	for i := range m.reports.open.recent {

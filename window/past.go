@@ -314,7 +314,7 @@ func (h *finder) missed(e *saturation.Edge, version uint32, id incremental.EdgeI
 		return true
 	}
 	if n := h.unproven(members); n != 0 {
-		h.reports.noteUnproven(n)
+		h.reports.noteUnproven(n, true)
 		return true
 	}
 	f.members = members

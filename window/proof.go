@@ -17,8 +17,13 @@ import (
 const doubt = "contradiction with a retired transaction of unknown outcome"
 
 // noteUnproven notes a contradiction with n, which nothing in memory shows to have taken effect. Another
-// writer of the value by which it was seen may be on its way.
-func (s *reports) noteUnproven(n uint32) {
+// writer of the value by which it was seen may be on its way. Where the record of such a one may be
+// missing, or the contradiction is not certain anyway, it is counted.
+func (s *reports) noteUnproven(n uint32, certain bool) {
+	if !certain || !s.cfg.Contract.Complete || s.infer.Counters.Missing() > 0 {
+		s.countOnly(1<<len(s.views)-1, s.clock.noted(n))
+		return
+	}
 	s.noteResting(edgeBasis{version: s.infer.WroteSome(n)}, "outcome", doubt, s.clock.noted(n))
 }
 

@@ -59,7 +59,7 @@ func (h *finder) backInTime(e *infer.Edge, refused incremental.Views) {
 			continue
 		}
 		if n := h.unproven(all); n != 0 {
-			h.reports.noteUnproven(n)
+			h.reports.noteUnproven(n, true)
 			continue
 		}
 		name := h.reports.weigh(&w)

@@ -98,13 +98,14 @@ type reports struct {
 	cause        string // of the withdrawals in work
 	panes        panes
 	horizon      horizon
-	outcomeLate  bool                // the record in work tells an outcome after the lateness: what it shows behind the window is counted
+	outcomeOnly  bool                // the record in work tells an abort, or an outcome after the lateness: what it shows behind the window is counted
 	found        map[string][2]int64 // by anomaly: findings that the expected level forbids, and allows
 	faults       faults              // that were told
 	marks        []event.Mark        // the latest: see marks.go
 	lost         Lost
 	squeezed     int64  // greatest end of those that froze for want of memory: see memory.go
 	weaker       weaker // of what was asked for, what is less than expected
+	missed       news[*missedGroup]
 
 	contradicted []string // keys, sorted: see contradicted.go
 	normal       []byte   // scratch: pattern of a session

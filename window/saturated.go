@@ -1,6 +1,8 @@
 package window
 
 import (
+	"slices"
+
 	"fmt"
 
 	"github.com/isowatch/isowatch/finding"
@@ -58,6 +60,7 @@ type saturated struct {
 	writes   []uint32
 	preds    []uint32
 	edges    []saturation.Edge
+	wrong    []wrongRead // of the transaction that is taken in
 	stack    []uint32
 	// refusing is the view that refuses an edge, while what closes the cycle is told.
 	refusing incremental.Views
@@ -404,7 +407,7 @@ func (h *finder) takeSaturated(n uint32, es []saturation.Edge, by *[saturation.C
 	if len(es) == 0 {
 		return
 	}
-	f.edges = append(f.edges[:0], es...)
+	f.edges, f.wrong = append(f.edges[:0], es...), f.wrong[:0]
 	for i := range f.edges {
 		e := &f.edges[i]
 		in := by[e.Rule]
@@ -423,8 +426,14 @@ func (h *finder) takeSaturated(n uint32, es []saturation.Edge, by *[saturation.C
 				version = r.Version
 			}
 		}
-		if version != 0 {
-			h.addSaturated(e, version, in)
+		if version == 0 {
+			continue
+		}
+		i := slices.IndexFunc(f.wrong, func(r wrongRead) bool { return r.version == version && in&^r.views == 0 })
+		if i >= 0 {
+			h.joinTold(e, &f.wrong[i], in)
+		} else if t := h.addSaturated(e, version, in); t.views != 0 {
+			f.wrong = append(f.wrong, wrongRead{version, t})
 		}
 	}
 }
@@ -459,7 +468,7 @@ func (s *reports) weakerUnsure(l isolation.Level) bool {
 	return refuted(s.verdicts.certain, twin) || refuted(s.verdicts.uncertain, twin)
 }
 
-func (f *saturated) appendState(dst *flat.Out) *flat.Out {
+func (f *saturated) appendState(dst *flat.Writer) *flat.Writer {
 	if !f.on {
 		return dst
 	}

@@ -6,31 +6,61 @@ import (
 	"github.com/isowatch/isowatch/saturation"
 )
 
-// addSaturated offers the edge to the orders of the views, and reports what refuses it.
-func (h *finder) addSaturated(e *saturation.Edge, version uint32, in incremental.Views) {
+// wrongRead is a version that a transaction read, and where it was told that the read is wrong.
+type wrongRead struct {
+	version uint32
+	telling
+}
+
+// addSaturated offers the edge to the orders of the views, and reports what refuses it. It returns
+// where that is told.
+func (h *finder) addSaturated(e *saturation.Edge, version uint32, in incremental.Views) (t telling) {
 	if e.To == 0 {
 		h.missed(e, version, 0, in)
-		return
+		return t
 	}
 	from, to := incremental.Vertex(e.From), incremental.Vertex(e.To)
 	if !h.graph.Known(from) {
-		return // retired: rule (b), or behind the writer in the order that it froze in
+		return t // retired: rule (b), or behind the writer in the order that it froze in
 	}
 	if !h.graph.Known(to) {
 		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Saturated, Version: version, Witness: e.By}, in)
-		return
+		return t
 	}
 	if in = h.saturatedAlready(from, to, in); in == 0 {
-		return
+		return t
 	}
-	x := incremental.Edge{From: from, To: to, Labels: incremental.Labels(infer.Saturated)}
-	x.Note[0], x.Note[1] = version, e.By
+	x := saturatedEdge(e, version)
 	id, ref := h.graph.AddEdgeIn(&x, in)
 	if ref.Cycle != 0 && !h.missed(e, version, id, ref.Cycle) {
-		h.cycle(id, ref.Cycle)
+		t = h.cycle(id, ref.Cycle)
 	}
 	if ref.Behind|ref.Past != 0 {
 		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Saturated, Version: version, Witness: e.By}, ref.Behind|ref.Past)
+	}
+	return t
+}
+
+func saturatedEdge(e *saturation.Edge, version uint32) incremental.Edge {
+	x := incremental.Edge{From: incremental.Vertex(e.From), To: incremental.Vertex(e.To), Labels: incremental.Labels(infer.Saturated)}
+	x.Note[0], x.Note[1] = version, e.By
+	return x
+}
+
+// joinTold sets the edge aside in the views without a search for its cycle. Another edge that the
+// same read forces is told to close one. A wrong read forces as many edges as writers of the key
+// are in the reader's past. When the findings that tell it fall, the edge is offered.
+func (h *finder) joinTold(e *saturation.Edge, r *wrongRead, in incremental.Views) {
+	x := saturatedEdge(e, r.version)
+	if !h.graph.Known(x.From) || !h.graph.Known(x.To) {
+		return
+	}
+	if in = h.saturatedAlready(x.From, x.To, in); in == 0 {
+		return
+	}
+	a := setAsideOf(h.graph, incremental.SetAside(h.graph, &x, in))
+	for _, f := range r.by {
+		f.setAside = append(f.setAside, a)
 	}
 }
 

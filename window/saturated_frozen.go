@@ -99,8 +99,13 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 func (o *core) left(w uint32) bool { return !o.graph.Live(incremental.Vertex(w)) }
 
 // lackedUnseen counts n's read of a list if somebody may have deleted the list unseen after what it
-// lacks. It is told once the records show that n read before (infer.MissedUnseen).
+// lacks. It is told once the records show that n read before (infer.MissedUnseen). It counts a read of an
+// element of a set that somebody may have added again.
 func (h *finder) lackedUnseen(n uint32, r *infer.ExternalRead, in incremental.Views) bool {
+	if h.infer.MayBeReadded(r.Version) {
+		h.reports.countOnly(in, h.clock.noted(n))
+		return true
+	}
 	u := h.infer.LackedUnseen(n, r.Version, h.left)
 	if u == 0 {
 		return false

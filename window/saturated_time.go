@@ -340,7 +340,7 @@ func (x *timed) shortfall(l isolation.Level) string {
 	return ""
 }
 
-func (x *timed) appendState(dst *flat.Out) *flat.Out {
+func (x *timed) appendState(dst *flat.Writer) *flat.Writer {
 	if x.views == 0 {
 		return dst
 	}

@@ -24,6 +24,8 @@ type setAsideVersion struct {
 const (
 	// maxHunt bounds the violations of a level that are looked for at once.
 	maxHunt = 16
+	// maxHuntWork bounds what a hunt spends on telling them: choices times edges, summed.
+	maxHuntWork = 1 << 17
 	// maxSetAside bounds what is set aside; beyond it no more are looked for.
 	maxSetAside = 256
 )
@@ -45,7 +47,7 @@ func (o *choices) hunt(i int) (full bool) {
 	if !o.hunted(i) {
 		return false
 	}
-	c := o.constraints(i, true)
+	c, work := o.constraints(i, true), 0
 	for range maxHunt {
 		if len(c.problem.Keys) == 0 {
 			return false
@@ -55,6 +57,10 @@ func (o *choices) hunt(i int) (full bool) {
 			return false
 		}
 		if !o.another(i, c, &r.Core) {
+			return true
+		}
+		choices := len(r.Core.Pairs) + len(r.Core.Reads)
+		if work += choices * (choices + len(r.Core.Edges)); work > maxHuntWork {
 			return true
 		}
 		o.leaveOut(c)

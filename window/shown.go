@@ -21,24 +21,53 @@ type lacked struct {
 // maxUnshown bounds how many findings wait to be shown. The others are uncertain at once.
 const maxUnshown = 1024
 
-// restOnShown notes what has to be shown of f, whose basis is b.
+// deletesMayBeMissing says whether somebody may have deleted without a record of it here.
+func (o *core) deletesMayBeMissing() bool { return o.cfg.Contract.DeletesUnseen || o.mayBeMissing() }
+
+// restOnShown notes what has to be shown of f, whose basis is b. Where all deletes are recorded, that is
+// nothing until a record is known to be missing: see retractAbsence.
 func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basis) {
-	f.lacked = nil
-	if c := &o.cfg.Contract; !b.List || !c.DeletesUnseen && !c.UnmonitoredWriters {
+	f.lacked, f.mayLack = nil, nil
+	if !b.List || f.Finding.Kind != finding.KindViolation {
 		return
 	}
+	var all []lacked
 	for _, x := range b.Missed {
-		f.lacked = append(f.lacked, lacked{w.Txns[x.Txn].ID, x.Key, x.Elements})
+		all = append(all, lacked{w.Txns[x.Txn].ID, x.Key, x.Elements})
 	}
-	if o.isShown(f) {
-		f.lacked = nil
+	if o.isShown(f, all) {
 		return
 	}
+	if !o.deletesMayBeMissing() {
+		f.mayLack = all
+		return
+	}
+	f.lacked = all
+	f.restOnDeletes()
+	if o.closed {
+		f.Finding.Certain, f.lacked = false, nil
+	}
+}
+
+func (f *openFinding) restOnDeletes() {
 	if !slices.Contains(f.Finding.RestsOn, "deletes=recorded") {
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "unmonitored-writers=no", "deletes=recorded")
 	}
-	if o.closed {
-		f.Finding.Certain, f.lacked = false, nil
+}
+
+// mustShow is for f, a finding that nobody was told of, when a record is known to be missing.
+func (s *reports) mustShow(f *openFinding) {
+	all := f.mayLack
+	f.mayLack = nil
+	i := s.waiting.index(f.Finding.ID)
+	switch {
+	case len(all) == 0 || !f.Finding.Certain || s.isShown(f, all):
+	case i < 0 || s.closed:
+		f.restOnDeletes()
+		s.makeUncertain(f)
+	default:
+		f.restOnDeletes()
+		f.lacked, s.waiting.list[i].Unshown, s.waiting.list[i].Finding.RestsOn = all, true, f.Finding.RestsOn
 	}
 }
 
@@ -59,8 +88,8 @@ func (s *reports) boundUnshown(f *openFinding) {
 }
 
 // isShown says whether all that f's readers missed is known to be appended later.
-func (o *core) isShown(f *openFinding) bool {
-	return !slices.ContainsFunc(f.lacked, func(x lacked) bool {
+func (o *core) isShown(f *openFinding, all []lacked) bool {
+	return !slices.ContainsFunc(all, func(x lacked) bool {
 		n := o.infer.WithID(x.ID, f.Finding.Epoch)
 		return n == 0 || !slices.ContainsFunc(x.Elements, func(e string) bool {
 			return o.infer.Outlived(n, x.Key, f.Finding.Epoch, e)
@@ -75,7 +104,7 @@ func (m *Machine) mustBeShown(w *waitingFinding) bool {
 	if !w.Unshown || !w.Finding.Certain || m.closed || f == nil || f.closed {
 		return false
 	}
-	if m.isShown(f) {
+	if m.isShown(f, f.lacked) {
 		f.lacked, w.Unshown = nil, false
 		return false
 	}
@@ -85,10 +114,13 @@ func (m *Machine) mustBeShown(w *waitingFinding) bool {
 
 // decideShown makes f uncertain, which is about to be final, unless the records show what it needs.
 func (s *reports) decideShown(f *openFinding) {
+	if len(f.mayLack) > 0 && s.infer.Counters.Missing() > 0 && (s.cfg.Unbounded || s.waiting.index(f.Finding.ID) >= 0) {
+		s.mustShow(f)
+	}
 	if len(f.lacked) == 0 || !f.Finding.Certain {
 		return
 	}
-	if s.isShown(f) {
+	if s.isShown(f, f.lacked) {
 		f.lacked = nil
 		return
 	}

@@ -41,8 +41,8 @@ type head struct {
 	Contradicted []string
 	Fitted       []string
 	AskedFor     []int64 `json:",omitempty"`
-	Weaker       *weaker `json:",omitempty"`
-	ManyMeanings bool    `json:",omitempty"`
+	savedOngoing
+	ManyMeanings bool `json:",omitempty"`
 	Found        map[string][2]int64
 	Counting     *counting       `json:",omitempty"`
 	Sessions     *closedSessions `json:",omitempty"`
@@ -57,6 +57,12 @@ type head struct {
 	Apart         int64              `json:",omitempty"`
 	Begun         []savedBegun       `json:",omitempty"`
 	Gone          []savedEnded       `json:",omitempty"`
+}
+
+// savedOngoing has the findings about what goes on.
+type savedOngoing struct {
+	Weaker *weaker `json:",omitempty"`
+	Missed news[*missedGroup]
 }
 
 // savedTheories has the memory of theories that have one.
@@ -103,6 +109,7 @@ type savedFinding struct {
 	Shares   []uint64 `json:",omitempty"`
 	Solid    bool     `json:",omitempty"`
 	Lacked   []lacked `json:",omitempty"`
+	MayLack  []lacked `json:",omitempty"`
 }
 
 type savedPane struct {
@@ -119,16 +126,11 @@ type savedGroup struct {
 
 // AppendState writes all that the machine remembers to dst.
 func (m *Machine) AppendState(dst []byte) []byte {
-	return m.writeState(&flat.Out{Bytes: dst}).Bytes
+	return m.WriteState(flat.NewWriter(dst)).Bytes()
 }
 
-// WriteState gives write what AppendState writes, in pieces of about 256 KiB. Each is valid until write returns. Beside
-// the state, only one piece is in memory.
-func (m *Machine) WriteState(write func(piece []byte)) {
-	write(m.writeState(&flat.Out{Bytes: make([]byte, 0, flat.PieceBytes), Write: write}).Bytes)
-}
-
-func (m *Machine) writeState(dst *flat.Out) *flat.Out {
+// WriteState is AppendState for a writer, which may leave large arrays where they are.
+func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 	h := head{
 		Partitions: m.clock.partitions, Watermark: m.clock.watermark, Before: m.clock.before, Ended: m.closed, RetiredAt: m.clock.retiredAt, Tick: m.clock.tick, Logical: m.clock.logical,
 		Untimed: m.untimed, Timed: m.clock.timed, Counters: m.Counters,
@@ -144,6 +146,7 @@ func (m *Machine) writeState(dst *flat.Out) *flat.Out {
 	h.Theories.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
+	h.Missed = m.reports.missed
 	if len(m.reports.weaker.Totals) > 0 {
 		h.Weaker = &m.reports.weaker
 	}
@@ -151,7 +154,7 @@ func (m *Machine) writeState(dst *flat.Out) *flat.Out {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
 				f.Finding, f.members, f.edges, f.setAside, f.level.String(), isolation.LevelNames(f.weakest),
-				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares, f.solid, f.lacked,
+				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares, f.solid, f.lacked, f.mayLack,
 			})
 		}
 	}
@@ -217,15 +220,7 @@ func named(by map[isolation.Level]int64) map[string]int64 {
 // ReadState replaces what a new machine with the same configuration remembers by
 // what AppendState wrote.
 func (m *Machine) ReadState(state []byte) error {
-	return m.readState(&flat.Reader{Bytes: state})
-}
-
-// ReadStateFrom is ReadState for a state of so many bytes, which more gives in pieces; nil: it cannot.
-func (m *Machine) ReadStateFrom(more func() []byte, bytes uint64) error {
-	return m.readState(&flat.Reader{More: more, Left: bytes})
-}
-
-func (m *Machine) readState(r *flat.Reader) error {
+	r := &flat.Reader{Bytes: state}
 	if err := m.readLayout(r); err != nil {
 		return err
 	}
@@ -301,7 +296,7 @@ func (s *sums) restore(h *head) error {
 		x := &h.Open[i]
 		f := &openFinding{
 			Finding: x.Finding, members: x.Members, edges: x.Edges, setAside: x.SetAside, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares, solid: x.Solid, lacked: x.Lacked,
+			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares, solid: x.Solid, lacked: x.Lacked, mayLack: x.MayLack,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {
@@ -340,6 +335,7 @@ func (s *sums) restore(h *head) error {
 	s.reports.marks = h.Marks
 	s.reports.contradicted = h.Contradicted
 	s.asking.asManyMeanings = h.ManyMeanings
+	s.reports.missed = h.Missed
 	if h.Weaker != nil {
 		s.reports.weaker = *h.Weaker
 	}

@@ -3,9 +3,13 @@ package window
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/isolation"
 )
 
 // TotalsOff says why totals of counters that are read together are not compared: a check of
@@ -30,22 +34,54 @@ type unbalanced struct {
 }
 
 // TotalsOff is why some totals, or all, are not compared; nil where all are, and where no
-// transaction has read several counters. In whole histories it is nil.
+// transaction has read several counters.
 func (m *Machine) TotalsOff() *TotalsOff {
-	x := &m.cfg.Contract
+	s, x := &m.sums, &m.cfg.Contract
+	c := &s.counting
 	switch {
-	case !m.sums.counting.Together:
+	case !c.Together:
 		return nil
-	case !x.Complete:
+	case !x.Complete && !m.cfg.Unbounded: // a whole history compares them, and is not certain
 		return &TotalsOff{Reason: "the capture is partial, so that an increment may have no record: declare capture=complete where it is"}
-	case x.UnmonitoredWriters:
+	case x.UnmonitoredWriters && !m.cfg.Unbounded:
 		return &TotalsOff{Reason: "transactions without a record may add to counters: declare unmonitored-writers=no where they do not"}
 	case x.DeletesUnseen:
 		return &TotalsOff{Reason: "a counter may have been deleted and started again: declare deletes=recorded where deletes have records"}
-	case m.infer.Counters.Missing() > 0:
+	case m.infer.Counters.Missing() > 0 && !m.cfg.Unbounded:
 		return &TotalsOff{Reason: "records are missing, bad or contradictory"}
+	case c.Off != nil || c.Compared || !x.Existing:
+		return c.Off
 	}
-	return m.sums.counting.Off
+	reason := "a transaction may have seen what came before the first record: declare start=empty where the counters began from nothing"
+	if m.untimed {
+		reason += ", or record `start` and `end`"
+	} else {
+		reason += fmt.Sprintf(". Else they are compared from %v after the first record on", time.Duration(m.infer.Joining()))
+	}
+	return &TotalsOff{Reason: reason}
+}
+
+// totalsText says, behind what else is told of open reads of counters, that totals are not
+// compared. Totals refute read-atomic at the latest.
+func (m *Machine) totalsText(l isolation.Level) string {
+	x := m.TotalsOff()
+	if x == nil || l.Special != 0 || !l.Base.Implies(isolation.ReadAtomic) {
+		return ""
+	}
+	return ". " + strings.TrimSuffix(x.String(), ".")
+}
+
+// off says that the totals of so many counters are not compared because of x.
+func (x *unbalanced) off(counters int, existing bool) *TotalsOff {
+	added := strconv.FormatInt(x.Sum, 10)
+	if x.Sum == 0 {
+		added = "more than can be followed"
+	}
+	reason := fmt.Sprintf("transaction %s added %s to them, all in all. Leave the record of an opening deposit out", x.Txn, added)
+	if !existing {
+		reason += ", and declare start=existing"
+	}
+	return &TotalsOff{Reason: reason, Counters: counters}
 }
 
 // unbalance notes that t added the sum, or more than can be followed, to the counters below root.
@@ -57,16 +93,13 @@ func (c *counting) unbalance(b *event.Batch, t *event.Txn, root int32, sum int64
 }
 
 // off notes that the totals of the counters are not compared, unless others are told already.
-func (c *counting) off(counters []int32) {
+func (c *counting) off(counters []int32, existing bool) {
 	if c.Off != nil {
 		return
 	}
 	for _, i := range counters {
 		if by := c.Keys[c.root(i)].By; by != nil {
-			c.Off = &TotalsOff{
-				Reason:   fmt.Sprintf("transaction %s added %d to them, all in all. Leave the record of an opening deposit out, and declare start=existing", by.Txn, by.Sum),
-				Counters: len(counters),
-			}
+			c.Off = by.off(len(counters), existing)
 			return
 		}
 	}

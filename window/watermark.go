@@ -157,7 +157,8 @@ func (m *Machine) advance() {
 	}
 	m.decide()
 	m.releaseDue()
-	m.reports.endWeaker()
+	m.reports.weaker.end(&m.reports)
+	m.reports.missed.end(&m.reports)
 	if len(m.sums.counting.Waiting) > 0 {
 		m.sums.decideCounters()
 	}

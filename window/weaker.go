@@ -2,7 +2,6 @@ package window
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,9 +22,6 @@ const (
 	maxWeakerTxns   = 10 // of a group that its finding names
 	maxWeakerTotals = 64 // pairs of levels that are counted apart
 	maxSessionText  = 200
-
-	weakerRevised  = int64(time.Minute) // revisions of a finding lie this far apart, or further
-	weakerResolved = int64(time.Hour)   // without such a transaction
 )
 
 // otherSessions stands for the patterns beyond maxWeaker.
@@ -33,10 +29,8 @@ const otherSessions = "(others)"
 
 // weaker is persisted as JSON.
 type weaker struct {
-	Groups []*weakerGroup // in the order in which they began
+	news[*weakerGroup]
 	Totals []WeakerTotal
-	// Untold groups have grown since they were told.
-	Untold int
 }
 
 // WeakerTotal counts the transactions since the beginning that asked for one level where
@@ -48,15 +42,11 @@ type WeakerTotal struct {
 }
 
 type weakerGroup struct {
-	Finding     finding.Finding // without its explanation
-	Pattern     string          // of sessions
-	Asked       isolation.Base  // 0: several
-	Name        string          // of the level, as the first one wrote it
-	Expected    string
-	Count, Told int64
-	Since, Last int64 // event times, ns
-	LastTick    int64
-	ToldAt      int64 // the clock then: see weakerClock
+	ongoing
+	Pattern  string         // of sessions
+	Asked    isolation.Base // 0: several
+	Name     string         // of the level, as the first one wrote it
+	Expected string
 }
 
 // Weaker counts the transactions that asked for less than was expected, by both levels. The
@@ -89,19 +79,12 @@ func (s *reports) noteWeaker(b *event.Batch, t *event.Txn, base isolation.Base, 
 	if g == nil {
 		g = s.newWeaker(b, t, base, end)
 	}
-	if g.Count == g.Told {
-		s.weaker.Untold++
-	}
-	g.Count++
-	g.Since, g.Last, g.LastTick = min(g.Since, end), max(g.Last, end), s.clock.tick
 	f := &g.Finding
 	f.LastPosition = positionText(s.clock.partitions[t.Pos.Partition].Name, t.Pos.Offset)
 	if len(f.Txns) < maxWeakerTxns {
 		s.nameWeaker(f, b, t)
 	}
-	if g.Told == 0 || s.clock.weakerClock(g)-g.ToldAt >= weakerRevised {
-		s.tellWeaker(g, finding.Provisional)
-	}
+	s.weaker.grow(s, g, 1, end)
 }
 
 // nameWeaker takes t among the transactions that the finding names.
@@ -155,7 +138,7 @@ func (w *weaker) group(epoch []byte, sessions string, asked isolation.Base, expe
 }
 
 func (s *reports) newWeaker(b *event.Batch, t *event.Txn, base isolation.Base, end int64) *weakerGroup {
-	g := &weakerGroup{Pattern: isolation.Cut(string(s.normal), maxSessionText), Asked: base, Name: isolation.Cut(b.Text(t.Isolation), maxSessionText), Expected: s.cfg.Expect.String(), Since: end, Last: end}
+	g := &weakerGroup{ongoing{Since: end, Last: end}, isolation.Cut(string(s.normal), maxSessionText), base, isolation.Cut(b.Text(t.Isolation), maxSessionText), s.cfg.Expect.String()}
 	f := &g.Finding
 	f.Epoch = b.Text(t.Epoch)
 	if len(s.weaker.Groups) >= maxWeaker {
@@ -172,36 +155,8 @@ func (s *reports) newWeaker(b *event.Batch, t *event.Txn, base isolation.Base, e
 	return g
 }
 
-// weakerClock counts the minutes between revisions: the wall clock, or event time where there
-// is none. Sources without either are told at the end.
-func (k *clock) weakerClock(g *weakerGroup) int64 {
-	switch {
-	case k.tick > 0:
-		return k.tick
-	case k.untimed:
-		return g.ToldAt
-	}
-	return g.Last
-}
-
-// tellWeaker hands out the group as it is now.
-func (s *reports) tellWeaker(g *weakerGroup, state finding.State) {
-	if g.Count != g.Told {
-		s.weaker.Untold--
-	}
-	f := &g.Finding
-	f.State, f.DetectedAt = state, s.clock.detectedAt()
-	f.Revision++
-	g.Told, g.ToldAt = g.Count, s.clock.weakerClock(g)
-	out := *f
-	out.Txns, out.Levels = slices.Clone(f.Txns), maps.Clone(f.Levels)
-	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
-	out.Headline = fmt.Sprintf("%s did not ask for %s.", finding.Counted(g.Count, "transaction", "transactions"), g.Expected)
-	out.Explanation = s.explainWeaker(g)
-	if f.Revision == 1 {
-		s.countFound(f)
-	}
-	s.hand(out)
+func (g *weakerGroup) says(s *reports) (headline, explanation string) {
+	return fmt.Sprintf("%s did not ask for %s.", finding.Counted(g.Count, "transaction", "transactions"), g.Expected), s.explainWeaker(g)
 }
 
 // explainWeaker says who asks for what, how many, and since when.
@@ -234,64 +189,4 @@ func (s *reports) explainWeaker(g *weakerGroup) string {
 	b.WriteString("\nThey get what they asked for, so anomalies that this level allows are not alerted. Let them ask for the expected level. If the weaker level is meant, give them a source of their own " +
 		"that expects it. If the records are wrong about it, declare isolation=ignore.")
 	return b.String()
-}
-
-// reviseWeaker hands out groups that have grown and were not told for a minute by the wall
-// clock. It forgets groups of sources without times that have stopped. It is asked when the
-// clock has moved, before the records of a step.
-func (s *reports) reviseWeaker() {
-	if s.clock.tick == 0 || len(s.weaker.Groups) == 0 {
-		return
-	}
-	for _, g := range s.weaker.Groups {
-		if s.weaker.Untold > 0 && g.Count != g.Told && s.clock.tick-g.ToldAt >= weakerRevised {
-			s.tellWeaker(g, finding.Provisional)
-		}
-	}
-	if s.untimed {
-		s.resolveWeaker(func(g *weakerGroup) bool { return s.clock.tick-g.LastTick >= weakerResolved })
-	}
-}
-
-// endWeaker resolves the groups without a transaction for an hour of event time, as far as the
-// watermark knows.
-func (s *reports) endWeaker() {
-	if len(s.weaker.Groups) > 0 && !s.untimed {
-		s.resolveWeaker(func(g *weakerGroup) bool { return s.clock.watermark-g.Last >= weakerResolved })
-	}
-}
-
-func (s *reports) resolveWeaker(stopped func(*weakerGroup) bool) {
-	s.weaker.Groups = slices.DeleteFunc(s.weaker.Groups, func(g *weakerGroup) bool {
-		if !stopped(g) {
-			return false
-		}
-		s.tellWeaker(g, finding.ResolvedOK)
-		return true
-	})
-}
-
-// closeWeaker tells at the end of the input what the groups have come to. A final finding is not
-// delivered by itself, so one that has grown goes out as provisional too, with the same revision.
-func (s *reports) closeWeaker() {
-	for _, g := range s.weaker.Groups {
-		grown := g.Count != g.Told
-		if g.Finding.State == finding.Final && !grown {
-			continue
-		}
-		if grown {
-			s.tellWeaker(g, finding.Provisional)
-			g.Finding.Revision--
-		}
-		s.tellWeaker(g, finding.Final)
-	}
-}
-
-// pauseWeaker tells how far the groups have grown: nobody knows when the service starts again.
-func (s *reports) pauseWeaker() {
-	for _, g := range s.weaker.Groups {
-		if g.Count != g.Told {
-			s.tellWeaker(g, finding.Provisional)
-		}
-	}
 }

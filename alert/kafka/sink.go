@@ -22,8 +22,8 @@ type Options struct {
 	Topic  string
 }
 
-// Sink writes one record a finding: its JSON, under its id, so that all revisions of a
-// finding are in one partition and compaction keeps the last. All replicas in sync have
+// Sink writes one record a finding: its JSON, under its id. So all revisions of a finding
+// are in one partition, and compaction keeps the last. All replicas in sync have
 // it before it counts as delivered.
 type Sink struct {
 	name    string
@@ -44,7 +44,7 @@ func New(o Options) (*Sink, error) {
 	}}, nil
 }
 
-// Name is that of the options.
+// Name is the name of the options.
 func (s *Sink) Name() string { return s.name }
 
 // Close ends the connections.

@@ -22,7 +22,7 @@ type Options struct {
 	Name      string // the sink's
 	Broker    brokernats.Options
 	Subject   string
-	JetStream bool // delivered is what a stream has stored; otherwise what the server has taken
+	JetStream bool // a finding is delivered when a stream has stored it; otherwise when the server has taken it
 }
 
 // Sink publishes one message a finding: its JSON. The header Nats-Msg-Id is made of id,
@@ -33,7 +33,7 @@ type Sink struct {
 	stream        jetstream.JetStream // nil: none is waited for
 }
 
-// New connects; that the server cannot be reached yet is no error.
+// New connects. It gives no error for a server that cannot be reached yet.
 func New(o Options) (*Sink, error) {
 	conn, err := brokernats.Connect(o.Broker)
 	if err != nil {
@@ -49,7 +49,7 @@ func New(o Options) (*Sink, error) {
 	return s, nil
 }
 
-// Name is that of the options.
+// Name is the name of the options.
 func (s *Sink) Name() string { return s.name }
 
 // Close ends the connection.

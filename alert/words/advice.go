@@ -7,7 +7,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Advice is what is likely to have caused the finding, and what to do, "" if it has neither.
+// Advice tells the likely causes of the finding, and what to do. "" if it has neither.
 func Advice(f *finding.Finding) string {
 	var b strings.Builder
 	if len(f.Causes) > 0 {
@@ -34,8 +34,8 @@ type advised struct{ source, anomaly string }
 // maxAdvised is how many anomalies of sources are remembered; further ones tell theirs each time.
 const maxAdvised = 1024
 
-// Once is the finding as it stands in that text: a second one of the same anomaly and source names
-// the first one instead of telling all again.
+// Once is the finding as it stands in that text. A second one of the same anomaly and source
+// names the first one, and does not repeat the advice.
 func (a *Advised) Once(f *finding.Finding) *finding.Finding {
 	if len(f.Next) == 0 {
 		return f

@@ -18,8 +18,8 @@ func Append(dst []byte, f *finding.Finding, color bool) []byte {
 	return appendText(dst, f, color, verdict, sentence)
 }
 
-// AppendAsked is Append in an answer on levels that were asked for: none of them is
-// the expected one.
+// AppendAsked is Append in an answer on levels that were asked for. No level among
+// them is the expected one.
 func AppendAsked(dst []byte, f *finding.Finding, color bool) []byte {
 	verdict, sentence := VerdictOf(f)
 	if verdict == Allowed {

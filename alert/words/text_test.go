@@ -105,6 +105,7 @@ func TestVerdict(t *testing.T) {
 		{"horizon, replayed well", func(f *finding.Finding) { f.Kind, f.State = finding.KindHorizon, finding.ResolvedOK }, Cleared, "replay found no"},
 		{"horizon, replayed badly", func(f *finding.Finding) { f.Kind, f.State = finding.KindHorizon, finding.ResolvedViolated }, Violated, "replay confirmed"},
 		{"gap", func(f *finding.Finding) { f.Kind = finding.KindGap }, Lost, "lost"},
+		{"gap, over", func(f *finding.Finding) { f.Kind, f.State = finding.KindGap, finding.ResolvedOK }, Cleared, "no record was missing"},
 		{"record", func(f *finding.Finding) { f.Kind = finding.KindRecord }, Malformed, "capture"},
 		{"weaker", func(f *finding.Finding) { f.Kind, f.Anomaly = finding.KindRecord, finding.WeakerThanExpected }, Weaker, "ask for less"},
 		{"weaker, over", func(f *finding.Finding) {

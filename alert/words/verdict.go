@@ -8,8 +8,8 @@ import (
 	"github.com/isowatch/isowatch/finding"
 )
 
-// Verdict is what a finding means to the reader, in one word; the ground for
-// colours and icons.
+// Verdict says in one word how grave a finding is to the reader. Colours and icons
+// follow from it.
 type Verdict string
 
 const (
@@ -35,6 +35,9 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 	case finding.ResolvedOK:
 		if weaker {
 			return Cleared, "Over: for an hour, no transaction has asked for less than expected."
+		}
+		if f.Kind == finding.KindGap {
+			return Cleared, "Over: for an hour, no record was missing. The lost ones stay unchecked."
 		}
 		return Cleared, "Cleared: the replay found no violation of the expected level."
 	case finding.ResolvedViolated:
@@ -104,7 +107,7 @@ func Cycle(f *finding.Finding) string {
 	return b.String()
 }
 
-// ShortName is what the explanation calls a transaction: its id, or T1, T2 and
+// ShortName is the transaction's name in the explanation: its id, or T1, T2 and
 // so on where one of the ids is longer than 20 bytes.
 func ShortName(f *finding.Finding, id string) string {
 	at := slices.Index(f.Txns, id)

@@ -101,7 +101,7 @@ func checkCommand(t *terminal) *cobra.Command {
 	return c
 }
 
-// checkFiles answers on the files in their order. What is unreadable outweighs every
+// checkFiles answers on the files in their order. An unreadable file outweighs every
 // verdict, since the answer is then not complete.
 func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *whole.Whole) error {
 	worst, unreadable := 0, 0

@@ -12,7 +12,7 @@ import (
 )
 
 func convertCommand(t *terminal) *cobra.Command {
-	convert := app.Convert{Stdin: t.stdin}
+	convert := whole.Convert{Stdin: t.stdin}
 	to := "jsonl"
 	var names []string
 	for _, f := range history.Writable() {
@@ -41,7 +41,7 @@ func convertCommand(t *terminal) *cobra.Command {
 	return c
 }
 
-func convertFile(t *terminal, convert *app.Convert, file string) error {
+func convertFile(t *terminal, convert *whole.Convert, file string) error {
 	told := 0
 	convert.BadRecord = func(position, reason string) {
 		if told++; told <= whole.MaxDeadLetters {
@@ -67,7 +67,7 @@ func convertFile(t *terminal, convert *app.Convert, file string) error {
 }
 
 // tellConverted says what was read, what was written, and what is left out.
-func tellConverted(t *terminal, file string, convert *app.Convert, answer *app.Converted) {
+func tellConverted(t *terminal, file string, convert *whole.Convert, answer *whole.Converted) {
 	if more := answer.Bad - whole.MaxDeadLetters; more > 0 {
 		t.say("monitor: %d more bad records in %s", more, file)
 	}

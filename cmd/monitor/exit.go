@@ -28,7 +28,7 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// exitError ends the command with a code that is no failure.
+// exitError ends the command with a code for an answer, not for a failure.
 type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
@@ -55,7 +55,7 @@ func codeOf(err error) (code int, tell bool) {
 	return exitInternal, true
 }
 
-// besides is what went wrong beside an answer that has an exit code: the answer is not all there
+// besides is an error beside an answer that has an exit code: the answer is not all there
 // then.
 func besides(err error) error {
 	switch x := err.(type) {

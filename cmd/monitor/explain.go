@@ -273,7 +273,7 @@ func (o *others) add(f *finding.Finding) {
 	}
 }
 
-// append names the pages of the anomalies beside that of the finding that is explained.
+// append names the pages of the anomalies beside the page of the explained finding.
 func (o *others) append(dst []byte, explained *finding.Finding) []byte {
 	for _, name := range o.names {
 		if name != explained.Anomaly {

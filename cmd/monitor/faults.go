@@ -136,7 +136,7 @@ func (x *faults) shell(ctx context.Context, t *terminal, flag, command string) e
 	return fmt.Errorf("the %s command: %w", flag, err)
 }
 
-// maxTail is what is kept of a command's output, bytes.
+// maxTail is how many bytes are kept of a command's output.
 const maxTail = 4 << 10
 
 // tail keeps the end of what is written to it.
@@ -148,7 +148,7 @@ func (x *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLine is what was said last, for a message; "" when nothing was.
+// lastLine is the last line of the output, for a message; "" when there was none.
 func (x *tail) lastLine() string {
 	lines := bytes.Split(bytes.TrimSpace(x.text), []byte("\n"))
 	if last := lines[len(lines)-1]; len(last) > 0 {

@@ -126,7 +126,7 @@ func appendPane(dst []byte, p *window.Pane) []byte {
 
 func clock(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05Z") }
 
-// pictured says whether the form is that of one finding only.
+// pictured says whether the form is for one finding only.
 func pictured(output string) bool { return output == "dot" || output == "svg" || output == "history" }
 
 func isFinding(record []byte, id string) bool {

@@ -92,7 +92,7 @@ func (v boundValue) Set(text string) (err error) {
 	return err
 }
 
-// choiceValue is a text that is one of several. What is set already may be set again, as nothing at all.
+// choiceValue is a text that is one of several. The present value may be set again, also "".
 type choiceValue struct {
 	to      *string
 	choices []string

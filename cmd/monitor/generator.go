@@ -30,7 +30,7 @@ const connectWait = 30 * time.Second
 // transactionWait bounds a transaction.
 const transactionWait = 10 * time.Second
 
-// mostSessions is what a database is asked for at most.
+// mostSessions is how many sessions a database is asked for at most.
 const mostSessions = 1000
 
 // maxPassword bounds a file with a password, bytes.
@@ -76,7 +76,7 @@ func (g *generator) register(f *pflag.FlagSet) {
 
 const workloads = "mix, register, append, rows, bank, blind, counter"
 
-// settle checks what was given, and draws what was not. work is what the sessions do.
+// settle checks what was given, and draws what was not. work is the workload of the sessions.
 func (g *generator) settle() (work *probe.Workload, err error) {
 	switch o := &g.options; {
 	case g.stress:

@@ -13,7 +13,7 @@ var failedTo = map[string]string{
 	"write": "cannot be written", "mkdir": "cannot be made", "create": "cannot be made",
 }
 
-// plainText is what the error says, with the file first and the operation in words.
+// plainText is the text of the error, with the file first and the operation in words.
 func plainText(err error) string {
 	text := err.Error()
 	var of *fs.PathError

@@ -21,7 +21,7 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// probeFlags are what a probe is told.
+// probeFlags are the settings of a probe.
 type probeFlags struct {
 	generator
 	service config.Service

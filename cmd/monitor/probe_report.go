@@ -11,7 +11,7 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// probeReport is what --report gets: what was probed, and what came of it.
+// probeReport is the JSON of --report: the probed database, and the result.
 type probeReport struct {
 	Product      string           `json:"product,omitempty"`
 	Version      string           `json:"version,omitempty"`
@@ -31,7 +31,7 @@ type probeReport struct {
 	level string // that is expected, by its name
 }
 
-// sumUp is what the status and the counts say together.
+// sumUp joins the status and the counts.
 func (p *probeFlags) sumUp(b *begun, status *engine.Status, sources []app.Report, s *probe.Stats) *probeReport {
 	committed, aborted, unknown := s.Outcomes()
 	r := &probeReport{

@@ -20,7 +20,7 @@ var remedies = []struct{ text, remedy string }{
 	{"read-only file system", "Name another place: this one cannot be written to."},
 }
 
-// remedy says what to do about a fault, unless its text does: a second line of it is what to do.
+// remedy says what to do about a fault, unless its text does: a second line of the text is a remedy.
 func remedy(fault string) string {
 	if strings.Contains(fault, "\n") {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 )
 
-// settings are what a service is told on the command line, in the environment and in
+// settings are a service's settings on the command line, in the environment and in
 // a file.
 type settings struct {
 	service config.Service
@@ -111,7 +111,7 @@ func logFlags(f *pflag.FlagSet, l *config.Log) {
 	f.Var(choiceValue{&l.Format, logFormats}, "log-format", "form of the log on standard error")
 }
 
-// effective is what f, which r registered, and the file it may name say together. A
+// effective joins f, which r registered, with the file that it may name. A
 // wrong file is told with all its faults; of it the service has what could be read.
 func (r *settings) effective(f *pflag.FlagSet, lookup func(string) (string, bool)) (config.Service, error) {
 	all := r

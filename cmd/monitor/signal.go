@@ -32,7 +32,7 @@ func untilSignalled(undo func(), exit func(code int)) (ctx context.Context, stop
 	return ctx, func() { signal.Stop(signals) }
 }
 
-// another waits for a signal that is not that of just now again.
+// another waits for a signal that is not a repetition of the latest one.
 func another(signals <-chan os.Signal) {
 	for before := time.Now(); ; {
 		if <-signals; time.Since(before) > sameSignal {

@@ -41,7 +41,7 @@ type planted struct {
 	as        *sight // nil: not found yet
 }
 
-// sight is what the table needs of a finding.
+// sight is the part of a finding that the table needs.
 type sight struct {
 	title, anomaly, headline string
 	alerted                  bool

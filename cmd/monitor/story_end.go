@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fate is what became of a planted bug.
+// fate says how a planted bug ended.
 type fate uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	fates
 )
 
-// fateOf is what became of p and, if it left no trace, the reason. A bug that was not told by itself
+// fateOf gives the fate of p and, if it left no trace, the reason. A bug that was not told by itself
 // may be part of a finding about another one, with which it shares a transaction and a key.
 func (s *story) fateOf(p *planted, lasted time.Duration) (f fate, why string) {
 	if p.as == nil {
@@ -42,7 +42,7 @@ func (s *story) fateOf(p *planted, lasted time.Duration) (f fate, why string) {
 	return missed, ""
 }
 
-// ending is what became of all planted bugs.
+// ending has the fates of all planted bugs.
 type ending struct {
 	rows   [len(bugNames)]row
 	names  []tally // under which bugs were found
@@ -53,7 +53,7 @@ type ending struct {
 	patience, lasted time.Duration
 }
 
-// row is what became of the bugs of one name.
+// row counts the fates of the bugs of one name.
 type row struct {
 	planted     int
 	by          [fates]int
@@ -66,7 +66,7 @@ type tally struct {
 	times          int
 }
 
-// ending is what became of all when the demo has lasted so long.
+// ending gives the fates of all when the demo has lasted so long.
 func (s *story) ending(lasted time.Duration) *ending {
 	s.mu.Lock()
 	defer s.mu.Unlock()

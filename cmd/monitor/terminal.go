@@ -10,7 +10,7 @@ import (
 	"github.com/isowatch/isowatch/internal/app"
 )
 
-// terminal is what the process was given.
+// terminal has the input, output and environment of the process.
 type terminal struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer

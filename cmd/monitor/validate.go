@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/whole"
 )
 
@@ -45,7 +44,7 @@ func validateFiles(t *terminal, files []string, output string, tell func(bytes i
 	invalid, unreadable := false, false
 	table := summary{{"file", "records", "valid", "invalid", "transactions", "operations"}}
 	for _, file := range files {
-		s, err := app.SurveyFile(file, t.stdin, tell)
+		s, err := whole.SurveyFile(file, t.stdin, tell)
 		switch {
 		case err != nil:
 			unreadable = true
@@ -77,7 +76,7 @@ func validateFiles(t *terminal, files []string, output string, tell func(bytes i
 	return nil
 }
 
-func appendSurvey(dst []byte, s *app.Survey) []byte {
+func appendSurvey(dst []byte, s *whole.Survey) []byte {
 	h := &s.Held
 	dst = fmt.Appendf(dst, "%s: %s, %d invalid; %s (%d committed, %d aborted, %d unknown), %s\n",
 		printable(s.File), whole.Plural(s.Records, "record", "records"), s.Invalid, whole.Plural(s.Transactions, "transaction", "transactions"),

@@ -25,7 +25,7 @@ import (
 // flushWait bounds the wait for what a broker has not acknowledged at the end.
 const flushWait = 10 * time.Second
 
-// workloadFlags are what a workload without a monitor is told.
+// workloadFlags are the settings of a workload without a monitor.
 type workloadFlags struct {
 	generator
 	to     string
@@ -75,7 +75,7 @@ func workloadCommand(t *terminal) *cobra.Command {
 	return c
 }
 
-// probeContract is what a monitor may take for granted of these records.
+// probeContract is the contract that is true of these records.
 const probeContract = "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique,isolation=ignore"
 
 func (w *workloadFlags) run(ctx context.Context, t *terminal, database string, work *probe.Workload) (err error) {

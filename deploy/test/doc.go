@@ -1,5 +1,5 @@
-// Package deploytest tests what the monitor is deployed with: the chart, through
-// Helm's own packages and the types of Kubernetes and of the Prometheus operator; the
-// Dockerfile and the compose example, through the parsers of their makers. It is a
-// module of its own, so that the monitor depends on none of them.
+// Package deploytest tests the files that the monitor is deployed with. It reads the chart
+// with Helm's own packages and the types of Kubernetes and of the Prometheus operator. It
+// reads the Dockerfile and the compose example with the parsers of their makers. It is a
+// module of its own, so that the monitor does not depend on these.
 package deploytest

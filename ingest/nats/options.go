@@ -39,6 +39,12 @@ const (
 	// gather is how long a started chunk waits when the server has announced
 	// that more is under way.
 	gather = 2 * time.Millisecond
+	// paceMost is the time between two requests at the end of the stream at low rates. It is a part
+	// of the 100 ms within which a finding is meant to be delivered. At higher rates it is the time in
+	// which some paceMessages come, and at least paceLeast.
+	paceMost     = 30 * time.Millisecond
+	paceLeast    = 5 * time.Millisecond
+	paceMessages = 256
 	// trimCheck is the pace of looking for a trim that has passed a filtered
 	// reader.
 	trimCheck = time.Second

@@ -96,7 +96,7 @@ func TestStatus(t *testing.T) {
 		{"409", "Server Shutdown", statusLost, `the server says "Server Shutdown", status 409`},
 		{"409", "Leadership Change", statusLost, `the server says "Leadership Change", status 409`},
 		{"400", "Bad Request", statusLost, `the server says "Bad Request", status 400`},
-		{"503", "", statusLost, "no server answers its requests"},
+		{"503", "", statusLost, "no server answers its requests: the consumer was deleted, or its server is gone"},
 	} {
 		m := &nats.Msg{Header: nats.Header{"Status": {c.code}, "Description": {c.text}}}
 		if got, reason := readStatus(m); got != c.want || reason != c.reason {
@@ -127,5 +127,33 @@ func TestPullsBooksWhatIsOpen(t *testing.T) {
 	p.ended(ended("7", "7"), statusEnded)
 	if p.openMessages != 0 || p.openBytes != 0 {
 		t.Errorf("more given back than was open: %+v", p)
+	}
+}
+
+func TestPullsPace(t *testing.T) {
+	for _, c := range []struct {
+		got  int
+		in   time.Duration
+		want time.Duration
+	}{
+		{0, time.Minute, paceMost},
+		{1, time.Millisecond, paceMost},
+		{100, paceMost, paceMost},
+		{4 * paceMessages, paceMost, paceMost / 4},
+		{paceMessages, paceMost / 4, paceMost / 4}, // it stays where it is
+		{100 * paceMessages, paceMost, paceLeast},
+	} {
+		if got := paceAt(c.got, c.in); got != c.want {
+			t.Errorf("%d messages in %v: %v, want %v", c.got, c.in, got, c.want)
+		}
+	}
+	p := pulls{messages: 100, bytes: 1000, openMessages: 99, openBytes: 900, single: true}
+	p.ended(&nats.Msg{}, statusEnded) // 404 without numbers
+	if p.openMessages != 0 || p.openBytes != 0 {
+		t.Errorf("a request that ended at the end of the stream leaves open %+v", p)
+	}
+	p = pulls{messages: 100, bytes: 1000, every: time.Minute, asked: time.Now()}
+	if wait, err := p.refill(0); err != nil || wait < 50*time.Second {
+		t.Errorf("at the end of the stream it waits for %v, %v; want nearly a minute", wait, err)
 	}
 }

@@ -132,10 +132,11 @@ func (r *reader) open(ctx context.Context) (func(), error) {
 // read takes messages until the consumer fails.
 func (r *reader) read(ctx context.Context) error {
 	for {
-		if err := r.pulls.refill(); err != nil {
+		pause, err := r.pulls.refill(r.pending)
+		if err != nil {
 			return fmt.Errorf("request: %w", err)
 		}
-		m, err := r.receive(ctx)
+		m, err := r.receive(ctx, pause)
 		if err != nil {
 			return err
 		}
@@ -155,8 +156,8 @@ func (r *reader) read(ctx context.Context) error {
 }
 
 // receive returns the next message, or nil after it sent the chunk on for want
-// of one.
-func (r *reader) receive(ctx context.Context) (*nats.Msg, error) {
+// of one. A pause above 0 is the time until the next request, without one being open.
+func (r *reader) receive(ctx context.Context, pause time.Duration) (*nats.Msg, error) {
 	select {
 	case m := <-r.messages:
 		return m, nil
@@ -167,7 +168,9 @@ func (r *reader) receive(ctx context.Context) (*nats.Msg, error) {
 		if r.pending == 0 {
 			return nil, r.sendChunk(ctx)
 		}
-		wait = gather
+		wait, pause = gather, 0
+	} else if pause > 0 {
+		wait = pause
 	}
 	r.timer.Reset(wait)
 	select {
@@ -180,6 +183,9 @@ func (r *reader) receive(ctx context.Context) (*nats.Msg, error) {
 	case <-r.timer.C:
 		if len(r.chunk.Messages) > 0 {
 			return nil, r.sendChunk(ctx)
+		}
+		if pause > 0 {
+			return nil, nil
 		}
 		r.silence = min(2*r.silence, silenceMost)
 		return nil, gone(fmt.Sprintf("nothing came in %v, no heartbeat either", wait))

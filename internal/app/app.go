@@ -235,7 +235,7 @@ func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.OpenContext(ctx, a.store, engine.Options{
 		Configure:  a.machineOf(a.current.Load()),
-		StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state, SnapshotCopy: a.budget.snapshot,
+		StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state,
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,

@@ -10,7 +10,6 @@ type budget struct {
 	open     int64 // open transactions, whose operations have not all come
 	state    int64 // of all machines
 	elems    int   // elements of the arrays of one record
-	snapshot int64 // a copy of the state, from which a snapshot is written
 }
 
 const mib = 1 << 20
@@ -21,19 +20,18 @@ const binary = 34 * mib
 // divide divides the memory of a process. The numbers are for 512 MiB; what is in brackets, at most:
 //
 //	binary 34, mapped files 64 (512)
-//	heap 382: state 128; garbage behind it half as much; tables of the store 8 each (28), four of them;
-//	          messages read ahead 16 (64); steps 48 (256); open transactions 32 (512); snapshot 8 (64)
+//	heap 382: state 128; garbage behind it half as much; tables of the store 16 each (28), four of them;
+//	          messages read ahead 16 (64); steps 48 (256); open transactions 32 (512)
 func divide(memory int64) budget {
 	if memory <= 0 {
 		return budget{}
 	}
 	b := budget{
 		mapped:   min(memory/8, 512*mib),
-		memTable: min(max(memory/64, 8*mib), 28*mib),
+		memTable: min(max(memory/32, 16*mib), 28*mib), // a commit takes 15% of it at most
 		ahead:    min(max(memory/32, 2*mib), 64*mib),
 		steps:    min(memory*3/32, 256*mib),
 		open:     min(memory/16, 512*mib),
-		snapshot: min(memory/64, 64*mib),
 	}
 	b.elems = int(memory / 8 / 24)
 	b.heap = memory - binary - b.mapped - memory/16 // for pages that come faster than they go

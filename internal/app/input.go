@@ -156,7 +156,7 @@ func kafkaBroker(k *config.Kafka) brokerkafka.Options {
 // openInputs opens what the configuration names. Nothing is read yet.
 func (a *App) openInputs(context.Context) error {
 	if a.embedded != nil {
-		source, err := a.natsSource(brokernats.Options{URLs: []string{a.embedded.URL()}}, config.DefaultStream, nil)
+		source, err := a.natsSource(brokernats.Options{URLs: []string{a.embedded.URL()}, Inside: a.embedded}, config.DefaultStream, nil)
 		if err != nil {
 			return err
 		}

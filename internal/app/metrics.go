@@ -22,7 +22,7 @@ func (a *App) register() error {
 	c := newCollector()
 	c.status, c.declared = a.Status, a.config.SourceNames()
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
-	c.store, c.storeFailure = a.store.Metrics, a.store.Failure
+	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
 	c.readAhead, c.storeMemory = a.readAhead, a.store.Memory
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
@@ -44,6 +44,7 @@ type collector struct {
 	storeMemory func() int64 // nil: it is not asked
 	// storeFailure is why the store takes no commit any more; nil: it is not asked.
 	storeFailure func() error
+	stages       func() []engine.Stage // nil: it is not asked
 	inputs       []*input
 	probes       []*probed
 	selfTest     *selfTest  // nil: it is off
@@ -125,6 +126,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			x := engine.SourceStatus{Source: name, Weaker: window.WeakerThan(c.expects(name), nil)}
 			x.Counters.DeadLetters = s.DeadLetters // they may be its
 			collectSource(&x, c.titles, counter, gauge)
+		}
+	}
+	if c.stages != nil {
+		for _, x := range c.stages() {
+			out <- prometheus.MustNewConstHistogram(c.desc["step_seconds"], x.Count, x.Sum, x.UpTo, x.Name)
 		}
 	}
 	collectStore(c.store(), counter, gauge)

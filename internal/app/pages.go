@@ -154,7 +154,8 @@ func (a *App) readiness() error {
 // advice is what the records of the sources cannot show, at most maxAdvice sentences.
 func (a *App) advice() (all []string) {
 	const maxAdvice = 50
-	for _, x := range a.Status().Sources {
+	sources := a.Status().Sources
+	for _, x := range sources {
 		of := ""
 		if x.Source != config.DefaultSource {
 			of = "Source " + x.Source + ": "
@@ -164,7 +165,8 @@ func (a *App) advice() (all []string) {
 				all = append(all, of+r.String())
 			}
 		}
-		if x.TotalsOff != nil {
+		// The fact "not decided" of a single source says it too, behind the reads of counters.
+		if why := x.Reads.Why; x.TotalsOff != nil && (len(sources) > 1 || len(why) == 0 || !strings.Contains(why[0].Text, x.TotalsOff.Reason)) {
 			all = append(all, of+x.TotalsOff.String())
 		}
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -29,7 +30,7 @@ const events = 600_000
 // lines are the events as JSON.
 func lines(tb testing.TB, cfg workload.Config) [][]byte {
 	tb.Helper()
-	cfg.Kind, cfg.Count, cfg.Interval = workload.Registers, events, 50*time.Microsecond
+	cfg.Kind, cfg.Count, cfg.Interval = workload.Registers, cmp.Or(cfg.Count, events), 50*time.Microsecond
 	gen, err := workload.NewGenerator(cfg, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		tb.Fatal(err)

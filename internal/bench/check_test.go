@@ -161,15 +161,22 @@ func timed(all []workload.Txn) []byte {
 	return b.Bytes()
 }
 
-// TestMain writes a history instead of running tests when it is asked to, as a process of
+// TestMain writes or publishes a history instead of running tests when it is asked to, as a process of
 // its own: what a process is told to have had in memory at most begins with what its
 // parent had.
 func TestMain(m *testing.M) {
-	asked := os.Getenv("ISOWATCH_GENERATE")
-	if asked == "" {
+	var err error
+	switch generated, published, brokered := os.Getenv("ISOWATCH_GENERATE"), os.Getenv("ISOWATCH_PUBLISH"), os.Getenv("ISOWATCH_BROKER"); {
+	case brokered != "":
+		err = runBroker(brokered)
+	case generated != "":
+		err = generate(generated)
+	case published != "":
+		err = publisher(published)
+	default:
 		os.Exit(m.Run())
 	}
-	if err := generate(asked); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -187,9 +194,12 @@ func generate(asked string) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// program builds the monitor.
+// program builds the monitor, unless ISOWATCH_MONITOR names one.
 func program(b *testing.B) string {
 	b.Helper()
+	if path := os.Getenv("ISOWATCH_MONITOR"); path != "" {
+		return path
+	}
 	path := filepath.Join(b.TempDir(), "monitor")
 	build := exec.Command("go", "build", "-o", path, "../../cmd/monitor")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -52,6 +52,18 @@ var growths = []struct {
 		}
 		return all
 	}},
+	{"wrong-reads", 1000, []string{"--levels", "causal"}, func(n int) []workload.Txn {
+		all := timeless(serialHistory(n, 50, 4, 0))
+		for i := n / 10; i < n; i += 90 { // one in ninety reads what was written first
+			for j := range all[i].Ops {
+				if o := &all[i].Ops[j]; o.Kind == event.Read && o.Value != 0 {
+					o.Value = first[o.Key]
+					break
+				}
+			}
+		}
+		return all
+	}},
 }
 
 // first has the first value of each key of the latest [serialHistory].

@@ -23,13 +23,13 @@ func (e *Engine) commit(w *work) error {
 	e.warnings.note(w.dead, w.step.tick, e.log)
 	e.opt.Committed(findings)
 	if w.snapshot != nil {
-		snap := w.snapshot
+		snap, step := w.snapshot, e.head.Step
+		w.snapshot = nil
 		e.snaps.Add(1)
 		go func() {
 			defer e.snaps.Done()
 			defer e.snapped.Store(false)
-			defer e.copied.Store(0)
-			if err := e.writeSnapshot(snap); err != nil {
+			if err := e.writeSnapshot(snap, step); err != nil {
 				e.log.Error("snapshot failed; the next start replays more", "err", err)
 			}
 		}()

@@ -36,9 +36,13 @@ type Options struct {
 	// Now is the wall clock, ns since the Unix epoch, put on every batch as its
 	// tick. nil: no ticks.
 	Now func() int64
-	// Gather is how long a step waits for more input after its first event, at
-	// most. Default 5 ms, of the 25 ms within which a step is meant to be committed.
+	// Gather is how long a step waits for more input after its first event. Default 5 ms.
 	Gather time.Duration
+	// Pace is the time between two steps with few records: one waits longer than Gather for
+	// it. So a low rate costs few steps, and a record still waits for at most Pace. Default 20 ms,
+	// of the 100 ms within which a finding is meant to be delivered. It is less than the pace of
+	// a reader of NATS, so that a chunk of a reader finds the time over.
+	Pace time.Duration
 	// StepBytes is the input after which a step waits no longer. Default 1 MiB.
 	StepBytes int
 	// SnapshotBytes of deltas are written between two snapshots, at least, and
@@ -55,8 +59,6 @@ type Options struct {
 	Sinks       []string
 	Outbox      int
 	OutboxBytes int64
-	// SnapshotCopy is the state up to which a snapshot is written from a copy, beside the steps to come. 0: always.
-	SnapshotCopy int64
 	// SnapshotAge is how old deltas may be before a snapshot takes their place. 0: no
 	// bound.
 	SnapshotAge time.Duration
@@ -90,6 +92,9 @@ type Hook func(source string, b *event.Batch, txns []int32)
 func (o Options) withDefaults() Options {
 	if o.Gather == 0 {
 		o.Gather = 5 * time.Millisecond
+	}
+	if o.Pace == 0 {
+		o.Pace = 20 * time.Millisecond
 	}
 	if o.StepBytes == 0 {
 		o.StepBytes = 1 << 20
@@ -169,8 +174,8 @@ type Engine struct {
 	snaps   sync.WaitGroup
 	snapped atomic.Bool // a snapshot is being written
 
-	copied   atomic.Int64 // bytes of the copy that a snapshot is written from
 	inFlight atomic.Int64 // bytes of steps that are decoded and not committed
+	stages   stages
 }
 
 // Open recovers what st holds: the machines as they were after the last commit.
@@ -223,8 +228,11 @@ func (e *Engine) Cursors() map[string]ingest.Cursor {
 type work struct {
 	step      step
 	cursors   map[string]ingest.Cursor
-	ended     []string // partitions whose cursors go
-	announced bool     // a partition was named for the first time, without a record
+	ended     []string  // partitions whose cursors go
+	announced bool      // a partition was named for the first time, without a record
+	urgent    bool      // more than a cursor is in it
+	confirmed []string  // partitions that were at their ends again
+	first     time.Time // when it became so
 	waiting   []Waiting
 	dead      []DeadLetter
 	delta     []byte
@@ -285,9 +293,11 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 		var broken error
 		for w := range decoded {
 			if broken == nil { // the machines are no more what a step left
+				began := time.Now()
 				if w.failed = e.doStep(w); w.failed != nil {
 					e.torn.Store(true)
 				}
+				w.note(&e.stages, StageStep, began)
 				broken = cmp.Or(w.failed, w.last)
 			} else {
 				w.failed = broken
@@ -301,11 +311,13 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 			if failed == nil { // nothing may follow a step that is not there
 				err := w.failed
 				if err == nil {
+					began := time.Now()
 					if !e.opt.Room(ctx) {
 						err = ErrNoRoom
 					} else if err = e.commit(w); err != nil {
 						err = fmt.Errorf("commit: %w", err)
 					}
+					w.note(&e.stages, StageCommit, began)
 				}
 				if err = cmp.Or(err, w.last); err != nil {
 					failed = err
@@ -314,6 +326,7 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 				}
 			}
 			w.answer(failed)
+			w.snapshot.drop()
 			w.shrink()
 			e.inFlight.Add(-w.bytes)
 			free <- w
@@ -342,6 +355,7 @@ func (e *Engine) Pause(ctx context.Context) error {
 		return err
 	}
 	if err := e.commit(w); err != nil {
+		w.snapshot.drop()
 		e.torn.Store(true)
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -359,5 +373,5 @@ func (e *Engine) Close() error {
 	if e.head.Step == e.snapshotStep.Load() || e.stateBytes() > maxClosing || !e.opt.HasRoom(e.stateBytes()) {
 		return nil
 	}
-	return e.writeSnapshot(e.takeSnapshot(e.head.Step))
+	return e.writeSnapshot(e.takeSnapshot(), e.head.Step)
 }

@@ -82,9 +82,9 @@ func (e *Engine) encodeFault(to io.Writer, st *step, index int, where string, f 
 		return err
 	}
 	head := FaultFile{Format: faultFormat, Source: e.sources.list[index].name, Position: where, Fault: f.text, Stack: string(f.stack), Index: index, Tick: st.tick}
-	meta, err := e.eachPiece(context.Background(), func(p *snapshotPiece, state *pieces) error {
+	meta, err := e.eachPiece(context.Background(), func(p *snapshotPiece, state []byte) error {
 		if p.Source == head.Source {
-			head.Snapshot, head.State = p, state.all()
+			head.Snapshot, head.State = p, state
 		}
 		return nil
 	})
@@ -121,7 +121,7 @@ func Reproduce(path string, hook Hook) (head FaultFile, again string, err error)
 	r := &restored{newSources(hook), head.Index, head.Source}
 	r.lost = head.Lost
 	if head.Snapshot != nil {
-		if err := r.read(head.Snapshot, wholePiece(head.State)); err != nil {
+		if err := r.read(head.Snapshot, head.State); err != nil {
 			return head, "", fmt.Errorf("%s: %w", path, err)
 		}
 		head.State = nil

@@ -39,8 +39,7 @@ func crowded(n int) (ms []ingest.Message) {
 }
 
 // TestMemory: with so little memory that transactions freeze early, what is kept stays within it. What was
-// aborted and read is found all the same, and lives that end anywhere, with snapshots that are written without a
-// copy of the state, find what one life does.
+// aborted and read is found all the same, and lives that end anywhere, with snapshots, find what one life does.
 func TestMemory(t *testing.T) {
 	const state = 3 << 20
 	ms := crowded(8000)
@@ -56,7 +55,7 @@ func TestMemory(t *testing.T) {
 				Configure: func(string) window.Config {
 					return window.Config{KeyCap: 100_000, Window: window.For(time.Hour), Lateness: window.For(0), Contract: window.Contract{Complete: true}}
 				},
-				StepBytes: 1, SnapshotBytes: 1 << 19, State: state, SnapshotCopy: 1,
+				StepBytes: 1, SnapshotBytes: 1 << 19, State: state,
 			})
 			if err != nil {
 				t.Fatalf("life %d: %v", life, err)

@@ -19,6 +19,28 @@ type partition struct {
 	awaited bool   // not heard of in this life
 	problem string // why it cannot be read; "": it can
 	left    bool   // nobody reads it any more
+	// atEnd is the tick at which a step was last told that it is read to its end; 0: there was
+	// something after that.
+	atEnd int64
+}
+
+// confirmAfter is when a partition that stays at its end makes a step again, ns. Readers say it
+// twice a second, and a machine wants it every three seconds. In between a step that is made anyway
+// tells it, unless it is older than confirmFresh.
+const (
+	confirmAfter = int64(900 * time.Millisecond)
+	confirmFresh = int64(25 * time.Millisecond)
+)
+
+// confirm tells of the partitions that were at their ends just now, and made no step for that.
+func (e *Engine) confirm(w *work) {
+	for _, name := range w.confirmed {
+		p := e.partitions[name]
+		if part := w.partition(name); p.atEnd != 0 && w.step.tick-p.heard <= confirmFresh {
+			w.stand(part, window.AtEnd)
+			p.atEnd = p.heard
+		}
+	}
 }
 
 // silence is after how long without a chunk the watermark is said to wait for a
@@ -35,6 +57,8 @@ func (e *Engine) hear(w *work, c *ingest.Chunk) window.Standing {
 	first := p.awaited
 	p.awaited = false
 	w.announced = w.announced || first && len(c.Messages) == 0
+	before := p.atEnd
+	p.atEnd = 0
 	if c.Problem != "" {
 		p.problem = c.Problem
 		return window.Behind
@@ -47,6 +71,11 @@ func (e *Engine) hear(w *work, c *ingest.Chunk) window.Standing {
 		return window.Left
 	case c.CaughtUp:
 		p.problem = ""
+		if p.atEnd = p.heard; len(c.Messages) == 0 && len(c.Gaps) == 0 && before != 0 && p.heard >= before && p.heard-before < confirmAfter {
+			p.atEnd = before
+			w.confirmed = append(w.confirmed, c.Partition)
+			return window.NoNews
+		}
 		return window.AtEnd
 	case len(c.Messages) > 0:
 		p.problem = ""
@@ -108,10 +137,11 @@ func (e *Engine) waiting(tick int64) []Waiting {
 }
 
 func (w *work) stand(part uint32, news window.Standing) {
+	if news == window.NoNews {
+		return
+	}
 	for int(part) >= len(w.step.stands) {
 		w.step.stands = append(w.step.stands, window.NoNews)
 	}
-	if news != window.NoNews {
-		w.step.stands[part] = news
-	}
+	w.step.stands[part] = news
 }

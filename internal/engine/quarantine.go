@@ -43,7 +43,7 @@ func (e *Engine) settled() error {
 // restore makes the source again as the last commit left it. Only when all is settled.
 func (e *Engine) restore(index int) (*restored, error) {
 	r := &restored{newSources(e.opt.Hook), index, e.sources.list[index].name}
-	meta, err := e.eachPiece(context.Background(), func(p *snapshotPiece, state *pieces) error {
+	meta, err := e.eachPiece(context.Background(), func(p *snapshotPiece, state []byte) error {
 		if p.Source != r.name {
 			return nil
 		}

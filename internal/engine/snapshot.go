@@ -5,20 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 
+	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/store"
 	"github.com/isowatch/isowatch/window"
 )
 
-// snapshot is the state of all machines behind one step.
+// snapshot is the state of all machines at one step.
 type snapshot struct {
-	meta    snapshotMeta
-	size    int64  // of the state
-	bytes   []byte // the state, unless it is written already
-	written bool
-	err     error // of that
+	meta  snapshotMeta
+	size  int64
+	parts []flat.Part
+	// from has the parts' bytes as they were then; nil: they are copied.
+	from io.ReadCloser
 }
 
 // snapshotMeta says which step a snapshot stands behind, and how its bytes are
@@ -50,66 +52,92 @@ func (e *Engine) stateBytes() int64 {
 	return n
 }
 
-// takeSnapshot takes the state of the machines behind a step; the step goroutine stands still for it. A small
-// state is copied, about 1 ms per 5 MB, and written beside the steps to come. A copy of a large one has no room in the
-// memory: it is written at once, which takes some three times as long.
-func (e *Engine) takeSnapshot(step uint64) *snapshot {
-	s := &snapshot{meta: snapshotMeta{Step: step, Lost: e.sources.lost}}
-	if size := e.stateBytes(); e.opt.SnapshotCopy == 0 || size <= e.opt.SnapshotCopy {
-		s.bytes = make([]byte, 0, size)
-		for _, x := range e.sources.list {
-			at := len(s.bytes)
-			s.bytes = x.machine.AppendState(s.bytes)
-			s.add(x, len(s.bytes)-at)
+// instantFrom is the state in bytes from which it is not copied. Tests take all of them that way.
+var instantFrom int64 = 16 << 20
+
+// takeSnapshot keeps the state of the machines; the step goroutine stands still for it: about
+// 1 ms per 5 MB of what is copied.
+func (e *Engine) takeSnapshot() *snapshot {
+	s := &snapshot{meta: snapshotMeta{Lost: e.sources.lost}}
+	for _, x := range e.sources.list {
+		w := flat.NewWriterApart()
+		x.machine.WriteState(w)
+		n := 0
+		for _, part := range w.Parts() {
+			n += len(part.Memory)
 		}
-		s.size = int64(len(s.bytes))
-		e.copied.Store(int64(cap(s.bytes)))
-		return s
+		s.parts, s.size = append(s.parts, w.Parts()...), s.size+int64(n)
+		s.meta.Sources = append(s.meta.Sources, snapshotPiece{x.name, x.machine.Config(), n, x.suspension})
 	}
-	s.written = true
-	s.err = e.store.WriteSnapshotUnsynced(step, func(yield func([]byte) bool) {
-		ok := true
-		for _, x := range e.sources.list {
-			n := 0
-			x.machine.WriteState(func(piece []byte) {
-				n += len(piece)
-				for part := range slices.Chunk(piece, deltaPart) {
-					ok = ok && yield(part)
-				}
-			})
-			s.add(x, n)
-			s.size += int64(n)
+	if s.size >= instantFrom {
+		var err error
+		if s.from, err = instant(s.parts); err == nil {
+			return s
 		}
-	})
+		e.log.Debug("a snapshot is copied", "err", err)
+	}
+	for i := range s.parts {
+		s.parts[i].Memory = slices.Clone(s.parts[i].Memory)
+	}
 	return s
 }
 
-func (s *snapshot) add(x *source, bytes int) {
-	s.meta.Sources = append(s.meta.Sources, snapshotPiece{x.name, x.machine.Config(), bytes, x.suspension})
+// drop ends a snapshot that is not written.
+func (s *snapshot) drop() {
+	if s != nil && s.from != nil {
+		_ = s.from.Close()
+	}
+}
+
+// chunks hands out the state. An error is in *failed.
+func (s *snapshot) chunks(failed *error) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		room := make([]byte, deltaPart)
+		used := 0
+		for i := range s.parts {
+			p := &s.parts[i]
+			for left := p.Memory; len(left) > 0; {
+				n := min(len(left), p.Whole(len(room)-used))
+				if n > 0 {
+					into := room[used : used+n]
+					if s.from == nil {
+						copy(into, left)
+					} else if _, err := io.ReadFull(s.from, into); err != nil {
+						*failed = fmt.Errorf("read the state: %w", err)
+						return
+					}
+					p.Clean(into)
+					left, used = left[n:], used+n
+				}
+				if len(left) > 0 || used == len(room) {
+					if !yield(room[:used]) {
+						return
+					}
+					used = 0
+				}
+			}
+		}
+		if used > 0 {
+			yield(room[:used])
+		}
+	}
 }
 
 // writeSnapshot makes s the snapshot to start from, and drops the deltas up to
-// its step, which is committed.
-func (e *Engine) writeSnapshot(s *snapshot) error {
-	if s.err != nil {
-		return s.err
+// its step.
+func (e *Engine) writeSnapshot(s *snapshot, step uint64) error {
+	defer s.drop()
+	if !e.opt.HasRoom(s.size) {
+		return fmt.Errorf("snapshot: there is no room for its %d bytes", s.size)
 	}
-	step := s.meta.Step
+	s.meta.Step = step
 	meta, err := json.Marshal(&s.meta)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if s.written {
-		if err := e.store.SyncSnapshot(step); err != nil {
-			return err
-		}
-	} else {
-		if !e.opt.HasRoom(s.size) {
-			return fmt.Errorf("snapshot: there is no room for its %d bytes", s.size)
-		}
-		if err := e.store.WriteSnapshot(step, slices.Chunk(s.bytes, deltaPart)); err != nil {
-			return err
-		}
+	var failed error
+	if err := e.store.WriteSnapshot(step, s.chunks(&failed)); err != nil || failed != nil {
+		return errors.Join(err, failed) // the written part needs the flip to count
 	}
 	e.lastSnapshot.Store(s.size)
 	if err := e.store.FlipSnapshot(step, meta, store.Range{Space: spaceDelta, To: deltaKey(step+1, 0)}); err != nil {
@@ -131,8 +159,8 @@ func (e *Engine) readSnapshot(ctx context.Context) (uint64, error) {
 	return meta.Step, nil
 }
 
-// eachPiece calls fn with the state of each source in the current snapshot. It passes over bytes that fn leaves.
-func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state *pieces) error) (meta snapshotMeta, err error) {
+// eachPiece calls fn with the state of each source in the current snapshot.
+func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state []byte) error) (meta snapshotMeta, err error) {
 	gen, text, chunks, err := e.store.LoadSnapshot()
 	if err != nil || gen == 0 {
 		return meta, err
@@ -140,86 +168,33 @@ func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state 
 	if err := json.Unmarshal(text, &meta); err != nil {
 		return meta, fmt.Errorf("snapshot %d: %w", gen, err)
 	}
-	next, stop := iter.Pull2(chunks)
-	defer stop()
-	all, size := &pieces{ctx: ctx, next: next}, int64(0)
-	for i := range meta.Sources {
-		p := &meta.Sources[i]
-		all.left = max(p.Bytes, 0)
-		err := fn(p, all)
-		for all.left > 0 && all.err == nil && err == nil {
-			all.more()
-		}
-		if all.err != nil {
-			return meta, all.err
-		}
-		if all.left > 0 && err == nil || p.Bytes < 0 {
-			err = errors.New("ends early")
+	all := flat.Make[byte](0, int(max(0, e.store.SnapshotBytes())))
+	for chunk, err := range chunks {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
 		}
 		if err != nil {
-			return meta, fmt.Errorf("snapshot %d: source %s: %w", gen, p.Source, err)
+			return meta, err
 		}
-		size += int64(p.Bytes)
+		all = append(all, chunk...)
 	}
-	for all.err == nil && !all.ended { // the number of chunks and their sum are checked at the end
-		all.left = 1 << 30
-		all.more()
-	}
-	e.lastSnapshot.Store(size)
-	return meta, all.err
-}
-
-// pieces are the chunks of a snapshot, cut at the ends of sources.
-type pieces struct {
-	ctx   context.Context
-	next  func() ([]byte, error, bool)
-	rest  []byte // of the latest chunk
-	left  int    // bytes of the source
-	ended bool
-	err   error
-}
-
-// more is the next piece of the source, nil at its end and behind an error.
-func (p *pieces) more() []byte {
-	if len(p.rest) == 0 && p.left > 0 && p.err == nil && !p.ended {
-		chunk, err, ok := p.next()
-		switch {
-		case !ok:
-			p.ended = true
-		case err == nil && p.ctx.Err() != nil:
-			p.err = context.Cause(p.ctx)
-		case err != nil:
-			p.err = err
-		default:
-			p.rest = chunk
+	e.lastSnapshot.Store(int64(len(all)))
+	for i := range meta.Sources {
+		p := &meta.Sources[i]
+		if p.Bytes < 0 || p.Bytes > len(all) {
+			return meta, fmt.Errorf("snapshot %d: %s ends early", gen, p.Source)
 		}
+		if err := fn(p, all[:p.Bytes]); err != nil {
+			return meta, fmt.Errorf("source %s: %w", p.Source, err)
+		}
+		all = all[p.Bytes:]
 	}
-	n := min(len(p.rest), p.left)
-	piece := p.rest[:n]
-	p.rest, p.left = p.rest[n:], p.left-n
-	if n == 0 {
-		return nil
-	}
-	return piece
-}
-
-// all has the rest of the source.
-func (p *pieces) all() []byte {
-	b := make([]byte, 0, p.left)
-	for piece := p.more(); piece != nil; piece = p.more() {
-		b = append(b, piece...)
-	}
-	return b
+	return meta, nil
 }
 
 // read restores a source.
-func (s *sources) read(p *snapshotPiece, state *pieces) error {
+func (s *sources) read(p *snapshotPiece, state []byte) error {
 	x := s.add(p.Source, p.Config)
 	x.told, x.suspension = true, p.Faults
-	return x.machine.ReadStateFrom(state.more, uint64(max(p.Bytes, 0)))
-}
-
-// wholePiece is a state in one piece.
-func wholePiece(state []byte) *pieces {
-	return &pieces{ctx: context.Background(), rest: state, left: len(state), ended: true}
+	return x.machine.ReadState(state)
 }

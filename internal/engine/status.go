@@ -33,9 +33,8 @@ type Status struct {
 
 // Memory has the sizes of the engine's parts beside the states of sources, bytes.
 type Memory struct {
-	Steps    int64 `json:"steps"`    // decoded and not committed
-	Open     int64 `json:"open"`     // open transactions
-	Snapshot int64 `json:"snapshot"` // the copy that a snapshot is written from
+	Steps int64 `json:"steps"` // decoded and not committed
+	Open  int64 `json:"open"`  // open transactions
 }
 
 // Kept is how much there is of what retention bounds.
@@ -125,7 +124,7 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes()), e.copied.Load()}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes())}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{

@@ -81,7 +81,7 @@ func (e *Engine) doStep(w *work) error {
 	e.sinceSnapshot += int64(len(w.delta))
 	if e.snapshotDue(w.step.tick) && e.snapped.CompareAndSwap(false, true) {
 		e.sinceSnapshot, e.snapshotTick = 0, w.step.tick
-		w.snapshot = e.takeSnapshot(e.step)
+		w.snapshot = e.takeSnapshot()
 	}
 	w.status = e.measure(w.step.tick, w.waiting)
 	return nil
@@ -212,7 +212,7 @@ func encodeEffects(source string, eff *window.Effects) (effect, error) {
 		}
 		out.findings = append(out.findings, text)
 		out.ids = append(out.ids, f.ID)
-		out.outbox = append(out.outbox, f.State != finding.Waiting && (f.State != finding.Final || f.Kind == finding.KindGap))
+		out.outbox = append(out.outbox, f.State != finding.Waiting && (f.State != finding.Final || f.Kind == finding.KindGap && len(f.Txns) == 0)) // lost input is final at once
 	}
 	out.fallen = slices.Clone(eff.Fallen)
 	for i := range eff.Panes {

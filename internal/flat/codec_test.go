@@ -16,7 +16,7 @@ type point struct {
 // readAs writes one section with the values and reads it as another type.
 func readAs[From, To any](t *testing.T, name string, from ...From) (to []To, err error) {
 	t.Helper()
-	r := Reader{Bytes: Append(&Out{}, name, from).Bytes}
+	r := Reader{Bytes: Append(NewWriter(nil), name, from).Bytes()}
 	Read(&r, name, &to)
 	if r.Err == nil && len(r.Bytes) > 0 {
 		t.Errorf("%d bytes are left", len(r.Bytes))
@@ -81,13 +81,13 @@ func TestCodecRefuses(t *testing.T) {
 		{"another kind", `field "X" was u4, and is i4`, func() error { _, err := readAs[point, signed](t, "p", point{}); return err }},
 		{"a field that is lost", `field "On" is not known`, func() error { _, err := readAs[point, lost](t, "p", point{}); return err }},
 		{"another section", `"a" comes where "b" was expected`, func() error {
-			r := Reader{Bytes: Append(&Out{}, "a", []uint32{1}).Bytes}
+			r := Reader{Bytes: Append(NewWriter(nil), "a", []uint32{1}).Bytes()}
 			var s []uint32
 			Read(&r, "b", &s)
 			return r.Err
 		}},
 		{"several values for one", `"a" holds 2 values`, func() error {
-			r := Reader{Bytes: Append(&Out{}, "a", []uint32{1, 2}).Bytes}
+			r := Reader{Bytes: Append(NewWriter(nil), "a", []uint32{1, 2}).Bytes()}
 			var v uint32
 			ReadValue(&r, "a", &v)
 			return r.Err
@@ -97,7 +97,7 @@ func TestCodecRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 	}
-	whole := Append(&Out{}, "points", []point{{X: 1}, {X: 2}}).Bytes
+	whole := Append(NewWriter(nil), "points", []point{{X: 1}, {X: 2}}).Bytes()
 	for n := range whole {
 		var s []point
 		r := Reader{Bytes: whole[:n]}
@@ -108,9 +108,9 @@ func TestCodecRefuses(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(Append(&Out{}, "points", []point{{X: 1, Row: [3]int16{1, 2, 3}}}).Bytes)
-	f.Add(Append(&Out{}, "points", []struct{ Row [2]int64 }{{}}).Bytes)
-	f.Add(Append(&Out{}, "points", []uint64{1}).Bytes)
+	f.Add(Append(NewWriter(nil), "points", []point{{X: 1, Row: [3]int16{1, 2, 3}}}).Bytes())
+	f.Add(Append(NewWriter(nil), "points", []struct{ Row [2]int64 }{{}}).Bytes())
+	f.Add(Append(NewWriter(nil), "points", []uint64{1}).Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := Reader{Bytes: b}
 		var s []point
@@ -132,7 +132,7 @@ func TestGapsAreZero(t *testing.T) {
 	for i := range memory {
 		memory[i] = 1
 	}
-	got := Append(&Out{}, "s", s[:]).Bytes
+	got := Append(NewWriter(nil), "s", s[:]).Bytes()
 	want := []byte{1, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0}
 	if end := got[len(got)-24:]; !bytes.Equal(end, append(want, want...)) {
 		t.Errorf("% x", end)

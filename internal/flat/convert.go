@@ -24,7 +24,7 @@ func readOther[T any](r *Reader, name, fields string, n uint64, s *[]T) {
 		r.Err = fmt.Errorf("section %q: %w", name, err)
 		return
 	}
-	if n > r.there()/uint64(size) || !r.has(n*uint64(size)) {
+	if n > uint64(len(r.Bytes))/uint64(size) {
 		r.Err = ErrShort
 		return
 	}

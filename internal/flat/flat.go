@@ -25,139 +25,38 @@ import (
 // ErrShort is returned for bytes that end before the value does, or that no state can have.
 var ErrShort = errors.New("flat: input ends early")
 
-// Out takes sections. The zero Out keeps all of them in Bytes.
-type Out struct {
-	Bytes []byte
-	// Write, unless nil, is given what has come, in pieces of at most PieceBytes. They are valid until it returns.
-	// The last one is left in Bytes.
-	Write func(piece []byte)
-}
-
-// PieceBytes is the size of a piece.
-const PieceBytes = 256 << 10
-
-// put appends b, which is zeroed between the fields of values of the size, if there are gaps.
-func (o *Out) put(b []byte, size int, gaps []gap) {
-	for len(b) > 0 {
-		n := len(b)
-		if o.Write != nil {
-			if len(o.Bytes) > PieceBytes-size {
-				o.Write(o.Bytes)
-				o.Bytes = o.Bytes[:0]
-			}
-			n = min(n, max((PieceBytes-len(o.Bytes))/size*size, size))
-		}
-		from := len(o.Bytes)
-		o.Bytes = append(o.Bytes, b[:n]...)
-		for _, g := range gaps {
-			for at := from; at < len(o.Bytes); at += size {
-				clear(o.Bytes[at+g.from : at+g.to])
-			}
-		}
-		b = b[n:]
-	}
-}
-
-func (o *Out) head(name, fields string, count int) {
-	if o.Write != nil && len(o.Bytes) > PieceBytes/2 {
-		o.Write(o.Bytes)
-		o.Bytes = o.Bytes[:0]
-	}
-	o.Bytes = binary.AppendUvarint(appendText(appendText(o.Bytes, name), fields), uint64(count))
-}
-
-// Append writes a section with the values of s to dst, and returns dst. T must hold no pointers. Equal values are equal
+// Append writes a section with the values of s to dst. T must hold no pointers. Equal values are equal
 // bytes: what is between the fields of a value is written as zeros.
-func Append[T any](dst *Out, name string, s []T) *Out {
+func Append[T any](dst *Writer, name string, s []T) *Writer {
 	fields, gaps := fieldsOf[T]()
-	dst.head(name, fields, len(s))
-	if len(s) > 0 {
-		size := int(unsafe.Sizeof(s[0]))
-		dst.put(unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), size*len(s)), size, gaps)
-	}
+	dst.begin(name, fields, len(s))
+	dst.memory(memoryOf(s), sizeOf[T](), gaps)
 	return dst
 }
 
 // AppendParts is Append for the values of all parts, one part behind the other. T has no gaps.
-func AppendParts[T any](dst *Out, name string, parts [][]T) *Out {
+func AppendParts[T any](dst *Writer, name string, parts [][]T) *Writer {
 	n := 0
 	for _, s := range parts {
 		n += len(s)
 	}
 	fields, _ := fieldsOf[T]()
-	dst.head(name, fields, n)
+	dst.begin(name, fields, n)
 	for _, s := range parts {
-		if len(s) > 0 {
-			size := int(unsafe.Sizeof(s[0]))
-			dst.put(unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), size*len(s)), size, nil)
-		}
+		dst.memory(memoryOf(s), sizeOf[T](), nil)
 	}
 	return dst
 }
 
 // AppendValue writes a section with the one value v to dst.
-func AppendValue[T any](dst *Out, name string, v *T) *Out {
+func AppendValue[T any](dst *Writer, name string, v *T) *Writer {
 	return Append(dst, name, unsafe.Slice(v, 1))
-}
-
-func appendText(dst []byte, text string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 // Reader reads what Append wrote. The first error stays.
 type Reader struct {
 	Bytes []byte
-	// More, unless nil, gives what comes behind Bytes, piece by piece; nil when it cannot. Left is how many bytes
-	// it has. Large sections are read without a copy of them.
-	More func() []byte
-	Left uint64
-	Err  error
-}
-
-// there is how many bytes are left.
-func (r *Reader) there() uint64 { return uint64(len(r.Bytes)) + r.Left }
-
-// has says whether there are n bytes, and gets them into Bytes.
-func (r *Reader) has(n uint64) bool {
-	if n > r.there() {
-		return false
-	}
-	for uint64(len(r.Bytes)) < n {
-		piece := r.next()
-		if piece == nil {
-			return false
-		}
-		r.Bytes = append(r.Bytes[:len(r.Bytes):len(r.Bytes)], piece...)
-	}
-	return true
-}
-
-// next is a piece that More gives, nil when there is none.
-func (r *Reader) next() []byte {
-	piece := r.More()
-	if uint64(len(piece)) > r.Left || len(piece) == 0 {
-		r.Left = 0
-		return nil
-	}
-	r.Left -= uint64(len(piece))
-	return piece
-}
-
-// take fills into.
-func (r *Reader) take(into []byte) bool {
-	for {
-		n := copy(into, r.Bytes)
-		into, r.Bytes = into[n:], r.Bytes[n:]
-		if len(into) == 0 {
-			return true
-		}
-		if r.Left == 0 {
-			return false
-		}
-		if r.Bytes = r.next(); r.Bytes == nil {
-			return false
-		}
-	}
+	Err   error
 }
 
 // Read replaces *s by the values of the next section, which must have the name.
@@ -172,15 +71,15 @@ func Read[T any](r *Reader, name string, s *[]T) {
 	}
 	var zero T
 	size := uint64(unsafe.Sizeof(zero))
-	if size == 0 || n > r.there()/size {
+	if size == 0 || n > uint64(len(r.Bytes))/size {
 		r.Err = ErrShort
 		return
 	}
 	out := Make[T](int(n), int(n+n/4))
-	if n > 0 && !r.take(unsafe.Slice((*byte)(unsafe.Pointer(&out[0])), int(n*size))) {
-		r.Err = ErrShort
-		return
+	if n > 0 {
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out[0])), int(n*size)), r.Bytes)
 	}
+	r.Bytes = r.Bytes[n*size:]
 	*s = out
 }
 
@@ -211,7 +110,7 @@ func (r *Reader) section(name string) (fields string, n uint64) {
 // text reads a length and as many bytes.
 func (r *Reader) text() (text []byte) {
 	n := r.uvarint()
-	if r.Err == nil && !r.has(n) {
+	if r.Err == nil && n > uint64(len(r.Bytes)) {
 		r.Err = ErrShort
 	}
 	if r.Err != nil {
@@ -225,7 +124,6 @@ func (r *Reader) uvarint() uint64 {
 	if r.Err != nil {
 		return 0
 	}
-	r.has(min(binary.MaxVarintLen64, r.there()))
 	n, k := binary.Uvarint(r.Bytes)
 	if k <= 0 {
 		r.Err = ErrShort

@@ -90,7 +90,7 @@ type slotsHead struct {
 }
 
 // AppendState writes s to dst, under the name.
-func (s *Slots) AppendState(dst *Out, name string) *Out {
+func (s *Slots) AppendState(dst *Writer, name string) *Writer {
 	dst = AppendValue(dst, name, &slotsHead{int64(s.count), int64(s.word), s.hand})
 	return Append(dst, name+".free", s.free)
 }

@@ -35,7 +35,7 @@ func TestSlots(t *testing.T) {
 		}
 		if step%1000 == 0 {
 			var back Slots
-			r := Reader{Bytes: s.AppendState(&Out{}, "slots").Bytes}
+			r := Reader{Bytes: s.AppendState(NewWriter(nil), "slots").Bytes()}
 			if back.ReadState(&r, "slots"); r.Err != nil {
 				t.Fatal(r.Err)
 			}

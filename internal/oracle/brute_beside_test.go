@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestPossibleBeside(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 1))
 	said := map[string]int{}
-	for range 1500 {
+	for range testrun.Count(1500) {
 		opt := Options{Min: 2, Max: 5, Keys: 2, Sessions: 2, Registers: true, Lists: rng.IntN(3) == 0, Unknown: 0.05, Blind: 0.2, Repeat: 0.2, Corrupt: 0.6}
 		h := Random(rng, opt)
 		share := rng.IntN(3)
@@ -60,7 +61,7 @@ func TestPossibleBeside(t *testing.T) {
 	}
 	t.Log(said)
 	for _, k := range []string{"true true", "true false", "false true", "false false"} {
-		if said[k] < 500 {
+		if said[k] < testrun.Least(500) {
 			t.Errorf("others beside, possible: %s: %d times", k, said[k])
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestPossibleAt compares the trial that knows all kinds with those that know registers
@@ -12,7 +14,7 @@ func TestPossibleAt(t *testing.T) {
 	opt := Small()
 	opt.Blind = 0.5
 	held, fell := map[Level]int{}, map[Level]int{}
-	for i := range 1500 {
+	for i := range testrun.Count(1500) {
 		h := Random(rand.New(rand.NewPCG(uint64(i), 37)), opt)
 		for _, l := range append(AllLevels(), ForcedLevels()...) {
 			by := Possible
@@ -41,7 +43,7 @@ func TestPossibleAt(t *testing.T) {
 		}
 	}
 	for _, l := range append(AllLevels(), ForcedLevels()...) {
-		if held[l] < 100 || fell[l] < 10 {
+		if held[l] < testrun.Least(100) || fell[l] < testrun.Least(10) {
 			t.Errorf("%s held %d times and fell %d times: too few to tell", l, held[l], fell[l])
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestGraphAgreesWithBruteForce compares Check with Possible on random
@@ -13,7 +15,7 @@ import (
 // order open that only the trial decides, so those count for the first
 // direction alone.
 func TestGraphAgreesWithBruteForce(t *testing.T) {
-	const want = 3_000 // exact histories
+	want := testrun.Count(3_000) // exact histories
 	options := []Options{Small(), Small(), Wide()}
 	options[1].Lists = false
 	options[2].Max = 6

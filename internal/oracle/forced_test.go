@@ -3,6 +3,8 @@ package oracle
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestForced compares the forced orders with the trial of all orders of commits.
@@ -10,7 +12,7 @@ func TestForced(t *testing.T) {
 	opt := Small()
 	opt.Blind = 0.5
 	held, fell := map[Level]int{}, map[Level]int{}
-	for i := range 4000 {
+	for i := range testrun.Count(4000) {
 		h := Random(rand.New(rand.NewPCG(uint64(i), 31)), opt)
 		g := Dependencies(h)
 		if g.Ambiguous > 0 || len(g.NotSequential) > 0 {
@@ -36,7 +38,7 @@ func TestForced(t *testing.T) {
 		}
 	}
 	for _, l := range ForcedLevels() {
-		if held[l] < 200 || fell[l] < 50 {
+		if held[l] < testrun.Least(200) || fell[l] < testrun.Least(50) {
 			t.Errorf("%s held %d times and fell %d times: too few to tell", l, held[l], fell[l])
 		}
 	}

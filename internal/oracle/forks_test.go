@@ -3,13 +3,15 @@ package oracle
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestForksAgree: of stores whose transactions do not agree on what came first, Check and Possible say the
 // same at every level. Without strays the store keeps its promise.
 func TestForksAgree(t *testing.T) {
 	said := map[string]int{}
-	for i := range 1000 {
+	for i := range testrun.Count(1000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 91))
 		serial, stray := i%2 == 1, []float64{0, 0.3}[i/2%2]
 		h := Forks(rng, 5+rng.IntN(2), serial, stray)
@@ -38,7 +40,7 @@ func TestForksAgree(t *testing.T) {
 	}
 	t.Log(said)
 	for _, of := range []string{"consistent-view falls", "update-serializable falls", "consistent-view holds where snapshot isolation falls", "update-serializable holds where snapshot isolation falls"} {
-		if said[of] < 5 {
+		if said[of] < testrun.Least(5) {
 			t.Errorf("%s in %d histories: too few to tell", of, said[of])
 		}
 	}

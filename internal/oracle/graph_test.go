@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -45,7 +46,7 @@ func TestDependencies(t *testing.T) {
 func TestAcyclicAgreesWithComponents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 7))
 	cyclic := 0
-	for range 5000 {
+	for range testrun.Count(5000) {
 		n := 1 + rng.IntN(8)
 		var edges []Edge
 		var pairs [][2]int
@@ -65,7 +66,7 @@ func TestAcyclicAgreesWithComponents(t *testing.T) {
 			cyclic++
 		}
 	}
-	if cyclic < 1000 || cyclic > 4000 {
+	if cyclic < testrun.Count(1000) || cyclic > testrun.Count(4000) {
 		t.Errorf("%d of 5000 graphs have a cycle", cyclic)
 	}
 }
@@ -102,7 +103,7 @@ func TestClassify(t *testing.T) {
 func TestCyclesAreCycles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	checked := 0
-	for range 5000 {
+	for range testrun.Count(5000) {
 		v := Check(Random(rng, Wide()))
 		cyclic := false
 		for _, a := range v.Anomalies {
@@ -118,7 +119,7 @@ func TestCyclesAreCycles(t *testing.T) {
 			t.Fatalf("cycle reported %v, acyclic %v in\n%s", cyclic, !cyclic, v.Graph.History.Text())
 		}
 	}
-	if checked < 2000 {
+	if checked < testrun.Least(2000) {
 		t.Errorf("only %d edges of cycles were checked", checked)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -15,7 +16,7 @@ func TestOrdersAgreeWithBruteForce(t *testing.T) {
 	opt.Lists, opt.Keys, opt.Max, opt.Blind = false, 2, 7, 0.7
 	rng := rand.New(rand.NewPCG(41, 42))
 	open, violated := 0, 0
-	for range 3000 {
+	for range testrun.Count(3000) {
 		h := Random(rng, opt)
 		v := Check(h)
 		if v.Graph.Undecided == 0 || v.Graph.Ambiguous > 0 {
@@ -36,7 +37,7 @@ func TestOrdersAgreeWithBruteForce(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories with an open order, %d of them violate %s", open, violated, SessionSnapshot)
-	if open < 1000 || violated < open/10 || violated > 9*open/10 {
+	if open < testrun.Least(1000) || violated < open/10 || violated > 9*open/10 {
 		t.Errorf("%d histories with an open order, %d of them violated", open, violated)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -31,7 +32,7 @@ func TestRandomIsDeterministic(t *testing.T) {
 // and every reason for an inexact verdict, that about half are valid, and that
 // their ids, sizes and sessions are as promised.
 func TestRandomCoversEverything(t *testing.T) {
-	const n = 20_000
+	n := testrun.Count(20_000)
 	rng := rand.New(rand.NewPCG(3, 4))
 	names := map[string]int{}
 	valid, ambiguous, undecided, observed := 0, 0, 0, 0
@@ -71,7 +72,7 @@ func TestRandomCoversEverything(t *testing.T) {
 	for _, name := range []string{"G0", "G1a", "G1b", "G1c", "G-single-item", "G-nonadjacent-item", "G2-item", "G1c-process",
 		"G-single-item-process", "G-nonadjacent-item-process", "G2-item-process", "lost-update", "dirty-update",
 		"duplicate-elements", "incompatible-order", "internal", "future-read", "garbage-read"} {
-		if names[name] < 3 {
+		if names[name] < testrun.Least(3) {
 			t.Errorf("%s occurs in %d histories of %d", name, names[name], n)
 		}
 	}

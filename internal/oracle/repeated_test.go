@@ -3,6 +3,8 @@ package oracle
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestRepeatedAgreesWithBruteForce: where several transactions wrote one value, the
@@ -12,7 +14,7 @@ func TestRepeatedAgreesWithBruteForce(t *testing.T) {
 	opt.Lists, opt.Max = false, 5
 	rng := rand.New(rand.NewPCG(51, 52))
 	held, fell := map[Level]int{}, map[Level]int{}
-	for i := range 4000 {
+	for i := range testrun.Count(4000) {
 		opt.Blind, opt.Repeat = []float64{0.1, 0.5, 0.9}[i%3], []float64{0.3, 0.6}[i%2]
 		h := Random(rng, opt)
 		if choices, _ := Dependencies(h).choices(); len(choices) == 0 {
@@ -47,7 +49,7 @@ func TestRepeatedAgreesWithBruteForce(t *testing.T) {
 		}
 	}
 	for _, l := range append(AllLevels(), ForcedLevels()...) {
-		if held[l] < 200 || fell[l] < 20 {
+		if held[l] < testrun.Least(200) || fell[l] < testrun.Least(20) {
 			t.Errorf("%s held %d times and fell %d times: too few to tell", l, held[l], fell[l])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/workload"
 )
 
@@ -39,7 +40,7 @@ txn n2 session=c start=12 end=13: read key40 43, read q [70,71,72]`
 func TestShrinkIsMinimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	done := map[string]int{}
-	for range 3000 {
+	for range testrun.Count(3000) {
 		h := Random(rng, Wide())
 		names := Check(h).Names()
 		if len(names) == 0 || done[names[0]] == 3 {

@@ -12,7 +12,7 @@ type stored struct {
 }
 
 // AppendState writes the table to dst.
-func (t *Table) AppendState(dst *flat.Out) *flat.Out {
+func (t *Table) AppendState(dst *flat.Writer) *flat.Writer {
 	dst = flat.Append(dst, "patterns", t.all)
 	nodes, texts := make([]stored, len(t.nodes)), []byte(nil)
 	for i := range t.nodes {

@@ -101,7 +101,7 @@ func TestSnapshot(t *testing.T) {
 		if i == 5 {
 			p.Get(id).Repeats = TwoWriters
 		}
-		r := flat.Reader{Bytes: p.AppendState(&flat.Out{}).Bytes}
+		r := flat.Reader{Bytes: p.AppendState(flat.NewWriter(nil)).Bytes()}
 		q := New()
 		q.ReadState(&r)
 		if r.Err != nil {

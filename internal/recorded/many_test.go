@@ -11,6 +11,7 @@ import (
 
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
@@ -76,10 +77,13 @@ func checkAt(tb testing.TB, file, levels string) *whole.Report {
 // Blind writes over many sessions are decided at each level alone, and with the defaults. They
 // are serial executions.
 func TestManySessions(t *testing.T) {
+	t.Parallel()
 	for name, file := range manySessions(t) {
-		for _, levels := range []string{
-			serializable, snapshot, session + serializable, session + snapshot, "prefix", "",
-		} {
+		all := []string{"", serializable, snapshot, session + serializable, session + snapshot, "prefix"}
+		if testrun.Short() {
+			all = all[:2]
+		}
+		for _, levels := range all {
 			for level, verdict := range checkAt(t, file, levels).Verdicts {
 				if verdict != window.OK {
 					t.Errorf("%s at %q: %s is %s", name, levels, level, verdict)
@@ -92,13 +96,18 @@ func TestManySessions(t *testing.T) {
 // Two transactions that write the same two keys, and a third one that sees one write of each,
 // are found among them.
 func TestManySessionsCrossed(t *testing.T) {
+	t.Parallel()
 	for name, file := range manySessions(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		file = writeFile(t, "crossed.bincode", crossed(text))
-		for _, level := range []string{serializable, snapshot} {
+		levels := []string{snapshot, serializable}
+		if testrun.Short() {
+			levels = levels[:1]
+		}
+		for _, level := range levels {
 			r := checkAt(t, file, level)
 			if r.Verdicts[level] != window.Violated || len(r.Findings) == 0 || r.Findings[0].Kind != finding.KindViolation {
 				t.Errorf("%s: %s is %s, %d findings", name, level, r.Verdicts[level], len(r.Findings))

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // tally counts random histories by the test that looked at them.
@@ -51,24 +54,39 @@ func (c *tally) text(what string) string {
 // agree with what another machine makes of them.
 var withOracle, withTwin tally
 
-// TestMain prints how many histories agree, where ISOWATCH_SIM asks for many. The first
-// that does not ends its test. The heap may grow to five times what is in use: each
-// history has machines of its own, of a few MB, and the collector took half of the time.
+// idle is never touched, so it takes no memory. It counts as heap in use: the collector starts when five
+// times as much is there. Each history has machines of its own, of a few MB, and collecting them took half
+// of the time.
+var idle []byte
+
+// TestMain prints how many histories agree, where ISOWATCH_SIM is set. The first that does not ends
+// its test. Nobody reads a profile of the heap, whose upkeep takes a 20th of the time.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
+		idle = make([]byte, 64<<20)
 		debug.SetGCPercent(400)
 	}
-	code := m.Run()
-	if os.Getenv("ISOWATCH_SIM") != "" {
+	if f := flag.Lookup("test.memprofile"); f == nil || f.Value.String() == "" {
+		runtime.MemProfileRate = 0
+	}
+	code := testrun.Run(m.Run)
+	runtime.KeepAlive(idle)
+	if os.Getenv(testrun.Setting) != "" {
 		fmt.Print(withOracle.text("that agree with the oracle"))
 		fmt.Print(withTwin.text("that agree with another machine"))
 	}
 	os.Exit(code)
 }
 
-// histories is how many random histories a test looks at: ISOWATCH_SIM, or few.
-func histories(t *testing.T, few int) int { return number(t, "ISOWATCH_SIM", few) }
+// histories is how many random histories a test looks at, which was written for few of them.
+func histories(t *testing.T, few int) int {
+	t.Helper()
+	if s := os.Getenv(testrun.Setting); s == "" || s == testrun.InFull {
+		return testrun.Count(few)
+	}
+	return number(t, testrun.Setting, few)
+}
 
 // enough says whether a test looks at as many random histories as it was written for, or more. What
 // few of them show, or what share, is asked for only then.

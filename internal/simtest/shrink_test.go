@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/window"
 )
 
@@ -30,7 +32,7 @@ type shrunkOp struct {
 // shrink returns the records that are left, one a line, and what is told of them.
 func shrink(t *testing.T, cfg window.Config, records [][]byte) string {
 	t.Helper()
-	s := shrinker{t: t, cfg: cfg}
+	s := shrinker{t: t, cfg: cfg, like: likeness(accusations(t, cfg, records)[0])}
 	for _, r := range records {
 		s.records = append(s.records, parseShrunk(t, r))
 	}
@@ -105,11 +107,22 @@ type shrinker struct {
 	cfg     window.Config
 	records []shrunkRecord
 	changed bool
+	like    string // see likeness
+}
+
+var shrunkNames = regexp.MustCompile(`[a-z]+/[0-9]+|s[0-9]+-[0-9]+`)
+
+// likeness is what a smaller stream must tell first: another alert may be due to what was taken away.
+func likeness(f finding.Finding) string {
+	if f.Kind == finding.KindHorizon {
+		return shrunkNames.ReplaceAllString(strings.Split(f.Explanation, "\n")[1], "#")
+	}
+	return f.Anomaly
 }
 
 // try keeps the smaller stream if it alerts.
 func (s *shrinker) try(smaller []shrunkRecord) bool {
-	if len(accusations(s.t, s.cfg, shrunkTexts(smaller))) == 0 {
+	if told := accusations(s.t, s.cfg, shrunkTexts(smaller)); len(told) == 0 || likeness(told[0]) != s.like {
 		return false
 	}
 	s.records, s.changed = smaller, true
@@ -181,13 +194,27 @@ func (s *shrinker) withoutElement(o shrunkOp, element string) shrunkOp {
 
 func isRead(o shrunkOp) bool { return o.op == "r" || o.op == "range" }
 
+// withoutRecords takes transactions away, each with all its records: an outcome that is told later
+// than the record of the unknown one is another thing without that.
 func (s *shrinker) withoutRecords() {
-	matters := func(r shrunkRecord) bool {
-		return string(r.head["status"]) != `"aborted"` && slices.ContainsFunc(r.ops, func(o shrunkOp) bool { return !isRead(o) && o.key != "unrelated" })
+	matters := func(id string) bool {
+		return slices.ContainsFunc(s.records, func(r shrunkRecord) bool {
+			return string(r.head["txn"]) == id && string(r.head["status"]) != `"aborted"` &&
+				slices.ContainsFunc(r.ops, func(o shrunkOp) bool { return !isRead(o) && o.key != "unrelated" })
+		})
 	}
-	for size := len(s.records) / 2; size > 0; size /= 2 {
-		for i := 0; i+size <= len(s.records); {
-			if slices.ContainsFunc(s.records[i:i+size], matters) || !s.try(slices.Delete(slices.Clone(s.records), i, i+size)) {
+	var ids []string
+	for _, r := range s.records {
+		if id := string(r.head["txn"]); !slices.Contains(ids, id) && !matters(id) {
+			ids = append(ids, id)
+		}
+	}
+	for size := len(ids); size > 0; size /= 2 {
+		for i := 0; i+size <= len(ids); {
+			without := slices.DeleteFunc(slices.Clone(s.records), func(r shrunkRecord) bool { return slices.Contains(ids[i:i+size], string(r.head["txn"])) })
+			if s.try(without) {
+				ids = slices.Delete(ids, i, i+size)
+			} else {
 				i += size
 			}
 		}

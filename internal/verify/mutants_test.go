@@ -14,13 +14,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
 // TestMutants takes each rule out of the package, one at a time, and wants TestWitnesses to
 // fail: a condition that refuses is never true, one that accepts always is, an error is none;
 // and so each part of such a condition. Survivors are listed in testdata/survivors, with the
 // reason: such a mutant says the same of every witness. All mutants are in one test binary,
-// which is told which one it is to be: 20 s, most of it for the runs.
+// which is told which one it is to be: 20 s for all, most of it for the runs.
 func TestMutants(t *testing.T) {
 	if testing.Short() || os.Getenv(mutantVar) != "" {
 		t.Skip("tries 1,000 mutants of the package, 45 s: not with -short, and not in a mutant itself")
@@ -30,8 +32,14 @@ func TestMutants(t *testing.T) {
 		t.Fatalf("without a mutation: %v\n%s", err, out)
 	}
 	known := survivors(t)
-	killed := 0
+	tried, killed := 0, 0
+	step := len(all) / testrun.Count(len(all))
 	for i, m := range all {
+		if i%step > 0 {
+			delete(known, m.name)
+			continue
+		}
+		tried++
 		if _, err := runMutant(binary, i+1); err != nil {
 			killed++
 			if known[m.name] != "" {
@@ -45,7 +53,7 @@ func TestMutants(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		t.Errorf("testdata/survivors names %q, which is none of the mutants", name)
 	}
-	t.Logf("%d of %d mutants are refused, %d say the same of every witness", killed, len(all), len(all)-killed)
+	t.Logf("%d of %d mutants are refused, %d say the same of every witness", killed, tried, tried-killed)
 }
 
 const mutantVar = "ISOWATCH_MUTANT"

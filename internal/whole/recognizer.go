@@ -16,6 +16,7 @@ type Recognizer struct {
 	known bool   // a record was read, or a line begins like one and has the field txn or the type mark
 	bad   bool   // there are bad records
 	first []byte // the beginning of the first one
+	why   string // what is wrong with it
 }
 
 // Decode appends the records of a message to b.
@@ -29,7 +30,7 @@ func (s *Recognizer) Decode(d *event.Decoder, b *event.Batch, pos event.Position
 	for i := bad; i < len(b.Bad) && !s.known; i++ {
 		raw := b.Bytes(b.Bad[i].Raw)
 		if !s.bad {
-			s.bad, s.first = true, bytes.Clone(raw[:min(len(raw), 16)])
+			s.bad, s.first, s.why = true, bytes.Clone(raw[:min(len(raw), 16)]), b.Bad[i].Reason
 		}
 		s.known = bytes.HasPrefix(bytes.TrimLeft(raw, " \t"), []byte("{")) && (bytes.Contains(raw, []byte(`"txn"`)) || bytes.Contains(raw, []byte(`"mark"`)))
 	}
@@ -47,6 +48,8 @@ func (s *Recognizer) Fault() error {
 		return fmt.Errorf("%w: write one transaction a line (jq -c .)", ErrForeign)
 	case bytes.HasPrefix(first, []byte("\xff\xfe")), bytes.HasPrefix(first, []byte("\xfe\xff")):
 		return fmt.Errorf("%w: it is in UTF-16, write it in UTF-8", ErrForeign)
+	case bytes.HasPrefix(first, []byte("{")):
+		return fmt.Errorf("%w: the first line: %s", ErrForeign, s.why)
 	}
 	return ErrForeign
 }

@@ -49,6 +49,9 @@ func Connect(o Options) (*nats.Conn, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	opts = append(opts, logged(logger)...)
+	if o.Inside != nil {
+		opts = append(opts, nats.InProcessServer(o.Inside.server))
+	}
 
 	servers := nats.GetDefaultOptions()
 	servers.Servers = o.URLs

@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// URLs are servers of one system: scheme nats, tls, ws or wss, or HOST:PORT.
 	URLs []string
+	// Inside is the server in this process that URLs name: the connection then needs no socket.
+	Inside *Embedded
 	// Name is the name that the server shows for this connection.
 	Name string
 

@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"io"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/history"
-	"github.com/isowatch/isowatch/internal/whole"
 )
 
 // Convert reads one recorded history and writes it in another format.
@@ -24,14 +23,14 @@ type Converted struct {
 	Format       history.Format
 	Transactions int
 	Bad          int
-	// Contract is what the format of the file says of its capture, which the
-	// written form does not: settings for --contract. "" : nothing.
+	// Contract has the settings for --contract that the format of the file implies, and the
+	// written form does not. "" : none.
 	Contract string
 }
 
 // File converts the file called name.
 func (c *Convert) File(name string, out io.Writer) (*Converted, error) {
-	in, err := whole.OpenRecording(name, c.Stdin, c.From)
+	in, err := OpenRecording(name, c.Stdin, c.From)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +41,7 @@ func (c *Convert) File(name string, out io.Writer) (*Converted, error) {
 	var decoder event.Decoder
 	var assembler event.Assembler
 	var records []event.Record
-	b.Partitions = []string{whole.PartitionOf(name)}
+	b.Partitions = []string{PartitionOf(name)}
 	take := func(contract string) error {
 		answer.Contract = contract
 		assembler.Add(&b)

@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"fmt"
@@ -6,10 +6,9 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/event"
-	"github.com/isowatch/isowatch/internal/whole"
 )
 
-// Survey is what the records of a file hold, and what they cannot reveal.
+// Survey counts the contents of a file, and names what its records cannot reveal.
 type Survey struct {
 	File         string     `json:"file"`
 	Format       string     `json:"format"`
@@ -67,14 +66,14 @@ const maxFaults = 100
 // SurveyFile reads one recorded history. tell, unless nil, is told of what is read.
 func SurveyFile(name string, standard io.Reader, tell func(bytes int)) (*Survey, error) {
 	s := &surveyor{written: map[[2]event.Hash]bool{}, touched: map[event.Hash]bool{}}
-	in, err := whole.OpenRecording(name, standard, "")
+	in, err := OpenRecording(name, standard, "")
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	in.Tell = tell
 	s.File, s.Format, s.Faults = name, string(in.Format), []Fault{}
-	s.batch.Partitions = []string{whole.PartitionOf(name)}
+	s.batch.Partitions = []string{PartitionOf(name)}
 	if err := in.Read(&s.decoder, &s.batch, func(string) error { s.take(); return nil }); err != nil {
 		return nil, err
 	}
@@ -238,7 +237,7 @@ func (s *surveyor) limits() []Limit {
 		{h.SilentCAS > 0, Limit{"what such an operation saw",
 			of(h.SilentCAS, h.CAS, "cas failed and do not say what they saw"), "record seen"}},
 		{h.Deletes > 0 && h.NotFound+h.Ranges > 0, Limit{"stale reads of deleted keys that found nothing: the key may never have been there, or may be deleted",
-			whole.Plural(h.Deletes, "operation deletes", "operations delete") + ", and reads that found nothing have no version", "record version with deletes, and with reads that find nothing; or mark rows as deleted in a column"}},
+			Plural(h.Deletes, "operation deletes", "operations delete") + ", and reads that found nothing have no version", "record version with deletes, and with reads that find nothing; or mark rows as deleted in a column"}},
 		{h.Incs > 0, Limit{"the order of increments: only sums are compared, and only a check of a whole history can say that a level holds",
 			of(h.Incs, s.Operations, "operations increment counters"), "check whole histories"}},
 		{n > 0 && h.Aborted == 0, Limit{"reads of aborted writes", "no transaction is recorded as aborted", "record aborted transactions too"}},

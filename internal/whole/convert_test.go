@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"bytes"
@@ -70,14 +70,14 @@ func TestConvert(t *testing.T) {
 	for seed := range uint64(100) {
 		for _, lists := range []bool{true, false} {
 			text := randomHistory(seed, lists)
-			want := checkText(t, string(text)).Verdicts
+			want := checkText(t, plainly(), string(text)).Verdicts
 			forms := []history.Format{history.JSONL, history.EDN}
 			if !lists {
 				forms = append(forms, history.PolySI, history.DBCop)
 			}
 			for _, f := range forms {
 				written := converted(t, f, text)
-				r := checkText(t, string(written))
+				r := checkText(t, plainly(), string(written))
 				if r.Format != string(f) {
 					t.Fatalf("seed %d: written as %s, read as %s:\n%s", seed, f, r.Format, written)
 				}
@@ -86,7 +86,7 @@ func TestConvert(t *testing.T) {
 				}
 				// and back
 				if f != history.JSONL {
-					back := checkText(t, string(converted(t, history.JSONL, written)))
+					back := checkText(t, plainly(), string(converted(t, history.JSONL, written)))
 					if !reflect.DeepEqual(back.Verdicts, want) {
 						t.Fatalf("seed %d, %s and back: %v, want %v", seed, f, back.Verdicts, want)
 					}
@@ -152,3 +152,6 @@ func TestConvertRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// plainly is how a file is checked with no setting.
+func plainly() *Whole { return &Whole{Watch: config.DefaultWatch(config.WholeContract())} }

@@ -1,4 +1,4 @@
-package app
+package whole
 
 import (
 	"bytes"
@@ -38,12 +38,12 @@ func TestCheckProto(t *testing.T) {
 			mixed = event.AppendProto(mixed, &r)
 		}
 	}
-	want := checkText(t, string(json))
+	want := checkText(t, plainly(), string(json))
 	if len(want.Findings) < 5 || want.Counters.DeadLetters > 0 {
 		t.Fatalf("%d findings, %d dead letters", len(want.Findings), want.Counters.DeadLetters)
 	}
 	for name, text := range map[string][]byte{"protobuf": proto, "both": mixed} {
-		got := checkText(t, string(text))
+		got := checkText(t, plainly(), string(text))
 		if f := map[string]string{"protobuf": "proto", "both": "jsonl"}[name]; got.Format != f {
 			t.Errorf("%s: format %s", name, got.Format)
 		}
@@ -59,7 +59,7 @@ func TestCheckProto(t *testing.T) {
 	if survey.Invalid > 0 || survey.Records != want.Transactions {
 		t.Errorf("validate: %d records, %d invalid", survey.Records, survey.Invalid)
 	}
-	cut := checkText(t, string(proto[:len(proto)-3]))
+	cut := checkText(t, plainly(), string(proto[:len(proto)-3]))
 	if cut.Counters.DeadLetters != 1 || cut.Transactions != want.Transactions-1 {
 		t.Errorf("cut short: %d dead letters, %d transactions of %d", cut.Counters.DeadLetters, cut.Transactions, want.Transactions)
 	}

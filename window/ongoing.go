@@ -1,0 +1,149 @@
+package window
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// Some faults of a service go on for hours: its transactions ask for less than is expected, or
+// records get lost. Each kind of them is one finding with a number. It is revised while it goes
+// on, and resolved when it has stopped.
+
+const (
+	ongoingRevised  = int64(time.Minute) // revisions of a finding lie this far apart, or further
+	ongoingResolved = int64(time.Hour)   // without another one
+)
+
+// ongoing is one such finding. It is persisted as JSON.
+type ongoing struct {
+	Finding     finding.Finding // without its explanation
+	Count, Told int64
+	Since, Last int64 // event times, ns
+	LastTick    int64
+	ToldAt      int64 // the clock then: see ongoingClock
+}
+
+func (g *ongoing) state() *ongoing { return g }
+
+// group is an ongoing finding of some kind.
+type group interface {
+	state() *ongoing
+	// says tells the finding as it is now.
+	says(s *reports) (headline, explanation string)
+}
+
+// news are the groups of one kind.
+type news[G group] struct {
+	Groups []G // in the order in which they began
+	// Untold groups have grown since they were told.
+	Untold int
+}
+
+// grow adds n to the group, which happened at the event time end.
+func (x *news[G]) grow(s *reports, g G, n, end int64) {
+	o := g.state()
+	if o.Count == o.Told {
+		x.Untold++
+	}
+	o.Count += n
+	o.Since, o.Last, o.LastTick = min(o.Since, end), max(o.Last, end), s.clock.tick
+	if o.Told == 0 || s.clock.ongoingClock(o)-o.ToldAt >= ongoingRevised {
+		x.tell(s, g, finding.Provisional)
+	}
+}
+
+// ongoingClock counts the minutes between revisions: the wall clock, or event time where there
+// is none. Sources without either are told at the end.
+func (k *clock) ongoingClock(o *ongoing) int64 {
+	switch {
+	case k.tick > 0:
+		return k.tick
+	case k.untimed:
+		return o.ToldAt
+	}
+	return o.Last
+}
+
+// tell hands out the group as it is now.
+func (x *news[G]) tell(s *reports, g G, state finding.State) {
+	o := g.state()
+	if o.Count != o.Told {
+		x.Untold--
+	}
+	f := &o.Finding
+	f.State, f.DetectedAt = state, s.clock.detectedAt()
+	f.Revision++
+	o.Told, o.ToldAt = o.Count, s.clock.ongoingClock(o)
+	out := *f
+	out.Txns, out.Levels = slices.Clone(f.Txns), maps.Clone(f.Levels)
+	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
+	out.Headline, out.Explanation = g.says(s)
+	if f.Revision == 1 {
+		s.countFound(f)
+	}
+	s.hand(out)
+}
+
+// revise hands out groups that have grown and were not told for a minute by the wall clock. It
+// forgets groups of sources without times that have stopped. It is asked when the clock has
+// moved, before the records of a step.
+func (x *news[G]) revise(s *reports) {
+	if s.clock.tick == 0 || len(x.Groups) == 0 {
+		return
+	}
+	for _, g := range x.Groups {
+		if o := g.state(); x.Untold > 0 && o.Count != o.Told && s.clock.tick-o.ToldAt >= ongoingRevised {
+			x.tell(s, g, finding.Provisional)
+		}
+	}
+	if s.untimed {
+		x.resolve(s, func(o *ongoing) bool { return s.clock.tick-o.LastTick >= ongoingResolved })
+	}
+}
+
+// end resolves the groups without another one for an hour of event time, as far as the
+// watermark knows.
+func (x *news[G]) end(s *reports) {
+	if len(x.Groups) > 0 && !s.untimed {
+		x.resolve(s, func(o *ongoing) bool { return s.clock.watermark-o.Last >= ongoingResolved })
+	}
+}
+
+func (x *news[G]) resolve(s *reports, stopped func(*ongoing) bool) {
+	x.Groups = slices.DeleteFunc(x.Groups, func(g G) bool {
+		if !stopped(g.state()) {
+			return false
+		}
+		x.tell(s, g, finding.ResolvedOK)
+		return true
+	})
+}
+
+// close tells at the end of the input what the groups have come to. A final finding is not
+// delivered by itself, so one that has grown goes out as provisional too, with the same revision.
+func (x *news[G]) close(s *reports) {
+	for _, g := range x.Groups {
+		o := g.state()
+		grown := o.Count != o.Told
+		if o.Finding.State == finding.Final && !grown {
+			continue
+		}
+		if grown {
+			x.tell(s, g, finding.Provisional)
+			o.Finding.Revision--
+		}
+		x.tell(s, g, finding.Final)
+	}
+}
+
+// pause tells how far the groups have grown: nobody knows when the service starts again.
+func (x *news[G]) pause(s *reports) {
+	for _, g := range x.Groups {
+		if o := g.state(); o.Count != o.Told {
+			x.tell(s, g, finding.Provisional)
+		}
+	}
+}
