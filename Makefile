@@ -79,6 +79,12 @@ bench-restart:
 bench-all:
 	go test -tags integration -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 2h -p 1 ./...
 
+# Streams that want more memory than there is, each in whole processes: the table of docs/performance.md.
+# HOSTILE=keys is those with this in their names.
+HOSTILE ?= all
+hostile:
+	ISOWATCH_HOSTILE="$(HOSTILE)" go test -count=1 -v -timeout 3h -run '^TestTable$$' ./internal/hostile
+
 # Every fuzz target for FUZZTIME.
 fuzz:
 	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|:func | |' | while read file target; do \

@@ -55,6 +55,7 @@ internal/broker/nats  :
 internal/engine       : alert event finding infer ingest internal/flat isolation store window
 internal/flat         :
 internal/guides       : *
+internal/hostile      :
 internal/invariants   :
 internal/live         : *
 internal/mutate       :
@@ -268,7 +269,7 @@ var exits = []string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "sysca
 var clocks = []string{"time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker"}
 
 // settings are of the whole process: a library leaves them alone.
-var settings = []string{"runtime.GC", "runtime/debug.SetGCPercent", "runtime/debug.FreeOSMemory"}
+var settings = []string{"runtime.GC", "runtime/debug.SetGCPercent", "runtime/debug.SetMemoryLimit", "runtime/debug.FreeOSMemory"}
 
 func checkCalls(f source, parsed *ast.File, say func(string, ...any)) {
 	isPure := slices.Contains(pure, f.dir())

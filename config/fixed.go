@@ -16,6 +16,7 @@ func (s *Service) Fixed(next *Service) []string {
 		{"data", s.Data == next.Data},
 		{"durability", s.Durability == next.Durability},
 		{"min-free", s.MinFree == next.MinFree},
+		{"memory", s.Memory == next.Memory},
 		{"log", s.Log == next.Log},
 		{"http", s.HTTP == next.HTTP},
 		{"inputs", slices.EqualFunc(s.AllInputs(), next.AllInputs(), func(a, b PlacedInput) bool { return reflect.DeepEqual(a, b) })},

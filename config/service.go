@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ const (
 	// from memory (84 MiB), a compaction of five tables (140 MiB), and the rest of a step. It writes
 	// through shared mappings, where a full disk kills the process.
 	LeastMinFree = 256 * MiB
+	// LeastMemory has room for the runtime, the store and a small window.
+	LeastMemory = 128 * MiB
 	// Off as an address: no web server.
 	Off = "off"
 )
@@ -34,6 +37,17 @@ const (
 	Fsync = "fsync" // a power cut: every commit is synced before the next
 )
 
+// Auto as a size: the program chooses it.
+const Auto = "auto"
+
+// CheckMemory says why so little memory is refused.
+func CheckMemory(s Size) error {
+	if s >= LeastMemory {
+		return nil
+	}
+	return fmt.Errorf("memory %v: at least %v. With less, the store and the input leave no room for transactions", s, LeastMemory)
+}
+
 // Service is everything that a running monitor is told.
 type Service struct {
 	Data string // folder of the store, the embedded server's stream and the socket
@@ -41,6 +55,8 @@ type Service struct {
 	Durability string
 	// MinFree is the free space of the folder's disk below which no input is taken.
 	MinFree Size
+	// Memory bounds the resident memory of the process. 0: the caller of the service decides.
+	Memory  Size
 	Log     Log
 	HTTP    HTTP
 	Watch   Watch    // of sources that are not named
@@ -84,6 +100,7 @@ func (s *Service) fields() []field {
 		{"data", text{&s.Data}},
 		{"durability", oneOf{&s.Durability, []string{Async, Fsync}}},
 		{"min-free", size{&s.MinFree}},
+		{"memory", orAuto{size{&s.Memory}}},
 		{"log", &s.Log},
 		{"http", &s.HTTP},
 		{"watch", &s.Watch},
@@ -238,6 +255,9 @@ func (s *Service) Validate() error {
 	}
 	if s.MinFree < LeastMinFree {
 		f.add("min-free", "min-free %v: at least %v. The store still writes that much after reading has paused, and a full disk kills the process", s.MinFree, LeastMinFree)
+	}
+	if err := CheckMemory(s.Memory); s.Memory != 0 && err != nil {
+		f.add("memory", "%v", err)
 	}
 	f.in("http", "", s.HTTP.Validate())
 	f.in("watch", "", s.Watch.Validate())

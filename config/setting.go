@@ -29,7 +29,7 @@ func (s Setting) Type() string {
 		return "bool"
 	case period:
 		return "duration"
-	case size:
+	case size, orAuto:
 		return "SIZE"
 	case oneOf:
 		return strings.Join(l.values, "|")

@@ -174,6 +174,31 @@ func (l size) set(value string) (err error) {
 	return err
 }
 
+// orAuto is a size that is 0 for auto.
+type orAuto struct{ size }
+
+func (l orAuto) String() string {
+	if *l.to == 0 {
+		return Auto
+	}
+	return l.size.String()
+}
+
+func (l orAuto) set(value string) error {
+	if value == Auto {
+		*l.to = 0
+		return nil
+	}
+	s, err := ParseSize(value)
+	if err == nil && s == 0 {
+		err = fmt.Errorf("%q: want %s, or a size above 0", value, Auto)
+	}
+	if err == nil {
+		*l.to = s
+	}
+	return err
+}
+
 type oneOf struct {
 	to     *string
 	values []string

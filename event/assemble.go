@@ -81,6 +81,9 @@ const openOverhead = 256
 // Len is the number of open transactions.
 func (a *Assembler) Len() int { return len(a.byID) }
 
+// Bytes is the size of the open transactions.
+func (a *Assembler) Bytes() int { return a.bytes }
+
 // Evicted counts the transactions that became unknown because too many were
 // open, or too long ones.
 func (a *Assembler) Evicted() uint64 { return a.evicted }

@@ -24,7 +24,7 @@ func ContentHash(b *Batch, t *Txn) uint64 {
 	ops := b.OpsOf(t)
 	for i := range ops {
 		o := &ops[i]
-		h = fold(h^o.KeyHash.Lo, o.KeyHash.Hi^uint64(o.Kind)<<16^uint64(o.Data)<<8^uint64(o.Flags))
+		h = fold(h^o.KeyHash.Lo, o.KeyHash.Hi^uint64(o.Kind)<<16^uint64(o.Data)<<8^uint64(o.Flags&^(ShortValue|ShortKey)))
 		h = fold(h^o.ValueHash.Lo, o.ValueHash.Hi)
 		if o.Flags&HasExtra != 0 {
 			h = foldExtra(h, b, &b.Extras[o.Extra])

@@ -17,9 +17,15 @@ const maxRaw = 64 << 10
 type Decoder struct {
 	// Source is given to records that name no source; "": DefaultSource.
 	Source string
+	// MaxElems is how many elements the arrays of a record may have together, 24 bytes each in a batch. 0: any number.
+	MaxElems int
+	// Long is the longest key, and the longest value of a register, that stays as it is. A short text takes the place
+	// of a longer one, and names its length and its hash. Only hashes are compared anyway. 0: all stay.
+	Long int
 
-	rec  []byte // the record being scanned
-	base uint32 // where its copy begins in Batch.Data
+	elems int    // of the batch before the record
+	rec   []byte // the record being scanned
+	base  uint32 // where its copy begins in Batch.Data
 
 	top, cur, row fields // of the record, of the operation, of a range's row
 	names         nameSet
@@ -99,9 +105,9 @@ func blank(line []byte) bool {
 // Mark, or, where the record is wrong, one BadRecord.
 func (d *Decoder) Decode(b *Batch, pos Position, rec []byte) {
 	before := markOf(b)
-	d.rec, d.op, d.errAt, d.errWhat = rec, -1, 0, ""
+	d.rec, d.op, d.errAt, d.errWhat, d.elems = rec, -1, 0, "", len(b.Elems)
 	d.names.reset()
-	if d.checked(b, rec) && d.record(b, pos) {
+	if d.checked(b, rec) && d.record(b, pos) && d.shorten(b, &before, len(rec)) {
 		return
 	}
 	before.restore(b)

@@ -8,6 +8,8 @@
 // Keep no part of a Batch after it was handed back; keep the compact record of [AppendRecord].
 package event
 
+import "unsafe"
+
 // Span names bytes of [Batch.Data]. The zero Span is the absent text.
 type Span struct{ Off, Len uint32 }
 
@@ -162,3 +164,16 @@ func (b *Batch) OpsOf(t *Txn) []Op { return b.Ops[t.FirstOp : t.FirstOp+t.NumOps
 
 // ElemsOf are the elements of o's array value.
 func (b *Batch) ElemsOf(o *Op) []Elem { return b.Elems[o.FirstElem : o.FirstElem+o.NumElems] }
+
+// Memory is about what the arrays of b take, bytes, with the room that they have to grow.
+func (b *Batch) Memory() int {
+	return cap(b.Data) + cap(b.Records) + cap(b.Txns)*int(unsafe.Sizeof(Txn{})) + cap(b.Ops)*int(unsafe.Sizeof(Op{})) + cap(b.Elems)*int(unsafe.Sizeof(Elem{})) +
+		cap(b.Extras)*int(unsafe.Sizeof(Extra{})) + cap(b.Rows)*int(unsafe.Sizeof(Row{})) + cap(b.Parts)*int(unsafe.Sizeof(Part{})) + cap(b.Bad)*int(unsafe.Sizeof(BadRecord{}))
+}
+
+// Shrink empties b, and gives its memory back if it takes more than most.
+func (b *Batch) Shrink(most int) {
+	if b.Reset(); b.Memory() > most {
+		*b = Batch{}
+	}
+}

@@ -45,10 +45,12 @@ const (
 	Set      = record.Set
 	Counter  = record.Counter
 
-	NotFound = record.NotFound
-	IsArray  = record.IsArray
-	Success  = record.Success
-	HasExtra = record.HasExtra
+	NotFound   = record.NotFound
+	IsArray    = record.IsArray
+	Success    = record.Success
+	HasExtra   = record.HasExtra
+	ShortValue = record.ShortValue
+	ShortKey   = record.ShortKey
 
 	HasSeq      = record.HasSeq
 	HasTimes    = record.HasTimes

@@ -37,9 +37,9 @@ func (d *Decoder) decodeProto(b *Batch, pos Position, msg []byte) {
 // is wrong, a BadRecord.
 func (d *Decoder) decodeProtoRecord(b *Batch, pos Position, rec []byte) {
 	before := markOf(b)
-	d.rec, d.op, d.errAt, d.errWhat = rec, -1, 0, ""
+	d.rec, d.op, d.errAt, d.errWhat, d.elems = rec, -1, 0, "", len(b.Elems)
 	d.names.reset()
-	if d.protoFits(b, rec) && d.protoRecord(b, pos) {
+	if d.protoFits(b, rec) && d.protoRecord(b, pos) && d.shorten(b, &before, len(rec)) {
 		return
 	}
 	before.restore(b)

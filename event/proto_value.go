@@ -153,6 +153,9 @@ func (d *Decoder) appendProtoList(b *Batch, v *wireField, depth int, elems bool)
 				return false
 			}
 			if elems {
+				if d.tooMany(b) {
+					return d.fail(0, tooManyElems)
+				}
 				b.Elems = append(b.Elems, Elem{Value: Span{uint32(from), uint32(len(b.Data) - from)}})
 			}
 		}

@@ -20,7 +20,9 @@ import "encoding/binary"
 //	  byte     OpKind, DataKind << 4
 //	  byte     OpFlags, opHasValue, opHasKey
 //	  text     key                    with opHasKey
+//	  16 bytes its hash, little-endian with ShortKey
 //	  text     value, canonical       with opHasValue
+//	  16 bytes its hash, little-endian with ShortValue
 //	  byte     which of the following are present (extraVersion ...), with HasExtra
 //	  text     version, prev_version, expected, seen, from, to
 //	  uint     limit
@@ -43,7 +45,7 @@ const (
 	opHasValue = 1 << (iota + 4) // above the OpFlags
 	opHasKey
 
-	opFlagsMask = opHasValue - 1
+	opFlagsMask = opHasValue - 1 | byte(ShortValue|ShortKey)
 )
 
 const (
@@ -140,8 +142,14 @@ func appendOp(dst []byte, b *Batch, o *Op) []byte {
 	if flags&opHasKey != 0 {
 		dst = appendText(dst, b, o.Key)
 	}
+	if o.Flags&ShortKey != 0 {
+		dst = appendHash(dst, o.KeyHash)
+	}
 	if flags&opHasValue != 0 {
 		dst = appendText(dst, b, o.Value)
+	}
+	if o.Flags&ShortValue != 0 {
+		dst = appendHash(dst, o.ValueHash)
 	}
 	if o.Flags&HasExtra != 0 {
 		dst = appendExtra(dst, b, &b.Extras[o.Extra], o.Kind)
@@ -185,4 +193,8 @@ func appendExtra(dst []byte, b *Batch, x *Extra, kind OpKind) []byte {
 		dst = appendText(dst, b, r.Value)
 	}
 	return dst
+}
+
+func appendHash(dst []byte, h Hash) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, h.Lo), h.Hi)
 }

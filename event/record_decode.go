@@ -60,6 +60,8 @@ func (r *recordReader) fixed64() int64 {
 	return int64(binary.LittleEndian.Uint64(r.rec[r.i-8:]))
 }
 
+func (r *recordReader) hash() Hash { return Hash{uint64(r.fixed64()), uint64(r.fixed64())} }
+
 // count reads how many things follow, each of at least size bytes.
 func (r *recordReader) count(size int) uint32 {
 	n := r.uint()
@@ -216,7 +218,7 @@ func (d *Decoder) readOp(b *Batch, r *recordReader) {
 	o := &b.Ops[len(b.Ops)-1]
 	kinds, flags := r.byte(), r.byte()
 	o.Kind, o.Data, o.Flags = OpKind(kinds&15), DataKind(kinds>>4), OpFlags(flags&opFlagsMask)
-	if o.Kind == 0 || o.Kind > Range || o.Data > lastDataKind || flags >= opHasKey<<1 {
+	if o.Kind == 0 || o.Kind > Range || o.Data > lastDataKind || flags&^(opFlagsMask|opHasValue|opHasKey) != 0 {
 		r.fail("unknown operation or flags")
 		return
 	}
@@ -230,8 +232,14 @@ func (d *Decoder) readOp(b *Batch, r *recordReader) {
 	default:
 		o.Key, o.KeyHash = r.hashed()
 	}
+	if o.Flags&ShortKey != 0 {
+		o.KeyHash = r.hash()
+	}
 	if flags&opHasValue != 0 {
 		o.Value, o.ValueHash = r.present()
+	}
+	if o.Flags&ShortValue != 0 {
+		o.ValueHash = r.hash()
 	}
 	if o.Flags&IsArray != 0 && r.err == nil {
 		o.FirstElem = uint32(len(b.Elems))

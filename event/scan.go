@@ -218,6 +218,9 @@ func (d *Decoder) elements(i, depth int, b *Batch) (end int, dirty bool) {
 			return -1, false
 		}
 		if b != nil {
+			if d.tooMany(b) {
+				return d.failAt(i, tooManyElems), false
+			}
 			b.Elems = append(b.Elems, Elem{Value: Span{d.base + v.off, v.end - v.off}})
 		}
 		after := d.space(int(v.end))
@@ -232,6 +235,11 @@ func (d *Decoder) elements(i, depth int, b *Batch) (end int, dirty bool) {
 		dirty = dirty || v.dirty || after != int(v.end) || i != after+1
 	}
 }
+
+const tooManyElems = "more elements in arrays than the memory has room for"
+
+// tooMany says whether the record has as many elements as it may.
+func (d *Decoder) tooMany(b *Batch) bool { return d.MaxElems > 0 && len(b.Elems)-d.elems >= d.MaxElems }
 
 // skipObject scans the object whose brace is at i: a part of a value, or an unknown field. It
 // returns the offset behind the object, or -1.

@@ -176,10 +176,6 @@ func (q *queue) first(k int, fn func(rank)) {
 	}
 }
 
-func (q *queue) bytes() int64 {
-	return int64(cap(q.blocks))*16*blockLen + int64(cap(q.runs))*32
-}
-
 // appendState writes q to dst.
 func (q *queue) appendState(dst *flat.Writer) *flat.Writer {
 	all := make([]rank, 0, q.n)

@@ -104,16 +104,6 @@ func (g *Graph) ReadState(r *flat.Reader) {
 	g.stamp = 0
 }
 
-// Bytes is the memory of the graph's arrays, as allocated.
-func (g *Graph) Bytes() int64 {
-	n := int64(cap(g.cells))*int64(unsafe.Sizeof(rank{})) + int64(cap(g.edges))*int64(unsafe.Sizeof(Edge{})) + g.freeEdge.Bytes() + int64(cap(g.spans))*16
-	for i := range g.orders {
-		o := &g.orders[i]
-		n += o.queue.bytes() + int64(cap(o.slots)+cap(o.free))*4 + int64(cap(o.low))*8
-	}
-	return n
-}
-
 func appendChanges(dst *flat.Writer, ts []LevelChange) *flat.Writer {
 	n := int64(len(ts))
 	dst = flat.AppendValue(dst, "turns", &n)
@@ -139,4 +129,19 @@ func readChanges(r *flat.Reader) (ts []LevelChange) {
 		ts = append(ts, t)
 	}
 	return ts
+}
+
+// Memory is the size of the graph, bytes: used without the free places of its arrays, taken with them. Room to grow
+// into is not counted.
+func (g *Graph) Memory() (used, taken int64) {
+	vertex := int64(g.stride)*int64(unsafe.Sizeof(rank{})) + 2*4 // and what searches have seen
+	edges := int64(len(g.edges)) * int64(unsafe.Sizeof(Edge{}))
+	orders := flat.Size(g.spans)
+	for i := range g.orders {
+		o := &g.orders[i]
+		orders += int64(o.queue.n)*int64(unsafe.Sizeof(rank{})) + flat.Size(o.slots) + flat.Size(o.free) + flat.Size(o.low)
+	}
+	taken = int64(g.numVertices)*vertex + edges + orders
+	used = int64(g.numLive)*vertex + edges - int64(g.freeEdge.Len())*int64(unsafe.Sizeof(Edge{})) + orders
+	return used, taken
 }

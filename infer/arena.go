@@ -8,6 +8,7 @@ type ref uint64
 const (
 	chunkBytes = 1 << 18 // 256 KiB: a pinned record holds at most this much
 	bigLen     = 1<<20 - 1
+	firstBytes = 1 << 13
 )
 
 // arena keeps the compact records of transactions and the names of keys in
@@ -42,8 +43,12 @@ func (a *arena) put(b []byte) ref {
 			a.release(full)
 		}
 	}
-	off := len(a.chunks[a.cur])
-	a.chunks[a.cur] = append(a.chunks[a.cur], b...)
+	c := a.chunks[a.cur]
+	off := len(c)
+	if off+len(b) > cap(c) { // the first one
+		c = append(make([]byte, 0, min(chunkBytes, max(2*cap(c), off+len(b)))), c...)
+	}
+	a.chunks[a.cur] = append(c, b...)
 	a.live[a.cur]++
 	a.used[a.cur] += int32(len(b))
 	return ref(a.cur)<<40 | ref(off)<<20 | ref(len(b))
@@ -59,7 +64,11 @@ func (a *arena) newChunk(size int) uint32 {
 		}
 		return c
 	}
-	a.chunks = append(a.chunks, make([]byte, 0, max(size, chunkBytes)))
+	room := max(size, chunkBytes)
+	if len(a.chunks) == 1 && size == chunkBytes {
+		room = firstBytes // it grows: a source may have little
+	}
+	a.chunks = append(a.chunks, make([]byte, 0, room))
 	a.live, a.used = append(a.live, 0), append(a.used, 0)
 	return uint32(len(a.chunks) - 1)
 }
@@ -101,6 +110,14 @@ func (a *arena) release(c uint32) {
 		a.chunks[c] = a.chunks[c][:0]
 	}
 	a.free = append(a.free, c)
+}
+
+// taken is the size of the chunks, bytes. The first one grows with its content.
+func (a *arena) taken() int64 {
+	if len(a.chunks) == 2 && a.bytes == chunkBytes {
+		return int64(len(a.chunks[1]))
+	}
+	return a.bytes
 }
 
 // wasteful says whether less than half of more than 16 chunks is in use.

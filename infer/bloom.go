@@ -11,13 +11,14 @@ type bloomFilter struct {
 	sets  [][]uint64
 	used  int // entries
 	last  int // entries in the last set
-	limit int // bytes; 0 is 64 MiB, 45 million entries
+	limit int // bytes; 0 is spillBytes, 45 million entries
 }
 
 const (
 	blockWords   = 8
 	blockEntries = 42
 	firstBlocks  = 256 // 16 KiB
+	spillBytes   = 64 << 20
 )
 
 func refHash(r Ref) uint64 { return mix(r.Hash.Lo^uint64(r.Kind)*0x9e3779b97f4a7c15) ^ r.Hash.Hi }
@@ -67,7 +68,7 @@ func (f *bloomFilter) add(r Ref) {
 	} else if words := len(f.sets[k-1]); f.last >= words/blockWords*blockEntries {
 		limit := int64(f.limit)
 		if limit == 0 {
-			limit = 64 << 20
+			limit = spillBytes
 		}
 		if grown := 4 * words; f.bytes()+8*int64(grown) <= limit {
 			f.sets = append(f.sets, flat.Make[uint64](grown, grown))

@@ -44,13 +44,7 @@ func (x *index) insert(h uint64, id uint32) {
 		x.slots = make([]uint64, 16)
 	}
 	if 4*(x.used+1) > len(x.slots) {
-		old := x.slots
-		x.slots = flat.Make[uint64](2*len(old), 2*len(old))
-		for _, s := range old {
-			if s != 0 {
-				x.put(s)
-			}
-		}
+		x.resize(2 * len(x.slots))
 	}
 	x.put(uint64(fingerprint(h))<<32 | uint64(id))
 	x.used++
@@ -88,4 +82,26 @@ func (x *index) remove(h uint64, id uint32) {
 		}
 	}
 	x.slots[i] = 0
+	if len(x.slots) > leastShrunk && shrinkAt*x.used < len(x.slots) {
+		x.resize(len(x.slots) / 4)
+	}
+}
+
+// A table of more than leastShrunk slots is made smaller when one in shrinkAt is used: an eighth is then.
+const leastShrunk, shrinkAt = 1 << 16, 32
+
+func (x *index) resize(slots int) {
+	old := x.slots
+	x.slots = flat.Make[uint64](slots, slots)
+	for _, s := range old {
+		if s != 0 {
+			x.put(s)
+		}
+	}
+}
+
+// memory is the size of the slots in use, with room to grow by a half, and of all slots.
+func (x *index) memory() (used, taken int64) {
+	taken = 8 * int64(len(x.slots))
+	return min(8*6*int64(x.used), taken), taken
 }

@@ -3,23 +3,37 @@ package infer
 import "github.com/isowatch/isowatch/event"
 
 // maxTentative bounds the unknown transactions that are kept behind the window
-// for a late observation, which can come at any time. About 500 bytes each.
-const maxTentative = 1 << 17
+// for a late observation, which can come at any time.
+const (
+	maxTentative   = 1 << 17
+	tentativeBytes = 512 // about
+)
 
 // Expire lets go of aborted transactions that ended before now, and of the oldest
 // unobserved unknown ones beyond maxTentative.
 func (s *memory) Expire(now int64, out *Out) {
 	s.begin(out)
 	for s.expiry.before(now) {
-		d := s.expiry.pop()
-		t := &s.txns[d.txn]
-		if t.gen != d.gen || t.state != aborted && t.state != tentative {
-			continue // its number has another owner, or it was observed
-		}
-		if t.state == tentative {
-			s.keepTentative(d)
-			continue
-		}
+		s.expireNext()
+	}
+}
+
+// ExpireShare is Expire for one in so many of the transactions that would expire at some time, the oldest ones.
+func (s *memory) ExpireShare(share int, out *Out) {
+	s.begin(out)
+	for n := len(s.expiry.heap)/share + 1; n > 0 && len(s.expiry.heap) > 0; n-- {
+		s.expireNext()
+	}
+}
+
+func (s *memory) expireNext() {
+	d := s.expiry.pop()
+	t := &s.txns[d.txn]
+	switch {
+	case t.gen != d.gen: // its number has another owner
+	case t.state == tentative: // else it was observed
+		s.keepTentative(d)
+	case t.state == aborted:
 		s.expire(d.txn)
 	}
 }
@@ -36,15 +50,15 @@ func (s *memory) expire(n uint32) {
 // oldest such one.
 func (s *memory) keepTentative(d due) {
 	s.unsure = append(s.unsure, d)
-	if len(s.unsure) < 2*maxTentative {
+	if len(s.unsure) < 2*s.tentative {
 		return
 	}
-	for _, old := range s.unsure[:maxTentative] {
+	for _, old := range s.unsure[:s.tentative] {
 		if t := &s.txns[old.txn]; t.gen == old.gen && t.state == tentative {
 			s.expire(old.txn)
 		}
 	}
-	s.unsure = append(s.unsure[:0], s.unsure[maxTentative:]...)
+	s.unsure = append(s.unsure[:0], s.unsure[s.tentative:]...)
 }
 
 // dropWrites lets go of what n wrote.

@@ -36,6 +36,7 @@ type ledger struct {
 	signs          signs
 	sessions       []session
 	seqs           []seqSet       // by session
+	seqWords       int64          // of all seqs
 	sessionIndexes []sessionIndex // by session
 
 	free struct {
@@ -166,10 +167,12 @@ type kinds struct {
 // memory lets go of what is settled, writes it to disk, and takes it in again.
 type memory struct {
 	kinds
-	expiry   dueQueue
-	unsure   []due // unknown transactions behind the window, oldest first
-	joined   bool
-	reopened []uint32 // scratch
+	expiry dueQueue
+	unsure []due // unknown transactions behind the window, oldest first
+	// tentative bounds unsure: at most twice as many. It is a setting.
+	tentative int
+	joined    bool
+	reopened  []uint32 // scratch
 
 	// Scratch of Plan.
 	planned *event.Batch // whose transactions plan is about
@@ -207,6 +210,6 @@ func New(o Options) *State {
 	s.SetOptions(o)
 	s.begunRetired = math.MinInt64 / 2
 	s.signs = newSigns()
-	s.values.limit, s.twice.limit, s.aborts.limit, s.ids.limit = valueBytes, twiceBytes, abortBytes, idBytes
+	s.LimitMemory(0)
 	return s
 }

@@ -15,6 +15,12 @@ type seqSet struct {
 // at once: 512 KiB of bits.
 const maxJump = 1 << 22
 
+// leastJump takes its place while all sessions together have more than manyWords: 1 KiB of bits, and 16 MiB.
+const (
+	leastJump = 1 << 13
+	manyWords = 1 << 21
+)
+
 // maxGap is the most that one jump counts for: the counter of gaps stays positive
 // through 2^31 of them.
 const maxGap = 1 << 32
@@ -26,8 +32,18 @@ func (s *ledger) noteSeq(id uint32, seq int64, n uint32) {
 		s.seqs = append(s.seqs, seqSet{})
 	}
 	x := &s.seqs[id]
+	before := len(x.words)
+	s.noteIn(x, seq, n)
+	s.seqWords += int64(len(x.words) - before)
+}
+
+func (s *ledger) noteIn(x *seqSet, seq int64, n uint32) {
+	most := uint64(maxJump)
+	if s.seqWords > manyWords {
+		most = leastJump
+	}
 	// Unsigned, the difference is exact.
-	if d, kept := uint64(seq)-uint64(x.base), 64*uint64(len(x.words)); kept > 0 && seq >= x.base && d > kept+maxJump {
+	if d, kept := uint64(seq)-uint64(x.base), 64*uint64(len(x.words)); kept > 0 && seq >= x.base && d > kept+most {
 		s.gap(n, int64(min(d-kept, maxGap)))
 		x.words = nil
 	}

@@ -34,6 +34,7 @@ type signs struct {
 	// twoKeys and twoVersions remember which key had a value, and which version: the
 	// latest of each slot. They are made when first needed.
 	twoKeys, twoVersions []sighting
+	most                 int          // of each, when they are made; a setting
 	new                  []pattern.ID // that have shown a sign in the record in work
 	circled              []uint32     // versions that came back, by the record in work: see full_circle.go
 	replaced, roots      []uint32     // scratch of fullCircle
@@ -47,10 +48,10 @@ type signs struct {
 // sighting is a value of a pattern, or of a key, and where it was seen.
 type sighting struct{ value, where uint64 }
 
-// sightings is how many of each kind are remembered: 512 KiB.
+// sightings is how many of each kind are remembered, at most: 512 KiB.
 const sightings = 1 << 15
 
-func newSigns() signs { return signs{patterns: pattern.New()} }
+func newSigns() signs { return signs{patterns: pattern.New(), most: sightings} }
 
 // strangers says whether a transaction without a record may have written what nobody is
 // known to have written, any number of times.
@@ -161,7 +162,7 @@ func (s *absences) noteValue(v uint32) {
 	if p.Shared || p.Repeats != 0 {
 		return
 	}
-	if where := sight(&s.signs.twoKeys, x.hash.Lo^uint64(k.pattern)*0x9e3779b97f4a7c15, k.hash.Lo); where != k.hash.Lo {
+	if where := sight(&s.signs.twoKeys, s.signs.most, x.hash.Lo^uint64(k.pattern)*0x9e3779b97f4a7c15, k.hash.Lo); where != k.hash.Lo {
 		p.Shared = true
 	}
 }
@@ -173,7 +174,7 @@ func (s *absences) noteVersion(k uint32, value, version event.Hash) {
 	}
 	x := &s.keys[k]
 	p := s.signs.patterns.Get(x.pattern)
-	if p.Repeats != 0 || sight(&s.signs.twoVersions, x.hash.Lo^value.Lo*0x9e3779b97f4a7c15, version.Lo) == version.Lo {
+	if p.Repeats != 0 || sight(&s.signs.twoVersions, s.signs.most, x.hash.Lo^value.Lo*0x9e3779b97f4a7c15, version.Lo) == version.Lo {
 		return
 	}
 	p.Repeats = pattern.TwoVersions
@@ -182,11 +183,11 @@ func (s *absences) noteVersion(k uint32, value, version event.Hash) {
 
 // sight remembers that the value was seen there, and returns where it was seen before: there,
 // if it was not.
-func sight(seen *[]sighting, value, where uint64) uint64 {
+func sight(seen *[]sighting, most int, value, where uint64) uint64 {
 	if *seen == nil {
-		*seen = make([]sighting, sightings)
+		*seen = make([]sighting, most)
 	}
-	x := &(*seen)[value%sightings]
+	x := &(*seen)[value%uint64(len(*seen))]
 	before := *x
 	*x = sighting{value, where}
 	if before.value == value && before.where != 0 {
@@ -341,7 +342,9 @@ func (s *absences) appendSigns(dst *flat.Writer) *flat.Writer {
 }
 
 func (s *absences) readSigns(r *flat.Reader) {
+	most := s.signs.most
 	s.signs = newSigns()
+	s.signs.most = most
 	s.signs.patterns.ReadState(r)
 	flat.Read(r, "twoKeys", &s.signs.twoKeys)
 	flat.Read(r, "twoVersions", &s.signs.twoVersions)

@@ -95,12 +95,13 @@ func (s *memory) ReadState(r *flat.Reader) {
 	s.free.sessions.ReadState(r, "freeSessions")
 	var count int64
 	flat.ReadValue(r, "seqs", &count)
-	s.seqs = nil
+	s.seqs, s.seqWords = nil, 0
 	for i := int64(0); i < count && r.Err == nil; i++ {
 		var x seqSet
 		flat.ReadValue(r, "base", &x.base)
 		flat.Read(r, "words", &x.words)
 		s.seqs = append(s.seqs, x)
+		s.seqWords += int64(len(x.words))
 	}
 	flat.Read(r, "heap", &s.absence.heap)
 	flat.Read(r, "heap", &s.patient.heap)
@@ -177,7 +178,11 @@ func (a *arena) readState(r *flat.Reader) {
 		var c []byte
 		flat.Read(r, "chunk", &c)
 		if i > 0 && r.Err == nil {
-			c = append(make([]byte, 0, max(len(c), chunkBytes)), c...)
+			room := chunkBytes
+			if len(a.chunks) == 2 {
+				room = firstBytes
+			}
+			c = append(make([]byte, 0, max(len(c), room)), c...)
 		}
 		a.chunks[i] = c
 	}

@@ -74,6 +74,7 @@ func (s *memory) SpillSession(dst []byte, id uint32) (Ref, []byte) {
 		for _, w := range s.seqs[id].words {
 			dst = binary.LittleEndian.AppendUint64(dst, w)
 		}
+		s.seqWords -= int64(len(s.seqs[id].words))
 		s.seqs[id] = seqSet{}
 	} else {
 		dst = append(dst, 0, 0)
@@ -130,6 +131,7 @@ func (s *memory) BringSession(h event.Hash, record []byte) error {
 		s.seqs = append(s.seqs, seqSet{})
 	}
 	s.seqs[id] = x
+	s.seqWords += int64(len(x.words))
 	s.sessions[id].retired, s.sessions[id].unsure = members[0], members[1]
 	for _, n := range members {
 		if n != 0 {

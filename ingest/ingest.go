@@ -46,6 +46,14 @@ type Chunk struct {
 	Problem  string // not empty: the source has trouble (said once per change); "" with no messages: it recovered
 }
 
+// Bytes is the size of the messages.
+func (c *Chunk) Bytes() (n int64) {
+	for i := range c.Messages {
+		n += int64(len(c.Messages[i].Value))
+	}
+	return n
+}
+
 // Source reads partitions until ctx ends or the input does.
 type Source interface {
 	// Run sends chunks to out, in order within each partition. It starts behind the given

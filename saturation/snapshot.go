@@ -57,3 +57,12 @@ func (s *State) ReadState(r *flat.Reader) {
 	}
 	flat.Read(r, "idle", &s.idle)
 }
+
+// Memory is the size of the state, bytes. Room to grow into is not counted.
+func (s *State) Memory() int64 {
+	n := flat.Size(s.txns) + flat.Size(s.keys) + flat.Size(s.entries) + flat.Size(s.columns) + flat.Size(s.chains) + flat.Size(s.idle)
+	for _, page := range s.clocks {
+		n += flat.Size(page)
+	}
+	return n
+}

@@ -60,6 +60,12 @@ func (c *counters) flattened() {
 	c.m.Flattens++
 }
 
+// Memory is about the size of the tables in memory, bytes, by the logs that Badger keeps for them.
+func (s *Store) Memory() int64 {
+	logs, _ := filepath.Glob(filepath.Join(s.dir, "*.mem")) // fails for a bad pattern only
+	return int64(len(logs)) * s.options.MemTable * 5 / 4
+}
+
 // Metrics reads the figures. The sizes cost a walk over the folder.
 func (s *Store) Metrics() Metrics {
 	s.counts.Lock()

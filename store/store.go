@@ -74,6 +74,9 @@ type Options struct {
 	// fixes the largest commit, 15% of it. 0: 28 MiB, a largest commit of 4.4 MB
 	// and 45,875 entries.
 	MemTable int64
+	// Resident is how much of mapped files may stay in the memory of this process, bytes, the
+	// program's own included. Beyond it the pages of tables go. 0: any amount.
+	Resident int64
 	// LockWait is how long Open waits for another process to leave the folder,
 	// as when a container is replaced. 0: not at all.
 	LockWait time.Duration
@@ -118,13 +121,15 @@ type Store struct {
 	closed atomic.Bool
 }
 
+const defaultMemTable = 28 << 20
+
 // Open opens dir, which it creates unless o.ReadOnly is set.
 func Open(dir string, o Options) (*Store, error) { return OpenContext(context.Background(), dir, o) }
 
 // OpenContext is Open until ctx ends. It reads all tables: a gigabyte takes 0.2 s from the page cache.
 func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.MemTable == 0 {
-		o.MemTable = 28 << 20
+		o.MemTable = defaultMemTable
 	}
 	if o.MemTable < 1<<20 {
 		return nil, fmt.Errorf("open store %s: memory table of %d bytes, at least %d needed", dir, o.MemTable, 1<<20)
@@ -288,9 +293,9 @@ func badgerOptions(dir string, o Options) badger.Options {
 		WithLogger(logger{o.Logger}).
 		WithMemTableSize(o.MemTable).
 		WithNumMemtables(3).
-		WithBaseTableSize(min(3<<20, o.MemTable)).
+		WithBaseTableSize(min(3<<20, max(o.MemTable/8, 1<<20))).
 		WithBlockCacheSize(0).
-		WithIndexCacheSize(16 << 20).
+		WithIndexCacheSize(min(16<<20, o.MemTable)).
 		WithValueThreshold(min(1<<20, o.MemTable*15/100)).
 		WithValueLogFileSize(64 << 20).
 		WithNumCompactors(2).
@@ -300,6 +305,9 @@ func badgerOptions(dir string, o Options) badger.Options {
 		WithVerifyValueChecksum(true).
 		WithCompression(options.None)
 	b.ChecksumVerificationMode = checksumOnRead
+	if o.MemTable < defaultMemTable {
+		b.TableSizeMultiplier = 1 // else tables, and their builders, are 32 times as large in the lowest level
+	}
 	return b
 }
 

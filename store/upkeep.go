@@ -28,6 +28,9 @@ const (
 func (s *Store) startUpkeep() {
 	s.wg.Go(s.syncLoop)
 	s.wg.Go(s.cleanLoop)
+	if s.options.Resident > 0 && !s.options.InMemory {
+		s.wg.Go(s.shedLoop)
+	}
 }
 
 func (s *Store) syncLoop() {

@@ -135,8 +135,7 @@ func BenchmarkCore(b *testing.B) {
 			b.ReportMetric(float64(took.Nanoseconds())/float64(b.N), "ns/op")
 			b.ReportMetric(float64(b.N)/took.Seconds(), "txn/s")
 			b.ReportMetric(float64(m.Live()), "live")
-			z := m.Sizes()
-			b.ReportMetric(float64(z.Bytes+m.graph.Bytes())/float64(max(m.Live(), 1)), "bytes/live")
+			b.ReportMetric(float64(m.StateBytes())/float64(max(m.Live(), 1)), "bytes/live")
 			if len(eff.Findings) > 0 {
 				b.Fatalf("findings on a valid stream: %v", eff.Findings[0].Explanation)
 			}

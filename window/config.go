@@ -102,6 +102,9 @@ type Config struct {
 	// KeyCap is how many keys, and how many sessions, stay in memory when they have gone cold.
 	// Beyond it they go out in Effects.Puts, and a driver must answer Needs. 0 keeps all.
 	KeyCap int
+	// Memory bounds the size of the state, bytes: see memory.go. 0 is any amount. A driver that
+	// keeps several machines divides the memory among them.
+	Memory int64 `json:",omitempty"`
 	// Clamp bounds event times by the tick plus the clock drift. Off for whole
 	// histories.
 	Clamp bool
@@ -256,6 +259,7 @@ func (m *Machine) Configure(c Config) error {
 	m.clock.closedSessions = sessions
 	m.levelChanges.due = !slices.Equal(next.Levels, m.levelChanges.watched)
 	m.infer.SetOptions(m.saturated.inferOptions())
+	m.limitMemory()
 	m.finder.searcher.Budget, m.finder.searcher.Untracked = next.SearchBudget, m.asking.tracking()
 	return nil
 }

@@ -38,8 +38,10 @@ type horizonGroup struct {
 	// Named are the transactions that the replay is asked about, at most maxNamed, and Unnamed
 	// the edges that have others. A transaction of another epoch than the first one's is not
 	// named.
-	Named    []string
-	Unnamed  int64
+	Named   []string
+	Unnamed int64
+	// Early are the edges to what left for want of memory.
+	Early    int64 `json:",omitempty"`
 	From, To int64 // event times that it reaches over: see note
 	Older    bool  // one reaches back to a transaction without a kept time
 }
@@ -298,6 +300,9 @@ func (s *reports) noteGroupAt(at int64, waited bool, class, what string, txns ..
 		s.horizon.order = append(s.horizon.order, key)
 	}
 	g.Count++
+	if len(txns) > 1 && s.outOfMemory(txns[1:]) {
+		g.Early++
+	}
 	var names []string
 	for _, x := range txns {
 		names = append(names, x.ID)
@@ -366,6 +371,10 @@ func (s *reports) publishGroup(g *horizonGroup) {
 	f.Headline = finding.Counted(g.Count, "read or write depends", "reads and writes depend") + " on transactions that had left the window."
 	f.Explanation = fmt.Sprintf("%s:\n  - %s\nReplaying the range decides.",
 		edges, strings.Join(g.Examples, "\n  - "))
+	if g.Early > 0 {
+		f.Explanation += fmt.Sprintf("\nReason: memory. %s before the window had passed, since the state takes more than --memory leaves to it.",
+			finding.Counted(g.Early, "edge leads to what had to leave", "edges lead to what had to leave"))
+	}
 	out := *f
 	out.Txns = slices.Clone(f.Txns)
 	s.hand(out)

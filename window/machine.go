@@ -24,7 +24,9 @@ type Counters struct {
 	Timeless   int64 `json:"timeless"`  // transactions that count and have no place in real time
 	Horizon    int64 `json:"horizon"`   // edges by rule (d), and reads of what is no longer kept
 	Undecided  int64 `json:"undecided"` // pairs of unread appends for which no order under snapshot isolation was found
-	Frozen     int64 `json:"frozen"`    // transactions frozen early by the live cap
+	Frozen     int64 `json:"frozen"`    // transactions frozen early, by the live cap or for want of memory
+	// Squeezed counts those that froze for want of memory.
+	Squeezed int64 `json:"squeezed,omitempty"`
 	// Misread counts transactions that read a key otherwise than they had written or
 	// read it before. The levels that allow it could be refuted by what was read.
 	Misread int64 `json:"misread"`
@@ -108,6 +110,7 @@ type Machine struct {
 	edges     []incremental.Edge
 	offered   []incremental.Arc // see arcs
 	warm      [warmAhead]uint32
+	squeezed  []incremental.Vertex
 	room      int64 // for edges: edgeBudget, less in tests
 	ambiguous int64 // counted before the record in work
 	late      bool  // the record in work ended before the watermark
@@ -128,6 +131,7 @@ func New(cfg Config) *Machine {
 	m.saturated.init(m.views, cfg.Unbounded)
 	m.saturated.idle = m.saturated.mayIdle()
 	m.infer.SetOptions(m.saturated.inferOptions())
+	m.limitMemory()
 	m.finder.searcher.Budget, m.finder.searcher.Untracked = cfg.SearchBudget, m.asking.tracking()
 	m.finder.searcher.Follows, m.finder.searcher.Limited = m.asking.followed, m.isLimited
 	m.reports.open.init()
@@ -170,7 +174,10 @@ func (m *Machine) Orders() int {
 func (m *Machine) SpillSizes() infer.SpillSizes { return m.infer.SpillSizes() }
 
 // StateBytes is about what AppendState writes.
-func (m *Machine) StateBytes() int64 { return m.infer.Sizes().Bytes + m.graph.Bytes() }
+func (m *Machine) StateBytes() int64 {
+	_, taken := m.Memory()
+	return taken
+}
 
 // Step takes the transactions of b at the given indexes, in order, and the tick. The tick is
 // the wall clock in ns that the shell put on the batch (0 without one). All of b.Partitions are
@@ -202,6 +209,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	for i := range b.Partitions {
 		m.clock.meet(b, uint32(i))
 	}
+	m.squeeze()
 	m.advance()
 	m.spill(len(txns))
 	if invariants.Enabled {

@@ -349,7 +349,8 @@ func (m *Machine) spill(txns int) {
 	for n := m.infer.ColdTxn(); n != 0; n = m.infer.ColdTxn() {
 		put(m.infer.SpillTxn(m.asking.appendVertex([]byte{}, n), n))
 	}
-	if over := m.infer.KeysInMemory() - m.cfg.KeyCap; over > 0 {
+	tight := m.tight()
+	if over := m.infer.KeysInMemory() - m.keep(m.infer.KeysInMemory(), tight); over > 0 {
 		pinned := m.pinnedKeys()
 		visits := min(spillVisits+spillAhead*min(over, spillCatchUp+m.infer.Made()), m.infer.KeySlots()) // each at most once
 		for over > 0 {
@@ -370,7 +371,7 @@ func (m *Machine) spill(txns int) {
 			over -= len(keys)
 		}
 	}
-	if over := m.infer.SessionsInMemory() - m.cfg.KeyCap; over > 0 {
+	if over := m.infer.SessionsInMemory() - m.keep(m.infer.SessionsInMemory(), tight); over > 0 {
 		visits := min(spillVisits+spillAhead*min(over, spillCatchUp+m.infer.Made()), m.infer.SessionSlots())
 		for ; over > 0; over-- {
 			id := m.infer.ColdSession(&visits)

@@ -103,6 +103,7 @@ type reports struct {
 	faults       faults              // that were told
 	marks        []event.Mark        // the latest: see marks.go
 	lost         Lost
+	squeezed     int64  // greatest end of those that froze for want of memory: see memory.go
 	weaker       weaker // of what was asked for, what is less than expected
 	missed       news[*missedGroup]
 

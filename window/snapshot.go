@@ -70,6 +70,8 @@ type savedTheories struct {
 	InTime *narrated      `json:",omitempty"`
 	Limits []savedLimited `json:",omitempty"`
 	Owed   int64          `json:",omitempty"` // see search_credit.go
+	// Squeezed is reports.squeezed.
+	Squeezed int64 `json:",omitempty"`
 }
 
 type savedLevelChange struct {
@@ -139,7 +141,7 @@ func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 	if len(m.sums.counting.Keys) > 0 {
 		h.Counting = &m.sums.counting
 	}
-	h.Theories.Owed = m.finder.owed
+	h.Theories.Owed, h.Theories.Squeezed = m.finder.owed, m.reports.squeezed
 	h.Theories.InTime = &m.timing.told
 	h.Theories.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
@@ -258,7 +260,7 @@ func (m *Machine) ReadState(state []byte) error {
 		return fmt.Errorf("snapshot: %w", r.Err)
 	}
 	m.timing.restore(h.Theories.InTime)
-	m.finder.owed = h.Theories.Owed
+	m.finder.owed, m.reports.squeezed = h.Theories.Owed, h.Theories.Squeezed
 	if err := m.finder.limits.restore(h.Theories.Limits); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ const (
 	offVersioned    = "an operation tells a version"
 	offTimeless     = "a record has no times"
 	offCrowded      = "too many transactions began within `max-transaction`"
+	offMemory       = "the state takes more than `memory` leaves to it"
 	offLate         = "a record came too late"
 	offReplaced     = "an outcome became known too late"
 	offContradicted = "two records of one id contradict each other, or the second one came too late"
@@ -28,6 +29,7 @@ var offRemedies = map[string]string{
 	offMissing:          "capture all records, and start with a new folder",
 	offTimeless:         "record `start` and `end` with all transactions",
 	offCrowded:          "declare a shorter --max-transaction",
+	offMemory:           "give more with --memory, or declare a shorter --window",
 	offLate:             "declare a longer --lateness or --max-transaction",
 	offReplaced:         "declare a longer --max-transaction",
 	offContradicted:     "give each attempt an id of its own",

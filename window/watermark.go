@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/incremental"
 )
 
 // meet finds or makes the i-th partition of the batch in work.
@@ -144,7 +145,7 @@ func (m *Machine) advance() {
 	}
 	defer m.reports.settleFaults()
 	if m.graph.NumLive() > m.cfg.LiveCap {
-		m.freeze()
+		m.release(m.freezeTo(m.cfg.LiveCap - m.cfg.LiveCap/16))
 	}
 	low, ok := m.clock.low()
 	if !ok || low-m.lateness() <= m.clock.watermark || m.clock.held <= m.clock.watermark && !m.untimed {
@@ -202,13 +203,13 @@ func (m *Machine) retire() {
 	m.apply()
 }
 
-// freeze retires the lowest transactions beyond the live cap, settled or not.
-func (m *Machine) freeze() {
-	most := m.cfg.LiveCap - m.cfg.LiveCap/16
+// freezeTo retires the lowest transactions, settled or not, until so many live.
+func (m *Machine) freezeTo(most int) (frozen []incremental.Vertex) {
+	most = max(most, 0)
 	if m.freezing() {
 		m.runFrozen(func(i int) []uint32 { return m.graph.Excess(i, most) })
 	}
-	frozen := m.graph.Freeze(most)
+	frozen = m.graph.Freeze(most)
 	m.Counters.Frozen += int64(len(frozen))
-	m.release(frozen)
+	return frozen
 }

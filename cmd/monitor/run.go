@@ -150,13 +150,19 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	default:
 		route.Sink = alert.NewText(p.stdout, p.colors())
 	}
+	memory, from, err := memoryOf(p.config.Memory, "/", p.lookupEnv)
+	if err != nil {
+		return usageError{err}
+	}
+	limitRuntime(app.HeapLimit(int64(memory)), p.lookupEnv)
+	log.Info("memory", "most", memory, "from", from)
 	var hangups <-chan os.Signal // those that come during a start wait for its end
 	if p.reload != nil || p.keep {
 		var ignore func()
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Hook: p.hook})
+	a, err := app.New(app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Hook: p.hook})
 	if err != nil {
 		return usageError{err}
 	}

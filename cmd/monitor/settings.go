@@ -38,7 +38,7 @@ func (r *settings) register(f *pflag.FlagSet) {
 	outputFlag(f, &r.output)
 	logFlags(f, &s.Log)
 	r.sinks.register(f)
-	for _, x := range s.Settings("min-free", "http", "self-test", "retention") {
+	for _, x := range s.Settings("min-free", "memory", "http", "self-test", "retention") {
 		name := strings.ReplaceAll(x.Path, ".", "-")
 		if f.Lookup(name) != nil || x.Path == "http.address" {
 			continue
@@ -54,6 +54,8 @@ func settingUsage(path string) string {
 	switch path {
 	case "min-free":
 		return "least free space on the data folder's disk: with less, no input is read; 0: no check"
+	case "memory":
+		return "memory that the process may take, at least 128MiB; auto: 70% of the cgroup's limit, or GOMEMLIMIT; half the machine without both"
 	case "self-test":
 		return "how often the monitor plants a test anomaly that it must find, from 5s to 2m; 0: never"
 	case "http.external-url":

@@ -258,17 +258,15 @@ func TestConfigChangeRollsPods(t *testing.T) {
 	}
 }
 
-func TestMemoryLimitIsToldToGo(t *testing.T) {
-	for limit, want := range map[any]string{"2Gi": "1717986918", "512Mi": "429496729", "1.5G": "1200000000", 1000000: "800000"} {
-		set := find[*appsv1.StatefulSet](t, objects(t, map[string]any{"resources": map[string]any{"limits": map[string]any{"memory": limit}}}))
-		var got string
-		for _, e := range set.Spec.Template.Spec.Containers[0].Env {
-			if e.Name == "GOMEMLIMIT" {
-				got = e.Value
-			}
+func TestMemoryIsToldToTheMonitor(t *testing.T) {
+	for memory, want := range map[string]string{"": "--memory=auto", "1GiB": "--memory=1GiB"} {
+		v := map[string]any{}
+		if memory != "" {
+			v["memory"] = memory
 		}
-		if got != want {
-			t.Errorf("limit %v: GOMEMLIMIT is %q, want %q", limit, got, want)
+		set := find[*appsv1.StatefulSet](t, objects(t, v))
+		if args := set.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, want) {
+			t.Errorf("memory %q: %q, want %s", memory, args, want)
 		}
 	}
 }

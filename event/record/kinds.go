@@ -68,6 +68,13 @@ const (
 	HasExtra
 )
 
+// ShortValue and ShortKey: the text stands for a longer one, whose hash a batch has. They lie above two bits of the
+// compact form.
+const (
+	ShortValue OpFlags = 1 << 6
+	ShortKey   OpFlags = 1 << 7
+)
+
 // TxnFlags say which optional fields of a transaction are present.
 type TxnFlags uint8
 

@@ -71,6 +71,9 @@ type Options struct {
 	Linger time.Duration
 	// Hook is for tests (see the engine's).
 	Hook engine.Hook
+	// Memory bounds the resident memory of the process, bytes; 0: any amount. The caller limits the
+	// runtime to [HeapLimit] of it.
+	Memory int64
 	// Free is the free space of the data folder's disk, bytes; nil: it is measured.
 	Free func() (int64, error)
 }
@@ -103,6 +106,8 @@ type App struct {
 	reloaded    reloaded
 	diskSpace   *diskSpace
 	memory      *memory
+	budget      budget
+	readAhead   *credit
 	flow        *flow
 	listener    net.Listener // of the pages; nil: none
 	reads       gate         // around everything that reads the store for others
@@ -123,7 +128,7 @@ func New(o Options) (*App, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(), reloading: make(chan struct{}, 1), left: make(chan struct{})}
+	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(o.Memory), budget: divide(o.Memory), readAhead: &credit{most: divide(o.Memory).ahead}, reloading: make(chan struct{}, 1), left: make(chan struct{})}
 	a.current.Store(&a.config)
 	if a.config.SelfTest > 0 {
 		a.selfTest = newSelfTest(a.config.SelfTest, o.Now, a.log)
@@ -187,7 +192,7 @@ func (a *App) openStore(ctx context.Context) error {
 }
 
 func (a *App) storeOptions() store.Options {
-	return store.Options{Logger: a.log, LockWait: lockWait, Fsync: a.config.Durability == config.Fsync}
+	return store.Options{Logger: a.log, LockWait: lockWait, Fsync: a.config.Durability == config.Fsync, MemTable: a.budget.memTable, Resident: a.budget.resident()}
 }
 
 // remedy says what a person can do about a store that does not open.
@@ -229,7 +234,8 @@ func damaged(dir string) string {
 func (a *App) openEngine(ctx context.Context) error {
 	began := time.Now()
 	e, err := engine.OpenContext(ctx, a.store, engine.Options{
-		Configure:     a.machineOf(a.current.Load()),
+		Configure:  a.machineOf(a.current.Load()),
+		StepsBytes: a.budget.steps, MaxElems: a.budget.elems, OpenBytes: a.budget.open, State: a.budget.state,
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,

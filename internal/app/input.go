@@ -33,6 +33,8 @@ type input struct {
 	name   string // "nats:STREAM", "kafka:TOPIC,...", "file:GLOB,...", "probe:SOURCE", "stdin"
 	of     string // the source of records that name none
 	source ingest.Source
+	// readAhead bounds what all inputs together have read ahead; nil: nothing does.
+	readAhead *credit
 	// logs says that the source writes its troubles to the log itself.
 	logs bool
 	// ownTroubles says that it tells of them by say alone.
@@ -63,17 +65,27 @@ func (i *input) health() health {
 // run reads until ctx ends or the input does. What the source sent goes to out
 // to the last chunk, unless done closes.
 func (i *input) run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk, done <-chan struct{}) error {
-	ahead := make(chan ingest.Chunk, chunksAhead)
+	ahead := make(chan ingest.Chunk)
+	queued := make(chan ingest.Chunk, chunksAhead)
+	go func() {
+		defer close(queued)
+		for c := range ahead {
+			i.readAhead.take(c.Bytes(), done)
+			queued <- c
+		}
+	}()
 	passed := make(chan struct{})
 	go func() {
 		defer close(passed)
-		for c := range ahead {
+		for c := range queued {
+			bytes := c.Bytes()
 			i.note(&c)
 			c.Source = i.of
 			select {
 			case out <- c:
 			case <-done:
 			}
+			i.readAhead.give(bytes)
 		}
 	}()
 	err := i.source.Run(ctx, maps.Clone(from), ahead)
@@ -163,7 +175,8 @@ func (a *App) openInputs(context.Context) error {
 // logs says that it writes its troubles to the log itself.
 func (a *App) addInput(name, of string, source ingest.Source, logs bool) *input {
 	i := &input{
-		name: name, of: of, source: source, logs: logs, log: a.log,
+		readAhead: a.readAhead,
+		name:      name, of: of, source: source, logs: logs, log: a.log,
 		troubles: map[string]string{}, behind: map[string]bool{},
 	}
 	a.inputs = append(a.inputs, i)
@@ -179,7 +192,7 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		}
 		a.addInput("nats:"+in.NATS.Stream, in.Source, source, false)
 	case in.Kafka != nil:
-		source, err := kafka.New(kafka.Options{Topics: in.Kafka.Topics, Logger: a.log, Broker: kafkaBroker(in.Kafka)})
+		source, err := kafka.New(kafka.Options{Topics: in.Kafka.Topics, MaxBytes: int(min(a.budget.ahead/16, kafka.DefaultMaxBytes)), Logger: a.log, Broker: kafkaBroker(in.Kafka)})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
@@ -213,7 +226,7 @@ func (a *App) natsSource(o brokernats.Options, stream string, subjects []string)
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	a.cleanups.push("nats connection", func(context.Context) error { conn.Close(); return nil })
-	source, err := nats.New(nats.Options{Conn: conn, Stream: stream, Subjects: subjects})
+	source, err := nats.New(nats.Options{Conn: conn, Stream: stream, Subjects: subjects, MaxBytes: int(min(a.budget.ahead, nats.DefaultMaxBytes))})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}

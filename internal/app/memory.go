@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime/debug"
 	"runtime/metrics"
 	"sync"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// Shares of the memory limit (GOMEMLIMIT) that live objects and the runtime's own take.
+// Shares of the runtime's limit that live objects and the runtime's own take.
 // Garbage is not counted: the collector lets it grow up to the limit by design.
 const (
 	memoryTight  = 0.80 // the window grows no more
@@ -27,11 +26,13 @@ const (
 // memory lowers the caps of the machines while memory is short: transactions freeze
 // earlier, and keys go to disk earlier. That is flagged as any horizon is.
 type memory struct {
-	limit func() int64
+	most  int64        // of the process; 0: any amount
+	limit func() int64 // of the heap; 0: none
 	used  func() (bytes int64, collections uint64)
 
 	collections uint64 // at the last change
 	unapplied   bool   // the share is not yet that of the machines
+	full        bool   // the state of a source takes as much as it may, and that was said
 
 	mu    sync.Mutex
 	share float64 // of the configured caps that is in effect, 1: all
@@ -43,8 +44,9 @@ func (m *memory) current() float64 {
 	return m.share
 }
 
-func newMemory() *memory {
-	return &memory{share: 1, limit: func() int64 { return debug.SetMemoryLimit(-1) }, used: usedMemory}
+// newMemory watches the heap of a process that may take so many bytes; 0: nothing is watched.
+func newMemory(most int64) *memory {
+	return &memory{most: most, share: 1, limit: func() int64 { return HeapLimit(most) }, used: usedMemory}
 }
 
 // usedMemory is what was live at the last collection and what the runtime needs beside
@@ -69,7 +71,7 @@ func usedMemory() (int64, uint64) {
 // is in use.
 func (m *memory) look(live float64) bool {
 	limit := m.limit()
-	if limit <= 0 || limit == math.MaxInt64 {
+	if limit <= 0 {
 		return false
 	}
 	used, collections := m.used()
@@ -148,6 +150,7 @@ func (a *App) fitMemory(ctx context.Context) {
 	default:
 		return // what it is to lower is just being changed: at the next look
 	}
+	a.tellFull()
 	was := a.memory.current()
 	changed := a.memory.look(inUse(a.engine.Status(), func(source string) int { return a.watchOf(source).LiveCap }))
 	if !changed && !a.memory.unapplied {

@@ -24,6 +24,7 @@ func (a *App) register() error {
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
 	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
+	c.readAhead, c.storeMemory = a.readAhead, a.store.Memory
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
 		c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -38,8 +39,9 @@ func (a *App) register() error {
 // collector turns what the engine knows into metrics when it is asked. Counters
 // of sources count since the store was made, over restarts.
 type collector struct {
-	status func() *engine.Status
-	store  func() store.Metrics
+	status      func() *engine.Status
+	store       func() store.Metrics
+	storeMemory func() int64 // nil: it is not asked
 	// storeFailure is why the store takes no commit any more; nil: it is not asked.
 	storeFailure func() error
 	stages       func() []engine.Stage // nil: it is not asked
@@ -49,6 +51,7 @@ type collector struct {
 	room         *diskSpace // nil: not looked at
 	memory       *memory    // the same
 	reloaded     *reloaded  // the same
+	readAhead    *credit    // the same
 	declared     []string   // sources that exist before their first record
 	expects      func(source string) isolation.Level
 	build        []string          // values of build_info
@@ -142,7 +145,11 @@ func (c *collector) collectLimits(s *engine.Status, counter, gauge emit) {
 		gauge("disk_free_bytes", float64(free))
 	}
 	if c.memory != nil {
-		gauge("memory_short", truth(c.memory.current() < 1))
+		gauge("memory_short", truth(c.memory.current() < 1 || fullest(s) >= memoryFull))
+		gauge("memory_limit_bytes", float64(c.memory.most))
+		for _, p := range c.memoryParts(s) {
+			gauge("memory_bytes", float64(p.bytes), p.name)
+		}
 	}
 	if c.reloaded != nil {
 		ok, at := c.reloaded.state()
@@ -223,6 +230,7 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 		{"late_records_total", k.Late},
 		{"clamped_records_total", k.Clamped},
 		{"frozen_transactions_total", k.Frozen},
+		{"squeezed_transactions_total", k.Squeezed},
 		{"unverified_witnesses_total", k.Unverified},
 		{"left_out_violations_total", k.LeftOut},
 		{"left_out_edges_total", k.LeftOutEdges},

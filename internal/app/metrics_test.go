@@ -164,7 +164,7 @@ isowatch_weaker_than_expected_total{asked="read-uncommitted",expected="read-comm
 func TestMetricTable(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	c := collectorOf(bankStatus())
-	c.room, c.memory, c.reloaded = newDiskSpace(0, nil, nil), newMemory(), &reloaded{}
+	c.room, c.memory, c.reloaded = newDiskSpace(0, nil, nil), newMemory(0), &reloaded{}
 	c.probes, c.selfTest = []*probed{{source: "canary", watch: newProbeWatch(time.Now)}}, &selfTest{}
 	c.stages = new(engine.Engine).Stages
 	registry.MustRegister(c)

@@ -25,7 +25,13 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 	defer ticker.Stop()
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
-	var last time.Time // when a step was handed on
+	var last time.Time           // when a step was handed on
+	var spare []*work            // that came back while others were waited for
+	settle := func(most int64) { // steps before take no more than that, or are none
+		for e.inFlight.Load() > most {
+			spare = append(spare, <-free)
+		}
+	}
 	flush := func() {
 		timer.Stop()
 		w.step.tick = e.opt.Now() // not before any of it was received
@@ -36,8 +42,18 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 		if last = time.Now(); w.urgent {
 			w.note(&e.stages, StageGather, w.first)
 		}
+		w.bytes = w.memory()
+		e.inFlight.Add(w.bytes)
 		out <- w
-		w = e.fresh(<-free)
+		if e.opt.StepsBytes > 0 {
+			settle(e.opt.StepsBytes)
+		}
+		if n := len(spare); n > 0 {
+			w, spare = spare[n-1], spare[:n-1]
+		} else {
+			w = <-free
+		}
+		w = e.fresh(w)
 	}
 	wait := func() { // for more, or for the time to hand on what there is
 		now := time.Now()
@@ -81,6 +97,12 @@ func (e *Engine) collect(ctx context.Context, in <-chan ingest.Chunk, finish boo
 			if len(c.Gaps) > 0 && !w.empty() {
 				flush() // what was lost acts on what came behind it only
 			}
+			if large := 4 * c.Bytes(); large > e.opt.StepsBytes/4 && e.opt.StepsBytes > 0 {
+				if !w.empty() {
+					flush()
+				}
+				settle(max(e.opt.StepsBytes-large, 0))
+			}
 			for e.take(w, &c) {
 				flush()
 			}
@@ -112,6 +134,33 @@ func (e *Engine) fresh(w *work) *work {
 	w.snapshot, w.status, w.ended, w.failed, w.last = nil, nil, nil, nil, nil
 	w.step.faults = nil
 	return w
+}
+
+// keptBytes bounds the memory that a step which is done keeps for the next one, by part.
+const keptBytes = 4 << 20
+
+// memory is about what the step takes, with the delta that is made of it.
+func (w *work) memory() int64 {
+	n := w.step.batch.Memory() + cap(w.delta) + cap(w.assembly) + len(w.step.batch.Records)
+	return int64(n)
+}
+
+// shrink gives back the memory of a large step.
+func (w *work) shrink() {
+	w.step.batch.Shrink(keptBytes)
+	for _, b := range []*[]byte{&w.delta, &w.assembly} {
+		if cap(*b) > keptBytes {
+			*b = nil
+		}
+	}
+	clear(w.puts)
+	clear(w.effects)
+	clear(w.dead)
+	w.dead, w.effects, w.puts, w.snapshot = w.dead[:0], w.effects[:0], w.puts[:0], nil
+	for i := range w.step.answers {
+		w.step.answers[i].Reset()
+	}
+	w.step.answers = w.step.answers[:0]
 }
 
 func (w *work) empty() bool { return w.idle() && len(w.cursors) == 0 }

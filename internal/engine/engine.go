@@ -71,6 +71,14 @@ type Options struct {
 	// HasRoom says whether so many bytes more may be written: a snapshot that does not
 	// fit waits for its turn. nil: they may.
 	HasRoom func(bytes int64) bool
+	// StepsBytes is the memory of steps between the decoder and the disk: with more, nothing is decoded, unless
+	// there is no such step. MaxElems is the decoder's. 0: any amount.
+	StepsBytes int64
+	MaxElems   int
+	// OpenBytes is the memory of open transactions. Beyond it the oldest are given up. 0: the assembler's own bound.
+	OpenBytes int64
+	// State is the memory of all machines together, bytes; 0: any amount.
+	State int64
 	// Faults is the folder for files that reproduce faults of the program. "": none are written.
 	Faults string
 	// Hook is for tests.
@@ -165,7 +173,9 @@ type Engine struct {
 	torn    atomic.Bool // the machines are in the middle of a step that failed
 	snaps   sync.WaitGroup
 	snapped atomic.Bool // a snapshot is being written
-	stages  stages
+
+	inFlight atomic.Int64 // bytes of steps that are decoded and not committed
+	stages   stages
 }
 
 // Open recovers what st holds: the machines as they were after the last commit.
@@ -176,7 +186,8 @@ func Open(st *store.Store, o Options) (*Engine, error) {
 // OpenContext is Open until ctx ends.
 func OpenContext(ctx context.Context, st *store.Store, o Options) (*Engine, error) {
 	e := &Engine{opt: o.withDefaults(), store: st, cursors: map[string]ingest.Cursor{}, partitions: map[string]*partition{}, resolving: make(chan *resolving), asking: make(chan struct{}, 1)}
-	e.log = e.opt.Logger
+	e.log, e.assembler.MaxBytes = e.opt.Logger, int(e.opt.OpenBytes)
+	e.decoder = e.newDecoder("")
 	e.sources = newSources(e.opt.Hook)
 	if err := e.recover(ctx); err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
@@ -235,6 +246,7 @@ type work struct {
 	assemblySince uint64
 	snapshot      *snapshot
 	status        *Status
+	bytes         int64 // when it was decoded
 }
 
 // effect is what one source's step gave.
@@ -315,6 +327,8 @@ func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) e
 			}
 			w.answer(failed)
 			w.snapshot.drop()
+			w.shrink()
+			e.inFlight.Add(-w.bytes)
 			free <- w
 		}
 		e.warnings.rest(e.log)

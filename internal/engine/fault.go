@@ -186,7 +186,7 @@ func (e *Engine) decode(w *work, part uint32, messages []ingest.Message) (taken 
 	for taken < len(messages) && !w.full(e.opt.StepBytes) {
 		var f *fault
 		if taken, f = decodeUntil(b, part, messages, taken, func() bool { return w.full(e.opt.StepBytes) }, e.decoder.DecodeMessage); f != nil {
-			e.decoder = event.Decoder{Source: e.decoder.Source}
+			e.decoder = e.newDecoder(e.decoder.Source)
 			e.log.Error("decoding a message failed, and it is passed over: please report this", "position", b.Where(event.Position{Partition: part, Offset: messages[taken-1].Offset}),
 				"fault", f.text, "stack", string(f.stack))
 		}
@@ -196,6 +196,14 @@ func (e *Engine) decode(w *work, part uint32, messages []ingest.Message) (taken 
 	}
 	return taken
 }
+
+// newDecoder is the decoder of messages.
+func (e *Engine) newDecoder(source string) event.Decoder {
+	return event.Decoder{Source: source, MaxElems: e.opt.MaxElems, Long: longText}
+}
+
+// longText is the length from which on texts are shortened. A dead letter keeps as much of a record.
+const longText = 64 << 10
 
 // decodeUntil decodes messages from the one at the index next on, until full. A panic ends it: the message
 // leaves a dead letter in b, and nothing else.

@@ -61,6 +61,7 @@ func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) er
 				"source", x.name, "contract", c.Contract.String(), "pane", c.Pane.String())
 		}
 		before := x.machine.Config()
+		c.Memory = before.Memory // its share: see memory.go
 		if begin, end := without(c.Levels, before.Levels), without(before.Levels, c.Levels); len(begin)+len(end) > 0 {
 			e.log.Info("other levels are watched from the next step on", "source", x.name, "begin", isolation.LevelNames(begin), "end", isolation.LevelNames(end))
 		}

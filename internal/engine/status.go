@@ -25,9 +25,16 @@ type Status struct {
 	Outbox      OutboxStatus   `json:"outbox"`
 	Removed     Removed        `json:"removed"` // by retention
 	Kept        Kept           `json:"kept"`
+	Memory      Memory         `json:"memory"`
 	// Waiting are the partitions of which nothing is heard, those with the longest
 	// silence first: the watermark waits for them.
 	Waiting []Waiting `json:"waiting"`
+}
+
+// Memory has the sizes of the engine's parts beside the states of sources, bytes.
+type Memory struct {
+	Steps int64 `json:"steps"` // decoded and not committed
+	Open  int64 `json:"open"`  // open transactions
 }
 
 // Kept is how much there is of what retention bounds.
@@ -61,6 +68,8 @@ type Waiting struct {
 type SourceStatus struct {
 	Source    string             `json:"source"`
 	Live      int                `json:"live"`
+	Memory    int64              `json:"memory"`               // of the state, bytes
+	MemoryCap int64              `json:"memory_cap,omitempty"` // what it may take
 	LiveCap   int                `json:"live_cap"`
 	Watermark int64              `json:"watermark"` // ns since the Unix epoch; 0 before the first, and where records have no times
 	Counters  window.Counters    `json:"counters"`
@@ -115,7 +124,7 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
-	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
+	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes())}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
 	for _, x := range e.sources.list {
 		m := x.machine
 		src := SourceStatus{
@@ -123,6 +132,8 @@ func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
 			Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect), Stopped: x.Stopped, Quarantined: x.Quarantined,
 		}
+		_, src.Memory = m.Memory()
+		src.MemoryCap = m.Config().Memory
 		if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
 			src.Watermark = 0
 		}

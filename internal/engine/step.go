@@ -41,6 +41,7 @@ func (e *Engine) doStep(w *work) error {
 	}
 	w.step.bad = int64(len(b.Bad))
 	e.reconsider()
+	e.shareMemory()
 	var err error
 	if w.step.configs, err = e.sources.take(w.step.configs[:0]); err == nil {
 		err = e.sources.apply(w.step.configs)

@@ -141,3 +141,9 @@ func ByteOrder() string {
 	}
 	return "big"
 }
+
+// Size is the memory of the values of s, bytes, without room to grow into.
+func Size[T any](s []T) int64 {
+	var zero T
+	return int64(len(s)) * int64(unsafe.Sizeof(zero))
+}

@@ -3,10 +3,11 @@ package flat
 import "unsafe"
 
 // hugePage is the size of a huge page, and hugeFrom the size in bytes from which an
-// array is put on them.
+// array is put on them. A huge page is resident as a whole: smaller arrays of hundreds of sources would take
+// many times their size.
 const (
 	hugePage = 2 << 20
-	hugeFrom = 256 << 10
+	hugeFrom = 2 << 20
 )
 
 // Push appends v. An array that outgrows hugeFrom grows by half and is put on huge pages where

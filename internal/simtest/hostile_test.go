@@ -51,6 +51,9 @@ func TestRestartAtEveryStep(t *testing.T) {
 		if rng.IntN(4) == 0 {
 			cfg.LiveCap = 2 + rng.IntN(4)
 		}
+		if rng.IntN(4) == 0 {
+			cfg.Memory = little(cfg, rng)
+		}
 		if rng.IntN(3) == 0 {
 			cfg.Contract = window.Contract{Existing: true, UnmonitoredWriters: rng.IntN(2) == 0}
 		}
@@ -77,6 +80,9 @@ func restarts(t *testing.T, cfg window.Config, b *event.Batch, form func(*testin
 		if a, b := len(one.AppendState(nil)), len(other.AppendState(nil)); a != b {
 			return fmt.Sprintf("before transaction %d: a state of %d bytes, want %d", i, b, a)
 		}
+		if why := otherMemory(one, other); why != "" {
+			return fmt.Sprintf("before transaction %d: %s", i, why)
+		}
 		one.Step(b, []int32{int32(i)}, 0, &want)
 		other.Step(b, []int32{int32(i)}, 0, &got)
 	}
@@ -89,6 +95,23 @@ func restarts(t *testing.T, cfg window.Config, b *event.Batch, form func(*testin
 		return fmt.Sprintf("counters %+v, want %+v", g, w)
 	}
 	return ""
+}
+
+// otherMemory says that a machine takes another amount than the one that it is a copy of. It would then freeze other
+// transactions.
+func otherMemory(one, other *window.Machine) string {
+	a, b := [2]int64{}, [2]int64{}
+	a[0], a[1] = one.Memory()
+	if b[0], b[1] = other.Memory(); a != b {
+		return fmt.Sprintf("%d bytes of memory are used, want %d", b, a)
+	}
+	return ""
+}
+
+// little is so little memory that a random history does not fit.
+func little(cfg window.Config, rng *rand.Rand) int64 {
+	empty, _ := window.New(cfg).Memory()
+	return empty + 1000 + rng.Int64N(20_000)
 }
 
 // asWritten is a state in the form that it has.
@@ -144,6 +167,38 @@ func TestLiveCap(t *testing.T) {
 		}
 	}
 	if enough(t, 2000) && frozen == 0 {
+		t.Error("no transaction was frozen")
+	}
+}
+
+// TestMemory: transactions that freeze early for want of memory make horizon findings, never a violation
+// that is none, and nothing is missed without a flag.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	squeezed := int64(0)
+	for i := range seeds(t, 2000) {
+		rng := rand.New(rand.NewPCG(uint64(i), 28))
+		opt := oracle.Wide()
+		if i%3 == 0 {
+			opt = oracle.Small()
+		}
+		h := oracle.Random(rng, opt)
+		cfg := windowed(rng)
+		cfg.Memory = little(cfg, rng)
+		perm := arrival(rng, len(h))
+		fails := func(h oracle.History, perm []int) string {
+			m, _, err := run(cfg, batchOf(t, h, perm), true)
+			if err != nil {
+				return err.Error()
+			}
+			squeezed += m.Counters.Squeezed
+			return disagreement(m, oracle.Check(h))
+		}
+		if why := fails(h, perm); why != "" {
+			report(t, i, h, perm, why, fails)
+		}
+	}
+	if enough(t, 2000) && squeezed == 0 {
 		t.Error("no transaction was frozen")
 	}
 }

@@ -1,0 +1,51 @@
+package app
+
+// budget has the bytes that each part of the process may take. It is divided once, at the start. 0: any amount.
+type budget struct {
+	heap     int64 // of the Go runtime, garbage included
+	mapped   int64 // pages of the store's files
+	memTable int64 // one table of the store in memory
+	ahead    int64 // messages that inputs have read ahead
+	steps    int64 // steps between the decoder and the disk
+	open     int64 // open transactions, whose operations have not all come
+	state    int64 // of all machines
+	elems    int   // elements of the arrays of one record
+}
+
+const mib = 1 << 20
+
+// binary is the size of the program's own pages, bytes: code and constants.
+const binary = 34 * mib
+
+// divide divides the memory of a process. The numbers are for 512 MiB; what is in brackets, at most:
+//
+//	binary 34, mapped files 64 (512)
+//	heap 382: state 128; garbage behind it half as much; tables of the store 16 each (28), four of them;
+//	          messages read ahead 16 (64); steps 48 (256); open transactions 32 (512)
+func divide(memory int64) budget {
+	if memory <= 0 {
+		return budget{}
+	}
+	b := budget{
+		mapped:   min(memory/8, 512*mib),
+		memTable: min(max(memory/32, 16*mib), 28*mib), // a commit takes 15% of it at most
+		ahead:    min(max(memory/32, 2*mib), 64*mib),
+		steps:    min(memory*3/32, 256*mib),
+		open:     min(memory/16, 512*mib),
+	}
+	b.elems = int(memory / 8 / 24)
+	b.heap = memory - binary - b.mapped - memory/16 // for pages that come faster than they go
+	b.state = memory / 4
+	return b
+}
+
+// resident bounds the pages of mapped files, the program's own included.
+func (b *budget) resident() int64 {
+	if b.mapped == 0 {
+		return 0
+	}
+	return binary + b.mapped/2 // beyond it they go
+}
+
+// HeapLimit is the share of the Go runtime in the memory of a process; 0 where that is unlimited.
+func HeapLimit(memory int64) int64 { return divide(memory).heap }
