@@ -215,7 +215,7 @@ func (s *causes) notThat(v, n uint32, replaced bool) bool {
 	if x.writer != 0 && (s.opt.causal() || s.addedUnseen(v)) && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
 		return true
 	}
-	if s.addedAgain(v) && (x.flags&overwritten != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
+	if s.addedAgain(v) && (x.flags&old != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
 		return true // one that has retired removed it
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {
