@@ -50,6 +50,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	}
 	anyStream(t, 4353, false, false) // a session without seq found a list that was deleted unseen
 	anyStream(t, 2346, true, false)  // a list was deleted unseen, at a level with forced orders
+	anyStream(t, 7037, true, false)  // taken back by the first repetition
 	anyStream(t, 8449, true, false)  // a delete left the window behind the insert that came after it
 	anyStream(t, 7746, true, false)  // a first attempt has no record, and its list was deleted unseen
 	anyStream(t, 328, true, false)   // an element was removed, and added without a record
