@@ -80,7 +80,7 @@ func (s *registers) observedSome(n uint32) bool {
 	return false
 }
 
-// makeAmbiguous takes back what was concluded from v having one writer. Of a register, that v was read
+// makeAmbiguous takes back what was concluded from v having one writer. That a register's v was read
 // does not show any more that this writer took effect.
 func (s *registers) makeAmbiguous(v uint32) {
 	x := &s.versions[v]

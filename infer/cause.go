@@ -27,8 +27,8 @@ func (s *causes) addedAgain(v uint32) bool {
 }
 
 // Readded says whether e is the anti-dependency of a transaction that found an element of a set, and
-// the other one removed it. Or a read of the element forces e, from who removed it. Somebody may have
-// added the element again without a record.
+// the other one removed it. Or a read of the element forces e, from its remover to its adder. Somebody
+// may have added the element again without a record.
 func (s *causes) Readded(e *Edge) bool {
 	if e.Label&Saturated != 0 {
 		return s.MayBeReadded(e.Version)

@@ -51,6 +51,9 @@ func drawRecords(rng *rand.Rand, x *anyStore) {
 		x.records.nameless = 1 + rng.IntN(3)
 	case 3:
 		x.records.timeless, x.seqs = true, true
+		if x.lost != noneLost { // a lost first attempt cannot be told there: docs/semantics.md
+			x.retries = false
+		}
 	}
 }
 
