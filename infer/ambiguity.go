@@ -80,7 +80,8 @@ func (s *registers) observedSome(n uint32) bool {
 	return false
 }
 
-// makeAmbiguous takes back what was concluded from v having one writer.
+// makeAmbiguous takes back what was concluded from v having one writer. That a register's v was read
+// does not show any more that this writer took effect.
 func (s *registers) makeAmbiguous(v uint32) {
 	x := &s.versions[v]
 	if x.flags&ambiguous != 0 {
@@ -98,6 +99,9 @@ func (s *registers) makeAmbiguous(v uint32) {
 			s.makeAmbiguousElement(v, w)
 		}
 		return
+	}
+	if w != 0 && s.txns[w].flags&unknown != 0 {
+		s.demote = append(s.demote, w)
 	}
 	if x.flags&tombstone != 0 {
 		s.deletedRow(x.key, 0)

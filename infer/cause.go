@@ -27,8 +27,12 @@ func (s *causes) addedAgain(v uint32) bool {
 }
 
 // Readded says whether e is the anti-dependency of a transaction that found an element of a set, and
-// the other one removed it. Somebody may have added the element again without a record.
+// the other one removed it. Or a read of the element forces e, from its remover to its adder. Somebody
+// may have added the element again without a record.
 func (s *causes) Readded(e *Edge) bool {
+	if e.Label&Saturated != 0 {
+		return s.MayBeReadded(e.Version)
+	}
 	v := e.Version
 	if e.Label&RW == 0 || v == 0 || !s.addedAgain(v) {
 		return false
@@ -215,7 +219,7 @@ func (s *causes) notThat(v, n uint32, replaced bool) bool {
 	if x.writer != 0 && (s.opt.causal() || s.addedUnseen(v)) && (s.readBefore(v, x.writer, n) || replaced && s.signs.stood.before(s, v, x.writer, n, true)) {
 		return true
 	}
-	if s.addedAgain(v) && (x.flags&overwritten != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
+	if s.addedAgain(v) && (x.flags&old != 0 || s.isOrdered(v) && s.txns[s.versions[s.knownAfter(v)].writer].flags&retired != 0) {
 		return true // one that has retired removed it
 	}
 	for id := x.over; id != 0; id = s.writes[id].nextOver {

@@ -199,7 +199,7 @@ const maxAlone = 64
 func (s *absences) LeftAlone(v uint32, gone func(n uint32) bool) bool {
 	x := &s.versions[v]
 	initial := s.keys[x.key].initial
-	if s.versions[initial].flags&overwrittenSince != 0 || x.flags&overwritten != 0 {
+	if s.versions[initial].flags&overwrittenSince != 0 || x.flags&old != 0 {
 		return false
 	}
 	left := false
@@ -210,7 +210,7 @@ func (s *absences) LeftAlone(v uint32, gone func(n uint32) bool) bool {
 		next = next[:len(next)-1]
 		for id := s.versions[u].over; id != 0; id = s.writes[id].nextOver {
 			w := &s.writes[id]
-			if seen++; seen > maxAlone || w.version != v && gone(w.txn) || s.versions[w.version].flags&overwritten != 0 {
+			if seen++; seen > maxAlone || w.version != v && gone(w.txn) || s.versions[w.version].flags&old != 0 {
 				return false
 			}
 			if w.version != v {

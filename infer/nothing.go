@@ -179,7 +179,7 @@ func (s *registers) NeverWritten(k uint32, gone func(n uint32) bool) bool {
 	for len(next) > 0 {
 		v := next[len(next)-1]
 		next = next[:len(next)-1]
-		if s.versions[v].flags&(overwritten|overwrittenSince) != 0 {
+		if s.versions[v].flags&(old|overwrittenSince) != 0 {
 			return false
 		}
 		for id := s.versions[v].over; id != 0; id = s.writes[id].nextOver {

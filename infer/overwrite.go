@@ -8,9 +8,6 @@ func (s *registers) settleRegister(v, n uint32) {
 	x.writer = n
 	if s.readBeforeAll(v, n) {
 		s.makeAmbiguous(v)
-		if s.txns[n].flags&unknown != 0 {
-			s.demote = append(s.demote, n) // that v was read does not show that n took effect
-		}
 		return
 	}
 	s.wroteLate(v)

@@ -375,17 +375,26 @@ func (s *causes) EachKept(k uint32, fn func(version, writer uint32)) {
 	}
 }
 
-// Overtake notes that another writer of v's key has retired behind v's. To read v now is to
-// read an old state, as far as is known.
-func (s *causes) Overtake(v uint32) { s.versions[v].flags |= overwritten }
+// Overtake notes that n, another writer of v's key, has retired behind v's, which is w. To read v now
+// is to read an old state, as far as is known. If the two ran beside each other, it is a guess.
+func (s *causes) Overtake(v, w, n uint32) {
+	if s.endedBefore(w, n) || s.Follows(w, n) {
+		s.versions[v].flags |= overwritten
+	} else {
+		s.versions[v].flags |= overtaken
+	}
+}
 
-// Overtaken says whether to read v now is to read an old state.
-func (s *causes) Overtaken(v uint32) bool { return s.versions[v].flags&overwritten != 0 }
+// Overtaken says whether to read v now is to read an old state. guess says that it is not known.
+func (s *causes) Overtaken(v uint32) (is, guess bool) {
+	x := s.versions[v].flags & old
+	return x != 0, x == overtaken
+}
 
-// OvertakeLast is Overtake of what n left of k.
-func (s *causes) OvertakeLast(n, k uint32) {
+// OvertakeLast is Overtake of what n left of k, which w wrote too.
+func (s *causes) OvertakeLast(n, k, w uint32) {
 	if v := s.lastOf(n, k); v != 0 && s.keys[k].kind != event.List {
-		s.Overtake(v)
+		s.Overtake(v, n, w)
 	}
 }
 

@@ -358,7 +358,7 @@ func (s *kinds) install(c *touch, n uint32) {
 // overwrote it.
 func (s *registers) saw(v, n, op uint32, rmw bool) {
 	x := &s.versions[v]
-	if x.writer == 0 || x.writes == 0 || x.over != 0 || x.flags&(ambiguous|initialVersion|overwritten|overwrittenByWriter) != 0 || s.opt.Ordered {
+	if x.writer == 0 || x.writes == 0 || x.over != 0 || x.flags&(ambiguous|initialVersion|old|overwrittenByWriter) != 0 || s.opt.Ordered {
 		s.sawOld(v, n, op, rmw)
 		return
 	}
@@ -405,7 +405,7 @@ func (s *registers) sawOld(v, n, op uint32, rmw bool) {
 			s.await(v, n, op)
 		}
 	}
-	if x.flags&overwritten != 0 {
+	if x.flags&old != 0 {
 		s.anomaly(Anomaly{Kind: RetiredRead, A: n, OpA: op, Version: v})
 	}
 	if s.opt.Ordered {

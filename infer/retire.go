@@ -226,7 +226,7 @@ func (s *registers) supersede(v uint32) {
 		return
 	}
 	if x.over == 0 && x.flags&(placed|inUnplaced) == 0 {
-		if x.flags&overwritten != 0 && s.keys[x.key].flags&emptied != 0 {
+		if x.flags&old != 0 && s.keys[x.key].flags&emptied != 0 {
 			s.drop(v)
 		}
 		return // of a register, and current

@@ -283,10 +283,14 @@ func (r *room) query(name, rest string) error {
 		})
 	case "overtake":
 		id, key, _ := strings.Cut(rest, " ")
+		by, key, _ := strings.Cut(key, " ")
 		for _, k := range r.keys(key) {
-			r.s.OvertakeLast(r.s.WithID(id, ""), k)
-			if v := r.s.Left(r.s.WithID(id, ""), k); r.s.Overtaken(v) {
-				r.printf("%s is overtaken", r.version(v))
+			r.s.OvertakeLast(r.s.WithID(id, ""), k, r.s.WithID(by, ""))
+			switch is, guess := r.s.Overtaken(r.s.Left(r.s.WithID(id, ""), k)); {
+			case guess:
+				r.printf("%s is perhaps overtaken", r.version(r.s.Left(r.s.WithID(id, ""), k)))
+			case is:
+				r.printf("%s is overtaken", r.version(r.s.Left(r.s.WithID(id, ""), k)))
 			}
 		}
 	case "list":

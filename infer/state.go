@@ -135,6 +135,9 @@ const (
 	unrecorded          // no known transaction wrote it that counts, and one without a record may have: it names no version
 	twofold             // of a list: a read showed it twice
 	wasThere            // taken as what was there before watching, until a possible writer of it came
+	overtaken           // overwritten, perhaps, by one that ran beside its writer and has left memory
+
+	old = overwritten | overtaken
 )
 
 // version is one value of a key, 88 bytes, what registers need first.

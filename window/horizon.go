@@ -155,7 +155,8 @@ func (h *finder) beyond(a *infer.Anomaly) {
 		what, class = "read of an old state of "+key, keyClass(key)
 		h.reports.contradict(key) // of a list; whether it agrees with those that have retired is not known
 	}
-	if h.reports.shownLate(a.A) {
+	_, guess := h.infer.Overtaken(a.Version)
+	if guess && a.Kind == infer.RetiredRead || h.reports.shownLate(a.A) {
 		h.reports.countOnly(1<<len(h.views)-1, h.clock.noted(a.A))
 		return
 	}

@@ -88,7 +88,8 @@ func (h *finder) checkFrozen(n uint32, missed bool) {
 		if r.Writer != 0 && (h.graph.Live(incremental.Vertex(r.Writer)) || f.holds(r.Writer)) {
 			continue // rule (b), except for writers that were passed
 		}
-		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || h.infer.Overtaken(r.Version))
+		overtaken, _ := h.infer.Overtaken(r.Version)
+		since := int32(d.when-f.taken[n].drops) > 0 && (d.txn != r.Writer || overtaken)
 		if (r.Reread || missed && since) && !h.lackedUnseen(n, r, 1<<len(h.views)-1) {
 			h.anomaly(&infer.Anomaly{Kind: infer.RetiredRead, A: n, OpA: r.First, Version: r.Version})
 		}
@@ -202,20 +203,16 @@ func (f *saturated) setDropped(k uint32, d dropped) {
 func (f *saturated) freezeBehind(n uint32) {
 	f.writes = f.infer.WrittenKeys(f.writes[:0], n)
 	for _, k := range f.writes {
-		mixed := false
 		f.infer.EachKept(k, func(v, w uint32) {
 			if w == n {
 				return
 			}
-			f.infer.Overtake(v)
+			f.infer.Overtake(v, w, n)
 			for i := range f.core.views {
 				if f.views&(1<<i) != 0 && f.graph.CompareCommits(i, incremental.Vertex(w), incremental.Vertex(n)) > 0 {
-					mixed = true
+					f.infer.OvertakeLast(n, k, w)
 				}
 			}
 		})
-		if mixed {
-			f.infer.OvertakeLast(n, k)
-		}
 	}
 }

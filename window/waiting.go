@@ -94,20 +94,24 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 	for _, n := range f.members {
 		end = max(end, o.infer.Info(n).End)
 	}
+	come := end // when those have come that ended before the watermark passed this
+	if o.untimed {
+		come += o.infer.Patience() // it has no lateness
+	}
 	if seen := o.seenAt(f); seen != math.MinInt64 {
 		f.due = max(f.due, seen+o.infer.Patience())
 		f.sooner = max(f.sooner, seen+int64(c.ClockDrift))
 	}
 	if o.cfg.Rules.Rows && w.Anomaly == finding.Divergence { // and on that nobody deleted the row between them
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "deletes=recorded")
-		f.due = max(f.due, end+int64(c.ClockDrift))
+		f.due = max(f.due, come+int64(c.ClockDrift))
 	}
 	shared := func(key string) bool { return o.infer.Shared(key, f.Finding.Epoch) }
 	if b.Absence || b.Retry || b.List || c.Observed && slices.ContainsFunc(b.Identity, shared) {
 		f.due = max(f.due, end+o.infer.Patience())
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	} else if c.Observed && len(b.Identity) > 0 || (c.Observed || c.ByVersion) && (slices.ContainsFunc(b.Lists, shared) || isolation.AppendedAgain(w, b.Lists)) {
-		f.due = max(f.due, end)
+		f.due = max(f.due, come)
 	}
 }
 

@@ -255,7 +255,14 @@ func alerts(found []finding.Finding) (told []finding.Finding) {
 // monitored runs the machine over the records, and returns what it told.
 func monitored(t *testing.T, cfg window.Config, records [][]byte) (told []finding.Finding) {
 	t.Helper()
-	m := window.New(cfg)
+	told, _ = monitoredBy(t, cfg, records)
+	return told
+}
+
+// monitoredBy is monitored, and returns the machine.
+func monitoredBy(t *testing.T, cfg window.Config, records [][]byte) (told []finding.Finding, m *window.Machine) {
+	t.Helper()
+	m = window.New(cfg)
 	b := &event.Batch{Partitions: []string{"sim"}}
 	var d event.Decoder
 	var eff window.Effects
@@ -277,7 +284,7 @@ func monitored(t *testing.T, cfg window.Config, records [][]byte) (told []findin
 	}
 	m.Close(&eff)
 	found = append(found, eff.Findings...)
-	return alerts(found)
+	return alerts(found), m
 }
 
 // quietContracts are contracts that are true of such a store.
