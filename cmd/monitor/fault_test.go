@@ -14,7 +14,7 @@ import (
 func TestFaultsStopTheLastSource(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	watch := func(hook func(string, *event.Batch, []int32)) (int, string) {
-		var stderr bytes.Buffer
+		var stderr lockedBuffer
 		code := run(t.Context(), []string{"run", "--stdin", "--http", "off", "--data", data, "--log-format", "json"}, terminal{
 			stdin: strings.NewReader(strings.Repeat(aRecord, 4)), stdout: new(bytes.Buffer), stderr: &stderr, hook: hook,
 			lookupEnv: func(string) (string, bool) { return "", false }, environ: func() []string { return nil },
