@@ -81,9 +81,10 @@ func (e *entry) isOf(s isolation.Setting) bool {
 	return slices.Contains(e.of, s.Product) || slices.Contains(e.of, s.String())
 }
 
-// sentence is the text of an entry that stands without its owners.
+// sentence is the text of an entry that stands without its owners. A setting's name stays as it is.
 func (e *entry) sentence() string {
-	if len(e.of) == 0 {
+	first, _, _ := strings.Cut(e.text, " ")
+	if len(e.of) == 0 || strings.Contains(first, "_") {
 		return e.text
 	}
 	return strings.ToUpper(e.text[:1]) + e.text[1:]

@@ -54,7 +54,7 @@ func TestAdviceOn(t *testing.T) {
 		{"G1a", "sqlite/serializable", "Your capture", "Ask how", "mysql"},
 		{"nonlinearizable", "etcd/linearizable", "The transactions ran at a weaker setting: etcd/serializable allows it. WithSerializable", "Make sure", "Cassandra"},
 		{"G2-item", "mongodb/linearizable", "mongodb/linearizable promises something of each key by itself", "If the application needs it kept out, order", "use mongodb"},
-		{"weaker-than-expected", "postgresql/serializable", "A connection pool", "Default_transaction_isolation is", "mysql"},
+		{"weaker-than-expected", "postgresql/serializable", "A connection pool", "default_transaction_isolation is", "mysql"},
 		{"gap", "postgresql/serializable", "A producer", "Raise", "allows"},
 	} {
 		a := AdviceOn(c.anomaly, expecting(t, c.expect, c.anomaly))
