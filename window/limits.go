@@ -61,9 +61,26 @@ func (o *core) isLimited(e *incremental.Edge, b isolation.Base) bool {
 	if infer.Label(e.Labels)&infer.RW == 0 {
 		return false
 	}
-	t := o.record(uint32(e.From))
-	return b.Limited(&t)
+	n := uint32(e.From)
+	if int(n) >= len(o.readers) {
+		o.readers = append(o.readers, make([]reader, int(n)+1-len(o.readers)+int(n)/2)...)
+	}
+	x := &o.readers[n]
+	if gen := o.infer.Generation(n); x.gen != gen {
+		*x = reader{gen: gen}
+	}
+	if x.asked&(1<<b) == 0 {
+		x.asked |= 1 << b
+		if t := o.record(n); b.Limited(&t) {
+			x.limited |= 1 << b
+		}
+	}
+	return x.limited&(1<<b) != 0
 }
+
+// reader says of which bases, by bit, it was asked whether they limit an anti-dependency from a
+// transaction, and of which they do. Another record of the transaction has another generation.
+type reader struct{ gen, asked, limited uint32 }
 
 // numLimited counts the limited anti-dependencies among the edges.
 func (o *core) numLimited(ids []incremental.EdgeID, b isolation.Base) (n int) {
@@ -220,6 +237,12 @@ func (h *finder) tailsBehind(x *limited, i int, v incremental.Vertex) (found []p
 			last = m.Edge.From
 		}
 	}
+	missed := map[incremental.Vertex][]passedOver{}
+	for _, m := range x.Missed {
+		if h.in(i, m.Edge.From, m.FromGen) {
+			missed[m.Edge.From] = append(missed[m.Edge.From], m)
+		}
+	}
 	seen := map[incremental.Vertex]bool{v: true}
 	budget := limitedBudget
 	if !h.cfg.Unbounded {
@@ -230,11 +253,7 @@ func (h *finder) tailsBehind(x *limited, i int, v incremental.Vertex) (found []p
 		if h.graph.CompareCommits(i, queue[0], last) > 0 {
 			continue
 		}
-		for _, m := range x.Missed {
-			if m.Edge.From == queue[0] && h.in(i, m.Edge.From, m.FromGen) {
-				found = append(found, m)
-			}
-		}
+		found = append(found, missed[queue[0]]...)
 		for id := h.graph.FirstOut(queue[0]); id != 0; id = h.graph.NextOut(id) {
 			if budget--; budget < 0 {
 				x.Open++

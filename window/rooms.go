@@ -35,6 +35,7 @@ type core struct {
 	// Scratch.
 	out     infer.Out
 	scratch event.Batch
+	readers []reader // by transaction: see isLimited
 }
 
 // clock is the time of the source: how far its partitions are, and the watermark.
