@@ -8,22 +8,26 @@ import (
 )
 
 // keptOfKey is how much of a long key stays in front of what stands for it, so that it is found among its
-// neighbours. A range with a longer bound is refused where keys are shortened.
-const keptOfKey = 16 << 10
+// neighbours. A cut within a character is moved before it. A range with a bound beyond mostOfBound is refused where keys
+// are shortened, so that what is kept decides whether a key lies in the range.
+const (
+	keptOfKey   = 16 << 10
+	mostOfBound = keptOfKey - 3
+)
 
 // shorten replaces the long keys of the record that was decoded behind the mark. It also replaces the long values of
 // operations that read or write a register as a whole. Elements of lists and sets stay as they are, since they are
 // found in arrays. It is false for a range whose bound cannot be compared with short keys.
 func (d *Decoder) shorten(b *Batch, before *mark, size int) bool {
-	if d.Long == 0 || size <= d.Long {
+	if d.Long == 0 || size <= min(d.Long, mostOfBound) {
 		return true
 	}
 	changed := false
 	for i := before.ops; i < len(b.Ops); i++ {
 		o := &b.Ops[i]
 		if o.Kind == Range {
-			if x := &b.Extras[o.Extra]; max(x.From.Len, x.To.Len) > keptOfKey {
-				return d.fail(0, "a bound of a range is longer than "+strconv.Itoa(keptOfKey)+" bytes")
+			if x := &b.Extras[o.Extra]; max(x.From.Len, x.To.Len) > mostOfBound {
+				return d.fail(0, "a bound of a range is longer than "+strconv.Itoa(mostOfBound)+" bytes")
 			}
 			continue
 		}

@@ -48,8 +48,11 @@ func TestShorten(t *testing.T) {
 	if pos := short.Txns[0].Pos; pos.Offset != 7 || pos.Partition != 1 {
 		t.Errorf("position %+v", pos)
 	}
-	if b := decode(&Decoder{Long: long}, fmt.Sprintf(`{"txn":"t","status":"committed","ops":[{"op":"range","from":%q,"result":[]}]}`, key)); len(b.Bad) != 1 || !strings.Contains(b.Bad[0].Reason, "bound") {
-		t.Errorf("a range with a long bound: %+v", b.Bad)
+	for _, n := range []int{len(key), mostOfBound + 1, mostOfBound} { // that record is short, and other records have long keys
+		b := decode(&Decoder{Long: long}, fmt.Sprintf(`{"txn":"t","status":"committed","ops":[{"op":"range","from":%q,"result":[]}]}`, key[:n]))
+		if refused := len(b.Bad) == 1 && strings.Contains(b.Bad[0].Reason, "bound"); refused != (n > mostOfBound) {
+			t.Errorf("a range with a bound of %d bytes: %+v", n, b.Bad)
+		}
 	}
 	if b := decode(&Decoder{MaxElems: 3}, `{"txn":"t","status":"committed","ops":[{"op":"r","key":"x","value":[1,2]},{"op":"r","key":"y","value":[1,2]}]}`); len(b.Bad) != 1 || len(b.Elems) != 0 {
 		t.Errorf("four elements of at most three: %+v", b.Bad)

@@ -32,7 +32,7 @@ func residentFiles() (int64, error) {
 // shed takes the store's tables out of this process's memory. They stay mapped, and are read from the disk, or
 // from the page cache, when they are used.
 func shed(dir string) error {
-	dir, err := filepath.Abs(dir)
+	dir, err := realDir(dir)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func shed(dir string) error {
 	}
 	for lines := bufio.NewScanner(bytes.NewReader(maps)); lines.Scan(); {
 		at, name, found := strings.Cut(lines.Text(), " /")
-		if name = "/" + name; !found || !strings.HasPrefix(name, dir+"/") || !strings.HasSuffix(name, ".sst") && !strings.HasSuffix(name, ".vlog") {
+		if !found || !isTable("/"+name, dir) {
 			continue
 		}
 		var from, to uintptr
@@ -54,4 +54,17 @@ func shed(dir string) error {
 		}
 	}
 	return nil
+}
+
+// realDir is the folder as the kernel names files in it: absolute, and without symbolic links.
+func realDir(dir string) (string, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
+func isTable(file, dir string) bool {
+	return strings.HasPrefix(file, dir+"/") && (strings.HasSuffix(file, ".sst") || strings.HasSuffix(file, ".vlog"))
 }

@@ -44,6 +44,8 @@ type setAsideEdge struct {
 	From, To incremental.Vertex
 	// Unshown says that the withdrawn finding rested on nobody having deleted a list unseen.
 	Unshown bool `json:",omitempty"`
+	// Joined says that nobody has asked whether the edge closes a cycle: see joinTold.
+	Joined bool `json:",omitempty"`
 }
 
 func setAsideOf(g *incremental.Graph, id incremental.EdgeID) setAsideEdge {
@@ -132,6 +134,17 @@ func (r *registry) link(f *openFinding, members []uint32) {
 			r.by[n] = slices.Insert(fs, at, f)
 		}
 	}
+}
+
+// unjoin takes the edge out of the findings of n that it has joined, and says whether there are any.
+func (r *registry) unjoin(n uint32, a setAsideEdge) (is bool) {
+	a.Joined = true
+	for _, f := range r.by[n] {
+		if i := slices.Index(f.setAside, a); i >= 0 {
+			f.setAside, is = slices.Delete(f.setAside, i, i+1), true
+		}
+	}
+	return is
 }
 
 func (r *registry) unlink(f *openFinding) {

@@ -27,6 +27,7 @@ func (h *finder) addSaturated(e *saturation.Edge, version uint32, in incremental
 		h.reports.behind(&infer.Edge{From: e.From, To: e.To, Label: infer.Saturated, Version: version, Witness: e.By}, in)
 		return t
 	}
+	h.offerJoined(e, in)
 	if in = h.saturatedAlready(from, to, in); in == 0 {
 		return t
 	}
@@ -59,8 +60,29 @@ func (h *finder) joinTold(e *saturation.Edge, r *wrongRead, in incremental.Views
 		return
 	}
 	a := setAsideOf(h.graph, incremental.SetAside(h.graph, &x, in))
+	a.Joined = true
 	for _, f := range r.by {
 		f.setAside = append(f.setAside, a)
+	}
+}
+
+// offerJoined offers the edges that joinTold has set aside for the read of another transaction than e's. That read is
+// told to be wrong, and e's is not. It looks at as many edges as saturatedAlready.
+func (h *finder) offerJoined(e *saturation.Edge, in incremental.Views) {
+	var joined []setAsideEdge
+	looks := 32
+	for id := h.graph.FirstOut(incremental.Vertex(e.From)); id != 0 && looks > 0; id = h.graph.NextOut(id) {
+		if x := h.graph.Edge(id); x.To == incremental.Vertex(e.To) && x.SetAside&in != 0 && x.Note[1] != e.By && infer.Label(x.Labels)&infer.Saturated != 0 {
+			if a := setAsideOf(h.graph, id); h.reports.open.unjoin(x.Note[1], a) {
+				joined = append(joined, a)
+			}
+		}
+		looks--
+	}
+	for _, a := range joined {
+		if a.there(h.graph) {
+			h.retry(a)
+		}
 	}
 }
 

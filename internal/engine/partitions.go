@@ -32,11 +32,15 @@ const (
 	confirmFresh = int64(25 * time.Millisecond)
 )
 
-// confirm tells of the partitions that were at their ends just now, and made no step for that.
+// confirm tells of the partitions that were at their ends just now, and made no step for that. The end of one may lie
+// behind records that do not fit the step any more.
 func (e *Engine) confirm(w *work) {
 	for _, name := range w.confirmed {
-		p := e.partitions[name]
-		if part := w.partition(name); p.atEnd != 0 && w.step.tick-p.heard <= confirmFresh {
+		p, part := e.partitions[name], w.partition(name)
+		if int(part) < len(w.step.stands) && w.step.stands[part] == window.Behind {
+			continue
+		}
+		if p.atEnd != 0 && w.step.tick-p.heard <= confirmFresh {
 			w.stand(part, window.AtEnd)
 			p.atEnd = p.heard
 		}
