@@ -78,8 +78,8 @@ func (o *core) isLimited(e *incremental.Edge, b isolation.Base) bool {
 	return x.limited&(1<<b) != 0
 }
 
-// reader says of which bases, by bit, it was asked whether they limit an anti-dependency from a
-// transaction, and of which they do. Another record of the transaction has another generation.
+// reader has a bit for each base: asked, if it was asked whether the base limits anti-dependencies
+// from the transaction, and limited, if it does. Another record has another generation.
 type reader struct{ gen, asked, limited uint32 }
 
 // numLimited counts the limited anti-dependencies among the edges.
