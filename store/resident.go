@@ -2,9 +2,16 @@ package store
 
 import "time"
 
-// residentEvery is how often the memory of mapped files is looked at. Badger writes tables through shared
-// mappings, as fast as the disk takes them.
-const residentEvery = 50 * time.Millisecond
+const (
+	// residentEvery is how often the memory of mapped files is looked at. Badger writes tables through
+	// shared mappings, as fast as the disk takes them.
+	residentEvery = 50 * time.Millisecond
+	// residentRest is the longest time between two looks: while less than half of what may stay is there,
+	// and where nothing that can go is left.
+	residentRest = 16 * residentEvery
+	// residentFaults in a row end it: an old kernel, or another system.
+	residentFaults = 3
+)
 
 // Resident is the memory of mapped files in this process, bytes: tables and logs of stores, and the program itself. It
 // is 0 where the system does not tell.
@@ -19,21 +26,34 @@ func Resident() int64 {
 // shedLoop bounds the pages of tables that are mapped into this process. Badger keeps every table mapped, and what
 // it has written or read stays resident: on a machine with much memory all of it.
 func (s *Store) shedLoop() {
-	tick := time.NewTicker(residentEvery)
-	defer tick.Stop()
+	most, faults, pause := s.options.Resident, 0, residentEvery
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-tick.C:
-			now, err := residentFiles()
-			if err == nil && now > s.options.Resident {
-				err = shed(s.dir)
-			}
-			if err != nil { // an old kernel, or another system
-				s.log.Debug("store: pages of tables are left to the system", "err", err)
-				return
+		case <-time.After(pause):
+		}
+		before, err := residentFiles()
+		now := before
+		if err == nil && before > most {
+			if err = shed(s.dir); err == nil {
+				now, err = residentFiles()
 			}
 		}
+		if faults++; err == nil {
+			faults = 0
+		} else if faults == residentFaults {
+			s.log.Debug("store: pages of tables are left to the system", "err", err)
+			return
+		}
+		pause = nextLook(pause, before, now, most)
 	}
+}
+
+// nextLook is the time to the next look. A look found before bytes and left now bytes; most may stay.
+func nextLook(pause time.Duration, before, now, most int64) time.Duration {
+	if before <= most/2 || now > most {
+		return min(2*pause, residentRest)
+	}
+	return residentEvery
 }
