@@ -59,7 +59,7 @@ func TestStaleSocketIsReplaced(t *testing.T) {
 // Paths of sockets are limited to some 100 bytes, those of folders are not.
 func TestSocketInDeepFolder(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("names for open folders are Linux's")
+		t.Skip("Linux only: other systems have no /proc/self/fd to name a folder by")
 	}
 	s := liveService(t)
 	s.HTTP.Address = "off"

@@ -42,7 +42,7 @@ func TestInstant(t *testing.T) {
 	s := snapshot{parts: write(flat.NewWriterApart()).Parts()}
 	from, err := instant(s.parts)
 	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("this build copies the state")
+		t.Skip("this build copies the state (not Linux, or -race): nothing is forked")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestInstantEnds(t *testing.T) {
 	parts := flat.Append(flat.NewWriterApart(), "numbers", make([]uint64, 1<<20)).Parts()
 	from, err := instant(parts)
 	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("this build copies the state")
+		t.Skip("this build copies the state (not Linux, or -race): nothing is forked")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -1,15 +1,12 @@
 package engine_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/ingest"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/store"
@@ -49,34 +46,15 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		from := 0
-		for life, to := range append(cuts, len(ms)) {
-			e, err := engine.Open(st, engine.Options{
+		last = lives(t, st, ms, func(int) engine.Options {
+			return engine.Options{
 				Configure: func(string) window.Config {
 					return window.Config{KeyCap: 100_000, Window: window.For(time.Hour), Lateness: window.For(0), Contract: window.Contract{Complete: true}}
 				},
 				StepBytes: 1, SnapshotBytes: 1 << 19, State: state,
-			})
-			if err != nil {
-				t.Fatalf("life %d: %v", life, err)
 			}
-			in := make(chan ingest.Chunk, 1)
-			in <- ingest.Chunk{Partition: "p", Cursor: ingest.Cursor{Next: int64(to)}, CaughtUp: true, Messages: slices.Clone(ms[from:to])}
-			close(in)
-			if err := e.Run(context.Background(), in, to == len(ms)); err != nil {
-				t.Fatalf("life %d: %v", life, err)
-			}
-			from, last = to, e.Status()
-		}
-		err = engine.Reader{Store: st}.Each(func(f *finding.Finding) error {
-			text, err := json.Marshal(f)
-			findings = append(findings, string(text))
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return findings, last
+		}, cuts)
+		return findingsIn(t, st), last
 	}
 	want, s := run()
 	taken := int64(0)

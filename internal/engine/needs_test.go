@@ -59,26 +59,15 @@ func found(t *testing.T, ms []ingest.Message, keyCaps []int, cuts ...int) (findi
 		t.Fatal(err)
 	}
 	defer st.Close()
-	from := 0
-	for life, to := range append(cuts, len(ms)) {
-		e, err := engine.Open(st, engine.Options{
+	last = lives(t, st, ms, func(life int) engine.Options {
+		return engine.Options{
 			Configure: func(string) window.Config {
 				return window.Config{KeyCap: keyCaps[life%len(keyCaps)], Window: window.For(3 * time.Millisecond), Lateness: window.For(0),
 					Contract: window.Contract{Complete: true}}
 			},
 			StepBytes: 1, SnapshotBytes: 1 << 20,
-		})
-		if err != nil {
-			t.Fatalf("life %d: %v", life, err)
 		}
-		in := make(chan ingest.Chunk, 1)
-		in <- ingest.Chunk{Partition: "p", Cursor: ingest.Cursor{Next: int64(to)}, CaughtUp: true, Messages: slices.Clone(ms[from:to])}
-		close(in)
-		if err := e.Run(context.Background(), in, to == len(ms)); err != nil {
-			t.Fatalf("life %d: %v", life, err)
-		}
-		from, last = to, e.Status()
-	}
+	}, cuts)
 	txns, out := 0, 0
 	err = st.Scan('s', nil, nil, func(key, _ []byte) error {
 		if infer.RecordKind(key[2]) == infer.TxnRecord && key[len(key)-1] == 0 {
@@ -95,15 +84,42 @@ func found(t *testing.T, ms []ingest.Message, keyCaps []int, cuts ...int) (findi
 	if txns > out {
 		t.Errorf("%d records of transactions, want at most %d", txns, out)
 	}
-	err = engine.Reader{Store: st}.Each(func(f *finding.Finding) error {
+	return findingsIn(t, st), last
+}
+
+// lives runs the messages through an engine that is opened again at each cut. It returns the last
+// status.
+func lives(t *testing.T, st *store.Store, ms []ingest.Message, options func(life int) engine.Options, cuts []int) (last *engine.Status) {
+	t.Helper()
+	from := 0
+	for life, to := range append(cuts, len(ms)) {
+		e, err := engine.Open(st, options(life))
+		if err != nil {
+			t.Fatalf("life %d: %v", life, err)
+		}
+		in := make(chan ingest.Chunk, 1)
+		in <- ingest.Chunk{Partition: "p", Cursor: ingest.Cursor{Next: int64(to)}, CaughtUp: true, Messages: slices.Clone(ms[from:to])}
+		close(in)
+		if err := e.Run(context.Background(), in, to == len(ms)); err != nil {
+			t.Fatalf("life %d: %v", life, err)
+		}
+		from, last = to, e.Status()
+	}
+	return last
+}
+
+// findingsIn are the findings of the store, as JSON.
+func findingsIn(t *testing.T, st *store.Store) (all []string) {
+	t.Helper()
+	err := engine.Reader{Store: st}.Each(func(f *finding.Finding) error {
 		text, err := json.Marshal(f)
-		findings = append(findings, string(text))
+		all = append(all, string(text))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return findings, last
+	return all
 }
 
 // TestRetainedState runs steps of one record each through the pipeline, so that

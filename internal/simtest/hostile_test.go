@@ -143,23 +143,36 @@ func effectsText(t *testing.T, e *window.Effects) string {
 // violation that is none, and nothing is missed without a flag.
 func TestLiveCap(t *testing.T) {
 	t.Parallel()
+	freezeEarly(t, 22, func(cfg *window.Config, rng *rand.Rand) { cfg.LiveCap = 2 + rng.IntN(4) },
+		func(c *window.Counters) int64 { return c.Frozen })
+}
+
+// TestMemory: the same of transactions that freeze for want of memory.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	freezeEarly(t, 28, func(cfg *window.Config, rng *rand.Rand) { cfg.Memory = little(*cfg, rng) },
+		func(c *window.Counters) int64 { return c.Squeezed })
+}
+
+// freezeEarly compares machines with the oracle whose transactions freeze early, for what bound sets.
+func freezeEarly(t *testing.T, stream uint64, bound func(*window.Config, *rand.Rand), count func(*window.Counters) int64) {
 	frozen := int64(0)
 	for i := range seeds(t, 2000) {
-		rng := rand.New(rand.NewPCG(uint64(i), 22))
+		rng := rand.New(rand.NewPCG(uint64(i), stream))
 		opt := oracle.Wide()
 		if i%3 == 0 {
 			opt = oracle.Small()
 		}
 		h := oracle.Random(rng, opt)
 		cfg := windowed(rng)
-		cfg.LiveCap = 2 + rng.IntN(4)
+		bound(&cfg, rng)
 		perm := arrival(rng, len(h))
 		fails := func(h oracle.History, perm []int) string {
 			m, _, err := run(cfg, batchOf(t, h, perm), true)
 			if err != nil {
 				return err.Error()
 			}
-			frozen += m.Counters.Frozen
+			frozen += count(&m.Counters)
 			return disagreement(m, oracle.Check(h))
 		}
 		if why := fails(h, perm); why != "" {
@@ -167,38 +180,6 @@ func TestLiveCap(t *testing.T) {
 		}
 	}
 	if enough(t, 2000) && frozen == 0 {
-		t.Error("no transaction was frozen")
-	}
-}
-
-// TestMemory: transactions that freeze early for want of memory make horizon findings, never a violation
-// that is none, and nothing is missed without a flag.
-func TestMemory(t *testing.T) {
-	t.Parallel()
-	squeezed := int64(0)
-	for i := range seeds(t, 2000) {
-		rng := rand.New(rand.NewPCG(uint64(i), 28))
-		opt := oracle.Wide()
-		if i%3 == 0 {
-			opt = oracle.Small()
-		}
-		h := oracle.Random(rng, opt)
-		cfg := windowed(rng)
-		cfg.Memory = little(cfg, rng)
-		perm := arrival(rng, len(h))
-		fails := func(h oracle.History, perm []int) string {
-			m, _, err := run(cfg, batchOf(t, h, perm), true)
-			if err != nil {
-				return err.Error()
-			}
-			squeezed += m.Counters.Squeezed
-			return disagreement(m, oracle.Check(h))
-		}
-		if why := fails(h, perm); why != "" {
-			report(t, i, h, perm, why, fails)
-		}
-	}
-	if enough(t, 2000) && squeezed == 0 {
 		t.Error("no transaction was frozen")
 	}
 }

@@ -1,7 +1,6 @@
 package simtest
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -39,28 +38,16 @@ func TestLostDeletesOfLists(t *testing.T) {
 		if rng.IntN(4) == 0 {
 			cfg.Unbounded = true
 		}
-		arrives := map[string]int64{}
-		for j := range h {
-			arrives[h[j].ID] = h[j].End + rng.Int64N(int64(50*time.Millisecond))
-		}
-		perm := arrival(rng, len(h))
+		arrives, perm := arrivals(rng, h), arrival(rng, len(h))
 		fails := func(h oracle.History, perm []int) string {
-			perm = slices.Clone(perm)
-			slices.SortStableFunc(perm, func(a, b int) int { return cmp.Compare(arrives[h[a].ID], arrives[h[b].ID]) })
-			m, eff := window.New(cfg), window.Effects{}
-			for k, p := range perm {
-				b := &event.Batch{Partitions: []string{"sim"}}
-				new(event.Decoder).Decode(b, event.Position{Offset: int64(k)}, workload.AppendJSON(nil, &h[p]))
-				m.Step(b, []int32{0}, 0, &eff)
-			}
-			m.Close(&eff)
-			for j := range eff.Findings {
-				f := &eff.Findings[j]
+			all := toldAsArrived(cfg, h, perm, arrives)
+			for j := range all {
+				f := &all[j]
 				if f.Kind == finding.KindViolation && !f.Certain {
 					told++
 				}
-				if f.Kind == finding.KindViolation && f.Certain && (f.State == finding.Final || f.State == finding.Provisional && f.Revision == 1) {
-					return fmt.Sprintf("%s\n%s", f.Headline, lines(eff.Findings))
+				if isAlert(f) {
+					return fmt.Sprintf("%s\n%s", f.Headline, lines(all))
 				}
 			}
 			return ""
