@@ -155,6 +155,7 @@ func (s *registers) replaced(k uint32) {
 			s.out.Kills[len(s.out.Kills)-1].Deleted = true
 			s.out.Parted = append(s.out.Parted, s.valueKey(v))
 		}
+		s.out.Parted = append(s.out.Parted, s.valueKey(x.initial)) // of findings about elements that have left
 		for v := x.first; v != 0; v = s.versions[v].next {
 			void(v)
 		}

@@ -397,6 +397,14 @@ func (s *absences) Shared(key, epoch string) bool {
 	return k == 0 || s.signs.patterns.Get(s.keys[k].pattern).Shared
 }
 
+// Beginning is the ValueKey of the key's initial version, 0 if the key is not in memory.
+func (s *absences) Beginning(key, epoch string) uint64 {
+	if k := s.keyNamed(key, epoch); k != 0 {
+		return s.valueKey(s.keys[k].initial)
+	}
+	return 0
+}
+
 // Repeats says whether the plain values of the key name no version, since the values of its
 // pattern repeat. It is true, too, if that is not known: the key is not in memory.
 func (s *absences) Repeats(key, epoch string) bool {

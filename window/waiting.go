@@ -71,6 +71,11 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 		}
 	}
 	o.restOnShown(f, w, &b)
+	for i := range b.Missed { // a delete of the list takes f back, also when its members have left
+		if v := o.infer.Beginning(b.Missed[i].Key, f.Finding.Epoch); v != 0 && !slices.Contains(f.rests, v) {
+			f.rests = append(f.rests, v)
+		}
+	}
 	if !b.Absence && o.mayBeRetried(f, false) { // and on that nobody else wrote what shows that they took effect
 		f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
 		if o.mayBeRetried(f, c.Complete && o.infer.Counters.Missing() == 0) {
