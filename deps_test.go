@@ -122,6 +122,7 @@ github.com/segmentio/kafka-go          : alert/kafka capture/kafka ingest/kafka 
 github.com/spf13/cobra                 : cmd/monitor
 github.com/spf13/pflag                 : cmd/monitor
 go.yaml.in/yaml/v3                     : config
+golang.org/x/sync                      : internal/app
 github.com/zeebo/xxh3                  : event infer ingest/kafka ingest/tail isolation store window
 modernc.org/sqlite                     : probe/sqlite
 `

@@ -128,7 +128,7 @@ func New(o Options) (*App, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(o.Memory), budget: divide(o.Memory), readAhead: &credit{most: divide(o.Memory).ahead}, reloading: make(chan struct{}, 1), left: make(chan struct{})}
+	a := &App{options: o, config: o.Config, log: o.Log, registry: prometheus.NewRegistry(), memory: newMemory(o.Memory), budget: divide(o.Memory), readAhead: newCredit(divide(o.Memory).ahead), reloading: make(chan struct{}, 1), left: make(chan struct{})}
 	a.current.Store(&a.config)
 	if a.config.SelfTest > 0 {
 		a.selfTest = newSelfTest(a.config.SelfTest, o.Now, a.log)

@@ -1,58 +1,52 @@
 package app
 
-import "sync"
+import (
+	"context"
+	"sync/atomic"
 
-// credit bounds the bytes that several hold at one time.
+	"golang.org/x/sync/semaphore"
+)
+
+// credit bounds the bytes that several hold at one time. The nil credit bounds nothing.
 type credit struct {
 	most int64
-
-	mu    sync.Mutex
-	held  int64
-	given chan struct{} // closed when some come back; nil while nobody waits
+	all  *semaphore.Weighted
+	held atomic.Int64
 }
 
-// take waits for n bytes. More than there are at all are given while nobody holds any. It waits no longer when
-// done closes.
-func (c *credit) take(n int64, done <-chan struct{}) {
-	if c == nil || c.most == 0 {
-		return
+// newCredit is a credit of so many bytes; 0: nothing is bounded, nil.
+func newCredit(most int64) *credit {
+	if most == 0 {
+		return nil
 	}
-	for {
-		c.mu.Lock()
-		if c.held == 0 || c.held+n <= c.most {
-			c.held += n
-			c.mu.Unlock()
-			return
-		}
-		if c.given == nil {
-			c.given = make(chan struct{})
-		}
-		given := c.given
-		c.mu.Unlock()
-		select {
-		case <-given:
-		case <-done:
-			return // what is read now is passed over
-		}
-	}
+	return &credit{most: most, all: semaphore.NewWeighted(most)}
 }
 
-func (c *credit) give(n int64) {
-	if c == nil || c.most == 0 {
-		return
+// take waits for n bytes, in the order of the calls, and returns what it took. A larger n waits until
+// it is alone. At the end of ctx it takes nothing.
+func (c *credit) take(ctx context.Context, n int64) (taken int64) {
+	if c == nil {
+		return 0
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.held = max(0, c.held-n)
-	if c.given != nil {
-		close(c.given)
-		c.given = nil
+	if n = min(n, c.most); c.all.Acquire(ctx, n) != nil {
+		return 0
+	}
+	c.held.Add(n)
+	return n
+}
+
+// give gives back what take took.
+func (c *credit) give(taken int64) {
+	if c != nil {
+		c.held.Add(-taken)
+		c.all.Release(taken)
 	}
 }
 
 // bytes are held now.
 func (c *credit) bytes() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.held
+	if c == nil {
+		return 0
+	}
+	return c.held.Load()
 }

@@ -66,26 +66,37 @@ func (i *input) health() health {
 // to the last chunk, unless done closes.
 func (i *input) run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk, done <-chan struct{}) error {
 	ahead := make(chan ingest.Chunk)
-	queued := make(chan ingest.Chunk, chunksAhead)
+	type held struct {
+		ingest.Chunk
+		taken int64
+	}
+	queued := make(chan held, chunksAhead)
+	waiting, stop := context.WithCancel(context.Background()) // until done closes: ctx may end before
+	defer stop()
+	go func() {
+		select {
+		case <-done:
+			stop()
+		case <-waiting.Done():
+		}
+	}()
 	go func() {
 		defer close(queued)
 		for c := range ahead {
-			i.readAhead.take(c.Bytes(), done)
-			queued <- c
+			queued <- held{c, i.readAhead.take(waiting, c.Bytes())}
 		}
 	}()
 	passed := make(chan struct{})
 	go func() {
 		defer close(passed)
 		for c := range queued {
-			bytes := c.Bytes()
-			i.note(&c)
+			i.note(&c.Chunk)
 			c.Source = i.of
 			select {
-			case out <- c:
+			case out <- c.Chunk:
 			case <-done:
 			}
-			i.readAhead.give(bytes)
+			i.readAhead.give(c.taken)
 		}
 	}()
 	err := i.source.Run(ctx, maps.Clone(from), ahead)

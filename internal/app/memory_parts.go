@@ -45,9 +45,7 @@ func (c *collector) memoryParts(s *engine.Status) []memoryPart {
 	for i := range s.Sources {
 		parts[0].bytes += s.Sources[i].Memory
 	}
-	if c.readAhead != nil {
-		parts[3].bytes = c.readAhead.bytes()
-	}
+	parts[3].bytes = c.readAhead.bytes()
 	if c.storeMemory != nil {
 		parts[4].bytes = c.storeMemory()
 	}
