@@ -218,3 +218,32 @@ func TestStormOfSmallFiles(t *testing.T) {
 		f.must(<-wrote)
 	}
 }
+
+// TestRenamedTwiceBetweenNames: each of two lists finds nothing under the last name, since the file
+// was just renamed, and they agree in all other files. The file is not taken for gone.
+func TestRenamedTwiceBetweenNames(t *testing.T) {
+	f := newFolder(t)
+	f.add("app.log", "2\n")
+	f.add("app.log.1", "1\n")
+	f.add("app.log.2", "0\n")
+	want, _ := look(f.path("app.log.2"))
+	move := func(from, to string) { f.must(os.Rename(f.path(from), f.path(to))) }
+	o := Options{glance: func(path string) {
+		switch {
+		case path == f.path("app.log.2") && !exists(f.path("app.log.3")) && !exists(f.path("app.log.4")):
+			move("app.log.2", "app.log.3")
+		case path == f.path("app.log.3") && !exists(f.path("app.log.4")): // the rest of the rotation, and another one
+			move("app.log.3", "app.log.4")
+			move("app.log.1", "app.log.3")
+			move("app.log", "app.log.2")
+			f.add("app.log", "3\n")
+		}
+	}}
+	found, err := o.siblings(f.path("app.log"), func(sibling) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(found, func(s sibling) bool { return s.inode == want.inode }) {
+		t.Errorf("the file that was renamed is missing in %v", found)
+	}
+}

@@ -31,21 +31,24 @@ func samePlace(a, b sibling) bool { return a.path == b.path && a.inode == b.inod
 // writing. The path's own file is the last.
 //
 // A folder cannot be read at one moment: a rename meanwhile hides a file, or shows it under a
-// name that is another's by now. Renames move a file on and never back. So two lists that agree
-// are true of the moment between them. The lists may differ in files that do not matter. Where
-// no two lists agree, the last one is returned with errMoving.
+// name that is another's by now. Renames move a file on and never back. So two whole lists that
+// agree are true of the moment between them. A list is whole if each name led to a file. Where a
+// name led to none, a file was renamed meanwhile. Another rename may hide it from the next
+// list too. The lists may differ in files that do not matter. Where no two lists agree, the last
+// one is returned with errMoving.
 func (o *Options) siblings(path string, matters func(sibling) bool) ([]sibling, error) {
 	var before []sibling
+	wasWhole := false
 	for i := range listings {
-		found, err := o.list(path)
+		found, whole, err := o.list(path)
 		if err != nil {
 			return nil, err
 		}
 		now := slices.DeleteFunc(slices.Clone(found), func(s sibling) bool { return !matters(s) })
-		if i > 0 && slices.EqualFunc(before, now, samePlace) {
+		if wasWhole && whole && slices.EqualFunc(before, now, samePlace) {
 			return inOrder(found), nil
 		}
-		if before = now; i == listings-1 {
+		if before, wasWhole = now, whole; i == listings-1 {
 			return inOrder(found), errMoving
 		}
 	}
@@ -53,16 +56,17 @@ func (o *Options) siblings(path string, matters func(sibling) bool) ([]sibling, 
 }
 
 // list reads the folder once, in the order of the names. A compressed file is being
-// written as long as what it is made from exists.
-func (o *Options) list(path string) (found []sibling, err error) {
+// written as long as what it is made from exists. whole says that each name was there still.
+func (o *Options) list(path string) (found []sibling, whole bool, err error) {
 	dir, base := filepath.Split(path)
 	if dir == "" {
 		dir = "."
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	whole = true
 	for _, e := range entries {
 		name := e.Name()
 		if name != base && !isRotated(base, name) {
@@ -78,8 +82,11 @@ func (o *Options) list(path string) (found []sibling, err error) {
 			s.head = name == base
 			found = append(found, s)
 		}
+		if _, err := os.Lstat(p); !ok && errors.Is(err, fs.ErrNotExist) {
+			whole = false
+		}
 	}
-	return found, nil
+	return found, whole, nil
 }
 
 // contains looks for a name in what os.ReadDir gave, which is sorted.
