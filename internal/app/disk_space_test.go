@@ -21,19 +21,28 @@ func TestRoom(t *testing.T) {
 	var broken error
 	var told []string
 	r := newDiskSpace(800, func() (int64, error) { return free, broken }, func(paused bool, free int64) { told = append(told, fmt.Sprint(paused, " ", free)) })
-	waits := func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	waits := func(atLeast time.Duration) bool {
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		r.wait(ctx)
-		return ctx.Err() != nil
+		done := make(chan struct{})
+		go func() { defer close(done); r.wait(ctx) }()
+		select {
+		case <-done:
+			return false
+		case <-time.After(atLeast):
+			cancel()
+			<-done
+			return true
+		}
 	}
+	patience := map[bool]time.Duration{true: 5 * time.Millisecond, false: 10 * time.Second} // by whether it is paused
 	for _, c := range []struct {
 		free   int64
 		paused bool
 	}{{1000, false}, {800, false}, {799, true}, {0, true}, {899, true}, {900, false}, {800, false}, {10, true}, {math.MaxInt64, false}} {
 		free = c.free
 		r.look()
-		if paused, last := r.state(); paused != c.paused || last != c.free || waits() != c.paused {
+		if paused, last := r.state(); paused != c.paused || last != c.free || waits(patience[c.paused]) != c.paused {
 			t.Errorf("with %d free: paused %v, %d", c.free, paused, last)
 		}
 	}
