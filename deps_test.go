@@ -19,11 +19,11 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert alert/words config docs event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/publisher probe/target window
-alert                 : alert/words finding
+cmd/monitor           : alert internal/render/words config docs event finding history internal/app internal/engine internal/render/picture internal/whole isolation probe probe/publisher probe/target window
+alert                 : internal/render/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
-alert/words           : finding
+internal/render/words           : finding
 capture               : capture/internal/statement event/record
 capture/internal/message : capture
 capture/internal/statement :
@@ -31,7 +31,7 @@ capture/kafka         : capture capture/internal/message
 capture/nats          : capture capture/internal/message
 capture/pgx           : capture capture/internal/statement capture/rows
 capture/rows          : capture
-check                 : alert/words config event finding internal/whole isolation window
+check                 : internal/render/words config event finding internal/whole isolation window
 config                : internal/pattern isolation
 docs                  : isolation
 event                 : event/record
@@ -61,7 +61,7 @@ internal/live         : *
 internal/mutate       :
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
-internal/picture      : finding
+internal/render/picture      : finding
 internal/probelive    : *
 internal/prose        :
 internal/recorded     : *
@@ -73,8 +73,8 @@ internal/testnats     :
 internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding internal/external
-internal/web          : alert/words finding internal/picture isolation
-internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
+internal/web          : internal/render/words finding internal/render/picture isolation
+internal/whole        : internal/render/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental internal/external
@@ -103,7 +103,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/external", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/external", "internal/flat", "internal/pattern", "internal/render/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/internal/render/picture"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/isolation"
 )
 

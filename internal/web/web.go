@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/internal/render/picture"
 )
 
 // Findings is where findings come from.

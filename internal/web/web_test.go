@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/internal/render/picture"
 )
 
 // shelf is findings in memory, oldest first; a cursor is an index.
