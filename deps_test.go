@@ -23,7 +23,7 @@ cmd/monitor           : alert internal/render/words config docs event finding hi
 alert                 : internal/render/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
-internal/render/words           : finding
+internal/render/words : finding
 capture               : capture/internal/statement event/record
 capture/internal/message : capture
 capture/internal/statement :
@@ -61,7 +61,8 @@ internal/live         : *
 internal/mutate       :
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
-internal/render/picture      : finding
+internal/render/picture : event finding internal/render/scene
+internal/render/scene : event finding internal/render/words isolation
 internal/probelive    : *
 internal/prose        :
 internal/recorded     : *
@@ -103,7 +104,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/external", "internal/flat", "internal/pattern", "internal/render/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/external", "internal/flat", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
