@@ -61,6 +61,7 @@ internal/live         : *
 internal/mutate       :
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
+internal/render/page  : event finding internal/render/picture internal/render/scene internal/render/words
 internal/render/picture : event finding internal/render/scene
 internal/render/scene : event finding internal/render/words isolation
 internal/probelive    : *
@@ -74,7 +75,7 @@ internal/testnats     :
 internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding internal/external
-internal/web          : internal/render/words finding internal/render/picture isolation
+internal/web          : event finding history internal/render/page internal/render/picture internal/render/scene isolation
 internal/whole        : internal/render/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
@@ -116,6 +117,7 @@ github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
 github.com/jackc/pgx/v5                : capture/pgx examples/shop examples/shop/before probe/postgres
+github.com/klauspost/compress           : internal/web
 github.com/nats-io/nats-server/v2      : internal/broker/nats
 github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/testnats probe/publisher
 github.com/prometheus/client_golang    : alert internal/app internal/web

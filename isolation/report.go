@@ -99,7 +99,7 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 		})
 	}
 	f.About = nil
-	if len(f.Edges) == 0 && w.Key != "" && n.Kind == finding.KindViolation {
+	if len(f.Edges) == 0 && w.Key != "" && n.Kind != finding.KindRecord {
 		f.About = &finding.About{Txn: w.Txns[0].ID, Op: w.Op, Key: raw(told.Key), Value: Cut(w.Value, maxValue)}
 	}
 	f.Explanation = Cut(told.shorten(Explain(told, n.headline(f))), maxExplanation)

@@ -68,6 +68,9 @@ func (a *App) servePages(context.Context) error {
 		Facts:    a.facts,
 		Advice:   a.advice,
 		Nothing:  a.nothing,
+		Base:     a.config.HTTP.Base(),
+		Trace:    a.config.HTTP.TraceURL,
+		Changes:  func() uint64 { return a.Status().Steps },
 		Log:      a.log,
 	})
 	a.serve("http", web.NewServer(a.reads.around(a.local(handler)), a.log), listener)

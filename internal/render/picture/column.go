@@ -11,8 +11,8 @@ const (
 )
 
 // column places the boxes one above the other, in the order of the cycle. An arrow to the next box runs
-// straight down. Another one leaves its box below, with its label there, and runs in a lane of its own
-// beside the boxes to the right edge of its target.
+// straight down. Another one leaves its box below, where its label is. It runs in a lane of its own
+// beside the boxes, to the right edge of its target.
 func (d *drawing) column() {
 	wide := float64(minWidth)
 	for i := range d.nodes {

@@ -1,5 +1,5 @@
-// Package picture draws a finding as SVG: its transactions as boxes with the operations that matter, and
-// labelled arrows between them, on a ring or in a column; and the same transactions by session and time.
+// Package picture draws a finding as SVG. Transactions are boxes with the operations that matter, on a ring
+// or in a column, with labelled arrows between them. A timeline shows them by session and time.
 package picture
 
 import (

@@ -31,7 +31,7 @@ type timed struct {
 	members []*scene.Member
 }
 
-// timeline is what a timeline shows.
+// timeline is a picture of transactions by session and time.
 type timeline struct {
 	*drawing
 	width    float64

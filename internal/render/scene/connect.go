@@ -84,18 +84,22 @@ func (s *Scene) connectRead(about *finding.About) {
 			}
 		}
 	}
-	if own := reader.before(op, about.Key); own >= 0 && len(s.Arrows) == 0 {
+	if own := reader.other(op, about.Key); own >= 0 && len(s.Arrows) == 0 {
 		link.From = reader.ID
 		s.add(Arrow{Edge: link, From: at, To: at, FromOp: own, ToOp: op})
 	}
 }
 
-// before is m's last operation on key before op, -1 without one.
-func (m *Member) before(op int, key string) int {
-	for i := min(op, len(m.Ops)) - 1; i >= 0; i-- {
-		if m.Ops[i].Key == key {
+// other is m's last operation on key before op, or else the first one behind it; -1 without one.
+func (m *Member) other(op int, key string) int {
+	on := func(o Op) bool { return o.Key == key }
+	for i := op - 1; i >= 0; i-- {
+		if on(m.Ops[i]) {
 			return i
 		}
+	}
+	if i := slices.IndexFunc(m.Ops[op+1:], on); i >= 0 {
+		return op + 1 + i
 	}
 	return -1
 }

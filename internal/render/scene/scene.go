@@ -47,8 +47,8 @@ type Arrow struct {
 	finding.Edge
 	From, To     int // members
 	FromOp, ToOp int // the operations that show it; -1 where none is known
-	// Step is the number of the dependency in the finding, from 1; 0 for the link from the write to the
-	// read of an anomaly without a cycle.
+	// Step is the number of the dependency in the finding, from 1. It is 0 for the link from a write to a
+	// read, of an anomaly without a cycle.
 	Step int
 }
 
@@ -115,8 +115,8 @@ func (s *Scene) Known() bool {
 	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.Record != nil })
 }
 
-// Shown are the indexes of the operations of m to show, at most most of them: those that matter come
-// first, then those on the same keys, then others. They are in program order. most is 1 at least.
+// Shown are the indexes of the operations of m to show, at most most of them, in program order. Those
+// that matter are taken first, then those on the same keys, then others. most is 1 at least.
 func (m *Member) Shown(most int) []int {
 	if len(m.Ops) <= most {
 		all := make([]int, len(m.Ops))
