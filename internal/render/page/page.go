@@ -30,7 +30,7 @@ var Style string
 //go:embed page.js
 var Script string
 
-// Templates have the parts of a finding: "head", "about", "proof", "finding". The caller may add to its copy.
+// Templates have the parts of a finding: "head", "about", "proof", "advice", "finding". The caller may add to its copy.
 func Templates() *template.Template {
 	return template.Must(template.New("").Parse(findingText))
 }

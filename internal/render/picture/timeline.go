@@ -167,14 +167,15 @@ func milliseconds(ns int64) string {
 // writeTicks draws the axis at the bottom, and returns where the first line begins.
 func (t *timeline) writeTicks(h float64) (top float64) {
 	bottom := h - margin - float64(1+len(t.marks))*lineHeight
-	n := max(int(t.width)/tickEvery, 2)
-	for i := range n + 1 {
-		at := t.all.from + (t.all.to-t.all.from)*int64(i)/int64(n)
+	length := max(t.all.to-t.all.from, 0) // a record can lie about its times
+	step := round(length / max(int64(t.width)/tickEvery, 2))
+	for i := range length/step + 1 {
+		at := t.all.from + i*step
 		x, anchor := t.x(at), "middle"
-		switch i {
-		case 0:
+		switch {
+		case at == t.all.from:
 			anchor = "start"
-		case n:
+		case x > t.width-margin-3*charWidth:
 			anchor = "end"
 		}
 		t.printf(`<path class="rule" d="M%.1f %dV%.1f"/>`, x, margin, bottom-lineHeight+4)
@@ -182,6 +183,17 @@ func (t *timeline) writeTicks(h float64) (top float64) {
 	}
 	t.text("legend", margin, bottom+lineHeight-4, clipTo("ms since "+time.Unix(0, t.all.from).UTC().Format("2006-01-02 15:04:05.000000"), int(t.width/charWidth))+" UTC")
 	return margin
+}
+
+// round is the least of 1, 2, 5, 10, 20, 50 and so on that is ns at least.
+func round(ns int64) int64 {
+	for of := int64(1); ; of *= 10 {
+		for _, k := range []int64{1, 2, 5} {
+			if of*k >= ns {
+				return of * k
+			}
+		}
+	}
 }
 
 // writeBar draws a transaction below y.

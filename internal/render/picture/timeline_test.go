@@ -22,7 +22,7 @@ func TestTimeline(t *testing.T) {
 		}
 		for _, want := range []string{
 			"session s0", "session s1", "T1  2 ms", "T2, unknown  2 ms", "r a 1, w b 2",
-			"T1 from 0 ms to 2 ms. T2 from 1000 ms to 1002 ms.", "+0\n", "+1002\n", "2026-03-02 09:00:00.000", "during partition of n1",
+			"T1 from 0 ms to 2 ms. T2 from 1000 ms to 1002 ms.", "+0\n", "+1000\n", "2026-03-02 09:00:00.000", "during partition of n1",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d: %q is missing in\n%s", width, want, text)
