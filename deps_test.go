@@ -19,7 +19,7 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert internal/render/words config docs event finding history internal/app internal/engine internal/render/picture internal/whole isolation probe probe/publisher probe/target window
+cmd/monitor           : alert internal/render/words internal/render/page config docs event finding history internal/app internal/engine internal/render/picture internal/whole isolation probe probe/publisher probe/target window
 alert                 : internal/render/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats

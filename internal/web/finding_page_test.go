@@ -19,7 +19,7 @@ func TestEvidence(t *testing.T) {
 	o.Now = func() time.Time { return time.Date(2026, 11, 20, 19, 5, 0, 0, time.UTC) }
 	_, body, _ := get(Handler(o), "/findings/1f")
 	for _, want := range []string{
-		`<details class="step" id="step-1">`, `<code>T1</code>: <code>r x 1</code> <span class="soft">operation 1</span> <span class="soft">at</span> <code>nats:ISOWATCH/7</code>`,
+		`<details class="step" id="1f-step-1">`, `<code>T1</code>: <code>r x 1</code> <span class="soft">operation 1</span> <span class="soft">at</span> <code>nats:ISOWATCH/7</code>`,
 		`<code>T2</code>: <code>w x 2</code> <span class="soft">operation 2</span>`, "&#34;txn&#34;:&#34;T1&#34;",
 		`<a href="https://jaeger.example/trace/4bf92f?x=1" rel="noreferrer"><code>4bf92f</code></a>`,
 		`<time datetime="2026-11-20T19:00:00Z">2026-11-20 19:00:00.000 UTC</time> <span class="soft">(5 min ago)</span>`,

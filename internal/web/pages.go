@@ -133,7 +133,7 @@ var forms = map[string]struct {
 	".edn":   {"application/edn; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records(f, history.EDN) }},
 	".html": {"text/html; charset=utf-8", func(s *site, f *finding.Finding) ([]byte, error) {
 		var b bytes.Buffer
-		err := page.WriteReport(&b, &page.Report{Heading: f.Title, Made: s.Now(), Findings: []finding.Finding{*f}, Trace: s.Trace})
+		err := page.WriteReport(&b, &page.Report{Heading: f.Title, Made: s.Now(), Trace: s.Trace, Parts: []page.Part{{Findings: []finding.Finding{*f}}}})
 		return b.Bytes(), err
 	}},
 }

@@ -190,7 +190,7 @@ func NewFull(f finding.Finding, o Options) *Full {
 // Step is a dependency with its evidence.
 type Step struct {
 	finding.Edge
-	Number    int // from 1; 0: the link of a read
+	ID        string // on the page
 	Sentence  string
 	FromShort string
 	ToShort   string
@@ -208,7 +208,7 @@ type End struct {
 
 func stepOf(s *scene.Scene, a *scene.Arrow) Step {
 	from, to := &s.Members[a.From], &s.Members[a.To]
-	step := Step{Edge: a.Edge, Number: a.Step, Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
+	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, a.Step), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
 	if a.Step == 0 {
 		step.Sentence = to.Short + " read what " + from.Short + " wrote"
 		if a.From == a.To {

@@ -15,18 +15,21 @@ func TestReport(t *testing.T) {
 	var b bytes.Buffer
 	err := WriteReport(&b, &Report{
 		Heading: "history.jsonl", Made: time.Date(2026, 11, 20, 19, 5, 0, 0, time.UTC),
-		Facts:    []Fact{{Name: "transactions", Text: "3"}},
-		Verdicts: []Verdict{{"serializable", "violated", "because"}},
-		Findings: []finding.Finding{{ID: "1f", Anomaly: "G2-item", Title: "write skew <b>"}, {ID: "2f", Anomaly: "G1a"}},
-		Left:     7,
+		Facts: []Fact{{Name: "transactions", Text: "3"}},
+		Parts: []Part{{
+			Heading:  "part <i>",
+			Verdicts: []Verdict{{"serializable", "violated", "because"}},
+			Findings: []finding.Finding{{ID: "1f", Anomaly: "G2-item", Title: "write skew <b>"}, {ID: "2f", Anomaly: "G1a"}},
+			Left:     7,
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
 	for _, want := range []string{
-		"<h1>history.jsonl</h1>", "<dt>transactions</dt><dd>3</dd>", `<th scope="row">serializable</th><td>violated</td><td>because</td>`,
-		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "7 more findings", "2026-11-20 19:05:00.000 UTC",
+		"<h1>history.jsonl</h1>", "<dt>transactions</dt><dd>3</dd>", `<th scope="row">serializable</th><td class="verdict violated">violated</td><td>because</td>`,
+		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "7 more findings", "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
 		"<style>" + Style + "</style>", "<script>" + Script + "</script>",
 	} {
 		if !strings.Contains(text, want) {

@@ -22,9 +22,16 @@ var report = template.Must(Templates().Parse(reportText))
 
 // Report is findings in one file, which needs no service and no network.
 type Report struct {
-	Heading  string
-	Made     time.Time
-	Trace    string // as in [Options]
+	Heading string
+	Made    time.Time
+	Trace   string // as in [Options]
+	Facts   []Fact // about all parts
+	Parts   []Part
+}
+
+// Part is about one history or source.
+type Part struct {
+	Heading  string // "": none
 	Facts    []Fact // what was checked, and what came out
 	Verdicts []Verdict
 	Findings []finding.Finding
@@ -42,8 +49,14 @@ type reported struct {
 	Policy string
 	Style  template.CSS
 	Script template.JS
-	Cards  []*Full
 	Moment *Moment
+	Shown  []shownPart // Parts
+}
+
+// shownPart is a part as the template shows it.
+type shownPart struct {
+	*Part
+	Cards []*Full
 }
 
 // WriteReport writes r as HTML. It loads nothing: a policy inside forbids that.
@@ -54,8 +67,12 @@ func WriteReport(w io.Writer, r *Report) error {
 		m, _ := (&Options{}).MomentOf(r.Made.UTC().Format(time.RFC3339Nano))
 		x.Moment = &m
 	}
-	for i := range r.Findings {
-		x.Cards = append(x.Cards, NewFull(r.Findings[i], Options{Alone: true, Trace: r.Trace}))
+	for i := range r.Parts {
+		part := shownPart{Part: &r.Parts[i]}
+		for j := range part.Findings {
+			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace}))
+		}
+		x.Shown = append(x.Shown, part)
 	}
 	var b bytes.Buffer
 	if err := report.ExecuteTemplate(&b, "report", &x); err != nil {
