@@ -41,7 +41,7 @@ func (r *reportFile) create() (err error) {
 		return usagef("--report %q: want a name that ends with .html or .json", r.path)
 	}
 	if r.file, err = os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-		return usageError{fmt.Errorf("--report: %w", err)}
+		return usageError{err}
 	}
 	return nil
 }
