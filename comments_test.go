@@ -14,7 +14,6 @@ import (
 // faults they have. The numbers may only fall: write the smaller one here when you have mended
 // some.
 var unfinishedComments = map[string]int{
-	"cmd/monitor":     27,
 	"internal/app":    82,
 	"internal/engine": 63,
 }
