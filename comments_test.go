@@ -14,8 +14,7 @@ import (
 // faults they have. The numbers may only fall: write the smaller one here when you have mended
 // some.
 var unfinishedComments = map[string]int{
-	"internal/app":    82,
-	"internal/engine": 63,
+	"internal/app": 82,
 }
 
 // TestProseOfComments holds the comments of the program to the same rules as the documents.
