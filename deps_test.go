@@ -48,6 +48,7 @@ ingest/nats           : ingest internal/broker/nats
 ingest/stdin          : ingest ingest/tail/lines
 ingest/tail           : ingest ingest/tail/lines
 ingest/tail/lines     : ingest
+internal/adya         : *
 internal/app          : *
 internal/bench        : *
 internal/broker/kafka :
@@ -100,7 +101,7 @@ window                : docs event finding incremental infer internal/flat inter
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/guides", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/testrun", "internal/witnesses",
+	"internal/adya", "internal/bench", "internal/guides", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/testrun", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.

@@ -204,7 +204,7 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		if err := errors.Join(p.print(t, found), p.tell(ctx, t, &service, told, found, &records.stats)); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
-		if records.fault != nil { // what is not complete is no answer
+		if records.fault != nil { // an incomplete run has no verdict
 			return usageError{records.fault}
 		}
 		return exitWith(outcome)

@@ -117,8 +117,8 @@ func (s *story) match(f *finding.Finding) error {
 	return nil
 }
 
-// tell says that a bug was found, and why it has another name if it has. Of the first of each
-// bug that is alerted it shows the finding.
+// tell says that a bug was found, and why it has another name if it has. It shows the first alerted
+// finding of each kind of bug.
 func (s *story) tell(p *planted, f *finding.Finding) error {
 	as, allowed := "", ""
 	if p.as.title != p.Bug {
