@@ -42,7 +42,8 @@ type openFinding struct {
 type setAsideEdge struct {
 	ID       incremental.EdgeID
 	From, To incremental.Vertex
-	// Unshown says that the withdrawn finding rested on nobody having deleted a list unseen.
+	// Unshown says that the withdrawn finding rested on nobody having deleted a list unseen, or was not
+	// certain for another reason.
 	Unshown bool `json:",omitempty"`
 	// Joined says that nobody has asked whether the edge closes a cycle: see joinTold.
 	Joined bool `json:",omitempty"`
