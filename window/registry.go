@@ -33,7 +33,7 @@ type openFinding struct {
 	waiting  bool // in registry.accusing
 	closed   bool
 	lacked   []lacked // what has to be shown of it: see shown.go
-	mayLack  []lacked // what has to be shown once a record is missing
+	mayLack  []lacked // what is shown by now, or has to be once a record is missing
 	solid    bool     // no delete of a list explains it: see waiting.go
 }
 

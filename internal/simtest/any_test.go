@@ -49,6 +49,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 		anyStream(t, seed, false, false)
 	}
 	anyStream(t, 4353, false, false)  // a session without seq found a list that was deleted unseen
+	anyStream(t, 15576, false, false) // a list was cleared unseen beside an append, and older elements had been found
 	anyStream(t, 2346, true, false)   // a list was deleted unseen, at a level with forced orders
 	anyStream(t, 7037, true, false)   // taken back by the first repetition
 	anyStream(t, 12307, false, false) // a delete came late, and one of two lists had left the window
