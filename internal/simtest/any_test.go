@@ -55,6 +55,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	anyStream(t, 12307, false, false) // a delete came late, and one of two lists had left the window
 	anyStream(t, 8449, true, false)   // a delete left the window behind the insert that came after it
 	anyStream(t, 7746, true, false)   // a first attempt has no record, and its list was deleted unseen
+	anyStream(t, 13560, true, false)  // a list was cleared unseen within the drift of an append
 	anyStream(t, 13303, true, false)  // an element was added without a record, in a circle that was withdrawn late
 	anyStream(t, 328, true, false)    // an element was removed, and added without a record
 	for _, seed := range []int{186, 1049, 2905} {
