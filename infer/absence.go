@@ -131,7 +131,7 @@ func (s *registers) decide(d due) {
 			s.keepLate(d.version) // should it come all the same, what it means is flagged
 		}
 	case ownFuture:
-		if x.possible == 1 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
+		if x.possible == 1 && x.flags&wasThere == 0 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
 			s.accuse(d, FutureRead, s.certain())
 		}
 	case missingWriter, unheardWriter, writerAgain:

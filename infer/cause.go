@@ -75,7 +75,7 @@ func (s *causes) readBefore(v, writer, reader uint32) bool {
 }
 
 // mayComeBack says whether somebody without a record may have written a value of the key k again, though
-// its pattern has not shown it yet. Of elements of sets, see addedAgain.
+// its pattern has not shown it yet. For elements of sets see addedAgain.
 func (s *causes) mayComeBack(k uint32) bool {
 	return s.opt.strangers() && (s.opt.UnmonitoredWriters || s.keys[k].flags&element == 0)
 }
