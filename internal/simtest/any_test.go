@@ -56,6 +56,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	anyStream(t, 8449, true, false)   // a delete left the window behind the insert that came after it
 	anyStream(t, 7746, true, false)   // a first attempt has no record, and its list was deleted unseen
 	anyStream(t, 34654, false, false) // an element was there before, its readers had left the window, and it was added again
+	anyStream(t, 36719, true, false)  // several had added an element and left the window, and one who aborted added it
 	anyStream(t, 13560, true, false)  // a list was cleared unseen within the drift of an append
 	anyStream(t, 13303, true, false)  // an element was added without a record, in a circle that was withdrawn late
 	anyStream(t, 328, true, false)    // an element was removed, and added without a record
