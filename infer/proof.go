@@ -43,8 +43,8 @@ func (s *causes) TookEffect(n uint32, all bool) bool {
 }
 
 // MayBeRewritten says whether n read a plain value of one of the keys that a transaction of
-// unknown outcome wrote, or one whose client did not hear the outcome. Its retry may have written the
-// value again.
+// unknown outcome wrote. Its client may not have heard an outcome that is known by now. A retry may have
+// written the value again.
 func (s *causes) MayBeRewritten(n uint32, keys []string) bool {
 	for id := s.txns[n].reads; id != 0 && s.opt.plain(); id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
