@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot
+.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
