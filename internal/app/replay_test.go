@@ -224,6 +224,7 @@ func TestReplayBeginsAmidOperations(t *testing.T) {
 }
 
 func TestReplayUnreadable(t *testing.T) {
+	t.Parallel()
 	url, js := natsStream(t)
 	publish(t, js, "s.a", skewApart()...)
 	addrs, client := kafkaTopic(t, 1)
