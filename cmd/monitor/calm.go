@@ -48,7 +48,7 @@ func (c *calm) look(now time.Time) {
 	}
 }
 
-// keepCalm watches until ctx ends. What the environment sets stays.
+// keepCalm watches until ctx ends. Variables of the environment come first.
 func keepCalm(ctx context.Context, lookup func(string) (string, bool)) {
 	_, procs := lookup("GOMAXPROCS")
 	_, percent := lookup("GOGC")

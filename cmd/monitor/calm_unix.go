@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime is what the process has taken, and whether the system tells.
+// processorTime tells how much the process has taken. It is false where the system does not say.
 func processorTime() (time.Duration, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
