@@ -155,6 +155,9 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		return usageError{err}
 	}
 	limitRuntime(app.HeapLimit(int64(memory)), p.lookupEnv)
+	watching, done := context.WithCancel(ctx)
+	defer done()
+	go keepCalm(watching, p.lookupEnv)
 	log.Info("memory", "most", memory, "from", from)
 	var hangups <-chan os.Signal // those that come during a start wait for its end
 	if p.reload != nil || p.keep {

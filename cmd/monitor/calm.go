@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// At low rates most of the cost is waking up threads: the runtime wakes a second one for each goroutine
+// that becomes ready. One thread for Go code takes a third less, and garbage may be less where little is made.
+const (
+	calmEvery   = time.Second
+	calmBelow   = 0.25 // of one core
+	calmAfter   = 5    // looks in a row
+	calmNoMore  = 0.5  // of one core: the service could want more than one
+	calmPercent = 25   // in place of gcPercent
+)
+
+// calm watches the processor time of the process, and changes the runtime's settings with it.
+type calm struct {
+	used   func() time.Duration
+	change func(calm bool)
+
+	at    time.Time // of the latest look
+	taken time.Duration
+	quiet int // looks in a row
+	now   bool
+}
+
+func (c *calm) look(now time.Time) {
+	used := c.used()
+	share := float64(used-c.taken) / float64(max(now.Sub(c.at), time.Millisecond))
+	first := c.at.IsZero()
+	c.at, c.taken = now, used
+	switch {
+	case first:
+	case c.now && share > calmNoMore:
+		c.now, c.quiet = false, 0
+		c.change(false)
+	case share >= calmBelow:
+		c.quiet = 0
+	case !c.now:
+		if c.quiet++; c.quiet >= calmAfter {
+			c.now = true
+			c.change(true)
+		}
+	}
+}
+
+// keepCalm watches until ctx ends. Variables of the environment come first.
+func keepCalm(ctx context.Context, lookup func(string) (string, bool)) {
+	_, procs := lookup("GOMAXPROCS")
+	_, percent := lookup("GOGC")
+	if _, known := processorTime(); !known || procs && percent {
+		return
+	}
+	change := func(calm bool) {
+		switch {
+		case procs:
+		case calm:
+			runtime.GOMAXPROCS(1)
+		default:
+			runtime.SetDefaultGOMAXPROCS()
+		}
+		switch {
+		case percent:
+		case calm:
+			debug.SetGCPercent(calmPercent)
+		default:
+			debug.SetGCPercent(gcPercent)
+		}
+	}
+	c := calm{used: func() time.Duration { d, _ := processorTime(); return d }, change: change}
+	tick := time.NewTicker(calmEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			if c.now {
+				change(false) // there is a last snapshot to write
+			}
+			return
+		case now := <-tick.C:
+			c.look(now)
+		}
+	}
+}

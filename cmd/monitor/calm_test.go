@@ -1,0 +1,42 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestCalm(t *testing.T) {
+	var used time.Duration
+	var changes []bool
+	c := calm{used: func() time.Duration { return used }, change: func(calm bool) { changes = append(changes, calm) }}
+	now := time.Unix(1000, 0)
+	look := func(percent, times int) {
+		for range times {
+			now, used = now.Add(time.Second), used+time.Duration(percent)*10*time.Millisecond
+			c.look(now)
+		}
+	}
+	expect := func(when string, want ...bool) {
+		t.Helper()
+		if !slices.Equal(changes, want) {
+			t.Errorf("%s: %v, want %v", when, changes, want)
+		}
+	}
+	used = time.Minute // of the start: before the first look
+	look(0, 1)
+	look(20, calmAfter-1)
+	expect("quiet for a moment")
+	look(40, 1)
+	look(20, calmAfter-1)
+	expect("quiet for two moments")
+	look(20, 1)
+	expect("quiet", true)
+	look(40, 20)
+	expect("less quiet", true)
+	look(60, 1)
+	expect("a load", true, false)
+	look(60, 20)
+	look(10, calmAfter)
+	expect("quiet again", true, false, true)
+}
