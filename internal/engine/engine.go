@@ -52,6 +52,10 @@ type Options struct {
 	// Committed is called after every commit, with the number of findings that
 	// it wrote; not concurrently. It must not block.
 	Committed func(findings int)
+	// Changed is called after a commit with the ids of the findings that it wrote or removed, each
+	// once. Retention has removed all findings up to the order forgotten, which are not among them.
+	// It is not called concurrently, and must not block. nil: nobody is told.
+	Changed func(ids []string, forgotten uint64)
 	// Sinks are the names under which findings are delivered. One that the store has
 	// not met begins at the present. What all of them were
 	// given is removed from the outbox; what one does not take is kept up to so
