@@ -74,7 +74,7 @@ internal/testnats     :
 internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding internal/external
-internal/web          : alert/words finding internal/picture isolation
+internal/web          : alert/words docs finding internal/catalog internal/picture isolation
 internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event

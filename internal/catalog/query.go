@@ -256,7 +256,7 @@ func compare(a, b *Row, by string) int {
 	return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Latest, a.Latest))
 }
 
-// width is the least one of which the bars reach from an instant to now.
+// width is the least width of a bar with which the bars reach from an instant to now.
 func width(from, now int64) int64 {
 	for _, w := range widths {
 		if from == 0 || (now/(w*1e9)-from/(w*1e9)) < Bars {
@@ -264,4 +264,13 @@ func width(from, now int64) int64 {
 		}
 	}
 	return widths[len(widths)-1] * 1e9
+}
+
+// Beside gives the orders of those of list that match, the newest first, as if they were in the
+// catalog with its marks. The catalog stays as it is.
+func (c *Catalog) Beside(list []Summary, q Query) []uint64 {
+	other := New(len(list), 0)
+	other.marks = c.marks
+	other.Put(list)
+	return other.List(q, 0, len(list))
 }

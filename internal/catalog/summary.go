@@ -91,6 +91,9 @@ func parts(list []string) []string {
 	return list[:min(len(list), maxParts)]
 }
 
+// Cut says whether a part of a group may have been longer.
+func Cut(part string) bool { return len(part) > maxPart-utf8.UTFMax }
+
 func short(s string) string {
 	if len(s) <= maxPart {
 		return s

@@ -28,7 +28,7 @@ var pagesText string
 var styleText string
 
 // pages escapes everything that is put into it, by the place where it stands.
-var pages = template.Must(template.New("").Parse(pagesText))
+var pages = template.Must(template.Must(template.New("").Parse(pagesText)).Parse(groupsText))
 
 // card is a finding as the templates show it.
 type card struct {
@@ -119,7 +119,7 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		frame: frame{"Findings", s.Facts(), refresh},
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,
 		Nothing:  s.Nothing(),
-		Filtered: q.Source+q.Anomaly+string(q.Kind)+string(q.State)+q.Expected+q.Before != "",
+		Filtered: q != Query{Limit: q.Limit},
 	}
 	if s.Advice != nil {
 		page.Advice = s.Advice()

@@ -1,9 +1,10 @@
 // Package web is the HTTP side of the monitor: metrics, health, findings as JSON
-// and as pages. It reads only, and nothing on its pages is loaded from
-// elsewhere.
+// and as pages. It reads only, but for somebody who is known. Nothing on its pages is
+// loaded from elsewhere.
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/picture"
 )
 
@@ -30,6 +32,8 @@ type Fact struct{ Name, Value string }
 // Options have what the pages show. Fields up to Facts are required.
 type Options struct {
 	Findings Findings
+	// Groups has the groups of findings; nil: there are no pages of them.
+	Groups   Groups
 	Gatherer prometheus.Gatherer
 	// Ready is nil once findings and metrics mean something, otherwise why not
 	// yet.
@@ -45,6 +49,14 @@ type Options struct {
 	Nothing func() string
 	// Guard says who may read now; nil: everybody.
 	Guard func() Guard
+	// Silences are links to where the alerts of a group are silenced; nil: none.
+	Silences func(*catalog.Group) []Link
+	// Reload reads the settings again, and returns when they are in effect. [ErrNoFile]: there is
+	// no file of them. nil: the same.
+	Reload func(context.Context) error
+	// External is the URL under which people reach the pages; "": what they ask for.
+	External string
+	Now      func() time.Time // nil: time.Now
 	// Profiles are served at /debug/pprof/.
 	Profiles bool
 	Log      *slog.Logger // nil: nothing is logged
@@ -52,7 +64,7 @@ type Options struct {
 
 type site struct{ Options }
 
-// Handler serves all routes, GET and HEAD only.
+// Handler serves all routes. All but those of [site.changing] are GET and HEAD only.
 func Handler(o Options) http.Handler {
 	if o.Nothing == nil {
 		o.Nothing = func() string { return "No anomaly found so far." }
@@ -64,6 +76,13 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) { s.writeJSON(w, http.StatusOK, o.Status()) })
 	mux.HandleFunc("GET /{$}", s.listPage)
 	mux.HandleFunc("GET /findings/{id}", s.findingPage)
+	if o.Groups != nil {
+		mux.HandleFunc("GET /findings", s.groupsPage)
+		mux.HandleFunc("GET /api/v1/groups", s.groupsJSON)
+		mux.HandleFunc("POST /findings", s.changing(s.changePage))
+		mux.HandleFunc("POST /api/v1/groups/{group}", s.changing(s.changeJSON))
+	}
+	mux.HandleFunc("POST /-/reload", s.changing(s.reload))
 	mux.HandleFunc("GET /style.css", styleSheet)
 	if o.Profiles {
 		profiles(mux)
@@ -86,6 +105,9 @@ func newSite(o *Options) *site {
 	}
 	if o.Guard == nil {
 		o.Guard = func() Guard { return Guard{} }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	return &site{*o}
 }
@@ -110,7 +132,11 @@ const maxBody = 1 << 10
 
 func harden(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		most := int64(maxBody)
+		if r.Method == http.MethodPost {
+			most = maxChange
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
