@@ -11,9 +11,9 @@ import (
 // Silence is a set of alerts that Alertmanager can silence.
 type Silence struct{ Text, URL string }
 
-// Silences are links to Alertmanager's form of a new silence at base: for the alerts of a pattern,
-// and for all alerts of its source and anomaly. The latter are those of rules, too, which have no
-// pattern. labels are the sink's own, which take the place of ours.
+// Silences are links to Alertmanager's form of a new silence, at base. One is for the alerts of a
+// pattern. The other is for all alerts of its source and anomaly: alerts of rules have no pattern.
+// labels are the sink's own, which take the place of ours.
 func Silences(base string, labels []string, p Pattern, kind finding.Kind) []Silence {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {

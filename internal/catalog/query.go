@@ -266,8 +266,8 @@ func width(from, now int64) int64 {
 	return widths[len(widths)-1] * 1e9
 }
 
-// Beside gives the orders of those of list that match, the newest first, as if they were in the
-// catalog with its marks. The catalog stays as it is.
+// Beside looks for matches in list alone, with the marks of the catalog. It gives their orders, the
+// newest first. The catalog stays as it is.
 func (c *Catalog) Beside(list []Summary, q Query) []uint64 {
 	other := New(len(list), 0)
 	other.marks = c.marks

@@ -67,7 +67,7 @@ func (s *site) changing(next func(w http.ResponseWriter, r *http.Request, who st
 	}
 }
 
-// change is what somebody says of a group.
+// change is a wish of somebody about a group.
 type change struct {
 	group, action, why string
 	until              time.Time // of a silence
@@ -99,12 +99,12 @@ func readChange(r *http.Request, group string, now time.Time) (c change, err err
 	}
 	if text := f.Get("until"); text != "" {
 		if c.until, err = time.Parse(time.RFC3339, text); err != nil {
-			return c, errors.New(`"until" is no time as RFC 3339 has it`)
+			return c, errors.New(`"until" is not a time in the form of RFC 3339`)
 		}
 	} else {
 		d, err := time.ParseDuration(f.Get("for"))
 		if err != nil {
-			return c, errors.New(`a silence needs "for", such as 4h, or "until", as RFC 3339 has it`)
+			return c, errors.New(`a silence needs "for", such as 4h, or "until", a time in the form of RFC 3339`)
 		}
 		c.until = now.Add(d)
 	}

@@ -21,7 +21,7 @@ import (
 
 // Groups is where groups of findings come from.
 type Groups interface {
-	// Groups are those of the findings that a query asks for, behind the first skip of them.
+	// Groups has the groups of findings that match. The first skip groups are left out.
 	Groups(q Query, by string, skip, most int) (catalog.Groups, Index, error)
 	Marks(group string) catalog.Marks
 	// Mark changes the marks of a group, stores them, and returns them. A group that has neither
@@ -140,7 +140,7 @@ const (
 	barHeight = 28
 )
 
-// Bars are those of the trend. A bar of any finding can be seen.
+// Bars draw the trend. A bar of any finding can be seen.
 func (g groupRow) Bars() (all []Bar) {
 	most := 1
 	for _, n := range g.Trend {

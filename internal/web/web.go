@@ -1,5 +1,5 @@
 // Package web is the HTTP side of the monitor: metrics, health, findings as JSON
-// and as pages. It reads only, but for somebody who is known. Nothing on its pages is
+// and as pages. It only reads, except for somebody who is known. Nothing on its pages is
 // loaded from elsewhere.
 package web
 
@@ -64,7 +64,7 @@ type Options struct {
 
 type site struct{ Options }
 
-// Handler serves all routes. All but those of [site.changing] are GET and HEAD only.
+// Handler serves all routes. Only routes of [site.changing] take POST.
 func Handler(o Options) http.Handler {
 	if o.Nothing == nil {
 		o.Nothing = func() string { return "No anomaly found so far." }
