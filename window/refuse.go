@@ -32,6 +32,7 @@ func (s *reports) refused(b *event.Batch, t *event.Txn, start, end int64) {
 		Anomaly: n.Anomaly, Title: n.Title, Txns: []string{id}, Refutes: []string{}, AlsoRefutes: []string{},
 		Explanation:   fmt.Sprintf("a second record has the id of %s and other content; the first one, which has left memory, is kept", finding.OneLine(id)),
 		FirstPosition: position, LastPosition: position, DetectedAt: s.clock.detectedAt(),
+		Hidden: s.cfg.Hide != "",
 	}
 	f.ID = s.identity(&f, identified{members: f.Txns, anomaly: f.Anomaly})
 	s.countFound(&f)

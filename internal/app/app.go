@@ -103,6 +103,7 @@ type App struct {
 	sinkMetrics *alert.Metrics
 	dispatcher  atomic.Pointer[alert.Dispatcher]
 	shelf       *shelf
+	hiding      *hiding
 	guard       atomic.Pointer[web.Guard]      // of the pages; its secrets are read again by a reload
 	current     atomic.Pointer[config.Service] // of which a reload may change a part
 	rereading   sync.Mutex                     // held while the file of settings is read again and takes effect
@@ -282,6 +283,9 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 		machine := whole.MachineConfig(watch)
 		again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL(), data: a.config.Data}
 		machine.Replay = again.command(source, watch)
+		if !watch.ShowValues {
+			machine.Hide = a.hiding.key
+		}
 		if !a.options.Temporary {
 			machine.Data = whole.Absolute(a.config.Data)
 		}

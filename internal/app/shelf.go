@@ -53,6 +53,7 @@ type shelf struct {
 		forgotten uint64
 		lost      bool // ids that found no room
 	}
+	hiding *hiding // nil: all values are shown
 	wake   chan struct{}
 	failed atomic.Int64 // findings that could not be read
 }
@@ -230,7 +231,7 @@ func (s *shelf) run(ctx context.Context) {
 
 func (a *App) makeShelf(context.Context) error {
 	a.shelf = newShelf(engine.Reader{Store: a.store}, a.budget.catalog, a.options.Now, a.log)
-	return nil
+	return a.makeHiding()
 }
 
 // keepShelf runs the shelf until the app stops.
@@ -307,6 +308,7 @@ func (s *shelf) List(q web.Query) (page []finding.Finding, next string, err erro
 			return nil, "", err
 		}
 		if ok { // else it has just gone
+			s.hiding.finding(&f)
 			page = append(page, f)
 		}
 	}
@@ -346,7 +348,12 @@ func (s *shelf) older(q *catalog.Query, before uint64) (orders []uint64, rest ui
 }
 
 // Get implements [web.Findings].
-func (s *shelf) Get(id string) (finding.Finding, bool, error) { return s.reader.Get(id) }
+func (s *shelf) Get(id string) (f finding.Finding, ok bool, err error) {
+	if f, ok, err = s.reader.Get(id); ok {
+		s.hiding.finding(&f)
+	}
+	return f, ok, err
+}
 
 // Groups implements [web.Groups].
 func (s *shelf) Groups(q web.Query, by string, skip, most int) (g catalog.Groups, x web.Index, err error) {

@@ -8,7 +8,7 @@ import (
 
 // Spaces of the store.
 const (
-	spaceHead     store.Space = 'h' // "head" -> head, JSON
+	spaceHead     store.Space = 'h' // "head" -> head, JSON; "secret" -> what hides values
 	spaceCursor   store.Space = 'p' // partition -> ingest.Cursor, JSON
 	spaceDelta    store.Space = 'd' // step, part (8+2 bytes) -> piece of a delta
 	spaceFinding  store.Space = 'f' // id -> order (8 bytes), finding, JSON

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,6 +112,16 @@ func (r Reader) Before(order uint64, fn func(order uint64, text []byte) bool) er
 		return nil
 	}
 	return err
+}
+
+// Secret is a random text of 128 bits and more that the store keeps. It is made when it is first asked for.
+func (r Reader) Secret() (string, error) {
+	text, err := r.Store.Get(spaceHead, []byte("secret"))
+	if err != nil || len(text) > 0 {
+		return string(text), err
+	}
+	secret := rand.Text()
+	return secret, r.Store.Commit([]store.Entry{{Space: spaceHead, Key: []byte("secret"), Value: []byte(secret)}})
 }
 
 // Marks calls fn for what people said of groups of findings.
