@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	bin "encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -294,4 +296,59 @@ func TestMarksAreKept(t *testing.T) {
 	if _, err := x.shelf.Mark("0123456789abcdef", func(*catalog.Marks) {}); err != web.ErrNoGroup {
 		t.Errorf("of a group that is none: %v", err)
 	}
+}
+
+// Requests, commits and the goroutine that keeps the index up go on at the same time. In the end all
+// is in it.
+func TestShelfAtOnce(t *testing.T) {
+	st, err := store.Open(t.TempDir(), store.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	x := newShelved(t, st)
+	r := rand.New(rand.NewPCG(1, 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	var done, asking sync.WaitGroup
+	done.Go(func() { x.shelf.run(ctx) })
+	for range 2 {
+		asking.Go(func() {
+			for n := range 100 {
+				if _, _, err := x.shelf.List(web.Query{Limit: 10, Text: fmt.Sprint("cart:", n)}); err != nil {
+					t.Error(err)
+				}
+				if _, _, err := x.shelf.Groups(web.Query{}, catalog.ByCount, 0, 10); err != nil {
+					t.Error(err)
+				}
+				x.shelf.bytes()
+			}
+		})
+	}
+	for n := range 100 {
+		var list []finding.Finding
+		for i := range 20 {
+			list = append(list, anyFinding(r, fmt.Sprint("id", n*10+i))) // half of them are revisions
+		}
+		x.write(list)
+	}
+	asking.Wait()
+	groups, index, err := x.shelf.Groups(web.Query{}, catalog.ByCount, 0, 1000)
+	for more := true; more && err == nil; {
+		more, err = x.shelf.catchUp()
+	}
+	eventually(t, "the index", func() bool {
+		groups, index, err = x.shelf.Groups(web.Query{}, catalog.ByCount, 0, 1000)
+		return err == nil && !index.Filling && index.Findings == len(x.all)
+	})
+	want := 0
+	for _, f := range x.all {
+		if f.Source != config.SelfTestSource {
+			want++
+		}
+	}
+	if groups.Findings != want {
+		t.Errorf("%d findings in groups, want %d", groups.Findings, want)
+	}
+	cancel()
+	done.Wait()
 }
