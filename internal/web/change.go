@@ -23,10 +23,8 @@ const (
 // howToLogIn says what lets people change something.
 const howToLogIn = "Nobody can acknowledge, silence or reload here, since nobody is known: set http.user with a password, http.token or http.client-ca-file."
 
-// period is how long a silence may last, for people to choose from.
-type period struct{ Value, Text string }
-
-var periods = []period{{"1h", "1 hour"}, {"4h", "4 hours"}, {"24h", "1 day"}, {"168h", "7 days"}, {"720h", "30 days"}}
+// periods are how long a silence may last, for people to choose from.
+var periods = []choice{{"1h", "1 hour"}, {"4h", "4 hours"}, {"24h", "1 day"}, {"168h", "7 days"}, {"720h", "30 days"}}
 
 // who is the login that a request has shown; "" where everybody may read. The request was admitted.
 func (g Guard) who(r *http.Request) string {

@@ -54,7 +54,13 @@ const (
 	findingsOnPage = 50
 )
 
-var orders = []string{catalog.ByLast, catalog.ByCount, catalog.ByFirst}
+var (
+	orders       = []string{catalog.ByLast, catalog.ByCount, catalog.ByFirst}
+	orderChoices = []choice{{catalog.ByLast, "latest first"}, {catalog.ByCount, "largest first"}, {catalog.ByFirst, "newest group first"}}
+)
+
+// choice is a value of a form, in words.
+type choice struct{ Value, Text string }
 
 //go:embed groups.html
 var groupsText string
@@ -216,7 +222,7 @@ type groupsPage struct {
 	Anomalies []string
 	Kinds     []finding.Kind
 	States    []finding.State
-	Orders    []string
+	Orders    []choice
 	Rows      []groupRow
 	Total     int
 	Findings  int
@@ -231,7 +237,7 @@ type groupsPage struct {
 	Silences []Link
 	Who      string // may change something; "": nobody
 	How      string // what to set, so that somebody may
-	Periods  []period
+	Periods  []choice
 }
 
 func (p *groupsPage) Group() *groupRow {
@@ -255,7 +261,7 @@ func (s *site) groupsPage(w http.ResponseWriter, r *http.Request) {
 	}
 	page := groupsPage{
 		frame: frame{"Findings by group", s.Facts(), 0}, Query: q, Sort: by,
-		Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states, Orders: orders,
+		Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states, Orders: orderChoices,
 		Total: found.Total, Findings: found.Findings, From: skip, Width: span(found.Width), Index: index,
 		Filtered: q != Query{Limit: q.Limit}, Nothing: s.Nothing(), Who: s.Guard().who(r), How: howToLogIn, Periods: periods,
 	}
