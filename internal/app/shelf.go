@@ -321,9 +321,9 @@ func (s *shelf) rest() uint64 {
 	case s.filling && s.from == 0:
 		return 1<<63 - 1
 	case s.filling:
-		return s.from
+		return max(s.from, s.catalog.Floor()+1)
 	case s.catalog.Full():
-		return s.catalog.Oldest()
+		return s.catalog.Floor() + 1
 	}
 	return 0
 }

@@ -242,6 +242,55 @@ func groupKeyOf(f *finding.Finding) string {
 	return g.Key()
 }
 
+// New findings take the room of old ones while the index is filled, and after all in it fell: lists
+// still have all.
+func TestShelfIsFull(t *testing.T) {
+	st, err := store.Open(t.TempDir(), store.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	x := newShelved(t, st)
+	r := rand.New(rand.NewPCG(1, 1))
+	some := func(from, to int) (list []finding.Finding) {
+		for n := from; n < to; n++ {
+			list = append(list, anyFinding(r, fmt.Sprint("id", n)))
+			list[n-from].Source = "orders"
+		}
+		return list
+	}
+	has := func(when string) {
+		t.Helper()
+		page, next, err := x.shelf.List(web.Query{Limit: 1000})
+		if err != nil || next != "" || len(page) != len(x.all) {
+			t.Errorf("%s: %d findings, want %d; the next page is %q, %v", when, len(page), len(x.all), next, err)
+		}
+	}
+	x.write(some(0, 450))
+	x.restart(shelfChunk + 10)
+	if more, err := x.shelf.fill(); !more || err != nil {
+		t.Fatalf("it is full after %d findings: %v", x.shelf.catalog.Len(), err)
+	}
+	x.write(some(450, 500))
+	has("while it is filled")
+	if _, err := x.shelf.fill(); err != nil || x.shelf.filling {
+		t.Fatal("it is still filled")
+	}
+	has("full")
+	ids := x.newestFirst()[:x.shelf.catalog.Len()]
+	x.write(nil, ids[:100]...)
+	x.write(nil, ids[100:]...)
+	for more := true; more; {
+		if more, err = x.shelf.catchUp(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := x.shelf.catalog.Len(); n != 0 {
+		t.Fatalf("%d findings are left in the index", n)
+	}
+	has("empty")
+}
+
 // Ids of which there are too many are not kept: all is read again.
 func TestShelfWithTooManyChanges(t *testing.T) {
 	st, err := store.Open(t.TempDir(), store.Options{InMemory: true})

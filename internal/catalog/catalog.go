@@ -86,6 +86,9 @@ func (c *Catalog) Oldest() uint64 {
 	return c.entries[c.head].order
 }
 
+// Floor is the order up to which findings have had no room; 0: all had.
+func (c *Catalog) Floor() uint64 { return c.floor }
+
 // Full says whether older findings than those in the catalog have no room.
 func (c *Catalog) Full() bool { return c.floor > 0 }
 
