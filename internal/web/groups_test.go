@@ -192,9 +192,9 @@ func TestGroupPage(t *testing.T) {
 }
 
 func TestGroupsJSON(t *testing.T) {
-	handler, board, o := groupsSite(conflict("1a", 1, "checkout", "refund"), conflict("2b", 5, "checkout", "refund"))
+	_, board, o := groupsSite(conflict("1a", 1, "checkout", "refund"), conflict("2b", 5, "checkout", "refund"))
 	o.Silences = func(*catalog.Group) []Link { return []Link{{"s", "http://am/"}} }
-	handler = Handler(o)
+	handler := Handler(o)
 	f := conflict("1a", 1, "checkout", "refund")
 	key := groupKey(&f)
 	board.catalog.Mark(key, catalog.Marks{
