@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code databases deploy tools man screenshot
+.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot
 
 SIM ?= 33000
 FROM ?= 0
@@ -117,6 +117,12 @@ sim:
 soak:
 	CI=true ISOWATCH_SOAK=$(SOAK) ISOWATCH_SOAK_RATE=$(SOAK_RATE) \
 		go test -tags integration -run '^TestSoak$$' -count=1 -timeout 0 -v ./cmd/monitor
+
+# Random histories judged here and by adya, another checker, level by level: docs/levels.md. Needs it once:
+# cargo install adya --version 0.1.0 --no-default-features
+ADYA ?= adya
+adya:
+	ISOWATCH_ADYA="$$(command -v $(ADYA))" go test -count=1 -v -timeout 1h ./internal/adya
 
 demo:
 	go run ./cmd/monitor demo --duration 30s

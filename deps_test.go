@@ -19,11 +19,11 @@ const module = "github.com/isowatch/isowatch"
 // mayImport says which packages of this module each package may import, outside
 // of its tests, and that it does. "*" is everything but commands and the packages of testOnly.
 const mayImport = `
-cmd/monitor           : alert alert/words config docs event finding history internal/app internal/engine internal/picture internal/whole isolation probe probe/publisher probe/target window
-alert                 : alert/words finding
+cmd/monitor           : alert internal/render/words internal/render/page config docs event finding history internal/app internal/engine internal/render/picture internal/whole isolation probe probe/publisher probe/target window
+alert                 : internal/render/words finding
 alert/kafka           : alert internal/broker/kafka
 alert/nats            : alert internal/broker/nats
-alert/words           : finding
+internal/render/words : finding
 capture               : capture/internal/statement event/record
 capture/internal/message : capture
 capture/internal/statement :
@@ -31,7 +31,7 @@ capture/kafka         : capture capture/internal/message
 capture/nats          : capture capture/internal/message
 capture/pgx           : capture capture/internal/statement capture/rows
 capture/rows          : capture
-check                 : alert/words config event finding internal/whole isolation window
+check                 : internal/render/words config event finding internal/whole isolation window
 config                : internal/pattern isolation
 docs                  : isolation
 event                 : event/record
@@ -48,6 +48,7 @@ ingest/nats           : ingest internal/broker/nats
 ingest/stdin          : ingest ingest/tail/lines
 ingest/tail           : ingest ingest/tail/lines
 ingest/tail/lines     : ingest
+internal/adya         : *
 internal/app          : *
 internal/bench        : *
 internal/broker/kafka :
@@ -62,7 +63,9 @@ internal/live         : *
 internal/mutate       :
 internal/oracle       : event internal/workload
 internal/pattern      : internal/flat
-internal/picture      : finding
+internal/render/page  : event finding internal/render/picture internal/render/scene internal/render/words
+internal/render/picture : event finding internal/render/scene
+internal/render/scene : event finding internal/render/words isolation
 internal/probelive    : *
 internal/prose        :
 internal/recorded     : *
@@ -74,8 +77,8 @@ internal/testnats     :
 internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding internal/external
-internal/web          : alert/words docs finding internal/catalog internal/picture isolation
-internal/whole        : alert/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
+internal/web          : docs event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words isolation
+internal/whole        : internal/render/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
 isolation             : event finding incremental internal/external
@@ -99,12 +102,12 @@ window                : docs event finding incremental infer internal/flat inter
 
 // testOnly packages are imported by tests and by each other only.
 var testOnly = []string{
-	"internal/bench", "internal/guides", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/testrun", "internal/witnesses",
+	"internal/adya", "internal/bench", "internal/guides", "internal/live", "internal/mutate", "internal/oracle", "internal/probelive", "internal/prose", "internal/recorded", "internal/simtest", "internal/testcapture", "internal/testdb", "internal/testkafka", "internal/testnats", "internal/testrun", "internal/witnesses",
 }
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/catalog", "internal/external", "internal/flat", "internal/pattern", "internal/picture", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/catalog", "internal/external", "internal/flat", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
@@ -116,6 +119,7 @@ github.com/dgraph-io/badger/v4         : store
 github.com/dgraph-io/ristretto/v2      : store
 github.com/go-sql-driver/mysql         : probe/mysql
 github.com/jackc/pgx/v5                : capture/pgx examples/shop examples/shop/before probe/postgres
+github.com/klauspost/compress           : internal/web
 github.com/nats-io/nats-server/v2      : internal/broker/nats
 github.com/nats-io/nats.go             : alert/nats capture/nats ingest/nats internal/app internal/broker/nats internal/testnats probe/publisher
 github.com/prometheus/client_golang    : alert internal/app internal/web

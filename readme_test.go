@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/whole"

@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/words"
 )
 
 // AlertmanagerOptions say where alerts go.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/internal/render/words"
 )
 
 // Log writes findings as structured log lines: violations as warnings, the rest

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/internal/render/words"
 )
 
 // Text writes findings for people on a terminal.

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/internal/render/words"
 )
 
 // WebhookOptions say where findings are posted.

@@ -3,8 +3,8 @@ package check
 import (
 	"fmt"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"

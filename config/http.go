@@ -15,8 +15,10 @@ type HTTP struct {
 	// Elsewhere takes any free port when the port of Address is in use.
 	Elsewhere bool
 	// ExternalURL is where people reach the pages, for links in alerts; "": http at
-	// Address.
+	// Address. The pages are served below its path too.
 	ExternalURL string
+	// TraceURL is a link to a trace, with {trace_id} in it; "": none.
+	TraceURL string
 
 	CertFile, KeyFile string // TLS with this certificate
 	ClientCAFile      string // only clients that these authorities signed
@@ -30,6 +32,7 @@ func (h *HTTP) fields() []field {
 	all := []field{
 		{"address", text{&h.Address}},
 		{"external-url", text{&h.ExternalURL}},
+		{"trace-url", text{&h.TraceURL}},
 		{"cert-file", text{&h.CertFile}},
 		{"key-file", text{&h.KeyFile}},
 		{"client-ca-file", text{&h.ClientCAFile}},
@@ -52,6 +55,9 @@ func (h *HTTP) Validate() error {
 	if u, err := url.Parse(h.ExternalURL); h.ExternalURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		f.add("external-url", "http external-url: want http://HOST/ or https://HOST/")
 	}
+	if u, err := url.Parse(h.TraceURL); h.TraceURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(h.TraceURL, "{trace_id}")) {
+		f.add("trace-url", "http trace-url: want http://HOST/... or https://HOST/... with {trace_id} in it")
+	}
 	if (h.CertFile == "") != (h.KeyFile == "") {
 		f.add("cert-file", "http: TLS needs both cert-file and key-file")
 	}
@@ -64,6 +70,16 @@ func (h *HTTP) Validate() error {
 	h.Password.check(&f, "password")
 	h.Token.check(&f, "token")
 	return f.err()
+}
+
+// Base is the path of ExternalURL without a slash at its end, "" for none. A reverse proxy may serve the pages
+// below it.
+func (h *HTTP) Base() string {
+	u, err := url.Parse(h.ExternalURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.EscapedPath(), "/")
 }
 
 // Loopback says whether only this machine can reach the address.

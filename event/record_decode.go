@@ -135,6 +135,16 @@ func (d *Decoder) DecodeRecord(b *Batch, pos Position, rec []byte) error {
 	return r.err
 }
 
+// RecordID is the id of the transaction in a record of [AppendRecord], "" where it has none.
+func RecordID(rec []byte) string {
+	const head = 3 // version, status and flags, what it has
+	if len(rec) < head {
+		return ""
+	}
+	r := recordReader{rec: rec, i: head}
+	return string(r.bytes())
+}
+
 // decodeOp reads one operation of [appendOp] and appends it to b.
 func (d *Decoder) decodeOp(b *Batch, rec []byte) error {
 	if uint64(len(b.Data))+uint64(len(rec))+maxRaw > math.MaxUint32 {

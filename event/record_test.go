@@ -162,3 +162,17 @@ func TestContentHash(t *testing.T) {
 		seen[h] = rec
 	}
 }
+func TestRecordID(t *testing.T) {
+	var b Batch
+	var d Decoder
+	d.Decode(&b, Position{}, []byte(`{"txn":"T-1","session":"s","status":"committed","ops":[]}`))
+	rec := AppendRecord(nil, &b, &b.Txns[0])
+	if got := RecordID(rec); got != "T-1" {
+		t.Errorf("%q", got)
+	}
+	for n := range 7 { // the id ends with byte 7
+		if got := RecordID(rec[:n]); got != "" {
+			t.Errorf("of %d bytes: %q", n, got)
+		}
+	}
+}

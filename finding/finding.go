@@ -59,6 +59,8 @@ type Finding struct {
 	During        []Mark            `json:"during,omitempty"`    // what happened beside them, the latest last
 	Endpoints     map[string]string `json:"endpoints,omitempty"` // by id, the transaction's label EndpointLabel
 	Edges         []Edge            `json:"edges,omitempty"`
+	About         *About            `json:"about,omitempty"`     // without edges: the read that shows it
+	Positions     map[string]string `json:"positions,omitempty"` // of the records in the input, by the transaction's id
 	Explanation   string            `json:"explanation"`
 	Command       string            `json:"command,omitempty"`
 	FirstPosition string            `json:"first_position,omitempty"`
@@ -77,6 +79,14 @@ type Mark struct {
 	Text  string `json:"text,omitempty"`
 	Start string `json:"start"`         // RFC 3339
 	End   string `json:"end,omitempty"` // "": it had not ended when the finding left
+}
+
+// About is the read that shows an anomaly without a cycle.
+type About struct {
+	Txn   string `json:"txn"`
+	Op    int    `json:"op"` // its place in the record's list of operations, from 0
+	Key   string `json:"key"`
+	Value string `json:"value,omitempty"` // canonical JSON: what the anomaly is about
 }
 
 // Edge is one edge of a finding's cycle, with what proves it.

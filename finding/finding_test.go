@@ -16,7 +16,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, of := range []reflect.Type{reflect.TypeFor[finding.Finding](), reflect.TypeFor[finding.Edge](), reflect.TypeFor[finding.Mark]()} {
+	for _, of := range []reflect.Type{reflect.TypeFor[finding.Finding](), reflect.TypeFor[finding.Edge](), reflect.TypeFor[finding.Mark](), reflect.TypeFor[finding.About]()} {
 		for i := range of.NumField() {
 			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 			names = append(names, name)

@@ -131,7 +131,7 @@ func (s *registers) decide(d due) {
 			s.keepLate(d.version) // should it come all the same, what it means is flagged
 		}
 	case ownFuture:
-		if x.possible == 1 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
+		if x.possible == 1 && x.flags&wasThere == 0 && s.writeOf(d.txn, d.version) != 0 && !(s.opt.Existing && s.mayBeBaseline(d)) {
 			s.accuse(d, FutureRead, s.certain())
 		}
 	case missingWriter, unheardWriter, writerAgain:
@@ -184,6 +184,9 @@ func (s *absences) decideWriter(d due) {
 	x := &s.versions[d.version]
 	a := Anomaly{A: d.txn, Version: d.version, OpA: d.op, Certain: s.certain()}
 	retired := s.values.has(s.valueKey(d.version))
+	if retired && x.flags&ambiguous != 0 && s.keys[x.key].kind != event.List && s.twice.has(s.valueKey(d.version)) {
+		return // several wrote it, who have left memory: this read is counted
+	}
 	was, tried, by := false, false, uint32(0)
 	if x.writes != 0 && !retired {
 		was, tried, by = s.wasThere(d)

@@ -80,7 +80,10 @@ func (s *State) Add(b *event.Batch, t *event.Txn, start, end int64, out *Out) ui
 		if out.Refused == TooLate {
 			return 0
 		}
-		late = s.txns[old].flags & cameLate
+		late = s.txns[old].flags & (cameLate | unheard)
+		if s.txns[old].flags&unknown != 0 {
+			late |= unheard
+		}
 		s.sameAgain = same
 		s.remove(old)
 		s.sameAgain = false

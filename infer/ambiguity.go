@@ -191,10 +191,11 @@ func (s *registers) unsettle(v, n uint32) {
 }
 
 // disambiguate concludes again about v after one of its possible writers turned out not to have
-// written it. A writer that has left memory may have been another one: then it stays in doubt.
+// written it. A writer that has left memory may have been another one: then it stays in doubt. So it does where
+// the values of the pattern repeat: later writers are not known.
 func (s *registers) disambiguate(v uint32) {
 	x := &s.versions[v]
-	if x.flags&(ambiguous|nothing) != ambiguous || x.possible != 1 || s.values.has(s.valueKey(v)) {
+	if x.flags&(ambiguous|nothing) != ambiguous || x.possible != 1 || s.keys[x.key].flags&repeats != 0 || s.values.has(s.valueKey(v)) {
 		return
 	}
 	s.mark(v, 0, ambiguous)

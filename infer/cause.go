@@ -74,11 +74,17 @@ func (s *causes) readBefore(v, writer, reader uint32) bool {
 	return behind
 }
 
+// mayComeBack says whether somebody without a record may have written a value of the key k again, though
+// its pattern has not shown it yet. For elements of sets see addedAgain.
+func (s *causes) mayComeBack(k uint32) bool {
+	return s.opt.strangers() && (s.opt.UnmonitoredWriters || s.keys[k].flags&element == 0)
+}
+
 // cameBack says whether reader read v when a transaction that had read and replaced v was over.
 // It must be over by session order, or by more than the clock drift. replaced says that reader
 // wrote the key too.
 func (s *causes) cameBack(v, over, reader uint32, replaced bool) bool {
-	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.keys[s.versions[v].key].flags&versioned != 0 {
+	if !s.mayComeBack(s.versions[v].key) || s.keys[s.versions[v].key].flags&versioned != 0 {
 		return false
 	}
 	o, r := &s.txns[over], &s.txns[reader]
@@ -130,7 +136,7 @@ func (s *causes) readBeforeAll(v, writer uint32) bool {
 // read and replaced v. The other one is n, which is about to replace it, or an earlier one.
 // O(readers).
 func (s *causes) replacedBefore(v, n uint32) (back bool) {
-	if !s.opt.Observed || !s.opt.UnmonitoredWriters {
+	if !s.mayComeBack(s.versions[v].key) {
 		return false
 	}
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
@@ -144,7 +150,7 @@ func (s *causes) replacedBefore(v, n uint32) (back bool) {
 // replacedTwice takes a sign. Two transactions read and replaced v, and one was over when the
 // other began. One of them is n, which is about to replace it, or an earlier one. O(readers).
 func (s *causes) replacedTwice(v, n uint32) {
-	if !s.opt.Observed || !s.opt.UnmonitoredWriters || s.retried(v) {
+	if !s.mayComeBack(s.versions[v].key) || s.retried(v) {
 		return
 	}
 	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
@@ -201,15 +207,15 @@ func (s *causes) retried(v uint32) bool {
 // goneBefore takes a sign. n replaced v, and v's writer is not in memory. But a transaction had
 // written v, and others had replaced it, and they have left memory.
 func (s *causes) goneBefore(v, n uint32) {
-	if s.versions[v].flags&unrecorded != 0 && s.beganAfterRetired(n) && s.values.has(s.valueKey(v)) {
+	if s.versions[v].flags&unrecorded != 0 && s.beganAfterRetired(s.versions[v].key, n) && s.values.has(s.valueKey(v)) {
 		s.sign(s.versions[v].key, pattern.CameBack)
 	}
 }
 
 // beganAfterRetired says whether n began when all who have retired were over, and what it
-// replaced may have come back.
-func (s *causes) beganAfterRetired(n uint32) bool {
-	return s.opt.Observed && s.opt.UnmonitoredWriters && s.txns[n].flags&hasTimes != 0 && s.txns[n].start-s.signs.endRetired > s.opt.ClockDrift
+// replaced of the key k may have come back.
+func (s *causes) beganAfterRetired(k, n uint32) bool {
+	return s.mayComeBack(k) && s.txns[n].flags&hasTimes != 0 && s.txns[n].start-s.signs.endRetired > s.opt.ClockDrift
 }
 
 // notThat says whether the read of v by n, which replaced it or not, cannot be of the one

@@ -214,7 +214,7 @@ func (s *registers) glimpseValue(key event.Hash, n uint32, i int, h event.Hash) 
 	s.addGlimpse(g)
 	if v != 0 {
 		s.glimpseVersion(v, n, g.replaced)
-	} else if g.replaced && s.beganAfterRetired(n) && s.values.has(g.value) {
+	} else if g.replaced && s.beganAfterRetired(k, n) && s.values.has(g.value) {
 		s.sign(k, pattern.CameBack)
 	}
 }

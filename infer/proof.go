@@ -43,7 +43,8 @@ func (s *causes) TookEffect(n uint32, all bool) bool {
 }
 
 // MayBeRewritten says whether n read a plain value of one of the keys that a transaction of
-// unknown outcome wrote. Its retry may have written the value again.
+// unknown outcome wrote. Its client may not have heard an outcome that is known by now. A retry may have
+// written the value again.
 func (s *causes) MayBeRewritten(n uint32, keys []string) bool {
 	for id := s.txns[n].reads; id != 0 && s.opt.plain(); id = s.readers[id].nextOfTxn {
 		v := s.readers[id].version
@@ -51,7 +52,7 @@ func (s *causes) MayBeRewritten(n uint32, keys []string) bool {
 			continue
 		}
 		for w := s.versions[v].writes; w != 0; w = s.writes[w].nextOfVer {
-			if m := s.writes[w].txn; m != n && s.txns[m].flags&unknown != 0 && slices.Contains(keys, s.Key(v)) {
+			if m := s.writes[w].txn; m != n && s.txns[m].flags&(unknown|unheard) != 0 && slices.Contains(keys, s.Key(v)) {
 				return true
 			}
 		}

@@ -16,10 +16,10 @@ import (
 //   - the writer of a value began when a reader of it had ended, in their session or by more
 //     than the clock drift. Within the drift only that version is ambiguous.
 //   - one value of a key had two versions.
-//   - under unmonitored writers: one transaction had read and replaced a value and was over.
-//     Another one began after that, in its session or by more than the clock drift, and read
-//     and replaced the value too. If it only read it, only that version is ambiguous: one stale read must not
-//     silence a pattern.
+//   - under unmonitored writers or a partial capture: one transaction had read and replaced a
+//     value and was over. Another one began after that, in its session or by more than the
+//     clock drift, and read and replaced the value too. If it only read it, only that version
+//     is ambiguous: one stale read must not silence a pattern.
 //
 // A record's signs are looked at before any conclusion from it leaves ([State.settleSigns], at
 // the end of Add). From then on no plain value of the pattern names a version. On its keys,

@@ -33,6 +33,7 @@ const (
 	again     // it tries again what one without a record did: see attempts.go
 	cameLate  // its first record came after the lateness: see CameLate
 	toldLate  // its first record did not, but that with the outcome
+	unheard   // its client did not hear its outcome, which became known: it may have tried again
 )
 
 // txn is a transaction in the slab, 128 bytes: two cache lines. Work on other transactions

@@ -48,7 +48,12 @@ func Bound(f *finding.Finding) {
 	f.Explanation, f.Command = Cut(f.Explanation, maxExplanation), Cut(f.Command, maxExplanation)
 	boundTxns(f)
 	boundEdges(f)
-	f.Levels, f.Names, f.Endpoints = boundMap(f, f.Levels), boundMap(f, f.Names), boundMap(f, f.Endpoints)
+	for _, of := range []*map[string]string{&f.Levels, &f.Names, &f.Endpoints, &f.Positions} {
+		*of = boundMap(f, *of)
+	}
+	if a := f.About; a != nil {
+		f.About = &finding.About{Txn: cutName(a.Txn), Op: a.Op, Key: cutName(a.Key), Value: a.Value}
+	}
 }
 
 // boundTxns keeps the first transactions where all are too many.

@@ -87,7 +87,7 @@ func (w *witness) describe(i int) string {
 		if n > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(operation(&t.Ops[i]) + versionMark(&t.Ops[i]))
+		b.WriteString(Operation(&t.Ops[i]))
 	}
 	if left := len(t.Ops) - len(told); left > 0 {
 		b.WriteString(" and " + finding.Counted(int64(left), "more operation", "more operations"))
@@ -123,6 +123,10 @@ func (w *witness) isAbout(key string) bool {
 	return w.Key == key || slices.ContainsFunc(w.Choices, func(c finding.Choice) bool { return c.Key == key }) ||
 		slices.ContainsFunc(w.Edges, func(e finding.Dependency) bool { return over(e) || slices.ContainsFunc(e.Past, over) })
 }
+
+// Operation is an operation as explanations print it, with its versions: "w x 1 @7". A long value is cut in
+// its middle.
+func Operation(o *event.RecordOp) string { return operation(o) + versionMark(o) }
 
 func operation(o *event.RecordOp) string {
 	value := o.Value

@@ -98,6 +98,10 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 			Key: raw(e.Key), Value: Cut(e.Value, maxValue), Evidence: Cut(told.shorten(e.evidence), maxValue), Derived: e.derived,
 		})
 	}
+	f.About = nil
+	if len(f.Edges) == 0 && w.Key != "" && n.Kind != finding.KindRecord {
+		f.About = &finding.About{Txn: w.Txns[0].ID, Op: w.Op, Key: raw(told.Key), Value: Cut(w.Value, maxValue)}
+	}
 	f.Explanation = Cut(told.shorten(Explain(told, n.headline(f))), maxExplanation)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/docs"
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -126,12 +127,19 @@ func (o *core) identity(f *finding.Finding, of identified) string {
 	return fmt.Sprintf("%016x%08x", h.Hi, uint32(h.Lo))
 }
 
-// locate sets the positions of the first and the last member in input order.
+// locate sets the positions of the members, and of the first and the last in input order.
 func (k *clock) locate(f *finding.Finding, members []uint32) {
 	first, last := "", ""
+	f.Positions = nil
 	var lo, hi uint32
 	for _, n := range members {
 		x := k.infer.Info(n)
+		if id, at := event.RecordID(k.infer.Record(n)), k.position(x); id != "" && at != "" {
+			if f.Positions == nil {
+				f.Positions = make(map[string]string, len(members))
+			}
+			f.Positions[id] = at
+		}
 		if first == "" || x.Gen < lo {
 			first, lo = k.position(x), x.Gen
 		}

@@ -29,6 +29,9 @@ type limited struct {
 	Missed []passedOver
 	Passed bool  // of some, both transactions have left the order
 	Open   int64 // cycles that the level allows, or edges, for which it is not known whether they hide a violation
+	// Unread counts cycles that the level allows, and for which an order of unread appends is not known
+	// to leave them allowed. Close counts them.
+	Unread int64 `json:",omitempty"`
 }
 
 // limits are the levels with a limit.
@@ -292,8 +295,11 @@ func (h *finder) closeLimits() {
 // limitReason is why a level with a limit is not decided, "" if it is.
 func (h *finder) limitReason(l isolation.Level) string {
 	x := h.limits.at(l)
-	if x == nil || x.Open == 0 {
+	switch {
+	case x == nil || x.Open+x.Unread == 0:
 		return ""
+	case x.Open == 0:
+		return finding.Counted(x.Unread, "cycle that this level may not allow in any order of the appends that nobody read", "cycles that this level may not allow in any order of the appends that nobody read")
 	}
 	return finding.Counted(x.Open, "cycle that this level allows, and that may hide one that it does not", "cycles that this level allows, and that may hide some that it does not")
 }

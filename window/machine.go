@@ -345,6 +345,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.reports.weaker.close(&m.reports)
 	m.reports.missed.close(&m.reports)
 	m.choices.orderUnread()
+	m.finder.limitUnread()
 	m.tryOrders()
 	m.releaseDue()
 	m.reports.settleFaults()
@@ -380,6 +381,9 @@ func (m *Machine) reopen() {
 	m.Counters.Undecided = 0 // the next Close counts them all
 	for i := range m.levelChanges.begun {
 		m.levelChanges.begun[i].Undecided = 0
+	}
+	for _, x := range m.finder.limits.of {
+		x.Unread = 0
 	}
 }
 

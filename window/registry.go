@@ -33,7 +33,7 @@ type openFinding struct {
 	waiting  bool // in registry.accusing
 	closed   bool
 	lacked   []lacked // what has to be shown of it: see shown.go
-	mayLack  []lacked // what has to be shown once a record is missing
+	mayLack  []lacked // what is shown by now, or has to be once a record is missing
 	solid    bool     // no delete of a list explains it: see waiting.go
 }
 
@@ -42,7 +42,8 @@ type openFinding struct {
 type setAsideEdge struct {
 	ID       incremental.EdgeID
 	From, To incremental.Vertex
-	// Unshown says that the withdrawn finding rested on nobody having deleted a list unseen.
+	// Unshown says that the withdrawn finding rested on nobody having deleted a list unseen, or was not
+	// certain for another reason.
 	Unshown bool `json:",omitempty"`
 	// Joined says that nobody has asked whether the edge closes a cycle: see joinTold.
 	Joined bool `json:",omitempty"`

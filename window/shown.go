@@ -16,6 +16,7 @@ import (
 type lacked struct {
 	ID, Key  string
 	Elements []string `json:",omitempty"`
+	Cleared  bool     `json:",omitempty"` // see infer.Outlived
 }
 
 // maxUnshown bounds how many findings wait to be shown. The others are uncertain at once.
@@ -33,12 +34,9 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 	}
 	var all []lacked
 	for _, x := range b.Missed {
-		all = append(all, lacked{w.Txns[x.Txn].ID, x.Key, x.Elements})
+		all = append(all, lacked{ID: w.Txns[x.Txn].ID, Key: x.Key, Elements: x.Elements})
 	}
-	if o.isShown(f, all) {
-		return
-	}
-	if !o.deletesMayBeMissing() {
+	if o.isShown(f, all) || !o.deletesMayBeMissing() {
 		f.mayLack = all
 		return
 	}
@@ -55,18 +53,18 @@ func (f *openFinding) restOnDeletes() {
 	}
 }
 
-// mustShow is for f, a finding that nobody was told of, when a record is known to be missing.
+// mustShow is for f, a finding that nobody was told of, when a record is known to be missing. The
+// elements that are shown by now are looked at again when f is due.
 func (s *reports) mustShow(f *openFinding) {
 	all := f.mayLack
+	if len(all) == 0 || !f.Finding.Certain || s.isShown(f, all) {
+		return
+	}
 	f.mayLack = nil
-	i := s.waiting.index(f.Finding.ID)
-	switch {
-	case len(all) == 0 || !f.Finding.Certain || s.isShown(f, all):
-	case i < 0 || s.closed:
-		f.restOnDeletes()
+	f.restOnDeletes()
+	if i := s.waiting.index(f.Finding.ID); i < 0 || s.closed {
 		s.makeUncertain(f)
-	default:
-		f.restOnDeletes()
+	} else {
 		f.lacked, s.waiting.list[i].Unshown, s.waiting.list[i].Finding.RestsOn = all, true, f.Finding.RestsOn
 	}
 }
@@ -89,20 +87,31 @@ func (s *reports) boundUnshown(f *openFinding) {
 
 // isShown says whether all that f's readers missed is known to be appended later.
 func (o *core) isShown(f *openFinding, all []lacked) bool {
-	return !slices.ContainsFunc(all, func(x lacked) bool {
+	for i := range all {
+		x := &all[i]
 		n := o.infer.WithID(x.ID, f.Finding.Epoch)
-		return n == 0 || !slices.ContainsFunc(x.Elements, func(e string) bool {
-			return o.infer.Outlived(n, x.Key, f.Finding.Epoch, e)
-		})
-	})
+		if n == 0 || !slices.ContainsFunc(x.Elements, func(e string) bool {
+			return o.infer.Outlived(n, x.Key, f.Finding.Epoch, e, &x.Cleared)
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // mustBeShown says whether w, which is due otherwise, waits for that. It is looked at eight times in
 // each max-transaction.
 func (m *Machine) mustBeShown(w *waitingFinding) bool {
 	f := m.reports.open.ids[w.Finding.ID]
-	if !w.Unshown || !w.Finding.Certain || m.closed || f == nil || f.closed {
+	if !w.Finding.Certain || m.closed || f == nil || f.closed {
 		return false
+	}
+	if !w.Unshown {
+		if !m.deletesMayBeMissing() || m.isShown(f, f.mayLack) {
+			return false
+		}
+		f.restOnDeletes() // a record that came since shows that the list was cleared
+		f.lacked, f.mayLack, w.Unshown, w.Finding.RestsOn = f.mayLack, nil, true, f.Finding.RestsOn
 	}
 	if m.isShown(f, f.lacked) {
 		f.lacked, w.Unshown = nil, false
@@ -114,7 +123,7 @@ func (m *Machine) mustBeShown(w *waitingFinding) bool {
 
 // decideShown makes f uncertain, which is about to be final, unless the records show what it needs.
 func (s *reports) decideShown(f *openFinding) {
-	if len(f.mayLack) > 0 && s.infer.Counters.Missing() > 0 && (s.cfg.Unbounded || s.waiting.index(f.Finding.ID) >= 0) {
+	if len(f.mayLack) > 0 && s.deletesMayBeMissing() && (s.cfg.Unbounded || s.waiting.index(f.Finding.ID) >= 0) {
 		s.mustShow(f)
 	}
 	if len(f.lacked) == 0 || !f.Finding.Certain {

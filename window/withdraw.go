@@ -91,7 +91,7 @@ func (h *finder) withdraw(f *openFinding) {
 	h.contradictedStill(f)
 	h.reports.forget(f)
 	for _, a := range f.setAside {
-		a.Unshown = len(f.lacked) > 0
+		a.Unshown = len(f.lacked) > 0 || !f.Finding.Certain
 		h.retries = append(h.retries, a)
 	}
 }
@@ -184,7 +184,7 @@ func (h *finder) retrySetAside() {
 
 // retry puts a set-aside edge back into the orders, and reports what refuses it.
 // Where members of the finding have retired, their order may rest on an edge that an unseen delete
-// explains. A dependency that contradicts it is counted.
+// or add explains. A dependency that contradicts it is counted.
 func (h *finder) retry(a setAsideEdge) {
 	id, e := a.ID, *h.graph.Edge(a.ID)
 	ref := h.graph.Retry(id)

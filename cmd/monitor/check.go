@@ -14,6 +14,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/internal/render/page"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
 )
@@ -57,6 +58,7 @@ func (v formatValue) Set(text string) (err error) {
 func checkCommand(t *terminal) *cobra.Command {
 	w := config.DefaultWatch(config.WholeContract())
 	var format history.Format
+	var report reportFile
 	output, allowEmpty := "text", false
 	c := &cobra.Command{
 		Use:   "check FILE...",
@@ -72,17 +74,21 @@ func checkCommand(t *terminal) *cobra.Command {
 			"Exit codes: 0 all levels hold in all files, 1 one is violated, 2 one is unknown and none is violated. 130 interrupted.\n" +
 			"254 wrong usage, or a file that cannot be read (the others are still checked). 255 internal error.",
 		Args: arguments(1, -1),
-		RunE: func(c *cobra.Command, files []string) error {
+		RunE: func(c *cobra.Command, files []string) (err error) {
 			if err := w.Validate(); err != nil {
 				return usageError{err}
 			}
+			if err := report.create(); err != nil {
+				return err
+			}
+			defer report.closing(&err)
 			expecting := c.Flags().Changed("expect")
 			if expecting {
 				w.AskExpected(c.Flags().Changed("levels"))
 			}
 			p := newProgress(t, files)
 			return p.while(c.Context(), func() error {
-				return checkFiles(t, files, output, allowEmpty, &whole.Whole{
+				return checkFiles(t, files, output, allowEmpty, &report, &whole.Whole{
 					Watch: w, Expecting: expecting, Bounded: c.Flags().Changed("window"), Stdin: t.stdin,
 					Format: format, FixedContract: c.Flags().Changed("contract"), Tell: p.tell, Doing: p.doing,
 					Collector: &whole.Collector{SetPercent: debug.SetGCPercent, Collect: runtime.GC},
@@ -98,17 +104,19 @@ func checkCommand(t *terminal) *cobra.Command {
 	f.Var(formatValue{&format}, "format", formatUsage("format of the files"))
 	f.BoolVar(&allowEmpty, "allow-empty", false, "a file without transactions is ok, not unknown")
 	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the output; junit: a test suite for CI, with a case for each file and level")
+	report.register(f)
 	return c
 }
 
 // checkFiles answers on the files in their order. An unreadable file outweighs every
 // verdict, since the answer is then not complete.
-func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *whole.Whole) error {
+func checkFiles(t *terminal, files []string, output string, allowEmpty bool, file *reportFile, w *whole.Whole) error {
 	worst, unreadable := 0, 0
 	var first *finding.Finding
 	suite := junitSuite{}
 	others := &others{}
 	table := newChecked()
+	var reports []whole.Report
 	err := w.CheckFiles(files, func(a *whole.Answer) error {
 		tellDeadLetters(t, a)
 		r := a.Report
@@ -127,6 +135,9 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 			}
 		}
 		worst = max(worst, rank(r.Outcome()))
+		if file.path != "" {
+			reports = append(reports, *r)
+		}
 		table.add(r)
 		for i := range r.Findings {
 			first = worse(first, &r.Findings[i])
@@ -148,6 +159,9 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, w *
 			end = others.append(appendAdvice(nil, first), first)
 		}
 		_, err = t.stdout.Write(table.append(end))
+	}
+	if err == nil {
+		err = file.write(reports, func() *page.Report { return reportPage("monitor check", reports) })
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)

@@ -59,8 +59,8 @@ func hyphened(names []string) []string {
 	return all
 }
 
-// list completes the last of several values between commas. Those that stand before it, and for
-// KEY=VALUE those of their keys, are left out.
+// list completes the last of several values between commas. It leaves out values that already stand
+// before it. For KEY=VALUE it leaves out the keys that already do.
 func list(values []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		end := strings.LastIndex(typed, ",") + 1
@@ -80,13 +80,13 @@ func list(values []string) cobra.CompletionFunc {
 	}
 }
 
-// bashLists has bash complete lists with "=" in them, such as capture=complete,start=: the script of cobra
-// escapes the commas of a completion, and then no longer finds in it what was typed.
+// bashLists makes bash complete lists with "=" in them, such as capture=complete,start=. Cobra's
+// script escapes the commas of a completion. Then it no longer finds the typed text in it.
 func bashLists(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	bash, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil {
-		return // none of the shells is offered
+		return // completion is not offered for any shell
 	}
 	bash.RunE = func(c *cobra.Command, _ []string) error {
 		var script bytes.Buffer

@@ -10,6 +10,8 @@ import (
 	"github.com/isowatch/isowatch/alert"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/isolation"
 )
 
 func demoCommand(t *terminal) *cobra.Command {
@@ -20,6 +22,7 @@ func demoCommand(t *terminal) *cobra.Command {
 	s.HTTP.Elsewhere, s.Log.Level = true, "warn"
 	s.Embedded.Port = 0
 	var sinks sinkFlags
+	var report reportFile
 	output := "text"
 	var length time.Duration
 	c := &cobra.Command{
@@ -30,24 +33,27 @@ func demoCommand(t *terminal) *cobra.Command {
 			"The demo says when it plants a bug, and when the monitor finds it. It ends with a table of both.\n\n" +
 			"Demo ends at Ctrl-C, or after --duration.",
 		Args: arguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if length < 0 {
 				return usagef("--duration %v: must not be negative", length)
 			}
 			s.Sources = []config.Source{{Name: app.DemoSource, Watch: s.Watch}}
-			var err error
 			if s.Sinks, err = sinks.named(); err != nil {
 				return err
 			}
 			if err := s.Validate(); err != nil {
 				return usageError{err}
 			}
+			if err := report.create(); err != nil {
+				return err
+			}
+			defer report.closing(&err)
 			remove, err := temporaryData(t, &s)
 			if err != nil {
 				return err
 			}
 			defer remove()
-			return runDemo(c.Context(), t, s, output, length)
+			return runDemo(c.Context(), t, s, output, length, &report)
 		},
 	}
 	f := c.Flags()
@@ -58,10 +64,11 @@ func demoCommand(t *terminal) *cobra.Command {
 	outputFlag(f, &output)
 	logFlags(f, &s.Log)
 	sinks.register(f)
+	report.register(f)
 	return c
 }
 
-func runDemo(ctx context.Context, t *terminal, s config.Service, output string, length time.Duration) error {
+func runDemo(ctx context.Context, t *terminal, s config.Service, output string, length time.Duration, file *reportFile) error {
 	var summary app.DemoSummary
 	var lasted time.Duration
 	told := newStory(t.say, &s.Watch)
@@ -84,7 +91,18 @@ func runDemo(ctx context.Context, t *terminal, s config.Service, output string, 
 		lasted = time.Since(told.began)
 		return err
 	}
-	if err := p.run(ctx, func(*app.App) error { return nil }); err != nil {
+	ended := func(a *app.App) error {
+		if file.path == "" {
+			return nil
+		}
+		levels := func(source string) []isolation.Level { return []isolation.Level{s.WatchOf(source).Expect} }
+		reports, err := withStored(ctx, s.Data, app.SourceReports(a.Status(), app.DemoSource, levels))
+		if err != nil {
+			return err
+		}
+		return file.write(reports, func() *page.Report { return reportPage("monitor demo", reports) })
+	}
+	if err := p.run(ctx, ended); err != nil {
 		return err
 	}
 	if output != "text" {

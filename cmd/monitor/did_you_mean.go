@@ -31,7 +31,7 @@ func meantFlag(c *cobra.Command, err error) error {
 // mostChoices is how many an error names.
 const mostChoices = 5
 
-// wanted says of a text that is none of the choices which there are, and which of them may be meant.
+// wanted lists the choices for a text that is not one of them, and names the likeliest.
 func wanted(text string, choices []string) string {
 	want := "want " + strings.Join(choices[:min(len(choices), mostChoices)], ", ")
 	if len(choices) > mostChoices {

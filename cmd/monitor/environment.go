@@ -34,7 +34,8 @@ func (t *terminal) warnOfUnknown(c *cobra.Command, s *config.Service) {
 // with isowatch.
 var serviceLink = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// knownVariables are those of all commands: one environment may serve several.
+// knownVariables adds the variables of all commands to known: one environment may serve several
+// commands.
 func knownVariables(c *cobra.Command, known map[string]bool) {
 	for _, sub := range c.Commands() {
 		sub.Flags().VisitAll(func(f *pflag.Flag) { known[variableOf(f.Name)] = true })

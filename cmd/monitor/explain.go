@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -76,7 +76,7 @@ func explain(w io.Writer, name string) error {
 	return explainProduct(w, name)
 }
 
-// inOrder is what a name or a title has at its end where session order or real time takes part.
+// inOrder lists the endings that names and titles have where session order or real time takes part.
 var inOrder = []string{"-process", "-realtime", " with session order", " with real time", " in real time", " in a session", " in sessions"}
 
 // withoutOrder is the name without that.
@@ -140,7 +140,7 @@ func explainLevel(w io.Writer, l isolation.Level) error {
 	return err
 }
 
-// aboutForm is what the form of a level adds to the plain one.
+// aboutForm describes the difference between a form of a level and the plain level.
 func aboutForm(l isolation.Level, plain string) string {
 	sees := l.Base.Implies(isolation.ReadAtomic) // weaker ones promise nothing about which version is read
 	if l.Family == isolation.Strong {

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/internal/render/picture"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/isolation"
 )
 

@@ -124,7 +124,7 @@ func (v choiceValue) Set(text string) error {
 // isolationValue is a level in SQL's words, as a database takes it.
 type isolationValue struct{ to *string }
 
-// sqlLevels are those of SQL, and of MariaDB.
+// sqlLevels are the level names of SQL and of MariaDB.
 var sqlLevels = []string{"read uncommitted", "read committed", "repeatable read", "snapshot isolation", "serializable"}
 
 func (v isolationValue) String() string { return *v.to }

@@ -113,8 +113,8 @@ func (g *generator) settle() (work *probe.Workload, err error) {
 	return work, nil
 }
 
-// steadyWorkload is one whose values are unique, and whose tables stay as large as --keys
-// makes them.
+// steadyWorkload returns the named workload. Its values are unique, and --keys bounds the size of its
+// tables.
 func steadyWorkload(name string) (*probe.Workload, error) {
 	for _, known := range strings.Split(workloads, ", ") {
 		if name == known {

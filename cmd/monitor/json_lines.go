@@ -37,7 +37,7 @@ func asksForJSON(args []string, lookup func(string) (string, bool)) bool {
 	format, _ := lookup(variableOf(flag[2:]))
 	for i, a := range args {
 		if a == "--" {
-			break // what follows are no flags
+			break // the rest are arguments
 		}
 		if value, ok := strings.CutPrefix(a, flag+"="); ok {
 			format = value

@@ -12,10 +12,10 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// The form of JUnit, as CI servers read it: a suite, with a case for each file and level. A level that is
-// violated is a failure. One that is unknown is an error, as a test that could not be carried out: a
-// report that is green beside exit code 2 would hide it. So are bad records and a file that cannot be read.
-// With --expect, the exit code is that level's: another one that does not hold is skipped.
+// The form of JUnit, as CI servers read it: a suite, with a case for each file and level. A level that
+// is violated is a failure. An unknown level is an error, as a test that could not be carried out: a
+// green report beside exit code 2 would hide it. Bad records and a file that cannot be read are errors
+// too. With --expect, the exit code is that level's: another one that does not hold is skipped.
 type (
 	junitSuite struct {
 		XMLName  xml.Name    `xml:"testsuite"`

@@ -15,13 +15,13 @@ import (
 // outages tells when a server gives no answer, and when it does again: a line each, however many
 // sessions notice it.
 type outages struct {
-	ctx     context.Context // of the workload: what fails at its end is no outage
+	ctx     context.Context // of the workload: a failure after its end is not an outage
 	say     func(format string, args ...any)
 	now     func() time.Time
 	began   time.Time
 	timeout time.Duration // of a transaction
-	// quiet is how long nothing may fail until an outage is over: sessions that wait for their turn
-	// find out late that their connections are gone.
+	// quiet is how long no transaction may fail before an outage counts as over. Sessions that wait
+	// for their turn notice lost connections late.
 	quiet time.Duration
 
 	mu      sync.Mutex

@@ -11,10 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/probe"
@@ -28,7 +29,7 @@ type probeFlags struct {
 	sinks   sinkFlags
 	output  string
 	history string
-	report  string
+	report  reportFile
 }
 
 func newProbe() *probeFlags {
@@ -88,7 +89,7 @@ func probeCommand(t *terminal) *cobra.Command {
 	f := c.Flags()
 	p.generator.register(f)
 	f.StringVar(&p.history, "history", "", "file to keep the records in, as JSON lines")
-	f.StringVar(&p.report, "report", "", "file to write the verdict to at the end, as JSON")
+	p.report.register(f)
 	f.StringVar(&s.Data, "data", s.Data, "folder for everything that is stored; default: a temporary folder")
 	f.Lookup("data").DefValue = ""
 	f.StringVar(&s.HTTP.Address, "http", s.HTTP.Address, "address of pages, API and metrics; port 0: any; off: none")
@@ -161,13 +162,10 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, records.again.remove()) }()
-	var report *os.File
-	if p.report != "" {
-		if report, err = os.Create(p.report); err != nil {
-			return usageError{err}
-		}
-		defer func() { err = errors.Join(err, report.Close()) }()
+	if err := p.report.create(); err != nil {
+		return err
 	}
+	defer p.report.closing(&err)
 	var input *io.PipeReader
 	input, records.monitor = io.Pipe()
 	defer input.Close()
@@ -203,10 +201,10 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		if told.refused() {
 			outcome = window.Unknown
 		}
-		if err := errors.Join(p.print(t, found), p.tell(t, &service, report, told, &records.stats)); err != nil {
+		if err := errors.Join(p.print(t, found), p.tell(ctx, t, &service, told, found, &records.stats)); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
-		if records.fault != nil { // what is not complete is no answer
+		if records.fault != nil { // an incomplete run has no verdict
 			return usageError{records.fault}
 		}
 		return exitWith(outcome)
@@ -217,14 +215,17 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 	return err
 }
 
-// tell sums up. report is the file that gets the verdict, nil for none.
-func (p *probeFlags) tell(t *terminal, service *service, report *os.File, told *probeReport, s *probe.Stats) error {
-	if report != nil {
-		form := json.NewEncoder(report)
-		form.SetIndent("", "  ")
-		if err := form.Encode(told); err != nil {
+// tell sums up. found are findings that were not made by the service.
+func (p *probeFlags) tell(ctx context.Context, t *terminal, service *service, told *probeReport, found []finding.Finding, s *probe.Stats) error {
+	if p.report.isHTML() { // the JSON has counts
+		sources, err := withStored(ctx, p.service.Data, told.Sources)
+		if err != nil {
 			return err
 		}
+		told.Sources[0].Findings = append(sources[0].Findings, found...)
+	}
+	if err := p.report.write(told, func() *page.Report { return told.page() }); err != nil {
+		return err
 	}
 	out := t.stderr
 	if p.output == "text" {

@@ -17,8 +17,8 @@ import (
 // memory each.
 const mostAgain = 50_000
 
-// again keeps the records of a probe in a file of its own. What a stream leaves open, as the order of
-// additions to counters, a whole history may decide.
+// again keeps the records of a probe in a file of its own. A whole history may decide what a stream
+// leaves open, such as the order of additions to counters.
 type again struct {
 	file *os.File
 	to   *bufio.Writer

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/render/page"
 	"github.com/isowatch/isowatch/probe"
 	"github.com/isowatch/isowatch/window"
 )
@@ -53,6 +55,28 @@ func (p *probeFlags) sumUp(b *begun, status *engine.Status, sources []app.Report
 		}
 	}
 	return r
+}
+
+// page is the report for people.
+func (r *probeReport) page() *page.Report {
+	p := reportPage("monitor probe", r.Sources)
+	n := r.Transactions
+	for _, x := range []page.Fact{
+		{Name: "database", Text: strings.TrimSpace(r.Product + " " + r.Version)},
+		{Name: "asked for", Text: r.Isolation},
+		{Name: "expected", Text: r.Expect},
+		{Name: "workload", Text: fmt.Sprintf("%s, seed %d", r.Workload, r.Seed)},
+		{Name: "transactions", Text: fmt.Sprintf("%d committed, %d aborted, %d unknown", n["committed"], n["aborted"], n["unknown"])},
+		{Name: "latency", Text: fmt.Sprintf("p50 %v, p99 %v, max %v", time.Duration(r.Latency["p50"]), time.Duration(r.Latency["p99"]), time.Duration(r.Latency["max"]))},
+		{Name: "violations", Text: anomalies(r.Violations)},
+		{Name: "allowed", Text: anomalies(r.Allowed)},
+		{Name: "faults", Text: r.Faults},
+	} {
+		if x.Text != "" {
+			p.Facts = append(p.Facts, x)
+		}
+	}
+	return p
 }
 
 // enoughTries is how many transactions must have failed before a database is said to commit nothing.

@@ -14,7 +14,7 @@ import (
 
 const (
 	drawEvery = time.Second
-	// tellEvery is between two lines on what is no terminal, where nothing has changed.
+	// tellEvery is the time between two lines in a log or a pipe while nothing changes.
 	tellEvery = time.Minute
 )
 

@@ -67,8 +67,8 @@ func (p *progress) doing(phase string) {
 	}
 }
 
-// text is how far it is: what was read, how fast, and how long the rest takes at that speed; or what is
-// done with it, and for how long already.
+// text describes the progress of the current phase. While files are read, it gives the share read, the
+// speed and the time left at that speed. In other phases it names the work and how long it has lasted.
 func (p *progress) text(now time.Time) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,8 +2,9 @@ package main
 
 import "strings"
 
-// remedies are what to do about faults around the program, by what their text ends with or holds: the
-// libraries of brokers and databases do not wrap the system's errors always. The first that fits is told.
+// remedies map parts of error texts to advice on faults around the program. The key is a text, since
+// the libraries of brokers and databases do not always wrap the system's errors. The first one that
+// fits is told.
 var remedies = []struct{ text, remedy string }{
 	{"no such host", "No such host is known here. Check the name in the address."},
 	{"connection refused", "Nothing listens at that address. Check host and port, and that the server runs."},

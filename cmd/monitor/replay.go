@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/whole"
 )
 
@@ -21,6 +23,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	r := config.Replay{Watch: config.DefaultWatch(config.LiveContract())}
 	var in inputFlags
 	var format history.Format
+	var report reportFile
 	output, logLevel, logFormat, fault := "text", "error", "text", ""
 	c := &cobra.Command{
 		Use:   "replay",
@@ -50,6 +53,10 @@ func replayCommand(t *terminal) *cobra.Command {
 			if err := r.Validate(); err != nil {
 				return usageError{err}
 			}
+			if err := report.create(); err != nil {
+				return err
+			}
+			defer report.closing(&err)
 			log, err := t.logger(logLevel, logFormat)
 			if err != nil {
 				return err
@@ -59,7 +66,7 @@ func replayCommand(t *terminal) *cobra.Command {
 			replay := &app.Replay{
 				Config: r, Log: log, Format: format, FixedContract: c.Flags().Changed("contract"), Progress: bar.take, Doing: bar.doing,
 			}
-			return p.showing(c.Context(), bar.text, func() error { return replayAll(c.Context(), t, replay, output) })
+			return p.showing(c.Context(), bar.text, func() error { return replayAll(c.Context(), t, replay, output, &report) })
 		},
 	}
 	f := c.Flags()
@@ -81,6 +88,7 @@ func replayCommand(t *terminal) *cobra.Command {
 	watchFlags(f, &r.Watch)
 	f.Lookup("window").DefValue = "" // without it nothing is forgotten
 	f.VarP(choiceValue{&output, []string{"text", "jsonl", "junit"}}, "output", "o", "form of the output; junit: a test suite for CI, with a case for each level")
+	report.register(f)
 	f.Var(choiceValue{&logLevel, logLevels}, "log-level", "lowest level that is logged")
 	f.Var(choiceValue{&logFormat, logFormats}, "log-format", "form of the log on standard error")
 	return c
@@ -106,7 +114,7 @@ func reproduce(t *terminal, path string) error {
 }
 
 // replayAll replays and answers.
-func replayAll(ctx context.Context, t *terminal, replay *app.Replay, output string) error {
+func replayAll(ctx context.Context, t *terminal, replay *app.Replay, output string, file *reportFile) error {
 	told, r := 0, &replay.Config
 	var bad []whole.DeadLetter
 	replay.DeadLetter = func(position, reason string) {
@@ -139,7 +147,15 @@ func replayAll(ctx context.Context, t *terminal, replay *app.Replay, output stri
 		untold = nil
 	}
 	suite.bad(answer.File, bad, told)
-	if err := tellReplayed(t, answer, r, output, &suite); err != nil {
+	err = tellReplayed(t, answer, r, output, &suite)
+	if err == nil {
+		all := answer.Report
+		if answer.Closed != nil {
+			all.Findings = append(slices.Clip(all.Findings), *answer.Closed)
+		}
+		err = file.write(all, func() *page.Report { return reportPage("monitor replay", []whole.Report{all}) })
+	}
+	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	if untold != nil {

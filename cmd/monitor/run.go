@@ -187,8 +187,8 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	return ended(a)
 }
 
-// tellVerdicts tells the verdicts on each source at the end of the input: behind the
-// findings for people, in the log where these are, else on standard error, since
+// tellVerdicts tells the verdicts on each source at the end of the input. For people they follow the
+// findings. Where findings go to the log, verdicts do too. Otherwise they go to standard error, since
 // standard output holds one finding a line.
 func (p *service) tellVerdicts(reports []app.Report) error {
 	if p.output == "log" {

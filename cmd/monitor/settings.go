@@ -60,6 +60,8 @@ func settingUsage(path string) string {
 		return "how often the monitor plants a test anomaly that it must find, from 5s to 2m; 0: never"
 	case "http.external-url":
 		return "URL of the pages, for links in alerts"
+	case "http.trace-url":
+		return "URL of a trace, with {trace_id} in it: pages of findings link to it"
 	case "http.cert-file":
 		return "PEM file of the server's certificate; with it, pages are served over TLS"
 	case "http.key-file":

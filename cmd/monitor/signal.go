@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// sameSignal is how long after a signal another one is taken for the same: timeout(1) sends
-// its signal to the process, and then to the process group.
+// sameSignal is the time within which a second signal counts as the first: timeout(1) signals the
+// process, and then its process group.
 const sameSignal = 200 * time.Millisecond
 
 // untilSignalled ends the context at the first SIGINT or SIGTERM. At the second one it

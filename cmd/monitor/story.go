@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/whole"
 )
 
@@ -117,8 +117,8 @@ func (s *story) match(f *finding.Finding) error {
 	return nil
 }
 
-// tell says that a bug was found, and why it has another name if it has. Of the first of each
-// bug that is alerted it shows the finding.
+// tell says that a bug was found, and why it has another name if it has. It shows the first alerted
+// finding of each kind of bug.
 func (s *story) tell(p *planted, f *finding.Finding) error {
 	as, allowed := "", ""
 	if p.as.title != p.Bug {

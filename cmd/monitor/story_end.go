@@ -18,8 +18,8 @@ const (
 	fates
 )
 
-// fateOf gives the fate of p and, if it left no trace, the reason. A bug that was not told by itself
-// may be part of a finding about another one, with which it shares a transaction and a key.
+// fateOf returns the fate of p and, if p left no trace, the reason. A bug without a finding of its own
+// may be part of a finding about another bug. The two then share a transaction and a key.
 func (s *story) fateOf(p *planted, lasted time.Duration) (f fate, why string) {
 	if p.as == nil {
 		i := slices.IndexFunc(s.sights[p.Other], func(x *sight) bool { return slices.Contains(x.keys, p.Key) })

@@ -43,7 +43,7 @@ func (r *row) append(dst []byte, bug string) []byte {
 	return append(dst, '\n')
 }
 
-// appendLegend says what the columns mean of which some bug is.
+// appendLegend explains the columns in which there is a bug.
 func (e *ending) appendLegend(dst []byte, sum *[fates]int) []byte {
 	if sum[alerted] > 0 {
 		dst = fmt.Appendf(dst, "  alerted   It was found, and %s forbids it.\n", e.expect)

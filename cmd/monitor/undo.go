@@ -2,8 +2,8 @@ package main
 
 import "sync"
 
-// undoing are the steps that leave nothing behind, however the process ends: each is taken where its
-// own command ends, or all of them at a second signal, while the command still runs.
+// undoing holds the steps that leave nothing behind, however the process ends. Each step runs where
+// its own command ends. A second signal runs all of them while the command still runs.
 type undoing struct {
 	mu    sync.Mutex
 	next  int

@@ -13,8 +13,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// What is wrong with a command line, in words of ours: those of Cobra and pflag name Go's functions
-// and not what to do.
+// Faults of a command line are told in our words: Cobra and pflag name Go's functions, and do not say
+// what to do.
 
 // arguments wants at least min arguments, and at most max; max -1 is any number.
 func arguments(min, max int) cobra.PositionalArgs {

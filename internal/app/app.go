@@ -54,10 +54,10 @@ const faultsFolder = "faults"
 // ProbeInput is the name of standard input, as Options have it, where `monitor probe` hands on its records.
 const ProbeInput = "probe"
 
-// Options are what the caller's process gives.
+// Options are the settings from the caller's process.
 type Options struct {
 	Config config.Service
-	// Sinks take findings, beside those of Config.
+	// Sinks take findings, beside the sinks in Config.
 	Sinks []alert.Route
 	Stdin io.Reader        // for an input of standard input; nil: empty
 	Now   func() time.Time // nil: time.Now
@@ -105,7 +105,7 @@ type App struct {
 	shelf       *shelf
 	hiding      *hiding
 	guard       atomic.Pointer[web.Guard]      // of the pages; its secrets are read again by a reload
-	current     atomic.Pointer[config.Service] // of which a reload may change a part
+	current     atomic.Pointer[config.Service] // a reload may change a part of it
 	rereading   sync.Mutex                     // held while the file of settings is read again and takes effect
 	reloading   chan struct{}                  // holds one while settings or caps change
 	reloaded    reloaded
@@ -231,7 +231,7 @@ func tells(err error, number syscall.Errno) bool {
 	return errors.Is(err, number) || strings.Contains(err.Error(), number.Error())
 }
 
-// damaged is what a person can do about a folder that cannot be read.
+// damaged advises a person whose folder cannot be read.
 func damaged(dir string) string {
 	return fmt.Sprintf("\nThe folder may be damaged. Move %s away and start again: it is built again from the input, which is read from its beginning.", dir)
 }
@@ -293,10 +293,9 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 	}
 }
 
-// checkInputs refuses a folder whose standard input was left in the middle, since
-// it cannot be read from there, and one that other inputs are read into for a
-// standard input. After the end of an input there are no cursors: any other may
-// follow.
+// checkInputs refuses a folder whose standard input was left in the middle, since it cannot be read
+// from there. For a standard input it also refuses a folder that other inputs are read into. After the
+// end of an input there are no cursors: any other input may follow.
 func (a *App) checkInputs(context.Context) error {
 	cursors := a.engine.Cursors()
 	_, left := cursors[stdin.Partition]
@@ -391,5 +390,5 @@ func (a *App) NATSURL() string {
 	return a.embedded.URL()
 }
 
-// Status is what was known after the last commit, but for the self-test.
+// Status is the state after the last commit, without the self-test.
 func (a *App) Status() *engine.Status { return withoutSelfTest(a.engine.Status(), a.planted) }

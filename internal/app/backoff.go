@@ -26,5 +26,5 @@ func (b *backoff) wait(ctx context.Context) {
 	}
 }
 
-// reset begins anew, after an attempt that succeeded.
+// reset begins again with least, after an attempt that succeeded.
 func (b *backoff) reset() { b.next = 0 }

@@ -17,15 +17,14 @@ type replayable struct {
 	data     string // the service's folder; a replay's own findings are stored nowhere
 }
 
-// command begins the command that a horizon finding of the source names: the
-// inputs that hold its records, and the settings that decide what is found where
-// they are not the defaults. Whoever runs it adds the login: findings go to sinks and
-// pages, and name no user, password or file of credentials. "" where the input cannot
-// be read again.
+// command begins the command that a horizon finding of the source names. It has the inputs that hold
+// the records, and the settings that are not the defaults and decide the findings. The person who runs
+// it adds the login: findings go to sinks and pages, and name no user, password or file of
+// credentials. The command is "" where the input cannot be read again.
 //
-// A replay reads one NATS stream, one Kafka cluster and files: beyond that the first of
-// each kind is named. A source with inputs of its own is in none of the others, unless
-// their records name it.
+// A replay reads one NATS stream, one Kafka cluster and files: beyond that the first of each kind is
+// named. The other inputs hold no record of a source with inputs of its own, unless their records name
+// it.
 func (r *replayable) command(source string, watch *config.Watch) string {
 	if slices.ContainsFunc(r.inputs, func(in config.PlacedInput) bool { return keptFrom(&in, source) }) {
 		return ""
@@ -124,8 +123,8 @@ func kafkaFlags(k *config.Kafka) []string {
 	return flags
 }
 
-// withoutLogin is a server's URL without user, password or token. What cannot be
-// read as a URL is left out as a whole.
+// withoutLogin is a server's URL without user, password or token. A server that is not a URL is left
+// out as a whole.
 func withoutLogin(server string) string {
 	bare := !strings.Contains(server, "://")
 	if bare {

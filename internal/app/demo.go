@@ -19,7 +19,7 @@ import (
 // DemoSource is the source of the demo's records.
 const DemoSource = "bank"
 
-// DemoSummary is what was found in the demo.
+// DemoSummary counts the findings of the demo.
 type DemoSummary struct {
 	Transactions int64 // taken in
 	Findings     []AnomalyCount
@@ -39,8 +39,8 @@ type Planted struct {
 	Other string // the transaction whose write of Key was overlooked, or seen before its commit
 }
 
-// DemoStory is told what the demo's database does, before the records say so. It must be safe
-// for concurrent use.
+// DemoStory is told what the demo's database does, before the records show it. It must be safe for
+// concurrent use.
 type DemoStory interface {
 	Plant(Planted)
 	Unanswered(txn string) // nobody but the database knows whether it committed
@@ -52,8 +52,8 @@ func demoBugs() workload.Bugs {
 	return workload.Bugs{LostUpdate: 0.012, WriteSkew: 0.6, StaleRead: 0.003, DirtyRead: 0.04, Apparent: true}
 }
 
-// firstBugs are those of the demo until one was planted: a reader meets a violation first, and
-// no stale read, which the usual levels allow.
+// firstBugs are the demo's bugs until one was planted. They have no stale read, which the usual levels
+// allow: so a reader meets a violation first.
 func firstBugs() workload.Bugs {
 	b := demoBugs()
 	b.StaleRead = 0
@@ -113,8 +113,8 @@ type demo struct {
 	planted atomic.Bool // a bug, so far
 }
 
-// tell tells of a transaction whose record is about to be published. What an aborted one read is
-// nobody's loss.
+// tell tells of a transaction whose record is about to be published. Wrong reads of an aborted one
+// harm nobody.
 func (d *demo) tell(t *workload.Txn) {
 	if t.Status == event.Unknown {
 		d.story.Unanswered(t.ID)
@@ -129,14 +129,14 @@ func (d *demo) tell(t *workload.Txn) {
 	}
 }
 
-// calm ends the bugs, but those of transactions that have begun.
+// calm plants no more bugs. Transactions that have begun keep theirs.
 func (d *demo) calm() {
 	d.planted.Store(true)
 	d.store.Suffer(workload.Bugs{Apparent: true})
 }
 
-// DemoPatience is how long after a bug it is found at the latest: some findings wait until no
-// record that is on its way can explain them.
+// DemoPatience is the longest time from a bug to its finding. Some findings wait until no record that
+// is on its way can explain them.
 func DemoPatience(w *config.Watch) time.Duration {
 	return w.Lateness + w.MaxTransaction + time.Second
 }

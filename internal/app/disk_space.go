@@ -36,8 +36,8 @@ func newDiskSpace(reserve config.Size, free func() (int64, error), told func(pau
 	return r
 }
 
-// look measures. What cannot be measured counts as room: the disk may be of a kind that
-// does not say.
+// look measures the free space. A disk that cannot be measured counts as having room: its kind may not
+// report it.
 func (r *diskSpace) look() {
 	free, err := r.free()
 	if err != nil {
@@ -58,8 +58,8 @@ func (r *diskSpace) look() {
 	}
 }
 
-// wait returns when there is room, or when ctx ends or nobody is to wait any more: then
-// it is false unless a part of the reserve is left, which is for the last steps.
+// wait returns when there is room, when ctx ends, or after leave. In the last two cases it returns
+// false unless a quarter of the reserve is left, which is for the last steps.
 func (r *diskSpace) wait(ctx context.Context) bool {
 	r.look() // it takes a microsecond, and somebody else may fill the disk
 	r.mu.Lock()
@@ -74,7 +74,7 @@ func (r *diskSpace) wait(ctx context.Context) bool {
 	return r.last >= r.reserve/4
 }
 
-// leave lets go of whoever waits, for good: the reserve is for the last steps.
+// leave ends all waiting, for good: the reserve is for the last steps.
 func (r *diskSpace) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

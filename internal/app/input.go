@@ -62,8 +62,8 @@ func (i *input) health() health {
 	return health{i.name, len(i.troubles) == 0, i.looked && len(i.behind) == 0, i.lastTime}
 }
 
-// run reads until ctx ends or the input does. What the source sent goes to out
-// to the last chunk, unless done closes.
+// run reads until ctx ends or the input does. It passes on every chunk that the source sent, unless
+// done closes.
 func (i *input) run(ctx context.Context, from map[string]ingest.Cursor, out chan<- ingest.Chunk, done <-chan struct{}) error {
 	ahead := make(chan ingest.Chunk)
 	type held struct {
@@ -137,8 +137,8 @@ func (i *input) note(c *ingest.Chunk) {
 	}
 }
 
-// say notes a trouble of which no chunk tells, since the watermark does not wait for its
-// end; "": there is none any more.
+// say notes a trouble that no chunk tells of, since the watermark does not wait for its end; "": the
+// trouble is over.
 func (i *input) say(partition, problem string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

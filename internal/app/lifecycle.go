@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// cleanups are what has to be undone, in the order in which it was done.
+// cleanups hold the undoing of each step of a start, in the order of the steps.
 type cleanups []cleanup
 
 type cleanup struct {
@@ -19,8 +19,8 @@ func (c *cleanups) push(name string, do func(context.Context) error) {
 	*c = append(*c, cleanup{name, do})
 }
 
-// run undoes all, the last first, and empties c. What does not end within ctx
-// ends the whole: the rest stands on it, and is not touched.
+// run undoes all, the last first, and empties c. A cleanup that does not end within ctx ends the run.
+// The cleanups before it are not run, since their parts still carry it.
 func (c *cleanups) run(ctx context.Context) error {
 	var faults []error
 	list := slices.Clone(*c)

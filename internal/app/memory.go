@@ -31,7 +31,7 @@ type memory struct {
 	used  func() (bytes int64, collections uint64)
 
 	collections uint64 // at the last change
-	unapplied   bool   // the share is not yet that of the machines
+	unapplied   bool   // the machines do not have the share yet
 	full        bool   // the state of a source takes as much as it may, and that was said
 
 	mu    sync.Mutex
@@ -49,8 +49,8 @@ func newMemory(most int64) *memory {
 	return &memory{most: most, share: 1, limit: func() int64 { return HeapLimit(most) }, used: usedMemory}
 }
 
-// usedMemory is what was live at the last collection and what the runtime needs beside
-// the heap, and how many collections there were.
+// usedMemory returns the heap that was live at the last collection plus the runtime's memory beside
+// the heap, bytes. It also returns how many collections there were.
 func usedMemory() (int64, uint64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},

@@ -321,8 +321,8 @@ func BuildTime() time.Time {
 	return time.Time{}
 }
 
-// BuildInfo is what the program was built from: its version, the revision, and
-// that of Go; "unknown" where the build does not say.
+// BuildInfo names the program's version, its revision and the version of Go; "unknown" where the build
+// does not say.
 func BuildInfo() []string {
 	version, revision, goVersion := "unknown", "unknown", "unknown"
 	if b, ok := debug.ReadBuildInfo(); ok {

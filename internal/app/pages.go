@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/web"
 	"github.com/isowatch/isowatch/internal/whole"
 	"github.com/isowatch/isowatch/window"
@@ -71,6 +71,9 @@ func (a *App) servePages(context.Context) error {
 		Facts:    a.facts,
 		Advice:   a.advice,
 		Nothing:  a.nothing,
+		Base:     a.config.HTTP.Base(),
+		Trace:    a.config.HTTP.TraceURL,
+		Changes:  func() uint64 { return a.Status().Steps },
 		Log:      a.log,
 	})
 	a.serve("http", web.NewServer(a.reads.around(a.local(handler)), a.log), listener)
@@ -122,7 +125,7 @@ func (a *App) serve(name string, server *http.Server, l net.Listener) {
 	})
 }
 
-// wholeStatus is that of the engine, and of what feeds it.
+// wholeStatus is the status of the engine and of its probes.
 func (a *App) wholeStatus() any {
 	whole := struct {
 		*engine.Status
@@ -154,7 +157,7 @@ func (a *App) readiness() error {
 	return nil
 }
 
-// advice is what the records of the sources cannot show, at most maxAdvice sentences.
+// advice says what the records of the sources cannot show, in at most maxAdvice sentences.
 func (a *App) advice() (all []string) {
 	const maxAdvice = 50
 	sources := a.Status().Sources
@@ -249,7 +252,7 @@ func (a *App) facts() []web.Fact {
 	)
 }
 
-// nothing is what the list of findings says while it is empty.
+// nothing is the text in place of an empty list of findings.
 func (a *App) nothing() string {
 	s := a.Status()
 	n := whole.Plural(s.DeadLetters, "bad record", "bad records")

@@ -30,9 +30,9 @@ const (
 // errStuck ends a run, so that another epoch begins.
 var errStuck = errors.New("the database answers, and has committed nothing for a minute: the probe's tables are made again")
 
-// probed is an input whose records a workload makes that runs on a database. Each attempt
-// that reaches it is an epoch, with tables of its own, and lasts until the process ends:
-// sessions that lose their connections open others.
+// probed is an input whose records a workload makes that runs on a database. Each attempt that reaches
+// the database is an epoch, with tables of its own. It lasts until the process ends: sessions that
+// lose their connections open others.
 type probed struct {
 	config    config.Probe
 	source    string
@@ -244,7 +244,7 @@ func (p *probed) note(phase probe.Phase, took time.Duration, err error) {
 	p.tell(p.watch.phase(phase, took, err))
 }
 
-// fail is for what is no phase.
+// fail notes a fault outside the phases.
 func (p *probed) fail(err error) {
 	p.watch.mu.Lock()
 	change := p.watch.fails(err.Error())

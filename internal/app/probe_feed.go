@@ -24,10 +24,10 @@ const (
 // record was not passed on.
 const cutMark = "+"
 
-// feed passes on the records of a probe. Those of transactions that overlap go in one
-// message, so that whatever a process leaves behind that is killed, no record in the store
-// has read from a transaction that is not there too. Where transactions overlap without a
-// pause, records wait for at most maxHeld, and the cursor tells that there was no cut.
+// feed passes on the records of a probe. Transactions that overlap have their records in one message.
+// So a killed process leaves no record in the store that read from a transaction missing there. Where
+// transactions overlap without a pause, records wait for at most maxHeld, and the cursor tells that
+// there was no cut.
 type feed struct {
 	partition string
 	epoch     string

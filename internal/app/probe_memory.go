@@ -11,8 +11,8 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// probesFile is where the data folder keeps what the databases of probes were held to, by
-// source: after a restart findings come before the databases are met again.
+// probesFile is the file in the data folder with each probe's database and expected level, by source.
+// After a restart, findings come before the databases are met again.
 const probesFile = "probes.json"
 
 // heldProbe is one that was met, and how it was configured then.

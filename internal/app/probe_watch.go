@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// stuckAfter and stuckTries: a database that answers, and has committed nothing for so
-	// long in so many transactions, is another one than it was: its tables are gone, say.
+	// stuckAfter and stuckTries: a database that answers may commit nothing for so long in so many
+	// transactions. Then it is not the same database any more: its tables are gone, for example.
 	stuckAfter = time.Minute
 	stuckTries = 20
 )
 
-// probeWatch is what is known of how a probe fares.
+// probeWatch is the state of a probe.
 type probeWatch struct {
 	now func() time.Time
 
@@ -76,7 +76,7 @@ func (w *probeWatch) answers() string {
 	return ""
 }
 
-// outcome notes that of a transaction.
+// outcome notes how a transaction ended.
 func (w *probeWatch) outcome(s event.Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

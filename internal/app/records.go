@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// storeFolder is the store's place in the data folder, beside that of the
-	// embedded server: one can be given up without the other.
+	// storeFolder is the store's place in the data folder. The embedded server has another: one can be
+	// given up without the other.
 	storeFolder = "store"
 	// socketName is the socket's.
 	socketName = "isowatch.sock"
@@ -22,7 +22,7 @@ const (
 // Kind names what is stored.
 type Kind string
 
-// What a data folder holds.
+// Kinds of records in a data folder.
 const (
 	Findings    Kind = "findings"     // finding.Finding
 	DeadLetters Kind = "dead-letters" // engine.DeadLetter
@@ -31,8 +31,8 @@ const (
 
 var errUnknownKind = errors.New("no records of this kind are stored")
 
-// eachStored gives every record of a kind as JSON, oldest first, panes by source
-// and time, but for those of the self-test.
+// eachStored gives every record of a kind as JSON, oldest first, panes by source and time. It leaves
+// out the records of the self-test.
 func eachStored(r engine.Reader, kind Kind, fn func(record []byte) error) error {
 	give := func(value any) error {
 		text, err := json.Marshal(value)

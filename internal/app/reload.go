@@ -20,10 +20,10 @@ const reloadWait = 20 * time.Second
 
 var errNoStep = errors.New("no step is made: the disk is full, or slow")
 
-// Reload lets another configuration take effect in a running service: levels, windows,
-// caps and contracts of sources, as far as a start over the same folder would take them,
-// and the sinks with their secrets. All of it or, with an error, nothing. What only a new
-// start can change is logged, and stays.
+// Reload lets another configuration take effect in a running service. It covers levels, windows, caps
+// and contracts of sources, and the sinks with their secrets. A setting changes only if a start over
+// the same folder would take it. Either all of them change or, with an error, no setting does. Reload
+// logs the settings that only a new start can change, and leaves them.
 func (a *App) Reload(ctx context.Context, next config.Service) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, reloadWait, errNoStep)
 	defer cancel()
@@ -84,9 +84,9 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 	return a.swapSinks(made)
 }
 
-// swapSinks delivers to other sinks from now on. Each goes on where the one of its name
-// was; a sink that does not let go of its last delivery is left out until the next
-// reload or start, since two must not move one cursor.
+// swapSinks delivers to other sinks from now on. Each goes on where the sink of its name was. Two sinks
+// must not move one cursor: one that does not let go of its last delivery gets nothing until the next
+// reload or start.
 func (a *App) swapSinks(made []madeSink) error {
 	old, gone := a.dispatcher.Load(), a.made
 	var hanging *alert.HangingError
@@ -119,8 +119,8 @@ func (a *App) dispatch(routes []alert.Route) error {
 	return nil
 }
 
-// reconfigure lets the machines, and those of sources to come, work with c and with the
-// caps that memory leaves. a.reloading is held.
+// reconfigure lets the machines, also those made later, work with c and with the caps that memory
+// leaves. a.reloading is held.
 func (a *App) reconfigure(ctx context.Context, c *config.Service, tell bool) error {
 	machine := a.machineOf(c)
 	return a.engine.Reconfigure(ctx, func(source string) window.Config {

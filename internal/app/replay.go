@@ -22,12 +22,12 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// Replay reads stored input again and checks it, as [whole.Whole] does with files. It
-// keeps nothing and touches nothing that a service has stored.
+// Replay reads stored input again and checks it, as [whole.Whole] does with files. It stores nothing
+// and leaves a service's store alone.
 //
-// A range leaves out records, so that nothing may be concluded from the absence of
-// one: it is checked under capture=partial, and with --from start=existing. A cycle stays one,
-// since leaving out records only takes edges away.
+// A range leaves out records, so that nothing may be concluded from the absence of one: it is checked
+// under capture=partial, and with --from start=existing. A cycle stays one, since leaving out records
+// only takes edges away.
 type Replay struct {
 	Config config.Replay
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
@@ -52,7 +52,7 @@ type Progress struct {
 	Took    time.Duration
 }
 
-// Replayed is what a replay found.
+// Replayed is the result of a replay.
 type Replayed struct {
 	Report
 	Read    int64 // records read
@@ -69,11 +69,11 @@ type Replayed struct {
 
 const (
 	defaultPatience = 15 * time.Second
-	// beyond is how many records in a row that end behind the range tell that the
-	// partition has passed it: a few may come from a client whose clock is wrong.
+	// beyond is how many records in a row must end after the range before the partition has passed it.
+	// A few may come from a client whose clock is wrong.
 	beyond = 1000
-	// overtaken is how much later than the start of the replay a record may be
-	// stored to be read, without an end of the range: clocks differ.
+	// overtaken bounds a replay whose range has no end: it reads records stored at most so long after
+	// its start. Clocks differ.
 	overtaken = time.Minute
 )
 
@@ -152,8 +152,8 @@ type replaying struct {
 	size    int64           // of files, bytes
 	// recording is the file of another checker; nil: there is none.
 	recording *whole.Recording
-	// allEarly: what is in the batch was stored before the range. Records that are
-	// bad there, or that belong to transactions begun before, are none of it.
+	// allEarly: the batch was stored before the range. Bad records in it are outside the range, and so
+	// are records of transactions that began before.
 	allEarly bool
 	sight    whole.Recognizer
 }
@@ -188,11 +188,10 @@ func (p *replaying) slack() int64 {
 	return int64(w.Lateness + w.MaxTransaction)
 }
 
-// storedFrom is when the first record of the range can have been stored: behind
-// its end, but for the clocks. What a transaction recorded by operations began
-// with may have been stored its length before. Where the beginning of the input
-// matters it is a time before any, so that it is told when records were removed
-// there. Zero: wherever the input begins now.
+// storedFrom is the earliest time at which a record of the range can have been stored: its beginning,
+// less the drift of clocks. A transaction recorded by operations may have begun its length before.
+// Where the beginning of the input matters, it is a time before any, so that records removed there are
+// told. Zero: wherever the input begins now.
 func (p *replaying) storedFrom() time.Time {
 	w := &p.Config.Watch
 	switch {
@@ -302,9 +301,8 @@ func (p *replaying) admit(b *event.Batch) {
 	})
 }
 
-// stand tells a machine, before it takes a step, which partitions there are: those
-// that are named and not read to their end hold its watermark, also when the step
-// is its first and has no record of theirs.
+// stand tells a machine, before it takes a step, which partitions there are. Partitions that are not
+// read to their end hold its watermark, also when its first step has no record of theirs.
 func (p *replaying) stand(m *window.Machine) {
 	for _, name := range p.history.Batch.Partitions {
 		if p.parts[name].done {

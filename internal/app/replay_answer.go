@@ -15,11 +15,11 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// A replay answers a horizon finding by the expected level alone. It is violated where a
-// violation of that level rests on a transaction that the finding names: another one says
-// nothing of the finding's edges. It is ok where the range was read as a whole and holds
-// no violation of that level, and who wrote what the named transactions read is in it:
-// otherwise a cycle may run through what is not there. In between it stays open.
+// A replay answers a horizon finding by the expected level alone. It is violated where a violation of
+// that level rests on a transaction that the finding names: another one says nothing of the finding's
+// edges. It is ok where three things hold. The range was read as a whole. It holds no violation of
+// that level. It holds the writers of all values that the named transactions read: otherwise a cycle
+// may run through a missing transaction. In between the finding stays open.
 
 // answer is the finding as the range closes it, or why it stays open.
 func (p *replaying) answer(r *Replayed) (closed *finding.Finding, why string) {
@@ -114,8 +114,8 @@ func (p *replaying) restsOnNamed(f *finding.Finding) bool {
 	})
 }
 
-// undecided says why a range in which nothing rests on the named transactions is no
-// answer.
+// undecided says why a range does not answer the finding though no violation in it rests on the named
+// transactions.
 func (p *replaying) undecided(r *Replayed) (why []string) {
 	for _, x := range []struct {
 		n         int64
@@ -163,8 +163,8 @@ func (p *replaying) missing(r *Replayed) int64 {
 	return n
 }
 
-// unread says what of the named transactions, and of who wrote what they read, is not
-// in the range.
+// unread says which named transactions, and which writers of the values they read, are not in the
+// range.
 func (p *replaying) unread() (why []string) {
 	c := &p.Config
 	m := p.history.Machine(p.source())

@@ -18,8 +18,8 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// openFiles places the reader in the one file that a byte is of, adds up what there
-// is to read, and opens the files of other formats. It returns those of records.
+// openFiles places the reader in the file that holds a given byte, adds up the sizes, and opens the
+// files of other formats. It returns the files of records.
 func (p *replaying) openFiles() (records []string, err error) {
 	var paths, foreign []string
 	size := int64(0) // of the last one, 0 if it is packed
@@ -79,8 +79,8 @@ func behindEnd(from config.Bound, partition string) error {
 	return fmt.Errorf("--from %s is behind the end of %s", from, partition)
 }
 
-// openOther opens the file if it is of another checker's format. size is that of the
-// others, 0 where it is not known.
+// openOther opens the file if it is of another checker's format. For a file of records it returns the
+// size, 0 where it is not known.
 func (p *replaying) openOther(path string) (other bool, size int64, err error) {
 	r, err := whole.OpenRecording(path, nil, p.Format)
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *replaying) readOther() error {
 	return nil
 }
 
-// ended is what a source returned.
+// ended is the return of a source.
 type ended struct {
 	input *replayInput
 	err   error

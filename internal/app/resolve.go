@@ -28,7 +28,7 @@ var ErrStaysOpen = engine.ErrUnresolved
 // resolveWait bounds what it takes to commit an answer.
 const resolveWait = 30 * time.Second
 
-// maxResolution is what the answer of a replay may hold, bytes.
+// maxResolution bounds the answer of a replay, bytes.
 const maxResolution = 4 << 20
 
 // CloseFinding tells the service that runs in r.Data how the replay of r closed a
@@ -90,8 +90,8 @@ func socketTransport(dir string) *http.Transport {
 	}}
 }
 
-// takeResolution closes a horizon finding as a replay asks: 204 when that is
-// stored, 404 for an unknown one, 409 when the replay does not answer it.
+// takeResolution closes a horizon finding as a replay asks. It answers 204 when that is stored, 404
+// for an unknown finding, and 409 when the replay does not answer it.
 func (a *App) takeResolution(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(lineWait)) // the connection has deadlines: it is a socket
@@ -134,8 +134,7 @@ func (a *App) answers(r *engine.Resolution) error {
 			return err
 		}
 	}
-	// What the replay was asked by may have been another level, and its word on what is
-	// refuted is not taken.
+	// The replay may have checked another level, and its word on what is refuted is not taken.
 	expect := a.watchOf(r.Finding.Source).Expect
 	again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL()}
 	switch {

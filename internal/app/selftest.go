@@ -14,10 +14,9 @@ import (
 	"github.com/isowatch/isowatch/internal/engine"
 )
 
-// selfTest plants two records again and again of which one read what the other, aborted,
-// wrote, and waits for the finding. They take the way of all input: they are decoded,
-// checked and committed, and the finding comes out of the outbox, as that of any sink. It
-// is an input and a sink of its own.
+// selfTest plants two records again and again, and waits for the finding. One read what the other,
+// aborted, wrote. They take the way of all input: they are decoded, checked and committed. The finding
+// comes out of the outbox, as for any sink. The self-test is an input and a sink of its own.
 type selfTest struct {
 	every time.Duration
 	now   func() time.Time
@@ -62,15 +61,14 @@ func (s *selfTest) Run(ctx context.Context, from map[string]ingest.Cursor, out c
 	}
 }
 
-// plant makes a message of two records. What was planted before and was not found by now is
-// given up.
+// plant makes a message of two records. It gives up the pair planted before, unless that was found.
 func (s *selfTest) plant(offset int64) ingest.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.giveUp()
 	s.planted = s.now()
 	at := s.planted.UnixNano()
-	key := fmt.Sprintf("planted-%d-%d", at, offset) // that of no other process either
+	key := fmt.Sprintf("planted-%d-%d", at, offset) // no other process has this key either
 	s.id = key + "-read"
 	r := event.Record{
 		ID: key + "-written", Source: config.SelfTestSource, Status: event.Aborted, Flags: event.HasTimes, Start: at - 3, End: at - 1,
@@ -141,8 +139,8 @@ func plantedIn(s *engine.Status) int64 {
 	return 0
 }
 
-// withoutSelfTest is s without the source of the self-test, which is no database's, and
-// without its records, of which there were before when the process began.
+// withoutSelfTest is s without the source and the records of the self-test, which belong to no
+// database. The process began with before of its records.
 func withoutSelfTest(s *engine.Status, before int64) *engine.Status {
 	for i := range s.Sources {
 		if s.Sources[i].Source == config.SelfTestSource {

@@ -20,8 +20,8 @@ type madeSink struct {
 	close func() error
 }
 
-// makeSinks makes the sinks, to which nothing is delivered yet, and reads the secrets of
-// the pages. What is wrong with any of them is told at once.
+// makeSinks makes the sinks, to which nothing is delivered yet, and reads the secrets of the pages. It
+// tells the faults of all of them at once.
 func (a *App) makeSinks(context.Context) error {
 	a.sinkMetrics = alert.NewMetrics(a.registry)
 	guard, unread := a.readGuard()
@@ -41,7 +41,7 @@ func (a *App) openSinks(context.Context) error {
 	return nil
 }
 
-// routes are those of the caller, of the sinks made, and of the self-test.
+// routes returns the routes of the caller, of the sinks made, and of the self-test.
 func (a *App) routes(made []madeSink) []alert.Route {
 	all := append([]alert.Route(nil), a.options.Sinks...)
 	for i := range made {

@@ -17,16 +17,16 @@ import (
 	"github.com/isowatch/isowatch/internal/engine"
 )
 
-// maxSocketPath is what the shortest sun_path of our systems holds, with its
-// closing zero byte: 104 bytes on macOS, 108 on Linux.
+// maxSocketPath is the length that the shortest sun_path of our systems holds, without its closing
+// zero byte: 104 bytes on macOS, 108 on Linux.
 const maxSocketPath = 103
 
 // lineWait is how long a reader of the socket may take for what one write holds.
 const lineWait = 30 * time.Second
 
-// serveSocket answers what is stored, GET /findings for example, on a socket in
-// the data folder that only its owner can open: one JSON object a line. A
-// connection that breaks off before the end of the answer has an incomplete one.
+// serveSocket answers requests for stored records, such as GET /findings, with one JSON object a line.
+// The socket is in the data folder, and only its owner can open it. A connection that breaks off
+// before the end of the answer has an incomplete one.
 func (a *App) serveSocket(context.Context) error {
 	l, err := listenUnix(a.config.Data)
 	if err != nil {
@@ -68,9 +68,9 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// listenUnix makes the socket inside a folder that is closed to others and moves
-// it into its place: at no time can another user open it, and one that a killed
-// process left is replaced. The store's lock says that nobody else is at it.
+// listenUnix makes the socket inside a folder that is closed to others and moves it into its place. So
+// no other user can open it at any time. It replaces a socket that a killed process left: the store's
+// lock says that nobody else is at it.
 func listenUnix(dir string) (net.Listener, error) {
 	private, err := os.MkdirTemp(dir, ".socket-")
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 // errNoService: nobody listens in the folder.
 var errNoService = errors.New("no service at the socket")
 
-// ReadStored gives every record of a kind that the data folder holds, as JSON:
-// from the service that has the folder open, or else from the store itself. An
-// error of fn ends it and is returned.
+// ReadStored gives every record of a kind that the data folder holds, as JSON. It reads from the
+// service that has the folder open, or else from the store itself. An error of fn ends it and is
+// returned.
 func ReadStored(ctx context.Context, dir string, kind Kind, fn func(record []byte) error) error {
 	switch info, err := os.Stat(dir); {
 	case err != nil:
@@ -32,8 +32,8 @@ func ReadStored(ctx context.Context, dir string, kind Kind, fn func(record []byt
 	case !info.IsDir():
 		return fmt.Errorf("%w: %s is no folder", ErrInput, dir)
 	}
-	// A service takes the store's lock before it serves the socket, and gives both
-	// up at its end: in between neither way is open for a moment.
+	// A service takes the store's lock before it serves the socket, and gives both up at its end.
+	// Between the two, neither way is open for a moment.
 	const tries, pause = 20, 250 * time.Millisecond
 	var err error
 	for range tries {

@@ -51,8 +51,8 @@ func (a *App) serveWhileWaiting() (stop func(), err error) {
 	}, nil
 }
 
-// lentListener stays open when the server that it was lent to closes it: that one takes
-// no more connections, and those that come wait for the next.
+// lentListener stays open when the server that it was lent to closes it. That server takes no more
+// connections, and later ones wait for the next server.
 type lentListener struct{ *net.TCPListener }
 
 // Close ends Accept, until another deadline is set.

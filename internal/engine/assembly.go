@@ -9,10 +9,10 @@ import (
 	"github.com/isowatch/isowatch/store"
 )
 
-// Open transactions are kept in a log (event/assemble_state.go): each step writes what
-// it changed of them, under its number, in pieces of deltaPart bytes, the first behind
-// the length of the whole: pieces of a step that was cut off may lie behind. The first
-// step of a life always writes, over what a step that was cut off may have left.
+// Open transactions are kept in a log (event/assemble_state.go). Each step writes its changes under
+// its number, in pieces of deltaPart bytes. The length of the whole comes before the first piece,
+// since pieces of a step that was cut off may follow. The first step of a life always writes, over
+// anything that a step that was cut off left.
 
 // putAssembly writes what the step changed.
 func (e *Engine) putAssembly(w *work, h *head, out *writes) error {
@@ -34,8 +34,8 @@ func (e *Engine) putAssembly(w *work, h *head, out *writes) error {
 	return nil
 }
 
-// Limits of what one commit removes of what is not needed any more: more than a step
-// writes, but for the largest records.
+// assemblyMost entries and assemblyMostBytes bound the removals of one commit. A step writes less than
+// that, except for the largest records.
 const (
 	assemblyMost      = 1000
 	assemblyMostBytes = 32 << 20

@@ -172,8 +172,8 @@ func (e *Engine) putEffects(x *effect, h *head, out *writes) error {
 	return nil
 }
 
-// dropFallen removes findings that were stored as waiting and are none, and those of them that
-// the step itself brought.
+// dropFallen removes the fallen findings: they were stored as waiting, or this step brought them, and
+// they no longer hold.
 func (e *Engine) dropFallen(x *effect, orders map[string][]byte, sizes map[string]int64, h *head, out *writes) error {
 	for _, id := range x.fallen {
 		value, err := e.store.Get(spaceFinding, []byte(id))

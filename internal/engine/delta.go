@@ -19,28 +19,28 @@ type step struct {
 	bad   int64
 	end   bool // the input has ended
 	pause bool // the service ends, and may go on with the input later
-	// configs take effect before everything else: those of sources that are met in
-	// this step, and new ones of sources met before.
+	// configs take effect before everything else. They belong to sources that this step meets, and to
+	// sources met before that get a new configuration.
 	configs []sourceConfig
 	// stands is the news of the readers, by partition of the batch; it may be
 	// shorter.
 	stands []window.Standing
-	// answers are what was read for the step, by source.
+	// answers hold the records read for the step, by source.
 	answers []window.Answers
-	// holds are those of the sources with transactions in assembly.
+	// holds belong to the sources with transactions in assembly.
 	holds []sourceHold
 	// faults are the effects of faults of the program on the step.
 	faults []faultEntry
 }
 
-// sourceHold is what the transactions in assembly hold a source's watermark back to,
-// ns: during the step, and behind it.
+// sourceHold bounds a source's watermark while transactions are in assembly, ns: during the step, and
+// after it.
 type sourceHold struct {
 	source        string
 	during, after int64
 }
 
-// hold is that of the source.
+// hold returns the bound of the source's watermark in this step.
 func (s *step) hold(source string) sourceHold {
 	for _, h := range s.holds {
 		if h.source == source {
@@ -62,11 +62,16 @@ const (
 	deltaPause = 2 // a life of the service
 )
 
-// appendDelta writes what a machine needs to do the step again: the tick, changed
-// configurations, the partitions with the news of their readers, what is held back,
-// lost input, every transaction in compact form with its position, in order, and
-// what was read for them. Its length goes before it: pieces of a longer one that
-// was cut off may lie behind. The batch must be packed.
+// appendDelta writes everything that a machine needs to do the step again:
+//
+// - the tick and the changed configurations;
+// - the partitions with the news of their readers;
+// - the bounds of watermarks, and lost input;
+// - every transaction in compact form with its position, in order;
+// - the records that were read for the step.
+//
+// The delta's length goes before it: pieces of a longer one that was cut off may lie behind. The batch
+// must be packed.
 func appendDelta(dst []byte, s *step) []byte {
 	begin := len(dst)
 	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -29,9 +29,9 @@ var ErrNoRoom = errors.New("no room on the disk for what was read last")
 
 // Options say how an engine works. Configure must be set.
 type Options struct {
-	// Configure gives the configuration of a source's machine. What a store was
-	// made with is replayed with its own; another one takes effect with the first
-	// step of this life, within the limits of [window.Machine.Following].
+	// Configure gives the configuration of a source's machine. The steps of a store are replayed with
+	// the configuration that they were made with. Another one takes effect with the first step of this
+	// life, within the limits of [window.Machine.Following].
 	Configure func(source string) window.Config
 	// Now is the wall clock, ns since the Unix epoch, put on every batch as its
 	// tick. nil: no ticks.
@@ -45,9 +45,8 @@ type Options struct {
 	Pace time.Duration
 	// StepBytes is the input after which a step waits no longer. Default 1 MiB.
 	StepBytes int
-	// SnapshotBytes of deltas are written between two snapshots, at least, and
-	// at least a quarter of what the latest snapshot was large: it bounds what a
-	// restart replays. Default 64 MiB.
+	// SnapshotBytes of deltas at least are written between two snapshots, and at least a quarter of
+	// the latest snapshot's size. That bounds the deltas that a restart replays. Default 64 MiB.
 	SnapshotBytes int64
 	// Committed is called after every commit, with the number of findings that
 	// it wrote; not concurrently. It must not block.
@@ -56,10 +55,9 @@ type Options struct {
 	// once. Retention has removed all findings up to the order forgotten, which are not among them.
 	// It is not called concurrently, and must not block. nil: nobody is told.
 	Changed func(ids []string, forgotten uint64)
-	// Sinks are the names under which findings are delivered. One that the store has
-	// not met begins at the present. What all of them were
-	// given is removed from the outbox; what one does not take is kept up to so
-	// many entries and bytes. Defaults 100,000 and 256 MiB.
+	// Sinks are the names under which findings are delivered. One that the store has not met begins at
+	// the present. The outbox removes entries that all sinks were given. It keeps at most Outbox
+	// entries and OutboxBytes that some sink does not take. Defaults 100,000 and 256 MiB.
 	Sinks       []string
 	Outbox      int
 	OutboxBytes int64
@@ -68,9 +66,9 @@ type Options struct {
 	SnapshotAge time.Duration
 	// Retention bounds what is kept of what was found.
 	Retention Retention
-	// Room returns when there is room on disk for a step, or false when ctx ends and
-	// there is not even room for the last ones. nil: there always is. Steps wait for
-	// it, and the input waits for them.
+	// Room returns true when there is room on disk for a step. It returns false when ctx ends and
+	// there is not even room for the last steps. nil: there always is. Steps wait for it, and the
+	// input waits for them.
 	Room func(ctx context.Context) bool
 	// HasRoom says whether so many bytes more may be written: a snapshot that does not
 	// fit waits for its turn. nil: they may.
@@ -162,7 +160,7 @@ type Engine struct {
 	// Owned by the collecting goroutine.
 	decoder    event.Decoder
 	partitions map[string]*partition
-	awaited    []string // those of earlier lives that were not heard of in this one
+	awaited    []string // partitions of earlier lives that were not heard of in this one
 	opened     int64    // tick from which they are waited for
 	missed     []Waiting
 	looked     int64 // tick at which missed was made
@@ -246,14 +244,14 @@ type work struct {
 	last      error // nothing may be committed after it
 	resolving []*resolving
 	assembly  []byte // what changed of open transactions
-	// assemblySince is the first step of which that is still needed.
+	// assemblySince is the first step with changes of open transactions that are still needed.
 	assemblySince uint64
 	snapshot      *snapshot
 	status        *Status
 	bytes         int64 // when it was decoded
 }
 
-// effect is what one source's step gave.
+// effect holds the results of one source's step.
 type effect struct {
 	source   string
 	findings []json.RawMessage
@@ -268,10 +266,10 @@ type pane struct {
 	value []byte
 }
 
-// Run takes chunks until in is closed or ctx ends, and returns when all that was
-// taken is committed. When the store fails it returns, also if nothing comes in. finish
-// says that the end of in is the end of the input: the watermark then passes everything,
-// and no cursor is left. What a later Run reads is a new input that continues the history.
+// Run takes chunks until in is closed or ctx ends. It returns when every chunk taken is committed.
+// When the store fails it returns, also if nothing comes in. finish says that the end of in is the end
+// of the input: the watermark then passes everything, and no cursor is left. A later Run reads a new
+// input that continues the history.
 func (e *Engine) Run(ctx context.Context, in <-chan ingest.Chunk, finish bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

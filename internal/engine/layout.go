@@ -29,32 +29,34 @@ func deltaKey(step uint64, part int) []byte {
 	return binary.BigEndian.AppendUint16(key64(step), uint16(part))
 }
 
-// head is what every commit rewrites: where the next ones go.
+// head is the record that every commit rewrites: it tells where the next entries go.
 type head struct {
 	Step    uint64 `json:"step"`    // of the last committed step
 	Order   uint64 `json:"order"`   // findings stored
 	Outbox  uint64 `json:"outbox"`  // deliveries written
 	Trimmed uint64 `json:"trimmed"` // up to here they are removed
 	Dropped uint64 `json:"dropped"` // of these, before every sink was given them
-	// OutboxBytes are those of the deliveries that are not removed.
+	// OutboxBytes is the size of the deliveries that are not removed.
 	OutboxBytes int64  `json:"outbox_bytes"`
 	Dead        uint64 `json:"dead"` // dead letters written
-	// What retention removed: findings up to the order Forgotten, dead letters up to
-	// DeadForgotten. The bytes are those of what is left, since they are counted.
+	// Retention removed findings up to the order Forgotten, and dead letters up to DeadForgotten.
+	// FindingBytes and DeadBytes count the rest, from the time when they began to be counted.
 	Forgotten     uint64  `json:"forgotten,omitempty"`
 	FindingBytes  int64   `json:"finding_bytes,omitempty"`
 	DeadForgotten uint64  `json:"dead_forgotten,omitempty"`
 	DeadBytes     int64   `json:"dead_bytes,omitempty"`
 	Removed       Removed `json:"removed"`
-	// Open transactions are what the steps from Assembly on changed of them; what those
-	// before AssemblyGone did is removed.
+	// The steps from Assembly on hold the changes of open transactions. Changes of steps before
+	// AssemblyGone are removed.
 	Assembly     uint64 `json:"assembly,omitempty"`
 	AssemblyGone uint64 `json:"assembly_gone,omitempty"`
 	Version      int    `json:"version"` // of this layout
 }
 
-// layoutVersion is that of the spaces above and of what a delta and a snapshot's
-// meta hold: 2 adds what readers say and configurations to deltas, and removes
-// deliveries; 3 adds retained state, what was read of it, and a delta's length; 4
-// adds what transactions in assembly hold back; 5 keeps these by what a step changed.
+// layoutVersion is the version of the spaces above, of deltas and of a snapshot's meta.
+//
+// - 2 adds readers' news and configurations to deltas, and removes deliveries.
+// - 3 adds retained state, the records that were read of it, and a delta's length.
+// - 4 adds the bounds that transactions in assembly set to watermarks.
+// - 5 keeps transactions in assembly as the changes of each step.
 const layoutVersion = 5

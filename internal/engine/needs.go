@@ -9,17 +9,15 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// Retained state that the machines put out is one record each under source, kind
-// and hash, in pieces of deltaPart bytes, the first behind the record's length.
+// Each piece of retained state that the machines put out is one record under source, kind and hash. It
+// is stored in pieces of deltaPart bytes, with its length before the first.
 //
-// Why recovery gets the same answers. What was read for a step is part of its
-// delta, so that a replay reads nothing from here: the records may be newer than
-// the snapshot that it starts from. When it has reached the head, machine and
-// records are those of the head: every put of a step is in or before the
-// transaction that wrote its head. A step that was cut off before its head may
-// have left some of its puts, and none of them counts: a step puts and deletes
-// only what was in memory when it began (package window), and what is in memory
-// is never read from here.
+// Why recovery gets the same answers. The delta of a step holds the records read for it. So a replay
+// reads nothing from here, where records may be newer than the snapshot that it starts from. When the
+// replay reaches the head, machine and records agree. Every put of a step is in the transaction that
+// wrote its head, or in one before. A step that was cut off before its head may have left some of its
+// puts. They do not count: a step puts and deletes only state that was in memory when it began
+// (package window). State in memory is never read from here.
 
 // putKey names piece part of a record.
 func putKey(dst []byte, source int, ref infer.Ref, part int) []byte {
@@ -179,8 +177,8 @@ func (e *Engine) read(source int, needs []infer.Ref, a *window.Answers) error {
 	})
 }
 
-// onItsWay is what a step that is not committed yet put under the name, latest
-// first; ok is false when none did.
+// onItsWay returns the value that a step not committed yet put under the name, latest first; ok is
+// false when there is no such step.
 func (e *Engine) onItsWay(name putName) (value []byte, ok bool) {
 	for i := len(e.pending) - 1; i >= 0; i-- {
 		if value, ok = e.pending[i].puts[name]; ok {

@@ -33,7 +33,7 @@ func (e *Engine) trim(h *head, put func(store.Entry)) error {
 		return nil
 	}
 	left := trimMost
-	// What this step adds is not there yet.
+	// The entries that this step adds are not there yet.
 	err = e.store.Scan(spaceOutbox, key64(h.Trimmed+1), key64(e.head.Outbox+1), func(key, value []byte) error {
 		seq := order64(key)
 		if left--; left < 0 || seq > given && !full() {

@@ -13,7 +13,7 @@ import (
 // no reader speaks of. It does not run while an input has trouble.
 const patience = time.Minute
 
-// partition is what the collecting goroutine knows of one.
+// partition holds the collecting goroutine's knowledge of one partition.
 type partition struct {
 	heard   int64  // tick of the latest chunk without trouble, or of the start
 	awaited bool   // not heard of in this life
@@ -90,9 +90,9 @@ func (e *Engine) hear(w *work, c *ingest.Chunk) window.Standing {
 	return window.NoNews
 }
 
-// expect holds the watermark for the partitions that were not heard of since the
-// start: records that came while nobody listened are no silence. It is given up
-// for those that do not come within patience: they may be gone.
+// expect holds the watermark for the partitions that were not heard of since the start: records may
+// have come while nobody listened. It gives up partitions that do not come within patience: they may
+// be gone.
 func (e *Engine) expect(w *work) {
 	if len(e.awaited) == 0 {
 		return
@@ -122,8 +122,8 @@ func (e *Engine) troubled() bool {
 	return false
 }
 
-// waiting lists the partitions that the watermark waits for since nothing is
-// heard of them. It is made anew once a second.
+// waiting lists the partitions that the watermark waits for since nothing is heard of them. It makes
+// the list again once a second.
 func (e *Engine) waiting(tick int64) []Waiting {
 	if tick-e.looked < int64(time.Second) {
 		return e.missed

@@ -17,9 +17,10 @@ type reconfiguration struct {
 	done      chan error // has room for the one answer
 }
 
-// Reconfigure lets other configurations take effect with the next step of a running
-// engine, as [Options.Configure] has it for the first step of a life: all or, with
-// [ErrSettings], none. tell says that what cannot change is to be logged.
+// Reconfigure lets other configurations take effect with the next step of a running engine.
+// [Options.Configure] does the same for the first step of a life. All take effect, or with
+// [ErrSettings] no configuration changes. tell says that settings which cannot change are to be
+// logged.
 func (e *Engine) Reconfigure(ctx context.Context, configure func(source string) window.Config, tell bool) error {
 	select {
 	case e.asking <- struct{}{}:
@@ -78,7 +79,7 @@ func (e *Engine) reconfigure(configure func(string) window.Config, tell bool) er
 	return nil
 }
 
-// without are those of a that are not in b.
+// without returns the levels of a that are not in b.
 func without(a, b []isolation.Level) []isolation.Level {
 	return slices.DeleteFunc(slices.Clone(a), func(l isolation.Level) bool { return slices.Contains(b, l) })
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// Resolution is what a replay found of the range that a horizon finding names.
+// Resolution is a replay's answer about the range that a horizon finding names.
 type Resolution struct {
 	// Finding is the horizon finding as the replay closed it: its id, its state,
 	// what the range refutes, and an explanation.
@@ -116,8 +116,8 @@ func (e *Engine) resolve(x *Resolution, w *work) (order, text []byte, err error)
 // openEnd ends the explanation of a horizon finding that nobody has decided.
 const openEnd = "\nReplaying the range decides."
 
-// leavesOpen says why the replay is no answer to f as it stands, "" if it is. f
-// grows until its pane is over, and with it the range that decides it.
+// leavesOpen says why the replay does not answer f as it stands, "" if it does. f grows until its pane
+// is over, and with it the range that decides it.
 func (x *Resolution) leavesOpen(f *finding.Finding) string {
 	switch {
 	case x.Finding.State != finding.ResolvedOK && x.Finding.State != finding.ResolvedViolated:
@@ -146,9 +146,9 @@ func (x *Resolution) leavesOpen(f *finding.Finding) string {
 	return ""
 }
 
-// lost says which input the replay cannot have read, "" for none: what the service lost
-// itself, before a stream was made anew, say, is in no replay. It matters unless all of
-// it had ended before the range.
+// lost names input that the replay cannot have read, "" for no such input. A service can lose input
+// itself, for example before a stream was made again: no replay has it. The loss matters unless all of
+// that input had ended before the range.
 func (x *Resolution) lost(s *Status) string {
 	for i := range s.Sources {
 		l := s.Sources[i].Lost

@@ -9,9 +9,8 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// Retention bounds what the store keeps. What is beyond either bound of its kind is
-// removed, the oldest first, some with each commit. What sinks were not given yet
-// has its copy in the outbox.
+// Retention bounds the store. Each commit removes some records beyond either bound of their kind, the
+// oldest first. Findings that sinks were not given yet have a copy in the outbox.
 type Retention struct {
 	Findings, DeadLetters Keep
 	Panes                 time.Duration // age, by the watermark of their source; 0: no bound
@@ -112,9 +111,9 @@ func (e *Engine) retainDead(h *head, tick int64, _ func(string) bool, put func(s
 	})
 }
 
-// retainPanes looks at the oldest panes of each source, by the source's own time: what
-// is old input is not old for that. Those of sources without times count transactions
-// and have no age; they are small numbers.
+// retainPanes looks at the oldest panes of each source, by the source's own time: old input that is
+// read now is not old. Panes of sources without times count transactions and have no age; they are
+// small numbers.
 func (e *Engine) retainPanes(h *head, _ int64, _ func(string) bool, put func(store.Entry)) error {
 	age := int64(e.opt.Retention.Panes)
 	if age == 0 {

@@ -38,9 +38,9 @@ type snapshotPiece struct {
 	Faults suspension    `json:"faults,omitzero"`
 }
 
-// maxClosing is the state, in bytes, up to which Close writes a snapshot: at 100 MB
-// a second a larger one would take more of the time that a stop has than the next
-// start needs to replay the deltas.
+// maxClosing is the state, in bytes, up to which Close writes a snapshot. At 100 MB a second, a larger
+// snapshot would take too much of the time that a stop has. The next start replays the deltas sooner
+// than that.
 const maxClosing = 256 << 20
 
 // stateBytes is about how large a snapshot would be.

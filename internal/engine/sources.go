@@ -40,7 +40,7 @@ type sources struct {
 	hook   Hook
 }
 
-// lost is what could not be taken in since the beginning. It may have been of a
+// lost counts the input since the beginning that could not be taken in. Some of it may belong to a
 // source that is met later.
 type lost struct {
 	Bad  int64        `json:"bad,omitempty"`  // records
@@ -50,8 +50,8 @@ type lost struct {
 	Partitions []string `json:"partitions,omitempty"`
 }
 
-// maxGaps bounds the gaps that are kept for sources not yet met: one is enough
-// to say of none of their levels that it holds.
+// maxGaps bounds the gaps that are kept for sources not yet met: after one gap already, no level of
+// theirs can be said to hold.
 const maxGaps = 256
 
 func (l *lost) add(st *step) {
@@ -131,9 +131,8 @@ func (s *sources) split(st *step) {
 	}
 }
 
-// run does the step, which was split, on every source that it concerns: each on a
-// goroutine of its own when there are several, since they share nothing. Effects
-// are left in the sources, to be taken in their order.
+// run does the step, which was split, on every source that it concerns. Several sources share nothing,
+// so each runs on a goroutine of its own. Effects are left in the sources, to be taken in their order.
 func (s *sources) run(st *step) error { return errors.Join(s.runEach(st)...) }
 
 // runEach is run with the error of each source; a panic is a *fault.
@@ -206,8 +205,8 @@ func (x *source) begin(st *step, answers *window.Answers) error {
 		x.machine.Lose(g, st.tick, &x.effects)
 	}
 	x.machine.BadRecords(st.bad)
-	// What is left to read holds the watermark in this step already, also of a
-	// partition that was silent until now; what is not, from the next one on.
+	// Input that is left to read holds the watermark in this step already, also in a partition that
+	// was silent until now. A partition read to its end stops holding it from the next step on.
 	for i, news := range st.stands {
 		if news == window.Behind {
 			x.machine.Stand(st.batch.Partitions[i], news)

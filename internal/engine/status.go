@@ -8,7 +8,7 @@ import (
 	"github.com/isowatch/isowatch/window"
 )
 
-// Status is what the engine knew after its last commit.
+// Status is the engine's state after its last commit.
 type Status struct {
 	Tick    int64          `json:"tick"`    // ns since the Unix epoch
 	Steps   uint64         `json:"steps"`   // committed since the store was made
@@ -26,8 +26,8 @@ type Status struct {
 	Removed     Removed        `json:"removed"` // by retention
 	Kept        Kept           `json:"kept"`
 	Memory      Memory         `json:"memory"`
-	// Waiting are the partitions of which nothing is heard, those with the longest
-	// silence first: the watermark waits for them.
+	// Waiting lists the partitions that are not heard of, the longest silence first. The watermark
+	// waits for them.
 	Waiting []Waiting `json:"waiting"`
 }
 
@@ -43,7 +43,7 @@ type Kept struct {
 	DeadLetterBytes int64 `json:"dead_letter_bytes"`
 }
 
-// OutboxStatus is what waits for sinks.
+// OutboxStatus counts the findings that wait for sinks.
 type OutboxStatus struct {
 	Findings uint64 `json:"findings"` // kept: some sink was not given them yet
 	Bytes    int64  `json:"bytes"`
@@ -64,7 +64,7 @@ type Waiting struct {
 	Problem   string `json:"problem,omitempty"` // what its reader says
 }
 
-// SourceStatus is what is known of one source.
+// SourceStatus is the state of one source.
 type SourceStatus struct {
 	Source    string             `json:"source"`
 	Live      int                `json:"live"`
@@ -77,7 +77,8 @@ type SourceStatus struct {
 	Verdicts  map[string]Verdict `json:"verdicts"` // by level, where the records can decide it
 	// Ended are the levels that are no longer watched, with what they had come to.
 	Ended map[string]window.Ended `json:"ended,omitempty"`
-	// Repeating are the key patterns of which plain values say nothing, since they repeat.
+	// Repeating lists the key patterns with repeating values: a plain value does not tell which write
+	// it came from.
 	Repeating []window.Repeats `json:"repeating,omitempty"`
 	// TotalsOff says why totals of counters are not compared.
 	TotalsOff *window.TotalsOff `json:"totals_off,omitempty"`
@@ -93,7 +94,7 @@ type SourceStatus struct {
 	Stopped string `json:"stopped,omitempty"`
 	// Quarantined are the records that were taken out, for faults of the program.
 	Quarantined int64 `json:"quarantined,omitempty"`
-	// Lost is what a replay cannot read any more.
+	// Lost describes the input that a replay cannot read any more.
 	Lost window.Lost `json:"-"`
 }
 

@@ -213,8 +213,8 @@ func checkInternal(a *event.Record, op int) error {
 		return fmt.Errorf("%s has no operation %d", a.ID, op)
 	}
 	key := a.Ops[op].Key
-	var state []string // list elements, or the one register value
-	known, nothing, list := false, false, false
+	var state []string // list elements, or the one register value; none where nothing is
+	known := false
 	var suffix []string // own appends while the beginning is unknown
 	for i := 0; i <= op; i++ {
 		o := &a.Ops[i]
@@ -223,9 +223,9 @@ func checkInternal(a *event.Record, op int) error {
 		}
 		switch o.Kind {
 		case event.Write:
-			state, known, nothing = []string{o.Value}, true, false
+			state, known = []string{o.Value}, true
 			if o.Flags&event.NotFound != 0 {
-				state, nothing = nil, true
+				state = nil
 			}
 		case event.Inc:
 			if sum, ok := added(state, o.Value); known && ok {
@@ -234,17 +234,14 @@ func checkInternal(a *event.Record, op int) error {
 				known = false
 			}
 		case event.Append:
-			list = true
 			state, suffix = append(state, o.Value), append(suffix, o.Value)
 		case event.Read:
 			got := o.Elems
 			if o.Flags&(event.IsArray|event.NotFound) == 0 {
 				got = []string{o.Value}
 			}
-			list = list || o.Flags&event.IsArray != 0
-			gotNothing := o.Flags&event.NotFound != 0
 			if i == op {
-				if known && (!slices.Equal(got, state) || !list && gotNothing != nothing) {
+				if known && !slices.Equal(got, state) {
 					return nil
 				}
 				if !known && !external.EndsWith(got, suffix) {
@@ -253,7 +250,7 @@ func checkInternal(a *event.Record, op int) error {
 				return errors.New("the read agrees with what came before it")
 			}
 			if !known {
-				state, known, nothing = append([]string(nil), got...), true, gotNothing
+				state, known = append([]string(nil), got...), true
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func severalLeft(w *finding.Witness, r int, key string) bool {
 	}
 	n := 0
 	for t := range w.Txns {
-		if left, wrote := external.FinalWrite(&w.Txns[t], key); wrote && left.Flags&event.NotFound == 0 && left.Value == o.Value && w.Txns[t].Status != event.Aborted {
+		if left, wrote := external.FinalWrite(&w.Txns[t], key); wrote && left.Value == o.Value && w.Txns[t].Status != event.Aborted {
 			n++
 		}
 	}
@@ -106,7 +106,7 @@ func checkWriters(w *finding.Witness, c *finding.Choice) error {
 	for t := range w.Txns {
 		b := &w.Txns[t]
 		left, wrote := external.FinalWrite(b, c.Key)
-		wrote = wrote && left.Flags&event.NotFound == 0 && left.Value == o.Value
+		wrote = wrote && left.Value == o.Value
 		switch listed := slices.Contains(c.Writers, t); {
 		case t == c.A && listed:
 			return fmt.Errorf("%s did not read from itself", a.ID)

@@ -63,7 +63,7 @@ func (e encoding) arc(d *finding.Dependency) (from, to int, ok bool) {
 	case label&finding.WR != 0:
 		return commitFrom, beginTo, true
 	}
-	if e.chain || e.split && d.Label == finding.OtherRow {
+	if e.chain || d.Label == finding.OtherRow {
 		return commitFrom, commitTo, true
 	}
 	return commitFrom, beginTo, true

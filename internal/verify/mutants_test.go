@@ -19,13 +19,14 @@ import (
 )
 
 // TestMutants takes each rule out of the package, one at a time, and wants TestWitnesses to
-// fail: a condition that refuses is never true, one that accepts always is, an error is none;
-// and so each part of such a condition. Survivors are listed in testdata/survivors, with the
+// fail: a condition that refuses is never true, one that accepts always is, an error is none.
+// So it does with each part of a condition, in every function: what is true or false is always
+// so, never so, or returned as the other. Survivors are listed in testdata/survivors, with the
 // reason: such a mutant says the same of every witness. All mutants are in one test binary,
-// which is told which one it is to be: 20 s for all, most of it for the runs.
+// which is told which one it is to be: 80 s for all, most of it for the runs.
 func TestMutants(t *testing.T) {
 	if testing.Short() || os.Getenv(mutantVar) != "" {
-		t.Skip("tries 1,000 mutants of the package, 45 s: not with -short, and not in a mutant itself")
+		t.Skip("tries 1,480 mutants of the package, 80 s: not with -short, and not in a mutant itself")
 	}
 	binary, all := buildMutants(t)
 	if out, err := runMutant(binary, 0); err != nil {
@@ -140,8 +141,8 @@ type mutator struct {
 	names   map[string]int // how often each was given
 	text    []byte
 	fset    *token.FileSet
-	inside  string // function
-	parts   bool   // it returns an error: parts of its conditions are rules too
+	inside  string            // function
+	met     map[ast.Expr]bool // expressions that have had their mutants
 	inserts []insert
 }
 
@@ -161,7 +162,7 @@ func (x *mutator) file(t *testing.T, name string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.text, x.inserts = text, nil
+	x.text, x.inserts, x.met = text, nil, map[ast.Expr]bool{}
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
 			x.inside = f.Name.Name
@@ -180,23 +181,25 @@ func (x *mutator) file(t *testing.T, name string) []byte {
 	return out.Bytes()
 }
 
-// function changes the conditions and returns of a body.
+// function changes the conditions and returns of a body, and every other text in it that is
+// true or false.
 func (x *mutator) function(typ *ast.FuncType, body *ast.BlockStmt) {
+	results := resultsOf(typ)
 	result := ""
-	if typ.Results != nil && len(typ.Results.List) == 1 {
-		if id, ok := typ.Results.List[0].Type.(*ast.Ident); ok && len(typ.Results.List[0].Names) < 2 {
-			result = id.Name
-		}
+	if len(results) == 1 {
+		result = results[0]
 	}
-	x.parts = result == "error"
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			x.function(n.Type, n.Body)
-			x.parts = result == "error"
 			return false
 		case *ast.IfStmt:
 			x.condition(n.Cond, n.Body.List, result)
+		case *ast.ForStmt:
+			if n.Cond != nil {
+				x.operands(n.Cond, "", kinds{false, true}, kinds{false, true}) // else it may never end
+			}
 		case *ast.SwitchStmt:
 			if n.Tag != nil {
 				break
@@ -207,16 +210,62 @@ func (x *mutator) function(typ *ast.FuncType, body *ast.BlockStmt) {
 				}
 			}
 		case *ast.ReturnStmt:
-			switch {
-			case len(n.Results) != 1 || x.code(n.Results[0]) == "nil":
-			case result == "error":
-				x.insert(n.Pos(), fmt.Sprintf("if mutant == %d { return nil }; ", x.add(n, "accepts instead of "+x.code(n))))
-			case result == "bool":
-				x.operands(n.Results[0], "", kinds{true, true}, kinds{true, true})
+			x.returns(n, results)
+		case *ast.BinaryExpr:
+			switch n.Op {
+			case token.LOR, token.LAND, token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+				x.operands(n, "", kinds{true, true}, kinds{true, true})
+			}
+		case *ast.UnaryExpr:
+			if n.Op == token.NOT {
+				x.operands(n, "", kinds{true, true}, kinds{true, true})
 			}
 		}
 		return true
 	})
+}
+
+// resultsOf are the types of a function's results, "" for those that have no simple name.
+func resultsOf(typ *ast.FuncType) (all []string) {
+	if typ.Results == nil {
+		return nil
+	}
+	for _, f := range typ.Results.List {
+		id, _ := f.Type.(*ast.Ident)
+		for range max(1, len(f.Names)) {
+			if id == nil {
+				all = append(all, "")
+			} else {
+				all = append(all, id.Name)
+			}
+		}
+	}
+	return all
+}
+
+// returns changes what is returned: an error is none, and what is true or false is the other.
+func (x *mutator) returns(n *ast.ReturnStmt, results []string) {
+	if len(n.Results) != len(results) {
+		return // bare, or of a call
+	}
+	if len(results) == 1 && results[0] == "error" {
+		if x.code(n.Results[0]) != "nil" {
+			x.insert(n.Pos(), fmt.Sprintf("if mutant == %d { return nil }; ", x.add(n, "accepts instead of "+x.code(n))))
+		}
+		return
+	}
+	for i, e := range n.Results {
+		if results[i] != "bool" {
+			continue
+		}
+		what := "the other of " + x.code(e)
+		if len(results) > 1 {
+			what += " in " + x.code(n)
+		}
+		x.insert(e.Pos(), fmt.Sprintf("((mutant == %d) != (", x.add(e, what)))
+		x.operands(e, "", kinds{true, true}, kinds{true, true})
+		x.insert(e.End(), "))")
+	}
 }
 
 // condition changes the condition of a body: what it refuses it does not any more, or what it
@@ -244,6 +293,10 @@ func (x *mutator) operands(e ast.Expr, of string, may, now kinds) {
 		x.operands(p.X, of, may, now)
 		return
 	}
+	if x.met[e] {
+		return
+	}
+	x.met[e] = true
 	code := x.code(e)
 	if code == "true" || code == "false" {
 		return
@@ -257,7 +310,10 @@ func (x *mutator) operands(e ast.Expr, of string, may, now kinds) {
 	if now.always {
 		x.insert(e.Pos(), fmt.Sprintf("(mutant == %d || (", x.add(e, "always "+code+of)))
 	}
-	if b, ok := e.(*ast.BinaryExpr); ok && x.parts && (b.Op == token.LOR || b.Op == token.LAND) {
+	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.NOT {
+		x.operands(u.X, code, kinds{may.never, may.always}, kinds{}) // its parts only
+	}
+	if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.LOR || b.Op == token.LAND) {
 		or := b.Op == token.LOR
 		for _, y := range []ast.Expr{b.X, b.Y} {
 			x.operands(y, code, may, kinds{may.always && !or, may.never && or})

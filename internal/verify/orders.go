@@ -41,7 +41,9 @@ type orders struct {
 const maxWays = 20_000
 
 // checkOrders: whichever ways are taken out of the choices, a cycle is closed at the level.
-func checkOrders(w *finding.Witness) error {
+func checkOrders(w *finding.Witness) error { return checkOrdersIn(w, maxWays) }
+
+func checkOrdersIn(w *finding.Witness, budget int) error {
 	level, err := encodingOf(w.Level)
 	if err != nil {
 		return err
@@ -59,7 +61,6 @@ func checkOrders(w *finding.Witness) error {
 	for i := range w.Choices {
 		open[i] = &w.Choices[i]
 	}
-	budget := maxWays
 	if !o.none(open, &budget) {
 		return fmt.Errorf("the choices leave an order that %s allows", w.Level)
 	}
@@ -88,7 +89,7 @@ func (o *orders) none(open []*finding.Choice, budget *int) bool {
 	for _, x := range o.free(open[0], budget) {
 		branch := o.clone()
 		branch.take(x)
-		if *budget < 0 || !branch.none(open[1:], budget) {
+		if !branch.none(open[1:], budget) {
 			return false
 		}
 	}
@@ -134,10 +135,7 @@ func (o *orders) clone() *orders {
 
 // closes says whether the edge leads to where it comes from.
 func (o *orders) closes(e *finding.Dependency) bool {
-	from, to, ok := o.level.arc(e)
-	if !ok {
-		return false
-	}
+	from, to, _ := o.level.arc(e) // a way out of a choice always orders something
 	seen := make([]bool, len(o.out))
 	seen[to] = true
 	for todo := []int{to}; len(todo) > 0; {
@@ -178,7 +176,7 @@ func (o *orders) edgesOf(x way) []finding.Dependency {
 		if t.read {
 			reader, writer = t.then, x.then
 		}
-		if _, ok := external.FinalWrite(&o.witness.Txns[writer], x.key); ok && reader != writer {
+		if reader != writer {
 			es = append(es, finding.Dependency{From: reader, To: writer, Label: finding.RW})
 		}
 	}
@@ -205,13 +203,13 @@ func (o *orders) behind(x way) (all []int) {
 // else can have left it.
 func (o *orders) readersOf(x way) []int {
 	left, ok := external.FinalWrite(&o.witness.Txns[x.first], x.key)
-	if _, too := external.FinalWrite(&o.witness.Txns[x.then], x.key); !ok || !too { // appends: nothing is said of their readers here
+	if !ok { // both appended: nothing is said of their readers here
 		return nil
 	}
 	var readers []int
 	for r := range o.witness.Txns {
 		read, ok := external.Read(&o.witness.Txns[r], x.key)
-		if ok && r != x.first && r != x.then && read.Flags&event.NotFound == 0 && read.Value == left.Value && !repeated(o.witness, r, x.key) {
+		if ok && r != x.then && read.Flags&event.NotFound == 0 && read.Value == left.Value && !repeated(o.witness, r, x.key) {
 			readers = append(readers, r)
 		}
 	}

@@ -151,7 +151,7 @@ func (e *expansion) ops(ops []event.RecordOp, at int, key string) (plain []event
 		from := len(plain)
 		plain = e.op(plain, &ops[i])
 		for j := from; i == at && j < len(plain); j++ {
-			if plain[j].Key == key && (op < 0 || plain[j].Kind == event.Read) {
+			if plain[j].Key == key && op < 0 { // a read, where it reads and writes
 				op = j
 			}
 		}
@@ -263,7 +263,7 @@ func (e *expansion) version(plain []event.RecordOp, o *event.RecordOp) []event.R
 	}
 	if first := !slices.ContainsFunc(plain, met); first && r.PrevVersion != "" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Value: r.PrevVersion}) // which it has then seen
-	} else if first && r.Kind == event.Write && o.Kind == event.CAS && o.Expected == "null" {
+	} else if first && r.Kind == event.Write && o.Expected == "null" {
 		plain = append(plain, event.RecordOp{Kind: event.Read, Key: o.Key, Flags: event.NotFound})
 	}
 	return append(plain, r)

@@ -19,19 +19,12 @@ func wroteValue(t *event.Record, key, value string) bool {
 	return false
 }
 
-// listReads are the values of all reads of key in t, as lists; a read that found
-// nothing is the empty list.
+// listReads are the values of all reads of key in t, as lists. Every other operation, and a read
+// that found nothing, is the empty list: it shows no element, and contradicts no list.
 func listReads(t *event.Record, key string) [][]string {
 	var reads [][]string
 	for i := range t.Ops {
-		o := &t.Ops[i]
-		if o.Key != key || o.Kind != event.Read {
-			continue
-		}
-		if t.Status == event.Unknown && o.Nothing() {
-			continue
-		}
-		if o.Flags&(event.IsArray|event.NotFound) != 0 {
+		if o := &t.Ops[i]; o.Key == key {
 			reads = append(reads, o.Elems)
 		}
 	}
@@ -51,8 +44,8 @@ func externalLists(t *event.Record, key string) [][]string {
 		if o.Kind == event.Append {
 			own = append(own, o.Value)
 		}
-		if o.Kind != event.Read || o.Flags&(event.IsArray|event.NotFound) == 0 ||
-			t.Status == event.Unknown && o.Nothing() {
+		// A delete, too, leaves no element. Those who call it ask first whether the key was written over.
+		if o.Flags&(event.IsArray|event.NotFound) == 0 || t.Status == event.Unknown && o.Nothing() {
 			continue
 		}
 		list := o.Elems

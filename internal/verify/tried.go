@@ -24,11 +24,11 @@ func checkTriedIn(w *finding.Witness, steps int) error {
 	if len(w.Txns) < 1 || len(w.Txns) > MaxTried {
 		return fmt.Errorf("%d transactions: all orders are tried of at most %d", len(w.Txns), MaxTried)
 	}
-	base, session, time, commits, err := baseOf(w.Level)
+	x, err := triedAt(w.Level)
 	if err != nil {
 		return err
 	}
-	x := tried{w: w, base: base, session: session, time: time, commits: commits, steps: steps, used: make([]bool, len(w.Txns))}
+	x.w, x.steps, x.used = w, steps, make([]bool, len(w.Txns))
 	for i := range w.Txns {
 		t := &w.Txns[i]
 		switch {
@@ -67,20 +67,20 @@ func addNumbers(t *event.Record) bool {
 	})
 }
 
-// baseOf is a level's name taken apart.
-func baseOf(level string) (base string, session, time, commits bool, err error) {
+// triedAt is a trial with a level's name taken apart.
+func triedAt(level string) (x tried, err error) {
 	if level == "generalized-snapshot-isolation" {
-		return "snapshot-isolation", false, true, true, nil
+		return tried{base: "snapshot-isolation", time: true, commits: true}, nil
 	}
-	base, session = strings.CutPrefix(level, "strong-session-")
+	base, session := strings.CutPrefix(level, "strong-session-")
 	if !session {
-		base, time = strings.CutPrefix(level, "strong-")
+		base, x.time = strings.CutPrefix(level, "strong-")
 	}
-	switch base {
+	switch x.base, x.session = base, session || x.time; base {
 	case "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic", "causal", "prefix", "snapshot-isolation", "serializable":
-		return base, session || time, time, false, nil
+		return x, nil
 	}
-	return "", false, false, false, fmt.Errorf("%q is not a level at which orders are tried", level)
+	return x, fmt.Errorf("%q is not a level at which orders are tried", level)
 }
 
 // tried is a trial of the orders of a witness's transactions.
@@ -140,7 +140,7 @@ func cellsOf(w *finding.Witness) []triedCell {
 		switch {
 		case o.Kind == event.Add || o.Kind == event.Remove || o.Data == event.Set:
 			sets[o.Key] = true
-		case o.Kind == event.Append || o.Kind == event.Inc || o.Data == event.Counter || o.Data == event.List || o.Kind == event.Read && o.Flags&event.IsArray != 0:
+		case o.Kind == event.Append || o.Kind == event.Inc || o.Data == event.Counter || o.Data == event.List || o.Flags&event.IsArray != 0:
 			odd[o.Key] = true
 		}
 	})
@@ -214,13 +214,12 @@ func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 	t := &x.w.Txns[i]
 	silent := t.Status == event.Unknown
 	own := map[string]effect{}
-	first := map[string]int{} // by list: the operation that read it first
 	see := func(v view) {
 		if e, mine := own[v.cell]; mine && !v.isList && !v.isSum {
 			wrong = wrong || (e.value == v.value) == v.other
 			return
 		}
-		if v.value == "" && !v.other && !v.isList && !v.isSum && silent || x.saysNothing(i, v) {
+		if v.value == "" && !v.isList && !v.isSum && silent || x.saysNothing(i, v) {
 			return
 		}
 		views = append(views, v)
@@ -242,9 +241,7 @@ func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 				if o.Seen != "" {
 					see(view{op: at, cell: c, value: text(o.Seen)})
 				}
-				if text(o.Expected) != "" || !silent {
-					see(view{op: at, cell: c, value: text(o.Expected), other: true})
-				}
+				see(view{op: at, cell: c, value: text(o.Expected), other: true})
 			}
 		case event.Range:
 			for _, k := range x.cells {
@@ -259,13 +256,13 @@ func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 				}
 			}
 		case event.Read:
-			x.viewOf(t, at, own, first, silent, see, &wrong)
+			x.viewOf(t, at, own, silent, see, &wrong)
 		}
 		changed(o, own)
 	}
 	for j := range views {
 		v := &views[j]
-		v.first = !slices.ContainsFunc(views[:j], func(u view) bool { return u.cell == v.cell && !u.other }) && !(v.isList && first[v.cell] != v.op)
+		v.first = !slices.ContainsFunc(views[:j], func(u view) bool { return u.cell == v.cell && !u.other })
 		rest := effectsOf(&event.Record{Ops: t.Ops[v.op:]})
 		_, writes := rest[v.cell]
 		v.over = v.first && writes
@@ -274,12 +271,12 @@ func (x *tried) viewsOf(i int) (views []view, wrong bool) {
 }
 
 // viewOf takes a read.
-func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, first map[string]int, silent bool, see func(view), wrong *bool) {
+func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, silent bool, see func(view), wrong *bool) {
 	o := &t.Ops[at]
 	c := cellName(o.Key, "")
-	set := slices.ContainsFunc(x.cells, func(k triedCell) bool { return k.key == o.Key && k.set }) || o.Data == event.Set
+	set := slices.ContainsFunc(x.cells, func(k triedCell) bool { return k.key == o.Key && k.set })
 	i := slices.IndexFunc(x.cells, func(k triedCell) bool { return k.name == c })
-	counts := o.Data == event.Counter || slices.ContainsFunc(x.effects, func(e map[string]effect) bool { return e[c].counts }) ||
+	counts := slices.ContainsFunc(x.effects, func(e map[string]effect) bool { return e[c].counts }) ||
 		slices.ContainsFunc(x.w.Txns, func(t event.Record) bool {
 			return slices.ContainsFunc(t.Ops, func(p event.RecordOp) bool { return p.Key == o.Key && p.Data == event.Counter })
 		})
@@ -317,9 +314,6 @@ func (x *tried) viewOf(t *event.Record, at int, own map[string]effect, first map
 		} else {
 			see(view{op: at, cell: c, isList: true, list: o.Elems[:n], own: own[c].appends})
 		}
-		if _, again := first[c]; !again {
-			first[c] = at
-		}
 	default:
 		see(view{op: at, cell: c, value: o.Value}) // "" where nothing was found
 	}
@@ -330,12 +324,11 @@ func (x *tried) saysNothing(i int, v view) bool {
 	if repeated(x.w, i, strings.TrimSuffix(v.cell, cell)) {
 		return true
 	}
-	if v.isList || v.isSum || v.other || v.value == "" {
+	if v.value == "" { // nothing, a list or a sum
 		return false
 	}
 	for j := range x.effects {
-		e, ok := x.effects[j][v.cell]
-		if ok && j != i && (e.value == v.value || wroteOver(&x.w.Txns[j], v.cell, v.value)) {
+		if j != i && wroteTo(&x.w.Txns[j], v.cell, v.value) {
 			return false
 		}
 	}
@@ -459,7 +452,7 @@ func (x *tried) alone(v *view, order []int) bool {
 
 // hasState says whether i can have read one state that the order has been in.
 func (x *tried) hasState(i int, order []int) bool {
-	for q := len(order); q >= 0; q-- {
+	for q := len(order); ; q-- {
 		fits := true
 		for j := range x.views[i] {
 			v := &x.views[i][j]
@@ -479,7 +472,6 @@ func (x *tried) hasState(i int, order []int) bool {
 			return false
 		}
 	}
-	return false
 }
 
 // conflict says whether i, the next of the order, changes what j did. A transaction that leaves
@@ -538,7 +530,7 @@ func (x *tried) choose(i int, order []int, pasts []map[int]bool, of []int) bool 
 		if x.base == "monotonic-atomic-view" {
 			past = map[int]bool{}
 			for l := range of {
-				if u := &x.views[i][l]; u.op < v.op || u.op == v.op && l != k {
+				if u := &x.views[i][l]; u.op <= v.op {
 					x.from(u, of[l], order, past)
 				}
 			}

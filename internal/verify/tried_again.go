@@ -8,30 +8,32 @@ import (
 
 // Values that several transactions wrote or appended, as a client does that tries again.
 
-// leaves says whether one who took effect, beside the i-th one, left the value, or appended it.
-func (x *tried) leaves(i int, cell, value string) bool {
+// leaves says whether one who took effect left the value, or appended it. Nothing, "", is left by all
+// who do not write the cell, too.
+func (x *tried) leaves(cell, value string) bool {
 	for j := range x.effects {
-		if e, ok := x.effects[j][cell]; ok && j != i && x.used[j] && (e.value == value || slices.Contains(e.appends, value)) {
+		if e := x.effects[j][cell]; x.used[j] && (e.value == value || slices.Contains(e.appends, value)) {
 			return true
 		}
 	}
 	return false
 }
 
-// mustCount says whether another one here read what the i-th one wrote, and nobody else did.
+// mustCount says whether another one here read what the i-th one, which has not taken effect yet,
+// wrote, and nobody else did.
 func (x *tried) mustCount(i int) bool {
 	for cell, e := range x.effects[i] {
 		for j := range x.views {
-			if j == i || !x.used[j] && x.w.Txns[j].Status == event.Unknown {
+			if !x.used[j] { // the i-th one itself, or of unknown outcome too: all others are used at the end
 				continue
 			}
 			for k := range x.views[j] {
 				v := &x.views[j][k]
-				if v.cell != cell || v.other || v.isSum {
+				if v.cell != cell || v.other {
 					continue
 				}
-				if v.isList && slices.ContainsFunc(e.appends, func(s string) bool { return slices.Contains(v.list, s) && !x.leaves(i, cell, s) }) ||
-					!v.isList && e.value != "" && e.value == v.value && !x.leaves(i, cell, e.value) {
+				if slices.ContainsFunc(e.appends, func(s string) bool { return slices.Contains(v.list, s) && !x.leaves(cell, s) }) ||
+					e.value == v.value && !x.leaves(cell, e.value) {
 					return true
 				}
 			}
@@ -40,9 +42,9 @@ func (x *tried) mustCount(i int) bool {
 	return false
 }
 
-// wroteOver says whether t wrote the value of the register, or added the element, and then wrote over
-// it or removed it.
-func wroteOver(t *event.Record, name, value string) bool {
+// wroteTo says whether t wrote the value of the register, or added the element, whatever it did with
+// it then.
+func wroteTo(t *event.Record, name, value string) bool {
 	return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
 		switch o.Kind {
 		case event.Write, event.Insert:
@@ -65,7 +67,7 @@ func (x *tried) grows(order []int) bool {
 	for _, i := range order {
 		for j := range x.views[i] {
 			v := &x.views[i][j]
-			if !v.isList || !v.first || v.torn {
+			if !v.first || v.torn { // a view of no list has no elements
 				continue
 			}
 			_, all := x.versions(v.cell, order)

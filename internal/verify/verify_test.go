@@ -1,11 +1,13 @@
 package verify
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/witnesses"
 )
 
 // missedInTime is a stale read of blind writes: T1 and then T2 wrote x, and R, which began
@@ -74,5 +76,55 @@ func TestVerifyRangeBesideList(t *testing.T) {
 		if err := Verify(&w); err != nil {
 			t.Errorf("%s: %v", x.txn, err)
 		}
+	}
+}
+
+// TestVerifyRangeBesideListByKind: so it is of a list that nobody appended to, and the record calls one.
+func TestVerifyRangeBesideListByKind(t *testing.T) {
+	w := finding.Witness{Anomaly: finding.Nonrepeatable, Key: "l", Op: 1, Txns: recordsOf(t, "txn T1: read l 1, range k..m []")}
+	if err := Verify(&w); err != nil {
+		t.Error(err)
+	}
+	if w.Txns[0].Ops[0].Data = event.List; Verify(&w) == nil {
+		t.Error("a range that does not show a list contradicts a read of it")
+	}
+}
+
+// TestVerifyOrdersSteps: choices that cannot be tried to the end are refused, of each witness that
+// is accepted otherwise.
+func TestVerifyOrdersSteps(t *testing.T) {
+	text, err := os.ReadFile("testdata/real.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := witnesses.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, c := range cases {
+		w, err := c.Witness.Finding()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w = plainly(w); len(w.Choices) == 0 || c.Refuses != "" {
+			continue
+		}
+		seen++
+		enough := -1
+		for ways := range 100 {
+			switch err := checkOrdersIn(w, ways); {
+			case err == nil && enough < 0:
+				enough = ways
+			case err != nil && enough >= 0:
+				t.Fatalf("%s: %d ways are enough, and %d are not: %v", c.Name, enough, ways, err)
+			}
+		}
+		if enough < 2 {
+			t.Errorf("%s: refuted with %d ways", c.Name, enough)
+		}
+	}
+	if seen < 5 {
+		t.Errorf("%d witnesses with choices", seen)
 	}
 }

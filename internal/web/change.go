@@ -159,7 +159,7 @@ func (s *site) changePage(w http.ResponseWriter, r *http.Request, who string) {
 		s.failPage(w, status, "Not changed", err.Error())
 		return
 	}
-	http.Redirect(w, r, "/findings?group="+url.QueryEscape(c.group), http.StatusSeeOther)
+	http.Redirect(w, r, s.Base+"/findings?group="+url.QueryEscape(c.group), http.StatusSeeOther)
 }
 
 func (s *site) changeJSON(w http.ResponseWriter, r *http.Request, who string) {

@@ -139,11 +139,11 @@ func TestMarksAreShown(t *testing.T) {
 		}
 	}
 	say("do=acknowledge&why=we+know+<b>")
-	if body := page(); !strings.Contains(body, "Acknowledged by <b>ann</b>, 2026-11-20 20:00:00Z: we know &lt;b&gt;") {
+	if body := page(); !strings.Contains(body, "Acknowledged by <b>ann</b>, <time datetime=\"2026-11-20T20:00:00Z\">2026-11-20 20:00:00.000 UTC</time> <span class=\"soft\">(0 s ago)</span>: we know &lt;b&gt;") {
 		t.Errorf("the acknowledgement is not shown:\n%s", body)
 	}
 	say("do=silence&why=until+the+release&for=4h")
-	if body := page(); !strings.Contains(body, "Silenced by <b>ann</b> until 2026-11-21 00:00:00Z: until the release") {
+	if body := page(); !strings.Contains(body, "Silenced by <b>ann</b> until <time datetime=\"2026-11-21T00:00:00Z\">") {
 		t.Errorf("the silence is not shown:\n%s", body)
 	}
 	if _, body, _ := ask(handler, http.MethodGet, "/findings?silenced=true&acknowledged=true", "", "ann", "pass", nil); !strings.Contains(body, "1 group of 1 finding") {

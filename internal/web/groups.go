@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/docs"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -68,7 +68,7 @@ var groupsText string
 // groupRow is a group as templates show it.
 type groupRow struct {
 	catalog.Row
-	now   time.Time
+	shown page.Options
 	width int64
 }
 
@@ -100,15 +100,21 @@ func (g groupRow) Paths() string {
 }
 
 // asOne is a finding that stands for the group: it is as bad as the worst of them.
-func (g groupRow) asOne() card {
+func (g groupRow) asOne() *page.Card {
 	f := finding.Finding{Source: g.Source, Anomaly: g.Anomaly, Kind: g.Kind, State: finding.Final, Certain: g.Certain > 0, Expected: g.Expected == g.Findings}
 	for _, state := range []finding.State{finding.Waiting, finding.Withdrawn, finding.ResolvedOK, finding.ResolvedViolated} {
 		if g.States[state] == g.Findings {
 			f.State = state
 		}
 	}
-	c := card{Finding: f}
+	return undrawn(f, g.shown)
+}
+
+// undrawn is a finding as a card without its picture and its proof.
+func undrawn(f finding.Finding, o page.Options) *page.Card {
+	c := &page.Card{Finding: f, Options: o}
 	c.Verdict, c.Sentence = words.VerdictOf(&f)
+	c.Title = cmp.Or(c.Title, c.Anomaly)
 	return c
 }
 
@@ -135,7 +141,7 @@ func (g groupRow) ByState() (all []StateCount) {
 }
 
 // Path is the group's own page.
-func (g groupRow) Path() string { return "/findings?group=" + g.Key }
+func (g groupRow) Path() string { return g.shown.Base + "/findings?group=" + g.Key }
 
 // Bar is one of a trend, in units of its picture.
 type Bar struct{ X, Y, Height int }
@@ -176,29 +182,18 @@ func (g groupRow) TrendText() string {
 }
 
 // Silent says whether a silence is in effect, and Known whether an acknowledgement is.
-func (g groupRow) Silent() bool { return g.Silenced.Holds(g.now.UnixNano()) }
+func (g groupRow) Silent() bool { return g.Silenced.Holds(g.shown.Now.UnixNano()) }
 
 // Known says whether the group is acknowledged.
-func (g groupRow) Known() bool { return g.Acknowledged.Holds(g.now.UnixNano()) }
+func (g groupRow) Known() bool { return g.Acknowledged.Holds(g.shown.Now.UnixNano()) }
 
-// At is an instant as the pages write it.
-func (g groupRow) At(ns int64) string { return at(ns) }
-
-// Age is how long ago it was.
-func (g groupRow) Age(ns int64) string { return age(ns, g.now) }
-
-func at(ns int64) string {
-	if ns == 0 {
-		return "at an unknown time"
+// At is an instant as the pages write it; nil: it is not known.
+func (g groupRow) At(ns int64) *page.Moment {
+	m, ok := g.shown.MomentOf(rfc3339(ns))
+	if !ok {
+		return nil
 	}
-	return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05Z")
-}
-
-func age(ns int64, now time.Time) string {
-	if d := now.UnixNano() - ns; ns > 0 && d >= 0 {
-		return span(d) + " ago"
-	}
-	return ""
+	return &m
 }
 
 // span is a stretch of time in its largest unit.
@@ -233,7 +228,7 @@ type groupsPage struct {
 	Filtered  bool
 	Nothing   string
 
-	Cards    []card // of one group
+	Cards    []*page.Card // of one group
 	Silences []Link
 	Who      string // may change something; "": nobody
 	How      string // what to set, so that somebody may
@@ -259,31 +254,30 @@ func (s *site) groupsPage(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, http.StatusInternalServerError, "Error", "The findings cannot be read. The log says why.")
 		return
 	}
-	page := groupsPage{
-		frame: frame{"Findings by group", s.Facts(), 0}, Query: q, Sort: by,
+	data := groupsPage{
+		frame: s.frame("Findings by group"), Query: q, Sort: by,
 		Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states, Orders: orderChoices,
 		Total: found.Total, Findings: found.Findings, From: skip, Width: span(found.Width), Index: index,
 		Filtered: q != Query{Limit: q.Limit}, Nothing: s.Nothing(), Who: s.Guard().who(r), How: howToLogIn, Periods: periods,
 	}
-	now := s.Now()
 	for i := range found.Rows {
-		page.Rows = append(page.Rows, groupRow{found.Rows[i], now, found.Width})
+		data.Rows = append(data.Rows, groupRow{found.Rows[i], s.shown(), found.Width})
 	}
 	values := r.URL.Query()
 	if q.Group != "" {
-		s.groupPage(w, &page, values)
+		s.groupPage(w, &data, values)
 		return
 	}
 	if n := skip + len(found.Rows); n < found.Total {
 		values.Set("skip", strconv.Itoa(n))
-		page.Next = "/findings?" + values.Encode()
+		data.Next = s.Base + "/findings?" + values.Encode()
 	}
-	s.writePage(w, http.StatusOK, "groups", &page)
+	s.writePage(w, http.StatusOK, "groups", &data)
 }
 
 // groupPage is one group, with a page of its findings.
-func (s *site) groupPage(w http.ResponseWriter, page *groupsPage, values url.Values) {
-	q := page.Query
+func (s *site) groupPage(w http.ResponseWriter, data *groupsPage, values url.Values) {
+	q := data.Query
 	q.Limit = min(q.Limit, findingsOnPage)
 	found, next, err := s.Findings.List(q)
 	switch {
@@ -296,24 +290,19 @@ func (s *site) groupPage(w http.ResponseWriter, page *groupsPage, values url.Val
 		return
 	}
 	for i := range found {
-		c := card{Finding: found[i]}
-		c.Verdict, c.Sentence = words.VerdictOf(&found[i])
-		if c.Title == "" {
-			c.Title = c.Anomaly
-		}
-		page.Cards = append(page.Cards, c)
+		data.Cards = append(data.Cards, undrawn(found[i], s.shown()))
 	}
 	if next != "" {
 		values.Set("before", next)
-		page.Next = "/findings?" + values.Encode()
+		data.Next = s.Base + "/findings?" + values.Encode()
 	}
-	if g := page.Group(); g != nil {
-		page.Heading = g.Title()
+	if g := data.Group(); g != nil {
+		data.Heading = g.Title()
 		if s.Silences != nil {
-			page.Silences = s.Silences(&g.Group)
+			data.Silences = s.Silences(&g.Group)
 		}
 	}
-	s.writePage(w, http.StatusOK, "group", page)
+	s.writePage(w, http.StatusOK, "group", data)
 }
 
 // groupQuery reads a query, the order of groups, and how many are left out.

@@ -2,19 +2,24 @@ package web
 
 import (
 	"bytes"
-	_ "embed" // templates and style sheet
+	_ "embed" // templates
 	"errors"
 	"fmt"
 	"html/template"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 
-	"github.com/isowatch/isowatch/alert/words"
+	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/internal/render/picture"
+	"github.com/isowatch/isowatch/internal/render/scene"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -24,70 +29,33 @@ const pageLimit = 20
 //go:embed pages.html
 var pagesText string
 
-//go:embed style.css
-var styleText string
-
 // pages escapes everything that is put into it, by the place where it stands.
-var pages = template.Must(template.Must(template.New("").Parse(pagesText)).Parse(groupsText))
+var pages = template.Must(template.Must(page.Templates().Parse(pagesText)).Parse(groupsText))
 
-// card is a finding as the templates show it.
-type card struct {
-	finding.Finding
-	Verdict  words.Verdict
-	Sentence string
-	Cycle    string
-	Proof    string
-	Where    string        // source, and epoch
-	SVG      template.HTML // escaped by package picture; "" without transactions
-	Open     bool
-}
-
-func newCard(f finding.Finding) card {
-	c := card{Finding: f, Cycle: words.Cycle(&f), Proof: words.Proof(&f), Where: f.Source}
-	c.Verdict, c.Sentence = words.VerdictOf(&f)
-	if c.Title == "" {
-		c.Title = c.Anomaly
-	}
-	if f.Epoch != "" {
-		c.Where += ", epoch " + f.Epoch
-	}
-	if len(f.Txns) > 0 && f.Anomaly != finding.WeakerThanExpected { // whose transactions have nothing to do with each other
-		c.SVG = template.HTML(picture.SVG(f))
-	}
-	return c
-}
-
-// Name is the explanation's name for a transaction.
-func (c card) Name(id string) string { return words.ShortName(&c.Finding, id) }
-
-// Path is the finding's own page.
-func (c card) Path() string { return "/findings/" + url.PathEscape(c.ID) }
-
-// Badge is the text on the badge: a sign beside the word, so that colour is not needed to tell
-// them apart.
-func (c card) Badge() string {
-	signs := map[words.Verdict]string{
-		words.Violated: "✕", words.Allowed: "○", words.Uncertain: "?", words.Waiting: "⧗", words.Undecided: "…",
-		words.Lost: "∅", words.Malformed: "!", words.Weaker: "↓", words.Cleared: "✓",
-	}
-	return signs[c.Verdict] + " " + string(c.Verdict)
+// shown says how findings are shown now.
+func (s *site) shown() page.Options {
+	return page.Options{Base: s.Base, Now: s.Now(), Trace: s.Trace}
 }
 
 type frame struct {
 	Heading string // of the page
 	Facts   []Fact
-	Refresh int // seconds; 0: never
+	Base    string // before all paths
+	Live    bool   // the page follows what changes
+	Refresh int    // without a script, every so many seconds; 0: never
 }
+
+func (s *site) frame(heading string) frame { return frame{heading, s.Facts(), s.Base, false, 0} }
 
 type listPage struct {
 	frame
-	Cards     []card
+	Cards     []*page.Card
 	Query     Query
 	Anomalies []string
 	Kinds     []finding.Kind
 	States    []finding.State
 	Older     string // link; "" on the last page
-	Live      string // link that turns refreshing on or off
+	Again     string // link that turns refreshing on or off
 	Filtered  bool
 	Nothing   string // what to say without findings
 	Advice    []string
@@ -115,48 +83,85 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, http.StatusInternalServerError, "Error", "The findings cannot be read. The log says why.")
 		return
 	}
-	page := listPage{
-		frame: frame{"Findings", s.Facts(), refresh},
+	list := listPage{
+		frame: s.frame("Findings"),
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,
 		Nothing:  s.Nothing(),
 		Filtered: q != Query{Limit: q.Limit},
 	}
 	if s.Advice != nil {
-		page.Advice = s.Advice()
+		list.Advice = s.Advice()
 	}
 	for i, f := range found {
-		page.Cards = append(page.Cards, newCard(f))
-		page.Cards[i].Open = i < 2
+		list.Cards = append(list.Cards, page.NewCard(f, s.shown()))
+		list.Cards[i].Open = i < 2
 	}
-	values := r.URL.Query()
 	if next != "" {
+		values := r.URL.Query()
 		values.Set("before", next)
 		values.Del("refresh") // an older page does not change
-		page.Older = "/?" + values.Encode()
+		list.Older = s.Base + "/?" + values.Encode()
 	}
-	page.Live = liveLink(r.URL.Query(), refresh)
-	s.writePage(w, http.StatusOK, "list", page)
+	list.Refresh, list.Again = refresh, s.again(r.URL.Query(), refresh)
+	list.Live = q.Before == "" // an older page does not change
+	s.writePage(w, http.StatusOK, "list", list)
 }
 
-// liveLink turns refreshing on or off and keeps the filter.
-func liveLink(values url.Values, refresh int) string {
+// again turns refreshing on or off, for pages without a script, and keeps the filter.
+func (s *site) again(values url.Values, refresh int) string {
 	values.Del("before")
 	values.Del("refresh")
 	if refresh == 0 {
 		values.Set("refresh", "5")
 	}
-	return "/?" + values.Encode()
+	return s.Base + "/?" + values.Encode()
 }
 
 type findingPage struct {
 	frame
-	card
+	*page.Full
 }
 
-// findingPage answers /findings/ID with the page and /findings/ID.svg with the
-// picture.
+// forms are the downloads of a finding, by the ending of their address.
+var forms = map[string]struct {
+	media string
+	write func(s *site, f *finding.Finding) ([]byte, error)
+}{
+	".svg":   {"image/svg+xml", func(_ *site, f *finding.Finding) ([]byte, error) { return picture.SVG(*f), nil }},
+	".dot":   {"text/vnd.graphviz; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return picture.DOT(*f), nil }},
+	".jsonl": {"application/jsonl; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records(f, history.JSONL) }},
+	".edn":   {"application/edn; charset=utf-8", func(_ *site, f *finding.Finding) ([]byte, error) { return records(f, history.EDN) }},
+	".html": {"text/html; charset=utf-8", func(s *site, f *finding.Finding) ([]byte, error) {
+		var b bytes.Buffer
+		err := page.WriteReport(&b, &page.Report{Heading: f.Title, Made: s.Now(), Trace: s.Trace, Parts: []page.Part{{Findings: []finding.Finding{*f}}}})
+		return b.Bytes(), err
+	}},
+}
+
+// records are the records that the finding carries, in another format.
+func records(f *finding.Finding, format history.Format) ([]byte, error) {
+	var all []event.Record
+	sc := scene.New(f)
+	for _, members := range [][]scene.Member{sc.Members, sc.Beside} {
+		for i := range members {
+			if r := members[i].Record; r != nil {
+				all = append(all, *r)
+			}
+		}
+	}
+	var b bytes.Buffer
+	err := history.Write(&b, format, all)
+	return b.Bytes(), err
+}
+
+// findingPage answers /findings/ID with the page, and /findings/ID.svg and so on with a download.
 func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
-	id, wantSVG := strings.CutSuffix(r.PathValue("id"), ".svg")
+	id := r.PathValue("id")
+	ending := path.Ext(id)
+	form, download := forms[ending]
+	if download {
+		id = strings.TrimSuffix(id, ending)
+	}
 	f, ok, err := s.Findings.Get(id)
 	switch {
 	case err != nil:
@@ -164,13 +169,21 @@ func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, http.StatusInternalServerError, "Error", "The finding cannot be read. The log says why.")
 	case !ok:
 		s.failPage(w, http.StatusNotFound, "Not found", "There is no finding of this id. It may have been removed with old ones.")
-	case wantSVG:
-		w.Header().Set("Content-Type", "image/svg+xml")
-		w.Header().Set("Cache-Control", "no-store")
-		w.Write(picture.SVG(f)) // a client that went away needs no answer
+	case !download:
+		full := page.NewFull(f, s.shown())
+		s.writePage(w, http.StatusOK, "finding-page", findingPage{s.frame(full.Title), full})
 	default:
-		c := newCard(f)
-		s.writePage(w, http.StatusOK, "finding", findingPage{frame{c.Title, s.Facts(), 0}, c})
+		text, err := form.write(s, &f)
+		if err != nil {
+			s.failPage(w, http.StatusNotFound, "Not found", "The records cannot be written in this format: "+err.Error())
+			return
+		}
+		w.Header().Set("Content-Type", form.media)
+		w.Header().Set("Cache-Control", "no-store")
+		if ending != ".svg" {
+			w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "finding-" + id + ending}))
+		}
+		w.Write(text) // a client that went away needs no answer
 	}
 }
 
@@ -180,7 +193,7 @@ type failure struct {
 }
 
 func (s *site) failPage(w http.ResponseWriter, status int, name, reason string) {
-	s.writePage(w, status, "failure", failure{frame{name, s.Facts(), 0}, reason})
+	s.writePage(w, status, "failure", failure{s.frame(name), reason})
 }
 
 func (s *site) writePage(w http.ResponseWriter, status int, name string, data any) {
@@ -193,25 +206,20 @@ func (s *site) writePage(w http.ResponseWriter, status int, name string, data an
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	io.WriteString(w, withoutControls(b.String())) // a client that went away needs no answer
+	io.WriteString(w, page.WithoutControls(b.String())) // a client that went away needs no answer
 }
 
-// withoutControls writes out the control and formatting characters that came with records: they could reorder or
-// hide other text.
-func withoutControls(page string) string {
-	lines := strings.Split(page, "\n")
-	for i, line := range lines {
-		parts := strings.Split(line, "\t")
-		for j := range parts {
-			parts[j] = words.Visible(parts[j])
-		}
-		lines[i] = strings.Join(parts, "\t")
-	}
-	return strings.Join(lines, "\n")
-}
+func styleSheet(w http.ResponseWriter, _ *http.Request) { asset(w, "text/css", page.Style) }
 
-func styleSheet(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+func script(w http.ResponseWriter, _ *http.Request) { asset(w, "text/javascript", page.Script) }
+
+// icon is a broken ring: a cycle that was found.
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="11" fill="none" stroke="#b3192b" stroke-width="5" stroke-dasharray="58 11" stroke-linecap="round"/><circle cx="16" cy="16" r="3" fill="#b3192b"/></svg>`
+
+func favicon(w http.ResponseWriter, _ *http.Request) { asset(w, "image/svg+xml", icon) }
+
+func asset(w http.ResponseWriter, media, text string) {
+	w.Header().Set("Content-Type", media+"; charset=utf-8")
 	w.Header().Set("Cache-Control", "max-age=300")
-	w.Write([]byte(styleText)) // a client that went away needs no answer
+	io.WriteString(w, text) // a client that went away needs no answer
 }

@@ -7,14 +7,17 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/gzhttp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/catalog"
-	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/internal/render/picture"
 )
 
 // Findings is where findings come from.
@@ -56,13 +59,22 @@ type Options struct {
 	Reload func(context.Context) error
 	// External is the URL under which people reach the pages; "": what they ask for.
 	External string
-	Now      func() time.Time // nil: time.Now
 	// Profiles are served at /debug/pprof/.
 	Profiles bool
-	Log      *slog.Logger // nil: nothing is logged
+	// Base is put before all paths, for a reverse proxy that serves the pages under one: /isowatch. "": none.
+	Base string
+	// Trace is a link to a trace, with {trace_id} in it; "": none.
+	Trace string
+	// Changes counts what the pages show: they are renewed when it grows. nil: they are not.
+	Changes func() uint64
+	Now     func() time.Time // nil: the system's
+	Log     *slog.Logger     // nil: nothing is logged
 }
 
-type site struct{ Options }
+type site struct {
+	Options
+	watching atomic.Int32 // pages that follow what changes
+}
 
 // Handler serves all routes. Only routes of [site.changing] take POST.
 func Handler(o Options) http.Handler {
@@ -84,10 +96,31 @@ func Handler(o Options) http.Handler {
 	}
 	mux.HandleFunc("POST /-/reload", s.changing(s.reload))
 	mux.HandleFunc("GET /style.css", styleSheet)
+	mux.HandleFunc("GET /page.js", script)
+	mux.HandleFunc("GET /favicon.svg", favicon)
+	mux.HandleFunc("GET /events", s.events)
 	if o.Profiles {
 		profiles(mux)
 	}
-	return harden(guarded(o.Guard, mux))
+	return harden(guarded(o.Guard, under(o.Base, gzhttp.GzipHandler(mux))))
+}
+
+// under serves next below base, and without it: probes and scrapes come past the proxy.
+func under(base string, next http.Handler) http.Handler {
+	if base == "" {
+		return next
+	}
+	below := http.StripPrefix(base, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == base:
+			http.Redirect(w, r, base+"/", http.StatusMovedPermanently)
+		case strings.HasPrefix(r.URL.Path, base+"/"):
+			below.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }
 
 // WhileWaiting serves health and metrics of a service that has not begun. To all other requests
@@ -109,7 +142,7 @@ func newSite(o *Options) *site {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &site{*o}
+	return &site{Options: *o}
 }
 
 // probed adds what machines ask for again and again.
@@ -122,10 +155,10 @@ func (s *site) probed(mux *http.ServeMux) {
 	mux.HandleFunc("GET /-/ready", s.ready)
 }
 
-// policy admits the pages' own style sheet and the one inside each picture, and
-// a form that leads back here.
+// policy admits the pages' own style sheet and the one inside each picture. It admits the pages' own script,
+// what that asks for, and a form that leads back here.
 var policy = "default-src 'none'; style-src 'self' " + picture.StyleHash() +
-	"; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // maxBody bounds the body of a GET, which we would not read.
 const maxBody = 1 << 10

@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/picture"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/internal/render/picture"
 )
 
 // shelf is findings in memory, oldest first; a cursor is an index.
@@ -59,6 +60,8 @@ func (s *shelf) Get(id string) (finding.Finding, bool, error) {
 	return s.findings[i], true, nil
 }
 
+func cardOf(f finding.Finding) *page.Card { return page.NewCard(f, page.Options{}) }
+
 func skew(id string) finding.Finding {
 	return finding.Finding{
 		ID: id, Source: "orders", Kind: finding.KindViolation, State: finding.Final, Certain: true,
@@ -70,7 +73,12 @@ func skew(id string) finding.Finding {
 			{From: "T1", To: "T2", Type: "rw", Key: "x", Value: "2", Evidence: "T1 read x = 1, which T2 overwrote with 2"},
 			{From: "T2", To: "T1", Type: "rw", Key: "y", Value: "2", Evidence: "T2 read y = 1, which T1 overwrote with 2"},
 		},
-		Explanation:   "G2-item\n\nLet:\n  T1 = session a #1: r x 1, w y 2\n  T2 = session b #1: r y 1, w x 2\n\nThen:\n  - T1 < T2, because T1 read x = 1.\n",
+		Explanation: "G2-item\n\nLet:\n  T1 = session a #1: r x 1, w y 2\n  T2 = session b #1: r y 1, w x 2\n\nThen:\n  - T1 < T2, because T1 read x = 1.\n",
+		History: []json.RawMessage{
+			json.RawMessage(`{"txn":"T1","session":"a","seq":1,"status":"committed","trace_id":"4bf92f","start":"2026-11-20T18:59:58Z","end":"2026-11-20T18:59:59Z","ops":[{"op":"r","key":"x","value":1},{"op":"w","key":"y","value":2}]}`),
+			json.RawMessage(`{"txn":"T2","session":"b","seq":1,"status":"committed","start":"2026-11-20T18:59:58Z","end":"2026-11-20T18:59:59Z","ops":[{"op":"r","key":"y","value":1},{"op":"w","key":"x","value":2}]}`),
+		},
+		Positions:     map[string]string{"T1": "nats:ISOWATCH/7", "T2": "nats:ISOWATCH/9"},
 		FirstPosition: "nats:ISOWATCH/7", LastPosition: "nats:ISOWATCH/9", DetectedAt: "2026-11-20T19:00:00Z",
 	}
 }
@@ -125,10 +133,17 @@ func TestRoutes(t *testing.T) {
 		holds  string
 	}{
 		{"/", 200, "text/html; charset=utf-8", "write skew"},
-		{"/findings/1f", 200, "text/html; charset=utf-8", "<td>T1 read x = 1, which T2 overwrote with 2</td>"},
+		{"/findings/1f", 200, "text/html; charset=utf-8", `<span class="why">T1 read x = 1, which T2 overwrote with 2</span>`},
 		{"/findings/1f.svg", 200, "image/svg+xml", "<svg xmlns="},
 		{"/findings/2f", 404, "text/html; charset=utf-8", "no finding of this id"},
 		{"/findings/2f.svg", 404, "text/html; charset=utf-8", "no finding of this id"},
+		{"/findings/1f.dot", 200, "text/vnd.graphviz; charset=utf-8", `"T1" -> "T2"`},
+		{"/findings/1f.jsonl", 200, "application/jsonl; charset=utf-8", `{"txn":"T1"`},
+		{"/findings/1f.edn", 200, "application/edn; charset=utf-8", ":type :ok"},
+		{"/findings/1f.html", 200, "text/html; charset=utf-8", "<h2>Transactions</h2>"},
+		{"/findings/1f.pdf", 404, "text/html; charset=utf-8", "no finding of this id"},
+		{"/page.js", 200, "text/javascript; charset=utf-8", "EventSource"},
+		{"/favicon.svg", 200, "image/svg+xml; charset=utf-8", "<svg"},
 		{"/style.css", 200, "text/css; charset=utf-8", ".badge"},
 		{"/metrics", 200, "", "isowatch_probe_total 3"},
 		{"/-/healthy", 200, "text/plain; charset=utf-8", "healthy\n"},
@@ -161,7 +176,7 @@ func TestRoutes(t *testing.T) {
 // The pages and the API say what a finding means, what is likely to cause it, and what to do.
 func TestAdviceIsShown(t *testing.T) {
 	handler, _, _ := served(skew("1f"))
-	const list = "<p class=\"sentence\">A rule may be broken.</p><div class=\"sentence\">Likely causes:<ul><li>Snapshot isolation.</li></ul></div>" +
+	const list = "<div class=\"sentence\">Likely causes:<ul><li>Snapshot isolation.</li></ul></div>" +
 		"<div class=\"sentence\">What to do:<ol><li>Find them.</li><li>Lock the rows.</li></ol></div>"
 	for target, want := range map[string]string{
 		"/": list, "/findings/1f": list, "/api/v1/findings/1f": `"meaning":"A rule may be broken.","causes":["Snapshot isolation."],"next":["Find them.","Lock the rows."]`,
@@ -174,7 +189,7 @@ func TestAdviceIsShown(t *testing.T) {
 
 func TestEndpointsAreShown(t *testing.T) {
 	handler, _, _ := served(skew("1f"))
-	if _, body, _ := get(handler, "/findings/1f"); !strings.Contains(body, "<code>T1</code> on <code>db-1:5432</code>, <code>T2</code><") {
+	if _, body, _ := get(handler, "/findings/1f"); !strings.Contains(body, "<div><dt>Server</dt><dd><code>db-1:5432</code></dd></div>") {
 		t.Errorf("the page does not say on which server T1 was:\n%s", body)
 	}
 }
@@ -224,13 +239,13 @@ func TestSignBesideEachColour(t *testing.T) {
 	} {
 		f := skew("1f")
 		change(&f)
-		c := newCard(f)
+		c := cardOf(f)
 		sign, word, ok := strings.Cut(c.Badge(), " ")
 		if !ok || sign == "" || word != string(c.Verdict) || seen[sign] {
 			t.Errorf("badge %q", c.Badge())
 		}
 		seen[sign] = true
-		if !strings.Contains(styleText, "."+word+" { --tone") {
+		if !strings.Contains(page.Style, "."+word+" { --tone") {
 			t.Errorf("no colour for %s", word)
 		}
 	}

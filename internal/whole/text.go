@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/isowatch/isowatch/alert/words"
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )

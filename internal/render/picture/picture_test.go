@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -12,9 +13,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/scene"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/*.svg anew")
@@ -22,7 +25,6 @@ var rewrite = flag.Bool("rewrite", false, "write testdata/*.svg anew")
 // ring is a finding with a cycle of the given types, each on a key of its own.
 func ring(types ...string) finding.Finding {
 	f := finding.Finding{ID: "1f", Kind: finding.KindViolation, Anomaly: "G2-item"}
-	var let, then strings.Builder
 	for i, kind := range types {
 		from, to, key := fmt.Sprintf("T%d", i+1), fmt.Sprintf("T%d", (i+1)%len(types)+1), string(rune('a'+i))
 		f.Txns = append(f.Txns, from)
@@ -32,11 +34,28 @@ func ring(types ...string) finding.Finding {
 		}
 		f.Edges = append(f.Edges, e)
 		before := string(rune('a' + (i+len(types)-1)%len(types)))
-		fmt.Fprintf(&let, "  %s = session s%d #%d: r %s 1, w %s 2, w other 3\n", from, i, i, key, before)
-		fmt.Fprintf(&then, "  - %s < %s\n", from, to)
+		f.History = append(f.History, record(from, fmt.Sprintf("s%d", i), i,
+			does("r", key, 1), does("w", before, 2), does("w", "other", 3)))
 	}
-	f.Explanation = "headline\n\nLet:\n" + let.String() + "\nThen:\n" + then.String()
 	return f
+}
+
+// does is an operation of a record.
+func does(verb, key string, value any) map[string]any {
+	return map[string]any{"op": verb, "key": key, "value": value}
+}
+
+// record is one of a session whose transactions take 2 ms and follow each other.
+func record(id, session string, seq int, ops ...map[string]any) json.RawMessage {
+	start := time.Date(2026, 3, 2, 9, 0, seq, 0, time.UTC)
+	text, err := json.Marshal(map[string]any{
+		"txn": id, "session": session, "seq": seq, "status": "committed", "ops": ops,
+		"start": start.Format(time.RFC3339Nano), "end": start.Add(2 * time.Millisecond).Format(time.RFC3339Nano),
+	})
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 func writeSkew() finding.Finding {
@@ -102,7 +121,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	f.Edges[0].From, f.Edges[1].To = attack, attack
 	f.Edges[0].Type, f.Edges[0].Key, f.Edges[1].Key, f.Edges[0].Evidence = attack, attack, attack, attack
 	f.Levels = map[string]string{attack: attack}
-	f.Explanation = strings.ReplaceAll(f.Explanation, "session s0", "session "+attack)
+	f.History[0] = record(strings.ToValidUTF8(attack, "?"), "session "+attack, 0, does("r", attack, attack))
 	svg := SVG(f)
 	text, elements := wellFormed(t, svg)
 	if elements["script"] != 0 || elements["path"] == 0 {
@@ -125,7 +144,8 @@ func TestNothingOverlaps(t *testing.T) {
 			for i := range f.Edges {
 				f.Edges[i].Key = strings.Repeat("k", length)
 			}
-			d := newDrawing(&f)
+			d := newDrawing(scene.New(&f))
+			d.ring()
 			box := d.bounds()
 			for i := range d.nodes {
 				r := d.nodes[i].rect()
@@ -213,7 +233,7 @@ func TestWithoutEdges(t *testing.T) {
 
 func TestManyTransactionsAreCounted(t *testing.T) {
 	f := ring(slices.Repeat([]string{"ww"}, 40)...)
-	d := newDrawing(&f)
+	d := newDrawing(scene.New(&f))
 	if len(d.nodes) != maxNodes || d.nodes[maxNodes-1].name != "and 25 transactions more" {
 		t.Errorf("%d nodes, the last %q", len(d.nodes), d.nodes[len(d.nodes)-1].name)
 	}
@@ -221,39 +241,6 @@ func TestManyTransactionsAreCounted(t *testing.T) {
 		t.Errorf("%d arrows, want a closed ring of %d", len(d.arrows), maxNodes)
 	}
 	wellFormed(t, SVG(f))
-}
-
-func TestMembers(t *testing.T) {
-	long := "6f1c2a9e-77aa-4c0e-9d1e-000000000001"
-	for _, c := range []struct {
-		line  string
-		keys  []string
-		name  string
-		about string
-		ops   string // involved ones with *
-	}{
-		{"  T1 = session a #1: r x 1, w y 2", []string{"x"}, "T1", "session a #1", "r x 1*|w y 2"},
-		{"  T1 = r x 1", nil, "T1", "", "r x 1"},
-		{"  T1 = " + long + ", session a, aborted: w x 1", []string{"x"}, "T1", "6f1c2a9e-77aa-4…e-000000000001|session a|aborted", "w x 1*"},
-		{"  T1 = r x [1,2], append x 3, cas y 1", []string{"y"}, "T1", "", "r x [1,2]|append x 3|cas y 1*"},
-		{`  T1 = r x "a: b, c"`, nil, "T1", "", `r x "a: b, c"`},
-		{"  T1 = r a 1, r b 1, r c 1, r d 1, r e 1, r f 1, r g 1, r h 1, r i 1", []string{"i"}, "T1", "", "r a 1|r b 1|r c 1|r d 1|r e 1|r i 1*|… 3 operations more"},
-		{"  T1 = r a 1, r b 1 and 9 more operations", nil, "T1", "", "r a 1|r b 1|… 9 more operations"},
-		{"no definition", nil, "id", "", ""},
-	} {
-		n := node{name: "id"}
-		n.describe(c.line, c.keys)
-		var ops []string
-		for _, op := range n.ops {
-			if op.involved {
-				op.text += "*"
-			}
-			ops = append(ops, op.text)
-		}
-		if n.name != c.name || strings.Join(n.about, "|") != c.about || strings.Join(ops, "|") != c.ops {
-			t.Errorf("%q: %q, %q, %q", c.line, n.name, n.about, ops)
-		}
-	}
 }
 
 func TestStyleHashIsOfTheStyleInside(t *testing.T) {

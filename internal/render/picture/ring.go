@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/scene"
 )
 
 // Sizes in user units, which are CSS pixels.
@@ -56,7 +57,17 @@ type arrow struct {
 	from, to int // nodes
 	kind     string
 	label    string
-	curve    curve
+	curve    curve   // in a ring
+	path     []point // in a column
+	pill     rect    // of the label, in a column
+}
+
+// middle is where the label's centre is.
+func (a *arrow) middle() point {
+	if a.path != nil {
+		return point{(a.pill.left + a.pill.right) / 2, (a.pill.top + a.pill.bottom) / 2}
+	}
+	return a.curve.at(0.5)
 }
 
 type drawing struct {
@@ -67,22 +78,27 @@ type drawing struct {
 	out     bytes.Buffer
 }
 
-func newDrawing(f *finding.Finding) *drawing {
-	d := &drawing{finding: f, nodes: members(f)}
-	for _, e := range f.Edges {
-		from, to := d.indexOf(e.From), d.indexOf(e.To)
+// newDrawing has the boxes and the arrows, which no layout has placed yet.
+func newDrawing(s *scene.Scene) *drawing {
+	d := &drawing{finding: s.Finding, nodes: nodesOf(s)}
+	for _, a := range s.Arrows {
+		from, to := d.indexOf(a.Edge.From), d.indexOf(a.Edge.To)
 		if from != to {
-			d.arrows = append(d.arrows, arrow{from: from, to: to, kind: kindOf(e), label: clip(label(e))})
+			d.arrows = append(d.arrows, arrow{from: from, to: to, kind: kindOf(a.Edge), label: clip(label(a.Edge))})
 		}
 	}
 	for i := range d.nodes {
 		d.nodes[i].measure()
 	}
+	return d
+}
+
+// ring places the boxes on a ring.
+func (d *drawing) ring() {
 	d.place()
 	for i := range d.arrows {
 		d.bend(i)
 	}
-	return d
 }
 
 // indexOf is the transaction's node, or the one that stands for the rest.
@@ -244,9 +260,16 @@ func (d *drawing) ringRect() rect {
 	for i := range d.nodes {
 		all = all.union(d.nodes[i].rect())
 	}
-	for _, a := range d.arrows {
-		at, w := a.curve.at(0.5), labelWidth(a.label)
+	for i := range d.arrows {
+		a := &d.arrows[i]
+		at, w := a.middle(), labelWidth(a.label)
 		all = all.union(rect{at.x - w/2, at.y - labelHeight/2, at.x + w/2, at.y + labelHeight/2})
+		for _, p := range a.path {
+			all = all.union(rect{p.x, p.y, p.x, p.y})
+		}
+		if a.path != nil {
+			continue
+		}
 		for t := 0.0; t <= 1; t += 0.125 {
 			p := a.curve.at(t)
 			all = all.union(rect{p.x, p.y, p.x, p.y})

@@ -1,5 +1,5 @@
-// Package picture draws a finding's cycle as SVG: transactions on a ring, boxes
-// with their operations, and labelled arrows between them.
+// Package picture draws a finding as SVG. Transactions are boxes with the operations that matter, on a ring
+// or in a column, with labelled arrows between them. A timeline shows them by session and time.
 package picture
 
 import (
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/scene"
 )
 
 // style colours every picture, for light and dark.
@@ -27,15 +28,41 @@ func StyleHash() string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
+// onRing is the most boxes of a ring. More are too small to read where the page is narrow.
+const onRing = 6
+
 // SVG is the picture of f as a document of its own, or for use inside HTML. Its ids start with
 // a hash of the finding's id, so that several fit on one page. The same finding gives the same
-// bytes.
-func SVG(f finding.Finding) []byte {
-	d := newDrawing(&f)
-	sum := sha256.Sum256([]byte(f.ID))
-	d.prefix = "f" + hex.EncodeToString(sum[:4])
+// bytes. Up to six transactions are on a ring, more are in a column.
+func SVG(f finding.Finding) []byte { return Wide(scene.New(&f)) }
+
+// Wide is the picture for a page with room.
+func Wide(s *scene.Scene) []byte {
+	d := newDrawing(s)
+	if len(d.nodes) > onRing {
+		return Narrow(s)
+	}
+	d.ring()
+	return d.bytes(s, "w")
+}
+
+// Narrow is the picture for a page of 360 px: the boxes stand in a column.
+func Narrow(s *scene.Scene) []byte {
+	d := newDrawing(s)
+	d.column()
+	return d.bytes(s, "n")
+}
+
+// bytes writes the picture. form tells the ids of two pictures of one finding from each other.
+func (d *drawing) bytes(s *scene.Scene, form string) []byte {
+	d.prefix = prefixOf(s, form)
 	d.write()
 	return d.out.Bytes()
+}
+
+func prefixOf(s *scene.Scene, form string) string {
+	sum := sha256.Sum256([]byte(s.Finding.ID))
+	return form + hex.EncodeToString(sum[:4])
 }
 
 func (d *drawing) write() {
@@ -98,13 +125,25 @@ func (d *drawing) writeMarkers() {
 }
 
 func (d *drawing) writeArrow(a *arrow) {
+	if a.path != nil {
+		d.printf(`<path class="edge %s" marker-end="url(#%s-%s)" d="`, a.kind, d.prefix, a.kind)
+		for i, p := range a.path {
+			command := byte('L')
+			if i == 0 {
+				command = 'M'
+			}
+			d.printf("%c%.1f %.1f", command, p.x, p.y)
+		}
+		d.printf(`"/>` + "\n")
+		return
+	}
 	c := a.curve
 	d.printf(`<path class="edge %s" marker-end="url(#%s-%s)" d="M%.1f %.1fQ%.1f %.1f %.1f %.1f"/>`+"\n",
 		a.kind, d.prefix, a.kind, c[0].x, c[0].y, c[1].x, c[1].y, c[2].x, c[2].y)
 }
 
 func (d *drawing) writeLabel(a *arrow) {
-	at, w := a.curve.at(0.5), labelWidth(a.label)
+	at, w := a.middle(), labelWidth(a.label)
 	d.printf(`<g class="label %s"><rect x="%.1f" y="%.1f" width="%.1f" height="%d" rx="%d"/>`,
 		a.kind, at.x-w/2, at.y-labelHeight/2, w, labelHeight, labelHeight/2)
 	d.printf(`<text x="%.1f" y="%.1f" text-anchor="middle">%s</text></g>`+"\n", at.x, at.y+4, escape(a.label))
@@ -124,13 +163,20 @@ func (d *drawing) writeNode(n *node) {
 		y += ruleHeight
 		d.printf(`<path class="rule" d="M%.1f %.1fH%.1f"/>`, r.left, y-4, r.right)
 	}
+	var rows []float64 // of the operations that contradict each other
 	for _, op := range n.ops {
 		y += lineHeight
+		if op.involved {
+			rows = append(rows, y-4)
+		}
 		class := "op"
 		if op.involved {
 			class = "op involved"
 		}
 		d.printf(`<text class="%s" x="%.1f" y="%.1f">%s</text>`, class, x, y, escape(op.text))
+	}
+	if n.alone && len(rows) > 1 {
+		d.printf(`<path class="edge other" d="M%.1f %.1fh-6V%.1fh6"/>`, r.right-4, rows[0], rows[len(rows)-1])
 	}
 	d.printf("</g>\n")
 }

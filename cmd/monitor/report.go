@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/internal/whole"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// reportFile is the file of --report. Its ending says its form: .html for people, .json for programs.
+type reportFile struct {
+	path string // "": none
+	file *os.File
+}
+
+func (r *reportFile) register(f *pflag.FlagSet) {
+	f.StringVar(&r.path, "report", "", "file to write verdicts and findings to at the end: FILE.html, one page that needs no network, or FILE.json")
+}
+
+func (r *reportFile) isHTML() bool { return filepath.Ext(r.path) == ".html" }
+
+// create makes the file, so that one that cannot be written is told before the work begins.
+func (r *reportFile) create() (err error) {
+	if r.path == "" {
+		return nil
+	}
+	if ext := filepath.Ext(r.path); ext != ".html" && ext != ".json" {
+		return usagef("--report %q: want a name that ends with .html or .json", r.path)
+	}
+	if r.file, err = os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// close ends it. Without a file it does nothing.
+func (r *reportFile) close() error {
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}
+
+// write writes value in the form of JSON, or what is on the page. Without a file it does nothing.
+func (r *reportFile) write(value any, p func() *page.Report) error {
+	if r.file == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if r.isHTML() {
+		if err := page.WriteReport(&b, p()); err != nil {
+			return err
+		}
+	} else {
+		form := json.NewEncoder(&b)
+		form.SetIndent("", "  ")
+		if err := form.Encode(value); err != nil {
+			return err
+		}
+	}
+	if _, err := r.file.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// A page is read by people: with more findings it opens slowly, and the JSON has all.
+const (
+	mostOfPart   = 100
+	mostOfReport = 500
+)
+
+// reportPage is the page of reports on files or sources.
+func reportPage(heading string, reports []whole.Report) *page.Report {
+	p := &page.Report{Heading: heading, Made: time.Now()}
+	left := mostOfReport
+	for i := range reports {
+		part := partOf(&reports[i], min(left, mostOfPart))
+		left -= len(part.Findings)
+		p.Parts = append(p.Parts, part)
+	}
+	return p
+}
+
+// partOf is the part of a page about one file or source, with so many of its findings.
+func partOf(r *whole.Report, most int) page.Part {
+	n := min(len(r.Findings), most)
+	part := page.Part{Heading: r.File, Findings: r.Findings[:n], Left: len(r.Findings) - n}
+	c := &r.Counters
+	for _, x := range []struct {
+		name string
+		n    int64
+	}{{"transactions", r.Transactions}, {"operations", c.Operations}, {"findings", int64(len(r.Findings))}, {"bad records", c.DeadLetters}} {
+		part.Facts = append(part.Facts, page.Fact{Name: x.name, Text: fmt.Sprint(x.n)})
+	}
+	for _, l := range isolation.AllLevels() {
+		verdict, asked := r.Verdicts[l.String()]
+		if !asked {
+			continue
+		}
+		why := []string{}
+		if reason := r.Reasons[l.String()]; reason != "" {
+			why = append(why, reason)
+		}
+		if share := r.Share(l.String()); share != "" {
+			why = append(why, share+" of reads decided")
+		}
+		part.Verdicts = append(part.Verdicts, page.Verdict{Level: l.String(), Verdict: verdict, Why: strings.Join(why, "; ")})
+	}
+	return part
+}
+
+// withStored are the reports on sources with the findings that the data folder holds.
+func withStored(ctx context.Context, data string, reports []whole.Report) ([]whole.Report, error) {
+	err := app.ReadStored(ctx, data, app.Findings, func(record []byte) error {
+		var f finding.Finding
+		if err := json.Unmarshal(record, &f); err != nil {
+			return err
+		}
+		for i := range reports {
+			if reports[i].File == f.Source {
+				reports[i].Findings = append(reports[i].Findings, f)
+			}
+		}
+		return nil
+	})
+	return reports, err
+}
+
+// closing joins the error of closing the report to err.
+func (r *reportFile) closing(err *error) { *err = errors.Join(*err, r.close()) }

@@ -1,0 +1,263 @@
+// Package page is a finding as HTML: the parts of it that the service's pages and the reports share. The
+// templates escape everything that is put into them, by the place where it stands.
+package page
+
+import (
+	_ "embed" // templates, style sheet and script
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/picture"
+	"github.com/isowatch/isowatch/internal/render/scene"
+	"github.com/isowatch/isowatch/internal/render/words"
+)
+
+//go:embed finding.html
+var findingText string
+
+// Style is the style sheet of all pages.
+//
+//go:embed style.css
+var Style string
+
+// Script makes pages follow what changes, zooms pictures and adds local times. Pages work without it.
+//
+//go:embed page.js
+var Script string
+
+// Templates have the parts of a finding: "head", "about", "proof", "advice", "finding". The caller may add to its copy.
+func Templates() *template.Template {
+	return template.Must(template.New("").Parse(findingText))
+}
+
+// Options say how a finding is shown. The zero value is for a report.
+type Options struct {
+	// Base is put before paths: "" or one as /isowatch.
+	Base string
+	// Now is the time that ages count from. The zero time shows no ages.
+	Now time.Time
+	// Trace is a link to a trace, with {trace_id} in it. "": none.
+	Trace string
+	// Alone says that there is no service behind the page: it links to nothing.
+	Alone bool
+}
+
+// Card is a finding with what pages say of it.
+type Card struct {
+	finding.Finding
+	Verdict  words.Verdict
+	Sentence string
+	Cycle    string
+	Proof    string
+	Where    string        // source, and epoch
+	SVG      template.HTML // escaped by package picture; "" without transactions
+	Open     bool
+	Options
+}
+
+// NewCard is f as a card.
+func NewCard(f finding.Finding, o Options) *Card {
+	c := &Card{Finding: f, Cycle: words.Cycle(&f), Proof: words.Proof(&f), Where: f.Source, Options: o}
+	c.Verdict, c.Sentence = words.VerdictOf(&f)
+	if c.Title == "" {
+		c.Title = c.Anomaly
+	}
+	if f.Epoch != "" {
+		c.Where += ", epoch " + f.Epoch
+	}
+	if c.drawn() {
+		c.SVG = pictures(scene.New(&c.Finding))
+	}
+	return c
+}
+
+// drawn says whether there is a picture. Transactions that ask for less than expected have nothing to do
+// with each other.
+func (c *Card) drawn() bool { return len(c.Txns) > 0 && c.Anomaly != finding.WeakerThanExpected }
+
+// pictures are the picture for wide and for narrow pages, or one for both. The style sheet shows one of them.
+func pictures(s *scene.Scene) template.HTML {
+	wide, narrow := picture.Wide(s), picture.Narrow(s)
+	if string(wide) == string(narrow) {
+		return template.HTML(wide)
+	}
+	return template.HTML(`<div class="wide">` + string(wide) + `</div><div class="narrow">` + string(narrow) + `</div>`)
+}
+
+// Name is the explanation's name for a transaction.
+func (c *Card) Name(id string) string { return words.ShortName(&c.Finding, id) }
+
+// Path is the finding's own page.
+func (c *Card) Path() string { return c.Base + "/findings/" + url.PathEscape(c.ID) }
+
+// API is the finding as JSON.
+func (c *Card) API() string { return c.Base + "/api/v1/findings/" + url.PathEscape(c.ID) }
+
+// signs stand beside the words, so that colour is not needed to tell verdicts apart.
+var signs = map[words.Verdict]string{
+	words.Violated: "✕", words.Allowed: "○", words.Uncertain: "?", words.Waiting: "⧗", words.Undecided: "…",
+	words.Lost: "∅", words.Malformed: "!", words.Weaker: "↓", words.Cleared: "✓",
+}
+
+// Badge is the text on the badge.
+func (c *Card) Badge() string { return signs[c.Verdict] + " " + string(c.Verdict) }
+
+// Moment is a time as pages show it.
+type Moment struct {
+	Stamp string // RFC 3339, for machines
+	Text  string // UTC, to a millisecond
+	Age   string // "3 min ago", "" where the page has no time
+}
+
+// MomentOf reads a time of a finding. ok is false where it has none.
+func (o *Options) MomentOf(stamp string) (m Moment, ok bool) {
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return Moment{}, false
+	}
+	m = Moment{Stamp: stamp, Text: at.UTC().Format("2006-01-02 15:04:05.000 UTC")}
+	if !o.Now.IsZero() {
+		m.Age = age(o.Now.Sub(at))
+	}
+	return m, true
+}
+
+// age is how long ago something was, in its largest unit.
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "in the future"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}
+
+// Fact is a line of the finding's facts.
+type Fact struct {
+	Name   string
+	Text   string // code
+	Moment *Moment
+}
+
+// Times are when it was found, and when this revision was sent.
+func (c *Card) Times() (facts []Fact) {
+	for _, x := range []struct{ name, stamp string }{{"First seen", c.FoundAt}, {"This revision", c.DetectedAt}} {
+		if m, ok := c.MomentOf(x.stamp); ok && (x.name == "First seen" || c.DetectedAt != c.FoundAt) {
+			facts = append(facts, Fact{Name: x.name, Moment: &m})
+		}
+	}
+	return facts
+}
+
+// Full is a card with all that the finding's own page shows.
+type Full struct {
+	*Card
+	Steps    []Step
+	Members  []Member
+	Beside   []Member
+	Timeline template.HTML // "" where no record has times
+}
+
+// NewFull is f with its evidence.
+func NewFull(f finding.Finding, o Options) *Full {
+	full := &Full{Card: NewCard(f, o)}
+	s := scene.New(&full.Finding)
+	for i := range s.Arrows {
+		full.Steps = append(full.Steps, stepOf(s, &s.Arrows[i]))
+	}
+	for i := range s.Members {
+		full.Members = append(full.Members, o.memberOf(&s.Members[i]))
+	}
+	for i := range s.Beside {
+		full.Beside = append(full.Beside, o.memberOf(&s.Beside[i]))
+	}
+	if wide := picture.Timeline(s, picture.WideTime); wide != nil && full.drawn() {
+		full.Timeline = template.HTML(`<div class="wide">` + string(wide) + `</div><div class="narrow">` + string(picture.Timeline(s, picture.NarrowTime)) + `</div>`)
+	}
+	return full
+}
+
+// Step is a dependency with its evidence.
+type Step struct {
+	finding.Edge
+	ID        string // on the page
+	Sentence  string
+	FromShort string
+	ToShort   string
+	Ends      []End
+}
+
+// End is an operation at the end of a dependency.
+type End struct {
+	Short    string
+	Op       string // "" where none shows it
+	Place    int    // in the record, from 1
+	Position string
+	Raw      string
+}
+
+func stepOf(s *scene.Scene, a *scene.Arrow) Step {
+	from, to := &s.Members[a.From], &s.Members[a.To]
+	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, a.Step), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
+	if a.Step == 0 {
+		step.Sentence = to.Short + " read what " + from.Short + " wrote"
+		if a.From == a.To {
+			step.Sentence = "two operations of " + to.Short + " contradict each other"
+		}
+	}
+	step.Ends = append(step.Ends, endOf(from, a.FromOp))
+	if a.From != a.To || a.FromOp != a.ToOp {
+		step.Ends = append(step.Ends, endOf(to, a.ToOp))
+	}
+	return step
+}
+
+func endOf(m *scene.Member, op int) End {
+	e := End{Short: m.Short, Position: m.Position, Raw: string(m.Raw)}
+	if op >= 0 {
+		e.Op, e.Place = m.Ops[op].Text, op+1
+	}
+	return e
+}
+
+// Member is a transaction of a finding's page.
+type Member struct {
+	*scene.Member
+	Session  string
+	Status   string
+	Started  *Moment
+	Took     string
+	TraceID  string
+	TraceURL string
+	RawText  string
+}
+
+func (o *Options) memberOf(m *scene.Member) Member {
+	x := Member{Member: m, RawText: string(m.Raw)}
+	r := m.Record
+	if r == nil {
+		return x
+	}
+	x.Session, x.Status, x.TraceID = r.Session, r.Status.String(), r.TraceID
+	if r.Flags&event.HasSeq != 0 {
+		x.Session = strings.TrimSpace(fmt.Sprintf("%s #%d", x.Session, r.Seq))
+	}
+	if r.Flags&event.HasTimes != 0 {
+		start, _ := o.MomentOf(time.Unix(0, r.Start).UTC().Format(time.RFC3339Nano))
+		x.Started, x.Took = &start, time.Duration(r.End-r.Start).String()
+	}
+	if o.Trace != "" && r.TraceID != "" {
+		x.TraceURL = strings.ReplaceAll(o.Trace, "{trace_id}", url.PathEscape(r.TraceID))
+	}
+	return x
+}

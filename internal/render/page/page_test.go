@@ -1,0 +1,60 @@
+package page
+
+import (
+	"bytes"
+	"html"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// A report is one file: it loads nothing, and its policy admits the style sheets and the script in it.
+func TestReport(t *testing.T) {
+	var b bytes.Buffer
+	err := WriteReport(&b, &Report{
+		Heading: "history.jsonl", Made: time.Date(2026, 11, 20, 19, 5, 0, 0, time.UTC),
+		Facts: []Fact{{Name: "transactions", Text: "3"}},
+		Parts: []Part{{
+			Heading:  "part <i>",
+			Verdicts: []Verdict{{"serializable", "violated", "because"}},
+			Findings: []finding.Finding{{ID: "1f", Anomaly: "G2-item", Title: "write skew <b>"}, {ID: "2f", Anomaly: "G1a"}},
+			Left:     7,
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, want := range []string{
+		"<h1>history.jsonl</h1>", "<dt>transactions</dt><dd>3</dd>", `<th scope="row">serializable</th><td class="verdict violated">violated</td><td>because</td>`,
+		`<a href="#1f">write skew &lt;b&gt;</a>`, `id="2f"`, "7 more findings", "<h2>part &lt;i&gt;</h2>", "2026-11-20 19:05:00.000 UTC",
+		"<style>" + Style + "</style>", "<script>" + Script + "</script>",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	for _, hash := range []string{hashOf(Style), hashOf(Script)} {
+		if !strings.Contains(html.UnescapeString(text), hash) {
+			t.Errorf("the policy does not admit %s", hash)
+		}
+	}
+	text = strings.NewReplacer(Script, "", Style, "").Replace(text)
+	for _, banned := range []string{` src=`, `href="/`, "<link", "<img", "Download"} {
+		if strings.Contains(text, banned) {
+			t.Errorf("it holds %s", banned)
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "in the future", 59 * time.Second: "59 s ago", time.Minute: "1 min ago", 61 * time.Minute: "1 h ago", 47 * time.Hour: "47 h ago", 48 * time.Hour: "2 days ago",
+	} {
+		if got := age(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the template
+	"encoding/base64"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/picture"
+	"github.com/isowatch/isowatch/internal/render/words"
+)
+
+//go:embed report.html
+var reportText string
+
+var report = template.Must(Templates().Parse(reportText))
+
+// Report is findings in one file, which needs no service and no network.
+type Report struct {
+	Heading string
+	Made    time.Time
+	Trace   string // as in [Options]
+	Facts   []Fact // about all parts
+	Parts   []Part
+}
+
+// Part is about one history or source.
+type Part struct {
+	Heading  string // "": none
+	Facts    []Fact // what was checked, and what came out
+	Verdicts []Verdict
+	Findings []finding.Finding
+	Left     int // findings that are not in it
+}
+
+// Verdict is the verdict on a level.
+type Verdict struct {
+	Level, Verdict, Why string
+}
+
+// reported is a report as the template shows it.
+type reported struct {
+	*Report
+	Policy string
+	Style  template.CSS
+	Script template.JS
+	Moment *Moment
+	Shown  []shownPart // Parts
+}
+
+// shownPart is a part as the template shows it.
+type shownPart struct {
+	*Part
+	Cards []*Full
+}
+
+// WriteReport writes r as HTML. It loads nothing: a policy inside forbids that.
+func WriteReport(w io.Writer, r *Report) error {
+	x := reported{Report: r, Style: template.CSS(Style), Script: template.JS(Script)}
+	x.Policy = "default-src 'none'; style-src " + hashOf(Style) + " " + picture.StyleHash() + "; script-src " + hashOf(Script)
+	if !r.Made.IsZero() {
+		m, _ := (&Options{}).MomentOf(r.Made.UTC().Format(time.RFC3339Nano))
+		x.Moment = &m
+	}
+	for i := range r.Parts {
+		part := shownPart{Part: &r.Parts[i]}
+		for j := range part.Findings {
+			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace}))
+		}
+		x.Shown = append(x.Shown, part)
+	}
+	var b bytes.Buffer
+	if err := report.ExecuteTemplate(&b, "report", &x); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, WithoutControls(b.String()))
+	return err
+}
+
+// hashOf is the hash source by which a Content-Security-Policy admits a text.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// WithoutControls writes out the control and formatting characters that came with records: they could
+// reorder or hide other text.
+func WithoutControls(page string) string {
+	lines := strings.Split(page, "\n")
+	for i, line := range lines {
+		parts := strings.Split(line, "\t")
+		for j := range parts {
+			parts[j] = words.Visible(parts[j])
+		}
+		lines[i] = strings.Join(parts, "\t")
+	}
+	return strings.Join(lines, "\n")
+}

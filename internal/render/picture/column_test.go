@@ -1,0 +1,65 @@
+package picture
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/scene"
+)
+
+// phone is the room of a page of 360 px, with the text at three quarters of its size at least.
+const phone = 330 * 4 / 3
+
+// In a column no boxes overlap, no label covers a box or another label, and each arrow ends at its target,
+// for cycles and for arrows between any two.
+func TestColumn(t *testing.T) {
+	for n := 2; n <= maxNodes; n++ {
+		f := ring(slices.Repeat([]string{"rw"}, n)...)
+		f.Edges = append(f.Edges, finding.Edge{From: "T1", To: f.Txns[n-1], Type: "ww", Key: strings.Repeat("k", 60)},
+			finding.Edge{From: "T2", To: "T1", Type: "wr", Key: "q"})
+		d := newDrawing(scene.New(&f))
+		d.column()
+		box := d.bounds()
+		if box.width() > phone {
+			t.Errorf("%d boxes are %.0f wide, want at most %d", n, box.width(), phone)
+		}
+		for i := range d.nodes {
+			r := d.nodes[i].rect()
+			if r.union(box) != box {
+				t.Errorf("%d boxes: box %d is outside the picture", n, i)
+			}
+			for j := range i {
+				if overlap(r, d.nodes[j].rect()) {
+					t.Errorf("%d boxes: %d and %d overlap", n, i, j)
+				}
+			}
+		}
+		for i := range d.arrows {
+			a := &d.arrows[i]
+			for j := range d.nodes {
+				if overlap(a.pill, d.nodes[j].rect()) {
+					t.Errorf("%d boxes: label %d covers box %d", n, i, j)
+				}
+			}
+			for j := range i {
+				if overlap(a.pill, d.arrows[j].pill) {
+					t.Errorf("%d boxes: labels %d and %d overlap", n, i, j)
+				}
+			}
+			if start, end := distance(a.path[0], d.nodes[a.from].rect()), distance(a.path[len(a.path)-1], d.nodes[a.to].rect()); start > 0 || end > 0 {
+				t.Errorf("%d boxes: arrow %d starts %.1f and ends %.1f from its boxes", n, i, start, end)
+			}
+		}
+		wellFormed(t, Narrow(scene.New(&f)))
+	}
+}
+
+// More transactions than fit on a ring stand in a column on every page.
+func TestLargeCyclesStandInAColumn(t *testing.T) {
+	f := ring(slices.Repeat([]string{"rw"}, onRing+1)...)
+	if s := scene.New(&f); string(Wide(s)) != string(Narrow(s)) {
+		t.Error("a ring of seven")
+	}
+}

@@ -1,0 +1,115 @@
+package picture
+
+import (
+	"fmt"
+	"unicode"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/internal/render/scene"
+)
+
+// The most that a picture shows; the rest is counted in words.
+const (
+	maxNodes = 16
+	maxOps   = 6
+	maxChars = 30 // of a line
+)
+
+// node is a transaction in the picture.
+type node struct {
+	id    string // "" for the box that stands for those not drawn
+	name  string // as the explanation calls it
+	about []string
+	ops   []op
+	alone bool  // its operations contradict each other: a bracket joins them
+	at    point // centre
+	w, h  float64
+}
+
+type op struct {
+	text     string
+	involved bool // a dependency begins or ends at it
+}
+
+// nodes are the boxes of the scene's members.
+func nodesOf(s *scene.Scene) []node {
+	var nodes []node
+	for i := range s.Members {
+		nodes = append(nodes, nodeOf(&s.Members[i]))
+	}
+	for _, a := range s.Arrows {
+		nodes[a.From].alone = nodes[a.From].alone || a.From == a.To
+	}
+	if hidden := len(nodes) - maxNodes + 1; hidden > 1 {
+		nodes = append(nodes[:maxNodes-1], node{name: "and " + plural(hidden, "transaction") + " more"})
+	}
+	return nodes
+}
+
+func nodeOf(m *scene.Member) node {
+	n := node{id: m.ID, name: clip(m.Short)}
+	for _, line := range aboutOf(m) {
+		n.about = append(n.about, clip(line))
+	}
+	shown := m.Shown(maxOps)
+	if len(m.Ops) == maxOps+1 { // the line that counts it takes as much room
+		shown = m.Shown(maxOps + 1)
+	}
+	for _, i := range shown {
+		n.ops = append(n.ops, op{clip(m.Ops[i].Text), m.Ops[i].Matters})
+	}
+	if left := len(m.Ops) - len(shown); left > 0 {
+		n.ops = append(n.ops, op{text: "… " + plural(left, "operation") + " more"})
+	}
+	return n
+}
+
+// aboutOf are the lines under the transaction's short name: id, template, session, server, outcome, level.
+func aboutOf(m *scene.Member) (lines []string) {
+	if m.Short != m.ID {
+		lines = append(lines, m.ID)
+	}
+	if m.Name != "" {
+		lines = append(lines, m.Name)
+	}
+	if r := m.Record; r != nil && r.Session != "" {
+		session := "session " + r.Session
+		if r.Flags&event.HasSeq != 0 {
+			session += fmt.Sprintf(" #%d", r.Seq)
+		}
+		lines = append(lines, session)
+	}
+	if m.Endpoint != "" {
+		lines = append(lines, "on "+m.Endpoint)
+	}
+	if m.Record != nil && m.Record.Status != event.Committed {
+		lines = append(lines, m.Record.Status.String())
+	}
+	if m.Level != "" {
+		lines = append(lines, m.Level)
+	}
+	return lines
+}
+
+// clip shortens a line in its middle: ids and keys differ at both ends.
+func clip(text string) string { return clipTo(text, maxChars) }
+
+func clipTo(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most/2]) + "…" + string(runes[len(runes)-most/2+1:])
+}
+
+// columns is the width of text in a fixed-width font; East Asian wide characters
+// take two.
+func columns(text string) (n int) {
+	for _, r := range text {
+		n++
+		if unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) || r >= 0x1f300 && r < 0x20000 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,227 @@
+package picture
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/render/scene"
+)
+
+// Sizes of a timeline, in user units.
+const (
+	WideTime   = 900 // the width of a timeline for a page with room
+	NarrowTime = 330 // and for one of 360 px
+	barHeight  = 10
+	leastBar   = 3 // the least width of a bar
+	txnHeight  = 3*lineHeight + barHeight
+	tickEvery  = 110 // about so far apart are two ticks
+)
+
+// span is a stretch of time, in ns since the Unix epoch.
+type span struct{ from, to int64 }
+
+// timed are the transactions of a session that have times, by their start.
+type timed struct {
+	session string
+	members []*scene.Member
+}
+
+// timeline is a picture of transactions by session and time.
+type timeline struct {
+	*drawing
+	width    float64
+	all      span
+	sessions []timed
+	marks    []mark
+}
+
+// mark is an outside event.
+type mark struct {
+	finding.Mark
+	span
+}
+
+// Timeline shows when the transactions ran, by session: a bar from start to end each, with the operations
+// that matter, and what happened beside them. It is nil where no record has times. width is [WideTime] or
+// [NarrowTime].
+func Timeline(s *scene.Scene, width int) []byte {
+	t := timeline{drawing: &drawing{finding: s.Finding}, width: float64(width)}
+	t.prefix = prefixOf(s, fmt.Sprintf("t%d", width))
+	if !t.take(s) {
+		return nil
+	}
+	t.write()
+	return t.out.Bytes()
+}
+
+// take sorts the members, and says whether any has times.
+func (t *timeline) take(s *scene.Scene) bool {
+	for i := range s.Members {
+		m := &s.Members[i]
+		r := m.Record
+		if r == nil || r.Flags&event.HasTimes == 0 {
+			continue
+		}
+		if len(t.sessions) == 0 {
+			t.all = span{r.Start, r.End}
+		}
+		t.all = span{min(t.all.from, r.Start), max(t.all.to, r.End)}
+		at := slices.IndexFunc(t.sessions, func(x timed) bool { return x.session == r.Session && r.Session != "" })
+		if at < 0 {
+			at = len(t.sessions)
+			t.sessions = append(t.sessions, timed{session: r.Session})
+		}
+		t.sessions[at].members = append(t.sessions[at].members, m)
+	}
+	for _, x := range t.sessions {
+		slices.SortStableFunc(x.members, func(a, b *scene.Member) int { return cmp.Compare(a.Record.Start, b.Record.Start) })
+	}
+	slices.SortStableFunc(t.sessions, func(a, b timed) int {
+		return cmp.Compare(a.members[0].Record.Start, b.members[0].Record.Start)
+	})
+	for _, m := range s.Finding.During {
+		from, err := time.Parse(time.RFC3339Nano, m.Start)
+		if err != nil {
+			continue
+		}
+		x := mark{m, span{from.UnixNano(), t.all.to}}
+		if to, err := time.Parse(time.RFC3339Nano, m.End); err == nil {
+			x.to = to.UnixNano()
+		}
+		t.marks = append(t.marks, x)
+	}
+	return len(t.sessions) > 0
+}
+
+// x is where the time is, within the picture.
+func (t *timeline) x(at int64) float64 {
+	length := max(t.all.to-t.all.from, 1)
+	at = min(max(at, t.all.from), t.all.to)
+	return margin + float64(at-t.all.from)/float64(length)*(t.width-2*margin-leastBar)
+}
+
+func (t *timeline) height() float64 {
+	rows := 0
+	for _, x := range t.sessions {
+		rows += len(x.members)
+	}
+	return 2*margin + float64(len(t.sessions)*(lineHeight+4)+rows*txnHeight+(3+len(t.marks))*lineHeight)
+}
+
+func (t *timeline) write() {
+	h := t.height()
+	t.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="isowatch" role="img" aria-labelledby="%s-t %[1]s-d" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n",
+		t.prefix, t.width, h, t.width, h)
+	t.printf(`<title id="%s-t">Timeline of %s</title>`+"\n", t.prefix, escape(t.title()))
+	t.printf(`<desc id="%s-d">%s</desc>`+"\n", t.prefix, escape(t.order()))
+	t.printf("<style>%s</style>\n", style)
+	for _, m := range t.marks {
+		from, to := t.x(m.from), t.x(m.to)
+		t.printf(`<rect class="mark" x="%.1f" y="%d" width="%.1f" height="%.1f"/>`+"\n", from, margin, max(to-from, leastBar), h-2*margin-float64(2+len(t.marks))*lineHeight)
+	}
+	y := t.writeTicks(h)
+	for _, x := range t.sessions {
+		y += lineHeight + 4
+		session := "no session"
+		if x.session != "" {
+			session = "session " + x.session
+		}
+		t.text("about", margin, y, session)
+		for _, m := range x.members {
+			t.writeBar(m, y)
+			y += txnHeight
+		}
+	}
+	y = h - float64(margin) - float64(len(t.marks))*lineHeight
+	for i := range t.marks {
+		y += lineHeight
+		t.text("legend", margin, y-5, "▒ during "+t.marks[i].Name)
+	}
+	t.printf("</svg>\n")
+}
+
+// order says in words when each transaction began and ended.
+func (t *timeline) order() string {
+	var b strings.Builder
+	for _, x := range t.sessions {
+		for _, m := range x.members {
+			fmt.Fprintf(&b, "%s from %s to %s. ", m.Short, t.since(m.Record.Start), t.since(m.Record.End))
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// since is a time as milliseconds since the first start.
+func (t *timeline) since(at int64) string { return milliseconds(at-t.all.from) + " ms" }
+
+// milliseconds are ns as ms, to a thousandth, without zeros at the end.
+func milliseconds(ns int64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", float64(ns)/1e6), "0"), ".")
+}
+
+// writeTicks draws the axis at the bottom, and returns where the first line begins.
+func (t *timeline) writeTicks(h float64) (top float64) {
+	bottom := h - margin - float64(1+len(t.marks))*lineHeight
+	length := max(t.all.to-t.all.from, 0) // a record can lie about its times
+	step := round(length / max(int64(t.width)/tickEvery, 2))
+	for i := range length/step + 1 {
+		at := t.all.from + i*step
+		x, anchor := t.x(at), "middle"
+		switch {
+		case at == t.all.from:
+			anchor = "start"
+		case x > t.width-margin-3*charWidth:
+			anchor = "end"
+		}
+		t.printf(`<path class="rule" d="M%.1f %dV%.1f"/>`, x, margin, bottom-lineHeight+4)
+		t.printf(`<text class="legend" x="%.1f" y="%.1f" text-anchor="%s">+%s</text>`+"\n", x, bottom-2, anchor, milliseconds(at-t.all.from))
+	}
+	t.text("legend", margin, bottom+lineHeight-4, clipTo("ms since "+time.Unix(0, t.all.from).UTC().Format("2006-01-02 15:04:05.000000"), int(t.width/charWidth))+" UTC")
+	return margin
+}
+
+// round is the least of 1, 2, 5, 10, 20, 50 and so on that is ns at least.
+func round(ns int64) int64 {
+	for of := int64(1); ; of *= 10 {
+		for _, k := range []int64{1, 2, 5} {
+			if of*k >= ns {
+				return of * k
+			}
+		}
+	}
+}
+
+// writeBar draws a transaction below y.
+func (t *timeline) writeBar(m *scene.Member, y float64) {
+	r := m.Record
+	room := int((t.width - 2*margin) / charWidth)
+	head := m.Short
+	if m.Name != "" {
+		head += " " + m.Name
+	}
+	if r.Status != event.Committed {
+		head += ", " + r.Status.String()
+	}
+	head = clipTo(head, max(room-16, 12)) + "  " + milliseconds(r.End-r.Start) + " ms"
+	t.text("name", margin, y+lineHeight, head)
+	from, to := t.x(r.Start), t.x(r.End)
+	t.printf(`<rect class="bar %s" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`+"\n", r.Status, from, y+lineHeight+5, max(to-from, leastBar), barHeight)
+	var ops []string
+	for _, o := range m.Ops {
+		if o.Matters {
+			ops = append(ops, o.Text)
+		}
+	}
+	t.text("op", margin, y+2*lineHeight+barHeight+4, clipTo(strings.Join(ops, ", "), room))
+}
+
+func (t *timeline) text(class string, x, y float64, text string) {
+	if text != "" {
+		t.printf(`<text class="%s" x="%.1f" y="%.1f">%s</text>`+"\n", class, x, y, escape(text))
+	}
+}

@@ -1,0 +1,181 @@
+package scene
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// connect adds the arrows, and marks the operations at their ends.
+func (s *Scene) connect() {
+	for i, e := range s.Finding.Edges {
+		a := Arrow{Edge: e, From: s.IndexOf(e.From), To: s.IndexOf(e.To), FromOp: -1, ToOp: -1, Step: i + 1}
+		from, to := &s.Members[a.From], &s.Members[a.To]
+		switch e.Type {
+		case "wr":
+			a.FromOp = from.orSaid(from.writing(e.Key, e.Value), event.Write, e.Key, e.Value)
+			a.ToOp = to.orSaid(to.reading(e.Key, e.Value), event.Read, e.Key, e.Value)
+		case "ww":
+			a.FromOp = from.orSaid(from.writing(e.Key, ""), event.Write, e.Key, "")
+			a.ToOp = to.orSaid(to.writing(e.Key, e.Value), event.Write, e.Key, e.Value)
+		case "rw":
+			a.FromOp = from.orSaid(from.missing(e.Key, e.Value), event.Read, e.Key, "")
+			a.ToOp = to.orSaid(to.writing(e.Key, e.Value), event.Write, e.Key, e.Value)
+		}
+		s.add(a)
+	}
+	if a := s.Finding.About; a != nil && len(s.Finding.Edges) == 0 {
+		s.connectRead(a)
+	}
+}
+
+func (s *Scene) add(a Arrow) {
+	s.Members[a.From].mark(a.FromOp)
+	s.Members[a.To].mark(a.ToOp)
+	s.Arrows = append(s.Arrows, a)
+}
+
+// orSaid is op where it is known. For a member without a record it is an operation that the dependency
+// speaks of.
+func (m *Member) orSaid(op int, kind event.OpKind, key, value string) int {
+	if op >= 0 || m.Record != nil {
+		return op
+	}
+	said := Op{Text: strings.TrimRight(kind.String()+" "+key+" "+value, " "), Key: key}
+	if i := slices.IndexFunc(m.Ops, func(o Op) bool { return o.Text == said.Text }); i >= 0 {
+		return i
+	}
+	m.Ops = append(m.Ops, said)
+	return len(m.Ops) - 1
+}
+
+func (m *Member) mark(op int) {
+	if op >= 0 {
+		m.Ops[op].Matters = true
+	}
+}
+
+// connectRead links the read that an anomaly without a cycle is about with the writes of what it read.
+// Where no write is known, the operations on the key are marked.
+func (s *Scene) connectRead(about *finding.About) {
+	at := s.IndexOf(about.Txn)
+	if at < 0 {
+		return
+	}
+	reader := &s.Members[at]
+	op := about.Op
+	if op < 0 || op >= len(reader.Ops) || reader.Ops[op].Key != about.Key {
+		op = reader.reading(about.Key, about.Value)
+	}
+	reader.mark(op)
+	link := finding.Edge{To: reader.ID, Type: "wr", Key: about.Key, Value: about.Value}
+	for i := range s.Members {
+		m := &s.Members[i]
+		if wrote := m.wrote(about.Key, about.Value); i != at && wrote >= 0 && op >= 0 {
+			link.From = m.ID
+			s.add(Arrow{Edge: link, From: i, To: at, FromOp: wrote, ToOp: op})
+			continue
+		}
+		for j := range m.Ops { // another operation on the key, which says something else
+			if i != at && m.Ops[j].Key == about.Key {
+				m.mark(j)
+			}
+		}
+	}
+	if own := reader.other(op, about.Key); own >= 0 && len(s.Arrows) == 0 {
+		link.From = reader.ID
+		s.add(Arrow{Edge: link, From: at, To: at, FromOp: own, ToOp: op})
+	}
+}
+
+// other is m's last operation on key before op, or else the first one behind it; -1 without one.
+func (m *Member) other(op int, key string) int {
+	on := func(o Op) bool { return o.Key == key }
+	for i := op - 1; i >= 0; i-- {
+		if on(m.Ops[i]) {
+			return i
+		}
+	}
+	if i := slices.IndexFunc(m.Ops[op+1:], on); i >= 0 {
+		return op + 1 + i
+	}
+	return -1
+}
+
+// ops of m's record, none where it is not known.
+func (m *Member) ops() []event.RecordOp {
+	if m.Record == nil {
+		return nil
+	}
+	return m.Record.Ops
+}
+
+// wrote is m's last operation that left the value in key, -1 without one.
+func (m *Member) wrote(key, value string) int {
+	return last(m.ops(), func(o *event.RecordOp) bool {
+		return o.Key == key && writes(o) && (o.Value == value || deletes(o) && value == "")
+	})
+}
+
+// writing is the operation of m that left value in key; without one, its last write of the key.
+func (m *Member) writing(key, value string) int {
+	if i := m.wrote(key, value); i >= 0 && value != "" {
+		return i
+	}
+	return last(m.ops(), func(o *event.RecordOp) bool { return o.Key == key && writes(o) })
+}
+
+// reading is the operation of m that saw value in key; without one, its first read of the key.
+func (m *Member) reading(key, value string) int {
+	ops := m.ops()
+	if i := slices.IndexFunc(ops, func(o event.RecordOp) bool { return reads(&o, key) && saw(&o, key, value) }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(ops, func(o event.RecordOp) bool { return reads(&o, key) })
+}
+
+// missing is the operation of m that read key without value; without one, its first read of the key.
+func (m *Member) missing(key, value string) int {
+	ops := m.ops()
+	if i := slices.IndexFunc(ops, func(o event.RecordOp) bool { return reads(&o, key) && !saw(&o, key, value) }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(ops, func(o event.RecordOp) bool { return reads(&o, key) })
+}
+
+func last(ops []event.RecordOp, is func(o *event.RecordOp) bool) int {
+	for i := len(ops) - 1; i >= 0; i-- {
+		if is(&ops[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func deletes(o *event.RecordOp) bool { return o.Kind == event.Delete }
+
+func writes(o *event.RecordOp) bool { return o.Writes() || o.Kind == event.Inc }
+
+// reads says whether o tells something of key: a read, a range over it, a cas.
+func reads(o *event.RecordOp, key string) bool {
+	switch o.Kind {
+	case event.Read, event.CAS:
+		return o.Key == key
+	case event.Range:
+		return !(o.HasFrom && key < o.From || o.HasTo && key >= o.To)
+	}
+	return false
+}
+
+// saw says whether o, which reads key, saw value, or an element of it.
+func saw(o *event.RecordOp, key, value string) bool {
+	switch o.Kind {
+	case event.Range:
+		return slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == key && r.Value == value })
+	case event.CAS:
+		return o.Expected == value && o.Flags&event.Success != 0 || o.Seen == value
+	}
+	return o.Value == value || slices.Contains(o.Elems, value) || value == "" && o.Flags&event.NotFound != 0
+}

@@ -1,0 +1,156 @@
+package scene
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// drawn are the members and the arrows, a line each: operations that matter have a star.
+func drawn(s *Scene) string {
+	var b strings.Builder
+	for i := range s.Members {
+		m := &s.Members[i]
+		b.WriteString(m.Short + ":")
+		for _, o := range m.Ops {
+			b.WriteString(" [" + o.Text + "]")
+			if o.Matters {
+				b.WriteByte('*')
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for _, a := range s.Arrows {
+		fmt.Fprintf(&b, "%s %d -%s-> %s %d\n", s.Members[a.From].Short, a.FromOp, a.Type, s.Members[a.To].Short, a.ToOp)
+	}
+	return b.String()
+}
+
+func raw(lines ...string) (all []json.RawMessage) {
+	for _, l := range lines {
+		all = append(all, json.RawMessage(l))
+	}
+	return all
+}
+
+func TestScene(t *testing.T) {
+	for name, c := range map[string]struct {
+		f    finding.Finding
+		want string
+	}{
+		// A text that looks like an operation draws none.
+		"a key that looks like an operation": {
+			finding.Finding{
+				Txns:        []string{"A", "B"},
+				Edges:       []finding.Edge{{From: "A", To: "B", Type: "wr", Key: "x, w y", Value: "1"}},
+				Explanation: "h\n\nLet:\n  A = w x, w y 1\n  B = r x, w y 1\n\nThen:\n",
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x, w y","value":1}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"r","key":"x, w y","value":1}]}`),
+			},
+			"A: [w x, w y 1]*\nB: [r x, w y 1]*\nA 0 -wr-> B 0\n",
+		},
+		"registers": {
+			finding.Finding{
+				Txns: []string{"A", "B"},
+				Edges: []finding.Edge{
+					{From: "A", To: "B", Type: "wr", Key: "x", Value: "2"},
+					{From: "B", To: "A", Type: "rw", Key: "y", Value: "5"},
+				},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":1},{"op":"w","key":"x","value":2},{"op":"r","key":"z","value":2},{"op":"w","key":"y","value":5}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":2},{"op":"r","key":"y","value":4}]}`),
+			},
+			"A: [w x 1] [w x 2]* [r z 2] [w y 5]*\nB: [r x 2]* [r y 4]*\nA 1 -wr-> B 0\nB 1 -rw-> A 3\n",
+		},
+		"lists": {
+			finding.Finding{
+				Txns: []string{"A", "B"},
+				Edges: []finding.Edge{
+					{From: "A", To: "B", Type: "wr", Key: "l", Value: "2"},
+					{From: "B", To: "A", Type: "rw", Key: "m", Value: "9"},
+				},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"append","key":"l","value":2},{"op":"append","key":"m","value":9}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"r","key":"m","value":[1]},{"op":"r","key":"l","value":[1,2]}]}`),
+			},
+			"A: [append l 2]* [append m 9]*\nB: [r m [1]]* [r l [1,2]]*\nA 0 -wr-> B 1\nB 0 -rw-> A 1\n",
+		},
+		"a range shows a row, and misses another": {
+			finding.Finding{
+				Txns: []string{"A", "B"},
+				Edges: []finding.Edge{
+					{From: "A", To: "B", Type: "wr", Key: "r1", Value: "2"},
+					{From: "B", To: "A", Type: "rw", Key: "r2", Value: "3"},
+				},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"insert","key":"r1","value":2},{"op":"insert","key":"r2","value":3}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"range","from":"r","to":"s","result":[{"key":"r1","value":2}]}]}`),
+			},
+			"A: [insert r1 2]* [insert r2 3]*\nB: [range [r, s) [r1=2]]*\nA 0 -wr-> B 0\nB 0 -rw-> A 1\n",
+		},
+		"an aborted read": {
+			finding.Finding{
+				Anomaly: "G1a", Txns: []string{"B", "A"}, About: &finding.About{Txn: "B", Op: 1, Key: "x", Value: "7"},
+				History: raw(`{"txn":"A","status":"aborted","ops":[{"op":"w","key":"x","value":7}]}`,
+					`{"txn":"B","status":"committed","ops":[{"op":"r","key":"y","value":1},{"op":"r","key":"x","value":7}]}`),
+			},
+			"B: [r y 1] [r x 7]*\nA: [w x 7]*\nA 0 -wr-> B 1\n",
+		},
+		"an own write is not read": {
+			finding.Finding{
+				Anomaly: "internal", Txns: []string{"A"}, About: &finding.About{Txn: "A", Op: 2, Key: "x", Value: "1"},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":2},{"op":"r","key":"y","value":2},{"op":"r","key":"x","value":1}]}`),
+			},
+			"A: [w x 2]* [r y 2] [r x 1]*\nA 0 -wr-> A 2\n",
+		},
+		"nobody wrote it": {
+			finding.Finding{
+				Anomaly: "garbage-read", Txns: []string{"A"}, About: &finding.About{Txn: "A", Key: "x", Value: "1"},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"r","key":"x","value":1}]}`),
+			},
+			"A: [r x 1]*\n",
+		},
+		"no records": {
+			finding.Finding{
+				Txns:  []string{"A", "B"},
+				Edges: []finding.Edge{{From: "A", To: "B", Type: "ww", Key: "x", Value: "2"}, {From: "B", To: "A", Type: "realtime"}},
+			},
+			"A: [w x]*\nB: [w x 2]*\nA 0 -ww-> B 0\nB -1 -realtime-> A -1\n",
+		},
+		"a record that cannot be read, and one beside": {
+			finding.Finding{
+				Txns:    []string{"A"},
+				History: raw(`{"txn":"A"`, `{"txn":"C","status":"committed","ops":[]}`),
+			},
+			"A:\n",
+		},
+		"an about of another record": {
+			finding.Finding{Txns: []string{"A"}, About: &finding.About{Txn: "Z", Op: 99, Key: "x"}},
+			"A:\n",
+		},
+		"an operation that is not there": {
+			finding.Finding{
+				Txns: []string{"A"}, About: &finding.About{Txn: "A", Op: -5, Key: "x", Value: "3"},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"r","key":"x","value":1}]}`),
+			},
+			"A: [r x 1]*\n",
+		},
+	} {
+		if got := drawn(New(&c.f)); got != c.want {
+			t.Errorf("%s:\n%swant\n%s", name, got, c.want)
+		}
+	}
+}
+
+// What matters is shown first, in program order.
+func TestShown(t *testing.T) {
+	m := Member{}
+	for i := range 10 {
+		m.Ops = append(m.Ops, Op{Key: fmt.Sprint(i % 4), Matters: i == 7})
+	}
+	for most, want := range map[int]string{1: "[7]", 2: "[3 7]", 4: "[0 1 3 7]", 10: "[0 1 2 3 4 5 6 7 8 9]"} {
+		if got := fmt.Sprint(m.Shown(most)); got != want {
+			t.Errorf("%d: %s, want %s", most, got, want)
+		}
+	}
+}

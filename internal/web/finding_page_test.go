@@ -1,0 +1,117 @@
+package web
+
+import (
+	"bufio"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A dependency opens its evidence: the two operations, the positions of their records, and these.
+func TestEvidence(t *testing.T) {
+	o, _, _ := options(skew("1f"))
+	o.Trace = "https://jaeger.example/trace/{trace_id}?x=1"
+	o.Now = func() time.Time { return time.Date(2026, 11, 20, 19, 5, 0, 0, time.UTC) }
+	_, body, _ := get(Handler(o), "/findings/1f")
+	for _, want := range []string{
+		`<details class="step" id="1f-step-1">`, `<code>T1</code>: <code>r x 1</code> <span class="soft">operation 1</span> <span class="soft">at</span> <code>nats:ISOWATCH/7</code>`,
+		`<code>T2</code>: <code>w x 2</code> <span class="soft">operation 2</span>`, "&#34;txn&#34;:&#34;T1&#34;",
+		`<a href="https://jaeger.example/trace/4bf92f?x=1" rel="noreferrer"><code>4bf92f</code></a>`,
+		`<time datetime="2026-11-20T19:00:00Z">2026-11-20 19:00:00.000 UTC</time> <span class="soft">(5 min ago)</span>`,
+		"<dt>Took</dt><dd>1s</dd>", "Timeline of write skew (G2-item)",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s is missing in\n%s", want, body)
+		}
+	}
+}
+
+// Behind a proxy that serves the pages below a path every link leads there. Probes come past it.
+func TestBase(t *testing.T) {
+	o, _, _ := options(skew("1f"))
+	o.Base, o.Changes = "/watch", func() uint64 { return 0 }
+	handler := Handler(o)
+	for _, target := range []string{"/watch/", "/watch/findings/1f", "/watch/findings/nothing", "/watch/?refresh=5&limit=1"} {
+		_, body, _ := get(handler, target)
+		for _, rest := range strings.Split(body, `="/`)[1:] {
+			if link, _, _ := strings.Cut(rest, `"`); !strings.HasPrefix(link, "watch/") {
+				t.Errorf("%s leads to /%s", target, link)
+			}
+		}
+	}
+	for target, want := range map[string]int{"/watch": 301, "/watch/style.css": 200, "/metrics": 200, "/-/ready": 200, "/watch/metrics": 200, "/watching/metrics": 404} {
+		if status, _, _ := get(handler, target); status != want {
+			t.Errorf("%s: %d, want %d", target, status, want)
+		}
+	}
+}
+
+func TestGzip(t *testing.T) {
+	handler, _, _ := served(skew("1f"))
+	request := httptest.NewRequest(http.MethodGet, "/findings/1f", nil)
+	request.Header.Set("Accept-Encoding", "gzip")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, request)
+	if got := w.Header().Get("Content-Encoding"); got != "gzip" {
+		t.Fatalf("Content-Encoding %q", got)
+	}
+	size := w.Body.Len()
+	r, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil || !strings.Contains(string(text), "write skew") || size > len(text)/2 {
+		t.Errorf("%d bytes for %d, %v", size, len(text), err)
+	}
+}
+
+// A page that follows is told within two seconds, through a server with its time limits.
+func TestEvents(t *testing.T) {
+	o, _, _ := options()
+	var changes atomic.Uint64
+	o.Changes = changes.Load
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = NewServer(Handler(o), o.Log)
+	server.Start()
+	defer server.Close()
+	answer, err := http.Get(server.URL + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if media := answer.Header.Get("Content-Type"); media != "text/event-stream" {
+		t.Fatalf("%s, %s", answer.Status, media)
+	}
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() && lines.Text() != "retry: 3000" {
+	}
+	changes.Add(1)
+	for lines.Scan() && lines.Text() != "event: change" {
+	}
+	if err := lines.Err(); err != nil || lines.Text() != "event: change" {
+		t.Errorf("%q, %v", lines.Text(), err)
+	}
+}
+
+func TestNothingToFollow(t *testing.T) {
+	handler, _, _ := served()
+	if status, _, _ := get(handler, "/events"); status != http.StatusNotFound {
+		t.Errorf("%d", status)
+	}
+}
+
+func TestTooManyPagesFollow(t *testing.T) {
+	s := &site{Options: Options{Changes: func() uint64 { return 0 }, Now: time.Now}}
+	s.watching.Store(maxWatching)
+	w := httptest.NewRecorder()
+	s.events(w, httptest.NewRequest(http.MethodGet, "/events", nil))
+	if w.Code != http.StatusServiceUnavailable || s.watching.Load() != maxWatching {
+		t.Errorf("%d, %d watch", w.Code, s.watching.Load())
+	}
+}
