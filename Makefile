@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot pages
+.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -75,6 +75,10 @@ bench-latency:
 
 bench-restart:
 	go test -v -run '^$$' -bench Restart -benchtime 1x -timeout 1h ./internal/bench
+
+# The pages over 100,000 stored findings: each answer within 100 ms. ISOWATCH_FINDINGS=200000 is how many.
+bench-pages:
+	go test -v -run '^$$' -bench Pages -benchtime 20x -timeout 1h ./internal/app
 
 # Every benchmark there is.
 bench-all:

@@ -71,6 +71,7 @@ func (s *reports) newContradictory(name, epoch, id string, end int64, at string)
 	f.Source, f.Epoch, f.Certain = s.cfg.Source, epoch, true
 	f.Kind, f.Anomaly, f.Title = kind.Kind, kind.Anomaly, kind.Title
 	f.Refutes, f.AlsoRefutes, f.FirstPosition = []string{}, []string{}, at
+	f.Hidden = s.cfg.Hide != "" // its texts tell no values
 	of := *f
 	of.Txns = []string{name, id, fmt.Sprint(end)}
 	f.ID = s.identity(&of, identified{members: of.Txns, anomaly: f.Anomaly})

@@ -165,7 +165,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Hook: p.hook})
+	a, err := app.New(app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Reread: p.rereads(log), Hook: p.hook})
 	if err != nil {
 		return usageError{err}
 	}
@@ -268,18 +268,25 @@ func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, 
 					log.Warn("SIGHUP is ignored: without --config there is no file to read again")
 					continue
 				}
-				next, err := p.reload()
-				if err != nil {
-					a.RefuseReload()
-					log.Error("the new configuration is refused; the old one stays in effect", "err", err)
-					continue
-				}
-				p.logNotes(log, &next)
-				a.Reload(ctx, next) // it logs how that went
+				a.ReloadFile(ctx) // it logs how that went
 			}
 		}
 	}()
 	return func() { cancel(); <-done }
+}
+
+// rereads reads the settings again, and logs their notes; nil where there is no file.
+func (p *service) rereads(log *slog.Logger) func() (config.Service, error) {
+	if p.reload == nil {
+		return nil
+	}
+	return func() (config.Service, error) {
+		next, err := p.reload()
+		if err == nil {
+			p.logNotes(log, &next)
+		}
+		return next, err
+	}
 }
 
 // wait returns when the service is to stop.

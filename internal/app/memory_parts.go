@@ -41,13 +41,16 @@ type memoryPart struct {
 // memoryParts divides the resident memory. Those that are counted come first. The last two are measured: files, and
 // what the Go runtime takes beyond the parts: garbage, room to grow, and whatever is small.
 func (c *collector) memoryParts(s *engine.Status) []memoryPart {
-	parts := []memoryPart{{"state", 0}, {"steps", s.Memory.Steps}, {"open", s.Memory.Open}, {"ahead", 0}, {"store", 0}}
+	parts := []memoryPart{{"state", 0}, {"steps", s.Memory.Steps}, {"open", s.Memory.Open}, {"ahead", 0}, {"store", 0}, {"catalog", 0}}
 	for i := range s.Sources {
 		parts[0].bytes += s.Sources[i].Memory
 	}
 	parts[3].bytes = c.readAhead.bytes()
 	if c.storeMemory != nil {
 		parts[4].bytes = c.storeMemory()
+	}
+	if c.catalogMemory != nil {
+		parts[5].bytes = c.catalogMemory()
 	}
 	heap := runtimeMemory()
 	for _, p := range parts {

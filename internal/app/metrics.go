@@ -24,7 +24,7 @@ func (a *App) register() error {
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
 	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
-	c.readAhead, c.storeMemory = a.readAhead, a.store.Memory
+	c.readAhead, c.storeMemory, c.catalogMemory = a.readAhead, a.store.Memory, a.shelf.bytes
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
 		c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -42,6 +42,8 @@ type collector struct {
 	status      func() *engine.Status
 	store       func() store.Metrics
 	storeMemory func() int64 // nil: it is not asked
+	// catalogMemory is the memory of the index of findings; nil: it is not asked.
+	catalogMemory func() int64
 	// storeFailure is why the store takes no commit any more; nil: it is not asked.
 	storeFailure func() error
 	stages       func() []engine.Stage // nil: it is not asked

@@ -110,7 +110,7 @@ func (a *App) swapSinks(made []madeSink) error {
 
 // dispatch begins to deliver.
 func (a *App) dispatch(routes []alert.Route) error {
-	d, err := alert.NewDispatcher(pausingOutbox{engine.Reader{Store: a.store}, a.diskSpace}, routes, alert.Options{Log: a.log, Metrics: a.sinkMetrics})
+	d, err := alert.NewDispatcher(pausingOutbox{hidingOutbox{engine.Reader{Store: a.store}, a.hiding}, a.diskSpace}, routes, alert.Options{Log: a.log, Metrics: a.sinkMetrics})
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 // Spaces of the store.
 const (
-	spaceHead     store.Space = 'h' // "head" -> head, JSON
+	spaceHead     store.Space = 'h' // "head" -> head, JSON; "secret" -> what hides values
 	spaceCursor   store.Space = 'p' // partition -> ingest.Cursor, JSON
 	spaceDelta    store.Space = 'd' // step, part (8+2 bytes) -> piece of a delta
 	spaceFinding  store.Space = 'f' // id -> order (8 bytes), finding, JSON
@@ -19,6 +19,7 @@ const (
 	spacePane     store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
 	spaceSpill    store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
 	spaceAssembly store.Space = 'a' // step, part (8+2 bytes) -> piece of what changed of open transactions
+	spaceMark     store.Space = 'g' // group of findings -> what people said of it, JSON; retention keeps it
 	deltaPart                 = 512 << 10
 )
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,6 +74,64 @@ func (r Reader) Get(id string) (f finding.Finding, ok bool, err error) {
 		return f, false, fmt.Errorf("finding %s: %w", id, err)
 	}
 	return f, true, nil
+}
+
+// Stored is the finding with this id as it is stored, JSON, and its order.
+func (r Reader) Stored(id string) (order uint64, text []byte, ok bool, err error) {
+	value, err := r.Store.Get(spaceFinding, []byte(id))
+	if err != nil || len(value) < 8 {
+		return 0, nil, false, err
+	}
+	return order64(value), value[8:], true, nil
+}
+
+// At is the finding of that order.
+func (r Reader) At(order uint64) (f finding.Finding, ok bool, err error) {
+	id, err := r.Store.Get(spaceOrder, key64(order))
+	if err != nil || id == nil {
+		return f, false, err
+	}
+	return r.Get(string(id))
+}
+
+// Before calls fn for findings as they are stored, the newest first, of those with a lesser order
+// (0: all), until fn says no.
+func (r Reader) Before(order uint64, fn func(order uint64, text []byte) bool) error {
+	var to []byte
+	if order > 0 {
+		to = key64(order)
+	}
+	err := r.Store.ScanReverse(spaceOrder, nil, to, func(key, id []byte) error {
+		_, text, ok, err := r.Stored(string(id))
+		if err == nil && ok && !fn(order64(key), text) {
+			err = errStop
+		}
+		return err
+	})
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}
+
+// Secret is a random text of 128 bits and more that the store keeps. It is made when it is first asked for.
+func (r Reader) Secret() (string, error) {
+	text, err := r.Store.Get(spaceHead, []byte("secret"))
+	if err != nil || len(text) > 0 {
+		return string(text), err
+	}
+	secret := rand.Text()
+	return secret, r.Store.Commit([]store.Entry{{Space: spaceHead, Key: []byte("secret"), Value: []byte(secret)}})
+}
+
+// Marks calls fn for what people said of groups of findings.
+func (r Reader) Marks(fn func(group string, text []byte) error) error {
+	return r.Store.Scan(spaceMark, nil, nil, func(key, value []byte) error { return fn(string(key), value) })
+}
+
+// Mark stores what people said of a group; nil removes it.
+func (r Reader) Mark(group string, text []byte) error {
+	return r.Store.Commit([]store.Entry{{Space: spaceMark, Key: []byte(group), Value: text, Delete: text == nil}})
 }
 
 // DeadLetters calls fn for every dead letter, oldest first.

@@ -30,7 +30,7 @@ const pageLimit = 20
 var pagesText string
 
 // pages escapes everything that is put into it, by the place where it stands.
-var pages = template.Must(page.Templates().Parse(pagesText))
+var pages = template.Must(template.Must(page.Templates().Parse(pagesText)).Parse(groupsText))
 
 // shown says how findings are shown now.
 func (s *site) shown() page.Options {
@@ -87,7 +87,7 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		frame: s.frame("Findings"),
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,
 		Nothing:  s.Nothing(),
-		Filtered: q.Source+q.Anomaly+string(q.Kind)+string(q.State)+q.Expected+q.Before != "",
+		Filtered: q != Query{Limit: q.Limit},
 	}
 	if s.Advice != nil {
 		list.Advice = s.Advice()

@@ -18,7 +18,7 @@ func TestQuery(t *testing.T) {
 		bad  string
 	}{
 		{"", Query{Limit: 100}, ""},
-		{"limit=1&source=a%20b&anomaly=G1a&kind=horizon&state=final&before=1", Query{1, "a b", "G1a", "horizon", "final", "", "1"}, ""},
+		{"limit=1&source=a%20b&anomaly=G1a&kind=horizon&state=final&before=1", Query{Limit: 1, Source: "a b", Anomaly: "G1a", Kind: "horizon", State: "final", Before: "1"}, ""},
 		{"limit=1000", Query{Limit: 1000}, ""},
 		{"state=waiting", Query{Limit: 100, State: finding.Waiting}, ""},
 		{"kind=&state=&source=", Query{Limit: 100}, ""},
