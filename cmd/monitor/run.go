@@ -188,8 +188,8 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 }
 
 // tellVerdicts tells the verdicts on each source at the end of the input: behind the
-// findings for people, in the log where these are, else on standard error, since
-// standard output holds one finding a line.
+// findings, and in the log where these are. Where a line of JSON holds a finding, another one holds
+// the verdicts, and people read them on standard error.
 func (p *service) tellVerdicts(reports []app.Report) error {
 	if p.output == "log" {
 		return p.logVerdicts(reports)
@@ -207,6 +207,16 @@ func (p *service) tellVerdicts(reports []app.Report) error {
 			continue
 		}
 		if _, err := out.Write(whole.AppendVerdicts(nil, r, color)); err != nil {
+			return err
+		}
+		if p.output != "jsonl" {
+			continue
+		}
+		line, err := whole.AppendVerdictLine(nil, r)
+		if err != nil {
+			return err
+		}
+		if _, err := p.stdout.Write(line); err != nil {
 			return err
 		}
 	}
