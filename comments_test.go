@@ -14,7 +14,7 @@ import (
 // faults they have. The numbers may only fall: write the smaller one here when you have mended
 // some.
 var unfinishedComments = map[string]int{
-	"cmd/monitor":     27,
+	"cmd/monitor":     26,
 	"internal/app":    82,
 	"internal/engine": 63,
 }

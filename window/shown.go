@@ -24,8 +24,8 @@ const maxUnshown = 1024
 // deletesMayBeMissing says whether somebody may have deleted without a record of it here.
 func (o *core) deletesMayBeMissing() bool { return o.cfg.Contract.DeletesUnseen || o.mayBeMissing() }
 
-// restOnShown notes what has to be shown of f, whose basis is b. Where all deletes are recorded, that is
-// nothing until a record is known to be missing: see retractAbsence.
+// restOnShown notes what has to be shown of f, whose basis is b. Where all deletes are recorded, it
+// rests on that, and nothing has to be shown until a record is known to be missing: see retractAbsence.
 func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basis) {
 	f.lacked, f.mayLack = nil, nil
 	if !b.List || f.Finding.Kind != finding.KindViolation {
@@ -38,12 +38,12 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 	if o.isShown(f, all) {
 		return
 	}
+	f.restOnDeletes()
 	if !o.deletesMayBeMissing() {
 		f.mayLack = all
 		return
 	}
 	f.lacked = all
-	f.restOnDeletes()
 	if o.closed {
 		f.Finding.Certain, f.lacked = false, nil
 	}
@@ -63,10 +63,8 @@ func (s *reports) mustShow(f *openFinding) {
 	switch {
 	case len(all) == 0 || !f.Finding.Certain || s.isShown(f, all):
 	case i < 0 || s.closed:
-		f.restOnDeletes()
 		s.makeUncertain(f)
 	default:
-		f.restOnDeletes()
 		f.lacked, s.waiting.list[i].Unshown, s.waiting.list[i].Finding.RestsOn = all, true, f.Finding.RestsOn
 	}
 }

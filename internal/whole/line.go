@@ -9,7 +9,7 @@ import (
 // KindVerdict is the kind of a line that holds verdicts, among lines that hold findings.
 const KindVerdict = "verdict"
 
-// verdictLine is what is known of one source at the end of its input.
+// verdictLine has the verdicts on one source at the end of its input.
 type verdictLine struct {
 	Kind         string                  `json:"kind"`
 	Source       string                  `json:"source"`
