@@ -190,9 +190,9 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	return ended(a)
 }
 
-// tellVerdicts tells the verdicts on each source at the end of the input. For people they follow the
-// findings. Where findings go to the log, verdicts do too. Otherwise they go to standard error, since
-// standard output holds one finding a line.
+// tellVerdicts tells the verdicts on each source at the end of the input: behind the
+// findings, and in the log where these are. Where a line of JSON holds a finding, another one holds
+// the verdicts, and people read them on standard error.
 func (p *service) tellVerdicts(reports []app.Report) error {
 	if p.output == "log" {
 		return p.logVerdicts(reports)
@@ -210,6 +210,16 @@ func (p *service) tellVerdicts(reports []app.Report) error {
 			continue
 		}
 		if _, err := out.Write(whole.AppendVerdicts(nil, r, color)); err != nil {
+			return err
+		}
+		if p.output != "jsonl" {
+			continue
+		}
+		line, err := whole.AppendVerdictLine(nil, r)
+		if err != nil {
+			return err
+		}
+		if _, err := p.stdout.Write(line); err != nil {
 			return err
 		}
 	}
