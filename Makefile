@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot
+.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -33,6 +33,7 @@ lint:
 	go mod tidy -diff
 	cd deploy/test && go mod tidy -diff
 	cd capture/ormtest && go mod tidy -diff
+	cd internal/web/browsertest && go mod tidy -diff
 	go vet ./...
 	go vet -tags integration ./...
 	.tools/staticcheck ./...
@@ -132,6 +133,10 @@ demo:
 screenshot:
 	CI=true go test -tags integration -count=1 -run '^TestTakeScreenshot$$' . -rewrite
 
+# The pages of a running monitor in a real browser: flows, widths, axe-core. Needs chromium and npm.
+pages:
+	cd internal/web/browsertest && CI=true go test -tags integration -count=1 -timeout 10m ./...
+
 # Needs the tools once, and the vulnerability database over the network.
 vuln:
 	.tools/govulncheck ./...
@@ -140,7 +145,7 @@ vuln:
 # the first time), PostgreSQL and MariaDB.
 integration:
 	CI=true go test -tags integration -timeout 30m \
-		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^\.(/internal/(probe)?live|/capture/ormtest)?$$')
+		$$(grep -rl --include='*_test.go' '^//go:build integration' . | xargs -n1 dirname | sort -u | grep -vE '^\.(/internal/(probe)?live|/capture/ormtest|/internal/web/browsertest)?$$')
 	cd capture/ormtest && CI=true go test -tags integration ./...
 
 # PostgreSQL, MariaDB and SQLite, judged while they run. It needs the machine alone:

@@ -228,6 +228,7 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 		{"repeating_reads_total", k.Repeating},
 		{"unattributed_reads_total", k.Unattributed},
 		{"gaps_total", k.Gaps},
+		{"contradictory_records_total", k.Contradictory},
 		{"duplicates_total", k.Duplicates},
 		{"late_records_total", k.Late},
 		{"clamped_records_total", k.Clamped},

@@ -43,7 +43,7 @@
       };
       button("+", "Zoom in", () => look(0.8, 0, 0));
       button("−", "Zoom out", () => look(1.25, 0, 0));
-      button("all", "Show the whole picture", () => each((svg) => svg.setAttribute("viewBox", whole.get(svg).join(" "))));
+      button("Whole picture", "Whole picture", () => each((svg) => svg.setAttribute("viewBox", whole.get(svg).join(" "))));
       figure.prepend(bar);
       figure.tabIndex = 0;
       figure.addEventListener("keydown", (e) => {

@@ -1,0 +1,205 @@
+//go:build integration
+
+package browsertest
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// chromium is the browser; without one the test fails in CI, and is skipped elsewhere.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	missing(t, "chromium is not installed")
+	return ""
+}
+
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// browser is a tab, and what went wrong in it.
+type browser struct {
+	context.Context
+	t   *testing.T
+	axe string
+
+	mu     sync.Mutex
+	errors []string
+}
+
+func open(t *testing.T) *browser {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("hide-scrollbars", true), chromedp.WSURLReadTimeout(time.Minute))
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	tab, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	tab, cancel = context.WithTimeout(tab, 5*time.Minute)
+	t.Cleanup(cancel)
+	if err := chromedp.Run(tab); err != nil { // the browser lives as long as the context of its first action
+		t.Fatal(err)
+	}
+	b := &browser{Context: tab, t: t, axe: axe(t)}
+	chromedp.ListenTarget(tab, func(e any) {
+		switch e := e.(type) {
+		case *runtime.EventExceptionThrown:
+			b.wrong(e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+				b.wrong(fmt.Sprintf("console %s: %s", e.Type, e.Args[0].Value))
+			}
+		case *log.EventEntryAdded: // what the policy blocked, what was not found
+			if e.Entry.Level == log.LevelError {
+				b.wrong(e.Entry.Text + " " + e.Entry.URL)
+			}
+		}
+	})
+	return b
+}
+
+func (b *browser) wrong(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.errors = append(b.errors, text)
+}
+
+// do runs actions, and fails the test at the first that fails.
+func (b *browser) do(what string, actions ...chromedp.Action) {
+	b.t.Helper()
+	limited, cancel := context.WithTimeout(b.Context, time.Minute)
+	defer cancel()
+	if err := chromedp.Run(limited, actions...); err != nil {
+		b.t.Fatalf("%s: %v\nlogged: %q", what, err, b.errors)
+	}
+}
+
+// value is what a JavaScript expression gives.
+func value[T any](b *browser, expression string) (v T) {
+	b.t.Helper()
+	b.do(expression, chromedp.Evaluate(expression, &v))
+	return v
+}
+
+// silent fails the test if something was logged.
+func (b *browser) silent(where string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.errors {
+		b.t.Errorf("%s: %s", where, e)
+	}
+	b.errors = nil
+}
+
+// look goes to a page and says what is wrong with it: at each width, in light and dark.
+func (b *browser) look(url string) {
+	b.t.Helper()
+	for _, width := range []int64{360, 1440} {
+		for _, scheme := range []string{"light", "dark"} {
+			where := fmt.Sprintf("%s, %d px, %s", url, width, scheme)
+			b.do(where,
+				chromedp.EmulateViewport(width, 900),
+				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+				chromedp.Navigate(url), chromedp.WaitReady("main"))
+			b.fits(where)
+			b.accessible(where)
+			b.silent(where)
+		}
+	}
+}
+
+// fits says what is wider than the page.
+func (b *browser) fits(where string) {
+	b.t.Helper()
+	wide := value[[]string](b, `(() => {
+		const root = document.documentElement, width = root.clientWidth;
+		if (root.scrollWidth <= width) return [];
+		const over = (e) => e.getBoundingClientRect().right > width + 1 || e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1;
+		return [...document.querySelectorAll("body *")].filter((e) => over(e) && getComputedStyle(e).overflowX === "visible")
+			.map((e) => e.tagName + "." + e.getAttribute("class") + " to " + Math.round(e.getBoundingClientRect().right) + ": " + e.textContent.slice(0, 40))
+			.slice(0, 5).concat(["the page is " + root.scrollWidth + " px wide"]);
+	})()`)
+	if len(wide) > 0 {
+		b.t.Errorf("%s: wider than the page: %q", where, wide)
+	}
+}
+
+// accessible says what axe-core finds.
+func (b *browser) accessible(where string) {
+	b.t.Helper()
+	var result string
+	b.do("axe", chromedp.Evaluate(b.axe+";undefined", nil),
+		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) => v.id + " (" + v.impact + "): " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "))))`,
+			&result, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	var violations []string
+	if err := json.Unmarshal([]byte(result), &violations); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, v := range violations {
+		b.t.Errorf("%s: axe: %s", where, v)
+	}
+}
+
+const axeVersion = "4.14.1"
+
+// axe is the script of axe-core, from npm.
+func axe(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("npm", "pack", "--silent", "--pack-destination", dir, "axe-core@"+axeVersion).CombinedOutput(); err != nil {
+		missing(t, fmt.Sprintf("axe-core cannot be had from npm: %v: %s", err, out))
+	}
+	file, err := os.Open(filepath.Join(dir, "axe-core-"+axeVersion+".tgz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for archive := tar.NewReader(unpacked); ; {
+		head, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			t.Fatal("axe.min.js is not in the package")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(head.Name, "/axe.min.js") {
+			text, err := io.ReadAll(archive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+//go:build integration
+
+package browsertest
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// kinds are anomalies that the examples show: with a cycle, without one, and of no violation.
+var kinds = []string{"G0", "G1a", "G1b", "G1c", "G2", "G2-item", "G-single", "G-single-item", "G-nonadjacent-item", "lost-update", "internal",
+	"garbage-read", "duplicate-elements", "future-read", "incompatible-order", "dirty-update", "session-not-sequential"}
+
+// TestPages looks at a finding of each kind, and walks through the pages as a person does.
+func TestPages(t *testing.T) {
+	b := open(t)
+	s := start(t)
+	s.feed(t)
+	byAnomaly := map[string]found{}
+	var nine found
+	t.Cleanup(func() {
+		for _, k := range kinds {
+			if byAnomaly[k].ID == "" {
+				t.Errorf("%s was not found", k)
+			}
+		}
+		if nine.ID == "" {
+			t.Error("the cycle of nine was not found")
+		}
+	})
+	within(t, time.Minute, "not all anomalies were found", func() bool {
+		for _, f := range s.findings(t) {
+			if _, had := byAnomaly[f.Anomaly]; !had {
+				byAnomaly[f.Anomaly] = f
+			}
+			if f.Source == "nine" && len(f.Txns) == 9 {
+				nine = f
+			}
+		}
+		for _, k := range kinds {
+			if byAnomaly[k].ID == "" {
+				return false
+			}
+		}
+		return nine.ID != ""
+	})
+	t.Run("look", func(t *testing.T) {
+		b.t = t
+		b.look(s.url + "/")
+		b.look(s.url + "/?source=nobody")
+		b.look(s.url + "/findings/" + nine.ID)
+		for _, f := range byAnomaly {
+			b.look(s.url + "/findings/" + f.ID)
+		}
+	})
+	t.Run("find, filter, open, expand, download", func(t *testing.T) {
+		b.t = t
+		b.walk(s, byAnomaly["lost-update"])
+	})
+	t.Run("seven and more on a phone", func(t *testing.T) {
+		b.t = t
+		b.do("nine", chromedp.EmulateViewport(360, 900), chromedp.Navigate(s.url+"/findings/"+nine.ID), chromedp.WaitReady("figure.graph svg"))
+		if least := value[float64](b, `Math.min(...[...document.querySelectorAll("figure.graph.zoom svg text")].filter((e) => e.getBoundingClientRect().width > 0)
+			.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))`); least < 8 {
+			t.Errorf("the smallest text of the picture is %.1f px high", least)
+		}
+	})
+	t.Run("what changes is renewed, and what is open stays open", func(t *testing.T) {
+		b.t = t
+		b.follows(s)
+	})
+}
+
+// walk finds the finding in the list, filters, opens its page, opens the evidence, zooms and downloads.
+func (b *browser) walk(s *service, f found) {
+	t := b.t
+	b.do("the list", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"),
+		chromedp.SetValue(`select[name=anomaly]`, "lost-update"), chromedp.Submit(`form.filter`), chromedp.WaitReady("main"))
+	within(t, 10*time.Second, "the filter is not in the address", func() bool {
+		return strings.Contains(value[string](b, `location.search`), "anomaly=lost-update")
+	})
+	if others := value[int](b, `[...document.querySelectorAll("article .anomaly")].filter((e) => e.textContent !== "lost-update").length`); others > 0 {
+		t.Errorf("%d findings of other anomalies are listed", others)
+	}
+	b.do("the finding", chromedp.Click(`a[href$="/findings/`+f.ID+`"]`), chromedp.WaitReady("figure.graph svg"),
+		chromedp.Click("details.step > summary"), chromedp.WaitVisible("details.step .end .raw"))
+	if text := value[string](b, `document.querySelector("details.step .end .raw").textContent`); !strings.Contains(text, `"ops":[`) {
+		t.Errorf("the evidence is %q", text)
+	}
+	before := value[string](b, `document.querySelector("figure.zoom svg").getAttribute("viewBox")`)
+	b.do("zoom", chromedp.Click(`button[aria-label="Zoom in"]`))
+	if after := value[string](b, `document.querySelector("figure.zoom svg").getAttribute("viewBox")`); after == before {
+		t.Error("the picture is not zoomed")
+	}
+	b.do("keys", chromedp.Focus("figure.zoom"), chromedp.KeyEvent("-"), chromedp.KeyEvent("-"))
+	if after := value[string](b, `document.querySelector("figure.zoom svg").getAttribute("viewBox")`); after != before {
+		t.Errorf("the keys do not zoom out: %s, and it was %s", after, before)
+	}
+	links := value[[]string](b, `[...document.querySelectorAll(".links a")].map((a) => a.href)`)
+	wanted := map[string]string{".svg": "<svg", ".dot": "digraph", ".jsonl": `"txn":`, ".edn": ":type :ok", ".html": "<!doctype html>"}
+	for ending, holds := range wanted {
+		got := ""
+		for _, link := range links {
+			if strings.HasSuffix(link, ending) {
+				got = download(t, link)
+			}
+		}
+		if !strings.Contains(got, holds) {
+			t.Errorf("the download %s holds %.80q", ending, got)
+		}
+	}
+	b.silent("the walk")
+}
+
+func download(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("%s: %s, %v", url, answer.Status, err)
+	}
+	return string(text)
+}
+
+// follows opens a finding that the list shows closed, and waits for another one to come.
+func (b *browser) follows(s *service) {
+	t := b.t
+	b.do("the list", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
+	id := value[string](b, `(() => { const d = [...document.querySelectorAll("article details")].find((d) => !d.open); d.open = true; return d.id; })()`)
+	live := func() bool { return value[string](b, `document.getElementById("live-state").textContent`) == "live" }
+	within(t, 20*time.Second, "the page does not follow", live)
+	const own = `{"txn":"N","source":"new","status":"committed","start":"2026-01-01T00:00:00Z","end":"2026-01-01T00:00:01Z",` +
+		`"ops":[{"op":"w","key":"k","value":2},{"op":"r","key":"k","value":1}]}` + "\n"
+	if _, err := io.WriteString(s.stdin, own); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 30*time.Second, "the new finding does not come by itself", func() bool {
+		return value[bool](b, `[...document.querySelectorAll("article")].some((a) => a.textContent.includes("new"))`)
+	})
+	if !value[bool](b, `document.getElementById("`+id+`")?.open ?? true`) {
+		t.Error("what was open is closed")
+	}
+	b.silent("the list")
+}

@@ -1,0 +1,178 @@
+//go:build integration
+
+package browsertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const root = "../../.."
+
+// build is the monitor's binary.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "monitor")
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/monitor")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// found is what the test reads of a finding.
+type found struct {
+	ID      string   `json:"id"`
+	Source  string   `json:"source"`
+	Anomaly string   `json:"anomaly"`
+	Txns    []string `json:"txns"`
+}
+
+// service is a monitor that has the example of each anomaly's page in its input, as a source each.
+type service struct {
+	url   string
+	stdin io.WriteCloser
+	errs  *bytes.Buffer
+}
+
+func start(t *testing.T, args ...string) *service {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	s := &service{url: "http://" + addr, errs: &bytes.Buffer{}}
+	cmd := exec.Command(build(t), append([]string{"run", "--stdin", "--http", addr, "--data", filepath.Join(t.TempDir(), "data"),
+		"--levels", "all", "--expect", "strong-serializable", "--lateness", "0s", "--max-transaction", "100ms", "--window", "1s", "--self-test", "0",
+		"--contract", "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique,clock-drift=0s",
+	}, args...)...)
+	cmd.Stderr = s.errs
+	if s.stdin, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.stdin.Close()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("the monitor says:\n%s", s.errs)
+		}
+	})
+	within(t, 30*time.Second, "the monitor is not ready", func() bool {
+		answer, err := http.Get(s.url + "/-/ready")
+		if err == nil {
+			answer.Body.Close()
+		}
+		return err == nil && answer.StatusCode == http.StatusOK
+	})
+	return s
+}
+
+func within(t *testing.T, limit time.Duration, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !done(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// examples are the histories on the pages of anomalies, by anomaly.
+func examples(t *testing.T) map[string][]string {
+	t.Helper()
+	files, err := filepath.Glob(root + "/docs/anomalies/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no pages of anomalies", err)
+	}
+	all := map[string][]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, history, ok := strings.Cut(string(text), "```json\n")
+		if !ok {
+			continue
+		}
+		history, _, _ = strings.Cut(history, "```")
+		all[strings.TrimSuffix(filepath.Base(file), ".md")] = strings.Split(strings.TrimSpace(history), "\n")
+	}
+	return all
+}
+
+// feed gives the monitor the examples, each as a source with times and names, and a cycle of nine.
+func (s *service) feed(t *testing.T) {
+	t.Helper()
+	at := time.Now().UTC().Add(-10 * time.Minute).Truncate(time.Second)
+	var out bytes.Buffer
+	write := func(source string, record map[string]any) {
+		record["source"] = source
+		if record["name"] == nil {
+			record["name"] = "template of " + fmt.Sprint(record["txn"])
+		}
+		record["trace_id"] = "4bf92f3577b34da6a3ce929d0e0e4736"
+		if record["start"] == nil {
+			record["start"], record["end"] = at.Format(time.RFC3339Nano), at.Add(20*time.Millisecond).Format(time.RFC3339Nano)
+		}
+		text, err := json.Marshal(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(text, '\n'))
+	}
+	for name, lines := range examples(t) {
+		for _, line := range lines {
+			var record map[string]any
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			write(name, record)
+		}
+	}
+	const n = 9
+	for i := range n { // each reads what the one before wrote, and the first one what the last one wrote
+		id := fmt.Sprintf("a-transaction-with-a-long-id-%d", i)
+		write("nine", map[string]any{"txn": id, "session": fmt.Sprint("s", i), "status": "committed", "ops": []map[string]any{
+			{"op": "w", "key": fmt.Sprint("warehouse/7/item/", i), "value": i},
+			{"op": "r", "key": fmt.Sprint("warehouse/7/item/", (i+n-1)%n), "value": (i + n - 1) % n},
+		}})
+	}
+	later := at.Add(time.Minute)
+	for name := range examples(t) { // what was waited for has come
+		write(name, map[string]any{"txn": "later", "status": "committed", "ops": []any{},
+			"start": later.Format(time.RFC3339Nano), "end": later.Format(time.RFC3339Nano)})
+	}
+	write("nine", map[string]any{"txn": "later", "status": "committed", "ops": []any{}, "start": later.Format(time.RFC3339Nano), "end": later.Format(time.RFC3339Nano)})
+	if _, err := s.stdin.Write(out.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// findings are all that the monitor has.
+func (s *service) findings(t *testing.T) (all []found) {
+	t.Helper()
+	answer, err := http.Get(s.url + "/api/v1/findings?limit=1000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
