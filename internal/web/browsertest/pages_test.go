@@ -58,6 +58,10 @@ func TestPages(t *testing.T) {
 			b.look(s.url + "/findings/" + f.ID)
 		}
 	})
+	t.Run("groups", func(t *testing.T) {
+		b.t = t
+		b.groups(s, byAnomaly["lost-update"])
+	})
 	t.Run("find, filter, open, expand, download", func(t *testing.T) {
 		b.t = t
 		b.walk(s, byAnomaly["lost-update"])
@@ -74,6 +78,26 @@ func TestPages(t *testing.T) {
 		b.t = t
 		b.follows(s)
 	})
+}
+
+// groups searches for a finding, and goes through its group to its page.
+func (b *browser) groups(s *service, f found) {
+	t := b.t
+	b.look(s.url + "/findings")
+	b.look(s.url + "/findings?q=nothing")
+	b.do("the groups", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("main"),
+		chromedp.SetValue(`input[name=q]`, f.ID), chromedp.Submit(`form.filter`), chromedp.WaitReady("main"))
+	within(t, 10*time.Second, "the search is not in the address", func() bool {
+		return strings.Contains(value[string](b, `location.search`), "q="+f.ID)
+	})
+	if n := value[int](b, `document.querySelectorAll("article.group").length`); n != 1 {
+		t.Fatalf("the finding is in %d groups", n)
+	}
+	group := value[string](b, `document.querySelector("article.group .paths a").href`)
+	b.look(group)
+	b.do("the group", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(group), chromedp.WaitReady("main"),
+		chromedp.Click(`a[href$="/findings/`+f.ID+`"]`), chromedp.WaitReady("figure.graph svg"))
+	b.silent("the groups")
 }
 
 // walk finds the finding in the list, filters, opens its page, opens the evidence, zooms and downloads.
