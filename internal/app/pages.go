@@ -62,6 +62,7 @@ func (a *App) servePages(context.Context) error {
 		Guard: a.guarding, Profiles: a.config.HTTP.Profiles,
 		Findings: a.shelf, Groups: a.shelf,
 		Silences: a.silences,
+		Overview: a.overview,
 		Reload:   func(ctx context.Context) error { return a.ReloadFile(context.WithoutCancel(ctx)) }, // it goes on when the client leaves
 		Now:      a.options.Now,
 		External: a.config.HTTP.ExternalURL,

@@ -215,3 +215,15 @@ func (r Reader) delivered(sink string) (uint64, error) {
 	}
 	return order64(value), nil
 }
+
+// PanesOf calls fn for the closed panes of a source that begin in [from, to), ns since the Unix epoch, by time.
+func (r Reader) PanesOf(source string, from, to int64, fn func(p *window.Pane) error) error {
+	prefix := append([]byte(source), 0)
+	return r.Store.Scan(spacePane, paneKey(prefix, from), paneKey(prefix, to), func(_, value []byte) error {
+		var p window.Pane
+		if err := json.Unmarshal(value, &p); err != nil {
+			return fmt.Errorf("pane: %w", err)
+		}
+		return fn(&p)
+	})
+}

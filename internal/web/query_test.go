@@ -96,7 +96,7 @@ func TestPagingReachesEveryFindingOnce(t *testing.T) {
 		t.Errorf("%d of 57 seen", len(seen))
 	}
 	_, body, _ := get(handler, "/?source=orders")
-	if !strings.Contains(body, `href="/?before=37&amp;source=orders"`) {
+	if !strings.Contains(body, `href="/list?before=37&amp;source=orders"`) {
 		t.Error("the page has no link to older findings that keeps the filter")
 	}
 	if _, body, _ = get(handler, "/?before=17"); strings.Contains(body, "Older findings") {

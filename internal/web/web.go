@@ -48,6 +48,9 @@ type Options struct {
 	// Advice are sentences about what the records cannot show, with what to do, over the
 	// list of findings; nil: none.
 	Advice func() []string
+	// Overview is how all sources fare in the span of time that ends now, behind those to skip. nil: the
+	// first page is the list of findings.
+	Overview func(span time.Duration, skip int) Overview
 	// Nothing is the list's text without findings. nil: that there are none so far.
 	Nothing func() string
 	// Guard says who may read now; nil: everybody.
@@ -86,7 +89,12 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/findings", s.listJSON)
 	mux.HandleFunc("GET /api/v1/findings/{id}", s.findingJSON)
 	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) { s.writeJSON(w, http.StatusOK, o.Status()) })
-	mux.HandleFunc("GET /{$}", s.listPage)
+	mux.HandleFunc("GET /list", s.listPage)
+	if o.Overview != nil {
+		mux.HandleFunc("GET /{$}", s.overview)
+	} else {
+		mux.HandleFunc("GET /{$}", s.listPage)
+	}
 	mux.HandleFunc("GET /findings/{id}", s.findingPage)
 	if o.Groups != nil {
 		mux.HandleFunc("GET /findings", s.groupsPage)
