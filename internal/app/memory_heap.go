@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// heapPart is memory that is known by the functions that ask for it.
+// heapPart names memory by the functions that ask for it.
 type heapPart struct {
 	name  string
 	marks []string // beginnings of the names of functions
@@ -21,8 +21,8 @@ var heapParts = []heapPart{
 	}},
 }
 
-// heapMemory is what the parts take of the heap, as of the latest collection, bytes. The runtime samples one in some
-// 512 KiB, so that 100 MiB are right within a seventh or so. Asking takes some milliseconds.
+// heapMemory tells the bytes that the parts take of the heap, as of the latest collection. The runtime samples one in some
+// 512 KiB: 100 MiB are right within a seventh or so. Asking takes some milliseconds.
 func heapMemory(parts []heapPart) []int64 {
 	bytes := make([]int64, len(parts))
 	var records []runtime.MemProfileRecord
@@ -59,8 +59,8 @@ func partOf(stack []uintptr, parts []heapPart) int {
 	}
 }
 
-// unsampled is how many bytes there are where so many objects with so many bytes were sampled. A sample is taken
-// of an object with a chance that grows with its size, as of a Poisson process along the bytes.
+// unsampled estimates the bytes from so many objects with so many bytes that were sampled. The chance of a sample grows
+// with the object's size, as of a Poisson process along the bytes.
 func unsampled(objects, bytes int64) int64 {
 	rate := float64(runtime.MemProfileRate)
 	if objects == 0 || rate <= 1 {
