@@ -24,7 +24,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	f.shares = shares(w, f.Finding.Anomaly)
 	h.rest(f, w)
 	h.reports.boundUnshown(f)
-	isolation.SetHistory(&f.Finding, h.restingOn(f, w))
+	isolation.SetHistory(&f.Finding, h.restingOn(f, w), h.decoded.text)
 	counter := ""
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
 		counter = w.Key
@@ -138,7 +138,7 @@ func (s *reports) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	s.cfg.fill(name, &f.Finding, w)
 	f.shares = shares(w, f.Finding.Anomaly)
 	s.rest(f, w)
-	isolation.SetHistory(&f.Finding, s.restingOn(f, w))
+	isolation.SetHistory(&f.Finding, s.restingOn(f, w), s.decoded.text)
 	isolation.SetRefuted(&f.Finding, f.weakest, s.cfg.Expect)
 	f.Finding.State = finding.Provisional
 	f.Finding.Revision++

@@ -36,6 +36,7 @@ type core struct {
 	out     infer.Out
 	scratch event.Batch
 	readers []reader // by transaction: see isLimited
+	decoded *decodedRecords
 }
 
 // clock is the time of the source: how far its partitions are, and the watermark.

@@ -3,21 +3,19 @@ package main
 import (
 	"context"
 	"runtime"
-	"runtime/debug"
 	"time"
 )
 
 // At low rates most of the cost is waking up threads: the runtime wakes a second one for each goroutine
-// that becomes ready. One thread for Go code takes a third less, and garbage may be less where little is made.
+// that becomes ready. One thread for Go code takes a third less.
 const (
-	calmEvery   = time.Second
-	calmBelow   = 0.25 // of one core
-	calmAfter   = 5    // looks in a row
-	calmNoMore  = 0.5  // of one core: the service could want more than one
-	calmPercent = 25   // in place of gcPercent
+	calmEvery  = time.Second
+	calmBelow  = 0.25 // of one core
+	calmAfter  = 5    // looks in a row
+	calmNoMore = 0.5  // of one core: the service could want more than one
 )
 
-// calm watches the processor time of the process, and changes the runtime's settings with it.
+// calm watches the processor time of the process, and changes the runtime's threads with it.
 type calm struct {
 	used   func() time.Duration
 	change func(calm bool)
@@ -48,27 +46,17 @@ func (c *calm) look(now time.Time) {
 	}
 }
 
-// keepCalm watches until ctx ends. Variables of the environment come first.
+// keepCalm watches until ctx ends. A number of threads in the environment comes first.
 func keepCalm(ctx context.Context, lookup func(string) (string, bool)) {
-	_, procs := lookup("GOMAXPROCS")
-	_, percent := lookup("GOGC")
-	if _, known := processorTime(); !known || procs && percent {
+	_, set := lookup("GOMAXPROCS")
+	if _, known := processorTime(); !known || set {
 		return
 	}
 	change := func(calm bool) {
-		switch {
-		case procs:
-		case calm:
+		if calm {
 			runtime.GOMAXPROCS(1)
-		default:
+		} else {
 			runtime.SetDefaultGOMAXPROCS()
-		}
-		switch {
-		case percent:
-		case calm:
-			debug.SetGCPercent(calmPercent)
-		default:
-			debug.SetGCPercent(gcPercent)
 		}
 	}
 	c := calm{used: func() time.Duration { d, _ := processorTime(); return d }, change: change}

@@ -23,7 +23,7 @@ const binary = 34 * mib
 // divide divides the memory of a process. The numbers are for 512 MiB; what is in brackets, at most:
 //
 //	binary 34, mapped files 64 (512)
-//	heap 382: state 128; garbage behind it half as much; tables of the store 16 each (28), four of them;
+//	heap 382: state 128; garbage behind it a quarter; tables of the store 16 each, four of them, and as much to write one out;
 //	          messages read ahead 16 (64); steps 48 (256); open transactions 32 (512); index of findings 16 (64)
 func divide(memory int64) budget {
 	if memory <= 0 {
@@ -31,7 +31,7 @@ func divide(memory int64) budget {
 	}
 	b := budget{
 		mapped:   min(memory/8, 512*mib),
-		memTable: min(max(memory/32, 16*mib), 28*mib), // a commit takes 15% of it at most
+		memTable: 16 * mib, // a commit takes 15% of it at most. Writing one out takes four times as much in Badger
 		ahead:    min(max(memory/32, 2*mib), 64*mib),
 		steps:    min(memory*3/32, 256*mib),
 		open:     min(memory/16, 512*mib),
