@@ -198,7 +198,7 @@ func (i *input) told() (all []string) {
 	return all
 }
 
-// count are the findings by anomaly over a span of time, those of the self-test aside.
+// count counts the findings by anomaly over a span of time, without the self-test.
 func (s *shelf) count(from, to int64) []catalog.Series {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -26,7 +26,7 @@ type cellKey struct {
 	start, long int64
 }
 
-// cell is what the panes of a part say: the worst of each level.
+// cell has the worst verdict of the panes of a part, by level.
 type cell map[string]web.Cell
 
 // strips keeps what was read of panes that change no more.

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ const Parts = 60
 // SourcesOnPage is how many sources one overview shows.
 const SourcesOnPage = 50
 
-// Overview is what the first page shows: how all sources fare, over a span of time.
+// Overview says how all sources fare over a span of time, for the first page.
 type Overview struct {
 	From, To time.Time
 	Sources  []Source
@@ -148,11 +149,12 @@ func (s *site) overview(w http.ResponseWriter, r *http.Request) {
 		p.Spans = append(p.Spans, x.Value)
 	}
 	if s.Advice != nil {
-		p.Advice = s.Advice()
+		p.Advice = slices.DeleteFunc(s.Advice(), p.Overview.says)
 	}
 	if next := skip + len(p.Sources); next < p.Total {
 		p.More = fmt.Sprintf("%s/?span=%s&skip=%d", s.Base, span.Value, next)
 	}
+	p.Facts = slices.DeleteFunc(p.Facts, func(f Fact) bool { return slices.Contains(ofSources, f.Name) })
 	p.Live = true
 	latest, _, err := s.Findings.List(Query{Limit: 5})
 	if err != nil {
@@ -165,6 +167,18 @@ func (s *site) overview(w http.ResponseWriter, r *http.Request) {
 	}
 	s.writePage(w, http.StatusOK, "overview", &p)
 }
+
+// says says whether a source of the page tells the same as a piece of advice.
+func (o *Overview) says(advice string) bool {
+	return slices.ContainsFunc(o.Sources, func(x Source) bool {
+		advice := strings.TrimPrefix(advice, "Source "+x.Name+": ")
+		reason, _, _ := strings.Cut(advice, ". ") // behind it stands what to do
+		return slices.ContainsFunc(x.Undecided, func(text string) bool { return strings.Contains(text, reason) })
+	})
+}
+
+// ofSources are facts that the page says of each source.
+var ofSources = []string{"expected", "verdict", "not decided", "sources"}
 
 // filtersList says whether an address of / is one of the list, as it was before the overview.
 func filtersList(values url.Values) bool {
