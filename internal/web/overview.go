@@ -172,7 +172,7 @@ func (s *site) overview(w http.ResponseWriter, r *http.Request) {
 func (o *Overview) says(advice string) bool {
 	return slices.ContainsFunc(o.Sources, func(x Source) bool {
 		advice := strings.TrimPrefix(advice, "Source "+x.Name+": ")
-		reason, _, _ := strings.Cut(advice, ". ") // behind it stands what to do
+		reason, _, _ := strings.Cut(strings.TrimSuffix(advice, "."), ". ") // behind it stands what to do
 		return slices.ContainsFunc(x.Undecided, func(text string) bool { return strings.Contains(text, reason) })
 	})
 }
