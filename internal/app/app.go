@@ -150,7 +150,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.makeShelf, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.keepShelf, a.begin, a.watchMemory, a.sampleRates, a.servePages,
+		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.makeShelf, a.startEmbedded, a.openEngine, a.noteRestart, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.keepShelf, a.begin, a.watchMemory, a.sampleRates, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)

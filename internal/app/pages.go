@@ -63,6 +63,7 @@ func (a *App) servePages(context.Context) error {
 		Findings: a.shelf, Groups: a.shelf,
 		Silences: a.silences,
 		Overview: a.overview,
+		Beside:   a.incidentsBeside,
 		Reload:   func(ctx context.Context) error { return a.ReloadFile(context.WithoutCancel(ctx)) }, // it goes on when the client leaves
 		Now:      a.options.Now,
 		External: a.config.HTTP.ExternalURL,

@@ -46,6 +46,7 @@ func (e *Engine) commit(w *work) error {
 func (e *Engine) commitStep(w *work) error {
 	h := e.head
 	h.Step++
+	h.Tick = w.step.tick
 	out := e.newWrites()
 	for part, d := 0, w.delta; len(d) > 0 || part == 0; part++ {
 		n := min(len(d), deltaPart)

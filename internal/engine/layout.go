@@ -20,6 +20,7 @@ const (
 	spaceSpill    store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
 	spaceAssembly store.Space = 'a' // step, part (8+2 bytes) -> piece of what changed of open transactions
 	spaceMark     store.Space = 'g' // group of findings -> what people said of it, JSON; retention keeps it
+	spaceIncident store.Space = 'e' // time, number (8+2 bytes) -> what happened to the monitor, JSON
 	deltaPart                 = 512 << 10
 )
 
@@ -50,7 +51,8 @@ type head struct {
 	// AssemblyGone are removed.
 	Assembly     uint64 `json:"assembly,omitempty"`
 	AssemblyGone uint64 `json:"assembly_gone,omitempty"`
-	Version      int    `json:"version"` // of this layout
+	Version      int    `json:"version"`        // of this layout
+	Tick         int64  `json:"tick,omitempty"` // of the last committed step, ns since the Unix epoch
 }
 
 // layoutVersion is the version of the spaces above, of deltas and of a snapshot's meta.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -214,6 +215,48 @@ func (r Reader) delivered(sink string) (uint64, error) {
 		return 0, err
 	}
 	return order64(value), nil
+}
+
+// LastTick is when the last step was committed, ns since the Unix epoch; 0: never, or it is not known.
+func (r Reader) LastTick() (int64, error) {
+	h, _, err := readHead(r.Store)
+	return h.Tick, err
+}
+
+// maxIncidents of one instant are kept.
+const maxIncidents = 1 << 10
+
+// AddIncident stores what happened at an instant, ns since the Unix epoch, and removes some incidents that
+// began before the instant oldest.
+func (r Reader) AddIncident(at, oldest int64, text []byte) error {
+	for n := range uint16(maxIncidents) {
+		key := binary.BigEndian.AppendUint16(key64(uint64(at)), n)
+		old, err := r.Store.Get(spaceIncident, key)
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			continue
+		}
+		entries := []store.Entry{{Space: spaceIncident, Key: key, Value: text}}
+		err = r.Store.Scan(spaceIncident, nil, key64(uint64(max(oldest, 0))), func(key, _ []byte) error {
+			entries = append(entries, store.Entry{Space: spaceIncident, Key: append([]byte(nil), key...), Delete: true})
+			if len(entries) > 100 {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			return err
+		}
+		return r.Store.Commit(entries)
+	}
+	return nil
+}
+
+// Incidents calls fn for what happened in [from, to), ns since the Unix epoch, the oldest first.
+func (r Reader) Incidents(from, to int64, fn func(text []byte) error) error {
+	return r.Store.Scan(spaceIncident, key64(uint64(max(from, 0))), key64(uint64(max(to, 0))), func(_, text []byte) error { return fn(text) })
 }
 
 // PanesOf calls fn for the closed panes of a source that begin in [from, to), ns since the Unix epoch, by time.

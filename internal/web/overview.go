@@ -224,6 +224,14 @@ func (r sourceRow) Tone() string {
 	return "uncertain"
 }
 
+// Healthy says of a source without a violation what is decided.
+func (r sourceRow) Healthy() string {
+	if r.Verdict == "violated" || r.Stopped || r.Decided == "" {
+		return ""
+	}
+	return "no violation found: " + r.Decided + " of reads decided"
+}
+
 // PerSecond is the rate in words.
 func (r sourceRow) PerSecond() string {
 	if r.Rate < 0 {

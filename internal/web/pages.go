@@ -170,7 +170,7 @@ func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		s.failPage(w, http.StatusNotFound, "Not found", "There is no finding of this id. It may have been removed with old ones.")
 	case !download:
-		full := page.NewFull(f, s.shown())
+		full := page.NewFull(f, s.shown(), s.Beside)
 		s.writePage(w, http.StatusOK, "finding-page", findingPage{s.frame(full.Title), full})
 	default:
 		text, err := form.write(s, &f)

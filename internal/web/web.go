@@ -51,6 +51,9 @@ type Options struct {
 	// Overview is how all sources fare in the span of time that ends now, behind those to skip. nil: the
 	// first page is the list of findings.
 	Overview func(span time.Duration, skip int) Overview
+	// Beside says what happened beside a source between two instants: restarts, lost input, other levels.
+	// nil: nothing is known.
+	Beside func(source string, from, to time.Time) []finding.Mark
 	// Nothing is the list's text without findings. nil: that there are none so far.
 	Nothing func() string
 	// Guard says who may read now; nil: everybody.
