@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"runtime"
+	"runtime/metrics"
 	"time"
 )
 
@@ -13,30 +14,35 @@ const (
 	calmBelow  = 0.25 // of one core
 	calmAfter  = 5    // looks in a row
 	calmNoMore = 0.5  // of one core: the service could want more than one
+	calmWaits  = 20   // between two looks
+	longWait   = 5 * time.Millisecond
 )
 
 // calm watches the processor time of the process, and changes the runtime's threads with it.
 type calm struct {
 	used   func() time.Duration
+	waits  func() uint64 // of goroutines for a thread, longer than longWait: on a busy machine one thread gets too little
 	change func(calm bool)
 
 	at    time.Time // of the latest look
 	taken time.Duration
-	quiet int // looks in a row
+	long  uint64 // waits at the latest look
+	quiet int    // looks in a row
 	now   bool
 }
 
 func (c *calm) look(now time.Time) {
-	used := c.used()
+	used, long := c.used(), c.waits()
+	waited := long-c.long >= calmWaits
 	share := float64(used-c.taken) / float64(max(now.Sub(c.at), time.Millisecond))
 	first := c.at.IsZero()
-	c.at, c.taken = now, used
+	c.at, c.taken, c.long = now, used, long
 	switch {
 	case first:
-	case c.now && share > calmNoMore:
+	case c.now && (share > calmNoMore || waited):
 		c.now, c.quiet = false, 0
 		c.change(false)
-	case share >= calmBelow:
+	case share >= calmBelow || waited:
 		c.quiet = 0
 	case !c.now:
 		if c.quiet++; c.quiet >= calmAfter {
@@ -59,7 +65,7 @@ func keepCalm(ctx context.Context, lookup func(string) (string, bool)) {
 			runtime.SetDefaultGOMAXPROCS()
 		}
 	}
-	c := calm{used: func() time.Duration { d, _ := processorTime(); return d }, change: change}
+	c := calm{used: func() time.Duration { d, _ := processorTime(); return d }, waits: longWaits, change: change}
 	tick := time.NewTicker(calmEvery)
 	defer tick.Stop()
 	for {
@@ -73,4 +79,20 @@ func keepCalm(ctx context.Context, lookup func(string) (string, bool)) {
 			c.look(now)
 		}
 	}
+}
+
+// longWaits counts how often a goroutine that was ready has waited for a thread for longWait or longer.
+func longWaits() (n uint64) {
+	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return 0
+	}
+	h := sample[0].Value.Float64Histogram()
+	for i, count := range h.Counts {
+		if h.Buckets[i] >= longWait.Seconds() {
+			n += count
+		}
+	}
+	return n
 }

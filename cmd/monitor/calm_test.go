@@ -8,8 +8,9 @@ import (
 
 func TestCalm(t *testing.T) {
 	var used time.Duration
+	var waits uint64
 	var changes []bool
-	c := calm{used: func() time.Duration { return used }, change: func(calm bool) { changes = append(changes, calm) }}
+	c := calm{used: func() time.Duration { return used }, waits: func() uint64 { return waits }, change: func(calm bool) { changes = append(changes, calm) }}
 	now := time.Unix(1000, 0)
 	look := func(percent, times int) {
 		for range times {
@@ -39,4 +40,13 @@ func TestCalm(t *testing.T) {
 	look(60, 20)
 	look(10, calmAfter)
 	expect("quiet again", true, false, true)
+	waits += calmWaits
+	look(10, 1)
+	expect("a busy machine", true, false, true, false)
+	look(10, calmAfter-1)
+	waits += calmWaits
+	look(10, 1)
+	expect("a busy machine still", true, false, true, false)
+	look(10, calmAfter)
+	expect("an idle machine", true, false, true, false, true)
 }
