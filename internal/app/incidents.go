@@ -15,7 +15,7 @@ import (
 	"github.com/isowatch/isowatch/isolation"
 )
 
-// incident is what happened to the monitor. The pages show it beside transactions of its time.
+// incident tells an event of the monitor. The pages show it beside transactions of its time.
 type incident struct {
 	Source string `json:"source,omitempty"` // "": of all
 	finding.Mark
@@ -64,7 +64,7 @@ func (a *App) noteLevels(before, after *config.Service) {
 	}
 }
 
-// incidentsBeside are what happened to a source between two instants: incidents, and lost input.
+// incidentsBeside tells incidents and lost input of a source between two instants.
 func (a *App) incidentsBeside(source string, from, to time.Time) (all []finding.Mark) {
 	add := func(m finding.Mark) {
 		start, err := time.Parse(time.RFC3339Nano, m.Start)

@@ -46,8 +46,8 @@ type mark struct {
 	span
 }
 
-// Timeline shows when the transactions ran, by session: a bar from start to end each, with the operations
-// that matter, and marks of what happened beside them. It is nil where no record has times. width is
+// Timeline shows when the transactions ran, by session. Each has a bar from start to end, and the operations
+// that matter. Marks show what happened beside them. It is nil where no record has times. width is
 // [WideTime] or [NarrowTime].
 func Timeline(s *scene.Scene, marks []finding.Mark, width int) []byte {
 	t := timeline{drawing: &drawing{finding: s.Finding}, width: float64(width)}
