@@ -36,7 +36,8 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 	for _, x := range b.Missed {
 		all = append(all, lacked{ID: w.Txns[x.Txn].ID, Key: x.Key, Elements: x.Elements})
 	}
-	if o.isShown(f, all) {
+	if o.isShown(f, all) { // it is looked at again when f is due
+		f.mayLack = all
 		return
 	}
 	f.restOnDeletes()
