@@ -37,6 +37,7 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 		all = append(all, lacked{ID: w.Txns[x.Txn].ID, Key: x.Key, Elements: x.Elements})
 	}
 	if o.isShown(f, all) {
+		f.mayLack = all // a later record may show that the list had been cleared: see lacked
 		return
 	}
 	f.restOnDeletes()
@@ -64,6 +65,7 @@ func (s *reports) mustShow(f *openFinding) {
 		return
 	}
 	f.mayLack = nil
+	f.restOnDeletes()
 	if i := s.waiting.index(f.Finding.ID); i < 0 || s.closed {
 		s.makeUncertain(f)
 	} else {
