@@ -229,6 +229,9 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if m.late = end < m.clock.watermark; m.late {
 		m.Counters.Late++
 	}
+	if m.late && t.Status != event.Unknown {
+		m.finder.saturate() // what came before it
+	}
 	m.ambiguous = m.countedAmbiguous()
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
@@ -262,6 +265,9 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.reports.outcomeOnly = true
 	}
 	m.apply()
+	if m.late && m.reports.outcomeOnly {
+		m.finder.saturate() // what comes into pasts by it: see shownLate
+	}
 	m.late, m.reports.outcomeOnly = false, false
 	m.finder.loseTrack()
 	m.reports.settleFaults()

@@ -36,8 +36,8 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 	for _, x := range b.Missed {
 		all = append(all, lacked{ID: w.Txns[x.Txn].ID, Key: x.Key, Elements: x.Elements})
 	}
-	if o.isShown(f, all) { // it is looked at again when f is due
-		f.mayLack = all
+	if o.isShown(f, all) {
+		f.mayLack = all // a later record may show that the list had been cleared: see lacked
 		return
 	}
 	f.restOnDeletes()
@@ -65,6 +65,7 @@ func (s *reports) mustShow(f *openFinding) {
 		return
 	}
 	f.mayLack = nil
+	f.restOnDeletes()
 	if i := s.waiting.index(f.Finding.ID); i < 0 || s.closed {
 		s.makeUncertain(f)
 	} else {
