@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot pages
+.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -164,8 +164,13 @@ docs-code:
 databases:
 	CI=true go test -tags integration -count=1 -timeout 30m -run '^TestDatabases$$' ./internal/guides -update
 
-# The chart, the Dockerfile, the compose example and the rules; promtool is Prometheus'.
+# The rules and the dashboard of deploy/mixin, for Prometheus, Grafana and the chart.
+mixin:
+	cd deploy/test && go test -count=1 -run '^TestRendered$$' . -rewrite
+
+# The chart, the Dockerfile, the compose example, the rules and the dashboard; promtool is Prometheus'. It
+# needs Prometheus and Alertmanager.
 deploy:
-	cd deploy/test && go vet ./... && go test ./...
+	cd deploy/test && go vet ./... && CI=true go test ./...
 	promtool check rules deploy/prometheus/isowatch.rules.yml
 	promtool test rules deploy/prometheus/isowatch.test.yml

@@ -201,8 +201,8 @@ func (a *App) pages() string {
 	return "http://" + a.HTTPAddr()
 }
 
-// linkedPages are the pages for links, without a slash at their end; "" where the address is that of
-// no host, such as 0.0.0.0:8080.
+// linkedPages are the pages for links, without a slash at their end; "" where the address
+// names no host, such as 0.0.0.0:8080.
 func (a *App) linkedPages() string {
 	at := strings.TrimRight(a.pages(), "/")
 	if u, err := url.Parse(at); err != nil || net.ParseIP(u.Hostname()).IsUnspecified() {
