@@ -14,6 +14,9 @@
     range: !instant,
     [if instant then 'format']: 'table',
   },
+  // Each row with where the pages of its monitor are, and also rows of monitors that do not say so.
+  local withPages(expr) = '(%s) * on (job, instance) group_left (url) isowatch_pages_info{%s} or (%s) unless on (job, instance) isowatch_pages_info{%s}' % [expr, at, expr, at],
+
   local panel(type, title, description, targets, w, h=8) = {
     type: type,
     title: title,
@@ -22,7 +25,7 @@
     gridPos: { w: w, h: h },
     targets: [targets[i] { refId: std.char(65 + i) } for i in std.range(0, std.length(targets) - 1)],
     fieldConfig: { defaults: {}, overrides: [] },
-    options: {},
+    options: if type == 'table' then { frameIndex: 0, showHeader: true } else {},
   },
   local graph(title, description, targets, unit, w=8, stack=false, bars=false, min=0) = panel('timeseries', title, description, targets, w) {
     fieldConfig+: {
@@ -37,7 +40,7 @@
         },
       },
     },
-    options+: { legend: { displayMode: 'list', placement: 'bottom', showLegend: true }, tooltip: { mode: 'multi', sort: 'desc' } },
+    options+: { legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] }, tooltip: { mode: 'multi', sort: 'desc' } },
   },
   local states(title, description, targets, values, w, h=8) = panel('state-timeline', title, description, targets, w, h) {
     fieldConfig+: {
@@ -50,7 +53,7 @@
         thresholds: { mode: 'absolute', steps: [{ color: 'text', value: null }] },
       },
     },
-    options+: { showValue: 'never', rowHeight: 0.9, mergeValues: true, legend: { displayMode: 'list', placement: 'bottom', showLegend: true } },
+    options+: { showValue: 'never', rowHeight: 0.9, mergeValues: true, legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] }, tooltip: { mode: 'single', sort: 'none' } },
   },
   local stat(title, description, expr, unit='none', bad=null, w=4) = panel('stat', title, description, [query(expr, '')], w, 4) {
     fieldConfig+: {
@@ -60,7 +63,7 @@
         thresholds: { mode: 'absolute', steps: [{ color: 'green', value: null }] + (if bad == null then [] else [{ color: 'red', value: bad }]) },
       },
     },
-    options+: { reduceOptions: { calcs: ['lastNotNull'] }, colorMode: 'value', graphMode: 'area' },
+    options+: { reduceOptions: { calcs: ['lastNotNull'] }, colorMode: 'value', graphMode: 'area', justifyMode: 'auto', textMode: 'auto', wideLayout: true, showPercentChange: false, percentChangeColorMode: 'standard', orientation: 'auto' },
   },
   local row(title) = { type: 'row', title: title, collapsed: false, gridPos: { w: 24, h: 1 }, panels: [] },
 
@@ -80,7 +83,7 @@
       w=12, h=10
     ),
     panel('table', 'Findings', 'By anomaly, all that were found. Each links to its list on the pages of the monitor.', [
-      query('(sum by (job, instance, source, anomaly, title, expected) (isowatch_findings_total{%s}) > 0) * on (job, instance) group_left (url) isowatch_pages_info{%s}' % [of, at], '', instant=true),
+      query(withPages('sum by (job, instance, source, anomaly, title, expected) (isowatch_findings_total{%s}) > 0' % of), '', instant=true),
     ], w=12, h=10) {
       transformations: [{
         id: 'organize',
@@ -162,7 +165,7 @@
       query('sum by (instance) (isowatch_disk_free_bytes{%s})' % at, '{{instance}} free'),
     ], 'bytes'),
     panel('table', 'Versions', 'Monitors that run, and where their pages are.', [
-      query('isowatch_build_info{%s} * on (job, instance) group_left (url) isowatch_pages_info{%s}' % [at, at], '', instant=true),
+      query(withPages('isowatch_build_info{%s}' % at), '', instant=true),
     ], w=8) {
       transformations: [{ id: 'organize', options: {
         excludeByName: { Time: true, Value: true, __name__: true, job: true, goversion: true },
