@@ -83,13 +83,17 @@ func schemaOfLeaf(l leaf) object {
 	return object{"type": single}
 }
 
-// oneOfTexts are these texts; true and false need no quotes.
+// oneOfTexts are these texts; true and false need no quotes, and stand for yes and no.
 func oneOfTexts(values ...string) object {
 	var enum []any
 	for _, v := range values {
 		switch v {
 		case "true", "false":
 			enum = append(enum, v == "true")
+		case "yes":
+			enum = append(enum, true, "true")
+		case "no":
+			enum = append(enum, false, "false")
 		}
 		enum = append(enum, v)
 	}

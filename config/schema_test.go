@@ -56,3 +56,16 @@ func TestPatternsTakeWhatParseTakes(t *testing.T) {
 		}
 	}
 }
+
+// TestYesAndNoOfYAML11: Helm hands on "no" as false.
+func TestYesAndNoOfYAML11(t *testing.T) {
+	for text, want := range map[string]string{"false": "no", "true": "yes", "no": "no", "\"yes\"": "yes"} {
+		s, err := Parse("f", []byte("watch: {contract: {unmonitored-writers: "+text+"}}"), nil)
+		if got := s.Watch.Contract.value("unmonitored-writers"); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %s", text, got, err, want)
+		}
+	}
+	if _, err := Parse("f", []byte("watch: {contract: {deletes: false}}"), nil); err == nil {
+		t.Error("false is no choice of deletes")
+	}
+}
