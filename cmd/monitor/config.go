@@ -88,7 +88,7 @@ func configSchemaCommand(t *terminal) *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON schema of configuration files",
 		Long: "Schema prints the JSON schema (draft 7) of the files of 'monitor run --config', for editors and for charts. It has the names of\n" +
-			"all keys and the forms of their values. What depends on several values, 'monitor config check' finds.",
+			"all keys and the forms of their values. 'monitor config check' also finds faults of several values together.",
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := t.stdout.Write(config.Schema())

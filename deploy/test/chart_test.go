@@ -188,7 +188,7 @@ func find[T runtime.Object](t *testing.T, all []runtime.Object) T {
 
 func TestManifestsAreKubernetes(t *testing.T) {
 	for _, file := range cases(t) {
-		if got := objects(t, readValues(t, file)); len(got) < 5 {
+		if got := objects(t, readValues(t, file)); len(got) < 4 {
 			t.Errorf("%s: %d objects", file, len(got))
 		}
 	}
@@ -232,23 +232,32 @@ func TestUpgradeKeepsWhatIsImmutable(t *testing.T) {
 
 func TestShardsAreLaidOverConfig(t *testing.T) {
 	all := objects(t, map[string]any{
-		"config": map[string]any{"lateness": "5s", "kafka": map[string]any{"topics": []any{"all"}, "user": "u"}},
-		"shards": []any{map[string]any{}, map[string]any{"kafka": map[string]any{"topics": []any{"two"}}}},
+		"config": map[string]any{"memory": "1GiB", "http": map[string]any{"user": "u", "trace-url": "http://all/{trace_id}"}},
+		"shards": []any{map[string]any{}, map[string]any{"http": map[string]any{"trace-url": "http://two/{trace_id}"}}},
 	})
 	set := find[*appsv1.StatefulSet](t, all)
 	if *set.Spec.Replicas != 2 {
 		t.Errorf("%d replicas", *set.Spec.Replicas)
+	}
+	for i := range 2 {
+		name := fmt.Sprintf("demo-isowatch-%d", i)
+		if !slices.ContainsFunc(all, func(o runtime.Object) bool {
+			s, ok := o.(*corev1.Service)
+			return ok && s.Name == name && s.Spec.Selector["statefulset.kubernetes.io/pod-name"] == name
+		}) {
+			t.Errorf("no Service of shard %d", i)
+		}
 	}
 	data := find[*corev1.ConfigMap](t, all).Data
 	var got map[string]any
 	if err := yaml.UnmarshalStrict([]byte(data["demo-isowatch-1.yaml"]), &got); err != nil {
 		t.Fatal(err)
 	}
-	kafka := got["kafka"].(map[string]any)
-	if got["lateness"] != "5s" || kafka["user"] != "u" || fmt.Sprint(kafka["topics"]) != "[two]" {
+	pages := got["http"].(map[string]any)
+	if got["memory"] != "1GiB" || pages["user"] != "u" || pages["trace-url"] != "http://two/{trace_id}" {
 		t.Errorf("shard 1 has %v", got)
 	}
-	if !strings.Contains(data["demo-isowatch-0.yaml"], "all") {
+	if !strings.Contains(data["demo-isowatch-0.yaml"], "//all/") {
 		t.Errorf("shard 0 has %v, shard 1 is laid over it", data["demo-isowatch-0.yaml"])
 	}
 }
@@ -257,7 +266,7 @@ func TestConfigChangeRollsPods(t *testing.T) {
 	sum := func(v map[string]any) string {
 		return find[*appsv1.StatefulSet](t, objects(t, v)).Spec.Template.Annotations["checksum/config"]
 	}
-	if a, b := sum(nil), sum(map[string]any{"config": map[string]any{"lateness": "9s"}}); a == b || a == "" {
+	if a, b := sum(nil), sum(map[string]any{"config": map[string]any{"memory": "9GiB"}}); a == b || a == "" {
 		t.Errorf("checksums %q and %q", a, b)
 	}
 }
