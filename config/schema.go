@@ -10,7 +10,8 @@ import (
 type object map[string]any
 
 // Schema is the JSON schema (draft 7) of the files that Parse reads. It refuses no file that Parse takes.
-// What depends on several values, and what a form says beyond a pattern, is left to Parse.
+// Parse finds the rest: faults of several
+// values together, and of forms that no pattern can say.
 func Schema() []byte {
 	s := DefaultService()
 	all := schemaOf(&s)
@@ -31,7 +32,8 @@ const (
 	durationPattern = `^[+-]?(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
 )
 
-// schemaOf is the schema of a value. Nothing may stand for a part or a list, but for no single value.
+// schemaOf is the schema of a value. A part or a list may be null, and a single value
+// may not.
 func schemaOf(to any) object {
 	switch to := to.(type) {
 	case leaf:
