@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy tools man screenshot pages
+.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -14,10 +14,23 @@ MUTATE_TIME ?= 10m
 MUTATE_IN ?=
 MUTANT ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+CYCLONEDX = github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 build:
 	go build -o bin/monitor ./cmd/monitor
+
+# Programs for all platforms, in bin/OS-ARCH, static; and the whole compiled and vetted for macOS, tests too.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+cross:
+	@set -e; for p in $(PLATFORMS); do \
+		os=$${p%/*}; arch=$${p#*/}; echo "$$p"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags "-s -w" -o bin/$$os-$$arch/monitor ./cmd/monitor; done
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...
+
+# The bill of materials of the program, CycloneDX in JSON.
+sbom: build
+	go run $(CYCLONEDX) bin -json -output bin/monitor.cdx.json bin/monitor
 
 # The man pages, in bin/man1: man -M bin monitor
 man: build
@@ -174,8 +187,13 @@ docs-code:
 databases:
 	CI=true go test -tags integration -count=1 -timeout 30m -run '^TestDatabases$$' ./internal/guides -update
 
-# The chart, the Dockerfile, the compose example and the rules; promtool is Prometheus'.
+# The rules and the dashboard of deploy/mixin, for Prometheus, Grafana and the chart.
+mixin:
+	cd deploy/test && go test -count=1 -run '^TestRendered$$' . -rewrite
+
+# The chart, the Dockerfile, the compose example, the rules and the dashboard; promtool is Prometheus'. It
+# needs Prometheus and Alertmanager.
 deploy:
-	cd deploy/test && go vet ./... && go test ./...
+	cd deploy/test && go vet ./... && CI=true go test ./...
 	promtool check rules deploy/prometheus/isowatch.rules.yml
 	promtool test rules deploy/prometheus/isowatch.test.yml

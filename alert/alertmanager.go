@@ -266,9 +266,15 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 	}
 	post := postedAlert{Labels: labels, Annotations: texts, StartsAt: x.Starts, EndsAt: ends}
 	if a.opt.Pages != "" {
-		post.GeneratorURL = strings.TrimSuffix(a.opt.Pages, "/") + "/findings/" + url.PathEscape(x.ID)
+		post.GeneratorURL = findingURL(a.opt.Pages, x.ID)
+		texts["page_url"] = post.GeneratorURL // as in the alerts of the rules
 	}
 	return post
+}
+
+// findingURL is the page of a finding, the same for all its revisions.
+func findingURL(pages, id string) string {
+	return strings.TrimSuffix(pages, "/") + "/findings/" + url.PathEscape(id)
 }
 
 func alertName(x *alertState) string {

@@ -113,7 +113,7 @@ func TestAlertmanager(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(posted, func(p postedAlert) bool { return p.Labels["anomaly"] == "G1a" })
-	if p := posted[i]; p.GeneratorURL != "https://isowatch.example/findings/3" || p.Labels["team"] != "db" || p.Labels["source"] != "db" ||
+	if p := posted[i]; p.GeneratorURL != "https://isowatch.example/findings/3" || p.Annotations["page_url"] != p.GeneratorURL || p.Labels["team"] != "db" || p.Labels["source"] != "db" ||
 		len(p.Labels["pattern"]) != 16 || p.Annotations["finding"] != "3" || !p.StartsAt.Equal(now) || len(p.Labels) != 6 {
 		t.Errorf("posted %+v", p)
 	}

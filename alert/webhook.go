@@ -22,11 +22,14 @@ type WebhookOptions struct {
 	// Secret, unless empty, signs each body: X-Isowatch-Signature is "sha256="
 	// and the HMAC-SHA256 of the body in hex.
 	Secret []byte
+	// Pages is where people reach the pages, for the link in each body; "": no link.
+	Pages string
 	// Transport carries the requests; nil: a clone of the default one.
 	Transport http.RoundTripper
 }
 
-// Webhook posts {"findings":[...]} to a URL, with one finding in each request. It posts {"digest":[...]} of
+// Webhook posts {"findings":[...]} to a URL, with one finding in each request. With "page_url" beside it, the
+// address of the finding's page. It posts {"digest":[...]} of
 // the findings that were held back.
 //
 // Idempotency-Key is a hash of the finding's id, revision and state, or of the digest. So a revision has the
@@ -35,6 +38,7 @@ type Webhook struct {
 	name   string
 	to     *poster
 	secret []byte
+	pages  string
 }
 
 // NewWebhook checks the URL.
@@ -46,7 +50,7 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Webhook{o.Name, to, o.Secret}, nil
+	return &Webhook{o.Name, to, o.Secret, o.Pages}, nil
 }
 
 // Name is the name of the options.
@@ -58,7 +62,7 @@ func (w *Webhook) BatchMax() int { return 1 }
 // Deliver posts each finding in a request of its own; 2xx is success.
 func (w *Webhook) Deliver(ctx context.Context, findings []Delivery) error {
 	for i := range findings {
-		if err := w.send(ctx, body(&findings[i]), idempotencyKey(&findings[i])); err != nil {
+		if err := w.send(ctx, w.body(&findings[i]), idempotencyKey(&findings[i])); err != nil {
 			return err
 		}
 	}
@@ -85,8 +89,13 @@ func (w *Webhook) send(ctx context.Context, payload []byte, key string) error {
 	return w.to.post(ctx, payload, header)
 }
 
-func body(f *Delivery) []byte {
-	return append(append([]byte(`{"findings":[`), f.JSON...), "]}\n"...)
+func (w *Webhook) body(f *Delivery) []byte {
+	b := append(append([]byte(`{"findings":[`), f.JSON...), ']')
+	if w.pages != "" {
+		link, _ := json.Marshal(findingURL(w.pages, f.Finding.ID)) // of a string: it does not fail
+		b = append(append(b, `,"page_url":`...), link...)
+	}
+	return append(b, "}\n"...)
 }
 
 func digestBody(held []Held) ([]byte, error) {

@@ -184,7 +184,21 @@ type contractLeaf struct {
 	key string
 }
 
-func (l contractLeaf) set(value string) error { return l.Contract.set(l.key, value) }
+// set takes true and false for yes and no: YAML 1.1, which Helm reads, knows no difference.
+func (l contractLeaf) set(value string) error {
+	for _, x := range l.choices() {
+		if x.key == l.key && slices.Contains([]string{x.off, x.on}, "no") {
+			switch value {
+			case "true":
+				value = "yes"
+			case "false":
+				value = "no"
+			}
+		}
+	}
+	return l.Contract.set(l.key, value)
+}
+
 func (l contractLeaf) String() string         { return l.value(l.key) }
 
 // value of a key, as set reads it.

@@ -33,7 +33,7 @@ type Sink struct {
 const (
 	DefaultPerPattern = 1000
 	DefaultEvery      = time.Minute
-	DefaultHold       = 15 * time.Minute
+	DefaultHold       = 20 * time.Minute
 	DefaultResend     = time.Minute
 )
 

@@ -2,6 +2,7 @@ package window
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,6 +22,9 @@ const (
 	layoutNumber = 18
 	oldestLayout = 18
 )
+
+// ErrLayout: another version of the program wrote the state, in a layout that this one does not read.
+var ErrLayout = errors.New("unknown layout")
 
 // stateLayout is the beginning of a snapshot.
 type stateLayout struct {
@@ -45,10 +49,10 @@ func (m *Machine) readLayout(r *flat.Reader) error {
 	var text []byte
 	var l stateLayout
 	if flat.Read(r, "layout", &text); r.Err != nil || json.Unmarshal(text, &l) != nil {
-		return fmt.Errorf("snapshot of an earlier layout than %d, the first that this program reads", oldestLayout)
+		return fmt.Errorf("%w: snapshot of an earlier layout than %d, the first that this program reads", ErrLayout, oldestLayout)
 	}
 	if l.Layout < oldestLayout || l.Layout > layoutNumber {
-		return fmt.Errorf("snapshot of layout %d, this program reads %d to %d", l.Layout, oldestLayout, layoutNumber)
+		return fmt.Errorf("%w: snapshot of layout %d, this program reads %d to %d", ErrLayout, l.Layout, oldestLayout, layoutNumber)
 	}
 	if order := flat.ByteOrder(); l.Order != order {
 		return fmt.Errorf("snapshot of a machine with %s-endian byte order, this one has %s", l.Order, order)
@@ -57,7 +61,7 @@ func (m *Machine) readLayout(r *flat.Reader) error {
 		return fmt.Errorf("snapshot of levels %v, not %v", l.Levels, views)
 	}
 	if bases := isolation.BaseNames(); len(l.Bases) > len(bases) || !slices.Equal(l.Bases, bases[:len(l.Bases)]) {
-		return fmt.Errorf("snapshot with the levels %v numbered, this program numbers %v", l.Bases, bases)
+		return fmt.Errorf("%w: snapshot with the levels %v numbered, this program numbers %v", ErrLayout, l.Bases, bases)
 	}
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 func configCommand(t *terminal) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
-		Short: "Check a configuration file, or show the settings in effect",
+		Short: "Check a configuration file, show the settings in effect, or print the schema",
 	}
 	subcommands(c)
-	c.AddCommand(configCheckCommand(t), configShowCommand(t))
+	c.AddCommand(configCheckCommand(t), configShowCommand(t), configSchemaCommand(t))
 	return c
 }
 
@@ -81,4 +81,18 @@ func configShowCommand(t *terminal) *cobra.Command {
 	}
 	r.register(c.Flags())
 	return c
+}
+
+func configSchemaCommand(t *terminal) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of configuration files",
+		Long: "Schema prints the JSON schema (draft 7) of the files of 'monitor run --config', for editors and for charts. It has the names of\n" +
+			"all keys and the forms of their values. 'monitor config check' also finds faults of several values together.",
+		Args: arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := t.stdout.Write(config.Schema())
+			return err
+		},
+	}
 }

@@ -13,11 +13,7 @@ import (
 // file that the chart renders, and that of the compose example.
 func TestMonitorTakesTheConfigurations(t *testing.T) {
 	dir := t.TempDir()
-	monitor := filepath.Join(dir, "monitor")
-	build := exec.Command("go", "build", "-C", "../..", "-o", monitor, "./cmd/monitor")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	monitor := buildMonitor(t)
 	files := []string{"../compose/isowatch.yaml"}
 	for _, c := range cases(t) {
 		for name, text := range find[*corev1.ConfigMap](t, objects(t, readValues(t, c))).Data {

@@ -64,7 +64,7 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := project.ServiceNames()
-	for _, want := range []string{"alertmanager", "kafka", "monitor", "prometheus"} {
+	for _, want := range []string{"alertmanager", "grafana", "kafka", "monitor", "prometheus"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("no service %s in %v", want, names)
 		}

@@ -91,10 +91,3 @@ func TestRulesUseMetricsThatExist(t *testing.T) {
 		}
 	}
 }
-
-// TestChartHasTheRules: the chart can only hold files of its own folder.
-func TestChartHasTheRules(t *testing.T) {
-	if string(mustRead(t, rulesPath)) != string(mustRead(t, filepath.Join(chartDir, "rules", "isowatch.yaml"))) {
-		t.Error("helm/isowatch/rules/isowatch.yaml is not a copy of deploy/prometheus/isowatch.rules.yml")
-	}
-}

@@ -216,7 +216,7 @@ func remedyOf(dir string, err error) string {
 	case errors.Is(err, store.ErrLocked):
 		return "\nStop the other process, or name another folder with --data."
 	case errors.Is(err, store.ErrFormat):
-		return fmt.Sprintf("\nRun the version that wrote %s, or name another folder with --data.", dir)
+		return fmt.Sprintf("\nRun %s, or name another folder with --data.", writerOf(dir))
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("\nGive this user the right to read and write %s, or name another folder with --data.", dir)
 	case errors.Is(err, engine.ErrNoRoom), tells(err, syscall.ENOSPC), tells(err, syscall.EDQUOT), tells(err, syscall.EFBIG):
@@ -262,6 +262,9 @@ func (a *App) openEngine(ctx context.Context) error {
 		return fmt.Errorf("%s: %w\nReport it. This version cannot replay the stored steps: start the version before it, or move the folder away and start again.", a.path(storeFolder), err)
 	case err != nil:
 		return fmt.Errorf("%w %s: %w%s", ErrStore, a.path(storeFolder), err, a.remedy(err))
+	}
+	if err := noteWriter(a.path(storeFolder)); err != nil {
+		a.log.Warn("the version of this program cannot be noted in the data folder", "err", err)
 	}
 	a.engine, a.planted = e, plantedIn(e.Status())
 	a.cleanups.push("engine", func(context.Context) error { return e.Close() })

@@ -94,6 +94,7 @@ func metricTable() []metric {
 		{"config_last_reload_success_timestamp_seconds", "When a changed configuration was last accepted. 0 before the first.", nil},
 		{"stored_bytes", "Stored bytes of findings and dead letters.", []string{"kind"}},
 		{"retention_removed_total", "Records removed by retention.", []string{"kind"}},
+		{"pages_info", "Where people reach the pages, without a slash at its end. Always 1. An address such as 0.0.0.0 has none.", []string{"url"}},
 		{"build_info", "Version and revision of the program, and the Go version that built it. Always 1.", []string{"version", "revision", "goversion"}},
 	}
 }

@@ -24,6 +24,7 @@ func (a *App) register() error {
 	c.expects = func(source string) isolation.Level { return a.watchOf(source).Expect }
 	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
+	c.pages = a.linkedPages()
 	c.readAhead, c.storeMemory, c.catalogMemory = a.readAhead, a.store.Memory, a.shelf.bytes
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
@@ -57,6 +58,7 @@ type collector struct {
 	declared     []string   // sources that exist before their first record
 	expects      func(source string) isolation.Level
 	build        []string          // values of build_info
+	pages        string            // where people reach the pages; "": nobody knows
 	titles       map[string]string // of anomalies, in words
 
 	all  []*prometheus.Desc
@@ -93,6 +95,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(c.desc[name], prometheus.GaugeValue, value, labels...)
 	}
 	gauge("build_info", 1, c.build...)
+	if c.pages != "" {
+		gauge("pages_info", 1, c.pages)
+	}
 	gauge("last_tick_timestamp_seconds", seconds(s.Tick))
 	gauge("open_transactions", float64(s.Open))
 	counter("evicted_transactions_total", float64(s.Evicted))

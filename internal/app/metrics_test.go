@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/isolation"
@@ -21,7 +22,7 @@ func collectorOf(s *engine.Status, declared ...string) *collector {
 	c := newCollector()
 	c.status = func() *engine.Status { return s }
 	c.store = func() store.Metrics { return store.Metrics{Commits: 3} }
-	c.declared = declared
+	c.declared, c.pages = declared, "https://watch.example"
 	c.expects = func(string) isolation.Level { return isolation.Level{Base: isolation.ReadCommitted} }
 	c.inputs = []*input{{name: "nats:S", troubles: map[string]string{}, behind: map[string]bool{"nats:S": true}, lastTime: 5e9}}
 	return c
@@ -182,5 +183,27 @@ func TestMetricTable(t *testing.T) {
 	slices.Sort(table)
 	if !slices.Equal(emitted, table) {
 		t.Errorf("emitted %v\ntable   %v", emitted, table)
+	}
+}
+
+// The rules link to where people reach the pages; an address that is that of no host is no link.
+func TestPagesInTheMetrics(t *testing.T) {
+	for _, c := range []struct{ address, external, want string }{
+		{"127.0.0.1:0", "https://watch.example/db/", "https://watch.example/db"},
+		{"127.0.0.1:0", "", "http://127.0.0.1:"},
+		{"0.0.0.0:0", "", ""},
+		{"[::]:0", "", ""},
+		{"0.0.0.0:0", "http://watch.example", "http://watch.example"},
+	} {
+		a := &App{config: config.DefaultService()}
+		a.config.HTTP.Address, a.config.HTTP.ExternalURL = c.address, c.external
+		if err := a.listen(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := a.linkedPages()
+		a.listener.Close()
+		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" || strings.HasSuffix(got, "/") {
+			t.Errorf("%s with %q: %q, want %q", c.address, c.external, got, c.want)
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,7 +101,7 @@ func (a *App) buildSink(s *config.Sink) (m madeSink, err error) {
 	var sink alert.Digester
 	switch {
 	case s.Webhook != nil:
-		sink, err = makeWebhook(s.Label(), s.Webhook)
+		sink, err = makeWebhook(s.Label(), s.Webhook, a.linkedPages())
 	case s.Alertmanager != nil:
 		m.route.Sink, err = a.makeAlertmanager(s.Label(), s.Alertmanager)
 	case s.NATS != nil:
@@ -134,7 +136,7 @@ func (a *App) buildSink(s *config.Sink) (m madeSink, err error) {
 	return m, nil
 }
 
-func makeWebhook(name string, w *config.Webhook) (alert.Digester, error) {
+func makeWebhook(name string, w *config.Webhook, pages string) (alert.Digester, error) {
 	url := w.URL
 	if w.URLFrom.IsSet() {
 		text, err := readSecret(w.URLFrom)
@@ -155,13 +157,13 @@ func makeWebhook(name string, w *config.Webhook) (alert.Digester, error) {
 	if err != nil {
 		return nil, err
 	}
-	return alert.NewWebhook(alert.WebhookOptions{Name: name, URL: url, Secret: secret, Transport: transport})
+	return alert.NewWebhook(alert.WebhookOptions{Name: name, URL: url, Secret: secret, Pages: pages, Transport: transport})
 }
 
 func (a *App) makeAlertmanager(name string, m *config.Alertmanager) (alert.Sink, error) {
 	o := alert.AlertmanagerOptions{
 		Name: name, URLs: m.URLs, Hold: m.Hold, Resend: m.Resend, Labels: map[string]string{},
-		Pages: a.pages(), Now: a.options.Now, Log: a.log,
+		Pages: a.linkedPages(), Now: a.options.Now, Log: a.log,
 	}
 	for _, l := range m.Labels {
 		key, value, _ := strings.Cut(l, "=")
@@ -197,6 +199,16 @@ func (a *App) pages() string {
 		return "https://" + a.HTTPAddr()
 	}
 	return "http://" + a.HTTPAddr()
+}
+
+// linkedPages are the pages for links, without a slash at their end; "" where the address
+// names no host, such as 0.0.0.0:8080.
+func (a *App) linkedPages() string {
+	at := strings.TrimRight(a.pages(), "/")
+	if u, err := url.Parse(at); err != nil || net.ParseIP(u.Hostname()).IsUnspecified() {
+		return ""
+	}
+	return at
 }
 
 func readCA(file string) ([]byte, error) {

@@ -70,7 +70,7 @@ func readStore(dir string, kind Kind, fn func([]byte) error) error {
 	if err = r.Check(); err == nil {
 		err = eachStored(r, kind, fn)
 	}
-	if errors.Is(err, store.ErrDamaged) {
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrFormat) {
 		err = fmt.Errorf("%w: %w%s", ErrStore, err, remedyOf(path, err))
 	}
 	return errors.Join(err, st.Close())

@@ -185,6 +185,9 @@ func (e *Engine) eachPiece(ctx context.Context, fn func(p *snapshotPiece, state 
 			return meta, fmt.Errorf("snapshot %d: %s ends early", gen, p.Source)
 		}
 		if err := fn(p, all[:p.Bytes]); err != nil {
+			if errors.Is(err, window.ErrLayout) {
+				err = fmt.Errorf("%w: %w", store.ErrFormat, err)
+			}
 			return meta, fmt.Errorf("source %s: %w", p.Source, err)
 		}
 		all = all[p.Bytes:]

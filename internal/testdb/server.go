@@ -82,8 +82,9 @@ func (s *server) prepare(ctx context.Context, program string, args ...string) er
 func (s *server) environ() []string { return append(os.Environ(), "TMPDIR="+s.dir) }
 
 func (s *server) attributes() *syscall.SysProcAttr {
-	// The server ends with the test process, however that ends.
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: s.as}
+	a := attributes()
+	a.Credential = s.as
+	return a
 }
 
 // start starts the server and waits until it answers.

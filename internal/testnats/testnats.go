@@ -68,8 +68,7 @@ func (s *Server) Start(ctx context.Context) error {
 	args := append([]string{"-a", "127.0.0.1", "-p", strconv.Itoa(s.port), "-js", "-sd", filepath.Join(s.Dir, "store")}, s.Args...)
 	cmd := exec.Command(s.Program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// The server ends with the test process, however that ends.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = attributes()
 	if err := cmd.Start(); err != nil {
 		log.Close()
 		return err

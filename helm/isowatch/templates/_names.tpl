@@ -49,13 +49,28 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- ternary "HTTPS" "HTTP" .Values.http.tls -}}
 {{- end -}}
 
-{{/* A file of configuration for each pod, named for the pod. */}}
+{{/* Where a shard's pages are below the host of the Ingress: each shard is below its number. */}}
+{{- define "isowatch.path" -}}
+{{- $root := index . 0 -}}
+{{- $path := trimSuffix "/" $root.Values.ingress.path -}}
+{{- if $root.Values.shards -}}{{- printf "%s/%d" $path (index . 1) -}}{{- else -}}{{- default "/" $path -}}{{- end -}}
+{{- end -}}
+
+{{- define "isowatch.url" -}}
+{{- $root := index . 0 -}}
+{{- printf "%s://%s%s" (ternary "https" "http" (ne $root.Values.ingress.tlsSecret "")) (required "ingress.host: which host are the pages at?" $root.Values.ingress.host) (include "isowatch.path" .) -}}
+{{- end -}}
+
+{{/* A file of configuration for each pod, named for the pod. What the chart chooses stands below config and shards. */}}
 {{- define "isowatch.files" -}}
 {{- $full := include "isowatch.fullname" . -}}
 {{- $config := .Values.config -}}
 {{- range $i, $over := default (list (dict)) .Values.shards }}
 {{ printf "%s-%d.yaml" $full $i }}: |
-  {{- mergeOverwrite (deepCopy $config) $over | toYaml | nindent 2 }}
+  {{- $chosen := dict -}}
+  {{- with $.Values.selfTest -}}{{- $_ := set $chosen "self-test" . -}}{{- end -}}
+  {{- if $.Values.ingress.enabled -}}{{- $_ := set $chosen "http" (dict "external-url" (include "isowatch.url" (list $ $i))) -}}{{- end -}}
+  {{- mergeOverwrite $chosen (deepCopy $config) (deepCopy $over) | toYaml | nindent 2 }}
 {{- end }}
 {{- end -}}
 

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func TestSelfTestCommand(t *testing.T) {
+	var asked atomic.Int64
+	finds := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/locked/") && r.Header.Get("Authorization") != "Bearer secret":
+			w.WriteHeader(http.StatusUnauthorized)
+		case strings.HasPrefix(r.URL.Path, "/without/"):
+			fmt.Fprintln(w, "isowatch_build_info 1")
+		case n%3 == 0:
+			w.WriteHeader(http.StatusServiceUnavailable) // it starts: no answer for ever
+		case finds:
+			fmt.Fprintf(w, "# TYPE %s gauge\n%s %d\n", selfTestMetric, selfTestMetric, 1760000000+n)
+		default:
+			fmt.Fprintf(w, "%s 1.5e+09\n", selfTestMetric)
+		}
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args  []string
+		finds bool
+		code  int
+		says  string
+	}{
+		{[]string{server.URL}, true, exitOK, "it found the anomaly"},
+		{[]string{server.URL + "/locked", "--token-file", file}, true, exitOK, "it found the anomaly"},
+		{[]string{server.URL, "--patience", "2500ms"}, false, exitViolated, "it did not find what it plants"},
+		{[]string{server.URL + "/locked"}, true, exitUsage, "refuses the login"},
+		{[]string{server.URL + "/without"}, true, exitUsage, "has no self-test"},
+		{[]string{"localhost:8080"}, true, exitUsage, "want http://HOST:PORT"},
+	} {
+		finds = c.finds
+		var out, errs bytes.Buffer
+		code := run(context.Background(), append([]string{"self-test"}, c.args...), terminal{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, lookupEnv: func(string) (string, bool) { return "", false }})
+		if text := out.String() + errs.String(); code != c.code || !strings.Contains(text, c.says) {
+			t.Errorf("%v: code %d, want %d with %q\n%s", c.args, code, c.code, c.says, text)
+		}
+	}
+}

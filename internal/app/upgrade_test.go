@@ -1,0 +1,151 @@
+package app
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/finding"
+)
+
+// upgraded is the service whose data folders are kept as testdata.
+func upgraded(t *testing.T) config.Service {
+	s := liveService(t)
+	s.Watch.Contract = config.WholeContract()
+	s.Sources = []config.Source{{Name: "default", Watch: s.Watch}}
+	sink := config.NewSink()   // it has taken the first finding
+	sink.Send = config.SendAll // with a dead letter, a finding is not certain
+	sink.File = &config.FileSink{Path: filepath.Join(t.TempDir(), "alerts.jsonl")}
+	s.Sinks = []config.Sink{sink}
+	return s
+}
+
+// TestDataFolderOfARelease opens whole data folders that releases left: the store, the stream of the NATS
+// server inside with its position, and what a sink was given. The service goes on: what was found is
+// there, nothing is read or told twice, and a transaction from before meets one from after.
+//
+// testdata/data-N.tar.gz is a folder of the snapshot layout N. When the layout gets a new number, write
+// the next one with the program of the release before: ISOWATCH_RELEASE=N go test ./internal/app -run DataFolderOfARelease
+func TestDataFolderOfARelease(t *testing.T) {
+	if n := os.Getenv("ISOWATCH_RELEASE"); n != "" {
+		writeDataFolder(t, filepath.Join("testdata", "data-"+n+".tar.gz"))
+	}
+	folders, err := filepath.Glob("testdata/data-*.tar.gz")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no folders: %v", err)
+	}
+	for _, folder := range folders {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			s := upgraded(t)
+			unpackFolder(t, folder, s.Data)
+			before := storedIn(t, s.Data)
+			if len(before) != 1 || before[0] != "G2-item" {
+				t.Fatalf("the folder holds %q", before)
+			}
+			a := start(t, s)
+			if got := a.Status().Sources; len(got) != 1 || got[0].Counters.Committed != 3 || a.Status().DeadLetters != 1 {
+				t.Errorf("after the start there are %+v", got)
+			}
+			// U0 and U1 are from before.
+			send(t, a, `{"txn":"U2","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":3}]}`)
+			told := func() string {
+				text, _ := os.ReadFile(s.Sinks[0].File.Path) // it is not there yet
+				return string(text)
+			}
+			for deadline := time.Now().Add(20 * time.Second); !strings.Contains(told(), "lost-update") && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			}
+			if got := a.Status().Sources[0].Counters.Committed; got != 4 {
+				t.Errorf("%d transactions: some were read twice, or are lost", got)
+			}
+			stop(t, a)
+			if got := storedIn(t, s.Data); !slices.Equal(got, []string{"G2-item", "lost-update"}) {
+				t.Errorf("findings %q", got)
+			}
+			if got := told(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "lost-update") {
+				t.Errorf("the sink was told %s", got)
+			}
+			dead := 0
+			if err := ReadStored(t.Context(), s.Data, DeadLetters, func([]byte) error { dead++; return nil }); err != nil || dead != 1 {
+				t.Errorf("%d dead letters, %v", dead, err)
+			}
+		})
+	}
+}
+
+func storedIn(t *testing.T, dir string) (anomalies []string) {
+	t.Helper()
+	err := ReadStored(t.Context(), dir, Findings, func(text []byte) error {
+		var f finding.Finding
+		err := json.Unmarshal(text, &f)
+		if f.Kind == finding.KindViolation {
+			anomalies = append(anomalies, f.Anomaly)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return anomalies
+}
+
+func writeDataFolder(t *testing.T, file string) {
+	t.Helper()
+	s := upgraded(t)
+	a := start(t, s)
+	send(t, a, skewOne, skewTwo, "no record",
+		`{"txn":"U1","status":"committed","ops":[{"op":"r","key":"r","found":false},{"op":"w","key":"r","value":2}]}`)
+	for deadline := time.Now().Add(20 * time.Second); len(storedIn(t, s.Data)) < 1 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	}
+	time.Sleep(3 * time.Second) // the sink has it
+	stop(t, a)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	w := tar.NewWriter(z)
+	if err := errors.Join(w.AddFS(os.DirFS(s.Data)), w.Close(), z.Close(), os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, packed.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func unpackFolder(t *testing.T, file, folder string) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := filepath.Join(folder, filepath.FromSlash(h.Name))
+		if h.Typeflag == tar.TypeDir {
+			err = os.MkdirAll(at, 0o700)
+		} else {
+			var all []byte
+			if all, err = io.ReadAll(r); err == nil {
+				err = errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, all, 0o600))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

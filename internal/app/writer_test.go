@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/flat"
+	"github.com/isowatch/isowatch/store"
+)
+
+// A store that a later version wrote is refused, by the service and by what reads findings. The text says
+// which version is needed. The layout of the engine's records may be the newer one, or that of snapshots.
+func TestDowngradeIsRefused(t *testing.T) {
+	for want, change := range map[string]func(st *store.Store) error{
+		"layout 6, this program reads 5": func(st *store.Store) error {
+			return st.Commit([]store.Entry{{Space: 'h', Key: []byte("head"), Value: []byte(`{"step":3,"version":6}`)}})
+		},
+		"snapshot of layout 99, this program reads": func(st *store.Store) error {
+			gen, text, _, err := st.LoadSnapshot()
+			if err != nil {
+				return err
+			}
+			w := flat.NewWriter(nil)
+			flat.Append(w, "layout", []byte(`{"layout":99}`))
+			state := w.Bytes()
+			var meta map[string]any
+			if err := json.Unmarshal(text, &meta); err != nil {
+				return err
+			}
+			meta["sources"].([]any)[0].(map[string]any)["bytes"] = len(state)
+			text, err = json.Marshal(meta)
+			return errors.Join(err, st.WriteSnapshot(gen+1, slices.Values([][]byte{state})), st.FlipSnapshot(gen+1, text))
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			s := liveService(t)
+			a := start(t, s)
+			send(t, a, skewOne, skewTwo)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if err := a.Stop(ctx); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(s.Data, storeFolder)
+			note := filepath.Join(dir, writerFile)
+			if text, err := os.ReadFile(note); err != nil || !strings.Contains(string(text), `"version":`) {
+				t.Fatalf("the program is not noted: %s, %v", text, err)
+			}
+			if err := os.WriteFile(note, []byte(`{"version":"v9.9.0","revision":"abc","more":1}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			st, err := store.Open(dir, store.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(change(st), st.Close()); err != nil {
+				t.Fatal(err)
+			}
+			again, err := New(Options{Config: s})
+			if err == nil {
+				err = again.Start(t.Context())
+			}
+			check(t, "run", err, want)
+			if strings.HasPrefix(want, "layout") {
+				check(t, "findings", ReadStored(t.Context(), s.Data, Findings, func([]byte) error { return nil }), want)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, who string, err error, want string) {
+	t.Helper()
+	if !errors.Is(err, ErrStore) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\nRun monitor v9.9.0 (revision abc) or a later version, which wrote ") {
+		t.Errorf("%s: %v, want %q and the version that is needed", who, err, want)
+	}
+}
+
+// A folder without the note is one of a release before.
+func TestWriterIsUnknown(t *testing.T) {
+	a := &App{config: config.Service{Data: t.TempDir()}}
+	if got := a.remedy(store.ErrFormat); !strings.Contains(got, "Run the version that wrote ") {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package testnats
+
+import "syscall"
+
+// attributes say nothing: only Linux ends a process with its parent.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
