@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-weak bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
+.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -88,6 +88,16 @@ bench-latency:
 
 bench-restart:
 	go test -v -run '^$$' -bench Restart -benchtime 1x -timeout 1h ./internal/bench
+
+# The pages over 100,000 stored findings: each answer within 100 ms. ISOWATCH_FINDINGS=200000 is how many.
+bench-pages:
+	go test -v -run '^$$' -bench Pages -benchtime 20x -timeout 1h ./internal/app
+
+# 10 million transactions over standard input: memory, disk and CPU in each tenth, and what is written for a byte of input.
+# LONG=100000000 is another number.
+LONG ?= 10000000
+bench-long:
+	ISOWATCH_LONG=$(LONG) go test -v -run '^$$' -bench Long -benchtime 1x -timeout 5h ./internal/bench
 
 # Every benchmark there is.
 bench-all:

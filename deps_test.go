@@ -53,6 +53,7 @@ internal/app          : *
 internal/bench        : *
 internal/broker/kafka :
 internal/broker/nats  :
+internal/catalog      : finding internal/pattern
 internal/engine       : alert event finding infer ingest internal/flat isolation store window
 internal/flat         :
 internal/guides       : *
@@ -76,7 +77,7 @@ internal/testnats     :
 internal/testrun      : store
 internal/external     : event
 internal/verify       : event finding internal/external
-internal/web          : event finding history internal/render/page internal/render/picture internal/render/scene isolation
+internal/web          : docs event finding history internal/catalog internal/render/page internal/render/picture internal/render/scene internal/render/words isolation
 internal/whole        : internal/render/words config event finding history ingest ingest/stdin ingest/tail/lines isolation registers window
 internal/witnesses    : event finding internal/workload
 internal/workload     : event
@@ -106,7 +107,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/external", "internal/flat", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/catalog", "internal/external", "internal/flat", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}

@@ -53,6 +53,8 @@ type Watch struct {
 	KeyCap int
 
 	Contract Contract
+	// ShowValues: findings show values. Otherwise sinks, pages and the API show hashes in their place.
+	ShowValues bool
 	// Patterns of keys, in which "#" stands for a part that varies: see value-identity=observed.
 	Patterns []string
 	// Sessions are all that there are, with the contract's sessions=closed.
@@ -66,7 +68,7 @@ func DefaultWatch(c Contract) Watch {
 		Levels: isolation.Watched(),
 		Window: Window{Duration: DefaultWindow}, Lateness: DefaultLateness,
 		MaxTransaction: DefaultMaxTransaction, Idle: DefaultIdle, Pane: DefaultPane,
-		LiveCap: DefaultLiveCap, Contract: c,
+		LiveCap: DefaultLiveCap, Contract: c, ShowValues: true,
 	}
 }
 
@@ -172,6 +174,7 @@ func (w *Watch) fields() []field {
 		{"live-cap", number{&w.LiveCap}},
 		{"key-cap", number{&w.KeyCap}},
 		{"contract", &w.Contract},
+		{"show-values", truth{&w.ShowValues}},
 		{"patterns", listing{to: &w.Patterns}},
 		{"sessions", listing{to: &w.Sessions}},
 	}

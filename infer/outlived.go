@@ -118,13 +118,13 @@ func (s *lists) lacksOlder(n, v uint32) bool {
 	return false
 }
 
-// beside says whether t is known to have begun before n ended: in n's session, or by their clocks.
+// beside says whether t began before n ended, or just then: in n's session, or by their clocks, whatever the drift.
 func (s *lists) beside(n, t uint32) bool {
 	x, y := &s.txns[n], &s.txns[t]
 	if x.session != 0 && x.session == y.session {
 		return x.flags&y.flags&(hasSeq|hasTimes) != 0 && !s.apart(n, t)
 	}
-	return x.flags&y.flags&hasTimes != 0 && y.start+int64(s.opt.ClockDrift) <= x.end
+	return x.flags&y.flags&hasTimes != 0 && y.start <= x.end
 }
 
 // apart says whether t began after n had ended: in n's session, or by their clocks. A session has one

@@ -194,7 +194,11 @@ func (s *registers) retireWrite(id uint32) {
 		s.leftBefore(x.key, w.txn)
 	} else if x.key != 0 && w.blind && k.flags&(uncheckable|unordered) != 0 && x.over == 0 {
 		if old := k.lastBlind; old != 0 && old != v {
-			if u := s.versions[old].writer; u != 0 && !s.endedBefore(u, w.txn) {
+			switch u := s.versions[old].writer; {
+			case u == 0:
+			case s.endedBefore(w.txn, u): // its outcome was told late: the other one is current
+				old, v = v, old
+			case !s.endedBefore(u, w.txn):
 				s.twice.add(s.valueKey(old)) // which of the two came last is a guess: to read it later names no old state
 			}
 			s.drop(old)

@@ -35,9 +35,9 @@ func Explain(w *witness, headline string) string {
 	for i := range w.Edges {
 		e := &w.Edges[i]
 		if i == len(w.Edges)-1 {
-			fmt.Fprintf(&b, "  - However, %s < %s, because %s: a contradiction!\n", w.short(e.From), w.short(e.To), because(w, e))
+			fmt.Fprintf(&b, "  - However, %s < %s, because %s: a contradiction!\n", w.short(e.From), w.short(e.To), w.reason(i))
 		} else {
-			fmt.Fprintf(&b, "  - %s < %s, because %s.\n", w.short(e.From), w.short(e.To), because(w, e))
+			fmt.Fprintf(&b, "  - %s < %s, because %s.\n", w.short(e.From), w.short(e.To), w.reason(i))
 		}
 	}
 	return b.String()

@@ -55,7 +55,7 @@ var otherNames = []otherName{
 	{"causal-cerone", "causal", same, ""},
 	{"causal, CC, causal consistency, TCC, transactional causal consistency, causal convergence, CCv", "causal", form, "NAME means causal without session order here. " + sessionForm},
 	{"PL-2+, consistent view", "consistent-view", same, ""},
-	{"parallel snapshot isolation, PSI", "consistent-view", form, "NAME means LEVEL here, as in Elle's levels. The papers on it mean the form with session order, called strong-session-consistent-view here"},
+	{"parallel snapshot isolation, PSI", "consistent-view", form, "NAME means LEVEL here, as in Elle's levels. The papers on it (Sovran et al., SOSP 2011; Cerone et al., CONCUR 2015) mean the form with session order, called strong-session-consistent-view here"},
 	{"forward consistent view, PL-FCV", "consistent-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},
 	{"PL-3U, update serializable, update serializability", "update-serializable", same, ""},
 	{"non-monotonic snapshot isolation, NMSI", "consistent-view", nearest, notChecked + ". snapshot-isolation is the nearest stronger level"},

@@ -30,10 +30,27 @@ func (w *witness) shownEdges(n *Name) (all []shownEdge) {
 	if at := of.mostSaturated(); at >= 0 {
 		all, es = of.missing(at)
 	}
+	if len(es) == len(of.Edges) {
+		for i := range es {
+			all = append(all, shownEdge{ofSet(&es[i]), of.reason(i), derived(&es[i])})
+		}
+		es = nil
+	}
 	for _, e := range slices.Concat(es, beside) {
 		all = append(all, shownEdge{ofSet(&e), because(of, &e), derived(&e)})
 	}
 	return all
+}
+
+// reason is why the i-th edge is there. It is made once: transactions may have thousands of operations.
+func (w *witness) reason(i int) string {
+	if w.why == nil {
+		w.why = make([]string, len(w.Edges))
+	}
+	if w.why[i] == "" {
+		w.why[i] = because(w, &w.Edges[i])
+	}
+	return w.why[i]
 }
 
 // mostSaturated is the forced edge to tell the cycle by, -1 if none is forced. An edge with

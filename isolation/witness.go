@@ -17,6 +17,7 @@ type witness struct {
 	byID   bool            // transactions are called by their ids: a headline stands alone
 	naming map[keyed][]int // by key and value: see namers
 	about  int             // how many of the transactions the finding is about, where that is not one an edge
+	why    []string        // by edge: see reason
 }
 
 // recorded are the transactions as they were recorded.

@@ -63,6 +63,7 @@ func (s *Store) Commit(entries []Entry) error {
 	s.made.Store(s.commit.seq)
 	s.dirty.Store(true)
 	s.owe(entries)
+	s.fill(size)
 	s.counts.committed(entries, size, time.Since(started))
 	return nil
 }

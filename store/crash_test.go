@@ -174,6 +174,7 @@ func checkBase(t *testing.T, s *Store) (base uint64) {
 }
 
 func TestKilledAtAnyInstant(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("kills ten processes, 6 s: not with -short")
 	}
@@ -266,6 +267,7 @@ func TestCopyOfARunningStore(t *testing.T) {
 // The image of a store that was cut off while it wrote a commit, byte by byte:
 // the commit is there as a whole or not at all.
 func TestCutOffCommit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, Options{MemTable: 1 << 20})
 	if err := s.Commit(stepOf(1)); err != nil {

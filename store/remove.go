@@ -84,6 +84,7 @@ func (s *Store) removeKeys(keys [][]byte, dead uint64) error {
 	if err == nil {
 		s.debt.tombstones, s.debt.bytes = tombstones, bytes
 		s.dirty.Store(true)
+		s.fill(int64(len(keys)) * (EntryOverhead + 16))
 	}
 	s.debt.Unlock()
 	if errors.Is(err, badger.ErrTxnTooBig) && len(keys) > 1 { // a small memory table, or long keys

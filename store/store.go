@@ -84,6 +84,8 @@ type Options struct {
 	// with Close. For tests of what stands on a store: opening and closing one costs a
 	// tenth, since no file is made, mapped and synced.
 	InMemory bool
+
+	compactEvery time.Duration // 0: compactEvery
 }
 
 // Store is an open folder. Its methods may be called from any goroutine.
@@ -104,8 +106,10 @@ type Store struct {
 		current current // the generation that LoadSnapshot returns
 		dirty   bool    // older generations or dropped ranges are still on disk
 	}
-	debt   debt
-	counts counters
+	debt       debt
+	counts     counters
+	compactors compactors
+	pool       *z.AllocatorPool // Badger's, which it no longer uses: see dropPool
 
 	syncing sync.Mutex // held for a sync: while it runs, the next one must still find the store dirty
 
@@ -142,10 +146,16 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	s := &Store{db: db, dir: dir, options: o, log: o.Logger, clean: make(chan struct{}, 1), broken: make(chan struct{})}
+	s.compactors.wake = make(chan struct{}, 1)
+	if !o.ReadOnly {
+		s.pool = dropPool(db, dir)
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.load(); err != nil {
 		s.cancel()
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), s.marker.close(), db.Close())
+		err = errors.Join(fmt.Errorf("open store %s: %w", dir, err), s.marker.close(), db.Close())
+		s.pool.Release()
+		return nil, err
 	}
 	if !o.ReadOnly {
 		s.snapshot.dirty = s.snapshot.current.Gen != 0
@@ -328,6 +338,7 @@ func (s *Store) Close() error {
 			err = s.syncFiles()
 		}
 		err = errors.Join(err, s.db.Close(), s.marker.close())
+		s.pool.Release()
 	})
 	return err
 }

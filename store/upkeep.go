@@ -24,10 +24,11 @@ const (
 )
 
 // startUpkeep starts what a store does beside its callers: one goroutine syncs,
-// the other removes and compacts, which may take seconds.
+// one removes and flattens, which may take seconds, and one lets the compactors rest.
 func (s *Store) startUpkeep() {
 	s.wg.Go(s.syncLoop)
 	s.wg.Go(s.cleanLoop)
+	s.wg.Go(s.compactLoop)
 	if s.options.Resident > 0 && !s.options.InMemory {
 		s.wg.Go(s.shedLoop)
 	}
@@ -194,7 +195,7 @@ func (s *Store) flattenIfDue() error {
 // flatten rewrites the tree and pays off the debt that was there before. Records only in the
 // topmost level, at most five memory tables' worth, stay until Badger moves them down.
 func (s *Store) flatten(tombstones, bytes uint64) error {
-	if err := s.db.Flatten(1); err != nil {
+	if err := s.flattenTree(); err != nil {
 		return err
 	}
 	s.debt.Lock()

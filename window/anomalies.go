@@ -26,6 +26,8 @@ func (h *finder) anomaly(a *infer.Anomaly) {
 	case a.Kind == infer.SequenceGap:
 		h.noteMissed(a.A, a.Count)
 		return
+	case a.Kind == infer.Contradictory:
+		return // see refused
 	case a.Kind == infer.UnattributedRead:
 		h.unattributed(a)
 		return

@@ -84,6 +84,10 @@ type Config struct {
 	// Sessions are all there are, under sessions: closed.
 	Sessions []string
 
+	// Hide is a secret. With it, texts and edges of findings have hashes in place of values. Their
+	// history keeps the values. "": all is shown.
+	Hide string `json:",omitempty"`
+
 	// Unbounded keeps everything and decides at the end of the input: whole
 	// histories, exactly. Window and Lateness are then unused.
 	Unbounded bool
@@ -291,4 +295,13 @@ func (c Config) inferOptions() infer.Options {
 		BaselineSpan: int64(c.MaxTxn + c.Lateness.D), MaxTxn: int64(c.MaxTxn),
 		Begins: c.Contract.Begins, Patterns: c.Patterns,
 	}
+}
+
+// fill writes name and witness into the finding.
+func (c *Config) fill(name isolation.Name, f *finding.Finding, w *finding.Witness) {
+	if c.Hide == "" {
+		name.Fill(f, w, c.Expect)
+		return
+	}
+	name.FillHidden(f, w, c.Expect, c.Hide)
 }

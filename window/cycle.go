@@ -204,7 +204,10 @@ func (f *saturated) edgeAs(e *infer.Edge) *incremental.Edge {
 }
 
 func (o *core) record(n uint32) event.Record {
-	r, err := event.ReadRecord(o.infer.Record(n))
+	if o.decoded == nil {
+		o.decoded = &decodedRecords{}
+	}
+	r, err := o.decoded.read(n, o.infer.Record(n))
 	if err != nil {
 		return event.Record{ID: fmt.Sprintf("transaction %d, no longer in memory", n)}
 	}

@@ -20,11 +20,11 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	f.Finding.Source = h.cfg.Source
 	f.Finding.Epoch = w.Txns[0].Epoch
 	f.Finding.State = finding.Provisional
-	name.Fill(&f.Finding, w, h.cfg.Expect)
+	h.cfg.fill(name, &f.Finding, w)
 	f.shares = shares(w, f.Finding.Anomaly)
 	h.rest(f, w)
 	h.reports.boundUnshown(f)
-	isolation.SetHistory(&f.Finding, h.restingOn(f, w))
+	isolation.SetHistory(&f.Finding, h.restingOn(f, w), h.decoded.text)
 	counter := ""
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
 		counter = w.Key
@@ -135,10 +135,10 @@ func (s *reports) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	s.prove(f)
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
-	name.Fill(&f.Finding, w, s.cfg.Expect)
+	s.cfg.fill(name, &f.Finding, w)
 	f.shares = shares(w, f.Finding.Anomaly)
 	s.rest(f, w)
-	isolation.SetHistory(&f.Finding, s.restingOn(f, w))
+	isolation.SetHistory(&f.Finding, s.restingOn(f, w), s.decoded.text)
 	isolation.SetRefuted(&f.Finding, f.weakest, s.cfg.Expect)
 	f.Finding.State = finding.Provisional
 	f.Finding.Revision++

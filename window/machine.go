@@ -193,6 +193,7 @@ func (m *Machine) Step(b *event.Batch, txns []int32, tick int64, eff *Effects) {
 	m.clock.looked = false
 	m.reports.weaker.revise(&m.reports)
 	m.reports.missed.revise(&m.reports)
+	m.reports.contradictory.revise(&m.reports)
 	mark := 0
 	for at, i := range txns {
 		if len(b.Marks) > 0 {
@@ -228,6 +229,9 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 	if m.late = end < m.clock.watermark; m.late {
 		m.Counters.Late++
 	}
+	if m.late && t.Status != event.Unknown {
+		m.finder.saturate() // what came before it
+	}
 	m.ambiguous = m.countedAmbiguous()
 	m.out.Reset()
 	n := m.infer.Add(b, t, start, end, &m.out)
@@ -247,7 +251,7 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 			m.finder.ask(n, b, t, end)
 		}
 		m.reports.panes.count(end, t)
-	} else if m.out.Refused > infer.Repeated && len(m.out.Anomalies) == 0 {
+	} else if m.out.Refused == infer.Contradicting || m.out.Refused > infer.Repeated && len(m.out.Anomalies) == 0 {
 		m.reports.refused(b, t, start, end)
 	}
 	if m.clock.closedSessions != nil {
@@ -261,6 +265,9 @@ func (m *Machine) take(b *event.Batch, t *event.Txn) {
 		m.reports.outcomeOnly = true
 	}
 	m.apply()
+	if m.late && m.reports.outcomeOnly {
+		m.finder.saturate() // what comes into pasts by it: see shownLate
+	}
 	m.late, m.reports.outcomeOnly = false, false
 	m.finder.loseTrack()
 	m.reports.settleFaults()
@@ -344,6 +351,7 @@ func (m *Machine) Close(eff *Effects) {
 	m.finder.finalise()
 	m.reports.weaker.close(&m.reports)
 	m.reports.missed.close(&m.reports)
+	m.reports.contradictory.close(&m.reports)
 	m.choices.orderUnread()
 	m.finder.limitUnread()
 	m.tryOrders()
@@ -355,7 +363,7 @@ func (m *Machine) Close(eff *Effects) {
 
 // Pausable says whether Pause has something to tell.
 func (m *Machine) Pausable() bool {
-	return m.reports.weaker.Untold+m.reports.missed.Untold > 0 || m.reports.faults.uncounted()
+	return m.reports.weaker.Untold+m.reports.missed.Untold+m.reports.contradictory.Untold > 0 || m.reports.faults.uncounted()
 }
 
 // Pause is for the end of the service, and not of its input: what is told once a minute is told now.
@@ -363,6 +371,7 @@ func (m *Machine) Pause(eff *Effects) {
 	m.effects = eff
 	m.reports.weaker.pause(&m.reports)
 	m.reports.missed.pause(&m.reports)
+	m.reports.contradictory.pause(&m.reports)
 	m.reports.recountAll()
 }
 

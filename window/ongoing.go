@@ -81,6 +81,7 @@ func (x *news[G]) tell(s *reports, g G, state finding.State) {
 	out.Txns, out.Levels = slices.Clone(f.Txns), maps.Clone(f.Levels)
 	out.Names, out.Endpoints = maps.Clone(f.Names), maps.Clone(f.Endpoints)
 	out.Headline, out.Explanation = g.says(s)
+	out.Hidden = s.cfg.Hide != "" // they tell no values
 	if f.Revision == 1 {
 		s.countFound(f)
 	}

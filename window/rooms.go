@@ -36,6 +36,7 @@ type core struct {
 	out     infer.Out
 	scratch event.Batch
 	readers []reader // by transaction: see isLimited
+	decoded *decodedRecords
 }
 
 // clock is the time of the source: how far its partitions are, and the watermark.
@@ -107,6 +108,8 @@ type reports struct {
 	squeezed     int64  // greatest end of those that froze for want of memory: see memory.go
 	weaker       weaker // of what was asked for, what is less than expected
 	missed       news[*missedGroup]
+	// contradictory are records with the id of an earlier one, and other content.
+	contradictory news[*contradictoryGroup]
 
 	contradicted []string // keys, sorted: see contradicted.go
 	normal       []byte   // scratch: pattern of a session

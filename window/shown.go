@@ -25,8 +25,8 @@ const maxUnshown = 1024
 // deletesMayBeMissing says whether somebody may have deleted without a record of it here.
 func (o *core) deletesMayBeMissing() bool { return o.cfg.Contract.DeletesUnseen || o.mayBeMissing() }
 
-// restOnShown notes what has to be shown of f, whose basis is b. Where all deletes are recorded, that is
-// nothing until a record is known to be missing: see retractAbsence.
+// restOnShown notes what has to be shown of f, whose basis is b. Where all deletes are recorded, it
+// rests on that, and nothing has to be shown until a record is known to be missing: see retractAbsence.
 func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basis) {
 	f.lacked, f.mayLack = nil, nil
 	if !b.List || f.Finding.Kind != finding.KindViolation {
@@ -36,12 +36,16 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 	for _, x := range b.Missed {
 		all = append(all, lacked{ID: w.Txns[x.Txn].ID, Key: x.Key, Elements: x.Elements})
 	}
-	if o.isShown(f, all) || !o.deletesMayBeMissing() {
+	if o.isShown(f, all) {
+		f.mayLack = all // a later record may show that the list had been cleared: see lacked
+		return
+	}
+	f.restOnDeletes()
+	if !o.deletesMayBeMissing() {
 		f.mayLack = all
 		return
 	}
 	f.lacked = all
-	f.restOnDeletes()
 	if o.closed {
 		f.Finding.Certain, f.lacked = false, nil
 	}

@@ -61,8 +61,9 @@ type head struct {
 
 // savedOngoing has the findings about what goes on.
 type savedOngoing struct {
-	Weaker *weaker `json:",omitempty"`
-	Missed news[*missedGroup]
+	Weaker        *weaker `json:",omitempty"`
+	Missed        news[*missedGroup]
+	Contradictory news[*contradictoryGroup]
 }
 
 // savedTheories has the memory of theories that have one.
@@ -146,7 +147,7 @@ func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 	h.Theories.Limits = m.finder.limits.save()
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
-	h.Missed = m.reports.missed
+	h.Missed, h.Contradictory = m.reports.missed, m.reports.contradictory
 	if len(m.reports.weaker.Totals) > 0 {
 		h.Weaker = &m.reports.weaker
 	}
@@ -335,7 +336,7 @@ func (s *sums) restore(h *head) error {
 	s.reports.marks = h.Marks
 	s.reports.contradicted = h.Contradicted
 	s.asking.asManyMeanings = h.ManyMeanings
-	s.reports.missed = h.Missed
+	s.reports.missed, s.reports.contradictory = h.Missed, h.Contradictory
 	if h.Weaker != nil {
 		s.reports.weaker = *h.Weaker
 	}

@@ -159,6 +159,7 @@ func (m *Machine) advance() {
 	m.releaseDue()
 	m.reports.weaker.end(&m.reports)
 	m.reports.missed.end(&m.reports)
+	m.reports.contradictory.end(&m.reports)
 	if len(m.sums.counting.Waiting) > 0 {
 		m.sums.decideCounters()
 	}

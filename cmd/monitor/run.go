@@ -155,6 +155,9 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		return usageError{err}
 	}
 	limitRuntime(app.HeapLimit(int64(memory)), p.lookupEnv)
+	watching, done := context.WithCancel(ctx)
+	defer done()
+	go keepCalm(watching, p.lookupEnv)
 	log.Info("memory", "most", memory, "from", from)
 	var hangups <-chan os.Signal // those that come during a start wait for its end
 	if p.reload != nil || p.keep {
@@ -162,7 +165,7 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 		hangups, ignore = onHangup()
 		defer ignore()
 	}
-	a, err := app.New(app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Hook: p.hook})
+	a, err := app.New(app.Options{Config: p.config, Memory: int64(memory), Sinks: append([]alert.Route{route}, p.also...), Stdin: p.stdin, StdinName: p.reads, Log: log, Temporary: temporary(p.config.Data), Linger: p.linger, Reread: p.rereads(log), Hook: p.hook})
 	if err != nil {
 		return usageError{err}
 	}
@@ -187,9 +190,9 @@ func (p *service) run(ctx context.Context, ended func(*app.App) error) error {
 	return ended(a)
 }
 
-// tellVerdicts tells the verdicts on each source at the end of the input. For people they follow the
-// findings. Where findings go to the log, verdicts do too. Otherwise they go to standard error, since
-// standard output holds one finding a line.
+// tellVerdicts tells the verdicts on each source at the end of the input: behind the
+// findings, and in the log where these are. Where a line of JSON holds a finding, another one holds
+// the verdicts, and people read them on standard error.
 func (p *service) tellVerdicts(reports []app.Report) error {
 	if p.output == "log" {
 		return p.logVerdicts(reports)
@@ -207,6 +210,16 @@ func (p *service) tellVerdicts(reports []app.Report) error {
 			continue
 		}
 		if _, err := out.Write(whole.AppendVerdicts(nil, r, color)); err != nil {
+			return err
+		}
+		if p.output != "jsonl" {
+			continue
+		}
+		line, err := whole.AppendVerdictLine(nil, r)
+		if err != nil {
+			return err
+		}
+		if _, err := p.stdout.Write(line); err != nil {
 			return err
 		}
 	}
@@ -265,18 +278,25 @@ func (p *service) reloadAtHangup(ctx context.Context, hangups <-chan os.Signal, 
 					log.Warn("SIGHUP is ignored: without --config there is no file to read again")
 					continue
 				}
-				next, err := p.reload()
-				if err != nil {
-					a.RefuseReload()
-					log.Error("the new configuration is refused; the old one stays in effect", "err", err)
-					continue
-				}
-				p.logNotes(log, &next)
-				a.Reload(ctx, next) // it logs how that went
+				a.ReloadFile(ctx) // it logs how that went
 			}
 		}
 	}()
 	return func() { cancel(); <-done }
+}
+
+// rereads reads the settings again, and logs their notes; nil where there is no file.
+func (p *service) rereads(log *slog.Logger) func() (config.Service, error) {
+	if p.reload == nil {
+		return nil
+	}
+	return func() (config.Service, error) {
+		next, err := p.reload()
+		if err == nil {
+			p.logNotes(log, &next)
+		}
+		return next, err
+	}
 }
 
 // wait returns when the service is to stop.

@@ -10,9 +10,13 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/isowatch/isowatch/internal/testrun"
 )
 
+// TestMain lets several scripts run at once: they wait for services most of their time.
 func TestMain(m *testing.M) {
+	testrun.Waiting(6)
 	testscript.Main(m, map[string]func(){"monitor": main})
 }
 

@@ -84,7 +84,10 @@
           ),
           alert(
             'IsowatchContradictoryRecord',
-            'increase(isowatch_findings_total{expected="false", anomaly=~"contradictory-record|session-not-sequential"}[15m]) > 0',
+            |||
+              label_replace(increase(isowatch_contradictory_records_total[15m]) > 0, "anomaly", "contradictory-record", "", "")
+              or increase(isowatch_findings_total{expected="false", anomaly="session-not-sequential"}[15m]) > 0
+            |||,
             'warning',
             '{{ $labels.source }}: records contradict each other ({{ $labels.anomaly }})',
             'Clients send records that cannot all be true. Verdicts about {{ $labels.source }} are only as good as its records.',

@@ -10,8 +10,8 @@
     // How many anomalies in a million transactions are no reason to act, for the alerts on budgets.
     anomaliesPerMillion: 1,
 
-    // The list of findings, behind the address of a monitor's pages.
-    findingsPath: '/',
+    // The groups of findings, behind the address of a monitor's pages.
+    findingsPath: '/findings',
 
     // Pages of the alerts, by their names.
     runbooks: 'https://github.com/isowatch/isowatch/blob/main/docs/runbooks/',

@@ -127,6 +127,7 @@ func (r *reading) wantExactly(want []string, m *meanwhile, gaps int) {
 }
 
 func TestRenamedWhileTheFolderIsListed(t *testing.T) {
+	t.Parallel()
 	for _, each := range []int{1, 2, 3, 8} {
 		for _, every := range []int{1, 2, 3, 5, 7, 10} {
 			t.Run(fmt.Sprintf("%d renames at each look %d", each, every), func(t *testing.T) { renamedWhileListed(t, each, every) })
@@ -205,6 +206,7 @@ func TestCompressedAndRotatedIsNoGap(t *testing.T) {
 
 // Files of one line, rotated as fast as it goes, polled at the default pace.
 func TestStormOfSmallFiles(t *testing.T) {
+	t.Parallel()
 	for range 5 {
 		f := newFolder(t)
 		f.add("app.log", "0\n")

@@ -99,6 +99,7 @@ func TestNameWithCharactersOfPatterns(t *testing.T) {
 }
 
 func TestLinesBeyondTheLimit(t *testing.T) {
+	t.Parallel()
 	f := newFolder(t)
 	f.add("a.log", "before\n"+strings.Repeat("x", 2*readSize))
 	r := f.read(Options{Follow: true, Poll: testPoll, MaxLine: 10}, nil, "a.log")

@@ -151,6 +151,7 @@ func (s *story) begin(t *testing.T) *folder {
 }
 
 func TestStories(t *testing.T) {
+	t.Parallel()
 	for _, s := range stories() {
 		want := strings.Fields(s.want)
 		t.Run(s.name+"/watched", func(t *testing.T) {

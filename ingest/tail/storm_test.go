@@ -79,6 +79,7 @@ func (s storm) rotate(f *folder, n int) error {
 }
 
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		storm storm

@@ -69,6 +69,8 @@ type Options struct {
 	// Linger is how long the pages stay, not ready, when the service has failed by itself, so that
 	// its metrics are seen once more. 0: not at all.
 	Linger time.Duration
+	// Reread reads the settings again, for a reload that the pages ask for; nil: there is no file.
+	Reread func() (config.Service, error)
 	// Hook is for tests (see the engine's).
 	Hook engine.Hook
 	// Memory bounds the resident memory of the process, bytes; 0: any amount. The caller limits the
@@ -100,8 +102,13 @@ type App struct {
 	made        []madeSink // of the configuration
 	sinkMetrics *alert.Metrics
 	dispatcher  atomic.Pointer[alert.Dispatcher]
+	shelf       *shelf
+	rates       *rates
+	strips      *strips
+	hiding      *hiding
 	guard       atomic.Pointer[web.Guard]      // of the pages; its secrets are read again by a reload
 	current     atomic.Pointer[config.Service] // a reload may change a part of it
+	rereading   sync.Mutex                     // held while the file of settings is read again and takes effect
 	reloading   chan struct{}                  // holds one while settings or caps change
 	reloaded    reloaded
 	diskSpace   *diskSpace
@@ -143,7 +150,7 @@ func (a *App) path(name string) string { return filepath.Join(a.config.Data, nam
 // Start opens everything and begins to read. After an error all is closed again.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.startEmbedded, a.openEngine, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.begin, a.watchMemory, a.servePages,
+		a.listen, a.makeSinks, a.makeData, a.recallProbes, a.watchRoom, a.openStore, a.makeShelf, a.startEmbedded, a.openEngine, a.noteRestart, a.openInputs, a.checkInputs, a.serveSocket, a.openSinks, a.keepShelf, a.begin, a.watchMemory, a.sampleRates, a.servePages,
 	} {
 		if err := step(ctx); err != nil {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
@@ -239,7 +246,8 @@ func (a *App) openEngine(ctx context.Context) error {
 		SnapshotBytes: int64(a.config.Retention.Deltas.Bytes), SnapshotAge: a.config.Retention.Deltas.Age,
 		Retention: machineRetention(&a.config.Retention),
 		Room:      a.diskSpace.wait, HasRoom: a.diskSpace.has,
-		Faults: a.path(faultsFolder), Hook: a.options.Hook,
+		Changed: a.shelf.changed,
+		Faults:  a.path(faultsFolder), Hook: a.options.Hook,
 		Now: a.now, Logger: a.log, Sinks: names(a.routes(a.made)),
 		Committed: func(findings int) {
 			if findings > 0 {
@@ -280,6 +288,9 @@ func (a *App) machineOf(c *config.Service) func(source string) window.Config {
 		machine := whole.MachineConfig(watch)
 		again := replayable{inputs: a.config.AllInputs(), embedded: a.NATSURL(), data: a.config.Data}
 		machine.Replay = again.command(source, watch)
+		if !watch.ShowValues {
+			machine.Hide = a.hiding.key
+		}
 		if !a.options.Temporary {
 			machine.Data = whole.Absolute(a.config.Data)
 		}

@@ -429,6 +429,7 @@ func TestRemedies(t *testing.T) {
 }
 
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.Watch.Contract = config.WholeContract()
 	s.Sources = []config.Source{{Name: DemoSource, Watch: s.Watch}}
@@ -504,6 +505,7 @@ func TestStandardInputs(t *testing.T) {
 // A broker is away for longer than the idle time-out, while another input goes
 // on. What its clients send when it is back is not late.
 func TestBrokerAway(t *testing.T) {
+	t.Parallel()
 	dir, port := t.TempDir(), -1
 	broker := func() *brokernats.Embedded {
 		e, err := brokernats.StartEmbedded(t.Context(), brokernats.EmbeddedOptions{

@@ -61,6 +61,7 @@ func demoHistory(t *testing.T, length time.Duration, seed uint64) (story *told, 
 // TestDemoPlantsWhatShows: each bug that the demo plants is found, but where a client got no answer, or
 // read old data and had met nothing newer. Only stale reads keep serializability, and none comes first.
 func TestDemoPlantsWhatShows(t *testing.T) {
+	t.Parallel()
 	planted, silent := map[string]int{}, map[string]int{}
 	for seed := range uint64(5) {
 		story, history := demoHistory(t, time.Minute, seed)

@@ -76,6 +76,7 @@ func canceled(t *testing.T) context.Context {
 // A disk that fills up pauses the intake; when there is room again everything is there,
 // once, and a start waits for room as well.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.MinFree = config.LeastMinFree
 	var free atomic.Int64
@@ -140,6 +141,7 @@ func TestDiskFull(t *testing.T) {
 
 // A start that waits for room answers probes, and its metrics say what it waits for.
 func TestStartWithoutRoom(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.MinFree = config.LeastMinFree
 	var free atomic.Int64

@@ -38,16 +38,22 @@ type memoryPart struct {
 	bytes int64
 }
 
-// memoryParts divides the resident memory. Those that are counted come first. The last two are measured: files, and
-// what the Go runtime takes beyond the parts: garbage, room to grow, and whatever is small.
+// memoryParts divides the resident memory. The counted parts come first, then those that samples of the heap tell. The
+// last two are measured: files, and what the Go runtime takes beyond the parts: garbage, room to grow, and whatever is small.
 func (c *collector) memoryParts(s *engine.Status) []memoryPart {
-	parts := []memoryPart{{"state", 0}, {"steps", s.Memory.Steps}, {"open", s.Memory.Open}, {"ahead", 0}, {"store", 0}}
+	parts := []memoryPart{{"state", 0}, {"steps", s.Memory.Steps}, {"open", s.Memory.Open}, {"ahead", 0}, {"store", 0}, {"catalog", 0}}
 	for i := range s.Sources {
 		parts[0].bytes += s.Sources[i].Memory
 	}
 	parts[3].bytes = c.readAhead.bytes()
 	if c.storeMemory != nil {
 		parts[4].bytes = c.storeMemory()
+	}
+	if c.catalogMemory != nil {
+		parts[5].bytes = c.catalogMemory()
+	}
+	for i, n := range heapMemory(heapParts) {
+		parts = append(parts, memoryPart{heapParts[i].name, n})
 	}
 	heap := runtimeMemory()
 	for _, p := range parts {

@@ -76,6 +76,7 @@ func TestUsedMemory(t *testing.T) {
 
 // When memory is short the window shrinks, metrics say so, and it grows back.
 func TestMemoryShort(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.Watch.LiveCap = 50_000
 	a, err := New(Options{Config: s})

@@ -25,6 +25,7 @@ func metricTable() []metric {
 		{"repeating_reads_total", "Reads of keys whose values repeat: which write they saw is not known.", source},
 		{"unattributed_reads_total", "Reads of values that no record wrote.", source},
 		{"gaps_total", "Records known to be missing.", source},
+		{"contradictory_records_total", "Records with the id of an earlier one and other content.", source},
 		{"source_stopped", "Whether the source is checked no more until the next start, for faults of the program: 1 or 0.", source},
 		{"quarantined_records_total", "Records that were taken out because checking them failed. If this is not 0, please report a bug.", source},
 		{"duplicates_total", "Records that came before already.", source},

@@ -25,7 +25,7 @@ func (a *App) register() error {
 	c.store, c.storeFailure, c.stages = a.store.Metrics, a.store.Failure, a.engine.Stages
 	c.inputs, c.probes, c.selfTest = a.inputs, a.probes, a.selfTest
 	c.pages = a.linkedPages()
-	c.readAhead, c.storeMemory = a.readAhead, a.store.Memory
+	c.readAhead, c.storeMemory, c.catalogMemory = a.readAhead, a.store.Memory, a.shelf.bytes
 	c.room, c.memory, c.reloaded = a.diskSpace, a.memory, &a.reloaded
 	for _, x := range []prometheus.Collector{
 		c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -43,6 +43,8 @@ type collector struct {
 	status      func() *engine.Status
 	store       func() store.Metrics
 	storeMemory func() int64 // nil: it is not asked
+	// catalogMemory is the memory of the index of findings; nil: it is not asked.
+	catalogMemory func() int64
 	// storeFailure is why the store takes no commit any more; nil: it is not asked.
 	storeFailure func() error
 	stages       func() []engine.Stage // nil: it is not asked
@@ -231,6 +233,7 @@ func collectSource(x *engine.SourceStatus, titles map[string]string, counter, ga
 		{"repeating_reads_total", k.Repeating},
 		{"unattributed_reads_total", k.Unattributed},
 		{"gaps_total", k.Gaps},
+		{"contradictory_records_total", k.Contradictory},
 		{"duplicates_total", k.Duplicates},
 		{"late_records_total", k.Late},
 		{"clamped_records_total", k.Clamped},

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/engine"
 	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/internal/web"
@@ -61,7 +60,13 @@ func (a *App) servePages(context.Context) error {
 	}
 	handler := web.Handler(web.Options{
 		Guard: a.guarding, Profiles: a.config.HTTP.Profiles,
-		Findings: storedFindings{engine.Reader{Store: a.store}},
+		Findings: a.shelf, Groups: a.shelf,
+		Silences: a.silences,
+		Overview: a.overview,
+		Beside:   a.incidentsBeside,
+		Reload:   func(ctx context.Context) error { return a.ReloadFile(context.WithoutCancel(ctx)) }, // it goes on when the client leaves
+		Now:      a.options.Now,
+		External: a.config.HTTP.ExternalURL,
 		Gatherer: a.registry,
 		Ready:    a.readiness,
 		Status:   func() any { return a.wholeStatus() },
@@ -273,35 +278,4 @@ func (a *App) expected() string {
 		each = append(each, name+" "+c.WatchOf(name).Expect.String())
 	}
 	return strings.Join(each, ", ")
-}
-
-// maxLooked bounds what one page may cost when its filter passes little: a
-// shorter page with a cursor then.
-const maxLooked = 20_000
-
-// storedFindings answers the pages from the store.
-type storedFindings struct{ engine.Reader }
-
-// List implements [web.Findings].
-func (s storedFindings) List(q web.Query) (page []finding.Finding, next string, err error) {
-	if q.Before != "" {
-		if _, err := strconv.ParseUint(q.Before, 10, 64); err != nil {
-			return nil, "", web.ErrCursor
-		}
-	}
-	looked := 0
-	next, err = s.Reader.List(q.Before, func(f *finding.Finding) bool {
-		looked++
-		if matches(f, &q) {
-			page = append(page, *f)
-		}
-		return len(page) < q.Limit && looked < maxLooked
-	})
-	return page, next, err
-}
-
-func matches(f *finding.Finding, q *web.Query) bool {
-	return (q.Source == "" && f.Source != config.SelfTestSource || f.Source == q.Source) && (q.Anomaly == "" || f.Anomaly == q.Anomaly) &&
-		(q.Kind == "" || f.Kind == q.Kind) && (q.State == "" || f.State == q.State) &&
-		(q.Expected == "" || strconv.FormatBool(f.Expected) == q.Expected)
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/isowatch/isowatch/config"
-	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/internal/web"
 )
 
 // Pages that are open to everybody on the machine answer no other name than the
@@ -45,15 +43,5 @@ func TestHostOfPages(t *testing.T) {
 				t.Errorf("%s, want %d", response.Status, c.want)
 			}
 		})
-	}
-}
-
-func TestFilterByExpected(t *testing.T) {
-	for _, expected := range []bool{false, true} {
-		for query, want := range map[string]bool{"": true, "true": expected, "false": !expected} {
-			if got := matches(&finding.Finding{Expected: expected}, &web.Query{Expected: query}); got != want {
-				t.Errorf("expected %v, asked for %q: %v", expected, query, got)
-			}
-		}
 	}
 }

@@ -52,6 +52,7 @@ func committed(a *App, source string) int64 {
 // A probe's records are of a source of its own, which is held to what SQLite documents; a
 // healthy database ends ok, over a restart too.
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "canary.db")
 	s := probing(t, file, nil)
 	sink := make(caught, 100)
@@ -98,6 +99,7 @@ func TestProbe(t *testing.T) {
 // A database that is away is asked again and again; until it was met the service is not
 // ready. Other inputs go on, and it is told once.
 func TestProbeOfADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "later")
 	s := probing(t, filepath.Join(folder, "canary.db"), nil)
@@ -160,6 +162,7 @@ func TestProbeFinds(t *testing.T) {
 
 // A database that answers, and commits nothing any more, is begun anew.
 func TestProbeIsStuck(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "canary.db")
 	s := probing(t, file, nil)
 	var out lockedBuffer
@@ -238,6 +241,7 @@ func TestProbeRefused(t *testing.T) {
 // What the product documents for the setting that is met is what is expected, unless the
 // configuration says it.
 func TestProbeIsHeldToWhatIsMet(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	p, q := config.NewProbe(), config.NewProbe()
 	p.URL, p.Source = "postgres://localhost:1/a", "asked"

@@ -15,6 +15,7 @@ import (
 // TestStartEndsDuringRecovery: a signal ends a start within 10 s, however much there is to recover. The store is
 // closed by that.
 func TestStartEndsDuringRecovery(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.Retention.Deltas.Bytes = 1 << 40 // no snapshot
 	a := start(t, s)

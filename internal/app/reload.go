@@ -80,6 +80,7 @@ func (a *App) reload(ctx context.Context, next *config.Service) error {
 		return errors.Join(err, closeSinks(made))
 	}
 	a.guard.Store(&guard)
+	a.noteLevels(a.current.Load(), next)
 	a.current.Store(next)
 	return a.swapSinks(made)
 }
@@ -110,7 +111,7 @@ func (a *App) swapSinks(made []madeSink) error {
 
 // dispatch begins to deliver.
 func (a *App) dispatch(routes []alert.Route) error {
-	d, err := alert.NewDispatcher(pausingOutbox{engine.Reader{Store: a.store}, a.diskSpace}, routes, alert.Options{Log: a.log, Metrics: a.sinkMetrics})
+	d, err := alert.NewDispatcher(pausingOutbox{hidingOutbox{engine.Reader{Store: a.store}, a.hiding}, a.diskSpace}, routes, alert.Options{Log: a.log, Metrics: a.sinkMetrics})
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func fileSink(path, name string) config.Sink {
 // A reload changes levels and sinks between two findings: what one sink was given the next
 // is not, a new one begins at the present, and one of the same name goes on.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	holds := func(name string) (ids int) {
@@ -109,6 +110,7 @@ func TestReload(t *testing.T) {
 
 // A replay answers what is expected now, not what was when the service started.
 func TestReplayClosesAfterReload(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.Watch.Idle = time.Second
 	sink := make(caught, 10)
@@ -138,6 +140,7 @@ func TestReplayClosesAfterReload(t *testing.T) {
 // A token that was renewed counts from the reload on, and the one before no more; one
 // that cannot be read lets the reload be refused.
 func TestReloadReadsSecretsOfPages(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
 	write := func(text string) {
 		t.Helper()
@@ -201,6 +204,7 @@ func TestSourcesToComeKeepTheirConfiguration(t *testing.T) {
 // A sink that does not let go is given nothing more, and delays neither the reload nor
 // the others for long.
 func TestReloadWithAHangingSink(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits 6 s for a sink that hangs: not with -short")
 	}
@@ -243,6 +247,7 @@ func (h hangingSink) Deliver(context.Context, []alert.Delivery) error {
 // A reload takes a level away and adds another one: what was live is looked at again, and
 // metrics, status and API tell since when it is watched, and what the other had come to.
 func TestReloadLevels(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.Watch.Levels, s.Watch.Named = levels(t, "snapshot-isolation,prefix"), true
 	s.Watch.Expect = s.Watch.Levels[0]

@@ -78,7 +78,7 @@ func TestReplayNATS(t *testing.T) {
 		{"1", "4", "", 3, window.Unknown},
 		{"", "", "s.b", 1, window.Unknown},
 		{second(0), second(10), "", 4, window.Violated},
-		{second(2), second(10), "", 3, window.Unknown},
+		{second(3), second(10), "", 2, window.Unknown},
 		{second(3000), "", "", 1, window.Unknown},
 	} {
 		r := replayOf()

@@ -194,6 +194,7 @@ func flagOf(command, flag string) string {
 // over the whole range, and never from violated to ok. Sinks hear of it, and it
 // stays closed over a restart.
 func TestReplayClosesInService(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		records []string
@@ -292,6 +293,7 @@ func TestReplayClosesInService(t *testing.T) {
 // What the service lost, here with a stream that was deleted and created again, is in no
 // replay: what the late record did not find may have been there.
 func TestReplayAfterLoss(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.Watch.Idle, s.Watch.Lateness, s.Watch.MaxTransaction = time.Second, time.Second, time.Second
 	sink := make(caught, 10)

@@ -16,6 +16,7 @@ import (
 // What the self-test plants is found, by all the way that input takes, and nobody else is
 // told, neither by sinks, pages, metrics nor lists.
 func TestSelfTest(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	s.SelfTest = 5 * time.Second
 	sink := make(caught, 8)

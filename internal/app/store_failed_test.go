@@ -14,6 +14,7 @@ import (
 // TestStoreFails: the folder is removed under the service. While it lingers it is not ready, and the
 // metric of the alert is there. A stop ends that at once.
 func TestStoreFails(t *testing.T) {
+	t.Parallel()
 	s := liveService(t)
 	a, err := New(Options{Config: s, Linger: time.Minute})
 	if err != nil {

@@ -44,12 +44,19 @@ const contract = "capture=complete,start=empty,unmonitored-writers=no,deletes=re
 // serve starts the service over a data folder and waits until it takes records.
 func serve(b *testing.B, monitor, data string, args ...string) *service {
 	b.Helper()
+	return serveInput(b, monitor, data, nil, args...)
+}
+
+// serveInput is serve with a standard input.
+func serveInput(b *testing.B, monitor, data string, stdin io.Reader, args ...string) *service {
+	b.Helper()
 	s := &service{found: map[string]time.Time{}, ended: make(chan struct{})}
 	if len(args) == 0 {
 		args = []string{"--nats-port", "0"}
 	}
 	s.cmd = exec.Command(monitor, append([]string{"run", "--data", data, "--http", "127.0.0.1:0", "--log-format", "json",
 		"--output", "jsonl", "--contract", contract}, args...)...)
+	s.cmd.Stdin = stdin
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)

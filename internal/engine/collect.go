@@ -171,9 +171,9 @@ func (w *work) idle() bool {
 		len(w.step.stands) == 0 && len(w.step.batch.Bad) == 0 && len(w.dead) == 0
 }
 
-// maxCursors are those that one commit holds: with paths of 4 KiB 1.3 MB, less than the half
+// maxCursors are those that one commit holds: with paths of 4 KiB 1.1 MB, less than the half
 // of a transaction that is theirs and the head's.
-const maxCursors = 300
+const maxCursors = 250
 
 func (w *work) full(limit int) bool {
 	return len(w.step.batch.Data) >= limit || len(w.cursors) >= maxCursors

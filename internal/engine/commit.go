@@ -11,8 +11,12 @@ import (
 
 // commit writes the step.
 func (e *Engine) commit(w *work) error {
+	forgotten := e.head.Forgotten
 	if err := e.commitStep(w); err != nil {
 		return err
+	}
+	if ids := w.changed(); e.opt.Changed != nil && (len(ids) > 0 || forgotten != e.head.Forgotten) {
+		e.opt.Changed(ids, e.head.Forgotten)
 	}
 	findings := 0
 	for i := range w.effects {
@@ -42,6 +46,7 @@ func (e *Engine) commit(w *work) error {
 func (e *Engine) commitStep(w *work) error {
 	h := e.head
 	h.Step++
+	h.Tick = w.step.tick
 	out := e.newWrites()
 	for part, d := 0, w.delta; len(d) > 0 || part == 0; part++ {
 		n := min(len(d), deltaPart)
@@ -205,6 +210,18 @@ func (w *work) wrote(id string) bool {
 		}
 	}
 	return slices.ContainsFunc(w.resolving, func(x *resolving) bool { return x.Finding.ID == id })
+}
+
+// changed are the ids of the findings that the step wrote or removed, each once.
+func (w *work) changed() (ids []string) {
+	for i := range w.effects {
+		ids = append(append(ids, w.effects[i].ids...), w.effects[i].fallen...)
+	}
+	for _, x := range w.resolving {
+		ids = append(ids, x.Finding.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func order64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

@@ -51,6 +51,10 @@ type Options struct {
 	// Committed is called after every commit, with the number of findings that
 	// it wrote; not concurrently. It must not block.
 	Committed func(findings int)
+	// Changed is called after a commit with the ids of the findings that it wrote or removed, each
+	// once. Retention has removed all findings up to the order forgotten, which are not among them.
+	// It is not called concurrently, and must not block. nil: nobody is told.
+	Changed func(ids []string, forgotten uint64)
 	// Sinks are the names under which findings are delivered. One that the store has not met begins at
 	// the present. The outbox removes entries that all sinks were given. It keeps at most Outbox
 	// entries and OutboxBytes that some sink does not take. Defaults 100,000 and 256 MiB.

@@ -8,7 +8,7 @@ import (
 
 // Spaces of the store.
 const (
-	spaceHead     store.Space = 'h' // "head" -> head, JSON
+	spaceHead     store.Space = 'h' // "head" -> head, JSON; "secret" -> what hides values
 	spaceCursor   store.Space = 'p' // partition -> ingest.Cursor, JSON
 	spaceDelta    store.Space = 'd' // step, part (8+2 bytes) -> piece of a delta
 	spaceFinding  store.Space = 'f' // id -> order (8 bytes), finding, JSON
@@ -19,6 +19,8 @@ const (
 	spacePane     store.Space = 'n' // source, 0, start (8 bytes) -> window.Pane, JSON
 	spaceSpill    store.Space = 's' // source, kind, hash, piece (2+1+16+1 bytes) -> retained state: see needs.go
 	spaceAssembly store.Space = 'a' // step, part (8+2 bytes) -> piece of what changed of open transactions
+	spaceMark     store.Space = 'g' // group of findings -> what people said of it, JSON; retention keeps it
+	spaceIncident store.Space = 'e' // time, number (8+2 bytes) -> what happened to the monitor, JSON
 	deltaPart                 = 512 << 10
 )
 
@@ -49,7 +51,8 @@ type head struct {
 	// AssemblyGone are removed.
 	Assembly     uint64 `json:"assembly,omitempty"`
 	AssemblyGone uint64 `json:"assembly_gone,omitempty"`
-	Version      int    `json:"version"` // of this layout
+	Version      int    `json:"version"`        // of this layout
+	Tick         int64  `json:"tick,omitempty"` // of the last committed step, ns since the Unix epoch
 }
 
 // layoutVersion is the version of the spaces above, of deltas and of a snapshot's meta.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,6 +75,64 @@ func (r Reader) Get(id string) (f finding.Finding, ok bool, err error) {
 		return f, false, fmt.Errorf("finding %s: %w", id, err)
 	}
 	return f, true, nil
+}
+
+// Stored is the finding with this id as it is stored, JSON, and its order.
+func (r Reader) Stored(id string) (order uint64, text []byte, ok bool, err error) {
+	value, err := r.Store.Get(spaceFinding, []byte(id))
+	if err != nil || len(value) < 8 {
+		return 0, nil, false, err
+	}
+	return order64(value), value[8:], true, nil
+}
+
+// At is the finding of that order.
+func (r Reader) At(order uint64) (f finding.Finding, ok bool, err error) {
+	id, err := r.Store.Get(spaceOrder, key64(order))
+	if err != nil || id == nil {
+		return f, false, err
+	}
+	return r.Get(string(id))
+}
+
+// Before calls fn for findings as they are stored, the newest first, of those with a lesser order
+// (0: all), until fn says no.
+func (r Reader) Before(order uint64, fn func(order uint64, text []byte) bool) error {
+	var to []byte
+	if order > 0 {
+		to = key64(order)
+	}
+	err := r.Store.ScanReverse(spaceOrder, nil, to, func(key, id []byte) error {
+		_, text, ok, err := r.Stored(string(id))
+		if err == nil && ok && !fn(order64(key), text) {
+			err = errStop
+		}
+		return err
+	})
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}
+
+// Secret is a random text of 128 bits and more that the store keeps. It is made when it is first asked for.
+func (r Reader) Secret() (string, error) {
+	text, err := r.Store.Get(spaceHead, []byte("secret"))
+	if err != nil || len(text) > 0 {
+		return string(text), err
+	}
+	secret := rand.Text()
+	return secret, r.Store.Commit([]store.Entry{{Space: spaceHead, Key: []byte("secret"), Value: []byte(secret)}})
+}
+
+// Marks calls fn for what people said of groups of findings.
+func (r Reader) Marks(fn func(group string, text []byte) error) error {
+	return r.Store.Scan(spaceMark, nil, nil, func(key, value []byte) error { return fn(string(key), value) })
+}
+
+// Mark stores what people said of a group; nil removes it.
+func (r Reader) Mark(group string, text []byte) error {
+	return r.Store.Commit([]store.Entry{{Space: spaceMark, Key: []byte(group), Value: text, Delete: text == nil}})
 }
 
 // DeadLetters calls fn for every dead letter, oldest first.
@@ -155,4 +215,58 @@ func (r Reader) delivered(sink string) (uint64, error) {
 		return 0, err
 	}
 	return order64(value), nil
+}
+
+// LastTick is when the last step was committed, ns since the Unix epoch; 0: never, or it is not known.
+func (r Reader) LastTick() (int64, error) {
+	h, _, err := readHead(r.Store)
+	return h.Tick, err
+}
+
+// maxIncidents of one instant are kept.
+const maxIncidents = 1 << 10
+
+// AddIncident stores what happened at an instant, ns since the Unix epoch, and removes some incidents that
+// began before the instant oldest.
+func (r Reader) AddIncident(at, oldest int64, text []byte) error {
+	for n := range uint16(maxIncidents) {
+		key := binary.BigEndian.AppendUint16(key64(uint64(at)), n)
+		old, err := r.Store.Get(spaceIncident, key)
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			continue
+		}
+		entries := []store.Entry{{Space: spaceIncident, Key: key, Value: text}}
+		err = r.Store.Scan(spaceIncident, nil, key64(uint64(max(oldest, 0))), func(key, _ []byte) error {
+			entries = append(entries, store.Entry{Space: spaceIncident, Key: append([]byte(nil), key...), Delete: true})
+			if len(entries) > 100 {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			return err
+		}
+		return r.Store.Commit(entries)
+	}
+	return nil
+}
+
+// Incidents calls fn for what happened in [from, to), ns since the Unix epoch, the oldest first.
+func (r Reader) Incidents(from, to int64, fn func(text []byte) error) error {
+	return r.Store.Scan(spaceIncident, key64(uint64(max(from, 0))), key64(uint64(max(to, 0))), func(_, text []byte) error { return fn(text) })
+}
+
+// PanesOf calls fn for the closed panes of a source that begin in [from, to), ns since the Unix epoch, by time.
+func (r Reader) PanesOf(source string, from, to int64, fn func(p *window.Pane) error) error {
+	prefix := append([]byte(source), 0)
+	return r.Store.Scan(spacePane, paneKey(prefix, from), paneKey(prefix, to), func(_, value []byte) error {
+		var p window.Pane
+		if err := json.Unmarshal(value, &p); err != nil {
+			return fmt.Errorf("pane: %w", err)
+		}
+		return fn(&p)
+	})
 }

@@ -3,7 +3,6 @@
 package live
 
 import (
-	"database/sql"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -16,29 +15,6 @@ import (
 	"github.com/isowatch/isowatch/probe/postgres"
 	"github.com/isowatch/isowatch/probe/sqlite"
 )
-
-// setting is a product at one of its settings, by the names of --expect.
-type setting struct {
-	product, name string
-	isolation     sql.IsolationLevel
-	promise       string // what --expect is told
-	// stronger is a promise that it does not keep; "": there is none.
-	stronger string
-}
-
-func settings() []setting {
-	return []setting{
-		{"postgresql", "read-committed", sql.LevelReadCommitted, "postgresql/read-committed", "postgresql/serializable"},
-		{"postgresql", "repeatable-read", sql.LevelRepeatableRead, "postgresql/repeatable-read", "postgresql/serializable"},
-		{"postgresql", "serializable", sql.LevelSerializable, "postgresql/serializable", ""},
-		{"mariadb", "read-uncommitted", sql.LevelReadUncommitted, "mariadb/read-uncommitted", "mariadb/read-committed"},
-		{"mariadb", "read-committed", sql.LevelReadCommitted, "mariadb/read-committed", "mariadb/snapshot-isolation"},
-		{"mariadb", "repeatable-read", sql.LevelRepeatableRead, "mariadb/repeatable-read", "mariadb/snapshot-isolation"},
-		{"mariadb", "snapshot-isolation", sql.LevelRepeatableRead, "mariadb/snapshot-isolation", "mariadb/serializable"},
-		{"mariadb", "serializable", sql.LevelSerializable, "mariadb/serializable", ""},
-		{"sqlite", "serializable", sql.LevelDefault, "strong-session-serializable", ""},
-	}
-}
 
 // cell is one stream: a workload on a database at one setting.
 type cell struct {

@@ -19,7 +19,7 @@ type streams struct {
 	publisher *publisher
 
 	mu    sync.Mutex
-	files map[string]*file // by source; empty: they are not kept
+	files map[string]*file // by source; nil: it is not kept
 	ends  map[string]int64 // of transactions, by source and id, ns since the Unix epoch
 	// replaced are the committed transactions that read a value and wrote another, by
 	// source, key and value.
@@ -32,21 +32,47 @@ type file struct {
 	w  *bufio.Writer
 }
 
+// createFile makes the file of a source, nil where none are kept.
+func createFile(t *testing.T, source string) *file {
+	t.Helper()
+	folder := os.Getenv(folderEnv)
+	if folder == "" {
+		return nil
+	}
+	f, err := os.Create(filepath.Join(folder, source+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &file{f, bufio.NewWriter(f)}
+}
+
+func (f *file) keep(r event.Record) {
+	if f != nil {
+		r.Source = event.DefaultSource
+		f.w.Write(append(event.AppendJSON(nil, &r), '\n')) // Flush tells
+	}
+}
+
+func (f *file) close(t *testing.T) {
+	t.Helper()
+	if f == nil {
+		return
+	}
+	if err := f.w.Flush(); err != nil {
+		t.Error(err)
+	}
+	if err := f.to.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func newStreams(t *testing.T, p *publisher) *streams {
 	t.Helper()
 	s := &streams{publisher: p, files: map[string]*file{}, ends: map[string]int64{},
 		replaced: map[string]map[[2]string][]string{}}
 	for _, c := range cells() {
 		s.replaced[c.source()] = map[[2]string][]string{}
-		folder := os.Getenv(folderEnv)
-		if folder == "" {
-			continue
-		}
-		f, err := os.Create(filepath.Join(folder, c.source()+".jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.files[c.source()] = &file{f, bufio.NewWriter(f)}
+		s.files[c.source()] = createFile(t, c.source())
 	}
 	return s
 }
@@ -67,10 +93,7 @@ func (s *streams) keep(c cell, r event.Record) {
 	defer s.mu.Unlock()
 	s.ends[c.source()+" "+r.ID] = r.End
 	s.noteReplaced(c, &r)
-	if f := s.files[c.source()]; f != nil {
-		r.Source = event.DefaultSource
-		f.w.Write(append(event.AppendJSON(nil, &r), '\n')) // Flush tells
-	}
+	s.files[c.source()].keep(r)
 }
 
 func (s *streams) noteReplaced(c cell, r *event.Record) {
@@ -116,12 +139,7 @@ func (s *streams) lostUpdates(c cell, by time.Time) [][]string {
 func (s *streams) finish(t *testing.T) {
 	t.Helper()
 	for _, f := range s.files {
-		if err := f.w.Flush(); err != nil {
-			t.Error(err)
-		}
-		if err := f.to.Close(); err != nil {
-			t.Error(err)
-		}
+		f.close(t)
 	}
 }
 

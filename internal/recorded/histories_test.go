@@ -35,6 +35,9 @@ func TestVerdicts(t *testing.T) {
 			}
 			for i := 0; i < len(names); i += step {
 				file, expected := names[i], byFile[names[i]]
+				if inLongForm(file) {
+					continue
+				}
 				verdicts := check(t, file, expected)
 				for _, x := range expected {
 					if got := verdicts[x.level]; got != x.verdict && (x.verdict != "" || got == window.Violated) {
@@ -48,6 +51,12 @@ func TestVerdicts(t *testing.T) {
 			t.Logf("%-17s %4d right, %2d wrong", group, right, wrong)
 		})
 	}
+}
+
+// inLongForm says whether the file waits for the long form: the search for an order takes 5 to 12 s of CPU.
+// The short form has the other format of etcd, and the smaller logs of key-value stores.
+func inLongForm(file string) bool {
+	return testrun.Short() && slices.Contains([]string{"etcd.json", "c50-bad.txt"}, filepath.Base(file))
 }
 
 func byFile(all []expectation) map[string][]expectation {

@@ -22,6 +22,7 @@ import (
 	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
+	"github.com/isowatch/isowatch/internal/testrun"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -72,13 +73,16 @@ func readStream(t *testing.T, file string) []line {
 	return lines
 }
 
-// variants are ways in which the same stream can reach the monitor. None of them makes a
-// healthy database unhealthy.
-var variants = []struct {
+// variant is a way in which a stream can reach the monitor.
+type variant struct {
 	name   string
 	whole  bool // nothing is left out
 	change func([]line) []line
-}{
+}
+
+// variants are ways in which the same stream can reach the monitor. None of them makes a
+// healthy database unhealthy.
+var variants = []variant{
 	{"in order", true, func(ls []line) []line { return ls }},
 	{"delays of 5 ms", true, delayed(5*time.Millisecond, 1)},
 	{"delays of 50 ms", true, delayed(50*time.Millisecond, 1)},
@@ -97,6 +101,17 @@ var variants = []struct {
 		}
 		return ls
 	}},
+}
+
+// variantsOf are the variants of the n-th stream: all, or in the short form every third. Three streams
+// together have all of them.
+func variantsOf(n int) (some []variant) {
+	for i, v := range variants {
+		if !testrun.Short() || (i+n)%3 == 0 {
+			some = append(some, v)
+		}
+	}
+	return some
 }
 
 // delayed lets each record arrive up to d after its end, by the seed.
@@ -253,11 +268,11 @@ func promised(name string) string {
 // A healthy database rings no bell, whatever its application writes, and however its records
 // arrive. Nothing that was told is taken back.
 func TestHealthyDatabasesAreSilent(t *testing.T) {
-	for _, file := range liveStreams(t) {
+	for n, file := range liveStreams(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.zst")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, v := range variants {
+			for _, v := range variantsOf(n) {
 				if got := delivered(t, v.change(readStream(t, file)), promised(name), config.LiveContract()); len(got) > 0 {
 					t.Errorf("%s: delivered %v", v.name, got)
 				}
@@ -273,11 +288,14 @@ func captured() config.Contract {
 	return c
 }
 
-// delays is how many ways there are in which records are delayed by up to 50 and 500 ms:
-// ISOWATCH_DELAYS says so.
+// delays is how many ways there are in which records are delayed by up to 50 and 500 ms: as many as
+// ISOWATCH_DELAYS names, or else 3, and in the short form the one of the variants.
 func delays(t *testing.T) uint64 {
 	text := os.Getenv("ISOWATCH_DELAYS")
-	if text == "" {
+	switch {
+	case text == "" && testrun.Short():
+		return 1
+	case text == "":
 		return 3
 	}
 	n, err := strconv.ParseUint(text, 10, 32)
@@ -290,14 +308,14 @@ func delays(t *testing.T) uint64 {
 // The same where the contract promises more: absence shows something then. The shop's records begin
 // in the middle of its data. A read that missed what had been there for long is found.
 func TestCompleteCaptures(t *testing.T) {
-	for _, file := range liveStreams(t) {
+	for n, file := range liveStreams(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.zst")
 		if strings.Contains(name, "shop") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, v := range variants {
+			for _, v := range variantsOf(n) {
 				if !v.whole {
 					continue
 				}

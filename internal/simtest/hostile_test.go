@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -130,7 +131,11 @@ func effectsText(t *testing.T, e *window.Effects) string {
 	t.Helper()
 	var b strings.Builder
 	for i := range e.Findings {
-		fmt.Fprintf(&b, "%+v\n", e.Findings[i])
+		text, err := json.Marshal(&e.Findings[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s\n", text)
 	}
 	for i := range e.Panes {
 		p := e.Panes[i]

@@ -99,6 +99,8 @@ func (w *world) printFindings(rest string) (lines []string, err error) {
 			line += "; not " + strings.Join(fs[i].ElleNot, ", ")
 		case rest == "title":
 			line += "; " + fs[i].Title
+		case rest == "rests" && len(fs[i].RestsOn) > 0:
+			line += "; rests on " + strings.Join(fs[i].RestsOn, ", ")
 		}
 		lines = append(lines, line)
 	}

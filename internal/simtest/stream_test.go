@@ -193,7 +193,7 @@ func withoutPositions(t *testing.T, fs []finding.Finding) string {
 	t.Helper()
 	fs = slices.Clone(fs)
 	for i := range fs {
-		fs[i].FirstPosition, fs[i].LastPosition = "", ""
+		fs[i].FirstPosition, fs[i].LastPosition, fs[i].Positions = "", "", nil
 	}
 	text, err := asText(fs)
 	if err != nil {

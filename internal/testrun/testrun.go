@@ -4,6 +4,7 @@
 package testrun
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,6 +42,14 @@ func Least(n int) int {
 		return max(n/shortForm/2, 1)
 	}
 	return n
+}
+
+// Waiting lets n tests at once run side by side, of a package whose tests wait most of their time. Without it
+// there are as many as processors. -parallel on the command line goes before it.
+func Waiting(n int) {
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 }
 
 const (

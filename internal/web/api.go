@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-
-	"github.com/isowatch/isowatch/finding"
 )
 
 // listJSON answers with an array of findings, newest first. X-Next holds the
@@ -29,10 +27,11 @@ func (s *site) listJSON(w http.ResponseWriter, r *http.Request) {
 	if next != "" {
 		w.Header().Set("X-Next", next)
 	}
-	if page == nil {
-		page = []finding.Finding{} // [] and not null
+	all := make([]findingWithGroup, 0, len(page)) // [] and not null
+	for i := range page {
+		all = append(all, s.withGroup(page[i]))
 	}
-	s.writeJSON(w, http.StatusOK, page)
+	s.writeJSON(w, http.StatusOK, all)
 }
 
 func (s *site) findingJSON(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +43,7 @@ func (s *site) findingJSON(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		s.failJSON(w, http.StatusNotFound, "no such finding")
 	default:
-		s.writeJSON(w, http.StatusOK, f)
+		s.writeJSON(w, http.StatusOK, s.withGroup(f))
 	}
 }
 

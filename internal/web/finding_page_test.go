@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/isowatch/isowatch/finding"
 )
 
 // A dependency opens its evidence: the two operations, the positions of their records, and these.
@@ -17,13 +19,19 @@ func TestEvidence(t *testing.T) {
 	o, _, _ := options(skew("1f"))
 	o.Trace = "https://jaeger.example/trace/{trace_id}?x=1"
 	o.Now = func() time.Time { return time.Date(2026, 11, 20, 19, 5, 0, 0, time.UTC) }
+	o.Beside = func(source string, from, to time.Time) []finding.Mark {
+		if source != "orders" || from.Format(time.TimeOnly) != "18:59:53" || to.Format(time.TimeOnly) != "19:00:04" {
+			t.Errorf("asked for %s from %v to %v", source, from, to)
+		}
+		return []finding.Mark{{Name: "the monitor did not run", Start: "2026-11-20T18:59:58Z", End: "2026-11-20T19:00:01Z"}}
+	}
 	_, body, _ := get(Handler(o), "/findings/1f")
 	for _, want := range []string{
 		`<details class="step" id="1f-step-1">`, `<code>T1</code>: <code>r x 1</code> <span class="soft">operation 1</span> <span class="soft">at</span> <code>nats:ISOWATCH/7</code>`,
 		`<code>T2</code>: <code>w x 2</code> <span class="soft">operation 2</span>`, "&#34;txn&#34;:&#34;T1&#34;",
 		`<a href="https://jaeger.example/trace/4bf92f?x=1" rel="noreferrer"><code>4bf92f</code></a>`,
 		`<time datetime="2026-11-20T19:00:00Z">2026-11-20 19:00:00.000 UTC</time> <span class="soft">(5 min ago)</span>`,
-		"<dt>Took</dt><dd>1s</dd>", "Timeline of write skew (G2-item)",
+		"<dt>Took</dt><dd>1s</dd>", "▒ the monitor did not run", "<dt>Beside</dt><dd>the monitor did not run, 2026-11-20T18:59:58Z to", "Timeline of write skew (G2-item)",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s is missing in\n%s", want, body)

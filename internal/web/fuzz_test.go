@@ -21,6 +21,7 @@ func FuzzRequest(f *testing.F) {
 		{"GET", "/api/v1/findings?limit=5&before=1&kind=gap&state=final&source=%00", ""}, {"POST", "/metrics", "Bearer"},
 		{"GET", "/?refresh=5&limit=9999999999999999999", "Basic !"}, {"GET", "/api/v1/findings/%2e%2e%2f", ""}, {"GET", "/debug/pprof/", ""},
 		{"GET", "/findings/<script>", ""}, {"GET", "/?source=<script>", ""}, {"GET", "/..//-/ready", ""},
+		{"GET", "/findings?q=x&sort=count&skip=9", ""}, {"POST", "/findings", "Basic !"}, {"GET", "/api/v1/groups?acknowledged=true", ""}, {"POST", "/-/reload", "Bearer x"},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}

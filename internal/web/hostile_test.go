@@ -68,7 +68,7 @@ func TestHostileFinding(t *testing.T) {
 	handler, _, _ := served(f)
 	c := cardOf(f)
 	path := c.Path()
-	for _, target := range []string{"/", path, path + ".svg", path + ".html", "/api/v1/findings", "/api/v1" + path} {
+	for _, target := range []string{"/", path, path + ".svg", path + ".html", "/api/v1/findings", "/api/v1" + path, "/findings", "/findings?group=" + groupKey(&f), "/api/v1/groups"} {
 		status, body, _ := get(handler, target)
 		if status != 200 {
 			t.Errorf("%s: %d", target, status)
@@ -89,7 +89,7 @@ func TestHostileFinding(t *testing.T) {
 			}
 		}
 	}
-	for _, target := range []string{"/?source=" + "%22%3E%3Cscript%3E", "/?anomaly=%3Cscript%3E", "/?%3Cscript%3E=1", "/findings/%3Cscript%3E"} {
+	for _, target := range []string{"/?source=" + "%22%3E%3Cscript%3E", "/?anomaly=%3Cscript%3E", "/?%3Cscript%3E=1", "/findings?q=%22%3E%3Cscript%3E", "/findings?sort=%3Cscript%3E", "/findings?group=%3Cscript%3E", "/findings/%3Cscript%3E"} {
 		if _, body, _ := get(handler, target); strings.Contains(strings.Replace(body, ownScript, "", 1), "<script") {
 			t.Errorf("%s comes back unescaped", target)
 		}

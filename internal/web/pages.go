@@ -30,7 +30,7 @@ const pageLimit = 20
 var pagesText string
 
 // pages escapes everything that is put into it, by the place where it stands.
-var pages = template.Must(page.Templates().Parse(pagesText))
+var pages = template.Must(page.Templates().Parse(pagesText + groupsText + overviewText))
 
 // shown says how findings are shown now.
 func (s *site) shown() page.Options {
@@ -87,7 +87,7 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		frame: s.frame("Findings"),
 		Query: q, Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states,
 		Nothing:  s.Nothing(),
-		Filtered: q.Source+q.Anomaly+string(q.Kind)+string(q.State)+q.Expected+q.Before != "",
+		Filtered: q != Query{Limit: q.Limit},
 	}
 	if s.Advice != nil {
 		list.Advice = s.Advice()
@@ -100,7 +100,7 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 		values := r.URL.Query()
 		values.Set("before", next)
 		values.Del("refresh") // an older page does not change
-		list.Older = s.Base + "/?" + values.Encode()
+		list.Older = s.Base + "/list?" + values.Encode()
 	}
 	list.Refresh, list.Again = refresh, s.again(r.URL.Query(), refresh)
 	list.Live = q.Before == "" // an older page does not change
@@ -114,7 +114,7 @@ func (s *site) again(values url.Values, refresh int) string {
 	if refresh == 0 {
 		values.Set("refresh", "5")
 	}
-	return s.Base + "/?" + values.Encode()
+	return s.Base + "/list?" + values.Encode()
 }
 
 type findingPage struct {
@@ -170,7 +170,7 @@ func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		s.failPage(w, http.StatusNotFound, "Not found", "There is no finding of this id. It may have been removed with old ones.")
 	case !download:
-		full := page.NewFull(f, s.shown())
+		full := page.NewFull(f, s.shown(), s.Beside)
 		s.writePage(w, http.StatusOK, "finding-page", findingPage{s.frame(full.Title), full})
 	default:
 		text, err := form.write(s, &f)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/isowatch/isowatch/finding"
@@ -20,7 +21,12 @@ type Query struct {
 	State   finding.State
 	// Expected is "true" for what the expected level allows, "false" for what it does not.
 	Expected string
-	Before   string // a cursor: findings older than those on the page that gave it
+	// Acknowledged and Silenced are "true" or "false".
+	Acknowledged, Silenced string
+	Endpoint, Name         string // of one of the transactions
+	Group                  string // key of a group
+	Text                   string // see catalog.Query
+	Before                 string // a cursor: findings older than those on the page that gave it
 }
 
 // ErrCursor is returned by [Findings.List] for a cursor that it did not make.
@@ -37,8 +43,7 @@ var (
 	states = []finding.State{finding.Waiting, finding.Provisional, finding.Final, finding.Withdrawn, finding.ResolvedOK, finding.ResolvedViolated}
 )
 
-// parseQuery reads limit, source, anomaly, state, kind, expected and before, and the names
-// in also, which the caller reads. An unknown name is an error: a filter that
+// parseQuery reads the fields of a query, and leaves the names in also to the caller. An unknown name is an error: a filter that
 // is misspelt must not pass for one that finds everything.
 func parseQuery(raw string, limit int, also ...string) (Query, error) {
 	q := Query{Limit: limit}
@@ -83,6 +88,14 @@ func (q *Query) set(name string, values []string) error {
 		q.Source = value
 	case "anomaly":
 		q.Anomaly = value
+	case "endpoint":
+		q.Endpoint = value
+	case "name":
+		q.Name = value
+	case "group":
+		q.Group = value
+	case "q":
+		q.Text = strings.TrimSpace(value)
 	case "before":
 		q.Before = value
 	case "kind":
@@ -95,10 +108,10 @@ func (q *Query) set(name string, values []string) error {
 		if value != "" && !slices.Contains(states, q.State) {
 			return fmt.Errorf(`"state" is %q, want one of %q`, value, states)
 		}
-	case "expected":
-		q.Expected = value
+	case "expected", "acknowledged", "silenced":
+		*map[string]*string{"expected": &q.Expected, "acknowledged": &q.Acknowledged, "silenced": &q.Silenced}[name] = value
 		if value != "" && value != "true" && value != "false" {
-			return fmt.Errorf(`"expected" is %q, want true or false`, value)
+			return fmt.Errorf(`%q is %q, want true or false`, name, value)
 		}
 	default:
 		return fmt.Errorf("unknown parameter %q", name)

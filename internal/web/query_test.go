@@ -18,7 +18,7 @@ func TestQuery(t *testing.T) {
 		bad  string
 	}{
 		{"", Query{Limit: 100}, ""},
-		{"limit=1&source=a%20b&anomaly=G1a&kind=horizon&state=final&before=1", Query{1, "a b", "G1a", "horizon", "final", "", "1"}, ""},
+		{"limit=1&source=a%20b&anomaly=G1a&kind=horizon&state=final&before=1", Query{Limit: 1, Source: "a b", Anomaly: "G1a", Kind: "horizon", State: "final", Before: "1"}, ""},
 		{"limit=1000", Query{Limit: 1000}, ""},
 		{"state=waiting", Query{Limit: 100, State: finding.Waiting}, ""},
 		{"kind=&state=&source=", Query{Limit: 100}, ""},
@@ -96,7 +96,7 @@ func TestPagingReachesEveryFindingOnce(t *testing.T) {
 		t.Errorf("%d of 57 seen", len(seen))
 	}
 	_, body, _ := get(handler, "/?source=orders")
-	if !strings.Contains(body, `href="/?before=37&amp;source=orders"`) {
+	if !strings.Contains(body, `href="/list?before=37&amp;source=orders"`) {
 		t.Error("the page has no link to older findings that keeps the filter")
 	}
 	if _, body, _ = get(handler, "/?before=17"); strings.Contains(body, "Older findings") {

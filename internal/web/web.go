@@ -1,9 +1,10 @@
 // Package web is the HTTP side of the monitor: metrics, health, findings as JSON
-// and as pages. It reads only, and nothing on its pages is loaded from
-// elsewhere.
+// and as pages. It only reads, except for somebody who is known. Nothing on its pages is
+// loaded from elsewhere.
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/render/picture"
 )
 
@@ -33,6 +35,8 @@ type Fact struct{ Name, Value string }
 // Options have what the pages show. Fields up to Facts are required.
 type Options struct {
 	Findings Findings
+	// Groups has the groups of findings; nil: there are no pages of them.
+	Groups   Groups
 	Gatherer prometheus.Gatherer
 	// Ready is nil once findings and metrics mean something, otherwise why not
 	// yet.
@@ -44,10 +48,23 @@ type Options struct {
 	// Advice are sentences about what the records cannot show, with what to do, over the
 	// list of findings; nil: none.
 	Advice func() []string
+	// Overview is how all sources fare in the span of time that ends now, behind those to skip. nil: the
+	// first page is the list of findings.
+	Overview func(span time.Duration, skip int) Overview
+	// Beside says what happened beside a source between two instants: restarts, lost input, other levels.
+	// nil: nothing is known.
+	Beside func(source string, from, to time.Time) []finding.Mark
 	// Nothing is the list's text without findings. nil: that there are none so far.
 	Nothing func() string
 	// Guard says who may read now; nil: everybody.
 	Guard func() Guard
+	// Silences are links to where the alerts of a group are silenced; nil: none.
+	Silences func(*catalog.Group) []Link
+	// Reload reads the settings again, and returns when they are in effect. [ErrNoFile]: there is
+	// no file of them. nil: the same.
+	Reload func(context.Context) error
+	// External is the URL under which people reach the pages; "": what they ask for.
+	External string
 	// Profiles are served at /debug/pprof/.
 	Profiles bool
 	// Base is put before all paths, for a reverse proxy that serves the pages under one: /isowatch. "": none.
@@ -65,7 +82,7 @@ type site struct {
 	watching atomic.Int32 // pages that follow what changes
 }
 
-// Handler serves all routes, GET and HEAD only.
+// Handler serves all routes. Only routes of [site.changing] take POST.
 func Handler(o Options) http.Handler {
 	if o.Nothing == nil {
 		o.Nothing = func() string { return "No anomaly found so far." }
@@ -75,8 +92,20 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/findings", s.listJSON)
 	mux.HandleFunc("GET /api/v1/findings/{id}", s.findingJSON)
 	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) { s.writeJSON(w, http.StatusOK, o.Status()) })
-	mux.HandleFunc("GET /{$}", s.listPage)
+	mux.HandleFunc("GET /list", s.listPage)
+	if o.Overview != nil {
+		mux.HandleFunc("GET /{$}", s.overview)
+	} else {
+		mux.HandleFunc("GET /{$}", s.listPage)
+	}
 	mux.HandleFunc("GET /findings/{id}", s.findingPage)
+	if o.Groups != nil {
+		mux.HandleFunc("GET /findings", s.groupsPage)
+		mux.HandleFunc("GET /api/v1/groups", s.groupsJSON)
+		mux.HandleFunc("POST /findings", s.changing(s.changePage))
+		mux.HandleFunc("POST /api/v1/groups/{group}", s.changing(s.changeJSON))
+	}
+	mux.HandleFunc("POST /-/reload", s.changing(s.reload))
 	mux.HandleFunc("GET /style.css", styleSheet)
 	mux.HandleFunc("GET /page.js", script)
 	mux.HandleFunc("GET /favicon.svg", favicon)
@@ -147,7 +176,11 @@ const maxBody = 1 << 10
 
 func harden(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		most := int64(maxBody)
+		if r.Method == http.MethodPost {
+			most = maxChange
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")

@@ -41,7 +41,7 @@ func (s *shelf) List(q Query) (page []finding.Finding, next string, err error) {
 	for i := end - 1; i >= 0; i-- {
 		f := s.findings[i]
 		if q.Source != "" && q.Source != f.Source || q.Anomaly != "" && q.Anomaly != f.Anomaly ||
-			q.Kind != "" && q.Kind != f.Kind || q.State != "" && q.State != f.State {
+			q.Kind != "" && q.Kind != f.Kind || q.Group != "" && q.Group != groupKey(&f) || q.State != "" && q.State != f.State {
 			continue
 		}
 		if len(page) == q.Limit {
@@ -96,7 +96,7 @@ func options(findings ...finding.Finding) (Options, *shelf, *strings.Builder) {
 	reg.MustRegister(counter)
 	counter.Add(3)
 	return Options{
-		Findings: s, Gatherer: reg,
+		Findings: s, Groups: newBoard(findings...), Gatherer: reg,
 		Ready:  func() error { return nil },
 		Status: func() any { return map[string]int{"transactions": 7} },
 		Facts:  func() []Fact { return []Fact{{"expected level", "serializable"}} },

@@ -14,6 +14,7 @@ import (
 
 // The example in Python answers as a serializable database does, in all that it is asked.
 func TestPythonExample(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)

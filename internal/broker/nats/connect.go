@@ -3,6 +3,7 @@ package nats
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +38,7 @@ func Connect(o Options) (*nats.Conn, error) {
 	}
 	opts = append(opts,
 		nats.Name(o.Name),
+		nats.SetCustomDialer(&calmDialer{net.Dialer{Timeout: nats.DefaultTimeout}}),
 		nats.MaxReconnects(-1),
 		nats.RetryOnFailedConnect(true),
 		nats.IgnoreAuthErrorAbort(),
@@ -50,7 +52,7 @@ func Connect(o Options) (*nats.Conn, error) {
 	}
 	opts = append(opts, logged(logger)...)
 	if o.Inside != nil {
-		opts = append(opts, nats.InProcessServer(o.Inside.server))
+		opts = append(opts, nats.InProcessServer(calmServer{o.Inside.server}))
 	}
 
 	servers := nats.GetDefaultOptions()

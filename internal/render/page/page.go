@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,10 +167,15 @@ type Full struct {
 	Members  []Member
 	Beside   []Member
 	Timeline template.HTML // "" where no record has times
+	Happened []finding.Mark
 }
 
-// NewFull is f with its evidence.
-func NewFull(f finding.Finding, o Options) *Full {
+// beside is how long before the first transaction, and behind the last one, what happened is shown.
+const beside = 5 * time.Second
+
+// NewFull is f with its evidence. happened says what happened to its source between two instants; nil: nothing
+// is known.
+func NewFull(f finding.Finding, o Options, happened func(source string, from, to time.Time) []finding.Mark) *Full {
 	full := &Full{Card: NewCard(f, o)}
 	s := scene.New(&full.Finding)
 	for i := range s.Arrows {
@@ -181,8 +187,14 @@ func NewFull(f finding.Finding, o Options) *Full {
 	for i := range s.Beside {
 		full.Beside = append(full.Beside, o.memberOf(&s.Beside[i]))
 	}
-	if wide := picture.Timeline(s, picture.WideTime); wide != nil && full.drawn() {
-		full.Timeline = template.HTML(`<div class="wide">` + string(wide) + `</div><div class="narrow">` + string(picture.Timeline(s, picture.NarrowTime)) + `</div>`)
+	if from, to, timed := s.Span(); timed && full.drawn() {
+		marks := f.During
+		if happened != nil {
+			marks = append(slices.Clip(marks), happened(f.Source, from.Add(-beside), to.Add(beside))...)
+		}
+		full.Timeline = template.HTML(`<div class="wide">` + string(picture.Timeline(s, marks, picture.WideTime)) +
+			`</div><div class="narrow">` + string(picture.Timeline(s, marks, picture.NarrowTime)) + `</div>`)
+		full.Happened = marks[len(f.During):]
 	}
 	return full
 }

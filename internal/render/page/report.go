@@ -70,7 +70,7 @@ func WriteReport(w io.Writer, r *Report) error {
 	for i := range r.Parts {
 		part := shownPart{Part: &r.Parts[i]}
 		for j := range part.Findings {
-			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace}))
+			part.Cards = append(part.Cards, NewFull(part.Findings[j], Options{Alone: true, Trace: r.Trace}, nil))
 		}
 		x.Shown = append(x.Shown, part)
 	}

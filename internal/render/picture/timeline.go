@@ -46,13 +46,13 @@ type mark struct {
 	span
 }
 
-// Timeline shows when the transactions ran, by session: a bar from start to end each, with the operations
-// that matter, and what happened beside them. It is nil where no record has times. width is [WideTime] or
-// [NarrowTime].
-func Timeline(s *scene.Scene, width int) []byte {
+// Timeline shows when the transactions ran, by session. Each has a bar from start to end, and the operations
+// that matter. Marks show what happened beside them. It is nil where no record has times. width is
+// [WideTime] or [NarrowTime].
+func Timeline(s *scene.Scene, marks []finding.Mark, width int) []byte {
 	t := timeline{drawing: &drawing{finding: s.Finding}, width: float64(width)}
 	t.prefix = prefixOf(s, fmt.Sprintf("t%d", width))
-	if !t.take(s) {
+	if !t.take(s, marks) {
 		return nil
 	}
 	t.write()
@@ -60,7 +60,7 @@ func Timeline(s *scene.Scene, width int) []byte {
 }
 
 // take sorts the members, and says whether any has times.
-func (t *timeline) take(s *scene.Scene) bool {
+func (t *timeline) take(s *scene.Scene, marks []finding.Mark) bool {
 	for i := range s.Members {
 		m := &s.Members[i]
 		r := m.Record
@@ -84,7 +84,7 @@ func (t *timeline) take(s *scene.Scene) bool {
 	slices.SortStableFunc(t.sessions, func(a, b timed) int {
 		return cmp.Compare(a.members[0].Record.Start, b.members[0].Record.Start)
 	})
-	for _, m := range s.Finding.During {
+	for _, m := range marks {
 		from, err := time.Parse(time.RFC3339Nano, m.Start)
 		if err != nil {
 			continue
@@ -140,7 +140,7 @@ func (t *timeline) write() {
 	y = h - float64(margin) - float64(len(t.marks))*lineHeight
 	for i := range t.marks {
 		y += lineHeight
-		t.text("legend", margin, y-5, "▒ during "+t.marks[i].Name)
+		t.text("legend", margin, y-5, "▒ "+t.marks[i].Name)
 	}
 	t.printf("</svg>\n")
 }

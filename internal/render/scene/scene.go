@@ -6,6 +6,7 @@ package scene
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
@@ -108,6 +109,22 @@ func (s *Scene) readRecords() {
 			s.Beside = append(s.Beside, m)
 		}
 	}
+}
+
+// Span is when the first member with times began, and the last one ended. ok is false where none has times.
+func (s *Scene) Span() (from, to time.Time, ok bool) {
+	var least, most int64
+	for i := range s.Members {
+		r := s.Members[i].Record
+		if r == nil || r.Flags&event.HasTimes == 0 {
+			continue
+		}
+		if !ok {
+			least, most, ok = r.Start, r.End, true
+		}
+		least, most = min(least, r.Start), max(most, r.End)
+	}
+	return time.Unix(0, least), time.Unix(0, most), ok
 }
 
 // Known says whether any member's record is there.

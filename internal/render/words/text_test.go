@@ -106,6 +106,7 @@ func TestVerdict(t *testing.T) {
 		{"horizon, replayed badly", func(f *finding.Finding) { f.Kind, f.State = finding.KindHorizon, finding.ResolvedViolated }, Violated, "replay confirmed"},
 		{"gap", func(f *finding.Finding) { f.Kind = finding.KindGap }, Lost, "lost"},
 		{"gap, over", func(f *finding.Finding) { f.Kind, f.State = finding.KindGap, finding.ResolvedOK }, Cleared, "no record was missing"},
+		{"contradictory records, over", func(f *finding.Finding) { f.Kind, f.State = finding.KindRecord, finding.ResolvedOK }, Cleared, "no record has contradicted"},
 		{"record", func(f *finding.Finding) { f.Kind = finding.KindRecord }, Malformed, "capture"},
 		{"weaker", func(f *finding.Finding) { f.Kind, f.Anomaly = finding.KindRecord, finding.WeakerThanExpected }, Weaker, "ask for less"},
 		{"weaker, over", func(f *finding.Finding) {

@@ -39,6 +39,9 @@ func VerdictOf(f *finding.Finding) (Verdict, string) {
 		if f.Kind == finding.KindGap {
 			return Cleared, "Over: for an hour, no record was missing. The lost ones stay unchecked."
 		}
+		if f.Kind == finding.KindRecord {
+			return Cleared, "Over: for an hour, no record has contradicted another."
+		}
 		return Cleared, "Cleared: the replay found no violation of the expected level."
 	case finding.ResolvedViolated:
 		return Violated, "Violated: the replay confirmed it. " + refutes(f)

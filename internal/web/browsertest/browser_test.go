@@ -119,20 +119,18 @@ func (b *browser) silent(where string) {
 	b.errors = nil
 }
 
-// look goes to a page and says what is wrong with it: at each width, in light and dark.
+// look goes to a page and says what is wrong with it: as a light page on a phone, and as a dark one on a desk.
 func (b *browser) look(url string) {
 	b.t.Helper()
-	for _, width := range []int64{360, 1440} {
-		for _, scheme := range []string{"light", "dark"} {
-			where := fmt.Sprintf("%s, %d px, %s", url, width, scheme)
-			b.do(where,
-				chromedp.EmulateViewport(width, 900),
-				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-				chromedp.Navigate(url), chromedp.WaitReady("main"))
-			b.fits(where)
-			b.accessible(where)
-			b.silent(where)
-		}
+	for scheme, width := range map[string]int64{"light": 360, "dark": 1440} {
+		where := fmt.Sprintf("%s, %d px, %s", url, width, scheme)
+		b.do(where,
+			chromedp.EmulateViewport(width, 900),
+			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+			chromedp.Navigate(url), chromedp.WaitReady("main"))
+		b.fits(where)
+		b.accessible(where)
+		b.silent(where)
 	}
 }
 

@@ -3,14 +3,30 @@
 package browsertest
 
 import (
+	"flag"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
+
+var rewrite = flag.Bool("rewrite", false, "take the screenshots of docs/ anew")
+
+// screenshot keeps what the page shows now in docs/.
+func (b *browser) screenshot(name string, width, height int64) {
+	b.t.Helper()
+	var image []byte
+	b.do("a screenshot", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}),
+		chromedp.EmulateViewport(width, height), chromedp.CaptureScreenshot(&image))
+	if err := os.WriteFile(root+"/docs/"+name+".png", image, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
 
 // kinds are anomalies that the examples show: with a cycle, without one, and of no violation.
 var kinds = []string{"G0", "G1a", "G1b", "G1c", "G2", "G2-item", "G-single", "G-single-item", "G-nonadjacent-item", "lost-update", "internal",
@@ -52,10 +68,31 @@ func TestPages(t *testing.T) {
 	t.Run("look", func(t *testing.T) {
 		b.t = t
 		b.look(s.url + "/")
-		b.look(s.url + "/?source=nobody")
+		b.look(s.url + "/list")
+		b.look(s.url + "/list?source=nobody")
 		b.look(s.url + "/findings/" + nine.ID)
 		for _, f := range byAnomaly {
 			b.look(s.url + "/findings/" + f.ID)
+		}
+	})
+	t.Run("groups", func(t *testing.T) {
+		b.t = t
+		b.groups(s, byAnomaly["lost-update"])
+	})
+	t.Run("an overview of 50 sources", func(t *testing.T) {
+		b.t = t
+		s.feedMany(t, 50)
+		within(t, time.Minute, "the sources are not on the page", func() bool {
+			b.do("the overview", chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
+			return value[int](b, `document.querySelectorAll("article.source").length`) == 50 &&
+				value[int](b, `[...document.querySelectorAll("article.source h3")].filter((e) => e.textContent.includes("shop-")).length`) > 20
+		})
+		b.look(s.url + "/")
+		b.look(s.url + "/?span=7d&skip=50")
+		b.silent("the overview")
+		if *rewrite {
+			b.do("the overview", chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
+			b.screenshot("overview", 1200, 900)
 		}
 	})
 	t.Run("find, filter, open, expand, download", func(t *testing.T) {
@@ -65,6 +102,9 @@ func TestPages(t *testing.T) {
 	t.Run("seven and more on a phone", func(t *testing.T) {
 		b.t = t
 		b.do("nine", chromedp.EmulateViewport(360, 900), chromedp.Navigate(s.url+"/findings/"+nine.ID), chromedp.WaitReady("figure.graph svg"))
+		if *rewrite {
+			b.screenshot("finding-phone", 360, 1600)
+		}
 		if least := value[float64](b, `Math.min(...[...document.querySelectorAll("figure.graph.zoom svg text")].filter((e) => e.getBoundingClientRect().width > 0)
 			.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))`); least < 8 {
 			t.Errorf("the smallest text of the picture is %.1f px high", least)
@@ -76,11 +116,31 @@ func TestPages(t *testing.T) {
 	})
 }
 
+// groups searches for a finding, and goes through its group to its page.
+func (b *browser) groups(s *service, f found) {
+	t := b.t
+	b.look(s.url + "/findings")
+	b.look(s.url + "/findings?q=nothing")
+	b.do("the groups", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/findings"), chromedp.WaitReady("main"),
+		chromedp.SetValue(`input[name=q]`, f.ID), chromedp.Submit(`form.filter`), chromedp.WaitReady("main"))
+	within(t, 10*time.Second, "the search is not in the address", func() bool {
+		return strings.Contains(value[string](b, `location.search`), "q="+f.ID)
+	})
+	if n := value[int](b, `document.querySelectorAll("article.group").length`); n != 1 {
+		t.Fatalf("the finding is in %d groups", n)
+	}
+	group := value[string](b, `document.querySelector("article.group .paths a").href`)
+	b.look(group)
+	b.do("the group", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(group), chromedp.WaitReady("main"),
+		chromedp.Click(`a[href$="/findings/`+f.ID+`"]`), chromedp.WaitReady("figure.graph svg"))
+	b.silent("the groups")
+}
+
 // walk finds the finding in the list, filters, opens its page, opens the evidence, zooms and downloads.
 func (b *browser) walk(s *service, f found) {
 	t := b.t
-	b.do("the list", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"),
-		chromedp.SetValue(`select[name=anomaly]`, "lost-update"), chromedp.Submit(`form.filter`), chromedp.WaitReady("main"))
+	b.do("the list", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/list"), chromedp.WaitReady("main"),
+		chromedp.SetValue(`select[name=anomaly]`, "lost-update"), chromedp.SetValue(`input[name=source]`, f.Source), chromedp.Submit(`form.filter`), chromedp.WaitReady("main"))
 	within(t, 10*time.Second, "the filter is not in the address", func() bool {
 		return strings.Contains(value[string](b, `location.search`), "anomaly=lost-update")
 	})
@@ -134,7 +194,7 @@ func download(t *testing.T, url string) string {
 // follows opens a finding that the list shows closed, and waits for another one to come.
 func (b *browser) follows(s *service) {
 	t := b.t
-	b.do("the list", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
+	b.do("the list", chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.url+"/list"), chromedp.WaitReady("main"))
 	id := value[string](b, `(() => { const d = [...document.querySelectorAll("article details")].find((d) => !d.open); d.open = true; return d.id; })()`)
 	live := func() bool { return value[string](b, `document.getElementById("live-state").textContent`) == "live" }
 	within(t, 20*time.Second, "the page does not follow", live)

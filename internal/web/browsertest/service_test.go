@@ -163,6 +163,27 @@ func (s *service) feed(t *testing.T) {
 	}
 }
 
+// feedMany gives the monitor transactions of so many sources.
+func (s *service) feedMany(t *testing.T, sources int) {
+	t.Helper()
+	at := time.Now().UTC().Add(-5 * time.Minute)
+	var out bytes.Buffer
+	for i := range sources {
+		for n := range 20 {
+			start := at.Add(time.Duration(n) * 15 * time.Second)
+			seen := n // of the counter that each transaction adds to
+			if i%7 == 0 && n == 9 {
+				seen-- // a lost update
+			}
+			fmt.Fprintf(&out, `{"txn":"T%d","source":"shop-%d.example","session":"s","seq":%d,"status":"committed","start":%q,"end":%q,"ops":[{"op":"r","key":"stock","value":%d},{"op":"w","key":"stock","value":%d}]}`+"\n",
+				n, i, n, start.Format(time.RFC3339Nano), start.Add(5*time.Millisecond).Format(time.RFC3339Nano), seen, n+1)
+		}
+	}
+	if _, err := s.stdin.Write(bytes.ReplaceAll(out.Bytes(), []byte(`"key":"stock","value":0}`), []byte(`"key":"stock","value":null}`))); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // findings are all that the monitor has.
 func (s *service) findings(t *testing.T) (all []found) {
 	t.Helper()

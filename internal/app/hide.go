@@ -1,0 +1,76 @@
+package app
+
+import (
+	"encoding/json"
+
+	"github.com/isowatch/isowatch/alert"
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// hiding hides values of findings on their way to sinks, pages and the API. The machine made their
+// texts with hashes. The store keeps the records of their history, so that their owner can replay them.
+type hiding struct {
+	key   string // secret of the folder
+	hides func(source string) bool
+}
+
+// finding hides the values of f, which is the caller's own.
+func (h *hiding) finding(f *finding.Finding) {
+	if h == nil || !h.hides(f.Source) {
+		return
+	}
+	if !f.Hidden && mayTell(f) {
+		isolation.Withhold(f) // it was found while values were shown, or by a replay
+	}
+	var d event.Decoder
+	var b event.Batch
+	var history []json.RawMessage
+	for _, text := range f.History {
+		b.Reset()
+		d.Decode(&b, event.Position{}, text)
+		if len(b.Txns) != 1 {
+			continue // it is left out: nothing else hides it
+		}
+		record := b.Record(&b.Txns[0])
+		isolation.HideRecord(h.key, &record)
+		history = append(history, event.AppendJSON(nil, &record))
+	}
+	f.History = history
+}
+
+// mayTell says whether the texts of a finding may tell values.
+func mayTell(f *finding.Finding) bool {
+	return f.Kind == finding.KindViolation || f.Kind == finding.KindRecord && f.Anomaly != finding.WeakerThanExpected || f.State == finding.ResolvedViolated
+}
+
+// hidingOutbox gives sinks findings with hidden values.
+type hidingOutbox struct {
+	alert.Outbox
+	hiding *hiding
+}
+
+// Pending implements [alert.Outbox].
+func (o hidingOutbox) Pending(sink string, most int) ([]alert.Delivery, error) {
+	all, err := o.Outbox.Pending(sink, most)
+	for i := range all {
+		d := &all[i]
+		if o.hiding == nil || !o.hiding.hides(d.Finding.Source) {
+			continue
+		}
+		o.hiding.finding(&d.Finding)
+		if d.JSON, err = json.Marshal(&d.Finding); err != nil {
+			return nil, err
+		}
+	}
+	return all, err
+}
+
+// makeHiding reads the folder's secret.
+func (a *App) makeHiding() error {
+	key, err := a.shelf.reader.Secret()
+	a.hiding = &hiding{key, func(source string) bool { return !a.watchOf(source).ShowValues }}
+	a.shelf.hiding = a.hiding
+	return err
+}

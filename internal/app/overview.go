@@ -1,0 +1,206 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/isowatch/isowatch/config"
+	"github.com/isowatch/isowatch/internal/catalog"
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/web"
+	"github.com/isowatch/isowatch/internal/whole"
+	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/window"
+)
+
+// rates keeps the numbers of transactions of the last minute, by source.
+type rates struct {
+	mu      sync.Mutex
+	samples []sample // the oldest first
+}
+
+type sample struct {
+	at    time.Time
+	count map[string]int64
+}
+
+const (
+	sampleEvery = 10 * time.Second
+	maxSamples  = 7 // a minute
+)
+
+func transactions(c *window.Counters) int64 { return c.Committed + c.Aborted + c.Unknown }
+
+// take notes a status.
+func (r *rates) take(at time.Time, s *engine.Status) {
+	x := sample{at, make(map[string]int64, len(s.Sources))}
+	for i := range s.Sources {
+		x.count[s.Sources[i].Source] = transactions(&s.Sources[i].Counters)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.samples = append(r.samples, x); len(r.samples) > maxSamples {
+		r.samples = slices.Delete(r.samples, 0, 1)
+	}
+}
+
+// of is the source's transactions a second since the oldest sample; -1 before the first one.
+func (r *rates) of(source string, at time.Time, count int64) float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.samples) == 0 {
+		return -1
+	}
+	x := &r.samples[0]
+	took := at.Sub(x.at).Seconds()
+	if took < 1 {
+		return -1
+	}
+	return float64(max(count-x.count[source], 0)) / took
+}
+
+// sampleRates takes samples until the app stops.
+func (a *App) sampleRates(context.Context) error {
+	if a.listener == nil {
+		return nil
+	}
+	a.rates, a.strips = &rates{}, newStrips(engine.Reader{Store: a.store})
+	ctx, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		a.rates.take(a.options.Now(), a.Status())
+		tick := time.NewTicker(sampleEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				a.rates.take(a.options.Now(), a.Status())
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	a.cleanups.push("rates of sources", func(context.Context) error { stop(); done.Wait(); return nil })
+	return nil
+}
+
+// overview is how all sources fare, for the first page. Those that are worst come first.
+func (a *App) overview(span time.Duration, skip int) web.Overview {
+	now := a.options.Now()
+	long := int64(span) / web.Parts
+	to := (now.UnixNano()/long + 1) * long
+	o := web.Overview{From: time.Unix(0, to-int64(span)), To: time.Unix(0, to)}
+	o.Found = a.shelf.count(to-int64(span), to)
+	s := a.Status()
+	var sources []*engine.SourceStatus
+	for i := range s.Sources {
+		if s.Sources[i].Source != config.SelfTestSource {
+			sources = append(sources, &s.Sources[i])
+		}
+	}
+	o.Total = len(sources)
+	slices.SortStableFunc(sources, func(x, y *engine.SourceStatus) int {
+		return cmp.Or(cmp.Compare(a.gravity(y), a.gravity(x)), cmp.Compare(x.Source, y.Source))
+	})
+	sources = sources[min(skip, len(sources)):]
+	deadline := now.Add(stripPatience)
+	for _, x := range sources[:min(len(sources), web.SourcesOnPage)] {
+		view, all := a.sourceView(x, now, span, deadline)
+		o.Sources = append(o.Sources, view)
+		o.Reading = o.Reading || !all
+	}
+	for _, i := range a.inputs {
+		h := i.health()
+		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told()})
+	}
+	return o
+}
+
+// gravity orders sources by what a person should look at first.
+func (a *App) gravity(x *engine.SourceStatus) int {
+	switch v := x.Verdicts[a.watchOf(x.Source).Expect.String()]; {
+	case x.Stopped != "":
+		return 3
+	case v.Verdict == window.Violated:
+		return 2
+	case v.Verdict == window.OK:
+		return 0
+	}
+	return 1
+}
+
+// sourceView says how a source fares. all is false where parts of its strips were not read.
+func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Duration, deadline time.Time) (view web.Source, all bool) {
+	watch := a.watchOf(x.Source)
+	expect := watch.Expect.String()
+	n := transactions(&x.Counters)
+	view = web.Source{
+		Name: x.Source, Expected: watch.Expected(), Verdict: x.Verdicts[expect].Verdict, Reason: cmp.Or(x.Stopped, x.Verdicts[expect].Reason),
+		Stopped: x.Stopped != "", Transactions: n, Rate: a.rates.of(x.Source, now, n), Timed: x.Watermark > 0, Live: x.Live,
+	}
+	if view.Timed {
+		view.Lag = max(now.Sub(time.Unix(0, x.Watermark)), 0)
+	}
+	if x.Reads.Reads > 0 {
+		view.Decided = x.Reads.Percent()
+	}
+	for _, w := range x.Reads.Why {
+		view.Undecided = append(view.Undecided, whole.Plural(w.Reads, "read", "reads")+": "+w.Text)
+	}
+	for _, anomaly := range slices.Sorted(maps.Keys(x.Findings)) {
+		if found := x.Findings[anomaly].Violating; found > 0 && n > 0 {
+			view.PerMillion = append(view.PerMillion, web.Rate{Anomaly: anomaly, Found: found, Million: float64(found) / float64(n) * 1e6})
+		}
+	}
+	slices.SortStableFunc(view.PerMillion, func(x, y web.Rate) int { return cmp.Compare(y.Found, x.Found) })
+	all = true
+	var parts [web.Parts]cell
+	if view.Timed {
+		end := now.UnixNano()
+		if x.Watermark < end-int64(span) { // it reads what is old
+			end = x.Watermark
+		}
+		parts, all = a.strips.of(x.Source, end, int64(span)/web.Parts, deadline, a.options.Now)
+	}
+	levels := []string{expect}
+	for _, l := range isolation.AllLevels() {
+		if _, watched := x.Verdicts[l.String()]; watched && l.String() != expect {
+			levels = append(levels, l.String())
+		}
+	}
+	for _, name := range levels {
+		v := x.Verdicts[name]
+		l := web.Level{Name: name, Verdict: cmp.Or(v.Verdict, "not known yet"), Reason: v.Reason}
+		for i, c := range parts {
+			l.Cells[i] = c[name]
+		}
+		view.Levels = append(view.Levels, l)
+	}
+	return view, all
+}
+
+// told are the troubles of an input, at most five.
+func (i *input) told() (all []string) {
+	const most = 5
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, partition := range slices.Sorted(maps.Keys(i.troubles)) {
+		if len(all) == most {
+			return append(all, fmt.Sprintf("and %d more", len(i.troubles)-most))
+		}
+		all = append(all, partition+": "+i.troubles[partition])
+	}
+	return all
+}
+
+// count counts the findings by anomaly over a span of time, without the self-test.
+func (s *shelf) count(from, to int64) []catalog.Series {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.catalog.Count(catalog.Query{Except: config.SelfTestSource}, from, to, web.Parts)
+}

@@ -1,0 +1,90 @@
+package app
+
+import (
+	be "encoding/binary"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/internal/engine"
+	"github.com/isowatch/isowatch/internal/web"
+	"github.com/isowatch/isowatch/store"
+	"github.com/isowatch/isowatch/window"
+)
+
+func TestRates(t *testing.T) {
+	var r rates
+	at := time.Unix(1000, 0)
+	if got := r.of("a", at, 7); got != -1 {
+		t.Errorf("without a sample: %v", got)
+	}
+	for i := range 20 {
+		s := &engine.Status{Sources: []engine.SourceStatus{{Source: "a"}}}
+		s.Sources[0].Counters.Committed = int64(i) * 1000
+		r.take(at.Add(time.Duration(i)*sampleEvery), s)
+	}
+	if got := r.of("a", at.Add(20*sampleEvery), 20_000); got != 100 { // since the sample of a minute before
+		t.Errorf("%v a second, want 100", got)
+	}
+	if got := r.of("a", at.Add(20*sampleEvery), 0); got != 0 { // a new store
+		t.Errorf("%v a second, want 0", got)
+	}
+}
+
+// putPane stores a pane as the engine does (internal/engine/layout.go).
+func putPane(t *testing.T, st *store.Store, p *window.Pane) {
+	t.Helper()
+	text, err := json.Marshal(p)
+	if err == nil {
+		key := be.BigEndian.AppendUint64(append([]byte(p.Source), 0), uint64(p.Start)^1<<63)
+		err = st.Commit([]store.Entry{{Space: 'n', Key: key, Value: text}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A strip is the worst of its panes. What is old is read once, and what is not read in time is told.
+func TestStrips(t *testing.T) {
+	st, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).UnixNano()
+	const minute = int64(time.Minute)
+	put := func(at int64, verdict string) {
+		putPane(t, st, &window.Pane{Source: "orders", Start: at, Verdicts: map[string]string{"serializable": verdict, "read-committed": "ok"}})
+	}
+	put(start+2*minute, "ok")
+	put(start+2*minute+1, "violated")
+	put(start+2*minute+2, "unknown")
+	put(start+59*minute, "unknown")
+	putPane(t, st, &window.Pane{Source: "orders2", Start: start + 3*minute, Verdicts: map[string]string{"serializable": "violated"}})
+	s := newStrips(engine.Reader{Store: st})
+	now := func() time.Time { return time.Unix(0, start) }
+	end := start + 60*minute - 1
+	parts, whole := s.of("orders", end, minute, now().Add(time.Second), now)
+	got := ""
+	for _, p := range parts {
+		got += fmt.Sprint(p["serializable"])
+	}
+	want := "003" + "000000000000000000000000000000000000000000000000000000000000"[:56] + "2"
+	if got != want || !whole || parts[2]["read-committed"] != web.OK {
+		t.Errorf("%s, %v, want %s", got, whole, want)
+	}
+	if _, whole := s.of("orders", end, 2*minute, now().Add(-time.Second), now); whole {
+		t.Error("nothing was read in time, and it says that all was")
+	}
+	later := end + 2*amended
+	s.of("orders", later, 3*minute, now().Add(time.Second), now)
+	kept := len(s.cells)
+	if kept == 0 {
+		t.Fatal("what does not change is not kept")
+	}
+	put(later-2*amended, "violated") // changes nothing: it was read
+	if _, whole := s.of("orders", later, 3*minute, now().Add(-time.Second), now); whole || len(s.cells) != kept {
+		t.Errorf("%v, %d kept, and %d before", whole, len(s.cells), kept)
+	}
+}

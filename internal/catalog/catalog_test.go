@@ -1,0 +1,339 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/testrun"
+)
+
+// model is the catalog as a list that is looked through.
+type model struct {
+	all   []Summary // by order
+	marks map[string]Marks
+	most  int
+	floor uint64
+}
+
+func (m *model) put(s Summary) {
+	if s.Order <= m.floor {
+		return
+	}
+	m.all = slices.DeleteFunc(m.all, func(x Summary) bool { return x.Order == s.Order })
+	m.all = append(m.all, s)
+	slices.SortFunc(m.all, func(a, b Summary) int { return int(a.Order) - int(b.Order) })
+}
+
+func (m *model) trim() {
+	for len(m.all) > m.most {
+		m.floor = m.all[0].Order
+		m.all = m.all[1:]
+	}
+}
+
+func (m *model) matches(s *Summary, q *Query) bool {
+	key := s.Group.Key()
+	is := func(asked string, holds bool) bool { return asked == "" || asked == fmt.Sprint(holds) }
+	holds := func(m *Mark) bool { return m != nil && (m.Until == 0 || q.Now < m.Until) }
+	inGroup := func(text string) bool {
+		for _, x := range slices.Concat(s.Group.Names, s.Group.Keys, s.Group.Endpoints) {
+			if strings.Contains(strings.ToLower(x), strings.ToLower(text)) {
+				return true
+			}
+		}
+		return false
+	}
+	return (q.Source == "" && s.Group.Source != q.Except || q.Source != "" && s.Group.Source == q.Source) &&
+		(q.Anomaly == "" || s.Group.Anomaly == q.Anomaly) && (q.Kind == "" || s.Group.Kind == q.Kind) &&
+		(q.State == "" || s.State == q.State) && is(q.Expected, s.Expected) &&
+		is(q.Acknowledged, holds(m.marks[key].Acknowledged)) && is(q.Silenced, holds(m.marks[key].Silenced)) &&
+		(q.Group == "" || key == q.Group) && (q.Name == "" || slices.Contains(s.Group.Names, q.Name)) &&
+		(q.Endpoint == "" || slices.Contains(s.Group.Endpoints, q.Endpoint)) &&
+		(q.Text == "" || s.ID == q.Text || slices.Contains(s.Tokens, q.Text) || inGroup(q.Text))
+}
+
+func (m *model) list(q Query, before uint64, most int) (orders []uint64) {
+	for i := range slices.Backward(m.all) {
+		if s := &m.all[i]; (before == 0 || s.Order < before) && len(orders) < most && m.matches(s, &q) {
+			orders = append(orders, s.Order)
+		}
+	}
+	return orders
+}
+
+func (m *model) group(q Query, by string) (g Groups) {
+	rows := map[string]*Row{}
+	earliest := int64(0)
+	var matching []*Summary
+	for i := range m.all {
+		s := &m.all[i]
+		if !m.matches(s, &q) {
+			continue
+		}
+		matching = append(matching, s)
+		key := s.Group.Key()
+		r := rows[key]
+		if r == nil {
+			r = &Row{Group: s.Group, Key: key, Marks: m.marks[key], States: map[finding.State]int{}}
+			rows[key] = r
+		}
+		r.Findings++
+		g.Findings++
+		r.Stands += s.Count
+		r.States[s.State]++
+		if s.Expected {
+			r.Expected++
+		}
+		if s.Certain {
+			r.Certain++
+		}
+		if r.First == 0 || s.First < r.First {
+			r.First = s.First
+		}
+		r.Last = max(r.Last, s.First)
+		if s.Count > 1 {
+			r.Last = max(r.Last, s.Last)
+		}
+		r.Latest = s.Order
+		if a := r.Acknowledged; a != nil && s.First > a.At {
+			r.Since++
+		}
+		if earliest == 0 || s.First < earliest {
+			earliest = s.First
+		}
+	}
+	g.Total = len(rows)
+	for _, w := range widths {
+		g.Width = w * 1e9
+		g.End = (q.Now/g.Width + 1) * g.Width
+		if earliest == 0 || earliest >= g.End-Bars*g.Width {
+			break
+		}
+	}
+	for _, s := range matching {
+		for bar := range Bars {
+			if begin := g.End - int64(Bars-bar)*g.Width; s.First >= begin && s.First < begin+g.Width {
+				rows[s.Group.Key()].Trend[bar]++
+			}
+		}
+	}
+	for _, r := range rows {
+		g.Rows = append(g.Rows, *r)
+	}
+	slices.SortFunc(g.Rows, func(a, b Row) int { return compare(&a, &b, by) })
+	return g
+}
+
+const now = int64(1_800_000_000e9)
+
+func some(r *rand.Rand, order uint64) Summary {
+	pick := func(of string, n int) string { return fmt.Sprint(of, r.IntN(n)) }
+	s := Summary{
+		Order: order, ID: fmt.Sprint("id-", order), State: states[1+r.IntN(len(states)-1)],
+		Expected: r.IntN(2) == 0, Certain: r.IntN(2) == 0, Count: 1 + r.Int64N(2)*r.Int64N(5),
+	}
+	s.First = now - r.Int64N(1+(int64(1e9)<<r.IntN(24)))
+	s.Last = s.First + r.Int64N(1e12)
+	s.Group = groupOf(pick("source", 3), pick("G", 3), []finding.Kind{finding.KindViolation, finding.KindHorizon}[r.IntN(2)],
+		map[string]string{"a": pick("Name", 2), "b": pick("name", 2)}, []string{pick("key:", 100), ""}, map[string]string{"a": pick("db-", 2)})
+	for range r.IntN(4) {
+		s.Tokens = append(s.Tokens, pick("txn", 40), pick("key:", 100), "")
+	}
+	return s
+}
+
+func asked(r *rand.Rand, m *model) Query {
+	q := Query{Now: now}
+	maybe := func(to *string, values ...string) {
+		if r.IntN(5) == 0 {
+			*to = values[r.IntN(len(values))]
+		}
+	}
+	maybe(&q.Source, "source0", "source1", "nowhere")
+	maybe(&q.Except, "source2")
+	maybe(&q.Anomaly, "G0", "G1")
+	maybe(&q.Expected, "true", "false")
+	maybe(&q.Acknowledged, "true", "false")
+	maybe(&q.Silenced, "true", "false")
+	maybe(&q.Name, "Name0", "name1")
+	maybe(&q.Endpoint, "db-0")
+	maybe(&q.Text, "txn7", "key:12", "KEY:#", "name", "DB-1", "id-9", "txn", "none")
+	maybe((*string)(&q.Kind), "violation", "horizon", "gap")
+	maybe((*string)(&q.State), "waiting", "final", "withdrawn", "odd")
+	if len(m.all) > 0 && r.IntN(5) == 0 {
+		q.Group = m.all[r.IntN(len(m.all))].Group.Key()
+	}
+	return q
+}
+
+// Every answer is that of a plain filter over all findings, whatever came, changed and went.
+func TestAgainstFilter(t *testing.T) {
+	for seed := range testrun.Count(150) {
+		r := rand.New(rand.NewPCG(uint64(seed), 26))
+		m := &model{marks: map[string]Marks{}, most: 1 + r.IntN(150)}
+		c := New(m.most, 0)
+		next, oldest := uint64(1000), uint64(1000)
+		for range 60 {
+			switch r.IntN(9) {
+			case 0, 1, 2: // new ones
+				var batch []Summary
+				for range r.IntN(20) {
+					next += 1 + r.Uint64N(2)
+					batch = append(batch, some(r, next))
+				}
+				r.Shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
+				c.Put(batch)
+				for _, s := range batch {
+					m.put(s)
+				}
+			case 3: // older ones, as filling brings them
+				var batch []Summary
+				for range r.IntN(20) {
+					oldest -= min(oldest-1, 1+r.Uint64N(2))
+					batch = append(batch, some(r, oldest))
+				}
+				c.Put(batch)
+				for i := range slices.Backward(batch) {
+					m.put(batch[i])
+				}
+			case 4, 5: // revisions, and what was left out between others
+				s := some(r, oldest+r.Uint64N(next-oldest+1))
+				c.Put([]Summary{s, s})
+				m.put(s)
+			case 6: // what fell
+				var ids []string
+				for range r.IntN(8) {
+					ids = append(ids, fmt.Sprint("id-", oldest+r.Uint64N(next-oldest+1)))
+				}
+				c.Remove(ids)
+				m.all = slices.DeleteFunc(m.all, func(s Summary) bool { return slices.Contains(ids, s.ID) })
+			case 7: // retention
+				if r.IntN(3) == 0 {
+					upTo := oldest + r.Uint64N((next-oldest)/4+1)
+					c.Forget(upTo)
+					m.all = slices.DeleteFunc(m.all, func(s Summary) bool { return s.Order <= upTo })
+					if m.floor <= upTo {
+						m.floor = 0
+					}
+				}
+			case 8:
+				if len(m.all) > 0 {
+					key, marks := m.all[r.IntN(len(m.all))].Group.Key(), Marks{}
+					if r.IntN(3) > 0 {
+						marks.Acknowledged = &Mark{Who: "me", At: now - r.Int64N(1e14)}
+					}
+					if r.IntN(3) > 0 {
+						marks.Silenced = &Mark{Who: "me", Until: now + r.Int64N(100) - 50}
+					}
+					c.Mark(key, marks)
+					m.marks[key] = marks
+				}
+				if r.IntN(20) == 0 {
+					c.Fit()
+				}
+			}
+			m.trim()
+			if c.Len() != len(m.all) || c.Full() != (m.floor > 0) {
+				t.Fatalf("seed %d: %d findings, full %v; want %d, %v", seed, c.Len(), c.Full(), len(m.all), m.floor > 0)
+			}
+			q, by := asked(r, m), []string{ByLast, ByCount, ByFirst}[r.IntN(3)]
+			before, most := uint64(0), 1+r.IntN(30)
+			if r.IntN(2) == 0 {
+				before = oldest + r.Uint64N(next-oldest+1)
+			}
+			if got, want := c.List(q, before, most), m.list(q, before, most); !slices.Equal(got, want) {
+				t.Fatalf("seed %d: %+v before %d: %v, want %v", seed, q, before, got, want)
+			}
+			want := m.group(q, by)
+			skip := r.IntN(3)
+			got := c.Group(q, by, skip, most)
+			want.Rows = want.Rows[min(skip, len(want.Rows)):]
+			want.Rows = want.Rows[:min(most, len(want.Rows))]
+			if len(got.Rows) == 0 && len(want.Rows) == 0 {
+				got.Rows = want.Rows
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d: groups of %+v by %s:\n%+v\nwant\n%+v", seed, q, by, got, want)
+			}
+		}
+		c.Remove(nil)
+		c.Forget(next)
+		if c.Len() != 0 || c.texts != 0 || len(c.byKey) != 0 {
+			t.Fatalf("seed %d: %d findings, %d groups and %d bytes are left of nothing", seed, c.Len(), len(c.byKey), c.texts)
+		}
+	}
+}
+
+func TestBytesAreBounded(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	c := New(0, 200<<10)
+	for order := range uint64(20_000) {
+		c.Put([]Summary{some(r, order+1)})
+	}
+	if c.used() > 200<<10 || c.Bytes() > 400<<10 || c.Len() < 500 || !c.Full() {
+		t.Errorf("%d findings in %d bytes, %d with room to grow", c.Len(), c.used(), c.Bytes())
+	}
+	if got := c.List(Query{}, 0, 1); !slices.Equal(got, []uint64{20_000}) {
+		t.Errorf("the newest is %v", got)
+	}
+}
+
+// What is read of the stored text gives the group of the finding itself, and all that it is found by.
+func TestSummary(t *testing.T) {
+	f := finding.Finding{
+		ID: "1f", Source: "orders", Kind: finding.KindViolation, State: finding.Final, Certain: true, Anomaly: "G2-item", Title: "write skew",
+		Txns: []string{"T1", "T2"}, Names: map[string]string{"T1": "checkout", "T2": "refund"}, Endpoints: map[string]string{"T1": "db-1:5432"},
+		Edges:   []finding.Edge{{From: "T1", To: "T2", Type: "rw", Key: "cart:17"}, {From: "T2", To: "T1", Type: "rw", Key: "cart:18"}},
+		FoundAt: "2026-11-20T19:00:00.5Z", DetectedAt: "2026-11-20T19:00:02Z", Count: 3,
+		History: []json.RawMessage{
+			json.RawMessage(`{"txn":"T1","session":"s-9","status":"committed","name":"checkout","trace_id":"abc","ops":[{"op":"r","key":"stock:4","value":[1,{"x":2}]},{"op":"range","result":[{"key":"row:3","value":1}]}]}`),
+		},
+	}
+	text, err := json.Marshal(&f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Summarize(7, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := GroupOf(&f)
+	if !reflect.DeepEqual(s.Group, g) || !slices.Equal(g.Keys, []string{"cart:#"}) || s.Count != 3 || s.Last-s.First != 15e8 || !s.Certain || s.Expected {
+		t.Errorf("%+v, of the finding %+v", s, g)
+	}
+	c := New(0, 0)
+	c.Put([]Summary{s})
+	for _, text := range []string{"1f", "T1", "T2", "checkout", "Refund", "db-1", "cart:17", "cart:#", "s-9", "abc", "stock:4", "row:3"} {
+		if len(c.List(Query{Text: text}, 0, 1)) != 1 {
+			t.Errorf("not found by %s", text)
+		}
+	}
+	for _, text := range []string{"T3", "cart:19", "stock:", "committed"} {
+		if len(c.List(Query{Text: text}, 0, 1)) != 0 {
+			t.Errorf("found by %s", text)
+		}
+	}
+	if _, err := Summarize(7, text[1:]); err == nil {
+		t.Error("half a finding is read")
+	}
+}
+
+// Groups differ where any part does, also where the parts' texts together are the same.
+func TestKeysOfGroups(t *testing.T) {
+	seen := map[string]Group{}
+	for _, g := range []Group{
+		{}, {Source: "a"}, {Anomaly: "a"}, {Kind: "a"}, {Names: []string{"a"}}, {Keys: []string{"a"}}, {Endpoints: []string{"a"}},
+		{Names: []string{"a", "b"}}, {Names: []string{"ab"}}, {Names: []string{"a"}, Keys: []string{"b"}}, {Keys: []string{"a", "b"}},
+	} {
+		if other, ok := seen[g.Key()]; ok {
+			t.Errorf("%+v and %+v have one key", g, other)
+		}
+		seen[g.Key()] = g
+	}
+}

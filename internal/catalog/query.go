@@ -1,0 +1,276 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/isowatch/isowatch/finding"
+)
+
+// Marks are notes of people on a group. The zero value has none.
+type Marks struct {
+	Acknowledged *Mark `json:"acknowledged,omitempty"`
+	Silenced     *Mark `json:"silenced,omitempty"`
+}
+
+// Mark is a note: its author, reason and time.
+type Mark struct {
+	Who   string `json:"who"`
+	Why   string `json:"why"`
+	At    int64  `json:"at"`              // ns since the Unix epoch
+	Until int64  `json:"until,omitempty"` // the same; 0: until it is taken back
+}
+
+// Holds says whether the mark is in effect at an instant.
+func (m *Mark) Holds(now int64) bool { return m != nil && (m.Until == 0 || now < m.Until) }
+
+// Mark sets the marks of a group; the zero value takes them away. They stay without findings.
+func (c *Catalog) Mark(key string, m Marks) {
+	if m == (Marks{}) {
+		delete(c.marks, key)
+		return
+	}
+	c.marks[key] = m
+}
+
+// Marked are the marks of a group, and of how many groups there are any.
+func (c *Catalog) Marked(key string) (m Marks, all int) { return c.marks[key], len(c.marks) }
+
+// Query says which findings are wanted. Empty fields do not restrict.
+type Query struct {
+	Source  string
+	Except  string // a source that only its own name asks for
+	Anomaly string
+	Kind    finding.Kind
+	State   finding.State
+	// Expected, Acknowledged and Silenced are "true" or "false".
+	Expected, Acknowledged, Silenced string
+	Endpoint, Name                   string // of one of the transactions
+	Group                            string // key
+	// Text is an id of a finding, a transaction, a session or a trace, a key of an operation: each
+	// as a whole. Or it is part of a name, of a pattern of keys, or of an endpoint, in any case.
+	Text string
+	Now  int64 // for silences that end
+}
+
+// matcher is a query over a catalog. A group is looked at once.
+type matcher struct {
+	c      *Catalog
+	q      *Query
+	group  []uint8 // by slot: answers below
+	text   string  // in lower case
+	token  [tokenBytes]byte
+	state  uint8
+	wanted bool // there is a state that the catalog knows
+}
+
+const (
+	unasked = iota
+	refused
+	passes
+	found // by the text too
+)
+
+func (c *Catalog) matcher(q *Query) matcher {
+	m := matcher{c: c, q: q, group: make([]uint8, len(c.slots)), text: strings.ToLower(q.Text), token: c.token(q.Text), wanted: true}
+	if n := slices.Index(states, q.State); q.State != "" {
+		m.state, m.wanted = uint8(max(n, 0)), n > 0
+	}
+	return m
+}
+
+func (m *matcher) matches(e *entry) bool {
+	q := m.q
+	if !m.wanted || q.State != "" && e.state != m.state || q.Expected != "" && (q.Expected == "true") != (e.flags&flagExpected != 0) {
+		return false
+	}
+	g := &m.group[e.group]
+	if *g == unasked {
+		*g = m.ask(&m.c.slots[e.group])
+	}
+	return *g == found || *g == passes && e.has(m.token)
+}
+
+func (m *matcher) ask(x *slot) uint8 {
+	q, g := m.q, &x.group
+	marks := m.c.marks[x.key]
+	is := func(asked string, holds bool) bool { return asked == "" || (asked == "true") == holds }
+	switch {
+	case q.Source == "" && q.Except != "" && g.Source == q.Except, q.Source != "" && g.Source != q.Source,
+		q.Anomaly != "" && g.Anomaly != q.Anomaly, q.Kind != "" && g.Kind != q.Kind, q.Group != "" && x.key != q.Group,
+		q.Name != "" && !slices.Contains(g.Names, short(q.Name)), q.Endpoint != "" && !slices.Contains(g.Endpoints, short(q.Endpoint)),
+		!is(q.Acknowledged, marks.Acknowledged.Holds(q.Now)), !is(q.Silenced, marks.Silenced.Holds(q.Now)):
+		return refused
+	case m.text == "" || slices.ContainsFunc(x.lower, func(s string) bool { return strings.Contains(s, m.text) }):
+		return found
+	}
+	return passes
+}
+
+// List gives the orders of findings that match, the newest first, of those before an order (0: all),
+// at most so many.
+func (c *Catalog) List(q Query, before uint64, most int) (orders []uint64) {
+	m, from := c.matcher(&q), len(c.entries)
+	if before > 0 {
+		at, _ := c.find(before)
+		from = c.head + at
+	}
+	for i := from - 1; i >= c.head && len(orders) < most; i-- {
+		if e := &c.entries[i]; m.matches(e) {
+			orders = append(orders, e.order)
+		}
+	}
+	return orders
+}
+
+// Bars is the number of bars of a trend.
+const Bars = 24
+
+// Row is a group with its findings that match a query.
+type Row struct {
+	Group
+	Key      string
+	Findings int
+	Stands   int64                 // for so many findings
+	States   map[finding.State]int // of them
+	Expected int                   // of them, allowed by the expected level
+	Certain  int
+	First    int64 // when one was found first, ns; 0: not known
+	Last     int64 // when one was found last, or counted with another
+	Since    int   // findings that are newer than the acknowledgement
+	Latest   uint64
+	Trend    [Bars]int // of the first times of findings
+	Marks
+}
+
+// Orders of groups.
+const (
+	ByLast  = "last"  // the one with the newest first
+	ByCount = "count" // the largest first
+	ByFirst = "first" // the one that is seen since the shortest time first
+)
+
+// Groups are the groups of the findings that match, and the width of a bar, ns. The last bar ends
+// behind the query's instant.
+type Groups struct {
+	Rows     []Row // at most so many as were asked for, behind those that were left out
+	Total    int   // groups
+	Findings int
+	Width    int64
+	End      int64
+}
+
+// widths of bars, in seconds: the narrowest that shows all is taken.
+var widths = []int64{60, 5 * 60, 15 * 60, 3600, 3 * 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600, 28 * 24 * 3600}
+
+// Group collects what matches.
+func (c *Catalog) Group(q Query, by string, skip, most int) Groups {
+	m := c.matcher(&q)
+	at := make([]int32, len(c.slots)) // index of the row, and 1
+	var rows []Row
+	var g Groups
+	counts := make([][7]int, 0)
+	earliest := int64(0)
+	for i := c.head; i < len(c.entries); i++ {
+		e := &c.entries[i]
+		if !m.matches(e) {
+			continue
+		}
+		if at[e.group] == 0 {
+			x := &c.slots[e.group]
+			rows = append(rows, Row{Group: x.group, Key: x.key, Marks: c.marks[x.key]})
+			counts = append(counts, [7]int{})
+			at[e.group] = int32(len(rows))
+		}
+		n := at[e.group] - 1
+		rows[n].add(e)
+		counts[n][e.state]++
+		g.Findings++
+		if e.first > 0 && (earliest == 0 || e.first < earliest) {
+			earliest = e.first
+		}
+	}
+	g.Total, g.Width = len(rows), width(earliest, q.Now)
+	g.End = (q.Now/g.Width + 1) * g.Width
+	index := make([]int, len(rows))
+	for i := range index {
+		index[i] = i
+	}
+	slices.SortFunc(index, func(i, j int) int { return compare(&rows[i], &rows[j], by) })
+	index = index[min(skip, len(index)):]
+	index = index[:min(most, len(index))]
+	shown := make(map[int32]int, len(index))
+	for to, from := range index {
+		g.Rows = append(g.Rows, rows[from])
+		g.Rows[to].States = map[finding.State]int{}
+		for state, n := range counts[from] {
+			if n > 0 {
+				g.Rows[to].States[states[state]] = n
+			}
+		}
+		shown[int32(from)] = to
+	}
+	for i := c.head; i < len(c.entries); i++ { // only of what is shown, by the width that fits all
+		e := &c.entries[i]
+		if at[e.group] == 0 || e.first <= 0 || !m.matches(e) {
+			continue
+		}
+		if to, ok := shown[at[e.group]-1]; ok {
+			if bar := Bars - 1 - (g.End-1-e.first)/g.Width; bar >= 0 && bar < Bars {
+				g.Rows[to].Trend[bar]++
+			}
+		}
+	}
+	return g
+}
+
+func (r *Row) add(e *entry) {
+	r.Findings++
+	r.Stands += e.count
+	if e.flags&flagExpected != 0 {
+		r.Expected++
+	}
+	if e.flags&flagCertain != 0 {
+		r.Certain++
+	}
+	if e.first > 0 && (r.First == 0 || e.first < r.First) {
+		r.First = e.first
+	}
+	r.Last, r.Latest = max(r.Last, e.first), max(r.Latest, e.order)
+	if e.count > 1 { // its latest revision counted another one
+		r.Last = max(r.Last, e.last)
+	}
+	if r.Acknowledged != nil && e.first > r.Acknowledged.At {
+		r.Since++
+	}
+}
+
+func compare(a, b *Row, by string) int {
+	switch by {
+	case ByCount:
+		return cmp.Or(cmp.Compare(b.Findings, a.Findings), cmp.Compare(b.Latest, a.Latest))
+	case ByFirst:
+		return cmp.Or(cmp.Compare(b.First, a.First), cmp.Compare(b.Latest, a.Latest))
+	}
+	return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Latest, a.Latest))
+}
+
+// width is the least width of a bar with which the bars reach from an instant to now.
+func width(from, now int64) int64 {
+	for _, w := range widths {
+		if from == 0 || (now/(w*1e9)-from/(w*1e9)) < Bars {
+			return w * 1e9
+		}
+	}
+	return widths[len(widths)-1] * 1e9
+}
+
+// Beside looks for matches in list alone, with the marks of the catalog. It gives their orders, the
+// newest first. The catalog stays as it is.
+func (c *Catalog) Beside(list []Summary, q Query) []uint64 {
+	other := New(len(list), 0)
+	other.marks = c.marks
+	other.Put(list)
+	return other.List(q, 0, len(list))
+}

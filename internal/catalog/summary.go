@@ -1,0 +1,196 @@
+// Package catalog is an index in memory of stored findings: what lists filter by, what groups are
+// made of, and what a search finds. It knows no store and no clock: its caller reads findings, and
+// puts in what they say.
+package catalog
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/pattern"
+)
+
+// Bounds of what a group is made of, and of what one finding is found by.
+const (
+	maxParts  = 20  // names, patterns of keys and endpoints of a group, each
+	maxPart   = 200 // bytes of one of them
+	maxTokens = 1024
+)
+
+// Group names findings of one cause: two code paths that conflict on keys of some patterns.
+type Group struct {
+	Source    string       `json:"source"`
+	Anomaly   string       `json:"anomaly"`
+	Kind      finding.Kind `json:"kind"`
+	Names     []string     `json:"names"`     // of the transactions, each once, sorted
+	Keys      []string     `json:"keys"`      // patterns of the keys of the edges, the same
+	Endpoints []string     `json:"endpoints"` // the same
+}
+
+// Key tells groups apart: 16 hex digits. It is the same in every process.
+func (g *Group) Key() string {
+	h := sha256.New()
+	text := func(s string) {
+		h.Write(binary.AppendUvarint(nil, uint64(len(s)))) // a hash takes everything
+		h.Write([]byte(s))
+	}
+	text(g.Source)
+	text(g.Anomaly)
+	text(string(g.Kind))
+	for _, list := range [][]string{g.Names, g.Keys, g.Endpoints} {
+		h.Write(binary.AppendUvarint(nil, uint64(len(list))))
+		for _, s := range list {
+			text(s)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// GroupOf is the group of a finding.
+func GroupOf(f *finding.Finding) Group {
+	keys := make([]string, 0, len(f.Edges))
+	for i := range f.Edges {
+		keys = append(keys, f.Edges[i].Key)
+	}
+	return groupOf(f.Source, f.Anomaly, f.Kind, f.Names, keys, f.Endpoints)
+}
+
+func groupOf(source, anomaly string, kind finding.Kind, names map[string]string, keys []string, endpoints map[string]string) Group {
+	g := Group{Source: source, Anomaly: anomaly, Kind: kind, Names: []string{}, Keys: []string{}, Endpoints: []string{}}
+	for _, name := range names {
+		g.Names = append(g.Names, name)
+	}
+	for _, key := range keys {
+		g.Keys = append(g.Keys, string(pattern.AppendNormal(nil, []byte(key))))
+	}
+	for _, endpoint := range endpoints {
+		g.Endpoints = append(g.Endpoints, endpoint)
+	}
+	for _, list := range []*[]string{&g.Names, &g.Keys, &g.Endpoints} {
+		*list = parts(*list)
+	}
+	return g
+}
+
+// parts are the texts that are not empty, short, sorted, each once.
+func parts(list []string) []string {
+	list = slices.DeleteFunc(list, func(s string) bool { return s == "" })
+	for i, s := range list {
+		list[i] = short(s)
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return list[:min(len(list), maxParts)]
+}
+
+// Cut says whether a part of a group may have been longer.
+func Cut(part string) bool { return len(part) > maxPart-utf8.UTFMax }
+
+func short(s string) string {
+	if len(s) <= maxPart {
+		return s
+	}
+	end := maxPart
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
+}
+
+// Summary is the part of a finding that the catalog needs.
+type Summary struct {
+	Order       uint64 // of storing: greater is newer
+	ID          string
+	Group       Group
+	State       finding.State
+	Expected    bool
+	Certain     bool
+	First, Last int64 // when it was found, and when its latest revision left; ns since the Unix epoch, 0: not known
+	Count       int64 // findings that it stands for, itself included
+	Tokens      []string
+}
+
+// stored is the part of a stored finding that is read.
+type stored struct {
+	ID         string            `json:"id"`
+	Source     string            `json:"source"`
+	Kind       finding.Kind      `json:"kind"`
+	State      finding.State     `json:"state"`
+	Certain    bool              `json:"certain"`
+	Anomaly    string            `json:"anomaly"`
+	Count      int64             `json:"count"`
+	Expected   bool              `json:"expected"`
+	Txns       []string          `json:"txns"`
+	Names      map[string]string `json:"names"`
+	Endpoints  map[string]string `json:"endpoints"`
+	FoundAt    string            `json:"found_at"`
+	DetectedAt string            `json:"detected_at"`
+	Edges      []struct {
+		Key string `json:"key"`
+	} `json:"edges"`
+	History []struct {
+		Txn     string `json:"txn"`
+		Session string `json:"session"`
+		Name    string `json:"name"`
+		TraceID string `json:"trace_id"`
+		Ops     []struct {
+			Key    string `json:"key"`
+			Result []struct {
+				Key string `json:"key"`
+			} `json:"result"`
+		} `json:"ops"`
+	} `json:"history"`
+}
+
+// Summarize reads a stored finding.
+func Summarize(order uint64, text []byte) (Summary, error) {
+	var x stored
+	if err := json.Unmarshal(text, &x); err != nil {
+		return Summary{}, fmt.Errorf("finding: %w", err)
+	}
+	keys := make([]string, 0, len(x.Edges))
+	for i := range x.Edges {
+		keys = append(keys, x.Edges[i].Key)
+	}
+	s := Summary{
+		Order: order, ID: x.ID, Group: groupOf(x.Source, x.Anomaly, x.Kind, x.Names, keys, x.Endpoints),
+		State: x.State, Expected: x.Expected, Certain: x.Certain, Count: max(x.Count, 1),
+		First: instant(cmp.Or(x.FoundAt, x.DetectedAt)), Last: instant(cmp.Or(x.DetectedAt, x.FoundAt)),
+	}
+	s.Tokens = append(append(s.Tokens, x.Txns...), keys...)
+	for _, name := range x.Names {
+		s.Tokens = append(s.Tokens, name)
+	}
+	for _, endpoint := range x.Endpoints {
+		s.Tokens = append(s.Tokens, endpoint)
+	}
+	for i := range x.History {
+		h := &x.History[i]
+		s.Tokens = append(s.Tokens, h.Txn, h.Session, h.Name, h.TraceID)
+	}
+	for i := range x.History { // what is cut, if anything, are keys
+		for _, op := range x.History[i].Ops {
+			s.Tokens = append(s.Tokens, op.Key)
+			for _, row := range op.Result {
+				s.Tokens = append(s.Tokens, row.Key)
+			}
+		}
+	}
+	return s, nil
+}
+
+func instant(text string) int64 {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return 0
+	}
+	return at.UnixNano()
+}

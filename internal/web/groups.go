@@ -1,0 +1,325 @@
+package web
+
+import (
+	"cmp"
+	_ "embed" // templates
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/isowatch/isowatch/docs"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/internal/catalog"
+	"github.com/isowatch/isowatch/internal/render/page"
+	"github.com/isowatch/isowatch/internal/render/words"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// Groups is where groups of findings come from.
+type Groups interface {
+	// Groups has the groups of findings that match. The first skip groups are left out.
+	Groups(q Query, by string, skip, most int) (catalog.Groups, Index, error)
+	Marks(group string) catalog.Marks
+	// Mark changes the marks of a group, stores them, and returns them. A group that has neither
+	// findings nor marks is [ErrNoGroup].
+	Mark(group string, change func(*catalog.Marks)) (catalog.Marks, error)
+}
+
+// Index says which findings the groups are of.
+type Index struct {
+	Findings int  `json:"findings"`
+	Filling  bool `json:"filling"` // it is still being built, from the newest finding to the oldest
+	Full     bool `json:"full"`    // there are older findings, which have no room in it
+}
+
+var (
+	// ErrNoGroup: there is no finding of the group, and nobody said anything of it.
+	ErrNoGroup = errors.New("no such group")
+	// ErrTooManyMarks: too many groups are acknowledged or silenced.
+	ErrTooManyMarks = errors.New("too many groups are acknowledged or silenced: take some back first")
+)
+
+// Link leads elsewhere.
+type Link struct {
+	Text string `json:"text"`
+	URL  string `json:"url"`
+}
+
+const (
+	groupsOnPage   = 30
+	findingsOnPage = 50
+)
+
+var (
+	orders       = []string{catalog.ByLast, catalog.ByCount, catalog.ByFirst}
+	orderChoices = []choice{{catalog.ByLast, "latest first"}, {catalog.ByCount, "largest first"}, {catalog.ByFirst, "newest group first"}}
+)
+
+// choice is a value of a form, in words.
+type choice struct{ Value, Text string }
+
+//go:embed groups.html
+var groupsText string
+
+// groupRow is a group as templates show it.
+type groupRow struct {
+	catalog.Row
+	shown page.Options
+	width int64
+}
+
+// Title is the anomaly in words.
+func (g groupRow) Title() string {
+	return titleOf(g.Anomaly)
+}
+
+// titles are the names of anomalies in words: to look one up reads the page of each.
+var titles = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, anomaly := range isolation.AnomalyNames() {
+		all[anomaly] = docs.TitleOf(anomaly)
+	}
+	return all
+})
+
+func titleOf(anomaly string) string { return cmp.Or(titles()[anomaly], anomaly) }
+
+// Paths says which code paths conflict.
+func (g groupRow) Paths() string {
+	switch len(g.Names) {
+	case 0:
+		return "Transactions without a name"
+	case 1:
+		return g.Names[0] + " with itself, or with transactions without a name"
+	}
+	return strings.Join(g.Names[:len(g.Names)-1], ", ") + " and " + g.Names[len(g.Names)-1]
+}
+
+// asOne is a finding that stands for the group: it is as bad as the worst of them.
+func (g groupRow) asOne() *page.Card {
+	f := finding.Finding{Source: g.Source, Anomaly: g.Anomaly, Kind: g.Kind, State: finding.Final, Certain: g.Certain > 0, Expected: g.Expected == g.Findings}
+	for _, state := range []finding.State{finding.Waiting, finding.Withdrawn, finding.ResolvedOK, finding.ResolvedViolated} {
+		if g.States[state] == g.Findings {
+			f.State = state
+		}
+	}
+	return undrawn(f, g.shown)
+}
+
+// undrawn is a finding as a card without its picture and its proof.
+func undrawn(f finding.Finding, o page.Options) *page.Card {
+	c := &page.Card{Finding: f, Options: o}
+	c.Verdict, c.Sentence = words.VerdictOf(&f)
+	c.Title = cmp.Or(c.Title, c.Anomaly)
+	return c
+}
+
+// Verdict names the colour.
+func (g groupRow) Verdict() words.Verdict { return g.asOne().Verdict }
+
+// Badge is the sign and the word of the verdict.
+func (g groupRow) Badge() string { return g.asOne().Badge() }
+
+// StateCount is how many findings of a group are in a state.
+type StateCount struct {
+	State finding.State
+	Count int
+}
+
+// ByState has the states that there are, as their findings go through them.
+func (g groupRow) ByState() (all []StateCount) {
+	for _, state := range states {
+		if n := g.States[state]; n > 0 {
+			all = append(all, StateCount{state, n})
+		}
+	}
+	return all
+}
+
+// Path is the group's own page.
+func (g groupRow) Path() string { return g.shown.Base + "/findings?group=" + g.Key }
+
+// Bar is one of a trend, in units of its picture.
+type Bar struct{ X, Y, Height int }
+
+// Heights of a picture of a trend.
+const (
+	barStep   = 5
+	barHeight = 28
+)
+
+// Bars draw the trend. A bar of any finding can be seen.
+func (g groupRow) Bars() (all []Bar) {
+	most := 1
+	for _, n := range g.Trend {
+		most = max(most, n)
+	}
+	for i, n := range g.Trend {
+		if n > 0 {
+			h := max(2, n*barHeight/most)
+			all = append(all, Bar{i * barStep, barHeight - h, h})
+		}
+	}
+	return all
+}
+
+// TrendText says the same in words.
+func (g groupRow) TrendText() string {
+	last, before := 0, 0
+	for i, n := range g.Trend {
+		if i >= catalog.Bars/2 {
+			last += n
+		} else {
+			before += n
+		}
+	}
+	half := span(g.width * catalog.Bars / 2)
+	return fmt.Sprintf("%d found in the last %s, %d in the %s before", last, half, before, half)
+}
+
+// Silent says whether a silence is in effect, and Known whether an acknowledgement is.
+func (g groupRow) Silent() bool { return g.Silenced.Holds(g.shown.Now.UnixNano()) }
+
+// Known says whether the group is acknowledged.
+func (g groupRow) Known() bool { return g.Acknowledged.Holds(g.shown.Now.UnixNano()) }
+
+// At is an instant as the pages write it; nil: it is not known.
+func (g groupRow) At(ns int64) *page.Moment {
+	m, ok := g.shown.MomentOf(rfc3339(ns))
+	if !ok {
+		return nil
+	}
+	return &m
+}
+
+// span is a stretch of time in its largest unit.
+func span(ns int64) string {
+	for _, u := range []struct {
+		ns   int64
+		name string
+	}{{24 * 3600e9, "d"}, {3600e9, "h"}, {60e9, "min"}} {
+		if ns >= 2*u.ns || ns == u.ns {
+			return strconv.FormatInt(ns/u.ns, 10) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(ns/1e9, 10) + " s"
+}
+
+// groupsPage is the data of both pages: of groups, and of one with its findings.
+type groupsPage struct {
+	frame
+	Query     Query
+	Sort      string
+	Anomalies []string
+	Kinds     []finding.Kind
+	States    []finding.State
+	Orders    []choice
+	Rows      []groupRow
+	Total     int
+	Findings  int
+	From      int
+	Width     string
+	Index     Index
+	Next      string
+	Filtered  bool
+	Nothing   string
+
+	Cards    []*page.Card // of one group
+	Silences []Link
+	Who      string // may change something; "": nobody
+	How      string // what to set, so that somebody may
+	Periods  []choice
+}
+
+func (p *groupsPage) Group() *groupRow {
+	if len(p.Rows) == 0 {
+		return nil
+	}
+	return &p.Rows[0]
+}
+
+func (s *site) groupsPage(w http.ResponseWriter, r *http.Request) {
+	q, by, skip, err := groupQuery(r, groupsOnPage)
+	if err != nil {
+		s.failPage(w, http.StatusBadRequest, "Wrong query", err.Error())
+		return
+	}
+	found, index, err := s.Groups.Groups(q, by, skip, q.Limit)
+	if err != nil {
+		s.Log.Error("web: groups of findings failed", "err", err)
+		s.failPage(w, http.StatusInternalServerError, "Error", "The findings cannot be read. The log says why.")
+		return
+	}
+	data := groupsPage{
+		frame: s.frame("Findings by group"), Query: q, Sort: by,
+		Anomalies: isolation.AnomalyNames(), Kinds: kinds, States: states, Orders: orderChoices,
+		Total: found.Total, Findings: found.Findings, From: skip, Width: span(found.Width), Index: index,
+		Filtered: q != Query{Limit: q.Limit}, Nothing: s.Nothing(), Who: s.Guard().who(r), How: howToLogIn, Periods: periods,
+	}
+	for i := range found.Rows {
+		data.Rows = append(data.Rows, groupRow{found.Rows[i], s.shown(), found.Width})
+	}
+	values := r.URL.Query()
+	if q.Group != "" {
+		s.groupPage(w, &data, values)
+		return
+	}
+	if n := skip + len(found.Rows); n < found.Total {
+		values.Set("skip", strconv.Itoa(n))
+		data.Next = s.Base + "/findings?" + values.Encode()
+	}
+	s.writePage(w, http.StatusOK, "groups", &data)
+}
+
+// groupPage is one group, with a page of its findings.
+func (s *site) groupPage(w http.ResponseWriter, data *groupsPage, values url.Values) {
+	q := data.Query
+	q.Limit = min(q.Limit, findingsOnPage)
+	found, next, err := s.Findings.List(q)
+	switch {
+	case errors.Is(err, ErrCursor):
+		s.failPage(w, http.StatusBadRequest, "Wrong query", "This page of the list is not known any more.")
+		return
+	case err != nil:
+		s.Log.Error("web: list of findings failed", "err", err)
+		s.failPage(w, http.StatusInternalServerError, "Error", "The findings cannot be read. The log says why.")
+		return
+	}
+	for i := range found {
+		data.Cards = append(data.Cards, undrawn(found[i], s.shown()))
+	}
+	if next != "" {
+		values.Set("before", next)
+		data.Next = s.Base + "/findings?" + values.Encode()
+	}
+	if g := data.Group(); g != nil {
+		data.Heading = g.Title()
+		if s.Silences != nil {
+			data.Silences = s.Silences(&g.Group)
+		}
+	}
+	s.writePage(w, http.StatusOK, "group", data)
+}
+
+// groupQuery reads a query, the order of groups, and how many are left out.
+func groupQuery(r *http.Request, limit int) (q Query, by string, skip int, err error) {
+	if q, err = parseQuery(r.URL.RawQuery, limit, "sort", "skip"); err != nil {
+		return q, by, skip, err
+	}
+	values := r.URL.Query()
+	if by = values.Get("sort"); by == "" {
+		by = catalog.ByLast
+	} else if by != catalog.ByLast && by != catalog.ByCount && by != catalog.ByFirst {
+		return q, by, skip, fmt.Errorf(`"sort" is %q, want one of %q`, by, orders)
+	}
+	if text := values.Get("skip"); text != "" {
+		if skip, err = strconv.Atoi(text); err != nil || skip < 0 {
+			return q, by, skip, fmt.Errorf(`"skip" is %q, want 0 or more`, text)
+		}
+	}
+	return q, by, skip, nil
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isowatch/isowatch/internal/catalog"
+)
+
+// many is an overview of n sources, each as bad as its number says.
+func many(n int) func(time.Duration, int) Overview {
+	return func(span time.Duration, skip int) Overview {
+		to := time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)
+		o := Overview{From: to.Add(-span), To: to, Total: n, Reading: true}
+		for i := skip; i < min(n, skip+SourcesOnPage); i++ {
+			x := Source{
+				Name: fmt.Sprintf("source-%d", i), Expected: "postgresql/serializable", Verdict: []string{"ok", "unknown", "violated"}[i%3],
+				Decided: "98.7%", Undecided: []string{"7 reads: nobody wrote the value"}, Rate: 1234.5, Timed: true, Lag: 1500 * time.Millisecond,
+				PerMillion: []Rate{{"G2-item", 3, 12.25}}, Levels: []Level{{Name: "serializable", Verdict: "ok"}, {Name: "read-committed", Verdict: "ok"}},
+			}
+			for j := range x.Levels[0].Cells {
+				x.Levels[0].Cells[j] = Cell(j % 4)
+			}
+			o.Sources = append(o.Sources, x)
+		}
+		o.Inputs = []Input{{Name: "nats:S", Up: true, CaughtUp: true}, {Name: "file:log/*.jsonl", Troubles: []string{"file:log/*.jsonl: no file matches"}}}
+		counts := make([]int, Parts)
+		counts[59], counts[3] = 4, 1
+		o.Found = []catalog.Series{{Anomaly: "G2-item", Counts: counts, Total: 5}}
+		return o
+	}
+}
+
+func TestOverview(t *testing.T) {
+	o, _, _ := options(skew("1f"))
+	o.Overview = many(120)
+	handler := Handler(o)
+	status, body, _ := get(handler, "/")
+	if status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	for want, n := range map[string]int{
+		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span> <span": 16, "no violation found: 98.7% of reads decided": 34, "<dd>98.7%</dd>": 50, "1234/s": 50, "<dd>1.5s</dd>": 50, "G2-item 12.2": 50,
+		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 100, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 1, "✕ cannot read": 1,
+		"no file matches": 1, "5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
+		`<a href="/findings?anomaly=G2-item">`: 1, "Older parts of the strips are still being read": 1, `href="/findings/1f"`: 1,
+	} {
+		if got := strings.Count(body, want); got != n {
+			t.Errorf("%d times %s, want %d", got, want, n)
+		}
+	}
+	if _, last, _ := get(handler, "/?span=24h&skip=100"); strings.Count(last, `<article class="card source`) != 20 || strings.Contains(last, "More sources") || !strings.Contains(last, "2026-11-19 19:00 to") {
+		t.Error("the last page does not show the last 20 sources of a day")
+	}
+	for _, query := range []string{"span=2h", "skip=-1", "skip=x", "scr=1"} {
+		if status, body, _ := get(handler, "/?"+query); status != 400 || !strings.Contains(body, "Wrong query") {
+			t.Errorf("%s: %d", query, status)
+		}
+	}
+	if status, _, header := get(handler, "/?anomaly=G0&limit=3"); status != 302 || header.Get("Location") != "/list?anomaly=G0&limit=3" {
+		t.Errorf("the list's old address: %d to %s", status, header.Get("Location"))
+	}
+}
+
+// A source's name is any text.
+func TestHostileSource(t *testing.T) {
+	o, _, _ := options()
+	o.Overview = func(time.Duration, int) Overview {
+		attack := `"'><script>alert(1)</script>` + "\u202e"
+		return Overview{
+			Sources: []Source{{Name: attack, Expected: attack, Verdict: attack, Reason: attack, Undecided: []string{attack}, Levels: []Level{{Name: attack}, {Name: attack, Reason: attack}}}},
+			Inputs:  []Input{{Name: attack, Troubles: []string{attack}}}, Found: []catalog.Series{{Anomaly: attack, Counts: []int{1}, Total: 1}},
+		}
+	}
+	status, body, _ := get(Handler(o), "/")
+	if body = strings.Replace(body, ownScript, "", 1); status != 200 || strings.Contains(body, "<script") || strings.Contains(body, "\u202e") {
+		t.Errorf("%d\n%s", status, body)
+	}
+}
+
+func TestShortNumber(t *testing.T) {
+	for n, want := range map[float64]string{0: "0", 0.123456: "0.123", 99.96: "100", 150: "150", 9999: "9999", 12345: "12k", 1234567: "1.23M"} {
+		if got := shortNumber(n); got != want {
+			t.Errorf("%v: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dgraph-io/ristretto/v2/z"
+)
+
+// TestPool: what Badger has allocated to write tables is given back, also in a folder whose process was killed.
+func TestPool(t *testing.T) {
+	dir, killed := t.TempDir(), t.TempDir()
+	s := open(t, dir, Options{MemTable: 1 << 20})
+	fill := func(s *Store) {
+		t.Helper()
+		for i := range 20 {
+			var entries []Entry
+			for j := range 100 {
+				entries = append(entries, Entry{Space: 'x', Key: []byte{byte(i), byte(j)}, Value: make([]byte, 1000)})
+			}
+			if err := s.Commit(entries); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.pool == nil {
+			t.Error("Badger still uses its pool")
+		}
+		waitFor(t, "nothing is allocated for tables", func() bool { return !strings.Contains(z.Allocators(), "Builder") })
+	}
+	fill(s)
+	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	logs, err := filepath.Glob(filepath.Join(killed, "*.mem"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	fill(open(t, killed, Options{MemTable: 1 << 20}))
+}

@@ -1,0 +1,102 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/isowatch/isowatch/event"
+	"github.com/isowatch/isowatch/finding"
+	"github.com/isowatch/isowatch/infer"
+	"github.com/isowatch/isowatch/internal/pattern"
+	"github.com/isowatch/isowatch/isolation"
+)
+
+// A client that uses ids again contradicts itself with each of its records. That is one finding for
+// the sessions of one pattern.
+
+const (
+	maxContradictoryGroups = 64 // groups told apart; the rest share one
+	maxContradictoryTxns   = 10 // of a group that its finding names
+)
+
+// contradictoryGroup are records whose id was seen before, with other content. It is persisted as
+// JSON.
+type contradictoryGroup struct {
+	ongoing
+	Pattern string   // of the sessions of the second records
+	Where   []string // the first ones
+}
+
+// contradicts takes in that t has the id of another record and other content.
+func (s *reports) contradicts(b *event.Batch, t *event.Txn, end int64) {
+	s.normal = pattern.AppendNormal(s.normal[:0], b.Bytes(t.Session))
+	name, id, epoch := isolation.Cut(string(s.normal), maxSessionText), b.Text(t.ID), b.Text(t.Epoch)
+	x := &s.contradictory
+	i := slices.IndexFunc(x.Groups, func(g *contradictoryGroup) bool { return g.Pattern == name && g.Finding.Epoch == epoch })
+	if i < 0 && len(x.Groups) >= maxContradictoryGroups {
+		name, epoch = otherSessions, ""
+		i = slices.IndexFunc(x.Groups, func(g *contradictoryGroup) bool { return g.Pattern == otherSessions })
+	}
+	at := positionText(s.clock.partitions[t.Pos.Partition].Name, t.Pos.Offset)
+	if i < 0 {
+		i = len(x.Groups)
+		x.Groups = append(x.Groups, s.newContradictory(name, epoch, id, end, at))
+	}
+	g := x.Groups[i]
+	f := &g.Finding
+	f.LastPosition = at
+	if len(f.Txns) < maxContradictoryTxns && !slices.Contains(f.Txns, id) {
+		f.Txns = append(f.Txns, id)
+		if t.Name.Len > 0 {
+			if f.Names == nil {
+				f.Names = map[string]string{}
+			}
+			f.Names[id] = b.Text(t.Name)
+		}
+		where := "the second record of " + id
+		if t.Session.Len > 0 {
+			where += " is of session " + isolation.Cut(b.Text(t.Session), maxSessionText)
+		}
+		g.Where = append(g.Where, finding.OneLine(where+", at "+at))
+	}
+	x.grow(s, g, 1, end)
+}
+
+func (s *reports) newContradictory(name, epoch, id string, end int64, at string) *contradictoryGroup {
+	g := &contradictoryGroup{ongoing: ongoing{Since: end, Last: end}, Pattern: name}
+	kind := isolation.NameOf(infer.Contradictory)
+	f := &g.Finding
+	f.Source, f.Epoch, f.Certain = s.cfg.Source, epoch, true
+	f.Kind, f.Anomaly, f.Title = kind.Kind, kind.Anomaly, kind.Title
+	f.Refutes, f.AlsoRefutes, f.FirstPosition = []string{}, []string{}, at
+	f.Hidden = s.cfg.Hide != "" // its texts tell no values
+	of := *f
+	of.Txns = []string{name, id, fmt.Sprint(end)}
+	f.ID = s.identity(&of, identified{members: of.Txns, anomaly: f.Anomaly})
+	return g
+}
+
+func (g *contradictoryGroup) says(s *reports) (headline, explanation string) {
+	headline = finding.Counted(g.Count, "record contradicts an earlier one with its id.", "records contradict earlier ones with their ids.")
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, and other content. The first record of each transaction is kept.",
+		finding.Counted(g.Count, "record has the id of an earlier one", "records have the ids of earlier ones"))
+	switch g.Pattern {
+	case otherSessions:
+		fmt.Fprintf(&b, "\n  - sessions: others than the first %d patterns of them", maxContradictoryGroups)
+	case "":
+		b.WriteString("\n  - of no session")
+	default:
+		fmt.Fprintf(&b, "\n  - sessions: %s", finding.OneLine(g.Pattern))
+	}
+	if !s.untimed {
+		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
+		fmt.Fprintf(&b, "\n  - since %s, the latest at %s", at(g.Since), at(g.Last))
+	}
+	for _, where := range g.Where {
+		b.WriteString("\n  - " + where)
+	}
+	return headline, b.String()
+}
