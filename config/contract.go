@@ -199,7 +199,7 @@ func (l contractLeaf) set(value string) error {
 	return l.Contract.set(l.key, value)
 }
 
-func (l contractLeaf) String() string         { return l.value(l.key) }
+func (l contractLeaf) String() string { return l.value(l.key) }
 
 // value of a key, as set reads it.
 func (c *Contract) value(key string) string {
