@@ -1,9 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-<<<<<<< HEAD
-.PHONY: build test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
-=======
 .PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
->>>>>>> operate
 
 SIM ?= 33000
 FROM ?= 0

@@ -10,11 +10,7 @@
     // How many anomalies in a million transactions are no reason to act, for the alerts on budgets.
     anomaliesPerMillion: 1,
 
-<<<<<<< HEAD
-    // The list of findings, behind the address of a monitor's pages.
-=======
     // The groups of findings, behind the address of a monitor's pages.
->>>>>>> operate
     findingsPath: '/findings',
 
     // Pages of the alerts, by their names.

@@ -365,7 +365,6 @@ func TestOneWakesOnce(t *testing.T) {
 	}
 	within(t, time.Minute, "the anomaly is told of twice, and inhibited once", states(map[string]string{"IsolationViolated": "active", "IsowatchAnomaly": "suppressed"}))
 	all := alertsOf(t, am)
-<<<<<<< HEAD
 	for name, holds := range map[string]string{
 		"IsolationViolated": all["IsolationViolated"].Annotations["finding"], "IsowatchAnomaly": "1 group of 1 finding.", // of its source and anomaly
 	} {
@@ -373,19 +372,6 @@ func TestOneWakesOnce(t *testing.T) {
 		if status, page := get(t, link); status != http.StatusOK || !strings.Contains(page, holds) {
 			t.Errorf("%s links to %q: status %d, or a page without %q", name, link, status, holds)
 		}
-=======
-	link := all["IsolationViolated"].Annotations["page_url"]
-	if status, page := get(t, link); status != http.StatusOK || !strings.Contains(page, all["IsolationViolated"].Annotations["finding"]) {
-		t.Errorf("the sink's alert links to %q: status %d, or a page without the finding", link, status)
-	}
-	link = all["IsowatchAnomaly"].Annotations["page_url"]
-	if status, page := get(t, link); status != http.StatusOK || !strings.Contains(page, "<title>") {
-		t.Errorf("the rule's alert links to %q: status %d", link, status)
-	}
-	// The same query as data: it has the group of this finding.
-	if status, groups := get(t, strings.Replace(link, "/findings?", "/api/v1/groups?", 1)); status != http.StatusOK || !strings.Contains(groups, `"anomaly":"lost-update"`) {
-		t.Errorf("the rule's alert links to %q, which has no finding: %d %s", link, status, groups)
->>>>>>> operate
 	}
 	time.Sleep(5 * time.Second) // what is not inhibited goes out within 3 s
 	if got := fmt.Sprint(woken.of("person")); got != "[[IsolationViolated]]" {
