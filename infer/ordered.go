@@ -103,6 +103,12 @@ func (s *orders) numberText(k, v, n uint32, text []byte) {
 	}
 }
 
+// numeric says whether the versions of k are numbers. Their order has no commit timestamps then:
+// the two kinds of number do not compare. Elements of sets have no version, and so timestamps.
+func (s *absences) numeric(k uint32) bool {
+	return s.opt.NumericVersions && s.keys[k].flags&versioned != 0
+}
+
 // ordered says whether v stands in a spine by its number.
 func (s *absences) isOrdered(v uint32) bool {
 	return s.opt.Ordered && s.versions[v].index == 1 && s.keys[s.versions[v].key].kind != event.List

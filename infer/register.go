@@ -330,7 +330,7 @@ func (s *kinds) install(c *touch, n uint32) {
 		s.possibleWriter(v, n)
 		s.recorded(v, n)
 		if s.versions[v].flags&ambiguous == 0 {
-			if s.opt.TrustCommitTS && s.commitTS != math.MinInt64 && s.versions[v].possible == 1 {
+			if s.opt.TrustCommitTS && s.commitTS != math.MinInt64 && s.versions[v].possible == 1 && !s.numeric(c.key) {
 				s.number(c.key, v, n, s.commitTS)
 			}
 			s.settleRegister(v, n)
