@@ -44,6 +44,7 @@ func TestDowngradeIsRefused(t *testing.T) {
 			s := liveService(t)
 			a := start(t, s)
 			send(t, a, skewOne, skewTwo)
+			waitFor(t, "the records", func() bool { return a.Status().Records >= 2 })
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			if err := a.Stop(ctx); err != nil {
