@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,8 +161,8 @@ func checkFiles(t *terminal, files []string, output string, allowEmpty bool, fil
 		}
 		_, err = t.stdout.Write(table.append(end))
 	}
-	if err == nil {
-		err = file.write(reports, func() *page.Report { return reportPage("monitor check", reports) })
+	if !errors.Is(err, context.Canceled) { // also where standard output was closed
+		err = errors.Join(err, file.write(reports, func() *page.Report { return reportPage("monitor check", reports) }))
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)

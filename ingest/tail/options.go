@@ -57,6 +57,9 @@ type Options struct {
 	// LineNumbers gives lines from 1 for offsets. Not with Follow.
 	LineNumbers bool
 
+	// Unmatched is told which patterns match no file, whenever these are others. nil: nobody is told.
+	Unmatched func(patterns []string)
+
 	Poll    time.Duration // 0: DefaultPoll
 	Linger  time.Duration // 0: DefaultLinger
 	MaxLine int           // bytes; longer lines are cut to one more. 0: lines.DefaultMax

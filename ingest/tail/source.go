@@ -122,6 +122,9 @@ func (f *following) tell(without []string) {
 			f.opts.Logger.Info("a file matches the pattern now", "pattern", g)
 		}
 	}
+	if f.opts.Unmatched != nil && !slices.Equal(f.without, without) {
+		f.opts.Unmatched(slices.Clone(without))
+	}
 	f.without = without
 }
 

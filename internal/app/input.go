@@ -46,20 +46,23 @@ type input struct {
 	behind   map[string]bool   // partitions not read to their end
 	looked   bool              // the end of one was seen
 	lastTime int64             // the broker's time of the latest message, ns
+	// unmatched are patterns that match no file.
+	unmatched []string
 }
 
 // health of an input.
 type health struct {
-	name     string
-	up       bool
-	caughtUp bool
-	lastTime int64
+	name      string
+	up        bool
+	caughtUp  bool
+	lastTime  int64
+	unmatched []string
 }
 
 func (i *input) health() health {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return health{i.name, len(i.troubles) == 0, i.looked && len(i.behind) == 0, i.lastTime}
+	return health{i.name, len(i.troubles) == 0, i.looked && len(i.behind) == 0, i.lastTime, i.unmatched}
 }
 
 // run reads until ctx ends or the input does. It passes on every chunk that the source sent, unless
@@ -149,6 +152,13 @@ func (i *input) say(partition, problem string) {
 	}
 }
 
+// match notes the patterns that match no file.
+func (i *input) match(unmatched []string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.unmatched = unmatched
+}
+
 func natsBroker(n *config.NATS) brokernats.Options {
 	return brokernats.Options{
 		URLs: n.URLs, CredsFile: n.CredsFile, NKeyFile: n.NKeyFile, TokenFile: n.TokenFile,
@@ -209,12 +219,15 @@ func (a *App) openInput(in *config.PlacedInput) error {
 		}
 		a.addInput("kafka:"+strings.Join(in.Kafka.Topics, ","), in.Source, source, true)
 	case len(in.Tail) > 0:
-		source, err := tail.New(tail.Options{Globs: in.Tail, Except: a.tailed, Follow: true, Logger: a.log})
+		var made *input // it is there before anything is read
+		source, err := tail.New(tail.Options{
+			Globs: in.Tail, Except: a.tailed, Follow: true, Logger: a.log, Unmatched: func(patterns []string) { made.match(patterns) },
+		})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
 		a.tailed = append(a.tailed, in.Tail...)
-		a.addInput("file:"+strings.Join(slices.Sorted(slices.Values(in.Tail)), ","), in.Source, source, false)
+		made = a.addInput("file:"+strings.Join(slices.Sorted(slices.Values(in.Tail)), ","), in.Source, source, false)
 	case in.Probe != nil:
 		return a.openProbe(in.Probe)
 	case in.Stdin:

@@ -63,6 +63,7 @@ func metricTable() []metric {
 		{"outbox_bytes", "Bytes of the findings that are kept because some sink has not got them yet.", nil},
 		{"outbox_dropped_total", "Findings removed from a full outbox before every sink got them. They stay stored.", nil},
 		{"source_up", "Whether an input can be read: 1 or 0.", input},
+		{"input_unmatched_patterns", "Patterns of an input that match no file.", input},
 		{"input_caught_up", "Whether an input was read to its end at the last look: 1 or 0.", input},
 		{"input_last_record_timestamp_seconds", "The broker's time of the latest record read; 0 without one.", input},
 		{"probe_success", "Whether a probe's database answered the last request: 1 or 0.", source},

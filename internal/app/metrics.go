@@ -113,6 +113,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		h := i.health()
 		gauge("source_up", truth(h.up), h.name)
 		gauge("input_caught_up", truth(h.caughtUp), h.name)
+		gauge("input_unmatched_patterns", float64(len(h.unmatched)), h.name)
 		gauge("input_last_record_timestamp_seconds", seconds(h.lastTime), h.name)
 	}
 	for _, p := range c.probes {

@@ -103,6 +103,12 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 			sources = append(sources, &s.Sources[i])
 		}
 	}
+	for _, name := range a.current.Load().SourceNames() { // it has sent nothing yet
+		silent := !slices.ContainsFunc(sources, func(x *engine.SourceStatus) bool { return x.Source == name })
+		if silent && name != config.SelfTestSource && (name != config.DefaultSource || len(sources) == 0) {
+			sources = append(sources, &engine.SourceStatus{Source: name})
+		}
+	}
 	o.Total = len(sources)
 	slices.SortStableFunc(sources, func(x, y *engine.SourceStatus) int {
 		return cmp.Or(cmp.Compare(a.gravity(y), a.gravity(x)), cmp.Compare(x.Source, y.Source))
@@ -116,7 +122,7 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 	}
 	for _, i := range a.inputs {
 		h := i.health()
-		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told()})
+		o.Inputs = append(o.Inputs, web.Input{Name: h.name, Up: h.up, CaughtUp: h.caughtUp, Troubles: i.told(), Waits: h.unmatched})
 	}
 	return o
 }
@@ -142,6 +148,9 @@ func (a *App) sourceView(x *engine.SourceStatus, now time.Time, span time.Durati
 	view = web.Source{
 		Name: x.Source, Expected: watch.Expected(), Verdict: x.Verdicts[expect].Verdict, Reason: cmp.Or(x.Stopped, x.Verdicts[expect].Reason),
 		Stopped: x.Stopped != "", Transactions: n, Rate: a.rates.of(x.Source, now, n), Timed: x.Watermark > 0, Live: x.Live,
+	}
+	if n == 0 && view.Reason == "" {
+		view.Reason = "no record of it has come yet"
 	}
 	if view.Timed {
 		view.Lag = max(now.Sub(time.Unix(0, x.Watermark)), 0)

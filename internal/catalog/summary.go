@@ -60,6 +60,9 @@ func GroupOf(f *finding.Finding) Group {
 	for i := range f.Edges {
 		keys = append(keys, f.Edges[i].Key)
 	}
+	if f.About != nil {
+		keys = append(keys, f.About.Key)
+	}
 	return groupOf(f.Source, f.Anomaly, f.Kind, f.Names, keys, f.Endpoints)
 }
 
@@ -131,6 +134,7 @@ type stored struct {
 	Txns       []string          `json:"txns"`
 	Names      map[string]string `json:"names"`
 	Endpoints  map[string]string `json:"endpoints"`
+	About      *finding.About    `json:"about"`
 	FoundAt    string            `json:"found_at"`
 	DetectedAt string            `json:"detected_at"`
 	Edges      []struct {
@@ -159,6 +163,9 @@ func Summarize(order uint64, text []byte) (Summary, error) {
 	keys := make([]string, 0, len(x.Edges))
 	for i := range x.Edges {
 		keys = append(keys, x.Edges[i].Key)
+	}
+	if x.About != nil {
+		keys = append(keys, x.About.Key)
 	}
 	s := Summary{
 		Order: order, ID: x.ID, Group: groupOf(x.Source, x.Anomaly, x.Kind, x.Names, keys, x.Endpoints),

@@ -94,7 +94,7 @@ func (g groupRow) Paths() string {
 	case 0:
 		return "Transactions without a name"
 	case 1:
-		return g.Names[0] + " with itself, or with transactions without a name"
+		return g.Names[0]
 	}
 	return strings.Join(g.Names[:len(g.Names)-1], ", ") + " and " + g.Names[len(g.Names)-1]
 }

@@ -80,6 +80,7 @@ type Input struct {
 	Up       bool
 	CaughtUp bool
 	Troubles []string
+	Waits    []string // patterns that match no file
 }
 
 //go:embed overview.html
@@ -235,9 +236,9 @@ func (r sourceRow) Healthy() string {
 // PerSecond is the rate in words.
 func (r sourceRow) PerSecond() string {
 	if r.Rate < 0 {
-		return "not known yet"
+		return "no rate yet"
 	}
-	return shortNumber(r.Rate) + "/s"
+	return shortNumber(r.Rate) + " txn/s"
 }
 
 // Behind is the lag in words.
@@ -245,22 +246,15 @@ func (r sourceRow) Behind() string {
 	if !r.Timed {
 		return "records without times"
 	}
-	return r.Lag.Round(100 * time.Millisecond).String()
+	return r.Lag.Round(100*time.Millisecond).String() + " behind"
 }
 
-// Expecting is the strip of the expected level, and Others are the rest.
+// Expecting is the strip of the expected level.
 func (r sourceRow) Expecting() *Level {
 	if len(r.Levels) == 0 {
 		return nil
 	}
 	return &r.Levels[0]
-}
-
-func (r sourceRow) Others() []Level {
-	if len(r.Levels) < 2 {
-		return nil
-	}
-	return r.Levels[1:]
 }
 
 // ID is the source's name as part of ids on the page.
@@ -340,8 +334,20 @@ func (l *Level) Strip() template.HTML {
 	return template.HTML(b.String())
 }
 
-// shownSeries have colours of their own; the rest share one.
+// shownSeries is the greatest number of a colour.
 const shownSeries = 6
+
+// colour is the number of an anomaly's colour: by its name among those shown, so that it stays while counts
+// change.
+func (p *overviewPage) colour(anomaly string) int {
+	n := 0
+	for _, x := range p.Found {
+		if x.Anomaly < anomaly {
+			n++
+		}
+	}
+	return n % (shownSeries + 1)
+}
 
 // Legend are the series with the class of their colour.
 func (p *overviewPage) Legend() (all []struct {
@@ -350,13 +356,13 @@ func (p *overviewPage) Legend() (all []struct {
 	Title string
 	Link  string
 }) {
-	for i, x := range p.Found {
+	for _, x := range p.Found {
 		all = append(all, struct {
 			catalog.Series
 			Class string
 			Title string
 			Link  string
-		}{x, "c" + strconv.Itoa(min(i, shownSeries)), titleOf(x.Anomaly), p.Base + "/findings?" + url.Values{"anomaly": {x.Anomaly}}.Encode()})
+		}{x, "c" + strconv.Itoa(p.colour(x.Anomaly)), titleOf(x.Anomaly), p.Base + "/findings?" + url.Values{"anomaly": {x.Anomaly}}.Encode()})
 	}
 	return all
 }
@@ -380,13 +386,14 @@ func (p *overviewPage) Chart() template.HTML {
 	fmt.Fprintf(&b, `<svg class="chart" viewBox="0 0 %d %d" role="img" aria-label="%s"><title>%[3]s</title>`, width, chartHeight+1, text)
 	fmt.Fprintf(&b, `<path class="floor" d="M0 %.1fh%d"/>`, chartHeight+0.5, width)
 	var tops [Parts]float64
-	for i, x := range p.Found {
+	for _, x := range p.Found {
+		class := p.colour(x.Anomaly)
 		for j, n := range x.Counts[:min(len(x.Counts), Parts)] {
 			if n == 0 {
 				continue
 			}
 			h := float64(n) / float64(most) * chartHeight
-			fmt.Fprintf(&b, `<rect class="c%d" x="%d" y="%.1f" width="%d" height="%.1f"/>`, min(i, shownSeries), j*width/Parts, chartHeight-tops[j]-h, width/Parts-2, h)
+			fmt.Fprintf(&b, `<rect class="c%d" x="%d" y="%.1f" width="%d" height="%.1f"/>`, class, j*width/Parts, chartHeight-tops[j]-h, width/Parts-2, h)
 			tops[j] += h
 		}
 	}

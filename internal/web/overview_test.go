@@ -42,8 +42,8 @@ func TestOverview(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	for want, n := range map[string]int{
-		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found: 98.7% of reads decided": 34, "<dd>98.7%</dd>": 50, "1234/s": 50, "<dd>1.5s</dd>": 50, "G2-item 12.2": 50,
-		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 100, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 1, "✕ cannot read": 1,
+		`<article class="card source`: SourcesOnPage, "✓ ok": 17, "? unknown": 17, "✕ violated</span><br>": 16, "no violation found: 98.7% of reads decided": 34, "98.7% of reads are decided.": 50, "1234 txn/s": 50, "<span>1.5s behind</span>": 50, "G2-item 12.2": 50,
+		"serializable, 60 parts: 15 violated, 15 unknown, 15 ok, 15 without data": 200, `href="/?span=1h&amp;skip=50"`: 1, "at its end": 1, "✕ cannot read": 1,
 		"no file matches": 1, "5 findings from 2026-11-20 18:00 to 2026-11-20 19:00, at most 4 in one of 60 parts": 2, "7 reads: nobody wrote the value": 50,
 		`<a href="/findings?anomaly=G2-item">`: 1, "Older parts of the strips are still being read": 1, `href="/findings/1f"`: 1,
 	} {

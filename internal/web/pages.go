@@ -11,12 +11,14 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
+	"github.com/isowatch/isowatch/internal/catalog"
 	"github.com/isowatch/isowatch/internal/render/page"
 	"github.com/isowatch/isowatch/internal/render/picture"
 	"github.com/isowatch/isowatch/internal/render/scene"
@@ -120,6 +122,7 @@ func (s *site) again(values url.Values, refresh int) string {
 type findingPage struct {
 	frame
 	*page.Full
+	Group *groupRow // nil: groups are not known
 }
 
 // forms are the downloads of a finding, by the ending of their address.
@@ -171,7 +174,13 @@ func (s *site) findingPage(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, http.StatusNotFound, "Not found", "There is no finding of this id. It may have been removed with old ones.")
 	case !download:
 		full := page.NewFull(f, s.shown(), s.Beside)
-		s.writePage(w, http.StatusOK, "finding-page", findingPage{s.frame(full.Title), full})
+		data := findingPage{s.frame(full.Title), full, nil}
+		data.Facts = slices.DeleteFunc(data.Facts, func(f Fact) bool { return slices.Contains(ofSources, f.Name) })
+		if s.Groups != nil {
+			g := catalog.GroupOf(&f)
+			data.Group = &groupRow{Row: catalog.Row{Group: g, Key: g.Key(), Marks: s.Groups.Marks(g.Key())}, shown: s.shown()}
+		}
+		s.writePage(w, http.StatusOK, "finding-page", data)
 	default:
 		text, err := form.write(s, &f)
 		if err != nil {

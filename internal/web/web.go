@@ -109,6 +109,7 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("GET /style.css", styleSheet)
 	mux.HandleFunc("GET /page.js", script)
 	mux.HandleFunc("GET /favicon.svg", favicon)
+	mux.HandleFunc("GET /favicon.ico", favicon)
 	mux.HandleFunc("GET /events", s.events)
 	if o.Profiles {
 		profiles(mux)

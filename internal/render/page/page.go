@@ -132,15 +132,22 @@ func (o *Options) MomentOf(stamp string) (m Moment, ok bool) {
 func age(d time.Duration) string {
 	switch {
 	case d < 0:
-		return "in the future"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
+		return "in " + lasting(-d)
 	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	return lasting(d) + " ago"
+}
+
+// lasting is a stretch of time in its largest unit.
+func lasting(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
 // Fact is a line of the finding's facts.
@@ -223,8 +230,11 @@ func stepOf(s *scene.Scene, a *scene.Arrow) Step {
 	step := Step{Edge: a.Edge, ID: fmt.Sprintf("%s-step-%d", s.Finding.ID, a.Step), Sentence: a.Evidence, FromShort: from.Short, ToShort: to.Short}
 	if a.Step == 0 {
 		step.Sentence = to.Short + " read what " + from.Short + " wrote"
-		if a.From == a.To {
+		switch {
+		case a.From == a.To:
 			step.Sentence = "two operations of " + to.Short + " contradict each other"
+		case a.Type == scene.Contradicts:
+			step.Sentence = from.Short + " and " + to.Short + " contradict each other"
 		}
 	}
 	step.Ends = append(step.Ends, endOf(from, a.FromOp))

@@ -293,7 +293,7 @@ func (d *drawing) legendRect() rect {
 
 // kinds are the kinds of arrows in the picture, in a fixed order.
 func (d *drawing) kinds() (kinds []string) {
-	for _, kind := range []string{"ww", "wr", "rw", "process", "realtime", "other"} {
+	for _, kind := range []string{"ww", "wr", "rw", "process", "realtime", scene.Contradicts, "other"} {
 		if slices.ContainsFunc(d.arrows, func(a arrow) bool { return a.kind == kind }) {
 			kinds = append(kinds, kind)
 		}
@@ -303,7 +303,7 @@ func (d *drawing) kinds() (kinds []string) {
 
 // kindOf is the edge's type as a class name.
 func kindOf(e finding.Edge) string {
-	if slices.Contains([]string{"ww", "wr", "rw", "process", "realtime"}, e.Type) {
+	if slices.Contains([]string{"ww", "wr", "rw", "process", "realtime", scene.Contradicts}, e.Type) {
 		return e.Type
 	}
 	return "other"
@@ -322,6 +322,9 @@ func meaning(kind string) string {
 		return "process: was before, in one session"
 	case "realtime":
 		return "realtime: ended before the start of"
+	}
+	if kind == scene.Contradicts {
+		return "contradicts: both cannot be right"
 	}
 	return "another dependency"
 }

@@ -159,9 +159,9 @@ func (t *timeline) order() string {
 // since is a time as milliseconds since the first start.
 func (t *timeline) since(at int64) string { return milliseconds(at-t.all.from) + " ms" }
 
-// milliseconds are ns as ms, to a thousandth, without zeros at the end.
+// milliseconds are ns as ms, without zeros at the end.
 func milliseconds(ns int64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", float64(ns)/1e6), "0"), ".")
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.6f", float64(ns)/1e6), "0"), ".")
 }
 
 // writeTicks draws the axis at the bottom, and returns where the first line begins.

@@ -57,37 +57,65 @@ func (m *Member) mark(op int) {
 	}
 }
 
-// connectRead links the read that an anomaly without a cycle is about with the writes of what it read.
-// Where no write is known, the operations on the key are marked.
+// connectRead links the read that an anomaly without a cycle is about with the writes of what it read. The
+// writer may be a record beside. Where no write is known, nothing is linked.
 func (s *Scene) connectRead(about *finding.About) {
 	at := s.IndexOf(about.Txn)
 	if at < 0 {
 		return
 	}
-	reader := &s.Members[at]
-	op := about.Op
-	if op < 0 || op >= len(reader.Ops) || reader.Ops[op].Key != about.Key {
-		op = reader.reading(about.Key, about.Value)
+	op := s.Members[at].readOf(about)
+	s.Members[at].mark(op)
+	if op < 0 {
+		return
 	}
-	reader.mark(op)
+	s.invite(about)
+	reader := &s.Members[at]
 	link := finding.Edge{To: reader.ID, Type: "wr", Key: about.Key, Value: about.Value}
 	for i := range s.Members {
 		m := &s.Members[i]
-		if wrote := m.wrote(about.Key, about.Value); i != at && wrote >= 0 && op >= 0 {
+		wrote := m.wrote(about.Key, about.Value)
+		switch other := m.readOf(&finding.About{Op: -1, Key: about.Key}); {
+		case i == at:
+		case wrote >= 0:
 			link.From = m.ID
 			s.add(Arrow{Edge: link, From: i, To: at, FromOp: wrote, ToOp: op})
-			continue
-		}
-		for j := range m.Ops { // another operation on the key, which says something else
-			if i != at && m.Ops[j].Key == about.Key {
-				m.mark(j)
+			if s.Finding.Anomaly == "G1b" { // it shows that the value was replaced
+				m.mark(m.writing(about.Key, ""))
 			}
+		case s.Finding.Anomaly == "incompatible-order" && other >= 0:
+			s.add(Arrow{Edge: finding.Edge{From: m.ID, To: reader.ID, Type: Contradicts, Key: about.Key}, From: i, To: at, FromOp: other, ToOp: op})
 		}
 	}
-	if own := reader.other(op, about.Key); own >= 0 && len(s.Arrows) == 0 {
-		link.From = reader.ID
-		s.add(Arrow{Edge: link, From: at, To: at, FromOp: own, ToOp: op})
+	if own := reader.other(op, about.Key); own >= 0 && slices.Contains(alone, s.Finding.Anomaly) {
+		s.add(Arrow{Edge: finding.Edge{From: reader.ID, To: reader.ID, Type: Contradicts, Key: about.Key}, From: at, To: at, FromOp: own, ToOp: op})
 	}
+}
+
+// Contradicts is the type of an arrow between two operations that cannot both be right: not a dependency.
+const Contradicts = "contradicts"
+
+// alone are the anomalies that two operations of one transaction show.
+var alone = []string{"internal", "future-read"}
+
+// invite makes members of the records beside that wrote what was read.
+func (s *Scene) invite(about *finding.About) {
+	s.Beside = slices.DeleteFunc(s.Beside, func(m Member) bool {
+		if m.wrote(about.Key, about.Value) < 0 || s.IndexOf(m.ID) >= 0 {
+			return false
+		}
+		s.Members = append(s.Members, m)
+		return true
+	})
+}
+
+// readOf is the operation of m that about names, or else its first read of the key that saw the value; -1
+// without one.
+func (m *Member) readOf(about *finding.About) int {
+	if op := about.Op; op >= 0 && op < len(m.Ops) && m.Ops[op].Key == about.Key {
+		return op
+	}
+	return m.reading(about.Key, about.Value)
 }
 
 // other is m's last operation on key before op, or else the first one behind it; -1 without one.

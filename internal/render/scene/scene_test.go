@@ -101,7 +101,35 @@ func TestScene(t *testing.T) {
 				Anomaly: "internal", Txns: []string{"A"}, About: &finding.About{Txn: "A", Op: 2, Key: "x", Value: "1"},
 				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":2},{"op":"r","key":"y","value":2},{"op":"r","key":"x","value":1}]}`),
 			},
-			"A: [w x 2]* [r y 2] [r x 1]*\nA 0 -wr-> A 2\n",
+			"A: [w x 2]* [r y 2] [r x 1]*\nA 0 -contradicts-> A 2\n",
+		},
+		"an own later write does not contradict a read that nobody wrote": {
+			finding.Finding{
+				Anomaly: "garbage-read", Txns: []string{"A"}, About: &finding.About{Txn: "A", Key: "g", Value: "0"},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"r","key":"g","value":0},{"op":"w","key":"g","value":5}]}`),
+			},
+			"A: [r g 0]* [w g 5]\n",
+		},
+		"an element is twice in a list": {
+			finding.Finding{
+				Anomaly: "duplicate-elements", Txns: []string{"B"}, About: &finding.About{Txn: "B", Key: "l", Value: "1"},
+				History: raw(`{"txn":"B","status":"committed","ops":[{"op":"r","key":"l","value":[1,1]}]}`, `{"txn":"A","status":"committed","ops":[{"op":"append","key":"l","value":1}]}`),
+			},
+			"B: [r l [1,1]]*\nA: [append l 1]*\nA 0 -wr-> B 0\n",
+		},
+		"a value that was replaced": {
+			finding.Finding{
+				Anomaly: "G1b", Txns: []string{"B", "A"}, About: &finding.About{Txn: "B", Key: "x", Value: "1"},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":1},{"op":"w","key":"x","value":2}]}`, `{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":1}]}`),
+			},
+			"B: [r x 1]*\nA: [w x 1]* [w x 2]*\nA 0 -wr-> B 0\n",
+		},
+		"two orders of a list": {
+			finding.Finding{
+				Anomaly: "incompatible-order", Txns: []string{"B", "A"}, About: &finding.About{Txn: "B", Key: "l", Value: "1"},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"r","key":"l","value":[1,2]}]}`, `{"txn":"B","status":"committed","ops":[{"op":"r","key":"l","value":[2,1]}]}`),
+			},
+			"B: [r l [2,1]]*\nA: [r l [1,2]]*\nA 0 -contradicts-> B 0\n",
 		},
 		"nobody wrote it": {
 			finding.Finding{
