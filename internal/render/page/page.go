@@ -101,7 +101,7 @@ func (c *Card) API() string { return c.Base + "/api/v1/findings/" + url.PathEsca
 
 // signs stand beside the words, so that colour is not needed to tell verdicts apart.
 var signs = map[words.Verdict]string{
-	words.Violated: "✕", words.Allowed: "○", words.Uncertain: "?", words.Waiting: "⧗", words.Undecided: "…",
+	words.Violated: "✕", words.Allowed: "○", words.Uncertain: "?", words.Waiting: "◔", words.Undecided: "…",
 	words.Lost: "∅", words.Malformed: "!", words.Weaker: "↓", words.Cleared: "✓",
 }
 
