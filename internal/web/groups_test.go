@@ -92,7 +92,7 @@ func TestGroupsPage(t *testing.T) {
 	handler, board, _ := groupsSite(conflict("1a", 1, "checkout", "refund"), conflict("2b", 5, "checkout", "refund"), waiting)
 	status, body, _ := get(handler, "/findings")
 	for _, want := range []string{
-		"2 groups of 3 findings", "checkout and refund", "<code>cart:#</code>", "<code>db-1:5432</code>", "2 final", "1 waiting", "⧗ waiting",
+		"2 groups of 3 findings", "checkout and refund", "<code>cart:#</code>", "<code>db-1:5432</code>", "2 final", "1 waiting", "◔ waiting",
 		"2026-11-20 19:00:00.000 UTC", "(1 h ago)", `<rect x="`, "/findings?group=", "in the last",
 	} {
 		if !strings.Contains(body, want) {
