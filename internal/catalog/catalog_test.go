@@ -67,6 +67,29 @@ func (m *model) list(q Query, before uint64, most int) (orders []uint64) {
 	return orders
 }
 
+// count has the counts of each part and their sum, by anomaly.
+func (m *model) count(q Query, from, to int64, parts int) map[string][]int {
+	all := map[string][]int{}
+	for i := range m.all {
+		s := &m.all[i]
+		if s.First < from || s.First >= to || !m.matches(s, &q) {
+			continue
+		}
+		counts := all[s.Group.Anomaly]
+		if counts == nil {
+			counts = make([]int, parts+1)
+			all[s.Group.Anomaly] = counts
+		}
+		part := 0
+		for part < parts-1 && float64(s.First-from) >= float64(part+1)*float64(to-from)/float64(parts) {
+			part++
+		}
+		counts[part]++
+		counts[parts]++
+	}
+	return all
+}
+
 func (m *model) group(q Query, by string) (g Groups) {
 	rows := map[string]*Row{}
 	earliest := int64(0)
@@ -260,6 +283,15 @@ func TestAgainstFilter(t *testing.T) {
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d: groups of %+v by %s:\n%+v\nwant\n%+v", seed, q, by, got, want)
+			}
+			from, parts := now-r.Int64N(1e15), 1+r.IntN(7)
+			to := from + 1 + r.Int64N(1e15)
+			counted := map[string][]int{}
+			for _, x := range c.Count(q, from, to, parts) {
+				counted[x.Anomaly] = append(slices.Clone(x.Counts), x.Total)
+			}
+			if want := m.count(q, from, to, parts); !reflect.DeepEqual(counted, want) {
+				t.Fatalf("seed %d: counts of %+v: %v, want %v", seed, q, counted, want)
 			}
 		}
 		c.Remove(nil)
