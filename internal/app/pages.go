@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"net/http"
 	"strconv"
@@ -75,11 +76,32 @@ func (a *App) servePages(context.Context) error {
 		Nothing:  a.nothing,
 		Base:     a.config.HTTP.Base(),
 		Trace:    a.config.HTTP.TraceURL,
-		Changes:  func() uint64 { return a.Status().Steps },
+		Changes:  a.changes,
 		Log:      a.log,
 	})
 	a.serve("http", web.NewServer(a.reads.around(a.local(handler)), a.log), listener)
 	return nil
+}
+
+// changes is a hash of what the pages show. It changes every minute at least, since pages tell ages. A step
+// alone changes nothing: there is one a second without input.
+func (a *App) changes() uint64 {
+	s := a.Status()
+	h := fnv.New64a()
+	add := func(n int64) { fmt.Fprint(h, n, ";") } // to a hash: it does not fail
+	for _, n := range []int64{s.Records, s.DeadLetters, s.Kept.FindingBytes, int64(len(s.Waiting)), int64(len(s.Sources)), a.now() / int64(time.Minute)} {
+		add(n)
+	}
+	for i := range s.Sources {
+		add(int64(s.Sources[i].Live))
+		add(int64(s.Sources[i].Waiting))
+		fmt.Fprint(h, s.Sources[i].Stopped)
+	}
+	for _, i := range a.inputs {
+		x := i.health()
+		fmt.Fprint(h, x.up, x.caughtUp, x.unmatched)
+	}
+	return h.Sum64()
 }
 
 // local keeps web sites away from pages that ask for nothing.

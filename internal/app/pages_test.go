@@ -1,8 +1,12 @@
 package app
 
 import (
+	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/isowatch/isowatch/config"
 )
@@ -43,5 +47,27 @@ func TestHostOfPages(t *testing.T) {
 				t.Errorf("%s, want %d", response.Status, c.want)
 			}
 		})
+	}
+}
+
+// Pages are renewed when what they show changes, and not by a step without input.
+func TestChanges(t *testing.T) {
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	a := watching(t, dir, func() time.Time { return at })
+	defer a.Stop(context.Background())
+	waitFor(t, "a step", func() bool { return a.Status().Steps > 0 })
+	before, steps := a.changes(), a.Status().Steps
+	waitFor(t, "another step", func() bool { return a.Status().Steps > steps })
+	if after := a.changes(); after != before {
+		t.Error("a step without input renews the pages")
+	}
+	line := `{"txn":"T1","status":"committed","start":1,"end":2,"ops":[]}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "log.jsonl"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the record", func() bool { s := a.Status().Sources; return len(s) == 1 && s[0].Counters.Committed == 1 })
+	if a.changes() == before {
+		t.Error("a record does not renew the pages")
 	}
 }
