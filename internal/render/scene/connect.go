@@ -70,6 +70,10 @@ func (s *Scene) connectRead(about *finding.About) {
 		return
 	}
 	s.invite(about)
+	if s.Finding.Anomaly == "nonlinearizable" { // all operations on the key together have no order
+		s.markKey(about.Key)
+		return
+	}
 	reader := &s.Members[at]
 	link := finding.Edge{To: reader.ID, Type: "wr", Key: about.Key, Value: about.Value}
 	for i := range s.Members {
@@ -89,6 +93,16 @@ func (s *Scene) connectRead(about *finding.About) {
 	}
 	if own := reader.other(op, about.Key); own >= 0 && slices.Contains(alone, s.Finding.Anomaly) {
 		s.add(Arrow{Edge: finding.Edge{From: reader.ID, To: reader.ID, Type: Contradicts, Key: about.Key}, From: at, To: at, FromOp: own, ToOp: op})
+	}
+}
+
+func (s *Scene) markKey(key string) {
+	for i := range s.Members {
+		for j := range s.Members[i].Ops {
+			if s.Members[i].Ops[j].Key == key {
+				s.Members[i].mark(j)
+			}
+		}
 	}
 }
 

@@ -131,6 +131,13 @@ func TestScene(t *testing.T) {
 			},
 			"B: [r l [2,1]]*\nA: [r l [1,2]]*\nA 0 -contradicts-> B 0\n",
 		},
+		"operations without an order": {
+			finding.Finding{
+				Anomaly: "nonlinearizable", Txns: []string{"B", "A"}, About: &finding.About{Txn: "B", Key: "x", Value: "1"},
+				History: raw(`{"txn":"A","status":"committed","ops":[{"op":"w","key":"x","value":2},{"op":"w","key":"y","value":2}]}`, `{"txn":"B","status":"committed","ops":[{"op":"r","key":"x","value":1}]}`),
+			},
+			"B: [r x 1]*\nA: [w x 2]* [w y 2]\n",
+		},
 		"nobody wrote it": {
 			finding.Finding{
 				Anomaly: "garbage-read", Txns: []string{"A"}, About: &finding.About{Txn: "A", Key: "x", Value: "1"},
