@@ -35,7 +35,11 @@ type limited struct {
 }
 
 // limits are the levels with a limit.
-type limits struct{ of []*limited }
+type limits struct {
+	of []*limited
+	// pairsOut are neighbours among the writers of unread appends, of lists that are out. All have retired.
+	pairsOut int64
+}
 
 // maxMissed bounds what is kept of one level.
 const maxMissed = 1 << 16

@@ -40,7 +40,7 @@ func (h *finder) limitUnread() {
 
 // unreadIn gives the pairs of the i-th view.
 func (h *finder) unreadIn(i int) *unreadPairs {
-	p := &unreadPairs{next: map[incremental.Vertex][]incremental.Vertex{}}
+	p := &unreadPairs{next: map[incremental.Vertex][]incremental.Vertex{}, frozen: h.limits.pairsOut}
 	h.infer.EachUnread(func(writers []uint32) {
 		slices.SortFunc(writers, func(a, b uint32) int {
 			return h.graph.CompareCommits(i, incremental.Vertex(a), incremental.Vertex(b))

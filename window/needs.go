@@ -402,6 +402,7 @@ func (m *Machine) pinnedKeys() []uint32 {
 // that began later did not count it.
 func (o *choices) countUnread(k uint32, d int64, since int) {
 	o.infer.Unread(k, func(writers []uint32) {
+		o.finder.limits.pairsOut += d * int64(len(writers)-1)
 		for i, level := range o.views {
 			if _, same := o.levelChanges.cameFrom(i, since); !same {
 				continue

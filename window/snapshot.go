@@ -70,7 +70,9 @@ type savedOngoing struct {
 type savedTheories struct {
 	InTime *narrated      `json:",omitempty"`
 	Limits []savedLimited `json:",omitempty"`
-	Owed   int64          `json:",omitempty"` // see search_credit.go
+	// PairsOut is of limits too.
+	PairsOut int64 `json:",omitempty"`
+	Owed     int64 `json:",omitempty"` // see search_credit.go
 	// Squeezed is reports.squeezed.
 	Squeezed int64 `json:",omitempty"`
 }
@@ -144,7 +146,7 @@ func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 	}
 	h.Theories.Owed, h.Theories.Squeezed = m.finder.owed, m.reports.squeezed
 	h.Theories.InTime = &m.timing.told
-	h.Theories.Limits = m.finder.limits.save()
+	h.Theories.Limits, h.Theories.PairsOut = m.finder.limits.save(), m.finder.limits.pairsOut
 	h.Sessions, h.Faults, h.Marks = m.clock.closedSessions, m.reports.faults.list, m.reports.marks
 	h.Fitted, h.AskedFor, h.ManyMeanings = isolation.LevelNames(m.sums.fitted), m.asking.askedFor, m.asking.asManyMeanings
 	h.Missed, h.Contradictory = m.reports.missed, m.reports.contradictory
@@ -262,6 +264,7 @@ func (m *Machine) ReadState(state []byte) error {
 	}
 	m.timing.restore(h.Theories.InTime)
 	m.finder.owed, m.reports.squeezed = h.Theories.Owed, h.Theories.Squeezed
+	m.finder.limits.pairsOut = h.Theories.PairsOut
 	if err := m.finder.limits.restore(h.Theories.Limits); err != nil {
 		return err
 	}
