@@ -85,7 +85,7 @@ func TestPages(t *testing.T) {
 		within(t, time.Minute, "the sources are not on the page", func() bool {
 			b.do("the overview", chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
 			return value[int](b, `document.querySelectorAll("article.source").length`) == 50 &&
-				value[int](b, `[...document.querySelectorAll("article.source h3")].filter((e) => e.textContent.includes("shop-")).length`) > 20
+				value[int](b, `[...document.querySelectorAll("article.source .who")].filter((e) => e.textContent.includes("shop-")).length`) > 20
 		})
 		b.look(s.url + "/")
 		b.look(s.url + "/?span=7d&skip=50")
