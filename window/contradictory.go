@@ -34,11 +34,7 @@ func (s *reports) contradicts(b *event.Batch, t *event.Txn, end int64) {
 	s.normal = pattern.AppendNormal(s.normal[:0], b.Bytes(t.Session))
 	name, id, epoch := isolation.Cut(string(s.normal), maxSessionText), b.Text(t.ID), b.Text(t.Epoch)
 	x := &s.contradictory
-	i := slices.IndexFunc(x.Groups, func(g *contradictoryGroup) bool { return g.Pattern == name && g.Finding.Epoch == epoch })
-	if i < 0 && len(x.Groups) >= maxContradictoryGroups {
-		name, epoch = otherSessions, ""
-		i = slices.IndexFunc(x.Groups, func(g *contradictoryGroup) bool { return g.Pattern == otherSessions })
-	}
+	i, name, epoch := groupOf(x.Groups, maxContradictoryGroups, name, epoch)
 	at := positionText(s.clock.partitions[t.Pos.Partition].Name, t.Pos.Offset)
 	if i < 0 {
 		i = len(x.Groups)
@@ -77,6 +73,8 @@ func (s *reports) newContradictory(name, epoch, id string, end int64, at string)
 	f.ID = s.identity(&of, identified{members: of.Txns, anomaly: f.Anomaly})
 	return g
 }
+
+func (g *contradictoryGroup) sessions() (pattern, epoch string) { return g.Pattern, g.Finding.Epoch }
 
 func (g *contradictoryGroup) says(s *reports) (headline, explanation string) {
 	headline = finding.Counted(g.Count, "record contradicts an earlier one with its id.", "records contradict earlier ones with their ids.")

@@ -37,12 +37,7 @@ func (h *finder) noteMissed(n uint32, missing int64) {
 	info := h.infer.Info(n)
 	s.normal = pattern.AppendNormal(s.normal[:0], []byte(r.Session))
 	name := isolation.Cut(string(s.normal), maxSessionText)
-	epoch := r.Epoch
-	i := slices.IndexFunc(s.missed.Groups, func(g *missedGroup) bool { return g.Pattern == name && g.Finding.Epoch == epoch })
-	if i < 0 && len(s.missed.Groups) >= maxMissedGroups {
-		name, epoch = otherSessions, ""
-		i = slices.IndexFunc(s.missed.Groups, func(g *missedGroup) bool { return g.Pattern == otherSessions })
-	}
+	i, name, epoch := groupOf(s.missed.Groups, maxMissedGroups, name, r.Epoch)
 	at := positionText(s.clock.partitions[info.Partition].Name, info.Offset)
 	if i < 0 {
 		i = len(s.missed.Groups)
@@ -77,6 +72,8 @@ func (s *reports) newMissed(name, epoch string, r *event.Record, end int64, at s
 	f.ID = s.identity(&id, identified{members: id.Txns, anomaly: f.Anomaly})
 	return g
 }
+
+func (g *missedGroup) sessions() (pattern, epoch string) { return g.Pattern, g.Finding.Epoch }
 
 func (g *missedGroup) says(s *reports) (headline, explanation string) {
 	headline = finding.Counted(g.Count, "record is missing.", "records are missing.")

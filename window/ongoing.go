@@ -148,3 +148,19 @@ func (x *news[G]) pause(s *reports) {
 		}
 	}
 }
+
+// groupOf is the index of the group of a pattern of sessions and an epoch, and what names it; -1 where it is
+// new. Beyond most groups the rest share one.
+func groupOf[G interface {
+	sessions() (pattern, epoch string)
+}](groups []G, most int, pattern, epoch string) (int, string, string) {
+	at := func(pattern, epoch string) int {
+		return slices.IndexFunc(groups, func(g G) bool { p, e := g.sessions(); return p == pattern && e == epoch })
+	}
+	i := at(pattern, epoch)
+	if i < 0 && len(groups) >= most {
+		pattern, epoch = otherSessions, ""
+		i = at(pattern, epoch)
+	}
+	return i, pattern, epoch
+}
