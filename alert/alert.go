@@ -104,4 +104,6 @@ const (
 type Route struct {
 	Sink   Sink
 	Filter Filter
+	// Pages is where people reach the pages, for the link in each finding; "": no link.
+	Pages string
 }

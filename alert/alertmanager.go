@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -270,11 +269,6 @@ func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAle
 		texts["page_url"] = post.GeneratorURL // as in the alerts of the rules
 	}
 	return post
-}
-
-// findingURL is the page of a finding, the same for all its revisions.
-func findingURL(pages, id string) string {
-	return strings.TrimSuffix(pages, "/") + "/findings/" + url.PathEscape(id)
 }
 
 func alertName(x *alertState) string {

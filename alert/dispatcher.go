@@ -316,6 +316,7 @@ func (w *worker) deliver(batch []Delivery) error {
 			suppressed[reason]++
 		} else {
 			wanted = append(wanted, batch[i])
+			wanted[len(wanted)-1].link(w.Pages)
 		}
 	}
 	if len(wanted) > 0 {

@@ -17,12 +17,14 @@ type Held struct {
 	IDs       []string  `json:"ids"`                 // the first ten
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until"`
+	PageURL   string    `json:"page_url,omitempty"` // the findings of its source and anomaly
 }
 
 // LimitOptions say how much a sink is given.
 type LimitOptions struct {
 	PerPattern int           // findings of one pattern that go out in each Every
 	Every      time.Duration // beginning with the first of them
+	Pages      string        // where people reach the pages, for the links of digests; "": no link
 	Now        func() time.Time
 	Metrics    *Metrics // nil: nothing is counted
 }
@@ -150,7 +152,11 @@ func (l *Limiter) Flush(ctx context.Context) error {
 	for key, b := range next.Buckets {
 		if b.Held != nil && !now.Before(b.Began.Add(l.opt.Every)) {
 			if b.Held.Findings > b.Held.Withdrawn {
-				digest = append(digest, *b.Held)
+				held := *b.Held
+				if l.opt.Pages != "" {
+					held.PageURL = listURL(l.opt.Pages, &held.Pattern)
+				}
+				digest = append(digest, held)
 			}
 			delete(next.Buckets, key)
 		}

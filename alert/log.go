@@ -27,7 +27,7 @@ func (l *Log) Deliver(ctx context.Context, findings []Delivery) error {
 		if verdict == words.Violated {
 			level = slog.LevelWarn
 		}
-		l.to.LogAttrs(ctx, level, "finding",
+		about := []slog.Attr{
 			slog.String("verdict", string(verdict)),
 			slog.String("anomaly", f.Anomaly),
 			slog.String("title", f.Title),
@@ -44,7 +44,11 @@ func (l *Log) Deliver(ctx context.Context, findings []Delivery) error {
 			slog.Any("txns", f.Txns),
 			slog.String("cycle", words.Cycle(f)),
 			slog.String("proof", words.ShortProof(f, maxProof)),
-		)
+		}
+		if f.PageURL != "" {
+			about = append(about, slog.String("page_url", f.PageURL))
+		}
+		l.to.LogAttrs(ctx, level, "finding", about...)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestFilter(t *testing.T) {
 			outbox.add(finding.Finding{ID: "withdrawn", Certain: true, State: finding.Withdrawn})
 			sink := newRecorder("s", nil)
 			reg := prometheus.NewRegistry()
-			d, err := NewDispatcher(outbox, []Route{{sink, c.filter}}, Options{Metrics: NewMetrics(reg)})
+			d, err := NewDispatcher(outbox, []Route{{Sink: sink, Filter: c.filter}}, Options{Metrics: NewMetrics(reg)})
 			if err != nil {
 				t.Fatal(err)
 			}

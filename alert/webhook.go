@@ -22,8 +22,6 @@ type WebhookOptions struct {
 	// Secret, unless empty, signs each body: X-Isowatch-Signature is "sha256="
 	// and the HMAC-SHA256 of the body in hex.
 	Secret []byte
-	// Pages is where people reach the pages, for the link in each body; "": no link.
-	Pages string
 	// Transport carries the requests; nil: a clone of the default one.
 	Transport http.RoundTripper
 }
@@ -38,7 +36,6 @@ type Webhook struct {
 	name   string
 	to     *poster
 	secret []byte
-	pages  string
 }
 
 // NewWebhook checks the URL.
@@ -50,7 +47,7 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Webhook{o.Name, to, o.Secret, o.Pages}, nil
+	return &Webhook{o.Name, to, o.Secret}, nil
 }
 
 // Name is the name of the options.
@@ -91,8 +88,8 @@ func (w *Webhook) send(ctx context.Context, payload []byte, key string) error {
 
 func (w *Webhook) body(f *Delivery) []byte {
 	b := append(append([]byte(`{"findings":[`), f.JSON...), ']')
-	if w.pages != "" {
-		link, _ := json.Marshal(findingURL(w.pages, f.Finding.ID)) // of a string: it does not fail
+	if f.Finding.PageURL != "" {
+		link, _ := json.Marshal(f.Finding.PageURL) // of a string: it does not fail
 		b = append(append(b, `,"page_url":`...), link...)
 	}
 	return append(b, "}\n"...)

@@ -229,21 +229,3 @@ func TestWebhookEndsWithItsContext(t *testing.T) {
 		t.Errorf("Deliver = %v, want the deadline", err)
 	}
 }
-
-// A body links to the page of its finding, and the link needs no escape of its own.
-func TestWebhookLinksToThePage(t *testing.T) {
-	url, _, bodies := receiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	sink := webhook(t, WebhookOptions{URL: url, Pages: "https://isowatch.example/watch/"})
-	outbox := &memory{}
-	outbox.add(finding.Finding{ID: "a b/c"})
-	if err := sink.Deliver(t.Context(), outbox.all); err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Findings []finding.Finding `json:"findings"`
-		PageURL  string            `json:"page_url"`
-	}
-	if err := json.Unmarshal([]byte((*bodies)[0]), &got); err != nil || len(got.Findings) != 1 || got.PageURL != "https://isowatch.example/watch/findings/a%20b%2Fc" {
-		t.Errorf("%v, %+v in %s", err, got, (*bodies)[0])
-	}
-}

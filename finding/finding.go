@@ -70,6 +70,7 @@ type Finding struct {
 	History       []json.RawMessage `json:"history,omitempty"`     // records of the transactions that it rests on
 	Hidden        bool              `json:"hidden,omitempty"`      // hashes stand in place of values in its texts and edges
 	Cut           bool              `json:"cut,omitempty"`         // there are more transactions or edges than it names
+	PageURL       string            `json:"page_url,omitempty"`    // of its page: set on its way to a sink, and not stored. The last key (alert)
 }
 
 // Mark is something that happened beside the transactions, a fault that was injected for

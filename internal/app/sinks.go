@@ -46,6 +46,11 @@ func (a *App) openSinks(context.Context) error {
 // routes returns the routes of the caller, of the sinks made, and of the self-test.
 func (a *App) routes(made []madeSink) []alert.Route {
 	all := append([]alert.Route(nil), a.options.Sinks...)
+	if a.config.HTTP.ExternalURL != "" { // else their reader sees where this process listens
+		for i := range all {
+			all[i].Pages = a.linkedPages()
+		}
+	}
 	for i := range made {
 		all = append(all, made[i].route)
 	}
@@ -101,7 +106,7 @@ func (a *App) buildSink(s *config.Sink) (m madeSink, err error) {
 	var sink alert.Digester
 	switch {
 	case s.Webhook != nil:
-		sink, err = makeWebhook(s.Label(), s.Webhook, a.linkedPages())
+		sink, err = makeWebhook(s.Label(), s.Webhook)
 	case s.Alertmanager != nil:
 		m.route.Sink, err = a.makeAlertmanager(s.Label(), s.Alertmanager)
 	case s.NATS != nil:
@@ -124,10 +129,11 @@ func (a *App) buildSink(s *config.Sink) (m madeSink, err error) {
 	if err != nil {
 		return m, err
 	}
+	m.route.Pages = a.linkedPages()
 	if m.route.Sink == nil {
 		m.route.Sink = sink
 		if n := s.Limit(); n > 0 {
-			m.route.Sink = alert.NewLimiter(sink, alert.LimitOptions{PerPattern: n, Every: s.Every, Now: a.options.Now, Metrics: a.sinkMetrics})
+			m.route.Sink = alert.NewLimiter(sink, alert.LimitOptions{PerPattern: n, Every: s.Every, Pages: a.linkedPages(), Now: a.options.Now, Metrics: a.sinkMetrics})
 		}
 	}
 	if s.Send == config.SendAll {
@@ -136,7 +142,7 @@ func (a *App) buildSink(s *config.Sink) (m madeSink, err error) {
 	return m, nil
 }
 
-func makeWebhook(name string, w *config.Webhook, pages string) (alert.Digester, error) {
+func makeWebhook(name string, w *config.Webhook) (alert.Digester, error) {
 	url := w.URL
 	if w.URLFrom.IsSet() {
 		text, err := readSecret(w.URLFrom)
@@ -157,7 +163,7 @@ func makeWebhook(name string, w *config.Webhook, pages string) (alert.Digester, 
 	if err != nil {
 		return nil, err
 	}
-	return alert.NewWebhook(alert.WebhookOptions{Name: name, URL: url, Secret: secret, Pages: pages, Transport: transport})
+	return alert.NewWebhook(alert.WebhookOptions{Name: name, URL: url, Secret: secret, Transport: transport})
 }
 
 func (a *App) makeAlertmanager(name string, m *config.Alertmanager) (alert.Sink, error) {

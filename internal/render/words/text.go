@@ -64,6 +64,9 @@ func appendText(dst []byte, f *finding.Finding, color bool, verdict Verdict, sen
 	for i := range f.During {
 		line(Visible(During(&f.During[i])))
 	}
+	if f.PageURL != "" {
+		line("Page: " + Visible(f.PageURL))
+	}
 	if f.Command != "" {
 		line("Replay: " + Visible(f.Command))
 	}
