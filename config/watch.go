@@ -53,7 +53,7 @@ type Watch struct {
 	KeyCap int
 
 	Contract Contract
-	// ShowValues: findings show values. Otherwise sinks, pages and the API show hashes in their place.
+	// ShowValues: findings show values. Otherwise everything but the data folder has hashes in their place.
 	ShowValues bool
 	// Patterns of keys, in which "#" stands for a part that varies: see value-identity=observed.
 	Patterns []string

@@ -97,6 +97,7 @@ func probeCommand(t *terminal) *cobra.Command {
 	f.Lookup("expect").DefValue = ""
 	f.Var(windowValue{&s.Watch.Window}, "window", "how long transactions are kept for comparison")
 	f.DurationVar(&s.Watch.Lateness, "lateness", s.Watch.Lateness, "how late a record may come, compared with the latest record")
+	f.BoolVar(&s.Watch.ShowValues, "show-values", s.Watch.ShowValues, showValuesUsage)
 	outputFlag(f, &p.output)
 	logFlags(f, &s.Log)
 	p.sinks.register(f)
@@ -194,14 +195,14 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 		status := a.Status()
 		told := p.sumUp(b, status, app.SourceReports(status, probeSource, asked), &records.stats)
 		outcome := app.Outcome(status, asked)
-		found := records.again.decide(p, told)
+		found := records.again.decide(p, told, hideKey(a, p.service.WatchOf(probeSource)))
 		if told.Again {
 			outcome = told.Sources[0].Verdicts[told.level]
 		}
 		if told.refused() {
 			outcome = window.Unknown
 		}
-		if err := errors.Join(p.print(t, found), p.tell(ctx, t, &service, told, found, &records.stats)); err != nil {
+		if err := errors.Join(p.print(t, found), p.tell(ctx, t, a, &service, told, found, &records.stats)); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
 		if records.fault != nil { // an incomplete run has no verdict
@@ -216,9 +217,9 @@ func (p *probeFlags) watch(ctx context.Context, t *terminal, b *begun) (err erro
 }
 
 // tell sums up. found are findings that were not made by the service.
-func (p *probeFlags) tell(ctx context.Context, t *terminal, service *service, told *probeReport, found []finding.Finding, s *probe.Stats) error {
+func (p *probeFlags) tell(ctx context.Context, t *terminal, a *app.App, service *service, told *probeReport, found []finding.Finding, s *probe.Stats) error {
 	if p.report.isHTML() { // the JSON has counts
-		sources, err := withStored(ctx, p.service.Data, told.Sources)
+		sources, err := withStored(ctx, a, p.service.Data, told.Sources)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func (x *again) remove() error { return errors.Join(x.file.Close(), os.Remove(x.
 
 // decide looks at all records once more, where the stream left the expected level open, and puts the
 // verdict into the report. It returns what was found if that is a violation.
-func (x *again) decide(p *probeFlags, told *probeReport) (found []finding.Finding) {
+func (x *again) decide(p *probeFlags, told *probeReport, hideKey string) (found []finding.Finding) {
 	if len(told.Sources) != 1 || x.lost || x.to.Flush() != nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (x *again) decide(p *probeFlags, told *probeReport) (found []finding.Findin
 	if _, err := x.file.Seek(0, io.SeekStart); err != nil {
 		return nil
 	}
-	w := whole.Whole{Watch: watch, Expecting: true, FixedContract: true, Stdin: x.file, Called: app.ProbeInput}
+	w := whole.Whole{Watch: watch, Expecting: true, FixedContract: true, HideKey: hideKey, Stdin: x.file, Called: app.ProbeInput}
 	r, err := w.CheckFile("-")
 	if err != nil || r.Outcome() == window.Unknown {
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/isowatch/isowatch/config"
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/internal/app"
 	"github.com/isowatch/isowatch/internal/render/page"
@@ -123,13 +124,14 @@ func partOf(r *whole.Report, most int) page.Part {
 	return part
 }
 
-// withStored are the reports on sources with the findings that the data folder holds.
-func withStored(ctx context.Context, data string, reports []whole.Report) ([]whole.Report, error) {
+// withStored are the reports on sources with the findings that the data folder holds, as a shows them.
+func withStored(ctx context.Context, a *app.App, data string, reports []whole.Report) ([]whole.Report, error) {
 	err := app.ReadStored(ctx, data, app.Findings, func(record []byte) error {
 		var f finding.Finding
 		if err := json.Unmarshal(record, &f); err != nil {
 			return err
 		}
+		a.HideValues(&f)
 		for i := range reports {
 			if reports[i].File == f.Source {
 				reports[i].Findings = append(reports[i].Findings, f)
@@ -138,6 +140,14 @@ func withStored(ctx context.Context, data string, reports []whole.Report) ([]who
 		return nil
 	})
 	return reports, err
+}
+
+// hideKey is the key of the app's hashes where w hides values, "" where it shows them.
+func hideKey(a *app.App, w *config.Watch) string {
+	if w.ShowValues {
+		return ""
+	}
+	return a.HideKey()
 }
 
 // closing joins the error of closing the report to err.

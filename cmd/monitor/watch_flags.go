@@ -6,6 +6,8 @@ import (
 	"github.com/isowatch/isowatch/config"
 )
 
+const showValuesUsage = "findings show values; false: hashes in place of them, also in reports"
+
 // watchFlags are the flags of everything that checks.
 func watchFlags(f *pflag.FlagSet, w *config.Watch) {
 	f.Var(levelsValue{w, new([]string)}, "levels", "levels that get a verdict; default and all stand for several levels")
@@ -15,6 +17,7 @@ func watchFlags(f *pflag.FlagSet, w *config.Watch) {
 	f.IntVar(&w.LiveCap, "live-cap", w.LiveCap, "most transactions in the window; with more, the window shrinks")
 	f.Var(contractValue{&w.Contract, new([]string)}, "contract", "how complete the records are, and what else is known of them")
 	f.StringSliceVar(&w.Patterns, "patterns", nil, "patterns of keys, such as acct/#/balance, in addition to those that the monitor finds")
+	f.BoolVar(&w.ShowValues, "show-values", w.ShowValues, showValuesUsage)
 	f.StringSliceVar(&w.Sessions, "sessions", nil, "all sessions, for a contract with sessions=closed")
 }
 

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/isowatch/isowatch/alert"
-	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/finding"
-	"github.com/isowatch/isowatch/isolation"
+	"github.com/isowatch/isowatch/internal/whole"
 )
 
 // hiding hides values of findings on their way to sinks, pages and the API. The machine made their
@@ -21,28 +20,7 @@ func (h *hiding) finding(f *finding.Finding) {
 	if h == nil || !h.hides(f.Source) {
 		return
 	}
-	if !f.Hidden && mayTell(f) {
-		isolation.Withhold(f) // it was found while values were shown, or by a replay
-	}
-	var d event.Decoder
-	var b event.Batch
-	var history []json.RawMessage
-	for _, text := range f.History {
-		b.Reset()
-		d.Decode(&b, event.Position{}, text)
-		if len(b.Txns) != 1 {
-			continue // it is left out: nothing else hides it
-		}
-		record := b.Record(&b.Txns[0])
-		isolation.HideRecord(h.key, &record)
-		history = append(history, event.AppendJSON(nil, &record))
-	}
-	f.History = history
-}
-
-// mayTell says whether the texts of a finding may tell values.
-func mayTell(f *finding.Finding) bool {
-	return f.Kind == finding.KindViolation || f.Kind == finding.KindRecord && f.Anomaly != finding.WeakerThanExpected || f.State == finding.ResolvedViolated
+	whole.HideFinding(h.key, f)
 }
 
 // hidingOutbox gives sinks findings with hidden values.
@@ -74,3 +52,9 @@ func (a *App) makeHiding() error {
 	a.shelf.hiding = a.hiding
 	return err
 }
+
+// HideValues hides the values of f, the caller's own, where its source hides them.
+func (a *App) HideValues(f *finding.Finding) { a.hiding.finding(f) }
+
+// HideKey is the key of the hashes that stand in place of values.
+func (a *App) HideKey() string { return a.hiding.key }

@@ -51,6 +51,13 @@ func TestShowValues(t *testing.T) {
 			}
 		}
 	}
+	for source, id := range ids {
+		for _, form := range []string{"svg", "dot", "jsonl", "edn", "html"} {
+			if tells := strings.Contains(get(t, a, "/findings/"+id+"."+form), "private"); tells != (source == "open") {
+				t.Errorf("the download %s of %s tells values: %v", form, source, tells)
+			}
+		}
+	}
 	all := stored(t, s.Data, Findings)
 	if !slices.ContainsFunc(all, func(f string) bool {
 		return strings.Contains(f, `"source":"secret"`) && strings.Contains(f, `"value":"private"`) && strings.Contains(f, `"hidden":true`)

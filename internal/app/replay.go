@@ -111,7 +111,7 @@ func (r *Replay) begin() *replaying {
 		watch.Contract.Existing = watch.Contract.Existing || r.Config.From.Kind != config.Unbounded
 	}
 	p.history = whole.NewChecking(&whole.Whole{
-		Watch: watch, Bounded: r.Config.Bounded, DeadLetter: r.DeadLetter, FixedContract: r.FixedContract, Doing: r.Doing,
+		Watch: watch, Bounded: r.Config.Bounded, HideKey: whole.HideKey(watch.ShowValues), DeadLetter: r.DeadLetter, FixedContract: r.FixedContract, Doing: r.Doing,
 	})
 	p.history.Decoder.Source = r.Config.DefaultSource
 	p.history.Admit, p.history.Standing = p.admit, p.stand

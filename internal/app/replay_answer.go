@@ -67,7 +67,7 @@ func (p *replaying) source() string {
 func (p *replaying) closed(state finding.State) *finding.Finding {
 	c, name := &p.Config, isolation.NameOf(infer.RetiredRead)
 	return &finding.Finding{
-		ID: c.Finding, Source: p.source(), Epoch: c.Epoch, Kind: name.Kind, State: state, Certain: true,
+		ID: c.Finding, Source: p.source(), Epoch: c.Epoch, Kind: name.Kind, State: state, Certain: true, Hidden: p.history.HideKey != "",
 		Anomaly: name.Anomaly, Title: name.Title,
 		Txns: append([]string{}, c.Txns...), Refutes: []string{}, AlsoRefutes: []string{},
 	}

@@ -30,6 +30,8 @@ type Whole struct {
 	// Watch.Levels. The levels that their transactions asked for are compared with it, and the
 	// outcome is its verdict. Otherwise all levels are asked for alike.
 	Expecting bool
+	// HideKey, unless "", is the key of hashes that stand in findings in place of values.
+	HideKey string
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
 
@@ -284,7 +286,7 @@ func (h *Checking) source(name []byte) *historySource {
 	c.Contract.Settled = h.settled
 	c.Expect = h.Watch.Levels[0] // which findings are expected is said at the end
 	c.Asking = !h.Expecting
-	c.Source, c.Unbounded, c.Clamp, c.Replay = string(name), !h.Bounded, false, h.Replay
+	c.Source, c.Unbounded, c.Clamp, c.Replay, c.Hide = string(name), !h.Bounded, false, h.Replay, h.HideKey
 	c.Deciding = func(l isolation.Level) { h.doing(h.Name, "deciding "+l.String()) }
 	s := &historySource{name: c.Source, machine: window.New(c)}
 	h.bySource[s.name] = s
@@ -346,6 +348,9 @@ func (h *Checking) Report(name string) *Report {
 	for _, f := range h.Findings {
 		if f.State != finding.Withdrawn {
 			f.Expected = f.Kind != finding.KindRecord && !RefutesAny(f.Refutes, asked)
+			if h.HideKey != "" {
+				HideFinding(h.HideKey, &f)
+			}
 			r.Findings = append(r.Findings, f)
 		}
 	}

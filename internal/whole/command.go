@@ -35,6 +35,9 @@ func ReplayCommand(w *config.Watch, flags []string) string {
 		items := slices.DeleteFunc(strings.Split(w.Contract.String(), ","), func(item string) bool { return slices.Contains(usual, item) })
 		words = append(words, "--contract", strings.Join(items, ","))
 	}
+	if !w.ShowValues {
+		words = append(words, "--show-values=false")
+	}
 	words = append(words, ListFlag("--patterns", w.Patterns)...)
 	words = append(words, ListFlag("--sessions", w.Sessions)...)
 	for i := range words {
