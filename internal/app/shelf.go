@@ -379,7 +379,8 @@ const maxMarked = 10_000
 
 // Mark implements [web.Groups].
 func (s *shelf) Mark(group string, change func(*catalog.Marks)) (catalog.Marks, error) {
-	if _, err := s.catchUp(); err != nil {
+	behind, err := s.catchUp()
+	if err != nil {
 		return catalog.Marks{}, err
 	}
 	s.mu.Lock()
@@ -388,6 +389,9 @@ func (s *shelf) Mark(group string, change func(*catalog.Marks)) (catalog.Marks, 
 	known := m != (catalog.Marks{})
 	switch {
 	case !known && len(s.catalog.List(catalog.Query{Group: group}, 0, 1)) == 0:
+		if s.filling || behind {
+			return m, web.ErrFilling
+		}
 		return m, web.ErrNoGroup
 	case !known && all >= maxMarked:
 		return m, web.ErrTooManyMarks

@@ -4,6 +4,7 @@ import (
 	"context"
 	bin "encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -242,6 +243,37 @@ func groupKeyOf(f *finding.Finding) string {
 	return g.Key()
 }
 
+// Until all findings have been looked at, a group that is not known may still be found.
+func TestMarkWhileFilling(t *testing.T) {
+	st, err := store.Open(t.TempDir(), store.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	x := newShelved(t, st)
+	f := anyFinding(rand.New(rand.NewPCG(1, 1)), "id")
+	f.Source = "orders"
+	x.write([]finding.Finding{f})
+	x.restart(0)
+	mark := func(key string) error {
+		_, err := x.shelf.Mark(key, func(m *catalog.Marks) { m.Acknowledged = &catalog.Mark{Who: "me", Why: "x", At: 1} })
+		return err
+	}
+	g := catalog.GroupOf(&f)
+	if err := mark(g.Key()); !errors.Is(err, web.ErrFilling) {
+		t.Errorf("while it is filled: %v", err)
+	}
+	if _, err := x.shelf.fill(); err != nil || x.shelf.filling {
+		t.Fatal("it is still filled")
+	}
+	if err := mark(g.Key()); err != nil {
+		t.Errorf("filled: %v", err)
+	}
+	if err := mark("nobody"); !errors.Is(err, web.ErrNoGroup) {
+		t.Errorf("a group that is not: %v", err)
+	}
+}
+
 // New findings take the room of old ones while the index is filled, and after all in it fell: lists
 // still have all.
 func TestShelfIsFull(t *testing.T) {
@@ -341,6 +373,9 @@ func TestMarksAreKept(t *testing.T) {
 	x.restart(0)
 	if got := x.shelf.Marks(key); got != (catalog.Marks{}) {
 		t.Errorf("taken back, and after a restart: %+v", got)
+	}
+	if _, err := x.shelf.fill(); err != nil || x.shelf.filling {
+		t.Fatal("it is still filled")
 	}
 	if _, err := x.shelf.Mark("0123456789abcdef", func(*catalog.Marks) {}); err != web.ErrNoGroup {
 		t.Errorf("of a group that is none: %v", err)

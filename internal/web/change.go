@@ -128,8 +128,11 @@ func (c *change) apply(m *catalog.Marks, who string, now time.Time) {
 	}
 }
 
+// retryAfter is in how many seconds the index of stored findings may know more.
+const retryAfter = "5"
+
 // takeChange reads a change and makes it.
-func (s *site) takeChange(r *http.Request, group, who string) (c change, m catalog.Marks, status int, err error) {
+func (s *site) takeChange(w http.ResponseWriter, r *http.Request, group, who string) (c change, m catalog.Marks, status int, err error) {
 	now := s.Now()
 	if c, err = readChange(r, group, now); err != nil {
 		var large *http.MaxBytesError
@@ -141,7 +144,10 @@ func (s *site) takeChange(r *http.Request, group, who string) (c change, m catal
 	m, err = s.Groups.Mark(c.group, func(m *catalog.Marks) { c.apply(m, who, now) })
 	switch {
 	case errors.Is(err, ErrNoGroup):
-		return c, m, http.StatusNotFound, errors.New("there is no such group: its findings may have been removed with old ones")
+		return c, m, http.StatusNotFound, errors.New("there is no such group: its findings may have been removed with old ones, or have no room in the index")
+	case errors.Is(err, ErrFilling):
+		w.Header().Set("Retry-After", retryAfter)
+		return c, m, http.StatusServiceUnavailable, err
 	case errors.Is(err, ErrTooManyMarks):
 		return c, m, http.StatusConflict, err
 	case err != nil:
@@ -154,7 +160,7 @@ func (s *site) takeChange(r *http.Request, group, who string) (c change, m catal
 
 // changePage takes the forms of a group's page, and leads back there.
 func (s *site) changePage(w http.ResponseWriter, r *http.Request, who string) {
-	c, _, status, err := s.takeChange(r, "", who)
+	c, _, status, err := s.takeChange(w, r, "", who)
 	if err != nil {
 		s.failPage(w, status, "Not changed", err.Error())
 		return
@@ -163,7 +169,7 @@ func (s *site) changePage(w http.ResponseWriter, r *http.Request, who string) {
 }
 
 func (s *site) changeJSON(w http.ResponseWriter, r *http.Request, who string) {
-	_, m, status, err := s.takeChange(r, r.PathValue("group"), who)
+	_, m, status, err := s.takeChange(w, r, r.PathValue("group"), who)
 	if err != nil {
 		s.failJSON(w, status, err.Error())
 		return

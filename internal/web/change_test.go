@@ -154,6 +154,13 @@ func TestMarksAreShown(t *testing.T) {
 	if marks := board.Marks(key); marks != (catalog.Marks{}) || strings.Contains(page(), "Silenced by") {
 		t.Errorf("%+v are left", marks)
 	}
+	board.broken = ErrFilling
+	for _, target := range []string{"/findings", "/api/v1/groups/" + key} {
+		status, body, header := ask(handler, http.MethodPost, target, "group="+key+"&do=acknowledge&why=x", "ann", "pass", nil)
+		if status != 503 || header.Get("Retry-After") == "" || !strings.Contains(body, "still being built") {
+			t.Errorf("%s while the index is built: %d, %q, %s", target, status, header.Get("Retry-After"), body)
+		}
+	}
 	board.broken = errors.New("disk 7")
 	if status, body, _ := ask(handler, http.MethodPost, "/findings", "group="+key+"&do=acknowledge&why=x", "ann", "pass", nil); status != 500 || strings.Contains(body, "disk 7") {
 		t.Errorf("a store that fails: %d, %s", status, body)

@@ -25,7 +25,7 @@ type Groups interface {
 	Groups(q Query, by string, skip, most int) (catalog.Groups, Index, error)
 	Marks(group string) catalog.Marks
 	// Mark changes the marks of a group, stores them, and returns them. A group that has neither
-	// findings nor marks is [ErrNoGroup].
+	// findings nor marks is [ErrNoGroup], or [ErrFilling] as long as it may still be found.
 	Mark(group string, change func(*catalog.Marks)) (catalog.Marks, error)
 }
 
@@ -39,6 +39,8 @@ type Index struct {
 var (
 	// ErrNoGroup: there is no finding of the group, and nobody said anything of it.
 	ErrNoGroup = errors.New("no such group")
+	// ErrFilling: the group is not in the index, which is still being built.
+	ErrFilling = errors.New("the index of stored findings is still being built, and this group is not in it yet: try again in a few seconds")
 	// ErrTooManyMarks: too many groups are acknowledged or silenced.
 	ErrTooManyMarks = errors.New("too many groups are acknowledged or silenced: take some back first")
 )
@@ -233,6 +235,11 @@ type groupsPage struct {
 	Who      string // may change something; "": nobody
 	How      string // what to set, so that somebody may
 	Periods  []choice
+}
+
+// Narrowed says whether a filter is set that the form hides, beside the text that is searched.
+func (p *groupsPage) Narrowed() bool {
+	return p.Sort != catalog.ByLast || p.Query != Query{Limit: p.Query.Limit, Text: p.Query.Text}
 }
 
 func (p *groupsPage) Group() *groupRow {

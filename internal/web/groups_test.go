@@ -111,6 +111,11 @@ func TestGroupsPage(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", query, want, body)
 		}
 	}
+	for query, want := range map[string]bool{"": false, "q=cart": false, "limit=5": false, "sort=last": false, "q=cart&kind=violation": true, "sort=count": true, "silenced=true": true} {
+		if _, body, _ := get(handler, "/findings?"+query); strings.Contains(body, `<details class="more" open>`) != want || !strings.Contains(body, `<details class="more"`) {
+			t.Errorf("%s: the filters are open: %v", query, !want)
+		}
+	}
 	for _, query := range []string{"sort=best", "skip=-1", "skip=x", "sorce=a", "silenced=2"} {
 		if status, _, _ := get(handler, "/findings?"+query); status != 400 {
 			t.Errorf("%s: %d", query, status)

@@ -19,7 +19,11 @@ const (
 	barHeight  = 10
 	leastBar   = 3 // the least width of a bar
 	txnHeight  = 3*lineHeight + barHeight
-	tickEvery  = 110 // about so far apart are two ticks
+	barBelow   = lineHeight + 5 // from the line above a transaction to its bar
+	ruleBeyond = 2              // a line of the axis begins above a bar, and ends below it
+	// sessionHeight is that of the line that names a session.
+	sessionHeight = lineHeight + 4
+	tickEvery     = 110 // about so far apart are two ticks
 )
 
 // span is a stretch of time, in ns since the Unix epoch.
@@ -110,7 +114,7 @@ func (t *timeline) height() float64 {
 	for _, x := range t.sessions {
 		rows += len(x.members)
 	}
-	return 2*margin + float64(len(t.sessions)*(lineHeight+4)+rows*txnHeight+(3+len(t.marks))*lineHeight)
+	return 2*margin + float64(len(t.sessions)*sessionHeight+rows*txnHeight+(3+len(t.marks))*lineHeight)
 }
 
 func (t *timeline) write() {
@@ -124,9 +128,10 @@ func (t *timeline) write() {
 		from, to := t.x(m.from), t.x(m.to)
 		t.printf(`<rect class="mark" x="%.1f" y="%d" width="%.1f" height="%.1f"/>`+"\n", from, margin, max(to-from, leastBar), h-2*margin-float64(2+len(t.marks))*lineHeight)
 	}
-	y := t.writeTicks(h)
+	t.writeTicks(h)
+	y := float64(margin)
 	for _, x := range t.sessions {
-		y += lineHeight + 4
+		y += sessionHeight
 		session := "no session"
 		if x.session != "" {
 			session = "session " + x.session
@@ -164,8 +169,23 @@ func milliseconds(ns int64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.6f", float64(ns)/1e6), "0"), ".")
 }
 
-// writeTicks draws the axis at the bottom, and returns where the first line begins.
-func (t *timeline) writeTicks(h float64) (top float64) {
+// rules is the path of a line of the axis at x: it crosses bars, and no text.
+func (t *timeline) rules(x, end float64) string {
+	var b strings.Builder
+	y := float64(margin)
+	for _, s := range t.sessions {
+		y += sessionHeight
+		for range s.members {
+			fmt.Fprintf(&b, "M%.1f %.1fV%.1f", x, y+barBelow-ruleBeyond, y+barBelow+barHeight+ruleBeyond)
+			y += txnHeight
+		}
+	}
+	fmt.Fprintf(&b, "M%.1f %.1fV%.1f", x, end-ruleBeyond, end)
+	return b.String()
+}
+
+// writeTicks draws the axis at the bottom.
+func (t *timeline) writeTicks(h float64) {
 	bottom := h - margin - float64(1+len(t.marks))*lineHeight
 	length := max(t.all.to-t.all.from, 0) // a record can lie about its times
 	step := round(length / max(int64(t.width)/tickEvery, 2))
@@ -178,11 +198,10 @@ func (t *timeline) writeTicks(h float64) (top float64) {
 		case x > t.width-margin-3*charWidth:
 			anchor = "end"
 		}
-		t.printf(`<path class="rule" d="M%.1f %dV%.1f"/>`, x, margin, bottom-lineHeight+4)
+		t.printf(`<path class="rule" d="%s"/>`, t.rules(x, bottom-lineHeight+4))
 		t.printf(`<text class="legend" x="%.1f" y="%.1f" text-anchor="%s">+%s</text>`+"\n", x, bottom-2, anchor, milliseconds(at-t.all.from))
 	}
 	t.text("legend", margin, bottom+lineHeight-4, clipTo("ms since "+time.Unix(0, t.all.from).UTC().Format("2006-01-02 15:04:05.000000"), int(t.width/charWidth))+" UTC")
-	return margin
 }
 
 // round is the least of 1, 2, 5, 10, 20, 50 and so on that is ns at least.
@@ -210,7 +229,7 @@ func (t *timeline) writeBar(m *scene.Member, y float64) {
 	head = clipTo(head, max(room-16, 12)) + "  " + milliseconds(r.End-r.Start) + " ms"
 	t.text("name", margin, y+lineHeight, head)
 	from, to := t.x(r.Start), t.x(r.End)
-	t.printf(`<rect class="bar %s" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`+"\n", r.Status, from, y+lineHeight+5, max(to-from, leastBar), barHeight)
+	t.printf(`<rect class="bar %s" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`+"\n", r.Status, from, y+barBelow, max(to-from, leastBar), barHeight)
 	var ops []string
 	for _, o := range m.Ops {
 		if o.Matters {

@@ -2,6 +2,8 @@ package picture
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -55,5 +57,39 @@ func TestTimelineNeedsTimes(t *testing.T) {
 	f.History = nil
 	if svg := Timeline(scene.New(&f), nil, WideTime); svg != nil {
 		t.Errorf("%s", svg)
+	}
+}
+
+// No line of the axis crosses a text.
+func TestTimelineRulesCrossNoText(t *testing.T) {
+	f := ring("rw", "rw", "rw")
+	f.History[0], f.History[1], f.History[2] = record("T1", "a", 3), record("T2", "b", 2), record("T3", "a", 1)
+	number := func(text string) (n float64) {
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, width := range []int{WideTime, NarrowTime} {
+		svg := string(Timeline(scene.New(&f), []finding.Mark{{Name: "restart", Start: "2026-03-02T09:00:00Z"}}, width))
+		texts := regexp.MustCompile(`<text [^>]*y="([0-9.]+)"`).FindAllStringSubmatch(svg, -1)
+		rules := regexp.MustCompile(`<path class="rule" d="([^"]*)"`).FindAllStringSubmatch(svg, -1)
+		if len(texts) == 0 || len(rules) == 0 {
+			t.Fatal(svg)
+		}
+		for _, rule := range rules {
+			pieces := regexp.MustCompile(`M[0-9.]+ ([0-9.]+)V([0-9.]+)`).FindAllStringSubmatch(rule[1], -1)
+			if len(pieces) != 4 { // three bars, and the axis
+				t.Errorf("%d: %s", width, rule[1])
+			}
+			for _, piece := range pieces {
+				for _, text := range texts {
+					const above, below = 9, 3 // a baseline: what letters take, px
+					if y := number(text[1]); number(piece[1]) < y+below && number(piece[2]) > y-above {
+						t.Errorf("%d: %s crosses the text at %g", width, piece[0], y)
+					}
+				}
+			}
+		}
 	}
 }
