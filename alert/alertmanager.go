@@ -36,7 +36,8 @@ type AlertmanagerOptions struct {
 // pattern, labelled with what does not grow with the number of findings. An alert
 // fires from the pattern's first finding until Hold after its last. Every post says
 // when that is, so that the alert resolves without us too. It resolves at once when all
-// its findings are withdrawn.
+// its findings are withdrawn, or are of another pattern now. Until its end another one, for nobody to be
+// woken by, says so: counters of Prometheus do not go back, and the alert that a rule makes of them still fires.
 type Alertmanager struct {
 	opt     AlertmanagerOptions
 	posters []*poster
@@ -61,15 +62,17 @@ type alertState struct {
 	Sent     time.Time `json:"sent"`
 	Findings int       `json:"findings"` // since it fires
 	Open     int       `json:"open"`     // of these, not withdrawn
-	ID       string    `json:"id"`       // of the latest
-	Title    string    `json:"title"`
-	Headline string    `json:"headline,omitempty"`
-	Meaning  string    `json:"meaning,omitempty"`
-	Causes   string    `json:"causes,omitempty"` // a line each
-	Next     string    `json:"next,omitempty"`   // a line each
-	Summary  string    `json:"summary"`
-	Cycle    string    `json:"cycle"`
-	Proof    string    `json:"proof,omitempty"` // lines
+	// Withdrawn is since when none is open; zero: some are.
+	Withdrawn time.Time `json:"withdrawn,omitzero"`
+	ID        string    `json:"id"` // of the latest
+	Title     string    `json:"title"`
+	Headline  string    `json:"headline,omitempty"`
+	Meaning   string    `json:"meaning,omitempty"`
+	Causes    string    `json:"causes,omitempty"` // a line each
+	Next      string    `json:"next,omitempty"`   // a line each
+	Summary   string    `json:"summary"`
+	Cycle     string    `json:"cycle"`
+	Proof     string    `json:"proof,omitempty"` // lines
 }
 
 // These bound the state that each delivery stores: 200 alerts of some 2 KiB, 7 KiB at most, 2,000
@@ -180,10 +183,19 @@ func (a *Alertmanager) sendOut(ctx context.Context, next firing, keys map[string
 		x := next.Alerts[key]
 		x.Sent = now
 		ends := x.Last.Add(a.opt.Hold)
-		if x.Open <= 0 && now.Before(ends) {
+		gone := x.Open <= 0 && now.Before(ends)
+		switch {
+		case !x.Withdrawn.IsZero():
+			posts = append(posts, a.withdrawn(key, x, ends))
+		case gone && x.Kind == string(finding.KindViolation):
+			x.Withdrawn = now
+			posts = append(posts, a.withdrawn(key, x, ends), a.post(key, x, now))
+		case gone: // a warning: nobody is woken by its rule
+			posts = append(posts, a.post(key, x, now))
 			ends = now
+		default:
+			posts = append(posts, a.post(key, x, ends))
 		}
-		posts = append(posts, a.post(key, x, ends))
 		if !now.Before(ends) {
 			delete(next.Alerts, key)
 		}
@@ -232,6 +244,20 @@ type postedAlert struct {
 	StartsAt     time.Time         `json:"startsAt"`
 	EndsAt       time.Time         `json:"endsAt"`
 	GeneratorURL string            `json:"generatorURL,omitempty"`
+}
+
+// withdrawn tells that the findings of an alert were taken back. Labels of the options give it no other
+// name and no other severity.
+func (a *Alertmanager) withdrawn(key string, x *alertState, ends time.Time) postedAlert {
+	p := a.post(key, x, ends)
+	p.StartsAt = x.Withdrawn
+	p.Labels["alertname"], p.Labels["severity"] = "IsolationWithdrawn", "info"
+	p.Annotations["summary"] = "Findings were withdrawn: later records explain them, or show another anomaly."
+	p.Annotations["description"] = fmt.Sprintf("%s: %s of %s. It was told, and is taken back.", label(x.Pattern.Source), finding.Counted(int64(x.Findings), "finding", "findings"), label(x.Title))
+	for _, of := range []string{"headline", "meaning", "causes", "next", "cycle", "proof"} {
+		delete(p.Annotations, of)
+	}
+	return p
 }
 
 func (a *Alertmanager) post(key string, x *alertState, ends time.Time) postedAlert {
@@ -343,7 +369,7 @@ func (s *firing) take(f *finding.Finding, now time.Time, touched map[string]bool
 		key = p.Key()
 	}
 	x := s.Alerts[key]
-	if x == nil {
+	if x == nil || !x.Withdrawn.IsZero() { // what was withdrawn ends by itself
 		x = &alertState{Pattern: p, Kind: string(f.Kind), Starts: now, Severity: severity(f)}
 		if confirmed(f) {
 			x.Kind = string(finding.KindViolation)

@@ -139,13 +139,21 @@ func TestAlertmanager(t *testing.T) {
 	deliver(later(of("3", "G1a", "pay"), finding.Withdrawn))
 	expect("one withdrawn", "IsolationViolated page G1a {pay} fires for 15m0s")
 	deliver(later(of("4", "G1a", "pay"), finding.Withdrawn))
-	expect("all withdrawn", "IsolationViolated page G1a {pay} is over")
+	expect("all withdrawn", "IsolationViolated page G1a {pay} is over", "IsolationWithdrawn info G1a {pay} fires for 15m0s")
+	now = now.Add(time.Minute)
+	flush()
+	expect("it is told again that it was withdrawn", "IsolationViolated page G2-item {audit, pay} fires for 9m0s", "IsolationWithdrawn info G1a {pay} fires for 14m0s")
+	deliver(of("5", "G1a", "pay"))
+	expect("another one", "IsolationViolated page G1a {pay} fires for 15m0s")
+	deliver(later(of("5", "G1a", "pay"), finding.Withdrawn))
+	expect("withdrawn too", "IsolationViolated page G1a {pay} is over", "IsolationWithdrawn info G1a {pay} fires for 15m0s")
 
 	// An upgrade to another anomaly moves the finding.
 	up := later(first, finding.Provisional)
 	up.Anomaly = "G1c"
 	deliver(up, later(of("2", "G2-item", "audit", "pay"), finding.Withdrawn))
-	expect("upgraded", "IsolationViolated page G1c {audit, pay} fires for 15m0s", "IsolationViolated page G2-item {audit, pay} is over")
+	expect("upgraded", "IsolationViolated page G1c {audit, pay} fires for 15m0s", "IsolationViolated page G2-item {audit, pay} is over",
+		"IsolationWithdrawn info G2-item {audit, pay} fires for 9m0s")
 
 	// While it is down nothing is forgotten.
 	down = true
@@ -157,7 +165,7 @@ func TestAlertmanager(t *testing.T) {
 	*bodies = nil
 	down = false
 	flush()
-	expect("time-out", "IsolationViolated page G1c {audit, pay} is over")
+	expect("time-out", "IsolationViolated page G1c {audit, pay} is over", "IsolationWithdrawn info G1a {pay} is over", "IsolationWithdrawn info G2-item {audit, pay} is over")
 	if stateOf(a) != nil || !a.Due().IsZero() {
 		t.Errorf("left: %s", stateOf(a))
 	}

@@ -193,8 +193,13 @@ func (w *watched) transaction(ops string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent++
-	end := time.Now().UnixNano()
-	if _, err := fmt.Fprintf(w.in, `{"txn":"T%d","source":"orders","start":%d,"end":%d,"status":"committed","ops":[%s]}`+"\n", w.sent, end-1e6, end, ops); err != nil {
+	w.record(fmt.Sprint("T", w.sent), "committed", time.Now(), ops)
+}
+
+// record sends one of a transaction that ended then.
+func (w *watched) record(txn, status string, end time.Time, ops string) {
+	w.t.Helper()
+	if _, err := fmt.Fprintf(w.in, `{"txn":%q,"source":"orders","start":%d,"end":%d,"status":%q,"ops":[%s]}`+"\n", txn, end.UnixNano()-1e6, end.UnixNano(), status, ops); err != nil {
 		w.t.Error(err)
 	}
 }
@@ -339,31 +344,9 @@ func alertsOf(t *testing.T, address string) map[string]amAlert {
 func TestOneWakesOnce(t *testing.T) {
 	program(t, "prometheus")
 	am, woken := sample(t)
-	var rules map[string]any
-	if err := yaml.Unmarshal(mustRead(t, rulesPath), &rules); err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range rules["groups"].([]any) {
-		for _, r := range g.(map[string]any)["rules"].([]any) {
-			if rule := r.(map[string]any); rule["for"] != nil {
-				rule["for"] = "3s" // minutes in the files
-			}
-		}
-	}
-	w := watch(t, am, write(t, t.TempDir(), "rules.yml", rules))
+	w := watch(t, am, quickRules(t))
 	w.lostUpdate("x")
-	states := func(want map[string]string) func() bool {
-		return func() bool {
-			all := alertsOf(t, am)
-			for name, state := range want {
-				if all[name].Status.State != state {
-					return false
-				}
-			}
-			return true
-		}
-	}
-	within(t, time.Minute, "the anomaly is told of twice, and inhibited once", states(map[string]string{"IsolationViolated": "active", "IsowatchAnomaly": "suppressed"}))
+	within(t, time.Minute, "the anomaly is told of twice, and inhibited once", states(t, am, map[string]string{"IsolationViolated": "active", "IsowatchAnomaly": "suppressed"}))
 	all := alertsOf(t, am)
 	for name, holds := range map[string]string{
 		"IsolationViolated": all["IsolationViolated"].Annotations["finding"], "IsowatchAnomaly": "1 group of 1 finding.", // of its source and anomaly
@@ -379,12 +362,67 @@ func TestOneWakesOnce(t *testing.T) {
 	}
 
 	w.monitor.Process.Kill()
-	within(t, time.Minute, "the dead monitor is told of, and what else is known of it is inhibited", states(map[string]string{"IsowatchDown": "active", "IsowatchAnomaly": "suppressed"}))
+	within(t, time.Minute, "the dead monitor is told of, and what else is known of it is inhibited", states(t, am, map[string]string{"IsowatchDown": "active", "IsowatchAnomaly": "suppressed"}))
 	time.Sleep(5 * time.Second)
 	if got := fmt.Sprint(woken.of("person")); got != "[[IsolationViolated] [IsowatchDown]]" {
 		t.Errorf("a person was woken by %s", got)
 	}
 	for _, names := range woken.of("inbox") {
 		t.Logf("the inbox got %v", names)
+	}
+}
+
+// quickRules are the rules, which wait for seconds.
+func quickRules(t *testing.T) (file string) {
+	t.Helper()
+	var rules map[string]any
+	if err := yaml.Unmarshal(mustRead(t, rulesPath), &rules); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range rules["groups"].([]any) {
+		for _, r := range g.(map[string]any)["rules"].([]any) {
+			if rule := r.(map[string]any); rule["for"] != nil {
+				rule["for"] = "3s" // minutes in the files
+			}
+		}
+	}
+	return write(t, t.TempDir(), "rules.yml", rules)
+}
+
+// states says whether alerts are in the states named.
+func states(t *testing.T, am string, want map[string]string) func() bool {
+	return func() bool {
+		all := alertsOf(t, am)
+		for name, state := range want {
+			if all[name].Status.State != state {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// TestWithdrawnWakesNobodyAgain: a later record takes a finding back. The sink's alert is over at once; the
+// rule's counts it for 15 minutes more, and stays inhibited.
+func TestWithdrawnWakesNobodyAgain(t *testing.T) {
+	program(t, "prometheus")
+	am, woken := sample(t)
+	w := watch(t, am, quickRules(t))
+	at := time.Now()
+	const update = `{"op":"r","key":"k","value":0},{"op":"w","key":"k","value":1}`
+	w.record("T0", "committed", at, `{"op":"w","key":"k","value":0}`)
+	w.record("T1", "unknown", at.Add(10*time.Millisecond), update)
+	w.record("T2", "committed", at.Add(10*time.Millisecond), `{"op":"r","key":"k","value":0},{"op":"w","key":"k","value":2}`)
+	w.record("T3", "committed", at.Add(20*time.Millisecond), `{"op":"r","key":"k","value":1}`)
+	within(t, time.Minute, "the anomaly is told of twice", states(t, am, map[string]string{"IsolationViolated": "active", "IsowatchAnomaly": "suppressed"}))
+	within(t, time.Minute, "a person is woken", func() bool { return len(woken.of("person")) == 1 })
+	w.record("T1", "aborted", at.Add(10*time.Millisecond), update)
+	within(t, time.Minute, "it is withdrawn, and the rule's alert still inhibited", func() bool {
+		all := alertsOf(t, am)
+		return all["IsolationWithdrawn"].Status.State == "active" && all["IsolationViolated"].Status.State == "" && all["IsowatchAnomaly"].Status.State == "suppressed"
+	})
+	time.Sleep(5 * time.Second) // what is not inhibited goes out within 3 s
+	if got := fmt.Sprint(woken.of("person")); got != "[[IsolationViolated]]" {
+		t.Errorf("a person was woken by %s", got)
 	}
 }
