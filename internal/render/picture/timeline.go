@@ -21,7 +21,7 @@ const (
 	txnHeight  = 3*lineHeight + barHeight
 	barBelow   = lineHeight + 5 // from the line above a transaction to its bar
 	ruleBeyond = 2              // a line of the axis begins above a bar, and ends below it
-	// sessionHeight is that of the line that names a session.
+	// sessionHeight is the height of the line that names a session.
 	sessionHeight = lineHeight + 4
 	tickEvery     = 110 // about so far apart are two ticks
 )
