@@ -36,9 +36,9 @@ type AlertmanagerOptions struct {
 // pattern, labelled with what does not grow with the number of findings. An alert
 // fires from the pattern's first finding until Hold after its last. Every post says
 // when that is, so that the alert resolves without us too. It resolves at once when all
-// its findings are withdrawn, or are of another pattern now. Until its end,
-// IsolationWithdrawn takes its place, which wakes nobody: counters of Prometheus do not go back, and the alert
-// that a rule makes of them still fires.
+// its findings are withdrawn, or are of another pattern now. IsolationWithdrawn,
+// which wakes nobody, takes its place until its end. Counters of Prometheus do not go back, so the alert that
+// a rule makes of them still fires.
 type Alertmanager struct {
 	opt     AlertmanagerOptions
 	posters []*poster

@@ -136,7 +136,7 @@
       'Inputs', 'Whether each can be read.', [query('min by (instance, input) (isowatch_source_up{%s})' % at, '{{instance}} {{input}}')],
       [{ value: '0', text: 'down', color: 'red' }, { value: '1', text: 'up', color: 'green' }], w=12
     ),
-    graph('Sinks', 'Failed attempts to deliver, each of which is tried again, and findings that wait for a sink.', [
+    graph('Sinks', 'Failed attempts to deliver, and findings that wait for a sink. Each attempt is tried again.', [
       query('sum by (instance, sink) (rate(isowatch_alert_notifications_failed_total{%s}[$__rate_interval]))' % at, '{{instance}} {{sink}} failed a second'),
       query('sum by (instance) (isowatch_outbox_findings{%s})' % at, '{{instance}} not delivered'),
     ], 'none', w=12),

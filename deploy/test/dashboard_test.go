@@ -18,11 +18,12 @@ const dashboardPath = "../grafana/isowatch.json"
 // board is what the tests look at of a dashboard.
 type board struct {
 	Panels []struct {
-		ID      int
-		Type    string
-		Title   string
-		GridPos struct{ X, Y, W, H int }
-		Targets []struct{ Expr string }
+		ID          int
+		Type        string
+		Title       string
+		Description string
+		GridPos     struct{ X, Y, W, H int }
+		Targets     []struct{ Expr, LegendFormat string }
 	}
 	Templating struct {
 		List []struct{ Name, Type, Definition string }

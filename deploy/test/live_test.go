@@ -1,6 +1,7 @@
 package deploytest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -160,8 +161,22 @@ func watch(t *testing.T, alertmanager, rules string) *watched {
 	return w
 }
 
-// query are the values of an instant query, by their labels.
+// query are the labels of the series of an instant query.
 func (w *watched) query(expr string) (series []map[string]string) {
+	for _, s := range w.values(expr) {
+		series = append(series, s.labels)
+	}
+	return series
+}
+
+// sample is one series of the answer to an instant query.
+type sample struct {
+	labels map[string]string
+	value  string
+}
+
+// values are the answer to an instant query.
+func (w *watched) values(expr string) (series []sample) {
 	w.t.Helper()
 	status, body := get(w.t, "http://"+w.prometheus+"/api/v1/query?query="+url.QueryEscape(expr))
 	if status == 0 || status == http.StatusServiceUnavailable {
@@ -180,8 +195,8 @@ func (w *watched) query(expr string) (series []map[string]string) {
 		w.t.Fatalf("%s: %v %s", expr, err, body)
 	}
 	for _, r := range answer.Data.Result {
-		if r.Value[1] != "NaN" {
-			series = append(series, r.Metric)
+		if v, ok := r.Value[1].(string); ok && v != "NaN" {
+			series = append(series, sample{r.Metric, v})
 		}
 	}
 	return series
@@ -236,21 +251,44 @@ func TestPanels(t *testing.T) {
 	}()
 	b := readBoard(t)
 	values := strings.NewReplacer("$job", ".*", "$instance", ".*", "$source", ".*", "$__rate_interval", "10s", "$__range", "1h")
-	queries := 0
+	want := mustRead(t, resultsPath)
+	if *rewrite {
+		time.Sleep(30 * time.Second) // every series is there
+	}
+	var page resultsPage
+	page.begin()
 	for _, p := range b.Panels {
+		page.panel(p.Title, p.Description, p.Type == "row")
 		for _, q := range p.Targets {
-			queries++
 			expr := values.Replace(q.Expr)
 			if strings.Contains(expr, "$") {
 				t.Errorf("%s: a variable that nobody sets in %s", p.Title, q.Expr)
 			}
-			var series []map[string]string
-			within(t, 30*time.Second, p.Title+" has data: "+expr, func() bool { series = w.query(expr); return len(series) > 0 })
-			t.Logf("%-40s %3d series: %.100s", p.Title, len(series), expr)
+			var text string
+			var series []sample
+			for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Second) { // some series come later than others
+				series = w.values(expr)
+				text = page.result(q.Expr, q.LegendFormat, series, w.address)
+				if len(series) > 0 && (*rewrite || bytes.Contains(shapeOf(want), shapeOf([]byte(text)))) || time.Now().After(end) {
+					break
+				}
+			}
+			if len(series) == 0 {
+				t.Errorf("%s has no data: %s", p.Title, expr)
+			}
+			page.WriteString(text)
+			page.queries++
 		}
 	}
-	if queries < 30 {
-		t.Errorf("%d queries", queries)
+	if page.queries < 30 {
+		t.Errorf("%d queries", page.queries)
+	}
+	if *rewrite {
+		if err := os.WriteFile(resultsPath, page.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if got, want := shapeOf(page.Bytes()), shapeOf(want); !bytes.Equal(got, want) {
+		t.Errorf("%s shows other queries or series: go test -run TestPanels -rewrite\n%s", resultsPath, firstDifference(string(got), string(want)))
 	}
 	choices := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
 	for _, v := range b.Templating.List {
@@ -279,9 +317,9 @@ func (w *woken) of(receiver string) [][]string {
 	return slices.Clone(w.got[receiver])
 }
 
-// sample starts an Alertmanager with the sample's configuration, whose receivers are the test's, and
+// sampleAlertmanager starts an Alertmanager with the sample's configuration, whose receivers are the test's, and
 // whose waits are short.
-func sample(t *testing.T) (address string, w *woken) {
+func sampleAlertmanager(t *testing.T) (address string, w *woken) {
 	t.Helper()
 	w = &woken{got: map[string][][]string{}}
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -343,7 +381,7 @@ func alertsOf(t *testing.T, address string) map[string]amAlert {
 // rules. With the sample's configuration each wakes a person once, and every alert links to a page.
 func TestOneWakesOnce(t *testing.T) {
 	program(t, "prometheus")
-	am, woken := sample(t)
+	am, woken := sampleAlertmanager(t)
 	w := watch(t, am, quickRules(t))
 	w.lostUpdate("x")
 	within(t, time.Minute, "the anomaly is told of twice, and inhibited once", states(t, am, map[string]string{"IsolationViolated": "active", "IsowatchAnomaly": "suppressed"}))
@@ -406,7 +444,7 @@ func states(t *testing.T, am string, want map[string]string) func() bool {
 // rule's counts it for 15 minutes more, and stays inhibited.
 func TestWithdrawnWakesNobodyAgain(t *testing.T) {
 	program(t, "prometheus")
-	am, woken := sample(t)
+	am, woken := sampleAlertmanager(t)
 	w := watch(t, am, quickRules(t))
 	at := time.Now()
 	const update = `{"op":"r","key":"k","value":0},{"op":"w","key":"k","value":1}`
