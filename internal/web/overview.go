@@ -335,7 +335,7 @@ func (l *Level) Strip() template.HTML {
 }
 
 // shownSeries is the greatest number of a colour.
-const shownSeries = 6
+const shownSeries = 11
 
 // colour is the number of an anomaly's colour: by its name among those shown, so that it stays while counts
 // change.

@@ -140,7 +140,7 @@ func TestRoutes(t *testing.T) {
 		{"/findings/1f.dot", 200, "text/vnd.graphviz; charset=utf-8", `"T1" -> "T2"`},
 		{"/findings/1f.jsonl", 200, "application/jsonl; charset=utf-8", `{"txn":"T1"`},
 		{"/findings/1f.edn", 200, "application/edn; charset=utf-8", ":type :ok"},
-		{"/findings/1f.html", 200, "text/html; charset=utf-8", "<h2>Transactions</h2>"},
+		{"/findings/1f.html", 200, "text/html; charset=utf-8", "<h2>Transactions (2)</h2>"},
 		{"/findings/1f.pdf", 404, "text/html; charset=utf-8", "no finding of this id"},
 		{"/page.js", 200, "text/javascript; charset=utf-8", "EventSource"},
 		{"/favicon.svg", 200, "image/svg+xml; charset=utf-8", "<svg"},

@@ -137,6 +137,15 @@ func age(d time.Duration) string {
 	return lasting(d) + " ago"
 }
 
+// brief is a stretch of time with three digits that count.
+func brief(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
 // lasting is a stretch of time in its largest unit.
 func lasting(d time.Duration) string {
 	switch {
@@ -176,6 +185,13 @@ type Full struct {
 	Timeline template.HTML // "" where no record has times
 	Happened []finding.Mark
 }
+
+// mostOpen transactions are shown with the proof, which are long on a phone: with more, the picture and the
+// dependencies come first, and these are folded.
+const mostOpen = 4
+
+// Long says whether the proof and the transactions are folded.
+func (f *Full) Long() bool { return len(f.Members) > mostOpen && len(f.Steps) > 0 }
 
 // beside is how long before the first transaction, and behind the last one, what happened is shown.
 const beside = 5 * time.Second
@@ -276,7 +292,7 @@ func (o *Options) memberOf(m *scene.Member) Member {
 	}
 	if r.Flags&event.HasTimes != 0 {
 		start, _ := o.MomentOf(time.Unix(0, r.Start).UTC().Format(time.RFC3339Nano))
-		x.Started, x.Took = &start, time.Duration(r.End-r.Start).String()
+		x.Started, x.Took = &start, brief(time.Duration(r.End-r.Start)).String()
 	}
 	if o.Trace != "" && r.TraceID != "" {
 		x.TraceURL = strings.ReplaceAll(o.Trace, "{trace_id}", url.PathEscape(r.TraceID))

@@ -2,6 +2,8 @@ package page
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"html"
 	"strings"
 	"testing"
@@ -55,6 +57,46 @@ func TestAge(t *testing.T) {
 	} {
 		if got := age(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}
+
+// Of many transactions the picture and the dependencies come first: the proof and the transactions are
+// folded. Without dependencies the proof stays open.
+func TestLongIsFolded(t *testing.T) {
+	for _, c := range []struct {
+		txns  int
+		edges bool
+		want  bool
+	}{{4, true, false}, {5, true, true}, {5, false, false}} {
+		f := finding.Finding{ID: "1f", Anomaly: "G1c", Title: "cycle", Explanation: "G1c\n\nLet:\n  T0 = r x 1\n"}
+		for i := range c.txns {
+			id, next := fmt.Sprint("T", i), fmt.Sprint("T", (i+1)%c.txns)
+			f.Txns = append(f.Txns, id)
+			f.History = append(f.History, json.RawMessage(fmt.Sprintf(`{"txn":%q,"status":"committed","ops":[{"op":"w","key":"k%d","value":1}]}`, id, i)))
+			if c.edges {
+				f.Edges = append(f.Edges, finding.Edge{From: id, To: next, Type: "wr", Key: fmt.Sprint("k", i), Value: "1", Evidence: "it read it"})
+			}
+		}
+		var b bytes.Buffer
+		if err := WriteReport(&b, &Report{Heading: "h", Parts: []Part{{Findings: []finding.Finding{f}}}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"proof-1f", "transactions-1f"} {
+			open := strings.Contains(b.String(), `id="`+part+`" open>`)
+			if open == c.want || !strings.Contains(b.String(), `id="`+part+`"`) {
+				t.Errorf("%d transactions, dependencies: %v: %s is open: %v", c.txns, c.edges, part, open)
+			}
+		}
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 999: "999ns", 18_053_573: "18.1ms", 34_634_721: "34.6ms", time.Second + 499: "1s", 61_234 * time.Millisecond: "1m1.2s",
+	} {
+		if got := brief(d).String(); got != want {
+			t.Errorf("%d: %s, want %s", d, got, want)
 		}
 	}
 }
