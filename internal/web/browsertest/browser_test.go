@@ -156,7 +156,7 @@ func (b *browser) accessible(where string) {
 	var result string
 	b.do("axe", chromedp.Evaluate(b.axe+";undefined", nil),
 		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) => v.id + " (" + v.impact + "): " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | "))))`,
-			&result, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+			&result, awaits))
 	var violations []string
 	if err := json.Unmarshal([]byte(result), &violations); err != nil {
 		b.t.Fatal(err)
@@ -165,6 +165,9 @@ func (b *browser) accessible(where string) {
 		b.t.Errorf("%s: axe: %s", where, v)
 	}
 }
+
+// awaits lets an expression wait for its promise.
+func awaits(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
 const axeVersion = "4.14.1"
 

@@ -41,12 +41,16 @@ type found struct {
 
 // service is a monitor that has the example of each anomaly's page in its input, as a source each.
 type service struct {
-	url   string
-	stdin io.WriteCloser
-	errs  *bytes.Buffer
+	url            string
+	user, password string // of the pages; "": they are open
+	stdin          io.WriteCloser
+	errs           *bytes.Buffer
 }
 
-func start(t *testing.T, args ...string) *service {
+func start(t *testing.T, args ...string) *service { return startAs(t, "", "", args...) }
+
+// startAs starts a monitor whose pages ask for a login, unless user is "".
+func startAs(t *testing.T, user, password string, args ...string) *service {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,7 +58,7 @@ func start(t *testing.T, args ...string) *service {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	s := &service{url: "http://" + addr, errs: &bytes.Buffer{}}
+	s := &service{url: "http://" + addr, user: user, password: password, errs: &bytes.Buffer{}}
 	cmd := exec.Command(build(t), append([]string{"run", "--stdin", "--http", addr, "--data", filepath.Join(t.TempDir(), "data"),
 		"--levels", "all", "--expect", "strong-serializable", "--lateness", "0s", "--max-transaction", "100ms", "--window", "1s", "--self-test", "0",
 		"--contract", "capture=complete,start=empty,unmonitored-writers=no,deletes=recorded,value-identity=unique,clock-drift=0s",
@@ -74,13 +78,25 @@ func start(t *testing.T, args ...string) *service {
 		}
 	})
 	within(t, 30*time.Second, "the monitor is not ready", func() bool {
-		answer, err := http.Get(s.url + "/-/ready")
+		answer, err := s.get("/-/ready")
 		if err == nil {
 			answer.Body.Close()
 		}
 		return err == nil && answer.StatusCode == http.StatusOK
 	})
 	return s
+}
+
+// get asks as the user.
+func (s *service) get(path string) (*http.Response, error) {
+	request, err := http.NewRequest(http.MethodGet, s.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if s.user != "" {
+		request.SetBasicAuth(s.user, s.password)
+	}
+	return http.DefaultClient.Do(request)
 }
 
 func within(t *testing.T, limit time.Duration, what string, done func() bool) {
@@ -187,7 +203,7 @@ func (s *service) feedMany(t *testing.T, sources int) {
 // findings are all that the monitor has.
 func (s *service) findings(t *testing.T) (all []found) {
 	t.Helper()
-	answer, err := http.Get(s.url + "/api/v1/findings?limit=1000")
+	answer, err := s.get("/api/v1/findings?limit=1000")
 	if err != nil {
 		t.Fatal(err)
 	}
