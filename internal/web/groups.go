@@ -90,8 +90,19 @@ var titles = sync.OnceValue(func() map[string]string {
 
 func titleOf(anomaly string) string { return cmp.Or(titles()[anomaly], anomaly) }
 
-// Paths says which code paths conflict.
+// mostPaths are named where a group is one of many.
+const mostPaths = 4
+
+// Paths says which code paths conflict, and names some of many.
 func (g groupRow) Paths() string {
+	if n := len(g.Names); n > mostPaths {
+		return strings.Join(g.Names[:mostPaths-1], ", ") + fmt.Sprintf(" and %d others", n-mostPaths+1)
+	}
+	return g.AllPaths()
+}
+
+// AllPaths names all of them.
+func (g groupRow) AllPaths() string {
 	switch len(g.Names) {
 	case 0:
 		return "Transactions without a name"

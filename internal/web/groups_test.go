@@ -247,3 +247,22 @@ func TestGroupsBelowBase(t *testing.T) {
 		t.Errorf("%d, to %s", status, header.Get("Location"))
 	}
 }
+
+// Of many code paths some are named in lists, and all on the group's own page.
+func TestPathsOfGroups(t *testing.T) {
+	for _, c := range []struct {
+		names     []string
+		some, all string
+	}{
+		{nil, "Transactions without a name", "Transactions without a name"},
+		{[]string{"a"}, "a", "a"},
+		{[]string{"a", "b", "c", "d"}, "a, b, c and d", "a, b, c and d"},
+		{[]string{"a", "b", "c", "d", "e"}, "a, b, c and 2 others", "a, b, c, d and e"},
+	} {
+		g := groupRow{}
+		g.Names = c.names
+		if g.Paths() != c.some || g.AllPaths() != c.all {
+			t.Errorf("%q: %q and %q, want %q and %q", c.names, g.Paths(), g.AllPaths(), c.some, c.all)
+		}
+	}
+}

@@ -6,27 +6,14 @@ import (
 	"flag"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
 var rewrite = flag.Bool("rewrite", false, "take the screenshots of docs/ anew")
-
-// screenshot keeps what the page shows now in docs/.
-func (b *browser) screenshot(name string, width, height int64) {
-	b.t.Helper()
-	var image []byte
-	b.do("a screenshot", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}),
-		chromedp.EmulateViewport(width, height), chromedp.CaptureScreenshot(&image))
-	if err := os.WriteFile(root+"/docs/"+name+".png", image, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
-}
 
 // kinds are anomalies that the examples show: with a cycle, without one, and of no violation.
 var kinds = []string{"G0", "G1a", "G1b", "G1c", "G2", "G2-item", "G-single", "G-single-item", "G-nonadjacent-item", "lost-update", "internal",
@@ -51,7 +38,7 @@ func TestPages(t *testing.T) {
 	})
 	within(t, time.Minute, "not all anomalies were found", func() bool {
 		for _, f := range s.findings(t) {
-			if _, had := byAnomaly[f.Anomaly]; !had {
+			if _, had := byAnomaly[f.Anomaly]; !had || f.Source == f.Anomaly { // its own example
 				byAnomaly[f.Anomaly] = f
 			}
 			if f.Source == "nine" && len(f.Txns) == 9 {
@@ -74,6 +61,15 @@ func TestPages(t *testing.T) {
 		for _, f := range byAnomaly {
 			b.look(s.url + "/findings/" + f.ID)
 		}
+	})
+	t.Run("pictures", func(t *testing.T) {
+		b.t = t
+		for _, k := range kinds {
+			if *rewrite {
+				b.portray(s, k, byAnomaly[k].ID)
+			}
+		}
+		smallPictures(t)
 	})
 	t.Run("groups", func(t *testing.T) {
 		b.t = t
