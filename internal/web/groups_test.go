@@ -266,3 +266,32 @@ func TestPathsOfGroups(t *testing.T) {
 		}
 	}
 }
+
+// A row of a list says what happened, and when it was seen first; the finding's page has the times of revisions.
+func TestRowsOfLists(t *testing.T) {
+	f := conflict("1a", 1, "checkout", "refund")
+	f.Headline, f.FoundAt, f.DetectedAt = "Both changed the cart.", "2026-11-20T19:00:00Z", "2026-11-20T19:00:05Z"
+	second := f
+	second.ID = "2b"
+	handler, _, _ := groupsSite(f, second)
+	_, list, _ := get(handler, "/list")
+	for summary := range strings.SplitSeq(list, "<summary>") {
+		if summary, _, ok := strings.Cut(summary, "</summary>"); ok && strings.Contains(summary, "write skew") {
+			if strings.Count(summary, "<time ") != 1 || !strings.Contains(summary, "19:00:00.000 UTC") || !strings.Contains(summary, "Both changed the cart.") {
+				t.Errorf("list: %s", summary)
+			}
+		}
+	}
+	if n := strings.Count(list, `" open>`); n != 1 {
+		t.Errorf("%d findings are open", n)
+	}
+	_, page, _ := get(handler, "/findings?group="+groupKey(&f))
+	_, rows, _ := strings.Cut(page, `<ul class="rows">`)
+	rows, _, _ = strings.Cut(rows, "</ul>")
+	if strings.Count(rows, "<time ") != 2 || strings.Count(rows, "<li ") != 2 {
+		t.Errorf("%s", rows)
+	}
+	if _, page, _ := get(handler, "/findings/1a"); !strings.Contains(page, "This revision") {
+		t.Error("the finding's page does not tell when this revision came")
+	}
+}

@@ -96,7 +96,7 @@ func (s *site) listPage(w http.ResponseWriter, r *http.Request) {
 	}
 	for i, f := range found {
 		list.Cards = append(list.Cards, page.NewCard(f, s.shown()))
-		list.Cards[i].Open = i < 2
+		list.Cards[i].Open = i == 0
 	}
 	if next != "" {
 		values := r.URL.Query()

@@ -89,6 +89,7 @@ func TestPages(t *testing.T) {
 		if *rewrite {
 			b.do("the overview", chromedp.Navigate(s.url+"/"), chromedp.WaitReady("main"))
 			b.screenshot("overview", 1200, 900)
+			b.screenshot("overview-phone", 360, 1600)
 		}
 	})
 	t.Run("find, filter, open, expand, download", func(t *testing.T) {
