@@ -126,7 +126,9 @@ func partOf(r *whole.Report, most int) page.Part {
 
 // withStored are the reports on sources with the findings that the data folder holds, as a shows them.
 func withStored(ctx context.Context, a *app.App, data string, reports []whole.Report) ([]whole.Report, error) {
-	err := app.ReadStored(ctx, data, app.Findings, func(record []byte) error {
+	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait) // Ctrl-C ends a run, and not its report
+	defer cancel()
+	err := app.ReadStored(reading, data, app.Findings, func(record []byte) error {
 		var f finding.Finding
 		if err := json.Unmarshal(record, &f); err != nil {
 			return err
