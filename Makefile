@@ -1,5 +1,5 @@
 # The parts of .ci/run one by one, and what it leaves out: bench*, sim and vuln. soak is longer here.
-.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
+.PHONY: build cross sbom test lint hostile bench bench-rate bench-latency bench-restart bench-blind bench-growth bench-long bench-weak bench-pages bench-sources bench-all fuzz mutants mutate sim soak demo vuln integration live probelive docs-code adya databases deploy mixin tools man screenshot pages
 
 SIM ?= 33000
 FROM ?= 0
@@ -88,6 +88,10 @@ bench-latency:
 
 bench-restart:
 	go test -v -run '^$$' -bench Restart -benchtime 1x -timeout 1h ./internal/bench
+
+# One stream split over 1, 64, 250 and 1,000 sources, at full speed and at 5,000 transactions a second.
+bench-sources:
+	go test -run '^$$' -bench Sources -benchtime 1x -timeout 1h ./internal/bench
 
 # The pages over 100,000 stored findings: each answer within 100 ms. ISOWATCH_FINDINGS=200000 is how many.
 bench-pages:

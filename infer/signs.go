@@ -30,11 +30,9 @@ import (
 
 // signs holds the signs of patterns.
 type signs struct {
-	patterns *pattern.Table
-	// twoKeys and twoVersions remember which key had a value, and which version: the
-	// latest of each slot. They are made when first needed.
-	twoKeys, twoVersions []sighting
-	most                 int          // of each, when they are made; a setting
+	patterns             *pattern.Table
+	twoKeys, twoVersions sightings    // which key had a value, and which version
+	most                 int          // entries of each; a setting
 	new                  []pattern.ID // that have shown a sign in the record in work
 	circled              []uint32     // versions that came back, by the record in work: see full_circle.go
 	replaced, roots      []uint32     // scratch of fullCircle
@@ -45,13 +43,7 @@ type signs struct {
 	told                 bool  // some pattern's sign is not told yet
 }
 
-// sighting is a value of a pattern, or of a key, and where it was seen.
-type sighting struct{ value, where uint64 }
-
-// sightings is how many of each kind are remembered, at most: 512 KiB.
-const sightings = 1 << 15
-
-func newSigns() signs { return signs{patterns: pattern.New(), most: sightings} }
+func newSigns() signs { return signs{patterns: pattern.New(), most: mostSightings} }
 
 // strangers says whether a transaction without a record may have written what nobody is
 // known to have written, any number of times.
@@ -162,7 +154,7 @@ func (s *absences) noteValue(v uint32) {
 	if p.Shared || p.Repeats != 0 {
 		return
 	}
-	if where := sight(&s.signs.twoKeys, s.signs.most, x.hash.Lo^uint64(k.pattern)*0x9e3779b97f4a7c15, k.hash.Lo); where != k.hash.Lo {
+	if where := s.signs.twoKeys.see(x.hash.Lo^uint64(k.pattern)*0x9e3779b97f4a7c15, k.hash.Lo, s.signs.most); where != k.hash.Lo {
 		p.Shared = true
 	}
 }
@@ -174,26 +166,11 @@ func (s *absences) noteVersion(k uint32, value, version event.Hash) {
 	}
 	x := &s.keys[k]
 	p := s.signs.patterns.Get(x.pattern)
-	if p.Repeats != 0 || sight(&s.signs.twoVersions, s.signs.most, x.hash.Lo^value.Lo*0x9e3779b97f4a7c15, version.Lo) == version.Lo {
+	if p.Repeats != 0 || s.signs.twoVersions.see(x.hash.Lo^value.Lo*0x9e3779b97f4a7c15, version.Lo, s.signs.most) == version.Lo {
 		return
 	}
 	p.Repeats = pattern.TwoVersions
 	s.signs.new = append(s.signs.new, x.pattern)
-}
-
-// sight remembers that the value was seen there, and returns where it was seen before: there,
-// if it was not.
-func sight(seen *[]sighting, most int, value, where uint64) uint64 {
-	if *seen == nil {
-		*seen = make([]sighting, most)
-	}
-	x := &(*seen)[value%uint64(len(*seen))]
-	before := *x
-	*x = sighting{value, where}
-	if before.value == value && before.where != 0 {
-		return before.where
-	}
-	return where
 }
 
 // countRead counts a read of a plain value of k.
@@ -333,8 +310,8 @@ func (s *absences) EachPattern(fn func(name string, p *pattern.Pattern)) {
 
 func (s *absences) appendSigns(dst *flat.Writer) *flat.Writer {
 	dst = s.signs.patterns.AppendState(dst)
-	dst = flat.Append(dst, "twoKeys", s.signs.twoKeys)
-	dst = flat.Append(dst, "twoVersions", s.signs.twoVersions)
+	dst = flat.Append(dst, "twoKeys", s.signs.twoKeys.slots)
+	dst = flat.Append(dst, "twoVersions", s.signs.twoVersions.slots)
 	dst = s.signs.glimpses.appendState(dst)
 	dst = flat.Append(dst, "stood", s.signs.stood)
 	dst = flat.AppendValue(dst, "endRetired", &s.signs.endRetired)
@@ -346,16 +323,10 @@ func (s *absences) readSigns(r *flat.Reader) {
 	s.signs = newSigns()
 	s.signs.most = most
 	s.signs.patterns.ReadState(r)
-	flat.Read(r, "twoKeys", &s.signs.twoKeys)
-	flat.Read(r, "twoVersions", &s.signs.twoVersions)
+	s.signs.twoKeys.read(r, "twoKeys")
+	s.signs.twoVersions.read(r, "twoVersions")
 	s.signs.glimpses.readState(r)
 	flat.Read(r, "stood", (*[]stand)(&s.signs.stood))
-	if len(s.signs.twoKeys) == 0 {
-		s.signs.twoKeys = nil
-	}
-	if len(s.signs.twoVersions) == 0 {
-		s.signs.twoVersions = nil
-	}
 	flat.ReadValue(r, "endRetired", &s.signs.endRetired)
 	flat.ReadValue(r, "begun", &s.signs.begun)
 }

@@ -21,7 +21,7 @@ func (s *memory) Memory() (used, taken int64) {
 	for _, n := range []int64{
 		flat.Size(s.lines), flat.Size(s.holdings), flat.Size(s.seqs), 8 * s.seqWords,
 		flat.Size(s.absence.heap), flat.Size(s.patient.heap), flat.Size(s.expiry.heap), flat.Size(s.late), flat.Size(s.unsure), flat.Size(s.kept), flat.Size(s.spill.lingering), flat.Size(s.spill.dead),
-		flat.Size(s.signs.stood), flat.Size(s.signs.glimpses.all), flat.Size(s.signs.twoKeys), flat.Size(s.signs.twoVersions),
+		flat.Size(s.signs.stood), flat.Size(s.signs.glimpses.all), flat.Size(s.signs.twoKeys.slots), flat.Size(s.signs.twoVersions.slots),
 		s.values.bytes(), s.twice.bytes(), s.aborts.bytes(), s.ids.bytes(), s.spill.out.bytes(),
 	} {
 		add(n, n)
@@ -49,7 +49,7 @@ func (s *memory) LimitMemory(room int64) {
 		room = math.MaxInt64
 	}
 	s.tentative = int(min(maxTentative, max(room/8/tentativeBytes, 1<<7)))
-	s.signs.most = int(min(sightings, max(room/64/16, 1<<8)))
+	s.signs.most = int(min(mostSightings, max(room/64/16, 1<<8)))
 	cut := func(most int64) int { return int(min(most, max(room/16, 1<<15))) }
 	s.values.limit, s.twice.limit, s.aborts.limit, s.ids.limit = cut(valueBytes), cut(twiceBytes), cut(abortBytes), cut(idBytes)
 	s.spill.out.limit = cut(spillBytes)

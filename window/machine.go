@@ -71,6 +71,11 @@ type Effects struct {
 	Puts     []Put             // of retained state that goes out: see needs.go
 }
 
+// Empty says whether nothing happened.
+func (e *Effects) Empty() bool {
+	return len(e.Findings)+len(e.Repeats)+len(e.Fallen)+len(e.Panes)+len(e.Puts) == 0 && e.Stranger == nil
+}
+
 // Reset empties e and keeps its memory.
 func (e *Effects) Reset() {
 	e.Findings, e.Repeats, e.Fallen, e.Panes, e.Puts, e.Stranger = e.Findings[:0], e.Repeats[:0], e.Fallen[:0], e.Panes[:0], e.Puts[:0], nil

@@ -52,7 +52,7 @@ func TestTable(t *testing.T) {
 	if got := string(v.table(&s, began.Add(2*time.Second))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	s.Sources = []engine.SourceStatus{
+	s.Sources = []*engine.SourceStatus{
 		{Source: "other", Verdicts: map[string]engine.Verdict{"read-committed": {Verdict: "violated"}}},
 		{Source: probeSource, Verdicts: map[string]engine.Verdict{"serializable": {Verdict: "violated"}, "snapshot-isolation": {Verdict: "ok"}}},
 	}

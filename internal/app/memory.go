@@ -113,7 +113,7 @@ func (m *memory) lower(c window.Config, share float64) window.Config {
 func inUse(s *engine.Status, configured func(source string) int) float64 {
 	var most float64
 	for i := range s.Sources {
-		x := &s.Sources[i]
+		x := s.Sources[i]
 		if n := configured(x.Source); n > 0 {
 			most = max(most, float64(x.Live)/float64(n))
 		}

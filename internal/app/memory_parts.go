@@ -13,7 +13,7 @@ const memoryFull = 0.85
 // fullest is the greatest share of its memory that a source uses.
 func fullest(s *engine.Status) (most float64) {
 	for i := range s.Sources {
-		if x := &s.Sources[i]; x.MemoryCap > 0 {
+		if x := s.Sources[i]; x.MemoryCap > 0 {
 			most = max(most, float64(x.Memory)/float64(x.MemoryCap))
 		}
 	}

@@ -126,7 +126,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	seen := map[string]bool{}
 	for i := range s.Sources {
 		seen[s.Sources[i].Source] = true
-		collectSource(&s.Sources[i], c.titles, counter, gauge)
+		collectSource(s.Sources[i], c.titles, counter, gauge)
 	}
 	for _, name := range c.declared {
 		if !seen[name] {

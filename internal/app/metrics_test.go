@@ -31,7 +31,7 @@ func collectorOf(s *engine.Status, declared ...string) *collector {
 func bankStatus() *engine.Status {
 	return &engine.Status{
 		Tick: 12_500_000_000, Records: 9, Bytes: 900, Open: 2, Evicted: 4,
-		Sources: []engine.SourceStatus{{
+		Sources: []*engine.SourceStatus{{
 			Source: "bank", Live: 7, Watermark: 11_000_000_000,
 			Counters: window.Counters{Committed: 5, Aborted: 1, Unknown: 2, Operations: 30, Horizon: 4, Counters: infer.Counters{Gaps: 8, DeadLetters: 6}},
 			Verdicts: map[string]engine.Verdict{"serializable": {Verdict: "violated"}, "snapshot-isolation": {Verdict: "ok"}, "causal": {Verdict: "unknown"}},

@@ -100,7 +100,7 @@ func (a *App) overview(span time.Duration, skip int) web.Overview {
 	var sources []*engine.SourceStatus
 	for i := range s.Sources {
 		if s.Sources[i].Source != config.SelfTestSource {
-			sources = append(sources, &s.Sources[i])
+			sources = append(sources, s.Sources[i])
 		}
 	}
 	for _, name := range a.current.Load().SourceNames() { // it has sent nothing yet

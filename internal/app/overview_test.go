@@ -20,7 +20,7 @@ func TestRates(t *testing.T) {
 		t.Errorf("without a sample: %v", got)
 	}
 	for i := range 20 {
-		s := &engine.Status{Sources: []engine.SourceStatus{{Source: "a"}}}
+		s := &engine.Status{Sources: []*engine.SourceStatus{{Source: "a"}}}
 		s.Sources[0].Counters.Committed = int64(i) * 1000
 		r.take(at.Add(time.Duration(i)*sampleEvery), s)
 	}

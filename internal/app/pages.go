@@ -213,7 +213,7 @@ func (a *App) facts() []web.Fact {
 	verdict, since, decided := "", int64(0), window.Decided{}
 	names := make([]string, 0, len(s.Sources))
 	for i := range s.Sources {
-		x := &s.Sources[i]
+		x := s.Sources[i]
 		names = append(names, x.Source)
 		txns += x.Counters.Committed + x.Counters.Aborted + x.Counters.Unknown
 		live += int64(x.Live)

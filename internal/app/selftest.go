@@ -132,7 +132,7 @@ func (s *selfTest) collect(counter, gauge emit) {
 // plantedIn is how many records of the self-test were taken in since the store was made.
 func plantedIn(s *engine.Status) int64 {
 	for i := range s.Sources {
-		if x := &s.Sources[i]; x.Source == config.SelfTestSource {
+		if x := s.Sources[i]; x.Source == config.SelfTestSource {
 			return x.Counters.Committed + x.Counters.Aborted
 		}
 	}
@@ -146,7 +146,7 @@ func withoutSelfTest(s *engine.Status, before int64) *engine.Status {
 		if s.Sources[i].Source == config.SelfTestSource {
 			rest := *s
 			rest.Records -= plantedIn(s) - before
-			rest.Sources = append(append([]engine.SourceStatus(nil), s.Sources[:i]...), s.Sources[i+1:]...)
+			rest.Sources = append(append([]*engine.SourceStatus(nil), s.Sources[:i]...), s.Sources[i+1:]...)
 			return &rest
 		}
 	}

@@ -54,7 +54,7 @@ func TestTotalsOffIsShown(t *testing.T) {
 		if err := json.Unmarshal([]byte(get(t, a, "/api/v1/status")), &status); err != nil {
 			t.Fatal(err)
 		}
-		of := &status.Sources[0]
+		of := status.Sources[0]
 		if told := of.TotalsOff; told == nil || !strings.HasPrefix(told.String(), x.want) {
 			t.Errorf("%s: the status says %v, want %q", what, told, x.want)
 		}

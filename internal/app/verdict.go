@@ -15,11 +15,11 @@ type Report = whole.Report
 func SourceReports(s *engine.Status, name string, levels func(source string) []isolation.Level) []Report {
 	list := s.Sources
 	if len(list) == 0 {
-		list = []engine.SourceStatus{{Source: name}}
+		list = []*engine.SourceStatus{{Source: name}}
 	}
 	var reports []Report
 	for i := range list {
-		x := &list[i]
+		x := list[i]
 		r := Report{File: x.Source, Verdicts: map[string]string{}, Reasons: map[string]string{}}
 		r.Counters.Add(x.Counters)
 		r.Counters.DeadLetters = s.DeadLetters

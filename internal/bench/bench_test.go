@@ -30,7 +30,7 @@ const events = 600_000
 // lines are the events as JSON.
 func lines(tb testing.TB, cfg workload.Config) [][]byte {
 	tb.Helper()
-	cfg.Kind, cfg.Count, cfg.Interval = workload.Registers, cmp.Or(cfg.Count, events), 50*time.Microsecond
+	cfg.Kind, cfg.Count, cfg.Interval = workload.Registers, cmp.Or(cfg.Count, events), cmp.Or(cfg.Interval, 50*time.Microsecond)
 	gen, err := workload.NewGenerator(cfg, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		tb.Fatal(err)
@@ -128,8 +128,10 @@ func verdict(b *testing.B, in <-chan ingest.Chunk, n int, ls []isolation.Level) 
 		b.Fatal(err)
 	}
 	s := e.Status()
-	if len(s.Sources) != 1 || len(s.Sources[0].Findings) > 0 {
-		b.Fatalf("findings on a valid stream: %+v", s.Sources)
+	for _, x := range s.Sources {
+		if len(x.Findings) > 0 {
+			b.Fatalf("findings on a valid stream: %+v", x)
+		}
 	}
 	if err := st.Close(); err != nil {
 		b.Fatal(err)

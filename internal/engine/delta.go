@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/window"
@@ -40,14 +39,9 @@ type sourceHold struct {
 	during, after int64
 }
 
-// hold returns the bound of the source's watermark in this step.
-func (s *step) hold(source string) sourceHold {
-	for _, h := range s.holds {
-		if h.source == source {
-			return h
-		}
-	}
-	return sourceHold{source, math.MaxInt64, math.MaxInt64}
+// concernsAll says whether the step has news for each source, records of its own or not.
+func (s *step) concernsAll() bool {
+	return len(s.gaps)+len(s.configs)+len(s.faults)+len(s.batch.Marks) > 0 || s.bad > 0 || s.end || s.pause
 }
 
 // sourceConfig is the configuration of a source's machine.

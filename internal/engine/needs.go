@@ -103,7 +103,7 @@ func (e *Engine) answer(st *step) (faults []error, err error) {
 		}
 		a := &st.answers[i]
 		a.Reset()
-		if x.Stopped != "" {
+		if x.Stopped != "" || len(x.txns) == 0 { // only records need what went out
 			continue
 		}
 		err := guarded(func() error { return e.answerFor(i, x, st, a) })

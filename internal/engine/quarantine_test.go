@@ -52,8 +52,9 @@ func (s *settled) statusOf(name string) engine.SourceStatus {
 	s.t.Helper()
 	for _, x := range s.engine.Status().Sources {
 		if x.Source == name {
-			x.Sizes.Bytes = 0
-			return x
+			status := *x
+			status.Sizes.Bytes = 0
+			return status
 		}
 	}
 	s.t.Fatalf("there is no source %s", name)

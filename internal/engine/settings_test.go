@@ -90,7 +90,7 @@ func (s *settled) source() engine.SourceStatus {
 	if n := len(s.engine.Status().Sources); n != 1 {
 		s.t.Fatalf("%d sources", n)
 	}
-	x := s.engine.Status().Sources[0]
+	x := *s.engine.Status().Sources[0]
 	x.Sizes.Bytes = 0
 	return x
 }

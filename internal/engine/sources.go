@@ -4,15 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/isowatch/isowatch/window"
 )
 
 // maxSources bounds the sources that one engine keeps; records of further ones
 // are dead letters.
-const maxSources = 256
+const maxSources = 1024
 
 // maxSourceName bounds their names, in bytes: they are in keys of the store.
 const maxSourceName = 1 << 10
@@ -21,12 +24,18 @@ const maxSourceName = 1 << 10
 type source struct {
 	name    string
 	machine *window.Machine
-	txns    []int32 // of the step in work
+	txns    []int32    // of the step in work
+	hold    sourceHold // in the step in work
 	effects window.Effects
 	told    bool // of what was lost before it was met
 	suspension
 	resuming bool // stopped by a life before, and taken up again by the next step
 	hook     Hook
+	// measured is its status at the tick measuredAt, nil: to be measured with the step in work. changed: it
+	// has had records or effects since.
+	measured   *SourceStatus
+	measuredAt int64
+	changed    bool
 	// next takes effect with the next step, which puts it into its delta; nil: the
 	// machine's own is stored.
 	next *window.Config
@@ -123,6 +132,12 @@ func (s *sources) split(st *step) {
 	for _, x := range s.list {
 		x.txns = x.txns[:0]
 		x.effects.Reset()
+		x.hold = sourceHold{x.name, math.MaxInt64, math.MaxInt64}
+	}
+	for _, h := range st.holds {
+		if x := s.byName[h.source]; x != nil {
+			x.hold = h
+		}
 	}
 	for i := range st.batch.Txns {
 		if x := s.find(st.batch.Bytes(st.batch.Txns[i].Source)); x != nil {
@@ -132,7 +147,7 @@ func (s *sources) split(st *step) {
 }
 
 // run does the step, which was split, on every source that it concerns. Several sources share nothing,
-// so each runs on a goroutine of its own. Effects are left in the sources, to be taken in their order.
+// so a goroutine for each thread of Go code takes one after another. Effects are left in the sources, to be taken in their order.
 func (s *sources) run(st *step) error { return errors.Join(s.runEach(st)...) }
 
 // runEach is run with the error of each source; a panic is a *fault.
@@ -150,12 +165,13 @@ func (s *sources) runEach(st *step) []error {
 		return errs
 	}
 	var wg sync.WaitGroup
-	for i, x := range s.list {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			errs[i] = x.guardedStep(st, &st.answers[i])
-		}()
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(s.list)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(s.list)); i = next.Add(1) - 1 {
+				errs[i] = s.list[i].guardedStep(st, &st.answers[i])
+			}
+		})
 	}
 	wg.Wait()
 	return errs
@@ -204,7 +220,9 @@ func (x *source) begin(st *step, answers *window.Answers) error {
 	for _, g := range st.gaps {
 		x.machine.Lose(g, st.tick, &x.effects)
 	}
-	x.machine.BadRecords(st.bad)
+	if st.bad > 0 {
+		x.machine.BadRecords(st.bad)
+	}
 	// Input that is left to read holds the watermark in this step already, also in a partition that
 	// was silent until now. A partition read to its end stops holding it from the next step on.
 	for i, news := range st.stands {
@@ -212,7 +230,7 @@ func (x *source) begin(st *step, answers *window.Answers) error {
 			x.machine.Stand(st.batch.Partitions[i], news)
 		}
 	}
-	x.machine.Hold(st.hold(x.name).during)
+	x.machine.Hold(x.hold.during)
 	return nil
 }
 
@@ -226,7 +244,7 @@ func (x *source) take(st *step, txns []int32) {
 
 // finish takes in what comes behind the records.
 func (x *source) finish(st *step) {
-	x.machine.Release(st.hold(x.name).after, &x.effects)
+	x.machine.Release(x.hold.after, &x.effects)
 	for i, news := range st.stands {
 		if news != window.Behind {
 			x.machine.Stand(st.batch.Partitions[i], news)

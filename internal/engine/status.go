@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"time"
 
 	"github.com/isowatch/isowatch/infer"
 	"github.com/isowatch/isowatch/isolation"
@@ -10,14 +11,14 @@ import (
 
 // Status is the engine's state after its last commit.
 type Status struct {
-	Tick    int64          `json:"tick"`    // ns since the Unix epoch
-	Steps   uint64         `json:"steps"`   // committed since the store was made
-	Records int64          `json:"records"` // taken in by this process
-	Bytes   int64          `json:"bytes"`
-	Open    int            `json:"open"`    // transactions in assembly
-	Evicted uint64         `json:"evicted"` // given up there before their time, since the store was made
-	Reads   int64          `json:"reads"`   // of the store, for retained state, by this process
-	Sources []SourceStatus `json:"sources"`
+	Tick    int64           `json:"tick"`    // ns since the Unix epoch
+	Steps   uint64          `json:"steps"`   // committed since the store was made
+	Records int64           `json:"records"` // taken in by this process
+	Bytes   int64           `json:"bytes"`
+	Open    int             `json:"open"`    // transactions in assembly
+	Evicted uint64          `json:"evicted"` // given up there before their time, since the store was made
+	Reads   int64           `json:"reads"`   // of the store, for retained state, by this process
+	Sources []*SourceStatus `json:"sources"`
 	// DeadLetters are the records that could not be taken in since the store was made.
 	// They may have been any source's: each counts them too, those before its first record as well.
 	DeadLetters int64          `json:"dead_letters"`
@@ -126,39 +127,61 @@ func (e *Engine) Status() *Status { return e.status.Load() }
 // measure is called between steps; what the commit counts is left open.
 func (e *Engine) measure(tick int64, waiting []Waiting) *Status {
 	s := &Status{Tick: tick, Waiting: waiting, Records: e.records.Load(), Bytes: e.bytes.Load(), Open: e.assembler.Len(), Memory: Memory{e.inFlight.Load(), int64(e.assembler.Bytes())}, Evicted: e.assembler.Evicted(), Reads: e.reads.Load(), DeadLetters: e.sources.lost.Bad}
+	few := len(e.sources.list) <= fewSources
 	for _, x := range e.sources.list {
-		m := x.machine
-		src := SourceStatus{
-			Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(), TotalsOff: m.TotalsOff(),
-			Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
-			Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect), Stopped: x.Stopped, Quarantined: x.Quarantined,
+		if few || x.stale(tick) {
+			x.measured, x.measuredAt, x.changed = x.measure(), tick, false
 		}
-		_, src.Memory = m.Memory()
-		src.MemoryCap = m.Config().Memory
-		if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
-			src.Watermark = 0
-		}
-		for _, l := range m.Levels() {
-			if v, why := m.Verdict(l); v != "" {
-				if x.Stopped != "" && v != window.Violated {
-					v, why = window.Unknown, x.Stopped
-				}
-				src.Verdicts[l.String()] = Verdict{v, why, m.Since(l), m.Decided(l)}
-			}
-		}
-		m.EachEnded(func(l isolation.Level, e window.Ended) {
-			if src.Ended == nil {
-				src.Ended = map[string]window.Ended{}
-			}
-			src.Ended[l.String()] = e
-		})
-		m.EachFound(func(anomaly string, violating, expected int64) {
-			src.Findings[anomaly] = Found{violating, expected}
-		})
-		s.Sources = append(s.Sources, src)
+		s.Sources = append(s.Sources, x.measured)
 	}
 	for p, c := range e.cursors {
 		s.Cursors = append(s.Cursors, CursorStatus{p, c.Next})
 	}
 	return s
+}
+
+// Up to fewSources are measured after each step. Where there are more, sources with news are measured
+// every measureNews, and the others every measureRest: at low rates most steps concern few sources.
+const (
+	fewSources  = 16
+	measureNews = 100 * time.Millisecond
+	measureRest = time.Second
+)
+
+// stale says whether the status has to be measured again at the tick. Without a clock only news makes it so.
+func (x *source) stale(tick int64) bool {
+	age := tick - x.measuredAt
+	return x.measured == nil || age < 0 || age >= int64(measureRest) || x.changed && (tick == 0 || age >= int64(measureNews))
+}
+
+func (x *source) measure() *SourceStatus {
+	m := x.machine
+	src := &SourceStatus{
+		Source: x.name, Live: m.Live(), LiveCap: m.Config().LiveCap, Watermark: m.Watermark(), Counters: m.Totals(), Waiting: m.Waiting(), Repeating: m.Repeating(), TotalsOff: m.TotalsOff(),
+		Verdicts: map[string]Verdict{}, Findings: map[string]Found{}, Sizes: m.Sizes(), Orders: m.Orders(), Spilled: m.SpillSizes(),
+		Lost: m.Lost(), Weaker: m.Weaker(), Reads: m.Decided(m.Config().Expect), Stopped: x.Stopped, Quarantined: x.Quarantined,
+	}
+	_, src.Memory = m.Memory()
+	src.MemoryCap = m.Config().Memory
+	if m.Untimed() || src.Watermark == math.MinInt64 || src.Watermark == math.MaxInt64 {
+		src.Watermark = 0
+	}
+	for _, l := range m.Levels() {
+		if v, why := m.Verdict(l); v != "" {
+			if x.Stopped != "" && v != window.Violated {
+				v, why = window.Unknown, x.Stopped
+			}
+			src.Verdicts[l.String()] = Verdict{v, why, m.Since(l), m.Decided(l)}
+		}
+	}
+	m.EachEnded(func(l isolation.Level, e window.Ended) {
+		if src.Ended == nil {
+			src.Ended = map[string]window.Ended{}
+		}
+		src.Ended[l.String()] = e
+	})
+	m.EachFound(func(anomaly string, violating, expected int64) {
+		src.Findings[anomaly] = Found{violating, expected}
+	})
+	return src
 }

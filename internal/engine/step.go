@@ -54,7 +54,16 @@ func (e *Engine) doStep(w *work) error {
 	if err := e.runStep(w); err != nil {
 		return err
 	}
+	all := w.step.concernsAll()
 	for _, x := range e.sources.list {
+		x.changed = x.changed || len(x.txns) > 0
+		if all {
+			x.measured = nil
+		}
+		if x.effects.Empty() {
+			continue
+		}
+		x.changed = true
 		eff, err := encodeEffects(x.name, &x.effects)
 		if err != nil {
 			return fmt.Errorf("source %s: %w", x.name, err)
@@ -182,7 +191,7 @@ func (e *Engine) admit(source []byte) (reason string) {
 	case len(source) > maxSourceName:
 		return "the source's name is longer than 1 KiB"
 	case !e.meet(source):
-		return "too many sources: at most 256"
+		return "too many sources: at most 1,024"
 	}
 	return ""
 }

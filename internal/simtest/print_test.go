@@ -137,7 +137,7 @@ func (w *world) explain(rest string) ([]string, error) {
 func (w *world) verdicts() (lines []string) {
 	sources := w.engine.Status().Sources
 	for i := range sources {
-		s := &sources[i]
+		s := sources[i]
 		prefix := ""
 		if len(sources) > 1 {
 			prefix = s.Source + " "
