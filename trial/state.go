@@ -53,7 +53,8 @@ func (s *search) readsState(at int, q int32) bool {
 // conflicts says whether both change a cell. Where a row is not its key, take a transaction
 // that inserts a row where there is none. It does not conflict with the deleter of the row
 // before. It does not conflict either with the writer of a row that one outside of the part may
-// have deleted.
+// have deleted. Two that leave the same element in a set do not conflict: either leaves what the
+// other one does.
 func (s *search) conflicts(at int, other int32) bool {
 	for _, w := range s.txn(at).writes {
 		if s.p.h.rows && w.value != 0 && s.p.h.cells[w.cell].kind == register &&
@@ -61,7 +62,7 @@ func (s *search) conflicts(at int, other int32) bool {
 			continue
 		}
 		for _, x := range s.txn(int(other)).writes {
-			if x.cell == w.cell {
+			if x.cell == w.cell && !(s.p.h.cells[w.cell].kind == element && w.value != 0 && x.value != 0) {
 				return true
 			}
 		}

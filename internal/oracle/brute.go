@@ -228,7 +228,7 @@ func (e *execution) commit(i int) (state, bool) {
 		if result, ok := replay(e.txns[i], e.shown(i, q)); ok {
 			return result, true
 		}
-		if q > 0 && e.level.snapshot() && e.conflicts(e.txns[i], e.writes[q-1]) {
+		if q > 0 && e.level.snapshot() && e.conflicts(e.txns[i], q-1) {
 			break
 		}
 	}
@@ -274,12 +274,24 @@ func precedes(a, b *workload.Txn) bool {
 	return a.End != 0 && b.End != 0 && a.End <= b.Start
 }
 
-// conflicts says whether t, the next in the order, writes what the commit that wrote the
-// cells did. Under [PossibleInRows] it does not where it inserts a row that is not there.
-func (e *execution) conflicts(t *workload.Txn, cells map[string]bool) bool {
+// conflicts says whether t, the next in the order, writes what the commit at the place did. Two that
+// leave the same element in a set do not: either leaves what the other one does. Under
+// [PossibleInRows] t does not where it inserts a row that is not there.
+func (e *execution) conflicts(t *workload.Txn, place int) bool {
+	cells, other := e.writes[place], e.txns[slices.Index(e.place, place)]
 	return slices.ContainsFunc(t.Ops, func(o workload.Op) bool {
-		return changes(&o) && cells[cellOf(&o)] && !(e.rows && len(e.states[len(e.states)-1][o.Key]) == 0 && inserts(t, o.Key) && !e.goneLater(t, o.Key))
+		return changes(&o) && cells[cellOf(&o)] && !(leavesElement(t, cellOf(&o)) && leavesElement(other, cellOf(&o))) && !(e.rows && len(e.states[len(e.states)-1][o.Key]) == 0 && inserts(t, o.Key) && !e.goneLater(t, o.Key))
 	})
+}
+
+// leavesElement says whether the cell is of an element of a set, and t leaves it there.
+func leavesElement(t *workload.Txn, cell string) (there bool) {
+	for i := range t.Ops {
+		if o := &t.Ops[i]; (o.Kind == event.Add || o.Kind == event.Remove) && cellOf(o) == cell {
+			there = o.Kind == event.Add
+		}
+	}
+	return there
 }
 
 // goneLater says, where deletes have effects only behind their beginnings, whether all that

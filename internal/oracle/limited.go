@@ -118,7 +118,7 @@ func (e *execution) mustSee(i int) (must int, ready bool) {
 		if before && at < 0 {
 			return 0, false
 		}
-		if at >= 0 && (before || e.conflicts(t, e.writes[at])) {
+		if at >= 0 && (before || e.conflicts(t, at)) {
 			must |= 1 << at
 		}
 	}

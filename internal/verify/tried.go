@@ -479,12 +479,16 @@ func (x *tried) hasState(i int, order []int) bool {
 // witness may have deleted the row.
 func (x *tried) conflict(i, j int, order []int) bool {
 	for cell, e := range x.effects[i] {
-		if _, too := x.effects[j][cell]; !too {
+		other, too := x.effects[j][cell]
+		if !too {
 			continue
 		}
 		_, all := x.versions(cell, order)
 		k := slices.IndexFunc(x.cells, func(c triedCell) bool { return c.name == cell })
 		gone := all[len(all)-1].value == "" || slices.Contains(x.w.Deleted, x.cells[k].key)
+		if x.cells[k].set && e.value != "" && other.value != "" {
+			continue // both leave the element in the set
+		}
 		if !(x.w.Rows && x.cells[k].register && e.value != "" && gone) {
 			return true
 		}
