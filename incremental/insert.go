@@ -309,57 +309,91 @@ func (g *Graph) nextStamp() {
 // x is among them, with the way to it in o.path.
 func (g *Graph) forward(o *order, y, x uint32) bool {
 	g.nextStamp()
-	limit := *o.rank(x)
+	limit, stamp := *o.rank(x), g.stamp
 	g.fwd = append(g.fwd[:0], visit{y, -1, 0})
-	g.seen[y] = g.stamp
-	for i := 0; i < len(g.fwd); i++ {
-		n := g.fwd[i].node
-		v := o.vertexOf(n)
-		begin := o.Split && n&1 == 0
-		if begin && !g.reach(o, n+1, int32(i), 0, x, limit) {
-			return false
-		}
-		follow := o.Dep | o.Anti
-		if o.Split {
-			follow = o.Dep | o.Chain
-			if begin {
-				follow = o.Anti
+	g.seen[y] = stamp
+	var m meeting
+	both := false
+	for i, end := 0, 1; i < len(g.fwd); i++ {
+		if i == end { // all that are as far from y have been reached
+			if end = len(g.fwd); !both && end >= alone {
+				m, both = meet(g, o, y, x)
+			}
+			for both && m.smaller(g, end-i) {
+				if at := m.back(g, i); at >= 0 {
+					g.trace(o, int32(at), 0)
+					m.walk(g, g.fwd[at].node)
+					return false
+				}
 			}
 		}
-		for id := g.vertex(v).out; id != 0; id = g.edges[id].nextOut {
-			e := &g.edges[id]
-			if e.In&o.bit == 0 || e.Labels&follow == 0 {
-				continue
-			}
-			_, to, _ := o.ends(e)
-			if !g.reach(o, to, int32(i), id, x, limit) {
+		met := uint32(0)
+		stopped := eachOut(g, o, g.fwd[i].node, func(n uint32, id EdgeID) bool {
+			if n == x {
+				g.trace(o, int32(i), id)
 				return false
 			}
+			if g.seen[n] == stamp || !less(*o.rank(n), limit) {
+				return true
+			}
+			if both {
+				if _, ok := m.level(g, n); ok {
+					g.trace(o, int32(i), id)
+					met = n
+					return false
+				}
+			}
+			g.seen[n] = stamp
+			g.fwd = append(g.fwd, visit{n, int32(i), id})
+			return true
+		})
+		if !stopped {
+			continue
 		}
+		if met != 0 {
+			m.walk(g, met)
+		}
+		return false
 	}
 	return true
 }
 
-// reach adds node n to the forward search; false when it is the goal x.
-func (g *Graph) reach(o *order, n uint32, parent int32, id EdgeID, x uint32, limit rank) bool {
-	if n == x {
-		o.path = o.path[:0]
-		if id != 0 {
-			o.path = append(o.path, id)
-		}
-		for p := parent; p >= 0; p = g.fwd[p].parent {
-			if g.fwd[p].edge != 0 {
-				o.path = append(o.path, g.fwd[p].edge)
+// eachOut calls f for the arcs that lead from node n, until it returns false. It says whether
+// f did.
+func eachOut(g *Graph, o *order, n uint32, f func(to uint32, by EdgeID) bool) (stopped bool) {
+	follow := o.Dep | o.Anti
+	if o.Split {
+		if follow = o.Dep | o.Chain; n&1 == 0 {
+			if !f(n+1, 0) {
+				return true
 			}
+			follow = o.Anti
 		}
-		slices.Reverse(o.path)
-		return false
 	}
-	if g.seen[n] != g.stamp && less(*o.rank(n), limit) {
-		g.seen[n] = g.stamp
-		g.fwd = append(g.fwd, visit{n, parent, id})
+	for id := g.vertex(o.vertexOf(n)).out; id != 0; id = g.edges[id].nextOut {
+		e := &g.edges[id]
+		if e.In&o.bit == 0 || e.Labels&follow == 0 {
+			continue
+		}
+		if _, to, _ := o.ends(e); !f(to, id) {
+			return true
+		}
 	}
-	return true
+	return false
+}
+
+// trace makes o.path the way to the i-th node of g.fwd, and on by the edge, unless that is 0.
+func (g *Graph) trace(o *order, i int32, by EdgeID) {
+	o.path = o.path[:0]
+	if by != 0 {
+		o.path = append(o.path, by)
+	}
+	for p := i; p >= 0; p = g.fwd[p].parent {
+		if g.fwd[p].edge != 0 {
+			o.path = append(o.path, g.fwd[p].edge)
+		}
+	}
+	slices.Reverse(o.path)
 }
 
 // backward collects in g.bwd the nodes that reach x at ranks above y's.

@@ -71,21 +71,42 @@ func NameDivergence(of *finding.Witness) Name {
 // and when it was found.
 func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 	w := (&witness{Witness: of}).shownFirst(&n)
+	n.fillFacts(f, w, expect)
+	n.fillTexts(f, w)
+}
+
+// FillFacts is the part of Fill without texts: an edge has no more than its place in the list.
+// FillTexts is the rest.
+func (n Name) FillFacts(f *finding.Finding, of *finding.Witness, expect Level) {
+	n.fillFacts(f, (&witness{Witness: of}).shownFirst(&n), expect)
+	f.Edges = make([]finding.Edge, len(of.Edges))
+}
+
+// FillTexts writes the texts into a finding that has the facts. See FillFacts.
+func (n Name) FillTexts(f *finding.Finding, of *finding.Witness) {
+	n.fillTexts(f, (&witness{Witness: of}).shownFirst(&n))
+}
+
+func (n Name) fillFacts(f *finding.Finding, w *witness, expect Level) {
 	f.Kind, f.Anomaly, f.Title = n.Kind, n.Anomaly, n.Title
-	told, raw := w.oneLine()
-	edges := told.shownEdges(&n)
-	f.Headline, f.Meaning = Cut(told.shorten(n.summary(told, edges)), maxValue), MeaningOf(n.Anomaly)
+	f.Meaning = MeaningOf(n.Anomaly)
 	SetRefuted(f, n.Weakest, expect)
 	f.ElleNot = anomalyOf(n.Anomaly).elleNot
 	if w.Anomaly == finding.Internal && interleaved(w) {
 		f.ElleNot = anomalyOf("G0").elleNot
 	}
 	f.Txns, f.Edges, f.Levels, f.Names, f.Endpoints = nil, nil, nil, nil, nil
-	members := w.members()
-	for i := range members {
+	f.Headline, f.About, f.Explanation = "", nil, ""
+	for i := range w.members() {
 		f.Txns = append(f.Txns, w.Txns[i].ID)
 	}
-	for i := range w.Txns[:members] {
+}
+
+func (n Name) fillTexts(f *finding.Finding, w *witness) {
+	told, raw := w.oneLine()
+	edges := told.shownEdges(&n)
+	f.Headline, f.Edges = Cut(told.shorten(n.summary(told, edges)), maxValue), nil
+	for i := range w.Txns[:w.members()] {
 		t := &w.Txns[i]
 		note(&f.Levels, t.ID, t.Isolation)
 		note(&f.Names, t.ID, t.Name)
@@ -98,7 +119,6 @@ func (n Name) Fill(f *finding.Finding, of *finding.Witness, expect Level) {
 			Key: raw(e.Key), Value: Cut(e.Value, maxValue), Evidence: Cut(told.shorten(e.evidence), maxValue), Derived: e.derived,
 		})
 	}
-	f.About = nil
 	if len(f.Edges) == 0 && w.Key != "" && n.Kind != finding.KindRecord {
 		f.About = &finding.About{Txn: w.Txns[0].ID, Op: w.Op, Key: raw(told.Key), Value: Cut(w.Value, maxValue)}
 	}

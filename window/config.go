@@ -91,6 +91,8 @@ type Config struct {
 	// Unbounded keeps everything and decides at the end of the input: whole
 	// histories, exactly. Window and Lateness are then unused.
 	Unbounded bool
+	// Untold leaves the texts of cycles in whole histories out until [Machine.Tell] asks for them.
+	Untold bool
 	// Window covers the longest transaction and the oldest snapshot that the
 	// database serves. Default 60 s; Zero means a window of nothing.
 	Window Span

@@ -109,6 +109,7 @@ func (h *finder) reportCycle(c isolation.Cycle, id incremental.EdgeID, level iso
 // publishCycle hands out a verified cycle that was set aside at the edge id. all are the
 // transactions of its witness.
 func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witness, all []uint32, name isolation.Name, id incremental.EdgeID, level isolation.Level) *openFinding {
+	of := all
 	members, shown := all[:len(w.Edges)], all[len(w.Edges):]
 	rests, versions := h.restsOn(c.Edges)
 	if len(rests) > 0 || h.saturated.restsOnTime(c.Edges) || slices.ContainsFunc(steps, derived) { // those that a past leads through are looked up like members
@@ -118,6 +119,9 @@ func (h *finder) publishCycle(c isolation.Cycle, steps []step, w *finding.Witnes
 		members = append(slices.Clip(members), from) // finds that a worse cycle runs through set-aside edges
 	}
 	f := &openFinding{members: members, edges: append(rests, kept(steps)...), versions: versions, setAside: []setAsideEdge{setAsideOf(h.graph, id)}, level: level}
+	if h.cfg.Untold {
+		f.untold = of
+	}
 	f.Finding.AtLeast = c.AtLeast
 	f.Finding.Certain = true
 	h.show(f, shown)

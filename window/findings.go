@@ -20,11 +20,13 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 	f.Finding.Source = h.cfg.Source
 	f.Finding.Epoch = w.Txns[0].Epoch
 	f.Finding.State = finding.Provisional
-	h.cfg.fill(name, &f.Finding, w)
+	h.fill(f, name, w)
 	f.shares = shares(w, f.Finding.Anomaly)
 	h.rest(f, w)
 	h.reports.boundUnshown(f)
-	isolation.SetHistory(&f.Finding, h.restingOn(f, w), h.decoded.text)
+	if f.untold == nil {
+		isolation.SetHistory(&f.Finding, h.restingOn(f, w), h.decoded.text)
+	}
 	counter := ""
 	if w.Anomaly == infer.OutOfBounds || w.Anomaly == infer.WrongTotal {
 		counter = w.Key
@@ -39,6 +41,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 		if !old.upgraded && (surer || old.lessThan(f) && (len(f.lacked) == 0 || len(old.lacked) > 0)) {
 			old.setAside, old.versions = append(old.setAside, f.setAside...), append(old.versions, f.versions...)
 			h.show(old, f.shown)
+			old.untold = f.untold
 			h.reports.upgrade(old, name, w, f.members, isolation.Cycle{Edges: f.edges, AtLeast: f.Finding.AtLeast})
 		} else {
 			if len(f.lacked) == 0 || len(old.lacked) > 0 {
@@ -59,6 +62,7 @@ func (h *finder) publish(f *openFinding, name isolation.Name, w *finding.Witness
 		h.infer.Keep(n)
 	}
 	h.prove(f)
+	h.leaveUntold(f, name, w)
 	h.reports.open.add(f)
 	h.reports.tally(f, +1)
 	h.reports.emit(f)
@@ -135,10 +139,12 @@ func (s *reports) upgrade(f *openFinding, name isolation.Name, w *finding.Witnes
 	s.prove(f)
 	f.weakest = slices.Clone(name.Weakest)
 	f.Finding.AtLeast = c.AtLeast
-	s.cfg.fill(name, &f.Finding, w)
+	s.fill(f, name, w)
 	f.shares = shares(w, f.Finding.Anomaly)
 	s.rest(f, w)
-	isolation.SetHistory(&f.Finding, s.restingOn(f, w), s.decoded.text)
+	if s.leaveUntold(f, name, w); f.untold == nil {
+		isolation.SetHistory(&f.Finding, s.restingOn(f, w), s.decoded.text)
+	}
 	isolation.SetRefuted(&f.Finding, f.weakest, s.cfg.Expect)
 	f.Finding.State = finding.Provisional
 	f.Finding.Revision++

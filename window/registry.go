@@ -35,6 +35,7 @@ type openFinding struct {
 	lacked   []lacked // what has to be shown of it: see shown.go
 	mayLack  []lacked // what is shown by now, or has to be once a record is missing
 	solid    bool     // no delete of a list explains it: see waiting.go
+	untold   []uint32 // the transactions of its witness, while its texts are to be made: see untold.go
 }
 
 // setAsideEdge is a set-aside edge. Its ends need not be members, so that it may be gone,

@@ -29,6 +29,7 @@ type core struct {
 	untimed   bool              // the first record had no times
 	closed    bool              // the input is at its end
 	advice    map[advised]docs.Advice
+	untold    map[string]untold // by the id of a finding
 	Counters  Counters
 
 	effects *Effects

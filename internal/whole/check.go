@@ -11,6 +11,7 @@ import (
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/history"
 	"github.com/isowatch/isowatch/ingest/stdin"
+	"github.com/isowatch/isowatch/internal/render/words"
 	"github.com/isowatch/isowatch/isolation"
 	"github.com/isowatch/isowatch/window"
 )
@@ -32,6 +33,9 @@ type Whole struct {
 	Expecting bool
 	// HideKey, unless "", is the key of hashes that stand in findings in place of values.
 	HideKey string
+	// Brief makes texts only for the findings that [AppendReport] prints, and for the first one that
+	// violates what was expected.
+	Brief bool
 	// DeadLetter, unless nil, is told of every record that cannot be decoded.
 	DeadLetter func(position, reason string)
 
@@ -287,6 +291,7 @@ func (h *Checking) source(name []byte) *historySource {
 	c.Expect = h.Watch.Levels[0] // which findings are expected is said at the end
 	c.Asking = !h.Expecting
 	c.Source, c.Unbounded, c.Clamp, c.Replay, c.Hide = string(name), !h.Bounded, false, h.Replay, h.HideKey
+	c.Untold = h.Brief
 	c.Deciding = func(l isolation.Level) { h.doing(h.Name, "deciding "+l.String()) }
 	s := &historySource{name: c.Source, machine: window.New(c)}
 	h.bySource[s.name] = s
@@ -354,7 +359,27 @@ func (h *Checking) Report(name string) *Report {
 			r.Findings = append(r.Findings, f)
 		}
 	}
+	if h.Brief {
+		h.tellShown(r)
+	}
 	return r
+}
+
+// tellShown makes the texts that people are shown of the report.
+func (h *Checking) tellShown(r *Report) {
+	violated := false
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		verdict, _ := words.VerdictOf(f)
+		first := !violated && verdict == words.Violated
+		violated = violated || first
+		if i >= maxShown && !first {
+			continue
+		}
+		for _, s := range h.Sources {
+			s.machine.Tell(f)
+		}
+	}
 }
 
 // judge gives the worst verdict on level over the sources, and why it is unknown.
