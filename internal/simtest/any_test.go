@@ -68,6 +68,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 	anyStream(t, 2078, false, true)  // a list shows the order of a session that no order held
 	anyStream(t, 26930, false, true) // taken back by the first repetition, and the next one too
 	anyStream(t, 32654, false, true, (*anyStore).tellLate)
+	anyStream(t, 200713, false, true, (*anyStore).tellLate) // the same, when the finding was final and its values had left memory
 	for _, seed := range []int{322, 801, 1276} {
 		anyStream(t, seed, false, true) // an order by visits was concluded again
 	}
