@@ -64,6 +64,7 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
 	}
 	anyStream(t, 1717, false, true)  // a list was deleted unseen, and nobody had times
+	anyStream(t, 51762, false, true) // a list was deleted unseen before its reader began, and two appends ran beside each other
 	anyStream(t, 1822, false, true)  // a delete came later than the read of nothing
 	anyStream(t, 2078, false, true)  // a list shows the order of a session that no order held
 	anyStream(t, 26930, false, true) // taken back by the first repetition, and the next one too
