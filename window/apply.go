@@ -375,7 +375,7 @@ func (h *finder) kill(k infer.Kill, again map[infer.Edge]bool) {
 		return
 	}
 	hit := func(id incremental.EdgeID) {
-		if e := h.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) && !(k.Order && again[asInferred(e)]) {
+		if e := asInferred(h.graph.Edge(id)); k.Kills(&e) && !(k.Order && again[e]) {
 			if k.Deleted {
 				h.spare(id)
 			}
