@@ -417,6 +417,12 @@ func (s *absences) Repeats(key, epoch string) bool {
 	return k == 0 || s.keys[k].flags&repeats != 0
 }
 
+// IsRegister says whether the key is known to be a register.
+func (s *absences) IsRegister(key, epoch string) bool {
+	k := s.keyNamed(key, epoch)
+	return k != 0 && s.keys[k].kind == event.Register && s.keys[k].flags&element == 0
+}
+
 // keyNamed is the key with this name in the epoch, 0 if it is not in memory.
 func (s *absences) keyNamed(key, epoch string) uint32 {
 	h := event.HashText([]byte(key))
