@@ -36,6 +36,7 @@ type openFinding struct {
 	lacked   []lacked // what has to be shown of it: see shown.go
 	mayLack  []lacked // what is shown by now, or has to be once a record is missing
 	solid    bool     // no delete of a list explains it: see waiting.go
+	byLists  bool     // it rests on a complete capture only since somebody may have deleted a list
 }
 
 // setAsideEdge is a set-aside edge. Its ends need not be members, so that it may be gone,
