@@ -222,8 +222,8 @@ func (o *core) verify(w *finding.Witness) error {
 	return verify.Verify(o.withKinds(w))
 }
 
-// withKinds is w. Of the arrays that were read beside a range it tells which are values of registers, as the
-// records of others show. A range shows no list.
+// withKinds is w. It tells which arrays that were read beside a range are values of registers: the records
+// of others may show that. A range shows no list.
 func (o *core) withKinds(w *finding.Witness) *finding.Witness {
 	told := w
 	for i := range w.Txns {
