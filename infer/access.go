@@ -197,34 +197,45 @@ func (s *ledger) ValueKey(v uint32) uint64 {
 	return s.valueKey(v)
 }
 
-// RestsOn appends the ValueKeys of the values whose one writer an edge rests on. A wr edge
+// RestsOn appends to dst the ValueKeys of the values whose one writer an edge rests on. A wr edge
 // rests on the value that was read. A register's ww or rw edge rests on the values that both
-// ends read. A list's edge rests on the element, and the order of two appends on From's
-// elements as well.
+// ends read. Where the contract orders versions, it rests on the two that were ordered. A list's edge
+// rests on the element, and the order of two appends on From's elements as well.
 func (s *ledger) RestsOn(dst []uint64, e Edge) []uint64 {
-	v := e.Version
-	if v == 0 {
-		return dst
+	for _, v := range s.restsOn(e) {
+		dst = append(dst, s.valueKey(v))
 	}
-	k := s.versions[v].key
+	return dst
+}
+
+// restsOn are the versions of RestsOn.
+func (s *ledger) restsOn(e Edge) (all []uint32) {
+	if e.Version == 0 {
+		return nil
+	}
+	v, k := e.Version, s.versions[e.Version].key
 	list := s.keys[k].kind == event.List
 	if !list && e.Label&(WR|Reread) == 0 {
 		v = s.Saw(e.From, v)
 	}
 	if v != 0 {
-		dst = append(dst, s.valueKey(v))
+		all = append(all, v)
 	}
 	if initial := s.keys[k].initial; !list && v != 0 && v != initial && v == s.absent(k) {
-		dst = append(dst, s.valueKey(initial)) // the reader has moved since: see empty
+		all = append(all, initial) // the reader has moved since: see empty
 	}
-	if list && e.Label&WW != 0 {
+	ordered := !list && s.opt.Ordered && e.Label&(WR|Reread) == 0
+	if ordered && (e.Label&RW == 0 || v == 0 || !s.Overwrote(e.To, v)) {
+		all = append(all, e.Version)
+	}
+	if list && e.Label&WW != 0 || ordered && e.Label&(WW|OtherRow) != 0 {
 		for id := s.txns[e.From].writes; id != 0; id = s.writes[id].nextOfTxn {
 			if w := s.writes[id].version; s.versions[w].key == k {
-				dst = append(dst, s.valueKey(w))
+				all = append(all, w)
 			}
 		}
 	}
-	return dst
+	return all
 }
 
 // EachUnread calls fn with the transactions whose appends to one list no read has shown,
@@ -375,16 +386,4 @@ func (s *ledger) checkKeys() error {
 		}
 	}
 	return nil
-}
-
-// OrderGuessed says whether e orders two appends to one list whose order was a guess when the later
-// one of e left the window. No read had shown them, and time does not speak against e. If the order
-// stood against time, it had moved one of them for the sake of others. To show the other order then
-// excludes no order, unless that is against their session. The number of a session may be another
-// one's by now.
-func (s *ledger) OrderGuessed(e *Edge) bool {
-	if e.Label != WW || e.Version == 0 || s.keys[s.versions[e.Version].key].kind != event.List {
-		return false
-	}
-	return !s.endedBefore(e.To, e.From)
 }

@@ -130,7 +130,7 @@ func (s *registers) makeAmbiguous(v uint32) {
 func (s *orders) kill(v, writer uint32, labels Label) {
 	k := Kill{Version: v, Writer: writer, Labels: labels}
 	s.out.Kills = append(s.out.Kills, k)
-	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
+	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(&e) })
 	s.out.Anomalies = slices.DeleteFunc(s.out.Anomalies, func(a Anomaly) bool {
 		return a.Version == v && (a.Kind == G1b || a.Kind == Divergence || a.Kind == IncompatibleOrder || a.Kind == Nonlinearizable) || a.Other == v && v != 0 || s.circleThrough(&a, v)
 	})
@@ -152,7 +152,7 @@ func (s *causes) killEdges(v, writer uint32, labels Label) { s.killEdgesFrom(0, 
 func (s *causes) killEdgesFrom(from, v, writer uint32, labels Label) {
 	k := Kill{Version: v, Writer: writer, Labels: labels, Order: true, From: from}
 	s.out.Kills = append(s.out.Kills, k)
-	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(e.From, e.To, e.Label, e.Version) })
+	s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(&e) })
 }
 
 func (s *registers) makeAmbiguousElement(v, w uint32) {

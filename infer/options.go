@@ -91,24 +91,29 @@ type Kill struct {
 	Labels          Label
 	Order           bool   // only these edges: other findings about the version stay
 	From            uint32 // only those out of it; 0: out of any
+	Placed          uint32 // 0, or edges of any version out of From that this one's commit timestamp shows
 	Deleted         bool   // since somebody deleted the list: findings that no delete explains stay
 }
 
 // Kills says whether k takes back an edge. It takes back reads from the writer, orders that
 // such a read forces before the writer, and other edges into the writer. For lists it also
 // takes back the order of the elements behind.
-func (k *Kill) Kills(from, to uint32, label Label, version uint32) bool {
+func (k *Kill) Kills(e *Edge) bool {
 	switch {
-	case version != k.Version || k.From != 0 && from != k.From:
+	case k.From != 0 && e.From != k.From:
 		return false
-	case label&WR != 0:
-		return k.Labels&WR != 0 && from == k.Writer
-	case label&Saturated != 0:
-		return k.Labels&WR != 0 && to == k.Writer
-	case label&RW != 0:
-		return k.Labels&RW != 0 && to == k.Writer
+	case k.Placed != 0:
+		return e.Label&k.Labels != 0 && e.Witness == k.Placed
+	case e.Version != k.Version:
+		return false
+	case e.Label&WR != 0:
+		return k.Labels&WR != 0 && e.From == k.Writer
+	case e.Label&Saturated != 0:
+		return k.Labels&WR != 0 && e.To == k.Writer
+	case e.Label&RW != 0:
+		return k.Labels&RW != 0 && e.To == k.Writer
 	}
-	return k.Labels&label != 0 && (from == k.Writer || to == k.Writer)
+	return k.Labels&e.Label != 0 && (e.From == k.Writer || e.To == k.Writer)
 }
 
 // Left says that By left nothing in a key that comes again: whoever ended before it began did not

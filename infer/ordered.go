@@ -2,6 +2,7 @@ package infer
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/isowatch/isowatch/event"
@@ -187,8 +188,8 @@ func (s *orders) writesFollow(v, q uint32) {
 // up to another, which is not among them.
 func (s *orders) readersPrecede(from, to, q uint32) {
 	for a := from; a != to && a != 0; a = s.versions[a].next {
-		if s.versions[a].flags&ambiguous != 0 {
-			continue
+		if x := &s.versions[a]; x.flags&ambiguous != 0 || x.index == 1 && x.writer == 0 && !s.numeric(x.key) {
+			continue // its number was the commit timestamp of a writer that is none now
 		}
 		for r := s.versions[a].readers; r != 0; r = s.olderReader(r) {
 			if s.readers[r].how != named {
@@ -201,7 +202,7 @@ func (s *orders) readersPrecede(from, to, q uint32) {
 // shownBy is the transaction whose commit timestamp is a's number; 0 where a's own
 // text is.
 func (s *orders) shownBy(a uint32) uint32 {
-	if s.opt.NumericVersions {
+	if s.numeric(s.versions[a].key) {
 		return 0
 	}
 	return s.versions[a].writer
@@ -226,6 +227,7 @@ func (s *orders) sawOrdered(v, n uint32) {
 // bridgeOrdered takes back what rests on w having written v, and joins v's neighbours.
 func (s *orders) bridgeOrdered(v, w uint32) {
 	s.kill(v, w, WW|RW|OtherRow)
+	s.displaceReaders(v, w)
 	for q := s.versions[v].next; q != 0; q = s.versions[q].next {
 		s.kill(q, w, WW|OtherRow)
 	}
@@ -242,12 +244,25 @@ func (s *orders) bridgeOrdered(v, w uint32) {
 	s.readersPrecede(from, q, q)
 }
 
+// displaceReaders takes back that the readers of v come before the writers of later versions, where that
+// rests on w's commit timestamp.
+func (s *orders) displaceReaders(v, w uint32) {
+	if s.numeric(s.versions[v].key) {
+		return
+	}
+	for r := s.versions[v].readers; r != 0; r = s.olderReader(r) {
+		k := Kill{Version: v, Writer: s.readers[r].txn, Labels: RW, Order: true, From: s.readers[r].txn, Placed: w}
+		s.out.Kills = append(s.out.Kills, k)
+		s.out.Edges = slices.DeleteFunc(s.out.Edges, func(e Edge) bool { return k.Kills(&e) })
+	}
+}
+
 // forgetPlaceOfReaders takes back that the readers of v, which is ambiguous now, come before the
 // next version in the order of commit timestamps. The readers of other versions still do. A
 // version that is a number has its place whoever wrote it.
 func (s *orders) forgetPlaceOfReaders(v uint32) {
 	q := s.knownAfter(v)
-	if q == 0 || s.opt.NumericVersions {
+	if q == 0 || s.numeric(s.versions[v].key) {
 		return
 	}
 	w := s.versions[q].writer
@@ -311,7 +326,7 @@ func (s *orders) checkStep(n, pred, v uint32) {
 // falls with another writer of it.
 func (s *orders) contradictOrder(k, n, v, other uint32) {
 	a := Anomaly{Kind: CyclicVersions, A: n, B: s.versions[other].writer, Version: v, Certain: true}
-	if !s.opt.NumericVersions && other != v {
+	if !s.numeric(k) && other != v {
 		a.Other = other
 	}
 	s.giveUpOrder(k)

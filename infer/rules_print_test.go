@@ -154,6 +154,9 @@ func (r *room) print(id string) {
 		if k.Order {
 			order = ", of the order only"
 		}
+		if k.Placed != 0 {
+			order = ", shown by " + r.name(k.Placed)
+		}
 		r.printf("no more %s(%s) at %s%s%s", labelText(k.Labels), r.version(k.Version), r.name(k.Writer), from, order)
 	}
 	for i := range o.Edges {

@@ -1,6 +1,8 @@
 package infer
 
 import (
+	"slices"
+
 	"github.com/isowatch/isowatch/event"
 	"github.com/isowatch/isowatch/internal/flat"
 	"github.com/isowatch/isowatch/internal/pattern"
@@ -386,6 +388,12 @@ func (s *absences) Repeats(key, epoch string) bool {
 	return k == 0 || s.keys[k].flags&repeats != 0
 }
 
+// IsRegister says whether the key is known to be a register.
+func (s *absences) IsRegister(key, epoch string) bool {
+	k := s.keyNamed(key, epoch)
+	return k != 0 && s.keys[k].kind == event.Register && s.keys[k].flags&element == 0
+}
+
 // keyNamed is the key with this name in the epoch, 0 if it is not in memory.
 func (s *absences) keyNamed(key, epoch string) uint32 {
 	h := event.HashText([]byte(key))
@@ -401,6 +409,32 @@ func (s *absences) keyNamed(key, epoch string) uint32 {
 // Patience is how much later than its reader a writer may end, and so be recorded: ns, or
 // logical time where records have none.
 func (s *absences) Patience() int64 { return s.patience() }
+
+// Observed appends to dst the patterns whose plain values name their writers in e, as observed.
+func (s *absences) Observed(dst []pattern.ID, e Edge) []pattern.ID {
+	for _, v := range s.restsOn(e) {
+		dst = s.ObservedAt(dst, v)
+	}
+	return dst
+}
+
+// ObservedAt is Observed of what rests on the version v.
+func (s *absences) ObservedAt(dst []pattern.ID, v uint32) []pattern.ID {
+	x := &s.versions[v]
+	k := &s.keys[x.key]
+	if v == 0 || !s.opt.Observed || k.kind > event.Register || k.flags&(versioned|element) != 0 || x.flags&initialVersion != 0 || slices.Contains(dst, k.pattern) {
+		return dst
+	}
+	return append(dst, k.pattern)
+}
+
+// SomeRepeat says whether the values of one of these patterns repeat.
+func (s *absences) SomeRepeat(of []pattern.ID) bool {
+	return slices.ContainsFunc(of, func(p pattern.ID) bool { return s.signs.patterns.Get(p).Repeats != 0 })
+}
+
+// Unsigned says whether no pattern's sign is to be told: see Signed.
+func (s *absences) Unsigned() bool { return !s.signs.told }
 
 // Signed calls fn with the patterns that have shown their sign since this was called last, and
 // says whether there are any.

@@ -64,7 +64,7 @@ func otherBecause(w *witness, e *finding.Dependency) string {
 	a, b := w.short(e.From), w.short(e.To)
 	value := clip(e.Value)
 	switch {
-	case e.Label&finding.WR == 0 && (w.Numeric || w.ByCommit):
+	case e.Label&finding.WR == 0 && (w.Numeric || w.ByCommit) && !isSet(to, e.Key) && !isSet(from, e.Key):
 		return givenBecause(w, e)
 	case !special(*from) && !special(*to):
 		return ""
@@ -78,6 +78,8 @@ func otherBecause(w *witness, e *finding.Dependency) string {
 			return fmt.Sprintf("%s saw %s in %s, which %s removed", a, value, keyName(e.Key), b)
 		case e.Label&finding.RW != 0:
 			return fmt.Sprintf("%s read %s without %s, which %s added", a, keyName(e.Key), value, b)
+		case e.Label&finding.WW != 0 && w.ByCommit:
+			return fmt.Sprintf("%s added or removed %s in %s, and %s did so later, by the commit timestamps", a, value, keyName(e.Key), b)
 		}
 	case e.Label&finding.RW != 0 && e.Value == "":
 		return fmt.Sprintf("%s read %s = %s, which %s deleted", a, keyName(e.Key), clip(readText(w, e)), b)

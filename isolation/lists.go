@@ -46,6 +46,8 @@ type Missed struct {
 // missedBy are the elements that the edge takes for appended later.
 func missedBy(w *finding.Witness, e *finding.Dependency) Missed {
 	switch {
+	case e.Label&(finding.WW|finding.Saturated) == finding.WW && e.Shown >= 0: // who read a list without the element shows the order
+		return Missed{e.Shown, e.Key, []string{e.Value}}
 	case e.Label&finding.Saturated == 0:
 		return Missed{e.From, e.Key, []string{e.Value}}
 	case e.Shown >= 0:

@@ -21,7 +21,7 @@ func givenOrder(w *witness, from, to *event.Record, e *finding.Dependency, read 
 	if !ok || !found || write.Value != e.Value {
 		return false
 	}
-	if w.Numeric {
+	if numeric(w, e.Key) {
 		a, okA := versionNumber(before.Value)
 		b, okB := versionNumber(write.Value)
 		return okA && okB && a < b
@@ -54,6 +54,9 @@ func overwritten(w *witness, from, to *event.Record, e *finding.Dependency, read
 	before, none, ok := replaced(to, e.Key)
 	return ok && !none && read.Value == before && read.Value != e.Value
 }
+
+// numeric says whether the key's versions are numbers in their order. Elements of sets have no versions.
+func numeric(w *witness, key string) bool { return w.Numeric && !strings.Contains(key, cell) }
 
 func versionNumber(text string) (int64, bool) {
 	v, err := strconv.ParseInt(strings.Trim(text, `"`), 10, 64)

@@ -17,7 +17,7 @@ func (m *Machine) apply() {
 	if len(o.Edges) > edgeBudgetPerTxn {
 		m.keepToEdgeBudget()
 	}
-	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Ambiguous)|len(o.Parted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 {
+	if len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Supplied)|len(o.Ambiguous)|len(o.Parted)|len(o.Left)|len(o.Deletions)|len(o.Anomalies)|len(m.finder.doomed)|len(m.finder.retries)|len(m.finder.diverged)|len(m.saturated.void) == 0 && m.infer.Unsigned() {
 		if len(o.Nodes) > 0 || len(o.Edges) > 0 { // nothing else, nearly always
 			m.grow(o)
 			if m.saturated.on {
@@ -30,8 +30,9 @@ func (m *Machine) apply() {
 		return
 	}
 	m.saturated.odd = m.saturated.odd || len(o.Gone)|len(o.Replaced)|len(o.Kills)|len(o.Ambiguous)|len(o.Parted)|len(o.Deletions)|len(o.Anomalies) != 0
+	signed := m.infer.Signed(m.noteRepeating)
 	switch m.reports.cause = causeRecord; {
-	case m.infer.Signed(m.noteRepeating):
+	case signed:
 		m.reports.cause = causeRepetition
 	case len(o.Replaced) > 0:
 		m.reports.cause = causeOutcome
@@ -79,6 +80,9 @@ func (m *Machine) apply() {
 	}
 	for _, v := range o.Parted {
 		m.retract(v, true)
+	}
+	if signed {
+		m.retractRepeating()
 	}
 	m.finder.retrySetAside()
 	for i := range o.Anomalies {
@@ -371,7 +375,7 @@ func (h *finder) kill(k infer.Kill, again map[infer.Edge]bool) {
 		return
 	}
 	hit := func(id incremental.EdgeID) {
-		if e := h.graph.Edge(id); k.Kills(uint32(e.From), uint32(e.To), infer.Label(e.Labels), e.Note[0]) && !(k.Order && again[asInferred(e)]) {
+		if e := asInferred(h.graph.Edge(id)); k.Kills(&e) && !(k.Order && again[e]) {
 			if k.Deleted {
 				h.spare(id)
 			}

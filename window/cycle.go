@@ -221,7 +221,34 @@ func (o *core) record(n uint32) event.Record {
 // verify says why w is not a contradiction. Its code shares nothing with the code that found w.
 func (o *core) verify(w *finding.Witness) error {
 	if o.cfg.Verify != nil {
-		return o.cfg.Verify(w)
+		return o.cfg.Verify(o.withKinds(w))
 	}
-	return verify.Verify(w)
+	return verify.Verify(o.withKinds(w))
+}
+
+// withKinds is w. It tells which arrays that were read beside a range are values of registers: the records
+// of others may show that. A range shows no list.
+func (o *core) withKinds(w *finding.Witness) *finding.Witness {
+	told := w
+	for i := range w.Txns {
+		t := &w.Txns[i]
+		if !slices.ContainsFunc(t.Ops, func(x event.RecordOp) bool { return x.Kind == event.Range }) {
+			continue
+		}
+		for j := range t.Ops {
+			x := &t.Ops[j]
+			if x.Kind != event.Read || x.Data != event.AnyKind || x.Flags&event.IsArray == 0 || !o.infer.IsRegister(x.Key, t.Epoch) {
+				continue
+			}
+			if told == w {
+				clone := *w
+				told, clone.Txns = &clone, slices.Clone(w.Txns)
+			}
+			if &told.Txns[i].Ops[0] == &t.Ops[0] {
+				told.Txns[i].Ops = slices.Clone(t.Ops)
+			}
+			told.Txns[i].Ops[j].Data = event.Register
+		}
+	}
+	return told
 }

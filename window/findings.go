@@ -205,13 +205,12 @@ func (s *reports) remember(f *openFinding) {
 		if v := s.infer.ValueKey(version); v != 0 {
 			r.Values = append(r.Values, v)
 		}
+		r.Observed = s.infer.ObservedAt(r.Observed, version)
 	}
 	r.Values = append(r.Values, f.rests...)
 	for _, id := range f.edges {
-		e := s.graph.Edge(id)
-		r.Values = s.infer.RestsOn(r.Values, infer.Edge{
-			From: uint32(e.From), To: uint32(e.To), Label: infer.Label(e.Labels), Version: e.Note[0],
-		})
+		e := asInferred(s.graph.Edge(id))
+		r.Values, r.Observed = s.infer.RestsOn(r.Values, e), s.infer.Observed(r.Observed, e)
 	}
 	s.open.recent = append(s.open.recent, r)
 	if k := len(s.open.recent); k >= 2*maxRecent {

@@ -133,7 +133,11 @@ func (m *Machine) takeBackEdges(o *infer.Out) {
 	for i := range o.Kills {
 		k := &o.Kills[i]
 		v, from := m.infer.ValueKey(k.Version), m.infer.Info(k.From).ID
+		key := m.infer.KeyHash(m.infer.KeyOfVersion(k.Version))
 		m.reports.dropEdges(func(w *waitingEdge) bool {
+			if k.Placed != 0 {
+				return w.Key == key && k.Labels&w.Label != 0 && w.Txns[0].Hash == from
+			}
 			return w.Value == v && k.Labels&(w.Label|infer.WR) != 0 && (k.From == 0 || w.Txns[0].Hash == from)
 		})
 	}

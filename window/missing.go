@@ -36,7 +36,7 @@ func (m *Machine) retractAbsence() {
 		if f.closed {
 			continue
 		}
-		if doubtful(&f.Finding) {
+		if doubtful(&f.Finding) && !f.byLists { // else it has to be shown now
 			m.reports.makeUncertain(f)
 		}
 		if m.cfg.Unbounded || m.reports.waiting.index(f.Finding.ID) >= 0 {

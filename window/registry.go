@@ -5,6 +5,7 @@ import (
 
 	"github.com/isowatch/isowatch/finding"
 	"github.com/isowatch/isowatch/incremental"
+	"github.com/isowatch/isowatch/internal/pattern"
 	"github.com/isowatch/isowatch/isolation"
 )
 
@@ -36,6 +37,7 @@ type openFinding struct {
 	mayLack  []lacked // what is shown by now, or has to be once a record is missing
 	solid    bool     // no delete of a list explains it: see waiting.go
 	untold   []uint32 // the transactions of its witness, while its texts are to be made: see untold.go
+	byLists  bool     // it rests on a complete capture only since somebody may have deleted a list
 }
 
 // setAsideEdge is a set-aside edge. Its ends need not be members, so that it may be gone,
@@ -90,7 +92,9 @@ type recentFinding struct {
 	Rows    []string `json:",omitempty"` // keys at which a deletion takes it back that began at End or before: see rows.go
 	End     int64    `json:",omitempty"`
 	Solid   bool     `json:",omitempty"` // as openFinding
-	Ended   int64    // when the last of those was over that it names; math.MaxInt64 if some have no times
+	// Observed are the patterns of keys whose plain values it rests on.
+	Observed []pattern.ID `json:",omitempty"`
+	Ended    int64        // when the last of those was over that it names; math.MaxInt64 if some have no times
 }
 
 // said says whether a final finding says of the same members all that f does.

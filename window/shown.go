@@ -51,9 +51,25 @@ func (o *core) restOnShown(f *openFinding, w *finding.Witness, b *isolation.Basi
 	}
 }
 
+// restOnDeletes says that f rests on all deletes having come: each is recorded, and no record is missing.
 func (f *openFinding) restOnDeletes() {
-	if !slices.Contains(f.Finding.RestsOn, "deletes=recorded") {
-		f.Finding.RestsOn = append(f.Finding.RestsOn, "unmonitored-writers=no", "deletes=recorded")
+	if slices.Contains(f.Finding.RestsOn, "deletes=recorded") {
+		return
+	}
+	f.byLists = !slices.Contains(f.Finding.RestsOn, restsOnAbsence)
+	if f.byLists {
+		f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
+	}
+	f.Finding.RestsOn = append(f.Finding.RestsOn, "unmonitored-writers=no", "deletes=recorded")
+}
+
+// restOnReads takes restOnDeletes back: reads show that nobody had deleted the list.
+func (f *openFinding) restOnReads() {
+	if f.byLists {
+		f.byLists = false
+		f.Finding.RestsOn = slices.DeleteFunc(slices.Clone(f.Finding.RestsOn), func(k string) bool {
+			return k == restsOnAbsence || k == "unmonitored-writers=no" || k == "deletes=recorded"
+		})
 	}
 }
 
@@ -119,6 +135,8 @@ func (m *Machine) mustBeShown(w *waitingFinding) bool {
 	}
 	if m.isShown(f, f.lacked) {
 		f.lacked, w.Unshown = nil, false
+		f.restOnReads()
+		w.Finding.RestsOn = f.Finding.RestsOn
 		return false
 	}
 	w.Due, w.Sooner = m.clock.watermark+m.infer.Patience()/8, 0
@@ -135,6 +153,7 @@ func (s *reports) decideShown(f *openFinding) {
 	}
 	if s.isShown(f, f.lacked) {
 		f.lacked = nil
+		f.restOnReads()
 		return
 	}
 	s.makeUncertain(f)

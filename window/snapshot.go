@@ -113,6 +113,7 @@ type savedFinding struct {
 	Solid    bool     `json:",omitempty"`
 	Lacked   []lacked `json:",omitempty"`
 	MayLack  []lacked `json:",omitempty"`
+	ByLists  bool     `json:",omitempty"`
 }
 
 type savedPane struct {
@@ -157,7 +158,7 @@ func (m *Machine) WriteState(dst *flat.Writer) *flat.Writer {
 		if !f.closed {
 			h.Open = append(h.Open, savedFinding{
 				f.Finding, f.members, f.edges, f.setAside, f.level.String(), isolation.LevelNames(f.weakest),
-				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares, f.solid, f.lacked, f.mayLack,
+				f.severity, f.versions, f.values, f.rests, f.shown, f.proofs, f.upgraded, f.waiting, f.due, f.sooner, f.shares, f.solid, f.lacked, f.mayLack, f.byLists,
 			})
 		}
 	}
@@ -300,7 +301,7 @@ func (s *sums) restore(h *head) error {
 		x := &h.Open[i]
 		f := &openFinding{
 			Finding: x.Finding, members: x.Members, edges: x.Edges, setAside: x.SetAside, severity: x.Severity,
-			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares, solid: x.Solid, lacked: x.Lacked, mayLack: x.MayLack,
+			versions: x.Versions, values: x.Values, rests: x.Rests, shown: x.Shown, proofs: x.Proofs, upgraded: x.Upgraded, waiting: x.Waiting, due: x.Due, sooner: x.Sooner, shares: x.Shares, solid: x.Solid, lacked: x.Lacked, mayLack: x.MayLack, byLists: x.ByLists,
 		}
 		if x.Level != "none" {
 			if f.level, err = isolation.ParseLevel(x.Level); err != nil {

@@ -60,7 +60,7 @@ func (r *waitingRoom) earliest() {
 func (o *core) rest(f *openFinding, w *finding.Witness) {
 	b := isolation.BasisOf(w, func(key, element string) bool { return o.infer.AppendedOnce(key, f.Finding.Epoch, element) })
 	c := &o.cfg.Contract
-	f.Finding.RestsOn = nil
+	f.Finding.RestsOn, f.byLists = nil, false
 	if len(b.Identity) > 0 {
 		f.Finding.RestsOn = append(f.Finding.RestsOn, "value-identity="+c.identity())
 	}
@@ -77,16 +77,14 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 		}
 	}
 	if !b.Absence && o.mayBeRetried(f, false) { // and on that nobody else wrote what shows that they took effect
-		f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
+		f.restOnCapture()
 		if o.mayBeRetried(f, c.Complete && o.infer.Counters.Missing() == 0) {
 			f.Finding.Certain = false
 		}
 	}
 	rewritten := func(n uint32) bool { return o.infer.MayBeRewritten(n, b.Identity) }
 	if !b.Absence && len(b.Identity) > 0 && slices.ContainsFunc(f.members, rewritten) { // and on that no retry wrote it again
-		if !slices.Contains(f.Finding.RestsOn, restsOnAbsence) {
-			f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
-		}
+		f.restOnCapture()
 		if !c.Complete || o.infer.Counters.Missing() > 0 {
 			f.Finding.Certain = false
 		}
@@ -117,6 +115,14 @@ func (o *core) rest(f *openFinding, w *finding.Witness) {
 		f.sooner = max(f.sooner, end+int64(c.ClockDrift))
 	} else if c.Observed && len(b.Identity) > 0 || (c.Observed || c.ByVersion) && (slices.ContainsFunc(b.Lists, shared) || isolation.AppendedAgain(w, b.Lists)) {
 		f.due = max(f.due, come)
+	}
+}
+
+// restOnCapture says that f rests on all records having come, and not by deletes of lists only.
+func (f *openFinding) restOnCapture() {
+	f.byLists = false
+	if !slices.Contains(f.Finding.RestsOn, restsOnAbsence) {
+		f.Finding.RestsOn = append(f.Finding.RestsOn, restsOnAbsence)
 	}
 }
 

@@ -43,6 +43,18 @@ func (m *Machine) retract(v uint64, deleted bool) {
 	m.finder.supplyOpen(v)
 }
 
+// retractRepeating takes back final findings that rest on plain values of patterns which have turned out
+// to repeat. These values may have left memory since.
+func (m *Machine) retractRepeating() {
+	for i := range m.reports.open.recent {
+		r := &m.reports.open.recent[i]
+		if r.Finding.State != finding.Withdrawn && m.infer.SomeRepeat(r.Observed) {
+			m.countVoid()
+			m.reports.withdrawFinal(r)
+		}
+	}
+}
+
 func (s *reports) withdrawFinal(r *recentFinding) {
 	weakest, err := parseAll(r.Weakest)
 	if err != nil {

@@ -204,6 +204,13 @@ func tellReplayed(t *terminal, r *app.Replayed, c *config.Replay, output string,
 		if r.Closed != nil {
 			faults = append(faults, out.Encode(r.Closed))
 		}
+		if len(r.Verdicts) > 0 {
+			line, err := whole.AppendVerdictLine(nil, &r.Report)
+			if err == nil {
+				_, err = t.stdout.Write(line)
+			}
+			faults = append(faults, err)
+		}
 		_, err := t.stderr.Write(whole.AppendVerdicts(nil, &r.Report, false))
 		return errors.Join(append(faults, err)...)
 	}

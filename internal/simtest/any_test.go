@@ -64,18 +64,21 @@ func TestAnyHealthyStoreAgain(t *testing.T) {
 		anyStream(t, seed, false, true) // the same, in the order of commit timestamps
 	}
 	anyStream(t, 1717, false, true)  // a list was deleted unseen, and nobody had times
+	anyStream(t, 51762, false, true) // a list was deleted unseen before its reader began, and two appends ran beside each other
 	anyStream(t, 1822, false, true)  // a delete came later than the read of nothing
 	anyStream(t, 2078, false, true)  // a list shows the order of a session that no order held
 	anyStream(t, 26930, false, true) // taken back by the first repetition, and the next one too
 	anyStream(t, 32654, false, true, (*anyStore).tellLate)
+	anyStream(t, 200713, false, true, (*anyStore).tellLate) // the same, when the finding was final and its values had left memory
 	for _, seed := range []int{322, 801, 1276} {
 		anyStream(t, seed, false, true) // an order by visits was concluded again
 	}
-	for _, seed := range []int{20352, 23412, 25147, 32328, 38009, 33696, 35536} { // the second writer of a value has no record; the last four: see sets-ranges.txt, signs.txt, window.txt
+	for _, seed := range []int{20352, 23412, 25147, 32328, 38009, 33696, 35536, 52390} { // the second writer of a value has no record; the last five: see sets-ranges.txt, signs.txt, window.txt, visits.txt
 		anyStream(t, seed, false, true, (*anyStore).tellLate)
 	}
 	anyStream(t, 33514, false, true, (*anyStore).tellLate)                                 // commit timestamps stood among numeric versions: see versions.txt
 	anyStream(t, 3719, false, true)                                                        // a commit was told late, behind the next transaction of its session
+	anyStream(t, 51731, false, true)                                                       // a commit timestamp placed readers before several versions, and its writer is none: see versions.txt
 	anyStream(t, 5058, false, true)                                                        // an order by commit timestamps, and a second writer
 	for _, seed := range []int{743, 972, 1154, 2179, 4139, 5337, 7006, 8283, 5713, 7650} { // see window.txt, lists-unseen.txt, cause.txt, signs.txt, versions.txt; the last two: an element was added unseen
 		anyStream(t, seed, false, true, (*anyStore).tellLate)

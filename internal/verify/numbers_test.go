@@ -74,3 +74,55 @@ func TestVerifyNumbers(t *testing.T) {
 		})
 	}
 }
+
+// TestVerifyElementsBesideNumbers: elements of sets have no versions. Where versions are numbers, commit
+// timestamps order the elements, and nothing orders them where these are not trusted.
+func TestVerifyElementsBesideNumbers(t *testing.T) {
+	record := func(id string, commit int64, ops ...event.RecordOp) event.Record {
+		return event.Record{ID: id, Status: event.Committed, Flags: event.HasCommitTS, CommitTS: commit, Ops: ops}
+	}
+	element := func(kind event.OpKind) event.RecordOp {
+		return event.RecordOp{Kind: kind, Data: event.Set, Key: "s", Value: "1"}
+	}
+	saw := event.RecordOp{Kind: event.Read, Data: event.Set, Key: "s", Elems: []string{"1"}}
+	version := func(kind event.OpKind) event.RecordOp {
+		return event.RecordOp{Kind: kind, Key: "r", Value: "7", Version: "7"}
+	}
+	order := func(first, second int64) *finding.Witness {
+		return &finding.Witness{
+			Txns: []event.Record{record("A", first, element(event.Add), version(event.Read)), record("B", second, element(event.Remove), version(event.Write))},
+			Edges: []finding.Dependency{
+				{From: 0, To: 1, Label: finding.WW, Key: "s", Value: "1", Shown: -1},
+				{From: 1, To: 0, Label: finding.WR, Key: "r", Value: "7", Shown: -1},
+			},
+		}
+	}
+	step := func(first, second int64) *finding.Witness {
+		return &finding.Witness{
+			Anomaly: finding.CyclicVersions, Key: "s", Value: "1",
+			Txns: []event.Record{record("A", first, saw, element(event.Remove)), record("B", second, element(event.Add))},
+		}
+	}
+	for _, c := range []struct {
+		name, want string
+		w          *finding.Witness
+		untrusted  bool
+	}{
+		{name: "an order", w: order(10, 20)},
+		{name: "an order the other way", want: "did not read s", w: order(20, 10)},
+		{name: "an order that nobody gives", want: "did not read s", w: order(10, 20), untrusted: true},
+		{name: "a step back", w: step(10, 20)},
+		{name: "a step on", want: "committed after", w: step(20, 10)},
+		{name: "a step that nobody orders", want: "is not given", w: step(10, 20), untrusted: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.w.ByVersion, c.w.Numeric, c.w.ByCommit = true, true, !c.untrusted
+			switch err := Verify(c.w); {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("%v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}

@@ -26,7 +26,7 @@ func checkGiven(w *finding.Witness, from, to *event.Record, e *finding.Dependenc
 		return fmt.Errorf("%s has no version of %s", from.ID, e.Key)
 	}
 	switch {
-	case w.Numeric:
+	case numeric(w, e.Key):
 		a, okA := versionNumber(before.Value)
 		b, okB := versionNumber(write.Value)
 		if !okA || !okB || a >= b {
@@ -65,7 +65,7 @@ func checkStep(w *finding.Witness, a, b *event.Record) error {
 		return fmt.Errorf("%s replaced no version of %s", a.ID, w.Key)
 	}
 	switch {
-	case w.Numeric:
+	case numeric(w, w.Key):
 		x, okX := versionNumber(before)
 		y, okY := versionNumber(write.Value)
 		if !okX || !okY || x < y {
@@ -83,6 +83,9 @@ func checkStep(w *finding.Witness, a, b *event.Record) error {
 	}
 	return fmt.Errorf("the order of %s is not given", w.Key)
 }
+
+// numeric says whether the key's versions are numbers in their order. Elements of sets have no versions.
+func numeric(w *finding.Witness, key string) bool { return w.Numeric && !strings.Contains(key, cell) }
 
 func versionNumber(text string) (int64, bool) {
 	v, err := strconv.ParseInt(strings.Trim(text, `"`), 10, 64)

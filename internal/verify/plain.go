@@ -34,7 +34,7 @@ func plainly(w *finding.Witness) *finding.Witness {
 			if o.Data == event.Counter || o.Kind == event.Inc {
 				counters[o.Key] = true
 			}
-			if o.Kind == event.Append || o.Data == event.List {
+			if o.Kind == event.Append || o.Data == event.List || o.Kind == event.Read && o.Data == event.AnyKind && o.Flags&event.IsArray != 0 && !register(w, o.Key) {
 				lists[o.Key] = true
 			}
 			if w.ByVersion || external.TellsVersion(o) {
@@ -89,6 +89,23 @@ func plainly(w *finding.Witness) *finding.Witness {
 		}
 	}
 	return &p
+}
+
+// register says whether some operation of the witness shows that the key is a register. A read of an array does not.
+func register(w *finding.Witness, key string) bool {
+	return slices.ContainsFunc(w.Txns, func(t event.Record) bool {
+		return slices.ContainsFunc(t.Ops, func(o event.RecordOp) bool {
+			if o.Kind == event.Range {
+				return shows(&o, key)
+			}
+			return o.Key == key && (o.Data == event.Register || o.Kind == event.Write || o.Kind == event.Insert || o.Kind == event.CAS)
+		})
+	})
+}
+
+// shows says whether the range shows the key.
+func shows(o *event.RecordOp, key string) bool {
+	return slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == key })
 }
 
 // deletes says whether a transaction of the plain witness deletes the key.
@@ -213,7 +230,7 @@ func (e *expansion) rangeRead(o *event.RecordOp, read func(key, value string, fo
 		}
 	}
 	for _, k := range e.keys {
-		if !e.vacant && !e.lists[k] && !e.counters[k] && external.Covers(o, k) && !slices.ContainsFunc(o.Rows, func(r event.RecordRow) bool { return r.Key == k }) {
+		if !e.vacant && !e.lists[k] && !e.counters[k] && external.Covers(o, k) && !shows(o, k) {
 			read(k, "", false)
 		}
 	}
