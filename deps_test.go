@@ -56,6 +56,7 @@ internal/broker/nats  :
 internal/catalog      : finding internal/pattern
 internal/engine       : alert event finding infer ingest internal/flat isolation store window
 internal/flat         :
+internal/group        :
 internal/guides       : *
 internal/hostile      :
 internal/invariants   :
@@ -107,7 +108,7 @@ var testOnly = []string{
 
 // pure packages are functions of their inputs: no clock, no I/O, no goroutine.
 // Recovery by replay rests on it.
-var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/catalog", "internal/external", "internal/flat", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
+var pure = []string{"docs", "event", "event/record", "finding", "incremental", "infer", "internal/catalog", "internal/external", "internal/flat", "internal/group", "internal/pattern", "internal/render/picture", "internal/render/scene", "internal/render/words", "internal/verify", "isolation", "linear", "registers", "saturation", "solve", "trial", "window"}
 
 // impure imports are none of a pure package's.
 var impure = []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
