@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -159,6 +160,19 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// A member that was not told of units takes its share of those that others know.
+func TestUnknownUnits(t *testing.T) {
+	w := quiet(t, 2, 9)
+	names := w.unitNames
+	w.unitNames = nil
+	late := w.start("late")
+	w.unitNames = names
+	w.settle(t, w.lease)
+	if n := len(late.workers); n != 3 {
+		t.Errorf("it has %d units, want 3", n)
+	}
+}
+
 // Marks of ended leases are removed after a while.
 func TestGraves(t *testing.T) {
 	w := quiet(t, 3, 9)
@@ -218,5 +232,10 @@ func TestRecords(t *testing.T) {
 	}
 	if got := escape("kafka:a.b/3"); got != "kafka=3Aa=2Eb=2F3" {
 		t.Error(got)
+	}
+	for _, name := range []string{"", "a", "=", "=3", "é~@ /", "a=2Eb", "\x00\xff"} {
+		if got := unescape(escape(name)); got != name || strings.ContainsAny(escape(name), "./@~ ") {
+			t.Errorf("%q became %q and %q", name, escape(name), got)
+		}
 	}
 }

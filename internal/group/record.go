@@ -82,6 +82,22 @@ func escape(s string) string {
 	return b.String()
 }
 
+// unescape is the text that escape made a part of a key of.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '=' && i+2 < len(s) {
+			if c, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
 // memberRecord is a lease. Each renewal has a number, so that the sender knows its own in the store.
 type memberRecord struct {
 	over   bool // for good

@@ -7,7 +7,7 @@ import (
 
 // unit is a unit as this member sees it.
 type unit struct {
-	name    string  // "": this member was not told of it, and does not take it
+	name    string
 	key     string  // of its record
 	version Version // "": no record was seen
 	term    uint64
@@ -38,11 +38,11 @@ type hold struct {
 	asked     bool  // and is under way
 }
 
-// SetUnits says which units there are. Others stay known.
+// SetUnits says which units there are, beside those that the store has already: a unit stays once some member
+// was told of it.
 func (m *Member) SetUnits(names []string) {
 	for _, name := range names {
-		i := m.unit(unitPrefix + escape(name))
-		m.units[i].name = name
+		m.unit(unitPrefix + escape(name))
 	}
 }
 
@@ -52,7 +52,7 @@ func (m *Member) unit(key string) int32 {
 		return i
 	}
 	i := int32(len(m.units))
-	m.units = append(m.units, unit{key: key, owner: -1, next: -1})
+	m.units = append(m.units, unit{key: key, name: unescape(key[len(unitPrefix):]), owner: -1, next: -1})
 	m.unitOf[key] = i
 	m.order, m.changed = append(m.order, i), true
 	m.unsorted = true
@@ -112,7 +112,7 @@ func (m *Member) apply(now Instant, i int32, version Version, data []byte) {
 	case u.hold != nil && u.owner < 0:
 		u.closed, u.hold = u.hold.term, nil
 		m.tell(Event{Kind: Handed, Unit: u.name, Term: u.closed})
-	case u.hold == nil && u.owner == m.me && record.term > u.closed && u.name != "":
+	case u.hold == nil && u.owner == m.me && record.term > u.closed:
 		u.hold = &hold{term: record.term, to: -1}
 		m.readState(i)
 	}
