@@ -124,7 +124,11 @@ func (p *process) send(r Request) {
 		answer(w.now+timeout, Reply{ID: r.ID, Err: errSilence})
 	}
 	w.at(there, func() {
-		reply := w.store.do(w.now, r, w.rng.IntN(10) == 0)
+		lag := 0
+		if w.now < w.lastFault && w.rng.IntN(10) == 0 {
+			lag = 1 + w.rng.IntN(listsOld)
+		}
+		reply := w.store.do(w.now, r, lag)
 		switch {
 		case lost:
 		case cut():

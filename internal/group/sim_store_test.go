@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// simStore is a store in virtual time. What it lists may be up to listAge old.
+// simStore is a store in virtual time. A read may be old: a list by listAge, and both lists and single values by more if the reader's follower lags.
 type simStore struct {
 	entries  map[string]*Value
+	before   map[string]Value // of each, the one before
 	revision uint64
 	lists    map[string][]*Value // by prefix, sorted
 	shown    map[string]*simList
@@ -22,27 +23,32 @@ type simList struct {
 	at     time.Duration
 	dirty  bool
 	values []Value
-	before []Value // the list shown before: for readers of a follower that lags
+	before [][]Value // lists shown before, the latest last: for readers of a follower that lags
 }
 
-const listAge = 50 * time.Millisecond
+const (
+	listAge  = 50 * time.Millisecond
+	listsOld = 40 // a follower lags by up to so many lists: some seconds
+)
 
 func newSimStore() *simStore {
-	return &simStore{entries: map[string]*Value{}, lists: map[string][]*Value{}, shown: map[string]*simList{}, wrote: func(string, []byte) {}}
+	return &simStore{entries: map[string]*Value{}, before: map[string]Value{}, lists: map[string][]*Value{}, shown: map[string]*simList{}, wrote: func(string, []byte) {}}
 }
 
 func prefixOf(key string) string { return key[:strings.IndexByte(key, '/')+1] }
 
-func (s *simStore) do(now time.Duration, r Request, lags bool) Reply {
+func (s *simStore) do(now time.Duration, r Request, lag int) Reply {
 	reply := Reply{ID: r.ID}
 	have := s.entries[r.Key]
 	switch r.Op {
 	case List:
-		reply.Values = s.list(now, r.Key, lags)
+		reply.Values = s.list(now, r.Key, lag)
 		return reply
 	case Get:
 		if have == nil {
 			reply.Err = ErrNotFound
+		} else if was := s.before[r.Key]; lag > 0 && was.Version != "" {
+			reply.Value = was
 		} else {
 			reply.Value = *have
 		}
@@ -71,6 +77,7 @@ func (s *simStore) do(now time.Duration, r Request, lags bool) Reply {
 		}
 	}
 	s.revision++
+	s.before[r.Key] = *have
 	have.Version, have.Data = Version(strconv.FormatUint(s.revision, 10)), r.Data
 	reply.Value = Value{Key: r.Key, Version: have.Version}
 	s.dirty(r.Key)
@@ -84,22 +91,25 @@ func (s *simStore) dirty(key string) {
 	}
 }
 
-func (s *simStore) list(now time.Duration, prefix string, lags bool) []Value {
+func (s *simStore) list(now time.Duration, prefix string, lag int) []Value {
 	l := s.shown[prefix]
 	if l == nil {
 		l = &simList{dirty: true, at: -listAge}
 		s.shown[prefix] = l
 	}
 	if l.dirty && now-l.at >= listAge {
-		l.before = l.values
+		l.before = append(l.before, l.values)
+		if len(l.before) > listsOld {
+			l.before = l.before[1:]
+		}
 		l.values = make([]Value, 0, len(s.lists[prefix]))
 		for _, v := range s.lists[prefix] {
 			l.values = append(l.values, *v)
 		}
 		l.at, l.dirty = now, false
 	}
-	if lags && l.before != nil {
-		return l.before
+	if lag > 0 && len(l.before) > 0 {
+		return l.before[max(len(l.before)-lag, 0)]
 	}
 	return l.values
 }

@@ -127,7 +127,7 @@ func (m *Member) Commit(name string, data []byte, through uint64) bool {
 // must be in the state, by its number, under this member's term.
 func (m *Member) May(now Instant, name string, term, number uint64) time.Duration {
 	u := m.owned(name)
-	if u == nil || u.hold.term != term || !u.hold.ready || u.hold.releasing || u.hold.yielded {
+	if u == nil || u.hold.term != term || !u.hold.ready || u.hold.yielded {
 		return 0
 	}
 	if number > u.hold.through && m.lease.planted != deliveryBeforeState {

@@ -34,8 +34,7 @@ type hold struct {
 	to        int32 // whom it is to be handed to, among peers; -1: it stays
 	toAnybody bool  // it is to be released for anybody
 	yielded   bool  // the caller has stopped
-	releasing bool  // a release was sent: nothing may be delivered any more
-	asked     bool  // and is under way
+	asked     bool  // a release is under way
 }
 
 // SetUnits says which units there are, beside those that the store has already: a unit stays once some member
@@ -299,7 +298,7 @@ func (m *Member) release(i int32) {
 	if h.to >= 0 {
 		next = m.peers[h.to].name
 	}
-	h.releasing, h.asked = true, true
+	h.asked = true
 	r := Request{Op: Update, Key: u.key, Version: u.version, Data: unitRecord{term: h.term, next: next}.append(nil)}
 	m.ask(r, pending{do: (*Member).released, index: i, term: h.term, data: r.Data})
 }
